@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Block average (mosaic): every block takes its exact mean, minimum or maximum.
+ */
+#pragma once
+
+#include "engine.h"
+
+typedef enum { CF_BLOCKAVG_AVERAGE, CF_BLOCKAVG_MIN, CF_BLOCKAVG_MAX } CfBlockavgMode;
+
+typedef struct {
+  int block_width;  /* 1..4096 luma pixels */
+  int block_height; /* 1..4096 luma pixels */
+  int mode;         /* CfBlockavgMode */
+} CfBlockavgParams;
+
+extern const CfEngine cf_blockavg_reference, cf_blockavg_cpu, cf_blockavg_cuda;
+extern const CfEffect cf_blockavg;

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The contract between an effect and those who run it: elements, tests and the benchmark.
+ * An effect is a params struct, a table of descriptions of its fields, and a table of engines.
+ */
+#pragma once
+
+#include "image.h"
+#include "params.h"
+#include "status.h"
+
+/* Resources of one GPU context shared by all engines on it (scratch pool, limits); NULL on the CPU.
+ */
+typedef struct CfDevice CfDevice;
+
+typedef struct {
+  int threads;      /* CPU threads, 0 = all */
+  CfDevice *device; /* cuda engines only: borrowed, outlives the engine's state */
+} CfOpenOptions;
+
+/* One frame's work. `source` and `destination` never overlap, unless the engine says `in_place`,
+ * and then they are the same planes. */
+typedef struct {
+  CfPicture source; /* read only */
+  CfPicture destination;
+  void *stream; /* cuda engines: the CUstream to enqueue on; NULL on the CPU */
+} CfJob;
+
+/* One row of an effect's engine table. A state belongs to one caller at a time; different states
+ * run concurrently. `params` points to the effect's params struct, already checked. */
+typedef struct {
+  const char *name;   /* "reference", "cpu", "cuda" */
+  bool device_memory; /* pictures are in device memory */
+  bool in_place;      /* source and destination may be the same picture */
+
+  /* Prepares for a geometry and format: the only call that may allocate. NULL on failure. */
+  void *(*open)(const CfVideo *video, const void *params, const CfOpenOptions *options,
+                CfStatus *status);
+
+  /* Takes new parameters over: host-side preparation only, no reallocation unless the parameter
+   * itself needs more scratch (a longer kernel); never waits for the device. On failure the state
+   * keeps its old parameters. */
+  bool (*update)(void *state, const void *params, CfStatus *status);
+
+  /* Filters one picture. CPU engines return when it is done; cuda engines enqueue on the stream and
+   * return at once, and the caller keeps both pictures alive until the stream has passed. */
+  bool (*run)(void *state, const CfJob *job, CfStatus *status);
+
+  /* The algorithm now in use, for statistics: "fir-fixed", "sine-8", ... Valid until close. */
+  const char *(*algorithm)(const void *state);
+
+  /* Frees everything. cuda: the caller has made sure that no job of this state is under way. */
+  void (*close)(void *state);
+} CfEngine;
+
+typedef struct {
+  const char *name; /* "llf" */
+  size_t params_size;
+  const CfParam *params; /* ends with a NULL name */
+
+  /* Refuses combinations that the single ranges cannot; NULL if there are none. */
+  bool (*check)(const CfVideo *video, const void *params, CfStatus *status);
+
+  /* True where the output equals the input for every picture. */
+  bool (*is_identity)(const void *params);
+
+  const CfEngine *const *engines; /* ends with NULL; "reference" first, "cuda" only if built */
+} CfEffect;
+
+/* The engine row of that name, or NULL. */
+const CfEngine *cf_effect_engine(const CfEffect *effect, const char *name);
+
+/* The effect of that name ("llf", "gaussblur", "blockavg", "sepconv"), or NULL. */
+const CfEffect *cf_effect(const char *name);

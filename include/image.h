@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a picture is, for every engine: planes of interleaved samples with a role each.
+ * Plain C, no GStreamer, no CUDA types: device pointers travel as `uint8_t *` too.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CF_MAX_PLANES   4
+#define CF_MAX_CHANNELS 4
+
+/* Names are GStreamer's. All formats with 2-byte samples are little endian. */
+typedef enum {
+  CF_FORMAT_GRAY8,
+  CF_FORMAT_GRAY16_LE,
+  CF_FORMAT_I420,
+  CF_FORMAT_YV12,
+  CF_FORMAT_NV12,
+  CF_FORMAT_NV21,
+  CF_FORMAT_Y42B,
+  CF_FORMAT_Y444,
+  CF_FORMAT_I420_10LE,
+  CF_FORMAT_P010_10LE,
+  CF_FORMAT_P016_LE,
+  CF_FORMAT_Y444_16LE,
+  CF_FORMAT_RGB,
+  CF_FORMAT_BGR,
+  CF_FORMAT_RGBx,
+  CF_FORMAT_BGRx,
+  CF_FORMAT_xRGB,
+  CF_FORMAT_xBGR,
+  CF_FORMAT_RGBA,
+  CF_FORMAT_BGRA,
+  CF_FORMAT_ARGB,
+  CF_FORMAT_ABGR,
+  CF_FORMAT_AYUV,
+  CF_FORMAT_GBR,
+  CF_FORMAT_COUNT
+} CfFormat;
+
+typedef enum {
+  CF_ROLE_LUMA,
+  CF_ROLE_CHROMA_BLUE, /* Cb, U */
+  CF_ROLE_CHROMA_RED,  /* Cr, V */
+  CF_ROLE_RED,
+  CF_ROLE_GREEN,
+  CF_ROLE_BLUE,
+  CF_ROLE_ALPHA,
+  CF_ROLE_PADDING, /* the x of RGBx: engines may write anything there */
+  CF_ROLE_COUNT
+} CfRole;
+
+typedef struct {
+  int channels;                 /* interleaved samples in one pixel of the plane, 1..4 */
+  CfRole role[CF_MAX_CHANNELS]; /* in memory order */
+  int subsampling_x;            /* log2: 1 where the plane has half the luma columns */
+  int subsampling_y;            /* log2 */
+} CfPlaneFormat;
+
+typedef struct {
+  const char *name; /* as in caps */
+  int planes;       /* 1..3 */
+  CfPlaneFormat plane[CF_MAX_PLANES];
+  int bits;   /* significant bits of a sample: 8, 10 or 16 */
+  int shift;  /* bits below the significant ones: 6 for P010_10LE, whose low bits are 0 */
+  bool rgb;   /* red, green, blue instead of luma and chroma */
+  bool alpha; /* one channel is alpha, always in the plane of the colours */
+} CfFormatInfo;
+
+/* Where code values put black and white. RGB formats are always full range. */
+typedef enum { CF_RANGE_FULL, CF_RANGE_LIMITED } CfRange;
+
+/* The geometry and format that an engine is opened for. */
+typedef struct {
+  CfFormat format;
+  int width;  /* luma pixels, >= 1 */
+  int height; /* luma pixels, >= 1; of one field where fields are filtered apart */
+  CfRange range;
+  double luma_red;  /* weight of red in luma (kr): 0.299 for BT.601, 0.2126 for BT.709 */
+  double luma_blue; /* weight of blue in luma (kb): 0.114, 0.0722 */
+} CfVideo;
+
+/* One picture in memory. Strides are bytes and at least the bytes of a row; rows need no alignment
+ * beyond that of a sample. Bytes between the end of a row and the next row are never written. */
+typedef struct {
+  uint8_t *data[CF_MAX_PLANES];
+  ptrdiff_t stride[CF_MAX_PLANES];
+} CfPicture;
+
+/* The table entry of `format`, which must be below CF_FORMAT_COUNT. */
+const CfFormatInfo *cf_format_info(CfFormat format);
+
+/* Finds a format by its GStreamer name; false if it is none of ours. */
+bool cf_format_from_name(const char *name, CfFormat *format);
+
+/* A CfVideo with the defaults of the format: RGB and gray are full range, YUV is limited; BT.601
+ * weights, which are also MATLAB's rgb2gray ones. */
+CfVideo cf_video(CfFormat format, int width, int height);
+
+static inline int cf_sample_bytes(const CfFormatInfo *format)
+{
+  return format->bits > 8 ? 2 : 1;
+}
+
+/* Largest code value of a sample, after removing `shift`. */
+static inline int cf_max_code(const CfFormatInfo *format)
+{
+  return (1 << format->bits) - 1;
+}
+
+static inline int cf_plane_width(const CfVideo *video, int plane)
+{
+  const int shift = cf_format_info(video->format)->plane[plane].subsampling_x;
+  return (video->width + (1 << shift) - 1) >> shift;
+}
+
+static inline int cf_plane_height(const CfVideo *video, int plane)
+{
+  const int shift = cf_format_info(video->format)->plane[plane].subsampling_y;
+  return (video->height + (1 << shift) - 1) >> shift;
+}
+
+/* Bytes of one row of samples, without padding. */
+static inline size_t cf_row_bytes(const CfVideo *video, int plane)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  return (size_t)cf_plane_width(video, plane) * (size_t)format->plane[plane].channels *
+         (size_t)cf_sample_bytes(format);
+}
+
+/* The channel of `plane` that holds alpha, or -1. */
+int cf_alpha_channel(const CfPlaneFormat *plane);
+
+/* Code values of nominal 0 and of the distance to nominal 1 for a channel of this role: luma
+ * {16, 219} and chroma {16, 224} (its centre is 128) at limited range and 8 bits, scaled by powers
+ * of two for more bits (ITU-R BT.601, BT.709, BT.2100); {0, max code} otherwise. */
+void cf_code_range(const CfVideo *video, CfRole role, double *offset, double *scale);
+
+/* The neutral code value of a chroma channel: 1 << (bits - 1). */
+double cf_chroma_centre(const CfVideo *video);
+
+/* Code values, by role, of an 8-bit-per-component 0xAARRGGBB colour (RGB nominal full range). */
+void cf_color_codes(const CfVideo *video, uint32_t argb, double codes[CF_ROLE_COUNT]);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "border.h"
+
+const CfChoice cf_border_choices[] = {
+    {CF_BORDER_REPLICATE, "replicate", "the edge sample repeated: aaa|abcd|ddd"},
+    {CF_BORDER_REFLECT, "reflect", "mirrored with the edge sample: cba|abcd|dcb"},
+    {CF_BORDER_REFLECT_101, "reflect-101", "mirrored about the edge sample: dcb|abcd|cba"},
+    {CF_BORDER_WRAP, "wrap", "the opposite side: bcd|abcd|abc"},
+    {CF_BORDER_CONSTANT, "constant", "a constant colour"},
+    {0, NULL, NULL},
+};
+
+static int positive_modulo(long i, long period)
+{
+  const long remainder = i % period;
+
+  return (int)(remainder < 0 ? remainder + period : remainder);
+}
+
+int cf_border_index(CfBorder border, long i, int size)
+{
+  if (i >= 0 && i < size)
+    return (int)i;
+
+  switch (border) {
+  case CF_BORDER_REFLECT: {
+    const int folded = positive_modulo(i, 2L * size);
+    return folded < size ? folded : 2 * size - 1 - folded;
+  }
+  case CF_BORDER_REFLECT_101: {
+    if (size == 1)
+      return 0;
+    const int folded = positive_modulo(i, 2L * size - 2);
+    return folded < size ? folded : 2 * size - 2 - folded;
+  }
+  case CF_BORDER_WRAP:
+    return positive_modulo(i, size);
+  case CF_BORDER_CONSTANT:
+    return -1;
+  case CF_BORDER_REPLICATE:
+  default:
+    return i < 0 ? 0 : size - 1;
+  }
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "image.h"
+
+#include <string.h>
+
+#define Y CF_ROLE_LUMA
+#define U CF_ROLE_CHROMA_BLUE
+#define V CF_ROLE_CHROMA_RED
+#define R CF_ROLE_RED
+#define G CF_ROLE_GREEN
+#define B CF_ROLE_BLUE
+#define A CF_ROLE_ALPHA
+#define X CF_ROLE_PADDING
+
+#define PLANE_1(a, sx, sy)                                                                         \
+  {                                                                                                \
+    1, {a}, sx, sy                                                                                 \
+  }
+#define PLANE_2(a, b, sx, sy)                                                                      \
+  {                                                                                                \
+    2, {a, b}, sx, sy                                                                              \
+  }
+#define PLANE_3(a, b, c)                                                                           \
+  {                                                                                                \
+    3, {a, b, c}, 0, 0                                                                             \
+  }
+#define PLANE_4(a, b, c, d)                                                                        \
+  {                                                                                                \
+    4, {a, b, c, d}, 0, 0                                                                          \
+  }
+
+/* clang-format off */
+static const CfFormatInfo formats[CF_FORMAT_COUNT] = {
+    /* name, planes, channels in memory order, bits, shift, rgb, alpha */
+    [CF_FORMAT_GRAY8]     = {"GRAY8",     1, {PLANE_1(Y, 0, 0)}, 8, 0, false, false},
+    [CF_FORMAT_GRAY16_LE] = {"GRAY16_LE", 1, {PLANE_1(Y, 0, 0)}, 16, 0, false, false},
+    [CF_FORMAT_I420]      = {"I420",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 1), PLANE_1(V, 1, 1)}, 8, 0, false, false},
+    [CF_FORMAT_YV12]      = {"YV12",      3, {PLANE_1(Y, 0, 0), PLANE_1(V, 1, 1), PLANE_1(U, 1, 1)}, 8, 0, false, false},
+    [CF_FORMAT_NV12]      = {"NV12",      2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 8, 0, false, false},
+    [CF_FORMAT_NV21]      = {"NV21",      2, {PLANE_1(Y, 0, 0), PLANE_2(V, U, 1, 1)}, 8, 0, false, false},
+    [CF_FORMAT_Y42B]      = {"Y42B",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 0), PLANE_1(V, 1, 0)}, 8, 0, false, false},
+    [CF_FORMAT_Y444]      = {"Y444",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 0, 0), PLANE_1(V, 0, 0)}, 8, 0, false, false},
+    [CF_FORMAT_I420_10LE] = {"I420_10LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 1), PLANE_1(V, 1, 1)}, 10, 0, false, false},
+    [CF_FORMAT_P010_10LE] = {"P010_10LE", 2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 10, 6, false, false},
+    [CF_FORMAT_P016_LE]   = {"P016_LE",   2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 16, 0, false, false},
+    [CF_FORMAT_Y444_16LE] = {"Y444_16LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 0, 0), PLANE_1(V, 0, 0)}, 16, 0, false, false},
+    [CF_FORMAT_RGB]       = {"RGB",       1, {PLANE_3(R, G, B)}, 8, 0, true, false},
+    [CF_FORMAT_BGR]       = {"BGR",       1, {PLANE_3(B, G, R)}, 8, 0, true, false},
+    [CF_FORMAT_RGBx]      = {"RGBx",      1, {PLANE_4(R, G, B, X)}, 8, 0, true, false},
+    [CF_FORMAT_BGRx]      = {"BGRx",      1, {PLANE_4(B, G, R, X)}, 8, 0, true, false},
+    [CF_FORMAT_xRGB]      = {"xRGB",      1, {PLANE_4(X, R, G, B)}, 8, 0, true, false},
+    [CF_FORMAT_xBGR]      = {"xBGR",      1, {PLANE_4(X, B, G, R)}, 8, 0, true, false},
+    [CF_FORMAT_RGBA]      = {"RGBA",      1, {PLANE_4(R, G, B, A)}, 8, 0, true, true},
+    [CF_FORMAT_BGRA]      = {"BGRA",      1, {PLANE_4(B, G, R, A)}, 8, 0, true, true},
+    [CF_FORMAT_ARGB]      = {"ARGB",      1, {PLANE_4(A, R, G, B)}, 8, 0, true, true},
+    [CF_FORMAT_ABGR]      = {"ABGR",      1, {PLANE_4(A, B, G, R)}, 8, 0, true, true},
+    [CF_FORMAT_AYUV]      = {"AYUV",      1, {PLANE_4(A, Y, U, V)}, 8, 0, false, true},
+    [CF_FORMAT_GBR]       = {"GBR",       3, {PLANE_1(G, 0, 0), PLANE_1(B, 0, 0), PLANE_1(R, 0, 0)}, 8, 0, true, false},
+};
+/* clang-format on */
+
+const CfFormatInfo *cf_format_info(CfFormat format)
+{
+  return &formats[format];
+}
+
+bool cf_format_from_name(const char *name, CfFormat *format)
+{
+  for (int i = 0; i < CF_FORMAT_COUNT; i++) {
+    if (strcmp(formats[i].name, name) == 0) {
+      *format = (CfFormat)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_gray(CfFormat format)
+{
+  return format == CF_FORMAT_GRAY8 || format == CF_FORMAT_GRAY16_LE;
+}
+
+CfVideo cf_video(CfFormat format, int width, int height)
+{
+  const bool full = formats[format].rgb || is_gray(format);
+  const CfVideo video = {.format = format,
+                         .width = width,
+                         .height = height,
+                         .range = full ? CF_RANGE_FULL : CF_RANGE_LIMITED,
+                         .luma_red = 0.298936021293776,
+                         .luma_blue = 0.114020904255103};
+
+  return video;
+}
+
+int cf_alpha_channel(const CfPlaneFormat *plane)
+{
+  for (int channel = 0; channel < plane->channels; channel++) {
+    if (plane->role[channel] == CF_ROLE_ALPHA)
+      return channel;
+  }
+  return -1;
+}
+
+void cf_code_range(const CfVideo *video, CfRole role, double *offset, double *scale)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
+
+  if (video->range == CF_RANGE_LIMITED && (chroma || role == CF_ROLE_LUMA)) {
+    const double unit = (double)(1 << (format->bits - 8));
+    *offset = 16.0 * unit;
+    *scale = (chroma ? 224.0 : 219.0) * unit;
+  } else {
+    *offset = 0.0;
+    *scale = cf_max_code(format);
+  }
+}
+
+double cf_chroma_centre(const CfVideo *video)
+{
+  return (double)(1 << (cf_format_info(video->format)->bits - 1));
+}
+
+void cf_color_codes(const CfVideo *video, uint32_t argb, double codes[CF_ROLE_COUNT])
+{
+  const double alpha = (argb >> 24 & 255) / 255.0, red = (argb >> 16 & 255) / 255.0;
+  const double green = (argb >> 8 & 255) / 255.0, blue = (argb & 255) / 255.0;
+  const double kr = video->luma_red, kb = video->luma_blue;
+  const double luma = kr * red + (1.0 - kr - kb) * green + kb * blue;
+  const double normalised[CF_ROLE_COUNT] = {
+      [CF_ROLE_LUMA] = luma,
+      [CF_ROLE_CHROMA_BLUE] = 0.5 * (blue - luma) / (1.0 - kb),
+      [CF_ROLE_CHROMA_RED] = 0.5 * (red - luma) / (1.0 - kr),
+      [CF_ROLE_RED] = red,
+      [CF_ROLE_GREEN] = green,
+      [CF_ROLE_BLUE] = blue,
+      [CF_ROLE_ALPHA] = alpha,
+  };
+
+  for (int role = 0; role < CF_ROLE_COUNT; role++) {
+    const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
+    double offset, scale;
+
+    cf_code_range(video, (CfRole)role, &offset, &scale);
+    codes[role] = normalised[role] * scale + (chroma ? cf_chroma_centre(video) : offset);
+  }
+}

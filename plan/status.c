@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool cf_fail(CfStatus *status, CfCode code, const char *format, ...)
+{
+  if (status) {
+    va_list arguments;
+
+    status->code = code;
+    va_start(arguments, format);
+    vsnprintf(status->message, sizeof status->message, format, arguments);
+    va_end(arguments);
+  }
+  return false;
+}
