@@ -67,13 +67,20 @@ typedef struct {
  * kernel is a derivative and cannot be normalised, and alpha is kept as it is. */
 #define CF_FIR_ZERO_SUM 1e-6
 
-/* Largest |scale| * row.magnitude * column.magnitude that cf_fir_plan_sepconv accepts: beyond it
- * rounding errors of double precision would show. */
+/* Largest |scale| * row.magnitude * column.magnitude that is accepted: far beyond it rounding
+ * errors of double precision would show. */
 #define CF_FIR_MAX_GAIN 1e9
 
-/* Replaces `plan` by the plan of these params, which have passed their table's ranges. Memory is
- * reused, and grows only for longer kernels. On failure (CF_ERROR_INVALID for what the effect's
- * check refuses, CF_ERROR_NO_MEMORY) the plan stays as it was. */
+/* What the table of ranges cannot refuse: an even preset-size, an anchor outside its kernel,
+ * normalize where the taps sum to 0, a gain beyond CF_FIR_MAX_GAIN. */
+bool cf_sepconv_check(const CfVideo *video, const CfSepconvParams *params, CfStatus *status);
+
+/* Whether the output equals the input for every picture and format. */
+bool cf_sepconv_is_identity(const CfSepconvParams *params);
+
+/* Replaces `plan` by the plan of these params, which have passed their effect's checks. Memory
+ * is reused, and grows only for longer kernels. On failure (CF_ERROR_INVALID for what
+ * cf_sepconv_check refuses, CF_ERROR_NO_MEMORY) the plan stays as it was. */
 bool cf_fir_plan_gaussblur(CfFirPlan *plan, const CfVideo *video, const CfGaussblurParams *params,
                            CfStatus *status);
 bool cf_fir_plan_sepconv(CfFirPlan *plan, const CfVideo *video, const CfSepconvParams *params,

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fir.h"
+#include "presets.h"
+
+static const CfChoice plane_choices[] = {
+    {CF_SEPCONV_PLANE_LUMA, "luma", "luma, or red, green and blue"},
+    {CF_SEPCONV_PLANE_CHROMA, "chroma", "both chroma channels"},
+    {CF_SEPCONV_PLANE_ALPHA, "alpha", "alpha, which then also weighs the colours"},
+    {0, NULL, NULL},
+};
+
+#define ALL_PLANES (CF_SEPCONV_PLANE_LUMA | CF_SEPCONV_PLANE_CHROMA | CF_SEPCONV_PLANE_ALPHA)
+
+static const CfParam params[] = {
+    {"row-kernel", "Row kernel",
+     "1 to 255 taps along rows, the first on the leftmost sample (preset=custom)", CF_PARAM_KERNEL,
+     offsetof(CfSepconvParams, row_kernel), 0.0, 0.0, 1.0, NULL, NULL},
+    {"column-kernel", "Column kernel",
+     "1 to 255 taps along columns, the first on the topmost sample (preset=custom)",
+     CF_PARAM_KERNEL, offsetof(CfSepconvParams, column_kernel), 0.0, 0.0, 1.0, NULL, NULL},
+    {"preset", "Preset", "Ready-made kernels of preset-size taps", CF_PARAM_ENUM,
+     offsetof(CfSepconvParams, preset), CF_SEPCONV_CUSTOM, CF_SEPCONV_SHARPEN, CF_SEPCONV_CUSTOM,
+     "GstCudaSepconvPreset", cf_sepconv_preset_choices},
+    {"preset-size", "Preset size", "Taps of a preset (an odd number)", CF_PARAM_INT,
+     offsetof(CfSepconvParams, preset_size), 3.0, CF_MAX_TAPS, 5.0, NULL, NULL},
+    {"anchor-x", "Horizontal anchor", "Tap of the row kernel on the output sample (-1 = middle)",
+     CF_PARAM_INT, offsetof(CfSepconvParams, anchor_x), -1.0, CF_MAX_TAPS - 1, -1.0, NULL, NULL},
+    {"anchor-y", "Vertical anchor", "Tap of the column kernel on the output sample (-1 = middle)",
+     CF_PARAM_INT, offsetof(CfSepconvParams, anchor_y), -1.0, CF_MAX_TAPS - 1, -1.0, NULL, NULL},
+    {"normalize", "Normalize", "Divide each kernel by the sum of its taps", CF_PARAM_BOOL,
+     offsetof(CfSepconvParams, normalize), 0.0, 1.0, 0.0, NULL, NULL},
+    {"scale", "Scale", "Factor of the result", CF_PARAM_DOUBLE, offsetof(CfSepconvParams, scale),
+     -1e9, 1e9, 1.0, NULL, NULL},
+    {"bias", "Bias", "Fraction of full scale added to the result", CF_PARAM_DOUBLE,
+     offsetof(CfSepconvParams, bias), -16.0, 16.0, 0.0, NULL, NULL},
+    {"absolute", "Absolute", "Take the magnitude of the result before the bias", CF_PARAM_BOOL,
+     offsetof(CfSepconvParams, absolute), 0.0, 1.0, 0.0, NULL, NULL},
+    {"border", "Border", "What the filter sees outside the picture", CF_PARAM_ENUM,
+     offsetof(CfSepconvParams, border), CF_BORDER_REPLICATE, CF_BORDER_CONSTANT,
+     CF_BORDER_REPLICATE, "GstCudaFiltersBorder", cf_border_choices},
+    {"border-color", "Border colour", "Colour outside the picture as 0xAARRGGBB (border=constant)",
+     CF_PARAM_COLOR, offsetof(CfSepconvParams, border_color), 0.0, UINT32_MAX, 0xff000000, NULL,
+     NULL},
+    {"planes", "Planes", "Channels to filter; the others are copied", CF_PARAM_FLAGS,
+     offsetof(CfSepconvParams, planes), 0.0, ALL_PLANES, ALL_PLANES, "GstCudaSepconvPlanes",
+     plane_choices},
+    {0},
+};
+
+static bool check(const CfVideo *video, const void *values, CfStatus *status)
+{
+  return cf_sepconv_check(video, values, status);
+}
+
+static bool is_identity(const void *values)
+{
+  return cf_sepconv_is_identity(values);
+}
+
+static const CfEngine *const engines[] = {
+    &cf_sepconv_reference,
+    &cf_sepconv_cpu,
+#ifdef CF_HAVE_CUDA
+    &cf_sepconv_cuda,
+#endif
+    NULL,
+};
+
+const CfEffect cf_sepconv = {
+    .name = "sepconv",
+    .params_size = sizeof(CfSepconvParams),
+    .params = params,
+    .check = check,
+    .is_identity = is_identity,
+    .engines = engines,
+};

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fir.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gaussian.h"
+#include "presets.h"
+
+/* What the channels of all planes have in common. */
+typedef struct {
+  double scale;
+  double bias; /* fraction of full scale */
+  bool absolute;
+  uint32_t border_color;
+  int planes; /* CfSepconvPlanes */
+} Tone;
+
+static bool is_chroma(CfRole role)
+{
+  return role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
+}
+
+static bool is_selected(CfRole role, int planes)
+{
+  if (role == CF_ROLE_PADDING)
+    return false;
+  if (role == CF_ROLE_ALPHA)
+    return planes & CF_SEPCONV_PLANE_ALPHA;
+  return planes & (is_chroma(role) ? CF_SEPCONV_PLANE_CHROMA : CF_SEPCONV_PLANE_LUMA);
+}
+
+/* Taps */
+
+bool cf_taps_are_identity(const CfTaps *taps)
+{
+  return taps->tap[taps->anchor] == 1.0 && taps->magnitude == 1.0;
+}
+
+static CfTaps measured_taps(const double *tap, int count, int anchor)
+{
+  CfTaps taps = {.count = count, .anchor = anchor, .tap = tap};
+
+  for (int i = 0; i < count; i++) {
+    taps.sum += tap[i];
+    taps.magnitude += fabs(tap[i]);
+  }
+  return taps;
+}
+
+static bool sums_to_zero(double sum, double magnitude)
+{
+  return fabs(sum) <= CF_FIR_ZERO_SUM * magnitude;
+}
+
+static bool reserve(CfFirPlan *plan, size_t doubles, CfStatus *status)
+{
+  double *storage;
+
+  if (doubles <= plan->capacity)
+    return true;
+  storage = malloc(doubles * sizeof *storage);
+  if (!storage)
+    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for %zu filter taps", doubles);
+  /* The plan's taps are about to be replaced, so the old ones need not be kept. */
+  free(plan->storage);
+  plan->storage = storage;
+  plan->capacity = doubles;
+  return true;
+}
+
+/* Channels */
+
+static double alpha_scale(const CfFirPlane *plane)
+{
+  const double sum = plane->row.sum * plane->column.sum;
+
+  return sums_to_zero(sum, plane->row.magnitude * plane->column.magnitude) ? 0.0 : 1.0 / sum;
+}
+
+static CfFirChannel plan_channel(const CfVideo *video, const CfFirPlane *plane, CfRole role,
+                                 const Tone *tone, int border)
+{
+  CfFirChannel channel = {.filtered = is_selected(role, tone->planes), .border = border};
+
+  if (role == CF_ROLE_ALPHA) {
+    channel.scale = alpha_scale(plane);
+    channel.filtered = channel.filtered && channel.scale != 0.0;
+    return channel;
+  }
+  channel.scale = tone->scale;
+  if (is_chroma(role)) {
+    channel.centre = cf_chroma_centre(video);
+  } else {
+    channel.bias = tone->bias * cf_max_code(cf_format_info(video->format));
+    channel.absolute = tone->absolute;
+  }
+  return channel;
+}
+
+/* Absolute values change nothing where nothing is negative. */
+static bool channel_is_identity(const CfFirChannel *channel)
+{
+  return channel->scale == 1.0 && channel->bias == 0.0;
+}
+
+static bool single_precision_suffices(const CfFirPlane *plane, int channels, int max_code)
+{
+  const double growth = sqrt(plane->row.count + plane->column.count);
+  double scale = 0.0;
+
+  for (int c = 0; c < channels; c++) {
+    if (plane->channel[c].filtered)
+      scale = fmax(scale, fabs(plane->channel[c].scale));
+  }
+  return scale * plane->row.magnitude * plane->column.magnitude * max_code * 0x1p-24 * growth <=
+         0.25;
+}
+
+static void plan_channels(CfFirPlane *plane, const CfVideo *video, const CfPlaneFormat *format,
+                          const Tone *tone, const int border[CF_ROLE_COUNT])
+{
+  const bool delta = cf_taps_are_identity(&plane->row) && cf_taps_are_identity(&plane->column);
+  bool colour = false;
+
+  plane->filtered = false;
+  for (int c = 0; c < format->channels; c++) {
+    const CfRole role = format->role[c];
+    CfFirChannel *channel = &plane->channel[c];
+
+    *channel = plan_channel(video, plane, role, tone, border[role]);
+    if (delta && channel_is_identity(channel))
+      channel->filtered = false;
+    plane->filtered = plane->filtered || channel->filtered;
+    colour = colour || (channel->filtered && role != CF_ROLE_ALPHA);
+  }
+  plane->premultiplied =
+      colour && cf_alpha_channel(format) >= 0 && is_selected(CF_ROLE_ALPHA, tone->planes);
+  plane->float_suffices = single_precision_suffices(plane, format->channels,
+                                                    cf_max_code(cf_format_info(video->format)));
+}
+
+static void border_codes(const CfVideo *video, uint32_t argb, int border[CF_ROLE_COUNT])
+{
+  const int max_code = cf_max_code(cf_format_info(video->format));
+  double codes[CF_ROLE_COUNT];
+
+  cf_color_codes(video, argb, codes);
+  for (int role = 0; role < CF_ROLE_COUNT; role++)
+    border[role] = (int)fmin(fmax(floor(codes[role] + 0.5), 0.0), max_code);
+}
+
+static void plan_all_channels(CfFirPlan *plan, const CfVideo *video, const Tone *tone)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  int border[CF_ROLE_COUNT];
+
+  border_codes(video, tone->border_color, border);
+  for (int p = 0; p < format->planes; p++)
+    plan_channels(&plan->plane[p], video, &format->plane[p], tone, border);
+}
+
+/* Gaussian blur */
+
+static CfTaps gaussblur_taps(double sigma, bool sharpen, double *tap)
+{
+  const int radius = cf_gaussian_radius(sigma);
+
+  cf_gaussian_taps(sigma, radius, tap);
+  if (sharpen)
+    cf_sharpening_taps(radius, tap);
+  return measured_taps(tap, 2 * radius + 1, radius);
+}
+
+bool cf_fir_plan_gaussblur(CfFirPlan *plan, const CfVideo *video, const CfGaussblurParams *params,
+                           CfStatus *status)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  const double horizontal = fabs(params->sigma);
+  const double vertical = params->sigma_vertical < 0.0 ? horizontal : params->sigma_vertical;
+  const bool sharpen = params->sigma < 0.0;
+  const Tone tone = {.scale = 1.0,
+                     .border_color = 0xff000000,
+                     .planes =
+                         CF_SEPCONV_PLANE_LUMA | CF_SEPCONV_PLANE_CHROMA | CF_SEPCONV_PLANE_ALPHA};
+  const int longest = 2 * (cf_gaussian_radius(horizontal) + cf_gaussian_radius(vertical) + 1);
+  double *tap;
+
+  if (!reserve(plan, (size_t)longest * (size_t)format->planes, status))
+    return false;
+
+  plan->border = (CfBorder)params->border;
+  plan->planes = format->planes;
+  tap = plan->storage;
+  for (int p = 0; p < format->planes; p++) {
+    CfFirPlane *plane = &plan->plane[p];
+
+    plane->row = gaussblur_taps(ldexp(horizontal, -format->plane[p].subsampling_x), sharpen, tap);
+    tap += plane->row.count;
+    plane->column = gaussblur_taps(ldexp(vertical, -format->plane[p].subsampling_y), sharpen, tap);
+    tap += plane->column.count;
+  }
+  plan_all_channels(plan, video, &tone);
+  return true;
+}
+
+/* Separable convolution */
+
+/* The kernels of the params after preset and normalize, and where their anchors are. */
+typedef struct {
+  CfKernel row, column;
+  int anchor_x, anchor_y;
+} Kernels;
+
+static bool normalize_kernel(CfKernel *kernel, const char *name, CfStatus *status)
+{
+  const CfTaps taps = measured_taps(kernel->tap, kernel->taps, 0);
+
+  if (sums_to_zero(taps.sum, taps.magnitude))
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "normalize divides by the sum of the taps, but the taps of %s sum to 0", name);
+  for (int i = 0; i < kernel->taps; i++)
+    kernel->tap[i] /= taps.sum;
+  return true;
+}
+
+static bool resolve_anchor(int anchor, int taps, const char *name, int *resolved, CfStatus *status)
+{
+  if (anchor >= taps)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "%s is %d, allowed is -1 to %d for a kernel of %d taps", name, anchor, taps - 1,
+                   taps);
+  *resolved = anchor < 0 ? taps / 2 : anchor;
+  return true;
+}
+
+static bool resolve_kernels(const CfSepconvParams *params, Kernels *kernels, CfStatus *status)
+{
+  if (params->preset == CF_SEPCONV_CUSTOM) {
+    kernels->row = params->row_kernel;
+    kernels->column = params->column_kernel;
+  } else if (params->preset_size % 2 == 0) {
+    return cf_fail(status, CF_ERROR_INVALID, "preset-size is %d, allowed is an odd number",
+                   params->preset_size);
+  } else {
+    cf_sepconv_preset_kernels((CfSepconvPreset)params->preset, params->preset_size, &kernels->row,
+                              &kernels->column);
+  }
+  if (params->normalize && (!normalize_kernel(&kernels->row, "the row kernel", status) ||
+                            !normalize_kernel(&kernels->column, "the column kernel", status)))
+    return false;
+  return resolve_anchor(params->anchor_x, kernels->row.taps, "anchor-x", &kernels->anchor_x,
+                        status) &&
+         resolve_anchor(params->anchor_y, kernels->column.taps, "anchor-y", &kernels->anchor_y,
+                        status);
+}
+
+static bool check_gain(const CfSepconvParams *params, const Kernels *kernels, CfStatus *status)
+{
+  const CfTaps row = measured_taps(kernels->row.tap, kernels->row.taps, 0);
+  const CfTaps column = measured_taps(kernels->column.tap, kernels->column.taps, 0);
+  const double gain = fabs(params->scale) * row.magnitude * column.magnitude;
+
+  if (gain <= CF_FIR_MAX_GAIN)
+    return true;
+  return cf_fail(status, CF_ERROR_INVALID,
+                 "scale times the magnitudes of both kernels is %g, allowed is up to %g: "
+                 "a smaller scale, or normalize, helps",
+                 gain, CF_FIR_MAX_GAIN);
+}
+
+bool cf_sepconv_check(const CfVideo *video, const CfSepconvParams *params, CfStatus *status)
+{
+  Kernels kernels;
+
+  (void)video;
+  return resolve_kernels(params, &kernels, status) && check_gain(params, &kernels, status);
+}
+
+bool cf_sepconv_is_identity(const CfSepconvParams *params)
+{
+  Kernels kernels;
+  CfTaps row, column;
+
+  if (params->planes == 0)
+    return true;
+  if (!resolve_kernels(params, &kernels, NULL))
+    return false;
+  row = measured_taps(kernels.row.tap, kernels.row.taps, kernels.anchor_x);
+  column = measured_taps(kernels.column.tap, kernels.column.taps, kernels.anchor_y);
+  return cf_taps_are_identity(&row) && cf_taps_are_identity(&column) && params->scale == 1.0 &&
+         params->bias == 0.0;
+}
+
+static CfTaps stored_taps(const CfKernel *kernel, int anchor, double *storage)
+{
+  memcpy(storage, kernel->tap, (size_t)kernel->taps * sizeof *storage);
+  return measured_taps(storage, kernel->taps, anchor);
+}
+
+bool cf_fir_plan_sepconv(CfFirPlan *plan, const CfVideo *video, const CfSepconvParams *params,
+                         CfStatus *status)
+{
+  const Tone tone = {.scale = params->scale,
+                     .bias = params->bias,
+                     .absolute = params->absolute,
+                     .border_color = params->border_color,
+                     .planes = params->planes};
+  Kernels kernels;
+  CfTaps row, column;
+
+  if (!resolve_kernels(params, &kernels, status) || !check_gain(params, &kernels, status) ||
+      !reserve(plan, (size_t)(kernels.row.taps + kernels.column.taps), status))
+    return false;
+
+  row = stored_taps(&kernels.row, kernels.anchor_x, plan->storage);
+  column = stored_taps(&kernels.column, kernels.anchor_y, plan->storage + row.count);
+  plan->border = (CfBorder)params->border;
+  plan->planes = cf_format_info(video->format)->planes;
+  for (int p = 0; p < plan->planes; p++) {
+    plan->plane[p].row = row;
+    plan->plane[p].column = column;
+  }
+  plan_all_channels(plan, video, &tone);
+  return true;
+}
+
+void cf_fir_plan_free(CfFirPlan *plan)
+{
+  free(plan->storage);
+  memset(plan, 0, sizeof *plan);
+}

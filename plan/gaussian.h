@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The sampled Gaussian, normalised: g[i] = exp(-i^2 / (2 sigma^2)), i = -R..R, R = ceil(4 |sigma|).
+ */
+#pragma once
+
+/* R. What lies beyond changes an edge between black and white by 0.01 codes of 8 bits at most. */
+int cf_gaussian_radius(double sigma);
+
+/* The 2 `radius` + 1 taps of the Gaussian, whose sum is 1. */
+void cf_gaussian_taps(double sigma, int radius, double *tap);
+
+/* Turns 2 `radius` + 1 taps into 2 delta - taps, which sharpens as much as they blur. */
+void cf_sharpening_taps(int radius, double *tap);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The ready-made kernels of sepconv.
+ */
+#pragma once
+
+#include "sepconv.h"
+
+extern const CfChoice cf_sepconv_preset_choices[];
+
+/* The row and column kernels of a preset other than custom; `size` is odd, 3..CF_MAX_TAPS. */
+void cf_sepconv_preset_kernels(CfSepconvPreset preset, int size, CfKernel *row, CfKernel *column);
