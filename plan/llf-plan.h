@@ -25,14 +25,18 @@
 #define CF_LLF_TAP_SIDE   0.25
 #define CF_LLF_TAP_EDGE   0.05
 
-/* Colour follows luma by the gain clamp ((Y' + EPSILON) / (Y + EPSILON), 0, MAX_GAIN): shadows
- * below one 8-bit step shift rather than scale, and noise in black cannot explode. */
+/* How colour follows luma (color_mode = luminance). With Y the luma intensity clamped to 0..1 and
+ * Y' what the filter makes of it, before rounding: gain = clamp ((Y' + EPSILON) / (Y + EPSILON), 0,
+ * MAX_GAIN) red' = Y' + gain (red - Y), green and blue alike;  chroma' = centre + gain (chroma -
+ * centre) where a subsampled chroma sample takes the mean Y and the mean Y' of its luma pixels
+ * inside the picture. The luma code written is that of Y' plus what clamping Y had cut off, so foot
+ * and headroom survive. Shadows below one 8-bit step shift rather than scale: noise cannot explode.
+ */
 #define CF_LLF_GAIN_EPSILON (1.0 / 255.0)
 #define CF_LLF_MAX_GAIN     16.0
 
 typedef struct {
-  int images; /* Gaussian images, 1..CF_LLF_MAX_IMAGES: images - 1 Laplacian levels and a residual
-               */
+  int images; /* Gaussian images, >= 1: one more than Laplacian levels, the last is the residual */
   int width[CF_LLF_MAX_IMAGES], height[CF_LLF_MAX_IMAGES]; /* [0] is the picture */
 } CfLlfPyramid;
 
@@ -44,13 +48,19 @@ CfLlfPyramid cf_llf_pyramid(int width, int height, int levels);
  * decreasing. For colour vectors apply it to the length of the difference. */
 double cf_llf_remap(const CfLlfParams *params, double d);
 
-/* r(d) = (1 + linear) d + sum over n = 1..harmonics of b[n-1] sin (n base d), |d| <= 1, whence
- *   L_l(p) = (1 + linear) L_l[I](p)
- *          + sum b_n (cos (n base g) L_l[sin (n base I)](p) - sin (n base g) L_l[cos (n base
- * I)](p)) With D_l = O_l - (1 + linear) G_l only the differences are collapsed: D_top = -linear
- * G_top;  D_l = expand (D_l+1) + sum;  output = (1 + linear) I + D_0 and at l = 0 the pixel's own
- * terms cancel, leaving minus the expanded level 1 inside L_0. All b and `linear` are exactly 0
- * where alpha = beta = 1. */
+/* The curve as a series, for |d| <= 1:
+ *   r(d) = (1 + linear) d + sum over n = 1..harmonics of b[n-1] sin (w_n d),  w_n = n base
+ *
+ * which makes each Laplacian coefficient a sum of those of 2 harmonics planes sin (w_n I) and
+ * cos (w_n I), taken at p:
+ *   L_l(p) = (1 + linear) L_l[I] + sum b_n (cos (w_n g) L_l[sin w_n I] - sin (w_n g) L_l[cos w_n
+ * I])
+ *
+ * With D_l = O_l - (1 + linear) G_l only differences are collapsed, S_l being the sum above:
+ *   D_top = -linear G_top;  D_l = expand (D_l+1) + S_l;  output = (1 + linear) I + D_0
+ *
+ * At l = 0 a pixel's own terms cancel in S_l, so its planes are needed from level 1 only. All b and
+ * `linear` are exactly 0 where alpha = beta = 1. */
 typedef struct {
   int harmonics; /* params->harmonics */
   double linear;
@@ -59,8 +69,7 @@ typedef struct {
 } CfLlfSeries;
 
 /* Fits the series to the curve on [0, 1], by weighted least squares under the condition that it
- * never decreases; takes well under a millisecond. Continuous in sigma, alpha, beta, noise_floor.
- */
+ * never decreases, in well under a millisecond. Continuous in sigma, alpha, beta, noise_floor. */
 CfLlfSeries cf_llf_series(const CfLlfParams *params);
 
 /* The value of the series at d. */
