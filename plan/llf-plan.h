@@ -25,13 +25,18 @@
 #define CF_LLF_TAP_SIDE   0.25
 #define CF_LLF_TAP_EDGE   0.05
 
-/* How colour follows luma (color_mode = luminance). With Y the luma intensity clamped to 0..1 and
- * Y' what the filter makes of it, before rounding: gain = clamp ((Y' + EPSILON) / (Y + EPSILON), 0,
- * MAX_GAIN) red' = Y' + gain (red - Y), green and blue alike;  chroma' = centre + gain (chroma -
- * centre) where a subsampled chroma sample takes the mean Y and the mean Y' of its luma pixels
- * inside the picture. The luma code written is that of Y' plus what clamping Y had cut off, so foot
- * and headroom survive. Shadows below one 8-bit step shift rather than scale: noise cannot explode.
- */
+/* How colour follows luma (color_mode = luminance). With Y the luma intensity clamped to 0..1, and
+ * Y' what the filter makes of it, before rounding:
+ *
+ *   gain = clamp ((Y' + EPSILON) / (Y + EPSILON), 0, MAX_GAIN)
+ *
+ *   red' = Y' + gain (red - Y), green and blue alike
+ *
+ *   chroma' = centre + gain (chroma - centre)
+ *
+ * A subsampled chroma sample takes the mean Y and the mean Y' of its luma pixels inside the
+ * picture. The luma code written is that of Y' plus what clamping Y had cut off, so foot and
+ * headroom survive. Shadows below one 8-bit step shift rather than scale: noise cannot explode. */
 #define CF_LLF_GAIN_EPSILON (1.0 / 255.0)
 #define CF_LLF_MAX_GAIN     16.0
 
@@ -53,10 +58,12 @@ double cf_llf_remap(const CfLlfParams *params, double d);
  *
  * which makes each Laplacian coefficient a sum of those of 2 harmonics planes sin (w_n I) and
  * cos (w_n I), taken at p:
- *   L_l(p) = (1 + linear) L_l[I] + sum b_n (cos (w_n g) L_l[sin w_n I] - sin (w_n g) L_l[cos w_n
- * I])
+ *   L_l(p) = (1 + linear) L_l[I] + S_l
  *
- * With D_l = O_l - (1 + linear) G_l only differences are collapsed, S_l being the sum above:
+ *   S_l = sum b_n (cos (w_n g) L_l[sin w_n I] - sin (w_n g) L_l[cos w_n I])
+ *
+ * With D_l = O_l - (1 + linear) G_l only differences are collapsed:
+ *
  *   D_top = -linear G_top;  D_l = expand (D_l+1) + S_l;  output = (1 + linear) I + D_0
  *
  * At l = 0 a pixel's own terms cancel in S_l, so its planes are needed from level 1 only. All b and
