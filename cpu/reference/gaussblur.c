@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "reference_fir.h"
+
+static bool update(void *state, const void *params, CfStatus *status)
+{
+  CfReferenceFir *fir = state;
+
+  return cf_fir_plan_gaussblur(&fir->plan, &fir->video, params, status);
+}
+
+static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
+                        CfStatus *status)
+{
+  CfReferenceFir *fir = cf_reference_fir_open(video, status);
+
+  (void)options;
+  if (fir && !update(fir, params, status)) {
+    cf_reference_fir_close(fir);
+    return NULL;
+  }
+  return fir;
+}
+
+const CfEngine cf_gaussblur_reference = {
+    .name = "reference",
+    .open = open_state,
+    .update = update,
+    .run = cf_reference_fir_run,
+    .algorithm = cf_reference_fir_algorithm,
+    .close = cf_reference_fir_close,
+};
