@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "llf.h"
+
+#define FIELD(name) offsetof(CfLlfParams, name)
+
+static const CfChoice methods[] = {
+    {CF_LLF_FAST, "fast", "Sine series of the remapping curve"},
+    {CF_LLF_SAMPLED, "sampled", "Interpolation between sampled intensities"},
+    {CF_LLF_EXACT, "exact", "Every coefficient from its own remapped neighbourhood (slow)"},
+    {0, NULL, NULL},
+};
+
+static const CfChoice color_modes[] = {
+    {CF_LLF_LUMINANCE, "luminance", "Filter luma, colour follows its gain"},
+    {CF_LLF_SEPARATE, "separate", "Filter every component as an image of its own"},
+    {CF_LLF_RGB, "rgb", "Distance in RGB (engine=exact and RGB formats only)"},
+    {0, NULL, NULL},
+};
+
+static const CfParam params[] = {
+    {"sigma", "Sigma", "Amplitude below which a difference is detail, in units of full scale",
+     CF_PARAM_DOUBLE, FIELD(sigma), 0.01, 1.0, 0.2, NULL, NULL},
+    {"alpha", "Alpha", "Detail: below 1 increases it, above 1 smooths it, 1 leaves it",
+     CF_PARAM_DOUBLE, FIELD(alpha), 0.05, 10.0, 0.5, NULL, NULL},
+    {"beta", "Beta", "Tones: below 1 compresses their range, above 1 expands it, 1 leaves it",
+     CF_PARAM_DOUBLE, FIELD(beta), 0.0, 5.0, 1.0, NULL, NULL},
+    {"levels", "Levels", "Pyramid levels that are filtered, 0 = full depth", CF_PARAM_INT,
+     FIELD(levels), 0.0, 16.0, 0.0, NULL, NULL},
+    {"engine", "Engine", "Algorithm", CF_PARAM_ENUM, FIELD(method), 0.0, 0.0, CF_LLF_FAST,
+     "GstCudaLlfEngine", methods},
+    {"harmonics", "Harmonics", "Terms of the sine series (engine=fast)", CF_PARAM_INT,
+     FIELD(harmonics), 2.0, 16.0, 8.0, NULL, NULL},
+    {"intensity-levels", "Intensity levels",
+     "Sampled intensities (engine=sampled), 0 = from alpha as MATLAB does, else 2 to 256",
+     CF_PARAM_INT, FIELD(intensity_levels), 0.0, 256.0, 0.0, NULL, NULL},
+    {"color-mode", "Color mode", "How colour takes part", CF_PARAM_ENUM, FIELD(color_mode), 0.0,
+     0.0, CF_LLF_LUMINANCE, "GstCudaLlfColorMode", color_modes},
+    {"noise-floor", "Noise floor", "Differences below it are not amplified (alpha below 1)",
+     CF_PARAM_DOUBLE, FIELD(noise_floor), 0.0, 0.1, 0.01, NULL, NULL},
+    {0},
+};
+
+static bool check(const CfVideo *video, const void *values, CfStatus *status)
+{
+  const CfLlfParams *llf = values;
+  const CfFormatInfo *format = cf_format_info(video->format);
+
+  if (llf->intensity_levels == 1)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "intensity-levels is 1, allowed is 0 (automatic) and 2 to 256");
+  if (llf->color_mode == CF_LLF_RGB && llf->method != CF_LLF_EXACT)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "color-mode=rgb exists for engine=exact only: set engine=exact, or "
+                   "color-mode=luminance or separate");
+  if (llf->color_mode == CF_LLF_RGB && !format->rgb)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "color-mode=rgb needs an RGB format, not %s: put videoconvert and RGB caps in "
+                   "front, or set color-mode=luminance or separate",
+                   format->name);
+  return true;
+}
+
+static bool is_identity(const void *values)
+{
+  const CfLlfParams *llf = values;
+
+  return llf->alpha == 1.0 && llf->beta == 1.0;
+}
+
+static const CfEngine *const engines[] = {
+    &cf_llf_reference,
+    &cf_llf_cpu,
+#ifdef CF_HAVE_CUDA
+    &cf_llf_cuda,
+#endif
+    NULL,
+};
+
+const CfEffect cf_llf = {
+    .name = "llf",
+    .params_size = sizeof(CfLlfParams),
+    .params = params,
+    .check = check,
+    .is_identity = is_identity,
+    .engines = engines,
+};
