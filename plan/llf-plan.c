@@ -211,3 +211,42 @@ void cf_llf_component_range(const CfVideo *video, CfRole role, double *offset, d
   if (role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED)
     *offset = cf_chroma_centre(video) - 0.5 * *scale;
 }
+
+static bool find_role(const CfVideo *video, CfRole role, CfLlfComponent *component)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+
+  for (int plane = 0; plane < format->planes; plane++) {
+    for (int channel = 0; channel < format->plane[plane].channels; channel++) {
+      if (format->plane[plane].role[channel] != role)
+        continue;
+      *component = (CfLlfComponent){.plane = plane,
+                                    .channel = channel,
+                                    .width = cf_plane_width(video, plane),
+                                    .height = cf_plane_height(video, plane)};
+      cf_llf_component_range(video, role, &component->offset, &component->scale);
+      return true;
+    }
+  }
+  return false;
+}
+
+int cf_llf_components(const CfVideo *video, CfLlfComponent components[3])
+{
+  static const CfRole roles[] = {CF_ROLE_LUMA, CF_ROLE_CHROMA_BLUE, CF_ROLE_CHROMA_RED,
+                                 CF_ROLE_RED,  CF_ROLE_GREEN,       CF_ROLE_BLUE};
+  int count = 0;
+
+  for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
+    if (find_role(video, roles[i], &components[count]))
+      count++;
+  }
+  return count;
+}
+
+void cf_llf_luma_weights(const CfVideo *video, double weight[3])
+{
+  weight[0] = video->luma_red;
+  weight[1] = 1.0 - video->luma_red - video->luma_blue;
+  weight[2] = video->luma_blue;
+}

@@ -89,3 +89,17 @@ int cf_llf_intensity_levels(const CfLlfParams *params);
 /* Where a component of this role enters the filter: intensity = (code - offset) / scale. Luma, red,
  * green and blue as cf_code_range(); chroma so that its neutral value is 0.5. */
 void cf_llf_component_range(const CfVideo *video, CfRole role, double *offset, double *scale);
+
+/* A component of a format: where it lies, and how code values become intensities. */
+typedef struct {
+  int plane, channel; /* channel counts interleaved samples */
+  int width, height;
+  double offset, scale; /* of cf_llf_component_range() */
+} CfLlfComponent;
+
+/* The components of a format but alpha and padding, 1..3 of them: luma; luma, blue and red chroma;
+ * or red, green and blue. */
+int cf_llf_components(const CfVideo *video, CfLlfComponent components[3]);
+
+/* Luma's weights of red, green and blue, in the order of cf_llf_components(). */
+void cf_llf_luma_weights(const CfVideo *video, double weight[3]);
