@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The local Laplacian filter as it is defined, in double precision: always the exact filter,
+ * whatever engine the parameters ask for.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "../cpu.h"
+#include "reference_llf.h"
+
+typedef struct {
+  CfVideo video;
+  CfLlfParams params;
+  int threads;
+  int components;
+  CfLlfComponent component[3];
+  CfExactLlf filter[3]; /* one for luma or RGB vectors, one a component where they are separate */
+  int filters;
+} State;
+
+static void close_state(void *opaque)
+{
+  State *state = opaque;
+
+  for (int i = 0; i < 3; i++)
+    cf_exact_llf_free(&state->filter[i]);
+  free(state);
+}
+
+/* Makes the filters that `params` need and then takes them over. */
+static bool set_params(State *state, const CfLlfParams *params, CfStatus *status)
+{
+  const bool separate = params->color_mode == CF_LLF_SEPARATE;
+  const int channels = params->color_mode == CF_LLF_RGB ? 3 : 1;
+  const int filters = separate ? state->components : 1;
+  CfExactLlf filter[3] = {{.channels = 0}};
+  bool good = true;
+
+  for (int i = 0; i < filters; i++)
+    good = good && cf_exact_llf_open(&filter[i], state->component[i].width,
+                                     state->component[i].height, params->levels, channels);
+  for (int i = 0; i < 3; i++) {
+    if (good)
+      cf_exact_llf_free(&state->filter[i]);
+    else
+      cf_exact_llf_free(&filter[i]);
+  }
+  if (!good)
+    return cf_fail(status, CF_ERROR_NO_MEMORY,
+                   "out of memory for the reference local Laplacian filter of %dx%d pixels",
+                   state->video.width, state->video.height);
+  for (int i = 0; i < filters; i++)
+    state->filter[i] = filter[i];
+  state->filters = filters;
+  state->params = *params;
+  return true;
+}
+
+static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
+                        CfStatus *status)
+{
+  State *state = calloc(1, sizeof *state);
+
+  if (!state) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  state->video = *video;
+  state->threads = cf_thread_count(options->threads);
+  state->components = cf_llf_components(video, state->component);
+  if (!set_params(state, params, status)) {
+    close_state(state);
+    return NULL;
+  }
+  return state;
+}
+
+static bool update(void *opaque, const void *params, CfStatus *status)
+{
+  State *state = opaque;
+  const CfLlfParams *next = params;
+
+  if (next->levels != state->params.levels || next->color_mode != state->params.color_mode)
+    return set_params(state, next, status);
+  state->params = *next;
+  return true;
+}
+
+static const char *algorithm(const void *state)
+{
+  (void)state;
+  return "exact-double";
+}
+
+/* Byte address of a component's sample. */
+static uint8_t *sample_at(const State *state, const CfPicture *picture,
+                          const CfLlfComponent *component, int x, int y)
+{
+  const CfFormatInfo *format = cf_format_info(state->video.format);
+  const int interleaved = format->plane[component->plane].channels;
+
+  return picture->data[component->plane] + y * picture->stride[component->plane] +
+         (ptrdiff_t)(x * interleaved + component->channel) * cf_sample_bytes(format);
+}
+
+static double load_code(const State *state, const CfPicture *picture,
+                        const CfLlfComponent *component, int x, int y)
+{
+  const CfFormatInfo *format = cf_format_info(state->video.format);
+  const uint8_t *sample = sample_at(state, picture, component, x, y);
+
+  return (double)((cf_sample_bytes(format) == 2 ? sample[0] | sample[1] << 8 : sample[0]) >>
+                  format->shift);
+}
+
+static void store_code(const State *state, const CfPicture *picture,
+                       const CfLlfComponent *component, int x, int y, double code)
+{
+  const CfFormatInfo *format = cf_format_info(state->video.format);
+  uint8_t *sample = sample_at(state, picture, component, x, y);
+  const int rounded = (int)floor(fmin(fmax(code, 0.0), cf_max_code(format)) + 0.5) << format->shift;
+
+  sample[0] = (uint8_t)rounded;
+  if (cf_sample_bytes(format) == 2)
+    sample[1] = (uint8_t)(rounded >> 8);
+}
+
+static double load_intensity(const State *state, const CfPicture *picture, int component, int x,
+                             int y)
+{
+  const CfLlfComponent *from = &state->component[component];
+
+  return (load_code(state, picture, from, x, y) - from->offset) / from->scale;
+}
+
+static void store_intensity(const State *state, const CfPicture *picture, int component, int x,
+                            int y, double intensity)
+{
+  const CfLlfComponent *to = &state->component[component];
+
+  store_code(state, picture, to, x, y, intensity * to->scale + to->offset);
+}
+
+static double clamp_intensity(double intensity)
+{
+  return fmin(fmax(intensity, 0.0), 1.0);
+}
+
+static double rgb_luma(const State *state, const CfPicture *picture, int x, int y)
+{
+  double weight[3], sum = 0.0;
+
+  cf_llf_luma_weights(&state->video, weight);
+  for (int c = 0; c < 3; c++)
+    sum += weight[c] * load_intensity(state, picture, c, x, y);
+  return sum;
+}
+
+/* Where the channels of a pixel begin in `intensity` and `output[0]`. */
+static size_t index_of(const CfExactLlf *filter, int x, int y)
+{
+  return ((size_t)y * (size_t)filter->pyramid.width[0] + (size_t)x) * (size_t)filter->channels;
+}
+
+static double color_gain(double luma, double filtered)
+{
+  const double gain = (filtered + CF_LLF_GAIN_EPSILON) / (luma + CF_LLF_GAIN_EPSILON);
+
+  return fmin(fmax(gain, 0.0), CF_LLF_MAX_GAIN);
+}
+
+static void store_rgb_luminance(const State *state, const CfJob *job)
+{
+  const CfExactLlf *filter = &state->filter[0];
+
+  for (int y = 0; y < state->video.height; y++) {
+    for (int x = 0; x < state->video.width; x++) {
+      const double before = filter->intensity[index_of(filter, x, y)];
+      const double after = filter->output[0][index_of(filter, x, y)];
+      const double gain = color_gain(before, after);
+
+      for (int c = 0; c < 3; c++) {
+        const double color = load_intensity(state, &job->source, c, x, y);
+        store_intensity(state, &job->destination, c, x, y, after + gain * (color - before));
+      }
+    }
+  }
+}
+
+/* Scales the chroma at (x, y) of its plane by the gain of its luma pixels' means. */
+static void store_chroma(const State *state, const CfJob *job, int component, int x, int y)
+{
+  const CfLlfComponent *chroma = &state->component[component];
+  const CfPlaneFormat *plane = &cf_format_info(state->video.format)->plane[chroma->plane];
+  const CfExactLlf *filter = &state->filter[0];
+  const double centre = cf_chroma_centre(&state->video);
+  double before = 0.0, after = 0.0, gain;
+  int pixels = 0;
+
+  for (int row = y << plane->subsampling_y;
+       row < (y + 1) << plane->subsampling_y && row < state->video.height; row++) {
+    for (int column = x << plane->subsampling_x;
+         column < (x + 1) << plane->subsampling_x && column < state->video.width; column++) {
+      before += filter->intensity[index_of(filter, column, row)];
+      after += filter->output[0][index_of(filter, column, row)];
+      pixels++;
+    }
+  }
+  gain = color_gain(before / pixels, after / pixels);
+  store_code(state, &job->destination, chroma, x, y,
+             centre + gain * (load_code(state, &job->source, chroma, x, y) - centre));
+}
+
+static void filter_plane(State *state, const CfJob *job, int component, CfExactLlf *filter)
+{
+  const CfLlfComponent *plane = &state->component[component];
+
+  for (int y = 0; y < plane->height; y++)
+    for (int x = 0; x < plane->width; x++)
+      filter->intensity[index_of(filter, x, y)] =
+          clamp_intensity(load_intensity(state, &job->source, component, x, y));
+  cf_exact_llf_run(filter, &state->params, state->threads);
+  for (int y = 0; y < plane->height; y++) {
+    for (int x = 0; x < plane->width; x++) {
+      const double beyond = load_intensity(state, &job->source, component, x, y) -
+                            filter->intensity[index_of(filter, x, y)];
+      const double filtered = filter->output[0][index_of(filter, x, y)];
+      store_intensity(state, &job->destination, component, x, y, filtered + beyond);
+    }
+  }
+}
+
+static void filter_rgb_luminance(State *state, const CfJob *job)
+{
+  CfExactLlf *filter = &state->filter[0];
+
+  for (int y = 0; y < state->video.height; y++)
+    for (int x = 0; x < state->video.width; x++)
+      filter->intensity[index_of(filter, x, y)] =
+          clamp_intensity(rgb_luma(state, &job->source, x, y));
+  cf_exact_llf_run(filter, &state->params, state->threads);
+  store_rgb_luminance(state, job);
+}
+
+static void filter_rgb_vectors(State *state, const CfJob *job)
+{
+  CfExactLlf *filter = &state->filter[0];
+
+  for (int y = 0; y < state->video.height; y++)
+    for (int x = 0; x < state->video.width; x++)
+      for (int c = 0; c < 3; c++)
+        filter->intensity[index_of(filter, x, y) + (size_t)c] =
+            load_intensity(state, &job->source, c, x, y);
+  cf_exact_llf_run(filter, &state->params, state->threads);
+  for (int y = 0; y < state->video.height; y++)
+    for (int x = 0; x < state->video.width; x++)
+      for (int c = 0; c < 3; c++)
+        store_intensity(state, &job->destination, c, x, y,
+                        filter->output[0][index_of(filter, x, y) + (size_t)c]);
+}
+
+static void copy_alpha(const State *state, const CfJob *job)
+{
+  const CfPlaneFormat *plane = &cf_format_info(state->video.format)->plane[0];
+  const int channel = cf_alpha_channel(plane);
+
+  for (int y = 0; channel >= 0 && y < state->video.height; y++) {
+    for (int x = 0; x < state->video.width; x++) {
+      const ptrdiff_t at = (ptrdiff_t)x * plane->channels + channel;
+      job->destination.data[0][y * job->destination.stride[0] + at] =
+          job->source.data[0][y * job->source.stride[0] + at];
+    }
+  }
+}
+
+static bool run(void *opaque, const CfJob *job, CfStatus *status)
+{
+  State *state = opaque;
+  const bool rgb = cf_format_info(state->video.format)->rgb;
+
+  (void)status;
+  if (state->params.color_mode == CF_LLF_RGB) {
+    filter_rgb_vectors(state, job);
+  } else if (state->params.color_mode == CF_LLF_SEPARATE) {
+    for (int i = 0; i < state->components; i++)
+      filter_plane(state, job, i, &state->filter[i]);
+  } else if (rgb) {
+    filter_rgb_luminance(state, job);
+  } else {
+    filter_plane(state, job, 0, &state->filter[0]);
+    for (int i = 1; i < state->components; i++)
+      for (int y = 0; y < state->component[i].height; y++)
+        for (int x = 0; x < state->component[i].width; x++)
+          store_chroma(state, job, i, x, y);
+  }
+  copy_alpha(state, job);
+  return true;
+}
+
+const CfEngine cf_llf_reference = {
+    .name = "reference",
+    .open = open_state,
+    .update = update,
+    .run = run,
+    .algorithm = algorithm,
+    .close = close_state,
+};
