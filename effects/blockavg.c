@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "blockavg.h"
+
+#define FIELD(name) offsetof(CfBlockavgParams, name)
+
+static const CfChoice modes[] = {
+    {CF_BLOCKAVG_AVERAGE, "average", "The mean, rounded half up"},
+    {CF_BLOCKAVG_MIN, "min", "The smallest value of each channel"},
+    {CF_BLOCKAVG_MAX, "max", "The largest value of each channel"},
+    {0, NULL, NULL},
+};
+
+static const CfParam params[] = {
+    {"block-width", "Block width", "Width of a block in luma pixels", CF_PARAM_INT,
+     FIELD(block_width), 1.0, 4096.0, 32.0, NULL, NULL},
+    {"block-height", "Block height", "Height of a block in luma pixels", CF_PARAM_INT,
+     FIELD(block_height), 1.0, 4096.0, 32.0, NULL, NULL},
+    {"mode", "Mode", "What a block shows of the pixels it covers", CF_PARAM_ENUM, FIELD(mode), 0.0,
+     0.0, CF_BLOCKAVG_AVERAGE, "GstCudaBlockAvgMode", modes},
+    {0},
+};
+
+static bool is_identity(const void *values)
+{
+  const CfBlockavgParams *blockavg = values;
+
+  return blockavg->block_width == 1 && blockavg->block_height == 1;
+}
+
+static const CfEngine *const engines[] = {
+    &cf_blockavg_reference,
+    &cf_blockavg_cpu,
+#ifdef CF_HAVE_CUDA
+    &cf_blockavg_cuda,
+#endif
+    NULL,
+};
+
+const CfEffect cf_blockavg = {
+    .name = "blockavg",
+    .params_size = sizeof(CfBlockavgParams),
+    .params = params,
+    .is_identity = is_identity,
+    .engines = engines,
+};
