@@ -4,23 +4,7 @@
  */
 #pragma once
 
-#include "llf-plan.h"
-
-/* A linear operator on one axis: output i is the sum over k < width of weight[i * width + k] times
- * input first[i] + k. */
-typedef struct {
-  int inputs, outputs, width;
-  int *first;
-  double *weight;
-} CfLlfOperator;
-
-/* The pyramid of one axis. */
-typedef struct {
-  CfLlfOperator reduced[CF_LLF_MAX_IMAGES]; /* the picture -> image l */
-  CfLlfOperator
-      expanded[CF_LLF_MAX_IMAGES];         /* the picture -> image l + 1, expanded as large as l */
-  CfLlfOperator expand[CF_LLF_MAX_IMAGES]; /* image l + 1 -> the size of image l */
-} CfLlfAxis;
+#include "llf-axis.h"
 
 /* An image of 1 or 3 interleaved channels; with 3 the filter works on colour vectors. */
 typedef struct {
