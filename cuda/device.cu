@@ -284,9 +284,15 @@ bool cf_copy_rows(CfCopy direction, void *destination, ptrdiff_t destination_str
                   const void *source, ptrdiff_t source_stride, size_t row_bytes, size_t rows,
                   void *stream, CfStatus *status)
 {
-  return cf_cuda_ok(cudaMemcpy2DAsync(destination, (size_t)destination_stride, source,
-                                      (size_t)source_stride, row_bytes, rows, copy_kind(direction),
-                                      (cudaStream_t)stream),
+  const size_t strides[] = {(size_t)destination_stride, (size_t)source_stride};
+  const bool contiguous = rows == 1 || (strides[0] == row_bytes && strides[1] == row_bytes);
+
+  /* One piece goes as one: pitched copies limit the pitch, and the copy engines prefer it. */
+  return cf_cuda_ok(contiguous
+                        ? cudaMemcpyAsync(destination, source, row_bytes * rows,
+                                          copy_kind(direction), (cudaStream_t)stream)
+                        : cudaMemcpy2DAsync(destination, strides[0], source, strides[1], row_bytes,
+                                            rows, copy_kind(direction), (cudaStream_t)stream),
                     "copying rows", status);
 }
 
