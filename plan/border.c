@@ -10,11 +10,11 @@ const CfChoice cf_border_choices[] = {
     {0, NULL, NULL},
 };
 
-static int positive_modulo(long i, long period)
+static long positive_modulo(long i, long period)
 {
   const long remainder = i % period;
 
-  return (int)(remainder < 0 ? remainder + period : remainder);
+  return remainder < 0 ? remainder + period : remainder;
 }
 
 int cf_border_index(CfBorder border, long i, int size)
@@ -24,17 +24,17 @@ int cf_border_index(CfBorder border, long i, int size)
 
   switch (border) {
   case CF_BORDER_REFLECT: {
-    const int folded = positive_modulo(i, 2L * size);
-    return folded < size ? folded : 2 * size - 1 - folded;
+    const long folded = positive_modulo(i, 2L * size);
+    return (int)(folded < size ? folded : 2L * size - 1 - folded);
   }
   case CF_BORDER_REFLECT_101: {
     if (size == 1)
       return 0;
-    const int folded = positive_modulo(i, 2L * size - 2);
-    return folded < size ? folded : 2 * size - 2 - folded;
+    const long folded = positive_modulo(i, 2L * size - 2);
+    return (int)(folded < size ? folded : 2L * size - 2 - folded);
   }
   case CF_BORDER_WRAP:
-    return positive_modulo(i, size);
+    return (int)positive_modulo(i, size);
   case CF_BORDER_CONSTANT:
     return -1;
   case CF_BORDER_REPLICATE:

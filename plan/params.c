@@ -203,20 +203,26 @@ static bool parse_kernel(const CfParam *param, const char *text, CfKernel *kerne
 
     if (end == cursor || parsed.taps == CF_MAX_TAPS)
       return cf_fail(status, CF_ERROR_INVALID,
-                     "%s: \"%s\" is not a list of 1 to %d numbers such as <1,4,6,4,1>", param->name,
-                     text, CF_MAX_TAPS);
+                     "%s is a list of 1 to %d numbers such as <1,4,6,4,1>, not \"%s\"", param->name,
+                     CF_MAX_TAPS, text);
     parsed.tap[parsed.taps++] = tap;
     cursor = end + strspn(end, ", ");
   }
+  cursor += strspn(cursor, "> ");
+  if (*cursor)
+    return cf_fail(status, CF_ERROR_INVALID, "%s: \"%s\" goes on after its list of numbers",
+                   param->name, text);
+  if (!check_kernel(param, &parsed, status))
+    return false;
   *kernel = parsed;
-  return check_kernel(param, kernel, status);
+  return true;
 }
 
 bool cf_params_parse(const CfParam *table, void *values, const char *name, const char *text,
                      CfStatus *status)
 {
   const CfParam *param = cf_params_find(table, name);
-  double number;
+  double number = 0.0;
 
   if (!param)
     return cf_fail(status, CF_ERROR_INVALID, "there is no property %s", name);
