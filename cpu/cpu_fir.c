@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu_fir.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "fir_tile.h"
+
+/* A tile's ring of rows should stay in the first-level cache. */
+#define RING_BYTES        24576
+#define SMALLEST_TILE     256 /* samples */
+#define STRIPS_PER_THREAD 4
+/* Each strip filters column.count - 1 rows of its neighbours too: at most this share of its own. */
+#define STRIP_OVERLAP 0.25
+/* Products a thread should have at least, or starting it costs more than it saves. */
+#define SMALLEST_SHARE 100000.0
+
+typedef struct {
+  int tile_width; /* pixels */
+  int columns;    /* of tiles */
+  int strips;
+} Grid;
+
+struct CfCpuFir {
+  CfVideo video;
+  int threads;
+  CfFirPlan plans[2];
+  int current; /* the plan in force */
+  CfFirWork work[CF_MAX_PLANES];
+  Grid grid[CF_MAX_PLANES];
+  void *tables; /* what `work` points to */
+  size_t tables_bytes;
+  void *scratch; /* `scratch_stride` bytes a thread */
+  size_t scratch_bytes, scratch_stride;
+  const char *algorithm;
+};
+
+/* Choosing the arithmetic */
+
+static bool is_symmetric(const CfTaps *taps)
+{
+  for (int i = 0; i < taps->count / 2; i++) {
+    if (taps->tap[i] != taps->tap[taps->count - 1 - i])
+      return false;
+  }
+  return true;
+}
+
+static double fixed_error(const CfTaps *taps)
+{
+  int16_t tap[CF_MAX_TAPS];
+
+  if (cf_taps_are_identity(taps))
+    return 0.0;
+  /* A product costs at least 1/256 code: longer kernels exceed the bound anyway. */
+  return taps->count > CF_MAX_TAPS ? INFINITY : cf_lines_fixed_taps(taps, is_symmetric(taps), tap);
+}
+
+/* Whether the plane without weights is a mean in 8 bits that fixed point renders less than half a
+ * code from the definition, so that rounding leads at most one code astray. */
+static bool fixed_suffices(const CfFirPlane *plane, const CfPlaneFormat *format, int bits)
+{
+  const double sum = plane->row.sum * plane->column.sum;
+
+  for (int c = 0; c < format->channels; c++) {
+    const CfFirChannel *channel = &plane->channel[c];
+
+    if (channel->filtered && (fabs(channel->scale * sum - 1.0) > 1e-6 || channel->bias != 0.0))
+      return false;
+  }
+  return bits == 8 && fixed_error(&plane->row) + fixed_error(&plane->column) < 0.5;
+}
+
+/* Tables */
+
+static void fill_taps(const CfLines *lines, const CfTaps *taps, bool symmetric, void *to)
+{
+  if (lines == &cf_lines_fixed)
+    cf_lines_fixed_taps(taps, symmetric, to);
+  for (int i = 0; i < taps->count; i++) {
+    if (lines == &cf_lines_float)
+      ((float *)to)[i] = (float)taps->tap[i];
+    else if (lines == &cf_lines_double)
+      ((double *)to)[i] = taps->tap[i];
+  }
+}
+
+static CfLineTaps lay_out_taps(const CfLines *lines, const CfTaps *taps, CfArena *arena)
+{
+  CfLineTaps line_taps = {.count = 1};
+
+  if (cf_taps_are_identity(taps))
+    return line_taps;
+  line_taps.count = taps->count;
+  line_taps.anchor = taps->anchor;
+  line_taps.symmetric = is_symmetric(taps);
+  void *tap = cf_arena_take(arena, (size_t)taps->count * lines->size);
+  if (tap)
+    fill_taps(lines, taps, line_taps.symmetric, tap);
+  line_taps.tap = tap;
+  return line_taps;
+}
+
+static void fill_pattern(const CfFirWay *way, size_t i, double scale, double sign, double offset)
+{
+  if (way->lines == &cf_lines_float) {
+    ((float *)way->format.scale)[i] = (float)scale;
+    ((float *)way->format.sign)[i] = (float)sign;
+    ((float *)way->format.offset)[i] = (float)offset;
+  } else {
+    ((double *)way->format.scale)[i] = scale;
+    ((double *)way->format.sign)[i] = sign;
+    ((double *)way->format.offset)[i] = offset;
+  }
+}
+
+static void fill_tone(const CfFirWay *way, size_t samples)
+{
+  const CfFirPlane *plane = way->format.plan;
+  const double sum = plane->row.sum * plane->column.sum;
+
+  for (size_t i = 0; i < samples; i++) {
+    const CfFirChannel *channel = &plane->channel[i % (size_t)way->format.channels];
+    double offset = channel->centre + channel->bias + 0.5;
+
+    /* Weighted lines are centred before they are summed, others after. */
+    if (!way->format.premultiplied)
+      offset -= channel->centre * channel->scale * sum;
+    fill_pattern(way, i, channel->scale, channel->absolute ? -1.0 : 1.0, offset);
+  }
+}
+
+static void lay_out_tone(CfFirWay *way, CfArena *arena)
+{
+  const size_t samples = (size_t)way->tile_width * (size_t)way->format.channels;
+
+  if (way->lines == &cf_lines_fixed)
+    return;
+  way->format.scale = cf_arena_take(arena, samples * way->lines->size);
+  way->format.sign = cf_arena_take(arena, samples * way->lines->size);
+  way->format.offset = cf_arena_take(arena, samples * way->lines->size);
+  if (way->format.offset)
+    fill_tone(way, samples);
+}
+
+static CfFirWay lay_out_way(const CfFirWork *work, const CfLines *lines, const CfLineFormat *format,
+                            int tile_width, CfArena *arena)
+{
+  CfFirWay way = {.lines = lines, .format = *format, .tile_width = tile_width};
+
+  way.row = lay_out_taps(lines, &work->plan->row, arena);
+  way.column = lay_out_taps(lines, &work->plan->column, arena);
+  lay_out_tone(&way, arena);
+  return way;
+}
+
+static void lay_out_edges(CfFirWork *work, CfArena *arena)
+{
+  const CfTaps *taps = &work->plan->row;
+  const int before = taps->anchor, after = taps->count - 1 - taps->anchor;
+  int *left = cf_arena_take(arena, (size_t)before * sizeof *left);
+  int *right = cf_arena_take(arena, (size_t)after * sizeof *right);
+
+  for (int i = 0; left && i < before; i++)
+    left[i] = cf_border_index(work->border, -1L - i, work->width);
+  for (int i = 0; right && i < after; i++)
+    right[i] = cf_border_index(work->border, (long)work->width + i, work->width);
+  work->left = left;
+  work->right = right;
+}
+
+/* Describing a plane */
+
+static void describe_channels(CfFirWork *work, const CfPlaneFormat *format, int shift)
+{
+  for (int c = 0; c < format->channels; c++) {
+    const CfFirChannel *channel = &work->plan->channel[c];
+    const uint16_t border = (uint16_t)(channel->border << shift);
+
+    if (work->sample_bytes == 1)
+      work->border_pixel[c] = (uint8_t)border;
+    else
+      memcpy(&work->border_pixel[2 * c], &border, sizeof border);
+    if (!channel->filtered && format->role[c] != CF_ROLE_PADDING)
+      work->copied[work->copied_count++] = c;
+  }
+}
+
+static CfFirWork describe_plane(const CfVideo *video, const CfFirPlan *plan, int p)
+{
+  const CfFormatInfo *info = cf_format_info(video->format);
+  CfFirWork work = {
+      .plan = &plan->plane[p],
+      .border = plan->border,
+      .width = cf_plane_width(video, p),
+      .height = cf_plane_height(video, p),
+      .channels = info->plane[p].channels,
+      .sample_bytes = cf_sample_bytes(info),
+      .alpha = cf_alpha_channel(&info->plane[p]),
+  };
+
+  describe_channels(&work, &info->plane[p], info->shift);
+  work.opaque_border = work.border != CF_BORDER_CONSTANT || work.alpha < 0 ||
+                       work.border_pixel[work.alpha] == cf_max_code(info);
+  return work;
+}
+
+static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads)
+{
+  const int rows = work->plan->column.count, overlap = rows - 1;
+  const int narrowest = SMALLEST_TILE / work->channels;
+  const int fitting = (int)(RING_BYTES / lines->size) / (rows * work->channels);
+  const int widest = fitting > narrowest ? fitting : narrowest;
+  Grid grid;
+
+  grid.columns = (work->width + widest - 1) / widest;
+  grid.tile_width = (work->width + grid.columns - 1) / grid.columns;
+  grid.strips = 1;
+  if (threads > 1) {
+    const int wanted = (STRIPS_PER_THREAD * threads + grid.columns - 1) / grid.columns;
+    const int cheap = (int)(work->height * STRIP_OVERLAP / (overlap + 1));
+    const int needed = (threads + grid.columns - 1) / grid.columns;
+    const int allowed = cheap > needed ? cheap : needed;
+
+    grid.strips = wanted < allowed ? wanted : allowed;
+    grid.strips = grid.strips < work->height ? grid.strips : work->height;
+  }
+  return grid;
+}
+
+/* Fills in all that depends on the plan; with an arena that only counts, all but the pointers. */
+static void lay_out_plane(CfFirWork *work, Grid *grid, const CfVideo *video, int p, int threads,
+                          CfArena *arena)
+{
+  const CfFormatInfo *info = cf_format_info(video->format);
+  const CfFirPlane *plan = work->plan;
+  const CfLines *real = plan->float_suffices ? &cf_lines_float : &cf_lines_double;
+  const CfLines *straight =
+      fixed_suffices(plan, &info->plane[p], info->bits) ? &cf_lines_fixed : real;
+  CfLineFormat format = {.channels = work->channels,
+                         .alpha = work->alpha,
+                         .bytes = work->sample_bytes,
+                         .shift = info->shift,
+                         .max_code = cf_max_code(info),
+                         .plan = plan};
+
+  *grid = choose_grid(work, straight, threads);
+  lay_out_edges(work, arena);
+  work->straight = lay_out_way(work, straight, &format, grid->tile_width, arena);
+  if (plan->premultiplied) {
+    format.premultiplied = true;
+    work->weighted = lay_out_way(work, real, &format, grid->tile_width, arena);
+  }
+}
+
+static size_t lay_out_planes(const CfCpuFir *fir, const CfFirPlan *plan, CfFirWork *work,
+                             Grid *grid, CfArena *arena)
+{
+  size_t scratch = 0;
+
+  for (int p = 0; p < plan->planes; p++) {
+    work[p] = describe_plane(&fir->video, plan, p);
+    if (!work[p].plan->filtered) {
+      grid[p] = (Grid){.tile_width = work[p].width, .columns = 1, .strips = fir->threads};
+      continue;
+    }
+    lay_out_plane(&work[p], &grid[p], &fir->video, p, fir->threads, arena);
+    const size_t bytes = cf_fir_tile_scratch(&work[p]);
+    scratch = bytes > scratch ? bytes : scratch;
+  }
+  return scratch;
+}
+
+/* State */
+
+CfCpuFir *cf_cpu_fir_open(const CfVideo *video, const CfOpenOptions *options, CfStatus *status)
+{
+  CfCpuFir *fir = calloc(1, sizeof *fir);
+
+  if (!fir) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a filter");
+    return NULL;
+  }
+  fir->video = *video;
+  fir->threads = cf_thread_count(options->threads);
+  fir->algorithm = "none";
+  return fir;
+}
+
+const CfVideo *cf_cpu_fir_video(const CfCpuFir *fir)
+{
+  return &fir->video;
+}
+
+CfFirPlan *cf_cpu_fir_next_plan(CfCpuFir *fir)
+{
+  return &fir->plans[1 - fir->current];
+}
+
+/* A block of at least `bytes` bytes: the old one if it is large enough, which otherwise stays. */
+static void *enlarged(void *block, size_t block_bytes, size_t bytes)
+{
+  return bytes <= block_bytes ? block : cf_aligned_alloc(bytes);
+}
+
+static void replace(void **block, size_t *block_bytes, void *with, size_t bytes)
+{
+  if (*block == with)
+    return;
+  free(*block);
+  *block = with;
+  *block_bytes = bytes;
+}
+
+bool cf_cpu_fir_commit(CfCpuFir *fir, CfStatus *status)
+{
+  const CfFirPlan *plan = cf_cpu_fir_next_plan(fir);
+  CfFirWork work[CF_MAX_PLANES];
+  Grid grid[CF_MAX_PLANES];
+  CfArena counted = {0};
+  const size_t stride = lay_out_planes(fir, plan, work, grid, &counted);
+  const size_t scratch_bytes = stride * (size_t)fir->threads;
+  void *tables = enlarged(fir->tables, fir->tables_bytes, counted.used);
+  void *scratch = enlarged(fir->scratch, fir->scratch_bytes, scratch_bytes);
+
+  if ((counted.used && !tables) || (scratch_bytes && !scratch)) {
+    if (tables != fir->tables)
+      free(tables);
+    if (scratch != fir->scratch)
+      free(scratch);
+    return cf_fail(status, CF_ERROR_NO_MEMORY,
+                   "no memory for filter tables of %zu bytes and rows of %zu bytes", counted.used,
+                   scratch_bytes);
+  }
+  replace(&fir->tables, &fir->tables_bytes, tables, counted.used);
+  replace(&fir->scratch, &fir->scratch_bytes, scratch, scratch_bytes);
+
+  CfArena placed = {.base = fir->tables};
+  fir->scratch_stride = lay_out_planes(fir, plan, fir->work, fir->grid, &placed);
+  fir->current = 1 - fir->current;
+  return true;
+}
+
+const char *cf_cpu_fir_algorithm(const void *state)
+{
+  const CfCpuFir *fir = state;
+
+  return fir->algorithm;
+}
+
+void cf_cpu_fir_close(void *state)
+{
+  CfCpuFir *fir = state;
+
+  if (!fir)
+    return;
+  cf_fir_plan_free(&fir->plans[0]);
+  cf_fir_plan_free(&fir->plans[1]);
+  free(fir->tables);
+  free(fir->scratch);
+  free(fir);
+}
+
+/* Frames */
+
+static CfFirTile tile_at(const CfFirWork *work, const Grid *grid, int index)
+{
+  const int column = index % grid->columns, strip = index / grid->columns;
+  const int x1 = (column + 1) * grid->tile_width;
+
+  return (CfFirTile){
+      .x0 = column * grid->tile_width,
+      .x1 = x1 < work->width ? x1 : work->width,
+      .y0 = (int)((long)work->height * strip / grid->strips),
+      .y1 = (int)((long)work->height * (strip + 1) / grid->strips),
+  };
+}
+
+static void copy_tile(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *tile)
+{
+  const size_t bytes = (size_t)work->width * (size_t)work->channels * (size_t)work->sample_bytes;
+
+  for (int y = tile->y0; y < tile->y1; y++)
+    memcpy(rows->destination + y * rows->destination_stride, rows->source + y * rows->source_stride,
+           bytes);
+}
+
+/* Filters tile `index` of all tiles of all planes; returns the arithmetic, NULL for a copy. */
+static const CfLines *run_tile(const CfCpuFir *fir, const CfJob *job, int index, void *scratch)
+{
+  int p = 0;
+
+  while (index >= fir->grid[p].columns * fir->grid[p].strips) {
+    index -= fir->grid[p].columns * fir->grid[p].strips;
+    p++;
+  }
+  const CfFirWork *work = &fir->work[p];
+  const CfFirTile tile = tile_at(work, &fir->grid[p], index);
+  const CfFirRows rows = {.source = job->source.data[p],
+                          .source_stride = job->source.stride[p],
+                          .destination = job->destination.data[p],
+                          .destination_stride = job->destination.stride[p]};
+
+  if (work->plan->filtered)
+    return cf_fir_tile_run(work, &rows, &tile, scratch);
+  copy_tile(work, &rows, &tile);
+  return NULL;
+}
+
+/* Threads worth starting. */
+static int team_size(const CfCpuFir *fir, int tiles)
+{
+  double products = 0.0;
+
+  for (int p = 0; p < fir->plans[fir->current].planes; p++) {
+    const CfFirWork *work = &fir->work[p];
+    products += (double)work->width * work->height * work->channels *
+                (work->plan->row.count + work->plan->column.count);
+  }
+  return (int)fmax(1.0, fmin(fmin(fir->threads, tiles), products / SMALLEST_SHARE));
+}
+
+bool cf_cpu_fir_run(void *state, const CfJob *job, CfStatus *status)
+{
+  CfCpuFir *fir = state;
+  const CfLines *const lines[] = {&cf_lines_fixed, &cf_lines_float, &cf_lines_double};
+  size_t widest = 0;
+  int tiles = 0;
+
+  (void)status;
+  for (int p = 0; p < fir->plans[fir->current].planes; p++)
+    tiles += fir->grid[p].columns * fir->grid[p].strips;
+
+#pragma omp parallel for schedule(dynamic) num_threads(team_size(fir, tiles)) reduction(max        \
+                                                                                        : widest)
+  for (int i = 0; i < tiles; i++) {
+    uint8_t *scratch = (uint8_t *)fir->scratch + fir->scratch_stride * (size_t)cf_thread_index();
+    const CfLines *used = run_tile(fir, job, i, scratch);
+
+    if (used && used->size > widest)
+      widest = used->size;
+  }
+
+  fir->algorithm = "copy";
+  for (int i = 0; i < 3; i++) {
+    if (lines[i]->size == widest)
+      fir->algorithm = lines[i]->name;
+  }
+  return true;
+}

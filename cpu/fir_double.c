@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#define REAL       double
+#define LINES      cf_lines_double
+#define LINES_NAME "fir-double"
+
+#include "fir_real.h"

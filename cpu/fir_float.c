@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#define REAL       float
+#define LINES      cf_lines_float
+#define LINES_NAME "fir-float"
+
+#include "fir_real.h"

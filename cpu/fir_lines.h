@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The arithmetic of the FIR engine: what happens to one line of interleaved samples. Both
+ * directions are the same weighted sum of lines: the column filter sums lines of different rows,
+ * the row filter sums one line with itself shifted by whole pixels.
+ */
+#pragma once
+
+#include "fir.h"
+
+/* How the samples of a plane are read and written. */
+typedef struct {
+  int channels;
+  int alpha; /* channel, or -1 */
+  int bytes; /* of a sample, in memory */
+  int shift;
+  int max_code;
+  bool premultiplied; /* only in planes of 4 channels of 8 bits */
+  const CfFirPlane *plan;
+
+  /* The tone of sample i of a line: max(t, t * sign[i]) + offset[i] with t = sum * scale[i]; in the
+   * type of the working samples. `offset` also holds the half that rounds. */
+  const void *scale, *sign, *offset;
+} CfLineFormat;
+
+typedef struct {
+  int count;
+  int anchor;
+  bool symmetric;  /* tap[i] = tap[count - 1 - i] */
+  const void *tap; /* in the type of the working samples; NULL: one tap of 1, nothing to do */
+} CfLineTaps;
+
+typedef struct {
+  const char *name;
+  size_t size; /* bytes of a working sample */
+
+  /* Reads whole pixels, multiplied by alpha where the format is premultiplied. */
+  void (*load)(const CfLineFormat *format, const uint8_t *from, int samples, void *to);
+
+  /* to[i] = sum over t of taps[t] * lines[t][i]; `to` is none of the lines. */
+  void (*sum)(const CfLineTaps *taps, const void *const *lines, int samples, void *to);
+
+  /* Writes whole pixels, also of channels that are not filtered. `source` is the input at the
+   * same place. */
+  void (*store)(const CfLineFormat *format, const void *line, int samples, const uint8_t *source,
+                uint8_t *to);
+} CfLines;
+
+/* 8-bit samples with 6 fractional bits in 16 bits, taps with 15 fractional bits: sums of taps >= 0
+ * that add up to 1, without tone or weights. */
+extern const CfLines cf_lines_fixed;
+
+/* Everything else, in single and in double precision. */
+extern const CfLines cf_lines_float, cf_lines_double;
+
+/* Quantises taps / sum for cf_lines_fixed, so that they add up to 1 exactly. Returns a bound of the
+ * error of one direction in code values, infinity where a tap is negative or too large. */
+double cf_lines_fixed_taps(const CfTaps *taps, bool symmetric, int16_t *tap);

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fir_tile.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "arena.h"
+
+/* A tile under way. */
+typedef struct {
+  const CfFirWork *work;
+  const CfFirWay *way;
+  const CfFirRows *rows;
+  const CfFirTile *tile;
+  int samples; /* of a row of the tile */
+
+  uint8_t *line;            /* one row with what the row taps reach on both sides */
+  const void **line_shifts; /* the line from its first, second, ... pixel on, one a row tap */
+  uint8_t *ring;            /* as many filtered rows as there are column taps */
+  const void **ring_rows;   /* its slots, twice in a row, so that any rotation is contiguous */
+  size_t slot_bytes;
+  int *entered; /* the last virtual row that read a source row, by source row + 1 */
+  uint8_t *result;
+} Tile;
+
+/* Scratch */
+
+/* An odd number of cache lines, so that equal places of all rows do not share a cache set. */
+static size_t slot_bytes(const CfFirWork *work, const CfFirWay *way)
+{
+  const size_t bytes = (size_t)way->tile_width * (size_t)work->channels * way->lines->size;
+
+  return ((bytes + CF_ALIGNMENT - 1) / CF_ALIGNMENT | 1) * CF_ALIGNMENT;
+}
+
+static void lay_out(Tile *tile, CfArena *arena)
+{
+  const CfFirWork *work = tile->work;
+  const CfFirWay *way = tile->way;
+  const size_t pixel = (size_t)work->channels * way->lines->size;
+  const size_t row_taps = (size_t)way->row.count, column_taps = (size_t)way->column.count;
+
+  tile->slot_bytes = slot_bytes(work, way);
+  tile->line = cf_arena_take(arena, ((size_t)way->tile_width + row_taps - 1) * pixel);
+  tile->line_shifts = cf_arena_take(arena, row_taps * sizeof *tile->line_shifts);
+  tile->ring = cf_arena_take(arena, column_taps * tile->slot_bytes);
+  tile->ring_rows = cf_arena_take(arena, 2 * column_taps * sizeof *tile->ring_rows);
+  tile->entered = cf_arena_take(arena, ((size_t)work->height + 1) * sizeof *tile->entered);
+  tile->result = cf_arena_take(arena, tile->slot_bytes);
+}
+
+static size_t way_scratch(const CfFirWork *work, const CfFirWay *way)
+{
+  Tile tile = {.work = work, .way = way};
+  CfArena arena = {0};
+
+  if (way->lines)
+    lay_out(&tile, &arena);
+  return arena.used;
+}
+
+size_t cf_fir_tile_scratch(const CfFirWork *work)
+{
+  const size_t straight = way_scratch(work, &work->straight);
+  const size_t weighted = way_scratch(work, &work->weighted);
+
+  return straight > weighted ? straight : weighted;
+}
+
+/* Rows */
+
+static uint8_t *line_pixel(const Tile *tile, uint8_t *line, int pixel)
+{
+  return line + (size_t)pixel * (size_t)tile->work->channels * tile->way->lines->size;
+}
+
+static const uint8_t *source_row(const Tile *tile, int y)
+{
+  return tile->rows->source + y * tile->rows->source_stride;
+}
+
+static const uint8_t *source_pixel(const CfFirWork *work, const uint8_t *row, int x)
+{
+  return x < 0 ? work->border_pixel : row + (ptrdiff_t)x * work->channels * work->sample_bytes;
+}
+
+static void load_pixels(const Tile *tile, const uint8_t *from, int pixels, uint8_t *to)
+{
+  tile->way->lines->load(&tile->way->format, from, pixels * tile->work->channels, to);
+}
+
+static void load_border_line(const Tile *tile, int pixels, uint8_t *line)
+{
+  const size_t bytes = (size_t)(line_pixel(tile, line, 1) - line);
+
+  load_pixels(tile, tile->work->border_pixel, 1, line);
+  for (int i = 1; i < pixels; i++)
+    memcpy(line + (size_t)i * bytes, line, bytes);
+}
+
+/* Reads columns `begin` <= x < `end` of a row, some of which may lie outside the picture. */
+static void load_line(const Tile *tile, const uint8_t *row, int begin, int end, uint8_t *line)
+{
+  const CfFirWork *work = tile->work;
+  const int inner_begin = begin > 0 ? begin : 0;
+  const int inner_end = end < work->width ? end : work->width;
+
+  load_pixels(tile, source_pixel(work, row, inner_begin), inner_end - inner_begin,
+              line_pixel(tile, line, inner_begin - begin));
+  for (int x = begin; x < inner_begin; x++)
+    load_pixels(tile, source_pixel(work, row, work->left[-1 - x]), 1,
+                line_pixel(tile, line, x - begin));
+  for (int x = inner_end; x < end; x++)
+    load_pixels(tile, source_pixel(work, row, work->right[x - work->width]), 1,
+                line_pixel(tile, line, x - begin));
+}
+
+/* Reads source row `y`, -1 for the constant border, and filters it along itself. */
+static void filter_row(const Tile *tile, int y, uint8_t *to)
+{
+  const CfFirWay *way = tile->way;
+  const int begin = tile->tile->x0 - way->row.anchor;
+  const int end = tile->tile->x1 + way->row.count - 1 - way->row.anchor;
+  uint8_t *line = way->row.tap ? tile->line : to;
+
+  if (y < 0)
+    load_border_line(tile, end - begin, line);
+  else
+    load_line(tile, source_row(tile, y), begin, end, line);
+  if (way->row.tap)
+    way->lines->sum(&way->row, tile->line_shifts, tile->samples, to);
+}
+
+static void copy_channels(const CfFirWork *work, const uint8_t *source, int pixels,
+                          uint8_t *destination)
+{
+  for (int i = 0; i < work->copied_count; i++) {
+    const int channel = work->copied[i];
+
+    for (int x = 0; x < pixels; x++)
+      destination[x * work->channels + channel] = source[x * work->channels + channel];
+  }
+}
+
+static void store_row(const Tile *tile, const void *line, int y)
+{
+  const CfFirWork *work = tile->work;
+  const ptrdiff_t offset = (ptrdiff_t)tile->tile->x0 * work->channels * work->sample_bytes;
+  const uint8_t *source = source_row(tile, y) + offset;
+  uint8_t *destination = tile->rows->destination + y * tile->rows->destination_stride + offset;
+
+  tile->way->lines->store(&tile->way->format, line, tile->samples, source, destination);
+  copy_channels(work, source, tile->tile->x1 - tile->tile->x0, destination);
+}
+
+/* Columns */
+
+static uint8_t *ring_slot(const Tile *tile, int virtual_row)
+{
+  const CfLineTaps *taps = &tile->way->column;
+  const int slot = (virtual_row - tile->tile->y0 + taps->anchor) % taps->count;
+
+  return tile->ring + (size_t)slot * tile->slot_bytes;
+}
+
+/* Rows outside the picture repeat ones that often still are in the ring. */
+static void enter_row(const Tile *tile, int virtual_row)
+{
+  const CfFirWork *work = tile->work;
+  const int y = cf_border_index(work->border, virtual_row, work->height);
+  const int before = tile->entered[y + 1];
+  uint8_t *slot = ring_slot(tile, virtual_row);
+
+  if (before > virtual_row - tile->way->column.count)
+    memcpy(slot, ring_slot(tile, before), tile->slot_bytes);
+  else
+    filter_row(tile, y, slot);
+  tile->entered[y + 1] = virtual_row;
+}
+
+static void filter_columns(const Tile *tile)
+{
+  const CfFirWay *way = tile->way;
+  const int count = way->column.count;
+  const int first = tile->tile->y0 - way->column.anchor;
+
+  for (int y = 0; y <= tile->work->height; y++)
+    tile->entered[y] = INT_MIN;
+  for (int i = 0; i < 2 * count; i++)
+    tile->ring_rows[i] = tile->ring + (size_t)(i % count) * tile->slot_bytes;
+
+  for (int row = first; row < first + count - 1; row++)
+    enter_row(tile, row);
+  for (int y = tile->tile->y0; y < tile->tile->y1; y++) {
+    const int oldest = y - tile->tile->y0;
+
+    enter_row(tile, first + oldest + count - 1);
+    way->lines->sum(&way->column, tile->ring_rows + oldest % count, tile->samples, tile->result);
+    store_row(tile, tile->result, y);
+  }
+}
+
+static void filter_rows_only(const Tile *tile)
+{
+  for (int y = tile->tile->y0; y < tile->tile->y1; y++) {
+    filter_row(tile, y, tile->result);
+    store_row(tile, tile->result, y);
+  }
+}
+
+/* Alpha */
+
+CF_MULTIVERSION
+static bool row_is_opaque(const uint8_t *row, int alpha, int pixels)
+{
+  static const uint8_t masks[4][4] = {
+      {255, 0, 0, 0}, {0, 255, 0, 0}, {0, 0, 255, 0}, {0, 0, 0, 255}};
+  uint32_t mask, all = UINT32_MAX;
+
+  memcpy(&mask, masks[alpha], sizeof mask);
+  for (int x = 0; x < pixels; x++) {
+    uint32_t pixel;
+
+    memcpy(&pixel, row + 4 * x, sizeof pixel);
+    all &= pixel;
+  }
+  return (all & mask) == mask;
+}
+
+/* Whether everything that the taps reach from the tile has the largest alpha. */
+static bool tile_is_opaque(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *tile)
+{
+  const CfTaps *row_taps = &work->plan->row, *column_taps = &work->plan->column;
+  const int top = tile->y0 - column_taps->anchor;
+  const int bottom = tile->y1 + column_taps->count - 1 - column_taps->anchor;
+  int left = tile->x0 - row_taps->anchor;
+  int right = tile->x1 + row_taps->count - 1 - row_taps->anchor;
+  const bool outside = left < 0 || right > work->width || top < 0 || bottom > work->height;
+
+  if (outside && !work->opaque_border)
+    return false;
+  /* Columns outside may fold to anywhere. */
+  if (left < 0 || right > work->width) {
+    left = 0;
+    right = work->width;
+  }
+  for (int row = top; row < bottom; row++) {
+    const int y = cf_border_index(work->border, row, work->height);
+
+    if (y >= 0 && !row_is_opaque(rows->source + y * rows->source_stride + 4 * (ptrdiff_t)left,
+                                 work->alpha, right - left))
+      return false;
+  }
+  return true;
+}
+
+const CfLines *cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows,
+                               const CfFirTile *bounds, void *scratch)
+{
+  const bool weighted = work->weighted.lines && !tile_is_opaque(work, rows, bounds);
+  CfArena arena = {.base = scratch};
+  Tile tile = {.work = work,
+               .way = weighted ? &work->weighted : &work->straight,
+               .rows = rows,
+               .tile = bounds,
+               .samples = (bounds->x1 - bounds->x0) * work->channels};
+
+  lay_out(&tile, &arena);
+  for (int i = 0; i < tile.way->row.count; i++)
+    tile.line_shifts[i] = line_pixel(&tile, tile.line, i);
+  if (tile.way->column.tap)
+    filter_columns(&tile);
+  else
+    filter_rows_only(&tile);
+  return tile.way->lines;
+}

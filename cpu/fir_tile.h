@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One tile of a plane, filtered from top to bottom: each row enters, is filtered along itself, and
+ * stays in a ring as long as column taps reach it.
+ */
+#pragma once
+
+#include "fir_lines.h"
+
+/* How to filter a plane with one arithmetic. */
+typedef struct {
+  const CfLines *lines; /* NULL: this way is not needed */
+  CfLineFormat format;
+  CfLineTaps row, column;
+  int tile_width; /* pixels, at most */
+} CfFirWay;
+
+/* A plane of the picture format, ready to be filtered. */
+typedef struct {
+  const CfFirPlane *plan;
+  CfBorder border;
+  int width, height;
+  int channels;
+  int sample_bytes;
+  int copied[CF_MAX_CHANNELS]; /* channels not filtered, in planes of 8-bit samples */
+  int copied_count;
+  int alpha;               /* channel, or -1 */
+  bool opaque_border;      /* what lies outside the picture has the largest alpha */
+  uint8_t border_pixel[8]; /* as stored in memory, for a constant border */
+  const int *left;   /* left[i]: the column that column -1 - i reads, -1 for the border pixel */
+  const int *right;  /* right[i]: the one that column width + i reads */
+  CfFirWay straight; /* without weights; also where all alpha that a tile sees is opaque */
+  CfFirWay weighted; /* by alpha, in premultiplied planes */
+} CfFirWork;
+
+/* Half-open ranges of pixels. */
+typedef struct {
+  int x0, x1, y0, y1;
+} CfFirTile;
+
+/* The plane's rows in memory. */
+typedef struct {
+  const uint8_t *source;
+  ptrdiff_t source_stride;
+  uint8_t *destination;
+  ptrdiff_t destination_stride;
+} CfFirRows;
+
+/* Bytes of scratch that cf_fir_tile_run needs, for any tile of this plane. */
+size_t cf_fir_tile_scratch(const CfFirWork *work);
+
+/* Filters a tile no wider than either way's tile_width. `scratch` is aligned to CF_ALIGNMENT and
+ * belongs to this call. Returns the arithmetic that it took. */
+const CfLines *cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *tile,
+                               void *scratch);
