@@ -211,12 +211,16 @@ static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads
 {
   const int rows = work->plan->column.count, overlap = rows - 1;
   const int narrowest = SMALLEST_TILE / work->channels;
+  /* Pixels whose samples fill whole granules. */
+  const int granule = work->channels == 3 ? CF_LINE_GRANULE : CF_LINE_GRANULE / work->channels;
   const int fitting = (int)(RING_BYTES / lines->size) / (rows * work->channels);
   const int widest = fitting > narrowest ? fitting : narrowest;
   Grid grid;
 
   grid.columns = (work->width + widest - 1) / widest;
   grid.tile_width = (work->width + grid.columns - 1) / grid.columns;
+  grid.tile_width = (grid.tile_width + granule - 1) / granule * granule;
+  grid.columns = (work->width + grid.tile_width - 1) / grid.tile_width;
   grid.strips = 1;
   if (threads > 1) {
     const int wanted = (STRIPS_PER_THREAD * threads + grid.columns - 1) / grid.columns;

@@ -2,7 +2,6 @@
 #include "fir_lines.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "cpu.h"
 
@@ -76,29 +75,16 @@ INLINE int16_t rounded_product(int16_t sample, int16_t tap)
   return (int16_t)(((((int)sample * tap) >> 14) + 1) >> 1);
 }
 
-/* sum[i] += what `count` taps, a constant, give: few enough to keep all pointers in registers. */
+/* Sums are taken in groups of lines, few enough to keep all their pointers in registers: sum[i] =
+ * (first ? 0 : sum[i]) + the group. `first` and `count` are constants. */
 INLINE void add_taps(int16_t *restrict sum, const int16_t *const *lines, const int16_t *tap,
-                     const int count, int samples)
+                     const bool first, const int count, int samples)
 {
-  for (int i = 0; i < samples; i++) {
-    int16_t value = sum[i];
+  for (int i = 0; i < samples / CF_LINE_GRANULE * CF_LINE_GRANULE; i++) {
+    int16_t value = first ? 0 : sum[i];
 
     for (int t = 0; t < count; t++)
       value = (int16_t)(value + rounded_product(lines[t][i], tap[t]));
-    sum[i] = value;
-  }
-}
-
-/* The same where the lines before *last have the same taps in reverse order. */
-INLINE void add_tap_pairs(int16_t *restrict sum, const int16_t *const *lines,
-                          const int16_t *const *last, const int16_t *tap, const int count,
-                          int samples)
-{
-  for (int i = 0; i < samples; i++) {
-    int16_t value = sum[i];
-
-    for (int t = 0; t < count; t++)
-      value = (int16_t)(value + rounded_product((int16_t)(lines[t][i] + last[-t][i]), tap[t]));
     sum[i] = value;
   }
 }
@@ -107,47 +93,88 @@ CF_MULTIVERSION
 static void sum_taps(const int16_t *const *lines, const int16_t *tap, int count, int samples,
                      int16_t *to)
 {
-  int t = 0;
+  int t = (count - 1) % 4 + 1;
 
-  for (; t + 8 <= count; t += 8)
-    add_taps(to, lines + t, tap + t, 8, samples);
-  if (t + 4 <= count) {
-    add_taps(to, lines + t, tap + t, 4, samples);
-    t += 4;
+  switch (t) {
+  case 1:
+    add_taps(to, lines, tap, true, 1, samples);
+    break;
+  case 2:
+    add_taps(to, lines, tap, true, 2, samples);
+    break;
+  case 3:
+    add_taps(to, lines, tap, true, 3, samples);
+    break;
+  default:
+    add_taps(to, lines, tap, true, 4, samples);
   }
-  for (; t < count; t++)
-    add_taps(to, lines + t, tap + t, 1, samples);
+  for (; t < count; t += 4)
+    add_taps(to, lines + t, tap + t, false, 4, samples);
+}
+
+/* A symmetric kernel: the line with the same tap as lines[t] is last[-t]. */
+typedef struct {
+  const int16_t *const *lines, *const *last;
+  const int16_t *tap;
+  const int16_t *middle; /* the line between, and its tap; 0 where the number of taps is even */
+  int16_t middle_tap;
+} Pairs;
+
+/* sum[i] = (first ? the middle : sum[i]) + `count` pairs from pair `t` on. */
+INLINE void add_pairs(int16_t *restrict sum, const Pairs *pairs, int t, const bool first,
+                      const int count, int samples)
+{
+  const int16_t *const *lines = pairs->lines + t, *const *last = pairs->last - t;
+  const int16_t *tap = pairs->tap + t, *middle = pairs->middle;
+  const int16_t middle_tap = pairs->middle_tap;
+
+  for (int i = 0; i < samples / CF_LINE_GRANULE * CF_LINE_GRANULE; i++) {
+    int16_t value = first ? rounded_product(middle[i], middle_tap) : sum[i];
+
+    for (int p = 0; p < count; p++)
+      value = (int16_t)(value + rounded_product((int16_t)(lines[p][i] + last[-p][i]), tap[p]));
+    sum[i] = value;
+  }
 }
 
 CF_MULTIVERSION
-static void sum_tap_pairs(const int16_t *const *lines, const int16_t *const *last,
-                          const int16_t *tap, int count, int samples, int16_t *to)
+static void sum_pairs(const Pairs *pairs, int count, int samples, int16_t *to)
 {
-  int t = 0;
+  int t = (count - 1) % 4 + 1;
 
-  for (; t + 4 <= count; t += 4)
-    add_tap_pairs(to, lines + t, last - t, tap + t, 4, samples);
-  if (t + 2 <= count) {
-    add_tap_pairs(to, lines + t, last - t, tap + t, 2, samples);
-    t += 2;
+  switch (t) {
+  case 1:
+    add_pairs(to, pairs, 0, true, 1, samples);
+    break;
+  case 2:
+    add_pairs(to, pairs, 0, true, 2, samples);
+    break;
+  case 3:
+    add_pairs(to, pairs, 0, true, 3, samples);
+    break;
+  default:
+    add_pairs(to, pairs, 0, true, 4, samples);
   }
-  if (t < count)
-    add_tap_pairs(to, lines + t, last - t, tap + t, 1, samples);
+  for (; t < count; t += 4)
+    add_pairs(to, pairs, t, false, 4, samples);
 }
 
 static void sum(const CfLineTaps *taps, const void *const *lines, int samples, void *to)
 {
   const int16_t *const *line = (const int16_t *const *)lines;
   const int16_t *tap = taps->tap;
+  const int middle = taps->count / 2;
 
-  memset(to, 0, (size_t)samples * sizeof(int16_t));
-  if (!taps->symmetric) {
+  if (taps->symmetric && taps->count > 1) {
+    const Pairs pairs = {.lines = line,
+                         .last = line + taps->count - 1,
+                         .tap = tap,
+                         .middle = line[middle],
+                         .middle_tap = taps->count % 2 ? tap[middle] : (int16_t)0};
+    sum_pairs(&pairs, middle, samples, to);
+  } else {
     sum_taps(line, tap, taps->count, samples, to);
-    return;
   }
-  if (taps->count % 2)
-    sum_taps(line + taps->count / 2, tap + taps->count / 2, 1, samples, to);
-  sum_tap_pairs(line, line + taps->count - 1, tap, taps->count / 2, samples, to);
 }
 
 CF_MULTIVERSION

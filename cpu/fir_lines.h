@@ -8,6 +8,9 @@
 
 #include "fir.h"
 
+/* Sums run over multiples of this many samples: whole vectors of any size, no remainder. */
+#define CF_LINE_GRANULE 64
+
 /* How the samples of a plane are read and written. */
 typedef struct {
   int channels;
@@ -37,7 +40,8 @@ typedef struct {
   /* Reads whole pixels, multiplied by alpha where the format is premultiplied. */
   void (*load)(const CfLineFormat *format, const uint8_t *from, int samples, void *to);
 
-  /* to[i] = sum over t of taps[t] * lines[t][i]; `to` is none of the lines. */
+  /* to[i] = sum over t of taps[t] * lines[t][i]; `to` is none of the lines. `samples` is a multiple
+   * of CF_LINE_GRANULE. */
   void (*sum)(const CfLineTaps *taps, const void *const *lines, int samples, void *to);
 
   /* Writes whole pixels, also of channels that are not filtered. `source` is the input at the

@@ -75,34 +75,53 @@ static void load(const CfLineFormat *format, const uint8_t *from, int samples, v
 
 /* Sums of lines */
 
-/* sum[i] += what `count` taps, a constant, give: few enough to keep all pointers in registers.
- * Rounding errors grow with the number of groups, not of taps. */
-INLINE void add_taps(REAL *restrict sum, const REAL *const *lines, const REAL *tap, const int count,
-                     int samples)
+/* Sums are taken in groups of lines, few enough to keep all their pointers in registers: sum[i] =
+ * (first ? 0 : sum[i]) + the group. `first` and `count` are constants. Rounding errors grow with
+ * the number of groups, not of taps. */
+INLINE void add_taps(REAL *restrict sum, const REAL *const *lines, const REAL *tap,
+                     const bool first, const int count, int samples)
 {
-  for (int i = 0; i < samples; i++) {
+  for (int i = 0; i < samples / CF_LINE_GRANULE * CF_LINE_GRANULE; i++) {
     REAL value = lines[0][i] * tap[0];
 
     for (int t = 1; t < count; t++)
       value += lines[t][i] * tap[t];
-    sum[i] += value;
+    sum[i] = first ? value : sum[i] + value;
   }
 }
 
 CF_MULTIVERSION
 static void sum_taps(const REAL *const *lines, const REAL *tap, int count, int samples, REAL *to)
 {
-  int t = 0;
+  int t = (count - 1) % 8 + 1;
 
-  memset(to, 0, (size_t)samples * sizeof *to);
-  for (; t + 8 <= count; t += 8)
-    add_taps(to, lines + t, tap + t, 8, samples);
-  if (t + 4 <= count) {
-    add_taps(to, lines + t, tap + t, 4, samples);
-    t += 4;
+  switch (t) {
+  case 1:
+    add_taps(to, lines, tap, true, 1, samples);
+    break;
+  case 2:
+    add_taps(to, lines, tap, true, 2, samples);
+    break;
+  case 3:
+    add_taps(to, lines, tap, true, 3, samples);
+    break;
+  case 4:
+    add_taps(to, lines, tap, true, 4, samples);
+    break;
+  case 5:
+    add_taps(to, lines, tap, true, 5, samples);
+    break;
+  case 6:
+    add_taps(to, lines, tap, true, 6, samples);
+    break;
+  case 7:
+    add_taps(to, lines, tap, true, 7, samples);
+    break;
+  default:
+    add_taps(to, lines, tap, true, 8, samples);
   }
-  for (; t < count; t++)
-    add_taps(to, lines + t, tap + t, 1, samples);
+  for (; t < count; t += 8)
+    add_taps(to, lines + t, tap + t, false, 8, samples);
 }
 
 static void sum(const CfLineTaps *taps, const void *const *lines, int samples, void *to)

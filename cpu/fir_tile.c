@@ -12,7 +12,8 @@ typedef struct {
   const CfFirWay *way;
   const CfFirRows *rows;
   const CfFirTile *tile;
-  int samples; /* of a row of the tile */
+  int samples;        /* of a row of the tile */
+  int summed_samples; /* the same, rounded up */
 
   uint8_t *line;            /* one row with what the row taps reach on both sides */
   const void **line_shifts; /* the line from its first, second, ... pixel on, one a row tap */
@@ -25,10 +26,15 @@ typedef struct {
 
 /* Scratch */
 
+static int round_up(int samples)
+{
+  return (samples + CF_LINE_GRANULE - 1) / CF_LINE_GRANULE * CF_LINE_GRANULE;
+}
+
 /* An odd number of cache lines, so that equal places of all rows do not share a cache set. */
 static size_t slot_bytes(const CfFirWork *work, const CfFirWay *way)
 {
-  const size_t bytes = (size_t)way->tile_width * (size_t)work->channels * way->lines->size;
+  const size_t bytes = (size_t)round_up(way->tile_width * work->channels) * way->lines->size;
 
   return ((bytes + CF_ALIGNMENT - 1) / CF_ALIGNMENT | 1) * CF_ALIGNMENT;
 }
@@ -41,7 +47,7 @@ static void lay_out(Tile *tile, CfArena *arena)
   const size_t row_taps = (size_t)way->row.count, column_taps = (size_t)way->column.count;
 
   tile->slot_bytes = slot_bytes(work, way);
-  tile->line = cf_arena_take(arena, ((size_t)way->tile_width + row_taps - 1) * pixel);
+  tile->line = cf_arena_take(arena, tile->slot_bytes + (row_taps - 1) * pixel);
   tile->line_shifts = cf_arena_take(arena, row_taps * sizeof *tile->line_shifts);
   tile->ring = cf_arena_take(arena, column_taps * tile->slot_bytes);
   tile->ring_rows = cf_arena_take(arena, 2 * column_taps * sizeof *tile->ring_rows);
@@ -128,7 +134,7 @@ static void filter_row(const Tile *tile, int y, uint8_t *to)
   else
     load_line(tile, source_row(tile, y), begin, end, line);
   if (way->row.tap)
-    way->lines->sum(&way->row, tile->line_shifts, tile->samples, to);
+    way->lines->sum(&way->row, tile->line_shifts, tile->summed_samples, to);
 }
 
 static void copy_channels(const CfFirWork *work, const uint8_t *source, int pixels,
@@ -195,7 +201,8 @@ static void filter_columns(const Tile *tile)
     const int oldest = y - tile->tile->y0;
 
     enter_row(tile, first + oldest + count - 1);
-    way->lines->sum(&way->column, tile->ring_rows + oldest % count, tile->samples, tile->result);
+    way->lines->sum(&way->column, tile->ring_rows + oldest % count, tile->summed_samples,
+                    tile->result);
     store_row(tile, tile->result, y);
   }
 }
@@ -265,7 +272,10 @@ const CfLines *cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows,
                .tile = bounds,
                .samples = (bounds->x1 - bounds->x0) * work->channels};
 
+  tile.summed_samples = round_up(tile.samples);
   lay_out(&tile, &arena);
+  /* Sums also run over the rounding, where stale bytes might be slow denormal numbers. */
+  memset(scratch, 0, arena.used);
   for (int i = 0; i < tile.way->row.count; i++)
     tile.line_shifts[i] = line_pixel(&tile, tile.line, i);
   if (tile.way->column.tap)
