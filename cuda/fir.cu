@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The engine behind cudagaussblur and cudasepconv: which kernels do a picture.
+ *
+ * Alpha on tensor cores: only opaque pictures can do without the weights, and the host must not
+ * wait to know. So the tensor kernel runs, looks at the alphas it loads anyway, stores the number
+ * of the frame in a flag where one is not opaque, and stops early; then the weighted kernel runs
+ * and returns at once unless it finds that number. The cost on an opaque picture is one launch that
+ * does nothing, about 2 us; on others what the tensor kernel did before it noticed.
+ */
+#include "fir.cuh"
+#include "fir_engine.cuh"
+
+#include <stdlib.h>
+#include <string.h>
+
+namespace
+{
+
+/* Flags in turn, so that frames under way on different streams do not share one. */
+constexpr unsigned kFlags = 64;
+
+typedef struct {
+  CfVideo video;
+  CfDevice *device;
+  CfFirPlanner planner;
+  CfFirPlan plan;
+  CfFirPicture picture;       /* the filtered planes but for pointers and strides */
+  int index[CF_MAX_PLANES];   /* of those planes in the job's pictures */
+  bool single, plain, tensor; /* single precision suffices; these kernels can do it */
+  unsigned *flags;            /* on the device */
+  unsigned frame;
+} State;
+
+CfFirTone describe_tone(const CfFirChannel *channel, CfRole role, double weight)
+{
+  CfFirTone tone;
+
+  tone.use = channel->filtered         ? CF_FIR_FILTER
+             : role == CF_ROLE_PADDING ? CF_FIR_IGNORE
+                                       : CF_FIR_COPY;
+  tone.absolute = channel->absolute;
+  tone.centre = (float)channel->centre;
+  tone.scale = (float)channel->scale;
+  tone.bias = (float)channel->bias;
+  tone.border = (float)((channel->border - channel->centre) * weight);
+  return tone;
+}
+
+void describe_plane(const State *state, int p, CfFirWork *work)
+{
+  const CfFormatInfo *format = cf_format_info(state->video.format);
+  const CfPlaneFormat *layout = &format->plane[p];
+  const CfFirPlane *plan = &state->plan.plane[p];
+
+  memset(work, 0, sizeof *work);
+  work->width = cf_plane_width(&state->video, p);
+  work->height = cf_plane_height(&state->video, p);
+  work->channels = layout->channels;
+  work->border = state->plan.border;
+  work->alpha = plan->premultiplied ? cf_alpha_channel(layout) : -1;
+  work->shift = format->shift;
+  work->max_code = cf_max_code(format);
+  work->row_anchor = plan->row.anchor;
+  work->column_anchor = plan->column.anchor;
+  work->set = p > 0;
+  for (int c = 0; c < layout->channels; c++) {
+    const bool weighted = work->alpha >= 0 && c != work->alpha;
+    work->tone[c] = describe_tone(&plan->channel[c], layout->role[c],
+                                  weighted ? plan->channel[work->alpha].border : 1.0);
+  }
+}
+
+void choose_kernels(State *state)
+{
+  const CfFormatInfo *format = cf_format_info(state->video.format);
+  CfFirPicture *picture = &state->picture;
+
+  memset(picture, 0, sizeof *picture);
+  picture->sample_bytes = cf_sample_bytes(format);
+  state->single = true;
+  for (int p = 0; p < format->planes; p++) {
+    if (!state->plan.plane[p].filtered)
+      continue;
+    state->index[picture->planes] = p;
+    picture->plan[picture->planes] = &state->plan.plane[p];
+    describe_plane(state, p, &picture->plane[picture->planes++]);
+    state->single = state->single && state->plan.plane[p].float_suffices;
+  }
+  state->plain = state->single && cf_fir_plain_fits(picture, state->device);
+  state->tensor = state->plain && cf_fir_tensor_serves(picture, state->device);
+}
+
+bool copy_planes(const State *state, const CfJob *job, CfStatus *status)
+{
+  for (int p = 0; p < cf_format_info(state->video.format)->planes; p++) {
+    if (!state->plan.plane[p].filtered &&
+        !cf_copy_rows(CF_COPY_ON_DEVICE, job->destination.data[p], job->destination.stride[p],
+                      job->source.data[p], job->source.stride[p], cf_row_bytes(&state->video, p),
+                      (size_t)cf_plane_height(&state->video, p), job->stream, status))
+      return false;
+  }
+  return true;
+}
+
+/* Sets the planes' pointers; whether all allow 16-byte accesses. */
+bool place_picture(State *state, const CfJob *job)
+{
+  CfFirPicture *picture = &state->picture;
+  bool all = true;
+
+  for (int i = 0; i < picture->planes; i++) {
+    CfFirWork *work = &picture->plane[i];
+    const int p = state->index[i];
+
+    work->source = job->source.data[p];
+    work->source_stride = job->source.stride[p];
+    work->destination = job->destination.data[p];
+    work->destination_stride = job->destination.stride[p];
+    work->vector = cf_is_vector_aligned(work->source, work->source_stride) &&
+                   cf_is_vector_aligned(work->destination, work->destination_stride);
+    all = all && work->vector;
+  }
+  return all;
+}
+
+bool run_tensor(State *state, void *stream, CfStatus *status)
+{
+  const CfFirPicture *picture = &state->picture;
+  unsigned *flag = nullptr;
+
+  if (picture->plane[0].alpha >= 0) {
+    state->frame += state->frame + 1 ? 1 : 2; /* never the flags' initial 0 */
+    flag = state->flags + state->frame % kFlags;
+  }
+  return cf_fir_tensor_run(picture, state->device, flag, state->frame, stream, status) &&
+         (!flag || cf_fir_plain_run(picture, state->device, flag, state->frame, stream, status));
+}
+
+} // namespace
+
+void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions *options,
+                  CfFirPlanner planner, CfStatus *status)
+{
+  State *state = (State *)calloc(1, sizeof *state);
+
+  if (!state) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+    return nullptr;
+  }
+  state->video = *video;
+  state->device = options->device;
+  state->planner = planner;
+  state->flags = (unsigned *)cf_device_alloc(kFlags * sizeof(unsigned), status);
+  if (!state->flags ||
+      !cf_device_fill(state->flags, 0, kFlags * sizeof(unsigned), nullptr, status) ||
+      !cf_stream_synchronize(nullptr, status) || !cf_fir_plain_prepare(state->device, status) ||
+      !cf_fir_tensor_prepare(state->device, status) || !cf_fir_update(state, params, status)) {
+    cf_fir_close(state);
+    return nullptr;
+  }
+  return state;
+}
+
+bool cf_fir_update(void *opaque, const void *params, CfStatus *status)
+{
+  State *state = (State *)opaque;
+
+  if (!state->planner(&state->plan, &state->video, params, status))
+    return false;
+  choose_kernels(state);
+  return true;
+}
+
+bool cf_fir_run(void *opaque, const CfJob *job, CfStatus *status)
+{
+  State *state = (State *)opaque;
+
+  if (!copy_planes(state, job, status))
+    return false;
+  if (state->picture.planes == 0)
+    return true;
+  if (place_picture(state, job) && state->tensor)
+    return run_tensor(state, job->stream, status);
+  if (state->plain)
+    return cf_fir_plain_run(&state->picture, state->device, nullptr, 0, job->stream, status);
+  return cf_fir_long_run(&state->picture, state->device, state->single, job->stream, status);
+}
+
+const char *cf_fir_algorithm(const void *opaque)
+{
+  const State *state = (const State *)opaque;
+
+  if (state->picture.planes == 0)
+    return "copy";
+  if (state->tensor)
+    return "fir-tensor";
+  return state->plain ? "fir-float" : state->single ? "fir-two-pass" : "fir-double";
+}
+
+void cf_fir_close(void *opaque)
+{
+  State *state = (State *)opaque;
+
+  if (!state)
+    return;
+  cf_device_free(state->flags);
+  cf_fir_plan_free(&state->plan);
+  free(state);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the kernels of the separable filter share: one plane's work as plan/fir.h defines it, in the
+ * precision of the device, and the three ways to do it.
+ */
+#pragma once
+
+#include "device.cuh"
+
+extern "C" {
+#include "fir.h"
+}
+
+enum CfFirChannelUse {
+  CF_FIR_FILTER,
+  CF_FIR_COPY,
+  CF_FIR_IGNORE, /* padding */
+};
+
+/* Members named as in CfFirChannel. */
+struct CfFirTone {
+  int use;
+  int absolute;
+  float centre, scale, bias;
+  float border; /* weighted as the samples are */
+};
+
+struct CfFirWork {
+  const uint8_t *source;
+  uint8_t *destination;
+  ptrdiff_t source_stride, destination_stride;
+  int width, height, channels;
+  int border; /* CfBorder */
+  int alpha;  /* channel that weights the others, or -1 */
+  int shift, max_code;
+  int row_anchor, column_anchor;
+  int set;     /* of taps: luma and RGB, or subsampled planes */
+  bool vector; /* source and destination rows start on 16 bytes */
+  CfFirTone tone[CF_MAX_CHANNELS];
+};
+
+/* All filtered planes of a job. `plan` gives the taps. */
+struct CfFirPicture {
+  int planes;
+  CfFirWork plane[CF_MAX_PLANES];
+  const CfFirPlane *plan[CF_MAX_PLANES];
+  int sample_bytes;
+};
+
+/* --- fir_plain.cu: rows and columns in one launch, single precision --- */
+
+/* Lets the kernels use all shared memory of the current context's device. */
+bool cf_fir_plain_prepare(const CfDevice *device, CfStatus *status);
+
+/* Whether these kernels fit the device's shared memory. */
+bool cf_fir_plain_fits(const CfFirPicture *picture, const CfDevice *device);
+
+/* Enqueues the filter. With `unless_opaque` non-NULL its blocks do nothing unless *unless_opaque
+ * equals `frame` (see fir_tensor.cu). */
+bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device,
+                      const unsigned *unless_opaque, unsigned frame, void *stream,
+                      CfStatus *status);
+
+/* --- fir_long.cu: two launches a plane, any number of taps, single or double precision --- */
+
+bool cf_fir_long_run(const CfFirPicture *picture, CfDevice *device, bool single, void *stream,
+                     CfStatus *status);
+
+/* --- fir_tensor.cu: rows and columns in one launch on tensor cores, 8 bits --- */
+
+bool cf_fir_tensor_prepare(const CfDevice *device, CfStatus *status);
+
+/* Whether the coefficients survive half precision, and device, border and sizes are served. Alpha
+ * formats are served where the picture is opaque. */
+bool cf_fir_tensor_serves(const CfFirPicture *picture, const CfDevice *device);
+
+/* Enqueues the filter; pointers must be `vector`. Where a sample of the `alpha` channel (>= 0) is
+ * not opaque, stores `frame` in *not_opaque, and the output is not valid. */
+bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device, unsigned *not_opaque,
+                       unsigned frame, void *stream, CfStatus *status);
+
+/* --- for the kernels --- */
+
+/* cf_border_index on the device. */
+__device__ inline int cf_fold(int border, int i, int size)
+{
+  if ((unsigned)i < (unsigned)size)
+    return i;
+
+  int folded;
+  switch (border) {
+  case CF_BORDER_REFLECT:
+    folded = i % (2 * size);
+    folded += folded < 0 ? 2 * size : 0;
+    return folded < size ? folded : 2 * size - 1 - folded;
+  case CF_BORDER_REFLECT_101:
+    if (size == 1)
+      return 0;
+    folded = i % (2 * size - 2);
+    folded += folded < 0 ? 2 * size - 2 : 0;
+    return folded < size ? folded : 2 * size - 2 - folded;
+  case CF_BORDER_WRAP:
+    folded = i % size;
+    return folded < 0 ? folded + size : folded;
+  case CF_BORDER_CONSTANT:
+    return -1;
+  default:
+    return i < 0 ? 0 : size - 1;
+  }
+}
+
+template <typename Real> __device__ inline Real cf_apply_tone(const CfFirTone &tone, Real sum)
+{
+  const Real value = (Real)tone.scale * sum;
+
+  return (Real)tone.centre + (Real)tone.bias + (tone.absolute ? fabs(value) : value);
+}
+
+/* Rounds half up, clamps, and shifts to the sample's bits. */
+template <typename Real> __device__ inline uint32_t cf_to_sample(const CfFirWork &work, Real value)
+{
+  const Real rounded = floor(value + (Real)0.5);
+  const Real clamped = rounded > 0 ? (rounded < work.max_code ? rounded : (Real)work.max_code) : 0;
+
+  return (uint32_t)clamped << work.shift;
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "basefilter.h"
+
+#include <string.h>
+
+#include "formats.h"
+#include "properties.h"
+
+GST_DEBUG_CATEGORY_STATIC(gst_cuda_filters_debug);
+#define GST_CAT_DEFAULT gst_cuda_filters_debug
+
+enum {
+  PROP_0,
+  PROP_BACKEND,
+  PROP_CUDA_DEVICE_ID,
+  PROP_N_THREADS,
+  PROP_ACTIVE_BACKEND,
+  PROP_STATS,
+  PROP_EFFECT_FIRST,
+};
+
+#define DEFAULT_BACKEND   GST_CUDA_FILTERS_BACKEND_AUTO
+#define DEFAULT_DEVICE_ID -1
+#define DEFAULT_THREADS   0
+
+static const CfChoice backend_choices[] = {
+    {GST_CUDA_FILTERS_BACKEND_AUTO, "auto",
+     "CUDA for CUDA memory and where a device opens, else CPU"},
+    {GST_CUDA_FILTERS_BACKEND_CUDA, "cuda", "CUDA, or an error that says why not"},
+    {GST_CUDA_FILTERS_BACKEND_CPU, "cpu", "The CPU, all threads"},
+    {GST_CUDA_FILTERS_BACKEND_REFERENCE, "reference", "The slow double precision definition"},
+    {0, NULL, NULL},
+};
+
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE(GstCudaFiltersBase, gst_cuda_filters_base, GST_TYPE_VIDEO_FILTER,
+                                 GST_DEBUG_CATEGORY_INIT(gst_cuda_filters_debug, "cudafilters", 0,
+                                                         "CUDA and CPU image filters"));
+
+static const CfEffect *effect_of(GstCudaFiltersBase *self)
+{
+  return GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect;
+}
+
+/* Errors */
+
+static void post_error(GstCudaFiltersBase *self, const CfStatus *status)
+{
+  switch (status->code) {
+  case CF_ERROR_INVALID:
+    GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, ("%s", status->message), (NULL));
+    break;
+  case CF_ERROR_NO_MEMORY:
+    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("%s", status->message), (NULL));
+    break;
+  case CF_ERROR_NO_DEVICE:
+    GST_ELEMENT_ERROR(self, RESOURCE, NOT_FOUND, ("%s", status->message), (NULL));
+    break;
+  default:
+    GST_ELEMENT_ERROR(self, LIBRARY, FAILED, ("%s", status->message), (NULL));
+    break;
+  }
+}
+
+/* Properties */
+
+static void gst_cuda_filters_base_set_property(GObject *object, guint id, const GValue *value,
+                                               GParamSpec *spec)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
+  CfStatus status = {CF_OK, ""};
+  gboolean running;
+
+  GST_OBJECT_LOCK(self);
+  switch (id) {
+  case PROP_BACKEND:
+    self->backend = g_value_get_enum(value);
+    break;
+  case PROP_CUDA_DEVICE_ID:
+    self->device_id = g_value_get_int(value);
+    break;
+  case PROP_N_THREADS:
+    self->threads = g_value_get_uint(value);
+    break;
+  default: {
+    const CfParam *param = &effect_of(self)->params[id - PROP_EFFECT_FIRST];
+
+    if (gst_cuda_filters_set_param(param, self->params, value, &status)) {
+      self->params_changed = TRUE;
+      if (self->refused == param)
+        self->refused = NULL;
+    } else {
+      self->refused = param;
+      self->refusal = status;
+    }
+    break;
+  }
+  }
+  running = GST_STATE(self) >= GST_STATE_PAUSED;
+  GST_OBJECT_UNLOCK(self);
+
+  /* Before the stream runs, start() fails with the refusal; afterwards the old value goes on. */
+  if (status.code != CF_OK && running)
+    GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", status.message),
+                        ("the old value stays in use"));
+  else if (status.code != CF_OK)
+    GST_WARNING_OBJECT(self, "%s", status.message);
+}
+
+static GstStructure *make_stats(const GstCudaFiltersBase *self)
+{
+  return gst_structure_new(
+      "application/x-cudafilters-stats", "frames", G_TYPE_UINT64, self->frames, "backend",
+      G_TYPE_STRING, self->active_backend ? self->active_backend : "none", "algorithm",
+      G_TYPE_STRING, self->algorithm ? self->algorithm : "none", "average-time", G_TYPE_UINT64,
+      self->frames ? self->total_time / self->frames : (guint64)0, "last-time", G_TYPE_UINT64,
+      self->last_time, NULL);
+}
+
+static void gst_cuda_filters_base_get_property(GObject *object, guint id, GValue *value,
+                                               GParamSpec *spec)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
+
+  GST_OBJECT_LOCK(self);
+  switch (id) {
+  case PROP_BACKEND:
+    g_value_set_enum(value, self->backend);
+    break;
+  case PROP_CUDA_DEVICE_ID:
+    g_value_set_int(value, self->device_id);
+    break;
+  case PROP_N_THREADS:
+    g_value_set_uint(value, self->threads);
+    break;
+  case PROP_ACTIVE_BACKEND:
+    g_value_set_string(value, self->active_backend ? self->active_backend : "none");
+    break;
+  case PROP_STATS:
+    g_value_take_boxed(value, make_stats(self));
+    break;
+  default:
+    gst_cuda_filters_get_param(&effect_of(self)->params[id - PROP_EFFECT_FIRST], self->params,
+                               value);
+    break;
+  }
+  GST_OBJECT_UNLOCK(self);
+}
+
+static void set_active_backend(GstCudaFiltersBase *self, const gchar *name)
+{
+  gboolean changed;
+
+  GST_OBJECT_LOCK(self);
+  changed = g_strcmp0(self->active_backend, name) != 0;
+  self->active_backend = name;
+  GST_OBJECT_UNLOCK(self);
+  if (changed)
+    g_object_notify(G_OBJECT(self), "active-backend");
+}
+
+/* Parameters of the frames to come */
+
+static gboolean take_params(GstCudaFiltersBase *self)
+{
+  gboolean changed;
+
+  GST_OBJECT_LOCK(self);
+  changed = self->params_changed;
+  self->params_changed = FALSE;
+  if (changed)
+    memcpy(self->running_params, self->params, effect_of(self)->params_size);
+  GST_OBJECT_UNLOCK(self);
+  return changed;
+}
+
+static gboolean update_params(GstCudaFiltersBase *self, CfStatus *status)
+{
+  if (!take_params(self))
+    return TRUE;
+  self->identity = effect_of(self)->is_identity(self->running_params);
+  return !self->worker ||
+         gst_cuda_filters_worker_update(self->worker, self->running_params, status);
+}
+
+/* Lifecycle */
+
+static const CfEngine *choose_engine(GstCudaFiltersBase *self, CfStatus *status)
+{
+  GstCudaFiltersBackend backend;
+
+  GST_OBJECT_LOCK(self);
+  backend = self->backend;
+  GST_OBJECT_UNLOCK(self);
+
+  switch (backend) {
+  case GST_CUDA_FILTERS_BACKEND_REFERENCE:
+    return cf_effect_engine(effect_of(self), "reference");
+  case GST_CUDA_FILTERS_BACKEND_CUDA:
+    cf_fail(status, CF_ERROR_NO_DEVICE,
+            "backend=cuda cannot be used: this plugin was built without CUDA. Use backend=cpu or "
+            "backend=auto, or rebuild with a CUDA toolkit.");
+    return NULL;
+  default:
+    return cf_effect_engine(effect_of(self), "cpu");
+  }
+}
+
+static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+  CfStatus status = {CF_OK, ""};
+
+  GST_OBJECT_LOCK(self);
+  self->params_changed = TRUE;
+  self->frames = 0;
+  self->total_time = self->last_time = 0;
+  self->algorithm = NULL;
+  if (self->refused)
+    status = self->refusal;
+  GST_OBJECT_UNLOCK(self);
+
+  if (status.code != CF_OK || !choose_engine(self, &status)) {
+    post_error(self, &status);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static void close_worker(GstCudaFiltersBase *self)
+{
+  GST_OBJECT_LOCK(self);
+  self->algorithm = NULL;
+  GST_OBJECT_UNLOCK(self);
+  g_clear_pointer(&self->worker, gst_cuda_filters_worker_free);
+}
+
+static gboolean gst_cuda_filters_base_stop(GstBaseTransform *trans)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+
+  close_worker(self);
+  set_active_backend(self, NULL);
+  return TRUE;
+}
+
+static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *in_caps,
+                                               GstVideoInfo *in_info, GstCaps *out_caps,
+                                               GstVideoInfo *out_info)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(filter);
+  const CfEffect *effect = effect_of(self);
+  CfStatus status = {CF_OK, ""};
+  CfOpenOptions options = {0};
+  const CfEngine *engine;
+
+  close_worker(self);
+  GST_OBJECT_LOCK(self);
+  self->params_changed = TRUE;
+  options.threads = (int)self->threads;
+  GST_OBJECT_UNLOCK(self);
+
+  engine = choose_engine(self, &status);
+  if (engine) {
+    update_params(self, &status);
+    self->worker = gst_cuda_filters_worker_new(effect, engine, in_info, self->running_params,
+                                               &options, &status);
+  }
+  if (!self->worker) {
+    post_error(self, &status);
+    return FALSE;
+  }
+  GST_INFO_OBJECT(self, "%s engine for %" GST_PTR_FORMAT, engine->name, in_caps);
+  set_active_backend(self, engine->name);
+  return TRUE;
+}
+
+/* Frames */
+
+static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstBuffer *buffer)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+  const GstClockTime time =
+      gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP(buffer));
+
+  if (GST_CLOCK_TIME_IS_VALID(time))
+    gst_object_sync_values(GST_OBJECT(self), time);
+}
+
+/* Identity settings hand the input on. Passthrough mode of the base class would renegotiate
+ * whenever an animated parameter comes to or leaves identity. */
+static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *trans,
+                                                           GstBuffer **output)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+  CfStatus status = {CF_OK, ""};
+
+  if (trans->queued_buf && !update_params(self, &status)) {
+    gst_clear_buffer(&trans->queued_buf);
+    post_error(self, &status);
+    return GST_FLOW_ERROR;
+  }
+  if (self->identity) {
+    *output = g_steal_pointer(&trans->queued_buf);
+    return GST_FLOW_OK;
+  }
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
+      ->generate_output(trans, output);
+}
+
+static gboolean all_memory_is_writable(GstBuffer *buffer)
+{
+  return gst_buffer_is_writable(buffer) && gst_buffer_is_all_memory_writable(buffer);
+}
+
+static GstFlowReturn gst_cuda_filters_base_prepare_output_buffer(GstBaseTransform *trans,
+                                                                 GstBuffer *input,
+                                                                 GstBuffer **output)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+
+  if (self->worker && gst_cuda_filters_worker_engine(self->worker)->in_place &&
+      all_memory_is_writable(input)) {
+    *output = input;
+    return GST_FLOW_OK;
+  }
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
+      ->prepare_output_buffer(trans, input, output);
+}
+
+static void count_frame(GstCudaFiltersBase *self, GstClockTime time)
+{
+  GST_OBJECT_LOCK(self);
+  self->frames++;
+  self->total_time += time;
+  self->last_time = time;
+  self->algorithm = gst_cuda_filters_worker_algorithm(self->worker);
+  GST_OBJECT_UNLOCK(self);
+}
+
+static gboolean map_frame(GstCudaFiltersBase *self, GstVideoFrame *frame, GstBuffer *buffer,
+                          GstMapFlags flags)
+{
+  const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->in_info;
+
+  if (!gst_video_frame_map(frame, info, buffer, flags | GST_VIDEO_FRAME_MAP_FLAG_NO_REF)) {
+    GST_ELEMENT_ERROR(
+        self, STREAM, FAILED, ("A video frame could not be mapped"),
+        ("for %s: %" GST_PTR_FORMAT, flags & GST_MAP_WRITE ? "writing" : "reading", buffer));
+    return FALSE;
+  }
+  /* The video meta overrides the caps; engines are opened for the caps. */
+  if (GST_VIDEO_FRAME_FORMAT(frame) != GST_VIDEO_INFO_FORMAT(info) ||
+      GST_VIDEO_FRAME_WIDTH(frame) < GST_VIDEO_INFO_WIDTH(info) ||
+      GST_VIDEO_FRAME_HEIGHT(frame) < GST_VIDEO_INFO_HEIGHT(info)) {
+    GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("A video frame is not what the caps say"),
+                      ("%s %dx%d instead of %s %dx%d",
+                       gst_video_format_to_string(GST_VIDEO_FRAME_FORMAT(frame)),
+                       GST_VIDEO_FRAME_WIDTH(frame), GST_VIDEO_FRAME_HEIGHT(frame),
+                       gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)),
+                       GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info)));
+    gst_video_frame_unmap(frame);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static GstFlowReturn gst_cuda_filters_base_transform(GstBaseTransform *trans, GstBuffer *input,
+                                                     GstBuffer *output)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+  const GstClockTime start = gst_util_get_timestamp();
+  const gboolean in_place = input == output;
+  CfStatus status = {CF_OK, ""};
+  GstVideoFrame source, destination;
+  gboolean good;
+
+  if (!self->worker) {
+    GST_ELEMENT_ERROR(self, CORE, NEGOTIATION, (NULL), ("a frame came before its caps"));
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  if (!map_frame(self, &source, input, in_place ? GST_MAP_READWRITE : GST_MAP_READ))
+    return GST_FLOW_ERROR;
+  if (!in_place && !map_frame(self, &destination, output, GST_MAP_WRITE)) {
+    gst_video_frame_unmap(&source);
+    return GST_FLOW_ERROR;
+  }
+
+  good = gst_cuda_filters_worker_run(self->worker, &source, in_place ? &source : &destination, NULL,
+                                     &status);
+  if (!in_place)
+    gst_video_frame_unmap(&destination);
+  gst_video_frame_unmap(&source);
+  if (!good) {
+    post_error(self, &status);
+    return GST_FLOW_ERROR;
+  }
+  count_frame(self, gst_util_get_timestamp() - start);
+  GST_TRACE_OBJECT(self, "filtered %" GST_PTR_FORMAT, output);
+  return GST_FLOW_OK;
+}
+
+/* GstVideoFilter takes a class without this function for one that works in place only, and never
+ * calls it here, because transform() above maps the frames itself: the parent's lets frames pass
+ * unfiltered when they cannot be mapped. */
+static GstFlowReturn gst_cuda_filters_base_transform_frame(GstVideoFilter *filter,
+                                                           GstVideoFrame *input,
+                                                           GstVideoFrame *output)
+{
+  g_return_val_if_reached(GST_FLOW_ERROR);
+}
+
+/* Size and orientation stay, so whatever a meta says stays true. */
+static gboolean gst_cuda_filters_base_transform_meta(GstBaseTransform *trans, GstBuffer *output,
+                                                     GstMeta *meta, GstBuffer *input)
+{
+  return TRUE;
+}
+
+/* Class */
+
+static void gst_cuda_filters_base_constructed(GObject *object)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
+  const CfEffect *effect = effect_of(self);
+
+  G_OBJECT_CLASS(gst_cuda_filters_base_parent_class)->constructed(object);
+  self->params = g_malloc0(effect->params_size);
+  self->running_params = g_malloc0(effect->params_size);
+  cf_params_init(effect->params, self->params);
+}
+
+static void gst_cuda_filters_base_finalize(GObject *object)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
+
+  g_free(self->params);
+  g_free(self->running_params);
+  G_OBJECT_CLASS(gst_cuda_filters_base_parent_class)->finalize(object);
+}
+
+static void gst_cuda_filters_base_init(GstCudaFiltersBase *self)
+{
+  self->backend = DEFAULT_BACKEND;
+  self->device_id = DEFAULT_DEVICE_ID;
+  self->threads = DEFAULT_THREADS;
+}
+
+static void install_common_properties(GObjectClass *klass)
+{
+  const GParamFlags settable = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+  const GParamFlags readable = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
+
+  g_object_class_install_property(
+      klass, PROP_BACKEND,
+      g_param_spec_enum(
+          "backend", "Backend", "What computes",
+          gst_cuda_filters_choices_type("GstCudaFiltersBackend", backend_choices, FALSE),
+          DEFAULT_BACKEND, settable));
+  g_object_class_install_property(klass, PROP_CUDA_DEVICE_ID,
+                                  g_param_spec_int("cuda-device-id", "CUDA Device ID",
+                                                   "CUDA device to use (-1 = auto)", -1, G_MAXINT,
+                                                   DEFAULT_DEVICE_ID, settable));
+  g_object_class_install_property(klass, PROP_N_THREADS,
+                                  g_param_spec_uint("n-threads", "Threads", "CPU threads (0 = all)",
+                                                    0, G_MAXINT, DEFAULT_THREADS, settable));
+  g_object_class_install_property(
+      klass, PROP_ACTIVE_BACKEND,
+      g_param_spec_string(
+          "active-backend", "Active Backend",
+          "What really computes: cuda, cpu, reference, or none before there are caps", "none",
+          readable));
+  g_object_class_install_property(
+      klass, PROP_STATS,
+      g_param_spec_boxed("stats", "Statistics",
+                         "frames, backend, algorithm, average-time and last-time of a frame in ns",
+                         GST_TYPE_STRUCTURE, readable));
+}
+
+void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, const CfEffect *effect)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
+  GstCaps *caps = gst_cuda_filters_system_caps();
+
+  klass->effect = effect;
+  gst_cuda_filters_install_params(G_OBJECT_CLASS(klass), effect->params, PROP_EFFECT_FIRST);
+  gst_element_class_add_pad_template(
+      element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template(
+      element_class, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_caps_unref(caps);
+}
+
+static void gst_cuda_filters_base_class_init(GstCudaFiltersBaseClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS(klass);
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
+  GstVideoFilterClass *filter_class = GST_VIDEO_FILTER_CLASS(klass);
+
+  object_class->constructed = gst_cuda_filters_base_constructed;
+  object_class->finalize = gst_cuda_filters_base_finalize;
+  object_class->set_property = gst_cuda_filters_base_set_property;
+  object_class->get_property = gst_cuda_filters_base_get_property;
+  install_common_properties(object_class);
+
+  trans_class->start = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_start);
+  trans_class->stop = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_stop);
+  trans_class->before_transform = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_before_transform);
+  trans_class->generate_output = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_generate_output);
+  trans_class->prepare_output_buffer =
+      GST_DEBUG_FUNCPTR(gst_cuda_filters_base_prepare_output_buffer);
+  trans_class->transform = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform);
+  trans_class->transform_meta = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform_meta);
+  filter_class->set_info = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_set_info);
+  filter_class->transform_frame = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform_frame);
+
+  gst_type_mark_as_plugin_api(GST_TYPE_CUDA_FILTERS_BASE, 0);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The base of all four elements: negotiation, memory, properties, live updates, statistics, errors.
+ * A subclass names its effect and describes itself; see cudablockavg.c.
+ */
+#pragma once
+
+#include <gst/video/gstvideofilter.h>
+#include <gst/video/video.h>
+
+#include "engine.h"
+#include "worker.h"
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_CUDA_FILTERS_BASE (gst_cuda_filters_base_get_type())
+#define GST_CUDA_FILTERS_BASE(obj)                                                                 \
+  (G_TYPE_CHECK_INSTANCE_CAST((obj), GST_TYPE_CUDA_FILTERS_BASE, GstCudaFiltersBase))
+#define GST_CUDA_FILTERS_BASE_CLASS(klass)                                                         \
+  (G_TYPE_CHECK_CLASS_CAST((klass), GST_TYPE_CUDA_FILTERS_BASE, GstCudaFiltersBaseClass))
+#define GST_CUDA_FILTERS_BASE_GET_CLASS(obj)                                                       \
+  (G_TYPE_INSTANCE_GET_CLASS((obj), GST_TYPE_CUDA_FILTERS_BASE, GstCudaFiltersBaseClass))
+
+typedef enum {
+  GST_CUDA_FILTERS_BACKEND_AUTO,
+  GST_CUDA_FILTERS_BACKEND_CUDA,
+  GST_CUDA_FILTERS_BACKEND_CPU,
+  GST_CUDA_FILTERS_BACKEND_REFERENCE,
+} GstCudaFiltersBackend;
+
+typedef struct _GstCudaFiltersBase GstCudaFiltersBase;
+typedef struct _GstCudaFiltersBaseClass GstCudaFiltersBaseClass;
+
+struct _GstCudaFiltersBase {
+  GstVideoFilter parent;
+
+  /* Under the object lock: what the user set. */
+  void *params; /* of the effect's params_size */
+  gboolean params_changed;
+  GstCudaFiltersBackend backend;
+  gint device_id;
+  guint threads;
+  CfStatus refusal;       /* the last refused property value while not running */
+  const CfParam *refused; /* its property; NULL if nothing is refused */
+
+  /* Under the object lock: what the user may ask. */
+  const gchar *active_backend; /* static string or NULL */
+  const gchar *algorithm;      /* static string or NULL */
+  guint64 frames;
+  GstClockTime total_time, last_time;
+
+  /* Streaming thread only. */
+  GstCudaFiltersWorker *worker;
+  void *running_params; /* the worker's */
+  gboolean identity;
+};
+
+struct _GstCudaFiltersBaseClass {
+  GstVideoFilterClass parent_class;
+
+  const CfEffect *effect;
+};
+
+GType gst_cuda_filters_base_get_type(void);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstCudaFiltersBase, gst_object_unref)
+
+/* To be called from a subclass's class_init: installs the effect's properties and pad templates. */
+void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, const CfEffect *effect);
+
+G_END_DECLS

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/**
+ * SECTION:element-cudasepconv
+ * @title: cudasepconv
+ *
+ * Any separable filter: #cudasepconv:row-kernel along rows, #cudasepconv:column-kernel along
+ * columns, the first tap on the leftmost and topmost sample (correlation, as OpenCV does it), or
+ * one of the presets.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc ! cudasepconv row-kernel="<1,4,6,4,1>" column-kernel="<1,4,6,4,1>"
+ * normalize=true ! videoconvert ! autovideosink
+ * ]|
+ *
+ * Since: 0.1
+ */
+
+#include "cudasepconv.h"
+
+#include "sepconv.h"
+
+struct _GstCudaSepConv {
+  GstCudaFiltersBase parent;
+};
+
+G_DEFINE_TYPE(GstCudaSepConv, gst_cuda_sep_conv, GST_TYPE_CUDA_FILTERS_BASE);
+GST_ELEMENT_REGISTER_DEFINE(cudasepconv, "cudasepconv", GST_RANK_NONE,
+                            gst_cuda_sep_conv_get_type());
+
+static void gst_cuda_sep_conv_class_init(GstCudaSepConvClass *klass)
+{
+  gst_cuda_filters_base_class_set_effect(GST_CUDA_FILTERS_BASE_CLASS(klass), &cf_sepconv);
+  gst_element_class_set_static_metadata(
+      GST_ELEMENT_CLASS(klass), "Separable convolution", "Filter/Effect/Video/Hardware",
+      "Filters rows and columns with any kernels of up to 255 taps, on CUDA or the CPU",
+      "gst-cuda-filters maintainers");
+}
+
+static void gst_cuda_sep_conv_init(GstCudaSepConv *self)
+{
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "formats.h"
+
+gboolean gst_cuda_filters_format_from_gst(GstVideoFormat format, CfFormat *result)
+{
+  const char *name = gst_video_format_to_string(format);
+
+  return name && cf_format_from_name(name, result);
+}
+
+gboolean gst_cuda_filters_video_from_info(const GstVideoInfo *info, CfVideo *video)
+{
+  const GstVideoColorimetry *colorimetry = &info->colorimetry;
+  CfFormat format;
+  gdouble luma_red, luma_blue;
+
+  if (!gst_cuda_filters_format_from_gst(GST_VIDEO_INFO_FORMAT(info), &format))
+    return FALSE;
+
+  *video = cf_video(format, GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
+  if (!GST_VIDEO_INFO_IS_RGB(info)) {
+    if (colorimetry->range != GST_VIDEO_COLOR_RANGE_UNKNOWN)
+      video->range =
+          colorimetry->range == GST_VIDEO_COLOR_RANGE_0_255 ? CF_RANGE_FULL : CF_RANGE_LIMITED;
+    if (gst_video_color_matrix_get_Kr_Kb(colorimetry->matrix, &luma_red, &luma_blue)) {
+      video->luma_red = luma_red;
+      video->luma_blue = luma_blue;
+    }
+  }
+  return TRUE;
+}
+
+GstCaps *gst_cuda_filters_system_caps(void)
+{
+  GstVideoFormat formats[CF_FORMAT_COUNT];
+
+  for (int i = 0; i < CF_FORMAT_COUNT; i++)
+    formats[i] = gst_video_format_from_string(cf_format_info((CfFormat)i)->name);
+  return gst_video_make_raw_caps(formats, CF_FORMAT_COUNT);
+}

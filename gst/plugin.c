@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+
+#include <gst/gst.h>
+
+#include "cudablockavg.h"
+#include "cudagaussblur.h"
+#include "cudallf.h"
+#include "cudasepconv.h"
+
+static gboolean plugin_init(GstPlugin *plugin)
+{
+  return GST_ELEMENT_REGISTER(cudablockavg, plugin) &&
+         GST_ELEMENT_REGISTER(cudagaussblur, plugin) && GST_ELEMENT_REGISTER(cudallf, plugin) &&
+         GST_ELEMENT_REGISTER(cudasepconv, plugin);
+}
+
+GST_PLUGIN_DEFINE(
+    GST_VERSION_MAJOR, GST_VERSION_MINOR, cudafilters,
+    "Local Laplacian, Gaussian blur, mosaic and separable convolution on CUDA and CPU", plugin_init,
+    PACKAGE_VERSION, "LGPL", "gst-cuda-filters", "https://gstreamer.freedesktop.org/")

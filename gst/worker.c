@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "worker.h"
+
+#include "formats.h"
+
+enum { FRAME, TOP_FIELD, BOTTOM_FIELD, N_STATES };
+
+struct _GstCudaFiltersWorker {
+  const CfEffect *effect;
+  const CfEngine *engine;
+  CfVideo video;
+  void *states[N_STATES]; /* the fields' only where frames may be interlaced */
+};
+
+static gint field_lines(gint lines, gint field)
+{
+  return field == TOP_FIELD ? (lines + 1) / 2 : lines / 2;
+}
+
+/* An engine takes ceil(lines / 2) chroma lines for a field of `lines` luma lines; a frame whose
+ * height is not a multiple of four may have fewer, and is then filtered as a whole. */
+static gboolean splits_into_fields(const CfVideo *video)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+
+  if (video->height < 2)
+    return FALSE;
+  for (gint plane = 0; plane < format->planes; plane++) {
+    const gint shift = format->plane[plane].subsampling_y;
+
+    for (gint field = TOP_FIELD; field <= BOTTOM_FIELD; field++) {
+      const gint needed = (field_lines(video->height, field) + (1 << shift) - 1) >> shift;
+      if (needed > field_lines(cf_plane_height(video, plane), field))
+        return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const CfEngine *engine,
+                                                  const GstVideoInfo *info, const void *params,
+                                                  const CfOpenOptions *options, CfStatus *status)
+{
+  GstCudaFiltersWorker *worker = g_new0(GstCudaFiltersWorker, 1);
+  gboolean good;
+
+  worker->effect = effect;
+  worker->engine = engine;
+  if (!gst_cuda_filters_video_from_info(info, &worker->video)) {
+    cf_fail(status, CF_ERROR_INVALID, "format %s is not supported",
+            gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)));
+    g_free(worker);
+    return NULL;
+  }
+
+  good = cf_params_check(effect->params, params, status) &&
+         (!effect->check || effect->check(&worker->video, params, status));
+  if (good) {
+    worker->states[FRAME] = engine->open(&worker->video, params, options, status);
+    good = worker->states[FRAME] != NULL;
+  }
+  if (good && GST_VIDEO_INFO_IS_INTERLACED(info) && splits_into_fields(&worker->video)) {
+    for (gint field = TOP_FIELD; good && field <= BOTTOM_FIELD; field++) {
+      CfVideo video = worker->video;
+
+      video.height = field_lines(video.height, field);
+      worker->states[field] = engine->open(&video, params, options, status);
+      good = worker->states[field] != NULL;
+    }
+  }
+  if (!good) {
+    gst_cuda_filters_worker_free(worker);
+    return NULL;
+  }
+  return worker;
+}
+
+void gst_cuda_filters_worker_free(GstCudaFiltersWorker *worker)
+{
+  for (gint i = 0; i < N_STATES; i++) {
+    if (worker->states[i])
+      worker->engine->close(worker->states[i]);
+  }
+  g_free(worker);
+}
+
+gboolean gst_cuda_filters_worker_update(GstCudaFiltersWorker *worker, const void *params,
+                                        CfStatus *status)
+{
+  if (!cf_params_check(worker->effect->params, params, status) ||
+      (worker->effect->check && !worker->effect->check(&worker->video, params, status)))
+    return FALSE;
+  for (gint i = 0; i < N_STATES; i++) {
+    if (worker->states[i] && !worker->engine->update(worker->states[i], params, status))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static void set_picture(CfPicture *picture, const GstVideoFrame *frame, gint part)
+{
+  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(frame); plane++) {
+    const ptrdiff_t stride = GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane);
+
+    picture->data[plane] =
+        (uint8_t *)GST_VIDEO_FRAME_PLANE_DATA(frame, plane) + (part == BOTTOM_FIELD ? stride : 0);
+    picture->stride[plane] = part == FRAME ? stride : 2 * stride;
+  }
+}
+
+static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const GstVideoFrame *source,
+                         const GstVideoFrame *destination, void *stream, CfStatus *status)
+{
+  CfJob job = {.stream = stream};
+
+  set_picture(&job.source, source, part);
+  set_picture(&job.destination, destination, part);
+  return worker->engine->run(worker->states[part], &job, status);
+}
+
+gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVideoFrame *source,
+                                     const GstVideoFrame *destination, void *stream,
+                                     CfStatus *status)
+{
+  if (GST_VIDEO_FRAME_IS_INTERLACED(source) && worker->states[TOP_FIELD])
+    return run_part(worker, TOP_FIELD, source, destination, stream, status) &&
+           run_part(worker, BOTTOM_FIELD, source, destination, stream, status);
+  return run_part(worker, FRAME, source, destination, stream, status);
+}
+
+const CfEngine *gst_cuda_filters_worker_engine(const GstCudaFiltersWorker *worker)
+{
+  return worker->engine;
+}
+
+const gchar *gst_cuda_filters_worker_algorithm(const GstCudaFiltersWorker *worker)
+{
+  return worker->engine->algorithm(worker->states[FRAME]);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * An engine opened for negotiated caps: whole frames, and fields where frames are interlaced.
+ * A worker is used by one thread at a time.
+ */
+#pragma once
+
+#include <gst/video/video.h>
+
+#include "engine.h"
+
+typedef struct _GstCudaFiltersWorker GstCudaFiltersWorker;
+
+/* NULL on failure, with the reason in `status`. `options` is borrowed for the call only. */
+GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const CfEngine *engine,
+                                                  const GstVideoInfo *info, const void *params,
+                                                  const CfOpenOptions *options, CfStatus *status);
+
+void gst_cuda_filters_worker_free(GstCudaFiltersWorker *worker);
+
+/* Takes new parameters over for the frames to come; on failure the old ones stay. */
+gboolean gst_cuda_filters_worker_update(GstCudaFiltersWorker *worker, const void *params,
+                                        CfStatus *status);
+
+/* Filters one mapped frame into another (or the same, where the engine works in place); field by
+ * field if `source` is interlaced. `stream` goes to CfJob. */
+gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVideoFrame *source,
+                                     const GstVideoFrame *destination, void *stream,
+                                     CfStatus *status);
+
+const CfEngine *gst_cuda_filters_worker_engine(const GstCudaFiltersWorker *worker);
+
+const gchar *gst_cuda_filters_worker_algorithm(const GstCudaFiltersWorker *worker);
