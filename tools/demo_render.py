@@ -1,0 +1,238 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""demo_render.py DIRECTORY [SECONDS]: what tools/demo shows, made with the plugin that
+GST_PLUGIN_PATH finds. SECONDS is the length of the clip."""
+import dataclasses
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import PIL.Image
+
+from photographs import photograph
+
+WIDTH, HEIGHT, FRAMES_PER_SECOND = 1280, 720, 25
+SECONDS = 8
+GAP = 8  # pixels between before and after
+CLIP = ("astronaut.png", "coffee.png", "chelsea.png", "rocket.jpg")
+
+
+@dataclasses.dataclass(frozen=True)
+class Show:
+    element: str
+    settings: str
+    picture: str  # of the still
+    says: str
+
+
+SHOWS = (
+    Show("cudallf", "sigma=0.3 alpha=0.3 beta=0.8 noise-floor=0.03", "rocket.jpg",
+         "detail without halos, and shadows opened"),
+    Show("cudagaussblur", "sigma=8", "astronaut.png", "a Gaussian blur"),
+    Show("cudablockavg", "block-width=16 block-height=16", "chelsea.png", "a mosaic"),
+    Show("cudasepconv",
+         "row-kernel=<-1,0,1> column-kernel=<1,2,1> bias=0.5 scale=0.75",
+         "coffee.png", "an emboss, as one example of a separable kernel"),
+)
+
+# In order of preference: what makes the video, and a word about it where it is not H.264.
+ENCODERS = (
+    ("x264enc", "x264enc speed-preset=veryfast quantizer=21 pass=qual", ""),
+    ("openh264enc", "openh264enc bitrate=12000000", ""),
+    ("avenc_mpeg4", "avenc_mpeg4 bitrate=16000000", "there is no H.264 encoder here: MPEG-4 part 2"),
+)
+
+
+def exists(element):
+    return subprocess.run(["gst-inspect-1.0", "--exists", element], check=False).returncode == 0
+
+
+def choose_encoder():
+    for element, description, note in ENCODERS:
+        if exists(element):
+            if note:
+                print(f"Note: {note}")
+            return description
+    sys.exit("No video encoder found: install gstreamer1.0-plugins-ugly (x264enc)")
+
+
+def active_backend(output):
+    """What `gst-launch-1.0 -v` said about the property, the last value before it stopped."""
+    values = re.findall(r"active-backend = \"?(\w+)", output)
+    return next((value for value in reversed(values) if value != "none"), "none")
+
+
+def fail(words, output):
+    sys.exit(f"This pipeline failed:\n{' '.join(words)}\n{output}")
+
+
+# The still
+
+
+def side_by_side(before, after):
+    gap = np.full((before.shape[0], GAP, 3), 255, np.uint8)
+    return np.concatenate([before, gap, after], 1)
+
+
+def make_still(show, directory):
+    """Filters the photograph as it is; returns it, the result, and the backend."""
+    before = photograph(show.picture)
+    with tempfile.TemporaryDirectory() as scratch:
+        source, result = f"{scratch}/before.png", f"{scratch}/after.png"
+        PIL.Image.fromarray(before).save(source)
+        words = ["gst-launch-1.0", "-v", "filesrc", f"location={source}", "!", "pngdec", "!",
+                 "videoconvert", "!", "video/x-raw,format=RGB", "!", show.element,
+                 *show.settings.split(), "!", "videoconvert", "!", "pngenc", "!", "filesink",
+                 f"location={result}"]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode != 0:
+            fail(words, done.stdout)
+        after = np.asarray(PIL.Image.open(result).convert("RGB"))
+    PIL.Image.fromarray(side_by_side(before, after)).save(directory / f"{show.element}.png")
+    return before, after, active_backend(done.stdout)
+
+
+# The clip
+
+
+def luma_and_chroma(picture):
+    """Y, U and V planes in 0..255, 4:2:0, limited range BT.709."""
+    red, green, blue = np.moveaxis(picture.astype(np.float32) / 255, 2, 0)
+    luma = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    def halved(plane):
+        rows, columns = plane.shape[0] & ~1, plane.shape[1] & ~1
+        return plane[:rows, :columns].reshape(rows // 2, 2, columns // 2, 2).mean((1, 3))
+
+    return (16 + 219 * luma, 128 + 224 * halved((blue - luma) / 1.8556),
+            128 + 224 * halved((red - luma) / 1.5748))
+
+
+def enlarged(picture):
+    """A quarter larger than the frame, so that there is something to pan over."""
+    scale = 1.25 * max(WIDTH / picture.shape[1], HEIGHT / picture.shape[0])
+    size = [2 * round(length * scale / 2) for length in (picture.shape[1], picture.shape[0])]
+    return np.asarray(PIL.Image.fromarray(picture).resize(size, PIL.Image.Resampling.LANCZOS))
+
+
+class Noise:
+    """A sensor's: as strong in luma as a camera's indoors, new in every frame. One large field is
+    computed once, and every frame reads it from another corner."""
+
+    def __init__(self):
+        self.random = np.random.default_rng(1)
+        self.field = self.random.normal(0, 2.5, (HEIGHT + 512, WIDTH + 512)).astype(np.float32)
+
+    def add(self, plane):
+        top, left = self.random.integers(0, 512, 2)
+        noisy = plane + self.field[top:top + plane.shape[0], left:left + plane.shape[1]]
+        return np.clip(noisy + 0.5, 0, 255).astype(np.uint8)
+
+
+def clip_frames(count):
+    """Raw I420 frames: a pan over each photograph in turn, to and fro."""
+    noise = Noise()
+    per_picture = -(-count // len(CLIP))
+    planes = None
+    for index in range(count):
+        picture, step = divmod(index, per_picture)
+        if step == 0:
+            planes = luma_and_chroma(enlarged(photograph(CLIP[picture])))
+        part = step / per_picture
+        part = 1 - part if picture % 2 else part
+        top = int(part * (planes[0].shape[0] - HEIGHT)) // 2
+        left = int(part * (planes[0].shape[1] - WIDTH)) // 2
+        luma = planes[0][2 * top:2 * top + HEIGHT, 2 * left:2 * left + WIDTH]
+        chroma = [plane[top:top + HEIGHT // 2, left:left + WIDTH // 2] for plane in planes[1:]]
+        yield b"".join(noise.add(plane).tobytes() for plane in (luma, *chroma))
+
+
+def show_progress(name, done, count):
+    if sys.stdout.isatty():
+        print(f"\r  {name}.mp4: frame {done} of {count}", end="\n" if done == count else "",
+              flush=True)
+    elif done % (count // 4) == 0:
+        print(f"  {name}.mp4: frame {done} of {count}", flush=True)
+
+
+def make_clip(show, directory, encoder, seconds):
+    """Returns the backend."""
+    words = ["gst-launch-1.0", "-v", *(
+        f"fdsrc ! rawvideoparse format=i420 width={WIDTH} height={HEIGHT} "
+        f"framerate={FRAMES_PER_SECOND}/1 ! tee name=clip "
+        f"clip. ! queue ! pair. clip. ! queue ! {show.element} {show.settings} ! queue ! pair. "
+        f"compositor name=pair background=white sink_1::xpos={WIDTH + GAP} ! "
+        f"video/x-raw,format=I420,width={2 * WIDTH + GAP},height={HEIGHT} ! queue ! "
+        f"{encoder} ! mp4mux ! filesink").split(), f"location={directory / show.element}.mp4"]
+    count = int(seconds * FRAMES_PER_SECOND)
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=log, stderr=log)
+        try:
+            for done, frame in enumerate(clip_frames(count), 1):
+                process.stdin.write(frame)
+                show_progress(show.element, done, count)
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # it has ended, and says below why
+        process.wait()
+        log.seek(0)
+        output = log.read()
+    if process.returncode != 0:
+        fail(words, output)
+    return active_backend(output)
+
+
+# All of it
+
+
+def make_overview(stills, directory):
+    """All stills on one page, cropped alike."""
+    width, height = 340, 255
+
+    def crop(picture):
+        scale = max(width / picture.shape[1], height / picture.shape[0])
+        size = [max(round(picture.shape[1] * scale), width),
+                max(round(picture.shape[0] * scale), height)]
+        small = PIL.Image.fromarray(picture).resize(size, PIL.Image.Resampling.LANCZOS)
+        left, top = (size[0] - width) // 2, (size[1] - height) // 2
+        return np.asarray(small.crop((left, top, left + width, top + height)))
+
+    pairs = [np.concatenate([crop(before), crop(after)], 1) for before, after in stills]
+    gap = np.full((height, GAP, 3), 255, np.uint8)
+    rows = [np.concatenate([pairs[0], gap, pairs[1]], 1),
+            np.concatenate([pairs[2], gap, pairs[3]], 1)]
+    between = np.full((GAP, rows[0].shape[1], 3), 255, np.uint8)
+    page = np.concatenate([rows[0], between, rows[1]])
+    PIL.Image.fromarray(page).save(directory / "overview.jpg", quality=88)
+
+
+def main():
+    directory = pathlib.Path(sys.argv[1])
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else SECONDS
+    for show in SHOWS:
+        if not exists(show.element):
+            sys.exit(f"GStreamer does not find {show.element}; GST_PLUGIN_PATH should name the "
+                     "directory of libgstcudafilters.so")
+    directory.mkdir(parents=True, exist_ok=True)
+    encoder = choose_encoder()
+
+    stills, lines = [], []
+    for number, show in enumerate(SHOWS, 1):
+        print(f"[{number}/{len(SHOWS)}] {show.element} {show.settings}: {show.says}", flush=True)
+        before, after, still_backend = make_still(show, directory)
+        stills.append((before, after))
+        clip_backend = make_clip(show, directory, encoder, seconds)
+        lines.append(f"  {show.element}.png (backend {still_backend}), "
+                     f"{show.element}.mp4 (backend {clip_backend})")
+    make_overview(stills, directory)
+    print(f"\nIn {directory}, before on the left and after on the right:")
+    print("\n".join(lines))
+    print("  overview.jpg")
+
+
+if __name__ == "__main__":
+    main()

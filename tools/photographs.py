@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The photographs of Debian's python3-skimage, which the demo and the tests show and measure."""
+import functools
+import importlib.util
+import pathlib
+
+import numpy as np
+import PIL.Image
+
+
+@functools.lru_cache
+def photograph(name):
+    """Red, green and blue with 8 bits: rows, columns, 3."""
+    package = importlib.util.find_spec("skimage")
+    path = pathlib.Path(package.submodule_search_locations[0], "data", name)
+    return np.asarray(PIL.Image.open(path).convert("RGB"))
