@@ -2,6 +2,7 @@
 #include "compare.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct {
   const CfTestPicture *got, *want;
@@ -45,6 +46,17 @@ static void compare_sample(Comparison *comparison, CfOffender at)
     result->first = at;
 }
 
+/* The common case of exact engines, in a hurry. Low bits need a look at every sample. */
+static bool rows_are_equal(const Comparison *comparison, int plane, int y)
+{
+  const CfPicture *got = &comparison->got->planes, *want = &comparison->want->planes;
+
+  return comparison->format->shift == 0 &&
+         memcmp(got->data[plane] + y * got->stride[plane],
+                want->data[plane] + y * want->stride[plane],
+                cf_row_bytes(&comparison->got->video, plane)) == 0;
+}
+
 static CfDifference compare(const CfTestPicture *got, const CfTestPicture *want, bool premultiplied,
                             double tolerance)
 {
@@ -61,6 +73,10 @@ static CfDifference compare(const CfTestPicture *got, const CfTestPicture *want,
     const int alpha = cf_alpha_channel(info);
 
     for (int y = 0; y < cf_plane_height(&got->video, plane); y++) {
+      if (rows_are_equal(&comparison, plane, y)) {
+        result->samples += (long)cf_plane_width(&got->video, plane) * info->channels;
+        continue;
+      }
       for (int x = 0; x < cf_plane_width(&got->video, plane); x++) {
         const int got_alpha = alpha < 0 ? -1 : cf_picture_get(got, plane, x, y, alpha);
         const int want_alpha = alpha < 0 ? -1 : cf_picture_get(want, plane, x, y, alpha);

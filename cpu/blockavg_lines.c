@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "blockavg_lines.h"
+
+#include <string.h>
+
+#include "cpu.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- Rows to columns ---- */
+
+CF_MULTIVERSION
+static void add_rows_8(void *columns, const uint8_t *rows, ptrdiff_t stride, int count, int samples,
+                       int shift)
+{
+  uint16_t *restrict sums = columns;
+  int y = 0;
+
+  (void)shift;
+  /* Four rows for one access to the columns. */
+  for (; y + 4 <= count; y += 4, rows += 4 * stride) {
+    const uint8_t *restrict a = rows, *restrict b = rows + stride;
+    const uint8_t *restrict c = rows + 2 * stride, *restrict d = rows + 3 * stride;
+
+    for (int i = 0; i < samples; i++)
+      sums[i] = (uint16_t)(sums[i] + (a[i] + b[i]) + (c[i] + d[i]));
+  }
+  for (; y < count; y++, rows += stride) {
+    const uint8_t *restrict row = rows;
+
+    for (int i = 0; i < samples; i++)
+      sums[i] = (uint16_t)(sums[i] + row[i]);
+  }
+}
+
+CF_MULTIVERSION
+static void add_rows_16(void *columns, const uint8_t *rows, ptrdiff_t stride, int count,
+                        int samples, int shift)
+{
+  uint32_t *restrict sums = columns;
+
+  for (int y = 0; y < count; y++, rows += stride) {
+    const uint16_t *restrict row = (const uint16_t *)(const void *)rows;
+
+    for (int i = 0; i < samples; i++)
+      sums[i] += (uint32_t)(row[i] >> shift);
+  }
+}
+
+INLINE void add_weighted_row(uint32_t *restrict sums, const uint8_t *restrict row, int samples,
+                             const int alpha)
+{
+  for (int i = 0; i < samples; i += 4) {
+    for (int channel = 0; channel < 4; channel++)
+      sums[i + channel] += (uint32_t)(row[i + channel] * row[i + alpha]);
+  }
+}
+
+CF_MULTIVERSION
+static void add_weighted_rows(void *columns, const uint8_t *rows, ptrdiff_t stride, int count,
+                              int samples, int alpha)
+{
+  for (int y = 0; y < count; y++, rows += stride) {
+    if (alpha == 0)
+      add_weighted_row(columns, rows, samples, 0);
+    else
+      add_weighted_row(columns, rows, samples, 3);
+  }
+}
+
+CF_MULTIVERSION
+static void least_rows_8(void *columns, const uint8_t *rows, ptrdiff_t stride, int count,
+                         int samples, int flip)
+{
+  uint8_t *restrict least = columns;
+
+  for (int y = 0; y < count; y++, rows += stride) {
+    const uint8_t *restrict row = rows;
+
+    for (int i = 0; i < samples; i++) {
+      const uint8_t value = (uint8_t)(row[i] ^ flip);
+      least[i] = value < least[i] ? value : least[i];
+    }
+  }
+}
+
+CF_MULTIVERSION
+static void least_rows_16(void *columns, const uint8_t *rows, ptrdiff_t stride, int count,
+                          int samples, int flip)
+{
+  uint16_t *restrict least = columns;
+
+  for (int y = 0; y < count; y++, rows += stride) {
+    const uint16_t *restrict row = (const uint16_t *)(const void *)rows;
+
+    for (int i = 0; i < samples; i++) {
+      const uint16_t value = (uint16_t)(row[i] ^ flip);
+      least[i] = value < least[i] ? value : least[i];
+    }
+  }
+}
+
+/* ---- Columns to results ---- */
+
+#define SUM(a, b)   ((a) + (b))
+#define LEAST(a, b) ((b) < (a) ? (b) : (a))
+
+/* Defines take_columns for one type of columns and one operation, unrolled for each number of
+ * channels. */
+#define DEFINE_TAKE_COLUMNS(name, column_type, value_type, fresh, take)                            \
+  INLINE void name##_channels(double *restrict results, const column_type *restrict columns,       \
+                              const int *restrict edges, int blocks, const int channels)           \
+  {                                                                                                \
+    for (int block = 0; block < blocks; block++, results += channels) {                            \
+      value_type value[CF_MAX_CHANNELS] = {fresh, fresh, fresh, fresh};                            \
+                                                                                                   \
+      for (int i = edges[block]; i < edges[block + 1]; i += channels) {                            \
+        for (int channel = 0; channel < channels; channel++)                                       \
+          value[channel] = take(value[channel], columns[i + channel]);                             \
+      }                                                                                            \
+      for (int channel = 0; channel < channels; channel++)                                         \
+        results[channel] = take(results[channel], (double)value[channel]);                         \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  CF_MULTIVERSION                                                                                  \
+  static void name(double *results, const void *columns, const int *edges, int blocks,             \
+                   int channels)                                                                   \
+  {                                                                                                \
+    if (channels == 1)                                                                             \
+      name##_channels(results, columns, edges, blocks, 1);                                         \
+    else if (channels == 2)                                                                        \
+      name##_channels(results, columns, edges, blocks, 2);                                         \
+    else if (channels == 3)                                                                        \
+      name##_channels(results, columns, edges, blocks, 3);                                         \
+    else                                                                                           \
+      name##_channels(results, columns, edges, blocks, 4);                                         \
+  }
+
+/* The sum of a block's columns of 256 rows of 8 bits is below 2^28, of 4096 rows of 16 bits below
+ * 2^40. */
+DEFINE_TAKE_COLUMNS(add_columns_16, uint16_t, int32_t, 0, SUM)
+DEFINE_TAKE_COLUMNS(add_columns_32, uint32_t, int64_t, 0, SUM)
+DEFINE_TAKE_COLUMNS(least_columns_8, uint8_t, uint8_t, UINT8_MAX, LEAST)
+DEFINE_TAKE_COLUMNS(least_columns_16, uint16_t, uint16_t, UINT16_MAX, LEAST)
+
+static void add_results(double *results, const double *others, int count)
+{
+  for (int i = 0; i < count; i++)
+    results[i] += others[i];
+}
+
+static void least_results(double *results, const double *others, int count)
+{
+  for (int i = 0; i < count; i++)
+    results[i] = LEAST(results[i], others[i]);
+}
+
+/* Columns of 16 bits take 256 rows, since 257 x 255 = 65535; a block has 4096 rows at most. */
+const CfBlockReduction cf_block_sums_8 = {2, 256, 0, 0.0, add_rows_8, add_columns_16, add_results};
+const CfBlockReduction cf_block_sums_16 = {4,           4096,           0,          0.0,
+                                           add_rows_16, add_columns_32, add_results};
+const CfBlockReduction cf_block_weighted_sums = {
+    4, 4096, 0, 0.0, add_weighted_rows, add_columns_32, add_results};
+const CfBlockReduction cf_block_least_8 = {
+    1, 4096, UINT8_MAX, UINT8_MAX, least_rows_8, least_columns_8, least_results};
+const CfBlockReduction cf_block_least_16 = {
+    2, 4096, UINT8_MAX, UINT16_MAX, least_rows_16, least_columns_16, least_results};
+
+/* ---- Results to lines ---- */
+
+/* Exact: a mean of n samples plus 1/2 is a multiple of 1/(2n); the 1/(4n) of the quarter keeps it
+ * that far from the next whole number, at least 2^-26, while the errors of a double near 2^16 are
+ * below 2^-34. */
+CF_MULTIVERSION
+void cf_block_means(uint16_t *restrict values, const double *restrict sums,
+                    const double *restrict inverse_widths, double inverse_height, int count,
+                    int shift)
+{
+  for (int i = 0; i < count; i++) {
+    const double inverse = inverse_widths[i] * inverse_height;
+    values[i] = (uint16_t)((int)((sums[i] + 0.25) * inverse + 0.5) << shift);
+  }
+}
+
+void cf_block_extremes(uint16_t *values, const double *least, int count, int option, int shift)
+{
+  for (int i = 0; i < count; i++)
+    values[i] = (uint16_t)(((int)least[i] ^ option) >> shift << shift);
+}
+
+/* Pixels of 1, 2, 3 and 4 bytes repeat after 24 or fewer bytes: blocks are filled by three words at
+ * a time, over their end, where the next block overwrites it. */
+INLINE void fill_pixels(uint8_t *restrict line, const uint16_t *restrict values,
+                        const int *restrict edges, int blocks, const int channels,
+                        const int sample_bytes)
+{
+  const int pixel_bytes = channels * sample_bytes;
+
+  for (int block = 0; block < blocks; block++, values += channels) {
+    uint8_t *to = line + (size_t)edges[block] * sample_bytes;
+    const uint8_t *end = line + (size_t)edges[block + 1] * sample_bytes;
+    uint8_t pattern[24];
+
+    for (int i = 0; i < 24; i += sample_bytes) {
+      const uint16_t value = values[i % pixel_bytes / sample_bytes];
+      pattern[i] = (uint8_t)value;
+      if (sample_bytes == 2)
+        pattern[i + 1] = (uint8_t)(value >> 8);
+    }
+    for (; to < end; to += sizeof pattern)
+      memcpy(to, pattern, sizeof pattern);
+  }
+}
+
+CF_MULTIVERSION
+void cf_block_fill(uint8_t *line, const uint16_t *values, const int *edges, int blocks,
+                   int channels, int sample_bytes)
+{
+  if (sample_bytes == 2 && channels == 1)
+    fill_pixels(line, values, edges, blocks, 1, 2);
+  else if (sample_bytes == 2)
+    fill_pixels(line, values, edges, blocks, 2, 2);
+  else if (channels == 1)
+    fill_pixels(line, values, edges, blocks, 1, 1);
+  else if (channels == 2)
+    fill_pixels(line, values, edges, blocks, 2, 1);
+  else if (channels == 3)
+    fill_pixels(line, values, edges, blocks, 3, 1);
+  else
+    fill_pixels(line, values, edges, blocks, 4, 1);
+}
