@@ -44,8 +44,12 @@ static const CfEffect *effect_of(GstCudaFiltersBase *self)
 
 /* Errors */
 
+/* Once for every failure, however often upstream offers its caps again. */
 static void post_error(GstCudaFiltersBase *self, const CfStatus *status)
 {
+  if (self->failed)
+    return;
+  self->failed = TRUE;
   switch (status->code) {
   case CF_ERROR_INVALID:
     GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, ("%s", status->message), (NULL));
@@ -211,6 +215,7 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
   CfStatus status = {CF_OK, ""};
 
+  self->failed = FALSE;
   GST_OBJECT_LOCK(self);
   self->params_changed = TRUE;
   self->frames = 0;
@@ -271,6 +276,7 @@ static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *
     return FALSE;
   }
   GST_INFO_OBJECT(self, "%s engine for %" GST_PTR_FORMAT, engine->name, in_caps);
+  self->failed = FALSE;
   set_active_backend(self, engine->name);
   return TRUE;
 }
@@ -483,6 +489,9 @@ void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, cons
   GstCaps *caps = gst_cuda_filters_system_caps();
 
   klass->effect = effect;
+  /* GObject forgets these for every class, and asks them of the class that installs a property. */
+  G_OBJECT_CLASS(klass)->set_property = gst_cuda_filters_base_set_property;
+  G_OBJECT_CLASS(klass)->get_property = gst_cuda_filters_base_get_property;
   gst_cuda_filters_install_params(G_OBJECT_CLASS(klass), effect->params, PROP_EFFECT_FIRST);
   gst_element_class_add_pad_template(
       element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));

@@ -53,6 +53,7 @@ struct _GstCudaFiltersBase {
   GstCudaFiltersWorker *worker;
   void *running_params; /* the worker's */
   gboolean identity;
+  gboolean failed; /* an error was posted and nothing has worked since */
 };
 
 struct _GstCudaFiltersBaseClass {
