@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How pictures of any format become rows of code values, and back.
+ */
+#pragma once
+
+#include "llf-plan.h"
+
+/* Colours are worked on in pieces of so many samples, which fit on the stack. */
+#define CF_LLF_PIECE 512
+
+/* Where the samples of one component lie. */
+typedef struct {
+  int bytes; /* of a sample */
+  int shift; /* bits of a sample below the code value */
+  int step;  /* samples from one pixel to the next */
+  float max_code;
+} CfLlfSamples;
+
+CfLlfSamples cf_llf_samples(const CfVideo *video, const CfLlfComponent *component);
+
+/* The first sample of row `y`. */
+uint8_t *cf_llf_row(const CfVideo *video, const CfPicture *picture, const CfLlfComponent *component,
+                    int y);
+
+/* Codes of `count` pixels from pixel `x` of a row. */
+void cf_llf_load(const CfLlfSamples *samples, const uint8_t *row, int x, int count, float *code);
+
+/* Rounds half up and clamps to 0..max_code. */
+void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, const float *code);
+
+/* Luma intensities before and after the filter of `rows` (1 or 2) rows of pixels. */
+typedef struct {
+  const float *before[2], *after[2];
+} CfLlfLuma;
+
+/* gain[i] is that of colour where luma is as given; with `halved` the mean of columns 2 i and 2 i +
+ * 1, of which only `columns` exist, counts. The mean of both rows counts always: let them be the
+ * same where there is one. */
+void cf_llf_gains(const CfLlfLuma *luma, bool halved, int columns, int count, float *gain);
+
+/* code[i] = (code[i] - centre) * gain[i] + centre */
+void cf_llf_scale_chroma(const float *gain, float centre, int count, float *code);
+
+/* code[i] = code_scale * (after[i] + gain[i] * (code[i] / code_scale - before[i])) */
+void cf_llf_scale_color(const float *gain, const float *before, const float *after,
+                        float code_scale, int count, float *code);
