@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the rooms of the CUDA local Laplacian filter share: pictures as intensities, pyramid
+ * levels, the queue that kernels are put on, and the launchers of each room.
+ *
+ * The filter is a sum of separable terms: component images c_k(I), reduced to every level, times
+ * weights that depend on the intensity of the pixel written. For engine=fast the components are
+ * the sines and cosines of the series, for engine=sampled the remapping curves about the sampled
+ * intensities; pairs of components travel as half2, four pairs as one 16-byte group, and an
+ * image of them is uint4[y][x][group].
+ */
+#pragma once
+
+#include "device.cuh"
+
+#include <cuda_fp16.h>
+
+extern "C" {
+#include "llf-plan.h"
+}
+
+namespace llf
+{
+
+/* --- pictures --- */
+
+struct Channel {
+  const uint8_t *from; /* the channel's first sample */
+  uint8_t *to;
+  ptrdiff_t from_stride, to_stride; /* bytes */
+};
+
+/* How what is not filtered follows what is. */
+enum class Colour {
+  SINGLE, /* one channel is filtered, nothing follows */
+  CHROMA, /* luma is filtered, two chroma channels follow its gain */
+  RGB,    /* the luma of three channels is filtered, they follow */
+};
+
+/* One image to filter: intensity = bias + sum of weight[c] * code[c]. */
+struct Pixels {
+  int width, height;
+  Channel channel[3]; /* filtered; luma, chroma, chroma; or red, green, blue */
+  int step[3];        /* samples from one pixel to the next */
+  Channel extra;      /* alpha or padding, copied along; from = NULL if there is none */
+  int extra_step;
+  float weight[3], bias;
+  float offset, scale; /* code = offset + scale * intensity, of the filtered channels */
+  float max_code;
+  float chroma_centre;
+  int shift; /* bits below the significant ones */
+  int subsampling_x, subsampling_y;
+  Colour colour;
+  bool wide; /* 2-byte samples */
+};
+
+/* --- pyramids --- */
+
+struct Level {
+  int width, height;
+  uint4 *groups;    /* component pairs, [y][x][group] */
+  float *gauss;     /* the Gaussian pyramid of the intensities */
+  float *collapsed; /* what this level and the coarser ones add up to */
+};
+
+struct Pyramid {
+  int images;
+  int groups;                     /* 16-byte groups of one pixel */
+  Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
+};
+
+/* The sine series in single precision. */
+struct Series {
+  float turn;   /* phase of the first harmonic in turns per full scale */
+  float linear; /* coefficient of the linear term */
+  float b[CF_LLF_MAX_HARMONICS];
+};
+
+/* The remapping curve: sigma (|d| / sigma)^alpha, blended with |d| below the noise floor, is
+ * exp2 (alpha log2 |d| + detail_gain); the blend is saturate (noise_slope |d| + noise_offset). */
+struct Curve {
+  float sigma, alpha, beta, detail_gain, noise_slope, noise_offset;
+};
+
+/* The samples first .. first + count - 1 of `levels` sampled intensities. */
+struct Samples {
+  int first, count, levels;
+  Curve curve;
+};
+
+/* --- kernels in stream order --- */
+
+/* All kernels here begin with await_previous(), so each may be launched before the one in front of
+ * it has ended, where the GPU can (`overlaps`). The first of a frame must not: what comes before
+ * it in the stream is not ours. */
+struct Queue {
+  cudaStream_t stream;
+  bool overlaps, started;
+  CfStatus *status;
+};
+
+template <typename... Parameters, typename... Arguments>
+bool launch(Queue *queue, const char *name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+            size_t shared_bytes, Arguments... arguments)
+{
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attribute = {};
+
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = queue->stream;
+  config.attrs = &attribute;
+  config.numAttrs = queue->overlaps && queue->started ? 1 : 0;
+  queue->started = true;
+  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, arguments...), name, queue->status);
+}
+
+inline int blocks(int items, int per_block)
+{
+  return (items + per_block - 1) / per_block;
+}
+
+/* --- launchers; all return false with the queue's status filled --- */
+
+/* Components of the intensities, reduced to level 1, with the Gaussian's level 1. Where level 1 is
+ * the last, its collapsed image is top_gain times the Gaussian. */
+bool analyse(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
+             float top_gain);
+bool analyse(Queue *queue, const Pixels &pixels, const Samples &samples, const Pyramid &pyramid,
+             float top_gain);
+
+/* Level `fine` + 1 from level `fine` >= 1, as above. */
+bool reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+
+/* Collapsed level `fine` >= 1 from the coarser one and the components of both. */
+bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series);
+
+/* Level 0 and colour, to the destination. */
+bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid);
+
+/* All of the coarse levels in one block: from the components and Gaussian of level `first` to its
+ * collapsed image. */
+int tail_first_level(const Pyramid &pyramid, int shared_per_block);
+bool tail_prepare(int shared_per_block, CfStatus *status);
+bool tail(Queue *queue, const Pyramid &pyramid, int first, const Series &series);
+
+/* engine=sampled. Several batches of samples go through the same memory: the levels' collapsed
+ * images hold the sum over the batches so far, and the last batch adds the coarser levels.
+ * `base` does so for level 0, NULL where there is one batch. */
+bool expand_samples(Queue *queue, const Pyramid &pyramid, int fine, const Samples &samples,
+                    bool first_batch, bool last_batch);
+bool expand_samples_base(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
+                         const Samples &samples, float *base, bool first_batch);
+bool finish_samples(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
+                    const Samples &samples, const float *base);
+
+/* Level 0 is `base`, [height][width], plus the expanded level 1. */
+bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed);
+
+/* --- engine=exact --- */
+
+/* One axis of a level: what its samples are made of. Sample i of the reduced image, and the same
+ * place of the next level expanded, are sums over samples first[i] .. first[i] + count - 1 of
+ * level 0, weighted by .x and .y. */
+struct AxisLevel {
+  int size, count;
+  const int *first;
+  const float2 *weight; /* [i][tap], or [tap][i] for the x axis of the first levels */
+};
+
+struct ExactTables {
+  void *memory; /* device */
+  AxisLevel x[CF_LLF_MAX_IMAGES], y[CF_LLF_MAX_IMAGES];
+};
+
+/* Allocates and uploads the tables of a picture at full depth; close accepts zeroed tables. */
+bool exact_open(int width, int height, ExactTables *tables, CfStatus *status);
+void exact_close(ExactTables *tables);
+
+/* Scratch that exact_run() needs for `planes` intensity planes: 1, or 3 whose distance is that of
+ * the vectors they make. */
+size_t exact_scratch_bytes(const CfLlfPyramid &shape, int planes);
+
+/* Filters pixels[0 .. planes - 1]; pixels[0] may be of any colour where planes is 1. */
+bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shape,
+               const Pixels *pixels, int planes, const Curve &curve, void *scratch);
+
+} // namespace llf
