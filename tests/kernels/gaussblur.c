@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Gaussian blur: the reference against the definition, the other engines against the reference.
+ */
+#include "gaussblur.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fir.h"
+#include "gaussian.h"
+#include "naive_fir.h"
+
+#define BORDERS 5
+
+static CfGaussblurParams blur(double sigma, double vertical, CfBorder border)
+{
+  return (CfGaussblurParams){.sigma = sigma, .sigma_vertical = vertical, .border = border};
+}
+
+static void say(CfTest *test, const CfGaussblurParams *params, const CfTestPicture *source,
+                CfPattern pattern)
+{
+  cf_test_context(test, "sigma %g, vertical %g, border %s, %s, %dx%d", params->sigma,
+                  params->sigma_vertical, cf_border_choices[params->border].nick,
+                  cf_pattern_name(pattern), source->video.width, source->video.height);
+}
+
+static CfTestPicture *picture(CfFormat format, int width, int height, CfLayout layout,
+                              CfPattern pattern, CfAlphaFill alpha, uint64_t seed)
+{
+  const CfVideo video = cf_video(format, width, height);
+  CfTestPicture *result = cf_picture_new(&video, layout);
+
+  cf_picture_fill(result, pattern, alpha, seed);
+  return result;
+}
+
+/* ---- The plan ---- */
+
+static void taps_are_a_gaussian(CfTest *test)
+{
+  double tap[2 * 1000 + 1];
+
+  for (double sigma = 0.05; sigma <= 250.0; sigma *= 1.17) {
+    const int radius = cf_gaussian_radius(sigma);
+    double sum = 0.0;
+
+    cf_test_context(test, "sigma %g", sigma);
+    CF_EXPECT(test, radius == (int)ceil(4.0 * sigma), "radius %d", radius);
+    cf_gaussian_taps(sigma, radius, tap);
+    for (int i = 0; i <= radius; i++) {
+      const double ratio = tap[radius + i] / tap[radius];
+
+      CF_EXPECT(test, fabs(ratio - exp(-0.5 * i * i / (sigma * sigma))) < 1e-15, "tap %d: %g of 1",
+                i, ratio);
+      CF_EXPECT(test, tap[radius - i] == tap[radius + i], "tap %d is not symmetric", i);
+    }
+    for (int i = 0; i <= 2 * radius; i++)
+      sum += tap[i];
+    CF_EXPECT(test, fabs(sum - 1.0) < 1e-14, "the taps add up to 1 + %g", sum - 1.0);
+  }
+  CF_EXPECT(test, cf_gaussian_radius(0.0) == 0 && cf_gaussian_radius(-1e-300) == 0,
+            "nothing is not the delta");
+}
+
+static void plan_scales_with_subsampling(CfTest *test)
+{
+  const struct {
+    CfFormat format;
+    int row, column; /* radius of the last plane at sigma 2, sigma-vertical 6 */
+  } cases[] = {{CF_FORMAT_I420, 4, 12}, {CF_FORMAT_Y42B, 4, 24}, {CF_FORMAT_Y444, 8, 24}};
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const CfVideo video = cf_video(cases[i].format, 64, 64);
+    const CfGaussblurParams params = blur(2.0, 6.0, CF_BORDER_WRAP);
+    CfFirPlan plan = {0};
+    CfStatus status;
+
+    CF_EXPECT(test, cf_fir_plan_gaussblur(&plan, &video, &params, &status), "no plan");
+    CF_EXPECT(test, plan.plane[0].row.count == 17 && plan.plane[0].row.anchor == 8, "luma rows");
+    CF_EXPECT(test, plan.plane[0].column.count == 49, "luma columns");
+    CF_EXPECT(test, plan.plane[2].row.anchor == cases[i].row, "chroma rows: %d",
+              plan.plane[2].row.anchor);
+    CF_EXPECT(test, plan.plane[2].column.anchor == cases[i].column, "chroma columns: %d",
+              plan.plane[2].column.anchor);
+    CF_EXPECT(test, plan.border == CF_BORDER_WRAP && plan.planes == 3, "border, planes");
+    cf_fir_plan_free(&plan);
+    CF_EXPECT(test, plan.storage == NULL && plan.planes == 0, "the plan is not empty");
+  }
+}
+
+static void odd_params_are_refused(CfTest *test)
+{
+  const CfVideo video = cf_video(CF_FORMAT_I420, 16, 16);
+  const struct {
+    CfGaussblurParams params;
+    bool allowed;
+    const char *word; /* in the message */
+  } cases[] = {
+      {{-250.0, -1.0, 0}, true, ""},
+      {{250.0, 250.0, CF_BORDER_CONSTANT}, true, ""},
+      {{0.0, 0.0, 0}, true, ""},
+      {{250.5, -1.0, 0}, false, "sigma is 250.5"},
+      {{2.0, -0.5, 0}, false, "sigma-vertical is -0.5"},
+      {{2.0, 251.0, 0}, false, "sigma-vertical"},
+      {{NAN, -1.0, 0}, false, "sigma"},
+      {{2.0, -1.0, 5}, false, "border"},
+  };
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    CfStatus status = {CF_OK, ""};
+    const bool allowed = cf_params_check(cf_gaussblur.params, &cases[i].params, &status) &&
+                         cf_gaussblur.check(&video, &cases[i].params, &status);
+
+    CF_EXPECT(test, allowed == cases[i].allowed, "case %zu: %s", i, status.message);
+    CF_EXPECT(test, allowed || status.code == CF_ERROR_INVALID, "case %zu: code", i);
+    CF_EXPECT(test, strstr(status.message, cases[i].word), "case %zu: \"%s\" lacks \"%s\"", i,
+              status.message, cases[i].word);
+  }
+}
+
+static void nothing_is_identity(CfTest *test)
+{
+  const struct {
+    double sigma, vertical;
+    bool identity;
+  } cases[] = {{0, -1, true},   {0, 0, true},  {0.3, -1, false},
+               {0.3, 0, false}, {0, 2, false}, {-1, 0, false}};
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const CfGaussblurParams params = blur(cases[i].sigma, cases[i].vertical, CF_BORDER_REPLICATE);
+
+    CF_EXPECT(test, cf_gaussblur.is_identity(&params) == cases[i].identity, "case %zu", i);
+  }
+}
+
+/* ---- The reference against the definition ---- */
+
+static void naive_gaussian(NaiveTaps *taps, double sigma, bool sharpen)
+{
+  const int radius = (int)ceil(4.0 * sigma);
+  double sum = 0.0;
+
+  taps->count = 2 * radius + 1;
+  taps->anchor = radius;
+  for (int i = -radius; i <= radius; i++)
+    sum += taps->tap[i + radius] = i ? exp(-i * i / (2.0 * sigma * sigma)) : 1.0;
+  for (int i = -radius; i <= radius; i++)
+    taps->tap[i + radius] =
+        (sharpen ? -1.0 : 1.0) * taps->tap[i + radius] / sum + (sharpen && i == 0 ? 2.0 : 0.0);
+}
+
+static void naive_blur(NaiveFilter *filter, const CfGaussblurParams *params, int shift_x,
+                       int shift_y)
+{
+  const double vertical =
+      params->sigma_vertical == -1.0 ? fabs(params->sigma) : params->sigma_vertical;
+
+  filter->border = (CfBorder)params->border;
+  filter->border_color = 0xff000000;
+  filter->scale = 1.0;
+  filter->planes = 7;
+  naive_gaussian(&filter->row, fabs(params->sigma) / (1 << shift_x), params->sigma < 0.0);
+  naive_gaussian(&filter->column, vertical / (1 << shift_y), params->sigma < 0.0);
+}
+
+/* How far `got` is from the real value, over all planes. */
+static double distance(const CfGaussblurParams *params, const CfTestPicture *source,
+                       const CfTestPicture *got)
+{
+  const CfFormatInfo *info = cf_format_info(source->video.format);
+  double largest = 0.0;
+
+  for (int p = 0; p < info->planes; p++) {
+    static NaiveFilter filter;
+    Naive naive;
+
+    memset(&filter, 0, sizeof filter);
+    naive_blur(&filter, params, info->plane[p].subsampling_x, info->plane[p].subsampling_y);
+    naive = naive_plane(&filter, source, p);
+    largest = fmax(largest, naive_distance(&naive, got));
+  }
+  return largest;
+}
+
+static void reference_is_the_definition(CfTest *test)
+{
+  const CfSize sizes[] = {{1, 1}, {1, 7}, {7, 1}, {2, 2}, {3, 5}, {17, 9}};
+  const double sigmas[][2] = {{0.3, -1}, {1.0, -1}, {2.6, 0.7}, {-1.3, -1}, {-0.8, 0}, {0, 1.5}};
+
+  for (int i = 0; i < 6; i++) {
+    for (int border = 0; border < BORDERS; border++) {
+      const int which = (i + border) % 6;
+      const CfPattern pattern = (CfPattern)((i * BORDERS + border) % CF_PATTERN_COUNT);
+      const CfGaussblurParams params = blur(sigmas[which][0], sigmas[which][1], (CfBorder)border);
+      CfTestPicture *source = picture(test->format, sizes[i].width, sizes[i].height,
+                                      CF_LAYOUT_PADDED, pattern, (CfAlphaFill)(i % 2), test->seed);
+      CfTestPicture *got = cf_test_reference(test, &params, source);
+
+      say(test, &params, source, pattern);
+      if (got) {
+        const double worst = distance(&params, source, got);
+        CF_EXPECT(test, worst <= 0.5 + 1e-6, "%g from the definition", worst);
+      }
+      cf_picture_free(got);
+      cf_picture_free(source);
+    }
+  }
+}
+
+/* ---- Every engine ---- */
+
+static void run_and_compare(CfTest *test, const CfGaussblurParams *params,
+                            const CfTestPicture *source, CfPattern pattern)
+{
+  CfTestPicture *want = cf_test_reference(test, params, source);
+  CfTestPicture *got = cf_picture_new(&source->video, source->layout);
+
+  say(test, params, source, pattern);
+  if (want && cf_test_filter(test, test->engine, params, 2, source, got))
+    cf_test_compare(test, got, want, 1.0);
+  cf_picture_free(got);
+  cf_picture_free(want);
+}
+
+static void agrees_with_reference(CfTest *test)
+{
+  const double sigmas[] = {0.3, 0.7, 1.0, 2.0, 3.3, 5.0, 8.5, -0.6, -2.0};
+  int round = 0;
+
+  for (const CfSize *size = cf_test_sizes; size->width; size++) {
+    for (int border = 0; border < BORDERS; border++, round++) {
+      const CfPattern pattern = (CfPattern)(round % CF_PATTERN_COUNT);
+      const double sigma = sigmas[cf_random_below(&test->random, 9)];
+      const double vertical = round % 4 ? -1.0 : 4.0 * cf_random_unit(&test->random);
+      const CfGaussblurParams params = blur(sigma, vertical, (CfBorder)border);
+      CfTestPicture *source =
+          picture(test->format, size->width, size->height, (CfLayout)(round % CF_LAYOUT_COUNT),
+                  pattern, (CfAlphaFill)(round % 5 % CF_ALPHA_COUNT), test->seed);
+
+      run_and_compare(test, &params, source, pattern);
+      cf_picture_free(source);
+    }
+  }
+}
+
+/* Kernels of up to 2001 taps, larger than the picture many times over. */
+static void agrees_at_large_sigma(CfTest *test)
+{
+  const double sigmas[] = {15.0, 40.0, 250.0};
+  const CfSize sizes[] = {{33, 17}, {5, 4}, {1, 1}};
+
+  for (int i = 0; i < 3; i++) {
+    for (int border = 0; border < BORDERS; border++) {
+      const CfPattern pattern = (i + border) % 2 ? CF_PATTERN_EXTREMES : CF_PATTERN_RAMPS;
+      const CfGaussblurParams params =
+          blur(border % 2 ? -sigmas[i] : sigmas[i], -1.0, (CfBorder)border);
+      CfTestPicture *source = picture(test->format, sizes[i].width, sizes[i].height,
+                                      CF_LAYOUT_TIGHT, pattern, CF_ALPHA_RANDOM, test->seed);
+
+      run_and_compare(test, &params, source, pattern);
+      cf_picture_free(source);
+    }
+  }
+}
+
+static void constant_stays(CfTest *test)
+{
+  const double sigmas[] = {0.3, 1.0, 2.0, 4.7, 7.5, 12.0, 60.0, -3.0};
+
+  for (int i = 0; i < 8; i++) {
+    for (int border = 0; border < CF_BORDER_CONSTANT; border++) {
+      const CfGaussblurParams params = blur(sigmas[i], -1.0, (CfBorder)border);
+      const CfFormatInfo *info = cf_format_info(test->format);
+      CfTestPicture *source = picture(test->format, 67, 13, CF_LAYOUT_UNALIGNED,
+                                      CF_PATTERN_CONSTANT, CF_ALPHA_OPAQUE, test->seed + i);
+      CfTestPicture *got = cf_picture_new(&source->video, source->layout);
+
+      if (border == CF_BORDER_REFLECT) {
+        for (int role = 0; role < CF_ROLE_PADDING; role++)
+          cf_picture_set_role(source, (CfRole)role, cf_max_code(info));
+      } else if (border == CF_BORDER_WRAP && info->alpha) {
+        cf_picture_set_role(source, CF_ROLE_ALPHA, 1 + cf_random_below(&test->random, 255));
+      }
+      say(test, &params, source, CF_PATTERN_CONSTANT);
+      if (cf_test_filter(test, test->engine, &params, 1, source, got))
+        cf_test_compare_exact(test, got, source);
+      cf_picture_free(got);
+      cf_picture_free(source);
+    }
+  }
+}
+
+/* The real value, not only its rounding: what a chain of filters accumulates. */
+static void eight_bits_are_accurate(CfTest *test)
+{
+  const double sigmas[] = {0.4, 0.8, 1.0, 2.0, 3.0, 5.0, 7.0};
+  const CfPattern patterns[] = {CF_PATTERN_NOISE, CF_PATTERN_BARS, CF_PATTERN_CHECKER,
+                                CF_PATTERN_DOTS, CF_PATTERN_EXTREMES};
+  double worst = 0.0;
+
+  for (int i = 0; i < 7; i++) {
+    for (int j = 0; j < 5; j++) {
+      const CfGaussblurParams params = blur(sigmas[i], -1.0, CF_BORDER_REPLICATE);
+      CfTestPicture *source = picture(CF_FORMAT_GRAY8, 70, 41, CF_LAYOUT_ALIGNED, patterns[j],
+                                      CF_ALPHA_OPAQUE, test->seed);
+      CfTestPicture *got = cf_picture_new(&source->video, source->layout);
+
+      if (cf_test_filter(test, test->engine, &params, 1, source, got)) {
+        const double off = distance(&params, source, got);
+
+        say(test, &params, source, patterns[j]);
+        CF_EXPECT(test, off <= 0.6, "%g from the real value", off);
+        worst = fmax(worst, off);
+      }
+      cf_picture_free(got);
+      cf_picture_free(source);
+    }
+  }
+  cf_test_context(test, "at most %.4f from the real value", worst);
+}
+
+static void opaque_is_as_without_alpha(CfTest *test)
+{
+  const double sigmas[] = {0.5, 2.0, 6.0, 20.0, -2.0};
+
+  for (int i = 0; i < 5; i++) {
+    for (int border = 0; border < BORDERS; border++) {
+      const CfGaussblurParams params = blur(sigmas[i], -1.0, (CfBorder)border);
+      CfTestPicture *with = picture(CF_FORMAT_RGBA, 65, 33, CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
+                                    CF_ALPHA_OPAQUE, test->seed);
+      const CfVideo video = cf_video(CF_FORMAT_RGBx, 65, 33);
+      CfTestPicture *without = cf_picture_new(&video, CF_LAYOUT_PADDED);
+      CfTestPicture *got_with = cf_picture_new(&with->video, CF_LAYOUT_PADDED);
+      CfTestPicture *got_without = cf_picture_new(&video, CF_LAYOUT_PADDED);
+
+      for (int y = 0; y < 33; y++)
+        memcpy(without->planes.data[0] + y * without->planes.stride[0],
+               with->planes.data[0] + y * with->planes.stride[0], 4 * 65);
+      say(test, &params, with, CF_PATTERN_NOISE);
+      if (cf_test_filter(test, test->engine, &params, 2, with, got_with) &&
+          cf_test_filter(test, test->engine, &params, 2, without, got_without)) {
+        for (int y = 0; y < 33; y++) {
+          for (int x = 0; x < 65; x++)
+            cf_picture_set(got_without, 0, x, y, 3, 255);
+          CF_EXPECT(test,
+                    memcmp(got_with->planes.data[0] + y * got_with->planes.stride[0],
+                           got_without->planes.data[0] + y * got_without->planes.stride[0],
+                           4 * 65) == 0,
+                    "row %d differs", y);
+        }
+      }
+      cf_picture_free(with);
+      cf_picture_free(without);
+      cf_picture_free(got_with);
+      cf_picture_free(got_without);
+    }
+  }
+}
+
+static void sigma_0_copies(CfTest *test)
+{
+  const CfGaussblurParams params = blur(0.0, -1.0, CF_BORDER_CONSTANT);
+  CfTestPicture *source = picture(test->format, 35, 7, CF_LAYOUT_UNALIGNED, CF_PATTERN_NOISE,
+                                  CF_ALPHA_RANDOM, test->seed);
+  CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+
+  if (cf_test_filter(test, test->engine, &params, 1, source, got))
+    cf_test_compare_exact(test, got, source);
+  cf_picture_free(got);
+  cf_picture_free(source);
+}
+
+/* One sigma after the other in one state gives what states of their own give. */
+static void update_takes_over(CfTest *test)
+{
+  const double sigmas[][2] = {{1.0, -1}, {9.0, 0.5}, {0.0, -1}, {-2.0, -1}, {60.0, 3}, {2.0, -1}};
+  const CfFormat formats[] = {CF_FORMAT_I420, CF_FORMAT_RGBA, CF_FORMAT_P010_10LE};
+
+  for (int f = 0; f < 3; f++) {
+    CfTestPicture *source = picture(formats[f], 131, 35, CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
+                                    CF_ALPHA_RANDOM, test->seed);
+    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+    CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+    const CfGaussblurParams first = blur(0.4, -1.0, CF_BORDER_REFLECT);
+    CfRig *rig = cf_rig_open(test, test->engine, &source->video, &first, 2);
+
+    for (int i = 0; rig && i < 6; i++) {
+      const CfGaussblurParams params =
+          blur(sigmas[i][0], sigmas[i][1], (CfBorder)((i + f) % BORDERS));
+
+      say(test, &params, source, CF_PATTERN_NOISE);
+      if (cf_rig_update(rig, &params) && cf_rig_run(rig, source, got) &&
+          cf_test_filter(test, test->engine, &params, 2, source, want))
+        cf_test_compare_exact(test, got, want);
+    }
+    cf_rig_close(rig);
+    cf_picture_free(got);
+    cf_picture_free(want);
+    cf_picture_free(source);
+  }
+}
+
+/* However a picture is divided among threads, the result is the same. */
+static void threads_do_not_matter(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_NV12, CF_FORMAT_RGBx, CF_FORMAT_GRAY16_LE};
+  const CfSize sizes[] = {{700, 90}, {61, 301}};
+
+  for (int i = 0; i < 6; i++) {
+    const CfGaussblurParams params = blur(i % 2 ? 2.5 : 9.0, -1.0, (CfBorder)(i % BORDERS));
+    CfTestPicture *source =
+        picture(formats[i % 3], sizes[i / 3].width, sizes[i / 3].height, CF_LAYOUT_PADDED,
+                CF_PATTERN_NOISE, CF_ALPHA_OPAQUE, test->seed);
+    CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+
+    say(test, &params, source, CF_PATTERN_NOISE);
+    cf_test_filter(test, test->engine, &params, 1, source, want);
+    for (int threads = 2; threads <= 7; threads += 5) {
+      if (cf_test_filter(test, test->engine, &params, threads, source, got))
+        cf_test_compare_exact(test, got, want);
+    }
+    cf_picture_free(got);
+    cf_picture_free(want);
+    cf_picture_free(source);
+  }
+}
+
+/* Half transparent here, opaque there: tiles of one picture may take different ways. */
+static void islands_of_alpha(CfTest *test)
+{
+  const CfVideo video = cf_video(CF_FORMAT_BGRA, 600, 150);
+
+  for (int border = 0; border < BORDERS; border++) {
+    const CfGaussblurParams params = blur(border % 2 ? 2.0 : -3.0, -1.0, (CfBorder)border);
+    CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_PADDED);
+
+    cf_picture_fill(source, CF_PATTERN_PHOTO, CF_ALPHA_OPAQUE, test->seed);
+    for (int i = 0; i < 900; i++)
+      cf_picture_set(source, 0, 400 + i % 30, 60 + i / 30, 3, cf_random_below(&test->random, 256));
+    cf_picture_set(source, 0, border % 2 ? 0 : 599, 149, 3, 7);
+    run_and_compare(test, &params, source, CF_PATTERN_PHOTO);
+    cf_picture_free(source);
+  }
+}
+
+/* The output moves little where sigma moves little, through 0 and where algorithms change: every
+ * step of the reference is within what the taps explain, and the engine within 1 of it. */
+static double taps_change(double from, double to)
+{
+  NaiveTaps a = {0}, b = {0};
+  double change = 0.0;
+
+  naive_gaussian(&a, fabs(from), from < 0.0);
+  naive_gaussian(&b, fabs(to), to < 0.0);
+  for (int i = -20; i <= 20; i++) {
+    const int at_a = i + a.anchor, at_b = i + b.anchor;
+    change += fabs((at_a >= 0 && at_a < a.count ? a.tap[at_a] : 0.0) -
+                   (at_b >= 0 && at_b < b.count ? b.tap[at_b] : 0.0));
+  }
+  return change;
+}
+
+static void sigma_moves_smoothly(CfTest *test)
+{
+  CfTestPicture *source = picture(CF_FORMAT_GRAY8, 65, 31, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO,
+                                  CF_ALPHA_OPAQUE, test->seed);
+  CfTestPicture *before = NULL;
+  CfTestPicture *got = cf_picture_new(&source->video, source->layout);
+
+  for (int i = -20; i <= 90; i++) {
+    const double sigma = 0.1 * i;
+    const CfGaussblurParams params = blur(sigma, -1.0, CF_BORDER_REPLICATE);
+    CfTestPicture *want = cf_test_reference(test, &params, source);
+
+    say(test, &params, source, CF_PATTERN_PHOTO);
+    if (want && cf_test_filter(test, test->engine, &params, 1, source, got))
+      cf_test_compare(test, got, want, 1.0);
+    if (before && want && fabs(sigma) < 5.0) {
+      /* Both axes change; a sharpening one has magnitudes of up to 3 on the other. */
+      const double change = taps_change(sigma - 0.1, sigma) * (sigma <= 0.0 ? 6.0 : 2.0);
+
+      cf_test_compare(test, want, before, 255.0 * change + 1.0);
+    }
+    cf_picture_free(before);
+    before = want;
+  }
+  cf_picture_free(before);
+  cf_picture_free(got);
+  cf_picture_free(source);
+}
+
+static const CfTestCase cases[] = {
+    {"taps-are-a-gaussian", taps_are_a_gaussian, CF_ONCE},
+    {"plan-scales-with-subsampling", plan_scales_with_subsampling, CF_ONCE},
+    {"odd-params-are-refused", odd_params_are_refused, CF_ONCE},
+    {"nothing-is-identity", nothing_is_identity, CF_ONCE},
+    {"reference-is-the-definition", reference_is_the_definition, CF_EACH_FORMAT},
+    {"agrees-with-reference", agrees_with_reference, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
+    {"agrees-at-large-sigma", agrees_at_large_sigma, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
+    {"constant-stays", constant_stays, CF_EACH_ENGINE | CF_EACH_FORMAT},
+    {"eight-bits-are-accurate", eight_bits_are_accurate, CF_EACH_ENGINE},
+    {"opaque-is-as-without-alpha", opaque_is_as_without_alpha, CF_EACH_ENGINE},
+    {"sigma-0-copies", sigma_0_copies, CF_EACH_ENGINE | CF_EACH_FORMAT},
+    {"update-takes-over", update_takes_over, CF_EACH_ENGINE},
+    {"threads-do-not-matter", threads_do_not_matter, CF_EACH_ENGINE},
+    {"islands-of-alpha", islands_of_alpha, CF_EACH_OTHER_ENGINE},
+    {"sigma-moves-smoothly", sigma_moves_smoothly, CF_EACH_OTHER_ENGINE},
+    {0},
+};
+
+int main(int argc, char **argv)
+{
+  const CfTestSuite suite = {&cf_gaussblur, cases};
+
+  return cf_test_main(&suite, argc, argv);
+}
