@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the benchmark on small frames, for every element and backend, and checks what it prints.
+
+usage: check.py CUDAFILTERS-BENCH cuda|no-cuda
+"""
+import json
+import subprocess
+import sys
+
+ELEMENTS = {  # and a property of each that is not its default
+    "cudallf": "alpha=0.4",
+    "cudagaussblur": "sigma=3.5",
+    "cudablockavg": "block-width=5",
+    "cudasepconv": "row-kernel=<1,2,1>",
+}
+FIELDS = {
+    "element": str, "backend": str, "algorithm": str, "format": str, "width": int, "height": int,
+    "threads": int, "runs": int, "median_ms": float, "min_ms": float, "copy_ms": float,
+    "ratio": float,
+}
+MISTAKES = [  # arguments, what the message must say
+    ([], "--element"),
+    (["--element", "cudablur"], "--backend"),
+    (["--element", "cudablur", "--backend", "cpu", "--format", "NV12", "--size", "8x8"],
+     "cudagaussblur"),
+    (["--backend", "opencl"], "reference cpu"),
+    (["--format", "NV61"], "NV61"),
+    (["--size", "8"], "1920x1080"),
+    (["--size", "0x8"], "1920x1080"),
+    (["--property", "block-width"], "sigma=2.5"),
+    (["--property", "sigma=2"], "no property"),
+    (["--property", "block-width=0"], "1 to 4096"),
+    (["--property", "mode=median"], "average, min, max"),
+    (["--threads", "many"], "--threads"),
+    (["--runs", "-1"], "--runs"),
+    (["--alpha", "half"], "opaque"),
+    (["--fast"], "--fast"),
+    (["now"], "now"),
+]
+GOOD = ["--element", "cudablockavg", "--backend", "cpu", "--format", "NV12", "--size", "33x17",
+        "--runs", "4"]
+
+
+class Tap:
+    def __init__(self):
+        self.count = 0
+        self.failed = 0
+
+    def line(self, name, problem="", skip=""):
+        self.count += 1
+        self.failed += bool(problem)
+        for line in problem.splitlines():
+            print("#", line)
+        print(f"{'not ' if problem else ''}ok {self.count} - {name}"
+              + (f" # SKIP {skip}" if skip else ""), flush=True)
+
+
+def run(arguments):
+    return subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True, check=False)
+
+
+def problem_with(line, element, backend, video_format):
+    try:
+        result = json.loads(line)
+    except ValueError as error:
+        return f"not JSON: {error}: {line!r}"
+    if list(result) != list(FIELDS):
+        return f"fields {list(result)}"
+    for field, kind in FIELDS.items():
+        if not isinstance(result[field], (int, float) if kind is float else kind):
+            return f"{field} is {result[field]!r}"
+    said = (result["element"], result["backend"], result["format"], result["width"],
+            result["height"], result["runs"])
+    if said != (element, backend, video_format, 33, 17, 4):
+        return f"it measured {said}"
+    if not (result["algorithm"] and result["threads"] >= 1):
+        return f"algorithm {result['algorithm']!r}, threads {result['threads']}"
+    if not 0 < result["min_ms"] <= result["median_ms"] or not result["copy_ms"] > 0:
+        return f"times {result}"
+    if abs(result["ratio"] * result["copy_ms"] / result["median_ms"] - 1) > 0.01:
+        return f"ratio {result}"
+    return ""
+
+
+def check_engine(tap, element, backend, video_format):
+    name = f"{element}/{backend}/{video_format}"
+    done = run(["--element", element, "--backend", backend, "--format", video_format,
+                "--size", "33x17", "--runs", "4", "--json", "--property", ELEMENTS[element]])
+    if done.returncode == 1 and backend == "cuda" and "device" in done.stderr:
+        tap.line(name, skip=done.stderr.strip())
+    elif done.returncode:
+        tap.line(name, problem=f"status {done.returncode}: {done.stderr}")
+    elif done.stdout.count("\n") != 1:
+        tap.line(name, problem=f"not one line: {done.stdout!r}")
+    else:
+        tap.line(name, problem=problem_with(done.stdout, element, backend, video_format))
+
+
+def check_mistake(tap, arguments, part):
+    whole = arguments if not arguments or arguments[0] == "--element" else GOOD + arguments
+    done = run(whole)
+    problem = ""
+    if done.returncode != 2 or done.stdout or part not in done.stderr:
+        problem = f"status {done.returncode}, said {done.stderr!r}, printed {done.stdout!r}"
+    tap.line("refuses " + (" ".join(arguments) or "nothing"), problem)
+
+
+def main():
+    tap = Tap()
+    backends = ["reference", "cpu"] + (["cuda"] if sys.argv[2] == "cuda" else [])
+    for element in ELEMENTS:
+        for backend in backends:
+            for video_format in ("NV12", "RGBA", "GRAY16_LE"):
+                check_engine(tap, element, backend, video_format)
+    for arguments, part in MISTAKES:
+        check_mistake(tap, arguments, part)
+    done = run(GOOD)
+    readable = done.returncode == 0 and "median" in done.stdout and "ratio" in done.stdout
+    tap.line("readable line", "" if readable else done.stdout + done.stderr)
+    done = run(["--help"])
+    complete = done.returncode == 0 and all(word in done.stdout for word in ELEMENTS)
+    tap.line("help", "" if complete else done.stdout + done.stderr)
+    print(f"1..{tap.count}")
+    return 1 if tap.failed else 0
+
+
+sys.exit(main())

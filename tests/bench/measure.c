@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "memory.h"
+
+#define WARM_UP_MS     300.0
+#define MEASURED_MS    2000.0 /* what the default number of runs should take */
+#define FEWEST_RUNS    3
+#define MOST_HOST_RUNS 400
+#define DEVICE_RUNS    160
+#define MARKS_A_RUN    3 /* before the engine, between engine and copy, after the copy */
+
+/* One frame in front of the engine and one behind it. */
+typedef struct {
+  CfTestPicture *source, *destination;
+  CfMirror device_source, device_destination; /* of engines in device memory */
+} Frame;
+
+typedef struct {
+  const CfWork *work;
+  const CfMemory *memory; /* NULL where the engine works in host memory */
+  void *state;
+  Frame frame[CF_BENCH_FRAMES];
+  int runs;
+  double *engine_ms, *copy_ms; /* of each run */
+} Bench;
+
+static double now_ms(void)
+{
+  struct timespec now;
+
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+
+  return (x > y) - (x < y);
+}
+
+/* Sorts the times. */
+static double median(double *times, int count)
+{
+  qsort(times, (size_t)count, sizeof *times, ascending);
+  return count % 2 ? times[count / 2] : 0.5 * (times[count / 2 - 1] + times[count / 2]);
+}
+
+/* ---- Frames ---- */
+
+static bool make_frames(Bench *bench, CfStatus *status)
+{
+  for (int i = 0; i < CF_BENCH_FRAMES; i++) {
+    Frame *frame = &bench->frame[i];
+
+    frame->source = cf_picture_new(bench->work->video, CF_LAYOUT_ALIGNED);
+    frame->destination = cf_picture_new(bench->work->video, CF_LAYOUT_ALIGNED);
+    cf_picture_fill(frame->source, CF_PATTERN_PHOTO, bench->work->alpha, (uint64_t)i + 1);
+    if (!bench->memory)
+      continue;
+    if (!cf_mirror_init(&frame->device_source, bench->memory, frame->source) ||
+        !cf_mirror_init(&frame->device_destination, bench->memory, frame->destination) ||
+        !cf_mirror_upload(&frame->device_source, frame->source))
+      return cf_fail(status, CF_ERROR_NO_MEMORY, "no device memory for %d frames",
+                     2 * CF_BENCH_FRAMES);
+  }
+  return true;
+}
+
+static void free_frames(Bench *bench)
+{
+  for (int i = 0; i < CF_BENCH_FRAMES; i++) {
+    if (bench->memory) {
+      cf_mirror_free(&bench->frame[i].device_source);
+      cf_mirror_free(&bench->frame[i].device_destination);
+    }
+    cf_picture_free(bench->frame[i].source);
+    cf_picture_free(bench->frame[i].destination);
+  }
+}
+
+static bool run_engine(const Bench *bench, int number, CfStatus *status)
+{
+  const Frame *frame = &bench->frame[number % CF_BENCH_FRAMES];
+  const CfMemory *memory = bench->memory;
+  const CfJob job = {.source = memory ? frame->device_source.planes : frame->source->planes,
+                     .destination =
+                         memory ? frame->device_destination.planes : frame->destination->planes,
+                     .stream = memory ? memory->stream() : NULL};
+
+  return bench->work->engine->run(bench->state, &job, status);
+}
+
+static void copy_on_host(const CfPicture *to, const CfPicture *from, int plane, size_t row_bytes,
+                         int rows)
+{
+  if (to->stride[plane] == from->stride[plane] && (size_t)to->stride[plane] == row_bytes) {
+    memcpy(to->data[plane], from->data[plane], row_bytes * (size_t)rows);
+    return;
+  }
+  for (int y = 0; y < rows; y++)
+    memcpy(to->data[plane] + y * to->stride[plane], from->data[plane] + y * from->stride[plane],
+           row_bytes);
+}
+
+static bool run_copy(const Bench *bench, int number, CfStatus *status)
+{
+  const Frame *frame = &bench->frame[(number + CF_BENCH_FRAMES / 2) % CF_BENCH_FRAMES];
+  const CfVideo *video = bench->work->video;
+
+  for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
+    const size_t row_bytes = cf_row_bytes(video, p);
+    const int rows = cf_plane_height(video, p);
+
+    if (!bench->memory) {
+      copy_on_host(&frame->destination->planes, &frame->source->planes, p, row_bytes, rows);
+      continue;
+    }
+    const CfPicture *to = &frame->device_destination.planes, *from = &frame->device_source.planes;
+    if (!bench->memory->copy(to->data[p], to->stride[p], from->data[p], from->stride[p], row_bytes,
+                             rows))
+      return cf_fail(status, CF_ERROR_FAILED, "the device does not copy a frame");
+  }
+  return true;
+}
+
+/* ---- Runs ---- */
+
+static bool allocate_times(Bench *bench, int runs, CfStatus *status)
+{
+  bench->runs = runs;
+  bench->engine_ms = malloc((size_t)runs * sizeof *bench->engine_ms);
+  bench->copy_ms = malloc((size_t)runs * sizeof *bench->copy_ms);
+  return (bench->engine_ms && bench->copy_ms) ||
+         cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for %d times", runs);
+}
+
+static int sensible_runs(double ms_a_run)
+{
+  const double runs = MEASURED_MS / ms_a_run;
+
+  return runs < FEWEST_RUNS ? FEWEST_RUNS : runs > MOST_HOST_RUNS ? MOST_HOST_RUNS : (int)runs;
+}
+
+static bool measure_host(Bench *bench, CfStatus *status)
+{
+  const double start = now_ms();
+  double elapsed = 0.0;
+  int warm = 0;
+
+  for (; elapsed < WARM_UP_MS; elapsed = now_ms() - start, warm++) {
+    if (!run_engine(bench, warm, status) || !run_copy(bench, warm, status))
+      return false;
+  }
+  if (!allocate_times(bench, bench->work->runs ? bench->work->runs : sensible_runs(elapsed / warm),
+                      status))
+    return false;
+  for (int i = 0; i < bench->runs; i++) {
+    const double before = now_ms();
+    if (!run_engine(bench, i, status))
+      return false;
+    const double between = now_ms();
+    run_copy(bench, i, status);
+    bench->engine_ms[i] = between - before;
+    bench->copy_ms[i] = now_ms() - between;
+  }
+  return true;
+}
+
+static bool enqueue_run(const Bench *bench, int number, CfStatus *status)
+{
+  const int mark = MARKS_A_RUN * number;
+  const bool marked = bench->memory->mark(mark) && run_engine(bench, number, status) &&
+                      bench->memory->mark(mark + 1) && run_copy(bench, number, status) &&
+                      bench->memory->mark(mark + 2);
+
+  return marked || (status->code == CF_OK &&
+                    cf_fail(status, CF_ERROR_FAILED, "the device does not take time marks"));
+}
+
+static bool measure_device(Bench *bench, CfStatus *status)
+{
+  const CfMemory *memory = bench->memory;
+  const double start = now_ms();
+
+  if (!allocate_times(bench, bench->work->runs ? bench->work->runs : DEVICE_RUNS, status))
+    return false;
+  while (now_ms() - start < WARM_UP_MS) {
+    for (int i = 0; i < CF_BENCH_FRAMES; i++) {
+      if (!run_engine(bench, i, status) || !run_copy(bench, i, status))
+        return false;
+    }
+    if (!memory->synchronize())
+      return cf_fail(status, CF_ERROR_FAILED, "work on the device failed");
+  }
+  for (int i = 0; i < bench->runs; i++) {
+    if (!enqueue_run(bench, i, status))
+      return false;
+  }
+  if (!memory->synchronize())
+    return cf_fail(status, CF_ERROR_FAILED, "work on the device failed");
+  for (int i = 0; i < bench->runs; i++) {
+    bench->engine_ms[i] = memory->elapsed_ms(MARKS_A_RUN * i, MARKS_A_RUN * i + 1);
+    bench->copy_ms[i] = memory->elapsed_ms(MARKS_A_RUN * i + 1, MARKS_A_RUN * i + 2);
+  }
+  return true;
+}
+
+static bool measure_opened(Bench *bench, CfTimes *times, CfStatus *status)
+{
+  const CfEngine *engine = bench->work->engine;
+
+  if (!make_frames(bench, status))
+    return false;
+  if (!(bench->memory ? measure_device : measure_host)(bench, status))
+    return false;
+  snprintf(times->algorithm, sizeof times->algorithm, "%s", engine->algorithm(bench->state));
+  times->runs = bench->runs;
+  times->median_ms = median(bench->engine_ms, bench->runs);
+  times->min_ms = bench->engine_ms[0];
+  times->copy_ms = median(bench->copy_ms, bench->runs);
+  return true;
+}
+
+bool cf_measure(const CfWork *work, CfTimes *times, CfStatus *status)
+{
+  Bench bench = {.work = work};
+
+  *status = (CfStatus){CF_OK, ""};
+  if (work->engine->device_memory) {
+    bench.memory = cf_device_memory(status);
+    if (!bench.memory)
+      return false;
+  }
+  const CfOpenOptions options = {.threads = work->threads,
+                                 .device = bench.memory ? bench.memory->device() : NULL};
+  bench.state = work->engine->open(work->video, work->params, &options, status);
+  if (!bench.state)
+    return false;
+
+  const bool measured = measure_opened(&bench, times, status);
+  if (bench.memory)
+    bench.memory->synchronize();
+  work->engine->close(bench.state);
+  free_frames(&bench);
+  free(bench.engine_ms);
+  free(bench.copy_ms);
+  return measured;
+}
