@@ -39,11 +39,17 @@ struct CfFirWork {
   CfFirTone tone[CF_MAX_CHANNELS];
 };
 
+/* How taps become halves: half(scale * tap), and correction * half stands for the tap. */
+struct CfFirRounding {
+  double scale, correction;
+};
+
 /* All filtered planes of a job. `plan` gives the taps. */
 struct CfFirPicture {
   int planes;
   CfFirWork plane[CF_MAX_PLANES];
   const CfFirPlane *plan[CF_MAX_PLANES];
+  CfFirRounding row[CF_MAX_PLANES], column[CF_MAX_PLANES]; /* for the tensor kernels */
   int sample_bytes;
 };
 
@@ -70,9 +76,9 @@ bool cf_fir_long_run(const CfFirPicture *picture, CfDevice *device, bool single,
 
 bool cf_fir_tensor_prepare(const CfDevice *device, CfStatus *status);
 
-/* Whether the coefficients survive half precision, and device, border and sizes are served. Alpha
- * formats are served where the picture is opaque. */
-bool cf_fir_tensor_serves(const CfFirPicture *picture, const CfDevice *device);
+/* Whether the coefficients survive half precision, and device, border and sizes are served; decides
+ * on their rounding. Alpha formats are served where the picture is opaque. */
+bool cf_fir_tensor_serves(CfFirPicture *picture, const CfDevice *device);
 
 /* Enqueues the filter; pointers must be `vector`. Where a sample of the `alpha` channel (>= 0) is
  * not opaque, stores `frame` in *not_opaque, and the output is not valid. */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The instructions of sm_80 and newer that CUDA C++ has no function for, and fp16 in registers.
+ * On older targets they compile to nothing and must not be reached.
+ */
+#pragma once
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+#include <string.h>
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define CF_TENSOR_OPS 1
+#endif
+
+/* Four fragments of 8x8 halves: see the PTX manual's m16n8k16 and ldmatrix for who holds what. */
+__device__ inline void cf_mma(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+{
+#ifdef CF_TENSOR_OPS
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+               "{%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+
+__device__ inline uint32_t cf_shared_address(const void *shared)
+{
+  return (uint32_t)__cvta_generic_to_shared(shared);
+}
+
+__device__ inline void cf_load_matrix(uint32_t (&fragment)[4], uint32_t address)
+{
+#ifdef CF_TENSOR_OPS
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(fragment[0]), "=r"(fragment[1]), "=r"(fragment[2]), "=r"(fragment[3])
+               : "r"(address)
+               : "memory");
+#endif
+}
+
+__device__ inline void cf_load_matrix_transposed(uint32_t (&fragment)[4], uint32_t address)
+{
+#ifdef CF_TENSOR_OPS
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(fragment[0]), "=r"(fragment[1]), "=r"(fragment[2]), "=r"(fragment[3])
+               : "r"(address)
+               : "memory");
+#endif
+}
+
+/* Copies 16 bytes, of which only the first `valid` are read and the others become 0. */
+__device__ inline void cf_copy_async(uint32_t to, const void *from, int valid)
+{
+#ifdef CF_TENSOR_OPS
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :
+               : "r"(to), "l"(from), "r"(valid)
+               : "memory");
+#endif
+}
+
+__device__ inline void cf_copy_commit()
+{
+#ifdef CF_TENSOR_OPS
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/* Waits for all groups of copies but the last `Pending`. */
+template <int Pending> __device__ inline void cf_copy_wait()
+{
+#ifdef CF_TENSOR_OPS
+  asm volatile("cp.async.wait_group %0;" : : "n"(Pending) : "memory");
+#endif
+}
+
+/* The bytes of `bytes` that `select` picks for the two low halves, each minus 128: 0x6400 + v is
+ * the half 1024 + v. The selector's other digits must name byte 4. */
+__device__ inline uint32_t cf_centred_halves(uint32_t bytes, uint32_t select)
+{
+  const uint32_t biased = __byte_perm(bytes, 0x64646464u, select);
+  __half2 pair, offset = __half2half2(__ushort_as_half(0x6480));
+  uint32_t result;
+
+  memcpy(&pair, &biased, sizeof pair);
+  pair = __hsub2(pair, offset);
+  memcpy(&result, &pair, sizeof result);
+  return result;
+}
+
+__device__ inline uint32_t cf_pack_halves(float low, float high)
+{
+  const __half2 pair = __floats2half2_rn(low, high);
+  uint32_t result;
+
+  memcpy(&result, &pair, sizeof result);
+  return result;
+}
+
+/* The nearest half of a number as its bits, and the number that these stand for. */
+inline uint16_t cf_half_bits(double value)
+{
+  return __half_as_ushort(__double2half(value));
+}
+
+inline double cf_half_value(uint16_t bits)
+{
+  return __half2float(__ushort_as_half(bits));
+}
