@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Bad values of properties: what GLib refuses, what the element refuses at once and what it refuses
+ * for the caps it gets. Every refusal says what is allowed, and no frame passes unfiltered.
+ */
+#include "elements.h"
+
+#include <math.h>
+#include <string.h>
+
+static CfVideo gray(void)
+{
+  return cf_video(CF_FORMAT_GRAY8, 16, 8);
+}
+
+static GstBuffer *new_frame(const CfVideo *video, GstClockTime pts)
+{
+  return buffer_from_picture(new_picture(video, CF_LAYOUT_ALIGNED, CF_PATTERN_NOISE, pts + 1), pts);
+}
+
+/* Numbers outside the range of their property: GLib's part */
+
+static void check_double(GObject *object, const GParamSpecDouble *spec)
+{
+  const gchar *name = spec->parent_instance.name;
+  gdouble before, after;
+
+  g_object_get(object, name, &before, NULL);
+  ASSERT_REFUSED_BY_GLIB(g_object_set(object, name, spec->maximum + 1.0, NULL));
+  ASSERT_REFUSED_BY_GLIB(g_object_set(object, name, spec->minimum - 1.0, NULL));
+  ASSERT_REFUSED_BY_GLIB(g_object_set(object, name, (gdouble)INFINITY, NULL));
+  ASSERT_REFUSED_BY_GLIB(g_object_set(object, name, (gdouble)NAN, NULL));
+  g_object_get(object, name, &after, NULL);
+  fail_unless(before == after, "%s became %g", name, after);
+}
+
+static void check_int(GObject *object, const GParamSpecInt *spec)
+{
+  const gchar *name = spec->parent_instance.name;
+  gint before, after;
+
+  g_object_get(object, name, &before, NULL);
+  ASSERT_REFUSED_BY_GLIB(g_object_set(object, name, spec->minimum - 1, NULL));
+  if (spec->maximum < G_MAXINT)
+    ASSERT_REFUSED_BY_GLIB(g_object_set(object, name, spec->maximum + 1, NULL));
+  g_object_get(object, name, &after, NULL);
+  fail_unless(before == after, "%s became %d", name, after);
+}
+
+static void check_enum(GObject *object, const GParamSpecEnum *spec)
+{
+  const gchar *name = spec->parent_instance.name;
+  gint before, after;
+
+  g_object_get(object, name, &before, NULL);
+  ASSERT_REFUSED_BY_GLIB(g_object_set(object, name, 99, NULL));
+  ASSERT_REFUSED_BY_GLIB(g_object_set(object, name, -1, NULL));
+  g_object_get(object, name, &after, NULL);
+  fail_unless(before == after, "%s became %d", name, after);
+}
+
+static void check_flags(GObject *object, const GParamSpecFlags *spec)
+{
+  const gchar *name = spec->parent_instance.name;
+  guint before, after;
+
+  g_object_get(object, name, &before, NULL);
+  ASSERT_REFUSED_BY_GLIB(g_object_set(object, name, 1u << 20, NULL));
+  g_object_get(object, name, &after, NULL);
+  fail_unless(before == after, "%s became %u", name, after);
+}
+
+GST_START_TEST(values_outside_the_range)
+{
+  const ElementCase *element = &element_cases[__i__];
+  GstElement *object = gst_check_setup_element(element->name);
+  guint count;
+  GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(object), &count);
+
+  for (guint i = 0; i < count; i++) {
+    if (g_type_is_a(GST_TYPE_VIDEO_FILTER, specs[i]->owner_type))
+      continue;
+    if (G_IS_PARAM_SPEC_DOUBLE(specs[i]))
+      check_double(G_OBJECT(object), G_PARAM_SPEC_DOUBLE(specs[i]));
+    else if (G_IS_PARAM_SPEC_INT(specs[i]))
+      check_int(G_OBJECT(object), G_PARAM_SPEC_INT(specs[i]));
+    else if (G_IS_PARAM_SPEC_ENUM(specs[i]))
+      check_enum(G_OBJECT(object), G_PARAM_SPEC_ENUM(specs[i]));
+    else if (G_IS_PARAM_SPEC_FLAGS(specs[i]))
+      check_flags(G_OBJECT(object), G_PARAM_SPEC_FLAGS(specs[i]));
+  }
+  g_free(specs);
+  gst_check_teardown_element(object);
+}
+GST_END_TEST;
+
+/* Kernels */
+
+typedef enum {
+  KERNEL_EMPTY,
+  KERNEL_LONG,
+  KERNEL_WORDS,
+  KERNEL_NAN,
+  KERNEL_INFINITE,
+  N_BAD
+} BadKernel;
+
+static void append_number(GValue *array, double number)
+{
+  GValue item = G_VALUE_INIT;
+
+  g_value_init(&item, G_TYPE_DOUBLE);
+  g_value_set_double(&item, number);
+  gst_value_array_append_and_take_value(array, &item);
+}
+
+static void set_bad_kernel(GstElement *element, const char *name, BadKernel bad)
+{
+  GValue array = G_VALUE_INIT;
+
+  g_value_init(&array, GST_TYPE_ARRAY);
+  switch (bad) {
+  case KERNEL_LONG:
+    for (int i = 0; i < 256; i++)
+      append_number(&array, 1.0);
+    break;
+  case KERNEL_WORDS: {
+    GValue word = G_VALUE_INIT;
+    g_value_init(&word, G_TYPE_STRING);
+    g_value_set_static_string(&word, "3");
+    gst_value_array_append_and_take_value(&array, &word);
+    break;
+  }
+  case KERNEL_NAN:
+    append_number(&array, NAN);
+    break;
+  case KERNEL_INFINITE:
+    append_number(&array, 1.0);
+    append_number(&array, -INFINITY);
+    break;
+  default:
+    break;
+  }
+  g_object_set_property(G_OBJECT(element), name, &array);
+  g_value_unset(&array);
+}
+
+static const char *const kernels[] = {"row-kernel", "column-kernel"};
+
+static void assert_kernel(GstElement *element, const char *name, guint taps, double first)
+{
+  GValue array = G_VALUE_INIT;
+
+  g_value_init(&array, GST_TYPE_ARRAY);
+  g_object_get_property(G_OBJECT(element), name, &array);
+  fail_unless_equals_int(gst_value_array_get_size(&array), taps);
+  fail_unless(g_value_get_double(gst_value_array_get_value(&array, 0)) == first);
+  g_value_unset(&array);
+}
+
+/* Sets the element that `harness_new` would give a stream, but leaves it in NULL. */
+static GstElement *new_stopped(GstBus **bus)
+{
+  GstElement *element = gst_check_setup_element("cudasepconv");
+
+  *bus = gst_bus_new();
+  gst_element_set_bus(element, *bus);
+  return element;
+}
+
+static void free_stopped(GstElement *element, GstBus *bus)
+{
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, NULL);
+  gst_object_unref(bus);
+  gst_check_teardown_element(element);
+}
+
+/* All checks below run for each bad kernel as row and as column kernel. */
+#define BAD_KERNEL ((BadKernel)(__i__ / 2))
+#define BAD_NAME   (kernels[__i__ % 2])
+
+GST_START_TEST(bad_kernel_before_the_start)
+{
+  GstBus *bus;
+  GstElement *element = new_stopped(&bus);
+
+  set_bad_kernel(element, BAD_NAME, BAD_KERNEL);
+  assert_kernel(element, BAD_NAME, 1, 1.0);
+  fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
+                         GST_STATE_CHANGE_FAILURE);
+  assert_posted(bus, GST_MESSAGE_ERROR, 1, "allowed are 1 to 255 numbers");
+
+  gst_element_set_state(element, GST_STATE_NULL);
+  set_text(element, kernels[__i__ % 2] == kernels[0] ? "row-kernel=<1,2>" : "column-kernel=<1,2>");
+  fail_unless(gst_element_set_state(element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE,
+              "a good kernel does not replace the refused one");
+  assert_posted(bus, GST_MESSAGE_ERROR, 0, NULL);
+  free_stopped(element, bus);
+}
+GST_END_TEST;
+
+GST_START_TEST(bad_kernel_while_playing)
+{
+  static const char settings[] = "row-kernel=<3,2,1> column-kernel=<2,1> normalize=true";
+  const CfVideo video = gray();
+  CfTestPicture *source = new_picture(&video, CF_LAYOUT_ALIGNED, CF_PATTERN_NOISE, 1);
+  CfTestPicture *want = engine_output(&element_cases[3], settings, source);
+  GstBus *bus;
+  GstHarness *harness = harness_new("cudasepconv", settings, &video, NULL, &bus);
+
+  assert_shows(filter_buffer(harness, plain_buffer(source, 0)), want, "before");
+  assert_posted(bus, GST_MESSAGE_WARNING, 0, NULL);
+  set_bad_kernel(harness->element, BAD_NAME, BAD_KERNEL);
+  assert_posted(bus, GST_MESSAGE_WARNING, 1, "allowed are 1 to 255 numbers");
+  assert_shows(filter_buffer(harness, plain_buffer(source, GST_SECOND)), want, "after");
+
+  /* The old value stays in use: a later start has nothing to complain of. */
+  fail_unless(gst_element_set_state(harness->element, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE);
+  fail_unless(gst_element_set_state(harness->element, GST_STATE_PLAYING) !=
+                  GST_STATE_CHANGE_FAILURE,
+              "the refused kernel comes back at the next start");
+  assert_posted(bus, GST_MESSAGE_ERROR, 0, NULL);
+  harness_free(harness, bus);
+  cf_picture_free(source);
+  cf_picture_free(want);
+}
+GST_END_TEST;
+
+GST_START_TEST(both_kernels_bad_and_one_mended)
+{
+  GstBus *bus;
+  GstElement *element = new_stopped(&bus);
+
+  set_bad_kernel(element, "row-kernel", KERNEL_NAN);
+  set_bad_kernel(element, "column-kernel", KERNEL_EMPTY);
+  set_text(element, "column-kernel=<1,1>");
+  fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
+                         GST_STATE_CHANGE_FAILURE);
+  assert_posted(bus, GST_MESSAGE_ERROR, 1, "row-kernel");
+  free_stopped(element, bus);
+}
+GST_END_TEST;
+
+/* Arrays as bindings make them, of one type, and as gst-launch reads them, of any. */
+static const struct {
+  const char *text;
+  guint taps;
+  double tap[5];
+} good_kernels[] = {
+    {"<1,4,6,4,1>", 5, {1, 4, 6, 4, 1}},
+    {"<-2,0.25,7>", 3, {-2, 0.25, 7}},
+    {"<0.5,-1,1e-3>", 3, {0.5, -1, 1e-3}},
+    {"<(gint64)3,(float)1.5,(uint)2,(double)4>", 4, {3, 1.5, 2, 4}},
+    {"<(fraction)1/4,(fraction)3/4>", 2, {0.25, 0.75}},
+    {"<7>", 1, {7}},
+};
+
+GST_START_TEST(kernels_of_mixed_numbers)
+{
+  GstElement *element = gst_check_setup_element("cudasepconv");
+  GValue array = G_VALUE_INIT;
+
+  g_value_init(&array, GST_TYPE_ARRAY);
+  for (guint k = 0; k < G_N_ELEMENTS(kernels); k++) {
+    fail_unless(gst_value_deserialize(&array, good_kernels[__i__].text));
+    g_object_set_property(G_OBJECT(element), kernels[k], &array);
+    g_value_reset(&array);
+    g_object_get_property(G_OBJECT(element), kernels[k], &array);
+    fail_unless_equals_int(gst_value_array_get_size(&array), good_kernels[__i__].taps);
+    for (guint i = 0; i < good_kernels[__i__].taps; i++)
+      fail_unless_equals_float(g_value_get_double(gst_value_array_get_value(&array, i)),
+                               good_kernels[__i__].tap[i]);
+    g_value_reset(&array);
+  }
+  g_value_unset(&array);
+  fail_unless(gst_element_set_state(element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_check_teardown_element(element);
+}
+GST_END_TEST;
+
+/* Values that only the caps or each other make wrong */
+
+static const struct {
+  const char *element;
+  const char *good, *bad; /* `bad` after `good` is refused */
+  CfFormat format;
+  const char *says;
+} combinations[] = {
+    {"cudallf", "color-mode=luminance engine=fast", "color-mode=rgb", CF_FORMAT_RGBA,
+     "engine=exact"},
+    {"cudallf", "color-mode=separate engine=exact", "color-mode=rgb", CF_FORMAT_NV12, "RGB"},
+    {"cudallf", "color-mode=luminance engine=exact", "color-mode=rgb", CF_FORMAT_GRAY8, "RGB"},
+    {"cudallf", "intensity-levels=2", "intensity-levels=1", CF_FORMAT_I420, "2 to 256"},
+    /* Refused although nothing would change in the picture. */
+    {"cudallf", "alpha=0.5 color-mode=luminance", "alpha=1 color-mode=rgb", CF_FORMAT_RGB,
+     "engine=exact"},
+    {"cudagaussblur", "sigma-vertical=1", "sigma-vertical=-0.5", CF_FORMAT_GRAY8, "0 to 250"},
+    {"cudagaussblur", "sigma=1 sigma-vertical=1", "sigma=0 sigma-vertical=-0.5", CF_FORMAT_GRAY8,
+     "0 to 250"},
+    {"cudasepconv", "preset=box preset-size=5", "preset-size=4", CF_FORMAT_GRAY8, "odd"},
+    {"cudasepconv", "preset=box preset-size=5", "anchor-x=5", CF_FORMAT_GRAY8, "anchor-x"},
+    {"cudasepconv", "row-kernel=<1,2,1> column-kernel=<1,1>", "anchor-y=2", CF_FORMAT_GRAY8,
+     "anchor-y"},
+    {"cudasepconv", "row-kernel=<1,-1> normalize=false", "normalize=true", CF_FORMAT_GRAY8, "sum"},
+    {"cudasepconv", "preset=box normalize=true", "preset=sobel-y", CF_FORMAT_GRAY8, "sum"},
+    {"cudasepconv", "scale=2", "scale=1e9 row-kernel=<1000,1000>", CF_FORMAT_GRAY8, "allowed"},
+};
+
+GST_START_TEST(bad_combination_at_the_caps)
+{
+  const CfVideo video = cf_video(combinations[__i__].format, 16, 8);
+  GstBus *bus;
+  GstHarness *harness =
+      harness_new(combinations[__i__].element, combinations[__i__].good, &video, NULL, &bus);
+  GstFlowReturn flow;
+
+  /* The harness has offered its caps already: the bad settings meet new ones. */
+  set_text(harness->element, combinations[__i__].bad);
+  push_caps(harness, &video, ", pixel-aspect-ratio=2/1");
+  for (guint i = 0; i < 2; i++) {
+    flow = gst_harness_push(harness, new_frame(&video, i));
+    fail_unless(flow == GST_FLOW_NOT_NEGOTIATED || flow == GST_FLOW_ERROR, "%s",
+                gst_flow_get_name(flow));
+  }
+  fail_unless_equals_int(gst_harness_buffers_received(harness), 0);
+  assert_posted(bus, GST_MESSAGE_ERROR, 1, combinations[__i__].says);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+GST_START_TEST(bad_combination_while_playing)
+{
+  const CfVideo video = cf_video(combinations[__i__].format, 16, 8);
+  GstBus *bus;
+  GstHarness *harness =
+      harness_new(combinations[__i__].element, combinations[__i__].good, &video, NULL, &bus);
+
+  gst_buffer_unref(filter_buffer(harness, new_frame(&video, 0)));
+  set_text(harness->element, combinations[__i__].bad);
+  for (guint i = 1; i < 4; i++)
+    fail_unless(gst_harness_push(harness, new_frame(&video, i * GST_SECOND)) == GST_FLOW_ERROR,
+                "frame %u passes under refused settings", i);
+  fail_unless_equals_int(gst_harness_buffers_received(harness), 1);
+  assert_posted(bus, GST_MESSAGE_ERROR, 1, combinations[__i__].says);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+/* An application may mend the settings and go on; a second mistake is again an error of its own. */
+GST_START_TEST(mended_settings_work_again)
+{
+  const CfVideo video = gray();
+  GstBus *bus;
+  GstHarness *harness = harness_new("cudasepconv", "preset=box preset-size=3", &video, NULL, &bus);
+
+  for (guint i = 0; i < 2; i++) {
+    set_text(harness->element, "preset-size=4");
+    fail_unless_equals_int(gst_harness_push(harness, new_frame(&video, 0)), GST_FLOW_ERROR);
+    assert_posted(bus, GST_MESSAGE_ERROR, 1, "odd");
+    set_text(harness->element, "preset-size=3");
+    gst_buffer_unref(filter_buffer(harness, new_frame(&video, GST_SECOND)));
+  }
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+GST_START_TEST(cuda_without_a_device)
+{
+  GstElement *element = gst_check_setup_element(element_cases[__i__].name);
+  GstBus *bus = gst_bus_new();
+
+  gst_element_set_bus(element, bus);
+  set_text(element, "backend=cuda cuda-device-id=4711");
+  fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
+                         GST_STATE_CHANGE_FAILURE);
+  assert_posted(bus, GST_MESSAGE_ERROR, 1, "backend=cuda");
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, NULL);
+  gst_object_unref(bus);
+  gst_check_teardown_element(element);
+}
+GST_END_TEST;
+
+GST_START_TEST(frame_before_caps)
+{
+  GstHarness *harness = gst_harness_new(element_cases[__i__].name);
+  const CfVideo video = gray();
+  GstBus *bus = gst_bus_new();
+  GstSegment segment;
+  GstFlowReturn flow;
+
+  gst_element_set_bus(harness->element, bus);
+  gst_harness_play(harness);
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(harness, gst_event_new_stream_start("test"));
+  gst_harness_push_event(harness, gst_event_new_segment(&segment));
+  flow = gst_harness_push(harness, new_frame(&video, 0));
+  fail_unless(flow == GST_FLOW_NOT_NEGOTIATED || flow == GST_FLOW_ERROR, "%s",
+              gst_flow_get_name(flow));
+  fail_unless_equals_int(gst_harness_buffers_received(harness), 0);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+GST_START_TEST(foreign_format)
+{
+  const CfVideo video = gray();
+  GstHarness *harness = gst_harness_new(element_cases[__i__].name);
+  GstFlowReturn flow;
+
+  gst_harness_set_src_caps_str(harness,
+                               "video/x-raw, format=YUY2, width=16, height=8, framerate=25/1");
+  flow = gst_harness_push(harness, new_frame(&video, 0));
+  fail_unless(flow == GST_FLOW_NOT_NEGOTIATED || flow == GST_FLOW_ERROR, "%s",
+              gst_flow_get_name(flow));
+  fail_unless_equals_int(gst_harness_buffers_received(harness), 0);
+  gst_harness_teardown(harness);
+}
+GST_END_TEST;
+
+static void add_tests(TCase *tests)
+{
+  tcase_add_loop_test(tests, values_outside_the_range, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, bad_kernel_before_the_start, 0, 2 * N_BAD);
+  tcase_add_loop_test(tests, bad_kernel_while_playing, 0, 2 * N_BAD);
+  tcase_add_test(tests, both_kernels_bad_and_one_mended);
+  tcase_add_loop_test(tests, kernels_of_mixed_numbers, 0, G_N_ELEMENTS(good_kernels));
+  tcase_add_loop_test(tests, bad_combination_at_the_caps, 0, G_N_ELEMENTS(combinations));
+  tcase_add_loop_test(tests, bad_combination_while_playing, 0, G_N_ELEMENTS(combinations));
+  tcase_add_test(tests, mended_settings_work_again);
+  tcase_add_loop_test(tests, cuda_without_a_device, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, frame_before_caps, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, foreign_format, 0, N_ELEMENTS);
+}
+
+int main(int argc, char **argv)
+{
+  return run_tests(argc, argv, "refusals", add_tests);
+}
