@@ -178,44 +178,85 @@ static gboolean take_params(GstCudaFiltersBase *self)
   return changed;
 }
 
+/* Engines on the GPU are opened, updated and closed in its context. */
+static gboolean enter_engine(GstCudaFiltersBase *self, const CfEngine *engine, CfStatus *status)
+{
+  return !engine->device_memory || gst_cuda_filters_gpu_enter(self->gpu, status);
+}
+
+static void leave_engine(GstCudaFiltersBase *self, const CfEngine *engine)
+{
+  if (engine->device_memory)
+    gst_cuda_filters_gpu_leave(self->gpu);
+}
+
 static gboolean update_params(GstCudaFiltersBase *self, CfStatus *status)
 {
+  const CfEngine *engine;
+  gboolean good;
+
   if (!take_params(self))
     return TRUE;
   self->identity = effect_of(self)->is_identity(self->running_params);
-  return !self->worker ||
-         gst_cuda_filters_worker_update(self->worker, self->running_params, status);
+  if (!self->worker)
+    return TRUE;
+  engine = gst_cuda_filters_worker_engine(self->worker);
+  if (!enter_engine(self, engine, status))
+    return FALSE;
+  good = gst_cuda_filters_worker_update(self->worker, self->running_params, status);
+  leave_engine(self, engine);
+  return good;
 }
 
 /* Lifecycle */
 
-static const CfEngine *choose_engine(GstCudaFiltersBase *self, CfStatus *status)
+static GstCudaFiltersBackend wanted_backend(GstCudaFiltersBase *self, gint *device_id)
 {
   GstCudaFiltersBackend backend;
 
   GST_OBJECT_LOCK(self);
   backend = self->backend;
+  *device_id = self->device_id;
   GST_OBJECT_UNLOCK(self);
+  return backend;
+}
 
-  switch (backend) {
-  case GST_CUDA_FILTERS_BACKEND_REFERENCE:
-    return cf_effect_engine(effect_of(self), "reference");
-  case GST_CUDA_FILTERS_BACKEND_CUDA:
-    cf_fail(status, CF_ERROR_NO_DEVICE,
-            "backend=cuda cannot be used: this plugin was built without CUDA. Use backend=cpu or "
-            "backend=auto, or rebuild with a CUDA toolkit.");
-    return NULL;
-  default:
-    return cf_effect_engine(effect_of(self), "cpu");
+static gboolean must_run_on_cpu(GstCudaFiltersBackend backend)
+{
+  return backend == GST_CUDA_FILTERS_BACKEND_CPU || backend == GST_CUDA_FILTERS_BACKEND_REFERENCE;
+}
+
+/* The row of the engine table for the negotiated memory, with the GPU open if it needs one. */
+static const CfEngine *choose_engine(GstCudaFiltersBase *self, CfStatus *status)
+{
+  const CfEffect *effect = effect_of(self);
+  gint device_id;
+  const GstCudaFiltersBackend backend = wanted_backend(self, &device_id);
+  CfStatus reason = {CF_OK, ""};
+
+  if (backend == GST_CUDA_FILTERS_BACKEND_REFERENCE)
+    return cf_effect_engine(effect, "reference");
+  if (backend == GST_CUDA_FILTERS_BACKEND_CPU)
+    return cf_effect_engine(effect, "cpu");
+  if (gst_cuda_filters_gpu_open(self->gpu, device_id, &reason))
+    return cf_effect_engine(effect, "cuda");
+  if (backend == GST_CUDA_FILTERS_BACKEND_AUTO && !self->cuda_memory) {
+    GST_INFO_OBJECT(self, "CPU, because %s", reason.message);
+    return cf_effect_engine(effect, "cpu");
   }
+  cf_fail(status, reason.code, "backend=cuda cannot be used: %s. backend=cpu works everywhere.",
+          reason.message);
+  return NULL;
 }
 
 static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
   CfStatus status = {CF_OK, ""};
+  gint device_id;
 
   self->failed = FALSE;
+  self->cuda_memory = FALSE;
   GST_OBJECT_LOCK(self);
   self->params_changed = TRUE;
   self->frames = 0;
@@ -225,7 +266,9 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
     status = self->refusal;
   GST_OBJECT_UNLOCK(self);
 
-  if (status.code != CF_OK || !choose_engine(self, &status)) {
+  if (status.code == CF_OK && wanted_backend(self, &device_id) == GST_CUDA_FILTERS_BACKEND_CUDA)
+    choose_engine(self, &status);
+  if (status.code != CF_OK) {
     post_error(self, &status);
     return FALSE;
   }
@@ -234,10 +277,24 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
 
 static void close_worker(GstCudaFiltersBase *self)
 {
+  const CfEngine *engine;
+  CfStatus status = {CF_OK, ""};
+
   GST_OBJECT_LOCK(self);
   self->algorithm = NULL;
   GST_OBJECT_UNLOCK(self);
-  g_clear_pointer(&self->worker, gst_cuda_filters_worker_free);
+  if (!self->worker)
+    return;
+  engine = gst_cuda_filters_worker_engine(self->worker);
+  if (engine->device_memory)
+    gst_cuda_filters_gpu_wait(self->gpu);
+  if (enter_engine(self, engine, &status)) {
+    gst_cuda_filters_worker_free(self->worker);
+    leave_engine(self, engine);
+  } else {
+    GST_WARNING_OBJECT(self, "device memory cannot be freed: %s", status.message);
+  }
+  self->worker = NULL;
 }
 
 static gboolean gst_cuda_filters_base_stop(GstBaseTransform *trans)
@@ -245,17 +302,13 @@ static gboolean gst_cuda_filters_base_stop(GstBaseTransform *trans)
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
   close_worker(self);
+  gst_cuda_filters_gpu_close(self->gpu);
   set_active_backend(self, NULL);
   return TRUE;
 }
 
-static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *in_caps,
-                                               GstVideoInfo *in_info, GstCaps *out_caps,
-                                               GstVideoInfo *out_info)
+static gboolean open_worker(GstCudaFiltersBase *self, const GstVideoInfo *info, CfStatus *status)
 {
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(filter);
-  const CfEffect *effect = effect_of(self);
-  CfStatus status = {CF_OK, ""};
   CfOpenOptions options = {0};
   const CfEngine *engine;
 
@@ -265,23 +318,151 @@ static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *
   options.threads = (int)self->threads;
   GST_OBJECT_UNLOCK(self);
 
-  engine = choose_engine(self, &status);
-  if (engine) {
-    update_params(self, &status);
-    self->worker = gst_cuda_filters_worker_new(effect, engine, in_info, self->running_params,
-                                               &options, &status);
-  }
-  if (!self->worker) {
-    post_error(self, &status);
+  engine = choose_engine(self, status);
+  if (!engine)
     return FALSE;
-  }
-  GST_INFO_OBJECT(self, "%s engine for %" GST_PTR_FORMAT, engine->name, in_caps);
+  if (engine->device_memory)
+    options.device = gst_cuda_filters_gpu_device(self->gpu);
+  if (self->cuda_memory && !gst_cuda_filters_gpu_check_info(info, status))
+    return FALSE;
+  update_params(self, status);
+  if (!enter_engine(self, engine, status))
+    return FALSE;
+  self->worker = gst_cuda_filters_worker_new(effect_of(self), engine, info, self->running_params,
+                                             &options, status);
+  leave_engine(self, engine);
+  if (!self->worker)
+    return FALSE;
+  GST_INFO_OBJECT(self, "%s engine", engine->name);
   self->failed = FALSE;
   set_active_backend(self, engine->name);
   return TRUE;
 }
 
+static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *in_caps,
+                                               GstVideoInfo *in_info, GstCaps *out_caps,
+                                               GstVideoInfo *out_info)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(filter);
+  CfStatus status = {CF_OK, ""};
+
+  self->cuda_memory = gst_cuda_filters_gpu_caps_are_cuda(in_caps);
+  if (!open_worker(self, in_info, &status)) {
+    post_error(self, &status);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* Negotiation */
+
+static GstCaps *gst_cuda_filters_base_transform_caps(GstBaseTransform *trans,
+                                                     GstPadDirection direction, GstCaps *caps,
+                                                     GstCaps *filter)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+  gint device_id;
+  GstCaps *result = gst_caps_copy(caps);
+
+  if (must_run_on_cpu(wanted_backend(self, &device_id))) {
+    for (guint i = gst_caps_get_size(result); i > 0; i--) {
+      const GstCapsFeatures *features = gst_caps_get_features(result, i - 1);
+
+      if (features && gst_caps_features_contains(features, "memory:CUDAMemory"))
+        gst_caps_remove_structure(result, i - 1);
+    }
+  }
+  if (filter) {
+    GstCaps *common = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
+
+    gst_caps_unref(result);
+    result = common;
+  }
+  return result;
+}
+
+static void gst_cuda_filters_base_set_context(GstElement *element, GstContext *context)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(element);
+  gint device_id;
+
+  wanted_backend(self, &device_id);
+  gst_cuda_filters_gpu_set_context(self->gpu, context, device_id);
+  GST_ELEMENT_CLASS(gst_cuda_filters_base_parent_class)->set_context(element, context);
+}
+
+static gboolean gst_cuda_filters_base_query(GstBaseTransform *trans, GstPadDirection direction,
+                                            GstQuery *query)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+      gst_cuda_filters_gpu_answer_query(self->gpu, query))
+    return TRUE;
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
+      ->query(trans, direction, query);
+}
+
+static gboolean query_is_cuda(GstQuery *query)
+{
+  GstCaps *caps = NULL;
+
+  gst_query_parse_allocation(query, &caps, NULL);
+  return caps && gst_cuda_filters_gpu_caps_are_cuda(caps);
+}
+
+static gboolean gst_cuda_filters_base_propose_allocation(GstBaseTransform *trans, GstQuery *decided,
+                                                         GstQuery *query)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+
+  if (decided && self->worker && query_is_cuda(query) &&
+      !gst_cuda_filters_gpu_propose_allocation(self->gpu, query))
+    return FALSE;
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
+      ->propose_allocation(trans, decided, query);
+}
+
+static gboolean gst_cuda_filters_base_decide_allocation(GstBaseTransform *trans, GstQuery *query)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+
+  if (self->worker && query_is_cuda(query) &&
+      !gst_cuda_filters_gpu_decide_allocation(self->gpu, query))
+    return FALSE;
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
+      ->decide_allocation(trans, query);
+}
+
+/* The base class would make up for a missing pool with system memory. */
+static gboolean gst_cuda_filters_base_transform_size(GstBaseTransform *trans,
+                                                     GstPadDirection direction, GstCaps *caps,
+                                                     gsize size, GstCaps *other_caps,
+                                                     gsize *other_size)
+{
+  if (gst_cuda_filters_gpu_caps_are_cuda(caps))
+    return FALSE;
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
+      ->transform_size(trans, direction, caps, size, other_caps, other_size);
+}
+
 /* Frames */
+
+/* Upstream's frames lie in another context than the one we found: theirs is taken over, and the
+ * pool negotiated anew. */
+static void change_context(GstCudaFiltersBase *self, GstBuffer *buffer)
+{
+  CfStatus status = {CF_OK, ""};
+  gint device_id;
+
+  wanted_backend(self, &device_id);
+  close_worker(self);
+  if (gst_cuda_filters_gpu_adopt(self->gpu, buffer, device_id, &status) &&
+      open_worker(self, &GST_VIDEO_FILTER(self)->in_info, &status))
+    gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
+  else
+    post_error(self, &status);
+}
 
 static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstBuffer *buffer)
 {
@@ -291,6 +472,8 @@ static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstB
 
   if (GST_CLOCK_TIME_IS_VALID(time))
     gst_object_sync_values(GST_OBJECT(self), time);
+  if (self->cuda_memory && self->worker && gst_cuda_filters_gpu_is_foreign(self->gpu, buffer))
+    change_context(self, buffer);
 }
 
 /* Identity settings hand the input on. Passthrough mode of the base class would renegotiate
@@ -308,6 +491,12 @@ static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *tra
   }
   if (self->identity) {
     *output = g_steal_pointer(&trans->queued_buf);
+    if (*output && self->cuda_memory && self->worker &&
+        !gst_cuda_filters_gpu_hand_on(self->gpu, *output, &status)) {
+      gst_clear_buffer(output);
+      post_error(self, &status);
+      return GST_FLOW_ERROR;
+    }
     return GST_FLOW_OK;
   }
   return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
@@ -345,30 +534,54 @@ static void count_frame(GstCudaFiltersBase *self, GstClockTime time)
 }
 
 static gboolean map_frame(GstCudaFiltersBase *self, GstVideoFrame *frame, GstBuffer *buffer,
-                          GstMapFlags flags)
+                          GstMapFlags flags, CfStatus *status)
 {
   const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->in_info;
 
-  if (!gst_video_frame_map(frame, info, buffer, flags | GST_VIDEO_FRAME_MAP_FLAG_NO_REF)) {
-    GST_ELEMENT_ERROR(
-        self, STREAM, FAILED, ("A video frame could not be mapped"),
-        ("for %s: %" GST_PTR_FORMAT, flags & GST_MAP_WRITE ? "writing" : "reading", buffer));
-    return FALSE;
-  }
+  if (!gst_video_frame_map(frame, info, buffer, flags | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
+    return cf_fail(status, CF_ERROR_FAILED,
+                   "a video frame could not be mapped for %s: its %" G_GSIZE_FORMAT
+                   " bytes are not a %s frame of %dx%d",
+                   flags & GST_MAP_WRITE ? "writing" : "reading", gst_buffer_get_size(buffer),
+                   gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)),
+                   GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
   /* The video meta overrides the caps; engines are opened for the caps. */
   if (GST_VIDEO_FRAME_FORMAT(frame) != GST_VIDEO_INFO_FORMAT(info) ||
       GST_VIDEO_FRAME_WIDTH(frame) < GST_VIDEO_INFO_WIDTH(info) ||
       GST_VIDEO_FRAME_HEIGHT(frame) < GST_VIDEO_INFO_HEIGHT(info)) {
-    GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("A video frame is not what the caps say"),
-                      ("%s %dx%d instead of %s %dx%d",
-                       gst_video_format_to_string(GST_VIDEO_FRAME_FORMAT(frame)),
-                       GST_VIDEO_FRAME_WIDTH(frame), GST_VIDEO_FRAME_HEIGHT(frame),
-                       gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)),
-                       GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info)));
+    cf_fail(status, CF_ERROR_FAILED, "a video frame is %s %dx%d, but its caps say %s %dx%d",
+            gst_video_format_to_string(GST_VIDEO_FRAME_FORMAT(frame)), GST_VIDEO_FRAME_WIDTH(frame),
+            GST_VIDEO_FRAME_HEIGHT(frame), gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)),
+            GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
     gst_video_frame_unmap(frame);
     return FALSE;
   }
   return TRUE;
+}
+
+static gboolean run_in_system_memory(GstCudaFiltersBase *self, GstBuffer *input, GstBuffer *output,
+                                     CfStatus *status)
+{
+  const gboolean in_place = input == output;
+  GstVideoFrame source, destination;
+  gboolean good;
+
+  if (!map_frame(self, &source, input, in_place ? GST_MAP_READWRITE : GST_MAP_READ, status))
+    return FALSE;
+  if (!in_place && !map_frame(self, &destination, output, GST_MAP_WRITE, status)) {
+    gst_video_frame_unmap(&source);
+    return FALSE;
+  }
+  if (gst_cuda_filters_worker_engine(self->worker)->device_memory)
+    good = gst_cuda_filters_gpu_run_system(self->gpu, self->worker, &source,
+                                           in_place ? &source : &destination, status);
+  else
+    good = gst_cuda_filters_worker_run(self->worker, &source, in_place ? &source : &destination,
+                                       NULL, status);
+  if (!in_place)
+    gst_video_frame_unmap(&destination);
+  gst_video_frame_unmap(&source);
+  return good;
 }
 
 static GstFlowReturn gst_cuda_filters_base_transform(GstBaseTransform *trans, GstBuffer *input,
@@ -376,27 +589,18 @@ static GstFlowReturn gst_cuda_filters_base_transform(GstBaseTransform *trans, Gs
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
   const GstClockTime start = gst_util_get_timestamp();
-  const gboolean in_place = input == output;
   CfStatus status = {CF_OK, ""};
-  GstVideoFrame source, destination;
   gboolean good;
 
   if (!self->worker) {
-    GST_ELEMENT_ERROR(self, CORE, NEGOTIATION, (NULL), ("a frame came before its caps"));
+    cf_fail(&status, CF_ERROR_FAILED, "a frame came before caps that could be negotiated");
+    post_error(self, &status);
     return GST_FLOW_NOT_NEGOTIATED;
   }
-  if (!map_frame(self, &source, input, in_place ? GST_MAP_READWRITE : GST_MAP_READ))
-    return GST_FLOW_ERROR;
-  if (!in_place && !map_frame(self, &destination, output, GST_MAP_WRITE)) {
-    gst_video_frame_unmap(&source);
-    return GST_FLOW_ERROR;
-  }
-
-  good = gst_cuda_filters_worker_run(self->worker, &source, in_place ? &source : &destination, NULL,
-                                     &status);
-  if (!in_place)
-    gst_video_frame_unmap(&destination);
-  gst_video_frame_unmap(&source);
+  good = self->cuda_memory
+             ? gst_cuda_filters_gpu_run(self->gpu, self->worker, &GST_VIDEO_FILTER(self)->in_info,
+                                        input, output, &status)
+             : run_in_system_memory(self, input, output, &status);
   if (!good) {
     post_error(self, &status);
     return GST_FLOW_ERROR;
@@ -440,6 +644,7 @@ static void gst_cuda_filters_base_finalize(GObject *object)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
 
+  gst_cuda_filters_gpu_free(self->gpu);
   g_free(self->params);
   g_free(self->running_params);
   G_OBJECT_CLASS(gst_cuda_filters_base_parent_class)->finalize(object);
@@ -450,6 +655,7 @@ static void gst_cuda_filters_base_init(GstCudaFiltersBase *self)
   self->backend = DEFAULT_BACKEND;
   self->device_id = DEFAULT_DEVICE_ID;
   self->threads = DEFAULT_THREADS;
+  self->gpu = gst_cuda_filters_gpu_new(GST_ELEMENT(self));
 }
 
 static void install_common_properties(GObjectClass *klass)
@@ -486,8 +692,10 @@ static void install_common_properties(GObjectClass *klass)
 void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, const CfEffect *effect)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
-  GstCaps *caps = gst_cuda_filters_system_caps();
+  GstCaps *caps = gst_cuda_filters_gpu_caps();
 
+  caps =
+      caps ? gst_caps_merge(caps, gst_cuda_filters_system_caps()) : gst_cuda_filters_system_caps();
   klass->effect = effect;
   /* GObject forgets these for every class, and asks them of the class that installs a property. */
   G_OBJECT_CLASS(klass)->set_property = gst_cuda_filters_base_set_property;
@@ -503,6 +711,7 @@ void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, cons
 static void gst_cuda_filters_base_class_init(GstCudaFiltersBaseClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   GstVideoFilterClass *filter_class = GST_VIDEO_FILTER_CLASS(klass);
 
@@ -512,6 +721,12 @@ static void gst_cuda_filters_base_class_init(GstCudaFiltersBaseClass *klass)
   object_class->get_property = gst_cuda_filters_base_get_property;
   install_common_properties(object_class);
 
+  element_class->set_context = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_set_context);
+  trans_class->transform_caps = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform_caps);
+  trans_class->query = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_query);
+  trans_class->propose_allocation = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_propose_allocation);
+  trans_class->decide_allocation = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_decide_allocation);
+  trans_class->transform_size = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform_size);
   trans_class->start = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_start);
   trans_class->stop = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_stop);
   trans_class->before_transform = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_before_transform);

@@ -9,6 +9,7 @@
 #include <gst/video/video.h>
 
 #include "engine.h"
+#include "gpu.h"
 #include "worker.h"
 
 G_BEGIN_DECLS
@@ -50,6 +51,8 @@ struct _GstCudaFiltersBase {
   GstClockTime total_time, last_time;
 
   /* Streaming thread only. */
+  GstCudaFiltersGpu *gpu; /* NULL in a build without CUDA */
+  gboolean cuda_memory;   /* negotiated caps are of CUDA memory */
   GstCudaFiltersWorker *worker;
   void *running_params; /* the worker's */
   gboolean identity;

@@ -7,9 +7,11 @@
 #include "cudagaussblur.h"
 #include "cudallf.h"
 #include "cudasepconv.h"
+#include "gpu.h"
 
 static gboolean plugin_init(GstPlugin *plugin)
 {
+  gst_cuda_filters_gpu_init();
   return GST_ELEMENT_REGISTER(cudablockavg, plugin) &&
          GST_ELEMENT_REGISTER(cudagaussblur, plugin) && GST_ELEMENT_REGISTER(cudallf, plugin) &&
          GST_ELEMENT_REGISTER(cudasepconv, plugin);

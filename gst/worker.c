@@ -128,6 +128,11 @@ gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVide
   return run_part(worker, FRAME, source, destination, stream, status);
 }
 
+const CfVideo *gst_cuda_filters_worker_video(const GstCudaFiltersWorker *worker)
+{
+  return &worker->video;
+}
+
 const CfEngine *gst_cuda_filters_worker_engine(const GstCudaFiltersWorker *worker)
 {
   return worker->engine;

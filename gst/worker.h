@@ -28,6 +28,9 @@ gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVide
                                      const GstVideoFrame *destination, void *stream,
                                      CfStatus *status);
 
+/* Geometry and format of whole frames. */
+const CfVideo *gst_cuda_filters_worker_video(const GstCudaFiltersWorker *worker);
+
 const CfEngine *gst_cuda_filters_worker_engine(const GstCudaFiltersWorker *worker);
 
 const gchar *gst_cuda_filters_worker_algorithm(const GstCudaFiltersWorker *worker);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * All that differs between GStreamer 1.22, whose CUDA memory knows nothing of streams, and 1.24 and
+ * later, whose memory and pools carry a GstCudaStream.
+ *
+ * A stream owner is a GstCudaStream from 1.24 on, and a plain stream of ours before.
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+#ifndef GST_USE_UNSTABLE_API
+#define GST_USE_UNSTABLE_API
+#endif
+#if GST_CHECK_VERSION(1, 24, 0)
+#include <gst/cuda/gstcuda.h>
+#else
+#include <gst/cuda/gstcudabufferpool.h>
+#include <gst/cuda/gstcudamemory.h>
+#include <gst/cuda/gstcudautils.h>
+#endif
+
+#include "status.h"
+
+/* Whether the library found at run time is of the side of 1.24 that this was built for: the ABI of
+ * the CUDA library changed there under one soname. */
+gboolean gst_cuda_filters_compat_library_matches(void);
+
+/* A stream of `context`, which is current; NULL on failure. */
+gpointer gst_cuda_filters_compat_stream_new(GstCudaContext *context, CfStatus *status);
+void gst_cuda_filters_compat_stream_free(gpointer owner);
+gpointer gst_cuda_filters_compat_stream_handle(gpointer owner);
+
+/* The CUstream that orders what is done to `memory`, or NULL: its writer has waited for the device.
+ */
+gpointer gst_cuda_filters_compat_memory_stream(GstMemory *memory);
+
+/* Tells readers of `memory` that they need not wait: the device has finished with it. */
+void gst_cuda_filters_compat_memory_is_complete(GstMemory *memory);
+
+/* Makes pools work on the stream of `owner`, unless their configuration names one already. */
+void gst_cuda_filters_compat_config_stream(GstStructure *config, gpointer owner);
+
+/* Whether frames of this size and format have planes that do not overlap. */
+gboolean gst_cuda_filters_compat_check_planes(const GstVideoInfo *info, CfStatus *status);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A build without CUDA: gpu.h where there is nothing.
+ */
+#include "gpu.h"
+
+void gst_cuda_filters_gpu_init(void)
+{
+}
+
+GstCaps *gst_cuda_filters_gpu_caps(void)
+{
+  return NULL;
+}
+
+gboolean gst_cuda_filters_gpu_caps_are_cuda(const GstCaps *caps)
+{
+  return FALSE;
+}
+
+GstCudaFiltersGpu *gst_cuda_filters_gpu_new(GstElement *element)
+{
+  return NULL;
+}
+
+void gst_cuda_filters_gpu_free(GstCudaFiltersGpu *gpu)
+{
+}
+
+void gst_cuda_filters_gpu_set_context(GstCudaFiltersGpu *gpu, GstContext *context, gint device_id)
+{
+}
+
+gboolean gst_cuda_filters_gpu_answer_query(GstCudaFiltersGpu *gpu, GstQuery *query)
+{
+  return FALSE;
+}
+
+gboolean gst_cuda_filters_gpu_open(GstCudaFiltersGpu *gpu, gint device_id, CfStatus *status)
+{
+  return cf_fail(status, CF_ERROR_NO_DEVICE, "this plugin was built without CUDA");
+}
+
+void gst_cuda_filters_gpu_close(GstCudaFiltersGpu *gpu)
+{
+}
+
+void gst_cuda_filters_gpu_wait(GstCudaFiltersGpu *gpu)
+{
+}
+
+gboolean gst_cuda_filters_gpu_is_foreign(GstCudaFiltersGpu *gpu, GstBuffer *buffer)
+{
+  return FALSE;
+}
+
+/* What follows is reached only after a successful open. */
+
+gboolean gst_cuda_filters_gpu_adopt(GstCudaFiltersGpu *gpu, GstBuffer *buffer, gint device_id,
+                                    CfStatus *status)
+{
+  g_return_val_if_reached(FALSE);
+}
+
+gboolean gst_cuda_filters_gpu_enter(GstCudaFiltersGpu *gpu, CfStatus *status)
+{
+  g_return_val_if_reached(FALSE);
+}
+
+void gst_cuda_filters_gpu_leave(GstCudaFiltersGpu *gpu)
+{
+}
+
+CfDevice *gst_cuda_filters_gpu_device(GstCudaFiltersGpu *gpu)
+{
+  return NULL;
+}
+
+gboolean gst_cuda_filters_gpu_check_info(const GstVideoInfo *info, CfStatus *status)
+{
+  g_return_val_if_reached(FALSE);
+}
+
+gboolean gst_cuda_filters_gpu_propose_allocation(GstCudaFiltersGpu *gpu, GstQuery *query)
+{
+  g_return_val_if_reached(FALSE);
+}
+
+gboolean gst_cuda_filters_gpu_decide_allocation(GstCudaFiltersGpu *gpu, GstQuery *query)
+{
+  g_return_val_if_reached(FALSE);
+}
+
+gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
+                                  const GstVideoInfo *info, GstBuffer *input, GstBuffer *output,
+                                  CfStatus *status)
+{
+  g_return_val_if_reached(FALSE);
+}
+
+gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer, CfStatus *status)
+{
+  g_return_val_if_reached(FALSE);
+}
+
+gboolean gst_cuda_filters_gpu_run_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
+                                         const GstVideoFrame *source,
+                                         const GstVideoFrame *destination, CfStatus *status)
+{
+  g_return_val_if_reached(FALSE);
+}
