@@ -48,21 +48,24 @@ static bool is_symmetric(const CfTaps *taps)
   return true;
 }
 
-static double fixed_error(const CfTaps *taps)
+static bool fixed_error(const CfTaps *taps, CfFixedError *error)
 {
   int16_t tap[CF_MAX_TAPS];
 
+  *error = (CfFixedError){0};
   if (cf_taps_are_identity(taps))
-    return 0.0;
-  /* A product costs at least 1/256 code: longer kernels exceed the bound anyway. */
-  return taps->count > CF_MAX_TAPS ? INFINITY : cf_lines_fixed_taps(taps, is_symmetric(taps), tap);
+    return true;
+  /* Longer kernels exceed the bound anyway. */
+  return taps->count <= CF_MAX_TAPS && cf_lines_fixed_taps(taps, is_symmetric(taps), tap, error);
 }
 
-/* Whether the plane without weights is a mean in 8 bits that fixed point renders less than half a
- * code from the definition, so that rounding leads at most one code astray. */
+/* Whether fixed point renders the plane without weights: a mean, in 8 bits, and always less than
+ * half a code from the definition, so that rounding leads at most one code astray; as a rule less
+ * than a tenth. */
 static bool fixed_suffices(const CfFirPlane *plane, const CfPlaneFormat *format, int bits)
 {
   const double sum = plane->row.sum * plane->column.sum;
+  CfFixedError row, column;
 
   for (int c = 0; c < format->channels; c++) {
     const CfFirChannel *channel = &plane->channel[c];
@@ -70,15 +73,18 @@ static bool fixed_suffices(const CfFirPlane *plane, const CfPlaneFormat *format,
     if (channel->filtered && (fabs(channel->scale * sum - 1.0) > 1e-6 || channel->bias != 0.0))
       return false;
   }
-  return bits == 8 && fixed_error(&plane->row) + fixed_error(&plane->column) < 0.5;
+  return bits == 8 && fixed_error(&plane->row, &row) && fixed_error(&plane->column, &column) &&
+         row.bound + column.bound < 0.5 && hypot(row.rms, column.rms) < 0.04;
 }
 
 /* Tables */
 
 static void fill_taps(const CfLines *lines, const CfTaps *taps, bool symmetric, void *to)
 {
+  CfFixedError error;
+
   if (lines == &cf_lines_fixed)
-    cf_lines_fixed_taps(taps, symmetric, to);
+    cf_lines_fixed_taps(taps, symmetric, to, &error);
   for (int i = 0; i < taps->count; i++) {
     if (lines == &cf_lines_float)
       ((float *)to)[i] = (float)taps->tap[i];

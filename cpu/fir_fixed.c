@@ -36,25 +36,40 @@ static bool make_sum_one(int16_t *tap, int count, bool symmetric)
   return add_to_tap(&tap[symmetric ? count / 2 : largest], residue);
 }
 
-double cf_lines_fixed_taps(const CfTaps *taps, bool symmetric, int16_t *tap)
+/* Every product is off by up to half a unit of the last place, and by 1/sqrt(12) of one on average.
+ * Where neighbours are alike, so are the errors of their products with equal taps. */
+static CfFixedError estimate_error(const CfTaps *taps, bool symmetric, const int16_t *tap)
 {
   const int products = symmetric ? (taps->count + 1) / 2 : taps->count;
-  double tap_error = 0.0;
+  const double unit = 1.0 / (1 << SAMPLE_BITS);
+  double taps_off = 0.0;
+  int inexact = 0, alike = 0;
 
+  for (int i = 0; i < taps->count; i++)
+    taps_off += fabs(taps->tap[i] / taps->sum - tap[i] / (double)TAP_ONE);
+  for (int i = 0; i < products; i++) {
+    inexact += tap[i] != 0;
+    for (int j = 0; j < products; j++)
+      alike += tap[i] != 0 && tap[i] == tap[j];
+  }
+  /* Errors of taps add up to 0, so they see the distance of samples from the middle code. */
+  return (CfFixedError){.bound = 127.5 * taps_off + 0.5 * unit * inexact,
+                        .rms = unit * sqrt(alike / 12.0)};
+}
+
+bool cf_lines_fixed_taps(const CfTaps *taps, bool symmetric, int16_t *tap, CfFixedError *error)
+{
   for (int i = 0; i < taps->count; i++) {
     const double exact = taps->tap[i] / taps->sum;
 
     if (!(exact >= 0.0 && exact <= 1.0))
-      return INFINITY;
+      return false;
     tap[i] = (int16_t)fmin(floor(exact * TAP_ONE + 0.5), INT16_MAX);
   }
   if (!make_sum_one(tap, taps->count, symmetric))
-    return INFINITY;
-
-  /* Tap errors add up to 0, so they see the distance of samples from the middle code. */
-  for (int i = 0; i < taps->count; i++)
-    tap_error += fabs(taps->tap[i] / taps->sum - tap[i] / (double)TAP_ONE);
-  return tap_error * 127.5 + products * 0.5 / (1 << SAMPLE_BITS);
+    return false;
+  *error = estimate_error(taps, symmetric, tap);
+  return true;
 }
 
 /* Lines */

@@ -57,6 +57,12 @@ extern const CfLines cf_lines_fixed;
 /* Everything else, in single and in double precision. */
 extern const CfLines cf_lines_float, cf_lines_double;
 
-/* Quantises taps / sum for cf_lines_fixed, so that they add up to 1 exactly. Returns a bound of the
- * error of one direction in code values, infinity where a tap is negative or too large. */
-double cf_lines_fixed_taps(const CfTaps *taps, bool symmetric, int16_t *tap);
+/* How far one direction of cf_lines_fixed may lead from the definition, in code values. */
+typedef struct {
+  double bound; /* never more */
+  double rms;   /* about; products with equal taps are taken to round alike */
+} CfFixedError;
+
+/* Quantises taps / sum for cf_lines_fixed, so that they add up to 1 exactly. False where a tap is
+ * negative or too large. */
+bool cf_lines_fixed_taps(const CfTaps *taps, bool symmetric, int16_t *tap, CfFixedError *error);

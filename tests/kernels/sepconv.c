@@ -1,0 +1,698 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Separable convolution: the reference against the definition, the other engines against the
+ * reference.
+ */
+#include "sepconv.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fir.h"
+#include "naive_fir.h"
+#include "presets.h"
+
+#define BORDERS 5
+#define LUMA    CF_SEPCONV_PLANE_LUMA
+#define CHROMA  CF_SEPCONV_PLANE_CHROMA
+#define ALPHA   CF_SEPCONV_PLANE_ALPHA
+
+/* ---- Params ---- */
+
+static CfSepconvParams defaults(void)
+{
+  CfSepconvParams params;
+
+  memset(&params, 0, sizeof params);
+  cf_params_init(cf_sepconv.params, &params);
+  return params;
+}
+
+static CfKernel kernel(int taps, ...)
+{
+  CfKernel result = {.taps = taps};
+  va_list arguments;
+
+  va_start(arguments, taps);
+  for (int i = 0; i < taps; i++)
+    result.tap[i] = va_arg(arguments, double);
+  va_end(arguments);
+  return result;
+}
+
+typedef enum { MEAN, SIGNED, INTEGERS, DERIVATIVE, KINDS } Kind;
+
+static CfKernel random_kernel(CfRandom *random, Kind kind, int taps)
+{
+  CfKernel result = {.taps = taps};
+  double sum = 0.0;
+
+  for (int i = 0; i < taps; i++) {
+    const double unit = cf_random_unit(random);
+
+    result.tap[i] = kind == MEAN       ? 0.05 + unit
+                    : kind == INTEGERS ? floor(9.0 * unit) - 3.0
+                                       : 2.0 * unit - 1.0;
+    sum += result.tap[i];
+  }
+  for (int i = 0; i < taps; i++) {
+    if (kind == MEAN)
+      result.tap[i] /= sum;
+    else if (kind == DERIVATIVE)
+      result.tap[i] -= sum / taps;
+    else if (kind == SIGNED)
+      result.tap[i] *= 2.0 / taps;
+  }
+  if (taps > 1 && cf_random_below(random, 3) == 0) {
+    for (int i = 0; i < taps / 2; i++)
+      result.tap[taps - 1 - i] = result.tap[i];
+  }
+  return result;
+}
+
+static int random_length(CfRandom *random)
+{
+  const int lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 18, 33, 64, 129, 255};
+
+  return lengths[cf_random_below(random, cf_random_below(random, 4) ? 10 : 15)];
+}
+
+static CfSepconvParams random_params(CfRandom *random)
+{
+  CfSepconvParams params = defaults();
+  const Kind kind = (Kind)cf_random_below(random, KINDS);
+
+  params.row_kernel = random_kernel(random, kind, random_length(random));
+  params.column_kernel =
+      random_kernel(random, kind == DERIVATIVE ? SIGNED : kind, random_length(random));
+  if (cf_random_below(random, 3) == 0) {
+    params.preset = cf_random_below(random, CF_SEPCONV_SHARPEN + 1);
+    params.preset_size = 3 + 2 * cf_random_below(random, 6);
+  } else if (cf_random_below(random, 2)) {
+    params.anchor_x = cf_random_below(random, params.row_kernel.taps);
+    params.anchor_y = cf_random_below(random, params.column_kernel.taps);
+  }
+  if (cf_random_below(random, 2)) {
+    params.scale = 4.0 * cf_random_unit(random) - 2.0;
+    params.bias = 2.0 * cf_random_unit(random) - 1.0;
+  }
+  params.absolute = cf_random_below(random, 3) == 0;
+  params.border = cf_random_below(random, BORDERS);
+  params.border_color = (uint32_t)cf_random(random);
+  params.planes = cf_random_below(random, 2) ? LUMA | CHROMA | ALPHA : cf_random_below(random, 8);
+  return params;
+}
+
+static void say(CfTest *test, const CfSepconvParams *params, const CfTestPicture *source)
+{
+  cf_test_context(
+      test,
+      "preset %s %d, taps %d %d <%g ..> <%g ..>, anchor %d %d, scale %g, bias %g%s%s, border %s "
+      "%08x, planes %d, %s %dx%d",
+      cf_sepconv_preset_choices[params->preset].nick, params->preset_size, params->row_kernel.taps,
+      params->column_kernel.taps, params->row_kernel.tap[0], params->column_kernel.tap[0],
+      params->anchor_x, params->anchor_y, params->scale, params->bias,
+      params->absolute ? ", absolute" : "", params->normalize ? ", normalize" : "",
+      cf_border_choices[params->border].nick, params->border_color, params->planes,
+      cf_format_info(source->video.format)->name, source->video.width, source->video.height);
+}
+
+static CfTestPicture *picture(CfFormat format, int width, int height, CfLayout layout,
+                              CfPattern pattern, CfAlphaFill alpha, uint64_t seed)
+{
+  const CfVideo video = cf_video(format, width, height);
+  CfTestPicture *result = cf_picture_new(&video, layout);
+
+  cf_picture_fill(result, pattern, alpha, seed);
+  return result;
+}
+
+/* ---- The plan ---- */
+
+static void presets_are_known_kernels(CfTest *test)
+{
+  const struct {
+    CfSepconvPreset preset;
+    int size;
+    double row[5], column[5];
+  } cases[] = {
+      {CF_SEPCONV_BOX, 5, {.2, .2, .2, .2, .2}, {.2, .2, .2, .2, .2}},
+      {CF_SEPCONV_BINOMIAL, 3, {.25, .5, .25}, {.25, .5, .25}},
+      {CF_SEPCONV_BINOMIAL, 5, {.0625, .25, .375, .25, .0625}, {.0625, .25, .375, .25, .0625}},
+      {CF_SEPCONV_SOBEL_X, 3, {-1, 0, 1}, {1, 2, 1}},
+      {CF_SEPCONV_SOBEL_Y, 3, {1, 2, 1}, {-1, 0, 1}},
+      {CF_SEPCONV_SOBEL_X, 5, {-1, -2, 0, 2, 1}, {1, 4, 6, 4, 1}},
+      {CF_SEPCONV_SHARPEN, 3, {-.25, 1.5, -.25}, {-.25, 1.5, -.25}},
+      /* sigma 0.8 and 1.1 */
+      {CF_SEPCONV_GAUSSIAN, 3, {.238994, .522011, .238994}, {.238994, .522011, .238994}},
+      {CF_SEPCONV_GAUSSIAN,
+       5,
+       {.070766, .244460, .369546, .244460, .070766},
+       {.070766, .244460, .369546, .244460, .070766}},
+  };
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    CfKernel row, column;
+
+    cf_test_context(test, "preset %s %d", cf_sepconv_preset_choices[cases[i].preset].nick,
+                    cases[i].size);
+    cf_sepconv_preset_kernels(cases[i].preset, cases[i].size, &row, &column);
+    CF_EXPECT(test, row.taps == cases[i].size && column.taps == cases[i].size, "%d %d taps",
+              row.taps, column.taps);
+    for (int t = 0; t < cases[i].size; t++) {
+      CF_EXPECT(test, fabs(row.tap[t] - cases[i].row[t]) < 1e-6, "row tap %d: %g", t, row.tap[t]);
+      CF_EXPECT(test, fabs(column.tap[t] - cases[i].column[t]) < 1e-6, "column tap %d: %g", t,
+                column.tap[t]);
+    }
+  }
+}
+
+/* Up to the largest size: means stay means, derivatives answer a step up by a positive number. */
+static void presets_of_any_size(CfTest *test)
+{
+  for (int preset = CF_SEPCONV_BOX; preset <= CF_SEPCONV_SHARPEN; preset++) {
+    for (int size = 3; size <= CF_MAX_TAPS; size += 2) {
+      const bool sobel = preset == CF_SEPCONV_SOBEL_X || preset == CF_SEPCONV_SOBEL_Y;
+      double sum[2] = {0, 0}, right[2] = {0, 0};
+      CfKernel kernels[2];
+
+      cf_test_context(test, "preset %s %d", cf_sepconv_preset_choices[preset].nick, size);
+      cf_sepconv_preset_kernels((CfSepconvPreset)preset, size, &kernels[0], &kernels[1]);
+      for (int axis = 0; axis < 2; axis++) {
+        for (int t = 0; t < size; t++) {
+          sum[axis] += kernels[axis].tap[t];
+          right[axis] += t > size / 2 ? kernels[axis].tap[t] : 0.0;
+        }
+      }
+      if (!sobel) {
+        CF_EXPECT(test, fabs(sum[0] - 1.0) < 1e-12 && fabs(sum[1] - 1.0) < 1e-12, "sums %g %g",
+                  sum[0], sum[1]);
+      } else {
+        const int along = preset == CF_SEPCONV_SOBEL_X ? 0 : 1;
+        CF_EXPECT(test, fabs(sum[along]) < 1e-9 * right[along], "derivative sums to %g",
+                  sum[along]);
+        CF_EXPECT(test, right[along] > 0.0, "negative to the right");
+        CF_EXPECT(test, fabs(log2(sum[1 - along]) - (size - 1)) < 1e-9, "smoothing sums to %g",
+                  sum[1 - along]);
+      }
+    }
+  }
+}
+
+static void odd_params_are_refused(CfTest *test)
+{
+  const CfVideo video = cf_video(CF_FORMAT_NV12, 16, 16);
+  CfSepconvParams params[12];
+  const char *words[12] = {0}; /* in the message; NULL: allowed */
+  int count = 0;
+
+  for (int i = 0; i < 12; i++)
+    params[i] = defaults();
+  params[count].row_kernel = kernel(3, 1.0, -2.0, 1.0);
+  params[count].normalize = true;
+  words[count++] = "row kernel sum to 0";
+  params[count].column_kernel = kernel(3, 0.1, -0.2, 0.1);
+  params[count].normalize = true;
+  words[count++] = "column kernel sum to 0";
+  params[count].row_kernel = kernel(4, 1.0, 1.0, 1.0, 1.0);
+  params[count].anchor_x = 4;
+  words[count++] = "anchor-x is 4, allowed is -1 to 3";
+  params[count].anchor_y = 1;
+  words[count++] = "anchor-y is 1, allowed is -1 to 0";
+  params[count].preset = CF_SEPCONV_BOX;
+  params[count].preset_size = 6;
+  words[count++] = "preset-size is 6";
+  params[count].preset = CF_SEPCONV_SOBEL_Y;
+  params[count].preset_size = 31;
+  words[count++] = "smaller scale";
+  params[count].preset = CF_SEPCONV_SOBEL_X;
+  params[count].normalize = true;
+  words[count++] = "sum to 0";
+  params[count].row_kernel.taps = 0;
+  words[count++] = "row-kernel has 0 taps";
+  params[count].row_kernel = kernel(2, 1.0, INFINITY);
+  words[count++] = "row-kernel: tap 1 is not a finite number";
+  params[count].preset = CF_SEPCONV_SOBEL_Y; /* allowed from here on */
+  params[count].preset_size = 255;
+  params[count++].scale = 1e-150;
+  params[count].preset_size = 6;
+  params[count++].row_kernel = kernel(2, 1e8, -1e8);
+  params[count].row_kernel = kernel(3, 1.0, 2.0, 1.0);
+  params[count].anchor_x = 2;
+  params[count++].anchor_y = 0;
+
+  for (int i = 0; i < count; i++) {
+    CfFirPlan plan = {0}, before;
+    CfStatus status = {CF_OK, ""};
+    const CfSepconvParams good = defaults();
+    bool allowed;
+
+    CF_EXPECT(test, cf_fir_plan_sepconv(&plan, &video, &good, &status), "no plan");
+    before = plan;
+    allowed = cf_params_check(cf_sepconv.params, &params[i], &status) &&
+              cf_sepconv.check(&video, &params[i], &status);
+    CF_EXPECT(test, allowed == !words[i], "case %d: %s", i, status.message);
+    if (!allowed) {
+      CF_EXPECT(test, status.code == CF_ERROR_INVALID, "case %d: code %d", i, status.code);
+      CF_EXPECT(test, strstr(status.message, words[i]), "case %d: \"%s\" lacks \"%s\"", i,
+                status.message, words[i]);
+    }
+    if (!allowed && cf_params_check(cf_sepconv.params, &params[i], NULL)) {
+      CF_EXPECT(test, !cf_fir_plan_sepconv(&plan, &video, &params[i], NULL), "case %d: a plan", i);
+      CF_EXPECT(test, memcmp(&plan, &before, sizeof plan) == 0, "case %d: the plan changed", i);
+    }
+    cf_fir_plan_free(&plan);
+  }
+}
+
+static void delta_is_identity(CfTest *test)
+{
+  CfSepconvParams params[10];
+  bool identity[10] = {0};
+  int count = 0;
+
+  for (int i = 0; i < 10; i++)
+    params[i] = defaults();
+  identity[count++] = true;
+  params[count].absolute = true;
+  identity[count++] = true;
+  params[count].row_kernel = kernel(3, 0.0, 1.0, 0.0);
+  identity[count++] = true;
+  params[count].row_kernel = kernel(3, 0.0, 7.0, 0.0);
+  params[count].normalize = true;
+  identity[count++] = true;
+  params[count].preset = CF_SEPCONV_BOX;
+  params[count].planes = 0;
+  identity[count++] = true;
+  params[count++].row_kernel = kernel(3, 1.0, 0.0, 0.0);
+  params[count++].row_kernel = kernel(1, 2.0);
+  params[count++].scale = 0.5;
+  params[count++].bias = 0.1;
+  params[count++].preset = CF_SEPCONV_SHARPEN;
+
+  for (int i = 0; i < count; i++)
+    CF_EXPECT(test, cf_sepconv.is_identity(&params[i]) == identity[i], "case %d", i);
+}
+
+static void plan_normalises_alpha(CfTest *test)
+{
+  const CfVideo video = cf_video(CF_FORMAT_BGRA, 16, 16);
+  CfSepconvParams params = defaults();
+  CfFirPlan plan = {0};
+  CfStatus status;
+
+  params.row_kernel = kernel(3, 1.0, 2.0, 1.0);
+  params.column_kernel = kernel(2, 0.5, 1.0);
+  params.scale = 3.0;
+  params.bias = 0.5;
+  CF_EXPECT(test, cf_fir_plan_sepconv(&plan, &video, &params, &status), "no plan");
+  CF_EXPECT(test, plan.plane[0].premultiplied && plan.plane[0].filtered, "not premultiplied");
+  CF_EXPECT(test, fabs(plan.plane[0].channel[3].scale - 1.0 / 6.0) < 1e-15, "alpha's scale is %g",
+            plan.plane[0].channel[3].scale);
+  CF_EXPECT(test, plan.plane[0].channel[3].bias == 0.0, "alpha's bias");
+  CF_EXPECT(test, plan.plane[0].channel[0].bias == 127.5, "the bias of blue");
+  CF_EXPECT(test, plan.plane[0].column.anchor == 1, "the middle of two taps is the second");
+  params.row_kernel = kernel(2, -1.0, 1.0);
+  CF_EXPECT(test, cf_fir_plan_sepconv(&plan, &video, &params, &status), "no plan");
+  CF_EXPECT(test, plan.plane[0].premultiplied && !plan.plane[0].channel[3].filtered,
+            "a derivative filters alpha");
+  params.planes = LUMA | CHROMA;
+  CF_EXPECT(test, cf_fir_plan_sepconv(&plan, &video, &params, &status), "no plan");
+  CF_EXPECT(test, !plan.plane[0].premultiplied, "premultiplied without alpha");
+  cf_fir_plan_free(&plan);
+}
+
+/* ---- The reference against the definition ---- */
+
+static void naive_kernel(NaiveTaps *taps, const CfKernel *from, int anchor, bool normalize)
+{
+  double sum = 0.0;
+
+  taps->count = from->taps;
+  taps->anchor = anchor < 0 ? from->taps / 2 : anchor;
+  for (int i = 0; i < from->taps; i++)
+    sum += from->tap[i];
+  for (int i = 0; i < from->taps; i++)
+    taps->tap[i] = normalize ? from->tap[i] / sum : from->tap[i];
+}
+
+static void naive_sepconv(NaiveFilter *filter, const CfSepconvParams *params)
+{
+  CfKernel row = params->row_kernel, column = params->column_kernel;
+
+  if (params->preset != CF_SEPCONV_CUSTOM)
+    cf_sepconv_preset_kernels((CfSepconvPreset)params->preset, params->preset_size, &row, &column);
+  naive_kernel(&filter->row, &row, params->anchor_x, params->normalize);
+  naive_kernel(&filter->column, &column, params->anchor_y, params->normalize);
+  filter->border = (CfBorder)params->border;
+  filter->border_color = params->border_color;
+  filter->scale = params->scale;
+  filter->bias = params->bias;
+  filter->absolute = params->absolute;
+  filter->planes = params->planes;
+}
+
+/* How far `got` is from the real value, over all planes. */
+static double distance(const CfSepconvParams *params, const CfTestPicture *source,
+                       const CfTestPicture *got)
+{
+  static NaiveFilter filter;
+  double largest = 0.0;
+
+  naive_sepconv(&filter, params);
+  for (int p = 0; p < cf_format_info(source->video.format)->planes; p++) {
+    const Naive naive = naive_plane(&filter, source, p);
+
+    largest = fmax(largest, naive_distance(&naive, got));
+  }
+  return largest;
+}
+
+static void reference_is_the_definition(CfTest *test)
+{
+  const CfSize sizes[] = {{1, 1}, {1, 7}, {7, 1}, {2, 2}, {3, 5}, {13, 6}};
+
+  for (int i = 0; i < 30; i++) {
+    const CfSize *size = &sizes[i % 6];
+    CfSepconvParams params = random_params(&test->random);
+    CfTestPicture *source, *got;
+
+    if (params.row_kernel.taps * params.column_kernel.taps > 400)
+      params.column_kernel = kernel(2, 0.25, 0.5);
+    if (params.anchor_y >= params.column_kernel.taps)
+      params.anchor_y = 0;
+    source = picture(test->format, size->width, size->height, CF_LAYOUT_PADDED,
+                     (CfPattern)(i % CF_PATTERN_COUNT), (CfAlphaFill)(i % 2), test->seed);
+    got = cf_test_reference(test, &params, source);
+    say(test, &params, source);
+    if (got) {
+      const double worst = distance(&params, source, got);
+      CF_EXPECT(test, worst <= 0.5 + 1e-6, "%g from the definition", worst);
+    }
+    cf_picture_free(got);
+    cf_picture_free(source);
+  }
+}
+
+/* ---- Every engine ---- */
+
+static void run_and_compare(CfTest *test, const CfSepconvParams *params,
+                            const CfTestPicture *source)
+{
+  CfTestPicture *want = cf_test_reference(test, params, source);
+  CfTestPicture *got = cf_picture_new(&source->video, source->layout);
+
+  say(test, params, source);
+  if (want && cf_test_filter(test, test->engine, params, 2, source, got))
+    cf_test_compare(test, got, want, 1.0);
+  cf_picture_free(got);
+  cf_picture_free(want);
+}
+
+static void agrees_with_reference(CfTest *test)
+{
+  int round = 0;
+
+  for (const CfSize *size = cf_test_sizes; size->width; size++) {
+    for (int i = 0; i < 8; i++, round++) {
+      const CfSepconvParams params = random_params(&test->random);
+      CfTestPicture *source =
+          picture(test->format, size->width, size->height, (CfLayout)(round % CF_LAYOUT_COUNT),
+                  (CfPattern)(round % CF_PATTERN_COUNT), (CfAlphaFill)(round % 5 % CF_ALPHA_COUNT),
+                  test->seed + (uint64_t)round);
+
+      run_and_compare(test, &params, source);
+      cf_picture_free(source);
+    }
+  }
+}
+
+/* Means with room for every shortcut an engine may take: sizes of many vectors, taps of any number,
+ * lopsided or not. */
+static void agrees_on_means(CfTest *test)
+{
+  for (int taps = 2; taps <= 40; taps += 1 + taps / 9) {
+    CfSepconvParams params = defaults();
+    CfTestPicture *source =
+        picture(test->format, 150 + taps, 31, CF_LAYOUT_PADDED,
+                (CfPattern)(taps % CF_PATTERN_COUNT), CF_ALPHA_OPAQUE, test->seed);
+
+    params.row_kernel = random_kernel(&test->random, MEAN, taps);
+    params.column_kernel =
+        random_kernel(&test->random, MEAN, 1 + cf_random_below(&test->random, 25));
+    params.border = taps % BORDERS;
+    params.anchor_x = cf_random_below(&test->random, taps + 1) - 1;
+    run_and_compare(test, &params, source);
+    cf_picture_free(source);
+  }
+}
+
+/* row-kernel[0] multiplies the leftmost sample, column-kernel[0] the topmost. */
+static void correlates(CfTest *test)
+{
+  CfSepconvParams params = defaults();
+  CfTestPicture *source = picture(CF_FORMAT_GRAY8, 40, 21, CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
+                                  CF_ALPHA_OPAQUE, test->seed);
+  CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+
+  params.row_kernel = kernel(3, 1.0, 0.0, 0.0);
+  params.column_kernel = kernel(4, 1.0, 0.0, 0.0, 0.0);
+  if (cf_test_filter(test, test->engine, &params, 1, source, got)) {
+    for (int y = 2; y < 21; y++) {
+      for (int x = 1; x < 40; x++)
+        CF_EXPECT(test,
+                  cf_picture_get(got, 0, x, y, 0) == cf_picture_get(source, 0, x - 1, y - 2, 0),
+                  "sample %d %d", x, y);
+    }
+  }
+  params.anchor_x = 0;
+  params.anchor_y = 3;
+  if (cf_test_filter(test, test->engine, &params, 1, source, got)) {
+    for (int y = 3; y < 21; y++) {
+      for (int x = 0; x < 40; x++)
+        CF_EXPECT(test, cf_picture_get(got, 0, x, y, 0) == cf_picture_get(source, 0, x, y - 3, 0),
+                  "sample %d %d with anchors", x, y);
+    }
+  }
+  cf_picture_free(got);
+  cf_picture_free(source);
+}
+
+static void constant_stays(CfTest *test)
+{
+  const CfFormatInfo *info = cf_format_info(test->format);
+
+  for (int i = 0; i < 24; i++) {
+    CfSepconvParams params = defaults();
+    CfTestPicture *source = picture(test->format, 67, 9, CF_LAYOUT_UNALIGNED, CF_PATTERN_CONSTANT,
+                                    CF_ALPHA_OPAQUE, test->seed + (uint64_t)i);
+    CfTestPicture *got = cf_picture_new(&source->video, source->layout);
+
+    params.preset = (const int[]){CF_SEPCONV_BOX, CF_SEPCONV_BINOMIAL, CF_SEPCONV_GAUSSIAN,
+                                  CF_SEPCONV_SHARPEN, CF_SEPCONV_CUSTOM}[i % 5];
+    params.preset_size = (const int[]){3, 9, 25, 63, 255}[i / 5];
+    params.row_kernel = kernel(4, 1.0, 4.0, -2.0, 1.0);
+    params.column_kernel =
+        random_kernel(&test->random, MEAN, 1 + cf_random_below(&test->random, 40));
+    params.normalize = true;
+    params.border = i % CF_BORDER_CONSTANT;
+    if (i % 3 == 0) {
+      for (int role = 0; role < CF_ROLE_PADDING; role++)
+        cf_picture_set_role(source, (CfRole)role, cf_max_code(info));
+    } else if (i % 3 == 1 && info->alpha) {
+      cf_picture_set_role(source, CF_ROLE_ALPHA, 1 + cf_random_below(&test->random, 255));
+    }
+    say(test, &params, source);
+    if (cf_test_filter(test, test->engine, &params, 1, source, got))
+      cf_test_compare_exact(test, got, source);
+    cf_picture_free(got);
+    cf_picture_free(source);
+  }
+}
+
+/* Channels that are not selected are the input's, to the bit, and the others do not care. */
+static void planes_are_chosen(CfTest *test)
+{
+  const CfFormatInfo *info = cf_format_info(test->format);
+
+  for (int planes = 0; planes < 8; planes++) {
+    CfSepconvParams params = defaults();
+    CfTestPicture *source = picture(test->format, 37, 11, CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
+                                    CF_ALPHA_RANDOM, test->seed);
+    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+
+    params.preset = planes % 2 ? CF_SEPCONV_BOX : CF_SEPCONV_SOBEL_X;
+    params.planes = planes;
+    params.bias = 0.25;
+    say(test, &params, source);
+    if (cf_test_filter(test, test->engine, &params, 1, source, got)) {
+      for (int p = 0; p < info->planes; p++) {
+        for (int c = 0; c < info->plane[p].channels; c++) {
+          const CfRole role = info->plane[p].role[c];
+          const int flag = role == CF_ROLE_ALPHA ? ALPHA : naive_is_chroma(role) ? CHROMA : LUMA;
+          int differing = 0;
+
+          for (int y = 0; y < cf_plane_height(&source->video, p); y++) {
+            for (int x = 0; x < cf_plane_width(&source->video, p); x++)
+              differing += cf_picture_raw(got, p, x, y, c) != cf_picture_raw(source, p, x, y, c);
+          }
+          if (role == CF_ROLE_PADDING)
+            continue;
+          if (!(planes & flag) || (role == CF_ROLE_ALPHA && !(planes % 2)))
+            CF_EXPECT(test, differing == 0, "%d samples changed", differing);
+          else
+            CF_EXPECT(test, differing > 0, "nothing changed");
+        }
+      }
+    }
+    cf_picture_free(got);
+    cf_picture_free(source);
+  }
+}
+
+static void opaque_is_as_without_alpha(CfTest *test)
+{
+  for (int i = 0; i < 30; i++) {
+    CfSepconvParams params = random_params(&test->random);
+    CfTestPicture *with = picture(CF_FORMAT_RGBA, 65, 20, CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
+                                  CF_ALPHA_OPAQUE, test->seed + (uint64_t)i);
+    const CfVideo video = cf_video(CF_FORMAT_RGBx, 65, 20);
+    CfTestPicture *without = cf_picture_new(&video, CF_LAYOUT_PADDED);
+    CfTestPicture *got_with = cf_picture_new(&with->video, CF_LAYOUT_PADDED);
+    CfTestPicture *got_without = cf_picture_new(&video, CF_LAYOUT_PADDED);
+
+    params.border_color |= 0xff000000;
+    for (int y = 0; y < 20; y++)
+      memcpy(without->planes.data[0] + y * without->planes.stride[0],
+             with->planes.data[0] + y * with->planes.stride[0], 4 * 65);
+    say(test, &params, with);
+    if (cf_test_filter(test, test->engine, &params, 2, with, got_with) &&
+        cf_test_filter(test, test->engine, &params, 2, without, got_without)) {
+      for (int y = 0; y < 20; y++) {
+        for (int x = 0; x < 65; x++) {
+          CF_EXPECT(test, cf_picture_get(got_with, 0, x, y, 3) == 255, "alpha at %d %d", x, y);
+          for (int c = 0; c < 3; c++)
+            CF_EXPECT(test,
+                      cf_picture_get(got_with, 0, x, y, c) ==
+                          cf_picture_get(got_without, 0, x, y, c),
+                      "channel %d at %d %d", c, x, y);
+        }
+      }
+    }
+    cf_picture_free(with);
+    cf_picture_free(without);
+    cf_picture_free(got_with);
+    cf_picture_free(got_without);
+  }
+}
+
+/* Large taps that cancel each other: single precision would be codes off. */
+static void large_gains_stay_accurate(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE, CF_FORMAT_BGRA, CF_FORMAT_AYUV};
+
+  for (int i = 0; i < 24; i++) {
+    CfSepconvParams params = defaults();
+    CfTestPicture *source = picture(formats[i % 4], 70, 20, CF_LAYOUT_PADDED, CF_PATTERN_PHOTO,
+                                    (CfAlphaFill)(i % 2), test->seed + (uint64_t)i);
+    const double large = pow(10.0, 1 + i % 7);
+
+    params.row_kernel = random_kernel(&test->random, SIGNED, 6);
+    for (int t = 0; t < 3; t++) {
+      params.row_kernel.tap[2 * t] = large * cf_random_unit(&test->random);
+      params.row_kernel.tap[2 * t + 1] = 0.3 - params.row_kernel.tap[2 * t];
+    }
+    params.column_kernel = random_kernel(&test->random, MEAN, 5);
+    params.border = i % BORDERS;
+    run_and_compare(test, &params, source);
+    cf_picture_free(source);
+  }
+}
+
+static void eight_bits_are_accurate(CfTest *test)
+{
+  const CfPattern patterns[] = {CF_PATTERN_NOISE, CF_PATTERN_BARS, CF_PATTERN_CHECKER,
+                                CF_PATTERN_DOTS, CF_PATTERN_EXTREMES};
+  double worst = 0.0;
+
+  for (int i = 0; i < 30; i++) {
+    CfSepconvParams params = defaults();
+    CfTestPicture *source = picture(CF_FORMAT_GRAY8, 70, 41, CF_LAYOUT_ALIGNED, patterns[i % 5],
+                                    CF_ALPHA_OPAQUE, test->seed);
+    CfTestPicture *got = cf_picture_new(&source->video, source->layout);
+
+    params.row_kernel = random_kernel(&test->random, MEAN, 2 + i);
+    params.column_kernel =
+        random_kernel(&test->random, MEAN, 2 + cf_random_below(&test->random, 20));
+    params.normalize = true;
+    if (i % 3 == 0) {
+      params.preset = CF_SEPCONV_BOX + i % 3;
+      params.preset_size = 3 + i;
+      params.preset_size |= 1;
+    }
+    if (cf_test_filter(test, test->engine, &params, 1, source, got)) {
+      const double off = distance(&params, source, got);
+
+      say(test, &params, source);
+      CF_EXPECT(test, off <= 0.6, "%g from the real value", off);
+      worst = fmax(worst, off);
+    }
+    cf_picture_free(got);
+    cf_picture_free(source);
+  }
+  cf_test_context(test, "at most %.4f from the real value", worst);
+}
+
+static void update_takes_over(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_Y42B, CF_FORMAT_ARGB, CF_FORMAT_P016_LE};
+
+  for (int f = 0; f < 3; f++) {
+    CfTestPicture *source = picture(formats[f], 131, 35, CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
+                                    CF_ALPHA_RANDOM, test->seed);
+    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+    CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+    const CfSepconvParams first = defaults();
+    CfRig *rig = cf_rig_open(test, test->engine, &source->video, &first, 2);
+
+    for (int i = 0; rig && i < 12; i++) {
+      const CfSepconvParams params = random_params(&test->random);
+
+      say(test, &params, source);
+      if (cf_rig_update(rig, &params) && cf_rig_run(rig, source, got) &&
+          cf_test_filter(test, test->engine, &params, 2, source, want))
+        cf_test_compare_exact(test, got, want);
+    }
+    cf_rig_close(rig);
+    cf_picture_free(got);
+    cf_picture_free(want);
+    cf_picture_free(source);
+  }
+}
+
+static const CfTestCase cases[] = {
+    {"presets-are-known-kernels", presets_are_known_kernels, CF_ONCE},
+    {"presets-of-any-size", presets_of_any_size, CF_ONCE},
+    {"odd-params-are-refused", odd_params_are_refused, CF_ONCE},
+    {"delta-is-identity", delta_is_identity, CF_ONCE},
+    {"plan-normalises-alpha", plan_normalises_alpha, CF_ONCE},
+    {"reference-is-the-definition", reference_is_the_definition, CF_EACH_FORMAT},
+    {"agrees-with-reference", agrees_with_reference, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
+    {"agrees-on-means", agrees_on_means, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
+    {"correlates", correlates, CF_EACH_ENGINE},
+    {"constant-stays", constant_stays, CF_EACH_ENGINE | CF_EACH_FORMAT},
+    {"planes-are-chosen", planes_are_chosen, CF_EACH_ENGINE | CF_EACH_FORMAT},
+    {"opaque-is-as-without-alpha", opaque_is_as_without_alpha, CF_EACH_ENGINE},
+    {"large-gains-stay-accurate", large_gains_stay_accurate, CF_EACH_OTHER_ENGINE},
+    {"eight-bits-are-accurate", eight_bits_are_accurate, CF_EACH_ENGINE},
+    {"update-takes-over", update_takes_over, CF_EACH_ENGINE},
+    {0},
+};
+
+int main(int argc, char **argv)
+{
+  const CfTestSuite suite = {&cf_sepconv, cases};
+
+  return cf_test_main(&suite, argc, argv);
+}
