@@ -63,7 +63,7 @@ void assert_posted(GstBus *bus, GstMessageType type, guint count, const char *te
     _gst_check_expecting_log = TRUE;                                                               \
     _gst_check_raised_warning = _gst_check_raised_critical = FALSE;                                \
     code;                                                                                          \
-    fail_unless(_gst_check_raised_warning || _gst_check_raised_critical, "GLib accepts %s",        \
+    fail_unless(_gst_check_raised_warning || _gst_check_raised_critical, "GLib accepts it: %s",    \
                 #code);                                                                            \
     _gst_check_expecting_log = FALSE;                                                              \
   }                                                                                                \
