@@ -587,6 +587,33 @@ static void opaque_is_as_without_alpha(CfTest *test)
   }
 }
 
+/* Where nothing is visible there is no colour either, whatever the tone adds. */
+static void transparent_is_empty(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_ARGB, CF_FORMAT_AYUV};
+
+  for (int i = 0; i < 12; i++) {
+    CfSepconvParams params = defaults();
+    CfTestPicture *source = picture(formats[i % 3], 70, 9, CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
+                                    CF_ALPHA_TRANSPARENT, test->seed);
+    CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+
+    params.preset = CF_SEPCONV_BOX + i / 3;
+    params.bias = 0.5;
+    params.border = i % CF_BORDER_CONSTANT;
+    cf_picture_fill(want, CF_PATTERN_NOISE, CF_ALPHA_TRANSPARENT, 0);
+    for (int role = 0; role < CF_ROLE_ALPHA; role++)
+      cf_picture_set_role(want, (CfRole)role, naive_is_chroma((CfRole)role) ? 128 : 0);
+    say(test, &params, source);
+    if (cf_test_filter(test, test->engine, &params, 1, source, got))
+      cf_test_compare_exact(test, got, want);
+    cf_picture_free(got);
+    cf_picture_free(want);
+    cf_picture_free(source);
+  }
+}
+
 /* Large taps that cancel each other: single precision would be codes off. */
 static void large_gains_stay_accurate(CfTest *test)
 {
@@ -684,6 +711,7 @@ static const CfTestCase cases[] = {
     {"constant-stays", constant_stays, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"planes-are-chosen", planes_are_chosen, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"opaque-is-as-without-alpha", opaque_is_as_without_alpha, CF_EACH_ENGINE},
+    {"transparent-is-empty", transparent_is_empty, CF_EACH_ENGINE},
     {"large-gains-stay-accurate", large_gains_stay_accurate, CF_EACH_OTHER_ENGINE},
     {"eight-bits-are-accurate", eight_bits_are_accurate, CF_EACH_ENGINE},
     {"update-takes-over", update_takes_over, CF_EACH_ENGINE},
