@@ -71,12 +71,18 @@ template <int C> struct Layout {
     return C * ring_rows * kRingStride;
   }
 
+  /* A multiple of 16 bytes. */
+  __host__ __device__ int output_offset() const
+  {
+    return (input_floats() + ring_floats() + 3) / 4 * 4;
+  }
+
   /* Output of a step: sums where alpha is to divide them, else samples of up to 2 bytes. Then the
    * column of the source that each input pixel reads. */
   __host__ __device__ size_t bytes() const
   {
-    return sizeof(float) * ((size_t)input_floats() + ring_floats() + kStep * kPixels * C) +
-           sizeof(int) * (size_t)input_pixels + 16;
+    return sizeof(float) * ((size_t)output_offset() + kStep * kPixels * C) +
+           sizeof(int) * (size_t)input_pixels;
   }
 };
 
@@ -384,8 +390,7 @@ __device__ inline void store_weighted(const CfFirWork &work, int x0, int y0, int
                     : (float)(source_sample<C, Sample>(work, x, y, c) >> work.shift);
     }
 
-    Sample *to =
-        (Sample *)(work.destination + (ptrdiff_t)y * work.destination_stride) + (size_t)x * C;
+    Sample sample[C];
 #pragma unroll
     for (int c = 0; c < C; c++) {
       const CfFirTone &tone = work.tone[c];
@@ -396,8 +401,19 @@ __device__ inline void store_weighted(const CfFirWork &work, int x0, int y0, int
       else if (c == work.alpha)
         value = alpha;
       else
-        value = alpha > 0.0f ? cf_apply_tone(tone, sum[c] / alpha) : tone.centre;
-      to[c] = (Sample)cf_to_sample(work, value);
+        value = alpha > 0.0f ? cf_apply_tone(tone, __fdividef(sum[c], alpha)) : tone.centre;
+      sample[c] = (Sample)cf_to_sample(work, value);
+    }
+
+    Sample *to =
+        (Sample *)(work.destination + (ptrdiff_t)y * work.destination_stride) + (size_t)x * C;
+    if (work.vector) {
+      static_assert(C * sizeof(Sample) == 4, "a weighted pixel is one word");
+      *(uint32_t *)to = sample[0] | sample[1] << 8 | sample[2] << 16 | (uint32_t)sample[3] << 24;
+    } else {
+#pragma unroll
+      for (int c = 0; c < C; c++)
+        to[c] = sample[c];
     }
   }
 }
@@ -414,7 +430,7 @@ __device__ inline void filter_strip(const Job &job, const CfFirWork &work, const
   const int bottom = min(top + strip.rows, work.height);
   const int left = x0 - work.row_anchor;
   float *input = shared, *ring = input + layout.input_floats();
-  float *output = (float *)(((uintptr_t)(ring + layout.ring_floats()) + 15) & ~(uintptr_t)15);
+  float *output = shared + layout.output_offset();
   int *column_map = (int *)(output + kStep * Layout<C>::kPixels * C);
   const float *row_taps = job.row[work.set], *column_taps = job.column[work.set];
 
