@@ -37,7 +37,7 @@ int run_tests(int argc, char **argv, const char *name, void (*add_tests)(TCase *
 
 /* --- elements --- */
 
-/* Refuses unknown properties and values that GObject cannot read. */
+/* Fails on unknown properties and values that GObject cannot read. Works outside tests, too. */
 void set_text(GstElement *element, const char *settings);
 
 /* A harness around a new element with backend=cpu, one thread and `settings`, whose messages go to
