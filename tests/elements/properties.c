@@ -329,6 +329,9 @@ static void check_template(GstElement *element, const char *name, GstPadDirectio
   structure = system_memory_structure(caps);
   fail_unless(structure != NULL, "no system memory caps");
   fail_unless_equals_string(gst_structure_get_name(structure), "video/x-raw");
+  if (gst_caps_get_size(caps) > 1)
+    fail_unless(gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:CUDAMemory"),
+                "CUDA memory is not the first choice");
 
   list = gst_structure_get_value(structure, "format");
   fail_unless_equals_int(gst_value_list_get_size(list), g_strv_length(names));

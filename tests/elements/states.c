@@ -117,8 +117,10 @@ static gchar *objects_left_by(gchar **arguments)
               arguments[1], said);
   lines = g_strsplit(said, "\n", -1);
   for (gchar **line = lines; *line; line++) {
-    if (strstr(*line, "object-alive, "))
-      g_string_append_printf(alive, "%s\n", strstr(*line, "object-alive, "));
+    const gchar *object = strstr(*line, "object-alive, type-name=(string)Gst");
+
+    if (object)
+      g_string_append_printf(alive, "%s\n", object);
   }
   g_strfreev(lines);
   g_strfreev(environment);
