@@ -208,8 +208,6 @@ static CfFirWork describe_plane(const CfVideo *video, const CfFirPlan *plan, int
   };
 
   describe_channels(&work, &info->plane[p], info->shift);
-  work.opaque_border = work.border != CF_BORDER_CONSTANT || work.alpha < 0 ||
-                       work.border_pixel[work.alpha] == cf_max_code(info);
   return work;
 }
 

@@ -22,6 +22,9 @@ typedef struct {
   size_t slot_bytes;
   int *entered; /* the last virtual row that read a source row, by source row + 1 */
   uint8_t *result;
+
+  bool watch_alpha; /* this way is for opaque pixels only */
+  bool saw_alpha;   /* and it has read others */
 } Tile;
 
 /* Scratch */
@@ -75,6 +78,23 @@ size_t cf_fir_tile_scratch(const CfFirWork *work)
 
 /* Rows */
 
+CF_MULTIVERSION
+static bool is_opaque(const uint8_t *from, int alpha, int pixels)
+{
+  static const uint8_t masks[4][4] = {
+      {255, 0, 0, 0}, {0, 255, 0, 0}, {0, 0, 255, 0}, {0, 0, 0, 255}};
+  uint32_t mask, all = UINT32_MAX;
+
+  memcpy(&mask, masks[alpha], sizeof mask);
+  for (int x = 0; x < pixels; x++) {
+    uint32_t pixel;
+
+    memcpy(&pixel, from + 4 * x, sizeof pixel);
+    all &= pixel;
+  }
+  return (all & mask) == mask;
+}
+
 static uint8_t *line_pixel(const Tile *tile, uint8_t *line, int pixel)
 {
   return line + (size_t)pixel * (size_t)tile->work->channels * tile->way->lines->size;
@@ -90,12 +110,14 @@ static const uint8_t *source_pixel(const CfFirWork *work, const uint8_t *row, in
   return x < 0 ? work->border_pixel : row + (ptrdiff_t)x * work->channels * work->sample_bytes;
 }
 
-static void load_pixels(const Tile *tile, const uint8_t *from, int pixels, uint8_t *to)
+static void load_pixels(Tile *tile, const uint8_t *from, int pixels, uint8_t *to)
 {
+  if (tile->watch_alpha && !is_opaque(from, tile->work->alpha, pixels))
+    tile->saw_alpha = true;
   tile->way->lines->load(&tile->way->format, from, pixels * tile->work->channels, to);
 }
 
-static void load_border_line(const Tile *tile, int pixels, uint8_t *line)
+static void load_border_line(Tile *tile, int pixels, uint8_t *line)
 {
   const size_t bytes = (size_t)(line_pixel(tile, line, 1) - line);
 
@@ -104,13 +126,27 @@ static void load_border_line(const Tile *tile, int pixels, uint8_t *line)
     memcpy(line + (size_t)i * bytes, line, bytes);
 }
 
-/* Reads columns `begin` <= x < `end` of a row, some of which may lie outside the picture. */
-static void load_line(const Tile *tile, const uint8_t *row, int begin, int end, uint8_t *line)
+/* Tiles are too narrow for the processor to guess that the rows below come next. */
+static void prefetch_row(const Tile *tile, int y, int begin, int end)
 {
   const CfFirWork *work = tile->work;
+  const int below = y + 2 < work->height ? y + 2 : y;
+  const uint8_t *from = source_pixel(work, source_row(tile, below), begin);
+  const ptrdiff_t bytes = (ptrdiff_t)(end - begin) * work->channels * work->sample_bytes;
+
+  for (ptrdiff_t i = 0; i < bytes; i += CF_ALIGNMENT)
+    __builtin_prefetch(from + i);
+}
+
+/* Reads columns `begin` <= x < `end` of a row, some of which may lie outside the picture. */
+static void load_line(Tile *tile, int y, int begin, int end, uint8_t *line)
+{
+  const CfFirWork *work = tile->work;
+  const uint8_t *row = source_row(tile, y);
   const int inner_begin = begin > 0 ? begin : 0;
   const int inner_end = end < work->width ? end : work->width;
 
+  prefetch_row(tile, y, inner_begin, inner_end);
   load_pixels(tile, source_pixel(work, row, inner_begin), inner_end - inner_begin,
               line_pixel(tile, line, inner_begin - begin));
   for (int x = begin; x < inner_begin; x++)
@@ -122,7 +158,7 @@ static void load_line(const Tile *tile, const uint8_t *row, int begin, int end, 
 }
 
 /* Reads source row `y`, -1 for the constant border, and filters it along itself. */
-static void filter_row(const Tile *tile, int y, uint8_t *to)
+static void filter_row(Tile *tile, int y, uint8_t *to)
 {
   const CfFirWay *way = tile->way;
   const int begin = tile->tile->x0 - way->row.anchor;
@@ -132,7 +168,7 @@ static void filter_row(const Tile *tile, int y, uint8_t *to)
   if (y < 0)
     load_border_line(tile, end - begin, line);
   else
-    load_line(tile, source_row(tile, y), begin, end, line);
+    load_line(tile, y, begin, end, line);
   if (way->row.tap)
     way->lines->sum(&way->row, tile->line_shifts, tile->summed_samples, to);
 }
@@ -170,7 +206,7 @@ static uint8_t *ring_slot(const Tile *tile, int virtual_row)
 }
 
 /* Rows outside the picture repeat ones that often still are in the ring. */
-static void enter_row(const Tile *tile, int virtual_row)
+static void enter_row(Tile *tile, int virtual_row)
 {
   const CfFirWork *work = tile->work;
   const int y = cf_border_index(work->border, virtual_row, work->height);
@@ -184,7 +220,9 @@ static void enter_row(const Tile *tile, int virtual_row)
   tile->entered[y + 1] = virtual_row;
 }
 
-static void filter_columns(const Tile *tile)
+/* Both return the first row that they did not write, because it needs pixels that are not opaque;
+ * otherwise the end of the tile. */
+static int filter_columns(Tile *tile)
 {
   const CfFirWay *way = tile->way;
   const int count = way->column.count;
@@ -201,86 +239,54 @@ static void filter_columns(const Tile *tile)
     const int oldest = y - tile->tile->y0;
 
     enter_row(tile, first + oldest + count - 1);
+    if (tile->saw_alpha)
+      return y;
     way->lines->sum(&way->column, tile->ring_rows + oldest % count, tile->summed_samples,
                     tile->result);
     store_row(tile, tile->result, y);
   }
+  return tile->tile->y1;
 }
 
-static void filter_rows_only(const Tile *tile)
+static int filter_rows_only(Tile *tile)
 {
   for (int y = tile->tile->y0; y < tile->tile->y1; y++) {
     filter_row(tile, y, tile->result);
+    if (tile->saw_alpha)
+      return y;
     store_row(tile, tile->result, y);
   }
+  return tile->tile->y1;
 }
 
-/* Alpha */
-
-CF_MULTIVERSION
-static bool row_is_opaque(const uint8_t *row, int alpha, int pixels)
+static int run_way(const CfFirWork *work, const CfFirWay *way, const CfFirRows *rows,
+                   const CfFirTile *bounds, void *scratch)
 {
-  static const uint8_t masks[4][4] = {
-      {255, 0, 0, 0}, {0, 255, 0, 0}, {0, 0, 255, 0}, {0, 0, 0, 255}};
-  uint32_t mask, all = UINT32_MAX;
-
-  memcpy(&mask, masks[alpha], sizeof mask);
-  for (int x = 0; x < pixels; x++) {
-    uint32_t pixel;
-
-    memcpy(&pixel, row + 4 * x, sizeof pixel);
-    all &= pixel;
-  }
-  return (all & mask) == mask;
-}
-
-/* Whether everything that the taps reach from the tile has the largest alpha. */
-static bool tile_is_opaque(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *tile)
-{
-  const CfTaps *row_taps = &work->plan->row, *column_taps = &work->plan->column;
-  const int top = tile->y0 - column_taps->anchor;
-  const int bottom = tile->y1 + column_taps->count - 1 - column_taps->anchor;
-  int left = tile->x0 - row_taps->anchor;
-  int right = tile->x1 + row_taps->count - 1 - row_taps->anchor;
-  const bool outside = left < 0 || right > work->width || top < 0 || bottom > work->height;
-
-  if (outside && !work->opaque_border)
-    return false;
-  /* Columns outside may fold to anywhere. */
-  if (left < 0 || right > work->width) {
-    left = 0;
-    right = work->width;
-  }
-  for (int row = top; row < bottom; row++) {
-    const int y = cf_border_index(work->border, row, work->height);
-
-    if (y >= 0 && !row_is_opaque(rows->source + y * rows->source_stride + 4 * (ptrdiff_t)left,
-                                 work->alpha, right - left))
-      return false;
-  }
-  return true;
-}
-
-const CfLines *cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows,
-                               const CfFirTile *bounds, void *scratch)
-{
-  const bool weighted = work->weighted.lines && !tile_is_opaque(work, rows, bounds);
   CfArena arena = {.base = scratch};
   Tile tile = {.work = work,
-               .way = weighted ? &work->weighted : &work->straight,
+               .way = way,
                .rows = rows,
                .tile = bounds,
-               .samples = (bounds->x1 - bounds->x0) * work->channels};
+               .samples = (bounds->x1 - bounds->x0) * work->channels,
+               .watch_alpha = work->weighted.lines && way == &work->straight};
 
   tile.summed_samples = round_up(tile.samples);
   lay_out(&tile, &arena);
   /* Sums also run over the rounding, where stale bytes might be slow denormal numbers. */
   memset(scratch, 0, arena.used);
-  for (int i = 0; i < tile.way->row.count; i++)
+  for (int i = 0; i < way->row.count; i++)
     tile.line_shifts[i] = line_pixel(&tile, tile.line, i);
-  if (tile.way->column.tap)
-    filter_columns(&tile);
-  else
-    filter_rows_only(&tile);
-  return tile.way->lines;
+  return way->column.tap ? filter_columns(&tile) : filter_rows_only(&tile);
+}
+
+const CfLines *cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows,
+                               const CfFirTile *bounds, void *scratch)
+{
+  CfFirTile rest = *bounds;
+
+  rest.y0 = run_way(work, &work->straight, rows, bounds, scratch);
+  if (rest.y0 == bounds->y1)
+    return work->straight.lines;
+  run_way(work, &work->weighted, rows, &rest, scratch);
+  return work->weighted.lines;
 }
