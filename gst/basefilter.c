@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats.h"
+#include "frames.h"
 #include "properties.h"
 
 GST_DEBUG_CATEGORY_STATIC(gst_cuda_filters_debug);
@@ -76,6 +77,7 @@ static void gst_cuda_filters_base_set_property(GObject *object, guint id, const 
   gboolean running;
 
   GST_OBJECT_LOCK(self);
+  running = GST_STATE(self) >= GST_STATE_PAUSED;
   switch (id) {
   case PROP_BACKEND:
     self->backend = g_value_get_enum(value);
@@ -87,20 +89,15 @@ static void gst_cuda_filters_base_set_property(GObject *object, guint id, const 
     self->threads = g_value_get_uint(value);
     break;
   default: {
-    const CfParam *param = &effect_of(self)->params[id - PROP_EFFECT_FIRST];
+    const guint index = id - PROP_EFFECT_FIRST;
 
-    if (gst_cuda_filters_set_param(param, self->params, value, &status)) {
+    if (gst_cuda_filters_set_param(&effect_of(self)->params[index], self->params, value, &status))
       self->params_changed = TRUE;
-      if (self->refused == param)
-        self->refused = NULL;
-    } else {
-      self->refused = param;
-      self->refusal = status;
-    }
+    if (status.code == CF_OK || !running)
+      self->refusals[index] = status;
     break;
   }
   }
-  running = GST_STATE(self) >= GST_STATE_PAUSED;
   GST_OBJECT_UNLOCK(self);
 
   /* Before the stream runs, start() fails with the refusal; afterwards the old value goes on. */
@@ -190,22 +187,32 @@ static void leave_engine(GstCudaFiltersBase *self, const CfEngine *engine)
     gst_cuda_filters_gpu_leave(self->gpu);
 }
 
-static gboolean update_params(GstCudaFiltersBase *self, CfStatus *status)
+static gboolean update_worker(GstCudaFiltersBase *self, CfStatus *status)
 {
-  const CfEngine *engine;
+  const CfEngine *engine = gst_cuda_filters_worker_engine(self->worker);
   gboolean good;
 
-  if (!take_params(self))
-    return TRUE;
-  self->identity = effect_of(self)->is_identity(self->running_params);
-  if (!self->worker)
-    return TRUE;
-  engine = gst_cuda_filters_worker_engine(self->worker);
   if (!enter_engine(self, engine, status))
     return FALSE;
   good = gst_cuda_filters_worker_update(self->worker, self->running_params, status);
   leave_engine(self, engine);
   return good;
+}
+
+/* Refused settings are tried again with every frame: none passes until they are mended. */
+static gboolean update_params(GstCudaFiltersBase *self, CfStatus *status)
+{
+  if (!take_params(self))
+    return TRUE;
+  if (self->worker && !update_worker(self, status)) {
+    GST_OBJECT_LOCK(self);
+    self->params_changed = TRUE;
+    GST_OBJECT_UNLOCK(self);
+    return FALSE;
+  }
+  self->identity = effect_of(self)->is_identity(self->running_params);
+  self->failed = FALSE;
+  return TRUE;
 }
 
 /* Lifecycle */
@@ -262,8 +269,8 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   self->frames = 0;
   self->total_time = self->last_time = 0;
   self->algorithm = NULL;
-  if (self->refused)
-    status = self->refusal;
+  for (guint i = 0; status.code == CF_OK && effect_of(self)->params[i].name; i++)
+    status = self->refusals[i];
   GST_OBJECT_UNLOCK(self);
 
   if (status.code == CF_OK && wanted_backend(self, &device_id) == GST_CUDA_FILTERS_BACKEND_CUDA)
@@ -525,6 +532,7 @@ static GstFlowReturn gst_cuda_filters_base_prepare_output_buffer(GstBaseTransfor
 
 static void count_frame(GstCudaFiltersBase *self, GstClockTime time)
 {
+  self->failed = FALSE;
   GST_OBJECT_LOCK(self);
   self->frames++;
   self->total_time += time;
@@ -533,42 +541,18 @@ static void count_frame(GstCudaFiltersBase *self, GstClockTime time)
   GST_OBJECT_UNLOCK(self);
 }
 
-static gboolean map_frame(GstCudaFiltersBase *self, GstVideoFrame *frame, GstBuffer *buffer,
-                          GstMapFlags flags, CfStatus *status)
-{
-  const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->in_info;
-
-  if (!gst_video_frame_map(frame, info, buffer, flags | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
-    return cf_fail(status, CF_ERROR_FAILED,
-                   "a video frame could not be mapped for %s: its %" G_GSIZE_FORMAT
-                   " bytes are not a %s frame of %dx%d",
-                   flags & GST_MAP_WRITE ? "writing" : "reading", gst_buffer_get_size(buffer),
-                   gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)),
-                   GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
-  /* The video meta overrides the caps; engines are opened for the caps. */
-  if (GST_VIDEO_FRAME_FORMAT(frame) != GST_VIDEO_INFO_FORMAT(info) ||
-      GST_VIDEO_FRAME_WIDTH(frame) < GST_VIDEO_INFO_WIDTH(info) ||
-      GST_VIDEO_FRAME_HEIGHT(frame) < GST_VIDEO_INFO_HEIGHT(info)) {
-    cf_fail(status, CF_ERROR_FAILED, "a video frame is %s %dx%d, but its caps say %s %dx%d",
-            gst_video_format_to_string(GST_VIDEO_FRAME_FORMAT(frame)), GST_VIDEO_FRAME_WIDTH(frame),
-            GST_VIDEO_FRAME_HEIGHT(frame), gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)),
-            GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
-    gst_video_frame_unmap(frame);
-    return FALSE;
-  }
-  return TRUE;
-}
-
 static gboolean run_in_system_memory(GstCudaFiltersBase *self, GstBuffer *input, GstBuffer *output,
                                      CfStatus *status)
 {
+  const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->in_info;
   const gboolean in_place = input == output;
   GstVideoFrame source, destination;
   gboolean good;
 
-  if (!map_frame(self, &source, input, in_place ? GST_MAP_READWRITE : GST_MAP_READ, status))
+  if (!gst_cuda_filters_frame_map(&source, info, input, in_place ? GST_MAP_READWRITE : GST_MAP_READ,
+                                  status))
     return FALSE;
-  if (!in_place && !map_frame(self, &destination, output, GST_MAP_WRITE, status)) {
+  if (!in_place && !gst_cuda_filters_frame_map(&destination, info, output, GST_MAP_WRITE, status)) {
     gst_video_frame_unmap(&source);
     return FALSE;
   }
@@ -629,6 +613,15 @@ static gboolean gst_cuda_filters_base_transform_meta(GstBaseTransform *trans, Gs
 
 /* Class */
 
+static guint count_params(const CfEffect *effect)
+{
+  guint count = 0;
+
+  while (effect->params[count].name)
+    count++;
+  return count;
+}
+
 static void gst_cuda_filters_base_constructed(GObject *object)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
@@ -637,6 +630,7 @@ static void gst_cuda_filters_base_constructed(GObject *object)
   G_OBJECT_CLASS(gst_cuda_filters_base_parent_class)->constructed(object);
   self->params = g_malloc0(effect->params_size);
   self->running_params = g_malloc0(effect->params_size);
+  self->refusals = g_new0(CfStatus, count_params(effect));
   cf_params_init(effect->params, self->params);
 }
 
@@ -647,6 +641,7 @@ static void gst_cuda_filters_base_finalize(GObject *object)
   gst_cuda_filters_gpu_free(self->gpu);
   g_free(self->params);
   g_free(self->running_params);
+  g_free(self->refusals);
   G_OBJECT_CLASS(gst_cuda_filters_base_parent_class)->finalize(object);
 }
 

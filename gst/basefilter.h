@@ -41,8 +41,7 @@ struct _GstCudaFiltersBase {
   GstCudaFiltersBackend backend;
   gint device_id;
   guint threads;
-  CfStatus refusal;       /* the last refused property value while not running */
-  const CfParam *refused; /* its property; NULL if nothing is refused */
+  CfStatus *refusals; /* why a property kept its old value, one for each param */
 
   /* Under the object lock: what the user may ask. */
   const gchar *active_backend; /* static string or NULL */

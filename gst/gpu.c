@@ -2,6 +2,7 @@
 #include "gpu.h"
 
 #include "device.h"
+#include "frames.h"
 #include "gpu-compat.h"
 #include "gpu-staging.h"
 
@@ -479,21 +480,6 @@ static gboolean hold_until_read(GstCudaFiltersGpu *gpu, GstBuffer *buffer, gpoin
   return TRUE;
 }
 
-static gboolean map_on_device(GstVideoFrame *frame, const GstVideoInfo *info, GstBuffer *buffer,
-                              GstMapFlags flags, CfStatus *status)
-{
-  if (!gst_video_frame_map(frame, info, buffer,
-                           flags | GST_MAP_CUDA | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
-    return cf_fail(status, CF_ERROR_FAILED, "a frame in CUDA memory could not be mapped for %s",
-                   flags & GST_MAP_WRITE ? "writing" : "reading");
-  if (GST_VIDEO_FRAME_WIDTH(frame) < GST_VIDEO_INFO_WIDTH(info) ||
-      GST_VIDEO_FRAME_HEIGHT(frame) < GST_VIDEO_INFO_HEIGHT(info)) {
-    gst_video_frame_unmap(frame);
-    return cf_fail(status, CF_ERROR_FAILED, "a frame in CUDA memory is smaller than its caps say");
-  }
-  return TRUE;
-}
-
 static gboolean run_mapped(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
                            const GstVideoInfo *info, GstBuffer *input, GstBuffer *output,
                            gpointer stream, CfStatus *status)
@@ -502,9 +488,12 @@ static gboolean run_mapped(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
   GstVideoFrame source, destination;
   gboolean good;
 
-  if (!map_on_device(&source, info, input, in_place ? GST_MAP_READWRITE : GST_MAP_READ, status))
+  if (!gst_cuda_filters_frame_map(&source, info, input,
+                                  GST_MAP_CUDA | (in_place ? GST_MAP_READWRITE : GST_MAP_READ),
+                                  status))
     return FALSE;
-  if (!in_place && !map_on_device(&destination, info, output, GST_MAP_WRITE, status)) {
+  if (!in_place && !gst_cuda_filters_frame_map(&destination, info, output,
+                                               GST_MAP_CUDA | GST_MAP_WRITE, status)) {
     gst_video_frame_unmap(&source);
     return FALSE;
   }
