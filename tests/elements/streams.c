@@ -235,7 +235,7 @@ static void assert_frame_refused(const ElementCase *element, GstBuffer *buffer, 
 
   fail_unless(flow == GST_FLOW_ERROR, "%s: %s", what, gst_flow_get_name(flow));
   fail_unless_equals_int(gst_harness_buffers_received(harness), 0);
-  assert_posted(bus, GST_MESSAGE_ERROR, 1, "video frame");
+  assert_posted(bus, GST_MESSAGE_ERROR, 1, "frame");
   harness_free(harness, bus);
 }
 
