@@ -418,13 +418,19 @@ static gboolean query_is_cuda(GstQuery *query)
   return caps && gst_cuda_filters_gpu_caps_are_cuda(caps);
 }
 
+static gboolean runs_on_device(GstCudaFiltersBase *self)
+{
+  return self->worker && gst_cuda_filters_worker_engine(self->worker)->device_memory;
+}
+
 static gboolean gst_cuda_filters_base_propose_allocation(GstBaseTransform *trans, GstQuery *decided,
                                                          GstQuery *query)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
-  if (decided && self->worker && query_is_cuda(query) &&
-      !gst_cuda_filters_gpu_propose_allocation(self->gpu, query))
+  if (decided && runs_on_device(self) &&
+      !(query_is_cuda(query) ? gst_cuda_filters_gpu_propose_allocation(self->gpu, query)
+                             : gst_cuda_filters_gpu_propose_system_allocation(self->gpu, query)))
     return FALSE;
   return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
       ->propose_allocation(trans, decided, query);
@@ -434,8 +440,9 @@ static gboolean gst_cuda_filters_base_decide_allocation(GstBaseTransform *trans,
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
-  if (self->worker && query_is_cuda(query) &&
-      !gst_cuda_filters_gpu_decide_allocation(self->gpu, query))
+  if (runs_on_device(self) &&
+      !(query_is_cuda(query) ? gst_cuda_filters_gpu_decide_allocation(self->gpu, query)
+                             : gst_cuda_filters_gpu_decide_system_allocation(self->gpu, query)))
     return FALSE;
   return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
       ->decide_allocation(trans, query);

@@ -91,6 +91,16 @@ gboolean gst_cuda_filters_gpu_decide_allocation(GstCudaFiltersGpu *gpu, GstQuery
   g_return_val_if_reached(FALSE);
 }
 
+gboolean gst_cuda_filters_gpu_propose_system_allocation(GstCudaFiltersGpu *gpu, GstQuery *query)
+{
+  g_return_val_if_reached(FALSE);
+}
+
+gboolean gst_cuda_filters_gpu_decide_system_allocation(GstCudaFiltersGpu *gpu, GstQuery *query)
+{
+  g_return_val_if_reached(FALSE);
+}
+
 gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
                                   const GstVideoInfo *info, GstBuffer *input, GstBuffer *output,
                                   CfStatus *status)

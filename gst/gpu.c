@@ -4,6 +4,7 @@
 #include "device.h"
 #include "frames.h"
 #include "gpu-compat.h"
+#include "gpu-pinned.h"
 #include "gpu-staging.h"
 
 GST_DEBUG_CATEGORY_STATIC(gst_cuda_filters_gpu_debug);
@@ -433,6 +434,85 @@ gboolean gst_cuda_filters_gpu_decide_allocation(GstCudaFiltersGpu *gpu, GstQuery
   GST_DEBUG_OBJECT(gpu->element, "frames go to %s",
                    gpu->downstream_is_ours ? "one of us" : "others");
   return good;
+}
+
+/* The base class sets the query's first allocator on the pool, so it must be there too. */
+static void offer_allocator(GstQuery *query, GstAllocator *allocator)
+{
+  GstAllocationParams parameters;
+
+  gst_allocation_params_init(&parameters);
+  if (gst_query_get_n_allocation_params(query) > 0)
+    gst_query_set_nth_allocation_param(query, 0, allocator, &parameters);
+  else
+    gst_query_add_allocation_param(query, allocator, &parameters);
+}
+
+static GstBufferPool *pinned_pool(const GstCudaFiltersGpu *gpu, GstQuery *query, GstCaps *caps,
+                                  guint size, guint minimum, guint maximum)
+{
+  GstBufferPool *pool = gst_video_buffer_pool_new();
+  GstStructure *config = gst_buffer_pool_get_config(pool);
+  GstAllocator *allocator = gst_cuda_filters_pinned_allocator_new(gpu->shared->context);
+
+  gst_buffer_pool_config_set_params(config, caps, size, minimum, maximum);
+  gst_buffer_pool_config_set_allocator(config, allocator, NULL);
+  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  offer_allocator(query, allocator);
+  gst_object_unref(allocator);
+  if (!gst_buffer_pool_set_config(pool, config))
+    gst_clear_object(&pool);
+  return pool;
+}
+
+gboolean gst_cuda_filters_gpu_propose_system_allocation(GstCudaFiltersGpu *gpu, GstQuery *query)
+{
+  GstCaps *caps = NULL;
+  GstVideoInfo info;
+  GstBufferPool *pool;
+
+  gst_query_parse_allocation(query, &caps, NULL);
+  if (!caps || !gst_video_info_from_caps(&info, caps))
+    return FALSE;
+  pool = pinned_pool(gpu, query, caps, (guint)GST_VIDEO_INFO_SIZE(&info), 0, 0);
+  if (!pool)
+    return FALSE;
+  gst_query_add_allocation_pool(query, pool, (guint)GST_VIDEO_INFO_SIZE(&info), 0, 0);
+  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
+  gst_object_unref(pool);
+  return TRUE;
+}
+
+/* Pools of ordinary system memory give way to ours; any other is there for a reason. */
+gboolean gst_cuda_filters_gpu_decide_system_allocation(GstCudaFiltersGpu *gpu, GstQuery *query)
+{
+  const gboolean offered = gst_query_get_n_allocation_pools(query) > 0;
+  guint size, minimum = 0, maximum = 0;
+  GstBufferPool *pool = NULL;
+  GstCaps *caps = NULL;
+  GstVideoInfo info;
+  gboolean ordinary;
+
+  gst_query_parse_allocation(query, &caps, NULL);
+  if (!caps || !gst_video_info_from_caps(&info, caps))
+    return FALSE;
+  size = (guint)GST_VIDEO_INFO_SIZE(&info);
+  if (offered)
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &minimum, &maximum);
+  ordinary = !pool || G_OBJECT_TYPE(pool) == GST_TYPE_VIDEO_BUFFER_POOL;
+  gst_clear_object(&pool);
+  if (!ordinary || size != GST_VIDEO_INFO_SIZE(&info))
+    return TRUE;
+
+  pool = pinned_pool(gpu, query, caps, size, minimum, maximum);
+  if (!pool)
+    return FALSE;
+  if (offered)
+    gst_query_set_nth_allocation_pool(query, 0, pool, size, minimum, maximum);
+  else
+    gst_query_add_allocation_pool(query, pool, size, minimum, maximum);
+  gst_object_unref(pool);
+  return TRUE;
 }
 
 /* Frames */

@@ -64,6 +64,10 @@ gboolean gst_cuda_filters_gpu_check_info(const GstVideoInfo *info, CfStatus *sta
 gboolean gst_cuda_filters_gpu_propose_allocation(GstCudaFiltersGpu *gpu, GstQuery *query);
 gboolean gst_cuda_filters_gpu_decide_allocation(GstCudaFiltersGpu *gpu, GstQuery *query);
 
+/* The same for frames in system memory that cross the bus: pools of page-locked frames. */
+gboolean gst_cuda_filters_gpu_propose_system_allocation(GstCudaFiltersGpu *gpu, GstQuery *query);
+gboolean gst_cuda_filters_gpu_decide_system_allocation(GstCudaFiltersGpu *gpu, GstQuery *query);
+
 /* Filters `input` into `output` (which may be `input`), both in CUDA memory, ordered with what is
  * under way on either; the host waits only where a neighbour could not order itself. */
 gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
