@@ -29,25 +29,25 @@ class Show:
 
 
 SHOWS = (
-    Show("cudallf", "sigma=0.3 alpha=0.3 beta=0.8 noise-floor=0.03", "rocket.jpg",
-         "detail without halos, and shadows opened"),
-    Show("cudagaussblur", "sigma=8", "astronaut.png", "a Gaussian blur"),
-    Show("cudablockavg", "block-width=16 block-height=16", "chelsea.png", "a mosaic"),
-    Show("cudasepconv",
-         "row-kernel=<-1,0,1> column-kernel=<1,2,1> bias=0.5 scale=0.75",
-         "coffee.png", "an emboss, as one example of a separable kernel"),
+    Show("cudallf", "sigma=0.2 alpha=0.3 noise-floor=0.03", "chelsea.png",
+         "more detail without halos"),
+    Show("cudagaussblur", "sigma=6", "rocket.jpg", "a Gaussian blur"),
+    Show("cudablockavg", "block-width=16 block-height=16", "astronaut.png", "a mosaic"),
+    Show("cudasepconv", "row-kernel=<-1,0,1> column-kernel=<1,2,1> bias=0.5 scale=0.75",
+         "coffee.png", "a relief, as one example of a separable kernel"),
 )
 
 # In order of preference: what makes the video, and a word about it where it is not H.264.
 ENCODERS = (
-    ("x264enc", "x264enc speed-preset=veryfast quantizer=21 pass=qual", ""),
+    ("x264enc", "x264enc speed-preset=veryfast pass=qual quantizer=23 bitrate=20000", ""),
     ("openh264enc", "openh264enc bitrate=12000000", ""),
     ("avenc_mpeg4", "avenc_mpeg4 bitrate=16000000", "there is no H.264 encoder here: MPEG-4 part 2"),
 )
 
 
 def exists(element):
-    return subprocess.run(["gst-inspect-1.0", "--exists", element], check=False).returncode == 0
+    return subprocess.run(["gst-inspect-1.0", element], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def choose_encoder():

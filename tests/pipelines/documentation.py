@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs every command line of README.md and docs/*.md that stands in a block marked ```sh, as it is
+written, and looks where every relative link leads.
+
+A command may read photo.png, photo.jpg and video.mp4, which are made here. Pipelines that do not
+end by themselves are interrupted once they have run for a while. autovideosink gets GStreamer's
+fakevideosink, so that no display is needed.
+"""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+
+import PIL.Image
+
+import harness
+from frames import photographs
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ["CUDAFILTERS_BUILD"])
+ENVIRONMENT = dict(os.environ, GST_PLUGIN_FEATURE_RANK="fakevideosink:MAX")
+
+RUN_SECONDS = 4
+END_SECONDS = 60
+
+# First match counts.
+NOT_RUN_HERE = (
+    (r"^(sudo |su )?(apt|apt-get) ", "installs packages"),
+    (r"^(git|cd) ", "comes before there is a build"),
+    (r"^meson (setup|compile|install|test)\b", "builds or tests, which led here"),
+    (r"^meson devenv -C build *$", "opens a shell"),
+    (r"^(\.ci/run|tools/(test|format))\b", "led here, or is a test of its own"),
+    (r"^tools/demo\b", "is a test of its own"),
+)
+NEEDS_GPU = re.compile(r"\bbackend=cuda\b|\bcudaupload\b|\bcudadownload\b|\bcudaconvert|CUDAMemory|"
+                       r"\bnvh26|\bnvidia-smi\b")
+NEEDS_CAMERA = re.compile(r"\bv4l2src\b")
+
+
+def pages():
+    return [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted(SOURCE.glob("docs/*.md"))]
+
+
+def commands(page):
+    """(line number, command) of each line in blocks marked ```sh; a final backslash continues."""
+    inside = False
+    command, start = "", 0
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        text = line.strip()
+        if text.startswith("```"):
+            inside = not inside and text == "```sh"
+            continue
+        if not inside or (not command and (not text or text.startswith("#"))):
+            continue
+        start = start or number
+        command += text.removesuffix("\\")
+        if not text.endswith("\\"):
+            yield start, command
+            command, start = "", 0
+
+
+def reason_to_skip(command):
+    for pattern, reason in NOT_RUN_HERE:
+        if re.match(pattern, command):
+            return reason
+    if NEEDS_GPU.search(command) and "cuda" not in harness.backends():
+        return "needs a GPU"
+    if NEEDS_CAMERA.search(command) and not os.path.exists("/dev/video0"):
+        return "needs a camera"
+    return None
+
+
+def make_workplace(directory):
+    """What a reader has: the checkout, its build/, a photograph and a video."""
+    for entry in SOURCE.iterdir():
+        if not entry.name.startswith((".", "build")):
+            (directory / entry.name).symlink_to(entry)
+    (directory / "build").symlink_to(BUILD)
+    for name in ("photo.png", "photo.jpg"):
+        PIL.Image.fromarray(photographs.photograph("astronaut.png")).save(directory / name)
+    harness.launch("videotestsrc num-buffers=50 ! video/x-raw,width=320,height=240,framerate=25/1 !"
+                   " x264enc ! mp4mux ! filesink", [f"location={directory}/video.mp4"])
+
+
+def run_command(command, directory):
+    """None, or what went wrong."""
+    process = subprocess.Popen(["bash", "-c", command], cwd=directory, env=ENVIRONMENT, text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, start_new_session=True)
+    endless = "gst-launch-1.0" in command and not re.search(r"num-buffers|filesrc|location=",
+                                                            command)
+    interrupted = False
+    try:
+        output, _ = process.communicate(timeout=RUN_SECONDS if endless else END_SECONDS)
+    except subprocess.TimeoutExpired:
+        interrupted = True
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            output, _ = process.communicate(timeout=END_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return f"hung\n{process.communicate()[0]}"
+    if interrupted and not endless:
+        return f"did not end within {END_SECONDS} s\n{output}"
+    if interrupted and "to PLAYING" not in output:
+        return f"never played\n{output}"
+    if process.returncode != 0:
+        return f"exit status {process.returncode}\n{output}"
+    return f"complained\n{output}" if re.search(r"ERROR|CRITICAL", output) else None
+
+
+def check_commands(tap):
+    with tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        make_workplace(directory)
+        for page in pages():
+            for number, command in commands(page):
+                title = f"{page.relative_to(SOURCE)}:{number}: {command}"
+                reason = reason_to_skip(command)
+                if reason:
+                    tap.skip(title, reason)
+                else:
+                    problem = run_command(command, directory)
+                    tap.check(problem is None, title, problem or "")
+
+
+def check_links(tap):
+    for page in pages():
+        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+            if "://" not in link:
+                tap.check((page.parent / link).exists(), f"{page.relative_to(SOURCE)} -> {link}")
+
+
+def run(tap):
+    check_commands(tap)
+    check_links(tap)
+
+
+if __name__ == "__main__":
+    harness.main(run)

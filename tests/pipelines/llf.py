@@ -1,0 +1,339 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""cudallf through real pipelines against Algorithm 1 of Paris, Hasinoff and Kautz 2011, written
+here in numpy with MATLAB's pyramid, on photographs.
+
+The pyramid is linear, so coefficient p of Laplacian level l is a weighted sum over all pixels q of
+the remapped image; dense() takes the weights from sparse matrices, one row a coefficient. That
+literal() and dense() are the same filter is the first check.
+"""
+import functools
+
+import numpy as np
+import scipy.sparse
+
+import frames
+import harness
+
+KERNEL = (0.05, 0.25, 0.4, 0.25, 0.05)
+
+# sigma, alpha, beta: the rows of the accuracy study that the engines have to pass.
+DETAIL_ROWS = ((0.4, 0.5, 1.0), (0.2, 0.25, 1.0), (0.1, 0.25, 1.0), (0.35, 0.4, 5.0),
+               (0.2, 0.5, 0.5))
+SMOOTH_ROWS = ((0.2, 2.0, 1.0), (0.1, 1.0, 0.4))
+
+WIDTH, HEIGHT = 97, 70
+
+
+# The pyramid
+
+
+def folded(index, size):
+    """Half-sample symmetric: -1 reads 0, `size` reads size - 1."""
+    index %= 2 * size
+    return index if index < size else 2 * size - 1 - index
+
+
+@functools.lru_cache(None)
+def reduce_axis(size):
+    matrix = scipy.sparse.lil_matrix(((size + 1) // 2, size))
+    for coarse in range(matrix.shape[0]):
+        for tap in range(5):
+            matrix[coarse, folded(2 * coarse + tap - 2, size)] += KERNEL[tap]
+    return matrix.tocsr()
+
+
+@functools.lru_cache(None)
+def expand_axis(size):
+    """To `size` samples: zeros between the coarse ones, then the kernel with gain 2."""
+    coarse_size = (size + 1) // 2
+    matrix = scipy.sparse.lil_matrix((size, coarse_size))
+    for fine in range(size):
+        for tap in range(5):
+            if (fine + tap) % 2 == 0:
+                matrix[fine, folded((fine + tap - 2) // 2, coarse_size)] += 2 * KERNEL[tap]
+    return matrix.tocsr()
+
+
+@functools.lru_cache(None)
+def operators(height, width, levels):
+    """For each level but the last the rows of its Gaussian and Laplacian images and the expansion
+    of the next level; of the last the Gaussian only. Images are flattened."""
+    depth = int(np.floor(np.log2(min(width, height))))
+    depth = min(depth, levels) if levels else depth
+    gaussian = scipy.sparse.identity(width * height, format="csr")
+    result = []
+    for _ in range(depth):
+        reduce = scipy.sparse.kron(reduce_axis(height), reduce_axis(width), "csr")
+        expand = scipy.sparse.kron(expand_axis(height), expand_axis(width), "csr")
+        smaller = reduce @ gaussian
+        result.append((gaussian, (gaussian - expand @ smaller).tocsr(), expand))
+        gaussian, height, width = smaller, (height + 1) // 2, (width + 1) // 2
+    return result, gaussian
+
+
+# The filter
+
+
+def remap(d, sigma, alpha, beta, noise_floor=0.01):
+    size = np.abs(d)
+    detail = sigma * (size / sigma) ** alpha
+    if alpha < 1 and noise_floor > 0:
+        t = np.clip((size - noise_floor) / noise_floor, 0, 1)
+        weight = t ** 2 * (t - 2) ** 2
+        detail = weight * detail + (1 - weight) * size
+    return np.sign(d) * np.where(size > sigma, beta * (size - sigma) + sigma, detail)
+
+
+def dense(image, sigma, alpha, beta, levels=0, **more):
+    """The exact filter of an image in 0..1."""
+    steps, last = operators(*image.shape, levels)
+    pixels = image.ravel()
+    coefficients = []
+    for gaussian, laplacian, _ in steps:
+        rows = np.repeat(np.arange(laplacian.shape[0]), np.diff(laplacian.indptr))
+        d = pixels[laplacian.indices] - (gaussian @ pixels)[rows]
+        terms = laplacian.data * remap(d, sigma, alpha, beta, **more)
+        coefficients.append(np.add.reduceat(terms, laplacian.indptr[:-1]))
+    return collapsed(steps, coefficients, last @ pixels, image.shape)
+
+
+def collapsed(steps, coefficients, output, shape):
+    for (_, _, expand), coefficient in zip(reversed(steps), reversed(coefficients)):
+        output = coefficient + expand @ output
+    return output.reshape(shape)
+
+
+def sampled(image, count, sigma, alpha, beta):
+    """Aubry et al. 2014 on a fixed grid of intensities: each coefficient is interpolated between
+    the pyramids of the images remapped about the two nearest of them. The pixel's own term in
+    level 0 needs no interpolation: remapped about itself it stays."""
+    steps, last = operators(*image.shape, 0)
+    pixels = image.ravel()
+    grid = np.arange(count) / (count - 1)
+    remapped = [g + remap(pixels - g, sigma, alpha, beta) for g in grid]
+    coefficients = []
+    for level, (gaussian, laplacian, _) in enumerate(steps):
+        position = np.clip(gaussian @ pixels, 0, 1) * (count - 1)
+        lower = np.minimum(position.astype(int), count - 2)
+        around = laplacian - gaussian if level == 0 else laplacian
+        planes = np.stack([around @ plane for plane in remapped])
+        index = np.arange(len(lower))
+        part = position - lower
+        interpolated = (1 - part) * planes[lower, index] + part * planes[lower + 1, index]
+        coefficients.append(interpolated + (pixels if level == 0 else 0))
+    return collapsed(steps, coefficients, last @ pixels, image.shape)
+
+
+def literal(image, sigma, alpha, beta):
+    """Algorithm 1 word for word: a remapped image and its pyramid for every coefficient."""
+    def reduce(plane):
+        return reduce_axis(plane.shape[0]) @ plane @ reduce_axis(plane.shape[1]).T
+
+    def expand(plane, shape):
+        return expand_axis(shape[0]) @ plane @ expand_axis(shape[1]).T
+
+    gaussian = [image]
+    for _ in range(int(np.floor(np.log2(min(image.shape))))):
+        gaussian.append(reduce(gaussian[-1]))
+    output = gaussian[-1]
+    for level in range(len(gaussian) - 2, -1, -1):
+        laplacian = np.empty_like(gaussian[level])
+        for position in np.ndindex(laplacian.shape):
+            g = gaussian[level][position]
+            plane = g + remap(image - g, sigma, alpha, beta)
+            for _ in range(level):
+                plane = reduce(plane)
+            laplacian[position] = (plane - expand(reduce(plane), plane.shape))[position]
+        output = laplacian + expand(output, laplacian.shape)
+    return output
+
+
+# How luma and colour enter and leave
+
+
+def with_luminance(layout, components, settings):
+    """Code values by role, before rounding: luma is filtered and colour follows its gain."""
+    form = layout.format
+    unit = 1 << (form.bits - 8)
+    if form.is_rgb:
+        channels = {role: components[role] / form.max_code for role in "RGB"}
+        luma = (0.298936021293776 * channels["R"] + 0.587043074451121 * channels["G"] +
+                0.114020904255103 * channels["B"])
+    elif form.roles == ["Y"]:
+        luma = components["Y"] / form.max_code
+    else:
+        luma = (components["Y"] - 16 * unit) / (219 * unit)
+    clamped = np.clip(luma, 0, 1)
+    filtered = dense(clamped, **settings)
+    result = dict(components)
+    if form.is_rgb:
+        gain = colour_gain(clamped, filtered)
+        for role, channel in channels.items():
+            result[role] = (filtered + gain * (channel - clamped)) * form.max_code
+        return result
+    scale = form.max_code if form.roles == ["Y"] else 219 * unit
+    result["Y"] = components["Y"] + (filtered - clamped) * scale
+    for role in set("UV") & set(form.roles):
+        sub = form.subsampling(role)
+        gain = colour_gain(frames.subsampled(clamped, *sub), frames.subsampled(filtered, *sub))
+        result[role] = 128 * unit + gain * (components[role] - 128 * unit)
+    return result
+
+
+def colour_gain(before, after):
+    return np.clip((after + 1 / 255) / (before + 1 / 255), 0, 16)
+
+
+# Checks
+
+
+def psnr(output, wanted):
+    error = np.mean((output - np.clip(wanted, 0, 1)) ** 2)
+    return np.inf if error == 0 else -10 * np.log10(error)
+
+
+def words(settings):
+    return [f"{key.replace('_', '-')}={value}" for key, value in settings.items()]
+
+
+def row_settings(row):
+    return dict(zip(("sigma", "alpha", "beta"), row))
+
+
+def filtered_gray(images, properties, backend="auto"):
+    """Sends gray images in 0..1 through the element with 16 bits, which hide nothing above
+    107 dB."""
+    layout = frames.Layout("GRAY16_LE", images[0].shape[1], images[0].shape[0])
+    data = [layout.pack({"Y": frames.rounded(image * 65535, 65535)}) for image in images]
+    outputs = harness.filter_frames(layout, data,
+                                    ["cudallf", f"backend={backend}", *properties])
+    return [layout.unpack(output)["Y"] / 65535 for output in outputs]
+
+
+def check_oracle(tap):
+    image = frames.components_of(frames.shrunk(frames.photograph("coffee.png"), 17, 12),
+                                 "GRAY16_LE")["Y"] / 65535
+    for row in ((0.2, 0.25, 1.0), (0.35, 0.4, 5.0)):
+        settings = row_settings(row)
+        error = np.abs(literal(image, **settings) - dense(image, **settings)).max()
+        tap.check(error < 1e-12, f"the oracle is Algorithm 1: {words(settings)}", f"off by {error}")
+
+
+def check_accuracy(tap, images):
+    """PSNR of every engine on every row; the worst photograph counts."""
+    for row in DETAIL_ROWS + SMOOTH_ROWS:
+        settings = row_settings(row)
+        wanted = [dense(image, **settings) for image in images]
+        fast_bound = 60 if row in SMOOTH_ROWS else 40
+        for backend in harness.backends():
+            engines = {"exact": 90}
+            if backend != "reference":
+                engines.update(fast=fast_bound)
+            for engine, bound in engines.items():
+                outputs = filtered_gray(images, words(settings) + [f"engine={engine}"], backend)
+                worst = min(psnr(output, target) for output, target in zip(outputs, wanted))
+                tap.check(worst >= bound,
+                          f"{engine} {' '.join(words(settings))}: at least {bound} dB, {backend}",
+                          f"{worst:.1f} dB")
+
+
+def check_sampled(tap, images):
+    """Far nearer to its own definition than that is to the exact filter (30 to 50 dB)."""
+    for count, row in ((33, (0.4, 0.5, 1.0)), (12, (0.2, 2.0, 1.0))):
+        settings = row_settings(row)
+        wanted = [sampled(image, count, **settings) for image in images]
+        for backend in harness.backends()[1:]:
+            outputs = filtered_gray(
+                images, words(settings) + ["engine=sampled", f"intensity-levels={count}"], backend)
+            worst = min(psnr(output, target) for output, target in zip(outputs, wanted))
+            tap.check(worst >= 60,
+                      f"sampled {' '.join(words(settings))}: at least 60 dB from its definition, "
+                      f"{backend}", f"{worst:.1f} dB")
+
+
+def check_colour(tap, pictures):
+    """Every kind of format against the oracle, in code values."""
+    settings = {"sigma": 0.2, "alpha": 0.4, "beta": 0.8}
+    for format_name in ("GRAY8", "I420", "NV12", "Y42B", "P010_10LE", "RGB", "BGRA", "AYUV"):
+        layout = frames.Layout(format_name, WIDTH, HEIGHT)
+        alpha = np.linspace(0, 1, WIDTH * HEIGHT).reshape(HEIGHT, WIDTH)
+        inputs = [frames.components_of(picture, format_name, alpha) for picture in pictures]
+        wanted = [with_luminance(layout, components, settings) for components in inputs]
+        data = [layout.pack(components) for components in inputs]
+        for backend in harness.backends():
+            outputs = harness.filter_frames(
+                layout, data, ["cudallf", "engine=exact", f"backend={backend}", *words(settings)])
+            worst = 0
+            for output, target in zip(outputs, wanted):
+                output = layout.unpack(output)
+                for role in layout.format.roles:
+                    error = output[role] - np.clip(target[role], 0, layout.format.max_code)
+                    worst = max(worst, np.abs(error).max())
+            bound = 0.5 + 1e-6 if backend == "reference" else 1.5
+            tap.check(worst <= bound, f"exact: {format_name} {' '.join(words(settings))} {backend}",
+                      f"off by {worst:.3f} code values, allowed are {bound}")
+
+
+def check_identity(tap, pictures):
+    """alpha = beta = 1 returns the input bit for bit; so does every property that then remains."""
+    for format_name in frames.FORMATS:
+        layout = frames.Layout(format_name, WIDTH, HEIGHT)
+        data = [layout.pack(frames.components_of(picture, format_name)) for picture in pictures]
+        for engine in ("fast", "exact", "sampled"):
+            outputs = harness.filter_frames(
+                layout, data, f"cudallf alpha=1 beta=1 sigma=0.1 engine={engine}")
+            good = all(layout.same(output, frame) for output, frame in zip(outputs, data))
+            tap.check(good, f"identity: {format_name} engine={engine}")
+
+
+def check_still(tap, pictures):
+    """Nothing flickers: the same picture gives the same samples whatever came before it."""
+    layout = frames.Layout("NV12", WIDTH, HEIGHT)
+    data = [layout.pack(frames.components_of(picture, "NV12")) for picture in pictures]
+    for backend in harness.backends()[1:]:
+        outputs = harness.filter_frames(layout, data + data[::-1],
+                                        f"cudallf alpha=0.3 backend={backend}")
+        good = all(layout.same(output, again) for output, again in zip(outputs, outputs[::-1]))
+        tap.check(good, f"the same picture, the same samples: {backend}")
+
+
+def check_formats_agree(tap, pictures):
+    """One picture as NV12 and as RGBA: the same luma, but for what 8-bit YUV rounds away before
+    the filter and again after it."""
+    nv12, rgba = frames.Layout("NV12", WIDTH, HEIGHT), frames.Layout("RGBA", WIDTH, HEIGHT)
+    for settings in ({"sigma": 0.2, "alpha": 0.5}, {"sigma": 0.2, "alpha": 2}, {"beta": 0.5}):
+        for backend in harness.backends()[1:]:
+            outputs = {}
+            for layout in (nv12, rgba):
+                data = [layout.pack(frames.components_of(picture, layout.format.name))
+                        for picture in pictures]
+                outputs[layout] = harness.filter_frames(
+                    layout, data, ["cudallf", f"backend={backend}", *words(settings)])
+            worst = np.inf
+            for yuv, rgb in zip(outputs[nv12], outputs[rgba]):
+                yuv, rgb = nv12.unpack(yuv), rgba.unpack(rgb)
+                luma = (yuv["Y"] - 16) / 219
+                picture = np.stack([rgb[role] / 255 for role in "RGB"], -1)
+                worst = min(worst, psnr(luma, picture @ (0.299, 0.587, 0.114)))
+            tap.check(worst >= 40, f"NV12 and RGBA agree: {' '.join(words(settings))} {backend}",
+                      f"{worst:.1f} dB")
+
+
+def run(tap):
+    pictures = [frames.shrunk(frames.photograph(name), WIDTH, HEIGHT)
+                for name in frames.PHOTOGRAPHS]
+    images = [frames.components_of(picture, "GRAY16_LE")["Y"] / 65535 for picture in pictures]
+
+    check_oracle(tap)
+    check_accuracy(tap, images)
+    check_sampled(tap, images)
+    check_colour(tap, pictures[:3])
+    check_identity(tap, pictures[:2])
+    check_still(tap, pictures)
+    check_formats_agree(tap, pictures)
+    harness.skip_missing_backends(tap)
+
+
+if __name__ == "__main__":
+    harness.main(run)
