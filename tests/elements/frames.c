@@ -78,17 +78,39 @@ GST_START_TEST(small_and_odd_sizes)
 }
 GST_END_TEST;
 
-/* Range and luma weights reach the engine. */
+/* Range and luma weights reach the engine; where they matter. */
+static const struct {
+  int element;
+  const char *settings;
+} colorimetric[] = {
+    {0, "alpha=0.25 beta=0.5"},
+    {1, "sigma=3 border=constant"},
+    /* pure red outside */
+    {3, "row-kernel=<1,1,1> border=constant border-color=4294901760 normalize=true"},
+};
+
 GST_START_TEST(colorimetry_of_the_caps)
 {
+  const ElementCase *element = &element_cases[colorimetric[__i__].element];
+  const char *settings = colorimetric[__i__].settings;
   CfVideo video = cf_video(CF_FORMAT_Y444, 24, 16);
+  CfTestPicture *source = new_picture(&video, CF_LAYOUT_TIGHT, CF_PATTERN_PHOTO, 7);
+  CfTestPicture *limited = engine_output(element, settings, source), *full;
   Stream stream;
 
-  video.range = CF_RANGE_FULL;
-  video.luma_red = 0.2126;
-  video.luma_blue = 0.0722;
-  stream = stream_new(CASE, CASE->working, &video, ", colorimetry=1:3:5:1");
-  check_frame(&stream, CASE, CASE->working, &video, CF_LAYOUT_TIGHT, 0);
+  source->video.range = CF_RANGE_FULL;
+  source->video.luma_red = 0.2126;
+  source->video.luma_blue = 0.0722;
+  full = engine_output(element, settings, source);
+  fail_if(same_samples(full, limited), "these settings test nothing");
+
+  stream = stream_new(element, settings, &video, ", colorimetry=1:3:5:1");
+  assert_shows(filter_buffer(stream.harness, plain_buffer(source, 0)), full, "full range, BT.709");
+  push_caps(stream.harness, &video, ", colorimetry=bt601");
+  assert_shows(filter_buffer(stream.harness, plain_buffer(source, 0)), limited, "BT.601");
+  cf_picture_free(source);
+  cf_picture_free(limited);
+  cf_picture_free(full);
   stream_free(&stream);
 }
 GST_END_TEST;
@@ -375,7 +397,7 @@ static void add_tests(TCase *tests)
 {
   tcase_add_loop_test(tests, every_format_equals_the_engine, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, small_and_odd_sizes, 0, N_ELEMENTS);
-  tcase_add_loop_test(tests, colorimetry_of_the_caps, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, colorimetry_of_the_caps, 0, G_N_ELEMENTS(colorimetric));
   tcase_add_loop_test(tests, identity_hands_the_buffer_on, 0, G_N_ELEMENTS(identities));
   tcase_add_loop_test(tests, settings_that_change_nothing, 0, CF_FORMAT_COUNT);
   tcase_add_loop_test(tests, settings_take_effect_on_the_next_frame, 0, N_ELEMENTS);

@@ -100,6 +100,7 @@ typedef enum {
   KERNEL_EMPTY,
   KERNEL_LONG,
   KERNEL_WORDS,
+  KERNEL_SWITCHES,
   KERNEL_NAN,
   KERNEL_INFINITE,
   N_BAD
@@ -129,6 +130,13 @@ static void set_bad_kernel(GstElement *element, const char *name, BadKernel bad)
     g_value_init(&word, G_TYPE_STRING);
     g_value_set_static_string(&word, "3");
     gst_value_array_append_and_take_value(&array, &word);
+    break;
+  }
+  case KERNEL_SWITCHES: {
+    GValue item = G_VALUE_INIT;
+    g_value_init(&item, G_TYPE_BOOLEAN);
+    g_value_set_boolean(&item, TRUE);
+    gst_value_array_append_and_take_value(&array, &item);
     break;
   }
   case KERNEL_NAN:
