@@ -31,7 +31,8 @@ struct Image {
 struct State {
   CfVideo video;
   CfDevice *device;
-  bool overlaps;
+  bool overlaps, tensor_cores; /* what the kernels' code and the GPU can do */
+  Gpu gpu;
 
   CfLlfParams params;
   Series series;
@@ -222,8 +223,11 @@ int samples_in_batch(const State *state, int first)
 
 int groups_of(const State *state)
 {
-  return state->params.method == CF_LLF_FAST ? (state->params.harmonics + 3) / 4
-                                             : (samples_in_batch(state, 0) + 7) / 8;
+  const int harmonic_groups = (state->params.harmonics + 3) / 4;
+
+  if (state->params.method == CF_LLF_SAMPLED)
+    return (samples_in_batch(state, 0) + 7) / 8;
+  return harmonic_groups == 3 && state->tensor_cores ? 4 : harmonic_groups;
 }
 
 /* The pyramid in `scratch`, whose size is returned, and NULL to ask for it only. */
@@ -271,7 +275,9 @@ size_t scratch_bytes(const State *state, const Image &image)
 bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
               void *scratch)
 {
-  const float top_gain = -state->series.linear;
+  const Series &series = state->series;
+  const bool tensor = state->tensor_cores;
+  const float top_gain = -series.linear;
   Pyramid pyramid;
 
   place_pyramid(image.shape, groups_of(state), scratch, &pyramid);
@@ -279,19 +285,23 @@ bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels
   const int tail_level = tail_first_level(pyramid, cf_device_info(state->device)->shared_per_block);
   const int last = tail_level < top ? tail_level : top;
 
-  if (!analyse(queue, pixels, state->series, pyramid, top_gain))
+  if (!(tensor ? tensor_analyse(queue, state->gpu, pixels, series, pyramid, top_gain)
+               : analyse(queue, pixels, series, pyramid, top_gain)))
     return false;
   for (int fine = 1; fine < last; fine++) {
-    if (!reduce(queue, pyramid, fine, top_gain))
+    if (!(tensor ? tensor_reduce(queue, pyramid, fine, top_gain)
+                 : reduce(queue, pyramid, fine, top_gain)))
       return false;
   }
-  if (last < top && !tail(queue, pyramid, last, state->series))
+  if (last < top && !tail(queue, pyramid, last, series))
     return false;
   for (int fine = last - 1; fine >= 1; fine--) {
-    if (!expand(queue, pyramid, fine, state->series))
+    if (!(tensor ? tensor_expand(queue, pyramid, fine, series)
+                 : expand(queue, pyramid, fine, series)))
       return false;
   }
-  return finish(queue, pixels, state->series, pyramid);
+  return tensor ? tensor_finish(queue, state->gpu, pixels, series, pyramid)
+                : finish(queue, pixels, series, pyramid);
 }
 
 bool run_sampled(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
@@ -448,6 +458,7 @@ bool open_tables(State *state, CfStatus *status)
 
 void *open(const CfVideo *video, const void *params, const CfOpenOptions *options, CfStatus *status)
 {
+  const CfDeviceInfo *const info = cf_device_info(options->device);
   CfLlfComponent component[3];
   State *const state = (State *)calloc(1, sizeof *state);
 
@@ -458,12 +469,14 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   state->video = *video;
   state->device = options->device;
   state->overlaps = options->device->code >= 90;
+  state->tensor_cores = options->device->code >= 80;
+  state->gpu = Gpu{info->multiprocessors, info->shared_per_sm};
   state->components = cf_llf_components(video, component);
   describe_components(state, component);
   describe_luminance(state, component);
   take_params(state, *(const CfLlfParams *)params);
-  if (!open_tables(state, status) ||
-      !tail_prepare(cf_device_info(state->device)->shared_per_block, status)) {
+  if (!open_tables(state, status) || !tail_prepare(info->shared_per_block, status) ||
+      (state->tensor_cores && !(tensor_prepare_reduce(status) && tensor_prepare_expand(status)))) {
     close(state);
     return nullptr;
   }

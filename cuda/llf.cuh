@@ -141,6 +141,21 @@ bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series
 /* Level 0 and colour, to the destination. */
 bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid);
 
+/* The same four on tensor cores (sm_80 and newer), where groups are 1, 2 or 4. Prepare once in
+ * a context. */
+struct Gpu {
+  int multiprocessors, shared_per_multiprocessor;
+};
+
+bool tensor_prepare_reduce(CfStatus *status);
+bool tensor_prepare_expand(CfStatus *status);
+bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                    const Pyramid &pyramid, float top_gain);
+bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+bool tensor_expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series);
+bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                   const Pyramid &pyramid);
+
 /* All of the coarse levels in one block: from the components and Gaussian of level `first` to its
  * collapsed image. */
 int tail_first_level(const Pyramid &pyramid, int shared_per_block);
