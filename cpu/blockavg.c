@@ -18,8 +18,7 @@
  * ones: too many would be without work at the end. */
 #define ROWS_OF_BLOCKS_A_THREAD 4
 
-/* Chunks of rows of blocks for every thread to take, one after the other, while there are enough.
- */
+/* Chunks that every thread takes, one after the other, where there are enough rows of blocks. */
 #define CHUNKS_A_THREAD 16
 
 /* One plane, cut into blocks. Channels count as samples. */
@@ -264,8 +263,8 @@ static BlockRow block_row(const State *state, const CfJob *job, int number)
 
 static void filter_apart(const State *state, const CfJob *job)
 {
-  const int chunks = state->block_rows / (CHUNKS_A_THREAD * state->threads);
-  const int chunk = chunks > 1 ? chunks : 1;
+  const int even = state->block_rows / (CHUNKS_A_THREAD * state->threads);
+  const int chunk = even > 1 ? even : 1;
 
 #pragma omp parallel for schedule(dynamic, chunk) num_threads(state->threads)
   for (int number = 0; number < state->block_rows; number++) {
@@ -408,8 +407,8 @@ static size_t lay_out(State *state)
     scratch->weighted =
         part(state, &used, state->format->alpha ? widest * sizeof *scratch->weighted : 0);
     scratch->values = part(state, &used, widest * sizeof *scratch->values);
-    scratch->line = part(state, &used,
-                         2 * widest * (size_t)cf_sample_bytes(state->format) + CF_BLOCK_FILL_SLACK);
+    scratch->line =
+        part(state, &used, widest * (size_t)cf_sample_bytes(state->format) + CF_BLOCK_FILL_SLACK);
   }
   return used;
 }
