@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The engine tests of the build, which have a row for every engine, CUDA among them."""
+import concurrent.futures
+import re
+
+from . import common
+
+
+def kernel_tests(host):
+    """The executables of tests/kernels."""
+    folder = host.build / "tests" / "kernels"
+    found = sorted(path for path in folder.glob("kernels-*") if path.is_file())
+    if not found:
+        raise common.Skipped("tests/kernels has no executables in the build")
+    return found
+
+
+def rows_of(text):
+    """(good, skipped, name, diagnostics) of every line of TAP; diagnostics come before it."""
+    said = []
+    for line in text.splitlines():
+        row = re.match(r"(not )?ok \d+ - (\S+)( # SKIP.*)?", line)
+        if row:
+            yield not row[1], bool(row[3]), row[2], said
+            said = []
+        elif line.startswith("#"):
+            said.append(line[1:].strip())
+
+
+def run(host, result, deadline):
+    host.need_gpu()
+    tests = kernel_tests(host)
+    with concurrent.futures.ThreadPoolExecutor(len(tests)) as pool:
+        outcomes = list(pool.map(
+            lambda test: common.run_command([str(test)], deadline.left(),
+                                            {"OMP_WAIT_POLICY": "passive"}), tests))
+    for test, said in zip(tests, outcomes):
+        rows = list(rows_of(said.text))
+        on_cuda = failed = 0
+        for good, skipped, name, diagnostics in rows:
+            failed += not good
+            on_cuda += name.startswith("cuda/") and not skipped
+            if skipped:
+                result.skip(f"{test.name} {name}", "the test says so")
+            else:
+                result.check(good, f"{test.name} {name}", "\n".join(diagnostics[:4]))
+        if f"\n1..{len(rows)}\n" not in said.text:
+            result.check(False, f"{test.name} reaches its end", said.detail())
+        result.note(f"{test.name}: {len(rows)} rows, {on_cuda} on CUDA, {failed} failed")
+        result.figures.append(f"{test.name.removeprefix('kernels-')} {on_cuda} on CUDA")

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Whole pipelines: every format in CUDA memory and in system memory, against the CPU."""
+import concurrent.futures
+import os
+
+from . import common, rawvideo
+
+FRAMES = 2
+SIZES = ((320, 240), (322, 242), (641, 363))
+SYSTEM_SIZE = (321, 243)
+
+SETTINGS = (
+    "cudallf alpha=0.4",
+    "cudallf alpha=2 beta=0.7 sigma=0.1 levels=4 color-mode=separate",
+    "cudallf engine=sampled alpha=0.3",
+    "cudagaussblur sigma=1.2 border=reflect-101",
+    "cudagaussblur sigma=6 sigma-vertical=2 border=wrap",
+    "cudagaussblur sigma=40",
+    "cudagaussblur sigma=-1.5",
+    "cudablockavg block-width=16 block-height=16",
+    "cudablockavg block-width=37 block-height=19",
+    "cudablockavg block-width=5 block-height=64 mode=max",
+    "cudasepconv preset=gaussian preset-size=9",
+    "cudasepconv preset=gaussian preset-size=129 border=reflect",
+    "cudasepconv row-kernel=<1,-2,7> column-kernel=<0.5,3> scale=0.05 bias=0.1 border=constant",
+    "cudasepconv preset=sobel-x absolute=true planes=luma",
+)
+QUICK_SETTINGS = SETTINGS[0::3]
+QUICK_FORMATS = ("I420", "NV12", "P010_10LE", "Y444_16LE", "RGB", "BGRA")
+
+
+def problem_with(element, difference):
+    """What breaks the promise that CPU and CUDA show the same pixels, or ""."""
+    eight_bits = difference.max_code == 255
+    if element == "cudallf" and not eight_bits:
+        bad = difference.psnr < 70.0
+    else:
+        bad = difference.worst > 1.0 or (element == "cudallf" and difference.share > 3.0)
+    return difference.text() if bad else ""
+
+
+class Comparison:
+    """One setting at one format and size: two pipelines and their two files."""
+
+    def __init__(self, host, layout, setting, memory, source, number):
+        self.layout, self.setting, self.memory = layout, setting, memory
+        self.element = setting.split()[0]
+        self.got = f"{source}.{number}.got"
+        self.want = f"{source}.{number}.want"
+        start, end = rawvideo.read_frames(layout, source), layout.caps()
+        if host.stand_in:
+            middle = f"{setting} backend={host.stand_in}"
+        elif memory == "device":
+            device = layout.caps("(memory:CUDAMemory)")
+            middle = f"cudaupload ! {device} ! {setting} ! {device} ! cudadownload"
+        else:
+            middle = f"{setting} backend=cuda"
+        self.ours = f"{start} ! {middle} ! {end} ! filesink location={self.got}"
+        self.theirs = (f"{start} ! {setting} backend=cpu n-threads=2 ! {end} ! "
+                       f"filesink location={self.want}")
+
+    def name(self):
+        layout = self.layout
+        return f"{self.memory} {layout.name} {layout.width}x{layout.height} {self.setting}"
+
+    def must_be_refused(self, host):
+        return (self.memory == "device" and not host.stand_in and
+                self.layout.planar_of_odd_height() and host.gstreamer < (1, 24, 4))
+
+    def compare(self):
+        """Problem (or "") and Difference (or None)."""
+        try:
+            difference = rawvideo.compare_files(self.layout, self.got, self.want, FRAMES)
+        except (OSError, ValueError) as error:
+            return str(error), None
+        return problem_with(self.element, difference), difference
+
+    def remove(self):
+        for path in (self.got, self.want):
+            if os.path.exists(path):
+                os.remove(path)
+
+
+def check_refusal(host, comparison):
+    said = host.launch(comparison.ours)
+    errors = common.error_messages(said.text)
+    clear = any("odd height" in error and "1.24.4" in error for error in errors)
+    if clear and said.status is not None and said.status > 0:
+        return [(comparison.name() + " is refused", "", None)]
+    return [(comparison.name() + " is refused", said.detail(), None)]
+
+
+def run_batch(host, batch):
+    """All comparisons of one format and size in one process, as it takes longer to start than to
+    filter; one by one where that fails, to see which it was. Returns (name, problem, difference)."""
+    refused = [one for one in batch if one.must_be_refused(host)]
+    if refused:
+        return [line for one in refused[::5] for line in check_refusal(host, one)]
+    said = host.launch("   ".join(f"{one.ours}   {one.theirs}" for one in batch), timeout=300)
+    outcomes = []
+    for one in batch:
+        alone = said if said.good else host.launch(f"{one.ours}   {one.theirs}")
+        problem, difference = one.compare() if alone.good else (alone.detail(), None)
+        outcomes.append((one.name(), problem, difference))
+        one.remove()
+    if not said.good and not any(problem for _, problem, _ in outcomes):
+        outcomes.append((f"{batch[0].layout.name} all in one process", said.detail(), None))
+    return outcomes
+
+
+def batches(host):
+    settings = QUICK_SETTINGS if host.quick else SETTINGS
+    for memory in ("device", "system"):
+        formats = rawvideo.CUDA_FORMATS if memory == "device" else tuple(rawvideo.FORMATS)
+        for format_name in QUICK_FORMATS if host.quick else formats:
+            for width, height in SIZES if memory == "device" else (SYSTEM_SIZE,):
+                layout = rawvideo.Layout(format_name, width, height)
+                source = host.folder / f"{memory}-{format_name}-{width}x{height}"
+                yield memory, layout, source, settings
+
+
+def run_one(host, deadline, task):
+    memory, layout, source, settings = task
+    if deadline.passed():
+        return None
+    rawvideo.write_pictures(layout, source, FRAMES)
+    batch = [Comparison(host, layout, setting, memory, source, number)
+             for number, setting in enumerate(settings)]
+    outcomes = run_batch(host, batch)
+    os.remove(source)
+    return outcomes
+
+
+def run(host, result, deadline):
+    if host.stand_in:
+        host.need_gstreamer()
+    else:
+        host.need_cuda_memory()
+    worst, share, late = {}, {}, 0
+    with concurrent.futures.ThreadPoolExecutor(min(4, os.cpu_count())) as pool:
+        tasks = list(batches(host))
+        for task, outcomes in zip(tasks, pool.map(lambda t: run_one(host, deadline, t), tasks)):
+            if outcomes is None:
+                late += 1
+                result.skip(f"{task[0]} {task[1].name} {task[1].width}x{task[1].height}",
+                            "no time left")
+                continue
+            for name, problem, difference in outcomes:
+                result.check(not problem, name, problem)
+                if difference and difference.max_code == 255:
+                    element = name.split()[3]
+                    worst[element] = max(worst.get(element, 0.0), difference.worst)
+                    share[element] = max(share.get(element, 0.0), difference.share)
+    result.figures += [f"{element} 8-bit worst {worst[element]:g} on up to {share[element]:.2g} %"
+                       for element in worst]
