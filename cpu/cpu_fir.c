@@ -109,46 +109,49 @@ static CfLineTaps lay_out_taps(const CfLines *lines, const CfTaps *taps, CfArena
   return line_taps;
 }
 
-static void fill_pattern(const CfFirWay *way, size_t i, double scale, double sign, double offset)
+static void set(const CfLines *lines, const void *array, size_t i, double value)
 {
-  if (way->lines == &cf_lines_float) {
-    ((float *)way->format.scale)[i] = (float)scale;
-    ((float *)way->format.sign)[i] = (float)sign;
-    ((float *)way->format.offset)[i] = (float)offset;
-  } else {
-    ((double *)way->format.scale)[i] = scale;
-    ((double *)way->format.sign)[i] = sign;
-    ((double *)way->format.offset)[i] = offset;
-  }
+  if (lines == &cf_lines_float)
+    ((float *)array)[i] = (float)value;
+  else
+    ((double *)array)[i] = value;
 }
 
 static void fill_tone(const CfFirWay *way, size_t samples)
 {
-  const CfFirPlane *plane = way->format.plan;
-  const double sum = plane->row.sum * plane->column.sum;
+  const CfLineFormat *format = &way->format;
+  const double sum = format->plan->row.sum * format->plan->column.sum;
 
   for (size_t i = 0; i < samples; i++) {
-    const CfFirChannel *channel = &plane->channel[i % (size_t)way->format.channels];
-    double offset = channel->centre + channel->bias + 0.5;
-
+    const CfFirChannel *channel = &format->plan->channel[i % (size_t)format->channels];
     /* Weighted lines are centred before they are summed, others after. */
-    if (!way->format.premultiplied)
-      offset -= channel->centre * channel->scale * sum;
-    fill_pattern(way, i, channel->scale, channel->absolute ? -1.0 : 1.0, offset);
+    const double centred = format->premultiplied ? 0.0 : channel->centre * channel->scale * sum;
+
+    set(way->lines, format->scale, i, channel->scale);
+    set(way->lines, format->sign, i, channel->absolute ? -1.0 : 1.0);
+    set(way->lines, format->offset, i, channel->centre - centred + channel->bias + 0.5);
   }
 }
 
 static void lay_out_tone(CfFirWay *way, CfArena *arena)
 {
   const size_t samples = (size_t)way->tile_width * (size_t)way->format.channels;
+  const size_t size = way->lines->size;
 
   if (way->lines == &cf_lines_fixed)
     return;
-  way->format.scale = cf_arena_take(arena, samples * way->lines->size);
-  way->format.sign = cf_arena_take(arena, samples * way->lines->size);
-  way->format.offset = cf_arena_take(arena, samples * way->lines->size);
+  way->format.scale = cf_arena_take(arena, samples * size);
+  way->format.sign = cf_arena_take(arena, samples * size);
+  way->format.offset = cf_arena_take(arena, samples * size);
   if (way->format.offset)
     fill_tone(way, samples);
+}
+
+static void lay_out_centre(CfFirWay *way, CfArena *arena)
+{
+  way->format.centre = cf_arena_take(arena, 4 * CF_WEIGHT_CHUNK * way->lines->size);
+  for (size_t i = 0; way->format.centre && i < 4 * CF_WEIGHT_CHUNK; i++)
+    set(way->lines, way->format.centre, i, way->format.plan->channel[i % 4].centre);
 }
 
 static CfFirWay lay_out_way(const CfFirWork *work, const CfLines *lines, const CfLineFormat *format,
@@ -159,6 +162,8 @@ static CfFirWay lay_out_way(const CfFirWork *work, const CfLines *lines, const C
   way.row = lay_out_taps(lines, &work->plan->row, arena);
   way.column = lay_out_taps(lines, &work->plan->column, arena);
   lay_out_tone(&way, arena);
+  if (format->premultiplied)
+    lay_out_centre(&way, arena);
   return way;
 }
 

@@ -11,6 +11,9 @@
 /* Sums run over multiples of this many samples: whole vectors of any size, no remainder. */
 #define CF_LINE_GRANULE 64
 
+/* Pixels of a premultiplied plane that are loaded and stored at a time. */
+#define CF_WEIGHT_CHUNK 64
+
 /* How the samples of a plane are read and written. */
 typedef struct {
   int channels;
@@ -18,12 +21,13 @@ typedef struct {
   int bytes; /* of a sample, in memory */
   int shift;
   int max_code;
-  bool premultiplied; /* only in planes of 4 channels of 8 bits */
+  bool premultiplied; /* only in planes of 4 channels of 8 bits, alpha the first or the last */
   const CfFirPlane *plan;
 
   /* The tone of sample i of a line: max(t, t * sign[i]) + offset[i] with t = sum * scale[i]; in the
    * type of the working samples. `offset` also holds the half that rounds. */
   const void *scale, *sign, *offset;
+  const void *centre; /* of sample i of CF_WEIGHT_CHUNK pixels; premultiplied planes only */
 } CfLineFormat;
 
 typedef struct {

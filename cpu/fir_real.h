@@ -33,44 +33,42 @@ static void load_words(const uint8_t *from, int shift, int samples, REAL *restri
   }
 }
 
-INLINE void weigh_by_alpha(const REAL centre[4], const int alpha, int samples, REAL *line)
-{
-  for (int i = 0; i < samples; i += 4) {
-    const REAL weight = line[i + alpha];
+/* Pixels whose weights are computed at a time. */
+#define CHUNK CF_WEIGHT_CHUNK
 
-    for (int c = 0; c < 4; c++)
-      line[i + c] = c == alpha ? weight : (line[i + c] - centre[c]) * weight;
+/* The bytes of a pixel, weighted each by alpha, and alpha itself by 1. */
+CF_MULTIVERSION
+static void load_weighted(const CfLineFormat *format, const uint8_t *from, int samples,
+                          REAL *restrict to)
+{
+  const REAL *centre = format->centre;
+  const int shift = 8 * format->alpha;
+  const uint32_t one = UINT32_C(1) << shift, others = UINT32_C(0x01010101) ^ one;
+
+  for (int begin = 0; begin < samples; begin += 4 * CHUNK) {
+    const int count = samples - begin < 4 * CHUNK ? samples - begin : 4 * CHUNK;
+    uint32_t spread[CHUNK];
+    const uint8_t *weight = (const uint8_t *)spread;
+
+    for (int x = 0; x < count / 4; x++) {
+      uint32_t pixel;
+
+      memcpy(&pixel, from + begin + 4 * x, sizeof pixel);
+      spread[x] = (pixel >> shift & 255) * others | one;
+    }
+    for (int i = 0; i < count; i++)
+      to[begin + i] = ((REAL)from[begin + i] - centre[i]) * (REAL)weight[i];
   }
-}
-
-CF_MULTIVERSION
-static void weigh_by_first(const REAL centre[4], int samples, REAL *line)
-{
-  weigh_by_alpha(centre, 0, samples, line);
-}
-
-CF_MULTIVERSION
-static void weigh_by_last(const REAL centre[4], int samples, REAL *line)
-{
-  weigh_by_alpha(centre, 3, samples, line);
 }
 
 static void load(const CfLineFormat *format, const uint8_t *from, int samples, void *to)
 {
-  REAL centre[4];
-
-  if (format->bytes == 1)
+  if (format->premultiplied)
+    load_weighted(format, from, samples, to);
+  else if (format->bytes == 1)
     load_bytes(from, samples, to);
   else
     load_words(from, format->shift, samples, to);
-  if (!format->premultiplied)
-    return;
-  for (int c = 0; c < 4; c++)
-    centre[c] = (REAL)format->plan->channel[c].centre;
-  if (format->alpha == 0)
-    weigh_by_first(centre, samples, to);
-  else
-    weigh_by_last(centre, samples, to);
 }
 
 /* Sums of lines */
@@ -168,54 +166,70 @@ static void store_words(const CfLineFormat *format, const REAL *line, int sample
   }
 }
 
-#define CHUNK 64 /* pixels */
-
-/* Divides colours by alpha, and makes them 0 where there is none. */
-INLINE void divide_by_alpha(const REAL *alpha, const int alpha_channel, REAL *line)
+/* Alpha before it is rounded. In a format of 4 channels it is the first or the last; reading and
+ * writing both ends keeps memory accesses whole: parts of a vector that was just stored, or whole
+ * vectors of parts, wait for the store to reach the cache, which took longer than all the rest. */
+CF_MULTIVERSION
+static void read_alpha(const CfLineFormat *format, const REAL *line, int pixels,
+                       const uint8_t *source, REAL *restrict alpha)
 {
-  for (int x = 0; x < CHUNK; x++) {
-    const REAL factor = alpha[x] < SMALLEST_ALPHA ? 0 : 1 / alpha[x];
+  const CfFirChannel *channel = &format->plan->channel[format->alpha];
+  const REAL first = format->alpha == 0 ? (REAL)channel->scale : 0;
+  const REAL last = format->alpha == 3 ? (REAL)channel->scale : 0;
 
-    for (int c = 0; c < 4; c++)
-      line[4 * x + c] *= c == alpha_channel ? 1 : factor;
+  if (channel->filtered) {
+    for (int x = 0; x < pixels; x++)
+      alpha[x] = line[4 * x] * first + line[4 * x + 3] * last;
+  } else {
+    for (int x = 0; x < pixels; x++)
+      alpha[x] = (REAL)source[4 * x + format->alpha];
   }
 }
 
+/* Divides colours by alpha, and makes them 0 where there is none; returns how often. */
 CF_MULTIVERSION
-static void divide_by_first(const REAL alpha[CHUNK], REAL line[4 * CHUNK])
+static int divide_by_alpha(const REAL *line, const REAL *alpha, const int channel, int pixels,
+                           REAL *restrict values)
 {
-  divide_by_alpha(alpha, 0, line);
-}
+  const REAL first = channel == 0, last = channel == 3;
+  REAL inverse[CHUNK], factor[4 * CHUNK];
+  int empty = 0;
 
-CF_MULTIVERSION
-static void divide_by_last(const REAL alpha[CHUNK], REAL line[4 * CHUNK])
-{
-  divide_by_alpha(alpha, 3, line);
-}
-
-static void store_chunk(const CfLineFormat *format, const REAL *line, int pixels,
-                        const uint8_t *source, uint8_t *to)
-{
-  const CfFirChannel *channels = format->plan->channel;
-  const CfFirChannel *alpha_channel = &channels[format->alpha];
-  REAL values[4 * CHUNK] = {0}, alpha[CHUNK] = {0};
-
-  memcpy(values, line, 4 * (size_t)pixels * sizeof *line);
   for (int x = 0; x < pixels; x++)
-    alpha[x] = alpha_channel->filtered ? values[4 * x + format->alpha] * (REAL)alpha_channel->scale
-                                       : (REAL)source[4 * x + format->alpha];
-  if (format->alpha == 0)
-    divide_by_first(alpha, values);
-  else
-    divide_by_last(alpha, values);
-  store_bytes(format, values, 4 * pixels, to);
+    inverse[x] = alpha[x] < SMALLEST_ALPHA ? 0 : 1 / alpha[x];
+  for (int x = 0; x < pixels; x++)
+    empty += alpha[x] < SMALLEST_ALPHA;
+  for (int x = 0; x < pixels; x++) {
+    factor[4 * x] = inverse[x] * (1 - first) + first;
+    factor[4 * x + 1] = inverse[x];
+    factor[4 * x + 2] = inverse[x];
+    factor[4 * x + 3] = inverse[x] * (1 - last) + last;
+  }
+  for (int i = 0; i < 4 * pixels; i++)
+    values[i] = line[i] * factor[i];
+  return empty;
+}
 
+static void empty_colours(const CfLineFormat *format, const REAL *alpha, int pixels, uint8_t *to)
+{
   for (int x = 0; x < pixels; x++) {
     for (int c = 0; c < 4 && alpha[x] < SMALLEST_ALPHA; c++) {
       if (c != format->alpha)
-        to[4 * x + c] = (uint8_t)channels[c].centre;
+        to[4 * x + c] = (uint8_t)format->plan->channel[c].centre;
     }
   }
+}
+
+static void store_weighted(const CfLineFormat *format, const REAL *line, int pixels,
+                           const uint8_t *source, uint8_t *to)
+{
+  REAL alpha[CHUNK], values[4 * CHUNK];
+
+  read_alpha(format, line, pixels, source, alpha);
+  const int empty = divide_by_alpha(line, alpha, format->alpha, pixels, values);
+  store_bytes(format, values, 4 * pixels, to);
+  if (empty)
+    empty_colours(format, alpha, pixels, to);
 }
 
 static void store(const CfLineFormat *format, const void *line, int samples, const uint8_t *source,
@@ -230,7 +244,7 @@ static void store(const CfLineFormat *format, const void *line, int samples, con
   for (int i = 0; i < samples; i += 4 * CHUNK) {
     const int pixels = (samples - i) / 4 < CHUNK ? (samples - i) / 4 : CHUNK;
 
-    store_chunk(format, values + i, pixels, source + i, to + i);
+    store_weighted(format, values + i, pixels, source + i, to + i);
   }
 }
 
