@@ -211,7 +211,8 @@ static gboolean update_params(GstCudaFiltersBase *self, CfStatus *status)
     return FALSE;
   }
   self->identity = effect_of(self)->is_identity(self->running_params);
-  self->failed = FALSE;
+  if (self->worker)
+    self->failed = FALSE;
   return TRUE;
 }
 
