@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * GstHarness around elements in CUDA memory: whose memory they read and write, when they let go of
+ * it, and what they take over between frames. Skipped where no CUDA context can be created.
+ */
+#include "elements.h"
+
+#include <stdlib.h>
+
+#include "device.h"
+#include "gpu-compat.h"
+#include "llf.h"
+
+/* Work that keeps a stream busy for some milliseconds, in which a missing wait would show. */
+#define BUSY_BYTES ((size_t)1 << 30)
+#define BUSY_FILLS 6
+
+#define RECYCLED_FRAMES 24
+
+static GstCudaContext *shared_context;
+
+static const CfVideo *small_video(void)
+{
+  static CfVideo video;
+
+  video = cf_video(CF_FORMAT_NV12, 320, 240);
+  return &video;
+}
+
+/* --- frames in CUDA memory --- */
+
+static GstCaps *device_caps(const CfVideo *video)
+{
+  gchar *text = g_strdup_printf("video/x-raw(memory:CUDAMemory), format=%s, width=%d, height=%d, "
+                                "framerate=25/1",
+                                cf_format_info(video->format)->name, video->width, video->height);
+  GstCaps *caps = gst_caps_from_string(text);
+
+  g_free(text);
+  return caps;
+}
+
+/* An active pool; `stream` is a stream owner of gpu-compat.h, or NULL. */
+static GstBufferPool *device_pool(GstCudaContext *context, const CfVideo *video, gpointer stream)
+{
+  GstBufferPool *pool = gst_cuda_buffer_pool_new(context);
+  GstStructure *config = gst_buffer_pool_get_config(pool);
+  GstCaps *caps = device_caps(video);
+  GstVideoInfo info;
+
+  fail_unless(gst_video_info_from_caps(&info, caps));
+  gst_buffer_pool_config_set_params(config, caps, (guint)info.size, 0, 0);
+  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (stream)
+    gst_cuda_filters_compat_config_stream(config, stream);
+  fail_unless(gst_buffer_pool_set_config(pool, config));
+  fail_unless(gst_buffer_pool_set_active(pool, TRUE));
+  gst_caps_unref(caps);
+  return pool;
+}
+
+static void free_pool(GstBufferPool *pool)
+{
+  gst_buffer_pool_set_active(pool, FALSE);
+  gst_object_unref(pool);
+}
+
+static GstBuffer *acquire(GstBufferPool *pool)
+{
+  GstBuffer *buffer = NULL;
+
+  fail_unless_equals_int(gst_buffer_pool_acquire_buffer(pool, &buffer, NULL), GST_FLOW_OK);
+  return buffer;
+}
+
+static void map(GstVideoFrame *frame, const CfVideo *video, GstBuffer *buffer, GstMapFlags flags)
+{
+  GstCaps *caps = device_caps(video);
+  GstVideoInfo info;
+
+  fail_unless(gst_video_info_from_caps(&info, caps));
+  fail_unless(gst_video_frame_map(frame, &info, buffer, flags));
+  gst_caps_unref(caps);
+}
+
+/* The picture in a buffer of the pool, written by the host and complete on the device. */
+static GstBuffer *device_buffer(GstBufferPool *pool, const CfTestPicture *picture)
+{
+  const CfVideo *video = &picture->video;
+  GstBuffer *buffer = acquire(pool);
+  GstVideoFrame frame;
+
+  map(&frame, video, buffer, GST_MAP_WRITE);
+  for (int plane = 0; plane < cf_format_info(video->format)->planes; plane++) {
+    for (int y = 0; y < cf_plane_height(video, plane); y++)
+      memcpy((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&frame, plane) +
+                 y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane),
+             picture->planes.data[plane] + y * picture->planes.stride[plane],
+             cf_row_bytes(video, plane));
+  }
+  gst_video_frame_unmap(&frame);
+  map(&frame, video, buffer, (GstMapFlags)(GST_MAP_READ | GST_MAP_CUDA));
+  gst_video_frame_unmap(&frame);
+  GST_BUFFER_PTS(buffer) = 0;
+  GST_BUFFER_DURATION(buffer) = 40 * GST_MSECOND;
+  return buffer;
+}
+
+static GstCudaContext *context_of(GstBuffer *buffer)
+{
+  GstMemory *memory = gst_buffer_peek_memory(buffer, 0);
+
+  fail_unless(gst_is_cuda_memory(memory), "the frame is not in CUDA memory");
+  return GST_CUDA_MEMORY_CAST(memory)->context;
+}
+
+/* --- elements --- */
+
+static GstHarness *device_harness(const char *elements, const CfVideo *video)
+{
+  GstHarness *harness = gst_harness_new_parse(elements);
+  GstContext *context = gst_context_new_cuda_context(shared_context);
+
+  gst_element_set_context(harness->element, context);
+  gst_context_unref(context);
+  gst_harness_set_src_caps(harness, device_caps(video));
+  return harness;
+}
+
+/* Takes `buffer`. The promise of the project: one code value, and for cudallf on few samples. */
+static void assert_close(GstBuffer *buffer, const ElementCase *element, const char *settings,
+                         const CfTestPicture *source)
+{
+  CfTestPicture *want = engine_output(element, settings, source);
+  CfTestPicture *got = picture_from_buffer(&source->video, buffer);
+  const CfDifference difference = cf_picture_compare(got, want, 1.0);
+
+  fail_unless(
+      difference.first.plane == -1 &&
+          (element->effect != &cf_llf || difference.differing * 100 <= difference.samples * 3),
+      "%s %s %dx%d: worst %g, %ld of %ld differ", element->name, settings, source->video.width,
+      source->video.height, difference.worst, difference.differing, difference.samples);
+  cf_picture_free(got);
+  cf_picture_free(want);
+  gst_buffer_unref(buffer);
+}
+
+GST_START_TEST(pixels_and_metas)
+{
+  const ElementCase *element = &element_cases[__i__];
+  const CfVideo *video = small_video();
+  GstHarness *harness = device_harness(element->name, video);
+  GstBufferPool *pool = device_pool(shared_context, video, NULL);
+  CfTestPicture *source = new_picture(video, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, 1);
+  GstBuffer *buffer = device_buffer(pool, source);
+  GstElement *inner = gst_harness_find_element(harness, element->name);
+  GstVideoRegionOfInterestMeta *region;
+
+  set_text(inner, element->working);
+  gst_object_unref(inner);
+  gst_buffer_add_video_region_of_interest_meta(buffer, "face", 3, 5, 70, 90);
+  gst_buffer_add_video_time_code_meta_full(buffer, 25, 1, NULL, 0, 1, 2, 3, 4, 0);
+  GST_BUFFER_PTS(buffer) = 7 * GST_SECOND;
+  GST_BUFFER_OFFSET(buffer) = 175;
+
+  buffer = filter_buffer(harness, buffer);
+  fail_unless(context_of(buffer) == shared_context, "the frame is in another context");
+  fail_unless(GST_BUFFER_PTS(buffer) == 7 * GST_SECOND && GST_BUFFER_OFFSET(buffer) == 175);
+  region = gst_buffer_get_video_region_of_interest_meta_id(buffer, 0);
+  fail_unless(region && region->x == 3 && region->y == 5 && region->w == 70 && region->h == 90);
+  fail_unless(gst_buffer_get_video_time_code_meta(buffer) != NULL);
+  assert_close(buffer, element, element->working, source);
+
+  cf_picture_free(source);
+  gst_harness_teardown(harness);
+  free_pool(pool);
+}
+GST_END_TEST
+
+/* A decoder may have made a context of its own before ours was chosen. */
+GST_START_TEST(context_of_the_frames_is_adopted)
+{
+  const ElementCase *element = &element_cases[__i__];
+  const CfVideo *video = small_video();
+  GstCudaContext *other = gst_cuda_context_new(0);
+  GstHarness *harness = device_harness(element->name, video);
+  GstBufferPool *pools[] = {device_pool(shared_context, video, NULL),
+                            device_pool(other, video, NULL)};
+  CfTestPicture *source = new_picture(video, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, 2);
+  GstElement *inner = gst_harness_find_element(harness, element->name);
+
+  set_text(inner, element->working);
+  gst_object_unref(inner);
+  for (int i = 0; i < 5; i++) {
+    GstBuffer *buffer = filter_buffer(harness, device_buffer(pools[i % 2], source));
+
+    fail_unless(context_of(buffer) == (i % 2 ? other : shared_context),
+                "frame %d: the output is in another context than the input", i);
+    assert_close(buffer, element, element->working, source);
+  }
+  cf_picture_free(source);
+  gst_harness_teardown(harness);
+  free_pool(pools[0]);
+  free_pool(pools[1]);
+  gst_object_unref(other);
+}
+GST_END_TEST
+
+GST_START_TEST(caps_and_properties_change)
+{
+  static const struct {
+    CfFormat format;
+    int width, height;
+  } steps[] = {{CF_FORMAT_NV12, 320, 240},
+               {CF_FORMAT_RGBA, 320, 240},
+               {CF_FORMAT_RGBA, 641, 363},
+               {CF_FORMAT_P010_10LE, 64, 48},
+               {CF_FORMAT_NV12, 320, 240}};
+  const ElementCase *element = &element_cases[__i__];
+  GstHarness *harness = device_harness(element->name, small_video());
+  GstElement *inner = gst_harness_find_element(harness, element->name);
+  const char *const settings[] = {element->working, element->other, element->identity};
+
+  for (guint step = 0; step < G_N_ELEMENTS(steps); step++) {
+    const CfVideo video = cf_video(steps[step].format, steps[step].width, steps[step].height);
+    GstCaps *caps = device_caps(&video);
+    GstBufferPool *pool = device_pool(shared_context, &video, NULL);
+    CfTestPicture *source = new_picture(&video, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, step);
+
+    gst_harness_push_event(harness, gst_event_new_caps(caps));
+    gst_caps_unref(caps);
+    for (guint i = 0; i < G_N_ELEMENTS(settings); i++) {
+      GstBuffer *buffer;
+
+      set_text(inner, settings[i]);
+      buffer = filter_buffer(harness, device_buffer(pool, source));
+      if (settings[i] == element->identity)
+        assert_shows(buffer, source, "identity");
+      else if (video.format != CF_FORMAT_P010_10LE || element->effect != &cf_llf)
+        assert_close(buffer, element, settings[i], source);
+      else
+        gst_buffer_unref(buffer);
+    }
+    cf_picture_free(source);
+    free_pool(pool);
+  }
+  gst_object_unref(inner);
+  gst_harness_teardown(harness);
+}
+GST_END_TEST
+
+/* --- buffers that are written again as soon as they are back in their pool --- */
+
+static CfPicture planes_of(const GstVideoFrame *frame)
+{
+  CfPicture picture = {{NULL}, {0}};
+
+  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(frame); plane++) {
+    picture.data[plane] = GST_VIDEO_FRAME_PLANE_DATA(frame, plane);
+    picture.stride[plane] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane);
+  }
+  return picture;
+}
+
+static void enqueue_copy(const CfVideo *video, GstBuffer *to, GstBuffer *from, void *stream)
+{
+  GstVideoFrame target, source;
+
+  map(&target, video, to, (GstMapFlags)(GST_MAP_WRITE | GST_MAP_CUDA));
+  map(&source, video, from, (GstMapFlags)(GST_MAP_READ | GST_MAP_CUDA));
+  {
+    const CfPicture destination = planes_of(&target), origin = planes_of(&source);
+
+    fail_unless(cf_copy_picture(CF_COPY_ON_DEVICE, video, &destination, &origin, stream, NULL));
+  }
+  gst_video_frame_unmap(&source);
+  gst_video_frame_unmap(&target);
+}
+
+/* How a producer fills its buffers. */
+typedef struct {
+  gpointer owner; /* of the stream that its memory names, as in gpu-compat.h, or NULL */
+  void *stream;   /* that it writes on */
+  void *busy;     /* device memory to keep that stream busy with before it writes, or NULL */
+} Producer;
+
+/* Sends copies of `sources` through `elements`; `outputs` are transfer full. */
+static void produce(const char *elements, const CfVideo *video, const Producer *producer,
+                    GstBuffer **sources, GstBuffer **outputs)
+{
+  GstHarness *harness = device_harness(elements, video);
+  GstBufferPool *pool = device_pool(shared_context, video, producer->owner);
+
+  for (int i = 0; i < RECYCLED_FRAMES; i++) {
+    GstBuffer *buffer = acquire(pool);
+
+    fail_unless(gst_cuda_context_push(shared_context));
+    for (int fill = 0; producer->busy && fill < BUSY_FILLS; fill++)
+      fail_unless(cf_device_fill(producer->busy, fill, BUSY_BYTES, producer->stream, NULL));
+    enqueue_copy(video, buffer, sources[i], producer->stream);
+    if (!producer->owner)
+      fail_unless(cf_stream_synchronize(producer->stream, NULL));
+    gst_cuda_context_pop(NULL);
+    GST_BUFFER_PTS(buffer) = (GstClockTime)i * 40 * GST_MSECOND;
+    outputs[i] = filter_buffer(harness, buffer);
+  }
+  gst_harness_teardown(harness);
+  free_pool(pool);
+}
+
+/* `slow` takes milliseconds a frame. What it shows must not depend on when its inputs are written
+ * again: neither in pools (`producer`), nor never, which is the truth that it is compared with. */
+static void check_recycling(const char *slow, Producer *producer)
+{
+  const CfVideo video = cf_video(CF_FORMAT_NV12, 1280, 720);
+  GstBuffer *sources[RECYCLED_FRAMES], *outputs[RECYCLED_FRAMES];
+  GstBufferPool *pool = device_pool(shared_context, &video, NULL);
+  GstHarness *harness = device_harness(slow, &video);
+  CfTestPicture *truths[RECYCLED_FRAMES];
+
+  for (int i = 0; i < RECYCLED_FRAMES; i++) {
+    CfTestPicture *picture = new_picture(&video, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, (guint64)i);
+    GstBuffer *output;
+
+    sources[i] = device_buffer(pool, picture);
+    output = filter_buffer(harness, gst_buffer_ref(sources[i]));
+    truths[i] = picture_from_buffer(&video, output);
+    gst_buffer_unref(output);
+    cf_picture_free(picture);
+  }
+  gst_harness_teardown(harness);
+
+  produce(slow, &video, producer, sources, outputs);
+  for (int i = 0; i < RECYCLED_FRAMES; i++) {
+    assert_shows(outputs[i], truths[i], slow);
+    cf_picture_free(truths[i]);
+    gst_buffer_unref(sources[i]);
+  }
+  free_pool(pool);
+}
+
+/* The first waits for nothing where the second is its neighbour; the last leaves to others. */
+static const char *const slow_chains[] = {
+    "cudallf engine=exact levels=3",
+    "cudallf engine=exact levels=3 ! cudasepconv preset=sharpen",
+    "cudasepconv preset=sharpen ! cudallf engine=exact levels=3 ! cudagaussblur sigma=3",
+};
+
+GST_START_TEST(inputs_are_kept_until_read)
+{
+  Producer producer = {.owner = NULL};
+
+  fail_unless(gst_cuda_context_push(shared_context));
+  producer.stream = cf_stream_create(NULL);
+  gst_cuda_context_pop(NULL);
+  check_recycling(slow_chains[__i__], &producer);
+  fail_unless(gst_cuda_context_push(shared_context));
+  cf_stream_destroy(producer.stream);
+  gst_cuda_context_pop(NULL);
+}
+GST_END_TEST
+
+#if GST_CHECK_VERSION(1, 24, 0)
+/* The producer neither waits for its writes nor before it writes again: streams are ordered. */
+GST_START_TEST(streams_are_ordered_both_ways)
+{
+  Producer producer = {.owner = NULL};
+
+  fail_unless(gst_cuda_context_push(shared_context));
+  producer.owner = gst_cuda_filters_compat_stream_new(shared_context, NULL);
+  producer.stream = gst_cuda_filters_compat_stream_handle(producer.owner);
+  producer.busy = cf_device_alloc(BUSY_BYTES, NULL);
+  gst_cuda_context_pop(NULL);
+  fail_unless(producer.busy != NULL);
+  check_recycling(slow_chains[__i__], &producer);
+  fail_unless(gst_cuda_context_push(shared_context));
+  cf_device_free(producer.busy);
+  gst_cuda_filters_compat_stream_free(producer.owner);
+  gst_cuda_context_pop(NULL);
+}
+GST_END_TEST
+#endif
+
+static void add_tests(TCase *tests)
+{
+  tcase_set_timeout(tests, 120);
+  tcase_add_loop_test(tests, pixels_and_metas, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, context_of_the_frames_is_adopted, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, caps_and_properties_change, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, inputs_are_kept_until_read, 0, G_N_ELEMENTS(slow_chains));
+#if GST_CHECK_VERSION(1, 24, 0)
+  tcase_add_loop_test(tests, streams_are_ordered_both_ways, 0, G_N_ELEMENTS(slow_chains));
+#endif
+}
+
+int main(int argc, char **argv)
+{
+  int status;
+
+  gst_init(&argc, &argv);
+  if (gst_cuda_load_library())
+    shared_context = gst_cuda_context_new(0);
+  if (!shared_context) {
+    printf("1..0 # SKIP no CUDA context can be created here\n");
+    return 0;
+  }
+  gst_cuda_memory_init_once();
+  /* A CUDA context does not survive a fork. */
+  setenv("CK_FORK", "no", 1);
+  status = run_tests(argc, argv, "gpu", add_tests);
+  gst_object_unref(shared_context);
+  return status;
+}
