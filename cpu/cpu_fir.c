@@ -74,7 +74,7 @@ static bool fixed_suffices(const CfFirPlane *plane, const CfPlaneFormat *format,
       return false;
   }
   return bits == 8 && fixed_error(&plane->row, &row) && fixed_error(&plane->column, &column) &&
-         row.bound + column.bound < 0.5 && hypot(row.rms, column.rms) < 0.04;
+         row.bound + column.bound < 0.5 && hypot(row.rms, column.rms) < 0.03;
 }
 
 /* Tables */

@@ -11,29 +11,42 @@
 
 /* Taps */
 
-static bool add_to_tap(int16_t *tap, int amount)
+/* Rounds running sums of `count` taps rather than taps, so that errors do not pile up under an
+ * edge; returns the last sum. */
+static int round_running_sums(const CfTaps *taps, int count, int16_t *tap)
 {
-  const int sum = *tap + amount;
-
-  if (sum < 0 || sum > INT16_MAX)
-    return false;
-  *tap = (int16_t)sum;
-  return true;
-}
-
-static bool make_sum_one(int16_t *tap, int count, bool symmetric)
-{
-  int residue = TAP_ONE, largest = 0;
+  double sum = 0.0;
+  int rounded = 0;
 
   for (int i = 0; i < count; i++) {
-    residue -= tap[i];
-    if (tap[i] > tap[largest])
-      largest = i;
+    const int before = rounded;
+
+    sum += taps->tap[i] / taps->sum;
+    if (!(fabs(sum) < 2.0))
+      return -1;
+    rounded = (int)floor(sum * TAP_ONE + 0.5);
+    if (rounded < before || rounded - before > INT16_MAX)
+      return -1;
+    tap[i] = (int16_t)(rounded - before);
   }
-  if (symmetric && count % 2 == 0)
-    return add_to_tap(&tap[largest], residue / 2) &&
-           add_to_tap(&tap[count - 1 - largest], residue / 2);
-  return add_to_tap(&tap[symmetric ? count / 2 : largest], residue);
+  return rounded;
+}
+
+static bool quantise(const CfTaps *taps, bool symmetric, int16_t *tap)
+{
+  const int half = taps->count / 2;
+
+  if (!symmetric)
+    return round_running_sums(taps, taps->count, tap) == TAP_ONE;
+
+  const int middle = TAP_ONE - 2 * round_running_sums(taps, half, tap);
+  if (middle < 0 || middle > INT16_MAX || (taps->count % 2 == 0 && middle > 0))
+    return false;
+  if (taps->count % 2)
+    tap[half] = (int16_t)middle;
+  for (int i = 0; i < half; i++)
+    tap[taps->count - 1 - i] = tap[i];
+  return true;
 }
 
 /* Every product is off by up to half a unit of the last place, and by 1/sqrt(12) of one on average.
@@ -59,14 +72,7 @@ static CfFixedError estimate_error(const CfTaps *taps, bool symmetric, const int
 
 bool cf_lines_fixed_taps(const CfTaps *taps, bool symmetric, int16_t *tap, CfFixedError *error)
 {
-  for (int i = 0; i < taps->count; i++) {
-    const double exact = taps->tap[i] / taps->sum;
-
-    if (!(exact >= 0.0 && exact <= 1.0))
-      return false;
-    tap[i] = (int16_t)fmin(floor(exact * TAP_ONE + 0.5), INT16_MAX);
-  }
-  if (!make_sum_one(tap, taps->count, symmetric))
+  if (!quantise(taps, symmetric, tap))
     return false;
   *error = estimate_error(taps, symmetric, tap);
   return true;
