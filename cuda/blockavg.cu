@@ -34,7 +34,8 @@ struct State {
   CfVideo video;
   CfDevice *device;
   Kernel kernel;
-  Job job; /* but for pointers, strides and stage */
+  Job job;     /* but for pointers, strides and stage */
+  bool copies; /* single pixels: also transparent ones keep their colour */
   bool split;
   int tiles;
   size_t shared_bytes;
@@ -237,6 +238,7 @@ bool update_state(void *opaque, const void *params, CfStatus *)
   plan_codes(&state->job, &state->video, blockavg->mode);
   for (int p = 0; p < format->planes; p++)
     plan_plane(&state->job.plane[p], &state->video, p, blockavg);
+  state->copies = format->alpha && blockavg->block_width == 1 && blockavg->block_height == 1;
   state->split = !plan_whole(state, blockavg);
   if (state->split)
     plan_split(state, blockavg);
@@ -292,11 +294,20 @@ bool run_split(const State *state, Job *job, cudaStream_t stream, CfStatus *stat
   return cf_scratch_give(state->device, sums, stream, good ? status : nullptr) && good;
 }
 
+bool copy_picture(const State *state, const CfJob *work, CfStatus *status)
+{
+  return work->source.data[0] == work->destination.data[0] ||
+         cf_copy_picture(CF_COPY_ON_DEVICE, &state->video, &work->destination, &work->source,
+                         work->stream, status);
+}
+
 bool run_state(void *opaque, const CfJob *work, CfStatus *status)
 {
   const State *state = (const State *)opaque;
   Job job = state->job;
 
+  if (state->copies)
+    return copy_picture(state, work, status);
   for (int p = 0; p < job.planes; p++) {
     Plane *plane = &job.plane[p];
     plane->source = work->source.data[p];
@@ -312,9 +323,11 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
   return launch(state, job, (cudaStream_t)work->stream, status);
 }
 
-const char *algorithm(const void *state)
+const char *algorithm(const void *opaque)
 {
-  return ((const State *)state)->split ? "two-pass" : "one-pass";
+  const State *state = (const State *)opaque;
+
+  return state->copies ? "copy" : state->split ? "two-pass" : "one-pass";
 }
 
 } // namespace

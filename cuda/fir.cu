@@ -4,9 +4,9 @@
  *
  * Alpha on tensor cores: only opaque pictures can do without the weights, and the host must not
  * wait to know. So the tensor kernel runs, looks at the alphas it loads anyway, stores the number
- * of the frame in a flag where one is not opaque, and stops early; then the weighted kernel runs
- * and returns at once unless it finds that number. The cost on an opaque picture is one launch that
- * does nothing, about 2 us; on others what the tensor kernel did before it noticed.
+ * of the frame in a flag where one is not opaque, and stops early; then the plain kernel runs and
+ * returns at once unless it finds that number. The cost on an opaque picture is one launch that
+ * does nothing; on others what the tensor kernel did before it noticed.
  */
 #include "fir.cuh"
 #include "fir_engine.cuh"
@@ -28,11 +28,12 @@ typedef struct {
   CfFirPicture picture;       /* the filtered planes but for pointers and strides */
   int index[CF_MAX_PLANES];   /* of those planes in the job's pictures */
   bool single, plain, tensor; /* single precision suffices; these kernels can do it */
+  bool unaligned;             /* the last picture was, which is not for the tensor kernels */
   unsigned *flags;            /* on the device */
   unsigned frame;
 } State;
 
-CfFirTone describe_tone(const CfFirChannel *channel, CfRole role, double weight)
+CfFirTone describe_tone(const CfFirChannel *channel, CfRole role, double centre, double weight)
 {
   CfFirTone tone;
 
@@ -40,10 +41,10 @@ CfFirTone describe_tone(const CfFirChannel *channel, CfRole role, double weight)
              : role == CF_ROLE_PADDING ? CF_FIR_IGNORE
                                        : CF_FIR_COPY;
   tone.absolute = channel->absolute;
-  tone.centre = (float)channel->centre;
+  tone.centre = (float)centre;
   tone.scale = (float)channel->scale;
   tone.bias = (float)channel->bias;
-  tone.border = (float)((channel->border - channel->centre) * weight);
+  tone.border = (float)((channel->border - centre) * weight);
   return tone;
 }
 
@@ -65,9 +66,10 @@ void describe_plane(const State *state, int p, CfFirWork *work)
   work->column_anchor = plan->column.anchor;
   work->set = p > 0;
   for (int c = 0; c < layout->channels; c++) {
-    const bool weighted = work->alpha >= 0 && c != work->alpha;
-    work->tone[c] = describe_tone(&plan->channel[c], layout->role[c],
-                                  weighted ? plan->channel[work->alpha].border : 1.0);
+    const bool weighs = c == work->alpha, weighted = work->alpha >= 0 && !weighs;
+    work->tone[c] = describe_tone(
+        &plan->channel[c], layout->role[c], weighs ? work->max_code : plan->channel[c].centre,
+        weighted ? plan->channel[work->alpha].border / (double)work->max_code : 1.0);
   }
 }
 
@@ -78,6 +80,7 @@ void choose_kernels(State *state)
 
   memset(picture, 0, sizeof *picture);
   picture->sample_bytes = cf_sample_bytes(format);
+  picture->opaque = -1;
   state->single = true;
   for (int p = 0; p < format->planes; p++) {
     if (!state->plan.plane[p].filtered)
@@ -86,6 +89,10 @@ void choose_kernels(State *state)
     picture->plan[picture->planes] = &state->plan.plane[p];
     describe_plane(state, p, &picture->plane[picture->planes++]);
     state->single = state->single && state->plan.plane[p].float_suffices;
+    if (format->alpha &&
+        (state->plan.plane[p].premultiplied ||
+         !state->plan.plane[p].channel[cf_alpha_channel(&format->plane[p])].filtered))
+      picture->opaque = cf_alpha_channel(&format->plane[p]);
   }
   state->plain = state->single && cf_fir_plain_fits(picture, state->device);
   state->tensor = state->plain && cf_fir_tensor_serves(picture, state->device);
@@ -103,12 +110,12 @@ bool copy_planes(const State *state, const CfJob *job, CfStatus *status)
   return true;
 }
 
-/* Sets the planes' pointers; whether all allow 16-byte accesses. */
-bool place_picture(State *state, const CfJob *job)
+/* Sets the planes' pointers, and whether all allow 16-byte accesses. */
+void place_picture(State *state, const CfJob *job)
 {
   CfFirPicture *picture = &state->picture;
-  bool all = true;
 
+  state->unaligned = false;
   for (int i = 0; i < picture->planes; i++) {
     CfFirWork *work = &picture->plane[i];
     const int p = state->index[i];
@@ -119,9 +126,8 @@ bool place_picture(State *state, const CfJob *job)
     work->destination_stride = job->destination.stride[p];
     work->vector = cf_is_vector_aligned(work->source, work->source_stride) &&
                    cf_is_vector_aligned(work->destination, work->destination_stride);
-    all = all && work->vector;
+    state->unaligned = state->unaligned || !work->vector;
   }
-  return all;
 }
 
 bool run_tensor(State *state, void *stream, CfStatus *status)
@@ -129,7 +135,7 @@ bool run_tensor(State *state, void *stream, CfStatus *status)
   const CfFirPicture *picture = &state->picture;
   unsigned *flag = nullptr;
 
-  if (picture->plane[0].alpha >= 0) {
+  if (picture->opaque >= 0) {
     state->frame += state->frame + 1 ? 1 : 2; /* never the flags' initial 0 */
     flag = state->flags + state->frame % kFlags;
   }
@@ -180,7 +186,8 @@ bool cf_fir_run(void *opaque, const CfJob *job, CfStatus *status)
     return false;
   if (state->picture.planes == 0)
     return true;
-  if (place_picture(state, job) && state->tensor)
+  place_picture(state, job);
+  if (state->tensor && !state->unaligned)
     return run_tensor(state, job->stream, status);
   if (state->plain)
     return cf_fir_plain_run(&state->picture, state->device, nullptr, 0, job->stream, status);
@@ -193,7 +200,7 @@ const char *cf_fir_algorithm(const void *opaque)
 
   if (state->picture.planes == 0)
     return "copy";
-  if (state->tensor)
+  if (state->tensor && !state->unaligned)
     return "fir-tensor";
   return state->plain ? "fir-float" : state->single ? "fir-two-pass" : "fir-double";
 }

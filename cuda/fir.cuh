@@ -17,7 +17,8 @@ enum CfFirChannelUse {
   CF_FIR_IGNORE, /* padding */
 };
 
-/* Members named as in CfFirChannel. */
+/* Members named as in CfFirChannel, but that the alpha which weighs others is centred on opaque:
+ * then its sums are 0 where all is opaque, and the weights there exactly 1. */
 struct CfFirTone {
   int use;
   int absolute;
@@ -51,6 +52,7 @@ struct CfFirPicture {
   const CfFirPlane *plan[CF_MAX_PLANES];
   CfFirRounding row[CF_MAX_PLANES], column[CF_MAX_PLANES]; /* for the tensor kernels */
   int sample_bytes;
+  int opaque; /* channel of plane 0 that the tensor kernels need opaque, or -1 */
 };
 
 /* --- fir_plain.cu: rows and columns in one launch, single precision --- */
@@ -61,8 +63,8 @@ bool cf_fir_plain_prepare(const CfDevice *device, CfStatus *status);
 /* Whether these kernels fit the device's shared memory. */
 bool cf_fir_plain_fits(const CfFirPicture *picture, const CfDevice *device);
 
-/* Enqueues the filter. With `unless_opaque` non-NULL its blocks do nothing unless *unless_opaque
- * equals `frame` (see fir_tensor.cu). */
+/* Enqueues the filter. With `unless_opaque` non-NULL, right after cf_fir_tensor_run on the stream,
+ * its blocks do nothing unless *unless_opaque then equals `frame`. */
 bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device,
                       const unsigned *unless_opaque, unsigned frame, void *stream,
                       CfStatus *status);
@@ -77,11 +79,11 @@ bool cf_fir_long_run(const CfFirPicture *picture, CfDevice *device, bool single,
 bool cf_fir_tensor_prepare(const CfDevice *device, CfStatus *status);
 
 /* Whether the coefficients survive half precision, and device, border and sizes are served; decides
- * on their rounding. Alpha formats are served where the picture is opaque. */
+ * on their rounding. Pictures with an `opaque` channel are served where it is that. */
 bool cf_fir_tensor_serves(CfFirPicture *picture, const CfDevice *device);
 
-/* Enqueues the filter; pointers must be `vector`. Where a sample of the `alpha` channel (>= 0) is
- * not opaque, stores `frame` in *not_opaque, and the output is not valid. */
+/* Enqueues the filter; pointers must be `vector`. Where a sample of the `opaque` channel is not,
+ * stores `frame` in *not_opaque, and the output is not valid. */
 bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device, unsigned *not_opaque,
                        unsigned frame, void *stream, CfStatus *status);
 
@@ -115,11 +117,28 @@ __device__ inline int cf_fold(int border, int i, int size)
   }
 }
 
+/* Written as one fma, so that all kernels round alike. */
 template <typename Real> __device__ inline Real cf_apply_tone(const CfFirTone &tone, Real sum)
 {
-  const Real value = (Real)tone.scale * sum;
+  const Real scale = (Real)tone.scale, offset = (Real)tone.centre + (Real)tone.bias;
 
-  return (Real)tone.centre + (Real)tone.bias + (tone.absolute ? fabs(value) : value);
+  return tone.absolute ? fma(fabs(scale), fabs(sum), offset) : fma(scale, sum, offset);
+}
+
+/* Weights are fractions of opaque, which is 255 in all formats with alpha; 255 * (1 / 255) is 1 in
+ * either precision. */
+template <typename Real> __device__ inline Real cf_weight(Real alpha)
+{
+  return alpha * ((Real)1 / (Real)255);
+}
+
+/* A filtered colour of alpha' `alpha`. Where that rounds to 0 there is none: with alpha centred on
+ * opaque, transparent areas come out as 0 only within rounding errors. */
+template <typename Real>
+__device__ inline Real cf_unweigh(const CfFirTone &tone, Real sum, Real alpha)
+{
+  return alpha < (Real)0.5 ? (Real)tone.centre
+                           : cf_apply_tone(tone, sum * ((Real)1 / cf_weight(alpha)));
 }
 
 /* Rounds half up, clamps, and shifts to the sample's bits. */

@@ -71,7 +71,7 @@ __device__ inline Real weighted_value(const CfFirWork &work, bool wide, int x, i
 
   const Real value = (Real)source_code(work, wide, x, y, channel) - (Real)work.tone[channel].centre;
   return work.alpha >= 0 && channel != work.alpha
-             ? value * (Real)source_code(work, wide, x, y, work.alpha)
+             ? value * cf_weight((Real)source_code(work, wide, x, y, work.alpha))
              : value;
 }
 
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant
     return;
 #pragma unroll
   for (int o = 0; o < kOutputs; o++)
-    alpha[o] = 1;
+    alpha[o] = 255;
 
   for (int i = 0; i < work.channels; i++) {
     const int channel = work.alpha < 0 ? i : (work.alpha + i) % work.channels;
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant
       else if (channel == work.alpha)
         value = cf_apply_tone(tone, sum[o]);
       else
-        value = alpha[o] > 0 ? cf_apply_tone(tone, sum[o] / alpha[o]) : (Real)tone.centre;
+        value = cf_unweigh(tone, sum[o], alpha[o]);
       if (channel == work.alpha)
         alpha[o] = value;
 

@@ -9,6 +9,7 @@
  * loads serves 8 products, with the taps in a sliding window of registers.
  */
 #include "fir.cuh"
+#include "tensor_ops.cuh"
 
 #include <string.h>
 
@@ -101,10 +102,10 @@ __device__ inline void weigh_pixel(const CfFirWork &work, const Sample *pixel, f
   for (int c = 0; c < C; c++)
     value[c] = load_code(work, pixel[c]);
   if constexpr (Weighted) {
-    const float alpha = work.alpha == 0 ? value[0] : value[C - 1];
+    const float weight = cf_weight(work.alpha == 0 ? value[0] : value[C - 1]);
 #pragma unroll
     for (int c = 0; c < C; c++)
-      value[c] = (value[c] - work.tone[c].centre) * (c == work.alpha ? 1.0f : alpha);
+      value[c] = (value[c] - work.tone[c].centre) * (c == work.alpha ? 1.0f : weight);
   } else {
 #pragma unroll
     for (int c = 0; c < C; c++)
@@ -401,7 +402,7 @@ __device__ inline void store_weighted(const CfFirWork &work, int x0, int y0, int
       else if (c == work.alpha)
         value = alpha;
       else
-        value = alpha > 0.0f ? cf_apply_tone(tone, __fdividef(sum[c], alpha)) : tone.centre;
+        value = cf_unweigh(tone, sum[c], alpha);
       sample[c] = (Sample)cf_to_sample(work, value);
     }
 
@@ -487,8 +488,11 @@ __global__ void __launch_bounds__(kThreads, kResident) filter_plain(const __grid
   extern __shared__ __align__(16) float shared[];
   int p = 0;
 
-  if (job.unless_opaque && *job.unless_opaque != job.frame)
-    return;
+  if (job.unless_opaque) {
+    cf_wait_for_previous_kernel();
+    if (*job.unless_opaque != job.frame)
+      return;
+  }
   while (p + 1 < job.planes && (int)blockIdx.x >= job.strip[p + 1].first_block)
     p++;
   const CfFirWork &work = job.plane[p];
@@ -603,6 +607,28 @@ int share_blocks(Job *job, const CfFirPicture *picture, const CfDevice *device, 
   return blocks;
 }
 
+/* Where the kernel may turn out to have nothing to do, its blocks settle while the previous kernel
+ * of the stream still runs, and so cost little. */
+bool launch(Kernel kernel, int blocks, size_t bytes, bool early, cudaStream_t stream,
+            const Job &job, CfStatus *status)
+{
+  cudaLaunchAttribute attribute;
+  cudaLaunchConfig_t config;
+
+  memset(&attribute, 0, sizeof attribute);
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  memset(&config, 0, sizeof config);
+  config.gridDim = dim3((unsigned)blocks);
+  config.blockDim = dim3(kThreads);
+  config.dynamicSmemBytes = bytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = early ? 1 : 0;
+  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, job), "filtering in single precision",
+                    status);
+}
+
 } // namespace
 
 bool cf_fir_plain_prepare(const CfDevice *device, CfStatus *status)
@@ -650,7 +676,6 @@ bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device,
   }
 
   const int blocks = share_blocks(&job, picture, device, bytes);
-  const Kernel kernel = choose_kernel(picture);
-  kernel<<<blocks, kThreads, bytes, (cudaStream_t)stream>>>(job);
-  return cf_cuda_launched("filtering in single precision", status);
+  return launch(choose_kernel(picture), blocks, bytes, unless_opaque && device->code >= 90,
+                (cudaStream_t)stream, job, status);
 }

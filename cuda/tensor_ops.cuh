@@ -76,6 +76,23 @@ template <int Pending> __device__ inline void cf_copy_wait()
 #endif
 }
 
+/* Lets a kernel that is launched to overlap this one (programmatic dependent launch, sm_90) put its
+ * blocks wherever there is room, once all blocks of this one have come here. */
+__device__ inline void cf_let_next_kernel_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Waits until the previous kernel has ended and what it wrote can be seen. */
+__device__ inline void cf_wait_for_previous_kernel()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /* The bytes of `bytes` that `select` picks for the two low halves, each minus 128: 0x6400 + v is
  * the half 1024 + v. The selector's other digits must name byte 4. */
 __device__ inline uint32_t cf_centred_halves(uint32_t bytes, uint32_t select)
