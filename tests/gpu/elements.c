@@ -5,7 +5,9 @@
  */
 #include "elements.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "device.h"
 #include "gpu-compat.h"

@@ -45,7 +45,7 @@ def build_audit(host):
         raise common.Skipped("there is no gcc to compile audit.c with")
     library = host.folder / "libaudit.so"
     said = common.run_command(
-        ["gcc", "-std=c11", "-O2", "-shared", "-fPIC", str(host.source / "gpu" / "audit.c"), "-o",
+        ["gcc", "-std=c11", "-O2", "-shared", "-fPIC", str(host.tests / "audit.c"), "-o",
          str(library), f"-I{header}", f"-I{cuda}", f"-L{cupti}", "-lcupti"], 60)
     if said.status != 0:
         raise common.Skipped(f"audit.c does not compile here: {said.text.strip()[-300:]}")

@@ -103,7 +103,7 @@ class Host:
     def __init__(self, build, folder, quick=False, clip=None, stand_in=None):
         self.build = pathlib.Path(build).resolve()
         self.folder = pathlib.Path(folder)
-        self.source = pathlib.Path(__file__).resolve().parents[1]
+        self.tests = pathlib.Path(__file__).resolve().parents[1]
         self.quick = quick
         self.clip = clip
         self.stand_in = stand_in

@@ -37,9 +37,9 @@ def hold_memory(left_free):
 
 
 @contextlib.contextmanager
-def nearly_full_gpu():
-    with subprocess.Popen([sys.executable, __file__, str(LEFT_FREE)], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, text=True) as process:
+def nearly_full_gpu(host):
+    with subprocess.Popen([sys.executable, "-m", "parts.errors", str(LEFT_FREE)], cwd=host.tests,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if process.stdout.readline().strip() != "held":
             process.stdin.close()
             raise common.Skipped("the memory of the GPU could not be filled")
@@ -77,7 +77,7 @@ def run(host, result, deadline):
         check_error(host, result, f"{element} on a device that is not there",
                     f"{SMALL} {element} backend=cuda cuda-device-id=99 ! fakesink",
                     ("cuda-device-id is 99",))
-    with nearly_full_gpu():
+    with nearly_full_gpu(host):
         for element in common.ELEMENTS:
             check_error(host, result, f"{element} with the memory of the GPU used up",
                         f"{HUGE} {element} backend=cuda ! fakesink", ("memory",))
