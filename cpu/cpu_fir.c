@@ -11,7 +11,7 @@
 /* A tile's ring of rows should stay in the first-level cache. */
 #define RING_BYTES        24576
 #define SMALLEST_TILE     256 /* samples */
-#define STRIPS_PER_THREAD 4
+#define STRIPS_PER_THREAD 8
 /* Each strip filters column.count - 1 rows of its neighbours too: at most this share of its own. */
 #define STRIP_OVERLAP 0.25
 /* Products a thread should have at least, or starting it costs more than it saves. */

@@ -9,14 +9,16 @@
 #include "llf-axis.h"
 #include "llf-kernels.h"
 
-/* Entries of the curve for a difference of 1: with straight lines between them the curve is off by
- * 3e-5 where it bends most (alpha 0.25, sigma 0.2, at the noise floor), far less elsewhere. */
-#define STEPS 4096
+/* Entries of the curve for a difference of 1, rounded up so that its corner at sigma is an entry.
+ * With straight lines between them the curve is off by 3e-5 where it bends most (alpha 0.25, sigma
+ * 0.2, at the noise floor), far less elsewhere. */
+#define LEAST_STEPS 4096
+#define MOST_STEPS  (LEAST_STEPS + 100)
+
+/* For gray, differences of -1..1; for colours, lengths of 0..sqrt (3). */
+#define ENTRIES (2 * MOST_STEPS + 4)
 
 #define WORKER_ROWS 9
-
-/* Entries: for gray, differences of -1..1; for colours, lengths of 0..sqrt (3). */
-#define ENTRIES (2 * STEPS + 4)
 
 /* The curve less the identity, r(d) - d, as a value and its way to the next one. */
 typedef struct {
@@ -37,6 +39,8 @@ typedef struct {
 struct CfLlfExact {
   int channels, threads;
   CurveEntry curve[ENTRIES];
+  float steps; /* entries for a difference of 1 */
+  int zero;    /* the entry for a difference of 0 */
   Weights across[CF_LLF_MAX_IMAGES], down[CF_LLF_MAX_IMAGES];
   float *intensity[CF_LLF_MAX_IMAGES][3];  /* G_l; [0] is the picture */
   float *difference[CF_LLF_MAX_IMAGES][3]; /* O_l - G_l, l >= 1 */
@@ -166,10 +170,12 @@ void cf_llf_exact_close(CfLlfExact *exact)
 
 void cf_llf_exact_update(CfLlfExact *exact, const CfLlfParams *params)
 {
-  const int zero = exact->channels == 1 ? STEPS : 0; /* the entry of a difference of 0 */
+  const double steps = ceil(LEAST_STEPS * params->sigma) / params->sigma;
 
+  exact->steps = (float)steps;
+  exact->zero = exact->channels == 1 ? (int)ceil(steps) : 0;
   for (int i = 0; i < ENTRIES; i++) {
-    const double d = (double)(i - zero) / STEPS;
+    const double d = (double)(i - exact->zero) / steps;
     exact->curve[i].value = (float)(cf_llf_remap(params, d) - d);
   }
   for (int i = 0; i + 1 < ENTRIES; i++)
@@ -181,14 +187,16 @@ void cf_llf_exact_update(CfLlfExact *exact, const CfLlfParams *params)
 /* Adds the part of one row of the neighbourhood, weighted as in the reduced and the expanded image,
  * to `sum`: `pixel` is the first of `count` pixels. */
 CF_MULTIVERSION
-static void gather_gray(const CurveEntry *curve, const float *pixel, int count, float g,
+static void gather_gray(const CfLlfExact *exact, const float *restrict pixel, int count, float g,
                         const float *reduced, const float *expanded, float sum[2])
 {
+  const CurveEntry *restrict curve = exact->curve;
+  const float steps = exact->steps, zero = (float)exact->zero;
   float reduced_sum = 0.0f, expanded_sum = 0.0f;
 
 #pragma omp simd reduction(+ : reduced_sum, expanded_sum)
   for (int k = 0; k < count; k++) {
-    const float place = (pixel[k] - g) * STEPS + STEPS;
+    const float place = (pixel[k] - g) * steps + zero;
     const int entry = (int)place;
     const float value = curve[entry].value + (place - (float)entry) * curve[entry].step;
 
@@ -200,19 +208,20 @@ static void gather_gray(const CurveEntry *curve, const float *pixel, int count, 
 }
 
 CF_MULTIVERSION
-static void gather_vector(const CurveEntry *curve, const float *const pixel[3], int count,
+static void gather_vector(const CfLlfExact *exact, const float *const pixel[3], int count,
                           const float g[3], const float *reduced, const float *expanded,
                           float sum[6])
 {
   const float *restrict red = pixel[0], *restrict green = pixel[1], *restrict blue = pixel[2];
-  const float g0 = g[0], g1 = g[1], g2 = g[2];
+  const CurveEntry *restrict curve = exact->curve;
+  const float g0 = g[0], g1 = g[1], g2 = g[2], steps = exact->steps;
   float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f, e = 0.0f, f = 0.0f;
 
 #pragma omp simd reduction(+ : a, b, c, d, e, f)
   for (int k = 0; k < count; k++) {
     const float dr = red[k] - g0, dg = green[k] - g1, db = blue[k] - g2;
     const float length = sqrtf(dr * dr + dg * dg + db * db);
-    const float place = length * STEPS;
+    const float place = length * steps;
     const int entry = (int)place;
     const float value = curve[entry].value + (place - (float)entry) * curve[entry].step;
     const float factor = value / (length + 1e-20f);
@@ -253,10 +262,10 @@ static void coefficient(const CfLlfExact *exact, int level, int x, int y, double
     for (int c = 0; c < channels; c++)
       pixel[c] = exact->intensity[0][c] + at;
     if (channels == 1)
-      gather_gray(exact->curve, pixel[0], across->width, g[0], across->reduced + column,
+      gather_gray(exact, pixel[0], across->width, g[0], across->reduced + column,
                   across->expanded + column, sum);
     else
-      gather_vector(exact->curve, pixel, across->width, g, across->reduced + column,
+      gather_vector(exact, pixel, across->width, g, across->reduced + column,
                     across->expanded + column, sum);
     for (int c = 0; c < channels; c++)
       total[c] += down->reduced[row + (size_t)k] * sum[c] -

@@ -50,10 +50,12 @@ INLINE Vector load_shorts(const int16_t *from)
   return __builtin_convertvector(__builtin_convertvector(shorts, Integers), Vector);
 }
 
-/* Rounds to nearest: adding 1.5 * 2^23 leaves the integer in the low bits of the mantissa. */
+/* Adding 1.5 * 2^23 rounds to nearest and leaves the integer in the low bits of the mantissa. */
+#define ROUNDER 12582912.0f
+
 INLINE void store_shorts(int16_t *to, Vector vector)
 {
-  const Integers integers = (Integers)(vector + 12582912.0f);
+  const Integers integers = (Integers)(vector + ROUNDER);
   const Shorts shorts = __builtin_convertvector(integers, Shorts);
 
   memcpy(to, &shorts, sizeof shorts);
@@ -224,20 +226,38 @@ INLINE Column expand_column(int components, const int16_t *const coarse[3], int 
   return column;
 }
 
+/* What the pixels' own terms are. */
+typedef struct {
+  enum { NO_SELF, SELF_IN_PLANE, SELF_IN_TABLE } kind;
+  const int16_t *row[2];
+  const float *basis;
+} Self;
+
 /* Adds to `sum` the product of weights and Laplacian of the pixel at x. */
 INLINE Vector weigh(const float *weight, CfLlfLookup lookup, int components, CfLlfPositions at,
-                    const int16_t *self, int x, int part, Vector expanded, Vector sum)
+                    const Self *self, int row, int x, int part, Vector expanded, Vector sum)
 {
   const Vector weights = look_up(weight, lookup, components, at, x, part);
+  Vector own;
 
-  if (!self)
+  switch (self->kind) {
+  case NO_SELF:
     return sum - weights * expanded;
-  return sum +
-         weights * (load_shorts(self + (size_t)x * (size_t)components + part * LANES) - expanded);
+  case SELF_IN_PLANE:
+    own = load_shorts(self->row[row] + (size_t)x * (size_t)components + part * LANES);
+    break;
+  default:
+    /* Rounded as in the planes, so that areas of one value come out as 0. */
+    own = look_up(self->basis, lookup, components, at, x, part);
+    if (lookup == CF_LLF_BETWEEN)
+      own = own + ROUNDER - ROUNDER;
+    break;
+  }
+  return sum + weights * (own - expanded);
 }
 
-INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components, bool has_self,
-                         const CfLlfPositions at[2], const int16_t *const self[2],
+INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components,
+                         const CfLlfPositions at[2], const Self *self,
                          const int16_t *const coarse[3], int width, float *const sum[2])
 {
   const int coarse_width = (width + 1) / 2;
@@ -255,10 +275,10 @@ INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components
         const Vector left = before.row[row].part[i], middle = here.row[row].part[i];
         const Vector right = after.row[row].part[i];
 
-        total[row][0] = weigh(weight, lookup, components, at[row], has_self ? self[row] : NULL,
-                              2 * x, i, expand_even(left, middle, right), total[row][0]);
-        total[row][1] = weigh(weight, lookup, components, at[row], has_self ? self[row] : NULL,
-                              2 * x + 1, i, expand_odd(middle, right), total[row][1]);
+        total[row][0] = weigh(weight, lookup, components, at[row], self, row, 2 * x, i,
+                              expand_even(left, middle, right), total[row][0]);
+        total[row][1] = weigh(weight, lookup, components, at[row], self, row, 2 * x + 1, i,
+                              expand_odd(middle, right), total[row][1]);
       }
     }
     sums = sum_lanes(total[0][0], total[0][1], total[1][0], total[1][1]);
@@ -380,22 +400,33 @@ static void add_expanded(const float *const coarse[3], int width, float *restric
     reduce_row(count, fine, fine_width, coarse);                                                   \
   }                                                                                                \
   static void combine_##suffix(const float *weight, const CfLlfPositions at[2],                    \
-                               const int16_t *const self[2], const int16_t *const coarse[3],       \
+                               const int16_t *const own[2], const int16_t *const coarse[3],        \
                                int width, float *const sum[2])                                     \
   {                                                                                                \
-    combine_rows(weight, CF_LLF_BETWEEN, count, true, at, self, coarse, width, sum);               \
+    const Self self = {SELF_IN_PLANE, {own[0], own[1]}, NULL};                                     \
+    combine_rows(weight, CF_LLF_BETWEEN, count, at, &self, coarse, width, sum);                    \
   }                                                                                                \
-  static void combine_direct_##suffix(const float *weight, const CfLlfPositions at[2],             \
-                                      const int16_t *const coarse[3], int width,                   \
-                                      float *const sum[2])                                         \
+  static void combine_direct_##suffix(const float *weight, const float *basis,                     \
+                                      const CfLlfPositions at[2], const int16_t *const coarse[3],  \
+                                      int width, float *const sum[2])                              \
   {                                                                                                \
-    combine_rows(weight, CF_LLF_DIRECT, count, false, at, NULL, coarse, width, sum);               \
+    const Self none = {NO_SELF, {NULL, NULL}, NULL};                                               \
+    const Self self = {SELF_IN_TABLE, {NULL, NULL}, basis};                                        \
+    if (basis)                                                                                     \
+      combine_rows(weight, CF_LLF_DIRECT, count, at, &self, coarse, width, sum);                   \
+    else                                                                                           \
+      combine_rows(weight, CF_LLF_DIRECT, count, at, &none, coarse, width, sum);                   \
   }                                                                                                \
-  static void combine_between_##suffix(const float *weight, const CfLlfPositions at[2],            \
-                                       const int16_t *const coarse[3], int width,                  \
-                                       float *const sum[2])                                        \
+  static void combine_between_##suffix(const float *weight, const float *basis,                    \
+                                       const CfLlfPositions at[2], const int16_t *const coarse[3], \
+                                       int width, float *const sum[2])                             \
   {                                                                                                \
-    combine_rows(weight, CF_LLF_BETWEEN, count, false, at, NULL, coarse, width, sum);              \
+    const Self none = {NO_SELF, {NULL, NULL}, NULL};                                               \
+    const Self self = {SELF_IN_TABLE, {NULL, NULL}, basis};                                        \
+    if (basis)                                                                                     \
+      combine_rows(weight, CF_LLF_BETWEEN, count, at, &self, coarse, width, sum);                  \
+    else                                                                                           \
+      combine_rows(weight, CF_LLF_BETWEEN, count, at, &none, coarse, width, sum);                  \
   }                                                                                                \
   extern const CfLlfKernels EXPORTED(suffix);                                                      \
   const CfLlfKernels EXPORTED(suffix) = {                                                          \

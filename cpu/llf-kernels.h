@@ -35,7 +35,7 @@ typedef struct {
   int components;   /* in a pixel of a plane, and in an entry of a table: 8 or 16 */
 
   /* One row of level 1 from the positions of five rows of the picture. `basis` is a table of
-   * [entries][components] in fixed point units. */
+   * [entries][components] in whole fixed point units. */
   void (*analyse[2])(const float *basis, const CfLlfPositions fine[5], int coarse_width,
                      int16_t *coarse); /* [CfLlfLookup] */
 
@@ -48,8 +48,9 @@ typedef struct {
   void (*combine)(const float *weight, const CfLlfPositions at[2], const int16_t *const self[2],
                   const int16_t *const coarse[3], int width, float *const sum[2]);
 
-  /* The same at level 0 without `self`, whose terms cancel there. */
-  void (*combine_picture[2])(const float *weight, const CfLlfPositions at[2],
+  /* The same at level 0, where `self` is looked up in `basis`, or, if that is NULL, left out
+   * because the pixels' own terms cancel. */
+  void (*combine_picture[2])(const float *weight, const float *basis, const CfLlfPositions at[2],
                              const int16_t *const coarse[3], int width,
                              float *const sum[2]); /* [CfLlfLookup] */
 

@@ -183,12 +183,12 @@ static const PictureRow *picture_row(const Run *run, Worker *worker, int y)
   else
     kernels->locate(row->intensity, width, (float)(tables->entries - 1), 0.0f,
                     (float)(tables->entries - 1), row->index, row->fraction);
-  for (int i = -2; i < 0; i++) {
-    const int before = mirrored(i, width), after = mirrored(width + 1 + i, width);
-    row->index[i] = row->index[before];
-    row->fraction[i] = row->fraction[before];
-    row->index[width + 1 + i] = row->index[after];
-    row->fraction[width + 1 + i] = row->fraction[after];
+  for (int i = 1; i <= 2; i++) {
+    const int before = mirrored(-i, width), after = mirrored(width - 1 + i, width);
+    row->index[-i] = row->index[before];
+    row->fraction[-i] = row->fraction[before];
+    row->index[width - 1 + i] = row->index[after];
+    row->fraction[width - 1 + i] = row->fraction[after];
   }
   return row;
 }
@@ -301,8 +301,9 @@ static void combine_pair(const Run *run, Worker *worker, int level, int pair, fl
     }
   }
   if (level == 0)
-    kernels->combine_picture[run->tables->lookup](run->group->picture_weight, at, coarse,
-                                                  run->pyramid->width[0], sum);
+    kernels->combine_picture[run->tables->lookup](
+        run->group->picture_weight, run->tables->keeps_own_terms ? run->group->basis : NULL, at,
+        coarse, run->pyramid->width[0], sum);
   else
     kernels->combine(run->group->weight, at, self, coarse, run->pyramid->width[level], sum);
 }

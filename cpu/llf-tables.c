@@ -80,8 +80,8 @@ static void series_entry(const CfLlfSeries *series, int first, int count, double
                  next_sine = sine * step_cosine + cosine * step_sine;
 
     if (basis) {
-      basis[c] = (float)(sine * CF_LLF_ONE);
-      basis[c + 1] = (float)(cosine * CF_LLF_ONE);
+      basis[c] = (float)rint(sine * CF_LLF_ONE);
+      basis[c + 1] = (float)rint(cosine * CF_LLF_ONE);
     }
     weight[c] = (float)(b * cosine);
     weight[c + 1] = (float)(-b * sine);
@@ -123,7 +123,7 @@ static void samples_entry(const Samples *samples, int first, int count, double i
     const double place = intensity * samples->intervals - (first + c);
 
     if (basis)
-      basis[c] = (float)(sampled_curve(samples, place / samples->intervals) * samples->unit);
+      basis[c] = (float)rint(sampled_curve(samples, place / samples->intervals) * samples->unit);
     weight[c] = samples->unit > 0.0 ? (float)(fmax(0.0, 1.0 - fabs(place)) / samples->unit) : 0.0f;
   }
 }
@@ -141,6 +141,9 @@ void cf_llf_tables_fill(CfLlfTables *tables, const CfLlfParams *params, int code
   tables->entries = shape.entries;
   tables->nodes = shape.nodes;
   tables->linear = series.linear;
+  /* Interpolated curves do not pass through 0 as the exact one does. Sines do, and of rounding they
+   * leave less than 10-bit pictures show. */
+  tables->keeps_own_terms = sampled || tables->scale > 1023.0;
   tables->groups = shape.groups;
   for (int g = 0; g < shape.groups; g++) {
     const int first = 16 * g, count = group_components(&shape, g);

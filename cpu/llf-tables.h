@@ -15,7 +15,7 @@
 /* Up to 8 or 16 components that are filtered in one go. */
 typedef struct {
   const CfLlfKernels *kernels;
-  const float *basis;          /* at the picture's entries, in units of 1 / CF_LLF_ONE or finer */
+  const float *basis;          /* at the picture's entries, in whole fixed point units */
   const float *picture_weight; /* at the picture's entries */
   const float *weight;         /* at the nodes */
 } CfLlfGroup;
@@ -27,6 +27,7 @@ typedef struct {
   int entries;          /* of the picture's tables */
   int nodes;            /* of the weights at other levels: equal steps of intensity, 0..1 */
   double linear;
+  bool keeps_own_terms; /* of the picture's pixels, which else count as 0 */
   int groups;
   CfLlfGroup group[CF_LLF_MAX_GROUPS];
   float *memory; /* of all tables */

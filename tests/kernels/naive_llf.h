@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The local Laplacian filter word by word, to test the reference with: Algorithm 1 of Paris,
+ * Hasinoff and Kautz 2011 remaps the whole image and builds a whole pyramid for every coefficient;
+ * the sampled one does so for every sampled intensity. Shares no code with the engines, and is slow
+ * beyond a few hundred pixels.
+ */
+#pragma once
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "llf.h"
+
+/* 1 or 3 interleaved channels. */
+typedef struct {
+  int width, height, channels;
+  double *value;
+} NaiveImage;
+
+static inline NaiveImage naive_image(int width, int height, int channels)
+{
+  const NaiveImage image = {width, height, channels,
+                            calloc((size_t)(width * height * channels), sizeof(double))};
+
+  if (!image.value)
+    exit(EXIT_FAILURE);
+  return image;
+}
+
+static inline double *naive_at(const NaiveImage *image, int x, int y)
+{
+  return image->value + (y * image->width + x) * image->channels;
+}
+
+static inline int naive_mirror(int i, int size)
+{
+  while (i < 0 || i >= size)
+    i = i < 0 ? -1 - i : 2 * size - 1 - i;
+  return i;
+}
+
+static const double naive_kernel[5] = {0.05, 0.25, 0.4, 0.25, 0.05};
+
+static inline NaiveImage naive_reduce(const NaiveImage *fine)
+{
+  const NaiveImage coarse =
+      naive_image((fine->width + 1) / 2, (fine->height + 1) / 2, fine->channels);
+
+  for (int y = 0; y < coarse.height; y++)
+    for (int x = 0; x < coarse.width; x++)
+      for (int i = -2; i <= 2; i++)
+        for (int j = -2; j <= 2; j++)
+          for (int c = 0; c < coarse.channels; c++)
+            naive_at(&coarse, x, y)[c] += naive_kernel[i + 2] * naive_kernel[j + 2] *
+                                          naive_at(fine, naive_mirror(2 * x + i, fine->width),
+                                                   naive_mirror(2 * y + j, fine->height))[c];
+  return coarse;
+}
+
+static inline NaiveImage naive_expand(const NaiveImage *coarse, int width, int height)
+{
+  const NaiveImage fine = naive_image(width, height, coarse->channels);
+
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      for (int i = -2; i <= 2; i++)
+        for (int j = -2; j <= 2; j++)
+          /* Only every other sample of the stretched image is not zero. */
+          if ((x + i) % 2 == 0 && (y + j) % 2 == 0)
+            for (int c = 0; c < fine.channels; c++)
+              naive_at(&fine, x, y)[c] += 4.0 * naive_kernel[i + 2] * naive_kernel[j + 2] *
+                                          naive_at(coarse, naive_mirror((x + i) / 2, coarse->width),
+                                                   naive_mirror((y + j) / 2, coarse->height))[c];
+  return fine;
+}
+
+typedef struct {
+  int images;
+  NaiveImage image[32];
+} NaivePyramid;
+
+/* At most `limit` reduced images, as long as the shorter side has two samples. */
+static inline NaivePyramid naive_pyramid(const NaiveImage *image, int limit)
+{
+  NaivePyramid pyramid = {.images = 1,
+                          .image = {naive_image(image->width, image->height, image->channels)}};
+  int shorter = image->width < image->height ? image->width : image->height;
+
+  memcpy(pyramid.image[0].value, image->value,
+         (size_t)(image->width * image->height * image->channels) * sizeof(double));
+  for (; shorter >= 2 && pyramid.images <= limit; shorter /= 2, pyramid.images++)
+    pyramid.image[pyramid.images] = naive_reduce(&pyramid.image[pyramid.images - 1]);
+  return pyramid;
+}
+
+static inline void naive_free(NaivePyramid *pyramid)
+{
+  for (int l = 0; l < pyramid->images; l++)
+    free(pyramid->image[l].value);
+}
+
+/* r(i) of the paper's section 4: details within sigma by the power alpha, edges by beta. */
+static inline void naive_remap_pixel(const CfLlfParams *params, int channels, const double *i,
+                                     const double *g0, double *remapped)
+{
+  double distance = 0.0, detail, edge, smooth;
+
+  for (int c = 0; c < channels; c++)
+    distance += (i[c] - g0[c]) * (i[c] - g0[c]);
+  distance = sqrt(distance);
+  detail = params->sigma * pow(distance / params->sigma, params->alpha);
+  if (params->alpha < 1.0 && params->noise_floor > 0.0) {
+    double t = distance / params->noise_floor - 1.0;
+    t = t < 0.0 ? 0.0 : t > 1.0 ? 1.0 : t;
+    smooth = t * t * (t - 2.0) * (t - 2.0);
+    detail = smooth * detail + (1.0 - smooth) * distance;
+  }
+  edge = params->beta * (distance - params->sigma) + params->sigma;
+  for (int c = 0; c < channels; c++)
+    remapped[c] = distance == 0.0 ? g0[c]
+                                  : g0[c] + (i[c] - g0[c]) / distance *
+                                                (distance <= params->sigma ? detail : edge);
+}
+
+static inline NaiveImage naive_remap(const NaiveImage *image, const CfLlfParams *params,
+                                     const double *g0)
+{
+  const NaiveImage remapped = naive_image(image->width, image->height, image->channels);
+
+  for (int y = 0; y < image->height; y++)
+    for (int x = 0; x < image->width; x++)
+      naive_remap_pixel(params, image->channels, naive_at(image, x, y), g0,
+                        naive_at(&remapped, x, y));
+  return remapped;
+}
+
+/* Adds level by level what `laplacian` holds to its residual; the picture is in image[0] then. */
+static inline void naive_collapse(NaivePyramid *laplacian)
+{
+  for (int l = laplacian->images - 2; l >= 0; l--) {
+    const NaiveImage *level = &laplacian->image[l];
+    const NaiveImage expanded = naive_expand(&laplacian->image[l + 1], level->width, level->height);
+
+    for (int i = 0; i < level->width * level->height * level->channels; i++)
+      level->value[i] += expanded.value[i];
+    free(expanded.value);
+  }
+}
+
+/* Algorithm 1; the result's image[0] is the picture. */
+static inline NaivePyramid naive_llf(const NaiveImage *image, const CfLlfParams *params)
+{
+  const int limit = params->levels > 0 ? params->levels : 31;
+  NaivePyramid result = naive_pyramid(image, limit), gaussian = naive_pyramid(image, limit);
+
+  for (int l = 0; l + 1 < result.images; l++)
+    for (int y = 0; y < result.image[l].height; y++)
+      for (int x = 0; x < result.image[l].width; x++) {
+        const NaiveImage remapped = naive_remap(image, params, naive_at(&gaussian.image[l], x, y));
+        NaivePyramid pyramid = naive_pyramid(&remapped, l + 1);
+        const NaiveImage expanded =
+            naive_expand(&pyramid.image[l + 1], pyramid.image[l].width, pyramid.image[l].height);
+
+        for (int c = 0; c < image->channels; c++)
+          naive_at(&result.image[l], x, y)[c] =
+              naive_at(&pyramid.image[l], x, y)[c] - naive_at(&expanded, x, y)[c];
+        free(remapped.value);
+        free(expanded.value);
+        naive_free(&pyramid);
+      }
+  naive_free(&gaussian);
+  naive_collapse(&result);
+  return result;
+}
+
+/* The recipe of MATLAB's locallapfilt with samples at k / (count - 1), but with the exact first
+ * term at level 0, where remapping about a pixel's own intensity leaves it as it is. One channel.
+ */
+static inline NaivePyramid naive_llf_sampled(const NaiveImage *image, const CfLlfParams *params,
+                                             int count)
+{
+  const int limit = params->levels > 0 ? params->levels : 31;
+  NaivePyramid result = naive_pyramid(image, limit), gaussian = naive_pyramid(image, limit);
+
+  for (int l = 0; l + 1 < result.images; l++)
+    memset(result.image[l].value, 0,
+           (size_t)(result.image[l].width * result.image[l].height) * sizeof(double));
+  for (int k = 0; k < count; k++) {
+    const double reference = (double)k / (count - 1);
+    const NaiveImage remapped = naive_remap(image, params, &reference);
+    NaivePyramid pyramid = naive_pyramid(&remapped, limit);
+
+    for (int l = 0; l + 1 < result.images; l++) {
+      const NaiveImage expanded =
+          naive_expand(&pyramid.image[l + 1], pyramid.image[l].width, pyramid.image[l].height);
+
+      for (int i = 0; i < expanded.width * expanded.height; i++) {
+        const double away = fabs(gaussian.image[l].value[i] - reference) * (count - 1);
+
+        if (away < 1.0)
+          result.image[l].value[i] +=
+              (1.0 - away) * (pyramid.image[l].value[i] - expanded.value[i]);
+      }
+      free(expanded.value);
+    }
+    free(remapped.value);
+    naive_free(&pyramid);
+  }
+  naive_free(&gaussian);
+  naive_collapse(&result);
+  return result;
+}
