@@ -347,6 +347,29 @@ static gboolean open_worker(GstCudaFiltersBase *self, const GstVideoInfo *info, 
   return TRUE;
 }
 
+static gboolean runs_on_device(GstCudaFiltersBase *self)
+{
+  return self->worker && gst_cuda_filters_worker_engine(self->worker)->device_memory;
+}
+
+/* Overlapping costs a frame of latency, which only pipelines that are not live have to give. */
+static gboolean upstream_is_live(GstCudaFiltersBase *self)
+{
+  GstQuery *query = gst_query_new_latency();
+  gboolean live = FALSE;
+
+  if (gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(self), query))
+    gst_query_parse_latency(query, &live, NULL, NULL);
+  gst_query_unref(query);
+  return live;
+}
+
+static gboolean may_overlap(GstCudaFiltersBase *self, const GstVideoInfo *info)
+{
+  return runs_on_device(self) && !self->cuda_memory && GST_VIDEO_INFO_FPS_N(info) > 0 &&
+         !upstream_is_live(self);
+}
+
 static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *in_caps,
                                                GstVideoInfo *in_info, GstCaps *out_caps,
                                                GstVideoInfo *out_info)
@@ -359,6 +382,7 @@ static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *
     post_error(self, &status);
     return FALSE;
   }
+  self->overlaps = may_overlap(self, in_info);
   return TRUE;
 }
 
@@ -399,29 +423,12 @@ static void gst_cuda_filters_base_set_context(GstElement *element, GstContext *c
   GST_ELEMENT_CLASS(gst_cuda_filters_base_parent_class)->set_context(element, context);
 }
 
-static gboolean gst_cuda_filters_base_query(GstBaseTransform *trans, GstPadDirection direction,
-                                            GstQuery *query)
-{
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-
-  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-      gst_cuda_filters_gpu_answer_query(self->gpu, query))
-    return TRUE;
-  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
-      ->query(trans, direction, query);
-}
-
 static gboolean query_is_cuda(GstQuery *query)
 {
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation(query, &caps, NULL);
   return caps && gst_cuda_filters_gpu_caps_are_cuda(caps);
-}
-
-static gboolean runs_on_device(GstCudaFiltersBase *self)
-{
-  return self->worker && gst_cuda_filters_worker_engine(self->worker)->device_memory;
 }
 
 static gboolean gst_cuda_filters_base_propose_allocation(GstBaseTransform *trans, GstQuery *decided,
@@ -491,33 +498,6 @@ static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstB
     change_context(self, buffer);
 }
 
-/* Identity settings hand the input on. Passthrough mode of the base class would renegotiate
- * whenever an animated parameter comes to or leaves identity. */
-static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *trans,
-                                                           GstBuffer **output)
-{
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-  CfStatus status = {CF_OK, ""};
-
-  if (trans->queued_buf && !update_params(self, &status)) {
-    gst_clear_buffer(&trans->queued_buf);
-    post_error(self, &status);
-    return GST_FLOW_ERROR;
-  }
-  if (self->identity) {
-    *output = g_steal_pointer(&trans->queued_buf);
-    if (*output && self->cuda_memory && self->worker &&
-        !gst_cuda_filters_gpu_hand_on(self->gpu, *output, &status)) {
-      gst_clear_buffer(output);
-      post_error(self, &status);
-      return GST_FLOW_ERROR;
-    }
-    return GST_FLOW_OK;
-  }
-  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
-      ->generate_output(trans, output);
-}
-
 static gboolean all_memory_is_writable(GstBuffer *buffer)
 {
   return gst_buffer_is_writable(buffer) && gst_buffer_is_all_memory_writable(buffer);
@@ -549,8 +529,8 @@ static void count_frame(GstCudaFiltersBase *self, GstClockTime time)
   GST_OBJECT_UNLOCK(self);
 }
 
-static gboolean run_in_system_memory(GstCudaFiltersBase *self, GstBuffer *input, GstBuffer *output,
-                                     CfStatus *status)
+static gboolean run_on_cpu(GstCudaFiltersBase *self, GstBuffer *input, GstBuffer *output,
+                           CfStatus *status)
 {
   const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->in_info;
   const gboolean in_place = input == output;
@@ -564,16 +544,18 @@ static gboolean run_in_system_memory(GstCudaFiltersBase *self, GstBuffer *input,
     gst_video_frame_unmap(&source);
     return FALSE;
   }
-  if (gst_cuda_filters_worker_engine(self->worker)->device_memory)
-    good = gst_cuda_filters_gpu_run_system(self->gpu, self->worker, &source,
-                                           in_place ? &source : &destination, status);
-  else
-    good = gst_cuda_filters_worker_run(self->worker, &source, in_place ? &source : &destination,
-                                       NULL, status);
+  good = gst_cuda_filters_worker_run(self->worker, &source, in_place ? &source : &destination, NULL,
+                                     status);
   if (!in_place)
     gst_video_frame_unmap(&destination);
   gst_video_frame_unmap(&source);
   return good;
+}
+
+static GstFlowReturn fail(GstCudaFiltersBase *self, const CfStatus *status)
+{
+  post_error(self, status);
+  return GST_FLOW_ERROR;
 }
 
 static GstFlowReturn gst_cuda_filters_base_transform(GstBaseTransform *trans, GstBuffer *input,
@@ -582,24 +564,129 @@ static GstFlowReturn gst_cuda_filters_base_transform(GstBaseTransform *trans, Gs
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
   const GstClockTime start = gst_util_get_timestamp();
   CfStatus status = {CF_OK, ""};
-  gboolean good;
 
-  if (!self->worker) {
+  if (!(self->cuda_memory
+            ? gst_cuda_filters_gpu_run(self->gpu, self->worker, &GST_VIDEO_FILTER(self)->in_info,
+                                       input, output, &status)
+            : run_on_cpu(self, input, output, &status)))
+    return fail(self, &status);
+  count_frame(self, gst_util_get_timestamp() - start);
+  GST_TRACE_OBJECT(self, "filtered %" GST_PTR_FORMAT, output);
+  return GST_FLOW_OK;
+}
+
+/* Frames in system memory through the device */
+
+static GstFlowReturn finish_oldest(GstCudaFiltersBase *self, GstBuffer **output)
+{
+  CfStatus status = {CF_OK, ""};
+  GstClockTime time;
+
+  *output = gst_cuda_filters_gpu_finish_system(self->gpu, &time, &status);
+  if (!*output)
+    return fail(self, &status);
+  count_frame(self, time);
+  return GST_FLOW_OK;
+}
+
+static GstFlowReturn generate_staged(GstCudaFiltersBase *self, GstBuffer **output)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
+  GstBuffer *input = g_steal_pointer(&trans->queued_buf), *filtered = NULL;
+  CfStatus status = {CF_OK, ""};
+  GstFlowReturn flow;
+
+  if (!input)
+    return GST_FLOW_OK;
+  flow = GST_BASE_TRANSFORM_GET_CLASS(trans)->prepare_output_buffer(trans, input, &filtered);
+  if (flow != GST_FLOW_OK) {
+    gst_buffer_unref(input);
+    return flow;
+  }
+  if (!gst_cuda_filters_gpu_submit_system(self->gpu, self->worker, &GST_VIDEO_FILTER(self)->in_info,
+                                          input, filtered, &status))
+    return fail(self, &status);
+  if (self->overlaps &&
+      gst_cuda_filters_gpu_under_way(self->gpu) < GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY)
+    return GST_FLOW_OK;
+  return finish_oldest(self, output);
+}
+
+/* Pushes what is under way, so that what comes next stays behind it. */
+static GstFlowReturn drain(GstCudaFiltersBase *self)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  while (flow == GST_FLOW_OK && gst_cuda_filters_gpu_under_way(self->gpu) > 0) {
+    GstBuffer *output;
+
+    flow = finish_oldest(self, &output);
+    if (flow == GST_FLOW_OK)
+      flow = gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), output);
+  }
+  return flow;
+}
+
+static gboolean gst_cuda_filters_base_sink_event(GstBaseTransform *trans, GstEvent *event)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    if (gst_cuda_filters_gpu_under_way(self->gpu) > 0)
+      gst_cuda_filters_gpu_wait(self->gpu);
+  } else if (GST_EVENT_IS_SERIALIZED(event)) {
+    drain(self);
+  }
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)->sink_event(trans, event);
+}
+
+static gboolean gst_cuda_filters_base_query(GstBaseTransform *trans, GstPadDirection direction,
+                                            GstQuery *query)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+      gst_cuda_filters_gpu_answer_query(self->gpu, query))
+    return TRUE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN)
+    drain(self);
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
+      ->query(trans, direction, query);
+}
+
+/* Identity settings hand the input on. Passthrough mode of the base class would renegotiate
+ * whenever an animated parameter comes to or leaves identity. */
+static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *trans,
+                                                           GstBuffer **output)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+  CfStatus status = {CF_OK, ""};
+
+  if (trans->queued_buf && !self->worker) {
+    gst_clear_buffer(&trans->queued_buf);
     cf_fail(&status, CF_ERROR_FAILED, "a frame came before caps that could be negotiated");
     post_error(self, &status);
     return GST_FLOW_NOT_NEGOTIATED;
   }
-  good = self->cuda_memory
-             ? gst_cuda_filters_gpu_run(self->gpu, self->worker, &GST_VIDEO_FILTER(self)->in_info,
-                                        input, output, &status)
-             : run_in_system_memory(self, input, output, &status);
-  if (!good) {
-    post_error(self, &status);
-    return GST_FLOW_ERROR;
+  if (trans->queued_buf && !update_params(self, &status)) {
+    gst_clear_buffer(&trans->queued_buf);
+    return fail(self, &status);
   }
-  count_frame(self, gst_util_get_timestamp() - start);
-  GST_TRACE_OBJECT(self, "filtered %" GST_PTR_FORMAT, output);
-  return GST_FLOW_OK;
+  if (self->identity && gst_cuda_filters_gpu_under_way(self->gpu) > 0)
+    return finish_oldest(self, output);
+  if (self->identity) {
+    *output = g_steal_pointer(&trans->queued_buf);
+    if (*output && self->cuda_memory &&
+        !gst_cuda_filters_gpu_hand_on(self->gpu, *output, &status)) {
+      gst_clear_buffer(output);
+      return fail(self, &status);
+    }
+    return GST_FLOW_OK;
+  }
+  if (runs_on_device(self) && !self->cuda_memory)
+    return generate_staged(self, output);
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
+      ->generate_output(trans, output);
 }
 
 /* GstVideoFilter takes a class without this function for one that works in place only, and never
@@ -729,6 +816,7 @@ static void gst_cuda_filters_base_class_init(GstCudaFiltersBaseClass *klass)
   trans_class->query = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_query);
   trans_class->propose_allocation = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_propose_allocation);
   trans_class->decide_allocation = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_decide_allocation);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_sink_event);
   trans_class->transform_size = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform_size);
   trans_class->start = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_start);
   trans_class->stop = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_stop);

@@ -113,9 +113,20 @@ gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
   g_return_val_if_reached(FALSE);
 }
 
-gboolean gst_cuda_filters_gpu_run_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                         const GstVideoFrame *source,
-                                         const GstVideoFrame *destination, CfStatus *status)
+gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
+                                            const GstVideoInfo *info, GstBuffer *input,
+                                            GstBuffer *output, CfStatus *status)
 {
   g_return_val_if_reached(FALSE);
+}
+
+guint gst_cuda_filters_gpu_under_way(const GstCudaFiltersGpu *gpu)
+{
+  return 0;
+}
+
+GstBuffer *gst_cuda_filters_gpu_finish_system(GstCudaFiltersGpu *gpu, GstClockTime *time,
+                                              CfStatus *status)
+{
+  g_return_val_if_reached(NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Frames in system memory through the device: copies in, the worker, copies out. The CUDA context
- * is current in every call.
+ * Frames in system memory through the device: copies in, the worker and copies out, on a stream
+ * each, so that one frame leaves while the next arrives. The CUDA context is current in every call.
  */
 #pragma once
 
@@ -10,15 +10,33 @@
 #include "engine.h"
 #include "worker.h"
 
+/* Frames that can be under way at once. */
+#define GST_CUDA_FILTERS_STAGING_FRAMES 2
+
 typedef struct _GstCudaFiltersStaging GstCudaFiltersStaging;
 
-/* Device memory for one frame of `video` each way; NULL on failure. */
-GstCudaFiltersStaging *gst_cuda_filters_staging_new(const CfVideo *video, CfStatus *status);
+/* Streams, events, and device memory for the frames under way, of `info`; NULL on failure. */
+GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *info, const CfVideo *video,
+                                                    CfStatus *status);
+
+/* Drops what is under way. */
 void gst_cuda_filters_staging_free(GstCudaFiltersStaging *staging);
 
-gboolean gst_cuda_filters_staging_fits(const GstCudaFiltersStaging *staging, const CfVideo *video);
+gboolean gst_cuda_filters_staging_fits(const GstCudaFiltersStaging *staging,
+                                       const GstVideoInfo *info);
 
-/* Returns when `destination` is written. */
-gboolean gst_cuda_filters_staging_run(GstCudaFiltersStaging *staging, GstCudaFiltersWorker *worker,
-                                      const GstVideoFrame *source, const GstVideoFrame *destination,
-                                      gpointer stream, CfStatus *status);
+/* Sends a frame on its way, filtered on `stream`; takes both buffers over, also on failure. They
+ * may be the same. Fewer than GST_CUDA_FILTERS_STAGING_FRAMES are under way. */
+gboolean gst_cuda_filters_staging_submit(GstCudaFiltersStaging *staging,
+                                         GstCudaFiltersWorker *worker, GstBuffer *input,
+                                         GstBuffer *output, gpointer stream, CfStatus *status);
+
+guint gst_cuda_filters_staging_under_way(const GstCudaFiltersStaging *staging);
+
+/* Waits for the oldest frame under way and returns its output, and the time that it took; NULL on
+ * failure. At least one is under way. */
+GstBuffer *gst_cuda_filters_staging_finish(GstCudaFiltersStaging *staging, GstClockTime *time,
+                                           CfStatus *status);
+
+/* Waits for all and drops them. */
+void gst_cuda_filters_staging_drop(GstCudaFiltersStaging *staging);

@@ -225,6 +225,8 @@ static void wait_for_all(GstCudaFiltersGpu *gpu)
 {
   Held *held;
 
+  if (gpu->staging)
+    gst_cuda_filters_staging_drop(gpu->staging);
   cf_stream_synchronize(gst_cuda_filters_compat_stream_handle(gpu->shared->stream), NULL);
   if (gpu->last_stream)
     cf_stream_synchronize(gpu->last_stream, NULL);
@@ -659,25 +661,53 @@ gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
   return good;
 }
 
-gboolean gst_cuda_filters_gpu_run_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                         const GstVideoFrame *source,
-                                         const GstVideoFrame *destination, CfStatus *status)
+/* Staging for `info`: what is under way is of `info` already, since changes of caps drain first. */
+static gboolean open_staging(GstCudaFiltersGpu *gpu, const GstVideoInfo *info, const CfVideo *video,
+                             CfStatus *status)
+{
+  if (gpu->staging && !gst_cuda_filters_staging_fits(gpu->staging, info))
+    g_clear_pointer(&gpu->staging, gst_cuda_filters_staging_free);
+  if (!gpu->staging)
+    gpu->staging = gst_cuda_filters_staging_new(info, video, status);
+  return gpu->staging != NULL;
+}
+
+gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
+                                            const GstVideoInfo *info, GstBuffer *input,
+                                            GstBuffer *output, CfStatus *status)
 {
   gpointer stream = gst_cuda_filters_compat_stream_handle(gpu->shared->stream);
-  const CfVideo *video = gst_cuda_filters_worker_video(worker);
-  gboolean good;
+  gboolean good = FALSE;
+
+  if (gst_cuda_filters_gpu_enter(gpu, status)) {
+    if (change_stream(gpu, stream, status) &&
+        open_staging(gpu, info, gst_cuda_filters_worker_video(worker), status)) {
+      good = gst_cuda_filters_staging_submit(gpu->staging, worker, input, output, stream, status);
+      input = NULL;
+    }
+    gst_cuda_filters_gpu_leave(gpu);
+  }
+  if (input) {
+    if (output != input)
+      gst_buffer_unref(output);
+    gst_buffer_unref(input);
+  }
+  return good;
+}
+
+guint gst_cuda_filters_gpu_under_way(const GstCudaFiltersGpu *gpu)
+{
+  return gpu && gpu->staging ? gst_cuda_filters_staging_under_way(gpu->staging) : 0;
+}
+
+GstBuffer *gst_cuda_filters_gpu_finish_system(GstCudaFiltersGpu *gpu, GstClockTime *time,
+                                              CfStatus *status)
+{
+  GstBuffer *output;
 
   if (!gst_cuda_filters_gpu_enter(gpu, status))
-    return FALSE;
-  good = change_stream(gpu, stream, status);
-  if (good && gpu->staging && !gst_cuda_filters_staging_fits(gpu->staging, video))
-    g_clear_pointer(&gpu->staging, gst_cuda_filters_staging_free);
-  if (good && !gpu->staging) {
-    gpu->staging = gst_cuda_filters_staging_new(video, status);
-    good = gpu->staging != NULL;
-  }
-  good = good &&
-         gst_cuda_filters_staging_run(gpu->staging, worker, source, destination, stream, status);
+    return NULL;
+  output = gst_cuda_filters_staging_finish(gpu->staging, time, status);
   gst_cuda_filters_gpu_leave(gpu);
-  return good;
+  return output;
 }

@@ -77,7 +77,16 @@ gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *
 /* Makes `buffer`, an input that is handed on as it is, fit for a neighbour that is not ours. */
 gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer, CfStatus *status);
 
-/* Filters a frame in system memory by way of the device; returns when `destination` is written. */
-gboolean gst_cuda_filters_gpu_run_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                         const GstVideoFrame *source,
-                                         const GstVideoFrame *destination, CfStatus *status);
+/* Sends a frame in system memory on its way through the device; takes both buffers over, also on
+ * failure. They may be the same. */
+gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
+                                            const GstVideoInfo *info, GstBuffer *input,
+                                            GstBuffer *output, CfStatus *status);
+
+/* Frames that were submitted and not finished, and how many there may be. */
+guint gst_cuda_filters_gpu_under_way(const GstCudaFiltersGpu *gpu);
+#define GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY 2
+
+/* Waits for the oldest of them; its output and the time that it took, or NULL on failure. */
+GstBuffer *gst_cuda_filters_gpu_finish_system(GstCudaFiltersGpu *gpu, GstClockTime *time,
+                                              CfStatus *status);
