@@ -113,17 +113,23 @@ int words_of(const CfFormatInfo *format, int mode, const Plane *plane)
   return format->alpha ? 16 : 8;
 }
 
-/* About 8 rows a thread; unaligned tiles are wide, for they lose up to a column at each end. */
+/* About 8 rows a thread; unaligned tiles are wider, for they lose up to a column at each end. */
 int columns_for(int rows, int bytes, bool aligned)
 {
   if (rows <= 8)
     return 256;
   if (!aligned)
-    return bytes == 4 ? 128 : 256;
+    return rows <= 32 || bytes == 4 ? 128 : 64;
   return rows <= 16 ? 128 : rows <= 64 ? 64 : 32;
 }
 
-/* As many blocks as fill the columns, and where possible so many that tiles start on a column. */
+int quotient_up(int a, int b)
+{
+  return (a + b - 1) / b;
+}
+
+/* As many blocks as fill the columns. Tiles that start on a column store no single bytes, for which
+ * up to a quarter more tiles are accepted; others are made equally wide. */
 int blocks_for(const Plane *plane, int bytes)
 {
   const long pixels = (long)plane->columns * kColumnBytes / bytes;
@@ -135,7 +141,12 @@ int blocks_for(const Plane *plane, int bytes)
          ((long)multiple * plane->block_width % (1 << plane->shift_x) != 0 ||
           ((long)multiple * plane->block_width >> plane->shift_x) * bytes % kColumnBytes != 0))
     multiple *= 2;
-  return (int)(blocks > multiple ? blocks - blocks % multiple : blocks);
+
+  const int across = quotient_up(plane->blocks_x, (int)blocks);
+  const int whole = (int)blocks - (int)blocks % multiple;
+  if (whole > 0 && 4 * quotient_up(plane->blocks_x, whole) <= 5 * across)
+    return whole;
+  return quotient_up(plane->blocks_x, across);
 }
 
 int block_rows(const Plane *plane)

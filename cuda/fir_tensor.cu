@@ -479,7 +479,8 @@ __device__ inline void filter_strip(const Job &job, const CfFirWork &work, const
     if constexpr (L::kAsync)
       cf_copy_wait<1>();
     loader.convert(step, input, common);
-    if (C == 4 && job.not_opaque) {
+    /* Asked not at every step, since this barrier takes longer than the other. */
+    if (C == 4 && job.not_opaque && (step % 4 == 0 || step + 1 == steps)) {
       const bool opaque = (common >> 8 * job.opaque & 0xff) == 0xff;
       if (__syncthreads_or(!opaque)) {
         if (threadIdx.x == 0)
