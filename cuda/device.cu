@@ -372,15 +372,6 @@ bool cf_event_synchronize(void *event, CfStatus *status)
   return cf_cuda_ok(cudaEventSynchronize((cudaEvent_t)event), "waiting for the GPU", status);
 }
 
-bool cf_event_is_done(void *event)
-{
-  const cudaError_t result = cudaEventQuery((cudaEvent_t)event);
-
-  if (result != cudaSuccess)
-    cudaGetLastError(); /* cudaErrorNotReady must not be taken for the next launch's error */
-  return result == cudaSuccess;
-}
-
 bool cf_event_elapsed_ms(void *start, void *end, float *milliseconds, CfStatus *status)
 {
   return cf_event_synchronize(end, status) &&

@@ -10,8 +10,14 @@
 GST_DEBUG_CATEGORY_STATIC(gst_cuda_filters_gpu_debug);
 #define GST_CAT_DEFAULT gst_cuda_filters_gpu_debug
 
-/* More would mean that the device is frames behind: then the oldest is waited for. */
+/* More would mean that the device is frames behind: then it is waited for. */
 #define MAX_HELD 8
+
+/* An input that no stream orders, kept until the device has read it. */
+typedef struct {
+  guint64 number;
+  GstBuffer *buffer;
+} Held;
 
 /* What all our elements on one context work with. */
 typedef struct {
@@ -19,13 +25,13 @@ typedef struct {
   CfDevice *device;
   gpointer stream; /* owner */
   guint references;
-} Shared;
 
-/* An input that no stream orders, kept until the device has read it. */
-typedef struct {
-  gpointer event;
-  GstBuffer *buffer;
-} Held;
+  /* Frames enqueued on `stream` are counted, so that whoever waits for it lets go of what all
+   * before have held: asking events would cost every element a call a frame. */
+  GMutex lock;
+  guint64 enqueued;
+  GQueue held;
+} Shared;
 
 struct _GstCudaFiltersGpu {
   GstElement *element;
@@ -37,8 +43,6 @@ struct _GstCudaFiltersGpu {
   gpointer order_event;        /* to order another stream with ours */
   gboolean downstream_is_ours; /* what we push is read on our stream */
   gpointer last_stream;        /* CUstream of the last frame: a worker's memory is ordered by it */
-  GQueue held;
-  GPtrArray *spare_events;
   GstCudaFiltersStaging *staging; /* NULL until a frame in system memory came */
 };
 
@@ -85,8 +89,6 @@ GstCudaFiltersGpu *gst_cuda_filters_gpu_new(GstElement *element)
   GstCudaFiltersGpu *gpu = g_new0(GstCudaFiltersGpu, 1);
 
   gpu->element = element;
-  gpu->spare_events = g_ptr_array_new();
-  g_queue_init(&gpu->held);
   return gpu;
 }
 
@@ -96,7 +98,6 @@ void gst_cuda_filters_gpu_free(GstCudaFiltersGpu *gpu)
     return;
   gst_cuda_filters_gpu_close(gpu);
   gst_clear_object(&gpu->context);
-  g_ptr_array_unref(gpu->spare_events);
   g_free(gpu);
 }
 
@@ -141,10 +142,13 @@ static Shared *acquire_shared(GstCudaContext *context, CfStatus *status)
   if (!shared) {
     shared = g_new0(Shared, 1);
     shared->context = gst_object_ref(context);
+    g_mutex_init(&shared->lock);
+    g_queue_init(&shared->held);
     if (fill_shared(shared, status)) {
       g_hash_table_insert(shared_by_context, context, shared);
     } else {
       gst_object_unref(shared->context);
+      g_mutex_clear(&shared->lock);
       g_clear_pointer(&shared, g_free);
     }
   }
@@ -154,18 +158,61 @@ static Shared *acquire_shared(GstCudaContext *context, CfStatus *status)
   return shared;
 }
 
+/* Waits for our stream, and lets go of the inputs that it has read. */
+static gboolean synchronize(Shared *shared, CfStatus *status)
+{
+  GQueue read = G_QUEUE_INIT;
+  guint64 number;
+  gboolean good;
+  Held *held;
+
+  g_mutex_lock(&shared->lock);
+  number = shared->enqueued;
+  g_mutex_unlock(&shared->lock);
+
+  good = cf_stream_synchronize(gst_cuda_filters_compat_stream_handle(shared->stream), status);
+
+  g_mutex_lock(&shared->lock);
+  while ((held = g_queue_peek_head(&shared->held)) && held->number <= number)
+    g_queue_push_tail(&read, g_queue_pop_head(&shared->held));
+  g_mutex_unlock(&shared->lock);
+  /* Outside the lock: a pool that gets its buffer back may run anybody's code. */
+  while ((held = g_queue_pop_head(&read))) {
+    gst_buffer_unref(held->buffer);
+    g_free(held);
+  }
+  return good;
+}
+
+/* Keeps `buffer`, which was just enqueued to be read on our stream, until somebody has waited for
+ * it. */
+static gboolean hold_until_read(Shared *shared, GstBuffer *buffer, CfStatus *status)
+{
+  Held *held = g_new0(Held, 1);
+  guint length;
+
+  held->buffer = gst_buffer_ref(buffer);
+  g_mutex_lock(&shared->lock);
+  held->number = ++shared->enqueued;
+  g_queue_push_tail(&shared->held, held);
+  length = g_queue_get_length(&shared->held);
+  g_mutex_unlock(&shared->lock);
+  return length <= MAX_HELD || synchronize(shared, status);
+}
+
 static void release_shared(Shared *shared)
 {
   g_mutex_lock(&shared_lock);
   if (--shared->references == 0) {
     g_hash_table_remove(shared_by_context, shared->context);
     if (gst_cuda_context_push(shared->context)) {
-      cf_stream_synchronize(gst_cuda_filters_compat_stream_handle(shared->stream), NULL);
+      synchronize(shared, NULL);
       cf_device_close(shared->device);
       gst_cuda_filters_compat_stream_free(shared->stream);
       gst_cuda_context_pop(NULL);
     }
     gst_object_unref(shared->context);
+    g_mutex_clear(&shared->lock);
     g_free(shared);
   }
   g_mutex_unlock(&shared_lock);
@@ -213,25 +260,14 @@ gboolean gst_cuda_filters_gpu_open(GstCudaFiltersGpu *gpu, gint device_id, CfSta
   return open_shared(gpu, status);
 }
 
-static void drop_held(Held *held)
-{
-  cf_event_destroy(held->event);
-  gst_buffer_unref(held->buffer);
-  g_free(held);
-}
-
 /* Everything enqueued so far has passed, on the stream of the last frame and on ours. */
 static void wait_for_all(GstCudaFiltersGpu *gpu)
 {
-  Held *held;
-
   if (gpu->staging)
     gst_cuda_filters_staging_drop(gpu->staging);
-  cf_stream_synchronize(gst_cuda_filters_compat_stream_handle(gpu->shared->stream), NULL);
+  synchronize(gpu->shared, NULL);
   if (gpu->last_stream)
     cf_stream_synchronize(gpu->last_stream, NULL);
-  while ((held = g_queue_pop_head(&gpu->held)))
-    drop_held(held);
 }
 
 void gst_cuda_filters_gpu_wait(GstCudaFiltersGpu *gpu)
@@ -249,11 +285,9 @@ static void close_shared(GstCudaFiltersGpu *gpu)
   if (gst_cuda_filters_gpu_enter(gpu, NULL)) {
     wait_for_all(gpu);
     g_clear_pointer(&gpu->staging, gst_cuda_filters_staging_free);
-    g_ptr_array_foreach(gpu->spare_events, (GFunc)(void (*)(void))cf_event_destroy, NULL);
     cf_event_destroy(gpu->order_event);
     gst_cuda_filters_gpu_leave(gpu);
   }
-  g_ptr_array_set_size(gpu->spare_events, 0);
   gpu->order_event = NULL;
   gpu->last_stream = NULL;
   gpu->downstream_is_ours = FALSE;
@@ -526,40 +560,22 @@ static gboolean order_after(GstCudaFiltersGpu *gpu, gpointer later, gpointer ear
          cf_stream_wait_event(later, gpu->order_event, status);
 }
 
-static void let_go_of_read_inputs(GstCudaFiltersGpu *gpu)
+/* Memory that one of us wrote on our stream and did not wait for; its next writer is the same
+ * element, on the same stream. */
+static GQuark ours_quark(void)
 {
-  Held *held;
-
-  while ((held = g_queue_peek_head(&gpu->held)) &&
-         (g_queue_get_length(&gpu->held) > MAX_HELD ? cf_event_synchronize(held->event, NULL)
-                                                    : cf_event_is_done(held->event))) {
-    g_queue_pop_head(&gpu->held);
-    g_ptr_array_add(gpu->spare_events, held->event);
-    gst_buffer_unref(held->buffer);
-    g_free(held);
-  }
+  return g_quark_from_static_string("cudafilters-ours");
 }
 
-static gboolean hold_until_read(GstCudaFiltersGpu *gpu, GstBuffer *buffer, gpointer stream,
-                                CfStatus *status)
+static gboolean is_ours(const Shared *shared, GstMemory *memory)
 {
-  gpointer event =
-      gpu->spare_events->len
-          ? g_ptr_array_remove_index_fast(gpu->spare_events, gpu->spare_events->len - 1)
-          : cf_event_create(false, status);
-  Held *held;
+  return gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(memory), ours_quark()) == shared;
+}
 
-  if (!event)
-    return FALSE;
-  if (!cf_event_record(event, stream, status)) {
-    cf_event_destroy(event);
-    return FALSE;
-  }
-  held = g_new0(Held, 1);
-  held->event = event;
-  held->buffer = gst_buffer_ref(buffer);
-  g_queue_push_tail(&gpu->held, held);
-  return TRUE;
+static void mark_as_ours(Shared *shared, GstMemory *memory)
+{
+  if (!is_ours(shared, memory))
+    gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), ours_quark(), shared, NULL);
 }
 
 static gboolean run_mapped(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
@@ -616,14 +632,16 @@ static gboolean run_ordered(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker
     return FALSE;
 
   if (!written && !gpu->downstream_is_ours) {
-    if (!cf_stream_synchronize(stream, status))
+    if (!synchronize(gpu->shared, status))
       return FALSE;
     gst_cuda_filters_compat_memory_is_complete(gst_buffer_peek_memory(output, 0));
-  } else if (!read && input != output && !hold_until_read(gpu, input, stream, status)) {
-    return FALSE;
+    return TRUE;
   }
-  let_go_of_read_inputs(gpu);
-  return TRUE;
+  /* Filtered in place it may be a foreign pool's, and stays that. */
+  if (!written && input != output)
+    mark_as_ours(gpu->shared, gst_buffer_peek_memory(output, 0));
+  return read || input == output || is_ours(gpu->shared, gst_buffer_peek_memory(input, 0)) ||
+         hold_until_read(gpu->shared, input, status);
 }
 
 gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
@@ -656,7 +674,7 @@ gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
   /* It may come from one of us that did not wait because we would. */
   if (!gst_cuda_filters_gpu_enter(gpu, status))
     return FALSE;
-  good = cf_stream_synchronize(gst_cuda_filters_compat_stream_handle(gpu->shared->stream), status);
+  good = synchronize(gpu->shared, status);
   gst_cuda_filters_gpu_leave(gpu);
   return good;
 }

@@ -104,9 +104,6 @@ bool cf_stream_wait_event(void *stream, void *event, CfStatus *status);
 /* The host waits for what was recorded. */
 bool cf_event_synchronize(void *event, CfStatus *status);
 
-/* Whether the device has passed what was recorded; asks without waiting. */
-bool cf_event_is_done(void *event);
-
 /* Milliseconds between two recorded events; waits for the later one. */
 bool cf_event_elapsed_ms(void *start, void *end, float *milliseconds, CfStatus *status);
 
