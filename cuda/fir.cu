@@ -145,6 +145,16 @@ bool run_tensor(State *state, void *stream, CfStatus *status)
 
 } // namespace
 
+bool cf_fir_prepare_kernel(const void *kernel, int bytes, CfStatus *status)
+{
+  return cf_cuda_ok(
+             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+             "preparing the separable filter", status) &&
+         cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                         cudaSharedmemCarveoutMaxShared),
+                    "preparing the separable filter", status);
+}
+
 void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions *options,
                   CfFirPlanner planner, CfStatus *status)
 {

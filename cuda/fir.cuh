@@ -55,6 +55,10 @@ struct CfFirPicture {
   int opaque; /* channel of plane 0 that the tensor kernels need opaque, or -1 */
 };
 
+/* Lets a kernel's blocks have `bytes` of shared memory. All kernels here prefer as much of it as an
+ * SM has: they follow each other, and an SM changes its split with the L1 cache only when empty. */
+bool cf_fir_prepare_kernel(const void *kernel, int bytes, CfStatus *status);
+
 /* --- fir_plain.cu: rows and columns in one launch, single precision --- */
 
 /* Lets the kernels use all shared memory of the current context's device. */

@@ -640,10 +640,7 @@ bool cf_fir_plain_prepare(const CfDevice *device, CfStatus *status)
   };
 
   for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
-    if (!cf_cuda_ok(cudaFuncSetAttribute((const void *)kernels[i],
-                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         device->info.shared_per_block),
-                    "preparing the separable filter", status))
+    if (!cf_fir_prepare_kernel((const void *)kernels[i], device->info.shared_per_block, status))
       return false;
   }
   return true;

@@ -720,10 +720,8 @@ bool cf_fir_tensor_prepare(const CfDevice *device, CfStatus *status)
   for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
     for (int planar = 0; planar < 2; planar++) {
       if (variants[i].bytes[planar] <= device->info.shared_per_block &&
-          !cf_cuda_ok(cudaFuncSetAttribute((const void *)variants[i].kernel[planar],
-                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           variants[i].bytes[planar]),
-                      "preparing the tensor filter", status))
+          !cf_fir_prepare_kernel((const void *)variants[i].kernel[planar],
+                                 variants[i].bytes[planar], status))
         return false;
     }
   }
