@@ -25,12 +25,13 @@ typedef struct {
   CfDevice *device;
   CfFirPlanner planner;
   CfFirPlan plan;
-  CfFirPicture picture;       /* the filtered planes but for pointers and strides */
-  int index[CF_MAX_PLANES];   /* of those planes in the job's pictures */
-  bool single, plain, tensor; /* single precision suffices; these kernels can do it */
-  bool unaligned;             /* the last picture was, which is not for the tensor kernels */
-  unsigned *flags;            /* on the device */
-  unsigned frame;
+  CfFirPicture picture;           /* the filtered planes but for pointers and strides */
+  int index[CF_MAX_PLANES];       /* of those planes in the job's pictures */
+  bool single, plain, tensor;     /* single precision suffices; these kernels can do it */
+  bool unaligned;                 /* the last picture was, which is not for the tensor kernels */
+  unsigned *flags;                /* on the device */
+  unsigned frame;                 /* the last one that may not be opaque, never 0 */
+  volatile unsigned *plain_frame; /* page-locked: the last of them that was not */
 } State;
 
 CfFirTone describe_tone(const CfFirChannel *channel, CfRole role, double centre, double weight)
@@ -140,7 +141,16 @@ bool run_tensor(State *state, void *stream, CfStatus *status)
     flag = state->flags + state->frame % kFlags;
   }
   return cf_fir_tensor_run(picture, state->device, flag, state->frame, stream, status) &&
-         (!flag || cf_fir_plain_run(picture, state->device, flag, state->frame, stream, status));
+         (!flag || cf_fir_plain_run(picture, state->device, flag, (unsigned *)state->plain_frame,
+                                    state->frame, stream, status));
+}
+
+/* Asks without waiting, so the frames under way are answered for by those before them. */
+bool lately_not_opaque(const State *state)
+{
+  const unsigned frame = *state->plain_frame;
+
+  return state->picture.opaque >= 0 && frame != 0 && state->frame - frame < kFlags;
 }
 
 } // namespace
@@ -168,7 +178,10 @@ void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions 
   state->device = options->device;
   state->planner = planner;
   state->flags = (unsigned *)cf_device_alloc(kFlags * sizeof(unsigned), status);
-  if (!state->flags ||
+  state->plain_frame = (volatile unsigned *)cf_pinned_alloc(sizeof(unsigned), status);
+  if (state->plain_frame)
+    *state->plain_frame = 0;
+  if (!state->flags || !state->plain_frame ||
       !cf_device_fill(state->flags, 0, kFlags * sizeof(unsigned), nullptr, status) ||
       !cf_stream_synchronize(nullptr, status) || !cf_fir_plain_prepare(state->device, status) ||
       !cf_fir_tensor_prepare(state->device, status) || !cf_fir_update(state, params, status)) {
@@ -200,7 +213,8 @@ bool cf_fir_run(void *opaque, const CfJob *job, CfStatus *status)
   if (state->tensor && !state->unaligned)
     return run_tensor(state, job->stream, status);
   if (state->plain)
-    return cf_fir_plain_run(&state->picture, state->device, nullptr, 0, job->stream, status);
+    return cf_fir_plain_run(&state->picture, state->device, nullptr, nullptr, 0, job->stream,
+                            status);
   return cf_fir_long_run(&state->picture, state->device, state->single, job->stream, status);
 }
 
@@ -210,7 +224,7 @@ const char *cf_fir_algorithm(const void *opaque)
 
   if (state->picture.planes == 0)
     return "copy";
-  if (state->tensor && !state->unaligned)
+  if (state->tensor && !state->unaligned && !lately_not_opaque(state))
     return "fir-tensor";
   return state->plain ? "fir-float" : state->single ? "fir-two-pass" : "fir-double";
 }
@@ -222,6 +236,7 @@ void cf_fir_close(void *opaque)
   if (!state)
     return;
   cf_device_free(state->flags);
+  cf_pinned_free((void *)state->plain_frame);
   cf_fir_plan_free(&state->plan);
   free(state);
 }

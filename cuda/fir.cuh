@@ -68,9 +68,10 @@ bool cf_fir_plain_prepare(const CfDevice *device, CfStatus *status);
 bool cf_fir_plain_fits(const CfFirPicture *picture, const CfDevice *device);
 
 /* Enqueues the filter. With `unless_opaque` non-NULL, right after cf_fir_tensor_run on the stream,
- * its blocks do nothing unless *unless_opaque then equals `frame`. */
+ * its blocks do nothing unless *unless_opaque then equals `frame`, and if so they store it in *ran,
+ * which is memory of the device or page-locked. */
 bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device,
-                      const unsigned *unless_opaque, unsigned frame, void *stream,
+                      const unsigned *unless_opaque, unsigned *ran, unsigned frame, void *stream,
                       CfStatus *status);
 
 /* --- fir_long.cu: two launches a plane, any number of taps, single or double precision --- */

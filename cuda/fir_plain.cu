@@ -37,6 +37,7 @@ struct Job {
   Strip strip[CF_MAX_PLANES];
   int planes;
   const unsigned *unless_opaque;
+  unsigned *ran;
   unsigned frame;
   float row[2][kTapSlots], column[2][kTapSlots];
 };
@@ -492,6 +493,8 @@ __global__ void __launch_bounds__(kThreads, kResident) filter_plain(const __grid
     cf_wait_for_previous_kernel();
     if (*job.unless_opaque != job.frame)
       return;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+      *job.ran = job.frame;
   }
   while (p + 1 < job.planes && (int)blockIdx.x >= job.strip[p + 1].first_block)
     p++;
@@ -656,7 +659,8 @@ bool cf_fir_plain_fits(const CfFirPicture *picture, const CfDevice *device)
 }
 
 bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device,
-                      const unsigned *unless_opaque, unsigned frame, void *stream, CfStatus *status)
+                      const unsigned *unless_opaque, unsigned *ran, unsigned frame, void *stream,
+                      CfStatus *status)
 {
   const size_t bytes = shared_bytes(picture);
   Job job;
@@ -664,6 +668,7 @@ bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device,
   memset(&job, 0, sizeof job);
   job.planes = picture->planes;
   job.unless_opaque = unless_opaque;
+  job.ran = ran;
   job.frame = frame;
   for (int p = 0; p < picture->planes; p++) {
     job.plane[p] = picture->plane[p];
