@@ -5,6 +5,7 @@ The environment (GST_PLUGIN_PATH and so on) comes from meson.build.
 """
 import functools
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -43,30 +44,31 @@ def escape(name):
 
 
 class PipelineError(Exception):
-    """What gst-launch-1.0 said; `refused` where it ended with an error of its own accord, not by a
-    signal or a hang."""
+    """What gst-launch-1.0 said. `refused` where an element gave the reason: no crash, no silence."""
 
     def __init__(self, message, refused=False):
         super().__init__(message)
         self.refused = refused
 
 
-def launch(*words):
+def launch(*words, timeout=TIMEOUT_SECONDS):
     """Runs gst-launch-1.0 to its end; `words` are split at spaces, lists are taken as they are."""
     command = ["gst-launch-1.0", "-q"]
     for word in words:
         command += word.split() if isinstance(word, str) else word
-    said = f"{' '.join(command)}\n"
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True)
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        raise PipelineError(f"{said}hung for {TIMEOUT_SECONDS} s") from error
-    if done.returncode != 0:
-        raise PipelineError(f"{said}exit status {done.returncode}\n{done.stdout}",
-                            refused=done.returncode > 0)
-    if "CRITICAL" in done.stdout:
-        raise PipelineError(said + done.stdout)
+        output, _ = process.communicate(timeout=timeout)
+        end = f"exit status {process.returncode}"
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, _ = process.communicate()
+        end = f"no end within {timeout} s"
+    if process.returncode != 0 or "CRITICAL" in output:
+        crashed = process.returncode < 0 and process.returncode != -signal.SIGKILL
+        raise PipelineError(f"{' '.join(command)}\n{end}\n{output}",
+                            refused="ERROR: from element" in output and not crashed)
 
 
 def video_caps(layout, colorimetry=None):

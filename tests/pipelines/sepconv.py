@@ -148,6 +148,8 @@ def run(tap):
             compare(tap, "planes", format_name, crops, ROW, COLUMN, scale=0.15, planes=planes)
         for border in SCIPY_BORDERS:
             compare(tap, "border", format_name, small, ROW, COLUMN, scale=0.15, border=border)
+    # Tells every component from every other one.
+    for format_name in frames.FORMATS:
         compare(tap, "border colour", format_name, small, (1, 2, 3, 4, 5), (1, 1, 1), scale=1 / 45,
                 border="constant", border_color=0xff2080f0)
     for anchor_x, anchor_y in ((0, 0), (5, 2), (1, 0), (0, 2)):
