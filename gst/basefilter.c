@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "basefilter.h"
+#include "basefilter-private.h"
 
 #include <string.h>
 
 #include "formats.h"
-#include "frames.h"
 #include "properties.h"
 
-GST_DEBUG_CATEGORY_STATIC(gst_cuda_filters_debug);
-#define GST_CAT_DEFAULT gst_cuda_filters_debug
+GST_DEBUG_CATEGORY(gst_cuda_filters_debug);
 
 enum {
   PROP_0,
@@ -46,7 +45,7 @@ static const CfEffect *effect_of(GstCudaFiltersBase *self)
 /* Errors */
 
 /* Once for every failure, however often upstream offers its caps again. */
-static void post_error(GstCudaFiltersBase *self, const CfStatus *status)
+void gst_cuda_filters_base_post_error(GstCudaFiltersBase *self, const CfStatus *status)
 {
   if (self->failed)
     return;
@@ -200,7 +199,7 @@ static gboolean update_worker(GstCudaFiltersBase *self, CfStatus *status)
 }
 
 /* Refused settings are tried again with every frame: none passes until they are mended. */
-static gboolean update_params(GstCudaFiltersBase *self, CfStatus *status)
+gboolean gst_cuda_filters_base_update_params(GstCudaFiltersBase *self, CfStatus *status)
 {
   if (!take_params(self))
     return TRUE;
@@ -218,7 +217,8 @@ static gboolean update_params(GstCudaFiltersBase *self, CfStatus *status)
 
 /* Lifecycle */
 
-static GstCudaFiltersBackend wanted_backend(GstCudaFiltersBase *self, gint *device_id)
+GstCudaFiltersBackend gst_cuda_filters_base_wanted_backend(GstCudaFiltersBase *self,
+                                                           gint *device_id)
 {
   GstCudaFiltersBackend backend;
 
@@ -239,7 +239,7 @@ static const CfEngine *choose_engine(GstCudaFiltersBase *self, CfStatus *status)
 {
   const CfEffect *effect = effect_of(self);
   gint device_id;
-  const GstCudaFiltersBackend backend = wanted_backend(self, &device_id);
+  const GstCudaFiltersBackend backend = gst_cuda_filters_base_wanted_backend(self, &device_id);
   CfStatus reason = {CF_OK, ""};
 
   if (backend == GST_CUDA_FILTERS_BACKEND_REFERENCE)
@@ -274,16 +274,17 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
     status = self->refusals[i];
   GST_OBJECT_UNLOCK(self);
 
-  if (status.code == CF_OK && wanted_backend(self, &device_id) == GST_CUDA_FILTERS_BACKEND_CUDA)
+  if (status.code == CF_OK &&
+      gst_cuda_filters_base_wanted_backend(self, &device_id) == GST_CUDA_FILTERS_BACKEND_CUDA)
     choose_engine(self, &status);
   if (status.code != CF_OK) {
-    post_error(self, &status);
+    gst_cuda_filters_base_post_error(self, &status);
     return FALSE;
   }
   return TRUE;
 }
 
-static void close_worker(GstCudaFiltersBase *self)
+void gst_cuda_filters_base_close_worker(GstCudaFiltersBase *self)
 {
   const CfEngine *engine;
   CfStatus status = {CF_OK, ""};
@@ -309,18 +310,19 @@ static gboolean gst_cuda_filters_base_stop(GstBaseTransform *trans)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
-  close_worker(self);
+  gst_cuda_filters_base_close_worker(self);
   gst_cuda_filters_gpu_close(self->gpu);
   set_active_backend(self, NULL);
   return TRUE;
 }
 
-static gboolean open_worker(GstCudaFiltersBase *self, const GstVideoInfo *info, CfStatus *status)
+gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVideoInfo *info,
+                                           CfStatus *status)
 {
   CfOpenOptions options = {0};
   const CfEngine *engine;
 
-  close_worker(self);
+  gst_cuda_filters_base_close_worker(self);
   GST_OBJECT_LOCK(self);
   self->params_changed = TRUE;
   options.threads = (int)self->threads;
@@ -333,7 +335,7 @@ static gboolean open_worker(GstCudaFiltersBase *self, const GstVideoInfo *info, 
     options.device = gst_cuda_filters_gpu_device(self->gpu);
   if (self->cuda_memory && !gst_cuda_filters_gpu_check_info(info, status))
     return FALSE;
-  update_params(self, status);
+  gst_cuda_filters_base_update_params(self, status);
   if (!enter_engine(self, engine, status))
     return FALSE;
   self->worker = gst_cuda_filters_worker_new(effect_of(self), engine, info, self->running_params,
@@ -347,7 +349,7 @@ static gboolean open_worker(GstCudaFiltersBase *self, const GstVideoInfo *info, 
   return TRUE;
 }
 
-static gboolean runs_on_device(GstCudaFiltersBase *self)
+gboolean gst_cuda_filters_base_runs_on_device(GstCudaFiltersBase *self)
 {
   return self->worker && gst_cuda_filters_worker_engine(self->worker)->device_memory;
 }
@@ -366,8 +368,8 @@ static gboolean upstream_is_live(GstCudaFiltersBase *self)
 
 static gboolean may_overlap(GstCudaFiltersBase *self, const GstVideoInfo *info)
 {
-  return runs_on_device(self) && !self->cuda_memory && GST_VIDEO_INFO_FPS_N(info) > 0 &&
-         !upstream_is_live(self);
+  return gst_cuda_filters_base_runs_on_device(self) && !self->cuda_memory &&
+         GST_VIDEO_INFO_FPS_N(info) > 0 && !upstream_is_live(self);
 }
 
 static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *in_caps,
@@ -378,8 +380,8 @@ static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *
   CfStatus status = {CF_OK, ""};
 
   self->cuda_memory = gst_cuda_filters_gpu_caps_are_cuda(in_caps);
-  if (!open_worker(self, in_info, &status)) {
-    post_error(self, &status);
+  if (!gst_cuda_filters_base_open_worker(self, in_info, &status)) {
+    gst_cuda_filters_base_post_error(self, &status);
     return FALSE;
   }
   self->overlaps = may_overlap(self, in_info);
@@ -396,7 +398,7 @@ static GstCaps *gst_cuda_filters_base_transform_caps(GstBaseTransform *trans,
   gint device_id;
   GstCaps *result = gst_caps_copy(caps);
 
-  if (must_run_on_cpu(wanted_backend(self, &device_id))) {
+  if (must_run_on_cpu(gst_cuda_filters_base_wanted_backend(self, &device_id))) {
     for (guint i = gst_caps_get_size(result); i > 0; i--) {
       const GstCapsFeatures *features = gst_caps_get_features(result, i - 1);
 
@@ -418,7 +420,7 @@ static void gst_cuda_filters_base_set_context(GstElement *element, GstContext *c
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(element);
   gint device_id;
 
-  wanted_backend(self, &device_id);
+  gst_cuda_filters_base_wanted_backend(self, &device_id);
   gst_cuda_filters_gpu_set_context(self->gpu, context, device_id);
   GST_ELEMENT_CLASS(gst_cuda_filters_base_parent_class)->set_context(element, context);
 }
@@ -436,7 +438,7 @@ static gboolean gst_cuda_filters_base_propose_allocation(GstBaseTransform *trans
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
-  if (decided && runs_on_device(self) &&
+  if (decided && gst_cuda_filters_base_runs_on_device(self) &&
       !(query_is_cuda(query) ? gst_cuda_filters_gpu_propose_allocation(self->gpu, query)
                              : gst_cuda_filters_gpu_propose_system_allocation(self->gpu, query)))
     return FALSE;
@@ -448,7 +450,7 @@ static gboolean gst_cuda_filters_base_decide_allocation(GstBaseTransform *trans,
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
-  if (runs_on_device(self) &&
+  if (gst_cuda_filters_base_runs_on_device(self) &&
       !(query_is_cuda(query) ? gst_cuda_filters_gpu_decide_allocation(self->gpu, query)
                              : gst_cuda_filters_gpu_decide_system_allocation(self->gpu, query)))
     return FALSE;
@@ -466,227 +468,6 @@ static gboolean gst_cuda_filters_base_transform_size(GstBaseTransform *trans,
     return FALSE;
   return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
       ->transform_size(trans, direction, caps, size, other_caps, other_size);
-}
-
-/* Frames */
-
-/* Upstream's frames lie in another context than the one we found: theirs is taken over, and the
- * pool negotiated anew. */
-static void change_context(GstCudaFiltersBase *self, GstBuffer *buffer)
-{
-  CfStatus status = {CF_OK, ""};
-  gint device_id;
-
-  wanted_backend(self, &device_id);
-  close_worker(self);
-  if (gst_cuda_filters_gpu_adopt(self->gpu, buffer, device_id, &status) &&
-      open_worker(self, &GST_VIDEO_FILTER(self)->in_info, &status))
-    gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
-  else
-    post_error(self, &status);
-}
-
-static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstBuffer *buffer)
-{
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-  const GstClockTime time =
-      gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP(buffer));
-
-  if (GST_CLOCK_TIME_IS_VALID(time))
-    gst_object_sync_values(GST_OBJECT(self), time);
-  if (self->cuda_memory && self->worker && gst_cuda_filters_gpu_is_foreign(self->gpu, buffer))
-    change_context(self, buffer);
-}
-
-static gboolean all_memory_is_writable(GstBuffer *buffer)
-{
-  return gst_buffer_is_writable(buffer) && gst_buffer_is_all_memory_writable(buffer);
-}
-
-static GstFlowReturn gst_cuda_filters_base_prepare_output_buffer(GstBaseTransform *trans,
-                                                                 GstBuffer *input,
-                                                                 GstBuffer **output)
-{
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-
-  if (self->worker && gst_cuda_filters_worker_engine(self->worker)->in_place &&
-      all_memory_is_writable(input)) {
-    *output = input;
-    return GST_FLOW_OK;
-  }
-  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
-      ->prepare_output_buffer(trans, input, output);
-}
-
-static void count_frame(GstCudaFiltersBase *self, GstClockTime time)
-{
-  self->failed = FALSE;
-  GST_OBJECT_LOCK(self);
-  self->frames++;
-  self->total_time += time;
-  self->last_time = time;
-  self->algorithm = gst_cuda_filters_worker_algorithm(self->worker);
-  GST_OBJECT_UNLOCK(self);
-}
-
-static gboolean run_on_cpu(GstCudaFiltersBase *self, GstBuffer *input, GstBuffer *output,
-                           CfStatus *status)
-{
-  const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->in_info;
-  const gboolean in_place = input == output;
-  GstVideoFrame source, destination;
-  gboolean good;
-
-  if (!gst_cuda_filters_frame_map(&source, info, input, in_place ? GST_MAP_READWRITE : GST_MAP_READ,
-                                  status))
-    return FALSE;
-  if (!in_place && !gst_cuda_filters_frame_map(&destination, info, output, GST_MAP_WRITE, status)) {
-    gst_video_frame_unmap(&source);
-    return FALSE;
-  }
-  good = gst_cuda_filters_worker_run(self->worker, &source, in_place ? &source : &destination, NULL,
-                                     status);
-  if (!in_place)
-    gst_video_frame_unmap(&destination);
-  gst_video_frame_unmap(&source);
-  return good;
-}
-
-static GstFlowReturn fail(GstCudaFiltersBase *self, const CfStatus *status)
-{
-  post_error(self, status);
-  return GST_FLOW_ERROR;
-}
-
-static GstFlowReturn gst_cuda_filters_base_transform(GstBaseTransform *trans, GstBuffer *input,
-                                                     GstBuffer *output)
-{
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-  const GstClockTime start = gst_util_get_timestamp();
-  CfStatus status = {CF_OK, ""};
-
-  if (!(self->cuda_memory
-            ? gst_cuda_filters_gpu_run(self->gpu, self->worker, &GST_VIDEO_FILTER(self)->in_info,
-                                       input, output, &status)
-            : run_on_cpu(self, input, output, &status)))
-    return fail(self, &status);
-  count_frame(self, gst_util_get_timestamp() - start);
-  GST_TRACE_OBJECT(self, "filtered %" GST_PTR_FORMAT, output);
-  return GST_FLOW_OK;
-}
-
-/* Frames in system memory through the device */
-
-static GstFlowReturn finish_oldest(GstCudaFiltersBase *self, GstBuffer **output)
-{
-  CfStatus status = {CF_OK, ""};
-  GstClockTime time;
-
-  *output = gst_cuda_filters_gpu_finish_system(self->gpu, &time, &status);
-  if (!*output)
-    return fail(self, &status);
-  count_frame(self, time);
-  return GST_FLOW_OK;
-}
-
-static GstFlowReturn generate_staged(GstCudaFiltersBase *self, GstBuffer **output)
-{
-  GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
-  GstBuffer *input = g_steal_pointer(&trans->queued_buf), *filtered = NULL;
-  CfStatus status = {CF_OK, ""};
-  GstFlowReturn flow;
-
-  if (!input)
-    return GST_FLOW_OK;
-  flow = GST_BASE_TRANSFORM_GET_CLASS(trans)->prepare_output_buffer(trans, input, &filtered);
-  if (flow != GST_FLOW_OK) {
-    gst_buffer_unref(input);
-    return flow;
-  }
-  if (!gst_cuda_filters_gpu_submit_system(self->gpu, self->worker, &GST_VIDEO_FILTER(self)->in_info,
-                                          input, filtered, &status))
-    return fail(self, &status);
-  if (self->overlaps &&
-      gst_cuda_filters_gpu_under_way(self->gpu) < GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY)
-    return GST_FLOW_OK;
-  return finish_oldest(self, output);
-}
-
-/* Pushes what is under way, so that what comes next stays behind it. */
-static GstFlowReturn drain(GstCudaFiltersBase *self)
-{
-  GstFlowReturn flow = GST_FLOW_OK;
-
-  while (flow == GST_FLOW_OK && gst_cuda_filters_gpu_under_way(self->gpu) > 0) {
-    GstBuffer *output;
-
-    flow = finish_oldest(self, &output);
-    if (flow == GST_FLOW_OK)
-      flow = gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), output);
-  }
-  return flow;
-}
-
-static gboolean gst_cuda_filters_base_sink_event(GstBaseTransform *trans, GstEvent *event)
-{
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
-    if (gst_cuda_filters_gpu_under_way(self->gpu) > 0)
-      gst_cuda_filters_gpu_wait(self->gpu);
-  } else if (GST_EVENT_IS_SERIALIZED(event)) {
-    drain(self);
-  }
-  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)->sink_event(trans, event);
-}
-
-static gboolean gst_cuda_filters_base_query(GstBaseTransform *trans, GstPadDirection direction,
-                                            GstQuery *query)
-{
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-
-  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-      gst_cuda_filters_gpu_answer_query(self->gpu, query))
-    return TRUE;
-  if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN)
-    drain(self);
-  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
-      ->query(trans, direction, query);
-}
-
-/* Identity settings hand the input on. Passthrough mode of the base class would renegotiate
- * whenever an animated parameter comes to or leaves identity. */
-static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *trans,
-                                                           GstBuffer **output)
-{
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-  CfStatus status = {CF_OK, ""};
-
-  if (trans->queued_buf && !self->worker) {
-    gst_clear_buffer(&trans->queued_buf);
-    cf_fail(&status, CF_ERROR_FAILED, "a frame came before caps that could be negotiated");
-    post_error(self, &status);
-    return GST_FLOW_NOT_NEGOTIATED;
-  }
-  if (trans->queued_buf && !update_params(self, &status)) {
-    gst_clear_buffer(&trans->queued_buf);
-    return fail(self, &status);
-  }
-  if (self->identity && gst_cuda_filters_gpu_under_way(self->gpu) > 0)
-    return finish_oldest(self, output);
-  if (self->identity) {
-    *output = g_steal_pointer(&trans->queued_buf);
-    if (*output && self->cuda_memory &&
-        !gst_cuda_filters_gpu_hand_on(self->gpu, *output, &status)) {
-      gst_clear_buffer(output);
-      return fail(self, &status);
-    }
-    return GST_FLOW_OK;
-  }
-  if (runs_on_device(self) && !self->cuda_memory)
-    return generate_staged(self, output);
-  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
-      ->generate_output(trans, output);
 }
 
 /* GstVideoFilter takes a class without this function for one that works in place only, and never
@@ -813,21 +594,15 @@ static void gst_cuda_filters_base_class_init(GstCudaFiltersBaseClass *klass)
 
   element_class->set_context = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_set_context);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform_caps);
-  trans_class->query = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_query);
   trans_class->propose_allocation = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_propose_allocation);
   trans_class->decide_allocation = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_decide_allocation);
-  trans_class->sink_event = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_sink_event);
   trans_class->transform_size = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform_size);
   trans_class->start = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_start);
   trans_class->stop = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_stop);
-  trans_class->before_transform = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_before_transform);
-  trans_class->generate_output = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_generate_output);
-  trans_class->prepare_output_buffer =
-      GST_DEBUG_FUNCPTR(gst_cuda_filters_base_prepare_output_buffer);
-  trans_class->transform = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform);
   trans_class->transform_meta = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform_meta);
   filter_class->set_info = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_set_info);
   filter_class->transform_frame = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform_frame);
 
+  gst_cuda_filters_base_install_frames(trans_class);
   gst_type_mark_as_plugin_api(GST_TYPE_CUDA_FILTERS_BASE, 0);
 }
