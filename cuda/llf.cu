@@ -221,13 +221,19 @@ int samples_in_batch(const State *state, int first)
   return left < BATCH_SAMPLES ? left : BATCH_SAMPLES;
 }
 
+/* 16 bits see the rounding of sums in fp16: theirs are fp32. */
+bool uses_tensor_cores(const State *state)
+{
+  return state->tensor_cores && cf_format_info(state->video.format)->bits < 16;
+}
+
 int groups_of(const State *state)
 {
   const int harmonic_groups = (state->params.harmonics + 3) / 4;
 
   if (state->params.method == CF_LLF_SAMPLED)
     return (samples_in_batch(state, 0) + 7) / 8;
-  return harmonic_groups == 3 && state->tensor_cores ? 4 : harmonic_groups;
+  return harmonic_groups == 3 && uses_tensor_cores(state) ? 4 : harmonic_groups;
 }
 
 /* The pyramid in `scratch`, whose size is returned, and NULL to ask for it only. */
@@ -276,7 +282,7 @@ bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels
               void *scratch)
 {
   const Series &series = state->series;
-  const bool tensor = state->tensor_cores;
+  const bool tensor = uses_tensor_cores(state);
   const float top_gain = -series.linear;
   Pyramid pyramid;
 
@@ -310,18 +316,20 @@ bool run_sampled(const State *state, Queue *queue, const Image &image, const Pix
   Pyramid pyramid;
   const size_t bytes = place_pyramid(image.shape, groups_of(state), scratch, &pyramid);
   const bool batches = state->intensity_levels > BATCH_SAMPLES;
+  /* From (0, 0) to the end of the curve. */
+  const float linear = (float)((state->params.beta - 1.0) * (1.0 - state->params.sigma));
   float *const base = batches ? (float *)((uint8_t *)scratch + bytes) : nullptr;
   const int top = pyramid.images - 1;
 
   for (int first = 0; first < state->intensity_levels; first += BATCH_SAMPLES) {
-    const Samples samples = {first, samples_in_batch(state, first), state->intensity_levels,
+    const Samples samples = {first, samples_in_batch(state, first), state->intensity_levels, linear,
                              state->curve};
     const bool is_first = first == 0, is_last = first + BATCH_SAMPLES >= state->intensity_levels;
 
-    if (!analyse(queue, pixels, samples, pyramid, 0.0f))
+    if (!analyse(queue, pixels, samples, pyramid, -linear))
       return false;
     for (int fine = 1; fine < top; fine++) {
-      if (!reduce(queue, pyramid, fine, 0.0f))
+      if (!reduce(queue, pyramid, fine, -linear))
         return false;
     }
     for (int fine = top - 1; fine >= 1; fine--) {

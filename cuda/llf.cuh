@@ -82,9 +82,11 @@ struct Curve {
   float sigma, alpha, beta, detail_gain, noise_slope, noise_offset;
 };
 
-/* The samples first .. first + count - 1 of `levels` sampled intensities. */
+/* The samples first .. first + count - 1 of `levels` sampled intensities. Interpolation is exact
+ * for the linear part (1 + linear) d of the curve, which therefore goes the way of the series'. */
 struct Samples {
   int first, count, levels;
+  float linear;
   Curve curve;
 };
 

@@ -148,6 +148,14 @@ __device__ __forceinline__ void sincos_turns(float turns, float *sine, float *co
   __sincosf(6.283185307f * (turns - rintf(turns)), sine, cosine);
 }
 
+/* Sine and cosine of harmonic n + 1. Everyone gets the same bits, so that what a pixel adds to its
+ * own neighbourhood cancels exactly: constants stay at 16 bits. */
+__device__ __forceinline__ void sincos_harmonic(const Series &series, int n, float intensity,
+                                                float *sine, float *cosine)
+{
+  sincos_turns(__fmul_rn(__fmul_rn((float)(n + 1), series.turn), intensity), sine, cosine);
+}
+
 /* --- the remapping curve --- */
 
 __device__ __forceinline__ float exp2_approximate(float x)
@@ -171,6 +179,18 @@ __device__ __forceinline__ float remap_magnitude(const Curve &curve, float magni
   const float tone = fmaf(curve.beta, magnitude - curve.sigma, curve.sigma);
 
   return magnitude <= curve.sigma ? blended : tone;
+}
+
+/* r (I - g) - (1 + linear) (I - g) about a sampled intensity g: so small that half precision is
+ * exact to 1e-5 or better. */
+__device__ __forceinline__ float sample_delta(const Samples &samples, int sample, float intensity)
+{
+  const float center = (float)(samples.first + sample) / (float)(samples.levels - 1);
+  const float d = intensity - center;
+
+  if (sample >= samples.count)
+    return 0.0f;
+  return copysignf(remap_magnitude(samples.curve, fabsf(d)), d) - (1.0f + samples.linear) * d;
 }
 
 /* --- pictures --- */

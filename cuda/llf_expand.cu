@@ -35,22 +35,16 @@ Levels levels_at(const Pyramid &pyramid, int fine)
 struct SineTerm {
   Series series;
 
-  /* The own terms of level 0 cancel. */
   __device__ void quad(const Levels &levels, int x, int y, const float gauss[4],
                        float term[4]) const
   {
     const Level &coarse = levels.coarse, &own = levels.own;
     const int groups = levels.groups;
     const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
-    float step_sine[4], step_cosine[4], sine[4], cosine[4];
 
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-      sincos_turns(series.turn * gauss[i], &step_sine[i], &step_cosine[i]);
-      sine[i] = step_sine[i];
-      cosine[i] = step_cosine[i];
+    for (int i = 0; i < 4; i++)
       term[i] = 0.0f;
-    }
 
     for (int group = 0; group < groups; group++) {
       uint4 around[3][3], self[4];
@@ -72,6 +66,7 @@ struct SineTerm {
 
 #pragma unroll
       for (int k = 0; k < 4; k++) {
+        const int n = 4 * group + k;
         float2 pairs[3][3], expanded[4];
 
 #pragma unroll
@@ -83,13 +78,15 @@ struct SineTerm {
         expand_quad(pairs, expanded);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-          const float2 here = own.groups ? unpack(word(self[i], k)) : make_float2(0.0f, 0.0f);
-          term[i] = fmaf(cosine[i], here.x - expanded[i].x, term[i]);
-          term[i] = fmaf(-sine[i], here.y - expanded[i].y, term[i]);
+          float sine, cosine;
 
-          const float turned = fmaf(sine[i], step_cosine[i], cosine[i] * step_sine[i]);
-          cosine[i] = fmaf(cosine[i], step_cosine[i], -sine[i] * step_sine[i]);
-          sine[i] = turned;
+          sincos_harmonic(series, n, gauss[i], &sine, &cosine);
+          /* At level 0 all but the rounding of a pixel's own terms cancels. */
+          const uint32_t here = own.groups
+                                    ? word(self[i], k)
+                                    : pack(make_float2(series.b[n] * sine, series.b[n] * cosine));
+          const float2 laplacian = sum(unpack(here), scaled(-1.0f, expanded[i]));
+          term[i] += cosine * laplacian.x - sine * laplacian.y;
         }
       }
     }
@@ -100,12 +97,14 @@ struct SineTerm {
 struct SampleTerm {
   Samples samples;
 
+  /* Of a sample at pixel i of the quad; `own` is its index in the level. */
   __device__ float coefficient(const Levels &levels, const Neighbours &at, int i, size_t own,
-                               int sample) const
+                               float gauss, int sample) const
   {
     const __half *const coarse = (const __half *)levels.coarse.groups + sample;
     const int stride = 8 * levels.groups;
     float around[3][3], expanded[4];
+    __half here;
 
     if (sample < 0 || sample >= samples.count)
       return 0.0f;
@@ -116,14 +115,12 @@ struct SampleTerm {
         around[row][column] = __half2float(coarse[(at.row[row] + at.column[column]) * stride]);
     }
     expand_quad(around, expanded);
-    /* The samples remap a level-0 pixel that equals them to itself: its own term is nothing. */
-    const float here =
-        levels.own.groups ? __half2float(((const __half *)levels.own.groups)[own * stride + sample])
-                          : 0.0f;
-    return here - (i == 0   ? expanded[0]
-                   : i == 1 ? expanded[1]
-                   : i == 2 ? expanded[2]
-                            : expanded[3]);
+    here = levels.own.groups ? ((const __half *)levels.own.groups)[own * stride + sample]
+                             : __float2half_rn(sample_delta(samples, sample, gauss));
+    return __half2float(here) - (i == 0   ? expanded[0]
+                                 : i == 1 ? expanded[1]
+                                 : i == 2 ? expanded[2]
+                                          : expanded[3]);
   }
 
   __device__ void quad(const Levels &levels, int x, int y, const float gauss[4],
@@ -141,8 +138,9 @@ struct SampleTerm {
       const int own_y = min(2 * y + (i >> 1), own.height - 1);
       const size_t index = (size_t)own_y * own.width + own_x;
 
-      term[i] = (1.0f - weight) * coefficient(levels, at, i, index, lower - samples.first) +
-                weight * coefficient(levels, at, i, index, lower + 1 - samples.first);
+      term[i] =
+          (1.0f - weight) * coefficient(levels, at, i, index, gauss[i], lower - samples.first) +
+          weight * coefficient(levels, at, i, index, gauss[i], lower + 1 - samples.first);
     }
   }
 };
@@ -262,7 +260,7 @@ struct FinishSamples {
     expand_plane(coarse.collapsed, neighbours(x, y, coarse.width, coarse.height), expanded);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      filtered[i] += luma[i] + expanded[i];
+      filtered[i] += fmaf(1.0f + term.samples.linear, luma[i], expanded[i]);
       if (base)
         filtered[i] +=
             base_at(base, levels.own.width, levels.own.height, 2 * x + (i & 1), 2 * y + (i >> 1));

@@ -19,28 +19,18 @@ struct SineComponents {
   {
     float sine, cosine;
 
-    sincos_turns((float)(pair + 1) * series.turn * intensity, &sine, &cosine);
+    sincos_harmonic(series, pair, intensity, &sine, &cosine);
     return make_float2(series.b[pair] * sine, series.b[pair] * cosine);
   }
 };
 
-/* r (I - g) - (I - g): without the image itself, half precision is exact to 1e-5 or better. */
 struct SampleComponents {
   Samples samples;
 
-  __device__ float delta(float intensity, int sample) const
-  {
-    const float center = (float)(samples.first + sample) / (float)(samples.levels - 1);
-    const float d = intensity - center;
-
-    if (sample >= samples.count)
-      return 0.0f;
-    return copysignf(remap_magnitude(samples.curve, fabsf(d)), d) - d;
-  }
-
   __device__ float2 value(float intensity, int pair) const
   {
-    return make_float2(delta(intensity, 2 * pair), delta(intensity, 2 * pair + 1));
+    return make_float2(sample_delta(samples, 2 * pair, intensity),
+                       sample_delta(samples, 2 * pair + 1, intensity));
   }
 };
 
