@@ -115,8 +115,8 @@ def check_together(tap):
         "a still picture":
             "videotestsrc num-buffers=1 ! pngenc ! pngdec ! videoconvert ! cudasepconv "
             "preset=sobel-x absolute=true ! fakesink",
-        "drawn on afterwards":
-            "videotestsrc num-buffers=5 ! cudablockavg ! timeoverlay ! fakesink",
+        "changed in place afterwards":
+            "videotestsrc num-buffers=5 ! cudablockavg ! videobalance hue=0.3 ! fakesink",
     }
     for name, description in pipelines.items():
         try:
