@@ -20,16 +20,12 @@
 
 #define WORKER_ROWS 9
 
-/* The curve less the identity, r(d) - d, as a value and its way to the next one. */
+/* The weights of one axis at one level: row i covers first[i] .. first[i] + width - 1, and after
+ * those has weights of 0. */
 typedef struct {
-  float value, step;
-} CurveEntry;
-
-/* The weights of one axis at one level: row i covers first[i] .. first[i] + width - 1. */
-typedef struct {
-  int width;
+  int width, padded;
   int *first;
-  float *reduced, *expanded; /* [outputs][width] */
+  float *reduced, *expanded; /* [outputs][padded] */
 } Weights;
 
 typedef struct {
@@ -38,9 +34,8 @@ typedef struct {
 
 struct CfLlfExact {
   int channels, threads;
-  CurveEntry curve[ENTRIES];
-  float steps; /* entries for a difference of 1 */
-  int zero;    /* the entry for a difference of 0 */
+  CfLlfCurveEntry entry[ENTRIES]; /* of the curve less the identity, r(d) - d */
+  CfLlfCurve curve;
   Weights across[CF_LLF_MAX_IMAGES], down[CF_LLF_MAX_IMAGES];
   float *intensity[CF_LLF_MAX_IMAGES][3];  /* G_l; [0] is the picture */
   float *difference[CF_LLF_MAX_IMAGES][3]; /* O_l - G_l, l >= 1 */
@@ -63,20 +58,23 @@ typedef struct {
 static bool weights_init(Weights *weights, const CfLlfOperator *reduced,
                          const CfLlfOperator *expanded)
 {
-  const size_t count = (size_t)expanded->outputs * (size_t)expanded->width;
+  size_t count;
 
   weights->width = expanded->width;
+  weights->padded = (expanded->width + CF_LLF_MARGIN - 1) / CF_LLF_MARGIN * CF_LLF_MARGIN;
+  count = (size_t)expanded->outputs * (size_t)weights->padded;
   weights->first = malloc((size_t)expanded->outputs * sizeof *weights->first);
-  weights->reduced = malloc(count * sizeof(float));
-  weights->expanded = malloc(count * sizeof(float));
+  weights->reduced = calloc(count, sizeof(float));
+  weights->expanded = calloc(count, sizeof(float));
   if (!weights->first || !weights->reduced || !weights->expanded)
     return false;
   for (int i = 0; i < expanded->outputs; i++) {
     weights->first[i] = expanded->first[i];
     for (int k = 0; k < expanded->width; k++) {
-      const size_t at = (size_t)i * (size_t)expanded->width + (size_t)k;
-      weights->reduced[at] = (float)cf_llf_weight_or_zero(reduced, i, expanded->first[i] + k);
-      weights->expanded[at] = (float)expanded->weight[at];
+      const size_t at = (size_t)i * (size_t)weights->padded + (size_t)k;
+      const int input = expanded->first[i] + k;
+      weights->reduced[at] = (float)cf_llf_weight_or_zero(reduced, i, input);
+      weights->expanded[at] = (float)*cf_llf_weight(expanded, i, input);
     }
   }
   return true;
@@ -143,6 +141,9 @@ CfLlfExact *cf_llf_exact_open(int width, int height, int channels, int threads)
       exact->intensity[l][c] = cf_aligned_alloc(bytes);
       exact->difference[l][c] = l > 0 ? cf_aligned_alloc(bytes) : NULL;
       good = exact->intensity[l][c] && (l == 0 || exact->difference[l][c]);
+      /* Rows are gathered in whole vectors: what follows them must be intensities too. */
+      if (exact->intensity[l][c])
+        memset(exact->intensity[l][c], 0, bytes);
     }
   }
   if (good)
@@ -172,81 +173,25 @@ void cf_llf_exact_update(CfLlfExact *exact, const CfLlfParams *params)
 {
   const double steps = ceil(LEAST_STEPS * params->sigma) / params->sigma;
 
-  exact->steps = (float)steps;
-  exact->zero = exact->channels == 1 ? (int)ceil(steps) : 0;
+  exact->curve = (CfLlfCurve){.entry = exact->entry,
+                              .steps = (float)steps,
+                              .zero = exact->channels == 1 ? (float)ceil(steps) : 0.0f};
   for (int i = 0; i < ENTRIES; i++) {
-    const double d = (double)(i - exact->zero) / steps;
-    exact->curve[i].value = (float)(cf_llf_remap(params, d) - d);
+    const double d = (i - (double)exact->curve.zero) / steps;
+    exact->entry[i].value = (float)(cf_llf_remap(params, d) - d);
   }
   for (int i = 0; i + 1 < ENTRIES; i++)
-    exact->curve[i].step = exact->curve[i + 1].value - exact->curve[i].value;
+    exact->entry[i].step = exact->entry[i + 1].value - exact->entry[i].value;
 }
 
 /* --- coefficients --- */
 
-/* Adds the part of one row of the neighbourhood, weighted as in the reduced and the expanded image,
- * to `sum`: `pixel` is the first of `count` pixels. */
-CF_MULTIVERSION
-static void gather_gray(const CfLlfExact *exact, const float *restrict pixel, int count, float g,
-                        const float *reduced, const float *expanded, float sum[2])
-{
-  const CurveEntry *restrict curve = exact->curve;
-  const float steps = exact->steps, zero = (float)exact->zero;
-  float reduced_sum = 0.0f, expanded_sum = 0.0f;
-
-#pragma omp simd reduction(+ : reduced_sum, expanded_sum)
-  for (int k = 0; k < count; k++) {
-    const float place = (pixel[k] - g) * steps + zero;
-    const int entry = (int)place;
-    const float value = curve[entry].value + (place - (float)entry) * curve[entry].step;
-
-    reduced_sum += reduced[k] * value;
-    expanded_sum += expanded[k] * value;
-  }
-  sum[0] = reduced_sum;
-  sum[1] = expanded_sum;
-}
-
-CF_MULTIVERSION
-static void gather_vector(const CfLlfExact *exact, const float *const pixel[3], int count,
-                          const float g[3], const float *reduced, const float *expanded,
-                          float sum[6])
-{
-  const float *restrict red = pixel[0], *restrict green = pixel[1], *restrict blue = pixel[2];
-  const CurveEntry *restrict curve = exact->curve;
-  const float g0 = g[0], g1 = g[1], g2 = g[2], steps = exact->steps;
-  float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f, e = 0.0f, f = 0.0f;
-
-#pragma omp simd reduction(+ : a, b, c, d, e, f)
-  for (int k = 0; k < count; k++) {
-    const float dr = red[k] - g0, dg = green[k] - g1, db = blue[k] - g2;
-    const float length = sqrtf(dr * dr + dg * dg + db * db);
-    const float place = length * steps;
-    const int entry = (int)place;
-    const float value = curve[entry].value + (place - (float)entry) * curve[entry].step;
-    const float factor = value / (length + 1e-20f);
-    const float from_reduced = reduced[k] * factor, from_expanded = expanded[k] * factor;
-
-    a += from_reduced * dr;
-    b += from_reduced * dg;
-    c += from_reduced * db;
-    d += from_expanded * dr;
-    e += from_expanded * dg;
-    f += from_expanded * db;
-  }
-  sum[0] = a;
-  sum[1] = b;
-  sum[2] = c;
-  sum[3] = d;
-  sum[4] = e;
-  sum[5] = f;
-}
-
 /* What remapping adds to the Laplacian coefficient at (x, y). */
-static void coefficient(const CfLlfExact *exact, int level, int x, int y, double total[3])
+static void coefficient(const Run *run, int level, int x, int y, double total[3])
 {
+  const CfLlfExact *exact = run->exact;
   const Weights *across = &exact->across[level], *down = &exact->down[level];
-  const size_t column = (size_t)x * (size_t)across->width, row = (size_t)y * (size_t)down->width;
+  const size_t column = (size_t)x * (size_t)across->padded, row = (size_t)y * (size_t)down->padded;
   const int channels = exact->channels;
   float g[3];
 
@@ -262,11 +207,11 @@ static void coefficient(const CfLlfExact *exact, int level, int x, int y, double
     for (int c = 0; c < channels; c++)
       pixel[c] = exact->intensity[0][c] + at;
     if (channels == 1)
-      gather_gray(exact, pixel[0], across->width, g[0], across->reduced + column,
-                  across->expanded + column, sum);
+      run->kernels->gather(&exact->curve, pixel[0], across->padded, g[0], across->reduced + column,
+                           across->expanded + column, sum);
     else
-      gather_vector(exact, pixel, across->width, g, across->reduced + column,
-                    across->expanded + column, sum);
+      run->kernels->gather_color(&exact->curve, pixel, across->padded, g, across->reduced + column,
+                                 across->expanded + column, sum);
     for (int c = 0; c < channels; c++)
       total[c] += down->reduced[row + (size_t)k] * sum[c] -
                   down->expanded[row + (size_t)k] * sum[channels + c];
@@ -343,7 +288,7 @@ static void finish_pair(const Run *run, int level, int pair)
           level > 0 && inside ? difference_row(run, level, c, y) : worker->difference[c][row];
     for (int x = 0; inside && x < pyramid->width[level]; x++) {
       double total[3];
-      coefficient(run->exact, level, x, y, total);
+      coefficient(run, level, x, y, total);
       for (int c = 0; c < channels; c++)
         difference[c][row][x] = (float)total[c];
     }

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define LANES 16
 #define NAME  "avx512"
@@ -289,6 +293,96 @@ INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components
   }
 }
 
+/* --- neighbourhoods --- */
+
+/* The curve at `place`, in entries. Compilers do not gather by themselves unless told the
+ * processor.
+ */
+INLINE Vector curve_at(const CfLlfCurve *curve, Vector place)
+{
+  const Integers entry = __builtin_convertvector(place, Integers);
+  const Vector fraction = place - __builtin_convertvector(entry, Vector);
+  const float *table = &curve->entry->value;
+  Vector value, step;
+
+#if LANES == 16
+  value = (Vector)_mm512_i32gather_ps((__m512i)entry, table, 8);
+  step = (Vector)_mm512_i32gather_ps((__m512i)entry, table + 1, 8);
+#elif LANES == 8
+  value = (Vector)_mm256_i32gather_ps(table, (__m256i)entry, 8);
+  step = (Vector)_mm256_i32gather_ps(table + 1, (__m256i)entry, 8);
+#else
+  for (int i = 0; i < LANES; i++) {
+    value[i] = table[2 * entry[i]];
+    step[i] = table[2 * entry[i] + 1];
+  }
+#endif
+  return value + fraction * step;
+}
+
+INLINE float add_lanes(Vector vector)
+{
+  float sum = 0.0f;
+
+  for (int i = 0; i < LANES; i++)
+    sum += vector[i];
+  return sum;
+}
+
+static void gather(const CfLlfCurve *curve, const float *pixel, int count, float g,
+                   const float *reduced, const float *expanded, float sum[2])
+{
+  Vector reduced_sum = {0}, expanded_sum = {0};
+
+  for (int k = 0; k < count; k += LANES) {
+    const Vector value = curve_at(curve, (load(pixel + k) - g) * curve->steps + curve->zero);
+
+    reduced_sum += load(reduced + k) * value;
+    expanded_sum += load(expanded + k) * value;
+  }
+  sum[0] = add_lanes(reduced_sum);
+  sum[1] = add_lanes(expanded_sum);
+}
+
+INLINE Vector square_root(Vector vector)
+{
+#if LANES == 16
+  return (Vector)_mm512_sqrt_ps((__m512)vector);
+#elif LANES == 8
+  return (Vector)_mm256_sqrt_ps((__m256)vector);
+#else
+  for (int i = 0; i < LANES; i++)
+    vector[i] = __builtin_sqrtf(vector[i]);
+  return vector;
+#endif
+}
+
+static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], int count,
+                         const float g[3], const float *reduced, const float *expanded,
+                         float sum[6])
+{
+  Vector sums[6] = {{0}};
+
+  for (int k = 0; k < count; k += LANES) {
+    const Vector difference[3] = {load(pixel[0] + k) - g[0], load(pixel[1] + k) - g[1],
+                                  load(pixel[2] + k) - g[2]};
+    const Vector length =
+        square_root(difference[0] * difference[0] + difference[1] * difference[1] +
+                    difference[2] * difference[2]);
+    /* Where the length is 0 so are the differences. */
+    const Vector factor = curve_at(curve, length * curve->steps + curve->zero) / (length + 1e-20f);
+    const Vector from_reduced = load(reduced + k) * factor;
+    const Vector from_expanded = load(expanded + k) * factor;
+
+    for (int c = 0; c < 3; c++) {
+      sums[c] += from_reduced * difference[c];
+      sums[3 + c] += from_expanded * difference[c];
+    }
+  }
+  for (int i = 0; i < 6; i++)
+    sum[i] = add_lanes(sums[i]);
+}
+
 /* --- rows of one value a pixel --- */
 
 static void locate(const float *restrict value, int width, float gain, float bias, float last,
@@ -440,6 +534,8 @@ static void add_expanded(const float *const coarse[3], int width, float *restric
       .normalise = normalise,                                                                      \
       .reduce_image = reduce_image,                                                                \
       .add_expanded = add_expanded,                                                                \
+      .gather = gather,                                                                            \
+      .gather_color = gather_color,                                                                \
   };
 
 #if LANES <= 8

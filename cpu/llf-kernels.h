@@ -30,6 +30,16 @@ typedef struct {
 /* What is known of the pixels: nothing but an index, or an index and a fraction. */
 typedef enum { CF_LLF_DIRECT, CF_LLF_BETWEEN } CfLlfLookup;
 
+/* A curve as straight lines between entries: d is at entry d * steps + zero. */
+typedef struct {
+  float value, step; /* step: to the next entry's value */
+} CfLlfCurveEntry;
+
+typedef struct {
+  const CfLlfCurveEntry *entry;
+  float steps, zero;
+} CfLlfCurve;
+
 typedef struct {
   const char *name; /* of the instruction set */
   int components;   /* in a pixel of a plane, and in an entry of a table: 8 or 16 */
@@ -66,6 +76,16 @@ typedef struct {
 
   /* Adds the expansion of three rows to two rows. */
   void (*add_expanded)(const float *const coarse[3], int width, float *scratch, float *const to[2]);
+
+  /* The sums over `count` pixels, a multiple of CF_LLF_MARGIN, of curve (pixel - g), weighted by
+   * `reduced` into sum[0] and by `expanded` into sum[1]. */
+  void (*gather)(const CfLlfCurve *curve, const float *pixel, int count, float g,
+                 const float *reduced, const float *expanded, float sum[2]);
+
+  /* The same for the difference vectors of colours, which keep their direction while the curve
+   * takes their length; sum[0..2] weighted by `reduced`, sum[3..5] by `expanded`. */
+  void (*gather_color)(const CfLlfCurve *curve, const float *const pixel[3], int count,
+                       const float g[3], const float *reduced, const float *expanded, float sum[6]);
 } CfLlfKernels;
 
 /* The fastest kernels for up to `components` components on this machine, those for 16 where it is
