@@ -616,12 +616,11 @@ bool launch(Kernel kernel, int blocks, size_t bytes, bool early, cudaStream_t st
             const Job &job, CfStatus *status)
 {
   cudaLaunchAttribute attribute;
-  cudaLaunchConfig_t config;
+  cudaLaunchConfig_t config = {};
 
   memset(&attribute, 0, sizeof attribute);
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
-  memset(&config, 0, sizeof config);
   config.gridDim = dim3((unsigned)blocks);
   config.blockDim = dim3(kThreads);
   config.dynamicSmemBytes = bytes;

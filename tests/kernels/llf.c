@@ -713,7 +713,9 @@ static void more_terms_are_closer(CfTest *test)
     params.harmonics = harmonics[i];
     say(test, &params, &source->video, "photo");
     psnr = psnr_against(test, want, source, &params);
-    CF_EXPECT(test, psnr > before - 0.5, "%.1f dB, with fewer terms %.1f dB", psnr, before);
+    /* The fit minimises the curve's error, not a picture's: past 60 dB the order may turn. */
+    CF_EXPECT(test, psnr > before - 0.5 || psnr > 60.0, "%.1f dB, with fewer terms %.1f dB", psnr,
+              before);
     before = psnr;
   }
   CF_EXPECT(test, before > 70.0, "16 harmonics reach %.1f dB", before);
