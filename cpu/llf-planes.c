@@ -13,7 +13,7 @@
 #define ROWS_AT_ONCE 8
 
 /* Images smaller than this are done by one thread: waking others takes longer. */
-#define SERIAL_PIXELS 16384
+#define SERIAL_PIXELS 32768
 
 /* A row of the picture; positions have margins. */
 typedef struct {

@@ -8,112 +8,96 @@
 CfLlfSamples cf_llf_samples(const CfVideo *video, const CfLlfComponent *component)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
+  const int bytes = cf_sample_bytes(format), first_bit = 8 * bytes * component->channel;
+  const uint32_t sample = bytes == 2 ? 0xffff : 0xff;
+  const int pixel_bytes = bytes * format->plane[component->plane].channels;
 
-  return (CfLlfSamples){.bytes = cf_sample_bytes(format),
-                        .shift = format->shift,
-                        .step = format->plane[component->plane].channels,
+  return (CfLlfSamples){.pixel_bytes = pixel_bytes,
+                        .byte = component->channel * bytes,
+                        .shift = first_bit + format->shift,
+                        .code_mask = (uint32_t)cf_max_code(format),
+                        .others = pixel_bytes > bytes ? ~(sample << first_bit) : 0,
                         .max_code = (float)cf_max_code(format)};
 }
 
-uint8_t *cf_llf_row(const CfVideo *video, const CfPicture *picture, const CfLlfComponent *component,
-                    int y)
-{
-  return picture->data[component->plane] + y * picture->stride[component->plane] +
-         (ptrdiff_t)component->channel * cf_sample_bytes(cf_format_info(video->format));
-}
+/* Rows need no alignment beyond that of a sample. */
+typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
+typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
 
-/* The loops are compiled for each step, so that they vectorise. */
-
-INLINE void load_bytes(const uint8_t *restrict from, int step, int count, float *restrict code)
-{
-  for (int i = 0; i < count; i++)
-    code[i] = (float)from[i * step];
-}
-
-INLINE void load_words(const uint16_t *restrict from, int step, int shift, int count,
-                       float *restrict code)
-{
-  for (int i = 0; i < count; i++)
-    code[i] = (float)(from[i * step] >> shift);
-}
+#define LOAD(name, Word)                                                                           \
+  INLINE void name(const Word *from, int shift, uint32_t mask, int count, float *restrict code)    \
+  {                                                                                                \
+    for (int i = 0; i < count; i++)                                                                \
+      code[i] = (float)(int)((uint32_t)from[i] >> shift & mask);                                   \
+  }
+LOAD(load_1, uint8_t)
+LOAD(load_2, Word2)
+LOAD(load_4, Word4)
 
 CF_MULTIVERSION
 void cf_llf_load(const CfLlfSamples *samples, const uint8_t *row, int x, int count, float *code)
 {
-  if (samples->bytes == 2) {
-    const uint16_t *from = (const uint16_t *)row + (ptrdiff_t)x * samples->step;
+  const int shift = samples->shift;
+  const uint32_t mask = samples->code_mask;
 
-    if (samples->step == 1)
-      load_words(from, 1, samples->shift, count, code);
-    else
-      load_words(from, 2, samples->shift, count, code);
-    return;
-  }
-  row += (ptrdiff_t)x * samples->step;
-  switch (samples->step) {
+  row += (ptrdiff_t)x * samples->pixel_bytes;
+  switch (samples->pixel_bytes) {
   case 1:
-    load_bytes(row, 1, count, code);
+    load_1(row, 0, 255, count, code);
     break;
   case 2:
-    load_bytes(row, 2, count, code);
+    load_2((const Word2 *)row, shift, mask, count, code);
     break;
-  case 3:
-    load_bytes(row, 3, count, code);
+  case 4:
+    load_4((const Word4 *)row, shift, mask, count, code);
     break;
   default:
-    load_bytes(row, 4, count, code);
+    row += samples->byte;
+    for (int i = 0; i < count; i++)
+      code[i] = (float)row[3 * i];
     break;
   }
 }
 
-INLINE int rounded(float code, float max_code)
+INLINE uint32_t rounded(float code, float max_code)
 {
   const float inside = code < 0.0f ? 0.0f : code > max_code ? max_code : code;
 
-  return (int)(inside + 0.5f);
+  return (uint32_t)(int)(inside + 0.5f);
 }
 
-INLINE void store_bytes(uint8_t *restrict to, int step, float max_code, int count,
-                        const float *restrict code)
-{
-  for (int i = 0; i < count; i++)
-    to[i * step] = (uint8_t)rounded(code[i], max_code);
-}
-
-INLINE void store_words(uint16_t *restrict to, int step, int shift, float max_code, int count,
-                        const float *restrict code)
-{
-  for (int i = 0; i < count; i++)
-    to[i * step] = (uint16_t)(rounded(code[i], max_code) << shift);
-}
+#define STORE(name, Word)                                                                          \
+  INLINE void name(Word *to, int shift, uint32_t others, float max_code, int count,                \
+                   const float *restrict code)                                                     \
+  {                                                                                                \
+    for (int i = 0; i < count; i++)                                                                \
+      to[i] = (Word)((to[i] & others) | rounded(code[i], max_code) << shift);                      \
+  }
+STORE(store_1, uint8_t)
+STORE(store_2, Word2)
+STORE(store_4, Word4)
 
 CF_MULTIVERSION
 void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, const float *code)
 {
+  const int shift = samples->shift;
   const float max_code = samples->max_code;
 
-  if (samples->bytes == 2) {
-    uint16_t *to = (uint16_t *)row + (ptrdiff_t)x * samples->step;
-
-    if (samples->step == 1)
-      store_words(to, 1, samples->shift, max_code, count, code);
-    else
-      store_words(to, 2, samples->shift, max_code, count, code);
-    return;
-  }
-  row += (ptrdiff_t)x * samples->step;
-  switch (samples->step) {
+  row += (ptrdiff_t)x * samples->pixel_bytes;
+  switch (samples->pixel_bytes) {
   case 1:
-    store_bytes(row, 1, max_code, count, code);
+    store_1(row, 0, 0, max_code, count, code);
     break;
   case 2:
-    store_bytes(row, 2, max_code, count, code);
+    store_2((Word2 *)row, shift, samples->others, max_code, count, code);
     break;
-  case 3:
-    store_bytes(row, 3, max_code, count, code);
+  case 4:
+    store_4((Word4 *)row, shift, samples->others, max_code, count, code);
     break;
   default:
-    store_bytes(row, 4, max_code, count, code);
+    row += samples->byte;
+    for (int i = 0; i < count; i++)
+      row[3 * i] = (uint8_t)rounded(code[i], max_code);
     break;
   }
 }

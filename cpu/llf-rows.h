@@ -9,24 +9,24 @@
 /* Colours are worked on in pieces of so many samples, which fit on the stack. */
 #define CF_LLF_PIECE 512
 
-/* Where the samples of one component lie. */
+/* Where the samples of one component lie in the pixels of its plane, of which there may be several
+ * side by side. A pixel of 1, 2 or 4 bytes is one little endian word, so that rows are read and
+ * written in whole vectors. */
 typedef struct {
-  int bytes; /* of a sample */
-  int shift; /* bits of a sample below the code value */
-  int step;  /* samples from one pixel to the next */
+  int pixel_bytes;    /* 1..4 */
+  int byte;           /* of the sample in a pixel of 3 bytes */
+  int shift;          /* of the code value in the word */
+  uint32_t code_mask; /* code = word >> shift & code_mask */
+  uint32_t others;    /* bits of the word that belong to other components */
   float max_code;
 } CfLlfSamples;
 
 CfLlfSamples cf_llf_samples(const CfVideo *video, const CfLlfComponent *component);
 
-/* The first sample of row `y`. */
-uint8_t *cf_llf_row(const CfVideo *video, const CfPicture *picture, const CfLlfComponent *component,
-                    int y);
-
 /* Codes of `count` pixels from pixel `x` of a row. */
 void cf_llf_load(const CfLlfSamples *samples, const uint8_t *row, int x, int count, float *code);
 
-/* Rounds half up and clamps to 0..max_code. */
+/* Rounds half up, clamps to 0..max_code and leaves other components alone. */
 void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, const float *code);
 
 /* Luma intensities before and after the filter of `rows` (1 or 2) rows of pixels. */

@@ -42,6 +42,11 @@ typedef struct {
   int component;
 } Image;
 
+static uint8_t *row_of(const CfPicture *picture, const CfLlfComponent *component, int y)
+{
+  return picture->data[component->plane] + y * picture->stride[component->plane];
+}
+
 /* --- one component as an image --- */
 
 static void load_component(const void *context, int y, float *code)
@@ -49,7 +54,7 @@ static void load_component(const void *context, int y, float *code)
   const Image *image = context;
   const State *state = image->state;
   const CfLlfComponent *component = &state->component[image->component];
-  const uint8_t *row = cf_llf_row(&state->video, &image->job->source, component, y);
+  const uint8_t *row = row_of(&image->job->source, component, y);
 
   cf_llf_load(&state->samples[image->component], row, 0, component->width, code);
 }
@@ -59,7 +64,7 @@ static void store_component_row(const Image *image, int y, const float *code,
 {
   const State *state = image->state;
   const CfLlfComponent *component = &state->component[image->component];
-  uint8_t *row = cf_llf_row(&state->video, &image->job->destination, component, y);
+  uint8_t *row = row_of(&image->job->destination, component, y);
   const float scale = (float)component->scale;
   float filtered[CF_LLF_PIECE];
 
@@ -143,11 +148,9 @@ static void store_chroma_row(const Image *image, int y, int rows, float *const c
     for (int i = 1; i < 3; i++) {
       const CfLlfComponent *component = &state->component[i];
 
-      cf_llf_load(&state->samples[i], cf_llf_row(&state->video, &image->job->source, component, y),
-                  x, count, chroma);
+      cf_llf_load(&state->samples[i], row_of(&image->job->source, component, y), x, count, chroma);
       cf_llf_scale_chroma(gain, centre, count, chroma);
-      cf_llf_store(&state->samples[i],
-                   cf_llf_row(&state->video, &image->job->destination, component, y), x, count,
+      cf_llf_store(&state->samples[i], row_of(&image->job->destination, component, y), x, count,
                    chroma);
     }
   }
@@ -182,9 +185,8 @@ static void load_rgb_luma(const void *context, int y, float *code)
     const int left = state->video.width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
 
     for (int c = 0; c < 3; c++)
-      cf_llf_load(&state->samples[c],
-                  cf_llf_row(&state->video, &image->job->source, &state->component[c], y), x, count,
-                  color[c]);
+      cf_llf_load(&state->samples[c], row_of(&image->job->source, &state->component[c], y), x,
+                  count, color[c]);
     for (int i = 0; i < count; i++)
       code[x + i] = (float)weight[0] * color[0][i] + (float)weight[1] * color[1][i] +
                     (float)weight[2] * color[2][i];
@@ -206,11 +208,9 @@ static void store_rgb_row(const Image *image, int y, const float *code, const fl
     for (int c = 0; c < 3; c++) {
       const CfLlfComponent *component = &state->component[c];
 
-      cf_llf_load(&state->samples[c], cf_llf_row(&state->video, &image->job->source, component, y),
-                  x, count, color);
+      cf_llf_load(&state->samples[c], row_of(&image->job->source, component, y), x, count, color);
       cf_llf_scale_color(gain, before, after, scale, count, color);
-      cf_llf_store(&state->samples[c],
-                   cf_llf_row(&state->video, &image->job->destination, component, y), x, count,
+      cf_llf_store(&state->samples[c], row_of(&image->job->destination, component, y), x, count,
                    color);
     }
   }
