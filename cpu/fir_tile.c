@@ -126,18 +126,6 @@ static void load_border_line(Tile *tile, int pixels, uint8_t *line)
     memcpy(line + (size_t)i * bytes, line, bytes);
 }
 
-/* Tiles are too narrow for the processor to guess that the rows below come next. */
-static void prefetch_row(const Tile *tile, int y, int begin, int end)
-{
-  const CfFirWork *work = tile->work;
-  const int below = y + 2 < work->height ? y + 2 : y;
-  const uint8_t *from = source_pixel(work, source_row(tile, below), begin);
-  const ptrdiff_t bytes = (ptrdiff_t)(end - begin) * work->channels * work->sample_bytes;
-
-  for (ptrdiff_t i = 0; i < bytes; i += CF_ALIGNMENT)
-    __builtin_prefetch(from + i);
-}
-
 /* Reads columns `begin` <= x < `end` of a row, some of which may lie outside the picture. */
 static void load_line(Tile *tile, int y, int begin, int end, uint8_t *line)
 {
@@ -146,7 +134,6 @@ static void load_line(Tile *tile, int y, int begin, int end, uint8_t *line)
   const int inner_begin = begin > 0 ? begin : 0;
   const int inner_end = end < work->width ? end : work->width;
 
-  prefetch_row(tile, y, inner_begin, inner_end);
   load_pixels(tile, source_pixel(work, row, inner_begin), inner_end - inner_begin,
               line_pixel(tile, line, inner_begin - begin));
   for (int x = begin; x < inner_begin; x++)
