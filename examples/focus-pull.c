@@ -18,7 +18,7 @@ static void pull_focus(GstElement *blur)
 {
   GstControlSource *source = gst_interpolation_control_source_new();
 
-  g_object_set(source, "mode", GST_INTERPOLATION_MODE_CUBIC, NULL);
+  g_object_set(source, "mode", GST_INTERPOLATION_MODE_CUBIC_MONOTONIC, NULL);
   for (guint second = 0; second <= SECONDS; second++)
     gst_timed_value_control_source_set(GST_TIMED_VALUE_CONTROL_SOURCE(source), second * GST_SECOND,
                                        second % 2 ? LARGEST_SIGMA : 0.0);
