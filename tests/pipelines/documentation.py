@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs every command line of README.md and docs/*.md that stands in a block marked ```sh, as it is
-written, and looks where every relative link leads.
+written, looks where every relative link leads, and whether the index of docs/ names every page.
 
 A command may read photo.png, photo.jpg and video.mp4, which are made here. Pipelines that do not
 end by themselves are interrupted once they have run for a while. autovideosink gets GStreamer's
@@ -134,9 +134,17 @@ def check_links(tap):
                 tap.check((page.parent / link).exists(), f"{page.relative_to(SOURCE)} -> {link}")
 
 
+def check_index(tap):
+    index = (SOURCE / "docs" / "README.md").read_text()
+    for page in sorted(SOURCE.glob("docs/*.md")):
+        if page.name != "README.md":
+            tap.check(f"({page.name})" in index, f"docs/README.md names {page.name}")
+
+
 def run(tap):
     check_commands(tap)
     check_links(tap)
+    check_index(tap)
 
 
 if __name__ == "__main__":
