@@ -698,6 +698,38 @@ static void update_takes_over(CfTest *test)
   }
 }
 
+/* A state that refuses new params goes on with the old ones. */
+static void refused_update_changes_nothing(CfTest *test)
+{
+  const CfOpenOptions options = {.threads = 1};
+  CfTestPicture *source = picture(CF_FORMAT_NV12, 70, 20, CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
+                                  CF_ALPHA_OPAQUE, test->seed);
+  CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+  CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
+  const CfJob job = {.source = source->planes, .destination = got->planes};
+  CfSepconvParams good = defaults(), bad = defaults();
+  CfStatus status = {CF_OK, ""};
+  void *state;
+
+  if (test->engine->device_memory) {
+    cf_test_skip(test, "host memory only");
+  } else {
+    good.preset = CF_SEPCONV_SHARPEN;
+    bad.preset = CF_SEPCONV_BOX;
+    bad.preset_size = 6;
+    cf_test_filter(test, test->engine, &good, 1, source, want);
+    state = test->engine->open(&source->video, &good, &options, &status);
+    CF_EXPECT(test, !test->engine->update(state, &bad, &status), "6 taps are accepted");
+    CF_EXPECT(test, status.code == CF_ERROR_INVALID, "code %d", status.code);
+    if (CF_EXPECT(test, test->engine->run(state, &job, &status), "does not run"))
+      cf_test_compare_exact(test, got, want);
+    test->engine->close(state);
+  }
+  cf_picture_free(got);
+  cf_picture_free(want);
+  cf_picture_free(source);
+}
+
 static const CfTestCase cases[] = {
     {"presets-are-known-kernels", presets_are_known_kernels, CF_ONCE},
     {"presets-of-any-size", presets_of_any_size, CF_ONCE},
@@ -715,6 +747,7 @@ static const CfTestCase cases[] = {
     {"large-gains-stay-accurate", large_gains_stay_accurate, CF_EACH_OTHER_ENGINE},
     {"eight-bits-are-accurate", eight_bits_are_accurate, CF_EACH_ENGINE},
     {"update-takes-over", update_takes_over, CF_EACH_ENGINE},
+    {"refused-update-changes-nothing", refused_update_changes_nothing, CF_EACH_ENGINE},
     {0},
 };
 
