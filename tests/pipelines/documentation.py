@@ -81,8 +81,9 @@ def make_workplace(directory):
     (directory / "build").symlink_to(BUILD)
     for name in ("photo.png", "photo.jpg"):
         PIL.Image.fromarray(photographs.photograph("astronaut.png")).save(directory / name)
-    harness.launch("videotestsrc num-buffers=50 ! video/x-raw,width=320,height=240,framerate=25/1 !"
-                   " x264enc ! mp4mux ! filesink", [f"location={directory}/video.mp4"])
+    harness.launch("videotestsrc num-buffers=50 ! "
+                   "video/x-raw,format=I420,width=320,height=240,framerate=25/1 ! "
+                   "x264enc ! mp4mux ! filesink", [f"location={directory}/video.mp4"])
 
 
 def run_command(command, directory):
