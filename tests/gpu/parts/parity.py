@@ -121,6 +121,16 @@ def batches(host):
                 yield memory, layout, source, settings
 
 
+def upload_fails(host, memory, layout):
+    """GStreamer's own cudaupload cannot bring such frames up, whatever comes after it: seen with
+    NV21 of odd width on 1.26.2."""
+    if memory != "device" or host.stand_in or layout.name != "NV21" or layout.width % 2 == 0:
+        return False
+    said = host.launch(f"videotestsrc num-buffers=1 ! {layout.caps()} ! cudaupload ! "
+                       f"{layout.caps('(memory:CUDAMemory)')} ! fakesink")
+    return not said.good
+
+
 def run_one(host, deadline, task):
     memory, layout, source, settings = task
     if deadline.passed():
@@ -140,7 +150,13 @@ def run(host, result, deadline):
         host.need_cuda_memory()
     worst, share, late = {}, {}, 0
     with concurrent.futures.ThreadPoolExecutor(min(4, os.cpu_count())) as pool:
-        tasks = list(batches(host))
+        tasks = []
+        for task in batches(host):
+            if upload_fails(host, task[0], task[1]):
+                result.skip(f"{task[0]} {task[1].name} {task[1].width}x{task[1].height}",
+                            "cudaupload alone fails on it")
+            else:
+                tasks.append(task)
         for task, outcomes in zip(tasks, pool.map(lambda t: run_one(host, deadline, t), tasks)):
             if outcomes is None:
                 late += 1
