@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The plan of the local Laplacian filter alone, and what its effect refuses.
+ */
+#include "llf-plan.h"
+
+#include "llf_curves.h"
+#include "naive_llf.h"
+
+static void pyramid_shapes(CfTest *test)
+{
+  const struct {
+    int width, height, levels, images, last_width, last_height;
+  } cases[] = {
+      {1, 1, 0, 1, 1, 1},           {1, 37, 0, 1, 1, 37},      {2, 2, 0, 2, 1, 1},
+      {3, 9, 0, 2, 2, 5},           {1920, 1080, 0, 11, 2, 2}, {3840, 2160, 0, 12, 2, 2},
+      {1920, 1080, 3, 4, 240, 135}, {64, 48, 16, 6, 2, 2},     {640, 361, 1, 2, 320, 181},
+  };
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const CfLlfPyramid pyramid = cf_llf_pyramid(cases[i].width, cases[i].height, cases[i].levels);
+    const int last = pyramid.images - 1;
+
+    CF_EXPECT(test,
+              pyramid.images == cases[i].images && pyramid.width[last] == cases[i].last_width &&
+                  pyramid.height[last] == cases[i].last_height,
+              "%dx%d, levels %d: %d images, the last %dx%d", cases[i].width, cases[i].height,
+              cases[i].levels, pyramid.images, pyramid.width[last], pyramid.height[last]);
+  }
+}
+
+static void curve_is_the_papers(CfTest *test)
+{
+  for (int i = 0; i < 2000; i++) {
+    const CfLlfParams params = random_curve(&test->random);
+    const double d = 2.0 * cf_random_unit(&test->random) - 1.0, zero = 0.0;
+    double naive;
+
+    naive_remap_pixel(&params, 1, &d, &zero, &naive);
+    CF_EXPECT(test, fabs(cf_llf_remap(&params, d) - naive) < 1e-12,
+              "sigma %g alpha %g beta %g noise-floor %g: r(%g) = %g, the paper says %g",
+              params.sigma, params.alpha, params.beta, params.noise_floor, d,
+              cf_llf_remap(&params, d), naive);
+  }
+}
+
+static void series_never_falls(CfTest *test)
+{
+  for (int i = 0; i < 300; i++) {
+    const CfLlfParams params = random_curve(&test->random);
+    const CfLlfSeries series = cf_llf_series(&params);
+    double before = 0.0;
+
+    CF_EXPECT(test, series.harmonics == params.harmonics, "%d harmonics", series.harmonics);
+    for (int step = 1; step <= 1000; step++) {
+      const double value = cf_llf_series_value(&series, step / 1000.0);
+
+      CF_EXPECT(test, value > before - 2e-5,
+                "sigma %g alpha %g beta %g noise-floor %g harmonics %d: falls by %g at %g",
+                params.sigma, params.alpha, params.beta, params.noise_floor, params.harmonics,
+                before - value, step / 1000.0);
+      before = value;
+    }
+  }
+}
+
+/* The largest distance of the fits for two sets of parameters. */
+static double series_distance(const CfLlfParams *a, const CfLlfParams *b)
+{
+  const CfLlfSeries first = cf_llf_series(a), second = cf_llf_series(b);
+  double largest = 0.0;
+
+  for (int step = 1; step <= 100; step++)
+    largest = fmax(largest, fabs(cf_llf_series_value(&first, step / 100.0) -
+                                 cf_llf_series_value(&second, step / 100.0)));
+  return largest;
+}
+
+static void series_is_continuous(CfTest *test)
+{
+  for (int i = 0; i < 200; i++) {
+    const CfLlfParams params = random_curve(&test->random);
+    CfLlfParams near = params;
+
+    near.sigma = fmax(0.01, params.sigma * (1.0 - 1e-6));
+    near.alpha *= 1.0 + 1e-6;
+    near.beta *= 1.0 - 1e-6;
+    near.noise_floor *= 1.0 + 1e-6;
+    CF_EXPECT(test, series_distance(&params, &near) < 1e-4,
+              "sigma %g alpha %g beta %g noise-floor %g harmonics %d: a jump of %g", params.sigma,
+              params.alpha, params.beta, params.noise_floor, params.harmonics,
+              series_distance(&params, &near));
+  }
+}
+
+static void series_follows_the_curve(CfTest *test)
+{
+  /* Root mean squares over 0..1; a curve without harmonics would be 0.01 to 0.3 off. */
+  const double bound[CURVES] = {0.0085, 0.013, 0.007, 0.002, 0.012, 0.0012, 0.0045};
+
+  for (int curve = 0; curve < CURVES; curve++) {
+    const CfLlfParams params = curve_params(curve, CF_LLF_FAST);
+    const CfLlfSeries series = cf_llf_series(&params);
+    double squares = 0.0;
+
+    for (int step = 0; step < 1000; step++) {
+      const double d = (step + 0.5) / 1000.0;
+      squares += pow(cf_llf_series_value(&series, d) - cf_llf_remap(&params, d), 2.0);
+    }
+    CF_EXPECT(test, sqrt(squares / 1000.0) < bound[curve],
+              "sigma %g alpha %g beta %g: rms %g from the curve", params.sigma, params.alpha,
+              params.beta, sqrt(squares / 1000.0));
+  }
+}
+
+static void nothing_is_fitted_to_nothing(CfTest *test)
+{
+  CfLlfParams params = defaults();
+  CfLlfSeries series;
+
+  params.alpha = params.beta = 1.0;
+  series = cf_llf_series(&params);
+  CF_EXPECT(test, series.linear == 0.0, "a linear term of %g", series.linear);
+  for (int n = 0; n < series.harmonics; n++)
+    CF_EXPECT(test, series.b[n] == 0.0, "b[%d] = %g", n, series.b[n]);
+}
+
+static void intensity_levels_are_matlabs(CfTest *test)
+{
+  const struct {
+    double alpha;
+    int count;
+  } cases[] = {{0.05, 50}, {0.1, 50}, {0.25, 44}, {0.5, 33}, {0.89, 16}, {0.9, 16}, {4.0, 16}};
+  CfLlfParams params = defaults();
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    params.alpha = cases[i].alpha;
+    CF_EXPECT(test, cf_llf_intensity_levels(&params) == cases[i].count, "alpha %g: %d",
+              params.alpha, cf_llf_intensity_levels(&params));
+  }
+  params.intensity_levels = 7;
+  CF_EXPECT(test, cf_llf_intensity_levels(&params) == 7, "7 is not taken over");
+}
+
+/* Refuses, saying what to do. */
+static void expect_refused(CfTest *test, CfFormat format, const CfLlfParams *params,
+                           const char *part)
+{
+  const CfVideo video = cf_video(format, 16, 16);
+  CfStatus status = {CF_OK, ""};
+
+  CF_EXPECT(test, !cf_llf.check(&video, params, &status), "not refused: %s", part);
+  CF_EXPECT(test, strstr(status.message, part) && status.code == CF_ERROR_INVALID,
+            "the message is \"%s\"", status.message);
+}
+
+static void bad_combinations_are_refused(CfTest *test)
+{
+  CfLlfParams params = defaults();
+  const CfVideo video = cf_video(CF_FORMAT_BGRA, 16, 16);
+
+  params.intensity_levels = 1;
+  expect_refused(test, CF_FORMAT_I420, &params, "2 to 256");
+  params = defaults();
+  params.color_mode = CF_LLF_RGB;
+  expect_refused(test, CF_FORMAT_RGBA, &params, "engine=exact");
+  params.method = CF_LLF_EXACT;
+  expect_refused(test, CF_FORMAT_NV12, &params, "videoconvert");
+  CF_EXPECT(test, cf_llf.check(&video, &params, NULL), "rgb and exact are refused");
+}
+
+static void identity_is_known(CfTest *test)
+{
+  CfLlfParams params = defaults();
+
+  CF_EXPECT(test, !cf_llf.is_identity(&params), "the default is the identity");
+  params.alpha = 1.0;
+  CF_EXPECT(test, cf_llf.is_identity(&params), "alpha = beta = 1 is not the identity");
+  params.beta = 0.99;
+  CF_EXPECT(test, !cf_llf.is_identity(&params), "beta = 0.99 is the identity");
+}
+
+static const CfTestCase cases[] = {
+    {"pyramid-shapes", pyramid_shapes, CF_ONCE},
+    {"curve-is-the-papers", curve_is_the_papers, CF_ONCE},
+    {"series-never-falls", series_never_falls, CF_ONCE},
+    {"series-is-continuous", series_is_continuous, CF_ONCE},
+    {"series-follows-the-curve", series_follows_the_curve, CF_ONCE},
+    {"nothing-is-fitted-to-nothing", nothing_is_fitted_to_nothing, CF_ONCE},
+    {"intensity-levels-are-matlabs", intensity_levels_are_matlabs, CF_ONCE},
+    {"bad-combinations-are-refused", bad_combinations_are_refused, CF_ONCE},
+    {"identity-is-known", identity_is_known, CF_ONCE},
+    {NULL, NULL, 0},
+};
+
+int main(int argc, char **argv)
+{
+  const CfTestSuite suite = {&cf_llf, cases};
+
+  return cf_test_main(&suite, argc, argv);
+}

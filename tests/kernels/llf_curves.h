@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The curves that tests of the local Laplacian filter try.
+ */
+#pragma once
+
+#include <math.h>
+
+#include "harness.h"
+#include "llf.h"
+
+/* Curves of docs/cudallf.md, and what the fast engine owes them with 8 harmonics. */
+static const struct {
+  double sigma, alpha, beta;
+  double fast_psnr;
+} curves[] = {
+    {0.4, 0.5, 1.0, 40.0},  {0.2, 0.25, 1.0, 40.0}, {0.1, 0.25, 1.0, 40.0}, {0.2, 2.0, 1.0, 60.0},
+    {0.35, 0.4, 5.0, 40.0}, {0.1, 1.0, 0.4, 60.0},  {0.2, 0.5, 0.5, 40.0},
+};
+enum { CURVES = sizeof curves / sizeof curves[0] };
+
+static inline CfLlfParams defaults(void)
+{
+  CfLlfParams params;
+
+  cf_params_init(cf_llf.params, &params);
+  return params;
+}
+
+static inline CfLlfParams curve_params(int curve, CfLlfMethod method)
+{
+  CfLlfParams params = defaults();
+
+  params.sigma = curves[curve].sigma;
+  params.alpha = curves[curve].alpha;
+  params.beta = curves[curve].beta;
+  params.method = method;
+  return params;
+}
+
+static inline CfLlfParams random_curve(CfRandom *random)
+{
+  CfLlfParams params = defaults();
+
+  params.sigma = 0.01 * pow(100.0, cf_random_unit(random));
+  params.alpha = 0.05 * pow(200.0, cf_random_unit(random));
+  params.beta =
+      cf_random_below(random, 3) ? 5.0 * cf_random_unit(random) : cf_random_below(random, 2);
+  params.harmonics = 2 + cf_random_below(random, 15);
+  params.noise_floor = cf_random_below(random, 4) ? 0.1 * cf_random_unit(random) : 0.0;
+  return params;
+}

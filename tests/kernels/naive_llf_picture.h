@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Whole pictures through naive_llf.h: components, ranges, colours, rounding.
+ */
+#pragma once
+
+#include "naive_llf.h"
+#include "picture.h"
+
+/* The normalised samples of a role; the luma of RGB formats is made of the colours. */
+static inline NaiveImage naive_component(const CfTestPicture *picture, CfRole role)
+{
+  const CfFormatInfo *format = cf_format_info(picture->video.format);
+  const bool rgb = format->rgb, chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
+  const double red = picture->video.luma_red, blue = picture->video.luma_blue;
+  NaiveImage image = {0};
+
+  for (int plane = 0; plane < format->planes; plane++)
+    for (int channel = 0; channel < format->plane[plane].channels; channel++) {
+      const CfRole here = format->plane[plane].role[channel];
+      double weight = here == role, offset, scale;
+
+      if (rgb && role == CF_ROLE_LUMA)
+        weight = here == CF_ROLE_RED     ? red
+                 : here == CF_ROLE_GREEN ? 1.0 - red - blue
+                 : here == CF_ROLE_BLUE  ? blue
+                                         : 0.0;
+      if (weight == 0.0)
+        continue;
+      cf_code_range(&picture->video, here, &offset, &scale);
+      if (chroma)
+        offset = cf_chroma_centre(&picture->video) - scale / 2.0;
+      if (!image.value)
+        image = naive_image(cf_plane_width(&picture->video, plane),
+                            cf_plane_height(&picture->video, plane), 1);
+      for (int y = 0; y < image.height; y++)
+        for (int x = 0; x < image.width; x++)
+          *naive_at(&image, x, y) +=
+              weight * (cf_picture_get(picture, plane, x, y, channel) - offset) / scale;
+    }
+  return image;
+}
+
+static inline void naive_store(CfTestPicture *picture, CfRole role, const NaiveImage *image)
+{
+  const CfFormatInfo *format = cf_format_info(picture->video.format);
+  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
+  double offset, scale;
+
+  cf_code_range(&picture->video, role, &offset, &scale);
+  if (chroma)
+    offset = cf_chroma_centre(&picture->video) - scale / 2.0;
+  for (int plane = 0; plane < format->planes; plane++)
+    for (int channel = 0; channel < format->plane[plane].channels; channel++)
+      for (int y = 0; y < image->height && format->plane[plane].role[channel] == role; y++)
+        for (int x = 0; x < image->width; x++) {
+          const double code = floor(*naive_at(image, x, y) * scale + offset + 0.5);
+          cf_picture_set(picture, plane, x, y, channel,
+                         (int)fmin(fmax(code, 0.0), cf_max_code(format)));
+        }
+}
+
+/* Filters what lies in 0..1 and puts the rest back; `before` and `after` get what was filtered. */
+static inline NaiveImage naive_filter(const NaiveImage *image, const CfLlfParams *params,
+                                      NaiveImage *before, NaiveImage *after)
+{
+  const int count = image->width * image->height;
+  const NaiveImage result = naive_image(image->width, image->height, 1);
+  NaivePyramid filtered;
+
+  *before = naive_image(image->width, image->height, 1);
+  *after = naive_image(image->width, image->height, 1);
+  for (int i = 0; i < count; i++)
+    before->value[i] = fmin(fmax(image->value[i], 0.0), 1.0);
+  filtered = params->method == CF_LLF_SAMPLED
+                 ? naive_llf_sampled(before, params, cf_llf_intensity_levels(params))
+                 : naive_llf(before, params);
+  for (int i = 0; i < count; i++) {
+    after->value[i] = filtered.image[0].value[i];
+    result.value[i] = after->value[i] + image->value[i] - before->value[i];
+  }
+  naive_free(&filtered);
+  return result;
+}
+
+static inline void naive_separate(const CfTestPicture *source, CfTestPicture *result,
+                                  const CfLlfParams *params)
+{
+  for (int role = 0; role < CF_ROLE_ALPHA; role++) {
+    const bool luma_of_rgb = cf_format_info(source->video.format)->rgb && role == CF_ROLE_LUMA;
+    NaiveImage image = {0}, before, after, filtered;
+
+    if (!luma_of_rgb)
+      image = naive_component(source, (CfRole)role);
+    if (!image.value)
+      continue;
+    filtered = naive_filter(&image, params, &before, &after);
+    naive_store(result, (CfRole)role, &filtered);
+    free(image.value);
+    free(before.value);
+    free(after.value);
+    free(filtered.value);
+  }
+}
+
+static inline double naive_gain(double before, double after)
+{
+  return fmin(fmax((after + 1.0 / 255.0) / (before + 1.0 / 255.0), 0.0), 16.0);
+}
+
+/* Mean over the pixels that a sample of a `width` x `height` plane covers. */
+static inline double naive_cell(const NaiveImage *luma, int x, int y, int width, int height)
+{
+  const int across = (luma->width + width - 1) / width, down = (luma->height + height - 1) / height;
+  double sum = 0.0;
+  int count = 0;
+
+  for (int i = y * down; i < (y + 1) * down && i < luma->height; i++)
+    for (int j = x * across; j < (x + 1) * across && j < luma->width; j++, count++)
+      sum += *naive_at(luma, j, i);
+  return sum / count;
+}
+
+static inline void naive_luminance(const CfTestPicture *source, CfTestPicture *result,
+                                   const CfLlfParams *params)
+{
+  const bool rgb = cf_format_info(source->video.format)->rgb;
+  NaiveImage luma = naive_component(source, CF_ROLE_LUMA), before, after;
+  NaiveImage filtered = naive_filter(&luma, params, &before, &after);
+
+  if (!rgb)
+    naive_store(result, CF_ROLE_LUMA, &filtered);
+  for (int role = CF_ROLE_CHROMA_BLUE; role < CF_ROLE_ALPHA; role++) {
+    NaiveImage color = naive_component(source, (CfRole)role);
+
+    for (int y = 0; color.value && y < color.height; y++)
+      for (int x = 0; x < color.width; x++) {
+        const double from = naive_cell(&before, x, y, color.width, color.height);
+        const double to = naive_cell(&after, x, y, color.width, color.height);
+        double *value = naive_at(&color, x, y);
+
+        *value = rgb ? to + naive_gain(from, to) * (*value - from)
+                     : 0.5 + naive_gain(from, to) * (*value - 0.5);
+      }
+    if (color.value)
+      naive_store(result, (CfRole)role, &color);
+    free(color.value);
+  }
+  free(luma.value);
+  free(before.value);
+  free(after.value);
+  free(filtered.value);
+}
+
+static inline void naive_vectors(const CfTestPicture *source, CfTestPicture *result,
+                                 const CfLlfParams *params)
+{
+  const CfRole roles[3] = {CF_ROLE_RED, CF_ROLE_GREEN, CF_ROLE_BLUE};
+  const int width = source->video.width, height = source->video.height;
+  NaiveImage vectors = naive_image(width, height, 3), one;
+  NaivePyramid filtered;
+
+  for (int c = 0; c < 3; c++) {
+    one = naive_component(source, roles[c]);
+    for (int i = 0; i < width * height; i++)
+      vectors.value[3 * i + c] = one.value[i];
+    free(one.value);
+  }
+  filtered = naive_llf(&vectors, params);
+  one = naive_image(width, height, 1);
+  for (int c = 0; c < 3; c++) {
+    for (int i = 0; i < width * height; i++)
+      one.value[i] = filtered.image[0].value[3 * i + c];
+    naive_store(result, roles[c], &one);
+  }
+  free(one.value);
+  free(vectors.value);
+  naive_free(&filtered);
+}
+
+static inline void naive_picture(const CfTestPicture *source, CfTestPicture *result,
+                                 const CfLlfParams *params)
+{
+  if (params->color_mode == CF_LLF_RGB)
+    naive_vectors(source, result, params);
+  else if (params->color_mode == CF_LLF_SEPARATE)
+    naive_separate(source, result, params);
+  else
+    naive_luminance(source, result, params);
+}
