@@ -7,6 +7,7 @@
 
 #include "image.h"
 #include "params.h"
+#include "regions.h"
 #include "status.h"
 
 /* Resources of one GPU context shared by all engines on it (scratch pool, limits); NULL on the CPU.
@@ -24,6 +25,16 @@ typedef struct {
   CfPicture source; /* read only */
   CfPicture destination;
   void *stream; /* cuda engines: the CUstream to enqueue on; NULL on the CPU */
+
+  /* Engines with `regions` filter only there, and every byte outside equals the source's; NULL for
+   * the whole picture. */
+  const CfRegions *regions;
+
+  /* Engines with `halo` make only the luma rows first_row..first_row + rows - 1; rows = 0 for all.
+   * Both are even, but for the last rows of a picture. The pictures' pointers are those of row 0,
+   * but only these rows of the destination need to be in memory, and of the source those and
+   * halo(state) more to either side that lie in the picture. */
+  int first_row, rows;
 } CfJob;
 
 /* One row of an effect's engine table. A state belongs to one caller at a time; different states
@@ -51,6 +62,12 @@ typedef struct {
 
   /* Frees everything. cuda: the caller has made sure that no job of this state is under way. */
   void (*close)(void *state);
+
+  bool regions; /* heeds CfJob.regions */
+
+  /* Luma rows above and below its band that a job reads with the present parameters, or -1 where
+   * it needs the whole picture. NULL: the engine knows no bands. */
+  int (*halo)(const void *state);
 } CfEngine;
 
 typedef struct {

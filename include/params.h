@@ -2,7 +2,8 @@
  *
  * A params struct is described once, by a table of CfParam: the elements make their GObject
  * properties of it, the benchmark its command line, the checks their ranges and messages.
- * Params structs are plain values without pointers: copying one is an assignment.
+ * Params structs are plain values: copying one is an assignment, and what one points to (a blur
+ * map) is borrowed.
  */
 #pragma once
 
