@@ -21,4 +21,5 @@ typedef struct {
   int shape;              /* CfRegionShape, of all */
   double feather;         /* 0..256 luma pixels, outwards from what is fully covered */
   bool outside;           /* covers what lies in no region */
+  bool field;             /* of one field: rows count twice where a region's sides are compared */
 } CfRegions;

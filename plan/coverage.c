@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "coverage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Farther than any feather reaches. */
+#define FAR_AWAY 1024
+
+/* Squares of distances in half pixels stay well within 63 bits. */
+#define LARGEST_COORDINATE (1 << 21)
+
+static int clamp(int64_t value, int64_t least, int64_t most)
+{
+  return (int)(value < least ? least : value > most ? most : value);
+}
+
+CfCoverageRule cf_coverage_rule(const CfRegions *regions)
+{
+  const CfCoverageRule rule = {.ellipse = regions->shape == CF_REGION_ELLIPSE,
+                               .outside = regions->outside,
+                               .step = (float)(regions->feather * 2.0 / CF_COVERED),
+                               .reach = regions->outside ? 0 : (int)(regions->feather + 0.999)};
+  return rule;
+}
+
+/* A region whose coordinates have been cut; false if it is empty. */
+static bool cut(const CfRegion *region, CfRect *rect)
+{
+  rect->x0 = clamp(region->x, -LARGEST_COORDINATE, LARGEST_COORDINATE);
+  rect->y0 = clamp(region->y, -LARGEST_COORDINATE, LARGEST_COORDINATE);
+  rect->x1 = clamp((int64_t)region->x + region->width, -LARGEST_COORDINATE, LARGEST_COORDINATE);
+  rect->y1 = clamp((int64_t)region->y + region->height, -LARGEST_COORDINATE, LARGEST_COORDINATE);
+  return !cf_rect_is_empty(*rect);
+}
+
+static float square(int length)
+{
+  return (float)((int64_t)length * length);
+}
+
+bool cf_shape_make(CfShape *shape, const CfVideo *video, const CfRegions *regions,
+                   const CfRegion *region)
+{
+  CfRect rect;
+
+  if (!cut(region, &rect))
+    return false;
+
+  const int width = rect.x1 - rect.x0, height = rect.y1 - rect.y0;
+  shape->x0 = clamp(rect.x0, -FAR_AWAY, video->width + FAR_AWAY);
+  shape->y0 = clamp(rect.y0, -FAR_AWAY, video->height + FAR_AWAY);
+  shape->x1 = clamp(rect.x1, -FAR_AWAY, video->width + FAR_AWAY);
+  shape->y1 = clamp(rect.y1, -FAR_AWAY, video->height + FAR_AWAY);
+  shape->centre_x = rect.x0 + rect.x1;
+  shape->centre_y = rect.y0 + rect.y1;
+  shape->square_x = square(width);
+  shape->square_y = square(height);
+  shape->smaller_axis = width < height ? width : height;
+  shape->side = cf_region_side(regions, region);
+  return true;
+}
+
+CfRect cf_region_bounds(const CfVideo *video, const CfRegions *regions, const CfRegion *region)
+{
+  const int reach = cf_coverage_rule(regions).reach;
+  CfRect rect;
+
+  if (!cut(region, &rect))
+    return (CfRect){0};
+  return (CfRect){clamp(rect.x0 - reach, 0, video->width), clamp(rect.y0 - reach, 0, video->height),
+                  clamp(rect.x1 + reach, 0, video->width),
+                  clamp(rect.y1 + reach, 0, video->height)};
+}
+
+CfRect cf_coverage_bounds(const CfVideo *video, const CfRegions *regions)
+{
+  CfRect all = {video->width, video->height, 0, 0};
+
+  if (regions->outside)
+    return (CfRect){0, 0, video->width, video->height};
+  for (int i = 0; i < regions->count; i++) {
+    const CfRect one = cf_region_bounds(video, regions, &regions->region[i]);
+
+    if (cf_rect_is_empty(one))
+      continue;
+    all.x0 = one.x0 < all.x0 ? one.x0 : all.x0;
+    all.y0 = one.y0 < all.y0 ? one.y0 : all.y0;
+    all.x1 = one.x1 > all.x1 ? one.x1 : all.x1;
+    all.y1 = one.y1 > all.y1 ? one.y1 : all.y1;
+  }
+  return cf_rect_is_empty(all) ? (CfRect){0} : all;
+}
+
+CfRect cf_plane_rect(const CfVideo *video, int plane, CfRect luma)
+{
+  const CfPlaneFormat *info = &cf_format_info(video->format)->plane[plane];
+  const int round_x = (1 << info->subsampling_x) - 1, round_y = (1 << info->subsampling_y) - 1;
+
+  return (CfRect){luma.x0 >> info->subsampling_x, luma.y0 >> info->subsampling_y,
+                  (luma.x1 + round_x) >> info->subsampling_x,
+                  (luma.y1 + round_y) >> info->subsampling_y};
+}
+
+int cf_region_side(const CfRegions *regions, const CfRegion *region)
+{
+  const int64_t height = (int64_t)region->height * (regions->field ? 2 : 1);
+
+  return clamp(region->width < height ? region->width : height, 0, LARGEST_COORDINATE);
+}
+
+/* ---- Lines ---- */
+
+/* Luma pixels x0..x1-1 of row y, the first of them at index 0. */
+typedef struct {
+  const CfVideo *video;
+  const CfRegions *regions;
+  CfCoverageRule rule;
+  int x0, x1, y;
+  uint16_t *coverage;
+  int *owner; /* or NULL */
+} Line;
+
+static void claim(const Line *line, int i, int coverage, int region)
+{
+  if (coverage < line->coverage[i])
+    return;
+  if (line->owner && coverage > 0 &&
+      (coverage > line->coverage[i] ||
+       cf_region_side(line->regions, &line->regions->region[region]) >
+           cf_region_side(line->regions, &line->regions->region[line->owner[i]])))
+    line->owner[i] = region;
+  line->coverage[i] = (uint16_t)coverage;
+}
+
+/* Full rows of rectangles are most of what there is. */
+static void claim_run(const Line *line, int x0, int x1, int region)
+{
+  if (line->owner) {
+    for (int x = x0; x < x1; x++)
+      claim(line, x - line->x0, CF_COVERED, region);
+  } else {
+    for (int x = x0; x < x1; x++)
+      line->coverage[x - line->x0] = CF_COVERED;
+  }
+}
+
+static bool cover(const Line *line, int region)
+{
+  const CfRegion *one = &line->regions->region[region];
+  const CfRect bounds = cf_region_bounds(line->video, line->regions, one);
+  const int x0 = bounds.x0 > line->x0 ? bounds.x0 : line->x0;
+  const int x1 = bounds.x1 < line->x1 ? bounds.x1 : line->x1;
+  CfShape shape;
+
+  if (x0 >= x1 || line->y < bounds.y0 || line->y >= bounds.y1 ||
+      !cf_shape_make(&shape, line->video, line->regions, one))
+    return false;
+  if (!line->rule.ellipse && line->y >= shape.y0 && line->y < shape.y1) {
+    const int inner0 = clamp(shape.x0, x0, x1), inner1 = clamp(shape.x1, x0, x1);
+
+    for (int x = x0; x < inner0; x++)
+      claim(line, x - line->x0, cf_shape_coverage(&line->rule, &shape, x, line->y), region);
+    claim_run(line, inner0, inner1, region);
+    for (int x = inner1; x < x1; x++)
+      claim(line, x - line->x0, cf_shape_coverage(&line->rule, &shape, x, line->y), region);
+  } else {
+    for (int x = x0; x < x1; x++)
+      claim(line, x - line->x0, cf_shape_coverage(&line->rule, &shape, x, line->y), region);
+  }
+  return true;
+}
+
+static void uncover(const Line *line, int region)
+{
+  const CfRegion *one = &line->regions->region[region];
+  const CfRect bounds = cf_region_bounds(line->video, line->regions, one);
+  CfShape shape;
+
+  if (line->y < bounds.y0 || line->y >= bounds.y1 ||
+      !cf_shape_make(&shape, line->video, line->regions, one))
+    return;
+  for (int x = bounds.x0 > line->x0 ? bounds.x0 : line->x0; x < bounds.x1 && x < line->x1; x++) {
+    const int coverage = cf_shape_coverage(&line->rule, &shape, x, line->y);
+    uint16_t *least = &line->coverage[x - line->x0];
+
+    *least = (uint16_t)(coverage < *least ? coverage : *least);
+  }
+}
+
+static bool luma_line(const Line *line)
+{
+  const int count = line->x1 - line->x0;
+  bool any = false;
+
+  if (line->regions->outside) {
+    for (int i = 0; i < count; i++)
+      line->coverage[i] = CF_COVERED;
+    for (int i = 0; i < line->regions->count; i++)
+      uncover(line, i);
+    if (line->owner)
+      memset(line->owner, 0, (size_t)count * sizeof *line->owner);
+    return true;
+  }
+  memset(line->coverage, 0, (size_t)count * sizeof *line->coverage);
+  for (int i = 0; i < line->regions->count; i++)
+    any |= cover(line, i);
+  return any;
+}
+
+/* Whether region `a` goes before `b` where they cover equally. */
+static bool is_preferred(const CfRegions *regions, int a, int b)
+{
+  const int side_a = cf_region_side(regions, &regions->region[a]);
+  const int side_b = cf_region_side(regions, &regions->region[b]);
+
+  return side_a > side_b || (side_a == side_b && a < b);
+}
+
+/* Joins luma pixels to the samples of a plane with half the columns, or as many. */
+static void join(const CfRegions *regions, const Line *line, int count, int subsampling,
+                 uint16_t *coverage, int *owner)
+{
+  const int luma_count = line->x1 - line->x0;
+
+  for (int i = 0; i < luma_count; i++) {
+    const int sample = i >> subsampling;
+
+    if (sample >= count || line->coverage[i] < coverage[sample])
+      continue;
+    if (owner && !regions->outside && line->coverage[i] > 0 &&
+        (line->coverage[i] > coverage[sample] ||
+         is_preferred(regions, line->owner[i], owner[sample])))
+      owner[sample] = line->owner[i];
+    coverage[sample] = line->coverage[i];
+  }
+}
+
+bool cf_coverage_line(const CfVideo *video, const CfRegions *regions, int plane, int y, int x0,
+                      int count, uint16_t *coverage, int *owner)
+{
+  const CfPlaneFormat *info = &cf_format_info(video->format)->plane[plane];
+  const int sx = info->subsampling_x, sy = info->subsampling_y;
+  uint16_t luma_coverage[2 * CF_COVERAGE_SAMPLES];
+  int luma_owner[2 * CF_COVERAGE_SAMPLES];
+  Line line = {.video = video,
+               .regions = regions,
+               .rule = cf_coverage_rule(regions),
+               .x0 = x0 << sx,
+               .x1 = (x0 + count) << sx < video->width ? (x0 + count) << sx : video->width,
+               .coverage = luma_coverage,
+               .owner = owner ? luma_owner : NULL};
+  bool any = false;
+
+  if (sx == 0 && sy == 0) {
+    line.y = y;
+    line.coverage = coverage;
+    line.owner = owner;
+    return luma_line(&line);
+  }
+  memset(coverage, 0, (size_t)count * sizeof *coverage);
+  for (line.y = y << sy; line.y < (y + 1) << sy && line.y < video->height; line.y++) {
+    if (luma_line(&line)) {
+      join(regions, &line, count, sx, coverage, owner);
+      any = true;
+    }
+  }
+  return any;
+}
+
+/* ---- Text ---- */
+
+static bool read_number(const char **cursor, int least, int *number)
+{
+  char *end;
+  const long value = strtol(*cursor, &end, 10);
+
+  if (end == *cursor || value < least || value > LARGEST_COORDINATE)
+    return false;
+  *number = (int)value;
+  *cursor = end + strspn(end, " ");
+  return true;
+}
+
+static bool read_comma(const char **cursor)
+{
+  if (**cursor != ',')
+    return false;
+  ++*cursor;
+  return true;
+}
+
+static bool read_region(const char **cursor, CfRegion *region)
+{
+  return read_number(cursor, -LARGEST_COORDINATE, &region->x) && read_comma(cursor) &&
+         read_number(cursor, -LARGEST_COORDINATE, &region->y) && read_comma(cursor) &&
+         read_number(cursor, 1, &region->width) && read_comma(cursor) &&
+         read_number(cursor, 1, &region->height);
+}
+
+int cf_regions_parse(const char *text, CfRegion *regions, int capacity, CfStatus *status)
+{
+  const char *cursor = text + strspn(text, " ");
+  int count = 0;
+
+  while (*cursor) {
+    const char *start = cursor;
+
+    if (count == capacity) {
+      cf_fail(status, CF_ERROR_INVALID, "regions: more than %d", capacity);
+      return -1;
+    }
+    if (!read_region(&cursor, &regions[count]) || (*cursor && *cursor != ';')) {
+      cf_fail(status, CF_ERROR_INVALID,
+              "regions: \"%.40s\" is not understood; allowed are regions x,y,w,h in pixels, such "
+              "as \"10,20,64,48;300,200,80,80\", with w and h of 1 or more",
+              start);
+      return -1;
+    }
+    count++;
+    cursor += *cursor == ';';
+    cursor += strspn(cursor, " ");
+  }
+  return count;
+}

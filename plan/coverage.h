@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What engines and elements ask of regions: how much of a picture they cover, where, and which of
+ * them a pixel belongs to. Pure functions, callable from any thread.
+ *
+ * A luma pixel is covered by its most covering region: 1 inside, and with a feather of f pixels
+ * 1 - d / f at a distance of d pixels between the pixel's centre and the region. With `outside` it
+ * is covered as much as the least covering complement of a region: 1 in no region, 1 - d / f at a
+ * depth of d. A chroma sample is as covered as the most covered luma pixel that it belongs to.
+ * coverage-rule.h has the arithmetic.
+ */
+#pragma once
+
+#include "coverage-rule.h"
+#include "image.h"
+#include "regions.h"
+#include "status.h"
+
+/* Samples x0 <= x < x1, y0 <= y < y1. */
+typedef struct {
+  int x0, y0, x1, y1;
+} CfRect;
+
+static inline bool cf_rect_is_empty(CfRect rect)
+{
+  return rect.x0 >= rect.x1 || rect.y0 >= rect.y1;
+}
+
+CfCoverageRule cf_coverage_rule(const CfRegions *regions);
+
+/* Makes the shape of a region; false if it is empty. Coordinates are cut at 2^21 pixels. */
+bool cf_shape_make(CfShape *shape, const CfVideo *video, const CfRegions *regions,
+                   const CfRegion *region);
+
+/* The luma pixels that one region may cover; with `outside`, those that it may leave uncovered.
+ * May be empty. */
+CfRect cf_region_bounds(const CfVideo *video, const CfRegions *regions, const CfRegion *region);
+
+/* The luma pixels that all of them may cover: nothing outside is. May be empty. */
+CfRect cf_coverage_bounds(const CfVideo *video, const CfRegions *regions);
+
+/* The samples of `plane` that luma pixels of `luma` belong to. */
+CfRect cf_plane_rect(const CfVideo *video, int plane, CfRect luma);
+
+/* The shorter side of a region in pixels, and of fields in pixels of the frame. */
+int cf_region_side(const CfRegions *regions, const CfRegion *region);
+
+/* Most samples that a call of cf_coverage_line tells of. */
+#define CF_COVERAGE_SAMPLES 1024
+
+/* Coverage in 256ths of the samples x0..x0 + count - 1 in row `y` of `plane`, which lie in the
+ * picture. `owner`, unless NULL, gets the index of the region each covered one belongs to: the one
+ * that covers it most, of these the one with the longest shorter side, of these the first; it means
+ * nothing with `outside`. False if none is covered. */
+bool cf_coverage_line(const CfVideo *video, const CfRegions *regions, int plane, int y, int x0,
+                      int count, uint16_t *coverage, int *owner);
+
+/* Reads "x,y,w,h;x,y,w,h" (an empty text is no region) into at most `capacity` regions; returns
+ * their number, -1 if the text is anything else, with the reason. */
+int cf_regions_parse(const char *text, CfRegion *regions, int capacity, CfStatus *status);
