@@ -100,6 +100,7 @@ struct CfRig {
   const CfEngine *engine;
   const CfMemory *memory; /* NULL where the engine works in host memory */
   void *state;
+  const CfRegions *regions; /* of the jobs to come */
 };
 
 static bool params_allowed(CfTest *test, const CfVideo *video, const void *params)
@@ -148,13 +149,18 @@ bool cf_rig_update(CfRig *rig, const void *params)
                    "%s does not update: %s", rig->engine->name, status.message);
 }
 
+void cf_rig_set_regions(CfRig *rig, const CfRegions *regions)
+{
+  rig->regions = regions;
+}
+
 static bool run_on_device(CfRig *rig, const CfTestPicture *source, CfTestPicture *destination)
 {
   const CfMemory *memory = rig->memory;
   CfStatus status = {CF_OK, "a transfer failed"};
   CfMirror from = {.memory = memory}, to = {.memory = memory};
   CfTestPicture *returned = NULL; /* the source after the run */
-  CfJob job = {.stream = memory->stream()};
+  CfJob job = {.stream = memory->stream(), .regions = rig->regions};
 
   bool good = cf_mirror_init(&to, memory, destination) && cf_mirror_upload(&to, destination);
   if (source)
@@ -179,7 +185,8 @@ static bool run_on_device(CfRig *rig, const CfTestPicture *source, CfTestPicture
 static bool run_on_host(CfRig *rig, const CfTestPicture *source, CfTestPicture *destination)
 {
   const CfJob job = {.source = source ? source->planes : destination->planes,
-                     .destination = destination->planes};
+                     .destination = destination->planes,
+                     .regions = rig->regions};
   const uint64_t before = source ? cf_picture_hash(source) : 0;
   CfStatus status = {CF_OK, ""};
 

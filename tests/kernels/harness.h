@@ -87,6 +87,9 @@ CfRig *cf_rig_open(CfTest *test, const CfEngine *engine, const CfVideo *video, c
 
 bool cf_rig_update(CfRig *rig, const void *params);
 
+/* The jobs to come are given these regions; NULL, as at first, for the whole picture. Borrowed. */
+void cf_rig_set_regions(CfRig *rig, const CfRegions *regions);
+
 /* Runs on pictures in host memory, through mirrors on the device where the engine works there, and
  * waits. The destination is poisoned before; afterwards its guard bytes must be intact and the
  * source unchanged. With `source` NULL the destination is filtered in place. */
