@@ -99,19 +99,50 @@ void choose_kernels(State *state)
   state->tensor = state->plain && cf_fir_tensor_serves(picture, state->device);
 }
 
+typedef struct {
+  int first, end;
+} Rows;
+
+/* The rows of plane `p` in the job's band. */
+Rows band_rows(const State *state, int p, const CfJob *job)
+{
+  const int shift = cf_format_info(state->video.format)->plane[p].subsampling_y;
+  const int height = cf_plane_height(&state->video, p);
+  const int end = (job->first_row + job->rows + (1 << shift) - 1) >> shift;
+
+  if (job->rows == 0)
+    return {0, height};
+  return {job->first_row >> shift, end < height ? end : height};
+}
+
+/* Rows above and below its own that a row of the plane reads, or -1 for any. Reflections are never
+ * farther away than what they reflect. */
+int plane_halo(const CfFirPlan *plan, int p)
+{
+  const CfTaps *column = &plan->plane[p].column;
+  const int after = column->count - 1 - column->anchor;
+  const int reach = column->anchor > after ? column->anchor : after;
+
+  return !plan->plane[p].filtered ? 0 : plan->border == CF_BORDER_WRAP && reach > 0 ? -1 : reach;
+}
+
 bool copy_planes(const State *state, const CfJob *job, CfStatus *status)
 {
   for (int p = 0; p < cf_format_info(state->video.format)->planes; p++) {
+    const Rows rows = band_rows(state, p, job);
+    const CfPicture *to = &job->destination, *from = &job->source;
+
     if (!state->plan.plane[p].filtered &&
-        !cf_copy_rows(CF_COPY_ON_DEVICE, job->destination.data[p], job->destination.stride[p],
-                      job->source.data[p], job->source.stride[p], cf_row_bytes(&state->video, p),
-                      (size_t)cf_plane_height(&state->video, p), job->stream, status))
+        !cf_copy_rows(CF_COPY_ON_DEVICE, to->data[p] + rows.first * to->stride[p], to->stride[p],
+                      from->data[p] + rows.first * from->stride[p], from->stride[p],
+                      cf_row_bytes(&state->video, p), (size_t)(rows.end - rows.first), job->stream,
+                      status))
       return false;
   }
   return true;
 }
 
-/* Sets the planes' pointers, and whether all allow 16-byte accesses. */
+/* Sets the planes' pointers and rows, and whether all allow 16-byte accesses. */
 void place_picture(State *state, const CfJob *job)
 {
   CfFirPicture *picture = &state->picture;
@@ -120,7 +151,15 @@ void place_picture(State *state, const CfJob *job)
   for (int i = 0; i < picture->planes; i++) {
     CfFirWork *work = &picture->plane[i];
     const int p = state->index[i];
+    const Rows rows = band_rows(state, p, job);
+    const int halo = plane_halo(&state->plan, p);
+    const int above = halo < 0 ? 0 : rows.first - halo;
+    const int below = halo < 0 ? work->height : rows.end + halo;
 
+    work->first = rows.first;
+    work->end = rows.end;
+    work->readable_first = above > 0 ? above : 0;
+    work->readable_end = below < work->height ? below : work->height;
     work->source = job->source.data[p];
     work->source_stride = job->source.stride[p];
     work->destination = job->destination.data[p];
@@ -216,6 +255,23 @@ bool cf_fir_run(void *opaque, const CfJob *job, CfStatus *status)
     return cf_fir_plain_run(&state->picture, state->device, nullptr, nullptr, 0, job->stream,
                             status);
   return cf_fir_long_run(&state->picture, state->device, state->single, job->stream, status);
+}
+
+int cf_fir_halo(const void *opaque)
+{
+  const State *state = (const State *)opaque;
+  const CfFormatInfo *format = cf_format_info(state->video.format);
+  int halo = 0;
+
+  for (int p = 0; p < format->planes; p++) {
+    const int rows = plane_halo(&state->plan, p);
+
+    if (rows < 0)
+      return -1;
+    if (rows << format->plane[p].subsampling_y > halo)
+      halo = rows << format->plane[p].subsampling_y;
+  }
+  return halo;
 }
 
 const char *cf_fir_algorithm(const void *opaque)

@@ -31,8 +31,10 @@ struct CfFirWork {
   uint8_t *destination;
   ptrdiff_t source_stride, destination_stride;
   int width, height, channels;
-  int border; /* CfBorder */
-  int alpha;  /* channel that weights the others, or -1 */
+  int first, end;                   /* rows to make */
+  int readable_first, readable_end; /* rows of the source that may be read */
+  int border;                       /* CfBorder */
+  int alpha;                        /* channel that weights the others, or -1 */
   int shift, max_code;
   int row_anchor, column_anchor;
   int set;     /* of taps: luma and RGB, or subsampled planes */
@@ -120,6 +122,15 @@ __device__ inline int cf_fold(int border, int i, int size)
   default:
     return i < 0 ? 0 : size - 1;
   }
+}
+
+/* The row of the source that row `y` reads, -1 for the border's colour. What lies beyond the band's
+ * halo is only multiplied by zeros that fill up groups of taps, so any readable row will do. */
+__device__ inline int cf_source_row(const CfFirWork &work, int y)
+{
+  const int folded = cf_fold(work.border, y, work.height);
+
+  return folded < 0 ? -1 : min(max(folded, work.readable_first), work.readable_end - 1);
 }
 
 /* Written as one fma, so that all kernels round alike. */

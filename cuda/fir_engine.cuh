@@ -18,5 +18,6 @@ void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions 
                   CfFirPlanner planner, CfStatus *status);
 bool cf_fir_update(void *state, const void *params, CfStatus *status);
 bool cf_fir_run(void *state, const CfJob *job, CfStatus *status);
+int cf_fir_halo(const void *state);
 const char *cf_fir_algorithm(const void *state);
 void cf_fir_close(void *state);

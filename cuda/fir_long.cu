@@ -26,7 +26,7 @@ constexpr int kColumnPixels = 32, kColumnRows = kThreads / 32 * kOutputs;
 
 template <typename Real> struct Job {
   CfFirWork work;
-  Real *sums;   /* [channel][y][x] */
+  Real *sums;   /* [channel][y][x], of the readable rows */
   int groups;   /* of 8 taps, with those that only shifted outputs need */
   Real row_sum; /* of the row filter's taps */
   Real tap[kTapSlots];
@@ -83,7 +83,8 @@ __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ 
   const CfFirWork &work = job.work;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const int across = (work.width + kRowPixels - 1) / kRowPixels;
-  const int down = (work.height + kRowRows - 1) / kRowRows;
+  const int readable = work.readable_end - work.readable_first;
+  const int down = (readable + kRowRows - 1) / kRowRows;
   const int channel = (int)blockIdx.x / (across * down);
   const int index = (int)blockIdx.x - channel * (across * down);
   const int x0 = index % across * kRowPixels, y0 = index / across * kRowRows;
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ 
 
   for (int group = 0; group < job.groups; group += kChunk / kOutputs) {
     const int left = x0 - work.row_anchor + group * kOutputs;
-    const int y = min(y0 + warp, work.height - 1);
+    const int y = work.readable_first + min(y0 + warp, readable - 1);
 
     __syncthreads();
     for (int x = lane; x < kRowPixels + kChunk; x += 32)
@@ -112,9 +113,9 @@ __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ 
     }
   }
 
-  if (y0 + row >= work.height)
+  if (y0 + row >= readable)
     return;
-  Real *out = job.sums + ((size_t)channel * work.height + y0 + row) * work.width + x0 + pixel;
+  Real *out = job.sums + ((size_t)channel * readable + y0 + row) * work.width + x0 + pixel;
 #pragma unroll
   for (int o = 0; o < kOutputs; o++) {
     if (x0 + pixel + o < work.width)
@@ -127,7 +128,8 @@ __device__ inline void filter_column(const Job<Real> &job, int x, int y0, int ch
                                      Real (&sum)[kOutputs])
 {
   const CfFirWork &work = job.work;
-  const Real *column = job.sums + (size_t)channel * work.height * work.width + x;
+  const int readable = work.readable_end - work.readable_first;
+  const Real *column = job.sums + (size_t)channel * readable * work.width + x;
   const Real outside = (Real)work.tone[channel].border * job.row_sum;
   const int top = y0 - work.column_anchor;
   Real before[kOutputs], tap[kOutputs] = {};
@@ -139,8 +141,8 @@ __device__ inline void filter_column(const Job<Real> &job, int x, int y0, int ch
     Real sample[kOutputs];
 #pragma unroll
     for (int i = 0; i < kOutputs; i++) {
-      const int y = cf_fold(work.border, top + group * kOutputs + i, work.height);
-      sample[i] = y < 0 ? outside : column[(size_t)y * work.width];
+      const int y = cf_source_row(work, top + group * kOutputs + i);
+      sample[i] = y < 0 ? outside : column[(size_t)(y - work.readable_first) * work.width];
     }
     next_taps(before, tap, job.tap + group * kOutputs);
     accumulate(sum, sample, before, tap);
@@ -154,10 +156,11 @@ __global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant
   const CfFirWork &work = job.work;
   const int across = (work.width + kColumnPixels - 1) / kColumnPixels;
   const int x = (int)(blockIdx.x % across) * kColumnPixels + (threadIdx.x & 31);
-  const int y0 = (int)(blockIdx.x / across) * kColumnRows + (threadIdx.x >> 5) * kOutputs;
+  const int y0 =
+      work.first + (int)(blockIdx.x / across) * kColumnRows + (threadIdx.x >> 5) * kOutputs;
   Real alpha[kOutputs];
 
-  if (x >= work.width || y0 >= work.height)
+  if (x >= work.width || y0 >= work.end)
     return;
 #pragma unroll
   for (int o = 0; o < kOutputs; o++)
@@ -175,7 +178,7 @@ __global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant
       const int y = y0 + o;
       Real value;
 
-      if (y >= work.height)
+      if (y >= work.end)
         break;
       if (tone.use != CF_FIR_FILTER)
         value = source_code(work, Wide, x, y, channel);
@@ -214,9 +217,10 @@ template <typename Real, bool Wide>
 bool run_plane(const CfFirWork *work, const CfFirPlane *plan, Real *sums, cudaStream_t stream,
                CfStatus *status)
 {
-  const int row_blocks = divide_up(work->width, kRowPixels) * divide_up(work->height, kRowRows);
+  const int row_blocks = divide_up(work->width, kRowPixels) *
+                         divide_up(work->readable_end - work->readable_first, kRowRows);
   const int column_blocks =
-      divide_up(work->width, kColumnPixels) * divide_up(work->height, kColumnRows);
+      divide_up(work->width, kColumnPixels) * divide_up(work->end - work->first, kColumnRows);
   void (*const rows)(Job<Real>) = filter_rows<Real, Wide>;
   void (*const columns)(Job<Real>) = filter_columns<Real, Wide>;
   Job<Real> job;
@@ -240,7 +244,8 @@ bool run_planes(const CfFirPicture *picture, CfDevice *device, void *stream, CfS
 
   for (int p = 0; p < picture->planes; p++) {
     const CfFirWork *work = &picture->plane[p];
-    const size_t samples = (size_t)work->width * work->height * work->channels;
+    const size_t samples =
+        (size_t)work->width * (size_t)(work->readable_end - work->readable_first) * work->channels;
     largest = samples > largest ? samples : largest;
     if (picture->plan[p]->row.count > kMaxTaps || picture->plan[p]->column.count > kMaxTaps)
       return cf_fail(status, CF_ERROR_INVALID, "the filter has more than %d taps", kMaxTaps);

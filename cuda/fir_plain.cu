@@ -122,7 +122,7 @@ __device__ inline void load_pixels(const CfFirWork &work, const Layout<C> &layou
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
 
   for (int row = warp; row < kStep; row += kWarps) {
-    const int y = cf_fold(work.border, y0 + row, work.height);
+    const int y = cf_source_row(work, y0 + row);
     const Sample *source =
         (const Sample *)(work.source + (ptrdiff_t)max(y, 0) * work.source_stride);
 
@@ -162,7 +162,7 @@ __device__ inline void load_pieces(const CfFirWork &work, const Layout<C> &layou
 {
   constexpr int kPiecePixels = 16 / (int)sizeof(Sample) / C;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const int row = (warp & 1) * 8 + (lane & 7), y = cf_fold(work.border, y0 + row, work.height);
+  const int row = (warp & 1) * 8 + (lane & 7), y = cf_source_row(work, y0 + row);
   const uint8_t *source = work.source + (ptrdiff_t)max(y, 0) * work.source_stride;
   const int first = x0 / kPiecePixels, end = (x0 + layout.input_pixels - 1) / kPiecePixels + 1;
 
@@ -317,7 +317,7 @@ __device__ inline void finish_samples(const CfFirWork &work, const Layout<C> &la
 
       if (tone.use == CF_FIR_FILTER)
         sample = cf_to_sample(work, cf_apply_tone(tone, sum[o]));
-      else if (tone.use == CF_FIR_COPY && x0 + pixel < work.width && y0 + row < work.height)
+      else if (tone.use == CF_FIR_COPY && x0 + pixel < work.width && y0 + row < work.end)
         sample = source_sample<C, Sample>(work, x0 + pixel, y0 + row, task.channel);
       output[(row * Layout<C>::kPixels + pixel) * C + task.channel] = (Sample)sample;
     }
@@ -428,8 +428,8 @@ __device__ inline void filter_strip(const Job &job, const CfFirWork &work, const
 {
   const Layout<C> layout(strip);
   const int x0 = index % strip.across * Layout<C>::kPixels;
-  const int top = index / strip.across * strip.rows;
-  const int bottom = min(top + strip.rows, work.height);
+  const int top = work.first + index / strip.across * strip.rows;
+  const int bottom = min(top + strip.rows, work.end);
   const int left = x0 - work.row_anchor;
   float *input = shared, *ring = input + layout.input_floats();
   float *output = shared + layout.output_offset();
@@ -588,24 +588,25 @@ int share_blocks(Job *job, const CfFirPicture *picture, const CfDevice *device, 
   int blocks = 0;
 
   for (int p = 0; p < picture->planes; p++)
-    samples +=
-        (double)picture->plane[p].width * picture->plane[p].height * picture->plane[p].channels;
+    samples += (double)picture->plane[p].width * (picture->plane[p].end - picture->plane[p].first) *
+               picture->plane[p].channels;
   for (int p = 0; p < picture->planes; p++) {
     const CfFirWork *work = &picture->plane[p];
+    const int height = work->end - work->first;
     Strip *strip = &job->strip[p];
-    const double share = (double)work->width * work->height * work->channels / samples;
+    const double share = (double)work->width * height * work->channels / samples;
     const int pixels = strip_pixels(work->channels);
 
     strip->across = (work->width + pixels - 1) / pixels;
     int down = (int)(device->info.multiprocessors * resident * share / strip->across);
     down = down < 1 ? 1 : down;
-    int rows = (work->height + down - 1) / down;
+    int rows = (height + down - 1) / down;
     const int least = 2 * kOutputs * strip->column_groups;
     rows = rows < least ? least : rows;
     rows = rows < kMinimumStrip ? kMinimumStrip : rows;
     strip->rows = (rows + kStep - 1) / kStep * kStep;
     strip->first_block = blocks;
-    blocks += strip->across * ((work->height + strip->rows - 1) / strip->rows);
+    blocks += strip->across * ((height + strip->rows - 1) / strip->rows);
   }
   return blocks;
 }

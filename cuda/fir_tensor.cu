@@ -79,6 +79,13 @@ template <int Tiles> struct Taps {
   }
 };
 
+/* Steps start at multiples of kStep in every band: which of a product's places a tap is in may
+ * show in the last bit of the sum. */
+__host__ __device__ inline int first_step(const CfFirWork &work)
+{
+  return work.first / kStep * kStep;
+}
+
 /* Shared memory of a block, in bytes. */
 template <int C, int Tiles> struct Layout {
   static constexpr int kPixels = kSamples / C;
@@ -199,7 +206,7 @@ template <int C, int Tiles> struct Loader {
     for (int i = 0; i < L::kLoads; i++) {
       const int index = threadIdx.x + i * kThreads, row = index / L::kPieces;
       if (exists(index)) {
-        const int y = min(max(y0 + row, 0), work.height - 1);
+        const int y = cf_source_row(work, y0 + row);
         const int x = min(max(left + (index - row * L::kPieces) * L::kPiecePixels, 0), last);
         const uint8_t *from = work.source + (ptrdiff_t)y * work.source_stride + (size_t)x * C;
         if constexpr (L::kAsync)
@@ -410,7 +417,7 @@ __device__ inline void store_sums(const CfFirWork &work, const Strip &strip, con
                               to_code(strip, 2, sums[2][h][k]), to_code(strip, 3, sums[3][h][k]));
       }
       const int x = x0 + warp * 16 + q * 4;
-      if (y < y1 && x < work.width)
+      if (y >= work.first && y < y1 && x < work.width)
         store_words<4>(row, words, x, work.width);
     } else if constexpr (C == 2) {
 #pragma unroll
@@ -423,7 +430,7 @@ __device__ inline void store_sums(const CfFirWork &work, const Strip &strip, con
                                 to_code(strip, 0, sums[2 * b][h][e + 1]),
                                 to_code(strip, 1, sums[2 * b + 1][h][e + 1]));
         const int x = x0 + warp * 32 + b * 16 + q * 4;
-        if (y < y1 && x < work.width)
+        if (y >= work.first && y < y1 && x < work.width)
           store_words<2>(row, words, x, work.width);
       }
     } else {
@@ -435,7 +442,7 @@ __device__ inline void store_sums(const CfFirWork &work, const Strip &strip, con
                        to_code(strip, 0, sums[u][1][e]), to_code(strip, 0, sums[u][1][e + 1]));
       transpose(words, q);
       const int x = x0 + warp * 64 + q * 16;
-      if (y < y1 && x < work.width)
+      if (y >= work.first && y < y1 && x < work.width)
         store_words<1>(row, words, x, work.width);
     }
   }
@@ -449,7 +456,8 @@ __device__ inline void filter_strip(const Job &job, const CfFirWork &work, const
 {
   typedef Layout<C, Tiles> L;
   const int x0 = index % strip.across * L::kPixels;
-  const int top = index / strip.across * strip.rows, bottom = min(top + strip.rows, work.height);
+  const int top = first_step(work) + index / strip.across * strip.rows;
+  const int bottom = min(top + strip.rows, work.end);
   const int steps = (bottom - top + kStep - 1) / kStep + Tiles - 1, y0 = top - L::kRadius;
   uint8_t *input = shared, *ring = input + L::kInput, *stage = ring + L::kRing;
   uint32_t *taps = (uint32_t *)(stage + 2 * L::kStage);
@@ -693,20 +701,21 @@ int share_blocks(Job *job, const CfFirPicture *picture, int slots)
   int blocks = 0;
 
   for (int p = 0; p < picture->planes; p++)
-    samples +=
-        (double)picture->plane[p].width * picture->plane[p].height * picture->plane[p].channels;
+    samples += (double)picture->plane[p].width *
+               (picture->plane[p].end - first_step(picture->plane[p])) * picture->plane[p].channels;
   for (int p = 0; p < picture->planes; p++) {
     const CfFirWork *work = &picture->plane[p];
+    const int height = work->end - first_step(*work);
     Strip *strip = &job->strip[p];
-    const double share = (double)work->width * work->height * work->channels / samples;
+    const double share = (double)work->width * height * work->channels / samples;
     const int pixels = kSamples / work->channels;
 
     strip->across = (work->width + pixels - 1) / pixels;
     const int down = largest(1, (int)(slots * share) / strip->across);
-    const int rows = (work->height + down - 1) / down;
+    const int rows = (height + down - 1) / down;
     strip->rows = (rows + kStep - 1) / kStep * kStep;
     strip->first_block = blocks;
-    blocks += strip->across * ((work->height + strip->rows - 1) / strip->rows);
+    blocks += strip->across * ((height + strip->rows - 1) / strip->rows);
   }
   return blocks;
 }

@@ -18,5 +18,6 @@ void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *
 } // namespace
 
 extern "C" const CfEngine cf_sepconv_cuda = {
-    "cuda", true, false, open_state, cf_fir_update, cf_fir_run, cf_fir_algorithm, cf_fir_close,
+    "cuda",           true,         false, open_state,  cf_fir_update, cf_fir_run,
+    cf_fir_algorithm, cf_fir_close, false, cf_fir_halo,
 };
