@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "pyramid.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "gaussian.h"
+
+/* The Gaussian is cut at R + 1/2 samples. The cut of the low taps is blurred by prefilter and
+ * spline, and what is beyond the cut weighs less than what is before it, so it is made earlier by
+ * this share of D: the value with the smallest error of an edge, found numerically at sigma = 4 D
+ * to 16 D. */
+#define CUT_EARLIER 0.4
+
+#define SMALLEST_LOW_VARIANCE 0.25
+
+/* Taps */
+
+/* Half-open range of taps around `centre`. */
+typedef struct {
+  int first, count;
+} Range;
+
+static Range range_around(double centre, double reach)
+{
+  const int first = (int)ceil(centre - reach), last = (int)floor(centre + reach);
+
+  return (Range){first, last - first + 1};
+}
+
+static void normalise(double *tap, int count)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < count; i++)
+    sum += tap[i];
+  for (int i = 0; i < count; i++)
+    tap[i] /= sum;
+}
+
+static void sample_gaussian(double sigma, double centre, Range range, double *tap)
+{
+  for (int i = 0; i < range.count; i++) {
+    const double distance = range.first + i - centre;
+
+    tap[i] = exp(-0.5 * distance * distance / (sigma * sigma));
+  }
+}
+
+static double variance(const double *tap, Range range, double centre)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < range.count; i++) {
+    const double distance = range.first + i - centre;
+
+    sum += tap[i] * distance * distance;
+  }
+  return sum;
+}
+
+static double prefilter_centre(const CfPyramidFactors *factors)
+{
+  return (factors->decimation - 1) / 2.0;
+}
+
+static Range prefilter_range(const CfPyramidFactors *factors)
+{
+  const double reach =
+      factors->prefilter_reach * factors->prefilter_sigma * factors->decimation + 0.5;
+
+  return factors->decimation == 1 ? (Range){0, 1} : range_around(prefilter_centre(factors), reach);
+}
+
+static void fill_prefilter(const CfPyramidFactors *factors, double *tap)
+{
+  const Range range = prefilter_range(factors);
+
+  if (factors->decimation == 1) {
+    tap[0] = 1.0;
+    return;
+  }
+  sample_gaussian(factors->prefilter_sigma * factors->decimation, prefilter_centre(factors), range,
+                  tap);
+  normalise(tap, range.count);
+}
+
+/* In samples of the fine grid. */
+static double low_variance(double sigma, const CfPyramidFactors *factors, double prefilter)
+{
+  const double decimation = factors->decimation, factor = decimation * factors->thinning;
+  const double spline = factor > 1.0 ? factor * factor / 3.0 : 0.0;
+
+  return (sigma * sigma - prefilter - spline) / (decimation * decimation);
+}
+
+static double low_centre(const CfPyramidFactors *factors)
+{
+  return (factors->thinning - 1) / 2.0;
+}
+
+static double low_cut(double sigma, const CfPyramidFactors *factors)
+{
+  const double factor = factors->decimation * factors->thinning;
+
+  return (cf_gaussian_radius(sigma) + 0.5 - CUT_EARLIER * factor) / factors->decimation;
+}
+
+static Range low_range(double sigma, const CfPyramidFactors *factors)
+{
+  if (factors->decimation * factors->thinning == 1) {
+    const int radius = cf_gaussian_radius(sigma);
+    return (Range){-radius, 2 * radius + 1};
+  }
+  /* Half of the last tap's cell is enough to have a share in it. */
+  return range_around(low_centre(factors), low_cut(sigma, factors) + 0.5);
+}
+
+static void fill_low(double sigma, double low_sigma, const CfPyramidFactors *factors, double *tap)
+{
+  const Range range = low_range(sigma, factors);
+
+  if (factors->decimation * factors->thinning == 1) {
+    cf_gaussian_taps(sigma, range.count / 2, tap);
+    return;
+  }
+  sample_gaussian(low_sigma, low_centre(factors), range, tap);
+  /* The outermost taps count by the share of their cells within the cut. */
+  const double share = low_cut(sigma, factors) + 0.5 - (low_centre(factors) - range.first);
+  tap[0] *= share;
+  tap[range.count - 1] = tap[0];
+  normalise(tap, range.count);
+}
+
+/* The cubic B-spline at the distances 1 + f, f, 1 - f, 2 - f. */
+static void spline_weights(double f, double weight[4])
+{
+  const double g = 1.0 - f;
+
+  weight[0] = g * g * g / 6.0;
+  weight[1] = (4.0 - 6.0 * f * f + 3.0 * f * f * f) / 6.0;
+  weight[2] = (4.0 - 6.0 * g * g + 3.0 * g * g * g) / 6.0;
+  weight[3] = f * f * f / 6.0;
+}
+
+static void fill_spline(CfPyramidAxis *axis)
+{
+  const double factor = axis->factor;
+
+  if (axis->factor == 1) {
+    axis->spline_first[0] = 0;
+    axis->spline[0] = 1.0;
+    axis->spline[1] = axis->spline[2] = axis->spline[3] = 0.0;
+    return;
+  }
+  for (int p = 0; p < axis->factor; p++) {
+    const double position = (p - (factor - 1.0) / 2.0) / factor, floored = floor(position);
+
+    axis->spline_first[p] = (int)floored - 1;
+    spline_weights(position - floored, &axis->spline[4 * p]);
+  }
+}
+
+/* Ranges */
+
+static int floor_divide(int numerator, int divisor)
+{
+  return (int)floor((double)numerator / divisor);
+}
+
+static void find_ranges(CfPyramidAxis *axis)
+{
+  const int last = axis->size - 1;
+  const int coarse_last =
+      last / axis->factor + axis->spline_first[last % axis->factor] + axis->spline_count - 1;
+  const int thinning = axis->factors.thinning;
+
+  axis->coarse_first = axis->spline_first[0];
+  axis->coarse_count = coarse_last - axis->coarse_first + 1;
+  axis->fine_first = thinning * axis->coarse_first + axis->low_first;
+  axis->fine_count = thinning * (axis->coarse_count - 1) + axis->low_count;
+}
+
+/* Fine samples that see only the replicated edge sample, or only the constant, are all alike. */
+static void find_made(CfPyramidAxis *axis, CfBorder border)
+{
+  const int decimation = axis->factors.decimation;
+  const int edge = border == CF_BORDER_CONSTANT ? 1 : 0;
+  const int fine_last = axis->fine_first + axis->fine_count - 1;
+  /* The last that reads nothing after sample -edge, the first that reads nothing before its
+   * counterpart. */
+  const int before =
+      floor_divide(-edge - axis->prefilter_first - axis->prefilter_count + 1, decimation);
+  const int after = -floor_divide(-(axis->size - 1 + edge - axis->prefilter_first), decimation);
+
+  axis->made_first = axis->fine_first;
+  axis->made_count = axis->fine_count;
+  if (border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT)
+    return;
+  if (before > axis->made_first)
+    axis->made_first = before < fine_last ? before : fine_last;
+  axis->made_count = (after < fine_last ? after : fine_last) - axis->made_first + 1;
+}
+
+/* The plan */
+
+static double prefilter_variance(const CfPyramidFactors *factors)
+{
+  const double sigma = factors->prefilter_sigma * factors->decimation;
+
+  return factors->decimation == 1 ? 0.0 : sigma * sigma;
+}
+
+bool cf_pyramid_fits(double sigma, const CfPyramidFactors *factors)
+{
+  return factors->decimation * factors->thinning == 1 ||
+         low_variance(sigma, factors, prefilter_variance(factors)) >= SMALLEST_LOW_VARIANCE;
+}
+
+static bool allocate(CfPyramidAxis *axis, CfStatus *status)
+{
+  const size_t factor = (size_t)axis->factor;
+  const size_t doubles = (size_t)axis->prefilter_count + (size_t)axis->low_count + 4 * factor;
+
+  axis->storage = malloc(doubles * sizeof *axis->storage + factor * sizeof *axis->spline_first);
+  if (!axis->storage)
+    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for %zu filter taps", doubles);
+  axis->prefilter = axis->storage;
+  axis->low = axis->prefilter + axis->prefilter_count;
+  axis->spline = axis->low + axis->low_count;
+  axis->spline_first = (int *)(axis->spline + 4 * factor);
+  return true;
+}
+
+bool cf_pyramid_axis(CfPyramidAxis *axis, double sigma, int size, CfBorder border,
+                     const CfPyramidFactors *factors, CfStatus *status)
+{
+  const Range prefilter = prefilter_range(factors), low = low_range(sigma, factors);
+  CfPyramidAxis next = {
+      .factors = *factors,
+      .factor = factors->decimation * factors->thinning,
+      .size = size,
+      .prefilter_first = prefilter.first,
+      .prefilter_count = prefilter.count,
+      .low_first = low.first,
+      .low_count = low.count,
+  };
+
+  if (next.factor > CF_PYRAMID_LARGEST_FACTOR || !cf_pyramid_fits(sigma, factors))
+    return cf_fail(status, CF_ERROR_INVALID, "no pyramid of factor %d makes a sigma of %g",
+                   next.factor, sigma);
+  next.spline_count = next.factor > 1 ? 4 : 1;
+  if (!allocate(&next, status))
+    return false;
+
+  fill_prefilter(factors, next.prefilter);
+  const double left =
+      low_variance(sigma, factors, variance(next.prefilter, prefilter, prefilter_centre(factors)));
+  fill_low(sigma, sqrt(left), factors, next.low);
+  fill_spline(&next);
+  find_ranges(&next);
+  find_made(&next, border);
+  cf_pyramid_axis_free(axis);
+  *axis = next;
+  return true;
+}
+
+void cf_pyramid_axis_free(CfPyramidAxis *axis)
+{
+  free(axis->storage);
+  *axis = (CfPyramidAxis){0};
+}
