@@ -1,36 +1,91 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gaussblur.h"
 
+static const CfChoice map_modes[] = {
+    {CF_MAP_NONE, "none", "The same sigma everywhere"},
+    {CF_MAP_FILE, "file", "The gray image at map-location, stretched over the frame"},
+    {CF_MAP_RADIAL, "radial", "Distance from a point: sharp inside, blurred outside"},
+    {CF_MAP_LINEAR, "linear", "Distance from a line (tilt-shift)"},
+    {CF_MAP_LUMA, "luma", "The frame's own luma: black 0, white 1"},
+    {CF_MAP_ALPHA, "alpha", "The frame's own alpha: transparent 0, opaque 1"},
+    {0, NULL, NULL},
+};
+
+#define FIELD(name) offsetof(CfGaussblurParams, name)
+
 static const CfParam params[] = {
     {"sigma", "Sigma",
      "Standard deviation of the blur in luma pixels (0 = off, negative sharpens as much)",
-     CF_PARAM_DOUBLE, offsetof(CfGaussblurParams, sigma), -250.0, 250.0, 2.0, NULL, NULL},
+     CF_PARAM_DOUBLE, FIELD(sigma), -250.0, 250.0, 2.0, NULL, NULL},
     {"sigma-vertical", "Vertical sigma",
      "Standard deviation of the blur along columns (-1 = as sigma, else 0 or more)",
-     CF_PARAM_DOUBLE, offsetof(CfGaussblurParams, sigma_vertical), -1.0, 250.0, -1.0, NULL, NULL},
+     CF_PARAM_DOUBLE, FIELD(sigma_vertical), -1.0, 250.0, -1.0, NULL, NULL},
     {"border", "Border", "What the filter sees outside the picture (constant is opaque black)",
-     CF_PARAM_ENUM, offsetof(CfGaussblurParams, border), CF_BORDER_REPLICATE, CF_BORDER_CONSTANT,
-     CF_BORDER_REPLICATE, "GstCudaFiltersBorder", cf_border_choices},
+     CF_PARAM_ENUM, FIELD(border), CF_BORDER_REPLICATE, CF_BORDER_CONSTANT, CF_BORDER_REPLICATE,
+     "GstCudaFiltersBorder", cf_border_choices},
+    {"map-mode", "Map mode", "What makes sigma vary over the frame", CF_PARAM_ENUM, FIELD(map_mode),
+     CF_MAP_NONE, CF_MAP_ALPHA, CF_MAP_NONE, "GstCudaFiltersMapMode", map_modes},
+    {"sigma-min", "Smallest sigma",
+     "Sigma where the map is 0, in luma pixels; where it is 1 that is sigma", CF_PARAM_DOUBLE,
+     FIELD(sigma_min), 0.0, 250.0, 0.0, NULL, NULL},
+    {"map-x", "Map centre x", "Centre of the radial map, point on the line of the linear one",
+     CF_PARAM_DOUBLE, FIELD(map_x), 0.0, 1.0, 0.5, NULL, NULL},
+    {"map-y", "Map centre y", "The same as a fraction of the height", CF_PARAM_DOUBLE, FIELD(map_y),
+     0.0, 1.0, 0.5, NULL, NULL},
+    {"map-inner", "Map inner distance",
+     "Distance up to which the map is 0, as a fraction of the width", CF_PARAM_DOUBLE,
+     FIELD(map_inner), 0.0, 1.0, 0.0, NULL, NULL},
+    {"map-outer", "Map outer distance",
+     "Distance from which on the map is 1, as a fraction of the width", CF_PARAM_DOUBLE,
+     FIELD(map_outer), 0.0, 1.0, 0.333, NULL, NULL},
+    {"map-angle", "Map angle", "Degrees by which the line of the linear map is turned clockwise",
+     CF_PARAM_DOUBLE, FIELD(map_angle), -360.0, 360.0, 0.0, NULL, NULL},
+    {"map-invert", "Invert map", "Blur where the map is 0 instead of where it is 1", CF_PARAM_BOOL,
+     FIELD(map_invert), 0.0, 1.0, 0.0, NULL, NULL},
+    {"sigma-relative", "Relative sigma",
+     "With regions: sigma as a fraction of each region's shorter side (0 = off)", CF_PARAM_DOUBLE,
+     FIELD(sigma_relative), 0.0, 1.0, 0.0, NULL, NULL},
     {0},
 };
+
+static bool check_map(const CfGaussblurParams *blur, CfStatus *status)
+{
+  if (blur->map_mode == CF_MAP_NONE)
+    return true;
+  if (blur->map_mode == CF_MAP_FILE && !blur->map)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "map-mode is file, but map-location names no blur map");
+  if (blur->sigma < 0.0)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "sigma is %g, allowed with a blur map is 0 to 250: it cannot sharpen",
+                   blur->sigma);
+  if (blur->sigma_relative > 0.0)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "sigma-relative is %g, allowed with a blur map is 0: only one of map-mode and "
+                   "sigma-relative can tell how sigma varies",
+                   blur->sigma_relative);
+  return true;
+}
 
 static bool check(const CfVideo *video, const void *values, CfStatus *status)
 {
   const CfGaussblurParams *blur = values;
 
   (void)video;
-  if (blur->sigma_vertical == -1.0 || blur->sigma_vertical >= 0.0)
-    return true;
-  return cf_fail(status, CF_ERROR_INVALID,
-                 "sigma-vertical is %g, allowed is -1 (as sigma) or 0 to 250",
-                 blur->sigma_vertical);
+  if (blur->sigma_vertical != -1.0 && blur->sigma_vertical < 0.0)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "sigma-vertical is %g, allowed is -1 (as sigma) or 0 to 250",
+                   blur->sigma_vertical);
+  return check_map(blur, status);
 }
 
 static bool is_identity(const void *values)
 {
   const CfGaussblurParams *blur = values;
+  const bool blurs_at_0 = blur->map_mode != CF_MAP_NONE && blur->sigma_min > 0.0;
 
-  return blur->sigma == 0.0 && blur->sigma_vertical <= 0.0;
+  return blur->sigma == 0.0 && blur->sigma_vertical <= 0.0 && blur->sigma_relative == 0.0 &&
+         !blurs_at_0;
 }
 
 static const CfEngine *const engines[] = {

@@ -65,6 +65,15 @@ static const Property gaussblur_properties[] = {
     {"sigma", NUMBER_DOUBLE, ANIMATED, -250, 250, 2, NULL},
     {"sigma-vertical", NUMBER_DOUBLE, ANIMATED, -1, 250, -1, NULL},
     {"border", CHOICE, PLAYING, 0, 0, 0, BORDERS},
+    {"map-mode", CHOICE, PLAYING, 0, 0, 0, "none file radial linear luma alpha"},
+    {"sigma-min", NUMBER_DOUBLE, ANIMATED, 0, 250, 0, NULL},
+    {"map-x", NUMBER_DOUBLE, ANIMATED, 0, 1, 0.5, NULL},
+    {"map-y", NUMBER_DOUBLE, ANIMATED, 0, 1, 0.5, NULL},
+    {"map-inner", NUMBER_DOUBLE, ANIMATED, 0, 1, 0, NULL},
+    {"map-outer", NUMBER_DOUBLE, ANIMATED, 0, 1, 0.333, NULL},
+    {"map-angle", NUMBER_DOUBLE, ANIMATED, NAN, NAN, 0, NULL},
+    {"map-invert", SWITCH, PLAYING, 0, 0, 0, NULL},
+    {"sigma-relative", NUMBER_DOUBLE, ANIMATED, 0, 1, 0, NULL},
     {0},
 };
 
