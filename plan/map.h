@@ -5,8 +5,8 @@
  *
  * Positions are luma pixels; pixel (x, y) covers x..x+1, y..y+1, its centre is (x + 1/2, y + 1/2).
  * A sample of a subsampled plane stands for the 1x2, 2x1 or 2x2 pixels that it covers: modes that
- * look at a position take the middle of these, modes that look at the picture the mean of those of
- * them that lie in it. With W, H the picture's width and height:
+ * look at a position take the middle of these, modes that look at the picture the mean code of
+ * those of them that lie in it. With W, H the picture's width and height:
  *
  *   file    the image stretched over W x H, bilinear between the centres of its pixels, the
  *           outermost ones continued

@@ -1,31 +1,189 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Where sigma is the same everywhere both directions are filtered in turn; else each sample gathers
+ * with its own Gaussian. Regions are composed afterwards.
+ */
+#include "gaussblur.h"
+
+#include <stdlib.h>
+
+#include "blurmap_field.h"
+#include "compose.h"
+#include "gaussian.h"
 #include "reference_fir.h"
+
+/* Enough for cf_gaussian_radius of the largest sigma. */
+#define MAX_TAPS 2001
+
+typedef struct {
+  CfReferenceFir *fir;
+  CfBlurField field;
+  float *m; /* one row of the field */
+  double row_tap[MAX_TAPS], column_tap[MAX_TAPS];
+  double row_sigma, column_sigma; /* of these taps */
+  const char *algorithm;
+
+  /* The job under way. */
+  const CfJob *job;
+  CfMapSigmas sigmas[CF_MAX_PLANES];
+  int p, y; /* the row that `m` holds */
+} Blur;
+
+static bool plan(Blur *blur, const CfGaussblurParams *params, CfStatus *status)
+{
+  return cf_fir_plan_gaussblur(&blur->fir->plan, &blur->fir->video, params, status);
+}
+
+/* Gathering */
+
+static CfTaps gaussian(double sigma, double *tap, double *tap_sigma)
+{
+  const int radius = cf_gaussian_radius(sigma);
+
+  if (*tap_sigma != sigma)
+    cf_gaussian_taps(sigma, radius, tap);
+  *tap_sigma = sigma;
+  return (CfTaps){
+      .count = 2 * radius + 1, .anchor = radius, .tap = tap, .sum = 1.0, .magnitude = 1.0};
+}
+
+static void taps_at(void *context, int p, int x, int y, CfTaps *row, CfTaps *column)
+{
+  Blur *blur = context;
+  const double *horizontal = blur->sigmas[p].horizontal, *vertical = blur->sigmas[p].vertical;
+
+  if (p != blur->p || y != blur->y)
+    cf_blur_field_row(&blur->field, blur->job, p, y, blur->m);
+  blur->p = p;
+  blur->y = y;
+
+  const double m = (double)blur->m[x];
+  *row = gaussian(horizontal[0] + m * (horizontal[1] - horizontal[0]), blur->row_tap,
+                  &blur->row_sigma);
+  *column = gaussian(vertical[0] + m * (vertical[1] - vertical[0]), blur->column_tap,
+                     &blur->column_sigma);
+}
+
+static bool gather(Blur *blur, const CfJob *job, CfStatus *status)
+{
+  /* Any blur tells what happens to the channels. */
+  const CfGaussblurParams some = {
+      .sigma = 1.0, .sigma_vertical = -1.0, .border = blur->field.params.border};
+  const CfReferenceTaps taps = {taps_at, blur};
+
+  if (!plan(blur, &some, status))
+    return false;
+  blur->job = job;
+  blur->p = blur->y = -1;
+  for (int p = 0; p < blur->fir->plan.planes; p++)
+    blur->sigmas[p] = cf_blur_field_sigmas(&blur->field, job->regions, p);
+  cf_reference_fir_gather(blur->fir, job, &taps);
+  blur->algorithm = "gather-double";
+  return true;
+}
+
+/* Pictures */
+
+static bool filter(Blur *blur, const CfJob *job, CfStatus *status)
+{
+  CfGaussblurParams uniform;
+
+  if (cf_blur_field_varies(&blur->field, job->regions, &uniform))
+    return gather(blur, job, status);
+  blur->algorithm = "fir-double";
+  return plan(blur, &uniform, status) && cf_reference_fir_run(blur->fir, job, status);
+}
+
+/* As filter, into a picture of its own, of which the regions then get their share. */
+static bool filter_regions(Blur *blur, const CfJob *job, CfStatus *status)
+{
+  const CfVideo *video = &blur->fir->video;
+  const int planes = cf_format_info(video->format)->planes;
+  CfJob filtered = *job;
+  bool good = true;
+
+  filtered.destination = (CfPicture){0};
+  for (int p = 0; p < planes; p++) {
+    const size_t row = cf_row_bytes(video, p);
+
+    filtered.destination.stride[p] = (ptrdiff_t)row;
+    filtered.destination.data[p] = malloc(row * (size_t)cf_plane_height(video, p));
+    good = good && filtered.destination.data[p];
+  }
+  if (!good)
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a filtered picture of %dx%d", video->width,
+            video->height);
+  good = good && filter(blur, &filtered, status);
+  if (good)
+    cf_compose(video, job->regions, &job->source, &filtered.destination, &job->destination, 1);
+  for (int p = 0; p < planes; p++)
+    free(filtered.destination.data[p]);
+  return good;
+}
+
+/* Engine */
+
+static bool run(void *state, const CfJob *job, CfStatus *status)
+{
+  return job->regions ? filter_regions(state, job, status) : filter(state, job, status);
+}
 
 static bool update(void *state, const void *params, CfStatus *status)
 {
-  CfReferenceFir *fir = state;
+  Blur *blur = state;
 
-  return cf_fir_plan_gaussblur(&fir->plan, &fir->video, params, status);
+  (void)status;
+  cf_blur_field_set(&blur->field, &blur->fir->video, params);
+  return true;
+}
+
+static const char *algorithm(const void *state)
+{
+  const Blur *blur = state;
+
+  return blur->algorithm;
+}
+
+static void close_state(void *state)
+{
+  Blur *blur = state;
+
+  if (!blur)
+    return;
+  cf_reference_fir_close(blur->fir);
+  cf_blur_field_clear(&blur->field);
+  free(blur->m);
+  free(blur);
 }
 
 static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
                         CfStatus *status)
 {
-  CfReferenceFir *fir = cf_reference_fir_open(video, status);
+  Blur *blur = calloc(1, sizeof *blur);
 
   (void)options;
-  if (fir && !update(fir, params, status)) {
-    cf_reference_fir_close(fir);
+  if (!blur || !(blur->m = malloc((size_t)video->width * sizeof *blur->m))) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a row of the blur map");
+    close_state(blur);
     return NULL;
   }
-  return fir;
+  blur->row_sigma = blur->column_sigma = -1.0;
+  blur->algorithm = "none";
+  blur->fir = cf_reference_fir_open(video, status);
+  if (!blur->fir) {
+    close_state(blur);
+    return NULL;
+  }
+  update(blur, params, status);
+  return blur;
 }
 
 const CfEngine cf_gaussblur_reference = {
     .name = "reference",
     .open = open_state,
     .update = update,
-    .run = cf_reference_fir_run,
-    .algorithm = cf_reference_fir_algorithm,
-    .close = cf_reference_fir_close,
+    .run = run,
+    .algorithm = algorithm,
+    .close = close_state,
+    .regions = true,
 };

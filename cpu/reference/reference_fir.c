@@ -126,7 +126,8 @@ static double tone(const CfFirChannel *channel, double sum)
   return channel->centre + channel->bias + (channel->absolute ? fabs(value) : value);
 }
 
-static void filter_pixel(const Plane *plane, const double *rows, int x, int y,
+/* Writes pixel x of a row; `sum` are the channels' filtered values, as `weighted` makes them. */
+static void finish_pixel(const Plane *plane, const double sum[CF_MAX_CHANNELS], int x,
                          const uint8_t *source, uint8_t *destination)
 {
   const CfFirChannel *channels = plane->plan->channel;
@@ -134,9 +135,8 @@ static void filter_pixel(const Plane *plane, const double *rows, int x, int y,
   double alpha = 1.0;
 
   if (plane->plan->premultiplied) {
-    alpha = channels[plane->alpha].filtered
-                ? tone(&channels[plane->alpha], column_sum(plane, rows, x, y, plane->alpha))
-                : load_code(plane, source, pixel + plane->alpha);
+    alpha = channels[plane->alpha].filtered ? tone(&channels[plane->alpha], sum[plane->alpha])
+                                            : load_code(plane, source, pixel + plane->alpha);
   }
 
   for (int c = 0; c < plane->channels; c++) {
@@ -149,9 +149,21 @@ static void filter_pixel(const Plane *plane, const double *rows, int x, int y,
     else if (alpha <= 0.0)
       value = channels[c].centre;
     else
-      value = tone(&channels[c], column_sum(plane, rows, x, y, c) / alpha);
+      value = tone(&channels[c], sum[c] / alpha);
     store_code(plane, destination, pixel + c, value);
   }
+}
+
+static void filter_pixel(const Plane *plane, const double *rows, int x, int y,
+                         const uint8_t *source, uint8_t *destination)
+{
+  double sum[CF_MAX_CHANNELS] = {0};
+
+  for (int c = 0; c < plane->channels; c++) {
+    if (plane->plan->channel[c].filtered)
+      sum[c] = column_sum(plane, rows, x, y, c);
+  }
+  finish_pixel(plane, sum, x, source, destination);
 }
 
 static void copy_plane(const Plane *plane, const uint8_t *source, ptrdiff_t source_stride,
@@ -182,6 +194,62 @@ static void filter_plane(const Plane *plane, const uint8_t *source, ptrdiff_t so
                    destination + y * destination_stride);
   }
 }
+
+/* Gathering */
+
+static double value_at(const Plane *plane, const double *samples, int x, int y, int channel)
+{
+  return x < 0 || y < 0 ? border_value(plane, channel) : samples[position(plane, x, y, channel)];
+}
+
+static void gather_pixel(const Plane *plane, const double *samples, int x, int y, const CfTaps *row,
+                         const CfTaps *column, double sum[CF_MAX_CHANNELS])
+{
+  for (int j = 0; j < column->count; j++) {
+    const int from_y = cf_border_index(plane->border, (long)y + j - column->anchor, plane->height);
+
+    for (int i = 0; i < row->count; i++) {
+      const int from_x = cf_border_index(plane->border, (long)x + i - row->anchor, plane->width);
+      const double weight = column->tap[j] * row->tap[i];
+
+      for (int c = 0; c < plane->channels; c++)
+        sum[c] += weight * value_at(plane, samples, from_x, from_y, c);
+    }
+  }
+}
+
+static void gather_row(const Plane *plane, const CfReferenceTaps *taps, int p, int y,
+                       const double *samples, const uint8_t *source, uint8_t *destination)
+{
+  const size_t pixel = (size_t)plane->channels * (size_t)plane->bytes;
+
+  for (int x = 0; x < plane->width; x++) {
+    double sum[CF_MAX_CHANNELS] = {0};
+    CfTaps row, column;
+
+    taps->at(taps->context, p, x, y, &row, &column);
+    if (cf_taps_are_identity(&row) && cf_taps_are_identity(&column)) {
+      memcpy(destination + (size_t)x * pixel, source + (size_t)x * pixel, pixel);
+    } else {
+      gather_pixel(plane, samples, x, y, &row, &column, sum);
+      finish_pixel(plane, sum, x, source, destination);
+    }
+  }
+}
+
+void cf_reference_fir_gather(CfReferenceFir *fir, const CfJob *job, const CfReferenceTaps *taps)
+{
+  for (int p = 0; p < fir->plan.planes; p++) {
+    const Plane plane = describe_plane(fir, p);
+
+    load_plane(&plane, job->source.data[p], job->source.stride[p], fir->samples);
+    for (int y = 0; y < plane.height; y++)
+      gather_row(&plane, taps, p, y, fir->samples, job->source.data[p] + y * job->source.stride[p],
+                 job->destination.data[p] + y * job->destination.stride[p]);
+  }
+}
+
+/* State */
 
 CfReferenceFir *cf_reference_fir_open(const CfVideo *video, CfStatus *status)
 {

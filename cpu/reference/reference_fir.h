@@ -17,6 +17,16 @@ typedef struct {
 /* NULL without memory for the largest plane; freed by cf_reference_fir_close. */
 CfReferenceFir *cf_reference_fir_open(const CfVideo *video, CfStatus *status);
 
+/* Says which taps filter sample (x, y) of plane `p`; they are valid until the next call. */
+typedef struct {
+  void (*at)(void *context, int p, int x, int y, CfTaps *row, CfTaps *column);
+  void *context;
+} CfReferenceTaps;
+
+/* Filters each sample with taps of its own; the plan still tells what happens to the channels. The
+ * sum runs over both directions at once. Samples whose taps hand them on are copied. */
+void cf_reference_fir_gather(CfReferenceFir *fir, const CfJob *job, const CfReferenceTaps *taps);
+
 /* The run, algorithm and close of engines whose state is a CfReferenceFir. */
 bool cf_reference_fir_run(void *state, const CfJob *job, CfStatus *status);
 const char *cf_reference_fir_algorithm(const void *state);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "blurmap_field.h"
+
+#include <string.h>
+
+#include "cpu.h"
+
+#define LARGEST_SIGMA 250.0
+
+void cf_blur_field_set(CfBlurField *field, const CfVideo *video, const CfGaussblurParams *params)
+{
+  const CfMap *map = params->map_mode == CF_MAP_FILE ? cf_map_ref(params->map) : NULL;
+
+  cf_blur_field_clear(field);
+  field->video = *video;
+  field->params = *params;
+  field->params.map = map;
+}
+
+void cf_blur_field_clear(CfBlurField *field)
+{
+  cf_map_unref(field->params.map);
+  field->params.map = NULL;
+}
+
+/* Regions */
+
+static double region_sigma(const CfBlurField *field, const CfRegions *regions,
+                           const CfRegion *region)
+{
+  return fmin(field->params.sigma_relative * cf_region_side(regions, region), LARGEST_SIGMA);
+}
+
+static bool is_relative(const CfBlurField *field, const CfRegions *regions)
+{
+  return regions && regions->count > 0 && field->params.sigma_relative > 0.0;
+}
+
+/* Of all regions; `*alike` if all have it. */
+static double largest_sigma(const CfBlurField *field, const CfRegions *regions, bool *alike)
+{
+  double largest = 0.0, smallest = LARGEST_SIGMA;
+
+  for (int i = 0; i < regions->count; i++) {
+    const double sigma = region_sigma(field, regions, &regions->region[i]);
+
+    largest = fmax(largest, sigma);
+    smallest = fmin(smallest, sigma);
+  }
+  *alike = smallest == largest;
+  return largest;
+}
+
+/* The whole field */
+
+bool cf_blur_field_varies(const CfBlurField *field, const CfRegions *regions,
+                          CfGaussblurParams *uniform)
+{
+  const CfGaussblurParams *params = &field->params;
+  double m;
+
+  *uniform = *params;
+  uniform->map_mode = CF_MAP_NONE;
+  uniform->map = NULL;
+  uniform->sigma_relative = 0.0;
+  if (is_relative(field, regions)) {
+    bool alike;
+
+    uniform->sigma = largest_sigma(field, regions, &alike);
+    uniform->sigma_vertical = -1.0;
+    /* Outside the regions none owns a sample; all get the largest. */
+    return !alike && !regions->outside;
+  }
+  if (params->map_mode == CF_MAP_NONE)
+    return false;
+  if (!cf_map_is_constant(&field->video, params, &m)) {
+    const bool one_sigma =
+        params->sigma == params->sigma_min &&
+        (params->sigma_vertical == -1.0 || params->sigma_vertical == params->sigma_min);
+    return !one_sigma;
+  }
+
+  const CfMapSigmas sigmas = cf_map_sigmas(&field->video, params, 0);
+  uniform->sigma = sigmas.horizontal[0] + m * (sigmas.horizontal[1] - sigmas.horizontal[0]);
+  uniform->sigma_vertical = sigmas.vertical[0] + m * (sigmas.vertical[1] - sigmas.vertical[0]);
+  return false;
+}
+
+CfMapSigmas cf_blur_field_sigmas(const CfBlurField *field, const CfRegions *regions, int p)
+{
+  const CfPlaneFormat *plane = &cf_format_info(field->video.format)->plane[p];
+  bool alike;
+
+  if (!is_relative(field, regions))
+    return cf_map_sigmas(&field->video, &field->params, p);
+
+  const double largest = largest_sigma(field, regions, &alike);
+  return (CfMapSigmas){.horizontal = {0.0, ldexp(largest, -plane->subsampling_x)},
+                       .vertical = {0.0, ldexp(largest, -plane->subsampling_y)}};
+}
+
+bool cf_blur_field_is_still(const CfBlurField *field)
+{
+  const int mode = field->params.map_mode;
+
+  return mode == CF_MAP_FILE || mode == CF_MAP_RADIAL || mode == CF_MAP_LINEAR;
+}
+
+/* Rows */
+
+CF_MULTIVERSION
+static void analytic_row(const CfMapShape *shape, int y, int width, float *m)
+{
+  for (int x = 0; x < width; x++)
+    m[x] = cf_map_analytic(shape, x, y);
+}
+
+static void file_row(const CfMapShape *shape, const uint16_t *values, int y, int width, float *m)
+{
+  for (int x = 0; x < width; x++)
+    m[x] = cf_map_bilinear(shape, values, x, y);
+}
+
+static void relative_row(const CfBlurField *field, const CfRegions *regions, int p, int y,
+                         int width, float *m)
+{
+  uint16_t coverage[CF_COVERAGE_SAMPLES];
+  int owner[CF_COVERAGE_SAMPLES];
+  bool alike;
+  const double largest = largest_sigma(field, regions, &alike);
+
+  memset(m, 0, (size_t)width * sizeof *m);
+  for (int begin = 0; begin < width; begin += CF_COVERAGE_SAMPLES) {
+    const int count = width - begin < CF_COVERAGE_SAMPLES ? width - begin : CF_COVERAGE_SAMPLES;
+
+    if (!cf_coverage_line(&field->video, regions, p, y, begin, count, coverage, owner))
+      continue;
+    for (int i = 0; i < count; i++) {
+      if (coverage[i])
+        m[begin + i] = (float)(region_sigma(field, regions, &regions->region[owner[i]]) / largest);
+    }
+  }
+}
+
+/* Adds weight * code of one channel of full resolution, over the luma pixels of a sample. */
+static void add_term(const CfBlurField *field, const CfJob *job, const CfMapMixer *mixer, int term,
+                     int p, int y, int width, float *m)
+{
+  const CfFormatInfo *info = cf_format_info(field->video.format);
+  const int plane = mixer->term[term].plane, channel = mixer->term[term].channel;
+  const int step = info->plane[plane].channels;
+  const int shift_x = info->plane[p].subsampling_x, shift_y = info->plane[p].subsampling_y;
+  const int rows_end = (y + 1) << shift_y;
+  const int bottom = rows_end < field->video.height ? rows_end : field->video.height;
+  const float weight = mixer->term[term].weight / (float)(bottom - (y << shift_y));
+
+  for (int row = y << shift_y; row < bottom; row++) {
+    const uint8_t *from = job->source.data[plane] + row * job->source.stride[plane];
+
+    for (int x = 0; x < width; x++) {
+      const int first = x << shift_x, columns_end = (x + 1) << shift_x;
+      const int end = columns_end < field->video.width ? columns_end : field->video.width;
+      int sum = 0;
+
+      for (int column = first; column < end; column++) {
+        uint16_t word;
+
+        if (info->bits == 8) {
+          sum += from[column * step + channel];
+        } else {
+          memcpy(&word, from + 2 * (column * step + channel), sizeof word);
+          sum += word >> info->shift;
+        }
+      }
+      m[x] += weight * (float)sum / (float)(end - first);
+    }
+  }
+}
+
+static void picture_row(const CfBlurField *field, const CfJob *job, int p, int y, int width,
+                        float *m)
+{
+  const CfMapMixer mixer = cf_map_mixer(&field->video, &field->params);
+
+  for (int x = 0; x < width; x++)
+    m[x] = mixer.offset;
+  for (int i = 0; i < mixer.terms; i++)
+    add_term(field, job, &mixer, i, p, y, width, m);
+  for (int x = 0; x < width; x++)
+    m[x] = fminf(fmaxf(m[x], 0.0f), 1.0f);
+}
+
+void cf_blur_field_row(const CfBlurField *field, const CfJob *job, int p, int y, float *m)
+{
+  const int width = cf_plane_width(&field->video, p);
+
+  if (is_relative(field, job->regions)) {
+    relative_row(field, job->regions, p, y, width, m);
+  } else if (cf_blur_field_is_still(field)) {
+    const CfMapShape shape = cf_map_shape(&field->video, &field->params, p);
+
+    if (shape.mode == CF_MAP_FILE)
+      file_row(&shape, cf_map_values(field->params.map), y, width, m);
+    else
+      analytic_row(&shape, y, width, m);
+  } else {
+    picture_row(field, job, p, y, width, m);
+  }
+}
