@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blockavg_lines.h"
+#include "blockavg_regions.h"
 #include "cpu.h"
+#include "mosaic.h"
 
 /* With fewer rows of blocks for every thread, threads share each row instead of taking different
  * ones: too many would be without work at the end. */
@@ -45,9 +46,11 @@ typedef struct {
   CfVideo video;
   const CfFormatInfo *format;
   CfBlockavgParams params;
+  CfGrid grid; /* without regions */
   const CfBlockReduction *reduction;
   int option; /* of the reduction */
   Plane plane[CF_MAX_PLANES];
+  CfBlockRegions *regions;
   int block_rows;  /* of all planes */
   uint8_t *memory; /* all arrays of the planes and the scratch */
   int threads;
@@ -125,14 +128,6 @@ static Span translucent_blocks(const BlockRow *row, const double *results)
   return span;
 }
 
-/* The code value of a mean of weight 0. */
-static uint16_t invisible(const State *state, CfRole role)
-{
-  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
-
-  return chroma ? (uint16_t)cf_chroma_centre(&state->video) : 0;
-}
-
 /* Replaces the plain means of colours by weighted ones in blocks that are not opaque. As exact as
  * cf_block_means: the quarter keeps quotients 2^-34 away from the next whole number. */
 static void weigh_colours(const BlockRow *row, const Scratch *scratch)
@@ -151,7 +146,7 @@ static void weigh_colours(const BlockRow *row, const Scratch *scratch)
         continue;
       scratch->values[first + i] =
           weight > 0.0 ? (uint16_t)((scratch->weighted[first + i] + 0.25) / weight + 0.5)
-                       : invisible(row->state, info->role[i]);
+                       : cf_block_invisible(&row->state->video, info->role[i]);
     }
   }
 }
@@ -284,7 +279,7 @@ static void filter_jointly(const State *state, const CfJob *job)
 
 static bool is_identity(const State *state)
 {
-  return state->params.block_width == 1 && state->params.block_height == 1;
+  return state->grid.width == 1 && state->grid.height == 1;
 }
 
 static void copy(const State *state, const CfJob *job)
@@ -305,7 +300,9 @@ static bool run(void *user_data, const CfJob *job, CfStatus *status)
 {
   const State *state = user_data;
 
-  (void)status;
+  if (job->regions)
+    return cf_block_regions_run(state->regions, &state->params, state->reduction, state->option,
+                                job, status);
   if (is_identity(state))
     copy(state, job);
   else if (state->threads > 1 && state->block_rows < ROWS_OF_BLOCKS_A_THREAD * state->threads)
@@ -336,15 +333,14 @@ static int cut(int luma_size, int block_size, int subsampling, int size, int sca
 
 static void cut_plane(State *state, int p)
 {
-  const CfBlockavgParams *params = &state->params;
   const CfVideo *video = &state->video;
   Plane *plane = &state->plane[p];
   const CfPlaneFormat *info = plane->info;
 
-  plane->blocks = cut(video->width, params->block_width, info->subsampling_x, plane->width,
+  plane->blocks = cut(video->width, state->grid.width, info->subsampling_x, plane->width,
                       info->channels, plane->edges);
-  plane->block_rows = cut(video->height, params->block_height, info->subsampling_y, plane->height,
-                          1, plane->row_edges);
+  plane->block_rows = cut(video->height, state->grid.height, info->subsampling_y, plane->height, 1,
+                          plane->row_edges);
   for (int i = 0; i < plane->blocks * info->channels; i++) {
     const int block = i / info->channels;
     plane->inverse_widths[i] =
@@ -359,6 +355,7 @@ static bool update(void *user_data, const void *params, CfStatus *status)
 
   (void)status;
   state->params = *(const CfBlockavgParams *)params;
+  state->grid = cf_mosaic_frame_grid(&state->params, &state->video, false);
   if (state->params.mode == CF_BLOCKAVG_AVERAGE) {
     state->reduction = narrow ? &cf_block_sums_8 : &cf_block_sums_16;
     state->option = state->format->shift;
@@ -417,6 +414,7 @@ static void close_state(void *user_data)
 {
   State *state = user_data;
 
+  cf_block_regions_free(state->regions);
   free(state->memory);
   free(state);
 }
@@ -443,7 +441,8 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
 
   const size_t bytes = lay_out(state);
   state->memory = cf_aligned_alloc(bytes);
-  if (!state->memory) {
+  state->regions = cf_block_regions_new(video, threads);
+  if (!state->memory || !state->regions) {
     cf_fail(status, CF_ERROR_NO_MEMORY, "blockavg: no memory for %zu bytes of lines", bytes);
     close_state(state);
     return NULL;
@@ -470,4 +469,5 @@ const CfEngine cf_blockavg_cpu = {
     .run = run,
     .algorithm = algorithm,
     .close = close_state,
+    .regions = true,
 };

@@ -13,25 +13,25 @@ typedef struct {
   uint8_t *destination;
 } Stretch;
 
-static void mix_pixel(const Stretch *stretch, size_t pixel, uint32_t coverage)
+void cf_compose_pixel(const CfFormatInfo *format, const CfPlaneFormat *info, uint8_t *destination,
+                      const uint8_t *source, const uint8_t *filtered, uint32_t coverage)
 {
-  const int channels = stretch->info->channels, shift = stretch->format->shift;
-  const int alpha = cf_alpha_channel(stretch->info);
-  const size_t first = pixel * (size_t)channels;
+  const int alpha = cf_alpha_channel(info), shift = format->shift;
 
   if (alpha >= 0) {
-    cf_mix_weighted(stretch->destination + first, stretch->source + first,
-                    stretch->filtered + first, alpha, coverage);
+    cf_mix_weighted(destination, source, filtered, alpha, coverage);
     return;
   }
-  for (size_t i = first; i < first + (size_t)channels; i++) {
-    if (stretch->format->bits > 8) {
-      const uint32_t source = ((const uint16_t *)(const void *)stretch->source)[i];
-      const uint32_t filtered = ((const uint16_t *)(const void *)stretch->filtered)[i];
-      ((uint16_t *)(void *)stretch->destination)[i] =
-          (uint16_t)(cf_mix(source >> shift, filtered >> shift, coverage) << shift);
+  for (int k = 0; k < info->channels; k++) {
+    if (format->bits > 8) {
+      uint16_t one, other;
+
+      memcpy(&one, source + 2 * k, 2);
+      memcpy(&other, filtered + 2 * k, 2);
+      one = (uint16_t)(cf_mix((uint32_t)one >> shift, (uint32_t)other >> shift, coverage) << shift);
+      memcpy(destination + 2 * k, &one, 2);
     } else {
-      stretch->destination[i] = (uint8_t)cf_mix(stretch->source[i], stretch->filtered[i], coverage);
+      destination[k] = (uint8_t)cf_mix(source[k], filtered[k], coverage);
     }
   }
 }
@@ -58,8 +58,9 @@ static void compose_stretch(const Stretch *stretch, const uint16_t *coverage, in
     } else if (coverage[i] == CF_COVERED) {
       memcpy(stretch->destination + at, stretch->filtered + at, bytes);
     } else {
-      for (int pixel = i; pixel < end; pixel++)
-        mix_pixel(stretch, (size_t)pixel, coverage[i]);
+      for (size_t pixel = at; pixel < at + bytes; pixel += pixel_bytes)
+        cf_compose_pixel(stretch->format, stretch->info, stretch->destination + pixel,
+                         stretch->source + pixel, stretch->filtered + pixel, coverage[i]);
     }
   }
 }

@@ -14,3 +14,8 @@
  */
 void cf_compose(const CfVideo *video, const CfRegions *regions, const CfPicture *source,
                 const CfPicture *filtered, const CfPicture *destination, int threads);
+
+/* Mixes one pixel of a plane, `coverage` of 256 parts of it `filtered`; `destination` may be one of
+ * the others. */
+void cf_compose_pixel(const CfFormatInfo *format, const CfPlaneFormat *info, uint8_t *destination,
+                      const uint8_t *source, const uint8_t *filtered, uint32_t coverage);

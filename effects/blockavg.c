@@ -10,6 +10,12 @@ static const CfChoice modes[] = {
     {0, NULL, NULL},
 };
 
+static const CfChoice anchors[] = {
+    {CF_BLOCKAVG_FRAME, "frame", "The grid of blocks starts at the frame's top left"},
+    {CF_BLOCKAVG_REGION, "region", "Every region has a grid that starts at its top left"},
+    {0, NULL, NULL},
+};
+
 static const CfParam params[] = {
     {"block-width", "Block width", "Width of a block in luma pixels", CF_PARAM_INT,
      FIELD(block_width), 1.0, 4096.0, 32.0, NULL, NULL},
@@ -17,6 +23,13 @@ static const CfParam params[] = {
      FIELD(block_height), 1.0, 4096.0, 32.0, NULL, NULL},
     {"mode", "Mode", "What a block shows of the pixels it covers", CF_PARAM_ENUM, FIELD(mode), 0.0,
      0.0, CF_BLOCKAVG_AVERAGE, "GstCudaBlockAvgMode", modes},
+    {"anchor", "Anchor", "Where the grid of blocks starts", CF_PARAM_ENUM, FIELD(anchor), 0.0, 0.0,
+     CF_BLOCKAVG_FRAME, "GstCudaBlockAvgAnchor", anchors},
+    {"blocks-across", "Blocks across",
+     "Square blocks of such a size that at most so many fit across the shorter side of a region, "
+     "or "
+     "of the frame (0 = block-width and block-height)",
+     CF_PARAM_INT, FIELD(blocks_across), 0.0, 256.0, 0.0, NULL, NULL},
     {0},
 };
 
@@ -24,7 +37,7 @@ static bool is_identity(const void *values)
 {
   const CfBlockavgParams *blockavg = values;
 
-  return blockavg->block_width == 1 && blockavg->block_height == 1;
+  return blockavg->block_width == 1 && blockavg->block_height == 1 && blockavg->blocks_across == 0;
 }
 
 static const CfEngine *const engines[] = {

@@ -8,10 +8,16 @@
 
 typedef enum { CF_BLOCKAVG_AVERAGE, CF_BLOCKAVG_MIN, CF_BLOCKAVG_MAX } CfBlockavgMode;
 
+typedef enum { CF_BLOCKAVG_FRAME, CF_BLOCKAVG_REGION } CfBlockavgAnchor;
+
+/* Without regions, and with those that are left out (`outside`), the picture is the region. */
 typedef struct {
-  int block_width;  /* 1..4096 luma pixels */
-  int block_height; /* 1..4096 luma pixels */
-  int mode;         /* CfBlockavgMode */
+  int block_width;   /* 1..4096 luma pixels */
+  int block_height;  /* 1..4096 luma pixels */
+  int mode;          /* CfBlockavgMode */
+  int anchor;        /* CfBlockavgAnchor: where the first block starts */
+  int blocks_across; /* 0 = off, else 1..256: square blocks, at most so many of which fit across the
+                        shorter side of the region */
 } CfBlockavgParams;
 
 extern const CfEngine cf_blockavg_reference, cf_blockavg_cpu, cf_blockavg_cuda;

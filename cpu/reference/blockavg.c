@@ -5,10 +5,22 @@
 #include "blockavg.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "coverage.h"
+#include "mosaic.h"
+
+/* The block of one sample, and the colour of that block. */
+typedef struct {
+  int owner, column, row; /* owner -1: none */
+  uint64_t codes[CF_MAX_CHANNELS];
+} Cell;
 
 typedef struct {
   CfVideo video;
   CfBlockavgParams params;
+  Cell *line;      /* one for each column of the widest plane */
+  uint8_t *memory; /* of the largest plane: the source of what is filtered in place */
 } State;
 
 /* The samples x0 <= x < x1, y0 <= y < y1 of one plane. */
@@ -21,6 +33,7 @@ typedef struct {
   const CfVideo *video;
   const CfFormatInfo *format;
   const CfPlaneFormat *info;
+  int width, height;
   const uint8_t *source;
   ptrdiff_t source_stride;
   uint8_t *destination;
@@ -110,55 +123,162 @@ static void filter_block(const Plane *plane, const Block *block, int mode)
   fill(plane, block, codes);
 }
 
-static void copy_plane(const Plane *plane, int width, int height)
+static void copy_sample(const Plane *plane, int x, int y)
 {
-  for (int y = 0; y < height; y++) {
-    for (int x = 0; x < width; x++) {
-      for (int channel = 0; channel < plane->info->channels; channel++)
-        write_code(plane, x, y, channel, read_code(plane, x, y, channel));
+  for (int channel = 0; channel < plane->info->channels; channel++)
+    write_code(plane, x, y, channel, read_code(plane, x, y, channel));
+}
+
+static void filter_plane(const Plane *plane, const CfGrid *grid, int mode)
+{
+  const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
+  const bool copies = grid->width == 1 && grid->height == 1;
+  Block block;
+
+  for (int row = 0; cf_grid_start(0, grid->height, sy, row, plane->height) < plane->height; row++) {
+    block.y0 = cf_grid_start(0, grid->height, sy, row, plane->height);
+    block.y1 = cf_grid_start(0, grid->height, sy, row + 1, plane->height);
+    for (int i = 0; cf_grid_start(0, grid->width, sx, i, plane->width) < plane->width; i++) {
+      block.x0 = cf_grid_start(0, grid->width, sx, i, plane->width);
+      block.x1 = cf_grid_start(0, grid->width, sx, i + 1, plane->width);
+      if (copies && block.x1 > block.x0 && block.y1 > block.y0)
+        copy_sample(plane, block.x0, block.y0);
+      else if (block.x1 > block.x0 && block.y1 > block.y0)
+        filter_block(plane, &block, mode);
     }
   }
 }
 
-/* The first sample after `start` whose luma pixel is in another block, at most `size`. */
-static int block_end(int start, int size, int subsampling, int block_size)
-{
-  int end = start;
+/* ---- Regions ---- */
 
-  while (end < size && (end << subsampling) / block_size == (start << subsampling) / block_size)
-    end++;
-  return end;
+/* Mixes the colour of its block into a sample that is not fully covered. */
+static void mix_pixel(const Plane *plane, int x, int y, const uint64_t *codes, uint32_t coverage)
+{
+  const int alpha = cf_alpha_channel(plane->info);
+  uint8_t source[CF_MAX_CHANNELS], filtered[CF_MAX_CHANNELS], mixed[CF_MAX_CHANNELS];
+
+  for (int channel = 0; channel < plane->info->channels; channel++) {
+    const uint64_t code = read_code(plane, x, y, channel);
+
+    source[channel] = (uint8_t)code;
+    filtered[channel] = (uint8_t)codes[channel];
+    if (alpha < 0)
+      write_code(plane, x, y, channel, cf_mix((uint32_t)code, (uint32_t)codes[channel], coverage));
+  }
+  if (alpha < 0)
+    return;
+  cf_mix_weighted(mixed, source, filtered, alpha, coverage);
+  for (int channel = 0; channel < plane->info->channels; channel++)
+    write_code(plane, x, y, channel, mixed[channel]);
 }
+
+static void measure_block(const Plane *plane, const CfGrid *grid, Cell *cell, int mode)
+{
+  const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
+  const Block block = {cf_grid_start(grid->x, grid->width, sx, cell->column, plane->width),
+                       cf_grid_start(grid->y, grid->height, sy, cell->row, plane->height),
+                       cf_grid_start(grid->x, grid->width, sx, cell->column + 1, plane->width),
+                       cf_grid_start(grid->y, grid->height, sy, cell->row + 1, plane->height)};
+
+  for (int channel = 0; channel < plane->info->channels; channel++) {
+    if (mode != CF_BLOCKAVG_AVERAGE || (grid->width == 1 && grid->height == 1))
+      cell->codes[channel] = extreme(plane, &block, channel, mode == CF_BLOCKAVG_MAX);
+    else
+      cell->codes[channel] = average(plane, &block, channel);
+  }
+}
+
+static bool is_same_block(const Cell *a, const Cell *b)
+{
+  return a->owner == b->owner && a->column == b->column && a->row == b->row;
+}
+
+/* Gives a sample its block. The one above and the one to the left often have the same. */
+static void find_block(const State *state, const CfRegions *regions, const Plane *plane, int x,
+                       int y, int owner)
+{
+  const bool single = cf_mosaic_is_single(&state->params, regions);
+  const CfGrid grid = single
+                          ? cf_mosaic_frame_grid(&state->params, &state->video, regions->field)
+                          : cf_mosaic_region_grid(&state->params, regions, &regions->region[owner]);
+  const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
+  Cell cell = {.owner = single ? 0 : owner,
+               .column = cf_grid_block(grid.x, grid.width, sx, x),
+               .row = cf_grid_block(grid.y, grid.height, sy, y)};
+
+  if (is_same_block(&cell, &state->line[x]))
+    return;
+  if (x > 0 && is_same_block(&cell, &state->line[x - 1]))
+    cell = state->line[x - 1];
+  else
+    measure_block(plane, &grid, &cell, state->params.mode);
+  state->line[x] = cell;
+}
+
+/* Blocks of different grids overlap: what is filtered in place is read from a copy. */
+static void take_copy(const State *state, Plane *plane, size_t row_bytes)
+{
+  const bool in_place = plane->source == plane->destination;
+  uint8_t *const copy = in_place ? state->memory : plane->destination;
+  const ptrdiff_t stride = in_place ? (ptrdiff_t)row_bytes : plane->destination_stride;
+
+  for (int y = 0; y < plane->height; y++)
+    memcpy(copy + y * stride, plane->source + y * plane->source_stride, row_bytes);
+  if (in_place) {
+    plane->source = copy;
+    plane->source_stride = stride;
+  }
+}
+
+static void filter_regions(const State *state, const CfRegions *regions, const Plane *plane,
+                           int index)
+{
+  uint16_t coverage[CF_COVERAGE_SAMPLES];
+  int owner[CF_COVERAGE_SAMPLES];
+
+  for (int x = 0; x < plane->width; x++)
+    state->line[x].owner = -1;
+  for (int y = 0; y < plane->height; y++) {
+    for (int x = 0; x < plane->width; x++) {
+      const int i = x % CF_COVERAGE_SAMPLES, left = plane->width - x;
+
+      if (i == 0)
+        cf_coverage_line(plane->video, regions, index, y, x,
+                         left < CF_COVERAGE_SAMPLES ? left : CF_COVERAGE_SAMPLES, coverage, owner);
+      if (coverage[i] == 0)
+        continue;
+      find_block(state, regions, plane, x, y, owner[i]);
+      mix_pixel(plane, x, y, state->line[x].codes, coverage[i]);
+    }
+  }
+}
+
+/* ---- The engine ---- */
 
 static bool run(void *user_data, const CfJob *job, CfStatus *status)
 {
   const State *state = user_data;
   const CfVideo *video = &state->video;
-  const CfBlockavgParams *params = &state->params;
   const CfFormatInfo *format = cf_format_info(video->format);
 
   (void)status;
   for (int p = 0; p < format->planes; p++) {
-    const int width = cf_plane_width(video, p), height = cf_plane_height(video, p);
-    const Plane plane = {.video = video,
-                         .format = format,
-                         .info = &format->plane[p],
-                         .source = job->source.data[p],
-                         .source_stride = job->source.stride[p],
-                         .destination = job->destination.data[p],
-                         .destination_stride = job->destination.stride[p]};
-    Block block;
+    Plane plane = {.video = video,
+                   .format = format,
+                   .info = &format->plane[p],
+                   .width = cf_plane_width(video, p),
+                   .height = cf_plane_height(video, p),
+                   .source = job->source.data[p],
+                   .source_stride = job->source.stride[p],
+                   .destination = job->destination.data[p],
+                   .destination_stride = job->destination.stride[p]};
 
-    if (params->block_width == 1 && params->block_height == 1) {
-      copy_plane(&plane, width, height);
-      continue;
-    }
-    for (block.y0 = 0; block.y0 < height; block.y0 = block.y1) {
-      block.y1 = block_end(block.y0, height, plane.info->subsampling_y, params->block_height);
-      for (block.x0 = 0; block.x0 < width; block.x0 = block.x1) {
-        block.x1 = block_end(block.x0, width, plane.info->subsampling_x, params->block_width);
-        filter_block(&plane, &block, params->mode);
-      }
+    if (job->regions) {
+      take_copy(state, &plane, cf_row_bytes(video, p));
+      filter_regions(state, job->regions, &plane, p);
+    } else {
+      const CfGrid grid = cf_mosaic_frame_grid(&state->params, video, false);
+      filter_plane(&plane, &grid, state->params.mode);
     }
   }
   return true;
@@ -173,14 +293,34 @@ static bool update(void *user_data, const void *params, CfStatus *status)
   return true;
 }
 
+static void close_state(void *user_data)
+{
+  State *state = user_data;
+
+  free(state->line);
+  free(state->memory);
+  free(state);
+}
+
 static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
                         CfStatus *status)
 {
-  State *state = malloc(sizeof *state);
+  State *state = calloc(1, sizeof *state);
+  size_t bytes = 0;
 
   (void)options;
-  if (!state) {
+  for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
+    const size_t plane_bytes = cf_row_bytes(video, p) * (size_t)cf_plane_height(video, p);
+    bytes = plane_bytes > bytes ? plane_bytes : bytes;
+  }
+  if (state) {
+    state->line = calloc((size_t)video->width, sizeof *state->line);
+    state->memory = malloc(bytes);
+  }
+  if (!state || !state->line || !state->memory) {
     cf_fail(status, CF_ERROR_NO_MEMORY, "blockavg: no memory for its state");
+    if (state)
+      close_state(state);
     return NULL;
   }
   state->video = *video;
@@ -201,5 +341,6 @@ const CfEngine cf_blockavg_reference = {
     .update = update,
     .run = run,
     .algorithm = algorithm,
-    .close = free,
+    .close = close_state,
+    .regions = true,
 };

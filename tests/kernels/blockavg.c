@@ -217,7 +217,7 @@ static void every_size_to_130(CfTest *test)
   for (int p = 0; p < 2; p++) {
     CfTestPicture *source = new_source(test, test->format, pictures[p].width, pictures[p].height,
                                        CF_PATTERN_NOISE, CF_ALPHA_RANDOM);
-    CfBlockavgParams params = {1, 1, CF_BLOCKAVG_AVERAGE};
+    CfBlockavgParams params = {1, 1, CF_BLOCKAVG_AVERAGE, 0, 0};
     CfRig *rig = cf_rig_open(test, test->engine, &source->video, &params, 1);
 
     for (int size = 1; rig && size <= 130; size++) {
@@ -243,7 +243,8 @@ static void every_picture_and_mode(CfTest *test)
                      (CfAlphaFill)(pattern % CF_ALPHA_COUNT));
       for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
         check(test, source,
-              (CfBlockavgParams){blocks[i].width, blocks[i].height, (int)(i + pattern) % 3}, 1);
+              (CfBlockavgParams){blocks[i].width, blocks[i].height, (int)(i + pattern) % 3, 0, 0},
+              1);
       cf_picture_free(source);
     }
   }
@@ -263,12 +264,12 @@ static void weigh_colours(CfTest *test, CfFormat format)
     }
   }
   for (int size = 2; size <= 64; size += size < 12 ? 1 : 9) {
-    check(test, source, (CfBlockavgParams){size, size, CF_BLOCKAVG_AVERAGE}, 1);
-    check(test, source, (CfBlockavgParams){size, 100, CF_BLOCKAVG_AVERAGE}, 3);
+    check(test, source, (CfBlockavgParams){size, size, CF_BLOCKAVG_AVERAGE, 0, 0}, 1);
+    check(test, source, (CfBlockavgParams){size, 100, CF_BLOCKAVG_AVERAGE, 0, 0}, 3);
   }
   for (int weight = 1; weight < 4; weight++) { /* so small that rounding it would show */
     cf_picture_set_role(source, CF_ROLE_ALPHA, weight);
-    check(test, source, (CfBlockavgParams){5, 7, CF_BLOCKAVG_AVERAGE}, 1);
+    check(test, source, (CfBlockavgParams){5, 7, CF_BLOCKAVG_AVERAGE, 0, 0}, 1);
   }
   cf_picture_free(source);
 }
@@ -294,8 +295,8 @@ static void tall_and_wide_blocks(CfTest *test)
       for (int role = 0; white && role < CF_ROLE_COUNT; role++)
         cf_picture_set_role(source, (CfRole)role, cf_max_code(cf_format_info(test->format)));
       for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        check(test, source, (CfBlockavgParams){sizes[i], sizes[i], (int)i % 3}, 2);
-        check(test, source, (CfBlockavgParams){sizes[i], sizes[i], CF_BLOCKAVG_AVERAGE}, 1);
+        check(test, source, (CfBlockavgParams){sizes[i], sizes[i], (int)i % 3, 0, 0}, 2);
+        check(test, source, (CfBlockavgParams){sizes[i], sizes[i], CF_BLOCKAVG_AVERAGE, 0, 0}, 1);
       }
     }
     cf_picture_free(source);
@@ -315,7 +316,7 @@ static void set_block(CfTestPicture *picture, int code, int rows)
 static void largest_block(CfTest *test)
 {
   static const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE};
-  static const CfBlockavgParams params = {4096, 4096, CF_BLOCKAVG_AVERAGE};
+  static const CfBlockavgParams params = {4096, 4096, CF_BLOCKAVG_AVERAGE, 0, 0};
 
   for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
     const CfVideo video = cf_video(formats[f], 4097, 4098);
@@ -352,7 +353,7 @@ static void any_number_of_threads(CfTest *test)
         new_source(test, test->format, 101, 99, CF_PATTERN_NOISE, CF_ALPHA_RANDOM);
     for (int mode = 0; mode < 3; mode++) {
       for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++)
-        check(test, source, (CfBlockavgParams){blocks[b].width, blocks[b].height, mode},
+        check(test, source, (CfBlockavgParams){blocks[b].width, blocks[b].height, mode, 0, 0},
               threads[i]);
     }
     cf_picture_free(source);
@@ -369,7 +370,7 @@ static void halves_round_up(CfTest *test)
 
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     const CfVideo video = cf_video(CF_FORMAT_GRAY8, rows[i].count, 1);
-    const CfBlockavgParams params = {3, 1, CF_BLOCKAVG_AVERAGE};
+    const CfBlockavgParams params = {3, 1, CF_BLOCKAVG_AVERAGE, 0, 0};
     CfTestPicture *picture = cf_picture_new(&video, CF_LAYOUT_PADDED);
 
     cf_test_context(test, "row %zu", i);
@@ -391,7 +392,7 @@ static void low_bits_are_ignored(CfTest *test)
   CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
 
   for (int mode = 0; mode < 3; mode++) {
-    const CfBlockavgParams params = {5, 4, mode};
+    const CfBlockavgParams params = {5, 4, mode, 0, 0};
     CfTestPicture *want = predict(source, &params);
 
     for (int y = 0; y < 21; y++)
@@ -408,7 +409,7 @@ static void low_bits_are_ignored(CfTest *test)
 static void algorithm_is_named(CfTest *test)
 {
   const CfVideo video = cf_video(CF_FORMAT_NV12, 64, 48);
-  CfBlockavgParams params = {8, 8, CF_BLOCKAVG_MAX};
+  CfBlockavgParams params = {8, 8, CF_BLOCKAVG_MAX, 0, 0};
   CfRig *rig = cf_rig_open(test, test->engine, &video, &params, 1);
 
   if (rig) {
@@ -425,18 +426,22 @@ static void params_are_as_documented(CfTest *test)
   static const struct {
     const char *name, *text;
     bool allowed;
-  } texts[] = {
-      {"block-width", "1", true},     {"block-width", "4096", true},  {"block-width", "0", false},
-      {"block-width", "4097", false}, {"block-height", "4096", true}, {"block-height", "-1", false},
-      {"mode", "average", true},      {"mode", "min", true},          {"mode", "max", true},
-      {"mode", "median", false},      {"blocks", "3", false}};
+  } texts[] = {{"block-width", "1", true},      {"block-width", "4096", true},
+               {"block-width", "0", false},     {"block-width", "4097", false},
+               {"block-height", "4096", true},  {"block-height", "-1", false},
+               {"mode", "average", true},       {"mode", "min", true},
+               {"mode", "max", true},           {"mode", "median", false},
+               {"anchor", "region", true},      {"anchor", "face", false},
+               {"blocks-across", "0", true},    {"blocks-across", "256", true},
+               {"blocks-across", "257", false}, {"blocks", "3", false}};
   CfBlockavgParams params;
   CfStatus status;
 
   cf_params_init(cf_blockavg.params, &params);
   CF_EXPECT(test,
             params.block_width == 32 && params.block_height == 32 &&
-                params.mode == CF_BLOCKAVG_AVERAGE,
+                params.mode == CF_BLOCKAVG_AVERAGE && params.anchor == CF_BLOCKAVG_FRAME &&
+                params.blocks_across == 0,
             "defaults %d, %d, %d", params.block_width, params.block_height, params.mode);
   CF_EXPECT(test, sizeof params == cf_blockavg.params_size, "size");
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -448,9 +453,13 @@ static void params_are_as_documented(CfTest *test)
 
 static void identity_is_known(CfTest *test)
 {
-  CF_EXPECT(test, cf_blockavg.is_identity(&(CfBlockavgParams){1, 1, CF_BLOCKAVG_AVERAGE}), "1x1");
-  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){1, 2, CF_BLOCKAVG_AVERAGE}), "1x2");
-  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){2, 1, CF_BLOCKAVG_MAX}), "2x1");
+  CF_EXPECT(test, cf_blockavg.is_identity(&(CfBlockavgParams){1, 1, CF_BLOCKAVG_AVERAGE, 0, 0}),
+            "1x1");
+  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){1, 2, CF_BLOCKAVG_AVERAGE, 0, 0}),
+            "1x2");
+  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){2, 1, CF_BLOCKAVG_MAX, 0, 0}),
+            "2x1");
+  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){1, 1, CF_BLOCKAVG_MAX, 0, 9}), "9");
 }
 
 static const CfTestCase cases[] = {

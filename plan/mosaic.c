@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "mosaic.h"
+
+#include "coverage.h"
+
+bool cf_mosaic_is_single(const CfBlockavgParams *params, const CfRegions *regions)
+{
+  return !regions || regions->outside ||
+         (params->anchor == CF_BLOCKAVG_FRAME && params->blocks_across == 0);
+}
+
+/* Sums of larger blocks could overflow. */
+#define LARGEST_BLOCK 16384
+
+/* Rounded up, so that no more blocks fit than were asked for. */
+static CfGrid grid(const CfBlockavgParams *params, int x, int y, int side)
+{
+  CfGrid grid = {x, y, params->block_width, params->block_height};
+
+  if (params->blocks_across > 0) {
+    const int size = (side + params->blocks_across - 1) / params->blocks_across;
+    grid.width = grid.height = size < 1 ? 1 : size > LARGEST_BLOCK ? LARGEST_BLOCK : size;
+  }
+  return grid;
+}
+
+CfGrid cf_mosaic_frame_grid(const CfBlockavgParams *params, const CfVideo *video, bool field)
+{
+  const CfRegion frame = {0, 0, video->width, video->height};
+
+  return grid(params, 0, 0, cf_region_side(&(CfRegions){.field = field}, &frame));
+}
+
+CfGrid cf_mosaic_region_grid(const CfBlockavgParams *params, const CfRegions *regions,
+                             const CfRegion *region)
+{
+  const bool anchored = params->anchor == CF_BLOCKAVG_REGION;
+
+  return grid(params, anchored ? region->x : 0, anchored ? region->y : 0,
+              cf_region_side(regions, region));
+}

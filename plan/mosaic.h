@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Where the blocks of a block average lie: grids of equal blocks, one for the picture or one for
+ * every region. A sample belongs to the block of its top left luma pixel; blocks go on beyond the
+ * region they start at, and end with the picture.
+ */
+#pragma once
+
+#include "blockavg.h"
+#include "coverage-rule.h"
+
+typedef struct {
+  int x, y;          /* luma pixel where some block starts */
+  int width, height; /* of a block in luma pixels, 1 or more */
+} CfGrid;
+
+/* Whether all regions share the grid of the picture. `regions` may be NULL. */
+bool cf_mosaic_is_single(const CfBlockavgParams *params, const CfRegions *regions);
+
+/* The grid of the picture. `field` as in CfRegions. */
+CfGrid cf_mosaic_frame_grid(const CfBlockavgParams *params, const CfVideo *video, bool field);
+
+/* The grid of a region that is not empty. */
+CfGrid cf_mosaic_region_grid(const CfBlockavgParams *params, const CfRegions *regions,
+                             const CfRegion *region);
+
+/* The number of the block that a sample belongs to, along one axis; may be negative. */
+CF_SHARED int cf_grid_block(int origin, int size, int subsampling, int sample)
+{
+  const int luma = (sample << subsampling) - origin;
+
+  return luma >= 0 ? luma / size : -1 - (-1 - luma) / size;
+}
+
+/* The first sample of a block along one axis, cut to 0..limit; the next block's is its end. */
+CF_SHARED int cf_grid_start(int origin, int size, int subsampling, int block, int limit)
+{
+  const int64_t luma = (int64_t)block * size + origin;
+  const int64_t start = (luma + (1 << subsampling) - 1) >> subsampling;
+
+  return start < 0 ? 0 : start > limit ? limit : (int)start;
+}
