@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "fir_format.h"
 #include "fir_tile.h"
 
 /* A tile's ring of rows should stay in the first-level cache. */
@@ -28,6 +29,7 @@ struct CfCpuFir {
   int threads;
   CfFirPlan plans[2];
   int current; /* the plan in force */
+  bool skipped[CF_MAX_PLANES];
   CfFirWork work[CF_MAX_PLANES];
   Grid grid[CF_MAX_PLANES];
   void *tables; /* what `work` points to */
@@ -39,15 +41,6 @@ struct CfCpuFir {
 
 /* Choosing the arithmetic */
 
-static bool is_symmetric(const CfTaps *taps)
-{
-  for (int i = 0; i < taps->count / 2; i++) {
-    if (taps->tap[i] != taps->tap[taps->count - 1 - i])
-      return false;
-  }
-  return true;
-}
-
 static bool fixed_error(const CfTaps *taps, CfFixedError *error)
 {
   int16_t tap[CF_MAX_TAPS];
@@ -56,7 +49,8 @@ static bool fixed_error(const CfTaps *taps, CfFixedError *error)
   if (cf_taps_are_identity(taps))
     return true;
   /* Longer kernels exceed the bound anyway. */
-  return taps->count <= CF_MAX_TAPS && cf_lines_fixed_taps(taps, is_symmetric(taps), tap, error);
+  return taps->count <= CF_MAX_TAPS &&
+         cf_lines_fixed_taps(taps, cf_taps_are_symmetric(taps), tap, error);
 }
 
 /* Whether fixed point renders the plane without weights: a mean, in 8 bits, and always less than
@@ -79,91 +73,14 @@ static bool fixed_suffices(const CfFirPlane *plane, const CfPlaneFormat *format,
 
 /* Tables */
 
-static void fill_taps(const CfLines *lines, const CfTaps *taps, bool symmetric, void *to)
-{
-  CfFixedError error;
-
-  if (lines == &cf_lines_fixed)
-    cf_lines_fixed_taps(taps, symmetric, to, &error);
-  for (int i = 0; i < taps->count; i++) {
-    if (lines == &cf_lines_float)
-      ((float *)to)[i] = (float)taps->tap[i];
-    else if (lines == &cf_lines_double)
-      ((double *)to)[i] = taps->tap[i];
-  }
-}
-
-static CfLineTaps lay_out_taps(const CfLines *lines, const CfTaps *taps, CfArena *arena)
-{
-  CfLineTaps line_taps = {.count = 1};
-
-  if (cf_taps_are_identity(taps))
-    return line_taps;
-  line_taps.count = taps->count;
-  line_taps.anchor = taps->anchor;
-  line_taps.symmetric = is_symmetric(taps);
-  void *tap = cf_arena_take(arena, (size_t)taps->count * lines->size);
-  if (tap)
-    fill_taps(lines, taps, line_taps.symmetric, tap);
-  line_taps.tap = tap;
-  return line_taps;
-}
-
-static void set(const CfLines *lines, const void *array, size_t i, double value)
-{
-  if (lines == &cf_lines_float)
-    ((float *)array)[i] = (float)value;
-  else
-    ((double *)array)[i] = value;
-}
-
-static void fill_tone(const CfFirWay *way, size_t samples)
-{
-  const CfLineFormat *format = &way->format;
-  const double sum = format->plan->row.sum * format->plan->column.sum;
-
-  for (size_t i = 0; i < samples; i++) {
-    const CfFirChannel *channel = &format->plan->channel[i % (size_t)format->channels];
-    /* Weighted lines are centred before they are summed, others after. */
-    const double centred = format->premultiplied ? 0.0 : channel->centre * channel->scale * sum;
-
-    set(way->lines, format->scale, i, channel->scale);
-    set(way->lines, format->sign, i, channel->absolute ? -1.0 : 1.0);
-    set(way->lines, format->offset, i, channel->centre - centred + channel->bias + 0.5);
-  }
-}
-
-static void lay_out_tone(CfFirWay *way, CfArena *arena)
-{
-  const size_t samples = (size_t)way->tile_width * (size_t)way->format.channels;
-  const size_t size = way->lines->size;
-
-  if (way->lines == &cf_lines_fixed)
-    return;
-  way->format.scale = cf_arena_take(arena, samples * size);
-  way->format.sign = cf_arena_take(arena, samples * size);
-  way->format.offset = cf_arena_take(arena, samples * size);
-  if (way->format.offset)
-    fill_tone(way, samples);
-}
-
-static void lay_out_centre(CfFirWay *way, CfArena *arena)
-{
-  way->format.centre = cf_arena_take(arena, 4 * CF_WEIGHT_CHUNK * way->lines->size);
-  for (size_t i = 0; way->format.centre && i < 4 * CF_WEIGHT_CHUNK; i++)
-    set(way->lines, way->format.centre, i, way->format.plan->channel[i % 4].centre);
-}
-
 static CfFirWay lay_out_way(const CfFirWork *work, const CfLines *lines, const CfLineFormat *format,
                             int tile_width, CfArena *arena)
 {
   CfFirWay way = {.lines = lines, .format = *format, .tile_width = tile_width};
 
-  way.row = lay_out_taps(lines, &work->plan->row, arena);
-  way.column = lay_out_taps(lines, &work->plan->column, arena);
-  lay_out_tone(&way, arena);
-  if (format->premultiplied)
-    lay_out_centre(&way, arena);
+  way.row = cf_line_taps(lines, &work->plan->row, arena);
+  way.column = cf_line_taps(lines, &work->plan->column, arena);
+  cf_line_format_tables(&way.format, lines, (size_t)tile_width * (size_t)format->channels, arena);
   return way;
 }
 
@@ -275,6 +192,10 @@ static size_t lay_out_planes(const CfCpuFir *fir, const CfFirPlan *plan, CfFirWo
 
   for (int p = 0; p < plan->planes; p++) {
     work[p] = describe_plane(&fir->video, plan, p);
+    if (fir->skipped[p]) {
+      grid[p] = (Grid){0};
+      continue;
+    }
     if (!work[p].plan->filtered) {
       grid[p] = (Grid){.tile_width = work[p].width, .columns = 1, .strips = fir->threads};
       continue;
@@ -310,6 +231,11 @@ const CfVideo *cf_cpu_fir_video(const CfCpuFir *fir)
 CfFirPlan *cf_cpu_fir_next_plan(CfCpuFir *fir)
 {
   return &fir->plans[1 - fir->current];
+}
+
+void cf_cpu_fir_skip(CfCpuFir *fir, int plane, bool skipped)
+{
+  fir->skipped[plane] = skipped;
 }
 
 /* A block of at least `bytes` bytes: the old one if it is large enough, which otherwise stays. */
@@ -391,6 +317,20 @@ static CfFirTile tile_at(const CfFirWork *work, const Grid *grid, int index)
   };
 }
 
+static CfFirTile clipped_tile(const CfFirWork *work, const Grid *grid, int index,
+                              const CfRect *rect)
+{
+  CfFirTile tile = tile_at(work, grid, index);
+
+  if (rect) {
+    tile.x0 = tile.x0 > rect->x0 ? tile.x0 : rect->x0;
+    tile.x1 = tile.x1 < rect->x1 ? tile.x1 : rect->x1;
+    tile.y0 = tile.y0 > rect->y0 ? tile.y0 : rect->y0;
+    tile.y1 = tile.y1 < rect->y1 ? tile.y1 : rect->y1;
+  }
+  return tile;
+}
+
 static void copy_tile(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *tile)
 {
   const size_t bytes = (size_t)work->width * (size_t)work->channels * (size_t)work->sample_bytes;
@@ -401,7 +341,8 @@ static void copy_tile(const CfFirWork *work, const CfFirRows *rows, const CfFirT
 }
 
 /* Filters tile `index` of all tiles of all planes; returns the arithmetic, NULL for a copy. */
-static const CfLines *run_tile(const CfCpuFir *fir, const CfJob *job, int index, void *scratch)
+static const CfLines *run_tile(const CfCpuFir *fir, const CfJob *job, const CfRect *within,
+                               int index, void *scratch)
 {
   int p = 0;
 
@@ -410,12 +351,14 @@ static const CfLines *run_tile(const CfCpuFir *fir, const CfJob *job, int index,
     p++;
   }
   const CfFirWork *work = &fir->work[p];
-  const CfFirTile tile = tile_at(work, &fir->grid[p], index);
+  const CfFirTile tile = clipped_tile(work, &fir->grid[p], index, within ? &within[p] : NULL);
   const CfFirRows rows = {.source = job->source.data[p],
                           .source_stride = job->source.stride[p],
                           .destination = job->destination.data[p],
                           .destination_stride = job->destination.stride[p]};
 
+  if (tile.x0 >= tile.x1 || tile.y0 >= tile.y1)
+    return NULL;
   if (work->plan->filtered)
     return cf_fir_tile_run(work, &rows, &tile, scratch);
   copy_tile(work, &rows, &tile);
@@ -429,6 +372,8 @@ static int team_size(const CfCpuFir *fir, int tiles)
 
   for (int p = 0; p < fir->plans[fir->current].planes; p++) {
     const CfFirWork *work = &fir->work[p];
+    if (fir->skipped[p])
+      continue;
     products += (double)work->width * work->height * work->channels *
                 (work->plan->row.count + work->plan->column.count);
   }
@@ -437,12 +382,17 @@ static int team_size(const CfCpuFir *fir, int tiles)
 
 bool cf_cpu_fir_run(void *state, const CfJob *job, CfStatus *status)
 {
-  CfCpuFir *fir = state;
+  (void)status;
+  cf_cpu_fir_run_within(state, job, NULL);
+  return true;
+}
+
+void cf_cpu_fir_run_within(CfCpuFir *fir, const CfJob *job, const CfRect *within)
+{
   const CfLines *const lines[] = {&cf_lines_fixed, &cf_lines_float, &cf_lines_double};
   size_t widest = 0;
   int tiles = 0;
 
-  (void)status;
   for (int p = 0; p < fir->plans[fir->current].planes; p++)
     tiles += fir->grid[p].columns * fir->grid[p].strips;
 
@@ -450,7 +400,7 @@ bool cf_cpu_fir_run(void *state, const CfJob *job, CfStatus *status)
                                                                                         : widest)
   for (int i = 0; i < tiles; i++) {
     uint8_t *scratch = (uint8_t *)fir->scratch + fir->scratch_stride * (size_t)cf_thread_index();
-    const CfLines *used = run_tile(fir, job, i, scratch);
+    const CfLines *used = run_tile(fir, job, within, i, scratch);
 
     if (used && used->size > widest)
       widest = used->size;
@@ -461,5 +411,4 @@ bool cf_cpu_fir_run(void *state, const CfJob *job, CfStatus *status)
     if (lines[i]->size == widest)
       fir->algorithm = lines[i]->name;
   }
-  return true;
 }

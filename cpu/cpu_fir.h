@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "coverage.h"
 #include "fir.h"
 
 /* Belongs to one caller at a time. */
@@ -21,6 +22,12 @@ CfFirPlan *cf_cpu_fir_next_plan(CfCpuFir *fir);
 /* Allocates only where the plan needs more memory than any before. On failure the old plan stays in
  * force. */
 bool cf_cpu_fir_commit(CfCpuFir *fir, CfStatus *status);
+
+/* Says whether a plane is left alone from the next commit on: neither filtered nor copied. */
+void cf_cpu_fir_skip(CfCpuFir *fir, int plane, bool skipped);
+
+/* Makes only the samples in one rectangle a plane; with NULL, all. */
+void cf_cpu_fir_run_within(CfCpuFir *fir, const CfJob *job, const CfRect *within);
 
 /* The run, algorithm and close of engines whose state is a CfCpuFir. */
 bool cf_cpu_fir_run(void *state, const CfJob *job, CfStatus *status);

@@ -79,7 +79,7 @@ size_t cf_fir_tile_scratch(const CfFirWork *work)
 /* Rows */
 
 CF_MULTIVERSION
-static bool is_opaque(const uint8_t *from, int alpha, int pixels)
+bool cf_pixels_are_opaque(const uint8_t *from, int alpha, int pixels)
 {
   static const uint8_t masks[4][4] = {
       {255, 0, 0, 0}, {0, 255, 0, 0}, {0, 0, 255, 0}, {0, 0, 0, 255}};
@@ -112,7 +112,7 @@ static const uint8_t *source_pixel(const CfFirWork *work, const uint8_t *row, in
 
 static void load_pixels(Tile *tile, const uint8_t *from, int pixels, uint8_t *to)
 {
-  if (tile->watch_alpha && !is_opaque(from, tile->work->alpha, pixels))
+  if (tile->watch_alpha && !cf_pixels_are_opaque(from, tile->work->alpha, pixels))
     tile->saw_alpha = true;
   tile->way->lines->load(&tile->way->format, from, pixels * tile->work->channels, to);
 }

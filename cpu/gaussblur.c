@@ -1,31 +1,210 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Chooses for each plane between the taps and the pyramid; regions are filtered aside and composed.
+ */
+#include "gaussblur.h"
+
+#include <stdlib.h>
+
+#include "blurmap_field.h"
+#include "compose.h"
+#include "cpu.h"
 #include "cpu_fir.h"
+#include "cpu_pyramid.h"
+
+typedef struct {
+  CfVideo video;
+  int threads;
+  CfBlurField field;
+  const char *algorithm;
+
+  /* The same sigma everywhere. */
+  CfGaussblurParams uniform; /* what fir and pyramid are ready for */
+  bool ready;
+  CfCpuFir *fir;
+  CfCpuPyramid *pyramid[CF_MAX_PLANES];
+  bool in_pyramid[CF_MAX_PLANES]; /* the plane is filtered there, else by taps */
+
+  CfPicture aside; /* a filtered picture, once there were regions */
+} Blur;
+
+/* The same sigma everywhere */
+
+static bool is_ready_for(const Blur *blur, const CfGaussblurParams *params)
+{
+  return blur->ready && blur->uniform.sigma == params->sigma &&
+         blur->uniform.sigma_vertical == params->sigma_vertical &&
+         blur->uniform.border == params->border;
+}
+
+static bool prepare_pyramid(Blur *blur, int p, const CfGaussblurParams *params,
+                            const CfFirPlan *plan, CfStatus *status)
+{
+  const CfMapSigmas sigmas = cf_map_sigmas(&blur->video, params, p);
+  CfPyramidFactors x, y;
+
+  blur->in_pyramid[p] =
+      params->sigma >= 0.0 && cf_cpu_pyramid_pays(cf_format_info(blur->video.format)->bits,
+                                                  sigmas.horizontal[1], sigmas.vertical[1], &x, &y);
+  if (!blur->in_pyramid[p])
+    return true;
+  if (!blur->pyramid[p])
+    blur->pyramid[p] = cf_cpu_pyramid_open(&blur->video, p, blur->threads, status);
+  return blur->pyramid[p] && cf_cpu_pyramid_update(blur->pyramid[p], plan, sigmas.horizontal[1],
+                                                   sigmas.vertical[1], &x, &y, status);
+}
+
+static bool prepare_uniform(Blur *blur, const CfGaussblurParams *params, CfStatus *status)
+{
+  CfFirPlan *plan = cf_cpu_fir_next_plan(blur->fir);
+
+  if (is_ready_for(blur, params))
+    return true;
+  blur->ready = false;
+  if (!cf_fir_plan_gaussblur(plan, &blur->video, params, status))
+    return false;
+  for (int p = 0; p < plan->planes; p++) {
+    if (!prepare_pyramid(blur, p, params, plan, status))
+      return false;
+    cf_cpu_fir_skip(blur->fir, p, blur->in_pyramid[p]);
+  }
+  blur->uniform = *params;
+  blur->uniform.map = NULL;
+  blur->ready = cf_cpu_fir_commit(blur->fir, status);
+  return blur->ready;
+}
+
+static void run_uniform(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_PLANES])
+{
+  cf_cpu_fir_run_within(blur->fir, job, rects);
+  blur->algorithm = cf_cpu_fir_algorithm(blur->fir);
+  for (int p = 0; p < cf_format_info(blur->video.format)->planes; p++) {
+    if (!blur->in_pyramid[p])
+      continue;
+    const char *used = cf_cpu_pyramid_run(blur->pyramid[p], job, rects[p]);
+    if (p == 0)
+      blur->algorithm = used;
+  }
+}
+
+/* Pictures */
+
+static bool filter(Blur *blur, const CfJob *job, CfRect within, CfStatus *status)
+{
+  CfRect rects[CF_MAX_PLANES];
+  CfGaussblurParams uniform;
+
+  for (int p = 0; p < cf_format_info(blur->video.format)->planes; p++)
+    rects[p] = cf_plane_rect(&blur->video, p, within);
+  if (cf_blur_field_varies(&blur->field, job->regions, &uniform))
+    return cf_fail(status, CF_ERROR_FAILED, "maps are not there yet");
+  if (!prepare_uniform(blur, &uniform, status))
+    return false;
+  run_uniform(blur, job, rects);
+  return true;
+}
+
+static bool have_aside(Blur *blur, CfStatus *status)
+{
+  for (int p = 0; p < cf_format_info(blur->video.format)->planes; p++) {
+    const size_t row = cf_row_bytes(&blur->video, p);
+
+    if (blur->aside.data[p])
+      continue;
+    blur->aside.stride[p] = (ptrdiff_t)row;
+    blur->aside.data[p] = cf_aligned_alloc(row * (size_t)cf_plane_height(&blur->video, p));
+    if (!blur->aside.data[p])
+      return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a filtered picture of %dx%d",
+                     blur->video.width, blur->video.height);
+  }
+  return true;
+}
+
+static bool run(void *state, const CfJob *job, CfStatus *status)
+{
+  Blur *blur = state;
+  CfJob aside = *job;
+
+  if (!job->regions)
+    return filter(blur, job, (CfRect){0, 0, blur->video.width, blur->video.height}, status);
+
+  if (!have_aside(blur, status))
+    return false;
+  aside.destination = blur->aside;
+  if (!filter(blur, &aside, cf_coverage_bounds(&blur->video, job->regions), status))
+    return false;
+  cf_compose(&blur->video, job->regions, &job->source, &blur->aside, &job->destination,
+             blur->threads);
+  return true;
+}
+
+/* Engine */
 
 static bool update(void *state, const void *params, CfStatus *status)
 {
-  CfCpuFir *fir = state;
+  Blur *blur = state;
+  CfGaussblurParams uniform;
 
-  return cf_fir_plan_gaussblur(cf_cpu_fir_next_plan(fir), cf_cpu_fir_video(fir), params, status) &&
-         cf_cpu_fir_commit(fir, status);
+  CfBlurField next = {0};
+
+  cf_blur_field_set(&next, &blur->video, params);
+  if (!cf_blur_field_varies(&next, NULL, &uniform) && !prepare_uniform(blur, &uniform, status)) {
+    cf_blur_field_clear(&next);
+    return false;
+  }
+  cf_blur_field_clear(&blur->field);
+  blur->field = next;
+  return true;
+}
+
+static const char *algorithm(const void *state)
+{
+  const Blur *blur = state;
+
+  return blur->algorithm;
+}
+
+static void close_state(void *state)
+{
+  Blur *blur = state;
+
+  if (!blur)
+    return;
+  for (int p = 0; p < CF_MAX_PLANES; p++) {
+    cf_cpu_pyramid_close(blur->pyramid[p]);
+    free(blur->aside.data[p]);
+  }
+  cf_cpu_fir_close(blur->fir);
+  cf_blur_field_clear(&blur->field);
+  free(blur);
 }
 
 static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
                         CfStatus *status)
 {
-  CfCpuFir *fir = cf_cpu_fir_open(video, options, status);
+  Blur *blur = calloc(1, sizeof *blur);
 
-  if (fir && !update(fir, params, status)) {
-    cf_cpu_fir_close(fir);
+  if (!blur) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur");
     return NULL;
   }
-  return fir;
+  blur->video = *video;
+  blur->threads = cf_thread_count(options->threads);
+  blur->algorithm = "none";
+  blur->fir = cf_cpu_fir_open(video, options, status);
+  if (!blur->fir || !update(blur, params, status)) {
+    close_state(blur);
+    return NULL;
+  }
+  return blur;
 }
 
 const CfEngine cf_gaussblur_cpu = {
     .name = "cpu",
     .open = open_state,
     .update = update,
-    .run = cf_cpu_fir_run,
-    .algorithm = cf_cpu_fir_algorithm,
-    .close = cf_cpu_fir_close,
+    .run = run,
+    .algorithm = algorithm,
+    .close = close_state,
+    .regions = true,
 };

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Blurs of large sigma on the CPU, by plan/pyramid.h along both axes. What runs over all samples,
+ * the column prefilter and the column interpolation, is done in the arithmetic that suits the
+ * format (fir_lines.h); all that lies between runs over few, in single precision.
+ */
+#pragma once
+
+#include "coverage.h"
+#include "fir.h"
+#include "pyramid.h"
+
+/* The pyramid of one plane. Belongs to one caller at a time. */
+typedef struct CfCpuPyramid CfCpuPyramid;
+
+/* Whether a pyramid blurs planes of so many bits faster than the taps would, and accurately: within
+ * a tenth of a code of 8 bits, a quarter of finer ones. Then `x` and `y` get its factors. */
+bool cf_cpu_pyramid_pays(int bits, double horizontal, double vertical, CfPyramidFactors *x,
+                         CfPyramidFactors *y);
+
+/* NULL without memory. It has no plan yet. */
+CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, CfStatus *status);
+
+/* Takes over what happens to the channels, and both sigmas in samples of the plane. On failure
+ * nothing changes. */
+bool cf_cpu_pyramid_update(CfCpuPyramid *pyramid, const CfFirPlan *plan, double horizontal,
+                           double vertical, const CfPyramidFactors *x, const CfPyramidFactors *y,
+                           CfStatus *status);
+
+/* Filters the plane of the job's pictures, but only samples in `rect`. Returns the arithmetic. */
+const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect rect);
+
+/* NULL is allowed. */
+void cf_cpu_pyramid_close(CfCpuPyramid *pyramid);
