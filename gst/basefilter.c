@@ -42,6 +42,26 @@ static const CfEffect *effect_of(GstCudaFiltersBase *self)
   return GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect;
 }
 
+static guint count_params(const CfEffect *effect)
+{
+  guint count = 0;
+
+  while (effect->params[count].name)
+    count++;
+  return count;
+}
+
+/* One engine that knows regions is enough: the others refuse frames that have some. */
+static gboolean has_regions(const CfEffect *effect)
+{
+  return effect->engines[0]->regions;
+}
+
+static guint count_refusals(const CfEffect *effect)
+{
+  return count_params(effect) + (has_regions(effect) ? GST_CUDA_FILTERS_REGIONS_N_PROPERTIES : 0);
+}
+
 /* Errors */
 
 /* Once for every failure, however often upstream offers its caps again. */
@@ -88,9 +108,12 @@ static void gst_cuda_filters_base_set_property(GObject *object, guint id, const 
     self->threads = g_value_get_uint(value);
     break;
   default: {
-    const guint index = id - PROP_EFFECT_FIRST;
+    const guint index = id - PROP_EFFECT_FIRST, params = count_params(effect_of(self));
 
-    if (gst_cuda_filters_set_param(&effect_of(self)->params[index], self->params, value, &status))
+    if (index >= params)
+      gst_cuda_filters_regions_set(self->roi, index - params, value, &status);
+    else if (gst_cuda_filters_set_param(&effect_of(self)->params[index], self->params, value,
+                                        &status))
       self->params_changed = TRUE;
     if (status.code == CF_OK || !running)
       self->refusals[index] = status;
@@ -139,10 +162,15 @@ static void gst_cuda_filters_base_get_property(GObject *object, guint id, GValue
   case PROP_STATS:
     g_value_take_boxed(value, make_stats(self));
     break;
-  default:
-    gst_cuda_filters_get_param(&effect_of(self)->params[id - PROP_EFFECT_FIRST], self->params,
-                               value);
+  default: {
+    const guint index = id - PROP_EFFECT_FIRST, params = count_params(effect_of(self));
+
+    if (index >= params)
+      gst_cuda_filters_regions_get(self->roi, index - params, value);
+    else
+      gst_cuda_filters_get_param(&effect_of(self)->params[index], self->params, value);
     break;
+  }
   }
   GST_OBJECT_UNLOCK(self);
 }
@@ -265,12 +293,15 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
 
   self->failed = FALSE;
   self->cuda_memory = FALSE;
+  self->cover = GST_CUDA_FILTERS_COVER_ALL;
+  if (self->roi)
+    gst_cuda_filters_regions_reset(self->roi);
   GST_OBJECT_LOCK(self);
   self->params_changed = TRUE;
   self->frames = 0;
   self->total_time = self->last_time = 0;
   self->algorithm = NULL;
-  for (guint i = 0; status.code == CF_OK && effect_of(self)->params[i].name; i++)
+  for (guint i = 0; status.code == CF_OK && i < count_refusals(effect_of(self)); i++)
     status = self->refusals[i];
   GST_OBJECT_UNLOCK(self);
 
@@ -489,15 +520,6 @@ static gboolean gst_cuda_filters_base_transform_meta(GstBaseTransform *trans, Gs
 
 /* Class */
 
-static guint count_params(const CfEffect *effect)
-{
-  guint count = 0;
-
-  while (effect->params[count].name)
-    count++;
-  return count;
-}
-
 static void gst_cuda_filters_base_constructed(GObject *object)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
@@ -506,8 +528,10 @@ static void gst_cuda_filters_base_constructed(GObject *object)
   G_OBJECT_CLASS(gst_cuda_filters_base_parent_class)->constructed(object);
   self->params = g_malloc0(effect->params_size);
   self->running_params = g_malloc0(effect->params_size);
-  self->refusals = g_new0(CfStatus, count_params(effect));
+  self->refusals = g_new0(CfStatus, count_refusals(effect));
   cf_params_init(effect->params, self->params);
+  if (has_regions(effect))
+    self->roi = gst_cuda_filters_regions_new();
 }
 
 static void gst_cuda_filters_base_finalize(GObject *object)
@@ -518,6 +542,7 @@ static void gst_cuda_filters_base_finalize(GObject *object)
   g_free(self->params);
   g_free(self->running_params);
   g_free(self->refusals);
+  gst_cuda_filters_regions_free(self->roi);
   G_OBJECT_CLASS(gst_cuda_filters_base_parent_class)->finalize(object);
 }
 
@@ -572,6 +597,9 @@ void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, cons
   G_OBJECT_CLASS(klass)->set_property = gst_cuda_filters_base_set_property;
   G_OBJECT_CLASS(klass)->get_property = gst_cuda_filters_base_get_property;
   gst_cuda_filters_install_params(G_OBJECT_CLASS(klass), effect->params, PROP_EFFECT_FIRST);
+  if (has_regions(effect))
+    gst_cuda_filters_regions_install(G_OBJECT_CLASS(klass),
+                                     PROP_EFFECT_FIRST + count_params(effect));
   gst_element_class_add_pad_template(
       element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template(

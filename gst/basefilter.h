@@ -10,6 +10,7 @@
 
 #include "engine.h"
 #include "gpu.h"
+#include "roi.h"
 #include "worker.h"
 
 G_BEGIN_DECLS
@@ -41,7 +42,11 @@ struct _GstCudaFiltersBase {
   GstCudaFiltersBackend backend;
   gint device_id;
   guint threads;
-  CfStatus *refusals; /* why a property kept its old value, one for each param */
+  CfStatus *refusals; /* why a property kept its old value, one for each of the effect's and the
+                         regions' properties */
+
+  /* Partly under the object lock, see roi.h; NULL where the effect's engines know no regions. */
+  GstCudaFiltersRegions *roi;
 
   /* Under the object lock: what the user may ask. */
   const gchar *active_backend; /* static string or NULL */
@@ -56,6 +61,8 @@ struct _GstCudaFiltersBase {
   GstCudaFiltersWorker *worker;
   void *running_params; /* the worker's */
   gboolean identity;
+  GstCudaFiltersCover cover; /* of the frame that was looked at last, and its regions */
+  CfRegions regions;
   gboolean failed; /* an error was posted and nothing has worked since */
 };
 

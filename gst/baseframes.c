@@ -24,6 +24,23 @@ static void change_context(GstCudaFiltersBase *self, GstBuffer *buffer)
     gst_cuda_filters_base_post_error(self, &status);
 }
 
+static void look_for_regions(GstCudaFiltersBase *self, GstBuffer *buffer)
+{
+  if (!self->roi)
+    return;
+  GST_OBJECT_LOCK(self);
+  gst_cuda_filters_regions_sync(self->roi);
+  GST_OBJECT_UNLOCK(self);
+  self->cover = gst_cuda_filters_regions_look(self->roi, buffer, &GST_VIDEO_FILTER(self)->in_info,
+                                              &self->regions);
+  if (gst_cuda_filters_regions_seem_lost(self->roi))
+    GST_ELEMENT_WARNING(
+        self, STREAM, FAILED, ("no region of interest has come with the frames so far"),
+        ("roi-mode is set, but no frame has a region that roi-types accepts. Converters, scalers "
+         "and cudaupload drop regions: put the detector right before this element, or behind "
+         "cudaupload. roi-missing=cover covers such frames."));
+}
+
 static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstBuffer *buffer)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
@@ -34,6 +51,7 @@ static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstB
     gst_object_sync_values(GST_OBJECT(self), time);
   if (self->cuda_memory && self->worker && gst_cuda_filters_gpu_is_foreign(self->gpu, buffer))
     change_context(self, buffer);
+  look_for_regions(self, buffer);
 }
 
 static gboolean all_memory_is_writable(GstBuffer *buffer)
@@ -171,6 +189,8 @@ static gboolean gst_cuda_filters_base_sink_event(GstBaseTransform *trans, GstEve
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     if (gst_cuda_filters_gpu_under_way(self->gpu) > 0)
       gst_cuda_filters_gpu_wait(self->gpu);
+    if (self->roi)
+      gst_cuda_filters_regions_reset(self->roi);
   } else if (GST_EVENT_IS_SERIALIZED(event)) {
     drain(self);
   }
@@ -190,8 +210,13 @@ static gboolean gst_cuda_filters_base_query(GstBaseTransform *trans, GstPadDirec
   return parent_class->query(trans, direction, query);
 }
 
-/* Identity settings hand the input on. Passthrough mode of the base class would renegotiate
- * whenever an animated parameter comes to or leaves identity. */
+static gboolean passes_on(const GstCudaFiltersBase *self)
+{
+  return self->identity || self->cover == GST_CUDA_FILTERS_COVER_NONE;
+}
+
+/* Identity settings, and regions that are nowhere, hand the input on. Passthrough mode of the base
+ * class would renegotiate whenever an animated parameter comes to or leaves identity. */
 static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *trans,
                                                            GstBuffer **output)
 {
@@ -208,9 +233,9 @@ static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *tra
     gst_clear_buffer(&trans->queued_buf);
     return fail(self, &status);
   }
-  if (self->identity && gst_cuda_filters_gpu_under_way(self->gpu) > 0)
+  if (passes_on(self) && gst_cuda_filters_gpu_under_way(self->gpu) > 0)
     return finish_oldest(self, output);
-  if (self->identity) {
+  if (passes_on(self)) {
     *output = g_steal_pointer(&trans->queued_buf);
     if (*output && self->cuda_memory &&
         !gst_cuda_filters_gpu_hand_on(self->gpu, *output, &status)) {
@@ -219,6 +244,8 @@ static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *tra
     }
     return GST_FLOW_OK;
   }
+  gst_cuda_filters_worker_set_regions(
+      self->worker, self->cover == GST_CUDA_FILTERS_COVER_SOME ? &self->regions : NULL);
   if (gst_cuda_filters_base_runs_on_device(self) && !self->cuda_memory)
     return generate_staged(self, output);
   return parent_class->generate_output(trans, output);

@@ -10,6 +10,8 @@ struct _GstCudaFiltersWorker {
   const CfEngine *engine;
   CfVideo video;
   void *states[N_STATES]; /* the fields' only where frames may be interlaced */
+  const CfRegions *regions;
+  GArray *field_regions; /* CfRegion */
 };
 
 static gint field_lines(gint lines, gint field)
@@ -44,12 +46,13 @@ GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const 
   GstCudaFiltersWorker *worker = g_new0(GstCudaFiltersWorker, 1);
   gboolean good;
 
+  worker->field_regions = g_array_new(FALSE, FALSE, sizeof(CfRegion));
   worker->effect = effect;
   worker->engine = engine;
   if (!gst_cuda_filters_video_from_info(info, &worker->video)) {
     cf_fail(status, CF_ERROR_INVALID, "format %s is not supported",
             gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)));
-    g_free(worker);
+    gst_cuda_filters_worker_free(worker);
     return NULL;
   }
 
@@ -81,6 +84,7 @@ void gst_cuda_filters_worker_free(GstCudaFiltersWorker *worker)
     if (worker->states[i])
       worker->engine->close(worker->states[i]);
   }
+  g_array_unref(worker->field_regions);
   g_free(worker);
 }
 
@@ -108,11 +112,45 @@ static void set_picture(CfPicture *picture, const GstVideoFrame *frame, gint par
   }
 }
 
+void gst_cuda_filters_worker_set_regions(GstCudaFiltersWorker *worker, const CfRegions *regions)
+{
+  worker->regions = regions;
+}
+
+/* The lines of a field that show what the lines of its frame do; both fields cover a line that a
+ * region only half covers. */
+static CfRegions scale_to_field(GstCudaFiltersWorker *worker, const CfRegions *regions)
+{
+  CfRegions scaled = *regions;
+
+  g_array_set_size(worker->field_regions, 0);
+  for (gint i = 0; i < regions->count; i++) {
+    CfRegion region = regions->region[i];
+    const gint64 bottom = (gint64)region.y + region.height;
+
+    region.y = (gint)(region.y >> 1);
+    region.height = (gint)(((bottom + 1) >> 1) - region.y);
+    g_array_append_val(worker->field_regions, region);
+  }
+  scaled.region = (const CfRegion *)(void *)worker->field_regions->data;
+  scaled.field = true;
+  return scaled;
+}
+
 static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const GstVideoFrame *source,
                          const GstVideoFrame *destination, void *stream, CfStatus *status)
 {
   CfJob job = {.stream = stream};
+  CfRegions scaled;
 
+  if (worker->regions && !worker->engine->regions)
+    return cf_fail(status, CF_ERROR_FAILED, "%s on %s knows no regions: set roi-mode=none",
+                   worker->effect->name, worker->engine->name);
+  job.regions = worker->regions;
+  if (job.regions && part != FRAME) {
+    scaled = scale_to_field(worker, job.regions);
+    job.regions = &scaled;
+  }
   set_picture(&job.source, source, part);
   set_picture(&job.destination, destination, part);
   return worker->engine->run(worker->states[part], &job, status);

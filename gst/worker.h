@@ -22,6 +22,10 @@ void gst_cuda_filters_worker_free(GstCudaFiltersWorker *worker);
 gboolean gst_cuda_filters_worker_update(GstCudaFiltersWorker *worker, const void *params,
                                         CfStatus *status);
 
+/* The frames to come are filtered there only; NULL, as at first, for everywhere. Borrowed until the
+ * next call. */
+void gst_cuda_filters_worker_set_regions(GstCudaFiltersWorker *worker, const CfRegions *regions);
+
 /* Filters one mapped frame into another (or the same, where the engine works in place); field by
  * field if `source` is interlaced. `stream` goes to CfJob. */
 gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVideoFrame *source,
