@@ -35,6 +35,7 @@ typedef struct {
 } Block;
 
 struct CfCpuPyramid {
+  const CfCpuPyramid *owner; /* of the fine samples and the scratch; NULL: itself */
   CfVideo video;
   int p, threads;
   int width, height, channels, bytes;
@@ -45,7 +46,7 @@ struct CfCpuPyramid {
   Way straight, weighted; /* as in CfFirWork */
 
   /* Laid out in the block `tables`. */
-  CfLineTaps x_prefilter, x_low, *x_spline, y_low;
+  CfLineTaps x_prefilter, x_low, *x_spline, y_low, *y_spline;
   CfRowMargins source_margins, fine_margins;
 
   /* Rows of single-precision pixels, in the block `images`. */
@@ -157,16 +158,24 @@ static CfRowMargins lay_out_source_margins(const CfCpuPyramid *pyramid, CfArena 
   return margins;
 }
 
-/* Fine samples that were not made, because they equal the outermost made ones. */
+/* Whose fine samples these are. */
+static const CfCpuPyramid *owner_of(const CfCpuPyramid *pyramid)
+{
+  return pyramid->owner ? pyramid->owner : pyramid;
+}
+
+/* Fine samples that were not made, because they equal the outermost made ones. The made ones may
+ * begin earlier and end later, where the owner's Gaussian is larger. */
 static CfRowMargins lay_out_fine_margins(const CfCpuPyramid *pyramid, CfArena *arena)
 {
-  const CfPyramidAxis *axis = &pyramid->x;
-  CfRowMargins margins = {.before = axis->made_first - axis->fine_first};
-
-  margins.after = axis->fine_count - axis->made_count - margins.before;
+  const CfPyramidAxis *axis = &pyramid->x, *made = &owner_of(pyramid)->x;
+  const int before = made->made_first - axis->fine_first;
+  const int after = axis->fine_first + axis->fine_count - made->made_first - made->made_count;
+  CfRowMargins margins = {.before = before > 0 ? before : 0, .after = after > 0 ? after : 0};
   int *index = cf_arena_take(arena, (size_t)(margins.before + margins.after) * sizeof *index);
+
   for (int i = 0; index && i < margins.before + margins.after; i++)
-    index[i] = i < margins.before ? 0 : axis->made_count - 1;
+    index[i] = i < margins.before ? 0 : made->made_count - 1 + (before < 0 ? before : 0);
   margins.index = index;
   return margins;
 }
@@ -184,6 +193,7 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
   pyramid->x_low = cf_line_taps(&cf_lines_float, &x_low, arena);
   pyramid->y_low = cf_line_taps(&cf_lines_float, &y_low, arena);
   pyramid->x_spline = lay_out_spline(&cf_lines_float, x, arena);
+  pyramid->y_spline = lay_out_spline(&cf_lines_float, y, arena);
   pyramid->source_margins = lay_out_source_margins(pyramid, arena);
   pyramid->fine_margins = lay_out_fine_margins(pyramid, arena);
   pyramid->straight =
@@ -287,8 +297,10 @@ static size_t scratch_bytes(const CfCpuPyramid *pyramid)
 
 static CfArena thread_scratch(const CfCpuPyramid *pyramid)
 {
-  return (CfArena){.base = (uint8_t *)pyramid->scratch.base +
-                           pyramid->scratch_stride * (size_t)cf_thread_index()};
+  const CfCpuPyramid *owner = owner_of(pyramid);
+
+  return (CfArena){.base = (uint8_t *)owner->scratch.base +
+                           owner->scratch_stride * (size_t)cf_thread_index()};
 }
 
 /* State */
@@ -356,12 +368,13 @@ static bool prepare(CfCpuPyramid *pyramid, CfStatus *status)
   pyramid->coarse_stride = row_samples(pyramid, pyramid->x.coarse_count + 1);
   pyramid->scratch_stride = scratch_bytes(pyramid);
 
-  const size_t fine = pyramid->fine_stride * (size_t)pyramid->y.made_count;
+  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * (size_t)pyramid->y.made_count;
   const size_t coarse = pyramid->coarse_stride * (size_t)pyramid->y.coarse_count;
   const size_t slack = CF_LINE_GRANULE; /* sums of the last row run over it */
   if (!reserve(&pyramid->tables, counted.used, status) ||
       !reserve(&pyramid->images, (fine + coarse + slack) * sizeof(float), status) ||
-      !reserve(&pyramid->scratch, pyramid->scratch_stride * (size_t)pyramid->threads, status))
+      (!pyramid->owner &&
+       !reserve(&pyramid->scratch, pyramid->scratch_stride * (size_t)pyramid->threads, status)))
     return false;
   placed = (CfArena){.base = pyramid->tables.base};
   lay_out_tables(pyramid, &placed);
@@ -372,11 +385,12 @@ static bool prepare(CfCpuPyramid *pyramid, CfStatus *status)
 
 bool cf_cpu_pyramid_update(CfCpuPyramid *pyramid, const CfFirPlan *plan, double horizontal,
                            double vertical, const CfPyramidFactors *x, const CfPyramidFactors *y,
-                           CfStatus *status)
+                           const CfCpuPyramid *owner, CfStatus *status)
 {
   CfCpuPyramid before = *pyramid;
 
   pyramid->x = pyramid->y = (CfPyramidAxis){0};
+  pyramid->owner = owner;
   describe(pyramid, plan);
   if (cf_pyramid_axis(&pyramid->x, horizontal, pyramid->width, plan->border, x, status) &&
       cf_pyramid_axis(&pyramid->y, vertical, pyramid->height, plan->border, y, status) &&
@@ -430,12 +444,13 @@ static Rows coarse_rows(const CfPyramidAxis *axis, int y0, int y1)
                     1 - axis->coarse_first};
 }
 
-/* By index from made_first. */
-static int made_row(const CfPyramidAxis *axis, int coarse, int tap)
+/* By index from the owner's made_first. */
+static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
 {
+  const CfPyramidAxis *axis = &pyramid->y, *made = &owner_of(pyramid)->y;
   const int fine = axis->factors.thinning * (coarse + axis->coarse_first) + axis->low_first + tap;
 
-  return clamp(fine - axis->made_first, 0, axis->made_count - 1);
+  return clamp(fine - made->made_first, 0, made->made_count - 1);
 }
 
 /* Step 1: prefilter and decimate */
@@ -565,22 +580,25 @@ static bool make_fine(const Run *run, Rows rows)
 
 static void make_coarse_row(const CfCpuPyramid *pyramid, int row)
 {
+  const CfCpuPyramid *owner = owner_of(pyramid);
+  const CfRowMargins *margins = &pyramid->fine_margins;
   CfArena arena = thread_scratch(pyramid);
   const LowScratch scratch = take_low(pyramid, &arena);
   const CfRowFilter filter = {
       .step = pyramid->x.factors.thinning, .channels = pyramid->channels, .taps = pyramid->x_low};
+  const int unread = pyramid->x.fine_first - owner->x.made_first;
   const float *line = scratch.line;
 
   for (int t = 0; t < pyramid->y.low_count; t++)
-    scratch.lines[t] = pyramid->fine + (size_t)made_row(&pyramid->y, row, t) * pyramid->fine_stride;
+    scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride;
   if (pyramid->y_low.tap)
     cf_lines_float.sum(&pyramid->y_low, scratch.lines,
-                       cf_round_to_granule(pyramid->x.made_count * pyramid->channels),
-                       scratch.line);
+                       cf_round_to_granule(owner->x.made_count * pyramid->channels), scratch.line);
   else
     line = scratch.lines[0];
-  cf_row_extend(line, pyramid->x.made_count, pyramid->channels, &pyramid->fine_margins, NULL,
-                scratch.extended);
+  cf_row_extend(line + (ptrdiff_t)(unread > 0 ? unread : 0) * pyramid->channels,
+                pyramid->x.fine_count - margins->before - margins->after, pyramid->channels,
+                margins, NULL, scratch.extended);
   cf_row_filter(&filter, scratch.extended, pyramid->x.coarse_count, scratch.work,
                 pyramid->coarse + (size_t)row * pyramid->coarse_stride);
 }
@@ -619,8 +637,8 @@ static void interpolate_strip(const Run *run, int y0, int y1)
 
   for (int row = rows.first; row <= rows.last; row++) {
     cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels,
-                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, scratch.work,
-                  scratch.line);
+                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, 0, pyramid->width,
+                  scratch.work, scratch.line);
     cf_row_from_float(lines, scratch.line, samples,
                       scratch.rows + (size_t)(row - rows.first) * scratch.row_bytes);
   }
@@ -652,35 +670,106 @@ static void interpolate(const Run *run)
 
 /* Planes */
 
+/* The fine rows that the result's rows y0..y1-1 need. */
+static Rows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
+{
+  const Rows coarse = coarse_rows(&pyramid->y, y0, y1);
+
+  return (Rows){made_row(pyramid, coarse.first, 0),
+                made_row(pyramid, coarse.last, pyramid->y.low_count - 1)};
+}
+
 static bool run_way(const Run *run)
 {
-  const CfPyramidAxis *axis = &run->pyramid->y;
-  const Rows coarse = coarse_rows(axis, run->rect.y0, run->rect.y1);
-  const Rows fine = {made_row(axis, coarse.first, 0),
-                     made_row(axis, coarse.last, axis->low_count - 1)};
+  const int y0 = run->rect.y0, y1 = run->rect.y1;
 
-  if (!make_fine(run, fine))
+  if (!make_fine(run, fine_rows(run->pyramid, y0, y1)))
     return false;
-  make_coarse(run->pyramid, coarse);
+  make_coarse(run->pyramid, coarse_rows(&run->pyramid->y, y0, y1));
   interpolate(run);
   return true;
 }
 
+static Run run_of(CfCpuPyramid *pyramid, const CfJob *job, CfRect rect)
+{
+  return (Run){.pyramid = pyramid,
+               .way = &pyramid->straight,
+               .source = job->source.data[pyramid->p],
+               .source_stride = job->source.stride[pyramid->p],
+               .destination = job->destination.data[pyramid->p],
+               .destination_stride = job->destination.stride[pyramid->p],
+               .rect = rect};
+}
+
 const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect rect)
 {
-  Run run = {.pyramid = pyramid,
-             .way = &pyramid->straight,
-             .source = job->source.data[pyramid->p],
-             .source_stride = job->source.stride[pyramid->p],
-             .destination = job->destination.data[pyramid->p],
-             .destination_stride = job->destination.stride[pyramid->p],
-             .rect = rect,
-             .watch_alpha = pyramid->weighted.lines != NULL};
+  Run run = run_of(pyramid, job, rect);
 
+  run.watch_alpha = pyramid->weighted.lines != NULL;
   if (!cf_rect_is_empty(rect) && !run_way(&run)) {
     run.way = &pyramid->weighted;
     run.watch_alpha = false;
     run_way(&run);
   }
   return run.way->lines == &cf_lines_fixed ? "pyramid-fixed" : "pyramid-float";
+}
+
+/* Levels of blur maps */
+
+void cf_cpu_pyramid_make_fine(CfCpuPyramid *pyramid, const CfJob *job, bool weighted, int y0,
+                              int y1)
+{
+  Run run = run_of(pyramid, job, (CfRect){0, y0, pyramid->width, y1});
+
+  if (weighted)
+    run.way = &pyramid->weighted;
+  make_fine(&run, fine_rows(pyramid, y0, y1));
+}
+
+void cf_cpu_pyramid_make_coarse(CfCpuPyramid *pyramid, int y0, int y1)
+{
+  make_coarse(pyramid, coarse_rows(&pyramid->y, y0, y1));
+}
+
+/* Rows of a tile that are interpolated along x first. */
+static int tile_coarse_rows(const CfCpuPyramid *pyramid, int height)
+{
+  return height / pyramid->y.factor + 5;
+}
+
+static size_t tile_row(const CfCpuPyramid *pyramid, int width)
+{
+  return row_samples(pyramid, width + pyramid->x.factor);
+}
+
+size_t cf_cpu_pyramid_tile_work(const CfCpuPyramid *pyramid, int width, int height)
+{
+  return tile_row(pyramid, width) * (size_t)tile_coarse_rows(pyramid, height) +
+         cf_row_work(width, pyramid->channels, pyramid->x.factor);
+}
+
+void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *work, float *to,
+                         size_t stride)
+{
+  const CfPyramidAxis *axis = &pyramid->y;
+  const Rows rows = coarse_rows(axis, tile.y0, tile.y1);
+  const int width = tile.x1 - tile.x0, samples = width * pyramid->channels;
+  const size_t row_floats = tile_row(pyramid, width);
+  float *expanded = work + cf_row_work(width, pyramid->channels, pyramid->x.factor);
+
+  for (int row = rows.first; row <= rows.last; row++)
+    cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels,
+                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, tile.x0, width, work,
+                  expanded + (size_t)(row - rows.first) * row_floats);
+  for (int y = tile.y0; y < tile.y1; y++, to += stride) {
+    const int first = coarse_rows(axis, y, y + 1).first - rows.first;
+    const CfLineTaps *taps = &pyramid->y_spline[y % axis->factor];
+    const float *row = expanded + (size_t)first * row_floats;
+    const void *lines[] = {row, row + row_floats, row + 2 * row_floats, row + 3 * row_floats};
+
+    if (taps->tap)
+      cf_lines_float.sum(taps, lines, cf_round_to_granule(samples), to);
+    else
+      memcpy(to, row, (size_t)samples * sizeof *to);
+  }
 }

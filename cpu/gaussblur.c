@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "blurmap_field.h"
+#include "blurmap.h"
 #include "compose.h"
 #include "cpu.h"
 #include "cpu_fir.h"
@@ -16,6 +16,7 @@ typedef struct {
   CfVideo video;
   int threads;
   CfBlurField field;
+  bool field_changed; /* since the last picture */
   const char *algorithm;
 
   /* The same sigma everywhere. */
@@ -25,7 +26,8 @@ typedef struct {
   CfCpuPyramid *pyramid[CF_MAX_PLANES];
   bool in_pyramid[CF_MAX_PLANES]; /* the plane is filtered there, else by taps */
 
-  CfPicture aside; /* a filtered picture, once there were regions */
+  CfCpuBlurMap *map; /* once sigma varied */
+  CfPicture aside;   /* a filtered picture, once there were regions */
 } Blur;
 
 /* The same sigma everywhere */
@@ -51,7 +53,7 @@ static bool prepare_pyramid(Blur *blur, int p, const CfGaussblurParams *params,
   if (!blur->pyramid[p])
     blur->pyramid[p] = cf_cpu_pyramid_open(&blur->video, p, blur->threads, status);
   return blur->pyramid[p] && cf_cpu_pyramid_update(blur->pyramid[p], plan, sigmas.horizontal[1],
-                                                   sigmas.vertical[1], &x, &y, status);
+                                                   sigmas.vertical[1], &x, &y, NULL, status);
 }
 
 static bool prepare_uniform(Blur *blur, const CfGaussblurParams *params, CfStatus *status)
@@ -87,6 +89,21 @@ static void run_uniform(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_
   }
 }
 
+/* By a map, or by the regions' sizes */
+
+static bool filter_by_map(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_PLANES],
+                          CfStatus *status)
+{
+  if (!blur->map)
+    blur->map = cf_cpu_blurmap_open(&blur->video, blur->threads, status);
+  if (!blur->map ||
+      !cf_cpu_blurmap_run(blur->map, &blur->field, blur->field_changed, job, rects, status))
+    return false;
+  blur->field_changed = false;
+  blur->algorithm = "levels-float";
+  return true;
+}
+
 /* Pictures */
 
 static bool filter(Blur *blur, const CfJob *job, CfRect within, CfStatus *status)
@@ -97,7 +114,7 @@ static bool filter(Blur *blur, const CfJob *job, CfRect within, CfStatus *status
   for (int p = 0; p < cf_format_info(blur->video.format)->planes; p++)
     rects[p] = cf_plane_rect(&blur->video, p, within);
   if (cf_blur_field_varies(&blur->field, job->regions, &uniform))
-    return cf_fail(status, CF_ERROR_FAILED, "maps are not there yet");
+    return filter_by_map(blur, job, rects, status);
   if (!prepare_uniform(blur, &uniform, status))
     return false;
   run_uniform(blur, job, rects);
@@ -154,6 +171,7 @@ static bool update(void *state, const void *params, CfStatus *status)
   }
   cf_blur_field_clear(&blur->field);
   blur->field = next;
+  blur->field_changed = true;
   return true;
 }
 
@@ -174,6 +192,7 @@ static void close_state(void *state)
     cf_cpu_pyramid_close(blur->pyramid[p]);
     free(blur->aside.data[p]);
   }
+  cf_cpu_blurmap_close(blur->map);
   cf_cpu_fir_close(blur->fir);
   cf_blur_field_clear(&blur->field);
   free(blur);

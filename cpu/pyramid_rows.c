@@ -127,19 +127,19 @@ void cf_row_filter(const CfRowFilter *filter, const float *line, int count, floa
 }
 
 void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
-                   const float *coarse, float *work, float *to)
+                   const float *coarse, int first, int count, float *work, float *to)
 {
-  const int factor = axis->factor, blocks = (axis->size + factor - 1) / factor;
-  const ptrdiff_t stride = phase_stride(axis->size, channels, factor);
+  const int factor = axis->factor, blocks = (count + factor - 1) / factor;
+  const ptrdiff_t stride = phase_stride(count, channels, factor);
+  const float *block = coarse + (ptrdiff_t)(first / factor - axis->coarse_first) * channels;
 
   if (factor == 1) {
-    memcpy(to, coarse, (size_t)axis->size * (size_t)channels * sizeof *to);
+    memcpy(to, block, (size_t)count * (size_t)channels * sizeof *to);
     return;
   }
   for (int p = 0; p < factor; p++) {
-    const float *first =
-        coarse + (ptrdiff_t)(axis->spline_first[p] - axis->coarse_first) * channels;
-    const void *shifts[] = {first, first + channels, first + 2 * channels, first + 3 * channels};
+    const float *from = block + (ptrdiff_t)axis->spline_first[p] * channels;
+    const void *shifts[] = {from, from + channels, from + 2 * channels, from + 3 * channels};
 
     cf_lines_float.sum(&spline[p], shifts, cf_round_to_granule(blocks * channels),
                        work + p * stride);

@@ -26,10 +26,11 @@ typedef struct {
 } CfRowFilter;
 void cf_row_filter(const CfRowFilter *filter, const float *line, int count, float *work, float *to);
 
-/* Interpolates: pixels 0..size-1 from coarse pixels axis->coarse_first, ... `spline` are the taps
- * of each phase. `work` has room for all phases of size / D + 1 pixels and 64 floats each. */
+/* Interpolates `count` pixels from `first`, a multiple of D, on; coarse[0] is coarse pixel
+ * axis->coarse_first. `spline` are the taps of each phase. `work` has room for all phases of
+ * count / D + 1 pixels and 64 floats each, and `to` for count + D - 1 pixels. */
 void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
-                   const float *coarse, float *work, float *to);
+                   const float *coarse, int first, int count, float *work, float *to);
 
 /* Floats of `work` that suffice for both, for lines of `pixels` pixels in steps or phases of
  * `phases`. */

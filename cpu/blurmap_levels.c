@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "blurmap_levels.h"
+
+#define LEVEL_RATIO 1.1892071150027210 /* 2^(1/4) */
+#define LEVEL_STEP  0.1
+/* Below it the taps are so close to the delta that one step leads there. */
+#define FIRST_SIGMA 0.3
+#define ROUNDING    1e-6
+
+static double sigma_at(const double ends[2], double m)
+{
+  return ends[0] + m * (ends[1] - ends[0]);
+}
+
+/* The farthest sigma that may be blended with this one, towards larger ones or smaller ones. */
+static double next_larger(double sigma)
+{
+  if (sigma < FIRST_SIGMA - ROUNDING)
+    return FIRST_SIGMA;
+  return sigma < 1.0 - ROUNDING ? fmin(sigma + LEVEL_STEP, 1.0) : sigma * LEVEL_RATIO;
+}
+
+static double next_smaller(double sigma)
+{
+  if (sigma <= FIRST_SIGMA + ROUNDING)
+    return 0.0;
+  if (sigma <= 1.0 + ROUNDING)
+    return fmax(sigma - LEVEL_STEP, FIRST_SIGMA);
+  return fmax(sigma / LEVEL_RATIO, 1.0);
+}
+
+/* How far m may go from where this axis has `sigma`. */
+static double next_m(const double ends[2], double m)
+{
+  const double sigma = sigma_at(ends, m), slope = ends[1] - ends[0];
+
+  if (slope == 0.0)
+    return 1.0;
+  return m + ((slope > 0.0 ? next_larger(sigma) : next_smaller(sigma)) - sigma) / slope;
+}
+
+/* 1 / the middle tap of the sampled Gaussian; below 1 the sum over its taps, above, by Poisson's
+ * formula, what this sum is in the limit. */
+static double spread(double sigma)
+{
+  const double pi = acos(-1.0);
+
+  if (sigma < 0.02)
+    return 1.0;
+  if (sigma >= 1.0)
+    return sigma * sqrt(2.0 * pi);
+  double sum = 1.0;
+  for (int i = 1; i <= 4; i++)
+    sum += 2.0 * exp(-0.5 * i * i / (sigma * sigma));
+  return sum;
+}
+
+/* What blending is linear in: the logarithm of sigma, and below 1 the middle tap, which tells small
+ * Gaussians apart better. */
+static double measure(double sigma, bool small)
+{
+  return small ? -1.0 / spread(sigma) : log(sigma);
+}
+
+static double way_along(const double ends[2], double from, double to, double m)
+{
+  const double a = sigma_at(ends, from), b = sigma_at(ends, to), sigma = sigma_at(ends, m);
+  const bool small = fmin(a, b) < 1.0;
+  const double length = measure(b, small) - measure(a, small);
+
+  return length == 0.0 ? 0.0 : (measure(sigma, small) - measure(a, small)) / length;
+}
+
+/* The share of the way from one level to the next, along the axis that changes more. */
+static double share(const CfMapSigmas *sigmas, double from, double to, double m)
+{
+  const double horizontal =
+      fabs(sigma_at(sigmas->horizontal, to) - sigma_at(sigmas->horizontal, from));
+  const double vertical = fabs(sigma_at(sigmas->vertical, to) - sigma_at(sigmas->vertical, from));
+
+  return way_along(horizontal >= vertical ? sigmas->horizontal : sigmas->vertical, from, to, m);
+}
+
+void cf_blur_levels(CfBlurLevels *levels, const CfMapSigmas *sigmas)
+{
+  double at[CF_BLUR_LEVELS] = {0.0};
+  int level = 0;
+
+  levels->count = 1;
+  while (at[levels->count - 1] < 1.0 && levels->count < CF_BLUR_LEVELS) {
+    const double m = at[levels->count - 1];
+    const double next = fmin(next_m(sigmas->horizontal, m), next_m(sigmas->vertical, m));
+
+    /* Rounding must not leave a sliver before the end. */
+    at[levels->count++] = next > 1.0 - 1e-9 ? 1.0 : fmax(next, m + 1e-9);
+  }
+  for (int i = 0; i < levels->count; i++)
+    levels->level[i] =
+        (CfBlurLevel){sigma_at(sigmas->horizontal, at[i]), sigma_at(sigmas->vertical, at[i])};
+
+  for (int i = 0; i <= CF_BLUR_TABLE; i++) {
+    const double m = (double)i / CF_BLUR_TABLE;
+
+    while (level + 2 < levels->count && at[level + 1] <= m)
+      level++;
+    levels->position[i] = (float)(level + share(sigmas, at[level], at[level + 1], m));
+  }
+  levels->position[CF_BLUR_TABLE] = (float)(levels->count - 1);
+  levels->position[CF_BLUR_TABLE + 1] = levels->position[CF_BLUR_TABLE];
+}
+
+void cf_blur_positions(const CfBlurLevels *levels, int count, float *m)
+{
+  for (int i = 0; i < count; i++) {
+    const float scaled = m[i] * CF_BLUR_TABLE;
+    const int entry = (int)scaled;
+    const float left = levels->position[entry], right = levels->position[entry + 1];
+
+    m[i] = left + (scaled - (float)entry) * (right - left);
+  }
+}
