@@ -420,11 +420,15 @@ static void plan_patch(const Work *work, Patch *patch, int p, int region)
   const CfRect rect = region < 0 ? cf_plane_rect(video, p, cf_coverage_bounds(video, regions))
                                  : region_rect(work, p, region);
 
+  CfShape shape;
+
   *patch = (Patch){.plane = p, .region = region, .grid = {0, 0, 1, 1}};
   if (cf_rect_is_empty(rect))
     return;
-  patch->grid = region < 0 ? cf_mosaic_frame_grid(work->params, video, regions->field)
-                           : cf_mosaic_region_grid(work->params, regions, &regions->region[region]);
+  if (region >= 0 && cf_shape_make(&shape, video, regions, &regions->region[region]))
+    patch->grid = cf_mosaic_region_grid(work->params, &shape);
+  else
+    patch->grid = cf_mosaic_frame_grid(work->params, video, regions->field);
   patch->column0 = cf_grid_block(patch->grid.x, patch->grid.width, info->subsampling_x, rect.x0);
   patch->column1 =
       cf_grid_block(patch->grid.x, patch->grid.width, info->subsampling_x, rect.x1 - 1) + 1;

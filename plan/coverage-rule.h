@@ -29,6 +29,7 @@ typedef struct {
   int centre_x, centre_y;   /* half pixels */
   float square_x, square_y; /* squares of an ellipse's semi-axes, half pixels */
   int smaller_axis;         /* the smaller semi-axis, half pixels */
+  int x, y;                 /* its top left, wherever that is */
   int side;                 /* the shorter side, pixels */
 } CfShape;
 

@@ -57,6 +57,8 @@ bool cf_shape_make(CfShape *shape, const CfVideo *video, const CfRegions *region
   shape->square_x = square(width);
   shape->square_y = square(height);
   shape->smaller_axis = width < height ? width : height;
+  shape->x = rect.x0;
+  shape->y = rect.y0;
   shape->side = cf_region_side(regions, region);
   return true;
 }

@@ -31,11 +31,9 @@ CfGrid cf_mosaic_frame_grid(const CfBlockavgParams *params, const CfVideo *video
   return grid(params, 0, 0, cf_region_side(&(CfRegions){.field = field}, &frame));
 }
 
-CfGrid cf_mosaic_region_grid(const CfBlockavgParams *params, const CfRegions *regions,
-                             const CfRegion *region)
+CfGrid cf_mosaic_region_grid(const CfBlockavgParams *params, const CfShape *shape)
 {
   const bool anchored = params->anchor == CF_BLOCKAVG_REGION;
 
-  return grid(params, anchored ? region->x : 0, anchored ? region->y : 0,
-              cf_region_side(regions, region));
+  return grid(params, anchored ? shape->x : 0, anchored ? shape->y : 0, shape->side);
 }

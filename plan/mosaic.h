@@ -20,9 +20,8 @@ bool cf_mosaic_is_single(const CfBlockavgParams *params, const CfRegions *region
 /* The grid of the picture. `field` as in CfRegions. */
 CfGrid cf_mosaic_frame_grid(const CfBlockavgParams *params, const CfVideo *video, bool field);
 
-/* The grid of a region that is not empty. */
-CfGrid cf_mosaic_region_grid(const CfBlockavgParams *params, const CfRegions *regions,
-                             const CfRegion *region);
+/* The grid of a region. */
+CfGrid cf_mosaic_region_grid(const CfBlockavgParams *params, const CfShape *shape);
 
 /* The number of the block that a sample belongs to, along one axis; may be negative. */
 CF_SHARED int cf_grid_block(int origin, int size, int subsampling, int sample)

@@ -198,9 +198,11 @@ static void find_block(const State *state, const CfRegions *regions, const Plane
                        int y, int owner)
 {
   const bool single = cf_mosaic_is_single(&state->params, regions);
-  const CfGrid grid = single
-                          ? cf_mosaic_frame_grid(&state->params, &state->video, regions->field)
-                          : cf_mosaic_region_grid(&state->params, regions, &regions->region[owner]);
+  CfShape shape;
+  const CfGrid grid =
+      single || !cf_shape_make(&shape, &state->video, regions, &regions->region[owner])
+          ? cf_mosaic_frame_grid(&state->params, &state->video, regions->field)
+          : cf_mosaic_region_grid(&state->params, &shape);
   const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
   Cell cell = {.owner = single ? 0 : owner,
                .column = cf_grid_block(grid.x, grid.width, sx, x),
