@@ -2,7 +2,7 @@
 #include "blurmap_levels.h"
 
 #define LEVEL_RATIO 1.1892071150027210 /* 2^(1/4) */
-#define LEVEL_STEP  0.1
+#define LEVEL_STEP  0.05
 /* Below it the taps are so close to the delta that one step leads there. */
 #define FIRST_SIGMA 0.3
 #define ROUNDING    1e-6
@@ -55,30 +55,26 @@ static double spread(double sigma)
   return sum;
 }
 
-/* What blending is linear in: the logarithm of sigma, and below 1 the middle tap, which tells small
- * Gaussians apart better. */
-static double measure(double sigma, bool small)
+/* What blending is linear in: the middle tap, which tells small Gaussians apart best, and from 1 on
+ * the logarithm of sigma, continued with the same slope. */
+static double measure(double sigma)
 {
-  return small ? -1.0 / spread(sigma) : log(sigma);
+  return sigma < 1.0 ? -1.0 / spread(sigma) : log(sigma) / spread(1.0) - 1.0 / spread(1.0);
 }
 
-static double way_along(const double ends[2], double from, double to, double m)
+static double distance(const double ends[2], double from, double to)
 {
-  const double a = sigma_at(ends, from), b = sigma_at(ends, to), sigma = sigma_at(ends, m);
-  const bool small = fmin(a, b) < 1.0;
-  const double length = measure(b, small) - measure(a, small);
-
-  return length == 0.0 ? 0.0 : (measure(sigma, small) - measure(a, small)) / length;
+  return fabs(measure(sigma_at(ends, to)) - measure(sigma_at(ends, from)));
 }
 
-/* The share of the way from one level to the next, along the axis that changes more. */
+/* The share of the way from one level to the next, both axes together. */
 static double share(const CfMapSigmas *sigmas, double from, double to, double m)
 {
-  const double horizontal =
-      fabs(sigma_at(sigmas->horizontal, to) - sigma_at(sigmas->horizontal, from));
-  const double vertical = fabs(sigma_at(sigmas->vertical, to) - sigma_at(sigmas->vertical, from));
+  const double way = distance(sigmas->horizontal, from, m) + distance(sigmas->vertical, from, m);
+  const double length =
+      distance(sigmas->horizontal, from, to) + distance(sigmas->vertical, from, to);
 
-  return way_along(horizontal >= vertical ? sigmas->horizontal : sigmas->vertical, from, to, m);
+  return length == 0.0 ? 0.0 : way / length;
 }
 
 void cf_blur_levels(CfBlurLevels *levels, const CfMapSigmas *sigmas)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The blurs among which a map blends. Between two neighbours, sigma along each axis grows by at
- * most 2^(1/4), below 1 by at most 0.1, so that the blend of both differs from the Gaussian between
- * them by less than 1.8 codes of 8 bits for black and white samples in the worst order, and 0.4 for
- * an edge.
+ * most 2^(1/4), below 1 by at most 0.05, so that the blend of both differs from the Gaussian
+ * between them by less than 1.8 codes of 8 bits for black and white samples in the worst order, and
+ * 0.4 for an edge.
  */
 #pragma once
 
