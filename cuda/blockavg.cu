@@ -7,13 +7,14 @@
  * All sums are exact integers. A tile reads only bytes of its own blocks and of columns it shares
  * with a neighbour, whose sums it does not use, so source and destination may be the same.
  */
+#include "blockavg_regions.cuh"
 #include "blockavg_tile.cuh"
 
 #include <stdlib.h>
 #include <string.h>
 
 extern "C" {
-#include "blockavg.h"
+#include "mosaic.h"
 }
 
 namespace
@@ -33,6 +34,8 @@ typedef void (*Kernel)(Job);
 struct State {
   CfVideo video;
   CfDevice *device;
+  CfBlockavgParams params;
+  CfBlockRegionTables tables;
   Kernel kernel;
   Job job;     /* but for pointers, strides and stage */
   bool copies; /* single pixels: also transparent ones keep their colour */
@@ -155,7 +158,7 @@ int block_rows(const Plane *plane)
                plane->block_height);
 }
 
-void plan_plane(Plane *plane, const CfVideo *video, int index, const CfBlockavgParams *params)
+void plan_plane(Plane *plane, const CfVideo *video, int index, const CfGrid *grid)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
   const CfPlaneFormat *layout = &format->plane[index];
@@ -163,43 +166,41 @@ void plan_plane(Plane *plane, const CfVideo *video, int index, const CfBlockavgP
   plane->width = cf_plane_width(video, index);
   plane->height = cf_plane_height(video, index);
   plane->channels = layout->channels;
-  plane->block_width = params->block_width;
-  plane->block_height = params->block_height;
+  plane->block_width = grid->width;
+  plane->block_height = grid->height;
   plane->shift_x = layout->subsampling_x;
   plane->shift_y = layout->subsampling_y;
-  plane->blocks_x = (int)((((long)plane->width << plane->shift_x) + params->block_width - 1) /
-                          params->block_width);
+  plane->blocks_x = (int)((((long)plane->width << plane->shift_x) + grid->width - 1) / grid->width);
 
   const int bytes = pixel_bytes(format, plane);
-  plane->aligned = layout->channels != 3 && params->block_width % (1 << plane->shift_x) == 0 &&
-                   (params->block_width >> plane->shift_x) * bytes % kColumnBytes == 0;
+  plane->aligned = layout->channels != 3 && grid->width % (1 << plane->shift_x) == 0 &&
+                   (grid->width >> plane->shift_x) * bytes % kColumnBytes == 0;
 }
 
 /* Tiles of whole blocks; false where they would be too large. */
-bool plan_whole(State *state, const CfBlockavgParams *params)
+bool plan_whole(State *state, const CfGrid *grid)
 {
   const CfFormatInfo *format = cf_format_info(state->video.format);
 
   state->tiles = 0;
   state->shared_bytes = 0;
-  if (params->block_height > kWholeRows ||
-      (long)params->block_width * params->block_height > kWholeArea)
+  if (grid->height > kWholeRows || (long)grid->width * grid->height > kWholeArea)
     return false;
 
   for (int p = 0; p < format->planes; p++) {
     Plane *plane = &state->job.plane[p];
-    const int rows = (params->block_height >> plane->shift_y) + 1;
+    const int rows = (grid->height >> plane->shift_y) + 1;
     const int bytes = pixel_bytes(format, plane);
 
-    plane->columns = columns_for(params->block_height >> plane->shift_y, bytes, plane->aligned);
+    plane->columns = columns_for(grid->height >> plane->shift_y, bytes, plane->aligned);
     plane->tile_blocks = blocks_for(plane, bytes);
     plane->slices = 1;
     plane->tiles_x = (plane->blocks_x + plane->tile_blocks - 1) / plane->tile_blocks;
     plane->first_tile = state->tiles;
 
-    const long pixels = ((long)plane->tile_blocks * params->block_width >> plane->shift_x) + 1;
-    const size_t needed =
-        tile_bytes(plane, words_of(format, params->mode, plane), columns_of(format, plane, pixels));
+    const long pixels = ((long)plane->tile_blocks * grid->width >> plane->shift_x) + 1;
+    const size_t needed = tile_bytes(plane, words_of(format, state->params.mode, plane),
+                                     columns_of(format, plane, pixels));
     if (needed > kSharedBytes || rows > kPackedRows * (kThreads / plane->columns))
       return false;
     state->shared_bytes = needed > state->shared_bytes ? needed : state->shared_bytes;
@@ -209,7 +210,7 @@ bool plan_whole(State *state, const CfBlockavgParams *params)
 }
 
 /* Tiles of fixed size, several to a block or several blocks to a tile. */
-void plan_split(State *state, const CfBlockavgParams *params)
+void plan_split(State *state, const CfGrid *grid)
 {
   const CfFormatInfo *format = cf_format_info(state->video.format);
 
@@ -219,7 +220,7 @@ void plan_split(State *state, const CfBlockavgParams *params)
   for (int p = 0; p < format->planes; p++) {
     Plane *plane = &state->job.plane[p];
     const int bytes = pixel_bytes(format, plane);
-    const int rows = (params->block_height >> plane->shift_y) + 1;
+    const int rows = (grid->height >> plane->shift_y) + 1;
     const int blocks_y = block_rows(plane);
 
     plane->columns = kSplitColumns;
@@ -231,7 +232,7 @@ void plan_split(State *state, const CfBlockavgParams *params)
     state->sums += (size_t)blocks_y * plane->blocks_x * plane->channels;
 
     const size_t needed =
-        tile_bytes(plane, words_of(format, params->mode, plane), kSplitColumns + 1);
+        tile_bytes(plane, words_of(format, state->params.mode, plane), kSplitColumns + 1);
     state->shared_bytes = needed > state->shared_bytes ? needed : state->shared_bytes;
   }
 }
@@ -239,20 +240,22 @@ void plan_split(State *state, const CfBlockavgParams *params)
 bool update_state(void *opaque, const void *params, CfStatus *)
 {
   State *state = (State *)opaque;
-  const CfBlockavgParams *blockavg = (const CfBlockavgParams *)params;
+  const CfBlockavgParams *blockavg = &state->params;
   const CfFormatInfo *format = cf_format_info(state->video.format);
 
+  state->params = *(const CfBlockavgParams *)params;
+  const CfGrid grid = cf_mosaic_frame_grid(blockavg, &state->video, false);
   memset(&state->job, 0, sizeof state->job);
   state->kernel = choose_kernel(format, blockavg->mode);
   state->initial = blockavg->mode == CF_BLOCKAVG_AVERAGE ? 0 : 0xff;
   state->job.planes = format->planes;
   plan_codes(&state->job, &state->video, blockavg->mode);
   for (int p = 0; p < format->planes; p++)
-    plan_plane(&state->job.plane[p], &state->video, p, blockavg);
-  state->copies = format->alpha && blockavg->block_width == 1 && blockavg->block_height == 1;
-  state->split = !plan_whole(state, blockavg);
+    plan_plane(&state->job.plane[p], &state->video, p, &grid);
+  state->copies = format->alpha && grid.width == 1 && grid.height == 1;
+  state->split = !plan_whole(state, &grid);
   if (state->split)
-    plan_split(state, blockavg);
+    plan_split(state, &grid);
   return true;
 }
 
@@ -271,8 +274,11 @@ void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *
   return state;
 }
 
-void close_state(void *state)
+void close_state(void *opaque)
 {
+  State *state = (State *)opaque;
+
+  cf_blockavg_regions_free(&state->tables);
   free(state);
 }
 
@@ -314,9 +320,12 @@ bool copy_picture(const State *state, const CfJob *work, CfStatus *status)
 
 bool run_state(void *opaque, const CfJob *work, CfStatus *status)
 {
-  const State *state = (const State *)opaque;
+  State *state = (State *)opaque;
   Job job = state->job;
 
+  if (work->regions)
+    return cf_blockavg_regions_run(&state->tables, state->device, &state->video, &state->params,
+                                   work, status);
   if (state->copies)
     return copy_picture(state, work, status);
   for (int p = 0; p < job.planes; p++) {
@@ -344,5 +353,5 @@ const char *algorithm(const void *opaque)
 } // namespace
 
 extern "C" const CfEngine cf_blockavg_cuda = {
-    "cuda", true, true, open_state, update_state, run_state, algorithm, close_state,
+    "cuda", true, true, open_state, update_state, run_state, algorithm, close_state, true,
 };

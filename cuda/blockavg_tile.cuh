@@ -327,6 +327,29 @@ __device__ inline uint4 read_line(const uint8_t *line, int offset)
                     __funnelshift_r(w2, w3, bits), __funnelshift_r(w3, w4, bits));
 }
 
+/* Writes one piece of the line, 16 bytes from `at` on, to every `step`th row. The rows lie alike:
+ * what was read once serves all. */
+__device__ inline void fill_piece(const Plane &plane, const Tile &tile, const uint8_t *line, int at,
+                                  int begin, int end, int row, int step)
+{
+  const int rows = tile.y1 - tile.y0;
+  const ptrdiff_t stride = plane.destination_stride;
+  uint8_t *destination =
+      plane.destination + tile.y0 * stride + (ptrdiff_t)tile.column0 * kColumnBytes + at;
+
+  if (at >= begin && at + kColumnBytes <= end) {
+    const uint4 piece = read_line(line, at);
+#pragma unroll 4
+    for (; row < rows; row += step)
+      __stcs((uint4 *)(destination + row * stride), piece);
+  } else {
+    for (; row < rows; row += step) {
+      for (int i = max(at, begin); i < min(at + kColumnBytes, end); i++)
+        destination[row * stride + (i - at)] = line[i];
+    }
+  }
+}
+
 /* Writes the line to every row in aligned 16-byte pieces, and bytewise at the tile's ends. */
 template <int PixelBytes>
 __device__ inline void fill_from_line(const Plane &plane, const Tile &tile, const uint8_t *line)
@@ -335,20 +358,20 @@ __device__ inline void fill_from_line(const Plane &plane, const Tile &tile, cons
   const int step = kThreads / plane.columns, rows = tile.y1 - tile.y0;
   const int begin = tile.x0 * PixelBytes - tile.column0 * kColumnBytes;
   const int end = tile.x1 * PixelBytes - tile.column0 * kColumnBytes;
+  const int stride = plane.columns * kColumnBytes;
 
+  if (plane.vector) {
+    for (int at = across * kColumnBytes; at < end; at += stride)
+      fill_piece(plane, tile, line, at, begin, end, down, step);
+    return;
+  }
   for (int row = down; row < rows; row += step) {
-    uint8_t *destination = plane.destination + (tile.y0 + row) * plane.destination_stride +
-                           (size_t)tile.column0 * kColumnBytes;
+    const uint8_t *destination = plane.destination + (tile.y0 + row) * plane.destination_stride +
+                                 (size_t)tile.column0 * kColumnBytes;
     const int shift = (int)((uintptr_t)destination & (kColumnBytes - 1));
 
-    for (int at = across * kColumnBytes - shift; at < end; at += plane.columns * kColumnBytes) {
-      if (at >= begin && at + kColumnBytes <= end) {
-        __stcs((uint4 *)(destination + at), read_line(line, at));
-      } else {
-        for (int i = max(at, begin); i < min(at + kColumnBytes, end); i++)
-          destination[i] = line[i];
-      }
-    }
+    for (int at = across * kColumnBytes - shift; at < end; at += stride)
+      fill_piece(plane, tile, line, at, begin, end, row, rows);
   }
 }
 

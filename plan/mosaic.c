@@ -9,9 +9,6 @@ bool cf_mosaic_is_single(const CfBlockavgParams *params, const CfRegions *region
          (params->anchor == CF_BLOCKAVG_FRAME && params->blocks_across == 0);
 }
 
-/* Sums of larger blocks could overflow. */
-#define LARGEST_BLOCK 16384
-
 /* Rounded up, so that no more blocks fit than were asked for. */
 static CfGrid grid(const CfBlockavgParams *params, int x, int y, int side)
 {
@@ -19,7 +16,7 @@ static CfGrid grid(const CfBlockavgParams *params, int x, int y, int side)
 
   if (params->blocks_across > 0) {
     const int size = (side + params->blocks_across - 1) / params->blocks_across;
-    grid.width = grid.height = size < 1 ? 1 : size > LARGEST_BLOCK ? LARGEST_BLOCK : size;
+    grid.width = grid.height = size < 1 ? 1 : size > CF_LARGEST_BLOCK ? CF_LARGEST_BLOCK : size;
   }
   return grid;
 }

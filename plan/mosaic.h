@@ -9,6 +9,9 @@
 #include "blockavg.h"
 #include "coverage-rule.h"
 
+/* Sums of larger blocks could overflow. */
+#define CF_LARGEST_BLOCK 16384
+
 typedef struct {
   int x, y;          /* luma pixel where some block starts */
   int width, height; /* of a block in luma pixels, 1 or more */
