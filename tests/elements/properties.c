@@ -78,6 +78,7 @@ static const Property gaussblur_properties[] = {
     {"sigma-vertical", NUMBER_DOUBLE, ANIMATED, -1, 250, -1, NULL},
     {"border", CHOICE, PLAYING, 0, 0, 0, BORDERS},
     {"map-mode", CHOICE, PLAYING, 0, 0, 0, "none file radial linear luma alpha"},
+    {"map-location", TEXT, PLAYING, 0, 0, 0, NULL},
     {"sigma-min", NUMBER_DOUBLE, ANIMATED, 0, 250, 0, NULL},
     {"map-x", NUMBER_DOUBLE, ANIMATED, 0, 1, 0.5, NULL},
     {"map-y", NUMBER_DOUBLE, ANIMATED, 0, 1, 0.5, NULL},
