@@ -5,107 +5,6 @@
 
 #include "cpu.h"
 
-#define LARGEST_SIGMA 250.0
-
-void cf_blur_field_set(CfBlurField *field, const CfVideo *video, const CfGaussblurParams *params)
-{
-  const CfMap *map = params->map_mode == CF_MAP_FILE ? cf_map_ref(params->map) : NULL;
-
-  cf_blur_field_clear(field);
-  field->video = *video;
-  field->params = *params;
-  field->params.map = map;
-}
-
-void cf_blur_field_clear(CfBlurField *field)
-{
-  cf_map_unref(field->params.map);
-  field->params.map = NULL;
-}
-
-/* Regions */
-
-static double region_sigma(const CfBlurField *field, const CfRegions *regions,
-                           const CfRegion *region)
-{
-  return fmin(field->params.sigma_relative * cf_region_side(regions, region), LARGEST_SIGMA);
-}
-
-static bool is_relative(const CfBlurField *field, const CfRegions *regions)
-{
-  return regions && regions->count > 0 && field->params.sigma_relative > 0.0;
-}
-
-/* Of all regions; `*alike` if all have it. */
-static double largest_sigma(const CfBlurField *field, const CfRegions *regions, bool *alike)
-{
-  double largest = 0.0, smallest = LARGEST_SIGMA;
-
-  for (int i = 0; i < regions->count; i++) {
-    const double sigma = region_sigma(field, regions, &regions->region[i]);
-
-    largest = fmax(largest, sigma);
-    smallest = fmin(smallest, sigma);
-  }
-  *alike = smallest == largest;
-  return largest;
-}
-
-/* The whole field */
-
-bool cf_blur_field_varies(const CfBlurField *field, const CfRegions *regions,
-                          CfGaussblurParams *uniform)
-{
-  const CfGaussblurParams *params = &field->params;
-  double m;
-
-  *uniform = *params;
-  uniform->map_mode = CF_MAP_NONE;
-  uniform->map = NULL;
-  uniform->sigma_relative = 0.0;
-  if (is_relative(field, regions)) {
-    bool alike;
-
-    uniform->sigma = largest_sigma(field, regions, &alike);
-    uniform->sigma_vertical = -1.0;
-    /* Outside the regions none owns a sample; all get the largest. */
-    return !alike && !regions->outside;
-  }
-  if (params->map_mode == CF_MAP_NONE)
-    return false;
-  if (!cf_map_is_constant(&field->video, params, &m)) {
-    const bool one_sigma =
-        params->sigma == params->sigma_min &&
-        (params->sigma_vertical == -1.0 || params->sigma_vertical == params->sigma_min);
-    return !one_sigma;
-  }
-
-  const CfMapSigmas sigmas = cf_map_sigmas(&field->video, params, 0);
-  uniform->sigma = sigmas.horizontal[0] + m * (sigmas.horizontal[1] - sigmas.horizontal[0]);
-  uniform->sigma_vertical = sigmas.vertical[0] + m * (sigmas.vertical[1] - sigmas.vertical[0]);
-  return false;
-}
-
-CfMapSigmas cf_blur_field_sigmas(const CfBlurField *field, const CfRegions *regions, int p)
-{
-  const CfPlaneFormat *plane = &cf_format_info(field->video.format)->plane[p];
-  bool alike;
-
-  if (!is_relative(field, regions))
-    return cf_map_sigmas(&field->video, &field->params, p);
-
-  const double largest = largest_sigma(field, regions, &alike);
-  return (CfMapSigmas){.horizontal = {0.0, ldexp(largest, -plane->subsampling_x)},
-                       .vertical = {0.0, ldexp(largest, -plane->subsampling_y)}};
-}
-
-bool cf_blur_field_is_still(const CfBlurField *field)
-{
-  const int mode = field->params.map_mode;
-
-  return mode == CF_MAP_FILE || mode == CF_MAP_RADIAL || mode == CF_MAP_LINEAR;
-}
-
 /* Rows */
 
 CF_MULTIVERSION
@@ -127,7 +26,7 @@ static void relative_row(const CfBlurField *field, const CfRegions *regions, int
   uint16_t coverage[CF_COVERAGE_SAMPLES];
   int owner[CF_COVERAGE_SAMPLES];
   bool alike;
-  const double largest = largest_sigma(field, regions, &alike);
+  const double largest = cf_blur_field_largest_sigma(field, regions, &alike);
 
   memset(m, 0, (size_t)width * sizeof *m);
   for (int begin = 0; begin < width; begin += CF_COVERAGE_SAMPLES) {
@@ -137,7 +36,9 @@ static void relative_row(const CfBlurField *field, const CfRegions *regions, int
       continue;
     for (int i = 0; i < count; i++) {
       if (coverage[i])
-        m[begin + i] = (float)(region_sigma(field, regions, &regions->region[owner[i]]) / largest);
+        m[begin + i] =
+            (float)(cf_blur_field_region_sigma(field, regions, &regions->region[owner[i]]) /
+                    largest);
     }
   }
 }
@@ -194,7 +95,7 @@ void cf_blur_field_row(const CfBlurField *field, const CfJob *job, int p, int y,
 {
   const int width = cf_plane_width(&field->video, p);
 
-  if (is_relative(field, job->regions)) {
+  if (cf_blur_field_is_relative(field, job->regions)) {
     relative_row(field, job->regions, p, y, width, m);
   } else if (cf_blur_field_is_still(field)) {
     const CfMapShape shape = cf_map_shape(&field->video, &field->params, p);

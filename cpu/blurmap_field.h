@@ -1,34 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which sigma each sample gets: by a blur map (plan/map.h), or with sigma-relative by the region
- * that the sample belongs to.
+ * The blur field (plan/blur_field.h) row by row.
  */
 #pragma once
 
-#include "coverage.h"
-#include "map.h"
-
-/* All zero is the field of no params. Belongs to one caller; rows may be read from any threads. */
-typedef struct {
-  CfVideo video;
-  CfGaussblurParams params; /* `map` is a reference of ours */
-} CfBlurField;
-
-/* Takes params over, the map with a reference. */
-void cf_blur_field_set(CfBlurField *field, const CfVideo *video, const CfGaussblurParams *params);
-
-void cf_blur_field_clear(CfBlurField *field);
-
-/* Whether the job's samples may differ in sigma; else all have `*uniform`: the params without map
- * and sigma-relative that blur them alike. */
-bool cf_blur_field_varies(const CfBlurField *field, const CfRegions *regions,
-                          CfGaussblurParams *uniform);
-
-/* What m = 0 and m = 1 stand for in plane `p`. */
-CfMapSigmas cf_blur_field_sigmas(const CfBlurField *field, const CfRegions *regions, int p);
+#include "blur_field.h"
 
 /* The values m of row `y` of plane `p`; a sample that no region covers may have any. */
 void cf_blur_field_row(const CfBlurField *field, const CfJob *job, int p, int y, float *m);
-
-/* Whether rows depend on nothing but the params: not on the picture, not on regions. */
-bool cf_blur_field_is_still(const CfBlurField *field);
