@@ -17,6 +17,7 @@ enum {
   PROP_N_THREADS,
   PROP_ACTIVE_BACKEND,
   PROP_STATS,
+  PROP_MAX_DEVICE_MEMORY,
   PROP_EFFECT_FIRST,
 };
 
@@ -107,6 +108,9 @@ static void gst_cuda_filters_base_set_property(GObject *object, guint id, const 
   case PROP_N_THREADS:
     self->threads = g_value_get_uint(value);
     break;
+  case PROP_MAX_DEVICE_MEMORY:
+    self->max_device_memory = g_value_get_uint64(value);
+    break;
   default: {
     const guint index = id - PROP_EFFECT_FIRST, params = count_params(effect_of(self));
 
@@ -155,6 +159,9 @@ static void gst_cuda_filters_base_get_property(GObject *object, guint id, GValue
     break;
   case PROP_N_THREADS:
     g_value_set_uint(value, self->threads);
+    break;
+  case PROP_MAX_DEVICE_MEMORY:
+    g_value_set_uint64(value, self->max_device_memory);
     break;
   case PROP_ACTIVE_BACKEND:
     g_value_set_string(value, self->active_backend ? self->active_backend : "none");
@@ -605,6 +612,18 @@ void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, cons
   gst_element_class_add_pad_template(
       element_class, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
   gst_caps_unref(caps);
+}
+
+void gst_cuda_filters_base_class_limit_memory(GstCudaFiltersBaseClass *klass)
+{
+  g_object_class_install_property(
+      G_OBJECT_CLASS(klass), PROP_MAX_DEVICE_MEMORY,
+      g_param_spec_uint64("max-device-memory", "Maximum device memory",
+                          "Bytes of device memory for a frame in system memory, which goes through "
+                          "the device in strips (0 = what is free)",
+                          0, G_MAXUINT64, 0,
+                          G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING |
+                              GST_PARAM_CONTROLLABLE));
 }
 
 static void gst_cuda_filters_base_class_init(GstCudaFiltersBaseClass *klass)

@@ -42,6 +42,7 @@ struct _GstCudaFiltersBase {
   GstCudaFiltersBackend backend;
   gint device_id;
   guint threads;
+  guint64 max_device_memory;
   CfStatus *refusals; /* why a property kept its old value, one for each of the effect's and the
                          regions' properties */
 
@@ -77,5 +78,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstCudaFiltersBase, gst_object_unref)
 
 /* To be called from a subclass's class_init: installs the effect's properties and pad templates. */
 void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, const CfEffect *effect);
+
+/* The same, after it, for effects that strips of a frame suffice for: installs max-device-memory.
+ */
+void gst_cuda_filters_base_class_limit_memory(GstCudaFiltersBaseClass *klass);
 
 G_END_DECLS

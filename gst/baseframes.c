@@ -65,7 +65,10 @@ static GstFlowReturn gst_cuda_filters_base_prepare_output_buffer(GstBaseTransfor
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
-  if (self->worker && gst_cuda_filters_worker_engine(self->worker)->in_place &&
+  /* Frames that cross the bus return into page-locked ones. */
+  const gboolean staged = gst_cuda_filters_base_runs_on_device(self) && !self->cuda_memory;
+
+  if (self->worker && gst_cuda_filters_worker_engine(self->worker)->in_place && !staged &&
       all_memory_is_writable(input)) {
     *output = input;
     return GST_FLOW_OK;
@@ -150,6 +153,7 @@ static GstFlowReturn generate_staged(GstCudaFiltersBase *self, GstBuffer **outpu
   GstBuffer *input = g_steal_pointer(&trans->queued_buf), *filtered = NULL;
   CfStatus status = {CF_OK, ""};
   GstFlowReturn flow;
+  guint64 limit;
 
   if (!input)
     return GST_FLOW_OK;
@@ -158,8 +162,11 @@ static GstFlowReturn generate_staged(GstCudaFiltersBase *self, GstBuffer **outpu
     gst_buffer_unref(input);
     return flow;
   }
+  GST_OBJECT_LOCK(self);
+  limit = self->max_device_memory;
+  GST_OBJECT_UNLOCK(self);
   if (!gst_cuda_filters_gpu_submit_system(self->gpu, self->worker, &GST_VIDEO_FILTER(self)->in_info,
-                                          input, filtered, &status))
+                                          limit, input, filtered, &status))
     return fail(self, &status);
   if (self->overlaps &&
       gst_cuda_filters_gpu_under_way(self->gpu) < GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY)

@@ -114,8 +114,8 @@ gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
 }
 
 gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                            const GstVideoInfo *info, GstBuffer *input,
-                                            GstBuffer *output, CfStatus *status)
+                                            const GstVideoInfo *info, guint64 limit,
+                                            GstBuffer *input, GstBuffer *output, CfStatus *status)
 {
   g_return_val_if_reached(FALSE);
 }

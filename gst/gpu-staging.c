@@ -1,110 +1,42 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gpu-staging.h"
 
-#include "device.h"
+#include "conveyor.h"
 #include "frames.h"
 
-/* Device rows start at multiples of this, so that kernels may use their widest accesses. */
-#define ROW_ALIGNMENT 256
-
 typedef struct {
-  gpointer memory; /* device memory of both pictures */
-  CfPicture input, output;
-  gpointer arrived, filtered, left; /* events */
-
-  GstBuffer *source_buffer, *destination_buffer; /* NULL while unused; may be the same */
+  GstBuffer *source_buffer, *destination_buffer; /* may be the same */
   GstVideoFrame source, destination;
   GstClockTime start;
+  guint ticket;
 } Slot;
 
 struct _GstCudaFiltersStaging {
   GstVideoInfo info;
-  CfVideo video;
-  gpointer arriving, leaving; /* streams */
+  CfConveyor *conveyor;
   Slot slots[GST_CUDA_FILTERS_STAGING_FRAMES];
   guint oldest, under_way;
 };
 
-static ptrdiff_t aligned_row(const CfVideo *video, gint plane)
+G_STATIC_ASSERT(GST_CUDA_FILTERS_STAGING_FRAMES <= CF_CONVEYOR_PICTURES);
+
+GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *info, CfStatus *status)
 {
-  const size_t bytes = cf_row_bytes(video, plane);
+  CfConveyor *conveyor = cf_conveyor_open(status);
+  GstCudaFiltersStaging *staging;
 
-  return (ptrdiff_t)((bytes + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT);
-}
-
-/* Lays a picture out from `memory` on; returns the bytes it takes. */
-static size_t lay_out(const CfVideo *video, uint8_t *memory, CfPicture *picture)
-{
-  size_t used = 0;
-
-  for (gint plane = 0; plane < cf_format_info(video->format)->planes; plane++) {
-    picture->data[plane] = memory + used;
-    picture->stride[plane] = aligned_row(video, plane);
-    used += (size_t)picture->stride[plane] * (size_t)cf_plane_height(video, plane);
-  }
-  return used;
-}
-
-static size_t picture_bytes(const CfVideo *video)
-{
-  CfPicture unused;
-
-  return lay_out(video, NULL, &unused);
-}
-
-static gboolean open_slot(Slot *slot, const CfVideo *video, CfStatus *status)
-{
-  const size_t bytes = picture_bytes(video);
-
-  slot->memory = cf_device_alloc(2 * bytes, status);
-  if (!slot->memory)
-    return FALSE;
-  lay_out(video, slot->memory, &slot->input);
-  lay_out(video, (uint8_t *)slot->memory + bytes, &slot->output);
-  slot->arrived = cf_event_create(false, status);
-  slot->filtered = cf_event_create(false, status);
-  slot->left = cf_event_create(false, status);
-  return slot->arrived && slot->filtered && slot->left;
-}
-
-static void close_slot(Slot *slot)
-{
-  gpointer *events[] = {&slot->arrived, &slot->filtered, &slot->left};
-
-  for (guint i = 0; i < G_N_ELEMENTS(events); i++) {
-    if (*events[i])
-      cf_event_destroy(*events[i]);
-  }
-  cf_device_free(slot->memory);
-}
-
-GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *info, const CfVideo *video,
-                                                    CfStatus *status)
-{
-  GstCudaFiltersStaging *staging = g_new0(GstCudaFiltersStaging, 1);
-  gboolean good;
-
-  staging->info = *info;
-  staging->video = *video;
-  staging->arriving = cf_stream_create(status);
-  staging->leaving = cf_stream_create(status);
-  good = staging->arriving && staging->leaving;
-  for (guint i = 0; good && i < G_N_ELEMENTS(staging->slots); i++)
-    good = open_slot(&staging->slots[i], video, status);
-  if (!good) {
-    gst_cuda_filters_staging_free(staging);
+  if (!conveyor)
     return NULL;
-  }
+  staging = g_new0(GstCudaFiltersStaging, 1);
+  staging->info = *info;
+  staging->conveyor = conveyor;
   return staging;
 }
 
 void gst_cuda_filters_staging_free(GstCudaFiltersStaging *staging)
 {
   gst_cuda_filters_staging_drop(staging);
-  for (guint i = 0; i < G_N_ELEMENTS(staging->slots); i++)
-    close_slot(&staging->slots[i]);
-  cf_stream_destroy(staging->arriving);
-  cf_stream_destroy(staging->leaving);
+  cf_conveyor_close(staging->conveyor);
   g_free(staging);
 }
 
@@ -169,42 +101,37 @@ static CfPicture picture_of(const GstVideoFrame *frame)
   return picture;
 }
 
-/* The worker reads planes, strides and flags of a frame; those of `frame`, but on the device. */
-static GstVideoFrame frame_on_device(const GstVideoFrame *frame, const CfPicture *picture)
-{
-  GstVideoFrame result = *frame;
+typedef struct {
+  GstCudaFiltersWorker *worker;
+  gboolean interlaced;
+} Filter;
 
-  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(frame); plane++) {
-    result.data[plane] = picture->data[plane];
-    result.info.stride[plane] = (gint)picture->stride[plane];
-  }
-  return result;
+static bool run_worker(void *context, const CfJob *job, CfStatus *status)
+{
+  const Filter *filter = context;
+
+  return gst_cuda_filters_worker_run_job(filter->worker, job, filter->interlaced, status);
 }
 
-/* The slot's last frame has left before its memory is used again, so only the three steps of one
- * frame need ordering. */
 static gboolean enqueue(GstCudaFiltersStaging *staging, Slot *slot, GstCudaFiltersWorker *worker,
-                        gpointer stream, CfStatus *status)
+                        guint64 limit, gpointer stream, CfStatus *status)
 {
   const CfPicture from = picture_of(&slot->source), to = picture_of(&slot->destination);
-  const GstVideoFrame input = frame_on_device(&slot->source, &slot->input);
-  const GstVideoFrame output = frame_on_device(&slot->source, &slot->output);
+  Filter filter = {worker, GST_VIDEO_FRAME_IS_INTERLACED(&slot->source)};
+  const gint halo = gst_cuda_filters_worker_halo(worker, filter.interlaced);
+  CfStrips strips;
 
-  return cf_copy_picture(CF_COPY_TO_DEVICE, &staging->video, &slot->input, &from, staging->arriving,
-                         status) &&
-         cf_event_record(slot->arrived, staging->arriving, status) &&
-         cf_stream_wait_event(stream, slot->arrived, status) &&
-         gst_cuda_filters_worker_run(worker, &input, &output, stream, status) &&
-         cf_event_record(slot->filtered, stream, status) &&
-         cf_stream_wait_event(staging->leaving, slot->filtered, status) &&
-         cf_copy_picture(CF_COPY_TO_HOST, &staging->video, &to, &slot->output, staging->leaving,
-                         status) &&
-         cf_event_record(slot->left, staging->leaving, status);
+  return cf_strips_plan(&strips, gst_cuda_filters_worker_video(worker), halo, (size_t)limit,
+                        status) &&
+         cf_conveyor_set(staging->conveyor, &strips, status) &&
+         cf_conveyor_send(staging->conveyor, &from, &to, run_worker, &filter, stream, &slot->ticket,
+                          status);
 }
 
 gboolean gst_cuda_filters_staging_submit(GstCudaFiltersStaging *staging,
-                                         GstCudaFiltersWorker *worker, GstBuffer *input,
-                                         GstBuffer *output, gpointer stream, CfStatus *status)
+                                         GstCudaFiltersWorker *worker, guint64 limit,
+                                         GstBuffer *input, GstBuffer *output, gpointer stream,
+                                         CfStatus *status)
 {
   Slot *slot =
       &staging->slots[(staging->oldest + staging->under_way) % G_N_ELEMENTS(staging->slots)];
@@ -216,10 +143,7 @@ gboolean gst_cuda_filters_staging_submit(GstCudaFiltersStaging *staging,
     gst_buffer_unref(release_buffers(slot));
     return FALSE;
   }
-  if (!enqueue(staging, slot, worker, stream, status)) {
-    cf_stream_synchronize(staging->arriving, NULL);
-    cf_stream_synchronize(stream, NULL);
-    cf_stream_synchronize(staging->leaving, NULL);
+  if (!enqueue(staging, slot, worker, limit, stream, status)) {
     unmap_slot(slot);
     gst_buffer_unref(release_buffers(slot));
     return FALSE;
@@ -232,7 +156,7 @@ GstBuffer *gst_cuda_filters_staging_finish(GstCudaFiltersStaging *staging, GstCl
                                            CfStatus *status)
 {
   Slot *slot = &staging->slots[staging->oldest];
-  const gboolean good = cf_event_synchronize(slot->left, status);
+  const gboolean good = cf_conveyor_wait(staging->conveyor, slot->ticket, status);
   GstBuffer *output;
 
   staging->oldest = (staging->oldest + 1) % G_N_ELEMENTS(staging->slots);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Frames in system memory through the device: copies in, the worker and copies out, on a stream
- * each, so that one frame leaves while the next arrives. The CUDA context is current in every call.
+ * Frames in system memory through the device: buffers mapped, sent through a conveyor
+ * (conveyor.h), and given back when they are done. The CUDA context is current in every call.
  */
 #pragma once
 
@@ -15,9 +15,8 @@
 
 typedef struct _GstCudaFiltersStaging GstCudaFiltersStaging;
 
-/* Streams, events, and device memory for the frames under way, of `info`; NULL on failure. */
-GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *info, const CfVideo *video,
-                                                    CfStatus *status);
+/* For frames of `info`; NULL on failure. */
+GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *info, CfStatus *status);
 
 /* Drops what is under way. */
 void gst_cuda_filters_staging_free(GstCudaFiltersStaging *staging);
@@ -25,11 +24,13 @@ void gst_cuda_filters_staging_free(GstCudaFiltersStaging *staging);
 gboolean gst_cuda_filters_staging_fits(const GstCudaFiltersStaging *staging,
                                        const GstVideoInfo *info);
 
-/* Sends a frame on its way, filtered on `stream`; takes both buffers over, also on failure. They
- * may be the same. Fewer than GST_CUDA_FILTERS_STAGING_FRAMES are under way. */
+/* Sends a frame on its way, filtered on `stream`, with at most `limit` bytes of device memory for
+ * its strips (0: no limit); takes both buffers over, also on failure. They may be the same. Fewer
+ * than GST_CUDA_FILTERS_STAGING_FRAMES are under way. */
 gboolean gst_cuda_filters_staging_submit(GstCudaFiltersStaging *staging,
-                                         GstCudaFiltersWorker *worker, GstBuffer *input,
-                                         GstBuffer *output, gpointer stream, CfStatus *status);
+                                         GstCudaFiltersWorker *worker, guint64 limit,
+                                         GstBuffer *input, GstBuffer *output, gpointer stream,
+                                         CfStatus *status);
 
 guint gst_cuda_filters_staging_under_way(const GstCudaFiltersStaging *staging);
 

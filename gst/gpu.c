@@ -680,27 +680,26 @@ gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
 }
 
 /* Staging for `info`: what is under way is of `info` already, since changes of caps drain first. */
-static gboolean open_staging(GstCudaFiltersGpu *gpu, const GstVideoInfo *info, const CfVideo *video,
-                             CfStatus *status)
+static gboolean open_staging(GstCudaFiltersGpu *gpu, const GstVideoInfo *info, CfStatus *status)
 {
   if (gpu->staging && !gst_cuda_filters_staging_fits(gpu->staging, info))
     g_clear_pointer(&gpu->staging, gst_cuda_filters_staging_free);
   if (!gpu->staging)
-    gpu->staging = gst_cuda_filters_staging_new(info, video, status);
+    gpu->staging = gst_cuda_filters_staging_new(info, status);
   return gpu->staging != NULL;
 }
 
 gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                            const GstVideoInfo *info, GstBuffer *input,
-                                            GstBuffer *output, CfStatus *status)
+                                            const GstVideoInfo *info, guint64 limit,
+                                            GstBuffer *input, GstBuffer *output, CfStatus *status)
 {
   gpointer stream = gst_cuda_filters_compat_stream_handle(gpu->shared->stream);
   gboolean good = FALSE;
 
   if (gst_cuda_filters_gpu_enter(gpu, status)) {
-    if (change_stream(gpu, stream, status) &&
-        open_staging(gpu, info, gst_cuda_filters_worker_video(worker), status)) {
-      good = gst_cuda_filters_staging_submit(gpu->staging, worker, input, output, stream, status);
+    if (change_stream(gpu, stream, status) && open_staging(gpu, info, status)) {
+      good = gst_cuda_filters_staging_submit(gpu->staging, worker, limit, input, output, stream,
+                                             status);
       input = NULL;
     }
     gst_cuda_filters_gpu_leave(gpu);

@@ -77,11 +77,12 @@ gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *
 /* Makes `buffer`, an input that is handed on as it is, fit for a neighbour that is not ours. */
 gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer, CfStatus *status);
 
-/* Sends a frame in system memory on its way through the device; takes both buffers over, also on
- * failure. They may be the same. */
+/* Sends a frame in system memory on its way through the device, with at most `limit` bytes of its
+ * memory for the frame (0: no limit); takes both buffers over, also on failure. They may be the
+ * same. */
 gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                            const GstVideoInfo *info, GstBuffer *input,
-                                            GstBuffer *output, CfStatus *status);
+                                            const GstVideoInfo *info, guint64 limit,
+                                            GstBuffer *input, GstBuffer *output, CfStatus *status);
 
 /* Frames that were submitted and not finished, and how many there may be. */
 guint gst_cuda_filters_gpu_under_way(const GstCudaFiltersGpu *gpu);

@@ -101,15 +101,17 @@ gboolean gst_cuda_filters_worker_update(GstCudaFiltersWorker *worker, const void
   return TRUE;
 }
 
-static void set_picture(CfPicture *picture, const GstVideoFrame *frame, gint part)
+/* The picture that shows every other line of `frame`. */
+static CfPicture picture_of_part(const CfPicture *frame, gint part)
 {
-  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(frame); plane++) {
-    const ptrdiff_t stride = GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane);
+  CfPicture picture = *frame;
 
-    picture->data[plane] =
-        (uint8_t *)GST_VIDEO_FRAME_PLANE_DATA(frame, plane) + (part == BOTTOM_FIELD ? stride : 0);
-    picture->stride[plane] = part == FRAME ? stride : 2 * stride;
+  for (guint plane = 0; part != FRAME && plane < CF_MAX_PLANES; plane++) {
+    if (part == BOTTOM_FIELD && picture.data[plane])
+      picture.data[plane] += picture.stride[plane];
+    picture.stride[plane] *= 2;
   }
+  return picture;
 }
 
 void gst_cuda_filters_worker_set_regions(GstCudaFiltersWorker *worker, const CfRegions *regions)
@@ -137,10 +139,10 @@ static CfRegions scale_to_field(GstCudaFiltersWorker *worker, const CfRegions *r
   return scaled;
 }
 
-static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const GstVideoFrame *source,
-                         const GstVideoFrame *destination, void *stream, CfStatus *status)
+static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *frame,
+                         CfStatus *status)
 {
-  CfJob job = {.stream = stream};
+  CfJob job = *frame;
   CfRegions scaled;
 
   if (worker->regions && !worker->engine->regions)
@@ -151,19 +153,54 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const GstVideo
     scaled = scale_to_field(worker, job.regions);
     job.regions = &scaled;
   }
-  set_picture(&job.source, source, part);
-  set_picture(&job.destination, destination, part);
+  job.source = picture_of_part(&frame->source, part);
+  job.destination = picture_of_part(&frame->destination, part);
   return worker->engine->run(worker->states[part], &job, status);
+}
+
+static gboolean has_fields(const GstCudaFiltersWorker *worker, gboolean interlaced)
+{
+  return interlaced && worker->states[TOP_FIELD];
+}
+
+gboolean gst_cuda_filters_worker_run_job(GstCudaFiltersWorker *worker, const CfJob *job,
+                                         gboolean interlaced, CfStatus *status)
+{
+  if (has_fields(worker, interlaced))
+    return run_part(worker, TOP_FIELD, job, status) && run_part(worker, BOTTOM_FIELD, job, status);
+  return run_part(worker, FRAME, job, status);
+}
+
+static CfPicture picture_of_frame(const GstVideoFrame *frame)
+{
+  CfPicture picture = {{NULL}, {0}};
+
+  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(frame); plane++) {
+    picture.data[plane] = GST_VIDEO_FRAME_PLANE_DATA(frame, plane);
+    picture.stride[plane] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane);
+  }
+  return picture;
 }
 
 gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVideoFrame *source,
                                      const GstVideoFrame *destination, void *stream,
                                      CfStatus *status)
 {
-  if (GST_VIDEO_FRAME_IS_INTERLACED(source) && worker->states[TOP_FIELD])
-    return run_part(worker, TOP_FIELD, source, destination, stream, status) &&
-           run_part(worker, BOTTOM_FIELD, source, destination, stream, status);
-  return run_part(worker, FRAME, source, destination, stream, status);
+  const CfJob job = {.source = picture_of_frame(source),
+                     .destination = picture_of_frame(destination),
+                     .stream = stream};
+
+  return gst_cuda_filters_worker_run_job(worker, &job, GST_VIDEO_FRAME_IS_INTERLACED(source),
+                                         status);
+}
+
+gint gst_cuda_filters_worker_halo(const GstCudaFiltersWorker *worker, gboolean interlaced)
+{
+  const CfEngine *engine = worker->engine;
+
+  if (!engine->halo || worker->regions || has_fields(worker, interlaced))
+    return -1;
+  return engine->halo(worker->states[FRAME]);
 }
 
 const CfVideo *gst_cuda_filters_worker_video(const GstCudaFiltersWorker *worker)

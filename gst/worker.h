@@ -32,6 +32,14 @@ gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVide
                                      const GstVideoFrame *destination, void *stream,
                                      CfStatus *status);
 
+/* The same for the planes, rows and stream of `job`, which need not be all rows where
+ * gst_cuda_filters_worker_halo says so; its regions are those set here. */
+gboolean gst_cuda_filters_worker_run_job(GstCudaFiltersWorker *worker, const CfJob *job,
+                                         gboolean interlaced, CfStatus *status);
+
+/* CfEngine.halo of the frames to come; -1 where they are filtered as a whole. */
+gint gst_cuda_filters_worker_halo(const GstCudaFiltersWorker *worker, gboolean interlaced);
+
 /* Geometry and format of whole frames. */
 const CfVideo *gst_cuda_filters_worker_video(const GstCudaFiltersWorker *worker);
 

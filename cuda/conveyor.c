@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "conveyor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SLOTS 4
+
+/* Device memory of one strip under way, and the events that let it be used again. */
+typedef struct {
+  CfPicture source, result;
+  void *arrived;  /* the rows from the host are here */
+  void *taken;    /* the source has been filtered, and carried on */
+  void *filtered; /* the result is complete */
+  void *left;     /* the result is in host memory */
+} Slot;
+
+struct CfConveyor {
+  void *arriving, *leaving; /* streams */
+  void *stream;             /* that the last picture was filtered on */
+  CfStrips strips;
+  void *memory; /* of all slots */
+  size_t bytes;
+  Slot slots[MAX_SLOTS];
+  unsigned next_slot;
+  void *done[CF_CONVEYOR_PICTURES]; /* events */
+  unsigned sent;
+};
+
+static bool create_event(void **event, CfStatus *status)
+{
+  *event = cf_event_create(false, status);
+  return *event != NULL;
+}
+
+static void destroy_event(void *event)
+{
+  if (event)
+    cf_event_destroy(event);
+}
+
+CfConveyor *cf_conveyor_open(CfStatus *status)
+{
+  CfConveyor *conveyor = calloc(1, sizeof *conveyor);
+  bool good;
+
+  if (!conveyor) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+    return NULL;
+  }
+  conveyor->arriving = cf_stream_create(status);
+  conveyor->leaving = conveyor->arriving ? cf_stream_create(status) : NULL;
+  good = conveyor->leaving;
+  for (int i = 0; good && i < MAX_SLOTS; i++) {
+    Slot *slot = &conveyor->slots[i];
+
+    good = create_event(&slot->arrived, status) && create_event(&slot->taken, status) &&
+           create_event(&slot->filtered, status) && create_event(&slot->left, status);
+  }
+  for (int i = 0; good && i < CF_CONVEYOR_PICTURES; i++)
+    good = create_event(&conveyor->done[i], status);
+  if (!good) {
+    cf_conveyor_close(conveyor);
+    return NULL;
+  }
+  return conveyor;
+}
+
+static bool wait_for_all(CfConveyor *conveyor, CfStatus *status)
+{
+  const bool arrived = cf_stream_synchronize(conveyor->arriving, status);
+  const bool filtered = !conveyor->stream || cf_stream_synchronize(conveyor->stream, status);
+
+  return cf_stream_synchronize(conveyor->leaving, status) && arrived && filtered;
+}
+
+void cf_conveyor_close(CfConveyor *conveyor)
+{
+  if (!conveyor)
+    return;
+  if (conveyor->arriving && conveyor->leaving)
+    wait_for_all(conveyor, NULL);
+  for (int i = 0; i < MAX_SLOTS; i++) {
+    destroy_event(conveyor->slots[i].arrived);
+    destroy_event(conveyor->slots[i].taken);
+    destroy_event(conveyor->slots[i].filtered);
+    destroy_event(conveyor->slots[i].left);
+  }
+  for (int i = 0; i < CF_CONVEYOR_PICTURES; i++)
+    destroy_event(conveyor->done[i]);
+  cf_device_free(conveyor->memory);
+  if (conveyor->arriving)
+    cf_stream_destroy(conveyor->arriving);
+  if (conveyor->leaving)
+    cf_stream_destroy(conveyor->leaving);
+  free(conveyor);
+}
+
+static bool is_same_cut(const CfStrips *a, const CfStrips *b)
+{
+  return a->video.format == b->video.format && a->video.width == b->video.width &&
+         a->video.height == b->video.height && a->halo == b->halo && a->rows == b->rows &&
+         a->slots == b->slots;
+}
+
+bool cf_conveyor_set(CfConveyor *conveyor, const CfStrips *strips, CfStatus *status)
+{
+  const size_t bytes = cf_strips_bytes(strips);
+  uint8_t *memory;
+
+  if (conveyor->memory && is_same_cut(&conveyor->strips, strips))
+    return true;
+  if (strips->slots > MAX_SLOTS)
+    return cf_fail(status, CF_ERROR_INVALID, "at most %d strips can be under way", MAX_SLOTS);
+  if (!wait_for_all(conveyor, status))
+    return false;
+  if (bytes != conveyor->bytes) {
+    cf_device_free(conveyor->memory);
+    conveyor->bytes = 0;
+    conveyor->memory = cf_device_alloc(bytes, status);
+    if (!conveyor->memory)
+      return false;
+    conveyor->bytes = bytes;
+  }
+  memory = conveyor->memory;
+  for (int i = 0; i < strips->slots; i++) {
+    Slot *slot = &conveyor->slots[i];
+
+    cf_strips_lay_out(&strips->video, strips->source_rows, memory, &slot->source);
+    memory += strips->source_bytes;
+    cf_strips_lay_out(&strips->video, strips->rows, memory, &slot->result);
+    memory += strips->result_bytes;
+  }
+  conveyor->strips = *strips;
+  conveyor->next_slot = 0;
+  return true;
+}
+
+/* The picture whose row `first` starts a slot's planes. Its earlier rows need not be in memory, so
+ * that the pointers to row 0 are numbers only. */
+static CfPicture picture_from(const CfVideo *video, const CfPicture *slot, int first)
+{
+  CfPicture picture = *slot;
+
+  for (int plane = 0; plane < cf_format_info(video->format)->planes; plane++) {
+    const CfRows above = cf_strips_plane_rows(video, plane, (CfRows){0, first});
+
+    picture.data[plane] = (uint8_t *)((uintptr_t)slot->data[plane] -
+                                      (uintptr_t)slot->stride[plane] * (uintptr_t)above.rows);
+  }
+  return picture;
+}
+
+static bool copy(CfCopy direction, const CfVideo *video, const CfPicture *to, const CfPicture *from,
+                 CfRows rows, void *stream, CfStatus *status)
+{
+  for (int plane = 0; rows.rows > 0 && plane < cf_format_info(video->format)->planes; plane++) {
+    const CfRows part = cf_strips_plane_rows(video, plane, rows);
+    const ptrdiff_t to_offset = to->stride[plane] * part.first;
+    const ptrdiff_t from_offset = from->stride[plane] * part.first;
+
+    if (!cf_copy_rows(
+            direction, (uint8_t *)((uintptr_t)to->data[plane] + (uintptr_t)to_offset),
+            to->stride[plane], (uint8_t *)((uintptr_t)from->data[plane] + (uintptr_t)from_offset),
+            from->stride[plane], cf_row_bytes(video, plane), (size_t)part.rows, stream, status))
+      return false;
+  }
+  return true;
+}
+
+/* What one picture's strips have in common. */
+typedef struct {
+  const CfPicture *source, *destination;
+  CfConveyorFilter filter;
+  void *context;
+} Picture;
+
+/* The carried rows go to the next slot right behind the filter, so that this slot can be filled
+ * again before the next strip has arrived. */
+static bool enqueue_filter(CfConveyor *conveyor, const Picture *picture, int index, Slot *slot,
+                           const Slot *next, CfStatus *status)
+{
+  const CfStrips *strips = &conveyor->strips;
+  const CfStrip strip = cf_strips_strip(strips, index);
+  const CfJob job = {
+      .source = picture_from(&strips->video, &slot->source, strip.held.first),
+      .destination = picture_from(&strips->video, &slot->result, strip.made.first),
+      .stream = conveyor->stream,
+      .first_row = strip.made.first,
+      .rows = strips->count > 1 ? strip.made.rows : 0,
+  };
+
+  if (!cf_stream_wait_event(conveyor->stream, slot->arrived, status) ||
+      !cf_stream_wait_event(conveyor->stream, slot->left, status) ||
+      !picture->filter(picture->context, &job, status) ||
+      !cf_event_record(slot->filtered, conveyor->stream, status))
+    return false;
+  if (index + 1 < strips->count) {
+    const CfStrip after = cf_strips_strip(strips, index + 1);
+    const CfPicture to = picture_from(&strips->video, &next->source, after.held.first);
+
+    if (!copy(CF_COPY_ON_DEVICE, &strips->video, &to, &job.source, after.carried, conveyor->stream,
+              status))
+      return false;
+  }
+  return cf_event_record(slot->taken, conveyor->stream, status);
+}
+
+static bool enqueue_strip(CfConveyor *conveyor, const Picture *picture, int index, CfStatus *status)
+{
+  const CfStrips *strips = &conveyor->strips;
+  const CfStrip strip = cf_strips_strip(strips, index);
+  Slot *slot = &conveyor->slots[conveyor->next_slot];
+  CfPicture source = picture_from(&strips->video, &slot->source, strip.held.first);
+  CfPicture result = picture_from(&strips->video, &slot->result, strip.made.first);
+
+  conveyor->next_slot = (conveyor->next_slot + 1) % (unsigned)strips->slots;
+  return cf_stream_wait_event(conveyor->arriving, slot->taken, status) &&
+         copy(CF_COPY_TO_DEVICE, &strips->video, &source, picture->source, strip.arriving,
+              conveyor->arriving, status) &&
+         cf_event_record(slot->arrived, conveyor->arriving, status) &&
+         enqueue_filter(conveyor, picture, index, slot, &conveyor->slots[conveyor->next_slot],
+                        status) &&
+         cf_stream_wait_event(conveyor->leaving, slot->filtered, status) &&
+         copy(CF_COPY_TO_HOST, &strips->video, picture->destination, &result, strip.made,
+              conveyor->leaving, status) &&
+         cf_event_record(slot->left, conveyor->leaving, status);
+}
+
+bool cf_conveyor_send(CfConveyor *conveyor, const CfPicture *source, const CfPicture *destination,
+                      CfConveyorFilter filter, void *context, void *stream, unsigned *ticket,
+                      CfStatus *status)
+{
+  const Picture picture = {source, destination, filter, context};
+  bool good = true;
+
+  if (conveyor->stream && conveyor->stream != stream &&
+      !cf_stream_synchronize(conveyor->stream, status))
+    return false;
+  conveyor->stream = stream;
+  *ticket = conveyor->sent++;
+  for (int i = 0; good && i < conveyor->strips.count; i++)
+    good = enqueue_strip(conveyor, &picture, i, status);
+  good = good &&
+         cf_event_record(conveyor->done[*ticket % CF_CONVEYOR_PICTURES], conveyor->leaving, status);
+  if (!good)
+    wait_for_all(conveyor, NULL);
+  return good;
+}
+
+bool cf_conveyor_wait(CfConveyor *conveyor, unsigned ticket, CfStatus *status)
+{
+  return cf_event_synchronize(conveyor->done[ticket % CF_CONVEYOR_PICTURES], status);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Pictures in host memory through a device, in the strips of plan/strips.h: copies in, the filter
+ * and copies out on a stream each. Pictures may follow each other without a wait. Host memory
+ * should be page-locked (device.h); other memory works, but its copies wait.
+ *
+ * A conveyor belongs to one thread at a time; its CUDA context is current in every call.
+ */
+#pragma once
+
+#include "device.h"
+#include "engine.h"
+#include "strips.h"
+
+/* Pictures that may be under way at once. */
+#define CF_CONVEYOR_PICTURES 4
+
+typedef struct CfConveyor CfConveyor;
+
+/* Enqueues the filter of the rows of `job` on its stream. */
+typedef bool (*CfConveyorFilter)(void *context, const CfJob *job, CfStatus *status);
+
+CfConveyor *cf_conveyor_open(CfStatus *status);
+
+/* Waits for all that is under way. NULL is allowed. */
+void cf_conveyor_close(CfConveyor *conveyor);
+
+/* Takes up the cut of the pictures to come, which costs a wait and perhaps an allocation where it
+ * differs from the one before; CF_ERROR_NO_MEMORY where the device has no room for it. */
+bool cf_conveyor_set(CfConveyor *conveyor, const CfStrips *strips, CfStatus *status);
+
+/* Sends a picture on its way, filtered on `stream`. `ticket` is for cf_conveyor_wait, which must be
+ * called before CF_CONVEYOR_PICTURES more are sent; until it returns, both pictures stay alive.
+ * They may be the same. After a failure nothing of the picture is under way. */
+bool cf_conveyor_send(CfConveyor *conveyor, const CfPicture *source, const CfPicture *destination,
+                      CfConveyorFilter filter, void *context, void *stream, unsigned *ticket,
+                      CfStatus *status);
+
+/* The host waits until that picture is done. */
+bool cf_conveyor_wait(CfConveyor *conveyor, unsigned ticket, CfStatus *status);

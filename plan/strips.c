@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "strips.h"
+
+/* A strip is about this large: it crosses the bus in some 75 us, several times what enqueuing it
+ * costs, and 4K RGBA is eight strips, of which only the first and the last do not overlap. */
+#define STRIP_BYTES ((size_t)4 << 20)
+
+/* More strips of a picture gain nothing more. */
+#define MAX_STRIPS 64
+
+/* Strips this many times the halo cost the kernels little more than whole pictures. */
+#define ROWS_PER_HALO 4
+
+/* One arriving, one filtered, one leaving; two keep the bus busy still. */
+#define MAX_SLOTS 3
+#define MIN_SLOTS 2
+
+static int even_up(int rows)
+{
+  return rows + (rows & 1);
+}
+
+static int largest(int a, int b)
+{
+  return a > b ? a : b;
+}
+
+static int smallest(int a, int b)
+{
+  return a < b ? a : b;
+}
+
+/* Halos change while a sigma is animated; in powers of two, that seldom cuts anew. */
+static int stepped_halo(int halo)
+{
+  int stepped = halo > 0 ? 2 : 0;
+
+  while (stepped < halo)
+    stepped *= 2;
+  return stepped;
+}
+
+CfRows cf_strips_plane_rows(const CfVideo *video, int plane, CfRows rows)
+{
+  const int shift = cf_format_info(video->format)->plane[plane].subsampling_y;
+  const int first = rows.first >> shift;
+  const int end = (rows.first + rows.rows + (1 << shift) - 1) >> shift;
+
+  return (CfRows){first, end - first};
+}
+
+size_t cf_strips_lay_out(const CfVideo *video, int rows, uint8_t *memory, CfPicture *picture)
+{
+  size_t used = 0;
+
+  for (int plane = 0; plane < cf_format_info(video->format)->planes; plane++) {
+    const size_t row = (cf_row_bytes(video, plane) + CF_STRIPS_ROW_ALIGNMENT - 1) /
+                       CF_STRIPS_ROW_ALIGNMENT * CF_STRIPS_ROW_ALIGNMENT;
+
+    if (picture) {
+      picture->data[plane] = memory + used;
+      picture->stride[plane] = (ptrdiff_t)row;
+    }
+    used += row * (size_t)cf_strips_plane_rows(video, plane, (CfRows){0, rows}).rows;
+  }
+  return used;
+}
+
+/* Cuts into strips of at most `rows` rows (even), all about the same. */
+static void cut(CfStrips *strips, const CfVideo *video, int halo, int rows, int slots)
+{
+  const int height = video->height;
+
+  strips->video = *video;
+  strips->slots = slots;
+  strips->rows = height;
+  strips->count = 1;
+  strips->halo = 0;
+  if (rows < height) {
+    strips->count = (height + rows - 1) / rows;
+    strips->rows = even_up((height + strips->count - 1) / strips->count);
+    strips->count = (height + strips->rows - 1) / strips->rows;
+    strips->halo = halo;
+  }
+  strips->source_rows = smallest(strips->rows + 2 * strips->halo, height);
+  strips->source_bytes = cf_strips_lay_out(video, strips->source_rows, NULL, NULL);
+  strips->result_bytes = cf_strips_lay_out(video, strips->rows, NULL, NULL);
+}
+
+size_t cf_strips_bytes(const CfStrips *strips)
+{
+  return (size_t)strips->slots * (strips->source_bytes + strips->result_bytes);
+}
+
+/* The most rows of a strip, even, whose slots keep to `limit`; 0 or less if none do. */
+static int rows_within(const CfVideo *video, int halo, int slots, size_t limit)
+{
+  const size_t pair = cf_strips_lay_out(video, 2, NULL, NULL);
+  const size_t pairs = limit / ((size_t)slots * pair); /* of rows, of a source and its result */
+  const int rows = pairs < (size_t)video->height + 1 ? (int)pairs : video->height + 1;
+
+  return (rows - halo) & ~1;
+}
+
+/* What a picture is best cut into where memory is no matter. */
+static int preferred_rows(const CfVideo *video, int halo)
+{
+  const size_t pair = cf_strips_lay_out(video, 2, NULL, NULL);
+  const size_t pairs = STRIP_BYTES / pair;
+  const int rows = pairs < (size_t)video->height ? 2 * (int)pairs : video->height;
+
+  return even_up(largest(largest(rows, ROWS_PER_HALO * halo), video->height / MAX_STRIPS + 1));
+}
+
+static bool refuse(const CfVideo *video, int halo, size_t limit, CfStatus *status)
+{
+  CfStrips least;
+
+  if (halo < 0) {
+    cut(&least, video, 0, video->height, MIN_SLOTS);
+    return cf_fail(status, CF_ERROR_NO_MEMORY,
+                   "these settings filter frames of %dx%d as a whole, which takes %zu bytes of "
+                   "device memory, but max-device-memory is %zu: raise it, use smaller frames or "
+                   "backend=cpu",
+                   video->width, video->height, cf_strips_bytes(&least), limit);
+  }
+  cut(&least, video, stepped_halo(halo), 2, MIN_SLOTS);
+  return cf_fail(status, CF_ERROR_NO_MEMORY,
+                 "max-device-memory is %zu, but frames of %dx%d take %zu bytes with these settings "
+                 "even in the narrowest strips: raise it",
+                 limit, video->width, video->height, cf_strips_bytes(&least));
+}
+
+bool cf_strips_plan(CfStrips *strips, const CfVideo *video, int halo, size_t limit,
+                    CfStatus *status)
+{
+  const int stepped = stepped_halo(halo);
+  const int preferred = halo < 0 ? video->height : preferred_rows(video, stepped);
+
+  for (int slots = MAX_SLOTS; slots >= MIN_SLOTS; slots--) {
+    const int rows = limit ? rows_within(video, stepped, slots, limit) : preferred;
+
+    cut(strips, video, stepped, preferred, slots);
+    if (!limit || cf_strips_bytes(strips) <= limit)
+      return true;
+    if (halo >= 0 && rows >= 2 && (rows >= stepped || slots == MIN_SLOTS)) {
+      cut(strips, video, stepped, smallest(rows, preferred), slots);
+      return true;
+    }
+  }
+  return refuse(video, halo, limit, status);
+}
+
+CfStrip cf_strips_strip(const CfStrips *strips, int index)
+{
+  const int height = strips->video.height;
+  const int first = index * strips->rows, end = smallest(first + strips->rows, height);
+  const int held = largest(first - strips->halo, 0);
+  const int arriving = index > 0 ? smallest(first + strips->halo, height) : 0;
+  const int held_end = smallest(end + strips->halo, height);
+  CfStrip strip;
+
+  strip.made = (CfRows){first, end - first};
+  strip.held = (CfRows){held, held_end - held};
+  strip.carried = (CfRows){held, arriving - held};
+  strip.arriving = (CfRows){arriving, held_end - arriving};
+  return strip;
+}
