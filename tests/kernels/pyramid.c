@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The plans of the blur pyramid and of blur maps: run in double precision by the formulas of their
+ * headers, against the taps themselves.
+ */
+#include "pyramid.h"
+
+#include <math.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gaussian.h"
+#include "harness.h"
+#include "map.h"
+
+#define MOST_SAMPLES 4000
+
+static double sample(const double *line, int size, CfBorder border, long i)
+{
+  const int from = cf_border_index(border, i, size);
+
+  return from < 0 ? 0.0 : line[from];
+}
+
+/* The header's three formulas, one after the other. */
+static double fine_sample(const CfPyramidAxis *axis, const double *line, CfBorder border, int i)
+{
+  double sum = 0.0;
+
+  for (int t = 0; t < axis->prefilter_count; t++)
+    sum +=
+        axis->prefilter[t] * sample(line, axis->size, border,
+                                    (long)axis->factors.decimation * i + axis->prefilter_first + t);
+  return sum;
+}
+
+static void run_axis(const CfPyramidAxis *axis, const double *line, CfBorder border, double *to)
+{
+  double *fine = malloc((size_t)axis->fine_count * sizeof *fine);
+  double *coarse = malloc((size_t)axis->coarse_count * sizeof *coarse);
+
+  for (int i = 0; i < axis->fine_count; i++)
+    fine[i] = fine_sample(axis, line, border, axis->fine_first + i);
+  for (int j = 0; j < axis->coarse_count; j++) {
+    coarse[j] = 0.0;
+    for (int t = 0; t < axis->low_count; t++)
+      coarse[j] += axis->low[t] * fine[axis->factors.thinning * (axis->coarse_first + j) +
+                                       axis->low_first + t - axis->fine_first];
+  }
+  for (int x = 0; x < axis->size; x++) {
+    const int phase = x % axis->factor;
+    const int first = x / axis->factor + axis->spline_first[phase] - axis->coarse_first;
+
+    to[x] = 0.0;
+    for (int k = 0; k < axis->spline_count; k++)
+      to[x] += axis->spline[4 * phase + k] * coarse[first + k];
+  }
+  free(fine);
+  free(coarse);
+}
+
+static void blur_exactly(const double *line, int size, double sigma, CfBorder border, double *to)
+{
+  static double tap[2 * 1000 + 1];
+  const int radius = cf_gaussian_radius(sigma);
+
+  cf_gaussian_taps(sigma, radius, tap);
+  for (int x = 0; x < size; x++) {
+    to[x] = 0.0;
+    for (int i = -radius; i <= radius; i++)
+      to[x] += tap[i + radius] * sample(line, size, border, (long)x + i);
+  }
+}
+
+static const struct {
+  int decimation, thinning;
+} splits[] = {{1, 1}, {2, 1}, {4, 1}, {8, 1}, {1, 4}, {4, 2}, {8, 8}};
+
+#define SPLITS ((int)(sizeof splits / sizeof splits[0]))
+
+static CfPyramidFactors factors_of(int i)
+{
+  return (CfPyramidFactors){.decimation = splits[i].decimation,
+                            .thinning = splits[i].thinning,
+                            .prefilter_sigma = 0.8,
+                            .prefilter_reach = 4.0};
+}
+
+static void pyramid_is_the_gaussian(CfTest *test)
+{
+  static double line[MOST_SAMPLES], want[MOST_SAMPLES], got[MOST_SAMPLES];
+  const int sizes[] = {1, 2, 7, 63, 200, 1001};
+
+  for (int i = 0; i < SPLITS; i++) {
+    for (int s = 0; s < 6; s++) {
+      for (int border = 0; border <= CF_BORDER_CONSTANT; border++) {
+        const CfPyramidFactors factors = factors_of(i);
+        const double sigma =
+            fmin(factors.decimation * factors.thinning * (2.0 + cf_random_unit(&test->random) * 4),
+                 250.0);
+        CfPyramidAxis axis = {0};
+        CfStatus status = {CF_OK, ""};
+        double worst = 0.0;
+
+        /* Black and white: the largest contrast. */
+        for (int x = 0; x < sizes[s]; x++)
+          line[x] = cf_random_below(&test->random, 2) * 255.0;
+        cf_test_context(test, "sigma %g, %dx%d, size %d, border %d", sigma, factors.decimation,
+                        factors.thinning, sizes[s], border);
+        if (!CF_EXPECT(test,
+                       cf_pyramid_axis(&axis, sigma, sizes[s], (CfBorder)border, &factors, &status),
+                       "%s", status.message))
+          continue;
+        run_axis(&axis, line, (CfBorder)border, got);
+        blur_exactly(line, sizes[s], sigma, (CfBorder)border, want);
+        for (int x = 0; x < sizes[s]; x++)
+          worst = fmax(worst, fabs(got[x] - want[x]));
+        CF_EXPECT(test, worst < 0.08, "off by %g", worst);
+        cf_pyramid_axis_free(&axis);
+      }
+    }
+  }
+}
+
+/* Samples before and after the made ones equal the outermost made ones. */
+static void made_ones_suffice(CfTest *test)
+{
+  static double line[MOST_SAMPLES];
+  const CfBorder borders[] = {CF_BORDER_REPLICATE, CF_BORDER_CONSTANT};
+
+  for (int i = 0; i < SPLITS; i++) {
+    for (int size = 1; size < 100; size += size < 10 ? 1 : 17) {
+      const CfPyramidFactors factors = factors_of(i);
+      const CfBorder border = borders[(i + size) % 2];
+      CfPyramidAxis axis = {0};
+
+      for (int x = 0; x < size; x++)
+        line[x] = cf_random_unit(&test->random);
+      cf_test_context(test, "%dx%d, size %d, border %d", factors.decimation, factors.thinning, size,
+                      border);
+      CF_EXPECT(test, cf_pyramid_axis(&axis, 200.0, size, border, &factors, NULL), "no plan");
+      CF_EXPECT(test,
+                axis.made_first >= axis.fine_first && axis.made_count >= 1 &&
+                    axis.made_first + axis.made_count <= axis.fine_first + axis.fine_count,
+                "made %d+%d of %d+%d", axis.made_first, axis.made_count, axis.fine_first,
+                axis.fine_count);
+      CF_EXPECT(test, axis.made_count <= size / factors.decimation + axis.prefilter_count + 2,
+                "%d made", axis.made_count);
+      for (int j = axis.fine_first; j < axis.fine_first + axis.fine_count; j++) {
+        const int last = axis.made_first + axis.made_count - 1;
+        const int made = j < axis.made_first ? axis.made_first : j > last ? last : j;
+
+        CF_EXPECT(test,
+                  fabs(fine_sample(&axis, line, border, j) -
+                       fine_sample(&axis, line, border, made)) < 1e-12,
+                  "fine sample %d is not %d", j, made);
+      }
+      cf_pyramid_axis_free(&axis);
+    }
+  }
+}
+
+static void taps_add_up(CfTest *test)
+{
+  for (int i = 0; i < SPLITS; i++) {
+    const CfPyramidFactors factors = factors_of(i);
+    CfPyramidAxis axis = {0};
+    double prefilter = 0.0, low = 0.0;
+
+    CF_EXPECT(test, cf_pyramid_axis(&axis, 130.0, 100, CF_BORDER_WRAP, &factors, NULL), "no plan");
+    for (int t = 0; t < axis.prefilter_count; t++)
+      prefilter += axis.prefilter[t];
+    for (int t = 0; t < axis.low_count; t++) {
+      low += axis.low[t];
+      CF_EXPECT(test, fabs(axis.low[t] - axis.low[axis.low_count - 1 - t]) < 1e-15, "asymmetric");
+    }
+    CF_EXPECT(test, fabs(prefilter - 1.0) < 1e-14 && fabs(low - 1.0) < 1e-14, "%g, %g", prefilter,
+              low);
+    for (int p = 0; p < axis.factor; p++) {
+      const double *spline = &axis.spline[4 * p];
+      CF_EXPECT(test, fabs(spline[0] + spline[1] + spline[2] + spline[3] - 1.0) < 1e-15, "phase %d",
+                p);
+    }
+    cf_pyramid_axis_free(&axis);
+  }
+}
+
+static void too_small_is_refused(CfTest *test)
+{
+  const CfPyramidFactors factors = factors_of(3);
+  CfPyramidAxis axis = {0};
+  CfStatus status = {CF_OK, ""};
+
+  CF_EXPECT(test, cf_pyramid_axis(&axis, 30.0, 50, CF_BORDER_WRAP, &factors, NULL), "no plan");
+  CF_EXPECT(test, !cf_pyramid_fits(4.0, &factors), "8 fits 4");
+  CF_EXPECT(test, !cf_pyramid_axis(&axis, 4.0, 50, CF_BORDER_WRAP, &factors, &status), "a plan");
+  CF_EXPECT(test, status.code == CF_ERROR_INVALID && axis.storage, "the old plan is gone");
+  cf_pyramid_axis_free(&axis);
+}
+
+/* ---- Maps ---- */
+
+static bool write_file(const char *path, const char *content, size_t bytes)
+{
+  FILE *file = fopen(path, "wb");
+  const bool good = file && fwrite(content, 1, bytes, file) == bytes;
+
+  if (file)
+    fclose(file);
+  return good;
+}
+
+static void load(CfTest *test, const char *content, size_t bytes, int width, int height,
+                 const int *values, const char *word)
+{
+  char path[] = "/tmp/cf-map-XXXXXX";
+  const int file = mkstemp(path);
+  CfStatus status = {CF_OK, ""};
+
+  cf_test_context(test, "\"%.20s\"", content);
+  if (!CF_EXPECT(test, file >= 0 && write_file(path, content, bytes), "no file"))
+    return;
+  CfMap *map = cf_map_load(path, &status);
+  CF_EXPECT(test, !map == !values, "%s", status.message);
+  CF_EXPECT(test, map || (status.code == CF_ERROR_INVALID && strstr(status.message, word)),
+            "\"%s\" lacks \"%s\"", status.message, word);
+  if (map) {
+    CF_EXPECT(test, cf_map_width(map) == width && cf_map_height(map) == height, "%dx%d",
+              cf_map_width(map), cf_map_height(map));
+    for (int i = 0; i < width * height; i++)
+      CF_EXPECT(test, cf_map_values(map)[i] == values[i], "value %d is %d", i,
+                cf_map_values(map)[i]);
+  }
+  cf_map_unref(map);
+  close(file);
+  unlink(path);
+}
+
+#define LOAD(test, content, ...) load(test, content, sizeof content - 1, __VA_ARGS__)
+
+static void pgm_files(CfTest *test)
+{
+  LOAD(test, "P5 2 1 255\n\x01\xff", 2, 1, ((int[]){257, 65535}), "");
+  LOAD(test, "P5\n# hello\n1 2\n# again\n65535\n\x12\x34\xff\xff", 1, 2, ((int[]){0x1234, 65535}),
+       "");
+  LOAD(test, "P5 1 1 100\n\x32", 1, 1, ((int[]){32768}), "");
+  LOAD(test, "P2\n3 1\n4\n0 2\n4\n", 3, 1, ((int[]){0, 32768, 65535}), "");
+  LOAD(test, "P5 2 2 255\n\x01\xff", 2, 2, NULL, "too early");
+  LOAD(test, "P5 1 1 100\n\x65", 1, 1, NULL, "maximum");
+  LOAD(test, "P5 0 1 255\n", 1, 1, NULL, "0x1");
+  LOAD(test, "P5 40000 1 255\n", 1, 1, NULL, "40000x1");
+  LOAD(test, "P5 1 1 65536\n\x01\x01", 1, 1, NULL, "header");
+  LOAD(test, "P5 x 1 255\n\x01", 1, 1, NULL, "header");
+  LOAD(test, "P6 1 1 255\n\x01\x01\x01", 1, 1, NULL, "neither");
+  LOAD(test, "", 1, 1, NULL, "neither");
+}
+
+static void png_file(CfTest *test, png_uint_32 format, const void *pixels, const int *values,
+                     const char *word)
+{
+  png_image image = {.version = PNG_IMAGE_VERSION, .width = 3, .height = 2, .format = format};
+  static char content[4096];
+  png_alloc_size_t bytes = sizeof content;
+
+  CF_EXPECT(test, png_image_write_to_memory(&image, content, &bytes, 0, pixels, 0, NULL), "no PNG");
+  load(test, content, bytes, 3, 2, values, word);
+  load(test, content, bytes / 2, 3, 2, NULL, values ? "PNG" : word);
+}
+
+static void png_files(CfTest *test)
+{
+  const uint8_t gray[] = {0, 1, 2, 100, 254, 255};
+  const uint8_t colour[18] = {1, 2, 3};
+  const int values[] = {0, 257, 514, 25700, 65278, 65535};
+
+  png_file(test, PNG_FORMAT_GRAY, gray, values, "");
+  png_file(test, PNG_FORMAT_RGB, colour, NULL, "PNG");
+}
+
+static void references_count(CfTest *test)
+{
+  const uint16_t value = 7;
+  CfMap *map = cf_map_new(1, 1, &value, NULL);
+
+  CF_EXPECT(test, cf_map_ref(map) == map, "another map");
+  cf_map_unref(map);
+  CF_EXPECT(test, cf_map_values(map)[0] == 7, "it is gone");
+  cf_map_unref(map);
+  cf_map_unref(NULL);
+  CF_EXPECT(test, cf_map_ref(NULL) == NULL, "nothing became something");
+}
+
+static const CfTestCase cases[] = {
+    {"pyramid-is-the-gaussian", pyramid_is_the_gaussian, CF_ONCE},
+    {"made-ones-suffice", made_ones_suffice, CF_ONCE},
+    {"taps-add-up", taps_add_up, CF_ONCE},
+    {"too-small-is-refused", too_small_is_refused, CF_ONCE},
+    {"pgm-files", pgm_files, CF_ONCE},
+    {"png-files", png_files, CF_ONCE},
+    {"references-count", references_count, CF_ONCE},
+    {0},
+};
+
+int main(int argc, char **argv)
+{
+  const CfTestSuite suite = {NULL, cases};
+
+  return cf_test_main(&suite, argc, argv);
+}
