@@ -51,7 +51,7 @@ struct _GstCudaFiltersBase {
 
   /* Under the object lock: what the user may ask. */
   const gchar *active_backend; /* static string or NULL */
-  const gchar *algorithm;      /* static string or NULL */
+  const gchar *algorithm;      /* interned string or NULL */
   guint64 frames;
   GstClockTime total_time, last_time;
 

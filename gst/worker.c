@@ -215,5 +215,7 @@ const CfEngine *gst_cuda_filters_worker_engine(const GstCudaFiltersWorker *worke
 
 const gchar *gst_cuda_filters_worker_algorithm(const GstCudaFiltersWorker *worker)
 {
-  return worker->engine->algorithm(worker->states[FRAME]);
+  /* An engine may keep the name in its state and rewrite it with the next change of a parameter,
+   * while another thread still reads this one. */
+  return g_intern_string(worker->engine->algorithm(worker->states[FRAME]));
 }

@@ -87,6 +87,7 @@ static const Property gaussblur_properties[] = {
     {"map-angle", NUMBER_DOUBLE, ANIMATED, NAN, NAN, 0, NULL},
     {"map-invert", SWITCH, PLAYING, 0, 0, 0, NULL},
     {"sigma-relative", NUMBER_DOUBLE, ANIMATED, 0, 1, 0, NULL},
+    {"max-device-memory", NUMBER_UINT64, ANIMATED, 0, NAN, 0, NULL},
     REGION_PROPERTIES,
     {0},
 };
@@ -115,6 +116,7 @@ static const Property sepconv_properties[] = {
     {"border", CHOICE, PLAYING, 0, 0, 0, BORDERS},
     {"border-color", NUMBER_UINT, ANIMATED, 0, 0xffffffff, 0xff000000, NULL},
     {"planes", UNION, PLAYING, 0, 0, 7, "luma chroma alpha"},
+    {"max-device-memory", NUMBER_UINT64, ANIMATED, 0, NAN, 0, NULL},
     {0},
 };
 
