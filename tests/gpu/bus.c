@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a frame in system memory costs on its way through the device, beside the time that its bytes
+ * alone take over the bus, in and out at once, from page-locked memory. One JSON object a line.
+ *
+ *   bus element FORMAT WIDTHxHEIGHT FRAMES ELEMENT   frames of the pool that the element proposes
+ *   bus live ...                                     the same from a live source
+ *   bus pageable ...                                 the same from ordinary memory
+ *   bus engine FORMAT WIDTHxHEIGHT FRAMES LIMIT      cudasepconv's engine with LIMIT bytes, for
+ *                                                    frames larger than GStreamer's can be (2 GiB)
+ */
+#include <gst/check/gstharness.h>
+#include <gst/video/video.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conveyor.h"
+#include "gpu-compat.h"
+#include "sepconv.h"
+
+#define WARM_UP 4
+#define INPUTS  4
+
+static GstCudaContext *context;
+
+static void stop(const char *why)
+{
+  fprintf(stderr, "bus: %s\n", why);
+  exit(1);
+}
+
+static double now_ms(void)
+{
+  return (double)g_get_monotonic_time() / 1000.0;
+}
+
+/* Milliseconds that `bytes` take; each way with a stream of its own. Memory is given. */
+static double time_copies(bool in, bool out, void *device[2], void *host[2], size_t bytes,
+                          int frames)
+{
+  void *streams[] = {cf_stream_create(NULL), cf_stream_create(NULL)};
+  const ptrdiff_t stride = (ptrdiff_t)bytes;
+  double start = 0.0;
+
+  for (int i = -1; i < frames; i++) {
+    if (i == 0) {
+      cf_stream_synchronize(streams[0], NULL);
+      cf_stream_synchronize(streams[1], NULL);
+      start = now_ms();
+    }
+    if ((in && !cf_copy_rows(CF_COPY_TO_DEVICE, device[0], stride, host[0], stride, bytes, 1,
+                             streams[0], NULL)) ||
+        (out && !cf_copy_rows(CF_COPY_TO_HOST, host[1], stride, device[1], stride, bytes, 1,
+                              streams[1], NULL)))
+      stop("a plain copy fails");
+  }
+  cf_stream_synchronize(streams[0], NULL);
+  cf_stream_synchronize(streams[1], NULL);
+  start = (now_ms() - start) / frames;
+  cf_stream_destroy(streams[0]);
+  cf_stream_destroy(streams[1]);
+  return start;
+}
+
+typedef struct {
+  double in, out, both;
+} Bus;
+
+/* Large frames are measured by a part of them. */
+static Bus measure_bus(size_t bytes)
+{
+  const size_t part = MIN(bytes, (size_t)256 << 20);
+  const double scale = (double)bytes / (double)part;
+  const int frames = (int)MAX(8.0, 64.0 * (1 << 25) / (double)part);
+  void *device[] = {cf_device_alloc(part, NULL), cf_device_alloc(part, NULL)};
+  void *host[] = {cf_pinned_alloc(part, NULL), cf_pinned_alloc(part, NULL)};
+  Bus bus;
+
+  if (!device[0] || !device[1] || !host[0] || !host[1])
+    stop("no memory for plain copies");
+  memset(host[0], 1, part);
+  memset(host[1], 1, part);
+  bus.in = scale * time_copies(true, false, device, host, part, frames);
+  bus.out = scale * time_copies(false, true, device, host, part, frames);
+  bus.both = scale * time_copies(true, true, device, host, part, frames);
+  for (int i = 0; i < 2; i++) {
+    cf_device_free(device[i]);
+    cf_pinned_free(host[i]);
+  }
+  return bus;
+}
+
+static void print(const char *what, const CfVideo *video, double frame_ms, const Bus *bus)
+{
+  printf(
+      "{\"what\": \"%s\", \"format\": \"%s\", \"width\": %d, \"height\": %d, \"frame_ms\": %.3f, "
+      "\"in_ms\": %.3f, \"out_ms\": %.3f, \"both_ms\": %.3f, \"ratio\": %.3f}\n",
+      what, cf_format_info(video->format)->name, video->width, video->height, frame_ms, bus->in,
+      bus->out, bus->both, frame_ms / bus->both);
+  fflush(stdout);
+}
+
+static void fill(GstBuffer *buffer, int seed)
+{
+  GstMapInfo map;
+
+  if (!gst_buffer_map(buffer, &map, GST_MAP_WRITE))
+    stop("a frame cannot be mapped");
+  for (gsize i = 0; i < map.size; i++)
+    map.data[i] = (guint8)((i >> 6) * 7 + (gsize)seed * 31 + i);
+  gst_buffer_unmap(buffer, &map);
+}
+
+static void run_element(const char *mode, const char *elements, const CfVideo *video, int frames)
+{
+  GstHarness *harness = gst_harness_new_parse(elements);
+  GstContext *shared = gst_context_new_cuda_context(context);
+  gchar *caps = g_strdup_printf("video/x-raw, format=%s, width=%d, height=%d, framerate=25/1",
+                                cf_format_info(video->format)->name, video->width, video->height);
+  GstBuffer *inputs[INPUTS];
+  GstVideoInfo info;
+  double start = 0.0;
+  Bus bus;
+
+  gst_element_set_context(harness->element, shared);
+  gst_context_unref(shared);
+  gst_harness_set_live(harness, strcmp(mode, "live") == 0);
+  gst_harness_set_src_caps_str(harness, caps);
+  {
+    GstCaps *parsed = gst_caps_from_string(caps);
+
+    if (!gst_video_info_from_caps(&info, parsed))
+      stop("these caps are not allowed");
+    gst_caps_unref(parsed);
+  }
+  for (int i = 0; i < INPUTS; i++) {
+    inputs[i] = strcmp(mode, "pageable") == 0 ? gst_buffer_new_allocate(NULL, info.size, NULL)
+                                              : gst_harness_create_buffer(harness, info.size);
+    if (!inputs[i])
+      stop("no memory for frames");
+    fill(inputs[i], i);
+  }
+  for (int i = -WARM_UP; i < frames; i++) {
+    GstBuffer *output;
+
+    if (i == 0)
+      start = now_ms();
+    if (gst_harness_push(harness, gst_buffer_ref(inputs[(i + WARM_UP) % INPUTS])) != GST_FLOW_OK)
+      stop("the element fails");
+    while ((output = gst_harness_try_pull(harness)))
+      gst_buffer_unref(output);
+  }
+  gst_harness_push_event(harness, gst_event_new_eos());
+  start = (now_ms() - start) / frames;
+  for (int i = 0; i < INPUTS; i++)
+    gst_buffer_unref(inputs[i]);
+  gst_harness_teardown(harness);
+  bus = measure_bus(info.size);
+  print(elements, video, start, &bus);
+  g_free(caps);
+}
+
+typedef struct {
+  const CfEngine *engine;
+  void *state;
+} Filter;
+
+static bool run_filter(void *data, const CfJob *job, CfStatus *status)
+{
+  const Filter *filter = data;
+
+  return filter->engine->run(filter->state, job, status);
+}
+
+static void run_engine(const CfVideo *video, int frames, size_t limit)
+{
+  CfStatus status = {CF_OK, ""};
+  CfDevice *device = cf_device_open(&status);
+  CfConveyor *conveyor = device ? cf_conveyor_open(&status) : NULL;
+  void *stream = conveyor ? cf_stream_create(&status) : NULL;
+  const CfOpenOptions options = {.device = device};
+  const size_t bytes = cf_strips_lay_out(video, video->height, NULL, NULL);
+  uint8_t *host[] = {cf_pinned_alloc(bytes, &status), cf_pinned_alloc(bytes, &status)};
+  CfPicture pictures[2];
+  CfSepconvParams params;
+  Filter filter = {.engine = cf_effect_engine(&cf_sepconv, "cuda")};
+  CfStrips strips;
+  unsigned ticket;
+  double start = 0.0;
+  Bus bus;
+
+  if (!stream || !host[0] || !host[1])
+    stop(status.message);
+  for (int i = 0; i < 2; i++) {
+    memset(host[i], 100, bytes);
+    cf_strips_lay_out(video, video->height, host[i], &pictures[i]);
+  }
+  cf_params_init(cf_sepconv.params, &params);
+  params.preset = CF_SEPCONV_BINOMIAL;
+  params.preset_size = 33;
+  filter.state = filter.engine->open(video, &params, &options, &status);
+  if (!filter.state ||
+      !cf_strips_plan(&strips, video, filter.engine->halo(filter.state), limit, &status) ||
+      !cf_conveyor_set(conveyor, &strips, &status))
+    stop(status.message);
+  for (int i = -1; i < frames; i++) {
+    if (i == 0)
+      start = now_ms();
+    if (!cf_conveyor_send(conveyor, &pictures[0], &pictures[1], run_filter, &filter, stream,
+                          &ticket, &status) ||
+        !cf_conveyor_wait(conveyor, ticket, &status))
+      stop(status.message);
+  }
+  start = (now_ms() - start) / frames;
+  fprintf(stderr, "%d strips of %d rows, %d slots, %zu bytes; %s\n", strips.count, strips.rows,
+          strips.slots, cf_strips_bytes(&strips), filter.engine->algorithm(filter.state));
+  if (memcmp(host[0], host[1], bytes) != 0)
+    stop("a constant picture does not stay constant");
+  filter.engine->close(filter.state);
+  cf_conveyor_close(conveyor);
+  cf_pinned_free(host[0]);
+  cf_pinned_free(host[1]);
+  bus = measure_bus(bytes);
+  print("engine", video, start, &bus);
+  cf_stream_destroy(stream);
+  cf_device_close(device);
+}
+
+int main(int argc, char **argv)
+{
+  CfFormat format;
+  CfVideo video;
+  int width, height;
+
+  gst_init(&argc, &argv);
+  if (argc != 6 || !cf_format_from_name(argv[2], &format) ||
+      sscanf(argv[3], "%dx%d", &width, &height) != 2 || atoi(argv[4]) < 1)
+    stop("usage: element|live|pageable FORMAT WxH FRAMES ELEMENT, or engine FORMAT WxH FRAMES "
+         "LIMIT");
+  if (gst_cuda_load_library())
+    context = gst_cuda_context_new(0);
+  if (!context || !gst_cuda_context_push(context))
+    stop("no CUDA context can be created here");
+  video = cf_video(format, width, height);
+  if (strcmp(argv[1], "engine") == 0)
+    run_engine(&video, atoi(argv[4]), (size_t)strtoull(argv[5], NULL, 10));
+  else
+    run_element(argv[1], argv[5], &video, atoi(argv[4]));
+  gst_cuda_context_pop(NULL);
+  gst_object_unref(context);
+  return 0;
+}
