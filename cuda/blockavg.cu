@@ -46,28 +46,28 @@ struct State {
   int initial; /* byte that those sums start from */
 };
 
-template <template <int, bool> class Bytes, template <int, bool> class Words>
+template <template <int, bool> class Bytes, template <int, bool> class Words, bool Aligned>
 Kernel kernel_of(const CfFormatInfo *format)
 {
   if (cf_sample_bytes(format) == 2)
-    return average_blocks<Words, 1>;
+    return average_blocks<Words, 1, Aligned>;
   switch (format->plane[0].channels) {
   case 3:
-    return average_blocks<Bytes, 3>;
+    return average_blocks<Bytes, 3, false>;
   case 4:
-    return average_blocks<Bytes, 4>;
+    return average_blocks<Bytes, 4, Aligned>;
   default:
-    return average_blocks<Bytes, 1>;
+    return average_blocks<Bytes, 1, Aligned>;
   }
 }
 
-Kernel choose_kernel(const CfFormatInfo *format, int mode)
+template <bool Aligned> Kernel choose_kernel(const CfFormatInfo *format, int mode)
 {
   if (mode != CF_BLOCKAVG_AVERAGE)
-    return kernel_of<ExtremumBytes, ExtremumWords>(format);
+    return kernel_of<ExtremumBytes, ExtremumWords, Aligned>(format);
   if (format->alpha)
-    return average_blocks<MeanPremultiplied, 4>;
-  return kernel_of<MeanBytes, MeanWords>(format);
+    return average_blocks<MeanPremultiplied, 4, Aligned>;
+  return kernel_of<MeanBytes, MeanWords, Aligned>(format);
 }
 
 void plan_codes(Job *job, const CfVideo *video, int mode)
@@ -246,12 +246,13 @@ bool update_state(void *opaque, const void *params, CfStatus *)
   state->params = *(const CfBlockavgParams *)params;
   const CfGrid grid = cf_mosaic_frame_grid(blockavg, &state->video, false);
   memset(&state->job, 0, sizeof state->job);
-  state->kernel = choose_kernel(format, blockavg->mode);
   state->initial = blockavg->mode == CF_BLOCKAVG_AVERAGE ? 0 : 0xff;
   state->job.planes = format->planes;
   plan_codes(&state->job, &state->video, blockavg->mode);
   for (int p = 0; p < format->planes; p++)
     plan_plane(&state->job.plane[p], &state->video, p, &grid);
+  state->kernel = state->job.plane[0].aligned ? choose_kernel<true>(format, blockavg->mode)
+                                              : choose_kernel<false>(format, blockavg->mode);
   state->copies = format->alpha && grid.width == 1 && grid.height == 1;
   state->split = !plan_whole(state, &grid);
   if (state->split)

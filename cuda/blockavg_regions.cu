@@ -7,6 +7,7 @@
 #include "blockavg_regions.cuh"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "regions.cuh"
 
@@ -52,7 +53,7 @@ struct Frame {
   int patches; /* in each plane */
   unsigned long long *values; /* [block][4] */
   const Entry *far;           /* in device memory; NULL while they are few */
-  Entry few[kFewShapes * 3];
+  Entry few[kFewShapes * CF_MAX_PLANES];
   CfShapeList list;
 };
 
@@ -126,6 +127,7 @@ __host__ __device__ inline Patch make_patch(const Frame &frame, const Plane &pla
   patch.blocks = (kColumns << plane.shift_x) / patch.grid.width;
   patch.blocks = patch.blocks < 1 ? 1 : patch.blocks > kColumns ? kColumns : patch.blocks;
   patch.tiles_x = quotient_up(patch.columns, patch.blocks);
+  patch.blocks = quotient_up(patch.columns, patch.tiles_x);
   patch.slices =
       frame.sliced ? quotient_up((patch.grid.height >> plane.shift_y) + 1, kSliceRows) : 1;
   return patch;
@@ -440,35 +442,47 @@ void plan_frame(Frame *frame, const CfVideo *video, const CfBlockavgParams *para
         format->plane[p].channels,  format->plane[p].subsampling_x, format->plane[p].subsampling_y};
 }
 
-/* The shapes of the list once more, which the host no longer has where they are many. */
-struct ShapeWalk {
-  const CfVideo *video;
-  const CfRegions *regions;
-  int next;
+/* Where shapes and entries lie until they are copied to the device. */
+struct Lists {
+  CfShape *shapes;
+  Entry *entries;
 };
 
-const CfShape *next_shape(ShapeWalk *walk, CfShape *shape)
+bool reserve(CfBlockRegionTables *tables, size_t bytes, CfStatus *status)
 {
-  while (walk->next < walk->regions->count) {
-    const CfRegion *region = &walk->regions->region[walk->next++];
-
-    if (!cf_rect_is_empty(cf_region_bounds(walk->video, walk->regions, region)) &&
-        cf_shape_make(shape, walk->video, walk->regions, region))
-      return shape;
-  }
-  return nullptr;
+  if (bytes <= tables->bytes)
+    return true;
+  void *larger = realloc(tables->memory, bytes);
+  if (!larger)
+    return cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+  tables->memory = larger;
+  tables->bytes = bytes;
+  return true;
 }
 
-bool has_large_blocks(const Frame &frame, const CfVideo *video, const CfRegions *regions)
+/* The shapes of the regions that matter to the picture, in their order. */
+int make_shapes(CfShape *shapes, const CfVideo *video, const CfRegions *regions)
 {
-  ShapeWalk walk = {video, regions, 0};
-  CfShape shape;
+  int count = 0;
+
+  for (int i = 0; i < regions->count; i++) {
+    const CfRegion *region = &regions->region[i];
+
+    if (!cf_rect_is_empty(cf_region_bounds(video, regions, region)) &&
+        cf_shape_make(&shapes[count], video, regions, region))
+      count++;
+  }
+  return count;
+}
+
+bool has_large_blocks(const Frame &frame, const CfShape *shapes)
+{
   CfGrid grid = frame.grid;
 
   if (frame.list.rule.outside || frame.single)
     return (long)grid.width * grid.height > kWholeBlock;
-  while (next_shape(&walk, &shape)) {
-    grid = grid_of(frame, &shape);
+  for (int i = 0; i < frame.list.count; i++) {
+    grid = grid_of(frame, &shapes[i]);
     if ((long)grid.width * grid.height > kWholeBlock)
       return true;
   }
@@ -476,38 +490,22 @@ bool has_large_blocks(const Frame &frame, const CfVideo *video, const CfRegions 
 }
 
 /* Fills in where patches begin; returns the number of tiles. */
-int plan_patches(Frame *frame, Entry *entries, const CfVideo *video, const CfRegions *regions,
-                 size_t *blocks)
+int plan_patches(const Frame &frame, const Lists &lists, size_t *blocks)
 {
   int tiles = 0;
 
   *blocks = 0;
-  for (int p = 0; p < frame->planes; p++) {
-    ShapeWalk walk = {video, regions, 0};
+  for (int p = 0; p < frame.planes; p++) {
+    for (int i = 0; i < frame.patches; i++) {
+      const CfShape *shape = frame.list.rule.outside ? nullptr : &lists.shapes[i];
+      const Patch patch = make_patch(frame, frame.plane[p], shape);
 
-    for (int i = 0; i < frame->patches; i++) {
-      CfShape shape;
-      const Patch patch = make_patch(
-          *frame, frame->plane[p], frame->list.rule.outside ? nullptr : next_shape(&walk, &shape));
-
-      entries[p * frame->patches + i] = {tiles, (int)*blocks};
+      lists.entries[p * frame.patches + i] = {tiles, (int)*blocks};
       tiles += patch.tiles_x * patch.slices * patch.rows;
       *blocks += (size_t)patch.columns * patch.rows;
     }
   }
   return tiles;
-}
-
-bool reserve(CfBlockRegionTables *tables, int entries, CfStatus *status)
-{
-  if (entries <= tables->capacity)
-    return true;
-  int *larger = (int *)realloc(tables->entries, (size_t)entries * sizeof(Entry));
-  if (!larger)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
-  tables->entries = larger;
-  tables->capacity = entries;
-  return true;
 }
 
 template <typename Sample>
@@ -520,40 +518,32 @@ bool launch(const Frame &frame, int tiles, cudaStream_t stream, CfStatus *status
   return cf_cuda_launched("filling the blocks of regions", status);
 }
 
-/* With the list of shapes made. One piece of scratch: values, and entries where they are many. */
-bool run_patches(Frame *frame, CfBlockRegionTables *tables, CfDevice *device, const CfVideo *video,
-                 const CfJob *job, CfStatus *status)
+/* Scratch on the device: values, and behind them the lists, where they do not travel with the
+ * launches. */
+bool run_tiles(Frame *frame, const Lists &lists, size_t list_bytes, CfDevice *device,
+               const CfVideo *video, const CfJob *job, CfStatus *status)
 {
-  const CfRegions *regions = job->regions;
   const cudaStream_t stream = (cudaStream_t)job->stream;
-
-  frame->patches = regions->outside ? 1 : frame->list.count;
-  if (frame->patches == 0)
-    return true;
-  frame->sliced = has_large_blocks(*frame, video, regions);
-
-  const int count = frame->patches * frame->planes;
-  const bool many = count > (int)(sizeof frame->few / sizeof frame->few[0]);
-  if (many && !reserve(tables, count, status))
-    return false;
-  Entry *entries = many ? (Entry *)tables->entries : frame->few;
   size_t blocks;
-  const int tiles = plan_patches(frame, entries, video, regions, &blocks);
+  const int tiles = plan_patches(*frame, lists, &blocks);
   const size_t value_bytes = blocks * CF_MAX_CHANNELS * sizeof(unsigned long long);
-  const size_t entry_bytes = many ? (size_t)count * sizeof(Entry) : 0;
-
   uint8_t *scratch =
-      (uint8_t *)cf_scratch_take(device, value_bytes + entry_bytes, job->stream, status);
+      (uint8_t *)cf_scratch_take(device, value_bytes + list_bytes, job->stream, status);
+  bool good = true;
+
   if (!scratch)
     return false;
   frame->values = (unsigned long long *)scratch;
-  frame->far = many ? (const Entry *)(scratch + value_bytes) : nullptr;
-
-  bool good = true;
-  if (many)
-    good = cf_cuda_ok(cudaMemcpyAsync(scratch + value_bytes, entries, entry_bytes,
+  if (frame->list.count > kFewShapes) {
+    frame->list.far = (const CfShape *)(scratch + value_bytes);
+    frame->far = (const Entry *)(frame->list.far + frame->list.count);
+    good = cf_cuda_ok(cudaMemcpyAsync(scratch + value_bytes, lists.shapes, list_bytes,
                                       cudaMemcpyHostToDevice, stream),
                       "copying regions to the device", status);
+  } else {
+    memcpy(frame->few, lists.entries, (size_t)frame->patches * frame->planes * sizeof(Entry));
+    memcpy(frame->list.few, lists.shapes, (size_t)frame->list.count * sizeof(CfShape));
+  }
   if (frame->sliced)
     good = good && cf_device_fill(scratch, frame->params.mode == CF_BLOCKAVG_AVERAGE ? 0 : 0xff,
                                   value_bytes, job->stream, status);
@@ -568,23 +558,38 @@ bool run_patches(Frame *frame, CfBlockRegionTables *tables, CfDevice *device, co
 
 void cf_blockavg_regions_free(CfBlockRegionTables *tables)
 {
-  free(tables->entries);
+  free(tables->memory);
 }
 
 bool cf_blockavg_regions_run(CfBlockRegionTables *tables, CfDevice *device, const CfVideo *video,
                              const CfBlockavgParams *params, const CfJob *job, CfStatus *status)
 {
+  const CfRegions *regions = job->regions;
+  const size_t shapes = (size_t)regions->count;
+  const size_t entries = (shapes + 1) * (size_t)cf_format_info(video->format)->planes;
   Frame frame = {};
-  void *shapes;
 
   if (job->source.data[0] != job->destination.data[0] &&
       !cf_copy_picture(CF_COPY_ON_DEVICE, video, &job->destination, &job->source, job->stream,
                        status))
     return false;
-  if (!cf_shape_list_make(&frame.list, device, video, job->regions, job->stream, &shapes, status))
+  if (!reserve(tables, shapes * sizeof(CfShape) + entries * sizeof(Entry), status))
     return false;
-  plan_frame(&frame, video, params, job);
 
-  const bool good = run_patches(&frame, tables, device, video, job, status);
-  return (!shapes || cf_scratch_give(device, shapes, job->stream, good ? status : nullptr)) && good;
+  Lists lists;
+  lists.shapes = (CfShape *)tables->memory;
+  frame.list.rule = cf_coverage_rule(regions);
+  frame.list.width = video->width;
+  frame.list.height = video->height;
+  frame.list.count = make_shapes(lists.shapes, video, regions);
+  lists.entries = (Entry *)(lists.shapes + frame.list.count);
+  plan_frame(&frame, video, params, job);
+  frame.patches = regions->outside ? 1 : frame.list.count;
+  if (frame.patches == 0)
+    return true;
+  frame.sliced = has_large_blocks(frame, lists.shapes);
+
+  const size_t list_bytes =
+      frame.list.count * sizeof(CfShape) + (size_t)frame.patches * frame.planes * sizeof(Entry);
+  return run_tiles(&frame, lists, list_bytes, device, video, job, status);
 }

@@ -14,8 +14,8 @@ extern "C" {
 /* Scratch on the host, grown where a frame has more regions than any before. Zeros at first; freed
  * by cf_blockavg_regions_free. */
 struct CfBlockRegionTables {
-  int *entries;
-  int capacity;
+  void *memory;
+  size_t bytes;
 };
 
 void cf_blockavg_regions_free(CfBlockRegionTables *tables);

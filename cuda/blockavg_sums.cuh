@@ -4,7 +4,8 @@
  * apart for each sample, or folded to one sum a channel where the column lies within one block.
  *
  * Each kind offers: prepare() and add() rows, store() to shared memory, load() one sample's sum
- * from there, combine() two sums, and finish() them to a colour in the memory order of a pixel.
+ * from there, combine() two sums, and finish() them to a colour in the memory order of a pixel;
+ * common() are the bits that all prepared bytes have set, where the kind cares.
  */
 #pragma once
 
@@ -76,7 +77,13 @@ __device__ inline uint32_t gather_channel(const uint4 &v, int k)
 template <int C, bool Folded> struct MeanBytes {
   static constexpr int kSampleBytes = 1, kWords = Folded ? C : 8;
   static constexpr uint32_t kNeutral = 0;
+  static constexpr bool kWeighted = false;
   uint32_t sum[kWords];
+
+  __device__ static uint32_t common()
+  {
+    return ~0u;
+  }
 
   __device__ void clear()
   {
@@ -146,7 +153,13 @@ template <int C, bool Folded> struct MeanBytes {
 template <int C, bool Folded> struct MeanWords {
   static constexpr int kSampleBytes = 2, kWords = Folded ? C : 8;
   static constexpr uint32_t kNeutral = 0;
+  static constexpr bool kWeighted = false;
   uint32_t sum[kWords];
+
+  __device__ static uint32_t common()
+  {
+    return ~0u;
+  }
 
   __device__ void clear()
   {
@@ -203,7 +216,13 @@ template <int C, bool Folded> struct MeanWords {
 template <int C, bool Folded> struct MeanPremultiplied {
   static constexpr int kSampleBytes = 1, kWords = Folded ? 4 : 16;
   static constexpr uint32_t kNeutral = 0;
+  static constexpr bool kWeighted = true;
   uint32_t sum[kWords];
+
+  __device__ static uint32_t common()
+  {
+    return ~0u;
+  }
 
   __device__ void clear()
   {
@@ -269,12 +288,34 @@ template <int C, bool Folded> struct MeanPremultiplied {
   }
 };
 
+/* Plain sums of pixels with alpha, which also tell whether all of them are opaque. */
+struct MeanOpaque : MeanBytes<4, false> {
+  uint32_t set = ~0u;
+
+  __device__ uint32_t common() const
+  {
+    return set;
+  }
+
+  __device__ uint4 prepare(uint4 v, const Job &)
+  {
+    set &= v.x & v.y & v.z & v.w;
+    return v;
+  }
+};
+
 /* The minimum, of complemented codes for the maximum. */
 template <int C, bool Folded, int SampleBytes> struct Extremum {
   static constexpr int kSampleBytes = SampleBytes, kWords = Folded ? C : 4;
   static constexpr int kPerWord = 4 / SampleBytes;
   static constexpr uint32_t kNeutral = ~0u;
+  static constexpr bool kWeighted = false;
   uint32_t least[4];
+
+  __device__ static uint32_t common()
+  {
+    return ~0u;
+  }
 
   __device__ void clear()
   {

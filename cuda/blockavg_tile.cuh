@@ -10,10 +10,12 @@
 namespace
 {
 
-/* Measured on an H200: 8 loads in flight a thread and 4 blocks resident on an SM are best. More
- * residents spill registers, fewer leave too little memory traffic under way. */
-constexpr int kInFlight = 8;
+/* Measured on an H200: 4 blocks resident on an SM are best, with 8 loads in flight a thread where
+ * blocks are aligned and 5 where sums are kept for each sample. More of either spill registers,
+ * fewer leave too little memory traffic under way. */
 constexpr int kResident = 4;
+
+template <bool Aligned> constexpr int kInFlight = Aligned ? 8 : 5;
 
 struct Tile {
   int x0, x1, y0, y1;       /* pixels */
@@ -102,13 +104,16 @@ __device__ inline uint32_t neutralise(uint32_t w, int available, uint32_t neutra
   return (w & keep) | (neutral & ~keep);
 }
 
-template <class Sums>
-__device__ inline void sum_columns(const Job &job, const Plane &plane, const Tile &tile,
-                                   uint32_t *shared)
+/* Returns the bits that all bytes of the columns have set, if the kind of sums looks at them. */
+template <class Sums, bool Aligned>
+__device__ inline uint32_t sum_columns(const Job &job, const Plane &plane, const Tile &tile,
+                                       uint32_t *shared)
 {
+  constexpr int kLoads = kInFlight<Aligned>;
   const int across = threadIdx.x & (plane.columns - 1), down = threadIdx.x / plane.columns;
   const int step = kThreads / plane.columns, rows = tile.y1 - tile.y0;
   const ptrdiff_t stride = plane.source_stride;
+  uint32_t common = ~0u;
   const uint4 neutral = make_uint4(Sums::kNeutral, Sums::kNeutral, Sums::kNeutral, Sums::kNeutral);
 
   for (int column = across; column < tile.columns; column += plane.columns) {
@@ -118,22 +123,22 @@ __device__ inline void sum_columns(const Job &job, const Plane &plane, const Til
 
     sums.clear();
     if (plane.vector && available >= kColumnBytes) {
-      for (int row = down; row < rows; row += step * kInFlight) {
-        uint4 v[kInFlight];
+      for (int row = down; row < rows; row += step * kLoads) {
+        uint4 v[kLoads];
 #pragma unroll
-        for (int i = 0; i < kInFlight; i++) {
+        for (int i = 0; i < kLoads; i++) {
           const int y = row + i * step;
           v[i] =
-              y < rows ? Sums::prepare(__ldcs((const uint4 *)(source + y * stride)), job) : neutral;
+              y < rows ? sums.prepare(__ldcs((const uint4 *)(source + y * stride)), job) : neutral;
         }
 #pragma unroll
-        for (int i = 0; i < kInFlight; i++)
+        for (int i = 0; i < kLoads; i++)
           sums.add(v[i], job);
       }
     } else {
 #pragma unroll 2
       for (int row = down; row < rows; row += step) {
-        uint4 v = Sums::prepare(load_bytes(source + row * stride, available), job);
+        uint4 v = sums.prepare(load_bytes(source + row * stride, available), job);
         v.x = neutralise(v.x, available, Sums::kNeutral);
         v.y = neutralise(v.y, available - 4, Sums::kNeutral);
         v.z = neutralise(v.z, available - 8, Sums::kNeutral);
@@ -142,7 +147,9 @@ __device__ inline void sum_columns(const Job &job, const Plane &plane, const Til
       }
     }
     sums.store(shared + (size_t)down * Sums::kWords * tile.stride + column, tile.stride);
+    common &= sums.common();
   }
+  return common;
 }
 
 /* The lanes of a group add up the part of one block that lies in the tile. */
@@ -375,7 +382,28 @@ __device__ inline void fill_from_line(const Plane &plane, const Tile &tile, cons
   }
 }
 
-template <template <int, bool> class Kind, int C>
+template <class Sums, int C, bool Folded, bool Aligned>
+__device__ inline void measure_tile(const Job &job, const Plane &plane, const Tile &tile,
+                                    uint32_t *shared, uint32_t *colours)
+{
+  sum_columns<Sums, Aligned>(job, plane, tile, shared);
+  __syncthreads();
+  sum_blocks<Sums, C, Folded>(job, plane, tile, shared, colours);
+}
+
+/* Where all pixels of a tile are opaque, plain sums do; they take half the room and time. */
+__device__ inline bool measure_opaque_tile(const Job &job, const Plane &plane, const Tile &tile,
+                                           uint32_t *shared, uint32_t *colours)
+{
+  const uint32_t common = sum_columns<MeanOpaque, false>(job, plane, tile, shared);
+
+  if (!__syncthreads_and((job.alpha ? common >> 24 : common & 0xff) == 0xff))
+    return false;
+  sum_blocks<MeanOpaque, 4, false>(job, plane, tile, shared, colours);
+  return true;
+}
+
+template <template <int, bool> class Kind, int C, bool Aligned>
 __device__ inline void average_tile(const Job &job, const Plane &plane, int index, uint32_t *shared,
                                     uint32_t *colours)
 {
@@ -389,13 +417,11 @@ __device__ inline void average_tile(const Job &job, const Plane &plane, int inde
     load_colours<Kind<C, false>, C>(job, plane, tile, colours);
   } else {
     if (C != 3 && plane.aligned) {
-      sum_columns<Kind<C == 3 ? 1 : C, true>>(job, plane, tile, shared);
-      __syncthreads();
-      sum_blocks<Kind<C, C != 3>, C, C != 3>(job, plane, tile, shared, colours);
-    } else {
-      sum_columns<Kind<C, false>>(job, plane, tile, shared);
-      __syncthreads();
-      sum_blocks<Kind<C, false>, C, false>(job, plane, tile, shared, colours);
+      measure_tile<Kind<C == 3 ? 1 : C, true>, C == 3 ? 1 : C, true, Aligned>(job, plane, tile,
+                                                                              shared, colours);
+    } else if (Aligned || !Kind<C, false>::kWeighted || job.stage != kWhole ||
+               !measure_opaque_tile(job, plane, tile, shared, colours)) {
+      measure_tile<Kind<C, false>, C, false, Aligned>(job, plane, tile, shared, colours);
     }
     if (job.stage == kSums)
       return;
@@ -411,8 +437,9 @@ __device__ inline void average_tile(const Job &job, const Plane &plane, int inde
   }
 }
 
-/* Channels = 1 serves planes of one and of two channels, as 4:2:0 formats mix them. */
-template <template <int, bool> class Kind, int Channels>
+/* Channels = 1 serves planes of one and of two channels, as 4:2:0 formats mix them. Aligned is
+ * meant for pictures whose first plane is; the blocks of their chroma may not be. */
+template <template <int, bool> class Kind, int Channels, bool Aligned>
 __global__ void __launch_bounds__(kThreads, kResident)
     average_blocks(const __grid_constant__ Job job)
 {
@@ -426,12 +453,12 @@ __global__ void __launch_bounds__(kThreads, kResident)
   const int index = (int)blockIdx.x - plane.first_tile;
 
   if constexpr (Channels > 1) {
-    average_tile<Kind, Channels>(job, plane, index, shared, colours);
+    average_tile<Kind, Channels, Aligned>(job, plane, index, shared, colours);
   } else {
     if (plane.channels == 2)
-      average_tile<Kind, 2>(job, plane, index, shared, colours);
+      average_tile<Kind, 2, Aligned>(job, plane, index, shared, colours);
     else
-      average_tile<Kind, 1>(job, plane, index, shared, colours);
+      average_tile<Kind, 1, Aligned>(job, plane, index, shared, colours);
   }
 }
 

@@ -4,7 +4,7 @@
 namespace
 {
 
-constexpr int kChunk = 64;
+constexpr int kChunk = 256;
 
 /* Copies from pageable memory of up to 64 KiB have left it when the call returns. */
 bool upload(CfShape *far, const CfShape *shapes, int count, cudaStream_t stream, CfStatus *status)

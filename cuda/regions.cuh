@@ -11,13 +11,9 @@ extern "C" {
 #include "coverage.h"
 }
 
-/* Lists up to this length travel with the launch, longer ones are copied to scratch memory. From
- * CUDA 12.1 on a launch carries 32 KB, before it 4 KB. */
-#if CUDART_VERSION >= 12010
-constexpr int kFewShapes = 128;
-#else
-constexpr int kFewShapes = 20;
-#endif
+/* Lists up to this length travel with the launch; longer ones are copied to scratch memory, also
+ * because threads that read different shapes from a launch's parameters wait for each other. */
+constexpr int kFewShapes = 8;
 
 /* Shapes that may touch one tile. More of them are asked one by one from the whole list. */
 constexpr int kTileShapes = 64;
