@@ -186,7 +186,7 @@ static void run_engine(const CfVideo *video, int frames, size_t limit)
   CfSepconvParams params;
   Filter filter = {.engine = cf_effect_engine(&cf_sepconv, "cuda")};
   CfStrips strips;
-  unsigned ticket;
+  unsigned ticket = 0;
   double start = 0.0;
   Bus bus;
 
@@ -204,14 +204,19 @@ static void run_engine(const CfVideo *video, int frames, size_t limit)
       !cf_strips_plan(&strips, video, filter.engine->halo(filter.state), limit, &status) ||
       !cf_conveyor_set(conveyor, &strips, &status))
     stop(status.message);
+  /* As the elements do, one leaves while the next arrives. */
   for (int i = -1; i < frames; i++) {
+    const unsigned before = ticket;
+
     if (i == 0)
       start = now_ms();
     if (!cf_conveyor_send(conveyor, &pictures[0], &pictures[1], run_filter, &filter, stream,
                           &ticket, &status) ||
-        !cf_conveyor_wait(conveyor, ticket, &status))
+        (i != 0 && !cf_conveyor_wait(conveyor, i < 0 ? ticket : before, &status)))
       stop(status.message);
   }
+  if (!cf_conveyor_wait(conveyor, ticket, &status))
+    stop(status.message);
   start = (now_ms() - start) / frames;
   fprintf(stderr, "%d strips of %d rows, %d slots, %zu bytes; %s\n", strips.count, strips.rows,
           strips.slots, cf_strips_bytes(&strips), filter.engine->algorithm(filter.state));

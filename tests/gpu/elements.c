@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device-frames.h"
 #include "device.h"
-#include "gpu-compat.h"
 #include "llf.h"
 
 /* Work that keeps a stream busy for some milliseconds, in which a missing wait would show. */
@@ -27,93 +27,6 @@ static const CfVideo *small_video(void)
 
   video = cf_video(CF_FORMAT_NV12, 320, 240);
   return &video;
-}
-
-/* --- frames in CUDA memory --- */
-
-static GstCaps *device_caps(const CfVideo *video)
-{
-  gchar *text = g_strdup_printf("video/x-raw(memory:CUDAMemory), format=%s, width=%d, height=%d, "
-                                "framerate=25/1",
-                                cf_format_info(video->format)->name, video->width, video->height);
-  GstCaps *caps = gst_caps_from_string(text);
-
-  g_free(text);
-  return caps;
-}
-
-/* An active pool; `stream` is a stream owner of gpu-compat.h, or NULL. */
-static GstBufferPool *device_pool(GstCudaContext *context, const CfVideo *video, gpointer stream)
-{
-  GstBufferPool *pool = gst_cuda_buffer_pool_new(context);
-  GstStructure *config = gst_buffer_pool_get_config(pool);
-  GstCaps *caps = device_caps(video);
-  GstVideoInfo info;
-
-  fail_unless(gst_video_info_from_caps(&info, caps));
-  gst_buffer_pool_config_set_params(config, caps, (guint)info.size, 0, 0);
-  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  if (stream)
-    gst_cuda_filters_compat_config_stream(config, stream);
-  fail_unless(gst_buffer_pool_set_config(pool, config));
-  fail_unless(gst_buffer_pool_set_active(pool, TRUE));
-  gst_caps_unref(caps);
-  return pool;
-}
-
-static void free_pool(GstBufferPool *pool)
-{
-  gst_buffer_pool_set_active(pool, FALSE);
-  gst_object_unref(pool);
-}
-
-static GstBuffer *acquire(GstBufferPool *pool)
-{
-  GstBuffer *buffer = NULL;
-
-  fail_unless_equals_int(gst_buffer_pool_acquire_buffer(pool, &buffer, NULL), GST_FLOW_OK);
-  return buffer;
-}
-
-static void map(GstVideoFrame *frame, const CfVideo *video, GstBuffer *buffer, GstMapFlags flags)
-{
-  GstCaps *caps = device_caps(video);
-  GstVideoInfo info;
-
-  fail_unless(gst_video_info_from_caps(&info, caps));
-  fail_unless(gst_video_frame_map(frame, &info, buffer, flags));
-  gst_caps_unref(caps);
-}
-
-/* The picture in a buffer of the pool, written by the host and complete on the device. */
-static GstBuffer *device_buffer(GstBufferPool *pool, const CfTestPicture *picture)
-{
-  const CfVideo *video = &picture->video;
-  GstBuffer *buffer = acquire(pool);
-  GstVideoFrame frame;
-
-  map(&frame, video, buffer, GST_MAP_WRITE);
-  for (int plane = 0; plane < cf_format_info(video->format)->planes; plane++) {
-    for (int y = 0; y < cf_plane_height(video, plane); y++)
-      memcpy((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&frame, plane) +
-                 y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane),
-             picture->planes.data[plane] + y * picture->planes.stride[plane],
-             cf_row_bytes(video, plane));
-  }
-  gst_video_frame_unmap(&frame);
-  map(&frame, video, buffer, (GstMapFlags)(GST_MAP_READ | GST_MAP_CUDA));
-  gst_video_frame_unmap(&frame);
-  GST_BUFFER_PTS(buffer) = 0;
-  GST_BUFFER_DURATION(buffer) = 40 * GST_MSECOND;
-  return buffer;
-}
-
-static GstCudaContext *context_of(GstBuffer *buffer)
-{
-  GstMemory *memory = gst_buffer_peek_memory(buffer, 0);
-
-  fail_unless(gst_is_cuda_memory(memory), "the frame is not in CUDA memory");
-  return GST_CUDA_MEMORY_CAST(memory)->context;
 }
 
 /* --- elements --- */
@@ -175,7 +88,7 @@ GST_START_TEST(pixels_and_metas)
 
   cf_picture_free(source);
   gst_harness_teardown(harness);
-  free_pool(pool);
+  free_device_pool(pool);
 }
 GST_END_TEST
 
@@ -202,8 +115,8 @@ GST_START_TEST(context_of_the_frames_is_adopted)
   }
   cf_picture_free(source);
   gst_harness_teardown(harness);
-  free_pool(pools[0]);
-  free_pool(pools[1]);
+  free_device_pool(pools[0]);
+  free_device_pool(pools[1]);
   gst_object_unref(other);
 }
 GST_END_TEST
@@ -244,7 +157,7 @@ GST_START_TEST(caps_and_properties_change)
         gst_buffer_unref(buffer);
     }
     cf_picture_free(source);
-    free_pool(pool);
+    free_device_pool(pool);
   }
   gst_object_unref(inner);
   gst_harness_teardown(harness);
@@ -268,8 +181,8 @@ static void enqueue_copy(const CfVideo *video, GstBuffer *to, GstBuffer *from, v
 {
   GstVideoFrame target, source;
 
-  map(&target, video, to, (GstMapFlags)(GST_MAP_WRITE | GST_MAP_CUDA));
-  map(&source, video, from, (GstMapFlags)(GST_MAP_READ | GST_MAP_CUDA));
+  map_device_buffer(&target, video, to, (GstMapFlags)(GST_MAP_WRITE | GST_MAP_CUDA));
+  map_device_buffer(&source, video, from, (GstMapFlags)(GST_MAP_READ | GST_MAP_CUDA));
   {
     const CfPicture destination = planes_of(&target), origin = planes_of(&source);
 
@@ -294,7 +207,7 @@ static void produce(const char *elements, const CfVideo *video, const Producer *
   GstBufferPool *pool = device_pool(shared_context, video, producer->owner);
 
   for (int i = 0; i < RECYCLED_FRAMES; i++) {
-    GstBuffer *buffer = acquire(pool);
+    GstBuffer *buffer = acquire_device_buffer(pool);
 
     fail_unless(gst_cuda_context_push(shared_context));
     for (int fill = 0; producer->busy && fill < BUSY_FILLS; fill++)
@@ -307,7 +220,7 @@ static void produce(const char *elements, const CfVideo *video, const Producer *
     outputs[i] = filter_buffer(harness, buffer);
   }
   gst_harness_teardown(harness);
-  free_pool(pool);
+  free_device_pool(pool);
 }
 
 /* `slow` takes milliseconds a frame. What it shows must not depend on when its inputs are written
@@ -338,7 +251,7 @@ static void check_recycling(const char *slow, Producer *producer)
     cf_picture_free(truths[i]);
     gst_buffer_unref(sources[i]);
   }
-  free_pool(pool);
+  free_device_pool(pool);
 }
 
 /* The first waits for nothing where the second is its neighbour; the last leaves to others. */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The cuda rows of the engine tables: the cpu engines on one thread, which take device memory and
+ * launch as the real ones do.
+ */
+#include <stdlib.h>
+
+#include "blockavg.h"
+#include "device.h"
+#include "fake-cuda.h"
+#include "gaussblur.h"
+#include "llf.h"
+#include "sepconv.h"
+
+#define TABLE_BYTES   256
+#define SCRATCH_BYTES 1024
+
+typedef struct {
+  const CfEngine *cpu;
+  void *state;
+  CfDevice *device;
+  void *table;
+} State;
+
+static void close_state(void *opaque)
+{
+  State *state = opaque;
+
+  if (state->state)
+    state->cpu->close(state->state);
+  cf_device_free(state->table);
+  free(state);
+}
+
+static void *open_state(const CfEngine *cpu, const CfVideo *video, const void *params,
+                        const CfOpenOptions *options, CfStatus *status)
+{
+  const CfOpenOptions one_thread = {.threads = 1};
+  State *state = calloc(1, sizeof *state);
+
+  state->cpu = cpu;
+  state->device = options->device;
+  state->table = cf_device_alloc(TABLE_BYTES, status);
+  state->state = state->table ? cpu->open(video, params, &one_thread, status) : NULL;
+  if (!state->state) {
+    close_state(state);
+    return NULL;
+  }
+  return state;
+}
+
+static bool update(void *opaque, const void *params, CfStatus *status)
+{
+  State *state = opaque;
+
+  return state->cpu->update(state->state, params, status);
+}
+
+static bool run(void *opaque, const CfJob *job, CfStatus *status)
+{
+  State *state = opaque;
+  void *scratch = cf_scratch_take(state->device, SCRATCH_BYTES, job->stream, status);
+  bool good = scratch && state->cpu->run(state->state, job, status);
+
+  if (good && cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, job->stream, NULL, NULL) != CUDA_SUCCESS)
+    good = cf_fail(status, CF_ERROR_DEVICE_LOST, "launching a kernel: a CUDA error");
+  if (scratch && !cf_scratch_give(state->device, scratch, job->stream, good ? status : NULL))
+    good = false;
+  return good;
+}
+
+static const char *algorithm(const void *opaque)
+{
+  const State *state = opaque;
+
+  return state->cpu->algorithm(state->state);
+}
+
+#define ENGINE(effect, works_in_place, knows_regions)                                              \
+  static void *open_##effect(const CfVideo *video, const void *params,                             \
+                             const CfOpenOptions *options, CfStatus *status)                       \
+  {                                                                                                \
+    return open_state(&cf_##effect##_cpu, video, params, options, status);                         \
+  }                                                                                                \
+                                                                                                   \
+  const CfEngine cf_##effect##_cuda = {                                                            \
+      .name = "cuda",                                                                              \
+      .device_memory = true,                                                                       \
+      .in_place = works_in_place,                                                                  \
+      .open = open_##effect,                                                                       \
+      .update = update,                                                                            \
+      .run = run,                                                                                  \
+      .algorithm = algorithm,                                                                      \
+      .close = close_state,                                                                        \
+      .regions = knows_regions,                                                                    \
+  };
+
+ENGINE(blockavg, true, true)
+ENGINE(gaussblur, false, true)
+ENGINE(llf, false, false)
+ENGINE(sepconv, false, false)

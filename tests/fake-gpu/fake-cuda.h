@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A libcuda.so.1 of host memory, for tests of what elements do with a GPU on machines that have
+ * none, and of what they do when it fails. It has what GStreamer's CUDA library asks for and what
+ * device.c needs. Work is done when it is enqueued. Copies that leave the memory they are given,
+ * and objects that are used after their end, abort.
+ */
+#pragma once
+
+#include <cuda.h>
+#include <stdbool.h>
+
+typedef enum {
+  FAKE_ONCE,   /* one call fails, the next ones work */
+  FAKE_STICKY, /* from that call on, all fail that work in the context */
+  FAKE_GONE,   /* the same, and the context cannot be entered any more */
+} FakeFailure;
+
+/* Fails the call of that number, counted from now on, with `result`. Calls that only free or leave
+ * do not count. 0: none fails any more. */
+void fake_cuda_fail(int call, CUresult result, FakeFailure failure);
+
+/* Calls that counted since fake_cuda_fail, and the name of the one that failed, or NULL. */
+int fake_cuda_calls(void);
+const char *fake_cuda_failed(void);
+
+/* The number of devices, 1 at first. */
+void fake_cuda_set_devices(int count);
+
+/* Memory, streams, events and pools that were made and not freed; not contexts. */
+int fake_cuda_objects(void);
