@@ -33,12 +33,6 @@ static bool create_event(void **event, CfStatus *status)
   return *event != NULL;
 }
 
-static void destroy_event(void *event)
-{
-  if (event)
-    cf_event_destroy(event);
-}
-
 CfConveyor *cf_conveyor_open(CfStatus *status)
 {
   CfConveyor *conveyor = calloc(1, sizeof *conveyor);
@@ -74,25 +68,29 @@ static bool wait_for_all(CfConveyor *conveyor, CfStatus *status)
   return cf_stream_synchronize(conveyor->leaving, status) && arrived && filtered;
 }
 
+static void free_in_context(CfConveyor *conveyor)
+{
+  if (conveyor->arriving && conveyor->leaving)
+    wait_for_all(conveyor, NULL);
+  for (int i = 0; i < MAX_SLOTS; i++) {
+    cf_event_destroy(conveyor->slots[i].arrived);
+    cf_event_destroy(conveyor->slots[i].taken);
+    cf_event_destroy(conveyor->slots[i].filtered);
+    cf_event_destroy(conveyor->slots[i].left);
+  }
+  for (int i = 0; i < CF_CONVEYOR_PICTURES; i++)
+    cf_event_destroy(conveyor->done[i]);
+  cf_device_free(conveyor->memory);
+  cf_stream_destroy(conveyor->arriving);
+  cf_stream_destroy(conveyor->leaving);
+}
+
 void cf_conveyor_close(CfConveyor *conveyor)
 {
   if (!conveyor)
     return;
-  if (conveyor->arriving && conveyor->leaving)
-    wait_for_all(conveyor, NULL);
-  for (int i = 0; i < MAX_SLOTS; i++) {
-    destroy_event(conveyor->slots[i].arrived);
-    destroy_event(conveyor->slots[i].taken);
-    destroy_event(conveyor->slots[i].filtered);
-    destroy_event(conveyor->slots[i].left);
-  }
-  for (int i = 0; i < CF_CONVEYOR_PICTURES; i++)
-    destroy_event(conveyor->done[i]);
-  cf_device_free(conveyor->memory);
-  if (conveyor->arriving)
-    cf_stream_destroy(conveyor->arriving);
-  if (conveyor->leaving)
-    cf_stream_destroy(conveyor->leaving);
+  if (cf_context_is_current(NULL))
+    free_in_context(conveyor);
   free(conveyor);
 }
 

@@ -93,26 +93,6 @@ const char *advice(cudaError_t error, CfCode code)
   }
 }
 
-/* The driver is asked directly, and loaded for the occasion: any runtime call that could answer
- * would also make the primary context current. */
-bool context_is_current(CfStatus *status)
-{
-  typedef int (*GetCurrent)(void **context);
-  void *const driver = dlopen("libcuda.so.1", RTLD_NOW);
-  void *context = nullptr;
-
-  if (!driver)
-    return cf_fail(status, CF_ERROR_NO_DEVICE,
-                   "the NVIDIA driver is not installed: libcuda.so.1 cannot be loaded");
-
-  const GetCurrent get_current = (GetCurrent)dlsym(driver, "cuCtxGetCurrent");
-  const bool current = get_current && get_current(&context) == 0 && context;
-  dlclose(driver);
-  if (!current)
-    return cf_fail(status, CF_ERROR_NO_DEVICE, "no CUDA context is current on this thread");
-  return true;
-}
-
 /* Its attributes tell whether this build has code for the device, and of which generation. */
 __global__ void probe()
 {
@@ -192,6 +172,26 @@ bool cf_device_count(int *count, CfStatus *status)
   return cf_cuda_ok(cudaGetDeviceCount(count), "looking for GPUs", status);
 }
 
+/* The driver is asked directly, and loaded for the occasion: any runtime call that could answer
+ * would also make the primary context current. */
+extern "C" bool cf_context_is_current(CfStatus *status)
+{
+  typedef int (*GetCurrent)(void **context);
+  void *const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  void *context = nullptr;
+
+  if (!driver)
+    return cf_fail(status, CF_ERROR_NO_DEVICE,
+                   "the NVIDIA driver is not installed: libcuda.so.1 cannot be loaded");
+
+  const GetCurrent get_current = (GetCurrent)dlsym(driver, "cuCtxGetCurrent");
+  const bool current = get_current && get_current(&context) == 0 && context;
+  dlclose(driver);
+  if (!current)
+    return cf_fail(status, CF_ERROR_NO_DEVICE, "no CUDA context is current on this thread");
+  return true;
+}
+
 bool cf_device_use_primary(int index, CfStatus *status)
 {
   return cf_cuda_ok(cudaSetDevice(index), "selecting the GPU", status) &&
@@ -202,7 +202,7 @@ CfDevice *cf_device_open(CfStatus *status)
 {
   int index;
 
-  if (!context_is_current(status) ||
+  if (!cf_context_is_current(status) ||
       !cf_cuda_ok(cudaGetDevice(&index), "asking for the current GPU", status))
     return nullptr;
 
@@ -251,7 +251,7 @@ void *cf_device_alloc(size_t bytes, CfStatus *status)
 {
   void *memory = nullptr;
 
-  if (!context_is_current(status) ||
+  if (!cf_context_is_current(status) ||
       !cf_cuda_ok(cudaMalloc(&memory, bytes ? bytes : 1), "allocating device memory", status))
     return nullptr;
   return memory;
@@ -259,7 +259,7 @@ void *cf_device_alloc(size_t bytes, CfStatus *status)
 
 void cf_device_free(void *memory)
 {
-  if (memory && context_is_current(nullptr))
+  if (memory && cf_context_is_current(nullptr))
     cudaFree(memory);
 }
 
@@ -267,7 +267,7 @@ void *cf_pinned_alloc(size_t bytes, CfStatus *status)
 {
   void *memory = nullptr;
 
-  if (!context_is_current(status) ||
+  if (!cf_context_is_current(status) ||
       !cf_cuda_ok(cudaHostAlloc(&memory, bytes ? bytes : 1, cudaHostAllocPortable),
                   "allocating page-locked memory", status))
     return nullptr;
@@ -276,7 +276,7 @@ void *cf_pinned_alloc(size_t bytes, CfStatus *status)
 
 void cf_pinned_free(void *memory)
 {
-  if (memory && context_is_current(nullptr))
+  if (memory && cf_context_is_current(nullptr))
     cudaFreeHost(memory);
 }
 
@@ -320,7 +320,7 @@ void *cf_stream_create(CfStatus *status)
 {
   cudaStream_t stream = nullptr;
 
-  if (!context_is_current(status) ||
+  if (!cf_context_is_current(status) ||
       !cf_cuda_ok(cudaStreamCreate(&stream), "creating a stream", status))
     return nullptr;
   return stream;
@@ -341,7 +341,7 @@ void *cf_event_create(bool timing, CfStatus *status)
 {
   cudaEvent_t event = nullptr;
 
-  if (!context_is_current(status) ||
+  if (!cf_context_is_current(status) ||
       !cf_cuda_ok(
           cudaEventCreateWithFlags(&event, timing ? cudaEventDefault : cudaEventDisableTiming),
           "creating an event", status))

@@ -59,6 +59,36 @@ static gboolean all_memory_is_writable(GstBuffer *buffer)
   return gst_buffer_is_writable(buffer) && gst_buffer_is_all_memory_writable(buffer);
 }
 
+static GstFlowReturn fail(GstCudaFiltersBase *self, const CfStatus *status)
+{
+  gst_cuda_filters_base_post_error(self, status);
+  return GST_FLOW_ERROR;
+}
+
+/* The parent activates the pool too, but says no more than that it failed, and nothing at all where
+ * the pool has no frame to give. */
+static GstFlowReturn take_output_from_pool(GstCudaFiltersBase *self, GstBuffer *input,
+                                           GstBuffer **output)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
+  const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->out_info;
+  GstBufferPool *pool = gst_base_transform_get_buffer_pool(trans);
+  GstFlowReturn flow = GST_FLOW_ERROR;
+  CfStatus status = {CF_OK, ""};
+
+  if (!pool || gst_buffer_pool_set_active(pool, TRUE))
+    flow = parent_class->prepare_output_buffer(trans, input, output);
+  gst_clear_object(&pool);
+  if (flow != GST_FLOW_ERROR)
+    return flow;
+  cf_fail(&status, CF_ERROR_NO_MEMORY,
+          "no %s memory for a filtered frame of %s %dx%d; free some or use smaller frames",
+          self->cuda_memory ? "CUDA" : "system",
+          gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)), GST_VIDEO_INFO_WIDTH(info),
+          GST_VIDEO_INFO_HEIGHT(info));
+  return fail(self, &status);
+}
+
 static GstFlowReturn gst_cuda_filters_base_prepare_output_buffer(GstBaseTransform *trans,
                                                                  GstBuffer *input,
                                                                  GstBuffer **output)
@@ -73,7 +103,7 @@ static GstFlowReturn gst_cuda_filters_base_prepare_output_buffer(GstBaseTransfor
     *output = input;
     return GST_FLOW_OK;
   }
-  return parent_class->prepare_output_buffer(trans, input, output);
+  return take_output_from_pool(self, input, output);
 }
 
 static void count_frame(GstCudaFiltersBase *self, GstClockTime time)
@@ -108,12 +138,6 @@ static gboolean run_on_cpu(GstCudaFiltersBase *self, GstBuffer *input, GstBuffer
     gst_video_frame_unmap(&destination);
   gst_video_frame_unmap(&source);
   return good;
-}
-
-static GstFlowReturn fail(GstCudaFiltersBase *self, const CfStatus *status)
-{
-  gst_cuda_filters_base_post_error(self, status);
-  return GST_FLOW_ERROR;
 }
 
 static GstFlowReturn gst_cuda_filters_base_transform(GstBaseTransform *trans, GstBuffer *input,

@@ -33,13 +33,6 @@ GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *info, Cf
   return staging;
 }
 
-void gst_cuda_filters_staging_free(GstCudaFiltersStaging *staging)
-{
-  gst_cuda_filters_staging_drop(staging);
-  cf_conveyor_close(staging->conveyor);
-  g_free(staging);
-}
-
 gboolean gst_cuda_filters_staging_fits(const GstCudaFiltersStaging *staging,
                                        const GstVideoInfo *info)
 {
@@ -152,18 +145,26 @@ gboolean gst_cuda_filters_staging_submit(GstCudaFiltersStaging *staging,
   return TRUE;
 }
 
-GstBuffer *gst_cuda_filters_staging_finish(GstCudaFiltersStaging *staging, GstClockTime *time,
-                                           CfStatus *status)
+/* Whether it is done or not; returns its output. */
+static GstBuffer *release_oldest(GstCudaFiltersStaging *staging)
 {
   Slot *slot = &staging->slots[staging->oldest];
-  const gboolean good = cf_conveyor_wait(staging->conveyor, slot->ticket, status);
-  GstBuffer *output;
 
   staging->oldest = (staging->oldest + 1) % G_N_ELEMENTS(staging->slots);
   staging->under_way--;
-  *time = gst_util_get_timestamp() - slot->start;
   unmap_slot(slot);
-  output = release_buffers(slot);
+  return release_buffers(slot);
+}
+
+GstBuffer *gst_cuda_filters_staging_finish(GstCudaFiltersStaging *staging, GstClockTime *time,
+                                           CfStatus *status)
+{
+  const Slot *slot = &staging->slots[staging->oldest];
+  const gboolean good = cf_conveyor_wait(staging->conveyor, slot->ticket, status);
+  GstBuffer *output;
+
+  *time = gst_util_get_timestamp() - slot->start;
+  output = release_oldest(staging);
   if (!good)
     gst_clear_buffer(&output);
   return output;
@@ -177,4 +178,14 @@ void gst_cuda_filters_staging_drop(GstCudaFiltersStaging *staging)
     GstBuffer *output = gst_cuda_filters_staging_finish(staging, &time, NULL);
     gst_clear_buffer(&output);
   }
+}
+
+void gst_cuda_filters_staging_free(GstCudaFiltersStaging *staging)
+{
+  if (cf_context_is_current(NULL))
+    gst_cuda_filters_staging_drop(staging);
+  while (staging->under_way > 0)
+    gst_buffer_unref(release_oldest(staging));
+  cf_conveyor_close(staging->conveyor);
+  g_free(staging);
 }

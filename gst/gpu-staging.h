@@ -18,7 +18,7 @@ typedef struct _GstCudaFiltersStaging GstCudaFiltersStaging;
 /* For frames of `info`; NULL on failure. */
 GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *info, CfStatus *status);
 
-/* Drops what is under way. */
+/* Drops what is under way. Without a current context that is not waited for: it ended with it. */
 void gst_cuda_filters_staging_free(GstCudaFiltersStaging *staging);
 
 gboolean gst_cuda_filters_staging_fits(const GstCudaFiltersStaging *staging,

@@ -17,12 +17,16 @@
 
 typedef struct CfConveyor CfConveyor;
 
+/* Whether a CUDA context is current on the calling thread; if not, `status` says why. */
+bool cf_context_is_current(CfStatus *status);
+
 /* Enqueues the filter of the rows of `job` on its stream. */
 typedef bool (*CfConveyorFilter)(void *context, const CfJob *job, CfStatus *status);
 
 CfConveyor *cf_conveyor_open(CfStatus *status);
 
-/* Waits for all that is under way. NULL is allowed. */
+/* Waits for all that is under way. Without a current context, which then is gone with all that is
+ * in it, only host memory is freed. NULL is allowed. */
 void cf_conveyor_close(CfConveyor *conveyor);
 
 /* Takes up the cut of the pictures to come, which costs a wait and perhaps an allocation where it

@@ -16,6 +16,7 @@ typedef struct {
   Kind kind;
   char *address; /* for memory: its first byte; else what the handle is */
   size_t bytes;
+  CUcontext context; /* that it ends with */
 } Object;
 
 struct CUctx_st {
@@ -25,6 +26,7 @@ struct CUctx_st {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Object objects[MAX_OBJECTS];
 static int devices = 1;
+static int abandoned; /* objects that ended with their context */
 
 static int calls, failing;
 static CUresult failing_result;
@@ -116,7 +118,7 @@ static Object *add(Kind kind, void *address, size_t bytes, const char *call)
   }
   if (!object)
     stop("too many objects", call);
-  *object = (Object){kind, address ? address : (char *)object, bytes};
+  *object = (Object){kind, address ? address : (char *)object, bytes, stack[depth - 1]};
   pthread_mutex_unlock(&lock);
   return object;
 }
@@ -137,19 +139,22 @@ static Object *find(Kind kind, const void *inside, const char *call)
   return object;
 }
 
-static CUresult remove_object(Kind kind, const void *address, const char *call)
+static void end_object(Object *object)
 {
-  Object *object = find(kind, address, call);
-
-  if (kind == DEVICE_MEMORY || kind == HOST_MEMORY)
+  if (object->kind == DEVICE_MEMORY || object->kind == HOST_MEMORY)
     free(object->address);
   object->kind = FREE;
+}
+
+static CUresult remove_object(Kind kind, const void *address, const char *call)
+{
+  end_object(find(kind, address, call));
   return is_lost(FAKE_STICKY) ? failing_result : CUDA_SUCCESS;
 }
 
 int fake_cuda_objects(void)
 {
-  int count = 0;
+  int count = abandoned;
 
   for (int i = 0; i < MAX_OBJECTS; i++)
     count += objects[i].kind != FREE;
@@ -242,6 +247,12 @@ CUresult CUDAAPI cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice dev
 
 CUresult CUDAAPI cuCtxDestroy(CUcontext context)
 {
+  for (int i = 0; i < MAX_OBJECTS; i++) {
+    if (objects[i].kind != FREE && objects[i].context == context) {
+      end_object(&objects[i]);
+      abandoned++;
+    }
+  }
   free(context);
   return CUDA_SUCCESS;
 }
@@ -250,8 +261,8 @@ CUresult CUDAAPI cuCtxPushCurrent(CUcontext context)
 {
   if (is_lost(FAKE_GONE))
     return CUDA_ERROR_INVALID_CONTEXT;
-  /* A context with a sticky error can be entered. */
-  if (!is_lost(FAKE_STICKY))
+  /* Nothing else keeps a context from being entered. */
+  if (failing_how == FAKE_GONE)
     CALL;
   if (depth == MAX_DEPTH)
     stop("too many contexts on one another", __func__);
@@ -261,6 +272,9 @@ CUresult CUDAAPI cuCtxPushCurrent(CUcontext context)
 
 CUresult CUDAAPI cuCtxPopCurrent(CUcontext *context)
 {
+  /* GStreamer leaves contexts without a look at whether it has entered them. */
+  if (depth == 0 && is_lost(FAKE_GONE))
+    return CUDA_ERROR_INVALID_CONTEXT;
   if (depth == 0)
     stop("no context is current", __func__);
   depth--;

@@ -3,7 +3,7 @@
  * device.h on the driver of cuda.c, in the place of cuda/device.cu. As there, nothing happens
  * without a current context; what would make the real one create a context aborts in the driver.
  */
-#include "device.h"
+#include "conveyor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static bool ok(CUresult result, const char *doing, CfStatus *status)
          cf_fail(status, classify(result), "%s: CUDA error %d", doing, (int)result);
 }
 
-static bool context_is_current(CfStatus *status)
+bool cf_context_is_current(CfStatus *status)
 {
   CUcontext context = NULL;
 
@@ -72,7 +72,7 @@ CfDevice *cf_device_open(CfStatus *status)
   const CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED};
   CfDevice *device;
 
-  if (!context_is_current(status) || !load_kernels(status))
+  if (!cf_context_is_current(status) || !load_kernels(status))
     return NULL;
   device = calloc(1, sizeof *device);
   device->info = (CfDeviceInfo){.name = "fake", .major = 9, .multiprocessors = 1};
@@ -115,7 +115,7 @@ void *cf_device_alloc(size_t bytes, CfStatus *status)
 {
   CUdeviceptr memory;
 
-  if (!context_is_current(status) ||
+  if (!cf_context_is_current(status) ||
       !ok(cuMemAlloc(&memory, bytes ? bytes : 1), "allocating device memory", status))
     return NULL;
   return (void *)memory;
@@ -123,7 +123,7 @@ void *cf_device_alloc(size_t bytes, CfStatus *status)
 
 void cf_device_free(void *memory)
 {
-  if (memory && context_is_current(NULL))
+  if (memory && cf_context_is_current(NULL))
     cuMemFree((CUdeviceptr)memory);
 }
 
@@ -131,7 +131,7 @@ void *cf_pinned_alloc(size_t bytes, CfStatus *status)
 {
   void *memory;
 
-  if (!context_is_current(status) ||
+  if (!cf_context_is_current(status) ||
       !ok(cuMemAllocHost(&memory, bytes ? bytes : 1), "allocating page-locked memory", status))
     return NULL;
   return memory;
@@ -139,7 +139,7 @@ void *cf_pinned_alloc(size_t bytes, CfStatus *status)
 
 void cf_pinned_free(void *memory)
 {
-  if (memory && context_is_current(NULL))
+  if (memory && cf_context_is_current(NULL))
     cuMemFreeHost(memory);
 }
 
@@ -185,7 +185,7 @@ void *cf_stream_create(CfStatus *status)
 {
   CUstream stream;
 
-  if (!context_is_current(status) || !ok(cuStreamCreate(&stream, 0), "creating a stream", status))
+  if (!cf_context_is_current(status) || !ok(cuStreamCreate(&stream, 0), "creating a stream", status))
     return NULL;
   return stream;
 }
@@ -205,7 +205,7 @@ void *cf_event_create(bool timing, CfStatus *status)
 {
   CUevent event;
 
-  if (!context_is_current(status) || !ok(cuEventCreate(&event, 0), "creating an event", status))
+  if (!cf_context_is_current(status) || !ok(cuEventCreate(&event, 0), "creating an event", status))
     return NULL;
   return event;
 }

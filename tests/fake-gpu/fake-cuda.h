@@ -17,7 +17,7 @@ typedef enum {
 } FakeFailure;
 
 /* Fails the call of that number, counted from now on, with `result`. Calls that only free or leave
- * do not count. 0: none fails any more. */
+ * do not count, and those that enter a context only for FAKE_GONE. 0: none fails any more. */
 void fake_cuda_fail(int call, CUresult result, FakeFailure failure);
 
 /* Calls that counted since fake_cuda_fail, and the name of the one that failed, or NULL. */
@@ -27,5 +27,6 @@ const char *fake_cuda_failed(void);
 /* The number of devices, 1 at first. */
 void fake_cuda_set_devices(int count);
 
-/* Memory, streams, events and pools that were made and not freed; not contexts. */
+/* Memory, streams, events and pools that were made and not freed, also those that have ended with
+ * their context. */
 int fake_cuda_objects(void);

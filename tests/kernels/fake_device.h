@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "conveyor.h"
 #include "random.h"
 
 #define FAKE_STREAMS 4
@@ -102,6 +102,11 @@ static void fake_enqueue_run(void *stream, void (*run)(void *), void *work)
   fake_push(stream, (FakeOperation){.kind = FAKE_RUN, .to = work, .run = run});
 }
 
+bool cf_context_is_current(CfStatus *status)
+{
+  return true;
+}
+
 void *cf_stream_create(CfStatus *status)
 {
   for (int i = 0; fake_call(status) && i < FAKE_STREAMS; i++) {
@@ -118,6 +123,8 @@ void cf_stream_destroy(void *stream)
 {
   FakeStream *queue = stream;
 
+  if (!queue)
+    return;
   free(queue->queue);
   memset(queue, 0, sizeof *queue);
   fake_objects--;
@@ -145,8 +152,8 @@ void *cf_event_create(bool timing, CfStatus *status)
 
 void cf_event_destroy(void *event)
 {
+  fake_objects -= event != NULL;
   free(event);
-  fake_objects--;
 }
 
 bool cf_event_record(void *opaque, void *stream, CfStatus *status)

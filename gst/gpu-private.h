@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Between the rooms of gpu.h: gpu.c (life), gpu-allocation.c (pools) and gpu-frames.c (frames).
+ */
+#pragma once
+
+#include "gpu-shared.h"
+#include "gpu-staging.h"
+#include "gpu.h"
+
+GST_DEBUG_CATEGORY_EXTERN(gst_cuda_filters_gpu_debug);
+#define GST_CAT_DEFAULT gst_cuda_filters_gpu_debug
+
+struct _GstCudaFiltersGpu {
+  GstElement *element;
+
+  /* Under the element's object lock: set_context may come from any thread. */
+  GstCudaContext *context;
+
+  GstCudaFiltersShared *shared; /* while open */
+  gpointer order_event;         /* to order another stream with ours */
+  gboolean downstream_is_ours;  /* what we push is read on our stream */
+  gpointer last_stream;         /* CUstream of the last frame: a worker's memory is ordered by it */
+  GstCudaFiltersStaging *staging; /* NULL until a frame in system memory came */
+};
+
+/* The context that a frame in CUDA memory lies in; NULL for other frames. */
+GstCudaContext *gst_cuda_filters_gpu_context_of(GstBuffer *buffer);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gpu-shared.h"
+
+#include "gpu-compat.h"
+
+/* More would mean that the device is frames behind: then it is waited for. */
+#define MAX_HELD 8
+
+/* An input that no stream orders, kept until the device has read it. */
+typedef struct {
+  guint64 number;
+  GstBuffer *buffer;
+} Held;
+
+/* One a context, by GstCudaContext. */
+static GMutex shared_lock;
+static GHashTable *shared_by_context;
+
+static gboolean fill_shared(GstCudaFiltersShared *shared, CfStatus *status)
+{
+  gboolean good = FALSE;
+
+  if (!gst_cuda_context_push(shared->context))
+    return cf_fail(status, CF_ERROR_DEVICE_LOST, "the CUDA context cannot be entered");
+  shared->device = cf_device_open(status);
+  if (shared->device) {
+    shared->stream = gst_cuda_filters_compat_stream_new(shared->context, status);
+    good = shared->stream != NULL;
+    if (!good)
+      cf_device_close(shared->device);
+  }
+  gst_cuda_context_pop(NULL);
+  return good;
+}
+
+GstCudaFiltersShared *gst_cuda_filters_shared_acquire(GstCudaContext *context, CfStatus *status)
+{
+  GstCudaFiltersShared *shared;
+
+  g_mutex_lock(&shared_lock);
+  if (!shared_by_context)
+    shared_by_context = g_hash_table_new(NULL, NULL);
+  shared = g_hash_table_lookup(shared_by_context, context);
+  if (!shared) {
+    shared = g_new0(GstCudaFiltersShared, 1);
+    shared->context = gst_object_ref(context);
+    g_mutex_init(&shared->lock);
+    g_queue_init(&shared->held);
+    if (fill_shared(shared, status)) {
+      g_hash_table_insert(shared_by_context, context, shared);
+    } else {
+      gst_object_unref(shared->context);
+      g_mutex_clear(&shared->lock);
+      g_clear_pointer(&shared, g_free);
+    }
+  }
+  if (shared)
+    shared->references++;
+  g_mutex_unlock(&shared_lock);
+  return shared;
+}
+
+/* The inputs that were enqueued up to that number. */
+static void let_go(GstCudaFiltersShared *shared, guint64 number)
+{
+  GQueue read = G_QUEUE_INIT;
+  Held *held;
+
+  g_mutex_lock(&shared->lock);
+  while ((held = g_queue_peek_head(&shared->held)) && held->number <= number)
+    g_queue_push_tail(&read, g_queue_pop_head(&shared->held));
+  g_mutex_unlock(&shared->lock);
+  /* Outside the lock: a pool that gets its buffer back may run anybody's code. */
+  while ((held = g_queue_pop_head(&read))) {
+    gst_buffer_unref(held->buffer);
+    g_free(held);
+  }
+}
+
+gboolean gst_cuda_filters_shared_synchronize(GstCudaFiltersShared *shared, CfStatus *status)
+{
+  guint64 number;
+  gboolean good;
+
+  g_mutex_lock(&shared->lock);
+  number = shared->enqueued;
+  g_mutex_unlock(&shared->lock);
+  good = cf_stream_synchronize(gst_cuda_filters_compat_stream_handle(shared->stream), status);
+  let_go(shared, number);
+  return good;
+}
+
+gboolean gst_cuda_filters_shared_hold(GstCudaFiltersShared *shared, GstBuffer *buffer,
+                                      CfStatus *status)
+{
+  Held *held = g_new0(Held, 1);
+  guint length;
+
+  held->buffer = gst_buffer_ref(buffer);
+  g_mutex_lock(&shared->lock);
+  held->number = ++shared->enqueued;
+  g_queue_push_tail(&shared->held, held);
+  length = g_queue_get_length(&shared->held);
+  g_mutex_unlock(&shared->lock);
+  return length <= MAX_HELD || gst_cuda_filters_shared_synchronize(shared, status);
+}
+
+void gst_cuda_filters_shared_release(GstCudaFiltersShared *shared)
+{
+  g_mutex_lock(&shared_lock);
+  if (--shared->references == 0) {
+    g_hash_table_remove(shared_by_context, shared->context);
+    if (gst_cuda_context_push(shared->context)) {
+      gst_cuda_filters_shared_synchronize(shared, NULL);
+      cf_device_close(shared->device);
+      gst_cuda_filters_compat_stream_free(shared->stream);
+      gst_cuda_context_pop(NULL);
+    }
+    let_go(shared, G_MAXUINT64);
+    gst_object_unref(shared->context);
+    g_mutex_clear(&shared->lock);
+    g_free(shared);
+  }
+  g_mutex_unlock(&shared_lock);
+}
