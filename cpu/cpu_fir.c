@@ -9,12 +9,13 @@
 #include "fir_format.h"
 #include "fir_tile.h"
 
-/* A tile's ring of rows should stay in the first-level cache. */
-#define RING_BYTES        24576
-#define SMALLEST_TILE     256 /* samples */
-#define STRIPS_PER_THREAD 8
+/* A tile's ring of rows should stay in the second-level cache. Within that, tiles are as wide as
+ * may be: rows read in short pieces wait for memory, and for the addresses of their pages. */
+#define RING_BYTES       786432
+#define SMALLEST_TILE    512 /* samples */
+#define TILES_PER_THREAD 4
 /* Each strip filters column.count - 1 rows of its neighbours too: at most this share of its own. */
-#define STRIP_OVERLAP 0.25
+#define STRIP_OVERLAP 0.125
 /* Products a thread should have at least, or starting it costs more than it saves. */
 #define SMALLEST_SHARE 100000.0
 
@@ -133,30 +134,37 @@ static CfFirWork describe_plane(const CfVideo *video, const CfFirPlan *plan, int
   return work;
 }
 
+static int divide_up(int a, int b)
+{
+  return (a + b - 1) / b;
+}
+
+static int clamp(int value, int least, int most)
+{
+  return value < least ? least : value > most ? most : value;
+}
+
 static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads)
 {
-  const int rows = work->plan->column.count, overlap = rows - 1;
-  const int narrowest = SMALLEST_TILE / work->channels;
+  const int rows = work->plan->column.count, channels = work->channels;
   /* Pixels whose samples fill whole granules. */
-  const int granule = work->channels == 3 ? CF_LINE_GRANULE : CF_LINE_GRANULE / work->channels;
-  const int fitting = (int)(RING_BYTES / lines->size) / (rows * work->channels);
+  const int granule = channels == 3 ? CF_LINE_GRANULE : CF_LINE_GRANULE / channels;
+  const int narrowest = SMALLEST_TILE / channels;
+  const int fitting = (int)(RING_BYTES / lines->size) / ((rows + CF_FIR_BLOCK_ROWS) * channels);
   const int widest = fitting > narrowest ? fitting : narrowest;
+  const int most_columns = divide_up(work->width, narrowest);
+  const int wanted = threads > 1 ? TILES_PER_THREAD * threads : 1;
+  const int cheap = clamp((int)(work->height * STRIP_OVERLAP / rows), 1, wanted);
   Grid grid;
 
-  grid.columns = (work->width + widest - 1) / widest;
-  grid.tile_width = (work->width + grid.columns - 1) / grid.columns;
-  grid.tile_width = (grid.tile_width + granule - 1) / granule * granule;
-  grid.columns = (work->width + grid.tile_width - 1) / grid.tile_width;
-  grid.strips = 1;
-  if (threads > 1) {
-    const int wanted = (STRIPS_PER_THREAD * threads + grid.columns - 1) / grid.columns;
-    const int cheap = (int)(work->height * STRIP_OVERLAP / (overlap + 1));
-    const int needed = (threads + grid.columns - 1) / grid.columns;
-    const int allowed = cheap > needed ? cheap : needed;
-
-    grid.strips = wanted < allowed ? wanted : allowed;
-    grid.strips = grid.strips < work->height ? grid.strips : work->height;
-  }
+  grid.columns = divide_up(work->width, widest);
+  grid.columns = clamp(divide_up(wanted, cheap), grid.columns, most_columns);
+  grid.tile_width = divide_up(divide_up(work->width, grid.columns), granule) * granule;
+  grid.columns = divide_up(work->width, grid.tile_width);
+  grid.strips = divide_up(threads, grid.columns);
+  grid.strips = clamp(divide_up(wanted, grid.columns), grid.strips,
+                      cheap > grid.strips ? cheap : grid.strips);
+  grid.strips = grid.strips < work->height ? grid.strips : work->height;
   return grid;
 }
 

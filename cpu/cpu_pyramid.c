@@ -11,8 +11,9 @@
 #include "fir_tile.h"
 #include "pyramid_rows.h"
 
-/* Samples of a tile in the column prefilter, whose source rows should stay in the first cache. */
-#define TILE_SAMPLES 256
+/* Samples of a tile in the column prefilter. The source rows of narrow ones stay in the first
+ * cache, but rows read in short pieces wait for memory: best of 256..8192. */
+#define TILE_SAMPLES 1024
 /* Fine rows that a tile makes: the more, the fewer source rows are read twice. */
 #define STRIP_FINE_ROWS 16
 /* Rows of the result that share their interpolated coarse rows. */

@@ -137,64 +137,106 @@ static void sum_taps(const int16_t *const *lines, const int16_t *tap, int count,
 typedef struct {
   const int16_t *const *lines, *const *last;
   const int16_t *tap;
-  const int16_t *middle; /* the line between, and its tap; 0 where the number of taps is even */
+  const int16_t *const *middle; /* the line between, and its tap: 0 for an even number of taps */
   int16_t middle_tap;
 } Pairs;
 
-/* sum[i] = (first ? the middle : sum[i]) + `count` pairs from pair `t` on. */
-INLINE void add_pairs(int16_t *restrict sum, const Pairs *pairs, int t, const bool first,
-                      const int count, int samples)
+/* sum[i] = (first ? the middle : sum[i]) + `count` pairs from pair `t` on; with `two`, sum_below is
+ * that of the lines below, most of which are the same. */
+INLINE void add_pairs(int16_t *restrict sum, int16_t *restrict sum_below, const Pairs *pairs, int t,
+                      const bool first, const int count, const bool two, int samples)
 {
   const int16_t *const *lines = pairs->lines + t, *const *last = pairs->last - t;
-  const int16_t *tap = pairs->tap + t, *middle = pairs->middle;
+  const int16_t *tap = pairs->tap + t, *middle = pairs->middle[0], *middle_below = pairs->middle[1];
   const int16_t middle_tap = pairs->middle_tap;
 
   for (int i = 0; i < samples / CF_LINE_GRANULE * CF_LINE_GRANULE; i++) {
     int16_t value = first ? rounded_product(middle[i], middle_tap) : sum[i];
+    int16_t below = 0;
 
-    for (int p = 0; p < count; p++)
+    if (two)
+      below = first ? rounded_product(middle_below[i], middle_tap) : sum_below[i];
+    for (int p = 0; p < count; p++) {
       value = (int16_t)(value + rounded_product((int16_t)(lines[p][i] + last[-p][i]), tap[p]));
+      if (two)
+        below =
+            (int16_t)(below + rounded_product((int16_t)(lines[p + 1][i] + last[1 - p][i]), tap[p]));
+    }
     sum[i] = value;
+    if (two)
+      sum_below[i] = below;
   }
 }
 
-CF_MULTIVERSION
-static void sum_pairs(const Pairs *pairs, int count, int samples, int16_t *to)
+INLINE void sum_groups(const Pairs *pairs, int count, const bool two, int samples, int16_t *to,
+                       int16_t *below)
 {
   int t = (count - 1) % 4 + 1;
 
   switch (t) {
   case 1:
-    add_pairs(to, pairs, 0, true, 1, samples);
+    add_pairs(to, below, pairs, 0, true, 1, two, samples);
     break;
   case 2:
-    add_pairs(to, pairs, 0, true, 2, samples);
+    add_pairs(to, below, pairs, 0, true, 2, two, samples);
     break;
   case 3:
-    add_pairs(to, pairs, 0, true, 3, samples);
+    add_pairs(to, below, pairs, 0, true, 3, two, samples);
     break;
   default:
-    add_pairs(to, pairs, 0, true, 4, samples);
+    add_pairs(to, below, pairs, 0, true, 4, two, samples);
   }
   for (; t < count; t += 4)
-    add_pairs(to, pairs, t, false, 4, samples);
+    add_pairs(to, below, pairs, t, false, 4, two, samples);
+}
+
+CF_MULTIVERSION
+static void sum_pairs(const Pairs *pairs, int count, int samples, int16_t *to)
+{
+  sum_groups(pairs, count, false, samples, to, NULL);
+}
+
+CF_MULTIVERSION
+static void sum_pairs_twice(const Pairs *pairs, int count, int samples, int16_t *to, int16_t *below)
+{
+  sum_groups(pairs, count, true, samples, to, below);
+}
+
+static Pairs pairs_of(const CfLineTaps *taps, const int16_t *const *lines)
+{
+  const int16_t *tap = taps->tap;
+  const int middle = taps->count / 2;
+
+  return (Pairs){.lines = lines,
+                 .last = lines + taps->count - 1,
+                 .tap = tap,
+                 .middle = lines + middle,
+                 .middle_tap = taps->count % 2 ? tap[middle] : (int16_t)0};
 }
 
 static void sum(const CfLineTaps *taps, const void *const *lines, int samples, void *to)
 {
   const int16_t *const *line = (const int16_t *const *)lines;
-  const int16_t *tap = taps->tap;
-  const int middle = taps->count / 2;
 
   if (taps->symmetric && taps->count > 1) {
-    const Pairs pairs = {.lines = line,
-                         .last = line + taps->count - 1,
-                         .tap = tap,
-                         .middle = line[middle],
-                         .middle_tap = taps->count % 2 ? tap[middle] : (int16_t)0};
-    sum_pairs(&pairs, middle, samples, to);
+    const Pairs pairs = pairs_of(taps, line);
+    sum_pairs(&pairs, taps->count / 2, samples, to);
   } else {
-    sum_taps(line, tap, taps->count, samples, to);
+    sum_taps(line, taps->tap, taps->count, samples, to);
+  }
+}
+
+static void sum_two(const CfLineTaps *taps, const void *const *lines, int samples, void *to,
+                    void *below)
+{
+  const int16_t *const *line = (const int16_t *const *)lines;
+
+  if (taps->symmetric && taps->count > 1) {
+    const Pairs pairs = pairs_of(taps, line);
+    sum_pairs_twice(&pairs, taps->count / 2, samples, to, below);
+  } else {
+    sum_taps(line, taps->tap, taps->count, samples, to);
+    sum_taps(line + 1, taps->tap, taps->count, samples, below);
   }
 }
 
@@ -216,5 +258,6 @@ const CfLines cf_lines_fixed = {
     .size = sizeof(int16_t),
     .load = load,
     .sum = sum,
+    .sum_two = sum_two,
     .store = store,
 };

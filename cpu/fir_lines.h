@@ -48,6 +48,10 @@ typedef struct {
    * of CF_LINE_GRANULE. */
   void (*sum)(const CfLineTaps *taps, const void *const *lines, int samples, void *to);
 
+  /* The same of lines[0..] to `to`, and of lines[1..] to `below`; reads what both need once. */
+  void (*sum_two)(const CfLineTaps *taps, const void *const *lines, int samples, void *to,
+                  void *below);
+
   /* Writes whole pixels, also of channels that are not filtered. `source` is the input at the
    * same place. */
   void (*store)(const CfLineFormat *format, const void *line, int samples, const uint8_t *source,

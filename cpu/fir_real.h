@@ -127,6 +127,13 @@ static void sum(const CfLineTaps *taps, const void *const *lines, int samples, v
   sum_taps((const REAL *const *)lines, taps->tap, taps->count, samples, to);
 }
 
+static void sum_two(const CfLineTaps *taps, const void *const *lines, int samples, void *to,
+                    void *below)
+{
+  sum(taps, lines, samples, to);
+  sum(taps, lines + 1, samples, below);
+}
+
 /* Lines to samples */
 
 INLINE REAL tone(const CfLineFormat *format, REAL value, int i)
@@ -253,5 +260,6 @@ const CfLines LINES = {
     .size = sizeof(REAL),
     .load = load,
     .sum = sum,
+    .sum_two = sum_two,
     .store = store,
 };

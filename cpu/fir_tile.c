@@ -6,6 +6,10 @@
 
 #include "arena.h"
 
+/* A block of rows is made in chunks of so many samples: a chunk's part of the ring stays in the
+ * first-level cache for the whole block. Whole pixels and granules. */
+#define CHUNK_SAMPLES (9 * CF_LINE_GRANULE)
+
 /* A tile under way. */
 typedef struct {
   const CfFirWork *work;
@@ -17,17 +21,23 @@ typedef struct {
 
   uint8_t *line;            /* one row with what the row taps reach on both sides */
   const void **line_shifts; /* the line from its first, second, ... pixel on, one a row tap */
-  uint8_t *ring;            /* as many filtered rows as there are column taps */
+  uint8_t *ring;            /* filtered rows: as many as a block reads */
   const void **ring_rows;   /* its slots, twice in a row, so that any rotation is contiguous */
   size_t slot_bytes;
-  int *entered; /* the last virtual row that read a source row, by source row + 1 */
-  uint8_t *result;
+  int *entered;            /* the last virtual row that read a source row, by source row + 1 */
+  const void **chunk_rows; /* rows of the ring from the first sample of a chunk on */
+  uint8_t *result;         /* a row, or two chunks */
 
   bool watch_alpha; /* this way is for opaque pixels only */
   bool saw_alpha;   /* and it has read others */
 } Tile;
 
 /* Scratch */
+
+static int ring_slots(const CfFirWay *way)
+{
+  return way->column.count - 1 + CF_FIR_BLOCK_ROWS;
+}
 
 static int round_up(int samples)
 {
@@ -42,20 +52,27 @@ static size_t slot_bytes(const CfFirWork *work, const CfFirWay *way)
   return ((bytes + CF_ALIGNMENT - 1) / CF_ALIGNMENT | 1) * CF_ALIGNMENT;
 }
 
+static size_t line_bytes(const Tile *tile)
+{
+  const size_t pixel = (size_t)tile->work->channels * tile->way->lines->size;
+
+  return tile->slot_bytes + (size_t)(tile->way->row.count - 1) * pixel;
+}
+
 static void lay_out(Tile *tile, CfArena *arena)
 {
   const CfFirWork *work = tile->work;
   const CfFirWay *way = tile->way;
-  const size_t pixel = (size_t)work->channels * way->lines->size;
-  const size_t row_taps = (size_t)way->row.count, column_taps = (size_t)way->column.count;
+  const size_t row_taps = (size_t)way->row.count, slots = (size_t)ring_slots(way);
 
   tile->slot_bytes = slot_bytes(work, way);
-  tile->line = cf_arena_take(arena, tile->slot_bytes + (row_taps - 1) * pixel);
+  tile->line = cf_arena_take(arena, line_bytes(tile));
   tile->line_shifts = cf_arena_take(arena, row_taps * sizeof *tile->line_shifts);
-  tile->ring = cf_arena_take(arena, column_taps * tile->slot_bytes);
-  tile->ring_rows = cf_arena_take(arena, 2 * column_taps * sizeof *tile->ring_rows);
+  tile->ring = cf_arena_take(arena, slots * tile->slot_bytes);
+  tile->ring_rows = cf_arena_take(arena, 2 * slots * sizeof *tile->ring_rows);
   tile->entered = cf_arena_take(arena, ((size_t)work->height + 1) * sizeof *tile->entered);
-  tile->result = cf_arena_take(arena, tile->slot_bytes);
+  tile->chunk_rows = cf_arena_take(arena, slots * sizeof *tile->chunk_rows);
+  tile->result = cf_arena_take(arena, tile->slot_bytes + 2 * CHUNK_SAMPLES * way->lines->size);
 }
 
 static size_t way_scratch(const CfFirWork *work, const CfFirWay *way)
@@ -171,23 +188,25 @@ static void copy_channels(const CfFirWork *work, const uint8_t *source, int pixe
   }
 }
 
-static void store_row(const Tile *tile, const void *line, int y)
+/* Writes `samples` samples from sample `first` of the tile's row `y` on: whole pixels. */
+static void store_samples(const Tile *tile, const void *line, int y, int first, int samples)
 {
   const CfFirWork *work = tile->work;
-  const ptrdiff_t offset = (ptrdiff_t)tile->tile->x0 * work->channels * work->sample_bytes;
+  const ptrdiff_t offset =
+      ((ptrdiff_t)tile->tile->x0 * work->channels + first) * work->sample_bytes;
   const uint8_t *source = source_row(tile, y) + offset;
   uint8_t *destination = tile->rows->destination + y * tile->rows->destination_stride + offset;
 
-  tile->way->lines->store(&tile->way->format, line, tile->samples, source, destination);
-  copy_channels(work, source, tile->tile->x1 - tile->tile->x0, destination);
+  tile->way->lines->store(&tile->way->format, line, samples, source, destination);
+  copy_channels(work, source, samples / work->channels, destination);
 }
 
 /* Columns */
 
 static uint8_t *ring_slot(const Tile *tile, int virtual_row)
 {
-  const CfLineTaps *taps = &tile->way->column;
-  const int slot = (virtual_row - tile->tile->y0 + taps->anchor) % taps->count;
+  const int slot =
+      (virtual_row - tile->tile->y0 + tile->way->column.anchor) % ring_slots(tile->way);
 
   return tile->ring + (size_t)slot * tile->slot_bytes;
 }
@@ -200,11 +219,37 @@ static void enter_row(Tile *tile, int virtual_row)
   const int before = tile->entered[y + 1];
   uint8_t *slot = ring_slot(tile, virtual_row);
 
-  if (before > virtual_row - tile->way->column.count)
+  if (before > virtual_row - ring_slots(tile->way))
     memcpy(slot, ring_slot(tile, before), tile->slot_bytes);
   else
     filter_row(tile, y, slot);
   tile->entered[y + 1] = virtual_row;
+}
+
+/* Filters rows y..y+rows-1, which the ring has all rows for, along columns. */
+static void filter_block(Tile *tile, int y, int rows)
+{
+  const CfFirWay *way = tile->way;
+  const size_t size = way->lines->size;
+  const void *const *oldest = tile->ring_rows + (y - tile->tile->y0) % ring_slots(way);
+  uint8_t *below = tile->result + CHUNK_SAMPLES * size;
+
+  for (int first = 0; first < tile->samples; first += CHUNK_SAMPLES) {
+    const int left = tile->samples - first, samples = left < CHUNK_SAMPLES ? left : CHUNK_SAMPLES;
+
+    for (int i = 0; i < way->column.count - 1 + rows; i++)
+      tile->chunk_rows[i] = (const uint8_t *)oldest[i] + (size_t)first * size;
+    for (int i = 0; i < rows; i += 2) {
+      if (i + 1 < rows) {
+        way->lines->sum_two(&way->column, tile->chunk_rows + i, round_up(samples), tile->result,
+                            below);
+        store_samples(tile, below, y + i + 1, first, samples);
+      } else {
+        way->lines->sum(&way->column, tile->chunk_rows + i, round_up(samples), tile->result);
+      }
+      store_samples(tile, tile->result, y + i, first, samples);
+    }
+  }
 }
 
 /* Both return the first row that they did not write, because it needs pixels that are not opaque;
@@ -212,25 +257,24 @@ static void enter_row(Tile *tile, int virtual_row)
 static int filter_columns(Tile *tile)
 {
   const CfFirWay *way = tile->way;
-  const int count = way->column.count;
-  const int first = tile->tile->y0 - way->column.anchor;
+  const int slots = ring_slots(way);
+  const int newest = tile->tile->y0 - way->column.anchor + way->column.count - 1;
+  int row = tile->tile->y0 - way->column.anchor;
 
   for (int y = 0; y <= tile->work->height; y++)
     tile->entered[y] = INT_MIN;
-  for (int i = 0; i < 2 * count; i++)
-    tile->ring_rows[i] = tile->ring + (size_t)(i % count) * tile->slot_bytes;
+  for (int i = 0; i < 2 * slots; i++)
+    tile->ring_rows[i] = tile->ring + (size_t)(i % slots) * tile->slot_bytes;
 
-  for (int row = first; row < first + count - 1; row++)
-    enter_row(tile, row);
-  for (int y = tile->tile->y0; y < tile->tile->y1; y++) {
-    const int oldest = y - tile->tile->y0;
+  for (int y = tile->tile->y0; y < tile->tile->y1; y += CF_FIR_BLOCK_ROWS) {
+    const int rows =
+        tile->tile->y1 - y < CF_FIR_BLOCK_ROWS ? tile->tile->y1 - y : CF_FIR_BLOCK_ROWS;
 
-    enter_row(tile, first + oldest + count - 1);
+    for (; row < newest + y - tile->tile->y0 + rows; row++)
+      enter_row(tile, row);
     if (tile->saw_alpha)
       return y;
-    way->lines->sum(&way->column, tile->ring_rows + oldest % count, tile->summed_samples,
-                    tile->result);
-    store_row(tile, tile->result, y);
+    filter_block(tile, y, rows);
   }
   return tile->tile->y1;
 }
@@ -241,9 +285,21 @@ static int filter_rows_only(Tile *tile)
     filter_row(tile, y, tile->result);
     if (tile->saw_alpha)
       return y;
-    store_row(tile, tile->result, y);
+    store_samples(tile, tile->result, y, 0, tile->samples);
   }
   return tile->tile->y1;
+}
+
+/* Sums also run over what rounds rows up to granules, where stale bytes might be slow denormal
+ * numbers. */
+static void clear_rounding(Tile *tile)
+{
+  const size_t size = tile->way->lines->size, begin = (size_t)tile->samples * size;
+  const size_t end = (size_t)tile->summed_samples * size;
+
+  memset(tile->line, 0, line_bytes(tile));
+  for (int i = 0; i < ring_slots(tile->way); i++)
+    memset(tile->ring + (size_t)i * tile->slot_bytes + begin, 0, end - begin);
 }
 
 static int run_way(const CfFirWork *work, const CfFirWay *way, const CfFirRows *rows,
@@ -259,8 +315,7 @@ static int run_way(const CfFirWork *work, const CfFirWay *way, const CfFirRows *
 
   tile.summed_samples = round_up(tile.samples);
   lay_out(&tile, &arena);
-  /* Sums also run over the rounding, where stale bytes might be slow denormal numbers. */
-  memset(scratch, 0, arena.used);
+  clear_rounding(&tile);
   for (int i = 0; i < way->row.count; i++)
     tile.line_shifts[i] = line_pixel(&tile, tile.line, i);
   return way->column.tap ? filter_columns(&tile) : filter_rows_only(&tile);

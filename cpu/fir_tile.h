@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * One tile of a plane, filtered from top to bottom: each row enters, is filtered along itself, and
- * stays in a ring as long as column taps reach it.
+ * stays in a ring as long as column taps of a block of rows reach it.
  */
 #pragma once
 
 #include "fir_lines.h"
+
+/* Rows that a tile makes at a time; its ring holds one less and the column taps. */
+#define CF_FIR_BLOCK_ROWS 16
 
 /* How to filter a plane with one arithmetic. */
 typedef struct {
