@@ -33,6 +33,9 @@ static CUresult failing_result;
 static FakeFailure failing_how;
 static const char *failed;
 
+static const char *failing_function;
+static CUresult function_result;
+
 static __thread CUcontext stack[MAX_DEPTH];
 static __thread int depth;
 
@@ -55,6 +58,12 @@ void fake_cuda_fail(int call, CUresult result, FakeFailure failure)
   pthread_mutex_unlock(&lock);
 }
 
+void fake_cuda_fail_function(const char *name, CUresult result)
+{
+  failing_function = name;
+  function_result = result;
+}
+
 int fake_cuda_calls(void)
 {
   return calls;
@@ -74,6 +83,8 @@ static CUresult result_of_call(const char *name)
 {
   CUresult result = CUDA_SUCCESS;
 
+  if (failing_function && strcmp(name, failing_function) == 0)
+    return function_result;
   pthread_mutex_lock(&lock);
   calls++;
   if (failing && (calls == failing || (calls > failing && failing_how != FAKE_ONCE))) {

@@ -185,7 +185,8 @@ void *cf_stream_create(CfStatus *status)
 {
   CUstream stream;
 
-  if (!cf_context_is_current(status) || !ok(cuStreamCreate(&stream, 0), "creating a stream", status))
+  if (!cf_context_is_current(status) ||
+      !ok(cuStreamCreate(&stream, 0), "creating a stream", status))
     return NULL;
   return stream;
 }

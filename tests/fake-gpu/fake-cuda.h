@@ -20,6 +20,9 @@ typedef enum {
  * do not count, and those that enter a context only for FAKE_GONE. 0: none fails any more. */
 void fake_cuda_fail(int call, CUresult result, FakeFailure failure);
 
+/* Fails every call of the driver's function `name`, as the linker knows it; NULL: none. */
+void fake_cuda_fail_function(const char *name, CUresult result);
+
 /* Calls that counted since fake_cuda_fail, and the name of the one that failed, or NULL. */
 int fake_cuda_calls(void);
 const char *fake_cuda_failed(void);
