@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "engine.h"
+#include "fir_tile.h"
+#include "pyramid_layout.h"
+
+/* Ranges of rows that a range of the result needs, first to last. */
+
+typedef struct {
+  int first, last;
+} Rows;
+
+static int clamp(int value, int least, int most)
+{
+  return value < least ? least : value > most ? most : value;
+}
+
+/* By index from coarse_first. */
+static Rows coarse_rows(const CfPyramidAxis *axis, int y0, int y1)
+{
+  const int last = y1 - 1;
+
+  return (Rows){y0 / axis->factor + axis->spline_first[y0 % axis->factor] - axis->coarse_first,
+                last / axis->factor + axis->spline_first[last % axis->factor] + axis->spline_count -
+                    1 - axis->coarse_first};
+}
+
+/* By index from the owner's made_first. */
+static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
+{
+  const CfPyramidAxis *axis = &pyramid->y, *made = &cf_cpu_pyramid_owner(pyramid)->y;
+  const int fine = axis->factors.thinning * (coarse + axis->coarse_first) + axis->low_first + tap;
+
+  return clamp(fine - made->made_first, 0, made->made_count - 1);
+}
+
+/* Step 1: prefilter and decimate */
+
+typedef struct {
+  CfCpuPyramid *pyramid;
+  const CfPyramidWay *way;
+  const uint8_t *source;
+  ptrdiff_t source_stride;
+  uint8_t *destination;
+  ptrdiff_t destination_stride;
+  CfRect rect;
+  bool watch_alpha;
+} Run;
+
+/* Loads pixels x0..x1-1 of the source rows that `rows` fine rows from `first` on read. False where
+ * one of them is not opaque and should be. */
+static bool load_tile(const Run *run, const CfPyramidDown *scratch, int first, int rows, int x0,
+                      int x1)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  const CfPyramidAxis *axis = &pyramid->y;
+  const int step = axis->factors.decimation, pixel = pyramid->channels * pyramid->bytes;
+  const int top = step * (axis->made_first + first) + axis->prefilter_first;
+  const int count = step * (rows - 1) + axis->prefilter_count;
+  const CfLines *lines = run->way->lines;
+  const size_t line_bytes = (CF_PYRAMID_TILE_SAMPLES + CF_LINE_GRANULE) * lines->size;
+
+  for (int i = 0; i < count; i++) {
+    const int y = cf_border_index(pyramid->border, top + i, pyramid->height);
+    uint8_t *to = scratch->tile + (size_t)i * line_bytes;
+
+    scratch->lines[i] = to;
+    if (y < 0) {
+      for (int x = x0; x < x1; x++)
+        lines->load(&run->way->format, pyramid->border_pixel, pyramid->channels,
+                    to + (size_t)(x - x0) * (size_t)pyramid->channels * lines->size);
+      continue;
+    }
+    const uint8_t *from = run->source + y * run->source_stride + (ptrdiff_t)x0 * pixel;
+    if (run->watch_alpha && !cf_pixels_are_opaque(from, run->way->format.alpha, x1 - x0))
+      return false;
+    lines->load(&run->way->format, from, (x1 - x0) * pyramid->channels, to);
+  }
+  return true;
+}
+
+static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int first, int rows)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  const CfLines *lines = run->way->lines;
+  const int step = pyramid->y.factors.decimation,
+            widest = CF_PYRAMID_TILE_SAMPLES / pyramid->channels;
+
+  for (int x0 = 0; x0 < pyramid->width; x0 += widest) {
+    const int x1 = x0 + widest < pyramid->width ? x0 + widest : pyramid->width;
+    const int samples = (x1 - x0) * pyramid->channels;
+    const size_t offset = (size_t)x0 * (size_t)pyramid->channels * lines->size;
+
+    if (!load_tile(run, scratch, first, rows, x0, x1))
+      return false;
+    for (int i = 0; i < rows; i++) {
+      uint8_t *to = scratch->filtered + (size_t)i * scratch->filtered_bytes + offset;
+
+      if (run->way->down.tap)
+        lines->sum(&run->way->down, scratch->lines + i * step, cf_round_to_granule(samples), to);
+      else
+        memcpy(to, scratch->lines[i], (size_t)samples * lines->size);
+    }
+  }
+  return true;
+}
+
+static void prefilter_row(const Run *run, const CfPyramidDown *scratch, const void *filtered,
+                          const float *border_pixel, float *to)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  const CfRowFilter filter = {.step = pyramid->x.factors.decimation,
+                              .channels = pyramid->channels,
+                              .taps = pyramid->x_prefilter};
+  const int first = filter.step * pyramid->x.made_first + pyramid->x.prefilter_first;
+
+  cf_row_to_float(run->way->lines, filtered, pyramid->width * pyramid->channels, scratch->line);
+  cf_row_extend(scratch->line, pyramid->width, pyramid->channels, &pyramid->source_margins,
+                border_pixel, scratch->extended);
+  /* Where no margin is needed the first pixels may not be either. */
+  cf_row_filter(&filter,
+                scratch->extended +
+                    (ptrdiff_t)(first + pyramid->source_margins.before) * pyramid->channels,
+                pyramid->x.made_count, scratch->work, to);
+}
+
+/* False where pixels are not opaque and should be. */
+static bool make_fine_strip(const Run *run, int first, int rows)
+{
+  CfCpuPyramid *pyramid = run->pyramid;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
+  const CfLines *lines = run->way->lines;
+  float border_pixel[CF_MAX_CHANNELS], working[CF_MAX_CHANNELS];
+
+  lines->load(&run->way->format, pyramid->border_pixel, pyramid->channels, working);
+  cf_row_to_float(lines, working, pyramid->channels, border_pixel);
+  if (!prefilter_columns(run, &scratch, first, rows))
+    return false;
+  for (int i = 0; i < rows; i++)
+    prefilter_row(run, &scratch, scratch.filtered + (size_t)i * scratch.filtered_bytes,
+                  border_pixel, pyramid->fine + (size_t)(first + i) * pyramid->fine_stride);
+  return true;
+}
+
+static bool make_fine(const Run *run, Rows rows)
+{
+  const int count = rows.last - rows.first + 1;
+  const int strips = (count + CF_PYRAMID_FINE_ROWS - 1) / CF_PYRAMID_FINE_ROWS;
+  bool good = true;
+
+#pragma omp parallel for schedule(dynamic) num_threads(run->pyramid->threads) reduction(&& : good)
+  for (int i = 0; i < strips; i++) {
+    const int first = rows.first + i * CF_PYRAMID_FINE_ROWS, left = rows.last - first + 1;
+
+    good = make_fine_strip(run, first, left < CF_PYRAMID_FINE_ROWS ? left : CF_PYRAMID_FINE_ROWS) &&
+           good;
+  }
+  return good;
+}
+
+/* Step 2: the rest of the Gaussian */
+
+static void make_coarse_row(const CfCpuPyramid *pyramid, int row)
+{
+  const CfCpuPyramid *owner = cf_cpu_pyramid_owner(pyramid);
+  const CfRowMargins *margins = &pyramid->fine_margins;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidLow scratch = cf_cpu_pyramid_take_low(pyramid, &arena);
+  const CfRowFilter filter = {
+      .step = pyramid->x.factors.thinning, .channels = pyramid->channels, .taps = pyramid->x_low};
+  const int unread = pyramid->x.fine_first - owner->x.made_first;
+  const float *line = scratch.line;
+
+  for (int t = 0; t < pyramid->y.low_count; t++)
+    scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride;
+  if (pyramid->y_low.tap)
+    cf_lines_float.sum(&pyramid->y_low, scratch.lines,
+                       cf_round_to_granule(owner->x.made_count * pyramid->channels), scratch.line);
+  else
+    line = scratch.lines[0];
+  cf_row_extend(line + (ptrdiff_t)(unread > 0 ? unread : 0) * pyramid->channels,
+                pyramid->x.fine_count - margins->before - margins->after, pyramid->channels,
+                margins, NULL, scratch.extended);
+  cf_row_filter(&filter, scratch.extended, pyramid->x.coarse_count, scratch.work,
+                pyramid->coarse + (size_t)row * pyramid->coarse_stride);
+}
+
+static void make_coarse(const CfCpuPyramid *pyramid, Rows rows)
+{
+#pragma omp parallel for schedule(dynamic, 4) num_threads(pyramid->threads)
+  for (int row = rows.first; row <= rows.last; row++)
+    make_coarse_row(pyramid, row);
+}
+
+/* Step 3: interpolate */
+
+static void store_columns(const Run *run, const void *line, int y)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  const CfLines *lines = run->way->lines;
+  const ptrdiff_t sample = (ptrdiff_t)run->rect.x0 * pyramid->channels;
+  const ptrdiff_t offset = sample * pyramid->bytes;
+
+  lines->store(&run->way->format, (const uint8_t *)line + sample * (ptrdiff_t)lines->size,
+               (run->rect.x1 - run->rect.x0) * pyramid->channels,
+               run->source + y * run->source_stride + offset,
+               run->destination + y * run->destination_stride + offset);
+}
+
+static void interpolate_strip(const Run *run, int y0, int y1)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  const CfPyramidAxis *axis = &pyramid->y;
+  const CfLines *lines = run->way->lines;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(pyramid, &arena);
+  const Rows rows = coarse_rows(axis, y0, y1);
+  const int samples = pyramid->width * pyramid->channels;
+
+  for (int row = rows.first; row <= rows.last; row++) {
+    cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels,
+                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, 0, pyramid->width,
+                  scratch.work, scratch.line);
+    cf_row_from_float(lines, scratch.line, samples,
+                      scratch.rows + (size_t)(row - rows.first) * scratch.row_bytes);
+  }
+  for (int y = y0; y < y1; y++) {
+    const Rows used = coarse_rows(axis, y, y + 1);
+    const CfLineTaps *taps = &run->way->up[y % axis->factor];
+    const uint8_t *first = scratch.rows + (size_t)(used.first - rows.first) * scratch.row_bytes;
+    const void *line[] = {first, first + scratch.row_bytes, first + 2 * scratch.row_bytes,
+                          first + 3 * scratch.row_bytes};
+
+    if (taps->tap)
+      lines->sum(taps, line, cf_round_to_granule(samples), scratch.result);
+    store_columns(run, taps->tap ? scratch.result : first, y);
+  }
+}
+
+static void interpolate(const Run *run)
+{
+  const int count = run->rect.y1 - run->rect.y0;
+  const int strips = (count + CF_PYRAMID_RESULT_ROWS - 1) / CF_PYRAMID_RESULT_ROWS;
+
+#pragma omp parallel for schedule(dynamic) num_threads(run->pyramid->threads)
+  for (int i = 0; i < strips; i++) {
+    const int y0 = run->rect.y0 + i * CF_PYRAMID_RESULT_ROWS, y1 = y0 + CF_PYRAMID_RESULT_ROWS;
+
+    interpolate_strip(run, y0, y1 < run->rect.y1 ? y1 : run->rect.y1);
+  }
+}
+
+/* Planes */
+
+/* The fine rows that the result's rows y0..y1-1 need. */
+static Rows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
+{
+  const Rows coarse = coarse_rows(&pyramid->y, y0, y1);
+
+  return (Rows){made_row(pyramid, coarse.first, 0),
+                made_row(pyramid, coarse.last, pyramid->y.low_count - 1)};
+}
+
+static bool run_way(const Run *run)
+{
+  const int y0 = run->rect.y0, y1 = run->rect.y1;
+
+  if (!make_fine(run, fine_rows(run->pyramid, y0, y1)))
+    return false;
+  make_coarse(run->pyramid, coarse_rows(&run->pyramid->y, y0, y1));
+  interpolate(run);
+  return true;
+}
+
+static Run run_of(CfCpuPyramid *pyramid, const CfJob *job, CfRect rect)
+{
+  return (Run){.pyramid = pyramid,
+               .way = &pyramid->straight,
+               .source = job->source.data[pyramid->p],
+               .source_stride = job->source.stride[pyramid->p],
+               .destination = job->destination.data[pyramid->p],
+               .destination_stride = job->destination.stride[pyramid->p],
+               .rect = rect};
+}
+
+const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect rect)
+{
+  Run run = run_of(pyramid, job, rect);
+
+  run.watch_alpha = pyramid->weighted.lines != NULL;
+  if (!cf_rect_is_empty(rect) && !run_way(&run)) {
+    run.way = &pyramid->weighted;
+    run.watch_alpha = false;
+    run_way(&run);
+  }
+  return run.way->lines == &cf_lines_fixed ? "pyramid-fixed" : "pyramid-float";
+}
+
+/* Levels of blur maps */
+
+void cf_cpu_pyramid_make_fine(CfCpuPyramid *pyramid, const CfJob *job, bool weighted, int y0,
+                              int y1)
+{
+  Run run = run_of(pyramid, job, (CfRect){0, y0, pyramid->width, y1});
+
+  if (weighted)
+    run.way = &pyramid->weighted;
+  make_fine(&run, fine_rows(pyramid, y0, y1));
+}
+
+void cf_cpu_pyramid_make_coarse(CfCpuPyramid *pyramid, int y0, int y1)
+{
+  make_coarse(pyramid, coarse_rows(&pyramid->y, y0, y1));
+}
+
+/* Rows of a tile that are interpolated along x first. */
+static int tile_coarse_rows(const CfCpuPyramid *pyramid, int height)
+{
+  return height / pyramid->y.factor + 5;
+}
+
+static size_t tile_row(const CfCpuPyramid *pyramid, int width)
+{
+  return cf_cpu_pyramid_row_samples(pyramid, width + pyramid->x.factor);
+}
+
+size_t cf_cpu_pyramid_tile_work(const CfCpuPyramid *pyramid, int width, int height)
+{
+  return tile_row(pyramid, width) * (size_t)tile_coarse_rows(pyramid, height) +
+         cf_row_work(width, pyramid->channels, pyramid->x.factor);
+}
+
+void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *work, float *to,
+                         size_t stride)
+{
+  const CfPyramidAxis *axis = &pyramid->y;
+  const Rows rows = coarse_rows(axis, tile.y0, tile.y1);
+  const int width = tile.x1 - tile.x0, samples = width * pyramid->channels;
+  const size_t row_floats = tile_row(pyramid, width);
+  float *expanded = work + cf_row_work(width, pyramid->channels, pyramid->x.factor);
+
+  for (int row = rows.first; row <= rows.last; row++)
+    cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels,
+                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, tile.x0, width, work,
+                  expanded + (size_t)(row - rows.first) * row_floats);
+  for (int y = tile.y0; y < tile.y1; y++, to += stride) {
+    const int first = coarse_rows(axis, y, y + 1).first - rows.first;
+    const CfLineTaps *taps = &pyramid->y_spline[y % axis->factor];
+    const float *row = expanded + (size_t)first * row_floats;
+    const void *lines[] = {row, row + row_floats, row + 2 * row_floats, row + 3 * row_floats};
+
+    if (taps->tap)
+      cf_lines_float.sum(taps, lines, cf_round_to_granule(samples), to);
+    else
+      memcpy(to, row, (size_t)samples * sizeof *to);
+  }
+}
