@@ -10,6 +10,8 @@
 
 #include "fake-cuda.h"
 
+CUresult CUDAAPI cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);
+
 struct CfDevice {
   CfDeviceInfo info;
   CUmemoryPool pool;
@@ -55,7 +57,9 @@ bool cf_device_count(int *count, CfStatus *status)
 
 bool cf_device_use_primary(int index, CfStatus *status)
 {
-  return cf_fail(status, CF_ERROR_NO_DEVICE, "fake devices have no primary context");
+  CUcontext context;
+
+  return ok(cuCtxCreate_v2(&context, 0, index), "creating the GPU's primary context", status);
 }
 
 /* Stands for all kernels of a build. */

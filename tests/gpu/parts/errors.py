@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from . import common
+from . import common, tap
 
 ONE_FRAME = "videotestsrc num-buffers=1 ! video/x-raw,format={},width={},height={} ! "
 SMALL = ONE_FRAME.format("NV12", 320, 240)
@@ -87,6 +87,7 @@ def run(host, result, deadline):
                         ("memory",))
     said = host.launch(f"{SMALL} cudablockavg backend=cuda ! fakesink")
     result.check(said.good, "works again when memory is free", said.detail())
+    tap.run_program(host, result, "tests/gpu/errors", deadline)
 
 
 if __name__ == "__main__":

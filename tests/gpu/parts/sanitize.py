@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""compute-sanitizer on the engine tests: as many of their CUDA rows as the time allows."""
+"""compute-sanitizer on every-kernel.c: every algorithm in every format, on small pictures."""
 import concurrent.futures
-import itertools
 import os
 import re
 import shutil
 
-from . import common, kernels
+from . import common
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-SECONDS_PER_TOOL = 110
-ROWS_PER_PROCESS = 4
-FORMATS = ("NV12", "RGBA", "P010_10LE")  # one of each kind: two planes, alpha, shifted 16-bit
+PROCESSES = 3  # of each tool at once: the host's work between launches is most of it
+SECONDS_PER_TOOL = 140
+ROWS_PER_PROCESS = 48  # two algorithms in all formats; a process takes seconds to start
 
 
 def sanitizer():
@@ -22,56 +21,47 @@ def sanitizer():
     raise common.Skipped("there is no compute-sanitizer here")
 
 
-def rows_on_cuda(test):
-    said = common.run_command([str(test), "--list"], 60)
-    names = [name for name in said.text.split() if name.startswith("cuda/")]
-    return [name for name in names if name.count("/") == 1 or name.split("/")[-1] in FORMATS]
+def batches(program):
+    """Lists of rows."""
+    rows = common.run_command([str(program), "--list"], 60).text.split()
+    return [rows[i:i + ROWS_PER_PROCESS] for i in range(0, len(rows), ROWS_PER_PROCESS)]
 
 
-def batches(host):
-    """(test, rows), the tests taking turns, so that a budget cuts all of them."""
-    turns = []
-    for test in kernels.kernel_tests(host):
-        rows = rows_on_cuda(test)
-        turns.append([(test, rows[i:i + ROWS_PER_PROCESS])
-                      for i in range(0, len(rows), ROWS_PER_PROCESS)])
-    return [batch for turn in itertools.zip_longest(*turns) for batch in turn if batch]
-
-
-def run_tool(program, tool, work):
-    """(title, problem) of each process that found its end in time, and how many rows those were."""
-    deadline = common.Deadline(SECONDS_PER_TOOL)
-    outcomes, rows_done = [], 0
-    for test, rows in work:
-        if deadline.passed():
-            break
-        said = common.run_command(
-            [program, "--tool", tool, "--error-exitcode", "9", "--print-limit", "3", str(test),
-             *rows], deadline.left(), {"OMP_WAIT_POLICY": "passive"})
-        if said.status is None:
-            break
-        summary = re.search(r"(ERROR|RACECHECK) SUMMARY: (\d+) ", said.text)
-        clean = said.status == 0 and summary and summary[2] == "0"
-        outcomes.append((f"{tool} {test.name} {' '.join(rows)}", "" if clean else said.detail()))
-        rows_done += len(rows)
-    return outcomes, rows_done
+def watch(tool, program, rows, deadline):
+    """How a tool judged a process: "" if it is clean, None if there was no time."""
+    if deadline.passed():
+        return None
+    said = common.run_command(
+        [sanitizer(), "--tool", tool, "--error-exitcode", "9", "--print-limit", "3", str(program),
+         *rows], deadline.left(), {"OMP_WAIT_POLICY": "passive"})
+    if said.status is None:
+        return None
+    summary = re.search(r"(ERROR|RACECHECK) SUMMARY: (\d+) ", said.text)
+    clean = said.status == 0 and summary and summary[2] == "0" and "not ok" not in said.text
+    return "" if clean else said.detail()
 
 
 def run(host, result, deadline):
     host.need_gpu()
-    program = sanitizer()
-    work = batches(host)
-    if not work:
-        raise common.Skipped("the engine tests have no CUDA rows")
-    work = work[:8] if host.quick else work
-    rows_in_all = sum(len(rows) for _, rows in work)
-    with concurrent.futures.ThreadPoolExecutor(len(TOOLS)) as pool:
-        for tool, (outcomes, rows_done) in zip(
-                TOOLS, pool.map(lambda tool: run_tool(program, tool, work), TOOLS)):
-            for title, problem in outcomes:
-                result.check(not problem, title, problem)
-            errors = sum(bool(problem) for _, problem in outcomes)
-            result.note(f"{tool}: ERROR SUMMARY: {errors} of {len(outcomes)} processes with errors")
-            if rows_done < rows_in_all:
-                result.skip(tool, f"no time for {rows_in_all - rows_done} of {rows_in_all} rows")
-            result.figures.append(f"{tool} {rows_done} rows, {errors} bad")
+    sanitizer()
+    program = host.program("tests/gpu/every-kernel")
+    work = batches(program)
+    work = work[::4] if host.quick else work
+    until = common.Deadline(min(SECONDS_PER_TOOL, deadline.left()))
+    with concurrent.futures.ThreadPoolExecutor(PROCESSES * len(TOOLS)) as pool:
+        # The tools take turns, so that a budget cuts all of them.
+        jobs = [(tool, rows, pool.submit(watch, tool, program, rows, until))
+                for rows in work for tool in TOOLS]
+        done = {tool: [0, 0] for tool in TOOLS}
+        for tool, rows, job in jobs:
+            problem = job.result()
+            if problem is None:
+                continue
+            done[tool][0] += len(rows)
+            done[tool][1] += bool(problem)
+            result.check(not problem, f"{tool} {rows[0]} to {rows[-1]}", problem)
+    rows_in_all = sum(map(len, work))
+    for tool, (rows, bad) in done.items():
+        if rows < rows_in_all:
+            result.skip(tool, f"no time for {rows_in_all - rows} of {rows_in_all} rows")
+        result.figures.append(f"{tool} {rows} rows, {bad} bad")
