@@ -213,7 +213,7 @@ CfBlurScratch cf_cpu_blurmap_take_scratch(const CfBlurPlane *plane, CfArena *are
   scratch.level = cf_arena_take(arena, (CF_BLUR_TILE_HEIGHT * scratch.stride + CF_LINE_GRANULE) *
                                            sizeof(float));
   scratch.blend = cf_arena_take(arena, CF_BLUR_TILE_HEIGHT * scratch.stride * sizeof(float));
-  scratch.weights = cf_arena_take(arena, scratch.stride * sizeof(float));
+  scratch.position = cf_arena_take(arena, CF_BLUR_TILE_HEIGHT * scratch.stride * sizeof(float));
   scratch.lines = cf_arena_take(arena, (size_t)(2 * most + 1) * sizeof *scratch.lines);
   scratch.work = cf_arena_take(arena, pyramid_work(plane) * sizeof(float));
   return scratch;

@@ -65,11 +65,11 @@ bool cf_cpu_blurmap_prepare(CfCpuBlurMap *blur, const CfBlurField *field, const 
 typedef struct {
   float *source; /* the tile and what the largest small level reaches around it */
   size_t source_stride;
-  float *columns; /* filtered along columns, one row */
-  float *level;   /* one level of the tile */
-  float *blend;   /* the sum of all */
-  size_t stride;  /* of both */
-  float *weights; /* one row */
+  float *columns;  /* filtered along columns, one row */
+  float *level;    /* one level of the tile */
+  float *position; /* of its samples among the levels */
+  float *blend;    /* the sum of all */
+  size_t stride;   /* of the three */
   const void **lines;
   float *work;
 } CfBlurScratch;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <math.h>
 #include <string.h>
 
 #include "blurmap_layout.h"
 #include "cpu.h"
 #include "pyramid_rows.h"
+
+#define INLINE static inline __attribute__((always_inline))
 
 void cf_cpu_blurmap_note_used(const CfBlurPlane *plane, CfRect rect, CfBlurUsed *used)
 {
@@ -89,40 +92,61 @@ static void filter_level(const CfBlurPlane *plane, const CfBlurMapLevel *level, 
   }
 }
 
-CF_MULTIVERSION
-static void add_weighted(const float *restrict level, const float *restrict weights, int samples,
-                         float *restrict blend)
-{
-  for (int i = 0; i < samples; i++)
-    blend[i] += weights[i] * level[i];
-}
-
-/* 1 at the level, 0 from its neighbours on. */
-CF_MULTIVERSION
-static void weigh(const float *restrict position, float level, int width, int channels,
-                  float *restrict weights)
+/* The position of each pixel for all its channels, so that blending need not spread weights. */
+INLINE void spread_pixels(const float *position, int width, const int channels,
+                          float *restrict samples)
 {
   for (int x = 0; x < width; x++) {
-    const float distance = position[x] > level ? position[x] - level : level - position[x];
-    const float weight = distance < 1.0f ? 1.0f - distance : 0.0f;
-
     for (int c = 0; c < channels; c++)
-      weights[x * channels + c] = weight;
+      samples[x * channels + c] = position[x];
+  }
+}
+
+CF_MULTIVERSION
+static void spread(const float *position, int width, int channels, float *samples)
+{
+  switch (channels) {
+  case 1:
+    spread_pixels(position, width, 1, samples);
+    break;
+  case 2:
+    spread_pixels(position, width, 2, samples);
+    break;
+  case 3:
+    spread_pixels(position, width, 3, samples);
+    break;
+  default:
+    spread_pixels(position, width, 4, samples);
+  }
+}
+
+static void spread_positions(const CfBlurPlane *plane, CfRect tile, const CfBlurScratch *scratch)
+{
+  for (int y = tile.y0; y < tile.y1; y++)
+    spread(plane->position + (size_t)y * (size_t)plane->width + tile.x0, tile.x1 - tile.x0,
+           plane->channels, scratch->position + (size_t)(y - tile.y0) * scratch->stride);
+}
+
+/* The weight is 1 at the level, 0 from its neighbours on. */
+CF_MULTIVERSION
+static void blend_line(const float *restrict position, float level, const float *restrict line,
+                       int samples, float *restrict blend)
+{
+  for (int i = 0; i < samples; i++) {
+    const float weight = 1.0f - fabsf(position[i] - level);
+
+    blend[i] += (weight > 0.0f ? weight : 0.0f) * line[i];
   }
 }
 
 static void blend_level(const CfBlurPlane *plane, int level, CfRect tile,
                         const CfBlurScratch *scratch)
 {
-  const int width = tile.x1 - tile.x0;
-
   for (int i = 0; i < tile.y1 - tile.y0; i++) {
-    const float *position =
-        plane->position + (size_t)(tile.y0 + i) * (size_t)plane->width + tile.x0;
+    const size_t row = (size_t)i * scratch->stride;
 
-    weigh(position, (float)level, width, plane->channels, scratch->weights);
-    add_weighted(scratch->level + (size_t)i * scratch->stride, scratch->weights,
-                 width * plane->channels, scratch->blend + (size_t)i * scratch->stride);
+    blend_line(scratch->position + row, (float)level, scratch->level + row,
+               (tile.x1 - tile.x0) * plane->channels, scratch->blend + row);
   }
 }
 
@@ -193,8 +217,10 @@ void cf_cpu_blurmap_tile(const CfCpuBlurMap *blur, const CfBlurPlane *plane,
     copy_tile(plane, job, tile);
     return;
   }
-  if (count > 1)
+  if (count > 1) {
     memset(scratch.blend, 0, CF_BLUR_TILE_HEIGHT * scratch.stride * sizeof *scratch.blend);
+    spread_positions(plane, tile, &scratch);
+  }
   for (int i = 0; i < plane->levels.count; i++) {
     if (!used.used[i])
       continue;
