@@ -1,22 +1,239 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The blur: of one sigma by its taps while they are few, else by a pyramid; of varying sigma by
+ * levels. With regions a picture is filtered aside and composed.
+ */
+#include "blurmap.cuh"
+#include "compose.cuh"
 #include "fir_engine.cuh"
+#include "pyramid.cuh"
+
+#include <stdlib.h>
 
 namespace
 {
+
+typedef struct {
+  CfVideo video;
+  CfDevice *device;
+  CfBlurField field;
+  bool field_changed; /* since it was last blurred by */
+  const char *algorithm;
+
+  /* The same sigma everywhere. */
+  CfGaussblurParams uniform; /* what fir or pyramid is ready for */
+  bool ready;
+  bool in_pyramid;
+  void *fir;
+  CfCudaPyramid *pyramid;
+
+  CfCudaBlurMap *map; /* once sigma varied */
+} Blur;
 
 bool plan(CfFirPlan *plan, const CfVideo *video, const void *params, CfStatus *status)
 {
   return cf_fir_plan_gaussblur(plan, video, (const CfGaussblurParams *)params, status);
 }
 
+/* ---- the same sigma everywhere ---- */
+
+bool is_ready_for(const Blur *blur, const CfGaussblurParams *params)
+{
+  return blur->ready && blur->uniform.sigma == params->sigma &&
+         blur->uniform.sigma_vertical == params->sigma_vertical &&
+         blur->uniform.border == params->border;
+}
+
+bool prepare_uniform(Blur *blur, const CfGaussblurParams *params, CfStatus *status)
+{
+  const bool pays = cf_cuda_pyramid_pays(&blur->video, params);
+
+  if (is_ready_for(blur, params))
+    return true;
+  if (!(pays ? cf_cuda_pyramid_update(blur->pyramid, params, status)
+             : cf_fir_update(blur->fir, params, status)))
+    return false;
+  blur->in_pyramid = pays;
+  blur->uniform = *params;
+  blur->ready = true;
+  return true;
+}
+
+bool run_uniform(Blur *blur, const CfJob *job, CfStatus *status)
+{
+  blur->algorithm = blur->in_pyramid ? "pyramid" : cf_fir_algorithm(blur->fir);
+  return blur->in_pyramid ? cf_cuda_pyramid_run(blur->pyramid, job, status)
+                          : cf_fir_run(blur->fir, job, status);
+}
+
+/* ---- pictures ---- */
+
+bool filter_by_map(Blur *blur, const CfJob *job, CfStatus *status)
+{
+  if (!blur->map)
+    blur->map = cf_cuda_blur_map_open(&blur->video, blur->device, status);
+  if (!blur->map ||
+      !cf_cuda_blur_map_run(blur->map, &blur->field, blur->field_changed, job, status))
+    return false;
+  blur->field_changed = false;
+  blur->algorithm = "levels";
+  return true;
+}
+
+bool filter(Blur *blur, const CfJob *job, CfStatus *status)
+{
+  CfGaussblurParams uniform;
+
+  if (cf_blur_field_varies(&blur->field, job->regions, &uniform))
+    return filter_by_map(blur, job, status);
+  return prepare_uniform(blur, &uniform, status) && run_uniform(blur, job, status);
+}
+
+/* ---- regions ---- */
+
+#define ALIGNMENT 256
+
+size_t aside_stride(const CfVideo *video, int p)
+{
+  return (cf_row_bytes(video, p) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+size_t aside_bytes(const CfVideo *video)
+{
+  size_t bytes = 0;
+
+  for (int p = 0; p < cf_format_info(video->format)->planes; p++)
+    bytes += aside_stride(video, p) * (size_t)cf_plane_height(video, p);
+  return bytes;
+}
+
+CfPicture aside_picture(const CfVideo *video, uint8_t *memory)
+{
+  CfPicture picture = {};
+
+  for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
+    picture.data[p] = memory;
+    picture.stride[p] = (ptrdiff_t)aside_stride(video, p);
+    memory += aside_stride(video, p) * (size_t)cf_plane_height(video, p);
+  }
+  return picture;
+}
+
+/* Filters the rows that the regions touch. */
+bool filter_aside(Blur *blur, const CfJob *job, CfRect bounds, const CfPicture *aside,
+                  CfStatus *status)
+{
+  CfJob work = *job;
+
+  if (cf_rect_is_empty(bounds))
+    return true;
+  work.destination = *aside;
+  work.first_row = bounds.y0 / 2 * 2;
+  work.rows = (bounds.y1 + 1) / 2 * 2 - work.first_row;
+  if (work.first_row + work.rows > blur->video.height)
+    work.rows = blur->video.height - work.first_row;
+  return filter(blur, &work, status);
+}
+
+bool run_regions(Blur *blur, const CfJob *job, CfStatus *status)
+{
+  const CfRect bounds = cf_coverage_bounds(&blur->video, job->regions);
+  uint8_t *memory =
+      (uint8_t *)cf_scratch_take(blur->device, aside_bytes(&blur->video), job->stream, status);
+
+  if (!memory)
+    return false;
+  const CfPicture aside = aside_picture(&blur->video, memory);
+  const bool good = filter_aside(blur, job, bounds, &aside, status) &&
+                    cf_cuda_compose(blur->device, &blur->video, job->regions, &job->source, &aside,
+                                    &job->destination, job->stream, status);
+  return cf_scratch_give(blur->device, memory, job->stream, good ? status : nullptr) && good;
+}
+
+bool run(void *state, const CfJob *job, CfStatus *status)
+{
+  Blur *blur = (Blur *)state;
+
+  return job->regions ? run_regions(blur, job, status) : filter(blur, job, status);
+}
+
+/* ---- the engine ---- */
+
+bool update(void *state, const void *values, CfStatus *status)
+{
+  Blur *blur = (Blur *)state;
+  CfBlurField next = {};
+  CfGaussblurParams uniform;
+
+  cf_blur_field_set(&next, &blur->video, (const CfGaussblurParams *)values);
+  if (!cf_blur_field_varies(&next, nullptr, &uniform) && !prepare_uniform(blur, &uniform, status)) {
+    cf_blur_field_clear(&next);
+    return false;
+  }
+  cf_blur_field_clear(&blur->field);
+  blur->field = next;
+  blur->field_changed = true;
+  return true;
+}
+
+void close_state(void *state)
+{
+  Blur *blur = (Blur *)state;
+
+  if (!blur)
+    return;
+  cf_fir_close(blur->fir);
+  cf_cuda_pyramid_close(blur->pyramid);
+  cf_cuda_blur_map_close(blur->map);
+  cf_blur_field_clear(&blur->field);
+  free(blur);
+}
+
 void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
                  CfStatus *status)
 {
-  return cf_fir_open(video, params, options, plan, status);
+  CfGaussblurParams short_taps = {};
+  Blur *blur = (Blur *)calloc(1, sizeof *blur);
+
+  if (!blur) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur");
+    return nullptr;
+  }
+  short_taps.sigma = 1.0;
+  short_taps.sigma_vertical = -1.0;
+  blur->video = *video;
+  blur->device = options->device;
+  blur->algorithm = "none";
+  blur->fir = cf_fir_open(video, &short_taps, options, plan, status);
+  blur->pyramid = blur->fir ? cf_cuda_pyramid_open(video, options->device, status) : nullptr;
+  if (!blur->pyramid || !update(blur, params, status)) {
+    close_state(blur);
+    return nullptr;
+  }
+  return blur;
+}
+
+const char *algorithm(const void *state)
+{
+  const Blur *blur = (const Blur *)state;
+
+  return blur->algorithm;
+}
+
+int halo(const void *state)
+{
+  const Blur *blur = (const Blur *)state;
+  CfGaussblurParams uniform;
+
+  /* With sigma-relative the taps may still be those of a region. */
+  if (blur->field.params.sigma_relative > 0.0 ||
+      cf_blur_field_varies(&blur->field, nullptr, &uniform))
+    return -1;
+  return blur->in_pyramid ? cf_cuda_pyramid_halo(blur->pyramid) : cf_fir_halo(blur->fir);
 }
 
 } // namespace
 
 extern "C" const CfEngine cf_gaussblur_cuda = {
-    "cuda", true, false, open_state, cf_fir_update, cf_fir_run, cf_fir_algorithm, cf_fir_close,
+    "cuda", true, false, open_state, update, run, algorithm, close_state, true, halo,
 };

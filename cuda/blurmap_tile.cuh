@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the host lays out for the kernel of blur maps.
+ */
+#pragma once
+
+#include "pyramid.cuh"
+#include "regions.cuh"
+
+extern "C" {
+#include "blurmap_levels.h"
+}
+
+constexpr int kMapTile = kPyramidTile; /* samples, in both directions */
+constexpr int kMapThreads = 256;
+
+/* Levels up to this radius are filtered in tiles; it bounds their shared memory to 20 KB. */
+constexpr int kMapRadius = 12;
+constexpr int kMapTaps = 2 * kMapRadius + 4;
+
+/* One level of one plane. Its taps reach over `radius` samples to either side, a multiple of 4 that
+ * zeros fill up; 3 zeros follow. */
+struct alignas(16) CfMapLevel {
+  float tap_x[kMapTaps], tap_y[kMapTaps];
+  int radius_x, radius_y;
+  int large; /* read from coarse samples */
+
+  size_t coarse; /* index of the first coarse sample: [row][column][channel] */
+  int factor_x, factor_y;
+  int first_x, first_y; /* coarse column and row of that sample */
+  int width, height;
+};
+
+struct CfMapTable {
+  float position[CF_BLUR_TABLE + 2];
+  CfMapLevel level[CF_BLUR_LEVELS];
+};
+
+struct CfMapPlane {
+  const uint8_t *source;
+  uint8_t *destination;
+  ptrdiff_t source_stride, destination_stride;
+  int width, height, channels;
+  int first, end;       /* rows to make */
+  int shift_x, shift_y; /* subsampling */
+  int alpha;            /* channel that weights the others, or -1 */
+  float centre[CF_MAX_CHANNELS], blank[CF_MAX_CHANNELS]; /* as in a pyramid */
+  int border[CF_MAX_CHANNELS];                           /* code values */
+  const CfMapTable *table;
+  int copy; /* the level that is no blur at all, or -1 */
+  CfMapShape shape;
+  int tiles_x, first_tile;
+  bool vector; /* rows of the destination start where four bytes can be stored at once */
+};
+
+struct CfMapJob {
+  CfMapPlane plane[CF_MAX_PLANES];
+  int planes;
+  int border, shift, max_code;
+  int mode; /* CfMapMode; CF_MAP_NONE: by regions */
+  const float *coarse;
+  uint4 *levels;          /* of each tile: bits of those that it reads */
+  const uint16_t *values; /* of the file */
+  CfMapMixer mixer;
+  CfMapPlane of_mixer[3]; /* the planes its terms read: only source, stride and channels count */
+  int luma_width, luma_height;
+  float relative, largest; /* by regions: m = min(relative * side, 250) / largest */
+  CfShapeList list;
+};
+
+/* Enqueues finding the levels of all tiles. */
+bool cf_map_classify(const CfMapJob *job, bool wide, int tiles, void *stream, CfStatus *status);
+
+/* Enqueues the filter, with room in shared memory for tiles with these radii. */
+bool cf_map_filter(const CfMapJob *job, bool wide, int tiles, int radius_x, int radius_y,
+                   void *stream, CfStatus *status);
