@@ -33,6 +33,7 @@ struct State {
   CfDevice *device;
   bool overlaps, tensor_cores; /* what the kernels' code and the GPU can do */
   Gpu gpu;
+  int tail_blocks; /* of the kernel of the coarse levels */
 
   CfLlfParams params;
   Series series;
@@ -183,8 +184,9 @@ Curve curve_of(const CfLlfParams &params)
   curve.alpha = (float)params.alpha;
   curve.beta = (float)params.beta;
   curve.detail_gain = (float)(log2(params.sigma) * (1.0 - params.alpha));
-  curve.noise_slope = blends ? (float)(1.0 / params.noise_floor) : 0.0f;
-  curve.noise_offset = blends ? -1.0f : 1.0f;
+  curve.tone_offset = (float)(params.sigma * (1.0 - params.beta));
+  curve.noise_slope = blends ? (float)(-1.0 / params.noise_floor) : 0.0f;
+  curve.noise_offset = blends ? 2.0f : 0.0f;
   return curve;
 }
 
@@ -299,7 +301,7 @@ bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels
                  : reduce(queue, pyramid, fine, top_gain)))
       return false;
   }
-  if (last < top && !tail(queue, pyramid, last, series))
+  if (last < top && !tail(queue, state->tail_blocks, pyramid, last, series))
     return false;
   for (int fine = last - 1; fine >= 1; fine--) {
     if (!(tensor ? tensor_expand(queue, pyramid, fine, series)
@@ -316,8 +318,9 @@ bool run_sampled(const State *state, Queue *queue, const Image &image, const Pix
   Pyramid pyramid;
   const size_t bytes = place_pyramid(image.shape, groups_of(state), scratch, &pyramid);
   const bool batches = state->intensity_levels > BATCH_SAMPLES;
-  /* From (0, 0) to the end of the curve. */
-  const float linear = (float)((state->params.beta - 1.0) * (1.0 - state->params.sigma));
+  /* What is left of the curve is as large at sigma as at 1: it is stored in fp16. */
+  const float linear = (float)((state->params.beta - 1.0) * (1.0 - state->params.sigma) /
+                               (1.0 + state->params.sigma));
   float *const base = batches ? (float *)((uint8_t *)scratch + bytes) : nullptr;
   const int top = pyramid.images - 1;
 
@@ -483,8 +486,10 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   describe_components(state, component);
   describe_luminance(state, component);
   take_params(state, *(const CfLlfParams *)params);
-  if (!open_tables(state, status) || !tail_prepare(info->shared_per_block, status) ||
-      (state->tensor_cores && !(tensor_prepare_reduce(status) && tensor_prepare_expand(status)))) {
+  if (!open_tables(state, status) ||
+      !tail_prepare(state->overlaps, info->shared_per_block, &state->tail_blocks, status) ||
+      (state->tensor_cores && !(tensor_prepare_analyse(status) && tensor_prepare_reduce(status) &&
+                                tensor_prepare_expand(status) && tensor_prepare_finish(status)))) {
     close(state);
     return nullptr;
   }

@@ -6,8 +6,8 @@
  * The filter is a sum of separable terms: component images c_k(I), reduced to every level, times
  * weights that depend on the intensity of the pixel written. For engine=fast the components are
  * the sines and cosines of the series, for engine=sampled the remapping curves about the sampled
- * intensities; pairs of components travel as half2, four pairs as one 16-byte group, and an
- * image of them is uint4[y][x][group].
+ * intensities; pairs of components travel as words of two halves, four pairs as one 16-byte group,
+ * and an image of them is uint4[y][x][group].
  */
 #pragma once
 
@@ -77,13 +77,15 @@ struct Series {
 };
 
 /* The remapping curve: sigma (|d| / sigma)^alpha, blended with |d| below the noise floor, is
- * exp2 (alpha log2 |d| + detail_gain); the blend is saturate (noise_slope |d| + noise_offset). */
+ * exp2 (alpha log2 |d| + detail_gain), and beta |d| + tone_offset beyond sigma. What the blend
+ * lacks is saturate (noise_slope |d| + noise_offset): 1 up to the floor, 0 from its double on. */
 struct Curve {
-  float sigma, alpha, beta, detail_gain, noise_slope, noise_offset;
+  float sigma, alpha, beta, detail_gain, tone_offset, noise_slope, noise_offset;
 };
 
 /* The samples first .. first + count - 1 of `levels` sampled intensities. Interpolation is exact
- * for the linear part (1 + linear) d of the curve, which therefore goes the way of the series'. */
+ * for the linear part (1 + linear) d of the curve, which therefore goes the way of the series'.
+ * What is left is stored as whole numbers, `units` of them to 1. */
 struct Samples {
   int first, count, levels;
   float linear;
@@ -101,23 +103,54 @@ struct Queue {
   CfStatus *status;
 };
 
-template <typename... Parameters, typename... Arguments>
-bool launch(Queue *queue, const char *name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
-            size_t shared_bytes, Arguments... arguments)
+inline cudaLaunchAttribute cluster_of(int blocks)
 {
-  cudaLaunchConfig_t config = {};
   cudaLaunchAttribute attribute = {};
 
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = blocks;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  return attribute;
+}
+
+template <typename... Parameters, typename... Arguments>
+bool launch_with(Queue *queue, const char *name, void (*kernel)(Parameters...), dim3 grid,
+                 dim3 block, size_t shared_bytes, int cluster, Arguments... arguments)
+{
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attributes[2] = {};
+  int count = 0;
+
+  if (queue->overlaps && queue->started) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (cluster > 1)
+    attributes[count++] = cluster_of(cluster);
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = queue->stream;
-  config.attrs = &attribute;
-  config.numAttrs = queue->overlaps && queue->started ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = count;
   queue->started = true;
   return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, arguments...), name, queue->status);
+}
+
+template <typename... Parameters, typename... Arguments>
+bool launch(Queue *queue, const char *name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+            size_t shared_bytes, Arguments... arguments)
+{
+  return launch_with(queue, name, kernel, grid, block, shared_bytes, 1, arguments...);
+}
+
+/* All blocks are one cluster. */
+template <typename... Parameters, typename... Arguments>
+bool launch_cluster(Queue *queue, const char *name, void (*kernel)(Parameters...), int blocks,
+                    int threads, size_t shared_bytes, Arguments... arguments)
+{
+  return launch_with(queue, name, kernel, dim3(blocks), dim3(threads), shared_bytes, blocks,
+                     arguments...);
 }
 
 inline int blocks(int items, int per_block)
@@ -149,8 +182,10 @@ struct Gpu {
   int multiprocessors, shared_per_multiprocessor;
 };
 
+bool tensor_prepare_analyse(CfStatus *status);
 bool tensor_prepare_reduce(CfStatus *status);
 bool tensor_prepare_expand(CfStatus *status);
+bool tensor_prepare_finish(CfStatus *status);
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain);
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
@@ -158,11 +193,12 @@ bool tensor_expand(Queue *queue, const Pyramid &pyramid, int fine, const Series 
 bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                    const Pyramid &pyramid);
 
-/* All of the coarse levels in one block: from the components and Gaussian of level `first` to its
- * collapsed image. */
+/* All of the coarse levels in one kernel of few blocks: from the components and Gaussian of level
+ * `first` to its collapsed image. tail_prepare() says how many blocks the GPU runs together; more
+ * than one need `clusters` (sm_90). */
 int tail_first_level(const Pyramid &pyramid, int shared_per_block);
-bool tail_prepare(int shared_per_block, CfStatus *status);
-bool tail(Queue *queue, const Pyramid &pyramid, int first, const Series &series);
+bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatus *status);
+bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, const Series &series);
 
 /* engine=sampled. Several batches of samples go through the same memory: the levels' collapsed
  * images hold the sum over the batches so far, and the last batch adds the coarser levels.
@@ -184,8 +220,9 @@ bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const 
  * level 0, weighted by .x and .y. */
 struct AxisLevel {
   int size, count;
+  int counts[2]; /* that the even and the odd samples need of count */
   const int *first;
-  const float2 *weight; /* [i][tap], or [tap][i] for the x axis of the first levels */
+  const float2 *weight; /* [i][tap], or for the x axis of the first levels [tap][i % 2][i / 2] */
 };
 
 struct ExactTables {

@@ -169,14 +169,27 @@ __device__ __forceinline__ float exp2_approximate(float x)
 #endif
 }
 
-/* r(|d|) for magnitude >= 0; 0 at 0. */
+/* -infinity at 0. Denormals are no differences of pictures. */
+__device__ __forceinline__ float log2_approximate(float x)
+{
+#ifdef __CUDA_ARCH__
+  float result;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+#else
+  return log2f(x);
+#endif
+}
+
+/* r(|d|) for magnitude >= 0; 0 at 0. With u what the blend's t lacks of 1, t (t - 2) = u^2 - 1. */
 __device__ __forceinline__ float remap_magnitude(const Curve &curve, float magnitude)
 {
-  const float detail = exp2_approximate(fmaf(curve.alpha, __log2f(magnitude), curve.detail_gain));
-  const float t = __saturatef(fmaf(curve.noise_slope, magnitude, curve.noise_offset));
-  const float root = t * (t - 2.0f), weight = root * root;
-  const float blended = fmaf(weight, detail - magnitude, magnitude);
-  const float tone = fmaf(curve.beta, magnitude - curve.sigma, curve.sigma);
+  const float detail =
+      exp2_approximate(fmaf(curve.alpha, log2_approximate(magnitude), curve.detail_gain));
+  const float lack = __saturatef(fmaf(curve.noise_slope, magnitude, curve.noise_offset));
+  const float root = fmaf(lack, lack, -1.0f);
+  const float blended = fmaf(root, root * (detail - magnitude), magnitude);
+  const float tone = fmaf(curve.beta, magnitude, curve.tone_offset);
 
   return magnitude <= curve.sigma ? blended : tone;
 }

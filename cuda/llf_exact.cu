@@ -26,6 +26,10 @@ namespace
 constexpr int FAR_LEVEL = 3;
 constexpr int NEAR_X = 32, NEAR_Y = 8, FAR_WARPS = 8;
 
+/* On these levels neighbours' windows are so close that even and odd coefficients are worth
+ * separating. */
+constexpr int SPLIT_LEVELS = 2;
+
 /* A level's coefficients are shared out between this many warps where there are few of them. */
 constexpr int FAR_TARGET_WARPS = 8192, FAR_MAX_PARTS = 64, FAR_MIN_ROWS = 8;
 
@@ -45,27 +49,53 @@ size_t reserve(Packer *packer, size_t bytes)
   return offset;
 }
 
+/* The taps that sample i needs, moved to begin with one that is not 0 if there is room. */
+struct Taps {
+  int first, count;
+};
+
+Taps needed_taps(const CfLlfOperator &reduced, const CfLlfOperator &expanded, int i)
+{
+  int begin = expanded.first[i], end = begin + expanded.width;
+  auto is_zero = [&](int input) {
+    return cf_llf_weight_or_zero(&reduced, i, input) == 0.0 &&
+           cf_llf_weight_or_zero(&expanded, i, input) == 0.0;
+  };
+
+  while (begin + expanded.width < expanded.inputs && begin + 1 < end && is_zero(begin))
+    begin++;
+  while (end - 1 > begin && is_zero(end - 1))
+    end--;
+  return Taps{begin, end - begin};
+}
+
 /* The pointers are offsets until the device memory is there. */
 void pack_level(Packer *packer, const CfLlfOperator &reduced, const CfLlfOperator &expanded,
                 bool by_tap, AxisLevel *to)
 {
-  const int size = expanded.outputs, count = expanded.width;
+  const int size = expanded.outputs, count = expanded.width, even = (size + 1) / 2;
   const size_t first = reserve(packer, (size_t)size * sizeof(int));
   const size_t weight = reserve(packer, (size_t)size * count * sizeof(float2));
 
   to->size = size;
   to->count = count;
+  to->counts[0] = to->counts[1] = 0;
   to->first = (const int *)first;
   to->weight = (const float2 *)weight;
   if (!packer->host)
     return;
-  memcpy(packer->host + first, expanded.first, (size_t)size * sizeof(int));
+  int *const firsts = (int *)(packer->host + first);
   float2 *const packed = (float2 *)(packer->host + weight);
   for (int i = 0; i < size; i++) {
-    for (int k = 0; k < count; k++) {
-      const int input = expanded.first[i] + k;
+    const Taps taps = needed_taps(reduced, expanded, i);
 
-      packed[by_tap ? (size_t)k * size + i : (size_t)i * count + k] =
+    firsts[i] = taps.first;
+    if (taps.count > to->counts[i % 2])
+      to->counts[i % 2] = taps.count;
+    for (int k = 0; k < count; k++) {
+      const int input = taps.first + k;
+
+      packed[by_tap ? (size_t)k * size + i % 2 * even + i / 2 : (size_t)i * count + k] =
           make_float2((float)cf_llf_weight_or_zero(&reduced, i, input),
                       (float)cf_llf_weight_or_zero(&expanded, i, input));
     }
@@ -147,60 +177,74 @@ struct Gather {
   Curve curve;
 };
 
-template <int PLANES> __global__ void __launch_bounds__(NEAR_X *NEAR_Y) near_kernel(Gather gather)
+/* Adds ROWS rows of a coefficient's neighbourhood. At level 0 a pixel's own term is r (0) = 0. */
+template <int PLANES, int ROWS, bool FINEST>
+__device__ __forceinline__ void
+gather_rows(const Gather &gather, const float *from, const float2 *weight_x, int count,
+            const float2 *weight_y, const float center[PLANES], float total[PLANES])
 {
-  constexpr int ROWS = 3; /* the windows have 9, 21 and 45 rows */
-  const int x = blockIdx.x * NEAR_X + threadIdx.x, y = blockIdx.y * NEAR_Y + threadIdx.y;
+  float reduced_row[ROWS][PLANES] = {0}, expanded_row[ROWS][PLANES] = {0};
+
+  for (int k = 0; k < count; k++) {
+    const float2 weight = weight_x[(size_t)k * gather.x.size];
+
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+      float d[PLANES];
+
+#pragma unroll
+      for (int c = 0; c < PLANES; c++)
+        d[c] = from[c * gather.image_size + (size_t)r * gather.width + k] - center[c];
+      remap_vector<PLANES>(gather.curve, d);
+#pragma unroll
+      for (int c = 0; c < PLANES; c++) {
+        if (!FINEST)
+          reduced_row[r][c] = fmaf(weight.x, d[c], reduced_row[r][c]);
+        expanded_row[r][c] = fmaf(weight.y, d[c], expanded_row[r][c]);
+      }
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+#pragma unroll
+    for (int c = 0; c < PLANES; c++)
+      total[c] += weight_y[r].x * reduced_row[r][c] - weight_y[r].y * expanded_row[r][c];
+  }
+}
+
+/* With `split`, threads side by side make every other coefficient, blockIdx.z the even or the odd
+ * ones: these need fewer taps, but reads lie twice as far apart. */
+template <int PLANES, bool FINEST>
+__global__ void __launch_bounds__(NEAR_X *NEAR_Y) near_kernel(Gather gather, bool split)
+{
+  constexpr int ROWS = 3;
+  const int column = blockIdx.x * NEAR_X + threadIdx.x, y = blockIdx.y * NEAR_Y + threadIdx.y;
+  const int x = split ? 2 * column + (int)blockIdx.z : column;
 
   await_previous();
   if (x >= gather.x.size || y >= gather.y.size)
     return;
 
   const size_t index = (size_t)y * gather.x.size + x;
-  const int first_x = gather.x.first[x], first_y = gather.y.first[y];
+  const int columns = split ? gather.x.counts[x & 1] : gather.x.count,
+            rows = gather.y.counts[y & 1];
+  const float2 *const weight_x = gather.x.weight + (x & 1) * ((gather.x.size + 1) / 2) + x / 2;
   const float2 *const weight_y = gather.y.weight + (size_t)y * gather.y.count;
+  const float *const from =
+      gather.image + (size_t)gather.y.first[y] * gather.width + gather.x.first[x];
   float center[PLANES], total[PLANES] = {0};
 
 #pragma unroll
   for (int c = 0; c < PLANES; c++)
     center[c] = gather.gauss[c * gather.level_size + index];
 
-  for (int row = 0; row < gather.y.count; row += ROWS) {
-    float reduced_row[ROWS][PLANES] = {0}, expanded_row[ROWS][PLANES] = {0};
-    const float *from[ROWS];
-
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-      from[r] =
-          gather.image + (size_t)min(first_y + row + r, gather.height - 1) * gather.width + first_x;
-    for (int k = 0; k < gather.x.count; k++) {
-      const float2 weight_x = gather.x.weight[(size_t)k * gather.x.size + x];
-
-#pragma unroll
-      for (int r = 0; r < ROWS; r++) {
-        float d[PLANES];
-
-#pragma unroll
-        for (int c = 0; c < PLANES; c++)
-          d[c] = from[r][c * gather.image_size + k] - center[c];
-        remap_vector<PLANES>(gather.curve, d);
-#pragma unroll
-        for (int c = 0; c < PLANES; c++) {
-          reduced_row[r][c] = fmaf(weight_x.x, d[c], reduced_row[r][c]);
-          expanded_row[r][c] = fmaf(weight_x.y, d[c], expanded_row[r][c]);
-        }
-      }
-    }
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-      if (row + r >= gather.y.count)
-        continue;
-      const float2 w = weight_y[row + r];
-#pragma unroll
-      for (int c = 0; c < PLANES; c++)
-        total[c] += w.x * reduced_row[r][c] - w.y * expanded_row[r][c];
-    }
-  }
+  int row = 0;
+  for (; row + ROWS <= rows; row += ROWS)
+    gather_rows<PLANES, ROWS, FINEST>(gather, from + (size_t)row * gather.width, weight_x, columns,
+                                      weight_y + row, center, total);
+  for (; row < rows; row++)
+    gather_rows<PLANES, 1, FINEST>(gather, from + (size_t)row * gather.width, weight_x, columns,
+                                   weight_y + row, center, total);
 #pragma unroll
   for (int c = 0; c < PLANES; c++)
     gather.coefficient[c * gather.level_size + index] = total[c];
@@ -379,9 +423,16 @@ dim3 pixel_grid(int width, int height, int planes)
 template <int PLANES>
 bool gather_level(Queue *queue, const Gather &gather, int level, const char *name)
 {
-  if (level < FAR_LEVEL)
-    return launch(queue, name, near_kernel<PLANES>, pixel_grid(gather.x.size, gather.y.size, 1),
-                  dim3(NEAR_X, NEAR_Y), 0, gather);
+  if (level < FAR_LEVEL) {
+    const bool split = level < SPLIT_LEVELS;
+    const int columns = split ? (gather.x.size + 1) / 2 : gather.x.size;
+    const dim3 grid = pixel_grid(columns, gather.y.size, split ? 2 : 1);
+
+    return level == 0 ? launch(queue, name, near_kernel<PLANES, true>, grid, dim3(NEAR_X, NEAR_Y),
+                               0, gather, split)
+                      : launch(queue, name, near_kernel<PLANES, false>, grid, dim3(NEAR_X, NEAR_Y),
+                               0, gather, split);
+  }
 
   const size_t warps = gather.level_size * gather.parts;
   return launch(queue, name, far_kernel<PLANES>,

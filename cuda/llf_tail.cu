@@ -16,17 +16,23 @@ constexpr int THREADS = 1024;
 /* More pixels are faster in kernels of their own. */
 constexpr int MAX_FIRST_PIXELS = 2100;
 
+/* Levels of no more pixels are left to one block, which keeps them in shared memory. */
+constexpr int MAX_SHARED_PIXELS = 160;
+
+/* Blocks of a cluster, as many as a GPU allows of these. */
+constexpr int CLUSTERS[] = {16, 8};
+
 struct TailLevel {
   int width, height;
-  int first; /* index of its first pixel in shared memory */
+  int first; /* index of its first pixel in shared memory, or -1 */
+  uint32_t *pair;
+  float *gauss, *collapsed;
 };
 
 struct Tail {
-  int levels, pairs, pixels;
+  int levels, pairs, pixels; /* in shared memory */
+  int last_together;         /* levels up to this one are made by all blocks */
   TailLevel level[CF_LLF_MAX_IMAGES];
-  const uint32_t *pair; /* of the first level */
-  const float *gauss;
-  float *collapsed;
 };
 
 size_t shared_bytes(const Tail &tail)
@@ -34,21 +40,26 @@ size_t shared_bytes(const Tail &tail)
   return (size_t)tail.pixels * ((size_t)tail.pairs * sizeof(uint32_t) + 2 * sizeof(float));
 }
 
-Tail tail_from(const Pyramid &pyramid, int first)
+/* With one block, all but the first level are in shared memory. With several, all that are made
+ * together and the one after these, which they read, too. */
+Tail tail_from(const Pyramid &pyramid, int first, bool several)
 {
-  const Level &finest = pyramid.level[first];
   Tail tail = {};
 
   tail.levels = pyramid.images - first;
   tail.pairs = 4 * pyramid.groups;
-  tail.pair = (const uint32_t *)finest.groups;
-  tail.gauss = finest.gauss;
-  tail.collapsed = finest.collapsed;
   for (int i = 0; i < tail.levels; i++) {
     const Level &level = pyramid.level[first + i];
+    const bool together = several && level.width * level.height > MAX_SHARED_PIXELS;
 
-    tail.level[i] = TailLevel{level.width, level.height, tail.pixels};
-    tail.pixels += level.width * level.height;
+    if (together)
+      tail.last_together = i;
+    tail.level[i] = TailLevel{level.width, level.height,   -1, (uint32_t *)level.groups,
+                              level.gauss, level.collapsed};
+    if (i > tail.last_together + several) {
+      tail.level[i].first = tail.pixels;
+      tail.pixels += level.width * level.height;
+    }
   }
   return tail;
 }
@@ -59,116 +70,189 @@ __device__ __forceinline__ int row_of(int index, float reciprocal_width)
   return (int)(((float)index + 0.5f) * reciprocal_width);
 }
 
-/* LANES threads share a pixel, one pair each; those beyond the pairs add nothing. */
+/* The level's pointers, in whichever memory it is. */
+__device__ __forceinline__ TailLevel level_at(const Tail &tail, int i, uint32_t *memory)
+{
+  TailLevel level = tail.level[i];
+
+  if (level.first >= 0) {
+    float *const gauss = (float *)(memory + (size_t)tail.pixels * tail.pairs);
+    level.pair = memory + (size_t)level.first * tail.pairs;
+    level.gauss = gauss + level.first;
+    level.collapsed = gauss + tail.pixels + level.first;
+  }
+  return level;
+}
+
+/* Whoever shares the work: LANES threads share a pixel, one pair each; those beyond the pairs add
+ * nothing. */
+struct Crew {
+  int lane, thread, step;
+  bool active;
+  int from_last, threads; /* one by one, counted from the last */
+};
+
+/* All loads of a sum are under way together. The Gaussians are left to threads counted from the
+ * last, which have nothing else to do on the coarsest levels. */
+__device__ __forceinline__ void reduce_level(const TailLevel &fine, const TailLevel &coarse,
+                                             int pairs, const Crew &crew)
+{
+  const float reciprocal = 1.0f / (float)coarse.width;
+  const int count = coarse.width * coarse.height;
+  int column[5], row[5];
+  auto find_taps = [&](int i) {
+    const int y = row_of(i, reciprocal), x = i - y * coarse.width;
+
+#pragma unroll
+    for (int k = 0; k < 5; k++) {
+      column[k] = mirrored(2 * x - 2 + k, fine.width);
+      row[k] = mirrored(2 * y - 2 + k, fine.height) * fine.width;
+    }
+  };
+
+  for (int i = crew.thread; i < count && crew.active; i += crew.step) {
+    float2 rows[5];
+
+    find_taps(i);
+#pragma unroll
+    for (int k = 0; k < 5; k++) {
+      float2 taps[5];
+#pragma unroll
+      for (int j = 0; j < 5; j++)
+        taps[j] = unpack(fine.pair[(row[k] + column[j]) * pairs + crew.lane]);
+      rows[k] = reduced(taps[0], taps[1], taps[2], taps[3], taps[4]);
+    }
+    coarse.pair[i * pairs + crew.lane] = pack(reduced(rows[0], rows[1], rows[2], rows[3], rows[4]));
+  }
+  for (int i = crew.from_last; i < count; i += crew.threads) {
+    float rows[5];
+
+    find_taps(i);
+#pragma unroll
+    for (int k = 0; k < 5; k++)
+      rows[k] = reduced(fine.gauss[row[k] + column[0]], fine.gauss[row[k] + column[1]],
+                        fine.gauss[row[k] + column[2]], fine.gauss[row[k] + column[3]],
+                        fine.gauss[row[k] + column[4]]);
+    coarse.gauss[i] = reduced(rows[0], rows[1], rows[2], rows[3], rows[4]);
+  }
+}
+
+/* One axis of the expansion: weights of the coarse samples before, at and after a pixel's own. */
+__device__ __forceinline__ void expanding_taps(int odd, float taps[3])
+{
+  taps[0] = odd ? 0.0f : 2 * TAP_EDGE;
+  taps[1] = odd ? 2 * TAP_SIDE : 2 * TAP_CENTRE;
+  taps[2] = odd ? 2 * TAP_SIDE : 2 * TAP_EDGE;
+}
+
+template <typename T>
+__device__ __forceinline__ T weighted(const float taps[3], T before, T here, T after)
+{
+  return sum(sum(scaled(taps[0], before), scaled(taps[1], here)), scaled(taps[2], after));
+}
+
+/* Adds the level's terms to the coarser one, expanded. */
 template <int LANES>
-__global__ void __launch_bounds__(THREADS) tail_kernel(Tail tail, Series series)
+__device__ __forceinline__ void collapse_level(const TailLevel &fine, const TailLevel &coarse,
+                                               const Tail &tail, const Series &series,
+                                               const Crew &crew)
+{
+  const float reciprocal = 1.0f / (float)fine.width;
+  const int count = fine.width * fine.height, pairs = tail.pairs, lane = crew.lane;
+  const int pair = min(lane, pairs - 1);
+
+  /* All threads of a warp go round equally often, for the sums over its lanes. */
+  for (int base = 0; base < count; base += crew.step) {
+    const int i = min(base + crew.thread, count - 1);
+    const int y = row_of(i, reciprocal), x = i - y * fine.width;
+    const Neighbours at = neighbours(x >> 1, y >> 1, coarse.width, coarse.height);
+    const float2 own = unpack(fine.pair[i * pairs + pair]);
+    const float gauss = fine.gauss[i];
+    float taps_x[3], taps_y[3], plane[3], sine, cosine;
+    float2 rows[3];
+
+    expanding_taps(x & 1, taps_x);
+    expanding_taps(y & 1, taps_y);
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+      const int row = (int)at.row[k];
+      const int near[3] = {row + at.column[0], row + at.column[1], row + at.column[2]};
+
+      rows[k] = weighted(taps_x, unpack(coarse.pair[near[0] * pairs + pair]),
+                         unpack(coarse.pair[near[1] * pairs + pair]),
+                         unpack(coarse.pair[near[2] * pairs + pair]));
+      plane[k] = weighted(taps_x, coarse.collapsed[near[0]], coarse.collapsed[near[1]],
+                          coarse.collapsed[near[2]]);
+    }
+    const float2 expanded = weighted(taps_y, rows[0], rows[1], rows[2]);
+    sincos_turns((float)(pair + 1) * series.turn * gauss, &sine, &cosine);
+    float total = crew.active ? cosine * (own.x - expanded.x) - sine * (own.y - expanded.y) : 0.0f;
+#pragma unroll
+    for (int distance = 1; distance < LANES; distance *= 2)
+      total += __shfl_xor_sync(0xffffffffu, total, distance);
+    if (lane == 0 && base + crew.thread < count)
+      fine.collapsed[i] = total + weighted(taps_y, plane[0], plane[1], plane[2]);
+  }
+}
+
+/* Waits for all blocks, which are one cluster. */
+__device__ __forceinline__ void await_blocks()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if (gridDim.x > 1) {
+    asm volatile("barrier.cluster.arrive.release.aligned;\n"
+                 "barrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
+    return;
+  }
+#endif
+  __syncthreads();
+}
+
+template <int LANES>
+__global__ void __launch_bounds__(THREADS)
+    tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ Series series)
 {
   extern __shared__ uint32_t memory[];
-  const int pairs = tail.pairs, pixels = tail.pixels;
-  uint32_t *const pair = memory;
-  float *const gauss = (float *)(memory + (size_t)pixels * pairs), *const collapsed =
-                                                                       gauss + pixels;
   const int lane = threadIdx.x % LANES, thread = threadIdx.x / LANES, step = THREADS / LANES;
-  const bool active = lane < pairs;
+  const bool active = lane < tail.pairs;
+  const int index = (int)blockIdx.x * THREADS + (int)threadIdx.x, all = THREADS * (int)gridDim.x;
+  const Crew alone = {lane, thread, step, active, THREADS - 1 - (int)threadIdx.x, THREADS};
+  const Crew together = {lane,
+                         thread * (int)gridDim.x + (int)blockIdx.x,
+                         step * (int)gridDim.x,
+                         active,
+                         all - 1 - index,
+                         all};
+  const int top = tail.levels - 1;
 
   await_previous();
-  const int first_pixels = tail.level[0].width * tail.level[0].height;
-  for (int i = threadIdx.x; i < first_pixels * pairs; i += THREADS)
-    pair[i] = tail.pair[i];
-  for (int i = threadIdx.x; i < first_pixels; i += THREADS)
-    gauss[i] = tail.gauss[i];
-  __syncthreads();
-
-  for (int level = 0; level + 1 < tail.levels; level++) {
-    const TailLevel fine = tail.level[level], coarse = tail.level[level + 1];
-    const float reciprocal = 1.0f / (float)coarse.width;
-
-    for (int i = thread; i < coarse.width * coarse.height; i += step) {
-      const int y = row_of(i, reciprocal), x = i - y * coarse.width;
-      int column[5];
-      float2 rows[5];
-      float gauss_rows[5];
-
-#pragma unroll
-      for (int k = 0; k < 5; k++)
-        column[k] = mirrored(2 * x - 2 + k, fine.width);
-#pragma unroll
-      for (int k = 0; k < 5; k++) {
-        const int from = fine.first + mirrored(2 * y - 2 + k, fine.height) * fine.width;
-
-        if (active) {
-          float2 taps[5];
-#pragma unroll
-          for (int j = 0; j < 5; j++)
-            taps[j] = unpack(pair[(from + column[j]) * pairs + lane]);
-          rows[k] = reduced(taps[0], taps[1], taps[2], taps[3], taps[4]);
-        }
-        if (lane == 0)
-          gauss_rows[k] =
-              reduced(gauss[from + column[0]], gauss[from + column[1]], gauss[from + column[2]],
-                      gauss[from + column[3]], gauss[from + column[4]]);
-      }
-      if (active)
-        pair[(coarse.first + i) * pairs + lane] =
-            pack(reduced(rows[0], rows[1], rows[2], rows[3], rows[4]));
-      if (lane == 0)
-        gauss[coarse.first + i] =
-            reduced(gauss_rows[0], gauss_rows[1], gauss_rows[2], gauss_rows[3], gauss_rows[4]);
-    }
-    __syncthreads();
+  for (int level = 1; level <= tail.last_together; level++) {
+    reduce_level(level_at(tail, level - 1, memory), level_at(tail, level, memory), tail.pairs,
+                 together);
+    await_blocks();
   }
 
-  const TailLevel top = tail.level[tail.levels - 1];
-  for (int i = top.first + threadIdx.x; i < pixels; i += THREADS)
-    collapsed[i] = -series.linear * gauss[i];
-  __syncthreads();
-
-  for (int level = tail.levels - 2; level >= 0; level--) {
-    const TailLevel fine = tail.level[level], coarse = tail.level[level + 1];
-    const float reciprocal = 1.0f / (float)fine.width;
-    const int count = fine.width * fine.height;
-    float *const to = level == 0 ? tail.collapsed : collapsed + fine.first;
-
-    /* All threads of a warp go round equally often, for the sums over its lanes. */
-    for (int base = 0; base < count; base += step) {
-      const int i = min(base + thread, count - 1);
-      const int y = row_of(i, reciprocal), x = i - y * fine.width;
-      const Neighbours at = neighbours(x >> 1, y >> 1, coarse.width, coarse.height);
-      const int phase = (x & 1) + 2 * (y & 1);
-      float total = 0.0f;
-
-      if (active) {
-        float2 around[3][3], quad[4];
-        const float2 own = unpack(pair[(fine.first + i) * pairs + lane]);
-        float sine, cosine;
-
-#pragma unroll
-        for (int row = 0; row < 3; row++) {
-#pragma unroll
-          for (int column = 0; column < 3; column++)
-            around[row][column] =
-                unpack(pair[(coarse.first + (int)at.row[row] + at.column[column]) * pairs + lane]);
-        }
-        expand_quad(around, quad);
-        const float2 expanded = phase == 0   ? quad[0]
-                                : phase == 1 ? quad[1]
-                                : phase == 2 ? quad[2]
-                                             : quad[3];
-        sincos_turns((float)(lane + 1) * series.turn * gauss[fine.first + i], &sine, &cosine);
-        total = cosine * (own.x - expanded.x) - sine * (own.y - expanded.y);
-      }
-      if (lane == 0) {
-        float quad[4];
-        expand_plane(collapsed + coarse.first, at, quad);
-        total += phase == 0 ? quad[0] : phase == 1 ? quad[1] : phase == 2 ? quad[2] : quad[3];
-      }
-#pragma unroll
-      for (int distance = 1; distance < LANES; distance *= 2)
-        total += __shfl_xor_sync(0xffffffffu, total, distance);
-      if (lane == 0 && base + thread < count)
-        to[i] = total;
+  if (blockIdx.x == 0) {
+    for (int level = tail.last_together + 1; level <= top; level++) {
+      reduce_level(level_at(tail, level - 1, memory), level_at(tail, level, memory), tail.pairs,
+                   alone);
+      __syncthreads();
     }
+    const TailLevel last = level_at(tail, top, memory);
+    for (int i = threadIdx.x; i < last.width * last.height; i += THREADS)
+      last.collapsed[i] = -series.linear * last.gauss[i];
     __syncthreads();
+    for (int level = top - 1; level > tail.last_together; level--) {
+      collapse_level<LANES>(level_at(tail, level, memory), level_at(tail, level + 1, memory), tail,
+                            series, alone);
+      __syncthreads();
+    }
+  }
+  for (int level = tail.last_together < top ? tail.last_together : top - 1; level >= 0; level--) {
+    await_blocks();
+    collapse_level<LANES>(level_at(tail, level, memory), level_at(tail, level + 1, memory), tail,
+                          series, together);
   }
 }
 
@@ -186,30 +270,57 @@ int tail_first_level(const Pyramid &pyramid, int shared_per_block)
 {
   for (int first = 1; first < pyramid.images - 1; first++) {
     if (pyramid.level[first].width * pyramid.level[first].height <= MAX_FIRST_PIXELS &&
-        shared_bytes(tail_from(pyramid, first)) <= (size_t)shared_per_block)
+        shared_bytes(tail_from(pyramid, first, false)) <= (size_t)shared_per_block)
       return first;
   }
   return pyramid.images;
 }
 
-/* The limit belongs to the kernel, not to a state, so it is always the GPU's. */
-bool tail_prepare(int shared_per_block, CfStatus *status)
+/* The limits belong to the kernel, not to a state, so they are always the GPU's. */
+bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatus *status)
 {
   for (const TailKernel kernel : {kernel_for(4), kernel_for(8), kernel_for(16)}) {
     if (!cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          shared_per_block),
-                    "preparing the coarse levels", status))
+                    "preparing the coarse levels", status) ||
+        (clusters && !cf_cuda_ok(cudaFuncSetAttribute(
+                                     kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                                 "preparing the coarse levels", status)))
       return false;
   }
+
+  *tail_blocks = 1;
+  for (const int blocks : CLUSTERS) {
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute attribute = cluster_of(blocks);
+    int fitting = 0;
+
+    if (!clusters || *tail_blocks > 1)
+      break;
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(THREADS);
+    /* Shared memory for the few levels of one block is next to nothing. */
+    config.dynamicSmemBytes = MAX_SHARED_PIXELS * 4 * 16 * sizeof(uint32_t);
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    if (cudaOccupancyMaxActiveClusters(&fitting, kernel_for(16), &config) == cudaSuccess &&
+        fitting > 0)
+      *tail_blocks = blocks;
+  }
+  cudaGetLastError();
   return true;
 }
 
-bool tail(Queue *queue, const Pyramid &pyramid, int first, const Series &series)
+bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, const Series &series)
 {
-  const Tail tail = tail_from(pyramid, first);
+  Tail tail = tail_from(pyramid, first, tail_blocks > 1);
+  /* A level of few pixels needs no others. */
+  const int blocks = tail.last_together > 0 ? tail_blocks : 1;
 
-  return launch(queue, "llf coarse levels", kernel_for(tail.pairs), dim3(1), dim3(THREADS),
-                shared_bytes(tail), tail, series);
+  if (blocks == 1)
+    tail = tail_from(pyramid, first, false);
+  return launch_cluster(queue, "llf coarse levels", kernel_for(tail.pairs), blocks, THREADS,
+                        shared_bytes(tail), tail, series);
 }
 
 } // namespace llf

@@ -46,19 +46,78 @@ struct Rotation {
   }
 };
 
-/* The code values that a table has rows for. */
-template <typename Sample> constexpr int TABLE_ENTRIES = sizeof(Sample) == 1 ? 256 : 1024;
+/* What numbers the rows of a table of level 0: 8-bit codes, codes of up to 10 bits, or the luma of
+ * 8-bit red, green and blue in 11 bits, to which it is rounded everywhere but in the term that is
+ * linear in it. Others have no table. */
+enum class Key { BYTE, WORD, LUMA, NONE };
 
-__device__ __forceinline__ float intensity_of_code(const Pixels &pixels, float code)
+template <Key key> struct KeyOf {
+  using Sample = uint16_t; /* of the picture, and of row numbers in shared memory */
+  static constexpr int ENTRIES = 1024, COPIES = 1;
+};
+
+template <> struct KeyOf<Key::BYTE> {
+  using Sample = uint8_t;
+  static constexpr int ENTRIES = 256, COPIES = 8;
+};
+
+template <> struct KeyOf<Key::LUMA> {
+  using Sample = uint16_t;
+  static constexpr int ENTRIES = 2048, COPIES = 1;
+};
+
+template <Key key>
+__device__ __forceinline__ float intensity_of_row(const Pixels &pixels, float row)
 {
-  return __saturatef(fmaf(pixels.weight[0], code, pixels.bias));
+  return key == Key::LUMA ? row * (1.0f / (KeyOf<key>::ENTRIES - 1))
+                          : __saturatef(fmaf(pixels.weight[0], row, pixels.bias));
 }
 
-/* Whether level 0 is looked up in a table; black is a code value then. */
-inline bool has_table(const Pixels &pixels)
+__device__ __forceinline__ uint32_t row_of_luma(float luma)
 {
-  return pixels.colour != Colour::RGB && pixels.max_code < 1024.0f &&
-         pixels.offset == (float)(int)pixels.offset;
+  return __float2uint_rn(__saturatef(luma) * (KeyOf<Key::LUMA>::ENTRIES - 1));
+}
+
+/* The three channels of 8-bit pictures as bytes of one aligned word a pixel, where they are. */
+struct Packing {
+  bool packed;
+  int byte[3];
+};
+
+inline Packing packing_of(const Pixels &pixels)
+{
+  Packing packing = {
+      pixels.colour == Colour::RGB && !pixels.wide && pixels.channel[0].from_stride % 4 == 0, {}};
+  const uintptr_t word = (uintptr_t)pixels.channel[0].from & ~(uintptr_t)3;
+
+  for (int c = 0; c < 3 && packing.packed; c++) {
+    const uintptr_t offset = (uintptr_t)pixels.channel[c].from - word;
+
+    packing.packed = pixels.step[c] == 4 && offset <= 3;
+    packing.byte[c] = (int)offset;
+  }
+  return packing;
+}
+
+__device__ __forceinline__ float luma_of_word(const Pixels &pixels, const Packing &packing,
+                                              uint32_t word)
+{
+  float luma = pixels.bias;
+
+#pragma unroll
+  for (int c = 0; c < 3; c++)
+    luma = fmaf(pixels.weight[c], (float)(word >> 8 * packing.byte[c] & 255), luma);
+  return luma;
+}
+
+/* Black is a code value where that is the key. */
+inline Key key_of(const Pixels &pixels)
+{
+  if (pixels.colour == Colour::RGB)
+    return pixels.wide ? Key::NONE : Key::LUMA;
+  if (pixels.max_code >= 1024.0f || pixels.offset != (float)(int)pixels.offset)
+    return Key::NONE;
+  return pixels.wide ? Key::WORD : Key::BYTE;
 }
 
 /* Sets a kernel's limit of dynamic shared memory; it belongs to the kernel, not to a state. */

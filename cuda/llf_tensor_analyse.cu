@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Level 1 from the picture, on tensor cores. Where few intensities occur their components are a
+ * table's rows, which are looked up; others are computed.
+ */
+#include "llf_tensor_down.cuh"
+
+namespace llf
+{
+namespace
+{
+
+/* --- level 0 by table --- */
+
+/* The table of codes, each row several times, so that the rows that a warp looks up lie in
+ * different banks where there is room for it; and the tile of code values, which begins 16 samples
+ * left of its first pair of coarse pixels, to keep the source's alignment. */
+template <typename S, Key key> struct TableMemory {
+  using Sample = typename KeyOf<key>::Sample;
+  static constexpr int MARGIN = 16;
+  static constexpr int ENTRIES = KeyOf<key>::ENTRIES, COPIES = KeyOf<key>::COPIES;
+  static constexpr int TABLE = ENTRIES * COPIES * GROUP_BYTES; /* bytes a group */
+  static constexpr int PITCH = 2 * S::COARSE_X + 2 * MARGIN;   /* samples */
+  static constexpr int CODES = S::GROUPS * TABLE;
+  static constexpr int BYTES = CODES + S::FINE_Y * PITCH * (int)sizeof(Sample);
+};
+
+/* Row `code` of table c: the components of harmonics first + 1.. as store_row() wants them. */
+template <typename S, Key key>
+__device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &series, int first)
+{
+  using M = TableMemory<S, key>;
+
+  for (int i = threadIdx.x; i < M::ENTRIES * S::GROUPS; i += S::THREADS) {
+    const int code = i % M::ENTRIES, table = i / M::ENTRIES;
+    const float turns = series.turn * intensity_of_row<key>(pixels, (float)code);
+    uint32_t words[4];
+
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const int harmonic = first + (S::GROUPS == 2 ? 2 * k + table : k);
+      float sine, cosine;
+
+      sincos_turns((float)(harmonic + 1) * turns, &sine, &cosine);
+      words[k] = cf_pack_halves(series.b[harmonic] * sine, series.b[harmonic] * cosine);
+    }
+    uint4 *const row = reinterpret_cast<uint4 *>(memory + table * M::TABLE) + code * M::COPIES;
+#pragma unroll
+    for (int copy = 0; copy < M::COPIES; copy++)
+      row[(copy + threadIdx.x) % M::COPIES] = make_uint4(words[0], words[1], words[2], words[3]);
+  }
+}
+
+/* Code values of the tile, mirrored at the borders. Chunks of 16 bytes inside the picture are
+ * copied as they are where the source is aligned. */
+template <typename S, Key key>
+__device__ void load_codes(typename KeyOf<key>::Sample *codes, const Pixels &pixels, int coarse_x,
+                           int coarse_y, bool aligned)
+{
+  using M = TableMemory<S, key>;
+  using Sample = typename M::Sample;
+  constexpr int CHUNK = 16 / sizeof(Sample), CHUNKS = M::PITCH / CHUNK;
+  const Channel &channel = pixels.channel[0];
+
+  for (int i = threadIdx.x; i < S::FINE_Y * CHUNKS; i += S::THREADS) {
+    const int row = i / CHUNKS, column = i % CHUNKS * CHUNK;
+    const int x = 2 * coarse_x - M::MARGIN + column;
+    const int y = mirrored(2 * coarse_y - 2 + row, pixels.height);
+    const uint8_t *const from = channel.from + y * channel.from_stride;
+    Sample *const to = codes + row * M::PITCH + column;
+
+    if (aligned && x >= 0 && x + CHUNK <= pixels.width) {
+      start_copy(cf_shared_address(to), from + (ptrdiff_t)x * sizeof(Sample));
+      continue;
+    }
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) {
+      if (x + k >= -2 && x + k < pixels.width + 2)
+        to[k] = reinterpret_cast<const Sample *>(
+            from)[(ptrdiff_t)mirrored(x + k, pixels.width) * pixels.step[0]];
+      else
+        to[k] = 0; /* any row of the table: its taps are 0 or its pixels outside */
+    }
+  }
+  wait_copies();
+}
+
+/* Table rows of the tile's lumas. */
+template <typename S>
+__device__ void load_lumas(uint16_t *rows, const Pixels &pixels, const Packing &packing,
+                           int coarse_x, int coarse_y)
+{
+  using M = TableMemory<S, Key::LUMA>;
+  constexpr int READ = 2 * S::COARSE_X + 16; /* the last fragments end beyond the tile */
+  constexpr int COLUMNS = (READ + 31) / 32;
+  const int lane = threadIdx.x % 32, first_x = 2 * coarse_x - 2 + lane;
+
+#pragma unroll 2
+  for (int row = threadIdx.x / 32; row < S::FINE_Y; row += S::THREADS / 32) {
+    const int y = mirrored(2 * coarse_y - 2 + row, pixels.height);
+    uint16_t *const to = rows + row * M::PITCH + M::MARGIN - 2 + lane;
+
+    if (packing.packed) {
+      const uint32_t *const from = reinterpret_cast<const uint32_t *>(
+          pixels.channel[0].from - packing.byte[0] + y * pixels.channel[0].from_stride);
+      uint32_t words[COLUMNS];
+
+#pragma unroll
+      for (int k = 0; k < COLUMNS; k++)
+        words[k] = from[mirrored(first_x + 32 * k, pixels.width)];
+#pragma unroll
+      for (int k = 0; k < COLUMNS; k++) {
+        if (lane + 32 * k < READ)
+          to[32 * k] = (uint16_t)row_of_luma(luma_of_word(pixels, packing, words[k]));
+      }
+    } else {
+      for (int k = 0; lane + 32 * k < READ; k++)
+        to[32 * k] = (uint16_t)row_of_luma(load_intensity<uint8_t, Colour::RGB>(
+            pixels, mirrored(first_x + 32 * k, pixels.width), y));
+    }
+  }
+}
+
+/* Foot and headroom count as black and white in the Gaussian pyramid; the table knows. */
+template <typename S> __device__ void clamp_codes(uint8_t *codes, int first, int last)
+{
+  using M = TableMemory<S, Key::BYTE>;
+  const uint32_t low = first * 0x01010101u, high = last * 0x01010101u;
+
+  for (int i = threadIdx.x; i < S::FINE_Y * M::PITCH / 4; i += S::THREADS) {
+    uint32_t *const word = reinterpret_cast<uint32_t *>(codes) + i;
+    *word = __vminu4(__vmaxu4(*word, low), high);
+  }
+}
+
+/* Two neighbours at a time, 20 times each tap so that they are integers. */
+template <typename S>
+__device__ void reduce_codes(const uint8_t *codes, const Pixels &pixels, const Target &target,
+                             int coarse_x, int coarse_y)
+{
+  using M = TableMemory<S, Key::BYTE>;
+  constexpr int PAIRS = S::COARSE_X / 2;
+  const float factor = pixels.weight[0] * (1.0f / 400.0f);
+
+  for (int i = threadIdx.x; i < S::COARSE_Y * PAIRS; i += S::THREADS) {
+    const int x = i % PAIRS * 2, y = i / PAIRS;
+    uint32_t left = 0, right = 0;
+
+#pragma unroll
+    for (int row = 0; row < 5; row++) {
+      const uint32_t *const words = reinterpret_cast<const uint32_t *>(
+          codes + (2 * y + row) * M::PITCH + M::MARGIN - 4 + 2 * x);
+      const uint32_t tap = row == 0 || row == 4 ? 1u : row == 2 ? 8u : 5u;
+
+      left = __dp4a(words[0], (tap << 16) | (5 * tap << 24), left);
+      left = __dp4a(words[1], 8 * tap | (5 * tap << 8) | (tap << 16), left);
+      right = __dp4a(words[1], tap | (5 * tap << 8) | (8 * tap << 16) | (5 * tap << 24), right);
+      right = __dp4a(words[2], tap, right);
+    }
+    target.store_gauss(coarse_x + x, coarse_y + y, fmaf((float)left, factor, pixels.bias));
+    target.store_gauss(coarse_x + x + 1, coarse_y + y, fmaf((float)right, factor, pixels.bias));
+  }
+}
+
+template <typename S, Key key>
+__device__ void reduce_rows(const uint16_t *rows, const Pixels &pixels, const Target &target,
+                            int coarse_x, int coarse_y)
+{
+  using M = TableMemory<S, key>;
+  const int shift = key == Key::LUMA ? 0 : pixels.shift;
+
+  for (int i = threadIdx.x; i < S::COARSE_Y * S::COARSE_X; i += S::THREADS) {
+    const int x = i % S::COARSE_X, y = i / S::COARSE_X;
+    float sums[5];
+
+#pragma unroll
+    for (int row = 0; row < 5; row++) {
+      const uint16_t *const from = rows + (2 * y + row) * M::PITCH + M::MARGIN - 2 + 2 * x;
+      float taps[5];
+#pragma unroll
+      for (int k = 0; k < 5; k++)
+        taps[k] = intensity_of_row<key>(pixels, (float)(from[k] >> shift));
+      sums[row] = reduced(taps[0], taps[1], taps[2], taps[3], taps[4]);
+    }
+    target.store_gauss(coarse_x + x, coarse_y + y,
+                       reduced(sums[0], sums[1], sums[2], sums[3], sums[4]));
+  }
+}
+
+/* The five fragments of a fine row, looked up. */
+template <typename S, Key key>
+__device__ __forceinline__ void look_up(uint32_t fine[5][2 * S::GROUPS], uint32_t table,
+                                        const typename KeyOf<key>::Sample *codes, int shift,
+                                        int lane)
+{
+  using M = TableMemory<S, key>;
+  constexpr int ROW = M::COPIES * GROUP_BYTES;
+  const uint32_t copy = table + (lane % M::COPIES) * GROUP_BYTES;
+
+  if constexpr (S::GROUPS == 2) {
+    const uint32_t base = copy + lane / 16 * M::TABLE;
+#pragma unroll
+    for (int j = 0; j < 5; j++)
+      cf_load_matrix_transposed(fine[j],
+                                base + (uint32_t)(codes[16 * j + lane % 16] >> shift) * ROW);
+  } else {
+    uint32_t pair[4];
+#pragma unroll
+    for (int j = 0; j < 4; j += 2) {
+      cf_load_matrix_transposed(pair, copy + (uint32_t)(codes[16 * j + lane] >> shift) * ROW);
+      fine[j][0] = pair[0];
+      fine[j][1] = pair[1];
+      fine[j + 1][0] = pair[2];
+      fine[j + 1][1] = pair[3];
+    }
+    load_2_transposed(fine[4], copy + (uint32_t)(codes[64 + lane % 16] >> shift) * ROW);
+  }
+}
+
+/* Blocks stay for many tiles, since the table is dear. blockIdx.y counts blocks' groups. */
+template <typename S, Key key>
+__global__ void __launch_bounds__(S::THREADS, 2)
+    analyse_table_kernel(const __grid_constant__ Pixels pixels,
+                         const __grid_constant__ Series series, Target target, bool aligned,
+                         int first_code, int last_code, Packing packing)
+{
+  using M = TableMemory<S, key>;
+  using Sample = typename M::Sample;
+  extern __shared__ __align__(128) uint8_t memory[];
+  Sample *const codes = reinterpret_cast<Sample *>(memory + M::CODES);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int strip_x = warp % S::ACROSS * 32, strip_y = warp / S::ACROSS * S::ROWS;
+  const int tiles_x = (target.coarse.width + S::COARSE_X - 1) / S::COARSE_X;
+  const int tiles = tiles_x * ((target.coarse.height + S::COARSE_Y - 1) / S::COARSE_Y);
+  const Band band(lane);
+
+  target.first_group = blockIdx.y * S::GROUPS;
+  fill_table<S, key>(memory, pixels, series, 4 * target.first_group);
+  await_previous();
+
+  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const int x = tile % tiles_x * S::COARSE_X, y = tile / tiles_x * S::COARSE_Y;
+
+    if constexpr (key == Key::LUMA)
+      load_lumas<S>(codes, pixels, packing, x, y);
+    else
+      load_codes<S, key>(codes, pixels, x, y, aligned);
+    __syncthreads();
+    if constexpr (key == Key::BYTE) {
+      if (first_code > 0 || last_code < 255) {
+        clamp_codes<S>(codes, first_code, last_code);
+        __syncthreads();
+      }
+    }
+    if (y + strip_y < target.coarse.height) {
+      const Sample *const strip = codes + 2 * strip_y * M::PITCH + M::MARGIN - 2 + 2 * strip_x;
+
+      reduce_strip<S::GROUPS, S::ROWS>(
+          [&](int row, Row<S::GROUPS> *filtered) {
+            uint32_t fine[5][2 * S::GROUPS];
+            look_up<S, key>(fine, cf_shared_address(memory), strip + row * M::PITCH,
+                            key == Key::LUMA ? 0 : pixels.shift, lane);
+            band.filter<S::GROUPS>(fine, filtered);
+          },
+          [&](int row, const Row<S::GROUPS> &filtered) {
+            store_row<S::GROUPS, true>(target, x + strip_x, y + strip_y + row, lane, filtered);
+          });
+    }
+    if (blockIdx.y == 0) {
+      if constexpr (key == Key::BYTE)
+        reduce_codes<S>(codes, pixels, target, x, y);
+      else
+        reduce_rows<S, key>(codes, pixels, target, x, y);
+    }
+    __syncthreads();
+  }
+}
+
+/* --- level 0 computed --- */
+
+template <typename S, typename Sample, Colour colour>
+__device__ void compute_tile(uint8_t *memory, float *gauss, const Pixels &pixels,
+                             const Series &series, int first_group, int coarse_x, int coarse_y)
+{
+  using M = TileMemory<S>;
+
+  for (int i = threadIdx.x; i < S::FINE_Y * S::FINE_X; i += S::THREADS) {
+    const int row = i / S::FINE_X, x = i % S::FINE_X;
+    const float intensity = __saturatef(
+        load_intensity<Sample, colour>(pixels, mirrored(2 * coarse_x - 2 + x, pixels.width),
+                                       mirrored(2 * coarse_y - 2 + row, pixels.height)));
+    Rotation rotation(series.turn * intensity, 4 * first_group);
+
+    gauss[row * M::GAUSS_PITCH + x] = intensity;
+#pragma unroll
+    for (int c = 0; c < S::GROUPS; c++) {
+      uint32_t words[4];
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        const float b = series.b[4 * (first_group + c) + k];
+        words[k] = cf_pack_halves(b * rotation.sine, b * rotation.cosine);
+        rotation.advance();
+      }
+      *reinterpret_cast<uint4 *>(memory + row * M::PITCH + M::at(x, c)) =
+          make_uint4(words[0], words[1], words[2], words[3]);
+    }
+  }
+}
+
+template <typename S, typename Sample, Colour colour>
+__global__ void __launch_bounds__(S::THREADS)
+    analyse_computed_kernel(const __grid_constant__ Pixels pixels,
+                            const __grid_constant__ Series series, Target target)
+{
+  extern __shared__ __align__(128) uint8_t memory[];
+  const int x = blockIdx.x * S::COARSE_X, y = blockIdx.y * S::COARSE_Y;
+
+  target.first_group = blockIdx.z * S::GROUPS;
+  await_previous();
+  compute_tile<S, Sample, colour>(memory, reinterpret_cast<float *>(memory + TileMemory<S>::GAUSS),
+                                  pixels, series, target.first_group, x, y);
+  __syncthreads();
+  reduce_tile<S>(memory, target, x, y);
+}
+
+/* --- launching --- */
+
+constexpr long long LARGE_COARSE = 1000000; /* pixels */
+
+template <typename S, Key key>
+bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                  const Target &target)
+{
+  using M = TableMemory<S, key>;
+  const int tiles =
+      blocks(target.coarse.width, S::COARSE_X) * blocks(target.coarse.height, S::COARSE_Y);
+  const int resident = gpu.multiprocessors * 2;
+  const Channel &channel = pixels.channel[0];
+  const bool aligned =
+      pixels.step[0] == 1 && cf_is_vector_aligned(channel.from, channel.from_stride);
+  const float last = pixels.offset + pixels.scale;
+
+  return launch(queue, "llf analyse", analyse_table_kernel<S, key>,
+                dim3(tiles < resident ? tiles : resident, target.groups / S::GROUPS),
+                dim3(S::THREADS), M::BYTES, pixels, series, target, aligned, (int)pixels.offset,
+                (int)last, packing_of(pixels));
+}
+
+template <int GROUPS, Key key>
+bool launch_tables(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                   const Target &target)
+{
+  return (long long)target.coarse.width * target.coarse.height > LARGE_COARSE
+             ? launch_table<TallTable<GROUPS>, key>(queue, gpu, pixels, series, target)
+             : launch_table<ShortTable<GROUPS>, key>(queue, gpu, pixels, series, target);
+}
+
+template <int GROUPS>
+bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                    const Target &target)
+{
+  using S = TileShape<GROUPS>;
+
+  switch (key_of(pixels)) {
+  case Key::BYTE:
+    return launch_tables<GROUPS, Key::BYTE>(queue, gpu, pixels, series, target);
+  case Key::WORD:
+    return launch_tables<GROUPS, Key::WORD>(queue, gpu, pixels, series, target);
+  case Key::LUMA:
+    return launch_tables<GROUPS, Key::LUMA>(queue, gpu, pixels, series, target);
+  default:
+    break;
+  }
+  return with_pixel_types(pixels, [&](auto sample, auto colour) {
+    return launch(
+        queue, "llf analyse",
+        analyse_computed_kernel<S, typename decltype(sample)::type, decltype(colour)::colour>,
+        dim3(blocks(target.coarse.width, S::COARSE_X), blocks(target.coarse.height, S::COARSE_Y),
+             target.groups / GROUPS),
+        dim3(S::THREADS), TileMemory<S>::BYTES, pixels, series, target);
+  });
+}
+
+template <typename S> bool prepare_table(CfStatus *status)
+{
+  return allow_shared(analyse_table_kernel<S, Key::BYTE>, TableMemory<S, Key::BYTE>::BYTES,
+                      status) &&
+         allow_shared(analyse_table_kernel<S, Key::WORD>, TableMemory<S, Key::WORD>::BYTES,
+                      status) &&
+         allow_shared(analyse_table_kernel<S, Key::LUMA>, TableMemory<S, Key::LUMA>::BYTES, status);
+}
+
+template <int GROUPS> bool prepare(CfStatus *status)
+{
+  using S = TileShape<GROUPS>;
+  const int bytes = TileMemory<S>::BYTES;
+
+  return prepare_table<TallTable<GROUPS>>(status) && prepare_table<ShortTable<GROUPS>>(status) &&
+         allow_shared(analyse_computed_kernel<S, uint8_t, Colour::SINGLE>, bytes, status) &&
+         allow_shared(analyse_computed_kernel<S, uint8_t, Colour::CHROMA>, bytes, status) &&
+         allow_shared(analyse_computed_kernel<S, uint8_t, Colour::RGB>, bytes, status) &&
+         allow_shared(analyse_computed_kernel<S, uint16_t, Colour::SINGLE>, bytes, status) &&
+         allow_shared(analyse_computed_kernel<S, uint16_t, Colour::CHROMA>, bytes, status) &&
+         allow_shared(analyse_computed_kernel<S, uint16_t, Colour::RGB>, bytes, status);
+}
+
+} // namespace
+
+bool tensor_prepare_analyse(CfStatus *status)
+{
+  return prepare<1>(status) && prepare<2>(status);
+}
+
+bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                    const Pyramid &pyramid, float top_gain)
+{
+  const Target target = target_of(pyramid, 1, top_gain);
+
+  return pyramid.groups == 1 ? launch_analyse<1>(queue, gpu, pixels, series, target)
+                             : launch_analyse<2>(queue, gpu, pixels, series, target);
+}
+
+} // namespace llf

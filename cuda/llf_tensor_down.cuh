@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Down the pyramid on tensor cores: rows as matrix products, columns as fp16 sums in registers.
+ *
+ * A warp makes a strip of 32 pixels of the coarse level and ROWS rows, walking down the fine rows
+ * below it: each is filtered across once and enters the three coarse rows that reach it.
+ */
+#pragma once
+
+#include "llf_tensor.cuh"
+
+namespace llf
+{
+
+/* A block has ACROSS x DOWN warps and works on GROUPS groups of components. */
+template <int groups, int across, int down, int rows> struct Shape {
+  static constexpr int GROUPS = groups, ACROSS = across, DOWN = down, ROWS = rows;
+  static constexpr int THREADS = 32 * ACROSS * DOWN;
+  static constexpr int COARSE_X = 32 * ACROSS, COARSE_Y = ROWS * DOWN;
+  static constexpr int FINE_X = 2 * COARSE_X + 3, FINE_Y = 2 * COARSE_Y + 3;
+};
+
+/* --- the way of a strip --- */
+
+/* 32 coarse pixels in two fragments of 16, each with 8 components a group. */
+template <int GROUPS> struct Row {
+  uint32_t word[2][2 * GROUPS];
+};
+
+/* The taps as a banded matrix: 16 coarse pixels of 35 fine ones, which begin 2 before. */
+struct Band {
+  uint32_t a[3][4];
+
+  __device__ Band(int lane)
+  {
+#pragma unroll
+    for (int part = 0; part < 3; part++) {
+#pragma unroll
+      for (int q = 0; q < 4; q++) {
+        const int pixel = lane / 4 + (q & 1) * 8;
+        const int tap = 16 * part + 2 * (lane % 4) + (q >> 1) * 8 - 2 * pixel;
+        a[part][q] = cf_pack_halves(weight(tap), weight(tap + 1));
+      }
+    }
+  }
+
+  __device__ static float weight(int tap)
+  {
+    return tap == 0 || tap == 4   ? HALF_EDGE
+           : tap == 1 || tap == 3 ? HALF_SIDE
+           : tap == 2             ? HALF_CENTRE
+                                  : 0.0f;
+  }
+
+  /* `fine` has five fragments of 16 pixels: 67 are used. */
+  template <int GROUPS>
+  __device__ void filter(const uint32_t fine[5][2 * GROUPS], Row<GROUPS> *coarse) const
+  {
+#pragma unroll
+    for (int m = 0; m < 2; m++) {
+#pragma unroll
+      for (int c = 0; c < GROUPS; c++) {
+        uint32_t sum[2];
+
+        multiply_half(sum, a[0], fine[2 * m][2 * c], fine[2 * m][2 * c + 1], 0, 0);
+        multiply_half(sum, a[1], fine[2 * m + 1][2 * c], fine[2 * m + 1][2 * c + 1], sum[0],
+                      sum[1]);
+        multiply_half_8(coarse->word[m] + 2 * c, a[2], fine[2 * m + 2][2 * c], sum[0], sum[1]);
+      }
+    }
+  }
+};
+
+template <int GROUPS>
+__device__ __forceinline__ void add_row(Row<GROUPS> *total, float tap, const Row<GROUPS> &row,
+                                        bool begins)
+{
+  const uint32_t factor = cf_pack_halves(tap, tap);
+
+#pragma unroll
+  for (int m = 0; m < 2; m++) {
+#pragma unroll
+    for (int q = 0; q < 2 * GROUPS; q++)
+      total->word[m][q] = begins ? multiplied(factor, row.word[m][q])
+                                 : multiplied_added(factor, row.word[m][q], total->word[m][q]);
+  }
+}
+
+/* `filter_row (r, &row)` filters fine row r of the strip across; `store (r, row)` takes coarse row
+ * r. Fine row 0 is two above the first coarse row. */
+template <int GROUPS, int ROWS, typename FilterRow, typename Store>
+__device__ __forceinline__ void reduce_strip(FilterRow filter_row, Store store)
+{
+  Row<GROUPS> row, ending, current, starting;
+
+  filter_row(0, &row);
+  add_row(&current, HALF_EDGE, row, true);
+  filter_row(1, &row);
+  add_row(&current, HALF_SIDE, row, false);
+#pragma unroll 1
+  for (int r = 0; r < ROWS; r++) {
+    filter_row(2 * r + 2, &row);
+    if (r > 0) {
+      add_row(&ending, HALF_EDGE, row, false);
+      store(r - 1, ending);
+    }
+    add_row(&current, HALF_CENTRE, row, false);
+    add_row(&starting, HALF_EDGE, row, true);
+    filter_row(2 * r + 3, &row);
+    add_row(&current, HALF_SIDE, row, false);
+    add_row(&starting, HALF_SIDE, row, false);
+    ending = current;
+    current = starting;
+  }
+  filter_row(2 * ROWS + 2, &row);
+  add_row(&ending, HALF_EDGE, row, false);
+  store(ROWS - 1, ending);
+}
+
+struct Target {
+  Level coarse;
+  int groups, first_group; /* of a pixel; of those this block makes */
+  float top_gain;
+
+  __device__ void store_gauss(int x, int y, float gauss) const
+  {
+    if (x >= coarse.width || y >= coarse.height)
+      return;
+    const size_t index = (size_t)y * coarse.width + x;
+    coarse.gauss[index] = gauss;
+    if (coarse.collapsed)
+      coarse.collapsed[index] = top_gain * gauss;
+  }
+
+  __device__ uint4 *pixel(int x, int y) const
+  {
+    return coarse.groups + ((size_t)y * coarse.width + x) * groups + first_group;
+  }
+};
+
+/* Lane 4 p + t holds pair t of pixels p and p + 8 of each fragment. With `interleaved`, the first
+ * group's pairs are the even ones of eight, the second's the odd ones. */
+template <int GROUPS, bool interleaved>
+__device__ __forceinline__ void store_row(const Target &target, int x, int y, int lane,
+                                          const Row<GROUPS> &row)
+{
+  if (y >= target.coarse.height)
+    return;
+#pragma unroll
+  for (int m = 0; m < 2; m++) {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      const int pixel_x = x + 16 * m + 8 * half + lane / 4;
+
+      if (pixel_x >= target.coarse.width)
+        continue;
+      uint4 *const to = target.pixel(pixel_x, y);
+      if constexpr (interleaved && GROUPS == 2) {
+        reinterpret_cast<uint2 *>(to)[lane % 4] =
+            make_uint2(row.word[m][half], row.word[m][2 + half]);
+      } else {
+#pragma unroll
+        for (int c = 0; c < GROUPS; c++)
+          reinterpret_cast<uint32_t *>(to + c)[lane % 4] = row.word[m][2 * c + half];
+      }
+    }
+  }
+}
+
+/* --- tiles of components in shared memory --- */
+
+/* Components, the intensities, and these filtered across. */
+template <typename S> struct TileMemory {
+  static constexpr int PITCH =
+      (S::FINE_X * S::GROUPS * GROUP_BYTES + 127) / 128 * 128; /* bytes of a row of components */
+  static constexpr int GAUSS_PITCH = S::FINE_X + 1;
+  static constexpr int GAUSS = S::FINE_Y * PITCH;
+  static constexpr int ACROSS = GAUSS + S::FINE_Y * GAUSS_PITCH * (int)sizeof(float);
+  static constexpr int BYTES = ACROSS + S::FINE_Y * S::COARSE_X * (int)sizeof(float);
+
+  /* Offset of a group of a pixel in its row; pairs of groups change places every four pixels, so
+   * that eight pixels lie in different banks. */
+  __device__ static int at(int x, int group)
+  {
+    const int place = S::GROUPS == 2 ? group ^ (x >> 2 & 1) : group;
+    return (x * S::GROUPS + place) * GROUP_BYTES;
+  }
+};
+
+template <typename S>
+__device__ void reduce_gauss(const float *gauss, float *across, const Target &target, int coarse_x,
+                             int coarse_y)
+{
+  using M = TileMemory<S>;
+
+  for (int i = threadIdx.x; i < S::FINE_Y * S::COARSE_X; i += S::THREADS) {
+    const float *const p = gauss + i / S::COARSE_X * M::GAUSS_PITCH + 2 * (i % S::COARSE_X);
+    across[i] = reduced(p[0], p[1], p[2], p[3], p[4]);
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < S::COARSE_Y * S::COARSE_X; i += S::THREADS) {
+    const int x = i % S::COARSE_X, y = i / S::COARSE_X;
+    const float *const p = across + 2 * y * S::COARSE_X + x;
+    target.store_gauss(
+        coarse_x + x, coarse_y + y,
+        reduced(p[0], p[S::COARSE_X], p[2 * S::COARSE_X], p[3 * S::COARSE_X], p[4 * S::COARSE_X]));
+  }
+}
+
+/* The five fragments of a fine row of the tile. Fragments end within the row's pitch or repeat its
+ * last pixel, where the taps are 0. */
+template <typename S>
+__device__ __forceinline__ void load_fine(uint32_t fine[5][2 * S::GROUPS], uint32_t row,
+                                          int strip_x, int lane)
+{
+  using M = TileMemory<S>;
+
+#pragma unroll
+  for (int j = 0; j < 5; j++) {
+    const int x = min(2 * strip_x + 16 * j + lane % 16, S::FINE_X - 1);
+
+    if constexpr (S::GROUPS == 2)
+      cf_load_matrix_transposed(fine[j], row + M::at(x, lane / 16));
+    else
+      load_2_transposed(fine[j], row + M::at(x, 0));
+  }
+}
+
+template <typename S>
+__device__ void reduce_tile(uint8_t *memory, const Target &target, int x, int y)
+{
+  using M = TileMemory<S>;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int strip_x = warp % S::ACROSS * 32, strip_y = warp / S::ACROSS * S::ROWS;
+  const Band band(lane);
+
+  if (y + strip_y < target.coarse.height) {
+    reduce_strip<S::GROUPS, S::ROWS>(
+        [&](int row, Row<S::GROUPS> *filtered) {
+          uint32_t fine[5][2 * S::GROUPS];
+          load_fine<S>(fine, cf_shared_address(memory + (2 * strip_y + row) * M::PITCH), strip_x,
+                       lane);
+          band.filter<S::GROUPS>(fine, filtered);
+        },
+        [&](int row, const Row<S::GROUPS> &filtered) {
+          store_row<S::GROUPS, false>(target, x + strip_x, y + strip_y + row, lane, filtered);
+        });
+  }
+  if (target.first_group == 0)
+    reduce_gauss<S>(reinterpret_cast<float *>(memory + M::GAUSS),
+                    reinterpret_cast<float *>(memory + M::ACROSS), target, x, y);
+}
+
+/* Tall tiles repeat fewer rows, short ones fill the GPU where there are few. */
+template <int GROUPS> using TallTable = Shape<GROUPS, 2, 4, 16>;
+template <int GROUPS> using ShortTable = Shape<GROUPS, 2, 4, 8>;
+template <int GROUPS> using TileShape = Shape<GROUPS, 1, 8, 1>;
+
+inline Target target_of(const Pyramid &pyramid, int level, float top_gain)
+{
+  Target target = {pyramid.level[level], pyramid.groups, 0, top_gain};
+
+  if (level < pyramid.images - 1)
+    target.coarse.collapsed = nullptr;
+  return target;
+}
+
+} // namespace llf
