@@ -392,7 +392,7 @@ gboolean gst_cuda_filters_base_runs_on_device(GstCudaFiltersBase *self)
   return self->worker && gst_cuda_filters_worker_engine(self->worker)->device_memory;
 }
 
-/* Overlapping costs a frame of latency, which only pipelines that are not live have to give. */
+/* Overlapping costs two frames of latency, which only pipelines that are not live have to give. */
 static gboolean upstream_is_live(GstCudaFiltersBase *self)
 {
   GstQuery *query = gst_query_new_latency();

@@ -58,7 +58,7 @@ struct _GstCudaFiltersBase {
   /* Streaming thread only. */
   GstCudaFiltersGpu *gpu; /* NULL in a build without CUDA */
   gboolean cuda_memory;   /* negotiated caps are of CUDA memory */
-  gboolean overlaps;      /* one frame in system memory leaves the device while the next arrives */
+  gboolean overlaps;      /* a frame in system memory leaves the device while later ones arrive */
   GstCudaFiltersWorker *worker;
   void *running_params; /* the worker's */
   gboolean identity;

@@ -8,10 +8,11 @@
 #include <gst/video/video.h>
 
 #include "engine.h"
+#include "gpu.h"
 #include "worker.h"
 
 /* Frames that can be under way at once. */
-#define GST_CUDA_FILTERS_STAGING_FRAMES 2
+#define GST_CUDA_FILTERS_STAGING_FRAMES GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY
 
 typedef struct _GstCudaFiltersStaging GstCudaFiltersStaging;
 

@@ -84,9 +84,10 @@ gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFilte
                                             const GstVideoInfo *info, guint64 limit,
                                             GstBuffer *input, GstBuffer *output, CfStatus *status);
 
-/* Frames that were submitted and not finished, and how many there may be. */
+/* Frames that were submitted and not finished, and how many there may be: where frames go as a
+ * whole, one arrives, one is filtered and one leaves. */
 guint gst_cuda_filters_gpu_under_way(const GstCudaFiltersGpu *gpu);
-#define GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY 2
+#define GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY 3
 
 /* Waits for the oldest of them; its output and the time that it took, or NULL on failure. */
 GstBuffer *gst_cuda_filters_gpu_finish_system(GstCudaFiltersGpu *gpu, GstClockTime *time,

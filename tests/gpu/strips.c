@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Strips on the device give the bytes that whole pictures give: every engine that knows bands, on
- * formats of each kind, with little memory, from and to host memory of either kind. Prints TAP.
+ * Strips on the device give the bytes that whole pictures give: every engine that knows bands, in
+ * every format, with little memory. Prints TAP.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +26,8 @@ static const Work works[] = {
     {"gaussblur", "sigma=-2"},
 };
 
-static const CfVideo videos[] = {
-    {.format = CF_FORMAT_GRAY8, .width = 517, .height = 1001},
-    {.format = CF_FORMAT_RGBA, .width = 640, .height = 722},
-    {.format = CF_FORMAT_NV12, .width = 641, .height = 723},
-    {.format = CF_FORMAT_P010_10LE, .width = 300, .height = 601},
-    {.format = CF_FORMAT_Y42B, .width = 333, .height = 500},
-};
+/* Every format meets every so many of them. */
+#define TURN 3
 
 #define N(array) (sizeof(array) / sizeof(array)[0])
 
@@ -108,7 +103,7 @@ static void check(CfTest *test, const CfVideo *video, const Work *work)
     size_t limit = 0;
 
     CF_EXPECT(test, convey(&filter, source, whole, -1, 0, &status), "%s", status.message);
-    for (int rows = 16; halo >= 0 && rows <= 256; rows *= 4) {
+    for (int rows = 16; halo >= 0 && rows <= 64; rows *= 4) {
       int made;
 
       /* What strips of about so many rows take. */
@@ -130,24 +125,22 @@ static void check(CfTest *test, const CfVideo *video, const Work *work)
 
 static void strips_equal_whole_pictures(CfTest *test)
 {
+  const CfVideo video = cf_video(test->format, 333, 401 + 2 * (int)test->format);
   CfStatus status = {CF_OK, ""};
 
   if (!cf_device_memory(&status)) {
     cf_test_skip(test, "%s", status.message);
     return;
   }
-  for (size_t v = 0; v < N(videos); v++) {
-    const CfVideo video = cf_video(videos[v].format, videos[v].width, videos[v].height);
-
-    for (size_t w = 0; w < N(works); w++)
-      check(test, &video, &works[w]);
-  }
+  for (size_t w = (size_t)test->format % TURN; w < N(works); w += TURN)
+    check(test, &video, &works[w]);
 }
 
 int main(int argc, char **argv)
 {
   static const CfTestCase cases[] = {
-      {"strips-equal-whole-pictures", strips_equal_whole_pictures, 0}, {NULL, NULL, 0}};
+      {"strips-equal-whole-pictures", strips_equal_whole_pictures, CF_EACH_FORMAT},
+      {NULL, NULL, 0}};
   static const CfTestSuite suite = {NULL, cases};
 
   return cf_test_main(&suite, argc, argv);

@@ -108,7 +108,7 @@ static void plan_is_sensible(void)
   CfStrips strips;
 
   cf_strips_plan(&strips, &uhd, 4, 0, NULL);
-  expect(strips.count == 8 && strips.slots == 3, "4K RGBA: %d strips", strips.count);
+  expect(strips.count == 4 && strips.slots == 3, "4K RGBA: %d strips", strips.count);
   cf_strips_plan(&strips, &small, 4, 0, NULL);
   expect(strips.count == 1, "720p NV12: %d strips", strips.count);
   cf_strips_plan(&strips, &uhd, 2000, 0, NULL);
