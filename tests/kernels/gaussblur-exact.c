@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How far gaussblur is from real numbers on pictures that show errors: sparse dots, stripes at and
+ * below the Nyquist frequency, bars, constants; at every sigma, on pictures large enough for many
+ * tiles. tests/kernels/gaussblur.c compares with the reference instead, in all formats.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "gaussblur.h"
+#include "harness.h"
+
+/* Rounding is 0.5 of it. */
+#define MOST_8_BITS  0.6
+#define MOST_16_BITS 1.0
+
+static CfGaussblurParams blur(double sigma)
+{
+  return (CfGaussblurParams){.sigma = sigma, .sigma_vertical = -1.0, .border = CF_BORDER_REPLICATE};
+}
+
+/* Real numbers: rows, then columns, replicating the border. */
+
+static int clamp(int i, int size)
+{
+  return i < 0 ? 0 : i < size ? i : size - 1;
+}
+
+static void *allocate(size_t bytes)
+{
+  void *memory = calloc(1, bytes);
+
+  if (!memory)
+    abort();
+  return memory;
+}
+
+/* to[k step] = the Gaussian of from[k step], k = 0..size-1. */
+static void blur_line(const double *from, int size, int step, const double *tap, int radius,
+                      double *padded, double *to)
+{
+  for (int i = -radius; i < size + radius; i++)
+    padded[radius + i] = from[clamp(i, size) * step];
+  for (int i = 0; i < size; i++) {
+    double sum = tap[0] * padded[radius + i];
+
+    for (int t = 1; t <= radius; t++)
+      sum += tap[t] * (padded[radius + i - t] + padded[radius + i + t]);
+    to[i * step] = sum;
+  }
+}
+
+static void blur_real(double sigma, int width, int height, double *samples)
+{
+  const int radius = (int)ceil(4.0 * sigma), longest = width > height ? width : height;
+  double *tap = allocate((size_t)(radius + 1) * sizeof *tap);
+  double *padded = allocate((size_t)(longest + 2 * radius) * sizeof *padded);
+  double sum = 0.0;
+
+  for (int t = radius; t >= 0; t--) {
+    tap[t] = exp(-0.5 * t * t / (sigma * sigma));
+    sum += t ? 2.0 * tap[t] : tap[t];
+  }
+  for (int t = 0; t <= radius; t++)
+    tap[t] /= sum;
+  for (int y = 0; y < height; y++)
+    blur_line(samples + y * width, width, 1, tap, radius, padded, samples + y * width);
+  for (int x = 0; x < width; x++)
+    blur_line(samples + x, height, width, tap, radius, padded, samples + x);
+  free(tap);
+  free(padded);
+}
+
+/* Of the single plane: the largest distance from the real value, and the mean difference. */
+typedef struct {
+  double largest, mean;
+} Distance;
+
+static Distance distance(double sigma, const CfTestPicture *source, const CfTestPicture *got)
+{
+  const int width = source->video.width, height = source->video.height;
+  double *real = allocate((size_t)width * (size_t)height * sizeof *real);
+  Distance distance = {0.0, 0.0};
+
+  for (int i = 0; i < width * height; i++)
+    real[i] = cf_picture_get(source, 0, i % width, i / width, 0);
+  blur_real(sigma, width, height, real);
+  for (int i = 0; i < width * height; i++) {
+    const double off = cf_picture_get(got, 0, i % width, i / width, 0) - real[i];
+
+    distance.largest = fmax(distance.largest, fabs(off));
+    distance.mean += off / width / height;
+  }
+  free(real);
+  return distance;
+}
+
+static Distance measure(CfTest *test, double sigma, const CfTestPicture *source)
+{
+  const CfGaussblurParams params = blur(sigma);
+  CfTestPicture *got = cf_picture_new(&source->video, source->layout);
+  Distance off = {0.0, 0.0};
+
+  if (cf_test_filter(test, test->engine, &params, 2, source, got))
+    off = distance(sigma, source, got);
+  cf_picture_free(got);
+  return off;
+}
+
+/* Pictures */
+
+typedef struct {
+  const char *name;
+  int period_x, period_y; /* of stripes, half black and half white; 0: none along this axis */
+  CfPattern pattern;      /* without stripes */
+} Scene;
+
+/* Periods of 2 to 32 pixels alias where a pyramid keeps one sample in 2 to 16. */
+static const Scene scenes[] = {
+    {"Nyquist columns", 2, 0, 0},
+    {"Nyquist rows", 0, 2, 0},
+    {"checker", 2, 2, 0},
+    {"columns of 3", 3, 0, 0},
+    {"columns of 4", 4, 0, 0},
+    {"rows of 8", 0, 8, 0},
+    {"columns of 16", 16, 0, 0},
+    {"checker of 5 and 7", 5, 7, 0},
+    {"rows of 32", 0, 32, 0},
+    {"dots", 0, 0, CF_PATTERN_DOTS},
+    {"impulses", 0, 0, CF_PATTERN_IMPULSES},
+    {"bars", 0, 0, CF_PATTERN_BARS},
+    {"noise", 0, 0, CF_PATTERN_NOISE},
+};
+#define SCENES (int)(sizeof scenes / sizeof *scenes)
+
+static CfTestPicture *draw(CfFormat format, int width, int height, const Scene *scene,
+                           uint64_t seed)
+{
+  const CfVideo video = cf_video(format, width, height);
+  CfTestPicture *picture = cf_picture_new(&video, CF_LAYOUT_PADDED);
+  const int white = cf_max_code(cf_format_info(format));
+
+  if (!scene->period_x && !scene->period_y) {
+    cf_picture_fill(picture, scene->pattern, CF_ALPHA_OPAQUE, seed);
+    return picture;
+  }
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      const int odd_x = scene->period_x ? x % scene->period_x >= scene->period_x / 2 : 0;
+      const int odd_y = scene->period_y ? y % scene->period_y >= scene->period_y / 2 : 0;
+
+      cf_picture_set(picture, 0, x, y, 0, odd_x ^ odd_y ? white : 0);
+    }
+  }
+  return picture;
+}
+
+/* Cases */
+
+static void scenes_are_accurate(CfTest *test, CfFormat format, double most)
+{
+  const double sigmas[] = {0.6, 2.0, 4.9, 5.0, 7.9, 8.0, 12.0, 15.9, 20.0, 33.0, 64.5};
+  double worst = 0.0;
+
+  for (int i = 0; i < SCENES; i++) {
+    CfTestPicture *source = draw(format, 421, 203, &scenes[i], test->seed);
+
+    for (int j = 0; j < 11; j++) {
+      const Distance off = measure(test, sigmas[j], source);
+
+      cf_test_context(test, "%s, sigma %g", scenes[i].name, sigmas[j]);
+      CF_EXPECT(test, off.largest <= most, "%g codes from the real value, allowed are %g",
+                off.largest, most);
+      worst = fmax(worst, off.largest);
+    }
+    cf_picture_free(source);
+  }
+  cf_test_context(test, "at most %.4f codes from the real value", worst);
+}
+
+static void eight_bit_scenes(CfTest *test)
+{
+  scenes_are_accurate(test, CF_FORMAT_GRAY8, MOST_8_BITS);
+}
+
+static void sixteen_bit_scenes(CfTest *test)
+{
+  scenes_are_accurate(test, CF_FORMAT_GRAY16_LE, MOST_16_BITS);
+}
+
+/* Also where one algorithm takes over from another. */
+static void every_sigma(CfTest *test)
+{
+  const Scene bars = {"bars", 0, 0, CF_PATTERN_BARS};
+  CfTestPicture *source = draw(CF_FORMAT_GRAY8, 150, 97, &bars, test->seed);
+  double worst = 0.0;
+
+  for (int i = 1; i <= 600; i += i < 120 ? 1 : 3) {
+    const double sigma = 0.1 * i;
+    const Distance off = measure(test, sigma, source);
+
+    cf_test_context(test, "sigma %g", sigma);
+    CF_EXPECT(test, off.largest <= MOST_8_BITS, "%g codes from the real value", off.largest);
+    worst = fmax(worst, off.largest);
+  }
+  cf_test_context(test, "at most %.4f codes from the real value", worst);
+  cf_picture_free(source);
+}
+
+/* A blur neither brightens nor darkens: rounding errors cancel. */
+static void means_stay(CfTest *test)
+{
+  const double sigmas[] = {1.0, 3.0, 6.0, 10.0, 25.0, 90.0};
+  const Scene noise = {"noise", 0, 0, CF_PATTERN_NOISE};
+  CfTestPicture *source = draw(CF_FORMAT_GRAY8, 421, 203, &noise, test->seed);
+
+  for (int i = 0; i < 6; i++) {
+    const Distance off = measure(test, sigmas[i], source);
+
+    cf_test_context(test, "sigma %g", sigmas[i]);
+    CF_EXPECT(test, fabs(off.mean) <= 0.05, "brighter by %g codes", off.mean);
+  }
+  cf_picture_free(source);
+}
+
+static void largest_sigma(CfTest *test)
+{
+  const Scene some[] = {{"bars", 0, 0, CF_PATTERN_BARS},
+                        {"dots", 0, 0, CF_PATTERN_DOTS},
+                        {"columns of 256", 256, 0, 0}};
+
+  for (int i = 0; i < 3; i++) {
+    CfTestPicture *source = draw(CF_FORMAT_GRAY8, 640, 121, &some[i], test->seed);
+
+    for (int sigma = 130; sigma <= 250; sigma += 60) {
+      const Distance off = measure(test, sigma, source);
+
+      cf_test_context(test, "%s, sigma %d", some[i].name, sigma);
+      CF_EXPECT(test, off.largest <= MOST_8_BITS, "%g codes from the real value", off.largest);
+    }
+    cf_picture_free(source);
+  }
+}
+
+static void expect_code(CfTest *test, const CfTestPicture *got, int code)
+{
+  const int width = got->video.width;
+
+  for (int i = 0; i < width * got->video.height; i++) {
+    const int is = cf_picture_get(got, 0, i % width, i / width, 0);
+
+    if (!CF_EXPECT(test, is == code, "%d became %d at %d, %d", code, is, i % width, i / width))
+      return;
+  }
+}
+
+static void constants_stay(CfTest *test, CfFormat format, int codes)
+{
+  const double sigmas[] = {0.3, 1.0, 2.3, 4.9, 5.0, 8.0, 16.0, 40.0, 250.0};
+  const int top = cf_max_code(cf_format_info(format));
+  const CfVideo video = cf_video(format, 61, 37);
+  CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_PADDED);
+  CfTestPicture *got = cf_picture_new(&video, CF_LAYOUT_PADDED);
+
+  for (int i = 0; i < 9; i++) {
+    const CfGaussblurParams params = blur(sigmas[i]);
+    CfRig *rig = cf_rig_open(test, test->engine, &video, &params, 1);
+
+    for (int j = 0; rig && j < codes; j++) {
+      const int code = (int)((long)j * top / (codes - 1));
+
+      cf_picture_set_role(source, CF_ROLE_LUMA, code);
+      cf_test_context(test, "sigma %g", sigmas[i]);
+      if (cf_rig_run(rig, source, got))
+        expect_code(test, got, code);
+    }
+    cf_rig_close(rig);
+  }
+  cf_picture_free(got);
+  cf_picture_free(source);
+}
+
+static void eight_bit_constants(CfTest *test)
+{
+  constants_stay(test, CF_FORMAT_GRAY8, 256);
+}
+
+static void sixteen_bit_constants(CfTest *test)
+{
+  constants_stay(test, CF_FORMAT_GRAY16_LE, 200);
+}
+
+static const CfTestCase cases[] = {
+    {"eight-bit-scenes", eight_bit_scenes, CF_EACH_OTHER_ENGINE},
+    {"sixteen-bit-scenes", sixteen_bit_scenes, CF_EACH_OTHER_ENGINE},
+    {"every-sigma", every_sigma, CF_EACH_OTHER_ENGINE},
+    {"means-stay", means_stay, CF_EACH_OTHER_ENGINE},
+    {"largest-sigma", largest_sigma, CF_EACH_OTHER_ENGINE},
+    {"eight-bit-constants", eight_bit_constants, CF_EACH_OTHER_ENGINE},
+    {"sixteen-bit-constants", sixteen_bit_constants, CF_EACH_OTHER_ENGINE},
+    {0},
+};
+
+int main(int argc, char **argv)
+{
+  const CfTestSuite suite = {&cf_gaussblur, cases};
+
+  return cf_test_main(&suite, argc, argv);
+}
