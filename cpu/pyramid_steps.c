@@ -196,46 +196,56 @@ static void make_coarse(const CfCpuPyramid *pyramid, Rows rows)
 
 /* Step 3: interpolate */
 
-static void store_columns(const Run *run, const void *line, int y)
+/* Samples of the result that are made for all rows of a strip at a time: what they read stays in
+ * the first-level cache. Whole pixels and granules. */
+#define CHUNK_SAMPLES (15 * CF_LINE_GRANULE)
+
+static void expand_rows(const Run *run, Rows rows, const CfPyramidUp *scratch)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+
+  for (int row = rows.first; row <= rows.last; row++) {
+    cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels,
+                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, 0, pyramid->width,
+                  scratch->work, scratch->line);
+    cf_row_from_float(run->way->lines, scratch->line, pyramid->width * pyramid->channels,
+                      scratch->rows + (size_t)(row - rows.first) * scratch->row_bytes);
+  }
+}
+
+/* Samples first..end-1 of row `y`, from expanded rows of which `top` is the first. */
+static void interpolate_samples(const Run *run, const CfPyramidUp *scratch, int top, int y,
+                                int first, int end)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
   const CfLines *lines = run->way->lines;
-  const ptrdiff_t sample = (ptrdiff_t)run->rect.x0 * pyramid->channels;
-  const ptrdiff_t offset = sample * pyramid->bytes;
+  const int used = coarse_rows(&pyramid->y, y, y + 1).first;
+  const CfLineTaps *taps = &run->way->up[y % pyramid->y.factor];
+  const uint8_t *row =
+      scratch->rows + (size_t)(used - top) * scratch->row_bytes + (size_t)first * lines->size;
+  const void *line[] = {row, row + scratch->row_bytes, row + 2 * scratch->row_bytes,
+                        row + 3 * scratch->row_bytes};
+  const ptrdiff_t offset = (ptrdiff_t)first * pyramid->bytes;
 
-  lines->store(&run->way->format, (const uint8_t *)line + sample * (ptrdiff_t)lines->size,
-               (run->rect.x1 - run->rect.x0) * pyramid->channels,
+  if (taps->tap)
+    lines->sum(taps, line, cf_round_to_granule(end - first), scratch->result);
+  lines->store(&run->way->format, taps->tap ? scratch->result : row, end - first,
                run->source + y * run->source_stride + offset,
                run->destination + y * run->destination_stride + offset);
 }
 
 static void interpolate_strip(const Run *run, int y0, int y1)
 {
-  const CfCpuPyramid *pyramid = run->pyramid;
-  const CfPyramidAxis *axis = &pyramid->y;
-  const CfLines *lines = run->way->lines;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(pyramid, &arena);
-  const Rows rows = coarse_rows(axis, y0, y1);
-  const int samples = pyramid->width * pyramid->channels;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(run->pyramid);
+  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(run->pyramid, &arena);
+  const Rows rows = coarse_rows(&run->pyramid->y, y0, y1);
+  const int channels = run->pyramid->channels, end = run->rect.x1 * channels;
 
-  for (int row = rows.first; row <= rows.last; row++) {
-    cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels,
-                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, 0, pyramid->width,
-                  scratch.work, scratch.line);
-    cf_row_from_float(lines, scratch.line, samples,
-                      scratch.rows + (size_t)(row - rows.first) * scratch.row_bytes);
-  }
-  for (int y = y0; y < y1; y++) {
-    const Rows used = coarse_rows(axis, y, y + 1);
-    const CfLineTaps *taps = &run->way->up[y % axis->factor];
-    const uint8_t *first = scratch.rows + (size_t)(used.first - rows.first) * scratch.row_bytes;
-    const void *line[] = {first, first + scratch.row_bytes, first + 2 * scratch.row_bytes,
-                          first + 3 * scratch.row_bytes};
-
-    if (taps->tap)
-      lines->sum(taps, line, cf_round_to_granule(samples), scratch.result);
-    store_columns(run, taps->tap ? scratch.result : first, y);
+  expand_rows(run, rows, &scratch);
+  for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
+    for (int y = y0; y < y1; y++)
+      interpolate_samples(run, &scratch, rows.first, y, first,
+                          first + CHUNK_SAMPLES < end ? first + CHUNK_SAMPLES : end);
   }
 }
 
