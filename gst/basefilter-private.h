@@ -13,6 +13,9 @@ GST_DEBUG_CATEGORY_EXTERN(gst_cuda_filters_debug);
 /* Posts `status` as an element error, once for every failure. */
 void gst_cuda_filters_base_post_error(GstCudaFiltersBase *self, const CfStatus *status);
 
+/* Posts that there is no memory for frames to filter into. */
+void gst_cuda_filters_base_post_no_frames(GstCudaFiltersBase *self);
+
 /* What the user asked for. */
 GstCudaFiltersBackend gst_cuda_filters_base_wanted_backend(GstCudaFiltersBase *self,
                                                            gint *device_id);

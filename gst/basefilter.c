@@ -87,6 +87,19 @@ void gst_cuda_filters_base_post_error(GstCudaFiltersBase *self, const CfStatus *
   }
 }
 
+void gst_cuda_filters_base_post_no_frames(GstCudaFiltersBase *self)
+{
+  const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->out_info;
+  CfStatus status = {CF_OK, ""};
+
+  cf_fail(&status, CF_ERROR_NO_MEMORY,
+          "no %s memory for a filtered frame of %s %dx%d; free some or use smaller frames",
+          self->cuda_memory ? "CUDA" : "system",
+          gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)), GST_VIDEO_INFO_WIDTH(info),
+          GST_VIDEO_INFO_HEIGHT(info));
+  gst_cuda_filters_base_post_error(self, &status);
+}
+
 /* Properties */
 
 static void gst_cuda_filters_base_set_property(GObject *object, guint id, const GValue *value,
@@ -490,8 +503,10 @@ static gboolean gst_cuda_filters_base_decide_allocation(GstBaseTransform *trans,
 
   if (gst_cuda_filters_base_runs_on_device(self) &&
       !(query_is_cuda(query) ? gst_cuda_filters_gpu_decide_allocation(self->gpu, query)
-                             : gst_cuda_filters_gpu_decide_system_allocation(self->gpu, query)))
+                             : gst_cuda_filters_gpu_decide_system_allocation(self->gpu, query))) {
+    gst_cuda_filters_base_post_no_frames(self);
     return FALSE;
+  }
   return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
       ->decide_allocation(trans, query);
 }

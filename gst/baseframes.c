@@ -71,22 +71,15 @@ static GstFlowReturn take_output_from_pool(GstCudaFiltersBase *self, GstBuffer *
                                            GstBuffer **output)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
-  const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->out_info;
   GstBufferPool *pool = gst_base_transform_get_buffer_pool(trans);
   GstFlowReturn flow = GST_FLOW_ERROR;
-  CfStatus status = {CF_OK, ""};
 
   if (!pool || gst_buffer_pool_set_active(pool, TRUE))
     flow = parent_class->prepare_output_buffer(trans, input, output);
   gst_clear_object(&pool);
-  if (flow != GST_FLOW_ERROR)
-    return flow;
-  cf_fail(&status, CF_ERROR_NO_MEMORY,
-          "no %s memory for a filtered frame of %s %dx%d; free some or use smaller frames",
-          self->cuda_memory ? "CUDA" : "system",
-          gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)), GST_VIDEO_INFO_WIDTH(info),
-          GST_VIDEO_INFO_HEIGHT(info));
-  return fail(self, &status);
+  if (flow == GST_FLOW_ERROR)
+    gst_cuda_filters_base_post_no_frames(self);
+  return flow;
 }
 
 static GstFlowReturn gst_cuda_filters_base_prepare_output_buffer(GstBaseTransform *trans,

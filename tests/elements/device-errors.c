@@ -210,6 +210,7 @@ static const struct {
   FakeFailure how;
 } failures[] = {
     {CUDA_ERROR_OUT_OF_MEMORY, FAKE_ONCE},
+    {CUDA_ERROR_OUT_OF_MEMORY, FAKE_FULL},
     {CUDA_ERROR_ILLEGAL_ADDRESS, FAKE_STICKY},
     {CUDA_ERROR_CONTEXT_IS_DESTROYED, FAKE_GONE},
 };
@@ -228,13 +229,13 @@ static void check_failure(const Work *work, int failing, CUresult result, FakeFa
                          way_names[work->way], failing, failed ? failed : "none", result,
                          outcome.error ? outcome.error->message : "no error");
   fake_cuda_fail(0, CUDA_SUCCESS, FAKE_ONCE);
-  fail_unless(failed != NULL, "%s", what);
+  fail_unless(failed || how == FAKE_FULL, "%s", what);
   fail_unless(!outcome.repeated, "%s; %u errors", what, outcome.errors);
   /* All may come after an error, too: the caps are offered again when the call works again. */
   fail_unless(outcome.errors > 0 || outcome.outputs == FRAMES, "%s; %u frames come out", what,
               outcome.outputs);
-  fail_unless(outcome.errors > 0 || failing > usual->calls_at_last_frame ||
-                  (how == FAKE_ONCE && is_harmless(failed)),
+  fail_unless(outcome.errors > 0 || failing > usual->calls_at_last_frame || !failed ||
+                  (how <= FAKE_FULL && is_harmless(failed)),
               "%s; nobody is told", what);
   check_outputs(work, &outcome, what);
   /* The driver takes what is left in a context that is gone. */

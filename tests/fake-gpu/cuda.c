@@ -14,7 +14,7 @@ typedef enum { FREE, DEVICE_MEMORY, HOST_MEMORY, STREAM, EVENT, POOL, MODULE } K
 
 typedef struct {
   Kind kind;
-  char *address; /* for memory: its first byte; else what the handle is */
+  char *address; /* of memory, or what a handle is */
   size_t bytes;
   CUcontext context; /* that it ends with */
 } Object;
@@ -23,8 +23,31 @@ struct CUctx_st {
   CUdevice device;
 };
 
+struct CUevent_st {
+  unsigned long recorded, passed; /* numbers of records: enqueued, reached */
+};
+
+typedef struct {
+  enum { COPY, FILL, RUN, RECORD, WAIT, GIVE } kind;
+  CUDA_MEMCPY2D copy;
+  CUdeviceptr memory;
+  unsigned char value;
+  size_t bytes;
+  void (*run)(void *work);
+  void *work;
+  CUevent event;
+  unsigned long number; /* of the record that a wait waits for */
+} Operation;
+
+struct CUstream_st {
+  Operation *queue;
+  size_t first, end, room;
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t work_lock = PTHREAD_MUTEX_INITIALIZER;
 static Object objects[MAX_OBJECTS];
+static int used; /* objects from there on have always been free */
 static int devices = 1;
 static int abandoned; /* objects that ended with their context */
 
@@ -79,6 +102,15 @@ void fake_cuda_set_devices(int count)
   devices = count;
 }
 
+static bool fails(const char *name)
+{
+  if (!failing || calls < failing)
+    return false;
+  if (failing_how == FAKE_FULL)
+    return strncmp(name, "cuMemAlloc", strlen("cuMemAlloc")) == 0;
+  return calls == failing || failing_how != FAKE_ONCE;
+}
+
 static CUresult result_of_call(const char *name)
 {
   CUresult result = CUDA_SUCCESS;
@@ -87,7 +119,7 @@ static CUresult result_of_call(const char *name)
     return function_result;
   pthread_mutex_lock(&lock);
   calls++;
-  if (failing && (calls == failing || (calls > failing && failing_how != FAKE_ONCE))) {
+  if (fails(name)) {
     result = failing_result;
     if (!failed)
       failed = name;
@@ -127,9 +159,11 @@ static Object *add(Kind kind, void *address, size_t bytes, const char *call)
     if (objects[i].kind == FREE)
       object = &objects[i];
   }
+  if (object == &objects[used])
+    used++;
   if (!object)
     stop("too many objects", call);
-  *object = (Object){kind, address ? address : (char *)object, bytes, stack[depth - 1]};
+  *object = (Object){kind, address, bytes, stack[depth - 1]};
   pthread_mutex_unlock(&lock);
   return object;
 }
@@ -139,7 +173,7 @@ static Object *find(Kind kind, const void *inside, const char *call)
   Object *object = NULL;
 
   pthread_mutex_lock(&lock);
-  for (int i = 0; !object && i < MAX_OBJECTS; i++) {
+  for (int i = 0; !object && i < used; i++) {
     if (objects[i].kind == kind && (const char *)inside >= objects[i].address &&
         (const char *)inside < objects[i].address + objects[i].bytes)
       object = &objects[i];
@@ -152,8 +186,9 @@ static Object *find(Kind kind, const void *inside, const char *call)
 
 static void end_object(Object *object)
 {
-  if (object->kind == DEVICE_MEMORY || object->kind == HOST_MEMORY)
-    free(object->address);
+  if (object->kind == STREAM)
+    free(((CUstream)object->address)->queue);
+  free(object->address);
   object->kind = FREE;
 }
 
@@ -167,14 +202,18 @@ int fake_cuda_objects(void)
 {
   int count = abandoned;
 
-  for (int i = 0; i < MAX_OBJECTS; i++)
+  for (int i = 0; i < used; i++)
     count += objects[i].kind != FREE;
   return count;
 }
 
 static CUresult new_handle(Kind kind, void *handle, const char *call)
 {
-  *(void **)handle = add(kind, NULL, 1, call)->address;
+  const size_t bytes = kind == STREAM  ? sizeof(struct CUstream_st)
+                       : kind == EVENT ? sizeof(struct CUevent_st)
+                                       : 1;
+
+  *(void **)handle = add(kind, calloc(1, bytes), bytes, call)->address;
   return CUDA_SUCCESS;
 }
 
@@ -189,7 +228,121 @@ static CUresult new_memory(Kind kind, void *pointer, size_t bytes, const char *c
   return CUDA_SUCCESS;
 }
 
-/* The default stream is NULL. */
+/* --- streams: work is done when somebody waits, of any stream that events let go on --- */
+
+static char *side(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
+                  size_t pitch, const CUDA_MEMCPY2D *copy)
+{
+  char *start = type == CU_MEMORYTYPE_HOST ? (char *)host : (char *)device;
+
+  if (type == CU_MEMORYTYPE_DEVICE && copy->Height > 0) {
+    const Object *object = find(DEVICE_MEMORY, start, "a copy");
+
+    if (start + (y + copy->Height - 1) * pitch + x + copy->WidthInBytes >
+        object->address + object->bytes)
+      stop("beyond the end of the memory", "a copy");
+  }
+  return start + y * pitch + x;
+}
+
+static void copy_now(const CUDA_MEMCPY2D *copy)
+{
+  const char *from = side(copy->srcMemoryType, copy->srcHost, copy->srcDevice, copy->srcXInBytes,
+                          copy->srcY, copy->srcPitch, copy);
+  char *to = side(copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstXInBytes,
+                  copy->dstY, copy->dstPitch, copy);
+
+  for (size_t row = 0; row < copy->Height; row++)
+    memmove(to + row * copy->dstPitch, from + row * copy->srcPitch, copy->WidthInBytes);
+}
+
+static void fill_now(CUdeviceptr memory, unsigned char value, size_t bytes)
+{
+  const Object *object = find(DEVICE_MEMORY, (void *)memory, "a fill");
+
+  if ((char *)memory + bytes > object->address + object->bytes)
+    stop("beyond the end of the memory", "a fill");
+  memset((void *)memory, value, bytes);
+}
+
+/* What is left in a context that has failed is not done, but it ends. */
+static void do_operation(const Operation *operation)
+{
+  const bool lost = is_lost(FAKE_STICKY);
+
+  if (operation->kind == COPY && !lost)
+    copy_now(&operation->copy);
+  else if (operation->kind == FILL && !lost)
+    fill_now(operation->memory, operation->value, operation->bytes);
+  else if (operation->kind == RUN && !lost)
+    operation->run(operation->work);
+  else if (operation->kind == RECORD)
+    operation->event->passed = operation->number;
+  else if (operation->kind == GIVE)
+    end_object(find(DEVICE_MEMORY, (void *)operation->memory, "giving memory back"));
+  if (operation->kind == RUN)
+    free(operation->work);
+}
+
+static bool step(CUstream stream)
+{
+  Operation operation;
+
+  if (stream->first == stream->end)
+    return false;
+  operation = stream->queue[stream->first];
+  if (operation.kind == WAIT && operation.event->passed < operation.number)
+    return false;
+  stream->first++;
+  do_operation(&operation);
+  return true;
+}
+
+/* One stream goes ahead as far as it may, which finds more than fair turns do, then another. */
+static bool step_any(void)
+{
+  static unsigned long order = 1;
+  static unsigned ahead;
+
+  order = order * 6364136223846793005ul + 1442695040888963407ul;
+  if (order >> 59 == 0)
+    ahead = (unsigned)(order >> 33);
+  for (int i = 0; i < used; i++) {
+    const Object *object = &objects[(ahead + (unsigned)i) % (unsigned)used];
+
+    if (object->kind == STREAM && step((CUstream)object->address))
+      return true;
+  }
+  return false;
+}
+
+static void finish_everything(void)
+{
+  pthread_mutex_lock(&work_lock);
+  while (step_any())
+    ;
+  pthread_mutex_unlock(&work_lock);
+}
+
+/* The default stream, which is NULL, waits for all others, and they for it. */
+static void enqueue(CUstream stream, Operation operation)
+{
+  if (!stream) {
+    finish_everything();
+    do_operation(&operation);
+    return;
+  }
+  pthread_mutex_lock(&work_lock);
+  if (stream->end == stream->room) {
+    stream->room = stream->room ? 2 * stream->room : 64;
+    stream->queue = realloc(stream->queue, stream->room * sizeof *stream->queue);
+    if (!stream->queue)
+      abort();
+  }
+  stream->queue[stream->end++] = operation;
+  pthread_mutex_unlock(&work_lock);
+}
+
 static void check_stream(CUstream stream, const char *call)
 {
   if (stream)
@@ -258,7 +411,8 @@ CUresult CUDAAPI cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice dev
 
 CUresult CUDAAPI cuCtxDestroy(CUcontext context)
 {
-  for (int i = 0; i < MAX_OBJECTS; i++) {
+  finish_everything();
+  for (int i = 0; i < used; i++) {
     if (objects[i].kind != FREE && objects[i].context == context) {
       end_object(&objects[i]);
       abandoned++;
@@ -341,6 +495,7 @@ CUresult CUDAAPI cuMemAllocPitch(CUdeviceptr *pointer, size_t *pitch, size_t wid
 
 CUresult CUDAAPI cuMemFree(CUdeviceptr pointer)
 {
+  finish_everything();
   return remove_object(DEVICE_MEMORY, (void *)pointer, __func__);
 }
 
@@ -352,6 +507,7 @@ CUresult CUDAAPI cuMemAllocHost(void **pointer, size_t bytes)
 
 CUresult CUDAAPI cuMemFreeHost(void *pointer)
 {
+  finish_everything();
   return remove_object(HOST_MEMORY, pointer, __func__);
 }
 
@@ -363,6 +519,7 @@ CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *prope
 
 CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool)
 {
+  finish_everything();
   return remove_object(POOL, pool, __func__);
 }
 
@@ -378,60 +535,33 @@ CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *pointer, size_t bytes, CUm
 CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr pointer, CUstream stream)
 {
   check_stream(stream, __func__);
-  return remove_object(DEVICE_MEMORY, (void *)pointer, __func__);
+  find(DEVICE_MEMORY, (void *)pointer, __func__);
+  enqueue(stream, (Operation){.kind = GIVE, .memory = pointer});
+  return is_lost(FAKE_STICKY) ? failing_result : CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, size_t bytes,
                                  CUstream stream)
 {
-  const Object *object = find(DEVICE_MEMORY, (void *)pointer, __func__);
-
   check_stream(stream, __func__);
   CALL_IN_CONTEXT;
-  if ((char *)pointer + bytes > object->address + object->bytes)
-    stop("beyond the end of the memory", __func__);
-  memset((void *)pointer, value, bytes);
-  return CUDA_SUCCESS;
-}
-
-static char *side(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
-                  size_t pitch, const CUDA_MEMCPY2D *copy)
-{
-  char *start = type == CU_MEMORYTYPE_HOST ? (char *)host : (char *)device;
-
-  if (type == CU_MEMORYTYPE_DEVICE && copy->Height > 0) {
-    const Object *object = find(DEVICE_MEMORY, start, "cuMemcpy2D");
-
-    if (start + (y + copy->Height - 1) * pitch + x + copy->WidthInBytes >
-        object->address + object->bytes)
-      stop("beyond the end of the memory", "cuMemcpy2D");
-  }
-  return start + y * pitch + x;
-}
-
-static CUresult copy_rows(const CUDA_MEMCPY2D *copy)
-{
-  const char *from = side(copy->srcMemoryType, copy->srcHost, copy->srcDevice, copy->srcXInBytes,
-                          copy->srcY, copy->srcPitch, copy);
-  char *to = side(copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstXInBytes,
-                  copy->dstY, copy->dstPitch, copy);
-
-  for (size_t row = 0; row < copy->Height; row++)
-    memmove(to + row * copy->dstPitch, from + row * copy->srcPitch, copy->WidthInBytes);
+  enqueue(stream, (Operation){.kind = FILL, .memory = pointer, .value = value, .bytes = bytes});
   return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuMemcpy2D(const CUDA_MEMCPY2D *copy)
 {
   CALL_IN_CONTEXT;
-  return copy_rows(copy);
+  enqueue(NULL, (Operation){.kind = COPY, .copy = *copy});
+  return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream)
 {
   check_stream(stream, __func__);
   CALL_IN_CONTEXT;
-  return copy_rows(copy);
+  enqueue(stream, (Operation){.kind = COPY, .copy = *copy});
+  return CUDA_SUCCESS;
 }
 
 /* --- streams, events and kernels --- */
@@ -444,6 +574,7 @@ CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned flags)
 
 CUresult CUDAAPI cuStreamDestroy(CUstream stream)
 {
+  finish_everything();
   return remove_object(STREAM, stream, __func__);
 }
 
@@ -459,6 +590,12 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
 {
   check_stream(stream, __func__);
   CALL_IN_CONTEXT;
+  pthread_mutex_lock(&work_lock);
+  while ((!stream || stream->first < stream->end) && step_any())
+    ;
+  if (stream && stream->first < stream->end)
+    stop("waits for an event that nobody records", __func__);
+  pthread_mutex_unlock(&work_lock);
   return CUDA_SUCCESS;
 }
 
@@ -467,6 +604,7 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flag
   check_stream(stream, __func__);
   find(EVENT, event, __func__);
   CALL_IN_CONTEXT;
+  enqueue(stream, (Operation){.kind = WAIT, .event = event, .number = event->recorded});
   return CUDA_SUCCESS;
 }
 
@@ -478,6 +616,7 @@ CUresult CUDAAPI cuEventCreate(CUevent *event, unsigned flags)
 
 CUresult CUDAAPI cuEventDestroy(CUevent event)
 {
+  finish_everything();
   return remove_object(EVENT, event, __func__);
 }
 
@@ -486,13 +625,20 @@ CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream)
   check_stream(stream, __func__);
   find(EVENT, event, __func__);
   CALL_IN_CONTEXT;
+  enqueue(stream, (Operation){.kind = RECORD, .event = event, .number = ++event->recorded});
   return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuEventSynchronize(CUevent event)
 {
+  const unsigned long number = event->recorded;
+
   find(EVENT, event, __func__);
   CALL_IN_CONTEXT;
+  pthread_mutex_lock(&work_lock);
+  while (event->passed < number && step_any())
+    ;
+  pthread_mutex_unlock(&work_lock);
   return CUDA_SUCCESS;
 }
 
@@ -519,7 +665,23 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
                                 unsigned block_z, unsigned shared_bytes, CUstream stream,
                                 void **arguments, void **extra)
 {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult fake_cuda_launch(void (*run)(void *work), void *work, CUstream stream)
+{
   check_stream(stream, __func__);
   CALL_IN_CONTEXT;
+  enqueue(stream, (Operation){.kind = RUN, .run = run, .work = work});
   return CUDA_SUCCESS;
+}
+
+void fake_cuda_check_memory(const void *memory)
+{
+  find(DEVICE_MEMORY, memory, "a kernel");
+}
+
+void fake_cuda_finish(void)
+{
+  finish_everything();
 }

@@ -49,21 +49,52 @@ static void *open_state(const CfEngine *cpu, const CfVideo *video, const void *p
   return state;
 }
 
+/* What was launched before goes by the old params. */
 static bool update(void *opaque, const void *params, CfStatus *status)
 {
   State *state = opaque;
 
+  fake_cuda_finish();
   return state->cpu->update(state->state, params, status);
+}
+
+typedef struct {
+  State *state;
+  CfJob job;
+} Launch;
+
+static void run_now(void *opaque)
+{
+  const Launch *launch = opaque;
+  CfStatus status = {CF_OK, ""};
+
+  fake_cuda_check_memory(launch->job.source.data[0]);
+  fake_cuda_check_memory(launch->job.destination.data[0]);
+  if (!launch->state->cpu->run(launch->state->state, &launch->job, &status))
+    abort();
+}
+
+/* Regions are borrowed for the call only, so that it waits. */
+static bool launch_job(State *state, const CfJob *job, CfStatus *status)
+{
+  Launch *launch = malloc(sizeof *launch);
+
+  *launch = (Launch){state, *job};
+  if (fake_cuda_launch(run_now, launch, job->stream) != CUDA_SUCCESS) {
+    free(launch);
+    return cf_fail(status, CF_ERROR_DEVICE_LOST, "launching a kernel: a CUDA error");
+  }
+  if (job->regions)
+    fake_cuda_finish();
+  return true;
 }
 
 static bool run(void *opaque, const CfJob *job, CfStatus *status)
 {
   State *state = opaque;
   void *scratch = cf_scratch_take(state->device, SCRATCH_BYTES, job->stream, status);
-  bool good = scratch && state->cpu->run(state->state, job, status);
+  bool good = scratch && launch_job(state, job, status);
 
-  if (good && cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, job->stream, NULL, NULL) != CUDA_SUCCESS)
-    good = cf_fail(status, CF_ERROR_DEVICE_LOST, "launching a kernel: a CUDA error");
   if (scratch && !cf_scratch_give(state->device, scratch, job->stream, good ? status : NULL))
     good = false;
   return good;

@@ -5,12 +5,14 @@
  * GPU that is none; this shows that drivers fail as it supposes. Prints TAP.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "device-frames.h"
 
-#define GOOD_FRAMES 2
+#define GOOD_FRAMES 4
+#define UNDER_WAY   2 /* at most, when a push returns */
 
 /* Writes where there is no memory. */
 static const char faulty_kernel[] = ".version 6.4\n"
@@ -51,6 +53,8 @@ static void open_stream(Stream *stream, const ElementCase *element, gboolean in_
   GstContext *shared;
 
   memset(stream, 0, sizeof *stream);
+  fail_unless(gst_cuda_load_library());
+  gst_cuda_memory_init_once();
   stream->context = gst_cuda_context_new(0);
   fail_unless(stream->context != NULL);
   shared = gst_context_new_cuda_context(stream->context);
@@ -92,12 +96,12 @@ static guint count_outputs(Stream *stream)
   return count;
 }
 
-/* Frames flow; the last one is on its way where they overlap. */
+/* Frames flow; the last ones are on their way where they overlap. */
 static void play(Stream *stream)
 {
   for (int i = 0; i < GOOD_FRAMES; i++)
     fail_unless_equals_int(gst_harness_push(stream->harness, new_frame(stream, i)), GST_FLOW_OK);
-  fail_unless(count_outputs(stream) >= GOOD_FRAMES - 1);
+  fail_unless(count_outputs(stream) >= GOOD_FRAMES - UNDER_WAY);
 }
 
 /* The stream ends with one error that has `text` in it, and nothing comes out any more. `next` was
@@ -156,9 +160,8 @@ GST_START_TEST(a_kernel_faults)
                          CUDA_SUCCESS);
   CuStreamSynchronize(NULL);
   gst_cuda_context_pop(NULL);
-  expect_end(&stream, next, "restart the pipeline");
+  expect_end(&stream, next, "unusable");
   close_stream(&stream);
-  expect_new_stream_works(ELEMENT, IN_CUDA_MEMORY);
 }
 GST_END_TEST
 
@@ -240,20 +243,25 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, memory_runs_out, 0, 2 * N_ELEMENTS);
 }
 
+/* In a process of its own: a driver that has been used does not survive the fork of each test, and
+ * after a fault nothing of it works in the process any more. */
+static gboolean has_gpu(void)
+{
+  const pid_t child = fork();
+  int status = 1;
+
+  if (child == 0)
+    _exit(gst_cuda_load_library() && gst_cuda_context_new(0) ? 0 : 1);
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
+
 int main(int argc, char **argv)
 {
-  GstCudaContext *context = NULL;
-
   gst_init(&argc, &argv);
-  if (gst_cuda_load_library())
-    context = gst_cuda_context_new(0);
-  if (!context) {
+  if (!has_gpu()) {
     printf("1..0 # SKIP no CUDA context can be created here\n");
     return 0;
   }
-  gst_object_unref(context);
-  gst_cuda_memory_init_once();
-  /* A driver in use does not survive a fork. */
-  setenv("CK_FORK", "no", 1);
   return run_tests(argc, argv, "gpu-errors", add_tests);
 }
