@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average. A tile of whole blocks is read once in 16-byte columns, its column sums meet in
- * shared memory, a few lanes add up each block, and the colours are written over the blocks: one
- * launch for all planes. Blocks too large for a tile take two launches: sums, then the fill.
+ * Block average. A tile of whole blocks is read once in 16-byte columns, its
+ * column sums meet in shared memory, a few lanes add up each block, and the
+ * colours are written over the blocks: one launch for all planes. Blocks too
+ * large for a tile take two launches: sums, then the fill.
  *
- * All sums are exact integers. A tile reads only bytes of its own blocks and of columns it shares
- * with a neighbour, whose sums it does not use, so source and destination may be the same.
+ * All sums are exact integers. A tile reads only bytes of its own blocks and of
+ * columns it shares with a neighbour, whose sums it does not use, so source and
+ * destination may be the same.
  */
+#define CF_BLOCKAVG_THREADS 256
+#include "blockavg_kernels.cuh"
 #include "blockavg_regions.cuh"
-#include "blockavg_tile.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +26,8 @@ namespace
 /* The packed 16-bit sums of one thread hold this many rows of 255. */
 constexpr int kPackedRows = 257;
 
-/* 65536 pixels of 65535, or of 255 * 255, and the half that rounds still fit 32 bits. */
+/* 65536 pixels of 65535, or of 255 * 255, and the half that rounds still fit 32
+ * bits. */
 constexpr int kWholeArea = 65536;
 constexpr int kWholeRows = 128;         /* taller blocks give too few tiles to fill a GPU */
 constexpr int kSharedBytes = 38 * 1024; /* beside the colours; 48 KiB need no permission */
@@ -46,58 +50,21 @@ struct State {
   int initial; /* byte that those sums start from */
 };
 
-template <template <int, bool> class Bytes, template <int, bool> class Words, bool Aligned>
-Kernel kernel_of(const CfFormatInfo *format)
-{
-  if (cf_sample_bytes(format) == 2)
-    return average_blocks<Words, 1, Aligned>;
-  switch (format->plane[0].channels) {
-  case 3:
-    return average_blocks<Bytes, 3, false>;
-  case 4:
-    return average_blocks<Bytes, 4, Aligned>;
-  default:
-    return average_blocks<Bytes, 1, Aligned>;
+template <bool Aligned> struct Kernels {
+  typedef Kernel Type;
+  template <template <int, bool> class Kind, int Channels> static Kernel get()
+  {
+    return average_blocks < Kind, Channels, Aligned && Channels != 3 > ;
   }
-}
-
-template <bool Aligned> Kernel choose_kernel(const CfFormatInfo *format, int mode)
-{
-  if (mode != CF_BLOCKAVG_AVERAGE)
-    return kernel_of<ExtremumBytes, ExtremumWords, Aligned>(format);
-  if (format->alpha)
-    return average_blocks<MeanPremultiplied, 4, Aligned>;
-  return kernel_of<MeanBytes, MeanWords, Aligned>(format);
-}
-
-void plan_codes(Job *job, const CfVideo *video, int mode)
-{
-  const CfFormatInfo *format = cf_format_info(video->format);
-  const uint32_t code = (uint32_t)cf_max_code(format);
-  const CfPlaneFormat *plane = &format->plane[0];
-  const int alpha = cf_alpha_channel(plane);
-
-  job->shift = format->shift;
-  job->mask = format->bits > 8 ? code * 0x00010001u : ~0u;
-  job->flip = mode == CF_BLOCKAVG_MAX ? job->mask : 0;
-  job->alpha = alpha < 0 ? 0 : alpha;
-  for (int k = 0; k < plane->channels; k++) {
-    if (plane->role[k] == CF_ROLE_CHROMA_BLUE || plane->role[k] == CF_ROLE_CHROMA_RED)
-      job->empty |= (uint32_t)cf_chroma_centre(video) << 8 * k;
-  }
-}
-
-int pixel_bytes(const CfFormatInfo *format, const Plane *plane)
-{
-  return plane->channels * cf_sample_bytes(format);
-}
+};
 
 int columns_of(const CfFormatInfo *format, const Plane *plane, long pixels)
 {
   return (int)((pixels * pixel_bytes(format, plane) + kColumnBytes - 1) / kColumnBytes) + 1;
 }
 
-/* Bytes that a tile of `columns` needs: its sums, or the line drawn over them. */
+/* Bytes that a tile of `columns` needs: its sums, or the line drawn over them.
+ */
 size_t tile_bytes(const Plane *plane, int words, int columns)
 {
   const size_t stride = (size_t)(columns + 31) / 32 * 32 + 4;
@@ -116,7 +83,8 @@ int words_of(const CfFormatInfo *format, int mode, const Plane *plane)
   return format->alpha ? 16 : 8;
 }
 
-/* About 8 rows a thread; unaligned tiles are wider, for they lose up to a column at each end. */
+/* About 8 rows a thread; unaligned tiles are wider, for they lose up to a
+ * column at each end. */
 int columns_for(int rows, int bytes, bool aligned)
 {
   if (rows <= 8)
@@ -131,8 +99,9 @@ int quotient_up(int a, int b)
   return (a + b - 1) / b;
 }
 
-/* As many blocks as fill the columns. Tiles that start on a column store no single bytes, for which
- * up to a quarter more tiles are accepted; others are made equally wide. */
+/* As many blocks as fill the columns. Tiles that start on a column store no
+ * single bytes, for which up to a quarter more tiles are accepted; others are
+ * made equally wide. */
 int blocks_for(const Plane *plane, int bytes)
 {
   const long pixels = (long)plane->columns * kColumnBytes / bytes;
@@ -158,22 +127,14 @@ int block_rows(const Plane *plane)
                plane->block_height);
 }
 
-void plan_plane(Plane *plane, const CfVideo *video, int index, const CfGrid *grid)
+void plan_blocks(Plane *plane, const CfFormatInfo *format, const CfGrid *grid)
 {
-  const CfFormatInfo *format = cf_format_info(video->format);
-  const CfPlaneFormat *layout = &format->plane[index];
-
-  plane->width = cf_plane_width(video, index);
-  plane->height = cf_plane_height(video, index);
-  plane->channels = layout->channels;
   plane->block_width = grid->width;
   plane->block_height = grid->height;
-  plane->shift_x = layout->subsampling_x;
-  plane->shift_y = layout->subsampling_y;
   plane->blocks_x = (int)((((long)plane->width << plane->shift_x) + grid->width - 1) / grid->width);
 
   const int bytes = pixel_bytes(format, plane);
-  plane->aligned = layout->channels != 3 && grid->width % (1 << plane->shift_x) == 0 &&
+  plane->aligned = plane->channels != 3 && grid->width % (1 << plane->shift_x) == 0 &&
                    (grid->width >> plane->shift_x) * bytes % kColumnBytes == 0;
 }
 
@@ -245,14 +206,13 @@ bool update_state(void *opaque, const void *params, CfStatus *)
 
   state->params = *(const CfBlockavgParams *)params;
   const CfGrid grid = cf_mosaic_frame_grid(blockavg, &state->video, false);
-  memset(&state->job, 0, sizeof state->job);
   state->initial = blockavg->mode == CF_BLOCKAVG_AVERAGE ? 0 : 0xff;
-  state->job.planes = format->planes;
-  plan_codes(&state->job, &state->video, blockavg->mode);
+  state->job = plan_codes(&state->video, blockavg->mode);
   for (int p = 0; p < format->planes; p++)
-    plan_plane(&state->job.plane[p], &state->video, p, &grid);
-  state->kernel = state->job.plane[0].aligned ? choose_kernel<true>(format, blockavg->mode)
-                                              : choose_kernel<false>(format, blockavg->mode);
+    plan_blocks(&state->job.plane[p], format, &grid);
+  state->kernel = state->job.plane[0].aligned
+                      ? choose_kernel<Kernels<true>>(format, blockavg->mode)
+                      : choose_kernel<Kernels<false>>(format, blockavg->mode);
   state->copies = format->alpha && grid.width == 1 && grid.height == 1;
   state->split = !plan_whole(state, &grid);
   if (state->split)
@@ -329,15 +289,7 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
                                    work, status);
   if (state->copies)
     return copy_picture(state, work, status);
-  for (int p = 0; p < job.planes; p++) {
-    Plane *plane = &job.plane[p];
-    plane->source = work->source.data[p];
-    plane->source_stride = work->source.stride[p];
-    plane->destination = work->destination.data[p];
-    plane->destination_stride = work->destination.stride[p];
-    plane->vector = cf_is_vector_aligned(plane->source, plane->source_stride) &&
-                    cf_is_vector_aligned(plane->destination, plane->destination_stride);
-  }
+  set_pictures(&job, work);
   if (state->split)
     return run_split(state, &job, (cudaStream_t)work->stream, status);
   job.stage = kWhole;

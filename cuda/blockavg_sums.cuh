@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average: the job, and what a thread computes of one 16-byte column: sums over rows, kept
- * apart for each sample, or folded to one sum a channel where the column lies within one block.
+ * Block average: the job, and what a thread computes of one 16-byte column:
+ * sums over rows, kept apart for each sample, or folded to one sum a channel
+ * where the column lies within one block.
  *
- * Each kind offers: prepare() and add() rows, store() to shared memory, load() one sample's sum
- * from there, combine() two sums, and finish() them to a colour in the memory order of a pixel;
- * common() are the bits that all prepared bytes have set, where the kind cares.
+ * Each kind offers: prepare() and add() rows, store() to shared memory, load()
+ * one sample's sum from there, combine() two sums, and finish() them to a
+ * colour in the memory order of a pixel; common() are the bits that all
+ * prepared bytes have set, where the kind cares.
  */
 #pragma once
 
@@ -14,7 +16,7 @@
 namespace
 {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = CF_BLOCKAVG_THREADS; /* of a CUDA block; set by who includes this */
 constexpr int kColumnBytes = 16;
 constexpr int kTileBlocks = 2048; /* most blocks side by side in a tile */
 constexpr int kSplitRows = 64;    /* of a tile of fixed size */
@@ -32,6 +34,7 @@ struct Plane {
   unsigned long long *sums; /* [block row][block][channel], kSums and kFill */
   int width, height, channels;
   int block_width, block_height; /* luma pixels */
+  int origin_x, origin_y;        /* luma pixel where the first block starts */
   int shift_x, shift_y;
   int blocks_x;
   int tile_blocks; /* kWhole: blocks side by side in a tile */
@@ -54,11 +57,28 @@ struct Job {
   uint32_t empty; /* colour of blocks without any alpha */
 };
 
-__host__ __device__ inline int block_start(int block, int size, int shift, int limit)
+/* The first sample of a block, cut to 0..limit. */
+__device__ inline int block_start(int block, int size, int origin, int shift, int limit)
 {
-  const unsigned start = ((unsigned)block * (unsigned)size + (1u << shift) - 1) >> shift;
+  const int start = (block * size + origin + (1 << shift) - 1) >> shift;
 
-  return start < (unsigned)limit ? (int)start : limit;
+  return min(max(start, 0), limit);
+}
+
+__device__ inline int block_left(const Plane &plane, int block)
+{
+  return block_start(block, plane.block_width, plane.origin_x, plane.shift_x, plane.width);
+}
+
+__device__ inline int block_top(const Plane &plane, int row)
+{
+  return block_start(row, plane.block_height, plane.origin_y, plane.shift_y, plane.height);
+}
+
+/* The block that a sample belongs to, which is none before the first one. */
+__device__ inline int block_at(const Plane &plane, int x)
+{
+  return (int)((unsigned)((x << plane.shift_x) - plane.origin_x) / (unsigned)plane.block_width);
 }
 
 __device__ inline uint32_t word(const uint4 &v, int i)
@@ -288,7 +308,8 @@ template <int C, bool Folded> struct MeanPremultiplied {
   }
 };
 
-/* Plain sums of pixels with alpha, which also tell whether all of them are opaque. */
+/* Plain sums of pixels with alpha, which also tell whether all of them are
+ * opaque. */
 struct MeanOpaque : MeanBytes<4, false> {
   uint32_t set = ~0u;
 
