@@ -1,16 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """cudagaussblur and cudasepconv on the CPU beside what else blurs: OpenCV, GStreamer's gaussianblur
-and cvsmooth, FFmpeg. Time of 1920x1080 frames of 4 channels (cvsmooth: 3) in milliseconds, each the
-median of rounds that alternate, each begun in a quiet moment where there is one, and the error: largest and rms distance in codes of 8 bits from
-scipy in double precision before rounding, away from the borders, on a photograph with a band of
-black and white noise. Not a test; what is not installed is left out:
+and cvsmooth, FFmpeg. Time of 1920x1080 frames of 4 channels (cvsmooth: 3) in milliseconds, and the
+error: largest and rms distance in codes of 8 bits from scipy in double precision before rounding,
+away from the borders, on a photograph with a band of black and white noise.
 
-    OMP_WAIT_POLICY=passive GST_PLUGIN_PATH=build/gst \\
-        tests/bench/peers-blur.py build/tests/bench/cudafilters-bench [ROUNDS]
+The time is that of all processors together, so that other programs and threads that wait disturb it
+little; of programs, what the filter adds to a pipeline without it. Each is the median of rounds that
+alternate. Not a test; what is not installed is left out:
+
+    OMP_WAIT_POLICY=passive GST_PLUGIN_PATH=build/gst tests/bench/peers-blur.py [ROUNDS]
 """
-import json
 import pathlib
+import resource
 import shutil
 import statistics
 import subprocess
@@ -30,7 +32,6 @@ except ImportError:
     cv2 = None
 
 WIDTH, HEIGHT, THREADS, FRAMES = 1920, 1080, 2, 8
-MOST_WAITING = 8  # seconds for other programs to leave the processor alone
 
 
 # Pictures: rows, columns, 4 channels of bytes, alpha 255.
@@ -59,24 +60,6 @@ def error(output, wanted, margin):
     return inner.max(), np.sqrt((inner ** 2).mean())
 
 
-# A quiet machine.
-
-def idle_share():
-    def read():
-        values = [int(word) for word in open("/proc/stat", encoding="ascii").readline().split()[1:]]
-        return values[3], sum(values[:8])
-    idle, total = read()
-    time.sleep(0.3)
-    idle_now, total_now = read()
-    return (idle_now - idle) / max(total_now - total, 1)
-
-
-def wait_for_quiet():
-    end = time.monotonic() + MOST_WAITING
-    while time.monotonic() < end and idle_share() < 0.9:
-        pass
-
-
 # Programs: pictures go through files.
 
 def gstreamer(samples, raw_format, words):
@@ -102,16 +85,20 @@ def ffmpeg(samples, graph):
     return data[..., [2, 0, 1, 3]]
 
 
-def seconds(words):
-    start = time.perf_counter()
+def processor_seconds(words):
+    def used():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+    before = used()
     subprocess.run(words, check=True, capture_output=True)
-    return time.perf_counter() - start
+    return used() - before
 
 
 def added_ms(with_filter, without):
-    """A frame, from two runs that differ by the filter and 3 * FRAMES frames by FRAMES frames."""
+    """A frame, from runs that differ by the filter and by their number of frames."""
     few, many = FRAMES, 4 * FRAMES
-    once = [seconds(words(count)) for words in (with_filter, without) for count in (few, many)]
+    once = [processor_seconds(words(count))
+            for words in (with_filter, without) for count in (few, many)]
     return 1000 * ((once[1] - once[0]) - (once[3] - once[2])) / (many - few)
 
 
@@ -140,27 +127,18 @@ def opencv_ms(run):
     cv2.setNumThreads(THREADS)
     times = []
     for number in range(FRAMES):
-        start = time.perf_counter()
+        start = time.process_time()
         run(frames[number % 4], results[number % 4])
-        times.append(1000 * (time.perf_counter() - start))
+        times.append(1000 * (time.process_time() - start))
     return statistics.median(times)
-
-
-def ours_ms(bench, element, settings):
-    properties = [word for setting in settings.split() for word in ("--property", setting)]
-    result = subprocess.run(
-        [bench, "--element", element, "--backend", "cpu", "--format", "RGBA", "--size",
-         f"{WIDTH}x{HEIGHT}", "--threads", str(THREADS), "--runs", str(2 * FRAMES), "--json",
-         *properties], check=True, capture_output=True, text=True)
-    return json.loads(result.stdout)["median_ms"]
 
 
 # Contestants: (name, time of a frame, output for a picture or None).
 
-def ours(bench, element, settings):
-    return (f"{element} {settings}", lambda: ours_ms(bench, element, settings),
-            lambda samples: gstreamer(samples, "rgba", [element, "backend=cpu",
-                                                        *settings.split()]))
+def ours(element, settings):
+    words = [element, "backend=cpu", f"n-threads={THREADS}", *settings.split()]
+    return (f"{element} {settings}", lambda: gstreamer_ms("RGBA", words),
+            lambda samples: gstreamer(samples, "rgba", words))
 
 
 def opencv(name, run):
@@ -186,8 +164,8 @@ def has_element(name):
     return subprocess.run(["gst-inspect-1.0", "--exists", name], check=False).returncode == 0
 
 
-def gaussian_contestants(bench, sigma):
-    yield ours(bench, "cudagaussblur", f"sigma={sigma}")
+def gaussian_contestants(sigma):
+    yield ours("cudagaussblur", f"sigma={sigma}")
     if cv2:
         for name, size in (("GaussianBlur", 0), ("GaussianBlur, 8 sigma wide", 2 * 4 * sigma + 1)):
             yield opencv(name, lambda source, result, size=size: cv2.GaussianBlur(
@@ -202,21 +180,19 @@ def gaussian_contestants(bench, sigma):
         yield filtergraph(f"gblur=sigma={sigma}:steps=6")
 
 
-def taps_contestants(bench, kernel):
+def taps_contestants(kernel):
     words = "<" + ",".join(repr(tap) for tap in kernel) + ">"
-    name, _, output = ours(bench, "cudasepconv", f"row-kernel={words} column-kernel={words}")
-    yield (f"cudasepconv, {len(kernel)} taps",
-           lambda: ours_ms(bench, "cudasepconv", f"preset=gaussian preset-size={len(kernel)}"),
-           output)
+    _, measure, output = ours("cudasepconv", f"row-kernel={words} column-kernel={words}")
+    yield f"cudasepconv, {len(kernel)} taps", measure, output
     if cv2:
         taps = np.array(kernel)
         yield opencv("sepFilter2D", lambda source, result: cv2.sepFilter2D(
             source, -1, taps, taps, dst=result, borderType=cv2.BORDER_REPLICATE))
 
 
-def map_contestants(bench, sigma):
-    yield ours(bench, "cudagaussblur", f"map-mode=radial sigma={sigma}")
-    yield ours(bench, "cudagaussblur", f"map-mode=luma sigma={sigma}")
+def map_contestants(sigma):
+    yield ours("cudagaussblur", f"map-mode=radial sigma={sigma}")
+    yield ours("cudagaussblur", f"map-mode=luma sigma={sigma}")
 
 
 def varblur(sigma):
@@ -238,36 +214,34 @@ def contest(title, contestants, rounds, wanted=None, margin=1):
     times = {name: [] for name, _, _ in contestants}
     for _ in range(rounds):
         for name, measure, _ in contestants:
-            wait_for_quiet()
             times[name].append(measure())
     first = statistics.median(times[contestants[0][0]])
-    print(f"{title}: milliseconds, times the first, error (largest, rms)")
+    print(f"{title}: milliseconds of processors, times the first, error (largest, rms)")
     for name, _, output in contestants:
         ms = statistics.median(times[name])
-        line = f"  {name[:60]:60} {ms:8.2f} {ms / first:6.1f} (least {min(times[name]):.2f})"
+        line = f"  {name[:60]:60} {ms:8.2f} {ms / first:6.1f}"
         if wanted is not None and output:
             line += "   {:.2f} {:.3f}".format(*error(output(picture()), wanted, margin))
         print(line, flush=True)
 
 
-def main(bench, rounds):
+def main(rounds):
     samples = picture()
     for sigma in (2, 5, 10, 30):
-        contest(f"sigma {sigma}", list(gaussian_contestants(bench, sigma)), rounds,
+        contest(f"sigma {sigma}", list(gaussian_contestants(sigma)), rounds,
                 exact(samples, sigma), min(4 * sigma + 1, 140))
     for size in (9, 33):
         sigma = 0.3 * ((size - 1) / 2 - 1) + 0.8
         kernel = np.exp(-0.5 * (np.arange(size) - size // 2) ** 2 / sigma ** 2)
         kernel = [float(tap) for tap in kernel / kernel.sum()]
-        contest(f"{size} taps", list(taps_contestants(bench, kernel)), rounds,
+        contest(f"{size} taps", list(taps_contestants(kernel)), rounds,
                 correlated(samples, kernel), size)
     for sigma in (8, 32):
-        contestants = list(map_contestants(bench, sigma))
+        contestants = list(map_contestants(sigma))
         if shutil.which("ffmpeg"):
             contestants.append(varblur(sigma))
         contest(f"blur maps to sigma {sigma}", contestants, rounds)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "build/tests/bench/cudafilters-bench",
-         int(sys.argv[2]) if len(sys.argv) > 2 else 5)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)

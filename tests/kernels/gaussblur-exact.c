@@ -293,6 +293,37 @@ static void sixteen_bit_constants(CfTest *test)
   constants_stay(test, CF_FORMAT_GRAY16_LE, 200);
 }
 
+/* What levels lose must not show as rings. */
+static void constants_stay_under_maps(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE};
+
+  for (int i = 0; i < 2; i++) {
+    const CfVideo video = cf_video(formats[i], 161, 97);
+    const int top = cf_max_code(cf_format_info(formats[i]));
+    CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_PADDED);
+    CfTestPicture *got = cf_picture_new(&video, CF_LAYOUT_PADDED);
+
+    for (int j = 0; j < 40; j++) {
+      const CfGaussblurParams params = {.sigma = j % 2 ? 4.0 : 60.0,
+                                        .sigma_vertical = -1.0,
+                                        .border = CF_BORDER_REPLICATE,
+                                        .map_mode = CF_MAP_RADIAL,
+                                        .map_x = 0.4,
+                                        .map_y = 0.6,
+                                        .map_outer = 0.5};
+      const int code = j < 4 ? j : top - cf_random_below(&test->random, top / 2);
+
+      cf_picture_set_role(source, CF_ROLE_LUMA, code);
+      cf_test_context(test, "radial map to sigma %g", params.sigma);
+      if (cf_test_filter(test, test->engine, &params, 2, source, got))
+        expect_code(test, got, code);
+    }
+    cf_picture_free(got);
+    cf_picture_free(source);
+  }
+}
+
 static const CfTestCase cases[] = {
     {"eight-bit-scenes", eight_bit_scenes, CF_EACH_OTHER_ENGINE},
     {"sixteen-bit-scenes", sixteen_bit_scenes, CF_EACH_OTHER_ENGINE},
@@ -301,6 +332,7 @@ static const CfTestCase cases[] = {
     {"largest-sigma", largest_sigma, CF_EACH_OTHER_ENGINE},
     {"eight-bit-constants", eight_bit_constants, CF_EACH_OTHER_ENGINE},
     {"sixteen-bit-constants", sixteen_bit_constants, CF_EACH_OTHER_ENGINE},
+    {"constants-stay-under-maps", constants_stay_under_maps, CF_EACH_OTHER_ENGINE},
     {0},
 };
 
