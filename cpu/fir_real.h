@@ -74,52 +74,72 @@ static void load(const CfLineFormat *format, const uint8_t *from, int samples, v
 /* Sums of lines */
 
 /* Sums are taken in groups of lines, few enough to keep all their pointers in registers: sum[i] =
- * (first ? 0 : sum[i]) + the group. `first` and `count` are constants. Rounding errors grow with
- * the number of groups, not of taps. */
-INLINE void add_taps(REAL *restrict sum, const REAL *const *lines, const REAL *tap,
-                     const bool first, const int count, int samples)
+ * (first ? 0 : sum[i]) + the group; with `two`, sum_below is that of the lines below, most of which
+ * are the same. `first`, `count` and `two` are constants. Rounding errors grow with the number of
+ * groups, not of taps. */
+INLINE void add_taps(REAL *restrict sum, REAL *restrict sum_below, const REAL *const *lines,
+                     const REAL *tap, const bool first, const int count, const bool two,
+                     int samples)
 {
   for (int i = 0; i < samples / CF_LINE_GRANULE * CF_LINE_GRANULE; i++) {
-    REAL value = lines[0][i] * tap[0];
+    REAL value = lines[0][i] * tap[0], below = two ? lines[1][i] * tap[0] : 0;
 
-    for (int t = 1; t < count; t++)
+    for (int t = 1; t < count; t++) {
       value += lines[t][i] * tap[t];
+      if (two)
+        below += lines[t + 1][i] * tap[t];
+    }
     sum[i] = first ? value : sum[i] + value;
+    if (two)
+      sum_below[i] = first ? below : sum_below[i] + below;
   }
 }
 
-CF_MULTIVERSION
-static void sum_taps(const REAL *const *lines, const REAL *tap, int count, int samples, REAL *to)
+INLINE void sum_groups(const REAL *const *lines, const REAL *tap, int count, const bool two,
+                       int samples, REAL *to, REAL *below)
 {
   int t = (count - 1) % 8 + 1;
 
   switch (t) {
   case 1:
-    add_taps(to, lines, tap, true, 1, samples);
+    add_taps(to, below, lines, tap, true, 1, two, samples);
     break;
   case 2:
-    add_taps(to, lines, tap, true, 2, samples);
+    add_taps(to, below, lines, tap, true, 2, two, samples);
     break;
   case 3:
-    add_taps(to, lines, tap, true, 3, samples);
+    add_taps(to, below, lines, tap, true, 3, two, samples);
     break;
   case 4:
-    add_taps(to, lines, tap, true, 4, samples);
+    add_taps(to, below, lines, tap, true, 4, two, samples);
     break;
   case 5:
-    add_taps(to, lines, tap, true, 5, samples);
+    add_taps(to, below, lines, tap, true, 5, two, samples);
     break;
   case 6:
-    add_taps(to, lines, tap, true, 6, samples);
+    add_taps(to, below, lines, tap, true, 6, two, samples);
     break;
   case 7:
-    add_taps(to, lines, tap, true, 7, samples);
+    add_taps(to, below, lines, tap, true, 7, two, samples);
     break;
   default:
-    add_taps(to, lines, tap, true, 8, samples);
+    add_taps(to, below, lines, tap, true, 8, two, samples);
   }
   for (; t < count; t += 8)
-    add_taps(to, lines + t, tap + t, false, 8, samples);
+    add_taps(to, below, lines + t, tap + t, false, 8, two, samples);
+}
+
+CF_MULTIVERSION
+static void sum_taps(const REAL *const *lines, const REAL *tap, int count, int samples, REAL *to)
+{
+  sum_groups(lines, tap, count, false, samples, to, NULL);
+}
+
+CF_MULTIVERSION
+static void sum_taps_twice(const REAL *const *lines, const REAL *tap, int count, int samples,
+                           REAL *to, REAL *below)
+{
+  sum_groups(lines, tap, count, true, samples, to, below);
 }
 
 static void sum(const CfLineTaps *taps, const void *const *lines, int samples, void *to)
@@ -130,8 +150,7 @@ static void sum(const CfLineTaps *taps, const void *const *lines, int samples, v
 static void sum_two(const CfLineTaps *taps, const void *const *lines, int samples, void *to,
                     void *below)
 {
-  sum(taps, lines, samples, to);
-  sum(taps, lines + 1, samples, below);
+  sum_taps_twice((const REAL *const *)lines, taps->tap, taps->count, samples, to, below);
 }
 
 /* Lines to samples */

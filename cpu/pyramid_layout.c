@@ -154,8 +154,10 @@ CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena
   const CfPyramidAxis *x = &pyramid->x;
   CfPyramidLow scratch;
 
-  scratch.lines = cf_arena_take(arena, (size_t)pyramid->y.low_count * sizeof *scratch.lines);
+  scratch.lines = cf_arena_take(arena, (size_t)(pyramid->y.low_count + 1) * sizeof *scratch.lines);
   scratch.line =
+      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, x->made_count) * sizeof(float));
+  scratch.below =
       cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, x->made_count) * sizeof(float));
   scratch.extended = cf_arena_take(
       arena,

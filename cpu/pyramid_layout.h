@@ -80,8 +80,9 @@ typedef struct {
 CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena);
 
 typedef struct {
-  const void **lines;
-  float *line, *extended, *work;
+  const void **lines;  /* that two rows read */
+  float *line, *below; /* two rows */
+  float *extended, *work;
 } CfPyramidLow;
 CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena);
 

@@ -162,36 +162,49 @@ static bool make_fine(const Run *run, Rows rows)
 
 /* Step 2: the rest of the Gaussian */
 
-static void make_coarse_row(const CfCpuPyramid *pyramid, int row)
+/* Filters a line of fine samples, already filtered along columns, to coarse row `row`. */
+static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidLow *scratch,
+                              const float *line, int row)
 {
-  const CfCpuPyramid *owner = cf_cpu_pyramid_owner(pyramid);
   const CfRowMargins *margins = &pyramid->fine_margins;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidLow scratch = cf_cpu_pyramid_take_low(pyramid, &arena);
   const CfRowFilter filter = {
       .step = pyramid->x.factors.thinning, .channels = pyramid->channels, .taps = pyramid->x_low};
-  const int unread = pyramid->x.fine_first - owner->x.made_first;
-  const float *line = scratch.line;
+  const int unread = pyramid->x.fine_first - cf_cpu_pyramid_owner(pyramid)->x.made_first;
 
-  for (int t = 0; t < pyramid->y.low_count; t++)
-    scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride;
-  if (pyramid->y_low.tap)
-    cf_lines_float.sum(&pyramid->y_low, scratch.lines,
-                       cf_round_to_granule(owner->x.made_count * pyramid->channels), scratch.line);
-  else
-    line = scratch.lines[0];
   cf_row_extend(line + (ptrdiff_t)(unread > 0 ? unread : 0) * pyramid->channels,
                 pyramid->x.fine_count - margins->before - margins->after, pyramid->channels,
-                margins, NULL, scratch.extended);
-  cf_row_filter(&filter, scratch.extended, pyramid->x.coarse_count, scratch.work,
+                margins, NULL, scratch->extended);
+  cf_row_filter(&filter, scratch->extended, pyramid->x.coarse_count, scratch->work,
                 pyramid->coarse + (size_t)row * pyramid->coarse_stride);
+}
+
+/* Coarse rows `row` and, with `two`, the one below. */
+static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
+{
+  const CfCpuPyramid *owner = cf_cpu_pyramid_owner(pyramid);
+  const int samples = cf_round_to_granule(owner->x.made_count * pyramid->channels);
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidLow scratch = cf_cpu_pyramid_take_low(pyramid, &arena);
+
+  for (int t = 0; t < pyramid->y.low_count + two; t++)
+    scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride;
+  if (two) {
+    cf_lines_float.sum_two(&pyramid->y_low, scratch.lines, samples, scratch.line, scratch.below);
+    filter_coarse_row(pyramid, &scratch, scratch.below, row + 1);
+  } else if (pyramid->y_low.tap) {
+    cf_lines_float.sum(&pyramid->y_low, scratch.lines, samples, scratch.line);
+  }
+  filter_coarse_row(pyramid, &scratch, pyramid->y_low.tap ? scratch.line : scratch.lines[0], row);
 }
 
 static void make_coarse(const CfCpuPyramid *pyramid, Rows rows)
 {
+  /* Neighbours read nearly the same lines where no fine row is skipped. */
+  const int step = pyramid->y_low.tap && pyramid->y.factors.thinning == 1 ? 2 : 1;
+
 #pragma omp parallel for schedule(dynamic, 4) num_threads(pyramid->threads)
-  for (int row = rows.first; row <= rows.last; row++)
-    make_coarse_row(pyramid, row);
+  for (int row = rows.first; row <= rows.last; row += step)
+    make_coarse_rows(pyramid, row, step == 2 && row < rows.last);
 }
 
 /* Step 3: interpolate */
