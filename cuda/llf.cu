@@ -17,6 +17,9 @@ namespace
 /* Sampled intensities that go through the pyramid together. */
 constexpr int BATCH_SAMPLES = 64;
 
+/* Of 16 bits, with room for the rounding of its pyramid. */
+constexpr double LARGEST_SAMPLE = 32000.0;
+
 constexpr double TWO_PI = 6.28318530717958647692;
 
 /* An image to filter, without the pointers of a frame. */
@@ -33,7 +36,12 @@ struct State {
   CfDevice *device;
   bool overlaps, tensor_cores; /* what the kernels' code and the GPU can do */
   Gpu gpu;
+  int shared_per_block;
   int tail_blocks; /* of the kernel of the coarse levels */
+
+  /* On tensor cores: a stream for the chain of coarse levels, and what streams wait for. */
+  cudaStream_t chain;
+  void *analysed, *reduced, *collapsed;
 
   CfLlfParams params;
   Series series;
@@ -224,22 +232,30 @@ int samples_in_batch(const State *state, int first)
 }
 
 /* 16 bits see the rounding of sums in fp16: theirs are fp32. */
-bool uses_tensor_cores(const State *state)
+bool uses_tensor_cores(const State *state, const Image &image)
 {
-  return state->tensor_cores && cf_format_info(state->video.format)->bits < 16;
+  return state->tensor_cores && state->params.method == CF_LLF_FAST &&
+         cf_format_info(state->video.format)->bits < 16 && image.shape.images >= TENSOR_MIN_IMAGES;
 }
 
-int groups_of(const State *state)
+int groups_of(const State *state, const Image &image)
 {
   const int harmonic_groups = (state->params.harmonics + 3) / 4;
 
   if (state->params.method == CF_LLF_SAMPLED)
     return (samples_in_batch(state, 0) + 7) / 8;
-  return harmonic_groups == 3 && uses_tensor_cores(state) ? 4 : harmonic_groups;
+  return harmonic_groups == 3 && uses_tensor_cores(state, image) ? 4 : harmonic_groups;
+}
+
+/* Bytes of a level's terms in cells of 8 x 4 halves. */
+size_t cells_bytes(const Level &level)
+{
+  return (size_t)((level.width + 7) / 8) * (size_t)((level.height + 3) / 4) * 32 * sizeof(__half);
 }
 
 /* The pyramid in `scratch`, whose size is returned, and NULL to ask for it only. */
-size_t place_pyramid(const CfLlfPyramid &shape, int groups, void *scratch, Pyramid *pyramid)
+size_t place_pyramid(const CfLlfPyramid &shape, int groups, bool cells, void *scratch,
+                     Pyramid *pyramid)
 {
   size_t bytes = 0;
   auto take = [&](size_t size) {
@@ -257,6 +273,8 @@ size_t place_pyramid(const CfLlfPyramid &shape, int groups, void *scratch, Pyram
 
     level->width = shape.width[i];
     level->height = shape.height[i];
+    if (cells && i < 2)
+      pyramid->cells[i] = (__half *)take(cells_bytes(*level));
     if (i == 0)
       continue;
     level->groups = (uint4 *)take(size * (size_t)groups * sizeof(uint4));
@@ -275,7 +293,8 @@ size_t scratch_bytes(const State *state, const Image &image)
 
   const bool batches =
       state->params.method == CF_LLF_SAMPLED && state->intensity_levels > BATCH_SAMPLES;
-  return place_pyramid(image.shape, groups_of(state), nullptr, &pyramid) +
+  return place_pyramid(image.shape, groups_of(state, image), uses_tensor_cores(state, image),
+                       nullptr, &pyramid) +
          (batches ? (size_t)image.shape.width[0] * (size_t)image.shape.height[0] * sizeof(float)
                   : 0);
 }
@@ -284,55 +303,109 @@ bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels
               void *scratch)
 {
   const Series &series = state->series;
-  const bool tensor = uses_tensor_cores(state);
   const float top_gain = -series.linear;
   Pyramid pyramid;
 
-  place_pyramid(image.shape, groups_of(state), scratch, &pyramid);
-  const int top = pyramid.images - 1;
-  const int tail_level = tail_first_level(pyramid, cf_device_info(state->device)->shared_per_block);
-  const int last = tail_level < top ? tail_level : top;
+  place_pyramid(image.shape, groups_of(state, image), false, scratch, &pyramid);
+  const int top = pyramid.images - 1, first = tail_first_level(pyramid, 1, state->shared_per_block);
+  const int last = first < top ? first : top;
 
-  if (!(tensor ? tensor_analyse(queue, state->gpu, pixels, series, pyramid, top_gain)
-               : analyse(queue, pixels, series, pyramid, top_gain)))
+  if (!analyse(queue, pixels, series, pyramid, top_gain))
     return false;
   for (int fine = 1; fine < last; fine++) {
-    if (!(tensor ? tensor_reduce(queue, pyramid, fine, top_gain)
-                 : reduce(queue, pyramid, fine, top_gain)))
+    if (!reduce(queue, pyramid, fine, top_gain))
       return false;
   }
   if (last < top && !tail(queue, state->tail_blocks, pyramid, last, series))
     return false;
   for (int fine = last - 1; fine >= 1; fine--) {
-    if (!(tensor ? tensor_expand(queue, pyramid, fine, series)
-                 : expand(queue, pyramid, fine, series)))
+    if (!expand(queue, pyramid, fine, series))
       return false;
   }
-  return tensor ? tensor_finish(queue, state->gpu, pixels, series, pyramid)
-                : finish(queue, pixels, series, pyramid);
+  return finish(queue, pixels, series, pyramid);
+}
+
+/* Level 2 collapsed, from level 1. Below `last`, levels have kernels of their own. */
+bool run_chain(const State *state, const Pyramid &pyramid, int last, CfStatus *status)
+{
+  const Series &series = state->series;
+  const float top_gain = -series.linear;
+  Queue queue = {state->chain, state->overlaps, false, status};
+
+  if (!tensor_reduce(&queue, pyramid, 1, top_gain) ||
+      !cf_event_record(state->reduced, state->chain, status))
+    return false;
+  for (int fine = 2; fine < last; fine++) {
+    if (!tensor_reduce(&queue, pyramid, fine, top_gain))
+      return false;
+  }
+  return tensor_level_terms(&queue, pyramid, 2, last, series) &&
+         (last == pyramid.images - 1 || tail(&queue, state->tail_blocks, pyramid, last, series)) &&
+         tensor_collapse(&queue, pyramid, last);
+}
+
+/* Puts a kernel that needs another stream's event behind it: nothing of it may start earlier. */
+bool await_event(Queue *queue, void *event)
+{
+  queue->started = false;
+  return cf_stream_wait_event(queue->stream, event, queue->status);
+}
+
+/* The terms of the two finest levels are most of the work, the chain of the coarser ones most of
+ * the steps: they run side by side. */
+bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
+                void *scratch)
+{
+  const Series &series = state->series;
+  CfStatus *const status = queue->status;
+  Pyramid pyramid;
+
+  place_pyramid(image.shape, groups_of(state, image), true, scratch, &pyramid);
+  const int top = pyramid.images - 1, first = tail_first_level(pyramid, 2, state->shared_per_block);
+  const int last = first < top ? first : top;
+
+  if (!tensor_analyse(queue, state->gpu, pixels, series, pyramid, -series.linear) ||
+      !cf_event_record(state->analysed, queue->stream, status) ||
+      !cf_stream_wait_event(state->chain, state->analysed, status))
+    return false;
+
+  const bool ran = run_chain(state, pyramid, last, status) &&
+                   tensor_pixel_terms(queue, state->gpu, pixels, series, pyramid) &&
+                   await_event(queue, state->reduced) &&
+                   tensor_level_terms(queue, pyramid, 1, 2, series);
+  /* Whatever failed, the chain must not outlive the memory it works in. */
+  queue->status = ran ? status : nullptr;
+  const bool joined = cf_event_record(state->collapsed, state->chain, queue->status) &&
+                      await_event(queue, state->collapsed);
+  queue->status = status;
+  return ran && joined && tensor_finish(queue, pixels, series, pyramid, last);
 }
 
 bool run_sampled(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
                  void *scratch)
 {
   Pyramid pyramid;
-  const size_t bytes = place_pyramid(image.shape, groups_of(state), scratch, &pyramid);
+  const size_t bytes =
+      place_pyramid(image.shape, groups_of(state, image), false, scratch, &pyramid);
   const bool batches = state->intensity_levels > BATCH_SAMPLES;
-  /* What is left of the curve is as large at sigma as at 1: it is stored in fp16. */
-  const float linear = (float)((state->params.beta - 1.0) * (1.0 - state->params.sigma) /
-                               (1.0 + state->params.sigma));
+  /* What is left of the curve is as large at sigma as at 1, and nowhere larger than `most`. */
+  const CfLlfParams &params = state->params;
+  const double linear = (params.beta - 1.0) * (1.0 - params.sigma) / (1.0 + params.sigma);
+  const double most = params.sigma * (1.0 + fabs(linear));
+  const float top_gain = (float)-linear, units = (float)(LARGEST_SAMPLE / most);
   float *const base = batches ? (float *)((uint8_t *)scratch + bytes) : nullptr;
   const int top = pyramid.images - 1;
 
   for (int first = 0; first < state->intensity_levels; first += BATCH_SAMPLES) {
-    const Samples samples = {first, samples_in_batch(state, first), state->intensity_levels, linear,
-                             state->curve};
+    const Samples samples = {
+        first,       samples_in_batch(state, first), state->intensity_levels, (float)linear, units,
+        state->curve};
     const bool is_first = first == 0, is_last = first + BATCH_SAMPLES >= state->intensity_levels;
 
-    if (!analyse(queue, pixels, samples, pyramid, -linear))
+    if (!analyse(queue, pixels, samples, pyramid, top_gain))
       return false;
     for (int fine = 1; fine < top; fine++) {
-      if (!reduce(queue, pyramid, fine, -linear))
+      if (!reduce_samples(queue, pyramid, fine, top_gain))
         return false;
     }
     for (int fine = top - 1; fine >= 1; fine--) {
@@ -353,7 +426,8 @@ bool run_image(const State *state, Queue *queue, const Image &image, const CfJob
 
   switch (state->params.method) {
   case CF_LLF_FAST:
-    return run_fast(state, queue, image, pixels, scratch);
+    return uses_tensor_cores(state, image) ? run_tensor(state, queue, image, pixels, scratch)
+                                           : run_fast(state, queue, image, pixels, scratch);
   case CF_LLF_SAMPLED:
     return run_sampled(state, queue, image, pixels, scratch);
   default:
@@ -441,6 +515,11 @@ void close(void *opaque)
 
   if (!state)
     return;
+  if (state->chain)
+    cudaStreamDestroy(state->chain);
+  cf_event_destroy(state->analysed);
+  cf_event_destroy(state->reduced);
+  cf_event_destroy(state->collapsed);
   exact_close(&state->tables[0]);
   exact_close(&state->tables[1]);
   free(state);
@@ -467,6 +546,26 @@ bool open_tables(State *state, CfStatus *status)
   return true;
 }
 
+/* Steps of the chain are short and many: they go first. */
+bool open_tensor(State *state, CfStatus *status)
+{
+  int least, greatest;
+
+  if (!state->tensor_cores)
+    return true;
+  if (!cf_cuda_ok(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities",
+                  status) ||
+      !cf_cuda_ok(cudaStreamCreateWithPriority(&state->chain, cudaStreamNonBlocking, greatest),
+                  "creating a stream", status))
+    return false;
+  state->analysed = cf_event_create(false, status);
+  state->reduced = cf_event_create(false, status);
+  state->collapsed = cf_event_create(false, status);
+  return state->analysed && state->reduced && state->collapsed && tensor_prepare_analyse(status) &&
+         tensor_prepare_reduce(status) && tensor_prepare_terms(status) &&
+         tensor_prepare_levels(status);
+}
+
 void *open(const CfVideo *video, const void *params, const CfOpenOptions *options, CfStatus *status)
 {
   const CfDeviceInfo *const info = cf_device_info(options->device);
@@ -481,6 +580,7 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   state->device = options->device;
   state->overlaps = options->device->code >= 90;
   state->tensor_cores = options->device->code >= 80;
+  state->shared_per_block = info->shared_per_block;
   state->gpu = Gpu{info->multiprocessors, info->shared_per_sm};
   state->components = cf_llf_components(video, component);
   describe_components(state, component);
@@ -488,8 +588,7 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   take_params(state, *(const CfLlfParams *)params);
   if (!open_tables(state, status) ||
       !tail_prepare(state->overlaps, info->shared_per_block, &state->tail_blocks, status) ||
-      (state->tensor_cores && !(tensor_prepare_analyse(status) && tensor_prepare_reduce(status) &&
-                                tensor_prepare_expand(status) && tensor_prepare_finish(status)))) {
+      !open_tensor(state, status)) {
     close(state);
     return nullptr;
   }

@@ -67,6 +67,7 @@ struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
+  __half *cells[2];               /* on tensor cores, the terms of levels 0 and 1 */
 };
 
 /* The sine series in single precision. */
@@ -88,7 +89,7 @@ struct Curve {
  * What is left is stored as whole numbers, `units` of them to 1. */
 struct Samples {
   int first, count, levels;
-  float linear;
+  float linear, units;
   Curve curve;
 };
 
@@ -169,6 +170,7 @@ bool analyse(Queue *queue, const Pixels &pixels, const Samples &samples, const P
 
 /* Level `fine` + 1 from level `fine` >= 1, as above. */
 bool reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+bool reduce_samples(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
 /* Collapsed level `fine` >= 1 from the coarser one and the components of both. */
 bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series);
@@ -176,27 +178,40 @@ bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series
 /* Level 0 and colour, to the destination. */
 bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid);
 
-/* The same four on tensor cores (sm_80 and newer), where groups are 1, 2 or 4. Prepare once in
- * a context. */
+/* The same on tensor cores (sm_80 and newer), where groups are 1, 2 or 4 and pyramids have at least
+ * TENSOR_MIN_IMAGES. Prepare once in a context. */
 struct Gpu {
   int multiprocessors, shared_per_multiprocessor;
 };
 
+constexpr int TENSOR_MIN_IMAGES = 3;
+
 bool tensor_prepare_analyse(CfStatus *status);
 bool tensor_prepare_reduce(CfStatus *status);
-bool tensor_prepare_expand(CfStatus *status);
-bool tensor_prepare_finish(CfStatus *status);
+bool tensor_prepare_terms(CfStatus *status);
+bool tensor_prepare_levels(CfStatus *status);
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain);
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
-bool tensor_expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series);
-bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                   const Pyramid &pyramid);
+
+/* What a level adds to the coarser ones depends on its own components and the next level's only:
+ * the terms of level 0, in cells; those of levels first .. last - 1, of level 1 in cells, of
+ * others in their collapsed images. */
+bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                        const Pyramid &pyramid);
+bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
+                        const Series &series);
+
+/* Level 2 collapsed, in the place of its Gaussian, from the terms of levels 2..last; the last is
+ * collapsed already, and where that is level 2 it stays. Then the picture. */
+bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last);
+bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
+                   int last);
 
 /* All of the coarse levels in one kernel of few blocks: from the components and Gaussian of level
  * `first` to its collapsed image. tail_prepare() says how many blocks the GPU runs together; more
  * than one need `clusters` (sm_90). */
-int tail_first_level(const Pyramid &pyramid, int shared_per_block);
+int tail_first_level(const Pyramid &pyramid, int from, int shared_per_block);
 bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatus *status);
 bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, const Series &series);
 

@@ -136,6 +136,32 @@ __device__ __forceinline__ float2 unpack(uint32_t word)
   return __half22float2(*reinterpret_cast<const __half2 *>(&word));
 }
 
+/* How a word holds a pair: sines and cosines in fp16; samples as whole numbers of 16 bits, since
+ * the largest matter as much as the others: in fp16 they alone would cost 10 dB. */
+struct Halves {
+  __device__ static uint32_t pack(float2 pair)
+  {
+    return llf::pack(pair);
+  }
+
+  __device__ static float2 unpack(uint32_t word)
+  {
+    return llf::unpack(word);
+  }
+};
+
+struct Integers {
+  __device__ static uint32_t pack(float2 pair)
+  {
+    return ((uint32_t)__float2int_rn(pair.x) & 65535u) | (uint32_t)__float2int_rn(pair.y) << 16;
+  }
+
+  __device__ static float2 unpack(uint32_t word)
+  {
+    return make_float2((float)(short)(word & 65535u), (float)((int)word >> 16));
+  }
+};
+
 /* Word k of a group; k is known when compiling. */
 __device__ __forceinline__ uint32_t word(const uint4 &group, int k)
 {
@@ -181,7 +207,17 @@ __device__ __forceinline__ float log2_approximate(float x)
 #endif
 }
 
+/* Where detail is raised and tones are not compressed, the curve's two branches meet at sigma and
+ * each is the larger one on its side. */
+enum class CurveShape { ANY, UPPER_HULL };
+
+inline bool is_upper_hull(const Curve &curve)
+{
+  return curve.alpha <= 1.0f && curve.beta >= 1.0f;
+}
+
 /* r(|d|) for magnitude >= 0; 0 at 0. With u what the blend's t lacks of 1, t (t - 2) = u^2 - 1. */
+template <CurveShape SHAPE = CurveShape::ANY>
 __device__ __forceinline__ float remap_magnitude(const Curve &curve, float magnitude)
 {
   const float detail =
@@ -191,11 +227,12 @@ __device__ __forceinline__ float remap_magnitude(const Curve &curve, float magni
   const float blended = fmaf(root, root * (detail - magnitude), magnitude);
   const float tone = fmaf(curve.beta, magnitude, curve.tone_offset);
 
+  if (SHAPE == CurveShape::UPPER_HULL)
+    return fmaxf(blended, tone);
   return magnitude <= curve.sigma ? blended : tone;
 }
 
-/* r (I - g) - (1 + linear) (I - g) about a sampled intensity g: so small that half precision is
- * exact to 1e-5 or better. */
+/* r (I - g) - (1 + linear) (I - g) about a sampled intensity g, in stored units. */
 __device__ __forceinline__ float sample_delta(const Samples &samples, int sample, float intensity)
 {
   const float center = (float)(samples.first + sample) / (float)(samples.levels - 1);
@@ -203,7 +240,8 @@ __device__ __forceinline__ float sample_delta(const Samples &samples, int sample
 
   if (sample >= samples.count)
     return 0.0f;
-  return copysignf(remap_magnitude(samples.curve, fabsf(d)), d) - (1.0f + samples.linear) * d;
+  return (copysignf(remap_magnitude(samples.curve, fabsf(d)), d) - (1.0f + samples.linear) * d) *
+         samples.units;
 }
 
 /* --- pictures --- */

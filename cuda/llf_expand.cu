@@ -97,14 +97,13 @@ struct SineTerm {
 struct SampleTerm {
   Samples samples;
 
-  /* Of a sample at pixel i of the quad; `own` is its index in the level. */
+  /* Of a sample at pixel i of the quad, in stored units; `own` is its index in the level. */
   __device__ float coefficient(const Levels &levels, const Neighbours &at, int i, size_t own,
                                float gauss, int sample) const
   {
-    const __half *const coarse = (const __half *)levels.coarse.groups + sample;
+    const int16_t *const coarse = (const int16_t *)levels.coarse.groups + sample;
     const int stride = 8 * levels.groups;
     float around[3][3], expanded[4];
-    __half here;
 
     if (sample < 0 || sample >= samples.count)
       return 0.0f;
@@ -112,15 +111,16 @@ struct SampleTerm {
     for (int row = 0; row < 3; row++) {
 #pragma unroll
       for (int column = 0; column < 3; column++)
-        around[row][column] = __half2float(coarse[(at.row[row] + at.column[column]) * stride]);
+        around[row][column] = (float)coarse[(at.row[row] + at.column[column]) * stride];
     }
     expand_quad(around, expanded);
-    here = levels.own.groups ? ((const __half *)levels.own.groups)[own * stride + sample]
-                             : __float2half_rn(sample_delta(samples, sample, gauss));
-    return __half2float(here) - (i == 0   ? expanded[0]
-                                 : i == 1 ? expanded[1]
-                                 : i == 2 ? expanded[2]
-                                          : expanded[3]);
+    const float here = levels.own.groups
+                           ? (float)((const int16_t *)levels.own.groups)[own * stride + sample]
+                           : rintf(sample_delta(samples, sample, gauss));
+    return here - (i == 0   ? expanded[0]
+                   : i == 1 ? expanded[1]
+                   : i == 2 ? expanded[2]
+                            : expanded[3]);
   }
 
   __device__ void quad(const Levels &levels, int x, int y, const float gauss[4],
@@ -139,8 +139,9 @@ struct SampleTerm {
       const size_t index = (size_t)own_y * own.width + own_x;
 
       term[i] =
-          (1.0f - weight) * coefficient(levels, at, i, index, gauss[i], lower - samples.first) +
-          weight * coefficient(levels, at, i, index, gauss[i], lower + 1 - samples.first);
+          ((1.0f - weight) * coefficient(levels, at, i, index, gauss[i], lower - samples.first) +
+           weight * coefficient(levels, at, i, index, gauss[i], lower + 1 - samples.first)) *
+          __frcp_rn(samples.units);
     }
   }
 };

@@ -13,6 +13,7 @@ namespace
 /* --- what the components are --- */
 
 struct SineComponents {
+  using Pair = Halves;
   Series series;
 
   __device__ float2 value(float intensity, int pair) const
@@ -25,6 +26,7 @@ struct SineComponents {
 };
 
 struct SampleComponents {
+  using Pair = Integers;
   Samples samples;
 
   __device__ float2 value(float intensity, int pair) const
@@ -90,7 +92,7 @@ __global__ void __launch_bounds__(TILE_X *TILE_Y)
     for (int k = 0; k < 4; k++) {
       for (int i = thread; i < FINE_Y * FINE_X; i += threads)
         fine[i] = components.value(intensity[i], 4 * group + k);
-      words[k] = pack(reduce_fine());
+      words[k] = Components::Pair::pack(reduce_fine());
     }
     if (inside)
       coarse.groups[index * groups + group] = make_uint4(words[0], words[1], words[2], words[3]);
@@ -116,13 +118,14 @@ bool launch_analyse(Queue *queue, const Pixels &pixels, const Components &compon
 
 /* --- level to level --- */
 
+template <typename Pair>
 __device__ __forceinline__ void add_tap(float tap, uint4 group, float total[8])
 {
   const uint32_t words[4] = {group.x, group.y, group.z, group.w};
 
 #pragma unroll
   for (int k = 0; k < 4; k++) {
-    const float2 pair = unpack(words[k]);
+    const float2 pair = Pair::unpack(words[k]);
     total[2 * k] = fmaf(tap, pair.x, total[2 * k]);
     total[2 * k + 1] = fmaf(tap, pair.y, total[2 * k + 1]);
   }
@@ -130,6 +133,7 @@ __device__ __forceinline__ void add_tap(float tap, uint4 group, float total[8])
 
 /* A thread reduces one group of one pixel: threadIdx.x counts groups, so that a warp reads whole
  * pixels. The first group's thread reduces the Gaussian as well. */
+template <typename Pair>
 __global__ void __launch_bounds__(256) reduce_kernel(Level fine, Level coarse, float top_gain)
 {
   const float tap[5] = {TAP_EDGE, TAP_SIDE, TAP_CENTRE, TAP_SIDE, TAP_EDGE};
@@ -155,14 +159,14 @@ __global__ void __launch_bounds__(256) reduce_kernel(Level fine, Level coarse, f
 
 #pragma unroll
     for (int i = 0; i < 5; i++)
-      add_tap(tap[i], from[column[i] * groups], row);
+      add_tap<Pair>(tap[i], from[column[i] * groups], row);
 #pragma unroll
     for (int k = 0; k < 8; k++)
       total[k] = fmaf(tap[j], row[k], total[k]);
   }
-  coarse.groups[index * groups + group] =
-      make_uint4(pack(make_float2(total[0], total[1])), pack(make_float2(total[2], total[3])),
-                 pack(make_float2(total[4], total[5])), pack(make_float2(total[6], total[7])));
+  coarse.groups[index * groups + group] = make_uint4(
+      Pair::pack(make_float2(total[0], total[1])), Pair::pack(make_float2(total[2], total[3])),
+      Pair::pack(make_float2(total[4], total[5])), Pair::pack(make_float2(total[6], total[7])));
 
   if (group == 0) {
     float rows[5];
@@ -177,6 +181,19 @@ __global__ void __launch_bounds__(256) reduce_kernel(Level fine, Level coarse, f
     if (coarse.collapsed)
       coarse.collapsed[index] = top_gain * gauss;
   }
+}
+
+template <typename Pair>
+bool launch_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+{
+  const int pixels_per_block = 256 / pyramid.groups;
+  Level coarse = pyramid.level[fine + 1];
+
+  if (fine + 1 < pyramid.images - 1)
+    coarse.collapsed = nullptr;
+  return launch(queue, "llf reduce", reduce_kernel<Pair>,
+                dim3(blocks(coarse.width, pixels_per_block), coarse.height),
+                dim3(pyramid.groups, pixels_per_block), 0, pyramid.level[fine], coarse, top_gain);
 }
 
 } // namespace
@@ -195,14 +212,12 @@ bool analyse(Queue *queue, const Pixels &pixels, const Samples &samples, const P
 
 bool reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
 {
-  const int pixels_per_block = 256 / pyramid.groups;
-  Level coarse = pyramid.level[fine + 1];
+  return launch_reduce<Halves>(queue, pyramid, fine, top_gain);
+}
 
-  if (fine + 1 < pyramid.images - 1)
-    coarse.collapsed = nullptr;
-  return launch(queue, "llf reduce", reduce_kernel,
-                dim3(blocks(coarse.width, pixels_per_block), coarse.height),
-                dim3(pyramid.groups, pixels_per_block), 0, pyramid.level[fine], coarse, top_gain);
+bool reduce_samples(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+{
+  return launch_reduce<Integers>(queue, pyramid, fine, top_gain);
 }
 
 } // namespace llf

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The coarse levels of the local Laplacian filter, down and up again, in the shared memory of one
- * block: they hold a thousandth of the pixels but most of the levels, and cost nothing but the
- * latency of their launches.
+ * The coarse levels of the local Laplacian filter, down and up again, in one kernel of few blocks:
+ * they hold a thousandth of the pixels but most of the steps, whose latency is all they cost. All
+ * blocks reduce; then the first makes the smallest levels, in its shared memory, while the others
+ * make the terms of the larger ones; and when the terms are there, collapsing is sums of scalars.
  */
 #include "llf_device.cuh"
 
@@ -17,7 +18,7 @@ constexpr int THREADS = 1024;
 constexpr int MAX_FIRST_PIXELS = 2100;
 
 /* Levels of no more pixels are left to one block, which keeps them in shared memory. */
-constexpr int MAX_SHARED_PIXELS = 160;
+constexpr int MAX_SHARED_PIXELS = 100;
 
 /* Blocks of a cluster, as many as a GPU allows of these. */
 constexpr int CLUSTERS[] = {16, 8};
@@ -40,8 +41,7 @@ size_t shared_bytes(const Tail &tail)
   return (size_t)tail.pixels * ((size_t)tail.pairs * sizeof(uint32_t) + 2 * sizeof(float));
 }
 
-/* With one block, all but the first level are in shared memory. With several, all that are made
- * together and the one after these, which they read, too. */
+/* In shared memory are the levels that are not made together, but for the first. */
 Tail tail_from(const Pyramid &pyramid, int first, bool several)
 {
   Tail tail = {};
@@ -56,7 +56,7 @@ Tail tail_from(const Pyramid &pyramid, int first, bool several)
       tail.last_together = i;
     tail.level[i] = TailLevel{level.width, level.height,   -1, (uint32_t *)level.groups,
                               level.gauss, level.collapsed};
-    if (i > tail.last_together + several) {
+    if (i > tail.last_together) {
       tail.level[i].first = tail.pixels;
       tail.pixels += level.width * level.height;
     }
@@ -151,15 +151,13 @@ __device__ __forceinline__ T weighted(const float taps[3], T before, T here, T a
   return sum(sum(scaled(taps[0], before), scaled(taps[1], here)), scaled(taps[2], after));
 }
 
-/* Adds the level's terms to the coarser one, expanded. */
+/* The level's terms, in its collapsed image. */
 template <int LANES>
-__device__ __forceinline__ void collapse_level(const TailLevel &fine, const TailLevel &coarse,
-                                               const Tail &tail, const Series &series,
-                                               const Crew &crew)
+__device__ __forceinline__ void make_terms(const TailLevel &fine, const TailLevel &coarse,
+                                           int pairs, const Series &series, const Crew &crew)
 {
   const float reciprocal = 1.0f / (float)fine.width;
-  const int count = fine.width * fine.height, pairs = tail.pairs, lane = crew.lane;
-  const int pair = min(lane, pairs - 1);
+  const int count = fine.width * fine.height, pair = min(crew.lane, pairs - 1);
 
   /* All threads of a warp go round equally often, for the sums over its lanes. */
   for (int base = 0; base < count; base += crew.step) {
@@ -168,7 +166,7 @@ __device__ __forceinline__ void collapse_level(const TailLevel &fine, const Tail
     const Neighbours at = neighbours(x >> 1, y >> 1, coarse.width, coarse.height);
     const float2 own = unpack(fine.pair[i * pairs + pair]);
     const float gauss = fine.gauss[i];
-    float taps_x[3], taps_y[3], plane[3], sine, cosine;
+    float taps_x[3], taps_y[3], sine, cosine;
     float2 rows[3];
 
     expanding_taps(x & 1, taps_x);
@@ -176,13 +174,10 @@ __device__ __forceinline__ void collapse_level(const TailLevel &fine, const Tail
 #pragma unroll
     for (int k = 0; k < 3; k++) {
       const int row = (int)at.row[k];
-      const int near[3] = {row + at.column[0], row + at.column[1], row + at.column[2]};
 
-      rows[k] = weighted(taps_x, unpack(coarse.pair[near[0] * pairs + pair]),
-                         unpack(coarse.pair[near[1] * pairs + pair]),
-                         unpack(coarse.pair[near[2] * pairs + pair]));
-      plane[k] = weighted(taps_x, coarse.collapsed[near[0]], coarse.collapsed[near[1]],
-                          coarse.collapsed[near[2]]);
+      rows[k] = weighted(taps_x, unpack(coarse.pair[(row + at.column[0]) * pairs + pair]),
+                         unpack(coarse.pair[(row + at.column[1]) * pairs + pair]),
+                         unpack(coarse.pair[(row + at.column[2]) * pairs + pair]));
     }
     const float2 expanded = weighted(taps_y, rows[0], rows[1], rows[2]);
     sincos_turns((float)(pair + 1) * series.turn * gauss, &sine, &cosine);
@@ -190,8 +185,30 @@ __device__ __forceinline__ void collapse_level(const TailLevel &fine, const Tail
 #pragma unroll
     for (int distance = 1; distance < LANES; distance *= 2)
       total += __shfl_xor_sync(0xffffffffu, total, distance);
-    if (lane == 0 && base + crew.thread < count)
-      fine.collapsed[i] = total + weighted(taps_y, plane[0], plane[1], plane[2]);
+    if (crew.lane == 0 && base + crew.thread < count)
+      fine.collapsed[i] = total;
+  }
+}
+
+/* Adds the coarser level, expanded, to the terms; by one block. */
+__device__ __forceinline__ void add_coarser(const TailLevel &fine, const TailLevel &coarse)
+{
+  const float reciprocal = 1.0f / (float)fine.width;
+
+  for (int i = threadIdx.x; i < fine.width * fine.height; i += THREADS) {
+    const int y = row_of(i, reciprocal), x = i - y * fine.width;
+    const Neighbours at = neighbours(x >> 1, y >> 1, coarse.width, coarse.height);
+    const float terms = fine.collapsed[i];
+    float taps_x[3], taps_y[3], rows[3];
+
+    expanding_taps(x & 1, taps_x);
+    expanding_taps(y & 1, taps_y);
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+      const float *const row = coarse.collapsed + at.row[k];
+      rows[k] = weighted(taps_x, row[at.column[0]], row[at.column[1]], row[at.column[2]]);
+    }
+    fine.collapsed[i] = terms + weighted(taps_y, rows[0], rows[1], rows[2]);
   }
 }
 
@@ -209,50 +226,62 @@ __device__ __forceinline__ void await_blocks()
   __syncthreads();
 }
 
+/* A crew of the blocks from `first` on. */
+template <int LANES> __device__ __forceinline__ Crew crew_of(int first, int blocks, int pairs)
+{
+  const int lane = threadIdx.x % LANES, thread = threadIdx.x / LANES, step = THREADS / LANES;
+  const int block = (int)blockIdx.x - first, threads = THREADS * blocks;
+
+  return Crew{lane,
+              thread * blocks + block,
+              step * blocks,
+              lane < pairs,
+              threads - 1 - (block * THREADS + (int)threadIdx.x),
+              threads};
+}
+
 template <int LANES>
 __global__ void __launch_bounds__(THREADS)
     tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ Series series)
 {
   extern __shared__ uint32_t memory[];
-  const int lane = threadIdx.x % LANES, thread = threadIdx.x / LANES, step = THREADS / LANES;
-  const bool active = lane < tail.pairs;
-  const int index = (int)blockIdx.x * THREADS + (int)threadIdx.x, all = THREADS * (int)gridDim.x;
-  const Crew alone = {lane, thread, step, active, THREADS - 1 - (int)threadIdx.x, THREADS};
-  const Crew together = {lane,
-                         thread * (int)gridDim.x + (int)blockIdx.x,
-                         step * (int)gridDim.x,
-                         active,
-                         all - 1 - index,
-                         all};
-  const int top = tail.levels - 1;
+  const int pairs = tail.pairs, top = tail.levels - 1, last = tail.last_together;
+  auto at = [&](int level) { return level_at(tail, level, memory); };
 
   await_previous();
-  for (int level = 1; level <= tail.last_together; level++) {
-    reduce_level(level_at(tail, level - 1, memory), level_at(tail, level, memory), tail.pairs,
-                 together);
+  for (int level = 1; level <= last; level++) {
+    reduce_level(at(level - 1), at(level), pairs, crew_of<LANES>(0, (int)gridDim.x, pairs));
     await_blocks();
   }
 
-  if (blockIdx.x == 0) {
-    for (int level = tail.last_together + 1; level <= top; level++) {
-      reduce_level(level_at(tail, level - 1, memory), level_at(tail, level, memory), tail.pairs,
-                   alone);
+  if (blockIdx.x > 0) {
+    for (int level = 0; level < last; level++)
+      make_terms<LANES>(at(level), at(level + 1), pairs, series,
+                        crew_of<LANES>(1, (int)gridDim.x - 1, pairs));
+  } else {
+    const Crew alone = crew_of<LANES>(0, 1, pairs);
+
+    for (int level = last + 1; level <= top; level++) {
+      reduce_level(at(level - 1), at(level), pairs, alone);
       __syncthreads();
     }
-    const TailLevel last = level_at(tail, top, memory);
-    for (int i = threadIdx.x; i < last.width * last.height; i += THREADS)
-      last.collapsed[i] = -series.linear * last.gauss[i];
-    __syncthreads();
-    for (int level = top - 1; level > tail.last_together; level--) {
-      collapse_level<LANES>(level_at(tail, level, memory), level_at(tail, level + 1, memory), tail,
-                            series, alone);
+    for (int level = last; level < top; level++)
+      make_terms<LANES>(at(level), at(level + 1), pairs, series, alone);
+    const TailLevel coarsest = at(top);
+    for (int i = threadIdx.x; i < coarsest.width * coarsest.height; i += THREADS)
+      coarsest.collapsed[i] = -series.linear * coarsest.gauss[i];
+    for (int level = top - 1; level >= last; level--) {
       __syncthreads();
+      add_coarser(at(level), at(level + 1));
     }
   }
-  for (int level = tail.last_together < top ? tail.last_together : top - 1; level >= 0; level--) {
-    await_blocks();
-    collapse_level<LANES>(level_at(tail, level, memory), level_at(tail, level + 1, memory), tail,
-                          series, together);
+
+  await_blocks();
+  if (blockIdx.x > 0)
+    return;
+  for (int level = last - 1; level >= 0; level--) {
+    add_coarser(at(level), at(level + 1));
+    __syncthreads();
   }
 }
 
@@ -265,10 +294,11 @@ TailKernel kernel_for(int pairs)
 
 } // namespace
 
-/* The first level that fits, or the number of images if there is nothing to gain. */
-int tail_first_level(const Pyramid &pyramid, int shared_per_block)
+/* The first level that fits, not below `from`; or the number of images if there is nothing to
+ * gain. */
+int tail_first_level(const Pyramid &pyramid, int from, int shared_per_block)
 {
-  for (int first = 1; first < pyramid.images - 1; first++) {
+  for (int first = from; first < pyramid.images - 1; first++) {
     if (pyramid.level[first].width * pyramid.level[first].height <= MAX_FIRST_PIXELS &&
         shared_bytes(tail_from(pyramid, first, false)) <= (size_t)shared_per_block)
       return first;

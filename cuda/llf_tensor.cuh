@@ -24,18 +24,14 @@ constexpr int GROUP_BYTES = 16;
  * up. */
 constexpr float HALF_EDGE = 1640.0f / 32768.0f, HALF_SIDE = 0.25f, HALF_CENTRE = 1638.0f / 4096.0f;
 
-/* Sine and cosine of a pixel's first harmonic, turned on from harmonic to harmonic. */
+/* Sine and cosine of one harmonic after another. */
 struct Rotation {
   float step_sine, step_cosine, sine, cosine;
 
-  /* At harmonic `first` + 1. */
-  __device__ __forceinline__ Rotation(float turns, int first)
+  __device__ __forceinline__ Rotation(float first_turns, float step_turns)
   {
-    sincos_turns(turns, &step_sine, &step_cosine);
-    sine = step_sine;
-    cosine = step_cosine;
-    if (first > 0)
-      sincos_turns((float)(first + 1) * turns, &sine, &cosine);
+    sincos_turns(first_turns, &sine, &cosine);
+    sincos_turns(step_turns, &step_sine, &step_cosine);
   }
 
   __device__ __forceinline__ void advance()
@@ -73,12 +69,8 @@ __device__ __forceinline__ float intensity_of_row(const Pixels &pixels, float ro
                           : __saturatef(fmaf(pixels.weight[0], row, pixels.bias));
 }
 
-__device__ __forceinline__ uint32_t row_of_luma(float luma)
-{
-  return __float2uint_rn(__saturatef(luma) * (KeyOf<Key::LUMA>::ENTRIES - 1));
-}
-
-/* The three channels of 8-bit pictures as bytes of one aligned word a pixel, where they are. */
+/* Which bytes of a pixel's word the three channels are, if the picture has such words; words made
+ * of other pictures hold them in order. */
 struct Packing {
   bool packed;
   int byte[3];
@@ -86,28 +78,62 @@ struct Packing {
 
 inline Packing packing_of(const Pixels &pixels)
 {
-  Packing packing = {
-      pixels.colour == Colour::RGB && !pixels.wide && pixels.channel[0].from_stride % 4 == 0, {}};
+  const Packing other = {false, {0, 1, 2}};
   const uintptr_t word = (uintptr_t)pixels.channel[0].from & ~(uintptr_t)3;
+  Packing packing = {true, {}};
 
-  for (int c = 0; c < 3 && packing.packed; c++) {
+  if (pixels.colour != Colour::RGB || pixels.wide || pixels.channel[0].from_stride % 4)
+    return other;
+  for (int c = 0; c < 3; c++) {
     const uintptr_t offset = (uintptr_t)pixels.channel[c].from - word;
 
-    packing.packed = pixels.step[c] == 4 && offset <= 3;
+    if (pixels.step[c] != 4 || offset > 3)
+      return other;
     packing.byte[c] = (int)offset;
   }
   return packing;
 }
 
-__device__ __forceinline__ float luma_of_word(const Pixels &pixels, const Packing &packing,
-                                              uint32_t word)
+__device__ __forceinline__ uint32_t load_channels(const Pixels &pixels, const Packing &packing,
+                                                  int x, int y)
 {
-  float luma = pixels.bias;
+  uint32_t word = 0;
 
 #pragma unroll
   for (int c = 0; c < 3; c++)
-    luma = fmaf(pixels.weight[c], (float)(word >> 8 * packing.byte[c] & 255), luma);
-  return luma;
+    word |= (uint32_t)load_code<uint8_t>(pixels.channel[c].from, pixels.channel[c].from_stride,
+                                         pixels.step[c], x, y, 0)
+            << 8 * packing.byte[c];
+  return word;
+}
+
+/* The rounded luma of such a word, in whole numbers: weights of 16 bits, of which the instruction
+ * takes a byte at a time. */
+struct LumaRow {
+  uint32_t high, low;
+  int addend;
+
+  static constexpr int LAST = KeyOf<Key::LUMA>::ENTRIES - 1, BITS = 12;
+
+  __device__ __forceinline__ uint32_t of(uint32_t word) const
+  {
+    const int sum = (int)(__dp4a(word, high, 0u) << 8) + (int)__dp4a(word, low, (uint32_t)addend);
+    return (uint32_t)min(max(sum >> BITS, 0), LAST);
+  }
+};
+
+inline LumaRow luma_row_of(const Pixels &pixels, const Packing &packing)
+{
+  const float one = (float)(LumaRow::LAST << LumaRow::BITS);
+  LumaRow row = {0, 0, (int)lrintf(pixels.bias * one) + (1 << (LumaRow::BITS - 1))};
+
+  for (int c = 0; c < 3; c++) {
+    const uint32_t weight = (uint32_t)lrintf(pixels.weight[c] * one);
+
+    row.high |= weight >> 8 << 8 * packing.byte[c];
+    row.low |= (weight & 255) << 8 * packing.byte[c];
+  }
+  return row;
 }
 
 /* Black is a code value where that is the key. */

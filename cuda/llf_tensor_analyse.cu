@@ -33,16 +33,17 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
 
   for (int i = threadIdx.x; i < M::ENTRIES * S::GROUPS; i += S::THREADS) {
     const int code = i % M::ENTRIES, table = i / M::ENTRIES;
+    const int step = S::GROUPS == 2 ? 2 : 1, start = first + (S::GROUPS == 2 ? table : 0);
     const float turns = series.turn * intensity_of_row<key>(pixels, (float)code);
+    Rotation rotation((float)(start + 1) * turns, (float)step * turns);
     uint32_t words[4];
 
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-      const int harmonic = first + (S::GROUPS == 2 ? 2 * k + table : k);
-      float sine, cosine;
+      const float b = series.b[start + step * k];
 
-      sincos_turns((float)(harmonic + 1) * turns, &sine, &cosine);
-      words[k] = cf_pack_halves(series.b[harmonic] * sine, series.b[harmonic] * cosine);
+      words[k] = cf_pack_halves(b * rotation.sine, b * rotation.cosine);
+      rotation.advance();
     }
     uint4 *const row = reinterpret_cast<uint4 *>(memory + table * M::TABLE) + code * M::COPIES;
 #pragma unroll
@@ -88,7 +89,7 @@ __device__ void load_codes(typename KeyOf<key>::Sample *codes, const Pixels &pix
 /* Table rows of the tile's lumas. */
 template <typename S>
 __device__ void load_lumas(uint16_t *rows, const Pixels &pixels, const Packing &packing,
-                           int coarse_x, int coarse_y)
+                           const LumaRow &luma_row, int coarse_x, int coarse_y)
 {
   using M = TableMemory<S, Key::LUMA>;
   constexpr int READ = 2 * S::COARSE_X + 16; /* the last fragments end beyond the tile */
@@ -100,36 +101,47 @@ __device__ void load_lumas(uint16_t *rows, const Pixels &pixels, const Packing &
     const int y = mirrored(2 * coarse_y - 2 + row, pixels.height);
     uint16_t *const to = rows + row * M::PITCH + M::MARGIN - 2 + lane;
 
+    uint32_t words[COLUMNS];
+
     if (packing.packed) {
       const uint32_t *const from = reinterpret_cast<const uint32_t *>(
           pixels.channel[0].from - packing.byte[0] + y * pixels.channel[0].from_stride);
-      uint32_t words[COLUMNS];
-
 #pragma unroll
       for (int k = 0; k < COLUMNS; k++)
         words[k] = from[mirrored(first_x + 32 * k, pixels.width)];
-#pragma unroll
-      for (int k = 0; k < COLUMNS; k++) {
-        if (lane + 32 * k < READ)
-          to[32 * k] = (uint16_t)row_of_luma(luma_of_word(pixels, packing, words[k]));
-      }
     } else {
-      for (int k = 0; lane + 32 * k < READ; k++)
-        to[32 * k] = (uint16_t)row_of_luma(load_intensity<uint8_t, Colour::RGB>(
-            pixels, mirrored(first_x + 32 * k, pixels.width), y));
+#pragma unroll
+      for (int k = 0; k < COLUMNS; k++)
+        words[k] = load_channels(pixels, packing, mirrored(first_x + 32 * k, pixels.width), y);
+    }
+#pragma unroll
+    for (int k = 0; k < COLUMNS; k++) {
+      if (lane + 32 * k < READ)
+        to[32 * k] = (uint16_t)luma_row.of(words[k]);
     }
   }
+}
+
+/* Four bytes, two at a time: there are instructions for halves of a word only. */
+__device__ __forceinline__ uint32_t clamped(uint32_t bytes, uint32_t low, uint32_t high)
+{
+  const uint32_t even = __vminu2(__vmaxu2(bytes & 0x00ff00ffu, low), high);
+  const uint32_t odd = __vminu2(__vmaxu2(bytes >> 8 & 0x00ff00ffu, low), high);
+  return __byte_perm(even, odd, 0x6240);
 }
 
 /* Foot and headroom count as black and white in the Gaussian pyramid; the table knows. */
 template <typename S> __device__ void clamp_codes(uint8_t *codes, int first, int last)
 {
   using M = TableMemory<S, Key::BYTE>;
-  const uint32_t low = first * 0x01010101u, high = last * 0x01010101u;
+  const uint32_t low = first * 0x00010001u, high = last * 0x00010001u;
 
-  for (int i = threadIdx.x; i < S::FINE_Y * M::PITCH / 4; i += S::THREADS) {
-    uint32_t *const word = reinterpret_cast<uint32_t *>(codes) + i;
-    *word = __vminu4(__vmaxu4(*word, low), high);
+  for (int i = threadIdx.x; i < S::FINE_Y * M::PITCH / 16; i += S::THREADS) {
+    uint4 *const chunk = reinterpret_cast<uint4 *>(codes) + i;
+    const uint4 four = *chunk;
+
+    *chunk = make_uint4(clamped(four.x, low, high), clamped(four.y, low, high),
+                        clamped(four.z, low, high), clamped(four.w, low, high));
   }
 }
 
@@ -167,7 +179,7 @@ __device__ void reduce_rows(const uint16_t *rows, const Pixels &pixels, const Ta
                             int coarse_x, int coarse_y)
 {
   using M = TableMemory<S, key>;
-  const int shift = key == Key::LUMA ? 0 : pixels.shift;
+  const int shift = key == Key::WORD ? pixels.shift : 0;
 
   for (int i = threadIdx.x; i < S::COARSE_Y * S::COARSE_X; i += S::THREADS) {
     const int x = i % S::COARSE_X, y = i / S::COARSE_X;
@@ -222,7 +234,7 @@ template <typename S, Key key>
 __global__ void __launch_bounds__(S::THREADS, 2)
     analyse_table_kernel(const __grid_constant__ Pixels pixels,
                          const __grid_constant__ Series series, Target target, bool aligned,
-                         int first_code, int last_code, Packing packing)
+                         int first_code, int last_code, Packing packing, LumaRow luma_row)
 {
   using M = TableMemory<S, key>;
   using Sample = typename M::Sample;
@@ -242,16 +254,15 @@ __global__ void __launch_bounds__(S::THREADS, 2)
     const int x = tile % tiles_x * S::COARSE_X, y = tile / tiles_x * S::COARSE_Y;
 
     if constexpr (key == Key::LUMA)
-      load_lumas<S>(codes, pixels, packing, x, y);
+      load_lumas<S>(codes, pixels, packing, luma_row, x, y);
     else
       load_codes<S, key>(codes, pixels, x, y, aligned);
-    __syncthreads();
+    /* Threads clamp the chunks that they have loaded. */
     if constexpr (key == Key::BYTE) {
-      if (first_code > 0 || last_code < 255) {
+      if (first_code > 0 || last_code < 255)
         clamp_codes<S>(codes, first_code, last_code);
-        __syncthreads();
-      }
     }
+    __syncthreads();
     if (y + strip_y < target.coarse.height) {
       const Sample *const strip = codes + 2 * strip_y * M::PITCH + M::MARGIN - 2 + 2 * strip_x;
 
@@ -259,7 +270,7 @@ __global__ void __launch_bounds__(S::THREADS, 2)
           [&](int row, Row<S::GROUPS> *filtered) {
             uint32_t fine[5][2 * S::GROUPS];
             look_up<S, key>(fine, cf_shared_address(memory), strip + row * M::PITCH,
-                            key == Key::LUMA ? 0 : pixels.shift, lane);
+                            key == Key::WORD ? pixels.shift : 0, lane);
             band.filter<S::GROUPS>(fine, filtered);
           },
           [&](int row, const Row<S::GROUPS> &filtered) {
@@ -289,7 +300,8 @@ __device__ void compute_tile(uint8_t *memory, float *gauss, const Pixels &pixels
     const float intensity = __saturatef(
         load_intensity<Sample, colour>(pixels, mirrored(2 * coarse_x - 2 + x, pixels.width),
                                        mirrored(2 * coarse_y - 2 + row, pixels.height)));
-    Rotation rotation(series.turn * intensity, 4 * first_group);
+    Rotation rotation((float)(4 * first_group + 1) * series.turn * intensity,
+                      series.turn * intensity);
 
     gauss[row * M::GAUSS_PITCH + x] = intensity;
 #pragma unroll
@@ -339,11 +351,12 @@ bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   const bool aligned =
       pixels.step[0] == 1 && cf_is_vector_aligned(channel.from, channel.from_stride);
   const float last = pixels.offset + pixels.scale;
+  const Packing packing = packing_of(pixels);
 
   return launch(queue, "llf analyse", analyse_table_kernel<S, key>,
                 dim3(tiles < resident ? tiles : resident, target.groups / S::GROUPS),
                 dim3(S::THREADS), M::BYTES, pixels, series, target, aligned, (int)pixels.offset,
-                (int)last, packing_of(pixels));
+                (int)last, packing, luma_row_of(pixels, packing));
 }
 
 template <int GROUPS, Key key>

@@ -144,25 +144,25 @@ template <int GROUPS, bool interleaved>
 __device__ __forceinline__ void store_row(const Target &target, int x, int y, int lane,
                                           const Row<GROUPS> &row)
 {
+  const int left = target.coarse.width - x - lane / 4;
+  uint4 *const first = target.pixel(x + lane / 4, y);
+
   if (y >= target.coarse.height)
     return;
 #pragma unroll
-  for (int m = 0; m < 2; m++) {
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-      const int pixel_x = x + 16 * m + 8 * half + lane / 4;
+  for (int i = 0; i < 4; i++) {
+    uint4 *const to = first + 8 * i * target.groups;
+    const int m = i / 2, half = i % 2;
 
-      if (pixel_x >= target.coarse.width)
-        continue;
-      uint4 *const to = target.pixel(pixel_x, y);
-      if constexpr (interleaved && GROUPS == 2) {
-        reinterpret_cast<uint2 *>(to)[lane % 4] =
-            make_uint2(row.word[m][half], row.word[m][2 + half]);
-      } else {
+    if (8 * i >= left)
+      continue;
+    if constexpr (interleaved && GROUPS == 2) {
+      reinterpret_cast<uint2 *>(to)[lane % 4] =
+          make_uint2(row.word[m][half], row.word[m][2 + half]);
+    } else {
 #pragma unroll
-        for (int c = 0; c < GROUPS; c++)
-          reinterpret_cast<uint32_t *>(to + c)[lane % 4] = row.word[m][2 * c + half];
-      }
+      for (int c = 0; c < GROUPS; c++)
+        reinterpret_cast<uint32_t *>(to + c)[lane % 4] = row.word[m][2 * c + half];
     }
   }
 }

@@ -21,21 +21,8 @@ template <int groups, int fine_y> struct Tile {
   /* Of shared memory: bytes of a row of coarse components, so that 4 rows of 2 pixels lie in
    * different banks; of two groups every other pair of rows is swapped instead. */
   static constexpr int PITCH = COARSE_X * GROUPS * GROUP_BYTES + (GROUPS == 4 ? GROUP_BYTES : 0);
-  static constexpr int COLLAPSED_PITCH = 36; /* halves */
-  static constexpr int PIXEL_PITCH = FINE_X + 4;
-
-  static constexpr int HIGH = COARSE_Y * PITCH; /* the collapsed coarse level, in two halves */
-  static constexpr int LOW = HIGH + COARSE_Y * COLLAPSED_PITCH * (int)sizeof(__half);
-  static constexpr int PIXELS =
-      (LOW + COARSE_Y * COLLAPSED_PITCH * (int)sizeof(__half) + 15) / 16 * 16;
-  static constexpr int TABLE = PIXELS + FINE_Y * PIXEL_PITCH * (int)sizeof(float);
+  static constexpr int BYTES = COARSE_Y * PITCH;
 };
-
-/* Blocks of a multiprocessor that the registers are divided between: as many as none spills. */
-template <int GROUPS, Colour colour>
-constexpr int RESIDENT = GROUPS == 4             ? 2
-                         : colour == Colour::RGB ? 3
-                                                 : 4;
 
 /* --- the expanding matrix --- */
 
@@ -69,10 +56,9 @@ __device__ __forceinline__ float half_weight(int hundredths)
 }
 
 /* Row p is pixel (p % 4, p / 4), column 8 h + 2 r + c the coarse sample (2 h + c, r) of the 4 x 4
- * whose second is above the first pixels. Components are subtracted. The collapsed level is large
- * where the linear term is: its weights are whole hundredths. */
+ * whose second is above the first pixels. Components are subtracted. */
 struct Expansion {
-  uint32_t minus[4], hundred[4];
+  uint32_t minus[4];
 
   __device__ Expansion(int lane)
   {
@@ -84,22 +70,19 @@ struct Expansion {
       const int right = row * tenths(x & 1, 2 * (q >> 1) - x / 2);
 
       minus[q] = cf_pack_halves(-half_weight(left), -half_weight(right));
-      hundred[q] = cf_pack_halves((float)left, (float)right);
     }
   }
 };
 
 /* --- shared memory --- */
 
-/* The coarse level's components and collapsed image about the tile, repeated beyond its border. */
+/* Starts to load the coarse level's components about the tile, repeated beyond its border. */
 template <typename T>
 __device__ void load_coarse(uint8_t *memory, const Level &coarse, int tile_x, int tile_y)
 {
   constexpr int COPIES = (T::COARSE_X * T::GROUPS + 31) / 32;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int first_x = tile_x / 2 - 1, first_y = tile_y / 2 - 1;
-  __half *const high = reinterpret_cast<__half *>(memory + T::HIGH);
-  __half *const low = reinterpret_cast<__half *>(memory + T::LOW);
   int from[COPIES];
 
 #pragma unroll
@@ -117,13 +100,6 @@ __device__ void load_coarse(uint8_t *memory, const Level &coarse, int tile_x, in
       const int i = lane + 32 * k;
       if (i < T::COARSE_X * T::GROUPS)
         start_copy(to + (i ^ swap) * GROUP_BYTES, coarse.groups + y * T::GROUPS + from[k]);
-    }
-    for (int x = lane; x < T::COARSE_X; x += 32) {
-      const float value = coarse.collapsed[y + min(max(first_x + x, 0), coarse.width - 1)];
-      const __half rounded = __float2half_rn(value);
-
-      high[row * T::COLLAPSED_PITCH + x] = rounded;
-      low[row * T::COLLAPSED_PITCH + x] = __float2half_rn(value - __half2float(rounded));
     }
   }
 }
@@ -205,20 +181,31 @@ __device__ __forceinline__ void add_rotated(float (&sum)[4], const uint32_t *com
   }
 }
 
-/* cos and -sin of lane t's harmonics 4 c + t + 1 at two intensities, as add_rotated() wants them.
- */
+/* Radians per full scale of lane t's harmonics 4 c + t + 1. */
+template <int GROUPS> struct Turn {
+  float radians[GROUPS];
+
+  __device__ Turn(const Series &series, int lane)
+  {
+#pragma unroll
+    for (int c = 0; c < GROUPS; c++)
+      radians[c] = 6.283185307f * series.turn * (float)(4 * c + lane % 4 + 1);
+  }
+};
+
+/* cos and -sin of lane t's harmonics at two intensities, as add_rotated() wants them. The hardware
+ * sine is good to 2^-20 of the few turns there are. */
 template <int GROUPS>
-__device__ __forceinline__ void rotate(uint32_t *rotation, float turn, float first, float second,
-                                       int lane)
+__device__ __forceinline__ void rotate(uint32_t *rotation, const Turn<GROUPS> &turn, float first,
+                                       float second)
 {
 #pragma unroll
   for (int c = 0; c < GROUPS; c++) {
-    const float harmonic = (float)(4 * c + lane % 4 + 1) * turn;
     float sine, cosine;
 
-    sincos_turns(harmonic * first, &sine, &cosine);
+    __sincosf(turn.radians[c] * first, &sine, &cosine);
     rotation[2 * c] = cf_pack_halves(cosine, -sine);
-    sincos_turns(harmonic * second, &sine, &cosine);
+    __sincosf(turn.radians[c] * second, &sine, &cosine);
     rotation[2 * c + 1] = cf_pack_halves(cosine, -sine);
   }
 }
@@ -230,22 +217,11 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], uint8_t *memory,
                                              const Expansion &expansion, int strip_x, int strip_y,
                                              int lane, Own own, RotationOf rotation_of)
 {
-  const int at = (2 * strip_y + lane % 4) * T::COLLAPSED_PITCH + 16 * strip_x + 2 * (lane / 4);
-  const uint32_t *const high =
-      reinterpret_cast<const uint32_t *>(reinterpret_cast<__half *>(memory + T::HIGH) + at);
-  const uint32_t *const low =
-      reinterpret_cast<const uint32_t *>(reinterpret_cast<__half *>(memory + T::LOW) + at);
   Columns<T::GROUPS> columns;
 
 #pragma unroll
   for (int q = 0; q < 4; q++)
     sum[q] = 0.0f;
-  cf_mma(sum, expansion.hundred, high[0], high[1]);
-  cf_mma(sum, expansion.hundred, low[0], low[1]);
-#pragma unroll
-  for (int q = 0; q < 4; q++)
-    sum[q] *= 0.01f;
-
 #pragma unroll
   for (int j = 0; j < 8; j++) {
     uint32_t components[2 * T::GROUPS], rotation[2 * T::GROUPS];

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The terms of levels 0 and 1 on tensor cores. They do not depend on the coarser levels' collapsed
+ * images, so these kernels run beside the chain of small ones that make them.
+ */
+#include "llf_tensor_cells.cuh"
+#include "llf_tensor_up.cuh"
+
+namespace llf
+{
+namespace
+{
+
+template <int GROUPS> using BaseTile = Tile<GROUPS, 32>;
+
+constexpr int TILE_X = 64, TILE_Y = 32, THREADS = 256, WARPS = THREADS / 32;
+constexpr int PIXEL_PITCH = TILE_X + 4; /* words */
+
+/* Blocks of a multiprocessor: the coarse levels' kernels find room beside them. */
+template <int GROUPS> constexpr int RESIDENT = GROUPS == 4 ? 1 : 2;
+
+/* Shared memory, in bytes: two tiles of the coarse level, one of pixels, and the table. */
+template <int GROUPS, Key key> struct Memory {
+  static constexpr int COARSE = (BaseTile<GROUPS>::BYTES + 127) / 128 * 128;
+  static constexpr int PIXELS = 2 * COARSE;
+  static constexpr int TABLE = PIXELS + TILE_Y * PIXEL_PITCH * (int)sizeof(uint32_t);
+  static constexpr int BYTES =
+      TABLE + (key == Key::NONE ? 0 : GROUPS * KeyOf<key>::ENTRIES * GROUP_BYTES);
+};
+
+/* --- rotations and pixels --- */
+
+/* Row i of table c: the rotations of harmonics 4 c + 1 .. 4 c + 4. */
+template <int GROUPS, Key key>
+__device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Series &series)
+{
+  constexpr int ENTRIES = KeyOf<key>::ENTRIES;
+  uint4 *const table = reinterpret_cast<uint4 *>(memory);
+
+  for (int i = threadIdx.x; i < ENTRIES * GROUPS; i += THREADS) {
+    const int row = i % ENTRIES, group = i / ENTRIES;
+    const float turns = series.turn * intensity_of_row<key>(pixels, (float)row);
+    Rotation rotation((float)(4 * group + 1) * turns, turns);
+    uint32_t words[4];
+
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      words[k] = cf_pack_halves(rotation.cosine, -rotation.sine);
+      rotation.advance();
+    }
+    table[i] = make_uint4(words[0], words[1], words[2], words[3]);
+  }
+}
+
+/* Four pixels as they are read, since what is made of them has to wait for them. */
+template <Key key> struct Four {
+  uint4 words; /* with three channels of each in the bytes that the packing names, or intensities */
+};
+
+template <> struct Four<Key::BYTE> {
+  uint32_t words;
+};
+
+template <> struct Four<Key::WORD> {
+  uint2 words;
+};
+
+template <typename Sample, Colour colour, Key key>
+__device__ __forceinline__ Four<key> load_four(const Pixels &pixels, const Packing &packing,
+                                               bool aligned, int x, int y)
+{
+  const Channel &channel = pixels.channel[0];
+  const uint8_t *const row = channel.from + y * channel.from_stride;
+
+  if (key != Key::NONE && aligned && x + 4 <= pixels.width)
+    return *reinterpret_cast<const Four<key> *>(
+        row + (ptrdiff_t)x * (key == Key::LUMA ? 4 : (int)sizeof(Sample)) -
+        (key == Key::LUMA ? packing.byte[0] : 0));
+
+  Four<key> four = {};
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const int pixel_x = min(x + k, pixels.width - 1);
+    auto sample = [&](int c) {
+      return (uint32_t)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
+                                         pixels.step[c], pixel_x, y, 0);
+    };
+
+    if constexpr (key == Key::BYTE) {
+      four.words |= sample(0) << 8 * k;
+    } else if constexpr (key == Key::WORD) {
+      (k < 2 ? four.words.x : four.words.y) |= sample(0) << 16 * (k & 1);
+    } else {
+      uint32_t *const to = k == 0   ? &four.words.x
+                           : k == 1 ? &four.words.y
+                           : k == 2 ? &four.words.z
+                                    : &four.words.w;
+      if constexpr (key == Key::LUMA)
+        *to = load_channels(pixels, packing, pixel_x, y);
+      else
+        *to = __float_as_uint(__saturatef(load_intensity<Sample, colour>(pixels, pixel_x, y)));
+    }
+  }
+  return four;
+}
+
+/* The numbers of their rows in the table, or intensities. */
+template <Key key>
+__device__ __forceinline__ uint4 rows_of(const Pixels &pixels, const LumaRow &luma_row,
+                                         const Four<key> &four)
+{
+  if constexpr (key == Key::BYTE) {
+    return make_uint4(four.words & 255, four.words >> 8 & 255, four.words >> 16 & 255,
+                      four.words >> 24);
+  } else if constexpr (key == Key::WORD) {
+    return make_uint4((four.words.x & 65535) >> pixels.shift, four.words.x >> 16 >> pixels.shift,
+                      (four.words.y & 65535) >> pixels.shift, four.words.y >> 16 >> pixels.shift);
+  } else if constexpr (key == Key::LUMA) {
+    return make_uint4(luma_row.of(four.words.x), luma_row.of(four.words.y),
+                      luma_row.of(four.words.z), luma_row.of(four.words.w));
+  } else {
+    return four.words;
+  }
+}
+
+/* --- terms --- */
+
+template <typename T, Key key>
+__device__ __forceinline__ void make_terms(float (&sum)[4], uint8_t *coarse, uint32_t table,
+                                           const uint32_t *pixels, const Turn<T::GROUPS> &turn,
+                                           const Expansion &expansion, int strip_x, int strip_y,
+                                           int lane)
+{
+  constexpr int TABLE_BYTES = key == Key::NONE ? 0 : KeyOf<key>::ENTRIES * GROUP_BYTES;
+  const uint32_t *const strip = pixels + 4 * strip_y * PIXEL_PITCH + 32 * strip_x;
+
+  expand_strip<T>(
+      sum, coarse, expansion, strip_x, strip_y, lane,
+      [&](int, int, uint32_t *self) { self[0] = self[1] = 0; },
+      [&](int j, uint32_t *rotation) {
+        if constexpr (key == Key::NONE) {
+          const uint32_t *const pixel = strip + lane / 16 * PIXEL_PITCH + 4 * j + lane / 4 % 4;
+          rotate<T::GROUPS>(rotation, turn, __uint_as_float(pixel[0]),
+                            __uint_as_float(pixel[2 * PIXEL_PITCH]));
+        } else {
+          const uint32_t row =
+              table + strip[lane % 16 / 4 * PIXEL_PITCH + 4 * j + lane % 4] * GROUP_BYTES;
+
+          if constexpr (T::GROUPS == 1) {
+            load_2(rotation, row);
+          } else {
+#pragma unroll
+            for (int c = 0; c < T::GROUPS; c += 2) {
+              uint32_t words[4];
+              cf_load_matrix(words, row + (c + lane / 16) * TABLE_BYTES);
+#pragma unroll
+              for (int k = 0; k < 4; k++)
+                rotation[2 * c + k] = words[k];
+            }
+          }
+        }
+      });
+}
+
+/* --- the kernel --- */
+
+/* Blocks stay for many tiles, since the table is dear, and load the next one meanwhile. They go
+ * from the last tile to the first, like the reduction of level 1 beside them. */
+template <int GROUPS, typename Sample, Colour colour, Key key>
+__global__ void __launch_bounds__(THREADS, RESIDENT<GROUPS>)
+    pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
+                       Level coarse, __half *cells, Packing packing, LumaRow luma_row, bool aligned)
+{
+  using T = BaseTile<GROUPS>;
+  using M = Memory<GROUPS, key>;
+  constexpr int FOURS = TILE_X * TILE_Y / 4 / THREADS, ACROSS = TILE_X / 4;
+
+  extern __shared__ __align__(128) uint8_t memory[];
+  uint32_t *const rows = reinterpret_cast<uint32_t *>(memory + M::PIXELS);
+  const uint32_t table = cf_shared_address(memory + M::TABLE);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int tiles_x = (pixels.width + TILE_X - 1) / TILE_X;
+  const int tiles = tiles_x * ((pixels.height + TILE_Y - 1) / TILE_Y);
+  const int column = threadIdx.x % ACROSS * 4, row = threadIdx.x / ACROSS;
+  const Expansion expansion(lane);
+  const Turn<GROUPS> turn(series, lane);
+  Four<key> fours[FOURS];
+  int buffer = 0;
+
+  auto load_tile = [&](int tile) {
+    const int x = tile % tiles_x * TILE_X, y = tile / tiles_x * TILE_Y;
+
+    load_coarse<T>(memory + buffer * M::COARSE, coarse, x, y);
+    cf_copy_commit();
+#pragma unroll
+    for (int i = 0; i < FOURS; i++)
+      fours[i] =
+          load_four<Sample, colour, key>(pixels, packing, aligned, x + column,
+                                         min(y + row + i * (THREADS / ACROSS), pixels.height - 1));
+  };
+
+  if constexpr (key != Key::NONE)
+    fill_rotations<GROUPS, key>(memory + M::TABLE, pixels, series);
+  await_previous();
+
+  int tile = tiles - 1 - (int)blockIdx.x;
+  load_tile(tile);
+  while (tile >= 0) {
+    const int x = tile % tiles_x * TILE_X, y = tile / tiles_x * TILE_Y;
+    uint8_t *const components = memory + buffer * M::COARSE;
+
+#pragma unroll
+    for (int i = 0; i < FOURS; i++)
+      *reinterpret_cast<uint4 *>(rows + (row + i * (THREADS / ACROSS)) * PIXEL_PITCH + column) =
+          rows_of<key>(pixels, luma_row, fours[i]);
+    cf_copy_wait<0>();
+    __syncthreads();
+    tile -= (int)gridDim.x;
+    buffer ^= 1;
+    if (tile >= 0)
+      load_tile(tile);
+    for (int strip = warp; strip < TILE_Y / 2; strip += WARPS) {
+      const int strip_x = strip % 2, strip_y = strip / 2;
+      float sum[4];
+
+      if (x + 32 * strip_x >= pixels.width || y + 4 * strip_y >= pixels.height)
+        continue;
+      make_terms<T, key>(sum, components, table, rows, turn, expansion, strip_x, strip_y, lane);
+      store_cells(cells, pixels.width, pixels.height, x + 32 * strip_x, y + 4 * strip_y, lane, sum);
+    }
+    __syncthreads();
+  }
+}
+
+/* --- launching --- */
+
+/* Large tables of four groups would not leave room for two blocks. */
+template <int GROUPS, Key key>
+constexpr bool FITS = key != Key::NONE && (GROUPS < 4 || key == Key::BYTE);
+
+template <int GROUPS, typename Sample, Colour colour, Key key>
+bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                  const Pyramid &pyramid)
+{
+  constexpr int BYTES = Memory<GROUPS, key>::BYTES, RESERVED = 1024;
+  const int tiles = blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
+  const int fitting = gpu.shared_per_multiprocessor / (BYTES + RESERVED);
+  const int most = RESIDENT<GROUPS>;
+  const int resident = gpu.multiprocessors * (fitting < 1 ? 1 : fitting < most ? fitting : most);
+  const Packing packing = packing_of(pixels);
+  const Channel &channel = pixels.channel[0];
+  const uintptr_t address =
+      ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
+  const bool aligned = key == Key::LUMA
+                           ? packing.packed && address % 16 == 0
+                           : pixels.step[0] == 1 && address % (4 * sizeof(Sample)) == 0;
+
+  return launch(queue, "llf terms", pixel_terms_kernel<GROUPS, Sample, colour, key>,
+                dim3(tiles < resident ? tiles : resident), dim3(THREADS), BYTES, pixels, series,
+                pyramid.level[1], pyramid.cells[0], packing, luma_row_of(pixels, packing), aligned);
+}
+
+/* Calls `function` with the sample type, the colour and the key as types. */
+template <Key value> struct KeyConstant {
+  static constexpr Key key = value;
+};
+
+template <int GROUPS, typename Function>
+bool with_key_types(const Pixels &pixels, Function function)
+{
+  return with_pixel_types(pixels, [&](auto sample, auto colour) {
+    constexpr bool WIDE = sizeof(typename decltype(sample)::type) == 2;
+    constexpr bool RGB = decltype(colour)::colour == Colour::RGB;
+    constexpr Key KEY = RGB ? (WIDE ? Key::NONE : Key::LUMA) : WIDE ? Key::WORD : Key::BYTE;
+    /* Chroma has no part in this. */
+    using Filtered = ColourConstant<RGB ? Colour::RGB : Colour::SINGLE>;
+
+    if constexpr (FITS<GROUPS, KEY>) {
+      if (key_of(pixels) == KEY)
+        return function(sample, Filtered(), KeyConstant<KEY>());
+    }
+    return function(sample, Filtered(), KeyConstant<Key::NONE>());
+  });
+}
+
+template <int GROUPS>
+bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                  const Pyramid &pyramid)
+{
+  return with_key_types<GROUPS>(pixels, [&](auto sample, auto colour, auto key) {
+    return launch_terms<GROUPS, typename decltype(sample)::type, decltype(colour)::colour,
+                        decltype(key)::key>(queue, gpu, pixels, series, pyramid);
+  });
+}
+
+template <int GROUPS, typename Sample, Colour colour, Key key> bool allow(CfStatus *status)
+{
+  if constexpr (FITS<GROUPS, key>) {
+    if (!allow_shared(pixel_terms_kernel<GROUPS, Sample, colour, key>, Memory<GROUPS, key>::BYTES,
+                      status))
+      return false;
+  }
+  return allow_shared(pixel_terms_kernel<GROUPS, Sample, colour, Key::NONE>,
+                      Memory<GROUPS, Key::NONE>::BYTES, status);
+}
+
+template <int GROUPS> bool prepare(CfStatus *status)
+{
+  return allow<GROUPS, uint8_t, Colour::SINGLE, Key::BYTE>(status) &&
+         allow<GROUPS, uint8_t, Colour::RGB, Key::LUMA>(status) &&
+         allow<GROUPS, uint16_t, Colour::SINGLE, Key::WORD>(status) &&
+         allow<GROUPS, uint16_t, Colour::RGB, Key::NONE>(status);
+}
+
+} // namespace
+
+bool tensor_prepare_terms(CfStatus *status)
+{
+  return prepare<1>(status) && prepare<2>(status) && prepare<4>(status);
+}
+
+bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                        const Pyramid &pyramid)
+{
+  return pyramid.groups == 1   ? launch_terms<1>(queue, gpu, pixels, series, pyramid)
+         : pyramid.groups == 2 ? launch_terms<2>(queue, gpu, pixels, series, pyramid)
+                               : launch_terms<4>(queue, gpu, pixels, series, pyramid);
+}
+
+} // namespace llf
