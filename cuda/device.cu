@@ -87,7 +87,7 @@ const char *advice(cudaError_t error, CfCode code)
   case CF_ERROR_NO_MEMORY:
     return "; free GPU memory or use smaller frames";
   case CF_ERROR_DEVICE_LOST:
-    return "; the GPU context is unusable from now on: restart the pipeline";
+    return "; no CUDA works in this process any more: restart the application";
   default:
     return "";
   }

@@ -87,11 +87,15 @@ void gst_cuda_filters_base_post_error(GstCudaFiltersBase *self, const CfStatus *
   }
 }
 
+/* Once, too, although the same caps are accepted each time that they are negotiated again. */
 void gst_cuda_filters_base_post_no_frames(GstCudaFiltersBase *self)
 {
   const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->out_info;
   CfStatus status = {CF_OK, ""};
 
+  if (self->starved)
+    return;
+  self->starved = TRUE;
   cf_fail(&status, CF_ERROR_NO_MEMORY,
           "no %s memory for a filtered frame of %s %dx%d; free some or use smaller frames",
           self->cuda_memory ? "CUDA" : "system",
@@ -311,7 +315,7 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   CfStatus status = {CF_OK, ""};
   gint device_id;
 
-  self->failed = FALSE;
+  self->failed = self->starved = FALSE;
   self->cuda_memory = FALSE;
   self->cover = GST_CUDA_FILTERS_COVER_ALL;
   if (self->roi)

@@ -64,7 +64,8 @@ struct _GstCudaFiltersBase {
   gboolean identity;
   GstCudaFiltersCover cover; /* of the frame that was looked at last, and its regions */
   CfRegions regions;
-  gboolean failed; /* an error was posted and nothing has worked since */
+  gboolean failed;  /* an error was posted and nothing has worked since */
+  gboolean starved; /* that there are no frames to filter into was posted, and none came since */
 };
 
 struct _GstCudaFiltersBaseClass {

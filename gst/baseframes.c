@@ -101,7 +101,7 @@ static GstFlowReturn gst_cuda_filters_base_prepare_output_buffer(GstBaseTransfor
 
 static void count_frame(GstCudaFiltersBase *self, GstClockTime time)
 {
-  self->failed = FALSE;
+  self->failed = self->starved = FALSE;
   GST_OBJECT_LOCK(self);
   self->frames++;
   self->total_time += time;

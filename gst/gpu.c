@@ -165,7 +165,7 @@ gboolean gst_cuda_filters_gpu_enter(GstCudaFiltersGpu *gpu, CfStatus *status)
   return cf_fail(
       status, CF_ERROR_DEVICE_LOST,
       "the CUDA context cannot be entered: the device or its context is gone. Restart the "
-      "pipeline");
+      "application");
 }
 
 void gst_cuda_filters_gpu_leave(GstCudaFiltersGpu *gpu)

@@ -19,6 +19,7 @@ typedef struct {
   const ElementCase *element;
   Way way;
   GstCudaContext *context; /* of frames in CUDA memory */
+  const char *broken;      /* the driver's function that has no memory to give, or NULL */
   CfVideo video[FRAMES];
   const char *settings[FRAMES];
   CfTestPicture *source[FRAMES], *want[FRAMES];
@@ -146,6 +147,7 @@ static void live(const Work *work, int failing, CUresult result, FakeFailure how
   memset(outcome, 0, sizeof *outcome);
   make_inputs(work, inputs, pools);
   fake_cuda_fail(failing, result, how);
+  fake_cuda_fail_function(work->broken, CUDA_ERROR_OUT_OF_MEMORY);
   harness = gst_harness_new_parse(elements);
   element = gst_harness_find_element(harness, work->element->name);
   gst_element_set_bus(harness->element, bus);
@@ -164,6 +166,7 @@ static void live(const Work *work, int failing, CUresult result, FakeFailure how
   while ((output = gst_harness_try_pull(harness)))
     outcome->output[outcome->outputs++] = output;
   gst_element_set_state(harness->element, GST_STATE_NULL);
+  fake_cuda_fail_function(NULL, CUDA_SUCCESS);
   take_messages(bus, outcome);
   gst_element_set_bus(harness->element, NULL);
   gst_object_unref(element);
@@ -267,6 +270,24 @@ GST_START_TEST(every_call_fails_once)
 }
 GST_END_TEST
 
+/* Caps are negotiated again and again when there is nothing to filter into. */
+GST_START_TEST(no_memory_for_frames)
+{
+  Work work;
+  Outcome outcome;
+
+  make_work(&work, &element_cases[__i__], CUDA_MEMORY);
+  live(&work, 0, CUDA_SUCCESS, FAKE_ONCE, &outcome);
+  check_outputs(&work, &outcome, "the first life");
+  work.broken = "cuMemAllocPitch_v2";
+  live(&work, 0, CUDA_SUCCESS, FAKE_ONCE, &outcome);
+  fail_unless(outcome.errors == 1 && outcome.outputs == 0, "%u errors, %u frames come out",
+              outcome.errors, outcome.outputs);
+  g_clear_error(&outcome.error);
+  free_work(&work);
+}
+GST_END_TEST
+
 /* Why there may be no GPU to open, and what the error says of it. */
 static const struct {
   const char *function; /* that fails, or NULL */
@@ -355,6 +376,7 @@ static void add_tests(TCase *tests)
 {
   tcase_add_loop_test(tests, no_gpu_says_why, 0, N_ELEMENTS * G_N_ELEMENTS(reasons));
   tcase_add_loop_test(tests, without_a_gpu_auto_is_the_cpu, 0, N_ELEMENTS * G_N_ELEMENTS(reasons));
+  tcase_add_loop_test(tests, no_memory_for_frames, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, every_call_fails_once, 0, N_ELEMENTS * N_WAYS);
 }
 

@@ -239,9 +239,9 @@ static void run_engine(const CfVideo *video, int frames, size_t limit)
 
 int main(int argc, char **argv)
 {
-  CfFormat format;
+  CfFormat format = CF_FORMAT_GRAY8;
   CfVideo video;
-  int width, height;
+  int width = 0, height = 0;
 
   gst_init(&argc, &argv);
   if (argc != 6 || !cf_format_from_name(argv[2], &format) ||

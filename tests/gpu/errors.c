@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A real GPU that fails while frames flow: a kernel of somebody else's in the same context faults,
- * the context is destroyed, memory runs out. tests/elements/device-errors.c fails each call of a
- * GPU that is none; this shows that drivers fail as it supposes. Prints TAP.
+ * or memory runs out. tests/elements/device-errors.c fails each call of a GPU that is none; this
+ * shows that drivers fail as it supposes. Not here: a context that the application destroys under
+ * the elements. The driver lets it be entered still, and page-locked frames are gone with it.
+ * Prints TAP.
  */
 #include <stdio.h>
 #include <string.h>
@@ -129,7 +131,6 @@ static void close_stream(Stream *stream)
   gst_object_unref(stream->context);
 }
 
-/* A new context is not affected by what became of another one. */
 static void expect_new_stream_works(const ElementCase *element, gboolean in_cuda_memory)
 {
   Stream stream;
@@ -160,23 +161,8 @@ GST_START_TEST(a_kernel_faults)
                          CUDA_SUCCESS);
   CuStreamSynchronize(NULL);
   gst_cuda_context_pop(NULL);
-  expect_end(&stream, next, "unusable");
+  expect_end(&stream, next, "restart the application");
   close_stream(&stream);
-}
-GST_END_TEST
-
-GST_START_TEST(the_context_is_destroyed)
-{
-  Stream stream;
-  GstBuffer *next;
-
-  open_stream(&stream, ELEMENT, IN_CUDA_MEMORY);
-  play(&stream);
-  next = new_frame(&stream, GOOD_FRAMES);
-  fail_unless_equals_int(CuCtxDestroy(gst_cuda_context_get_handle(stream.context)), CUDA_SUCCESS);
-  expect_end(&stream, next, "ontext");
-  close_stream(&stream);
-  expect_new_stream_works(ELEMENT, IN_CUDA_MEMORY);
 }
 GST_END_TEST
 
@@ -239,12 +225,11 @@ static void add_tests(TCase *tests)
 {
   tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, a_kernel_faults, 0, 2 * N_ELEMENTS);
-  tcase_add_loop_test(tests, the_context_is_destroyed, 0, 2 * N_ELEMENTS);
   tcase_add_loop_test(tests, memory_runs_out, 0, 2 * N_ELEMENTS);
 }
 
-/* In a process of its own: a driver that has been used does not survive the fork of each test, and
- * after a fault nothing of it works in the process any more. */
+/* In a process of its own: a driver that has been used does not survive the fork of each test,
+ * which there must be, since after a fault no CUDA works in a process any more. */
 static gboolean has_gpu(void)
 {
   const pid_t child = fork();

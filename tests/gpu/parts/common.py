@@ -55,7 +55,11 @@ class Deadline:
     """The time a part may take. What it has not begun by then is skipped by name."""
 
     def __init__(self, seconds):
-        self.end = time.monotonic() + seconds
+        self.start = time.monotonic()
+        self.end = self.start + seconds
+
+    def used(self):
+        return time.monotonic() - self.start
 
     def left(self):
         return max(self.end - time.monotonic(), 0.0)
