@@ -17,6 +17,9 @@ extern "C" {
 /* Sigma in D down to which blends of levels stay accurate. */
 #define SMALLEST_RATIO 1.5
 
+/* Coarse samples that a block of `rows` makes. */
+#define SMALLEST_SEGMENT 128
+
 /* Copies of up to this have left pageable memory when the call returns. */
 #define CHUNK_BYTES (64 * 1024)
 
@@ -76,6 +79,16 @@ int lay_out_gaussian(double sigma, float tap[kMapTaps])
   return rounded;
 }
 
+CfMapKind kind_of(const double sigma[2], const CfPyramidFactors factors[2])
+{
+  if (factors[0].decimation > 1 || factors[1].decimation > 1)
+    return CF_MAP_LARGE;
+  return cf_gaussian_radius(sigma[0]) <= kMapDirectRadius &&
+                 cf_gaussian_radius(sigma[1]) <= kMapDirectRadius
+             ? CF_MAP_DIRECT
+             : CF_MAP_SMALL;
+}
+
 bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
 {
   Plane *plane = &blur->plane[p];
@@ -84,8 +97,10 @@ bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
   const CfPyramidFactors factors[2] = {choose_factors(sigma[0]), choose_factors(sigma[1])};
 
   memset(level, 0, sizeof *level);
-  level->large = factors[0].decimation > 1 || factors[1].decimation > 1;
-  if (!level->large) {
+  level->sigma_x = (float)sigma[0];
+  level->sigma_y = (float)sigma[1];
+  level->kind = kind_of(sigma, factors);
+  if (level->kind != CF_MAP_LARGE) {
     level->radius_x = lay_out_gaussian(sigma[0], level->tap_x);
     level->radius_y = lay_out_gaussian(sigma[1], level->tap_y);
     if (level->radius_x == 0 && level->radius_y == 0)
@@ -96,8 +111,8 @@ bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
   if (!cf_pyramid_describe(&blur->job, &blur->video, p, &blur->plan, sigma, factors, status))
     return false;
   plane->pyramid[i] = blur->job.plane[0];
-  level->factor_x = factors[0].decimation;
-  level->factor_y = factors[1].decimation;
+  level->log_x = cf_log2(factors[0].decimation);
+  level->log_y = cf_log2(factors[1].decimation);
   return true;
 }
 
@@ -134,6 +149,13 @@ bool prepare(CfCudaBlurMap *blur, const CfBlurField *field, const CfRegions *reg
     plane->copy = -1;
     cf_blur_levels(&plane->levels, &plane->sigmas);
     memcpy(plane->table.position, plane->levels.position, sizeof plane->table.position);
+    for (int end = 0; end < 2; end++) {
+      plane->table.sigma_x[end] = (float)plane->sigmas.horizontal[end];
+      plane->table.sigma_y[end] = (float)plane->sigmas.vertical[end];
+    }
+    if (plane->levels.count > kMapDirectBit)
+      return cf_fail(status, CF_ERROR_INVALID, "a blur map of %d levels is too much",
+                     plane->levels.count);
     for (int i = 0; i < plane->levels.count; i++) {
       if (!describe_level(blur, p, i, status))
         return false;
@@ -222,12 +244,12 @@ bool next_group(const Plane *plane, int from, Group *group)
 {
   int i = from;
 
-  while (i < plane->levels.count && !plane->table.level[i].large)
+  while (i < plane->levels.count && plane->table.level[i].kind != CF_MAP_LARGE)
     i++;
   if (i == plane->levels.count)
     return false;
   *group = {i, i, plane->pyramid[i].fine_first, plane->pyramid[i].fine_end};
-  while (i < plane->levels.count && plane->table.level[i].large &&
+  while (i < plane->levels.count && plane->table.level[i].kind == CF_MAP_LARGE &&
          plane->pyramid[i].y.factor == plane->pyramid[group->first].y.factor) {
     const CfPyramidPlane *pyramid = &plane->pyramid[i++];
 
@@ -335,7 +357,7 @@ Memory place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
     Group group;
 
     for (int i = 0; i < plane->levels.count; i++) {
-      if (!plane->table.level[i].large)
+      if (plane->table.level[i].kind != CF_MAP_LARGE)
         continue;
       cf_pyramid_place_rows(&plane->pyramid[i], rows.first, rows.end, false);
       cf_pyramid_place_picture(&plane->pyramid[i], p, job, blur->wide);
@@ -370,17 +392,17 @@ int within(int value, int low, int high)
 void divide_work(CfPyramidPlane *pyramid, const CfDevice *device)
 {
   const int enough = 16 * device->info.multiprocessors;
-  const int segment = round_to_four(larger(128, pyramid->x.low_count));
   const int columns = pyramid->x.coarse_end - pyramid->x.coarse_first;
   const int fine = pyramid->fine_end - pyramid->fine_first;
-  const int quads = (pyramid->coarse_end - pyramid->coarse_first) / 4;
+  const int segment = round_to_four(larger(SMALLEST_SEGMENT, pyramid->x.low_count));
+  const int eights = (pyramid->coarse_end - pyramid->coarse_first) / kPyramidLowRows;
 
   if (segment < pyramid->segment)
     pyramid->segment = segment;
   pyramid->rows_at_once =
       within(columns / pyramid->segment * fine * pyramid->channels / enough, 1, 16);
   pyramid->low_at_once =
-      within(columns / kPyramidLowColumns * quads * pyramid->channels / enough, 1, 8);
+      within(columns / kPyramidLowColumns * eights * pyramid->channels / enough, 1, 8);
 }
 
 bool make_chunk(CfCudaBlurMap *blur, const Plane *plane, const Group *group, int first, int end,
@@ -459,6 +481,10 @@ void describe_plane(const CfCudaBlurMap *blur, const CfBlurField *field, const C
   }
   to->table = &blur->tables[p];
   to->copy = blur->plane[p].copy;
+  for (int i = 0; i < blur->plane[p].levels.count; i++) {
+    if (blur->plane[p].table.level[i].kind == CF_MAP_DIRECT)
+      to->direct[i / 32] |= 1u << i % 32;
+  }
   to->shape = cf_map_shape(&blur->video, &field->params, p);
   to->tiles_x = tiles_along(to->width);
 }
@@ -479,6 +505,7 @@ int describe_job(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJo
   to->luma_height = blur->video.height;
   to->values = blur->values;
   to->levels = blur->tiles;
+  memcpy(to->spline, blur->job.spline, sizeof to->spline);
   to->mode = cf_blur_field_is_relative(field, job->regions) ? CF_MAP_NONE : field->params.map_mode;
   for (int p = 0; p < blur->planes; p++) {
     CfMapPlane *plane = &to->plane[p];
@@ -504,6 +531,8 @@ void largest_radius(const CfCudaBlurMap *blur, int *x, int *y)
     for (int i = 0; i < plane->levels.count; i++) {
       const CfMapLevel *level = &plane->table.level[i];
 
+      if (level->kind == CF_MAP_LARGE)
+        continue;
       *x = level->radius_x > *x ? level->radius_x : *x;
       *y = level->radius_y > *y ? level->radius_y : *y;
     }

@@ -14,7 +14,15 @@ extern "C" {
 constexpr int kMapTile = kPyramidTile; /* samples, in both directions */
 constexpr int kMapThreads = 256;
 
-/* Levels up to this radius are filtered in tiles; it bounds their shared memory to 20 KB. */
+/* How a level is made. Direct ones, of sigmas up to 1, are the samples' own Gaussians in fact. */
+enum CfMapKind { CF_MAP_DIRECT, CF_MAP_SMALL, CF_MAP_LARGE };
+
+constexpr int kMapDirectRadius = 4;
+
+/* Bit of a tile where some sample has its own Gaussian. Levels are fewer. */
+constexpr int kMapDirectBit = CF_BLUR_LEVELS - 1;
+
+/* Small levels, filtered in tiles, have this radius at most; it bounds their memory to 20 KB. */
 constexpr int kMapRadius = 12;
 constexpr int kMapTaps = 2 * kMapRadius + 4;
 
@@ -23,16 +31,19 @@ constexpr int kMapTaps = 2 * kMapRadius + 4;
 struct alignas(16) CfMapLevel {
   float tap_x[kMapTaps], tap_y[kMapTaps];
   int radius_x, radius_y;
-  int large; /* read from coarse samples */
+  float sigma_x, sigma_y;
+  int kind; /* CfMapKind */
 
-  size_t coarse; /* index of the first coarse sample: [row][column][channel] */
-  int factor_x, factor_y;
+  /* Of large ones. */
+  size_t coarse;        /* index of the first coarse sample: [row][column][channel] */
+  int log_x, log_y;     /* of the factors */
   int first_x, first_y; /* coarse column and row of that sample */
   int width, height;
 };
 
 struct CfMapTable {
   float position[CF_BLUR_TABLE + 2];
+  float sigma_x[2], sigma_y[2]; /* at m = 0 and m = 1 */
   CfMapLevel level[CF_BLUR_LEVELS];
 };
 
@@ -47,7 +58,8 @@ struct CfMapPlane {
   float centre[CF_MAX_CHANNELS], blank[CF_MAX_CHANNELS]; /* as in a pyramid */
   int border[CF_MAX_CHANNELS];                           /* code values */
   const CfMapTable *table;
-  int copy; /* the level that is no blur at all, or -1 */
+  int copy;           /* the level that is no blur at all, or -1 */
+  unsigned direct[4]; /* bits of direct levels */
   CfMapShape shape;
   int tiles_x, first_tile;
   bool vector; /* rows of the destination start where four bytes can be stored at once */
@@ -59,8 +71,9 @@ struct CfMapJob {
   int border, shift, max_code;
   int mode; /* CfMapMode; CF_MAP_NONE: by regions */
   const float *coarse;
-  uint4 *levels;          /* of each tile: bits of those that it reads */
-  const uint16_t *values; /* of the file */
+  alignas(16) float spline[4][4 * kPyramidFactor]; /* as in CfPyramidJob */
+  uint4 *levels;                                   /* of each tile: bits of those that it reads */
+  const uint16_t *values;                          /* of the file */
   CfMapMixer mixer;
   CfMapPlane of_mixer[3]; /* the planes its terms read: only source, stride and channels count */
   int luma_width, luma_height;

@@ -11,8 +11,6 @@
 /* Shared memory of a block of `rows` that leaves room for several on an SM. */
 #define LARGEST_ROWS_BYTES (44 * 1024)
 
-/* Blocks of `columns` on an SM: the more, the more rows are read by two strips. */
-#define COLUMNS_BLOCKS 5
 #define SMALLEST_STRIP 4
 
 struct CfCudaPyramid {
@@ -27,11 +25,10 @@ namespace
 
 /* ---- factors ---- */
 
-/* Sigma in D that keeps the pyramid accurate for samples of so many bits. With alpha, two rounded
- * numbers make a colour. */
+/* Sigma in D that keeps the pyramid accurate for samples of so many bits. */
 double smallest_ratio(const CfFormatInfo *format)
 {
-  return format->bits > 10 ? 16.0 : format->bits > 8 ? 3.0 : format->alpha ? 2.25 : 2.0;
+  return format->bits > 10 ? 16.0 : format->bits > 8 ? 3.0 : 2.0;
 }
 
 /* Prefilters as long as the kernels' cells allow. */
@@ -50,6 +47,11 @@ CfPyramidFactors choose_factors(const CfFormatInfo *format, double sigma)
 }
 
 /* ---- describing the planes ---- */
+
+int divide_up(int value, int divisor)
+{
+  return (value + divisor - 1) / divisor;
+}
 
 void describe_line(CfPyramidLine *line, const CfPyramidAxis *axis, CfBorder border)
 {
@@ -116,7 +118,7 @@ bool line_fits(const CfPyramidAxis *axis, bool wide)
   const int cells = wide ? kPyramidCellsWide : kPyramidCells;
 
   return axis->factor <= kPyramidFactor && axis->prefilter_count <= cells * axis->factor &&
-         axis->low_count + 6 <= kPyramidLowTaps;
+         axis->low_count + 10 <= kPyramidLowTaps;
 }
 
 void describe_plane(CfPyramidPlane *plane, const CfVideo *video, int p, const CfFirPlan *plan)
@@ -143,7 +145,8 @@ void describe_plane(CfPyramidPlane *plane, const CfVideo *video, int p, const Cf
   }
 }
 
-/* The longest segment whose block still has enough shared memory. */
+/* The longest segment whose block has enough shared memory. Half and a quarter of it, with more
+ * blocks, took 4 and 11 % longer in all. */
 int choose_segment(const CfPyramidLine *line, bool wide)
 {
   const int coarse = line->coarse_end - line->coarse_first;
@@ -158,11 +161,6 @@ int choose_segment(const CfPyramidLine *line, bool wide)
 }
 
 /* ---- a job's geometry ---- */
-
-int divide_up(int value, int divisor)
-{
-  return (value + divisor - 1) / divisor;
-}
 
 int clamp(int value, int low, int high)
 {
@@ -321,6 +319,8 @@ CfPyramidGrids cf_pyramid_place_blocks(CfPyramidJob *job, bool wide, const CfDev
   CfPyramidGrids grids = {};
   double work = 0.0;
 
+  job->overlaps = device->code >= 90;
+
   /* The blocks of one wave of `columns`, shared between the planes. */
   for (int p = 0; p < job->planes; p++)
     work += (double)divide_up(words(&job->plane[p]), kPyramidThreads) *
@@ -330,9 +330,12 @@ CfPyramidGrids cf_pyramid_place_blocks(CfPyramidJob *job, bool wide, const CfDev
     const int across = divide_up(words(plane), kPyramidThreads);
     const int fine = plane->fine_end - plane->fine_first;
     const int coarse_columns = plane->x.coarse_end - plane->x.coarse_first;
-    const int coarse_rows = plane->coarse_end - plane->coarse_first;
+    const int coarse_rows = plane->coarse_end - cf_first_eight(*plane);
     const double share = (plane->end - plane->first) / work;
-    const int strips = clamp((int)(device->info.multiprocessors * COLUMNS_BLOCKS * share), 1, fine);
+    /* Where some blocks have nothing to do, shorter strips keep the others from being the last. */
+    const int waves = plane->need ? 4 : 1;
+    const int strips =
+        clamp((int)(device->info.multiprocessors * kPyramidColumnsBlocks * waves * share), 1, fine);
     const int bytes = cf_pyramid_rows_shared(&plane->x, wide, plane->segment + plane->x.low_count,
                                              plane->segment);
 
@@ -346,7 +349,7 @@ CfPyramidGrids cf_pyramid_place_blocks(CfPyramidJob *job, bool wide, const CfDev
     grids.rows += divide_up(coarse_columns, plane->segment) * divide_up(fine, plane->rows_at_once) *
                   plane->channels;
     grids.low += divide_up(coarse_columns, kPyramidLowColumns) *
-                 divide_up(coarse_rows, 4 * plane->low_at_once) * plane->channels;
+                 divide_up(coarse_rows, kPyramidLowRows * plane->low_at_once) * plane->channels;
     grids.up += across * (divide_up(plane->end, kPyramidUpRows) - plane->first / kPyramidUpRows);
     grids.rows_bytes = bytes > grids.rows_bytes ? bytes : grids.rows_bytes;
   }
@@ -373,17 +376,19 @@ size_t cf_pyramid_coarse_bytes(const CfPyramidPlane *plane)
 
 /* ---- the calls ---- */
 
-/* Measured on an H200 where the pyramid takes as long as the taps. */
-#define SMALLEST_SIGMA 4.0
+/* Of 8 bits, where the taps take as long on an H200: a smaller D costs more than they do. They take
+ * far longer for more bits. */
+#define SMALLEST_SIGMA 16.0
 
 bool cf_cuda_pyramid_pays(const CfVideo *video, const CfGaussblurParams *params)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
-  const double vertical = vertical_sigma(params);
+  const double larger = fmax(params->sigma, vertical_sigma(params));
 
-  return params->sigma >= 0.0 && fmax(params->sigma, vertical) >= SMALLEST_SIGMA &&
-         (choose_factors(format, params->sigma).decimation > 1 ||
-          choose_factors(format, vertical).decimation > 1);
+  if (params->sigma < 0.0)
+    return false;
+  return format->bits > 8 ? choose_factors(format, larger).decimation > 1
+                          : larger >= SMALLEST_SIGMA;
 }
 
 CfCudaPyramid *cf_cuda_pyramid_open(const CfVideo *video, CfDevice *device, CfStatus *status)

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "fir.cuh"
+#include "tensor_ops.cuh"
 
 extern "C" {
 #include "pyramid.h"
@@ -26,7 +27,8 @@ constexpr int kPyramidCells = 6;      /* prefilter taps of 8-bit samples in unit
 constexpr int kPyramidCellsWide = 11; /* of 16-bit samples */
 constexpr int kPyramidHalvedTaps = 10;
 constexpr int kPyramidThreads = 128;
-constexpr int kPyramidTile = 32; /* of blur maps */
+constexpr int kPyramidColumnsBlocks = 5; /* on an SM: the more, the more rows two strips read */
+constexpr int kPyramidTile = 32;         /* of blur maps */
 
 /* One axis of one plane. Indices are absolute, as in plan/pyramid.h. */
 struct CfPyramidLine {
@@ -71,13 +73,15 @@ struct CfPyramidPlane {
 
   int columns_blocks, rows_blocks, low_blocks, up_blocks; /* first of each grid */
   int strip;                                              /* fine rows a block of `columns` makes */
-  int segment;                   /* coarse columns a block of `rows` makes, a multiple of 4 */
-  int rows_at_once, low_at_once; /* fine rows of a block of `rows`, quads of rows of one of `low` */
+  int segment; /* coarse columns a block of `rows` makes, a multiple of 4 */
+  int rows_at_once,
+      low_at_once; /* fine rows of a block of `rows`, eights of rows of one of `low` */
   CfPyramidLine x, y;
 };
 
 struct CfPyramidJob {
   int planes;
+  bool overlaps; /* launches may */
 
   /* By log2 D, at places that are known when the kernels are compiled: then they are operands of
    * the multiply-adds, and need no loads. */
@@ -92,7 +96,7 @@ struct CfPyramidJob {
   CfPyramidPlane plane[CF_MAX_PLANES];
 };
 
-/* --- pyramid_down.cu --- */
+/* --- pyramid_columns.cu, pyramid_rows.cu --- */
 
 /* Shared memory of a block of `rows` for `fine` made samples and `coarse` results. */
 int cf_pyramid_rows_shared(const CfPyramidLine *line, bool wide, int fine, int coarse);
@@ -104,8 +108,9 @@ bool cf_pyramid_rows(const CfPyramidJob *job, bool wide, int blocks, int bytes, 
 
 /* --- pyramid_up.cu --- */
 
-constexpr int kPyramidUpRows = 32;     /* of a strip of `up` */
+constexpr int kPyramidUpRows = 64;     /* of a strip of `up` */
 constexpr int kPyramidLowColumns = 32; /* of a block of `low` */
+constexpr int kPyramidLowRows = 8;
 
 bool cf_pyramid_low(const CfPyramidJob *job, int blocks, void *stream, CfStatus *status);
 bool cf_pyramid_up(const CfPyramidJob *job, bool wide, int blocks, void *stream, CfStatus *status);
@@ -153,7 +158,7 @@ struct CfPyramidGrids {
   int rows_bytes;
 };
 
-/* Places the blocks of all planes, whose rows are known. */
+/* Places the blocks of all planes, whose rows are known, on a device. */
 CfPyramidGrids cf_pyramid_place_blocks(CfPyramidJob *job, bool wide, const CfDevice *device);
 
 /* The bytes of a plane's intermediate samples. */
@@ -163,10 +168,10 @@ size_t cf_pyramid_coarse_bytes(const CfPyramidPlane *plane);
 
 /* --- for the launches and kernels --- */
 
-/* Launches so that the grid may be set up while the kernel before it still runs. */
-template <typename... Arguments>
-bool cf_launch_after(void (*kernel)(Arguments...), int blocks, int bytes, void *stream,
-                     const char *doing, CfStatus *status, const Arguments &...arguments)
+/* Launches so that the grid may be set up while the kernel before it still runs, where the device
+ * can do that. */
+inline bool cf_launch_after(void (*kernel)(CfPyramidJob), const CfPyramidJob *job, int blocks,
+                            int bytes, void *stream, const char *doing, CfStatus *status)
 {
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute attribute = {};
@@ -178,8 +183,8 @@ bool cf_launch_after(void (*kernel)(Arguments...), int blocks, int bytes, void *
   config.dynamicSmemBytes = (size_t)bytes;
   config.stream = (cudaStream_t)stream;
   config.attrs = &attribute;
-  config.numAttrs = 1;
-  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, arguments...), doing, status);
+  config.numAttrs = job->overlaps ? 1 : 0;
+  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, *job), doing, status);
 }
 
 /* The plane that a block works for, and the block's number within it. */
@@ -220,18 +225,25 @@ __device__ inline bool cf_pyramid_is_needed(const CfPyramidPlane &plane, int x0,
   return __syncthreads_or(needed) != 0;
 }
 
-/* The samples that read coarse samples first..end - 1, and then some: groups of taps read more than
- * they need, and what zeros multiply must be numbers too. */
-constexpr int kPyramidMargin = 8;
+/* The samples that read coarse samples first..end - 1 are this many of these away at most. Eights
+ * of low taps read more rows than they need; what zeros multiply there must be numbers too. */
+constexpr int kPyramidReach = 3;
+constexpr int kPyramidSpill = 2 * kPyramidLowRows;
 
-__device__ inline int cf_first_reader(const CfPyramidLine &line, int first)
+__device__ inline int cf_first_reader(const CfPyramidLine &line, int first, int spill)
 {
-  return (first - kPyramidMargin) * line.factor;
+  return (first - kPyramidReach - spill) * line.factor;
 }
 
-__device__ inline int cf_end_of_readers(const CfPyramidLine &line, int end)
+__device__ inline int cf_end_of_readers(const CfPyramidLine &line, int end, int spill)
 {
-  return (end + kPyramidMargin) * line.factor;
+  return (end + kPyramidReach + spill) * line.factor;
+}
+
+/* The row of `low` that is made first. */
+__host__ __device__ inline int cf_first_eight(const CfPyramidPlane &plane)
+{
+  return plane.coarse_first & ~(kPyramidLowRows - 1);
 }
 
 __host__ __device__ constexpr int cf_log2(int factor)
@@ -266,3 +278,23 @@ __device__ inline void cf_share_low_taps(const CfPyramidLine &line, float *share
     shared[i] = i < 4 ? 0.0f : line.low[i - 4];
   __syncthreads();
 }
+
+/* What follows the samples' size: the type of the samples between columns and rows. Halves cost up
+ * to 0.06 codes of 255 each, of which the row prefilter leaves next to nothing. */
+template <typename Sample> struct CfPyramidKind;
+
+template <> struct CfPyramidKind<uint8_t> {
+  typedef uint32_t Word;
+  typedef __half Store;
+  static constexpr int kCells = kPyramidCells;
+};
+
+template <> struct CfPyramidKind<uint16_t> {
+  typedef uint2 Word;
+  typedef float Store;
+  static constexpr int kCells = kPyramidCellsWide;
+};
+
+/* Without decimation the only prefilter tap is 1. */
+template <typename Sample, int D>
+constexpr int kPyramidCellsOf = D == 1 ? 1 : CfPyramidKind<Sample>::kCells;

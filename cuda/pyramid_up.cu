@@ -3,7 +3,6 @@
  * The low taps along columns, and the way up the blur pyramid.
  */
 #include "pyramid.cuh"
-#include "tensor_ops.cuh"
 
 namespace
 {
@@ -13,7 +12,11 @@ namespace
 constexpr int kLowColumns = kPyramidLowColumns;
 constexpr int kSlices = kPyramidThreads / kLowColumns;
 
-/* What a block makes: quads of rows of 32 coarse columns of one channel. */
+constexpr int kLowRows = kPyramidLowRows;
+constexpr int kZeros = kLowRows; /* before the taps */
+
+/* What a block makes: eights of rows of 32 coarse columns of one channel. Eights start at multiples
+ * of 8, so that bands of a picture add up in the same order as the whole. */
 struct Part {
   int channel, column, first, end; /* coarse; rows */
 
@@ -21,69 +24,104 @@ struct Part {
   {
     const int width = plane.x.coarse_end - plane.x.coarse_first;
     const int across = (width + kLowColumns - 1) / kLowColumns;
-    const int rows = 4 * plane.low_at_once;
-    const int groups = (plane.coarse_end - plane.coarse_first + rows - 1) / rows;
-    const int group = block / across;
+    const int rows = kLowRows * plane.low_at_once;
+    const int top = cf_first_eight(plane);
+    const int groups = (plane.coarse_end - top + rows - 1) / rows, group = block / across;
 
     column = block % across * kLowColumns;
     channel = group / groups;
-    first = plane.coarse_first + (group - channel * groups) * rows;
+    first = top + (group - channel * groups) * rows;
     end = min(first + rows, plane.coarse_end);
   }
 };
 
+/* Of 4 rows, that eight rows of results read. */
+__device__ inline int groups_of(const CfPyramidLine &line)
+{
+  return (line.low_count + kLowRows - 1 + 3) / 4;
+}
+
+/* 4 samples into 8 sums that lie one sample apart; `taps` points to that of the first in the first.
+ */
+__device__ inline void accumulate(float (&sum)[kLowRows], const float (&sample)[4],
+                                  const float *taps)
+{
+  float tap[12];
+
+#pragma unroll
+  for (int i = 0; i < 3; i++) {
+    const float4 four = *(const float4 *)(taps - 8 + 4 * i);
+    tap[4 * i] = four.x;
+    tap[4 * i + 1] = four.y;
+    tap[4 * i + 2] = four.z;
+    tap[4 * i + 3] = four.w;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+#pragma unroll
+    for (int o = 0; o < kLowRows; o++)
+      sum[o] = fmaf(sample[i], tap[8 + i - o], sum[o]);
+  }
+}
+
 /* Each warp adds up a part of the taps, since with few outputs what takes time is one load after
  * the other. */
-__device__ inline void filter_quad(const CfPyramidPlane &plane, const Part &part, int row,
-                                   const float *taps, float (*parts)[4][kLowColumns])
+__device__ inline void filter_eight(const CfPyramidPlane &plane, const Part &part, int row,
+                                    const float *taps, float (*parts)[kLowRows][kLowColumns])
 {
   const CfPyramidLine &line = plane.y;
   const int width = plane.x.coarse_end - plane.x.coarse_first;
-  const int fine_rows = plane.fine_end - plane.fine_first;
+  const int rows = plane.fine_end - plane.fine_first, pitch = plane.rows_pitch;
   const int lane = (int)threadIdx.x % kLowColumns, slice = (int)threadIdx.x / kLowColumns;
-  const int x = part.column + lane;
-  const float *from =
-      plane.rows + (size_t)part.channel * fine_rows * plane.rows_pitch + min(x, width - 1);
-  const int top = row + line.low_first - plane.fine_first, last = fine_rows - 1;
-  float sum[4] = {};
+  const int x = part.column + lane, groups = groups_of(line);
+  const int top = row + line.low_first - plane.fine_first, last = rows - 1;
+  const float *from = plane.rows + (size_t)part.channel * rows * pitch + min(x, width - 1);
+  const bool inside = top >= 0 && top + 4 * groups <= rows;
+  float sum[kLowRows] = {};
 
 #pragma unroll 4
-  for (int group = slice; group < line.low_groups; group += kSlices) {
+  for (int group = slice; group < groups; group += kSlices) {
     float sample[4];
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-      sample[i] = from[(size_t)min(max(top + 4 * group + i, 0), last) * plane.rows_pitch];
-    cf_pyramid_accumulate(sum, sample, *(const float4 *)(taps + 4 * group),
-                          *(const float4 *)(taps + 4 * group + 4));
+    for (int i = 0; i < 4; i++) {
+      const int y = top + 4 * group + i;
+      sample[i] = from[(inside ? y : min(max(y, 0), last)) * pitch];
+    }
+    accumulate(sum, sample, taps + 4 * group);
   }
 #pragma unroll
-  for (int o = 0; o < 4; o++)
+  for (int o = 0; o < kLowRows; o++)
     parts[slice][o][lane] = sum[o];
   __syncthreads();
 
   /* Now a warp is a row. */
-  float total = parts[0][slice][lane];
 #pragma unroll
-  for (int i = 1; i < kSlices; i++)
-    total += parts[i][slice][lane];
-  if (x < width && row + slice < part.end)
-    plane.coarse[((size_t)(row + slice - plane.coarse_first) * width + x) * plane.channels +
-                 part.channel] = total;
+  for (int o = slice; o < kLowRows; o += kSlices) {
+    float total = parts[0][o][lane];
+#pragma unroll
+    for (int i = 1; i < kSlices; i++)
+      total += parts[i][o][lane];
+    if (x < width && row + o >= plane.coarse_first && row + o < part.end)
+      plane.coarse[((size_t)(row + o - plane.coarse_first) * width + x) * plane.channels +
+                   part.channel] = total;
+  }
 }
 
 __device__ inline void filter_low(const CfPyramidPlane &plane, int block, float *taps,
-                                  float (*parts)[4][kLowColumns])
+                                  float (*parts)[kLowRows][kLowColumns])
 {
   const Part part(plane, block);
   const int x = plane.x.coarse_first + part.column;
 
   if (!cf_pyramid_is_needed(
-          plane, cf_first_reader(plane.x, x), cf_first_reader(plane.y, part.first),
-          cf_end_of_readers(plane.x, x + kLowColumns), cf_end_of_readers(plane.y, part.end)))
+          plane, cf_first_reader(plane.x, x, 0), cf_first_reader(plane.y, part.first, 0),
+          cf_end_of_readers(plane.x, x + kLowColumns, 0), cf_end_of_readers(plane.y, part.end, 0)))
     return;
-  cf_share_low_taps(plane.y, taps);
-  for (int row = part.first; row < part.end; row += 4) {
-    filter_quad(plane, part, row, taps, parts);
+  for (int i = (int)threadIdx.x; i < kZeros + 4 * groups_of(plane.y); i += kPyramidThreads)
+    taps[i] = i < kZeros ? 0.0f : plane.y.low[i - kZeros];
+  __syncthreads();
+  for (int row = part.first; row < part.end; row += kLowRows) {
+    filter_eight(plane, part, row, taps + kZeros, parts);
     __syncthreads();
   }
 }
@@ -91,8 +129,8 @@ __device__ inline void filter_low(const CfPyramidPlane &plane, int block, float 
 __global__ void __launch_bounds__(kPyramidThreads)
     low_kernel(const __grid_constant__ CfPyramidJob job)
 {
-  __shared__ __align__(16) float taps[4 + kPyramidLowTaps];
-  __shared__ float parts[kSlices][4][kLowColumns];
+  __shared__ __align__(16) float taps[kZeros + kPyramidLowTaps];
+  __shared__ float parts[kSlices][kLowRows][kLowColumns];
   int block;
   const CfPyramidPlane &plane = cf_pyramid_plane(job, &CfPyramidPlane::low_blocks, &block);
 
@@ -101,158 +139,277 @@ __global__ void __launch_bounds__(kPyramidThreads)
   filter_low(plane, block, taps, parts);
 }
 
-/* ---- up ---- */
+/* ---- up: along rows ---- */
 
-/* The result at four neighbouring samples of a coarse row: a pixel of four channels, or samples of
- * which each has weights of its own. */
-template <bool Pixel> struct Across {
+/* Which samples a word of four is: all of one pixel, four pixels, two, or else. */
+enum Kind { kPixel, kFour, kTwo, kAny };
+
+/* The coarse samples that a word reads from one row: those of its pixel, of all its pixels from two
+ * before the first one's cell on, or for each sample its own four. */
+template <Kind K> struct Window {
+  static constexpr int kPixels = K == kPixel ? 1 : K == kTwo ? 2 : 4;
+  static constexpr int kChannels = K == kPixel ? 4 : K == kTwo ? 2 : K == kFour ? 1 : 4;
+  static constexpr int kSize = K == kTwo ? 5 : K == kFour ? 6 : 4;
+  float sample[kSize][kChannels];
+};
+
+/* The cubic B-spline, as in plan/pyramid.c. */
+__device__ inline void spline_weights(int factor, int phase, float (&to)[4])
+{
+  const float position = (phase - 0.5f * (float)(factor - 1)) / (float)factor;
+  const float f = position - floorf(position), g = 1.0f - f;
+
+  to[0] = factor == 1 ? 1.0f : g * g * g * (1.0f / 6);
+  to[1] = factor == 1 ? 0.0f : (4.0f - 6.0f * f * f + 3.0f * f * f * f) * (1.0f / 6);
+  to[2] = factor == 1 ? 0.0f : (4.0f - 6.0f * g * g + 3.0f * g * g * g) * (1.0f / 6);
+  to[3] = factor == 1 ? 0.0f : f * f * f * (1.0f / 6);
+}
+
+/* A word's share in coarse rows. */
+template <Kind K> struct Across {
+  static constexpr int kSize = Window<K>::kSize;
   const CfPyramidPlane &plane;
-  const int width; /* coarse */
-  int offset[Pixel ? 1 : 4];
-  float weight[Pixel ? 1 : 4][4];
+  const int pitch; /* of coarse rows */
+  int offset[K == kAny ? 4 : kSize];
+  float weight[Window<K>::kPixels][kSize];
 
   __device__ Across(const CfPyramidPlane &plane, int word)
-      : plane(plane), width(plane.x.coarse_end - plane.x.coarse_first)
+      : plane(plane), pitch((plane.x.coarse_end - plane.x.coarse_first) * plane.channels)
+  {
+    if constexpr (K == kAny)
+      place_samples(word);
+    else
+      place_window(word);
+  }
+
+  __device__ void place_samples(int word)
   {
     const CfPyramidLine &line = plane.x;
 
 #pragma unroll
-    for (int j = 0; j < (Pixel ? 1 : 4); j++) {
+    for (int j = 0; j < 4; j++) {
       const int sample = min(4 * word + j, plane.samples - 1);
-      const int x = Pixel ? word : sample / plane.channels;
-      const int channel = Pixel ? 0 : sample - x * plane.channels;
-      const int cell = x / line.factor, phase = x - cell * line.factor;
+      const int x = sample / plane.channels, cell = x / line.factor;
 
       offset[j] =
-          (cell + cf_spline_first(line.factor, phase) - line.coarse_first) * plane.channels +
-          channel;
-      weigh(line.factor, phase, weight[j]);
+          (cell + cf_spline_first(line.factor, x - cell * line.factor) - line.coarse_first) *
+              plane.channels +
+          sample - x * plane.channels;
+      spline_weights(line.factor, x - cell * line.factor, weight[j]);
     }
   }
 
-  /* The cubic B-spline, as in plan/pyramid.c. */
-  __device__ static void weigh(int factor, int phase, float (&to)[4])
+  __device__ void place_window(int word)
   {
-    const float position = (phase - 0.5f * (float)(factor - 1)) / (float)factor;
-    const float f = position - floorf(position), g = 1.0f - f;
-
-    to[0] = factor == 1 ? 1.0f : g * g * g * (1.0f / 6);
-    to[1] = factor == 1 ? 0.0f : (4.0f - 6.0f * f * f + 3.0f * f * f * f) * (1.0f / 6);
-    to[2] = factor == 1 ? 0.0f : (4.0f - 6.0f * g * g + 3.0f * g * g * g) * (1.0f / 6);
-    to[3] = factor == 1 ? 0.0f : f * f * f * (1.0f / 6);
-  }
-
-  /* What a row needs, and what it is: apart, so that loads can be under way during other work. */
-  __device__ void fetch(int y, float (&near)[4][4]) const
-  {
-    const int inside = min(max(y, plane.coarse_first), plane.coarse_end - 1) - plane.coarse_first;
-    const float *from = plane.coarse + (size_t)inside * width * plane.channels;
-    /* Without decimation there is one tap, and nothing to read for the others. */
-    const int step = plane.x.factor == 1 ? 0 : plane.channels;
+    const CfPyramidLine &line = plane.x;
+    const int x0 = word * Window<K>::kPixels, cell0 = x0 / line.factor;
+    const int first =
+        K == kPixel ? cell0 + cf_spline_first(line.factor, x0 - cell0 * line.factor) : cell0 - 2;
 
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-      if constexpr (Pixel) {
-        const float4 four = *(const float4 *)(from + offset[0] + k * step);
-        near[k][0] = four.x;
-        near[k][1] = four.y;
-        near[k][2] = four.z;
-        near[k][3] = four.w;
-      } else {
+    for (int k = 0; k < kSize; k++)
+      offset[k] =
+          (min(max(first + k, line.coarse_first), line.coarse_end - 1) - line.coarse_first) *
+          Window<K>::kChannels;
 #pragma unroll
-        for (int j = 0; j < 4; j++)
-          near[k][j] = from[offset[j] + k * step];
+    for (int j = 0; j < Window<K>::kPixels; j++) {
+      const int x = min(x0 + j, plane.width - 1), cell = x / line.factor;
+      const int shift = cell + cf_spline_first(line.factor, x - cell * line.factor) - first;
+      float four[4];
+
+      spline_weights(line.factor, x - cell * line.factor, four);
+#pragma unroll
+      for (int k = 0; k < kSize; k++) {
+        weight[j][k] = 0.0f;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+          weight[j][k] = k - i == shift ? four[i] : weight[j][k];
       }
     }
   }
 
-  __device__ void combine(const float (&near)[4][4], float (&value)[4]) const
+  /* What a row needs, and what it is: apart, so that loads can be under way during other work. */
+  __device__ void fetch(int y, Window<K> &window) const
+  {
+    const int inside = min(max(y, plane.coarse_first), plane.coarse_end - 1) - plane.coarse_first;
+    const float *from = plane.coarse + (size_t)inside * pitch;
+
+    if constexpr (K == kAny) {
+      /* Without decimation there is one tap, and nothing to read for the others. */
+      const int step = plane.x.factor == 1 ? 0 : plane.channels;
+#pragma unroll
+      for (int k = 0; k < kSize; k++) {
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+          window.sample[k][j] = from[offset[j] + k * step];
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kSize; k++)
+        load(from + offset[k], window.sample[k]);
+    }
+  }
+
+  __device__ static void load(const float *from, float (&to)[1])
+  {
+    to[0] = *from;
+  }
+
+  __device__ static void load(const float *from, float (&to)[2])
+  {
+    const float2 two = *(const float2 *)from;
+
+    to[0] = two.x;
+    to[1] = two.y;
+  }
+
+  __device__ static void load(const float *from, float (&to)[4])
+  {
+    const float4 four = *(const float4 *)from;
+
+    to[0] = four.x;
+    to[1] = four.y;
+    to[2] = four.z;
+    to[3] = four.w;
+  }
+
+  __device__ void combine(const Window<K> &window, float (&value)[4]) const
   {
 #pragma unroll
     for (int j = 0; j < 4; j++) {
+      const int pixel = K == kAny ? j : j / Window<K>::kChannels;
+      const int channel = K == kAny ? j : j % Window<K>::kChannels;
+
       value[j] = 0.0f;
 #pragma unroll
-      for (int k = 0; k < 4; k++)
-        value[j] = fmaf(weight[Pixel ? 0 : j][k], near[k][j], value[j]);
+      for (int k = 0; k < kSize; k++)
+        value[j] = fmaf(weight[pixel][k], window.sample[k][channel], value[j]);
     }
   }
 };
 
-/* Halves go up; 12582912 is 1.5 * 2^23, whose unit in the last place is 1. */
-__device__ inline uint32_t to_byte(float value)
-{
-  const float tie = (kPyramidHalf - 0.5f) / 255;
-  const float fraction = __saturatef(fmaf(value, 1.0f / 255, tie));
+/* ---- up: to samples ---- */
 
-  return __float_as_uint(fmaf(fraction, 255.0f, 12582912.0f));
-}
+/* Results, as the columns' taps leave them: scaled and offset so that what remains is cheap. Since
+ * these taps add up to 1, that can be done before them, to fewer samples. */
+template <typename Sample> struct Scaled;
 
-__device__ inline void store_samples(const CfPyramidPlane &plane, uint8_t *row, int word,
-                                     const float (&value)[4])
-{
-  const uint32_t low = __byte_perm(to_byte(value[0]), to_byte(value[1]), 0x0040);
-  const uint32_t high = __byte_perm(to_byte(value[2]), to_byte(value[3]), 0x0040);
-  const uint32_t bytes = __byte_perm(low, high, 0x5410);
-
-  if (plane.vector && 4 * word + 4 <= plane.samples) {
-    *(uint32_t *)(row + 4 * (size_t)word) = bytes;
-  } else {
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-      if (4 * word + j < plane.samples)
-        row[4 * (size_t)word + j] = (uint8_t)(bytes >> 8 * j);
-    }
+/* 0 to 1, and the little that rounds halves up. */
+template <> struct Scaled<uint8_t> {
+  static __device__ float scale()
+  {
+    return 1.0f / 255;
   }
-}
-
-__device__ inline void store_samples(const CfPyramidPlane &plane, uint16_t *row, int word,
-                                     const float (&value)[4])
-{
-  uint32_t code[4];
-
-#pragma unroll
-  for (int j = 0; j < 4; j++)
-    code[j] = (uint32_t)fminf(fmaxf(value[j] + kPyramidHalf, 0.0f), (float)plane.max_code)
-              << plane.shift;
-  if (plane.vector && 4 * word + 4 <= plane.samples) {
-    *(uint2 *)(row + 4 * (size_t)word) =
-        make_uint2(code[0] | code[1] << 16, code[2] | code[3] << 16);
-  } else {
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-      if (4 * word + j < plane.samples)
-        row[4 * (size_t)word + j] = (uint16_t)code[j];
-    }
+  static __device__ float offset(float centre)
+  {
+    return (centre + (kPyramidHalf - 0.5f)) * (1.0f / 255);
   }
-}
+  static __device__ float last(float weight, float near, float sum)
+  {
+    return __saturatef(fmaf(weight, near, sum));
+  }
 
-/* From sums weighted by alpha to centred samples. */
+  /* 12582912 is 1.5 * 2^23, whose unit in the last place is 1. */
+  static __device__ uint32_t code(float value)
+  {
+    return __float_as_uint(fmaf(value, 255.0f, 12582912.0f));
+  }
+};
+
+template <> struct Scaled<uint16_t> {
+  static __device__ float scale()
+  {
+    return 1.0f;
+  }
+  static __device__ float offset(float centre)
+  {
+    return centre + kPyramidHalf;
+  }
+  static __device__ float last(float weight, float near, float sum)
+  {
+    return fmaf(weight, near, sum);
+  }
+};
+
+struct Bytes {
+  uint32_t word;
+
+  __device__ Bytes(const CfPyramidPlane &, const float (&value)[4])
+  {
+    uint32_t code[4];
+
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      code[j] = Scaled<uint8_t>::code(value[j]);
+    word = __byte_perm(__byte_perm(code[0], code[1], 0x0040), __byte_perm(code[2], code[3], 0x0040),
+                       0x5410);
+  }
+
+  __device__ uint8_t at(int j) const
+  {
+    return (uint8_t)(word >> 8 * j);
+  }
+};
+
+struct Words {
+  uint2 word;
+
+  __device__ Words(const CfPyramidPlane &plane, const float (&value)[4])
+  {
+    uint32_t code[4];
+
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      code[j] = (uint32_t)fminf(fmaxf(value[j], 0.0f), (float)plane.max_code) << plane.shift;
+    word = make_uint2(code[0] | code[1] << 16, code[2] | code[3] << 16);
+  }
+
+  __device__ uint16_t at(int j) const
+  {
+    return (uint16_t)((j < 2 ? word.x : word.y) >> 16 * (j & 1));
+  }
+};
+
+template <typename Sample> struct Stored;
+template <> struct Stored<uint8_t> {
+  typedef Bytes Type;
+};
+template <> struct Stored<uint16_t> {
+  typedef Words Type;
+};
+
+/* Scaled sums of alpha and of what it weighs to scaled samples. */
 __device__ inline void unweigh(const CfPyramidPlane &plane, float (&value)[4])
 {
-  const float alpha = (plane.alpha == 0 ? value[0] : value[3]) + 255.0f;
-  const bool colours = alpha >= 0.5f;
-  const float divide = __fdividef(1.0f, cf_weight(alpha));
+  const float alpha = (plane.alpha == 0 ? value[0] : value[3]) - Scaled<uint8_t>::offset(0.0f);
+  const bool colours = alpha >= 0.5f / 255;
+  const float divide = __fdividef(1.0f, alpha);
 
 #pragma unroll
   for (int j = 0; j < 4; j++) {
+    const float offset = Scaled<uint8_t>::offset(plane.centre[j]);
+
     if (j == 0 ? plane.alpha != 0 : j == 3 ? plane.alpha == 0 : true)
-      value[j] = colours ? value[j] * divide : plane.blank[j] - plane.centre[j];
+      value[j] = colours ? fmaf(value[j] - offset, divide, offset)
+                         : Scaled<uint8_t>::offset(plane.blank[j]);
+    value[j] = __saturatef(value[j]);
   }
 }
 
 /* Alpha is centred on opaque. */
 __device__ inline bool is_opaque(const CfPyramidPlane &plane, const float (&near)[5][4])
 {
-  bool opaque = true;
+  const float opaque = Scaled<uint8_t>::offset(255.0f);
+  bool all = true;
 
 #pragma unroll
   for (int k = 0; k < 5; k++)
-    opaque = opaque && (plane.alpha == 0 ? near[k][0] : near[k][3]) == 0.0f;
-  return opaque;
+    all = all && (plane.alpha == 0 ? near[k][0] : near[k][3]) == opaque;
+  return all;
 }
 
 /* One of D rows below each other, from the coarse rows cell - 2 to cell + 2. */
-template <int D>
+template <typename Sample, bool Alpha, int D>
 __device__ inline void interpolate(const CfPyramidJob &job, const float (&near)[5][4], int p,
                                    float (&value)[4])
 {
@@ -261,37 +418,54 @@ __device__ inline void interpolate(const CfPyramidJob &job, const float (&near)[
 
 #pragma unroll
   for (int j = 0; j < 4; j++) {
-    value[j] = D > 1 ? weight[0] * near[k][j] : near[4][j];
-    if (D > 1) {
-      value[j] = fmaf(weight[1], near[k + 1][j], value[j]);
-      value[j] = fmaf(weight[2], near[k + 2][j], value[j]);
-      value[j] = fmaf(weight[3], near[k + 3][j], value[j]);
+    if (D == 1) {
+      value[j] = Scaled<Sample>::last(1.0f, near[4][j], 0.0f);
+      continue;
     }
+    value[j] = weight[0] * near[k][j];
+    value[j] = fmaf(weight[1], near[k + 1][j], value[j]);
+    value[j] = fmaf(weight[2], near[k + 2][j], value[j]);
+    value[j] = Alpha ? fmaf(weight[3], near[k + 3][j], value[j])
+                     : Scaled<Sample>::last(weight[3], near[k + 3][j], value[j]);
   }
 }
 
+/* The part of a strip that a thread makes. */
+struct Span {
+  int word, count; /* samples of the word that lie in the row */
+  int first, end;  /* rows */
+};
+
 template <typename Sample, bool Alpha, int D>
 __device__ inline void make_cell(const CfPyramidJob &job, const CfPyramidPlane &plane,
-                                 const float (&near)[5][4], int word, int y, int first, int end)
+                                 const float (&near)[5][4], const Span &span, int y)
 {
-  uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride;
+  typedef typename Stored<Sample>::Type Type;
+  uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride +
+                4 * sizeof(Sample) * (size_t)span.word;
+  const bool whole = plane.vector && span.count == 4 && y >= span.first && y + D <= span.end;
 
 #pragma unroll
   for (int p = 0; p < D; p++, to += plane.destination_stride) {
     float value[4];
 
-    interpolate<D>(job, near, p, value);
+    interpolate<Sample, Alpha, D>(job, near, p, value);
     if (Alpha)
       unweigh(plane, value);
+    const Type stored(plane, value);
+    if (whole) {
+      *(decltype(stored.word) *)to = stored.word;
+    } else if (y + p >= span.first && y + p < span.end) {
 #pragma unroll
-    for (int j = 0; j < 4; j++)
-      value[j] += plane.centre[j];
-    if (y + p >= first && y + p < end)
-      store_samples(plane, (Sample *)to, word, value);
+      for (int j = 0; j < 4; j++) {
+        if (j < span.count)
+          ((Sample *)to)[j] = stored.at(j);
+      }
+    }
   }
 }
 
-template <typename Sample, bool Pixel, bool Alpha, int D>
+template <typename Sample, Kind K, bool Alpha, int D>
 __device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plane, int block)
 {
   constexpr int kAhead = D > 1 ? 2 : 0; /* coarse rows after a cell that it needs */
@@ -299,23 +473,34 @@ __device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plan
   const int across = (words + kPyramidThreads - 1) / kPyramidThreads;
   const int word = block % across * kPyramidThreads + (int)threadIdx.x;
   const int strip = plane.first / kPyramidUpRows + block / across;
-  const int first = max(strip * kPyramidUpRows, plane.first);
-  const int end = min((strip + 1) * kPyramidUpRows, plane.end);
+  const Span span = {word, min(4, plane.samples - 4 * word),
+                     max(strip * kPyramidUpRows, plane.first),
+                     min((strip + 1) * kPyramidUpRows, plane.end)};
 
   if (word >= words)
     return;
-  const Across<Pixel> across_row(plane, word);
-  float near[5][4], ahead[4][4];
+  const Across<K> across_row(plane, word);
+  float near[5][4], offset[4];
+  Window<K> ahead;
 
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+    offset[j] = Scaled<Sample>::offset(plane.centre[j]);
+  const auto scale = [&](float(&value)[4]) {
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      value[j] = fmaf(value[j], Scaled<Sample>::scale(), offset[j]);
+  };
   if constexpr (D > 1) {
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-      across_row.fetch(first / D - 2 + k, ahead);
+      across_row.fetch(span.first / D - 2 + k, ahead);
       across_row.combine(ahead, near[k + 1]);
+      scale(near[k + 1]);
     }
   }
-  across_row.fetch(first / D + kAhead, ahead);
-  for (int cell = first / D; cell * D < end; cell++) {
+  across_row.fetch(span.first / D + kAhead, ahead);
+  for (int cell = span.first / D; cell * D < span.end; cell++) {
 #pragma unroll
     for (int k = 0; k < 4; k++) {
 #pragma unroll
@@ -323,50 +508,73 @@ __device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plan
         near[k][j] = near[k + 1][j];
     }
     across_row.combine(ahead, near[4]);
+    scale(near[4]);
     across_row.fetch(cell + 1 + kAhead, ahead);
     if (Alpha && !(D > 1 && is_opaque(plane, near)))
-      make_cell<Sample, Alpha, D>(job, plane, near, word, cell * D, first, end);
+      make_cell<Sample, Alpha, D>(job, plane, near, span, cell * D);
     else
-      make_cell<Sample, false, D>(job, plane, near, word, cell * D, first, end);
+      make_cell<Sample, false, D>(job, plane, near, span, cell * D);
   }
 }
 
-template <typename Sample, bool Pixel, bool Alpha>
+template <typename Sample, Kind K, bool Alpha>
+__device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plane, int block)
+{
+  switch (plane.y.factor) {
+  case 1:
+    return go_up<Sample, K, Alpha, 1>(job, plane, block);
+  case 2:
+    return go_up<Sample, K, Alpha, 2>(job, plane, block);
+  case 4:
+    return go_up<Sample, K, Alpha, 4>(job, plane, block);
+  default:
+    return go_up<Sample, K, Alpha, 8>(job, plane, block);
+  }
+}
+
+template <bool Alpha>
 __global__ void __launch_bounds__(kPyramidThreads)
-    up_kernel(const __grid_constant__ CfPyramidJob job)
+    pixels_up_kernel(const __grid_constant__ CfPyramidJob job)
 {
   int block;
   const CfPyramidPlane &plane = cf_pyramid_plane(job, &CfPyramidPlane::up_blocks, &block);
 
   cf_wait_for_previous_kernel();
-  switch (plane.y.factor) {
-  case 1:
-    return go_up<Sample, Pixel, Alpha, 1>(job, plane, block);
-  case 2:
-    return go_up<Sample, Pixel, Alpha, 2>(job, plane, block);
-  case 4:
-    return go_up<Sample, Pixel, Alpha, 4>(job, plane, block);
-  default:
-    return go_up<Sample, Pixel, Alpha, 8>(job, plane, block);
-  }
+  go_up<uint8_t, kPixel, Alpha>(job, plane, block);
+}
+
+template <typename Sample>
+__global__ void __launch_bounds__(kPyramidThreads)
+    planes_up_kernel(const __grid_constant__ CfPyramidJob job)
+{
+  int block;
+  const CfPyramidPlane &plane = cf_pyramid_plane(job, &CfPyramidPlane::up_blocks, &block);
+
+  cf_wait_for_previous_kernel();
+  if (plane.channels == 1)
+    go_up<Sample, kFour, false>(job, plane, block);
+  else if (plane.channels == 2)
+    go_up<Sample, kTwo, false>(job, plane, block);
+  else
+    go_up<Sample, kAny, false>(job, plane, block);
 }
 
 } // namespace
 
 bool cf_pyramid_low(const CfPyramidJob *job, int blocks, void *stream, CfStatus *status)
 {
-  return cf_launch_after(low_kernel, blocks, 0, stream, "filtering the blur pyramid", status, *job);
+  return cf_launch_after(low_kernel, job, blocks, 0, stream, "filtering the blur pyramid", status);
 }
 
 bool cf_pyramid_up(const CfPyramidJob *job, bool wide, int blocks, void *stream, CfStatus *status)
 {
-  void (*kernel)(CfPyramidJob) = up_kernel<uint8_t, false, false>;
+  void (*kernel)(CfPyramidJob) = planes_up_kernel<uint8_t>;
 
   if (wide)
-    kernel = up_kernel<uint16_t, false, false>;
+    kernel = planes_up_kernel<uint16_t>;
   else if (job->plane[0].alpha >= 0)
-    kernel = up_kernel<uint8_t, true, true>;
+    kernel = pixels_up_kernel<true>;
   else if (job->plane[0].channels == 4)
-    kernel = up_kernel<uint8_t, true, false>;
-  return cf_launch_after(kernel, blocks, 0, stream, "enlarging the blur pyramid", status, *job);
+    kernel = pixels_up_kernel<false>;
+  return cf_launch_after(kernel, job, blocks, 0, stream, "enlarging the blur pyramid", status);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bands.h"
 #include "fir.h"
 #include "gaussian.h"
 #include "naive_fir.h"
@@ -526,6 +527,34 @@ static void sigma_moves_smoothly(CfTest *test)
   cf_picture_free(source);
 }
 
+static void bands_are_the_whole(CfTest *test)
+{
+  const CfSize sizes[] = {{301, 230}, {64, 177}, {33, 20}, {1, 90}, {90, 3}};
+  const double sigmas[] = {30.0, 12.0, 5.0, 70.0, 16.0, 2.0, 250.0};
+
+  if (!test->engine->halo) {
+    cf_test_skip(test, "the engine knows no bands");
+    return;
+  }
+  for (int i = 0; i < 21; i++) {
+    const CfSize *size = &sizes[i % 5];
+    CfGaussblurParams params =
+        blur(sigmas[i % 7], i % 4 == 3 ? 1.5 : -1.0, (CfBorder)(i / 2 % BORDERS));
+    CfTestPicture *source = picture(test->format, size->width, size->height,
+                                    i % 4 ? CF_LAYOUT_ALIGNED : CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
+                                    i % 3 ? CF_ALPHA_OPAQUE : CF_ALPHA_RANDOM, test->seed);
+
+    if (i % 7 == 6) {
+      params.map_mode = CF_MAP_RADIAL;
+      params.map_x = params.map_y = 0.3;
+      params.map_outer = 0.9;
+    }
+    say(test, &params, source, CF_PATTERN_NOISE);
+    expect_bands_equal_whole(test, &params, source);
+    cf_picture_free(source);
+  }
+}
+
 static const CfTestCase cases[] = {
     {"taps-are-a-gaussian", taps_are_a_gaussian, CF_ONCE},
     {"plan-scales-with-subsampling", plan_scales_with_subsampling, CF_ONCE},
@@ -540,6 +569,7 @@ static const CfTestCase cases[] = {
     {"sigma-0-copies", sigma_0_copies, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"update-takes-over", update_takes_over, CF_EACH_ENGINE},
     {"threads-do-not-matter", threads_do_not_matter, CF_EACH_ENGINE},
+    {"bands-are-the-whole", bands_are_the_whole, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"islands-of-alpha", islands_of_alpha, CF_EACH_OTHER_ENGINE},
     {"sigma-moves-smoothly", sigma_moves_smoothly, CF_EACH_OTHER_ENGINE},
     {0},
