@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The block average on the CPU beside OpenCV's resize and frei0r's pixeliz0r, on the same frames in
-the same run: 1920x1080 RGBA, milliseconds and multiples of a memcpy. Not a test; run it where
+the same run: 1920x1080 RGBA, the least milliseconds of many runs, which other programs disturb
+least, and multiples of a memcpy. Not a test; run it where
 python3-opencv and frei0r-plugins are installed:
 
     tests/bench/peers-blockavg.py build/tests/bench/cudafilters-bench
@@ -9,7 +10,6 @@ python3-opencv and frei0r-plugins are installed:
 import ctypes
 import glob
 import json
-import statistics
 import subprocess
 import sys
 import time
@@ -19,14 +19,14 @@ import numpy as np
 WIDTH, HEIGHT, FRAMES, RUNS = 1920, 1080, 8, 60
 
 
-def median_ms(run):
+def least_ms(run):
     """Of frames that rotate, so that none of them stays in the cache."""
     times = []
     for number in range(RUNS):
         start = time.perf_counter()
         run(number % FRAMES)
         times.append(1000 * (time.perf_counter() - start))
-    return statistics.median(times)
+    return min(times)
 
 
 def ours(bench, block, threads):
@@ -35,7 +35,7 @@ def ours(bench, block, threads):
          f"{WIDTH}x{HEIGHT}", "--property", f"block-width={block}", "--property",
          f"block-height={block}", "--threads", str(threads), "--runs", str(RUNS), "--json"],
         check=True, capture_output=True, text=True)
-    return json.loads(result.stdout)["median_ms"]
+    return json.loads(result.stdout)["min_ms"]
 
 
 def opencv(sources, block, threads):
@@ -51,7 +51,7 @@ def opencv(sources, block, threads):
     def run(number):
         cv2.resize(sources[number], size, dst=small, interpolation=cv2.INTER_AREA)
         cv2.resize(small, (WIDTH, HEIGHT), dst=large[number], interpolation=cv2.INTER_NEAREST)
-    return median_ms(run)
+    return least_ms(run)
 
 
 def pixeliz0r(sources, block):
@@ -72,7 +72,7 @@ def pixeliz0r(sources, block):
         plugin.f0r_update(instance, ctypes.c_double(0.0),
                           ctypes.c_void_p(sources[number].ctypes.data),
                           ctypes.c_void_p(results[number].ctypes.data))
-    return median_ms(run)
+    return least_ms(run)
 
 
 def main(bench):
@@ -81,7 +81,7 @@ def main(bench):
     copies = [np.empty_like(source) for source in sources]
     for source in sources:
         source[..., 3] = 255
-    copy = median_ms(lambda number: np.copyto(copies[number], sources[number]))
+    copy = least_ms(lambda number: np.copyto(copies[number], sources[number]))
     print(f"copy {copy:.2f} ms")
     for block in (8, 16, 32, 64):
         rows = {f"cudablockavg, {threads} threads": ours(bench, block, threads)
