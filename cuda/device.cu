@@ -174,7 +174,7 @@ bool cf_device_count(int *count, CfStatus *status)
 
 /* The driver is asked directly, and loaded for the occasion: any runtime call that could answer
  * would also make the primary context current. */
-extern "C" bool cf_context_is_current(CfStatus *status)
+bool cf_context_is_current(CfStatus *status)
 {
   typedef int (*GetCurrent)(void **context);
   void *const driver = dlopen("libcuda.so.1", RTLD_NOW);

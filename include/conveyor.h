@@ -17,9 +17,6 @@
 
 typedef struct CfConveyor CfConveyor;
 
-/* Whether a CUDA context is current on the calling thread; if not, `status` says why. */
-bool cf_context_is_current(CfStatus *status);
-
 /* Enqueues the filter of the rows of `job` on its stream. */
 typedef bool (*CfConveyorFilter)(void *context, const CfJob *job, CfStatus *status);
 

@@ -3,10 +3,11 @@
  * The GPU as the rest of the project sees it: plain C, no CUDA types. Exists only where the CUDA
  * engines are built (CF_HAVE_CUDA).
  *
- * Contexts. Every call but cf_device_count and cf_device_use_primary needs a current CUDA context,
- * and refuses with CF_ERROR_NO_DEVICE without one: the CUDA runtime would otherwise create the
- * device's primary context, half a gigabyte that nobody asked for. An element pushes its
- * GstCudaContext around each call; programs without one call cf_device_use_primary once a thread.
+ * Contexts. Every call but cf_device_count, cf_device_use_primary and cf_context_is_current needs a
+ * current CUDA context, and refuses with CF_ERROR_NO_DEVICE without one: the CUDA runtime would
+ * otherwise create the device's primary context, half a gigabyte that nobody asked for. An element
+ * pushes its GstCudaContext around each call; programs without one call cf_device_use_primary once
+ * a thread.
  *
  * Streams and events travel as `void *` (CUstream, CUevent); NULL is the default stream. All calls
  * may be made from any thread.
@@ -25,6 +26,9 @@ extern "C" {
 
 /* The number of GPUs; creates no context. False without a usable driver (CF_ERROR_NO_DEVICE). */
 bool cf_device_count(int *count, CfStatus *status);
+
+/* Whether a CUDA context is current on the calling thread; if not, `status` says why. */
+bool cf_context_is_current(CfStatus *status);
 
 /* Makes the primary context of GPU `index` current on the calling thread, creating it if need be.
  * Tests and benchmarks only. */
@@ -93,7 +97,8 @@ void *cf_stream_create(CfStatus *status);
 void cf_stream_destroy(void *stream);
 bool cf_stream_synchronize(void *stream, CfStatus *status);
 
-/* Events; `timing` ones can be given to cf_event_elapsed_ms and cost a little more. */
+/* Events; `timing` ones can be given to cf_event_elapsed_ms and cost a little more. Destroy accepts
+ * NULL. */
 void *cf_event_create(bool timing, CfStatus *status);
 void cf_event_destroy(void *event);
 bool cf_event_record(void *event, void *stream, CfStatus *status);

@@ -3,7 +3,7 @@
  * device.h on the driver of cuda.c, in the place of cuda/device.cu. As there, nothing happens
  * without a current context; what would make the real one create a context aborts in the driver.
  */
-#include "conveyor.h"
+#include "device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conveyor.h"
+#include "device.h"
 #include "random.h"
 
 #define FAKE_STREAMS 4
