@@ -8,9 +8,10 @@
  *   low      these -> the low taps along columns: the coarse samples, channels interleaved
  *   up       coarse samples -> result codes, by the cubic B-spline
  *
- * Counted for 3840x2160 RGBA and D = 8: 6 multiply-adds a source sample in `columns` with sums in
- * registers, 0.75 in `rows`, 4.5 a result sample in `up`: less than the tensor cores' work in
- * shared memory would cost in moving it there, so plain single precision serves all GPUs.
+ * Bytes are halved once or twice in 16-bit lanes of integers, two samples an instruction, before
+ * the taps of columns see them: for D = 8 that leaves 1.25 multiply-adds a source sample of 6. `up`
+ * does 4.5 a result sample. That is less than the tensor cores' work in shared memory would cost in
+ * moving it there, so plain single precision serves all GPUs.
  */
 #pragma once
 
