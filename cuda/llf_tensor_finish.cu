@@ -12,7 +12,7 @@ namespace
 {
 
 /* A thread makes two rows of a cell. */
-constexpr int CELLS_X = 32, PAIRS_Y = 16, THREADS = CELLS_X * PAIRS_Y, WARPS = THREADS / 32;
+constexpr int CELLS_X = 32, PAIRS_Y = 16, THREADS = CELLS_X * PAIRS_Y;
 constexpr int TILE_X = CELLS_X * CELL_X, TILE_Y = 2 * PAIRS_Y;
 
 /* --- levels in shared memory --- */
@@ -45,11 +45,12 @@ __host__ __device__ constexpr int most_coarser(int size)
 }
 
 /* What is beyond the level repeats its border. */
+template <int THREADS>
 __device__ __forceinline__ void load_part(const Part &part, const float *from)
 {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
-  for (int row = warp; row < part.region.height; row += WARPS) {
+  for (int row = warp; row < part.region.height; row += THREADS / 32) {
     const size_t y = (size_t)min(max(part.region.y + row, 0), part.height - 1) * part.width;
 
     for (int column = lane; column < part.region.width; column += 32)
@@ -60,6 +61,7 @@ __device__ __forceinline__ void load_part(const Part &part, const float *from)
 
 /* Adds the expanded coarser level, by quads. The pixels next to the level's border repeat those at
  * it. */
+template <int THREADS>
 __device__ __forceinline__ void add_expanded(const Part &fine, const Part &coarse)
 {
   const Region &region = fine.region;
@@ -113,7 +115,7 @@ __device__ __forceinline__ void add_expanded(const Part &fine, const Part &coars
 
 /* --- level 2, from the terms of all above --- */
 
-constexpr int COLLAPSE_X = 64, COLLAPSE_Y = 16, COLLAPSED_LEVEL = 2;
+constexpr int COLLAPSE_X = 64, COLLAPSE_Y = 16, COLLAPSE_THREADS = 256, COLLAPSED_LEVEL = 2;
 
 struct Collapse {
   int last; /* the terms of this level are its collapsed image */
@@ -122,7 +124,7 @@ struct Collapse {
   Level level[CF_LLF_MAX_IMAGES];
 };
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(COLLAPSE_THREADS)
     collapse_kernel(const __grid_constant__ Collapse collapse)
 {
   extern __shared__ __align__(16) float memory[];
@@ -142,18 +144,18 @@ __global__ void __launch_bounds__(THREADS)
   await_previous();
   Region region = own;
   for (int i = COLLAPSED_LEVEL; i <= collapse.last; i++) {
-    load_part(part_of(i, region), collapse.level[i].collapsed);
+    load_part<COLLAPSE_THREADS>(part_of(i, region), collapse.level[i].collapsed);
     region = coarser(region);
   }
   __syncthreads();
   for (int i = collapse.last - 1; i >= COLLAPSED_LEVEL; i--) {
     const Region fine = region_of(i);
-    add_expanded(part_of(i, fine), part_of(i + 1, coarser(fine)));
+    add_expanded<COLLAPSE_THREADS>(part_of(i, fine), part_of(i + 1, coarser(fine)));
     __syncthreads();
   }
 
   const Part made = part_of(COLLAPSED_LEVEL, own);
-  for (int i = threadIdx.x; i < COLLAPSE_X * COLLAPSE_Y; i += THREADS) {
+  for (int i = threadIdx.x; i < COLLAPSE_X * COLLAPSE_Y; i += COLLAPSE_THREADS) {
     const int column = i % COLLAPSE_X, row = i / COLLAPSE_X;
     const int x = own.x + column, y = own.y + row;
 
@@ -497,9 +499,9 @@ __global__ void __launch_bounds__(THREADS, 2)
   if (direct)
     load_source<Sample, colour>(pixels, finish, x, y, &source);
   load_cells(part_1, finish.level_terms);
-  load_part(part_2, finish.collapsed);
+  load_part<THREADS>(part_2, finish.collapsed);
   __syncthreads();
-  add_expanded(part_1, part_2);
+  add_expanded<THREADS>(part_1, part_2);
   __syncthreads();
   if (!inside)
     return;
@@ -564,7 +566,7 @@ bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last)
   const Level &level = pyramid.level[COLLAPSED_LEVEL];
   return launch(queue, "llf collapse", collapse_kernel,
                 dim3(blocks(level.width, COLLAPSE_X), blocks(level.height, COLLAPSE_Y)),
-                dim3(THREADS), floats * sizeof(float), collapse);
+                dim3(COLLAPSE_THREADS), floats * sizeof(float), collapse);
 }
 
 bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,

@@ -424,9 +424,9 @@ static void planes_are_fine_enough(CfTest *test)
     CfFormat format;
     double psnr, differing;
   } bounds[] = {{CF_FORMAT_GRAY16_LE, 80.0, 1.0},
-                {CF_FORMAT_GRAY8, 0.0, 0.04},
-                {CF_FORMAT_NV12, 0.0, 0.04},
-                {CF_FORMAT_P010_10LE, 0.0, 0.16}};
+                {CF_FORMAT_GRAY8, 0.0, 0.03},
+                {CF_FORMAT_NV12, 0.0, 0.03},
+                {CF_FORMAT_P010_10LE, 0.0, 0.1}};
 
   for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++)
     for (int curve = 0; curve < CURVES; curve++) {
