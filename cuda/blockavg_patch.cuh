@@ -16,10 +16,10 @@
 namespace
 {
 
-constexpr int kPatchResident = 16; /* CUDA blocks on an SM */
+constexpr int kPatchResident = 8;  /* CUDA blocks on an SM */
 constexpr int kPatchPixels = 640;  /* most blocks side by side in a tile of a patch */
 constexpr int kPatchColumns = 128; /* most columns of a tile */
-constexpr int kPatchSums = 2304;   /* words */
+constexpr int kPatchSums = 4608;   /* words */
 
 struct __align__(16) Patch
 {
@@ -108,52 +108,65 @@ template <> struct Samples<2> {
   typedef uint16_t Type;
 };
 
-enum Verdict { kForeign, kPlain, kMixed };
-
 /* Whether samples are covered or not, by rectangles. */
 __host__ __device__ inline bool is_hard(const CfCoverageRule &rule)
 {
   return !rule.outside && !rule.ellipse && rule.reach == 0;
 }
 
-/* Luma pixels of some samples, all of which the rectangle of the tile's region holds: are they
- * covered by it alone, not its own, or is there more to it? */
-__device__ inline Verdict judge(const Frame &frame, const CfTileShapes &shapes, int own,
-                                const CfRect &luma)
+__device__ inline bool overlap(const CfRect &a, const CfRect &b)
 {
-  const CfShapeList &list = frame.list;
-  const bool hard = is_hard(list.rule);
+  return a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+}
 
-  if (shapes.count > kTileShapes)
-    return kMixed;
-  if (!hard && own >= 0) {
-    /* Shapes are convex: what covers all corners covers all. */
-    const CfShape &shape = cf_shape_at(list, own);
-    for (int corner = 0; corner < 4; corner++) {
-      const int x = corner & 1 ? luma.x1 - 1 : luma.x0, y = corner & 2 ? luma.y1 - 1 : luma.y0;
-      if (cf_shape_coverage(&list.rule, &shape, x, y) != CF_COVERED)
-        return kMixed;
+/* Rectangles of a tile in luma pixels, in shared memory: those to which samples belong rather than
+ * to the tile's own region. */
+struct Rivals {
+  int count; /* more than kTileShapes: the list is incomplete */
+  CfRect rect[kTileShapes];
+};
+
+__device__ inline bool is_rival(const CfShapeList &list, int own, int other, const CfRect &luma)
+{
+  const CfShape &shape = cf_shape_at(list, other);
+
+  if (other == own || !overlap({shape.x0, shape.y0, shape.x1, shape.y1}, luma))
+    return false;
+  const int side = cf_shape_at(list, own).side;
+  return shape.side > side || (shape.side == side && other < own);
+}
+
+/* All threads together; ends with a barrier. */
+__device__ inline void find_rivals(const CfShapeList &list, int own, const CfRect &luma,
+                                   Rivals *rivals)
+{
+  if (threadIdx.x == 0)
+    rivals->count = 0;
+  __syncthreads();
+  for (int i = (int)threadIdx.x; i < list.count; i += kThreads) {
+    if (is_rival(list, own, i, luma)) {
+      const CfShape &shape = cf_shape_at(list, i);
+      const int at = atomicAdd(&rivals->count, 1);
+      if (at < kTileShapes)
+        rivals->rect[at] = {shape.x0, shape.y0, shape.x1, shape.y1};
     }
   }
-  if (frame.single && own >= 0)
-    return kPlain;
-  for (int i = 0; i < shapes.count; i++) {
-    const int other = shapes.index[i];
-    const CfShape &shape = cf_shape_at(list, other);
+  __syncthreads();
+}
 
-    if (shape.x0 >= luma.x1 || shape.x1 <= luma.x0 || shape.y0 >= luma.y1 || shape.y1 <= luma.y0)
-      continue;
-    if (own < 0)
-      return kMixed;
-    const int side = cf_shape_at(list, own).side;
-    if (other == own || shape.side < side || (shape.side == side && other > own))
-      continue;
-    return hard && shape.x0 <= luma.x0 && shape.x1 >= luma.x1 && shape.y0 <= luma.y0 &&
-                   shape.y1 >= luma.y1
-               ? kForeign
-               : kMixed;
+__device__ inline bool is_contested(const CfShapeList &list, const Rivals &rivals, int own,
+                                    const CfRect &luma)
+{
+  bool contested = false;
+
+  if (rivals.count <= kTileShapes) {
+    for (int i = 0; i < rivals.count; i++)
+      contested = contested || overlap(rivals.rect[i], luma);
+  } else {
+    for (int i = 0; i < list.count && !contested; i++)
+      contested = is_rival(list, own, i, luma);
   }
-  return kPlain;
+  return contested;
 }
 
 template <typename Sample, int Channels>
@@ -188,27 +201,33 @@ __device__ inline CfRect luma_of(const Plane &plane, int x0, int x1, int y0, int
   return {x0 << plane.shift_x, y0 << plane.shift_y, x1 << plane.shift_x, y1 << plane.shift_y};
 }
 
-/* Writes what the tile's region covers, 32 samples of a row at a time. */
+/* What the kernel's threads share beside sums and colours. */
+union Claims {
+  CfTileShapes shapes;
+  Rivals rivals;
+};
+
+/* Writes the samples that belong to the tile's region, a row of them at a time. */
 template <typename Sample, int Channels>
 __device__ inline void fill_covered(const Frame &frame, const Plane &plane, const Tile &tile,
-                                    const CfTileShapes &shapes, int own, const uint8_t *line)
+                                    const Claims &claims, int own, const uint8_t *line)
 {
   const Sample *colours = (const Sample *)(line - tile.column0 * kColumnBytes);
+  const bool hard = is_hard(frame.list.rule);
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-  const int across = (tile.x1 - tile.x0 + 31) / 32;
 
-  for (int i = warp; i < across * (tile.y1 - tile.y0); i += kThreads / 32) {
-    const int y = tile.y0 + i / across, left = tile.x0 + i % across * 32;
-    const int right = min(left + 32, tile.x1), x = left + lane;
-    const Verdict verdict = judge(frame, shapes, own, luma_of(plane, left, right, y, y + 1));
-    CfCovered covered = {CF_COVERED, own};
+  for (int y = tile.y0 + warp; y < tile.y1; y += kThreads / 32) {
+    for (int x = tile.x0 + lane; x < tile.x1; x += 32) {
+      CfCovered covered = {CF_COVERED, own};
 
-    if (verdict == kForeign || x >= right)
-      continue;
-    if (verdict == kMixed)
-      covered = cf_sample_coverage(frame.list, shapes, x, y, plane.shift_x, plane.shift_y);
-    if (covered.coverage > 0 && (own < 0 || covered.owner == own))
-      write_sample<Sample, Channels>(frame, plane, x, y, colours + x * Channels, covered.coverage);
+      if (!hard)
+        covered = cf_sample_coverage(frame.list, claims.shapes, x, y, plane.shift_x, plane.shift_y);
+      else if (is_contested(frame.list, claims.rivals, own, luma_of(plane, x, x + 1, y, y + 1)))
+        continue;
+      if (covered.coverage > 0 && (own < 0 || covered.owner == own))
+        write_sample<Sample, Channels>(frame, plane, x, y, colours + x * Channels,
+                                       covered.coverage);
+    }
   }
 }
 
@@ -231,22 +250,35 @@ __device__ inline bool is_empty(const Tile &tile)
   return tile.x1 <= tile.x0 || tile.y1 <= tile.y0;
 }
 
-__device__ inline void find_tile_shapes(const Frame &frame, const Plane &plane, const Tile &part,
-                                        const Patch &patch, CfTileShapes *shapes)
+/* Finds out what claims samples of the tile's part; all threads together, ends with a barrier.
+ * Returns whether its own region covers all of it alone. */
+__device__ inline bool find_claims(const Frame &frame, const Plane &plane, const Tile &part,
+                                   const Patch &patch, Claims *claims)
 {
-  if (patch.alone && patch.shape >= 0) {
-    if (threadIdx.x == 0) {
-      shapes->count = 1;
-      shapes->index[0] = (short)patch.shape;
-    }
-    return;
+  const CfShapeList &list = frame.list;
+  const CfRect luma = luma_of(plane, part.x0, part.x1, part.y0, part.y1);
+
+  if (is_hard(list.rule)) {
+    if (patch.alone || frame.single)
+      return true;
+    find_rivals(list, patch.shape, luma, &claims->rivals);
+    return claims->rivals.count == 0;
   }
-  cf_find_shapes(frame.list, luma_of(plane, part.x0, part.x1, part.y0, part.y1), shapes);
+  if (!patch.alone || patch.shape < 0) {
+    cf_find_shapes(list, luma, &claims->shapes);
+    return patch.shape < 0 && claims->shapes.count == 0;
+  }
+  if (threadIdx.x == 0) {
+    claims->shapes.count = 1;
+    claims->shapes.index[0] = (short)patch.shape;
+  }
+  __syncthreads();
+  return false;
 }
 
 template <template <int, bool> class Kind, int C>
 __device__ inline void average_patch_tile(const Frame &frame, const Patch &patch, int index,
-                                          uint32_t *shared, uint32_t *colours, CfTileShapes *shapes)
+                                          uint32_t *shared, uint32_t *colours, Claims *claims)
 {
   typedef Kind<C, false> Sums;
   constexpr int kPixelBytes = C * Sums::kSampleBytes;
@@ -279,20 +311,14 @@ __device__ inline void average_patch_tile(const Frame &frame, const Patch &patch
       colours[i] = values[i];
   }
 
-  Verdict verdict = kPlain;
-  if (!is_hard(frame.list.rule) || !(patch.alone || frame.single)) {
-    find_tile_shapes(frame, plane, part, patch, shapes);
-    __syncthreads();
-    verdict =
-        judge(frame, *shapes, patch.shape, luma_of(plane, part.x0, part.x1, part.y0, part.y1));
-  }
+  const bool plain = find_claims(frame, plane, part, patch, claims);
   __syncthreads();
   draw_line<kPixelBytes>(plane, part, colours, (uint8_t *)shared);
   __syncthreads();
-  if (verdict == kPlain)
+  if (plain)
     fill_from_line<kPixelBytes>(plane, part, (const uint8_t *)shared);
-  else if (verdict == kMixed)
-    fill_covered<Sample, C>(frame, plane, part, *shapes, patch.shape, (const uint8_t *)shared);
+  else
+    fill_covered<Sample, C>(frame, plane, part, *claims, patch.shape, (const uint8_t *)shared);
 }
 
 /* Blocks of the grid: tiles, planes. Channels = 1 as in average_blocks. */
@@ -302,17 +328,17 @@ __global__ void __launch_bounds__(kThreads, kPatchResident)
 {
   __shared__ __align__(16) uint32_t shared[kPatchSums];
   __shared__ uint32_t colours[kPatchPixels + 1];
-  __shared__ CfTileShapes shapes;
+  __shared__ Claims claims;
   const int index = (int)blockIdx.y;
   const Patch patch = find_patch(frame, (int)blockIdx.x);
 
   if constexpr (Channels > 1) {
-    average_patch_tile<Kind, Channels>(frame, patch, index, shared, colours, &shapes);
+    average_patch_tile<Kind, Channels>(frame, patch, index, shared, colours, &claims);
   } else {
     if (frame.job.plane[index].channels == 2)
-      average_patch_tile<Kind, 2>(frame, patch, index, shared, colours, &shapes);
+      average_patch_tile<Kind, 2>(frame, patch, index, shared, colours, &claims);
     else
-      average_patch_tile<Kind, 1>(frame, patch, index, shared, colours, &shapes);
+      average_patch_tile<Kind, 1>(frame, patch, index, shared, colours, &claims);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Patches are small: many small CUDA blocks keep more memory traffic under way. */
-#define CF_BLOCKAVG_THREADS 64
+#define CF_BLOCKAVG_THREADS 128
 #include "blockavg_kernels.cuh"
 #include "blockavg_patch.cuh"
 
@@ -27,6 +27,8 @@ constexpr int kTileBytes = 640;
 
 /* The picture is divided into so many cells each way to find patches that share blocks. */
 constexpr int kCells = 64;
+
+static_assert(sizeof(Frame) <= 4096, "older drivers take no larger parameters");
 
 typedef void (*Kernel)(Frame);
 

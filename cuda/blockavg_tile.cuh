@@ -117,7 +117,7 @@ __device__ inline uint32_t sum_columns(const Job &job, const Plane &plane, const
   constexpr int kLoads = kInFlight<Aligned>;
   const int across = threadIdx.x & (plane.columns - 1), down = threadIdx.x / plane.columns;
   const int step = kThreads / plane.columns, rows = tile.y1 - tile.y0;
-  const ptrdiff_t stride = plane.source_stride, hop = step * stride;
+  const ptrdiff_t stride = plane.source_stride;
   uint32_t common = ~0u;
   const uint4 neutral = make_uint4(Sums::kNeutral, Sums::kNeutral, Sums::kNeutral, Sums::kNeutral);
 
@@ -129,18 +129,20 @@ __device__ inline uint32_t sum_columns(const Job &job, const Plane &plane, const
     sums.clear();
     if (plane.vector && available >= kColumnBytes) {
       for (int row = down; row < rows; row += step * kLoads) {
-        const uint8_t *bytes = source + row * stride;
         uint4 v[kLoads];
 
         if (Aligned && row + (kLoads - 1) * step < rows) {
+          const uint8_t *bytes = source + row * stride;
 #pragma unroll
-          for (int i = 0; i < kLoads; i++, bytes += hop)
+          for (int i = 0; i < kLoads; i++, bytes += step * stride)
             v[i] = sums.prepare(__ldcs((const uint4 *)bytes), job);
         } else {
 #pragma unroll
-          for (int i = 0; i < kLoads; i++, bytes += hop)
-            v[i] =
-                row + i * step < rows ? sums.prepare(__ldcs((const uint4 *)bytes), job) : neutral;
+          for (int i = 0; i < kLoads; i++) {
+            const int y = row + i * step;
+            v[i] = y < rows ? sums.prepare(__ldcs((const uint4 *)(source + y * stride)), job)
+                            : neutral;
+          }
         }
 #pragma unroll
         for (int i = 0; i < kLoads; i++)

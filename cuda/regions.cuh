@@ -11,9 +11,9 @@ extern "C" {
 #include "coverage.h"
 }
 
-/* Lists up to this length travel with the launch; longer ones are copied to scratch memory, also
- * because threads that read different shapes from a launch's parameters wait for each other. */
-constexpr int kFewShapes = 8;
+/* Lists up to this length travel with the launch, of which older drivers take 4 KB; longer ones are
+ * copied to scratch memory. */
+constexpr int kFewShapes = 24;
 
 /* Shapes that may touch one tile. More of them are asked one by one from the whole list. */
 constexpr int kTileShapes = 64;
