@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The engine behind cudagaussblur and cudasepconv: which kernels do a picture.
- *
- * Alpha on tensor cores: only opaque pictures can do without the weights, and the host must not
- * wait to know. So the tensor kernel runs, looks at the alphas it loads anyway, stores the number
- * of the frame in a flag where one is not opaque, and stops early; then the plain kernel runs and
- * returns at once unless it finds that number. The cost on an opaque picture is one launch that
- * does nothing; on others what the tensor kernel did before it noticed.
  */
 #include "fir.cuh"
 #include "fir_engine.cuh"
@@ -17,21 +11,15 @@
 namespace
 {
 
-/* Flags in turn, so that frames under way on different streams do not share one. */
-constexpr unsigned kFlags = 64;
-
 typedef struct {
   CfVideo video;
   CfDevice *device;
   CfFirPlanner planner;
   CfFirPlan plan;
-  CfFirPicture picture;           /* the filtered planes but for pointers and strides */
-  int index[CF_MAX_PLANES];       /* of those planes in the job's pictures */
-  bool single, plain, tensor;     /* single precision suffices; these kernels can do it */
-  bool unaligned;                 /* the last picture was, which is not for the tensor kernels */
-  unsigned *flags;                /* on the device */
-  unsigned frame;                 /* the last one that may not be opaque, never 0 */
-  volatile unsigned *plain_frame; /* page-locked: the last of them that was not */
+  CfFirPicture picture;       /* the filtered planes but for pointers and strides */
+  int index[CF_MAX_PLANES];   /* of those planes in the job's pictures */
+  bool single, plain, tensor; /* single precision suffices; these kernels can do it */
+  bool unaligned;             /* the last picture was, which is not for the tensor kernels */
 } State;
 
 CfFirTone describe_tone(const CfFirChannel *channel, CfRole role, double centre, double weight)
@@ -81,7 +69,6 @@ void choose_kernels(State *state)
 
   memset(picture, 0, sizeof *picture);
   picture->sample_bytes = cf_sample_bytes(format);
-  picture->opaque = -1;
   state->single = true;
   for (int p = 0; p < format->planes; p++) {
     if (!state->plan.plane[p].filtered)
@@ -90,10 +77,10 @@ void choose_kernels(State *state)
     picture->plan[picture->planes] = &state->plan.plane[p];
     describe_plane(state, p, &picture->plane[picture->planes++]);
     state->single = state->single && state->plan.plane[p].float_suffices;
-    if (format->alpha &&
-        (state->plan.plane[p].premultiplied ||
-         !state->plan.plane[p].channel[cf_alpha_channel(&format->plane[p])].filtered))
-      picture->opaque = cf_alpha_channel(&format->plane[p]);
+    picture->has_alpha = picture->has_alpha || cf_alpha_channel(&format->plane[p]) >= 0;
+    picture->first_colour =
+        format->plane[p].channels == 4 &&
+        (format->plane[p].role[0] == CF_ROLE_ALPHA || format->plane[p].role[0] == CF_ROLE_PADDING);
   }
   state->plain = state->single && cf_fir_plain_fits(picture, state->device);
   state->tensor = state->plain && cf_fir_tensor_serves(picture, state->device);
@@ -170,28 +157,6 @@ void place_picture(State *state, const CfJob *job)
   }
 }
 
-bool run_tensor(State *state, void *stream, CfStatus *status)
-{
-  const CfFirPicture *picture = &state->picture;
-  unsigned *flag = nullptr;
-
-  if (picture->opaque >= 0) {
-    state->frame += state->frame + 1 ? 1 : 2; /* never the flags' initial 0 */
-    flag = state->flags + state->frame % kFlags;
-  }
-  return cf_fir_tensor_run(picture, state->device, flag, state->frame, stream, status) &&
-         (!flag || cf_fir_plain_run(picture, state->device, flag, (unsigned *)state->plain_frame,
-                                    state->frame, stream, status));
-}
-
-/* Asks without waiting, so the frames under way are answered for by those before them. */
-bool lately_not_opaque(const State *state)
-{
-  const unsigned frame = *state->plain_frame;
-
-  return state->picture.opaque >= 0 && frame != 0 && state->frame - frame < kFlags;
-}
-
 } // namespace
 
 bool cf_fir_prepare_kernel(const void *kernel, int bytes, CfStatus *status)
@@ -216,13 +181,7 @@ void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions 
   state->video = *video;
   state->device = options->device;
   state->planner = planner;
-  state->flags = (unsigned *)cf_device_alloc(kFlags * sizeof(unsigned), status);
-  state->plain_frame = (volatile unsigned *)cf_pinned_alloc(sizeof(unsigned), status);
-  if (state->plain_frame)
-    *state->plain_frame = 0;
-  if (!state->flags || !state->plain_frame ||
-      !cf_device_fill(state->flags, 0, kFlags * sizeof(unsigned), nullptr, status) ||
-      !cf_stream_synchronize(nullptr, status) || !cf_fir_plain_prepare(state->device, status) ||
+  if (!cf_fir_plain_prepare(state->device, status) ||
       !cf_fir_tensor_prepare(state->device, status) || !cf_fir_update(state, params, status)) {
     cf_fir_close(state);
     return nullptr;
@@ -250,10 +209,9 @@ bool cf_fir_run(void *opaque, const CfJob *job, CfStatus *status)
     return true;
   place_picture(state, job);
   if (state->tensor && !state->unaligned)
-    return run_tensor(state, job->stream, status);
+    return cf_fir_tensor_run(&state->picture, state->device, job->stream, status);
   if (state->plain)
-    return cf_fir_plain_run(&state->picture, state->device, nullptr, nullptr, 0, job->stream,
-                            status);
+    return cf_fir_plain_run(&state->picture, state->device, job->stream, status);
   return cf_fir_long_run(&state->picture, state->device, state->single, job->stream, status);
 }
 
@@ -280,7 +238,7 @@ const char *cf_fir_algorithm(const void *opaque)
 
   if (state->picture.planes == 0)
     return "copy";
-  if (state->tensor && !state->unaligned && !lately_not_opaque(state))
+  if (state->tensor && !state->unaligned)
     return "fir-tensor";
   return state->plain ? "fir-float" : state->single ? "fir-two-pass" : "fir-double";
 }
@@ -291,8 +249,6 @@ void cf_fir_close(void *opaque)
 
   if (!state)
     return;
-  cf_device_free(state->flags);
-  cf_pinned_free((void *)state->plain_frame);
   cf_fir_plan_free(&state->plan);
   free(state);
 }

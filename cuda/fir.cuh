@@ -54,7 +54,8 @@ struct CfFirPicture {
   const CfFirPlane *plan[CF_MAX_PLANES];
   CfFirRounding row[CF_MAX_PLANES], column[CF_MAX_PLANES]; /* for the tensor kernels */
   int sample_bytes;
-  int opaque; /* channel of plane 0 that the tensor kernels need opaque, or -1 */
+  bool has_alpha;   /* plane 0 has four channels, and one is alpha */
+  int first_colour; /* of four channels, of which the other is alpha or padding: 0 or 1 */
 };
 
 /* Lets a kernel's blocks have `bytes` of shared memory. All kernels here prefer as much of it as an
@@ -69,11 +70,8 @@ bool cf_fir_plain_prepare(const CfDevice *device, CfStatus *status);
 /* Whether these kernels fit the device's shared memory. */
 bool cf_fir_plain_fits(const CfFirPicture *picture, const CfDevice *device);
 
-/* Enqueues the filter. With `unless_opaque` non-NULL, right after cf_fir_tensor_run on the stream,
- * its blocks do nothing unless *unless_opaque then equals `frame`, and if so they store it in *ran,
- * which is memory of the device or page-locked. */
-bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device,
-                      const unsigned *unless_opaque, unsigned *ran, unsigned frame, void *stream,
+/* Enqueues the filter. */
+bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device, void *stream,
                       CfStatus *status);
 
 /* --- fir_long.cu: two launches a plane, any number of taps, single or double precision --- */
@@ -86,13 +84,12 @@ bool cf_fir_long_run(const CfFirPicture *picture, CfDevice *device, bool single,
 bool cf_fir_tensor_prepare(const CfDevice *device, CfStatus *status);
 
 /* Whether the coefficients survive half precision, and device, border and sizes are served; decides
- * on their rounding. Pictures with an `opaque` channel are served where it is that. */
+ * on their rounding. */
 bool cf_fir_tensor_serves(CfFirPicture *picture, const CfDevice *device);
 
-/* Enqueues the filter; pointers must be `vector`. Where a sample of the `opaque` channel is not,
- * stores `frame` in *not_opaque, and the output is not valid. */
-bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device, unsigned *not_opaque,
-                       unsigned frame, void *stream, CfStatus *status);
+/* Enqueues the filter; pointers must be `vector`. */
+bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device, void *stream,
+                       CfStatus *status);
 
 /* --- for the kernels --- */
 

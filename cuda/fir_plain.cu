@@ -36,9 +36,6 @@ struct Job {
   CfFirWork plane[CF_MAX_PLANES];
   Strip strip[CF_MAX_PLANES];
   int planes;
-  const unsigned *unless_opaque;
-  unsigned *ran;
-  unsigned frame;
   float row[2][kTapSlots], column[2][kTapSlots];
 };
 
@@ -489,13 +486,6 @@ __global__ void __launch_bounds__(kThreads, kResident) filter_plain(const __grid
   extern __shared__ __align__(16) float shared[];
   int p = 0;
 
-  if (job.unless_opaque) {
-    cf_wait_for_previous_kernel();
-    if (*job.unless_opaque != job.frame)
-      return;
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-      *job.ran = job.frame;
-  }
   while (p + 1 < job.planes && (int)blockIdx.x >= job.strip[p + 1].first_block)
     p++;
   const CfFirWork &work = job.plane[p];
@@ -611,27 +601,6 @@ int share_blocks(Job *job, const CfFirPicture *picture, const CfDevice *device, 
   return blocks;
 }
 
-/* Where the kernel may turn out to have nothing to do, its blocks settle while the previous kernel
- * of the stream still runs, and so cost little. */
-bool launch(Kernel kernel, int blocks, size_t bytes, bool early, cudaStream_t stream,
-            const Job &job, CfStatus *status)
-{
-  cudaLaunchAttribute attribute;
-  cudaLaunchConfig_t config = {};
-
-  memset(&attribute, 0, sizeof attribute);
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.gridDim = dim3((unsigned)blocks);
-  config.blockDim = dim3(kThreads);
-  config.dynamicSmemBytes = bytes;
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = early ? 1 : 0;
-  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, job), "filtering in single precision",
-                    status);
-}
-
 } // namespace
 
 bool cf_fir_plain_prepare(const CfDevice *device, CfStatus *status)
@@ -658,8 +627,7 @@ bool cf_fir_plain_fits(const CfFirPicture *picture, const CfDevice *device)
   return shared_bytes(picture) <= (size_t)device->info.shared_per_block;
 }
 
-bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device,
-                      const unsigned *unless_opaque, unsigned *ran, unsigned frame, void *stream,
+bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device, void *stream,
                       CfStatus *status)
 {
   const size_t bytes = shared_bytes(picture);
@@ -667,9 +635,6 @@ bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device,
 
   memset(&job, 0, sizeof job);
   job.planes = picture->planes;
-  job.unless_opaque = unless_opaque;
-  job.ran = ran;
-  job.frame = frame;
   for (int p = 0; p < picture->planes; p++) {
     job.plane[p] = picture->plane[p];
     job.strip[p] = describe_strip(picture->plan[p]);
@@ -678,6 +643,6 @@ bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device,
   }
 
   const int blocks = share_blocks(&job, picture, device, bytes);
-  return launch(choose_kernel(picture), blocks, bytes, unless_opaque && device->code >= 90,
-                (cudaStream_t)stream, job, status);
+  choose_kernel(picture)<<<blocks, kThreads, bytes, (cudaStream_t)stream>>>(job);
+  return cf_cuda_launched("filtering in single precision", status);
 }

@@ -50,11 +50,35 @@ __device__ inline void cf_load_matrix_transposed(uint32_t (&fragment)[4], uint32
 #endif
 }
 
+__device__ inline void cf_store_shared(uint32_t to, uint32_t word)
+{
+  asm volatile("st.shared.u32 [%0], %1;" : : "r"(to), "r"(word) : "memory");
+}
+
 /* Copies 16 bytes, of which only the first `valid` are read and the others become 0. */
 __device__ inline void cf_copy_async(uint32_t to, const void *from, int valid)
 {
 #ifdef CF_TENSOR_OPS
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :
+               : "r"(to), "l"(from), "r"(valid)
+               : "memory");
+#endif
+}
+
+/* Copies 16 bytes. */
+__device__ inline void cf_copy_async(uint32_t to, const void *from)
+{
+#ifdef CF_TENSOR_OPS
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(to), "l"(from) : "memory");
+#endif
+}
+
+/* Copies 4 bytes, of which only the first `valid` are read and the others become 0. */
+__device__ inline void cf_copy_async_word(uint32_t to, const void *from, int valid)
+{
+#ifdef CF_TENSOR_OPS
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
                :
                : "r"(to), "l"(from), "r"(valid)
                : "memory");

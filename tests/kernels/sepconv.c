@@ -228,6 +228,37 @@ static void agrees_on_means(CfTest *test)
   }
 }
 
+/* The same in rows that start at multiples of 64 bytes, and with kernels that sharpen, shift and
+ * differentiate. */
+static void agrees_when_aligned(CfTest *test)
+{
+  for (int i = 0; i < 24; i++) {
+    const int taps = 1 + cf_random_below(&test->random, i % 4 ? 34 : 129);
+    CfSepconvParams params = defaults();
+    CfTestPicture *source =
+        picture(test->format, 100 + cf_random_below(&test->random, 400),
+                1 + cf_random_below(&test->random, 90), CF_LAYOUT_ALIGNED,
+                (CfPattern)(i % CF_PATTERN_COUNT), CF_ALPHA_OPAQUE, test->seed + (uint64_t)i);
+
+    params.row_kernel = random_kernel(&test->random, MEAN, taps);
+    params.column_kernel =
+        random_kernel(&test->random, MEAN, 1 + cf_random_below(&test->random, 25));
+    if (i % 3 == 1) {
+      params.preset = CF_SEPCONV_SHARPEN;
+      params.preset_size = 3 + 2 * cf_random_below(&test->random, 9);
+    } else if (i % 3 == 2) {
+      params.column_kernel = random_kernel(&test->random, DERIVATIVE, 3);
+      params.bias = 0.5;
+      params.absolute = i % 2;
+    }
+    params.scale = i % 5 == 0 ? -0.7 : 1.0;
+    params.border = i % BORDERS;
+    params.border_color = (uint32_t)cf_random(&test->random) | 0xff000000;
+    run_and_compare(test, &params, source);
+    cf_picture_free(source);
+  }
+}
+
 /* row-kernel[0] multiplies the leftmost sample, column-kernel[0] the topmost. */
 static void correlates(CfTest *test)
 {
@@ -510,6 +541,42 @@ static void refused_update_changes_nothing(CfTest *test)
   cf_picture_free(source);
 }
 
+/* Opaque but for a few pixels. */
+static void add_islands(CfTest *test, CfTestPicture *source)
+{
+  const int channel = cf_alpha_channel(&cf_format_info(source->video.format)->plane[0]);
+  const int width = source->video.width, height = source->video.height;
+
+  for (int i = 0; channel >= 0 && i < 1 + height / 30; i++)
+    cf_picture_set(source, 0, cf_random_below(&test->random, width),
+                   cf_random_below(&test->random, height), channel,
+                   cf_random_below(&test->random, 255));
+}
+
+/* Engines may do without the weights where all is opaque. */
+static void islands_of_alpha(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_ARGB, CF_FORMAT_AYUV};
+
+  for (int i = 0; i < 24; i++) {
+    CfSepconvParams params = defaults();
+    CfTestPicture *source = picture(formats[i % 3], 333, 150, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO,
+                                    CF_ALPHA_OPAQUE, test->seed + (uint64_t)i);
+
+    add_islands(test, source);
+    params.row_kernel = random_kernel(&test->random, MEAN, 1 + cf_random_below(&test->random, 90));
+    params.column_kernel =
+        random_kernel(&test->random, MEAN, 1 + cf_random_below(&test->random, 40));
+    params.border = i % BORDERS;
+    if (i % 2)
+      params.anchor_y = cf_random_below(&test->random, params.column_kernel.taps);
+    if (i % 8 == 7)
+      params.planes = LUMA | CHROMA;
+    run_and_compare(test, &params, source);
+    cf_picture_free(source);
+  }
+}
+
 /* Pictures of every kind of kernel, of rows that are in bands or not. */
 static void bands_are_the_whole(CfTest *test)
 {
@@ -526,8 +593,10 @@ static void bands_are_the_whole(CfTest *test)
                                     i % 4 ? CF_LAYOUT_ALIGNED : CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
                                     i % 3 ? CF_ALPHA_OPAQUE : CF_ALPHA_RANDOM, test->seed);
 
+    if (i % 3 == 2)
+      add_islands(test, source);
     if (i % 2) {
-      params.border = CF_BORDER_REPLICATE;
+      params.border = i % 4 == 1 ? CF_BORDER_REPLICATE : i / 4;
       params.row_kernel =
           random_kernel(&test->random, MEAN, 1 + cf_random_below(&test->random, 60));
       params.anchor_x = -1;
@@ -542,11 +611,13 @@ static const CfTestCase cases[] = {
     {"reference-is-the-definition", reference_is_the_definition, CF_EACH_FORMAT},
     {"agrees-with-reference", agrees_with_reference, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"agrees-on-means", agrees_on_means, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
+    {"agrees-when-aligned", agrees_when_aligned, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"correlates", correlates, CF_EACH_ENGINE},
     {"constant-stays", constant_stays, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"planes-are-chosen", planes_are_chosen, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"opaque-is-as-without-alpha", opaque_is_as_without_alpha, CF_EACH_ENGINE},
     {"transparent-is-empty", transparent_is_empty, CF_EACH_ENGINE},
+    {"islands-of-alpha", islands_of_alpha, CF_EACH_OTHER_ENGINE},
     {"bands-are-the-whole", bands_are_the_whole, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"large-gains-stay-accurate", large_gains_stay_accurate, CF_EACH_OTHER_ENGINE},
     {"eight-bits-are-accurate", eight_bits_are_accurate, CF_EACH_ENGINE},

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The way of the source into the tensor filter: asynchronous copies of 16 rows a step, borders
+ * included, and bytes to halves.
+ *
+ * The grid is one wave, so that its slowest block is the time: what the outer strips do more than
+ * the others must be little, and wait for nothing.
+ */
+#pragma once
+
+#include "fir_tensor.cuh"
+
+/* The pieces of 16 bytes that a thread copies, and makes halves of: some of one row of the 16. */
+template <int C, int Tiles> struct CfTensorPieces {
+  typedef CfTensorShape<C, Tiles> Shape;
+
+  __device__ static int row()
+  {
+    return threadIdx.x / Shape::kRowThreads;
+  }
+
+  __device__ static int piece(int i)
+  {
+    return threadIdx.x % Shape::kRowThreads + i * Shape::kRowThreads;
+  }
+
+  __device__ static bool exists(int i)
+  {
+    return (i + 1) * Shape::kRowThreads <= Shape::kPieces || piece(i) < Shape::kPieces;
+  }
+
+  /* Of its first byte in a stage. */
+  __device__ static int place(int i)
+  {
+    return (row() * Shape::kPieces + piece(i)) * 16;
+  }
+};
+
+/* Copies 16 rows of the strip: pieces that lie in the picture's columns, and around them, where the
+ * strip is an outer one, words. */
+template <int C, int Tiles> class CfTensorCopier
+{
+  typedef CfTensorShape<C, Tiles> Shape;
+  typedef CfTensorPieces<C, Tiles> Pieces;
+  static constexpr int kWordPixels = 4 / C;
+  const CfFirWork &work;
+  const uint32_t colour; /* outside the picture, where the border is constant */
+  const int left;        /* pixel of the first piece */
+  const uint32_t stages;
+  const int first_full, end_full; /* pixels of the strip in whole pieces of the picture */
+  const int words_before, words;  /* of a row: in front of these pixels, and in all */
+
+  /* The row that is at y, or NULL for the border's colour. */
+  __device__ const uint8_t *row_at(int y) const
+  {
+    const int from = cf_source_row(work, y);
+
+    return from < 0 ? nullptr : work.source + (ptrdiff_t)from * work.source_stride;
+  }
+
+  __device__ void copy_pieces(uint32_t to, const uint8_t *from) const
+  {
+#pragma unroll
+    for (int i = 0; i < Shape::kLoads; i++) {
+      const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
+      if (Pieces::exists(i) && x >= first_full && x < end_full) {
+        if (from) {
+          cf_copy_async(to + Pieces::place(i), from + x * C);
+        } else {
+          for (int word = 0; word < 4; word++)
+            cf_store_shared(to + Pieces::place(i) + 4 * word, colour);
+        }
+      }
+    }
+  }
+
+  /* The word at pixel x of a row, pixel by pixel. */
+  __device__ uint32_t folded_word(const uint8_t *from, int x) const
+  {
+    uint32_t word = colour;
+
+#pragma unroll
+    for (int i = 0; i < kWordPixels; i++) {
+      const int folded = from ? cf_fold(work.border, x + i, work.width) : -1;
+      if (folded >= 0) {
+        const uint32_t pixel = C == 1 ? from[folded] : *(const uint16_t *)(from + folded * 2);
+        const uint32_t mask = (1u << 8 * C % 32) - 1;
+        word = (word & ~(mask << 8 * C * i)) | pixel << 8 * C * i;
+      }
+    }
+    return word;
+  }
+
+  /* Single pixels of four bytes are folded; where the border is replicated, words of several pixels
+   * get the nearest one, and cf_tensor_repair does the rest. */
+  __device__ void copy_outer_words(uint32_t to, const uint8_t *from) const
+  {
+    const int last = (work.width - 1) / kWordPixels * kWordPixels;
+
+#pragma unroll 1
+    for (int i = Pieces::piece(0); i < words; i += Shape::kRowThreads) {
+      const int x =
+          i < words_before ? left + i * kWordPixels : end_full + (i - words_before) * kWordPixels;
+      const uint32_t place = to + Pieces::row() * Shape::kPieces * 16 + (x - left) * C;
+
+      if (work.border == CF_BORDER_REPLICATE) {
+        const int nearest = min(max(x, 0), last);
+        cf_copy_async_word(place, from + nearest * C,
+                           C == 4 ? 4 : min(4, (work.width - nearest) * C));
+      } else if constexpr (C == 4) {
+        const int folded = from ? cf_fold(work.border, x, work.width) : -1;
+        if (folded < 0)
+          cf_store_shared(place, colour);
+        else
+          cf_copy_async_word(place, from + folded * 4, 4);
+      } else {
+        cf_store_shared(place, folded_word(from, x));
+      }
+    }
+  }
+
+public:
+  __device__ CfTensorCopier(const CfFirWork &work, uint32_t colour, int left, const uint8_t *stages)
+      : work(work), colour(colour), left(left), stages(cf_shared_address(stages)),
+        first_full(max(left, 0)),
+        end_full(min(left + Shape::kInputPixels,
+                     work.width / Shape::kPiecePixels * Shape::kPiecePixels)),
+        words_before((first_full - left) / kWordPixels),
+        words(words_before +
+              max(0, min(left + Shape::kInputPixels, cf_round_up(work.width + Shape::kRadius, 4)) -
+                         end_full) /
+                  kWordPixels)
+  {
+  }
+
+  /* Pixels from here on are not filled: no result depends on them. */
+  __device__ int filled_end() const
+  {
+    return end_full + (words - words_before) * kWordPixels;
+  }
+
+  __device__ bool needs_repair() const
+  {
+    return C != 4 && words > 0 && work.border == CF_BORDER_REPLICATE;
+  }
+
+  /* Starts the copies of 16 rows from y0 on. */
+  __device__ void fetch(int stage, int y0) const
+  {
+    const uint32_t to = stages + stage * Shape::kStageBytes;
+
+    const uint8_t *from = row_at(y0 + Pieces::row());
+
+    copy_pieces(to, from);
+    if (words > 0)
+      copy_outer_words(to, from);
+    cf_copy_commit();
+  }
+};
+
+/* Puts the replicated border into a word of several pixels from pixel x on. */
+template <int C> __device__ inline uint32_t cf_tensor_repair(uint32_t word, int x, int width)
+{
+  constexpr int kWordPixels = 4 / C;
+  const int last = (width - 1) % kWordPixels * C; /* byte of the last pixel in its word */
+  const uint32_t first_pixel = C == 1 ? 0x0000 : 0x1010;
+  const uint32_t last_pixel = first_pixel + last * 0x1111;
+  uint32_t select = 0x3210;
+
+  if (x < 0)
+    select = first_pixel;
+  else if (x >= width)
+    select = last_pixel;
+  else if (x + kWordPixels > width)
+    select = (0x3210 & ((1 << 4 * (last + C)) - 1)) | (last_pixel & ~((1 << 4 * (last + C)) - 1));
+  return __byte_perm(word, 0, select);
+}
+
+template <int C> __device__ inline uint4 cf_tensor_repair_piece(const uint4 &v, int x, int width)
+{
+  return make_uint4(cf_tensor_repair<C>(v.x, x, width), cf_tensor_repair<C>(v.y, x + 4 / C, width),
+                    cf_tensor_repair<C>(v.z, x + 8 / C, width),
+                    cf_tensor_repair<C>(v.w, x + 12 / C, width));
+}
+
+/* Makes halves of bytes. */
+template <int C, int Tiles> class CfTensorConverter
+{
+  typedef CfTensorShape<C, Tiles> Shape;
+  typedef CfTensorPieces<C, Tiles> Pieces;
+  const CfTensorJob &job;
+  const int left, width, filled_end;
+  const bool repairs;
+
+  __device__ void convert_opaque(const uint4 &v, uint8_t *to) const
+  {
+    const uint32_t first_two = job.first_colour ? 0x6251 : 0x5140;
+    const uint32_t third = job.first_colour ? 0x0073 : 0x0062;
+    const uint32_t a = __byte_perm(v.x, v.y, first_two), b = __byte_perm(v.z, v.w, first_two);
+    const uint32_t c = __byte_perm(v.x, v.y, third), d = __byte_perm(v.z, v.w, third);
+
+    *(uint2 *)to = make_uint2(cf_centred_halves(a, 0x4140), cf_centred_halves(b, 0x4140));
+    *(uint2 *)(to + Shape::kPlaneBytes) =
+        make_uint2(cf_centred_halves(a, 0x4342), cf_centred_halves(b, 0x4342));
+    *(uint2 *)(to + 2 * Shape::kPlaneBytes) =
+        make_uint2(cf_centred_halves(c, 0x4140), cf_centred_halves(d, 0x4140));
+  }
+
+  /* With the colours in front. */
+  __device__ void convert_weighted(const uint32_t (&pixel)[4], uint8_t *to) const
+  {
+    float weight[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      weight[i] = cf_weight((float)(pixel[i] >> 24));
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+      const float centre = job.weights.centre[c];
+      float value[4];
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        value[i] = fmaf((float)(pixel[i] >> 8 * c & 0xff) - centre, weight[i], centre - 128.0f);
+      *(uint2 *)(to + c * Shape::kPlaneBytes) =
+          make_uint2(cf_pack_halves(value[0], value[1]), cf_pack_halves(value[2], value[3]));
+    }
+    *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(
+        cf_pack_halves((float)(pixel[0] >> 24) - 255.0f, (float)(pixel[1] >> 24) - 255.0f),
+        cf_pack_halves((float)(pixel[2] >> 24) - 255.0f, (float)(pixel[3] >> 24) - 255.0f));
+  }
+
+  __device__ bool convert_pixels(const uint4 &v, int x, uint8_t *to) const
+  {
+    const uint32_t alpha = job.first_colour ? 0xff : 0xff000000;
+
+    if (job.weights.exists) {
+      if ((v.x & v.y & v.z & v.w & alpha) != alpha && x < filled_end) {
+        const uint32_t front = job.first_colour ? 0x0321 : 0x3210;
+        const uint32_t pixel[4] = {__byte_perm(v.x, 0, front), __byte_perm(v.y, 0, front),
+                                   __byte_perm(v.z, 0, front), __byte_perm(v.w, 0, front)};
+        convert_weighted(pixel, to);
+        return false;
+      }
+      *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(0, 0);
+    }
+    convert_opaque(v, to);
+    return true;
+  }
+
+  __device__ static void convert_samples(const uint4 &v, uint8_t *to)
+  {
+    if constexpr (C == 2) {
+      *(uint4 *)to = make_uint4(cf_centred_halves(v.x, 0x4240), cf_centred_halves(v.y, 0x4240),
+                                cf_centred_halves(v.z, 0x4240), cf_centred_halves(v.w, 0x4240));
+      *(uint4 *)(to + Shape::kPlaneBytes) =
+          make_uint4(cf_centred_halves(v.x, 0x4341), cf_centred_halves(v.y, 0x4341),
+                     cf_centred_halves(v.z, 0x4341), cf_centred_halves(v.w, 0x4341));
+    } else {
+      *(uint4 *)to = make_uint4(cf_centred_halves(v.x, 0x4140), cf_centred_halves(v.x, 0x4342),
+                                cf_centred_halves(v.y, 0x4140), cf_centred_halves(v.y, 0x4342));
+      *(uint4 *)(to + 16) =
+          make_uint4(cf_centred_halves(v.z, 0x4140), cf_centred_halves(v.z, 0x4342),
+                     cf_centred_halves(v.w, 0x4140), cf_centred_halves(v.w, 0x4342));
+    }
+  }
+
+public:
+  __device__ CfTensorConverter(const CfTensorJob &job, const CfFirWork &work, int left,
+                               int filled_end, bool repairs)
+      : job(job), left(left), width(work.width), filled_end(filled_end), repairs(repairs)
+  {
+  }
+
+  /* Whether all was opaque. What is not filled becomes halves too: zeros will multiply them, and
+   * they must be finite. */
+  __device__ bool convert(const uint8_t *stage, uint8_t *planes) const
+  {
+    bool opaque = true;
+
+#pragma unroll
+    for (int i = 0; i < Shape::kLoads; i++) {
+      if (Pieces::exists(i)) {
+        const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
+        uint4 v = *(const uint4 *)(stage + Pieces::place(i));
+        uint8_t *to =
+            planes + Pieces::row() * Shape::kStride + Pieces::piece(i) * Shape::kPiecePixels * 2;
+        if constexpr (C == 4) {
+          opaque = convert_pixels(v, x, to) && opaque;
+        } else {
+          if (repairs && (x < 0 || x + Shape::kPiecePixels > width))
+            v = cf_tensor_repair_piece<C>(v, x, width);
+          convert_samples(v, to);
+        }
+      }
+    }
+    return opaque;
+  }
+};

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The way out of the tensor filter: sums to code values, and these to memory.
+ */
+#pragma once
+
+#include "fir_tensor.cuh"
+
+/* Two fragments of a product, rows 0..7 and rows 8..15: a thread has [0] and [1] of its first pixel
+ * in two rows that follow each other, [2] and [3] of its second. */
+typedef float CfTensorSums[2][4];
+
+/* A value in units of 255 as code value in the low byte, and 255 in the next: 12582912 is 1.5 *
+ * 2^23, whose unit in the last place is 1. */
+__device__ inline uint32_t cf_tensor_round(float value)
+{
+  return __float_as_uint(fmaf(__saturatef(value), 255.0f, 12582912.0f + 0xff00));
+}
+
+__device__ inline uint32_t cf_tensor_code(const CfTensorStrip &strip, int channel, float sum)
+{
+  return cf_tensor_round(fmaf(sum, strip.factor[channel], strip.addend[channel]));
+}
+
+/* The sums of `absolute` channels to magnitudes. */
+template <int Channels>
+__device__ inline void cf_tensor_take_magnitudes(const CfTensorStrip &strip,
+                                                 CfTensorSums (&sums)[Channels])
+{
+#pragma unroll
+  for (int c = 0; c < Channels; c++) {
+    if (strip.absolute >> c & 1) {
+#pragma unroll
+      for (int i = 0; i < 8; i++) {
+        float &sum = sums[c][i / 4][i % 4];
+        sum = fabsf(fmaf(sum, strip.inner_factor[c], strip.inner_addend[c]));
+      }
+    }
+  }
+}
+
+__device__ inline uint32_t cf_pack_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
+}
+
+/* Where a warp stores: 16 rows from y0 on, from pixel x0 on. `inside`: all of them are wanted. */
+struct CfTensorTarget {
+  int x0, y0, end;
+  bool inside;
+};
+
+/* Lane q of each four that are `Step` lanes apart ends with the words that these had in place q. */
+template <int Step> __device__ inline void cf_transpose(uint32_t (&w)[4], int q)
+{
+  uint32_t a = q & 1 ? w[0] : w[1], b = q & 1 ? w[2] : w[3];
+
+  a = __shfl_xor_sync(~0u, a, Step);
+  b = __shfl_xor_sync(~0u, b, Step);
+  w[0] = q & 1 ? a : w[0];
+  w[1] = q & 1 ? w[1] : a;
+  w[2] = q & 1 ? b : w[2];
+  w[3] = q & 1 ? w[3] : b;
+  a = q & 2 ? w[0] : w[2];
+  b = q & 2 ? w[1] : w[3];
+  a = __shfl_xor_sync(~0u, a, 2 * Step);
+  b = __shfl_xor_sync(~0u, b, 2 * Step);
+  w[0] = q & 2 ? a : w[0];
+  w[2] = q & 2 ? w[2] : a;
+  w[1] = q & 2 ? b : w[1];
+  w[3] = q & 2 ? w[3] : b;
+}
+
+/* ---- one channel: 64 pixels of a warp ---- */
+
+__device__ inline void cf_tensor_store_gray(const CfFirWork &work, const CfTensorStrip &strip,
+                                            CfTensorSums (&sums)[4][1],
+                                            const CfTensorTarget &target)
+{
+  const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+  const int x = target.x0 + (g >> 1) * 16;
+
+  if (strip.absolute) {
+#pragma unroll
+    for (int b = 0; b < 4; b++)
+      cf_tensor_take_magnitudes(strip, sums[b]);
+  }
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const int y = target.y0 + 2 * q + (g & 1) + 8 * h;
+    uint8_t *to = work.destination + (ptrdiff_t)y * work.destination_stride + x;
+    uint32_t words[4];
+
+    /* Two pixels of two rows, then four pixels of one row, then 16. */
+#pragma unroll
+    for (int b = 0; b < 4; b++) {
+      const float(&s)[4] = sums[b][0][h];
+      const uint32_t mine =
+          cf_pack_bytes(cf_tensor_code(strip, 0, s[0]), cf_tensor_code(strip, 0, s[2]),
+                        cf_tensor_code(strip, 0, s[1]), cf_tensor_code(strip, 0, s[3]));
+      const uint32_t other = __shfl_xor_sync(~0u, mine, 4);
+      words[b] = g & 1 ? __byte_perm(other, mine, 0x7632) : __byte_perm(mine, other, 0x5410);
+    }
+    cf_transpose<8>(words, g >> 1);
+    if (target.inside) {
+      *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
+    } else if (y >= work.first && y < target.end) {
+#pragma unroll
+      for (int i = 0; i < 16; i++) {
+        if (x + i < work.width)
+          to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
+      }
+    }
+  }
+}
+
+/* ---- two channels ---- */
+
+__device__ inline void cf_tensor_store_pair(const CfFirWork &work, const CfTensorStrip &strip,
+                                            CfTensorSums (&sums)[2], const CfTensorTarget &target)
+{
+  const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+  const int x = target.x0 + 2 * g;
+  uint8_t *to = work.destination + (ptrdiff_t)(target.y0 + 2 * q) * work.destination_stride + x * 2;
+
+  if (strip.absolute)
+    cf_tensor_take_magnitudes(strip, sums);
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const int h = i >> 1, e = i & 1, y = target.y0 + 2 * q + 8 * h + e;
+    uint8_t *row = to + (8 * h + e) * work.destination_stride;
+    const uint32_t word = cf_pack_bytes(
+        cf_tensor_code(strip, 0, sums[0][h][e]), cf_tensor_code(strip, 1, sums[1][h][e]),
+        cf_tensor_code(strip, 0, sums[0][h][2 + e]), cf_tensor_code(strip, 1, sums[1][h][2 + e]));
+
+    if (target.inside) {
+      *(uint32_t *)row = word;
+    } else if (y >= work.first && y < target.end) {
+#pragma unroll
+      for (int b = 0; b < 4; b++) {
+        if (x * 2 + b < work.width * 2)
+          row[b] = (uint8_t)(word >> 8 * b);
+      }
+    }
+  }
+}
+
+/* ---- four bytes ---- */
+
+/* a b c and a fourth, which comes first where the colours do not; low bytes of each. */
+__device__ inline uint32_t cf_tensor_pixel(uint32_t a, uint32_t b, uint32_t c, uint32_t fourth,
+                                           int first_colour)
+{
+  const uint32_t ab = __byte_perm(a, b, 0x0040), cd = __byte_perm(c, fourth, 0x0040);
+
+  return first_colour ? __byte_perm(ab, cd, 0x4105) : __byte_perm(ab, cd, 0x5410);
+}
+
+__device__ inline uint32_t cf_tensor_opaque_pixel(const CfTensorStrip &strip, int first_colour,
+                                                  float sum_a, float sum_b, float sum_c)
+{
+  /* a b c 255, or 255 a b c */
+  const uint32_t low = first_colour ? 0x0401 : 0x0040, high = first_colour ? 0x4210 : 0x5410;
+  const uint32_t a = cf_tensor_code(strip, 0, sum_a), b = cf_tensor_code(strip, 1, sum_b);
+
+  return __byte_perm(__byte_perm(a, b, low), cf_tensor_code(strip, 2, sum_c), high);
+}
+
+/* Weighed by an alpha' that is not opaque. */
+__device__ inline uint32_t cf_tensor_weighted_code(const CfTensorStrip &strip,
+                                                   const CfTensorWeights &weights, int channel,
+                                                   float sum, float alpha)
+{
+  const float weighed =
+      __fdividef(fmaf(sum, strip.inner_factor[channel], strip.inner_addend[channel]), alpha);
+  const float value = strip.absolute >> channel & 1 ? fabsf(weighed) : weighed;
+  const float none = weights.centre[channel] * (1.0f / 255.0f);
+
+  return cf_tensor_round(alpha < 0.5f ? none : value + weights.offset[channel]);
+}
+
+/* The code in the low byte of a pixel's alpha, as the source has it. */
+__device__ inline uint32_t cf_tensor_source_alpha(const CfFirWork &work, int first_colour, int x,
+                                                  int y)
+{
+  return x < work.width && y >= work.first && y < work.end
+             ? work.source[(ptrdiff_t)y * work.source_stride + x * 4 + (first_colour ? 0 : 3)]
+             : 0;
+}
+
+__device__ inline uint32_t cf_tensor_weighted_pixel(const CfFirWork &work,
+                                                    const CfTensorStrip &strip,
+                                                    const CfTensorJob &job, const float (&sum)[3],
+                                                    float alpha_sum, int x, int y)
+{
+  const CfTensorWeights &weights = job.weights;
+  const float alpha = weights.filtered
+                          ? fmaf(alpha_sum, weights.factor, 255.0f)
+                          : (float)cf_tensor_source_alpha(work, job.first_colour, x, y);
+
+  if (alpha == 255.0f) {
+    CfTensorSums s[3] = {{{sum[0]}}, {{sum[1]}}, {{sum[2]}}};
+    if (strip.absolute)
+      cf_tensor_take_magnitudes(strip, s);
+    return cf_tensor_opaque_pixel(strip, job.first_colour, s[0][0][0], s[1][0][0], s[2][0][0]);
+  }
+  return cf_tensor_pixel(cf_tensor_weighted_code(strip, weights, 0, sum[0], alpha),
+                         cf_tensor_weighted_code(strip, weights, 1, sum[1], alpha),
+                         cf_tensor_weighted_code(strip, weights, 2, sum[2], alpha),
+                         cf_tensor_round(fmaf(alpha, 1.0f / 255.0f, weights.tie)),
+                         job.first_colour);
+}
+
+template <bool Weighted>
+__device__ inline void cf_tensor_store_colours(const CfFirWork &work, const CfTensorStrip &strip,
+                                               const CfTensorJob &job, CfTensorSums (&sums)[3],
+                                               const CfTensorSums &alpha_sums,
+                                               const CfTensorTarget &target)
+{
+  const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+  const int x = target.x0 + 2 * g, y = target.y0 + 2 * q;
+  const ptrdiff_t stride = work.destination_stride;
+  uint8_t *to = work.destination + (ptrdiff_t)y * stride + x * 4;
+  uint32_t pixel[4][2];
+
+  if (!Weighted && strip.absolute)
+    cf_tensor_take_magnitudes(strip, sums);
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const int h = i >> 2, e = i >> 1 & 1, p = i & 1;
+    const float sum[3] = {sums[0][h][2 * p + e], sums[1][h][2 * p + e], sums[2][h][2 * p + e]};
+
+    pixel[i >> 1][p] =
+        Weighted ? cf_tensor_weighted_pixel(work, strip, job, sum, alpha_sums[h][2 * p + e], x + p,
+                                            y + 8 * h + e)
+                 : cf_tensor_opaque_pixel(strip, job.first_colour, sum[0], sum[1], sum[2]);
+  }
+  if (!Weighted && job.weights.copied) {
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+      pixel[i >> 1][i & 1] = __byte_perm(pixel[i >> 1][i & 1],
+                                         cf_tensor_source_alpha(work, job.first_colour, x + (i & 1),
+                                                                y + (i >> 2) * 8 + (i >> 1 & 1)),
+                                         job.first_colour ? 0x3214 : 0x4210);
+  }
+  if (target.inside) {
+    *(uint2 *)to = make_uint2(pixel[0][0], pixel[0][1]);
+    *(uint2 *)(to + stride) = make_uint2(pixel[1][0], pixel[1][1]);
+    *(uint2 *)(to + 8 * stride) = make_uint2(pixel[2][0], pixel[2][1]);
+    *(uint2 *)(to + 9 * stride) = make_uint2(pixel[3][0], pixel[3][1]);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const int row = (i >> 1) * 8 + (i & 1);
+    if (y + row >= work.first && y + row < target.end) {
+      if (x < work.width)
+        *(uint32_t *)(to + row * stride) = pixel[i][0];
+      if (x + 1 < work.width)
+        *(uint32_t *)(to + row * stride + 4) = pixel[i][1];
+    }
+  }
+}
