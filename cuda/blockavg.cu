@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average. A tile of whole blocks is read once in 16-byte columns, its
- * column sums meet in shared memory, a few lanes add up each block, and the
- * colours are written over the blocks: one launch for all planes. Blocks too
- * large for a tile take two launches: sums, then the fill.
+ * Block average. A tile of whole blocks is read once in 16-byte columns, its column sums meet in
+ * shared memory, a few lanes add up each block, and the colours are written over the blocks: one
+ * launch for all planes. Blocks too large for a tile take two launches: sums, then the fill.
  *
- * All sums are exact integers. A tile reads only bytes of its own blocks and of
- * columns it shares with a neighbour, whose sums it does not use, so source and
- * destination may be the same.
+ * All sums are exact integers. A tile reads only bytes of its own blocks and of columns it shares
+ * with a neighbour, whose sums it does not use, so source and destination may be the same.
  */
 #define CF_BLOCKAVG_THREADS 256
 #include "blockavg_kernels.cuh"
@@ -26,8 +24,7 @@ namespace
 /* The packed 16-bit sums of one thread hold this many rows of 255. */
 constexpr int kPackedRows = 257;
 
-/* 65536 pixels of 65535, or of 255 * 255, and the half that rounds still fit 32
- * bits. */
+/* 65536 pixels of 65535, or of 255 * 255, and the half that rounds still fit 32 bits. */
 constexpr int kWholeArea = 65536;
 constexpr int kWholeRows = 128;         /* taller blocks give too few tiles to fill a GPU */
 constexpr int kSharedBytes = 38 * 1024; /* beside the colours; 48 KiB need no permission */
@@ -83,8 +80,7 @@ int words_of(const CfFormatInfo *format, int mode, const Plane *plane)
   return format->alpha ? 16 : 8;
 }
 
-/* About 8 rows a thread; unaligned tiles are wider, for they lose up to a
- * column at each end. */
+/* About 8 rows a thread; unaligned tiles are wider, for they lose up to a column at each end. */
 int columns_for(int rows, int bytes, bool aligned)
 {
   if (rows <= 8)
@@ -99,9 +95,8 @@ int quotient_up(int a, int b)
   return (a + b - 1) / b;
 }
 
-/* As many blocks as fill the columns. Tiles that start on a column store no
- * single bytes, for which up to a quarter more tiles are accepted; others are
- * made equally wide. */
+/* As many blocks as fill the columns. Tiles that start on a column store no single bytes, for which
+ * up to a quarter more tiles are accepted; others are made equally wide. */
 int blocks_for(const Plane *plane, int bytes)
 {
   const long pixels = (long)plane->columns * kColumnBytes / bytes;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of regions: the kernel. A patch is what one region has of the
- * picture: the blocks of its grid that it may cover. Its tiles are measured
- * like those of whole pictures.
+ * Block average of regions: the kernel. A patch is what one region has of the picture: the blocks
+ * of its grid that it may cover. Its tiles are measured like those of whole pictures.
  *
- * A patch whose blocks no other patch shares is filled at once. Where blocks of
- * different patches overlap, all of them are measured before any is filled, and
- * every sample is written for the one region that it belongs to.
+ * A patch whose blocks no other patch shares is filled at once. Where blocks of different patches
+ * overlap, all of them are measured before any is filled, and every sample is written for the one
+ * region that it belongs to.
  */
 #pragma once
 
@@ -31,8 +30,7 @@ struct __align__(16) Patch
   int x, y;                  /* luma pixel where its first block starts */
   int width, height;         /* of a block in luma pixels */
   int columns, rows;         /* of blocks */
-  short tile_blocks, slices; /* blocks side by side in a tile; tiles that share
-                                a block's height */
+  short tile_blocks, slices; /* blocks side by side in a tile; tiles that share a block's height */
   int tiles_x;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "blockavg_regions.cuh"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +22,7 @@ constexpr int kWholePixels = 16384;
 constexpr int kWholeRows = 256;
 constexpr int kWholeBytes = (kPatchColumns - 2) * kColumnBytes;
 
-/* What tiles of several blocks, or of parts of one, aim at: enough of them even
- * of few regions. */
+/* What tiles of several blocks, or of parts of one, aim at: enough of them even of few regions. */
 constexpr int kTileBytes = 640;
 
 /* The picture is divided into so many cells each way to find patches that share blocks. */
@@ -51,8 +51,7 @@ struct Work {
   CfShape *shapes;      /* list.count of them, then the patches, in one piece */
   Patch *patches;
   int tiles;        /* in each plane */
-  int shared_tiles; /* of them, which come first, belong to patches that are not
-                       alone */
+  int shared_tiles; /* of them, the first: those of patches that are not alone */
   Frame frame;
 };
 
@@ -224,19 +223,20 @@ void plan_patches(Work *work)
   work->frame.patches = sort_patches(work, count);
 }
 
-void plan_tiles(Work *work, bool large)
+bool plan_tiles(Work *work, bool large, CfStatus *status)
 {
   Frame *frame = &work->frame;
   const int bytes = pixel_bytes(cf_format_info(work->video->format), &frame->job.plane[0]);
   const int pixels = kTileBytes / 2 / bytes * 2;
+  int64_t tiles = 0, blocks = 0;
 
   for (int p = 0; p < frame->job.planes; p++)
     frame->job.plane[p].tile_pixels = pixels >> frame->job.plane[p].shift_x;
   for (int i = 0; i < frame->patches; i++) {
     Patch *patch = &work->patches[i];
 
-    patch->first_tile = work->tiles;
-    patch->first_block = frame->blocks;
+    patch->first_tile = (int)tiles;
+    patch->first_block = (int)blocks;
     patch->slices = 1;
     if (large) {
       const int left = cut(patch->x, work->video->width);
@@ -248,11 +248,18 @@ void plan_tiles(Work *work, bool large)
       patch->tiles_x = quotient_up(patch->columns, patch->tile_blocks);
       patch->tile_blocks = quotient_up(patch->columns, patch->tiles_x);
     }
-    work->tiles += patch->tiles_x * patch->rows * patch->slices;
-    frame->blocks += patch->columns * patch->rows;
+    tiles += (int64_t)patch->tiles_x * patch->rows * patch->slices;
+    blocks += (int64_t)patch->columns * patch->rows;
+    if (tiles > INT_MAX || blocks > INT_MAX)
+      return cf_fail(status, CF_ERROR_NO_MEMORY,
+                     "the regions of one frame have more blocks than the GPU can count: use "
+                     "larger blocks or fewer regions");
     if (large || !patch->alone)
-      work->shared_tiles = work->tiles;
+      work->shared_tiles = (int)tiles;
   }
+  work->tiles = (int)tiles;
+  frame->blocks = (int)blocks;
+  return true;
 }
 
 bool launch(const Work *work, Stage stage, int tiles, CfStatus *status)
@@ -369,6 +376,5 @@ bool cf_blockavg_regions_run(CfBlockRegionTables *tables, CfDevice *device, cons
     return true;
 
   const bool large = has_large_blocks(&work);
-  plan_tiles(&work, large);
-  return run_tiles(&work, large, status);
+  return plan_tiles(&work, large, status) && run_tiles(&work, large, status);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of regions: two launches for all of them, the values of their blocks first and the
- * covered samples after, since blocks of different grids overlap.
+ * Block average of regions: one launch for all of them, or two where their blocks overlap: values
+ * first, and the covered samples after.
  */
 #pragma once
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average: the job, and what a thread computes of one 16-byte column:
- * sums over rows, kept apart for each sample, or folded to one sum a channel
- * where the column lies within one block.
+ * Block average: the job, and what a thread computes of one 16-byte column: sums over rows, kept
+ * apart for each sample, or folded to one sum a channel where the column lies within one block.
  *
- * Each kind offers: prepare() and add() rows, store() to shared memory, load()
- * one sample's sum from there, combine() two sums, and finish() them to a
- * colour in the memory order of a pixel; common() are the bits that all
- * prepared bytes have set, where the kind cares.
+ * Each kind offers: prepare() and add() rows, store() to shared memory, load() one sample's sum
+ * from there, combine() two sums, and finish() them to a colour in the memory order of a pixel;
+ * common() are the bits that all prepared bytes have set, where the kind cares.
  */
 #pragma once
 
@@ -308,8 +306,7 @@ template <int C, bool Folded> struct MeanPremultiplied {
   }
 };
 
-/* Plain sums of pixels with alpha, which also tell whether all of them are
- * opaque. */
+/* Plain sums of pixels with alpha, which also tell whether all of them are opaque. */
 struct MeanOpaque : MeanBytes<4, false> {
   uint32_t set = ~0u;
 

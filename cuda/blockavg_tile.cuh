@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average: the kernel. A tile's columns are summed, a few lanes add up
- * each block, and the colours are written over its blocks.
+ * Block average: the kernel. A tile's columns are summed, a few lanes add up each block, and the
+ * colours are written over its blocks.
  */
 #pragma once
 
@@ -10,10 +10,9 @@
 namespace
 {
 
-/* Measured on an H200: 4 blocks resident on an SM are best, with 8 loads in
- * flight a thread where blocks are aligned and 5 where sums are kept for each
- * sample. More of either spill registers, fewer leave too little memory traffic
- * under way. */
+/* Measured on an H200: 4 blocks resident on an SM are best, with 8 loads in flight a thread where
+ * blocks are aligned and 5 where sums are kept for each sample. More of either spill registers,
+ * fewer leave too little memory traffic under way. */
 constexpr int kResident = 4;
 
 template <bool Aligned> constexpr int kInFlight = Aligned ? 8 : 5;
@@ -24,8 +23,7 @@ struct Tile {
   int block_row, area_rows; /* rows of the whole block */
   int column0, columns;     /* 16-byte columns that hold its pixels */
   int row_bytes;            /* of the plane */
-  int stride;               /* words between the sums of neighbouring samples, free of
-                               conflicts */
+  int stride;               /* words between the sums of neighbouring samples, free of conflicts */
 };
 
 template <int PixelBytes>
@@ -68,8 +66,7 @@ __device__ inline Tile locate_tile(const Plane &plane, Stage stage, int index)
   return tile;
 }
 
-/* 16 bytes from any address; those from `available` on read as anything and are
- * not touched. */
+/* 16 bytes from any address; those from `available` on read as anything and are not touched. */
 __device__ inline uint4 load_bytes(const uint8_t *bytes, int available)
 {
   const unsigned misaligned = (unsigned)(uintptr_t)bytes & 3;
@@ -108,8 +105,7 @@ __device__ inline uint32_t neutralise(uint32_t w, int available, uint32_t neutra
 /* Where all rows of a turn are there, no condition stands between its loads, which leave in one
  * burst: for aligned blocks that saves 12 % of the time.
  *
- * Returns the bits that all bytes of the columns have set, if the kind of sums
- * looks at them. */
+ * Returns the bits that all bytes of the columns have set, if the kind of sums looks at them. */
 template <class Sums, bool Aligned>
 __device__ inline uint32_t sum_columns(const Job &job, const Plane &plane, const Tile &tile,
                                        uint32_t *shared)
@@ -344,8 +340,8 @@ __device__ inline uint4 read_line(const uint8_t *line, int offset)
                     __funnelshift_r(w2, w3, bits), __funnelshift_r(w3, w4, bits));
 }
 
-/* Writes one piece of the line, 16 bytes from `at` on, to every `step`th row.
- * The rows lie alike: what was read once serves all. */
+/* Writes one piece of the line, 16 bytes from `at` on, to every `step`th row. The rows lie alike:
+ * what was read once serves all. */
 __device__ inline void fill_piece(const Plane &plane, const Tile &tile, const uint8_t *line, int at,
                                   int begin, int end, int row, int step)
 {
@@ -367,8 +363,7 @@ __device__ inline void fill_piece(const Plane &plane, const Tile &tile, const ui
   }
 }
 
-/* Writes the line to every row in aligned 16-byte pieces, and bytewise at the
- * tile's ends. */
+/* Writes the line to every row in aligned 16-byte pieces, and bytewise at the tile's ends. */
 template <int PixelBytes>
 __device__ inline void fill_from_line(const Plane &plane, const Tile &tile, const uint8_t *line)
 {
@@ -402,8 +397,7 @@ __device__ inline void measure_tile(const Job &job, const Plane &plane, const Ti
   sum_blocks<Sums, C, Folded>(job, plane, tile, shared, colours);
 }
 
-/* Where all pixels of a tile are opaque, plain sums do; they take half the room
- * and time. */
+/* Where all pixels of a tile are opaque, plain sums do; they take half the room and time. */
 __device__ inline bool measure_opaque_tile(const Job &job, const Plane &plane, const Tile &tile,
                                            uint32_t *shared, uint32_t *colours)
 {
@@ -456,9 +450,8 @@ __device__ inline void average_tile(const Job &job, const Plane &plane, int inde
   }
 }
 
-/* Channels = 1 serves planes of one and of two channels, as 4:2:0 formats mix
- * them. Aligned is meant for pictures whose first plane is; the blocks of their
- * chroma may not be. */
+/* Channels = 1 serves planes of one and of two channels, as 4:2:0 formats mix them. Aligned is
+ * meant for pictures whose first plane is; the blocks of their chroma may not be. */
 template <template <int, bool> class Kind, int Channels, bool Aligned>
 __global__ void __launch_bounds__(kThreads, kResident)
     average_blocks(const __grid_constant__ Job job)
