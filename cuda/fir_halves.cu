@@ -10,6 +10,7 @@ namespace
 /* What fp16 may cost, in code values: coefficients, and coefficients with the rounding of rows. */
 constexpr double kCoefficientError = 0.05;
 constexpr double kTotalError = 0.25;
+constexpr double kAlphaError = 0.5; /* of an alpha that is not opaque: rounded, 1 code apart */
 constexpr double kTie = 1.0 / 2048; /* sends exact halves up, as elsewhere */
 
 struct Rounded {
@@ -53,27 +54,25 @@ Rounded round_best(const CfTaps *taps)
 }
 
 /* Bounds for any picture: samples minus 128 are within 128, and a half is within 2^-12 of its
- * number, relatively. Rows filtered across are halves, and so are weighted samples. */
+ * number, relatively. Weighted samples are halves as much as rows filtered across, so that they may
+ * cost what rows may; alpha minus 255 is within 255. */
 bool halves_suffice(const CfFirPlane *plan, int channels, int alpha, const Rounded &row,
                     const Rounded &column)
 {
-  const double magnitude = row.magnitude * column.magnitude;
   const double errors = row.error * plan->column.magnitude + row.magnitude * column.error;
+  const double rows = row.magnitude * column.magnitude * 0x1p-12;
+  const double largest_half = 255.0 * row.magnitude / fabs(row.rounding.correction);
   double scale = 0.0;
 
   for (int c = 0; c < channels; c++) {
     if (plan->channel[c].filtered && c != alpha)
       scale = fmax(scale, fabs(plan->channel[c].scale));
   }
-  const double coefficients = 128.0 * scale * errors;
-  const double halves = 128.0 * scale * magnitude * 0x1p-12 * (alpha < 0 ? 1.0 : 2.0);
-  const double largest_half = 255.0 * row.magnitude / fabs(row.rounding.correction);
-
   if (alpha >= 0 && plan->channel[alpha].filtered &&
-      255.0 * plan->channel[alpha].scale * (errors + magnitude * 0x1p-12) > kTotalError)
+      255.0 * fabs(plan->channel[alpha].scale) * (errors + rows) > kAlphaError)
     return false;
-  return coefficients <= kCoefficientError && coefficients + halves <= kTotalError &&
-         largest_half < 60000.0;
+  return 128.0 * scale * errors <= kCoefficientError &&
+         128.0 * scale * (errors + rows) <= kTotalError && largest_half < 60000.0;
 }
 
 /* Taps around the middle slot; those that the variant does not reach stay 0. */
