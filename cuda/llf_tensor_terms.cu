@@ -16,8 +16,10 @@ template <int GROUPS> using BaseTile = Tile<GROUPS, 32>;
 constexpr int TILE_X = 64, TILE_Y = 32, THREADS = 256, WARPS = THREADS / 32;
 constexpr int PIXEL_PITCH = TILE_X + 4; /* words */
 
-/* Blocks of a multiprocessor: the coarse levels' kernels find room beside them. */
+/* Blocks of a multiprocessor: the coarse levels' kernels find room beside them. In small pictures
+ * these are what a frame waits for: 1920x1080 takes 6 % less with one. */
 template <int GROUPS> constexpr int RESIDENT = GROUPS == 4 ? 1 : 2;
+constexpr int SMALL_TILES = 16; /* a multiprocessor */
 
 /* Shared memory, in bytes: two tiles of the coarse level, one of pixels, and the table. */
 template <int GROUPS, Key key> struct Memory {
@@ -245,7 +247,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   constexpr int BYTES = Memory<GROUPS, key>::BYTES, RESERVED = 1024;
   const int tiles = blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
   const int fitting = gpu.shared_per_multiprocessor / (BYTES + RESERVED);
-  const int most = RESIDENT<GROUPS>;
+  const int most = tiles < SMALL_TILES * gpu.multiprocessors ? 1 : RESIDENT<GROUPS>;
   const int resident = gpu.multiprocessors * (fitting < 1 ? 1 : fitting < most ? fitting : most);
   const Packing packing = packing_of(pixels);
   const Channel &channel = pixels.channel[0];
