@@ -16,11 +16,14 @@ def work():
     effects = [("cudablockavg", (f"block-width={w}", f"block-height={h}"))
                for w, h in ((16, 16), (32, 32), (64, 64), (37, 19))]
     effects += [gaussian(taps) for taps in (9, 17, 33, 129)]
-    effects += [("cudagaussblur", (f"sigma={sigma}",)) for sigma in (2, 5, 10, 30)]
+    effects += [("cudagaussblur", (f"sigma={sigma}",)) for sigma in (2, 5, 10, 30, 100, 250)]
+    effects += [("cudagaussblur", ("map-mode=radial", f"sigma={sigma}")) for sigma in (8, 32)]
     effects += [("cudallf", ("harmonics=8",))]
     rows = [(*effect, *place) for effect in effects for place in FORMATS]
     return rows + [("cudallf", ("harmonics=8",), "NV12", "1920x1080"),
-                   ("cudallf", ("engine=exact", "levels=3"), "NV12", "1920x1080")]
+                   ("cudallf", ("engine=exact", "levels=3"), "NV12", "3840x2160"),
+                   ("cudallf", ("engine=exact", "levels=3", "color-mode=rgb"), "RGBA", "3840x2160"),
+                   ("cudagaussblur", ("map-mode=radial", "sigma=10"), "GRAY8", "1440x2160")]
 
 
 def run(host, result, deadline):
