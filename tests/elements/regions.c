@@ -7,6 +7,10 @@
 
 #include <string.h>
 
+#ifdef HAVE_GST_ANALYTICS
+#include <gst/analytics/analytics.h>
+#endif
+
 #include "blockavg.h"
 
 #define WIDTH  64
@@ -47,18 +51,27 @@ static CfTestPicture *covered(const CfTestPicture *source, const CfRegions *regi
   return result;
 }
 
-/* Pushes a frame and checks that exactly `regions` are covered (NULL: nothing is). */
-static void push(GstHarness *harness, guint number, const Roi *roi, const CfRegions *regions)
+/* Pushes `frame`, which shows `source`, and checks that exactly `regions` are covered (NULL:
+ * nothing is). Takes both. */
+static void push_frame(GstHarness *harness, GstBuffer *frame, CfTestPicture *source,
+                       const CfRegions *regions)
 {
-  CfTestPicture *source, *want;
-  GstBuffer *output = filter_buffer(harness, new_frame(&source, number, roi));
-  gchar *what = g_strdup_printf("frame %u", number);
+  gchar *what = g_strdup_printf("the frame at %" GST_TIME_FORMAT, GST_TIME_ARGS(frame->pts));
+  CfTestPicture *want =
+      regions ? covered(source, regions) : cf_picture_copy(source, CF_LAYOUT_TIGHT);
 
-  want = regions ? covered(source, regions) : cf_picture_copy(source, CF_LAYOUT_TIGHT);
-  assert_shows(output, want, what);
+  assert_shows(filter_buffer(harness, frame), want, what);
   g_free(what);
   cf_picture_free(source);
   cf_picture_free(want);
+}
+
+static void push(GstHarness *harness, guint number, const Roi *roi, const CfRegions *regions)
+{
+  CfTestPicture *source;
+  GstBuffer *frame = new_frame(&source, number, roi);
+
+  push_frame(harness, frame, source, regions);
 }
 
 static GstHarness *new_mosaic(const char *settings, GstBus **bus)
@@ -92,6 +105,50 @@ GST_START_TEST(metas_say_where)
   harness_free(harness, bus);
 }
 GST_END_TEST;
+
+#ifdef HAVE_GST_ANALYTICS
+typedef struct {
+  const char *type;
+  gint x, y, width, height;
+} Detection;
+
+static void push_detections(GstHarness *harness, guint number, const Roi *roi,
+                            const Detection *detections, gsize count, const CfRegions *regions)
+{
+  CfTestPicture *source;
+  GstBuffer *frame = new_frame(&source, number, roi);
+  GstAnalyticsRelationMeta *relations = gst_buffer_add_analytics_relation_meta(frame);
+
+  for (gsize i = 0; i < count; i++) {
+    const Detection *detection = &detections[i];
+    GstAnalyticsODMtd added;
+
+    fail_unless(gst_analytics_relation_meta_add_od_mtd(
+        relations, g_quark_from_string(detection->type), detection->x, detection->y,
+        detection->width, detection->height, 0.75f, &added));
+  }
+  push_frame(harness, frame, source, regions);
+}
+
+GST_START_TEST(detections_say_where)
+{
+  static const Detection both[] = {{"face", 10, 8, 20, 16}, {"car", 30, 20, 12, 12}};
+  static const Detection across_the_edge[] = {{"face", -5, -7, 15, 17}};
+  const CfRegion two[] = {{10, 8, 20, 16}, {30, 20, 12, 12}};
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=inside", &bus);
+
+  push_detections(harness, 0, NULL, both, 2, &(CfRegions){.region = two, .count = 2});
+  push_detections(harness, 1, NULL, NULL, 0, NULL);
+  push_detections(harness, 2, &face, both + 1, 1, &(CfRegions){.region = two, .count = 2});
+  push_detections(harness, 3, NULL, across_the_edge, 1, ONE(0, 0, 10, 10));
+  g_object_set(harness->element, "roi-types", "plate,face", NULL);
+  push_detections(harness, 4, NULL, both, 2, ONE(10, 8, 20, 16));
+  assert_posted(bus, GST_MESSAGE_WARNING, 0, NULL);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+#endif
 
 GST_START_TEST(without_a_mode_all_is_covered)
 {
@@ -342,6 +399,9 @@ GST_END_TEST;
 static void add_tests(TCase *tests)
 {
   tcase_add_test(tests, metas_say_where);
+#ifdef HAVE_GST_ANALYTICS
+  tcase_add_test(tests, detections_say_where);
+#endif
   tcase_add_test(tests, without_a_mode_all_is_covered);
   tcase_add_test(tests, types_are_chosen);
   tcase_add_test(tests, fixed_regions_are_covered_besides);
