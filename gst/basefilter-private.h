@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Between the two rooms of the base class: basefilter.c (properties, life, negotiation) and
+ * Between the rooms of the base class: basefilter.c (life, negotiation), baseproperties.c and
  * baseframes.c (frames).
  */
 #pragma once
@@ -9,6 +9,22 @@
 
 GST_DEBUG_CATEGORY_EXTERN(gst_cuda_filters_debug);
 #define GST_CAT_DEFAULT gst_cuda_filters_debug
+
+/* The effect of the element's class. */
+const CfEffect *gst_cuda_filters_base_effect(GstCudaFiltersBase *self);
+
+/* Installs the common properties; called once, from the base class's init. */
+void gst_cuda_filters_base_install_common_properties(GObjectClass *klass);
+
+/* Installs those of `effect` and of its regions, for an element's class. */
+void gst_cuda_filters_base_install_effect_properties(GObjectClass *klass, const CfEffect *effect);
+
+/* What the user sets, at its defaults; freed by clear. */
+void gst_cuda_filters_base_init_properties(GstCudaFiltersBase *self);
+void gst_cuda_filters_base_clear_properties(GstCudaFiltersBase *self);
+
+/* Why a property kept its old value, CF_OK if none did; under the object lock. */
+CfStatus gst_cuda_filters_base_first_refusal(GstCudaFiltersBase *self);
 
 /* Posts `status` as an element error, once for every failure. */
 void gst_cuda_filters_base_post_error(GstCudaFiltersBase *self, const CfStatus *status);

@@ -6,61 +6,16 @@
 #include <string.h>
 
 #include "formats.h"
-#include "properties.h"
 
 GST_DEBUG_CATEGORY(gst_cuda_filters_debug);
-
-enum {
-  PROP_0,
-  PROP_BACKEND,
-  PROP_CUDA_DEVICE_ID,
-  PROP_N_THREADS,
-  PROP_ACTIVE_BACKEND,
-  PROP_STATS,
-  PROP_MAX_DEVICE_MEMORY,
-  PROP_EFFECT_FIRST,
-};
-
-#define DEFAULT_BACKEND   GST_CUDA_FILTERS_BACKEND_AUTO
-#define DEFAULT_DEVICE_ID -1
-#define DEFAULT_THREADS   0
-
-static const CfChoice backend_choices[] = {
-    {GST_CUDA_FILTERS_BACKEND_AUTO, "auto",
-     "CUDA for CUDA memory and where a device opens, else CPU"},
-    {GST_CUDA_FILTERS_BACKEND_CUDA, "cuda", "CUDA, or an error that says why not"},
-    {GST_CUDA_FILTERS_BACKEND_CPU, "cpu", "The CPU, all threads"},
-    {GST_CUDA_FILTERS_BACKEND_REFERENCE, "reference", "The slow double precision definition"},
-    {0, NULL, NULL},
-};
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE(GstCudaFiltersBase, gst_cuda_filters_base, GST_TYPE_VIDEO_FILTER,
                                  GST_DEBUG_CATEGORY_INIT(gst_cuda_filters_debug, "cudafilters", 0,
                                                          "CUDA and CPU image filters"));
 
-static const CfEffect *effect_of(GstCudaFiltersBase *self)
+const CfEffect *gst_cuda_filters_base_effect(GstCudaFiltersBase *self)
 {
   return GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect;
-}
-
-static guint count_params(const CfEffect *effect)
-{
-  guint count = 0;
-
-  while (effect->params[count].name)
-    count++;
-  return count;
-}
-
-/* One engine that knows regions is enough: the others refuse frames that have some. */
-static gboolean has_regions(const CfEffect *effect)
-{
-  return effect->engines[0]->regions;
-}
-
-static guint count_refusals(const CfEffect *effect)
-{
-  return count_params(effect) + (has_regions(effect) ? GST_CUDA_FILTERS_REGIONS_N_PROPERTIES : 0);
 }
 
 /* Errors */
@@ -104,101 +59,6 @@ void gst_cuda_filters_base_post_no_frames(GstCudaFiltersBase *self)
   gst_cuda_filters_base_post_error(self, &status);
 }
 
-/* Properties */
-
-static void gst_cuda_filters_base_set_property(GObject *object, guint id, const GValue *value,
-                                               GParamSpec *spec)
-{
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
-  CfStatus status = {CF_OK, ""};
-  gboolean running;
-
-  GST_OBJECT_LOCK(self);
-  running = GST_STATE(self) >= GST_STATE_PAUSED;
-  switch (id) {
-  case PROP_BACKEND:
-    self->backend = g_value_get_enum(value);
-    break;
-  case PROP_CUDA_DEVICE_ID:
-    self->device_id = g_value_get_int(value);
-    break;
-  case PROP_N_THREADS:
-    self->threads = g_value_get_uint(value);
-    break;
-  case PROP_MAX_DEVICE_MEMORY:
-    self->max_device_memory = g_value_get_uint64(value);
-    break;
-  default: {
-    const guint index = id - PROP_EFFECT_FIRST, params = count_params(effect_of(self));
-
-    if (index >= params)
-      gst_cuda_filters_regions_set(self->roi, index - params, value, &status);
-    else if (gst_cuda_filters_set_param(&effect_of(self)->params[index], self->params, value,
-                                        &status))
-      self->params_changed = TRUE;
-    if (status.code == CF_OK || !running)
-      self->refusals[index] = status;
-    break;
-  }
-  }
-  GST_OBJECT_UNLOCK(self);
-
-  /* Before the stream runs, start() fails with the refusal; afterwards the old value goes on. */
-  if (status.code != CF_OK && running)
-    GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", status.message),
-                        ("the old value stays in use"));
-  else if (status.code != CF_OK)
-    GST_WARNING_OBJECT(self, "%s", status.message);
-}
-
-static GstStructure *make_stats(const GstCudaFiltersBase *self)
-{
-  return gst_structure_new(
-      "application/x-cudafilters-stats", "frames", G_TYPE_UINT64, self->frames, "backend",
-      G_TYPE_STRING, self->active_backend ? self->active_backend : "none", "algorithm",
-      G_TYPE_STRING, self->algorithm ? self->algorithm : "none", "average-time", G_TYPE_UINT64,
-      self->frames ? self->total_time / self->frames : (guint64)0, "last-time", G_TYPE_UINT64,
-      self->last_time, NULL);
-}
-
-static void gst_cuda_filters_base_get_property(GObject *object, guint id, GValue *value,
-                                               GParamSpec *spec)
-{
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
-
-  GST_OBJECT_LOCK(self);
-  switch (id) {
-  case PROP_BACKEND:
-    g_value_set_enum(value, self->backend);
-    break;
-  case PROP_CUDA_DEVICE_ID:
-    g_value_set_int(value, self->device_id);
-    break;
-  case PROP_N_THREADS:
-    g_value_set_uint(value, self->threads);
-    break;
-  case PROP_MAX_DEVICE_MEMORY:
-    g_value_set_uint64(value, self->max_device_memory);
-    break;
-  case PROP_ACTIVE_BACKEND:
-    g_value_set_string(value, self->active_backend ? self->active_backend : "none");
-    break;
-  case PROP_STATS:
-    g_value_take_boxed(value, make_stats(self));
-    break;
-  default: {
-    const guint index = id - PROP_EFFECT_FIRST, params = count_params(effect_of(self));
-
-    if (index >= params)
-      gst_cuda_filters_regions_get(self->roi, index - params, value);
-    else
-      gst_cuda_filters_get_param(&effect_of(self)->params[index], self->params, value);
-    break;
-  }
-  }
-  GST_OBJECT_UNLOCK(self);
-}
-
 static void set_active_backend(GstCudaFiltersBase *self, const gchar *name)
 {
   gboolean changed;
@@ -221,7 +81,7 @@ static gboolean take_params(GstCudaFiltersBase *self)
   changed = self->params_changed;
   self->params_changed = FALSE;
   if (changed)
-    memcpy(self->running_params, self->params, effect_of(self)->params_size);
+    memcpy(self->running_params, self->params, gst_cuda_filters_base_effect(self)->params_size);
   GST_OBJECT_UNLOCK(self);
   return changed;
 }
@@ -261,7 +121,7 @@ gboolean gst_cuda_filters_base_update_params(GstCudaFiltersBase *self, CfStatus 
     GST_OBJECT_UNLOCK(self);
     return FALSE;
   }
-  self->identity = effect_of(self)->is_identity(self->running_params);
+  self->identity = gst_cuda_filters_base_effect(self)->is_identity(self->running_params);
   if (self->worker)
     self->failed = FALSE;
   return TRUE;
@@ -289,7 +149,7 @@ static gboolean must_run_on_cpu(GstCudaFiltersBackend backend)
 /* The row of the engine table for the negotiated memory, with the GPU open if it needs one. */
 static const CfEngine *choose_engine(GstCudaFiltersBase *self, CfStatus *status)
 {
-  const CfEffect *effect = effect_of(self);
+  const CfEffect *effect = gst_cuda_filters_base_effect(self);
   gint device_id;
   const GstCudaFiltersBackend backend = gst_cuda_filters_base_wanted_backend(self, &device_id);
   CfStatus reason = {CF_OK, ""};
@@ -325,8 +185,7 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   self->frames = 0;
   self->total_time = self->last_time = 0;
   self->algorithm = NULL;
-  for (guint i = 0; status.code == CF_OK && i < count_refusals(effect_of(self)); i++)
-    status = self->refusals[i];
+  status = gst_cuda_filters_base_first_refusal(self);
   GST_OBJECT_UNLOCK(self);
 
   if (status.code == CF_OK &&
@@ -393,8 +252,8 @@ gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVi
   gst_cuda_filters_base_update_params(self, status);
   if (!enter_engine(self, engine, status))
     return FALSE;
-  self->worker = gst_cuda_filters_worker_new(effect_of(self), engine, info, self->running_params,
-                                             &options, status);
+  self->worker = gst_cuda_filters_worker_new(gst_cuda_filters_base_effect(self), engine, info,
+                                             self->running_params, &options, status);
   leave_engine(self, engine);
   if (!self->worker)
     return FALSE;
@@ -549,15 +408,9 @@ static gboolean gst_cuda_filters_base_transform_meta(GstBaseTransform *trans, Gs
 static void gst_cuda_filters_base_constructed(GObject *object)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
-  const CfEffect *effect = effect_of(self);
 
   G_OBJECT_CLASS(gst_cuda_filters_base_parent_class)->constructed(object);
-  self->params = g_malloc0(effect->params_size);
-  self->running_params = g_malloc0(effect->params_size);
-  self->refusals = g_new0(CfStatus, count_refusals(effect));
-  cf_params_init(effect->params, self->params);
-  if (has_regions(effect))
-    self->roi = gst_cuda_filters_regions_new();
+  gst_cuda_filters_base_init_properties(self);
 }
 
 static void gst_cuda_filters_base_finalize(GObject *object)
@@ -565,50 +418,13 @@ static void gst_cuda_filters_base_finalize(GObject *object)
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
 
   gst_cuda_filters_gpu_free(self->gpu);
-  g_free(self->params);
-  g_free(self->running_params);
-  g_free(self->refusals);
-  gst_cuda_filters_regions_free(self->roi);
+  gst_cuda_filters_base_clear_properties(self);
   G_OBJECT_CLASS(gst_cuda_filters_base_parent_class)->finalize(object);
 }
 
 static void gst_cuda_filters_base_init(GstCudaFiltersBase *self)
 {
-  self->backend = DEFAULT_BACKEND;
-  self->device_id = DEFAULT_DEVICE_ID;
-  self->threads = DEFAULT_THREADS;
   self->gpu = gst_cuda_filters_gpu_new(GST_ELEMENT(self));
-}
-
-static void install_common_properties(GObjectClass *klass)
-{
-  const GParamFlags settable = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
-  const GParamFlags readable = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
-
-  g_object_class_install_property(
-      klass, PROP_BACKEND,
-      g_param_spec_enum(
-          "backend", "Backend", "What computes",
-          gst_cuda_filters_choices_type("GstCudaFiltersBackend", backend_choices, FALSE),
-          DEFAULT_BACKEND, settable));
-  g_object_class_install_property(klass, PROP_CUDA_DEVICE_ID,
-                                  g_param_spec_int("cuda-device-id", "CUDA Device ID",
-                                                   "CUDA device to use (-1 = auto)", -1, G_MAXINT,
-                                                   DEFAULT_DEVICE_ID, settable));
-  g_object_class_install_property(klass, PROP_N_THREADS,
-                                  g_param_spec_uint("n-threads", "Threads", "CPU threads (0 = all)",
-                                                    0, G_MAXINT, DEFAULT_THREADS, settable));
-  g_object_class_install_property(
-      klass, PROP_ACTIVE_BACKEND,
-      g_param_spec_string(
-          "active-backend", "Active Backend",
-          "What really computes: cuda, cpu, reference, or none before there are caps", "none",
-          readable));
-  g_object_class_install_property(
-      klass, PROP_STATS,
-      g_param_spec_boxed("stats", "Statistics",
-                         "frames, backend, algorithm, average-time and last-time of a frame in ns",
-                         GST_TYPE_STRUCTURE, readable));
 }
 
 void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, const CfEffect *effect)
@@ -619,30 +435,12 @@ void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, cons
   caps =
       caps ? gst_caps_merge(caps, gst_cuda_filters_system_caps()) : gst_cuda_filters_system_caps();
   klass->effect = effect;
-  /* GObject forgets these for every class, and asks them of the class that installs a property. */
-  G_OBJECT_CLASS(klass)->set_property = gst_cuda_filters_base_set_property;
-  G_OBJECT_CLASS(klass)->get_property = gst_cuda_filters_base_get_property;
-  gst_cuda_filters_install_params(G_OBJECT_CLASS(klass), effect->params, PROP_EFFECT_FIRST);
-  if (has_regions(effect))
-    gst_cuda_filters_regions_install(G_OBJECT_CLASS(klass),
-                                     PROP_EFFECT_FIRST + count_params(effect));
+  gst_cuda_filters_base_install_effect_properties(G_OBJECT_CLASS(klass), effect);
   gst_element_class_add_pad_template(
       element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template(
       element_class, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
   gst_caps_unref(caps);
-}
-
-void gst_cuda_filters_base_class_limit_memory(GstCudaFiltersBaseClass *klass)
-{
-  g_object_class_install_property(
-      G_OBJECT_CLASS(klass), PROP_MAX_DEVICE_MEMORY,
-      g_param_spec_uint64("max-device-memory", "Maximum device memory",
-                          "Bytes of device memory for a frame in system memory, which goes through "
-                          "the device in strips (0 = what is free)",
-                          0, G_MAXUINT64, 0,
-                          G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING |
-                              GST_PARAM_CONTROLLABLE));
 }
 
 static void gst_cuda_filters_base_class_init(GstCudaFiltersBaseClass *klass)
@@ -654,9 +452,7 @@ static void gst_cuda_filters_base_class_init(GstCudaFiltersBaseClass *klass)
 
   object_class->constructed = gst_cuda_filters_base_constructed;
   object_class->finalize = gst_cuda_filters_base_finalize;
-  object_class->set_property = gst_cuda_filters_base_set_property;
-  object_class->get_property = gst_cuda_filters_base_get_property;
-  install_common_properties(object_class);
+  gst_cuda_filters_base_install_common_properties(object_class);
 
   element_class->set_context = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_set_context);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform_caps);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The properties of all elements: the common ones, the effect's parameters and the regions', which
+ * are numbered in this order. */
+
+#include "basefilter-private.h"
+#include "basefilter.h"
+#include "properties.h"
+
+enum {
+  PROP_0,
+  PROP_BACKEND,
+  PROP_CUDA_DEVICE_ID,
+  PROP_N_THREADS,
+  PROP_ACTIVE_BACKEND,
+  PROP_STATS,
+  PROP_MAX_DEVICE_MEMORY,
+  PROP_EFFECT_FIRST,
+};
+
+#define DEFAULT_BACKEND   GST_CUDA_FILTERS_BACKEND_AUTO
+#define DEFAULT_DEVICE_ID -1
+#define DEFAULT_THREADS   0
+
+static const CfChoice backend_choices[] = {
+    {GST_CUDA_FILTERS_BACKEND_AUTO, "auto",
+     "CUDA for CUDA memory and where a device opens, else CPU"},
+    {GST_CUDA_FILTERS_BACKEND_CUDA, "cuda", "CUDA, or an error that says why not"},
+    {GST_CUDA_FILTERS_BACKEND_CPU, "cpu", "The CPU, all threads"},
+    {GST_CUDA_FILTERS_BACKEND_REFERENCE, "reference", "The slow double precision definition"},
+    {0, NULL, NULL},
+};
+
+static guint count_params(const CfEffect *effect)
+{
+  guint count = 0;
+
+  while (effect->params[count].name)
+    count++;
+  return count;
+}
+
+/* One engine that knows regions is enough: the others refuse frames that have some. */
+static gboolean has_regions(const CfEffect *effect)
+{
+  return effect->engines[0]->regions;
+}
+
+static guint count_refusals(const CfEffect *effect)
+{
+  return count_params(effect) + (has_regions(effect) ? GST_CUDA_FILTERS_REGIONS_N_PROPERTIES : 0);
+}
+
+static void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
+  CfStatus status = {CF_OK, ""};
+  gboolean running;
+
+  GST_OBJECT_LOCK(self);
+  running = GST_STATE(self) >= GST_STATE_PAUSED;
+  switch (id) {
+  case PROP_BACKEND:
+    self->backend = g_value_get_enum(value);
+    break;
+  case PROP_CUDA_DEVICE_ID:
+    self->device_id = g_value_get_int(value);
+    break;
+  case PROP_N_THREADS:
+    self->threads = g_value_get_uint(value);
+    break;
+  case PROP_MAX_DEVICE_MEMORY:
+    self->max_device_memory = g_value_get_uint64(value);
+    break;
+  default: {
+    const guint index = id - PROP_EFFECT_FIRST,
+                params = count_params(gst_cuda_filters_base_effect(self));
+
+    if (index >= params)
+      gst_cuda_filters_regions_set(self->roi, index - params, value, &status);
+    else if (gst_cuda_filters_set_param(&gst_cuda_filters_base_effect(self)->params[index],
+                                        self->params, value, &status))
+      self->params_changed = TRUE;
+    if (status.code == CF_OK || !running)
+      self->refusals[index] = status;
+    break;
+  }
+  }
+  GST_OBJECT_UNLOCK(self);
+
+  /* Before the stream runs, start() fails with the refusal; afterwards the old value goes on. */
+  if (status.code != CF_OK && running)
+    GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", status.message),
+                        ("the old value stays in use"));
+  else if (status.code != CF_OK)
+    GST_WARNING_OBJECT(self, "%s", status.message);
+}
+
+static GstStructure *make_stats(const GstCudaFiltersBase *self)
+{
+  return gst_structure_new(
+      "application/x-cudafilters-stats", "frames", G_TYPE_UINT64, self->frames, "backend",
+      G_TYPE_STRING, self->active_backend ? self->active_backend : "none", "algorithm",
+      G_TYPE_STRING, self->algorithm ? self->algorithm : "none", "average-time", G_TYPE_UINT64,
+      self->frames ? self->total_time / self->frames : (guint64)0, "last-time", G_TYPE_UINT64,
+      self->last_time, NULL);
+}
+
+static void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
+
+  GST_OBJECT_LOCK(self);
+  switch (id) {
+  case PROP_BACKEND:
+    g_value_set_enum(value, self->backend);
+    break;
+  case PROP_CUDA_DEVICE_ID:
+    g_value_set_int(value, self->device_id);
+    break;
+  case PROP_N_THREADS:
+    g_value_set_uint(value, self->threads);
+    break;
+  case PROP_MAX_DEVICE_MEMORY:
+    g_value_set_uint64(value, self->max_device_memory);
+    break;
+  case PROP_ACTIVE_BACKEND:
+    g_value_set_string(value, self->active_backend ? self->active_backend : "none");
+    break;
+  case PROP_STATS:
+    g_value_take_boxed(value, make_stats(self));
+    break;
+  default: {
+    const guint index = id - PROP_EFFECT_FIRST,
+                params = count_params(gst_cuda_filters_base_effect(self));
+
+    if (index >= params)
+      gst_cuda_filters_regions_get(self->roi, index - params, value);
+    else
+      gst_cuda_filters_get_param(&gst_cuda_filters_base_effect(self)->params[index], self->params,
+                                 value);
+    break;
+  }
+  }
+  GST_OBJECT_UNLOCK(self);
+}
+
+void gst_cuda_filters_base_init_properties(GstCudaFiltersBase *self)
+{
+  const CfEffect *effect = gst_cuda_filters_base_effect(self);
+
+  self->backend = DEFAULT_BACKEND;
+  self->device_id = DEFAULT_DEVICE_ID;
+  self->threads = DEFAULT_THREADS;
+  self->params = g_malloc0(effect->params_size);
+  self->running_params = g_malloc0(effect->params_size);
+  self->refusals = g_new0(CfStatus, count_refusals(effect));
+  cf_params_init(effect->params, self->params);
+  if (has_regions(effect))
+    self->roi = gst_cuda_filters_regions_new();
+}
+
+void gst_cuda_filters_base_clear_properties(GstCudaFiltersBase *self)
+{
+  g_free(self->params);
+  g_free(self->running_params);
+  g_free(self->refusals);
+  gst_cuda_filters_regions_free(self->roi);
+}
+
+CfStatus gst_cuda_filters_base_first_refusal(GstCudaFiltersBase *self)
+{
+  const guint count = count_refusals(gst_cuda_filters_base_effect(self));
+  CfStatus status = {CF_OK, ""};
+
+  for (guint i = 0; status.code == CF_OK && i < count; i++)
+    status = self->refusals[i];
+  return status;
+}
+
+void gst_cuda_filters_base_install_common_properties(GObjectClass *klass)
+{
+  const GParamFlags settable = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+  const GParamFlags readable = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
+
+  klass->set_property = set_property;
+  klass->get_property = get_property;
+  g_object_class_install_property(
+      klass, PROP_BACKEND,
+      g_param_spec_enum(
+          "backend", "Backend", "What computes",
+          gst_cuda_filters_choices_type("GstCudaFiltersBackend", backend_choices, FALSE),
+          DEFAULT_BACKEND, settable));
+  g_object_class_install_property(klass, PROP_CUDA_DEVICE_ID,
+                                  g_param_spec_int("cuda-device-id", "CUDA Device ID",
+                                                   "CUDA device to use (-1 = auto)", -1, G_MAXINT,
+                                                   DEFAULT_DEVICE_ID, settable));
+  g_object_class_install_property(klass, PROP_N_THREADS,
+                                  g_param_spec_uint("n-threads", "Threads", "CPU threads (0 = all)",
+                                                    0, G_MAXINT, DEFAULT_THREADS, settable));
+  g_object_class_install_property(
+      klass, PROP_ACTIVE_BACKEND,
+      g_param_spec_string(
+          "active-backend", "Active Backend",
+          "What really computes: cuda, cpu, reference, or none before there are caps", "none",
+          readable));
+  g_object_class_install_property(
+      klass, PROP_STATS,
+      g_param_spec_boxed("stats", "Statistics",
+                         "frames, backend, algorithm, average-time and last-time of a frame in ns",
+                         GST_TYPE_STRUCTURE, readable));
+}
+
+void gst_cuda_filters_base_install_effect_properties(GObjectClass *klass, const CfEffect *effect)
+{
+  /* GObject forgets these for every class, and asks them of the class that installs a property. */
+  klass->set_property = set_property;
+  klass->get_property = get_property;
+  gst_cuda_filters_install_params(klass, effect->params, PROP_EFFECT_FIRST);
+  if (has_regions(effect))
+    gst_cuda_filters_regions_install(klass, PROP_EFFECT_FIRST + count_params(effect));
+}
+
+void gst_cuda_filters_base_class_limit_memory(GstCudaFiltersBaseClass *klass)
+{
+  g_object_class_install_property(
+      G_OBJECT_CLASS(klass), PROP_MAX_DEVICE_MEMORY,
+      g_param_spec_uint64("max-device-memory", "Maximum device memory",
+                          "Bytes of device memory for a frame in system memory, which goes through "
+                          "the device in strips (0 = what is free)",
+                          0, G_MAXUINT64, 0,
+                          G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING |
+                              GST_PARAM_CONTROLLABLE));
+}
