@@ -561,9 +561,9 @@ bool open_tensor(State *state, CfStatus *status)
   state->analysed = cf_event_create(false, status);
   state->reduced = cf_event_create(false, status);
   state->collapsed = cf_event_create(false, status);
-  return state->analysed && state->reduced && state->collapsed && tensor_prepare_analyse(status) &&
-         tensor_prepare_reduce(status) && tensor_prepare_terms(status) &&
-         tensor_prepare_levels(status);
+  return state->analysed && state->reduced && state->collapsed &&
+         tensor_prepare_analyse(state->gpu, status) && tensor_prepare_reduce(state->gpu, status) &&
+         tensor_prepare_terms(state->gpu, status) && tensor_prepare_levels(state->gpu, status);
 }
 
 void *open(const CfVideo *video, const void *params, const CfOpenOptions *options, CfStatus *status)
@@ -581,7 +581,7 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   state->overlaps = options->device->code >= 90;
   state->tensor_cores = options->device->code >= 80;
   state->shared_per_block = info->shared_per_block;
-  state->gpu = Gpu{info->multiprocessors, info->shared_per_sm};
+  state->gpu = Gpu{info->multiprocessors, info->shared_per_sm, info->shared_per_block};
   state->components = cf_llf_components(video, component);
   describe_components(state, component);
   describe_luminance(state, component);

@@ -181,15 +181,15 @@ bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyra
 /* The same on tensor cores (sm_80 and newer), where groups are 1, 2 or 4 and pyramids have at least
  * TENSOR_MIN_IMAGES. Prepare once in a context. */
 struct Gpu {
-  int multiprocessors, shared_per_multiprocessor;
+  int multiprocessors, shared_per_multiprocessor, shared_per_block; /* bytes of shared memory */
 };
 
 constexpr int TENSOR_MIN_IMAGES = 3;
 
-bool tensor_prepare_analyse(CfStatus *status);
-bool tensor_prepare_reduce(CfStatus *status);
-bool tensor_prepare_terms(CfStatus *status);
-bool tensor_prepare_levels(CfStatus *status);
+bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status);
+bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status);
+bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
+bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain);
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);

@@ -22,7 +22,12 @@ template <typename S, Key key> struct TableMemory {
   static constexpr int TABLE = ENTRIES * COPIES * GROUP_BYTES; /* bytes a group */
   static constexpr int PITCH = 2 * S::COARSE_X + 2 * MARGIN;   /* samples */
   static constexpr int CODES = S::GROUPS * TABLE;
-  static constexpr int BYTES = CODES + S::FINE_Y * PITCH * (int)sizeof(Sample);
+  static constexpr int TEAM = (S::FINE_Y * PITCH * (int)sizeof(Sample) + 127) / 128 * 128;
+
+  __host__ __device__ static constexpr int bytes(int teams)
+  {
+    return CODES + teams * TEAM;
+  }
 };
 
 /* Row `code` of table c: the components of harmonics first + 1.. as store_row() wants them. */
@@ -31,7 +36,7 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
 {
   using M = TableMemory<S, key>;
 
-  for (int i = threadIdx.x; i < M::ENTRIES * S::GROUPS; i += S::THREADS) {
+  for (int i = threadIdx.x; i < M::ENTRIES * S::GROUPS; i += blockDim.x) {
     const int code = i % M::ENTRIES, table = i / M::ENTRIES;
     const int step = S::GROUPS == 2 ? 2 : 1, start = first + (S::GROUPS == 2 ? table : 0);
     const float turns = series.turn * intensity_of_row<key>(pixels, (float)code);
@@ -89,15 +94,15 @@ __device__ void load_codes(typename KeyOf<key>::Sample *codes, const Pixels &pix
 /* Table rows of the tile's lumas. */
 template <typename S>
 __device__ void load_lumas(uint16_t *rows, const Pixels &pixels, const Packing &packing,
-                           const LumaRow &luma_row, int coarse_x, int coarse_y)
+                           const LumaRow &luma_row, int coarse_x, int coarse_y, int thread)
 {
   using M = TableMemory<S, Key::LUMA>;
   constexpr int READ = 2 * S::COARSE_X + 16; /* the last fragments end beyond the tile */
   constexpr int COLUMNS = (READ + 31) / 32;
-  const int lane = threadIdx.x % 32, first_x = 2 * coarse_x - 2 + lane;
+  const int lane = thread % 32, first_x = 2 * coarse_x - 2 + lane;
 
 #pragma unroll 2
-  for (int row = threadIdx.x / 32; row < S::FINE_Y; row += S::THREADS / 32) {
+  for (int row = thread / 32; row < S::FINE_Y; row += S::THREADS / 32) {
     const int y = mirrored(2 * coarse_y - 2 + row, pixels.height);
     uint16_t *const to = rows + row * M::PITCH + M::MARGIN - 2 + lane;
 
@@ -176,12 +181,12 @@ __device__ void reduce_codes(const uint8_t *codes, const Pixels &pixels, const T
 
 template <typename S, Key key>
 __device__ void reduce_rows(const uint16_t *rows, const Pixels &pixels, const Target &target,
-                            int coarse_x, int coarse_y)
+                            int coarse_x, int coarse_y, int thread)
 {
   using M = TableMemory<S, key>;
   const int shift = key == Key::WORD ? pixels.shift : 0;
 
-  for (int i = threadIdx.x; i < S::COARSE_Y * S::COARSE_X; i += S::THREADS) {
+  for (int i = thread; i < S::COARSE_Y * S::COARSE_X; i += S::THREADS) {
     const int x = i % S::COARSE_X, y = i / S::COARSE_X;
     float sums[5];
 
@@ -231,7 +236,7 @@ __device__ __forceinline__ void look_up(uint32_t fine[5][2 * S::GROUPS], uint32_
 
 /* Blocks stay for many tiles, since the table is dear. blockIdx.y counts blocks' groups. */
 template <typename S, Key key>
-__global__ void __launch_bounds__(S::THREADS, 2)
+__global__ void __launch_bounds__(KeyOf<key>::TEAMS *S::THREADS, 2 / KeyOf<key>::TEAMS)
     analyse_table_kernel(const __grid_constant__ Pixels pixels,
                          const __grid_constant__ Series series, Target target, bool aligned,
                          int first_code, int last_code, Packing packing, LumaRow luma_row)
@@ -239,8 +244,10 @@ __global__ void __launch_bounds__(S::THREADS, 2)
   using M = TableMemory<S, key>;
   using Sample = typename M::Sample;
   extern __shared__ __align__(128) uint8_t memory[];
-  Sample *const codes = reinterpret_cast<Sample *>(memory + M::CODES);
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int team = threadIdx.x / S::THREADS, thread = threadIdx.x % S::THREADS;
+  const int teams = blockDim.x / S::THREADS;
+  Sample *const codes = reinterpret_cast<Sample *>(memory + M::CODES + team * M::TEAM);
+  const int lane = thread % 32, warp = thread / 32;
   const int strip_x = warp % S::ACROSS * 32, strip_y = warp / S::ACROSS * S::ROWS;
   const int tiles_x = (target.coarse.width + S::COARSE_X - 1) / S::COARSE_X;
   const int tiles = tiles_x * ((target.coarse.height + S::COARSE_Y - 1) / S::COARSE_Y);
@@ -249,12 +256,14 @@ __global__ void __launch_bounds__(S::THREADS, 2)
   target.first_group = blockIdx.y * S::GROUPS;
   fill_table<S, key>(memory, pixels, series, 4 * target.first_group);
   await_previous();
+  if constexpr (KeyOf<key>::TEAMS > 1)
+    __syncthreads();
 
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+  for (int tile = blockIdx.x + team * gridDim.x; tile < tiles; tile += teams * gridDim.x) {
     const int x = tile % tiles_x * S::COARSE_X, y = tile / tiles_x * S::COARSE_Y;
 
     if constexpr (key == Key::LUMA)
-      load_lumas<S>(codes, pixels, packing, luma_row, x, y);
+      load_lumas<S>(codes, pixels, packing, luma_row, x, y, thread);
     else
       load_codes<S, key>(codes, pixels, x, y, aligned);
     /* Threads clamp the chunks that they have loaded. */
@@ -262,7 +271,7 @@ __global__ void __launch_bounds__(S::THREADS, 2)
       if (first_code > 0 || last_code < 255)
         clamp_codes<S>(codes, first_code, last_code);
     }
-    __syncthreads();
+    await_team<KeyOf<key>::TEAMS, S::THREADS>(team);
     if (y + strip_y < target.coarse.height) {
       const Sample *const strip = codes + 2 * strip_y * M::PITCH + M::MARGIN - 2 + 2 * strip_x;
 
@@ -281,9 +290,9 @@ __global__ void __launch_bounds__(S::THREADS, 2)
       if constexpr (key == Key::BYTE)
         reduce_codes<S>(codes, pixels, target, x, y);
       else
-        reduce_rows<S, key>(codes, pixels, target, x, y);
+        reduce_rows<S, key>(codes, pixels, target, x, y, thread);
     }
-    __syncthreads();
+    await_team<KeyOf<key>::TEAMS, S::THREADS>(team);
   }
 }
 
@@ -291,15 +300,16 @@ __global__ void __launch_bounds__(S::THREADS, 2)
 
 template <typename S, typename Sample, Colour colour>
 __device__ void compute_tile(uint8_t *memory, float *gauss, const Pixels &pixels,
-                             const Series &series, int first_group, int coarse_x, int coarse_y)
+                             const Series &series, const Packing &packing, const LumaRow &luma_row,
+                             int first_group, int coarse_x, int coarse_y)
 {
   using M = TileMemory<S>;
 
   for (int i = threadIdx.x; i < S::FINE_Y * S::FINE_X; i += S::THREADS) {
     const int row = i / S::FINE_X, x = i % S::FINE_X;
-    const float intensity = __saturatef(
-        load_intensity<Sample, colour>(pixels, mirrored(2 * coarse_x - 2 + x, pixels.width),
-                                       mirrored(2 * coarse_y - 2 + row, pixels.height)));
+    const float intensity = rounded_intensity<Sample, colour>(
+        pixels, packing, luma_row, mirrored(2 * coarse_x - 2 + x, pixels.width),
+        mirrored(2 * coarse_y - 2 + row, pixels.height));
     Rotation rotation((float)(4 * first_group + 1) * series.turn * intensity,
                       series.turn * intensity);
 
@@ -322,7 +332,8 @@ __device__ void compute_tile(uint8_t *memory, float *gauss, const Pixels &pixels
 template <typename S, typename Sample, Colour colour>
 __global__ void __launch_bounds__(S::THREADS)
     analyse_computed_kernel(const __grid_constant__ Pixels pixels,
-                            const __grid_constant__ Series series, Target target)
+                            const __grid_constant__ Series series, Target target, Packing packing,
+                            LumaRow luma_row)
 {
   extern __shared__ __align__(128) uint8_t memory[];
   const int x = blockIdx.x * S::COARSE_X, y = blockIdx.y * S::COARSE_Y;
@@ -330,7 +341,7 @@ __global__ void __launch_bounds__(S::THREADS)
   target.first_group = blockIdx.z * S::GROUPS;
   await_previous();
   compute_tile<S, Sample, colour>(memory, reinterpret_cast<float *>(memory + TileMemory<S>::GAUSS),
-                                  pixels, series, target.first_group, x, y);
+                                  pixels, series, packing, luma_row, target.first_group, x, y);
   __syncthreads();
   reduce_tile<S>(memory, target, x, y);
 }
@@ -339,6 +350,12 @@ __global__ void __launch_bounds__(S::THREADS)
 
 constexpr long long LARGE_COARSE = 1000000; /* pixels */
 
+template <typename S, Key key> int teams_of(const Gpu &gpu)
+{
+  constexpr int TEAMS = KeyOf<key>::TEAMS;
+  return TableMemory<S, key>::bytes(TEAMS) <= gpu.shared_per_block ? TEAMS : 1;
+}
+
 template <typename S, Key key>
 bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                   const Target &target)
@@ -346,7 +363,9 @@ bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   using M = TableMemory<S, key>;
   const int tiles =
       blocks(target.coarse.width, S::COARSE_X) * blocks(target.coarse.height, S::COARSE_Y);
-  const int resident = gpu.multiprocessors * 2;
+  const bool small = tiles <= gpu.multiprocessors;
+  const int teams = small ? 1 : teams_of<S, key>(gpu);
+  const int resident = gpu.multiprocessors * 2 / KeyOf<key>::TEAMS;
   const Channel &channel = pixels.channel[0];
   const bool aligned =
       pixels.step[0] == 1 && cf_is_vector_aligned(channel.from, channel.from_stride);
@@ -355,8 +374,8 @@ bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
 
   return launch(queue, "llf analyse", analyse_table_kernel<S, key>,
                 dim3(tiles < resident ? tiles : resident, target.groups / S::GROUPS),
-                dim3(S::THREADS), M::BYTES, pixels, series, target, aligned, (int)pixels.offset,
-                (int)last, packing, luma_row_of(pixels, packing));
+                dim3(teams * S::THREADS), M::bytes(teams), pixels, series, target, aligned,
+                (int)pixels.offset, (int)last, packing, luma_row_of(pixels, packing));
 }
 
 template <int GROUPS, Key key>
@@ -373,6 +392,7 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
                     const Target &target)
 {
   using S = TileShape<GROUPS>;
+  const Packing packing = packing_of(pixels);
 
   switch (key_of(pixels)) {
   case Key::BYTE:
@@ -380,7 +400,9 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
   case Key::WORD:
     return launch_tables<GROUPS, Key::WORD>(queue, gpu, pixels, series, target);
   case Key::LUMA:
-    return launch_tables<GROUPS, Key::LUMA>(queue, gpu, pixels, series, target);
+    if (TableMemory<TallTable<GROUPS>, Key::LUMA>::bytes(1) <= gpu.shared_per_block)
+      return launch_tables<GROUPS, Key::LUMA>(queue, gpu, pixels, series, target);
+    break;
   default:
     break;
   }
@@ -390,38 +412,43 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
         analyse_computed_kernel<S, typename decltype(sample)::type, decltype(colour)::colour>,
         dim3(blocks(target.coarse.width, S::COARSE_X), blocks(target.coarse.height, S::COARSE_Y),
              target.groups / GROUPS),
-        dim3(S::THREADS), TileMemory<S>::BYTES, pixels, series, target);
+        dim3(S::THREADS), TileMemory<S>::BYTES, pixels, series, target, packing,
+        luma_row_of(pixels, packing));
   });
 }
 
-template <typename S> bool prepare_table(CfStatus *status)
+template <typename S, Key key> bool prepare_table(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(analyse_table_kernel<S, Key::BYTE>, TableMemory<S, Key::BYTE>::BYTES,
-                      status) &&
-         allow_shared(analyse_table_kernel<S, Key::WORD>, TableMemory<S, Key::WORD>::BYTES,
-                      status) &&
-         allow_shared(analyse_table_kernel<S, Key::LUMA>, TableMemory<S, Key::LUMA>::BYTES, status);
+  return allow_shared(gpu, analyse_table_kernel<S, key>,
+                      TableMemory<S, key>::bytes(teams_of<S, key>(gpu)), status);
 }
 
-template <int GROUPS> bool prepare(CfStatus *status)
+template <typename S> bool prepare_tables(const Gpu &gpu, CfStatus *status)
+{
+  return prepare_table<S, Key::BYTE>(gpu, status) && prepare_table<S, Key::WORD>(gpu, status) &&
+         prepare_table<S, Key::LUMA>(gpu, status);
+}
+
+template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
 {
   using S = TileShape<GROUPS>;
   const int bytes = TileMemory<S>::BYTES;
 
-  return prepare_table<TallTable<GROUPS>>(status) && prepare_table<ShortTable<GROUPS>>(status) &&
-         allow_shared(analyse_computed_kernel<S, uint8_t, Colour::SINGLE>, bytes, status) &&
-         allow_shared(analyse_computed_kernel<S, uint8_t, Colour::CHROMA>, bytes, status) &&
-         allow_shared(analyse_computed_kernel<S, uint8_t, Colour::RGB>, bytes, status) &&
-         allow_shared(analyse_computed_kernel<S, uint16_t, Colour::SINGLE>, bytes, status) &&
-         allow_shared(analyse_computed_kernel<S, uint16_t, Colour::CHROMA>, bytes, status) &&
-         allow_shared(analyse_computed_kernel<S, uint16_t, Colour::RGB>, bytes, status);
+  return prepare_tables<TallTable<GROUPS>>(gpu, status) &&
+         prepare_tables<ShortTable<GROUPS>>(gpu, status) &&
+         allow_shared(gpu, analyse_computed_kernel<S, uint8_t, Colour::SINGLE>, bytes, status) &&
+         allow_shared(gpu, analyse_computed_kernel<S, uint8_t, Colour::CHROMA>, bytes, status) &&
+         allow_shared(gpu, analyse_computed_kernel<S, uint8_t, Colour::RGB>, bytes, status) &&
+         allow_shared(gpu, analyse_computed_kernel<S, uint16_t, Colour::SINGLE>, bytes, status) &&
+         allow_shared(gpu, analyse_computed_kernel<S, uint16_t, Colour::CHROMA>, bytes, status) &&
+         allow_shared(gpu, analyse_computed_kernel<S, uint16_t, Colour::RGB>, bytes, status);
 }
 
 } // namespace
 
-bool tensor_prepare_analyse(CfStatus *status)
+bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status)
 {
-  return prepare<1>(status) && prepare<2>(status);
+  return prepare<1>(gpu, status) && prepare<2>(gpu, status);
 }
 
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,

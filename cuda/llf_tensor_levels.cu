@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(256, GROUPS == 4 ? 2 : 4)
   const int tile_x = tile % tiles_x * T::FINE_X, tile_y = tile / tiles_x * T::FINE_Y;
 
   await_previous();
-  load_coarse<T>(memory, coarse, tile_x, tile_y);
+  load_coarse<T>(memory, coarse, tile_x, tile_y, (int)threadIdx.x);
   wait_copies();
   __syncthreads();
 
@@ -119,11 +119,11 @@ bool launch_levels(Queue *queue, const Pyramid &pyramid, int first, int last, co
 
 } // namespace
 
-bool tensor_prepare_levels(CfStatus *status)
+bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(level_terms_kernel<1>, LevelTile<1>::BYTES, status) &&
-         allow_shared(level_terms_kernel<2>, LevelTile<2>::BYTES, status) &&
-         allow_shared(level_terms_kernel<4>, LevelTile<4>::BYTES, status);
+  return allow_shared(gpu, level_terms_kernel<1>, LevelTile<1>::BYTES, status) &&
+         allow_shared(gpu, level_terms_kernel<2>, LevelTile<2>::BYTES, status) &&
+         allow_shared(gpu, level_terms_kernel<4>, LevelTile<4>::BYTES, status);
 }
 
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,

@@ -77,10 +77,12 @@ bool launch_reduce(Queue *queue, const Pyramid &pyramid, int fine, const Target 
 
 } // namespace
 
-bool tensor_prepare_reduce(CfStatus *status)
+bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(reduce_level_kernel<TileShape<1>>, TileMemory<TileShape<1>>::BYTES, status) &&
-         allow_shared(reduce_level_kernel<TileShape<2>>, TileMemory<TileShape<2>>::BYTES, status);
+  return allow_shared(gpu, reduce_level_kernel<TileShape<1>>, TileMemory<TileShape<1>>::BYTES,
+                      status) &&
+         allow_shared(gpu, reduce_level_kernel<TileShape<2>>, TileMemory<TileShape<2>>::BYTES,
+                      status);
 }
 
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)

@@ -21,13 +21,18 @@ constexpr int PIXEL_PITCH = TILE_X + 4; /* words */
 template <int GROUPS> constexpr int RESIDENT = GROUPS == 4 ? 1 : 2;
 constexpr int SMALL_TILES = 16; /* a multiprocessor */
 
-/* Shared memory, in bytes: two tiles of the coarse level, one of pixels, and the table. */
+/* Shared memory, in bytes: the table; and of each team two tiles of the coarse level and one of
+ * pixels. */
 template <int GROUPS, Key key> struct Memory {
+  static constexpr int TABLE = key == Key::NONE ? 0 : GROUPS * KeyOf<key>::ENTRIES * GROUP_BYTES;
   static constexpr int COARSE = (BaseTile<GROUPS>::BYTES + 127) / 128 * 128;
   static constexpr int PIXELS = 2 * COARSE;
-  static constexpr int TABLE = PIXELS + TILE_Y * PIXEL_PITCH * (int)sizeof(uint32_t);
-  static constexpr int BYTES =
-      TABLE + (key == Key::NONE ? 0 : GROUPS * KeyOf<key>::ENTRIES * GROUP_BYTES);
+  static constexpr int TEAM = PIXELS + TILE_Y * PIXEL_PITCH * (int)sizeof(uint32_t);
+
+  __host__ __device__ static constexpr int bytes(int teams)
+  {
+    return TABLE + teams * TEAM;
+  }
 };
 
 /* --- rotations and pixels --- */
@@ -39,7 +44,7 @@ __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Seri
   constexpr int ENTRIES = KeyOf<key>::ENTRIES;
   uint4 *const table = reinterpret_cast<uint4 *>(memory);
 
-  for (int i = threadIdx.x; i < ENTRIES * GROUPS; i += THREADS) {
+  for (int i = threadIdx.x; i < ENTRIES * GROUPS; i += blockDim.x) {
     const int row = i % ENTRIES, group = i / ENTRIES;
     const float turns = series.turn * intensity_of_row<key>(pixels, (float)row);
     Rotation rotation((float)(4 * group + 1) * turns, turns);
@@ -69,7 +74,7 @@ template <> struct Four<Key::WORD> {
 
 template <typename Sample, Colour colour, Key key>
 __device__ __forceinline__ Four<key> load_four(const Pixels &pixels, const Packing &packing,
-                                               bool aligned, int x, int y)
+                                               const LumaRow &luma_row, bool aligned, int x, int y)
 {
   const Channel &channel = pixels.channel[0];
   const uint8_t *const row = channel.from + y * channel.from_stride;
@@ -100,7 +105,8 @@ __device__ __forceinline__ Four<key> load_four(const Pixels &pixels, const Packi
       if constexpr (key == Key::LUMA)
         *to = load_channels(pixels, packing, pixel_x, y);
       else
-        *to = __float_as_uint(__saturatef(load_intensity<Sample, colour>(pixels, pixel_x, y)));
+        *to = __float_as_uint(
+            rounded_intensity<Sample, colour>(pixels, packing, luma_row, pixel_x, y));
     }
   }
   return four;
@@ -169,7 +175,7 @@ __device__ __forceinline__ void make_terms(float (&sum)[4], uint8_t *coarse, uin
 /* Blocks stay for many tiles, since the table is dear, and load the next one meanwhile. They go
  * from the last tile to the first, like the reduction of level 1 beside them. */
 template <int GROUPS, typename Sample, Colour colour, Key key>
-__global__ void __launch_bounds__(THREADS, RESIDENT<GROUPS>)
+__global__ void __launch_bounds__(KeyOf<key>::TEAMS *THREADS, RESIDENT<GROUPS> / KeyOf<key>::TEAMS)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
                        Level coarse, __half *cells, Packing packing, LumaRow luma_row, bool aligned)
 {
@@ -177,13 +183,15 @@ __global__ void __launch_bounds__(THREADS, RESIDENT<GROUPS>)
   using M = Memory<GROUPS, key>;
   constexpr int FOURS = TILE_X * TILE_Y / 4 / THREADS, ACROSS = TILE_X / 4;
 
-  extern __shared__ __align__(128) uint8_t memory[];
+  extern __shared__ __align__(128) uint8_t table[];
+  const int team = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
+  const int teams = blockDim.x / THREADS, step = teams * (int)gridDim.x;
+  uint8_t *const memory = table + M::TABLE + team * M::TEAM;
   uint32_t *const rows = reinterpret_cast<uint32_t *>(memory + M::PIXELS);
-  const uint32_t table = cf_shared_address(memory + M::TABLE);
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int lane = thread % 32, warp = thread / 32;
   const int tiles_x = (pixels.width + TILE_X - 1) / TILE_X;
   const int tiles = tiles_x * ((pixels.height + TILE_Y - 1) / TILE_Y);
-  const int column = threadIdx.x % ACROSS * 4, row = threadIdx.x / ACROSS;
+  const int column = thread % ACROSS * 4, row = thread / ACROSS;
   const Expansion expansion(lane);
   const Turn<GROUPS> turn(series, lane);
   Four<key> fours[FOURS];
@@ -192,21 +200,24 @@ __global__ void __launch_bounds__(THREADS, RESIDENT<GROUPS>)
   auto load_tile = [&](int tile) {
     const int x = tile % tiles_x * TILE_X, y = tile / tiles_x * TILE_Y;
 
-    load_coarse<T>(memory + buffer * M::COARSE, coarse, x, y);
+    load_coarse<T>(memory + buffer * M::COARSE, coarse, x, y, thread);
     cf_copy_commit();
 #pragma unroll
     for (int i = 0; i < FOURS; i++)
       fours[i] =
-          load_four<Sample, colour, key>(pixels, packing, aligned, x + column,
+          load_four<Sample, colour, key>(pixels, packing, luma_row, aligned, x + column,
                                          min(y + row + i * (THREADS / ACROSS), pixels.height - 1));
   };
 
   if constexpr (key != Key::NONE)
-    fill_rotations<GROUPS, key>(memory + M::TABLE, pixels, series);
+    fill_rotations<GROUPS, key>(table, pixels, series);
   await_previous();
+  if constexpr (KeyOf<key>::TEAMS > 1)
+    __syncthreads();
 
-  int tile = tiles - 1 - (int)blockIdx.x;
-  load_tile(tile);
+  int tile = tiles - 1 - (int)blockIdx.x - team * (int)gridDim.x;
+  if (tile >= 0)
+    load_tile(tile);
   while (tile >= 0) {
     const int x = tile % tiles_x * TILE_X, y = tile / tiles_x * TILE_Y;
     uint8_t *const components = memory + buffer * M::COARSE;
@@ -216,8 +227,8 @@ __global__ void __launch_bounds__(THREADS, RESIDENT<GROUPS>)
       *reinterpret_cast<uint4 *>(rows + (row + i * (THREADS / ACROSS)) * PIXEL_PITCH + column) =
           rows_of<key>(pixels, luma_row, fours[i]);
     cf_copy_wait<0>();
-    __syncthreads();
-    tile -= (int)gridDim.x;
+    await_team<KeyOf<key>::TEAMS, THREADS>(team);
+    tile -= step;
     buffer ^= 1;
     if (tile >= 0)
       load_tile(tile);
@@ -227,10 +238,11 @@ __global__ void __launch_bounds__(THREADS, RESIDENT<GROUPS>)
 
       if (x + 32 * strip_x >= pixels.width || y + 4 * strip_y >= pixels.height)
         continue;
-      make_terms<T, key>(sum, components, table, rows, turn, expansion, strip_x, strip_y, lane);
+      make_terms<T, key>(sum, components, cf_shared_address(table), rows, turn, expansion, strip_x,
+                         strip_y, lane);
       store_cells(cells, pixels.width, pixels.height, x + 32 * strip_x, y + 4 * strip_y, lane, sum);
     }
-    __syncthreads();
+    await_team<KeyOf<key>::TEAMS, THREADS>(team);
   }
 }
 
@@ -238,16 +250,25 @@ __global__ void __launch_bounds__(THREADS, RESIDENT<GROUPS>)
 
 /* Large tables of four groups would not leave room for two blocks. */
 template <int GROUPS, Key key>
-constexpr bool FITS = key != Key::NONE && (GROUPS < 4 || key == Key::BYTE);
+constexpr bool HAS_TABLE = key != Key::NONE && (GROUPS < 4 || key == Key::BYTE);
+
+template <int GROUPS, Key key> int teams_of(const Gpu &gpu)
+{
+  constexpr int TEAMS = KeyOf<key>::TEAMS;
+  return Memory<GROUPS, key>::bytes(TEAMS) <= gpu.shared_per_block ? TEAMS : 1;
+}
 
 template <int GROUPS, typename Sample, Colour colour, Key key>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                   const Pyramid &pyramid)
 {
-  constexpr int BYTES = Memory<GROUPS, key>::BYTES, RESERVED = 1024;
+  using M = Memory<GROUPS, key>;
+  constexpr int RESERVED = 1024;
   const int tiles = blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
-  const int fitting = gpu.shared_per_multiprocessor / (BYTES + RESERVED);
-  const int most = tiles < SMALL_TILES * gpu.multiprocessors ? 1 : RESIDENT<GROUPS>;
+  const bool small = tiles < SMALL_TILES * gpu.multiprocessors;
+  const int teams = small ? 1 : teams_of<GROUPS, key>(gpu);
+  const int fitting = gpu.shared_per_multiprocessor / (M::bytes(teams) + RESERVED);
+  const int most = small ? 1 : RESIDENT<GROUPS> / KeyOf<key>::TEAMS;
   const int resident = gpu.multiprocessors * (fitting < 1 ? 1 : fitting < most ? fitting : most);
   const Packing packing = packing_of(pixels);
   const Channel &channel = pixels.channel[0];
@@ -258,8 +279,9 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
                            : pixels.step[0] == 1 && address % (4 * sizeof(Sample)) == 0;
 
   return launch(queue, "llf terms", pixel_terms_kernel<GROUPS, Sample, colour, key>,
-                dim3(tiles < resident ? tiles : resident), dim3(THREADS), BYTES, pixels, series,
-                pyramid.level[1], pyramid.cells[0], packing, luma_row_of(pixels, packing), aligned);
+                dim3(tiles < resident ? tiles : resident), dim3(teams * THREADS), M::bytes(teams),
+                pixels, series, pyramid.level[1], pyramid.cells[0], packing,
+                luma_row_of(pixels, packing), aligned);
 }
 
 /* Calls `function` with the sample type, the colour and the key as types. */
@@ -268,7 +290,7 @@ template <Key value> struct KeyConstant {
 };
 
 template <int GROUPS, typename Function>
-bool with_key_types(const Pixels &pixels, Function function)
+bool with_key_types(const Gpu &gpu, const Pixels &pixels, Function function)
 {
   return with_pixel_types(pixels, [&](auto sample, auto colour) {
     constexpr bool WIDE = sizeof(typename decltype(sample)::type) == 2;
@@ -277,8 +299,8 @@ bool with_key_types(const Pixels &pixels, Function function)
     /* Chroma has no part in this. */
     using Filtered = ColourConstant<RGB ? Colour::RGB : Colour::SINGLE>;
 
-    if constexpr (FITS<GROUPS, KEY>) {
-      if (key_of(pixels) == KEY)
+    if constexpr (HAS_TABLE<GROUPS, KEY>) {
+      if (key_of(pixels) == KEY && Memory<GROUPS, KEY>::bytes(1) <= gpu.shared_per_block)
         return function(sample, Filtered(), KeyConstant<KEY>());
     }
     return function(sample, Filtered(), KeyConstant<Key::NONE>());
@@ -289,36 +311,37 @@ template <int GROUPS>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                   const Pyramid &pyramid)
 {
-  return with_key_types<GROUPS>(pixels, [&](auto sample, auto colour, auto key) {
+  return with_key_types<GROUPS>(gpu, pixels, [&](auto sample, auto colour, auto key) {
     return launch_terms<GROUPS, typename decltype(sample)::type, decltype(colour)::colour,
                         decltype(key)::key>(queue, gpu, pixels, series, pyramid);
   });
 }
 
-template <int GROUPS, typename Sample, Colour colour, Key key> bool allow(CfStatus *status)
+template <int GROUPS, typename Sample, Colour colour, Key key>
+bool allow(const Gpu &gpu, CfStatus *status)
 {
-  if constexpr (FITS<GROUPS, key>) {
-    if (!allow_shared(pixel_terms_kernel<GROUPS, Sample, colour, key>, Memory<GROUPS, key>::BYTES,
-                      status))
+  if constexpr (HAS_TABLE<GROUPS, key>) {
+    if (!allow_shared(gpu, pixel_terms_kernel<GROUPS, Sample, colour, key>,
+                      Memory<GROUPS, key>::bytes(teams_of<GROUPS, key>(gpu)), status))
       return false;
   }
-  return allow_shared(pixel_terms_kernel<GROUPS, Sample, colour, Key::NONE>,
-                      Memory<GROUPS, Key::NONE>::BYTES, status);
+  return allow_shared(gpu, pixel_terms_kernel<GROUPS, Sample, colour, Key::NONE>,
+                      Memory<GROUPS, Key::NONE>::bytes(1), status);
 }
 
-template <int GROUPS> bool prepare(CfStatus *status)
+template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
 {
-  return allow<GROUPS, uint8_t, Colour::SINGLE, Key::BYTE>(status) &&
-         allow<GROUPS, uint8_t, Colour::RGB, Key::LUMA>(status) &&
-         allow<GROUPS, uint16_t, Colour::SINGLE, Key::WORD>(status) &&
-         allow<GROUPS, uint16_t, Colour::RGB, Key::NONE>(status);
+  return allow<GROUPS, uint8_t, Colour::SINGLE, Key::BYTE>(gpu, status) &&
+         allow<GROUPS, uint8_t, Colour::RGB, Key::LUMA>(gpu, status) &&
+         allow<GROUPS, uint16_t, Colour::SINGLE, Key::WORD>(gpu, status) &&
+         allow<GROUPS, uint16_t, Colour::RGB, Key::NONE>(gpu, status);
 }
 
 } // namespace
 
-bool tensor_prepare_terms(CfStatus *status)
+bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status)
 {
-  return prepare<1>(status) && prepare<2>(status) && prepare<4>(status);
+  return prepare<1>(gpu, status) && prepare<2>(gpu, status) && prepare<4>(gpu, status);
 }
 
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,

@@ -76,12 +76,14 @@ struct Expansion {
 
 /* --- shared memory --- */
 
-/* Starts to load the coarse level's components about the tile, repeated beyond its border. */
+/* Starts to load the coarse level's components about the tile, repeated beyond its border: what
+ * thread `thread` of the tile's does of it. */
 template <typename T>
-__device__ void load_coarse(uint8_t *memory, const Level &coarse, int tile_x, int tile_y)
+__device__ void load_coarse(uint8_t *memory, const Level &coarse, int tile_x, int tile_y,
+                            int thread)
 {
   constexpr int COPIES = (T::COARSE_X * T::GROUPS + 31) / 32;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int lane = thread % 32, warp = thread / 32;
   const int first_x = tile_x / 2 - 1, first_y = tile_y / 2 - 1;
   int from[COPIES];
 

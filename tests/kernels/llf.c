@@ -10,31 +10,8 @@
 #include "harness.h"
 #include "llf-plan.h"
 #include "llf_curves.h"
+#include "llf_pictures.h"
 #include "naive_llf_picture.h"
-
-static void say(CfTest *test, const CfLlfParams *params, const CfVideo *video, const char *content)
-{
-  static const char *const methods[] = {"fast", "sampled", "exact"};
-  static const char *const modes[] = {"luminance", "separate", "rgb"};
-
-  cf_test_context(test,
-                  "sigma %g alpha %g beta %g levels %d %s harmonics %d intensity-levels %d %s "
-                  "noise-floor %g; %s %dx%d %s",
-                  params->sigma, params->alpha, params->beta, params->levels,
-                  methods[params->method], params->harmonics, params->intensity_levels,
-                  modes[params->color_mode], params->noise_floor,
-                  cf_format_info(video->format)->name, video->width, video->height, content);
-}
-
-static CfTestPicture *picture(CfFormat format, int width, int height, CfLayout layout,
-                              CfPattern pattern, uint64_t seed)
-{
-  const CfVideo video = cf_video(format, width, height);
-  CfTestPicture *result = cf_picture_new(&video, layout);
-
-  cf_picture_fill(result, pattern, CF_ALPHA_RANDOM, seed);
-  return result;
-}
 
 /* The reference always is the exact filter: one method is enough to try. */
 static bool has_method(const CfTest *test, CfLlfMethod method)
@@ -140,6 +117,7 @@ static void constants_stay(CfTest *test)
         CfTestPicture *source, *result;
 
         params.color_mode = mode;
+        params.harmonics = i == 2 ? 16 : 8;
         if (!has_mode(test->format, (CfLlfMethod)method, (CfLlfColorMode)mode) ||
             !has_method(test, (CfLlfMethod)method))
           continue;
@@ -323,179 +301,6 @@ static void more_terms_are_closer(CfTest *test)
   CF_EXPECT(test, before > 70.0, "16 harmonics reach %.1f dB", before);
   cf_picture_free(source);
   cf_picture_free(want);
-}
-
-/* ---- The series, in double precision ---- */
-
-/* engine=fast word by word, without rounding. */
-static NaivePyramid naive_series(const NaiveImage *image, const CfLlfParams *params)
-{
-  const CfLlfSeries series = cf_llf_series(params);
-  const int limit = params->levels > 0 ? params->levels : 31, size = image->width * image->height;
-  const NaiveImage sines = naive_image(image->width, image->height, 2);
-  NaivePyramid result = naive_pyramid(image, limit), gaussian = naive_pyramid(image, limit);
-  const int top = result.images - 1;
-
-  for (int l = 0; l <= top; l++)
-    for (int i = 0; i < result.image[l].width * result.image[l].height; i++)
-      result.image[l].value[i] = l == top ? -series.linear * gaussian.image[l].value[i] : 0.0;
-  for (int n = 0; n < series.harmonics; n++) {
-    const double turn = (n + 1) * series.base;
-    NaivePyramid planes;
-
-    for (int i = 0; i < size; i++) {
-      sines.value[2 * i] = sin(turn * image->value[i]);
-      sines.value[2 * i + 1] = cos(turn * image->value[i]);
-    }
-    planes = naive_pyramid(&sines, limit);
-    for (int l = 0; l < top; l++) {
-      const NaiveImage own = planes.image[l];
-      const NaiveImage expanded = naive_expand(&planes.image[l + 1], own.width, own.height);
-
-      for (int i = 0; i < own.width * own.height; i++) {
-        const double phase = turn * gaussian.image[l].value[i];
-
-        result.image[l].value[i] +=
-            series.b[n] * (cos(phase) * (own.value[2 * i] - expanded.value[2 * i]) -
-                           sin(phase) * (own.value[2 * i + 1] - expanded.value[2 * i + 1]));
-      }
-      free(expanded.value);
-    }
-    naive_free(&planes);
-  }
-  naive_collapse(&result);
-  for (int i = 0; i < size; i++)
-    result.image[0].value[i] += (1.0 + series.linear) * image->value[i];
-  free(sines.value);
-  naive_free(&gaussian);
-  return result;
-}
-
-/* A picture whose luma is the series' of the source's, foot and headroom put aside meanwhile. */
-static CfTestPicture *series_picture(const CfTestPicture *source, const CfLlfParams *params)
-{
-  CfTestPicture *want = cf_picture_copy(source, source->layout);
-  NaiveImage raw = naive_component(source, CF_ROLE_LUMA);
-  const NaiveImage luma = naive_image(raw.width, raw.height, 1);
-  NaivePyramid made;
-
-  for (int i = 0; i < raw.width * raw.height; i++)
-    luma.value[i] = fmin(fmax(raw.value[i], 0.0), 1.0);
-  made = naive_series(&luma, params);
-  for (int i = 0; i < raw.width * raw.height; i++)
-    made.image[0].value[i] += raw.value[i] - luma.value[i];
-  naive_store(want, CF_ROLE_LUMA, &made.image[0]);
-  free(raw.value);
-  free(luma.value);
-  naive_free(&made);
-  return want;
-}
-
-typedef struct {
-  int worst;
-  double differing, psnr; /* share of the samples; dB of the full range */
-} LumaDifference;
-
-static LumaDifference compare_luma(const CfTestPicture *got, const CfTestPicture *want)
-{
-  const int width = want->video.width, height = want->video.height;
-  const double most = cf_max_code(cf_format_info(want->video.format));
-  LumaDifference difference = {0};
-  double squares = 0.0;
-
-  for (int y = 0; y < height; y++)
-    for (int x = 0; x < width; x++) {
-      const int off = abs(cf_picture_get(got, 0, x, y, 0) - cf_picture_get(want, 0, x, y, 0));
-
-      difference.worst = off > difference.worst ? off : difference.worst;
-      difference.differing += off > 0;
-      squares += off * (double)off;
-    }
-  difference.differing /= (double)width * height;
-  difference.psnr = 10.0 * log10(most * most * width * height / fmax(squares, 1e-9));
-  return difference;
-}
-
-/* What planes of 16 bits, and sums in them, cost: 80 dB of 16-bit pictures, and of others a code
- * value at times. Large enough for several of any engine's tiles. */
-static void planes_are_fine_enough(CfTest *test)
-{
-  static const struct {
-    CfFormat format;
-    double psnr, differing;
-  } bounds[] = {{CF_FORMAT_GRAY16_LE, 80.0, 1.0},
-                {CF_FORMAT_GRAY8, 0.0, 0.03},
-                {CF_FORMAT_NV12, 0.0, 0.03},
-                {CF_FORMAT_P010_10LE, 0.0, 0.1}};
-
-  for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++)
-    for (int curve = 0; curve < CURVES; curve++) {
-      const CfPattern pattern = curve % 3 ? CF_PATTERN_PHOTO : CF_PATTERN_NOISE;
-      CfTestPicture *source =
-          picture(bounds[i].format, 301, 167, CF_LAYOUT_ALIGNED, pattern, test->seed);
-      CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
-      CfLlfParams params = curve_params(curve, CF_LLF_FAST);
-      CfTestPicture *want;
-
-      params.harmonics = curve % 2 ? 8 : 4 + 2 * curve;
-      want = series_picture(source, &params);
-      say(test, &params, &source->video, cf_pattern_name(pattern));
-      if (cf_test_filter(test, test->engine, &params, 2, source, got)) {
-        const LumaDifference off = compare_luma(got, want);
-
-        CF_EXPECT(test, off.psnr >= bounds[i].psnr, "%.1f dB", off.psnr);
-        CF_EXPECT(test, off.worst <= 1 || bounds[i].psnr > 0.0, "%d code values off", off.worst);
-        CF_EXPECT(test, off.differing <= bounds[i].differing, "%.1f %% of the samples differ",
-                  100.0 * off.differing);
-        if (test->verbose)
-          printf("# %s curve %d harmonics %d: %.1f dB, worst %d, %.2f %% differ\n",
-                 cf_format_info(bounds[i].format)->name, curve, params.harmonics, off.psnr,
-                 off.worst, 100.0 * off.differing);
-      }
-      cf_picture_free(source);
-      cf_picture_free(want);
-      cf_picture_free(got);
-    }
-}
-
-/* Grey in three channels is what the same grey is in one, up to the rounding of luma. */
-static void grey_is_grey_in_colours(CfTest *test)
-{
-  static const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_BGRx, CF_FORMAT_RGB, CF_FORMAT_GBR};
-
-  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-    CfLlfParams params = curve_params((int)i, CF_LLF_FAST);
-    CfTestPicture *grey =
-        picture(CF_FORMAT_GRAY8, 203, 141, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, test->seed);
-    CfTestPicture *want = series_picture(grey, &params);
-    CfTestPicture *source =
-        picture(formats[i], 203, 141, CF_LAYOUT_ALIGNED, CF_PATTERN_NOISE, test->seed);
-    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
-    CfLlfComponent component[3];
-    int worst = 0;
-
-    cf_llf_components(&source->video, component);
-    for (int c = 0; c < 3; c++)
-      for (int y = 0; y < 141; y++)
-        for (int x = 0; x < 203; x++)
-          cf_picture_set(source, component[c].plane, x, y, component[c].channel,
-                         cf_picture_get(grey, 0, x, y, 0));
-    say(test, &params, &source->video, "grey photo");
-    if (cf_test_filter(test, test->engine, &params, 2, source, got))
-      for (int c = 0; c < 3; c++)
-        for (int y = 0; y < 141; y++)
-          for (int x = 0; x < 203; x++) {
-            const int off =
-                abs(cf_picture_get(got, component[c].plane, x, y, component[c].channel) -
-                    cf_picture_get(want, 0, x, y, 0));
-            worst = off > worst ? off : worst;
-          }
-    CF_EXPECT(test, worst <= 1, "%d code values off", worst);
-    cf_picture_free(grey);
-    cf_picture_free(want);
-    cf_picture_free(source);
-    cf_picture_free(got);
-  }
 }
 
 /* ---- Moving pictures ---- */
@@ -715,8 +520,6 @@ static const CfTestCase cases[] = {
     {"accuracy", accuracy, CF_EACH_OTHER_ENGINE},
     {"sampled-is-matlabs-recipe", sampled_is_matlabs_recipe, CF_EACH_OTHER_ENGINE},
     {"more-terms-are-closer", more_terms_are_closer, CF_EACH_OTHER_ENGINE},
-    {"planes-are-fine-enough", planes_are_fine_enough, CF_EACH_OTHER_ENGINE},
-    {"grey-is-grey-in-colours", grey_is_grey_in_colours, CF_EACH_OTHER_ENGINE},
     {"fades-do-not-pulse", fades_do_not_pulse, CF_EACH_OTHER_ENGINE},
     {"bright-objects-stay-local", bright_objects_stay_local, CF_EACH_OTHER_ENGINE},
     {"results-repeat", results_repeat, CF_EACH_OTHER_ENGINE},

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "naive_llf.h"
+#include "naive_llf_series.h"
 #include "picture.h"
 
 /* The normalised samples of a role; the luma of RGB formats is made of the colours. */
@@ -72,7 +72,8 @@ static inline NaiveImage naive_filter(const NaiveImage *image, const CfLlfParams
   *after = naive_image(image->width, image->height, 1);
   for (int i = 0; i < count; i++)
     before->value[i] = fmin(fmax(image->value[i], 0.0), 1.0);
-  filtered = params->method == CF_LLF_SAMPLED
+  filtered = params->method == CF_LLF_FAST ? naive_series(before, params)
+             : params->method == CF_LLF_SAMPLED
                  ? naive_llf_sampled(before, params, cf_llf_intensity_levels(params))
                  : naive_llf(before, params);
   for (int i = 0; i < count; i++) {
