@@ -4,6 +4,7 @@
  * others.
  */
 #include "blurmap.cuh"
+#include "blurmap_cells.cuh"
 #include "blurmap_tile.cuh"
 #include "pyramid.cuh"
 
@@ -19,9 +20,6 @@ extern "C" {
 
 /* Coarse samples that a block of `rows` makes. */
 #define SMALLEST_SEGMENT 128
-
-/* Copies of up to this have left pageable memory when the call returns. */
-#define CHUNK_BYTES (64 * 1024)
 
 typedef struct {
   CfBlurLevels levels;
@@ -40,6 +38,8 @@ struct CfCudaBlurMap {
   int first_row, rows;
   int planes, border;
   CfFirPlan plan;
+  CfCells *cells;     /* on tensor cores, or NULL */
+  bool in_cells;      /* these levels are made there */
   CfPyramidJob job;   /* but for its planes */
   CfMapTable *tables; /* of the device */
   uint4 *tiles;       /* of the device: the levels of each tile */
@@ -103,8 +103,6 @@ bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
   if (level->kind != CF_MAP_LARGE) {
     level->radius_x = lay_out_gaussian(sigma[0], level->tap_x);
     level->radius_y = lay_out_gaussian(sigma[1], level->tap_y);
-    if (level->radius_x == 0 && level->radius_y == 0)
-      plane->copy = i;
     return true;
   }
   blur->job.planes = 0;
@@ -114,6 +112,30 @@ bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
   level->log_x = cf_log2(factors[0].decimation);
   level->log_y = cf_log2(factors[1].decimation);
   return true;
+}
+
+bool describe_levels(CfCudaBlurMap *blur, CfStatus *status)
+{
+  for (int p = 0; p < blur->planes; p++) {
+    const int levels = blur->plane[p].levels.count;
+
+    if (levels > kMapDirectBit)
+      return cf_fail(status, CF_ERROR_INVALID, "a blur map of %d levels is too much", levels);
+    for (int i = 0; i < levels; i++) {
+      if (!describe_level(blur, p, i, status))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool plan_cells(CfCudaBlurMap *blur, CfStatus *status)
+{
+  const CfBlurLevels *levels[CF_MAX_PLANES];
+
+  for (int p = 0; p < blur->planes; p++)
+    levels[p] = &blur->plane[p].levels;
+  return cf_cells_plan(blur->cells, blur->border, levels, status);
 }
 
 bool same_sigmas(const CfMapSigmas *a, const CfMapSigmas *b)
@@ -142,43 +164,31 @@ bool prepare(CfCudaBlurMap *blur, const CfBlurField *field, const CfRegions *reg
   blur->border = field->params.border;
   if (!cf_pyramid_channels(&blur->plan, &blur->video, blur->border, status))
     return false;
+  blur->in_cells = blur->cells;
   for (int p = 0; p < blur->planes; p++) {
     Plane *plane = &blur->plane[p];
 
     plane->sigmas = cf_blur_field_sigmas(field, regions, p);
     plane->copy = -1;
     cf_blur_levels(&plane->levels, &plane->sigmas);
+    blur->in_cells = blur->in_cells && cf_cells_suit(&blur->video, p, &plane->levels);
     memcpy(plane->table.position, plane->levels.position, sizeof plane->table.position);
     for (int end = 0; end < 2; end++) {
       plane->table.sigma_x[end] = (float)plane->sigmas.horizontal[end];
       plane->table.sigma_y[end] = (float)plane->sigmas.vertical[end];
     }
-    if (plane->levels.count > kMapDirectBit)
-      return cf_fail(status, CF_ERROR_INVALID, "a blur map of %d levels is too much",
-                     plane->levels.count);
     for (int i = 0; i < plane->levels.count; i++) {
-      if (!describe_level(blur, p, i, status))
-        return false;
+      if (plane->levels.level[i].horizontal == 0.0 && plane->levels.level[i].vertical == 0.0)
+        plane->copy = i;
     }
   }
+  if (!(blur->in_cells ? plan_cells(blur, status) : describe_levels(blur, status)))
+    return false;
   blur->ready = true;
   return true;
 }
 
 /* ---- uploads ---- */
-
-bool upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status)
-{
-  for (size_t at = 0; at < bytes; at += CHUNK_BYTES) {
-    const size_t count = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
-
-    if (!cf_cuda_ok(cudaMemcpyAsync((uint8_t *)to + at, (const uint8_t *)from + at, count,
-                                    cudaMemcpyHostToDevice, (cudaStream_t)stream),
-                    "copying a blur map to the device", status))
-      return false;
-  }
-  return true;
-}
 
 bool upload_tables(CfCudaBlurMap *blur, const CfJob *job, CfStatus *status)
 {
@@ -187,10 +197,10 @@ bool upload_tables(CfCudaBlurMap *blur, const CfJob *job, CfStatus *status)
   blur->placed = false;
   for (int p = 0; p < blur->planes; p++) {
     const Plane *plane = &blur->plane[p];
-    const size_t bytes =
-        offsetof(CfMapTable, level) + (size_t)plane->levels.count * sizeof plane->table.level[0];
+    const size_t levels = blur->in_cells ? 0 : (size_t)plane->levels.count;
+    const size_t bytes = offsetof(CfMapTable, level) + levels * sizeof plane->table.level[0];
 
-    if (!upload(&blur->tables[p], &plane->table, bytes, job->stream, status))
+    if (!cf_map_upload(&blur->tables[p], &plane->table, bytes, job->stream, status))
       return false;
   }
   blur->placed = true;
@@ -213,7 +223,7 @@ bool upload_values(CfCudaBlurMap *blur, const CfMap *map, void *stream, CfStatus
       return false;
     blur->values_bytes = bytes;
   }
-  return upload(blur->values, cf_map_values(map), bytes, stream, status);
+  return cf_map_upload(blur->values, cf_map_values(map), bytes, stream, status);
 }
 
 /* ---- bands ---- */
@@ -595,6 +605,22 @@ size_t all_tiles(const CfVideo *video)
 
 /* ---- the calls ---- */
 
+/* Copies of up to this have left pageable memory when the call returns. */
+#define CHUNK_BYTES (64 * 1024)
+
+bool cf_map_upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status)
+{
+  for (size_t at = 0; at < bytes; at += CHUNK_BYTES) {
+    const size_t count = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
+
+    if (!cf_cuda_ok(cudaMemcpyAsync((uint8_t *)to + at, (const uint8_t *)from + at, count,
+                                    cudaMemcpyHostToDevice, (cudaStream_t)stream),
+                    "copying a blur map to the device", status))
+      return false;
+  }
+  return true;
+}
+
 CfCudaBlurMap *cf_cuda_blur_map_open(const CfVideo *video, CfDevice *device, CfStatus *status)
 {
   CfCudaBlurMap *blur = (CfCudaBlurMap *)calloc(1, sizeof *blur);
@@ -612,7 +638,12 @@ CfCudaBlurMap *cf_cuda_blur_map_open(const CfVideo *video, CfDevice *device, CfS
   blur->tiles = blur->tables
                     ? (uint4 *)cf_device_alloc(all_tiles(video) * sizeof *blur->tiles, status)
                     : nullptr;
-  if (!blur->tiles) {
+  bool good = blur->tiles;
+  if (good && cf_cells_serve(video, device)) {
+    blur->cells = cf_cells_open(video, device, status);
+    good = blur->cells;
+  }
+  if (!good) {
     cf_cuda_blur_map_close(blur);
     return nullptr;
   }
@@ -627,7 +658,7 @@ bool cf_cuda_blur_map_run(CfCudaBlurMap *blur, const CfBlurField *field, bool ch
 
   if (changed)
     blur->classified = false;
-  const Memory memory = place_pyramids(blur, job);
+  const Memory memory = blur->in_cells ? Memory{} : place_pyramids(blur, job);
   if (field->params.map_mode == CF_MAP_FILE && changed &&
       !upload_values(blur, field->params.map, job->stream, status))
     return false;
@@ -639,8 +670,10 @@ bool cf_cuda_blur_map_run(CfCudaBlurMap *blur, const CfBlurField *field, bool ch
   void *shapes;
   if (!find_shapes(blur, field, job, &work, &shapes, status))
     return false;
-  const bool good = classify_tiles(blur, field, job, &work, tiles, status) &&
-                    make_tiles(blur, &memory, &work, tiles, job->stream, status);
+  const bool good = blur->in_cells
+                        ? cf_cells_run(blur->cells, &work, job->stream, status)
+                        : classify_tiles(blur, field, job, &work, tiles, status) &&
+                              make_tiles(blur, &memory, &work, tiles, job->stream, status);
   return (!shapes || cf_scratch_give(blur->device, shapes, job->stream, good ? status : nullptr)) &&
          good;
 }
@@ -649,6 +682,7 @@ void cf_cuda_blur_map_close(CfCudaBlurMap *blur)
 {
   if (!blur)
     return;
+  cf_cells_close(blur->cells);
   cf_device_free(blur->tables);
   cf_device_free(blur->tiles);
   cf_device_free(blur->values);

@@ -87,3 +87,6 @@ bool cf_map_classify(const CfMapJob *job, bool wide, int tiles, void *stream, Cf
 /* Enqueues the filter, with room in shared memory for tiles with these radii. */
 bool cf_map_filter(const CfMapJob *job, bool wide, int tiles, int radius_x, int radius_y,
                    void *stream, CfStatus *status);
+
+/* Enqueues a copy to the device; the host's memory may change when the call returns. */
+bool cf_map_upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status);

@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Blur maps on tensor cores, on the host: which images the levels of a map are made from, the
+ * matrices that make them, and the launches.
+ */
+#include "blurmap_cells.cuh"
+#include "tensor_ops.cuh"
+
+extern "C" {
+#include "gaussian.h"
+}
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sigma in cells from which on they may be that large. */
+#define SMALLEST_RATIO 1.5
+
+/* Of a picture, along each axis, where they are larger than samples. */
+#define FEWEST_CELLS 4
+
+/* Where Gaussians between cells are cut, in their sigmas. */
+#define CUT 4.0
+
+/* Images start at a multiple of it, so that a lane's pixels of a frame do. */
+#define ALIGNMENT 16
+
+/* As cf_pyramid's: with the borders replicate and constant, cells this far outside are all alike.
+ */
+#define MARGIN 4
+
+#define MOST_IMAGES 64
+
+typedef struct {
+  int log_x, log_y;
+  int parent; /* index, or -1: the frame */
+  bool used;  /* by levels */
+  CfCellImage image;
+} Node;
+
+typedef struct {
+  int nodes;
+  Node node[MOST_IMAGES];
+  int of_group[kCellGroups]; /* node, or -1 */
+  CfCellPlan plan;
+} Plane;
+
+struct CfCells {
+  CfVideo video;
+  CfDevice *device;
+  int planes, border;
+
+  uint4 *matrices; /* of the host */
+  size_t count, room;
+  bool placed; /* on the device, for these rows */
+  int first[CF_MAX_PLANES], end[CF_MAX_PLANES];
+  size_t cells; /* of all images */
+  int halvings;
+  int of_depth[kCellLogs + 1]; /* the first of each depth, which is 1 for those from the frame */
+  int blocks[kCellLogs];
+  CfCellHalving halving[CF_MAX_PLANES * MOST_IMAGES];
+
+  CfCellPlan *device_plan;
+  CfCellHalving *device_halving;
+  uint4 *device_matrices;
+  size_t device_room;
+  Plane plane[CF_MAX_PLANES];
+};
+
+namespace
+{
+
+/* ---- images ---- */
+
+int choose_log(double sigma)
+{
+  int log = 0;
+
+  while (log + 1 < kCellLogs && sigma >= SMALLEST_RATIO * (2 << log))
+    log++;
+  return log;
+}
+
+int depth_of(const Node *node)
+{
+  return node->log_x > node->log_y ? node->log_x : node->log_y;
+}
+
+/* The index of an image; those that it is made from come before it. */
+int find_node(Plane *plane, int log_x, int log_y)
+{
+  if (log_x == 0 && log_y == 0)
+    return -1;
+  for (int i = 0; i < plane->nodes; i++) {
+    if (plane->node[i].log_x == log_x && plane->node[i].log_y == log_y)
+      return i;
+  }
+  const int parent = find_node(plane, log_x > 0 ? log_x - 1 : 0, log_y > 0 ? log_y - 1 : 0);
+  Node node = {};
+  node.log_x = log_x;
+  node.log_y = log_y;
+  node.parent = parent;
+  plane->node[plane->nodes] = node;
+  return plane->nodes++;
+}
+
+void group_levels(Plane *plane, const CfBlurLevels *levels)
+{
+  CfCellPlan *plan = &plane->plan;
+  int node = 0;
+
+  plane->nodes = plan->groups = 0;
+  for (int i = 0; i < levels->count; i++) {
+    const int log_x = choose_log(levels->level[i].horizontal);
+    const int log_y = choose_log(levels->level[i].vertical);
+    const int next = find_node(plane, log_x, log_y);
+
+    if (i == 0 || next != node) {
+      plane->of_group[plan->groups] = next;
+      plan->group[plan->groups++].first = i;
+    }
+    plan->group[plan->groups - 1].end = i + 1;
+    node = next;
+    if (node >= 0)
+      plane->node[node].used = true;
+  }
+}
+
+/* ---- matrices ---- */
+
+constexpr int kMostSamples = kCellColumns, kMostCells = 64;
+
+/* What each of up to 32 samples takes of cells 0.. of a window. */
+typedef uint16_t Weights[kMostSamples][kMostCells];
+
+typedef struct {
+  int first, last; /* cells that samples take something of, from that of the first sample on */
+} Reach;
+
+/* Of what halving does: 3/4 the first time, then 5/4 in units that double each time. */
+double variance_of(int log)
+{
+  const double size = 1 << log;
+
+  return log == 0 ? 0.0 : 0.75 + 5.0 / 12 * (size * size - 4);
+}
+
+/* How far from a sample cells count. */
+double reach_of(double sigma, int log, double *rest)
+{
+  *rest = sqrt(sigma * sigma - variance_of(log));
+  return log == 0 ? cf_gaussian_radius(sigma) : CUT * *rest;
+}
+
+void cells_of(double sigma, int log, int sample, Reach *cells)
+{
+  double rest;
+  const double reach = reach_of(sigma, log, &rest), size = 1 << log;
+  const double centre = sample - (size - 1) / 2;
+
+  cells->first = (int)ceil((centre - reach) / size - 1e-9);
+  cells->last = (int)floor((centre + reach) / size + 1e-9);
+}
+
+/* Rounding errors are carried on, so that the halves add up to 1. */
+void weigh_sample(double sigma, int log, int sample, int window, uint16_t weight[kMostCells])
+{
+  double rest, sum = 0.0, carry = 0.0, exact[kMostCells];
+  const double size = 1 << log;
+  Reach cells;
+
+  cells_of(sigma, log, sample, &cells);
+  reach_of(sigma, log, &rest);
+  for (int j = cells.first; j <= cells.last; j++) {
+    const double away = sample - (size - 1) / 2 - size * j;
+
+    exact[j - cells.first] = away == 0.0 ? 1.0 : exp(-0.5 * away * away / (rest * rest));
+    sum += exact[j - cells.first];
+  }
+  for (int j = cells.first; j <= cells.last; j++) {
+    const double value = exact[j - cells.first] / sum + carry;
+
+    weight[j - window] = cf_half_bits(value);
+    carry = value - cf_half_value(weight[j - window]);
+  }
+}
+
+void weigh(double sigma, int log, int from, int samples, int window, Weights weights)
+{
+  const int size = 1 << log;
+
+  memset(weights, 0, sizeof(Weights));
+  for (int i = 0; i < samples; i++) {
+    if (i < size)
+      weigh_sample(sigma, log, from + i, window, weights[i]);
+    else
+      memcpy(weights[i] + 1, weights[i - size], (kMostCells - 1) * sizeof weights[i][0]);
+  }
+}
+
+Reach whole_reach(double sigma, int log, int samples)
+{
+  Reach first, last;
+
+  cells_of(sigma, log, 0, &first);
+  cells_of(sigma, log, (1 << log) > samples ? (1 << log) - 1 : samples - 1, &last);
+  return Reach{first.first, last.last};
+}
+
+/* How many different sets of samples a cell holds. */
+int variants_of(int log, int samples)
+{
+  return (1 << log) > samples ? (1 << log) / samples : 1;
+}
+
+uint32_t pair_of(const uint16_t *weight)
+{
+  return weight[0] | (uint32_t)weight[1] << 16;
+}
+
+/* A left side: rows are samples. */
+void lay_out_down(const Weights weights, int block, uint4 *to)
+{
+  for (int lane = 0; lane < 32; lane++) {
+    const int g = lane / 4, k = 16 * block + lane % 4 * 2;
+
+    to[lane] = make_uint4(pair_of(weights[g] + k), pair_of(weights[g + 8] + k),
+                          pair_of(weights[g] + k + 8), pair_of(weights[g + 8] + k + 8));
+  }
+}
+
+/* A pair of right sides: columns are samples. */
+void lay_out_across(const Weights weights, int channels, int block, int pair, uint4 *to)
+{
+  for (int lane = 0; lane < 32; lane++) {
+    const uint16_t *weight = weights[cf_cell_column(channels, block, lane / 4)];
+    const int k = 32 * pair + lane % 4 * 2;
+
+    to[lane] = make_uint4(pair_of(weight + k), pair_of(weight + k + 8), pair_of(weight + k + 16),
+                          pair_of(weight + k + 24));
+  }
+}
+
+bool make_room(CfCells *cells, size_t count, CfStatus *status)
+{
+  if (cells->count + count <= cells->room)
+    return true;
+  const size_t room = 2 * (cells->count + count);
+  uint4 *larger = (uint4 *)realloc(cells->matrices, room * sizeof *larger);
+
+  if (!larger)
+    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for the matrices of a blur map");
+  cells->matrices = larger;
+  cells->room = room;
+  return true;
+}
+
+int smaller(int a, int b)
+{
+  return a < b ? a : b;
+}
+
+bool add_down(CfCells *cells, double sigma, int log, CfCellLevel *level, CfStatus *status)
+{
+  const int variants = variants_of(log, kCellStrip), window = log ? 32 : 48;
+  const Reach reach = whole_reach(sigma, log, kCellStrip);
+  Weights weights;
+
+  level->blocks_down = (reach.last - reach.first) / 16 + 1;
+  level->first_row = smaller(reach.first + kCellReach, window - 16 * level->blocks_down);
+  level->variants_down = (unsigned)variants - 1;
+  level->down = (unsigned)cells->count;
+  if (!make_room(cells, (size_t)variants * level->blocks_down * 32, status))
+    return false;
+  for (int v = 0; v < variants; v++) {
+    weigh(sigma, log, v * kCellStrip, kCellStrip, level->first_row - kCellReach, weights);
+    for (int block = 0; block < level->blocks_down; block++, cells->count += 32)
+      lay_out_down(weights, block, cells->matrices + cells->count);
+  }
+  return true;
+}
+
+bool add_across(CfCells *cells, double sigma, int log, int channels, CfCellLevel *level,
+                CfStatus *status)
+{
+  const int variants = variants_of(log, kCellColumns);
+  const int window = log == 0 ? 64 : log == 1 ? 48 : 32;
+  const Reach reach = whole_reach(sigma, log, kCellColumns);
+  Weights weights;
+
+  /* Rows of cells can be read from multiples of 8 on. */
+  level->first_column = (reach.first + kCellReach) / 8 * 8;
+  int blocks = (reach.last + kCellReach - level->first_column) / 16 + 1;
+  if (level->first_column + 16 * blocks > window)
+    level->first_column = 0;
+  blocks = (reach.last + kCellReach - level->first_column) / 16 + 1;
+  level->blocks_across = (1u << blocks) - 1;
+  level->pairs_across = (blocks + 1) / 2;
+  level->variants_across = (unsigned)variants - 1;
+  level->across = (unsigned)cells->count;
+  if (!make_room(cells, (size_t)variants * 4 * level->pairs_across * 32, status))
+    return false;
+  for (int v = 0; v < variants; v++) {
+    weigh(sigma, log, v * kCellColumns, kCellColumns, level->first_column - kCellReach, weights);
+    for (int block = 0; block < 4; block++) {
+      for (int pair = 0; pair < level->pairs_across; pair++, cells->count += 32)
+        lay_out_across(weights, channels, block, pair, cells->matrices + cells->count);
+    }
+  }
+  return true;
+}
+
+bool same_levels(const CfBlurLevels *a, const CfBlurLevels *b)
+{
+  return a->count == b->count &&
+         memcmp(a->level, b->level, (size_t)a->count * sizeof a->level[0]) == 0;
+}
+
+bool plan_plane(CfCells *cells, int p, const CfBlurLevels *const *levels, CfStatus *status)
+{
+  Plane *plane = &cells->plane[p];
+  const CfPlaneFormat *format = cf_format_info(cells->video.format)->plane;
+
+  group_levels(plane, levels[p]);
+  if (p > 0 && same_levels(levels[p], levels[p - 1]) &&
+      format[p].channels == format[p - 1].channels) {
+    memcpy(plane->plan.level, cells->plane[p - 1].plan.level, sizeof plane->plan.level);
+    return true;
+  }
+  for (int i = 0; i < levels[p]->count; i++) {
+    const CfBlurLevel *blur = &levels[p]->level[i];
+    CfCellLevel *level = &plane->plan.level[i];
+
+    if (!add_down(cells, blur->vertical, choose_log(blur->vertical), level, status) ||
+        !add_across(cells, blur->horizontal, choose_log(blur->horizontal), format[p].channels,
+                    level, status))
+      return false;
+  }
+  return true;
+}
+
+/* ---- places ---- */
+
+typedef struct {
+  int first, end;
+} Span;
+
+void widen(Span *span, Span other)
+{
+  if (span->first == span->end) {
+    *span = other;
+  } else {
+    span->first = other.first < span->first ? other.first : span->first;
+    span->end = other.end > span->end ? other.end : span->end;
+  }
+}
+
+/* Cells around samples first..end - 1. */
+Span cells_around(Span samples, int log)
+{
+  return Span{(samples.first >> log) - kCellReach - 1, ((samples.end - 1) >> log) + kCellReach + 2};
+}
+
+/* What halving an image reads. */
+Span read_by(Span span, bool halves)
+{
+  return halves ? Span{2 * span.first - 2, 2 * span.end + 2} : span;
+}
+
+Span useful(const CfCells *cells, Span span, int size, int log)
+{
+  const int count = (size + (1 << log) - 1) >> log;
+
+  if (cells->border != CF_BORDER_REPLICATE && cells->border != CF_BORDER_CONSTANT)
+    return span;
+  return Span{span.first < -MARGIN ? -MARGIN : span.first,
+              span.end > count + MARGIN ? count + MARGIN : span.end};
+}
+
+int round_up(int value, int multiple)
+{
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/* Multiples of ALIGNMENT, also of negative numbers. */
+int align_down(int value)
+{
+  return value & ~(ALIGNMENT - 1);
+}
+
+void place_images(CfCells *cells, int p)
+{
+  Plane *plane = &cells->plane[p];
+  const int width = cf_plane_width(&cells->video, p), height = cf_plane_height(&cells->video, p);
+  const int channels = cf_format_info(cells->video.format)->plane[p].channels;
+  Span across[MOST_IMAGES] = {}, down[MOST_IMAGES] = {};
+
+  for (int i = plane->nodes - 1; i >= 0; i--) {
+    Node *node = &plane->node[i];
+
+    if (node->used) {
+      widen(&across[i], cells_around(Span{0, width}, node->log_x));
+      widen(&down[i], cells_around(Span{cells->first[p], cells->end[p]}, node->log_y));
+    }
+    across[i] = useful(cells, across[i], width, node->log_x);
+    across[i].first = align_down(across[i].first);
+    down[i] = useful(cells, down[i], height, node->log_y);
+    if (node->parent >= 0) {
+      const Node *parent = &plane->node[node->parent];
+
+      widen(&across[node->parent], read_by(across[i], node->log_x > parent->log_x));
+      widen(&down[node->parent], read_by(down[i], node->log_y > parent->log_y));
+    }
+
+    CfCellImage *image = &node->image;
+    image->log_x = node->log_x;
+    image->log_y = node->log_y;
+    image->first_x = across[i].first;
+    image->first_y = down[i].first;
+    image->width = across[i].end - across[i].first;
+    image->height = down[i].end - down[i].first;
+    image->pitch = round_up(image->width, ALIGNMENT);
+    image->at = cells->cells;
+    image->channel = (size_t)image->pitch * (size_t)image->height;
+    cells->cells += (size_t)channels * image->channel;
+  }
+  for (int i = 0; i < plane->plan.groups; i++) {
+    const CfCellImage frame = {};
+
+    plane->plan.group[i].image =
+        plane->of_group[i] < 0 ? frame : plane->node[plane->of_group[i]].image;
+  }
+}
+
+void list_halvings(CfCells *cells)
+{
+  int n = 0;
+
+  for (int depth = 1; depth < kCellLogs; depth++) {
+    int blocks = 0;
+
+    cells->of_depth[depth] = n;
+    for (int p = 0; p < cells->planes; p++) {
+      const Plane *plane = &cells->plane[p];
+      const int channels = cf_format_info(cells->video.format)->plane[p].channels;
+
+      for (int i = 0; i < plane->nodes; i++) {
+        const Node *node = &plane->node[i];
+        CfCellHalving halving = {};
+
+        if (depth_of(node) != depth)
+          continue;
+        const int columns = cf_cell_block_columns(channels, depth == 1, node->log_x);
+        halving.plane = p;
+        halving.first_block = blocks;
+        halving.across = (node->image.pitch + columns - 1) / columns;
+        halving.to = node->image;
+        if (node->parent >= 0)
+          halving.from = plane->node[node->parent].image;
+        cells->halving[n++] = halving;
+        blocks += halving.across * ((node->image.height + kHalvedRows - 1) / kHalvedRows) *
+                  (depth == 1 ? 1 : channels);
+      }
+    }
+    cells->blocks[depth] = blocks;
+  }
+  cells->of_depth[kCellLogs] = n;
+}
+
+bool upload_all(CfCells *cells, void *stream, CfStatus *status)
+{
+  const size_t bytes = cells->count * sizeof *cells->matrices;
+
+  if (cells->device_room < bytes) {
+    cf_device_free(cells->device_matrices);
+    cells->device_room = 0;
+    cells->device_matrices = (uint4 *)cf_device_alloc(bytes, status);
+    if (!cells->device_matrices)
+      return false;
+    cells->device_room = bytes;
+  }
+  for (int p = 0; p < cells->planes; p++) {
+    if (!cf_map_upload(&cells->device_plan[p], &cells->plane[p].plan, sizeof(CfCellPlan), stream,
+                       status))
+      return false;
+  }
+  return cf_map_upload(cells->device_matrices, cells->matrices, bytes, stream, status) &&
+         cf_map_upload(cells->device_halving, cells->halving,
+                       (size_t)cells->of_depth[kCellLogs] * sizeof cells->halving[0], stream,
+                       status);
+}
+
+bool place(CfCells *cells, const CfMapJob *map, void *stream, CfStatus *status)
+{
+  bool placed = cells->placed;
+
+  for (int p = 0; p < cells->planes; p++) {
+    placed = placed && cells->first[p] == map->plane[p].first && cells->end[p] == map->plane[p].end;
+    cells->first[p] = map->plane[p].first;
+    cells->end[p] = map->plane[p].end;
+  }
+  if (placed)
+    return true;
+  cells->placed = false;
+  cells->cells = 0;
+  for (int p = 0; p < cells->planes; p++)
+    place_images(cells, p);
+  list_halvings(cells);
+  cells->placed = upload_all(cells, stream, status);
+  return cells->placed;
+}
+
+int describe_tiles(const CfCells *cells, CfMapJob *map)
+{
+  int tiles = 0;
+
+  for (int p = 0; p < cells->planes; p++) {
+    CfMapPlane *plane = &map->plane[p];
+    const int rows = cf_cell_rows(plane->channels);
+    const int above = plane->first / kCellStrip * kCellStrip;
+
+    plane->vector = cf_is_vector_aligned(plane->source, plane->source_stride) &&
+                    cf_is_vector_aligned(plane->destination, plane->destination_stride);
+    plane->tiles_x = (plane->width + kCellColumns - 1) / kCellColumns;
+    plane->first_tile = tiles;
+    tiles += plane->tiles_x * ((plane->end - above + rows - 1) / rows);
+  }
+  return tiles;
+}
+
+bool halve(CfCells *cells, CfCellJob *job, void *stream, CfStatus *status)
+{
+  for (int depth = 1; depth < kCellLogs; depth++) {
+    const int first = cells->of_depth[depth];
+
+    job->halving = cells->device_halving + first;
+    job->halvings = cells->of_depth[depth + 1] - first;
+    if (job->halvings > 0 && !cf_cell_halve(job, depth == 1, cells->blocks[depth], stream, status))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+/* ---- the calls ---- */
+
+bool cf_cells_serve(const CfVideo *video, const CfDevice *device)
+{
+  return cf_sample_bytes(cf_format_info(video->format)) == 1 && device->code >= 80;
+}
+
+bool cf_cells_suit(const CfVideo *video, int p, const CfBlurLevels *levels)
+{
+  const int width = cf_plane_width(video, p), height = cf_plane_height(video, p);
+  bool suit = true;
+
+  for (int i = 0; i < levels->count; i++) {
+    const int log_x = choose_log(levels->level[i].horizontal);
+    const int log_y = choose_log(levels->level[i].vertical);
+
+    suit = suit && (log_x == 0 || width >> log_x >= FEWEST_CELLS) &&
+           (log_y == 0 || height >> log_y >= FEWEST_CELLS);
+  }
+  return suit;
+}
+
+CfCells *cf_cells_open(const CfVideo *video, CfDevice *device, CfStatus *status)
+{
+  CfCells *cells = (CfCells *)calloc(1, sizeof *cells);
+
+  if (!cells) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur map of %dx%d", video->width,
+            video->height);
+    return nullptr;
+  }
+  cells->video = *video;
+  cells->device = device;
+  cells->planes = cf_format_info(video->format)->planes;
+  cells->device_plan =
+      (CfCellPlan *)cf_device_alloc((size_t)cells->planes * sizeof *cells->device_plan, status);
+  cells->device_halving = cells->device_plan
+                              ? (CfCellHalving *)cf_device_alloc(sizeof cells->halving, status)
+                              : nullptr;
+  if (!cells->device_halving) {
+    cf_cells_close(cells);
+    return nullptr;
+  }
+  return cells;
+}
+
+bool cf_cells_plan(CfCells *cells, int border, const CfBlurLevels *const *levels, CfStatus *status)
+{
+  cells->placed = false;
+  cells->border = border;
+  cells->count = 0;
+  for (int p = 0; p < cells->planes; p++) {
+    if (!plan_plane(cells, p, levels, status))
+      return false;
+  }
+  return true;
+}
+
+bool cf_cells_run(CfCells *cells, const CfMapJob *map, void *stream, CfStatus *status)
+{
+  CfCellJob job;
+
+  if (!place(cells, map, stream, status))
+    return false;
+  memset(&job, 0, sizeof job);
+  job.map = *map;
+  const int tiles = describe_tiles(cells, &job.map);
+  job.plan = cells->device_plan;
+  job.matrices = cells->device_matrices;
+  if (cells->cells > 0) {
+    job.cells =
+        (int16_t *)cf_scratch_take(cells->device, cells->cells * sizeof(int16_t), stream, status);
+    if (!job.cells)
+      return false;
+  }
+  const bool good =
+      halve(cells, &job, stream, status) && cf_cell_tiles(&job, tiles, stream, status);
+  return (!job.cells ||
+          cf_scratch_give(cells->device, job.cells, stream, good ? status : nullptr)) &&
+         good;
+}
+
+void cf_cells_close(CfCells *cells)
+{
+  if (!cells)
+    return;
+  cf_device_free(cells->device_plan);
+  cf_device_free(cells->device_halving);
+  cf_device_free(cells->device_matrices);
+  free(cells->matrices);
+  free(cells);
+}
