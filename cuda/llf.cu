@@ -531,7 +531,7 @@ bool open_tables(State *state, CfStatus *status)
 {
   const Pixels &luma = state->luminance.pixels;
 
-  if (!exact_open(luma.width, luma.height, &state->tables[0], status))
+  if (!exact_open(luma.width, luma.height, state->shared_per_block, &state->tables[0], status))
     return false;
   state->luminance.tables = &state->tables[0];
   for (int c = 0; c < state->components; c++) {
@@ -540,7 +540,8 @@ bool open_tables(State *state, CfStatus *status)
 
     image->tables = &state->tables[same ? 0 : 1];
     if (!same && !image->tables->memory &&
-        !exact_open(image->pixels.width, image->pixels.height, image->tables, status))
+        !exact_open(image->pixels.width, image->pixels.height, state->shared_per_block,
+                    image->tables, status))
       return false;
   }
   return true;

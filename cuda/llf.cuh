@@ -231,22 +231,25 @@ bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const 
 /* --- engine=exact --- */
 
 /* One axis of a level: what its samples are made of. Sample i of the reduced image, and the same
- * place of the next level expanded, are sums over samples first[i] .. first[i] + count - 1 of
- * level 0, weighted by .x and .y. */
+ * place of the next level expanded, are sums over counts[i % 2] samples of level 0 from first[i]
+ * on, weighted by .x and .y. */
 struct AxisLevel {
-  int size, count;
-  int counts[2]; /* that the even and the odd samples need of count */
+  int size;
+  int counts[2]; /* of even and of odd samples */
+  int count;     /* weights of a sample that there is room for */
+  int span;      /* of level 0, what a block's samples need together */
   const int *first;
   const float2 *weight; /* [i][tap], or for the x axis of the first levels [tap][i % 2][i / 2] */
 };
 
 struct ExactTables {
   void *memory; /* device */
+  int shared_per_block;
   AxisLevel x[CF_LLF_MAX_IMAGES], y[CF_LLF_MAX_IMAGES];
 };
 
 /* Allocates and uploads the tables of a picture at full depth; close accepts zeroed tables. */
-bool exact_open(int width, int height, ExactTables *tables, CfStatus *status);
+bool exact_open(int width, int height, int shared_per_block, ExactTables *tables, CfStatus *status);
 void exact_close(ExactTables *tables);
 
 /* Scratch that exact_run() needs for `planes` intensity planes: 1, or 3 whose distance is that of

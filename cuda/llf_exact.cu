@@ -8,163 +8,81 @@
  * with R the weights that make the sample of level l, E those of level l + 1 expanded there. Tables
  * of both, for every position of each axis, hold the borders.
  */
-#include "llf_device.cuh"
-
-#include <stdlib.h>
-#include <string.h>
-
-extern "C" {
-#include "llf-axis.h"
-}
+#include "llf_exact.cuh"
 
 namespace llf
 {
 namespace
 {
 
-/* Below this level a thread gathers a coefficient, from it on warps do. */
-constexpr int FAR_LEVEL = 3;
-constexpr int NEAR_X = 32, NEAR_Y = 8, FAR_WARPS = 8;
-
-/* On these levels neighbours' windows are so close that even and odd coefficients are worth
- * separating. */
-constexpr int SPLIT_LEVELS = 2;
+/* Leaves room for two blocks of a near level. */
+constexpr int NEAR_SHARED = 110 * 1024;
 
 /* A level's coefficients are shared out between this many warps where there are few of them. */
 constexpr int FAR_TARGET_WARPS = 8192, FAR_MAX_PARTS = 64, FAR_MIN_ROWS = 8;
 
-/* --- tables --- */
-
-/* Memory handed out so far, and its host image once its size is known. */
-struct Packer {
-  size_t used;
-  uint8_t *host;
-};
-
-size_t reserve(Packer *packer, size_t bytes)
-{
-  const size_t offset = packer->used;
-
-  packer->used += (bytes + 255) / 256 * 256;
-  return offset;
-}
-
-/* The taps that sample i needs, moved to begin with one that is not 0 if there is room. */
-struct Taps {
-  int first, count;
-};
-
-Taps needed_taps(const CfLlfOperator &reduced, const CfLlfOperator &expanded, int i)
-{
-  int begin = expanded.first[i], end = begin + expanded.width;
-  auto is_zero = [&](int input) {
-    return cf_llf_weight_or_zero(&reduced, i, input) == 0.0 &&
-           cf_llf_weight_or_zero(&expanded, i, input) == 0.0;
-  };
-
-  while (begin + expanded.width < expanded.inputs && begin + 1 < end && is_zero(begin))
-    begin++;
-  while (end - 1 > begin && is_zero(end - 1))
-    end--;
-  return Taps{begin, end - begin};
-}
-
-/* The pointers are offsets until the device memory is there. */
-void pack_level(Packer *packer, const CfLlfOperator &reduced, const CfLlfOperator &expanded,
-                bool by_tap, AxisLevel *to)
-{
-  const int size = expanded.outputs, count = expanded.width, even = (size + 1) / 2;
-  const size_t first = reserve(packer, (size_t)size * sizeof(int));
-  const size_t weight = reserve(packer, (size_t)size * count * sizeof(float2));
-
-  to->size = size;
-  to->count = count;
-  to->counts[0] = to->counts[1] = 0;
-  to->first = (const int *)first;
-  to->weight = (const float2 *)weight;
-  if (!packer->host)
-    return;
-  int *const firsts = (int *)(packer->host + first);
-  float2 *const packed = (float2 *)(packer->host + weight);
-  for (int i = 0; i < size; i++) {
-    const Taps taps = needed_taps(reduced, expanded, i);
-
-    firsts[i] = taps.first;
-    if (taps.count > to->counts[i % 2])
-      to->counts[i % 2] = taps.count;
-    for (int k = 0; k < count; k++) {
-      const int input = taps.first + k;
-
-      packed[by_tap ? (size_t)k * size + i % 2 * even + i / 2 : (size_t)i * count + k] =
-          make_float2((float)cf_llf_weight_or_zero(&reduced, i, input),
-                      (float)cf_llf_weight_or_zero(&expanded, i, input));
-    }
-  }
-}
-
-void pack_tables(Packer *packer, const CfLlfAxis &x, const CfLlfAxis &y, int images,
-                 ExactTables *tables)
-{
-  for (int level = 0; level + 1 < images; level++) {
-    pack_level(packer, x.reduced[level], x.expanded[level], level < FAR_LEVEL, &tables->x[level]);
-    pack_level(packer, y.reduced[level], y.expanded[level], false, &tables->y[level]);
-  }
-}
-
-void place(AxisLevel *level, uint8_t *memory)
-{
-  level->first = (const int *)(memory + (size_t)level->first);
-  level->weight = (const float2 *)(memory + (size_t)level->weight);
-}
-
-bool upload_tables(const CfLlfAxis &x, const CfLlfAxis &y, int images, ExactTables *tables,
-                   CfStatus *status)
-{
-  Packer packer = {};
-
-  pack_tables(&packer, x, y, images, tables);
-  const size_t bytes = packer.used;
-  if (bytes == 0)
-    return true;
-  packer.used = 0;
-  packer.host = (uint8_t *)malloc(bytes);
-  if (!packer.host)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
-  pack_tables(&packer, x, y, images, tables);
-
-  tables->memory = cf_device_alloc(bytes, status);
-  const bool uploaded = tables->memory && cf_cuda_ok(cudaMemcpy(tables->memory, packer.host, bytes,
-                                                                cudaMemcpyHostToDevice),
-                                                     "uploading the filter's weights", status);
-  free(packer.host);
-  for (int level = 0; level + 1 < images; level++) {
-    place(&tables->x[level], (uint8_t *)tables->memory);
-    place(&tables->y[level], (uint8_t *)tables->memory);
-  }
-  return uploaded;
-}
-
 /* --- kernels --- */
 
-/* r of the difference of `planes` components as a vector, in place. */
-template <int PLANES>
-__device__ __forceinline__ void remap_vector(const Curve &curve, float d[PLANES])
+__device__ __forceinline__ float rsqrt_approximate(float x)
+{
+#ifdef __CUDA_ARCH__
+  float result;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+#else
+  return 1.0f / sqrtf(x);
+#endif
+}
+
+/* What r multiplies a difference by whose length's square this is, and not 0. */
+template <CurveShape SHAPE>
+__device__ __forceinline__ float remap_factor(const Curve &curve, float square)
+{
+  const float reciprocal = rsqrt_approximate(square), length = square * reciprocal;
+  const float detail = exp2_approximate(
+      fmaf(0.5f * (curve.alpha - 1.0f), log2_approximate(square), curve.detail_gain));
+  const float lack = __saturatef(fmaf(curve.noise_slope, length, curve.noise_offset));
+  const float root = fmaf(lack, lack, -1.0f);
+  const float blended = fmaf(root * root, detail - 1.0f, 1.0f);
+  const float tone = fmaf(curve.tone_offset, reciprocal, curve.beta);
+
+  if (SHAPE == CurveShape::UPPER_HULL)
+    return fmaxf(blended, tone);
+  return length <= curve.sigma ? blended : tone;
+}
+
+/* Adds r of the difference of `planes` components as a vector, weighted. At level 0 a pixel's own
+ * term is r (0) = 0. */
+template <int PLANES, bool FINEST, CurveShape SHAPE>
+__device__ __forceinline__ void add_tap(const Curve &curve, float2 weight, const float d[PLANES],
+                                        float reduced[PLANES], float expanded[PLANES])
 {
   if (PLANES == 1) {
-    d[0] = copysignf(remap_magnitude(curve, fabsf(d[0])), d[0]);
+    const float value = copysignf(remap_magnitude<SHAPE>(curve, fabsf(d[0])), d[0]);
+
+    if (!FINEST)
+      reduced[0] = fmaf(weight.x, value, reduced[0]);
+    expanded[0] = fmaf(weight.y, value, expanded[0]);
   } else {
-    float square = 0.0f;
+    float square = 1e-30f;
 
 #pragma unroll
     for (int c = 0; c < PLANES; c++)
       square = fmaf(d[c], d[c], square);
-    const float reciprocal = rsqrtf(fmaxf(square, 1e-30f));
-    const float factor = reciprocal * remap_magnitude(curve, square * reciprocal);
+    const float factor = remap_factor<SHAPE>(curve, square);
+    const float factor_x = weight.x * factor, factor_y = weight.y * factor;
 #pragma unroll
-    for (int c = 0; c < PLANES; c++)
-      d[c] *= factor;
+    for (int c = 0; c < PLANES; c++) {
+      if (!FINEST)
+        reduced[c] = fmaf(factor_x, d[c], reduced[c]);
+      expanded[c] = fmaf(factor_y, d[c], expanded[c]);
+    }
   }
 }
+
+template <int COUNT> struct Count {
+  static constexpr int value = COUNT;
+};
 
 /* Planes lie one after the other, `*_size` pixels apart. */
 struct Gather {
@@ -174,34 +92,42 @@ struct Gather {
   int width, height; /* of the image */
   AxisLevel x, y;
   int parts;
+  int shared_bytes, rows; /* that a near kernel may use, and of the image at a time */
   Curve curve;
 };
 
-/* Adds ROWS rows of a coefficient's neighbourhood. At level 0 a pixel's own term is r (0) = 0. */
-template <int PLANES, int ROWS, bool FINEST>
-__device__ __forceinline__ void
-gather_rows(const Gather &gather, const float *from, const float2 *weight_x, int count,
-            const float2 *weight_y, const float center[PLANES], float total[PLANES])
+/* Where a coefficient's neighbourhood lies in shared memory, and its weights. Columns there change
+ * places so that those that lanes read, `mask` + 1 apart, lie in different banks. */
+struct Window {
+  const float2 *weight_x;
+  unsigned weight_step;
+  int column, columns, mask;
+};
+
+/* Adds ROWS rows of a neighbourhood: `memory` begins with the first, `weight_y` with its
+ * weights. */
+template <int PLANES, int ROWS, bool FINEST, CurveShape SHAPE, int PITCH>
+__device__ __forceinline__ void gather_rows(const Curve &curve, const Window &window,
+                                            const float *memory, const float2 *weight_y,
+                                            const float center[PLANES], float total[PLANES])
 {
   float reduced_row[ROWS][PLANES] = {0}, expanded_row[ROWS][PLANES] = {0};
+  unsigned place = 0;
 
-  for (int k = 0; k < count; k++) {
-    const float2 weight = weight_x[(size_t)k * gather.x.size];
+#pragma unroll 2
+  for (int x = window.column; x < window.column + window.columns; x++) {
+    const float2 weight = window.weight_x[place];
+    const float *const from = memory + (x ^ (x >> 5 & window.mask));
 
+    place += window.weight_step;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
       float d[PLANES];
 
 #pragma unroll
       for (int c = 0; c < PLANES; c++)
-        d[c] = from[c * gather.image_size + (size_t)r * gather.width + k] - center[c];
-      remap_vector<PLANES>(gather.curve, d);
-#pragma unroll
-      for (int c = 0; c < PLANES; c++) {
-        if (!FINEST)
-          reduced_row[r][c] = fmaf(weight.x, d[c], reduced_row[r][c]);
-        expanded_row[r][c] = fmaf(weight.y, d[c], expanded_row[r][c]);
-      }
+        d[c] = from[(r * PLANES + c) * PITCH] - center[c];
+      add_tap<PLANES, FINEST, SHAPE>(curve, weight, d, reduced_row[r], expanded_row[r]);
     }
   }
 #pragma unroll
@@ -212,42 +138,93 @@ gather_rows(const Gather &gather, const float *from, const float2 *weight_x, int
   }
 }
 
-/* With `split`, threads side by side make every other coefficient, blockIdx.z the even or the odd
- * ones: these need fewer taps, but reads lie twice as far apart. */
-template <int PLANES, bool FINEST>
-__global__ void __launch_bounds__(NEAR_X *NEAR_Y) near_kernel(Gather gather, bool split)
+/* Rows of the image from `y` on, `columns` of each from `x` on, into shared memory: the planes of a
+ * row one after the other. */
+template <int PLANES, int PITCH>
+__device__ __forceinline__ void stage_rows(float *memory, const Gather &gather, int mask, int x,
+                                           int y, int columns, int rows)
 {
-  constexpr int ROWS = 3;
-  const int column = blockIdx.x * NEAR_X + threadIdx.x, y = blockIdx.y * NEAR_Y + threadIdx.y;
-  const int x = split ? 2 * column + (int)blockIdx.z : column;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+
+  for (int row = warp; row < rows * PLANES; row += NEAR_WARPS) {
+    const float *const from = gather.image + row % PLANES * gather.image_size +
+                              (size_t)(y + row / PLANES) * gather.width + x;
+    float *const to = memory + row * PITCH;
+
+    for (int column = lane; column < columns; column += 32)
+      to[column ^ (column >> 5 & mask)] = from[column];
+  }
+}
+
+/* The block's windows are in shared memory, gather.rows rows at a time. A warp makes the even
+ * coefficients of a row or the odd ones, which need fewer taps. Many rows at a time share what
+ * depends on the column; three planes leave registers for few. */
+template <int PLANES, bool FINEST, CurveShape SHAPE, int PITCH>
+__global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
+    near_kernel(const __grid_constant__ Gather gather, int mask)
+{
+  constexpr int ROWS = PLANES == 1 ? 7 : 3;
+  extern __shared__ float memory[];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, odd = warp % 2;
+  const int block_x = blockIdx.x * NEAR_X, block_y = blockIdx.y * NEAR_Y;
+  const int x = block_x + 2 * lane + odd, y = block_y + warp / 2;
+  const bool inside = x < gather.x.size && y < gather.y.size;
+  const size_t index = (size_t)y * gather.x.size + x;
+  const int first_x =
+      min(gather.x.first[block_x], gather.x.first[min(block_x + 1, gather.x.size - 1)]);
+  const int first_y =
+      min(gather.y.first[block_y], gather.y.first[min(block_y + 1, gather.y.size - 1)]);
+  const int columns = min(gather.x.span, gather.width - first_x);
+  const int rows = min(gather.y.span, gather.height - first_y);
+  float center[PLANES] = {0}, total[PLANES] = {0};
+  const float2 *weight_y = nullptr;
+  Window window = {};
+  int row = 0, last_row = 0;
 
   await_previous();
-  if (x >= gather.x.size || y >= gather.y.size)
-    return;
-
-  const size_t index = (size_t)y * gather.x.size + x;
-  const int columns = split ? gather.x.counts[x & 1] : gather.x.count,
-            rows = gather.y.counts[y & 1];
-  const float2 *const weight_x = gather.x.weight + (x & 1) * ((gather.x.size + 1) / 2) + x / 2;
-  const float2 *const weight_y = gather.y.weight + (size_t)y * gather.y.count;
-  const float *const from =
-      gather.image + (size_t)gather.y.first[y] * gather.width + gather.x.first[x];
-  float center[PLANES], total[PLANES] = {0};
-
+  if (inside) {
+    row = gather.y.first[y] - first_y;
+    last_row = row + gather.y.counts[y & 1];
+    weight_y = gather.y.weight + (size_t)y * gather.y.count;
+    window.weight_x = gather.x.weight + odd * ((gather.x.size + 1) / 2) + x / 2;
+    window.weight_step = gather.x.size;
+    window.column = gather.x.first[x] - first_x;
+    window.columns = gather.x.counts[odd];
+    window.mask = mask;
 #pragma unroll
-  for (int c = 0; c < PLANES; c++)
-    center[c] = gather.gauss[c * gather.level_size + index];
+    for (int c = 0; c < PLANES; c++)
+      center[c] = gather.gauss[c * gather.level_size + index];
+  }
 
-  int row = 0;
-  for (; row + ROWS <= rows; row += ROWS)
-    gather_rows<PLANES, ROWS, FINEST>(gather, from + (size_t)row * gather.width, weight_x, columns,
-                                      weight_y + row, center, total);
-  for (; row < rows; row++)
-    gather_rows<PLANES, 1, FINEST>(gather, from + (size_t)row * gather.width, weight_x, columns,
-                                   weight_y + row, center, total);
+#pragma unroll 1
+  for (int staged = 0; staged < rows; staged += gather.rows) {
+    const int count = min(gather.rows, rows - staged), end = min(last_row, staged + count);
+    auto add = [&](auto count_constant) {
+      constexpr int COUNT = decltype(count_constant)::value;
+
+      gather_rows<PLANES, COUNT, FINEST, SHAPE, PITCH>(
+          gather.curve, window, memory + (row - staged) * PLANES * PITCH, weight_y, center, total);
+      row += COUNT;
+      weight_y += COUNT;
+    };
+
+    if (staged > 0)
+      __syncthreads();
+    stage_rows<PLANES, PITCH>(memory, gather, mask, first_x, first_y + staged, columns, count);
+    __syncthreads();
+    while (row + ROWS <= end)
+      add(Count<ROWS>());
+    while (row + 2 <= end)
+      add(Count<2>());
+    if (row < end)
+      add(Count<1>());
+  }
+
+  if (inside) {
 #pragma unroll
-  for (int c = 0; c < PLANES; c++)
-    gather.coefficient[c * gather.level_size + index] = total[c];
+    for (int c = 0; c < PLANES; c++)
+      gather.coefficient[c * gather.level_size + index] = total[c];
+  }
 }
 
 /* A warp gathers part of the rows of one coefficient, its lanes side by side. */
@@ -263,8 +240,9 @@ template <int PLANES> __global__ void __launch_bounds__(32 * FAR_WARPS) far_kern
     return;
 
   const int x = (int)(index % gather.x.size), y = (int)(index / gather.x.size);
-  const int begin = (int)((long long)gather.y.count * part / gather.parts);
-  const int end = (int)((long long)gather.y.count * (part + 1) / gather.parts);
+  const int rows = gather.y.counts[y & 1];
+  const int begin = (int)((long long)rows * part / gather.parts);
+  const int end = (int)((long long)rows * (part + 1) / gather.parts);
   const float2 *const weight_x = gather.x.weight + (size_t)x * gather.x.count;
   const float2 *const weight_y = gather.y.weight + (size_t)y * gather.y.count;
   const float *const from =
@@ -275,7 +253,7 @@ template <int PLANES> __global__ void __launch_bounds__(32 * FAR_WARPS) far_kern
   for (int c = 0; c < PLANES; c++)
     center[c] = gather.gauss[c * gather.level_size + index];
 
-  for (int k = lane; k < gather.x.count; k += 32) {
+  for (int k = lane; k < gather.x.counts[x & 1]; k += 32) {
     float reduced_column[PLANES] = {0}, expanded_column[PLANES] = {0};
 
 #pragma unroll 4
@@ -286,12 +264,7 @@ template <int PLANES> __global__ void __launch_bounds__(32 * FAR_WARPS) far_kern
 #pragma unroll
       for (int c = 0; c < PLANES; c++)
         d[c] = from[c * gather.image_size + (size_t)row * gather.width + k] - center[c];
-      remap_vector<PLANES>(gather.curve, d);
-#pragma unroll
-      for (int c = 0; c < PLANES; c++) {
-        reduced_column[c] = fmaf(w.x, d[c], reduced_column[c]);
-        expanded_column[c] = fmaf(w.y, d[c], expanded_column[c]);
-      }
+      add_tap<PLANES, false, CurveShape::ANY>(gather.curve, w, d, reduced_column, expanded_column);
     }
 #pragma unroll
     for (int c = 0; c < PLANES; c++)
@@ -420,19 +393,47 @@ dim3 pixel_grid(int width, int height, int planes)
   return dim3(blocks(width, 32), blocks(height, 8), planes);
 }
 
+/* Of a level's windows side by side, which span 2^(level + 1) (NEAR_X - 2) + the even count. */
+constexpr int NEAR_PITCH[FAR_LEVEL] = {72, 152, 296};
+
+template <int PLANES, bool FINEST, CurveShape SHAPE, int PITCH>
+bool launch_near(Queue *queue, Gather gather, int level, const char *name)
+{
+  constexpr int ROW_BYTES = PLANES * PITCH * (int)sizeof(float);
+  const auto kernel = near_kernel<PLANES, FINEST, SHAPE, PITCH>;
+  const int most = gather.shared_bytes / ROW_BYTES;
+  const int passes = (gather.y.span + most - 1) / most;
+
+  gather.rows = (gather.y.span + passes - 1) / passes;
+  /* The limit belongs to the kernel, so it is always the same. */
+  return cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         gather.shared_bytes),
+                    name, queue->status) &&
+         launch(queue, name, kernel,
+                dim3(blocks(gather.x.size, NEAR_X), blocks(gather.y.size, NEAR_Y)),
+                dim3(32 * NEAR_WARPS), gather.rows * ROW_BYTES, gather, (2 << level) - 1);
+}
+
+template <int PLANES, CurveShape SHAPE>
+bool launch_near(Queue *queue, const Gather &gather, int level, const char *name)
+{
+  switch (level) {
+  case 0:
+    return launch_near<PLANES, true, SHAPE, NEAR_PITCH[0]>(queue, gather, level, name);
+  case 1:
+    return launch_near<PLANES, false, SHAPE, NEAR_PITCH[1]>(queue, gather, level, name);
+  default:
+    return launch_near<PLANES, false, SHAPE, NEAR_PITCH[2]>(queue, gather, level, name);
+  }
+}
+
 template <int PLANES>
 bool gather_level(Queue *queue, const Gather &gather, int level, const char *name)
 {
-  if (level < FAR_LEVEL) {
-    const bool split = level < SPLIT_LEVELS;
-    const int columns = split ? (gather.x.size + 1) / 2 : gather.x.size;
-    const dim3 grid = pixel_grid(columns, gather.y.size, split ? 2 : 1);
-
-    return level == 0 ? launch(queue, name, near_kernel<PLANES, true>, grid, dim3(NEAR_X, NEAR_Y),
-                               0, gather, split)
-                      : launch(queue, name, near_kernel<PLANES, false>, grid, dim3(NEAR_X, NEAR_Y),
-                               0, gather, split);
-  }
+  if (level < FAR_LEVEL)
+    return is_upper_hull(gather.curve)
+               ? launch_near<PLANES, CurveShape::UPPER_HULL>(queue, gather, level, name)
+               : launch_near<PLANES, CurveShape::ANY>(queue, gather, level, name);
 
   const size_t warps = gather.level_size * gather.parts;
   return launch(queue, name, far_kernel<PLANES>,
@@ -441,30 +442,6 @@ bool gather_level(Queue *queue, const Gather &gather, int level, const char *nam
 }
 
 } // namespace
-
-bool exact_open(int width, int height, ExactTables *tables, CfStatus *status)
-{
-  const CfLlfPyramid shape = cf_llf_pyramid(width, height, 0);
-  CfLlfAxis *const axes = (CfLlfAxis *)calloc(2, sizeof *axes);
-
-  *tables = ExactTables{};
-  if (!axes)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
-  const bool built = cf_llf_axis_open(&axes[0], shape.width, shape.images) &&
-                     cf_llf_axis_open(&axes[1], shape.height, shape.images);
-  const bool ready = built ? upload_tables(axes[0], axes[1], shape.images, tables, status)
-                           : cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
-  cf_llf_axis_free(&axes[0]);
-  cf_llf_axis_free(&axes[1]);
-  free(axes);
-  return ready;
-}
-
-void exact_close(ExactTables *tables)
-{
-  cf_device_free(tables->memory);
-  tables->memory = nullptr;
-}
 
 size_t exact_scratch_bytes(const CfLlfPyramid &shape, int planes)
 {
@@ -512,6 +489,8 @@ bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shap
     gather.x = tables.x[level];
     gather.y = tables.y[level];
     gather.parts = part_count(shape, level);
+    gather.shared_bytes =
+        tables.shared_per_block < NEAR_SHARED ? tables.shared_per_block : NEAR_SHARED;
     gather.curve = curve;
     if (!(planes == 1 ? gather_level<1>(queue, gather, level, "llf gather")
                       : gather_level<3>(queue, gather, level, "llf gather RGB")))
