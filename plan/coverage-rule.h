@@ -50,6 +50,20 @@ CF_SHARED int cf_faded(const CfCoverageRule *rule, float distance)
   return left < 1.0f ? 0 : left >= 256.0f ? CF_COVERED : (int)left;
 }
 
+/* A square, rounded once; GPUs have no multiplication of 64 bits. */
+CF_SHARED float cf_square(int length)
+{
+  return length > -32768 && length < 32768 ? (float)(length * length)
+                                           : (float)((int64_t)length * length);
+}
+
+CF_SHARED float cf_sum_of_squares(int a, int b)
+{
+  if (a > -32768 && a < 32768 && b > -32768 && b < 32768)
+    return (float)((uint32_t)(a * a) + (uint32_t)(b * b));
+  return (float)((int64_t)a * a + (int64_t)b * b);
+}
+
 CF_SHARED int cf_rectangle_coverage(const CfCoverageRule *rule, const CfShape *shape, int x, int y)
 {
   const int left = 2 * (x - shape->x0) + 1, right = 2 * (shape->x1 - x) - 1;
@@ -64,16 +78,15 @@ CF_SHARED int cf_rectangle_coverage(const CfCoverageRule *rule, const CfShape *s
     return CF_COVERED;
   if (across > 0 || down > 0)
     return cf_faded(rule, -(float)(across < down ? across : down));
-  return cf_faded(rule, sqrtf((float)((int64_t)across * across + (int64_t)down * down)));
+  return cf_faded(rule, sqrtf(cf_sum_of_squares(across, down)));
 }
 
 /* Distances to an ellipse are along the line to its centre. Pixels within rounding errors of the
  * edge are covered. */
 CF_SHARED int cf_ellipse_coverage(const CfCoverageRule *rule, const CfShape *shape, int x, int y)
 {
-  const int64_t across = 2 * x + 1 - shape->centre_x, down = 2 * y + 1 - shape->centre_y;
-  const float square =
-      (float)(across * across) / shape->square_x + (float)(down * down) / shape->square_y;
+  const int across = 2 * x + 1 - shape->centre_x, down = 2 * y + 1 - shape->centre_y;
+  const float square = cf_square(across) / shape->square_x + cf_square(down) / shape->square_y;
 
   if (rule->outside ? square > 0.99999f : square < 1.00001f)
     return CF_COVERED;
@@ -82,7 +95,7 @@ CF_SHARED int cf_ellipse_coverage(const CfCoverageRule *rule, const CfShape *sha
   if (square == 0.0f)
     return cf_faded(rule, (float)shape->smaller_axis);
 
-  const float length = sqrtf((float)(across * across + down * down));
+  const float length = sqrtf(cf_sum_of_squares(across, down));
   return cf_faded(rule, fabsf(length / sqrtf(square) - length));
 }
 
