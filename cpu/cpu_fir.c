@@ -18,6 +18,11 @@
 #define STRIP_OVERLAP 0.125
 /* Products a thread should have at least, or starting it costs more than it saves. */
 #define SMALLEST_SHARE 100000.0
+/* Matrix products, of 16 rows at a time, are used from so many rows on, and from so many taps in
+ * both directions: those of fewer channels keep the matrix unit less busy. */
+#define SMALLEST_MATRIX_HEIGHT    32
+#define FEWEST_MATRIX_TAPS        18
+#define FEWEST_MATRIX_TAPS_OF_TWO 28 /* of 1 or 2 channels */
 
 typedef struct {
   int tile_width; /* pixels */
@@ -28,9 +33,10 @@ typedef struct {
 struct CfCpuFir {
   CfVideo video;
   int threads;
+  bool has_matrix; /* cf_fir_matrix_available */
   CfFirPlan plans[2];
   int current; /* the plan in force */
-  bool skipped[CF_MAX_PLANES];
+  CfFirShare share[CF_MAX_PLANES];
   CfFirWork work[CF_MAX_PLANES];
   Grid grid[CF_MAX_PLANES];
   void *tables; /* what `work` points to */
@@ -54,13 +60,10 @@ static bool fixed_error(const CfTaps *taps, CfFixedError *error)
          cf_lines_fixed_taps(taps, cf_taps_are_symmetric(taps), tap, error);
 }
 
-/* Whether fixed point renders the plane without weights: a mean, in 8 bits, and always less than
- * half a code from the definition, so that rounding leads at most one code astray; as a rule less
- * than a tenth. */
-static bool fixed_suffices(const CfFirPlane *plane, const CfPlaneFormat *format, int bits)
+/* Whether the plane without weights is a mean. */
+static bool is_mean(const CfFirPlane *plane, const CfPlaneFormat *format)
 {
   const double sum = plane->row.sum * plane->column.sum;
-  CfFixedError row, column;
 
   for (int c = 0; c < format->channels; c++) {
     const CfFirChannel *channel = &plane->channel[c];
@@ -68,8 +71,31 @@ static bool fixed_suffices(const CfFirPlane *plane, const CfPlaneFormat *format,
     if (channel->filtered && (fabs(channel->scale * sum - 1.0) > 1e-6 || channel->bias != 0.0))
       return false;
   }
-  return bits == 8 && fixed_error(&plane->row, &row) && fixed_error(&plane->column, &column) &&
+  return true;
+}
+
+/* Whether fixed point renders a mean of 8 bits always less than half a code from the definition, so
+ * that rounding leads at most one code astray; as a rule less than a tenth. */
+static bool fixed_suffices(const CfFirPlane *plane)
+{
+  CfFixedError row, column;
+
+  return fixed_error(&plane->row, &row) && fixed_error(&plane->column, &column) &&
          row.bound + column.bound < 0.5 && hypot(row.rms, column.rms) < 0.03;
+}
+
+/* Whether the plane without weights is filtered with matrix products. With an arena that only
+ * counts, all but the tables' pointers. */
+static bool lay_out_matrix(const CfCpuFir *fir, CfFirWork *work, int p, CfArena *arena)
+{
+  const CfFormatInfo *info = cf_format_info(fir->video.format);
+  const CfTaps *row = &work->plan->row, *column = &work->plan->column;
+  const int fewest = work->channels > 2 ? FEWEST_MATRIX_TAPS : FEWEST_MATRIX_TAPS_OF_TWO;
+
+  return fir->has_matrix && info->bits == 8 && work->copied_count == 0 &&
+         work->height >= SMALLEST_MATRIX_HEIGHT && row->count + column->count >= fewest &&
+         is_mean(work->plan, &info->plane[p]) &&
+         cf_fir_matrix_lay_out(&work->matrix, row, column, arena);
 }
 
 /* Tables */
@@ -169,14 +195,13 @@ static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads
 }
 
 /* Fills in all that depends on the plan; with an arena that only counts, all but the pointers. */
-static void lay_out_plane(CfFirWork *work, Grid *grid, const CfVideo *video, int p, int threads,
-                          CfArena *arena)
+static void lay_out_plane(const CfCpuFir *fir, CfFirWork *work, Grid *grid, int p, CfArena *arena)
 {
-  const CfFormatInfo *info = cf_format_info(video->format);
+  const CfFormatInfo *info = cf_format_info(fir->video.format);
   const CfFirPlane *plan = work->plan;
   const CfLines *real = plan->float_suffices ? &cf_lines_float : &cf_lines_double;
-  const CfLines *straight =
-      fixed_suffices(plan, &info->plane[p], info->bits) ? &cf_lines_fixed : real;
+  const bool mean = info->bits == 8 && is_mean(plan, &info->plane[p]);
+  const CfLines *straight = mean && fixed_suffices(plan) ? &cf_lines_fixed : real;
   CfLineFormat format = {.channels = work->channels,
                          .alpha = work->alpha,
                          .bytes = work->sample_bytes,
@@ -184,10 +209,12 @@ static void lay_out_plane(CfFirWork *work, Grid *grid, const CfVideo *video, int
                          .max_code = cf_max_code(info),
                          .plan = plan};
 
-  *grid = choose_grid(work, straight, threads);
+  *grid = choose_grid(work, straight, fir->threads);
   lay_out_edges(work, arena);
-  work->straight = lay_out_way(work, straight, &format, grid->tile_width, arena);
-  if (plan->premultiplied) {
+  if (!lay_out_matrix(fir, work, p, arena))
+    work->straight = lay_out_way(work, straight, &format, grid->tile_width, arena);
+  work->only_opaque = plan->premultiplied && fir->share[p] == CF_FIR_IF_OPAQUE;
+  if (plan->premultiplied && !work->only_opaque) {
     format.premultiplied = true;
     work->weighted = lay_out_way(work, real, &format, grid->tile_width, arena);
   }
@@ -200,7 +227,7 @@ static size_t lay_out_planes(const CfCpuFir *fir, const CfFirPlan *plan, CfFirWo
 
   for (int p = 0; p < plan->planes; p++) {
     work[p] = describe_plane(&fir->video, plan, p);
-    if (fir->skipped[p]) {
+    if (fir->share[p] == CF_FIR_NOTHING) {
       grid[p] = (Grid){0};
       continue;
     }
@@ -208,8 +235,8 @@ static size_t lay_out_planes(const CfCpuFir *fir, const CfFirPlan *plan, CfFirWo
       grid[p] = (Grid){.tile_width = work[p].width, .columns = 1, .strips = fir->threads};
       continue;
     }
-    lay_out_plane(&work[p], &grid[p], &fir->video, p, fir->threads, arena);
-    const size_t bytes = cf_fir_tile_scratch(&work[p]);
+    lay_out_plane(fir, &work[p], &grid[p], p, arena);
+    const size_t bytes = cf_fir_tile_scratch(&work[p], grid[p].tile_width);
     scratch = bytes > scratch ? bytes : scratch;
   }
   return scratch;
@@ -227,6 +254,7 @@ CfCpuFir *cf_cpu_fir_open(const CfVideo *video, const CfOpenOptions *options, Cf
   }
   fir->video = *video;
   fir->threads = cf_thread_count(options->threads);
+  fir->has_matrix = cf_fir_matrix_available();
   fir->algorithm = "none";
   return fir;
 }
@@ -241,9 +269,17 @@ CfFirPlan *cf_cpu_fir_next_plan(CfCpuFir *fir)
   return &fir->plans[1 - fir->current];
 }
 
-void cf_cpu_fir_skip(CfCpuFir *fir, int plane, bool skipped)
+void cf_cpu_fir_share(CfCpuFir *fir, int plane, CfFirShare share)
 {
-  fir->skipped[plane] = skipped;
+  fir->share[plane] = share;
+}
+
+bool cf_cpu_fir_in_matrix(const CfCpuFir *fir, int plane)
+{
+  CfFirWork work = describe_plane(&fir->video, &fir->plans[1 - fir->current], plane);
+  CfArena counted = {0};
+
+  return work.plan->filtered && lay_out_matrix(fir, &work, plane, &counted);
 }
 
 /* A block of at least `bytes` bytes: the old one if it is large enough, which otherwise stays. */
@@ -348,9 +384,9 @@ static void copy_tile(const CfFirWork *work, const CfFirRows *rows, const CfFirT
            bytes);
 }
 
-/* Filters tile `index` of all tiles of all planes; returns the arithmetic, NULL for a copy. */
-static const CfLines *run_tile(const CfCpuFir *fir, const CfJob *job, const CfRect *within,
-                               int index, void *scratch)
+/* Filters tile `index` of all tiles of all planes. */
+static CfFirArithmetic run_tile(const CfCpuFir *fir, const CfJob *job, const CfRect *within,
+                                int index, void *scratch)
 {
   int p = 0;
 
@@ -366,11 +402,11 @@ static const CfLines *run_tile(const CfCpuFir *fir, const CfJob *job, const CfRe
                           .destination_stride = job->destination.stride[p]};
 
   if (tile.x0 >= tile.x1 || tile.y0 >= tile.y1)
-    return NULL;
+    return CF_FIR_COPY;
   if (work->plan->filtered)
     return cf_fir_tile_run(work, &rows, &tile, scratch);
   copy_tile(work, &rows, &tile);
-  return NULL;
+  return CF_FIR_COPY;
 }
 
 /* Threads worth starting. */
@@ -380,7 +416,7 @@ static int team_size(const CfCpuFir *fir, int tiles)
 
   for (int p = 0; p < fir->plans[fir->current].planes; p++) {
     const CfFirWork *work = &fir->work[p];
-    if (fir->skipped[p])
+    if (fir->share[p] == CF_FIR_NOTHING)
       continue;
     products += (double)work->width * work->height * work->channels *
                 (work->plan->row.count + work->plan->column.count);
@@ -395,28 +431,25 @@ bool cf_cpu_fir_run(void *state, const CfJob *job, CfStatus *status)
   return true;
 }
 
-void cf_cpu_fir_run_within(CfCpuFir *fir, const CfJob *job, const CfRect *within)
+bool cf_cpu_fir_run_within(CfCpuFir *fir, const CfJob *job, const CfRect *within)
 {
-  const CfLines *const lines[] = {&cf_lines_fixed, &cf_lines_float, &cf_lines_double};
-  size_t widest = 0;
-  int tiles = 0;
+  static const char *const names[] = {
+      [CF_FIR_COPY] = "copy",       [CF_FIR_MATRIX] = "fir-matrix", [CF_FIR_FIXED] = "fir-fixed",
+      [CF_FIR_FLOAT] = "fir-float", [CF_FIR_DOUBLE] = "fir-double", [CF_FIR_LEFT] = "none"};
+  int tiles = 0, dearest = CF_FIR_COPY;
 
   for (int p = 0; p < fir->plans[fir->current].planes; p++)
     tiles += fir->grid[p].columns * fir->grid[p].strips;
 
 #pragma omp parallel for schedule(dynamic) num_threads(team_size(fir, tiles)) reduction(max        \
-                                                                                        : widest)
+                                                                                        : dearest)
   for (int i = 0; i < tiles; i++) {
     uint8_t *scratch = (uint8_t *)fir->scratch + fir->scratch_stride * (size_t)cf_thread_index();
-    const CfLines *used = run_tile(fir, job, within, i, scratch);
+    const CfFirArithmetic used = run_tile(fir, job, within, i, scratch);
 
-    if (used && used->size > widest)
-      widest = used->size;
+    if ((int)used > dearest)
+      dearest = (int)used;
   }
-
-  fir->algorithm = "copy";
-  for (int i = 0; i < 3; i++) {
-    if (lines[i]->size == widest)
-      fir->algorithm = lines[i]->name;
-  }
+  fir->algorithm = names[dearest];
+  return dearest != CF_FIR_LEFT;
 }

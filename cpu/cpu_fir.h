@@ -23,11 +23,21 @@ CfFirPlan *cf_cpu_fir_next_plan(CfCpuFir *fir);
  * force. */
 bool cf_cpu_fir_commit(CfCpuFir *fir, CfStatus *status);
 
-/* Says whether a plane is left alone from the next commit on: neither filtered nor copied. */
-void cf_cpu_fir_skip(CfCpuFir *fir, int plane, bool skipped);
+/* Whether the next plan filters a plane, where it is opaque, with matrix products. */
+bool cf_cpu_fir_in_matrix(const CfCpuFir *fir, int plane);
 
-/* Makes only the samples in one rectangle a plane; with NULL, all. */
-void cf_cpu_fir_run_within(CfCpuFir *fir, const CfJob *job, const CfRect *within);
+typedef enum {
+  CF_FIR_WHOLE,
+  CF_FIR_IF_OPAQUE, /* only in pictures whose pixels are all opaque */
+  CF_FIR_NOTHING,   /* neither filtered nor copied */
+} CfFirShare;
+
+/* How much of a plane is filtered from the next commit on. */
+void cf_cpu_fir_share(CfCpuFir *fir, int plane, CfFirShare share);
+
+/* Makes only the samples in one rectangle a plane; with NULL, all. False where a plane with
+ * CF_FIR_IF_OPAQUE was not opaque: then some of it was made. */
+bool cf_cpu_fir_run_within(CfCpuFir *fir, const CfJob *job, const CfRect *within);
 
 /* The run, algorithm and close of engines whose state is a CfCpuFir. */
 bool cf_cpu_fir_run(void *state, const CfJob *job, CfStatus *status);

@@ -36,13 +36,17 @@ static CfPyramidFactors choose_factors(int bits, double sigma)
 /* At 4.1 the pyramid takes 1.3 times as long as taps in fixed point, but these soon are off by more
  * than 0.6 codes, and in single precision they take 1.6 times as long as the pyramid. */
 #define SMALLEST_SIGMA 4.0
+/* Matrix products still take less than half as long at 5; from here on D is 4. */
+#define SMALLEST_SIGMA_BESIDE_MATRIX 8.0
 
-bool cf_cpu_pyramid_pays(int bits, double horizontal, double vertical, CfPyramidFactors *x,
-                         CfPyramidFactors *y)
+bool cf_cpu_pyramid_pays(int bits, bool matrix, double horizontal, double vertical,
+                         CfPyramidFactors *x, CfPyramidFactors *y)
 {
+  const double smallest = matrix ? SMALLEST_SIGMA_BESIDE_MATRIX : SMALLEST_SIGMA;
+
   *x = choose_factors(bits, horizontal);
   *y = choose_factors(bits, vertical);
-  return fmax(horizontal, vertical) >= SMALLEST_SIGMA && (x->decimation > 1 || y->decimation > 1);
+  return fmax(horizontal, vertical) >= smallest && (x->decimation > 1 || y->decimation > 1);
 }
 
 /* State */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#define REAL       double
-#define LINES      cf_lines_double
-#define LINES_NAME "fir-double"
+#define REAL  double
+#define LINES cf_lines_double
 
 #include "fir_real.h"

@@ -254,7 +254,6 @@ static void store(const CfLineFormat *format, const void *line, int samples, con
 }
 
 const CfLines cf_lines_fixed = {
-    .name = "fir-fixed",
     .size = sizeof(int16_t),
     .load = load,
     .sum = sum,

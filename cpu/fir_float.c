@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#define REAL       float
-#define LINES      cf_lines_float
-#define LINES_NAME "fir-float"
+#define REAL  float
+#define LINES cf_lines_float
 
 #include "fir_real.h"

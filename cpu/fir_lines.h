@@ -38,7 +38,6 @@ typedef struct {
 } CfLineTaps;
 
 typedef struct {
-  const char *name;
   size_t size; /* bytes of a working sample */
 
   /* Reads whole pixels, multiplied by alpha where the format is premultiplied. */

@@ -275,7 +275,6 @@ static void store(const CfLineFormat *format, const void *line, int samples, con
 }
 
 const CfLines LINES = {
-    .name = LINES_NAME,
     .size = sizeof(REAL),
     .load = load,
     .sum = sum,

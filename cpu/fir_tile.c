@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "fir_matrix_tile.h"
 
 /* A block of rows is made in chunks of so many samples: a chunk's part of the ring stays in the
  * first-level cache for the whole block. Whole pixels and granules. */
@@ -75,6 +76,11 @@ static void lay_out(Tile *tile, CfArena *arena)
   tile->result = cf_arena_take(arena, tile->slot_bytes + 2 * CHUNK_SAMPLES * way->lines->size);
 }
 
+static bool in_matrix(const CfFirWork *work)
+{
+  return work->matrix.row_tiles > 0;
+}
+
 static size_t way_scratch(const CfFirWork *work, const CfFirWay *way)
 {
   Tile tile = {.work = work, .way = way};
@@ -85,9 +91,10 @@ static size_t way_scratch(const CfFirWork *work, const CfFirWay *way)
   return arena.used;
 }
 
-size_t cf_fir_tile_scratch(const CfFirWork *work)
+size_t cf_fir_tile_scratch(const CfFirWork *work, int tile_width)
 {
-  const size_t straight = way_scratch(work, &work->straight);
+  const size_t straight = in_matrix(work) ? cf_fir_matrix_scratch(work, tile_width)
+                                          : way_scratch(work, &work->straight);
   const size_t weighted = way_scratch(work, &work->weighted);
 
   return straight > weighted ? straight : weighted;
@@ -311,7 +318,8 @@ static int run_way(const CfFirWork *work, const CfFirWay *way, const CfFirRows *
                .rows = rows,
                .tile = bounds,
                .samples = (bounds->x1 - bounds->x0) * work->channels,
-               .watch_alpha = work->weighted.lines && way == &work->straight};
+               .watch_alpha =
+                   way == &work->straight && (work->weighted.lines || work->only_opaque)};
 
   tile.summed_samples = round_up(tile.samples);
   lay_out(&tile, &arena);
@@ -321,14 +329,24 @@ static int run_way(const CfFirWork *work, const CfFirWay *way, const CfFirRows *
   return way->column.tap ? filter_columns(&tile) : filter_rows_only(&tile);
 }
 
-const CfLines *cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows,
-                               const CfFirTile *bounds, void *scratch)
+static CfFirArithmetic arithmetic(const CfLines *lines)
+{
+  return lines == &cf_lines_fixed   ? CF_FIR_FIXED
+         : lines == &cf_lines_float ? CF_FIR_FLOAT
+                                    : CF_FIR_DOUBLE;
+}
+
+CfFirArithmetic cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows,
+                                const CfFirTile *bounds, void *scratch)
 {
   CfFirTile rest = *bounds;
 
-  rest.y0 = run_way(work, &work->straight, rows, bounds, scratch);
+  rest.y0 = in_matrix(work) ? cf_fir_matrix_run(work, rows, bounds, scratch)
+                            : run_way(work, &work->straight, rows, bounds, scratch);
   if (rest.y0 == bounds->y1)
-    return work->straight.lines;
+    return in_matrix(work) ? CF_FIR_MATRIX : arithmetic(work->straight.lines);
+  if (work->only_opaque)
+    return CF_FIR_LEFT;
   run_way(work, &work->weighted, rows, &rest, scratch);
-  return work->weighted.lines;
+  return arithmetic(work->weighted.lines);
 }

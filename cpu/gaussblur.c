@@ -24,7 +24,8 @@ typedef struct {
   bool ready;
   CfCpuFir *fir;
   CfCpuPyramid *pyramid[CF_MAX_PLANES];
-  bool in_pyramid[CF_MAX_PLANES]; /* the plane is filtered there, else by taps */
+  /* The plane is filtered there, else by taps; so it is where it is not opaque. */
+  bool in_pyramid[CF_MAX_PLANES], weighted_in_pyramid[CF_MAX_PLANES];
 
   CfCpuBlurMap *map; /* once sigma varied */
   CfPicture aside;   /* a filtered picture, once there were regions */
@@ -39,16 +40,34 @@ static bool is_ready_for(const Blur *blur, const CfGaussblurParams *params)
          blur->uniform.border == params->border;
 }
 
-static bool prepare_pyramid(Blur *blur, int p, const CfGaussblurParams *params,
-                            const CfFirPlan *plan, CfStatus *status)
+static void choose(Blur *blur, int p, const CfGaussblurParams *params, const CfFirPlan *plan,
+                   CfPyramidFactors *x, CfPyramidFactors *y)
+{
+  const CfMapSigmas sigmas = cf_map_sigmas(&blur->video, params, p);
+  const int bits = cf_format_info(blur->video.format)->bits;
+  const bool matrix = cf_cpu_fir_in_matrix(blur->fir, p);
+
+  blur->weighted_in_pyramid[p] =
+      params->sigma >= 0.0 &&
+      cf_cpu_pyramid_pays(bits, false, sigmas.horizontal[1], sigmas.vertical[1], x, y);
+  blur->in_pyramid[p] =
+      params->sigma >= 0.0 &&
+      cf_cpu_pyramid_pays(bits, matrix, sigmas.horizontal[1], sigmas.vertical[1], x, y);
+  blur->weighted_in_pyramid[p] &= blur->in_pyramid[p] || plan->plane[p].premultiplied;
+  cf_cpu_fir_share(blur->fir, p,
+                   blur->in_pyramid[p]            ? CF_FIR_NOTHING
+                   : blur->weighted_in_pyramid[p] ? CF_FIR_IF_OPAQUE
+                                                  : CF_FIR_WHOLE);
+}
+
+static bool prepare_plane(Blur *blur, int p, const CfGaussblurParams *params, const CfFirPlan *plan,
+                          CfStatus *status)
 {
   const CfMapSigmas sigmas = cf_map_sigmas(&blur->video, params, p);
   CfPyramidFactors x, y;
 
-  blur->in_pyramid[p] =
-      params->sigma >= 0.0 && cf_cpu_pyramid_pays(cf_format_info(blur->video.format)->bits,
-                                                  sigmas.horizontal[1], sigmas.vertical[1], &x, &y);
-  if (!blur->in_pyramid[p])
+  choose(blur, p, params, plan, &x, &y);
+  if (!blur->weighted_in_pyramid[p])
     return true;
   if (!blur->pyramid[p])
     blur->pyramid[p] = cf_cpu_pyramid_open(&blur->video, p, blur->threads, status);
@@ -66,9 +85,8 @@ static bool prepare_uniform(Blur *blur, const CfGaussblurParams *params, CfStatu
   if (!cf_fir_plan_gaussblur(plan, &blur->video, params, status))
     return false;
   for (int p = 0; p < plan->planes; p++) {
-    if (!prepare_pyramid(blur, p, params, plan, status))
+    if (!prepare_plane(blur, p, params, plan, status))
       return false;
-    cf_cpu_fir_skip(blur->fir, p, blur->in_pyramid[p]);
   }
   blur->uniform = *params;
   blur->uniform.map = NULL;
@@ -78,10 +96,11 @@ static bool prepare_uniform(Blur *blur, const CfGaussblurParams *params, CfStatu
 
 static void run_uniform(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_PLANES])
 {
-  cf_cpu_fir_run_within(blur->fir, job, rects);
+  const bool opaque = cf_cpu_fir_run_within(blur->fir, job, rects);
+
   blur->algorithm = cf_cpu_fir_algorithm(blur->fir);
   for (int p = 0; p < cf_format_info(blur->video.format)->planes; p++) {
-    if (!blur->in_pyramid[p])
+    if (!blur->in_pyramid[p] && (opaque || !blur->weighted_in_pyramid[p]))
       continue;
     const char *used = cf_cpu_pyramid_run(blur->pyramid[p], job, rects[p]);
     if (p == 0)
