@@ -30,6 +30,7 @@ static CfPyramidFactors choose_factors(int bits, double sigma)
     factor *= 2;
   factors.decimation = factor < LARGEST_DECIMATION ? factor : LARGEST_DECIMATION;
   factors.thinning = factor / factors.decimation;
+  factors.boxes = bits <= 8 && factors.decimation >= 4;
   return factors;
 }
 

@@ -14,6 +14,9 @@
 
 #define SMALLEST_LOW_VARIANCE 0.25
 
+/* Each leaves less than a tenth of what the one before left. */
+#define CORRECTIONS 8
+
 /* Taps */
 
 /* Half-open range of taps around `centre`. */
@@ -66,10 +69,38 @@ static double prefilter_centre(const CfPyramidFactors *factors)
 
 static Range prefilter_range(const CfPyramidFactors *factors)
 {
+  const int boxes = 3 * factors->decimation - 2 + factors->decimation / 2;
   const double reach =
-      factors->prefilter_reach * factors->prefilter_sigma * factors->decimation + 0.5;
+      factors->boxes
+          ? (boxes - 1) / 2.0
+          : factors->prefilter_reach * factors->prefilter_sigma * factors->decimation + 0.5;
 
   return factors->decimation == 1 ? (Range){0, 1} : range_around(prefilter_centre(factors), reach);
+}
+
+static void convolve_in_place(double *tap, int *count, int length, int spacing)
+{
+  const int before = *count;
+
+  *count += (length - 1) * spacing;
+  for (int i = *count - 1; i >= 0; i--) {
+    double sum = 0.0;
+
+    for (int k = 0; k < length; k++)
+      sum += i - k * spacing >= 0 && i - k * spacing < before ? tap[i - k * spacing] : 0.0;
+    tap[i] = sum;
+  }
+}
+
+static void fill_boxes(int decimation, double *tap)
+{
+  int count = 1;
+
+  tap[0] = 1.0;
+  for (int i = 0; i < 3; i++)
+    convolve_in_place(tap, &count, decimation, 1);
+  convolve_in_place(tap, &count, 2, decimation / 2);
+  normalise(tap, count);
 }
 
 static void fill_prefilter(const CfPyramidFactors *factors, double *tap)
@@ -80,9 +111,33 @@ static void fill_prefilter(const CfPyramidFactors *factors, double *tap)
     tap[0] = 1.0;
     return;
   }
+  if (factors->boxes) {
+    fill_boxes(factors->decimation, tap);
+    return;
+  }
   sample_gaussian(factors->prefilter_sigma * factors->decimation, prefilter_centre(factors), range,
                   tap);
   normalise(tap, range.count);
+}
+
+/* With boxes that of the Gaussian as it is cut: by a thousandth less than sigma squared, which
+ * moves an edge between black and white by 0.006 of 255. With the other prefilter the cuts are such
+ * that both lose nearly the same. */
+static double wanted_variance(double sigma, const CfPyramidFactors *factors)
+{
+  const int radius = cf_gaussian_radius(sigma);
+  double sum = 1.0, squares = 0.0;
+
+  if (!factors->boxes)
+    return sigma * sigma;
+
+  for (int i = 1; i <= radius; i++) {
+    const double weight = 2.0 * exp(-0.5 * i * i / (sigma * sigma));
+
+    sum += weight;
+    squares += weight * i * i;
+  }
+  return squares / sum;
 }
 
 /* In samples of the fine grid. */
@@ -91,7 +146,7 @@ static double low_variance(double sigma, const CfPyramidFactors *factors, double
   const double decimation = factors->decimation, factor = decimation * factors->thinning;
   const double spline = factor > 1.0 ? factor * factor / 3.0 : 0.0;
 
-  return (sigma * sigma - prefilter - spline) / (decimation * decimation);
+  return (wanted_variance(sigma, factors) - prefilter - spline) / (decimation * decimation);
 }
 
 static double low_centre(const CfPyramidFactors *factors)
@@ -116,7 +171,8 @@ static Range low_range(double sigma, const CfPyramidFactors *factors)
   return range_around(low_centre(factors), low_cut(sigma, factors) + 0.5);
 }
 
-static void fill_low(double sigma, double low_sigma, const CfPyramidFactors *factors, double *tap)
+static void sample_low(double sigma, double low_sigma, double excess,
+                       const CfPyramidFactors *factors, double *tap)
 {
   const Range range = low_range(sigma, factors);
 
@@ -125,11 +181,42 @@ static void fill_low(double sigma, double low_sigma, const CfPyramidFactors *fac
     return;
   }
   sample_gaussian(low_sigma, low_centre(factors), range, tap);
+  for (int i = 0; i < range.count; i++) {
+    const double distance = (range.first + i - low_centre(factors)) / low_sigma;
+    const double square = distance * distance;
+
+    tap[i] *= 1.0 + excess / pow(low_sigma, 4.0) * (square * square - 6.0 * square + 3.0) / 24.0;
+  }
   /* The outermost taps count by the share of their cells within the cut. */
   const double share = low_cut(sigma, factors) + 0.5 - (low_centre(factors) - range.first);
   tap[0] *= share;
   tap[range.count - 1] = tap[0];
   normalise(tap, range.count);
+}
+
+/* Spline and boxes are a little flatter than a Gaussian. So that the whole is one also by its
+ * fourth cumulant, `low` gets theirs with the opposite sign, in the way of Gram and Charlier: that
+ * takes a quarter to a third of the error at sigma = 2 D away. */
+static double low_excess(const CfPyramidFactors *factors)
+{
+  const double decimation = factors->decimation, thinning = factors->thinning;
+  const double spline = pow(thinning, 4.0) / 30.0;
+  const double boxes = 3.0 * (1.0 - pow(decimation, -4.0)) / 120.0 + 2.0 / 256.0;
+
+  return factors->boxes ? spline + boxes : 0.0;
+}
+
+/* With the cut, the variance is not quite the square of the Gaussian's sigma. */
+static void fill_low(double sigma, double wanted, const CfPyramidFactors *factors, double *tap)
+{
+  const Range range = low_range(sigma, factors);
+  const int corrections = factors->boxes ? CORRECTIONS : 1;
+  double square = wanted;
+
+  for (int i = 0; i < corrections; i++) {
+    sample_low(sigma, sqrt(square), low_excess(factors), factors, tap);
+    square += wanted - variance(tap, range, low_centre(factors));
+  }
 }
 
 /* The cubic B-spline at the distances 1 + f, f, 1 - f, 2 - f. */
@@ -256,7 +343,7 @@ bool cf_pyramid_axis(CfPyramidAxis *axis, double sigma, int size, CfBorder borde
   fill_prefilter(factors, next.prefilter);
   const double left =
       low_variance(sigma, factors, variance(next.prefilter, prefilter, prefilter_centre(factors)));
-  fill_low(sigma, sqrt(left), factors, next.low);
+  fill_low(sigma, left, factors, next.low);
   fill_spline(&next);
   find_ranges(&next);
   find_made(&next, border);
