@@ -278,16 +278,22 @@ CfTestPicture *picture_from_buffer(const CfVideo *video, GstBuffer *buffer)
 CfTestPicture *engine_output(const ElementCase *element, const char *settings,
                              const CfTestPicture *source)
 {
-  const CfEngine *engine = cf_effect_engine(element->effect, "cpu");
+  return engine_output_in_regions(element->effect, settings, source, NULL);
+}
+
+CfTestPicture *engine_output_in_regions(const CfEffect *effect, const char *settings,
+                                        const CfTestPicture *source, const CfRegions *regions)
+{
+  const CfEngine *engine = cf_effect_engine(effect, "cpu");
   const CfOpenOptions options = {.threads = 1};
-  EngineParams params = {element->effect, g_malloc0(element->effect->params_size)};
+  EngineParams params = {effect, g_malloc0(effect->params_size)};
   CfTestPicture *result = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
-  const CfJob job = {.source = source->planes, .destination = result->planes};
+  const CfJob job = {.source = source->planes, .destination = result->planes, .regions = regions};
   CfStatus status = {CF_OK, ""};
   void *state;
 
   fail_unless(engine != NULL);
-  cf_params_init(element->effect->params, params.params);
+  cf_params_init(effect->params, params.params);
   for_each_setting(settings, set_engine_param, &params);
   state = engine->open(&source->video, params.params, &options, &status);
   fail_unless(state != NULL, "%s", status.message);

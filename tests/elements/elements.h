@@ -88,6 +88,10 @@ CfTestPicture *picture_from_buffer(const CfVideo *video, GstBuffer *buffer);
 CfTestPicture *engine_output(const ElementCase *element, const char *settings,
                              const CfTestPicture *source);
 
+/* The same of any effect, in `regions` only (NULL: everywhere). */
+CfTestPicture *engine_output_in_regions(const CfEffect *effect, const char *settings,
+                                        const CfTestPicture *source, const CfRegions *regions);
+
 /* Fails, naming the first sample, unless `buffer` (transfer full) shows exactly `want`. */
 void assert_shows(GstBuffer *buffer, const CfTestPicture *want, const char *what);
 

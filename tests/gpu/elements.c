@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blockavg.h"
 #include "device-frames.h"
 #include "device.h"
+#include "gaussblur.h"
 #include "llf.h"
 
 /* Work that keeps a stream busy for some milliseconds, in which a missing wait would show. */
@@ -98,6 +100,103 @@ GST_START_TEST(pixels_and_metas)
   free_device_pool(pool);
 }
 GST_END_TEST
+
+/* --- regions --- */
+
+static const struct {
+  const CfEffect *effect;
+  const char *element, *settings;
+} masks[] = {
+    {&cf_blockavg, "cudablockavg", "block-width=16 block-height=16"},
+    {&cf_blockavg, "cudablockavg", "anchor=region blocks-across=5"},
+    {&cf_gaussblur, "cudagaussblur", "sigma=5"},
+};
+
+static const CfRegion face = {17, 9, 101, 80}, plate = {90, 60, 64, 40};
+
+/* A frame at 40 ms times `number` with both regions, or none. */
+static GstBuffer *masked_frame(GstBufferPool *pool, const CfTestPicture *source, guint number,
+                               gboolean detected)
+{
+  GstBuffer *buffer = device_buffer(pool, source);
+  const CfRegion *const found[] = {&face, &plate};
+
+  GST_BUFFER_PTS(buffer) = number * 40 * GST_MSECOND;
+  for (guint i = 0; detected && i < G_N_ELEMENTS(found); i++)
+    gst_buffer_add_video_region_of_interest_meta(buffer, "face", (guint)found[i]->x,
+                                                 (guint)found[i]->y, (guint)found[i]->width,
+                                                 (guint)found[i]->height);
+  return buffer;
+}
+
+static guint count_regions(GstBuffer *buffer)
+{
+  gpointer state = NULL;
+  guint count = 0;
+
+  while (
+      gst_buffer_iterate_meta_filtered(buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+    count++;
+  return count;
+}
+
+static void assert_near(GstBuffer *buffer, const CfTestPicture *want, const char *what)
+{
+  CfTestPicture *got = picture_from_buffer(&want->video, buffer);
+  const CfDifference difference = cf_picture_compare(got, want, 1.0);
+
+  fail_unless(difference.first.plane == -1, "%s: worst %g, %ld of %ld differ", what,
+              difference.worst, difference.differing, difference.samples);
+  cf_picture_free(got);
+}
+
+/* In place where the frame is writable, into another where a tee has it too; held, and let go. */
+GST_START_TEST(regions_follow_metas)
+{
+  const CfVideo *video = small_video();
+  gchar *launch = g_strdup_printf("%s %s roi-mode=inside roi-hold=40000000", masks[__i__].element,
+                                  masks[__i__].settings);
+  GstHarness *harness = device_harness(launch, video);
+  GstBufferPool *pool = device_pool(shared_context, video, NULL);
+  CfTestPicture *source = new_picture(video, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, 3);
+  CfTestPicture *want =
+      engine_output_in_regions(masks[__i__].effect, masks[__i__].settings, source,
+                               &(CfRegions){.region = (const CfRegion[]){face, plate}, .count = 2});
+  GstBuffer *buffer = masked_frame(pool, source, 0, TRUE), *output;
+
+  fail_if(same_samples(source, want));
+  output = filter_buffer(harness, buffer);
+  fail_unless((output == buffer) == (masks[__i__].effect == &cf_blockavg), "in place or not");
+  assert_near(output, want, "with metas");
+  fail_unless_equals_int(count_regions(output), 2);
+  gst_buffer_unref(output);
+
+  output = filter_buffer(harness, masked_frame(pool, source, 1, FALSE));
+  assert_near(output, want, "held");
+  gst_buffer_unref(output);
+
+  buffer = masked_frame(pool, source, 3, FALSE);
+  output = filter_buffer(harness, buffer);
+  fail_unless(output == buffer, "copied");
+  assert_shows(output, source, "no longer held");
+
+  buffer = masked_frame(pool, source, 4, TRUE);
+  output = filter_buffer(harness, gst_buffer_ref(buffer));
+  fail_if(output == buffer);
+  assert_near(output, want, "behind a tee");
+  fail_unless_equals_int(count_regions(output), 2);
+  assert_shows(buffer, source, "the other branch of a tee");
+  gst_buffer_unref(output);
+
+  cf_picture_free(source);
+  cf_picture_free(want);
+  gst_harness_teardown(harness);
+  free_device_pool(pool);
+  g_free(launch);
+}
+GST_END_TEST
+
+/* --- contexts, caps --- */
 
 /* A decoder may have made a context of its own before ours was chosen. */
 GST_START_TEST(context_of_the_frames_is_adopted)
@@ -311,6 +410,7 @@ static void add_tests(TCase *tests)
 {
   tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, pixels_and_metas, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, regions_follow_metas, 0, G_N_ELEMENTS(masks));
   tcase_add_loop_test(tests, context_of_the_frames_is_adopted, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, caps_and_properties_change, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, inputs_are_kept_until_read, 0, G_N_ELEMENTS(slow_chains));
