@@ -14,6 +14,9 @@
 #define RING_BYTES       786432
 #define SMALLEST_TILE    512 /* samples */
 #define TILES_PER_THREAD 4
+/* Matrix products take all rows at the same pace: the fewer tiles, the fewer rows are read twice.
+ */
+#define MATRIX_TILES_PER_THREAD 2
 /* Each strip filters column.count - 1 rows of its neighbours too: at most this share of its own. */
 #define STRIP_OVERLAP 0.125
 /* Products a thread should have at least, or starting it costs more than it saves. */
@@ -179,7 +182,8 @@ static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads
   const int fitting = (int)(RING_BYTES / lines->size) / ((rows + CF_FIR_BLOCK_ROWS) * channels);
   const int widest = fitting > narrowest ? fitting : narrowest;
   const int most_columns = divide_up(work->width, narrowest);
-  const int wanted = threads > 1 ? TILES_PER_THREAD * threads : 1;
+  const int share = work->matrix.row_tiles > 0 ? MATRIX_TILES_PER_THREAD : TILES_PER_THREAD;
+  const int wanted = threads > 1 ? share * threads : 1;
   const int cheap = clamp((int)(work->height * STRIP_OVERLAP / rows), 1, wanted);
   Grid grid;
 
@@ -209,9 +213,11 @@ static void lay_out_plane(const CfCpuFir *fir, CfFirWork *work, Grid *grid, int 
                          .max_code = cf_max_code(info),
                          .plan = plan};
 
-  *grid = choose_grid(work, straight, fir->threads);
+  const bool matrix = lay_out_matrix(fir, work, p, arena);
+
+  *grid = choose_grid(work, matrix ? &cf_lines_fixed : straight, fir->threads);
   lay_out_edges(work, arena);
-  if (!lay_out_matrix(fir, work, p, arena))
+  if (!matrix)
     work->straight = lay_out_way(work, straight, &format, grid->tile_width, arena);
   work->only_opaque = plan->premultiplied && fir->share[p] == CF_FIR_IF_OPAQUE;
   if (plan->premultiplied && !work->only_opaque) {
