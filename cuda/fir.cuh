@@ -52,7 +52,12 @@ struct CfFirPicture {
   int planes;
   CfFirWork plane[CF_MAX_PLANES];
   const CfFirPlane *plan[CF_MAX_PLANES];
-  CfFirRounding row[CF_MAX_PLANES], column[CF_MAX_PLANES]; /* for the tensor kernels */
+
+  /* For the tensor kernels. Bounds of their errors are in code values; colours are of the last
+   * plane, which is the only one where there is alpha, before they are divided by it. */
+  CfFirRounding row[CF_MAX_PLANES], column[CF_MAX_PLANES];
+  double alpha_error, colour_error;
+
   int sample_bytes;
   bool has_alpha;   /* plane 0 has four channels, and one is alpha */
   int first_colour; /* of four channels, of which the other is alpha or padding: 0 or 1 */

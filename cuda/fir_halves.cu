@@ -7,11 +7,20 @@
 namespace
 {
 
-/* What fp16 may cost, in code values: coefficients, and coefficients with the rounding of rows. */
-constexpr double kCoefficientError = 0.05;
-constexpr double kTotalError = 0.25;
-constexpr double kAlphaError = 0.5; /* of an alpha that is not opaque: rounded, 1 code apart */
-constexpr double kTie = 1.0 / 2048; /* sends exact halves up, as elsewhere */
+/* What fp16 may cost in any picture, in code values. Below 1, results are within one code of the
+ * exact ones; below 1/2, alpha's code is known but for which of two neighbours. */
+constexpr double kCoefficientError = 0.25;
+constexpr double kColourError = 0.5;
+constexpr double kAlphaError = 0.5;
+
+/* Weighted colours and alpha are kept from being off together where they are less than a bound from
+ * where they round the other way, and by no more than 1/4: colours that are moved by more, and off,
+ * could be two codes from the exact ones. Up to 1/4 the bound is that of any picture. Beyond, as
+ * kernels that sharpen have it, what was seen in 2 million samples is half of it at most. */
+constexpr double kWeightedError = 0.55;
+constexpr double kMostMoved = 0.25;
+constexpr double kOtherError = 1.0 / 512; /* of sums in fp32, here and on the CPU */
+constexpr double kTie = 1.0 / 2048;       /* sends exact halves up, as elsewhere */
 
 struct Rounded {
   CfFirRounding rounding;
@@ -38,41 +47,90 @@ Rounded round_taps(const CfTaps *taps, double scale)
   return rounded;
 }
 
-/* Which way taps round depends on their scale, so the best of a few over one octave is taken: the
- * error of Gaussians becomes a quarter smaller, and more even over sigma. */
-Rounded round_best(const CfTaps *taps)
+/* The most that a number of at most `largest` magnitude changes when it becomes a half: half a unit
+ * in the last of 11 places, of the binade that ends at or above `largest`. Numbers that are only a
+ * rounding error above a power of two become that. */
+double half_error(double largest)
+{
+  return fmax(exp2(ceil(log2(largest * (1.0 - 0x1p-12))) - 12.0), 0x1p-25);
+}
+
+/* The same of a row's sum in units of the result, for samples that are within 128. */
+double row_sum_error(const Rounded &row)
+{
+  const double correction = fabs(row.rounding.correction);
+
+  return half_error(128.0 * row.magnitude / correction) * correction;
+}
+
+double row_error(const Rounded &row)
+{
+  return 128.0 * row.error + row_sum_error(row);
+}
+
+double column_error(const Rounded &column)
+{
+  return column.error;
+}
+
+/* Which way taps round, and how far below the next power of two sums are, depends on the scale, so
+ * the best of a few over one octave is taken. */
+Rounded round_best(const CfTaps *taps, double (*error)(const Rounded &))
 {
   constexpr int kTrials = 16;
   Rounded best = round_taps(taps, 1.0);
 
   for (int i = 1; i < kTrials; i++) {
     const Rounded rounded = round_taps(taps, exp2((double)i / kTrials - 0.5));
-    if (rounded.error < best.error)
+    if (error(rounded) < error(best))
       best = rounded;
   }
   return best;
 }
 
-/* Bounds for any picture: samples minus 128 are within 128, and a half is within 2^-12 of its
- * number, relatively. Weighted samples are halves as much as rows filtered across, so that they may
- * cost what rows may; alpha minus 255 is within 255. */
-bool halves_suffice(const CfFirPlane *plan, int channels, int alpha, const Rounded &row,
-                    const Rounded &column)
+/* Bounds for any picture, of a result of scale 1. All samples, alpha's too, enter as halves within
+ * 128: exact but where they are weighted. */
+struct Bounds {
+  double coefficients; /* what rounding taps costs */
+  double plain;        /* that, and rounding the sums of rows */
+  double weighted;     /* and rounding weighted samples */
+  bool finite;         /* no sum is too large for a half */
+};
+
+Bounds bound_errors(const CfFirPlane *plan, const Rounded &row, const Rounded &column)
 {
-  const double errors = row.error * plan->column.magnitude + row.magnitude * column.error;
-  const double rows = row.magnitude * column.magnitude * 0x1p-12;
-  const double largest_half = 255.0 * row.magnitude / fabs(row.rounding.correction);
+  Bounds bounds;
+
+  bounds.coefficients = 128.0 * (row.error * plan->column.magnitude + row.magnitude * column.error);
+  bounds.plain = bounds.coefficients + row_sum_error(row) * column.magnitude;
+  bounds.weighted = bounds.plain + half_error(128.0) * row.magnitude * column.magnitude;
+  bounds.finite = 128.0 * row.magnitude / fabs(row.rounding.correction) < 60000.0;
+  return bounds;
+}
+
+/* What keeps colours and alpha from being off together (CfTensorOpacity) depends on whether a
+ * colour counts from 0, as stored, or from its centre: where these differ, neither may be off. */
+bool halves_suffice(CfFirPicture *picture, int p, const Bounds &bounds)
+{
+  const CfFirPlane *plan = picture->plan[p];
+  const int alpha = picture->plane[p].alpha;
+  const bool alpha_moves = alpha >= 0 && plan->channel[alpha].filtered;
   double scale = 0.0;
 
-  for (int c = 0; c < channels; c++) {
-    if (plan->channel[c].filtered && c != alpha)
-      scale = fmax(scale, fabs(plan->channel[c].scale));
+  for (int c = 0; c < picture->plane[p].channels; c++) {
+    if (!plan->channel[c].filtered || c == alpha)
+      continue;
+    if (alpha_moves && plan->channel[c].centre != 0.0)
+      return false;
+    scale = fmax(scale, fabs(plan->channel[c].scale));
   }
-  if (alpha >= 0 && plan->channel[alpha].filtered &&
-      255.0 * fabs(plan->channel[alpha].scale) * (errors + rows) > kAlphaError)
-    return false;
-  return 128.0 * scale * errors <= kCoefficientError &&
-         128.0 * scale * (errors + rows) <= kTotalError && largest_half < 60000.0;
+  picture->colour_error = scale * bounds.weighted + kOtherError;
+  picture->alpha_error =
+      alpha_moves ? fabs(plan->channel[alpha].scale) * bounds.plain + kOtherError : 0.0;
+  return bounds.finite && scale * bounds.coefficients <= kCoefficientError &&
+         scale * bounds.plain + kOtherError <= kColourError &&
+         (alpha < 0 || picture->colour_error <= kWeightedError) &&
+         picture->alpha_error <= kAlphaError;
 }
 
 /* Taps around the middle slot; those that the variant does not reach stay 0. */
@@ -107,16 +165,19 @@ void place_tones(CfTensorStrip *strip, const CfFirPlane *plan, double correction
   }
 }
 
-void place_weights(CfTensorWeights *weights, const CfFirPlane *plan, double correction, int first,
-                   bool has_alpha)
+void place_weights(CfTensorWeights *weights, const CfFirPicture *picture, double correction)
 {
+  const int first = picture->first_colour;
+  const CfFirPlane *plan = picture->plan[0];
   const CfFirChannel *alpha = &plan->channel[first ? 0 : 3];
 
   weights->exists = plan->premultiplied;
-  weights->copied = has_alpha && !plan->premultiplied;
+  weights->copied = picture->has_alpha && !plan->premultiplied;
   weights->filtered = alpha->filtered;
   weights->factor = alpha->filtered ? (float)(alpha->scale * correction) : 0.0f;
-  weights->tie = (float)(kTie / 255.0);
+  weights->tie = (float)kTie;
+  weights->sure = (float)(0.5 - fmin(picture->alpha_error, kMostMoved));
+  weights->error = (float)fmin(picture->colour_error, kMostMoved);
   for (int c = 0; c < 3; c++) {
     const CfFirChannel *channel = &plan->channel[first + c];
 
@@ -130,13 +191,12 @@ void place_weights(CfTensorWeights *weights, const CfFirPlane *plan, double corr
 bool cf_fir_round_taps(CfFirPicture *picture)
 {
   for (int p = 0; p < picture->planes; p++) {
-    const Rounded row = round_best(&picture->plan[p]->row);
-    const Rounded column = round_best(&picture->plan[p]->column);
+    const Rounded row = round_best(&picture->plan[p]->row, row_error);
+    const Rounded column = round_best(&picture->plan[p]->column, column_error);
 
     picture->row[p] = row.rounding;
     picture->column[p] = column.rounding;
-    if (!halves_suffice(picture->plan[p], picture->plane[p].channels, picture->plane[p].alpha, row,
-                        column))
+    if (!halves_suffice(picture, p, bound_errors(picture->plan[p], row, column)))
       return false;
   }
   return true;
@@ -151,7 +211,7 @@ void cf_fir_place_plane(CfTensorJob *job, const CfFirPicture *picture, int p, in
   job->plane[p] = picture->plane[p];
   if (channels == 4) {
     place_tones(&job->strip[p], plan, correction, job->first_colour, 3);
-    place_weights(&job->weights, plan, correction, job->first_colour, picture->has_alpha);
+    place_weights(&job->weights, picture, correction);
   } else {
     place_tones(&job->strip[p], plan, correction, 0, channels);
   }

@@ -19,34 +19,49 @@ __device__ inline uint32_t tap_pair(const uint32_t *taps, int tap)
   return halves[0] | (uint32_t)halves[1] << 16;
 }
 
-/* A thread's part of all of them. Output pixels are so ordered that it has two neighbours. */
-template <int Tiles> struct Matrices {
-  uint32_t first[2 * Tiles], second[2 * Tiles]; /* rows: of its first pixel, every 8 inputs */
-  uint32_t down[2 * Tiles + 1];                 /* columns, every 8 rows */
+/* A thread's part of all of them; if paired, only of those for its direction. Output pixels are
+ * so ordered that it has two neighbours. */
+template <int Tiles, bool Paired> class Matrices
+{
+  uint32_t words[Paired ? 4 * Tiles : 6 * Tiles + 1];
 
-  __device__ Matrices(const uint32_t *row_taps, const uint32_t *column_taps)
+public:
+  __device__ Matrices(const uint32_t *row_taps, const uint32_t *column_taps, bool down)
   {
     const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
 
 #pragma unroll
     for (int i = 0; i < 2 * Tiles; i++) {
-      first[i] = tap_pair(row_taps, 8 * i + 2 * q - 2 * g);
-      second[i] = tap_pair(row_taps, 8 * i + 2 * q - 2 * g - 1);
+      if (!Paired || !down) {
+        words[i] = tap_pair(row_taps, 8 * i + 2 * q - 2 * g);
+        words[2 * Tiles + i] = tap_pair(row_taps, 8 * i + 2 * q - 2 * g - 1);
+      }
     }
 #pragma unroll
-    for (int i = 0; i <= 2 * Tiles; i++)
-      down[i] = tap_pair(column_taps, 8 * (i - 1) + 2 * q - g);
+    for (int i = 0; i <= 2 * Tiles; i++) {
+      if (!Paired || down)
+        words[(Paired ? 0 : 4 * Tiles) + i] = tap_pair(column_taps, 8 * (i - 1) + 2 * q - g);
+    }
   }
 
-  /* The left side of row product `tile`. */
+  /* The left side of row product `tile`: of the thread's first pixel and its second, every 8
+   * inputs. */
   __device__ void across(int tile, uint32_t (&left)[4]) const
   {
-    left[0] = first[2 * tile];
-    left[1] = second[2 * tile];
-    left[2] = first[2 * tile + 1];
-    left[3] = second[2 * tile + 1];
+    left[0] = words[2 * tile];
+    left[1] = words[2 * Tiles + 2 * tile];
+    left[2] = words[2 * tile + 1];
+    left[3] = words[2 * Tiles + 2 * tile + 1];
+  }
+
+  /* Eight rows of the columns' matrices. */
+  __device__ uint32_t down(int i) const
+  {
+    return words[(Paired ? 0 : 4 * Tiles) + i];
   }
 };
+
+template <int C, int Tiles> using MatricesOf = Matrices<Tiles, CfTensorShape<C, Tiles>::kPaired>;
 
 /* ---- across ---- */
 
@@ -56,25 +71,26 @@ __device__ inline uint4 pack_sums(const CfTensorSums &s)
                     cf_pack_halves(s[1][0], s[1][1]), cf_pack_halves(s[1][2], s[1][3]));
 }
 
-/* 16 rows of `Channels` planes, as left sides of the products that follow. */
-template <int C, int Tiles, int Channels>
-__device__ inline void filter_across(const Matrices<Tiles> &matrices, uint32_t planes,
-                                     uint4 (&across)[CfTensorShape<C, Tiles>::kBlocks][Channels])
+/* 16 rows of `Channels` planes from `pixel` of the result on, as left sides of the products that
+ * follow. */
+template <int C, int Tiles, int Blocks, int Channels>
+__device__ inline void filter_across(const MatricesOf<C, Tiles> &matrices, uint32_t planes,
+                                     int pixel, uint4 (&across)[Blocks][Channels])
 {
   typedef CfTensorShape<C, Tiles> Shape;
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const int pixel = Shape::kHalo - Shape::kRadius + warp * Shape::kWarpPixels + (lane >> 3 & 1) * 8;
-  const uint32_t from = planes + ((lane & 7) + (lane >> 4) * 8) * Shape::kStride + pixel * 2;
-  CfTensorSums sums[Shape::kBlocks][Channels] = {};
+  const int lane = threadIdx.x & 31;
+  const int first = Shape::kHalo - Shape::kRadius + pixel + (lane >> 3 & 1) * 8;
+  const uint32_t from = planes + ((lane & 7) + (lane >> 4) * 8) * Shape::kStride + first * 2;
+  CfTensorSums sums[Blocks][Channels] = {};
 
 #pragma unroll
-  for (int k = 0; k < Shape::kInputBlocks; k++) {
+  for (int k = 0; k < Blocks + Tiles - 1; k++) {
 #pragma unroll
     for (int c = 0; c < Channels; c++) {
       uint32_t data[4];
       cf_load_matrix(data, from + c * Shape::kPlaneBytes + k * 32);
 #pragma unroll
-      for (int b = 0; b < Shape::kBlocks; b++) {
+      for (int b = 0; b < Blocks; b++) {
         const int tile = k - b;
         if (tile >= 0 && tile < Tiles) {
           uint32_t left[4];
@@ -86,16 +102,32 @@ __device__ inline void filter_across(const Matrices<Tiles> &matrices, uint32_t p
     }
   }
 #pragma unroll
-  for (int b = 0; b < Shape::kBlocks; b++) {
+  for (int b = 0; b < Blocks; b++) {
 #pragma unroll
     for (int c = 0; c < Channels; c++)
       across[b][c] = pack_sums(sums[b][c]);
   }
 }
 
+/* What filter_across makes of alpha where all is opaque, to the bit. */
+template <int Tiles, bool Paired>
+__device__ inline uint4 opaque_across(const Matrices<Tiles, Paired> &matrices)
+{
+  CfTensorSums sums = {};
+
+#pragma unroll
+  for (int tile = 0; tile < Tiles; tile++) {
+    uint32_t left[4];
+    matrices.across(tile, left);
+    cf_mma(sums[0], left, kTensorOpaque, kTensorOpaque);
+    cf_mma(sums[1], left, kTensorOpaque, kTensorOpaque);
+  }
+  return pack_sums(sums);
+}
+
 /* ---- rows that wait for the columns ---- */
 
-/* The last Tiles - 1 steps of the colours, and of alpha where it was not opaque. */
+/* The last steps of the colours, and of alpha while one of them was not opaque. */
 template <int C, int Tiles> class Kept
 {
   typedef CfTensorShape<C, Tiles> Shape;
@@ -106,20 +138,23 @@ template <int C, int Tiles> class Kept
   __device__ uint4 &place(int slot, int block, int channel) const
   {
     return shared[((slot * Shape::kBlocks + block) * Shape::kKeptChannels + channel) *
-                  Shape::kThreads];
+                  Shape::kLanes];
   }
 
+  /* Of what came `age` steps after the oldest. Of a pair, one warp writes the oldest while the
+   * other reads the others. */
   __device__ int slot(int age) const
   {
-    return oldest + age < Shape::kKept ? oldest + age : oldest + age - Shape::kKept;
+    const int at = oldest + age + Shape::kPaired;
+
+    return at < Shape::kKept ? at : at - Shape::kKept;
   }
 
 public:
-  __device__ Kept(uint4 *shared) : kept(), shared(shared + threadIdx.x), oldest(0)
+  __device__ Kept(uint4 *shared) : kept(), shared(shared + threadIdx.x % Shape::kLanes), oldest(0)
   {
   }
 
-  /* What came `age` steps after the oldest. */
   __device__ uint4 get(int age, int block, int channel) const
   {
     if constexpr (Shape::kKeepsInRegisters)
@@ -133,6 +168,18 @@ public:
     return place(slot(age), block, Shape::kKeptColours);
   }
 
+  __device__ void fill_alpha(const uint4 &across)
+  {
+#pragma unroll 1
+    for (int slot = 0; slot < Shape::kKept; slot++) {
+#pragma unroll
+      for (int b = 0; b < Shape::kBlocks; b++) {
+        if (!Shape::kPaired || slot != oldest)
+          place(slot, b, Shape::kKeptColours) = across;
+      }
+    }
+  }
+
   __device__ void put_alpha(const uint4 (&newest)[Shape::kBlocks][1])
   {
 #pragma unroll
@@ -140,7 +187,7 @@ public:
       place(oldest, b, Shape::kKeptColours) = newest[b][0];
   }
 
-  /* The oldest goes. */
+  /* In place of the oldest. */
   __device__ void put(const uint4 (&newest)[Shape::kBlocks][Shape::kColours])
   {
 #pragma unroll
@@ -157,28 +204,46 @@ public:
         }
       }
     }
+  }
+
+  /* One channel of blocks of pixels from `block` on, of which each warp that goes down has one. */
+  __device__ void put_channel(const uint4 (&newest)[Shape::kAcrossBlocks][1], int channel,
+                              int block)
+  {
+    const int lane = threadIdx.x & 31;
+
+#pragma unroll
+    for (int b = 0; b < Shape::kAcrossBlocks; b++)
+      (&place(oldest, 0, channel))[(block + b) * 32 + lane - (int)threadIdx.x] = newest[b][0];
+  }
+
+  __device__ void advance()
+  {
     oldest = oldest + 1 == Shape::kKept ? 0 : oldest + 1;
   }
 };
 
 /* ---- down ---- */
 
-template <int Tiles>
-__device__ inline void add_down(const Matrices<Tiles> &matrices, int tile, const uint4 &across,
-                                CfTensorSums &sums)
+template <int Tiles, bool Paired>
+__device__ inline void add_down(const Matrices<Tiles, Paired> &matrices, int tile,
+                                const uint4 &across, CfTensorSums &sums)
 {
   const uint32_t left[4] = {across.x, across.y, across.z, across.w};
 
-  cf_mma(sums[0], left, matrices.down[2 * tile + 1], matrices.down[2 * tile + 2]);
-  cf_mma(sums[1], left, matrices.down[2 * tile], matrices.down[2 * tile + 1]);
+  cf_mma(sums[0], left, matrices.down(2 * tile + 1), matrices.down(2 * tile + 2));
+  cf_mma(sums[1], left, matrices.down(2 * tile), matrices.down(2 * tile + 1));
 }
 
+/* The newest step is among those kept where another warp made it. */
 template <int C, int Tiles, int Blocks>
 __device__ inline void filter_down(
-    const Matrices<Tiles> &matrices, const Kept<C, Tiles> &kept,
+    const MatricesOf<C, Tiles> &matrices, const Kept<C, Tiles> &kept,
     const uint4 (&newest)[CfTensorShape<C, Tiles>::kBlocks][CfTensorShape<C, Tiles>::kColours],
     int first, CfTensorSums (&sums)[Blocks][CfTensorShape<C, Tiles>::kColours])
 {
+  constexpr bool kHasNewest = !CfTensorShape<C, Tiles>::kPaired;
+
 #pragma unroll
   for (int tile = 0; tile < Tiles; tile++) {
 #pragma unroll
@@ -186,22 +251,58 @@ __device__ inline void filter_down(
 #pragma unroll
       for (int c = 0; c < CfTensorShape<C, Tiles>::kColours; c++)
         add_down(matrices, tile,
-                 tile == Tiles - 1 ? newest[first + b][c] : kept.get(tile, first + b, c),
+                 kHasNewest && tile == Tiles - 1 ? newest[first + b][c]
+                                                 : kept.get(tile, first + b, c),
                  sums[b][c]);
     }
   }
 }
 
-/* `history` has a bit for each of the last Tiles steps, the newest lowest. */
 template <int C, int Tiles>
-__device__ inline void filter_alpha_down(const Matrices<Tiles> &matrices,
+__device__ inline void filter_alpha_down(const MatricesOf<C, Tiles> &matrices,
                                          const Kept<C, Tiles> &kept, const uint4 &newest, int block,
-                                         unsigned history, CfTensorSums &sums)
+                                         CfTensorSums &sums)
 {
+  constexpr bool kHasNewest = !CfTensorShape<C, Tiles>::kPaired;
+
 #pragma unroll
-  for (int tile = 0; tile < Tiles; tile++) {
-    if (history >> (Tiles - 1 - tile) & 1)
-      add_down(matrices, tile, tile == Tiles - 1 ? newest : kept.get_alpha(tile, block), sums);
+  for (int tile = 0; tile < Tiles; tile++)
+    add_down(matrices, tile, kHasNewest && tile == Tiles - 1 ? newest : kept.get_alpha(tile, block),
+             sums);
+}
+
+/* Down and out: 16 rows of the result. */
+template <int C, int Tiles>
+__device__ inline void finish_rows(
+    const CfTensorJob &job, const CfFirWork &work, const CfTensorStrip &strip,
+    const MatricesOf<C, Tiles> &matrices, const Kept<C, Tiles> &kept,
+    const uint4 (&newest)[CfTensorShape<C, Tiles>::kBlocks][CfTensorShape<C, Tiles>::kColours],
+    const uint4 (&newest_alpha)[CfTensorShape<C, Tiles>::kBlocks][1], bool weighted,
+    CfTensorTarget target)
+{
+  if constexpr (C == 1) {
+    CfTensorSums sums[4][1] = {};
+    filter_down<C, Tiles>(matrices, kept, newest, 0, sums);
+    cf_tensor_store_gray(work, strip, sums, target);
+  } else {
+    const int x0 = target.x0;
+#pragma unroll
+    for (int b = 0; b < CfTensorShape<C, Tiles>::kBlocks; b++) {
+      CfTensorSums sums[1][CfTensorShape<C, Tiles>::kColours] = {};
+      filter_down<C, Tiles>(matrices, kept, newest, b, sums);
+      target.x0 = x0 + 16 * b;
+      if constexpr (C == 2) {
+        cf_tensor_store_pair(work, strip, sums[0], target);
+      } else {
+        CfTensorSums alpha = {};
+        if (weighted) {
+          filter_alpha_down<C, Tiles>(matrices, kept, newest_alpha[b][0], b, alpha);
+          cf_tensor_store_colours<true>(work, strip, job, sums[0], alpha, target);
+        } else {
+          cf_tensor_store_colours<false>(work, strip, job, sums[0], alpha, target);
+        }
+      }
+    }
   }
 }
 
@@ -238,19 +339,17 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   const int top = cf_tensor_first_step(work) + place.first_row;
   const int end = min(top + place.rows, work.end), y0 = top - Shape::kRadius;
   const int steps = (end - top + kTensorStep - 1) / kTensorStep + Tiles - 1;
-  const int warp_x0 = x0 + (threadIdx.x >> 5) * Shape::kWarpPixels;
-  uint8_t *planes = shared + 2 * Shape::kStageBytes;
+  const int warp_x0 = x0 + (threadIdx.x >> 5) % Shape::kWarps * Shape::kWarpPixels;
+  const bool goes_down = Shape::kPaired && threadIdx.x >= Shape::kLanes;
+  uint8_t *planes = shared + Shape::kStages * Shape::kStageBytes;
   uint4 *behind = (uint4 *)(planes + Shape::kPlaneSets * kSetBytes);
   volatile int *not_opaque = (volatile int *)(planes + Shape::kWords);
   const CfTensorCopier<C, Tiles> copier(work, strip.colour, left, shared);
-  const CfTensorConverter<C, Tiles> converter(job, work, left, copier.filled_end(),
-                                              copier.needs_repair());
+  const CfTensorConverter<C, Tiles> converter(job, work, left, copier.needs_repair());
 
-  copier.fetch(0, y0);
-  if (steps > 1)
-    copier.fetch(1, y0 + kTensorStep);
-  else
-    cf_copy_commit();
+  copier.fill_rest(shared);
+  for (int step = 0; step < Shape::kStages; step++)
+    copier.fetch(step, step < steps, y0 + step * kTensorStep);
 
   uint32_t *taps = (uint32_t *)behind;
   for (int i = threadIdx.x; i < 2 * kTensorTapPairs; i += Shape::kThreads)
@@ -258,69 +357,76 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   if (threadIdx.x < 4)
     not_opaque[threadIdx.x] = -1;
   __syncthreads();
-  const Matrices<Tiles> matrices(taps, taps + kTensorTapPairs);
+  const MatricesOf<C, Tiles> matrices(taps, taps + kTensorTapPairs, goes_down);
   Kept<C, Tiles> kept(behind);
-  unsigned history = 0;
+  unsigned history = 0; /* which of the last Tiles steps were not opaque, the newest lowest */
 
-  cf_copy_wait<1>();
   __syncthreads();
-  for (int step = 0; step < steps; step++) {
+  for (int step = 0; step < steps + Shape::kPaired; step++) {
     uint8_t *const set = planes + (Shape::kPlaneSets == 1 ? 0 : (step & 1) * kSetBytes);
+    const int finished = step - Shape::kPaired; /* of the steps, by this one */
+    const unsigned before = history;
     uint4 newest[Shape::kBlocks][Shape::kColours], newest_alpha[Shape::kBlocks][1];
 
-    if (!converter.convert(shared + (step & 1) * Shape::kStageBytes, set))
+    cf_copy_wait<Shape::kStages - 1>();
+    __syncwarp();
+    if (step < steps &&
+        !converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set))
       not_opaque[step & 1] = step;
-    cf_copy_wait<0>();
+    __syncwarp();
+    copier.fetch(step % Shape::kStages, step + Shape::kStages < steps,
+                 y0 + (step + Shape::kStages) * kTensorStep);
     __syncthreads();
-    if (step + 2 < steps)
-      copier.fetch(step & 1, y0 + (step + 2) * kTensorStep);
-
-    filter_across<C, Tiles>(matrices, cf_shared_address(set), newest);
-    if constexpr (Shape::kHasAlpha) {
+    if (Shape::kHasAlpha)
       history = (history << 1 | (not_opaque[step & 1] == step)) & ((1u << Tiles) - 1);
-      if (history & 1)
-        filter_across<C, Tiles>(matrices, cf_shared_address(set) + 3 * Shape::kPlaneBytes,
-                                newest_alpha);
+
+    if constexpr (Shape::kPaired) {
+      const int warp = threadIdx.x >> 5, parts = Shape::kWarps / Shape::kChannels;
+      const int channel = warp / parts, block = warp % parts * Shape::kAcrossBlocks;
+
+      if (!goes_down && step < steps) {
+        if (history && !before)
+          kept.fill_alpha(opaque_across(matrices));
+        if (channel < Shape::kColours || history) {
+          uint4 across[Shape::kAcrossBlocks][1];
+          filter_across<C, Tiles>(matrices, cf_shared_address(set) + channel * Shape::kPlaneBytes,
+                                  16 * block, across);
+          kept.put_channel(across, channel, block);
+        }
+      }
+    } else {
+      filter_across<C, Tiles>(matrices, cf_shared_address(set), warp_x0 - x0, newest);
+      if constexpr (Shape::kHasAlpha) {
+        if (history && !before)
+          kept.fill_alpha(opaque_across(matrices));
+        if (history)
+          filter_across<C, Tiles>(matrices, cf_shared_address(set) + 3 * Shape::kPlaneBytes,
+                                  warp_x0 - x0, newest_alpha);
+      }
     }
-    if (Shape::kPlaneSets == 1)
+    if (Shape::kPlaneSets == 1 && !Shape::kPaired)
       __syncthreads();
 
-    if (step >= Tiles - 1) {
+    if ((!Shape::kPaired || goes_down) && finished >= Tiles - 1) {
       CfTensorTarget target;
-      target.y0 = top + (step - Tiles + 1) * kTensorStep;
+      target.y0 = top + (finished - Tiles + 1) * kTensorStep;
       target.end = end;
       target.x0 = warp_x0;
       target.inside = warp_x0 + Shape::kWarpPixels <= work.width && target.y0 >= work.first &&
                       target.y0 + kTensorStep <= end;
-      if constexpr (C == 1) {
-        CfTensorSums sums[4][1] = {};
-        filter_down<C, Tiles>(matrices, kept, newest, 0, sums);
-        cf_tensor_store_gray(work, strip, sums, target);
-      } else {
-#pragma unroll
-        for (int b = 0; b < Shape::kBlocks; b++) {
-          CfTensorSums sums[1][Shape::kColours] = {};
-          filter_down<C, Tiles>(matrices, kept, newest, b, sums);
-          target.x0 = warp_x0 + 16 * b;
-          if constexpr (C == 2) {
-            cf_tensor_store_pair(work, strip, sums[0], target);
-          } else {
-            CfTensorSums alpha = {};
-            if (history) {
-              filter_alpha_down<C, Tiles>(matrices, kept, newest_alpha[b][0], b, history, alpha);
-              cf_tensor_store_colours<true>(work, strip, job, sums[0], alpha, target);
-            } else {
-              cf_tensor_store_colours<false>(work, strip, job, sums[0], alpha, target);
-            }
-          }
-        }
+      finish_rows<C, Tiles>(job, work, strip, matrices, kept, newest, newest_alpha,
+                            (Shape::kPaired ? before : history) != 0, target);
+    }
+    if constexpr (!Shape::kPaired) {
+      if constexpr (Shape::kHasAlpha) {
+        if (history)
+          kept.put_alpha(newest_alpha);
       }
+      kept.put(newest);
     }
-    if constexpr (Shape::kHasAlpha) {
-      if (history & 1)
-        kept.put_alpha(newest_alpha);
-    }
-    kept.put(newest);
+    kept.advance();
+    if (Shape::kPaired)
+      __syncthreads();
   }
 }
 
@@ -523,6 +629,9 @@ bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device, void
   memset(&job, 0, sizeof job);
   job.planes = picture->planes;
   job.first_colour = picture->first_colour;
+  job.exponents = kTensorExponents;
+  job.first_two = picture->first_colour ? 0x6251 : 0x5140;
+  job.third = picture->first_colour ? 0x0073 : 0x0062;
   for (int p = 0; p < picture->planes; p++)
     cf_fir_place_plane(&job, picture, p, variant->tiles);
 

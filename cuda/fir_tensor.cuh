@@ -14,9 +14,9 @@
  * side of the second: rounding them to halves is all that happens in between. So each warp marches
  * down its own columns, 16 rows a step, and only the samples, as halves, are shared.
  *
- * Colours are weighted by alpha before they become halves. Alpha enters as alpha - 255: where all
- * is opaque its sums are exactly 0, so there a block leaves them out, and the division, and the
- * bytes are the same.
+ * Colours are weighted by alpha before they become halves. Where all is opaque a block leaves out
+ * alpha and the division by it, and the bytes are the same: pixels whose neighbours are opaque
+ * elsewhere are not divided either.
  */
 #pragma once
 
@@ -49,10 +49,14 @@ struct CfTensorWeights {
   int exists;      /* colours are weighted */
   int filtered;    /* and alpha is filtered, else it is the source's */
   int copied;      /* nothing is weighted, and alpha is the source's */
-  float factor;    /* alpha' is 255 + factor * sum */
-  float tie;       /* in units of 255; sends exact halves up */
+  float factor;    /* alpha' is 128 + factor * sum */
+  float tie;       /* sends exact halves up */
   float centre[3]; /* of colours, see CfFirChannel */
   float offset[3]; /* centre and bias and tie, in units of 255 */
+
+  /* Code values. Farther than `sure` from its code, alpha' may be another on the CPU; colours are
+   * within `error`, times opaque over alpha'. */
+  float sure, error;
 };
 
 struct CfTensorJob {
@@ -60,6 +64,8 @@ struct CfTensorJob {
   CfTensorStrip strip[CF_MAX_PLANES];
   int planes;
   int first_colour; /* of a pixel of four bytes, the first of three that are filtered: 0 or 1 */
+  uint32_t first_two, third; /* selectors of bytes: these colours of two pixels */
+  uint32_t exponents;        /* kTensorExponents */
   CfTensorWeights weights;
   uint32_t taps[2][2][kTensorTapPairs]; /* [set][row, column]: halves, the anchor's in the middle */
 };
@@ -93,10 +99,16 @@ template <int C, int Tiles> struct CfTensorShape {
   static constexpr bool kShort = Tiles <= 3;
   static constexpr int kBlocks = C == 4 ? (kShort ? 2 : 1) : 4 / C;
   static constexpr int kWarps = C == 4 && !kShort ? 8 : 4;
-  static constexpr int kThreads = 32 * kWarps;
   static constexpr int kWarpPixels = 16 * kBlocks;
+
+  /* Where rows that wait leave room for few blocks on an SM, half of the warps filter across what
+   * came, each one channel of several blocks of pixels, while the others filter down what was made
+   * a step before. */
+  static constexpr bool kPaired = C == 4 && Tiles >= 7;
+  static constexpr int kAcrossBlocks = kPaired ? kBlocks * kChannels : kBlocks;
+  static constexpr int kLanes = 32 * kWarps; /* of all warps that do the same */
+  static constexpr int kThreads = kPaired ? 2 * kLanes : kLanes;
   static constexpr int kPixels = kWarpPixels * kWarps; /* of a strip */
-  static constexpr int kInputBlocks = kBlocks + Tiles - 1;
 
   /* Copies of the source: pieces of 16 bytes, a row's by as many threads as there are rows for. */
   static constexpr int kRadius = 8 * (Tiles - 1);
@@ -113,17 +125,18 @@ template <int C, int Tiles> struct CfTensorShape {
   static constexpr int kStride = (kInputPixels + 8) * 2;
   static constexpr int kWords = kInputPixels * 2;
   static constexpr int kPlaneBytes = kStride * kTensorStep;
-  static constexpr int kPlaneSets = C != 4 && kShort ? 2 : 1;
+  static constexpr int kPlaneSets = kShort ? 2 : 1;
+  static constexpr int kStages = C == 4 && kShort ? 1 : 2; /* of copies: steps ahead */
 
   /* Rows filtered across wait for the columns in registers, or where these are too few in shared
-   * memory, each thread's for itself. Those of alpha are rarely there. */
+   * memory, each thread's for itself where warps do both. Those of alpha are rarely there. */
   static constexpr bool kKeepsInRegisters = kShort;
-  static constexpr int kKept = Tiles - 1;
+  static constexpr int kKept = kPaired ? Tiles + 1 : Tiles - 1;
   static constexpr int kKeptColours = kKeepsInRegisters ? 0 : kColours;
   static constexpr int kKeptChannels = kKeptColours + (kHasAlpha ? 1 : 0);
-  static constexpr int kKeptBytes = kKept * kBlocks * kKeptChannels * kThreads * 16;
+  static constexpr int kKeptBytes = kKept * kBlocks * kKeptChannels * kLanes * 16;
 
   static constexpr int kTapBytes = 2 * 4 * kTensorTapPairs;
-  static constexpr int kBytes = 2 * kStageBytes + kPlaneSets * kChannels * kPlaneBytes +
+  static constexpr int kBytes = kStages * kStageBytes + kPlaneSets * kChannels * kPlaneBytes +
                                 (kKeptBytes > kTapBytes ? kKeptBytes : kTapBytes);
 };

@@ -10,7 +10,8 @@
 
 #include "fir_tensor.cuh"
 
-/* The pieces of 16 bytes that a thread copies, and makes halves of: some of one row of the 16. */
+/* The pieces of 16 bytes that a thread copies, and makes halves of: some of one row of the 16. A
+ * row's threads are in one warp. */
 template <int C, int Tiles> struct CfTensorPieces {
   typedef CfTensorShape<C, Tiles> Shape;
 
@@ -56,6 +57,19 @@ template <int C, int Tiles> class CfTensorCopier
     const int from = cf_source_row(work, y);
 
     return from < 0 ? nullptr : work.source + (ptrdiff_t)from * work.source_stride;
+  }
+
+  /* Of a strip that has no border: one address, and offsets that instructions contain. */
+  __device__ void copy_all_pieces(uint32_t to, const uint8_t *from) const
+  {
+    const uint32_t first_to = to + Pieces::place(0);
+    const uint8_t *first = from + (left + Pieces::piece(0) * Shape::kPiecePixels) * C;
+
+#pragma unroll
+    for (int i = 0; i < Shape::kLoads; i++) {
+      if (Pieces::exists(i))
+        cf_copy_async(first_to + i * Shape::kRowThreads * 16, first + i * Shape::kRowThreads * 16);
+    }
   }
 
   __device__ void copy_pieces(uint32_t to, const uint8_t *from) const
@@ -133,10 +147,15 @@ public:
   {
   }
 
-  /* Pixels from here on are not filled: no result depends on them. */
-  __device__ int filled_end() const
+  /* No result depends on pixels that are never copied, but they become halves, which zeros
+   * multiply: they are opaque. */
+  __device__ void fill_rest(uint8_t *stages) const
   {
-    return end_full + (words - words_before) * kWordPixels;
+    if (end_full + (words - words_before) * kWordPixels == left + Shape::kInputPixels)
+      return;
+    for (int i = threadIdx.x; i < Shape::kStages * Shape::kStageBytes / 16; i += Shape::kThreads)
+      ((uint4 *)stages)[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
+    __syncthreads();
   }
 
   __device__ bool needs_repair() const
@@ -144,16 +163,22 @@ public:
     return C != 4 && words > 0 && work.border == CF_BORDER_REPLICATE;
   }
 
-  /* Starts the copies of 16 rows from y0 on. */
-  __device__ void fetch(int stage, int y0) const
+  /* Starts the copies of 16 rows from y0 on, if they are wanted. */
+  __device__ void fetch(int stage, bool wanted, int y0) const
   {
     const uint32_t to = stages + stage * Shape::kStageBytes;
 
-    const uint8_t *from = row_at(y0 + Pieces::row());
+    if (wanted) {
+      const uint8_t *from = row_at(y0 + Pieces::row());
 
-    copy_pieces(to, from);
-    if (words > 0)
-      copy_outer_words(to, from);
+      if (end_full - first_full == Shape::kInputPixels && from) {
+        copy_all_pieces(to, from);
+      } else {
+        copy_pieces(to, from);
+        if (words > 0)
+          copy_outer_words(to, from);
+      }
+    }
     cf_copy_commit();
   }
 };
@@ -183,27 +208,45 @@ template <int C> __device__ inline uint4 cf_tensor_repair_piece(const uint4 &v, 
                     cf_tensor_repair<C>(v.w, x + 12 / C, width));
 }
 
+/* Two halves of opaque alpha less 128. */
+constexpr uint32_t kTensorOpaque = 0x57f057f0;
+
 /* Makes halves of bytes. */
 template <int C, int Tiles> class CfTensorConverter
 {
   typedef CfTensorShape<C, Tiles> Shape;
   typedef CfTensorPieces<C, Tiles> Pieces;
   const CfTensorJob &job;
-  const int left, width, filled_end;
+  const int left, width;
   const bool repairs;
+  const CfHalfMaker halves;
+
+  __device__ uint32_t alpha_byte() const
+  {
+    return job.first_colour ? 0xff : 0xff000000;
+  }
+
+  __device__ bool is_opaque(const uint4 &v) const
+  {
+    return (v.x & v.y & v.z & v.w & alpha_byte()) == alpha_byte();
+  }
+
+  __device__ static uint8_t *place(uint8_t *planes, int i)
+  {
+    return planes + Pieces::row() * Shape::kStride + Pieces::piece(i) * Shape::kPiecePixels * 2;
+  }
 
   __device__ void convert_opaque(const uint4 &v, uint8_t *to) const
   {
-    const uint32_t first_two = job.first_colour ? 0x6251 : 0x5140;
-    const uint32_t third = job.first_colour ? 0x0073 : 0x0062;
-    const uint32_t a = __byte_perm(v.x, v.y, first_two), b = __byte_perm(v.z, v.w, first_two);
-    const uint32_t c = __byte_perm(v.x, v.y, third), d = __byte_perm(v.z, v.w, third);
+    const uint32_t a = cf_permute(v.x, v.y, job.first_two);
+    const uint32_t b = cf_permute(v.z, v.w, job.first_two);
+    const uint32_t c = cf_permute(v.x, v.y, job.third), d = cf_permute(v.z, v.w, job.third);
 
-    *(uint2 *)to = make_uint2(cf_centred_halves(a, 0x4140), cf_centred_halves(b, 0x4140));
+    *(uint2 *)to = make_uint2(halves.centred(a, 0x4140), halves.centred(b, 0x4140));
     *(uint2 *)(to + Shape::kPlaneBytes) =
-        make_uint2(cf_centred_halves(a, 0x4342), cf_centred_halves(b, 0x4342));
+        make_uint2(halves.centred(a, 0x4342), halves.centred(b, 0x4342));
     *(uint2 *)(to + 2 * Shape::kPlaneBytes) =
-        make_uint2(cf_centred_halves(c, 0x4140), cf_centred_halves(d, 0x4140));
+        make_uint2(halves.centred(c, 0x4140), halves.centred(d, 0x4140));
   }
 
   /* With the colours in front. */
@@ -224,74 +267,88 @@ template <int C, int Tiles> class CfTensorConverter
           make_uint2(cf_pack_halves(value[0], value[1]), cf_pack_halves(value[2], value[3]));
     }
     *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(
-        cf_pack_halves((float)(pixel[0] >> 24) - 255.0f, (float)(pixel[1] >> 24) - 255.0f),
-        cf_pack_halves((float)(pixel[2] >> 24) - 255.0f, (float)(pixel[3] >> 24) - 255.0f));
+        cf_pack_halves((float)(pixel[0] >> 24) - 128.0f, (float)(pixel[1] >> 24) - 128.0f),
+        cf_pack_halves((float)(pixel[2] >> 24) - 128.0f, (float)(pixel[3] >> 24) - 128.0f));
   }
 
-  __device__ bool convert_pixels(const uint4 &v, int x, uint8_t *to) const
+  __device__ void convert_pixels(const uint4 &v, uint8_t *to) const
   {
-    const uint32_t alpha = job.first_colour ? 0xff : 0xff000000;
-
-    if (job.weights.exists) {
-      if ((v.x & v.y & v.z & v.w & alpha) != alpha && x < filled_end) {
-        const uint32_t front = job.first_colour ? 0x0321 : 0x3210;
-        const uint32_t pixel[4] = {__byte_perm(v.x, 0, front), __byte_perm(v.y, 0, front),
-                                   __byte_perm(v.z, 0, front), __byte_perm(v.w, 0, front)};
-        convert_weighted(pixel, to);
-        return false;
-      }
-      *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(0, 0);
+    if (is_opaque(v)) {
+      *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(kTensorOpaque, kTensorOpaque);
+      convert_opaque(v, to);
+    } else {
+      const uint32_t front = job.first_colour ? 0x0321 : 0x3210;
+      const uint32_t pixel[4] = {__byte_perm(v.x, 0, front), __byte_perm(v.y, 0, front),
+                                 __byte_perm(v.z, 0, front), __byte_perm(v.w, 0, front)};
+      convert_weighted(pixel, to);
     }
-    convert_opaque(v, to);
-    return true;
   }
 
-  __device__ static void convert_samples(const uint4 &v, uint8_t *to)
+  __device__ void convert_samples(const uint4 &v, uint8_t *to) const
   {
     if constexpr (C == 2) {
-      *(uint4 *)to = make_uint4(cf_centred_halves(v.x, 0x4240), cf_centred_halves(v.y, 0x4240),
-                                cf_centred_halves(v.z, 0x4240), cf_centred_halves(v.w, 0x4240));
+      *(uint4 *)to = make_uint4(halves.centred(v.x, 0x4240), halves.centred(v.y, 0x4240),
+                                halves.centred(v.z, 0x4240), halves.centred(v.w, 0x4240));
       *(uint4 *)(to + Shape::kPlaneBytes) =
-          make_uint4(cf_centred_halves(v.x, 0x4341), cf_centred_halves(v.y, 0x4341),
-                     cf_centred_halves(v.z, 0x4341), cf_centred_halves(v.w, 0x4341));
+          make_uint4(halves.centred(v.x, 0x4341), halves.centred(v.y, 0x4341),
+                     halves.centred(v.z, 0x4341), halves.centred(v.w, 0x4341));
     } else {
-      *(uint4 *)to = make_uint4(cf_centred_halves(v.x, 0x4140), cf_centred_halves(v.x, 0x4342),
-                                cf_centred_halves(v.y, 0x4140), cf_centred_halves(v.y, 0x4342));
-      *(uint4 *)(to + 16) =
-          make_uint4(cf_centred_halves(v.z, 0x4140), cf_centred_halves(v.z, 0x4342),
-                     cf_centred_halves(v.w, 0x4140), cf_centred_halves(v.w, 0x4342));
+      *(uint4 *)to = make_uint4(halves.centred(v.x, 0x4140), halves.centred(v.x, 0x4342),
+                                halves.centred(v.y, 0x4140), halves.centred(v.y, 0x4342));
+      *(uint4 *)(to + 16) = make_uint4(halves.centred(v.z, 0x4140), halves.centred(v.z, 0x4342),
+                                       halves.centred(v.w, 0x4140), halves.centred(v.w, 0x4342));
     }
   }
 
 public:
   __device__ CfTensorConverter(const CfTensorJob &job, const CfFirWork &work, int left,
-                               int filled_end, bool repairs)
-      : job(job), left(left), width(work.width), filled_end(filled_end), repairs(repairs)
+                               bool repairs)
+      : job(job), left(left), width(work.width), repairs(repairs), halves(job.exponents)
   {
   }
 
-  /* Whether all was opaque. What is not filled becomes halves too: zeros will multiply them, and
-   * they must be finite. */
+  /* Whether all was opaque, which is asked once for all pieces. */
   __device__ bool convert(const uint8_t *stage, uint8_t *planes) const
   {
-    bool opaque = true;
+    uint4 v[Shape::kLoads];
+    uint32_t alphas = ~0u;
 
 #pragma unroll
     for (int i = 0; i < Shape::kLoads; i++) {
-      if (Pieces::exists(i)) {
-        const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
-        uint4 v = *(const uint4 *)(stage + Pieces::place(i));
-        uint8_t *to =
-            planes + Pieces::row() * Shape::kStride + Pieces::piece(i) * Shape::kPiecePixels * 2;
-        if constexpr (C == 4) {
-          opaque = convert_pixels(v, x, to) && opaque;
-        } else {
-          if (repairs && (x < 0 || x + Shape::kPiecePixels > width))
-            v = cf_tensor_repair_piece<C>(v, x, width);
-          convert_samples(v, to);
+      v[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
+      if (Pieces::exists(i))
+        v[i] = *(const uint4 *)(stage + Pieces::place(i));
+      alphas &= v[i].x & v[i].y & v[i].z & v[i].w;
+    }
+    if constexpr (C == 4) {
+      const bool opaque = !job.weights.exists || (alphas & alpha_byte()) == alpha_byte();
+#pragma unroll
+      for (int i = 0; i < Shape::kLoads; i++) {
+        uint8_t *to = place(planes, i);
+        if (opaque && Pieces::exists(i)) {
+          *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(kTensorOpaque, kTensorOpaque);
+          convert_opaque(v[i], to);
         }
       }
+      if (!opaque) {
+#pragma unroll 1
+        for (int i = 0; i < Shape::kLoads; i++) {
+          if (Pieces::exists(i))
+            convert_pixels(*(const uint4 *)(stage + Pieces::place(i)), place(planes, i));
+        }
+      }
+      return opaque;
+    } else {
+#pragma unroll
+      for (int i = 0; i < Shape::kLoads; i++) {
+        const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
+        if (Pieces::exists(i)) {
+          if (repairs && (x < 0 || x + Shape::kPiecePixels > width))
+            v[i] = cf_tensor_repair_piece<C>(v[i], x, width);
+          convert_samples(v[i], place(planes, i));
+        }
+      }
+      return true;
     }
-    return opaque;
   }
 };

@@ -166,17 +166,43 @@ __device__ inline uint32_t cf_tensor_opaque_pixel(const CfTensorStrip &strip, in
   return __byte_perm(__byte_perm(a, b, low), cf_tensor_code(strip, 2, sum_c), high);
 }
 
-/* Weighed by an alpha' that is not opaque. */
+/* Where alpha' rounds to one neighbour here and to the other on the CPU, the colour must not do so
+ * too: codes (c, a) and (c + 1, a + 1) are (c + a + 1) / 255 apart premultiplied, but (c, a + 1) is
+ * within 1 of all four. So where alpha' may round either way, colours that may too go the way that
+ * alpha does not, unless c + a is less than 255 and cannot be more apart than 1. */
+struct CfTensorOpacity {
+  float alpha, inverse;
+  float code;
+  float nudge; /* for colours, in units of 255 */
+
+  __device__ CfTensorOpacity(const CfTensorWeights &weights, float alpha) : alpha(alpha)
+  {
+    code = rintf(alpha + weights.tie);
+    inverse = __fdividef(1.0f, alpha);
+
+    const float above = alpha - code;
+    nudge = fabsf(above) > weights.sure ? copysignf(weights.error, above) * inverse : 0.0f;
+  }
+
+  __device__ bool is_opaque() const
+  {
+    return fabsf(alpha - 255.0f) < 1.0f / 256.0f;
+  }
+};
+
 __device__ inline uint32_t cf_tensor_weighted_code(const CfTensorStrip &strip,
                                                    const CfTensorWeights &weights, int channel,
-                                                   float sum, float alpha)
+                                                   float sum, const CfTensorOpacity &opacity)
 {
   const float weighed =
-      __fdividef(fmaf(sum, strip.inner_factor[channel], strip.inner_addend[channel]), alpha);
-  const float value = strip.absolute >> channel & 1 ? fabsf(weighed) : weighed;
+      fmaf(sum, strip.inner_factor[channel], strip.inner_addend[channel]) * opacity.inverse;
   const float none = weights.centre[channel] * (1.0f / 255.0f);
+  float value =
+      (strip.absolute >> channel & 1 ? fabsf(weighed) : weighed) + weights.offset[channel];
 
-  return cf_tensor_round(alpha < 0.5f ? none : value + weights.offset[channel]);
+  if (fmaf(value + fabsf(opacity.nudge), 255.0f, opacity.alpha) > 250.0f)
+    value += opacity.nudge;
+  return cf_tensor_round(opacity.alpha < 0.5f ? none : value);
 }
 
 /* The code in the low byte of a pixel's alpha, as the source has it. */
@@ -194,21 +220,20 @@ __device__ inline uint32_t cf_tensor_weighted_pixel(const CfFirWork &work,
                                                     float alpha_sum, int x, int y)
 {
   const CfTensorWeights &weights = job.weights;
-  const float alpha = weights.filtered
-                          ? fmaf(alpha_sum, weights.factor, 255.0f)
-                          : (float)cf_tensor_source_alpha(work, job.first_colour, x, y);
+  const CfTensorOpacity opacity(
+      weights, weights.filtered ? fmaf(alpha_sum, weights.factor, 128.0f)
+                                : (float)cf_tensor_source_alpha(work, job.first_colour, x, y));
 
-  if (alpha == 255.0f) {
+  if (opacity.is_opaque()) {
     CfTensorSums s[3] = {{{sum[0]}}, {{sum[1]}}, {{sum[2]}}};
     if (strip.absolute)
       cf_tensor_take_magnitudes(strip, s);
     return cf_tensor_opaque_pixel(strip, job.first_colour, s[0][0][0], s[1][0][0], s[2][0][0]);
   }
-  return cf_tensor_pixel(cf_tensor_weighted_code(strip, weights, 0, sum[0], alpha),
-                         cf_tensor_weighted_code(strip, weights, 1, sum[1], alpha),
-                         cf_tensor_weighted_code(strip, weights, 2, sum[2], alpha),
-                         cf_tensor_round(fmaf(alpha, 1.0f / 255.0f, weights.tie)),
-                         job.first_colour);
+  return cf_tensor_pixel(cf_tensor_weighted_code(strip, weights, 0, sum[0], opacity),
+                         cf_tensor_weighted_code(strip, weights, 1, sum[1], opacity),
+                         cf_tensor_weighted_code(strip, weights, 2, sum[2], opacity),
+                         cf_tensor_round(opacity.code * (1.0f / 255.0f)), job.first_colour);
 }
 
 template <bool Weighted>

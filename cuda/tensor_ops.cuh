@@ -117,19 +117,54 @@ __device__ inline void cf_wait_for_previous_kernel()
 #endif
 }
 
-/* The bytes of `bytes` that `select` picks for the two low halves, each minus 128: 0x6400 + v is
- * the half 1024 + v. The selector's other digits must name byte 4. */
-__device__ inline uint32_t cf_centred_halves(uint32_t bytes, uint32_t select)
+/* Four of the bytes of a and b (0 to 3, and 4 to 7), as the digits of `select`, the lowest first.
+ */
+__device__ inline uint32_t cf_permute(uint32_t a, uint32_t b, uint32_t select)
 {
-  const uint32_t biased = __byte_perm(bytes, 0x64646464u, select);
-  __half2 pair, offset = __half2half2(__ushort_as_half(0x6480));
   uint32_t result;
 
-  memcpy(&pair, &biased, sizeof pair);
-  pair = __hsub2(pair, offset);
-  memcpy(&result, &pair, sizeof result);
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(select));
   return result;
 }
+
+/* What lane 0 has, in all lanes. */
+__device__ inline uint32_t cf_first_lane(uint32_t value)
+{
+  uint32_t result;
+
+  asm("shfl.sync.idx.b32 %0, %1, 0, 31, -1;" : "=r"(result) : "r"(value));
+  return result;
+}
+
+constexpr uint32_t kTensorExponents = 0x64646464;
+
+/* Makes halves of bytes: 0x6400 + v is the half 1024 + v. An instruction holds one constant, and
+ * the selectors are many, so the exponents are in a register: if the compiler knows them, it puts
+ * them into each instruction and the selectors into registers. */
+class CfHalfMaker
+{
+  const uint32_t exponents;
+
+public:
+  /* `exponents` is kTensorExponents from the kernel's arguments. */
+  __device__ CfHalfMaker(uint32_t exponents) : exponents(cf_first_lane(exponents))
+  {
+  }
+
+  /* The bytes of `bytes` that `select` picks for the two low halves, each minus 128. The selector's
+   * other digits must name byte 4. */
+  __device__ uint32_t centred(uint32_t bytes, uint32_t select) const
+  {
+    const uint32_t biased = cf_permute(bytes, exponents, select);
+    __half2 pair, offset = __half2half2(__ushort_as_half(0x6480));
+    uint32_t result;
+
+    memcpy(&pair, &biased, sizeof pair);
+    pair = __hsub2(pair, offset);
+    memcpy(&result, &pair, sizeof result);
+    return result;
+  }
+};
 
 __device__ inline uint32_t cf_pack_halves(float low, float high)
 {
