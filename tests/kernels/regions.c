@@ -456,6 +456,41 @@ static void hundreds_of_regions(CfTest *test)
   cf_picture_free(source);
 }
 
+/* One state, frame after frame: nothing of an earlier list or of earlier parameters is left. */
+static void lists_change(CfTest *test)
+{
+  CfRegion list[150];
+  CfRegions regions = {.region = list};
+  CfBlockavgParams params = {5, 4, CF_BLOCKAVG_AVERAGE, 0, 0};
+  CfTestPicture *source = new_source(test, CF_FORMAT_I420, 90, 70);
+  CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_TIGHT);
+  CfRig *rig = cf_rig_open(test, test->engine, &source->video, &params, 2);
+
+  random_regions(test, list, 150, &source->video);
+  for (int frame = 0; rig && frame < 24; frame++) {
+    static const int counts[] = {1, 1, 3, 0, 150, 150, 2, 30};
+
+    regions.count = counts[frame % 8];
+    regions.outside = frame % 7 == 6;
+    regions.shape = frame / 8 == 1;
+    regions.feather = frame / 8 == 2 && frame % 3 == 0 ? 2.0 : 0.0;
+    if (frame % 2)
+      list[0].x += 3;
+    if (frame % 5 == 4) {
+      params.anchor = !params.anchor;
+      params.block_width += 2;
+      cf_rig_update(rig, &params);
+    }
+    cf_test_context(test, "frame %d", frame);
+    cf_rig_set_regions(rig, &regions);
+    if (!cf_rig_run(rig, source, got) || !judge(test, source, got, &regions, &params))
+      break;
+  }
+  cf_rig_close(rig);
+  cf_picture_free(source);
+  cf_picture_free(got);
+}
+
 /* As a broken detector may send them. */
 static void absurd_regions(CfTest *test)
 {
@@ -588,6 +623,7 @@ static const CfTestCase cases[] = {
     {"bytes-outside-stay", bytes_outside_stay, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"wide-pictures", wide_pictures, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"hundreds-of-regions", hundreds_of_regions, CF_EACH_ENGINE},
+    {"lists-change", lists_change, CF_EACH_ENGINE},
     {"absurd-regions", absurd_regions, CF_EACH_ENGINE},
     {"blocks-across-the-frame", blocks_across_the_frame, CF_EACH_ENGINE},
     {"texts-are-parsed", texts_are_parsed, CF_ONCE},
