@@ -3,300 +3,39 @@
 #include "fir_tensor.cuh"
 #include "fir_tensor_input.cuh"
 #include "fir_tensor_output.cuh"
+#include "fir_tensor_products.cuh"
 
 #include <string.h>
 
 namespace
 {
 
-/* ---- Toeplitz matrices ---- */
-
-/* Taps `tap` and `tap` + 1, where tap 0 is the first that the matrices reach. */
-__device__ inline uint32_t tap_pair(const uint32_t *taps, int tap)
-{
-  const uint16_t *halves = (const uint16_t *)taps + kTensorMargin + tap;
-
-  return halves[0] | (uint32_t)halves[1] << 16;
-}
-
-/* A thread's part of all of them; if paired, only of those for its direction. Output pixels are
- * so ordered that it has two neighbours. */
-template <int Tiles, bool Paired> class Matrices
-{
-  uint32_t words[Paired ? 4 * Tiles : 6 * Tiles + 1];
-
-public:
-  __device__ Matrices(const uint32_t *row_taps, const uint32_t *column_taps, bool down)
-  {
-    const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
-
-#pragma unroll
-    for (int i = 0; i < 2 * Tiles; i++) {
-      if (!Paired || !down) {
-        words[i] = tap_pair(row_taps, 8 * i + 2 * q - 2 * g);
-        words[2 * Tiles + i] = tap_pair(row_taps, 8 * i + 2 * q - 2 * g - 1);
-      }
-    }
-#pragma unroll
-    for (int i = 0; i <= 2 * Tiles; i++) {
-      if (!Paired || down)
-        words[(Paired ? 0 : 4 * Tiles) + i] = tap_pair(column_taps, 8 * (i - 1) + 2 * q - g);
-    }
-  }
-
-  /* The left side of row product `tile`: of the thread's first pixel and its second, every 8
-   * inputs. */
-  __device__ void across(int tile, uint32_t (&left)[4]) const
-  {
-    left[0] = words[2 * tile];
-    left[1] = words[2 * Tiles + 2 * tile];
-    left[2] = words[2 * tile + 1];
-    left[3] = words[2 * Tiles + 2 * tile + 1];
-  }
-
-  /* Eight rows of the columns' matrices. */
-  __device__ uint32_t down(int i) const
-  {
-    return words[(Paired ? 0 : 4 * Tiles) + i];
-  }
-};
-
-template <int C, int Tiles> using MatricesOf = Matrices<Tiles, CfTensorShape<C, Tiles>::kPaired>;
-
-/* ---- across ---- */
-
-__device__ inline uint4 pack_sums(const CfTensorSums &s)
-{
-  return make_uint4(cf_pack_halves(s[0][0], s[0][1]), cf_pack_halves(s[0][2], s[0][3]),
-                    cf_pack_halves(s[1][0], s[1][1]), cf_pack_halves(s[1][2], s[1][3]));
-}
-
-/* 16 rows of `Channels` planes from `pixel` of the result on, as left sides of the products that
- * follow. */
-template <int C, int Tiles, int Blocks, int Channels>
-__device__ inline void filter_across(const MatricesOf<C, Tiles> &matrices, uint32_t planes,
-                                     int pixel, uint4 (&across)[Blocks][Channels])
-{
-  typedef CfTensorShape<C, Tiles> Shape;
-  const int lane = threadIdx.x & 31;
-  const int first = Shape::kHalo - Shape::kRadius + pixel + (lane >> 3 & 1) * 8;
-  const uint32_t from = planes + ((lane & 7) + (lane >> 4) * 8) * Shape::kStride + first * 2;
-  CfTensorSums sums[Blocks][Channels] = {};
-
-#pragma unroll
-  for (int k = 0; k < Blocks + Tiles - 1; k++) {
-#pragma unroll
-    for (int c = 0; c < Channels; c++) {
-      uint32_t data[4];
-      cf_load_matrix(data, from + c * Shape::kPlaneBytes + k * 32);
-#pragma unroll
-      for (int b = 0; b < Blocks; b++) {
-        const int tile = k - b;
-        if (tile >= 0 && tile < Tiles) {
-          uint32_t left[4];
-          matrices.across(tile, left);
-          cf_mma(sums[b][c][0], left, data[0], data[1]);
-          cf_mma(sums[b][c][1], left, data[2], data[3]);
-        }
-      }
-    }
-  }
-#pragma unroll
-  for (int b = 0; b < Blocks; b++) {
-#pragma unroll
-    for (int c = 0; c < Channels; c++)
-      across[b][c] = pack_sums(sums[b][c]);
-  }
-}
-
-/* What filter_across makes of alpha where all is opaque, to the bit. */
-template <int Tiles, bool Paired>
-__device__ inline uint4 opaque_across(const Matrices<Tiles, Paired> &matrices)
-{
-  CfTensorSums sums = {};
-
-#pragma unroll
-  for (int tile = 0; tile < Tiles; tile++) {
-    uint32_t left[4];
-    matrices.across(tile, left);
-    cf_mma(sums[0], left, kTensorOpaque, kTensorOpaque);
-    cf_mma(sums[1], left, kTensorOpaque, kTensorOpaque);
-  }
-  return pack_sums(sums);
-}
-
-/* ---- rows that wait for the columns ---- */
-
-/* The last steps of the colours, and of alpha while one of them was not opaque. */
-template <int C, int Tiles> class Kept
-{
-  typedef CfTensorShape<C, Tiles> Shape;
-  uint4 kept[Shape::kKeepsInRegisters ? Shape::kKept : 1][Shape::kBlocks][Shape::kColours];
-  uint4 *const shared;
-  int oldest;
-
-  __device__ uint4 &place(int slot, int block, int channel) const
-  {
-    return shared[((slot * Shape::kBlocks + block) * Shape::kKeptChannels + channel) *
-                  Shape::kLanes];
-  }
-
-  /* Of what came `age` steps after the oldest. Of a pair, one warp writes the oldest while the
-   * other reads the others. */
-  __device__ int slot(int age) const
-  {
-    const int at = oldest + age + Shape::kPaired;
-
-    return at < Shape::kKept ? at : at - Shape::kKept;
-  }
-
-public:
-  __device__ Kept(uint4 *shared) : kept(), shared(shared + threadIdx.x % Shape::kLanes), oldest(0)
-  {
-  }
-
-  __device__ uint4 get(int age, int block, int channel) const
-  {
-    if constexpr (Shape::kKeepsInRegisters)
-      return kept[age][block][channel];
-    else
-      return place(slot(age), block, channel);
-  }
-
-  __device__ uint4 get_alpha(int age, int block) const
-  {
-    return place(slot(age), block, Shape::kKeptColours);
-  }
-
-  __device__ void fill_alpha(const uint4 &across)
-  {
-#pragma unroll 1
-    for (int slot = 0; slot < Shape::kKept; slot++) {
-#pragma unroll
-      for (int b = 0; b < Shape::kBlocks; b++) {
-        if (!Shape::kPaired || slot != oldest)
-          place(slot, b, Shape::kKeptColours) = across;
-      }
-    }
-  }
-
-  __device__ void put_alpha(const uint4 (&newest)[Shape::kBlocks][1])
-  {
-#pragma unroll
-    for (int b = 0; b < Shape::kBlocks; b++)
-      place(oldest, b, Shape::kKeptColours) = newest[b][0];
-  }
-
-  /* In place of the oldest. */
-  __device__ void put(const uint4 (&newest)[Shape::kBlocks][Shape::kColours])
-  {
-#pragma unroll
-    for (int b = 0; b < Shape::kBlocks; b++) {
-#pragma unroll
-      for (int c = 0; c < Shape::kColours; c++) {
-        if constexpr (Shape::kKeepsInRegisters) {
-#pragma unroll
-          for (int age = 0; age + 1 < Shape::kKept; age++)
-            kept[age][b][c] = kept[age + 1][b][c];
-          kept[Shape::kKept - 1][b][c] = newest[b][c];
-        } else {
-          place(oldest, b, c) = newest[b][c];
-        }
-      }
-    }
-  }
-
-  /* One channel of blocks of pixels from `block` on, of which each warp that goes down has one. */
-  __device__ void put_channel(const uint4 (&newest)[Shape::kAcrossBlocks][1], int channel,
-                              int block)
-  {
-    const int lane = threadIdx.x & 31;
-
-#pragma unroll
-    for (int b = 0; b < Shape::kAcrossBlocks; b++)
-      (&place(oldest, 0, channel))[(block + b) * 32 + lane - (int)threadIdx.x] = newest[b][0];
-  }
-
-  __device__ void advance()
-  {
-    oldest = oldest + 1 == Shape::kKept ? 0 : oldest + 1;
-  }
-};
-
-/* ---- down ---- */
-
-template <int Tiles, bool Paired>
-__device__ inline void add_down(const Matrices<Tiles, Paired> &matrices, int tile,
-                                const uint4 &across, CfTensorSums &sums)
-{
-  const uint32_t left[4] = {across.x, across.y, across.z, across.w};
-
-  cf_mma(sums[0], left, matrices.down(2 * tile + 1), matrices.down(2 * tile + 2));
-  cf_mma(sums[1], left, matrices.down(2 * tile), matrices.down(2 * tile + 1));
-}
-
-/* The newest step is among those kept where another warp made it. */
-template <int C, int Tiles, int Blocks>
-__device__ inline void filter_down(
-    const MatricesOf<C, Tiles> &matrices, const Kept<C, Tiles> &kept,
-    const uint4 (&newest)[CfTensorShape<C, Tiles>::kBlocks][CfTensorShape<C, Tiles>::kColours],
-    int first, CfTensorSums (&sums)[Blocks][CfTensorShape<C, Tiles>::kColours])
-{
-  constexpr bool kHasNewest = !CfTensorShape<C, Tiles>::kPaired;
-
-#pragma unroll
-  for (int tile = 0; tile < Tiles; tile++) {
-#pragma unroll
-    for (int b = 0; b < Blocks; b++) {
-#pragma unroll
-      for (int c = 0; c < CfTensorShape<C, Tiles>::kColours; c++)
-        add_down(matrices, tile,
-                 kHasNewest && tile == Tiles - 1 ? newest[first + b][c]
-                                                 : kept.get(tile, first + b, c),
-                 sums[b][c]);
-    }
-  }
-}
-
-template <int C, int Tiles>
-__device__ inline void filter_alpha_down(const MatricesOf<C, Tiles> &matrices,
-                                         const Kept<C, Tiles> &kept, const uint4 &newest, int block,
-                                         CfTensorSums &sums)
-{
-  constexpr bool kHasNewest = !CfTensorShape<C, Tiles>::kPaired;
-
-#pragma unroll
-  for (int tile = 0; tile < Tiles; tile++)
-    add_down(matrices, tile, kHasNewest && tile == Tiles - 1 ? newest : kept.get_alpha(tile, block),
-             sums);
-}
-
 /* Down and out: 16 rows of the result. */
 template <int C, int Tiles>
 __device__ inline void finish_rows(
     const CfTensorJob &job, const CfFirWork &work, const CfTensorStrip &strip,
-    const MatricesOf<C, Tiles> &matrices, const Kept<C, Tiles> &kept,
+    const CfTensorMatricesOf<C, Tiles> &matrices, const CfTensorKept<C, Tiles> &kept,
     const uint4 (&newest)[CfTensorShape<C, Tiles>::kBlocks][CfTensorShape<C, Tiles>::kColours],
     const uint4 (&newest_alpha)[CfTensorShape<C, Tiles>::kBlocks][1], bool weighted,
     CfTensorTarget target)
 {
   if constexpr (C == 1) {
     CfTensorSums sums[4][1] = {};
-    filter_down<C, Tiles>(matrices, kept, newest, 0, sums);
+    cf_tensor_filter_down<C, Tiles>(matrices, kept, newest, 0, sums);
     cf_tensor_store_gray(work, strip, sums, target);
   } else {
     const int x0 = target.x0;
 #pragma unroll
     for (int b = 0; b < CfTensorShape<C, Tiles>::kBlocks; b++) {
       CfTensorSums sums[1][CfTensorShape<C, Tiles>::kColours] = {};
-      filter_down<C, Tiles>(matrices, kept, newest, b, sums);
+      cf_tensor_filter_down<C, Tiles>(matrices, kept, newest, b, sums);
       target.x0 = x0 + 16 * b;
       if constexpr (C == 2) {
         cf_tensor_store_pair(work, strip, sums[0], target);
       } else {
         CfTensorSums alpha = {};
         if (weighted) {
-          filter_alpha_down<C, Tiles>(matrices, kept, newest_alpha[b][0], b, alpha);
+          cf_tensor_filter_alpha_down<C, Tiles>(matrices, kept, newest_alpha[b][0], b, alpha);
           cf_tensor_store_colours<true>(work, strip, job, sums[0], alpha, target);
         } else {
           cf_tensor_store_colours<false>(work, strip, job, sums[0], alpha, target);
@@ -357,8 +96,8 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   if (threadIdx.x < 4)
     not_opaque[threadIdx.x] = -1;
   __syncthreads();
-  const MatricesOf<C, Tiles> matrices(taps, taps + kTensorTapPairs, goes_down);
-  Kept<C, Tiles> kept(behind);
+  const CfTensorMatricesOf<C, Tiles> matrices(taps, taps + kTensorTapPairs, goes_down);
+  CfTensorKept<C, Tiles> kept(behind);
   unsigned history = 0; /* which of the last Tiles steps were not opaque, the newest lowest */
 
   __syncthreads();
@@ -386,22 +125,23 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
 
       if (!goes_down && step < steps) {
         if (history && !before)
-          kept.fill_alpha(opaque_across(matrices));
+          kept.fill_alpha(cf_tensor_opaque_across(matrices));
         if (channel < Shape::kColours || history) {
           uint4 across[Shape::kAcrossBlocks][1];
-          filter_across<C, Tiles>(matrices, cf_shared_address(set) + channel * Shape::kPlaneBytes,
-                                  16 * block, across);
+          cf_tensor_filter_across<C, Tiles>(
+              matrices, cf_shared_address(set) + channel * Shape::kPlaneBytes, 16 * block, across);
           kept.put_channel(across, channel, block);
         }
       }
     } else {
-      filter_across<C, Tiles>(matrices, cf_shared_address(set), warp_x0 - x0, newest);
+      cf_tensor_filter_across<C, Tiles>(matrices, cf_shared_address(set), warp_x0 - x0, newest);
       if constexpr (Shape::kHasAlpha) {
         if (history && !before)
-          kept.fill_alpha(opaque_across(matrices));
+          kept.fill_alpha(cf_tensor_opaque_across(matrices));
         if (history)
-          filter_across<C, Tiles>(matrices, cf_shared_address(set) + 3 * Shape::kPlaneBytes,
-                                  warp_x0 - x0, newest_alpha);
+          cf_tensor_filter_across<C, Tiles>(matrices,
+                                            cf_shared_address(set) + 3 * Shape::kPlaneBytes,
+                                            warp_x0 - x0, newest_alpha);
       }
     }
     if (Shape::kPlaneSets == 1 && !Shape::kPaired)
