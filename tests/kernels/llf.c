@@ -173,6 +173,35 @@ static void exact_is_the_reference(CfTest *test)
             "%ld of %ld samples differ", differing, samples);
 }
 
+/* Large enough for several blocks of GPUs, and for windows of three planes that they take in
+ * pieces. */
+static void exact_in_pieces(CfTest *test)
+{
+  static const struct {
+    CfFormat format;
+    CfLlfColorMode mode;
+  } ways[] = {
+      {CF_FORMAT_RGBA, CF_LLF_RGB}, {CF_FORMAT_GBR, CF_LLF_RGB}, {CF_FORMAT_NV12, CF_LLF_SEPARATE}};
+
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+    for (int curve = (int)i; curve < CURVES; curve += 3) {
+      CfTestPicture *source =
+          picture(ways[i].format, 203, 101, CF_LAYOUT_PADDED, CF_PATTERN_PHOTO, test->seed);
+      CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED), *want;
+      CfLlfParams params = curve_params(curve, CF_LLF_EXACT);
+
+      params.color_mode = ways[i].mode;
+      params.levels = 3;
+      say(test, &params, &source->video, "photo");
+      want = cf_test_reference(test, &params, source);
+      if (want && cf_test_filter(test, test->engine, &params, 2, source, got))
+        cf_test_compare(test, got, want, 1.0);
+      cf_picture_free(source);
+      cf_picture_free(want);
+      cf_picture_free(got);
+    }
+}
+
 /* The recipe again, through every format's samples, tables and colours. */
 static void sampled_colors(CfTest *test)
 {
@@ -516,6 +545,7 @@ static const CfTestCase cases[] = {
     {"any-size-fits", any_size_fits, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"alpha-is-preserved", alpha_is_preserved, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"exact-is-the-reference", exact_is_the_reference, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
+    {"exact-in-pieces", exact_in_pieces, CF_EACH_OTHER_ENGINE},
     {"sampled-colors", sampled_colors, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"accuracy", accuracy, CF_EACH_OTHER_ENGINE},
     {"sampled-is-matlabs-recipe", sampled_is_matlabs_recipe, CF_EACH_OTHER_ENGINE},
