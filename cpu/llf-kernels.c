@@ -46,12 +46,20 @@ INLINE Vector load(const float *from)
   return vector;
 }
 
+/* Compilers widen halves of a vector and join them, at four instructions for one. */
 INLINE Vector load_shorts(const int16_t *from)
 {
+#if LANES == 16
+  return (Vector)_mm512_cvtepi32_ps(
+      _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)from)));
+#elif LANES == 8
+  return (Vector)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)from)));
+#else
   Shorts shorts;
 
   memcpy(&shorts, from, sizeof shorts);
   return __builtin_convertvector(__builtin_convertvector(shorts, Integers), Vector);
+#endif
 }
 
 /* Adding 1.5 * 2^23 rounds to nearest and leaves the integer in the low bits of the mantissa. */
@@ -174,6 +182,17 @@ INLINE void analyse_row(const float *basis, CfLlfLookup lookup, int components,
   }
 }
 
+/* Bytes ahead of rows of components that are fetched into the second-level cache: they are more
+ * than it holds, and the processor by itself leaves a sixth of all time waiting for them. */
+#define FETCH_AHEAD 2048
+
+/* Of two pixels, 32 or 64 bytes. */
+INLINE void fetch_ahead(const int16_t *row, int components, int x)
+{
+  __builtin_prefetch((const char *)row + (size_t)x * (size_t)components * sizeof *row + FETCH_AHEAD,
+                     0, 2);
+}
+
 INLINE int mirrored(int x, int width)
 {
   return x < 0 ? -x - 1 : x >= width ? 2 * width - 1 - x : x;
@@ -188,6 +207,8 @@ INLINE void reduce_row(int components, const int16_t *const fine[5], int fine_wi
   Pixel c = reduce_column(components, fine, 0);
 
   for (int x = 0; x < coarse_width; x++) {
+    fetch_ahead(fine[3], components, 2 * x);
+    fetch_ahead(fine[4], components, 2 * x);
     const Pixel d = reduce_column(components, fine, mirrored(2 * x + 1, fine_width));
     const Pixel e = reduce_column(components, fine, mirrored(2 * x + 2, fine_width));
 
@@ -273,6 +294,9 @@ INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components
     Vector total[2][2] = {{{0}}};
     Four sums;
 
+    fetch_ahead(coarse[2], components, x);
+    for (int row = 0; row < 2 && self->kind == SELF_IN_PLANE; row++)
+      fetch_ahead(self->row[row], components, 2 * x);
     for (int row = 0; row < 2; row++) {
       EACH_PART(i, components)
       {
