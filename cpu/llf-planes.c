@@ -389,7 +389,7 @@ static void up(const Run *run)
   for (int y = 0; y < pyramid->height[top]; y++)
     start_difference(run, y);
   for (int level = top - 1; level >= 0; level--) {
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads_for(run, level))
+#pragma omp parallel for schedule(dynamic, 8) num_threads(threads_for(run, level))
     for (int pair = 0; pair < pyramid->height[level + 1]; pair++)
       finish_pair(run, fresh_worker(run), level, pair);
   }
