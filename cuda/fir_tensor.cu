@@ -182,7 +182,7 @@ template <int Tiles, bool Planar> struct Launch {
                                 : CfTensorShape<1, Tiles>::kBytes > CfTensorShape<2, Tiles>::kBytes
                                     ? CfTensorShape<1, Tiles>::kBytes
                                     : CfTensorShape<2, Tiles>::kBytes;
-  static constexpr int kRegisters = Planar ? (Tiles == 3 ? 112 : 96) : Tiles <= 3 ? 128 : 80;
+  static constexpr int kRegisters = Planar ? (Tiles <= 3 ? 128 : 96) : Tiles <= 3 ? 128 : 80;
   static constexpr int kFitting = kSharedMemory / (kBytes + 1024);
   static constexpr int kByRegisters = 65536 / kThreads / kRegisters;
   static constexpr int kResident = kFitting < kByRegisters ? kFitting : kByRegisters;

@@ -125,8 +125,8 @@ template <int C, int Tiles> struct CfTensorShape {
   static constexpr int kStride = (kInputPixels + 8) * 2;
   static constexpr int kWords = kInputPixels * 2;
   static constexpr int kPlaneBytes = kStride * kTensorStep;
-  static constexpr int kPlaneSets = kShort ? 2 : 1;
-  static constexpr int kStages = C == 4 && kShort ? 1 : 2; /* of copies: steps ahead */
+  static constexpr int kPlaneSets = kShort || (C == 4 && Tiles == 4) ? 2 : 1;
+  static constexpr int kStages = C == 4 && Tiles <= 4 ? 1 : 2; /* of copies: steps ahead */
 
   /* Rows filtered across wait for the columns in registers, or where these are too few in shared
    * memory, each thread's for itself where warps do both. Those of alpha are rarely there. */
