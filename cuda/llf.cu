@@ -39,9 +39,7 @@ struct State {
   int shared_per_block;
   int tail_blocks; /* of the kernel of the coarse levels */
 
-  /* On tensor cores: a stream for the chain of coarse levels, and what streams wait for. */
-  cudaStream_t chain;
-  void *analysed, *reduced, *collapsed;
+  TensorStreams tensor_streams; /* zeros without */
 
   CfLlfParams params;
   Series series;
@@ -325,60 +323,13 @@ bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels
   return finish(queue, pixels, series, pyramid);
 }
 
-/* Level 2 collapsed, from level 1. Below `last`, levels have kernels of their own. */
-bool run_chain(const State *state, const Pyramid &pyramid, int last, CfStatus *status)
-{
-  const Series &series = state->series;
-  const float top_gain = -series.linear;
-  Queue queue = {state->chain, state->overlaps, false, status};
-
-  if (!tensor_reduce(&queue, pyramid, 1, top_gain) ||
-      !cf_event_record(state->reduced, state->chain, status))
-    return false;
-  for (int fine = 2; fine < last; fine++) {
-    if (!tensor_reduce(&queue, pyramid, fine, top_gain))
-      return false;
-  }
-  return tensor_level_terms(&queue, pyramid, 2, last, series) &&
-         (last == pyramid.images - 1 || tail(&queue, state->tail_blocks, pyramid, last, series)) &&
-         tensor_collapse(&queue, pyramid, last);
-}
-
-/* Puts a kernel that needs another stream's event behind it: nothing of it may start earlier. */
-bool await_event(Queue *queue, void *event)
-{
-  queue->started = false;
-  return cf_stream_wait_event(queue->stream, event, queue->status);
-}
-
-/* The terms of the two finest levels are most of the work, the chain of the coarser ones most of
- * the steps: they run side by side. */
 bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
                 void *scratch)
 {
-  const Series &series = state->series;
-  CfStatus *const status = queue->status;
   Pyramid pyramid;
 
   place_pyramid(image.shape, groups_of(state, image), true, scratch, &pyramid);
-  const int top = pyramid.images - 1, first = tail_first_level(pyramid, 2, state->shared_per_block);
-  const int last = first < top ? first : top;
-
-  if (!tensor_analyse(queue, state->gpu, pixels, series, pyramid, -series.linear) ||
-      !cf_event_record(state->analysed, queue->stream, status) ||
-      !cf_stream_wait_event(state->chain, state->analysed, status))
-    return false;
-
-  const bool ran = run_chain(state, pyramid, last, status) &&
-                   tensor_pixel_terms(queue, state->gpu, pixels, series, pyramid) &&
-                   await_event(queue, state->reduced) &&
-                   tensor_level_terms(queue, pyramid, 1, 2, series);
-  /* Whatever failed, the chain must not outlive the memory it works in. */
-  queue->status = ran ? status : nullptr;
-  const bool joined = cf_event_record(state->collapsed, state->chain, queue->status) &&
-                      await_event(queue, state->collapsed);
-  queue->status = status;
-  return ran && joined && tensor_finish(queue, pixels, series, pyramid, last);
+  return tensor_run(queue, state->tensor_streams, state->gpu, pixels, state->series, pyramid);
 }
 
 bool run_sampled(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
@@ -515,11 +466,7 @@ void close(void *opaque)
 
   if (!state)
     return;
-  if (state->chain)
-    cudaStreamDestroy(state->chain);
-  cf_event_destroy(state->analysed);
-  cf_event_destroy(state->reduced);
-  cf_event_destroy(state->collapsed);
+  tensor_close(&state->tensor_streams);
   exact_close(&state->tables[0]);
   exact_close(&state->tables[1]);
   free(state);
@@ -547,26 +494,6 @@ bool open_tables(State *state, CfStatus *status)
   return true;
 }
 
-/* Steps of the chain are short and many: they go first. */
-bool open_tensor(State *state, CfStatus *status)
-{
-  int least, greatest;
-
-  if (!state->tensor_cores)
-    return true;
-  if (!cf_cuda_ok(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities",
-                  status) ||
-      !cf_cuda_ok(cudaStreamCreateWithPriority(&state->chain, cudaStreamNonBlocking, greatest),
-                  "creating a stream", status))
-    return false;
-  state->analysed = cf_event_create(false, status);
-  state->reduced = cf_event_create(false, status);
-  state->collapsed = cf_event_create(false, status);
-  return state->analysed && state->reduced && state->collapsed &&
-         tensor_prepare_analyse(state->gpu, status) && tensor_prepare_reduce(state->gpu, status) &&
-         tensor_prepare_terms(state->gpu, status) && tensor_prepare_levels(state->gpu, status);
-}
-
 void *open(const CfVideo *video, const void *params, const CfOpenOptions *options, CfStatus *status)
 {
   const CfDeviceInfo *const info = cf_device_info(options->device);
@@ -589,7 +516,7 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   take_params(state, *(const CfLlfParams *)params);
   if (!open_tables(state, status) ||
       !tail_prepare(state->overlaps, info->shared_per_block, &state->tail_blocks, status) ||
-      !open_tensor(state, status)) {
+      (state->tensor_cores && !tensor_open(state->gpu, &state->tensor_streams, status))) {
     close(state);
     return nullptr;
   }

@@ -178,18 +178,40 @@ bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series
 /* Level 0 and colour, to the destination. */
 bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid);
 
+/* All of the coarse levels in one kernel of few blocks: from the components and Gaussian of level
+ * `first` to its collapsed image. tail_prepare() says how many blocks the GPU runs together; more
+ * than one need `clusters` (sm_90). */
+int tail_first_level(const Pyramid &pyramid, int from, int shared_per_block);
+bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatus *status);
+bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, const Series &series);
+
 /* The same on tensor cores (sm_80 and newer), where groups are 1, 2 or 4 and pyramids have at least
- * TENSOR_MIN_IMAGES. Prepare once in a context. */
+ * TENSOR_MIN_IMAGES. */
 struct Gpu {
   int multiprocessors, shared_per_multiprocessor, shared_per_block; /* bytes of shared memory */
 };
 
 constexpr int TENSOR_MIN_IMAGES = 3;
 
+/* A stream for the chain of coarse levels, and what streams wait for. */
+struct TensorStreams {
+  cudaStream_t chain;
+  void *analysed, *reduced_once, *reduced, *collapsed;
+};
+
+/* Opens the streams and prepares all kernels, once in a context; close accepts zeros. */
+bool tensor_open(const Gpu &gpu, TensorStreams *streams, CfStatus *status);
+void tensor_close(TensorStreams *streams);
+
+/* A frame's kernels: those that follow. */
+bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
+                const Series &series, const Pyramid &pyramid);
+
 bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
+bool tensor_prepare_tail(const Gpu &gpu, CfStatus *status);
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain);
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
@@ -202,18 +224,17 @@ bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, cons
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
                         const Series &series);
 
-/* Level 2 collapsed, in the place of its Gaussian, from the terms of levels 2..last; the last is
- * collapsed already, and where that is level 2 it stays. Then the picture. */
+/* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
+ * collapsed image. The first level that fits is not below `from`; it is the last where there is
+ * nothing to gain. */
+int tensor_tail_first_level(const Gpu &gpu, const Pyramid &pyramid, int from);
+bool tensor_tail(Queue *queue, const Pyramid &pyramid, int first, const Series &series);
+
+/* Adds the terms of levels 3 to `last`, which is collapsed already, in the place of level 3's
+ * Gaussian; where the last is 3 or less it stays. Then the picture. */
 bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last);
 bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
                    int last);
-
-/* All of the coarse levels in one kernel of few blocks: from the components and Gaussian of level
- * `first` to its collapsed image. tail_prepare() says how many blocks the GPU runs together; more
- * than one need `clusters` (sm_90). */
-int tail_first_level(const Pyramid &pyramid, int from, int shared_per_block);
-bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatus *status);
-bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, const Series &series);
 
 /* engine=sampled. Several batches of samples go through the same memory: the levels' collapsed
  * images hold the sum over the batches so far, and the last batch adds the coarser levels.

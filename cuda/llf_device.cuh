@@ -288,10 +288,24 @@ __device__ __forceinline__ void store_code(const Pixels &pixels, int c, int x, i
       (Sample)((unsigned)rounded << pixels.shift);
 }
 
+/* Of numbers that are no denormals. */
+__device__ __forceinline__ float reciprocal_approximate(float x)
+{
+#ifdef __CUDA_ARCH__
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+#else
+  return 1.0f / x;
+#endif
+}
+
 __device__ __forceinline__ float colour_gain(float luma, float filtered)
 {
   const float epsilon = (float)CF_LLF_GAIN_EPSILON;
-  return fminf(fmaxf(__fdividef(filtered + epsilon, luma + epsilon), 0.0f), (float)CF_LLF_MAX_GAIN);
+  const float gain = (filtered + epsilon) * reciprocal_approximate(luma + epsilon);
+
+  return fminf(fmaxf(gain, 0.0f), (float)CF_LLF_MAX_GAIN);
 }
 
 template <typename Sample>

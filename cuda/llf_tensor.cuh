@@ -5,8 +5,8 @@
  *
  * Both 5-tap operators are small matrix products on fp16 fragments. Down, a banded 16 x 35 matrix
  * makes 16 pixels of a row of the next level. Up, a 16 x 16 matrix makes 4 x 4 pixels of 4 x 4
- * coarser ones. What is multiplied has a group of components in its 8 columns. At level 0 of 8
- * and 10-bit pictures the components are rows of a table in shared memory, one a code value, which
+ * coarser ones. What is multiplied has a group of components in its 8 columns. At level 0 of 8 and
+ * 10-bit pictures the components are rows of a table in shared memory, one a code value, which
  * ldmatrix fetches by address: look-up and layout are one instruction.
  */
 #pragma once
@@ -23,6 +23,30 @@ constexpr int GROUP_BYTES = 16;
 /* The taps in fp16, rounded so that their sum is exactly 1: a gain of 1 - 2^-13 a level would add
  * up. */
 constexpr float HALF_EDGE = 1640.0f / 32768.0f, HALF_SIDE = 0.25f, HALF_CENTRE = 1638.0f / 4096.0f;
+
+/* A fragment of a constant matrix, as lanes hold it: made when compiling. */
+template <int WORDS> struct alignas(16) Fragment {
+  uint32_t word[32][WORDS];
+};
+
+/* Of a number that is one in fp16, and no denormal. */
+constexpr uint32_t half_bits(float value)
+{
+  const uint32_t sign = value < 0.0f ? 0x8000u : 0u;
+  float magnitude = value < 0.0f ? -value : value;
+  uint32_t exponent = 15;
+
+  if (magnitude == 0.0f)
+    return 0;
+  for (; magnitude < 1.0f; magnitude *= 2.0f)
+    exponent--;
+  return sign | exponent << 10 | (uint32_t)((magnitude - 1.0f) * 1024.0f);
+}
+
+constexpr uint32_t half_pair_bits(float low, float high)
+{
+  return half_bits(low) | half_bits(high) << 16;
+}
 
 /* Sine and cosine of one harmonic after another. */
 struct Rotation {
@@ -45,34 +69,38 @@ struct Rotation {
 /* What numbers the rows of a table of level 0: 8-bit codes, codes of up to 10 bits, or the luma of
  * 8-bit red, green and blue in 12 bits, to which it is rounded everywhere but in the term that is
  * linear in it: of noise with alpha 0.4 that changes 1.6 % of the samples by one, where 11 bits
- * change 3.2 %. Others have no table.
- *
- * A block has one table for `TEAMS` teams of threads, which go their own ways: of large tables
- * there is room for one on a multiprocessor. */
+ * change 3.2 %. Others have no table. Where there is room for it, a table holds each row several
+ * times, so that the rows that a warp looks up lie in different banks. */
 enum class Key { BYTE, WORD, LUMA, NONE };
 
 template <Key key> struct KeyOf {
   using Sample = uint16_t; /* of the picture, and of row numbers in shared memory */
-  static constexpr int ENTRIES = 1024, COPIES = 1, TEAMS = 1;
+  static constexpr int ENTRIES = 0, COPIES = 1;
+};
+
+template <> struct KeyOf<Key::WORD> {
+  using Sample = uint16_t;
+  static constexpr int ENTRIES = 1024, COPIES = 2;
 };
 
 template <> struct KeyOf<Key::BYTE> {
   using Sample = uint8_t;
-  static constexpr int ENTRIES = 256, COPIES = 8, TEAMS = 1;
+  static constexpr int ENTRIES = 256, COPIES = 8;
 };
 
 template <> struct KeyOf<Key::LUMA> {
   using Sample = uint16_t;
-  static constexpr int ENTRIES = 4096, COPIES = 1, TEAMS = 2;
+  static constexpr int ENTRIES = 4096, COPIES = 1;
 };
 
-/* The threads of a team wait for each other. */
+/* A block may have several teams of threads, which share a table and go their own ways: alone, they
+ * would wait most of the time. The threads of one wait for each other. */
 template <int TEAMS, int THREADS> __device__ __forceinline__ void await_team(int team)
 {
   if constexpr (TEAMS == 1)
     __syncthreads();
   else
-    asm volatile("barrier.sync %0, %1;" ::"r"(team + 1), "n"(THREADS) : "memory");
+    asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(THREADS) : "memory");
 }
 
 template <Key key>

@@ -61,14 +61,14 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
  * copied as they are where the source is aligned. */
 template <typename S, Key key>
 __device__ void load_codes(typename KeyOf<key>::Sample *codes, const Pixels &pixels, int coarse_x,
-                           int coarse_y, bool aligned)
+                           int coarse_y, bool aligned, int thread)
 {
   using M = TableMemory<S, key>;
   using Sample = typename M::Sample;
   constexpr int CHUNK = 16 / sizeof(Sample), CHUNKS = M::PITCH / CHUNK;
   const Channel &channel = pixels.channel[0];
 
-  for (int i = threadIdx.x; i < S::FINE_Y * CHUNKS; i += S::THREADS) {
+  for (int i = thread; i < S::FINE_Y * CHUNKS; i += S::THREADS) {
     const int row = i / CHUNKS, column = i % CHUNKS * CHUNK;
     const int x = 2 * coarse_x - M::MARGIN + column;
     const int y = mirrored(2 * coarse_y - 2 + row, pixels.height);
@@ -101,7 +101,7 @@ __device__ void load_lumas(uint16_t *rows, const Pixels &pixels, const Packing &
   constexpr int COLUMNS = (READ + 31) / 32;
   const int lane = thread % 32, first_x = 2 * coarse_x - 2 + lane;
 
-#pragma unroll 2
+#pragma unroll 4
   for (int row = thread / 32; row < S::FINE_Y; row += S::THREADS / 32) {
     const int y = mirrored(2 * coarse_y - 2 + row, pixels.height);
     uint16_t *const to = rows + row * M::PITCH + M::MARGIN - 2 + lane;
@@ -127,80 +127,89 @@ __device__ void load_lumas(uint16_t *rows, const Pixels &pixels, const Packing &
   }
 }
 
-/* Four bytes, two at a time: there are instructions for halves of a word only. */
-__device__ __forceinline__ uint32_t clamped(uint32_t bytes, uint32_t low, uint32_t high)
+/* Codes from low to high, both twice, two at a time: there are no instructions for four bytes. */
+__device__ __forceinline__ uint32_t clamped(uint32_t codes, uint32_t low, uint32_t high, uint8_t)
 {
-  const uint32_t even = __vminu2(__vmaxu2(bytes & 0x00ff00ffu, low), high);
-  const uint32_t odd = __vminu2(__vmaxu2(bytes >> 8 & 0x00ff00ffu, low), high);
+  const uint32_t even = __vminu2(__vmaxu2(codes & 0x00ff00ffu, low), high);
+  const uint32_t odd = __vminu2(__vmaxu2(codes >> 8 & 0x00ff00ffu, low), high);
   return __byte_perm(even, odd, 0x6240);
 }
 
-/* Foot and headroom count as black and white in the Gaussian pyramid; the table knows. */
-template <typename S> __device__ void clamp_codes(uint8_t *codes, int first, int last)
+__device__ __forceinline__ uint32_t clamped(uint32_t codes, uint32_t low, uint32_t high, uint16_t)
 {
-  using M = TableMemory<S, Key::BYTE>;
+  return __vminu2(__vmaxu2(codes, low), high);
+}
+
+/* Foot and headroom count as black and white in the Gaussian pyramid; the table knows. */
+template <typename S, Key key>
+__device__ void clamp_codes(typename KeyOf<key>::Sample *codes, int first, int last, int thread)
+{
+  using M = TableMemory<S, key>;
+  using Sample = typename M::Sample;
   const uint32_t low = first * 0x00010001u, high = last * 0x00010001u;
 
-  for (int i = threadIdx.x; i < S::FINE_Y * M::PITCH / 16; i += S::THREADS) {
+  for (int i = thread; i < S::FINE_Y * M::PITCH * (int)sizeof(Sample) / 16; i += S::THREADS) {
     uint4 *const chunk = reinterpret_cast<uint4 *>(codes) + i;
     const uint4 four = *chunk;
 
-    *chunk = make_uint4(clamped(four.x, low, high), clamped(four.y, low, high),
-                        clamped(four.z, low, high), clamped(four.w, low, high));
+    *chunk = make_uint4(clamped(four.x, low, high, Sample()), clamped(four.y, low, high, Sample()),
+                        clamped(four.z, low, high, Sample()), clamped(four.w, low, high, Sample()));
   }
 }
 
-/* Two neighbours at a time, 20 times each tap so that they are integers. */
-template <typename S>
-__device__ void reduce_codes(const uint8_t *codes, const Pixels &pixels, const Target &target,
-                             int coarse_x, int coarse_y)
+/* Two neighbours of the coarse row, from the samples about them of a fine one; 20 times each tap,
+ * so that they are integers. */
+__device__ __forceinline__ void reduce_across(const uint8_t *first, uint32_t sums[2])
 {
-  using M = TableMemory<S, Key::BYTE>;
-  constexpr int PAIRS = S::COARSE_X / 2;
-  const float factor = pixels.weight[0] * (1.0f / 400.0f);
+  const uint32_t *const words = reinterpret_cast<const uint32_t *>(first - 2);
 
-  for (int i = threadIdx.x; i < S::COARSE_Y * PAIRS; i += S::THREADS) {
-    const int x = i % PAIRS * 2, y = i / PAIRS;
-    uint32_t left = 0, right = 0;
-
-#pragma unroll
-    for (int row = 0; row < 5; row++) {
-      const uint32_t *const words = reinterpret_cast<const uint32_t *>(
-          codes + (2 * y + row) * M::PITCH + M::MARGIN - 4 + 2 * x);
-      const uint32_t tap = row == 0 || row == 4 ? 1u : row == 2 ? 8u : 5u;
-
-      left = __dp4a(words[0], (tap << 16) | (5 * tap << 24), left);
-      left = __dp4a(words[1], 8 * tap | (5 * tap << 8) | (tap << 16), left);
-      right = __dp4a(words[1], tap | (5 * tap << 8) | (8 * tap << 16) | (5 * tap << 24), right);
-      right = __dp4a(words[2], tap, right);
-    }
-    target.store_gauss(coarse_x + x, coarse_y + y, fmaf((float)left, factor, pixels.bias));
-    target.store_gauss(coarse_x + x + 1, coarse_y + y, fmaf((float)right, factor, pixels.bias));
-  }
+  sums[0] = __dp4a(words[1], 0x00010508u, __dp4a(words[0], 0x05010000u, 0u));
+  sums[1] = __dp4a(words[2], 0x00000001u, __dp4a(words[1], 0x05080501u, 0u));
 }
 
-template <typename S, Key key>
-__device__ void reduce_rows(const uint16_t *rows, const Pixels &pixels, const Target &target,
-                            int coarse_x, int coarse_y, int thread)
+__device__ __forceinline__ void reduce_across(const uint16_t *first, uint32_t sums[2])
 {
-  using M = TableMemory<S, key>;
-  const int shift = key == Key::WORD ? pixels.shift : 0;
+  const uint32_t *const words = reinterpret_cast<const uint32_t *>(first);
 
-  for (int i = thread; i < S::COARSE_Y * S::COARSE_X; i += S::THREADS) {
-    const int x = i % S::COARSE_X, y = i / S::COARSE_X;
-    float sums[5];
+  sums[0] =
+      __dp2a_lo(words[2], 0x0001u, __dp2a_lo(words[1], 0x0508u, __dp2a_lo(words[0], 0x0501u, 0u)));
+  sums[1] =
+      __dp2a_lo(words[3], 0x0001u, __dp2a_lo(words[2], 0x0508u, __dp2a_lo(words[1], 0x0501u, 0u)));
+}
 
+/* The Gaussian's tile: a thread makes two columns of a few rows. */
+template <typename S, typename Sample>
+__device__ void reduce_codes(const Sample *codes, int pitch, float scale, float bias,
+                             const Target &target, int coarse_x, int coarse_y, int thread)
+{
+  constexpr int PAIRS = S::COARSE_X / 2, ROWS = S::COARSE_Y * PAIRS / S::THREADS;
+  const int column = thread % PAIRS * 2, first_row = thread / PAIRS * ROWS;
+  const Sample *from = codes + 2 * first_row * pitch + 2 * column;
+  const float factor = scale * (1.0f / 400.0f);
+  uint32_t sums[2], before[2], middle[2];
+
+  reduce_across(from, before);
+  reduce_across(from + pitch, sums);
+  reduce_across(from + 2 * pitch, middle);
 #pragma unroll
-    for (int row = 0; row < 5; row++) {
-      const uint16_t *const from = rows + (2 * y + row) * M::PITCH + M::MARGIN - 2 + 2 * x;
-      float taps[5];
+  for (int k = 0; k < 2; k++)
+    before[k] += 5 * sums[k];
+#pragma unroll 4
+  for (int row = 0; row < ROWS; row++) {
+    uint32_t after[2], last[2];
+
+    from += 2 * pitch;
+    reduce_across(from + pitch, after);
+    reduce_across(from + 2 * pitch, last);
 #pragma unroll
-      for (int k = 0; k < 5; k++)
-        taps[k] = intensity_of_row<key>(pixels, (float)(from[k] >> shift));
-      sums[row] = reduced(taps[0], taps[1], taps[2], taps[3], taps[4]);
+    for (int k = 0; k < 2; k++) {
+      const uint32_t sum = before[k] + 8 * middle[k] + 5 * after[k] + last[k];
+
+      target.store_gauss(coarse_x + column + k, coarse_y + first_row + row,
+                         fmaf((float)sum, factor, bias));
+      before[k] = middle[k] + 5 * after[k];
+      middle[k] = last[k];
     }
-    target.store_gauss(coarse_x + x, coarse_y + y,
-                       reduced(sums[0], sums[1], sums[2], sums[3], sums[4]));
   }
 }
 
@@ -234,9 +243,12 @@ __device__ __forceinline__ void look_up(uint32_t fine[5][2 * S::GROUPS], uint32_
   }
 }
 
+/* Teams of threads that share a block's table: one alone would wait most of the time. */
+constexpr int MOST_TEAMS = 3;
+
 /* Blocks stay for many tiles, since the table is dear. blockIdx.y counts blocks' groups. */
 template <typename S, Key key>
-__global__ void __launch_bounds__(KeyOf<key>::TEAMS *S::THREADS, 2 / KeyOf<key>::TEAMS)
+__global__ void __launch_bounds__(MOST_TEAMS *S::THREADS, 1)
     analyse_table_kernel(const __grid_constant__ Pixels pixels,
                          const __grid_constant__ Series series, Target target, bool aligned,
                          int first_code, int last_code, Packing packing, LumaRow luma_row)
@@ -251,13 +263,16 @@ __global__ void __launch_bounds__(KeyOf<key>::TEAMS *S::THREADS, 2 / KeyOf<key>:
   const int strip_x = warp % S::ACROSS * 32, strip_y = warp / S::ACROSS * S::ROWS;
   const int tiles_x = (target.coarse.width + S::COARSE_X - 1) / S::COARSE_X;
   const int tiles = tiles_x * ((target.coarse.height + S::COARSE_Y - 1) / S::COARSE_Y);
+  const int shift = key == Key::WORD ? pixels.shift : 0;
+  const float scale = key == Key::LUMA   ? intensity_of_row<key>(pixels, 1.0f)
+                      : key == Key::WORD ? ldexpf(pixels.weight[0], -shift)
+                                         : pixels.weight[0];
   const Band band(lane);
 
   target.first_group = blockIdx.y * S::GROUPS;
   fill_table<S, key>(memory, pixels, series, 4 * target.first_group);
   await_previous();
-  if constexpr (KeyOf<key>::TEAMS > 1)
-    __syncthreads();
+  __syncthreads();
 
   for (int tile = blockIdx.x + team * gridDim.x; tile < tiles; tile += teams * gridDim.x) {
     const int x = tile % tiles_x * S::COARSE_X, y = tile / tiles_x * S::COARSE_Y;
@@ -265,34 +280,29 @@ __global__ void __launch_bounds__(KeyOf<key>::TEAMS *S::THREADS, 2 / KeyOf<key>:
     if constexpr (key == Key::LUMA)
       load_lumas<S>(codes, pixels, packing, luma_row, x, y, thread);
     else
-      load_codes<S, key>(codes, pixels, x, y, aligned);
+      load_codes<S, key>(codes, pixels, x, y, aligned, thread);
     /* Threads clamp the chunks that they have loaded. */
-    if constexpr (key == Key::BYTE) {
-      if (first_code > 0 || last_code < 255)
-        clamp_codes<S>(codes, first_code, last_code);
+    if constexpr (key != Key::LUMA) {
+      if (first_code > 0 || last_code < (int)pixels.max_code)
+        clamp_codes<S, key>(codes, first_code << shift, last_code << shift, thread);
     }
-    await_team<KeyOf<key>::TEAMS, S::THREADS>(team);
+    await_team<MOST_TEAMS, S::THREADS>(team);
     if (y + strip_y < target.coarse.height) {
       const Sample *const strip = codes + 2 * strip_y * M::PITCH + M::MARGIN - 2 + 2 * strip_x;
+      StripWriter<S::GROUPS, true> writer(target, x + strip_x, y + strip_y, lane);
 
       reduce_strip<S::GROUPS, S::ROWS>(
           [&](int row, Row<S::GROUPS> *filtered) {
             uint32_t fine[5][2 * S::GROUPS];
-            look_up<S, key>(fine, cf_shared_address(memory), strip + row * M::PITCH,
-                            key == Key::WORD ? pixels.shift : 0, lane);
+            look_up<S, key>(fine, cf_shared_address(memory), strip + row * M::PITCH, shift, lane);
             band.filter<S::GROUPS>(fine, filtered);
           },
-          [&](int row, const Row<S::GROUPS> &filtered) {
-            store_row<S::GROUPS, true>(target, x + strip_x, y + strip_y + row, lane, filtered);
-          });
+          [&](const Row<S::GROUPS> &filtered) { writer.write(filtered); });
     }
-    if (blockIdx.y == 0) {
-      if constexpr (key == Key::BYTE)
-        reduce_codes<S>(codes, pixels, target, x, y);
-      else
-        reduce_rows<S, key>(codes, pixels, target, x, y, thread);
-    }
-    await_team<KeyOf<key>::TEAMS, S::THREADS>(team);
+    if (blockIdx.y == 0)
+      reduce_codes<S>(codes + M::MARGIN - 2, M::PITCH, scale, key == Key::LUMA ? 0.0f : pixels.bias,
+                      target, x, y, thread);
+    await_team<MOST_TEAMS, S::THREADS>(team);
   }
 }
 
@@ -352,8 +362,11 @@ constexpr long long LARGE_COARSE = 1000000; /* pixels */
 
 template <typename S, Key key> int teams_of(const Gpu &gpu)
 {
-  constexpr int TEAMS = KeyOf<key>::TEAMS;
-  return TableMemory<S, key>::bytes(TEAMS) <= gpu.shared_per_block ? TEAMS : 1;
+  int teams = MOST_TEAMS;
+
+  while (teams > 1 && TableMemory<S, key>::bytes(teams) > gpu.shared_per_block)
+    teams--;
+  return teams;
 }
 
 template <typename S, Key key>
@@ -361,21 +374,20 @@ bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
                   const Target &target)
 {
   using M = TableMemory<S, key>;
-  const int tiles =
-      blocks(target.coarse.width, S::COARSE_X) * blocks(target.coarse.height, S::COARSE_Y);
-  const bool small = tiles <= gpu.multiprocessors;
-  const int teams = small ? 1 : teams_of<S, key>(gpu);
-  const int resident = gpu.multiprocessors * 2 / KeyOf<key>::TEAMS;
+  const int tiles_x = blocks(target.coarse.width, S::COARSE_X);
+  const int tiles = tiles_x * blocks(target.coarse.height, S::COARSE_Y);
+  const int teams = tiles <= gpu.multiprocessors ? 1 : teams_of<S, key>(gpu);
   const Channel &channel = pixels.channel[0];
   const bool aligned =
       pixels.step[0] == 1 && cf_is_vector_aligned(channel.from, channel.from_stride);
   const float last = pixels.offset + pixels.scale;
   const Packing packing = packing_of(pixels);
 
-  return launch(queue, "llf analyse", analyse_table_kernel<S, key>,
-                dim3(tiles < resident ? tiles : resident, target.groups / S::GROUPS),
-                dim3(teams * S::THREADS), M::bytes(teams), pixels, series, target, aligned,
-                (int)pixels.offset, (int)last, packing, luma_row_of(pixels, packing));
+  return launch(
+      queue, "llf analyse", analyse_table_kernel<S, key>,
+      dim3(tiles < gpu.multiprocessors ? tiles : gpu.multiprocessors, target.groups / S::GROUPS),
+      dim3(teams * S::THREADS), M::bytes(teams), pixels, series, target, aligned,
+      (int)pixels.offset, (int)last, packing, luma_row_of(pixels, packing));
 }
 
 template <int GROUPS, Key key>

@@ -28,28 +28,45 @@ template <int GROUPS> struct Row {
 };
 
 /* The taps as a banded matrix: 16 coarse pixels of 35 fine ones, which begin 2 before. */
+constexpr float band_weight(int tap)
+{
+  return tap == 0 || tap == 4   ? HALF_EDGE
+         : tap == 1 || tap == 3 ? HALF_SIDE
+         : tap == 2             ? HALF_CENTRE
+                                : 0.0f;
+}
+
+constexpr Fragment<12> band_fragment()
+{
+  Fragment<12> band = {};
+
+  for (int lane = 0; lane < 32; lane++) {
+    for (int i = 0; i < 12; i++) {
+      const int part = i / 4, q = i % 4, pixel = lane / 4 + (q & 1) * 8;
+      const int tap = 16 * part + 2 * (lane % 4) + (q >> 1) * 8 - 2 * pixel;
+
+      band.word[lane][i] = half_pair_bits(band_weight(tap), band_weight(tap + 1));
+    }
+  }
+  return band;
+}
+
+static __device__ const Fragment<12> BAND = band_fragment();
+
 struct Band {
   uint32_t a[3][4];
 
-  __device__ Band(int lane)
+  __device__ __forceinline__ Band(int lane)
   {
 #pragma unroll
     for (int part = 0; part < 3; part++) {
-#pragma unroll
-      for (int q = 0; q < 4; q++) {
-        const int pixel = lane / 4 + (q & 1) * 8;
-        const int tap = 16 * part + 2 * (lane % 4) + (q >> 1) * 8 - 2 * pixel;
-        a[part][q] = cf_pack_halves(weight(tap), weight(tap + 1));
-      }
-    }
-  }
+      const uint4 words = *reinterpret_cast<const uint4 *>(&BAND.word[lane][4 * part]);
 
-  __device__ static float weight(int tap)
-  {
-    return tap == 0 || tap == 4   ? HALF_EDGE
-           : tap == 1 || tap == 3 ? HALF_SIDE
-           : tap == 2             ? HALF_CENTRE
-                                  : 0.0f;
+      a[part][0] = words.x;
+      a[part][1] = words.y;
+      a[part][2] = words.z;
+      a[part][3] = words.w;
+    }
   }
 
   /* `fine` has five fragments of 16 pixels: 67 are used. */
@@ -86,8 +103,8 @@ __device__ __forceinline__ void add_row(Row<GROUPS> *total, float tap, const Row
   }
 }
 
-/* `filter_row (r, &row)` filters fine row r of the strip across; `store (r, row)` takes coarse row
- * r. Fine row 0 is two above the first coarse row. */
+/* `filter_row (r, &row)` filters fine row r of the strip across; `store (row)` takes the coarse
+ * rows in order. Fine row 0 is two above the first coarse row. */
 template <int GROUPS, int ROWS, typename FilterRow, typename Store>
 __device__ __forceinline__ void reduce_strip(FilterRow filter_row, Store store)
 {
@@ -102,7 +119,7 @@ __device__ __forceinline__ void reduce_strip(FilterRow filter_row, Store store)
     filter_row(2 * r + 2, &row);
     if (r > 0) {
       add_row(&ending, HALF_EDGE, row, false);
-      store(r - 1, ending);
+      store(ending);
     }
     add_row(&current, HALF_CENTRE, row, false);
     add_row(&starting, HALF_EDGE, row, true);
@@ -114,7 +131,7 @@ __device__ __forceinline__ void reduce_strip(FilterRow filter_row, Store store)
   }
   filter_row(2 * ROWS + 2, &row);
   add_row(&ending, HALF_EDGE, row, false);
-  store(ROWS - 1, ending);
+  store(ending);
 }
 
 struct Target {
@@ -131,41 +148,55 @@ struct Target {
     if (coarse.collapsed)
       coarse.collapsed[index] = top_gain * gauss;
   }
-
-  __device__ uint4 *pixel(int x, int y) const
-  {
-    return coarse.groups + ((size_t)y * coarse.width + x) * groups + first_group;
-  }
 };
 
-/* Lane 4 p + t holds pair t of pixels p and p + 8 of each fragment. With `interleaved`, the first
- * group's pairs are the even ones of eight, the second's the odd ones. */
-template <int GROUPS, bool interleaved>
-__device__ __forceinline__ void store_row(const Target &target, int x, int y, int lane,
-                                          const Row<GROUPS> &row)
-{
-  const int left = target.coarse.width - x - lane / 4;
-  uint4 *const first = target.pixel(x + lane / 4, y);
+/* Stores the rows of a strip, one after the other. Lane 4 p + t holds pair t of pixels p and p + 8
+ * of each fragment. With `interleaved`, the first group's pairs are the even ones of eight, the
+ * second's the odd ones. */
+template <int GROUPS, bool interleaved> struct StripWriter {
+  static constexpr bool PAIRED = interleaved && GROUPS == 2;
 
-  if (y >= target.coarse.height)
-    return;
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    uint4 *const to = first + 8 * i * target.groups;
-    const int m = i / 2, half = i % 2;
+  uint8_t *next;
+  int pixel_bytes, width; /* of a pixel, of the level */
+  int left, below;        /* pixels of the level from the lane's first one on */
 
-    if (8 * i >= left)
-      continue;
-    if constexpr (interleaved && GROUPS == 2) {
-      reinterpret_cast<uint2 *>(to)[lane % 4] =
-          make_uint2(row.word[m][half], row.word[m][2 + half]);
-    } else {
-#pragma unroll
-      for (int c = 0; c < GROUPS; c++)
-        reinterpret_cast<uint32_t *>(to + c)[lane % 4] = row.word[m][2 * c + half];
-    }
+  __device__ __forceinline__ StripWriter(const Target &target, int x, int y, int lane)
+  {
+    const Level &level = target.coarse;
+    const int first = x + lane / 4;
+
+    pixel_bytes = target.groups * GROUP_BYTES;
+    width = level.width;
+    left = width - first;
+    below = level.height - y;
+    next =
+        reinterpret_cast<uint8_t *>(
+            level.groups + ((size_t)y * level.width + first) * target.groups + target.first_group) +
+        lane % 4 * (PAIRED ? 8 : 4);
   }
-}
+
+  __device__ __forceinline__ void write(const Row<GROUPS> &row)
+  {
+    if (below-- <= 0)
+      return;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      uint8_t *const to = next + 8 * i * pixel_bytes;
+      const int m = i / 2, half = i % 2;
+
+      if (8 * i >= left)
+        continue;
+      if constexpr (PAIRED) {
+        *reinterpret_cast<uint2 *>(to) = make_uint2(row.word[m][half], row.word[m][2 + half]);
+      } else {
+#pragma unroll
+        for (int c = 0; c < GROUPS; c++)
+          *reinterpret_cast<uint32_t *>(to + c * GROUP_BYTES) = row.word[m][2 * c + half];
+      }
+    }
+    next += (ptrdiff_t)width * pixel_bytes;
+  }
+};
 
 /* --- tiles of components in shared memory --- */
 
@@ -235,6 +266,8 @@ __device__ void reduce_tile(uint8_t *memory, const Target &target, int x, int y)
   const Band band(lane);
 
   if (y + strip_y < target.coarse.height) {
+    StripWriter<S::GROUPS, false> writer(target, x + strip_x, y + strip_y, lane);
+
     reduce_strip<S::GROUPS, S::ROWS>(
         [&](int row, Row<S::GROUPS> *filtered) {
           uint32_t fine[5][2 * S::GROUPS];
@@ -242,9 +275,7 @@ __device__ void reduce_tile(uint8_t *memory, const Target &target, int x, int y)
                        lane);
           band.filter<S::GROUPS>(fine, filtered);
         },
-        [&](int row, const Row<S::GROUPS> &filtered) {
-          store_row<S::GROUPS, false>(target, x + strip_x, y + strip_y + row, lane, filtered);
-        });
+        [&](const Row<S::GROUPS> &filtered) { writer.write(filtered); });
   }
   if (target.first_group == 0)
     reduce_gauss<S>(reinterpret_cast<float *>(memory + M::GAUSS),
@@ -252,8 +283,8 @@ __device__ void reduce_tile(uint8_t *memory, const Target &target, int x, int y)
 }
 
 /* Tall tiles repeat fewer rows, short ones fill the GPU where there are few. */
-template <int GROUPS> using TallTable = Shape<GROUPS, 2, 4, 16>;
-template <int GROUPS> using ShortTable = Shape<GROUPS, 2, 4, 8>;
+template <int GROUPS> using TallTable = Shape<GROUPS, 2, 4, 8>;
+template <int GROUPS> using ShortTable = Shape<GROUPS, 2, 4, 6>;
 template <int GROUPS> using TileShape = Shape<GROUPS, 1, 8, 1>;
 
 inline Target target_of(const Pyramid &pyramid, int level, float top_gain)

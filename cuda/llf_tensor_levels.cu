@@ -11,7 +11,11 @@ namespace llf
 namespace
 {
 
+/* Low tiles for small levels, of which there are few. */
 template <int GROUPS> using LevelTile = Tile<GROUPS, 16>;
+template <int GROUPS> using LargeLevelTile = Tile<GROUPS, 32>;
+
+constexpr long long LARGE_LEVEL = 1000000; /* pixels */
 
 /* Tiles are counted from level `first` on. */
 struct Levels {
@@ -28,16 +32,14 @@ __device__ __forceinline__ const uint32_t *own_words(const Level &own, size_t pi
   return reinterpret_cast<const uint32_t *>(own.groups + pixel * T::GROUPS) + lane % 4;
 }
 
-template <int GROUPS>
-__global__ void __launch_bounds__(256, GROUPS == 4 ? 2 : 4)
+template <typename T>
+__global__ void __launch_bounds__(T::THREADS, T::GROUPS == 4 ? 2 : 4)
     level_terms_kernel(const __grid_constant__ Levels levels, const __grid_constant__ Series series)
 {
-  using T = LevelTile<GROUPS>;
-
   extern __shared__ __align__(128) uint8_t memory[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const Expansion expansion(lane);
-  const Turn<GROUPS> turn(series, lane);
+  const Turn<T::GROUPS> turn(series, lane);
   int index = levels.first;
 
   while (index + 1 < levels.last && (int)blockIdx.x >= levels.first_tile[index + 1])
@@ -47,7 +49,7 @@ __global__ void __launch_bounds__(256, GROUPS == 4 ? 2 : 4)
   const int tile_x = tile % tiles_x * T::FINE_X, tile_y = tile / tiles_x * T::FINE_Y;
 
   await_previous();
-  load_coarse<T>(memory, coarse, tile_x, tile_y, (int)threadIdx.x);
+  CoarseLoader<T>(coarse, (int)threadIdx.x).load(memory, coarse, tile_x, tile_y);
   wait_copies();
   __syncthreads();
 
@@ -67,8 +69,9 @@ __global__ void __launch_bounds__(256, GROUPS == 4 ? 2 : 4)
     const float *const gauss_0 = own.gauss + row_0 + pixel_x;
     const float *const gauss_1 = own.gauss + row_1 + pixel_x;
     auto make = [&](auto offset) {
-      expand_strip<T>(
-          sum, memory, expansion, strip_x, strip_y, lane,
+      Columns<T> columns(memory, strip_x, strip_y, lane);
+      expand_strip<T::GROUPS>(
+          sum, expansion, lane, [&](int j, uint32_t *words) { columns.load(words, j); },
           [&](int j, int c, uint32_t *self) {
             self[0] = groups_0[(offset(j) * T::GROUPS + c) * 4];
             self[1] = groups_1[(offset(j) * T::GROUPS + c) * 4];
@@ -95,10 +98,9 @@ __global__ void __launch_bounds__(256, GROUPS == 4 ? 2 : 4)
   }
 }
 
-template <int GROUPS>
+template <typename T>
 bool launch_levels(Queue *queue, const Pyramid &pyramid, int first, int last, const Series &series)
 {
-  using T = LevelTile<GROUPS>;
   Levels levels = {};
   int tiles = 0;
 
@@ -113,17 +115,33 @@ bool launch_levels(Queue *queue, const Pyramid &pyramid, int first, int last, co
     levels.tiles_x[i] = blocks(level.width, T::FINE_X);
     tiles += i < last ? levels.tiles_x[i] * blocks(level.height, T::FINE_Y) : 0;
   }
-  return launch(queue, "llf terms", level_terms_kernel<GROUPS>, dim3(tiles), dim3(T::THREADS),
-                T::BYTES, levels, series);
+  return launch(queue, "llf terms", level_terms_kernel<T>, dim3(tiles), dim3(T::THREADS), T::BYTES,
+                levels, series);
+}
+
+template <int GROUPS>
+bool launch_levels(Queue *queue, const Pyramid &pyramid, int first, int last, const Series &series)
+{
+  const Level &level = pyramid.level[first];
+
+  return (long long)level.width * level.height > LARGE_LEVEL
+             ? launch_levels<LargeLevelTile<GROUPS>>(queue, pyramid, first, last, series)
+             : launch_levels<LevelTile<GROUPS>>(queue, pyramid, first, last, series);
+}
+
+template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
+{
+  return allow_shared(gpu, level_terms_kernel<LevelTile<GROUPS>>, LevelTile<GROUPS>::BYTES,
+                      status) &&
+         allow_shared(gpu, level_terms_kernel<LargeLevelTile<GROUPS>>,
+                      LargeLevelTile<GROUPS>::BYTES, status);
 }
 
 } // namespace
 
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(gpu, level_terms_kernel<1>, LevelTile<1>::BYTES, status) &&
-         allow_shared(gpu, level_terms_kernel<2>, LevelTile<2>::BYTES, status) &&
-         allow_shared(gpu, level_terms_kernel<4>, LevelTile<4>::BYTES, status);
+  return prepare<1>(gpu, status) && prepare<2>(gpu, status) && prepare<4>(gpu, status);
 }
 
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,

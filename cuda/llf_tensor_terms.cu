@@ -21,10 +21,16 @@ constexpr int PIXEL_PITCH = TILE_X + 4; /* words */
 template <int GROUPS> constexpr int RESIDENT = GROUPS == 4 ? 1 : 2;
 constexpr int SMALL_TILES = 16; /* a multiprocessor */
 
+/* Of a row in the table; of four groups they would not leave room for two teams. */
+template <int GROUPS, Key key> constexpr int MOST_COPIES = GROUPS == 4 ? 1 : KeyOf<key>::COPIES;
+
+/* Teams that share a large table. */
+template <Key key, int COPIES> constexpr int TEAMS = COPIES > 1 || key == Key::LUMA ? 2 : 1;
+
 /* Shared memory, in bytes: the table; and of each team two tiles of the coarse level and one of
  * pixels. */
-template <int GROUPS, Key key> struct Memory {
-  static constexpr int TABLE = key == Key::NONE ? 0 : GROUPS * KeyOf<key>::ENTRIES * GROUP_BYTES;
+template <int GROUPS, Key key, int COPIES> struct Memory {
+  static constexpr int TABLE = GROUPS * KeyOf<key>::ENTRIES * COPIES * GROUP_BYTES;
   static constexpr int COARSE = (BaseTile<GROUPS>::BYTES + 127) / 128 * 128;
   static constexpr int PIXELS = 2 * COARSE;
   static constexpr int TEAM = PIXELS + TILE_Y * PIXEL_PITCH * (int)sizeof(uint32_t);
@@ -38,7 +44,7 @@ template <int GROUPS, Key key> struct Memory {
 /* --- rotations and pixels --- */
 
 /* Row i of table c: the rotations of harmonics 4 c + 1 .. 4 c + 4. */
-template <int GROUPS, Key key>
+template <int GROUPS, Key key, int COPIES>
 __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Series &series)
 {
   constexpr int ENTRIES = KeyOf<key>::ENTRIES;
@@ -55,13 +61,17 @@ __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Seri
       words[k] = cf_pack_halves(rotation.cosine, -rotation.sine);
       rotation.advance();
     }
-    table[i] = make_uint4(words[0], words[1], words[2], words[3]);
+#pragma unroll
+    for (int copy = 0; copy < COPIES; copy++)
+      table[i * COPIES + (copy + threadIdx.x) % COPIES] =
+          make_uint4(words[0], words[1], words[2], words[3]);
   }
 }
 
 /* Four pixels as they are read, since what is made of them has to wait for them. */
 template <Key key> struct Four {
-  uint4 words; /* with three channels of each in the bytes that the packing names, or intensities */
+  uint4 words; /* with three channels of each in the bytes that the packing
+                  names, or intensities */
 };
 
 template <> struct Four<Key::BYTE> {
@@ -133,17 +143,20 @@ __device__ __forceinline__ uint4 rows_of(const Pixels &pixels, const LumaRow &lu
 
 /* --- terms --- */
 
-template <typename T, Key key>
+template <typename T, Key key, int COPIES>
 __device__ __forceinline__ void make_terms(float (&sum)[4], uint8_t *coarse, uint32_t table,
                                            const uint32_t *pixels, const Turn<T::GROUPS> &turn,
                                            const Expansion &expansion, int strip_x, int strip_y,
                                            int lane)
 {
-  constexpr int TABLE_BYTES = key == Key::NONE ? 0 : KeyOf<key>::ENTRIES * GROUP_BYTES;
+  constexpr int ROW_BYTES = COPIES * GROUP_BYTES;
+  constexpr int TABLE_BYTES = KeyOf<key>::ENTRIES * ROW_BYTES;
+  const uint32_t copy = table + lane % COPIES * GROUP_BYTES;
   const uint32_t *const strip = pixels + 4 * strip_y * PIXEL_PITCH + 32 * strip_x;
 
-  expand_strip<T>(
-      sum, coarse, expansion, strip_x, strip_y, lane,
+  Columns<T> columns(coarse, strip_x, strip_y, lane);
+  expand_strip<T::GROUPS>(
+      sum, expansion, lane, [&](int j, uint32_t *words) { columns.load(words, j); },
       [&](int, int, uint32_t *self) { self[0] = self[1] = 0; },
       [&](int j, uint32_t *rotation) {
         if constexpr (key == Key::NONE) {
@@ -152,7 +165,7 @@ __device__ __forceinline__ void make_terms(float (&sum)[4], uint8_t *coarse, uin
                             __uint_as_float(pixel[2 * PIXEL_PITCH]));
         } else {
           const uint32_t row =
-              table + strip[lane % 16 / 4 * PIXEL_PITCH + 4 * j + lane % 4] * GROUP_BYTES;
+              copy + strip[lane % 16 / 4 * PIXEL_PITCH + 4 * j + lane % 4] * ROW_BYTES;
 
           if constexpr (T::GROUPS == 1) {
             load_2(rotation, row);
@@ -174,13 +187,14 @@ __device__ __forceinline__ void make_terms(float (&sum)[4], uint8_t *coarse, uin
 
 /* Blocks stay for many tiles, since the table is dear, and load the next one meanwhile. They go
  * from the last tile to the first, like the reduction of level 1 beside them. */
-template <int GROUPS, typename Sample, Colour colour, Key key>
-__global__ void __launch_bounds__(KeyOf<key>::TEAMS *THREADS, RESIDENT<GROUPS> / KeyOf<key>::TEAMS)
+template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES>
+__global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
+                                  TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
                        Level coarse, __half *cells, Packing packing, LumaRow luma_row, bool aligned)
 {
   using T = BaseTile<GROUPS>;
-  using M = Memory<GROUPS, key>;
+  using M = Memory<GROUPS, key, COPIES>;
   constexpr int FOURS = TILE_X * TILE_Y / 4 / THREADS, ACROSS = TILE_X / 4;
 
   extern __shared__ __align__(128) uint8_t table[];
@@ -194,32 +208,36 @@ __global__ void __launch_bounds__(KeyOf<key>::TEAMS *THREADS, RESIDENT<GROUPS> /
   const int column = thread % ACROSS * 4, row = thread / ACROSS;
   const Expansion expansion(lane);
   const Turn<GROUPS> turn(series, lane);
+  const CoarseLoader<T> loader(coarse, thread);
+  const float reciprocal = 1.0f / (float)tiles_x;
   Four<key> fours[FOURS];
-  int buffer = 0;
+  int buffer = 0, next_x, next_y;
 
   auto load_tile = [&](int tile) {
-    const int x = tile % tiles_x * TILE_X, y = tile / tiles_x * TILE_Y;
+    const int tile_y = (int)(((float)tile + 0.5f) * reciprocal);
 
-    load_coarse<T>(memory + buffer * M::COARSE, coarse, x, y, thread);
+    next_x = (tile - tile_y * tiles_x) * TILE_X;
+    next_y = tile_y * TILE_Y;
+    loader.load(memory + buffer * M::COARSE, coarse, next_x, next_y);
     cf_copy_commit();
 #pragma unroll
     for (int i = 0; i < FOURS; i++)
-      fours[i] =
-          load_four<Sample, colour, key>(pixels, packing, luma_row, aligned, x + column,
-                                         min(y + row + i * (THREADS / ACROSS), pixels.height - 1));
+      fours[i] = load_four<Sample, colour, key>(
+          pixels, packing, luma_row, aligned, next_x + column,
+          min(next_y + row + i * (THREADS / ACROSS), pixels.height - 1));
   };
 
   if constexpr (key != Key::NONE)
-    fill_rotations<GROUPS, key>(table, pixels, series);
+    fill_rotations<GROUPS, key, COPIES>(table, pixels, series);
   await_previous();
-  if constexpr (KeyOf<key>::TEAMS > 1)
+  if constexpr (TEAMS < key, COPIES >> 1)
     __syncthreads();
 
   int tile = tiles - 1 - (int)blockIdx.x - team * (int)gridDim.x;
   if (tile >= 0)
     load_tile(tile);
   while (tile >= 0) {
-    const int x = tile % tiles_x * TILE_X, y = tile / tiles_x * TILE_Y;
+    const int x = next_x, y = next_y;
     uint8_t *const components = memory + buffer * M::COARSE;
 
 #pragma unroll
@@ -227,22 +245,23 @@ __global__ void __launch_bounds__(KeyOf<key>::TEAMS *THREADS, RESIDENT<GROUPS> /
       *reinterpret_cast<uint4 *>(rows + (row + i * (THREADS / ACROSS)) * PIXEL_PITCH + column) =
           rows_of<key>(pixels, luma_row, fours[i]);
     cf_copy_wait<0>();
-    await_team<KeyOf<key>::TEAMS, THREADS>(team);
+    await_team<TEAMS<key, COPIES>, THREADS>(team);
     tile -= step;
     buffer ^= 1;
     if (tile >= 0)
       load_tile(tile);
+#pragma unroll 1
     for (int strip = warp; strip < TILE_Y / 2; strip += WARPS) {
       const int strip_x = strip % 2, strip_y = strip / 2;
       float sum[4];
 
       if (x + 32 * strip_x >= pixels.width || y + 4 * strip_y >= pixels.height)
         continue;
-      make_terms<T, key>(sum, components, cf_shared_address(table), rows, turn, expansion, strip_x,
-                         strip_y, lane);
+      make_terms<T, key, COPIES>(sum, components, cf_shared_address(table), rows, turn, expansion,
+                                 strip_x, strip_y, lane);
       store_cells(cells, pixels.width, pixels.height, x + 32 * strip_x, y + 4 * strip_y, lane, sum);
     }
-    await_team<KeyOf<key>::TEAMS, THREADS>(team);
+    await_team<TEAMS<key, COPIES>, THREADS>(team);
   }
 }
 
@@ -252,24 +271,27 @@ __global__ void __launch_bounds__(KeyOf<key>::TEAMS *THREADS, RESIDENT<GROUPS> /
 template <int GROUPS, Key key>
 constexpr bool HAS_TABLE = key != Key::NONE && (GROUPS < 4 || key == Key::BYTE);
 
-template <int GROUPS, Key key> int teams_of(const Gpu &gpu)
+template <int GROUPS, Key key, int COPIES> int teams_of(const Gpu &gpu)
 {
-  constexpr int TEAMS = KeyOf<key>::TEAMS;
-  return Memory<GROUPS, key>::bytes(TEAMS) <= gpu.shared_per_block ? TEAMS : 1;
+  constexpr int MOST = TEAMS<key, COPIES>;
+  return Memory<GROUPS, key, COPIES>::bytes(MOST) <= gpu.shared_per_block ? MOST : 1;
 }
 
-template <int GROUPS, typename Sample, Colour colour, Key key>
+template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                   const Pyramid &pyramid)
 {
-  using M = Memory<GROUPS, key>;
+  using M = Memory<GROUPS, key, COPIES>;
   constexpr int RESERVED = 1024;
   const int tiles = blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
   const bool small = tiles < SMALL_TILES * gpu.multiprocessors;
-  const int teams = small ? 1 : teams_of<GROUPS, key>(gpu);
+  const int teams = small ? 1 : teams_of<GROUPS, key, COPIES>(gpu);
   const int fitting = gpu.shared_per_multiprocessor / (M::bytes(teams) + RESERVED);
-  const int most = small ? 1 : RESIDENT<GROUPS> / KeyOf<key>::TEAMS;
-  const int resident = gpu.multiprocessors * (fitting < 1 ? 1 : fitting < most ? fitting : most);
+  const int most = small || TEAMS<key, COPIES> > 1 ? 1 : RESIDENT<GROUPS>;
+  const int beside = fitting < 1 ? 1 : fitting < most ? fitting : most;
+  /* These blocks stay till the end, and the coarse levels' one needs a multiprocessor for itself.
+   */
+  const int resident = beside * (gpu.multiprocessors > 1 ? gpu.multiprocessors - 1 : 1);
   const Packing packing = packing_of(pixels);
   const Channel &channel = pixels.channel[0];
   const uintptr_t address =
@@ -278,7 +300,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
                            ? packing.packed && address % 16 == 0
                            : pixels.step[0] == 1 && address % (4 * sizeof(Sample)) == 0;
 
-  return launch(queue, "llf terms", pixel_terms_kernel<GROUPS, Sample, colour, key>,
+  return launch(queue, "llf terms", pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES>,
                 dim3(tiles < resident ? tiles : resident), dim3(teams * THREADS), M::bytes(teams),
                 pixels, series, pyramid.level[1], pyramid.cells[0], packing,
                 luma_row_of(pixels, packing), aligned);
@@ -300,7 +322,7 @@ bool with_key_types(const Gpu &gpu, const Pixels &pixels, Function function)
     using Filtered = ColourConstant<RGB ? Colour::RGB : Colour::SINGLE>;
 
     if constexpr (HAS_TABLE<GROUPS, KEY>) {
-      if (key_of(pixels) == KEY && Memory<GROUPS, KEY>::bytes(1) <= gpu.shared_per_block)
+      if (key_of(pixels) == KEY && Memory<GROUPS, KEY, 1>::bytes(1) <= gpu.shared_per_block)
         return function(sample, Filtered(), KeyConstant<KEY>());
     }
     return function(sample, Filtered(), KeyConstant<Key::NONE>());
@@ -312,21 +334,34 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
                   const Pyramid &pyramid)
 {
   return with_key_types<GROUPS>(gpu, pixels, [&](auto sample, auto colour, auto key) {
-    return launch_terms<GROUPS, typename decltype(sample)::type, decltype(colour)::colour,
-                        decltype(key)::key>(queue, gpu, pixels, series, pyramid);
+    using Sample = typename decltype(sample)::type;
+    constexpr Colour COLOUR = decltype(colour)::colour;
+    constexpr Key KEY = decltype(key)::key;
+    constexpr int MOST = MOST_COPIES<GROUPS, KEY>;
+
+    if (Memory<GROUPS, KEY, MOST>::bytes(1) <= gpu.shared_per_block)
+      return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST>(queue, gpu, pixels, series, pyramid);
+    return launch_terms<GROUPS, Sample, COLOUR, KEY, 1>(queue, gpu, pixels, series, pyramid);
   });
+}
+
+template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES>
+bool allow_copies(const Gpu &gpu, CfStatus *status)
+{
+  return allow_shared(gpu, pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES>,
+                      Memory<GROUPS, key, COPIES>::bytes(teams_of<GROUPS, key, COPIES>(gpu)),
+                      status);
 }
 
 template <int GROUPS, typename Sample, Colour colour, Key key>
 bool allow(const Gpu &gpu, CfStatus *status)
 {
   if constexpr (HAS_TABLE<GROUPS, key>) {
-    if (!allow_shared(gpu, pixel_terms_kernel<GROUPS, Sample, colour, key>,
-                      Memory<GROUPS, key>::bytes(teams_of<GROUPS, key>(gpu)), status))
+    if (!allow_copies<GROUPS, Sample, colour, key, MOST_COPIES<GROUPS, key>>(gpu, status) ||
+        !allow_copies<GROUPS, Sample, colour, key, 1>(gpu, status))
       return false;
   }
-  return allow_shared(gpu, pixel_terms_kernel<GROUPS, Sample, colour, Key::NONE>,
-                      Memory<GROUPS, Key::NONE>::bytes(1), status);
+  return allow_copies<GROUPS, Sample, colour, Key::NONE, 1>(gpu, status);
 }
 
 template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)

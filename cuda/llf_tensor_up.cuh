@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Up the pyramid on tensor cores. For 4 x 4 pixels at a time a product expands all components of
- * the coarser level, with the level's own ones as the addend; times the rotation of each pixel;
- * and a second product, with a column of ones, sums over the components in fp32. The columns of
- * eight such products, side by side, fill one accumulator of 32 x 4 pixels.
+ * the coarser level, with the level's own ones as the addend; times the rotation of each pixel; and
+ * a second product, with a column of ones, sums over the components in fp32. The columns of eight
+ * such products, side by side, fill one accumulator of 32 x 4 pixels.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ template <int groups, int fine_y> struct Tile {
 /* --- the expanding matrix --- */
 
 /* Ten times the weight, on one axis, of a coarse sample `offset` from the one above a pixel. */
-__device__ __forceinline__ int tenths(int odd, int offset)
+constexpr int tenths(int odd, int offset)
 {
   if (odd)
     return offset == 0 || offset == 1 ? 5 : 0;
@@ -35,7 +35,7 @@ __device__ __forceinline__ int tenths(int odd, int offset)
 }
 
 /* The weight in fp16, rounded so that those of each pixel sum to exactly 1. */
-__device__ __forceinline__ float half_weight(int hundredths)
+constexpr float half_weight(int hundredths)
 {
   switch (hundredths) {
   case 64:
@@ -57,107 +57,136 @@ __device__ __forceinline__ float half_weight(int hundredths)
 
 /* Row p is pixel (p % 4, p / 4), column 8 h + 2 r + c the coarse sample (2 h + c, r) of the 4 x 4
  * whose second is above the first pixels. Components are subtracted. */
-struct Expansion {
-  uint32_t minus[4];
+constexpr Fragment<4> expansion_fragment()
+{
+  Fragment<4> minus = {};
 
-  __device__ Expansion(int lane)
-  {
-#pragma unroll
+  for (int lane = 0; lane < 32; lane++) {
     for (int q = 0; q < 4; q++) {
       const int pixel = lane / 4 + (q & 1) * 8, x = pixel % 4, y = pixel / 4;
       const int row = tenths(y & 1, lane % 4 - 1 - y / 2);
       const int left = row * tenths(x & 1, 2 * (q >> 1) - 1 - x / 2);
       const int right = row * tenths(x & 1, 2 * (q >> 1) - x / 2);
 
-      minus[q] = cf_pack_halves(-half_weight(left), -half_weight(right));
+      minus.word[lane][q] = half_pair_bits(-half_weight(left), -half_weight(right));
     }
+  }
+  return minus;
+}
+
+static __device__ const Fragment<4> EXPANSION = expansion_fragment();
+
+struct Expansion {
+  uint32_t minus[4];
+
+  __device__ __forceinline__ Expansion(int lane)
+  {
+    const uint4 words = *reinterpret_cast<const uint4 *>(EXPANSION.word[lane]);
+
+    minus[0] = words.x;
+    minus[1] = words.y;
+    minus[2] = words.z;
+    minus[3] = words.w;
   }
 };
 
 /* --- shared memory --- */
 
-/* Starts to load the coarse level's components about the tile, repeated beyond its border: what
- * thread `thread` of the tile's does of it. */
-template <typename T>
-__device__ void load_coarse(uint8_t *memory, const Level &coarse, int tile_x, int tile_y,
-                            int thread)
-{
-  constexpr int COPIES = (T::COARSE_X * T::GROUPS + 31) / 32;
-  const int lane = thread % 32, warp = thread / 32;
-  const int first_x = tile_x / 2 - 1, first_y = tile_y / 2 - 1;
-  int from[COPIES];
+/* Loads the coarse level's components about tiles, repeated beyond its border: what thread `thread`
+ * of a tile's does of it. For tiles inside the level all places are known beforehand. */
+template <typename T> struct CoarseLoader {
+  static constexpr int COLUMNS = T::COARSE_X * T::GROUPS, COUNT = COLUMNS * T::COARSE_Y;
+  static constexpr int COPIES = (COUNT + T::THREADS - 1) / T::THREADS;
 
-#pragma unroll
-  for (int k = 0; k < COPIES; k++) {
-    const int i = lane + 32 * k, x = first_x + i / T::GROUPS;
-    from[k] = min(max(x, 0), coarse.width - 1) * T::GROUPS + i % T::GROUPS;
-  }
-  for (int row = warp; row < T::COARSE_Y; row += T::WARPS) {
-    const size_t y = (size_t)min(max(first_y + row, 0), coarse.height - 1) * coarse.width;
-    const uint32_t to = cf_shared_address(memory + row * T::PITCH);
-    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+  int thread;
+  int from[COPIES], to[COPIES]; /* in groups of the level, in bytes of the tile */
 
+  __device__ CoarseLoader(const Level &coarse, int thread) : thread(thread)
+  {
 #pragma unroll
     for (int k = 0; k < COPIES; k++) {
-      const int i = lane + 32 * k;
-      if (i < T::COARSE_X * T::GROUPS)
-        start_copy(to + (i ^ swap) * GROUP_BYTES, coarse.groups + y * T::GROUPS + from[k]);
+      const int i = thread + k * T::THREADS, row = i / COLUMNS, column = i % COLUMNS;
+      const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+
+      from[k] = row * coarse.width * T::GROUPS + column;
+      to[k] = row * T::PITCH + (column ^ swap) * GROUP_BYTES;
     }
   }
-}
+
+  /* Starts to. */
+  __device__ __forceinline__ void load(uint8_t *memory, const Level &coarse, int tile_x,
+                                       int tile_y) const
+  {
+    const int first_x = tile_x / 2 - 1, first_y = tile_y / 2 - 1;
+    const uint32_t base = cf_shared_address(memory);
+    const bool inside = first_x >= 0 && first_y >= 0 && first_x + T::COARSE_X <= coarse.width &&
+                        first_y + T::COARSE_Y <= coarse.height;
+
+    if (inside) {
+      const uint4 *const origin =
+          coarse.groups + ((size_t)first_y * coarse.width + first_x) * T::GROUPS;
+#pragma unroll
+      for (int k = 0; k < COPIES; k++) {
+        if (k < COPIES - 1 || thread + k * T::THREADS < COUNT)
+          start_copy(base + to[k], origin + from[k]);
+      }
+      return;
+    }
+#pragma unroll 1
+    for (int i = thread; i < COUNT; i += T::THREADS) {
+      const int row = i / COLUMNS, column = i % COLUMNS;
+      const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+      const int x = min(max(first_x + column / T::GROUPS, 0), coarse.width - 1);
+      const int y = min(max(first_y + row, 0), coarse.height - 1);
+
+      start_copy(base + row * T::PITCH + (column ^ swap) * GROUP_BYTES,
+                 coarse.groups + ((size_t)y * coarse.width + x) * T::GROUPS + column % T::GROUPS);
+    }
+  }
+};
 
 /* --- a strip of 32 x 4 pixels --- */
 
-/* Pairs of coarse columns 2 j, 2 j + 1 of the strip's four coarse rows, for j = 0..8. */
-template <int GROUPS> struct Columns {
-  uint32_t word[10][GROUPS];
+/* The coarse samples of block j: words 2 c and 2 c + 1 are pairs j and j + 1 of the strip's
+ * columns, of group c. What blocks have in common is loaded again: copies of registers would cost
+ * more. */
+template <typename T> struct Columns {
+  static constexpr int PAIR_BYTES = 2 * T::GROUPS * GROUP_BYTES;
 
-  /* Loads what is needed from pair j on and not there yet; called with j = 0, 1, .. 7. */
-  template <typename T>
-  __device__ __forceinline__ void load(uint32_t memory, int strip_x, int strip_y, int lane, int j)
+  uint32_t from;      /* a lane's row of block 0's first matrices */
+  uint32_t blocks[4]; /* of one group: of blocks j and j + 1 */
+
+  __device__ __forceinline__ Columns(const uint8_t *memory, int strip_x, int strip_y, int lane)
   {
     const int row = 2 * strip_y + (lane % 8 >> 1), column = 16 * strip_x + (lane & 1);
-    const uint32_t from = memory + row * T::PITCH + column * GROUPS * GROUP_BYTES;
+    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0, matrix = lane / 8;
 
-    if constexpr (GROUPS == 1) {
-      uint32_t pairs[4];
-
-      if (j == 0 || j == 3) {
-        cf_load_matrix_transposed(pairs, from + ((j == 0 ? 0 : 4) + lane / 8) * 2 * GROUP_BYTES);
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-          word[(j == 0 ? 0 : 4) + k][0] = pairs[k];
-      } else if (j == 7) {
-        load_2_transposed(pairs, from + 8 * 2 * GROUP_BYTES);
-        word[8][0] = pairs[0];
-      }
-    } else if constexpr (GROUPS == 2) {
-      const int swap = row >> 1 & 1;
-      const uint32_t group = ((lane >> 3 & 1) ^ swap) * GROUP_BYTES;
-
-      /* Two pairs at a time; after the last one comes itself again. */
-      if (j == 0)
-        load_pairs(0, from + group + (lane >> 4) * 4 * GROUP_BYTES);
-      if (j & 1)
-        load_pairs(j + 1, from + group + (j + 1 + (j < 7 ? lane >> 4 : 0)) * 4 * GROUP_BYTES);
-    } else {
-      const uint32_t group = lane / 8 * GROUP_BYTES;
-
-      if (j == 0)
-        cf_load_matrix_transposed(word[0], from + group);
-      cf_load_matrix_transposed(word[j + 1], from + group + (j + 1) * 8 * GROUP_BYTES);
-    }
+    from = cf_shared_address(memory) + row * T::PITCH + column * T::GROUPS * GROUP_BYTES;
+    if constexpr (T::GROUPS == 1)
+      from += (matrix + 1) / 2 * PAIR_BYTES;
+    else
+      from += (matrix & 1) * PAIR_BYTES + ((matrix >> 1) ^ swap) * GROUP_BYTES;
   }
 
-  __device__ __forceinline__ void load_pairs(int j, uint32_t from)
+  /* For j = 0, 1, .. 7 in order. */
+  __device__ __forceinline__ void load(uint32_t *words, int j)
   {
-    uint32_t pairs[4];
+    if constexpr (T::GROUPS == 1) {
+      if (j % 2 == 0)
+        cf_load_matrix_transposed(blocks, from + j * PAIR_BYTES);
+      words[0] = blocks[j % 2 * 2];
+      words[1] = blocks[j % 2 * 2 + 1];
+    } else {
+#pragma unroll
+      for (int c = 0; c < T::GROUPS; c += 2) {
+        uint32_t four[4];
 
-    cf_load_matrix_transposed(pairs, from);
-    word[j][0] = pairs[0];
-    word[j][GROUPS - 1] = pairs[1];
-    word[j + 1][0] = pairs[2];
-    word[j + 1][GROUPS - 1] = pairs[3];
+        cf_load_matrix_transposed(four, from + j * PAIR_BYTES + c * GROUP_BYTES);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          words[2 * c + k] = four[k];
+      }
+    }
   }
 };
 
@@ -212,33 +241,32 @@ __device__ __forceinline__ void rotate(uint32_t *rotation, const Turn<GROUPS> &t
   }
 }
 
-/* The strip's values: q of pixel (strip_pixel_x (q), strip_pixel_y (q)). `own (j, c, words)` gives
- * the level's own components of group c in block j, `rotation (j, words)` its rotations. */
-template <typename T, typename Own, typename RotationOf>
-__device__ __forceinline__ void expand_strip(float (&sum)[4], uint8_t *memory,
-                                             const Expansion &expansion, int strip_x, int strip_y,
-                                             int lane, Own own, RotationOf rotation_of)
+/* The strip's values: q of pixel (strip_pixel_x (q), strip_pixel_y (q)). For block j, `coarse_of
+ * (j, words)` gives the samples of the coarser level that a product expands, group by group, `own
+ * (j, c, words)` the level's own components of group c, and `rotation_of (j, words)` its
+ * rotations. */
+template <int GROUPS, typename CoarseOf, typename Own, typename RotationOf>
+__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion, int lane,
+                                             CoarseOf coarse_of, Own own, RotationOf rotation_of)
 {
-  Columns<T::GROUPS> columns;
-
 #pragma unroll
   for (int q = 0; q < 4; q++)
     sum[q] = 0.0f;
 #pragma unroll
   for (int j = 0; j < 8; j++) {
-    uint32_t components[2 * T::GROUPS], rotation[2 * T::GROUPS];
+    uint32_t coarse[2 * GROUPS], components[2 * GROUPS], rotation[2 * GROUPS];
 
-    columns.template load<T>(cf_shared_address(memory), strip_x, strip_y, lane, j);
+    coarse_of(j, coarse);
     rotation_of(j, rotation);
 #pragma unroll
-    for (int c = 0; c < T::GROUPS; c++) {
+    for (int c = 0; c < GROUPS; c++) {
       uint32_t self[2];
 
       own(j, c, self);
-      multiply_half(components + 2 * c, expansion.minus, columns.word[j][c], columns.word[j + 1][c],
-                    self[0], self[1]);
+      multiply_half(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1], self[0],
+                    self[1]);
     }
-    add_rotated<T::GROUPS>(sum, components, rotation, lane / 4 == j ? 0x3c003c00u : 0u);
+    add_rotated<GROUPS>(sum, components, rotation, lane / 4 == j ? 0x3c003c00u : 0u);
   }
 }
 
