@@ -36,7 +36,7 @@ struct State {
   CfVideo video;
   CfDevice *device;
   CfBlockavgParams params;
-  CfBlockRegionTables tables;
+  CfBlockRegions *regions;
   Kernel kernel;
   Job job;     /* but for pointers, strides and stage */
   bool copies; /* single pixels: also transparent ones keep their colour */
@@ -226,6 +226,11 @@ void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *
   }
   state->video = *video;
   state->device = options->device;
+  state->regions = cf_blockavg_regions_new(options->device, video, status);
+  if (!state->regions) {
+    free(state);
+    return nullptr;
+  }
   update_state(state, params, status);
   return state;
 }
@@ -234,7 +239,7 @@ void close_state(void *opaque)
 {
   State *state = (State *)opaque;
 
-  cf_blockavg_regions_free(&state->tables);
+  cf_blockavg_regions_free(state->regions);
   free(state);
 }
 
@@ -280,8 +285,7 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
   Job job = state->job;
 
   if (work->regions)
-    return cf_blockavg_regions_run(&state->tables, state->device, &state->video, &state->params,
-                                   work, status);
+    return cf_blockavg_regions_run(state->regions, &state->params, work, status);
   if (state->copies)
     return copy_picture(state, work, status);
   set_pictures(&job, work);

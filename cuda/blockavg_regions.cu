@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Patches are small: many small CUDA blocks keep more memory traffic under way. */
-#define CF_BLOCKAVG_THREADS 128
+/* A warp each: what every thread computes anew is most of the work of small tiles. */
+#define CF_BLOCKAVG_THREADS 32
 #include "blockavg_kernels.cuh"
 #include "blockavg_patch.cuh"
 
@@ -18,52 +18,75 @@ namespace
 {
 
 /* Larger blocks are summed up by several tiles. */
-constexpr int kWholePixels = 16384;
+constexpr int kWholePixels = 8192;
 constexpr int kWholeRows = 256;
 constexpr int kWholeBytes = (kPatchColumns - 2) * kColumnBytes;
 
-/* What tiles of several blocks, or of parts of one, aim at: enough of them even of few regions. */
-constexpr int kTileBytes = 640;
+/* What tiles of several blocks, or of parts of one, aim at. */
+constexpr int kTileBytes = kPatchPixels;
+
+/* Where warps look at the coverage of each sample: rows that each takes at least, and how many
+ * warps are enough. */
+constexpr int kSoftRows = 4;
+constexpr int kSoftWarps = 16384;
 
 /* The picture is divided into so many cells each way to find patches that share blocks. */
 constexpr int kCells = 64;
 
-static_assert(sizeof(Frame) <= 4096, "older drivers take no larger parameters");
-
 typedef void (*Kernel)(Frame);
 
-struct Kernels {
+template <bool Lean> struct Kernels {
   typedef Kernel Type;
   template <template <int, bool> class Kind, int Channels> static Kernel get()
   {
-    return average_patches<Kind, Channels>;
+    return average_patches<Kind, Channels, Lean>;
   }
 };
 
-struct Work {
+} // namespace
+
+/* What one list of regions comes to, kept until another comes. */
+struct CfBlockRegions {
   CfDevice *device;
-  const CfVideo *video;
-  const CfBlockavgParams *params;
-  const CfRegions *regions;
-  void *stream;
+  CfVideo video;
+
+  bool known; /* whether what follows belongs to these parameters and regions */
+  CfBlockavgParams params;
+  CfRegions regions;
+
+  int capacity;
+  CfRegion *list; /* capacity of each, in one piece */
+  CfShape *shapes;
+  Patch *patches; /* one more; as many follow while they are sorted */
+
   CfGrid grid;          /* of the picture */
   int shift_x, shift_y; /* largest subsampling */
-  CfShape *shapes;      /* list.count of them, then the patches, in one piece */
-  Patch *patches;
+  bool large;
+  Kernel kernel;
   int tiles;        /* in each plane */
-  int shared_tiles; /* of them, the first: those of patches that are not alone */
-  Frame frame;
+  int most_tiles;   /* of a patch */
+  int second_tiles; /* of them, the first: those that a second launch fills */
+  int second_patches;
+  Frame frame; /* but for pictures, scratch and stage */
 };
 
-bool reserve(CfBlockRegionTables *tables, size_t bytes, CfStatus *status)
+namespace
 {
-  if (bytes <= tables->bytes)
+
+bool reserve(CfBlockRegions *self, int count, CfStatus *status)
+{
+  if (self->list && count <= self->capacity)
     return true;
-  void *larger = realloc(tables->memory, bytes);
-  if (!larger)
+
+  const size_t each = sizeof(CfRegion) + sizeof(CfShape) + 2 * sizeof(Patch);
+  void *memory = malloc((size_t)count * each + 2 * sizeof(Patch));
+  if (!memory)
     return cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
-  tables->memory = larger;
-  tables->bytes = bytes;
+  free(self->list);
+  self->capacity = count;
+  self->list = (CfRegion *)memory;
+  self->shapes = (CfShape *)(self->list + count);
+  self->patches = (Patch *)(self->shapes + count);
   return true;
 }
 
@@ -92,29 +115,30 @@ int quotient_up(int a, int b)
   return (a + b - 1) / b;
 }
 
-/* `shape` -1: the whole picture. The blocks are those of all planes: chroma
- * samples may belong to one before those of their luma pixels. */
-Patch make_patch(const Work *work, int shape)
+/* `shape` -1: the whole picture. The blocks are those of all planes: chroma samples may belong to
+ * one before those of their luma pixels. */
+Patch make_patch(const CfBlockRegions *self, int shape)
 {
-  const int reach = work->frame.list.rule.reach;
-  const int width = work->video->width, height = work->video->height;
-  CfGrid grid = work->grid;
+  const int reach = self->frame.list.rule.reach;
+  const int width = self->video.width, height = self->video.height;
+  CfGrid grid = self->grid;
   Patch patch = {};
 
   patch.shape = shape;
   patch.rect = {0, 0, width, height};
   if (shape >= 0) {
-    const CfShape *bounds = &work->shapes[shape];
+    const CfShape *bounds = &self->shapes[shape];
+    patch.side = bounds->side;
     patch.rect = {cut(bounds->x0 - reach, width), cut(bounds->y0 - reach, height),
                   cut(bounds->x1 + reach, width), cut(bounds->y1 + reach, height)};
-    if (!work->frame.single)
-      grid = cf_mosaic_region_grid(work->params, bounds);
+    if (!self->frame.single)
+      grid = cf_mosaic_region_grid(&self->params, bounds);
   }
 
   const int column0 =
-      cf_grid_block(grid.x, grid.width, work->shift_x, patch.rect.x0 >> work->shift_x);
+      cf_grid_block(grid.x, grid.width, self->shift_x, patch.rect.x0 >> self->shift_x);
   const int row0 =
-      cf_grid_block(grid.y, grid.height, work->shift_y, patch.rect.y0 >> work->shift_y);
+      cf_grid_block(grid.y, grid.height, self->shift_y, patch.rect.y0 >> self->shift_y);
   patch.x = grid.x + column0 * grid.width;
   patch.y = grid.y + row0 * grid.height;
   patch.width = grid.width;
@@ -124,22 +148,23 @@ Patch make_patch(const Work *work, int shape)
   return patch;
 }
 
-bool has_large_blocks(const Work *work)
+bool is_large(const CfBlockRegions *self, const Patch *patch)
 {
-  const int bytes = pixel_bytes(cf_format_info(work->video->format), &work->frame.job.plane[0]);
+  const int bytes = pixel_bytes(cf_format_info(self->video.format), &self->frame.job.plane[0]);
 
-  for (int i = 0; i < work->frame.patches; i++) {
-    const Patch *patch = &work->patches[i];
-    if ((long)patch->width * patch->height > kWholePixels || patch->height > kWholeRows ||
-        patch->width * bytes > kWholeBytes)
-      return true;
-  }
-  return false;
+  return (long)patch->width * patch->height > kWholePixels || patch->height > kWholeRows ||
+         patch->width * bytes > kWholeBytes;
+}
+
+/* Blocks of 1x1 in formats with alpha are what they were; other formats may lose unused bits. */
+bool changes(const CfBlockRegions *self, const Patch *patch)
+{
+  return !cf_format_info(self->video.format)->alpha || patch->width > 1 || patch->height > 1;
 }
 
 /* Rows of cells, a bit for each cell. */
 struct Cells {
-  int width, height; /* of a cell in pixels */
+  int shift_x, shift_y; /* log2 of a cell's size in pixels */
   uint64_t once[kCells], more[kCells];
 };
 
@@ -148,233 +173,363 @@ struct CellSpan {
   uint64_t columns;
 };
 
-CellSpan cells_of(const Cells &cells, const Work *work, const Patch &patch)
+CellSpan cells_of(const Cells &cells, const CfBlockRegions *self, const Patch &patch)
 {
-  const int x0 = cut(patch.x, work->video->width - 1) / cells.width;
-  const int x1 =
-      cut(patch.x + patch.columns * patch.width - 1, work->video->width - 1) / cells.width;
-  const int y0 = cut(patch.y, work->video->height - 1) / cells.height;
-  const int y1 =
-      cut(patch.y + patch.rows * patch.height - 1, work->video->height - 1) / cells.height;
+  const int right = self->video.width - 1, bottom = self->video.height - 1;
+  const int x0 = cut(patch.x, right) >> cells.shift_x;
+  const int x1 = cut(patch.x + patch.columns * patch.width - 1, right) >> cells.shift_x;
+  const int y0 = cut(patch.y, bottom) >> cells.shift_y;
+  const int y1 = cut(patch.y + patch.rows * patch.height - 1, bottom) >> cells.shift_y;
 
   return {y0, y1, ~0ull >> (kCells - 1 - x1 + x0) << x0};
 }
 
+int cell_shift(int length)
+{
+  int shift = 0;
+
+  while (quotient_up(length, 1 << shift) > kCells)
+    shift++;
+  return shift;
+}
+
 /* Patches that have a cell in common may share blocks. */
-void find_alone(const Work *work, int count)
+void find_cells(const CfBlockRegions *self, Cells *cells, const Patch *patches, int count)
 {
-  Cells cells = {};
-
-  cells.width = quotient_up(work->video->width, kCells);
-  cells.height = quotient_up(work->video->height, kCells);
+  memset(cells, 0, sizeof *cells);
+  cells->shift_x = cell_shift(self->video.width);
+  cells->shift_y = cell_shift(self->video.height);
   for (int i = 0; i < count; i++) {
-    const CellSpan span = cells_of(cells, work, work->patches[i]);
+    const CellSpan span = cells_of(*cells, self, patches[i]);
     for (int row = span.row0; row <= span.row1; row++) {
-      cells.more[row] |= cells.once[row] & span.columns;
-      cells.once[row] |= span.columns;
-    }
-  }
-  for (int i = 0; i < count; i++) {
-    const CellSpan span = cells_of(cells, work, work->patches[i]);
-    work->patches[i].alone = true;
-    for (int row = span.row0; row <= span.row1; row++) {
-      if (cells.more[row] & span.columns)
-        work->patches[i].alone = false;
+      cells->more[row] |= cells->once[row] & span.columns;
+      cells->once[row] |= span.columns;
     }
   }
 }
 
-/* Blocks of 1x1 in formats with alpha are what they were; other formats may
- * lose unused bits. */
-bool changes(const Work *work, const Patch *patch)
+bool may_share(const Cells &cells, const CellSpan &span)
 {
-  return !cf_format_info(work->video->format)->alpha || patch->width > 1 || patch->height > 1;
+  for (int row = span.row0; row <= span.row1; row++) {
+    if (cells.more[row] & span.columns)
+      return true;
+  }
+  return false;
 }
 
-/* Brings patches that share blocks to the front, and drops those that change
- * nothing. */
-int sort_patches(const Work *work, int count)
+/* Brings patches that may share blocks to the front, ordered by the cells of their tops: then
+ * neighbours are among those of a few cells. */
+void sort_patches(CfBlockRegions *self, int count)
 {
-  Patch *patches = work->patches;
-  int front = 0, kept = 0;
+  const Patch *made = self->patches + self->capacity + 1;
+  Patch *sorted = self->patches;
+  Cells cells;
+  int starts[kCells + 1] = {}, places[kCells];
+  int tallest = 0, alone = 0;
 
+  find_cells(self, &cells, made, count);
   for (int i = 0; i < count; i++) {
-    const Patch patch = patches[i];
+    const CellSpan span = cells_of(cells, self, made[i]);
 
-    if (!changes(work, &patch))
+    if (!may_share(cells, span))
       continue;
-    patches[kept++] = patches[front];
-    if (patch.alone)
-      patches[kept - 1] = patch;
-    else
-      patches[front++] = patch;
+    starts[span.row0 + 1]++;
+    tallest = span.row1 - span.row0 > tallest ? span.row1 - span.row0 : tallest;
   }
-  return kept;
+  for (int row = 0; row < kCells; row++) {
+    starts[row + 1] += starts[row];
+    places[row] = starts[row];
+  }
+  self->frame.sharing = starts[kCells];
+  for (int i = 0; i < count; i++) {
+    const CellSpan span = cells_of(cells, self, made[i]);
+
+    if (may_share(cells, span)) {
+      Patch *patch = &sorted[places[span.row0]++];
+      *patch = made[i];
+      patch->near_first = starts[span.row0 > tallest ? span.row0 - tallest : 0];
+      patch->near_end = starts[span.row1 + 1];
+    } else {
+      sorted[self->frame.sharing + alone++] = made[i];
+    }
+  }
+  self->frame.patches = count;
 }
 
-void plan_patches(Work *work)
+void plan_patches(CfBlockRegions *self)
 {
-  const bool outside = work->regions->outside;
-  const int count = outside ? 1 : work->frame.list.count;
+  const bool outside = self->regions.outside;
+  const int count = outside ? 1 : self->frame.list.count;
+  Patch *made = self->patches + self->capacity + 1;
 
-  for (int i = 0; i < count; i++)
-    work->patches[i] = make_patch(work, outside ? -1 : i);
-  find_alone(work, count);
-  work->frame.patches = sort_patches(work, count);
+  self->large = false;
+  for (int i = 0; i < count; i++) {
+    made[i] = make_patch(self, outside ? -1 : i);
+    self->large = self->large || is_large(self, &made[i]);
+  }
+  sort_patches(self, count);
 }
 
-bool plan_tiles(Work *work, bool large, CfStatus *status)
+/* Tiles of whole blocks, or of fixed size if any blocks are large; none where nothing changes, but
+ * the samples belong to the patch all the same. */
+void plan_patch_tiles(const CfBlockRegions *self, Patch *patch, int pixels, bool shares)
 {
-  Frame *frame = &work->frame;
-  const int bytes = pixel_bytes(cf_format_info(work->video->format), &frame->job.plane[0]);
+  patch->slices = 1;
+  if (!changes(self, patch)) {
+    patch->tiles_x = 0;
+    return;
+  }
+  if (self->large) {
+    const int left = cut(patch->x, self->video.width);
+    const int right = cut(patch->x + patch->columns * patch->width, self->video.width);
+    patch->tiles_x = quotient_up(right - left, pixels);
+    patch->slices = (short)quotient_up(cut(patch->height, self->video.height), kSplitRows);
+    return;
+  }
+
+  int blocks = patch->width < pixels ? pixels / patch->width : 1;
+  if (shares && blocks > kSharedBlocks)
+    blocks = kSharedBlocks;
+  patch->tiles_x = quotient_up(patch->columns, blocks);
+  patch->tile_blocks = (short)quotient_up(patch->columns, patch->tiles_x);
+}
+
+bool plan_tiles(CfBlockRegions *self, CfStatus *status)
+{
+  Frame *frame = &self->frame;
+  const int bytes = pixel_bytes(cf_format_info(self->video.format), &frame->job.plane[0]);
   const int pixels = kTileBytes / 2 / bytes * 2;
   int64_t tiles = 0, blocks = 0;
 
   for (int p = 0; p < frame->job.planes; p++)
     frame->job.plane[p].tile_pixels = pixels >> frame->job.plane[p].shift_x;
+  self->second_tiles = self->second_patches = self->most_tiles = 0;
   for (int i = 0; i < frame->patches; i++) {
-    Patch *patch = &work->patches[i];
+    Patch *patch = &self->patches[i];
 
     patch->first_tile = (int)tiles;
     patch->first_block = (int)blocks;
-    patch->slices = 1;
-    if (large) {
-      const int left = cut(patch->x, work->video->width);
-      const int right = cut(patch->x + patch->columns * patch->width, work->video->width);
-      patch->tiles_x = quotient_up(right - left, pixels);
-      patch->slices = quotient_up(cut(patch->height, work->video->height), kSplitRows);
-    } else {
-      patch->tile_blocks = patch->width < pixels ? pixels / patch->width : 1;
-      patch->tiles_x = quotient_up(patch->columns, patch->tile_blocks);
-      patch->tile_blocks = quotient_up(patch->columns, patch->tiles_x);
-    }
-    tiles += (int64_t)patch->tiles_x * patch->rows * patch->slices;
+    plan_patch_tiles(self, patch, pixels, i < frame->sharing);
+    const int64_t own_tiles = (int64_t)patch->tiles_x * patch->rows * patch->slices;
+    tiles += own_tiles;
     blocks += (int64_t)patch->columns * patch->rows;
     if (tiles > INT_MAX || blocks > INT_MAX)
       return cf_fail(status, CF_ERROR_NO_MEMORY,
                      "the regions of one frame have more blocks than the GPU can count: use "
                      "larger blocks or fewer regions");
-    if (large || !patch->alone)
-      work->shared_tiles = (int)tiles;
+    patch->tiles = (int)own_tiles;
+    if (patch->tiles > self->most_tiles)
+      self->most_tiles = patch->tiles;
+    if (self->large || !frame->hard || (!frame->single && i < frame->sharing)) {
+      self->second_tiles = (int)tiles;
+      self->second_patches = i + 1;
+    }
   }
-  work->tiles = (int)tiles;
+  self->tiles = (int)tiles;
+  frame->even = (int64_t)self->most_tiles * frame->patches <= 2 * tiles && frame->patches <= 65535;
   frame->blocks = (int)blocks;
   return true;
 }
 
-bool launch(const Work *work, Stage stage, int tiles, CfStatus *status)
+/* Slices of tiles whose samples are looked at one by one: enough to fill a large GPU. */
+int slices_of(const CfBlockRegions *self)
 {
-  const Kernel kernel =
-      choose_kernel<Kernels>(cf_format_info(work->video->format), work->params->mode);
-  Frame frame = work->frame;
+  const int tiles = self->tiles * self->frame.job.planes;
+  int rows = 1;
 
-  frame.job.stage = stage;
-  kernel<<<dim3((unsigned)tiles, (unsigned)frame.job.planes), kThreads, 0,
-           (cudaStream_t)work->stream>>>(frame);
-  return cf_cuda_launched("averaging the blocks of regions", status);
+  if (self->frame.hard || tiles > kSoftWarps)
+    return 1;
+  for (int i = 0; i < self->frame.patches; i++)
+    rows = self->patches[i].height > rows ? self->patches[i].height : rows;
+  rows = cut(rows, self->large ? kSplitRows : kWholeRows);
+  const int slices = quotient_up(cut(rows, self->video.height), kSoftRows);
+  return slices * tiles <= kSoftWarps ? slices : kSoftWarps / tiles;
 }
 
-bool launch_all(const Work *work, size_t value_bytes, CfStatus *status)
+/* The lists travel with the launch if they are short enough. */
+void fill_in_lists(CfBlockRegions *self)
 {
-  const int initial = work->params->mode == CF_BLOCKAVG_AVERAGE ? 0 : 0xff;
+  Frame *frame = &self->frame;
 
-  if (work->frame.sums)
-    return cf_device_fill(work->frame.sums, initial, value_bytes, work->stream, status) &&
-           launch(work, kSums, work->tiles, status) && launch(work, kFill, work->tiles, status);
-  return launch(work, kWhole, work->tiles, status) &&
-         (work->shared_tiles == 0 || launch(work, kFill, work->shared_tiles, status));
+  if (frame->patches <= kFewPatches)
+    memcpy(frame->few, self->patches, (size_t)frame->patches * sizeof(Patch));
+  if (!frame->hard && frame->list.count <= kFewShapes)
+    memcpy(frame->list.few, self->shapes, (size_t)frame->list.count * sizeof(CfShape));
 }
 
-/* The lists, where they do not travel with the launches. */
-bool upload(Work *work, uint8_t *scratch, size_t bytes, CfStatus *status)
+bool make_plan(CfBlockRegions *self, CfStatus *status)
 {
-  Frame *frame = &work->frame;
+  const CfFormatInfo *format = cf_format_info(self->video.format);
+  const CfRegions *regions = &self->regions;
+  Frame *frame = &self->frame;
 
-  if (bytes == 0) {
-    memcpy(frame->list.few, work->shapes, (size_t)frame->list.count * sizeof(CfShape));
-    memcpy(frame->few, work->patches, (size_t)frame->patches * sizeof(Patch));
-    return true;
+  frame->list.rule = cf_coverage_rule(regions);
+  frame->list.width = self->video.width;
+  frame->list.height = self->video.height;
+  frame->list.count = make_shapes(self->shapes, &self->video, regions);
+  frame->job = plan_codes(&self->video, self->params.mode);
+  frame->alpha = cf_alpha_channel(&format->plane[0]);
+  frame->hard =
+      !regions->outside && regions->shape == CF_REGION_RECTANGLE && frame->list.rule.reach == 0;
+  frame->single = cf_mosaic_is_single(&self->params, regions);
+  self->grid = cf_mosaic_frame_grid(&self->params, &self->video, regions->field);
+  self->shift_x = self->shift_y = 0;
+  for (int p = 0; p < frame->job.planes; p++) {
+    self->shift_x |= frame->job.plane[p].shift_x;
+    self->shift_y |= frame->job.plane[p].shift_y;
   }
-  frame->list.far = (const CfShape *)scratch;
-  frame->far = (const Patch *)(frame->list.far + frame->list.count);
-  return cf_cuda_ok(cudaMemcpyAsync(scratch, work->shapes, bytes, cudaMemcpyHostToDevice,
-                                    (cudaStream_t)work->stream),
+  plan_patches(self);
+  if (!plan_tiles(self, status))
+    return false;
+  frame->slices = slices_of(self);
+  self->kernel = frame->hard && !self->large
+                     ? choose_kernel<Kernels<true>>(format, self->params.mode)
+                     : choose_kernel<Kernels<false>>(format, self->params.mode);
+  fill_in_lists(self);
+  return true;
+}
+
+bool is_same(const CfBlockRegions *self, const CfBlockavgParams *params, const CfRegions *regions)
+{
+  const CfRegions *last = &self->regions;
+
+  return self->known && regions->count == last->count && regions->shape == last->shape &&
+         regions->feather == last->feather && regions->outside == last->outside &&
+         regions->field == last->field && memcmp(params, &self->params, sizeof *params) == 0 &&
+         (last->count == 0 ||
+          memcmp(regions->region, self->list, (size_t)last->count * sizeof(CfRegion)) == 0);
+}
+
+bool update_plan(CfBlockRegions *self, const CfBlockavgParams *params, const CfRegions *regions,
+                 CfStatus *status)
+{
+  if (is_same(self, params, regions))
+    return true;
+  self->known = false;
+  if (!reserve(self, regions->count, status))
+    return false;
+  self->params = *params;
+  self->regions = *regions;
+  self->regions.region = self->list;
+  if (regions->count > 0)
+    memcpy(self->list, regions->region, (size_t)regions->count * sizeof(CfRegion));
+  self->known = make_plan(self, status);
+  return self->known;
+}
+
+/* A second launch is set up while the first still runs, where the GPU can. */
+bool launch(CfBlockRegions *self, Stage stage, dim3 tiles, cudaStream_t stream, CfStatus *status)
+{
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute overlap = {};
+
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = tiles;
+  config.blockDim = kThreads;
+  config.stream = stream;
+  config.attrs = &overlap;
+  config.numAttrs = stage == kFill && self->device->code >= 90 ? 1 : 0;
+  self->frame.job.stage = stage;
+  return cf_cuda_ok(cudaLaunchKernelEx(&config, self->kernel, self->frame),
+                    "averaging the blocks of regions", status);
+}
+
+dim3 grid_of(const CfBlockRegions *self, int tiles, int patches, int slices)
+{
+  const unsigned planes = (unsigned)self->frame.job.planes;
+
+  if (self->frame.even)
+    return dim3((unsigned)(self->most_tiles * slices), planes, (unsigned)patches);
+  return dim3((unsigned)(tiles * slices), planes);
+}
+
+bool launch_all(CfBlockRegions *self, size_t value_bytes, cudaStream_t stream, CfStatus *status)
+{
+  const int initial = self->params.mode == CF_BLOCKAVG_AVERAGE ? 0 : 0xff;
+  const dim3 first = grid_of(self, self->tiles, self->frame.patches, 1);
+  const dim3 second = grid_of(self, self->second_tiles, self->second_patches, self->frame.slices);
+
+  if (self->large && !cf_device_fill(self->frame.sums, initial, value_bytes, stream, status))
+    return false;
+  return launch(self, self->large ? kSums : kWhole, first, stream, status) &&
+         (self->second_tiles == 0 || launch(self, kFill, second, stream, status));
+}
+
+bool upload(void *device, const void *host, size_t bytes, cudaStream_t stream, CfStatus *status)
+{
+  return bytes == 0 ||
+         cf_cuda_ok(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream),
                     "copying regions to the device", status);
 }
 
-/* Scratch on the device: the lists, and values of blocks that one launch leaves
- * to the next. */
-bool run_tiles(Work *work, bool large, CfStatus *status)
+/* Scratch on the device: values of blocks that one launch leaves to the next, and long lists. */
+bool run_plan(CfBlockRegions *self, cudaStream_t stream, CfStatus *status)
 {
-  Frame *frame = &work->frame;
-  const size_t list_bytes =
-      frame->list.count > kFewShapes
-          ? (size_t)frame->list.count * sizeof(CfShape) + (size_t)frame->patches * sizeof(Patch)
-          : 0;
+  Frame *frame = &self->frame;
   const size_t blocks = (size_t)frame->job.planes * frame->blocks;
-  const size_t value_bytes = blocks * (large ? CF_MAX_CHANNELS * sizeof *frame->sums
-                                             : (work->shared_tiles > 0) * sizeof *frame->colours);
+  const size_t value_bytes = self->second_tiles == 0 ? 0
+                             : self->large ? blocks * CF_MAX_CHANNELS * sizeof *frame->sums
+                                           : (blocks + 1) / 2 * 2 * sizeof *frame->colours;
+  const size_t patch_bytes =
+      frame->patches > kFewPatches ? (size_t)frame->patches * sizeof(Patch) : 0;
+  const size_t shape_bytes =
+      !frame->hard && frame->list.count > kFewShapes ? frame->list.count * sizeof(CfShape) : 0;
+  const size_t bytes = value_bytes + patch_bytes + shape_bytes;
   uint8_t *scratch = nullptr;
 
-  if (list_bytes + value_bytes > 0) {
-    scratch =
-        (uint8_t *)cf_scratch_take(work->device, list_bytes + value_bytes, work->stream, status);
+  if (bytes > 0) {
+    scratch = (uint8_t *)cf_scratch_take(self->device, bytes, stream, status);
     if (!scratch)
       return false;
   }
-  if (large)
-    frame->sums = (unsigned long long *)(scratch + list_bytes);
-  else
-    frame->colours = (uint32_t *)(scratch + list_bytes);
+  frame->sums = self->large ? (unsigned long long *)scratch : nullptr;
+  frame->colours = self->large ? nullptr : (uint32_t *)scratch;
+  frame->far = patch_bytes > 0 ? (const Patch *)(scratch + value_bytes) : nullptr;
+  frame->list.far =
+      shape_bytes > 0 ? (const CfShape *)(scratch + value_bytes + patch_bytes) : nullptr;
 
   const bool good =
-      upload(work, scratch, list_bytes, status) && launch_all(work, value_bytes, status);
-  return (!scratch ||
-          cf_scratch_give(work->device, scratch, work->stream, good ? status : nullptr)) &&
+      upload(scratch + value_bytes, self->patches, patch_bytes, stream, status) &&
+      upload(scratch + value_bytes + patch_bytes, self->shapes, shape_bytes, stream, status) &&
+      launch_all(self, value_bytes, stream, status);
+  return (!scratch || cf_scratch_give(self->device, scratch, stream, good ? status : nullptr)) &&
          good;
 }
 
 } // namespace
 
-void cf_blockavg_regions_free(CfBlockRegionTables *tables)
+CfBlockRegions *cf_blockavg_regions_new(CfDevice *device, const CfVideo *video, CfStatus *status)
 {
-  free(tables->memory);
+  CfBlockRegions *self = (CfBlockRegions *)calloc(1, sizeof *self);
+
+  if (!self) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+    return nullptr;
+  }
+  self->device = device;
+  self->video = *video;
+  return self;
 }
 
-bool cf_blockavg_regions_run(CfBlockRegionTables *tables, CfDevice *device, const CfVideo *video,
-                             const CfBlockavgParams *params, const CfJob *job, CfStatus *status)
+void cf_blockavg_regions_free(CfBlockRegions *self)
 {
-  const CfRegions *regions = job->regions;
-  const size_t count = (size_t)regions->count;
-  Work work = {device, video, params, regions, job->stream};
-  Frame *frame = &work.frame;
+  if (self)
+    free(self->list);
+  free(self);
+}
 
+bool cf_blockavg_regions_run(CfBlockRegions *self, const CfBlockavgParams *params, const CfJob *job,
+                             CfStatus *status)
+{
   if (job->source.data[0] != job->destination.data[0] &&
-      !cf_copy_picture(CF_COPY_ON_DEVICE, video, &job->destination, &job->source, job->stream,
-                       status))
+      !cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &job->destination, &job->source,
+                       job->stream, status))
     return false;
-  if (!reserve(tables, count * sizeof(CfShape) + (count + 1) * sizeof(Patch), status))
+  if (!update_plan(self, params, job->regions, status))
     return false;
-
-  work.shapes = (CfShape *)tables->memory;
-  frame->list.rule = cf_coverage_rule(regions);
-  frame->list.width = video->width;
-  frame->list.height = video->height;
-  frame->list.count = make_shapes(work.shapes, video, regions);
-  work.patches = (Patch *)(work.shapes + frame->list.count);
-  frame->job = plan_codes(video, params->mode);
-  set_pictures(&frame->job, job);
-  frame->alpha = cf_alpha_channel(&cf_format_info(video->format)->plane[0]);
-  frame->single = cf_mosaic_is_single(params, regions);
-  work.grid = cf_mosaic_frame_grid(params, video, regions->field);
-  for (int p = 0; p < frame->job.planes; p++) {
-    work.shift_x |= frame->job.plane[p].shift_x;
-    work.shift_y |= frame->job.plane[p].shift_y;
-  }
-  plan_patches(&work);
-  if (frame->patches == 0)
+  if (self->tiles == 0)
     return true;
-
-  const bool large = has_large_blocks(&work);
-  return plan_tiles(&work, large, status) && run_tiles(&work, large, status);
+  set_pictures(&self->frame.job, job);
+  return run_plan(self, (cudaStream_t)job->stream, status);
 }

@@ -5,7 +5,8 @@
  *
  * Each kind offers: prepare() and add() rows, store() to shared memory, load() one sample's sum
  * from there, combine() two sums, and finish() them to a colour in the memory order of a pixel;
- * common() are the bits that all prepared bytes have set, where the kind cares.
+ * join() is combine() for words of which several sums may share one; common() are the bits that all
+ * prepared bytes have set, where the kind cares.
  */
 #pragma once
 
@@ -156,6 +157,11 @@ template <int C, bool Folded> struct MeanBytes {
     return a + b;
   }
 
+  __device__ static uint32_t join(uint32_t a, uint32_t b)
+  {
+    return a + b;
+  }
+
   template <typename Sum>
   __device__ static uint32_t finish(const Sum (&total)[C], Sum area, const Job &)
   {
@@ -214,6 +220,11 @@ template <int C, bool Folded> struct MeanWords {
   }
 
   __device__ static uint32_t combine(uint32_t a, uint32_t b)
+  {
+    return a + b;
+  }
+
+  __device__ static uint32_t join(uint32_t a, uint32_t b)
   {
     return a + b;
   }
@@ -289,6 +300,11 @@ template <int C, bool Folded> struct MeanPremultiplied {
     return a + b;
   }
 
+  __device__ static uint32_t join(uint32_t a, uint32_t b)
+  {
+    return a + b;
+  }
+
   template <typename Sum>
   __device__ static uint32_t finish(const Sum (&total)[C], Sum area, const Job &job)
   {
@@ -328,7 +344,7 @@ template <int C, bool Folded, int SampleBytes> struct Extremum {
   static constexpr int kPerWord = 4 / SampleBytes;
   static constexpr uint32_t kNeutral = ~0u;
   static constexpr bool kWeighted = false;
-  uint32_t least[4];
+  uint32_t sum[4];
 
   __device__ static uint32_t common()
   {
@@ -339,7 +355,7 @@ template <int C, bool Folded, int SampleBytes> struct Extremum {
   {
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      least[i] = kNeutral;
+      sum[i] = kNeutral;
   }
 
   __device__ static uint4 prepare(uint4 v, const Job &job)
@@ -353,7 +369,7 @@ template <int C, bool Folded, int SampleBytes> struct Extremum {
   {
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      least[i] = SampleBytes == 1 ? __vminu4(least[i], word(v, i)) : __vminu2(least[i], word(v, i));
+      sum[i] = join(sum[i], word(v, i));
   }
 
   __device__ static uint32_t unpack(uint32_t packed, int sample)
@@ -370,13 +386,13 @@ template <int C, bool Folded, int SampleBytes> struct Extremum {
         uint32_t folded = kNeutral;
 #pragma unroll
         for (int i = k; i < 4 * kPerWord; i += C)
-          folded = combine(folded, unpack(least[i / kPerWord], i));
+          folded = combine(folded, unpack(sum[i / kPerWord], i));
         shared[k * stride] = folded;
       }
     } else {
 #pragma unroll
       for (int i = 0; i < 4; i++)
-        shared[i * stride] = least[i];
+        shared[i * stride] = sum[i];
     }
   }
 
@@ -388,6 +404,11 @@ template <int C, bool Folded, int SampleBytes> struct Extremum {
   __device__ static uint32_t combine(uint32_t a, uint32_t b)
   {
     return min(a, b);
+  }
+
+  __device__ static uint32_t join(uint32_t a, uint32_t b)
+  {
+    return SampleBytes == 1 ? __vminu4(a, b) : __vminu2(a, b);
   }
 
   template <typename Sum>

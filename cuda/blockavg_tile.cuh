@@ -15,7 +15,7 @@ namespace
  * fewer leave too little memory traffic under way. */
 constexpr int kResident = 4;
 
-template <bool Aligned> constexpr int kInFlight = Aligned ? 8 : 5;
+template <bool Aligned> constexpr int kInFlight = Aligned ? 8 : kThreads == 32 ? 4 : 5;
 
 struct Tile {
   int x0, x1, y0, y1;       /* pixels */
@@ -23,8 +23,32 @@ struct Tile {
   int block_row, area_rows; /* rows of the whole block */
   int column0, columns;     /* 16-byte columns that hold its pixels */
   int row_bytes;            /* of the plane */
-  int stride;               /* words between the sums of neighbouring samples, free of conflicts */
+  int stride;               /* words between the sums of neighbouring samples */
 };
+
+/* Rows of sums of several warps would meet in the same banks. */
+__device__ inline int sums_stride(int columns)
+{
+  return kThreads == 32 ? columns | 1 : (columns + 31) / 32 * 32 + 4;
+}
+
+/* A thread's part in what is done column by column. */
+struct Share {
+  int column, row; /* where it starts; no column is beyond kNoColumn */
+  int step;        /* rows to its next one */
+};
+
+constexpr int kNoColumn = 1 << 24;
+
+__device__ inline Share share_of(const Plane &plane)
+{
+  Share share;
+
+  share.step = kThreads / plane.columns;
+  share.row = (int)threadIdx.x / plane.columns;
+  share.column = share.row < share.step ? (int)threadIdx.x - share.row * plane.columns : kNoColumn;
+  return share;
+}
 
 template <int PixelBytes>
 __device__ inline Tile locate_tile(const Plane &plane, Stage stage, int index)
@@ -62,7 +86,7 @@ __device__ inline Tile locate_tile(const Plane &plane, Stage stage, int index)
   tile.columns =
       (int)(((size_t)tile.x1 * PixelBytes + kColumnBytes - 1) / kColumnBytes) - tile.column0;
   tile.row_bytes = plane.width * PixelBytes;
-  tile.stride = (tile.columns + 31) / 32 * 32 + 4;
+  tile.stride = sums_stride(tile.columns);
   return tile;
 }
 
@@ -102,61 +126,89 @@ __device__ inline uint32_t neutralise(uint32_t w, int available, uint32_t neutra
   return (w & keep) | (neutral & ~keep);
 }
 
-/* Where all rows of a turn are there, no condition stands between its loads, which leave in one
- * burst: for aligned blocks that saves 12 % of the time.
- *
- * Returns the bits that all bytes of the columns have set, if the kind of sums looks at them. */
+/* Adds every `step`th row of a column. Where all rows of a turn are there, no condition stands
+ * between its loads, which leave in one burst: for aligned blocks that saves 12 % of the time. */
+template <class Sums, bool Aligned>
+__device__ inline void add_column(const Job &job, const Plane &plane, const Tile &tile, int column,
+                                  int down, int step, Sums *sums)
+{
+  constexpr int kLoads = kInFlight<Aligned>;
+  const int rows = tile.y1 - tile.y0;
+  const ptrdiff_t stride = plane.source_stride;
+  const uint4 neutral = make_uint4(Sums::kNeutral, Sums::kNeutral, Sums::kNeutral, Sums::kNeutral);
+  const int offset = (tile.column0 + column) * kColumnBytes, available = tile.row_bytes - offset;
+  const uint8_t *source = plane.source + tile.y0 * stride + offset;
+
+  if (plane.vector && available >= kColumnBytes) {
+    for (int row = down; row < rows; row += step * kLoads) {
+      uint4 v[kLoads];
+
+      if (Aligned && row + (kLoads - 1) * step < rows) {
+        const uint8_t *bytes = source + row * stride;
+#pragma unroll
+        for (int i = 0; i < kLoads; i++, bytes += step * stride)
+          v[i] = sums->prepare(__ldcs((const uint4 *)bytes), job);
+      } else {
+#pragma unroll
+        for (int i = 0; i < kLoads; i++) {
+          const int y = row + i * step;
+          v[i] =
+              y < rows ? sums->prepare(__ldcs((const uint4 *)(source + y * stride)), job) : neutral;
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kLoads; i++)
+        sums->add(v[i], job);
+    }
+  } else {
+#pragma unroll kThreads == 32 ? 1 : 2
+    for (int row = down; row < rows; row += step) {
+      uint4 v = sums->prepare(load_bytes(source + row * stride, available), job);
+      v.x = neutralise(v.x, available, Sums::kNeutral);
+      v.y = neutralise(v.y, available - 4, Sums::kNeutral);
+      v.z = neutralise(v.z, available - 8, Sums::kNeutral);
+      v.w = neutralise(v.w, available - 12, Sums::kNeutral);
+      sums->add(v, job);
+    }
+  }
+}
+
+/* The lanes of a warp that have the same column join their sums in the first of them. */
+template <class Sums> __device__ inline void join_lanes(const Share &share, int columns, Sums *sums)
+{
+#pragma unroll 1
+  for (int parts = share.step; parts > 1; parts = (parts + 1) / 2) {
+    const int half = (parts + 1) / 2;
+
+#pragma unroll
+    for (int i = 0; i < Sums::kWords; i++) {
+      const uint32_t other = __shfl_down_sync(~0u, sums->sum[i], half * columns);
+      if (share.row + half < parts)
+        sums->sum[i] = Sums::join(sums->sum[i], other);
+    }
+  }
+}
+
+/* Returns the bits that all bytes of the columns have set, if the kind of sums looks at them. */
 template <class Sums, bool Aligned>
 __device__ inline uint32_t sum_columns(const Job &job, const Plane &plane, const Tile &tile,
                                        uint32_t *shared)
 {
-  constexpr int kLoads = kInFlight<Aligned>;
-  const int across = threadIdx.x & (plane.columns - 1), down = threadIdx.x / plane.columns;
-  const int step = kThreads / plane.columns, rows = tile.y1 - tile.y0;
-  const ptrdiff_t stride = plane.source_stride;
+  const Share share = share_of(plane);
   uint32_t common = ~0u;
-  const uint4 neutral = make_uint4(Sums::kNeutral, Sums::kNeutral, Sums::kNeutral, Sums::kNeutral);
 
-  for (int column = across; column < tile.columns; column += plane.columns) {
-    const int offset = (tile.column0 + column) * kColumnBytes, available = tile.row_bytes - offset;
-    const uint8_t *source = plane.source + tile.y0 * stride + offset;
+  for (int base = 0; base < tile.columns; base += plane.columns) {
+    const int column = base + share.column;
     Sums sums;
 
     sums.clear();
-    if (plane.vector && available >= kColumnBytes) {
-      for (int row = down; row < rows; row += step * kLoads) {
-        uint4 v[kLoads];
-
-        if (Aligned && row + (kLoads - 1) * step < rows) {
-          const uint8_t *bytes = source + row * stride;
-#pragma unroll
-          for (int i = 0; i < kLoads; i++, bytes += step * stride)
-            v[i] = sums.prepare(__ldcs((const uint4 *)bytes), job);
-        } else {
-#pragma unroll
-          for (int i = 0; i < kLoads; i++) {
-            const int y = row + i * step;
-            v[i] = y < rows ? sums.prepare(__ldcs((const uint4 *)(source + y * stride)), job)
-                            : neutral;
-          }
-        }
-#pragma unroll
-        for (int i = 0; i < kLoads; i++)
-          sums.add(v[i], job);
-      }
-    } else {
-#pragma unroll 2
-      for (int row = down; row < rows; row += step) {
-        uint4 v = sums.prepare(load_bytes(source + row * stride, available), job);
-        v.x = neutralise(v.x, available, Sums::kNeutral);
-        v.y = neutralise(v.y, available - 4, Sums::kNeutral);
-        v.z = neutralise(v.z, available - 8, Sums::kNeutral);
-        v.w = neutralise(v.w, available - 12, Sums::kNeutral);
-        sums.add(v, job);
-      }
-    }
-    sums.store(shared + (size_t)down * Sums::kWords * tile.stride + column, tile.stride);
+    if (column < tile.columns)
+      add_column<Sums, Aligned>(job, plane, tile, column, share.row, share.step, &sums);
     common &= sums.common();
+    if constexpr (kThreads == 32)
+      join_lanes(share, plane.columns, &sums);
+    if (column < tile.columns && (kThreads > 32 || share.row == 0))
+      sums.store(shared + (size_t)share.row * Sums::kWords * tile.stride + column, tile.stride);
   }
   return common;
 }
@@ -168,7 +220,7 @@ __device__ inline void sum_block(const Plane &plane, const Tile &tile, const uin
 {
   constexpr int kPixelBytes = C * Sums::kSampleBytes;
   constexpr int kSamples = kColumnBytes / Sums::kSampleBytes;
-  const int parts = kThreads / plane.columns;
+  const int parts = kThreads == 32 ? 1 : kThreads / plane.columns;
   const int x0 = max(block_left(plane, block), tile.x0);
   const int x1 = min(block_left(plane, block + 1), tile.x1);
 
@@ -187,6 +239,7 @@ __device__ inline void sum_block(const Plane &plane, const Tile &tile, const uin
     for (int part = 0; part < parts; part++) {
       const uint32_t *sums = shared + (size_t)part * Sums::kWords * tile.stride;
 
+#pragma unroll kThreads == 32 ? 1 : 4
       for (int x = x0 + lane; x < x1; x += lanes) {
         const unsigned sample = (unsigned)(x * C - tile.column0 * kSamples);
 #pragma unroll
@@ -219,6 +272,7 @@ __device__ inline void sum_blocks(const Job &job, const Plane &plane, const Tile
     lanes >>= 1;
 
   const int groups = kThreads / lanes, lane = threadIdx.x & (lanes - 1);
+#pragma unroll 1
   for (int first = 0; first < tile.blocks; first += groups) {
     const int index = first + threadIdx.x / lanes, block = tile.block0 + index;
     uint32_t total[C];
@@ -276,11 +330,11 @@ __device__ inline void load_colours(const Job &job, const Plane &plane, const Ti
 template <int PixelBytes>
 __device__ inline void fill_aligned(const Plane &plane, const Tile &tile, const uint32_t *colours)
 {
-  const int across = threadIdx.x & (plane.columns - 1), down = threadIdx.x / plane.columns;
-  const int step = kThreads / plane.columns, rows = tile.y1 - tile.y0;
+  const Share share = share_of(plane);
+  const int down = share.row, step = share.step, rows = tile.y1 - tile.y0;
   const ptrdiff_t stride = plane.destination_stride;
 
-  for (int column = across; column < tile.columns; column += plane.columns) {
+  for (int column = share.column; column < tile.columns; column += plane.columns) {
     const int offset = (tile.column0 + column) * kColumnBytes;
     const uint32_t colour = colours[block_at(plane, offset / PixelBytes) - tile.block0];
     const uint32_t w = PixelBytes == 4   ? colour
@@ -340,6 +394,26 @@ __device__ inline uint4 read_line(const uint8_t *line, int offset)
                     __funnelshift_r(w2, w3, bits), __funnelshift_r(w3, w4, bits));
 }
 
+/* Writes bytes `first` to `end` - 1 of four to every `step`th row. */
+__device__ inline void fill_word(uint8_t *destination, ptrdiff_t stride, const uint8_t *line,
+                                 int first, int end, int row, int rows, int step)
+{
+  if (first <= 0 && end >= 4) {
+    const uint32_t colour = line[0] | line[1] << 8 | line[2] << 16 | (uint32_t)line[3] << 24;
+
+#pragma unroll 2
+    for (; row < rows; row += step)
+      *(uint32_t *)(destination + row * stride) = colour;
+  } else {
+#pragma unroll 1
+    for (; row < rows; row += step) {
+#pragma unroll 1
+      for (int i = max(first, 0); i < min(end, 4); i++)
+        destination[row * stride + i] = line[i];
+    }
+  }
+}
+
 /* Writes one piece of the line, 16 bytes from `at` on, to every `step`th row. The rows lie alike:
  * what was read once serves all. */
 __device__ inline void fill_piece(const Plane &plane, const Tile &tile, const uint8_t *line, int at,
@@ -352,14 +426,14 @@ __device__ inline void fill_piece(const Plane &plane, const Tile &tile, const ui
 
   if (at >= begin && at + kColumnBytes <= end) {
     const uint4 piece = read_line(line, at);
-#pragma unroll 4
+#pragma unroll kThreads == 32 ? 2 : 4
     for (; row < rows; row += step)
       __stcs((uint4 *)(destination + row * stride), piece);
   } else {
-    for (; row < rows; row += step) {
-      for (int i = max(at, begin); i < min(at + kColumnBytes, end); i++)
-        destination[row * stride + (i - at)] = line[i];
-    }
+#pragma unroll 1
+    for (int offset = 0; offset < kColumnBytes; offset += 4)
+      fill_word(destination + offset, stride, line + at + offset, begin - at - offset,
+                end - at - offset, row, rows, step);
   }
 }
 
@@ -367,24 +441,22 @@ __device__ inline void fill_piece(const Plane &plane, const Tile &tile, const ui
 template <int PixelBytes>
 __device__ inline void fill_from_line(const Plane &plane, const Tile &tile, const uint8_t *line)
 {
-  const int across = threadIdx.x & (plane.columns - 1), down = threadIdx.x / plane.columns;
-  const int step = kThreads / plane.columns, rows = tile.y1 - tile.y0;
+  const Share share = share_of(plane);
+  const int down = share.row, step = share.step, rows = tile.y1 - tile.y0;
   const int begin = tile.x0 * PixelBytes - tile.column0 * kColumnBytes;
   const int end = tile.x1 * PixelBytes - tile.column0 * kColumnBytes;
   const int stride = plane.columns * kColumnBytes;
 
-  if (plane.vector) {
-    for (int at = across * kColumnBytes; at < end; at += stride)
-      fill_piece(plane, tile, line, at, begin, end, down, step);
-    return;
-  }
-  for (int row = down; row < rows; row += step) {
+  /* Rows that lie alike are written together; a thread's others have pieces of their own. */
+  const int apart = plane.vector ? rows : step;
+
+  for (int row = down; row < rows; row += apart) {
     const uint8_t *destination = plane.destination + (tile.y0 + row) * plane.destination_stride +
                                  (size_t)tile.column0 * kColumnBytes;
-    const int shift = (int)((uintptr_t)destination & (kColumnBytes - 1));
+    const int shift = plane.vector ? 0 : (int)((uintptr_t)destination & (kColumnBytes - 1));
 
-    for (int at = across * kColumnBytes - shift; at < end; at += stride)
-      fill_piece(plane, tile, line, at, begin, end, row, rows);
+    for (int at = share.column * kColumnBytes - shift; at < end; at += stride)
+      fill_piece(plane, tile, line, at, begin, end, row, plane.vector ? step : rows);
   }
 }
 

@@ -97,9 +97,11 @@ __device__ inline CfCovered cf_luma_coverage(const CfShapeList &list, const CfTi
 
   *side = 0;
   if (shapes.count <= kTileShapes) {
+#pragma unroll 1
     for (int i = 0; i < shapes.count; i++)
       cf_claim(list, shapes.index[i], x, y, &covered, side);
   } else {
+#pragma unroll 1
     for (int i = 0; i < list.count; i++)
       cf_claim(list, i, x, y, &covered, side);
   }
