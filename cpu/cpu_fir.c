@@ -450,7 +450,10 @@ bool cf_cpu_fir_run_within(CfCpuFir *fir, const CfJob *job, const CfRect *within
 #pragma omp parallel for schedule(dynamic) num_threads(team_size(fir, tiles)) reduction(max        \
                                                                                         : dearest)
   for (int i = 0; i < tiles; i++) {
-    uint8_t *scratch = (uint8_t *)fir->scratch + fir->scratch_stride * (size_t)cf_thread_index();
+    uint8_t *scratch = fir->scratch;
+
+    if (scratch)
+      scratch += fir->scratch_stride * (size_t)cf_thread_index();
     const CfFirArithmetic used = run_tile(fir, job, within, i, scratch);
 
     if ((int)used > dearest)
