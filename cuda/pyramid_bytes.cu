@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "pyramid_bytes.cuh"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct CfCudaBytePyramid {
+  CfVideo video;
+  CfDevice *device;
+  CfBytesJob job; /* but for pointers, strides and what depends on the band */
+};
+
+namespace
+{
+
+/* ---- factors ---- */
+
+/* Sigma in D that keeps the pyramid accurate. */
+constexpr double kSmallestRatio = 2.0;
+constexpr double kSmallestSigma = kSmallestRatio * 4;
+
+CfPyramidFactors choose_factors(double sigma)
+{
+  CfPyramidFactors factors = {4, 1, 0.6, 0.0, true};
+
+  if (sigma >= kSmallestRatio * 8)
+    factors.decimation = 8;
+  if (sigma >= kSmallestRatio * 16)
+    factors.thinning = kBytesThinning;
+  return factors;
+}
+
+double vertical_sigma(const CfGaussblurParams *params)
+{
+  return params->sigma_vertical < 0.0 ? params->sigma : params->sigma_vertical;
+}
+
+void sigmas_of_plane(const CfFormatInfo *format, int p, const CfGaussblurParams *params,
+                     double sigma[2])
+{
+  sigma[0] = ldexp(params->sigma, -format->plane[p].subsampling_x);
+  sigma[1] = ldexp(vertical_sigma(params), -format->plane[p].subsampling_y);
+}
+
+/* ---- describing the planes ---- */
+
+int divide_up(int value, int divisor)
+{
+  return (value + divisor - 1) / divisor;
+}
+
+int round_up(int value, int multiple)
+{
+  return divide_up(value, multiple) * multiple;
+}
+
+int clamp(int value, int low, int high)
+{
+  return value < low ? low : value > high ? high : value;
+}
+
+void describe_line(CfBytesLine *line, const CfPyramidAxis *axis, CfBorder border)
+{
+  const int thinning = axis->factors.thinning;
+
+  line->size = axis->size;
+  line->border = border;
+  line->decimation = axis->factors.decimation;
+  line->thinning = thinning;
+  line->factor = axis->factor;
+  line->prefilter_first = axis->prefilter_first;
+  line->prefilter_count = axis->prefilter_count;
+  line->low_first = axis->low_first;
+  line->phase_taps = divide_up(axis->low_count, thinning);
+  line->row_groups = divide_up(line->phase_taps + 3, 4);
+  line->column_groups = divide_up(line->phase_taps + kBytesLowRows - 1, 4);
+  line->made_first = axis->made_first;
+  line->made_end = axis->made_first + axis->made_count;
+  line->coarse_first = axis->coarse_first;
+  line->coarse_end = axis->coarse_first + axis->coarse_count;
+  for (int i = 0; i < axis->low_count; i++)
+    line->low[i % thinning * line->phase_taps + i / thinning] = (float)axis->low[i];
+}
+
+void place_prefilter(CfBytesJob *job, const CfPyramidAxis *axis)
+{
+  const int decimation = axis->factors.decimation;
+
+  for (int i = 0; i < axis->prefilter_count; i++)
+    job->prefilter[decimation == 8][i] =
+        (uint8_t)lrint(axis->prefilter[i] * (2 * decimation * decimation * decimation));
+}
+
+void describe_channels(CfBytesPlane *plane, const CfFormatInfo *format, int p,
+                       const CfFirPlane *filter)
+{
+  uint8_t border[4];
+
+  plane->channels = format->plane[p].channels;
+  plane->alpha = filter->premultiplied ? cf_alpha_channel(&format->plane[p]) : -1;
+  for (int i = 0; i < 4; i++) {
+    const CfFirChannel *channel = &filter->channel[i % plane->channels];
+
+    border[i] = (uint8_t)channel->border;
+    if (i < plane->channels)
+      plane->blank[i] = (float)channel->centre;
+  }
+  memcpy(&plane->border, border, sizeof border);
+}
+
+bool describe_plane(CfBytesJob *job, const CfVideo *video, int p, const CfFirPlan *plan,
+                    const double sigma[2], CfStatus *status)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  const CfPyramidFactors factors[2] = {choose_factors(sigma[0]), choose_factors(sigma[1])};
+  CfBytesPlane *plane = &job->plane[p];
+  CfPyramidAxis x = {}, y = {};
+
+  plane->width = cf_plane_width(video, p);
+  plane->height = cf_plane_height(video, p);
+  describe_channels(plane, format, p, &plan->plane[p]);
+  const bool good =
+      cf_pyramid_axis(&x, sigma[0], plane->width, plan->border, &factors[0], status) &&
+      cf_pyramid_axis(&y, sigma[1], plane->height, plan->border, &factors[1], status);
+  if (good) {
+    describe_line(&plane->x, &x, plan->border);
+    describe_line(&plane->y, &y, plan->border);
+    place_prefilter(job, &x);
+    place_prefilter(job, &y);
+    /* Fine columns start where 16 bytes of the source do; coarse ones end with the last tile of
+     * `up`, which reads 8 at a time. */
+    plane->left = plane->x.made_first & ~3;
+    plane->fine_pitch = round_up(plane->x.made_end - plane->left, 4);
+    plane->columns = round_up(round_up(plane->width, kBytesTile) / plane->x.factor + 8, 8);
+    plane->rows_pitch = plane->columns;
+  }
+  cf_pyramid_axis_free(&x);
+  cf_pyramid_axis_free(&y);
+  return good;
+}
+
+/* ---- a job's geometry ---- */
+
+int line_halo(const CfBytesLine *line)
+{
+  const int low = line->phase_taps * line->thinning;
+
+  return line->border == CF_BORDER_WRAP
+             ? -1
+             : line->decimation * (low / 2 + 1) + 5 * line->factor + line->prefilter_count;
+}
+
+void place_rows(CfBytesPlane *plane, int first, int end, bool band)
+{
+  const CfBytesLine *y = &plane->y;
+  const int halo = line_halo(y), taps = y->phase_taps * y->thinning;
+
+  plane->first = first;
+  plane->end = end;
+  plane->readable_first = band && halo >= 0 ? clamp(first - halo, 0, plane->height) : 0;
+  plane->readable_end = band && halo >= 0 ? clamp(end + halo, 0, plane->height) : plane->height;
+
+  plane->coarse_first = clamp(first / y->factor - 2, y->coarse_first, y->coarse_end - 1);
+  plane->coarse_end = clamp((end - 1) / y->factor + 3, plane->coarse_first + 1, y->coarse_end);
+  plane->fine_first =
+      clamp(y->thinning * plane->coarse_first + y->low_first, y->made_first, y->made_end - 1);
+  plane->fine_end = clamp(y->thinning * (plane->coarse_end - 1) + y->low_first + taps,
+                          plane->fine_first + 1, y->made_end);
+}
+
+void place_band(CfCudaBytePyramid *pyramid, int p, const CfJob *job)
+{
+  CfBytesPlane *plane = &pyramid->job.plane[p];
+  const int shift = cf_format_info(pyramid->video.format)->plane[p].subsampling_y;
+  const int end = (job->first_row + job->rows + (1 << shift) - 1) >> shift;
+
+  if (job->rows == 0)
+    place_rows(plane, 0, plane->height, false);
+  else
+    place_rows(plane, job->first_row >> shift, end < plane->height ? end : plane->height, true);
+}
+
+void place_picture(CfCudaBytePyramid *pyramid, const CfJob *job)
+{
+  for (int p = 0; p < pyramid->job.planes; p++) {
+    CfBytesPlane *plane = &pyramid->job.plane[p];
+
+    plane->source = job->source.data[p];
+    plane->source_stride = job->source.stride[p];
+    plane->destination = job->destination.data[p];
+    plane->destination_stride = job->destination.stride[p];
+    plane->source_vector = cf_is_vector_aligned(plane->source, plane->source_stride);
+    plane->destination_vector = cf_is_vector_aligned(plane->destination, plane->destination_stride);
+    place_band(pyramid, p, job);
+  }
+}
+
+size_t rounded(size_t bytes)
+{
+  return (bytes + 255) / 256 * 256;
+}
+
+/* Where the intermediate samples lie; with a NULL base only counts their bytes. */
+size_t place_memory(CfBytesJob *job, uint8_t *base)
+{
+  size_t used = 0;
+
+  for (int p = 0; p < job->planes; p++) {
+    CfBytesPlane *plane = &job->plane[p];
+    const size_t fine = (size_t)(plane->fine_end - plane->fine_first) * plane->channels;
+    const size_t coarse = (size_t)(plane->coarse_end - plane->coarse_first) * plane->channels;
+
+    plane->fine = (float *)(base + used);
+    used += rounded(fine * plane->fine_pitch * sizeof(float));
+    plane->rows = (float *)(base + used);
+    used += rounded(fine * plane->rows_pitch * sizeof(float));
+    plane->coarse = (uint16_t *)(base + used);
+    plane->coarse_rest = (int)(coarse * plane->columns);
+    used += rounded(2 * coarse * plane->columns * sizeof(uint16_t));
+  }
+  return used;
+}
+
+/* ---- grids ---- */
+
+struct Grids {
+  int down, rows, low, up;
+  int rows_bytes;
+};
+
+/* Warps on a multiprocessor that keep its memory busy: fewer, longer strips of `down` read fewer
+ * rows twice. */
+constexpr int kDownWarps = 8;
+constexpr int kUpWarps = 24;
+
+/* Threads on a multiprocessor below which the low taps along columns are shared by four. */
+constexpr int kLowThreads = 512;
+constexpr int kSlices = 4;
+
+int down_across(const CfBytesPlane *plane)
+{
+  const int columns = kBytesTiles * 16 / plane->channels;
+
+  return divide_up(divide_up(plane->x.made_end - plane->left, columns), kBytesWarps);
+}
+
+int up_across(const CfBytesPlane *plane)
+{
+  return divide_up(plane->width, kBytesTile * kBytesWarps);
+}
+
+/* Blocks of a plane along rows by what a block makes, shared so that all together are about
+ * `blocks`. */
+int share(double blocks, double own, double all, int across, int rows)
+{
+  return clamp((int)(blocks * own / all / across), 1, rows);
+}
+
+Grids place_blocks(CfBytesJob *job, const CfDevice *device)
+{
+  const int multiprocessors = device->info.multiprocessors;
+  Grids grids = {};
+  double work = 0.0;
+
+  job->overlaps = device->code >= 90;
+  for (int p = 0; p < job->planes; p++)
+    work += (double)job->plane[p].width * job->plane[p].channels *
+            (job->plane[p].end - job->plane[p].first);
+  for (int p = 0; p < job->planes; p++) {
+    CfBytesPlane *plane = &job->plane[p];
+    const double own = (double)plane->width * plane->channels * (plane->end - plane->first);
+    const int fine = plane->fine_end - (plane->fine_first & ~3);
+    const int fine_rows = (plane->fine_end - plane->fine_first) * plane->channels;
+    const int top = plane->coarse_first & ~(kBytesLowRows - 1);
+    const int eights = divide_up(plane->coarse_end - top, kBytesLowRows) * plane->channels;
+    const int tiles = divide_up(plane->end, 16) - plane->first / 16;
+    const int strips =
+        share(multiprocessors * kDownWarps / kBytesWarps, own, work, down_across(plane), fine);
+    const int stacks =
+        share(multiprocessors * kUpWarps / kBytesWarps, own, work, up_across(plane), tiles);
+    const int bytes = 4 * plane->x.thinning * (4 * (2 * plane->x.row_groups + 1) + kBytesSegment);
+
+    plane->strip = round_up(divide_up(fine, strips), 4);
+    plane->tiles = divide_up(tiles, stacks);
+    plane->slices = plane->columns * eights < multiprocessors * kLowThreads ||
+                            plane->y.column_groups * plane->y.thinning > 16
+                        ? kSlices
+                        : 1;
+    plane->down_blocks = grids.down;
+    plane->rows_blocks = grids.rows;
+    plane->low_blocks = grids.low;
+    plane->up_blocks = grids.up;
+    grids.down += down_across(plane) * divide_up(fine, plane->strip);
+    grids.rows += divide_up(plane->columns, kBytesSegment) * fine_rows;
+    grids.low += divide_up(plane->columns, kBytesThreads / plane->slices) * eights;
+    grids.up += up_across(plane) * divide_up(tiles, plane->tiles);
+    grids.rows_bytes = bytes > grids.rows_bytes ? bytes : grids.rows_bytes;
+  }
+  return grids;
+}
+
+} // namespace
+
+/* ---- the calls ---- */
+
+bool cf_cuda_byte_pyramid_can(const CfVideo *video, const CfDevice *device,
+                              const CfGaussblurParams *params)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+
+  if (device->code < 80 || format->bits != 8)
+    return false;
+  for (int p = 0; p < format->planes; p++) {
+    const int channels = format->plane[p].channels;
+    double sigma[2];
+
+    sigmas_of_plane(format, p, params, sigma);
+    if ((channels != 1 && channels != 2 && channels != 4) ||
+        fmin(sigma[0], sigma[1]) < kSmallestSigma)
+      return false;
+  }
+  return true;
+}
+
+CfCudaBytePyramid *cf_cuda_byte_pyramid_open(const CfVideo *video, CfDevice *device,
+                                             CfStatus *status)
+{
+  CfCudaBytePyramid *pyramid = (CfCudaBytePyramid *)calloc(1, sizeof *pyramid);
+
+  if (!pyramid) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
+    return nullptr;
+  }
+  pyramid->video = *video;
+  pyramid->device = device;
+  return pyramid;
+}
+
+bool cf_cuda_byte_pyramid_update(CfCudaBytePyramid *pyramid, const CfGaussblurParams *params,
+                                 CfStatus *status)
+{
+  const CfFormatInfo *format = cf_format_info(pyramid->video.format);
+  CfBytesJob *next = (CfBytesJob *)calloc(1, sizeof *next);
+  CfFirPlan plan = {};
+
+  if (!next)
+    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
+  /* Of the plan only what happens to the channels is used, so any blur will do. */
+  CfGaussblurParams some = *params;
+  some.sigma = 1.0;
+  some.sigma_vertical = -1.0;
+  bool good = cf_fir_plan_gaussblur(&plan, &pyramid->video, &some, status);
+  next->planes = format->planes;
+  for (int p = 0; good && p < format->planes; p++) {
+    double sigma[2];
+
+    sigmas_of_plane(format, p, params, sigma);
+    good = describe_plane(next, &pyramid->video, p, &plan, sigma, status);
+  }
+  if (good)
+    pyramid->job = *next;
+  cf_fir_plan_free(&plan);
+  free(next);
+  return good;
+}
+
+bool cf_cuda_byte_pyramid_run(CfCudaBytePyramid *pyramid, const CfJob *job, CfStatus *status)
+{
+  CfBytesJob *work = &pyramid->job;
+
+  place_picture(pyramid, job);
+  const Grids grids = place_blocks(work, pyramid->device);
+  uint8_t *scratch =
+      (uint8_t *)cf_scratch_take(pyramid->device, place_memory(work, nullptr), job->stream, status);
+  if (!scratch)
+    return false;
+  place_memory(work, scratch);
+
+  const bool good = cf_bytes_down(work, grids.down, job->stream, status) &&
+                    cf_bytes_low_rows(work, grids.rows, grids.rows_bytes, job->stream, status) &&
+                    cf_bytes_low_columns(work, grids.low, job->stream, status) &&
+                    cf_bytes_up(work, grids.up, job->stream, status);
+  return cf_scratch_give(pyramid->device, scratch, job->stream, good ? status : nullptr) && good;
+}
+
+int cf_cuda_byte_pyramid_halo(const CfCudaBytePyramid *pyramid)
+{
+  const CfFormatInfo *format = cf_format_info(pyramid->video.format);
+  int halo = 0;
+
+  for (int p = 0; p < pyramid->job.planes; p++) {
+    const int rows = line_halo(&pyramid->job.plane[p].y);
+
+    if (rows < 0)
+      return -1;
+    if (rows << format->plane[p].subsampling_y > halo)
+      halo = rows << format->plane[p].subsampling_y;
+  }
+  return halo;
+}
+
+void cf_cuda_byte_pyramid_close(CfCudaBytePyramid *pyramid)
+{
+  free(pyramid);
+}

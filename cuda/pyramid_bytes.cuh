@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The blur pyramid of plan/pyramid.h on tensor cores, for bytes of 1, 2 or 4 channels, in four
+ * launches for all planes of a picture:
+ *
+ *   down     source codes -> the fine samples, decimated along both axes
+ *   low      fine samples -> the low taps along rows, then along columns: the coarse samples
+ *   up       coarse samples -> result codes
+ *
+ * `down` reads the picture once and writes 1/64 of it. The prefilter is the one called boxes: its
+ * taps are bytes and halves without rounding, so products of matrices give exact sums straight from
+ * the source's bytes. In `up` both interpolations are products of matrices of halves.
+ */
+#pragma once
+
+#include "fir.cuh"
+#include "tensor_ops.cuh"
+
+extern "C" {
+#include "pyramid.h"
+}
+
+constexpr int kBytesThreads = 128;
+constexpr int kBytesWarps = kBytesThreads / 32;
+constexpr int kBytesDecimation = 8;              /* the largest, and 4 */
+constexpr int kBytesThinning = 2;                /* the largest */
+constexpr int kBytesLowTaps = 304;               /* of all phases, zeros included */
+constexpr int kBytesTaps = 32;                   /* of the prefilter, zeros included */
+constexpr int kBytesTile = 32;                   /* columns of results of a warp of `up` */
+constexpr int kBytesLowRows = 8;                 /* a thread of the low taps along columns makes */
+constexpr int kBytesSegment = 4 * kBytesThreads; /* outputs of a block of the low taps along rows */
+
+/* One axis of one plane. Indices are absolute, as in plan/pyramid.h. */
+struct CfBytesLine {
+  int size, border;
+  int decimation, thinning, factor; /* D1, D2, D */
+  int prefilter_first, prefilter_count;
+  int low_first;
+  int row_groups, column_groups; /* of 4 taps of a phase, for 4 and for 8 outputs at a time */
+  int made_first, made_end;
+  int coarse_first, coarse_end;
+
+  /* By phase: tap D2 q + p is number q of phase p. */
+  int phase_taps;
+  float low[kBytesLowTaps];
+};
+
+struct CfBytesPlane {
+  const uint8_t *source;
+  uint8_t *destination;
+  ptrdiff_t source_stride, destination_stride;
+  int width, height, channels;
+  int alpha;               /* channel that weights the others, or -1 */
+  bool source_vector;      /* rows start on 16 bytes */
+  bool destination_vector; /* the same */
+  uint32_t border;         /* pixels for the constant border, as many as fit */
+  float blank[4];          /* where nothing shows */
+
+  int first, end;                   /* rows of the result to make */
+  int readable_first, readable_end; /* rows of the source that may be read */
+  int fine_first, fine_end;         /* made rows that they need */
+  int coarse_first, coarse_end;     /* coarse rows that they need */
+  int left;                         /* first column of fine samples */
+  int columns;                      /* coarse ones */
+
+  float *fine;      /* [channel][fine row][fine column] */
+  float *rows;      /* [channel][fine row][coarse column] */
+  uint16_t *coarse; /* [channel][coarse row][coarse column], halves, and what they leave */
+  int fine_pitch, rows_pitch;
+  int coarse_rest; /* elements from a half to what it leaves */
+
+  int down_blocks, rows_blocks, low_blocks, up_blocks; /* first of each grid */
+  int strip;                                           /* fine rows of a warp of `down` */
+  int slices;                                          /* of the low taps along columns */
+  int tiles;                                           /* 16 rows each, of a warp of `up` */
+  CfBytesLine x, y;
+};
+
+struct CfBytesJob {
+  int planes;
+  bool overlaps;                    /* launches may */
+  uint8_t prefilter[2][kBytesTaps]; /* D1 = 4, 8, times 2 D1^3 */
+  CfBytesPlane plane[CF_MAX_PLANES];
+};
+
+bool cf_bytes_down(const CfBytesJob *job, int blocks, void *stream, CfStatus *status);
+bool cf_bytes_low_rows(const CfBytesJob *job, int blocks, int bytes, void *stream,
+                       CfStatus *status);
+bool cf_bytes_low_columns(const CfBytesJob *job, int blocks, void *stream, CfStatus *status);
+bool cf_bytes_up(const CfBytesJob *job, int blocks, void *stream, CfStatus *status);
+
+/* --- pyramid_bytes.cu --- */
+
+typedef struct CfCudaBytePyramid CfCudaBytePyramid;
+
+/* Whether these params, which have no map, can be done this way on this device. */
+bool cf_cuda_byte_pyramid_can(const CfVideo *video, const CfDevice *device,
+                              const CfGaussblurParams *params);
+
+CfCudaBytePyramid *cf_cuda_byte_pyramid_open(const CfVideo *video, CfDevice *device,
+                                             CfStatus *status);
+
+/* Takes over the sigmas and the border, for which it can. On failure the old ones stay. */
+bool cf_cuda_byte_pyramid_update(CfCudaBytePyramid *pyramid, const CfGaussblurParams *params,
+                                 CfStatus *status);
+bool cf_cuda_byte_pyramid_run(CfCudaBytePyramid *pyramid, const CfJob *job, CfStatus *status);
+
+/* Rows above and below its own that a row of the result reads, or -1 for any. */
+int cf_cuda_byte_pyramid_halo(const CfCudaBytePyramid *pyramid);
+void cf_cuda_byte_pyramid_close(CfCudaBytePyramid *pyramid);
+
+/* --- for the launches and kernels --- */
+
+/* Launches so that the grid may be set up while the kernel before it still runs, where the device
+ * can do that. */
+inline bool cf_bytes_launch(void (*kernel)(CfBytesJob), const CfBytesJob *job, int blocks,
+                            int bytes, void *stream, const char *doing, CfStatus *status)
+{
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attribute = {};
+
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = dim3((unsigned)blocks);
+  config.blockDim = dim3(kBytesThreads);
+  config.dynamicSmemBytes = (size_t)bytes;
+  config.stream = (cudaStream_t)stream;
+  config.attrs = &attribute;
+  config.numAttrs = job->overlaps ? 1 : 0;
+  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, *job), doing, status);
+}
+
+/* The plane that a block works for, and the block's number within it. */
+__device__ inline const CfBytesPlane &cf_bytes_plane(const CfBytesJob &job,
+                                                     int CfBytesPlane::*first, int *index)
+{
+  int p = 0;
+
+  while (p + 1 < job.planes && (int)blockIdx.x >= job.plane[p + 1].*first)
+    p++;
+  *index = (int)blockIdx.x - job.plane[p].*first;
+  return job.plane[p];
+}
+
+/* What the sums of a channel are of: what differs from the middle of all codes, since halves are
+ * the more accurate the smaller the numbers; of alpha that weighs, from opaque, whose weight is
+ * then exact. */
+__device__ inline float cf_bytes_centre(const CfBytesPlane &plane, int channel)
+{
+  return channel == plane.alpha ? 255.0f : 128.0f;
+}
+
+/* Where the warps of `down` find what they read: geometry that follows from the number of channels
+ * and from D1. A tile is 16 fine samples of one row, all channels of some columns. */
+template <int C, int D> struct CfBytesTile {
+  static constexpr int kTaps = 3 * D - 2 + D / 2;
+  static constexpr int kFirst = -(kTaps - D) / 2;
+  static constexpr int kColumns = 16 / C; /* fine */
+  static constexpr int kPixels = 64 / C;  /* of a chunk, 64 bytes of a row */
+  static constexpr int kGranule = 16 / C; /* pixels that a thread loads */
+  static constexpr int kBefore = (-kFirst + kGranule - 1) / kGranule * kGranule;
+  static constexpr int kSpan = kBefore + D * (kColumns - 1) + kTaps + kFirst;
+  static constexpr int kChunks = (kSpan + kPixels - 1) / kPixels;
+  static constexpr int kShift = kColumns * D / kPixels; /* chunks from a tile to the next */
+};
+
+constexpr int kBytesTiles = 2; /* that a warp of `down` makes, side by side */
