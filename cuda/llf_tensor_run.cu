@@ -9,6 +9,8 @@ namespace llf
 namespace
 {
 
+constexpr long long LARGE_PICTURE = 4000000; /* pixels */
+
 /* Puts a kernel that needs another stream's event behind it: nothing of it may start earlier. */
 bool await_event(Queue *queue, void *event)
 {
@@ -33,14 +35,17 @@ bool run_chain(const TensorStreams &streams, Queue *chain, const Series &series,
          (last == pyramid.images - 1 || tensor_tail(chain, pyramid, last, series));
 }
 
-/* The terms of levels below `last`. */
+/* The terms of levels below `last`. Those of level 0 stay on all multiprocessors till their end: in
+ * small pictures, where the chain is what a frame waits for, level 2 is made without them. */
 bool run_terms(const TensorStreams &streams, Queue *queue, const Gpu &gpu, const Pixels &pixels,
                const Series &series, const Pyramid &pyramid, int last)
 {
-  return tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
-         await_event(queue, streams.reduced_once) &&
-         tensor_level_terms(queue, pyramid, 1, 2, series) && await_event(queue, streams.reduced) &&
-         tensor_level_terms(queue, pyramid, 2, last, series);
+  const bool large = (long long)pixels.width * pixels.height > LARGE_PICTURE;
+  auto pixel_terms = [&] { return tensor_pixel_terms(queue, gpu, pixels, series, pyramid); };
+
+  return (!large || pixel_terms()) && await_event(queue, streams.reduced_once) &&
+         tensor_level_terms(queue, pyramid, 1, 2, series) && (large || pixel_terms()) &&
+         await_event(queue, streams.reduced) && tensor_level_terms(queue, pyramid, 2, last, series);
 }
 
 } // namespace
