@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps on tensor cores, on the host: which images the levels of a map are made from, the
- * matrices that make them, and the launches.
+ * Blur maps on tensor cores, on the host: which images the levels of a map are made from, where
+ * these lie, and the launches.
  */
 #include "blurmap_cells.cuh"
-#include "tensor_ops.cuh"
 
-extern "C" {
-#include "gaussian.h"
-}
-
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,15 +14,12 @@ extern "C" {
 /* Of a picture, along each axis, where they are larger than samples. */
 #define FEWEST_CELLS 4
 
-/* Where Gaussians between cells are cut, in their sigmas. */
-#define CUT 4.0
-
 /* Images start at a multiple of it, so that a lane's pixels of a frame do. */
 #define ALIGNMENT 16
 
 /* As cf_pyramid's: with the borders replicate and constant, cells this far outside are all alike.
  */
-#define MARGIN 4
+#define MARGIN 16
 
 #define MOST_IMAGES 64
 
@@ -51,8 +42,7 @@ struct CfCells {
   CfDevice *device;
   int planes, border;
 
-  uint4 *matrices; /* of the host */
-  size_t count, room;
+  CfCellMatrices matrices;
   bool placed; /* on the device, for these rows */
   int first[CF_MAX_PLANES], end[CF_MAX_PLANES];
   size_t cells; /* of all images */
@@ -61,10 +51,16 @@ struct CfCells {
   int blocks[kCellLogs];
   CfCellHalving halving[CF_MAX_PLANES * MOST_IMAGES];
 
+  bool found; /* positions and levels, for these rows */
+  unsigned frame;
+
   CfCellPlan *device_plan;
   CfCellHalving *device_halving;
   uint4 *device_matrices;
   size_t device_room;
+  uint4 *positions, *levels; /* of the device, of so many warps */
+  size_t warps;
+  unsigned *transparent; /* of the device */
   Plane plane[CF_MAX_PLANES];
 };
 
@@ -127,189 +123,7 @@ void group_levels(Plane *plane, const CfBlurLevels *levels)
   }
 }
 
-/* ---- matrices ---- */
-
-constexpr int kMostSamples = kCellColumns, kMostCells = 64;
-
-/* What each of up to 32 samples takes of cells 0.. of a window. */
-typedef uint16_t Weights[kMostSamples][kMostCells];
-
-typedef struct {
-  int first, last; /* cells that samples take something of, from that of the first sample on */
-} Reach;
-
-/* Of what halving does: 3/4 the first time, then 5/4 in units that double each time. */
-double variance_of(int log)
-{
-  const double size = 1 << log;
-
-  return log == 0 ? 0.0 : 0.75 + 5.0 / 12 * (size * size - 4);
-}
-
-/* How far from a sample cells count. */
-double reach_of(double sigma, int log, double *rest)
-{
-  *rest = sqrt(sigma * sigma - variance_of(log));
-  return log == 0 ? cf_gaussian_radius(sigma) : CUT * *rest;
-}
-
-void cells_of(double sigma, int log, int sample, Reach *cells)
-{
-  double rest;
-  const double reach = reach_of(sigma, log, &rest), size = 1 << log;
-  const double centre = sample - (size - 1) / 2;
-
-  cells->first = (int)ceil((centre - reach) / size - 1e-9);
-  cells->last = (int)floor((centre + reach) / size + 1e-9);
-}
-
-/* Rounding errors are carried on, so that the halves add up to 1. */
-void weigh_sample(double sigma, int log, int sample, int window, uint16_t weight[kMostCells])
-{
-  double rest, sum = 0.0, carry = 0.0, exact[kMostCells];
-  const double size = 1 << log;
-  Reach cells;
-
-  cells_of(sigma, log, sample, &cells);
-  reach_of(sigma, log, &rest);
-  for (int j = cells.first; j <= cells.last; j++) {
-    const double away = sample - (size - 1) / 2 - size * j;
-
-    exact[j - cells.first] = away == 0.0 ? 1.0 : exp(-0.5 * away * away / (rest * rest));
-    sum += exact[j - cells.first];
-  }
-  for (int j = cells.first; j <= cells.last; j++) {
-    const double value = exact[j - cells.first] / sum + carry;
-
-    weight[j - window] = cf_half_bits(value);
-    carry = value - cf_half_value(weight[j - window]);
-  }
-}
-
-void weigh(double sigma, int log, int from, int samples, int window, Weights weights)
-{
-  const int size = 1 << log;
-
-  memset(weights, 0, sizeof(Weights));
-  for (int i = 0; i < samples; i++) {
-    if (i < size)
-      weigh_sample(sigma, log, from + i, window, weights[i]);
-    else
-      memcpy(weights[i] + 1, weights[i - size], (kMostCells - 1) * sizeof weights[i][0]);
-  }
-}
-
-Reach whole_reach(double sigma, int log, int samples)
-{
-  Reach first, last;
-
-  cells_of(sigma, log, 0, &first);
-  cells_of(sigma, log, (1 << log) > samples ? (1 << log) - 1 : samples - 1, &last);
-  return Reach{first.first, last.last};
-}
-
-/* How many different sets of samples a cell holds. */
-int variants_of(int log, int samples)
-{
-  return (1 << log) > samples ? (1 << log) / samples : 1;
-}
-
-uint32_t pair_of(const uint16_t *weight)
-{
-  return weight[0] | (uint32_t)weight[1] << 16;
-}
-
-/* A left side: rows are samples. */
-void lay_out_down(const Weights weights, int block, uint4 *to)
-{
-  for (int lane = 0; lane < 32; lane++) {
-    const int g = lane / 4, k = 16 * block + lane % 4 * 2;
-
-    to[lane] = make_uint4(pair_of(weights[g] + k), pair_of(weights[g + 8] + k),
-                          pair_of(weights[g] + k + 8), pair_of(weights[g + 8] + k + 8));
-  }
-}
-
-/* A pair of right sides: columns are samples. */
-void lay_out_across(const Weights weights, int channels, int block, int pair, uint4 *to)
-{
-  for (int lane = 0; lane < 32; lane++) {
-    const uint16_t *weight = weights[cf_cell_column(channels, block, lane / 4)];
-    const int k = 32 * pair + lane % 4 * 2;
-
-    to[lane] = make_uint4(pair_of(weight + k), pair_of(weight + k + 8), pair_of(weight + k + 16),
-                          pair_of(weight + k + 24));
-  }
-}
-
-bool make_room(CfCells *cells, size_t count, CfStatus *status)
-{
-  if (cells->count + count <= cells->room)
-    return true;
-  const size_t room = 2 * (cells->count + count);
-  uint4 *larger = (uint4 *)realloc(cells->matrices, room * sizeof *larger);
-
-  if (!larger)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for the matrices of a blur map");
-  cells->matrices = larger;
-  cells->room = room;
-  return true;
-}
-
-int smaller(int a, int b)
-{
-  return a < b ? a : b;
-}
-
-bool add_down(CfCells *cells, double sigma, int log, CfCellLevel *level, CfStatus *status)
-{
-  const int variants = variants_of(log, kCellStrip), window = log ? 32 : 48;
-  const Reach reach = whole_reach(sigma, log, kCellStrip);
-  Weights weights;
-
-  level->blocks_down = (reach.last - reach.first) / 16 + 1;
-  level->first_row = smaller(reach.first + kCellReach, window - 16 * level->blocks_down);
-  level->variants_down = (unsigned)variants - 1;
-  level->down = (unsigned)cells->count;
-  if (!make_room(cells, (size_t)variants * level->blocks_down * 32, status))
-    return false;
-  for (int v = 0; v < variants; v++) {
-    weigh(sigma, log, v * kCellStrip, kCellStrip, level->first_row - kCellReach, weights);
-    for (int block = 0; block < level->blocks_down; block++, cells->count += 32)
-      lay_out_down(weights, block, cells->matrices + cells->count);
-  }
-  return true;
-}
-
-bool add_across(CfCells *cells, double sigma, int log, int channels, CfCellLevel *level,
-                CfStatus *status)
-{
-  const int variants = variants_of(log, kCellColumns);
-  const int window = log == 0 ? 64 : log == 1 ? 48 : 32;
-  const Reach reach = whole_reach(sigma, log, kCellColumns);
-  Weights weights;
-
-  /* Rows of cells can be read from multiples of 8 on. */
-  level->first_column = (reach.first + kCellReach) / 8 * 8;
-  int blocks = (reach.last + kCellReach - level->first_column) / 16 + 1;
-  if (level->first_column + 16 * blocks > window)
-    level->first_column = 0;
-  blocks = (reach.last + kCellReach - level->first_column) / 16 + 1;
-  level->blocks_across = (1u << blocks) - 1;
-  level->pairs_across = (blocks + 1) / 2;
-  level->variants_across = (unsigned)variants - 1;
-  level->across = (unsigned)cells->count;
-  if (!make_room(cells, (size_t)variants * 4 * level->pairs_across * 32, status))
-    return false;
-  for (int v = 0; v < variants; v++) {
-    weigh(sigma, log, v * kCellColumns, kCellColumns, level->first_column - kCellReach, weights);
-    for (int block = 0; block < 4; block++) {
-      for (int pair = 0; pair < level->pairs_across; pair++, cells->count += 32)
-        lay_out_across(weights, channels, block, pair, cells->matrices + cells->count);
-    }
-  }
-  return true;
-}
+/* ---- levels ---- */
 
 bool same_levels(const CfBlurLevels *a, const CfBlurLevels *b)
 {
@@ -332,9 +146,10 @@ bool plan_plane(CfCells *cells, int p, const CfBlurLevels *const *levels, CfStat
     const CfBlurLevel *blur = &levels[p]->level[i];
     CfCellLevel *level = &plane->plan.level[i];
 
-    if (!add_down(cells, blur->vertical, choose_log(blur->vertical), level, status) ||
-        !add_across(cells, blur->horizontal, choose_log(blur->horizontal), format[p].channels,
-                    level, status))
+    if (!cf_cell_add_down(&cells->matrices, blur->vertical, choose_log(blur->vertical), level,
+                          status) ||
+        !cf_cell_add_across(&cells->matrices, blur->horizontal, choose_log(blur->horizontal),
+                            format[p].channels, level, status))
       return false;
   }
   return true;
@@ -418,10 +233,10 @@ void place_images(CfCells *cells, int p)
     image->log_y = node->log_y;
     image->first_x = across[i].first;
     image->first_y = down[i].first;
-    image->width = across[i].end - across[i].first;
+    image->width = round_up(across[i].end - across[i].first, ALIGNMENT);
     image->height = down[i].end - down[i].first;
-    image->pitch = round_up(image->width, ALIGNMENT);
-    image->at = cells->cells;
+    image->pitch = image->width + 8;
+    image->at = cells->cells + 4;
     image->channel = (size_t)image->pitch * (size_t)image->height;
     cells->cells += (size_t)channels * image->channel;
   }
@@ -454,7 +269,7 @@ void list_halvings(CfCells *cells)
         const int columns = cf_cell_block_columns(channels, depth == 1, node->log_x);
         halving.plane = p;
         halving.first_block = blocks;
-        halving.across = (node->image.pitch + columns - 1) / columns;
+        halving.across = (node->image.width + columns - 1) / columns;
         halving.to = node->image;
         if (node->parent >= 0)
           halving.from = plane->node[node->parent].image;
@@ -470,7 +285,7 @@ void list_halvings(CfCells *cells)
 
 bool upload_all(CfCells *cells, void *stream, CfStatus *status)
 {
-  const size_t bytes = cells->count * sizeof *cells->matrices;
+  const size_t bytes = cells->matrices.count * sizeof *cells->matrices.data;
 
   if (cells->device_room < bytes) {
     cf_device_free(cells->device_matrices);
@@ -485,7 +300,9 @@ bool upload_all(CfCells *cells, void *stream, CfStatus *status)
                        status))
       return false;
   }
-  return cf_map_upload(cells->device_matrices, cells->matrices, bytes, stream, status) &&
+  cells->frame = 0;
+  return cf_map_upload(cells->transparent, &cells->frame, sizeof cells->frame, stream, status) &&
+         cf_map_upload(cells->device_matrices, cells->matrices.data, bytes, stream, status) &&
          cf_map_upload(cells->device_halving, cells->halving,
                        (size_t)cells->of_depth[kCellLogs] * sizeof cells->halving[0], stream,
                        status);
@@ -502,7 +319,7 @@ bool place(CfCells *cells, const CfMapJob *map, void *stream, CfStatus *status)
   }
   if (placed)
     return true;
-  cells->placed = false;
+  cells->placed = cells->found = false;
   cells->cells = 0;
   for (int p = 0; p < cells->planes; p++)
     place_images(cells, p);
@@ -517,16 +334,34 @@ int describe_tiles(const CfCells *cells, CfMapJob *map)
 
   for (int p = 0; p < cells->planes; p++) {
     CfMapPlane *plane = &map->plane[p];
-    const int rows = cf_cell_rows(plane->channels);
     const int above = plane->first / kCellStrip * kCellStrip;
 
     plane->vector = cf_is_vector_aligned(plane->source, plane->source_stride) &&
                     cf_is_vector_aligned(plane->destination, plane->destination_stride);
     plane->tiles_x = (plane->width + kCellColumns - 1) / kCellColumns;
     plane->first_tile = tiles;
-    tiles += plane->tiles_x * ((plane->end - above + rows - 1) / rows);
+    tiles += plane->tiles_x * ((plane->end - above + kCellRows - 1) / kCellRows);
   }
   return tiles;
+}
+
+bool make_places(CfCells *cells, int tiles, CfStatus *status)
+{
+  const size_t warps = (size_t)tiles * (kCellThreads / 32);
+
+  if (warps <= cells->warps)
+    return true;
+  cf_device_free(cells->positions);
+  cf_device_free(cells->levels);
+  cells->warps = 0;
+  cells->positions = (uint4 *)cf_device_alloc(warps * 2 * 32 * sizeof *cells->positions, status);
+  cells->levels =
+      cells->positions ? (uint4 *)cf_device_alloc(warps * sizeof *cells->levels, status) : nullptr;
+  if (!cells->levels)
+    return false;
+  cells->warps = warps;
+  cells->found = false;
+  return true;
 }
 
 bool halve(CfCells *cells, CfCellJob *job, void *stream, CfStatus *status)
@@ -536,8 +371,11 @@ bool halve(CfCells *cells, CfCellJob *job, void *stream, CfStatus *status)
 
     job->halving = cells->device_halving + first;
     job->halvings = cells->of_depth[depth + 1] - first;
-    if (job->halvings > 0 && !cf_cell_halve(job, depth == 1, cells->blocks[depth], stream, status))
+    if (job->halvings == 0)
+      break;
+    if (!cf_cell_halve(job, depth == 1, cells->blocks[depth], stream, status))
       return false;
+    job->overlaps = cells->device->code >= 90;
   }
   return true;
 }
@@ -583,7 +421,10 @@ CfCells *cf_cells_open(const CfVideo *video, CfDevice *device, CfStatus *status)
   cells->device_halving = cells->device_plan
                               ? (CfCellHalving *)cf_device_alloc(sizeof cells->halving, status)
                               : nullptr;
-  if (!cells->device_halving) {
+  cells->transparent = cells->device_halving
+                           ? (unsigned *)cf_device_alloc(sizeof *cells->transparent, status)
+                           : nullptr;
+  if (!cells->transparent) {
     cf_cells_close(cells);
     return nullptr;
   }
@@ -594,7 +435,7 @@ bool cf_cells_plan(CfCells *cells, int border, const CfBlurLevels *const *levels
 {
   cells->placed = false;
   cells->border = border;
-  cells->count = 0;
+  cells->matrices.count = 0;
   for (int p = 0; p < cells->planes; p++) {
     if (!plan_plane(cells, p, levels, status))
       return false;
@@ -602,25 +443,33 @@ bool cf_cells_plan(CfCells *cells, int border, const CfBlurLevels *const *levels
   return true;
 }
 
-bool cf_cells_run(CfCells *cells, const CfMapJob *map, void *stream, CfStatus *status)
+bool cf_cells_run(CfCells *cells, const CfMapJob *map, bool same_map, void *stream,
+                  CfStatus *status)
 {
   CfCellJob job;
 
-  if (!place(cells, map, stream, status))
-    return false;
   memset(&job, 0, sizeof job);
   job.map = *map;
   const int tiles = describe_tiles(cells, &job.map);
+  if (!place(cells, map, stream, status) || !make_places(cells, tiles, status))
+    return false;
   job.plan = cells->device_plan;
   job.matrices = cells->device_matrices;
+  job.positions = cells->positions;
+  job.levels = cells->levels;
+  job.transparent = cells->transparent;
+  job.frame = ++cells->frame;
+  job.always_transparent = cells->of_depth[1] == cells->of_depth[2];
   if (cells->cells > 0) {
     job.cells =
-        (int16_t *)cf_scratch_take(cells->device, cells->cells * sizeof(int16_t), stream, status);
+        (__half *)cf_scratch_take(cells->device, cells->cells * sizeof(__half), stream, status);
     if (!job.cells)
       return false;
   }
-  const bool good =
-      halve(cells, &job, stream, status) && cf_cell_tiles(&job, tiles, stream, status);
+  if (!(same_map && cells->found))
+    cells->found = cf_cell_positions(&job, tiles, stream, status);
+  const bool good = cells->found && halve(cells, &job, stream, status) &&
+                    cf_cell_tiles(&job, tiles, stream, status);
   return (!job.cells ||
           cf_scratch_give(cells->device, job.cells, stream, good ? status : nullptr)) &&
          good;
@@ -633,6 +482,9 @@ void cf_cells_close(CfCells *cells)
   cf_device_free(cells->device_plan);
   cf_device_free(cells->device_halving);
   cf_device_free(cells->device_matrices);
-  free(cells->matrices);
+  cf_device_free(cells->positions);
+  cf_device_free(cells->levels);
+  cf_device_free(cells->transparent);
+  free(cells->matrices.data);
   free(cells);
 }

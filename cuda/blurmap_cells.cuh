@@ -3,20 +3,22 @@
  * Blur maps on tensor cores, for 8-bit formats: frames are halved again and again, and each tile
  * makes the levels that it needs from the halved image of the right size.
  *
- * A cell is a sample of an image whose axes were halved log_x and log_y times by the taps 1 3 3 1
- * over 8; its centre is at 2^log cell + (2^log - 1) / 2. Halving has a variance of
- * (4^log - 1) / 4; what is left of a level's sigma is a Gaussian that reaches over 12 cells at most
- * when the level takes the last image of which a cell is at most sigma / 1.5. That Gaussian is
- * evaluated where samples and cells lie, so one matrix of its values leads from cells along an axis
- * to samples, filtered and interpolated at once: a level of a tile is two products of matrices.
+ * A cell is a sample of an image whose axes were halved log_x and log_y times, first by the taps
+ * 1 3 3 1 over 8, then by 1 5 10 10 5 1 over 32; its centre is at 2^log cell + (2^log - 1) / 2.
+ * What halving leaves of a level's sigma is a Gaussian that reaches over 12 cells at most when the
+ * level takes the last image of which a cell is at most sigma / 1.5. That Gaussian is evaluated
+ * where samples and cells lie, so one matrix of its values leads from cells along an axis to
+ * samples, filtered and interpolated at once: a level of a tile is two products of matrices.
  *
- * What halving folds onto the band of a level: at sigma = 1.5 cells 0.97 of 255 in the worst order
- * of black and white along one axis where a cell is 2 samples, 0.57 where 4, 0.16 and 0.10 for an
- * edge; at 2 cells 0.40 and 0.22, 0.05 and 0.03.
+ * How far that is off at sigma = 1.5 cells, of 255: 0.97 in the worst order of black and white
+ * along one axis where a cell is 2 samples, 0.18 where 4 or more, 0.16 and 0.06 for an edge; at 2
+ * cells 0.40 and 0.07, 0.05 and 0.02.
  */
 #pragma once
 
 #include "blurmap_tile.cuh"
+
+#include <cuda_fp16.h>
 
 constexpr int kCellReach = 12;
 constexpr int kCellLogs = 8;
@@ -25,20 +27,7 @@ constexpr int kCellColumns = 32;           /* samples of a tile */
 constexpr int kCellStrip = 16;             /* rows of samples of a product */
 constexpr int kCellThreads = 128;
 
-/* The unit of cells in codes. Halves would be off by eight times as much, which shows where large
- * sigmas leave a picture of one gray half way between two codes. */
-constexpr float kCellUnit = 1.0f / 128;
-
-/* Strips, of a tile with planes of so many channels, of each warp. */
-__host__ __device__ constexpr int cf_cell_strips(int channels)
-{
-  return channels <= 2 ? 2 : 1;
-}
-
-__host__ __device__ constexpr int cf_cell_rows(int channels)
-{
-  return kCellThreads / 32 * cf_cell_strips(channels) * kCellStrip;
-}
+constexpr int kCellRows = kCellThreads / 32 * kCellStrip; /* of a tile: a strip of each warp */
 
 /* Which of a tile's columns is column `n` of product `block` of four: of few channels each thread
  * gets 8 samples side by side. */
@@ -47,7 +36,7 @@ __host__ __device__ constexpr int cf_cell_column(int channels, int block, int n)
   return channels < 4 ? 8 * (n / 2) + 2 * block + n % 2 : 8 * block + n;
 }
 
-/* Fixed point, channel by channel, centred as in a pyramid. Beyond its margins an image continues
+/* Halves, channel by channel, centred as in a pyramid. Beyond its margins an image continues
  * with its outermost cells. */
 struct CfCellImage {
   int log_x, log_y;
@@ -66,8 +55,7 @@ struct CfCellGroup {
  * before the strip's first, in blocks of 16 cells. Columns: 32 samples in the same way, in pairs of
  * blocks. Where a cell is larger than these, matrices differ by where in it they lie. */
 struct CfCellLevel {
-  int first_row, blocks_down, first_column, pairs_across;
-  unsigned blocks_across;                  /* bits of the blocks that are not zero */
+  int first_row, blocks_down, first_column, blocks_across;
   unsigned variants_down, variants_across; /* less 1, a power of two each */
   unsigned down, across;                   /* index of the first uint4 */
 };
@@ -89,10 +77,22 @@ struct CfCellJob {
   CfMapJob map;
   const CfCellPlan *plan; /* of each plane */
   const uint4 *matrices;
-  int16_t *cells;
+  __half *cells;
   const CfCellHalving *halving; /* of this launch */
   int halvings;
+
+  /* Where samples lie among the levels, for each warp of each tile two words of each thread, eight
+   * samples in the order of their products, in units of kCellPosition. */
+  uint4 *positions;
+  uint4 *levels;         /* of each warp: bits of those that it blends */
+  unsigned *transparent; /* is `frame` where frame number `frame` has pixels that are not opaque */
+  unsigned frame;        /* from 1 on */
+  bool always_transparent; /* nobody has looked */
+  bool overlaps;           /* the next launch may start while the last one runs */
 };
+
+constexpr float kCellPosition = 1.0f / 512;
+constexpr unsigned kCellOutside = 65535; /* position of what is not made */
 
 constexpr int kHalvedRows = 8; /* cells of a block of the launches below, downwards */
 
@@ -104,9 +104,28 @@ int cf_cell_block_columns(int channels, bool from_frame, int log_x);
 bool cf_cell_halve(const CfCellJob *job, bool from_frame, int blocks, void *stream,
                    CfStatus *status);
 
+/* --- blurmap_positions.cu --- */
+
+/* Finds the positions and levels of all tiles. */
+bool cf_cell_positions(const CfCellJob *job, int tiles, void *stream, CfStatus *status);
+
 /* --- blurmap_tensor.cu --- */
 
 bool cf_cell_tiles(const CfCellJob *job, int tiles, void *stream, CfStatus *status);
+
+/* --- blurmap_matrices.cu --- */
+
+/* Grows by realloc. */
+struct CfCellMatrices {
+  uint4 *data;
+  size_t count, room;
+};
+
+/* Add the matrices of a level whose axis has this sigma and is made of cells of 2^log samples. */
+bool cf_cell_add_down(CfCellMatrices *matrices, double sigma, int log, CfCellLevel *level,
+                      CfStatus *status);
+bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, int channels,
+                        CfCellLevel *level, CfStatus *status);
 
 /* --- blurmap_cells.cu --- */
 
@@ -122,22 +141,87 @@ bool cf_cells_suit(const CfVideo *video, int p, const CfBlurLevels *levels);
 /* Takes over the levels of all planes. */
 bool cf_cells_plan(CfCells *cells, int border, const CfBlurLevels *const *levels, CfStatus *status);
 
-/* Filters rows first..end - 1 of each plane, which `map` describes but for its tiles. */
-bool cf_cells_run(CfCells *cells, const CfMapJob *map, void *stream, CfStatus *status);
+/* Filters rows first..end - 1 of each plane, which `map` describes but for its tiles. With
+ * `same_map` what it says of these rows is what it said the last time. */
+bool cf_cells_run(CfCells *cells, const CfMapJob *map, bool same_map, void *stream,
+                  CfStatus *status);
 void cf_cells_close(CfCells *cells);
 
-/* --- for the kernels --- */
+/* --- for the launches and kernels --- */
 
-__device__ inline const CfMapPlane &cf_cell_plane(const CfMapJob &job)
+inline bool cf_cell_launch(void (*kernel)(CfCellJob), const CfCellJob *job, int blocks, int bytes,
+                           void *stream, const char *doing, CfStatus *status)
+{
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attribute = {};
+
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = dim3((unsigned)blocks);
+  config.blockDim = dim3(kCellThreads);
+  config.dynamicSmemBytes = (size_t)bytes;
+  config.stream = (cudaStream_t)stream;
+  config.attrs = &attribute;
+  config.numAttrs = job->overlaps ? 1 : 0;
+  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, *job), doing, status);
+}
+
+/* A tile's first column, and its first row: strips start at multiples of kCellStrip. */
+__device__ inline int cf_cell_tile_x(const CfMapPlane &plane, int tile)
+{
+  return tile % plane.tiles_x * kCellColumns;
+}
+
+__device__ inline int cf_cell_tile_y(const CfMapPlane &plane, int tile)
+{
+  return plane.first / kCellStrip * kCellStrip + tile / plane.tiles_x * kCellRows;
+}
+
+/* Column and row, in a strip, of a thread's result `i` of product `block`: two columns in row
+ * `lane / 4`, then two 8 rows below. */
+template <int C> __device__ inline int cf_cell_sample_x(int block, int i)
+{
+  return cf_cell_column(C, block, 2 * ((int)threadIdx.x % 4)) + i % 2;
+}
+
+__device__ inline int cf_cell_sample_y(int i)
+{
+  return (int)threadIdx.x % 32 / 4 + i / 2 * 8;
+}
+
+/* The first of a thread's words. */
+__device__ inline size_t cf_cell_positions_of_thread()
+{
+  const size_t warp = (size_t)blockIdx.x * (kCellThreads / 32) + threadIdx.x / 32;
+
+  return warp * 2 * 32 + threadIdx.x % 32;
+}
+
+__device__ inline int cf_cell_plane(const CfMapJob &job)
 {
   int p = 0;
 
   while (p + 1 < job.planes && (int)blockIdx.x >= job.plane[p + 1].first_tile)
     p++;
-  return job.plane[p];
+  return p;
 }
 
-/* The bytes of a pixel of a plane, in the order of its channels; positions may be anywhere. */
+/* The bytes of a pixel of a plane, in the order of its channels. */
+template <int C>
+__device__ inline uint32_t cf_cell_inner_pixel(const CfMapPlane &plane, int x, int y)
+{
+  const uint8_t *from = plane.source + (ptrdiff_t)y * plane.source_stride + (ptrdiff_t)x * C;
+  uint32_t bytes = 0;
+
+  if (C == 4 && plane.vector)
+    return __ldg((const uint32_t *)from);
+#pragma unroll
+  for (int c = 0; c < C; c++)
+    bytes |= (uint32_t)__ldg(from + c) << 8 * c;
+  return bytes;
+}
+
+/* The same of a position anywhere. */
 template <int C>
 __device__ inline uint32_t cf_cell_pixel(const CfMapJob &job, const CfMapPlane &plane, int x, int y)
 {
@@ -145,18 +229,11 @@ __device__ inline uint32_t cf_cell_pixel(const CfMapJob &job, const CfMapPlane &
   const int row = cf_fold(job.border, y, plane.height);
   uint32_t bytes = 0;
 
-  if (column < 0 || row < 0) {
-#pragma unroll
-    for (int c = 0; c < C; c++)
-      bytes |= (uint32_t)plane.border[c] << 8 * c;
-    return bytes;
-  }
-  const uint8_t *from = plane.source + (ptrdiff_t)row * plane.source_stride + (size_t)column * C;
-  if (C == 4 && plane.vector)
-    return *(const uint32_t *)from;
+  if (column >= 0 && row >= 0)
+    return cf_cell_inner_pixel<C>(plane, column, row);
 #pragma unroll
   for (int c = 0; c < C; c++)
-    bytes |= (uint32_t)from[c] << 8 * c;
+    bytes |= (uint32_t)plane.border[c] << 8 * c;
   return bytes;
 }
 
@@ -165,22 +242,6 @@ __device__ inline float cf_cell_centred(uint32_t bytes, int i, float centre)
 {
   return __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7650u | (unsigned)i)) -
          (8388608.0f + centre);
-}
-
-/* Two numbers of -32768..32767 to the nearest integers: the low bits of 3 * 2^22 + v are those of
- * v. */
-__device__ inline uint32_t cf_cell_pack(float low, float high)
-{
-  return __byte_perm(__float_as_uint(low + 12582912.0f), __float_as_uint(high + 12582912.0f),
-                     0x5410);
-}
-
-__device__ inline void cf_cell_unpack(uint32_t pair, float *low, float *high)
-{
-  const uint32_t positive = pair ^ 0x80008000u;
-
-  *low = __uint_as_float(__byte_perm(positive, 0x4b000000u, 0x7610)) - (8388608.0f + 32768.0f);
-  *high = __uint_as_float(__byte_perm(positive, 0x4b000000u, 0x7632)) - (8388608.0f + 32768.0f);
 }
 
 /* The centred values of a pixel, weighted by alpha unless they are alpha. */

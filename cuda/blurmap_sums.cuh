@@ -63,7 +63,7 @@ __device__ inline void filter_tile_rows(const CfMapLevel &level, const float *ti
 }
 
 __device__ inline void filter_tile_columns(const CfMapLevel &level, const float *across,
-                                           float (&total)[kRows][1])
+                                           float (&total)[kRows])
 {
   const int lane = (int)threadIdx.x % kMapTile, row = (int)threadIdx.x / kMapTile * kRows;
   const int groups = level.radius_y / 2 + 1;
@@ -82,41 +82,10 @@ __device__ inline void filter_tile_columns(const CfMapLevel &level, const float 
   }
 #pragma unroll
   for (int i = 0; i < kRows; i++)
-    total[i][0] = sum[i];
+    total[i] = sum[i];
 }
 
 /* ---- levels read from coarse samples ---- */
-
-/* One or all four channels of a sample. */
-template <int Channels> struct Values;
-
-template <> struct Values<1> {
-  static __device__ void load(const float *from, float (&value)[1])
-  {
-    value[0] = *from;
-  }
-  static __device__ void store(float *to, const float (&value)[1])
-  {
-    *to = value[0];
-  }
-};
-
-template <> struct Values<4> {
-  static __device__ void load(const float *from, float (&value)[4])
-  {
-    const float4 four = *(const float4 *)from;
-
-    value[0] = four.x;
-    value[1] = four.y;
-    value[2] = four.z;
-    value[3] = four.w;
-  }
-
-  static __device__ void store(float *to, const float (&value)[4])
-  {
-    *(float4 *)to = make_float4(value[0], value[1], value[2], value[3]);
-  }
-};
 
 __device__ inline int first_coarse(int log, int position)
 {
@@ -124,7 +93,6 @@ __device__ inline int first_coarse(int log, int position)
 }
 
 /* The coarse rows that a tile reads, enlarged along rows: 32 samples each. */
-template <int Channels>
 __device__ inline void enlarge_rows(const CfMapJob &job, const CfMapLevel &level, const float *from,
                                     int step, int x, int y0, float *lines)
 {
@@ -142,36 +110,23 @@ __device__ inline void enlarge_rows(const CfMapJob &job, const CfMapLevel &level
   for (int row = top + (int)threadIdx.x / kMapTile; row <= last; row += kMapThreads / kMapTile) {
     const int inside = min(max(row - level.first_y, 0), level.height - 1);
     const float *line = from + inside * (level.width * step);
-    float value[4][Channels], sum[Channels];
+    float sum = 0.0f;
 
 #pragma unroll
     for (int k = 0; k < 4; k++)
-      Values<Channels>::load(line + column[k], value[k]);
-#pragma unroll
-    for (int c = 0; c < Channels; c++) {
-      sum[c] = 0.0f;
-#pragma unroll
-      for (int k = 0; k < 4; k++)
-        sum[c] = fmaf(weights[k], value[k][c], sum[c]);
-    }
-    Values<Channels>::store(lines + ((row - top) * kMapTile + lane) * Channels, sum);
+      sum = fmaf(weights[k], line[column[k]], sum);
+    lines[(row - top) * kMapTile + lane] = sum;
   }
 }
 
 /* A thread's samples from these. All threads of a warp are in the same row. */
-template <int Channels>
 __device__ inline void enlarge_columns(const CfMapJob &job, const CfMapLevel &level,
-                                       const float *lines, int y0, int y,
-                                       float (&sum)[kRows][Channels])
+                                       const float *lines, int y0, int y, float (&sum)[kRows])
 {
   const int lane = (int)threadIdx.x % kMapTile, log = level.log_y;
-  const int top = first_coarse(log, y0);
-  float near[4][Channels];
+  const float *line = lines - first_coarse(log, y0) * kMapTile + lane;
+  float near[4];
   int before = 0;
-
-  const auto load = [&](int row, float(&to)[Channels]) {
-    Values<Channels>::load(lines + ((row - top) * kMapTile + lane) * Channels, to);
-  };
 
 #pragma unroll
   for (int i = 0; i < kRows; i++) {
@@ -179,42 +134,34 @@ __device__ inline void enlarge_columns(const CfMapJob &job, const CfMapLevel &le
     const float *weight = &job.spline[log][4 * ((y + i) & ((1 << log) - 1))];
 
     if (log == 0) {
-      load(first, sum[i]);
+      sum[i] = line[first * kMapTile];
       continue;
     }
     if (i == 0) {
 #pragma unroll
       for (int k = 0; k < 4; k++)
-        load(first + k, near[k]);
+        near[k] = line[(first + k) * kMapTile];
     } else if (first != before) {
-#pragma unroll
-      for (int c = 0; c < Channels; c++) {
-        near[0][c] = near[1][c];
-        near[1][c] = near[2][c];
-        near[2][c] = near[3][c];
-      }
-      load(first + 3, near[3]);
+      near[0] = near[1];
+      near[1] = near[2];
+      near[2] = near[3];
+      near[3] = line[(first + 3) * kMapTile];
     }
     before = first;
+    sum[i] = 0.0f;
 #pragma unroll
-    for (int c = 0; c < Channels; c++) {
-      sum[i][c] = 0.0f;
-#pragma unroll
-      for (int k = 0; k < 4; k++)
-        sum[i][c] = fmaf(weight[k], near[k][c], sum[i][c]);
-    }
+    for (int k = 0; k < 4; k++)
+      sum[i] = fmaf(weight[k], near[k], sum[i]);
   }
 }
 
 /* With all threads; `lines` is free again after the next barrier. */
-template <int Channels>
 __device__ inline void enlarge(const CfMapJob &job, const CfMapLevel &level, const float *from,
-                               int step, int x, int y0, int y, float *lines,
-                               float (&sum)[kRows][Channels])
+                               int step, int x, int y0, int y, float *lines, float (&sum)[kRows])
 {
-  enlarge_rows<Channels>(job, level, from, step, x, y0, lines);
+  enlarge_rows(job, level, from, step, x, y0, lines);
   __syncthreads();
-  enlarge_columns<Channels>(job, level, lines, y0, y, sum);
+  enlarge_columns(job, level, lines, y0, y, sum);
 }
 
 /* ---- samples with Gaussians of their own ---- */
@@ -264,7 +211,7 @@ struct Own {
   }
 
   /* Adds the samples; `from` points to the loaded one that is the thread's first. */
-  __device__ void add(const float *from, int stride, float (&result)[kRows][1]) const
+  __device__ void add(const float *from, int stride, float (&result)[kRows]) const
   {
     constexpr int R = kMapDirectRadius;
     float sum[kRows] = {};
@@ -295,12 +242,12 @@ struct Own {
     }
 #pragma unroll
     for (int i = 0; i < kRows; i++)
-      result[i][0] = fmaf(share[i], sum[i], result[i][0]);
+      result[i] = fmaf(share[i], sum[i], result[i]);
   }
 };
 
 struct NothingOwn {
-  __device__ void add(const float *, int, float (&)[kRows][1]) const
+  __device__ void add(const float *, int, float (&)[kRows]) const
   {
   }
 };

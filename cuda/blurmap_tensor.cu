@@ -3,363 +3,241 @@
  * Tiles of blur maps on tensor cores: a block loads the cells around its tile, each warp makes from
  * them the levels that its own samples need, and blends.
  */
-#include "blurmap_cells.cuh"
-#include "blurmap_places.cuh"
-#include "tensor_ops.cuh"
+#include "blurmap_input.cuh"
 
 namespace
 {
 
-constexpr int kBlocks = 4;     /* products beside each other: 8 columns of a tile each */
-constexpr int kMostDown = 3;   /* blocks of 16 cells that a strip's rows are made from */
-constexpr int kMostAcross = 4; /* and a tile's columns */
+constexpr int kBlocks = 4; /* products beside each other: 8 columns of a tile each */
 
-/* Rows of cells that a strip is made from. */
-__host__ __device__ constexpr int window_of(int log_y)
-{
-  return log_y == 0 ? 48 : 32;
-}
-
-/* Rows of cells start in different banks. */
-__host__ __device__ constexpr int pitch_of(int log_x)
-{
-  return log_x == 0 ? 56 : 40;
-}
-
-__host__ __device__ constexpr int columns_of(int log_x)
-{
-  return log_x == 0 ? 56 : log_x == 1 ? 40 : 32;
-}
-
-template <int C> constexpr int kStrips = cf_cell_strips(C);
-
-/* What a thread holds of a strip's four products, as the tensor cores leave it: `i` counts two
- * columns in row `lane / 4`, then two 8 rows below. */
+/* What a thread holds of a strip's four products, as the tensor cores leave it. */
 typedef float Fragment[kBlocks][4];
 
-/* ---- cells ---- */
+/* ---- levels ---- */
 
-template <int C> struct Cells {
-  __half *shared; /* [channel][row][column], less `offset` */
-  int pitch, rows;
-  float offset[C]; /* about what they are: halves are the more accurate the smaller the numbers */
-};
-
-template <int C>
-__device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, int x0, int y0,
-                                  int columns, const Cells<C> &cells)
+/* The first product of a sum. */
+__device__ inline void multiply(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 {
-  const int pairs = columns / 2;
-
-  for (int i = (int)threadIdx.x; i < pairs * cells.rows; i += kCellThreads) {
-    const int row = i / pairs, column = i % pairs * 2;
-    float value[2][C];
-
 #pragma unroll
-    for (int k = 0; k < 2; k++)
-      cf_cell_values<C>(plane, cf_cell_pixel<C>(job, plane, x0 + column + k, y0 + row), value[k]);
-#pragma unroll
-    for (int c = 0; c < C; c++)
-      *(uint32_t *)(cells.shared + (c * cells.rows + row) * cells.pitch + column) =
-          cf_pack_halves(value[0][c], value[1][c]);
-  }
+  for (int i = 0; i < 4; i++)
+    sum[i] = 0.0f;
+  cf_mma(sum, a, b0, b1);
 }
 
-__device__ inline int inside(int i, int first, int count)
+__device__ inline void unpack(const uint4 &from, uint32_t (&to)[4])
 {
-  return min(max(i - first, 0), count - 1);
+  to[0] = from.x;
+  to[1] = from.y;
+  to[2] = from.z;
+  to[3] = from.w;
 }
 
-template <int C>
-__device__ inline void load_image(const CfCellImage &image, const int16_t *from, int x0, int y0,
-                                  int columns, const Cells<C> &cells)
-{
-  const int quads = columns / 4, left = x0 - image.first_x;
-  const bool whole = left >= 0 && left + columns <= image.width && left % 4 == 0;
-
-#pragma unroll
-  for (int c = 0; c < C; c++) {
-    const float offset = cells.offset[c];
-
-    for (int i = (int)threadIdx.x; i < cells.rows * quads; i += kCellThreads) {
-      const int row = i / quads, column = i % quads * 4;
-      const uint16_t *source =
-          (const uint16_t *)(from + image.at + c * image.channel +
-                             (size_t)inside(y0 + row, image.first_y, image.height) *
-                                 (size_t)image.pitch);
-      uint2 four;
-      float value[4];
-
-      if (whole) {
-        four = __ldg((const uint2 *)(source + left + column));
-      } else {
-        uint32_t cell[4];
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-          cell[k] = __ldg(source + inside(x0 + column + k, image.first_x, image.width));
-        four = make_uint2(cell[0] | cell[1] << 16, cell[2] | cell[3] << 16);
-      }
-      cf_cell_unpack(four.x, &value[0], &value[1]);
-      cf_cell_unpack(four.y, &value[2], &value[3]);
-#pragma unroll
-      for (int k = 0; k < 4; k++)
-        value[k] = fmaf(value[k], kCellUnit, -offset);
-      *(uint2 *)(cells.shared + (c * cells.rows + row) * cells.pitch + column) =
-          make_uint2(cf_pack_halves(value[0], value[1]), cf_pack_halves(value[2], value[3]));
-    }
-  }
-}
-
-/* The cells around a tile. Products also read 16 bytes beyond the last one, times 0. */
-template <int C>
-__device__ inline Cells<C> load_cells(const CfCellJob &job, const CfMapPlane &plane,
-                                      const CfCellImage &image, int x0, int y0, __half *shared)
-{
-  const int columns = columns_of(image.log_x);
-  const int top = y0 >> image.log_y;
-  const int last = (y0 + cf_cell_rows(C) - kCellStrip) >> image.log_y;
-  Cells<C> cells = {shared, pitch_of(image.log_x), last - top + window_of(image.log_y), {}};
-  const int left = (x0 >> image.log_x) - kCellReach;
-
-  if (image.height == 0) {
-    load_frame<C>(job.map, plane, left, top - kCellReach, columns, cells);
-  } else {
-    const int16_t *middle =
-        job.cells + image.at +
-        (size_t)inside(top + (last - top) / 2, image.first_y, image.height) * (size_t)image.pitch +
-        (size_t)inside(left + columns / 2, image.first_x, image.width);
-
-#pragma unroll
-    for (int c = 0; c < C; c++)
-      cells.offset[c] = kCellUnit * (float)middle[c * image.channel];
-    load_image<C>(image, job.cells, left, top - kCellReach, columns, cells);
-  }
-  if (threadIdx.x < 4)
-    ((uint32_t *)(shared + C * cells.rows * cells.pitch))[threadIdx.x] = 0;
-  __syncthreads();
-  return cells;
-}
-
-/* ---- a level ---- */
-
-__device__ inline float share_of(int level, float position)
-{
-  return fmaxf(1.0f - fabsf(position - (float)level), 0.0f);
-}
-
-struct Matrices {
-  uint4 down[kMostDown];
-  const uint4 *across;
+/* A level's matrices for a strip, `Down` and `Across` blocks of cells. */
+template <int Down, int Across> struct Matrices {
+  static constexpr int kPairs = (Across + 1) / 2;
+  uint32_t down[Down][4];
+  uint4 across[kBlocks][kPairs];
 
   __device__ Matrices(const CfCellLevel &level, const uint4 *all, int x0, int y0)
   {
     const int lane = (int)threadIdx.x % 32;
     const int variant_down = (int)((unsigned)y0 / kCellStrip & level.variants_down);
     const int variant_across = (int)((unsigned)x0 / kCellColumns & level.variants_across);
-    const uint4 *from = all + level.down + variant_down * level.blocks_down * 32 + lane;
+    const uint4 *from = all + level.down + variant_down * Down * 32 + lane;
 
 #pragma unroll
-    for (int k = 0; k < kMostDown; k++)
-      down[k] = k < level.blocks_down ? __ldg(from + 32 * k) : make_uint4(0, 0, 0, 0);
-    across = all + level.across + variant_across * kBlocks * level.pairs_across * 32 + lane;
-  }
-};
-
-/* A strip's rows of 16 columns of cells, as a left side of the products that follow. */
-__device__ inline void multiply_down(const CfCellLevel &level, const Matrices &matrices,
-                                     uint32_t from, int pitch, uint32_t (&left)[4])
-{
-  float low[4] = {}, high[4] = {};
-
+    for (int k = 0; k < Down; k++)
+      unpack(__ldg(from + 32 * k), down[k]);
+    from = all + level.across + variant_across * kBlocks * kPairs * 32 + lane;
 #pragma unroll
-  for (int k = 0; k < kMostDown; k++) {
-    if (k < level.blocks_down) {
-      const uint32_t taps[4] = {matrices.down[k].x, matrices.down[k].y, matrices.down[k].z,
-                                matrices.down[k].w};
-      uint32_t cells[4];
-
-      cf_load_matrix_transposed(cells, from + (uint32_t)(k * 16 * pitch) * 2);
-      cf_mma(low, taps, cells[0], cells[1]);
-      cf_mma(high, taps, cells[2], cells[3]);
+    for (int block = 0; block < kBlocks; block++) {
+#pragma unroll
+      for (int pair = 0; pair < kPairs; pair++)
+        across[block][pair] = __ldg(from + (block * kPairs + pair) * 32);
     }
   }
-  left[0] = cf_pack_halves(low[0], low[1]);
-  left[1] = cf_pack_halves(low[2], low[3]);
-  left[2] = cf_pack_halves(high[0], high[1]);
-  left[3] = cf_pack_halves(high[2], high[3]);
-}
 
-/* One channel of a strip. `from` is where the thread loads the first of its matrices of cells. */
-__device__ inline void make_level(const CfCellLevel &level, const Matrices &matrices, uint32_t from,
-                                  int pitch, Fragment &sum)
-{
-  uint32_t left[kMostAcross][4];
+  /* One channel of a strip. `from` is where the thread loads the first of its matrices of cells. */
+  __device__ void apply(uint32_t from, int pitch, Fragment &sum) const
+  {
+    uint32_t left[Across][4];
 
 #pragma unroll
-  for (int k = 0; k < kMostAcross; k++) {
-    if (level.blocks_across >> k & 1)
-      multiply_down(level, matrices, from + 32 * k, pitch, left[k]);
-    else
-      left[k][0] = left[k][1] = left[k][2] = left[k][3] = 0;
-  }
+    for (int k = 0; k < Across; k++) {
+      float low[4], high[4];
+
 #pragma unroll
-  for (int block = 0; block < kBlocks; block++) {
+      for (int j = 0; j < Down; j++) {
+        uint32_t cells[4];
+
+        cf_load_matrix_transposed(cells, from + (uint32_t)(32 * k + 32 * j * pitch));
+        if (j == 0) {
+          multiply(low, down[j], cells[0], cells[1]);
+          multiply(high, down[j], cells[2], cells[3]);
+        } else {
+          cf_mma(low, down[j], cells[0], cells[1]);
+          cf_mma(high, down[j], cells[2], cells[3]);
+        }
+      }
+      left[k][0] = cf_pack_halves(low[0], low[1]);
+      left[k][1] = cf_pack_halves(low[2], low[3]);
+      left[k][2] = cf_pack_halves(high[0], high[1]);
+      left[k][3] = cf_pack_halves(high[2], high[3]);
+    }
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-      sum[block][i] = 0.0f;
+    for (int block = 0; block < kBlocks; block++) {
 #pragma unroll
-    for (int pair = 0; pair < kMostAcross / 2; pair++) {
-      if (pair < level.pairs_across) {
-        const uint4 taps = __ldg(matrices.across + (block * level.pairs_across + pair) * 32);
-        cf_mma(sum[block], left[2 * pair], taps.x, taps.y);
-        cf_mma(sum[block], left[2 * pair + 1], taps.z, taps.w);
+      for (int k = 0; k < Across; k++) {
+        const uint4 &taps = across[block][k / 2];
+
+        if (k == 0)
+          multiply(sum[block], left[k], taps.x, taps.y);
+        else
+          cf_mma(sum[block], left[k], k % 2 ? taps.z : taps.x, k % 2 ? taps.w : taps.y);
       }
     }
   }
-}
+};
 
 /* ---- a warp's samples ---- */
 
+/* Of four channels the one that is alpha or padding comes last. */
+template <int C> constexpr int kColours = C == 4 ? 3 : C;
+
 template <int C> struct Samples {
-  int x0, y0; /* of the tile's columns and the warp's rows */
-  Fragment position[kStrips<C>];
-  Fragment result[kStrips<C>][C];
-  int first, last; /* levels */
+  int x0, y0;                    /* of the tile's columns and the warp's rows */
+  unsigned skipped;              /* bits of channels */
+  int first;                     /* colour */
+  uint32_t position[kBlocks][2]; /* two each */
+  Fragment result[C];
 
-  __device__ int x(int block, int i) const
+  __device__ unsigned position_of(int block, int i) const
   {
-    const int t = (int)threadIdx.x % 4;
+    const uint32_t pair = position[block][i / 2];
 
-    return x0 + cf_cell_column(C, block, 2 * t) + i % 2;
+    return i % 2 ? pair >> 16 : pair & 0xffff;
   }
 
-  __device__ int y(int strip, int i) const
-  {
-    return y0 + strip * kCellStrip + (int)threadIdx.x % 32 / 4 + i / 2 * 8;
-  }
-
-  /* Adds a level by its share, where any sample has one. */
-  __device__ void add(const CfCellJob &job, const CfCellImage &image, const CfCellLevel &level,
-                      int number, const Cells<C> &cells, int top)
+  /* Adds a level by its share. */
+  template <int Down, int Across>
+  __device__ void add_level(const CfCellJob &job, const CfCellImage &image,
+                            const CfCellLevel &level, int number, const Cells &cells, int top)
   {
     const int lane = (int)threadIdx.x % 32;
+    const float zero = 8388608.0f + (float)number * (1 / kCellPosition);
 
-#pragma unroll
-    for (int s = 0; s < kStrips<C>; s++) {
-      float share[kBlocks][4];
-      bool any = false;
+    const Matrices<Down, Across> matrices(level, job.matrices, x0, y0);
+    const int row = (y0 >> image.log_y) - (top >> image.log_y) + level.first_row + (lane & 7) +
+                    (lane >> 3 & 1) * 8;
+    const uint32_t from =
+        cf_shared_address(cells.shared + row * cells.pitch + level.first_column + (lane >> 4) * 8);
+    float share[kBlocks][4];
 
-#pragma unroll
-      for (int block = 0; block < kBlocks; block++) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-          share[block][i] = share_of(number, position[s][block][i]);
-          any = any || share[block][i] > 0.0f;
-        }
-      }
-      if (!__any_sync(0xffffffffu, any))
-        continue;
-
-      const int strip = y0 + s * kCellStrip;
-      const Matrices matrices(level, job.matrices, x0, strip);
-      const int row = (strip >> image.log_y) - (top >> image.log_y) + level.first_row + (lane & 7) +
-                      (lane >> 3 & 1) * 8;
-      const __half *from = cells.shared + row * cells.pitch + level.first_column + (lane >> 4) * 8;
-#pragma unroll
-      for (int c = 0; c < C; c++) {
-        Fragment sum;
-
-        make_level(level, matrices, cf_shared_address(from + c * cells.rows * cells.pitch),
-                   cells.pitch, sum);
-#pragma unroll
-        for (int block = 0; block < kBlocks; block++) {
-#pragma unroll
-          for (int i = 0; i < 4; i++)
-            result[s][c][block][i] =
-                fmaf(share[block][i], sum[block][i] + cells.offset[c], result[s][c][block][i]);
-        }
-      }
-    }
-  }
-};
-
-/* Maps but for the most usual ones. Inlined, they would be most of the kernel. */
-__device__ __noinline__ float other_map_at(const CfMapJob &job, const CfMapPlane &plane,
-                                           const CfTileShapes &shapes, int x, int y)
-{
-  return map_at<uint8_t>(job, plane, shapes, x, y);
-}
-
-template <int C>
-__device__ inline void find_positions(const CfMapJob &job, const CfMapPlane &plane,
-                                      const CfTileShapes &shapes, Samples<C> *samples)
-{
-  const bool analytic = job.mode == CF_MAP_RADIAL || job.mode == CF_MAP_LINEAR;
-  int first = CF_BLUR_LEVELS, last = -1;
-
-#pragma unroll
-  for (int s = 0; s < kStrips<C>; s++) {
 #pragma unroll
     for (int block = 0; block < kBlocks; block++) {
 #pragma unroll
       for (int i = 0; i < 4; i++) {
-        const int x = samples->x(block, i), y = samples->y(s, i);
-        float position = -1.0f;
-
-        if (x < plane.width && y >= plane.first && y < plane.end)
-          position = position_of(plane.table, analytic ? cf_map_analytic(&plane.shape, x, y)
-                                                       : other_map_at(job, plane, shapes, x, y));
-        if (position >= 0.0f && position != (float)plane.copy) {
-          first = min(first, (int)position);
-          last = max(last, (int)ceilf(position));
-        }
-        samples->position[s][block][i] = position;
+        const float among = __uint_as_float(
+            __byte_perm(position[block][i / 2], 0x4b000000u, i % 2 ? 0x7632 : 0x7610));
+        share[block][i] = __saturatef(fmaf(-kCellPosition, fabsf(among - zero), 1.0f));
       }
     }
-  }
+    const uint32_t step = (uint32_t)(2 * cells.rows * cells.pitch);
+
 #pragma unroll
-  for (int other = 16; other > 0; other /= 2) {
-    first = min(first, __shfl_xor_sync(0xffffffffu, first, other));
-    last = max(last, __shfl_xor_sync(0xffffffffu, last, other));
+    for (int c = 0; c < kColours<C>; c++)
+      add_channel(matrices, from + (uint32_t)(first + c) * step, cells.pitch, share, result[c]);
+    if (C == 4 && !(skipped >> (first ? 0 : 3) & 1))
+      add_channel(matrices, from + (first ? 0 : 3) * step, cells.pitch, share, result[C - 1]);
   }
-  samples->first = first;
-  samples->last = last;
-}
+
+  template <int Down, int Across>
+  __device__ static void add_channel(const Matrices<Down, Across> &matrices, uint32_t from,
+                                     int pitch, const float (&share)[kBlocks][4], Fragment &result)
+  {
+    Fragment sum;
+
+    matrices.apply(from, pitch, sum);
+#pragma unroll
+    for (int block = 0; block < kBlocks; block++) {
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        result[block][i] = fmaf(share[block][i], sum[block][i], result[block][i]);
+    }
+  }
+
+  __device__ void add(const CfCellJob &job, const CfCellImage &image, const CfCellLevel &all,
+                      int number, const Cells &cells, int top)
+  {
+    const CfCellLevel level = all;
+
+    switch (4 * (level.blocks_down - 2) + level.blocks_across) {
+    case 2:
+      add_level<2, 2>(job, image, level, number, cells, top);
+      break;
+    case 3:
+      add_level<2, 3>(job, image, level, number, cells, top);
+      break;
+    case 4:
+      add_level<2, 4>(job, image, level, number, cells, top);
+      break;
+    case 6: /* rows are halved, columns are not */
+      add_level<3, 2>(job, image, level, number, cells, top);
+      break;
+    case 7:
+      add_level<3, 3>(job, image, level, number, cells, top);
+      break;
+    default:
+      add_level<3, 4>(job, image, level, number, cells, top);
+      break;
+    }
+  }
+};
 
 /* ---- results ---- */
 
 /* What is added before rounding down. Regular patterns have many exact halves, which matrices of
- * halves miss by about this much; they are to be rounded up all the same. */
+ * halves may miss; they are to be rounded up all the same. */
 constexpr float kHalf = 0.5f + 1.0f / 512;
 
+/* A code of 0..255 in the lowest byte. */
 __device__ inline uint32_t to_code(float value)
 {
-  return (uint32_t)fminf(fmaxf(value + kHalf, 0.0f), 255.0f);
+  const float share = __saturatef(value * (1.0f / 255));
+
+  return __float_as_uint(fmaf(share, 255.0f, 8388608.0f + (kHalf - 0.5f)));
 }
 
 /* A sample's bytes. */
 template <int C>
-__device__ inline uint32_t finish(const CfMapJob &job, const CfMapPlane &plane,
-                                  const float (&sum)[C], float position, int x, int y)
+__device__ inline uint32_t finish(const CfMapPlane &plane, const float (&sum)[C], int first,
+                                  bool weighted)
 {
-  uint32_t bytes = 0;
+  uint32_t code[C];
 
-  if (position == (float)plane.copy)
-    return cf_cell_pixel<C>(job, plane, x, y);
-  if (C == 4 && plane.alpha >= 0) {
-    const float alpha = (plane.alpha == 0 ? sum[0] : sum[C - 1]) + 255.0f;
-    const float opaque = 1.0f / fmaxf(cf_weight(alpha), 1.0f / 512);
+  if (C == 4 && weighted) {
+    const float alpha = sum[C - 1] + 255.0f;
+    const float opaque = __fdividef(255.0f, fmaxf(alpha, 0.5f));
+
 #pragma unroll
-    for (int c = 0; c < C; c++) {
-      const float colour = alpha < 0.5f ? plane.blank[c] : fmaf(sum[c], opaque, plane.centre[c]);
-      bytes |= to_code(c == plane.alpha ? alpha : colour) << 8 * c;
-    }
-    return bytes;
+    for (int c = 0; c < kColours<C>; c++)
+      code[c] = to_code(alpha < 0.5f ? plane.blank[first + c]
+                                     : fmaf(sum[c], opaque, plane.centre[first + c]));
+    code[C - 1] = to_code(alpha);
+  } else {
+#pragma unroll
+    for (int c = 0; c < kColours<C>; c++)
+      code[c] = to_code(sum[c] + plane.centre[first + c]);
+    if (C == 4)
+      code[C - 1] = 255;
   }
-#pragma unroll
-  for (int c = 0; c < C; c++)
-    bytes |= to_code(sum[c] + plane.centre[c]) << 8 * c;
-  return bytes;
+  const uint32_t low =
+      C > 1 ? __byte_perm(code[0], code[C > 1 ? 1 : 0], 0x0040) & 0xffff : code[0] & 255;
+  if (C <= 2)
+    return low;
+  const uint32_t all =
+      __byte_perm(low, __byte_perm(code[C > 2 ? 2 : 0], code[C > 3 ? 3 : 0], 0x0040), 0x5410);
+  return C == 4 && first ? __funnelshift_l(all, all, 8) : all;
 }
 
 /* Samples side by side. */
@@ -376,9 +254,15 @@ __device__ inline void store(const CfMapPlane &plane, int x, int y, const uint32
   if (all) {
     uint32_t words[N * C / 4] = {};
 
+    if (C == 4) {
 #pragma unroll
-    for (int i = 0; i < N * C; i++)
-      words[i / 4] |= (sample[i / C] >> 8 * (i % C) & 255) << 8 * (i % 4);
+      for (int i = 0; i < N; i++)
+        words[C == 4 ? i : 0] = sample[i];
+    } else {
+#pragma unroll
+      for (int i = 0; i < N * C; i++)
+        words[i / 4] |= (sample[i / C] >> 8 * (i % C) & 255) << 8 * (i % 4);
+    }
 #pragma unroll
     for (int i = 0; i < N * C / 8; i++)
       ((uint2 *)to)[i] = make_uint2(words[2 * i], words[2 * i + 1]);
@@ -395,95 +279,128 @@ __device__ inline void store(const CfMapPlane &plane, int x, int y, const uint32
 }
 
 template <int C>
-__device__ inline void store_samples(const CfMapJob &job, const CfMapPlane &plane,
-                                     const Samples<C> &samples)
+__device__ inline void store_samples(const CfMapPlane &plane, const Samples<C> &samples)
 {
   constexpr int kTogether = C < 4 ? kBlocks : 1; /* products whose columns lie side by side */
+  const unsigned copied = (unsigned)plane.copy * (unsigned)(1 / kCellPosition);
+  const bool weighted = plane.alpha >= 0 && !(samples.skipped >> plane.alpha & 1);
 
 #pragma unroll
-  for (int s = 0; s < kStrips<C>; s++) {
+  for (int half = 0; half < 2; half++) {
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-#pragma unroll
-      for (int first = 0; first < kBlocks; first += kTogether) {
-        const int x = samples.x(first, 0), y = samples.y(s, 2 * half);
-        uint32_t sample[2 * kTogether];
-        bool valid[2 * kTogether];
+    for (int first = 0; first < kBlocks; first += kTogether) {
+      const int x = samples.x0 + cf_cell_sample_x<C>(first, 0);
+      const int y = samples.y0 + cf_cell_sample_y(2 * half);
+      uint32_t sample[2 * kTogether];
+      bool valid[2 * kTogether];
 
 #pragma unroll
-        for (int n = 0; n < 2 * kTogether; n++) {
-          const int block = first + n / 2, i = 2 * half + n % 2;
-          const float position = samples.position[s][block][i];
-          float sum[C];
+      for (int n = 0; n < 2 * kTogether; n++) {
+        const int block = first + n / 2, i = 2 * half + n % 2;
+        const unsigned position = samples.position_of(block, i);
+        float sum[C];
 
 #pragma unroll
-          for (int c = 0; c < C; c++)
-            sum[c] = samples.result[s][c][block][i];
-          valid[n] = position >= 0.0f;
-          sample[n] = valid[n] ? finish<C>(job, plane, sum, position, x + n, y) : 0;
-        }
-        store<C, 2 * kTogether>(plane, x, y, sample, valid);
+        for (int c = 0; c < C; c++)
+          sum[c] = samples.result[c][block][i];
+        valid[n] = position != kCellOutside;
+        sample[n] = finish<C>(plane, sum, samples.first, weighted);
+        if (plane.copy >= 0 && position == copied)
+          sample[n] = cf_cell_inner_pixel<C>(plane, x + n, y);
       }
+      store<C, 2 * kTogether>(plane, x, y, sample, valid);
     }
   }
 }
 
 /* ---- tiles ---- */
 
+__device__ inline bool is_used(const uint4 &levels, int level)
+{
+  const unsigned word = level < 64   ? level < 32 ? levels.x : levels.y
+                        : level < 96 ? levels.z
+                                     : levels.w;
+
+  return word >> level % 32 & 1;
+}
+
+/* Channels that need no work: padding, and alpha of opaque frames. */
+__device__ inline unsigned skipped_channels(const CfCellJob &job, const CfMapPlane &plane)
+{
+  const bool opaque = !job.always_transparent && *job.transparent != job.frame;
+
+  return plane.padding | (plane.alpha >= 0 && opaque ? 1u << plane.alpha : 0);
+}
+
 template <int C>
 __device__ inline void make_tile(const CfCellJob &job, const CfMapPlane &plane,
-                                 const CfCellPlan &plan, __half *shared, CfTileShapes *shapes)
+                                 const CfCellPlan &plan, __half *shared)
 {
-  const int tile = (int)blockIdx.x - plane.first_tile;
-  const int x0 = tile % plane.tiles_x * kCellColumns;
-  const int y0 = plane.first / kCellStrip * kCellStrip + tile / plane.tiles_x * cf_cell_rows(C);
+  const int tile = (int)blockIdx.x - plane.first_tile, warp = (int)threadIdx.x / 32;
+  const int x0 = cf_cell_tile_x(plane, tile), y0 = cf_cell_tile_y(plane, tile);
+  const uint4 levels = __ldg(&job.levels[blockIdx.x * (kCellThreads / 32) + warp]);
   Samples<C> samples = {};
 
   samples.x0 = x0;
-  samples.y0 = y0 + (int)threadIdx.x / 32 * kStrips<C> * kCellStrip;
-  if (job.map.mode == CF_MAP_NONE)
-    cf_find_shapes(job.map.list,
-                   {x0 << plane.shift_x, y0 << plane.shift_y, (x0 + kCellColumns) << plane.shift_x,
-                    (y0 + cf_cell_rows(C)) << plane.shift_y},
-                   shapes);
-  find_positions<C>(job.map, plane, *shapes, &samples);
+  samples.y0 = y0 + warp * kCellStrip;
+  samples.skipped = skipped_channels(job, plane);
+  samples.first = C == 4 && (plane.alpha == 0 || (plane.padding & 1));
+
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    const uint4 eight = __ldg(&job.positions[cf_cell_positions_of_thread() + 32 * half]);
+
+    samples.position[2 * half][0] = eight.x;
+    samples.position[2 * half][1] = eight.y;
+    samples.position[2 * half + 1][0] = eight.z;
+    samples.position[2 * half + 1][1] = eight.w;
+  }
 
   for (int i = 0; i < plan.groups; i++) {
-    const CfCellGroup &group = plan.group[i];
-    const int first = max(samples.first, group.first), end = min(samples.last + 1, group.end);
+    const CfCellGroup group = plan.group[i];
+    bool needed = false;
 
-    if (!__syncthreads_or(first < end))
+    for (int level = group.first; level < group.end; level++)
+      needed = needed || is_used(levels, level);
+    if (!__syncthreads_or(needed))
       continue;
-    const Cells<C> cells = load_cells<C>(job, plane, group.image, x0, y0, shared);
-    for (int level = first; level < end; level++)
-      samples.add(job, group.image, plan.level[level], level, cells, y0);
+    const Cells cells = load_cells<C>(job, plane, group.image, x0, y0, samples.skipped, shared);
+#pragma unroll 1
+    for (int level = group.first; level < group.end; level++) {
+      if (is_used(levels, level))
+        samples.add(job, group.image, plan.level[level], level, cells, y0);
+    }
   }
-  store_samples<C>(job.map, plane, samples);
+  store_samples<C>(plane, samples);
+}
+
+/* Blocks on an SM: the more, the fewer registers for each thread. */
+constexpr int blocks_of(int channels)
+{
+  return channels == 1 ? 5 : 3;
 }
 
 /* Planes have `A` or `B` channels. */
 template <int A, int B>
-__global__ void __launch_bounds__(kCellThreads, 3)
+__global__ void __launch_bounds__(kCellThreads, blocks_of(B))
     tiles_kernel(const __grid_constant__ CfCellJob job)
 {
 #ifdef CF_TENSOR_OPS
   extern __shared__ __align__(16) __half shared[];
-  __shared__ CfTileShapes shapes;
-  int p = 0;
-
-  while (p + 1 < job.map.planes && (int)blockIdx.x >= job.map.plane[p + 1].first_tile)
-    p++;
+  const int p = cf_cell_plane(job.map);
   const CfMapPlane &plane = job.map.plane[p];
+
+  cf_wait_for_previous_kernel();
   if (A == B || plane.channels == A)
-    make_tile<A>(job, plane, job.plan[p], shared, &shapes);
+    make_tile<A>(job, plane, job.plan[p], shared);
   else
-    make_tile<B>(job, plane, job.plan[p], shared, &shapes);
+    make_tile<B>(job, plane, job.plan[p], shared);
 #endif
 }
 
 constexpr int shared_bytes(int channels)
 {
-  const int steps = cf_cell_rows(channels) - kCellStrip;
+  const int steps = kCellRows - kCellStrip;
 
   /* Least of it is needed where cells are larger than samples. */
   return 2 * (steps + window_of(0)) * channels * pitch_of(0) + 16;
@@ -493,8 +410,7 @@ template <int A, int B> bool launch(const CfCellJob *job, int tiles, void *strea
 {
   const int bytes = shared_bytes(A) > shared_bytes(B) ? shared_bytes(A) : shared_bytes(B);
 
-  tiles_kernel<A, B><<<tiles, kCellThreads, bytes, (cudaStream_t)stream>>>(*job);
-  return cf_cuda_launched("blurring by a map", status);
+  return cf_cell_launch(tiles_kernel<A, B>, job, tiles, bytes, stream, "blurring by a map", status);
 }
 
 } // namespace

@@ -72,13 +72,14 @@ __device__ inline float share_of(int level, float position)
 struct Levels {
   unsigned used[kMaskWords]; /* small and large ones */
   int radius_x, radius_y;    /* of the samples to load around the tile */
-  bool copies, direct;       /* some samples are copied, have their own Gaussian */
+  bool direct;               /* some samples have their own Gaussian */
   bool small, large;
 
   __device__ Levels(const CfMapPlane &plane, uint4 mask)
-      : used{mask.x, mask.y, mask.z, mask.w}, radius_x(0), radius_y(0), copies(take(plane.copy)),
-        direct(take(kMapDirectBit)), small(false), large(false)
+      : used{mask.x, mask.y, mask.z, mask.w}, radius_x(0), radius_y(0), direct(take(kMapDirectBit)),
+        small(false), large(false)
   {
+    take(plane.copy);
     for_each(plane, [&](int, const CfMapLevel &level) {
       small = small || level.kind == CF_MAP_SMALL;
       large = large || level.kind == CF_MAP_LARGE;
@@ -132,57 +133,10 @@ __device__ inline float unweigh(const CfMapPlane &plane, int channel, float sum,
                       : __fdividef(sum, cf_weight(alpha)) + plane.centre[channel];
 }
 
-/* All four channels at once where all levels are large. */
-__device__ inline void blend_pixels(const CfMapJob &job, const CfMapPlane &plane, const Spot &spot,
-                                    const Levels &levels, const float (&position)[kRows],
-                                    float *lines)
-{
-  const int x = min(spot.x, plane.width - 1);
-  float result[kRows][4] = {};
-
-  levels.for_each(plane, [&](int number, const CfMapLevel &level) {
-    float sum[kRows][4];
-
-    __syncthreads();
-    enlarge<4>(job, level, job.coarse + level.coarse, 4, x, spot.y0, spot.y, lines, sum);
-#pragma unroll
-    for (int i = 0; i < kRows; i++) {
-      const float share = share_of(number, position[i]);
-#pragma unroll
-      for (int c = 0; c < 4; c++)
-        result[i][c] = fmaf(share, sum[i][c], result[i][c]);
-    }
-  });
-#pragma unroll
-  for (int i = 0; i < kRows; i++) {
-    if (position[i] < 0.0f)
-      continue;
-    const float alpha =
-        plane.alpha == 0 ? result[i][0] + plane.centre[0] : result[i][3] + plane.centre[3];
-    uint32_t bytes = 0;
-#pragma unroll
-    for (int c = 0; c < 4; c++) {
-      const bool weighted = plane.alpha >= 0 && c != plane.alpha;
-      const float value =
-          weighted ? unweigh(plane, c, result[i][c], alpha) : result[i][c] + plane.centre[c];
-      bytes |= (uint32_t)to_code(job, value) << 8 * c;
-    }
-    uint8_t *to =
-        plane.destination + (ptrdiff_t)(spot.y + i) * plane.destination_stride + 4 * spot.x;
-    if (plane.vector) {
-      *(uint32_t *)to = bytes;
-    } else {
-#pragma unroll
-      for (int c = 0; c < 4; c++)
-        to[c] = (uint8_t)(bytes >> 8 * c);
-    }
-  }
-}
-
 template <typename Sample, typename Direct>
 __device__ inline void blend_channel(const CfMapJob &job, const CfMapPlane &plane, int channel,
                                      const Spot &spot, const Levels &levels, const Places &places,
-                                     const Direct &own, float *shared, float (&result)[kRows][1])
+                                     const Direct &own, float *shared, float (&result)[kRows])
 {
   const int width = kMapTile + 2 * levels.radius_x, height = kMapTile + 2 * levels.radius_y;
   float *lines = shared + width * height;
@@ -198,11 +152,11 @@ __device__ inline void blend_channel(const CfMapJob &job, const CfMapPlane &plan
                 levels.radius_x,
             width, result);
   levels.for_each(plane, [&](int number, const CfMapLevel &level) {
-    float sum[kRows][1];
+    float sum[kRows];
 
     if (level.kind == CF_MAP_LARGE) {
-      enlarge<1>(job, level, job.coarse + level.coarse + channel, plane.channels,
-                 min(spot.x, plane.width - 1), spot.y0, spot.y, lines, sum);
+      enlarge(job, level, job.coarse + level.coarse + channel, plane.channels,
+              min(spot.x, plane.width - 1), spot.y0, spot.y, lines, sum);
     } else {
       filter_tile_rows(level,
                        shared + (levels.radius_y - level.radius_y) * width + levels.radius_x -
@@ -214,7 +168,7 @@ __device__ inline void blend_channel(const CfMapJob &job, const CfMapPlane &plan
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < kRows; i++)
-      result[i][0] = fmaf(share_of(number, places.position[i]), sum[i][0], result[i][0]);
+      result[i] = fmaf(share_of(number, places.position[i]), sum[i], result[i]);
   });
 }
 
@@ -227,20 +181,20 @@ __device__ inline void make_tile(const CfMapJob &job, const CfMapPlane &plane, c
 
   for (int turn = 0; turn < plane.channels; turn++) {
     const int channel = plane.alpha < 0 ? turn : (plane.alpha + turn) % plane.channels;
-    float result[kRows][1] = {};
+    float result[kRows] = {};
 
     if (!levels.only_copies())
       blend_channel<Sample>(job, plane, channel, spot, levels, places, own, shared, result);
 #pragma unroll
     for (int i = 0; i < kRows; i++) {
-      float value = result[i][0] + plane.centre[channel];
+      float value = result[i] + plane.centre[channel];
 
       if (places.position[i] < 0.0f)
         continue;
       if (channel == plane.alpha)
         alpha[i] = value;
       else if (plane.alpha >= 0)
-        value = unweigh(plane, channel, result[i][0], alpha[i]);
+        value = unweigh(plane, channel, result[i], alpha[i]);
       store_code<Sample>(job, plane, spot.x, spot.y + i, channel,
                          places.position[i] == (float)plane.copy
                              ? code_at<Sample>(job, plane, spot.x, spot.y + i, channel)
@@ -265,10 +219,7 @@ __global__ void __launch_bounds__(kMapThreads, 3)
   if (levels.direct)
     return;
   find_places<Sample>(job, plane, spot, &shapes, &places);
-  if (sizeof(Sample) == 1 && plane.channels == 4 && levels.large && !levels.small && !levels.copies)
-    blend_pixels(job, plane, spot, levels, places.position, shared);
-  else
-    make_tile<Sample>(job, plane, spot, levels, places, NothingOwn(), shared);
+  make_tile<Sample>(job, plane, spot, levels, places, NothingOwn(), shared);
 }
 
 template <typename Sample>
@@ -302,9 +253,7 @@ bool cf_map_filter(const CfMapJob *job, bool wide, int tiles, int radius_x, int 
                    void *stream, CfStatus *status)
 {
   const int width = kMapTile + 2 * radius_x, height = kMapTile + 2 * radius_y;
-  const size_t small = (size_t)(width * height + height * kMapTile) * sizeof(float);
-  const size_t pixels = (size_t)kMapTile * kMapTile * 4 * sizeof(float);
-  const size_t bytes = small > pixels ? small : pixels;
+  const size_t bytes = (size_t)(width * height + height * kMapTile) * sizeof(float);
 
   if (wide)
     filter_levels<uint16_t><<<tiles, kMapThreads, bytes, (cudaStream_t)stream>>>(*job);

@@ -55,6 +55,7 @@ struct CfMapPlane {
   int first, end;       /* rows to make */
   int shift_x, shift_y; /* subsampling */
   int alpha;            /* channel that weights the others, or -1 */
+  unsigned padding;     /* bits of channels that nobody reads */
   float centre[CF_MAX_CHANNELS], blank[CF_MAX_CHANNELS]; /* as in a pyramid */
   int border[CF_MAX_CHANNELS];                           /* code values */
   const CfMapTable *table;
@@ -62,7 +63,7 @@ struct CfMapPlane {
   unsigned direct[4]; /* bits of direct levels */
   CfMapShape shape;
   int tiles_x, first_tile;
-  bool vector; /* rows of the destination start where four bytes can be stored at once */
+  bool vector; /* rows of source and destination start on 16 bytes: on tensor cores */
 };
 
 struct CfMapJob {
