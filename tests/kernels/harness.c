@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -335,6 +336,16 @@ static void run_case(Runner *runner, const CfTestCase *test_case)
   }
 }
 
+/* Linux grants no process the matrix unit's registers that has a signal stack too small for them.
+ */
+static bool refuse_matrix_unit(void)
+{
+  static char memory[4096];
+  const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+
+  return sigaltstack(&stack, NULL) == 0;
+}
+
 static bool parse_command_line(Runner *runner, int argc, char **argv)
 {
   int i = 1;
@@ -344,6 +355,9 @@ static bool parse_command_line(Runner *runner, int argc, char **argv)
       runner->list = true;
     } else if (strcmp(argv[i], "--verbose") == 0) {
       runner->verbose = true;
+    } else if (strcmp(argv[i], "--no-matrix-unit") == 0) {
+      if (!refuse_matrix_unit())
+        return false;
     } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
       char *end;
       errno = 0;
@@ -364,7 +378,9 @@ int cf_test_main(const CfTestSuite *suite, int argc, char **argv)
   Runner runner = {.suite = suite, .seed = DEFAULT_SEED};
 
   if (!parse_command_line(&runner, argc, argv)) {
-    fprintf(stderr, "usage: %s [--list] [--verbose] [--seed N] [PART-OF-A-NAME...]\n", argv[0]);
+    fprintf(stderr,
+            "usage: %s [--list] [--verbose] [--no-matrix-unit] [--seed N] [PART-OF-A-NAME...]\n",
+            argv[0]);
     return 2;
   }
   if (!runner.list)

@@ -8,7 +8,7 @@
  *   static const CfTestSuite suite = {&cf_blockavg, cases};
  *   int main(int argc, char **argv) { return cf_test_main(&suite, argc, argv); }
  *
- * Command line: [--list] [--verbose] [--seed N] [PART-OF-A-NAME...]
+ * Command line: [--list] [--verbose] [--no-matrix-unit] [--seed N] [PART-OF-A-NAME...]
  */
 #pragma once
 
