@@ -43,6 +43,7 @@ struct CfCells {
   int planes, border;
 
   CfCellMatrices matrices;
+  bool sent;   /* to the device */
   bool placed; /* on the device, for these rows */
   int first[CF_MAX_PLANES], end[CF_MAX_PLANES];
   size_t cells; /* of all images */
@@ -283,10 +284,13 @@ void list_halvings(CfCells *cells)
   cells->of_depth[kCellLogs] = n;
 }
 
-bool upload_all(CfCells *cells, void *stream, CfStatus *status)
+/* Once for each plan, wherever the rows of regions move. */
+bool upload_matrices(CfCells *cells, void *stream, CfStatus *status)
 {
   const size_t bytes = cells->matrices.count * sizeof *cells->matrices.data;
 
+  if (cells->sent)
+    return true;
   if (cells->device_room < bytes) {
     cf_device_free(cells->device_matrices);
     cells->device_room = 0;
@@ -295,6 +299,12 @@ bool upload_all(CfCells *cells, void *stream, CfStatus *status)
       return false;
     cells->device_room = bytes;
   }
+  cells->sent = cf_map_upload(cells->device_matrices, cells->matrices.data, bytes, stream, status);
+  return cells->sent;
+}
+
+bool upload_all(CfCells *cells, void *stream, CfStatus *status)
+{
   for (int p = 0; p < cells->planes; p++) {
     if (!cf_map_upload(&cells->device_plan[p], &cells->plane[p].plan, sizeof(CfCellPlan), stream,
                        status))
@@ -302,7 +312,7 @@ bool upload_all(CfCells *cells, void *stream, CfStatus *status)
   }
   cells->frame = 0;
   return cf_map_upload(cells->transparent, &cells->frame, sizeof cells->frame, stream, status) &&
-         cf_map_upload(cells->device_matrices, cells->matrices.data, bytes, stream, status) &&
+         upload_matrices(cells, stream, status) &&
          cf_map_upload(cells->device_halving, cells->halving,
                        (size_t)cells->of_depth[kCellLogs] * sizeof cells->halving[0], stream,
                        status);
@@ -433,7 +443,7 @@ CfCells *cf_cells_open(const CfVideo *video, CfDevice *device, CfStatus *status)
 
 bool cf_cells_plan(CfCells *cells, int border, const CfBlurLevels *const *levels, CfStatus *status)
 {
-  cells->placed = false;
+  cells->placed = cells->sent = false;
   cells->border = border;
   cells->matrices.count = 0;
   for (int p = 0; p < cells->planes; p++) {
