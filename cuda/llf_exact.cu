@@ -80,10 +80,6 @@ __device__ __forceinline__ void add_tap(const Curve &curve, float2 weight, const
   }
 }
 
-template <int COUNT> struct Count {
-  static constexpr int value = COUNT;
-};
-
 /* Planes lie one after the other, `*_size` pixels apart. */
 struct Gather {
   const float *image, *gauss;
@@ -96,37 +92,76 @@ struct Gather {
   Curve curve;
 };
 
-/* Where a coefficient's neighbourhood lies in shared memory, and its weights. Columns there change
- * places so that those that lanes read, `mask` + 1 apart, lie in different banks. */
-struct Window {
-  const float2 *weight_x;
+/* Rows of a neighbourhood and their columns' weights, for gather_rows(): columns first, first +
+ * STRIDE .. of `columns`. Of these in shared memory some change places, so that those that lanes
+ * read, `mask` + 1 apart, lie in different banks. */
+template <int PLANES, int PITCH> struct StagedRows {
+  static constexpr int STRIDE = 1;
+  const float *memory;
+  const float2 *weights;
   unsigned weight_step;
-  int column, columns, mask;
+  int first, columns, left, mask;
+
+  __device__ __forceinline__ float2 weight(int column) const
+  {
+    return weights[(unsigned)column * weight_step];
+  }
+
+  __device__ __forceinline__ const float *at(int column) const
+  {
+    const int x = left + column;
+    return memory + (x ^ (x >> 5 & mask));
+  }
+
+  __device__ __forceinline__ size_t offset(int row, int plane) const
+  {
+    return (row * PLANES + plane) * PITCH;
+  }
 };
 
-/* Adds ROWS rows of a neighbourhood: `memory` begins with the first, `weight_y` with its
- * weights. */
-template <int PLANES, int ROWS, bool FINEST, CurveShape SHAPE, int PITCH>
-__device__ __forceinline__ void gather_rows(const Curve &curve, const Window &window,
-                                            const float *memory, const float2 *weight_y,
-                                            const float center[PLANES], float total[PLANES])
+struct ImageRows {
+  static constexpr int STRIDE = 32;
+  const float *memory;
+  const float2 *weights;
+  int first, columns, width;
+  size_t plane_size;
+
+  __device__ __forceinline__ float2 weight(int column) const
+  {
+    return weights[column];
+  }
+
+  __device__ __forceinline__ const float *at(int column) const
+  {
+    return memory + column;
+  }
+
+  __device__ __forceinline__ size_t offset(int row, int plane) const
+  {
+    return plane * plane_size + (size_t)(row * width);
+  }
+};
+
+/* Adds ROWS rows, weighted by weight_y. What depends on the column is made once for all of them. */
+template <int PLANES, int ROWS, bool FINEST, CurveShape SHAPE, typename Rows>
+__device__ __forceinline__ void gather_rows(const Curve &curve, const Rows &rows,
+                                            const float2 *weight_y, const float center[PLANES],
+                                            float total[PLANES])
 {
   float reduced_row[ROWS][PLANES] = {0}, expanded_row[ROWS][PLANES] = {0};
-  unsigned place = 0;
 
 #pragma unroll 2
-  for (int x = window.column; x < window.column + window.columns; x++) {
-    const float2 weight = window.weight_x[place];
-    const float *const from = memory + (x ^ (x >> 5 & window.mask));
+  for (int column = rows.first; column < rows.columns; column += Rows::STRIDE) {
+    const float2 weight = rows.weight(column);
+    const float *const from = rows.at(column);
 
-    place += window.weight_step;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
       float d[PLANES];
 
 #pragma unroll
       for (int c = 0; c < PLANES; c++)
-        d[c] = from[(r * PLANES + c) * PITCH] - center[c];
+        d[c] = from[rows.offset(r, c)] - center[c];
       add_tap<PLANES, FINEST, SHAPE>(curve, weight, d, reduced_row[r], expanded_row[r]);
     }
   }
@@ -136,6 +171,22 @@ __device__ __forceinline__ void gather_rows(const Curve &curve, const Window &wi
     for (int c = 0; c < PLANES; c++)
       total[c] += weight_y[r].x * reduced_row[r][c] - weight_y[r].y * expanded_row[r][c];
   }
+}
+
+/* Adds rows `row` .. end - 1: as many at a time as registers allow. `rows_at (row)` gives them. */
+template <int PLANES, bool FINEST, CurveShape SHAPE, typename RowsAt>
+__device__ __forceinline__ void gather_all(const Curve &curve, int row, int end, RowsAt rows_at,
+                                           const float2 *weight_y, const float center[PLANES],
+                                           float total[PLANES])
+{
+  constexpr int MANY = PLANES == 1 ? 7 : 3;
+
+  for (; row + MANY <= end; row += MANY)
+    gather_rows<PLANES, MANY, FINEST, SHAPE>(curve, rows_at(row), weight_y + row, center, total);
+  for (; row + 2 <= end; row += 2)
+    gather_rows<PLANES, 2, FINEST, SHAPE>(curve, rows_at(row), weight_y + row, center, total);
+  if (row < end)
+    gather_rows<PLANES, 1, FINEST, SHAPE>(curve, rows_at(row), weight_y + row, center, total);
 }
 
 /* Rows of the image from `y` on, `columns` of each from `x` on, into shared memory: the planes of a
@@ -157,13 +208,11 @@ __device__ __forceinline__ void stage_rows(float *memory, const Gather &gather, 
 }
 
 /* The block's windows are in shared memory, gather.rows rows at a time. A warp makes the even
- * coefficients of a row or the odd ones, which need fewer taps. Many rows at a time share what
- * depends on the column; three planes leave registers for few. */
+ * coefficients of a row or the odd ones, which need fewer taps. */
 template <int PLANES, bool FINEST, CurveShape SHAPE, int PITCH>
 __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
     near_kernel(const __grid_constant__ Gather gather, int mask)
 {
-  constexpr int ROWS = PLANES == 1 ? 7 : 3;
   extern __shared__ float memory[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, odd = warp % 2;
   const int block_x = blockIdx.x * NEAR_X, block_y = blockIdx.y * NEAR_Y;
@@ -178,17 +227,17 @@ __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
   const int rows = min(gather.y.span, gather.height - first_y);
   float center[PLANES] = {0}, total[PLANES] = {0};
   const float2 *weight_y = nullptr;
-  Window window = {};
-  int row = 0, last_row = 0;
+  StagedRows<PLANES, PITCH> window = {};
+  int top = rows, count = 0;
 
   await_previous();
   if (inside) {
-    row = gather.y.first[y] - first_y;
-    last_row = row + gather.y.counts[y & 1];
+    top = gather.y.first[y] - first_y;
+    count = gather.y.counts[y & 1];
     weight_y = gather.y.weight + (size_t)y * gather.y.count;
-    window.weight_x = gather.x.weight + odd * ((gather.x.size + 1) / 2) + x / 2;
+    window.weights = gather.x.weight + odd * ((gather.x.size + 1) / 2) + x / 2;
     window.weight_step = gather.x.size;
-    window.column = gather.x.first[x] - first_x;
+    window.left = gather.x.first[x] - first_x;
     window.columns = gather.x.counts[odd];
     window.mask = mask;
 #pragma unroll
@@ -198,26 +247,21 @@ __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
 
 #pragma unroll 1
   for (int staged = 0; staged < rows; staged += gather.rows) {
-    const int count = min(gather.rows, rows - staged), end = min(last_row, staged + count);
-    auto add = [&](auto count_constant) {
-      constexpr int COUNT = decltype(count_constant)::value;
-
-      gather_rows<PLANES, COUNT, FINEST, SHAPE, PITCH>(
-          gather.curve, window, memory + (row - staged) * PLANES * PITCH, weight_y, center, total);
-      row += COUNT;
-      weight_y += COUNT;
-    };
+    const int staged_rows = min(gather.rows, rows - staged);
 
     if (staged > 0)
       __syncthreads();
-    stage_rows<PLANES, PITCH>(memory, gather, mask, first_x, first_y + staged, columns, count);
+    stage_rows<PLANES, PITCH>(memory, gather, mask, first_x, first_y + staged, columns,
+                              staged_rows);
     __syncthreads();
-    while (row + ROWS <= end)
-      add(Count<ROWS>());
-    while (row + 2 <= end)
-      add(Count<2>());
-    if (row < end)
-      add(Count<1>());
+    gather_all<PLANES, FINEST, SHAPE>(
+        gather.curve, max(staged - top, 0), min(staged + staged_rows - top, count),
+        [&](int row) {
+          StagedRows<PLANES, PITCH> some = window;
+          some.memory = memory + (top + row - staged) * PLANES * PITCH;
+          return some;
+        },
+        weight_y, center, total);
   }
 
   if (inside) {
@@ -227,49 +271,45 @@ __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
   }
 }
 
-/* A warp gathers part of the rows of one coefficient, its lanes side by side. */
-template <int PLANES> __global__ void __launch_bounds__(32 * FAR_WARPS) far_kernel(Gather gather)
+/* A warp gathers part of the rows of one coefficient, its lanes side by side; the warps of a block
+ * the same part of neighbours, which read much the same. */
+template <int PLANES, CurveShape SHAPE>
+__global__ void __launch_bounds__(32 * FAR_WARPS) far_kernel(const __grid_constant__ Gather gather)
 {
   const int lane = threadIdx.x % 32;
   const size_t item = (size_t)blockIdx.x * FAR_WARPS + threadIdx.x / 32;
-  const size_t index = item / gather.parts;
-  const int part = (int)(item % gather.parts);
+  const size_t index = item % gather.level_size;
+  const int part = (int)(item / gather.level_size);
 
   await_previous();
-  if (index >= gather.level_size)
+  if (part >= gather.parts)
     return;
 
   const int x = (int)(index % gather.x.size), y = (int)(index / gather.x.size);
   const int rows = gather.y.counts[y & 1];
-  const int begin = (int)((long long)rows * part / gather.parts);
-  const int end = (int)((long long)rows * (part + 1) / gather.parts);
-  const float2 *const weight_x = gather.x.weight + (size_t)x * gather.x.count;
   const float2 *const weight_y = gather.y.weight + (size_t)y * gather.y.count;
-  const float *const from =
-      gather.image + (size_t)gather.y.first[y] * gather.width + gather.x.first[x];
+  ImageRows window = {};
   float center[PLANES], total[PLANES] = {0};
 
+  window.weights = gather.x.weight + (size_t)x * gather.x.count;
+  window.first = lane;
+  window.columns = gather.x.counts[x & 1];
+  window.width = gather.width;
+  window.plane_size = gather.image_size;
 #pragma unroll
   for (int c = 0; c < PLANES; c++)
     center[c] = gather.gauss[c * gather.level_size + index];
 
-  for (int k = lane; k < gather.x.counts[x & 1]; k += 32) {
-    float reduced_column[PLANES] = {0}, expanded_column[PLANES] = {0};
-
-#pragma unroll 4
-    for (int row = begin; row < end; row++) {
-      const float2 w = weight_y[row];
-      float d[PLANES];
-
-#pragma unroll
-      for (int c = 0; c < PLANES; c++)
-        d[c] = from[c * gather.image_size + (size_t)row * gather.width + k] - center[c];
-      add_tap<PLANES, false, CurveShape::ANY>(gather.curve, w, d, reduced_column, expanded_column);
-    }
-#pragma unroll
-    for (int c = 0; c < PLANES; c++)
-      total[c] += weight_x[k].x * reduced_column[c] - weight_x[k].y * expanded_column[c];
-  }
+  gather_all<PLANES, false, SHAPE>(
+      gather.curve, (int)((long long)rows * part / gather.parts),
+      (int)((long long)rows * (part + 1) / gather.parts),
+      [&](int row) {
+        ImageRows some = window;
+        some.memory =
+            gather.image + (size_t)(gather.y.first[y] + row) * gather.width + gather.x.first[x];
+        return some;
+      },
+      weight_y, center, total);
 
 #pragma unroll
   for (int c = 0; c < PLANES; c++) {
@@ -277,7 +317,7 @@ template <int PLANES> __global__ void __launch_bounds__(32 * FAR_WARPS) far_kern
     for (int distance = 16; distance > 0; distance /= 2)
       total[c] += __shfl_xor_sync(0xffffffffu, total[c], distance);
     if (lane == 0)
-      gather.coefficient[c * gather.level_size * gather.parts + item] = total[c];
+      gather.coefficient[(c * gather.level_size + index) * gather.parts + part] = total[c];
   }
 }
 
@@ -427,18 +467,29 @@ bool launch_near(Queue *queue, const Gather &gather, int level, const char *name
   }
 }
 
+template <int PLANES, CurveShape SHAPE>
+bool launch_far(Queue *queue, const Gather &gather, const char *name)
+{
+  const size_t warps = gather.level_size * gather.parts;
+
+  return launch(queue, name, far_kernel<PLANES, SHAPE>,
+                dim3((unsigned)((warps + FAR_WARPS - 1) / FAR_WARPS)), dim3(32 * FAR_WARPS), 0,
+                gather);
+}
+
+template <int PLANES, CurveShape SHAPE>
+bool gather_level(Queue *queue, const Gather &gather, int level, const char *name)
+{
+  return level < FAR_LEVEL ? launch_near<PLANES, SHAPE>(queue, gather, level, name)
+                           : launch_far<PLANES, SHAPE>(queue, gather, name);
+}
+
 template <int PLANES>
 bool gather_level(Queue *queue, const Gather &gather, int level, const char *name)
 {
-  if (level < FAR_LEVEL)
-    return is_upper_hull(gather.curve)
-               ? launch_near<PLANES, CurveShape::UPPER_HULL>(queue, gather, level, name)
-               : launch_near<PLANES, CurveShape::ANY>(queue, gather, level, name);
-
-  const size_t warps = gather.level_size * gather.parts;
-  return launch(queue, name, far_kernel<PLANES>,
-                dim3((unsigned)((warps + FAR_WARPS - 1) / FAR_WARPS)), dim3(32 * FAR_WARPS), 0,
-                gather);
+  return is_upper_hull(gather.curve)
+             ? gather_level<PLANES, CurveShape::UPPER_HULL>(queue, gather, level, name)
+             : gather_level<PLANES, CurveShape::ANY>(queue, gather, level, name);
 }
 
 } // namespace
