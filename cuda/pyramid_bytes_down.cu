@@ -33,12 +33,9 @@ __device__ inline int floor_modulo(int value, int divisor)
 
 /* ---- taps, as the products of matrices want them ---- */
 
-constexpr int kMostChunks = 6;
-
-struct Shared {
-  uint4 rows[2 * 4][32];                         /* taps: two products a chunk */
-  uint2 columns[4][32];                          /* taps by step modulo 8 fine rows */
-  uint4 stage[kBytesWarps][2 * kMostChunks][32]; /* of the source */
+struct SharedTaps {
+  uint4 rows[2 * 4][32]; /* two products a chunk */
+  uint2 columns[4][32];  /* by step modulo 8 fine rows */
 };
 
 /* The taps of a tile's fine samples for the bytes of a chunk. Fine sample o is of channel
@@ -61,7 +58,8 @@ __device__ inline uint32_t row_taps(const CfBytesJob &job, int chunk, int word, 
   return taps;
 }
 
-template <int C, int D> __device__ inline void share_row_taps(const CfBytesJob &job, Shared &taps)
+template <int C, int D>
+__device__ inline void share_row_taps(const CfBytesJob &job, SharedTaps &taps)
 {
   const int lane = (int)threadIdx.x % 32, g = lane / 4;
 
@@ -105,7 +103,7 @@ __device__ inline uint32_t column_tap(const CfBytesJob &job, const CfBytesLine &
 }
 
 __device__ inline void share_column_taps(const CfBytesJob &job, const CfBytesLine &line,
-                                         Shared &taps)
+                                         SharedTaps &taps)
 {
   const int lane = (int)threadIdx.x % 32, n = lane / 4, k = lane % 4 * 2;
   const int step = (int)threadIdx.x / 32;
@@ -163,113 +161,91 @@ __device__ __noinline__ uint4 gather(const CfBytesPlane &plane, const uint8_t *r
   return make_uint4(word[0], word[1], word[2], word[3]);
 }
 
-/* The bytes of two tiles in 16 rows: for each thread 16 of each chunk in two rows, 8 apart. They
- * come by way of shared memory, where each thread reads what it has put there itself: so they need
- * no registers while they are under way, and the code for edges is short. */
+/* The bytes of two tiles in one row for a thread, 16 of each chunk. */
 template <int C, int D> struct Source {
   typedef CfBytesTile<C, D> Tile;
   static constexpr int kChunks = Tile::kChunks + (kBytesTiles - 1) * Tile::kShift;
   static constexpr int kPixels = 16 / C;
 
   const CfBytesPlane &plane;
-  uint4 *stage; /* [row][chunk][thread of the warp], this thread's */
-  int x;        /* first pixel of the thread in the first chunk */
-  bool inside;  /* all chunks of the warp can be read as they are */
-  bool flat;    /* pixels outside are those at the edge, or constant */
+  int x;       /* first pixel of the thread in the first chunk */
+  int end;     /* pixels from here on are not needed */
+  bool inside; /* all chunks of the warp can be read as they are */
+  bool flat;   /* pixels outside are those at the edge, or constant */
 
-  __device__ Source(const CfBytesPlane &plane, int column, uint4 *stage)
-      : plane(plane), stage(stage + (int)threadIdx.x % 32)
+  __device__ Source(const CfBytesPlane &plane, int column) : plane(plane)
   {
     const int left = D * column - Tile::kBefore;
 
     x = left + (int)threadIdx.x % 4 * kPixels;
+    end = D * plane.x.made_end + Tile::kTaps;
     inside = plane.source_vector && left >= 0 && left + kChunks * Tile::kPixels <= plane.width;
     flat = plane.x.border == CF_BORDER_REPLICATE || plane.x.border == CF_BORDER_CONSTANT;
   }
 
-  __device__ const uint4 &at(int h, int chunk) const
+  __device__ static uint4 all(uint32_t word)
   {
-    return stage[32 * (h * kChunks + chunk)];
+    return make_uint4(word, word, word, word);
   }
 
-  __device__ Row row(int step, int h) const
+  __device__ bool is_outside(int x0) const
   {
-    return Row(plane, 16 * step + plane.y.prefilter_first + 8 * h + (int)threadIdx.x % 32 / 4);
+    return flat && (x0 + kPixels <= 0 || x0 >= plane.width);
   }
 
-  /* Starts the copies of a step's rows. Outside, what they bring contains the pixel at the edge. */
-  __device__ void fetch(int step) const
-  {
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const uint8_t *from = row(step, h).first;
-      const uint32_t to = cf_shared_address(stage + 32 * h * kChunks);
-
-      if (inside) {
-#pragma unroll
-        for (int c = 0; c < kChunks; c++)
-          cf_copy_async(to + 512 * c, from + (ptrdiff_t)C * (x + c * Tile::kPixels));
-        continue;
-      }
-#pragma unroll 1
-      for (int c = 0; c < kChunks; c++) {
-        const int x0 = x + c * Tile::kPixels;
-        const int near = min(max(x0, 0), (plane.width - 1) / kPixels * kPixels);
-
-        if (plane.source_vector && near + kPixels <= plane.width && (flat || near == x0))
-          cf_copy_async(to + 512 * c, from + (ptrdiff_t)C * near);
-        else
-          stage[32 * (h * kChunks + c)] = gather<C>(plane, from, x0);
-      }
-    }
-    cf_copy_commit();
-  }
-
-  /* Waits for the copies, and makes pixels outside what they are. */
-  __device__ void settle(int step) const
+  /* Nothing that is loaded is used before all loads are under way. */
+  __device__ void load_at_edge(const uint8_t *row, uint4 (&to)[kChunks]) const
   {
     constexpr uint32_t kRepeated = C == 1 ? 0x01010101u : C == 2 ? 0x00010001u : 1u;
 
-    cf_copy_wait<0>();
-    if (inside && plane.y.border != CF_BORDER_CONSTANT)
-      return;
-#pragma unroll 1
-    for (int i = 0; i < 2 * kChunks; i++) {
-      const int h = i / kChunks, x0 = x + (i - h * kChunks) * Tile::kPixels;
-      const uint4 word = stage[32 * i];
-      const bool left = x0 + kPixels <= 0, outside = flat && (left || x0 >= plane.width);
-      const uint32_t pixel = left ? word.x : C == 4 ? word.w : word.w >> (32 - 8 * (C % 4));
-      const uint32_t mask = C == 4 ? 0xffffffffu : (1u << 8 * (C % 4)) - 1;
-      const bool constant =
-          row(step, h).border || (outside && plane.x.border == CF_BORDER_CONSTANT);
-      const uint32_t all = constant ? plane.border : (pixel & mask) * kRepeated;
+#pragma unroll
+    for (int c = 0; c < kChunks; c++) {
+      const int x0 = x + c * Tile::kPixels;
 
-      if (constant || (outside && gathered_none(x0)))
-        stage[32 * i] = make_uint4(all, all, all, all);
+      if (is_outside(x0) || x0 >= end)
+        to[c].x = load_pixel<C>(plane, row + (ptrdiff_t)C * (x0 < 0 ? 0 : plane.width - 1));
+      else if (plane.source_vector && x0 >= 0 && x0 + kPixels <= plane.width)
+        to[c] = __ldg((const uint4 *)(row + (ptrdiff_t)C * x0));
+      else
+        to[c] = gather<C>(plane, row, x0);
+    }
+#pragma unroll
+    for (int c = 0; c < kChunks; c++) {
+      if (is_outside(x + c * Tile::kPixels) || x + c * Tile::kPixels >= end)
+        to[c] = all(plane.x.border == CF_BORDER_CONSTANT ? plane.border : to[c].x * kRepeated);
     }
   }
 
-  /* Whether `fetch` copied 16 bytes for these pixels. */
-  __device__ bool gathered_none(int x0) const
+  __device__ void load(const Row &row, uint4 (&to)[kChunks]) const
   {
-    const int near = min(max(x0, 0), (plane.width - 1) / kPixels * kPixels);
-
-    return plane.source_vector && near + kPixels <= plane.width;
+    if (inside) {
+#pragma unroll
+      for (int c = 0; c < kChunks; c++)
+        to[c] = __ldg((const uint4 *)(row.first + (ptrdiff_t)C * (x + c * Tile::kPixels)));
+    } else {
+      load_at_edge(row.first, to);
+    }
+    if (row.border) {
+#pragma unroll
+      for (int c = 0; c < kChunks; c++)
+        to[c] = all(plane.border);
+    }
   }
 };
 
 /* ---- alpha ---- */
 
-template <int D>
-__device__ inline bool is_opaque(const CfBytesPlane &plane, const Source<4, D> &source)
+template <int N>
+__device__ inline bool is_opaque(const CfBytesPlane &plane, const uint4 (&words)[2][N])
 {
   const uint32_t mask = plane.alpha == 0 ? 0xffu : 0xff000000u;
   uint32_t all = mask;
 
 #pragma unroll
-  for (int i = 0; i < 2 * Source<4, D>::kChunks; i++) {
-    const uint4 &word = source.at(0, i);
-    all &= word.x & word.y & word.z & word.w;
+  for (int h = 0; h < 2; h++) {
+#pragma unroll
+    for (int c = 0; c < N; c++)
+      all &= words[h][c].x & words[h][c].y & words[h][c].z & words[h][c].w;
   }
   return __all_sync(0xffffffffu, all == mask);
 }
@@ -321,71 +297,57 @@ struct Sums {
   float value[2][4];
 };
 
-template <int C, int D>
-__device__ inline void filter_rows(const Source<C, D> &source, const uint4 *taps,
+template <int C, int D, int N>
+__device__ inline void filter_rows(const uint4 (&words)[2][N], const uint4 *taps,
                                    const Scale (&scale)[2], Sums (&sums)[kBytesTiles])
 {
   typedef CfBytesTile<C, D> Tile;
 
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    int sum[kBytesTiles][4];
+  for (int t = 0; t < kBytesTiles; t++) {
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      int sum[4] = {scale[0].start, scale[0].start, scale[1].start, scale[1].start};
 
 #pragma unroll
-    for (int t = 0; t < kBytesTiles; t++) {
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        sum[t][i] = scale[i / 2].start;
-    }
-#pragma unroll
-    for (int c = 0; c < Source<C, D>::kChunks; c++) {
-      const uint4 word = source.at(h, c);
+      for (int c = 0; c < Tile::kChunks; c++) {
+        const uint4 &word = words[h][c + t * Tile::kShift];
 
-#pragma unroll
-      for (int t = 0; t < kBytesTiles; t++) {
-        const int own = c - t * Tile::kShift;
-
-        if (own >= 0 && own < Tile::kChunks) {
-          multiply_bytes(sum[t], taps[64 * own], word.x, word.y);
-          multiply_bytes(sum[t], taps[64 * own + 32], word.z, word.w);
-        }
+        multiply_bytes(sum, taps[64 * c], word.x, word.y);
+        multiply_bytes(sum, taps[64 * c + 32], word.z, word.w);
       }
-    }
-#pragma unroll
-    for (int t = 0; t < kBytesTiles; t++) {
 #pragma unroll
       for (int i = 0; i < 4; i++)
-        sums[t].value[h][i] = scale[i / 2].of(sum[t][i]);
+        sums[t].value[h][i] = scale[i / 2].of(sum[i]);
     }
   }
 }
 
-template <int D>
-__device__ inline void filter_weighted_rows(const Source<4, D> &source, const uint4 *taps,
-                                            const Scale (&scale)[2], Sums (&sums)[kBytesTiles])
+template <int D, int N>
+__device__ inline void filter_weighted_rows(const CfBytesPlane &plane, const uint4 (&words)[2][N],
+                                            const uint4 *taps, const Scale (&scale)[2],
+                                            Sums (&sums)[kBytesTiles])
 {
   typedef CfBytesTile<4, D> Tile;
-  const int alpha = source.plane.alpha;
 
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     int high[kBytesTiles][4] = {}, low[kBytesTiles][4] = {};
 
 #pragma unroll
-    for (int c = 0; c < Source<4, D>::kChunks; c++) {
-      const uint4 word = source.at(h, c);
-      const Weighted first(word.x, alpha), second(word.y, alpha);
-      const Weighted third(word.z, alpha), fourth(word.w, alpha);
+    for (int c = 0; c < N; c++) {
+      const Weighted a(words[h][c].x, plane.alpha), b(words[h][c].y, plane.alpha);
+      const Weighted d(words[h][c].z, plane.alpha), e(words[h][c].w, plane.alpha);
 
 #pragma unroll
       for (int t = 0; t < kBytesTiles; t++) {
         const int own = c - t * Tile::kShift;
 
         if (own >= 0 && own < Tile::kChunks) {
-          multiply_bytes(high[t], taps[64 * own], first.high, second.high);
-          multiply_bytes(high[t], taps[64 * own + 32], third.high, fourth.high);
-          multiply_bytes(low[t], taps[64 * own], first.low, second.low);
-          multiply_bytes(low[t], taps[64 * own + 32], third.low, fourth.low);
+          multiply_bytes(high[t], taps[64 * own], a.high, b.high);
+          multiply_bytes(high[t], taps[64 * own + 32], d.high, e.high);
+          multiply_bytes(low[t], taps[64 * own], a.low, b.low);
+          multiply_bytes(low[t], taps[64 * own + 32], d.low, e.low);
         }
       }
     }
@@ -470,9 +432,19 @@ __device__ inline void store_done(const CfBytesPlane &plane, const Strip &strip,
   }
 }
 
+template <int C, int D>
+__device__ inline void load_step(const CfBytesPlane &plane, const Source<C, D> &source, int step,
+                                 uint4 (&words)[2][Source<C, D>::kChunks])
+{
+#pragma unroll
+  for (int h = 0; h < 2; h++)
+    source.load(Row(plane, 16 * step + plane.y.prefilter_first + 8 * h + (int)threadIdx.x % 32 / 4),
+                words[h]);
+}
+
 template <int C, int D, bool Alpha>
 __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane, int block,
-                                Shared &shared)
+                                SharedTaps &shared)
 {
   constexpr int kOne = 2 * D * D * D, kColumns = 16 / C;
   const Strip strip = Strip::of<C>(plane, block);
@@ -486,28 +458,24 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
   if (strip.column >= plane.x.made_end)
     return;
 
-  const Source<C, D> source(plane, strip.column, shared.stage[threadIdx.x / 32][0]);
+  const Source<C, D> source(plane, strip.column);
   const Scale scale[2] = {Scale(plane, lane / 4 / kColumns, kOne),
                           Scale(plane, (lane / 4 + 8) / kColumns, kOne)};
   float sum[kBytesTiles][4] = {};
+  uint4 words[2][Source<C, D>::kChunks];
 
   /* Strips start at multiples of four rows. */
   int step = strip.first / per_step;
-  source.fetch(step);
+  load_step(plane, source, step, words);
   while (first_done(decimation, step) < strip.end) {
     Sums sums[kBytesTiles];
 
-    source.settle(step);
-    if constexpr (Alpha) {
-      if (is_opaque(plane, source))
-        filter_rows(source, &shared.rows[0][lane], scale, sums);
-      else
-        filter_weighted_rows(source, &shared.rows[0][lane], scale, sums);
-    } else {
-      filter_rows(source, &shared.rows[0][lane], scale, sums);
-    }
+    if (Alpha && !is_opaque(plane, words))
+      filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], scale, sums);
+    else
+      filter_rows<C, D>(words, &shared.rows[0][lane], scale, sums);
     if (first_done(decimation, step + 1) < strip.end)
-      source.fetch(step + 1);
+      load_step(plane, source, step + 1, words);
 #pragma unroll
     for (int t = 0; t < kBytesTiles; t++)
       filter_columns(sum[t], sums[t], shared.columns[floor_modulo(step, 4)][lane]);
@@ -520,7 +488,7 @@ template <bool Alpha>
 __global__ void __launch_bounds__(kBytesThreads)
     pixels_down_kernel(const __grid_constant__ CfBytesJob job)
 {
-  __shared__ Shared shared;
+  __shared__ SharedTaps shared;
   const CfBytesPlane &plane = job.plane[0];
 
   cf_let_next_kernel_start();
@@ -533,7 +501,7 @@ __global__ void __launch_bounds__(kBytesThreads)
 __global__ void __launch_bounds__(kBytesThreads)
     planes_down_kernel(const __grid_constant__ CfBytesJob job)
 {
-  __shared__ Shared shared;
+  __shared__ SharedTaps shared;
   int block;
   const CfBytesPlane &plane = cf_bytes_plane(job, &CfBytesPlane::down_blocks, &block);
 
