@@ -7,10 +7,11 @@
 namespace
 {
 
-/* What fp16 may cost in any picture, in code values. Below 1, results are within one code of the
- * exact ones; below 1/2, alpha's code is known but for which of two neighbours. */
-constexpr double kCoefficientError = 0.25;
-constexpr double kColourError = 0.5;
+/* What fp16 may cost in any picture, in code values. What rounded taps cost repeats wherever the
+ * picture does, what rounded rows cost does not, and so may be more. Below 1/2, alpha's code is
+ * known but for which of two neighbours. */
+constexpr double kCoefficientError = 0.05;
+constexpr double kColourError = 0.35;
 constexpr double kAlphaError = 0.5;
 
 /* Weighted colours and alpha are kept from being off together where they are less than a bound from
@@ -63,9 +64,10 @@ double row_sum_error(const Rounded &row)
   return half_error(128.0 * row.magnitude / correction) * correction;
 }
 
+/* Each part beside what it may be. */
 double row_error(const Rounded &row)
 {
-  return 128.0 * row.error + row_sum_error(row);
+  return 128.0 * row.error / kCoefficientError + row_sum_error(row) / kColourError;
 }
 
 double column_error(const Rounded &column)

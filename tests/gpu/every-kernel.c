@@ -59,6 +59,7 @@ static const Work works[] = {
      "preset=binomial preset-size=17 border=constant border-color=0x80ff4020", false},
     {"sepconv-33-reflect-101", "sepconv", "preset=binomial preset-size=33 border=reflect-101",
      false},
+    {"sepconv-41", "sepconv", "preset=gaussian preset-size=41", false},
     {"sepconv-129", "sepconv", "preset=gaussian preset-size=129", false},
     {"sepconv-255", "sepconv", "preset=box preset-size=255 border=reflect", false},
     {"sepconv-signed", "sepconv",
