@@ -9,99 +9,7 @@
 
 #include "bands.h"
 #include "naive_fir.h"
-#include "presets.h"
-#include "sepconv_params.h"
-
-#define BORDERS 5
-
-/* ---- Params ---- */
-
-typedef enum { MEAN, SIGNED, INTEGERS, DERIVATIVE, KINDS } Kind;
-
-static CfKernel random_kernel(CfRandom *random, Kind kind, int taps)
-{
-  CfKernel result = {.taps = taps};
-  double sum = 0.0;
-
-  for (int i = 0; i < taps; i++) {
-    const double unit = cf_random_unit(random);
-
-    result.tap[i] = kind == MEAN       ? 0.05 + unit
-                    : kind == INTEGERS ? floor(9.0 * unit) - 3.0
-                                       : 2.0 * unit - 1.0;
-    sum += result.tap[i];
-  }
-  for (int i = 0; i < taps; i++) {
-    if (kind == MEAN)
-      result.tap[i] /= sum;
-    else if (kind == DERIVATIVE)
-      result.tap[i] -= sum / taps;
-    else if (kind == SIGNED)
-      result.tap[i] *= 2.0 / taps;
-  }
-  if (taps > 1 && cf_random_below(random, 3) == 0) {
-    for (int i = 0; i < taps / 2; i++)
-      result.tap[taps - 1 - i] = result.tap[i];
-  }
-  return result;
-}
-
-static int random_length(CfRandom *random)
-{
-  const int lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 18, 33, 64, 129, 255};
-
-  return lengths[cf_random_below(random, cf_random_below(random, 4) ? 10 : 15)];
-}
-
-static CfSepconvParams random_params(CfRandom *random)
-{
-  CfSepconvParams params = defaults();
-  const Kind kind = (Kind)cf_random_below(random, KINDS);
-
-  params.row_kernel = random_kernel(random, kind, random_length(random));
-  params.column_kernel =
-      random_kernel(random, kind == DERIVATIVE ? SIGNED : kind, random_length(random));
-  if (cf_random_below(random, 3) == 0) {
-    params.preset = cf_random_below(random, CF_SEPCONV_SHARPEN + 1);
-    params.preset_size = 3 + 2 * cf_random_below(random, 6);
-  } else if (cf_random_below(random, 2)) {
-    params.anchor_x = cf_random_below(random, params.row_kernel.taps);
-    params.anchor_y = cf_random_below(random, params.column_kernel.taps);
-  }
-  if (cf_random_below(random, 2)) {
-    params.scale = 4.0 * cf_random_unit(random) - 2.0;
-    params.bias = 2.0 * cf_random_unit(random) - 1.0;
-  }
-  params.absolute = cf_random_below(random, 3) == 0;
-  params.border = cf_random_below(random, BORDERS);
-  params.border_color = (uint32_t)cf_random(random);
-  params.planes = cf_random_below(random, 2) ? LUMA | CHROMA | ALPHA : cf_random_below(random, 8);
-  return params;
-}
-
-static void say(CfTest *test, const CfSepconvParams *params, const CfTestPicture *source)
-{
-  cf_test_context(
-      test,
-      "preset %s %d, taps %d %d <%g ..> <%g ..>, anchor %d %d, scale %g, bias %g%s%s, border %s "
-      "%08x, planes %d, %s %dx%d",
-      cf_sepconv_preset_choices[params->preset].nick, params->preset_size, params->row_kernel.taps,
-      params->column_kernel.taps, params->row_kernel.tap[0], params->column_kernel.tap[0],
-      params->anchor_x, params->anchor_y, params->scale, params->bias,
-      params->absolute ? ", absolute" : "", params->normalize ? ", normalize" : "",
-      cf_border_choices[params->border].nick, params->border_color, params->planes,
-      cf_format_info(source->video.format)->name, source->video.width, source->video.height);
-}
-
-static CfTestPicture *picture(CfFormat format, int width, int height, CfLayout layout,
-                              CfPattern pattern, CfAlphaFill alpha, uint64_t seed)
-{
-  const CfVideo video = cf_video(format, width, height);
-  CfTestPicture *result = cf_picture_new(&video, layout);
-
-  cf_picture_fill(result, pattern, alpha, seed);
-  return result;
-}
+#include "sepconv_cases.h"
 
 /* ---- The reference against the definition ---- */
 
@@ -176,19 +84,6 @@ static void reference_is_the_definition(CfTest *test)
 }
 
 /* ---- Every engine ---- */
-
-static void run_and_compare(CfTest *test, const CfSepconvParams *params,
-                            const CfTestPicture *source)
-{
-  CfTestPicture *want = cf_test_reference(test, params, source);
-  CfTestPicture *got = cf_picture_new(&source->video, source->layout);
-
-  say(test, params, source);
-  if (want && cf_test_filter(test, test->engine, params, 2, source, got))
-    cf_test_compare(test, got, want, 1.0);
-  cf_picture_free(got);
-  cf_picture_free(want);
-}
 
 static void agrees_with_reference(CfTest *test)
 {
@@ -362,69 +257,6 @@ static void planes_are_chosen(CfTest *test)
   }
 }
 
-static void opaque_is_as_without_alpha(CfTest *test)
-{
-  for (int i = 0; i < 30; i++) {
-    CfSepconvParams params = random_params(&test->random);
-    CfTestPicture *with = picture(CF_FORMAT_RGBA, 65, 20, CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
-                                  CF_ALPHA_OPAQUE, test->seed + (uint64_t)i);
-    const CfVideo video = cf_video(CF_FORMAT_RGBx, 65, 20);
-    CfTestPicture *without = cf_picture_new(&video, CF_LAYOUT_PADDED);
-    CfTestPicture *got_with = cf_picture_new(&with->video, CF_LAYOUT_PADDED);
-    CfTestPicture *got_without = cf_picture_new(&video, CF_LAYOUT_PADDED);
-
-    params.border_color |= 0xff000000;
-    for (int y = 0; y < 20; y++)
-      memcpy(without->planes.data[0] + y * without->planes.stride[0],
-             with->planes.data[0] + y * with->planes.stride[0], 4 * 65);
-    say(test, &params, with);
-    if (cf_test_filter(test, test->engine, &params, 2, with, got_with) &&
-        cf_test_filter(test, test->engine, &params, 2, without, got_without)) {
-      for (int y = 0; y < 20; y++) {
-        for (int x = 0; x < 65; x++) {
-          CF_EXPECT(test, cf_picture_get(got_with, 0, x, y, 3) == 255, "alpha at %d %d", x, y);
-          for (int c = 0; c < 3; c++)
-            CF_EXPECT(test,
-                      cf_picture_get(got_with, 0, x, y, c) ==
-                          cf_picture_get(got_without, 0, x, y, c),
-                      "channel %d at %d %d", c, x, y);
-        }
-      }
-    }
-    cf_picture_free(with);
-    cf_picture_free(without);
-    cf_picture_free(got_with);
-    cf_picture_free(got_without);
-  }
-}
-
-/* Where nothing is visible there is no colour either, whatever the tone adds. */
-static void transparent_is_empty(CfTest *test)
-{
-  const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_ARGB, CF_FORMAT_AYUV};
-
-  for (int i = 0; i < 12; i++) {
-    CfSepconvParams params = defaults();
-    CfTestPicture *source = picture(formats[i % 3], 70, 9, CF_LAYOUT_PADDED, CF_PATTERN_NOISE,
-                                    CF_ALPHA_TRANSPARENT, test->seed);
-    CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
-    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
-
-    params.preset = CF_SEPCONV_BOX + i / 3;
-    params.bias = 0.5;
-    params.border = i % CF_BORDER_CONSTANT;
-    cf_picture_fill(want, CF_PATTERN_NOISE, CF_ALPHA_TRANSPARENT, 0);
-    for (int role = 0; role < CF_ROLE_ALPHA; role++)
-      cf_picture_set_role(want, (CfRole)role, naive_is_chroma((CfRole)role) ? 128 : 0);
-    say(test, &params, source);
-    if (cf_test_filter(test, test->engine, &params, 1, source, got))
-      cf_test_compare_exact(test, got, want);
-    cf_picture_free(got);
-    cf_picture_free(want);
-    cf_picture_free(source);
-  }
-}
-
 /* Large taps that cancel each other: single precision would be codes off. */
 static void large_gains_stay_accurate(CfTest *test)
 {
@@ -541,68 +373,6 @@ static void refused_update_changes_nothing(CfTest *test)
   cf_picture_free(source);
 }
 
-/* Opaque but for a few pixels. */
-static void add_islands(CfTest *test, CfTestPicture *source)
-{
-  const int channel = cf_alpha_channel(&cf_format_info(source->video.format)->plane[0]);
-  const int width = source->video.width, height = source->video.height;
-
-  for (int i = 0; channel >= 0 && i < 1 + height / 30; i++)
-    cf_picture_set(source, 0, cf_random_below(&test->random, width),
-                   cf_random_below(&test->random, height), channel,
-                   cf_random_below(&test->random, 255));
-}
-
-/* Engines may do without the weights where all is opaque. */
-static void islands_of_alpha(CfTest *test)
-{
-  const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_ARGB, CF_FORMAT_AYUV};
-
-  for (int i = 0; i < 24; i++) {
-    CfSepconvParams params = defaults();
-    CfTestPicture *source = picture(formats[i % 3], 333, 150, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO,
-                                    CF_ALPHA_OPAQUE, test->seed + (uint64_t)i);
-
-    add_islands(test, source);
-    params.row_kernel = random_kernel(&test->random, MEAN, 1 + cf_random_below(&test->random, 90));
-    params.column_kernel =
-        random_kernel(&test->random, MEAN, 1 + cf_random_below(&test->random, 40));
-    params.border = i % BORDERS;
-    if (i % 2)
-      params.anchor_y = cf_random_below(&test->random, params.column_kernel.taps);
-    if (i % 8 == 7)
-      params.planes = LUMA | CHROMA;
-    run_and_compare(test, &params, source);
-    cf_picture_free(source);
-  }
-}
-
-/* Every result is nearly between two codes, alpha's and colours': where an engine is a little off,
- * both may round to other codes than the reference's, but not both up or both down, as colour times
- * alpha would be farther away than 1. */
-static void alpha_and_colours_near_ties(CfTest *test)
-{
-  const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_ARGB, CF_FORMAT_AYUV};
-
-  for (int i = 0; i < 12; i++) {
-    CfSepconvParams params = defaults();
-    CfTestPicture *source = picture(formats[i % 3], 200, 80, CF_LAYOUT_ALIGNED, CF_PATTERN_NOISE,
-                                    CF_ALPHA_RANDOM, test->seed);
-    const int lowest = 150 + 8 * i;
-
-    for (int y = 0; y < 80; y++) {
-      for (int x = 0; x < 200; x++) {
-        for (int c = 0; c < 4; c++)
-          cf_picture_set(source, 0, x, y, c, lowest + cf_random_below(&test->random, 2));
-      }
-    }
-    params.preset = CF_SEPCONV_BINOMIAL + i % 2;
-    params.preset_size = 5 + 4 * (i / 2);
-    run_and_compare(test, &params, source);
-    cf_picture_free(source);
-  }
-}
-
 /* Pictures of every kind of kernel, of rows that are in bands or not. */
 static void bands_are_the_whole(CfTest *test)
 {
@@ -641,10 +411,6 @@ static const CfTestCase cases[] = {
     {"correlates", correlates, CF_EACH_ENGINE},
     {"constant-stays", constant_stays, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"planes-are-chosen", planes_are_chosen, CF_EACH_ENGINE | CF_EACH_FORMAT},
-    {"opaque-is-as-without-alpha", opaque_is_as_without_alpha, CF_EACH_ENGINE},
-    {"transparent-is-empty", transparent_is_empty, CF_EACH_ENGINE},
-    {"islands-of-alpha", islands_of_alpha, CF_EACH_OTHER_ENGINE},
-    {"alpha-and-colours-near-ties", alpha_and_colours_near_ties, CF_EACH_OTHER_ENGINE},
     {"bands-are-the-whole", bands_are_the_whole, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"large-gains-stay-accurate", large_gains_stay_accurate, CF_EACH_OTHER_ENGINE},
     {"eight-bits-are-accurate", eight_bits_are_accurate, CF_EACH_ENGINE},
