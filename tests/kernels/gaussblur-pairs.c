@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Gaussian blur under alpha: the other engines next to the CPU.
+ * Gaussian blur under alpha: what becomes of pairs of a colour and its alpha.
  *
  * Where an engine rounds both a colour and its alpha to other codes than the CPU does, both up or
  * both down, their product is up to 2 codes away, although either is off by next to nothing. That
@@ -82,8 +82,37 @@ static void rounds_as_the_cpu(CfTest *test)
             differing, samples);
 }
 
+/* Every result is nearly between two codes, alpha's and colours'. */
+static void alpha_and_colours_near_ties(CfTest *test)
+{
+  const CfVideo video = cf_video(CF_FORMAT_BGRA, 200, 80);
+
+  for (int i = 0; i < 12; i++) {
+    const CfGaussblurParams params = {
+        .sigma = 1.0 + 0.3 * i, .sigma_vertical = -1.0, .border = i % CF_BORDER_CONSTANT};
+    CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_ALIGNED);
+    CfTestPicture *got = cf_picture_new(&video, CF_LAYOUT_ALIGNED);
+
+    for (int y = 0; y < video.height; y++) {
+      for (int x = 0; x < video.width; x++) {
+        for (int c = 0; c < 4; c++)
+          cf_picture_set(source, 0, x, y, c, 150 + 8 * i + cf_random_below(&test->random, 2));
+      }
+    }
+    CfTestPicture *want = cf_test_reference(test, &params, source);
+
+    cf_test_context(test, "sigma %g", params.sigma);
+    if (want && cf_test_filter(test, test->engine, &params, 2, source, got))
+      cf_test_compare(test, got, want, 1.0);
+    cf_picture_free(want);
+    cf_picture_free(got);
+    cf_picture_free(source);
+  }
+}
+
 static const CfTestCase cases[] = {
     {"rounds-as-the-cpu", rounds_as_the_cpu, CF_EACH_OTHER_ENGINE},
+    {"alpha-and-colours-near-ties", alpha_and_colours_near_ties, CF_EACH_OTHER_ENGINE},
     {0},
 };
 
