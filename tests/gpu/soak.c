@@ -11,6 +11,7 @@
  */
 #include <gst/gst.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,9 +29,14 @@ typedef struct {
 
 static int device_mib(void)
 {
-  FILE *pipe =
-      popen("nvidia-smi --id=0 --query-gpu=memory.used --format=csv,noheader,nounits", "r");
+  const char *visible = g_getenv("CUDA_VISIBLE_DEVICES");
+  char *command =
+      g_strdup_printf("nvidia-smi --id=%d --query-gpu=memory.used --format=csv,noheader,nounits",
+                      visible ? atoi(visible) : 0);
+  FILE *pipe = popen(command, "r");
   int used = -1;
+
+  g_free(command);
 
   if (pipe) {
     if (fscanf(pipe, "%d", &used) != 1)

@@ -101,6 +101,19 @@ def run_command(command, timeout, environment=None):
     return Said(" ".join(map(str, command)), status, text)
 
 
+def visible_devices():
+    """What CUDA_VISIBLE_DEVICES may name here, a text a GPU."""
+    if "CUDA_VISIBLE_DEVICES" in os.environ:
+        return os.environ["CUDA_VISIBLE_DEVICES"].split(",")
+    said = run_command(["nvidia-smi", "-L"], 60)
+    return re.findall(r"^GPU (\d+):", said.text, re.MULTILINE) if said.status == 0 else []
+
+
+def take_turns(devices, index):
+    """The environment of the index-th of several processes that share the GPUs."""
+    return {"CUDA_VISIBLE_DEVICES": devices[index % len(devices)]} if devices else {}
+
+
 class Host:
     """This machine, the build under test, and what the command line asks for."""
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Several GPUs in one machine: the elements work on the one they are told, or on the one their
 input lies on, on all of them at once, and say so where the two disagree."""
-import re
-
 from . import common, rawvideo
 
 FRAMES = 10
@@ -42,14 +40,9 @@ class Devices:
             result.check(difference.worst <= BOUND, f"{title} equals the CPU", difference.text())
 
 
-def number_of_devices():
-    said = common.run_command(["nvidia-smi", "-L"], 60)
-    return len(re.findall(r"^GPU \d+:", said.text, re.MULTILINE)) if said.status == 0 else 0
-
-
 def run(host, result, deadline):
     host.need_cuda_memory()
-    count = number_of_devices()
+    count = len(common.visible_devices())
     if count < 2:
         raise common.Skipped("there is one GPU only")
     devices = Devices(host)

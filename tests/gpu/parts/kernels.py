@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The engine tests of the build, which have a row for every engine, CUDA among them."""
 import concurrent.futures
+import os
 import re
 
 from . import common
@@ -30,10 +31,16 @@ def rows_of(text):
 def run(host, result, deadline):
     host.need_gpu()
     tests = kernel_tests(host)
+    devices = common.visible_devices()
+
+    def outcome(index):
+        return common.run_command([str(tests[index])], deadline.left(),
+                                  {"OMP_WAIT_POLICY": "passive",
+                                   "OMP_NUM_THREADS": str(max(os.cpu_count() // len(tests), 2)),
+                                   **common.take_turns(devices, index)})
+
     with concurrent.futures.ThreadPoolExecutor(len(tests)) as pool:
-        outcomes = list(pool.map(
-            lambda test: common.run_command([str(test)], deadline.left(),
-                                            {"OMP_WAIT_POLICY": "passive"}), tests))
+        outcomes = list(pool.map(outcome, range(len(tests))))
     for test, said in zip(tests, outcomes):
         rows = list(rows_of(said.text))
         on_cuda = failed = 0

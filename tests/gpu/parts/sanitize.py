@@ -8,7 +8,7 @@ import shutil
 from . import common
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-PROCESSES = 4  # of each tool at once
+CORES_PER_PROCESS = 2
 SECONDS_PER_TOOL = 140
 
 # racecheck takes seconds for what takes the others tenths. These formats have gray, two planes, alpha
@@ -34,13 +34,13 @@ def batches(program, tool):
     return list(algorithms.values())
 
 
-def watch(tool, program, rows, deadline):
+def watch(tool, program, rows, deadline, environment):
     """How a tool judged a process: "" if it is clean, None if there was no time."""
     if deadline.passed():
         return None
     said = common.run_command(
         [sanitizer(), "--tool", tool, "--error-exitcode", "9", "--print-limit", "3", str(program),
-         *rows], deadline.left(), {"OMP_WAIT_POLICY": "passive"})
+         *rows], deadline.left(), {"OMP_WAIT_POLICY": "passive", **environment})
     if said.status is None:
         return None
     summary = re.search(r"(ERROR|RACECHECK) SUMMARY: (\d+) ", said.text)
@@ -54,8 +54,12 @@ def run(host, result, deadline):
     program = host.program("tests/gpu/every-kernel")
     until = common.Deadline(min(SECONDS_PER_TOOL, deadline.left()))
     work = {tool: batches(program, tool)[::4 if host.quick else 1] for tool in TOOLS}
-    pools = {tool: concurrent.futures.ThreadPoolExecutor(PROCESSES) for tool in TOOLS}
-    jobs = {tool: [(rows, pools[tool].submit(watch, tool, program, rows, until)) for rows in work[tool]]
+    devices = common.visible_devices()
+    processes = max(os.cpu_count() // (CORES_PER_PROCESS * len(TOOLS)), 4)
+    pools = {tool: concurrent.futures.ThreadPoolExecutor(processes) for tool in TOOLS}
+    jobs = {tool: [(rows, pools[tool].submit(watch, tool, program, rows, until,
+                                             common.take_turns(devices, index)))
+                   for index, rows in enumerate(work[tool])]
             for tool in TOOLS}
     for tool in TOOLS:
         done = bad = 0
