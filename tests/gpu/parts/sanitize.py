@@ -9,7 +9,7 @@ from . import common
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 CORES_PER_PROCESS = 2
-SECONDS_PER_TOOL = 140
+SECONDS_PER_TOOL = 280
 
 # racecheck takes seconds for what takes the others tenths. These formats have gray, two planes, alpha
 # and shifted 16-bit samples; the others differ from them by where a channel lies.
