@@ -181,7 +181,7 @@ struct Own {
       const bool left = is_direct(plane, level);
       const bool right = part > 0.0f && is_direct(plane, level + 1);
       const CfMapTable &table = *plane.table;
-      const CfMapLevel &nearest = table.level[left ? level : level + 1];
+      const CfMapLevel &nearest = table.level[right && !left ? level + 1 : level];
       const bool own = left && (right || part == 0.0f);
       const float m = fmaxf(places.m[i], 0.0f);
 
