@@ -122,6 +122,37 @@ static void wide_pictures(CfTest *test)
   cf_picture_free(source);
 }
 
+/* Rows that start at multiples of 16 bytes, for which engines may have ways of their own. */
+static void rectangles_in_aligned_pictures(CfTest *test)
+{
+  static const CfSize sizes[] = {{160, 96}, {144, 70}, {131, 41}};
+  static const CfSize blocks[] = {{16, 16}, {32, 8}, {7, 5}, {1, 3}, {61, 40}, {90, 90}};
+  CfRegion list[14];
+  CfRegions regions = {.region = list, .count = 14};
+
+  for (int trial = 0; trial < 12; trial++) {
+    const CfSize size = sizes[trial % 3], block = blocks[trial % 6];
+    const CfBlockavgParams params = {block.width, block.height, between(test, 0, 2), trial / 6,
+                                     trial == 11 ? 3 : 0};
+    CfTestPicture *source = new_source(test, test->format, size.width, size.height);
+    CfTestPicture *got = cf_picture_copy(source, CF_LAYOUT_ALIGNED);
+    CfRig *rig = cf_rig_open(test, test->engine, &source->video, &params, 2);
+
+    for (int i = 0; i < 14; i++)
+      list[i] = (CfRegion){between(test, -9, size.width), between(test, -9, size.height),
+                           between(test, 1, 50), between(test, 1, 50)};
+    cf_test_context(test, "trial %d", trial);
+    if (rig) {
+      cf_rig_set_regions(rig, &regions);
+      if (cf_rig_run(rig, NULL, got))
+        judge(test, source, got, &regions, &params);
+    }
+    cf_rig_close(rig);
+    cf_picture_free(source);
+    cf_picture_free(got);
+  }
+}
+
 static void hundreds_of_regions(CfTest *test)
 {
   CfRegion list[300];
@@ -305,6 +336,8 @@ static const CfTestCase cases[] = {
     {"covers-what-it-should", covers_what_it_should, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"bytes-outside-stay", bytes_outside_stay, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"wide-pictures", wide_pictures, CF_EACH_ENGINE | CF_EACH_FORMAT},
+    {"rectangles-in-aligned-pictures", rectangles_in_aligned_pictures,
+     CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"hundreds-of-regions", hundreds_of_regions, CF_EACH_ENGINE},
     {"lists-change", lists_change, CF_EACH_ENGINE},
     {"absurd-regions", absurd_regions, CF_EACH_ENGINE},
