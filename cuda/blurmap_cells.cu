@@ -23,6 +23,11 @@
 
 #define MOST_IMAGES 64
 
+/* Of cells that a block makes from a frame: the more, the fewer rows of pixels are read twice, but
+ * small pictures have too few blocks. */
+#define MOST_ROWS     8
+#define FEWEST_BLOCKS 400
+
 typedef struct {
   int log_x, log_y;
   int parent; /* index, or -1: the frame */
@@ -118,6 +123,7 @@ void group_levels(Plane *plane, const CfBlurLevels *levels)
       plan->group[plan->groups++].first = i;
     }
     plan->group[plan->groups - 1].end = i + 1;
+    plan->level[i].group = plan->groups - 1;
     node = next;
     if (node >= 0)
       plane->node[node].used = true;
@@ -249,39 +255,50 @@ void place_images(CfCells *cells, int p)
   }
 }
 
+/* Adds those of one depth, each block of which makes some rows. */
+void list_depth(CfCells *cells, int depth, int rows)
+{
+  int n = cells->of_depth[depth], blocks = 0;
+
+  for (int p = 0; p < cells->planes; p++) {
+    const Plane *plane = &cells->plane[p];
+    const int channels = cf_format_info(cells->video.format)->plane[p].channels;
+
+    for (int i = 0; i < plane->nodes; i++) {
+      const Node *node = &plane->node[i];
+      CfCellHalving halving = {};
+
+      if (depth_of(node) != depth)
+        continue;
+      const int columns = cf_cell_block_columns(channels, depth == 1, node->log_x);
+      halving.plane = p;
+      halving.first_block = blocks;
+      halving.across = (node->image.width + columns - 1) / columns;
+      halving.rows = rows;
+      halving.to = node->image;
+      if (node->parent >= 0)
+        halving.from = plane->node[node->parent].image;
+      cells->halving[n++] = halving;
+      blocks +=
+          halving.across * ((node->image.height + rows - 1) / rows) * (depth == 1 ? 1 : channels);
+    }
+  }
+  cells->of_depth[depth + 1] = n;
+  cells->blocks[depth] = blocks;
+}
+
 void list_halvings(CfCells *cells)
 {
-  int n = 0;
-
+  cells->of_depth[1] = 0;
   for (int depth = 1; depth < kCellLogs; depth++) {
-    int blocks = 0;
+    int rows = depth == 1 ? MOST_ROWS : kCellImageRows;
 
-    cells->of_depth[depth] = n;
-    for (int p = 0; p < cells->planes; p++) {
-      const Plane *plane = &cells->plane[p];
-      const int channels = cf_format_info(cells->video.format)->plane[p].channels;
-
-      for (int i = 0; i < plane->nodes; i++) {
-        const Node *node = &plane->node[i];
-        CfCellHalving halving = {};
-
-        if (depth_of(node) != depth)
-          continue;
-        const int columns = cf_cell_block_columns(channels, depth == 1, node->log_x);
-        halving.plane = p;
-        halving.first_block = blocks;
-        halving.across = (node->image.width + columns - 1) / columns;
-        halving.to = node->image;
-        if (node->parent >= 0)
-          halving.from = plane->node[node->parent].image;
-        cells->halving[n++] = halving;
-        blocks += halving.across * ((node->image.height + kHalvedRows - 1) / kHalvedRows) *
-                  (depth == 1 ? 1 : channels);
-      }
+    list_depth(cells, depth, rows);
+    while (depth == 1 && rows > 2 && cells->blocks[depth] < FEWEST_BLOCKS) {
+      rows /= 2;
+      list_depth(cells, depth, rows);
     }
-    cells->blocks[depth] = blocks;
   }
-  cells->of_depth[kCellLogs] = n;
 }
 
 /* Once for each plan, wherever the rows of regions move. */

@@ -46,18 +46,19 @@ struct CfCellImage {
 };
 
 /* Levels made from the same image follow each other. */
-struct CfCellGroup {
-  CfCellImage image;
+struct alignas(16) CfCellGroup {
   int first, end;
+  CfCellImage image;
 };
 
 /* The matrices of a level. Rows: 16 samples from `first_row` on, counted from kCellReach cells
- * before the strip's first, in blocks of 16 cells. Columns: 32 samples in the same way, in pairs of
- * blocks. Where a cell is larger than these, matrices differ by where in it they lie. */
-struct CfCellLevel {
-  int first_row, blocks_down, first_column, blocks_across;
-  unsigned variants_down, variants_across; /* less 1, a power of two each */
-  unsigned down, across;                   /* index of the first uint4 */
+ * before the strip's first, in blocks of 16 cells. Columns: 32 samples in the same way. Where a
+ * cell is larger than these, matrices differ by where in it they lie. */
+struct alignas(16) CfCellLevel {
+  short first_row, blocks_down, first_column, blocks_across;
+  unsigned short variants_down, variants_across; /* less 1, a power of two each */
+  unsigned down, across;                         /* index of the first uint4 */
+  int group;
 };
 
 struct CfCellPlan {
@@ -70,6 +71,7 @@ struct CfCellPlan {
 struct CfCellHalving {
   int plane;
   int first_block, across; /* blocks, side by side */
+  int rows;                /* of cells of a block */
   CfCellImage from, to;
 };
 
@@ -94,7 +96,10 @@ struct CfCellJob {
 constexpr float kCellPosition = 1.0f / 512;
 constexpr unsigned kCellOutside = 65535; /* position of what is not made */
 
-constexpr int kHalvedRows = 8; /* cells of a block of the launches below, downwards */
+/* Bit of a warp of which some sample is copied. Levels are fewer. */
+constexpr int kCellCopied = CF_BLUR_LEVELS - 1;
+
+constexpr int kCellImageRows = 16; /* of cells that a block makes from cells */
 
 /* --- blurmap_halve.cu --- */
 
@@ -221,20 +226,18 @@ __device__ inline uint32_t cf_cell_inner_pixel(const CfMapPlane &plane, int x, i
   return bytes;
 }
 
-/* The same of a position anywhere. */
+/* The same where folding led to, which may be the colour of a constant border. Without branches, so
+ * that many pixels load at a time. */
 template <int C>
-__device__ inline uint32_t cf_cell_pixel(const CfMapJob &job, const CfMapPlane &plane, int x, int y)
+__device__ inline uint32_t cf_cell_folded_pixel(const CfMapPlane &plane, int column, int row)
 {
-  const int column = cf_fold(job.border, x, plane.width);
-  const int row = cf_fold(job.border, y, plane.height);
-  uint32_t bytes = 0;
+  const uint32_t inner = cf_cell_inner_pixel<C>(plane, max(column, 0), max(row, 0));
+  uint32_t outer = 0;
 
-  if (column >= 0 && row >= 0)
-    return cf_cell_inner_pixel<C>(plane, column, row);
 #pragma unroll
   for (int c = 0; c < C; c++)
-    bytes |= (uint32_t)plane.border[c] << 8 * c;
-  return bytes;
+    outer |= (uint32_t)plane.border[c] << 8 * c;
+  return (column | row) < 0 ? outer : inner;
 }
 
 /* Byte `i` less the centre: 0x4b000000 + v is 2^23 + v. */

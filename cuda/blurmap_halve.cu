@@ -38,6 +38,9 @@ __device__ inline float high_float(uint32_t pair)
 template <int C> constexpr int kPixels = C == 3 ? 4 : 16 / C;
 template <int C> constexpr int kWords = C == 3 ? 3 : 4;
 
+/* Of a lane's folded columns in shared memory: odd, for the banks. */
+template <int C> constexpr int kPitch = kPixels<C> + 1;
+
 /* Of a pixel two channels, or of one channel two cells, share a word. */
 template <int C> constexpr int kPairs = C > 2 ? 2 : 1;
 template <int C, bool Across> constexpr int kCells = kPixels<C> / (Across ? 2 : 1);
@@ -53,35 +56,53 @@ template <int C> __device__ inline uint32_t pixel_of(const uint32_t (&words)[kWo
   return __funnelshift_r(low, high, (unsigned)shift);
 }
 
-/* Where some of them lie outside, or rows are not aligned. Inlined, it would be most of the kernel.
+/* Where a lane's pixels lie: side by side in the plane, or wherever the border puts each of them.
  */
-template <int C>
-__device__ __noinline__ uint4 outer_pixels(const CfMapJob &job, const CfMapPlane &plane, int x,
-                                           int y)
-{
-  uint32_t words[4] = {};
+template <int C> struct Columns {
+  bool whole;
+  int x;
+  const int *folded; /* of the lane, in shared memory */
+};
 
+template <int C>
+__device__ inline Columns<C> find_columns(const CfMapJob &job, const CfMapPlane &plane, int x,
+                                          bool used, int *folded)
+{
+  const bool whole = plane.vector && x >= 0 && x + kPixels<C> <= plane.width;
+
+  if (!whole || job.border == CF_BORDER_CONSTANT) {
 #pragma unroll 1
-  for (int i = 0; i < kPixels<C>; i++) {
-    const uint32_t pixel = cf_cell_pixel<C>(job, plane, x + i, y);
-#pragma unroll
-    for (int c = 0; c < C; c++) {
-      const int byte = i * C + c;
-#pragma unroll
-      for (int w = 0; w < 4; w++)
-        words[w] |= byte / 4 == w ? (pixel >> 8 * c & 255) << byte % 4 * 8 : 0;
-    }
+    for (int i = 0; i < kPixels<C>; i++)
+      folded[i] = cf_fold(job.border, x + i, plane.width);
   }
+  if (!used && plane.vector && plane.width >= kPixels<C>)
+    return Columns<C>{true, 0, folded};
+  return Columns<C>{whole, x, folded};
+}
+
+/* Where they lie apart. */
+template <int C>
+__device__ inline uint4 outer_pixels(const CfMapPlane &plane, const int *folded, int row)
+{
+  uint32_t pixel[kPixels<C>], words[4] = {};
+
+#pragma unroll
+  for (int i = 0; i < kPixels<C>; i++)
+    pixel[i] = cf_cell_folded_pixel<C>(plane, folded[i], row);
+#pragma unroll
+  for (int i = 0; i < kPixels<C> * C; i++)
+    words[i / 4] |= (pixel[i / C] >> 8 * (i % C) & 255) << i % 4 * 8;
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
 template <int C>
-__device__ inline void load_pixels(const CfMapJob &job, const CfMapPlane &plane, int x, int y,
-                                   uint32_t (&words)[kWords<C>])
+__device__ inline void load_pixels(const CfMapJob &job, const CfMapPlane &plane,
+                                   const Columns<C> &columns, int y, uint32_t (&words)[kWords<C>])
 {
-  const uint8_t *from = plane.source + (ptrdiff_t)y * plane.source_stride + (ptrdiff_t)x * C;
-  const bool whole =
-      plane.vector && y >= 0 && y < plane.height && x >= 0 && x + kPixels<C> <= plane.width;
+  const int row = cf_fold(job.border, y, plane.height);
+  const uint8_t *from =
+      plane.source + (ptrdiff_t)row * plane.source_stride + (ptrdiff_t)columns.x * C;
+  const bool whole = columns.whole && row >= 0;
 
   if (whole && C == 3) {
 #pragma unroll
@@ -89,7 +110,8 @@ __device__ inline void load_pixels(const CfMapJob &job, const CfMapPlane &plane,
       words[i] = __ldg((const uint32_t *)from + i);
     return;
   }
-  const uint4 four = whole ? __ldg((const uint4 *)from) : outer_pixels<C>(job, plane, x, y);
+  const uint4 four =
+      whole ? __ldg((const uint4 *)from) : outer_pixels<C>(plane, columns.folded, row);
   words[0] = four.x;
   words[1] = four.y;
   words[2] = four.z;
@@ -170,13 +192,10 @@ __device__ inline void add_gray(const uint32_t (&words)[4], uint32_t before, uin
 
 /* One row's sums of a lane. */
 template <int C, bool Across>
-__device__ inline void add_across(const CfMapJob &job, const CfMapPlane &plane, int x, int y,
+__device__ inline void add_across(const CfMapPlane &plane, const uint32_t (&words)[kWords<C>],
                                   bool *transparent, uint32_t (&sum)[kSums<C, Across>])
 {
   constexpr int P = kPixels<C>;
-  uint32_t words[kWords<C>];
-
-  load_pixels<C>(job, plane, x, y, words);
   const uint32_t before = __shfl_up_sync(0xffffffffu, words[kWords<C> - 1], 1);
   const uint32_t after = __shfl_down_sync(0xffffffffu, words[0], 1);
 
@@ -263,38 +282,57 @@ __device__ inline void store_cells(const CfMapPlane &plane, const CfCellImage &i
   }
 }
 
-/* A warp's cells: kLanes lanes side by side, kHalvedRows rows. */
+/* A warp's cells: kLanes lanes side by side, some rows, whose pixels are fetched a row ahead. */
 template <int C, bool Across, bool Down>
 __device__ inline void halve_strip(const CfCellJob &job, const CfMapPlane &plane,
-                                   const CfCellImage &image, int strip, int first)
+                                   const CfCellImage &image, int strip, int first, int rows,
+                                   int *folded)
 {
   constexpr float kScale = 0.25f * (Across ? 0.125f : 1.0f) * (Down ? 0.125f : 1.0f);
+  constexpr int kStep = Down ? 2 : 1;
   const int lane = (int)threadIdx.x % 32, group = strip * kLanes + lane - 1;
   const int x = (image.first_x << (Across ? 1 : 0)) + group * kPixels<C>;
   const int column = group * kCells<C, Across>;
   const bool stores = lane > 0 && lane <= kLanes && column < image.width;
-  const int end = min(first + kHalvedRows, image.height);
+  const int end = min(first + rows, image.height);
   __half *to = job.cells + image.at + (size_t)first * (size_t)image.pitch + (ptrdiff_t)column;
-  uint32_t row[4][kSums<C, Across>];
+  uint32_t row[4][kSums<C, Across>], next[kStep][kWords<C>];
+  const Columns<C> columns =
+      find_columns<C>(job.map, plane, x, column - kCells<C, Across> < image.width, folded);
+  int y = kStep * (image.first_y + first) + (Down ? 1 : 0);
   bool transparent = false;
 
   if (Down) {
-    const int y = 2 * (image.first_y + first);
+    uint32_t words[2][kWords<C>];
 
-    add_across<C, Across>(job.map, plane, x, y - 1, &transparent, row[0]);
-    add_across<C, Across>(job.map, plane, x, y, &transparent, row[1]);
+    load_pixels<C>(job.map, plane, columns, y - 2, words[0]);
+    load_pixels<C>(job.map, plane, columns, y - 1, words[1]);
+    add_across<C, Across>(plane, words[0], &transparent, row[0]);
+    add_across<C, Across>(plane, words[1], &transparent, row[1]);
   }
+#pragma unroll
+  for (int k = 0; k < kStep; k++)
+    load_pixels<C>(job.map, plane, columns, y + k, next[k]);
   for (int i = first; i < end; i++, to += image.pitch) {
-    const int y = image.first_y + i;
+    uint32_t words[kStep][kWords<C>];
 
+    y += kStep;
+#pragma unroll
+    for (int k = 0; k < kStep; k++) {
+#pragma unroll
+      for (int w = 0; w < kWords<C>; w++)
+        words[k][w] = next[k][w];
+      if (i + 1 < end)
+        load_pixels<C>(job.map, plane, columns, y + k, next[k]);
+    }
     if (!Down) {
-      add_across<C, Across>(job.map, plane, x, y, &transparent, row[0]);
+      add_across<C, Across>(plane, words[0], &transparent, row[0]);
       if (stores)
         store_cells<C, Across>(plane, image, to, kScale, row[0]);
       continue;
     }
-    add_across<C, Across>(job.map, plane, x, 2 * y + 1, &transparent, row[2]);
-    add_across<C, Across>(job.map, plane, x, 2 * y + 2, &transparent, row[3]);
+    add_across<C, Across>(plane, words[0], &transparent, row[2]);
+    add_across<C, Across>(plane, words[kStep - 1], &transparent, row[3]);
 #pragma unroll
     for (int k = 0; k < kSums<C, Across>; k++) {
       row[0][k] = add_four(row[0][k], row[1][k], row[2][k], row[3][k]);
@@ -311,19 +349,21 @@ __device__ inline void halve_strip(const CfCellJob &job, const CfMapPlane &plane
 }
 
 template <int C>
-__device__ inline void halve_plane(const CfCellJob &job, const CfCellHalving &halving, int block)
+__device__ inline void halve_plane(const CfCellJob &job, const CfCellHalving &halving, int block,
+                                   int *shared)
 {
   const CfMapPlane &plane = job.map.plane[halving.plane];
   const CfCellImage &to = halving.to;
   const int strip = block % halving.across * (kCellThreads / 32) + (int)threadIdx.x / 32;
-  const int first = block / halving.across * kHalvedRows;
+  const int first = block / halving.across * halving.rows;
+  int *folded = shared + threadIdx.x * kPitch<C>;
 
   if (to.log_x && to.log_y)
-    halve_strip<C, true, true>(job, plane, to, strip, first);
+    halve_strip<C, true, true>(job, plane, to, strip, first, halving.rows, folded);
   else if (to.log_x)
-    halve_strip<C, true, false>(job, plane, to, strip, first);
+    halve_strip<C, true, false>(job, plane, to, strip, first, halving.rows, folded);
   else
-    halve_strip<C, false, true>(job, plane, to, strip, first);
+    halve_strip<C, false, true>(job, plane, to, strip, first, halving.rows, folded);
 }
 
 /* Planes have `A` or `B` channels. */
@@ -331,27 +371,22 @@ template <int A, int B>
 __global__ void __launch_bounds__(kCellThreads)
     halve_frame_kernel(const __grid_constant__ CfCellJob job)
 {
+  __shared__ int shared[kCellThreads * (kPitch<A> > kPitch<B> ? kPitch<A> : kPitch<B>)];
   int block;
   const CfCellHalving halving = halving_of_block(job, &block);
 
   cf_let_next_kernel_start();
   if (A == B || job.map.plane[halving.plane].channels == A)
-    halve_plane<A>(job, halving, block);
+    halve_plane<A>(job, halving, block, shared);
   else
-    halve_plane<B>(job, halving, block);
+    halve_plane<B>(job, halving, block, shared);
 }
 
 /* ---- images ---- */
 
 constexpr int kImageColumns = 64; /* cells of a block, two of each thread in a row */
 
-__device__ inline float cell_at(const CfCellImage &image, const __half *cells, int x, int y)
-{
-  const int column = min(max(x - image.first_x, 0), image.width - 1);
-  const int row = min(max(y - image.first_y, 0), image.height - 1);
-
-  return __half2float(cells[(size_t)row * (size_t)image.pitch + (size_t)column]);
-}
+constexpr int kImageRows = kCellImageRows / (kCellThreads / 32); /* of a thread */
 
 /* The taps 1 5 10 10 5 1 over 32. */
 __device__ inline float add_six(float a, float b, float c, float d, float e, float f)
@@ -359,45 +394,82 @@ __device__ inline float add_six(float a, float b, float c, float d, float e, flo
   return fmaf(10.0f / 32, c + d, fmaf(5.0f / 32, b + e, 1.0f / 32 * (a + f)));
 }
 
-/* Two cells side by side, the first in column `x`, even, of a row of the finer image. */
-__device__ inline void add_image_across(const CfCellImage &image, const __half *cells, int x, int y,
-                                        bool halves, float (&sum)[2])
+__device__ inline float2 unpack_halves(uint32_t pair)
 {
-  const int column = x - image.first_x;
-  float value[8];
+  __half2 halves;
 
-  if (!halves) {
-    sum[0] = cell_at(image, cells, x, y);
-    sum[1] = cell_at(image, cells, x + 1, y);
-    return;
-  }
-  if (column >= 2 && column + 6 <= image.width) {
-    const int row = min(max(y - image.first_y, 0), image.height - 1);
-    const __half2 *from =
-        (const __half2 *)(cells + (size_t)row * (size_t)image.pitch + (size_t)(column - 2));
-
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const float2 two = __half22float2(__ldg(from + i));
-      value[2 * i] = two.x;
-      value[2 * i + 1] = two.y;
-    }
-  } else {
-#pragma unroll 1
-    for (int i = 0; i < 8; i++) {
-      const float one = cell_at(image, cells, x - 2 + i, y);
-#pragma unroll
-      for (int k = 0; k < 8; k++)
-        value[k] = k == i ? one : value[k];
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < 2; i++)
-    sum[i] = add_six(value[2 * i], value[2 * i + 1], value[2 * i + 2], value[2 * i + 3],
-                     value[2 * i + 4], value[2 * i + 5]);
+  memcpy(&halves, &pair, sizeof halves);
+  return __half22float2(halves);
 }
 
-constexpr int kImageRows = kHalvedRows / (kCellThreads / 32); /* of a thread */
+/* Pairs of cells around two cells that a thread makes. Images have an even number of columns, so a
+ * pair beyond the margins is a copy of the outermost cell. */
+template <bool Across> struct Pairs {
+  static constexpr int kCount = Across ? 4 : 1;
+  int at[kCount];
+  unsigned select[kCount];
+
+  __device__ Pairs(const CfCellImage &image, int x)
+  {
+#pragma unroll
+    for (int i = 0; i < kCount; i++) {
+      const int column = x - image.first_x + (Across ? 2 * i - 2 : 0);
+
+      at[i] = min(max(column, 0), image.width - 2) / 2;
+      select[i] = column < 0 ? 0x1010 : column >= image.width ? 0x3232 : 0x3210;
+    }
+  }
+
+  /* The two cells in row `y`, not yet halved downwards. */
+  __device__ void add(const CfCellImage &image, const __half *cells, int y, float (&sum)[2]) const
+  {
+    const int row = min(max(y - image.first_y, 0), image.height - 1);
+    const uint32_t *from = (const uint32_t *)(cells + (size_t)row * (size_t)image.pitch);
+    float2 value[kCount];
+
+#pragma unroll
+    for (int i = 0; i < kCount; i++)
+      value[i] = unpack_halves(__byte_perm(__ldg(from + at[i]), 0, select[i]));
+    if constexpr (Across) {
+      sum[0] = add_six(value[0].x, value[0].y, value[1].x, value[1].y, value[2].x, value[2].y);
+      sum[1] = add_six(value[1].x, value[1].y, value[2].x, value[2].y, value[3].x, value[3].y);
+    } else {
+      sum[0] = value[0].x;
+      sum[1] = value[0].y;
+    }
+  }
+};
+
+template <bool Across, bool Down>
+__device__ inline void halve_cells(const CfCellHalving &halving, const __half *source,
+                                   __half *target, int column, int first)
+{
+  constexpr int kRead = Down ? 2 * kImageRows + 4 : kImageRows;
+  const CfCellImage &from = halving.from, &to = halving.to;
+  const Pairs<Across> pairs(from, (to.first_x + column) << (Across ? 1 : 0));
+  const int y = Down ? 2 * (to.first_y + first) - 2 : to.first_y + first;
+  float line[kRead][2];
+
+#pragma unroll
+  for (int i = 0; i < kRead; i++)
+    pairs.add(from, source, y + i, line[i]);
+#pragma unroll
+  for (int row = 0; row < kImageRows; row++) {
+    float sum[2];
+
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const int k = Down ? 2 * row : 0;
+      sum[i] = Down ? add_six(line[k][i], line[k + (Down ? 1 : 0)][i], line[k + (Down ? 2 : 0)][i],
+                              line[k + (Down ? 3 : 0)][i], line[k + (Down ? 4 : 0)][i],
+                              line[k + (Down ? 5 : 0)][i])
+                    : line[row][i];
+    }
+    if (first + row < to.height)
+      *(uint32_t *)(target + (size_t)(first + row) * (size_t)to.pitch + (size_t)column) =
+          cf_pack_halves(sum[0], sum[1]);
+  }
+}
 
 __global__ void __launch_bounds__(kCellThreads)
     halve_image_kernel(const __grid_constant__ CfCellJob job)
@@ -405,47 +477,23 @@ __global__ void __launch_bounds__(kCellThreads)
   int block;
   const CfCellHalving halving = halving_of_block(job, &block);
   const CfCellImage &from = halving.from, &to = halving.to;
-  const int rows = (to.height + kHalvedRows - 1) / kHalvedRows;
+  const int rows = (to.height + halving.rows - 1) / halving.rows;
   const int channel = block / (halving.across * rows), place = block % (halving.across * rows);
   const int column = place % halving.across * kImageColumns + (int)threadIdx.x % 32 * 2;
-  const int first = place / halving.across * kHalvedRows + (int)threadIdx.x / 32 * kImageRows;
-  const int end = min(first + kImageRows, to.height);
-  const bool across = to.log_x > from.log_x, down = to.log_y > from.log_y;
+  const int first = place / halving.across * halving.rows + (int)threadIdx.x / 32 * kImageRows;
   const __half *source = job.cells + from.at + channel * from.channel;
   __half *target = job.cells + to.at + channel * to.channel;
-  const int x = (to.first_x + column) << (across ? 1 : 0);
-  float line[6][2];
 
   cf_let_next_kernel_start();
-  if (column >= to.width || first >= end)
+  if (column >= to.width || first >= to.height)
     return;
   cf_wait_for_previous_kernel();
-  if (down) {
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      add_image_across(from, source, x, 2 * (to.first_y + first) - 2 + i, across, line[i]);
-  }
-#pragma unroll 1
-  for (int row = first; row < end; row++) {
-    const int y = to.first_y + row;
-    float sum[2];
-
-    if (!down) {
-      add_image_across(from, source, x, y, across, sum);
-    } else {
-      add_image_across(from, source, x, 2 * y + 2, across, line[4]);
-      add_image_across(from, source, x, 2 * y + 3, across, line[5]);
-#pragma unroll
-      for (int i = 0; i < 2; i++) {
-        sum[i] = add_six(line[0][i], line[1][i], line[2][i], line[3][i], line[4][i], line[5][i]);
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-          line[k][i] = line[k + 2][i];
-      }
-    }
-    *(uint32_t *)(target + (size_t)row * (size_t)to.pitch + (size_t)column) =
-        cf_pack_halves(sum[0], sum[1]);
-  }
+  if (to.log_x > from.log_x && to.log_y > from.log_y)
+    halve_cells<true, true>(halving, source, target, column, first);
+  else if (to.log_x > from.log_x)
+    halve_cells<true, false>(halving, source, target, column, first);
+  else
+    halve_cells<false, true>(halving, source, target, column, first);
 }
 
 } // namespace

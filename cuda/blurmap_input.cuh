@@ -29,9 +29,33 @@ __host__ __device__ constexpr int columns_of(int log_x)
   return log_x == 0 ? 56 : log_x == 1 ? 40 : 32;
 }
 
-struct Cells {
-  __half *shared; /* [channel][row][column] */
-  int pitch, rows;
+/* Which channel is made when: alpha before the colours that it weights. */
+struct Order {
+  int first; /* colour */
+  int alpha; /* or -1 where no other channel needs it */
+  int count;
+
+  __device__ int channel(int i) const
+  {
+    return alpha < 0 ? first + i : i == 0 ? alpha : first + i - 1;
+  }
+};
+
+/* The cells that a tile needs of an image, of each channel. */
+struct Window {
+  int columns, rows, pitch;
+
+  __device__ Window(int log_x, int log_y, int y0)
+  {
+    columns = columns_of(log_x);
+    pitch = pitch_of(log_x);
+    rows = ((y0 + kCellRows - kCellStrip) >> log_y) - (y0 >> log_y) + window_of(log_y);
+  }
+
+  __device__ int cells() const
+  {
+    return rows * pitch;
+  }
 };
 
 /* The two lowest bytes, less 128, as halves: 0x6400 + v is the half 1024 + v. */
@@ -47,72 +71,87 @@ __device__ inline uint32_t centred_halves(uint32_t bytes)
   return result;
 }
 
-/* Two pixels beside each other as pairs of one channel each. */
+/* Two pixels beside each other as pairs of one channel each, some channels in their order. */
 template <int C>
-__device__ inline void store_two(const CfMapPlane &plane, uint32_t left, uint32_t right, __half *to,
-                                 int step)
+__device__ inline void store_two(const CfMapPlane &plane, Order order, int begin, int end,
+                                 uint32_t left, uint32_t right, __half *to, int step)
 {
-  if (C == 4 && plane.alpha >= 0) {
+  if (C == 4 && order.alpha >= 0) {
     const uint32_t both = left & right;
 
-    if ((plane.alpha == 0 ? both & 255 : both >> 24) != 255) {
-      float value[2][C];
+    if ((order.alpha == 0 ? both & 255 : both >> 24) != 255) {
+      const float alphas[2] = {cf_cell_centred(left, order.alpha, 255.0f),
+                               cf_cell_centred(right, order.alpha, 255.0f)};
+      const float weights[2] = {cf_weight(alphas[0] + 255.0f), cf_weight(alphas[1] + 255.0f)};
 
-      cf_cell_values<C>(plane, left, value[0]);
-      cf_cell_values<C>(plane, right, value[1]);
-#pragma unroll
-      for (int c = 0; c < C; c++)
-        *(uint32_t *)(to + c * step) = cf_pack_halves(value[0][c], value[1][c]);
+#pragma unroll 1
+      for (int i = begin; i < end; i++, to += step) {
+        const int c = order.channel(i);
+
+        *(uint32_t *)to =
+            c == order.alpha
+                ? cf_pack_halves(alphas[0], alphas[1])
+                : cf_pack_halves(cf_cell_centred(left, c, plane.centre[c]) * weights[0],
+                                 cf_cell_centred(right, c, plane.centre[c]) * weights[1]);
+      }
       return;
     }
   }
-#pragma unroll
-  for (int c = 0; c < C; c++) {
+#pragma unroll 1
+  for (int i = begin; i < end; i++, to += step) {
+    const int c = order.channel(i);
     const uint32_t pair = __byte_perm(left, right, (unsigned)((4 + c) << 4 | c));
-    *(uint32_t *)(to + c * step) = C == 4 && c == plane.alpha ? 0 : centred_halves(pair);
+
+    *(uint32_t *)to = C == 4 && c == order.alpha ? 0 : centred_halves(pair);
   }
 }
 
 template <int C>
-__device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, int x0, int y0,
-                                  const Cells &cells)
+__device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, Order order,
+                                  int begin, int end, int x0, int y0, const Window &window,
+                                  __half *shared)
 {
-  const int pair = (int)threadIdx.x % 32, x = x0 + 2 * pair, step = cells.rows * cells.pitch;
+  constexpr int kAtATime = 4, kRows = kCellThreads / 32;
+  const int pair = (int)threadIdx.x % 32, x = x0 + 2 * pair, step = window.cells();
   const bool whole = plane.vector && C != 3 && x0 >= 0 && x0 + columns_of(0) <= plane.width &&
-                     y0 >= 0 && y0 + cells.rows <= plane.height;
-  __half *to = cells.shared + 2 * pair;
+                     y0 >= 0 && y0 + window.rows <= plane.height;
+  __half *to = shared + 2 * pair;
 
   if (pair >= columns_of(0) / 2)
     return;
-  if (!whole) {
+  const int column[2] = {cf_fold(job.border, x, plane.width),
+                         cf_fold(job.border, x + 1, plane.width)};
 #pragma unroll 1
-    for (int row = (int)threadIdx.x / 32; row < cells.rows; row += kCellThreads / 32) {
-      uint32_t pixel[2];
+  for (int first = (int)threadIdx.x / 32; first < window.rows; first += kAtATime * kRows) {
+    uint32_t pixel[kAtATime][2];
 
-#pragma unroll 1
-      for (int k = 0; k < 2; k++) {
-        pixel[1] = cf_cell_pixel<C>(job, plane, x + k, y0 + row);
-        pixel[0] = k == 0 ? pixel[1] : pixel[0];
+#pragma unroll
+    for (int i = 0; i < kAtATime; i++) {
+      const int row = first + i * kRows;
+
+      if (whole) {
+        /* Rows of windows come in multiples of 16. */
+        const uint8_t *from =
+            plane.source + (ptrdiff_t)(y0 + row) * plane.source_stride + (ptrdiff_t)x * C;
+        if (C == 4) {
+          const uint2 two = __ldg((const uint2 *)from);
+          pixel[i][0] = two.x;
+          pixel[i][1] = two.y;
+        } else {
+          pixel[i][0] = C == 2 ? __ldg((const uint32_t *)from) : __ldg((const uint16_t *)from);
+          pixel[i][1] = pixel[i][0] >> 8 * (C % 4);
+        }
+      } else {
+        const int y = cf_fold(job.border, y0 + row, plane.height);
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+          pixel[i][k] = cf_cell_folded_pixel<C>(plane, column[k], y);
       }
-      store_two<C>(plane, pixel[0], pixel[1], to + row * cells.pitch, step);
     }
-    return;
-  }
-  const uint8_t *from = plane.source + (ptrdiff_t)y0 * plane.source_stride + (ptrdiff_t)x * C;
-#pragma unroll 4
-  for (int row = (int)threadIdx.x / 32; row < cells.rows; row += kCellThreads / 32) {
-    const uint8_t *line = from + (ptrdiff_t)row * plane.source_stride;
-    uint32_t left, right;
-
-    if (C == 4) {
-      const uint2 two = __ldg((const uint2 *)line);
-      left = two.x;
-      right = two.y;
-    } else {
-      left = C == 2 ? __ldg((const uint32_t *)line) : __ldg((const uint16_t *)line);
-      right = left >> 8 * (C % 4);
-    }
-    store_two<C>(plane, left, right, to + row * cells.pitch, step);
+#pragma unroll
+    for (int i = 0; i < kAtATime; i++)
+      store_two<C>(plane, order, begin, end, pixel[i][0], pixel[i][1],
+                   to + (first + i * kRows) * window.pitch, step);
   }
 }
 
@@ -122,107 +161,123 @@ __device__ inline int inside(int i, int first, int count)
 }
 
 /* Rows of `Chunks` chunks of 8 cells. */
-template <int C, int Chunks>
+template <int Chunks>
 __device__ inline void copy_rows(const CfCellImage &image, const __half *from, int left, int y0,
-                                 unsigned skipped, const Cells &cells)
+                                 const Window &window, __half *to)
 {
   constexpr int kAcross = Chunks > 4 ? 8 : 4; /* threads of a row */
   const int chunk = (int)threadIdx.x % kAcross;
 
   if (chunk >= Chunks)
     return;
-#pragma unroll
-  for (int c = 0; c < C; c++) {
-    const __half *channel = from + image.at + c * image.channel + left + 8 * chunk;
-    __half *to = cells.shared + c * cells.rows * cells.pitch + 8 * chunk;
-
-    if (skipped >> c & 1)
-      continue;
 #pragma unroll 4
-    for (int row = (int)threadIdx.x / kAcross; row < cells.rows; row += kCellThreads / kAcross)
-      cf_copy_async(cf_shared_address(to + row * cells.pitch),
-                    channel + (size_t)inside(y0 + row, image.first_y, image.height) *
-                                  (size_t)image.pitch);
-  }
+  for (int row = (int)threadIdx.x / kAcross; row < window.rows; row += kCellThreads / kAcross)
+    cf_copy_async(cf_shared_address(to + row * window.pitch + 8 * chunk),
+                  from +
+                      (size_t)inside(y0 + row, image.first_y, image.height) * (size_t)image.pitch +
+                      left + 8 * chunk);
 }
 
-/* Four cells at a time, at borders and where they are not aligned to 16 bytes. */
-template <int C>
+/* At borders and where cells are not aligned to 16 bytes. */
 __device__ inline void copy_quads(const CfCellImage &image, const __half *from, int x0, int y0,
-                                  int quads, unsigned skipped, const Cells &cells)
+                                  const Window &window, __half *to)
 {
-  const int left = x0 - image.first_x;
-  const bool whole = left >= 0 && left + 4 * quads <= image.width && left % 4 == 0;
-
 #pragma unroll 1
-  for (int c = 0; c < C; c++) {
-    const uint16_t *channel = (const uint16_t *)(from + image.at + c * image.channel);
-    __half *to = cells.shared + c * cells.rows * cells.pitch;
+  for (int quad = (int)threadIdx.x % 8; quad < window.columns / 4; quad += 8) {
+    const int x = x0 + 4 * quad;
+    int column[4];
 
-    if (skipped >> c & 1)
-      continue;
-#pragma unroll 1
-    for (int quad = (int)threadIdx.x % 8; quad < quads; quad += 8) {
-#pragma unroll 2
-      for (int row = (int)threadIdx.x / 8; row < cells.rows; row += kCellThreads / 8) {
-        const uint16_t *line =
-            channel + (size_t)inside(y0 + row, image.first_y, image.height) * (size_t)image.pitch;
-        uint2 four;
-
-        if (whole) {
-          four = __ldg((const uint2 *)(line + left + 4 * quad));
-        } else {
-          uint32_t cell[4];
 #pragma unroll
-          for (int k = 0; k < 4; k++)
-            cell[k] = __ldg(line + inside(x0 + 4 * quad + k, image.first_x, image.width));
-          four = make_uint2(cell[0] | cell[1] << 16, cell[2] | cell[3] << 16);
-        }
-        *(uint2 *)(to + row * cells.pitch + 4 * quad) = four;
-      }
+    for (int k = 0; k < 4; k++)
+      column[k] = inside(x + k, image.first_x, image.width);
+#pragma unroll 4
+    for (int row = (int)threadIdx.x / 8; row < window.rows; row += kCellThreads / 8) {
+      const uint16_t *line =
+          (const uint16_t *)from +
+          (size_t)inside(y0 + row, image.first_y, image.height) * (size_t)image.pitch;
+      uint32_t cell[4];
+
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        cell[k] = __ldg(line + column[k]);
+      *(uint2 *)(to + row * window.pitch + 4 * quad) =
+          make_uint2(cell[0] | cell[1] << 16, cell[2] | cell[3] << 16);
     }
   }
 }
 
-template <int C>
-__device__ inline void load_image(const CfCellImage &image, const __half *from, int x0, int y0,
-                                  unsigned skipped, const Cells &cells)
+__device__ inline void load_image(const CfCellImage &image, const __half *cells, Order order,
+                                  int begin, int end, int x0, int y0, const Window &window,
+                                  __half *to)
 {
-  const int columns = columns_of(image.log_x), left = x0 - image.first_x;
+  const int left = x0 - image.first_x;
+  const bool whole = left >= 0 && left + window.columns <= image.width && (left + 4) % 8 == 0;
 
-  if (left >= 0 && left + columns <= image.width && (left + 4) % 8 == 0) {
-    if (image.log_x == 0)
-      copy_rows<C, columns_of(0) / 8>(image, from, left, y0, skipped, cells);
+#pragma unroll 1
+  for (int i = begin; i < end; i++, to += window.cells()) {
+    const __half *from = cells + image.at + order.channel(i) * image.channel;
+
+    if (!whole)
+      copy_quads(image, from, x0, y0, window, to);
+    else if (image.log_x == 0)
+      copy_rows<columns_of(0) / 8>(image, from, left, y0, window, to);
     else if (image.log_x == 1)
-      copy_rows<C, columns_of(1) / 8>(image, from, left, y0, skipped, cells);
+      copy_rows<columns_of(1) / 8>(image, from, left, y0, window, to);
     else
-      copy_rows<C, columns_of(2) / 8>(image, from, left, y0, skipped, cells);
-    cf_copy_commit();
-    cf_copy_wait<0>();
-    return;
+      copy_rows<columns_of(2) / 8>(image, from, left, y0, window, to);
   }
-  copy_quads<C>(image, from, x0, y0, columns / 4, skipped, cells);
 }
 
-/* The cells around a tile. Products also read 16 bytes beyond the last one, times 0. */
+/* Starts loading the cells around a tile, of some channels in their order; how many there are. */
 template <int C>
-__device__ inline Cells load_cells(const CfCellJob &job, const CfMapPlane &plane,
-                                   const CfCellImage &image, int x0, int y0, unsigned skipped,
-                                   __half *shared)
+__device__ inline int load_cells(const CfCellJob &job, const CfMapPlane &plane,
+                                 const CfCellImage &from, Order order, int begin, int end, int x0,
+                                 int y0, __half *to)
 {
-  const int top = y0 >> image.log_y;
-  const int last = (y0 + kCellRows - kCellStrip) >> image.log_y;
-  const Cells cells = {shared, pitch_of(image.log_x), last - top + window_of(image.log_y)};
-  const int left = (x0 >> image.log_x) - kCellReach;
+  /* A copy in registers, where copies between memories cannot change it. */
+  const CfCellImage image = from;
+  const Window window(image.log_x, image.log_y, y0);
+  const int left = (x0 >> image.log_x) - kCellReach, top = (y0 >> image.log_y) - kCellReach;
 
   if (image.height == 0)
-    load_frame<C>(job.map, plane, left, top - kCellReach, cells);
+    load_frame<C>(job.map, plane, order, begin, end, left, top, window, to);
   else
-    load_image<C>(image, job.cells, left, top - kCellReach, skipped, cells);
+    load_image(image, job.cells, order, begin, end, left, top, window, to);
+  return (end - begin) * window.cells();
+}
+
+/* The same of the images of some groups, to the end. */
+template <int C>
+__device__ inline void load_groups(const CfCellJob &job, const CfMapPlane &plane,
+                                   const CfCellPlan &plan, unsigned groups, Order order, int begin,
+                                   int end, int x0, int y0, __half *to)
+{
+#pragma unroll 1
+  for (; groups; groups &= groups - 1)
+    to += load_cells<C>(job, plane, plan.group[__ffs((int)groups) - 1].image, order, begin, end, x0,
+                        y0, to);
+  /* Products also read 16 bytes beyond the last cells, times 0. */
   if (threadIdx.x < 4)
-    ((uint32_t *)(shared + C * cells.rows * cells.pitch))[threadIdx.x] = 0;
+    ((uint32_t *)to)[threadIdx.x] = 0;
+  cf_copy_commit();
+}
+
+__device__ inline void await_cells()
+{
+  cf_copy_wait<0>();
   __syncthreads();
-  return cells;
+}
+
+/* What does not fit into shared memory at once. Inlined, it would take registers from all others.
+ */
+template <int C>
+__device__ __noinline__ void load_next(const CfCellJob &job, const CfMapPlane &plane,
+                                       const CfCellPlan &plan, unsigned groups, Order order,
+                                       int channel, int x0, int y0, __half *to)
+{
+  __syncthreads();
+  load_groups<C>(job, plane, plan, groups, order, channel, channel + 1, x0, y0, to);
+  await_cells();
 }
 
 } // namespace

@@ -121,15 +121,16 @@ void lay_out_down(const Weights weights, int block, uint4 *to)
   }
 }
 
-/* A pair of right sides: columns are samples. */
-void lay_out_across(const Weights weights, int channels, int block, int pair, uint4 *to)
+/* Two right sides: columns are samples. */
+void lay_out_across(const Weights weights, int channels, int block, int half, uint4 *to)
 {
   for (int lane = 0; lane < 32; lane++) {
-    const uint16_t *weight = weights[cf_cell_column(channels, block, lane / 4)];
-    const int k = 32 * pair + lane % 4 * 2;
+    const uint16_t *left = weights[cf_cell_column(channels, 2 * half, lane / 4)];
+    const uint16_t *right = weights[cf_cell_column(channels, 2 * half + 1, lane / 4)];
+    const int k = 16 * block + lane % 4 * 2;
 
-    to[lane] = make_uint4(pair_of(weight + k), pair_of(weight + k + 8), pair_of(weight + k + 16),
-                          pair_of(weight + k + 24));
+    to[lane] = make_uint4(pair_of(left + k), pair_of(left + k + 8), pair_of(right + k),
+                          pair_of(right + k + 8));
   }
 }
 
@@ -170,8 +171,8 @@ bool cf_cell_add_down(CfCellMatrices *matrices, double sigma, int log, CfCellLev
   Weights weights;
 
   level->blocks_down = reach.last - reach.first < 32 ? 2 : 3;
-  level->first_row = smaller(reach.first + kCellReach, window - 16 * level->blocks_down);
-  level->variants_down = (unsigned)variants - 1;
+  level->first_row = (short)smaller(reach.first + kCellReach, window - 16 * level->blocks_down);
+  level->variants_down = (unsigned short)(variants - 1);
   level->down = (unsigned)matrices->count;
   if (!make_room(matrices, (size_t)variants * (size_t)level->blocks_down * 32, status))
     return false;
@@ -192,20 +193,19 @@ bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, int cha
   Weights weights;
 
   /* Rows of cells can be read from multiples of 8 on. */
-  level->first_column = (reach.first + kCellReach) / 8 * 8;
+  level->first_column = (short)((reach.first + kCellReach) / 8 * 8);
   if (level->first_column + 16 * blocks_from(level->first_column, reach) > window)
     level->first_column = 0;
-  level->blocks_across = blocks_from(level->first_column, reach);
-  const int pairs = (level->blocks_across + 1) / 2;
-  level->variants_across = (unsigned)variants - 1;
+  level->blocks_across = (short)blocks_from(level->first_column, reach);
+  level->variants_across = (unsigned short)(variants - 1);
   level->across = (unsigned)matrices->count;
-  if (!make_room(matrices, (size_t)variants * 4 * (size_t)pairs * 32, status))
+  if (!make_room(matrices, (size_t)variants * (size_t)level->blocks_across * 64, status))
     return false;
   for (int v = 0; v < variants; v++) {
     weigh(sigma, log, v * kCellColumns, kCellColumns, level->first_column - kCellReach, weights);
-    for (int block = 0; block < 4; block++) {
-      for (int pair = 0; pair < pairs; pair++, matrices->count += 32)
-        lay_out_across(weights, channels, block, pair, matrices->data + matrices->count);
+    for (int block = 0; block < level->blocks_across; block++) {
+      for (int half = 0; half < 2; half++, matrices->count += 32)
+        lay_out_across(weights, channels, block, half, matrices->data + matrices->count);
     }
   }
   return true;

@@ -60,8 +60,10 @@ __device__ inline void find_tile(const CfCellJob &job, const CfMapPlane &plane,
         continue;
       const float among = position_of(plane.table, map_at<uint8_t>(job.map, plane, *shapes, x, y));
       position[k] = (unsigned)fmaf(among, 1 / kCellPosition, 0.5f);
-      if (plane.copy >= 0 && position[k] == copied)
+      if (plane.copy >= 0 && position[k] == copied) {
+        levels.add(kCellCopied);
         continue;
+      }
       const unsigned level = (unsigned)((float)position[k] * kCellPosition);
       levels.add((int)level);
       if ((float)position[k] * kCellPosition > (float)level)

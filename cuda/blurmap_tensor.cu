@@ -15,13 +15,11 @@ typedef float Fragment[kBlocks][4];
 
 /* ---- levels ---- */
 
-/* The first product of a sum. */
-__device__ inline void multiply(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+__device__ inline void clear(float (&sum)[4])
 {
 #pragma unroll
   for (int i = 0; i < 4; i++)
     sum[i] = 0.0f;
-  cf_mma(sum, a, b0, b1);
 }
 
 __device__ inline void unpack(const uint4 &from, uint32_t (&to)[4])
@@ -32,69 +30,77 @@ __device__ inline void unpack(const uint4 &from, uint32_t (&to)[4])
   to[3] = from.w;
 }
 
-/* A level's matrices for a strip, `Down` and `Across` blocks of cells. */
-template <int Down, int Across> struct Matrices {
-  static constexpr int kPairs = (Across + 1) / 2;
-  uint32_t down[Down][4];
-  uint4 across[kBlocks][kPairs];
+/* A level in a strip, in shared memory. */
+struct alignas(16) Entry {
+  uint32_t down;   /* index of its matrices; group << 24; three blocks, not two, << 31 */
+  uint32_t across; /* index; blocks << 24 */
+  uint32_t from;   /* where lane 0 loads its first cells; number << 24; finest columns << 31 */
+  uint32_t channel_bytes;
+};
 
-  __device__ Matrices(const CfCellLevel &level, const uint4 *all, int x0, int y0)
+/* The same for a lane. */
+struct Level {
+  int number, group, blocks_across;
+  bool three_down;
+  const uint4 *down, *across;
+  uint32_t from, row_bytes;
+
+  __device__ Level(const Entry &entry, const uint4 *matrices, int channel)
   {
-    const int lane = (int)threadIdx.x % 32;
-    const int variant_down = (int)((unsigned)y0 / kCellStrip & level.variants_down);
-    const int variant_across = (int)((unsigned)x0 / kCellColumns & level.variants_across);
-    const uint4 *from = all + level.down + variant_down * Down * 32 + lane;
+    const unsigned lane = threadIdx.x % 32;
+    const uint4 all = *(const uint4 *)&entry;
 
-#pragma unroll
-    for (int k = 0; k < Down; k++)
-      unpack(__ldg(from + 32 * k), down[k]);
-    from = all + level.across + variant_across * kBlocks * kPairs * 32 + lane;
-#pragma unroll
-    for (int block = 0; block < kBlocks; block++) {
-#pragma unroll
-      for (int pair = 0; pair < kPairs; pair++)
-        across[block][pair] = __ldg(from + (block * kPairs + pair) * 32);
-    }
+    row_bytes = 2 * (uint32_t)pitch_of(all.z >> 31 ? 0 : 1);
+    number = (int)(all.z >> 24 & 127);
+    group = (int)(all.x >> 24 & 31);
+    blocks_across = (int)(all.y >> 24);
+    three_down = all.x >> 31;
+    down = matrices + (all.x & 0xffffff) + lane;
+    across = matrices + (all.y & 0xffffff) + lane;
+    from = (all.z & 0xffffff) + lane % 16 * row_bytes + lane / 16 * 16 + (unsigned)channel * all.w;
   }
 
-  /* One channel of a strip. `from` is where the thread loads the first of its matrices of cells. */
-  __device__ void apply(uint32_t from, int pitch, Fragment &sum) const
+  /* One channel of a strip. */
+  __device__ void apply(Fragment &sum) const
   {
-    uint32_t left[Across][4];
+    const uint4 *taps = across;
+    uint32_t address = from;
+    uint32_t rows[3][4];
 
+    unpack(__ldg(down), rows[0]);
+    unpack(__ldg(down + 32), rows[1]);
+    if (three_down)
+      unpack(__ldg(down + 64), rows[2]);
 #pragma unroll
-    for (int k = 0; k < Across; k++) {
+    for (int block = 0; block < kBlocks; block++)
+      clear(sum[block]);
+#pragma unroll 1
+    for (int k = 0; k < blocks_across; k++, taps += 64, address += 32) {
+      const uint4 first = __ldg(taps), last = __ldg(taps + 32);
+      uint32_t cells[4], left[4];
       float low[4], high[4];
 
-#pragma unroll
-      for (int j = 0; j < Down; j++) {
-        uint32_t cells[4];
-
-        cf_load_matrix_transposed(cells, from + (uint32_t)(32 * k + 32 * j * pitch));
-        if (j == 0) {
-          multiply(low, down[j], cells[0], cells[1]);
-          multiply(high, down[j], cells[2], cells[3]);
-        } else {
-          cf_mma(low, down[j], cells[0], cells[1]);
-          cf_mma(high, down[j], cells[2], cells[3]);
-        }
+      clear(low);
+      clear(high);
+      cf_load_matrix_transposed(cells, address);
+      cf_mma(low, rows[0], cells[0], cells[1]);
+      cf_mma(high, rows[0], cells[2], cells[3]);
+      cf_load_matrix_transposed(cells, address + 16 * row_bytes);
+      cf_mma(low, rows[1], cells[0], cells[1]);
+      cf_mma(high, rows[1], cells[2], cells[3]);
+      if (three_down) {
+        cf_load_matrix_transposed(cells, address + 32 * row_bytes);
+        cf_mma(low, rows[2], cells[0], cells[1]);
+        cf_mma(high, rows[2], cells[2], cells[3]);
       }
-      left[k][0] = cf_pack_halves(low[0], low[1]);
-      left[k][1] = cf_pack_halves(low[2], low[3]);
-      left[k][2] = cf_pack_halves(high[0], high[1]);
-      left[k][3] = cf_pack_halves(high[2], high[3]);
-    }
-#pragma unroll
-    for (int block = 0; block < kBlocks; block++) {
-#pragma unroll
-      for (int k = 0; k < Across; k++) {
-        const uint4 &taps = across[block][k / 2];
-
-        if (k == 0)
-          multiply(sum[block], left[k], taps.x, taps.y);
-        else
-          cf_mma(sum[block], left[k], k % 2 ? taps.z : taps.x, k % 2 ? taps.w : taps.y);
-      }
+      left[0] = cf_pack_halves(low[0], low[1]);
+      left[1] = cf_pack_halves(low[2], low[3]);
+      left[2] = cf_pack_halves(high[0], high[1]);
+      left[3] = cf_pack_halves(high[2], high[3]);
+      cf_mma(sum[0], left, first.x, first.y);
+      cf_mma(sum[1], left, first.z, first.w);
+      cf_mma(sum[2], left, last.x, last.y);
+      cf_mma(sum[3], left, last.z, last.w);
     }
   }
 };
@@ -104,139 +110,118 @@ template <int Down, int Across> struct Matrices {
 /* Of four channels the one that is alpha or padding comes last. */
 template <int C> constexpr int kColours = C == 4 ? 3 : C;
 
-template <int C> struct Samples {
-  int x0, y0;                    /* of the tile's columns and the warp's rows */
-  unsigned skipped;              /* bits of channels */
-  int first;                     /* colour */
-  uint32_t position[kBlocks][2]; /* two each */
-  Fragment result[C];
+/* Positions of samples among the levels, two each. */
+typedef uint32_t Positions[kBlocks][2];
 
-  __device__ unsigned position_of(int block, int i) const
-  {
-    const uint32_t pair = position[block][i / 2];
+__device__ inline unsigned position_of(const Positions &positions, int block, int i)
+{
+  const uint32_t pair = positions[block][i / 2];
 
-    return i % 2 ? pair >> 16 : pair & 0xffff;
-  }
+  return i % 2 ? pair >> 16 : pair & 0xffff;
+}
 
-  /* Adds a level by its share. */
-  template <int Down, int Across>
-  __device__ void add_level(const CfCellJob &job, const CfCellImage &image,
-                            const CfCellLevel &level, int number, const Cells &cells, int top)
-  {
-    const int lane = (int)threadIdx.x % 32;
-    const float zero = 8388608.0f + (float)number * (1 / kCellPosition);
-
-    const Matrices<Down, Across> matrices(level, job.matrices, x0, y0);
-    const int row = (y0 >> image.log_y) - (top >> image.log_y) + level.first_row + (lane & 7) +
-                    (lane >> 3 & 1) * 8;
-    const uint32_t from =
-        cf_shared_address(cells.shared + row * cells.pitch + level.first_column + (lane >> 4) * 8);
-    float share[kBlocks][4];
+/* Adds a level by its share. */
+__device__ inline void add_share(const Positions &positions, int level, const Fragment &sum,
+                                 Fragment &result)
+{
+  const float zero = 8388608.0f + (float)level * (1 / kCellPosition);
 
 #pragma unroll
-    for (int block = 0; block < kBlocks; block++) {
+  for (int block = 0; block < kBlocks; block++) {
 #pragma unroll
-      for (int i = 0; i < 4; i++) {
-        const float among = __uint_as_float(
-            __byte_perm(position[block][i / 2], 0x4b000000u, i % 2 ? 0x7632 : 0x7610));
-        share[block][i] = __saturatef(fmaf(-kCellPosition, fabsf(among - zero), 1.0f));
-      }
-    }
-    const uint32_t step = (uint32_t)(2 * cells.rows * cells.pitch);
+    for (int i = 0; i < 4; i++) {
+      uint32_t pair = positions[block][i / 2];
 
-#pragma unroll
-    for (int c = 0; c < kColours<C>; c++)
-      add_channel(matrices, from + (uint32_t)(first + c) * step, cells.pitch, share, result[c]);
-    if (C == 4 && !(skipped >> (first ? 0 : 3) & 1))
-      add_channel(matrices, from + (first ? 0 : 3) * step, cells.pitch, share, result[C - 1]);
-  }
-
-  template <int Down, int Across>
-  __device__ static void add_channel(const Matrices<Down, Across> &matrices, uint32_t from,
-                                     int pitch, const float (&share)[kBlocks][4], Fragment &result)
-  {
-    Fragment sum;
-
-    matrices.apply(from, pitch, sum);
-#pragma unroll
-    for (int block = 0; block < kBlocks; block++) {
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        result[block][i] = fmaf(share[block][i], sum[block][i], result[block][i]);
+      /* Else the compiler keeps all samples' floats in registers, or worse, in memory. */
+      asm volatile("" : "+r"(pair));
+      const float among = __uint_as_float(__byte_perm(pair, 0x4b000000u, i % 2 ? 0x7632 : 0x7610));
+      const float share = __saturatef(fmaf(-kCellPosition, fabsf(among - zero), 1.0f));
+      result[block][i] = fmaf(share, sum[block][i], result[block][i]);
     }
   }
-
-  __device__ void add(const CfCellJob &job, const CfCellImage &image, const CfCellLevel &all,
-                      int number, const Cells &cells, int top)
-  {
-    const CfCellLevel level = all;
-
-    switch (4 * (level.blocks_down - 2) + level.blocks_across) {
-    case 2:
-      add_level<2, 2>(job, image, level, number, cells, top);
-      break;
-    case 3:
-      add_level<2, 3>(job, image, level, number, cells, top);
-      break;
-    case 4:
-      add_level<2, 4>(job, image, level, number, cells, top);
-      break;
-    case 6: /* rows are halved, columns are not */
-      add_level<3, 2>(job, image, level, number, cells, top);
-      break;
-    case 7:
-      add_level<3, 3>(job, image, level, number, cells, top);
-      break;
-    default:
-      add_level<3, 4>(job, image, level, number, cells, top);
-      break;
-    }
-  }
-};
+}
 
 /* ---- results ---- */
 
-/* What is added before rounding down. Regular patterns have many exact halves, which matrices of
- * halves may miss; they are to be rounded up all the same. */
-constexpr float kHalf = 0.5f + 1.0f / 512;
+/* What is added before rounding to the nearest. Regular patterns have many exact halves, which
+ * matrices of halves may miss; they are to be rounded up all the same. */
+constexpr float kUp = 1.0f / 512;
 
-/* A code of 0..255 in the lowest byte. */
-__device__ inline uint32_t to_code(float value)
+/* A share of 255 as a code in the lowest byte. */
+__device__ inline uint32_t to_code(float share)
 {
-  const float share = __saturatef(value * (1.0f / 255));
-
-  return __float_as_uint(fmaf(share, 255.0f, 8388608.0f + (kHalf - 0.5f)));
+  return __float_as_uint(fmaf(share, 255.0f, 8388608.0f));
 }
 
-/* A sample's bytes. */
-template <int C>
-__device__ inline uint32_t finish(const CfMapPlane &plane, const float (&sum)[C], int first,
-                                  bool weighted)
+/* Codes of a strip, four of each product. */
+typedef uint32_t Codes[kBlocks];
+
+__device__ inline void pack(const uint32_t (&code)[4], uint32_t *codes)
 {
-  uint32_t code[C];
+  *codes = __byte_perm(__byte_perm(code[0], code[1], 0x0040), __byte_perm(code[2], code[3], 0x0040),
+                       0x5410);
+}
 
-  if (C == 4 && weighted) {
-    const float alpha = sum[C - 1] + 255.0f;
-    const float opaque = __fdividef(255.0f, fmaxf(alpha, 0.5f));
+__device__ inline void finish(const Fragment &sum, float centre, Codes &codes)
+{
+#pragma unroll
+  for (int block = 0; block < kBlocks; block++) {
+    uint32_t code[4];
 
 #pragma unroll
-    for (int c = 0; c < kColours<C>; c++)
-      code[c] = to_code(alpha < 0.5f ? plane.blank[first + c]
-                                     : fmaf(sum[c], opaque, plane.centre[first + c]));
-    code[C - 1] = to_code(alpha);
-  } else {
-#pragma unroll
-    for (int c = 0; c < kColours<C>; c++)
-      code[c] = to_code(sum[c] + plane.centre[first + c]);
-    if (C == 4)
-      code[C - 1] = 255;
+    for (int i = 0; i < 4; i++)
+      code[i] =
+          to_code(__saturatef(fmaf(sum[block][i], 1.0f / 255, (centre + kUp) * (1.0f / 255))));
+    pack(code, &codes[block]);
   }
-  const uint32_t low =
-      C > 1 ? __byte_perm(code[0], code[C > 1 ? 1 : 0], 0x0040) & 0xffff : code[0] & 255;
+}
+
+/* What colours are divided by, in shares of 255; 0 where nothing can be seen. In shared memory, a
+ * product after another: in registers it would displace what all frames need. */
+__device__ inline void invert(const Fragment &alpha, float4 *opaque)
+{
+#pragma unroll
+  for (int block = 0; block < kBlocks; block++) {
+    float value[4];
+
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      value[i] =
+          alpha[block][i] < 0.5f - 255.0f ? 0.0f : __fdividef(1.0f, alpha[block][i] + 255.0f);
+    opaque[block * kCellThreads] = make_float4(value[0], value[1], value[2], value[3]);
+  }
+}
+
+__device__ inline void finish_weighted(const Fragment &sum, const float4 *opaque, float centre,
+                                       float blank, Codes &codes)
+{
+#pragma unroll
+  for (int block = 0; block < kBlocks; block++) {
+    const float4 four = opaque[block * kCellThreads];
+    const float weight[4] = {four.x, four.y, four.z, four.w};
+    uint32_t code[4];
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const float at = weight[i] > 0.0f ? centre : blank;
+      code[i] = to_code(__saturatef(fmaf(sum[block][i], weight[i], (at + kUp) * (1.0f / 255))));
+    }
+    pack(code, &codes[block]);
+  }
+}
+
+/* The bytes of pixel `i` of a product. */
+template <int C>
+__device__ inline uint32_t pixel_of(const Codes (&codes)[C], int first, int block, int i)
+{
+  const unsigned two = (unsigned)(i | (4 + i) << 4);
+  const uint32_t low = C > 1 ? __byte_perm(codes[0][block], codes[C > 1 ? 1 : 0][block], two)
+                             : codes[0][block] >> 8 * i;
+
   if (C <= 2)
-    return low;
-  const uint32_t all =
-      __byte_perm(low, __byte_perm(code[C > 2 ? 2 : 0], code[C > 3 ? 3 : 0], 0x0040), 0x5410);
+    return C == 1 ? low & 255 : low & 0xffff;
+  const uint32_t high = __byte_perm(codes[C > 2 ? 2 : 0][block], codes[C > 3 ? 3 : 0][block], two);
+  const uint32_t all = __byte_perm(low, high, 0x5410);
   return C == 4 && first ? __funnelshift_l(all, all, 8) : all;
 }
 
@@ -278,111 +263,321 @@ __device__ inline void store(const CfMapPlane &plane, int x, int y, const uint32
   }
 }
 
+/* Where a warp works. */
+struct Strip {
+  int x0, y0;
+  bool copies; /* some samples */
+
+  __device__ bool has(const CfMapPlane &plane, int x, int y) const
+  {
+    return x < plane.width && y >= plane.first && y < plane.end;
+  }
+};
+
 template <int C>
-__device__ inline void store_samples(const CfMapPlane &plane, const Samples<C> &samples)
+__device__ inline void store_strip(const CfMapPlane &plane, const Strip &strip,
+                                   const Positions &positions, const Codes (&codes)[C], int first_c)
 {
   constexpr int kTogether = C < 4 ? kBlocks : 1; /* products whose columns lie side by side */
   const unsigned copied = (unsigned)plane.copy * (unsigned)(1 / kCellPosition);
-  const bool weighted = plane.alpha >= 0 && !(samples.skipped >> plane.alpha & 1);
 
 #pragma unroll
   for (int half = 0; half < 2; half++) {
 #pragma unroll
     for (int first = 0; first < kBlocks; first += kTogether) {
-      const int x = samples.x0 + cf_cell_sample_x<C>(first, 0);
-      const int y = samples.y0 + cf_cell_sample_y(2 * half);
+      const int x = strip.x0 + cf_cell_sample_x<C>(first, 0);
+      const int y = strip.y0 + cf_cell_sample_y(2 * half);
       uint32_t sample[2 * kTogether];
       bool valid[2 * kTogether];
 
 #pragma unroll
       for (int n = 0; n < 2 * kTogether; n++) {
         const int block = first + n / 2, i = 2 * half + n % 2;
-        const unsigned position = samples.position_of(block, i);
-        float sum[C];
 
+        valid[n] = strip.has(plane, x + n, y);
+        sample[n] = pixel_of<C>(codes, first_c, block, i);
+      }
+      if (strip.copies) {
 #pragma unroll
-        for (int c = 0; c < C; c++)
-          sum[c] = samples.result[c][block][i];
-        valid[n] = position != kCellOutside;
-        sample[n] = finish<C>(plane, sum, samples.first, weighted);
-        if (plane.copy >= 0 && position == copied)
-          sample[n] = cf_cell_inner_pixel<C>(plane, x + n, y);
+        for (int n = 0; n < 2 * kTogether; n++) {
+          if (valid[n] && position_of(positions, first + n / 2, 2 * half + n % 2) == copied)
+            sample[n] = cf_cell_inner_pixel<C>(plane, x + n, y);
+        }
       }
       store<C, 2 * kTogether>(plane, x, y, sample, valid);
     }
   }
 }
 
+template <int C> __device__ inline void copy_strip(const CfMapPlane &plane, const Strip &strip)
+{
+  constexpr int kWords = 2 * C; /* of 16 bytes, of a row */
+  const int lane = (int)threadIdx.x % 32;
+
+  if (plane.vector && strip.x0 + kCellColumns <= plane.width && strip.y0 >= plane.first &&
+      strip.y0 + kCellStrip <= plane.end) {
+#pragma unroll
+    for (int i = 0; i < C; i++) {
+      const int word = lane + 32 * i, row = strip.y0 + word / kWords;
+      const ptrdiff_t at = (ptrdiff_t)strip.x0 * C + word % kWords * 16;
+
+      *(uint4 *)(plane.destination + (ptrdiff_t)row * plane.destination_stride + at) =
+          __ldg((const uint4 *)(plane.source + (ptrdiff_t)row * plane.source_stride + at));
+    }
+    return;
+  }
+  const int x = strip.x0 + lane;
+#pragma unroll 4
+  for (int y = strip.y0; y < strip.y0 + kCellStrip; y++) {
+    if (!strip.has(plane, x, y))
+      continue;
+    const uint32_t pixel = cf_cell_inner_pixel<C>(plane, x, y);
+    uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + (ptrdiff_t)x * C;
+#pragma unroll
+    for (int c = 0; c < C; c++)
+      to[c] = (uint8_t)(pixel >> 8 * c);
+  }
+}
+
 /* ---- tiles ---- */
 
-__device__ inline bool is_used(const uint4 &levels, int level)
-{
-  const unsigned word = level < 64   ? level < 32 ? levels.x : levels.y
-                        : level < 96 ? levels.z
-                                     : levels.w;
+/* Bits of levels; kCellCopied is none. */
+struct Levels {
+  unsigned bits[4];
 
-  return word >> level % 32 & 1;
-}
+  __device__ Levels(const uint4 &from) : bits{from.x, from.y, from.z, from.w & 0x7fffffff}
+  {
+  }
+};
 
-/* Channels that need no work: padding, and alpha of opaque frames. */
-__device__ inline unsigned skipped_channels(const CfCellJob &job, const CfMapPlane &plane)
+__device__ inline Order order_of(const CfCellJob &job, const CfMapPlane &plane, int colours)
 {
   const bool opaque = !job.always_transparent && *job.transparent != job.frame;
+  const int alpha = opaque ? -1 : plane.alpha;
 
-  return plane.padding | (plane.alpha >= 0 && opaque ? 1u << plane.alpha : 0);
+  return Order{plane.channels == 4 && (plane.alpha == 0 || (plane.padding & 1)) ? 1 : 0, alpha,
+               colours + (alpha >= 0 ? 1 : 0)};
 }
+
+/* Halves in shared memory for the cells of a tile. Where this is too little, they are loaded one
+ * channel at a time, or of each channel one image at a time. */
+constexpr int kBudget = 12 * 1024;
+constexpr int kEntries = kCellThreads / 32 * CF_BLUR_LEVELS;
+
+__device__ inline unsigned or_of_warp(unsigned bits)
+{
+#ifdef CF_TENSOR_OPS
+  return __reduce_or_sync(0xffffffffu, bits);
+#else
+  return bits;
+#endif
+}
+
+/* Where the cells of a group lie in shared memory; each lane knows one group. */
+struct Groups {
+  int log_x, log_y;
+  int cells, at; /* of a channel, and up to its end; none if the tile does not need them */
+
+  __device__ Groups(const CfCellPlan &plan, const Levels &tile_levels, int y0)
+  {
+    const int lane = (int)threadIdx.x % 32;
+    unsigned groups = 0;
+
+#pragma unroll
+    for (int word = 0; word < 4; word++) {
+      if (tile_levels.bits[word] >> lane & 1)
+        groups |= 1u << __ldg(&plan.level[32 * word + lane].group);
+    }
+    groups = or_of_warp(groups);
+    log_x = log_y = cells = 0;
+    if (groups >> lane & 1) {
+      log_x = __ldg(&plan.group[lane].image.log_x);
+      log_y = __ldg(&plan.group[lane].image.log_y);
+      cells = Window(log_x, log_y, y0).cells();
+    }
+    at = cells;
+#pragma unroll
+    for (int step = 1; step < kCellGroups; step *= 2) {
+      const int before = (int)__shfl_up_sync(0xffffffffu, (unsigned)at, step);
+      at += lane >= step ? before : 0;
+    }
+  }
+
+  __device__ unsigned needed() const
+  {
+    return __ballot_sync(0xffffffffu, cells > 0);
+  }
+
+  __device__ int all_cells() const
+  {
+    return __shfl_sync(0xffffffffu, at, kCellGroups - 1);
+  }
+
+  /* Lists the levels of a strip whose windows hold so many channels, or one if only some groups
+   * are loaded at a time; how many. */
+  __device__ int list(const CfCellPlan &plan, const Levels &levels, int x0, int y0, int strip_y,
+                      int channels, const __half *shared, Entry *entries) const
+  {
+    const int lane = (int)threadIdx.x % 32;
+    int count = 0;
+
+#pragma unroll 1
+    for (int word = 0; word < 4; word++) {
+      const unsigned bits = word < 2    ? word == 0 ? levels.bits[0] : levels.bits[1]
+                               : word == 2 ? levels.bits[2]
+                                        : levels.bits[3];
+
+      if (bits == 0)
+        continue;
+      const int number = 32 * word + lane;
+      const bool used = bits >> lane & 1;
+      const CfCellLevel level = plan.level[used ? number : 0];
+      const int lx = __shfl_sync(0xffffffffu, log_x, level.group);
+      const int ly = __shfl_sync(0xffffffffu, log_y, level.group);
+      const int size = __shfl_sync(0xffffffffu, cells, level.group);
+      const int before = __shfl_sync(0xffffffffu, at, level.group) - size;
+
+      if (used) {
+        const int row = (strip_y >> ly) - (y0 >> ly) + level.first_row;
+        const unsigned variant_down = (unsigned)strip_y / kCellStrip & level.variants_down;
+        const unsigned variant_across = (unsigned)x0 / kCellColumns & level.variants_across;
+        Entry entry;
+
+        entry.down = (level.down + variant_down * (unsigned)level.blocks_down * 32) |
+                     (unsigned)level.group << 24 | (level.blocks_down == 3 ? 1u << 31 : 0);
+        entry.across = (level.across + variant_across * (unsigned)level.blocks_across * 64) |
+                       (unsigned)level.blocks_across << 24;
+        entry.from = cf_shared_address(shared + channels * before + row * pitch_of(lx) +
+                                       level.first_column) |
+                     (unsigned)number << 24 | (lx == 0 ? 1u << 31 : 0);
+        entry.channel_bytes = 2 * (uint32_t)size;
+        *(uint4 *)&entries[count + __popc(bits & ((1u << lane) - 1))] = *(const uint4 *)&entry;
+      }
+      count += __popc(bits);
+    }
+    __syncwarp();
+    return count;
+  }
+};
 
 template <int C>
 __device__ inline void make_tile(const CfCellJob &job, const CfMapPlane &plane,
                                  const CfCellPlan &plan, __half *shared)
 {
   const int tile = (int)blockIdx.x - plane.first_tile, warp = (int)threadIdx.x / 32;
+  const int lane = (int)threadIdx.x % 32;
   const int x0 = cf_cell_tile_x(plane, tile), y0 = cf_cell_tile_y(plane, tile);
-  const uint4 levels = __ldg(&job.levels[blockIdx.x * (kCellThreads / 32) + warp]);
-  Samples<C> samples = {};
-
-  samples.x0 = x0;
-  samples.y0 = y0 + warp * kCellStrip;
-  samples.skipped = skipped_channels(job, plane);
-  samples.first = C == 4 && (plane.alpha == 0 || (plane.padding & 1));
+  const uint4 *records = job.levels + (size_t)blockIdx.x * (kCellThreads / 32);
+  uint4 all = __ldg(records);
+  const uint4 record = __ldg(records + warp);
 
 #pragma unroll
-  for (int half = 0; half < 2; half++) {
-    const uint4 eight = __ldg(&job.positions[cf_cell_positions_of_thread() + 32 * half]);
-
-    samples.position[2 * half][0] = eight.x;
-    samples.position[2 * half][1] = eight.y;
-    samples.position[2 * half + 1][0] = eight.z;
-    samples.position[2 * half + 1][1] = eight.w;
+  for (int i = 1; i < kCellThreads / 32; i++) {
+    const uint4 one = __ldg(records + i);
+    all = make_uint4(all.x | one.x, all.y | one.y, all.z | one.z, all.w | one.w);
   }
+  const Groups groups(plan, Levels(all), y0);
+  const unsigned needed = groups.needed();
+  const int cells = groups.all_cells();
 
-  for (int i = 0; i < plan.groups; i++) {
-    const CfCellGroup group = plan.group[i];
-    bool needed = false;
+  cf_wait_for_previous_kernel();
+  const Order order = order_of(job, plane, kColours<C>);
+  const bool whole = order.count * cells <= kBudget, by_channel = cells <= kBudget;
+  if (whole && needed)
+    load_groups<C>(job, plane, plan, needed, order, 0, order.count, x0, y0, shared);
 
-    for (int level = group.first; level < group.end; level++)
-      needed = needed || is_used(levels, level);
-    if (!__syncthreads_or(needed))
-      continue;
-    const Cells cells = load_cells<C>(job, plane, group.image, x0, y0, samples.skipped, shared);
-#pragma unroll 1
-    for (int level = group.first; level < group.end; level++) {
-      if (is_used(levels, level))
-        samples.add(job, group.image, plan.level[level], level, cells, y0);
+  const Levels levels(record);
+  const Strip strip = {x0, y0 + warp * kCellStrip, record.w >> 31 != 0};
+  Entry *all_entries = (Entry *)(shared + kBudget + 8),
+        *entries = all_entries + warp * CF_BLUR_LEVELS;
+  float4 *opaque = (float4 *)(all_entries + kEntries) + threadIdx.x;
+  const int count = groups.list(plan, levels, x0, y0, strip.y0,
+                                whole        ? order.count
+                                : by_channel ? 1
+                                             : 0,
+                                shared, entries);
+
+  Positions positions = {};
+  if (count > 1 || strip.copies) {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      const uint4 eight = __ldg(&job.positions[cf_cell_positions_of_thread() + 32 * half]);
+
+      positions[2 * half][0] = eight.x;
+      positions[2 * half][1] = eight.y;
+      positions[2 * half + 1][0] = eight.z;
+      positions[2 * half + 1][1] = eight.w;
     }
   }
-  store_samples<C>(plane, samples);
+  if (whole && needed)
+    await_cells();
+  if (whole && count == 0) {
+    copy_strip<C>(plane, strip);
+    return;
+  }
+
+  Codes codes[C];
+#pragma unroll
+  for (int block = 0; block < kBlocks; block++)
+    codes[C - 1][block] = 0xffffffffu;
+#pragma unroll 1
+  for (int i = 0; i < order.count; i++) {
+    Fragment result = {};
+    unsigned left = needed;
+
+    do {
+      const unsigned batch = whole || by_channel ? left : left & (0 - left);
+
+      if (!whole)
+        load_next<C>(job, plane, plan, batch, order, i, x0, y0, shared);
+#pragma unroll 1
+      for (int n = 0; n < count; n++) {
+        const Level level(entries[n], job.matrices, whole ? i : 0);
+
+        if (!(batch >> level.group & 1))
+          continue;
+        if (count == 1) {
+          level.apply(result);
+        } else {
+          Fragment sum;
+          level.apply(sum);
+          add_share(positions, level.number, sum, result);
+        }
+      }
+      left &= ~batch;
+    } while (left);
+    if (C == 4 && i == 0 && order.alpha >= 0) {
+      finish(result, 255.0f, codes[C - 1]);
+      invert(result, opaque);
+      continue;
+    }
+    /* In the end each colour has moved to its place. */
+    const int channel = order.channel(i);
+#pragma unroll
+    for (int c = 0; c + 1 < kColours<C>; c++) {
+#pragma unroll
+      for (int block = 0; block < kBlocks; block++)
+        codes[c][block] = codes[c + 1][block];
+    }
+    if (C == 4 && order.alpha >= 0)
+      finish_weighted(result, opaque, plane.centre[channel], plane.blank[channel],
+                      codes[kColours<C> - 1]);
+    else
+      finish(result, plane.centre[channel], codes[kColours<C> - 1]);
+  }
+  if (count == 0)
+    copy_strip<C>(plane, strip);
+  else
+    store_strip<C>(plane, strip, positions, codes, order.first);
 }
 
-/* Blocks on an SM: the more, the fewer registers for each thread. */
-constexpr int blocks_of(int channels)
-{
-  return channels == 1 ? 5 : 3;
-}
+/* The more, the fewer registers for each thread, and the less memory is left to the first-level
+ * cache, which holds matrices. */
+constexpr int kBlocksOfSM = 4;
 
 /* Planes have `A` or `B` channels. */
 template <int A, int B>
-__global__ void __launch_bounds__(kCellThreads, blocks_of(B))
+__global__ void __launch_bounds__(kCellThreads, kBlocksOfSM)
     tiles_kernel(const __grid_constant__ CfCellJob job)
 {
 #ifdef CF_TENSOR_OPS
@@ -390,7 +585,6 @@ __global__ void __launch_bounds__(kCellThreads, blocks_of(B))
   const int p = cf_cell_plane(job.map);
   const CfMapPlane &plane = job.map.plane[p];
 
-  cf_wait_for_previous_kernel();
   if (A == B || plane.channels == A)
     make_tile<A>(job, plane, job.plan[p], shared);
   else
@@ -398,17 +592,10 @@ __global__ void __launch_bounds__(kCellThreads, blocks_of(B))
 #endif
 }
 
-constexpr int shared_bytes(int channels)
-{
-  const int steps = kCellRows - kCellStrip;
-
-  /* Least of it is needed where cells are larger than samples. */
-  return 2 * (steps + window_of(0)) * channels * pitch_of(0) + 16;
-}
-
 template <int A, int B> bool launch(const CfCellJob *job, int tiles, void *stream, CfStatus *status)
 {
-  const int bytes = shared_bytes(A) > shared_bytes(B) ? shared_bytes(A) : shared_bytes(B);
+  const int bytes = 2 * (kBudget + 8) + kEntries * (int)sizeof(Entry) +
+                    (A == 4 ? kCellThreads * (int)sizeof(Fragment) : 0);
 
   return cf_cell_launch(tiles_kernel<A, B>, job, tiles, bytes, stream, "blurring by a map", status);
 }
