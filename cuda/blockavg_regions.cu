@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "blockavg_regions.cuh"
 
+#include "blockavg_rectangles.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +51,12 @@ template <bool Lean> struct Kernels {
 struct CfBlockRegions {
   CfDevice *device;
   CfVideo video;
+  CfBlockRectangles *rectangles;
 
-  bool known; /* whether what follows belongs to these parameters and regions */
+  bool known;  /* whether what follows belongs to these parameters and regions */
+  bool vector; /* so far all rows start at multiples of 16 bytes */
+  bool stays;
+  bool by_rectangles; /* which has its own plan then, and all but the list is unknown here */
   CfBlockavgParams params;
   CfRegions regions;
 
@@ -389,31 +395,42 @@ bool make_plan(CfBlockRegions *self, CfStatus *status)
   return true;
 }
 
-bool is_same(const CfBlockRegions *self, const CfBlockavgParams *params, const CfRegions *regions)
+bool is_same(const CfBlockRegions *self, const CfBlockavgParams *params, const CfRegions *regions,
+             bool vector)
 {
   const CfRegions *last = &self->regions;
 
-  return self->known && regions->count == last->count && regions->shape == last->shape &&
-         regions->feather == last->feather && regions->outside == last->outside &&
-         regions->field == last->field && memcmp(params, &self->params, sizeof *params) == 0 &&
+  return self->known && self->vector == vector && regions->count == last->count &&
+         regions->shape == last->shape && regions->feather == last->feather &&
+         regions->outside == last->outside && regions->field == last->field &&
+         memcmp(params, &self->params, sizeof *params) == 0 &&
          (last->count == 0 ||
           memcmp(regions->region, self->list, (size_t)last->count * sizeof(CfRegion)) == 0);
 }
 
 bool update_plan(CfBlockRegions *self, const CfBlockavgParams *params, const CfRegions *regions,
-                 CfStatus *status)
+                 bool vector, CfStatus *status)
 {
-  if (is_same(self, params, regions))
+  if (is_same(self, params, regions, vector)) {
+    if (!self->stays && !self->by_rectangles && vector)
+      self->by_rectangles =
+          cf_blockavg_rectangles_plan(self->rectangles, params, &self->regions, true);
+    self->stays = true;
     return true;
+  }
   self->known = false;
   if (!reserve(self, regions->count, status))
     return false;
   self->params = *params;
+  self->vector = vector;
   self->regions = *regions;
   self->regions.region = self->list;
   if (regions->count > 0)
     memcpy(self->list, regions->region, (size_t)regions->count * sizeof(CfRegion));
-  self->known = make_plan(self, status);
+  self->by_rectangles =
+      vector && cf_blockavg_rectangles_plan(self->rectangles, params, &self->regions, false);
+  self->stays = false;
+  self->known = self->by_rectangles || make_plan(self, status);
   return self->known;
 }
 
@@ -497,6 +514,16 @@ bool run_plan(CfBlockRegions *self, cudaStream_t stream, CfStatus *status)
          good;
 }
 
+bool are_vectors(const CfJob *job)
+{
+  for (int p = 0; p < CF_MAX_PLANES; p++) {
+    if (!cf_is_vector_aligned(job->source.data[p], job->source.stride[p]) ||
+        !cf_is_vector_aligned(job->destination.data[p], job->destination.stride[p]))
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 CfBlockRegions *cf_blockavg_regions_new(CfDevice *device, const CfVideo *video, CfStatus *status)
@@ -509,13 +536,20 @@ CfBlockRegions *cf_blockavg_regions_new(CfDevice *device, const CfVideo *video, 
   }
   self->device = device;
   self->video = *video;
+  self->rectangles = cf_blockavg_rectangles_new(device, video, status);
+  if (!self->rectangles) {
+    free(self);
+    return nullptr;
+  }
   return self;
 }
 
 void cf_blockavg_regions_free(CfBlockRegions *self)
 {
-  if (self)
+  if (self) {
+    cf_blockavg_rectangles_free(self->rectangles);
     free(self->list);
+  }
   free(self);
 }
 
@@ -526,8 +560,10 @@ bool cf_blockavg_regions_run(CfBlockRegions *self, const CfBlockavgParams *param
       !cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &job->destination, &job->source,
                        job->stream, status))
     return false;
-  if (!update_plan(self, params, job->regions, status))
+  if (!update_plan(self, params, job->regions, are_vectors(job), status))
     return false;
+  if (self->by_rectangles)
+    return cf_blockavg_rectangles_run(self->rectangles, job, status);
   if (self->tiles == 0)
     return true;
   set_pictures(&self->frame.job, job);
