@@ -16,6 +16,7 @@
 #pragma once
 
 #include "fir.cuh"
+#include "pyramid_launch.cuh"
 #include "tensor_ops.cuh"
 
 extern "C" {
@@ -27,7 +28,6 @@ constexpr int kPyramidLowTaps = 288;  /* zeros included; a multiple of 4 */
 constexpr int kPyramidCells = 6;      /* prefilter taps of 8-bit samples in units of D */
 constexpr int kPyramidCellsWide = 11; /* of 16-bit samples */
 constexpr int kPyramidHalvedTaps = 10;
-constexpr int kPyramidThreads = 128;
 constexpr int kPyramidColumnsBlocks = 5; /* on an SM: the more, the more rows two strips read */
 constexpr int kPyramidTile = 32;         /* of blur maps */
 
@@ -168,37 +168,6 @@ size_t cf_pyramid_rows_bytes(const CfPyramidPlane *plane);
 size_t cf_pyramid_coarse_bytes(const CfPyramidPlane *plane);
 
 /* --- for the launches and kernels --- */
-
-/* Launches so that the grid may be set up while the kernel before it still runs, where the device
- * can do that. */
-inline bool cf_launch_after(void (*kernel)(CfPyramidJob), const CfPyramidJob *job, int blocks,
-                            int bytes, void *stream, const char *doing, CfStatus *status)
-{
-  cudaLaunchConfig_t config = {};
-  cudaLaunchAttribute attribute = {};
-
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.gridDim = dim3((unsigned)blocks);
-  config.blockDim = dim3(kPyramidThreads);
-  config.dynamicSmemBytes = (size_t)bytes;
-  config.stream = (cudaStream_t)stream;
-  config.attrs = &attribute;
-  config.numAttrs = job->overlaps ? 1 : 0;
-  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, *job), doing, status);
-}
-
-/* The plane that a block works for, and the block's number within it. */
-__device__ inline const CfPyramidPlane &cf_pyramid_plane(const CfPyramidJob &job,
-                                                         int CfPyramidPlane::*first, int *index)
-{
-  int p = 0;
-
-  while (p + 1 < job.planes && (int)blockIdx.x >= job.plane[p + 1].*first)
-    p++;
-  *index = (int)blockIdx.x - job.plane[p].*first;
-  return job.plane[p];
-}
 
 /* What is added before rounding down. The little more than 1/2 turns exact halves up in spite of
  * rounding errors: regular patterns have many. */

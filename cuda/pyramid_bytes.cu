@@ -69,18 +69,40 @@ void describe_line(CfBytesLine *line, const CfPyramidAxis *axis, CfBorder border
   line->decimation = axis->factors.decimation;
   line->thinning = thinning;
   line->factor = axis->factor;
+  line->factor_log2 = axis->factor == 4 ? 2 : axis->factor == 8 ? 3 : 4;
+  line->cell = 1.0f / (float)axis->factor;
   line->prefilter_first = axis->prefilter_first;
   line->prefilter_count = axis->prefilter_count;
   line->low_first = axis->low_first;
-  line->phase_taps = divide_up(axis->low_count, thinning);
-  line->row_groups = divide_up(line->phase_taps + 3, 4);
-  line->column_groups = divide_up(line->phase_taps + kBytesLowRows - 1, 4);
+  line->low_count = axis->low_count;
   line->made_first = axis->made_first;
   line->made_end = axis->made_first + axis->made_count;
   line->coarse_first = axis->coarse_first;
   line->coarse_end = axis->coarse_first + axis->coarse_count;
-  for (int i = 0; i < axis->low_count; i++)
-    line->low[i % thinning * line->phase_taps + i / thinning] = (float)axis->low[i];
+  for (int i = 0; i < (axis->low_count + 1) / 2; i++) {
+    const uint16_t half = cf_half_bits(axis->low[i]);
+
+    line->low[i] = half | (uint32_t)cf_half_bits(axis->low[i] - cf_half_value(half)) << 16;
+  }
+}
+
+/* 16 outputs of the low taps read 16 D2 samples and the other taps; along columns, where they may
+ * start with an odd sample, it is no more outputs than a stack of `up` needs. */
+void describe_products(CfBytesPlane *plane)
+{
+  CfBytesLine *x = &plane->x, *y = &plane->y;
+  const int needed = 16 * cf_bytes_stack(y->factor) / y->factor + 4;
+
+  x->chunks = divide_up(15 * x->thinning + x->low_count, 16);
+  y->chunks = divide_up(1 + (needed - 1) * y->thinning + y->low_count, 16);
+  /* So that eight rows of four words are in all banks. */
+  x->stride = round_up(8 * (x->thinning * (kBytesSegment / 16 - 1) + x->chunks) - 4, 16) + 4;
+}
+
+/* What its taps add up to as bytes. */
+float prefilter_one(const CfPyramidAxis *axis)
+{
+  return 2.0f * powf((float)axis->factors.decimation, 3.0f);
 }
 
 void place_prefilter(CfBytesJob *job, const CfPyramidAxis *axis)
@@ -88,8 +110,7 @@ void place_prefilter(CfBytesJob *job, const CfPyramidAxis *axis)
   const int decimation = axis->factors.decimation;
 
   for (int i = 0; i < axis->prefilter_count; i++)
-    job->prefilter[decimation == 8][i] =
-        (uint8_t)lrint(axis->prefilter[i] * (2 * decimation * decimation * decimation));
+    job->prefilter[decimation == 8][i] = (uint8_t)lrint(axis->prefilter[i] * prefilter_one(axis));
 }
 
 void describe_channels(CfBytesPlane *plane, const CfFormatInfo *format, int p,
@@ -133,7 +154,8 @@ bool describe_plane(CfBytesJob *job, const CfVideo *video, int p, const CfFirPla
     plane->left = plane->x.made_first & ~3;
     plane->fine_pitch = round_up(plane->x.made_end - plane->left, 4);
     plane->columns = round_up(round_up(plane->width, kBytesTile) / plane->x.factor + 8, 8);
-    plane->rows_pitch = plane->columns;
+    plane->fine_scale = 256.0f / (prefilter_one(&x) * prefilter_one(&y));
+    describe_products(plane);
   }
   cf_pyramid_axis_free(&x);
   cf_pyramid_axis_free(&y);
@@ -144,17 +166,16 @@ bool describe_plane(CfBytesJob *job, const CfVideo *video, int p, const CfFirPla
 
 int line_halo(const CfBytesLine *line)
 {
-  const int low = line->phase_taps * line->thinning;
 
-  return line->border == CF_BORDER_WRAP
-             ? -1
-             : line->decimation * (low / 2 + 1) + 5 * line->factor + line->prefilter_count;
+  return line->border == CF_BORDER_WRAP ? -1
+                                        : line->decimation * (line->low_count / 2 + 1) +
+                                              5 * line->factor + line->prefilter_count;
 }
 
 void place_rows(CfBytesPlane *plane, int first, int end, bool band)
 {
   const CfBytesLine *y = &plane->y;
-  const int halo = line_halo(y), taps = y->phase_taps * y->thinning;
+  const int halo = line_halo(y);
 
   plane->first = first;
   plane->end = end;
@@ -165,8 +186,10 @@ void place_rows(CfBytesPlane *plane, int first, int end, bool band)
   plane->coarse_end = clamp((end - 1) / y->factor + 3, plane->coarse_first + 1, y->coarse_end);
   plane->fine_first =
       clamp(y->thinning * plane->coarse_first + y->low_first, y->made_first, y->made_end - 1);
-  plane->fine_end = clamp(y->thinning * (plane->coarse_end - 1) + y->low_first + taps,
+  plane->fine_end = clamp(y->thinning * (plane->coarse_end - 1) + y->low_first + y->low_count,
                           plane->fine_first + 1, y->made_end);
+  plane->rows_first = (plane->fine_first & ~1) - 2;
+  plane->row_pairs = round_up(plane->fine_end + 3 - plane->rows_first, 8) / 2;
 }
 
 void place_band(CfCudaBytePyramid *pyramid, int p, const CfJob *job)
@@ -209,15 +232,11 @@ size_t place_memory(CfBytesJob *job, uint8_t *base)
   for (int p = 0; p < job->planes; p++) {
     CfBytesPlane *plane = &job->plane[p];
     const size_t fine = (size_t)(plane->fine_end - plane->fine_first) * plane->channels;
-    const size_t coarse = (size_t)(plane->coarse_end - plane->coarse_first) * plane->channels;
 
     plane->fine = (float *)(base + used);
     used += rounded(fine * plane->fine_pitch * sizeof(float));
-    plane->rows = (float *)(base + used);
-    used += rounded(fine * plane->rows_pitch * sizeof(float));
-    plane->coarse = (uint16_t *)(base + used);
-    plane->coarse_rest = (int)(coarse * plane->columns);
-    used += rounded(2 * coarse * plane->columns * sizeof(uint16_t));
+    plane->rows = (uint2 *)(base + used);
+    used += rounded((size_t)plane->row_pairs * plane->channels * plane->columns * sizeof(uint2));
   }
   return used;
 }
@@ -225,18 +244,9 @@ size_t place_memory(CfBytesJob *job, uint8_t *base)
 /* ---- grids ---- */
 
 struct Grids {
-  int down, rows, low, up;
+  int down, rows, up;
   int rows_bytes;
 };
-
-/* Warps on a multiprocessor that keep its memory busy: fewer, longer strips of `down` read fewer
- * rows twice. */
-constexpr int kDownWarps = 8;
-constexpr int kUpWarps = 24;
-
-/* Threads on a multiprocessor below which the low taps along columns are shared by four. */
-constexpr int kLowThreads = 512;
-constexpr int kSlices = 4;
 
 int down_across(const CfBytesPlane *plane)
 {
@@ -271,30 +281,19 @@ Grids place_blocks(CfBytesJob *job, const CfDevice *device)
     CfBytesPlane *plane = &job->plane[p];
     const double own = (double)plane->width * plane->channels * (plane->end - plane->first);
     const int fine = plane->fine_end - (plane->fine_first & ~3);
-    const int fine_rows = (plane->fine_end - plane->fine_first) * plane->channels;
-    const int top = plane->coarse_first & ~(kBytesLowRows - 1);
-    const int eights = divide_up(plane->coarse_end - top, kBytesLowRows) * plane->channels;
-    const int tiles = divide_up(plane->end, 16) - plane->first / 16;
+    const int stack = 16 * cf_bytes_stack(plane->y.factor);
+    const int stacks = divide_up(plane->end, stack) - plane->first / stack;
     const int strips =
-        share(multiprocessors * kDownWarps / kBytesWarps, own, work, down_across(plane), fine);
-    const int stacks =
-        share(multiprocessors * kUpWarps / kBytesWarps, own, work, up_across(plane), tiles);
-    const int bytes = 4 * plane->x.thinning * (4 * (2 * plane->x.row_groups + 1) + kBytesSegment);
+        share(multiprocessors * kBytesDownBlocks, own, work, down_across(plane), fine);
+    const int bytes = 8 * plane->x.stride * (int)sizeof(uint2);
 
-    plane->strip = round_up(divide_up(fine, strips), 4);
-    plane->tiles = divide_up(tiles, stacks);
-    plane->slices = plane->columns * eights < multiprocessors * kLowThreads ||
-                            plane->y.column_groups * plane->y.thinning > 16
-                        ? kSlices
-                        : 1;
+    plane->strip = round_up(divide_up(fine, strips), 16 / plane->y.decimation);
     plane->down_blocks = grids.down;
     plane->rows_blocks = grids.rows;
-    plane->low_blocks = grids.low;
     plane->up_blocks = grids.up;
     grids.down += down_across(plane) * divide_up(fine, plane->strip);
-    grids.rows += divide_up(plane->columns, kBytesSegment) * fine_rows;
-    grids.low += divide_up(plane->columns, kBytesThreads / plane->slices) * eights;
-    grids.up += up_across(plane) * divide_up(tiles, plane->tiles);
+    grids.rows += divide_up(plane->columns, kBytesSegment) * plane->row_pairs / 4 * plane->channels;
+    grids.up += up_across(plane) * stacks;
     grids.rows_bytes = bytes > grids.rows_bytes ? bytes : grids.rows_bytes;
   }
   return grids;
@@ -378,8 +377,7 @@ bool cf_cuda_byte_pyramid_run(CfCudaBytePyramid *pyramid, const CfJob *job, CfSt
   place_memory(work, scratch);
 
   const bool good = cf_bytes_down(work, grids.down, job->stream, status) &&
-                    cf_bytes_low_rows(work, grids.rows, grids.rows_bytes, job->stream, status) &&
-                    cf_bytes_low_columns(work, grids.low, job->stream, status) &&
+                    cf_bytes_low(work, grids.rows, grids.rows_bytes, job->stream, status) &&
                     cf_bytes_up(work, grids.up, job->stream, status);
   return cf_scratch_give(pyramid->device, scratch, job->stream, good ? status : nullptr) && good;
 }

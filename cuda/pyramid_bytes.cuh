@@ -1,48 +1,50 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The blur pyramid of plan/pyramid.h on tensor cores, for bytes of 1, 2 or 4 channels, in four
+ * The blur pyramid of plan/pyramid.h on tensor cores, for bytes of 1, 2 or 4 channels, in three
  * launches for all planes of a picture:
  *
  *   down     source codes -> the fine samples, decimated along both axes
- *   low      fine samples -> the low taps along rows, then along columns: the coarse samples
- *   up       coarse samples -> result codes
+ *   low      fine samples -> the low taps along rows
+ *   up       these -> the low taps along columns: the coarse samples -> result codes
  *
  * `down` reads the picture once and writes 1/64 of it. The prefilter is the one called boxes: its
  * taps are bytes and halves without rounding, so products of matrices give exact sums straight from
- * the source's bytes. In `up` both interpolations are products of matrices of halves.
+ * the source's bytes. All else are products of matrices of halves and of what these leave.
  */
 #pragma once
 
 #include "fir.cuh"
+#include "pyramid_launch.cuh"
 #include "tensor_ops.cuh"
 
 extern "C" {
 #include "pyramid.h"
 }
 
-constexpr int kBytesThreads = 128;
-constexpr int kBytesWarps = kBytesThreads / 32;
-constexpr int kBytesDecimation = 8;              /* the largest, and 4 */
-constexpr int kBytesThinning = 2;                /* the largest */
-constexpr int kBytesLowTaps = 304;               /* of all phases, zeros included */
-constexpr int kBytesTaps = 32;                   /* of the prefilter, zeros included */
-constexpr int kBytesTile = 32;                   /* columns of results of a warp of `up` */
-constexpr int kBytesLowRows = 8;                 /* a thread of the low taps along columns makes */
-constexpr int kBytesSegment = 4 * kBytesThreads; /* outputs of a block of the low taps along rows */
+constexpr int kBytesWarps = kPyramidThreads / 32;
+constexpr int kBytesDecimation = 8; /* the largest, and 4 */
+constexpr int kBytesThinning = 2;   /* the largest */
+constexpr int kBytesLowTaps = 272;  /* the most */
+constexpr int kBytesTaps = 32;      /* of the prefilter, zeros included */
+constexpr int kBytesTile = 32;      /* columns of results of a warp of `up` */
+constexpr int kBytesSegment = 256;  /* outputs of a block of the low taps along rows */
 
 /* One axis of one plane. Indices are absolute, as in plan/pyramid.h. */
 struct CfBytesLine {
   int size, border;
   int decimation, thinning, factor; /* D1, D2, D */
+  int factor_log2;
+  float cell; /* 1 / D */
   int prefilter_first, prefilter_count;
   int low_first;
-  int row_groups, column_groups; /* of 4 taps of a phase, for 4 and for 8 outputs at a time */
+  int chunks; /* of 16 samples that 16 outputs read */
+  int stride; /* of rows in shared memory, words of two samples */
   int made_first, made_end;
   int coarse_first, coarse_end;
 
-  /* By phase: tap D2 q + p is number q of phase p. */
-  int phase_taps;
-  float low[kBytesLowTaps];
+  int low_count;
+  uint32_t low[kBytesLowTaps / 2]; /* halves, and above them what these leave; the first half of the
+                                    * taps, which are symmetric: all launches carry them */
 };
 
 struct CfBytesPlane {
@@ -64,15 +66,13 @@ struct CfBytesPlane {
   int columns;                      /* coarse ones */
 
   float *fine;      /* [channel][fine row][fine column] */
-  float *rows;      /* [channel][fine row][coarse column] */
-  uint16_t *coarse; /* [channel][coarse row][coarse column], halves, and what they leave */
-  int fine_pitch, rows_pitch;
-  int coarse_rest; /* elements from a half to what it leaves */
+  float fine_scale; /* of their numbers to codes */
+  uint2 *rows;      /* [channel][pair of rows][coarse column], halves and what they leave */
+  int fine_pitch;
+  int rows_first, row_pairs; /* of `rows`; the first and last pair repeat the edge */
 
-  int down_blocks, rows_blocks, low_blocks, up_blocks; /* first of each grid */
-  int strip;                                           /* fine rows of a warp of `down` */
-  int slices;                                          /* of the low taps along columns */
-  int tiles;                                           /* 16 rows each, of a warp of `up` */
+  int down_blocks, rows_blocks, up_blocks; /* first of each grid */
+  int strip;                               /* fine rows of a warp of `down` */
   CfBytesLine x, y;
 };
 
@@ -84,9 +84,7 @@ struct CfBytesJob {
 };
 
 bool cf_bytes_down(const CfBytesJob *job, int blocks, void *stream, CfStatus *status);
-bool cf_bytes_low_rows(const CfBytesJob *job, int blocks, int bytes, void *stream,
-                       CfStatus *status);
-bool cf_bytes_low_columns(const CfBytesJob *job, int blocks, void *stream, CfStatus *status);
+bool cf_bytes_low(const CfBytesJob *job, int blocks, int bytes, void *stream, CfStatus *status);
 bool cf_bytes_up(const CfBytesJob *job, int blocks, void *stream, CfStatus *status);
 
 /* --- pyramid_bytes.cu --- */
@@ -111,43 +109,18 @@ void cf_cuda_byte_pyramid_close(CfCudaBytePyramid *pyramid);
 
 /* --- for the launches and kernels --- */
 
-/* Launches so that the grid may be set up while the kernel before it still runs, where the device
- * can do that. */
-inline bool cf_bytes_launch(void (*kernel)(CfBytesJob), const CfBytesJob *job, int blocks,
-                            int bytes, void *stream, const char *doing, CfStatus *status)
-{
-  cudaLaunchConfig_t config = {};
-  cudaLaunchAttribute attribute = {};
-
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.gridDim = dim3((unsigned)blocks);
-  config.blockDim = dim3(kBytesThreads);
-  config.dynamicSmemBytes = (size_t)bytes;
-  config.stream = (cudaStream_t)stream;
-  config.attrs = &attribute;
-  config.numAttrs = job->overlaps ? 1 : 0;
-  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, *job), doing, status);
-}
-
-/* The plane that a block works for, and the block's number within it. */
-__device__ inline const CfBytesPlane &cf_bytes_plane(const CfBytesJob &job,
-                                                     int CfBytesPlane::*first, int *index)
-{
-  int p = 0;
-
-  while (p + 1 < job.planes && (int)blockIdx.x >= job.plane[p + 1].*first)
-    p++;
-  *index = (int)blockIdx.x - job.plane[p].*first;
-  return job.plane[p];
-}
-
 /* What the sums of a channel are of: what differs from the middle of all codes, since halves are
  * the more accurate the smaller the numbers; of alpha that weighs, from opaque, whose weight is
  * then exact. */
 __device__ inline float cf_bytes_centre(const CfBytesPlane &plane, int channel)
 {
   return channel == plane.alpha ? 255.0f : 128.0f;
+}
+
+/* Tiles of 16 rows that a warp of `up` makes one below the other, from 16 coarse rows. */
+__host__ __device__ inline int cf_bytes_stack(int factor)
+{
+  return factor == 4 ? 3 : 6;
 }
 
 /* Where the warps of `down` find what they read: geometry that follows from the number of channels
@@ -165,3 +138,6 @@ template <int C, int D> struct CfBytesTile {
 };
 
 constexpr int kBytesTiles = 2; /* that a warp of `down` makes, side by side */
+
+/* Of `down` on a multiprocessor, all at once: more, shorter strips read more rows twice. */
+constexpr int kBytesDownBlocks = 3;

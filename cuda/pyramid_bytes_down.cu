@@ -5,16 +5,14 @@
  * A warp makes two tiles of 16 fine samples next to each other, from strips of the picture, 16 rows
  * a step. First the taps along rows: taps (16 fine samples x 32 bytes) by source (32 bytes x 8
  * rows), u8 by u8 into int. How these products spread the bytes over the threads of a warp is what
- * lets each thread load 16 bytes at once and use them as they are. The sums, exact, are then the
- * left matrix of the products with the taps along columns (16 rows x 8 fine rows), each split into
- * a half and the rest, that is a half too: then nothing is lost.
+ * lets each thread load 16 bytes at once and use them as they are. The sums, exact, have 18 bits;
+ * their upper ten and lower eight are put into halves as they are and become the left matrices of
+ * the products with the taps along columns (16 rows x 8 fine rows): then nothing is lost.
  */
 #include "pyramid_bytes.cuh"
 
 namespace
 {
-
-constexpr int kBias = 0x4b400000; /* this integer is the float 1.5 * 2^23, whose last digit is 1 */
 
 __device__ inline void multiply_bytes(int (&sum)[4], const uint4 &a, uint32_t b0, uint32_t b1)
 {
@@ -36,39 +34,41 @@ __device__ inline int floor_modulo(int value, int divisor)
 struct SharedTaps {
   uint4 rows[2 * 4][32]; /* two products a chunk */
   uint2 columns[4][32];  /* by step modulo 8 fine rows */
+  uint8_t prefilter[2][kBytesTaps];
 };
 
-/* The taps of a tile's fine samples for the bytes of a chunk. Fine sample o is of channel
- * o / kColumns. */
+/* The taps of a tile's fine samples for the bytes of a chunk. Fine sample o is of channel o /
+ * kColumns, so one byte in C counts. */
 template <int C, int D>
-__device__ inline uint32_t row_taps(const CfBytesJob &job, int chunk, int word, int o)
+__device__ inline uint32_t row_taps(const uint8_t *prefilter, int chunk, int word, int o)
 {
   typedef CfBytesTile<C, D> Tile;
-  const int lane = (int)threadIdx.x % 4;
+  const int channel = o / Tile::kColumns, lane = (int)threadIdx.x % 4;
   uint32_t taps = 0;
 
 #pragma unroll
-  for (int b = 0; b < 4; b++) {
-    const int byte = 64 * chunk + 16 * lane + 4 * word + b;
-    const int tap = byte / C - Tile::kBefore - Tile::kFirst - D * (o % Tile::kColumns);
+  for (int i = 0; i < 4 / C; i++) {
+    const int pixel = (64 * chunk + 16 * lane + 4 * word) / C + i;
+    const int tap = pixel - Tile::kBefore - Tile::kFirst - D * (o % Tile::kColumns);
 
-    if (byte % C == o / Tile::kColumns && tap >= 0 && tap < Tile::kTaps)
-      taps |= (uint32_t)job.prefilter[D == 8][tap] << 8 * b;
+    if (tap >= 0 && tap < Tile::kTaps)
+      taps |= (uint32_t)prefilter[tap] << 8 * (i * C + channel);
   }
   return taps;
 }
 
-template <int C, int D>
-__device__ inline void share_row_taps(const CfBytesJob &job, SharedTaps &taps)
+template <int C, int D> __device__ inline void share_row_taps(SharedTaps &taps)
 {
   const int lane = (int)threadIdx.x % 32, g = lane / 4;
 
   for (int i = (int)threadIdx.x / 32; i < 2 * CfBytesTile<C, D>::kChunks; i += kBytesWarps) {
     const int chunk = i / 2, word = i % 2 * 2;
+    const uint8_t *prefilter = taps.prefilter[D == 8];
 
-    taps.rows[i][lane] = make_uint4(
-        row_taps<C, D>(job, chunk, word, g), row_taps<C, D>(job, chunk, word, g + 8),
-        row_taps<C, D>(job, chunk, word + 1, g), row_taps<C, D>(job, chunk, word + 1, g + 8));
+    taps.rows[i][lane] = make_uint4(row_taps<C, D>(prefilter, chunk, word, g),
+                                    row_taps<C, D>(prefilter, chunk, word, g + 8),
+                                    row_taps<C, D>(prefilter, chunk, word + 1, g),
+                                    row_taps<C, D>(prefilter, chunk, word + 1, g + 8));
   }
 }
 
@@ -93,24 +93,23 @@ __device__ inline int row_of_column(int decimation, int step, int n)
   return done + floor_modulo(n - done - ahead(decimation), 8);
 }
 
-__device__ inline uint32_t column_tap(const CfBytesJob &job, const CfBytesLine &line, int step,
+__device__ inline uint32_t column_tap(const SharedTaps &taps, const CfBytesLine &line, int step,
                                       int n, int k)
 {
   const int tap = 16 * step + k - line.decimation * row_of_column(line.decimation, step, n);
   const bool inside = tap >= 0 && tap < line.prefilter_count;
 
-  return __half_as_ushort(__int2half_rn(inside ? job.prefilter[line.decimation == 8][tap] : 0));
+  return __half_as_ushort(__int2half_rn(inside ? taps.prefilter[line.decimation == 8][tap] : 0));
 }
 
-__device__ inline void share_column_taps(const CfBytesJob &job, const CfBytesLine &line,
-                                         SharedTaps &taps)
+__device__ inline void share_column_taps(const CfBytesLine &line, SharedTaps &taps)
 {
   const int lane = (int)threadIdx.x % 32, n = lane / 4, k = lane % 4 * 2;
   const int step = (int)threadIdx.x / 32;
 
   taps.columns[step][lane] = make_uint2(
-      column_tap(job, line, step, n, k) | column_tap(job, line, step, n, k + 1) << 16,
-      column_tap(job, line, step, n, k + 8) | column_tap(job, line, step, n, k + 9) << 16);
+      column_tap(taps, line, step, n, k) | column_tap(taps, line, step, n, k + 1) << 16,
+      column_tap(taps, line, step, n, k + 8) | column_tap(taps, line, step, n, k + 9) << 16);
 }
 
 /* ---- the source ---- */
@@ -171,7 +170,7 @@ template <int C, int D> struct Source {
   int x;       /* first pixel of the thread in the first chunk */
   int end;     /* pixels from here on are not needed */
   bool inside; /* all chunks of the warp can be read as they are */
-  bool flat;   /* pixels outside are those at the edge, or constant */
+  bool simple; /* or made out of those at the edge, or constant, 16 bytes at once */
 
   __device__ Source(const CfBytesPlane &plane, int column) : plane(plane)
   {
@@ -180,7 +179,8 @@ template <int C, int D> struct Source {
     x = left + (int)threadIdx.x % 4 * kPixels;
     end = D * plane.x.made_end + Tile::kTaps;
     inside = plane.source_vector && left >= 0 && left + kChunks * Tile::kPixels <= plane.width;
-    flat = plane.x.border == CF_BORDER_REPLICATE || plane.x.border == CF_BORDER_CONSTANT;
+    simple = plane.source_vector && plane.width % kPixels == 0 &&
+             (plane.x.border == CF_BORDER_REPLICATE || plane.x.border == CF_BORDER_CONSTANT);
   }
 
   __device__ static uint4 all(uint32_t word)
@@ -188,42 +188,55 @@ template <int C, int D> struct Source {
     return make_uint4(word, word, word, word);
   }
 
-  __device__ bool is_outside(int x0) const
-  {
-    return flat && (x0 + kPixels <= 0 || x0 >= plane.width);
-  }
-
-  /* Nothing that is loaded is used before all loads are under way. */
+  /* What lies outside is loaded from the nearest place inside, and made out of that once all loads
+   * are under way. */
   __device__ void load_at_edge(const uint8_t *row, uint4 (&to)[kChunks]) const
   {
-    constexpr uint32_t kRepeated = C == 1 ? 0x01010101u : C == 2 ? 0x00010001u : 1u;
+    const int farthest = plane.width - kPixels;
 
+#pragma unroll
+    for (int c = 0; c < kChunks; c++) {
+      const int nearest = min(max(x + c * Tile::kPixels, 0), farthest);
+
+      to[c] = __ldg((const uint4 *)(row + (ptrdiff_t)C * nearest));
+    }
 #pragma unroll
     for (int c = 0; c < kChunks; c++) {
       const int x0 = x + c * Tile::kPixels;
+      const uint32_t pixel = x0 < 0 ? to[c].x : to[c].w >> (32 - 8 * (C % 4)) % 32;
 
-      if (is_outside(x0) || x0 >= end)
-        to[c].x = load_pixel<C>(plane, row + (ptrdiff_t)C * (x0 < 0 ? 0 : plane.width - 1));
-      else if (plane.source_vector && x0 >= 0 && x0 + kPixels <= plane.width)
-        to[c] = __ldg((const uint4 *)(row + (ptrdiff_t)C * x0));
-      else
-        to[c] = gather<C>(plane, row, x0);
-    }
-#pragma unroll
-    for (int c = 0; c < kChunks; c++) {
-      if (is_outside(x + c * Tile::kPixels) || x + c * Tile::kPixels >= end)
-        to[c] = all(plane.x.border == CF_BORDER_CONSTANT ? plane.border : to[c].x * kRepeated);
+      if (x0 < 0 || x0 > farthest)
+        to[c] = all(plane.x.border == CF_BORDER_CONSTANT ? plane.border : repeat(pixel));
     }
   }
 
-  __device__ void load(const Row &row, uint4 (&to)[kChunks]) const
+  __device__ static uint32_t repeat(uint32_t pixel)
+  {
+    return C == 1 ? (pixel & 0xff) * 0x01010101u : C == 2 ? __byte_perm(pixel, 0, 0x1010) : pixel;
+  }
+
+  __device__ void load_row(const Row &row, uint4 (&to)[kChunks]) const
   {
     if (inside) {
+      const uint8_t *from = row.first + (ptrdiff_t)C * x;
+
 #pragma unroll
       for (int c = 0; c < kChunks; c++)
-        to[c] = __ldg((const uint4 *)(row.first + (ptrdiff_t)C * (x + c * Tile::kPixels)));
-    } else {
+        to[c] = __ldg((const uint4 *)(from + 64 * c));
+    } else if (simple) {
       load_at_edge(row.first, to);
+    } else {
+#pragma unroll
+      for (int c = 0; c < kChunks; c++) {
+        const int x0 = x + c * Tile::kPixels;
+
+        if (plane.source_vector && x0 >= 0 && x0 + kPixels <= plane.width)
+          to[c] = __ldg((const uint4 *)(row.first + (ptrdiff_t)C * x0));
+        else if (x0 < end)
+          to[c] = gather<C>(plane, row.first, x0);
+        else
+          to[c] = all(0);
+      }
     }
     if (row.border) {
 #pragma unroll
@@ -231,24 +244,31 @@ template <int C, int D> struct Source {
         to[c] = all(plane.border);
     }
   }
+
+  /* Rows g and g + 8 of a step. */
+  __device__ void load(int step, uint4 (&to)[2][kChunks]) const
+  {
+    const int top = 16 * step + plane.y.prefilter_first, y = top + (int)threadIdx.x % 32 / 4;
+
+    if (inside && top >= plane.readable_first && top + 16 <= plane.readable_end) {
+      const uint8_t *from = plane.source + (ptrdiff_t)y * plane.source_stride + (ptrdiff_t)C * x;
+
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+#pragma unroll
+        for (int c = 0; c < kChunks; c++)
+          to[h][c] = __ldg((const uint4 *)(from + 64 * c));
+        from += 8 * plane.source_stride;
+      }
+    } else {
+#pragma unroll
+      for (int h = 0; h < 2; h++)
+        load_row(Row(plane, y + 8 * h), to[h]);
+    }
+  }
 };
 
 /* ---- alpha ---- */
-
-template <int N>
-__device__ inline bool is_opaque(const CfBytesPlane &plane, const uint4 (&words)[2][N])
-{
-  const uint32_t mask = plane.alpha == 0 ? 0xffu : 0xff000000u;
-  uint32_t all = mask;
-
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-#pragma unroll
-    for (int c = 0; c < N; c++)
-      all &= words[h][c].x & words[h][c].y & words[h][c].z & words[h][c].w;
-  }
-  return __all_sync(0xffffffffu, all == mask);
-}
 
 /* Of a pixel the bytes of 16-bit numbers: (colour - 128) alpha + 32768, and 256 alpha. */
 struct Weighted {
@@ -269,63 +289,116 @@ struct Weighted {
 
 /* ---- a step ---- */
 
-/* Sums along rows as codes, less the centre. */
-struct Scale {
-  int start;          /* of sums of bytes: minus the centre */
-  float exact;        /* to codes */
-  int weighted_start; /* of the sums of 16-bit numbers */
-  float weighted;
+/* Sums along rows begin with this, so that pairs of their bytes are halves of 1024 and more: one
+ * with the sum's bits 8 to 17, one with its lowest eight. */
+constexpr int kBytesOfHalves = 0x64640000;
 
-  __device__ Scale(const CfBytesPlane &plane, int channel, int one)
+__device__ inline uint32_t subtract_halves(uint32_t a, uint32_t b)
+{
+  __half2 first, second;
+  uint32_t result;
+
+  memcpy(&first, &a, sizeof first);
+  memcpy(&second, &b, sizeof second);
+  first = __hsub2(first, second);
+  memcpy(&result, &first, sizeof result);
+  return result;
+}
+
+/* What leaves of a sum along rows only what differs from the centre. */
+struct Centre {
+  uint32_t high, low; /* halves, twice, of sums of bytes */
+  int weighted_start; /* of the sums of 16-bit numbers */
+  float weighted;     /* these to 256ths of sums of bytes */
+
+  __device__ Centre(const CfBytesPlane &plane, int channel, int one)
   {
     const bool alpha = channel == plane.alpha;
+    const int sum = one * (alpha ? 255 : 128);
 
-    start = kBias - one * (alpha ? 255 : 128);
-    exact = 1.0f / (float)one;
+    high = (0x6400u + (uint32_t)(sum >> 8)) * 0x10001u;
+    low = (0x6400u + (uint32_t)(sum & 255)) * 0x10001u;
     weighted_start = -one * (alpha ? 255 * 256 : 32768);
-    weighted = 1.0f / ((float)one * (alpha ? 256.0f : 255.0f));
-  }
-
-  __device__ float of(int sum) const
-  {
-    return (__int_as_float(sum) - 12582912.0f) * exact;
+    weighted = 1.0f / (256.0f * (alpha ? 256.0f : 255.0f));
   }
 };
 
-/* 16 fine samples by 16 rows: two products' results. */
+/* 16 fine samples by 16 rows: sums / 256 and what that leaves, as left matrices. */
 struct Sums {
-  float value[2][4];
+  uint32_t high[4], low[4];
 };
 
+/* Four products that do not wait for each other follow each other. */
 template <int C, int D, int N>
 __device__ inline void filter_rows(const uint4 (&words)[2][N], const uint4 *taps,
-                                   const Scale (&scale)[2], Sums (&sums)[kBytesTiles])
+                                   const Centre (&centre)[2], Sums (&sums)[kBytesTiles])
 {
   typedef CfBytesTile<C, D> Tile;
+  int sum[kBytesTiles][2][4];
 
 #pragma unroll
   for (int t = 0; t < kBytesTiles; t++) {
 #pragma unroll
-    for (int h = 0; h < 2; h++) {
-      int sum[4] = {scale[0].start, scale[0].start, scale[1].start, scale[1].start};
+    for (int i = 0; i < 8; i++)
+      sum[t][i / 4][i % 4] = kBytesOfHalves;
+  }
+#pragma unroll
+  for (int c = 0; c < 2 * Tile::kChunks; c++) {
+    const uint4 tap = taps[32 * c];
 
 #pragma unroll
-      for (int c = 0; c < Tile::kChunks; c++) {
-        const uint4 &word = words[h][c + t * Tile::kShift];
+    for (int t = 0; t < kBytesTiles; t++) {
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        const uint4 &word = words[h][c / 2 + t * Tile::kShift];
 
-        multiply_bytes(sum, taps[64 * c], word.x, word.y);
-        multiply_bytes(sum, taps[64 * c + 32], word.z, word.w);
+        multiply_bytes(sum[t][h], tap, c % 2 ? word.z : word.x, c % 2 ? word.w : word.y);
       }
+    }
+  }
 #pragma unroll
-      for (int i = 0; i < 4; i++)
-        sums[t].value[h][i] = scale[i / 2].of(sum[i]);
+  for (int t = 0; t < kBytesTiles; t++) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const uint32_t first = (uint32_t)sum[t][i / 2][i % 2 * 2];
+      const uint32_t second = (uint32_t)sum[t][i / 2][i % 2 * 2 + 1];
+
+      sums[t].high[i] = subtract_halves(__byte_perm(first, second, 0x6521), centre[i % 2].high);
+      sums[t].low[i] = subtract_halves(__byte_perm(first, second, 0x7430), centre[i % 2].low);
     }
   }
 }
 
+/* Whether all alpha with a share is 255, for which its sums along rows are 0. */
+__device__ inline bool is_opaque(const CfBytesPlane &plane, const Sums (&sums)[kBytesTiles])
+{
+  const bool first = (int)threadIdx.x % 32 / 4 < 4, own = plane.alpha == 0 ? first : !first;
+  uint32_t some[2] = {};
+
+#pragma unroll
+  for (int t = 0; t < kBytesTiles; t++) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      some[i % 2] |= sums[t].high[i] | sums[t].low[i];
+  }
+  return __all_sync(0xffffffffu, !own || (plane.alpha == 0 ? some[0] : some[1]) == 0);
+}
+
+/* Two numbers as halves, and 256 times what these leave. */
+__device__ inline uint32_t take_halves(float &low, float &high)
+{
+  const uint32_t pair = cf_pack_halves(low, high);
+  __half2 halves;
+
+  memcpy(&halves, &pair, sizeof halves);
+  low = (low - __low2float(halves)) * 256.0f;
+  high = (high - __high2float(halves)) * 256.0f;
+  return pair;
+}
+
 template <int D, int N>
 __device__ inline void filter_weighted_rows(const CfBytesPlane &plane, const uint4 (&words)[2][N],
-                                            const uint4 *taps, const Scale (&scale)[2],
+                                            const uint4 *taps, const Centre (&centre)[2],
                                             Sums (&sums)[kBytesTiles])
 {
   typedef CfBytesTile<4, D> Tile;
@@ -354,34 +427,18 @@ __device__ inline void filter_weighted_rows(const CfBytesPlane &plane, const uin
 #pragma unroll
     for (int t = 0; t < kBytesTiles; t++) {
 #pragma unroll
-      for (int i = 0; i < 4; i++)
-        sums[t].value[h][i] = (float)(256 * high[t][i] + low[t][i] + scale[i / 2].weighted_start) *
-                              scale[i / 2].weighted;
+      for (int i = 0; i < 2; i++) {
+        float value[2];
+
+#pragma unroll
+        for (int j = 0; j < 2; j++)
+          value[j] =
+              (float)(256 * high[t][2 * i + j] + low[t][2 * i + j] + centre[i].weighted_start) *
+              centre[i].weighted;
+        sums[t].high[2 * h + i] = take_halves(value[0], value[1]);
+        sums[t].low[2 * h + i] = cf_pack_halves(value[0], value[1]);
+      }
     }
-  }
-}
-
-__device__ inline uint32_t take_half(float &low, float &high)
-{
-  const uint32_t pair = cf_pack_halves(low, high);
-  __half2 halves;
-
-  memcpy(&halves, &pair, sizeof halves);
-  low -= __low2float(halves);
-  high -= __high2float(halves);
-  return pair;
-}
-
-__device__ inline void filter_columns(float (&sum)[4], Sums &sums, uint2 taps)
-{
-#pragma unroll
-  for (int part = 0; part < 2; part++) {
-    uint32_t a[4];
-
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      a[i] = take_half(sums.value[i / 2][i % 2 * 2], sums.value[i / 2][i % 2 * 2 + 1]);
-    cf_mma(sum, a, taps.x, taps.y);
   }
 }
 
@@ -405,42 +462,68 @@ struct Strip {
   }
 };
 
-/* The sums of the fine rows that a step completes, which some of the threads have. */
-template <int C>
-__device__ inline void store_done(const CfBytesPlane &plane, const Strip &strip, int step,
-                                  float scale, float (&sum)[kBytesTiles][4])
-{
-  constexpr int kColumns = 16 / C;
-  const int decimation = plane.y.decimation, lane = (int)threadIdx.x % 32;
-  const int n = lane % 4 * 2, rows = plane.fine_end - plane.fine_first;
-  const int row = row_of_column(decimation, step, n);
+/* Sums along columns of a tile: of high and of low parts. */
+struct Fine {
+  float high[4], low[4];
+};
 
-  if (row >= first_done(decimation, step) + 16 / decimation)
-    return;
-#pragma unroll
-  for (int t = 0; t < kBytesTiles; t++) {
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const int o = lane / 4 + i / 2 * 8, y = row + i % 2;
-      const int x = strip.column + t * kColumns + o % kColumns;
+/* The fine rows that a step completes, which some of the threads have. */
+template <int C> struct Store {
+  static constexpr int kColumns = 16 / C;
 
-      if (y >= strip.first && y >= plane.fine_first && y < strip.end && x < plane.x.made_end)
-        plane.fine[((size_t)(o / kColumns) * rows + (y - plane.fine_first)) * plane.fine_pitch +
-                   (x - plane.left)] = sum[t][i] * scale;
-      sum[t][i] = 0.0f;
+  const CfBytesPlane &plane;
+  const Strip &strip;
+  bool whole; /* all of the warp's columns are wanted */
+
+  __device__ Store(const CfBytesPlane &plane, const Strip &strip) : plane(plane), strip(strip)
+  {
+    whole = strip.column + kBytesTiles * kColumns <= plane.x.made_end;
+  }
+
+  template <bool All> __device__ void store(int row, const Fine (&fine)[kBytesTiles]) const
+  {
+    const int lane = (int)threadIdx.x % 32, rows = plane.fine_end - plane.fine_first;
+
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      const int o = lane / 4 + 8 * half, x = strip.column + o % kColumns;
+      float *to = plane.fine +
+                  ((o / kColumns) * rows + (row - plane.fine_first)) * (ptrdiff_t)plane.fine_pitch +
+                  (x - plane.left);
+
+#pragma unroll
+      for (int i = 0; i < 2; i++) {
+        const int y = row + i;
+        const bool inside = y >= strip.first && y >= plane.fine_first && y < strip.end;
+
+#pragma unroll
+        for (int t = 0; t < kBytesTiles; t++) {
+          if (All || (inside && x + t * kColumns < plane.x.made_end))
+            to[t * kColumns] =
+                fmaf(fine[t].low[2 * half + i], 1.0f / 256, fine[t].high[2 * half + i]);
+        }
+        to += plane.fine_pitch;
+      }
     }
   }
-}
 
-template <int C, int D>
-__device__ inline void load_step(const CfBytesPlane &plane, const Source<C, D> &source, int step,
-                                 uint4 (&words)[2][Source<C, D>::kChunks])
-{
+  __device__ void take(int step, Fine (&fine)[kBytesTiles]) const
+  {
+    const int decimation = plane.y.decimation, lane = (int)threadIdx.x % 32;
+    const int done = first_done(decimation, step), rows = 16 / decimation;
+    const int row = row_of_column(decimation, step, lane % 4 * 2);
+
+    if (row >= done + rows)
+      return;
+    if (whole && done >= max(strip.first, plane.fine_first) && done + rows <= strip.end)
+      store<true>(row, fine);
+    else
+      store<false>(row, fine);
 #pragma unroll
-  for (int h = 0; h < 2; h++)
-    source.load(Row(plane, 16 * step + plane.y.prefilter_first + 8 * h + (int)threadIdx.x % 32 / 4),
-                words[h]);
-}
+    for (int t = 0; t < kBytesTiles; t++)
+      fine[t] = Fine();
+  }
+};
 
 template <int C, int D, bool Alpha>
 __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane, int block,
@@ -450,42 +533,49 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
   const Strip strip = Strip::of<C>(plane, block);
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
   const int per_step = 16 / decimation;
-  const float scale_columns = 1.0f / (float)(2 * decimation * decimation * decimation);
-
-  share_row_taps<C, D>(job, shared);
-  share_column_taps(job, plane.y, shared);
-  __syncthreads();
-  if (strip.column >= plane.x.made_end)
-    return;
-
+  const bool own = strip.column < plane.x.made_end;
   const Source<C, D> source(plane, strip.column);
-  const Scale scale[2] = {Scale(plane, lane / 4 / kColumns, kOne),
-                          Scale(plane, (lane / 4 + 8) / kColumns, kOne)};
-  float sum[kBytesTiles][4] = {};
   uint4 words[2][Source<C, D>::kChunks];
 
   /* Strips start at multiples of four rows. */
   int step = strip.first / per_step;
-  load_step(plane, source, step, words);
-  while (first_done(decimation, step) < strip.end) {
+  if (own)
+    source.load(step, words);
+  if (threadIdx.x < 2 * kBytesTaps)
+    shared.prefilter[threadIdx.x / kBytesTaps][threadIdx.x % kBytesTaps] =
+        job.prefilter[threadIdx.x / kBytesTaps][threadIdx.x % kBytesTaps];
+  __syncthreads();
+  share_row_taps<C, D>(shared);
+  share_column_taps(plane.y, shared);
+  __syncthreads();
+  if (!own)
+    return;
+
+  const Store<C> store(plane, strip);
+  const Centre centre[2] = {Centre(plane, lane / 4 / kColumns, kOne),
+                            Centre(plane, (lane / 4 + 8) / kColumns, kOne)};
+  Fine fine[kBytesTiles] = {};
+
+  for (; first_done(decimation, step) < strip.end; step++) {
+    const uint2 taps = shared.columns[floor_modulo(step, 4)][lane];
     Sums sums[kBytesTiles];
 
-    if (Alpha && !is_opaque(plane, words))
-      filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], scale, sums);
-    else
-      filter_rows<C, D>(words, &shared.rows[0][lane], scale, sums);
+    filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
+    if (Alpha && !is_opaque(plane, sums))
+      filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], centre, sums);
     if (first_done(decimation, step + 1) < strip.end)
-      load_step(plane, source, step + 1, words);
+      source.load(step + 1, words);
 #pragma unroll
-    for (int t = 0; t < kBytesTiles; t++)
-      filter_columns(sum[t], sums[t], shared.columns[floor_modulo(step, 4)][lane]);
-    store_done<C>(plane, strip, step, scale_columns, sum);
-    step++;
+    for (int t = 0; t < kBytesTiles; t++) {
+      cf_mma(fine[t].high, sums[t].high, taps.x, taps.y);
+      cf_mma(fine[t].low, sums[t].low, taps.x, taps.y);
+    }
+    store.take(step, fine);
   }
 }
 
 template <bool Alpha>
-__global__ void __launch_bounds__(kBytesThreads)
+__global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
     pixels_down_kernel(const __grid_constant__ CfBytesJob job)
 {
   __shared__ SharedTaps shared;
@@ -498,12 +588,12 @@ __global__ void __launch_bounds__(kBytesThreads)
     decimate<4, 4, Alpha>(job, plane, (int)blockIdx.x, shared);
 }
 
-__global__ void __launch_bounds__(kBytesThreads)
+__global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
     planes_down_kernel(const __grid_constant__ CfBytesJob job)
 {
   __shared__ SharedTaps shared;
   int block;
-  const CfBytesPlane &plane = cf_bytes_plane(job, &CfBytesPlane::down_blocks, &block);
+  const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::down_blocks, &block);
 
   cf_let_next_kernel_start();
   if (plane.channels == 1 && plane.x.decimation == 8)
@@ -523,10 +613,10 @@ bool cf_bytes_down(const CfBytesJob *job, int blocks, void *stream, CfStatus *st
   const cudaStream_t on = (cudaStream_t)stream;
 
   if (job->plane[0].channels != 4)
-    planes_down_kernel<<<blocks, kBytesThreads, 0, on>>>(*job);
+    planes_down_kernel<<<blocks, kPyramidThreads, 0, on>>>(*job);
   else if (job->plane[0].alpha >= 0)
-    pixels_down_kernel<true><<<blocks, kBytesThreads, 0, on>>>(*job);
+    pixels_down_kernel<true><<<blocks, kPyramidThreads, 0, on>>>(*job);
   else
-    pixels_down_kernel<false><<<blocks, kBytesThreads, 0, on>>>(*job);
+    pixels_down_kernel<false><<<blocks, kPyramidThreads, 0, on>>>(*job);
   return cf_cuda_launched("decimating for a blur", status);
 }

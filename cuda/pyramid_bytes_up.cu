@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The way up the blur pyramid of bytes: the cubic B-spline along rows, then along columns.
+ * The last steps of the blur pyramid of bytes: the low taps along columns, then the cubic B-spline
+ * along rows and along columns, each as products of matrices of halves.
  *
- * A warp makes tiles of 32 columns x 16 rows, one below the other. Both steps are products of
- * matrices of halves: weights (16 columns x 8 coarse columns) by coarse samples (8 x 8 coarse
- * rows), then weights (16 rows x 8 coarse rows) by the results, which the threads hold in the order
- * the second product wants. Coarse samples and weights are a half and what it leaves, so with sums
- * in single precision only the results of the first step are rounded to halves; with alpha they are
- * split too, since then colours are quotients.
+ * A block makes the coarse samples that 128 columns and some tiles of 16 rows below each other
+ * read, taps (16 coarse rows x 16 fine ones) by the samples of 8 columns; nothing but these blocks
+ * reads them, so they stay in shared memory. A warp then enlarges 32 columns: weights (16 columns x
+ * 8 coarse columns) by coarse samples (8 x 8 coarse rows), of which the threads hold the results in
+ * the order that the last product wants, weights (16 rows x 8 coarse rows) by these. Coarse samples
+ * and weights are a half and what it leaves, so with sums in single precision only the results
+ * along rows are rounded to halves; with alpha they are split too, since then colours are
+ * quotients.
  */
-#include "pyramid_bytes.cuh"
+#include "pyramid_bytes_taps.cuh"
 
 namespace
 {
@@ -21,11 +24,13 @@ constexpr float kLittle = 1.0f / 2048;
 /* In 1024 to 2048 halves are whole numbers. */
 constexpr float kWhole = 1024.0f;
 
+constexpr int kMostBases = kBytesDecimation * kBytesThinning / 8;
+
 /* The cubic B-spline of a sample from a coarse one, D samples apart. */
-__device__ inline float spline(int factor, int sample, int coarse)
+__device__ inline float spline(const CfBytesLine &line, int sample, int coarse)
 {
-  const float distance =
-      fabsf((float)(2 * (sample - factor * coarse) - (factor - 1)) / (float)(2 * factor));
+  const int halves = 2 * (sample - (coarse << line.factor_log2)) - (line.factor - 1);
+  const float distance = fabsf((float)halves * (0.5f * line.cell));
   const float rest = fmaxf(2.0f - distance, 0.0f);
 
   return distance < 1.0f
@@ -41,30 +46,41 @@ struct Weights {
   __device__ Weights()
   {
   }
-  __device__ Weights(int factor, int sample, int coarse)
+  __device__ Weights(const CfBytesLine &line, int sample, int coarse)
   {
-    const float first = spline(factor, sample, coarse), second = spline(factor, sample, coarse + 1);
-    __half2 halves;
+    const uint2 split =
+        cf_split_halves(spline(line, sample, coarse), spline(line, sample, coarse + 1));
 
-    half = cf_pack_halves(first, second);
-    memcpy(&halves, &half, sizeof halves);
-    rest = cf_pack_halves(first - __low2float(halves), second - __high2float(halves));
+    half = split.x;
+    rest = split.y;
   }
 };
 
 /* ---- geometry ---- */
 
-/* A warp's columns, and the first and the last of its tiles. */
+constexpr int kBlocks = 5; /* on a multiprocessor */
+constexpr int kBlockColumns = kBytesTile * kBytesWarps;
+
+/* A block's columns and tiles. */
 struct Stack {
-  int x, first, end; /* rows of tiles, absolute */
+  int x, top;     /* the first tile that its coarse rows are enough for */
+  int first, end; /* those to make */
 
   __device__ Stack(const CfBytesPlane &plane, int block)
   {
-    const int across = (plane.width + kBytesTile * kBytesWarps - 1) / (kBytesTile * kBytesWarps);
+    const int across = (plane.width + kBlockColumns - 1) / kBlockColumns;
+    const int tiles = cf_bytes_stack(plane.y.factor);
 
-    x = (block % across * kBytesWarps + (int)threadIdx.x / 32) * kBytesTile;
-    first = plane.first / 16 + block / across * plane.tiles;
-    end = min(first + plane.tiles, (plane.end + 15) / 16);
+    x = block % across * kBlockColumns;
+    top = (plane.first / 16 / tiles + block / across) * tiles;
+    first = max(top, plane.first / 16);
+    end = min(top + tiles, (plane.end + 15) / 16);
+  }
+
+  /* Of the warp. */
+  __device__ int warp_x() const
+  {
+    return x + (int)threadIdx.x / 32 * kBytesTile;
   }
 };
 
@@ -78,91 +94,206 @@ __device__ inline int column_of(int part, int row, bool wide)
   return wide ? n / 2 * 8 + 4 * part + 2 * half + n % 2 : 16 * part + n / 2 * 4 + 2 * half + n % 2;
 }
 
-/* ---- rows ---- */
+/* ---- coarse samples ---- */
 
-/* Weights along rows, and where the coarse samples are. */
-struct AcrossRows {
-  const uint16_t *from[2]; /* coarse columns of the parts for this thread */
-  Weights weights[2][2];   /* of rows g and g + 8 */
+constexpr int kCoarsePairs = 20; /* of columns: what D = 4 needs, and no bank is asked twice */
 
-  __device__ AcrossRows(const CfBytesPlane &plane, int x, bool wide)
-  {
-    const int lane = (int)threadIdx.x % 32, factor = plane.x.factor;
-
-#pragma unroll
-    for (int part = 0; part < 2; part++) {
-      const int x0 = factor > 4 ? x : x + 16 * part;
-      const int coarse = x0 / factor - 2 + lane % 4 * 2;
-
-      from[part] = plane.coarse + (coarse - plane.x.coarse_first);
-#pragma unroll
-      for (int i = 0; i < 2; i++)
-        weights[part][i] = Weights(factor, x + column_of(part, lane / 4 + 8 * i, wide), coarse);
-    }
-  }
+/* Of 16 rows, two columns a word: halves, and what they leave. */
+template <int C> struct SharedCoarse {
+  uint2 sample[C][16][kCoarsePairs];
 };
 
-/* ---- columns ---- */
-
-struct AcrossColumns {
-  uint32_t weights[4]; /* halves of rows g and g + 8, and what they leave */
-
-  __device__ AcrossColumns(const CfBytesPlane &plane)
-  {
-    const int lane = (int)threadIdx.x % 32, factor = plane.y.factor;
-
-    /* The same in all tiles, whose 16 rows are whole cells. */
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const Weights two(factor, lane / 4 + 8 * i, lane % 4 * 2 - 2);
-
-      weights[i] = two.half;
-      weights[2 + i] = two.rest;
-    }
-  }
-};
-
-/* ---- a tile ---- */
-
-/* Results of the first product: 16 columns, as the right matrix of the second. */
-struct Middle {
-  uint32_t half[2], rest[2];
-};
-
-template <bool Exact>
-__device__ inline void expand_row(const CfBytesPlane &plane, const AcrossRows &across, int part,
-                                  size_t offset, Middle &middle)
+/* The low taps along columns. A warp makes 8 columns of a channel at a time, of up to kTogether
+ * such windows at once so that their loads are on the way together. */
+template <int C>
+__device__ inline void share_coarse(const CfBytesPlane &plane, const Stack &stack,
+                                    const CfSharedTaps &taps, SharedCoarse<C> &shared)
 {
-  const uint32_t half = *(const uint32_t *)(across.from[part] + offset);
-  const uint32_t rest = *(const uint32_t *)(across.from[part] + offset + plane.coarse_rest);
-  const Weights(&weights)[2] = across.weights[part];
-  const uint32_t main[4] = {weights[0].half, weights[1].half, weights[0].half, weights[1].half};
-  const uint32_t left[4] = {weights[0].rest, weights[1].rest, weights[0].rest, weights[1].rest};
-  float sum[4] = {};
+  constexpr int kTogether = 3;
+  const CfBytesLine &line = plane.y;
+  const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+  const int windows = ((kBlockColumns >> plane.x.factor_log2) + 4 + 7) / 8, jobs = windows * C;
+  const int wanted = line.thinning * ((16 * stack.top >> line.factor_log2) - 2) + line.low_first;
+  const int spare = wanted & 1, pair = (wanted - spare - plane.rows_first) / 2 + lane % 4;
+  const int column = (stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first + lane / 4;
 
-  cf_mma(sum, main, half, rest);
-  cf_mma(sum, left, half, rest);
+  for (int job = warp; job < jobs; job += kBytesWarps * kTogether) {
+    const uint2 *from[kTogether];
+    float sum[kTogether][4] = {};
+
 #pragma unroll
-  for (int i = 0; i < 2; i++) {
-    middle.half[i] = cf_pack_halves(sum[2 * i], sum[2 * i + 1]);
-    if (Exact) {
-      __half2 halves;
+    for (int i = 0; i < kTogether; i++) {
+      const int own = min(job + kBytesWarps * i, jobs - 1);
 
-      memcpy(&halves, &middle.half[i], sizeof halves);
-      middle.rest[i] =
-          cf_pack_halves(sum[2 * i] - __low2float(halves), sum[2 * i + 1] - __high2float(halves));
+      from[i] = plane.rows + (size_t)(own % C) * plane.row_pairs * plane.columns +
+                min(column + own / C * 8, plane.columns - 1);
+    }
+    for (int first = 0; first < line.chunks; first += kTogether) {
+      uint2 sample[kTogether][kTogether][2];
+
+#pragma unroll
+      for (int c = 0; c < kTogether; c++) {
+        const int above = pair + 8 * (first + c), below = above + 4;
+        const int row0 = min(max(above, 0), plane.row_pairs - 1) * plane.columns;
+        const int row1 = min(max(below, 0), plane.row_pairs - 1) * plane.columns;
+
+#pragma unroll
+        for (int i = 0; i < kTogether; i++) {
+          if (first + c < line.chunks && job + kBytesWarps * i < jobs) {
+            sample[c][i][0] = __ldcg(from[i] + row0);
+            sample[c][i][1] = __ldcg(from[i] + row1);
+          }
+        }
+      }
+#pragma unroll
+      for (int c = 0; c < kTogether; c++) {
+        if (first + c < line.chunks) {
+          const CfTapMatrix matrix(taps, line.thinning, first + c, spare);
+
+#pragma unroll
+          for (int i = 0; i < kTogether; i++) {
+            if (job + kBytesWarps * i < jobs)
+              matrix.multiply(sum[i], sample[c][i][0], sample[c][i][1]);
+          }
+        }
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kTogether; i++) {
+      const int own = job + kBytesWarps * i, at = own / C * 4 + lane % 4;
+
+      if (own < jobs && at < kCoarsePairs) {
+        shared.sample[own % C][lane / 4][at] = cf_split_halves(sum[i][0], sum[i][1]);
+        shared.sample[own % C][lane / 4 + 8][at] = cf_split_halves(sum[i][2], sum[i][3]);
+      }
     }
   }
 }
+
+/* ---- rows ---- */
+
+/* 16 coarse rows of a channel for a thread: two columns of rows g and g + 8. */
+struct Coarse {
+  uint2 row[2];
+};
+
+/* Weights along rows of a part's 16 columns, and where its coarse samples are. */
+struct AcrossRows {
+  int pair;           /* of coarse columns */
+  Weights weights[2]; /* of columns g and g + 8 */
+
+  __device__ AcrossRows(const CfBytesPlane &plane, const Stack &stack, int part, bool wide)
+  {
+    const int lane = (int)threadIdx.x % 32;
+    const int x0 = plane.x.factor > 4 ? stack.warp_x() : stack.warp_x() + 16 * part;
+
+    pair = ((x0 - stack.x) >> (plane.x.factor_log2 + 1)) + lane % 4;
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+      weights[i] = Weights(plane.x, stack.warp_x() + column_of(part, lane / 4 + 8 * i, wide),
+                           (x0 >> plane.x.factor_log2) - 2 + lane % 4 * 2);
+  }
+
+  template <int C> __device__ Coarse load(const SharedCoarse<C> &shared, int channel) const
+  {
+    const int row = (int)threadIdx.x % 32 / 4;
+
+    return {shared.sample[channel][row][pair], shared.sample[channel][row + 8][pair]};
+  }
+};
+
+/* Results of the first product: 16 columns x 16 coarse rows, as right matrices of the second; of
+ * either half of the columns. */
+struct Middle {
+  uint32_t half[2][2], rest[2][2];
+};
+
+template <bool Exact>
+__device__ inline void expand_rows(const AcrossRows &across, const Coarse &coarse, Middle &middle)
+{
+  const Weights(&weights)[2] = across.weights;
+  const uint32_t main[4] = {weights[0].half, weights[1].half, weights[0].half, weights[1].half};
+  const uint32_t left[4] = {weights[0].rest, weights[1].rest, weights[0].rest, weights[1].rest};
+
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
+    float sum[4] = {};
+
+    cf_mma(sum, main, coarse.row[r].x, coarse.row[r].y);
+    cf_mma(sum, left, coarse.row[r].x, coarse.row[r].y);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      if (Exact) {
+        const uint2 split = cf_split_halves(sum[2 * i], sum[2 * i + 1]);
+
+        middle.half[i][r] = split.x;
+        middle.rest[i][r] = split.y;
+      } else {
+        middle.half[i][r] = cf_pack_halves(sum[2 * i], sum[2 * i + 1]);
+      }
+    }
+  }
+}
+
+/* ---- columns ---- */
+
+/* Weights of the tiles that begin with the two coarse rows with which a thread's four begin, by
+ * number of the tile within them; halves of rows g and g + 8, and what they leave. */
+struct SharedWeights {
+  uint4 tile[kMostBases][32];
+};
+
+template <int C> struct Shared {
+  CfSharedTaps taps;
+  SharedCoarse<C> coarse;
+  SharedWeights weights;
+};
+
+__device__ inline void share_weights(const CfBytesPlane &plane, SharedWeights &shared)
+{
+  const int lane = (int)threadIdx.x % 32, bases = plane.y.factor > 8 ? kMostBases : 1;
+
+  for (int i = (int)threadIdx.x / 32; i < bases; i += kBytesWarps) {
+    const Weights above(plane.y, 16 * i + lane / 4, lane % 4 * 2 - 2);
+    const Weights below(plane.y, 16 * i + lane / 4 + 8, lane % 4 * 2 - 2);
+
+    shared.tile[i][lane] = make_uint4(above.half, below.half, above.rest, below.rest);
+  }
+}
+
+/* A tile's weights: its eight coarse rows begin an even number below the stack's, so that they are
+ * in the threads of these, in another order. */
+struct AcrossColumns {
+  uint32_t weights[4];
+  bool first; /* of the two coarse rows that a thread has in two places */
+
+  __device__ AcrossColumns(const CfBytesPlane &plane, const SharedWeights &shared, int tile)
+  {
+    const int lane = (int)threadIdx.x % 32, log2 = plane.y.factor_log2;
+    const int shift = 2 * tile >> (log2 - 2), base = log2 > 3 ? tile & 1 : 0;
+    const uint4 four = shared.tile[base][lane / 4 * 4 + ((lane - shift) & 3)];
+
+    weights[0] = four.x;
+    weights[1] = four.y;
+    weights[2] = four.z;
+    weights[3] = four.w;
+    first = lane % 4 >= shift;
+  }
+};
 
 /* 16 rows x 8 columns. */
 template <bool Exact>
 __device__ inline void expand_columns(const AcrossColumns &across, const Middle &middle, int i,
                                       float (&sum)[4])
 {
-  cf_mma(sum, across.weights, middle.half[i], middle.half[i]);
-  if (Exact)
-    cf_mma(sum, across.weights, middle.rest[i], middle.rest[i]);
+  const uint32_t half = across.first ? middle.half[i][0] : middle.half[i][1];
+
+  cf_mma(sum, across.weights, half, half);
+  if (Exact) {
+    const uint32_t rest = across.first ? middle.rest[i][0] : middle.rest[i][1];
+
+    cf_mma(sum, across.weights, rest, rest);
+  }
 }
 
 /* Four sums, to which kWhole was added, as codes. */
@@ -189,191 +320,275 @@ __device__ inline uint32_t unweigh(const CfBytesPlane &plane, const float (&sum)
 
 /* ---- storing ---- */
 
-/* Bytes of a row from column `x` on, up to the end of the row. */
-template <int N>
-__device__ inline void store(const CfBytesPlane &plane, int x, int y, const uint32_t (&word)[N])
+template <int N> __device__ inline void store_words(uint8_t *to, const uint32_t (&word)[N])
 {
-  const int columns = 4 * N / plane.channels;
-
-  if (y < plane.first || y >= plane.end || x >= plane.width)
-    return;
-  uint8_t *to =
-      plane.destination + (ptrdiff_t)y * plane.destination_stride + (ptrdiff_t)x * plane.channels;
-  if (plane.destination_vector && x + columns <= plane.width) {
-    if constexpr (N == 1)
-      *(uint32_t *)to = word[0];
-    else if constexpr (N == 2)
-      *(uint2 *)to = make_uint2(word[0], word[1]);
-    else
-      *(uint4 *)to = make_uint4(word[0], word[1], word[2], word[3]);
-    return;
-  }
-  const int count = min(4 * N, (plane.width - x) * plane.channels);
-#pragma unroll
-  for (int i = 0; i < 4 * N; i++) {
-    if (i < count)
-      to[i] = (uint8_t)(word[i / 4] >> 8 * (i % 4));
-  }
+  if constexpr (N == 1)
+    *(uint32_t *)to = word[0];
+  else if constexpr (N == 2)
+    *(uint2 *)to = make_uint2(word[0], word[1]);
+  else
+    *(uint4 *)to = make_uint4(word[0], word[1], word[2], word[3]);
 }
 
-template <int C> struct Tile {
+/* Where a thread's bytes of a tile go: those of its first column, which is number `own` of the
+ * warp's. */
+template <int C> struct Place {
   const CfBytesPlane &plane;
-  const int x, y;
-  const bool wide;
-  const AcrossRows &rows;
-  const AcrossColumns &columns;
-  size_t offset;  /* of this thread's coarse row in the first channel */
-  size_t channel; /* elements from a channel to the next */
+  int x, y;
+  bool whole; /* all of the warp's, and words can be stored at once */
 
-  __device__ Tile(const CfBytesPlane &plane, const Stack &stack, int row, bool wide,
-                  const AcrossRows &rows, const AcrossColumns &columns)
-      : plane(plane), x(stack.x), y(16 * row), wide(wide), rows(rows), columns(columns)
+  __device__ Place(const CfBytesPlane &plane, const Stack &stack, int tile, int own)
+      : plane(plane), x(stack.warp_x() + own), y(16 * tile + (int)threadIdx.x % 32 / 4)
   {
-    const int lane = (int)threadIdx.x % 32;
-    const int coarse = y / plane.y.factor - 2 + lane / 4;
-    const int inside = min(max(coarse, plane.coarse_first), plane.coarse_end - 1);
-
-    offset = (size_t)(inside - plane.coarse_first) * plane.columns;
-    channel = (size_t)(plane.coarse_end - plane.coarse_first) * plane.columns;
+    whole = plane.destination_vector && stack.warp_x() + kBytesTile <= plane.width &&
+            16 * tile >= plane.first && 16 * tile + 16 <= plane.end;
   }
 
-  __device__ int row(int i) const
+  /* Of rows g and g + 8. */
+  template <int N> __device__ void store(const uint32_t (&word)[2][N]) const
   {
-    return y + (int)threadIdx.x % 32 / 4 + 8 * i;
-  }
+    uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + (ptrdiff_t)x * C;
 
-  /* Whether all alpha here is 255, for which the sums are 0. Only rows with a share count: a band
-   * of a picture does not have the others. */
-  __device__ bool is_opaque() const
-  {
-    const bool used = (int)threadIdx.x % 32 / 4 < 16 / plane.y.factor + 4;
-    const uint16_t *from = rows.from[0] + offset + channel * (plane.alpha == 0 ? 0 : 3);
-    const uint16_t *other = rows.from[1] + offset + channel * (plane.alpha == 0 ? 0 : 3);
-    const uint32_t some = *(const uint32_t *)from | *(const uint32_t *)(from + plane.coarse_rest) |
-                          *(const uint32_t *)other | *(const uint32_t *)(other + plane.coarse_rest);
-
-    return __all_sync(0xffffffffu, !used || (some & 0x7fff7fffu) == 0);
-  }
-
-  /* Without weighing: sums of a part's 16 columns, as bytes. */
-  __device__ void make_words(int part, uint32_t (&word)[2][C]) const
-  {
-    float sum[C][2][4];
-
-#pragma unroll
-    for (int c = 0; c < C; c++) {
-      const float start = kWhole + kLittle + cf_bytes_centre(plane, c);
-      Middle middle;
-
-      expand_row<false>(plane, rows, part, offset + c * channel, middle);
-#pragma unroll
-      for (int i = 0; i < 2; i++) {
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-          sum[c][i][j] = start;
-        expand_columns<false>(columns, middle, i, sum[c][i]);
-      }
+    if (whole) {
+      store_words(to, word[0]);
+      store_words(to + 8 * plane.destination_stride, word[1]);
+      return;
     }
-    /* Column k of the four is in half k / 2 of the products. */
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-#pragma unroll
-      for (int w = 0; w < C; w++) {
-        float value[4];
-#pragma unroll
-        for (int b = 0; b < 4; b++) {
-          const int k = (4 * w + b) / C, c = (4 * w + b) % C;
-          value[b] = sum[c][k / 2][2 * r + k % 2];
-        }
-        word[r][w] = to_bytes(value[0], value[1], value[2], value[3]);
-      }
-    }
-  }
-
-  __device__ void make_weighted_words(int part, uint32_t (&word)[2][C]) const
-  {
-    Middle middle[C];
+      const bool inside = y + 8 * r >= plane.first && y + 8 * r < plane.end;
+      const int count = inside ? min(4 * N, (plane.width - x) * C) : 0;
 
 #pragma unroll
-    for (int c = 0; c < C; c++)
-      expand_row<true>(plane, rows, part, offset + c * channel, middle[c]);
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      float sum[C][4] = {};
-
-#pragma unroll
-      for (int c = 0; c < C; c++)
-        expand_columns<true>(columns, middle[c], i, sum[c]);
-#pragma unroll
-      for (int j = 0; j < 4; j++) {
-        const float pixel[4] = {sum[0][j], sum[1][j], sum[2][j], sum[3][j]};
-        word[j / 2][2 * i + j % 2] = unweigh(plane, pixel);
-      }
-    }
-  }
-
-  __device__ void store_parts(const uint32_t (&word)[2][2][C]) const
-  {
-    const int at = (int)threadIdx.x % 4;
-
-#pragma unroll
-    for (int r = 0; r < 2; r++) {
-      if (C == 1 && wide) {
-        const uint32_t both[2] = {word[0][r][0], word[1][r][0]};
-        store(plane, x + 8 * at, row(r), both);
-      } else {
-        store(plane, x + 4 * at, row(r), word[0][r]);
-        store(plane, x + 16 + 4 * at, row(r), word[1][r]);
+      for (int i = 0; i < 4 * N; i++) {
+        if (i < count)
+          to[8 * r * plane.destination_stride + i] = (uint8_t)(word[r][i / 4] >> 8 * (i % 4));
       }
     }
   }
 };
 
-template <int C, bool Alpha> __device__ inline void go_up(const CfBytesPlane &plane, int block)
-{
-  const Stack stack(plane, block);
-  const bool wide = C == 1 && plane.x.factor > 4;
-  const AcrossRows rows(plane, stack.x, wide);
-  const AcrossColumns columns(plane);
+template <int C> struct Centres {
+  float value[C];
 
-  cf_wait_for_previous_kernel();
-  if (stack.x >= plane.width)
-    return;
-  for (int row = stack.first; row < stack.end; row++) {
-    const Tile<C> tile(plane, stack, row, wide, rows, columns);
+  __device__ Centres(const CfBytesPlane &plane)
+  {
+#pragma unroll
+    for (int c = 0; c < C; c++)
+      value[c] = kWhole + kLittle + cf_bytes_centre(plane, c);
+  }
+};
+
+/* Without weighing: sums of a part's 16 columns in a tile, as bytes. */
+template <int C>
+__device__ inline void make_words(const Centres<C> &centres, const AcrossColumns &columns,
+                                  const Middle (&middle)[C], uint32_t (&word)[2][C])
+{
+  float sum[C][2][4];
+
+#pragma unroll
+  for (int c = 0; c < C; c++) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        sum[c][i][j] = centres.value[c];
+      expand_columns<false>(columns, middle[c], i, sum[c][i]);
+    }
+  }
+  /* Column k of the four is in half k / 2 of the products. */
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
+#pragma unroll
+    for (int w = 0; w < C; w++) {
+      float value[4];
+#pragma unroll
+      for (int b = 0; b < 4; b++) {
+        const int k = (4 * w + b) / C, c = (4 * w + b) % C;
+        value[b] = sum[c][k / 2][2 * r + k % 2];
+      }
+      word[r][w] = to_bytes(value[0], value[1], value[2], value[3]);
+    }
+  }
+}
+
+__device__ inline void make_weighted_words(const CfBytesPlane &plane, const AcrossColumns &columns,
+                                           const Middle (&middle)[4], uint32_t (&word)[2][4])
+{
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    float sum[4][4] = {};
+
+#pragma unroll
+    for (int c = 0; c < 4; c++)
+      expand_columns<true>(columns, middle[c], i, sum[c]);
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      const float pixel[4] = {sum[0][j], sum[1][j], sum[2][j], sum[3][j]};
+      word[j / 2][2 * i + j % 2] = unweigh(plane, pixel);
+    }
+  }
+}
+
+/* 0 where two samples of alpha are 255, for which the sums are 0. */
+__device__ inline uint32_t not_opaque(const CfBytesPlane &plane, const Coarse (&coarse)[4], int row)
+{
+  const uint32_t first = coarse[0].row[row].x | coarse[0].row[row].y;
+  const uint32_t last = coarse[3].row[row].x | coarse[3].row[row].y;
+
+  return (plane.alpha == 0 ? first : last) & 0x7fff7fff;
+}
+
+/* Whether all alpha that a tile reads is 255, for which the sums are 0. Only rows with a share
+ * count: a band of a picture does not have the others. */
+__device__ inline bool is_opaque(const CfBytesPlane &plane, const Coarse (&coarse)[4], int tile)
+{
+  const int log2 = plane.y.factor_log2, used = (16 >> log2) + 4;
+  const int before = (int)threadIdx.x % 32 / 4 - (16 * tile >> log2);
+  bool opaque = true;
+
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
+    if (before + 8 * r >= 0 && before + 8 * r < used)
+      opaque &= not_opaque(plane, coarse, r) == 0;
+  }
+  return __all_sync(0xffffffffu, opaque);
+}
+
+/* Planes of one or two channels. */
+template <int C>
+__device__ inline void make_stack(const CfBytesPlane &plane, const Stack &stack,
+                                  const AcrossRows (&rows)[2], const Shared<C> &shared)
+{
+  const bool wide = plane.x.factor > 4;
+  const int own = (int)threadIdx.x % 4 * (wide ? 8 : 4);
+  const Centres<C> centres(plane);
+  Middle middle[2][C];
+
+#pragma unroll
+  for (int part = 0; part < 2; part++) {
+#pragma unroll
+    for (int c = 0; c < C; c++)
+      expand_rows<false>(rows[part], rows[part].load(shared.coarse, c), middle[part][c]);
+  }
+#pragma unroll 1
+  for (int tile = stack.first; tile < stack.end; tile++) {
+    const AcrossColumns columns(plane, shared.weights, tile - stack.top);
     uint32_t word[2][2][C];
 
-    if constexpr (Alpha) {
-      if (!tile.is_opaque()) {
-        tile.make_weighted_words(0, word[0]);
-        tile.make_weighted_words(1, word[1]);
-        tile.store_parts(word);
-        continue;
-      }
+#pragma unroll
+    for (int part = 0; part < 2; part++)
+      make_words<C>(centres, columns, middle[part], word[part]);
+    if (wide) {
+      uint32_t both[2][2 * C];
+
+#pragma unroll
+      for (int i = 0; i < 4 * C; i++)
+        both[i / (2 * C)][i % (2 * C)] = word[i / C % 2][i / (2 * C)][i % C];
+      Place<C>(plane, stack, tile, own).store(both);
+    } else {
+      Place<C>(plane, stack, tile, own).store(word[0]);
+      Place<C>(plane, stack, tile, own + 16).store(word[1]);
     }
-    tile.make_words(0, word[0]);
-    tile.make_words(1, word[1]);
-    tile.store_parts(word);
+  }
+}
+
+/* 16 columns of a stack of pixels; with `Weighted` some may not be opaque. */
+template <bool Weighted>
+__device__ inline void make_part(const CfBytesPlane &plane, const Stack &stack, int part,
+                                 const Shared<4> &shared, const AcrossRows &across,
+                                 const Coarse (&coarse)[4])
+{
+  const Centres<4> centres(plane);
+  Middle middle[4];
+
+#pragma unroll
+  for (int c = 0; c < 4; c++)
+    expand_rows<Weighted>(across, coarse[c], middle[c]);
+#pragma unroll 1
+  for (int tile = stack.first; tile < stack.end; tile++) {
+    const AcrossColumns columns(plane, shared.weights, tile - stack.top);
+    uint32_t word[2][4];
+
+    if (Weighted && !is_opaque(plane, coarse, tile - stack.top))
+      make_weighted_words(plane, columns, middle, word);
+    else
+      make_words<4>(centres, columns, middle, word);
+    Place<4>(plane, stack, tile, 16 * part + (int)threadIdx.x % 4 * 4).store(word);
   }
 }
 
 template <bool Alpha>
-__global__ void __launch_bounds__(kBytesThreads)
-    pixels_up_kernel(const __grid_constant__ CfBytesJob job)
+__device__ inline void make_pixels(const CfBytesPlane &plane, const Stack &stack,
+                                   const AcrossRows (&rows)[2], const Shared<4> &shared)
 {
-  go_up<4, Alpha>(job.plane[0], (int)blockIdx.x);
+#pragma unroll 1
+  for (int part = 0; part < 2; part++) {
+    AcrossRows across = rows[0];
+    Coarse coarse[4];
+    bool weighted = false;
+
+    if (part == 1)
+      across = rows[1];
+#pragma unroll
+    for (int c = 0; c < 4; c++)
+      coarse[c] = across.load(shared.coarse, c);
+    if (Alpha) {
+      weighted = !__all_sync(0xffffffffu, not_opaque(plane, coarse, 0) == 0 &&
+                                              not_opaque(plane, coarse, 1) == 0);
+    }
+    if (weighted)
+      make_part<true>(plane, stack, part, shared, across, coarse);
+    else
+      make_part<false>(plane, stack, part, shared, across, coarse);
+  }
 }
 
-__global__ void __launch_bounds__(kBytesThreads)
+template <int C, bool Alpha>
+__device__ inline void go_up(const CfBytesPlane &plane, int block, Shared<C> &shared)
+{
+  const Stack stack(plane, block);
+  const bool wide = C < 4 && plane.x.factor > 4;
+
+  /* All that does not wait for the coarse samples comes first. */
+  const AcrossRows rows[2] = {AcrossRows(plane, stack, 0, wide), AcrossRows(plane, stack, 1, wide)};
+  share_weights(plane, shared.weights);
+  cf_share_taps(plane.y, shared.taps);
+  __syncthreads();
+  cf_wait_for_previous_kernel();
+  share_coarse<C>(plane, stack, shared.taps, shared.coarse);
+  __syncthreads();
+  if (stack.warp_x() >= plane.width)
+    return;
+  if constexpr (C == 4)
+    make_pixels<Alpha>(plane, stack, rows, shared);
+  else
+    make_stack<C>(plane, stack, rows, shared);
+}
+
+template <bool Alpha>
+__global__ void __launch_bounds__(kPyramidThreads, kBlocks)
+    pixels_up_kernel(const __grid_constant__ CfBytesJob job)
+{
+  __shared__ Shared<4> shared;
+
+  go_up<4, Alpha>(job.plane[0], (int)blockIdx.x, shared);
+}
+
+__global__ void __launch_bounds__(kPyramidThreads, kBlocks)
     planes_up_kernel(const __grid_constant__ CfBytesJob job)
 {
+  __shared__ union {
+    Shared<1> one;
+    Shared<2> two;
+  } shared;
   int block;
-  const CfBytesPlane &plane = cf_bytes_plane(job, &CfBytesPlane::up_blocks, &block);
+  const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::up_blocks, &block);
 
   if (plane.channels == 1)
-    go_up<1, false>(plane, block);
+    go_up<1, false>(plane, block, shared.one);
   else
-    go_up<2, false>(plane, block);
+    go_up<2, false>(plane, block, shared.two);
 }
 
 } // namespace
@@ -384,5 +599,5 @@ bool cf_bytes_up(const CfBytesJob *job, int blocks, void *stream, CfStatus *stat
 
   if (job->plane[0].channels == 4)
     kernel = job->plane[0].alpha >= 0 ? pixels_up_kernel<true> : pixels_up_kernel<false>;
-  return cf_bytes_launch(kernel, job, blocks, 0, stream, "enlarging a blur", status);
+  return cf_launch_after(kernel, job, blocks, 0, stream, "enlarging a blur", status);
 }

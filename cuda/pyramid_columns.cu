@@ -411,7 +411,7 @@ __global__ void __launch_bounds__(kPyramidThreads, kPyramidColumnsBlocks)
     byte_columns_kernel(const __grid_constant__ CfPyramidJob job)
 {
   int block;
-  const CfPyramidPlane &plane = cf_pyramid_plane(job, &CfPyramidPlane::columns_blocks, &block);
+  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::columns_blocks, &block);
 
   cf_let_next_kernel_start();
   if (!is_needed(plane, block))
@@ -432,7 +432,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
     word_columns_kernel(const __grid_constant__ CfPyramidJob job)
 {
   int block;
-  const CfPyramidPlane &plane = cf_pyramid_plane(job, &CfPyramidPlane::columns_blocks, &block);
+  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::columns_blocks, &block);
 
   cf_let_next_kernel_start();
   if (!is_needed(plane, block))

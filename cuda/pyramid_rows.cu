@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
 {
   extern __shared__ __align__(16) float shared[];
   int block;
-  const CfPyramidPlane &plane = cf_pyramid_plane(job, &CfPyramidPlane::rows_blocks, &block);
+  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::rows_blocks, &block);
 
   cf_let_next_kernel_start();
   cf_wait_for_previous_kernel();

@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
   __shared__ __align__(16) float taps[kZeros + kPyramidLowTaps];
   __shared__ float parts[kSlices][kLowRows][kLowColumns];
   int block;
-  const CfPyramidPlane &plane = cf_pyramid_plane(job, &CfPyramidPlane::low_blocks, &block);
+  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::low_blocks, &block);
 
   cf_let_next_kernel_start();
   cf_wait_for_previous_kernel();
@@ -537,7 +537,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
     pixels_up_kernel(const __grid_constant__ CfPyramidJob job)
 {
   int block;
-  const CfPyramidPlane &plane = cf_pyramid_plane(job, &CfPyramidPlane::up_blocks, &block);
+  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::up_blocks, &block);
 
   cf_wait_for_previous_kernel();
   go_up<uint8_t, kPixel, Alpha>(job, plane, block);
@@ -548,7 +548,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
     planes_up_kernel(const __grid_constant__ CfPyramidJob job)
 {
   int block;
-  const CfPyramidPlane &plane = cf_pyramid_plane(job, &CfPyramidPlane::up_blocks, &block);
+  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::up_blocks, &block);
 
   cf_wait_for_previous_kernel();
   if (plane.channels == 1)

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The low taps of the blur pyramid of bytes as left matrices of products: 16 outputs, D2 samples
+ * apart, by 16 samples a product. Samples and taps are a half and what it leaves; of the four
+ * products of these the smallest is left out, so sums are as good as in single precision.
+ */
+#pragma once
+
+#include "pyramid_bytes.cuh"
+
+constexpr int kTapsBefore = 16 * kBytesThinning; /* zeros */
+constexpr int kTapsAfter = kTapsBefore + 16;
+constexpr int kTapPairs = kTapsBefore + kBytesLowTaps + kTapsAfter;
+
+/* Pair i is of taps i - kTapsBefore and the next. */
+struct CfSharedTaps {
+  uint32_t half[kTapPairs], rest[kTapPairs];
+};
+
+__device__ inline uint32_t cf_low_tap(const CfBytesLine &line, int i)
+{
+  return i >= 0 && i < line.low_count ? line.low[min(i, line.low_count - 1 - i)] : 0;
+}
+
+/* A barrier must follow. */
+__device__ inline void cf_share_taps(const CfBytesLine &line, CfSharedTaps &taps)
+{
+  for (int i = (int)threadIdx.x; i < kTapsBefore + line.low_count + kTapsAfter;
+       i += kPyramidThreads) {
+    const uint32_t first = cf_low_tap(line, i - kTapsBefore);
+    const uint32_t second = cf_low_tap(line, i - kTapsBefore + 1);
+
+    taps.half[i] = __byte_perm(first, second, 0x5410);
+    taps.rest[i] = __byte_perm(first, second, 0x7632);
+  }
+}
+
+/* The taps of a product for samples from 16 `chunk` - `spare` on, of which the first is number 0 of
+ * the first output. */
+struct CfTapMatrix {
+  uint32_t half[4], rest[4];
+
+  __device__ CfTapMatrix(const CfSharedTaps &taps, int thinning, int chunk, int spare)
+  {
+    const int lane = (int)threadIdx.x % 32;
+    const int first = kTapsBefore + 16 * chunk - spare + lane % 4 * 2 - thinning * (lane / 4);
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const int at = first + i / 2 * 8 - i % 2 * 8 * thinning;
+
+      half[i] = taps.half[at];
+      rest[i] = taps.rest[at];
+    }
+  }
+
+  /* Adds 16 samples' share. Of each a thread has halves in x and what they leave in y. */
+  __device__ void multiply(float (&sum)[4], const uint2 &b0, const uint2 &b1) const
+  {
+    cf_mma(sum, half, b0.x, b1.x);
+    cf_mma(sum, half, b0.y, b1.y);
+    cf_mma(sum, rest, b0.x, b1.x);
+  }
+};
+
+/* Two numbers as halves, and as halves what these leave. */
+__device__ inline uint2 cf_split_halves(float low, float high)
+{
+  const uint32_t pair = cf_pack_halves(low, high);
+  __half2 halves;
+
+  memcpy(&halves, &pair, sizeof halves);
+  return make_uint2(pair, cf_pack_halves(low - __low2float(halves), high - __high2float(halves)));
+}
