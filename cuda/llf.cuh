@@ -214,11 +214,13 @@ bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_tail(const Gpu &gpu, CfStatus *status);
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain);
+/* Whether tensor_analyse() makes level 2 as well. */
+bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
 /* What a level adds to the coarser ones depends on its own components and the next level's only:
- * the terms of level 0, in cells; those of levels first .. last - 1, of level 1 in cells, of
- * others in their collapsed images. */
+ * the terms of levels 0 and 1, in cells; those of levels first .. last - 1, in their collapsed
+ * images. */
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                         const Pyramid &pyramid);
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,

@@ -189,6 +189,20 @@ __device__ __forceinline__ float rounded_intensity(const Pixels &pixels, const P
     return __saturatef(load_intensity<Sample, colour>(pixels, x, y));
 }
 
+/* Four pixels as they are read. */
+template <Key key> struct Four {
+  uint4 words; /* with three channels of each in the bytes that the packing
+                  names, or intensities */
+};
+
+template <> struct Four<Key::BYTE> {
+  uint32_t words;
+};
+
+template <> struct Four<Key::WORD> {
+  uint2 words;
+};
+
 /* Black is a code value where that is the key. */
 inline Key key_of(const Pixels &pixels)
 {

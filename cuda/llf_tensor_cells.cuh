@@ -28,18 +28,16 @@ __host__ __device__ constexpr int place_in_cell(int x, int y)
   return 16 * (y >> 1) + 8 * (y & 1) + 2 * (x & 3) + (x >> 2);
 }
 
-/* Stores the cells of the strip at (x, y) that are in the level. */
-__device__ __forceinline__ void store_cells(__half *cells, int width, int height, int x, int y,
+/* Stores the cells, `across` of them in a row, of the strip at (x, y), which is in the level. */
+__device__ __forceinline__ void store_cells(__half *cells, int width, int across, int x, int y,
                                             int lane, const float sum[4])
 {
-  const int cell_x = x + CELL_X * (lane % 4);
+  const int cell = y / CELL_Y * across + x / CELL_X + lane % 4;
 
-  if (cell_x >= width || y >= height)
+  if (x + CELL_X * (lane % 4) >= width)
     return;
   uint32_t *const to =
-      reinterpret_cast<uint32_t *>(
-          cells + ((size_t)(y / CELL_Y) * cells_across(width) + cell_x / CELL_X) * CELL_HALVES) +
-      lane / 4;
+      reinterpret_cast<uint32_t *>(cells) + (uint32_t)cell * (CELL_HALVES / 2) + lane / 4;
   to[0] = cf_pack_halves(sum[0], sum[1]);
   to[8] = cf_pack_halves(sum[2], sum[3]);
 }

@@ -151,11 +151,8 @@ struct Target {
 };
 
 /* Stores the rows of a strip, one after the other. Lane 4 p + t holds pair t of pixels p and p + 8
- * of each fragment. With `interleaved`, the first group's pairs are the even ones of eight, the
- * second's the odd ones. */
-template <int GROUPS, bool interleaved> struct StripWriter {
-  static constexpr bool PAIRED = interleaved && GROUPS == 2;
-
+ * of each fragment. */
+template <int GROUPS> struct StripWriter {
   uint8_t *next;
   int pixel_bytes, width; /* of a pixel, of the level */
   int left, below;        /* pixels of the level from the lane's first one on */
@@ -172,7 +169,7 @@ template <int GROUPS, bool interleaved> struct StripWriter {
     next =
         reinterpret_cast<uint8_t *>(
             level.groups + ((size_t)y * level.width + first) * target.groups + target.first_group) +
-        lane % 4 * (PAIRED ? 8 : 4);
+        lane % 4 * 4;
   }
 
   __device__ __forceinline__ void write(const Row<GROUPS> &row)
@@ -186,13 +183,9 @@ template <int GROUPS, bool interleaved> struct StripWriter {
 
       if (8 * i >= left)
         continue;
-      if constexpr (PAIRED) {
-        *reinterpret_cast<uint2 *>(to) = make_uint2(row.word[m][half], row.word[m][2 + half]);
-      } else {
 #pragma unroll
-        for (int c = 0; c < GROUPS; c++)
-          *reinterpret_cast<uint32_t *>(to + c * GROUP_BYTES) = row.word[m][2 * c + half];
-      }
+      for (int c = 0; c < GROUPS; c++)
+        *reinterpret_cast<uint32_t *>(to + c * GROUP_BYTES) = row.word[m][2 * c + half];
     }
     next += (ptrdiff_t)width * pixel_bytes;
   }
@@ -266,7 +259,7 @@ __device__ void reduce_tile(uint8_t *memory, const Target &target, int x, int y)
   const Band band(lane);
 
   if (y + strip_y < target.coarse.height) {
-    StripWriter<S::GROUPS, false> writer(target, x + strip_x, y + strip_y, lane);
+    StripWriter<S::GROUPS> writer(target, x + strip_x, y + strip_y, lane);
 
     reduce_strip<S::GROUPS, S::ROWS>(
         [&](int row, Row<S::GROUPS> *filtered) {
@@ -282,9 +275,6 @@ __device__ void reduce_tile(uint8_t *memory, const Target &target, int x, int y)
                     reinterpret_cast<float *>(memory + M::ACROSS), target, x, y);
 }
 
-/* Tall tiles repeat fewer rows, short ones fill the GPU where there are few. */
-template <int GROUPS> using TallTable = Shape<GROUPS, 2, 4, 8>;
-template <int GROUPS> using ShortTable = Shape<GROUPS, 2, 4, 6>;
 template <int GROUPS> using TileShape = Shape<GROUPS, 1, 8, 1>;
 
 inline Target target_of(const Pyramid &pyramid, int level, float top_gain)

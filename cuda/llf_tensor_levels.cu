@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(T::THREADS, T::GROUPS == 4 ? 2 : 4)
     else
       make([&](int j) { return min(pixel_x + 4 * j, own.width - 1) - pixel_x; });
     if (index == 1) {
-      store_cells(levels.cells, own.width, own.height, x, y, lane, sum);
+      store_cells(levels.cells, own.width, cells_across(own.width), x, y, lane, sum);
       continue;
     }
 #pragma unroll

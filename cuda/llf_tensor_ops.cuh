@@ -30,6 +30,38 @@ __device__ __forceinline__ void load_2_transposed(uint32_t *to, uint32_t address
 #endif
 }
 
+/* Rows of a table that stays as it is, from where `row` says: others may be on their way, and what
+ * is stored does not wait for it. What `row` was read from must be read after the table was made.
+ */
+__device__ __forceinline__ void look_up_4(uint32_t (&to)[4], uint32_t row)
+{
+#ifdef CF_TENSOR_OPS
+  asm("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+      : "r"(row));
+#endif
+}
+
+__device__ __forceinline__ void look_up_2(uint32_t *to, uint32_t row)
+{
+#ifdef CF_TENSOR_OPS
+  asm("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
+      : "=r"(to[0]), "=r"(to[1])
+      : "r"(row));
+#endif
+}
+
+/* The 8 x 8 matrix of halves, of which each lane has two of a row. */
+__device__ __forceinline__ uint32_t transposed(uint32_t word)
+{
+  uint32_t result = 0;
+
+#ifdef CF_TENSOR_OPS
+  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(word));
+#endif
+  return result;
+}
+
 /* to (16 x 8) = a (16 x 16) b (16 x 8) + c, all in fp16. */
 __device__ __forceinline__ void multiply_half(uint32_t *to, const uint32_t *a, uint32_t b0,
                                               uint32_t b1, uint32_t c0, uint32_t c1)

@@ -9,8 +9,6 @@ namespace llf
 namespace
 {
 
-constexpr long long LARGE_PICTURE = 4000000; /* pixels */
-
 /* Puts a kernel that needs another stream's event behind it: nothing of it may start earlier. */
 bool await_event(Queue *queue, void *event)
 {
@@ -18,13 +16,14 @@ bool await_event(Queue *queue, void *event)
   return cf_stream_wait_event(queue->stream, event, queue->status);
 }
 
-/* Levels 2 and up, and back to `last`, below which levels have kernels of their own. */
+/* Levels 2 and up, of which level 2 may be there already, and back to `last`, below which levels
+ * have kernels of their own. */
 bool run_chain(const TensorStreams &streams, Queue *chain, const Series &series,
-               const Pyramid &pyramid, int last)
+               const Pyramid &pyramid, bool reduced, int last)
 {
   const float top_gain = -series.linear;
 
-  if (!tensor_reduce(chain, pyramid, 1, top_gain) ||
+  if ((!reduced && !tensor_reduce(chain, pyramid, 1, top_gain)) ||
       !cf_event_record(streams.reduced_once, chain->stream, chain->status))
     return false;
   for (int fine = 2; fine < last; fine++) {
@@ -35,16 +34,12 @@ bool run_chain(const TensorStreams &streams, Queue *chain, const Series &series,
          (last == pyramid.images - 1 || tensor_tail(chain, pyramid, last, series));
 }
 
-/* The terms of levels below `last`. Those of level 0 stay on all multiprocessors till their end: in
- * small pictures, where the chain is what a frame waits for, level 2 is made without them. */
+/* The terms of levels below `last`. */
 bool run_terms(const TensorStreams &streams, Queue *queue, const Gpu &gpu, const Pixels &pixels,
-               const Series &series, const Pyramid &pyramid, int last)
+               const Series &series, const Pyramid &pyramid, bool reduced, int last)
 {
-  const bool large = (long long)pixels.width * pixels.height > LARGE_PICTURE;
-  auto pixel_terms = [&] { return tensor_pixel_terms(queue, gpu, pixels, series, pyramid); };
-
-  return (!large || pixel_terms()) && await_event(queue, streams.reduced_once) &&
-         tensor_level_terms(queue, pyramid, 1, 2, series) && (large || pixel_terms()) &&
+  return (reduced || await_event(queue, streams.reduced_once)) &&
+         tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
          await_event(queue, streams.reduced) && tensor_level_terms(queue, pyramid, 2, last, series);
 }
 
@@ -94,8 +89,9 @@ bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, cons
       !await_event(&chain, streams.analysed))
     return false;
 
-  const bool ran = run_chain(streams, &chain, series, pyramid, last) &&
-                   run_terms(streams, queue, gpu, pixels, series, pyramid, last);
+  const bool reduced = tensor_analysis_reduces(gpu, pixels, pyramid);
+  const bool ran = run_chain(streams, &chain, series, pyramid, reduced, last) &&
+                   run_terms(streams, queue, gpu, pixels, series, pyramid, reduced, last);
   /* Whatever failed, the chain must not outlive the memory it works in. */
   queue->status = ran ? status : nullptr;
   const bool joined = cf_event_record(streams.collapsed, streams.chain, queue->status) &&

@@ -11,14 +11,18 @@ namespace llf
 namespace
 {
 
-template <int GROUPS> using BaseTile = Tile<GROUPS, 32>;
-
 constexpr int TILE_X = 64, TILE_Y = 32, THREADS = 256, WARPS = THREADS / 32;
+
+/* Of level 0, and of the pixels of level 1 that it needs: those inside are all a level-1 tile. */
+template <int GROUPS> using BaseTile = Tile<GROUPS, TILE_Y, TILE_X>;
+template <int GROUPS> using NextTile = Tile<GROUPS, TILE_Y / 2, TILE_X / 2>;
+
+constexpr int NEXT_X = TILE_X / 2, NEXT_Y = TILE_Y / 2;
 constexpr int PIXEL_PITCH = TILE_X + 4; /* words */
 
 /* Blocks of a multiprocessor: the coarse levels' kernels find room beside them. In small pictures
  * these are what a frame waits for: 1920x1080 takes 6 % less with one. */
-template <int GROUPS> constexpr int RESIDENT = GROUPS == 4 ? 1 : 2;
+template <int GROUPS> constexpr int RESIDENT = 2;
 constexpr int SMALL_TILES = 16; /* a multiprocessor */
 
 /* Of a row in the table; of four groups they would not leave room for two teams. */
@@ -27,12 +31,16 @@ template <int GROUPS, Key key> constexpr int MOST_COPIES = GROUPS == 4 ? 1 : Key
 /* Teams that share a large table. */
 template <Key key, int COPIES> constexpr int TEAMS = COPIES > 1 || key == Key::LUMA ? 2 : 1;
 
-/* Shared memory, in bytes: the table; and of each team two tiles of the coarse level and one of
- * pixels. */
-template <int GROUPS, Key key, int COPIES> struct Memory {
+/* Shared memory, in bytes: the table; and of each team tiles of levels 1 and 2, of level 1's
+ * Gaussian, and of pixels. */
+template <int GROUPS, Key key, int COPIES, int BUFFERS> struct Memory {
   static constexpr int TABLE = GROUPS * KeyOf<key>::ENTRIES * COPIES * GROUP_BYTES;
   static constexpr int COARSE = (BaseTile<GROUPS>::BYTES + 127) / 128 * 128;
-  static constexpr int PIXELS = 2 * COARSE;
+  static constexpr int SECOND = BUFFERS * COARSE;
+  static constexpr int SECOND_BYTES = (NextTile<GROUPS>::BYTES + 127) / 128 * 128;
+  static constexpr int GAUSS = SECOND + BUFFERS * SECOND_BYTES;
+  static constexpr int GAUSS_BYTES = NEXT_X * NEXT_Y * (int)sizeof(float);
+  static constexpr int PIXELS = GAUSS + BUFFERS * GAUSS_BYTES;
   static constexpr int TEAM = PIXELS + TILE_Y * PIXEL_PITCH * (int)sizeof(uint32_t);
 
   __host__ __device__ static constexpr int bytes(int teams)
@@ -67,20 +75,6 @@ __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Seri
           make_uint4(words[0], words[1], words[2], words[3]);
   }
 }
-
-/* Four pixels as they are read, since what is made of them has to wait for them. */
-template <Key key> struct Four {
-  uint4 words; /* with three channels of each in the bytes that the packing
-                  names, or intensities */
-};
-
-template <> struct Four<Key::BYTE> {
-  uint32_t words;
-};
-
-template <> struct Four<Key::WORD> {
-  uint2 words;
-};
 
 template <typename Sample, Colour colour, Key key>
 __device__ __forceinline__ Four<key> load_four(const Pixels &pixels, const Packing &packing,
@@ -143,29 +137,24 @@ __device__ __forceinline__ uint4 rows_of(const Pixels &pixels, const LumaRow &lu
 
 /* --- terms --- */
 
+/* Of a strip of pixels whose block 0 has, in a lane's part of it, the row numbers `rows`. */
 template <typename T, Key key, int COPIES>
-__device__ __forceinline__ void make_terms(float (&sum)[4], uint8_t *coarse, uint32_t table,
-                                           const uint32_t *pixels, const Turn<T::GROUPS> &turn,
-                                           const Expansion &expansion, int strip_x, int strip_y,
-                                           int lane)
+__device__ __forceinline__ void make_terms(float (&sum)[4], Columns<T> columns, uint32_t table,
+                                           const uint32_t *rows, const Turn<T::GROUPS> &turn,
+                                           const Expansion &expansion, const Ones &ones)
 {
   constexpr int ROW_BYTES = COPIES * GROUP_BYTES;
   constexpr int TABLE_BYTES = KeyOf<key>::ENTRIES * ROW_BYTES;
-  const uint32_t copy = table + lane % COPIES * GROUP_BYTES;
-  const uint32_t *const strip = pixels + 4 * strip_y * PIXEL_PITCH + 32 * strip_x;
 
-  Columns<T> columns(coarse, strip_x, strip_y, lane);
   expand_strip<T::GROUPS>(
-      sum, expansion, lane, [&](int j, uint32_t *words) { columns.load(words, j); },
+      sum, expansion, ones, [&](int j, uint32_t *words) { columns.load(words, j); },
       [&](int, int, uint32_t *self) { self[0] = self[1] = 0; },
       [&](int j, uint32_t *rotation) {
         if constexpr (key == Key::NONE) {
-          const uint32_t *const pixel = strip + lane / 16 * PIXEL_PITCH + 4 * j + lane / 4 % 4;
-          rotate<T::GROUPS>(rotation, turn, __uint_as_float(pixel[0]),
-                            __uint_as_float(pixel[2 * PIXEL_PITCH]));
+          rotate<T::GROUPS>(rotation, turn, __uint_as_float(rows[4 * j]),
+                            __uint_as_float(rows[4 * j + 2 * PIXEL_PITCH]));
         } else {
-          const uint32_t row =
-              copy + strip[lane % 16 / 4 * PIXEL_PITCH + 4 * j + lane % 4] * ROW_BYTES;
+          const uint32_t row = table + rows[4 * j] * ROW_BYTES;
 
           if constexpr (T::GROUPS == 1) {
             load_2(rotation, row);
@@ -173,7 +162,7 @@ __device__ __forceinline__ void make_terms(float (&sum)[4], uint8_t *coarse, uin
 #pragma unroll
             for (int c = 0; c < T::GROUPS; c += 2) {
               uint32_t words[4];
-              cf_load_matrix(words, row + (c + lane / 16) * TABLE_BYTES);
+              cf_load_matrix(words, row + c * TABLE_BYTES);
 #pragma unroll
               for (int k = 0; k < 4; k++)
                 rotation[2 * c + k] = words[k];
@@ -183,19 +172,96 @@ __device__ __forceinline__ void make_terms(float (&sum)[4], uint8_t *coarse, uin
       });
 }
 
+/* A level's own components in shared memory, as the addends of the expansion: matrices of eight
+ * pixels, two of a group. */
+template <typename T> struct OwnPixels {
+  uint32_t from;
+  uint32_t words[4];
+
+  __device__ __forceinline__ OwnPixels(const uint8_t *memory, int strip_y, int lane)
+  {
+    const int matrix = lane / 8, pixel = lane % 8 + (matrix & 1) * 8;
+    const int row = 1 + 4 * strip_y + pixel / 4, column = 1 + pixel % 4;
+    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+
+    from = cf_shared_address(memory) + row * T::PITCH +
+           (column * T::GROUPS + (T::GROUPS > 1 ? (matrix >> 1) ^ swap : 0)) * GROUP_BYTES;
+  }
+
+  __device__ __forceinline__ OwnPixels shifted(int bytes) const
+  {
+    OwnPixels pixels = *this;
+    pixels.from += bytes;
+    return pixels;
+  }
+
+  __device__ __forceinline__ void load(int j, int c, uint32_t *self)
+  {
+    const uint32_t at = from + (4 * j * T::GROUPS + c) * GROUP_BYTES;
+
+    if constexpr (T::GROUPS == 1) {
+      load_2(words, at);
+    } else if (c % 2 == 0) {
+      cf_load_matrix(words, at);
+    }
+    self[0] = words[c % 2 * 2];
+    self[1] = words[c % 2 * 2 + 1];
+  }
+};
+
+/* The same of level 1; `gauss` is a lane's first pixel. */
+template <int GROUPS>
+__device__ __forceinline__ void make_next_terms(float (&sum)[4], Columns<NextTile<GROUPS>> columns,
+                                                OwnPixels<BaseTile<GROUPS>> pixels,
+                                                const float *gauss, const Turn<GROUPS> &turn,
+                                                const Expansion &expansion, const Ones &ones)
+{
+  expand_strip<GROUPS>(
+      sum, expansion, ones, [&](int j, uint32_t *words) { columns.load(words, j); },
+      [&](int j, int c, uint32_t *self) { pixels.load(j, c, self); },
+      [&](int j, uint32_t *rotation) {
+        rotate<GROUPS>(rotation, turn, gauss[4 * j], gauss[4 * j + 2 * NEXT_X]);
+      });
+}
+
+/* Starts to load the Gaussian of a tile of level 1. */
+__device__ __forceinline__ void load_gauss(float *memory, const Level &level, int x, int y,
+                                           int thread)
+{
+#pragma unroll
+  for (int k = 0; k < NEXT_X * NEXT_Y / THREADS; k++) {
+    const int i = thread + k * THREADS;
+    const int from_x = min(x + i % NEXT_X, level.width - 1);
+    const int from_y = min(y + i / NEXT_X, level.height - 1);
+
+    cf_copy_async_word(cf_shared_address(memory + i),
+                       level.gauss + (size_t)from_y * level.width + from_x, 4);
+  }
+}
+
+/* A number that costs a register rather than being made again for every strip. */
+__device__ __forceinline__ uint32_t kept(uint32_t number)
+{
+  asm volatile("mov.b32 %0, %0;" : "+r"(number));
+  return number;
+}
+
 /* --- the kernel --- */
 
 /* Blocks stay for many tiles, since the table is dear, and load the next one meanwhile. They go
  * from the last tile to the first, like the reduction of level 1 beside them. */
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES>
+template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS>
 __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                   TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
-                       Level coarse, __half *cells, Packing packing, LumaRow luma_row, bool aligned)
+                       Level coarse, Level second, __half *cells, __half *next_cells,
+                       Packing packing, LumaRow luma_row, bool aligned)
 {
   using T = BaseTile<GROUPS>;
-  using M = Memory<GROUPS, key, COPIES>;
+  using M = Memory<GROUPS, key, COPIES, BUFFERS>;
   constexpr int FOURS = TILE_X * TILE_Y / 4 / THREADS, ACROSS = TILE_X / 4;
+  constexpr int STRIPS = TILE_Y / 2 / WARPS;
+  constexpr int STRIP_ROWS = 2 * WARPS; /* from one strip of a warp to its next */
 
   extern __shared__ __align__(128) uint8_t table[];
   const int team = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
@@ -203,23 +269,50 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   uint8_t *const memory = table + M::TABLE + team * M::TEAM;
   uint32_t *const rows = reinterpret_cast<uint32_t *>(memory + M::PIXELS);
   const int lane = thread % 32, warp = thread / 32;
+  const int strip_x = 32 * (warp % 2), strip_y = 4 * (warp / 2);
   const int tiles_x = (pixels.width + TILE_X - 1) / TILE_X;
   const int tiles = tiles_x * ((pixels.height + TILE_Y - 1) / TILE_Y);
   const int column = thread % ACROSS * 4, row = thread / ACROSS;
   const Expansion expansion(lane);
+  const Ones ones(lane);
   const Turn<GROUPS> turn(series, lane);
   const CoarseLoader<T> loader(coarse, thread);
+  const CoarseLoader<NextTile<GROUPS>> second_loader(second, thread);
   const float reciprocal = 1.0f / (float)tiles_x;
+  const int across = cells_across(pixels.width), next_across = cells_across(coarse.width);
+  /* Where a lane finds its part of the warp's strips; of level 1, of the first strip. */
+  Columns<T> columns(memory, warp % 2, warp / 2, lane);
+  const OwnPixels<T> own_pixels(memory, 0, lane);
+  const int in_strip = key == Key::NONE
+                           ? (strip_y + lane / 16) * PIXEL_PITCH + strip_x + lane / 4 % 4
+                           : (strip_y + lane % 16 / 4) * PIXEL_PITCH + strip_x + lane % 4;
+  const uint32_t *const strip = reinterpret_cast<const uint32_t *>(
+      table + kept(team * M::TEAM + M::TABLE + M::PIXELS + in_strip * (int)sizeof(uint32_t)));
+  const float *const gauss =
+      reinterpret_cast<const float *>(memory + M::GAUSS) + lane / 16 * NEXT_X + lane / 4 % 4;
+  const uint32_t looked_up =
+      cf_shared_address(table) + lane % COPIES * GROUP_BYTES +
+      (GROUPS == 1 ? 0 : lane / 16 * (KeyOf<key>::ENTRIES * COPIES * GROUP_BYTES));
   Four<key> fours[FOURS];
   int buffer = 0, next_x, next_y;
 
+  columns.from = kept(columns.from);
+
+  auto load_components = [&] {
+    loader.load(memory + buffer * M::COARSE, coarse, next_x, next_y);
+    second_loader.load(memory + M::SECOND + buffer * M::SECOND_BYTES, second, next_x / 2,
+                       next_y / 2);
+    load_gauss(reinterpret_cast<float *>(memory + M::GAUSS + buffer * M::GAUSS_BYTES), coarse,
+               next_x / 2, next_y / 2, thread);
+    cf_copy_commit();
+  };
   auto load_tile = [&](int tile) {
     const int tile_y = (int)(((float)tile + 0.5f) * reciprocal);
 
     next_x = (tile - tile_y * tiles_x) * TILE_X;
     next_y = tile_y * TILE_Y;
-    loader.load(memory + buffer * M::COARSE, coarse, next_x, next_y);
-    cf_copy_commit();
+    if constexpr (BUFFERS == 2)
+      load_components();
 #pragma unroll
     for (int i = 0; i < FOURS; i++)
       fours[i] = load_four<Sample, colour, key>(
@@ -236,10 +329,11 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   int tile = tiles - 1 - (int)blockIdx.x - team * (int)gridDim.x;
   if (tile >= 0)
     load_tile(tile);
-  while (tile >= 0) {
-    const int x = next_x, y = next_y;
-    uint8_t *const components = memory + buffer * M::COARSE;
+  for (int turns = 0; tile >= 0; turns++) {
+    const int x = next_x, y = next_y, current = buffer;
 
+    if constexpr (BUFFERS == 1)
+      load_components();
 #pragma unroll
     for (int i = 0; i < FOURS; i++)
       *reinterpret_cast<uint4 *>(rows + (row + i * (THREADS / ACROSS)) * PIXEL_PITCH + column) =
@@ -247,19 +341,34 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
     cf_copy_wait<0>();
     await_team<TEAMS<key, COPIES>, THREADS>(team);
     tile -= step;
-    buffer ^= 1;
+    if constexpr (BUFFERS == 2)
+      buffer ^= 1;
     if (tile >= 0)
       load_tile(tile);
-#pragma unroll 1
-    for (int strip = warp; strip < TILE_Y / 2; strip += WARPS) {
-      const int strip_x = strip % 2, strip_y = strip / 2;
+#pragma unroll
+    for (int k = 0; k < STRIPS; k++) {
+      const int from_x = x + strip_x, from_y = y + strip_y + k * STRIP_ROWS;
       float sum[4];
 
-      if (x + 32 * strip_x >= pixels.width || y + 4 * strip_y >= pixels.height)
+      if (from_x >= pixels.width || from_y >= pixels.height)
         continue;
-      make_terms<T, key, COPIES>(sum, components, cf_shared_address(table), rows, turn, expansion,
-                                 strip_x, strip_y, lane);
-      store_cells(cells, pixels.width, pixels.height, x + 32 * strip_x, y + 4 * strip_y, lane, sum);
+      make_terms<T, key, COPIES>(
+          sum, columns.shifted(current * M::COARSE + k * STRIP_ROWS / 2 * T::PITCH), looked_up,
+          strip + k * STRIP_ROWS * PIXEL_PITCH, turn, expansion, ones);
+      store_cells(cells, pixels.width, across, from_x, from_y, lane, sum);
+    }
+    /* Level 1 has half as many strips as there are warps: they take turns. */
+    const int next = (warp + 4 * (turns % 2)) % WARPS;
+    const int from_x = x / 2, from_y = y / 2 + 4 * next;
+    if (next < NEXT_Y / 4 && from_x < coarse.width && from_y < coarse.height) {
+      const Columns<NextTile<GROUPS>> next_columns(memory + M::SECOND + current * M::SECOND_BYTES,
+                                                   0, next, lane);
+      float sum[4];
+
+      make_next_terms<GROUPS>(
+          sum, next_columns, own_pixels.shifted(current * M::COARSE + 4 * next * T::PITCH),
+          gauss + current * (M::GAUSS_BYTES / 4) + 4 * next * NEXT_X, turn, expansion, ones);
+      store_cells(next_cells, coarse.width, next_across, from_x, from_y, lane, sum);
     }
     await_team<TEAMS<key, COPIES>, THREADS>(team);
   }
@@ -271,27 +380,39 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
 template <int GROUPS, Key key>
 constexpr bool HAS_TABLE = key != Key::NONE && (GROUPS < 4 || key == Key::BYTE);
 
-template <int GROUPS, Key key, int COPIES> int teams_of(const Gpu &gpu)
+/* Two tiles of components in shared memory for each team, where they have room beside a table that
+ * holds rows several times. */
+template <int GROUPS, Key key>
+constexpr bool HAS_TWO_BUFFERS = GROUPS < 4 && (key == Key::BYTE || key == Key::WORD);
+
+template <int GROUPS, Key key, int COPIES, int BUFFERS> int teams_of(const Gpu &gpu)
 {
   constexpr int MOST = TEAMS<key, COPIES>;
-  return Memory<GROUPS, key, COPIES>::bytes(MOST) <= gpu.shared_per_block ? MOST : 1;
+  return Memory<GROUPS, key, COPIES, BUFFERS>::bytes(MOST) <= gpu.shared_per_block ? MOST : 1;
 }
 
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES>
+bool is_small(const Gpu &gpu, const Pixels &pixels)
+{
+  return blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y) <
+         SMALL_TILES * gpu.multiprocessors;
+}
+
+template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                   const Pyramid &pyramid)
 {
-  using M = Memory<GROUPS, key, COPIES>;
+  using M = Memory<GROUPS, key, COPIES, BUFFERS>;
   constexpr int RESERVED = 1024;
   const int tiles = blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
-  const bool small = tiles < SMALL_TILES * gpu.multiprocessors;
-  const int teams = small ? 1 : teams_of<GROUPS, key, COPIES>(gpu);
+  const bool small = is_small(gpu, pixels);
+  const int teams = small ? 1 : teams_of<GROUPS, key, COPIES, BUFFERS>(gpu);
   const int fitting = gpu.shared_per_multiprocessor / (M::bytes(teams) + RESERVED);
   const int most = small || TEAMS<key, COPIES> > 1 ? 1 : RESIDENT<GROUPS>;
   const int beside = fitting < 1 ? 1 : fitting < most ? fitting : most;
-  /* These blocks stay till the end, and the coarse levels' one needs a multiprocessor for itself.
-   */
-  const int resident = beside * (gpu.multiprocessors > 1 ? gpu.multiprocessors - 1 : 1);
+  /* These blocks stay till the end. In small pictures the coarse levels' kernels find room beside
+   * them, all but the last, which needs a multiprocessor for itself; in large ones they do not. */
+  const int left = small ? 1 : gpu.multiprocessors * 2 / 11;
+  const int resident = beside * (gpu.multiprocessors > left ? gpu.multiprocessors - left : 1);
   const Packing packing = packing_of(pixels);
   const Channel &channel = pixels.channel[0];
   const uintptr_t address =
@@ -300,10 +421,11 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
                            ? packing.packed && address % 16 == 0
                            : pixels.step[0] == 1 && address % (4 * sizeof(Sample)) == 0;
 
-  return launch(queue, "llf terms", pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES>,
+  return launch(queue, "llf terms",
+                pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS>,
                 dim3(tiles < resident ? tiles : resident), dim3(teams * THREADS), M::bytes(teams),
-                pixels, series, pyramid.level[1], pyramid.cells[0], packing,
-                luma_row_of(pixels, packing), aligned);
+                pixels, series, pyramid.level[1], pyramid.level[2], pyramid.cells[0],
+                pyramid.cells[1], packing, luma_row_of(pixels, packing), aligned);
 }
 
 /* Calls `function` with the sample type, the colour and the key as types. */
@@ -322,7 +444,7 @@ bool with_key_types(const Gpu &gpu, const Pixels &pixels, Function function)
     using Filtered = ColourConstant<RGB ? Colour::RGB : Colour::SINGLE>;
 
     if constexpr (HAS_TABLE<GROUPS, KEY>) {
-      if (key_of(pixels) == KEY && Memory<GROUPS, KEY, 1>::bytes(1) <= gpu.shared_per_block)
+      if (key_of(pixels) == KEY && Memory<GROUPS, KEY, 1, 1>::bytes(1) <= gpu.shared_per_block)
         return function(sample, Filtered(), KeyConstant<KEY>());
     }
     return function(sample, Filtered(), KeyConstant<Key::NONE>());
@@ -339,29 +461,42 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
     constexpr Key KEY = decltype(key)::key;
     constexpr int MOST = MOST_COPIES<GROUPS, KEY>;
 
-    if (Memory<GROUPS, KEY, MOST>::bytes(1) <= gpu.shared_per_block)
-      return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST>(queue, gpu, pixels, series, pyramid);
-    return launch_terms<GROUPS, Sample, COLOUR, KEY, 1>(queue, gpu, pixels, series, pyramid);
+    if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
+      if (!is_small(gpu, pixels) && Memory<GROUPS, KEY, MOST, 2>::bytes(1) <= gpu.shared_per_block)
+        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2>(queue, gpu, pixels, series,
+                                                                  pyramid);
+    }
+    if (Memory<GROUPS, KEY, MOST, 1>::bytes(1) <= gpu.shared_per_block)
+      return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 1>(queue, gpu, pixels, series,
+                                                                pyramid);
+    return launch_terms<GROUPS, Sample, COLOUR, KEY, 1, 1>(queue, gpu, pixels, series, pyramid);
   });
 }
 
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES>
+template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS>
 bool allow_copies(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(gpu, pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES>,
-                      Memory<GROUPS, key, COPIES>::bytes(teams_of<GROUPS, key, COPIES>(gpu)),
-                      status);
+  return allow_shared(
+      gpu, pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS>,
+      Memory<GROUPS, key, COPIES, BUFFERS>::bytes(teams_of<GROUPS, key, COPIES, BUFFERS>(gpu)),
+      status);
 }
 
 template <int GROUPS, typename Sample, Colour colour, Key key>
 bool allow(const Gpu &gpu, CfStatus *status)
 {
-  if constexpr (HAS_TABLE<GROUPS, key>) {
-    if (!allow_copies<GROUPS, Sample, colour, key, MOST_COPIES<GROUPS, key>>(gpu, status) ||
-        !allow_copies<GROUPS, Sample, colour, key, 1>(gpu, status))
+  constexpr int MOST = MOST_COPIES<GROUPS, key>;
+
+  if constexpr (HAS_TWO_BUFFERS<GROUPS, key>) {
+    if (!allow_copies<GROUPS, Sample, colour, key, MOST, 2>(gpu, status))
       return false;
   }
-  return allow_copies<GROUPS, Sample, colour, Key::NONE, 1>(gpu, status);
+  if constexpr (HAS_TABLE<GROUPS, key>) {
+    if (!allow_copies<GROUPS, Sample, colour, key, MOST, 1>(gpu, status) ||
+        !allow_copies<GROUPS, Sample, colour, key, 1, 1>(gpu, status))
+      return false;
+  }
+  return allow_copies<GROUPS, Sample, colour, Key::NONE, 1, 1>(gpu, status);
 }
 
 template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)

@@ -12,9 +12,9 @@
 namespace llf
 {
 
-/* A block makes a tile of 64 x FINE_Y pixels. */
-template <int groups, int fine_y> struct Tile {
-  static constexpr int GROUPS = groups, FINE_X = 64, FINE_Y = fine_y;
+/* A block makes a tile of FINE_X x FINE_Y pixels. */
+template <int groups, int fine_y, int fine_x = 64> struct Tile {
+  static constexpr int GROUPS = groups, FINE_X = fine_x, FINE_Y = fine_y;
   static constexpr int COARSE_X = FINE_X / 2 + 2, COARSE_Y = FINE_Y / 2 + 2;
   static constexpr int WARPS = 8, THREADS = 32 * WARPS;
 
@@ -156,6 +156,14 @@ template <typename T> struct Columns {
   uint32_t from;      /* a lane's row of block 0's first matrices */
   uint32_t blocks[4]; /* of one group: of blocks j and j + 1 */
 
+  /* The same strip `bytes` further on in shared memory. */
+  __device__ __forceinline__ Columns shifted(int bytes) const
+  {
+    Columns columns = *this;
+    columns.from += bytes;
+    return columns;
+  }
+
   __device__ __forceinline__ Columns(const uint8_t *memory, int strip_x, int strip_y, int lane)
   {
     const int row = 2 * strip_y + (lane % 8 >> 1), column = 16 * strip_x + (lane & 1);
@@ -191,28 +199,22 @@ template <typename T> struct Columns {
 };
 
 /* Adds to `sum` the components' products with their rotations; `ones` is all ones for the column of
- * this block of 4 x 4. Words 2 c and 2 c + 1 are group c of pixels p and p + 8. */
+ * this block of 4 x 4. Words 2 c and 2 c + 1 are group c of pixels p and p + 8. Groups are added in
+ * fp16, each rounded once, as the products alone would be. */
 template <int GROUPS>
 __device__ __forceinline__ void add_rotated(float (&sum)[4], const uint32_t *components,
                                             const uint32_t *rotation, uint32_t ones)
 {
-  if constexpr (GROUPS == 1) {
-    const uint32_t product[2] = {multiplied(components[0], rotation[0]),
-                                 multiplied(components[1], rotation[1])};
-    multiply_add_8(sum, product, ones);
-  } else {
+  uint32_t product[2] = {multiplied(components[0], rotation[0]),
+                         multiplied(components[1], rotation[1])};
+
 #pragma unroll
-    for (int c = 0; c < 2 * GROUPS; c += 4) {
-      const uint32_t product[4] = {multiplied(components[c], rotation[c]),
-                                   multiplied(components[c + 1], rotation[c + 1]),
-                                   multiplied(components[c + 2], rotation[c + 2]),
-                                   multiplied(components[c + 3], rotation[c + 3])};
-      cf_mma(sum, product, ones, ones);
-    }
-  }
+  for (int c = 2; c < 2 * GROUPS; c++)
+    product[c % 2] = multiplied_added(components[c], rotation[c], product[c % 2]);
+  multiply_add_8(sum, product, ones);
 }
 
-/* Radians per full scale of lane t's harmonics 4 c + t + 1. */
+/* Minus the radians per full scale of lane t's harmonics 4 c + t + 1. */
 template <int GROUPS> struct Turn {
   float radians[GROUPS];
 
@@ -220,7 +222,7 @@ template <int GROUPS> struct Turn {
   {
 #pragma unroll
     for (int c = 0; c < GROUPS; c++)
-      radians[c] = 6.283185307f * series.turn * (float)(4 * c + lane % 4 + 1);
+      radians[c] = -6.283185307f * series.turn * (float)(4 * c + lane % 4 + 1);
   }
 };
 
@@ -235,19 +237,52 @@ __device__ __forceinline__ void rotate(uint32_t *rotation, const Turn<GROUPS> &t
     float sine, cosine;
 
     __sincosf(turn.radians[c] * first, &sine, &cosine);
-    rotation[2 * c] = cf_pack_halves(cosine, -sine);
+    rotation[2 * c] = cf_pack_halves(cosine, sine);
     __sincosf(turn.radians[c] * second, &sine, &cosine);
-    rotation[2 * c + 1] = cf_pack_halves(cosine, -sine);
+    rotation[2 * c + 1] = cf_pack_halves(cosine, sine);
   }
 }
+
+/* All ones for the column of each block, which a kernel of many strips keeps: they are told not to
+ * be made again. */
+struct Ones {
+  uint32_t word[8];
+
+  __device__ __forceinline__ explicit Ones(int lane)
+  {
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      asm volatile("mov.b32 %0, %1;" : "=r"(word[j]) : "r"(lane / 4 == j ? 0x3c003c00u : 0u));
+  }
+
+  __device__ __forceinline__ uint32_t of(int j) const
+  {
+    return word[j];
+  }
+};
+
+/* The same where there are few strips. */
+struct MadeOnes {
+  int column;
+
+  __device__ __forceinline__ explicit MadeOnes(int lane) : column(lane / 4)
+  {
+  }
+
+  __device__ __forceinline__ uint32_t of(int j) const
+  {
+    return column == j ? 0x3c003c00u : 0u;
+  }
+};
 
 /* The strip's values: q of pixel (strip_pixel_x (q), strip_pixel_y (q)). For block j, `coarse_of
  * (j, words)` gives the samples of the coarser level that a product expands, group by group, `own
  * (j, c, words)` the level's own components of group c, and `rotation_of (j, words)` its
  * rotations. */
-template <int GROUPS, typename CoarseOf, typename Own, typename RotationOf>
-__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion, int lane,
-                                             CoarseOf coarse_of, Own own, RotationOf rotation_of)
+template <int GROUPS, typename Column, typename CoarseOf, typename Own, typename RotationOf>
+__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion,
+                                             const Column &ones, CoarseOf coarse_of, Own own,
+                                             RotationOf rotation_of)
 {
 #pragma unroll
   for (int q = 0; q < 4; q++)
@@ -266,8 +301,15 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
       multiply_half(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1], self[0],
                     self[1]);
     }
-    add_rotated<GROUPS>(sum, components, rotation, lane / 4 == j ? 0x3c003c00u : 0u);
+    add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
   }
+}
+
+template <int GROUPS, typename CoarseOf, typename Own, typename RotationOf>
+__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion, int lane,
+                                             CoarseOf coarse_of, Own own, RotationOf rotation_of)
+{
+  expand_strip<GROUPS>(sum, expansion, MadeOnes(lane), coarse_of, own, rotation_of);
 }
 
 /* Where a lane's four sums lie in the strip. */

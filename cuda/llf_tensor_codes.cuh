@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the kernel of levels 1 and 2 has in shared memory: the table of components, and for each
+ * warp the codes of a few rows of its strip of the picture.
+ */
+#pragma once
+
+#include "llf_tensor_down.cuh"
+
+namespace llf
+{
+
+/* A strip is COARSE pixels of level 2 wide and as long as the launch says. Blocks are 8 pixels;
+ * those of level 1 begin two left of the strip, and those of the picture two left of these. With
+ * one group the lower half of what products filter is a second strip below. */
+constexpr int BLOCKS_2 = 3, BLOCKS_1 = 2 * BLOCKS_2 + 1, BLOCKS_0 = 2 * BLOCKS_1 + 1;
+constexpr int COARSE = 8 * BLOCKS_2, MIDDLE = 2 * COARSE;
+constexpr int READS = (BLOCKS_0 + 1) / 2; /* of 16 pixels */
+constexpr int SLOTS = 4;                  /* rows in shared memory */
+constexpr int SLOT = 16 * READS;          /* samples; two before the strip's first block */
+constexpr int SLOT_PITCH = SLOT + 4;
+constexpr int WARPS = 12;
+
+template <int GROUPS> constexpr int HALVES = GROUPS == 1 ? 2 : 1;
+
+/* Codes of more than 8 bits: the table has rows for the high 8, at the middle of what the low bits
+ * can be, and the low ones turn sines and cosines of two groups the rest of the way, to first
+ * order: off by 0.3 % of a component at most, where rounding luma to 12 bits is off by as much. */
+template <int GROUPS, Key key> constexpr bool TURNS = GROUPS == 2 && key != Key::BYTE;
+
+/* Bits below the high 8, and how far all are shifted in shared memory: so that the low ones of a
+ * half are a denormal, of which the turn is a product that stays in range. */
+template <Key key> constexpr int LOW_BITS = key == Key::LUMA ? 4 : 2;
+template <Key key> constexpr int LOW_SHIFT = 8 - LOW_BITS<key>;
+
+/* Each row of the table is there several times, so that those that a warp looks up lie in
+ * different banks. */
+template <int GROUPS, Key key> struct TableMemory {
+  using Sample = typename KeyOf<key>::Sample;
+  static constexpr bool TURNED = TURNS<GROUPS, key>;
+  static constexpr int ENTRIES = TURNED ? 256 : KeyOf<key>::ENTRIES;
+  static constexpr int COPIES = TURNED ? 8 : KeyOf<key>::COPIES;
+  static constexpr int SHIFT = TURNED ? LOW_SHIFT<key> : 0;        /* of codes in shared memory */
+  static constexpr int TABLE = ENTRIES * COPIES * GROUP_BYTES;     /* bytes a group */
+  static constexpr int ROWS = SLOTS * HALVES<GROUPS> * SLOT_PITCH; /* samples of a warp */
+  static constexpr int BYTES = GROUPS * TABLE + WARPS * ROWS * (int)sizeof(Sample);
+};
+
+/* Row `code` of table c: the components of harmonics first + 1.. as they are stored. */
+template <int GROUPS, Key key>
+__device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &series, int first)
+{
+  using M = TableMemory<GROUPS, key>;
+
+  for (int i = threadIdx.x; i < M::ENTRIES * GROUPS; i += blockDim.x) {
+    const int code = i % M::ENTRIES, table = i / M::ENTRIES;
+    uint32_t words[4];
+
+    if constexpr (M::TURNED) {
+      /* All sines in one table, all cosines in the other. */
+      const float middle = (float)(1 << LOW_BITS<key>)*((float)code + 0.5f) - 0.5f;
+      const float turns =
+          series.turn * (key == Key::LUMA ? intensity_of_row<key>(pixels, middle)
+                                          : fmaf(pixels.weight[0], middle, pixels.bias));
+      Rotation rotation((float)(first + 1) * turns, turns);
+
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        float two[2];
+
+#pragma unroll
+        for (int n = 0; n < 2; n++) {
+          two[n] = series.b[first + 2 * k + n] * (table ? rotation.cosine : rotation.sine);
+          rotation.advance();
+        }
+        words[k] = cf_pack_halves(two[0], two[1]);
+      }
+    } else {
+      const int step = GROUPS == 2 ? 2 : 1, start = first + (GROUPS == 2 ? table : 0);
+      const float turns = series.turn * intensity_of_row<key>(pixels, (float)code);
+      Rotation rotation((float)(start + 1) * turns, (float)step * turns);
+
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        const float b = series.b[start + step * k];
+
+        words[k] = cf_pack_halves(b * rotation.sine, b * rotation.cosine);
+        rotation.advance();
+      }
+    }
+    uint4 *const row = reinterpret_cast<uint4 *>(memory + table * M::TABLE) + code * M::COPIES;
+#pragma unroll
+    for (int copy = 0; copy < M::COPIES; copy++)
+      row[(copy + threadIdx.x) % M::COPIES] = make_uint4(words[0], words[1], words[2], words[3]);
+  }
+}
+
+/* --- rows of the picture --- */
+
+struct Picture {
+  const uint8_t *from; /* the first pixel */
+  int stride;          /* bytes */
+  bool aligned;        /* four samples can be read in one go */
+  uint32_t first_code, last_code;
+  bool clamps;
+  Packing packing;
+  LumaRow luma_row;
+};
+
+/* One sample more, at the end. */
+__device__ __forceinline__ void push(Four<Key::BYTE> &four, uint32_t sample)
+{
+  four.words = four.words >> 8 | sample << 24;
+}
+
+__device__ __forceinline__ void push(Four<Key::WORD> &four, uint32_t sample)
+{
+  four.words = make_uint2(__funnelshift_r(four.words.x, four.words.y, 16),
+                          four.words.y >> 16 | sample << 16);
+}
+
+__device__ __forceinline__ void push(Four<Key::LUMA> &four, uint32_t sample)
+{
+  four.words = make_uint4(four.words.y, four.words.z, four.words.w, sample);
+}
+
+/* Four samples from x on, one by one: not aligned, or some of them beyond the border. */
+template <Key key>
+__device__ __forceinline__ Four<key> load_mirrored(const Pixels &pixels, const Picture &picture,
+                                                   int x, int y)
+{
+  using Sample = typename KeyOf<key>::Sample;
+  const Channel &channel = pixels.channel[0];
+  Four<key> four = {};
+
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const int pixel_x = mirrored(x + k, pixels.width);
+
+    if constexpr (key == Key::LUMA)
+      push(four, load_channels(pixels, picture.packing, pixel_x, y));
+    else
+      push(four,
+           load_code<Sample>(channel.from, channel.from_stride, pixels.step[0], pixel_x, y, 0));
+  }
+  return four;
+}
+
+/* Codes from low to high, both twice, two at a time: there are no instructions for four bytes. */
+__device__ __forceinline__ uint32_t clamped(uint32_t codes, uint32_t low, uint32_t high)
+{
+  return __vminu2(__vmaxu2(codes, low), high);
+}
+
+/* To shared memory, as the numbers of rows of the table. Foot and headroom count as black and white
+ * in the Gaussian pyramid; the table knows. */
+template <int SHIFT, Key key>
+__device__ __forceinline__ void store_four(typename KeyOf<key>::Sample *to, const Pixels &pixels,
+                                           const Picture &picture, const Four<key> &four)
+{
+  if constexpr (key == Key::BYTE) {
+    uint32_t codes = four.words;
+
+    if (picture.clamps)
+      codes = __byte_perm(clamped(codes & 0x00ff00ffu, picture.first_code, picture.last_code),
+                          clamped(codes >> 8 & 0x00ff00ffu, picture.first_code, picture.last_code),
+                          0x6240);
+    *reinterpret_cast<uint32_t *>(to) = codes;
+  } else if constexpr (key == Key::WORD) {
+    const uint32_t mask = 65535u >> pixels.shift;
+    uint32_t first = four.words.x >> pixels.shift & mask * 65537u;
+    uint32_t second = four.words.y >> pixels.shift & mask * 65537u;
+
+    if (picture.clamps) {
+      first = clamped(first, picture.first_code, picture.last_code);
+      second = clamped(second, picture.first_code, picture.last_code);
+    }
+    *reinterpret_cast<uint2 *>(to) = make_uint2(first << SHIFT, second << SHIFT);
+  } else {
+    const LumaRow &row = picture.luma_row;
+    *reinterpret_cast<uint2 *>(to) =
+        make_uint2((row.of(four.words.x) | row.of(four.words.y) << 16) << SHIFT,
+                   (row.of(four.words.z) | row.of(four.words.w) << 16) << SHIFT);
+  }
+}
+
+} // namespace llf
