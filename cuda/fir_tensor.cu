@@ -20,9 +20,18 @@ __device__ inline void finish_rows(
     CfTensorTarget target)
 {
   if constexpr (C == 1) {
-    CfTensorSums sums[4][1] = {};
-    cf_tensor_filter_down<C, Tiles>(matrices, kept, newest, 0, sums);
-    cf_tensor_store_gray(work, strip, sums, target);
+    constexpr int kBlocks = CfTensorShape<C, Tiles>::kBlocks, kAtOnce = 2; /* for registers */
+    uint32_t codes[2][kBlocks];
+
+#pragma unroll
+    for (int b = 0; b < kBlocks; b += kAtOnce) {
+      CfTensorSums sums[kAtOnce][1] = {};
+      cf_tensor_filter_down<C, Tiles>(matrices, kept, newest, b, sums);
+#pragma unroll
+      for (int i = 0; i < kAtOnce; i++)
+        cf_tensor_gray_codes(strip, sums[i], codes[0][b + i], codes[1][b + i]);
+    }
+    cf_tensor_store_gray(work, codes, target);
   } else {
     const int x0 = target.x0;
 #pragma unroll
@@ -83,8 +92,8 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   uint8_t *planes = shared + Shape::kStages * Shape::kStageBytes;
   uint4 *behind = (uint4 *)(planes + Shape::kPlaneSets * kSetBytes);
   volatile int *not_opaque = (volatile int *)(planes + Shape::kWords);
-  const CfTensorCopier<C, Tiles> copier(work, strip.colour, left, shared);
-  const CfTensorConverter<C, Tiles> converter(job, work, left, copier.needs_repair());
+  const CfTensorCopier<Shape> copier(work, strip.colour, left, shared);
+  const CfTensorConverter<Shape> converter(job, work, left, copier.needs_repair());
 
   copier.fill_rest(shared);
   for (int step = 0; step < Shape::kStages; step++)
@@ -170,8 +179,8 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   }
 }
 
-/* Of an SM of sm_90, of which each block needs 1 KiB for itself. Others have less, and fewer
- * blocks. */
+/* Of an SM of sm_90, of which each block needs 1 KiB for itself. Others have
+ * less, and fewer blocks. */
 constexpr int kSharedMemory = 233472;
 
 /* The threads of a block, and how many blocks an SM is meant to have. */
@@ -188,7 +197,8 @@ template <int Tiles, bool Planar> struct Launch {
   static constexpr int kResident = kFitting < kByRegisters ? kFitting : kByRegisters;
 };
 
-/* Planar serves planes of one and of two channels, as 4:2:0 formats mix them. */
+/* Planar serves planes of one and of two channels, as 4:2:0 formats mix them.
+ */
 template <int Tiles, bool Planar>
 __global__ void __launch_bounds__(Launch<Tiles, Planar>::kThreads, Launch<Tiles, Planar>::kResident)
     filter_tensor(const __grid_constant__ CfTensorJob job)
@@ -236,8 +246,13 @@ template <int Tiles> constexpr Variant variant()
 
 /* Each serves kernels that reach 8 (tiles - 1) samples to either side. */
 const Variant variants[] = {
-    variant<2>(), variant<3>(), variant<4>(),
-    variant<5>(), variant<7>(), variant<kTensorMaxTiles>(),
+    variant<2>(),
+    variant<3>(),
+    variant<4>(),
+    variant<5>(),
+    variant<6>(),
+    variant<7>(),
+    variant<kTensorMaxTiles>(),
 };
 
 int larger(int a, int b)
@@ -266,53 +281,57 @@ const Variant *choose_variant(const CfFirPicture *picture)
   return nullptr;
 }
 
-/* How much longer a step of an outer strip takes: more pixels are outside with long kernels. */
-double outer_cost(int tiles)
+/* How much longer a step of an outer strip takes where pixels outside are
+ * copied one by one. */
+constexpr double kOuterCost = 1.4;
+
+double outer_cost(const CfFirWork *work)
 {
-  return tiles <= 3 ? 1.2 : 1.4;
+  const int piece_pixels = 16 / work->channels;
+
+  return work->border == CF_BORDER_REPLICATE && work->width % piece_pixels == 0 ? 1.0 : kOuterCost;
 }
 
-/* Splits a plane into no more than `slots` blocks that take about the same time, if it can, and
- * returns how many. */
-int split_plane(CfTensorStrip *strip, int height, int tiles, int slots)
+int divide_up(int a, int b)
 {
-  const int lead = kTensorStep * (tiles - 1); /* rows to filter before the first */
-  const int borders = cf_tensor_borders(strip->across), inner = strip->across - borders;
-  int blocks;
-
-  strip->rows = 0;
-  do {
-    strip->rows += kTensorStep;
-    const int outer = (int)((strip->rows + lead) / outer_cost(tiles)) - lead;
-    strip->outer_rows = larger(outer / kTensorStep, 1) * kTensorStep;
-    strip->outer = borders * ((height + strip->outer_rows - 1) / strip->outer_rows);
-    blocks = strip->outer + inner * ((height + strip->rows - 1) / strip->rows);
-  } while (blocks > slots && strip->rows < height);
-  return blocks;
+  return (a + b - 1) / b;
 }
 
-/* One wave of resident blocks, shared between the planes in proportion to their samples. Returns
- * the blocks of the grid. */
-int share_blocks(CfTensorJob *job, const Variant *variant, int slots)
+/* Divides the planes so that no block takes longer than `steps` steps of an
+ * inner strip, if it can. Returns how many blocks these are. */
+int divide_planes(CfTensorJob *job, const Variant *variant, int steps)
 {
-  double samples = 0.0;
+  const int lead = variant->tiles - 1; /* steps of rows to filter before the first */
   int blocks = 0;
 
   for (int p = 0; p < job->planes; p++) {
     const CfFirWork *work = &job->plane[p];
-    samples += (double)work->width * (work->end - cf_tensor_first_step(*work)) * work->channels;
-  }
-  for (int p = 0; p < job->planes; p++) {
-    const CfFirWork *work = &job->plane[p];
     CfTensorStrip *strip = &job->strip[p];
     const int height = work->end - cf_tensor_first_step(*work);
-    const double share = (double)work->width * height * work->channels / samples;
-    const int pixels = variant->pixels[work->channels - 1];
 
-    strip->across = (work->width + pixels - 1) / pixels;
+    strip->across = divide_up(work->width, variant->pixels[work->channels - 1]);
+    strip->rows = kTensorStep * larger(steps - lead, 1);
+    strip->outer_rows = kTensorStep * larger((int)(steps / outer_cost(work)) - lead, 1);
+    strip->outer = cf_tensor_borders(strip->across) * divide_up(height, strip->outer_rows);
     strip->first_block = blocks;
-    blocks += split_plane(strip, height, variant->tiles, (int)(slots * share));
+    blocks += strip->outer +
+              (strip->across - cf_tensor_borders(strip->across)) * divide_up(height, strip->rows);
   }
+  return blocks;
+}
+
+/* One wave of resident blocks that take about the same time. Returns the blocks
+ * of the grid. */
+int share_blocks(CfTensorJob *job, const Variant *variant, int slots)
+{
+  int most_steps = 0, steps = 0, blocks;
+
+  for (int p = 0; p < job->planes; p++)
+    most_steps = larger(most_steps, divide_up(job->plane[p].height, kTensorStep));
+  most_steps = (int)(kOuterCost * (most_steps + variant->tiles));
+  do
+    blocks = divide_planes(job, variant, ++steps);
+  while (blocks > slots && steps < most_steps);
   return blocks;
 }
 

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The way of the source into the tensor filter: asynchronous copies of 16 rows a step, borders
- * included, and bytes to halves.
+ * The way of the source into the tensor filter: asynchronous copies of 16 rows
+ * a step, borders included, and bytes to halves.
  *
- * The grid is one wave, so that its slowest block is the time: what the outer strips do more than
- * the others must be little, and wait for nothing.
+ * The grid is one wave, so that its slowest block is the time: what the outer
+ * strips do more than the others must be little, and wait for nothing.
  */
 #pragma once
 
 #include "fir_tensor.cuh"
 
-/* The pieces of 16 bytes that a thread copies, and makes halves of: some of one row of the 16. A
- * row's threads are in one warp. */
-template <int C, int Tiles> struct CfTensorPieces {
-  typedef CfTensorShape<C, Tiles> Shape;
-
+/* The pieces of 16 bytes that a thread copies, and makes halves of: some of one
+ * row of the 16. A row's threads are in one warp. */
+template <typename Shape> struct CfTensorPieces {
   __device__ static int row()
   {
     return threadIdx.x / Shape::kRowThreads;
@@ -37,12 +35,12 @@ template <int C, int Tiles> struct CfTensorPieces {
   }
 };
 
-/* Copies 16 rows of the strip: pieces that lie in the picture's columns, and around them, where the
- * strip is an outer one, words. */
-template <int C, int Tiles> class CfTensorCopier
+/* Copies 16 rows of the strip: pieces that lie in the picture's columns, and
+ * around them, where the strip is an outer one, words. */
+template <typename Shape> class CfTensorCopier
 {
-  typedef CfTensorShape<C, Tiles> Shape;
-  typedef CfTensorPieces<C, Tiles> Pieces;
+  typedef CfTensorPieces<Shape> Pieces;
+  static constexpr int C = Shape::kChannels;
   static constexpr int kWordPixels = 4 / C;
   const CfFirWork &work;
   const uint32_t colour; /* outside the picture, where the border is constant */
@@ -59,7 +57,8 @@ template <int C, int Tiles> class CfTensorCopier
     return from < 0 ? nullptr : work.source + (ptrdiff_t)from * work.source_stride;
   }
 
-  /* Of a strip that has no border: one address, and offsets that instructions contain. */
+  /* Of a strip that has no border: one address, and offsets that instructions
+   * contain. */
   __device__ void copy_all_pieces(uint32_t to, const uint8_t *from) const
   {
     const uint32_t first_to = to + Pieces::place(0);
@@ -69,6 +68,20 @@ template <int C, int Tiles> class CfTensorCopier
     for (int i = 0; i < Shape::kLoads; i++) {
       if (Pieces::exists(i))
         cf_copy_async(first_to + i * Shape::kRowThreads * 16, first + i * Shape::kRowThreads * 16);
+    }
+  }
+
+  /* Of the nearest pieces in the picture, where only whole pieces are outside.
+   */
+  __device__ void copy_nearest_pieces(uint32_t to, const uint8_t *from) const
+  {
+    const int last = work.width - Shape::kPiecePixels;
+
+#pragma unroll
+    for (int i = 0; i < Shape::kLoads; i++) {
+      const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
+      if (Pieces::exists(i))
+        cf_copy_async(to + Pieces::place(i), from + min(max(x, 0), last) * C);
     }
   }
 
@@ -105,8 +118,9 @@ template <int C, int Tiles> class CfTensorCopier
     return word;
   }
 
-  /* Single pixels of four bytes are folded; where the border is replicated, words of several pixels
-   * get the nearest one, and cf_tensor_repair does the rest. */
+  /* Single pixels of four bytes are folded; where the border is replicated,
+   * words of several pixels get the nearest one, and cf_tensor_repair does the
+   * rest. */
   __device__ void copy_outer_words(uint32_t to, const uint8_t *from) const
   {
     const int last = (work.width - 1) / kWordPixels * kWordPixels;
@@ -147,20 +161,27 @@ public:
   {
   }
 
-  /* No result depends on pixels that are never copied, but they become halves, which zeros
-   * multiply: they are opaque. */
+  /* No result depends on pixels that are never copied, but they become halves,
+   * which zeros multiply: they are opaque. */
   __device__ void fill_rest(uint8_t *stages) const
   {
-    if (end_full + (words - words_before) * kWordPixels == left + Shape::kInputPixels)
+    if (replicates_pieces() ||
+        end_full + (words - words_before) * kWordPixels == left + Shape::kInputPixels)
       return;
     for (int i = threadIdx.x; i < Shape::kStages * Shape::kStageBytes / 16; i += Shape::kThreads)
       ((uint4 *)stages)[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
     __syncthreads();
   }
 
+  /* Whether pieces outside the picture are copies of the nearest one. */
+  __device__ bool replicates_pieces() const
+  {
+    return work.border == CF_BORDER_REPLICATE && work.width % Shape::kPiecePixels == 0;
+  }
+
   __device__ bool needs_repair() const
   {
-    return C != 4 && words > 0 && work.border == CF_BORDER_REPLICATE;
+    return (C != 4 || replicates_pieces()) && words > 0 && work.border == CF_BORDER_REPLICATE;
   }
 
   /* Starts the copies of 16 rows from y0 on, if they are wanted. */
@@ -173,6 +194,8 @@ public:
 
       if (end_full - first_full == Shape::kInputPixels && from) {
         copy_all_pieces(to, from);
+      } else if (replicates_pieces()) {
+        copy_nearest_pieces(to, from);
       } else {
         copy_pieces(to, from);
         if (words > 0)
@@ -188,7 +211,7 @@ template <int C> __device__ inline uint32_t cf_tensor_repair(uint32_t word, int 
 {
   constexpr int kWordPixels = 4 / C;
   const int last = (width - 1) % kWordPixels * C; /* byte of the last pixel in its word */
-  const uint32_t first_pixel = C == 1 ? 0x0000 : 0x1010;
+  const uint32_t first_pixel = C == 1 ? 0x0000 : C == 2 ? 0x1010 : 0x3210;
   const uint32_t last_pixel = first_pixel + last * 0x1111;
   uint32_t select = 0x3210;
 
@@ -203,6 +226,10 @@ template <int C> __device__ inline uint32_t cf_tensor_repair(uint32_t word, int 
 
 template <int C> __device__ inline uint4 cf_tensor_repair_piece(const uint4 &v, int x, int width)
 {
+  if (width % (16 / C) == 0) {
+    const uint32_t nearest = cf_tensor_repair<C>(x < 0 ? v.x : v.w, x < 0 ? x : x + 12 / C, width);
+    return make_uint4(nearest, nearest, nearest, nearest);
+  }
   return make_uint4(cf_tensor_repair<C>(v.x, x, width), cf_tensor_repair<C>(v.y, x + 4 / C, width),
                     cf_tensor_repair<C>(v.z, x + 8 / C, width),
                     cf_tensor_repair<C>(v.w, x + 12 / C, width));
@@ -212,10 +239,10 @@ template <int C> __device__ inline uint4 cf_tensor_repair_piece(const uint4 &v, 
 constexpr uint32_t kTensorOpaque = 0x57f057f0;
 
 /* Makes halves of bytes. */
-template <int C, int Tiles> class CfTensorConverter
+template <typename Shape> class CfTensorConverter
 {
-  typedef CfTensorShape<C, Tiles> Shape;
-  typedef CfTensorPieces<C, Tiles> Pieces;
+  typedef CfTensorPieces<Shape> Pieces;
+  static constexpr int C = Shape::kChannels;
   const CfTensorJob &job;
   const int left, width;
   const bool repairs;
@@ -229,6 +256,14 @@ template <int C, int Tiles> class CfTensorConverter
   __device__ bool is_opaque(const uint4 &v) const
   {
     return (v.x & v.y & v.z & v.w & alpha_byte()) == alpha_byte();
+  }
+
+  /* Piece i with the border that is replicated. */
+  __device__ uint4 repaired(const uint4 &v, int i) const
+  {
+    const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
+
+    return x < 0 || x + Shape::kPiecePixels > width ? cf_tensor_repair_piece<C>(v, x, width) : v;
   }
 
   __device__ static uint8_t *place(uint8_t *planes, int i)
@@ -318,8 +353,15 @@ public:
       v[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
       if (Pieces::exists(i))
         v[i] = *(const uint4 *)(stage + Pieces::place(i));
-      alphas &= v[i].x & v[i].y & v[i].z & v[i].w;
     }
+    if (repairs) {
+#pragma unroll
+      for (int i = 0; i < Shape::kLoads; i++)
+        v[i] = repaired(v[i], i);
+    }
+#pragma unroll
+    for (int i = 0; i < Shape::kLoads; i++)
+      alphas &= v[i].x & v[i].y & v[i].z & v[i].w;
     if constexpr (C == 4) {
       const bool opaque = !job.weights.exists || (alphas & alpha_byte()) == alpha_byte();
 #pragma unroll
@@ -333,20 +375,17 @@ public:
       if (!opaque) {
 #pragma unroll 1
         for (int i = 0; i < Shape::kLoads; i++) {
+          const uint4 *const again = (const uint4 *)(stage + Pieces::place(i));
           if (Pieces::exists(i))
-            convert_pixels(*(const uint4 *)(stage + Pieces::place(i)), place(planes, i));
+            convert_pixels(repairs ? repaired(*again, i) : *again, place(planes, i));
         }
       }
       return opaque;
     } else {
 #pragma unroll
       for (int i = 0; i < Shape::kLoads; i++) {
-        const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
-        if (Pieces::exists(i)) {
-          if (repairs && (x < 0 || x + Shape::kPiecePixels > width))
-            v[i] = cf_tensor_repair_piece<C>(v[i], x, width);
+        if (Pieces::exists(i))
           convert_samples(v[i], place(planes, i));
-        }
       }
       return true;
     }

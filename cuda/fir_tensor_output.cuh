@@ -6,20 +6,21 @@
 
 #include "fir_tensor.cuh"
 
-/* Two fragments of a product, rows 0..7 and rows 8..15: a thread has [0] and [1] of its first pixel
- * in two rows that follow each other, [2] and [3] of its second. */
+/* Two fragments of a product, rows 0..7 and rows 8..15: a thread has [0] and
+ * [1] of its first pixel in two rows that follow each other, [2] and [3] of its
+ * second. */
 typedef float CfTensorSums[2][4];
 
-/* A value in units of 255 as code value in the low byte, and 255 in the next: 12582912 is 1.5 *
- * 2^23, whose unit in the last place is 1. */
+/* A value in units of 255, from 0 to 1, as code value in the low byte, and 255
+ * in the next: 12582912 is 1.5 * 2^23, whose unit in the last place is 1. */
 __device__ inline uint32_t cf_tensor_round(float value)
 {
-  return __float_as_uint(fmaf(__saturatef(value), 255.0f, 12582912.0f + 0xff00));
+  return __float_as_uint(fmaf(value, 255.0f, 12582912.0f + 0xff00));
 }
 
 __device__ inline uint32_t cf_tensor_code(const CfTensorStrip &strip, int channel, float sum)
 {
-  return cf_tensor_round(fmaf(sum, strip.factor[channel], strip.addend[channel]));
+  return cf_tensor_round(cf_fma_saturated(sum, strip.factor[channel], strip.addend[channel]));
 }
 
 /* The sums of `absolute` channels to magnitudes. */
@@ -44,27 +45,29 @@ __device__ inline uint32_t cf_pack_bytes(uint32_t a, uint32_t b, uint32_t c, uin
   return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
 }
 
-/* Where a warp stores: 16 rows from y0 on, from pixel x0 on. `inside`: all of them are wanted. */
+/* Where a warp stores: 16 rows from y0 on, from pixel x0 on. `inside`: all of
+ * them are wanted. */
 struct CfTensorTarget {
   int x0, y0, end;
   bool inside;
 };
 
-/* Lane q of each four that are `Step` lanes apart ends with the words that these had in place q. */
-template <int Step> __device__ inline void cf_transpose(uint32_t (&w)[4], int q)
+/* Lane q of each four neighbours ends with the words that these had in place q.
+ */
+__device__ inline void cf_transpose(uint32_t (&w)[4], int q)
 {
   uint32_t a = q & 1 ? w[0] : w[1], b = q & 1 ? w[2] : w[3];
 
-  a = __shfl_xor_sync(~0u, a, Step);
-  b = __shfl_xor_sync(~0u, b, Step);
+  a = __shfl_xor_sync(~0u, a, 1);
+  b = __shfl_xor_sync(~0u, b, 1);
   w[0] = q & 1 ? a : w[0];
   w[1] = q & 1 ? w[1] : a;
   w[2] = q & 1 ? b : w[2];
   w[3] = q & 1 ? w[3] : b;
   a = q & 2 ? w[0] : w[2];
   b = q & 2 ? w[1] : w[3];
-  a = __shfl_xor_sync(~0u, a, 2 * Step);
-  b = __shfl_xor_sync(~0u, b, 2 * Step);
+  a = __shfl_xor_sync(~0u, a, 2);
+  b = __shfl_xor_sync(~0u, b, 2);
   w[0] = q & 2 ? a : w[0];
   w[2] = q & 2 ? w[2] : a;
   w[1] = q & 2 ? b : w[1];
@@ -73,35 +76,39 @@ template <int Step> __device__ inline void cf_transpose(uint32_t (&w)[4], int q)
 
 /* ---- one channel: 64 pixels of a warp ---- */
 
-__device__ inline void cf_tensor_store_gray(const CfFirWork &work, const CfTensorStrip &strip,
-                                            CfTensorSums (&sums)[4][1],
+/* Codes of a block of 16 pixels, four neighbours a word: rows 0..7 and 8..15.
+ */
+__device__ inline void cf_tensor_gray_codes(const CfTensorStrip &strip, CfTensorSums (&sums)[1],
+                                            uint32_t &upper, uint32_t &lower)
+{
+  uint32_t codes[2];
+
+  if (strip.absolute)
+    cf_tensor_take_magnitudes(strip, sums);
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const float(&s)[4] = sums[0][h];
+    codes[h] = cf_transpose_matrix(
+        cf_pack_bytes(cf_tensor_code(strip, 0, s[0]), cf_tensor_code(strip, 0, s[2]),
+                      cf_tensor_code(strip, 0, s[1]), cf_tensor_code(strip, 0, s[3])));
+  }
+  upper = codes[0];
+  lower = codes[1];
+}
+
+__device__ inline void cf_tensor_store_gray(const CfFirWork &work, uint32_t (&codes)[2][4],
                                             const CfTensorTarget &target)
 {
   const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
-  const int x = target.x0 + (g >> 1) * 16;
+  const int x = target.x0 + q * 16;
 
-  if (strip.absolute) {
-#pragma unroll
-    for (int b = 0; b < 4; b++)
-      cf_tensor_take_magnitudes(strip, sums[b]);
-  }
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    const int y = target.y0 + 2 * q + (g & 1) + 8 * h;
+    const int y = target.y0 + g + 8 * h;
     uint8_t *to = work.destination + (ptrdiff_t)y * work.destination_stride + x;
-    uint32_t words[4];
+    uint32_t(&words)[4] = codes[h];
 
-    /* Two pixels of two rows, then four pixels of one row, then 16. */
-#pragma unroll
-    for (int b = 0; b < 4; b++) {
-      const float(&s)[4] = sums[b][0][h];
-      const uint32_t mine =
-          cf_pack_bytes(cf_tensor_code(strip, 0, s[0]), cf_tensor_code(strip, 0, s[2]),
-                        cf_tensor_code(strip, 0, s[1]), cf_tensor_code(strip, 0, s[3]));
-      const uint32_t other = __shfl_xor_sync(~0u, mine, 4);
-      words[b] = g & 1 ? __byte_perm(other, mine, 0x7632) : __byte_perm(mine, other, 0x5410);
-    }
-    cf_transpose<8>(words, g >> 1);
+    cf_transpose(words, q);
     if (target.inside) {
       *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
     } else if (y >= work.first && y < target.end) {
@@ -147,7 +154,8 @@ __device__ inline void cf_tensor_store_pair(const CfFirWork &work, const CfTenso
 
 /* ---- four bytes ---- */
 
-/* a b c and a fourth, which comes first where the colours do not; low bytes of each. */
+/* a b c and a fourth, which comes first where the colours do not; low bytes of
+ * each. */
 __device__ inline uint32_t cf_tensor_pixel(uint32_t a, uint32_t b, uint32_t c, uint32_t fourth,
                                            int first_colour)
 {
@@ -166,10 +174,11 @@ __device__ inline uint32_t cf_tensor_opaque_pixel(const CfTensorStrip &strip, in
   return __byte_perm(__byte_perm(a, b, low), cf_tensor_code(strip, 2, sum_c), high);
 }
 
-/* Where alpha' rounds to one neighbour here and to the other on the CPU, the colour must not do so
- * too: codes (c, a) and (c + 1, a + 1) are (c + a + 1) / 255 apart premultiplied, but (c, a + 1) is
- * within 1 of all four. So where alpha' may round either way, colours that may too go the way that
- * alpha does not, unless c + a is less than 255 and cannot be more apart than 1. */
+/* Where alpha' rounds to one neighbour here and to the other on the CPU, the
+ * colour must not do so too: codes (c, a) and (c + 1, a + 1) are (c + a + 1) /
+ * 255 apart premultiplied, but (c, a + 1) is within 1 of all four. So where
+ * alpha' may round either way, colours that may too go the way that alpha does
+ * not, unless c + a is less than 255 and cannot be more apart than 1. */
 struct CfTensorOpacity {
   float alpha, inverse;
   float code;
@@ -202,7 +211,7 @@ __device__ inline uint32_t cf_tensor_weighted_code(const CfTensorStrip &strip,
 
   if (fmaf(value + fabsf(opacity.nudge), 255.0f, opacity.alpha) > 250.0f)
     value += opacity.nudge;
-  return cf_tensor_round(opacity.alpha < 0.5f ? none : value);
+  return cf_tensor_round(__saturatef(opacity.alpha < 0.5f ? none : value));
 }
 
 /* The code in the low byte of a pixel's alpha, as the source has it. */
@@ -233,7 +242,8 @@ __device__ inline uint32_t cf_tensor_weighted_pixel(const CfFirWork &work,
   return cf_tensor_pixel(cf_tensor_weighted_code(strip, weights, 0, sum[0], opacity),
                          cf_tensor_weighted_code(strip, weights, 1, sum[1], opacity),
                          cf_tensor_weighted_code(strip, weights, 2, sum[2], opacity),
-                         cf_tensor_round(opacity.code * (1.0f / 255.0f)), job.first_colour);
+                         cf_tensor_round(__saturatef(opacity.code * (1.0f / 255.0f))),
+                         job.first_colour);
 }
 
 template <bool Weighted>
