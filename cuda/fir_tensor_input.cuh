@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The way of the source into the tensor filter: asynchronous copies of 16 rows
- * a step, borders included, and bytes to halves.
+ * The way of the source into the tensor filter: asynchronous copies of 16 rows a step, borders
+ * included, and bytes to halves.
  *
- * The grid is one wave, so that its slowest block is the time: what the outer
- * strips do more than the others must be little, and wait for nothing.
+ * The grid is one wave, so that its slowest block is the time: what the outer strips do more than
+ * the others must be little, and wait for nothing.
  */
 #pragma once
 
 #include "fir_tensor.cuh"
 
-/* The pieces of 16 bytes that a thread copies, and makes halves of: some of one
- * row of the 16. A row's threads are in one warp. */
+/* The pieces of 16 bytes that a thread copies, and makes halves of: some of one row of the 16. A
+ * row's threads are in one warp. */
 template <typename Shape> struct CfTensorPieces {
   __device__ static int row()
   {
@@ -35,8 +35,8 @@ template <typename Shape> struct CfTensorPieces {
   }
 };
 
-/* Copies 16 rows of the strip: pieces that lie in the picture's columns, and
- * around them, where the strip is an outer one, words. */
+/* Copies 16 rows of the strip: pieces that lie in the picture's columns, and around them, where the
+ * strip is an outer one, words. */
 template <typename Shape> class CfTensorCopier
 {
   typedef CfTensorPieces<Shape> Pieces;
@@ -57,8 +57,7 @@ template <typename Shape> class CfTensorCopier
     return from < 0 ? nullptr : work.source + (ptrdiff_t)from * work.source_stride;
   }
 
-  /* Of a strip that has no border: one address, and offsets that instructions
-   * contain. */
+  /* Of a strip that has no border: one address, and offsets that instructions contain. */
   __device__ void copy_all_pieces(uint32_t to, const uint8_t *from) const
   {
     const uint32_t first_to = to + Pieces::place(0);
@@ -71,8 +70,7 @@ template <typename Shape> class CfTensorCopier
     }
   }
 
-  /* Of the nearest pieces in the picture, where only whole pieces are outside.
-   */
+  /* Of the nearest pieces in the picture, where only whole pieces are outside. */
   __device__ void copy_nearest_pieces(uint32_t to, const uint8_t *from) const
   {
     const int last = work.width - Shape::kPiecePixels;
@@ -118,9 +116,8 @@ template <typename Shape> class CfTensorCopier
     return word;
   }
 
-  /* Single pixels of four bytes are folded; where the border is replicated,
-   * words of several pixels get the nearest one, and cf_tensor_repair does the
-   * rest. */
+  /* Single pixels of four bytes are folded; where the border is replicated, words of several pixels
+   * get the nearest one, and cf_tensor_repair does the rest. */
   __device__ void copy_outer_words(uint32_t to, const uint8_t *from) const
   {
     const int last = (work.width - 1) / kWordPixels * kWordPixels;
@@ -161,8 +158,8 @@ public:
   {
   }
 
-  /* No result depends on pixels that are never copied, but they become halves,
-   * which zeros multiply: they are opaque. */
+  /* No result depends on pixels that are never copied, but they become halves, which zeros
+   * multiply: they are opaque. */
   __device__ void fill_rest(uint8_t *stages) const
   {
     if (replicates_pieces() ||

@@ -6,13 +6,12 @@
 
 #include "fir_tensor.cuh"
 
-/* Two fragments of a product, rows 0..7 and rows 8..15: a thread has [0] and
- * [1] of its first pixel in two rows that follow each other, [2] and [3] of its
- * second. */
+/* Two fragments of a product, rows 0..7 and rows 8..15: a thread has [0] and [1] of its first pixel
+ * in two rows that follow each other, [2] and [3] of its second. */
 typedef float CfTensorSums[2][4];
 
-/* A value in units of 255, from 0 to 1, as code value in the low byte, and 255
- * in the next: 12582912 is 1.5 * 2^23, whose unit in the last place is 1. */
+/* A value in units of 255, from 0 to 1, as code value in the low byte, and 255 in the next:
+ * 12582912 is 1.5 * 2^23, whose unit in the last place is 1. */
 __device__ inline uint32_t cf_tensor_round(float value)
 {
   return __float_as_uint(fmaf(value, 255.0f, 12582912.0f + 0xff00));
@@ -45,15 +44,13 @@ __device__ inline uint32_t cf_pack_bytes(uint32_t a, uint32_t b, uint32_t c, uin
   return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
 }
 
-/* Where a warp stores: 16 rows from y0 on, from pixel x0 on. `inside`: all of
- * them are wanted. */
+/* Where a warp stores: 16 rows from y0 on, from pixel x0 on. `inside`: all of them are wanted. */
 struct CfTensorTarget {
   int x0, y0, end;
   bool inside;
 };
 
-/* Lane q of each four neighbours ends with the words that these had in place q.
- */
+/* Lane q of each four neighbours ends with the words that these had in place q. */
 __device__ inline void cf_transpose(uint32_t (&w)[4], int q)
 {
   uint32_t a = q & 1 ? w[0] : w[1], b = q & 1 ? w[2] : w[3];
@@ -74,10 +71,9 @@ __device__ inline void cf_transpose(uint32_t (&w)[4], int q)
   w[3] = q & 2 ? w[3] : b;
 }
 
-/* ---- one channel: 64 pixels of a warp ---- */
+/* ---- one channel: 32 or 64 pixels of a warp ---- */
 
-/* Codes of a block of 16 pixels, four neighbours a word: rows 0..7 and 8..15.
- */
+/* Codes of a block of 16 pixels, four neighbours a word: rows 0..7 and 8..15. */
 __device__ inline void cf_tensor_gray_codes(const CfTensorStrip &strip, CfTensorSums (&sums)[1],
                                             uint32_t &upper, uint32_t &lower)
 {
@@ -96,24 +92,35 @@ __device__ inline void cf_tensor_gray_codes(const CfTensorStrip &strip, CfTensor
   lower = codes[1];
 }
 
-__device__ inline void cf_tensor_store_gray(const CfFirWork &work, uint32_t (&codes)[2][4],
+template <int Blocks>
+__device__ inline void cf_tensor_store_gray(const CfFirWork &work, uint32_t (&codes)[2][Blocks],
                                             const CfTensorTarget &target)
 {
   const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
-  const int x = target.x0 + q * 16;
+  const int x = target.x0 + (Blocks == 4 ? q * 16 : (q & 1) * 16 + (q >> 1) * 8);
 
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int y = target.y0 + g + 8 * h;
     uint8_t *to = work.destination + (ptrdiff_t)y * work.destination_stride + x;
-    uint32_t(&words)[4] = codes[h];
+    uint32_t(&words)[Blocks] = codes[h];
 
-    cf_transpose(words, q);
+    /* To 8 or 16 neighbours. */
+    if constexpr (Blocks == 4) {
+      cf_transpose(words, q);
+    } else {
+      const uint32_t other = __shfl_xor_sync(~0u, q & 1 ? words[0] : words[1], 1);
+      words[0] = q & 1 ? other : words[0];
+      words[1] = q & 1 ? words[1] : other;
+    }
     if (target.inside) {
-      *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
+      if constexpr (Blocks == 4)
+        *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
+      else
+        *(uint2 *)to = make_uint2(words[0], words[1]);
     } else if (y >= work.first && y < target.end) {
 #pragma unroll
-      for (int i = 0; i < 16; i++) {
+      for (int i = 0; i < 4 * Blocks; i++) {
         if (x + i < work.width)
           to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
       }
@@ -154,8 +161,7 @@ __device__ inline void cf_tensor_store_pair(const CfFirWork &work, const CfTenso
 
 /* ---- four bytes ---- */
 
-/* a b c and a fourth, which comes first where the colours do not; low bytes of
- * each. */
+/* a b c and a fourth, which comes first where the colours do not; low bytes of each. */
 __device__ inline uint32_t cf_tensor_pixel(uint32_t a, uint32_t b, uint32_t c, uint32_t fourth,
                                            int first_colour)
 {
@@ -174,11 +180,10 @@ __device__ inline uint32_t cf_tensor_opaque_pixel(const CfTensorStrip &strip, in
   return __byte_perm(__byte_perm(a, b, low), cf_tensor_code(strip, 2, sum_c), high);
 }
 
-/* Where alpha' rounds to one neighbour here and to the other on the CPU, the
- * colour must not do so too: codes (c, a) and (c + 1, a + 1) are (c + a + 1) /
- * 255 apart premultiplied, but (c, a + 1) is within 1 of all four. So where
- * alpha' may round either way, colours that may too go the way that alpha does
- * not, unless c + a is less than 255 and cannot be more apart than 1. */
+/* Where alpha' rounds to one neighbour here and to the other on the CPU, the colour must not do so
+ * too: codes (c, a) and (c + 1, a + 1) are (c + a + 1) / 255 apart premultiplied, but (c, a + 1) is
+ * within 1 of all four. So where alpha' may round either way, colours that may too go the way that
+ * alpha does not, unless c + a is less than 255 and cannot be more apart than 1. */
 struct CfTensorOpacity {
   float alpha, inverse;
   float code;

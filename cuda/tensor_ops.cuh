@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The instructions of sm_80 and newer that CUDA C++ has no function for, and
- * fp16 in registers. On older targets they compile to nothing and must not be
- * reached.
+ * The instructions of sm_80 and newer that CUDA C++ has no function for, and fp16 in registers.
+ * On older targets they compile to nothing and must not be reached.
  */
 #pragma once
 
@@ -15,13 +14,11 @@
 #define CF_TENSOR_OPS 1
 #endif
 
-/* Four fragments of 8x8 halves: see the PTX manual's m16n8k16 and ldmatrix for
- * who holds what. */
+/* Four fragments of 8x8 halves: see the PTX manual's m16n8k16 and ldmatrix for who holds what. */
 __device__ inline void cf_mma(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 {
 #ifdef CF_TENSOR_OPS
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-               "{%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
                "{%8,%9}, {%0,%1,%2,%3};"
                : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -53,8 +50,8 @@ __device__ inline void cf_load_matrix_transposed(uint32_t (&fragment)[4], uint32
 #endif
 }
 
-/* Eight rows of eight 16-bit numbers, of which lane 4 r + c has those of row r
- * in columns 2 c and 2 c + 1, to the same with rows and columns exchanged. */
+/* Eight rows of eight 16-bit numbers, of which lane 4 r + c has those of row r in columns 2 c and
+ * 2 c + 1, to the same with rows and columns exchanged. */
 __device__ inline uint32_t cf_transpose_matrix(uint32_t fragment)
 {
   uint32_t result = 0;
@@ -79,8 +76,7 @@ __device__ inline void cf_store_shared(uint32_t to, uint32_t word)
   asm volatile("st.shared.u32 [%0], %1;" : : "r"(to), "r"(word) : "memory");
 }
 
-/* Copies 16 bytes, of which only the first `valid` are read and the others
- * become 0. */
+/* Copies 16 bytes, of which only the first `valid` are read and the others become 0. */
 __device__ inline void cf_copy_async(uint32_t to, const void *from, int valid)
 {
 #ifdef CF_TENSOR_OPS
@@ -99,8 +95,7 @@ __device__ inline void cf_copy_async(uint32_t to, const void *from)
 #endif
 }
 
-/* Copies 4 bytes, of which only the first `valid` are read and the others
- * become 0. */
+/* Copies 4 bytes, of which only the first `valid` are read and the others become 0. */
 __device__ inline void cf_copy_async_word(uint32_t to, const void *from, int valid)
 {
 #ifdef CF_TENSOR_OPS
@@ -126,9 +121,8 @@ template <int Pending> __device__ inline void cf_copy_wait()
 #endif
 }
 
-/* Lets a kernel that is launched to overlap this one (programmatic dependent
- * launch, sm_90) put its blocks wherever there is room, once all blocks of this
- * one have come here. */
+/* Lets a kernel that is launched to overlap this one (programmatic dependent launch, sm_90) put its
+ * blocks wherever there is room, once all blocks of this one have come here. */
 __device__ inline void cf_let_next_kernel_start()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -144,8 +138,7 @@ __device__ inline void cf_wait_for_previous_kernel()
 #endif
 }
 
-/* Four of the bytes of a and b (0 to 3, and 4 to 7), as the digits of `select`,
- * the lowest first.
+/* Four of the bytes of a and b (0 to 3, and 4 to 7), as the digits of `select`, the lowest first.
  */
 __device__ inline uint32_t cf_permute(uint32_t a, uint32_t b, uint32_t select)
 {
@@ -166,10 +159,9 @@ __device__ inline uint32_t cf_first_lane(uint32_t value)
 
 constexpr uint32_t kTensorExponents = 0x64646464;
 
-/* Makes halves of bytes: 0x6400 + v is the half 1024 + v. An instruction holds
- * one constant, and the selectors are many, so the exponents are in a register:
- * if the compiler knows them, it puts them into each instruction and the
- * selectors into registers. */
+/* Makes halves of bytes: 0x6400 + v is the half 1024 + v. An instruction holds one constant, and
+ * the selectors are many, so the exponents are in a register: if the compiler knows them, it puts
+ * them into each instruction and the selectors into registers. */
 class CfHalfMaker
 {
   const uint32_t exponents;
@@ -180,8 +172,8 @@ public:
   {
   }
 
-  /* The bytes of `bytes` that `select` picks for the two low halves, each minus
-   * 128. The selector's other digits must name byte 4. */
+  /* The bytes of `bytes` that `select` picks for the two low halves, each minus 128. The selector's
+   * other digits must name byte 4. */
   __device__ uint32_t centred(uint32_t bytes, uint32_t select) const
   {
     const uint32_t biased = cf_permute(bytes, exponents, select);
@@ -204,8 +196,7 @@ __device__ inline uint32_t cf_pack_halves(float low, float high)
   return result;
 }
 
-/* The nearest half of a number as its bits, and the number that these stand
- * for. */
+/* The nearest half of a number as its bits, and the number that these stand for. */
 inline uint16_t cf_half_bits(double value)
 {
   return __half_as_ushort(__double2half(value));
