@@ -179,8 +179,8 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   }
 }
 
-/* Of an SM of sm_90, of which each block needs 1 KiB for itself. Others have
- * less, and fewer blocks. */
+/* Of an SM of sm_90, of which each block needs 1 KiB for itself. Others have less, and fewer
+ * blocks. */
 constexpr int kSharedMemory = 233472;
 
 /* The threads of a block, and how many blocks an SM is meant to have. */
@@ -197,8 +197,7 @@ template <int Tiles, bool Planar> struct Launch {
   static constexpr int kResident = kFitting < kByRegisters ? kFitting : kByRegisters;
 };
 
-/* Planar serves planes of one and of two channels, as 4:2:0 formats mix them.
- */
+/* Planar serves planes of one and of two channels, as 4:2:0 formats mix them. */
 template <int Tiles, bool Planar>
 __global__ void __launch_bounds__(Launch<Tiles, Planar>::kThreads, Launch<Tiles, Planar>::kResident)
     filter_tensor(const __grid_constant__ CfTensorJob job)
@@ -281,8 +280,7 @@ const Variant *choose_variant(const CfFirPicture *picture)
   return nullptr;
 }
 
-/* How much longer a step of an outer strip takes where pixels outside are
- * copied one by one. */
+/* How much longer a step of an outer strip takes where pixels outside are copied one by one. */
 constexpr double kOuterCost = 1.4;
 
 double outer_cost(const CfFirWork *work)
@@ -297,8 +295,8 @@ int divide_up(int a, int b)
   return (a + b - 1) / b;
 }
 
-/* Divides the planes so that no block takes longer than `steps` steps of an
- * inner strip, if it can. Returns how many blocks these are. */
+/* Divides the planes so that no block takes longer than `steps` steps of an inner strip, if it can.
+ * Returns how many blocks these are. */
 int divide_planes(CfTensorJob *job, const Variant *variant, int steps)
 {
   const int lead = variant->tiles - 1; /* steps of rows to filter before the first */
@@ -320,8 +318,7 @@ int divide_planes(CfTensorJob *job, const Variant *variant, int steps)
   return blocks;
 }
 
-/* One wave of resident blocks that take about the same time. Returns the blocks
- * of the grid. */
+/* One wave of resident blocks that take about the same time. Returns the blocks of the grid. */
 int share_blocks(CfTensorJob *job, const Variant *variant, int slots)
 {
   int most_steps = 0, steps = 0, blocks;

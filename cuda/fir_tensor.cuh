@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The separable filter of 8-bit pictures on tensor cores: fp16 products, fp32
- * sums, one launch, one read, one write.
+ * The separable filter of 8-bit pictures on tensor cores: fp16 products, fp32 sums, one launch, one
+ * read, one write.
  *
- * A product of the tensor cores has 16 rows by 8 columns and sums over 16
- * places. Both directions have pixels as rows and picture rows as columns:
+ * A product of the tensor cores has 16 rows by 8 columns and sums over 16 places. Both directions
+ * have pixels as rows and picture rows as columns:
  *
- *   across [16 pixels x 8 rows] = row matrix [16 x 16 inputs]     * samples [16
- * inputs x 8 rows] result [16 pixels x 8 rows] = across, as halves [16 x 16
- * rows] * column matrix [16 rows x 8]
+ *   across [16 pixels x 8 rows] = row matrix [16 x 16 inputs]     * samples [16 inputs x 8 rows]
+ *   result [16 pixels x 8 rows] = across, as halves [16 x 16 rows] * column matrix [16 rows x 8]
  *
- * where the matrices are the taps as banded Toeplitz matrices, `Tiles` of them
- * one after the other to cover the filter. The threads hold the sums of the
- * first product as they must hold the left side of the second: rounding them to
- * halves is all that happens in between. So each warp marches down its own
- * columns, 16 rows a step, and only the samples, as halves, are shared.
+ * where the matrices are the taps as banded Toeplitz matrices, `Tiles` of them one after the other
+ * to cover the filter. The threads hold the sums of the first product as they must hold the left
+ * side of the second: rounding them to halves is all that happens in between. So each warp marches
+ * down its own columns, 16 rows a step, and only the samples, as halves, are shared.
  *
- * Colours are weighted by alpha before they become halves. Where all is opaque
- * a block leaves out alpha and the division by it, and the bytes are the same:
- * pixels whose neighbours are opaque elsewhere are not divided either.
+ * Colours are weighted by alpha before they become halves. Where all is opaque a block leaves out
+ * alpha and the division by it, and the bytes are the same: pixels whose neighbours are opaque
+ * elsewhere are not divided either.
  */
 #pragma once
 
@@ -28,8 +26,7 @@
 constexpr int kTensorStep = 16; /* rows */
 constexpr int kTensorMaxTiles = 9;
 
-/* Zeros around the taps, which the Toeplitz matrices reach into: by 15 on
- * either side. */
+/* Zeros around the taps, which the Toeplitz matrices reach into: by 15 on either side. */
 constexpr int kTensorMargin = 16;
 constexpr int kTensorTapPairs = (16 * (kTensorMaxTiles - 1) + 2 * kTensorMargin) / 2;
 
@@ -37,14 +34,12 @@ struct CfTensorStrip {
   int first_block; /* of the grid */
   int across;      /* strips side by side */
   int rows;        /* of a strip, a multiple of kTensorStep */
-  int outer_rows;  /* of those at the left and right border, which have more to
-                      do */
+  int outer_rows;  /* of those at the left and right border, which have more to do */
   int outer;       /* how many these are; they come first */
   uint32_t colour; /* of the border, a word of pixels */
 
-  /* A result in units of 255, of filtered channel c: addend + factor * sum,
-   * where first in `absolute` channels sum becomes |sum * inner_factor +
-   * inner_addend|. */
+  /* A result in units of 255, of filtered channel c: addend + factor * sum, where first in
+   * `absolute` channels sum becomes |sum * inner_factor + inner_addend|. */
   float factor[3], addend[3], inner_factor[3], inner_addend[3];
   int absolute; /* bits */
 };
@@ -59,8 +54,8 @@ struct CfTensorWeights {
   float centre[3]; /* of colours, see CfFirChannel */
   float offset[3]; /* centre and bias and tie, in units of 255 */
 
-  /* Code values. Farther than `sure` from its code, alpha' may be another on
-   * the CPU; colours are within `error`, times opaque over alpha'. */
+  /* Code values. Farther than `sure` from its code, alpha' may be another on the CPU; colours are
+   * within `error`, times opaque over alpha'. */
   float sure, error;
 };
 
@@ -68,17 +63,15 @@ struct CfTensorJob {
   CfFirWork plane[CF_MAX_PLANES];
   CfTensorStrip strip[CF_MAX_PLANES];
   int planes;
-  int first_colour;          /* of a pixel of four bytes, the first of three that are
-                                filtered: 0 or 1 */
+  int first_colour; /* of a pixel of four bytes, the first of three that are filtered: 0 or 1 */
   uint32_t first_two, third; /* selectors of bytes: these colours of two pixels */
   uint32_t exponents;        /* kTensorExponents */
   CfTensorWeights weights;
-  uint32_t taps[2][2][kTensorTapPairs]; /* [set][row, column]: halves, the
-                                           anchor's in the middle */
+  uint32_t taps[2][2][kTensorTapPairs]; /* [set][row, column]: halves, the anchor's in the middle */
 };
 
-/* Steps start at multiples of kTensorStep in every band: which of a product's
- * places a tap is in may show in the last bit of the sum. */
+/* Steps start at multiples of kTensorStep in every band: which of a product's places a tap is in
+ * may show in the last bit of the sum. */
 __host__ __device__ inline int cf_tensor_first_step(const CfFirWork &work)
 {
   return work.first / kTensorStep * kTensorStep;
@@ -95,31 +88,29 @@ __host__ __device__ constexpr int cf_round_up(int value, int multiple)
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/* How a block's threads share a strip of planes with C bytes a pixel, and its
- * shared memory. */
+/* How a block's threads share a strip of planes with C bytes a pixel, and its shared memory. */
 template <int C, int Tiles> struct CfTensorShape {
   static constexpr bool kHasAlpha = C == 4;
   static constexpr int kColours = C == 4 ? 3 : C; /* the fourth byte is alpha or padding */
   static constexpr int kChannels = C;
 
-  /* Blocks of 16 pixels that a warp has, and warps. Short kernels need few
-   * registers for what waits for the columns, long ones much shared memory. */
+  /* Blocks of 16 pixels that a warp has, and warps. Short kernels need few registers for what waits
+   * for the columns, long ones much shared memory. */
   static constexpr bool kShort = Tiles <= 3;
   static constexpr int kBlocks = C == 4 ? (kShort ? 2 : 1) : 4 / C;
   static constexpr int kWarps = C == 4 && !kShort ? 8 : 4;
   static constexpr int kWarpPixels = 16 * kBlocks;
 
-  /* Where rows that wait leave room for few blocks on an SM, half of the warps
-   * filter across what came, each one channel of several blocks of pixels,
-   * while the others filter down what was made a step before. */
+  /* Where rows that wait leave room for few blocks on an SM, half of the warps filter across what
+   * came, each one channel of several blocks of pixels, while the others filter down what was made
+   * a step before. */
   static constexpr bool kPaired = C == 4 && Tiles >= 6;
   static constexpr int kAcrossBlocks = kPaired ? kBlocks * kChannels : kBlocks;
   static constexpr int kLanes = 32 * kWarps; /* of all warps that do the same */
   static constexpr int kThreads = kPaired ? 2 * kLanes : kLanes;
   static constexpr int kPixels = kWarpPixels * kWarps; /* of a strip */
 
-  /* Copies of the source: pieces of 16 bytes, a row's by as many threads as
-   * there are rows for. */
+  /* Copies of the source: pieces of 16 bytes, a row's by as many threads as there are rows for. */
   static constexpr int kRadius = 8 * (Tiles - 1);
   static constexpr int kPiecePixels = 16 / C;
   static constexpr int kHalo = cf_round_up(kRadius, kPiecePixels);
@@ -129,17 +120,16 @@ template <int C, int Tiles> struct CfTensorShape {
   static constexpr int kLoads = (kPieces + kRowThreads - 1) / kRowThreads;
   static constexpr int kStageBytes = kPieces * 16 * kTensorStep;
 
-  /* Samples as halves, a plane a channel. Padding lets eight rows in a row
-   * start in different banks; in the first row it has room for a few words. */
+  /* Samples as halves, a plane a channel. Padding lets eight rows in a row start in different
+   * banks; in the first row it has room for a few words. */
   static constexpr int kStride = (kInputPixels + 8) * 2;
   static constexpr int kWords = kInputPixels * 2;
   static constexpr int kPlaneBytes = kStride * kTensorStep;
   static constexpr int kPlaneSets = kShort || (C == 4 && Tiles == 4) ? 2 : 1;
   static constexpr int kStages = C == 4 && Tiles <= 4 ? 1 : 2; /* of copies: steps ahead */
 
-  /* Rows filtered across wait for the columns in registers, or where these are
-   * too few in shared memory, each thread's for itself where warps do both.
-   * Those of alpha are rarely there. */
+  /* Rows filtered across wait for the columns in registers, or where these are too few in shared
+   * memory, each thread's for itself where warps do both. Those of alpha are rarely there. */
   static constexpr bool kKeepsInRegisters = kShort;
   static constexpr int kKept = kPaired ? Tiles + 1 : Tiles - 1;
   static constexpr int kKeptColours = kKeepsInRegisters ? 0 : kColours;

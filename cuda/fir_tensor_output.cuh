@@ -71,7 +71,7 @@ __device__ inline void cf_transpose(uint32_t (&w)[4], int q)
   w[3] = q & 2 ? w[3] : b;
 }
 
-/* ---- one channel: 32 or 64 pixels of a warp ---- */
+/* ---- one channel: 64 pixels of a warp ---- */
 
 /* Codes of a block of 16 pixels, four neighbours a word: rows 0..7 and 8..15. */
 __device__ inline void cf_tensor_gray_codes(const CfTensorStrip &strip, CfTensorSums (&sums)[1],
@@ -92,35 +92,24 @@ __device__ inline void cf_tensor_gray_codes(const CfTensorStrip &strip, CfTensor
   lower = codes[1];
 }
 
-template <int Blocks>
-__device__ inline void cf_tensor_store_gray(const CfFirWork &work, uint32_t (&codes)[2][Blocks],
+__device__ inline void cf_tensor_store_gray(const CfFirWork &work, uint32_t (&codes)[2][4],
                                             const CfTensorTarget &target)
 {
   const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
-  const int x = target.x0 + (Blocks == 4 ? q * 16 : (q & 1) * 16 + (q >> 1) * 8);
+  const int x = target.x0 + q * 16;
 
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int y = target.y0 + g + 8 * h;
     uint8_t *to = work.destination + (ptrdiff_t)y * work.destination_stride + x;
-    uint32_t(&words)[Blocks] = codes[h];
+    uint32_t(&words)[4] = codes[h];
 
-    /* To 8 or 16 neighbours. */
-    if constexpr (Blocks == 4) {
-      cf_transpose(words, q);
-    } else {
-      const uint32_t other = __shfl_xor_sync(~0u, q & 1 ? words[0] : words[1], 1);
-      words[0] = q & 1 ? other : words[0];
-      words[1] = q & 1 ? words[1] : other;
-    }
+    cf_transpose(words, q);
     if (target.inside) {
-      if constexpr (Blocks == 4)
-        *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
-      else
-        *(uint2 *)to = make_uint2(words[0], words[1]);
+      *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
     } else if (y >= work.first && y < target.end) {
 #pragma unroll
-      for (int i = 0; i < 4 * Blocks; i++) {
+      for (int i = 0; i < 16; i++) {
         if (x + i < work.width)
           to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
       }
