@@ -65,6 +65,7 @@ struct CfCells {
   uint4 *device_matrices;
   size_t device_room;
   uint4 *positions, *levels; /* of the device, of so many warps */
+  CfCellStrip *strips;
   size_t warps;
   unsigned *transparent; /* of the device */
   Plane plane[CF_MAX_PLANES];
@@ -120,9 +121,8 @@ void group_levels(Plane *plane, const CfBlurLevels *levels)
 
     if (i == 0 || next != node) {
       plane->of_group[plan->groups] = next;
-      plan->group[plan->groups++].first = i;
+      plan->groups++;
     }
-    plan->group[plan->groups - 1].end = i + 1;
     plan->level[i].group = plan->groups - 1;
     node = next;
     if (node >= 0)
@@ -250,8 +250,7 @@ void place_images(CfCells *cells, int p)
   for (int i = 0; i < plane->plan.groups; i++) {
     const CfCellImage frame = {};
 
-    plane->plan.group[i].image =
-        plane->of_group[i] < 0 ? frame : plane->node[plane->of_group[i]].image;
+    plane->plan.image[i] = plane->of_group[i] < 0 ? frame : plane->node[plane->of_group[i]].image;
   }
 }
 
@@ -380,11 +379,17 @@ bool make_places(CfCells *cells, int tiles, CfStatus *status)
     return true;
   cf_device_free(cells->positions);
   cf_device_free(cells->levels);
+  cf_device_free(cells->strips);
+  cells->levels = nullptr;
+  cells->strips = nullptr;
   cells->warps = 0;
   cells->positions = (uint4 *)cf_device_alloc(warps * 2 * 32 * sizeof *cells->positions, status);
   cells->levels =
       cells->positions ? (uint4 *)cf_device_alloc(warps * sizeof *cells->levels, status) : nullptr;
-  if (!cells->levels)
+  cells->strips = cells->levels
+                      ? (CfCellStrip *)cf_device_alloc(warps * sizeof *cells->strips, status)
+                      : nullptr;
+  if (!cells->strips)
     return false;
   cells->warps = warps;
   cells->found = false;
@@ -484,6 +489,7 @@ bool cf_cells_run(CfCells *cells, const CfMapJob *map, bool same_map, void *stre
   job.matrices = cells->device_matrices;
   job.positions = cells->positions;
   job.levels = cells->levels;
+  job.strips = cells->strips;
   job.transparent = cells->transparent;
   job.frame = ++cells->frame;
   job.always_transparent = cells->of_depth[1] == cells->of_depth[2];
@@ -511,6 +517,7 @@ void cf_cells_close(CfCells *cells)
   cf_device_free(cells->device_matrices);
   cf_device_free(cells->positions);
   cf_device_free(cells->levels);
+  cf_device_free(cells->strips);
   cf_device_free(cells->transparent);
   free(cells->matrices.data);
   free(cells);

@@ -45,12 +45,6 @@ struct CfCellImage {
   size_t at, channel; /* the index of the first cell, the cells of a channel */
 };
 
-/* Levels made from the same image follow each other. */
-struct alignas(16) CfCellGroup {
-  int first, end;
-  CfCellImage image;
-};
-
 /* The matrices of a level. Rows: 16 samples from `first_row` on, counted from kCellReach cells
  * before the strip's first, in blocks of 16 cells. Columns: 32 samples in the same way. Where a
  * cell is larger than these, matrices differ by where in it they lie. */
@@ -58,12 +52,12 @@ struct alignas(16) CfCellLevel {
   short first_row, blocks_down, first_column, blocks_across;
   unsigned short variants_down, variants_across; /* less 1, a power of two each */
   unsigned down, across;                         /* index of the first uint4 */
-  int group;
+  int group;                                     /* of the image */
 };
 
 struct CfCellPlan {
   int groups;
-  CfCellGroup group[kCellGroups];
+  CfCellImage image[kCellGroups]; /* levels made from the same one follow each other */
   CfCellLevel level[CF_BLUR_LEVELS];
 };
 
@@ -73,6 +67,24 @@ struct CfCellHalving {
   int first_block, across; /* blocks, side by side */
   int rows;                /* of cells of a block */
   CfCellImage from, to;
+};
+
+/* A level in a strip of a tile. A tile's windows into images lie one behind another. */
+struct alignas(16) CfCellEntry {
+  uint32_t down;   /* index of its matrices; group << 24; three blocks, not two, << 31 */
+  uint32_t across; /* index; blocks << 24 */
+  uint32_t from;   /* its first cell in the window; number << 13; cells are samples << 31 */
+  uint32_t cells;  /* of the window's channel; of those of windows before << 13 */
+};
+
+constexpr int kCellEntries = 7;
+
+struct alignas(16) CfCellStrip {
+  uint32_t count;  /* of levels; if more than kCellEntries, they are listed anew */
+  uint32_t copies; /* whether samples are copied */
+  uint32_t groups; /* bits of those that the tile needs */
+  uint32_t cells;  /* of the tile's windows */
+  CfCellEntry entry[kCellEntries];
 };
 
 struct CfCellJob {
@@ -87,6 +99,7 @@ struct CfCellJob {
    * samples in the order of their products, in units of kCellPosition. */
   uint4 *positions;
   uint4 *levels;         /* of each warp: bits of those that it blends */
+  CfCellStrip *strips;   /* of each warp */
   unsigned *transparent; /* is `frame` where frame number `frame` has pixels that are not opaque */
   unsigned frame;        /* from 1 on */
   bool always_transparent; /* nobody has looked */

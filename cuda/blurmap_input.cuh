@@ -4,30 +4,13 @@
  */
 #pragma once
 
-#include "blurmap_cells.cuh"
+#include "blurmap_strips.cuh"
 #include "tensor_ops.cuh"
 
 #include <string.h>
 
 namespace
 {
-
-/* Rows of cells that a strip is made from. */
-__host__ __device__ constexpr int window_of(int log_y)
-{
-  return log_y == 0 ? 48 : 32;
-}
-
-/* Rows of cells start in different banks. */
-__host__ __device__ constexpr int pitch_of(int log_x)
-{
-  return log_x == 0 ? 56 : 40;
-}
-
-__host__ __device__ constexpr int columns_of(int log_x)
-{
-  return log_x == 0 ? 56 : log_x == 1 ? 40 : 32;
-}
 
 /* Which channel is made when: alpha before the colours that it weights. */
 struct Order {
@@ -38,23 +21,6 @@ struct Order {
   __device__ int channel(int i) const
   {
     return alpha < 0 ? first + i : i == 0 ? alpha : first + i - 1;
-  }
-};
-
-/* The cells that a tile needs of an image, of each channel. */
-struct Window {
-  int columns, rows, pitch;
-
-  __device__ Window(int log_x, int log_y, int y0)
-  {
-    columns = columns_of(log_x);
-    pitch = pitch_of(log_x);
-    rows = ((y0 + kCellRows - kCellStrip) >> log_y) - (y0 >> log_y) + window_of(log_y);
-  }
-
-  __device__ int cells() const
-  {
-    return rows * pitch;
   }
 };
 
@@ -254,8 +220,8 @@ __device__ inline void load_groups(const CfCellJob &job, const CfMapPlane &plane
 {
 #pragma unroll 1
   for (; groups; groups &= groups - 1)
-    to += load_cells<C>(job, plane, plan.group[__ffs((int)groups) - 1].image, order, begin, end, x0,
-                        y0, to);
+    to += load_cells<C>(job, plane, plan.image[__ffs((int)groups) - 1], order, begin, end, x0, y0,
+                        to);
   /* Products also read 16 bytes beyond the last cells, times 0. */
   if (threadIdx.x < 4)
     ((uint32_t *)to)[threadIdx.x] = 0;

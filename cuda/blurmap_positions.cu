@@ -4,6 +4,7 @@
  */
 #include "blurmap_cells.cuh"
 #include "blurmap_places.cuh"
+#include "blurmap_strips.cuh"
 
 namespace
 {
@@ -33,7 +34,7 @@ struct LevelBits {
 
 template <int C>
 __device__ inline void find_tile(const CfCellJob &job, const CfMapPlane &plane,
-                                 CfTileShapes *shapes)
+                                 CfTileShapes *shapes, uint4 *of_warps)
 {
   const int tile = (int)blockIdx.x - plane.first_tile, warp = (int)threadIdx.x / 32;
   const int x0 = cf_cell_tile_x(plane, tile), y0 = cf_cell_tile_y(plane, tile);
@@ -75,23 +76,35 @@ __device__ inline void find_tile(const CfCellJob &job, const CfMapPlane &plane,
   }
   const uint4 bits = levels.of_warp();
   if (threadIdx.x % 32 == 0)
-    job.levels[blockIdx.x * (kCellThreads / 32) + warp] = bits;
+    job.levels[blockIdx.x * (kCellThreads / 32) + warp] = of_warps[warp] = bits;
+  __syncthreads();
+
+  const CfCellPlan &plan = job.plan[cf_cell_plane(job.map)];
+  const CellLevels tile_levels(of_warps);
+  const CellGroups groups(plan, tile_levels, y0);
+  const int cells = groups.all_cells();
+  CfCellStrip &strip = job.strips[blockIdx.x * (kCellThreads / 32) + warp];
+  const int count = groups.list(plan, CellLevels(bits), x0, y0, y0 + warp * kCellStrip, 0,
+                                kCellEntries, strip.entry);
+  if (threadIdx.x % 32 == 0)
+    *(uint4 *)&strip = make_uint4((unsigned)count, bits.w >> 31, groups.needed, (unsigned)cells);
 }
 
 __global__ void __launch_bounds__(kCellThreads)
     positions_kernel(const __grid_constant__ CfCellJob job)
 {
   __shared__ CfTileShapes shapes;
+  __shared__ uint4 of_warps[kCellThreads / 32];
   const CfMapPlane &plane = job.map.plane[cf_cell_plane(job.map)];
 
   if (plane.channels == 4)
-    find_tile<4>(job, plane, &shapes);
+    find_tile<4>(job, plane, &shapes, of_warps);
   else if (plane.channels == 3)
-    find_tile<3>(job, plane, &shapes);
+    find_tile<3>(job, plane, &shapes, of_warps);
   else if (plane.channels == 2)
-    find_tile<2>(job, plane, &shapes);
+    find_tile<2>(job, plane, &shapes, of_warps);
   else
-    find_tile<1>(job, plane, &shapes);
+    find_tile<1>(job, plane, &shapes, of_warps);
 }
 
 } // namespace

@@ -4,6 +4,7 @@
  * them the levels that its own samples need, and blends.
  */
 #include "blurmap_input.cuh"
+#include "blurmap_strips.cuh"
 
 namespace
 {
@@ -30,34 +31,30 @@ __device__ inline void unpack(const uint4 &from, uint32_t (&to)[4])
   to[3] = from.w;
 }
 
-/* A level in a strip, in shared memory. */
-struct alignas(16) Entry {
-  uint32_t down;   /* index of its matrices; group << 24; three blocks, not two, << 31 */
-  uint32_t across; /* index; blocks << 24 */
-  uint32_t from;   /* where lane 0 loads its first cells; number << 24; finest columns << 31 */
-  uint32_t channel_bytes;
-};
-
-/* The same for a lane. */
+/* A level in a strip, for a lane. */
 struct Level {
   int number, group, blocks_across;
-  bool three_down;
+  bool three_down; /* blocks, not two */
   const uint4 *down, *across;
-  uint32_t from, row_bytes;
+  uint32_t from, row_bytes; /* where the lane loads its first cells */
 
-  __device__ Level(const Entry &entry, const uint4 *matrices, int channel)
+  /* Of channel `channel` in shared memory, whose windows hold `channels`, or are not kept. */
+  __device__ Level(const CfCellEntry &entry, const uint4 *matrices, const __half *shared,
+                   unsigned channels, unsigned channel)
   {
     const unsigned lane = threadIdx.x % 32;
     const uint4 all = *(const uint4 *)&entry;
+    const uint32_t cells =
+        channels * (all.w >> 13) + channel * (all.w & 8191) + (all.z & 8191) + lane / 16 * 8;
 
     row_bytes = 2 * (uint32_t)pitch_of(all.z >> 31 ? 0 : 1);
-    number = (int)(all.z >> 24 & 127);
+    number = (int)(all.z >> 13 & 127);
     group = (int)(all.x >> 24 & 31);
     blocks_across = (int)(all.y >> 24);
     three_down = all.x >> 31;
     down = matrices + (all.x & 0xffffff) + lane;
     across = matrices + (all.y & 0xffffff) + lane;
-    from = (all.z & 0xffffff) + lane % 16 * row_bytes + lane / 16 * 16 + (unsigned)channel * all.w;
+    from = cf_shared_address(shared) + 2 * cells + lane % 16 * row_bytes;
   }
 
   /* One channel of a strip. */
@@ -341,15 +338,6 @@ template <int C> __device__ inline void copy_strip(const CfMapPlane &plane, cons
 
 /* ---- tiles ---- */
 
-/* Bits of levels; kCellCopied is none. */
-struct Levels {
-  unsigned bits[4];
-
-  __device__ Levels(const uint4 &from) : bits{from.x, from.y, from.z, from.w & 0x7fffffff}
-  {
-  }
-};
-
 __device__ inline Order order_of(const CfCellJob &job, const CfMapPlane &plane, int colours)
 {
   const bool opaque = !job.always_transparent && *job.transparent != job.frame;
@@ -359,106 +347,28 @@ __device__ inline Order order_of(const CfCellJob &job, const CfMapPlane &plane, 
                colours + (alpha >= 0 ? 1 : 0)};
 }
 
-/* Halves in shared memory for the cells of a tile. Where this is too little, they are loaded one
- * channel at a time, or of each channel one image at a time. */
-constexpr int kBudget = 12 * 1024;
-constexpr int kEntries = kCellThreads / 32 * CF_BLUR_LEVELS;
+/* Halves in shared memory for the cells of a tile: three channels where cells are samples. Where
+ * this is too little, they are loaded one channel at a time, or of each channel one image at a
+ * time. */
+constexpr int kBudget = 16 * 1024;
 
-__device__ inline unsigned or_of_warp(unsigned bits)
+/* The levels of a strip that are listed at a time. */
+constexpr int kListed = 32;
+
+/* More levels than a strip's record holds. */
+__device__ __noinline__ void list_more(const CfCellJob &job, const CfCellPlan &plan, int x0, int y0,
+                                       int skip, CfCellEntry *entries)
 {
-#ifdef CF_TENSOR_OPS
-  return __reduce_or_sync(0xffffffffu, bits);
-#else
-  return bits;
-#endif
+  const uint4 *bits = job.levels + (size_t)blockIdx.x * (kCellThreads / 32);
+  const int warp = (int)threadIdx.x / 32;
+  const CellLevels tile_levels(bits);
+  const CellGroups groups(plan, tile_levels, y0);
+
+  __syncwarp();
+  groups.list(plan, CellLevels(__ldg(bits + warp)), x0, y0, y0 + warp * kCellStrip, skip, kListed,
+              entries);
+  __syncwarp();
 }
-
-/* Where the cells of a group lie in shared memory; each lane knows one group. */
-struct Groups {
-  int log_x, log_y;
-  int cells, at; /* of a channel, and up to its end; none if the tile does not need them */
-
-  __device__ Groups(const CfCellPlan &plan, const Levels &tile_levels, int y0)
-  {
-    const int lane = (int)threadIdx.x % 32;
-    unsigned groups = 0;
-
-#pragma unroll
-    for (int word = 0; word < 4; word++) {
-      if (tile_levels.bits[word] >> lane & 1)
-        groups |= 1u << __ldg(&plan.level[32 * word + lane].group);
-    }
-    groups = or_of_warp(groups);
-    log_x = log_y = cells = 0;
-    if (groups >> lane & 1) {
-      log_x = __ldg(&plan.group[lane].image.log_x);
-      log_y = __ldg(&plan.group[lane].image.log_y);
-      cells = Window(log_x, log_y, y0).cells();
-    }
-    at = cells;
-#pragma unroll
-    for (int step = 1; step < kCellGroups; step *= 2) {
-      const int before = (int)__shfl_up_sync(0xffffffffu, (unsigned)at, step);
-      at += lane >= step ? before : 0;
-    }
-  }
-
-  __device__ unsigned needed() const
-  {
-    return __ballot_sync(0xffffffffu, cells > 0);
-  }
-
-  __device__ int all_cells() const
-  {
-    return __shfl_sync(0xffffffffu, at, kCellGroups - 1);
-  }
-
-  /* Lists the levels of a strip whose windows hold so many channels, or one if only some groups
-   * are loaded at a time; how many. */
-  __device__ int list(const CfCellPlan &plan, const Levels &levels, int x0, int y0, int strip_y,
-                      int channels, const __half *shared, Entry *entries) const
-  {
-    const int lane = (int)threadIdx.x % 32;
-    int count = 0;
-
-#pragma unroll 1
-    for (int word = 0; word < 4; word++) {
-      const unsigned bits = word < 2    ? word == 0 ? levels.bits[0] : levels.bits[1]
-                               : word == 2 ? levels.bits[2]
-                                        : levels.bits[3];
-
-      if (bits == 0)
-        continue;
-      const int number = 32 * word + lane;
-      const bool used = bits >> lane & 1;
-      const CfCellLevel level = plan.level[used ? number : 0];
-      const int lx = __shfl_sync(0xffffffffu, log_x, level.group);
-      const int ly = __shfl_sync(0xffffffffu, log_y, level.group);
-      const int size = __shfl_sync(0xffffffffu, cells, level.group);
-      const int before = __shfl_sync(0xffffffffu, at, level.group) - size;
-
-      if (used) {
-        const int row = (strip_y >> ly) - (y0 >> ly) + level.first_row;
-        const unsigned variant_down = (unsigned)strip_y / kCellStrip & level.variants_down;
-        const unsigned variant_across = (unsigned)x0 / kCellColumns & level.variants_across;
-        Entry entry;
-
-        entry.down = (level.down + variant_down * (unsigned)level.blocks_down * 32) |
-                     (unsigned)level.group << 24 | (level.blocks_down == 3 ? 1u << 31 : 0);
-        entry.across = (level.across + variant_across * (unsigned)level.blocks_across * 64) |
-                       (unsigned)level.blocks_across << 24;
-        entry.from = cf_shared_address(shared + channels * before + row * pitch_of(lx) +
-                                       level.first_column) |
-                     (unsigned)number << 24 | (lx == 0 ? 1u << 31 : 0);
-        entry.channel_bytes = 2 * (uint32_t)size;
-        *(uint4 *)&entries[count + __popc(bits & ((1u << lane) - 1))] = *(const uint4 *)&entry;
-      }
-      count += __popc(bits);
-    }
-    __syncwarp();
-    return count;
-  }
-};
 
 template <int C>
 __device__ inline void make_tile(const CfCellJob &job, const CfMapPlane &plane,
@@ -467,35 +377,27 @@ __device__ inline void make_tile(const CfCellJob &job, const CfMapPlane &plane,
   const int tile = (int)blockIdx.x - plane.first_tile, warp = (int)threadIdx.x / 32;
   const int lane = (int)threadIdx.x % 32;
   const int x0 = cf_cell_tile_x(plane, tile), y0 = cf_cell_tile_y(plane, tile);
-  const uint4 *records = job.levels + (size_t)blockIdx.x * (kCellThreads / 32);
-  uint4 all = __ldg(records);
-  const uint4 record = __ldg(records + warp);
+  CfCellEntry *entries = (CfCellEntry *)(shared + kBudget + 8) + warp * (kListed + 1);
 
-#pragma unroll
-  for (int i = 1; i < kCellThreads / 32; i++) {
-    const uint4 one = __ldg(records + i);
-    all = make_uint4(all.x | one.x, all.y | one.y, all.z | one.z, all.w | one.w);
-  }
-  const Groups groups(plan, Levels(all), y0);
-  const unsigned needed = groups.needed();
-  const int cells = groups.all_cells();
+  /* What the map says of the strip. */
+  if (lane < (int)(sizeof(CfCellStrip) / sizeof(uint4)))
+    ((uint4 *)entries)[lane] =
+        __ldg((const uint4 *)&job.strips[blockIdx.x * (kCellThreads / 32) + warp] + lane);
+  __syncwarp();
+  const uint4 head = *(const uint4 *)entries++;
+  const int count = (int)head.x, cells = (int)head.w;
+  const unsigned needed = head.z;
+  const Strip strip = {x0, y0 + warp * kCellStrip, head.y != 0};
 
   cf_wait_for_previous_kernel();
   const Order order = order_of(job, plane, kColours<C>);
-  const bool whole = order.count * cells <= kBudget, by_channel = cells <= kBudget;
+  float4 *opaque = (float4 *)(shared + kBudget) - kBlocks * kCellThreads + threadIdx.x;
+  const int budget = kBudget - (C == 4 && order.alpha >= 0
+                                    ? kCellThreads * (int)(sizeof(Fragment) / sizeof(__half)) + 8
+                                    : 0);
+  const bool whole = order.count * cells <= budget, by_channel = cells <= budget;
   if (whole && needed)
     load_groups<C>(job, plane, plan, needed, order, 0, order.count, x0, y0, shared);
-
-  const Levels levels(record);
-  const Strip strip = {x0, y0 + warp * kCellStrip, record.w >> 31 != 0};
-  Entry *all_entries = (Entry *)(shared + kBudget + 8),
-        *entries = all_entries + warp * CF_BLUR_LEVELS;
-  float4 *opaque = (float4 *)(all_entries + kEntries) + threadIdx.x;
-  const int count = groups.list(plan, levels, x0, y0, strip.y0,
-                                whole        ? order.count
-                                : by_channel ? 1
-                                             : 0,
-                                shared, entries);
 
   Positions positions = {};
   if (count > 1 || strip.copies) {
@@ -532,7 +434,13 @@ __device__ inline void make_tile(const CfCellJob &job, const CfMapPlane &plane,
         load_next<C>(job, plane, plan, batch, order, i, x0, y0, shared);
 #pragma unroll 1
       for (int n = 0; n < count; n++) {
-        const Level level(entries[n], job.matrices, whole ? i : 0);
+        if (count > kCellEntries && n % kListed == 0 && (n > 0 || i == 0 || count > kListed))
+          list_more(job, plan, x0, y0, n, entries);
+        const Level level(entries[n % kListed], job.matrices, shared,
+                          whole        ? (unsigned)order.count
+                          : by_channel ? 1
+                                       : 0,
+                          whole ? (unsigned)i : 0);
 
         if (!(batch >> level.group & 1))
           continue;
@@ -594,8 +502,8 @@ __global__ void __launch_bounds__(kCellThreads, kBlocksOfSM)
 
 template <int A, int B> bool launch(const CfCellJob *job, int tiles, void *stream, CfStatus *status)
 {
-  const int bytes = 2 * (kBudget + 8) + kEntries * (int)sizeof(Entry) +
-                    (A == 4 ? kCellThreads * (int)sizeof(Fragment) : 0);
+  const int bytes =
+      2 * (kBudget + 8) + kCellThreads / 32 * (kListed + 1) * (int)sizeof(CfCellEntry);
 
   return cf_cell_launch(tiles_kernel<A, B>, job, tiles, bytes, stream, "blurring by a map", status);
 }

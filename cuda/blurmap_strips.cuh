@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which cells and levels tiles on tensor cores need, as the map says.
+ */
+#pragma once
+
+#include "blurmap_cells.cuh"
+
+namespace
+{
+
+/* Rows of cells that a strip is made from. */
+__host__ __device__ constexpr int window_of(int log_y)
+{
+  return log_y == 0 ? 48 : 32;
+}
+
+/* Rows of cells start in different banks. */
+__host__ __device__ constexpr int pitch_of(int log_x)
+{
+  return log_x == 0 ? 56 : 40;
+}
+
+__host__ __device__ constexpr int columns_of(int log_x)
+{
+  return log_x == 0 ? 56 : log_x == 1 ? 40 : 32;
+}
+
+/* The cells that a tile needs of an image, of each channel. */
+struct Window {
+  int columns, rows, pitch;
+
+  __device__ Window(int log_x, int log_y, int y0)
+  {
+    columns = columns_of(log_x);
+    pitch = pitch_of(log_x);
+    rows = ((y0 + kCellRows - kCellStrip) >> log_y) - (y0 >> log_y) + window_of(log_y);
+  }
+
+  __device__ int cells() const
+  {
+    return rows * pitch;
+  }
+};
+
+/* Bits of levels; kCellCopied is none. */
+struct CellLevels {
+  unsigned bits[4];
+
+  __device__ CellLevels(const uint4 &from) : bits{from.x, from.y, from.z, from.w & 0x7fffffff}
+  {
+  }
+
+  /* Those of a tile, of its warps' bits. */
+  __device__ CellLevels(const uint4 *warps) : bits{}
+  {
+#pragma unroll
+    for (int i = 0; i < kCellThreads / 32; i++) {
+      const CellLevels one(warps[i]);
+
+#pragma unroll
+      for (int word = 0; word < 4; word++)
+        bits[word] |= one.bits[word];
+    }
+  }
+};
+
+__device__ inline unsigned or_of_warp(unsigned bits)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(0xffffffffu, bits);
+#else
+  return bits;
+#endif
+}
+
+/* Where the cells of a group lie in shared memory; each lane knows one group. */
+struct CellGroups {
+  unsigned needed; /* bits */
+  int log_x, log_y;
+  int cells, at; /* of a channel, and up to its end; none if the tile does not need them */
+
+  __device__ CellGroups(const CfCellPlan &plan, const CellLevels &tile_levels, int y0)
+  {
+    const int lane = (int)threadIdx.x % 32;
+
+    needed = 0;
+#pragma unroll
+    for (int word = 0; word < 4; word++) {
+      if (tile_levels.bits[word] >> lane & 1)
+        needed |= 1u << __ldg(&plan.level[32 * word + lane].group);
+    }
+    needed = or_of_warp(needed);
+    log_x = log_y = cells = 0;
+    if (needed >> lane & 1) {
+      log_x = __ldg(&plan.image[lane].log_x);
+      log_y = __ldg(&plan.image[lane].log_y);
+      cells = Window(log_x, log_y, y0).cells();
+    }
+    at = cells;
+#pragma unroll
+    for (int step = 1; step < kCellGroups; step *= 2) {
+      const int before = (int)__shfl_up_sync(0xffffffffu, (unsigned)at, step);
+      at += lane >= step ? before : 0;
+    }
+  }
+
+  __device__ int all_cells() const
+  {
+    return __shfl_sync(0xffffffffu, at, kCellGroups - 1);
+  }
+
+  /* Lists the levels of a strip, `room` at most after the first `skip`; how many it has. */
+  __device__ int list(const CfCellPlan &plan, const CellLevels &levels, int x0, int y0, int strip_y,
+                      int skip, int room, CfCellEntry *entries) const
+  {
+    const int lane = (int)threadIdx.x % 32;
+    int count = 0;
+
+#pragma unroll 1
+    for (int word = 0; word < 4; word++) {
+      const unsigned bits = word < 2    ? word == 0 ? levels.bits[0] : levels.bits[1]
+                               : word == 2 ? levels.bits[2]
+                                        : levels.bits[3];
+
+      if (bits == 0)
+        continue;
+      const bool used = bits >> lane & 1;
+      const int number = 32 * word + lane, n = count + __popc(bits & ((1u << lane) - 1)) - skip;
+      const CfCellLevel level = plan.level[used ? number : 0];
+      const int lx = __shfl_sync(0xffffffffu, log_x, level.group);
+      const int ly = __shfl_sync(0xffffffffu, log_y, level.group);
+      const int size = __shfl_sync(0xffffffffu, cells, level.group);
+      const int before = __shfl_sync(0xffffffffu, at, level.group) - size;
+
+      if (used && n >= 0 && n < room) {
+        const int row = (strip_y >> ly) - (y0 >> ly) + level.first_row;
+        const unsigned variant_down = (unsigned)strip_y / kCellStrip & level.variants_down;
+        const unsigned variant_across = (unsigned)x0 / kCellColumns & level.variants_across;
+        CfCellEntry entry;
+
+        entry.down = (level.down + variant_down * (unsigned)level.blocks_down * 32) |
+                     (unsigned)level.group << 24 | (level.blocks_down == 3 ? 1u << 31 : 0);
+        entry.across = (level.across + variant_across * (unsigned)level.blocks_across * 64) |
+                       (unsigned)level.blocks_across << 24;
+        entry.from = (unsigned)(row * pitch_of(lx) + level.first_column) | (unsigned)number << 13 |
+                     (lx == 0 ? 1u << 31 : 0);
+        entry.cells = (unsigned)size | (unsigned)before << 13;
+        *(uint4 *)&entries[n] = *(const uint4 *)&entry;
+      }
+      count += __popc(bits);
+    }
+    return count;
+  }
+};
+
+} // namespace
