@@ -53,9 +53,9 @@ struct CfBlockRegions {
   CfVideo video;
   CfBlockRectangles *rectangles;
 
-  bool known;  /* whether what follows belongs to these parameters and regions */
-  bool vector; /* so far all rows start at multiples of 16 bytes */
-  bool stays;
+  bool known;         /* whether what follows belongs to these parameters and regions */
+  bool vector;        /* so far all rows start at multiples of 16 bytes */
+  bool stays;         /* the list came again */
   bool by_rectangles; /* which has its own plan then, and all but the list is unknown here */
   CfBlockavgParams params;
   CfRegions regions;
@@ -514,9 +514,9 @@ bool run_plan(CfBlockRegions *self, cudaStream_t stream, CfStatus *status)
          good;
 }
 
-bool are_vectors(const CfJob *job)
+bool are_vectors(const CfJob *job, int planes)
 {
-  for (int p = 0; p < CF_MAX_PLANES; p++) {
+  for (int p = 0; p < planes; p++) {
     if (!cf_is_vector_aligned(job->source.data[p], job->source.stride[p]) ||
         !cf_is_vector_aligned(job->destination.data[p], job->destination.stride[p]))
       return false;
@@ -556,11 +556,13 @@ void cf_blockavg_regions_free(CfBlockRegions *self)
 bool cf_blockavg_regions_run(CfBlockRegions *self, const CfBlockavgParams *params, const CfJob *job,
                              CfStatus *status)
 {
+  const int planes = cf_format_info(self->video.format)->planes;
+
   if (job->source.data[0] != job->destination.data[0] &&
       !cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &job->destination, &job->source,
                        job->stream, status))
     return false;
-  if (!update_plan(self, params, job->regions, are_vectors(job), status))
+  if (!update_plan(self, params, job->regions, are_vectors(job, planes), status))
     return false;
   if (self->by_rectangles)
     return cf_blockavg_rectangles_run(self->rectangles, job, status);
