@@ -69,7 +69,7 @@ void describe_line(CfBytesLine *line, const CfPyramidAxis *axis, CfBorder border
   line->decimation = axis->factors.decimation;
   line->thinning = thinning;
   line->factor = axis->factor;
-  line->factor_log2 = axis->factor == 4 ? 2 : axis->factor == 8 ? 3 : 4;
+  line->factor_log2 = ilogb(axis->factor);
   line->cell = 1.0f / (float)axis->factor;
   line->prefilter_first = axis->prefilter_first;
   line->prefilter_count = axis->prefilter_count;

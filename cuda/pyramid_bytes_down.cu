@@ -169,8 +169,8 @@ template <int C, int D> struct Source {
   const CfBytesPlane &plane;
   int x;       /* first pixel of the thread in the first chunk */
   int end;     /* pixels from here on are not needed */
-  bool inside; /* all chunks of the warp can be read as they are */
-  bool simple; /* or made out of those at the edge, or constant, 16 bytes at once */
+  bool inside; /* all chunks of the warp are */
+  bool simple; /* what is outside is that at the edge, or constant, 16 bytes at once */
 
   __device__ Source(const CfBytesPlane &plane, int column) : plane(plane)
   {
@@ -178,7 +178,7 @@ template <int C, int D> struct Source {
 
     x = left + (int)threadIdx.x % 4 * kPixels;
     end = D * plane.x.made_end + Tile::kTaps;
-    inside = plane.source_vector && left >= 0 && left + kChunks * Tile::kPixels <= plane.width;
+    inside = left >= 0 && left + kChunks * Tile::kPixels <= plane.width;
     simple = plane.source_vector && plane.width % kPixels == 0 &&
              (plane.x.border == CF_BORDER_REPLICATE || plane.x.border == CF_BORDER_CONSTANT);
   }
@@ -188,82 +188,87 @@ template <int C, int D> struct Source {
     return make_uint4(word, word, word, word);
   }
 
-  /* What lies outside is loaded from the nearest place inside, and made out of that once all loads
-   * are under way. */
-  __device__ void load_at_edge(const uint8_t *row, uint4 (&to)[kChunks]) const
-  {
-    const int farthest = plane.width - kPixels;
-
-#pragma unroll
-    for (int c = 0; c < kChunks; c++) {
-      const int nearest = min(max(x + c * Tile::kPixels, 0), farthest);
-
-      to[c] = __ldg((const uint4 *)(row + (ptrdiff_t)C * nearest));
-    }
-#pragma unroll
-    for (int c = 0; c < kChunks; c++) {
-      const int x0 = x + c * Tile::kPixels;
-      const uint32_t pixel = x0 < 0 ? to[c].x : to[c].w >> (32 - 8 * (C % 4)) % 32;
-
-      if (x0 < 0 || x0 > farthest)
-        to[c] = all(plane.x.border == CF_BORDER_CONSTANT ? plane.border : repeat(pixel));
-    }
-  }
-
   __device__ static uint32_t repeat(uint32_t pixel)
   {
     return C == 1 ? (pixel & 0xff) * 0x01010101u : C == 2 ? __byte_perm(pixel, 0, 0x1010) : pixel;
   }
 
-  __device__ void load_row(const Row &row, uint4 (&to)[kChunks]) const
+  /* Rows g and g + 8 of a step. What lies outside is loaded from the nearest place inside, and made
+   * out of that once all loads are under way: all warps run the same instructions, so none waits
+   * for those that only borders need. */
+  __device__ void load(int step, uint4 (&to)[2][kChunks]) const
   {
-    if (inside) {
-      const uint8_t *from = row.first + (ptrdiff_t)C * x;
+    const int top = 16 * step + plane.y.prefilter_first, y = top + (int)threadIdx.x % 32 / 4;
+
+    if (!simple) {
+      load_any(y, to);
+      return;
+    }
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int row = min(max(y + 8 * h, plane.readable_first), plane.readable_end - 1);
+      const uint8_t *from = plane.source + (ptrdiff_t)row * plane.source_stride;
 
 #pragma unroll
-      for (int c = 0; c < kChunks; c++)
-        to[c] = __ldg((const uint4 *)(from + 64 * c));
-    } else if (simple) {
-      load_at_edge(row.first, to);
-    } else {
+      for (int c = 0; c < kChunks; c++) {
+        const int nearest = min(max(x + c * Tile::kPixels, 0), plane.width - kPixels);
+
+        to[h][c] = __ldg((const uint4 *)(from + C * (uint32_t)nearest));
+      }
+    }
+    if (!inside) {
+#pragma unroll
+      for (int c = 0; c < kChunks; c++) {
+        const int x0 = x + c * Tile::kPixels;
+
+        if (x0 < 0 || x0 >= plane.width) {
+#pragma unroll
+          for (int h = 0; h < 2; h++)
+            to[h][c] = edge(x0 < 0 ? to[h][c].x : to[h][c].w >> (32 - 8 * (C % 4)) % 32);
+        }
+      }
+    }
+    if (plane.y.border == CF_BORDER_CONSTANT) {
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        if (y + 8 * h < 0 || y + 8 * h >= plane.height)
+          blank(to[h]);
+      }
+    }
+  }
+
+  __device__ uint4 edge(uint32_t pixel) const
+  {
+    return all(plane.x.border == CF_BORDER_CONSTANT ? plane.border : repeat(pixel));
+  }
+
+  __device__ void blank(uint4 (&to)[kChunks]) const
+  {
+#pragma unroll
+    for (int c = 0; c < kChunks; c++)
+      to[c] = all(plane.border);
+  }
+
+  /* With other borders, and where rows do not start and end with 16 bytes. */
+  __device__ void load_any(int y, uint4 (&to)[2][kChunks]) const
+  {
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const Row row(plane, y + 8 * h);
+
 #pragma unroll
       for (int c = 0; c < kChunks; c++) {
         const int x0 = x + c * Tile::kPixels;
 
         if (plane.source_vector && x0 >= 0 && x0 + kPixels <= plane.width)
-          to[c] = __ldg((const uint4 *)(row.first + (ptrdiff_t)C * x0));
+          to[h][c] = __ldg((const uint4 *)(row.first + (ptrdiff_t)C * x0));
         else if (x0 < end)
-          to[c] = gather<C>(plane, row.first, x0);
+          to[h][c] = gather<C>(plane, row.first, x0);
         else
-          to[c] = all(0);
+          to[h][c] = all(0);
       }
-    }
-    if (row.border) {
-#pragma unroll
-      for (int c = 0; c < kChunks; c++)
-        to[c] = all(plane.border);
-    }
-  }
-
-  /* Rows g and g + 8 of a step. */
-  __device__ void load(int step, uint4 (&to)[2][kChunks]) const
-  {
-    const int top = 16 * step + plane.y.prefilter_first, y = top + (int)threadIdx.x % 32 / 4;
-
-    if (inside && top >= plane.readable_first && top + 16 <= plane.readable_end) {
-      const uint8_t *from = plane.source + (ptrdiff_t)y * plane.source_stride + (ptrdiff_t)C * x;
-
-#pragma unroll
-      for (int h = 0; h < 2; h++) {
-#pragma unroll
-        for (int c = 0; c < kChunks; c++)
-          to[h][c] = __ldg((const uint4 *)(from + 64 * c));
-        from += 8 * plane.source_stride;
-      }
-    } else {
-#pragma unroll
-      for (int h = 0; h < 2; h++)
-        load_row(Row(plane, y + 8 * h), to[h]);
+      if (row.border)
+        blank(to[h]);
     }
   }
 };

@@ -103,71 +103,89 @@ template <int C> struct SharedCoarse {
   uint2 sample[C][16][kCoarsePairs];
 };
 
-/* The low taps along columns. A warp makes 8 columns of a channel at a time, of up to kTogether
- * such windows at once so that their loads are on the way together. */
+/* The low taps along columns. A warp makes some windows of 8 columns of a channel at a time, every
+ * kBytesWarps-th from `job` on, and loads for some chunks at once, so that all these loads are on
+ * the way together. */
+/* Of 8 columns, for a block. */
+__device__ inline int windows_of(const CfBytesPlane &plane)
+{
+  return ((kBlockColumns >> plane.x.factor_log2) + 4 + 7) / 8;
+}
+
+template <int C, int Windows, int Chunks>
+__device__ inline void share_windows(const CfBytesPlane &plane, const Stack &stack, int job,
+                                     int jobs, const CfSharedTaps &taps, SharedCoarse<C> &shared)
+{
+  const CfBytesLine &line = plane.y;
+  const int lane = (int)threadIdx.x % 32;
+  const int wanted = line.thinning * ((16 * stack.top >> line.factor_log2) - 2) + line.low_first;
+  const int spare = wanted & 1, pair = (wanted - spare - plane.rows_first) / 2 + lane % 4;
+  const int column = (stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first + lane / 4;
+  const uint2 *from[Windows];
+  float sum[Windows][4] = {};
+
+#pragma unroll
+  for (int i = 0; i < Windows; i++) {
+    const int own = min(job + kBytesWarps * i, jobs - 1);
+
+    from[i] = plane.rows + (size_t)(own % C) * plane.row_pairs * plane.columns +
+              min(column + own / C * 8, plane.columns - 1);
+  }
+  for (int first = 0; first < line.chunks; first += Chunks) {
+    uint2 sample[Chunks][Windows][2];
+
+#pragma unroll
+    for (int c = 0; c < Chunks; c++) {
+      const int above = pair + 8 * (first + c), below = above + 4;
+      const int row0 = min(max(above, 0), plane.row_pairs - 1) * plane.columns;
+      const int row1 = min(max(below, 0), plane.row_pairs - 1) * plane.columns;
+
+#pragma unroll
+      for (int i = 0; i < Windows; i++) {
+        if (first + c < line.chunks && job + kBytesWarps * i < jobs) {
+          sample[c][i][0] = __ldcg(from[i] + row0);
+          sample[c][i][1] = __ldcg(from[i] + row1);
+        }
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < Chunks; c++) {
+      if (first + c < line.chunks) {
+        const CfTapMatrix matrix(taps, line.thinning, first + c, spare);
+
+#pragma unroll
+        for (int i = 0; i < Windows; i++) {
+          if (job + kBytesWarps * i < jobs)
+            matrix.multiply(sum[i], sample[c][i][0], sample[c][i][1]);
+        }
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < Windows; i++) {
+    const int own = job + kBytesWarps * i, at = own / C * 4 + lane % 4;
+
+    if (own < jobs && at < kCoarsePairs) {
+      shared.sample[own % C][lane / 4][at] = cf_split_halves(sum[i][0], sum[i][1]);
+      shared.sample[own % C][lane / 4 + 8][at] = cf_split_halves(sum[i][2], sum[i][3]);
+    }
+  }
+}
+
 template <int C>
 __device__ inline void share_coarse(const CfBytesPlane &plane, const Stack &stack,
                                     const CfSharedTaps &taps, SharedCoarse<C> &shared)
 {
-  constexpr int kTogether = 3;
-  const CfBytesLine &line = plane.y;
-  const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-  const int windows = ((kBlockColumns >> plane.x.factor_log2) + 4 + 7) / 8, jobs = windows * C;
-  const int wanted = line.thinning * ((16 * stack.top >> line.factor_log2) - 2) + line.low_first;
-  const int spare = wanted & 1, pair = (wanted - spare - plane.rows_first) / 2 + lane % 4;
-  const int column = (stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first + lane / 4;
+  const int jobs = windows_of(plane) * C;
+  const int warp = (int)threadIdx.x / 32;
 
-  for (int job = warp; job < jobs; job += kBytesWarps * kTogether) {
-    const uint2 *from[kTogether];
-    float sum[kTogether][4] = {};
-
-#pragma unroll
-    for (int i = 0; i < kTogether; i++) {
-      const int own = min(job + kBytesWarps * i, jobs - 1);
-
-      from[i] = plane.rows + (size_t)(own % C) * plane.row_pairs * plane.columns +
-                min(column + own / C * 8, plane.columns - 1);
-    }
-    for (int first = 0; first < line.chunks; first += kTogether) {
-      uint2 sample[kTogether][kTogether][2];
-
-#pragma unroll
-      for (int c = 0; c < kTogether; c++) {
-        const int above = pair + 8 * (first + c), below = above + 4;
-        const int row0 = min(max(above, 0), plane.row_pairs - 1) * plane.columns;
-        const int row1 = min(max(below, 0), plane.row_pairs - 1) * plane.columns;
-
-#pragma unroll
-        for (int i = 0; i < kTogether; i++) {
-          if (first + c < line.chunks && job + kBytesWarps * i < jobs) {
-            sample[c][i][0] = __ldcg(from[i] + row0);
-            sample[c][i][1] = __ldcg(from[i] + row1);
-          }
-        }
-      }
-#pragma unroll
-      for (int c = 0; c < kTogether; c++) {
-        if (first + c < line.chunks) {
-          const CfTapMatrix matrix(taps, line.thinning, first + c, spare);
-
-#pragma unroll
-          for (int i = 0; i < kTogether; i++) {
-            if (job + kBytesWarps * i < jobs)
-              matrix.multiply(sum[i], sample[c][i][0], sample[c][i][1]);
-          }
-        }
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < kTogether; i++) {
-      const int own = job + kBytesWarps * i, at = own / C * 4 + lane % 4;
-
-      if (own < jobs && at < kCoarsePairs) {
-        shared.sample[own % C][lane / 4][at] = cf_split_halves(sum[i][0], sum[i][1]);
-        shared.sample[own % C][lane / 4 + 8][at] = cf_split_halves(sum[i][2], sum[i][3]);
-      }
-    }
-  }
+  if (jobs <= kBytesWarps)
+    share_windows<C, 1, 8>(plane, stack, warp, jobs, taps, shared);
+  else if (jobs <= 2 * kBytesWarps)
+    share_windows<C, 2, 4>(plane, stack, warp, jobs, taps, shared);
+  else
+    for (int job = warp; job < jobs; job += 3 * kBytesWarps)
+      share_windows<C, 3, 3>(plane, stack, job, jobs, taps, shared);
 }
 
 /* ---- rows ---- */
@@ -187,11 +205,12 @@ struct AcrossRows {
     const int lane = (int)threadIdx.x % 32;
     const int x0 = plane.x.factor > 4 ? stack.warp_x() : stack.warp_x() + 16 * part;
 
-    pair = ((x0 - stack.x) >> (plane.x.factor_log2 + 1)) + lane % 4;
+    /* What lies beyond has no share, but must be a number. */
+    pair = min(((x0 - stack.x) >> (plane.x.factor_log2 + 1)) + lane % 4, 4 * windows_of(plane) - 1);
 #pragma unroll
     for (int i = 0; i < 2; i++)
       weights[i] = Weights(plane.x, stack.warp_x() + column_of(part, lane / 4 + 8 * i, wide),
-                           (x0 >> plane.x.factor_log2) - 2 + lane % 4 * 2);
+                           (x0 >> plane.x.factor_log2 & ~1) - 2 + lane % 4 * 2);
   }
 
   template <int C> __device__ Coarse load(const SharedCoarse<C> &shared, int channel) const
@@ -237,6 +256,12 @@ __device__ inline void expand_rows(const AcrossRows &across, const Coarse &coars
 
 /* ---- columns ---- */
 
+/* The tiles that begin with the same two coarse rows. */
+__device__ inline int tiles_of_base(const CfBytesLine &line)
+{
+  return line.factor > 8 ? line.factor / 8 : 1;
+}
+
 /* Weights of the tiles that begin with the two coarse rows with which a thread's four begin, by
  * number of the tile within them; halves of rows g and g + 8, and what they leave. */
 struct SharedWeights {
@@ -251,7 +276,7 @@ template <int C> struct Shared {
 
 __device__ inline void share_weights(const CfBytesPlane &plane, SharedWeights &shared)
 {
-  const int lane = (int)threadIdx.x % 32, bases = plane.y.factor > 8 ? kMostBases : 1;
+  const int lane = (int)threadIdx.x % 32, bases = tiles_of_base(plane.y);
 
   for (int i = (int)threadIdx.x / 32; i < bases; i += kBytesWarps) {
     const Weights above(plane.y, 16 * i + lane / 4, lane % 4 * 2 - 2);
@@ -270,7 +295,7 @@ struct AcrossColumns {
   __device__ AcrossColumns(const CfBytesPlane &plane, const SharedWeights &shared, int tile)
   {
     const int lane = (int)threadIdx.x % 32, log2 = plane.y.factor_log2;
-    const int shift = 2 * tile >> (log2 - 2), base = log2 > 3 ? tile & 1 : 0;
+    const int shift = 2 * tile >> (log2 - 2), base = tile & (tiles_of_base(plane.y) - 1);
     const uint4 four = shared.tile[base][lane / 4 * 4 + ((lane - shift) & 3)];
 
     weights[0] = four.x;
@@ -443,7 +468,7 @@ __device__ inline uint32_t not_opaque(const CfBytesPlane &plane, const Coarse (&
  * count: a band of a picture does not have the others. */
 __device__ inline bool is_opaque(const CfBytesPlane &plane, const Coarse (&coarse)[4], int tile)
 {
-  const int log2 = plane.y.factor_log2, used = (16 >> log2) + 4;
+  const int log2 = plane.y.factor_log2, used = max(16 >> log2, 1) + 4;
   const int before = (int)threadIdx.x % 32 / 4 - (16 * tile >> log2);
   bool opaque = true;
 
