@@ -219,8 +219,9 @@ bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
 /* What a level adds to the coarser ones depends on its own components and the next level's only:
- * the terms of levels 0 and 1, in cells; those of levels first .. last - 1, in their collapsed
- * images. */
+ * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
+ * last - 1, of level 1 in cells, of others in their collapsed images. */
+bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                         const Pyramid &pyramid);
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,

@@ -38,7 +38,10 @@ bool run_chain(const TensorStreams &streams, Queue *chain, const Series &series,
 bool run_terms(const TensorStreams &streams, Queue *queue, const Gpu &gpu, const Pixels &pixels,
                const Series &series, const Pyramid &pyramid, bool reduced, int last)
 {
+  const bool joined = tensor_terms_are_joined(gpu, pixels, pyramid);
+
   return (reduced || await_event(queue, streams.reduced_once)) &&
+         (joined || tensor_level_terms(queue, pyramid, 1, 2, series)) &&
          tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
          await_event(queue, streams.reduced) && tensor_level_terms(queue, pyramid, 2, last, series);
 }

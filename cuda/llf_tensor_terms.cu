@@ -31,15 +31,19 @@ template <int GROUPS, Key key> constexpr int MOST_COPIES = GROUPS == 4 ? 1 : Key
 /* Teams that share a large table. */
 template <Key key, int COPIES> constexpr int TEAMS = COPIES > 1 || key == Key::LUMA ? 2 : 1;
 
+/* Whether level 1's terms are made along with level 0's. The table of RGB's luma leaves no room for
+ * that: level 1 has a kernel of its own then. */
+template <Key key> constexpr bool JOINED = key != Key::LUMA;
+
 /* Shared memory, in bytes: the table; and of each team tiles of levels 1 and 2, of level 1's
  * Gaussian, and of pixels. */
 template <int GROUPS, Key key, int COPIES, int BUFFERS> struct Memory {
   static constexpr int TABLE = GROUPS * KeyOf<key>::ENTRIES * COPIES * GROUP_BYTES;
   static constexpr int COARSE = (BaseTile<GROUPS>::BYTES + 127) / 128 * 128;
   static constexpr int SECOND = BUFFERS * COARSE;
-  static constexpr int SECOND_BYTES = (NextTile<GROUPS>::BYTES + 127) / 128 * 128;
+  static constexpr int SECOND_BYTES = JOINED<key> ? (NextTile<GROUPS>::BYTES + 127) / 128 * 128 : 0;
   static constexpr int GAUSS = SECOND + BUFFERS * SECOND_BYTES;
-  static constexpr int GAUSS_BYTES = NEXT_X * NEXT_Y * (int)sizeof(float);
+  static constexpr int GAUSS_BYTES = JOINED<key> ? NEXT_X * NEXT_Y * (int)sizeof(float) : 0;
   static constexpr int PIXELS = GAUSS + BUFFERS * GAUSS_BYTES;
   static constexpr int TEAM = PIXELS + TILE_Y * PIXEL_PITCH * (int)sizeof(uint32_t);
 
@@ -300,10 +304,12 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
 
   auto load_components = [&] {
     loader.load(memory + buffer * M::COARSE, coarse, next_x, next_y);
-    second_loader.load(memory + M::SECOND + buffer * M::SECOND_BYTES, second, next_x / 2,
-                       next_y / 2);
-    load_gauss(reinterpret_cast<float *>(memory + M::GAUSS + buffer * M::GAUSS_BYTES), coarse,
-               next_x / 2, next_y / 2, thread);
+    if constexpr (JOINED<key>) {
+      second_loader.load(memory + M::SECOND + buffer * M::SECOND_BYTES, second, next_x / 2,
+                         next_y / 2);
+      load_gauss(reinterpret_cast<float *>(memory + M::GAUSS + buffer * M::GAUSS_BYTES), coarse,
+                 next_x / 2, next_y / 2, thread);
+    }
     cf_copy_commit();
   };
   auto load_tile = [&](int tile) {
@@ -357,18 +363,20 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
           strip + k * STRIP_ROWS * PIXEL_PITCH, turn, expansion, ones);
       store_cells(cells, pixels.width, across, from_x, from_y, lane, sum);
     }
-    /* Level 1 has half as many strips as there are warps: they take turns. */
-    const int next = (warp + 4 * (turns % 2)) % WARPS;
-    const int from_x = x / 2, from_y = y / 2 + 4 * next;
-    if (next < NEXT_Y / 4 && from_x < coarse.width && from_y < coarse.height) {
-      const Columns<NextTile<GROUPS>> next_columns(memory + M::SECOND + current * M::SECOND_BYTES,
-                                                   0, next, lane);
-      float sum[4];
+    if constexpr (JOINED<key>) {
+      /* Level 1 has half as many strips as there are warps: they take turns. */
+      const int next = (warp + 4 * (turns % 2)) % WARPS;
+      const int from_x = x / 2, from_y = y / 2 + 4 * next;
+      if (next < NEXT_Y / 4 && from_x < coarse.width && from_y < coarse.height) {
+        const Columns<NextTile<GROUPS>> next_columns(memory + M::SECOND + current * M::SECOND_BYTES,
+                                                     0, next, lane);
+        float sum[4];
 
-      make_next_terms<GROUPS>(
-          sum, next_columns, own_pixels.shifted(current * M::COARSE + 4 * next * T::PITCH),
-          gauss + current * (M::GAUSS_BYTES / 4) + 4 * next * NEXT_X, turn, expansion, ones);
-      store_cells(next_cells, coarse.width, next_across, from_x, from_y, lane, sum);
+        make_next_terms<GROUPS>(
+            sum, next_columns, own_pixels.shifted(current * M::COARSE + 4 * next * T::PITCH),
+            gauss + current * (M::GAUSS_BYTES / 4) + 4 * next * NEXT_X, turn, expansion, ones);
+        store_cells(next_cells, coarse.width, next_across, from_x, from_y, lane, sum);
+      }
     }
     await_team<TEAMS<key, COPIES>, THREADS>(team);
   }
@@ -382,8 +390,7 @@ constexpr bool HAS_TABLE = key != Key::NONE && (GROUPS < 4 || key == Key::BYTE);
 
 /* Two tiles of components in shared memory for each team, where they have room beside a table that
  * holds rows several times. */
-template <int GROUPS, Key key>
-constexpr bool HAS_TWO_BUFFERS = GROUPS < 4 && (key == Key::BYTE || key == Key::WORD);
+template <int GROUPS, Key key> constexpr bool HAS_TWO_BUFFERS = GROUPS < 4 && key != Key::NONE;
 
 template <int GROUPS, Key key, int COPIES, int BUFFERS> int teams_of(const Gpu &gpu)
 {
@@ -462,7 +469,8 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
     constexpr int MOST = MOST_COPIES<GROUPS, KEY>;
 
     if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
-      if (!is_small(gpu, pixels) && Memory<GROUPS, KEY, MOST, 2>::bytes(1) <= gpu.shared_per_block)
+      if ((!is_small(gpu, pixels) || !JOINED<KEY>)&&Memory<GROUPS, KEY, MOST, 2>::bytes(1) <=
+          gpu.shared_per_block)
         return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2>(queue, gpu, pixels, series,
                                                                   pyramid);
     }
@@ -512,6 +520,20 @@ template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status)
 {
   return prepare<1>(gpu, status) && prepare<2>(gpu, status) && prepare<4>(gpu, status);
+}
+
+bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
+{
+  bool joined = true;
+  auto look = [&](auto, auto, auto key) {
+    joined = JOINED<decltype(key)::key>;
+    return true;
+  };
+
+  return (pyramid.groups == 1   ? with_key_types<1>(gpu, pixels, look)
+          : pyramid.groups == 2 ? with_key_types<2>(gpu, pixels, look)
+                                : with_key_types<4>(gpu, pixels, look)) &&
+         joined;
 }
 
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
