@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Level 1 from the picture, on tensor cores. Where few intensities occur their components are a
- * table's rows, which are looked up; others are computed.
+ * Level 1 from the picture, on tensor cores, and level 2 along with it where few intensities occur:
+ * their components are a table's rows, which are looked up. Others are computed.
  */
 #include "llf_tensor_strip.cuh"
 
