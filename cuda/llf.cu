@@ -265,6 +265,8 @@ size_t place_pyramid(const CfLlfPyramid &shape, int groups, bool cells, void *sc
   *pyramid = Pyramid{};
   pyramid->images = shape.images;
   pyramid->groups = groups;
+  if (cells)
+    pyramid->coarse_begun = (unsigned *)take(sizeof(unsigned));
   for (int i = 0; i < shape.images; i++) {
     Level *const level = &pyramid->level[i];
     const size_t size = (size_t)shape.width[i] * (size_t)shape.height[i];
@@ -431,7 +433,7 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
 {
   const State *const state = (const State *)opaque;
   const Images images = images_of(state);
-  Queue queue = {(cudaStream_t)job->stream, state->overlaps, false, status};
+  Queue queue = {(cudaStream_t)job->stream, state->overlaps, false, false, status};
   size_t bytes = 0;
   bool copies = is_identity(state->params), filters = false;
 
@@ -509,7 +511,8 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   state->overlaps = options->device->code >= 90;
   state->tensor_cores = options->device->code >= 80;
   state->shared_per_block = info->shared_per_block;
-  state->gpu = Gpu{info->multiprocessors, info->shared_per_sm, info->shared_per_block};
+  state->gpu =
+      Gpu{info->multiprocessors, info->shared_per_sm, info->shared_per_block, state->overlaps};
   state->components = cf_llf_components(video, component);
   describe_components(state, component);
   describe_luminance(state, component);

@@ -68,6 +68,8 @@ struct Pyramid {
   int groups;                     /* 16-byte groups of one pixel */
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
   __half *cells[2];               /* on tensor cores, the terms of levels 0 and 1 */
+  unsigned *coarse_begun;         /* on tensor cores, not 0 once all levels' components are made
+                                     that others than the coarse levels' kernel make */
 };
 
 /* The sine series in single precision. */
@@ -97,10 +99,11 @@ struct Samples {
 
 /* All kernels here begin with await_previous(), so each may be launched before the one in front of
  * it has ended, where the GPU can (`overlaps`). The first of a frame must not: what comes before
- * it in the stream is not ours. */
+ * it in the stream is not ours. With `beside`, those that can do not wait for the one in front of
+ * them but work beside it: see open_gate(). */
 struct Queue {
   cudaStream_t stream;
-  bool overlaps, started;
+  bool overlaps, started, beside;
   CfStatus *status;
 };
 
@@ -189,14 +192,17 @@ bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, cons
  * TENSOR_MIN_IMAGES. */
 struct Gpu {
   int multiprocessors, shared_per_multiprocessor, shared_per_block; /* bytes of shared memory */
+  bool overlaps; /* has programmatic dependent launch, and clusters */
 };
 
 constexpr int TENSOR_MIN_IMAGES = 3;
 
-/* A stream for the chain of coarse levels, and what streams wait for. */
+/* A stream for the chain of coarse levels, and what streams wait for; and how many blocks the
+ * kernel of the coarse levels has. */
 struct TensorStreams {
   cudaStream_t chain;
   void *analysed, *reduced_once, *reduced, *collapsed;
+  int tail_blocks;
 };
 
 /* Opens the streams and prepares all kernels, once in a context; close accepts zeros. */
@@ -211,7 +217,7 @@ bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_tail(const Gpu &gpu, CfStatus *status);
+bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status);
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain);
 /* Whether tensor_analyse() makes level 2 as well. */
@@ -230,8 +236,9 @@ bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int las
 /* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
  * collapsed image. The first level that fits is not below `from`; it is the last where there is
  * nothing to gain. */
-int tensor_tail_first_level(const Gpu &gpu, const Pyramid &pyramid, int from);
-bool tensor_tail(Queue *queue, const Pyramid &pyramid, int first, const Series &series);
+int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int from);
+bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
+                 const Series &series);
 
 /* Adds the terms of levels 3 to `last`, which is collapsed already, in the place of level 3's
  * Gaussian; where the last is 3 or less it stays. Then the picture. */

@@ -23,6 +23,35 @@ __device__ __forceinline__ void await_previous()
 #endif
 }
 
+/* Instead: what is launched after a kernel with a gate may rely, without waiting, on all that was
+ * launched before it. */
+__device__ __forceinline__ void open_gate()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/* For kernels that may be `beside` the previous one: they begin without waiting where there was a
+ * gate, but do not end before it, so that who waits for the last of them waits for all. */
+__device__ __forceinline__ void begin(bool beside)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  if (!beside)
+    cudaGridDependencySynchronize();
+#endif
+}
+
+__device__ __forceinline__ void end(bool beside)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if (beside && blockIdx.x == 0)
+    cudaGridDependencySynchronize();
+#endif
+}
+
 /* --- borders --- */
 
 /* Half-sample symmetric for the indices that the pyramid's operators reach, -2 .. size + 1, from

@@ -23,6 +23,8 @@ struct Levels {
   int first_tile[CF_LLF_MAX_IMAGES], tiles_x[CF_LLF_MAX_IMAGES];
   Level level[CF_LLF_MAX_IMAGES];
   __half *cells; /* level 1's terms; others have theirs in the collapsed image */
+  bool beside;
+  const unsigned *coarse_begun;
 };
 
 /* A lane's words of a pixel. */
@@ -30,6 +32,14 @@ template <typename T>
 __device__ __forceinline__ const uint32_t *own_words(const Level &own, size_t pixel, int lane)
 {
   return reinterpret_cast<const uint32_t *>(own.groups + pixel * T::GROUPS) + lane % 4;
+}
+
+/* Levels 3 and up may still be in the making beside this kernel. */
+__device__ __forceinline__ void await_coarse_levels(const unsigned *begun)
+{
+  while (*(volatile const unsigned *)begun == 0) {
+  }
+  __threadfence();
 }
 
 template <typename T>
@@ -48,7 +58,9 @@ __global__ void __launch_bounds__(T::THREADS, T::GROUPS == 4 ? 2 : 4)
   const int tile = (int)blockIdx.x - levels.first_tile[index], tiles_x = levels.tiles_x[index];
   const int tile_x = tile % tiles_x * T::FINE_X, tile_y = tile / tiles_x * T::FINE_Y;
 
-  await_previous();
+  begin(levels.beside);
+  if (levels.beside && index > 1)
+    await_coarse_levels(levels.coarse_begun);
   CoarseLoader<T>(coarse, (int)threadIdx.x).load(memory, coarse, tile_x, tile_y);
   wait_copies();
   __syncthreads();
@@ -96,6 +108,7 @@ __global__ void __launch_bounds__(T::THREADS, T::GROUPS == 4 ? 2 : 4)
         own.collapsed[(size_t)to_y * own.width + to_x] = sum[q];
     }
   }
+  end(levels.beside);
 }
 
 template <typename T>
@@ -107,6 +120,8 @@ bool launch_levels(Queue *queue, const Pyramid &pyramid, int first, int last, co
   levels.first = first;
   levels.last = last;
   levels.cells = pyramid.cells[1];
+  levels.beside = queue->beside;
+  levels.coarse_begun = pyramid.coarse_begun;
   for (int i = first; i <= last; i++) {
     const Level &level = pyramid.level[i];
 

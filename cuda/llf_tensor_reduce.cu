@@ -66,10 +66,10 @@ __device__ __forceinline__ void load_tile(uint8_t *memory, float *gauss, const L
 }
 
 /* Tiles go from the last to the first where `backwards`: what the pass before wrote last is still
- * in the cache. */
+ * in the cache. With `gate` the terms that are launched later find the level `fine` made. */
 template <typename S>
 __global__ void __launch_bounds__(S::THREADS, 4)
-    reduce_level_kernel(Level fine, Target target, bool backwards)
+    reduce_level_kernel(Level fine, Target target, bool backwards, bool gate)
 {
   extern __shared__ __align__(128) uint8_t memory[];
   const int tile_x = backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
@@ -77,7 +77,10 @@ __global__ void __launch_bounds__(S::THREADS, 4)
   const int x = tile_x * S::COARSE_X, y = tile_y * S::COARSE_Y;
 
   target.first_group = blockIdx.z * S::GROUPS;
-  await_previous();
+  if (gate)
+    open_gate();
+  else
+    await_previous();
   load_tile<S>(memory, reinterpret_cast<float *>(memory + TileMemory<S>::GAUSS), fine,
                target.groups, target.first_group, x, y);
   __syncthreads();
@@ -90,7 +93,8 @@ bool launch_reduce(Queue *queue, const Pyramid &pyramid, int fine, const Target 
   return launch(queue, "llf reduce", reduce_level_kernel<S>,
                 dim3(blocks(target.coarse.width, S::COARSE_X),
                      blocks(target.coarse.height, S::COARSE_Y), pyramid.groups / S::GROUPS),
-                dim3(S::THREADS), TileMemory<S>::BYTES, pyramid.level[fine], target, fine == 1);
+                dim3(S::THREADS), TileMemory<S>::BYTES, pyramid.level[fine], target, fine == 1,
+                fine == 2);
 }
 
 } // namespace

@@ -1,202 +1,76 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The coarse levels on tensor cores, down and up again, in one block: they hold a thousandth of the
- * pixels but most of the steps, whose latency is all they cost. So all of them lie in shared
+ * The coarse levels on tensor cores, down and up again, in one kernel: they hold a thousandth of
+ * the pixels but most of the steps, whose latency is all they cost. So all of them lie in shared
  * memory, and a step is a product or two a warp.
+ *
+ * Where the GPU has thread block clusters, the finer of these levels are spread over a cluster by
+ * rows. Whoever makes a row stores it in the shared memory of all blocks that need it. The first
+ * block has no such rows: it gathers the first level that is small enough for one block, and goes
+ * down from there and back up while the others make their levels' terms; they go on from there.
  */
-#include "llf_tensor_down.cuh"
+#include "llf_tensor_tail.cuh"
 #include "llf_tensor_up.cuh"
+
+#include <algorithm>
 
 namespace llf
 {
 namespace
 {
 
-/* Of levels in shared memory; `first` counts pixels. */
-struct TailLevel {
-  int width, height, first;
-};
-
-struct Tail {
-  int levels, pixels;
-  float top_gain; /* of the last level's Gaussian, in its collapsed image */
-  const uint4 *groups;
-  const float *gauss;
-  float *collapsed;
-  TailLevel level[CF_LLF_MAX_IMAGES];
-};
-
-/* Four groups need more registers. */
-template <int GROUPS> constexpr int TAIL_THREADS = GROUPS == 4 ? 512 : 1024;
-
-/* More pixels are faster in kernels of their own. */
-constexpr int MAX_FIRST_PIXELS = 2100;
-
-/* What is in shared memory: components, Gaussians, and terms that become collapsed images. */
-template <int GROUPS> struct TailMemory {
-  uint8_t *components;
-  float *gauss, *terms;
-
-  __device__ TailMemory(uint8_t *memory, int pixels)
-      : components(memory),
-        gauss(reinterpret_cast<float *>(memory + pixels * GROUPS * GROUP_BYTES)),
-        terms(gauss + pixels)
-  {
-  }
-
-  __device__ static int bytes_of(const TailLevel &level, int x, int y, int group)
-  {
-    return ((level.first + y * level.width + x) * GROUPS + group) * GROUP_BYTES;
-  }
-
-  __device__ uint32_t address(const TailLevel &level, int x, int y, int group) const
-  {
-    return cf_shared_address(components) + bytes_of(level, x, y, group);
-  }
-
-  __device__ uint32_t *words(const TailLevel &level, int x, int y, int group) const
-  {
-    return reinterpret_cast<uint32_t *>(components + bytes_of(level, x, y, group));
-  }
-};
-
-int bytes_of(const Tail &tail, int groups)
-{
-  return tail.pixels * (groups * GROUP_BYTES + 2 * (int)sizeof(float));
-}
-
-Tail tail_from(const Pyramid &pyramid, int first)
-{
-  Tail tail = {};
-
-  tail.levels = pyramid.images - first;
-  tail.groups = pyramid.level[first].groups;
-  tail.gauss = pyramid.level[first].gauss;
-  tail.collapsed = pyramid.level[first].collapsed;
-  for (int i = 0; i < tail.levels; i++) {
-    const Level &level = pyramid.level[first + i];
-
-    tail.level[i] = TailLevel{level.width, level.height, tail.pixels};
-    tail.pixels += level.width * level.height;
-  }
-  return tail;
-}
-
-/* --- steps --- */
-
+/* The rows of the first level lie side by side here and there. */
 template <int GROUPS>
-__device__ __forceinline__ void load_first(const Tail &tail, const TailMemory<GROUPS> &memory)
+__device__ __forceinline__ void load_first(const Tail &tail, const TailMemory<GROUPS> &memory,
+                                           const Held &level)
 {
-  constexpr int WARPS = TAIL_THREADS<GROUPS> / 32;
-  const TailLevel &level = tail.level[0];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int from = level.rows.first * level.width;
+  const int count = (level.rows.end - level.rows.first) * level.width;
+  const uint32_t to = memory.address(level, 0, level.rows.first, 0);
+  const uint32_t gauss_to = cf_shared_address(memory.gauss + level.base + from);
 
-  for (int row = warp; row < level.height; row += WARPS) {
-    const int start = row * level.width;
-
-    for (int i = lane; i < level.width * GROUPS; i += 32)
-      start_copy(memory.address(level, i / GROUPS, row, i % GROUPS),
-                 tail.groups + start * GROUPS + i);
-    for (int x = lane; x < level.width; x += 32)
-      cf_copy_async_word(cf_shared_address(memory.gauss + start + x), tail.gauss + start + x, 4);
-  }
+  for (int i = threadIdx.x; i < count * GROUPS; i += TAIL_THREADS)
+    start_copy(to + i * GROUP_BYTES, tail.groups + from * GROUPS + i);
+  for (int i = threadIdx.x; i < count; i += TAIL_THREADS)
+    cf_copy_async_word(gauss_to + i * (int)sizeof(float), tail.gauss + from + i, 4);
   wait_copies();
 }
 
-/* A warp makes 32 pixels of a row; Gaussians are left to the threads with the highest numbers,
- * which have the least to do. */
+/* The terms of levels first .. last - 1, none of which depends on another's. */
 template <int GROUPS>
-__device__ __forceinline__ void reduce_level(const TailMemory<GROUPS> &memory,
-                                             const TailLevel &fine, const TailLevel &coarse,
-                                             const Band &band)
-{
-  constexpr int THREADS = TAIL_THREADS<GROUPS>, TOGETHER = GROUPS == 1 ? 1 : 2;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int across = (coarse.width + 31) / 32, rows = coarse.height * (GROUPS / TOGETHER);
-
-  for (int strip = warp; strip < across * rows; strip += THREADS / 32) {
-    const int row = strip / across, x = (strip - row * across) * 32;
-    const int y = row % coarse.height, group = row / coarse.height * TOGETHER;
-
-    reduce_strip<TOGETHER, 1>(
-        [&](int tap, Row<TOGETHER> *filtered) {
-          const int fine_y = mirrored(2 * y - 2 + tap, fine.height);
-          uint32_t pixels[5][2 * TOGETHER];
-
-#pragma unroll
-          for (int j = 0; j < 5; j++) {
-            const int fine_x = mirrored(2 * x - 2 + 16 * j + lane % 16, fine.width);
-
-            if constexpr (TOGETHER == 2)
-              cf_load_matrix_transposed(pixels[j],
-                                        memory.address(fine, fine_x, fine_y, group + lane / 16));
-            else
-              load_2_transposed(pixels[j], memory.address(fine, fine_x, fine_y, 0));
-          }
-          band.filter<TOGETHER>(pixels, filtered);
-        },
-        [&](const Row<TOGETHER> &made) {
-#pragma unroll
-          for (int i = 0; i < 4; i++) {
-            const int to_x = x + 8 * i + lane / 4;
-
-            if (to_x >= coarse.width)
-              continue;
-#pragma unroll
-            for (int c = 0; c < TOGETHER; c++)
-              memory.words(coarse, to_x, y, group + c)[lane % 4] = made.word[i / 2][2 * c + i % 2];
-          }
-        });
-  }
-
-  const float reciprocal = 1.0f / (float)coarse.width;
-
-  for (int i = THREADS - 1 - (int)threadIdx.x; i < coarse.width * coarse.height; i += THREADS) {
-    const int y = (int)(((float)i + 0.5f) * reciprocal), x = i - y * coarse.width;
-    float rows_made[5];
-
-#pragma unroll
-    for (int k = 0; k < 5; k++) {
-      const float *const row =
-          memory.gauss + fine.first + mirrored(2 * y - 2 + k, fine.height) * fine.width;
-      rows_made[k] = reduced(
-          row[mirrored(2 * x - 2, fine.width)], row[mirrored(2 * x - 1, fine.width)], row[2 * x],
-          row[mirrored(2 * x + 1, fine.width)], row[mirrored(2 * x + 2, fine.width)]);
-    }
-    memory.gauss[coarse.first + i] =
-        reduced(rows_made[0], rows_made[1], rows_made[2], rows_made[3], rows_made[4]);
-  }
-}
-
-/* The terms of all levels but the last, none of which depends on another's. */
-template <int GROUPS>
-__device__ __forceinline__ void make_terms(const Tail &tail, const TailMemory<GROUPS> &memory,
+__device__ __forceinline__ void make_terms(const Held *levels, int first, int last,
+                                           const TailMemory<GROUPS> &memory,
                                            const Turn<GROUPS> &turn, const Expansion &expansion)
 {
   const int lane = threadIdx.x % 32;
-  int strip = threadIdx.x / 32, index = 0;
+  int strip = threadIdx.x / 32, index = first;
 
-  while (index < tail.levels - 1) {
-    const TailLevel &fine = tail.level[index], &coarse = tail.level[index + 1];
-    const int across = (fine.width + 31) / 32, strips = across * ((fine.height + 3) / 4);
+  while (index < last) {
+    const Held &fine = levels[index], &coarse = levels[index + 1];
+    const Rows rows = fine.collapsed;
+    const int begin = rows.first & ~1;
+    const int across = (fine.width + 31) / 32;
+    const int strips = is_empty(rows) ? 0 : across * ((rows.end - begin + 3) / 4);
 
     if (strip >= strips) {
       strip -= strips;
       index++;
       continue;
     }
-    const int strip_y = strip / across, x = (strip - strip_y * across) * 32, y = 4 * strip_y;
+    const int strip_y = strip / across, x = (strip - strip_y * across) * 32;
+    const int y = begin + 4 * strip_y;
     const int own_x = x + lane / 4 % 4;
-    const int row_0 = min(y + lane / 16, fine.height - 1);
-    const int row_1 = min(y + lane / 16 + 2, fine.height - 1);
-    const int coarse_y = min(max(y / 2 - 1 + (lane % 8 >> 1), 0), coarse.height - 1);
+    auto own_row = [&](int row) { return min(max(row, fine.rows.first), fine.rows.end - 1); };
+    const int row_0 = own_row(y + lane / 16), row_1 = own_row(y + lane / 16 + 2);
+    const int coarse_y =
+        min(max(y / 2 - 1 + (lane % 8 >> 1), coarse.rows.first), coarse.rows.end - 1);
     const int matrix = lane / 8, pair = matrix & 1;
     /* Of a lane's row of the coarser level, and of its words of two rows of the level's own. */
     const uint32_t coarse_row = memory.address(coarse, 0, coarse_y, GROUPS == 1 ? 0 : matrix >> 1);
     const uint32_t *const own_0 = memory.words(fine, 0, row_0, 0) + lane % 4;
     const uint32_t *const own_1 = memory.words(fine, 0, row_1, 0) + lane % 4;
-    const float *const gauss_0 = memory.gauss + fine.first + row_0 * fine.width;
-    const float *const gauss_1 = memory.gauss + fine.first + row_1 * fine.width;
+    const float *const gauss_0 = memory.gauss + fine.base + row_0 * fine.width;
+    const float *const gauss_1 = memory.gauss + fine.base + row_1 * fine.width;
     auto address = [&](int j) {
       const int coarse_x = x / 2 - 1 + 2 * (j + pair) + (lane & 1);
       return coarse_row + min(max(coarse_x, 0), coarse.width - 1) * (GROUPS * GROUP_BYTES);
@@ -234,102 +108,306 @@ __device__ __forceinline__ void make_terms(const Tail &tail, const TailMemory<GR
 #pragma unroll
     for (int q = 0; q < 4; q++) {
       const int to_x = x + strip_pixel_x(lane, q), to_y = y + strip_pixel_y(lane, q);
-      if (to_x < fine.width && to_y < fine.height)
-        memory.terms[fine.first + to_y * fine.width + to_x] = sum[q];
+      if (to_x < fine.width && to_y >= rows.first && to_y < rows.end)
+        memory.terms[fine.base + to_y * fine.width + to_x] = sum[q];
     }
-    strip += TAIL_THREADS<GROUPS> / 32;
+    strip += TAIL_WARPS;
   }
 }
 
-/* Adds the coarser level, expanded, to the terms. */
-template <int THREADS>
-__device__ __forceinline__ void collapse(const TailLevel &fine, const TailLevel &coarse,
-                                         const float *terms, float *to)
+/* Adds the coarser level, expanded, to the terms: `to` is where row 0 would be. */
+__device__ __forceinline__ void collapse(const Held &fine, const Held &coarse, const float *terms,
+                                         float *to)
 {
-  const float *const from = terms + coarse.first;
+  const float *const from = terms + coarse.base;
   const float reciprocal = 1.0f / (float)fine.width;
+  const Rows rows = fine.collapsed;
 
-  for (int i = threadIdx.x; i < fine.width * fine.height; i += THREADS) {
-    const int y = (int)(((float)i + 0.5f) * reciprocal), x = i - y * fine.width;
+  for (int i = threadIdx.x; i < (rows.end - rows.first) * fine.width; i += TAIL_THREADS) {
+    const int row = (int)(((float)i + 0.5f) * reciprocal), x = i - row * fine.width;
+    const int y = rows.first + row;
     const Neighbours at = neighbours(x >> 1, y >> 1, coarse.width, coarse.height);
-    float rows[3];
+    float made[3];
 
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-      const float *const row = from + (int)at.row[k];
-      const float before = row[at.column[0]], here = row[at.column[1]], after = row[at.column[2]];
-      rows[k] = x & 1 ? expanded_odd(here, after) : expanded_even(before, here, after);
+      const float *const line = from + (int)at.row[k];
+      const float before = line[at.column[0]], here = line[at.column[1]],
+                  after = line[at.column[2]];
+      made[k] = x & 1 ? expanded_odd(here, after) : expanded_even(before, here, after);
     }
-    to[i] = terms[fine.first + i] +
-            (y & 1 ? expanded_odd(rows[1], rows[2]) : expanded_even(rows[0], rows[1], rows[2]));
+    to[y * fine.width + x] =
+        terms[fine.base + y * fine.width + x] +
+        (y & 1 ? expanded_odd(made[1], made[2]) : expanded_even(made[0], made[1], made[2]));
+  }
+}
+
+/* Levels last - 1 .. first; the first of all goes to memory. */
+__device__ __forceinline__ void collapse_levels(const Tail &tail, const Held *levels, int first,
+                                                int last, float *terms)
+{
+  for (int level = last - 1; level >= first; level--) {
+    __syncthreads();
+    collapse(levels[level], levels[level + 1], terms,
+             level > 0 ? terms + levels[level].base : tail.collapsed);
+  }
+}
+
+/* The gathered level's collapsed image, to all blocks that need it. */
+__device__ __forceinline__ void spread_collapsed(const Tail &tail, const Directory &directory,
+                                                 const float *terms)
+{
+  const int level = tail.spread, lane = threadIdx.x % 32;
+  const int width = tail.level[level].width, across = (width + 31) / 32;
+  const uint32_t barrier = cf_shared_address(&directory.barrier[0]);
+
+  for (int task = threadIdx.x / 32; task < across * tail.level[level].height; task += TAIL_WARPS) {
+    int y, part;
+    place_task(task, across, &y, &part);
+    const int x = part * 32 + lane;
+    const uint32_t others = blocks_with_row(tail, directory, level, y) & ~1u;
+
+    for (uint32_t blocks = others; blocks && x < width; blocks &= blocks - 1) {
+      const int block = __ffs(blocks) - 1;
+      const float *const to = terms + directory.base[level][block] + y * width + x;
+
+      store_in_block(address_in_block(cf_shared_address(to), block),
+                     __float_as_uint(terms[directory.base[level][0] + y * width + x]),
+                     address_in_block(barrier, block));
+    }
+  }
+}
+
+/* The terms, which may run beside this kernel, learn when all has been made that it begins with. */
+__device__ __forceinline__ void forget_beginning(const Tail &tail)
+{
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    *(volatile unsigned *)tail.begun = 0;
+    __threadfence();
+  }
+}
+
+__device__ __forceinline__ void tell_beginning(const Tail &tail)
+{
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    __threadfence();
+    *(volatile unsigned *)tail.begun = 1;
   }
 }
 
 template <int GROUPS>
-__global__ void __launch_bounds__(TAIL_THREADS<GROUPS>, 1)
+__global__ void __launch_bounds__(TAIL_THREADS, 1)
     tensor_tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ Series series)
 {
-  constexpr int THREADS = TAIL_THREADS<GROUPS>;
-
   extern __shared__ __align__(128) uint8_t shared[];
-  const TailMemory<GROUPS> memory(shared, tail.pixels);
-  const int lane = threadIdx.x % 32, top = tail.levels - 1;
+  Directory *const directory = reinterpret_cast<Directory *>(shared);
+  const Held *const held = directory->held;
+  const TailMemory<GROUPS> memory(shared + sizeof(Directory), tail);
+  const int lane = threadIdx.x % 32, block = (int)blockIdx.x;
+  const int top = tail.levels - 1, gathered = tail.spread;
 
+  fill_directory(tail, block, directory);
+  if (gathered > 0)
+    cluster_arrive();
   {
     const Band band(lane);
 
-    await_previous();
-    load_first<GROUPS>(tail, memory);
+    forget_beginning(tail);
     __syncthreads();
-    for (int level = 1; level <= top; level++) {
-      reduce_level<GROUPS>(memory, tail.level[level - 1], tail.level[level], band);
-      __syncthreads();
+    if (gathered > 0)
+      expect_levels(tail, block, GROUPS * GROUP_BYTES + (int)sizeof(float), directory);
+    if (tail.gate)
+      open_gate();
+    else
+      await_previous();
+    load_first<GROUPS>(tail, memory, held[0]);
+    /* All blocks are there, and their barriers. */
+    if (gathered > 0)
+      cluster_wait();
+    __syncthreads();
+    tell_beginning(tail);
+    for (int level = 1; level <= gathered; level++)
+      reduce_spread<GROUPS>(tail, *directory, memory, level, own_rows(tail, level, block), band);
+    for (int level = gathered + 1; block == 0 && level <= top; level++)
+      reduce_alone<GROUPS>(tail, memory, held[level - 1], held[level], level, band);
+  }
+  make_terms<GROUPS>(held, block == 0 ? gathered : 0, block == 0 ? top : gathered, memory,
+                     Turn<GROUPS>(series, lane), Expansion(lane));
+  if (block == 0) {
+    const Held &coarsest = held[top];
+
+    for (int i = threadIdx.x; i < coarsest.width * coarsest.height; i += TAIL_THREADS)
+      memory.terms[coarsest.base + i] = tail.top_gain * memory.gauss[coarsest.base + i];
+    collapse_levels(tail, held, gathered, top, memory.terms);
+    __syncthreads();
+    if (gathered > 0)
+      spread_collapsed(tail, *directory, memory.terms);
+  } else {
+    await_bytes(&directory->barrier[0]);
+    collapse_levels(tail, held, 0, gathered, memory.terms);
+  }
+}
+
+/* --- launching --- */
+
+/* Pixels of the first level, where all levels are in one block and where finer ones are spread; and
+ * of the level that is gathered then. One block is slower than kernels of their own above. */
+constexpr int MAX_ALONE = 2100, MAX_SPREAD_PIXELS = 32767, MAX_GATHERED = 150;
+
+int bytes_of(const Tail &tail, int groups)
+{
+  return (int)sizeof(Directory) +
+         (tail.pixels + tail.filtered_pixels) * (groups * GROUP_BYTES + (int)sizeof(float));
+}
+
+/* Room for the rows of spread levels, of which blocks have different numbers. */
+int place_spread(Tail *tail)
+{
+  int pixels = 0;
+
+  for (int i = 0; i <= tail->spread && tail->spread > 0; i++) {
+    int most = 0;
+
+    for (int block = 1; block < tail->blocks; block++) {
+      const Rows rows = local_rows(*tail, i, block);
+      most = std::max(most, count_of(rows));
+    }
+    tail->level[i].first = pixels;
+    pixels += most * tail->level[i].width;
+  }
+  return pixels;
+}
+
+int most_filtered_pixels(const Tail &tail)
+{
+  int pixels = 0;
+
+  for (int i = 1; i < tail.levels; i++) {
+    const TailLevel &level = tail.level[i];
+
+    for (int block = 0; block < tail.blocks; block++) {
+      const Rows rows = i <= tail.spread ? own_rows(tail, i, block)
+                        : block == 0     ? Rows{0, level.height}
+                                         : Rows{0, 0};
+      const Rows from = reduced_rows(rows, tail.level[i - 1].height);
+      pixels = std::max(pixels, count_of(from) * level.width);
     }
   }
-  make_terms<GROUPS>(tail, memory, Turn<GROUPS>(series, lane), Expansion(lane));
-  const TailLevel &coarsest = tail.level[top];
-  for (int i = threadIdx.x; i < coarsest.width * coarsest.height; i += THREADS)
-    memory.terms[coarsest.first + i] = tail.top_gain * memory.gauss[coarsest.first + i];
-  __syncthreads();
-  for (int level = top - 1; level > 0; level--) {
-    collapse<THREADS>(tail.level[level], tail.level[level + 1], memory.terms,
-                      memory.terms + tail.level[level].first);
-    __syncthreads();
+  return pixels;
+}
+
+/* From level `first` on, of which `spread` are spread over the blocks. */
+Tail tail_from(const Pyramid &pyramid, int first, int spread, int blocks)
+{
+  const int group_bytes = pyramid.groups * GROUP_BYTES;
+  Tail tail = {};
+  int gathered = 0;
+
+  tail.levels = pyramid.images - first;
+  tail.spread = spread;
+  tail.blocks = spread > 0 ? blocks : 1;
+  tail.gate = first == 2;
+  tail.groups = pyramid.level[first].groups;
+  tail.gauss = pyramid.level[first].gauss;
+  tail.collapsed = pyramid.level[first].collapsed;
+  tail.begun = pyramid.coarse_begun;
+  for (int i = 0; i < tail.levels; i++) {
+    const Level &level = pyramid.level[first + i];
+
+    tail.level[i] = TailLevel{level.width, level.height, 0};
+    gathered += i < spread ? 0 : level.width * level.height;
   }
-  collapse<THREADS>(tail.level[0], tail.level[1], memory.terms, tail.collapsed);
+  tail.pixels = std::max(place_spread(&tail), gathered);
+  tail.filtered_pixels =
+      std::max(most_filtered_pixels(tail),
+               (tail.pixels * (int)sizeof(float) + group_bytes - 1) / group_bytes);
+  return tail;
+}
+
+/* The same with as many levels spread as there is room for; false if there is nothing to gain. */
+bool find_tail(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, Tail *tail)
+{
+  const int levels = pyramid.images - first;
+  auto pixels_of = [&](int index) {
+    return pyramid.level[first + index].width * pyramid.level[first + index].height;
+  };
+  int spread = 0;
+
+  if (levels > MAX_LEVELS || pixels_of(0) > (blocks > 1 ? MAX_SPREAD_PIXELS : MAX_ALONE))
+    return false;
+  while (blocks > 1 && spread < MAX_SPREAD && spread < levels - 1 &&
+         pixels_of(spread) > MAX_GATHERED)
+    spread++;
+  for (; spread >= 0 && pixels_of(spread) <= MAX_ALONE; spread--) {
+    *tail = tail_from(pyramid, first, spread, blocks);
+    if (bytes_of(*tail, pyramid.groups) <= gpu.shared_per_block)
+      return true;
+  }
+  return false;
 }
 
 template <int GROUPS> bool launch_tail(Queue *queue, const Tail &tail, const Series &series)
 {
-  return launch(queue, "llf coarse levels", tensor_tail_kernel<GROUPS>, dim3(1),
-                dim3(TAIL_THREADS<GROUPS>), bytes_of(tail, GROUPS), tail, series);
+  return launch_cluster(queue, "llf coarse levels", tensor_tail_kernel<GROUPS>, tail.blocks,
+                        TAIL_THREADS, bytes_of(tail, GROUPS), tail, series);
+}
+
+template <int GROUPS> bool prepare(const Gpu &gpu, int *blocks, CfStatus *status)
+{
+  cudaLaunchConfig_t config = {};
+
+  if (!allow_shared(gpu, tensor_tail_kernel<GROUPS>, gpu.shared_per_block, status))
+    return false;
+  if (!gpu.overlaps)
+    return true;
+  if (!cf_cuda_ok(cudaFuncSetAttribute(tensor_tail_kernel<GROUPS>,
+                                       cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                  "preparing the coarse levels", status))
+    return false;
+  config.blockDim = dim3(TAIL_THREADS);
+  config.dynamicSmemBytes = gpu.shared_per_block;
+  config.numAttrs = 1;
+  for (; *blocks > 1; *blocks /= 2) {
+    cudaLaunchAttribute attribute = cluster_of(*blocks);
+    int fitting = 0;
+
+    config.gridDim = dim3(*blocks);
+    config.attrs = &attribute;
+    if (cudaOccupancyMaxActiveClusters(&fitting, tensor_tail_kernel<GROUPS>, &config) ==
+            cudaSuccess &&
+        fitting > 0)
+      break;
+  }
+  cudaGetLastError();
+  return true;
 }
 
 } // namespace
 
-int tensor_tail_first_level(const Gpu &gpu, const Pyramid &pyramid, int from)
+int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int from)
 {
   for (int first = from; first < pyramid.images - 1; first++) {
-    if (pyramid.level[first].width * pyramid.level[first].height <= MAX_FIRST_PIXELS &&
-        bytes_of(tail_from(pyramid, first), pyramid.groups) <= gpu.shared_per_block)
+    Tail tail;
+
+    if (find_tail(gpu, pyramid, first, tail_blocks, &tail))
       return first;
   }
   return pyramid.images - 1;
 }
 
-bool tensor_prepare_tail(const Gpu &gpu, CfStatus *status)
+bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status)
 {
-  const int bytes = gpu.shared_per_block;
-
-  return allow_shared(gpu, tensor_tail_kernel<1>, bytes, status) &&
-         allow_shared(gpu, tensor_tail_kernel<2>, bytes, status) &&
-         allow_shared(gpu, tensor_tail_kernel<4>, bytes, status);
+  *tail_blocks = gpu.overlaps ? MAX_BLOCKS : 1;
+  return prepare<1>(gpu, tail_blocks, status) && prepare<2>(gpu, tail_blocks, status) &&
+         prepare<4>(gpu, tail_blocks, status);
 }
 
-bool tensor_tail(Queue *queue, const Pyramid &pyramid, int first, const Series &series)
+bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
+                 const Series &series)
 {
-  Tail tail = tail_from(pyramid, first);
+  Tail tail;
 
+  find_tail(gpu, pyramid, first, tail_blocks, &tail);
   tail.top_gain = -series.linear;
   return pyramid.groups == 1   ? launch_tail<1>(queue, tail, series)
          : pyramid.groups == 2 ? launch_tail<2>(queue, tail, series)

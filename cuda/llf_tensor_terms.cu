@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                   TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
                        Level coarse, Level second, __half *cells, __half *next_cells,
-                       Packing packing, LumaRow luma_row, bool aligned)
+                       Packing packing, LumaRow luma_row, bool aligned, bool beside)
 {
   using T = BaseTile<GROUPS>;
   using M = Memory<GROUPS, key, COPIES, BUFFERS>;
@@ -328,7 +328,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
 
   if constexpr (key != Key::NONE)
     fill_rotations<GROUPS, key, COPIES>(table, pixels, series);
-  await_previous();
+  begin(beside);
   if constexpr (TEAMS < key, COPIES >> 1)
     __syncthreads();
 
@@ -380,6 +380,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
     }
     await_team<TEAMS<key, COPIES>, THREADS>(team);
   }
+  end(beside);
 }
 
 /* --- launching --- */
@@ -432,7 +433,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
                 pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS>,
                 dim3(tiles < resident ? tiles : resident), dim3(teams * THREADS), M::bytes(teams),
                 pixels, series, pyramid.level[1], pyramid.level[2], pyramid.cells[0],
-                pyramid.cells[1], packing, luma_row_of(pixels, packing), aligned);
+                pyramid.cells[1], packing, luma_row_of(pixels, packing), aligned, queue->beside);
 }
 
 /* Calls `function` with the sample type, the colour and the key as types. */
