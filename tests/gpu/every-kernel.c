@@ -11,71 +11,77 @@
 
 #include "harness.h"
 
+#define N(array) (sizeof(array) / sizeof(array)[0])
+
 typedef struct {
   const char *name;   /* of the test case */
   const char *effect; /* as cf_effect takes it */
   const char *settings;
-  bool regions;
+  const CfRegions *regions;
 } Work;
 
+static const CfRegion some_regions[] = {{10, 6, 50, 40}, {40, 30, 90, 90}, {-5, 50, 12, 9}};
+static const CfRegions ellipses = {some_regions, N(some_regions), CF_REGION_ELLIPSE,
+                                   4.0,          false,           false};
+static const CfRegions rectangles = {some_regions, N(some_regions), CF_REGION_RECTANGLE,
+                                     0.0,          false,           false};
+
 static const Work works[] = {
-    {"llf-sine-2", "llf", "harmonics=2", false},
-    {"llf-sine-8", "llf", "harmonics=8", false},
-    {"llf-sine-16", "llf", "harmonics=16 beta=0.5", false},
-    {"llf-sine-separate", "llf", "harmonics=8 color-mode=separate", false},
-    {"llf-sine-2-levels", "llf", "harmonics=8 levels=2", false},
-    {"llf-sampled", "llf", "engine=sampled", false},
-    {"llf-sampled-separate", "llf", "engine=sampled color-mode=separate intensity-levels=7", false},
-    {"llf-exact", "llf", "engine=exact levels=3", false},
-    {"llf-exact-rgb", "llf", "engine=exact levels=2 color-mode=rgb", false},
-    {"gaussblur-0.4", "gaussblur", "sigma=0.4", false},
-    {"gaussblur-2", "gaussblur", "sigma=2", false},
-    {"gaussblur-one-axis", "gaussblur", "sigma=3 sigma-vertical=0", false},
-    {"gaussblur-7-reflect", "gaussblur", "sigma=7 border=reflect", false},
-    {"gaussblur-9", "gaussblur", "sigma=9", false},
-    {"gaussblur-12-constant", "gaussblur", "sigma=12 border=constant", false},
-    {"gaussblur-20", "gaussblur", "sigma=20", false},
-    {"gaussblur-40-reflect-101", "gaussblur", "sigma=40 border=reflect-101", false},
-    {"gaussblur-90-wrap", "gaussblur", "sigma=90 sigma-vertical=30 border=wrap", false},
-    {"gaussblur-sharpen", "gaussblur", "sigma=-2", false},
-    {"gaussblur-radial", "gaussblur", "sigma=4 map-mode=radial", false},
-    {"gaussblur-linear", "gaussblur", "sigma=24 map-mode=linear map-angle=30", false},
-    {"gaussblur-luma", "gaussblur", "sigma=12 map-mode=luma", false},
-    {"gaussblur-alpha", "gaussblur", "sigma=5 map-mode=alpha", false},
-    {"gaussblur-regions", "gaussblur", "sigma=5", true},
-    {"gaussblur-regions-30", "gaussblur", "sigma=30", true},
-    {"blockavg-2x2", "blockavg", "block-width=2 block-height=2", false},
-    {"blockavg-16x16", "blockavg", "block-width=16 block-height=16", false},
-    {"blockavg-64x32", "blockavg", "block-width=64 block-height=32", false},
-    {"blockavg-37x19", "blockavg", "block-width=37 block-height=19", false},
-    {"blockavg-min", "blockavg", "block-width=8 block-height=8 mode=min", false},
-    {"blockavg-max", "blockavg", "block-width=70 block-height=5 mode=max", false},
-    {"blockavg-frame", "blockavg", "block-width=1024 block-height=1024", false},
-    {"blockavg-regions", "blockavg", "block-width=8 block-height=8", true},
-    {"blockavg-regions-grids", "blockavg", "blocks-across=6 anchor=region", true},
-    {"sepconv-3", "sepconv", "preset=sharpen", false},
-    {"sepconv-9", "sepconv", "preset=gaussian preset-size=9", false},
+    {"llf-sine-2", "llf", "harmonics=2", NULL},
+    {"llf-sine-8", "llf", "harmonics=8", NULL},
+    {"llf-sine-16", "llf", "harmonics=16 beta=0.5", NULL},
+    {"llf-sine-separate", "llf", "harmonics=8 color-mode=separate", NULL},
+    {"llf-sine-2-levels", "llf", "harmonics=8 levels=2", NULL},
+    {"llf-sampled", "llf", "engine=sampled", NULL},
+    {"llf-sampled-separate", "llf", "engine=sampled color-mode=separate intensity-levels=7", NULL},
+    {"llf-exact", "llf", "engine=exact levels=3", NULL},
+    {"llf-exact-rgb", "llf", "engine=exact levels=2 color-mode=rgb", NULL},
+    {"gaussblur-0.4", "gaussblur", "sigma=0.4", NULL},
+    {"gaussblur-2", "gaussblur", "sigma=2", NULL},
+    {"gaussblur-one-axis", "gaussblur", "sigma=3 sigma-vertical=0", NULL},
+    {"gaussblur-7-reflect", "gaussblur", "sigma=7 border=reflect", NULL},
+    {"gaussblur-9", "gaussblur", "sigma=9", NULL},
+    {"gaussblur-12-constant", "gaussblur", "sigma=12 border=constant", NULL},
+    {"gaussblur-20", "gaussblur", "sigma=20", NULL},
+    {"gaussblur-40-reflect-101", "gaussblur", "sigma=40 border=reflect-101", NULL},
+    {"gaussblur-90-wrap", "gaussblur", "sigma=90 sigma-vertical=30 border=wrap", NULL},
+    {"gaussblur-sharpen", "gaussblur", "sigma=-2", NULL},
+    {"gaussblur-radial", "gaussblur", "sigma=4 map-mode=radial", NULL},
+    {"gaussblur-linear", "gaussblur", "sigma=24 map-mode=linear map-angle=30", NULL},
+    {"gaussblur-luma", "gaussblur", "sigma=12 map-mode=luma", NULL},
+    {"gaussblur-alpha", "gaussblur", "sigma=5 map-mode=alpha", NULL},
+    {"gaussblur-regions", "gaussblur", "sigma=5", &ellipses},
+    {"gaussblur-regions-30", "gaussblur", "sigma=30", &ellipses},
+    {"blockavg-2x2", "blockavg", "block-width=2 block-height=2", NULL},
+    {"blockavg-16x16", "blockavg", "block-width=16 block-height=16", NULL},
+    {"blockavg-64x32", "blockavg", "block-width=64 block-height=32", NULL},
+    {"blockavg-37x19", "blockavg", "block-width=37 block-height=19", NULL},
+    {"blockavg-min", "blockavg", "block-width=8 block-height=8 mode=min", NULL},
+    {"blockavg-max", "blockavg", "block-width=70 block-height=5 mode=max", NULL},
+    {"blockavg-frame", "blockavg", "block-width=1024 block-height=1024", NULL},
+    {"blockavg-regions", "blockavg", "block-width=8 block-height=8", &ellipses},
+    {"blockavg-rectangles", "blockavg", "block-width=8 block-height=8", &rectangles},
+    {"blockavg-rectangles-grids", "blockavg", "blocks-across=6 anchor=region", &rectangles},
+    {"blockavg-regions-grids", "blockavg", "blocks-across=6 anchor=region", &ellipses},
+    {"sepconv-3", "sepconv", "preset=sharpen", NULL},
+    {"sepconv-9", "sepconv", "preset=gaussian preset-size=9", NULL},
     {"sepconv-17-constant", "sepconv",
-     "preset=binomial preset-size=17 border=constant border-color=0x80ff4020", false},
+     "preset=binomial preset-size=17 border=constant border-color=0x80ff4020", NULL},
     {"sepconv-33-reflect-101", "sepconv", "preset=binomial preset-size=33 border=reflect-101",
-     false},
-    {"sepconv-41", "sepconv", "preset=gaussian preset-size=41", false},
-    {"sepconv-129", "sepconv", "preset=gaussian preset-size=129", false},
-    {"sepconv-255", "sepconv", "preset=box preset-size=255 border=reflect", false},
+     NULL},
+    {"sepconv-41", "sepconv", "preset=gaussian preset-size=41", NULL},
+    {"sepconv-129", "sepconv", "preset=gaussian preset-size=129", NULL},
+    {"sepconv-255", "sepconv", "preset=box preset-size=255 border=reflect", NULL},
     {"sepconv-signed", "sepconv",
-     "row-kernel=<1,-2,3> column-kernel=<1,2,3,4,-3,2> anchor-y=0 bias=0.25 scale=0.2", false},
-    {"sepconv-large-gain", "sepconv", "row-kernel=<900,-899> normalize=false absolute=true", false},
-    {"sepconv-planes", "sepconv", "preset=box preset-size=5 planes=chroma+alpha", false},
+     "row-kernel=<1,-2,3> column-kernel=<1,2,3,4,-3,2> anchor-y=0 bias=0.25 scale=0.2", NULL},
+    {"sepconv-large-gain", "sepconv", "row-kernel=<900,-899> normalize=false absolute=true", NULL},
+    {"sepconv-planes", "sepconv", "preset=box preset-size=5 planes=chroma+alpha", NULL},
 };
 
 static const struct {
   int width, height;
   CfLayout layout;
 } pictures[] = {{160, 96, CF_LAYOUT_ALIGNED}, {97, 61, CF_LAYOUT_TIGHT}};
-
-static const CfRegion some_regions[] = {{10, 6, 50, 40}, {40, 30, 90, 90}, {-5, 50, 12, 9}};
-
-#define N(array) (sizeof(array) / sizeof(array)[0])
 
 static const Work *work_of(const CfTest *test)
 {
@@ -141,7 +147,6 @@ static void run_twice(CfTest *test, const CfEngine *engine, const CfVideo *video
 static void run_work(CfTest *test)
 {
   const Work *work = work_of(test);
-  const CfRegions regions = {some_regions, N(some_regions), CF_REGION_ELLIPSE, 4.0, false, false};
   CfStatus status = {CF_OK, ""};
   void *params;
 
@@ -156,7 +161,7 @@ static void run_work(CfTest *test)
 
     if (fits(test, &video, params))
       run_twice(test, cf_effect_engine(test->effect, "cuda"), &video, pictures[i].layout, params,
-                work->regions ? &regions : NULL);
+                work->regions);
   }
   free(params);
 }
