@@ -54,6 +54,13 @@ struct Pixels {
   bool wide; /* 2-byte samples */
 };
 
+/* In pictures of up to four million pixels the chain of coarse levels is what a frame waits for, in
+ * larger ones the work on the finest levels. */
+inline bool is_large(const Pixels &pixels)
+{
+  return (long long)pixels.width * pixels.height > 4000000;
+}
+
 /* --- pyramids --- */
 
 struct Level {

@@ -16,8 +16,6 @@ bool await_event(Queue *queue, void *event)
   return cf_stream_wait_event(queue->stream, event, queue->status);
 }
 
-constexpr long long LARGE_PICTURE = 4000000; /* pixels */
-
 /* Levels 2 and up, of which level 2 may be there already, to `last`. */
 bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, bool reduced,
                    int last)
@@ -130,8 +128,7 @@ void tensor_close(TensorStreams *streams)
 bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
                 const Series &series, const Pyramid &pyramid)
 {
-  const bool large = (long long)pixels.width * pixels.height > LARGE_PICTURE;
-  const bool in_a_row = queue->overlaps && !large;
+  const bool in_a_row = queue->overlaps && !is_large(pixels);
   const int last = tensor_tail_first_level(gpu, in_a_row ? streams.tail_blocks : 1, pyramid, 2);
   const auto run = in_a_row ? run_in_a_row : run_side_by_side;
 

@@ -31,19 +31,20 @@ template <int GROUPS, Key key> constexpr int MOST_COPIES = GROUPS == 4 ? 1 : Key
 /* Teams that share a large table. */
 template <Key key, int COPIES> constexpr int TEAMS = COPIES > 1 || key == Key::LUMA ? 2 : 1;
 
-/* Whether level 1's terms are made along with level 0's. The table of RGB's luma leaves no room for
- * that: level 1 has a kernel of its own then. */
-template <Key key> constexpr bool JOINED = key != Key::LUMA;
+/* Level 1's terms are made along with level 0's. The table of RGB's luma leaves room for that, or
+ * for two tiles of components for each team: at 3840x2160 the first takes 212 us a frame where the
+ * second takes 223, at 1920x1080 102 where it takes 92. */
+template <Key key> constexpr bool ALWAYS_JOINED = key != Key::LUMA;
 
 /* Shared memory, in bytes: the table; and of each team tiles of levels 1 and 2, of level 1's
  * Gaussian, and of pixels. */
-template <int GROUPS, Key key, int COPIES, int BUFFERS> struct Memory {
+template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> struct Memory {
   static constexpr int TABLE = GROUPS * KeyOf<key>::ENTRIES * COPIES * GROUP_BYTES;
   static constexpr int COARSE = (BaseTile<GROUPS>::BYTES + 127) / 128 * 128;
   static constexpr int SECOND = BUFFERS * COARSE;
-  static constexpr int SECOND_BYTES = JOINED<key> ? (NextTile<GROUPS>::BYTES + 127) / 128 * 128 : 0;
+  static constexpr int SECOND_BYTES = JOINED ? (NextTile<GROUPS>::BYTES + 127) / 128 * 128 : 0;
   static constexpr int GAUSS = SECOND + BUFFERS * SECOND_BYTES;
-  static constexpr int GAUSS_BYTES = JOINED<key> ? NEXT_X * NEXT_Y * (int)sizeof(float) : 0;
+  static constexpr int GAUSS_BYTES = JOINED ? NEXT_X * NEXT_Y * (int)sizeof(float) : 0;
   static constexpr int PIXELS = GAUSS + BUFFERS * GAUSS_BYTES;
   static constexpr int TEAM = PIXELS + TILE_Y * PIXEL_PITCH * (int)sizeof(uint32_t);
 
@@ -254,7 +255,7 @@ __device__ __forceinline__ uint32_t kept(uint32_t number)
 
 /* Blocks stay for many tiles, since the table is dear, and load the next one meanwhile. They go
  * from the last tile to the first, like the reduction of level 1 beside them. */
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS>
+template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
 __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                   TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
@@ -262,7 +263,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                        Packing packing, LumaRow luma_row, bool aligned, bool beside)
 {
   using T = BaseTile<GROUPS>;
-  using M = Memory<GROUPS, key, COPIES, BUFFERS>;
+  using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
   constexpr int FOURS = TILE_X * TILE_Y / 4 / THREADS, ACROSS = TILE_X / 4;
   constexpr int STRIPS = TILE_Y / 2 / WARPS;
   constexpr int STRIP_ROWS = 2 * WARPS; /* from one strip of a warp to its next */
@@ -304,7 +305,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
 
   auto load_components = [&] {
     loader.load(memory + buffer * M::COARSE, coarse, next_x, next_y);
-    if constexpr (JOINED<key>) {
+    if constexpr (JOINED) {
       second_loader.load(memory + M::SECOND + buffer * M::SECOND_BYTES, second, next_x / 2,
                          next_y / 2);
       load_gauss(reinterpret_cast<float *>(memory + M::GAUSS + buffer * M::GAUSS_BYTES), coarse,
@@ -363,7 +364,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
           strip + k * STRIP_ROWS * PIXEL_PITCH, turn, expansion, ones);
       store_cells(cells, pixels.width, across, from_x, from_y, lane, sum);
     }
-    if constexpr (JOINED<key>) {
+    if constexpr (JOINED) {
       /* Level 1 has half as many strips as there are warps: they take turns. */
       const int next = (warp + 4 * (turns % 2)) % WARPS;
       const int from_x = x / 2, from_y = y / 2 + 4 * next;
@@ -393,10 +394,11 @@ constexpr bool HAS_TABLE = key != Key::NONE && (GROUPS < 4 || key == Key::BYTE);
  * holds rows several times. */
 template <int GROUPS, Key key> constexpr bool HAS_TWO_BUFFERS = GROUPS < 4 && key != Key::NONE;
 
-template <int GROUPS, Key key, int COPIES, int BUFFERS> int teams_of(const Gpu &gpu)
+template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> int teams_of(const Gpu &gpu)
 {
   constexpr int MOST = TEAMS<key, COPIES>;
-  return Memory<GROUPS, key, COPIES, BUFFERS>::bytes(MOST) <= gpu.shared_per_block ? MOST : 1;
+  return Memory<GROUPS, key, COPIES, BUFFERS, JOINED>::bytes(MOST) <= gpu.shared_per_block ? MOST
+                                                                                           : 1;
 }
 
 bool is_small(const Gpu &gpu, const Pixels &pixels)
@@ -405,15 +407,15 @@ bool is_small(const Gpu &gpu, const Pixels &pixels)
          SMALL_TILES * gpu.multiprocessors;
 }
 
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS>
+template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                   const Pyramid &pyramid)
 {
-  using M = Memory<GROUPS, key, COPIES, BUFFERS>;
+  using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
   constexpr int RESERVED = 1024;
   const int tiles = blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
   const bool small = is_small(gpu, pixels);
-  const int teams = small ? 1 : teams_of<GROUPS, key, COPIES, BUFFERS>(gpu);
+  const int teams = small ? 1 : teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu);
   const int fitting = gpu.shared_per_multiprocessor / (M::bytes(teams) + RESERVED);
   const int most = small || TEAMS<key, COPIES> > 1 ? 1 : RESIDENT<GROUPS>;
   const int beside = fitting < 1 ? 1 : fitting < most ? fitting : most;
@@ -430,7 +432,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
                            : pixels.step[0] == 1 && address % (4 * sizeof(Sample)) == 0;
 
   return launch(queue, "llf terms",
-                pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS>,
+                pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED>,
                 dim3(tiles < resident ? tiles : resident), dim3(teams * THREADS), M::bytes(teams),
                 pixels, series, pyramid.level[1], pyramid.level[2], pyramid.cells[0],
                 pyramid.cells[1], packing, luma_row_of(pixels, packing), aligned, queue->beside);
@@ -439,6 +441,10 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
 /* Calls `function` with the sample type, the colour and the key as types. */
 template <Key value> struct KeyConstant {
   static constexpr Key key = value;
+};
+
+template <int groups> struct GroupsConstant {
+  static constexpr int value = groups;
 };
 
 template <int GROUPS, typename Function>
@@ -452,11 +458,19 @@ bool with_key_types(const Gpu &gpu, const Pixels &pixels, Function function)
     using Filtered = ColourConstant<RGB ? Colour::RGB : Colour::SINGLE>;
 
     if constexpr (HAS_TABLE<GROUPS, KEY>) {
-      if (key_of(pixels) == KEY && Memory<GROUPS, KEY, 1, 1>::bytes(1) <= gpu.shared_per_block)
+      if (key_of(pixels) == KEY &&
+          Memory<GROUPS, KEY, 1, 1, ALWAYS_JOINED<KEY>>::bytes(1) <= gpu.shared_per_block)
         return function(sample, Filtered(), KeyConstant<KEY>());
     }
     return function(sample, Filtered(), KeyConstant<Key::NONE>());
   });
+}
+
+template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, const Pixels &pixels)
+{
+  return ALWAYS_JOINED<key> ||
+         (is_large(pixels) &&
+          Memory<GROUPS, key, MOST_COPIES<GROUPS, key>, 1, true>::bytes(1) <= gpu.shared_per_block);
 }
 
 template <int GROUPS>
@@ -468,44 +482,53 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
     constexpr Colour COLOUR = decltype(colour)::colour;
     constexpr Key KEY = decltype(key)::key;
     constexpr int MOST = MOST_COPIES<GROUPS, KEY>;
+    constexpr bool ALWAYS = ALWAYS_JOINED<KEY>;
 
-    if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
-      if ((!is_small(gpu, pixels) || !JOINED<KEY>)&&Memory<GROUPS, KEY, MOST, 2>::bytes(1) <=
-          gpu.shared_per_block)
-        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2>(queue, gpu, pixels, series,
-                                                                  pyramid);
+    if constexpr (!ALWAYS) {
+      if (is_joined<GROUPS, KEY>(gpu, pixels))
+        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 1, true>(queue, gpu, pixels, series,
+                                                                        pyramid);
     }
-    if (Memory<GROUPS, KEY, MOST, 1>::bytes(1) <= gpu.shared_per_block)
-      return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 1>(queue, gpu, pixels, series,
-                                                                pyramid);
-    return launch_terms<GROUPS, Sample, COLOUR, KEY, 1, 1>(queue, gpu, pixels, series, pyramid);
+    if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
+      if ((!is_small(gpu, pixels) || !ALWAYS) &&
+          Memory<GROUPS, KEY, MOST, 2, ALWAYS>::bytes(1) <= gpu.shared_per_block)
+        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2, ALWAYS>(queue, gpu, pixels,
+                                                                          series, pyramid);
+    }
+    if (Memory<GROUPS, KEY, MOST, 1, ALWAYS>::bytes(1) <= gpu.shared_per_block)
+      return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 1, ALWAYS>(queue, gpu, pixels, series,
+                                                                        pyramid);
+    return launch_terms<GROUPS, Sample, COLOUR, KEY, 1, 1, ALWAYS>(queue, gpu, pixels, series,
+                                                                   pyramid);
   });
 }
 
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS>
+template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
 bool allow_copies(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(
-      gpu, pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS>,
-      Memory<GROUPS, key, COPIES, BUFFERS>::bytes(teams_of<GROUPS, key, COPIES, BUFFERS>(gpu)),
-      status);
+  return allow_shared(gpu, pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED>,
+                      Memory<GROUPS, key, COPIES, BUFFERS, JOINED>::bytes(
+                          teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu)),
+                      status);
 }
 
 template <int GROUPS, typename Sample, Colour colour, Key key>
 bool allow(const Gpu &gpu, CfStatus *status)
 {
   constexpr int MOST = MOST_COPIES<GROUPS, key>;
+  constexpr bool ALWAYS = ALWAYS_JOINED<key>;
 
   if constexpr (HAS_TWO_BUFFERS<GROUPS, key>) {
-    if (!allow_copies<GROUPS, Sample, colour, key, MOST, 2>(gpu, status))
+    if (!allow_copies<GROUPS, Sample, colour, key, MOST, 2, ALWAYS>(gpu, status))
       return false;
   }
   if constexpr (HAS_TABLE<GROUPS, key>) {
-    if (!allow_copies<GROUPS, Sample, colour, key, MOST, 1>(gpu, status) ||
-        !allow_copies<GROUPS, Sample, colour, key, 1, 1>(gpu, status))
+    if (!allow_copies<GROUPS, Sample, colour, key, MOST, 1, ALWAYS>(gpu, status) ||
+        !allow_copies<GROUPS, Sample, colour, key, MOST, 1, true>(gpu, status) ||
+        !allow_copies<GROUPS, Sample, colour, key, 1, 1, ALWAYS>(gpu, status))
       return false;
   }
-  return allow_copies<GROUPS, Sample, colour, Key::NONE, 1, 1>(gpu, status);
+  return allow_copies<GROUPS, Sample, colour, Key::NONE, 1, 1, true>(gpu, status);
 }
 
 template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
@@ -525,16 +548,17 @@ bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status)
 
 bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
 {
-  bool joined = true;
-  auto look = [&](auto, auto, auto key) {
-    joined = JOINED<decltype(key)::key>;
-    return true;
+  auto joined = [&](auto groups) {
+    constexpr int GROUPS = decltype(groups)::value;
+
+    return with_key_types<GROUPS>(gpu, pixels, [&](auto, auto, auto key) {
+      return is_joined<GROUPS, decltype(key)::key>(gpu, pixels);
+    });
   };
 
-  return (pyramid.groups == 1   ? with_key_types<1>(gpu, pixels, look)
-          : pyramid.groups == 2 ? with_key_types<2>(gpu, pixels, look)
-                                : with_key_types<4>(gpu, pixels, look)) &&
-         joined;
+  return pyramid.groups == 1   ? joined(GroupsConstant<1>())
+         : pyramid.groups == 2 ? joined(GroupsConstant<2>())
+                               : joined(GroupsConstant<4>());
 }
 
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
