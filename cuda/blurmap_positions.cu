@@ -86,6 +86,9 @@ __device__ inline void find_tile(const CfCellJob &job, const CfMapPlane &plane,
   CfCellStrip &strip = job.strips[blockIdx.x * (kCellThreads / 32) + warp];
   const int count = groups.list(plan, CellLevels(bits), x0, y0, y0 + warp * kCellStrip, 0,
                                 kCellEntries, strip.entry);
+  /* Tiles fetch a record whole, before they know its count. */
+  for (int n = count + (int)threadIdx.x % 32; n < kCellEntries; n += 32)
+    *(uint4 *)&strip.entry[n] = make_uint4(0, 0, 0, 0);
   if (threadIdx.x % 32 == 0)
     *(uint4 *)&strip = make_uint4((unsigned)count, bits.w >> 31, groups.needed, (unsigned)cells);
 }
