@@ -17,6 +17,7 @@
 #pragma once
 
 #include "blurmap_tile.cuh"
+#include "pyramid_launch.cuh"
 
 #include <cuda_fp16.h>
 
@@ -170,18 +171,7 @@ void cf_cells_close(CfCells *cells);
 inline bool cf_cell_launch(void (*kernel)(CfCellJob), const CfCellJob *job, int blocks, int bytes,
                            void *stream, const char *doing, CfStatus *status)
 {
-  cudaLaunchConfig_t config = {};
-  cudaLaunchAttribute attribute = {};
-
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.gridDim = dim3((unsigned)blocks);
-  config.blockDim = dim3(kCellThreads);
-  config.dynamicSmemBytes = (size_t)bytes;
-  config.stream = (cudaStream_t)stream;
-  config.attrs = &attribute;
-  config.numAttrs = job->overlaps ? 1 : 0;
-  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, *job), doing, status);
+  return cf_launch_after(kernel, job, blocks, bytes, stream, doing, status, kCellThreads);
 }
 
 /* A tile's first column, and its first row: strips start at multiples of kCellStrip. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How the kernels of both blur pyramids are launched, each for all planes of a picture. A job has
+ * How kernels of blurs are launched, each for all planes of a picture. A job has
  * the number of `planes`, the `plane`s, and says whether launches of it may overlap.
  */
 #pragma once
@@ -15,7 +15,7 @@ constexpr int kPyramidThreads = 128;
  * can do that. */
 template <typename Job>
 bool cf_launch_after(void (*kernel)(Job), const Job *job, int blocks, int bytes, void *stream,
-                     const char *doing, CfStatus *status)
+                     const char *doing, CfStatus *status, int threads = kPyramidThreads)
 {
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute attribute = {};
@@ -23,7 +23,7 @@ bool cf_launch_after(void (*kernel)(Job), const Job *job, int blocks, int bytes,
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.gridDim = dim3((unsigned)blocks);
-  config.blockDim = dim3(kPyramidThreads);
+  config.blockDim = dim3((unsigned)threads);
   config.dynamicSmemBytes = (size_t)bytes;
   config.stream = (cudaStream_t)stream;
   config.attrs = &attribute;
