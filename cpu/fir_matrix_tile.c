@@ -443,8 +443,11 @@ INLINE void store_group(const Tile *tile, const int channels, int group, const B
   const ptrdiff_t stride = tile->rows->destination_stride;
   uint8_t *to = tile->rows->destination + block->y * stride + (ptrdiff_t)x * channels;
 
-  for (int row = 0; row < block->rows; row++)
-    store_pixels(channels, tile->column_sums, row, left < LANES ? left : LANES, to + row * stride);
+  for (int row = 0; row < block->rows; row++, to += stride) {
+    /* Pieces of so many rows are more than the processor foresees. */
+    __builtin_prefetch(to + CF_ALIGNMENT, 1);
+    store_pixels(channels, tile->column_sums, row, left < LANES ? left : LANES, to);
+  }
 }
 
 /* Blocks */

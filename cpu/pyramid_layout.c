@@ -50,7 +50,8 @@ static CfPyramidWay lay_out_way(CfCpuPyramid *pyramid, const CfLines *lines, boo
                                  .plan = &pyramid->plan}};
 
   way.down = cf_line_taps(lines, &down, arena);
-  way.up = lay_out_spline(lines, &pyramid->y, arena);
+  way.up_x = lay_out_spline(lines, &pyramid->x, arena);
+  way.up_y = lay_out_spline(lines, &pyramid->y, arena);
   cf_line_format_tables(&way.format, lines, (size_t)pyramid->width * (size_t)pyramid->channels,
                         arena);
   return way;
@@ -168,29 +169,56 @@ CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena
   return scratch;
 }
 
+static int strip_coarse_rows(const CfCpuPyramid *pyramid)
+{
+  return CF_PYRAMID_RESULT_ROWS / pyramid->y.factor + 5;
+}
+
+/* Samples of a row of whole blocks of D pixels. */
+static size_t blocks_samples(const CfCpuPyramid *pyramid)
+{
+  return cf_cpu_pyramid_row_samples(pyramid, pyramid->width + pyramid->x.factor);
+}
+
 CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, CfArena *arena)
 {
-  const int rows = CF_PYRAMID_RESULT_ROWS / pyramid->y.factor + 5;
-  const int whole_blocks = pyramid->width + pyramid->x.factor;
-  CfPyramidUp scratch = {.row_bytes =
-                             cf_cpu_pyramid_row_samples(pyramid, whole_blocks) * sizeof(float)};
+  CfPyramidUp scratch = {.stride = blocks_samples(pyramid)};
+  const size_t row = scratch.stride * sizeof(float);
 
-  scratch.rows = cf_arena_take(arena, (size_t)rows * scratch.row_bytes);
-  scratch.line = cf_arena_take(arena, scratch.row_bytes);
+  scratch.rows = cf_arena_take(arena, (size_t)strip_coarse_rows(pyramid) * row);
   scratch.work = cf_arena_take(
       arena, cf_row_work(pyramid->width, pyramid->channels, pyramid->x.factor) * sizeof(float));
-  scratch.result = cf_arena_take(arena, scratch.row_bytes);
+  scratch.result = cf_arena_take(arena, row);
   return scratch;
+}
+
+CfPyramidFixedUp cf_cpu_pyramid_take_fixed_up(const CfCpuPyramid *pyramid, CfArena *arena)
+{
+  CfPyramidFixedUp scratch = {.stride = blocks_samples(pyramid)};
+
+  scratch.rows =
+      cf_arena_take(arena, (size_t)strip_coarse_rows(pyramid) * scratch.stride * sizeof(int16_t));
+  scratch.coarse = cf_arena_take(
+      arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->x.coarse_count) * sizeof(int16_t));
+  scratch.work = cf_arena_take(
+      arena, cf_row_work(pyramid->width, pyramid->channels, pyramid->x.factor) * sizeof(int16_t));
+  return scratch;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+  return a > b ? a : b;
 }
 
 static size_t scratch_bytes(const CfCpuPyramid *pyramid)
 {
-  CfArena down = {0}, low = {0}, up = {0};
+  CfArena down = {0}, low = {0}, up = {0}, fixed_up = {0};
 
   cf_cpu_pyramid_take_down(pyramid, &down);
   cf_cpu_pyramid_take_low(pyramid, &low);
   cf_cpu_pyramid_take_up(pyramid, &up);
-  return (size_t)fmax((double)down.used, fmax((double)low.used, (double)up.used));
+  cf_cpu_pyramid_take_fixed_up(pyramid, &fixed_up);
+  return larger(larger(down.used, low.used), larger(up.used, fixed_up.used));
 }
 
 CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid)

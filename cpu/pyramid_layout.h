@@ -23,7 +23,7 @@
 typedef struct {
   const CfLines *lines; /* NULL: not needed */
   CfLineFormat format;
-  CfLineTaps down, *up;
+  CfLineTaps down, *up_x, *up_y;
 } CfPyramidWay;
 
 /* Memory that only grows. */
@@ -87,9 +87,16 @@ typedef struct {
 CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena);
 
 typedef struct {
-  uint8_t *rows; /* interpolated along x, in working samples */
-  size_t row_bytes;
-  float *line, *work;
-  uint8_t *result;
+  float *rows; /* interpolated along x */
+  size_t stride;
+  float *work, *result;
 } CfPyramidUp;
 CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, CfArena *arena);
+
+/* The same in fixed point. */
+typedef struct {
+  int16_t *rows;
+  size_t stride;
+  int16_t *coarse, *work;
+} CfPyramidFixedUp;
+CfPyramidFixedUp cf_cpu_pyramid_take_fixed_up(const CfCpuPyramid *pyramid, CfArena *arena);

@@ -158,25 +158,10 @@ static void widen(const int16_t *from, int samples, float *restrict to)
     to[i] = (float)from[i] * (1.0f / FIXED_ONE);
 }
 
-CF_MULTIVERSION
-static void narrow(const float *from, int samples, int16_t *restrict to)
-{
-  for (int i = 0; i < samples; i++)
-    to[i] = (int16_t)(from[i] * FIXED_ONE + 0.5f);
-}
-
 void cf_row_to_float(const CfLines *lines, const void *from, int samples, float *to)
 {
   if (lines == &cf_lines_fixed)
     widen(from, samples, to);
   else
     memcpy(to, from, (size_t)samples * sizeof *to);
-}
-
-void cf_row_from_float(const CfLines *lines, const float *from, int samples, void *to)
-{
-  if (lines == &cf_lines_fixed)
-    narrow(from, samples, to);
-  else
-    memcpy(to, from, (size_t)samples * sizeof *from);
 }

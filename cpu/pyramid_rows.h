@@ -36,9 +36,8 @@ void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int chan
  * `phases`. */
 size_t cf_row_work(int pixels, int channels, int phases);
 
-/* Between single precision and the working samples of `lines`. */
+/* From the working samples of `lines` to single precision. */
 void cf_row_to_float(const CfLines *lines, const void *from, int samples, float *to);
-void cf_row_from_float(const CfLines *lines, const float *from, int samples, void *to);
 
 static inline int cf_round_to_granule(int samples)
 {

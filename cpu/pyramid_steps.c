@@ -3,6 +3,7 @@
 
 #include "engine.h"
 #include "fir_tile.h"
+#include "pyramid_fixed.h"
 #include "pyramid_layout.h"
 
 /* Ranges of rows that a range of the result needs, first to last. */
@@ -222,52 +223,86 @@ static void make_coarse(const CfCpuPyramid *pyramid, Rows rows)
  * the first-level cache. Whole pixels and granules. */
 #define CHUNK_SAMPLES (15 * CF_LINE_GRANULE)
 
-static void expand_rows(const Run *run, Rows rows, const CfPyramidUp *scratch)
+/* The next samples of a row of the result: the processor does not foresee that they are written. */
+static void fetch_result(uint8_t *to, int bytes)
+{
+  for (int i = 0; i < bytes; i += CF_ALIGNMENT)
+    __builtin_prefetch(to + bytes + i, 1);
+}
+
+/* Rows y0..y1-1 of the result. */
+static void interpolate_strip(const Run *run, int y0, int y1)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(pyramid, &arena);
+  const Rows rows = coarse_rows(&pyramid->y, y0, y1);
+  const int channels = pyramid->channels, end = run->rect.x1 * channels;
 
-  for (int row = rows.first; row <= rows.last; row++) {
-    cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels,
+  for (int row = rows.first; row <= rows.last; row++)
+    cf_row_expand(&pyramid->x, run->way->up_x, channels,
                   pyramid->coarse + (size_t)row * pyramid->coarse_stride, 0, pyramid->width,
-                  scratch->work, scratch->line);
-    cf_row_from_float(run->way->lines, scratch->line, pyramid->width * pyramid->channels,
-                      scratch->rows + (size_t)(row - rows.first) * scratch->row_bytes);
+                  scratch.work, scratch.rows + (size_t)(row - rows.first) * scratch.stride);
+  for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
+    const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
+    const ptrdiff_t offset = (ptrdiff_t)first * pyramid->bytes;
+
+    for (int y = y0; y < y1; y++) {
+      const int top = coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
+      const float *row = scratch.rows + (size_t)top * scratch.stride + first;
+      const void *lines[] = {row, row + scratch.stride, row + 2 * scratch.stride,
+                             row + 3 * scratch.stride};
+      const CfLineTaps *taps = &run->way->up_y[y % pyramid->y.factor];
+      uint8_t *to = run->destination + y * run->destination_stride + offset;
+
+      fetch_result(to, samples * pyramid->bytes);
+      if (taps->tap)
+        run->way->lines->sum(taps, lines, cf_round_to_granule(samples), scratch.result);
+      run->way->lines->store(&run->way->format, taps->tap ? scratch.result : row, samples,
+                             run->source + y * run->source_stride + offset, to);
+    }
   }
 }
 
-/* Samples first..end-1 of row `y`, from expanded rows of which `top` is the first. */
-static void interpolate_samples(const Run *run, const CfPyramidUp *scratch, int top, int y,
-                                int first, int end)
+static void expand_fixed_row(const CfCpuPyramid *pyramid, const CfPyramidFixedUp *scratch, int row,
+                             int16_t *to)
 {
-  const CfCpuPyramid *pyramid = run->pyramid;
-  const CfLines *lines = run->way->lines;
-  const int used = coarse_rows(&pyramid->y, y, y + 1).first;
-  const CfLineTaps *taps = &run->way->up[y % pyramid->y.factor];
-  const uint8_t *row =
-      scratch->rows + (size_t)(used - top) * scratch->row_bytes + (size_t)first * lines->size;
-  const void *line[] = {row, row + scratch->row_bytes, row + 2 * scratch->row_bytes,
-                        row + 3 * scratch->row_bytes};
-  const ptrdiff_t offset = (ptrdiff_t)first * pyramid->bytes;
+  const float *coarse = pyramid->coarse + (size_t)row * pyramid->coarse_stride;
 
-  if (taps->tap)
-    lines->sum(taps, line, cf_round_to_granule(end - first), scratch->result);
-  lines->store(&run->way->format, taps->tap ? scratch->result : row, end - first,
-               run->source + y * run->source_stride + offset,
-               run->destination + y * run->destination_stride + offset);
+  if (pyramid->x.factor == 1) {
+    cf_fixed_from_float(coarse - (ptrdiff_t)pyramid->x.coarse_first * pyramid->channels,
+                        pyramid->width * pyramid->channels, to);
+    return;
+  }
+  cf_fixed_from_float(coarse, pyramid->x.coarse_count * pyramid->channels, scratch->coarse);
+  cf_fixed_expand(&pyramid->x, pyramid->straight.up_x, pyramid->channels, scratch->coarse,
+                  pyramid->width, scratch->work, to);
 }
 
-static void interpolate_strip(const Run *run, int y0, int y1)
+static void interpolate_fixed_strip(const Run *run, int y0, int y1)
 {
-  CfArena arena = cf_cpu_pyramid_thread_scratch(run->pyramid);
-  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(run->pyramid, &arena);
-  const Rows rows = coarse_rows(&run->pyramid->y, y0, y1);
-  const int channels = run->pyramid->channels, end = run->rect.x1 * channels;
+  const CfCpuPyramid *pyramid = run->pyramid;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidFixedUp scratch = cf_cpu_pyramid_take_fixed_up(pyramid, &arena);
+  const Rows rows = coarse_rows(&pyramid->y, y0, y1);
+  const int channels = pyramid->channels, end = run->rect.x1 * channels;
 
-  expand_rows(run, rows, &scratch);
+  for (int row = rows.first; row <= rows.last; row++)
+    expand_fixed_row(pyramid, &scratch, row,
+                     scratch.rows + (size_t)(row - rows.first) * scratch.stride);
   for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
-    for (int y = y0; y < y1; y++)
-      interpolate_samples(run, &scratch, rows.first, y, first,
-                          first + CHUNK_SAMPLES < end ? first + CHUNK_SAMPLES : end);
+    const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
+
+    for (int y = y0; y < y1; y++) {
+      const int top = coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
+      const int16_t *row = scratch.rows + (size_t)top * scratch.stride + first;
+      const int16_t *const lines[] = {row, row + scratch.stride, row + 2 * scratch.stride,
+                                      row + 3 * scratch.stride};
+      uint8_t *to = run->destination + y * run->destination_stride + first;
+
+      fetch_result(to, samples);
+      cf_fixed_blend_rows(&run->way->up_y[y % pyramid->y.factor], lines, samples, to);
+    }
   }
 }
 
@@ -280,7 +315,10 @@ static void interpolate(const Run *run)
   for (int i = 0; i < strips; i++) {
     const int y0 = run->rect.y0 + i * CF_PYRAMID_RESULT_ROWS, y1 = y0 + CF_PYRAMID_RESULT_ROWS;
 
-    interpolate_strip(run, y0, y1 < run->rect.y1 ? y1 : run->rect.y1);
+    if (run->way->lines == &cf_lines_fixed)
+      interpolate_fixed_strip(run, y0, y1 < run->rect.y1 ? y1 : run->rect.y1);
+    else
+      interpolate_strip(run, y0, y1 < run->rect.y1 ? y1 : run->rect.y1);
   }
 }
 
