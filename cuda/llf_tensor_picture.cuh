@@ -133,25 +133,79 @@ __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &
   }
 }
 
-/* Eight pixels of luma; `luma` and `filtered` are what chroma follows. */
-template <typename Sample>
-__device__ __forceinline__ Eight<Sample>
-filtered_luma(const Pixels &pixels, float gain, Eight<Sample> eight, const float delta[CELL_X],
-              float luma[CELL_X], float filtered[CELL_X])
+/* The same picture may be read by samples or by words: what a sample becomes is said once. */
+
+/* Luma, from its code and a half; `luma` and `filtered` are what chroma follows. */
+__device__ __forceinline__ uint32_t filtered_luma(const Pixels &pixels, float gain,
+                                                  float code_and_half, float delta, float *luma,
+                                                  float *filtered)
 {
   const float bias = fmaf(-0.5f, pixels.weight[0], pixels.bias);
+
+  *luma = __saturatef(fmaf(pixels.weight[0], code_and_half, bias));
+  *filtered = fmaf(gain, *luma, delta);
+  return rounded_bits(fmaf(pixels.scale, *filtered - *luma, code_and_half), pixels.max_code);
+}
+
+/* How chroma follows the pixels that `above` of it and `below` of it are each the share of. */
+__device__ __forceinline__ float pairs_gain(float above, float below, const float luma[4],
+                                            const float filtered[4])
+{
+  return colour_gain(fmaf(above, luma[0] + luma[1], below * (luma[2] + luma[3])),
+                     fmaf(above, filtered[0] + filtered[1], below * (filtered[2] + filtered[3])));
+}
+
+__device__ __forceinline__ uint32_t filtered_chroma(const Pixels &pixels, float gain,
+                                                    float code_and_half)
+{
+  const float centre = pixels.chroma_centre + 0.5f;
+
+  return rounded_bits(fmaf(gain, code_and_half - centre, centre), pixels.max_code);
+}
+
+/* Red, green and blue. */
+__device__ __forceinline__ void filtered_colours(const Pixels &pixels, float gain_of_luma,
+                                                 const float code[3], float delta, uint32_t bits[3])
+{
+  float raw = pixels.bias;
+
+#pragma unroll
+  for (int c = 0; c < 3; c++)
+    raw = fmaf(pixels.weight[c], code[c], raw);
+  const float luma = __saturatef(raw), filtered = fmaf(gain_of_luma, luma, delta);
+  const float gain = colour_gain(luma, filtered);
+  const float grey_and_half = fmaf(pixels.scale, fmaf(-gain, luma, filtered), 0.5f);
+#pragma unroll
+  for (int c = 0; c < 3; c++)
+    bits[c] = rounded_bits(fmaf(gain, code[c], grey_and_half), pixels.max_code);
+}
+
+/* --- by words --- */
+
+template <typename Sample>
+__device__ __forceinline__ Eight<Sample>
+filtered_eight(const Pixels &pixels, float gain, Eight<Sample> eight, const float delta[CELL_X],
+               float luma[CELL_X], float filtered[CELL_X])
+{
   uint32_t bits[CELL_X];
 
 #pragma unroll
-  for (int i = 0; i < CELL_X; i++) {
-    const float code = eight.code_and_half(i, pixels.shift);
-
-    luma[i] = __saturatef(fmaf(pixels.weight[0], code, bias));
-    filtered[i] = fmaf(gain, luma[i], delta[i]);
-    bits[i] = rounded_bits(fmaf(pixels.scale, filtered[i] - luma[i], code), pixels.max_code);
-  }
+  for (int i = 0; i < CELL_X; i++)
+    bits[i] = filtered_luma(pixels, gain, eight.code_and_half(i, pixels.shift), delta[i], luma + i,
+                            filtered + i);
   eight.set(bits, pixels.shift);
   return eight;
+}
+
+/* The luma of two rows' pixels i and i + 1. */
+__device__ __forceinline__ float gain_of_pair(int i, int rows, const float luma[2][CELL_X],
+                                              const float filtered[2][CELL_X])
+{
+  const float below = rows == 2 ? 0.25f : 0.0f, above = 0.5f - below;
+  const float from[4] = {luma[0][i], luma[0][i + 1], luma[1][i], luma[1][i + 1]};
+  const float to[4] = {filtered[0][i], filtered[0][i + 1], filtered[1][i], filtered[1][i + 1]};
+
+  return pairs_gain(above, below, from, to);
 }
 
 /* Four pairs of interleaved chroma, which follow alike. */
@@ -160,20 +214,15 @@ __device__ __forceinline__ Eight<Sample> filtered_pairs(const Pixels &pixels, Ei
                                                         int rows, const float luma[2][CELL_X],
                                                         const float filtered[2][CELL_X])
 {
-  const float below = rows == 2 ? 0.25f : 0.0f, above = 0.5f - below;
-  const float centre = pixels.chroma_centre + 0.5f;
   uint32_t bits[CELL_X];
 
 #pragma unroll
   for (int i = 0; i < CELL_X; i += 2) {
-    const float gain =
-        colour_gain(above * (luma[0][i] + luma[0][i + 1]) + below * (luma[1][i] + luma[1][i + 1]),
-                    above * (filtered[0][i] + filtered[0][i + 1]) +
-                        below * (filtered[1][i] + filtered[1][i + 1]));
+    const float gain = gain_of_pair(i, rows, luma, filtered);
+
 #pragma unroll
     for (int k = i; k < i + 2; k++)
-      bits[k] = rounded_bits(fmaf(gain, eight.code_and_half(k, pixels.shift) - centre, centre),
-                             pixels.max_code);
+      bits[k] = filtered_chroma(pixels, gain, eight.code_and_half(k, pixels.shift));
   }
   eight.set(bits, pixels.shift);
   return eight;
@@ -184,22 +233,16 @@ __device__ __forceinline__ uint32_t filtered_word(const Pixels &pixels, const Ou
                                                   uint32_t pixel, float delta)
 {
   const int *const byte = output.packing.byte;
-  uint32_t result = pixel;
-  float code[3], raw = pixels.bias;
+  uint32_t result = pixel, bits[3];
+  float code[3];
 
 #pragma unroll
-  for (int c = 0; c < 3; c++) {
+  for (int c = 0; c < 3; c++)
     code[c] = code_of_bits(byte_bits(pixel, byte[c]));
-    raw = fmaf(pixels.weight[c], code[c], raw);
-  }
-  const float luma = __saturatef(raw), filtered = fmaf(output.gain, luma, delta);
-  const float gain = colour_gain(luma, filtered);
-  const float grey_and_half = fmaf(pixels.scale, fmaf(-gain, luma, filtered), 0.5f);
+  filtered_colours(pixels, output.gain, code, delta, bits);
 #pragma unroll
-  for (int c = 0; c < 3; c++) {
-    const uint32_t bits = rounded_bits(fmaf(gain, code[c], grey_and_half), pixels.max_code);
-    result = __byte_perm(result, bits, 0x3210 + ((4 - byte[c]) << 4 * byte[c]));
-  }
+  for (int c = 0; c < 3; c++)
+    result = __byte_perm(result, bits[c], 0x3210 + ((4 - byte[c]) << 4 * byte[c]));
   return result;
 }
 
@@ -236,8 +279,8 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
 
 #pragma unroll
     for (int row = 0; row < 2; row++) {
-      const Eight<Sample> made = filtered_luma<Sample>(pixels, output.gain, source.luma[row],
-                                                       delta[row], luma[row], filtered[row]);
+      const Eight<Sample> made = filtered_eight<Sample>(pixels, output.gain, source.luma[row],
+                                                        delta[row], luma[row], filtered[row]);
       if (row < rows)
         reinterpret_cast<Eight<Sample> *>(to + row * channel.to_stride)[x / 8] = made;
     }
@@ -249,21 +292,123 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
   }
 }
 
+/* --- by samples --- */
+
+template <typename Sample>
+__device__ __forceinline__ void store_bits(const Pixels &pixels, int c, int x, int y, uint32_t bits)
+{
+  reinterpret_cast<Sample *>(pixels.channel[c].to +
+                             y * pixels.channel[c].to_stride)[(ptrdiff_t)x * pixels.step[c]] =
+      (Sample)(bits << pixels.shift);
+}
+
+template <typename Sample>
+__device__ __forceinline__ float load_sample(const Pixels &pixels, int c, int x, int y)
+{
+  return (float)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
+                                  pixels.step[c], x, y, pixels.shift);
+}
+
+template <typename Sample>
+__device__ __forceinline__ void store_chroma_sample(const Pixels &pixels, int x, int y, float gain)
+{
+#pragma unroll
+  for (int c = 1; c < 3; c++)
+    store_bits<Sample>(pixels, c, x, y,
+                       filtered_chroma(pixels, gain, load_sample<Sample>(pixels, c, x, y) + 0.5f));
+}
+
+/* The chroma samples of a quad, each of which follows the mean of its pixels. Pixels that the
+ * picture does not have repeat those beside them. */
+template <typename Sample>
+__device__ __forceinline__ void store_chroma_of_quad(const Pixels &pixels, int x, int y,
+                                                     int columns, int rows, const float luma[4],
+                                                     const float filtered[4])
+{
+  const int sx = pixels.subsampling_x, sy = pixels.subsampling_y;
+
+  if (sx && sy) {
+    const float below = rows == 2 ? 0.25f : 0.0f;
+    store_chroma_sample<Sample>(pixels, x >> 1, y >> 1,
+                                pairs_gain(0.5f - below, below, luma, filtered));
+    return;
+  }
+#pragma unroll
+  for (int row = 0; row < 2; row++) {
+    const float *const from = luma + 2 * row, *const to = filtered + 2 * row;
+
+    if (row >= rows)
+      continue;
+    if (sx) {
+      store_chroma_sample<Sample>(pixels, x >> 1, y + row,
+                                  colour_gain(0.5f * (from[0] + from[1]), 0.5f * (to[0] + to[1])));
+      continue;
+    }
+    store_chroma_sample<Sample>(pixels, x, y + row, colour_gain(from[0], to[0]));
+    if (columns == 2)
+      store_chroma_sample<Sample>(pixels, x + 1, y + row, colour_gain(from[1], to[1]));
+  }
+}
+
+template <typename Sample>
+__device__ __forceinline__ void copy_extra(const Pixels &pixels, int x, int y)
+{
+  const Channel &extra = pixels.extra;
+
+  if (extra.from)
+    reinterpret_cast<Sample *>(extra.to + y * extra.to_stride)[(ptrdiff_t)x * pixels.extra_step] =
+        reinterpret_cast<const Sample *>(extra.from +
+                                         y * extra.from_stride)[(ptrdiff_t)x * pixels.extra_step];
+}
+
 template <typename Sample, Colour colour>
 __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &output, int x,
                                             int y, const float delta[2][CELL_X])
 {
+  const int rows = min(2, pixels.height - y);
+
 #pragma unroll
   for (int i = 0; i < CELL_X; i += 2) {
-    float raw[4], filtered[4];
+    const int columns = min(2, pixels.width - x - i);
+    float luma[4], filtered[4];
 
-    if (x + i >= pixels.width)
+    if (columns <= 0)
       continue;
-    load_quad<Sample, colour>(pixels, x + i, y, raw);
 #pragma unroll
-    for (int k = 0; k < 4; k++)
-      filtered[k] = fmaf(output.gain, __saturatef(raw[k]), delta[k >> 1][i + (k & 1)]);
-    store_quad<Sample, colour>(pixels, x + i, y, raw, filtered);
+    for (int k = 0; k < 4; k++) {
+      const int column = k & 1, row = k >> 1;
+      const int to_x = x + i + column, to_y = y + row;
+
+      if (column >= columns) {
+        luma[k] = luma[k - 1];
+        filtered[k] = filtered[k - 1];
+        continue;
+      }
+      if (row >= rows) {
+        luma[k] = filtered[k] = 0.0f;
+        continue;
+      }
+      if constexpr (colour == Colour::RGB) {
+        uint32_t bits[3];
+        float code[3];
+
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+          code[c] = load_sample<Sample>(pixels, c, to_x, to_y);
+        filtered_colours(pixels, output.gain, code, delta[row][i + column], bits);
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+          store_bits<Sample>(pixels, c, to_x, to_y, bits[c]);
+      } else {
+        store_bits<Sample>(pixels, 0, to_x, to_y,
+                           filtered_luma(pixels, output.gain,
+                                         load_sample<Sample>(pixels, 0, to_x, to_y) + 0.5f,
+                                         delta[row][i + column], luma + k, filtered + k));
+      }
+      copy_extra<Sample>(pixels, to_x, to_y);
+    }
+    if constexpr (colour == Colour::CHROMA)
+      store_chroma_of_quad<Sample>(pixels, x + i, y, columns, rows, luma, filtered);
   }
 }
 

@@ -132,6 +132,31 @@ static void constants_stay(CfTest *test)
       }
 }
 
+/* Rows that can be read by words become what others become. */
+static void layouts_do_not_matter(CfTest *test)
+{
+  const CfSize sizes[] = {{64, 48}, {203, 101}};
+  CfLlfParams params = defaults();
+
+  params.sigma = 0.4;
+  for (int i = 0; i < 2; i++) {
+    CfTestPicture *source[CF_LAYOUT_COUNT] = {0}, *got[CF_LAYOUT_COUNT] = {0};
+
+    for (int layout = 0; layout < CF_LAYOUT_COUNT; layout++) {
+      source[layout] = picture(test->format, sizes[i].width, sizes[i].height, (CfLayout)layout,
+                               CF_PATTERN_NOISE, test->seed);
+      got[layout] = cf_picture_new(&source[layout]->video, (CfLayout)layout);
+      say(test, &params, &source[layout]->video, "noise");
+      if (cf_test_filter(test, test->engine, &params, 2, source[layout], got[layout]) && layout > 0)
+        cf_test_compare_exact(test, got[layout], got[0]);
+    }
+    for (int layout = 0; layout < CF_LAYOUT_COUNT; layout++) {
+      cf_picture_free(source[layout]);
+      cf_picture_free(got[layout]);
+    }
+  }
+}
+
 static void exact_is_the_reference(CfTest *test)
 {
   const CfSize sizes[] = {{1, 1}, {1, 9}, {2, 2}, {3, 5}, {17, 6}, {34, 27}};
@@ -544,6 +569,7 @@ static const CfTestCase cases[] = {
     {"constants-stay", constants_stay, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"any-size-fits", any_size_fits, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"alpha-is-preserved", alpha_is_preserved, CF_EACH_ENGINE | CF_EACH_FORMAT},
+    {"layouts-do-not-matter", layouts_do_not_matter, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"exact-is-the-reference", exact_is_the_reference, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"exact-in-pieces", exact_in_pieces, CF_EACH_OTHER_ENGINE},
     {"sampled-colors", sampled_colors, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
