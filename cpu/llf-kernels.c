@@ -110,7 +110,7 @@ INLINE Four sum_lanes(Vector a, Vector b, Vector c, Vector d)
 INLINE Vector look_up(const float *table, CfLlfLookup lookup, int components, CfLlfPositions at,
                       int x, int part)
 {
-  const float *entry = table + (size_t)at.index[x] * (size_t)components + part * LANES;
+  const float *entry = table + 2 * (size_t)at.pair[x] + part * LANES;
   const Vector here = load(entry);
 
   return lookup == CF_LLF_DIRECT ? here : here + at.fraction[x] * (load(entry + components) - here);
@@ -409,23 +409,23 @@ static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], i
 
 /* --- rows of one value a pixel --- */
 
-static void locate(const float *restrict value, int width, float gain, float bias, float last,
-                   uint16_t *restrict index, float *restrict fraction)
+/* `entry_pairs` is constant. */
+INLINE void locate_codes(const float *restrict code, int width, const int entry_pairs,
+                         uint16_t *restrict pair)
 {
-  if (!fraction) {
-    for (int x = 0; x < width; x++) {
-      const float position = value[x] * gain + bias;
-      const float inside = position < 0.0f ? 0.0f : position > last ? last : position;
-      index[x] = (uint16_t)(int)inside;
-    }
-    return;
-  }
+  for (int x = 0; x < width; x++)
+    pair[x] = (uint16_t)((int)code[x] * entry_pairs);
+}
+
+INLINE void locate(const float *restrict value, int width, float last, const int entry_pairs,
+                   uint16_t *restrict pair, float *restrict fraction)
+{
   for (int x = 0; x < width; x++) {
-    const float position = value[x] * gain + bias;
+    const float position = value[x] * last;
     const float inside = position < 0.0f ? 0.0f : position > last ? last : position;
     /* The last entry is reached from the one before it, so that its successor is never read. */
     const int entry = (int)(inside < last - 1.0f ? inside : last - 1.0f);
-    index[x] = (uint16_t)entry;
+    pair[x] = (uint16_t)(entry * entry_pairs);
     fraction[x] = inside - (float)entry;
   }
 }
@@ -546,6 +546,15 @@ static void add_expanded(const float *const coarse[3], int width, float *restric
     else                                                                                           \
       combine_rows(weight, CF_LLF_BETWEEN, count, at, &none, coarse, width, sum);                  \
   }                                                                                                \
+  static void locate_codes_##suffix(const float *code, int width, uint16_t *pair)                  \
+  {                                                                                                \
+    locate_codes(code, width, count / 2, pair);                                                    \
+  }                                                                                                \
+  static void locate_##suffix(const float *value, int width, float last, uint16_t *pair,           \
+                              float *fraction)                                                     \
+  {                                                                                                \
+    locate(value, width, last, count / 2, pair, fraction);                                         \
+  }                                                                                                \
   extern const CfLlfKernels EXPORTED(suffix);                                                      \
   const CfLlfKernels EXPORTED(suffix) = {                                                          \
       .name = NAME,                                                                                \
@@ -554,7 +563,8 @@ static void add_expanded(const float *const coarse[3], int width, float *restric
       .reduce = reduce_##suffix,                                                                   \
       .combine = combine_##suffix,                                                                 \
       .combine_picture = {combine_direct_##suffix, combine_between_##suffix},                      \
-      .locate = locate,                                                                            \
+      .locate_codes = locate_codes_##suffix,                                                       \
+      .locate = locate_##suffix,                                                                   \
       .normalise = normalise,                                                                      \
       .reduce_image = reduce_image,                                                                \
       .add_expanded = add_expanded,                                                                \

@@ -16,18 +16,19 @@
 
 #define CF_LLF_ONE 32767.0f
 
-/* Samples before and after a row that index, fraction and intensity rows repeat by mirroring, and
+/* Samples before and after a row that pair, fraction and intensity rows repeat by mirroring, and
  * samples that other rows may be written or read beyond their width. */
 #define CF_LLF_MARGIN 16
 
-/* Where a row's pixels are in a table: at entry index[x], or, with `fraction`, so far on the way to
- * the next entry. Readable from -2 to width + 1. */
+/* Where a row's pixels are in a table: at the entry that begins with float 2 pair[x], or, with
+ * `fraction`, so far on the way to the next entry. Pairs need no arithmetic to be addressed.
+ * Readable from -2 to width + 1. */
 typedef struct {
-  const uint16_t *index;
+  const uint16_t *pair;
   const float *fraction;
 } CfLlfPositions;
 
-/* What is known of the pixels: nothing but an index, or an index and a fraction. */
+/* What is known of the pixels: an entry, or an entry and a fraction. */
 typedef enum { CF_LLF_DIRECT, CF_LLF_BETWEEN } CfLlfLookup;
 
 /* A curve as straight lines between entries: d is at entry d * steps + zero. */
@@ -64,9 +65,12 @@ typedef struct {
                              const int16_t *const coarse[3], int width,
                              float *const sum[2]); /* [CfLlfLookup] */
 
-  /* index and fraction of value * gain + bias, clamped to 0..last. `fraction` may be NULL. */
-  void (*locate)(const float *value, int width, float gain, float bias, float last, uint16_t *index,
-                 float *fraction);
+  /* Where codes are, which are whole and have entries. */
+  void (*locate_codes)(const float *code, int width, uint16_t *pair);
+
+  /* Where values are, of entries at 0..1 the last of which has the number `last`; others are taken
+   * to the nearest. */
+  void (*locate)(const float *value, int width, float last, uint16_t *pair, float *fraction);
 
   /* value * gain + bias, clamped to 0..1. */
   void (*normalise)(const float *value, int width, float gain, float bias, float *intensity);

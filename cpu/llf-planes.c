@@ -19,14 +19,14 @@
 typedef struct {
   int y;
   float *code, *intensity, *fraction;
-  uint16_t *index;
+  uint16_t *pair;
 } PictureRow;
 
 /* What a thread works with. */
 typedef struct {
   PictureRow ring[RING];
   float *fraction[2];
-  uint16_t *index[2];
+  uint16_t *pair[2];
   float *sum[2], *difference[2], *scratch;
 } Worker;
 
@@ -88,13 +88,13 @@ static bool allocate_workers(CfLlfPlanes *planes)
       worker->ring[i].code = memory;
       worker->ring[i].intensity = memory + planes->row;
       worker->ring[i].fraction = memory + 2 * planes->row + CF_LLF_MARGIN;
-      worker->ring[i].index = (uint16_t *)(memory + 3 * planes->row) + CF_LLF_MARGIN;
+      worker->ring[i].pair = (uint16_t *)(memory + 3 * planes->row) + CF_LLF_MARGIN;
       memory += 4 * planes->row;
     }
     for (int i = 0; i < 7; i++, memory += planes->row)
       *rows[i] = memory;
     for (int i = 0; i < 2; i++, memory += planes->row)
-      worker->index[i] = (uint16_t *)memory;
+      worker->pair[i] = (uint16_t *)memory;
   }
   return true;
 }
@@ -179,15 +179,14 @@ static const PictureRow *picture_row(const Run *run, Worker *worker, int y)
   run->image->load(run->image->context, y, row->code);
   kernels->normalise(row->code, width, gain, bias, row->intensity);
   if (tables->lookup == CF_LLF_DIRECT)
-    kernels->locate(row->code, width, 1.0f, 0.0f, (float)(tables->entries - 1), row->index, NULL);
+    kernels->locate_codes(row->code, width, row->pair);
   else
-    kernels->locate(row->intensity, width, (float)(tables->entries - 1), 0.0f,
-                    (float)(tables->entries - 1), row->index, row->fraction);
+    kernels->locate(row->intensity, width, (float)(tables->entries - 1), row->pair, row->fraction);
   for (int i = 1; i <= 2; i++) {
     const int before = mirrored(-i, width), after = mirrored(width - 1 + i, width);
-    row->index[-i] = row->index[before];
+    row->pair[-i] = row->pair[before];
     row->fraction[-i] = row->fraction[before];
-    row->index[width - 1 + i] = row->index[after];
+    row->pair[width - 1 + i] = row->pair[after];
     row->fraction[width - 1 + i] = row->fraction[after];
   }
   return row;
@@ -195,7 +194,7 @@ static const PictureRow *picture_row(const Run *run, Worker *worker, int y)
 
 static CfLlfPositions positions(const PictureRow *row)
 {
-  return (CfLlfPositions){row->index, row->fraction};
+  return (CfLlfPositions){row->pair, row->fraction};
 }
 
 static Worker *fresh_worker(const Run *run)
@@ -269,14 +268,13 @@ static CfLlfPositions level_positions(const Run *run, Worker *worker, int level,
 {
   const int width = run->pyramid->width[level];
   const float last = (float)(run->tables->nodes - 1);
-  uint16_t *index = worker->index[row];
+  uint16_t *pair = worker->pair[row];
   float *fraction = worker->fraction[row];
 
-  run->group->kernels->locate(gaussian_row(run, level, y), width, last, 0.0f, last, index,
-                              fraction);
-  index[width] = index[width - 1];
+  run->group->kernels->locate(gaussian_row(run, level, y), width, last, pair, fraction);
+  pair[width] = pair[width - 1];
   fraction[width] = fraction[width - 1];
-  return (CfLlfPositions){index, fraction};
+  return (CfLlfPositions){pair, fraction};
 }
 
 /* The weighted sums of the group for rows 2 pair and 2 pair + 1. */

@@ -102,6 +102,26 @@ void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, c
   }
 }
 
+CF_MULTIVERSION
+void cf_llf_filtered(const float *restrict code, const float *restrict difference, float scale,
+                     int count, float *restrict filtered)
+{
+  for (int i = 0; i < count; i++)
+    filtered[i] = code[i] + scale * difference[i];
+}
+
+CF_MULTIVERSION
+void cf_llf_luma(const float *restrict code, const float *restrict difference, float gain,
+                 float bias, int count, float *restrict before, float *restrict after)
+{
+  for (int i = 0; i < count; i++) {
+    const float intensity = code[i] * gain + bias;
+
+    before[i] = intensity < 0.0f ? 0.0f : intensity > 1.0f ? 1.0f : intensity;
+    after[i] = before[i] + difference[i];
+  }
+}
+
 INLINE float gain_of(float before, float after)
 {
   const float epsilon = (float)CF_LLF_GAIN_EPSILON, most = (float)CF_LLF_MAX_GAIN;

@@ -29,6 +29,14 @@ void cf_llf_load(const CfLlfSamples *samples, const uint8_t *row, int x, int cou
 /* Rounds half up, clamps to 0..max_code and leaves other components alone. */
 void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, const float *code);
 
+/* code[i] + scale * difference[i] */
+void cf_llf_filtered(const float *code, const float *difference, float scale, int count,
+                     float *filtered);
+
+/* before[i] = code[i] * gain + bias, clamped to 0..1; after[i] = before[i] + difference[i] */
+void cf_llf_luma(const float *code, const float *difference, float gain, float bias, int count,
+                 float *before, float *after);
+
 /* Luma intensities before and after the filter of `rows` (1 or 2) rows of pixels. */
 typedef struct {
   const float *before[2], *after[2];

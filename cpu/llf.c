@@ -71,8 +71,7 @@ static void store_component_row(const Image *image, int y, const float *code,
   for (int x = 0; x < component->width; x += CF_LLF_PIECE) {
     const int left = component->width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
 
-    for (int i = 0; i < count; i++)
-      filtered[i] = code[x + i] + scale * difference[x + i];
+    cf_llf_filtered(code + x, difference + x, scale, count, filtered);
     cf_llf_store(&state->samples[image->component], row, x, count, filtered);
   }
 }
@@ -113,11 +112,7 @@ static void luma_piece(const State *state, const float *code, const float *diffe
   const float gain = (float)(1.0 / state->component[0].scale);
   const float bias = (float)(-state->component[0].offset / state->component[0].scale);
 
-  for (int i = 0; i < count; i++) {
-    const float intensity = code[x + i] * gain + bias;
-    before[i] = intensity < 0.0f ? 0.0f : intensity > 1.0f ? 1.0f : intensity;
-    after[i] = before[i] + difference[x + i];
-  }
+  cf_llf_luma(code + x, difference + x, gain, bias, count, before, after);
 }
 
 /* One row of the chroma planes, from the luma rows over it. */
