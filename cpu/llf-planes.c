@@ -9,8 +9,9 @@
 /* Rows of the picture that a thread keeps: five for a reduced row, slot = y modulo this. */
 #define RING 8
 
-/* Reduced rows that a thread makes in one go, so that it loads few rows of the picture twice. */
-#define ROWS_AT_ONCE 8
+/* Rows of level 1 that a task makes, even, at least 6: the fewer, the more rows of the picture are
+ * loaded twice, and the less differs what threads have to do. */
+#define ROWS_A_TASK 8
 
 /* Images smaller than this are done by one thread: waking others takes longer. */
 #define SERIAL_PIXELS 32768
@@ -33,6 +34,7 @@ typedef struct {
 struct CfLlfPlanes {
   int threads;
   Worker *worker;
+  int *sides;                              /* of each task */
   size_t row;                              /* samples of a row of the picture with both margins */
   void *memory[2 + CF_LLF_MAX_IMAGES * 3]; /* all that was allocated */
   int allocated;
@@ -114,7 +116,8 @@ CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads)
     return NULL;
   planes->threads = threads;
   planes->row = padded(width) + 2 * CF_LLF_MARGIN;
-  good = allocate_workers(planes);
+  planes->sides = calloc((size_t)height / 2 / ROWS_A_TASK + 1, sizeof *planes->sides);
+  good = planes->sides && allocate_workers(planes);
   for (int l = 0; good && l < pyramid.images; l++) {
     const size_t pixels = padded(pyramid.width[l]) * (size_t)pyramid.height[l];
 
@@ -137,6 +140,7 @@ void cf_llf_planes_close(CfLlfPlanes *planes)
     return;
   for (int i = 0; i < planes->allocated; i++)
     free(planes->memory[i]);
+  free(planes->sides);
   free(planes->worker);
   free(planes);
 }
@@ -209,11 +213,10 @@ static Worker *fresh_worker(const Run *run)
 /* --- down --- */
 
 /* Rows `from` .. `to` - 1 of level 1, from the picture. */
-static void analyse_rows(const Run *run, int from, int to)
+static void analyse_rows(const Run *run, Worker *worker, int from, int to)
 {
   const CfLlfKernels *kernels = run->group->kernels;
   const int width = run->pyramid->width[0], height = run->pyramid->height[0];
-  Worker *worker = fresh_worker(run);
 
   for (int y = from; y < to; y++) {
     CfLlfPositions at[5];
@@ -232,7 +235,7 @@ static void analyse_rows(const Run *run, int from, int to)
 }
 
 /* Row `y` of `level`, from the level before. */
-static void reduce_row(const Run *run, int level, int y)
+static void reduce_row(const Run *run, Worker *worker, int level, int y)
 {
   const CfLlfKernels *kernels = run->group->kernels;
   const int fine_width = run->pyramid->width[level - 1];
@@ -247,8 +250,13 @@ static void reduce_row(const Run *run, int level, int y)
   }
   kernels->reduce(components, fine_width, component_row(run, level, y));
   if (run->first_group)
-    kernels->reduce_image(gaussian, fine_width, run->planes->worker[cf_thread_index()].scratch,
-                          gaussian_row(run, level, y));
+    kernels->reduce_image(gaussian, fine_width, worker->scratch, gaussian_row(run, level, y));
+}
+
+static void reduce_rows(const Run *run, Worker *worker, int from, int to)
+{
+  for (int y = from; y < to; y++)
+    reduce_row(run, worker, 2, y);
 }
 
 static void start_difference(const Run *run, int y)
@@ -353,7 +361,75 @@ static void finish_pair(const Run *run, Worker *worker, int level, int pair)
     store_pair(run, worker, pair, difference);
 }
 
-/* --- an image --- */
+/* Rows `from` .. `to` - 1 of the differences of level 1, of which the first is even. */
+static void finish_rows(const Run *run, Worker *worker, int from, int to)
+{
+  for (int pair = from / 2; pair < (to + 1) / 2; pair++)
+    finish_pair(run, worker, 1, pair);
+}
+
+static void finish_picture_pairs(const Run *run, Worker *worker, int from, int to)
+{
+  for (int pair = from; pair < to; pair++)
+    finish_pair(run, worker, 0, pair);
+}
+
+/* --- two steps at once --- */
+
+/* Rows of level 1, and what is made of them while they still are in a cache: level 2 on the way
+ * down, the picture on the way up. Either may be missing. */
+typedef struct {
+  void (*make)(const Run *run, Worker *worker, int from, int to);
+  void (*use)(const Run *run, Worker *worker, int from, int to);
+  int step, reach; /* what is made of rows reads step * i - reach .. step * i + reach */
+  int results;     /* i = 0 .. results - 1 */
+} Steps;
+
+static int tasks(const Run *run)
+{
+  return (run->pyramid->height[1] + ROWS_A_TASK - 1) / ROWS_A_TASK;
+}
+
+/* The first result that reads no row of the task before, and the first that reads one of the next.
+ */
+static int first_own(const Steps *steps, int task)
+{
+  return task == 0 ? 0 : (task * ROWS_A_TASK + steps->reach + steps->step - 1) / steps->step;
+}
+
+static int end_of_own(const Run *run, const Steps *steps, int task)
+{
+  const int own = ((task + 1) * ROWS_A_TASK - steps->reach - 1) / steps->step + 1;
+
+  return task == tasks(run) - 1 || own > steps->results ? steps->results : own;
+}
+
+/* Whether the task on the other side of the border behind `task` has ended already. */
+static bool is_second(const Run *run, int task)
+{
+  int *sides = &run->planes->sides[task], ended;
+
+#pragma omp atomic capture seq_cst
+  ended = ++*sides;
+  return ended == 2;
+}
+
+/* The later of two neighbours makes what reads rows of both. */
+static void run_task(const Run *run, const Steps *steps, int task)
+{
+  Worker *worker = fresh_worker(run);
+  const int from = task * ROWS_A_TASK, to = from + ROWS_A_TASK, end = run->pyramid->height[1];
+
+  if (steps->make)
+    steps->make(run, worker, from, to < end ? to : end);
+  if (!steps->use)
+    return;
+  steps->use(run, worker, first_own(steps, task), end_of_own(run, steps, task));
+  if (task > 0 && is_second(run, task - 1))
+    steps->use(run, worker, end_of_own(run, steps, task - 1), first_own(steps, task));
+  if (task < tasks(run) - 1 && is_second(run, task))
+    steps->use(run, worker, end_of_own(run, steps, task), first_own(steps, task + 1));
+}
 
 static int threads_for(const Run *run, int level)
 {
@@ -362,20 +438,31 @@ static int threads_for(const Run *run, int level)
   return pyramid->width[level] * pyramid->height[level] < SERIAL_PIXELS ? 1 : run->planes->threads;
 }
 
+static void run_steps(const Run *run, const Steps *steps)
+{
+  memset(run->planes->sides, 0, (size_t)tasks(run) * sizeof *run->planes->sides);
+#pragma omp parallel for schedule(dynamic) num_threads(threads_for(run, 0))
+  for (int task = 0; task < tasks(run); task++)
+    run_task(run, steps, task);
+}
+
+/* --- an image --- */
+
 static void down(const Run *run)
 {
   const CfLlfPyramid *pyramid = run->pyramid;
-  const int blocks = (pyramid->height[1] + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
+  const bool more = pyramid->images > 2;
+  const Steps steps = {.make = analyse_rows,
+                       .use = more ? reduce_rows : NULL,
+                       .step = 2,
+                       .reach = 2,
+                       .results = more ? pyramid->height[2] : 0};
 
-#pragma omp parallel for schedule(dynamic) num_threads(threads_for(run, 0))
-  for (int block = 0; block < blocks; block++) {
-    const int from = block * ROWS_AT_ONCE, to = from + ROWS_AT_ONCE;
-    analyse_rows(run, from, to < pyramid->height[1] ? to : pyramid->height[1]);
-  }
-  for (int level = 2; level < pyramid->images; level++) {
+  run_steps(run, &steps);
+  for (int level = 3; level < pyramid->images; level++) {
 #pragma omp parallel for schedule(static) num_threads(threads_for(run, level - 1))
     for (int y = 0; y < pyramid->height[level]; y++)
-      reduce_row(run, level, y);
+      reduce_row(run, &run->planes->worker[cf_thread_index()], level, y);
   }
 }
 
@@ -383,14 +470,20 @@ static void up(const Run *run)
 {
   const CfLlfPyramid *pyramid = run->pyramid;
   const int top = pyramid->images - 1;
+  const Steps steps = {.make = top > 1 ? finish_rows : NULL,
+                       .use = finish_picture_pairs,
+                       .step = 1,
+                       .reach = 1,
+                       .results = pyramid->height[1]};
 
   for (int y = 0; y < pyramid->height[top]; y++)
     start_difference(run, y);
-  for (int level = top - 1; level >= 0; level--) {
+  for (int level = top - 1; level > 1; level--) {
 #pragma omp parallel for schedule(dynamic, 8) num_threads(threads_for(run, level))
     for (int pair = 0; pair < pyramid->height[level + 1]; pair++)
       finish_pair(run, fresh_worker(run), level, pair);
   }
+  run_steps(run, &steps);
 }
 
 /* A picture without Laplacian levels is its own residual. */
