@@ -77,20 +77,23 @@ INLINE void store_shorts(int16_t *to, Vector vector)
 INLINE Four sum_lanes(Vector a, Vector b, Vector c, Vector d)
 {
 #if LANES == 16
-#define EVEN 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30
-#define ODD  1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31
+#define EVEN_LANES 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30
+#define ODD_LANES  1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31
 #elif LANES == 8
-#define EVEN 0, 2, 8, 10, 4, 6, 12, 14
-#define ODD  1, 3, 9, 11, 5, 7, 13, 15
+#define EVEN_LANES 0, 2, 8, 10, 4, 6, 12, 14
+#define ODD_LANES  1, 3, 9, 11, 5, 7, 13, 15
 #else
-#define EVEN 0, 2, 4, 6
-#define ODD  1, 3, 5, 7
+#define EVEN_LANES 0, 2, 4, 6
+#define ODD_LANES  1, 3, 5, 7
 #endif
-  const Vector ab = __builtin_shufflevector(a, b, EVEN) + __builtin_shufflevector(a, b, ODD);
-  const Vector cd = __builtin_shufflevector(c, d, EVEN) + __builtin_shufflevector(c, d, ODD);
-  const Vector abcd = __builtin_shufflevector(ab, cd, EVEN) + __builtin_shufflevector(ab, cd, ODD);
-#undef EVEN
-#undef ODD
+  const Vector ab =
+      __builtin_shufflevector(a, b, EVEN_LANES) + __builtin_shufflevector(a, b, ODD_LANES);
+  const Vector cd =
+      __builtin_shufflevector(c, d, EVEN_LANES) + __builtin_shufflevector(c, d, ODD_LANES);
+  const Vector abcd =
+      __builtin_shufflevector(ab, cd, EVEN_LANES) + __builtin_shufflevector(ab, cd, ODD_LANES);
+#undef EVEN_LANES
+#undef ODD_LANES
 #if LANES == 16
   typedef float Eight __attribute__((vector_size(32)));
   const Eight half = __builtin_shufflevector(abcd, abcd, 0, 1, 2, 3, 4, 5, 6, 7) +
@@ -116,10 +119,19 @@ INLINE Vector look_up(const float *table, CfLlfLookup lookup, int components, Cf
   return lookup == CF_LLF_DIRECT ? here : here + at.fraction[x] * (load(entry + components) - here);
 }
 
+/* Filters leave out a factor, which results are multiplied by at the end: that of the outermost tap
+ * where there are several, so that these need no multiplication. What is left are whole numbers: of
+ * planes all sums are exact. */
+#define SIDE_OF_EDGE   (float)(CF_LLF_TAP_SIDE / CF_LLF_TAP_EDGE)
+#define CENTRE_OF_EDGE (float)(CF_LLF_TAP_CENTRE / CF_LLF_TAP_EDGE)
+#define REDUCED        (float)(CF_LLF_TAP_EDGE * CF_LLF_TAP_EDGE)
+#define EVEN           (2.0 * CF_LLF_TAP_EDGE)
+#define ODD            (2.0 * CF_LLF_TAP_SIDE)
+
+/* Less REDUCED, of both directions. */
 INLINE Vector five_taps(Vector a, Vector b, Vector c, Vector d, Vector e)
 {
-  return (float)CF_LLF_TAP_CENTRE * c + (float)CF_LLF_TAP_SIDE * (b + d) +
-         (float)CF_LLF_TAP_EDGE * (a + e);
+  return CENTRE_OF_EDGE * c + (SIDE_OF_EDGE * (b + d) + (a + e));
 }
 
 /* Column x of five rows of the picture, reduced vertically. */
@@ -160,7 +172,7 @@ INLINE void store_reduced(int components, int16_t *coarse, int x, const Pixel *a
   EACH_PART(i, components)
   {
     store_shorts(coarse + (size_t)x * (size_t)components + i * LANES,
-                 five_taps(a->part[i], b->part[i], c->part[i], d->part[i], e->part[i]));
+                 REDUCED * five_taps(a->part[i], b->part[i], c->part[i], d->part[i], e->part[i]));
   }
 }
 
@@ -224,15 +236,16 @@ typedef struct {
   Pixel row[2];
 } Column;
 
+/* Less EVEN. */
 INLINE Vector expand_even(Vector before, Vector here, Vector after)
 {
-  return (float)(2.0 * CF_LLF_TAP_CENTRE) * here +
-         (float)(2.0 * CF_LLF_TAP_EDGE) * (before + after);
+  return CENTRE_OF_EDGE * here + (before + after);
 }
 
+/* Less ODD. */
 INLINE Vector expand_odd(Vector here, Vector after)
 {
-  return (float)(2.0 * CF_LLF_TAP_SIDE) * (here + after);
+  return here + after;
 }
 
 INLINE Column expand_column(int components, const int16_t *const coarse[3], int x)
@@ -258,9 +271,11 @@ typedef struct {
   const float *basis;
 } Self;
 
-/* Adds to `sum` the product of weights and Laplacian of the pixel at x. */
+/* Adds to `sum` the product of weights and Laplacian of the pixel at x, which is its own less
+ * `factor` times `expanded`; without its own, less `expanded`. */
 INLINE Vector weigh(const float *weight, CfLlfLookup lookup, int components, CfLlfPositions at,
-                    const Self *self, int row, int x, int part, Vector expanded, Vector sum)
+                    const Self *self, int row, int x, int part, const float factor, Vector expanded,
+                    Vector sum)
 {
   const Vector weights = look_up(weight, lookup, components, at, x, part);
   Vector own;
@@ -278,13 +293,15 @@ INLINE Vector weigh(const float *weight, CfLlfLookup lookup, int components, CfL
       own = own + ROUNDER - ROUNDER;
     break;
   }
-  return sum + weights * (own - expanded);
+  return sum + weights * (own - factor * expanded);
 }
 
 INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components,
                          const CfLlfPositions at[2], const Self *self,
                          const int16_t *const coarse[3], int width, float *const sum[2])
 {
+  static const float factor[2][2] = {{(float)(EVEN * EVEN), (float)(EVEN * ODD)},
+                                     {(float)(ODD * EVEN), (float)(ODD * ODD)}};
   const int coarse_width = (width + 1) / 2;
   Column here = expand_column(components, coarse, 0), before = here;
 
@@ -304,12 +321,14 @@ INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components
         const Vector right = after.row[row].part[i];
 
         total[row][0] = weigh(weight, lookup, components, at[row], self, row, 2 * x, i,
-                              expand_even(left, middle, right), total[row][0]);
+                              factor[row][0], expand_even(left, middle, right), total[row][0]);
         total[row][1] = weigh(weight, lookup, components, at[row], self, row, 2 * x + 1, i,
-                              expand_odd(middle, right), total[row][1]);
+                              factor[row][1], expand_odd(middle, right), total[row][1]);
       }
     }
     sums = sum_lanes(total[0][0], total[0][1], total[1][0], total[1][1]);
+    if (self->kind == NO_SELF)
+      sums *= (Four){factor[0][0], factor[0][1], factor[1][0], factor[1][1]};
     memcpy(sum[0] + 2 * x, &sums, 8);
     memcpy(sum[1] + 2 * x, (const char *)&sums + 8, 8);
     before = here;
