@@ -54,8 +54,8 @@ struct Pixels {
   bool wide; /* 2-byte samples */
 };
 
-/* In pictures of up to four million pixels the chain of coarse levels is what a frame waits for, in
- * larger ones the work on the finest levels. */
+/* In pictures of up to four million pixels the chain of coarse levels is most of what a frame waits
+ * for, in larger ones the work on the finest levels. */
 inline bool is_large(const Pixels &pixels)
 {
   return (long long)pixels.width * pixels.height > 4000000;
@@ -194,6 +194,9 @@ bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyra
 int tail_first_level(const Pyramid &pyramid, int from, int shared_per_block);
 bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatus *status);
 bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, const Series &series);
+
+/* Blocks of that kernel at the most, each of which fills a multiprocessor. */
+constexpr int MAX_TAIL_BLOCKS = 16;
 
 /* The same on tensor cores (sm_80 and newer), where groups are 1, 2 or 4 and pyramids have at least
  * TENSOR_MIN_IMAGES. */

@@ -23,6 +23,14 @@ __device__ __forceinline__ void await_previous()
 #endif
 }
 
+/* The first half of that. */
+__device__ __forceinline__ void let_next_start()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 /* Instead: what is launched after a kernel with a gate may rely, without waiting, on all that was
  * launched before it. */
 __device__ __forceinline__ void open_gate()

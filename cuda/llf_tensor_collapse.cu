@@ -62,7 +62,7 @@ bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last)
   int width = TILE_X, height = TILE_Y, floats = 0;
   Collapse collapse = {};
 
-  if (last <= COLLAPSED_LEVEL)
+  if (last <= FIRST_LEVEL)
     return true;
   collapse.last = last;
   collapse.collapsed = level.gauss;

@@ -16,22 +16,21 @@ namespace
 constexpr int CELLS_X = 16, PAIRS_Y = 16, THREADS = CELLS_X * PAIRS_Y;
 constexpr int TILE_X = CELLS_X * CELL_X, TILE_Y = 2 * PAIRS_Y;
 
-/* --- levels 1 and 0 --- */
-
 /* Of level 1 with its margin, which is wider than needed so that quads are whole and cells lie at
  * multiples of 16 bytes. */
 constexpr int MARGIN_1 = 2, FIRST_1 = 4; /* column of the tile's first pixel */
 constexpr int WIDTH_1 = TILE_X / 2 + 2 * MARGIN_1, HEIGHT_1 = TILE_Y / 2 + 2 * MARGIN_1;
 constexpr int PITCH_1 = TILE_X / 2 + 2 * FIRST_1;
 
-/* Of levels 2 and 3, what coarser() makes of that. */
+/* Of coarser levels, what coarser() makes of that. */
 constexpr int WIDTH_2 = TILE_X / 4 + 4, HEIGHT_2 = TILE_Y / 4 + 4;
 constexpr int WIDTH_3 = TILE_X / 8 + 4, HEIGHT_3 = TILE_Y / 8 + 4;
+constexpr int WIDTH_4 = TILE_X / 16 + 4, HEIGHT_4 = TILE_Y / 16 + 4;
 
 struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
-  int width[4], height[4];                 /* of levels 1, 2 and 3 */
-  const float *coarse[4];                  /* level 2's terms, and level 3; or level 2 */
+  int width[FIRST_LEVEL + 1], height[FIRST_LEVEL + 1];
+  const float *coarse[FIRST_LEVEL + 1]; /* terms, and the last one collapsed */
   Output output;
 };
 
@@ -51,7 +50,7 @@ __device__ __forceinline__ void load_cells(const Part &part, const __half *terms
   if (x < 0 || x >= part.width || y < 0 || y >= part.height)
     return;
   const uint4 words = *reinterpret_cast<const uint4 *>(
-      terms + ((size_t)(y / CELL_Y) * cells_across(part.width) + x / CELL_X) * CELL_HALVES +
+      terms + (ptrdiff_t)(y / CELL_Y * cells_across(part.width) + x / CELL_X) * CELL_HALVES +
       place_in_cell(0, y % CELL_Y));
   const float2 first = unpack(words.x), second = unpack(words.y), third = unpack(words.z),
                fourth = unpack(words.w);
@@ -119,22 +118,41 @@ __device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse
 template <int WIDTH, int HEIGHT>
 __device__ __forceinline__ void load_region(const Part &part, const float *from)
 {
-#pragma unroll
-  for (int k = 0; k < (WIDTH * HEIGHT + THREADS - 1) / THREADS; k++) {
-    const int i = (int)threadIdx.x + k * THREADS;
-    const int x = min(max(part.region.x + i % WIDTH, 0), part.width - 1);
-    const int y = min(max(part.region.y + i / WIDTH, 0), part.height - 1);
+  const Region &region = part.region;
+  const bool inside = region.x >= 0 && region.y >= 0 && region.x + WIDTH <= part.width &&
+                      region.y + HEIGHT <= part.height;
+  const uint32_t to = cf_shared_address(part.memory);
 
-    if (i < WIDTH * HEIGHT)
-      cf_copy_async_word(cf_shared_address(part.memory + i), from + (size_t)y * part.width + x, 4);
+  if (inside) {
+    const float *const origin = from + ((ptrdiff_t)region.y * part.width + region.x);
+#pragma unroll
+    for (int k = 0; k < (WIDTH * HEIGHT + THREADS - 1) / THREADS; k++) {
+      const int i = (int)threadIdx.x + k * THREADS;
+
+      if (i < WIDTH * HEIGHT)
+        cf_copy_async_word(to + i * (int)sizeof(float),
+                           origin + (i / WIDTH * part.width + i % WIDTH), 4);
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int i = (int)threadIdx.x; i < WIDTH * HEIGHT; i += THREADS) {
+    const int x = min(max(region.x + i % WIDTH, 0), part.width - 1);
+    const int y = min(max(region.y + i / WIDTH, 0), part.height - 1);
+
+    cf_copy_async_word(to + i * (int)sizeof(float), from + ((ptrdiff_t)y * part.width + x), 4);
   }
 }
 
-/* Level 1 expanded to two rows of a cell, the first even. `from` is the pixel above the cell's
- * first, in the row before. */
-__device__ __forceinline__ void expand_rows(const float *from, float (&rows)[2][CELL_X])
+/* Adds level 1, expanded, to the terms of two rows of a cell, the first even. `from` is the pixel
+ * above the cell's first, in the row before. What the rows have in common is left to the last
+ * factors. */
+__device__ __forceinline__ void expand_rows(const float *from, const uint4 (&terms)[2],
+                                            float (&rows)[2][CELL_X])
 {
-  float even[CELL_X / 2 + 2], odd[CELL_X / 2 + 2], column[3][CELL_X / 2 + 2];
+  constexpr float EDGE = 2 * TAP_EDGE, SIDE = 2 * TAP_SIDE, CENTRE = 2 * TAP_CENTRE;
+  constexpr float FACTOR[2] = {EDGE, SIDE};
+  float filtered[2][CELL_X / 2 + 2], column[3][CELL_X / 2 + 2];
 
 #pragma unroll
   for (int j = 0; j < 3; j++) {
@@ -148,15 +166,22 @@ __device__ __forceinline__ void expand_rows(const float *from, float (&rows)[2][
   }
 #pragma unroll
   for (int i = 0; i < CELL_X / 2 + 2; i++) {
-    even[i] = expanded_even(column[0][i], column[1][i], column[2][i]);
-    odd[i] = expanded_odd(column[1][i], column[2][i]);
+    filtered[0][i] = fmaf(CENTRE / EDGE, column[1][i], column[0][i] + column[2][i]);
+    filtered[1][i] = column[1][i] + column[2][i];
   }
 #pragma unroll
-  for (int i = 0; i < CELL_X / 2; i++) {
-    rows[0][2 * i] = expanded_even(even[i], even[i + 1], even[i + 2]);
-    rows[0][2 * i + 1] = expanded_odd(even[i + 1], even[i + 2]);
-    rows[1][2 * i] = expanded_even(odd[i], odd[i + 1], odd[i + 2]);
-    rows[1][2 * i + 1] = expanded_odd(odd[i + 1], odd[i + 2]);
+  for (int j = 0; j < 2; j++) {
+#pragma unroll
+    for (int i = 0; i < CELL_X; i++) {
+      const int at = place_in_cell(i, j), k = i / 2;
+      const float2 two = unpack(word(terms[at / 8], at % 8 / 2));
+      const float *const line = filtered[j];
+      const float term = at & 1 ? two.y : two.x;
+
+      rows[j][i] = i % 2 ? fmaf(SIDE * FACTOR[j], line[k + 1] + line[k + 2], term)
+                         : fmaf(EDGE * FACTOR[j], line[k] + line[k + 2],
+                                fmaf(CENTRE * FACTOR[j], line[k + 1], term));
+    }
   }
 }
 
@@ -168,6 +193,7 @@ __global__ void __launch_bounds__(THREADS, 4)
 {
   __shared__ __align__(16) float memory_1[PITCH_1 * HEIGHT_1];
   __shared__ __align__(16) float memory_2[WIDTH_2 * HEIGHT_2], memory_3[WIDTH_3 * HEIGHT_3];
+  __shared__ __align__(16) float memory_4[WIDTH_4 * HEIGHT_4];
   const int column = threadIdx.x % CELLS_X, row = threadIdx.x / CELLS_X;
   const int x = blockIdx.x * TILE_X + CELL_X * column, y = blockIdx.y * TILE_Y + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
@@ -178,29 +204,37 @@ __global__ void __launch_bounds__(THREADS, 4)
                        region_1};
   const Part part_2 = {memory_2, WIDTH_2, finish.width[2], finish.height[2], coarser(region_1, 1)};
   const Part part_3 = {memory_3, WIDTH_3, finish.width[3], finish.height[3], coarser(region_1, 2)};
+  const Part part_4 = {memory_4, WIDTH_4, finish.width[4], finish.height[4], coarser(region_1, 3)};
   Source<Sample, colour> source;
   uint4 terms[2];
   float delta[2][CELL_X];
 
+  /* No kernel that this one waits for makes the picture. */
+  if (direct)
+    load_source<Sample, colour>(pixels, finish.output, x, y, &source);
   await_previous();
   load_region<WIDTH_2, HEIGHT_2>(part_2, finish.coarse[2]);
   if (finish.coarse[3])
     load_region<WIDTH_3, HEIGHT_3>(part_3, finish.coarse[3]);
+  if (finish.coarse[4])
+    load_region<WIDTH_4, HEIGHT_4>(part_4, finish.coarse[4]);
   cf_copy_commit();
   if (inside) {
     const uint4 *const from = reinterpret_cast<const uint4 *>(
         finish.pixel_terms +
-        ((size_t)(y / CELL_Y) * cells_across(pixels.width) + x / CELL_X) * CELL_HALVES +
+        (ptrdiff_t)(y / CELL_Y * cells_across(pixels.width) + x / CELL_X) * CELL_HALVES +
         place_in_cell(0, y % CELL_Y));
 
     terms[0] = from[0];
     terms[1] = from[1];
   }
-  if (direct)
-    load_source<Sample, colour>(pixels, finish.output, x, y, &source);
   load_cells(part_1, finish.level_terms);
   cf_copy_wait<0>();
   __syncthreads();
+  if (finish.coarse[4]) {
+    add_coarser<WIDTH_3, HEIGHT_3, WIDTH_3, WIDTH_4>(part_3, part_4);
+    __syncthreads();
+  }
   if (finish.coarse[3]) {
     add_coarser<WIDTH_2, HEIGHT_2, WIDTH_2, WIDTH_3>(part_2, part_3);
     __syncthreads();
@@ -210,16 +244,7 @@ __global__ void __launch_bounds__(THREADS, 4)
   if (!inside)
     return;
 
-  expand_rows(memory_1 + (row + MARGIN_1 - 1) * PITCH_1 + FIRST_1 + 4 * column, delta);
-#pragma unroll
-  for (int j = 0; j < 2; j++) {
-#pragma unroll
-    for (int i = 0; i < CELL_X; i++) {
-      const int at = place_in_cell(i, j);
-      const float2 two = unpack(word(terms[at / 8], at % 8 / 2));
-      delta[j][i] += at & 1 ? two.y : two.x;
-    }
-  }
+  expand_rows(memory_1 + (row + MARGIN_1 - 1) * PITCH_1 + FIRST_1 + 4 * column, terms, delta);
   if (direct)
     store_direct<Sample, colour>(pixels, finish.output, x, y, source, delta);
   else
@@ -249,11 +274,11 @@ bool has_pairs(const Pixels &pixels)
 }
 
 /* How the picture can be read and written. */
-Output output_of(const Pixels &pixels, float gain)
+Output output_of(const Pixels &pixels, float linear)
 {
   Output output = {};
 
-  output.gain = gain;
+  output.linear = linear;
   if (pixels.colour == Colour::RGB) {
     output.packing = packing_of(pixels);
     output.rows =
@@ -281,14 +306,15 @@ bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, con
 
   finish.pixel_terms = pyramid.cells[0];
   finish.level_terms = pyramid.cells[1];
-  for (int i = 1; i <= COLLAPSED_LEVEL && i <= last; i++) {
+  const int first = last > FIRST_LEVEL ? COLLAPSED_LEVEL : last;
+  for (int i = 1; i <= first; i++) {
     finish.width[i] = pyramid.level[i].width;
     finish.height[i] = pyramid.level[i].height;
     finish.coarse[i] = pyramid.level[i].collapsed;
   }
-  if (last > COLLAPSED_LEVEL)
+  if (last > FIRST_LEVEL)
     finish.coarse[COLLAPSED_LEVEL] = pyramid.level[COLLAPSED_LEVEL].gauss;
-  finish.output = output_of(pixels, 1.0f + series.linear);
+  finish.output = output_of(pixels, series.linear);
   return with_pixel_types(pixels, [&](auto sample, auto colour) {
     return launch(queue, "llf finish",
                   finish_kernel<typename decltype(sample)::type, decltype(colour)::colour>,

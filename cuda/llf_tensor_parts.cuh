@@ -10,8 +10,9 @@
 namespace llf
 {
 
-/* Where the last kernel begins; the coarsest level where that is finer. */
-constexpr int COLLAPSED_LEVEL = 3;
+/* Where the last kernel begins at most, and where it begins if coarser levels have kernels of their
+ * own: one more adds them up to there. */
+constexpr int FIRST_LEVEL = 4, COLLAPSED_LEVEL = 3;
 
 /* The pixels of a level that a tile needs: they begin at (x, y). */
 struct Region {

@@ -11,9 +11,9 @@ namespace llf
 {
 
 struct Output {
-  float gain; /* of the picture itself */
-  bool rows;  /* luma can be read and written 8 samples at a time, */
-  bool pairs; /* and so can two interleaved chroma channels of half the size */
+  float linear; /* what the picture itself adds to itself */
+  bool rows;    /* luma can be read and written 8 samples at a time, */
+  bool pairs;   /* and so can two interleaved chroma channels of half the size */
   Packing packing;
 };
 
@@ -33,50 +33,79 @@ __device__ __forceinline__ uint32_t rounded_bits(float code, float max_code)
   return __float_as_uint(__fadd_rd(fminf(fmaxf(code, 0.5f), max_code + 0.5f), WHOLE));
 }
 
+/* The same of two bytes, without limits of single ones: of numbers that 16 bits hold, which is 127
+ * times full scale. */
+__device__ __forceinline__ uint32_t rounded_bytes(float first, float second)
+{
+  const uint32_t low = __float_as_uint(__fadd_rd(first, 1.5f * WHOLE));
+  const uint32_t high = __float_as_uint(__fadd_rd(second, 1.5f * WHOLE));
+
+  return __vimin_s16x2_relu(__byte_perm(low, high, 0x5410), 0x00ff00ff);
+}
+
 /* The code in byte `index` of a word. */
 __device__ __forceinline__ uint32_t byte_bits(uint32_t word, int index)
 {
   return __byte_perm(word, WHOLE_BITS, 0x7440 + index);
 }
 
-/* Eight samples in registers. */
+/* Eight samples in registers. Codes that are set are a half too large. */
 template <typename Sample> struct Eight;
 
 template <> struct Eight<uint8_t> {
   uint2 words;
 
-  /* Code i and a half. */
+  __device__ __forceinline__ float code(int i, int) const
+  {
+    return __uint_as_float(byte_bits(i < 4 ? words.x : words.y, i & 3)) - WHOLE;
+  }
+
   __device__ __forceinline__ float code_and_half(int i, int) const
   {
     return __uint_as_float(byte_bits(i < 4 ? words.x : words.y, i & 3)) - (WHOLE - 0.5f);
   }
 
-  __device__ __forceinline__ void set(const uint32_t bits[8], int)
+  __device__ __forceinline__ void set(const float codes[8], float, int)
   {
-    words.x = packed(bits);
-    words.y = packed(bits + 4);
+    words.x = packed(codes);
+    words.y = packed(codes + 4);
   }
 
-  __device__ __forceinline__ static uint32_t packed(const uint32_t bits[4])
+  __device__ __forceinline__ static uint32_t packed(const float codes[4])
   {
-    return __byte_perm(__byte_perm(bits[0], bits[1], 0x0040), __byte_perm(bits[2], bits[3], 0x0040),
-                       0x5410);
+    return __byte_perm(rounded_bytes(codes[0], codes[1]), rounded_bytes(codes[2], codes[3]),
+                       0x6420);
   }
 };
 
 template <> struct Eight<uint16_t> {
   uint4 words;
 
-  __device__ __forceinline__ float code_and_half(int i, int shift) const
+  __device__ __forceinline__ float plus(int i, int shift, float added) const
   {
     const uint32_t significant = word(words, i / 2) & (65535u << shift & 65535u) * 65537u;
     const uint32_t bits = __byte_perm(significant, WHOLE_BITS, i & 1 ? 0x7432 : 0x7410);
 
-    return fmaf(code_of_bits(bits), __uint_as_float((uint32_t)(127 - shift) << 23), 0.5f);
+    return fmaf(code_of_bits(bits), __uint_as_float((uint32_t)(127 - shift) << 23), added);
   }
 
-  __device__ __forceinline__ void set(const uint32_t bits[8], int shift)
+  __device__ __forceinline__ float code(int i, int shift) const
   {
+    return plus(i, shift, 0.0f);
+  }
+
+  __device__ __forceinline__ float code_and_half(int i, int shift) const
+  {
+    return plus(i, shift, 0.5f);
+  }
+
+  __device__ __forceinline__ void set(const float codes[8], float max_code, int shift)
+  {
+    uint32_t bits[8];
+
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+      bits[i] = rounded_bits(codes[i], max_code);
     words = make_uint4(__byte_perm(bits[0], bits[1], 0x5410) << shift,
                        __byte_perm(bits[2], bits[3], 0x5410) << shift,
                        __byte_perm(bits[4], bits[5], 0x5410) << shift,
@@ -133,98 +162,99 @@ __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &
   }
 }
 
-/* The same picture may be read by samples or by words: what a sample becomes is said once. */
+/* The same picture may be read by samples or by words: what a sample becomes is said once. Codes
+ * are made a half too large. */
 
-/* Luma, from its code and a half; `luma` and `filtered` are what chroma follows. */
-__device__ __forceinline__ uint32_t filtered_luma(const Pixels &pixels, float gain,
-                                                  float code_and_half, float delta, float *luma,
-                                                  float *filtered)
+/* Luma, from its code and a half. Chroma follows `luma` and what the filter has added to it. */
+__device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linear,
+                                               float code_and_half, float delta, float *luma,
+                                               float *added)
 {
   const float bias = fmaf(-0.5f, pixels.weight[0], pixels.bias);
 
   *luma = __saturatef(fmaf(pixels.weight[0], code_and_half, bias));
-  *filtered = fmaf(gain, *luma, delta);
-  return rounded_bits(fmaf(pixels.scale, *filtered - *luma, code_and_half), pixels.max_code);
+  *added = fmaf(linear, *luma, delta);
+  return fmaf(pixels.scale, *added, code_and_half);
 }
 
-/* How chroma follows the pixels that `above` of it and `below` of it are each the share of. */
-__device__ __forceinline__ float pairs_gain(float above, float below, const float luma[4],
-                                            const float filtered[4])
+/* The gain that colours follow, in parts of the largest one, which a multiplication limits. */
+constexpr float MOST_GAIN = (float)CF_LLF_MAX_GAIN, GAIN_EPSILON = (float)CF_LLF_GAIN_EPSILON;
+
+__device__ __forceinline__ float part_of_gain(float most_lumas, float added)
 {
-  return colour_gain(fmaf(above, luma[0] + luma[1], below * (luma[2] + luma[3])),
-                     fmaf(above, filtered[0] + filtered[1], below * (filtered[2] + filtered[3])));
+  return __saturatef(fmaf(added, reciprocal_approximate(most_lumas), 1.0f / MOST_GAIN));
 }
 
-__device__ __forceinline__ uint32_t filtered_chroma(const Pixels &pixels, float gain,
-                                                    float code_and_half)
+/* Of two rows of two pixels, of which each of the first is the share `above` and each of the second
+ * `below`. */
+__device__ __forceinline__ float gain_of_quad(float above, float below, const float luma[4],
+                                              const float added[4])
 {
-  const float centre = pixels.chroma_centre + 0.5f;
+  const float lumas = fmaf(MOST_GAIN * below, luma[2] + luma[3], MOST_GAIN * GAIN_EPSILON);
 
-  return rounded_bits(fmaf(gain, code_and_half - centre, centre), pixels.max_code);
+  return part_of_gain(fmaf(MOST_GAIN * above, luma[0] + luma[1], lumas),
+                      fmaf(above, added[0] + added[1], below * (added[2] + added[3])));
+}
+
+__device__ __forceinline__ float filtered_chroma(const Pixels &pixels, float gain, float code)
+{
+  return fmaf(gain, fmaf(MOST_GAIN, code, -MOST_GAIN * pixels.chroma_centre),
+              pixels.chroma_centre + 0.5f);
 }
 
 /* Red, green and blue. */
-__device__ __forceinline__ void filtered_colours(const Pixels &pixels, float gain_of_luma,
-                                                 const float code[3], float delta, uint32_t bits[3])
+__device__ __forceinline__ void filtered_colours(const Pixels &pixels, float linear,
+                                                 const float code[3], float delta, float made[3])
 {
-  float raw = pixels.bias;
+  const float raw = fmaf(pixels.weight[1], code[1], fmaf(pixels.weight[0], code[0], pixels.bias));
+  const float luma = __saturatef(fmaf(pixels.weight[2], code[2], raw));
+  const float added = fmaf(linear, luma, delta);
+  const float gain =
+      MOST_GAIN * part_of_gain(fmaf(MOST_GAIN, luma, MOST_GAIN * GAIN_EPSILON), added);
+  const float grey_and_half = fmaf(pixels.scale, fmaf(-gain, luma, luma + added), 0.5f);
 
 #pragma unroll
   for (int c = 0; c < 3; c++)
-    raw = fmaf(pixels.weight[c], code[c], raw);
-  const float luma = __saturatef(raw), filtered = fmaf(gain_of_luma, luma, delta);
-  const float gain = colour_gain(luma, filtered);
-  const float grey_and_half = fmaf(pixels.scale, fmaf(-gain, luma, filtered), 0.5f);
-#pragma unroll
-  for (int c = 0; c < 3; c++)
-    bits[c] = rounded_bits(fmaf(gain, code[c], grey_and_half), pixels.max_code);
+    made[c] = fmaf(gain, code[c], grey_and_half);
 }
 
 /* --- by words --- */
 
 template <typename Sample>
 __device__ __forceinline__ Eight<Sample>
-filtered_eight(const Pixels &pixels, float gain, Eight<Sample> eight, const float delta[CELL_X],
-               float luma[CELL_X], float filtered[CELL_X])
+filtered_eight(const Pixels &pixels, float linear, Eight<Sample> eight, const float delta[CELL_X],
+               float luma[CELL_X], float added[CELL_X])
 {
-  uint32_t bits[CELL_X];
+  float made[CELL_X];
 
 #pragma unroll
   for (int i = 0; i < CELL_X; i++)
-    bits[i] = filtered_luma(pixels, gain, eight.code_and_half(i, pixels.shift), delta[i], luma + i,
-                            filtered + i);
-  eight.set(bits, pixels.shift);
+    made[i] = filtered_luma(pixels, linear, eight.code_and_half(i, pixels.shift), delta[i],
+                            luma + i, added + i);
+  eight.set(made, pixels.max_code, pixels.shift);
   return eight;
-}
-
-/* The luma of two rows' pixels i and i + 1. */
-__device__ __forceinline__ float gain_of_pair(int i, int rows, const float luma[2][CELL_X],
-                                              const float filtered[2][CELL_X])
-{
-  const float below = rows == 2 ? 0.25f : 0.0f, above = 0.5f - below;
-  const float from[4] = {luma[0][i], luma[0][i + 1], luma[1][i], luma[1][i + 1]};
-  const float to[4] = {filtered[0][i], filtered[0][i + 1], filtered[1][i], filtered[1][i + 1]};
-
-  return pairs_gain(above, below, from, to);
 }
 
 /* Four pairs of interleaved chroma, which follow alike. */
 template <typename Sample>
 __device__ __forceinline__ Eight<Sample> filtered_pairs(const Pixels &pixels, Eight<Sample> eight,
                                                         int rows, const float luma[2][CELL_X],
-                                                        const float filtered[2][CELL_X])
+                                                        const float added[2][CELL_X])
 {
-  uint32_t bits[CELL_X];
+  const float below = rows == 2 ? 0.25f : 0.0f, above = 0.5f - below;
+  float made[CELL_X];
 
 #pragma unroll
   for (int i = 0; i < CELL_X; i += 2) {
-    const float gain = gain_of_pair(i, rows, luma, filtered);
+    const float lumas[4] = {luma[0][i], luma[0][i + 1], luma[1][i], luma[1][i + 1]};
+    const float all_added[4] = {added[0][i], added[0][i + 1], added[1][i], added[1][i + 1]};
+    const float gain = gain_of_quad(above, below, lumas, all_added);
 
 #pragma unroll
     for (int k = i; k < i + 2; k++)
-      bits[k] = filtered_chroma(pixels, gain, eight.code_and_half(k, pixels.shift));
+      made[k] = filtered_chroma(pixels, gain, eight.code(k, pixels.shift));
   }
-  eight.set(bits, pixels.shift);
+  eight.set(made, pixels.max_code, pixels.shift);
   return eight;
 }
 
@@ -233,17 +263,18 @@ __device__ __forceinline__ uint32_t filtered_word(const Pixels &pixels, const Ou
                                                   uint32_t pixel, float delta)
 {
   const int *const byte = output.packing.byte;
-  uint32_t result = pixel, bits[3];
-  float code[3];
+  float code[3], made[3];
 
 #pragma unroll
   for (int c = 0; c < 3; c++)
     code[c] = code_of_bits(byte_bits(pixel, byte[c]));
-  filtered_colours(pixels, output.gain, code, delta, bits);
-#pragma unroll
-  for (int c = 0; c < 3; c++)
-    result = __byte_perm(result, bits[c], 0x3210 + ((4 - byte[c]) << 4 * byte[c]));
-  return result;
+  filtered_colours(pixels, output.linear, code, delta, made);
+
+  const uint32_t two = rounded_bytes(made[0], made[1]), third = rounded_bytes(made[2], made[2]);
+  /* Bytes 0 and 2 of `two`, and byte 0 of `third`, to their places. */
+  const uint32_t with_two = __byte_perm(
+      pixel, two, 0x3210 + ((4 - byte[0]) << 4 * byte[0]) + ((6 - byte[1]) << 4 * byte[1]));
+  return __byte_perm(with_two, third, 0x3210 + ((4 - byte[2]) << 4 * byte[2]));
 }
 
 /* Two rows of a cell, the first even. */
@@ -275,19 +306,21 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
       }
     }
   } else {
-    float luma[2][CELL_X], filtered[2][CELL_X];
+    float luma[2][CELL_X], added[2][CELL_X];
 
 #pragma unroll
     for (int row = 0; row < 2; row++) {
-      const Eight<Sample> made = filtered_eight<Sample>(pixels, output.gain, source.luma[row],
-                                                        delta[row], luma[row], filtered[row]);
+      const Eight<Sample> made = filtered_eight<Sample>(pixels, output.linear, source.luma[row],
+                                                        delta[row], luma[row], added[row]);
       if (row < rows)
         reinterpret_cast<Eight<Sample> *>(to + row * channel.to_stride)[x / 8] = made;
     }
     if constexpr (colour == Colour::CHROMA) {
       const Channel &pairs = pairs_of(pixels);
-      reinterpret_cast<Eight<Sample> *>(pairs.to + (ptrdiff_t)(y / 2) * pairs.to_stride)[x / 8] =
-          filtered_pairs<Sample>(pixels, source.pairs, rows, luma, filtered);
+      const Eight<Sample> made = filtered_pairs<Sample>(pixels, source.pairs, rows, luma, added);
+      if (rows > 0)
+        reinterpret_cast<Eight<Sample> *>(pairs.to + (ptrdiff_t)(y / 2) * pairs.to_stride)[x / 8] =
+            made;
     }
   }
 }
@@ -295,11 +328,11 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
 /* --- by samples --- */
 
 template <typename Sample>
-__device__ __forceinline__ void store_bits(const Pixels &pixels, int c, int x, int y, uint32_t bits)
+__device__ __forceinline__ void store_made(const Pixels &pixels, int c, int x, int y, float made)
 {
   reinterpret_cast<Sample *>(pixels.channel[c].to +
                              y * pixels.channel[c].to_stride)[(ptrdiff_t)x * pixels.step[c]] =
-      (Sample)(bits << pixels.shift);
+      (Sample)(rounded_bits(made, pixels.max_code) << pixels.shift);
 }
 
 template <typename Sample>
@@ -314,8 +347,8 @@ __device__ __forceinline__ void store_chroma_sample(const Pixels &pixels, int x,
 {
 #pragma unroll
   for (int c = 1; c < 3; c++)
-    store_bits<Sample>(pixels, c, x, y,
-                       filtered_chroma(pixels, gain, load_sample<Sample>(pixels, c, x, y) + 0.5f));
+    store_made<Sample>(pixels, c, x, y,
+                       filtered_chroma(pixels, gain, load_sample<Sample>(pixels, c, x, y)));
 }
 
 /* The chroma samples of a quad, each of which follows the mean of its pixels. Pixels that the
@@ -323,30 +356,29 @@ __device__ __forceinline__ void store_chroma_sample(const Pixels &pixels, int x,
 template <typename Sample>
 __device__ __forceinline__ void store_chroma_of_quad(const Pixels &pixels, int x, int y,
                                                      int columns, int rows, const float luma[4],
-                                                     const float filtered[4])
+                                                     const float added[4])
 {
-  const int sx = pixels.subsampling_x, sy = pixels.subsampling_y;
+  const int sx = pixels.subsampling_x;
+  auto gain_of = [](float one, float one_added, float other, float other_added) {
+    const float lumas[4] = {one, other, one, other};
+    const float all_added[4] = {one_added, other_added, one_added, other_added};
+    return gain_of_quad(0.5f, 0.0f, lumas, all_added);
+  };
 
-  if (sx && sy) {
+  if (sx && pixels.subsampling_y) {
     const float below = rows == 2 ? 0.25f : 0.0f;
     store_chroma_sample<Sample>(pixels, x >> 1, y >> 1,
-                                pairs_gain(0.5f - below, below, luma, filtered));
+                                gain_of_quad(0.5f - below, below, luma, added));
     return;
   }
 #pragma unroll
-  for (int row = 0; row < 2; row++) {
-    const float *const from = luma + 2 * row, *const to = filtered + 2 * row;
+  for (int k = 0; k < 4; k++) {
+    const int column = k & 1, row = k >> 1;
+    const int other = sx && column == 0 ? k + 1 : k;
 
-    if (row >= rows)
-      continue;
-    if (sx) {
-      store_chroma_sample<Sample>(pixels, x >> 1, y + row,
-                                  colour_gain(0.5f * (from[0] + from[1]), 0.5f * (to[0] + to[1])));
-      continue;
-    }
-    store_chroma_sample<Sample>(pixels, x, y + row, colour_gain(from[0], to[0]));
-    if (columns == 2)
-      store_chroma_sample<Sample>(pixels, x + 1, y + row, colour_gain(from[1], to[1]));
+    if (row < rows && column < (sx ? 1 : columns))
+      store_chroma_sample<Sample>(pixels, sx ? x >> 1 : x + column, y + row,
+                                  gain_of(luma[k], added[k], luma[other], added[other]));
   }
 }
 
@@ -370,7 +402,7 @@ __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &
 #pragma unroll
   for (int i = 0; i < CELL_X; i += 2) {
     const int columns = min(2, pixels.width - x - i);
-    float luma[4], filtered[4];
+    float luma[4], added[4];
 
     if (columns <= 0)
       continue;
@@ -381,34 +413,33 @@ __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &
 
       if (column >= columns) {
         luma[k] = luma[k - 1];
-        filtered[k] = filtered[k - 1];
+        added[k] = added[k - 1];
         continue;
       }
       if (row >= rows) {
-        luma[k] = filtered[k] = 0.0f;
+        luma[k] = added[k] = 0.0f;
         continue;
       }
       if constexpr (colour == Colour::RGB) {
-        uint32_t bits[3];
-        float code[3];
+        float code[3], made[3];
 
 #pragma unroll
         for (int c = 0; c < 3; c++)
           code[c] = load_sample<Sample>(pixels, c, to_x, to_y);
-        filtered_colours(pixels, output.gain, code, delta[row][i + column], bits);
+        filtered_colours(pixels, output.linear, code, delta[row][i + column], made);
 #pragma unroll
         for (int c = 0; c < 3; c++)
-          store_bits<Sample>(pixels, c, to_x, to_y, bits[c]);
+          store_made<Sample>(pixels, c, to_x, to_y, made[c]);
       } else {
-        store_bits<Sample>(pixels, 0, to_x, to_y,
-                           filtered_luma(pixels, output.gain,
+        store_made<Sample>(pixels, 0, to_x, to_y,
+                           filtered_luma(pixels, output.linear,
                                          load_sample<Sample>(pixels, 0, to_x, to_y) + 0.5f,
-                                         delta[row][i + column], luma + k, filtered + k));
+                                         delta[row][i + column], luma + k, added + k));
       }
       copy_extra<Sample>(pixels, to_x, to_y);
     }
     if constexpr (colour == Colour::CHROMA)
-      store_chroma_of_quad<Sample>(pixels, x + i, y, columns, rows, luma, filtered);
+      store_chroma_of_quad<Sample>(pixels, x + i, y, columns, rows, luma, added);
   }
 }
 

@@ -124,11 +124,10 @@ void tensor_close(TensorStreams *streams)
   cf_event_destroy(streams->collapsed);
 }
 
-/* In small pictures the chain is what a frame waits for. */
 bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
                 const Series &series, const Pyramid &pyramid)
 {
-  const bool in_a_row = queue->overlaps && !is_large(pixels);
+  const bool in_a_row = queue->overlaps;
   const int last = tensor_tail_first_level(gpu, in_a_row ? streams.tail_blocks : 1, pyramid, 2);
   const auto run = in_a_row ? run_in_a_row : run_side_by_side;
 

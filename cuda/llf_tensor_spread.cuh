@@ -10,7 +10,7 @@
 namespace llf
 {
 
-constexpr int MAX_BLOCKS = 16;
+constexpr int MAX_BLOCKS = MAX_TAIL_BLOCKS;
 
 /* Levels that are spread, at most. */
 constexpr int MAX_SPREAD = 4;

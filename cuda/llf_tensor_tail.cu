@@ -206,6 +206,8 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   const int lane = threadIdx.x % 32, block = (int)blockIdx.x;
   const int top = tail.levels - 1, gathered = tail.spread;
 
+  if (!tail.gate)
+    let_next_start();
   fill_directory(tail, block, directory);
   if (gathered > 0)
     cluster_arrive();

@@ -20,10 +20,16 @@ template <int GROUPS> using NextTile = Tile<GROUPS, TILE_Y / 2, TILE_X / 2>;
 constexpr int NEXT_X = TILE_X / 2, NEXT_Y = TILE_Y / 2;
 constexpr int PIXEL_PITCH = TILE_X + 4; /* words */
 
-/* Blocks of a multiprocessor: the coarse levels' kernels find room beside them. In small pictures
- * these are what a frame waits for: 1920x1080 takes 6 % less with one. */
+/* Blocks of a multiprocessor. */
 template <int GROUPS> constexpr int RESIDENT = 2;
-constexpr int SMALL_TILES = 16; /* a multiprocessor */
+
+/* Tiles a multiprocessor, below which a picture is small. Where the chain of coarse levels has a
+ * stream of its own its kernels find room beside one block: 1920x1080 takes 6 % less with one. */
+constexpr int SMALL_TILES = 16;
+
+/* The same where the chain has its room already: fewer tiles are not worth two of them in shared
+ * memory. */
+constexpr int SMALL_TILES_BESIDE = 4;
 
 /* Of a row in the table; of four groups they would not leave room for two teams. */
 template <int GROUPS, Key key> constexpr int MOST_COPIES = GROUPS == 4 ? 1 : KeyOf<key>::COPIES;
@@ -401,10 +407,10 @@ template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> int teams_o
                                                                                            : 1;
 }
 
-bool is_small(const Gpu &gpu, const Pixels &pixels)
+bool is_small(const Gpu &gpu, const Pixels &pixels, bool beside)
 {
   return blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y) <
-         SMALL_TILES * gpu.multiprocessors;
+         (beside ? SMALL_TILES_BESIDE : SMALL_TILES) * gpu.multiprocessors;
 }
 
 template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
@@ -414,14 +420,15 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
   constexpr int RESERVED = 1024;
   const int tiles = blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
-  const bool small = is_small(gpu, pixels);
+  const bool small = !queue->beside && is_small(gpu, pixels, false);
   const int teams = small ? 1 : teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu);
   const int fitting = gpu.shared_per_multiprocessor / (M::bytes(teams) + RESERVED);
   const int most = small || TEAMS<key, COPIES> > 1 ? 1 : RESIDENT<GROUPS>;
   const int beside = fitting < 1 ? 1 : fitting < most ? fitting : most;
-  /* These blocks stay till the end. In small pictures the coarse levels' kernels find room beside
-   * them, all but the last, which needs a multiprocessor for itself; in large ones they do not. */
-  const int left = small ? 1 : gpu.multiprocessors * 2 / 11;
+  /* These blocks stay till the end, and leave room for the coarse levels: to those that are beside
+   * them already; in a stream of their own to the last kernel, which needs a multiprocessor for
+   * itself, or in large pictures to all of them. */
+  const int left = queue->beside ? MAX_TAIL_BLOCKS : small ? 1 : gpu.multiprocessors * 2 / 11;
   const int resident = beside * (gpu.multiprocessors > left ? gpu.multiprocessors - left : 1);
   const Packing packing = packing_of(pixels);
   const Channel &channel = pixels.channel[0];
@@ -490,7 +497,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
                                                                         pyramid);
     }
     if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
-      if ((!is_small(gpu, pixels) || !ALWAYS) &&
+      if ((!is_small(gpu, pixels, queue->beside) || !ALWAYS) &&
           Memory<GROUPS, KEY, MOST, 2, ALWAYS>::bytes(1) <= gpu.shared_per_block)
         return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2, ALWAYS>(queue, gpu, pixels,
                                                                           series, pyramid);
