@@ -24,9 +24,9 @@
 #define MOST_IMAGES 64
 
 /* Of cells that a block makes from a frame: the more, the fewer rows of pixels are read twice, but
- * small pictures have too few blocks. */
-#define MOST_ROWS     8
-#define FEWEST_BLOCKS 400
+ * all blocks should be on SMs at the same time. */
+#define FEWEST_ROWS 2
+#define MOST_ROWS   16
 
 typedef struct {
   int log_x, log_y;
@@ -57,7 +57,8 @@ struct CfCells {
   int blocks[kCellLogs];
   CfCellHalving halving[CF_MAX_PLANES * MOST_IMAGES];
 
-  bool found; /* positions and levels, for these rows */
+  bool found;   /* positions and levels, for these rows */
+  bool ordered; /* by how long tiles take */
   unsigned frame;
 
   CfCellPlan *device_plan;
@@ -66,6 +67,8 @@ struct CfCells {
   size_t device_room;
   uint4 *positions, *levels; /* of the device, of so many warps */
   CfCellStrip *strips;
+  CfCellTile *tiles;
+  unsigned *order;
   size_t warps;
   unsigned *transparent; /* of the device */
   Plane plane[CF_MAX_PLANES];
@@ -243,8 +246,8 @@ void place_images(CfCells *cells, int p)
     image->width = round_up(across[i].end - across[i].first, ALIGNMENT);
     image->height = down[i].end - down[i].first;
     image->pitch = image->width + 8;
-    image->at = cells->cells + 4;
-    image->channel = (size_t)image->pitch * (size_t)image->height;
+    image->at = (uint32_t)cells->cells + 4;
+    image->channel = (uint32_t)image->pitch * (uint32_t)image->height;
     cells->cells += (size_t)channels * image->channel;
   }
   for (int i = 0; i < plane->plan.groups; i++) {
@@ -288,16 +291,17 @@ void list_depth(CfCells *cells, int depth, int rows)
 
 void list_halvings(CfCells *cells)
 {
-  cells->of_depth[1] = 0;
-  for (int depth = 1; depth < kCellLogs; depth++) {
-    int rows = depth == 1 ? MOST_ROWS : kCellImageRows;
+  const int channels = cf_format_info(cells->video.format)->plane[0].channels;
+  const int room = cells->device->info.multiprocessors * cf_cell_blocks_of_sm(channels);
 
-    list_depth(cells, depth, rows);
-    while (depth == 1 && rows > 2 && cells->blocks[depth] < FEWEST_BLOCKS) {
-      rows /= 2;
-      list_depth(cells, depth, rows);
-    }
+  cells->of_depth[1] = 0;
+  for (int rows = FEWEST_ROWS; rows <= MOST_ROWS; rows++) {
+    list_depth(cells, 1, rows);
+    if (cells->blocks[1] <= room)
+      break;
   }
+  for (int depth = 2; depth < kCellLogs; depth++)
+    list_depth(cells, depth, kCellImageRows);
 }
 
 /* Once for each plan, wherever the rows of regions move. */
@@ -371,29 +375,60 @@ int describe_tiles(const CfCells *cells, CfMapJob *map)
   return tiles;
 }
 
+void free_places(CfCells *cells)
+{
+  cf_device_free(cells->positions);
+  cf_device_free(cells->levels);
+  cf_device_free(cells->strips);
+  cf_device_free(cells->tiles);
+  cf_device_free(cells->order);
+  cells->positions = cells->levels = nullptr;
+  cells->strips = nullptr;
+  cells->tiles = nullptr;
+  cells->order = nullptr;
+  cells->warps = 0;
+}
+
 bool make_places(CfCells *cells, int tiles, CfStatus *status)
 {
   const size_t warps = (size_t)tiles * (kCellThreads / 32);
 
   if (warps <= cells->warps)
     return true;
-  cf_device_free(cells->positions);
-  cf_device_free(cells->levels);
-  cf_device_free(cells->strips);
-  cells->levels = nullptr;
-  cells->strips = nullptr;
-  cells->warps = 0;
+  free_places(cells);
   cells->positions = (uint4 *)cf_device_alloc(warps * 2 * 32 * sizeof *cells->positions, status);
   cells->levels =
       cells->positions ? (uint4 *)cf_device_alloc(warps * sizeof *cells->levels, status) : nullptr;
   cells->strips = cells->levels
                       ? (CfCellStrip *)cf_device_alloc(warps * sizeof *cells->strips, status)
                       : nullptr;
-  if (!cells->strips)
+  cells->tiles = cells->strips
+                     ? (CfCellTile *)cf_device_alloc((size_t)tiles * sizeof *cells->tiles, status)
+                     : nullptr;
+  cells->order = cells->tiles
+                     ? (unsigned *)cf_device_alloc((size_t)tiles * sizeof *cells->order, status)
+                     : nullptr;
+  if (!cells->order)
     return false;
   cells->warps = warps;
   cells->found = false;
   return true;
+}
+
+/* Sorting pays from the second frame on that a map stays the same. */
+void find_positions(CfCells *cells, CfCellJob job, int tiles, bool same_map, void *stream,
+                    CfStatus *status)
+{
+  const bool stays = same_map && cells->found;
+
+  if (stays && cells->ordered)
+    return;
+  if (stays) {
+    cells->found = cf_cell_order(&job, tiles, cells->order, stream, status);
+    job.order = cells->order;
+  }
+  cells->ordered = stays;
+  cells->found = (cells->found || !stays) && cf_cell_positions(&job, tiles, stream, status);
 }
 
 bool halve(CfCells *cells, CfCellJob *job, void *stream, CfStatus *status)
@@ -405,6 +440,8 @@ bool halve(CfCells *cells, CfCellJob *job, void *stream, CfStatus *status)
     job->halvings = cells->of_depth[depth + 1] - first;
     if (job->halvings == 0)
       break;
+    for (int i = 0; i < job->halvings && i < kCellNearHalvings; i++)
+      job->near[i] = cells->halving[first + i];
     if (!cf_cell_halve(job, depth == 1, cells->blocks[depth], stream, status))
       return false;
     job->overlaps = cells->device->code >= 90;
@@ -490,6 +527,7 @@ bool cf_cells_run(CfCells *cells, const CfMapJob *map, bool same_map, void *stre
   job.positions = cells->positions;
   job.levels = cells->levels;
   job.strips = cells->strips;
+  job.tiles = cells->tiles;
   job.transparent = cells->transparent;
   job.frame = ++cells->frame;
   job.always_transparent = cells->of_depth[1] == cells->of_depth[2];
@@ -499,8 +537,7 @@ bool cf_cells_run(CfCells *cells, const CfMapJob *map, bool same_map, void *stre
     if (!job.cells)
       return false;
   }
-  if (!(same_map && cells->found))
-    cells->found = cf_cell_positions(&job, tiles, stream, status);
+  find_positions(cells, job, tiles, same_map, stream, status);
   const bool good = cells->found && halve(cells, &job, stream, status) &&
                     cf_cell_tiles(&job, tiles, stream, status);
   return (!job.cells ||
@@ -515,9 +552,7 @@ void cf_cells_close(CfCells *cells)
   cf_device_free(cells->device_plan);
   cf_device_free(cells->device_halving);
   cf_device_free(cells->device_matrices);
-  cf_device_free(cells->positions);
-  cf_device_free(cells->levels);
-  cf_device_free(cells->strips);
+  free_places(cells);
   cf_device_free(cells->transparent);
   free(cells->matrices.data);
   free(cells);

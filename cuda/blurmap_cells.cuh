@@ -43,7 +43,7 @@ struct CfCellImage {
   int log_x, log_y;
   int first_x, first_y, width, height; /* cells, margins included; all zero for the frame */
   int pitch;
-  size_t at, channel; /* the index of the first cell, the cells of a channel */
+  uint32_t at, channel; /* the index of the first cell, the cells of a channel */
 };
 
 /* The matrices of a level. Rows: 16 samples from `first_row` on, counted from kCellReach cells
@@ -70,6 +70,8 @@ struct CfCellHalving {
   CfCellImage from, to;
 };
 
+constexpr int kCellNearHalvings = 4;
+
 /* A level in a strip of a tile. A tile's windows into images lie one behind another. */
 struct alignas(16) CfCellEntry {
   uint32_t down;   /* index of its matrices; group << 24; three blocks, not two, << 31 */
@@ -83,9 +85,37 @@ constexpr int kCellEntries = 7;
 struct alignas(16) CfCellStrip {
   uint32_t count;  /* of levels; if more than kCellEntries, they are listed anew */
   uint32_t copies; /* whether samples are copied */
-  uint32_t groups; /* bits of those that the tile needs */
-  uint32_t cells;  /* of the tile's windows */
+  uint32_t unused[2];
   CfCellEntry entry[kCellEntries];
+};
+
+/* The cells of an image that a tile needs, all inside its margins. */
+struct alignas(16) CfCellWindow {
+  uint32_t from, channel; /* the first, as an index; the cells of a channel of the image */
+  uint32_t pitch, rows;   /* of the image; rows, kind << 16 */
+};
+
+/* How cells are copied: each row in so many pieces of so many bytes. */
+enum CfCellKind {
+  CF_CELLS_OF_FRAME, /* they are samples */
+  CF_CELLS_7X16,
+  CF_CELLS_5X16,
+  CF_CELLS_4X16,
+  CF_CELLS_8X8,
+  CF_CELLS_16X4,
+  CF_CELLS_ANYWHERE /* also outside the margins: as the image says */
+};
+
+constexpr int kCellWindows = 3;
+
+struct alignas(16) CfCellTile {
+  uint32_t groups; /* bits */
+  uint32_t cells;  /* of its windows */
+  uint16_t x, y;   /* in tiles and strips, of the plane */
+  uint8_t windows; /* that are listed: all, or none */
+  uint8_t plane;
+  uint16_t levels; /* of the strip with the most */
+  CfCellWindow window[kCellWindows];
 };
 
 struct CfCellJob {
@@ -95,20 +125,26 @@ struct CfCellJob {
   __half *cells;
   const CfCellHalving *halving; /* of this launch */
   int halvings;
+  CfCellHalving near[kCellNearHalvings]; /* the same, if they are that few: at hand at once */
 
   /* Where samples lie among the levels, for each warp of each tile two words of each thread, eight
-   * samples in the order of their products, in units of kCellPosition. */
+   * samples in the order of their products: halves, from the first level that the warp blends on.
+   */
   uint4 *positions;
-  uint4 *levels;         /* of each warp: bits of those that it blends */
-  CfCellStrip *strips;   /* of each warp */
+  uint4 *levels;       /* of each warp: bits of those that it blends */
+  CfCellStrip *strips; /* of each warp */
+  CfCellTile *tiles;
+  const unsigned *order; /* which tile's records come when; nullptr: one after another */
   unsigned *transparent; /* is `frame` where frame number `frame` has pixels that are not opaque */
   unsigned frame;        /* from 1 on */
   bool always_transparent; /* nobody has looked */
   bool overlaps;           /* the next launch may start while the last one runs */
 };
 
-constexpr float kCellPosition = 1.0f / 512;
-constexpr unsigned kCellOutside = 65535; /* position of what is not made */
+constexpr float kCellPosition = 1.0f / 512; /* positions are multiples of it */
+
+/* The position of what is copied, or not made: a half that is far from all levels. */
+constexpr unsigned kCellCopies = 0xfbff;
 
 /* Bit of a warp of which some sample is copied. Levels are fewer. */
 constexpr int kCellCopied = CF_BLUR_LEVELS - 1;
@@ -120,6 +156,9 @@ constexpr int kCellImageRows = 16; /* of cells that a block makes from cells */
 /* Cells beside each other that a block makes. */
 int cf_cell_block_columns(int channels, bool from_frame, int log_x);
 
+/* Blocks that make cells from a frame on an SM at the same time. */
+int cf_cell_blocks_of_sm(int channels);
+
 bool cf_cell_halve(const CfCellJob *job, bool from_frame, int blocks, void *stream,
                    CfStatus *status);
 
@@ -127,6 +166,10 @@ bool cf_cell_halve(const CfCellJob *job, bool from_frame, int blocks, void *stre
 
 /* Finds the positions and levels of all tiles. */
 bool cf_cell_positions(const CfCellJob *job, int tiles, void *stream, CfStatus *status);
+
+/* Makes an order for the next time from what was found. */
+bool cf_cell_order(const CfCellJob *job, int tiles, unsigned *order, void *stream,
+                   CfStatus *status);
 
 /* --- blurmap_tensor.cu --- */
 
@@ -205,11 +248,11 @@ __device__ inline size_t cf_cell_positions_of_thread()
   return warp * 2 * 32 + threadIdx.x % 32;
 }
 
-__device__ inline int cf_cell_plane(const CfMapJob &job)
+__device__ inline int cf_cell_plane(const CfMapJob &job, int tile)
 {
   int p = 0;
 
-  while (p + 1 < job.planes && (int)blockIdx.x >= job.plane[p + 1].first_tile)
+  while (p + 1 < job.planes && tile >= job.plane[p + 1].first_tile)
     p++;
   return p;
 }

@@ -4,7 +4,7 @@
  * one axis or both.
  */
 #include "blurmap_cells.cuh"
-#include "tensor_ops.cuh"
+#include "blurmap_mma.cuh"
 
 namespace
 {
@@ -13,23 +13,26 @@ constexpr int kLanes = 30; /* of a warp that make cells of a frame: the outer on
 
 __device__ inline CfCellHalving halving_of_block(const CfCellJob &job, int *block)
 {
+  const bool near = job.halvings <= kCellNearHalvings;
   int i = 0;
 
-  while (i + 1 < job.halvings && (int)blockIdx.x >= job.halving[i + 1].first_block)
+  while (i + 1 < job.halvings &&
+         (int)blockIdx.x >= (near ? job.near : job.halving)[i + 1].first_block)
     i++;
-  *block = (int)blockIdx.x - job.halving[i].first_block;
-  return job.halving[i];
+  const CfCellHalving halving = near ? job.near[i] : job.halving[i];
+  *block = (int)blockIdx.x - halving.first_block;
+  return halving;
 }
 
-/* Two numbers of 16 bits as floats. */
+/* 2^23 more than one of two numbers of 16 bits. */
 __device__ inline float low_float(uint32_t pair)
 {
-  return __uint_as_float(__byte_perm(pair, 0x4b000000u, 0x7610)) - 8388608.0f;
+  return __uint_as_float(__byte_perm(pair, 0x4b000000u, 0x7610));
 }
 
 __device__ inline float high_float(uint32_t pair)
 {
-  return __uint_as_float(__byte_perm(pair, 0x4b000000u, 0x7632)) - 8388608.0f;
+  return __uint_as_float(__byte_perm(pair, 0x4b000000u, 0x7632));
 }
 
 /* ---- frames: sums of two samples at a time in the halves of a word, in quarters of a code ---- */
@@ -61,6 +64,7 @@ template <int C> __device__ inline uint32_t pixel_of(const uint32_t (&words)[kWo
 template <int C> struct Columns {
   bool whole;
   int x;
+  int side;          /* -1 or 1 where all are copies of the first or last pixel of those at x */
   const int *folded; /* of the lane, in shared memory */
 };
 
@@ -70,14 +74,39 @@ __device__ inline Columns<C> find_columns(const CfMapJob &job, const CfMapPlane 
 {
   const bool whole = plane.vector && x >= 0 && x + kPixels<C> <= plane.width;
 
+  if (plane.vector && job.border == CF_BORDER_REPLICATE && plane.width % kPixels<C> == 0)
+    return Columns<C>{true, min(max(x, 0), plane.width - kPixels<C>),
+                      whole   ? 0
+                      : x < 0 ? -1
+                              : 1,
+                      folded};
   if (!whole || job.border == CF_BORDER_CONSTANT) {
 #pragma unroll 1
     for (int i = 0; i < kPixels<C>; i++)
       folded[i] = cf_fold(job.border, x + i, plane.width);
   }
   if (!used && plane.vector && plane.width >= kPixels<C>)
-    return Columns<C>{true, 0, folded};
-  return Columns<C>{whole, x, folded};
+    return Columns<C>{true, 0, 0, folded};
+  return Columns<C>{whole, x, 0, folded};
+}
+
+/* Copies a lane's first or last pixel to all, where they lie outside the plane. */
+template <int C>
+__device__ inline void spread_outer(const Columns<C> &columns, uint32_t (&words)[kWords<C>])
+{
+  if (columns.side == 0)
+    return;
+  const uint32_t pixel =
+      columns.side < 0 ? pixel_of<C>(words, 0) : pixel_of<C>(words, kPixels<C> - 1);
+#pragma unroll
+  for (int w = 0; w < kWords<C>; w++) {
+    unsigned select = 0;
+
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      select |= (unsigned)((4 * w + i) % C) << 4 * i;
+    words[w] = __byte_perm(pixel, 0, select);
+  }
 }
 
 /* Where they lie apart. */
@@ -228,7 +257,7 @@ __device__ inline void add_across(const CfMapPlane &plane, const uint32_t (&word
   }
 }
 
-/* Channel `c` of cell `i` of a lane's sums. */
+/* 2^23 more than channel `c` of cell `i` of a lane's sums. */
 template <int C, int N> __device__ inline float sum_of(const uint32_t (&sum)[N], int i, int c)
 {
   const int word = C == 1 ? i / 2 : C == 2 ? i : 2 * i + c % 2;
@@ -256,12 +285,13 @@ __device__ inline void store_cells(const CfMapPlane &plane, const CfCellImage &i
 
       const float weight =
           C == 4 && plane.alpha >= 0
-              ? cf_weight(scale * (plane.alpha == 0 ? value[k][0] : value[k][C - 1]))
+              ? cf_weight(scale * ((plane.alpha == 0 ? value[k][0] : value[k][C - 1]) - 8388608.0f))
               : 1.0f;
 #pragma unroll
       for (int c = 0; c < C; c++)
         value[k][c] = fmaf(scale, value[k][c],
-                           c == plane.alpha ? -plane.centre[c] : -plane.centre[c] * weight);
+                           (c == plane.alpha ? -plane.centre[c] : -plane.centre[c] * weight) -
+                               scale * 8388608.0f);
     }
 #pragma unroll
     for (int c = 0; c < C; c++)
@@ -307,6 +337,8 @@ __device__ inline void halve_strip(const CfCellJob &job, const CfMapPlane &plane
 
     load_pixels<C>(job.map, plane, columns, y - 2, words[0]);
     load_pixels<C>(job.map, plane, columns, y - 1, words[1]);
+    spread_outer<C>(columns, words[0]);
+    spread_outer<C>(columns, words[1]);
     add_across<C, Across>(plane, words[0], &transparent, row[0]);
     add_across<C, Across>(plane, words[1], &transparent, row[1]);
   }
@@ -322,6 +354,7 @@ __device__ inline void halve_strip(const CfCellJob &job, const CfMapPlane &plane
 #pragma unroll
       for (int w = 0; w < kWords<C>; w++)
         words[k][w] = next[k][w];
+      spread_outer<C>(columns, words[k]);
       if (i + 1 < end)
         load_pixels<C>(job.map, plane, columns, y + k, next[k]);
     }
@@ -366,9 +399,15 @@ __device__ inline void halve_plane(const CfCellJob &job, const CfCellHalving &ha
     halve_strip<C, false, true>(job, plane, to, strip, first, halving.rows, folded);
 }
 
+/* That an SM has registers for. */
+__host__ __device__ constexpr int blocks_of_sm(int channels)
+{
+  return channels < 3 ? 6 : 8;
+}
+
 /* Planes have `A` or `B` channels. */
 template <int A, int B>
-__global__ void __launch_bounds__(kCellThreads)
+__global__ void __launch_bounds__(kCellThreads, blocks_of_sm(A))
     halve_frame_kernel(const __grid_constant__ CfCellJob job)
 {
   __shared__ int shared[kCellThreads * (kPitch<A> > kPitch<B> ? kPitch<A> : kPitch<B>)];
@@ -384,59 +423,115 @@ __global__ void __launch_bounds__(kCellThreads)
 
 /* ---- images ---- */
 
-constexpr int kImageColumns = 64; /* cells of a block, two of each thread in a row */
+constexpr int kImageCells = 4;                  /* of a thread in a row */
+constexpr int kImageColumns = 32 * kImageCells; /* of a block */
 
 constexpr int kImageRows = kCellImageRows / (kCellThreads / 32); /* of a thread */
 
-/* The taps 1 5 10 10 5 1 over 32. */
-__device__ inline float add_six(float a, float b, float c, float d, float e, float f)
+__device__ inline uint32_t add_halves(uint32_t a, uint32_t b)
 {
-  return fmaf(10.0f / 32, c + d, fmaf(5.0f / 32, b + e, 1.0f / 32 * (a + f)));
+  return cf_bits_of_halves(__hadd2(cf_halves_of_bits(a), cf_halves_of_bits(b)));
 }
 
-__device__ inline float2 unpack_halves(uint32_t pair)
+__device__ inline uint32_t multiply_add(float tap, uint32_t value, uint32_t to)
 {
-  __half2 halves;
-
-  memcpy(&halves, &pair, sizeof halves);
-  return __half22float2(halves);
+  return cf_bits_of_halves(
+      __hfma2(__float2half2_rn(tap), cf_halves_of_bits(value), cf_halves_of_bits(to)));
 }
 
-/* Pairs of cells around two cells that a thread makes. Images have an even number of columns, so a
- * pair beyond the margins is a copy of the outermost cell. */
+/* The taps 1 5 10 10 5 1 over 32 of pairs of cells. */
+__device__ inline uint32_t add_six(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e,
+                                   uint32_t f)
+{
+  return multiply_add(
+      10.0f / 32, add_halves(c, d),
+      multiply_add(5.0f / 32, add_halves(b, e), multiply_add(1.0f / 32, add_halves(a, f), 0)));
+}
+
+/* The same along a row: of the cells in three pairs one. */
+__device__ inline __half2 add_along(uint32_t left, uint32_t middle, uint32_t right)
+{
+  const __half2 outer = __floats2half2_rn(1.0f / 32, 5.0f / 32);
+
+  return __hfma2(cf_halves_of_bits(middle), __float2half2_rn(10.0f / 32),
+                 __hfma2(__lowhigh2highlow(cf_halves_of_bits(right)), outer,
+                         __hmul2(cf_halves_of_bits(left), outer)));
+}
+
+/* Where a thread's pairs of cells lie in a row, whose width is a multiple of theirs. A pair beyond
+ * the margins is a copy of the outermost cell. */
 template <bool Across> struct Pairs {
-  static constexpr int kCount = Across ? 4 : 1;
-  int at[kCount];
-  unsigned select[kCount];
+  static constexpr int kInner = kImageCells / (Across ? 1 : 2), kCount = kInner + (Across ? 2 : 0);
+  int at, before, after; /* of the inner ones, and their neighbours */
+  unsigned side;         /* on which all are beyond the margins, as a selector, or 0 */
+  unsigned side_before, side_after;
+
+  static __device__ unsigned beyond(const CfCellImage &image, int column)
+  {
+    return column < 0 ? 0x1010 : column >= image.width ? 0x3232 : 0x3210;
+  }
+
+  static __device__ int inside(const CfCellImage &image, int column, int cells)
+  {
+    return min(max(column, 0), image.width - cells);
+  }
 
   __device__ Pairs(const CfCellImage &image, int x)
   {
-#pragma unroll
-    for (int i = 0; i < kCount; i++) {
-      const int column = x - image.first_x + (Across ? 2 * i - 2 : 0);
+    const int column = x - image.first_x;
 
-      at[i] = min(max(column, 0), image.width - 2) / 2;
-      select[i] = column < 0 ? 0x1010 : column >= image.width ? 0x3232 : 0x3210;
+    at = inside(image, column, 2 * kInner);
+    before = inside(image, column - 2, 2);
+    after = inside(image, column + 2 * kInner, 2);
+    side = beyond(image, column);
+    side_before = beyond(image, column - 2);
+    side_after = beyond(image, column + 2 * kInner);
+  }
+
+  __device__ void load(const CfCellImage &image, const __half *cells, int y,
+                       uint32_t (&pair)[kCount]) const
+  {
+    const int row = min(max(y - image.first_y, 0), image.height - 1);
+    const __half *from = cells + row * image.pitch;
+
+#pragma unroll
+    for (int i = 0; i < kInner; i += 2) {
+      const uint2 two = __ldg((const uint2 *)(from + at + 2 * i));
+      pair[i + (Across ? 1 : 0)] = two.x;
+      pair[i + (Across ? 2 : 1)] = two.y;
+    }
+    if (Across) {
+      pair[0] = __byte_perm(__ldg((const uint32_t *)(from + before)), 0, side_before);
+      pair[kCount - 1] = __byte_perm(__ldg((const uint32_t *)(from + after)), 0, side_after);
+    }
+    if (side != 0x3210) {
+      const uint32_t first = pair[Across ? 1 : 0], last = pair[kInner - (Across ? 0 : 1)];
+      const uint32_t outermost = side == 0x1010 ? first : last;
+#pragma unroll
+      for (int i = 0; i < kInner; i++)
+        pair[i + (Across ? 1 : 0)] = __byte_perm(outermost, 0, side);
     }
   }
 
-  /* The two cells in row `y`, not yet halved downwards. */
-  __device__ void add(const CfCellImage &image, const __half *cells, int y, float (&sum)[2]) const
+  /* The cells that a row of pairs is halved to. */
+  static __device__ uint2 halve(const uint32_t (&pair)[kCount])
   {
-    const int row = min(max(y - image.first_y, 0), image.height - 1);
-    const uint32_t *from = (const uint32_t *)(cells + (size_t)row * (size_t)image.pitch);
-    float2 value[kCount];
+    if constexpr (Across) {
+      __half2 cell[kImageCells];
 
 #pragma unroll
-    for (int i = 0; i < kCount; i++)
-      value[i] = unpack_halves(__byte_perm(__ldg(from + at[i]), 0, select[i]));
-    if constexpr (Across) {
-      sum[0] = add_six(value[0].x, value[0].y, value[1].x, value[1].y, value[2].x, value[2].y);
-      sum[1] = add_six(value[1].x, value[1].y, value[2].x, value[2].y, value[3].x, value[3].y);
+      for (int i = 0; i < kImageCells; i++)
+        cell[i] = add_along(pair[i], pair[i + 1], pair[i + 2]);
+      return make_uint2(add_both(cell[0], cell[1]), add_both(cell[2], cell[3]));
     } else {
-      sum[0] = value[0].x;
-      sum[1] = value[0].y;
+      return make_uint2(pair[0], pair[1]);
     }
+  }
+
+  /* Each of a and b is the sum of its two halves. */
+  static __device__ uint32_t add_both(__half2 a, __half2 b)
+  {
+    return cf_bits_of_halves(__hadd2(__lows2half2(a, b), __highs2half2(a, b)));
   }
 };
 
@@ -444,30 +539,30 @@ template <bool Across, bool Down>
 __device__ inline void halve_cells(const CfCellHalving &halving, const __half *source,
                                    __half *target, int column, int first)
 {
-  constexpr int kRead = Down ? 2 * kImageRows + 4 : kImageRows;
-  const CfCellImage &from = halving.from, &to = halving.to;
+  constexpr int kRead = Down ? 2 * kImageRows + 4 : kImageRows, N = Pairs<Across>::kCount;
+  const CfCellImage &to = halving.to;
+  const CfCellImage from = halving.from;
   const Pairs<Across> pairs(from, (to.first_x + column) << (Across ? 1 : 0));
   const int y = Down ? 2 * (to.first_y + first) - 2 : to.first_y + first;
-  float line[kRead][2];
+  uint32_t line[kRead][N];
 
 #pragma unroll
   for (int i = 0; i < kRead; i++)
-    pairs.add(from, source, y + i, line[i]);
+    pairs.load(from, source, y + i, line[i]);
 #pragma unroll
   for (int row = 0; row < kImageRows; row++) {
-    float sum[2];
+    uint32_t sum[N];
 
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const int k = Down ? 2 * row : 0;
+    for (int i = 0; i < N; i++) {
+      const int k = Down ? 2 * row : row;
       sum[i] = Down ? add_six(line[k][i], line[k + (Down ? 1 : 0)][i], line[k + (Down ? 2 : 0)][i],
                               line[k + (Down ? 3 : 0)][i], line[k + (Down ? 4 : 0)][i],
                               line[k + (Down ? 5 : 0)][i])
-                    : line[row][i];
+                    : line[k][i];
     }
     if (first + row < to.height)
-      *(uint32_t *)(target + (size_t)(first + row) * (size_t)to.pitch + (size_t)column) =
-          cf_pack_halves(sum[0], sum[1]);
+      *(uint2 *)(target + (first + row) * to.pitch + column) = Pairs<Across>::halve(sum);
   }
 }
 
@@ -479,7 +574,7 @@ __global__ void __launch_bounds__(kCellThreads)
   const CfCellImage &from = halving.from, &to = halving.to;
   const int rows = (to.height + halving.rows - 1) / halving.rows;
   const int channel = block / (halving.across * rows), place = block % (halving.across * rows);
-  const int column = place % halving.across * kImageColumns + (int)threadIdx.x % 32 * 2;
+  const int column = place % halving.across * kImageColumns + (int)threadIdx.x % 32 * kImageCells;
   const int first = place / halving.across * halving.rows + (int)threadIdx.x / 32 * kImageRows;
   const __half *source = job.cells + from.at + channel * from.channel;
   __half *target = job.cells + to.at + channel * to.channel;
@@ -503,6 +598,11 @@ int cf_cell_block_columns(int channels, bool from_frame, int log_x)
   const int pixels = channels == 3 ? 4 : 16 / channels;
 
   return from_frame ? kCellThreads / 32 * kLanes * pixels / (log_x ? 2 : 1) : kImageColumns;
+}
+
+int cf_cell_blocks_of_sm(int channels)
+{
+  return blocks_of_sm(channels);
 }
 
 bool cf_cell_halve(const CfCellJob *job, bool from_frame, int blocks, void *stream,

@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "blurmap_mma.cuh"
 #include "blurmap_strips.cuh"
-#include "tensor_ops.cuh"
 
 #include <string.h>
 
@@ -126,22 +126,27 @@ __device__ inline int inside(int i, int first, int count)
   return min(max(i - first, 0), count - 1);
 }
 
-/* Rows of `Chunks` chunks of 8 cells. */
-template <int Chunks>
-__device__ inline void copy_rows(const CfCellImage &image, const __half *from, int left, int y0,
-                                 const Window &window, __half *to)
+/* Each row of a window in `Pieces` pieces of `Bytes`. */
+template <int Pieces, int Bytes>
+__device__ inline void copy_rows(const CfCellWindow &window, const __half *cells, Order order,
+                                 int begin, int end, int pitch, uint32_t to)
 {
-  constexpr int kAcross = Chunks > 4 ? 8 : 4; /* threads of a row */
-  const int chunk = (int)threadIdx.x % kAcross;
+  constexpr int kAcross = Pieces > 8 ? 16 : Pieces > 4 ? 8 : 4; /* threads of a row */
+  constexpr int kStep = kCellThreads / kAcross, kCells = Bytes / 2;
+  const int piece = (int)threadIdx.x % kAcross, rows = (int)(window.rows & 0xffff);
+  int row = (int)threadIdx.x / kAcross;
+  const __half *from = cells + window.from + (uint32_t)row * window.pitch + kCells * piece;
 
-  if (chunk >= Chunks)
+  if (piece >= Pieces)
     return;
-#pragma unroll 4
-  for (int row = (int)threadIdx.x / kAcross; row < window.rows; row += kCellThreads / kAcross)
-    cf_copy_async(cf_shared_address(to + row * window.pitch + 8 * chunk),
-                  from +
-                      (size_t)inside(y0 + row, image.first_y, image.height) * (size_t)image.pitch +
-                      left + 8 * chunk);
+  to += (uint32_t)(2 * (row * pitch + kCells * piece));
+#pragma unroll 2
+  for (; row < rows; row += kStep, from += kStep * window.pitch, to += 2 * kStep * pitch) {
+#pragma unroll 3
+    for (int i = begin; i < end; i++)
+      cf_copy_piece<Bytes>(to + (uint32_t)(2 * (i - begin) * rows * pitch),
+                           from + (uint32_t)order.channel(i) * window.channel);
+  }
 }
 
 /* At borders and where cells are not aligned to 16 bytes. */
@@ -176,22 +181,10 @@ __device__ inline void load_image(const CfCellImage &image, const __half *cells,
                                   int begin, int end, int x0, int y0, const Window &window,
                                   __half *to)
 {
-  const int left = x0 - image.first_x;
-  const bool whole = left >= 0 && left + window.columns <= image.width && (left + 4) % 8 == 0;
-
 #pragma unroll 1
-  for (int i = begin; i < end; i++, to += window.cells()) {
-    const __half *from = cells + image.at + order.channel(i) * image.channel;
-
-    if (!whole)
-      copy_quads(image, from, x0, y0, window, to);
-    else if (image.log_x == 0)
-      copy_rows<columns_of(0) / 8>(image, from, left, y0, window, to);
-    else if (image.log_x == 1)
-      copy_rows<columns_of(1) / 8>(image, from, left, y0, window, to);
-    else
-      copy_rows<columns_of(2) / 8>(image, from, left, y0, window, to);
-  }
+  for (int i = begin; i < end; i++, to += window.cells())
+    copy_quads(image, cells + image.at + (size_t)order.channel(i) * image.channel, x0, y0, window,
+               to);
 }
 
 /* Starts loading the cells around a tile, of some channels in their order; how many there are. */
@@ -215,13 +208,46 @@ __device__ inline int load_cells(const CfCellJob &job, const CfMapPlane &plane,
 /* The same of the images of some groups, to the end. */
 template <int C>
 __device__ inline void load_groups(const CfCellJob &job, const CfMapPlane &plane,
-                                   const CfCellPlan &plan, unsigned groups, Order order, int begin,
-                                   int end, int x0, int y0, __half *to)
+                                   const CfCellPlan &plan, unsigned listed, unsigned groups,
+                                   unsigned batch, Order order, int begin, int end, int x0, int y0,
+                                   __half *to)
 {
+  const CfCellWindow *next = job.tiles[blockIdx.x].window;
+
 #pragma unroll 1
-  for (; groups; groups &= groups - 1)
-    to += load_cells<C>(job, plane, plan.image[__ffs((int)groups) - 1], order, begin, end, x0, y0,
-                        to);
+  for (; groups; groups &= groups - 1, next++) {
+    const int group = __ffs((int)groups) - 1;
+
+    if (!(batch >> group & 1))
+      continue;
+    const uint4 words = listed ? __ldg((const uint4 *)next) : make_uint4(0, 0, 0, 0);
+    const CfCellWindow window = {words.x, words.y, words.z, words.w};
+    const int kind = listed ? (int)(window.rows >> 16) : CF_CELLS_ANYWHERE;
+
+    if (kind == CF_CELLS_OF_FRAME || kind == CF_CELLS_ANYWHERE) {
+      to += load_cells<C>(job, plane, plan.image[group], order, begin, end, x0, y0, to);
+      continue;
+    }
+    const int pitch = pitch_of(kind == CF_CELLS_7X16 ? 0 : 1);
+    const uint32_t address = cf_shared_address(to);
+    switch (kind) {
+    case CF_CELLS_7X16:
+      copy_rows<7, 16>(window, job.cells, order, begin, end, pitch, address);
+      break;
+    case CF_CELLS_5X16:
+      copy_rows<5, 16>(window, job.cells, order, begin, end, pitch, address);
+      break;
+    case CF_CELLS_4X16:
+      copy_rows<4, 16>(window, job.cells, order, begin, end, pitch, address);
+      break;
+    case CF_CELLS_8X8:
+      copy_rows<8, 8>(window, job.cells, order, begin, end, pitch, address);
+      break;
+    default:
+      copy_rows<16, 4>(window, job.cells, order, begin, end, pitch, address);
+    }
+    to += (end - begin) * (int)(window.rows & 0xffff) * pitch;
+  }
   /* Products also read 16 bytes beyond the last cells, times 0. */
   if (threadIdx.x < 4)
     ((uint32_t *)to)[threadIdx.x] = 0;
@@ -237,12 +263,12 @@ __device__ inline void await_cells()
 /* What does not fit into shared memory at once. Inlined, it would take registers from all others.
  */
 template <int C>
-__device__ __noinline__ void load_next(const CfCellJob &job, const CfMapPlane &plane,
-                                       const CfCellPlan &plan, unsigned groups, Order order,
-                                       int channel, int x0, int y0, __half *to)
+__device__ __noinline__ void
+load_next(const CfCellJob &job, const CfMapPlane &plane, const CfCellPlan &plan, unsigned listed,
+          unsigned groups, unsigned batch, Order order, int channel, int x0, int y0, __half *to)
 {
   __syncthreads();
-  load_groups<C>(job, plane, plan, groups, order, channel, channel + 1, x0, y0, to);
+  load_groups<C>(job, plane, plan, listed, groups, batch, order, channel, channel + 1, x0, y0, to);
   await_cells();
 }
 

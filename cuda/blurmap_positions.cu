@@ -5,9 +5,12 @@
 #include "blurmap_cells.cuh"
 #include "blurmap_places.cuh"
 #include "blurmap_strips.cuh"
+#include "tensor_ops.cuh"
 
 namespace
 {
+
+constexpr unsigned kNowhere = 65535; /* position of what is copied, or not made */
 
 /* Levels of a warp's samples. */
 struct LevelBits {
@@ -32,13 +35,42 @@ struct LevelBits {
   }
 };
 
-template <int C>
-__device__ inline void find_tile(const CfCellJob &job, const CfMapPlane &plane,
-                                 CfTileShapes *shapes, uint4 *of_warps)
+/* Two positions as halves from level `first` on; of samples that are copied or not made,
+ * kCellCopies. */
+__device__ inline uint32_t relative_positions(uint32_t pair, unsigned first)
 {
-  const int tile = (int)blockIdx.x - plane.first_tile, warp = (int)threadIdx.x / 32;
+  const uint32_t low = pair & 0xffff, high = pair >> 16;
+  const float zero = (float)first;
+  const uint32_t both =
+      cf_pack_halves((float)low * kCellPosition - zero, (float)high * kCellPosition - zero);
+
+  return (low == kNowhere ? kCellCopies : both & 0xffff) |
+         (high == kNowhere ? kCellCopies << 16 : both & 0xffff0000);
+}
+
+/* Of one strip of a tile. */
+__device__ inline int most_levels(const uint4 *of_warps)
+{
+  int most = 0;
+
+#pragma unroll
+  for (int i = 0; i < kCellThreads / 32; i++) {
+    const CellLevels levels(of_warps[i]);
+    most = max(most, __popc(levels.bits[0]) + __popc(levels.bits[1]) + __popc(levels.bits[2]) +
+                         __popc(levels.bits[3]));
+  }
+  return most;
+}
+
+template <int C>
+__device__ inline void find_tile(const CfCellJob &job, int p, int tile, CfTileShapes *shapes,
+                                 uint4 *of_warps)
+{
+  const CfMapPlane &plane = job.map.plane[p];
   const int x0 = cf_cell_tile_x(plane, tile), y0 = cf_cell_tile_y(plane, tile);
+  const int warp = (int)threadIdx.x / 32;
   const unsigned copied = (unsigned)plane.copy * (unsigned)(1 / kCellPosition);
+  uint4 *positions = job.positions + cf_cell_positions_of_thread();
   LevelBits levels = {};
 
   if (job.map.mode == CF_MAP_NONE)
@@ -56,33 +88,44 @@ __device__ inline void find_tile(const CfCellJob &job, const CfMapPlane &plane,
       const int x = x0 + cf_cell_sample_x<C>(block, i);
       const int y = y0 + warp * kCellStrip + cf_cell_sample_y(i);
 
-      position[k] = kCellOutside;
+      position[k] = kNowhere;
       if (x >= plane.width || y < plane.first || y >= plane.end)
         continue;
       const float among = position_of(plane.table, map_at<uint8_t>(job.map, plane, *shapes, x, y));
-      position[k] = (unsigned)fmaf(among, 1 / kCellPosition, 0.5f);
-      if (plane.copy >= 0 && position[k] == copied) {
+      const unsigned rounded = (unsigned)fmaf(among, 1 / kCellPosition, 0.5f);
+      if (plane.copy >= 0 && rounded == copied) {
         levels.add(kCellCopied);
         continue;
       }
-      const unsigned level = (unsigned)((float)position[k] * kCellPosition);
+      const unsigned level = (unsigned)((float)rounded * kCellPosition);
+      position[k] = rounded;
       levels.add((int)level);
-      if ((float)position[k] * kCellPosition > (float)level)
+      if ((float)rounded * kCellPosition > (float)level)
         levels.add((int)level + 1);
     }
-    job.positions[cf_cell_positions_of_thread() + 32 * half] =
+    positions[32 * half] =
         make_uint4(position[0] | position[1] << 16, position[2] | position[3] << 16,
                    position[4] | position[5] << 16, position[6] | position[7] << 16);
   }
   const uint4 bits = levels.of_warp();
+  const unsigned first = (unsigned)first_level(CellLevels(bits));
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    const uint4 eight = positions[32 * half];
+
+    positions[32 * half] =
+        make_uint4(relative_positions(eight.x, first), relative_positions(eight.y, first),
+                   relative_positions(eight.z, first), relative_positions(eight.w, first));
+  }
   if (threadIdx.x % 32 == 0)
     job.levels[blockIdx.x * (kCellThreads / 32) + warp] = of_warps[warp] = bits;
   __syncthreads();
 
-  const CfCellPlan &plan = job.plan[cf_cell_plane(job.map)];
+  const CfCellPlan &plan = job.plan[p];
   const CellLevels tile_levels(of_warps);
   const CellGroups groups(plan, tile_levels, y0);
-  const int cells = groups.all_cells();
+  if (warp == 0)
+    groups.describe(plan, p, most_levels(of_warps), x0, y0, &job.tiles[blockIdx.x]);
   CfCellStrip &strip = job.strips[blockIdx.x * (kCellThreads / 32) + warp];
   const int count = groups.list(plan, CellLevels(bits), x0, y0, y0 + warp * kCellStrip, 0,
                                 kCellEntries, strip.entry);
@@ -90,7 +133,7 @@ __device__ inline void find_tile(const CfCellJob &job, const CfMapPlane &plane,
   for (int n = count + (int)threadIdx.x % 32; n < kCellEntries; n += 32)
     *(uint4 *)&strip.entry[n] = make_uint4(0, 0, 0, 0);
   if (threadIdx.x % 32 == 0)
-    *(uint4 *)&strip = make_uint4((unsigned)count, bits.w >> 31, groups.needed, (unsigned)cells);
+    *(uint4 *)&strip = make_uint4((unsigned)count, bits.w >> 31, 0, 0);
 }
 
 __global__ void __launch_bounds__(kCellThreads)
@@ -98,16 +141,53 @@ __global__ void __launch_bounds__(kCellThreads)
 {
   __shared__ CfTileShapes shapes;
   __shared__ uint4 of_warps[kCellThreads / 32];
-  const CfMapPlane &plane = job.map.plane[cf_cell_plane(job.map)];
+  const int place = job.order ? (int)job.order[blockIdx.x] : (int)blockIdx.x;
+  const int p = cf_cell_plane(job.map, place), tile = place - job.map.plane[p].first_tile;
 
-  if (plane.channels == 4)
-    find_tile<4>(job, plane, &shapes, of_warps);
-  else if (plane.channels == 3)
-    find_tile<3>(job, plane, &shapes, of_warps);
-  else if (plane.channels == 2)
-    find_tile<2>(job, plane, &shapes, of_warps);
-  else
-    find_tile<1>(job, plane, &shapes, of_warps);
+  switch (job.map.plane[p].channels) {
+  case 4:
+    find_tile<4>(job, p, tile, &shapes, of_warps);
+    break;
+  case 3:
+    find_tile<3>(job, p, tile, &shapes, of_warps);
+    break;
+  case 2:
+    find_tile<2>(job, p, tile, &shapes, of_warps);
+    break;
+  default:
+    find_tile<1>(job, p, tile, &shapes, of_warps);
+  }
+}
+
+/* ---- order ---- */
+
+constexpr int kOrderThreads = 1024;
+
+/* Tiles that blend many levels come first, lest the last blocks to end are long ones. */
+__global__ void __launch_bounds__(kOrderThreads)
+    order_kernel(const CfCellTile *tiles, int count, unsigned *order)
+{
+  __shared__ unsigned next[CF_BLUR_LEVELS];
+  const int thread = (int)threadIdx.x;
+
+  if (thread < CF_BLUR_LEVELS)
+    next[thread] = 0;
+  __syncthreads();
+  for (int i = thread; i < count; i += kOrderThreads)
+    atomicAdd(&next[CF_BLUR_LEVELS - 1 - tiles[i].levels], 1u);
+  __syncthreads();
+  if (thread == 0) {
+    unsigned before = 0;
+
+    for (int i = 0; i < CF_BLUR_LEVELS; i++) {
+      const unsigned here = next[i];
+      next[i] = before;
+      before += here;
+    }
+  }
+  __syncthreads();
+  for (int i = thread; i < count; i += kOrderThreads)
+    order[atomicAdd(&next[CF_BLUR_LEVELS - 1 - tiles[i].levels], 1u)] = (unsigned)i;
 }
 
 } // namespace
@@ -115,4 +195,10 @@ __global__ void __launch_bounds__(kCellThreads)
 bool cf_cell_positions(const CfCellJob *job, int tiles, void *stream, CfStatus *status)
 {
   return cf_cell_launch(positions_kernel, job, tiles, 0, stream, "reading a blur map", status);
+}
+
+bool cf_cell_order(const CfCellJob *job, int tiles, unsigned *order, void *stream, CfStatus *status)
+{
+  order_kernel<<<1, kOrderThreads, 0, (cudaStream_t)stream>>>(job->tiles, tiles, order);
+  return cf_cuda_launched("sorting tiles of a blur map", status);
 }

@@ -74,6 +74,17 @@ __device__ inline unsigned or_of_warp(unsigned bits)
 #endif
 }
 
+/* The first of a strip's levels, from which on positions count. */
+__device__ inline int first_level(const CellLevels &levels)
+{
+  int first = 0;
+
+#pragma unroll
+  for (int word = 3; word >= 0; word--)
+    first = levels.bits[word] ? 32 * word + __ffs((int)levels.bits[word]) - 1 : first;
+  return first;
+}
+
 /* Where the cells of a group lie in shared memory; each lane knows one group. */
 struct CellGroups {
   unsigned needed; /* bits */
@@ -110,11 +121,55 @@ struct CellGroups {
     return __shfl_sync(0xffffffffu, at, kCellGroups - 1);
   }
 
+  /* What the tile's block has to load. */
+  __device__ void describe(const CfCellPlan &plan, int plane, int levels, int x0, int y0,
+                           CfCellTile *tile) const
+  {
+    const int lane = (int)threadIdx.x % 32;
+    const int count = __popc(needed), n = __popc(needed & ((1u << lane) - 1));
+    const bool used = needed >> lane & 1;
+    const CfCellImage image = plan.image[used ? lane : 0];
+    const Window window(log_x, log_y, y0);
+    const int left = (x0 >> log_x) - kCellReach - image.first_x;
+    const int top = (y0 >> log_y) - kCellReach - image.first_y;
+    const bool frame = image.height == 0, inside = left >= 0 && top >= 0 &&
+                                                   left + window.columns <= image.width &&
+                                                   top + window.rows <= image.height;
+    const int kind = frame ? CF_CELLS_OF_FRAME : inside ? kind_of(log_x, left) : CF_CELLS_ANYWHERE;
+    const unsigned total = (unsigned)all_cells();
+    CfCellWindow all = {};
+
+    if (used && n < kCellWindows) {
+      all.from = image.at + (uint32_t)(top * image.pitch + left);
+      all.channel = image.channel;
+      all.pitch = (uint32_t)image.pitch;
+      all.rows = (uint32_t)(window.rows | kind << 16);
+      *(uint4 *)&tile->window[n] = *(const uint4 *)&all;
+    }
+    if (lane >= count && lane < kCellWindows)
+      *(uint4 *)&tile->window[lane] = make_uint4(0, 0, 0, 0);
+    if (lane == 0)
+      *(uint4 *)tile = make_uint4(needed, total,
+                                  (unsigned)(x0 / kCellColumns) | (unsigned)(y0 / kCellStrip) << 16,
+                                  (count <= kCellWindows ? (unsigned)count : 0) |
+                                      (unsigned)plane << 8 | (unsigned)levels << 16);
+  }
+
+  /* Images lie so that every 8th cell from the fourth before their first is aligned to 16 bytes. */
+  static __device__ int kind_of(int log_x, int left)
+  {
+    if ((left + 4) % 8 == 0)
+      return log_x == 0 ? CF_CELLS_7X16 : log_x == 1 ? CF_CELLS_5X16 : CF_CELLS_4X16;
+    if (log_x < 2 || left % 2 != 0)
+      return CF_CELLS_ANYWHERE;
+    return left % 4 == 0 ? CF_CELLS_8X8 : CF_CELLS_16X4;
+  }
+
   /* Lists the levels of a strip, `room` at most after the first `skip`; how many it has. */
   __device__ int list(const CfCellPlan &plan, const CellLevels &levels, int x0, int y0, int strip_y,
                       int skip, int room, CfCellEntry *entries) const
   {
-    const int lane = (int)threadIdx.x % 32;
+    const int lane = (int)threadIdx.x % 32, first = first_level(levels);
     int count = 0;
 
 #pragma unroll 1
@@ -143,8 +198,8 @@ struct CellGroups {
                      (unsigned)level.group << 24 | (level.blocks_down == 3 ? 1u << 31 : 0);
         entry.across = (level.across + variant_across * (unsigned)level.blocks_across * 64) |
                        (unsigned)level.blocks_across << 24;
-        entry.from = (unsigned)(row * pitch_of(lx) + level.first_column) | (unsigned)number << 13 |
-                     (lx == 0 ? 1u << 31 : 0);
+        entry.from = (unsigned)(row * pitch_of(lx) + level.first_column) |
+                     (unsigned)(number - first) << 13 | (lx == 0 ? 1u << 31 : 0);
         entry.cells = (unsigned)size | (unsigned)before << 13;
         *(uint4 *)&entries[n] = *(const uint4 *)&entry;
       }

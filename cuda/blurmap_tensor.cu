@@ -4,260 +4,71 @@
  * them the levels that its own samples need, and blends.
  */
 #include "blurmap_input.cuh"
-#include "blurmap_strips.cuh"
+#include "blurmap_products.cuh"
 
 namespace
 {
 
-constexpr int kBlocks = 4; /* products beside each other: 8 columns of a tile each */
-
-/* What a thread holds of a strip's four products, as the tensor cores leave it. */
-typedef float Fragment[kBlocks][4];
-
-/* ---- levels ---- */
-
-__device__ inline void clear(float (&sum)[4])
-{
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    sum[i] = 0.0f;
-}
-
-__device__ inline void unpack(const uint4 &from, uint32_t (&to)[4])
-{
-  to[0] = from.x;
-  to[1] = from.y;
-  to[2] = from.z;
-  to[3] = from.w;
-}
-
-/* A level in a strip, for a lane. */
-struct Level {
-  int number, group, blocks_across;
-  bool three_down; /* blocks, not two */
-  const uint4 *down, *across;
-  uint32_t from, row_bytes; /* where the lane loads its first cells */
-
-  /* Of channel `channel` in shared memory, whose windows hold `channels`, or are not kept. */
-  __device__ Level(const CfCellEntry &entry, const uint4 *matrices, const __half *shared,
-                   unsigned channels, unsigned channel)
-  {
-    const unsigned lane = threadIdx.x % 32;
-    const uint4 all = *(const uint4 *)&entry;
-    const uint32_t cells =
-        channels * (all.w >> 13) + channel * (all.w & 8191) + (all.z & 8191) + lane / 16 * 8;
-
-    row_bytes = 2 * (uint32_t)pitch_of(all.z >> 31 ? 0 : 1);
-    number = (int)(all.z >> 13 & 127);
-    group = (int)(all.x >> 24 & 31);
-    blocks_across = (int)(all.y >> 24);
-    three_down = all.x >> 31;
-    down = matrices + (all.x & 0xffffff) + lane;
-    across = matrices + (all.y & 0xffffff) + lane;
-    from = cf_shared_address(shared) + 2 * cells + lane % 16 * row_bytes;
-  }
-
-  /* One channel of a strip. */
-  __device__ void apply(Fragment &sum) const
-  {
-    const uint4 *taps = across;
-    uint32_t address = from;
-    uint32_t rows[3][4];
-
-    unpack(__ldg(down), rows[0]);
-    unpack(__ldg(down + 32), rows[1]);
-    if (three_down)
-      unpack(__ldg(down + 64), rows[2]);
-#pragma unroll
-    for (int block = 0; block < kBlocks; block++)
-      clear(sum[block]);
-#pragma unroll 1
-    for (int k = 0; k < blocks_across; k++, taps += 64, address += 32) {
-      const uint4 first = __ldg(taps), last = __ldg(taps + 32);
-      uint32_t cells[4], left[4];
-      float low[4], high[4];
-
-      clear(low);
-      clear(high);
-      cf_load_matrix_transposed(cells, address);
-      cf_mma(low, rows[0], cells[0], cells[1]);
-      cf_mma(high, rows[0], cells[2], cells[3]);
-      cf_load_matrix_transposed(cells, address + 16 * row_bytes);
-      cf_mma(low, rows[1], cells[0], cells[1]);
-      cf_mma(high, rows[1], cells[2], cells[3]);
-      if (three_down) {
-        cf_load_matrix_transposed(cells, address + 32 * row_bytes);
-        cf_mma(low, rows[2], cells[0], cells[1]);
-        cf_mma(high, rows[2], cells[2], cells[3]);
-      }
-      left[0] = cf_pack_halves(low[0], low[1]);
-      left[1] = cf_pack_halves(low[2], low[3]);
-      left[2] = cf_pack_halves(high[0], high[1]);
-      left[3] = cf_pack_halves(high[2], high[3]);
-      cf_mma(sum[0], left, first.x, first.y);
-      cf_mma(sum[1], left, first.z, first.w);
-      cf_mma(sum[2], left, last.x, last.y);
-      cf_mma(sum[3], left, last.z, last.w);
-    }
-  }
-};
-
-/* ---- a warp's samples ---- */
-
 /* Of four channels the one that is alpha or padding comes last. */
 template <int C> constexpr int kColours = C == 4 ? 3 : C;
 
-/* Positions of samples among the levels, two each. */
-typedef uint32_t Positions[kBlocks][2];
-
-__device__ inline unsigned position_of(const Positions &positions, int block, int i)
+__device__ inline unsigned position_of(const Halves &positions, int block, int i)
 {
   const uint32_t pair = positions[block][i / 2];
 
   return i % 2 ? pair >> 16 : pair & 0xffff;
 }
 
-/* Adds a level by its share. */
-__device__ inline void add_share(const Positions &positions, int level, const Fragment &sum,
-                                 Fragment &result)
-{
-  const float zero = 8388608.0f + (float)level * (1 / kCellPosition);
+/* ---- stores ---- */
 
-#pragma unroll
-  for (int block = 0; block < kBlocks; block++) {
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      uint32_t pair = positions[block][i / 2];
-
-      /* Else the compiler keeps all samples' floats in registers, or worse, in memory. */
-      asm volatile("" : "+r"(pair));
-      const float among = __uint_as_float(__byte_perm(pair, 0x4b000000u, i % 2 ? 0x7632 : 0x7610));
-      const float share = __saturatef(fmaf(-kCellPosition, fabsf(among - zero), 1.0f));
-      result[block][i] = fmaf(share, sum[block][i], result[block][i]);
-    }
-  }
-}
-
-/* ---- results ---- */
-
-/* What is added before rounding to the nearest. Regular patterns have many exact halves, which
- * matrices of halves may miss; they are to be rounded up all the same. */
-constexpr float kUp = 1.0f / 512;
-
-/* A share of 255 as a code in the lowest byte. */
-__device__ inline uint32_t to_code(float share)
-{
-  return __float_as_uint(fmaf(share, 255.0f, 8388608.0f));
-}
-
-/* Codes of a strip, four of each product. */
-typedef uint32_t Codes[kBlocks];
-
-__device__ inline void pack(const uint32_t (&code)[4], uint32_t *codes)
-{
-  *codes = __byte_perm(__byte_perm(code[0], code[1], 0x0040), __byte_perm(code[2], code[3], 0x0040),
-                       0x5410);
-}
-
-__device__ inline void finish(const Fragment &sum, float centre, Codes &codes)
-{
-#pragma unroll
-  for (int block = 0; block < kBlocks; block++) {
-    uint32_t code[4];
-
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      code[i] =
-          to_code(__saturatef(fmaf(sum[block][i], 1.0f / 255, (centre + kUp) * (1.0f / 255))));
-    pack(code, &codes[block]);
-  }
-}
-
-/* What colours are divided by, in shares of 255; 0 where nothing can be seen. In shared memory, a
- * product after another: in registers it would displace what all frames need. */
-__device__ inline void invert(const Fragment &alpha, float4 *opaque)
-{
-#pragma unroll
-  for (int block = 0; block < kBlocks; block++) {
-    float value[4];
-
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      value[i] =
-          alpha[block][i] < 0.5f - 255.0f ? 0.0f : __fdividef(1.0f, alpha[block][i] + 255.0f);
-    opaque[block * kCellThreads] = make_float4(value[0], value[1], value[2], value[3]);
-  }
-}
-
-__device__ inline void finish_weighted(const Fragment &sum, const float4 *opaque, float centre,
-                                       float blank, Codes &codes)
-{
-#pragma unroll
-  for (int block = 0; block < kBlocks; block++) {
-    const float4 four = opaque[block * kCellThreads];
-    const float weight[4] = {four.x, four.y, four.z, four.w};
-    uint32_t code[4];
-
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const float at = weight[i] > 0.0f ? centre : blank;
-      code[i] = to_code(__saturatef(fmaf(sum[block][i], weight[i], (at + kUp) * (1.0f / 255))));
-    }
-    pack(code, &codes[block]);
-  }
-}
-
-/* The bytes of pixel `i` of a product. */
+/* The four pixels of a product, whose colours begin at byte `first`. */
 template <int C>
-__device__ inline uint32_t pixel_of(const Codes (&codes)[C], int first, int block, int i)
+__device__ inline void pixels_of(const Codes (&codes)[C], int first, int block,
+                                 uint32_t (&pixel)[4])
 {
-  const unsigned two = (unsigned)(i | (4 + i) << 4);
-  const uint32_t low = C > 1 ? __byte_perm(codes[0][block], codes[C > 1 ? 1 : 0][block], two)
-                             : codes[0][block] >> 8 * i;
+  const uint32_t zero = codes[0][block];
 
-  if (C <= 2)
-    return C == 1 ? low & 255 : low & 0xffff;
-  const uint32_t high = __byte_perm(codes[C > 2 ? 2 : 0][block], codes[C > 3 ? 3 : 0][block], two);
-  const uint32_t all = __byte_perm(low, high, 0x5410);
-  return C == 4 && first ? __funnelshift_l(all, all, 8) : all;
+  if constexpr (C == 1) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      pixel[i] = zero >> 8 * i & 255;
+  } else {
+    const uint32_t one = codes[1][block];
+    const uint32_t low[2] = {__byte_perm(zero, one, 0x5140), __byte_perm(zero, one, 0x7362)};
+
+    if constexpr (C == 2) {
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        pixel[i] = i % 2 ? low[i / 2] >> 16 : low[i / 2] & 0xffff;
+    } else {
+      const uint32_t two = codes[2][block], last = codes[C - 1][block];
+      const uint32_t high[2] = {__byte_perm(two, last, 0x5140), __byte_perm(two, last, 0x7362)};
+      const unsigned even = C == 4 && first ? 0x4105 : 0x5410, odd = even + 0x2222;
+
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        pixel[i] = __byte_perm(low[i / 2], high[i / 2], i % 2 ? odd : even);
+    }
+  }
 }
 
-/* Samples side by side. */
-template <int C, int N>
-__device__ inline void store(const CfMapPlane &plane, int x, int y, const uint32_t (&sample)[N],
-                             const bool (&valid)[N])
+/* Samples side by side, which begin at a multiple of 8 bytes. */
+template <int C, int N> __device__ inline void store_words(uint8_t *to, const uint32_t (&sample)[N])
 {
-  uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + (ptrdiff_t)x * C;
-  bool all = plane.vector;
+  uint32_t words[N * C / 4] = {};
 
+  if constexpr (C == 4) {
 #pragma unroll
-  for (int i = 0; i < N; i++)
-    all = all && valid[i];
-  if (all) {
-    uint32_t words[N * C / 4] = {};
-
-    if (C == 4) {
+    for (int i = 0; i < N; i++)
+      words[i] = sample[i];
+  } else {
 #pragma unroll
-      for (int i = 0; i < N; i++)
-        words[C == 4 ? i : 0] = sample[i];
-    } else {
-#pragma unroll
-      for (int i = 0; i < N * C; i++)
-        words[i / 4] |= (sample[i / C] >> 8 * (i % C) & 255) << 8 * (i % 4);
-    }
-#pragma unroll
-    for (int i = 0; i < N * C / 8; i++)
-      ((uint2 *)to)[i] = make_uint2(words[2 * i], words[2 * i + 1]);
-    return;
+    for (int i = 0; i < N * C; i++)
+      words[i / 4] |= (sample[i / C] >> 8 * (i % C) & 255) << 8 * (i % 4);
   }
 #pragma unroll
-  for (int i = 0; i < N; i++) {
-#pragma unroll
-    for (int c = 0; c < C; c++) {
-      if (valid[i])
-        to[i * C + c] = (uint8_t)(sample[i] >> 8 * c);
-    }
-  }
+  for (int i = 0; i < N * C / 8; i++)
+    ((uint2 *)to)[i] = make_uint2(words[2 * i], words[2 * i + 1]);
 }
 
 /* Where a warp works. */
@@ -269,39 +80,54 @@ struct Strip {
   {
     return x < plane.width && y >= plane.first && y < plane.end;
   }
+
+  __device__ bool whole(const CfMapPlane &plane) const
+  {
+    return plane.vector && x0 + kCellColumns <= plane.width && y0 >= plane.first &&
+           y0 + kCellStrip <= plane.end;
+  }
 };
 
 template <int C>
 __device__ inline void store_strip(const CfMapPlane &plane, const Strip &strip,
-                                   const Positions &positions, const Codes (&codes)[C], int first_c)
+                                   const Halves &positions, const Codes (&codes)[C], int first_c)
 {
   constexpr int kTogether = C < 4 ? kBlocks : 1; /* products whose columns lie side by side */
-  const unsigned copied = (unsigned)plane.copy * (unsigned)(1 / kCellPosition);
+  const bool whole = strip.whole(plane);
 
 #pragma unroll
-  for (int half = 0; half < 2; half++) {
+  for (int first = 0; first < kBlocks; first += kTogether) {
+    const int x = strip.x0 + cf_cell_sample_x<C>(first, 0);
+    uint32_t pixel[kTogether][4];
+
 #pragma unroll
-    for (int first = 0; first < kBlocks; first += kTogether) {
-      const int x = strip.x0 + cf_cell_sample_x<C>(first, 0);
+    for (int n = 0; n < kTogether; n++)
+      pixels_of<C>(codes, first_c, first + n, pixel[n]);
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
       const int y = strip.y0 + cf_cell_sample_y(2 * half);
+      uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + x * C;
       uint32_t sample[2 * kTogether];
-      bool valid[2 * kTogether];
 
 #pragma unroll
       for (int n = 0; n < 2 * kTogether; n++) {
-        const int block = first + n / 2, i = 2 * half + n % 2;
-
-        valid[n] = strip.has(plane, x + n, y);
-        sample[n] = pixel_of<C>(codes, first_c, block, i);
+        sample[n] = pixel[n / 2][2 * half + n % 2];
+        if (strip.copies && strip.has(plane, x + n, y) &&
+            position_of(positions, first + n / 2, 2 * half + n % 2) == kCellCopies)
+          sample[n] = cf_cell_inner_pixel<C>(plane, x + n, y);
       }
-      if (strip.copies) {
+      if (whole) {
+        store_words<C>(to, sample);
+        continue;
+      }
 #pragma unroll
-        for (int n = 0; n < 2 * kTogether; n++) {
-          if (valid[n] && position_of(positions, first + n / 2, 2 * half + n % 2) == copied)
-            sample[n] = cf_cell_inner_pixel<C>(plane, x + n, y);
-        }
+      for (int n = 0; n < 2 * kTogether; n++) {
+        if (!strip.has(plane, x + n, y))
+          continue;
+#pragma unroll
+        for (int c = 0; c < C; c++)
+          to[n * C + c] = (uint8_t)(sample[n] >> 8 * c);
       }
-      store<C, 2 * kTogether>(plane, x, y, sample, valid);
     }
   }
 }
@@ -311,8 +137,7 @@ template <int C> __device__ inline void copy_strip(const CfMapPlane &plane, cons
   constexpr int kWords = 2 * C; /* of 16 bytes, of a row */
   const int lane = (int)threadIdx.x % 32;
 
-  if (plane.vector && strip.x0 + kCellColumns <= plane.width && strip.y0 >= plane.first &&
-      strip.y0 + kCellStrip <= plane.end) {
+  if (strip.whole(plane)) {
 #pragma unroll
     for (int i = 0; i < C; i++) {
       const int word = lane + 32 * i, row = strip.y0 + word / kWords;
@@ -370,36 +195,72 @@ __device__ __noinline__ void list_more(const CfCellJob &job, const CfCellPlan &p
   __syncwarp();
 }
 
+/* Of what a warp blends. */
+struct Place {
+  const CfCellJob &job;
+  const CfCellPlan &plan;
+  int x0, y0; /* of the tile */
+  int count;  /* of levels */
+  CfCellEntry *entries;
+  uint32_t shared;
+
+  /* Adds the levels made from the groups `batch`, for channel `channel` and those after it, from
+   * windows of `channels`. `listed` is false if the first are no longer. */
+  template <int N>
+  __device__ void add_levels(const Halves &positions, unsigned batch, unsigned channels,
+                             unsigned channel, bool listed, Halves (&result)[N]) const
+  {
+#pragma unroll 1
+    for (int n = 0; n < count; n++) {
+      if (count > kCellEntries && n % kListed == 0 && (n > 0 || listed || count > kListed))
+        list_more(job, plan, x0, y0, n, entries);
+      const Level level(entries[n % kListed], job.matrices, shared, channels, channel);
+
+      if (!(batch >> level.group & 1))
+        continue;
+      if (count == 1) {
+        level.apply(result);
+      } else {
+        Halves sum[N];
+
+        level.apply(sum);
+        add_share(positions, level.number, sum, result);
+      }
+    }
+  }
+};
+
 template <int C>
-__device__ inline void make_tile(const CfCellJob &job, const CfMapPlane &plane,
-                                 const CfCellPlan &plan, __half *shared)
+__device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile,
+                                 const CfMapPlane &plane, const CfCellPlan &plan, __half *shared)
 {
-  const int tile = (int)blockIdx.x - plane.first_tile, warp = (int)threadIdx.x / 32;
-  const int lane = (int)threadIdx.x % 32;
-  const int x0 = cf_cell_tile_x(plane, tile), y0 = cf_cell_tile_y(plane, tile);
+  const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
   CfCellEntry *entries = (CfCellEntry *)(shared + kBudget + 8) + warp * (kListed + 1);
 
-  /* What the map says of the strip. */
+  /* What the map says of the tile and the strip. */
   if (lane < (int)(sizeof(CfCellStrip) / sizeof(uint4)))
     ((uint4 *)entries)[lane] =
         __ldg((const uint4 *)&job.strips[blockIdx.x * (kCellThreads / 32) + warp] + lane);
   __syncwarp();
-  const uint4 head = *(const uint4 *)entries++;
-  const int count = (int)head.x, cells = (int)head.w;
-  const unsigned needed = head.z;
+  const uint2 head = *(const uint2 *)entries++;
+  const int count = (int)head.x, cells = (int)of_tile.y;
+  const unsigned needed = of_tile.x, listed = of_tile.w & 255;
+  const int x0 = (int)(of_tile.z & 0xffff) * kCellColumns;
+  const int y0 = (int)(of_tile.z >> 16) * kCellStrip;
   const Strip strip = {x0, y0 + warp * kCellStrip, head.y != 0};
 
   cf_wait_for_previous_kernel();
   const Order order = order_of(job, plane, kColours<C>);
   float4 *opaque = (float4 *)(shared + kBudget) - kBlocks * kCellThreads + threadIdx.x;
-  const int budget = kBudget - (C == 4 && order.alpha >= 0
-                                    ? kCellThreads * (int)(sizeof(Fragment) / sizeof(__half)) + 8
-                                    : 0);
+  const int budget =
+      kBudget - (C == 4 && order.alpha >= 0
+                     ? kBlocks * kCellThreads * (int)(sizeof(float4) / sizeof(__half)) + 8
+                     : 0);
   const bool whole = order.count * cells <= budget, by_channel = cells <= budget;
   if (whole && needed)
-    load_groups<C>(job, plane, plan, needed, order, 0, order.count, x0, y0, shared);
+    load_groups<C>(job, plane, plan, listed, needed, needed, order, 0, order.count, x0, y0, shared);
 
-  Positions positions = {};
+  Halves positions = {};
   if (count > 1 || strip.copies) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -418,45 +279,41 @@ __device__ inline void make_tile(const CfCellJob &job, const CfMapPlane &plane,
     return;
   }
 
+  const Place place = {job, plan, x0, y0, count, entries, cf_shared_address(shared)};
   Codes codes[C];
 #pragma unroll
   for (int block = 0; block < kBlocks; block++)
     codes[C - 1][block] = 0xffffffffu;
+  if (kColours < C >> 1 && whole && order.alpha < 0) {
+    Halves result[kColours<C>] = {};
+
+    place.template add_levels<kColours<C>>(positions, needed, kColours<C>, 0, true, result);
+#pragma unroll
+    for (int c = 0; c < kColours<C>; c++)
+      finish(result[c], plane.centre[order.first + c], codes[c]);
+    store_strip<C>(plane, strip, positions, codes, order.first);
+    return;
+  }
 #pragma unroll 1
   for (int i = 0; i < order.count; i++) {
-    Fragment result = {};
+    Halves result[1] = {};
     unsigned left = needed;
 
     do {
       const unsigned batch = whole || by_channel ? left : left & (0 - left);
 
       if (!whole)
-        load_next<C>(job, plane, plan, batch, order, i, x0, y0, shared);
-#pragma unroll 1
-      for (int n = 0; n < count; n++) {
-        if (count > kCellEntries && n % kListed == 0 && (n > 0 || i == 0 || count > kListed))
-          list_more(job, plan, x0, y0, n, entries);
-        const Level level(entries[n % kListed], job.matrices, shared,
-                          whole        ? (unsigned)order.count
-                          : by_channel ? 1
-                                       : 0,
-                          whole ? (unsigned)i : 0);
-
-        if (!(batch >> level.group & 1))
-          continue;
-        if (count == 1) {
-          level.apply(result);
-        } else {
-          Fragment sum;
-          level.apply(sum);
-          add_share(positions, level.number, sum, result);
-        }
-      }
+        load_next<C>(job, plane, plan, listed, needed, batch, order, i, x0, y0, shared);
+      place.template add_levels<1>(positions, batch,
+                                   whole        ? (unsigned)order.count
+                                   : by_channel ? 1
+                                                : 0,
+                                   whole ? (unsigned)i : 0, i == 0, result);
       left &= ~batch;
     } while (left);
     if (C == 4 && i == 0 && order.alpha >= 0) {
-      finish(result, 255.0f, codes[C - 1]);
-      invert(result, opaque);
+      finish(result[0], 255.0f, codes[C - 1]);
+      invert(result[0], opaque);
       continue;
     }
     /* In the end each colour has moved to its place. */
@@ -468,10 +325,10 @@ __device__ inline void make_tile(const CfCellJob &job, const CfMapPlane &plane,
         codes[c][block] = codes[c + 1][block];
     }
     if (C == 4 && order.alpha >= 0)
-      finish_weighted(result, opaque, plane.centre[channel], plane.blank[channel],
+      finish_weighted(result[0], opaque, plane.centre[channel], plane.blank[channel],
                       codes[kColours<C> - 1]);
     else
-      finish(result, plane.centre[channel], codes[kColours<C> - 1]);
+      finish(result[0], plane.centre[channel], codes[kColours<C> - 1]);
   }
   if (count == 0)
     copy_strip<C>(plane, strip);
@@ -490,13 +347,14 @@ __global__ void __launch_bounds__(kCellThreads, kBlocksOfSM)
 {
 #ifdef CF_TENSOR_OPS
   extern __shared__ __align__(16) __half shared[];
-  const int p = cf_cell_plane(job.map);
+  const uint4 of_tile = __ldg((const uint4 *)&job.tiles[blockIdx.x]);
+  const unsigned p = of_tile.w >> 8 & 255;
   const CfMapPlane &plane = job.map.plane[p];
 
   if (A == B || plane.channels == A)
-    make_tile<A>(job, plane, job.plan[p], shared);
+    make_tile<A>(job, of_tile, plane, job.plan[p], shared);
   else
-    make_tile<B>(job, plane, job.plan[p], shared);
+    make_tile<B>(job, of_tile, plane, job.plan[p], shared);
 #endif
 }
 
