@@ -141,7 +141,9 @@ static void describe_channels(CfFirWork *work, const CfPlaneFormat *format, int 
       work->border_pixel[c] = (uint8_t)border;
     else
       memcpy(&work->border_pixel[2 * c], &border, sizeof border);
-    if (!channel->filtered && format->role[c] != CF_ROLE_PADDING)
+    if (format->role[c] == CF_ROLE_PADDING)
+      work->padding = c;
+    else if (!channel->filtered)
       work->copied[work->copied_count++] = c;
   }
 }
@@ -157,6 +159,7 @@ static CfFirWork describe_plane(const CfVideo *video, const CfFirPlan *plan, int
       .channels = info->plane[p].channels,
       .sample_bytes = cf_sample_bytes(info),
       .alpha = cf_alpha_channel(&info->plane[p]),
+      .padding = -1,
   };
 
   describe_channels(&work, &info->plane[p], info->shift);

@@ -22,6 +22,7 @@ typedef struct {
   const CfFirTile *tile;
   int groups;
   bool watch_alpha;      /* only opaque pixels are filtered */
+  int unfiltered;        /* the channel that then is 255, or padding; -1: none */
   __mmask64 see_through; /* pixels of 64 that were not */
 
   /* What a segment of some groups reads: matrix->row_tiles times for each channel 16 rows of 64
@@ -37,6 +38,12 @@ typedef struct {
   int index, slot, oldest; /* of blocks of the tile, in the ring, and the oldest there */
   int y, rows;             /* of the result, which it completes; no rows while the ring fills */
 } Block;
+
+/* Of the channels of a pixel those from `first` on are filtered, `count` of them. The other one of
+ * four is 255 in all pixels, so in the result too, or nobody reads it. */
+typedef struct {
+  int channels, first, count;
+} Pixels;
 
 /* Scratch */
 
@@ -269,13 +276,14 @@ INLINE int32_t *store_pending(bool odd, int32_t *to)
 
 /* Sums along rows of a group, by both halves of the taps. Returns what is still to be
  * stored. */
-INLINE int32_t *sum_rows(const Tile *tile, const int channels, int group, int32_t *pending)
+INLINE int32_t *sum_rows(const Tile *tile, const Pixels pixels, int group, int32_t *pending)
 {
   const CfFirMatrix *matrix = tile->matrix;
   const int8_t *taps =
       matrix->row + group % matrix->segment_groups * matrix->row_tiles * 2 * CF_MATRIX_TILE;
+  const uint8_t *segment = tile->segment + pixels.first * CF_MATRIX_TILE;
 
-  for (int c = 0; c < channels; c++) {
+  for (int c = 0; c < pixels.count; c++) {
     const bool odd = c % 2;
 
     if (odd) {
@@ -291,11 +299,11 @@ INLINE int32_t *sum_rows(const Tile *tile, const int channels, int group, int32_
         _tile_loadd(7, taps + (t * 2 + 1) * CF_MATRIX_TILE, 64);
       }
       if (odd) {
-        _tile_loadd(5, tile->segment + (t * channels + c) * CF_MATRIX_TILE, 64);
+        _tile_loadd(5, segment + (t * pixels.channels + c) * CF_MATRIX_TILE, 64);
         _tile_dpbusd(2, 5, 6);
         _tile_dpbusd(3, 5, 7);
       } else {
-        _tile_loadd(4, tile->segment + (t * channels + c) * CF_MATRIX_TILE, 64);
+        _tile_loadd(4, segment + (t * pixels.channels + c) * CF_MATRIX_TILE, 64);
         _tile_dpbusd(0, 4, 6);
         _tile_dpbusd(1, 4, 7);
       }
@@ -312,13 +320,13 @@ static uint8_t *ring_of(const Tile *tile, int column)
 }
 
 /* Sums along rows to the ring's rows 16 slot .. 16 slot + 15. */
-INLINE void enter_rows(const Tile *tile, const int channels, int group, int slot)
+INLINE void enter_rows(const Tile *tile, const Pixels pixels, int group, int slot)
 {
   const __m512i outer = _mm512_set1_epi32(0x00ff00ff);
 
-  for (int c = 0; c < channels; c++) {
+  for (int c = 0; c < pixels.count; c++) {
     const int32_t *high = sums_of(tile->row_sums, c), *low = high + TILE_SUMS;
-    uint8_t *to = ring_of(tile, group * channels + c) + slot * SLOT_BYTES;
+    uint8_t *to = ring_of(tile, group * pixels.count + c) + slot * SLOT_BYTES;
     uint8_t *low_to = to + tile->matrix->ring_rows * LANES;
 
     for (int quad = 0; quad < 4; quad++) {
@@ -343,16 +351,16 @@ INLINE void enter_rows(const Tile *tile, const int channels, int group, int slot
 
 /* Sums along columns, where the oldest rows of the ring are those of slot `rotation`; `pending` are
  * sums along rows. */
-INLINE int32_t *sum_columns(const Tile *tile, const int channels, int group, int rotation,
+INLINE int32_t *sum_columns(const Tile *tile, const Pixels pixels, int group, int rotation,
                             int32_t *pending)
 {
   const CfFirMatrix *matrix = tile->matrix;
   const int8_t *taps =
       matrix->column + (size_t)rotation * (size_t)matrix->ring_tiles * 2 * CF_MATRIX_TILE;
 
-  for (int c = 0; c < channels; c++) {
-    const uint8_t *ring = ring_of(tile, group * channels + c);
-    const bool odd = (channels + c) % 2;
+  for (int c = 0; c < pixels.count; c++) {
+    const uint8_t *ring = ring_of(tile, group * pixels.count + c);
+    const bool odd = (pixels.count + c) % 2;
 
     if (odd) {
       _tile_zero(2);
@@ -403,50 +411,58 @@ static uint64_t first_bits(int count)
   return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 }
 
-/* Writes `pixels` pixels, 16 at most, of row `row` of a group. */
-INLINE void store_pixels(const int channels, const int32_t *sums, int row, int pixels, uint8_t *to)
+/* Sums of channel `channel` with the code in that byte; others are not 0. */
+INLINE __m512i code_in_place(const Pixels pixels, const int32_t *sums, int row, const int channel)
 {
-  const __mmask16 mask = (__mmask16)first_bits(pixels);
-  const __m512i first = _mm512_srli_epi32(sum_at(sums, 0, row), 16);
+  const __m512i sum = sum_at(sums, channel - pixels.first, row);
 
-  if (channels == 1) {
-    _mm_mask_storeu_epi8(to, mask, _mm512_cvtepi32_epi8(first));
-    return;
-  }
-  /* mask ? a : b */
-  const __m512i second = _mm512_srli_epi32(sum_at(sums, 1, row), 8);
-  const __m512i two = _mm512_ternarylogic_epi32(_mm512_set1_epi32(0x0000ff00), second, first, 0xca);
-  if (channels == 2) {
-    _mm256_mask_storeu_epi16(to, mask, _mm512_cvtepi32_epi16(two));
-    return;
-  }
-  const __m512i three =
-      _mm512_ternarylogic_epi32(_mm512_set1_epi32(0x00ff0000), sum_at(sums, 2, row), two, 0xca);
-  if (channels == 3) {
+  return channel == 0   ? _mm512_srli_epi32(sum, 16)
+         : channel == 1 ? _mm512_srli_epi32(sum, 8)
+         : channel == 2 ? sum
+                        : _mm512_slli_epi32(sum, 8);
+}
+
+/* Writes `count` pixels, 16 at most, of row `row` of a group. */
+INLINE void store_pixels(const Pixels pixels, const int32_t *sums, int row, int count, uint8_t *to)
+{
+  const __mmask16 mask = (__mmask16)first_bits(count);
+  __m512i all = _mm512_set1_epi32(-1);
+
+  for (int c = pixels.first; c < pixels.first + pixels.count; c++)
+    all = _mm512_ternarylogic_epi32(_mm512_set1_epi32((int)(UINT32_C(255) << 8 * c)),
+                                    code_in_place(pixels, sums, row, c), all, 0xca); /* ? : */
+  switch (pixels.channels) {
+  case 1:
+    _mm_mask_storeu_epi8(to, mask, _mm512_cvtepi32_epi8(all));
+    break;
+  case 2:
+    _mm256_mask_storeu_epi16(to, mask, _mm512_cvtepi32_epi16(all));
+    break;
+  case 3: {
     const __m512i packed =
-        _mm512_shuffle_epi8(three, _mm512_broadcast_i32x4(_mm_setr_epi8(
-                                       0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1)));
+        _mm512_shuffle_epi8(all, _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10,
+                                                                      12, 13, 14, -1, -1, -1, -1)));
     const __m512i joined = _mm512_permutexvar_epi32(
         _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 15, 15, 15), packed);
 
-    _mm512_mask_storeu_epi8(to, first_bits(3 * pixels), joined);
-    return;
+    _mm512_mask_storeu_epi8(to, first_bits(3 * count), joined);
+    break;
   }
-  const __m512i fourth = _mm512_slli_epi32(sum_at(sums, 3, row), 8);
-  _mm512_mask_storeu_epi32(
-      to, mask, _mm512_ternarylogic_epi32(_mm512_set1_epi32((int)0xff000000), fourth, three, 0xca));
+  default:
+    _mm512_mask_storeu_epi32(to, mask, all);
+  }
 }
 
-INLINE void store_group(const Tile *tile, const int channels, int group, const Block *block)
+INLINE void store_group(const Tile *tile, const Pixels pixels, int group, const Block *block)
 {
   const int x = tile->tile->x0 + group * LANES, left = tile->tile->x1 - x;
   const ptrdiff_t stride = tile->rows->destination_stride;
-  uint8_t *to = tile->rows->destination + block->y * stride + (ptrdiff_t)x * channels;
+  uint8_t *to = tile->rows->destination + block->y * stride + (ptrdiff_t)x * pixels.channels;
 
   for (int row = 0; row < block->rows; row++, to += stride) {
     /* Pieces of so many rows are more than the processor foresees. */
     __builtin_prefetch(to + CF_ALIGNMENT, 1);
-    store_pixels(channels, tile->column_sums, row, left < LANES ? left : LANES, to);
+    store_pixels(pixels, tile->column_sums, row, left < LANES ? left : LANES, to);
   }
 }
 
@@ -456,29 +472,28 @@ INLINE void store_group(const Tile *tile, const int channels, int group, const B
  * are not opaque and should be. Each round makes steps of three groups, so that none waits for the
  * one before: one enters the ring, the next is summed along rows, the one before is stored, and the
  * first is summed along columns. */
-INLINE bool filter_block(Tile *tile, const int channels, const Block *block)
+INLINE bool filter_block(Tile *tile, const Pixels pixels, const Block *block)
 {
   const int groups = tile->groups, segment_groups = tile->matrix->segment_groups;
   int32_t *pending = NULL;
 
-  load_segment(tile, channels, block->index, 0);
+  load_segment(tile, pixels.channels, block->index, 0);
   for (int group = 0; group < groups + 2; group++) {
     const int before = group - 1, next = group + 1;
     const bool enters = before >= 0 && before < groups;
 
     if (enters)
-      enter_rows(tile, channels, before, block->slot);
+      enter_rows(tile, pixels, before, block->slot);
     finish_stores();
     pending =
-        group < groups ? sum_rows(tile, channels, group, pending) : store_pending(true, pending);
+        group < groups ? sum_rows(tile, pixels, group, pending) : store_pending(true, pending);
     if (next < groups && next % segment_groups == 0)
-      load_segment(tile, channels, block->index, next / segment_groups);
+      load_segment(tile, pixels.channels, block->index, next / segment_groups);
     if (block->rows > 0 && group >= 2)
-      store_group(tile, channels, group - 2, block);
+      store_group(tile, pixels, group - 2, block);
     finish_stores();
-    pending = block->rows > 0 && enters
-                  ? sum_columns(tile, channels, before, block->oldest, pending)
-                  : store_pending(channels % 2 == 0, pending);
+    pending = block->rows > 0 && enters ? sum_columns(tile, pixels, before, block->oldest, pending)
+                                        : store_pending(pixels.count % 2 == 0, pending);
   }
   return tile->see_through == 0;
 }
@@ -487,13 +502,15 @@ static bool filter_any_block(Tile *tile, const Block *block)
 {
   switch (tile->work->channels) {
   case 1:
-    return filter_block(tile, 1, block);
+    return filter_block(tile, (Pixels){1, 0, 1}, block);
   case 2:
-    return filter_block(tile, 2, block);
+    return filter_block(tile, (Pixels){2, 0, 2}, block);
   case 3:
-    return filter_block(tile, 3, block);
+    return filter_block(tile, (Pixels){3, 0, 3}, block);
   default:
-    return filter_block(tile, 4, block);
+    return tile->unfiltered == 0   ? filter_block(tile, (Pixels){4, 1, 3}, block)
+           : tile->unfiltered == 3 ? filter_block(tile, (Pixels){4, 0, 3}, block)
+                                   : filter_block(tile, (Pixels){4, 0, 4}, block);
   }
 }
 
@@ -528,6 +545,8 @@ int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows, const CfFirT
                .tile = bounds,
                .watch_alpha = work->weighted.lines || work->only_opaque};
   int end;
+
+  tile.unfiltered = tile.watch_alpha ? work->alpha : work->padding;
 
   lay_out(&tile, bounds->x1 - bounds->x0, &arena);
   for (int i = 0; i < TILE_SUMS; i++)

@@ -28,7 +28,7 @@ typedef struct {
   int sample_bytes;
   int copied[CF_MAX_CHANNELS]; /* channels not filtered, in planes of 8-bit samples */
   int copied_count;
-  int alpha;               /* channel, or -1 */
+  int alpha, padding;      /* channels, or -1 */
   uint8_t border_pixel[8]; /* as stored in memory, for a constant border */
   const int *left;  /* left[i]: the column that column -1 - i reads, -1 for the border pixel */
   const int *right; /* right[i]: the one that column width + i reads */
