@@ -67,10 +67,11 @@ struct Rotation {
 };
 
 /* What numbers the rows of a table of level 0: 8-bit codes, codes of up to 10 bits, or the luma of
- * 8-bit red, green and blue in 12 bits, to which it is rounded everywhere but in the term that is
- * linear in it: of noise with alpha 0.4 that changes 1.6 % of the samples by one, where 11 bits
- * change 3.2 %. Others have no table. Where there is room for it, a table holds each row several
- * times, so that the rows that a warp looks up lie in different banks. */
+ * 8-bit red, green and blue in ENTRIES steps, to which it is rounded everywhere but in the term
+ * that is linear in it: of noise with alpha 0.4 that changes 1.6 % of the samples by one where
+ * there are 4096, and 3.2 % where there are 2048. Others have no table. Where there is room for it,
+ * a table holds each row several times, so that the rows that a warp looks up lie in different
+ * banks. */
 enum class Key { BYTE, WORD, LUMA, NONE };
 
 template <Key key> struct KeyOf {
@@ -90,7 +91,8 @@ template <> struct KeyOf<Key::BYTE> {
 
 template <> struct KeyOf<Key::LUMA> {
   using Sample = uint16_t;
-  static constexpr int ENTRIES = 4096, COPIES = 1;
+  /* So many that two tiles of components for each of two teams find room beside them. */
+  static constexpr int ENTRIES = 3568, COPIES = 1;
 };
 
 /* A block may have several teams of threads, which share a table and go their own ways: alone, they
@@ -148,18 +150,29 @@ __device__ __forceinline__ uint32_t load_channels(const Pixels &pixels, const Pa
   return word;
 }
 
-/* The rounded luma of such a word, in whole numbers: weights of 16 bits, of which the instruction
- * takes a byte at a time. */
+/* The rounded luma of such words, in whole numbers. Its weights have 16 bits, so they are two by
+ * two, in the order of a word's bytes. */
 struct LumaRow {
-  uint32_t high, low;
+  uint32_t first, second;
   int addend;
 
   static constexpr int LAST = KeyOf<Key::LUMA>::ENTRIES - 1, BITS = 12;
 
+  __device__ __forceinline__ int sum_of(uint32_t word) const
+  {
+    return (int)__dp2a_hi(second, word, __dp2a_lo(first, word, (uint32_t)addend)) >> BITS;
+  }
+
   __device__ __forceinline__ uint32_t of(uint32_t word) const
   {
-    const int sum = (int)(__dp4a(word, high, 0u) << 8) + (int)__dp4a(word, low, (uint32_t)addend);
-    return (uint32_t)min(max(sum >> BITS, 0), LAST);
+    return (uint32_t)min(max(sum_of(word), 0), LAST);
+  }
+
+  /* Of two words, side by side. */
+  __device__ __forceinline__ uint32_t of(uint32_t low, uint32_t high) const
+  {
+    const uint32_t two = __byte_perm((uint32_t)sum_of(low), (uint32_t)sum_of(high), 0x5410);
+    return __vmins2(__vmaxs2(two, 0u), (uint32_t)LAST * 65537u);
   }
 };
 
@@ -171,8 +184,7 @@ inline LumaRow luma_row_of(const Pixels &pixels, const Packing &packing)
   for (int c = 0; c < 3; c++) {
     const uint32_t weight = (uint32_t)lrintf(pixels.weight[c] * one);
 
-    row.high |= weight >> 8 << 8 * packing.byte[c];
-    row.low |= (weight & 255) << 8 * packing.byte[c];
+    (packing.byte[c] < 2 ? row.first : row.second) |= weight << 16 * (packing.byte[c] % 2);
   }
   return row;
 }

@@ -27,13 +27,24 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
   const int strips_y = (coarse_height + rows - 1) / rows;
   Strip<GROUPS, ALL, key> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
 
+  const int strips = strips_x * strips_y, step = gridDim.x * WARPS;
+  int i = blockIdx.x + gridDim.x * warp;
+  auto aim = [&] {
+    if (i < strips)
+      strip.aim(i % strips_x * COARSE, i / strips_x * rows);
+  };
+
+  aim();
   fill_table<GROUPS, key>(memory, pixels, series, 4 * (int)blockIdx.y * GROUPS);
   await_previous();
   __syncthreads();
 
 #pragma unroll 1
-  for (int i = blockIdx.x + gridDim.x * warp; i < strips_x * strips_y; i += gridDim.x * WARPS)
-    strip.walk(i % strips_x * COARSE, i / strips_x * rows);
+  while (i < strips) {
+    strip.walk();
+    i += step;
+    aim();
+  }
 }
 
 /* --- level 0 computed --- */

@@ -152,21 +152,29 @@ __device__ __forceinline__ uint32_t clamped(uint32_t codes, uint32_t low, uint32
   return __vminu2(__vmaxu2(codes, low), high);
 }
 
+/* Two rows of four bytes, those of a pixel side by side: so one load has both. */
+__device__ __forceinline__ void store_pairs(uint8_t *to, uint32_t first, uint32_t second)
+{
+  *reinterpret_cast<uint2 *>(to) =
+      make_uint2(__byte_perm(first, second, 0x5140), __byte_perm(first, second, 0x7362));
+}
+
+__device__ __forceinline__ uint32_t clamped_bytes(const Picture &picture, uint32_t codes)
+{
+  return !picture.clamps
+             ? codes
+             : __byte_perm(clamped(codes & 0x00ff00ffu, picture.first_code, picture.last_code),
+                           clamped(codes >> 8 & 0x00ff00ffu, picture.first_code, picture.last_code),
+                           0x6240);
+}
+
 /* To shared memory, as the numbers of rows of the table. Foot and headroom count as black and white
  * in the Gaussian pyramid; the table knows. */
 template <int SHIFT, Key key>
 __device__ __forceinline__ void store_four(typename KeyOf<key>::Sample *to, const Pixels &pixels,
                                            const Picture &picture, const Four<key> &four)
 {
-  if constexpr (key == Key::BYTE) {
-    uint32_t codes = four.words;
-
-    if (picture.clamps)
-      codes = __byte_perm(clamped(codes & 0x00ff00ffu, picture.first_code, picture.last_code),
-                          clamped(codes >> 8 & 0x00ff00ffu, picture.first_code, picture.last_code),
-                          0x6240);
-    *reinterpret_cast<uint32_t *>(to) = codes;
-  } else if constexpr (key == Key::WORD) {
+  if constexpr (key == Key::WORD) {
     const uint32_t mask = 65535u >> pixels.shift;
     uint32_t first = four.words.x >> pixels.shift & mask * 65537u;
     uint32_t second = four.words.y >> pixels.shift & mask * 65537u;
@@ -178,9 +186,8 @@ __device__ __forceinline__ void store_four(typename KeyOf<key>::Sample *to, cons
     *reinterpret_cast<uint2 *>(to) = make_uint2(first << SHIFT, second << SHIFT);
   } else {
     const LumaRow &row = picture.luma_row;
-    *reinterpret_cast<uint2 *>(to) =
-        make_uint2((row.of(four.words.x) | row.of(four.words.y) << 16) << SHIFT,
-                   (row.of(four.words.z) | row.of(four.words.w) << 16) << SHIFT);
+    *reinterpret_cast<uint2 *>(to) = make_uint2(row.of(four.words.x, four.words.y) << SHIFT,
+                                                row.of(four.words.z, four.words.w) << SHIFT);
   }
 }
 

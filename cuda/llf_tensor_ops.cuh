@@ -108,6 +108,19 @@ __device__ __forceinline__ void wait_copies()
   cf_copy_wait<0>();
 }
 
+/* Has the line of memory in the L2 cache soon. */
+__device__ __forceinline__ void prefetch(const void *from)
+{
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+
+/* The same number, which the compiler keeps rather than makes again. */
+__device__ __forceinline__ uint32_t opaque(uint32_t number)
+{
+  asm volatile("mov.b32 %0, %0;" : "+r"(number));
+  return number;
+}
+
 __device__ __forceinline__ __half2 as_halves(uint32_t word)
 {
   return *reinterpret_cast<const __half2 *>(&word);

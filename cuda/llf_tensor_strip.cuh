@@ -10,232 +10,22 @@
  */
 #pragma once
 
-#include "llf_tensor_codes.cuh"
+#include "llf_tensor_rows.cuh"
 
 namespace llf
 {
 
-/* --- rows of components --- */
-
-/* Words q of block b: components lane / 4 + 8 q of its pixels 2 (lane % 4) and the next. */
-struct Block {
-  uint32_t word[2];
-};
-
-template <int BLOCKS> struct Line {
-  Block block[BLOCKS];
-};
-
-/* `tap` has one for each q. */
-__device__ __forceinline__ void add_block(Block &total, const uint32_t (&tap)[2],
-                                          const Block &block)
-{
-#pragma unroll
-  for (int q = 0; q < 2; q++)
-    total.word[q] = multiplied_added(tap[q], block.word[q], total.word[q]);
-}
-
-__device__ __forceinline__ void begin_block(Block &total, const uint32_t (&tap)[2],
-                                            const Block &block)
-{
-#pragma unroll
-  for (int q = 0; q < 2; q++)
-    total.word[q] = multiplied(tap[q], block.word[q]);
-}
-
-/* The taps of a block as a banded matrix: 8 coarse pixels of 24 fine ones, of which 19 are used. */
-struct Banded {
-  uint32_t word[3];
-};
-
-/* What fine sample `tap` of a coarse one counts; those that are mirrored at a border to it count
- * there. */
-__device__ __forceinline__ float weight_of(int tap)
-{
-  return tap == 2               ? HALF_CENTRE
-         : tap == 1 || tap == 3 ? HALF_SIDE
-         : tap == 0 || tap == 4 ? HALF_EDGE
-                                : 0.0f;
-}
-
-__device__ __forceinline__ float folded_weight(int tap, int x, int width)
-{
-  return x < 0 || x >= width
-             ? 0.0f
-             : weight_of(tap) + weight_of(tap - 1 - 2 * x) + weight_of(tap + 2 * width - 1 - 2 * x);
-}
-
-/* Of the block whose first fine sample is number x. */
-__device__ __forceinline__ Banded banded(int x, int width, int lane)
-{
-  Banded band;
-
-#pragma unroll
-  for (int q = 0; q < 3; q++) {
-    const int sample = 8 * q + 2 * (lane % 4), tap = sample - 2 * (lane / 4);
-
-    band.word[q] = cf_pack_halves(folded_weight(tap, x + sample, width),
-                                  folded_weight(tap + 1, x + sample + 1, width));
-  }
-  return band;
-}
-
-/* A coarse block from three fine ones. */
-__device__ __forceinline__ Block filter_block(const Block &first, const Block &second,
-                                              const Block &third, const Banded &band)
-{
-  const uint32_t four[4] = {first.word[0], first.word[1], second.word[0], second.word[1]};
-  uint32_t sum[2];
-  Block made;
-
-  multiply_half(sum, four, band.word[0], band.word[1], 0, 0);
-  multiply_half_8(made.word, third.word, band.word[2], sum[0], sum[1]);
-  return made;
-}
-
-/* How far a low bit turns a lane's harmonic: of the denormals that low bits are, and what belongs
- * to the table's rows already. */
-struct LowTurn {
-  uint32_t factor, middle;
-};
-
-template <int GROUPS, Key key>
-__device__ __forceinline__ LowTurn low_turn(const Pixels &pixels, const Series &series, int first,
-                                            int lane)
-{
-  const float step = key == Key::LUMA ? intensity_of_row<key>(pixels, 1.0f) : pixels.weight[0];
-  const float radians = 6.283185307f * series.turn * (float)(first + lane / 4 + 1) * step;
-  const float factor = radians * (float)(1 << (24 - LOW_SHIFT<key>));
-  const float middle = -0.5f * (float)((1 << LOW_BITS<key>)-1) * radians;
-
-  return {cf_pack_halves(factor, factor), cf_pack_halves(middle, middle)};
-}
-
-/* Sines and cosines of two pixels. */
-__device__ __forceinline__ void turn_further(uint32_t &sine, uint32_t &cosine, uint32_t codes,
-                                             uint32_t mask, const LowTurn &low)
-{
-  const __half2 by = __hfma2(as_halves(codes & mask), as_halves(low.factor), as_halves(low.middle));
-  const __half2 s = as_halves(sine), c = as_halves(cosine);
-
-  sine = as_word(__hfma2(by, c, s));
-  cosine = as_word(__hfma2(__hneg2(by), s, c));
-}
-
-/* A fine row, looked up and filtered across, of which `take (b, words)` takes the blocks in order:
- * registers for a whole row there are not. `codes` are a lane's of the look-ups, `pairs` those of
- * its words of the components. */
-template <int GROUPS, Key key, typename Take>
-__device__ __forceinline__ void filter_row(uint32_t table, const typename KeyOf<key>::Sample *codes,
-                                           const typename KeyOf<key>::Sample *pairs,
-                                           const LowTurn &low, const Banded &band, Take take)
-{
-  using M = TableMemory<GROUPS, key>;
-  constexpr int ROW = M::COPIES * GROUP_BYTES;
-  constexpr uint32_t LOW_MASK = ((1u << LOW_BITS<key>)-1) * 65537u << LOW_SHIFT<key>;
-  Block two[2], next[2];
-
-#pragma unroll
-  for (int i = 0; i < READS; i++) {
-    const uint32_t code =
-        M::TURNED ? reinterpret_cast<const uint8_t *>(codes + 16 * i)[1] : (uint32_t)codes[16 * i];
-    const uint32_t row = table + code * ROW;
-    const bool both = 2 * i + 1 < BLOCKS_0;
-    uint32_t words[4];
-
-    if (both)
-      look_up_4(words, row);
-    else
-      look_up_2(words, row);
-#pragma unroll
-    for (int k = 0; k < (both ? 2 : 1); k++) {
-      if constexpr (M::TURNED)
-        turn_further(words[2 * k], words[2 * k + 1],
-                     *reinterpret_cast<const uint32_t *>(pairs + 16 * i + 8 * k), LOW_MASK, low);
-#pragma unroll
-      for (int q = 0; q < 2; q++)
-        next[k].word[q] = words[2 * k + q];
-    }
-    if (i > 0)
-      take(i - 1, filter_block(two[0], two[1], next[0], band));
-#pragma unroll
-    for (int k = 0; k < (both ? 2 : 1); k++)
-      two[k] = next[k];
-  }
-}
-
-/* Stores rows of a strip, one after the other: products leave components in rows, memory has them
- * in columns. Of two groups, the first one's pairs are the even ones of eight, the second's the odd
- * ones. A level's pixels have ALL groups. */
-template <int GROUPS, int ALL, bool turned, int BLOCKS> struct LineWriter {
-  static constexpr int HALF = HALVES<GROUPS>, PIXEL_BYTES = ALL * GROUP_BYTES;
-
-  uint8_t *next[HALF];
-  uint32_t kept; /* blocks of which the lane's pixel is in the strip and in the level */
-
-  /* Row y may be one that is not stored; the second half is `distance` rows below. */
-  __device__ __forceinline__ void begin(const Target &target, int x, int y, int distance, int first,
-                                        int end, int lane)
-  {
-    const Level &level = target.coarse;
-
-#pragma unroll
-    for (int h = 0; h < HALF; h++)
-      next[h] = reinterpret_cast<uint8_t *>(level.groups + blockIdx.y * GROUPS) +
-                ((ptrdiff_t)(y + h * distance) * level.width + x + lane / 4) * PIXEL_BYTES +
-                lane % 4 * (GROUPS == 2 ? 8 : 4);
-    kept = 0;
-#pragma unroll
-    for (int b = 0; b < BLOCKS; b++) {
-      const int i = 8 * b + lane / 4;
-      kept |= i >= first && i < end && x + i < level.width ? 1u << b : 0;
-    }
-  }
-
-  __device__ __forceinline__ void write(int b, const Block &block, const bool (&stored)[HALF]) const
-  {
-    uint32_t words[2];
-
-#pragma unroll
-    for (int q = 0; q < 2; q++)
-      words[q] = transposed(block.word[q]);
-    if constexpr (turned) {
-      const uint32_t sines = words[0], cosines = words[1];
-
-      words[0] = __byte_perm(sines, cosines, 0x5410);
-      words[1] = __byte_perm(sines, cosines, 0x7632);
-    }
-#pragma unroll
-    for (int h = 0; h < HALF; h++) {
-      uint8_t *const to = next[h] + 8 * b * PIXEL_BYTES;
-
-      if (!(kept >> b & 1) || !stored[h])
-        continue;
-      if constexpr (GROUPS == 2)
-        *reinterpret_cast<uint2 *>(to) = make_uint2(words[0], words[1]);
-      else
-        *reinterpret_cast<uint32_t *>(to) = words[h];
-    }
-  }
-
-  __device__ __forceinline__ void advance(int width)
-  {
-#pragma unroll
-    for (int h = 0; h < HALF; h++)
-      next[h] += (ptrdiff_t)width * PIXEL_BYTES;
-  }
-};
-
 /* --- the Gaussian --- */
 
 /* Two neighbours of the coarse row, from the samples about them of a fine one; 20 times each tap,
- * so that they are integers. */
-__device__ __forceinline__ void reduce_across(const uint8_t *first, uint32_t sums[2])
+ * so that they are integers. Bytes are those of two rows, of which one is taken. */
+__device__ __forceinline__ void reduce_across(const uint32_t (&words)[4], int row, uint32_t sums[2])
 {
-  const uint32_t *const words = reinterpret_cast<const uint32_t *>(first - 2);
-
-  sums[0] = __dp4a(words[1], 0x00010508u, __dp4a(words[0], 0x05010000u, 0u));
-  sums[1] = __dp4a(words[2], 0x00000001u, __dp4a(words[1], 0x05080501u, 0u));
+#pragma unroll
+  for (int k = 0; k < 2; k++)
+    sums[k] = __dp4a(
+        words[k + 2], 0x00000001u << 8 * row,
+        __dp4a(words[k + 1], 0x00050008u << 8 * row, __dp4a(words[k], 0x00050001u << 8 * row, 0u)));
 }
 
 __device__ __forceinline__ void reduce_across(const uint16_t *first, uint32_t sums[2])
@@ -249,6 +39,10 @@ __device__ __forceinline__ void reduce_across(const uint16_t *first, uint32_t su
 }
 
 constexpr int PAIRS = 4 * BLOCKS_1; /* of pixels of level 1, a lane each */
+
+/* Rows that are fetched before they are read: without, warps waited for them a seventh of their
+ * time. */
+constexpr int AHEAD = 8;
 
 /* One half's: sums of two rows of level 1 at a lane's pair, and of two rows of level 2. */
 struct Gauss {
@@ -298,7 +92,8 @@ struct Analysis {
 template <int GROUPS, int ALL, Key key> struct Strip {
   using M = TableMemory<GROUPS, key>;
   using Sample = typename M::Sample;
-  static constexpr int HALF = HALVES<GROUPS>;
+  static constexpr int HALF = HALVES<GROUPS>, ROW_BYTES = M::COPIES * GROUP_BYTES;
+  static constexpr bool PAIRED = key == Key::BYTE;
 
   const Pixels &pixels;
   const Analysis &analysis;
@@ -325,6 +120,8 @@ template <int GROUPS, int ALL, Key key> struct Strip {
   Line<BLOCKS_2> coarse, coarse_next;
   Gauss gauss[HALF];
   Four<key> fours[HALF][2];
+  /* Where codes are bytes, those of two rows, for look-ups and for the Gaussian. */
+  uint32_t paired[READS], around[HALF][4];
 
   __device__ __forceinline__ Strip(const Pixels &pixels, const Series &series,
                                    const Analysis &analysis, uint8_t *memory, int lane, int warp)
@@ -334,8 +131,8 @@ template <int GROUPS, int ALL, Key key> struct Strip {
     /* Lanes 8 to 15 and 24 to 31 look up the second group's rows, or the second half's pixels. */
     const int half = lane / 8 % 2;
 
-    looked_up =
-        slots + (GROUPS == 1 ? half * SLOTS * SLOT_PITCH : 0) + 2 + lane % 8 + lane / 16 * 8;
+    looked_up = slots + (GROUPS == 1 ? half * SLOTS * SLOT_PITCH : 0) +
+                (2 + lane % 8 + lane / 16 * 8) * (PAIRED ? 2 : 1);
     pairs = slots + 2 + 2 * (lane % 4);
     table = cf_shared_address(memory) + (GROUPS == 2 ? half * M::TABLE : 0) +
             lane % M::COPIES * GROUP_BYTES;
@@ -379,15 +176,32 @@ template <int GROUPS, int ALL, Key key> struct Strip {
     }
   }
 
+  __device__ __forceinline__ void fetch(int from, int rows) const
+  {
+#pragma unroll
+    for (int h = 0; h < HALF; h++) {
+      for (int k = 0; k < rows; k++) {
+        const int y = min(max(from + k + 4 * h * analysis.strip_rows, 0), pixels.height - 1);
+        prefetch(column + (ptrdiff_t)y * analysis.picture.stride);
+      }
+    }
+  }
+
   __device__ __forceinline__ void store(int slot)
   {
 #pragma unroll
     for (int h = 0; h < HALF; h++) {
+      Sample *const to = slots + (h * SLOTS + slot) * SLOT_PITCH;
+
+      if constexpr (PAIRED) {
+        store_pairs(to + 8 * lane, clamped_bytes(analysis.picture, fours[h][0].words),
+                    clamped_bytes(analysis.picture, fours[h][1].words));
+      } else {
 #pragma unroll
-      for (int k = 0; k < 2; k++)
-        store_four<M::SHIFT, key>(slots + (h * SLOTS + slot + k) * SLOT_PITCH +
-                                      4 * min(lane, SLOT / 4 - 1),
-                                  pixels, analysis.picture, fours[h][k]);
+        for (int k = 0; k < 2; k++)
+          store_four<M::SHIFT, key>(to + k * SLOT_PITCH + 4 * lane, pixels, analysis.picture,
+                                    fours[h][k]);
+      }
     }
     __syncwarp();
     if (border) {
@@ -404,8 +218,33 @@ template <int GROUPS, int ALL, Key key> struct Strip {
     const int to = (k < 2 ? -1 - k : end + k - 2) - first, from = 2 * (end - first) - 1 - to;
 
     if (h < HALF && to >= 0 && to < SLOT && from >= 0 && from < SLOT) {
-      Sample *const samples = slots + (h * SLOTS + slot + row) * SLOT_PITCH;
-      samples[to] = samples[from];
+      Sample *const samples = slots + (h * SLOTS + slot) * SLOT_PITCH;
+
+      if constexpr (PAIRED)
+        samples[2 * to + row] = samples[2 * from + row];
+      else
+        samples[row * SLOT_PITCH + to] = samples[row * SLOT_PITCH + from];
+    }
+  }
+
+  /* Codes of the rows in this slot and the next. */
+  __device__ __forceinline__ void take_pairs(int slot)
+  {
+    if constexpr (PAIRED) {
+#pragma unroll
+      for (int i = 0; i < READS; i++)
+        paired[i] = *reinterpret_cast<const uint16_t *>(looked_up + slot * SLOT_PITCH + 2 * 16 * i);
+#pragma unroll
+      for (int h = 0; h < HALF; h++) {
+        const uint32_t *const words = reinterpret_cast<const uint32_t *>(
+            slots + (h * SLOTS + slot) * SLOT_PITCH + 2 * (2 + 4 * min(lane, PAIRS - 1)));
+        const uint2 middle = *reinterpret_cast<const uint2 *>(words + 1);
+
+        around[h][0] = words[0];
+        around[h][1] = middle.x;
+        around[h][2] = middle.y;
+        around[h][3] = words[3];
+      }
     }
   }
 
@@ -413,12 +252,26 @@ template <int GROUPS, int ALL, Key key> struct Strip {
   template <typename Take>
   __device__ __forceinline__ void filter(int slot, uint32_t (&sums)[HALF][2], Take take)
   {
-    filter_row<GROUPS, key>(table, looked_up + slot * SLOT_PITCH, pairs + slot * SLOT_PITCH, low,
-                            band, take);
+    const Sample *const codes = looked_up + slot * SLOT_PITCH;
+
+    filter_row<GROUPS, key>(
+        [&](int i) {
+          if constexpr (PAIRED)
+            return __dp4a(paired[i], (uint32_t)ROW_BYTES << 8 * (slot % 2), table);
+          else if constexpr (M::TURNED)
+            return table + reinterpret_cast<const uint8_t *>(codes + 16 * i)[1] * ROW_BYTES;
+          else
+            return table + codes[16 * i] * ROW_BYTES;
+        },
+        pairs + slot * SLOT_PITCH, low, band, take);
 #pragma unroll
-    for (int h = 0; h < HALF; h++)
-      reduce_across(slots + (h * SLOTS + slot) * SLOT_PITCH + 2 + 4 * min(lane, PAIRS - 1),
-                    sums[h]);
+    for (int h = 0; h < HALF; h++) {
+      if constexpr (PAIRED)
+        reduce_across(around[h], slot % 2, sums[h]);
+      else
+        reduce_across(slots + (h * SLOTS + slot) * SLOT_PITCH + 2 + 4 * min(lane, PAIRS - 1),
+                      sums[h]);
+    }
   }
 
   /* The first three fine rows above those of row 2 (y2 - 1) of level 1. */
@@ -433,6 +286,7 @@ template <int GROUPS, int ALL, Key key> struct Strip {
     load(top - 3);
     __syncwarp();
     store(2);
+    take_pairs(2);
     load(top - 1);
     filter(3, sums, [&](int b, const Block &block) { begin_block(line[0].block[b], edge, block); });
 #pragma unroll
@@ -443,6 +297,7 @@ template <int GROUPS, int ALL, Key key> struct Strip {
       gauss[h].coarse = gauss[h].next = 0.0f;
     }
     store(0);
+    take_pairs(0);
     load(top + 1);
     filter(0, sums, [&](int b, const Block &block) { add_block(line[0].block[b], side, block); });
 #pragma unroll
@@ -470,6 +325,8 @@ template <int GROUPS, int ALL, Key key> struct Strip {
   __device__ __forceinline__ void filter_between(int slot)
   {
     uint32_t sums[HALF][2], side[2];
+
+    take_pairs(slot);
 
     set(side, HALF_SIDE);
     filter(slot, sums, [&](int b, const Block &block) {
@@ -628,17 +485,23 @@ template <int GROUPS, int ALL, Key key> struct Strip {
     }
   }
 
-  /* The strip whose first pixel of level 2 is (x, y). */
-  __device__ __forceinline__ void walk(int x, int y)
+  /* The strip whose first pixel of level 2 is (x, y) is the next: its first rows are fetched. */
+  __device__ __forceinline__ void aim(int x, int y)
   {
-    const int rows = analysis.strip_rows, x1 = 2 * x - 2;
-
     x2 = x;
     y2 = y;
     /* Lanes beyond the picture read something else instead. */
     x0 = min(max(4 * x - 8 + 4 * min(lane, SLOT / 4 - 1), 0), (pixels.width - 1) & ~3);
     column = analysis.picture.from + (ptrdiff_t)x0 * (key == Key::LUMA ? 4 : (int)sizeof(Sample));
     direct = analysis.picture.aligned && x0 + 4 <= pixels.width;
+    fetch(4 * y - 7, 6 + AHEAD);
+  }
+
+  /* Down the strip. */
+  __device__ __forceinline__ void walk()
+  {
+    const int x = x2, y = y2, rows = analysis.strip_rows, x1 = 2 * x - 2;
+
     border = x == 0 || x1 + 8 * BLOCKS_1 >= width();
     writer_1.begin(analysis.first, x1, 2 * y - 2, 2 * rows, 2, 2 + MIDDLE, lane);
     writer_2.begin(analysis.second, x, y - 2, rows, 0, COARSE, lane);
@@ -663,6 +526,7 @@ template <int GROUPS, int ALL, Key key> struct Strip {
       const bool plain = m > 0 && 2 * (m + (HALF - 1) * rows) + 4 < height();
 
       load(4 * m + 3);
+      fetch(4 * m + 3 + AHEAD, 4);
       filter_between(2);
       make_even_row(m, plain);
       if (m == y + rows)

@@ -4,6 +4,7 @@
  * images, so these kernels run beside the chain of small ones that make them.
  */
 #include "llf_tensor_cells.cuh"
+#include "llf_tensor_numbers.cuh"
 #include "llf_tensor_up.cuh"
 
 namespace llf
@@ -18,7 +19,6 @@ template <int GROUPS> using BaseTile = Tile<GROUPS, TILE_Y, TILE_X>;
 template <int GROUPS> using NextTile = Tile<GROUPS, TILE_Y / 2, TILE_X / 2>;
 
 constexpr int NEXT_X = TILE_X / 2, NEXT_Y = TILE_Y / 2;
-constexpr int PIXEL_PITCH = TILE_X + 4; /* words */
 
 /* Blocks of a multiprocessor. */
 template <int GROUPS> constexpr int RESIDENT = 2;
@@ -37,9 +37,8 @@ template <int GROUPS, Key key> constexpr int MOST_COPIES = GROUPS == 4 ? 1 : Key
 /* Teams that share a large table. */
 template <Key key, int COPIES> constexpr int TEAMS = COPIES > 1 || key == Key::LUMA ? 2 : 1;
 
-/* Level 1's terms are made along with level 0's. The table of RGB's luma leaves room for that, or
- * for two tiles of components for each team: at 3840x2160 the first takes 212 us a frame where the
- * second takes 223, at 1920x1080 102 where it takes 92. */
+/* Level 1's terms are made along with level 0's. RGB's are in large pictures only: at 1920x1080 a
+ * frame takes 93 us so, and 81 with a kernel of their own. */
 template <Key key> constexpr bool ALWAYS_JOINED = key != Key::LUMA;
 
 /* Shared memory, in bytes: the table; and of each team tiles of levels 1 and 2, of level 1's
@@ -52,7 +51,10 @@ template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> struct Memo
   static constexpr int GAUSS = SECOND + BUFFERS * SECOND_BYTES;
   static constexpr int GAUSS_BYTES = JOINED ? NEXT_X * NEXT_Y * (int)sizeof(float) : 0;
   static constexpr int PIXELS = GAUSS + BUFFERS * GAUSS_BYTES;
-  static constexpr int TEAM = PIXELS + TILE_Y * PIXEL_PITCH * (int)sizeof(uint32_t);
+  static constexpr int NUMBERS = TILE_X * TILE_Y / 128 * STRIP_BYTES<key>;
+  /* With two, a warp that has ended a tile need not wait for the others. */
+  static constexpr int NUMBER_BUFFERS = BUFFERS == 2 && key != Key::LUMA ? 2 : 1;
+  static constexpr int TEAM = PIXELS + NUMBER_BUFFERS * NUMBERS;
 
   __host__ __device__ static constexpr int bytes(int teams)
   {
@@ -60,112 +62,24 @@ template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> struct Memo
   }
 };
 
-/* --- rotations and pixels --- */
-
-/* Row i of table c: the rotations of harmonics 4 c + 1 .. 4 c + 4. */
-template <int GROUPS, Key key, int COPIES>
-__device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Series &series)
-{
-  constexpr int ENTRIES = KeyOf<key>::ENTRIES;
-  uint4 *const table = reinterpret_cast<uint4 *>(memory);
-
-  for (int i = threadIdx.x; i < ENTRIES * GROUPS; i += blockDim.x) {
-    const int row = i % ENTRIES, group = i / ENTRIES;
-    const float turns = series.turn * intensity_of_row<key>(pixels, (float)row);
-    Rotation rotation((float)(4 * group + 1) * turns, turns);
-    uint32_t words[4];
-
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-      words[k] = cf_pack_halves(rotation.cosine, -rotation.sine);
-      rotation.advance();
-    }
-#pragma unroll
-    for (int copy = 0; copy < COPIES; copy++)
-      table[i * COPIES + (copy + threadIdx.x) % COPIES] =
-          make_uint4(words[0], words[1], words[2], words[3]);
-  }
-}
-
-template <typename Sample, Colour colour, Key key>
-__device__ __forceinline__ Four<key> load_four(const Pixels &pixels, const Packing &packing,
-                                               const LumaRow &luma_row, bool aligned, int x, int y)
-{
-  const Channel &channel = pixels.channel[0];
-  const uint8_t *const row = channel.from + y * channel.from_stride;
-
-  if (key != Key::NONE && aligned && x + 4 <= pixels.width)
-    return *reinterpret_cast<const Four<key> *>(
-        row + (ptrdiff_t)x * (key == Key::LUMA ? 4 : (int)sizeof(Sample)) -
-        (key == Key::LUMA ? packing.byte[0] : 0));
-
-  Four<key> four = {};
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    const int pixel_x = min(x + k, pixels.width - 1);
-    auto sample = [&](int c) {
-      return (uint32_t)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
-                                         pixels.step[c], pixel_x, y, 0);
-    };
-
-    if constexpr (key == Key::BYTE) {
-      four.words |= sample(0) << 8 * k;
-    } else if constexpr (key == Key::WORD) {
-      (k < 2 ? four.words.x : four.words.y) |= sample(0) << 16 * (k & 1);
-    } else {
-      uint32_t *const to = k == 0   ? &four.words.x
-                           : k == 1 ? &four.words.y
-                           : k == 2 ? &four.words.z
-                                    : &four.words.w;
-      if constexpr (key == Key::LUMA)
-        *to = load_channels(pixels, packing, pixel_x, y);
-      else
-        *to = __float_as_uint(
-            rounded_intensity<Sample, colour>(pixels, packing, luma_row, pixel_x, y));
-    }
-  }
-  return four;
-}
-
-/* The numbers of their rows in the table, or intensities. */
-template <Key key>
-__device__ __forceinline__ uint4 rows_of(const Pixels &pixels, const LumaRow &luma_row,
-                                         const Four<key> &four)
-{
-  if constexpr (key == Key::BYTE) {
-    return make_uint4(four.words & 255, four.words >> 8 & 255, four.words >> 16 & 255,
-                      four.words >> 24);
-  } else if constexpr (key == Key::WORD) {
-    return make_uint4((four.words.x & 65535) >> pixels.shift, four.words.x >> 16 >> pixels.shift,
-                      (four.words.y & 65535) >> pixels.shift, four.words.y >> 16 >> pixels.shift);
-  } else if constexpr (key == Key::LUMA) {
-    return make_uint4(luma_row.of(four.words.x), luma_row.of(four.words.y),
-                      luma_row.of(four.words.z), luma_row.of(four.words.w));
-  } else {
-    return four.words;
-  }
-}
-
 /* --- terms --- */
 
-/* Of a strip of pixels whose block 0 has, in a lane's part of it, the row numbers `rows`. */
+/* Of a strip of pixels. */
 template <typename T, Key key, int COPIES>
-__device__ __forceinline__ void make_terms(float (&sum)[4], Columns<T> columns, uint32_t table,
-                                           const uint32_t *rows, const Turn<T::GROUPS> &turn,
-                                           const Expansion &expansion, const Ones &ones)
+__device__ __forceinline__ void
+make_terms(float (&sum)[4], const Columns<T> &columns, uint32_t table, const uint8_t *strip,
+           const Turn<T::GROUPS> &turn, const Expansion &expansion, const Ones &ones)
 {
-  constexpr int ROW_BYTES = COPIES * GROUP_BYTES;
-  constexpr int TABLE_BYTES = KeyOf<key>::ENTRIES * ROW_BYTES;
+  constexpr int TABLE_BYTES = KeyOf<key>::ENTRIES * COPIES * GROUP_BYTES;
+  const Numbers<key, COPIES> numbers(strip);
 
-  expand_strip<T::GROUPS>(
-      sum, expansion, ones, [&](int j, uint32_t *words) { columns.load(words, j); },
-      [&](int, int, uint32_t *self) { self[0] = self[1] = 0; },
+  expand_pairs<T, 8>(
+      sum, expansion, ones, columns, [&](int, int, uint32_t *self) { self[0] = self[1] = 0; },
       [&](int j, uint32_t *rotation) {
         if constexpr (key == Key::NONE) {
-          rotate<T::GROUPS>(rotation, turn, __uint_as_float(rows[4 * j]),
-                            __uint_as_float(rows[4 * j + 2 * PIXEL_PITCH]));
+          rotate<T::GROUPS>(rotation, turn, numbers.from[j], numbers.from[8 + j]);
         } else {
-          const uint32_t row = table + rows[4 * j] * ROW_BYTES;
+          const uint32_t row = numbers.row_of(j, table);
 
           if constexpr (T::GROUPS == 1) {
             load_2(rotation, row);
@@ -220,41 +134,47 @@ template <typename T> struct OwnPixels {
   }
 };
 
-/* The same of level 1; `gauss` is a lane's first pixel. */
+/* The same of half a strip of level 1; `gauss` is a lane's part of it. */
 template <int GROUPS>
-__device__ __forceinline__ void make_next_terms(float (&sum)[4], Columns<NextTile<GROUPS>> columns,
-                                                OwnPixels<BaseTile<GROUPS>> pixels,
-                                                const float *gauss, const Turn<GROUPS> &turn,
-                                                const Expansion &expansion, const Ones &ones)
+__device__ __forceinline__ void
+make_next_terms(float (&sum)[4], const Columns<NextTile<GROUPS>> &columns,
+                OwnPixels<BaseTile<GROUPS>> pixels, const float *gauss, const Turn<GROUPS> &turn,
+                const Expansion &expansion, const HalfOnes &ones)
 {
-  expand_strip<GROUPS>(
-      sum, expansion, ones, [&](int j, uint32_t *words) { columns.load(words, j); },
-      [&](int j, int c, uint32_t *self) { pixels.load(j, c, self); },
+  const float4 above = *reinterpret_cast<const float4 *>(gauss);
+  const float4 below = *reinterpret_cast<const float4 *>(gauss + 4);
+
+  expand_pairs<NextTile<GROUPS>, 4>(
+      sum, expansion, ones, columns, [&](int j, int c, uint32_t *self) { pixels.load(j, c, self); },
       [&](int j, uint32_t *rotation) {
-        rotate<GROUPS>(rotation, turn, gauss[4 * j], gauss[4 * j + 2 * NEXT_X]);
+        rotate<GROUPS>(rotation, turn, (&above.x)[j], (&below.x)[j]);
       });
 }
 
-/* Starts to load the Gaussian of a tile of level 1. */
-__device__ __forceinline__ void load_gauss(float *memory, const Level &level, int x, int y,
-                                           int thread)
+/* Where a pixel of a tile of level 1 has its Gaussian: a lane's part of half a strip lies side by
+ * side. */
+__device__ __forceinline__ int place_of_gauss(int x, int y)
 {
-#pragma unroll
-  for (int k = 0; k < NEXT_X * NEXT_Y / THREADS; k++) {
-    const int i = thread + k * THREADS;
-    const int from_x = min(x + i % NEXT_X, level.width - 1);
-    const int from_y = min(y + i / NEXT_X, level.height - 1);
-
-    cf_copy_async_word(cf_shared_address(memory + i),
-                       level.gauss + (size_t)from_y * level.width + from_x, 4);
-  }
+  return ((y / 4 * 2 + x / 16) * 8 + y % 2 * 4 + x % 4) * 8 + y / 2 % 2 * 4 + x % 16 / 4;
 }
 
-/* A number that costs a register rather than being made again for every strip. */
-__device__ __forceinline__ uint32_t kept(uint32_t number)
+/* Starts to load the Gaussian of a tile of level 1, to where the thread's first pixel has its
+ * place.
+ */
+__device__ __forceinline__ void load_gauss(uint32_t to, const Level &level, int x, int y,
+                                           int thread)
 {
-  asm volatile("mov.b32 %0, %0;" : "+r"(number));
-  return number;
+  constexpr int STEP = THREADS / NEXT_X;
+  static_assert(STEP % 4 == 0, "whole strips");
+
+#pragma unroll
+  for (int k = 0; k < NEXT_X * NEXT_Y / THREADS; k++) {
+    const int from_x = min(x + thread % NEXT_X, level.width - 1);
+    const int from_y = min(y + thread / NEXT_X + k * STEP, level.height - 1);
+
+    cf_copy_async_word(to + k * STEP * NEXT_X * (int)sizeof(float),
+                       level.gauss + (ptrdiff_t)from_y * level.width + from_x, 4);
+  }
 }
 
 /* --- the kernel --- */
@@ -266,11 +186,11 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                   TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
                        Level coarse, Level second, __half *cells, __half *next_cells,
-                       Packing packing, LumaRow luma_row, bool aligned, bool beside)
+                       const __grid_constant__ Source source, bool beside)
 {
   using T = BaseTile<GROUPS>;
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
-  constexpr int FOURS = TILE_X * TILE_Y / 4 / THREADS, ACROSS = TILE_X / 4;
+  static_assert(TILE_X * TILE_Y == 8 * THREADS, "eight pixels a thread");
   constexpr int STRIPS = TILE_Y / 2 / WARPS;
   constexpr int STRIP_ROWS = 2 * WARPS; /* from one strip of a warp to its next */
 
@@ -278,12 +198,11 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   const int team = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
   const int teams = blockDim.x / THREADS, step = teams * (int)gridDim.x;
   uint8_t *const memory = table + M::TABLE + team * M::TEAM;
-  uint32_t *const rows = reinterpret_cast<uint32_t *>(memory + M::PIXELS);
   const int lane = thread % 32, warp = thread / 32;
   const int strip_x = 32 * (warp % 2), strip_y = 4 * (warp / 2);
   const int tiles_x = (pixels.width + TILE_X - 1) / TILE_X;
   const int tiles = tiles_x * ((pixels.height + TILE_Y - 1) / TILE_Y);
-  const int column = thread % ACROSS * 4, row = thread / ACROSS;
+  const int column = thread % (TILE_X / 8) * 8, row = thread / (TILE_X / 8);
   const Expansion expansion(lane);
   const Ones ones(lane);
   const Turn<GROUPS> turn(series, lane);
@@ -294,28 +213,30 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   /* Where a lane finds its part of the warp's strips; of level 1, of the first strip. */
   Columns<T> columns(memory, warp % 2, warp / 2, lane);
   const OwnPixels<T> own_pixels(memory, 0, lane);
-  const int in_strip = key == Key::NONE
-                           ? (strip_y + lane / 16) * PIXEL_PITCH + strip_x + lane / 4 % 4
-                           : (strip_y + lane % 16 / 4) * PIXEL_PITCH + strip_x + lane % 4;
-  const uint32_t *const strip = reinterpret_cast<const uint32_t *>(
-      table + kept(team * M::TEAM + M::TABLE + M::PIXELS + in_strip * (int)sizeof(uint32_t)));
-  const float *const gauss =
-      reinterpret_cast<const float *>(memory + M::GAUSS) + lane / 16 * NEXT_X + lane / 4 % 4;
+  const uint8_t *const strip =
+      table + opaque(team * M::TEAM + M::TABLE + M::PIXELS + warp * STRIP_BYTES<key> +
+                     Numbers<key, COPIES>::place(lane));
+  const float *const gauss = reinterpret_cast<const float *>(memory + M::GAUSS) + warp * 64 +
+                             (lane / 16 * 4 + lane / 4 % 4) * 8;
   const uint32_t looked_up =
       cf_shared_address(table) + lane % COPIES * GROUP_BYTES +
       (GROUPS == 1 ? 0 : lane / 16 * (KeyOf<key>::ENTRIES * COPIES * GROUP_BYTES));
-  Four<key> fours[FOURS];
+  const uint32_t gauss_to =
+      opaque(cf_shared_address(memory + M::GAUSS) +
+             place_of_gauss(thread % NEXT_X, thread / NEXT_X) * (int)sizeof(float));
+  uint8_t *const numbers = table + opaque(M::TABLE + team * M::TEAM + M::PIXELS +
+                                          place_of_number<key, TILE_X>(column, row));
+  Four<key> fours[2];
   int buffer = 0, next_x, next_y;
 
-  columns.from = kept(columns.from);
+  columns.from = opaque(columns.from);
 
   auto load_components = [&] {
     loader.load(memory + buffer * M::COARSE, coarse, next_x, next_y);
     if constexpr (JOINED) {
       second_loader.load(memory + M::SECOND + buffer * M::SECOND_BYTES, second, next_x / 2,
                          next_y / 2);
-      load_gauss(reinterpret_cast<float *>(memory + M::GAUSS + buffer * M::GAUSS_BYTES), coarse,
-                 next_x / 2, next_y / 2, thread);
+      load_gauss(gauss_to + buffer * M::GAUSS_BYTES, coarse, next_x / 2, next_y / 2, thread);
     }
     cf_copy_commit();
   };
@@ -327,10 +248,9 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
     if constexpr (BUFFERS == 2)
       load_components();
 #pragma unroll
-    for (int i = 0; i < FOURS; i++)
-      fours[i] = load_four<Sample, colour, key>(
-          pixels, packing, luma_row, aligned, next_x + column,
-          min(next_y + row + i * (THREADS / ACROSS), pixels.height - 1));
+    for (int i = 0; i < 2; i++)
+      fours[i] = load_four<Sample, colour, key>(pixels, source, next_x + column + 4 * i,
+                                                min(next_y + row, pixels.height - 1));
   };
 
   if constexpr (key != Key::NONE)
@@ -342,15 +262,13 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   int tile = tiles - 1 - (int)blockIdx.x - team * (int)gridDim.x;
   if (tile >= 0)
     load_tile(tile);
-  for (int turns = 0; tile >= 0; turns++) {
+  while (tile >= 0) {
     const int x = next_x, y = next_y, current = buffer;
+    const int numbered = M::NUMBER_BUFFERS == 2 ? current * M::NUMBERS : 0;
 
     if constexpr (BUFFERS == 1)
       load_components();
-#pragma unroll
-    for (int i = 0; i < FOURS; i++)
-      *reinterpret_cast<uint4 *>(rows + (row + i * (THREADS / ACROSS)) * PIXEL_PITCH + column) =
-          rows_of<key>(pixels, luma_row, fours[i]);
+    store_numbers<key>(numbers + numbered, pixels, source.luma_row, fours);
     cf_copy_wait<0>();
     await_team<TEAMS<key, COPIES>, THREADS>(team);
     tile -= step;
@@ -367,25 +285,31 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
         continue;
       make_terms<T, key, COPIES>(
           sum, columns.shifted(current * M::COARSE + k * STRIP_ROWS / 2 * T::PITCH), looked_up,
-          strip + k * STRIP_ROWS * PIXEL_PITCH, turn, expansion, ones);
+          strip + numbered + k * WARPS * STRIP_BYTES<key>, turn, expansion, ones);
       store_cells(cells, pixels.width, across, from_x, from_y, lane, sum);
     }
     if constexpr (JOINED) {
-      /* Level 1 has half as many strips as there are warps: they take turns. */
-      const int next = (warp + 4 * (turns % 2)) % WARPS;
+      /* Level 1 has half as many strips as there are warps, which make a half each. */
+      const int next = warp / 2, half = warp % 2;
       const int from_x = x / 2, from_y = y / 2 + 4 * next;
-      if (next < NEXT_Y / 4 && from_x < coarse.width && from_y < coarse.height) {
-        const Columns<NextTile<GROUPS>> next_columns(memory + M::SECOND + current * M::SECOND_BYTES,
-                                                     0, next, lane);
+      if (from_x + 16 * half < coarse.width && from_y < coarse.height) {
+        using Next = Columns<NextTile<GROUPS>>;
+        const Next next_columns =
+            Next(memory + M::SECOND + current * M::SECOND_BYTES, 0, next, lane)
+                .shifted(half * 4 * Next::PAIR_BYTES);
         float sum[4];
 
-        make_next_terms<GROUPS>(
-            sum, next_columns, own_pixels.shifted(current * M::COARSE + 4 * next * T::PITCH),
-            gauss + current * (M::GAUSS_BYTES / 4) + 4 * next * NEXT_X, turn, expansion, ones);
-        store_cells(next_cells, coarse.width, next_across, from_x, from_y, lane, sum);
+        make_next_terms<GROUPS>(sum, next_columns,
+                                own_pixels.shifted(current * M::COARSE + 4 * next * T::PITCH +
+                                                   half * 16 * GROUPS * GROUP_BYTES),
+                                gauss + current * (M::GAUSS_BYTES / 4), turn, expansion,
+                                HalfOnes{ones, half == 1});
+        if (lane % 4 / 2 == half)
+          store_cells(next_cells, coarse.width, next_across, from_x, from_y, lane, sum);
       }
     }
-    await_team<TEAMS<key, COPIES>, THREADS>(team);
+    if constexpr (M::NUMBER_BUFFERS == 1)
+      await_team<TEAMS<key, COPIES>, THREADS>(team);
   }
   end(beside);
 }
@@ -434,15 +358,16 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   const Channel &channel = pixels.channel[0];
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
-  const bool aligned = key == Key::LUMA
-                           ? packing.packed && address % 16 == 0
-                           : pixels.step[0] == 1 && address % (4 * sizeof(Sample)) == 0;
+  Source source = {packing, luma_row_of(pixels, packing), (int)channel.from_stride, false};
 
+  source.aligned = source.stride == channel.from_stride &&
+                   (key == Key::LUMA ? packing.packed && address % 16 == 0
+                                     : pixels.step[0] == 1 && address % (4 * sizeof(Sample)) == 0);
   return launch(queue, "llf terms",
                 pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED>,
                 dim3(tiles < resident ? tiles : resident), dim3(teams * THREADS), M::bytes(teams),
                 pixels, series, pyramid.level[1], pyramid.level[2], pyramid.cells[0],
-                pyramid.cells[1], packing, luma_row_of(pixels, packing), aligned, queue->beside);
+                pyramid.cells[1], source, queue->beside);
 }
 
 /* Calls `function` with the sample type, the colour and the key as types. */
@@ -477,7 +402,7 @@ template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, const Pixels &pixe
 {
   return ALWAYS_JOINED<key> ||
          (is_large(pixels) &&
-          Memory<GROUPS, key, MOST_COPIES<GROUPS, key>, 1, true>::bytes(1) <= gpu.shared_per_block);
+          Memory<GROUPS, key, MOST_COPIES<GROUPS, key>, 2, true>::bytes(1) <= gpu.shared_per_block);
 }
 
 template <int GROUPS>
@@ -493,7 +418,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
 
     if constexpr (!ALWAYS) {
       if (is_joined<GROUPS, KEY>(gpu, pixels))
-        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 1, true>(queue, gpu, pixels, series,
+        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2, true>(queue, gpu, pixels, series,
                                                                         pyramid);
     }
     if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
@@ -531,7 +456,7 @@ bool allow(const Gpu &gpu, CfStatus *status)
   }
   if constexpr (HAS_TABLE<GROUPS, key>) {
     if (!allow_copies<GROUPS, Sample, colour, key, MOST, 1, ALWAYS>(gpu, status) ||
-        !allow_copies<GROUPS, Sample, colour, key, MOST, 1, true>(gpu, status) ||
+        !allow_copies<GROUPS, Sample, colour, key, MOST, 2, true>(gpu, status) ||
         !allow_copies<GROUPS, Sample, colour, key, 1, 1, ALWAYS>(gpu, status))
       return false;
   }

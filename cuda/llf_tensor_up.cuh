@@ -93,24 +93,36 @@ struct Expansion {
 /* --- shared memory --- */
 
 /* Loads the coarse level's components about tiles, repeated beyond its border: what thread `thread`
- * of a tile's does of it. For tiles inside the level all places are known beforehand. */
+ * of a tile's does of it. For tiles inside the level all places are known beforehand: threads take
+ * the first columns, a power of two of them, row by row, which leaves less than a group for each
+ * thread. */
 template <typename T> struct CoarseLoader {
-  static constexpr int COLUMNS = T::COARSE_X * T::GROUPS, COUNT = COLUMNS * T::COARSE_Y;
-  static constexpr int COPIES = (COUNT + T::THREADS - 1) / T::THREADS;
+  static constexpr int COLUMNS = T::COARSE_X * T::GROUPS, MAIN = T::FINE_X / 2 * T::GROUPS;
+  static constexpr int STEP = T::THREADS / MAIN, STEPS = T::COARSE_Y / STEP;
+  static constexpr int REST = T::COARSE_Y % STEP * MAIN, SIDE = COLUMNS - MAIN;
+  static_assert(REST + T::COARSE_Y * SIDE <= T::THREADS && STEP % (T::GROUPS == 2 ? 4 : 1) == 0,
+                "threads have no more than a group left, and swap in all rows or none");
 
   int thread;
-  int from[COPIES], to[COPIES]; /* in groups of the level, in bytes of the tile */
+  uint32_t from, to, last_from, last_to; /* bytes of the level, of the tile */
 
   __device__ CoarseLoader(const Level &coarse, int thread) : thread(thread)
   {
-#pragma unroll
-    for (int k = 0; k < COPIES; k++) {
-      const int i = thread + k * T::THREADS, row = i / COLUMNS, column = i % COLUMNS;
-      const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+    const int left = thread - REST;
+    const bool side = left >= 0;
 
-      from[k] = row * coarse.width * T::GROUPS + column;
-      to[k] = row * T::PITCH + (column ^ swap) * GROUP_BYTES;
-    }
+    place(coarse, thread / MAIN, thread % MAIN, from, to);
+    place(coarse, side ? left / SIDE : STEPS * STEP + thread / MAIN,
+          side ? MAIN + left % SIDE : thread % MAIN, last_from, last_to);
+  }
+
+  __device__ static void place(const Level &coarse, int row, int column, uint32_t &from,
+                               uint32_t &to)
+  {
+    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+
+    from = opaque((row * coarse.width * T::GROUPS + column) * GROUP_BYTES);
+    to = opaque(row * T::PITCH + (column ^ swap) * GROUP_BYTES);
   }
 
   /* Starts to. */
@@ -123,17 +135,21 @@ template <typename T> struct CoarseLoader {
                         first_y + T::COARSE_Y <= coarse.height;
 
     if (inside) {
-      const uint4 *const origin =
-          coarse.groups + ((size_t)first_y * coarse.width + first_x) * T::GROUPS;
+      const uint8_t *const origin = reinterpret_cast<const uint8_t *>(
+          coarse.groups + ((ptrdiff_t)first_y * coarse.width + first_x) * T::GROUPS);
+      const uint8_t *next = origin + from;
+
 #pragma unroll
-      for (int k = 0; k < COPIES; k++) {
-        if (k < COPIES - 1 || thread + k * T::THREADS < COUNT)
-          start_copy(base + to[k], origin + from[k]);
+      for (int k = 0; k < STEPS; k++) {
+        start_copy(base + to + k * STEP * T::PITCH, next);
+        next += (ptrdiff_t)coarse.width * (STEP * T::GROUPS * GROUP_BYTES);
       }
+      if (thread < REST + T::COARSE_Y * SIDE)
+        start_copy(base + last_to, origin + last_from);
       return;
     }
 #pragma unroll 1
-    for (int i = thread; i < COUNT; i += T::THREADS) {
+    for (int i = thread; i < COLUMNS * T::COARSE_Y; i += T::THREADS) {
       const int row = i / COLUMNS, column = i % COLUMNS;
       const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
       const int x = min(max(first_x + column / T::GROUPS, 0), coarse.width - 1);
@@ -252,12 +268,23 @@ struct Ones {
   {
 #pragma unroll
     for (int j = 0; j < 8; j++)
-      asm volatile("mov.b32 %0, %1;" : "=r"(word[j]) : "r"(lane / 4 == j ? 0x3c003c00u : 0u));
+      word[j] = opaque(lane / 4 == j ? 0x3c003c00u : 0u);
   }
 
   __device__ __forceinline__ uint32_t of(int j) const
   {
     return word[j];
+  }
+};
+
+/* Those of one half of the blocks. */
+struct HalfOnes {
+  const Ones &ones;
+  bool second;
+
+  __device__ __forceinline__ uint32_t of(int j) const
+  {
+    return second ? ones.word[j + 4] : ones.word[j];
   }
 };
 
@@ -279,7 +306,8 @@ struct MadeOnes {
  * (j, words)` gives the samples of the coarser level that a product expands, group by group, `own
  * (j, c, words)` the level's own components of group c, and `rotation_of (j, words)` its
  * rotations. */
-template <int GROUPS, typename Column, typename CoarseOf, typename Own, typename RotationOf>
+template <int GROUPS, int BLOCKS = 8, typename Column, typename CoarseOf, typename Own,
+          typename RotationOf>
 __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion,
                                              const Column &ones, CoarseOf coarse_of, Own own,
                                              RotationOf rotation_of)
@@ -288,7 +316,7 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
   for (int q = 0; q < 4; q++)
     sum[q] = 0.0f;
 #pragma unroll
-  for (int j = 0; j < 8; j++) {
+  for (int j = 0; j < BLOCKS; j++) {
     uint32_t coarse[2 * GROUPS], components[2 * GROUPS], rotation[2 * GROUPS];
 
     coarse_of(j, coarse);
@@ -300,6 +328,46 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
       own(j, c, self);
       multiply_half(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1], self[0],
                     self[1]);
+    }
+    add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
+  }
+}
+
+/* The same for the first BLOCKS blocks of `columns`, of which matrices that two blocks have in
+ * common are loaded once. */
+template <typename T, int BLOCKS, typename Column, typename Own, typename RotationOf>
+__device__ __forceinline__ void expand_pairs(float (&sum)[4], const Expansion &expansion,
+                                             const Column &ones, Columns<T> columns, Own own,
+                                             RotationOf rotation_of)
+{
+  constexpr int GROUPS = T::GROUPS;
+  uint32_t coarse[BLOCKS][2 * GROUPS];
+
+#pragma unroll
+  for (int q = 0; q < 4; q++)
+    sum[q] = 0.0f;
+  columns.load(coarse[0], 0);
+#pragma unroll
+  for (int j = 0; j < BLOCKS; j++) {
+    const bool shares = GROUPS > 1 && j % 2 == 1 && j < BLOCKS - 1;
+    uint32_t components[2 * GROUPS], rotation[2 * GROUPS];
+
+    if (j + 1 < BLOCKS && (GROUPS == 1 || j % 2 == 1 || j + 2 == BLOCKS))
+      columns.load(coarse[j + 1], j + 1);
+    rotation_of(j, rotation);
+#pragma unroll
+    for (int c = 0; c < GROUPS; c++) {
+      uint32_t *const sums = components + 2 * c;
+      uint32_t self[2];
+
+      own(j, c, self);
+      if (shares) {
+        multiply_half_8(sums, expansion.minus, coarse[j - 1][2 * c + 1], self[0], self[1]);
+        multiply_half_8(sums, expansion.minus + 2, coarse[j + 1][2 * c], sums[0], sums[1]);
+      } else {
+        multiply_half(sums, expansion.minus, coarse[j][2 * c], coarse[j][2 * c + 1], self[0],
+                      self[1]);
+      }
     }
     add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
   }
