@@ -11,6 +11,7 @@
 #pragma once
 
 #include "blockavg_pieces.cuh"
+#include "blockavg_samples.cuh"
 #include "regions.cuh"
 
 namespace
@@ -90,41 +91,7 @@ __device__ inline Plane plane_of_patch(const Frame &frame, const Patch &patch, i
   return plane;
 }
 
-template <int Bytes> struct Samples {
-  typedef uint8_t Type;
-};
-template <> struct Samples<2> {
-  typedef uint16_t Type;
-};
-
 /* ---- Samples one by one ---- */
-
-template <typename Sample, int Channels>
-__device__ inline void write_sample(const Frame &frame, const Plane &plane, int x, int y,
-                                    const Sample *colour, int coverage)
-{
-  Sample *pixel = (Sample *)(plane.destination + y * plane.destination_stride) + x * Channels;
-  const Sample *source = (const Sample *)(plane.source + y * plane.source_stride) + x * Channels;
-
-  if (coverage == CF_COVERED) {
-    if (sizeof(Sample) * Channels == 4 && (uintptr_t)pixel % 4 == 0) {
-      *(uint32_t *)pixel = *(const uint32_t *)colour;
-      return;
-    }
-#pragma unroll
-    for (int k = 0; k < Channels; k++)
-      pixel[k] = colour[k];
-  } else if (sizeof(Sample) == 1 && Channels == 4 && frame.alpha >= 0) {
-    cf_mix_weighted((uint8_t *)pixel, (const uint8_t *)source, (const uint8_t *)colour, frame.alpha,
-                    (uint32_t)coverage);
-  } else {
-#pragma unroll
-    for (int k = 0; k < Channels; k++)
-      pixel[k] = (Sample)(cf_mix((uint32_t)source[k] >> frame.job.shift,
-                                 (uint32_t)colour[k] >> frame.job.shift, (uint32_t)coverage)
-                          << frame.job.shift);
-  }
-}
 
 /* Whether the tile's patch writes a sample; `mask` are its own blocks if all have one grid. */
 __device__ inline bool is_own(const Frame &frame, const Patch *patches, const Patch &own,
@@ -154,7 +121,8 @@ __device__ inline void fill_scattered(const Frame &frame, const Patch *patches, 
 #pragma unroll 1
     for (int x = part.x0 + (int)threadIdx.x; x < part.x1; x += 32) {
       if (is_own(frame, patches, own, plane, part, mask, x, y))
-        write_sample<Sample, Channels>(frame, plane, x, y, colours + x * Channels, CF_COVERED);
+        write_sample<Sample, Channels>(frame.job, frame.alpha, plane, x, y, colours + x * Channels,
+                                       CF_COVERED);
     }
   }
 }
@@ -215,7 +183,7 @@ __device__ inline void fill_covered(const Frame &frame, const Plane &plane, cons
       else if (!all)
         covered = cf_sample_coverage(frame.list, shapes, x, y, plane.shift_x, plane.shift_y);
       if (covered.coverage > 0 && (own < 0 || covered.owner == own))
-        write_sample<Sample, Channels>(frame, plane, x, y, colours + x * Channels,
+        write_sample<Sample, Channels>(frame.job, frame.alpha, plane, x, y, colours + x * Channels,
                                        covered.coverage);
     }
   }

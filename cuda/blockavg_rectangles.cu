@@ -2,32 +2,36 @@
 #include "blockavg_rectangles.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define CF_BLOCKAVG_THREADS 256
 #include "blockavg_kernels.cuh"
 #include "blockavg_rectangles.cuh"
 
+extern "C" {
+#include "coverage.h"
+}
+
 namespace
 {
 
-constexpr size_t kKeptBytes = kMostUnits * sizeof(CfUnit) + kMostCovers * sizeof(CfCover);
-
-/* Copies of up to 64 KiB have left the host's memory when the call returns. */
-static_assert(kKeptBytes <= 64 * 1024, "copied at once");
+typedef CarriedBoxes<kFewRegions> FewBoxes;
+typedef CarriedBoxes<kMostRegions> ManyBoxes;
 
 struct KernelPair {
-  void (*kept)(RectangleFrame);
-  void (*carried)(RectangleFrame, CarriedUnits);
+  void (*few)(RectangleFrame, FewBoxes);
+  void (*many)(RectangleFrame, ManyBoxes);
 };
 
-struct Kernels {
+template <bool Soft> struct Kernels {
   typedef KernelPair Type;
   template <template <int, bool> class Kind, int Channels> static KernelPair get()
   {
     if constexpr (Channels == 3)
       return {};
     else
-      return {average_kept<Kind, Channels>, average_carried<Kind, Channels>};
+      return {average_units<Kind, Channels, Soft, kFewRegions>,
+              average_units<Kind, Channels, Soft, kMostRegions>};
   }
 };
 
@@ -40,104 +44,101 @@ struct CfBlockRectangles {
   KernelPair kernel;
   int resident;         /* CUDA blocks of it that the GPU runs at once; 0: not asked yet */
   int resident_threads; /* of so many threads */
-  RectangleFrame frame; /* but for pictures and where the units are */
-  CfUnitTable table;
+  RectangleFrame frame; /* but for pictures and the counter */
+  CfPatchList list;
 
-  /* What is kept on the GPU belongs to the first stream that was used. */
+  /* The counter of units that have read belongs to the first stream that was used. */
   bool has_stream;
   cudaStream_t stream;
-  void *memory;     /* kKeptBytes, and the counter of units that wait */
-  bool seen, kept;  /* whether the list came before, and is in that memory */
-  unsigned awaited; /* the counter after all jobs so far */
+  unsigned *arrived;
+  unsigned awaited; /* what it counts to by the end of all jobs so far */
 };
 
 namespace
 {
 
-/* Whether all units can wait for each other. */
+int threads(const CfBlockRectangles *self)
+{
+  return (self->list.items + 31) / 32 * 32;
+}
+
+/* Whether all CUDA blocks can wait for each other. */
 bool are_resident(CfBlockRectangles *self)
 {
-  const int threads = (self->table.items + 31) / 32 * 32;
+  const int size = threads(self);
 
-  if (self->resident == 0 || self->resident_threads != threads) {
-    int kept = 0, carried = 0;
+  if (self->resident == 0 || self->resident_threads != size) {
+    int few = 0, many = 0;
 
-    if (!cf_cuda_ok(
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&kept, self->kernel.kept, threads, 0),
-            "asking for what fits a multiprocessor", nullptr) ||
-        !cf_cuda_ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&carried, self->kernel.carried,
-                                                                  threads, 0),
-                    "asking for what fits a multiprocessor", nullptr))
+    if (!cf_cuda_ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&few, self->kernel.few, size, 0),
+                    "asking for what fits a multiprocessor", nullptr) ||
+        !cf_cuda_ok(
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&many, self->kernel.many, size, 0),
+            "asking for what fits a multiprocessor", nullptr))
       return false;
-    self->resident_threads = threads;
-    self->resident = (kept < carried ? kept : carried) * self->device->info.multiprocessors;
+    self->resident_threads = size;
+    self->resident = (few < many ? few : many) * self->device->info.multiprocessors;
   }
-  return self->table.units <= self->resident;
+  return self->list.blocks <= self->resident;
 }
 
-/* ---- Jobs ---- */
-
-size_t table_bytes(const CfBlockRectangles *self)
+template <int Boxes> CarriedBoxes<Boxes> carried(const CfBlockRectangles *self)
 {
-  return (size_t)self->table.units * sizeof(CfUnit) + (size_t)self->table.covers * sizeof(CfCover);
+  CarriedBoxes<Boxes> boxes;
+
+  memcpy(boxes.box, self->list.box, (size_t)self->list.boxes * sizeof(CfBox));
+  if (self->list.counted)
+    memcpy(boxes.start, self->list.start, (size_t)self->list.boxes * sizeof(uint16_t));
+  return boxes;
 }
 
-bool upload(CfBlockRectangles *self, void *memory, cudaStream_t stream, CfStatus *status)
-{
-  return cf_cuda_ok(
-      cudaMemcpyAsync(memory, self->table.unit, table_bytes(self), cudaMemcpyHostToDevice, stream),
-      "copying regions to the device", status);
-}
-
-bool launch(CfBlockRectangles *self, bool carried, cudaStream_t stream, CfStatus *status)
+bool launch(CfBlockRectangles *self, unsigned *arrived, unsigned awaited, cudaStream_t stream,
+            CfStatus *status)
 {
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute together = {};
 
+  self->frame.arrived = arrived;
+  self->frame.awaited = awaited;
   together.id = cudaLaunchAttributeCooperative;
   together.val.cooperative = 1;
-  config.gridDim = self->table.units;
-  config.blockDim = (self->table.items + 31) / 32 * 32;
+  config.gridDim = self->list.counted ? dim3((unsigned)self->list.blocks)
+                                      : dim3((unsigned)(self->list.blocks / self->list.boxes),
+                                             (unsigned)self->list.boxes);
+  config.blockDim = (unsigned)threads(self);
   config.stream = stream;
   config.attrs = &together;
-  config.numAttrs = self->table.waiting > 0 ? 1 : 0;
-  return cf_cuda_ok(carried ? cudaLaunchKernelEx(&config, self->kernel.carried, self->frame,
-                                                 *(const CarriedUnits *)self->table.unit)
-                            : cudaLaunchKernelEx(&config, self->kernel.kept, self->frame),
-                    "averaging the blocks of regions", status);
+  config.numAttrs = self->frame.waits ? 1 : 0;
+  if (self->list.boxes > kFewRegions)
+    return cf_cuda_ok(
+        cudaLaunchKernelEx(&config, self->kernel.many, self->frame, carried<kMostRegions>(self)),
+        "averaging the blocks of regions", status);
+  return cf_cuda_ok(
+      cudaLaunchKernelEx(&config, self->kernel.few, self->frame, carried<kFewRegions>(self)),
+      "averaging the blocks of regions", status);
 }
 
-/* A list travels with its first launch, and is copied to the device when it comes again. */
 bool run_on_own_stream(CfBlockRectangles *self, CfStatus *status)
 {
-  const bool carried = !self->seen && table_bytes(self) <= sizeof(CarriedUnits);
+  const unsigned awaited = self->awaited + (self->frame.waits ? (unsigned)self->list.blocks : 0);
 
-  self->seen = true;
-  if (!carried && !self->kept && !(self->kept = upload(self, self->memory, self->stream, status)))
+  if (!launch(self, self->arrived, awaited, self->stream, status))
     return false;
-  self->frame.kept = (const CfUnit *)self->memory;
-  self->frame.arrived = (unsigned *)((uint8_t *)self->memory + kKeptBytes);
-  self->frame.awaited = self->awaited + (unsigned)self->table.waiting;
-  if (!launch(self, carried, self->stream, status))
-    return false;
-  self->awaited = self->frame.awaited;
+  self->awaited = awaited;
   return true;
 }
 
 bool run_on_other_stream(CfBlockRectangles *self, cudaStream_t stream, CfStatus *status)
 {
-  const size_t bytes = table_bytes(self);
-  uint8_t *scratch =
-      (uint8_t *)cf_scratch_take(self->device, bytes + sizeof(unsigned), stream, status);
+  if (!self->frame.waits)
+    return launch(self, nullptr, 0, stream, status);
 
-  if (!scratch)
+  unsigned *arrived = (unsigned *)cf_scratch_take(self->device, sizeof *arrived, stream, status);
+  if (!arrived)
     return false;
-  self->frame.kept = (const CfUnit *)scratch;
-  self->frame.arrived = (unsigned *)(scratch + bytes);
-  self->frame.awaited = (unsigned)self->table.waiting;
-  const bool good = cf_device_fill(scratch + bytes, 0, sizeof(unsigned), stream, status) &&
-                    upload(self, scratch, stream, status) && launch(self, false, stream, status);
-  return cf_scratch_give(self->device, scratch, stream, good ? status : nullptr) && good;
+  const bool good = cf_device_fill(arrived, 0, sizeof *arrived, stream, status) &&
+                    launch(self, arrived, (unsigned)self->list.blocks, stream, status);
+  return cf_scratch_give(self->device, arrived, stream, good ? status : nullptr) && good;
 }
 
 } // namespace
@@ -153,8 +154,8 @@ CfBlockRectangles *cf_blockavg_rectangles_new(CfDevice *device, const CfVideo *v
   }
   self->device = device;
   self->video = *video;
-  self->memory = cf_device_alloc(kKeptBytes + sizeof(unsigned), status);
-  if (!self->memory) {
+  self->arrived = (unsigned *)cf_device_alloc(sizeof *self->arrived, status);
+  if (!self->arrived) {
     free(self);
     return nullptr;
   }
@@ -164,7 +165,7 @@ CfBlockRectangles *cf_blockavg_rectangles_new(CfDevice *device, const CfVideo *v
 void cf_blockavg_rectangles_free(CfBlockRectangles *self)
 {
   if (self)
-    cf_device_free(self->memory);
+    cf_device_free(self->arrived);
   free(self);
 }
 
@@ -172,34 +173,46 @@ bool cf_blockavg_rectangles_plan(CfBlockRectangles *self, const CfBlockavgParams
                                  const CfRegions *regions, bool stays)
 {
   const CfFormatInfo *format = cf_format_info(self->video.format);
+  const CfPatchList *list = &self->list;
   RectangleFrame *frame = &self->frame;
 
-  self->seen = stays;
-  self->kept = false;
-  if (format->plane[0].channels == 3 || regions->outside || regions->feather > 0 ||
-      regions->shape != CF_REGION_RECTANGLE)
+  if (format->plane[0].channels == 3 || regions->outside ||
+      !cf_patch_list_make(&self->list, &self->video, params, regions, stays))
     return false;
   frame->job = plan_codes(&self->video, params->mode);
-  const KernelPair kernel = choose_kernel<Kernels>(format, params->mode);
-  if (kernel.kept != self->kernel.kept)
+  frame->patches = list->rule;
+  frame->coverage = cf_coverage_rule(regions);
+  frame->alpha = cf_alpha_channel(&format->plane[0]);
+  frame->boxes = list->boxes;
+  frame->units[0] = list->units[0];
+  frame->units[1] = list->units[1];
+  frame->cut[0] = list->cut[0];
+  frame->cut[1] = list->cut[1];
+  frame->meets = list->meets;
+  frame->waits = list->waits;
+
+  const bool soft = frame->coverage.ellipse || frame->coverage.reach > 0;
+  const KernelPair kernel = soft ? choose_kernel<Kernels<true>>(format, params->mode)
+                                 : choose_kernel<Kernels<false>>(format, params->mode);
+  if (kernel.few != self->kernel.few)
     self->resident = 0;
   self->kernel = kernel;
-  if (!cf_unit_table_make(&self->table, &self->video, params, regions, stays))
+  if (frame->waits && !are_resident(self) &&
+      !(cf_patch_list_count(&self->list, &self->video) && are_resident(self)))
     return false;
-  frame->units = self->table.units;
-  frame->waiting = self->table.waiting;
-  return self->table.waiting == 0 || are_resident(self);
+  frame->counted = list->counted;
+  return true;
 }
 
 bool cf_blockavg_rectangles_run(CfBlockRectangles *self, const CfJob *job, CfStatus *status)
 {
   const cudaStream_t stream = (cudaStream_t)job->stream;
 
-  if (self->table.units == 0)
+  if (self->list.boxes == 0)
     return true;
   set_pictures(&self->frame.job, job);
   if (!self->has_stream) {
-    if (!cf_device_fill((uint8_t *)self->memory + kKeptBytes, 0, sizeof(unsigned), stream, status))
+    if (!cf_device_fill(self->arrived, 0, sizeof *self->arrived, stream, status))
       return false;
     self->has_stream = true;
     self->stream = stream;

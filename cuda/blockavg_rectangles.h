@@ -20,8 +20,8 @@ CfBlockRectangles *cf_blockavg_rectangles_new(CfDevice *device, const CfVideo *v
 /* NULL is allowed. */
 void cf_blockavg_rectangles_free(CfBlockRectangles *self);
 
-/* Prepares for a list of regions; false where the list or the format is not of the kind, or takes
- * long to prepare, unless it `stays` for many jobs. All pictures are aligned to 16 bytes. */
+/* Prepares for a list of regions; false where the list or the format is not of the kind. It may
+ * `stay` for many jobs. All pictures are aligned to 16 bytes. */
 bool cf_blockavg_rectangles_plan(CfBlockRectangles *self, const CfBlockavgParams *params,
                                  const CfRegions *regions, bool stays);
 

@@ -412,7 +412,7 @@ bool update_plan(CfBlockRegions *self, const CfBlockavgParams *params, const CfR
                  bool vector, CfStatus *status)
 {
   if (is_same(self, params, regions, vector)) {
-    if (!self->stays && !self->by_rectangles && vector)
+    if (!self->stays && self->vector)
       self->by_rectangles =
           cf_blockavg_rectangles_plan(self->rectangles, params, &self->regions, true);
     self->stays = true;

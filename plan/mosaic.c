@@ -9,15 +9,12 @@ bool cf_mosaic_is_single(const CfBlockavgParams *params, const CfRegions *region
          (params->anchor == CF_BLOCKAVG_FRAME && params->blocks_across == 0);
 }
 
-/* Rounded up, so that no more blocks fit than were asked for. */
 static CfGrid grid(const CfBlockavgParams *params, int x, int y, int side)
 {
   CfGrid grid = {x, y, params->block_width, params->block_height};
 
-  if (params->blocks_across > 0) {
-    const int size = (side + params->blocks_across - 1) / params->blocks_across;
-    grid.width = grid.height = size < 1 ? 1 : size > CF_LARGEST_BLOCK ? CF_LARGEST_BLOCK : size;
-  }
+  if (params->blocks_across > 0)
+    grid.width = grid.height = cf_mosaic_block_size(side, params->blocks_across);
   return grid;
 }
 

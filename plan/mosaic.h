@@ -26,6 +26,15 @@ CfGrid cf_mosaic_frame_grid(const CfBlockavgParams *params, const CfVideo *video
 /* The grid of a region. */
 CfGrid cf_mosaic_region_grid(const CfBlockavgParams *params, const CfShape *shape);
 
+/* The size of square blocks, at most so many of which fit across a side. Rounded up, so that no
+ * more fit than were asked for. */
+CF_SHARED int cf_mosaic_block_size(int side, int blocks_across)
+{
+  const int size = (side + blocks_across - 1) / blocks_across;
+
+  return size < 1 ? 1 : size > CF_LARGEST_BLOCK ? CF_LARGEST_BLOCK : size;
+}
+
 /* The number of the block that a sample belongs to, along one axis; may be negative. */
 CF_SHARED int cf_grid_block(int origin, int size, int subsampling, int sample)
 {
