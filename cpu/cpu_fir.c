@@ -22,10 +22,10 @@
 /* Products a thread should have at least, or starting it costs more than it saves. */
 #define SMALLEST_SHARE 100000.0
 /* Matrix products, of 16 rows at a time, are used from so many rows on, and from so many taps in
- * both directions: those of fewer channels keep the matrix unit less busy. */
-#define SMALLEST_MATRIX_HEIGHT    32
-#define FEWEST_MATRIX_TAPS        18
-#define FEWEST_MATRIX_TAPS_OF_TWO 28 /* of 1 or 2 channels */
+ * both directions: those of fewer channels keep the matrix unit less busy, and of four they often
+ * leave one out. */
+#define SMALLEST_MATRIX_HEIGHT 32
+static const int fewest_matrix_taps[CF_MAX_CHANNELS] = {22, 22, 18, 10}; /* of 1, 2, .. channels */
 
 typedef struct {
   int tile_width; /* pixels */
@@ -93,7 +93,7 @@ static bool lay_out_matrix(const CfCpuFir *fir, CfFirWork *work, int p, CfArena 
 {
   const CfFormatInfo *info = cf_format_info(fir->video.format);
   const CfTaps *row = &work->plan->row, *column = &work->plan->column;
-  const int fewest = work->channels > 2 ? FEWEST_MATRIX_TAPS : FEWEST_MATRIX_TAPS_OF_TWO;
+  const int fewest = fewest_matrix_taps[work->channels - 1];
 
   return fir->has_matrix && info->bits == 8 && work->copied_count == 0 &&
          work->height >= SMALLEST_MATRIX_HEIGHT && row->count + column->count >= fewest &&
