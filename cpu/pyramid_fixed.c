@@ -61,8 +61,14 @@ INLINE void merge_phases(const int16_t *from, int phases, const int channels, in
   case 8:
     merge_pixels(from, 8, channels, count, stride, line);
     break;
-  default:
+  case 16:
     merge_pixels(from, 16, channels, count, stride, line);
+    break;
+  case 32:
+    merge_pixels(from, 32, channels, count, stride, line);
+    break;
+  default:
+    merge_pixels(from, 64, channels, count, stride, line);
   }
 }
 

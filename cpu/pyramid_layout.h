@@ -17,7 +17,7 @@
 /* Rows of the result that share their interpolated coarse rows. */
 #define CF_PYRAMID_RESULT_ROWS 32
 
-#define CF_PYRAMID_LARGEST_STEP 16 /* D */
+#define CF_PYRAMID_LARGEST_STEP 64 /* D */
 
 /* One arithmetic for what runs over all samples. */
 typedef struct {

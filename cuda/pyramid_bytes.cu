@@ -26,8 +26,8 @@ CfPyramidFactors choose_factors(double sigma)
 
   if (sigma >= kSmallestRatio * 8)
     factors.decimation = 8;
-  if (sigma >= kSmallestRatio * 16)
-    factors.thinning = kBytesThinning;
+  while (factors.thinning < kBytesThinning && sigma >= kSmallestRatio * 16 * factors.thinning)
+    factors.thinning *= 2;
   return factors;
 }
 
@@ -93,10 +93,9 @@ void describe_products(CfBytesPlane *plane)
   CfBytesLine *x = &plane->x, *y = &plane->y;
   const int needed = 16 * cf_bytes_stack(y->factor) / y->factor + 4;
 
-  x->chunks = divide_up(15 * x->thinning + x->low_count, 16);
+  x->spare = (x->thinning * x->coarse_first + x->low_first - plane->left) & 3;
+  x->chunks = divide_up(x->spare + 15 * x->thinning + x->low_count, 16);
   y->chunks = divide_up(1 + (needed - 1) * y->thinning + y->low_count, 16);
-  /* So that eight rows of four words are in all banks. */
-  x->stride = round_up(8 * (x->thinning * (kBytesSegment / 16 - 1) + x->chunks) - 4, 16) + 4;
 }
 
 /* What its taps add up to as bytes. */
@@ -245,7 +244,6 @@ size_t place_memory(CfBytesJob *job, uint8_t *base)
 
 struct Grids {
   int down, rows, up;
-  int rows_bytes;
 };
 
 int down_across(const CfBytesPlane *plane)
@@ -285,16 +283,14 @@ Grids place_blocks(CfBytesJob *job, const CfDevice *device)
     const int stacks = divide_up(plane->end, stack) - plane->first / stack;
     const int strips =
         share(multiprocessors * kBytesDownBlocks, own, work, down_across(plane), fine);
-    const int bytes = 8 * plane->x.stride * (int)sizeof(uint2);
 
     plane->strip = round_up(divide_up(fine, strips), 16 / plane->y.decimation);
     plane->down_blocks = grids.down;
     plane->rows_blocks = grids.rows;
     plane->up_blocks = grids.up;
     grids.down += down_across(plane) * divide_up(fine, plane->strip);
-    grids.rows += divide_up(plane->columns, kBytesSegment) * plane->row_pairs / 4 * plane->channels;
+    grids.rows += cf_bytes_segments(*plane) * plane->row_pairs / 4 * plane->channels;
     grids.up += up_across(plane) * stacks;
-    grids.rows_bytes = bytes > grids.rows_bytes ? bytes : grids.rows_bytes;
   }
   return grids;
 }
@@ -377,7 +373,7 @@ bool cf_cuda_byte_pyramid_run(CfCudaBytePyramid *pyramid, const CfJob *job, CfSt
   place_memory(work, scratch);
 
   const bool good = cf_bytes_down(work, grids.down, job->stream, status) &&
-                    cf_bytes_low(work, grids.rows, grids.rows_bytes, job->stream, status) &&
+                    cf_bytes_low(work, grids.rows, job->stream, status) &&
                     cf_bytes_up(work, grids.up, job->stream, status);
   return cf_scratch_give(pyramid->device, scratch, job->stream, good ? status : nullptr) && good;
 }

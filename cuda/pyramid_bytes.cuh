@@ -23,11 +23,10 @@ extern "C" {
 
 constexpr int kBytesWarps = kPyramidThreads / 32;
 constexpr int kBytesDecimation = 8; /* the largest, and 4 */
-constexpr int kBytesThinning = 2;   /* the largest */
+constexpr int kBytesThinning = 8;   /* the largest */
 constexpr int kBytesLowTaps = 272;  /* the most */
 constexpr int kBytesTaps = 32;      /* of the prefilter, zeros included */
 constexpr int kBytesTile = 32;      /* columns of results of a warp of `up` */
-constexpr int kBytesSegment = 256;  /* outputs of a block of the low taps along rows */
 
 /* One axis of one plane. Indices are absolute, as in plan/pyramid.h. */
 struct CfBytesLine {
@@ -38,7 +37,7 @@ struct CfBytesLine {
   int prefilter_first, prefilter_count;
   int low_first;
   int chunks; /* of 16 samples that 16 outputs read */
-  int stride; /* of rows in shared memory, words of two samples */
+  int spare;  /* of these before the first that outputs read */
   int made_first, made_end;
   int coarse_first, coarse_end;
 
@@ -84,7 +83,7 @@ struct CfBytesJob {
 };
 
 bool cf_bytes_down(const CfBytesJob *job, int blocks, void *stream, CfStatus *status);
-bool cf_bytes_low(const CfBytesJob *job, int blocks, int bytes, void *stream, CfStatus *status);
+bool cf_bytes_low(const CfBytesJob *job, int blocks, void *stream, CfStatus *status);
 bool cf_bytes_up(const CfBytesJob *job, int blocks, void *stream, CfStatus *status);
 
 /* --- pyramid_bytes.cu --- */
@@ -117,10 +116,23 @@ __device__ inline float cf_bytes_centre(const CfBytesPlane &plane, int channel)
   return channel == plane.alpha ? 255.0f : 128.0f;
 }
 
+/* Outputs of a block of the low taps along rows. */
+__host__ __device__ inline int cf_bytes_segment(int factor)
+{
+  return 1024 / factor;
+}
+
+__host__ __device__ inline int cf_bytes_segments(const CfBytesPlane &plane)
+{
+  const int columns = cf_bytes_segment(plane.x.factor);
+
+  return (plane.columns + columns - 1) / columns;
+}
+
 /* Tiles of 16 rows that a warp of `up` makes one below the other, from 16 coarse rows. */
 __host__ __device__ inline int cf_bytes_stack(int factor)
 {
-  return factor == 4 ? 3 : 6;
+  return factor == 4 ? 3 : factor == 8 ? 6 : 8;
 }
 
 /* Where the warps of `down` find what they read: geometry that follows from the number of channels

@@ -9,7 +9,7 @@
  * their upper ten and lower eight are put into halves as they are and become the left matrices of
  * the products with the taps along columns (16 rows x 8 fine rows): then nothing is lost.
  */
-#include "pyramid_bytes.cuh"
+#include "pyramid_bytes_source.cuh"
 
 namespace
 {
@@ -93,185 +93,27 @@ __device__ inline int row_of_column(int decimation, int step, int n)
   return done + floor_modulo(n - done - ahead(decimation), 8);
 }
 
-__device__ inline uint32_t column_tap(const SharedTaps &taps, const CfBytesLine &line, int step,
+__device__ inline uint32_t column_tap(const SharedTaps &taps, const CfBytesPlane &plane, int step,
                                       int n, int k)
 {
+  const CfBytesLine &line = plane.y;
   const int tap = 16 * step + k - line.decimation * row_of_column(line.decimation, step, n);
   const bool inside = tap >= 0 && tap < line.prefilter_count;
 
-  return __half_as_ushort(__int2half_rn(inside ? taps.prefilter[line.decimation == 8][tap] : 0));
+  const int bytes = inside ? taps.prefilter[line.decimation == 8][tap] : 0;
+
+  return __half_as_ushort(__float2half_rn(plane.fine_scale * (float)bytes));
 }
 
-__device__ inline void share_column_taps(const CfBytesLine &line, SharedTaps &taps)
+__device__ inline void share_column_taps(const CfBytesPlane &plane, SharedTaps &taps)
 {
   const int lane = (int)threadIdx.x % 32, n = lane / 4, k = lane % 4 * 2;
   const int step = (int)threadIdx.x / 32;
 
   taps.columns[step][lane] = make_uint2(
-      column_tap(taps, line, step, n, k) | column_tap(taps, line, step, n, k + 1) << 16,
-      column_tap(taps, line, step, n, k + 8) | column_tap(taps, line, step, n, k + 9) << 16);
+      column_tap(taps, plane, step, n, k) | column_tap(taps, plane, step, n, k + 1) << 16,
+      column_tap(taps, plane, step, n, k + 8) | column_tap(taps, plane, step, n, k + 9) << 16);
 }
-
-/* ---- the source ---- */
-
-/* A row of the source, or that of the constant border. */
-struct Row {
-  const uint8_t *first;
-  bool border;
-
-  __device__ Row(const CfBytesPlane &plane, int y)
-  {
-    const int folded = cf_fold(plane.y.border, y, plane.height);
-    const int readable = min(max(folded, plane.readable_first), plane.readable_end - 1);
-
-    first = plane.source + (ptrdiff_t)readable * plane.source_stride;
-    border = folded < 0;
-  }
-};
-
-template <int C>
-__device__ inline uint32_t load_pixel(const CfBytesPlane &plane, const uint8_t *from)
-{
-  uint32_t value = 0;
-
-  if (C == 4 && plane.source_vector)
-    return __ldg((const uint32_t *)from);
-#pragma unroll
-  for (int c = 0; c < C; c++)
-    value |= (uint32_t)from[c] << 8 * c;
-  return value;
-}
-
-/* 16 bytes of pixels inside and outside. Apart, so that there is one copy of it. */
-template <int C>
-__device__ __noinline__ uint4 gather(const CfBytesPlane &plane, const uint8_t *row, int x)
-{
-  constexpr uint32_t kMask = C == 4 ? 0xffffffffu : (1u << 8 * (C % 4)) - 1;
-  uint32_t word[4] = {};
-
-#pragma unroll
-  for (int i = 0; i < 16 / C; i++) {
-    const int from = cf_fold(plane.x.border, x + i, plane.width);
-    const uint32_t value =
-        from < 0 ? plane.border : load_pixel<C>(plane, row + (ptrdiff_t)from * C);
-
-    word[C * i / 4] |= (value & kMask) << 8 * (C * i % 4);
-  }
-  return make_uint4(word[0], word[1], word[2], word[3]);
-}
-
-/* The bytes of two tiles in one row for a thread, 16 of each chunk. */
-template <int C, int D> struct Source {
-  typedef CfBytesTile<C, D> Tile;
-  static constexpr int kChunks = Tile::kChunks + (kBytesTiles - 1) * Tile::kShift;
-  static constexpr int kPixels = 16 / C;
-
-  const CfBytesPlane &plane;
-  int x;       /* first pixel of the thread in the first chunk */
-  int end;     /* pixels from here on are not needed */
-  bool inside; /* all chunks of the warp are */
-  bool simple; /* what is outside is that at the edge, or constant, 16 bytes at once */
-
-  __device__ Source(const CfBytesPlane &plane, int column) : plane(plane)
-  {
-    const int left = D * column - Tile::kBefore;
-
-    x = left + (int)threadIdx.x % 4 * kPixels;
-    end = D * plane.x.made_end + Tile::kTaps;
-    inside = left >= 0 && left + kChunks * Tile::kPixels <= plane.width;
-    simple = plane.source_vector && plane.width % kPixels == 0 &&
-             (plane.x.border == CF_BORDER_REPLICATE || plane.x.border == CF_BORDER_CONSTANT);
-  }
-
-  __device__ static uint4 all(uint32_t word)
-  {
-    return make_uint4(word, word, word, word);
-  }
-
-  __device__ static uint32_t repeat(uint32_t pixel)
-  {
-    return C == 1 ? (pixel & 0xff) * 0x01010101u : C == 2 ? __byte_perm(pixel, 0, 0x1010) : pixel;
-  }
-
-  /* Rows g and g + 8 of a step. What lies outside is loaded from the nearest place inside, and made
-   * out of that once all loads are under way: all warps run the same instructions, so none waits
-   * for those that only borders need. */
-  __device__ void load(int step, uint4 (&to)[2][kChunks]) const
-  {
-    const int top = 16 * step + plane.y.prefilter_first, y = top + (int)threadIdx.x % 32 / 4;
-
-    if (!simple) {
-      load_any(y, to);
-      return;
-    }
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const int row = min(max(y + 8 * h, plane.readable_first), plane.readable_end - 1);
-      const uint8_t *from = plane.source + (ptrdiff_t)row * plane.source_stride;
-
-#pragma unroll
-      for (int c = 0; c < kChunks; c++) {
-        const int nearest = min(max(x + c * Tile::kPixels, 0), plane.width - kPixels);
-
-        to[h][c] = __ldg((const uint4 *)(from + C * (uint32_t)nearest));
-      }
-    }
-    if (!inside) {
-#pragma unroll
-      for (int c = 0; c < kChunks; c++) {
-        const int x0 = x + c * Tile::kPixels;
-
-        if (x0 < 0 || x0 >= plane.width) {
-#pragma unroll
-          for (int h = 0; h < 2; h++)
-            to[h][c] = edge(x0 < 0 ? to[h][c].x : to[h][c].w >> (32 - 8 * (C % 4)) % 32);
-        }
-      }
-    }
-    if (plane.y.border == CF_BORDER_CONSTANT) {
-#pragma unroll
-      for (int h = 0; h < 2; h++) {
-        if (y + 8 * h < 0 || y + 8 * h >= plane.height)
-          blank(to[h]);
-      }
-    }
-  }
-
-  __device__ uint4 edge(uint32_t pixel) const
-  {
-    return all(plane.x.border == CF_BORDER_CONSTANT ? plane.border : repeat(pixel));
-  }
-
-  __device__ void blank(uint4 (&to)[kChunks]) const
-  {
-#pragma unroll
-    for (int c = 0; c < kChunks; c++)
-      to[c] = all(plane.border);
-  }
-
-  /* With other borders, and where rows do not start and end with 16 bytes. */
-  __device__ void load_any(int y, uint4 (&to)[2][kChunks]) const
-  {
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const Row row(plane, y + 8 * h);
-
-#pragma unroll
-      for (int c = 0; c < kChunks; c++) {
-        const int x0 = x + c * Tile::kPixels;
-
-        if (plane.source_vector && x0 >= 0 && x0 + kPixels <= plane.width)
-          to[h][c] = __ldg((const uint4 *)(row.first + (ptrdiff_t)C * x0));
-        else if (x0 < end)
-          to[h][c] = gather<C>(plane, row.first, x0);
-        else
-          to[h][c] = all(0);
-      }
-      if (row.border)
-        blank(to[h]);
-    }
-  }
-};
 
 /* ---- alpha ---- */
 
@@ -482,7 +324,7 @@ template <int C> struct Store {
 
   __device__ Store(const CfBytesPlane &plane, const Strip &strip) : plane(plane), strip(strip)
   {
-    whole = strip.column + kBytesTiles * kColumns <= plane.x.made_end;
+    whole = strip.column + kBytesTiles * kColumns <= plane.left + plane.fine_pitch;
   }
 
   template <bool All> __device__ void store(int row, const Fine (&fine)[kBytesTiles]) const
@@ -503,7 +345,7 @@ template <int C> struct Store {
 
 #pragma unroll
         for (int t = 0; t < kBytesTiles; t++) {
-          if (All || (inside && x + t * kColumns < plane.x.made_end))
+          if (All || (inside && x + t * kColumns < plane.left + plane.fine_pitch))
             to[t * kColumns] =
                 fmaf(fine[t].low[2 * half + i], 1.0f / 256, fine[t].high[2 * half + i]);
         }
@@ -530,7 +372,7 @@ template <int C> struct Store {
   }
 };
 
-template <int C, int D, bool Alpha>
+template <int C, int D, bool Folds, bool Alpha>
 __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane, int block,
                                 SharedTaps &shared)
 {
@@ -539,8 +381,8 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
   const int per_step = 16 / decimation;
   const bool own = strip.column < plane.x.made_end;
-  const Source<C, D> source(plane, strip.column);
-  uint4 words[2][Source<C, D>::kChunks];
+  const CfBytesSource<C, D, Folds> source(plane, strip.column);
+  uint4 words[2][CfBytesSource<C, D, Folds>::kChunks];
 
   /* Strips start at multiples of four rows. */
   int step = strip.first / per_step;
@@ -551,7 +393,7 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
         job.prefilter[threadIdx.x / kBytesTaps][threadIdx.x % kBytesTaps];
   __syncthreads();
   share_row_taps<C, D>(shared);
-  share_column_taps(plane.y, shared);
+  share_column_taps(plane, shared);
   __syncthreads();
   if (!own)
     return;
@@ -579,7 +421,7 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
   }
 }
 
-template <bool Alpha>
+template <bool Folds, bool Alpha>
 __global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
     pixels_down_kernel(const __grid_constant__ CfBytesJob job)
 {
@@ -588,11 +430,12 @@ __global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
 
   cf_let_next_kernel_start();
   if (plane.x.decimation == 8)
-    decimate<4, 8, Alpha>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 8, Folds, Alpha>(job, plane, (int)blockIdx.x, shared);
   else
-    decimate<4, 4, Alpha>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 4, Folds, Alpha>(job, plane, (int)blockIdx.x, shared);
 }
 
+template <bool Folds>
 __global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
     planes_down_kernel(const __grid_constant__ CfBytesJob job)
 {
@@ -602,26 +445,35 @@ __global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
 
   cf_let_next_kernel_start();
   if (plane.channels == 1 && plane.x.decimation == 8)
-    decimate<1, 8, false>(job, plane, block, shared);
+    decimate<1, 8, Folds, false>(job, plane, block, shared);
   else if (plane.channels == 1)
-    decimate<1, 4, false>(job, plane, block, shared);
+    decimate<1, 4, Folds, false>(job, plane, block, shared);
   else if (plane.x.decimation == 8)
-    decimate<2, 8, false>(job, plane, block, shared);
+    decimate<2, 8, Folds, false>(job, plane, block, shared);
   else
-    decimate<2, 4, false>(job, plane, block, shared);
+    decimate<2, 4, Folds, false>(job, plane, block, shared);
+}
+
+template <bool Folds> bool launch(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
+{
+  const cudaStream_t on = (cudaStream_t)stream;
+
+  if (job->plane[0].channels != 4)
+    planes_down_kernel<Folds><<<blocks, kPyramidThreads, 0, on>>>(*job);
+  else if (job->plane[0].alpha >= 0)
+    pixels_down_kernel<Folds, true><<<blocks, kPyramidThreads, 0, on>>>(*job);
+  else
+    pixels_down_kernel<Folds, false><<<blocks, kPyramidThreads, 0, on>>>(*job);
+  return cf_cuda_launched("decimating for a blur", status);
 }
 
 } // namespace
 
 bool cf_bytes_down(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
 {
-  const cudaStream_t on = (cudaStream_t)stream;
+  const int border = job->plane[0].x.border;
+  const bool folds = border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT;
 
-  if (job->plane[0].channels != 4)
-    planes_down_kernel<<<blocks, kPyramidThreads, 0, on>>>(*job);
-  else if (job->plane[0].alpha >= 0)
-    pixels_down_kernel<true><<<blocks, kPyramidThreads, 0, on>>>(*job);
-  else
-    pixels_down_kernel<false><<<blocks, kPyramidThreads, 0, on>>>(*job);
-  return cf_cuda_launched("decimating for a blur", status);
+  return folds ? launch<true>(job, blocks, stream, status)
+               : launch<false>(job, blocks, stream, status);
 }

@@ -1,119 +1,238 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The low taps of the blur pyramid of bytes along rows: products of matrices, taps (16 outputs x 16
- * fine samples) by fine samples (16 x 8 rows).
+ * fine samples) by fine samples (16 x 8 rows). In a product four samples next to each other are
+ * those of one thread, which loads them at once.
+ *
+ * Up to D = 8 there are many outputs of few taps, and the warps of a block share samples. From 16
+ * on there are few outputs of many taps, and what warps share are these taps' products.
  */
 #include "pyramid_bytes_taps.cuh"
 
 namespace
 {
 
-constexpr int kTogether = 10;                             /* loads that are on their way */
-constexpr int kGroups = kBytesSegment / 16 / kBytesWarps; /* of 16 outputs, of a warp */
+constexpr int kBlocks = 8; /* on a multiprocessor */
 
-/* Up to kBytesSegment outputs of eight rows of one channel. */
+/* What a block makes: some outputs of eight rows of one channel. */
 struct Segment {
-  int channel, row, first, count; /* row of `rows`, output from coarse_first on */
+  int channel, row, first; /* row of `rows`, output from coarse_first on */
 
   __device__ Segment(const CfBytesPlane &plane, int block)
   {
-    const int across = (plane.columns + kBytesSegment - 1) / kBytesSegment;
-    const int eights = plane.row_pairs / 4;
+    const int across = cf_bytes_segments(plane), eights = plane.row_pairs / 4;
+    const int line = block / across;
 
-    first = block % across * kBytesSegment;
-    count = min(kBytesSegment, plane.columns - first);
-    channel = block / across / eights;
-    row = (block / across - channel * eights) * 8;
+    first = (block - line * across) * cf_bytes_segment(plane.x.factor);
+    channel = line / eights;
+    row = (line - channel * eights) * 8;
+  }
+
+  /* The first sample of the first output's first product. */
+  __device__ int sample(const CfBytesLine &line) const
+  {
+    return line.thinning * (line.coarse_first + first) + line.low_first - line.spare;
   }
 };
 
-/* Pairs of samples of a row from `first` on, as halves and what these leave. */
-__device__ inline void share_samples(const CfBytesPlane &plane, const Segment &segment, int first,
-                                     int pairs, int stride, uint2 *samples)
+/* A row of fine samples. Those before and after the ones in memory are as the first and last. */
+struct FineRow {
+  const float *first;
+  int left, last; /* first of the first and of the last four in memory */
+
+  __device__ FineRow(const CfBytesPlane &plane, const Segment &segment, int row)
+  {
+    const int rows = plane.fine_end - plane.fine_first;
+    const int y = plane.rows_first + segment.row + row - plane.fine_first;
+
+    first =
+        plane.fine + ((size_t)segment.channel * rows + min(max(y, 0), rows - 1)) * plane.fine_pitch;
+    left = plane.left;
+    last = plane.left + plane.fine_pitch - 4;
+  }
+
+  __device__ float4 load(int x) const
+  {
+    return __ldcg((const float4 *)(first + (min(max(x, left), last) - left)));
+  }
+
+  /* Two and two as halves, and what these leave. */
+  __device__ uint4 split(int x, const float4 &loaded) const
+  {
+    const float edge = x < left ? loaded.x : loaded.w;
+    const bool outside = x < left || x > last;
+    const float4 four = outside ? make_float4(edge, edge, edge, edge) : loaded;
+    const uint2 low = cf_split_halves(four.x, four.y), high = cf_split_halves(four.z, four.w);
+
+    return make_uint4(low.x, low.y, high.x, high.y);
+  }
+};
+
+__device__ inline void multiply(const CfTapMatrix<4> &taps, const uint4 &samples, float (&sum)[4])
 {
-  const int rows = plane.fine_end - plane.fine_first, last = plane.x.made_end - 1;
+  taps.multiply(sum, make_uint2(samples.x, samples.y), make_uint2(samples.z, samples.w));
+}
 
-  const int count = 8 * 32 * ((pairs + 31) / 32);
-
-  for (int start = (int)threadIdx.x; start < count; start += kTogether * kPyramidThreads) {
-    float2 sample[kTogether];
+/* 16 outputs from `output` on. */
+__device__ inline void store(const CfBytesPlane &plane, const Segment &segment, int output,
+                             const float (&sum)[4])
+{
+  const int lane = (int)threadIdx.x % 32;
+  uint2 *to =
+      plane.rows +
+      ((size_t)segment.channel * plane.row_pairs + segment.row / 2 + lane % 4) * plane.columns;
 
 #pragma unroll
-    for (int i = 0; i < kTogether; i++) {
-      const int at = start + i * kPyramidThreads, row = at / 32 % 8;
-      const int y = plane.rows_first + segment.row + row - plane.fine_first;
-      const float *from =
-          plane.fine +
-          ((size_t)segment.channel * rows + min(max(y, 0), rows - 1)) * plane.fine_pitch -
-          plane.left;
-      const int x = first + 2 * (at / 256 * 32 + at % 32);
+  for (int half = 0; half < 2; half++) {
+    const int column = segment.first + output + 8 * half + lane / 4;
 
-      sample[i].x = __ldcg(from + min(max(x, plane.x.made_first), last));
-      sample[i].y = __ldcg(from + min(max(x + 1, plane.x.made_first), last));
-    }
+    if (column < plane.columns)
+      to[column] = cf_split_halves(sum[2 * half], sum[2 * half + 1]);
+  }
+}
+
+/* ---- D up to 8 ---- */
+
+constexpr int kMostChunks = 4;
+
+/* Eight rows of as many fours that no bank is asked twice. */
+template <int Groups> struct SharedSamples {
+  static constexpr int kFours = 4 * (Groups * kBytesWarps - 1 + kMostChunks);
+
+  uint4 four[8][(kFours + 7) / 8 * 8 + 4];
+};
+
+template <int Groups>
+__device__ inline void share_samples(const CfBytesPlane &plane, const Segment &segment,
+                                     SharedSamples<Groups> &samples)
+{
+  constexpr int kFours = SharedSamples<Groups>::kFours, kAcross = (kFours + 31) / 32;
+  constexpr int kRows = 8 / kBytesWarps;
+  const int lane = (int)threadIdx.x % 32, x = segment.sample(plane.x) + 4 * lane;
+  float4 loaded[kRows][kAcross];
+
 #pragma unroll
-    for (int i = 0; i < kTogether; i++) {
-      const int at = start + i * kPyramidThreads, pair = at / 256 * 32 + at % 32;
+  for (int r = 0; r < kRows; r++) {
+    const FineRow row(plane, segment, (int)threadIdx.x / 32 * kRows + r);
 
-      if (pair < pairs)
-        samples[at / 32 % 8 * stride + pair] =
-            cf_split_halves(plane.fine_scale * sample[i].x, plane.fine_scale * sample[i].y);
+#pragma unroll
+    for (int i = 0; i < kAcross; i++)
+      loaded[r][i] = row.load(x + 128 * i);
+  }
+#pragma unroll
+  for (int r = 0; r < kRows; r++) {
+    const int y = (int)threadIdx.x / 32 * kRows + r;
+    const FineRow row(plane, segment, y);
+
+#pragma unroll
+    for (int i = 0; i < kAcross; i++) {
+      if (32 * i + lane < kFours)
+        samples.four[y][32 * i + lane] = row.split(x + 128 * i, loaded[r][i]);
     }
   }
 }
 
-__global__ void __launch_bounds__(kPyramidThreads)
+template <int Groups>
+__device__ inline void filter_shared(const CfBytesPlane &plane, const Segment &segment,
+                                     const CfSharedTaps &taps, SharedSamples<Groups> &samples)
+{
+  const CfBytesLine &line = plane.x;
+  const int lane = (int)threadIdx.x % 32, group = (int)threadIdx.x / 32 * Groups;
+  const uint4 *from = &samples.four[lane / 4][4 * group + lane % 4];
+  float sum[Groups][4] = {};
+
+  share_samples(plane, segment, samples);
+  __syncthreads();
+#pragma unroll 1
+  for (int chunk = 0; chunk < line.chunks; chunk++) {
+    const CfTapMatrix<4> matrix(taps, 1, chunk, line.spare);
+
+#pragma unroll
+    for (int i = 0; i < Groups; i++)
+      multiply(matrix, from[4 * (chunk + i)], sum[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < Groups; i++)
+    store(plane, segment, 16 * (group + i), sum[i]);
+}
+
+/* ---- D from 16 on ---- */
+
+constexpr int kTogether = 6; /* loads that are on their way */
+
+/* Sums of the warps that share outputs. */
+typedef float4 SharedSums[kBytesWarps][32];
+
+__device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &segment,
+                                    const CfSharedTaps &taps, SharedSums &sums)
+{
+  const CfBytesLine &line = plane.x;
+  const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+  const int sharing = line.factor / 16, part = warp & (sharing - 1), output = warp / sharing * 16;
+  const int end = (part + 1) * line.chunks / sharing;
+  const int x = segment.sample(line) + line.thinning * output + lane % 4 * 4;
+  const FineRow row(plane, segment, lane / 4);
+  float sum[4] = {};
+
+  for (int first = part * line.chunks / sharing; first < end; first += kTogether) {
+    float4 sample[kTogether];
+
+#pragma unroll
+    for (int c = 0; c < kTogether; c++) {
+      if (first + c < end)
+        sample[c] = row.load(x + 16 * (first + c));
+    }
+#pragma unroll
+    for (int c = 0; c < kTogether; c++) {
+      if (first + c < end)
+        multiply(CfTapMatrix<4>(taps, line.thinning, first + c, line.spare),
+                 row.split(x + 16 * (first + c), sample[c]), sum);
+    }
+  }
+
+  sums[warp][lane] = make_float4(sum[0], sum[1], sum[2], sum[3]);
+  __syncthreads();
+  if (part > 0)
+    return;
+  for (int i = 1; i < sharing; i++) {
+    const float4 other = sums[warp + i][lane];
+
+    sum[0] += other.x;
+    sum[1] += other.y;
+    sum[2] += other.z;
+    sum[3] += other.w;
+  }
+  store(plane, segment, output, sum);
+}
+
+__global__ void __launch_bounds__(kPyramidThreads, kBlocks)
     low_rows_kernel(const __grid_constant__ CfBytesJob job)
 {
-  extern __shared__ __align__(16) uint2 samples[];
   __shared__ CfSharedTaps taps;
+  __shared__ union {
+    SharedSamples<4> four;
+    SharedSamples<2> two;
+    SharedSums sums;
+  } shared;
   int block;
   const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
-  const CfBytesLine &line = plane.x;
   const Segment segment(plane, block);
-  const int lane = (int)threadIdx.x % 32, thinning = line.thinning, stride = line.stride;
-  const int group = (int)threadIdx.x / 32 * kGroups;
-  float sum[kGroups][4] = {};
 
   cf_let_next_kernel_start();
-  cf_share_taps(line, taps);
-  cf_wait_for_previous_kernel();
-  share_samples(plane, segment, thinning * (line.coarse_first + segment.first) + line.low_first,
-                8 * (thinning * (kBytesSegment / 16 - 1) + line.chunks), stride, samples);
+  cf_share_taps(plane.x, taps);
   __syncthreads();
-
-  const uint2 *from = samples + lane / 4 * stride + 8 * thinning * group + lane % 4;
-  for (int chunk = 0; chunk < line.chunks; chunk++) {
-    const CfTapMatrix matrix(taps, thinning, chunk, 0);
-
-#pragma unroll
-    for (int i = 0; i < kGroups; i++) {
-      const uint2 *at = from + 8 * (chunk + thinning * i);
-      const uint2 first = at[0], second = at[4];
-
-      matrix.multiply(sum[i], first, second);
-    }
-  }
-
-  uint2 *to =
-      plane.rows +
-      ((size_t)segment.channel * plane.row_pairs + segment.row / 2 + lane % 4) * plane.columns +
-      segment.first;
-#pragma unroll
-  for (int i = 0; i < kGroups; i++) {
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-      const int column = 16 * (group + i) + 8 * half + lane / 4;
-      if (column < segment.count)
-        to[column] = cf_split_halves(sum[i][2 * half], sum[i][2 * half + 1]);
-    }
-  }
+  cf_wait_for_previous_kernel();
+  if (plane.x.factor == 4)
+    filter_shared(plane, segment, taps, shared.four);
+  else if (plane.x.factor == 8)
+    filter_shared(plane, segment, taps, shared.two);
+  else
+    filter_alone(plane, segment, taps, shared.sums);
 }
 
 } // namespace
 
-bool cf_bytes_low(const CfBytesJob *job, int blocks, int bytes, void *stream, CfStatus *status)
+bool cf_bytes_low(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
 {
-  return cf_launch_after(low_rows_kernel, job, blocks, bytes, stream, "blurring coarse rows",
-                         status);
+  return cf_launch_after(low_rows_kernel, job, blocks, 0, stream, "blurring coarse rows", status);
 }

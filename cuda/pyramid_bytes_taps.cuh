@@ -8,7 +8,7 @@
 
 #include "pyramid_bytes.cuh"
 
-constexpr int kTapsBefore = 16 * kBytesThinning; /* zeros */
+constexpr int kTapsBefore = 16 * kBytesThinning + 4; /* zeros */
 constexpr int kTapsAfter = kTapsBefore + 16;
 constexpr int kTapPairs = kTapsBefore + kBytesLowTaps + kTapsAfter;
 
@@ -36,18 +36,19 @@ __device__ inline void cf_share_taps(const CfBytesLine &line, CfSharedTaps &taps
 }
 
 /* The taps of a product for samples from 16 `chunk` - `spare` on, of which the first is number 0 of
- * the first output. */
-struct CfTapMatrix {
+ * the first output. A thread has `Run` samples next to each other, of whose order in the product
+ * only that the taps have the same matters. */
+template <int Run> struct CfTapMatrix {
   uint32_t half[4], rest[4];
 
   __device__ CfTapMatrix(const CfSharedTaps &taps, int thinning, int chunk, int spare)
   {
     const int lane = (int)threadIdx.x % 32;
-    const int first = kTapsBefore + 16 * chunk - spare + lane % 4 * 2 - thinning * (lane / 4);
+    const int first = kTapsBefore + 16 * chunk - spare + lane % 4 * Run - thinning * (lane / 4);
 
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      const int at = first + i / 2 * 8 - i % 2 * 8 * thinning;
+      const int at = first + i / 2 * (Run == 2 ? 8 : 2) - i % 2 * 8 * thinning;
 
       half[i] = taps.half[at];
       rest[i] = taps.rest[at];

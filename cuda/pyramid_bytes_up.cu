@@ -12,7 +12,7 @@
  * along rows are rounded to halves; with alpha they are split too, since then colours are
  * quotients.
  */
-#include "pyramid_bytes_taps.cuh"
+#include "pyramid_bytes_coarse.cuh"
 
 namespace
 {
@@ -23,6 +23,8 @@ constexpr float kLittle = 1.0f / 2048;
 
 /* In 1024 to 2048 halves are whole numbers. */
 constexpr float kWhole = 1024.0f;
+
+constexpr int kBlocks = 5; /* on a multiprocessor */
 
 constexpr int kMostBases = kBytesDecimation * kBytesThinning / 8;
 
@@ -56,34 +58,6 @@ struct Weights {
   }
 };
 
-/* ---- geometry ---- */
-
-constexpr int kBlocks = 5; /* on a multiprocessor */
-constexpr int kBlockColumns = kBytesTile * kBytesWarps;
-
-/* A block's columns and tiles. */
-struct Stack {
-  int x, top;     /* the first tile that its coarse rows are enough for */
-  int first, end; /* those to make */
-
-  __device__ Stack(const CfBytesPlane &plane, int block)
-  {
-    const int across = (plane.width + kBlockColumns - 1) / kBlockColumns;
-    const int tiles = cf_bytes_stack(plane.y.factor);
-
-    x = block % across * kBlockColumns;
-    top = (plane.first / 16 / tiles + block / across) * tiles;
-    first = max(top, plane.first / 16);
-    end = min(top + tiles, (plane.end + 15) / 16);
-  }
-
-  /* Of the warp. */
-  __device__ int warp_x() const
-  {
-    return x + (int)threadIdx.x / 32 * kBytesTile;
-  }
-};
-
 /* The column of a tile that row `row` of product `part` stands for. Of the results of the last
  * product a thread has two columns of either half of these rows: so its four columns, or with
  * `wide` its eight of both parts, lie next to each other. */
@@ -92,100 +66,6 @@ __device__ inline int column_of(int part, int row, bool wide)
   const int n = row % 8, half = row / 8;
 
   return wide ? n / 2 * 8 + 4 * part + 2 * half + n % 2 : 16 * part + n / 2 * 4 + 2 * half + n % 2;
-}
-
-/* ---- coarse samples ---- */
-
-constexpr int kCoarsePairs = 20; /* of columns: what D = 4 needs, and no bank is asked twice */
-
-/* Of 16 rows, two columns a word: halves, and what they leave. */
-template <int C> struct SharedCoarse {
-  uint2 sample[C][16][kCoarsePairs];
-};
-
-/* The low taps along columns. A warp makes some windows of 8 columns of a channel at a time, every
- * kBytesWarps-th from `job` on, and loads for some chunks at once, so that all these loads are on
- * the way together. */
-/* Of 8 columns, for a block. */
-__device__ inline int windows_of(const CfBytesPlane &plane)
-{
-  return ((kBlockColumns >> plane.x.factor_log2) + 4 + 7) / 8;
-}
-
-template <int C, int Windows, int Chunks>
-__device__ inline void share_windows(const CfBytesPlane &plane, const Stack &stack, int job,
-                                     int jobs, const CfSharedTaps &taps, SharedCoarse<C> &shared)
-{
-  const CfBytesLine &line = plane.y;
-  const int lane = (int)threadIdx.x % 32;
-  const int wanted = line.thinning * ((16 * stack.top >> line.factor_log2) - 2) + line.low_first;
-  const int spare = wanted & 1, pair = (wanted - spare - plane.rows_first) / 2 + lane % 4;
-  const int column = (stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first + lane / 4;
-  const uint2 *from[Windows];
-  float sum[Windows][4] = {};
-
-#pragma unroll
-  for (int i = 0; i < Windows; i++) {
-    const int own = min(job + kBytesWarps * i, jobs - 1);
-
-    from[i] = plane.rows + (size_t)(own % C) * plane.row_pairs * plane.columns +
-              min(column + own / C * 8, plane.columns - 1);
-  }
-  for (int first = 0; first < line.chunks; first += Chunks) {
-    uint2 sample[Chunks][Windows][2];
-
-#pragma unroll
-    for (int c = 0; c < Chunks; c++) {
-      const int above = pair + 8 * (first + c), below = above + 4;
-      const int row0 = min(max(above, 0), plane.row_pairs - 1) * plane.columns;
-      const int row1 = min(max(below, 0), plane.row_pairs - 1) * plane.columns;
-
-#pragma unroll
-      for (int i = 0; i < Windows; i++) {
-        if (first + c < line.chunks && job + kBytesWarps * i < jobs) {
-          sample[c][i][0] = __ldcg(from[i] + row0);
-          sample[c][i][1] = __ldcg(from[i] + row1);
-        }
-      }
-    }
-#pragma unroll
-    for (int c = 0; c < Chunks; c++) {
-      if (first + c < line.chunks) {
-        const CfTapMatrix matrix(taps, line.thinning, first + c, spare);
-
-#pragma unroll
-        for (int i = 0; i < Windows; i++) {
-          if (job + kBytesWarps * i < jobs)
-            matrix.multiply(sum[i], sample[c][i][0], sample[c][i][1]);
-        }
-      }
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < Windows; i++) {
-    const int own = job + kBytesWarps * i, at = own / C * 4 + lane % 4;
-
-    if (own < jobs && at < kCoarsePairs) {
-      shared.sample[own % C][lane / 4][at] = cf_split_halves(sum[i][0], sum[i][1]);
-      shared.sample[own % C][lane / 4 + 8][at] = cf_split_halves(sum[i][2], sum[i][3]);
-    }
-  }
-}
-
-template <int C>
-__device__ inline void share_coarse(const CfBytesPlane &plane, const Stack &stack,
-                                    const CfSharedTaps &taps, SharedCoarse<C> &shared)
-{
-  const int jobs = windows_of(plane) * C;
-  const int warp = (int)threadIdx.x / 32;
-
-  if (jobs <= kBytesWarps)
-    share_windows<C, 1, 8>(plane, stack, warp, jobs, taps, shared);
-  else if (jobs <= 2 * kBytesWarps)
-    share_windows<C, 2, 4>(plane, stack, warp, jobs, taps, shared);
-  else
-    for (int job = warp; job < jobs; job += 3 * kBytesWarps)
-      share_windows<C, 3, 3>(plane, stack, job, jobs, taps, shared);
 }
 
 /* ---- rows ---- */
@@ -200,20 +80,21 @@ struct AcrossRows {
   int pair;           /* of coarse columns */
   Weights weights[2]; /* of columns g and g + 8 */
 
-  __device__ AcrossRows(const CfBytesPlane &plane, const Stack &stack, int part, bool wide)
+  __device__ AcrossRows(const CfBytesPlane &plane, const CfBytesStack &stack, int part, bool wide)
   {
     const int lane = (int)threadIdx.x % 32;
     const int x0 = plane.x.factor > 4 ? stack.warp_x() : stack.warp_x() + 16 * part;
 
     /* What lies beyond has no share, but must be a number. */
-    pair = min(((x0 - stack.x) >> (plane.x.factor_log2 + 1)) + lane % 4, 4 * windows_of(plane) - 1);
+    pair =
+        min(((x0 - stack.x) >> (plane.x.factor_log2 + 1)) + lane % 4, 4 * cf_windows_of(plane) - 1);
 #pragma unroll
     for (int i = 0; i < 2; i++)
       weights[i] = Weights(plane.x, stack.warp_x() + column_of(part, lane / 4 + 8 * i, wide),
                            (x0 >> plane.x.factor_log2 & ~1) - 2 + lane % 4 * 2);
   }
 
-  template <int C> __device__ Coarse load(const SharedCoarse<C> &shared, int channel) const
+  template <int C> __device__ Coarse load(const CfSharedCoarse<C> &shared, int channel) const
   {
     const int row = (int)threadIdx.x % 32 / 4;
 
@@ -270,7 +151,7 @@ struct SharedWeights {
 
 template <int C> struct Shared {
   CfSharedTaps taps;
-  SharedCoarse<C> coarse;
+  CfSharedCoarse<C> coarse;
   SharedWeights weights;
 };
 
@@ -362,7 +243,7 @@ template <int C> struct Place {
   int x, y;
   bool whole; /* all of the warp's, and words can be stored at once */
 
-  __device__ Place(const CfBytesPlane &plane, const Stack &stack, int tile, int own)
+  __device__ Place(const CfBytesPlane &plane, const CfBytesStack &stack, int tile, int own)
       : plane(plane), x(stack.warp_x() + own), y(16 * tile + (int)threadIdx.x % 32 / 4)
   {
     whole = plane.destination_vector && stack.warp_x() + kBytesTile <= plane.width &&
@@ -482,7 +363,7 @@ __device__ inline bool is_opaque(const CfBytesPlane &plane, const Coarse (&coars
 
 /* Planes of one or two channels. */
 template <int C>
-__device__ inline void make_stack(const CfBytesPlane &plane, const Stack &stack,
+__device__ inline void make_stack(const CfBytesPlane &plane, const CfBytesStack &stack,
                                   const AcrossRows (&rows)[2], const Shared<C> &shared)
 {
   const bool wide = plane.x.factor > 4;
@@ -520,7 +401,7 @@ __device__ inline void make_stack(const CfBytesPlane &plane, const Stack &stack,
 
 /* 16 columns of a stack of pixels; with `Weighted` some may not be opaque. */
 template <bool Weighted>
-__device__ inline void make_part(const CfBytesPlane &plane, const Stack &stack, int part,
+__device__ inline void make_part(const CfBytesPlane &plane, const CfBytesStack &stack, int part,
                                  const Shared<4> &shared, const AcrossRows &across,
                                  const Coarse (&coarse)[4])
 {
@@ -544,7 +425,7 @@ __device__ inline void make_part(const CfBytesPlane &plane, const Stack &stack, 
 }
 
 template <bool Alpha>
-__device__ inline void make_pixels(const CfBytesPlane &plane, const Stack &stack,
+__device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack &stack,
                                    const AcrossRows (&rows)[2], const Shared<4> &shared)
 {
 #pragma unroll 1
@@ -572,7 +453,7 @@ __device__ inline void make_pixels(const CfBytesPlane &plane, const Stack &stack
 template <int C, bool Alpha>
 __device__ inline void go_up(const CfBytesPlane &plane, int block, Shared<C> &shared)
 {
-  const Stack stack(plane, block);
+  const CfBytesStack stack(plane, block);
   const bool wide = C < 4 && plane.x.factor > 4;
 
   /* All that does not wait for the coarse samples comes first. */
@@ -581,7 +462,7 @@ __device__ inline void go_up(const CfBytesPlane &plane, int block, Shared<C> &sh
   cf_share_taps(plane.y, shared.taps);
   __syncthreads();
   cf_wait_for_previous_kernel();
-  share_coarse<C>(plane, stack, shared.taps, shared.coarse);
+  cf_share_coarse<C>(plane, stack, shared.taps, shared.coarse);
   __syncthreads();
   if (stack.warp_x() >= plane.width)
     return;
