@@ -272,7 +272,8 @@ void list_depth(CfCells *cells, int depth, int rows)
 
       if (depth_of(node) != depth)
         continue;
-      const int columns = cf_cell_block_columns(channels, depth == 1, node->log_x);
+      const int columns =
+          depth == 1 ? cf_cell_frame_columns(channels, node->log_x) : kCellImageColumns;
       halving.plane = p;
       halving.first_block = blocks;
       halving.across = (node->image.width + columns - 1) / columns;
@@ -442,7 +443,8 @@ bool halve(CfCells *cells, CfCellJob *job, void *stream, CfStatus *status)
       break;
     for (int i = 0; i < job->halvings && i < kCellNearHalvings; i++)
       job->near[i] = cells->halving[first + i];
-    if (!cf_cell_halve(job, depth == 1, cells->blocks[depth], stream, status))
+    if (!(depth == 1 ? cf_cell_halve_frame : cf_cell_halve_image)(job, cells->blocks[depth], stream,
+                                                                  status))
       return false;
     job->overlaps = cells->device->code >= 90;
   }

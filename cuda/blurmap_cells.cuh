@@ -80,7 +80,8 @@ struct alignas(16) CfCellEntry {
   uint32_t cells;  /* of the window's channel; of those of windows before << 13 */
 };
 
-constexpr int kCellEntries = 7;
+constexpr int kCellEntries = 31;
+constexpr int kCellFewEntries = 7; /* fetched before their count is known */
 
 struct alignas(16) CfCellStrip {
   uint32_t count;  /* of levels; if more than kCellEntries, they are listed anew */
@@ -151,16 +152,21 @@ constexpr int kCellCopied = CF_BLUR_LEVELS - 1;
 
 constexpr int kCellImageRows = 16; /* of cells that a block makes from cells */
 
+constexpr int kCellImageColumns = 128;
+
 /* --- blurmap_halve.cu --- */
 
-/* Cells beside each other that a block makes. */
-int cf_cell_block_columns(int channels, bool from_frame, int log_x);
+/* Cells beside each other that a block makes from a frame. */
+int cf_cell_frame_columns(int channels, int log_x);
 
-/* Blocks that make cells from a frame on an SM at the same time. */
+/* Blocks that do so on an SM at the same time. */
 int cf_cell_blocks_of_sm(int channels);
 
-bool cf_cell_halve(const CfCellJob *job, bool from_frame, int blocks, void *stream,
-                   CfStatus *status);
+bool cf_cell_halve_frame(const CfCellJob *job, int blocks, void *stream, CfStatus *status);
+
+/* --- blurmap_halve_image.cu --- */
+
+bool cf_cell_halve_image(const CfCellJob *job, int blocks, void *stream, CfStatus *status);
 
 /* --- blurmap_positions.cu --- */
 
@@ -215,6 +221,19 @@ inline bool cf_cell_launch(void (*kernel)(CfCellJob), const CfCellJob *job, int 
                            void *stream, const char *doing, CfStatus *status)
 {
   return cf_launch_after(kernel, job, blocks, bytes, stream, doing, status, kCellThreads);
+}
+
+__device__ inline CfCellHalving cf_cell_halving_of_block(const CfCellJob &job, int *block)
+{
+  const bool near = job.halvings <= kCellNearHalvings;
+  int i = 0;
+
+  while (i + 1 < job.halvings &&
+         (int)blockIdx.x >= (near ? job.near : job.halving)[i + 1].first_block)
+    i++;
+  const CfCellHalving halving = near ? job.near[i] : job.halving[i];
+  *block = (int)blockIdx.x - halving.first_block;
+  return halving;
 }
 
 /* A tile's first column, and its first row: strips start at multiples of kCellStrip. */

@@ -72,6 +72,73 @@ __device__ inline void store_two(const CfMapPlane &plane, Order order, int begin
   }
 }
 
+/* Channel `c` of four pixels beside each other, as biased halves: see centred_halves. */
+template <int C> __device__ inline uint2 biased_four(const uint32_t (&words)[C], int c)
+{
+  constexpr uint32_t kBias = 0x64646464u;
+
+  if constexpr (C == 1) {
+    return make_uint2(__byte_perm(words[0], kBias, 0x4140), __byte_perm(words[0], kBias, 0x4342));
+  } else if constexpr (C == 2) {
+    const unsigned select = c ? 0x4341 : 0x4240;
+    return make_uint2(__byte_perm(words[0], kBias, select), __byte_perm(words[1], kBias, select));
+  } else {
+    const unsigned two = c < 2 ? 0x5140 : 0x7362, select = c % 2 ? 0x4342 : 0x4140;
+    return make_uint2(__byte_perm(__byte_perm(words[0], words[1], two), kBias, select),
+                      __byte_perm(__byte_perm(words[2], words[3], two), kBias, select));
+  }
+}
+
+/* Where all samples are inside, and none is weighted: by 14 lanes a row, four pixels each. */
+template <int C>
+__device__ inline void load_inside(const CfMapPlane &plane, Order order, int begin, int end, int x0,
+                                   int y0, const Window &window, __half *shared)
+{
+  constexpr int kAtATime = 4, kRows = 2 * kCellThreads / 32, kQuads = columns_of(0) / 4;
+  const int lane = (int)threadIdx.x % 32, quad = lane % kQuads;
+  const uint32_t step = (uint32_t)window.cells();
+  const __half2 bias = __float2half2_rn(1152.0f);
+
+  if (lane >= 2 * kQuads)
+    return;
+  int row = (int)threadIdx.x / 32 * 2 + lane / kQuads;
+  const uint8_t *from =
+      plane.source + (ptrdiff_t)(y0 + row) * plane.source_stride + (ptrdiff_t)(x0 + 4 * quad) * C;
+  __half *to = shared + row * window.pitch + 4 * quad;
+  static_assert((kCellRows - kCellStrip + window_of(0)) % (kAtATime * kRows) == 0, "rows");
+#pragma unroll 1
+  for (; row < window.rows; row += kAtATime * kRows) {
+    uint32_t words[kAtATime][C];
+
+#pragma unroll
+    for (int i = 0; i < kAtATime; i++, from += kRows * plane.source_stride) {
+      if constexpr (C == 4) {
+        const uint4 four = __ldg((const uint4 *)from);
+        words[i][0] = four.x >> 8 * order.first;
+        words[i][1] = four.y >> 8 * order.first;
+        words[i][2] = four.z >> 8 * order.first;
+        words[i][3] = four.w >> 8 * order.first;
+      } else {
+#pragma unroll
+        for (int w = 0; w < C; w++)
+          words[i][w] = __ldg((const uint32_t *)from + w);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kAtATime; i++, to += kRows * window.pitch) {
+#pragma unroll
+      for (int c = 0; c < (C == 4 ? 3 : C); c++) {
+        const uint2 four = biased_four<C>(words[i], c);
+
+        if (c >= begin && c < end)
+          *(uint2 *)(to + (uint32_t)(c - begin) * step) =
+              make_uint2(cf_bits_of_halves(__hsub2(cf_halves_of_bits(four.x), bias)),
+                         cf_bits_of_halves(__hsub2(cf_halves_of_bits(four.y), bias)));
+      }
+    }
+  }
+}
+
 template <int C>
 __device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, Order order,
                                   int begin, int end, int x0, int y0, const Window &window,
@@ -79,10 +146,15 @@ __device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, 
 {
   constexpr int kAtATime = 4, kRows = kCellThreads / 32;
   const int pair = (int)threadIdx.x % 32, x = x0 + 2 * pair, step = window.cells();
-  const bool whole = plane.vector && C != 3 && x0 >= 0 && x0 + columns_of(0) <= plane.width &&
-                     y0 >= 0 && y0 + window.rows <= plane.height;
   __half *to = shared + 2 * pair;
 
+  if constexpr (C != 3) {
+    if (order.alpha < 0 && plane.vector && x0 >= 0 && x0 + columns_of(0) <= plane.width &&
+        y0 >= 0 && y0 + window.rows <= plane.height) {
+      load_inside<C>(plane, order, begin, end, x0, y0, window, shared);
+      return;
+    }
+  }
   if (pair >= columns_of(0) / 2)
     return;
   const int column[2] = {cf_fold(job.border, x, plane.width),
@@ -95,24 +167,10 @@ __device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, 
     for (int i = 0; i < kAtATime; i++) {
       const int row = first + i * kRows;
 
-      if (whole) {
-        /* Rows of windows come in multiples of 16. */
-        const uint8_t *from =
-            plane.source + (ptrdiff_t)(y0 + row) * plane.source_stride + (ptrdiff_t)x * C;
-        if (C == 4) {
-          const uint2 two = __ldg((const uint2 *)from);
-          pixel[i][0] = two.x;
-          pixel[i][1] = two.y;
-        } else {
-          pixel[i][0] = C == 2 ? __ldg((const uint32_t *)from) : __ldg((const uint16_t *)from);
-          pixel[i][1] = pixel[i][0] >> 8 * (C % 4);
-        }
-      } else {
-        const int y = cf_fold(job.border, y0 + row, plane.height);
+      const int y = cf_fold(job.border, y0 + row, plane.height);
 #pragma unroll
-        for (int k = 0; k < 2; k++)
-          pixel[i][k] = cf_cell_folded_pixel<C>(plane, column[k], y);
-      }
+      for (int k = 0; k < 2; k++)
+        pixel[i][k] = cf_cell_folded_pixel<C>(plane, column[k], y);
     }
 #pragma unroll
     for (int i = 0; i < kAtATime; i++)
@@ -126,26 +184,32 @@ __device__ inline int inside(int i, int first, int count)
   return min(max(i - first, 0), count - 1);
 }
 
-/* Each row of a window in `Pieces` pieces of `Bytes`. */
-template <int Pieces, int Bytes>
-__device__ inline void copy_rows(const CfCellWindow &window, const __half *cells, Order order,
-                                 int begin, int end, int pitch, uint32_t to)
+/* Each row of a window in pieces of `Bytes`, by 1 << `log_across` threads. */
+template <int Bytes>
+__device__ inline void copy_rows(const CfCellWindow &window, int pieces, int log_across,
+                                 const __half *cells, Order order, int begin, int end, int pitch,
+                                 uint32_t to)
 {
-  constexpr int kAcross = Pieces > 8 ? 16 : Pieces > 4 ? 8 : 4; /* threads of a row */
-  constexpr int kStep = kCellThreads / kAcross, kCells = Bytes / 2;
-  const int piece = (int)threadIdx.x % kAcross, rows = (int)(window.rows & 0xffff);
-  int row = (int)threadIdx.x / kAcross;
-  const __half *from = cells + window.from + (uint32_t)row * window.pitch + kCells * piece;
+  constexpr int kMost = 4, kCells = Bytes / 2;
+  const int piece = (int)threadIdx.x & ((1 << log_across) - 1);
+  const int step = kCellThreads >> log_across, rows = (int)(window.rows & 0xffff);
+  int row = (int)threadIdx.x >> log_across;
+  const __half *from[kMost];
 
-  if (piece >= Pieces)
-    return;
+#pragma unroll
+  for (int i = 0; i < kMost; i++)
+    from[i] = cells + window.from + (uint32_t)row * window.pitch + kCells * piece +
+              (uint32_t)order.channel(begin + i) * window.channel;
   to += (uint32_t)(2 * (row * pitch + kCells * piece));
-#pragma unroll 2
-  for (; row < rows; row += kStep, from += kStep * window.pitch, to += 2 * kStep * pitch) {
-#pragma unroll 3
-    for (int i = begin; i < end; i++)
-      cf_copy_piece<Bytes>(to + (uint32_t)(2 * (i - begin) * rows * pitch),
-                           from + (uint32_t)order.channel(i) * window.channel);
+  const uint32_t channel = (uint32_t)(2 * rows * pitch), skip = (uint32_t)step * window.pitch;
+#pragma unroll 1
+  for (; row < rows && piece < pieces; row += step, to += (uint32_t)(2 * step * pitch)) {
+#pragma unroll
+    for (int i = 0; i < kMost; i++) {
+      if (begin + i < end)
+        cf_copy_piece<Bytes>(to + (uint32_t)i * channel, from[i]);
+      from[i] += skip;
+    }
   }
 }
 
@@ -230,22 +294,16 @@ __device__ inline void load_groups(const CfCellJob &job, const CfMapPlane &plane
     }
     const int pitch = pitch_of(kind == CF_CELLS_7X16 ? 0 : 1);
     const uint32_t address = cf_shared_address(to);
-    switch (kind) {
-    case CF_CELLS_7X16:
-      copy_rows<7, 16>(window, job.cells, order, begin, end, pitch, address);
-      break;
-    case CF_CELLS_5X16:
-      copy_rows<5, 16>(window, job.cells, order, begin, end, pitch, address);
-      break;
-    case CF_CELLS_4X16:
-      copy_rows<4, 16>(window, job.cells, order, begin, end, pitch, address);
-      break;
-    case CF_CELLS_8X8:
-      copy_rows<8, 8>(window, job.cells, order, begin, end, pitch, address);
-      break;
-    default:
-      copy_rows<16, 4>(window, job.cells, order, begin, end, pitch, address);
-    }
+    if (kind == CF_CELLS_8X8)
+      copy_rows<8>(window, 8, 3, job.cells, order, begin, end, pitch, address);
+    else if (kind == CF_CELLS_16X4)
+      copy_rows<4>(window, 16, 4, job.cells, order, begin, end, pitch, address);
+    else
+      copy_rows<16>(window,
+                    kind == CF_CELLS_7X16   ? 7
+                    : kind == CF_CELLS_5X16 ? 5
+                                            : 4,
+                    kind == CF_CELLS_4X16 ? 2 : 3, job.cells, order, begin, end, pitch, address);
     to += (end - begin) * (int)(window.rows & 0xffff) * pitch;
   }
   /* Products also read 16 bytes beyond the last cells, times 0. */

@@ -129,8 +129,8 @@ __device__ inline void find_tile(const CfCellJob &job, int p, int tile, CfTileSh
   CfCellStrip &strip = job.strips[blockIdx.x * (kCellThreads / 32) + warp];
   const int count = groups.list(plan, CellLevels(bits), x0, y0, y0 + warp * kCellStrip, 0,
                                 kCellEntries, strip.entry);
-  /* Tiles fetch a record whole, before they know its count. */
-  for (int n = count + (int)threadIdx.x % 32; n < kCellEntries; n += 32)
+  /* Tiles fetch so many before they know its count. */
+  for (int n = count + (int)threadIdx.x % 32; n < kCellFewEntries; n += 32)
     *(uint4 *)&strip.entry[n] = make_uint4(0, 0, 0, 0);
   if (threadIdx.x % 32 == 0)
     *(uint4 *)&strip = make_uint4((unsigned)count, bits.w >> 31, 0, 0);

@@ -82,33 +82,51 @@ struct Level {
 
   template <int N, int BlocksDown> __device__ void add_products(Halves (&sum)[N]) const
   {
-    const uint4 *taps = across;
-    uint32_t address = from;
     uint32_t rows[BlocksDown][4];
 
 #pragma unroll
     for (int i = 0; i < BlocksDown; i++)
       unpack(__ldg(down + 32 * i), rows[i]);
+    const uint4 *taps = across;
+    uint32_t address = from;
+    int k = 0;
+
+    /* Two at a time where registers allow: in small pictures taps come from afar. */
+    if constexpr (N < 3) {
 #pragma unroll 1
-    for (int k = 0; k < blocks_across; k++, taps += 64, address += 32) {
-      const uint4 first = __ldg(taps), last = __ldg(taps + 32);
+      for (; k + 1 < blocks_across; k += 2, taps += 128, address += 64) {
+        const uint4 first = __ldg(taps), last = __ldg(taps + 32);
+        const uint4 next_first = __ldg(taps + 64), next_last = __ldg(taps + 96);
 
-#pragma unroll
-      for (int c = 0; c < N; c++) {
-        uint32_t cells[4], left[4] = {};
-
-#pragma unroll
-        for (int i = 0; i < BlocksDown; i++) {
-          cf_load_cells(cells,
-                        address + (uint32_t)c * channel_bytes + (uint32_t)(16 * i) * row_bytes);
-          cf_mma_halves(left[0], left[1], rows[i], cells[0], cells[1], left[0], left[1]);
-          cf_mma_halves(left[2], left[3], rows[i], cells[2], cells[3], left[2], left[3]);
-        }
-        add(sum[c][0], left, first.x, first.y);
-        add(sum[c][1], left, first.z, first.w);
-        add(sum[c][2], left, last.x, last.y);
-        add(sum[c][3], left, last.z, last.w);
+        add_block(rows, first, last, address, sum);
+        add_block(rows, next_first, next_last, address + 32, sum);
       }
+    }
+#pragma unroll 1
+    for (; k < blocks_across; k++, taps += 64, address += 32)
+      add_block(rows, __ldg(taps), __ldg(taps + 32), address, sum);
+  }
+
+  /* 16 columns of cells. */
+  template <int N, int BlocksDown>
+  __device__ void add_block(const uint32_t (&rows)[BlocksDown][4], const uint4 &first,
+                            const uint4 &last, uint32_t address, Halves (&sum)[N]) const
+  {
+#pragma unroll
+    for (int c = 0; c < N; c++) {
+      uint32_t cells[4], left[4] = {};
+
+#pragma unroll
+      for (int i = 0; i < BlocksDown; i++) {
+        cf_load_cells(cells,
+                      address + (uint32_t)c * channel_bytes + (uint32_t)(16 * i) * row_bytes);
+        cf_mma_halves(left[0], left[1], rows[i], cells[0], cells[1], left[0], left[1]);
+        cf_mma_halves(left[2], left[3], rows[i], cells[2], cells[3], left[2], left[3]);
+      }
+      add(sum[c][0], left, first.x, first.y);
+      add(sum[c][1], left, first.z, first.w);
+      add(sum[c][2], left, last.x, last.y);
+      add(sum[c][3], left, last.z, last.w);
     }
   }
 
@@ -146,17 +164,12 @@ __device__ inline void add_share(const Halves &positions, unsigned level, const 
 /* Codes of a strip, four of each product. */
 typedef uint32_t Codes[kBlocks];
 
-/* What is added before rounding to the nearest. Regular patterns have many exact halves, which
- * matrices of halves may miss; half way from black to white they are to be rounded up all the same.
- */
-constexpr float kUp = 1.0f / 512;
-
-/* 1024 + v of a half is an integer v in its lowest bits. Products round by 1/4 at most from 0 to
- * the largest code, and by more below. */
+/* 1024 + v of a half is an integer v in its lowest bits; of two that are as near, the even one, as
+ * 128 of half way from black to white. Products round by 1/4 at most from 0 to the largest code,
+ * and by more below. */
 __device__ inline void finish(const Halves &sum, float centre, Codes &codes)
 {
-  const __half2 up = __float2half2_rn(kUp), zero = __float2half2_rn(1024.0f + centre);
-  const __half2 least = __float2half2_rn(1024.0f);
+  const __half2 zero = __float2half2_rn(1024.0f + centre), least = __float2half2_rn(1024.0f);
 
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
@@ -164,7 +177,7 @@ __device__ inline void finish(const Halves &sum, float centre, Codes &codes)
 
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const __half2 value = __hadd2(__hadd2(cf_halves_of_bits(sum[block][i]), up), zero);
+      const __half2 value = __hadd2(cf_halves_of_bits(sum[block][i]), zero);
       code[i] = cf_bits_of_halves(__hmax2(value, least));
     }
     codes[block] = __byte_perm(code[0], code[1], 0x6420);
@@ -199,6 +212,10 @@ __device__ inline void invert(const Halves &alpha, float4 *opaque)
     opaque[block * kCellThreads] = make_float4(value[0], value[1], value[2], value[3]);
   }
 }
+
+/* What is added before rounding. Regular patterns have many exact halves, which matrices of halves
+ * may miss; they are to be rounded up all the same. */
+constexpr float kUp = 1.0f / 512;
 
 __device__ inline void finish_weighted(const Halves &sum, const float4 *opaque, float centre,
                                        float blank, Codes &codes)

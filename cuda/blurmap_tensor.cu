@@ -88,42 +88,68 @@ struct Strip {
   }
 };
 
+/* Products whose columns lie side by side. */
+template <int C> constexpr int kTogether = C < 4 ? kBlocks : 1;
+
+/* Samples from product `first` on that lie side by side, in the upper or lower row. */
+template <int C>
+__device__ inline void samples_of(const Codes (&codes)[C], int first_c, int first, int half,
+                                  uint32_t (&sample)[2 * kTogether<C>])
+{
+#pragma unroll
+  for (int n = 0; n < kTogether<C>; n++) {
+    uint32_t pixel[4];
+
+    pixels_of<C>(codes, first_c, first + n, pixel);
+    sample[2 * n] = pixel[2 * half];
+    sample[2 * n + 1] = pixel[2 * half + 1];
+  }
+}
+
+/* Where all samples are made, and stores may be wide. */
+template <int C>
+__device__ inline void store_whole(const CfMapPlane &plane, const Strip &strip,
+                                   const Codes (&codes)[C], int first_c)
+{
+  const int x = strip.x0 + cf_cell_sample_x<C>(0, 0), y = strip.y0 + cf_cell_sample_y(0);
+  uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + (unsigned)(x * C);
+
+#pragma unroll
+  for (int half = 0; half < 2; half++, to += 8 * plane.destination_stride) {
+#pragma unroll
+    for (int first = 0; first < kBlocks; first += kTogether<C>) {
+      uint32_t sample[2 * kTogether<C>];
+
+      samples_of<C>(codes, first_c, first, half, sample);
+      store_words<C>(to + 8 * C * first, sample);
+    }
+  }
+}
+
 template <int C>
 __device__ inline void store_strip(const CfMapPlane &plane, const Strip &strip,
                                    const Halves &positions, const Codes (&codes)[C], int first_c)
 {
-  constexpr int kTogether = C < 4 ? kBlocks : 1; /* products whose columns lie side by side */
-  const bool whole = strip.whole(plane);
-
+  if (!strip.copies && strip.whole(plane)) {
+    store_whole<C>(plane, strip, codes, first_c);
+    return;
+  }
 #pragma unroll
-  for (int first = 0; first < kBlocks; first += kTogether) {
-    const int x = strip.x0 + cf_cell_sample_x<C>(first, 0);
-    uint32_t pixel[kTogether][4];
-
-#pragma unroll
-    for (int n = 0; n < kTogether; n++)
-      pixels_of<C>(codes, first_c, first + n, pixel[n]);
+  for (int first = 0; first < kBlocks; first += kTogether<C>) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
+      const int x = strip.x0 + cf_cell_sample_x<C>(first, 0);
       const int y = strip.y0 + cf_cell_sample_y(2 * half);
       uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + x * C;
-      uint32_t sample[2 * kTogether];
+      uint32_t sample[2 * kTogether<C>];
 
+      samples_of<C>(codes, first_c, first, half, sample);
 #pragma unroll
-      for (int n = 0; n < 2 * kTogether; n++) {
-        sample[n] = pixel[n / 2][2 * half + n % 2];
-        if (strip.copies && strip.has(plane, x + n, y) &&
-            position_of(positions, first + n / 2, 2 * half + n % 2) == kCellCopies)
-          sample[n] = cf_cell_inner_pixel<C>(plane, x + n, y);
-      }
-      if (whole) {
-        store_words<C>(to, sample);
-        continue;
-      }
-#pragma unroll
-      for (int n = 0; n < 2 * kTogether; n++) {
+      for (int n = 0; n < 2 * kTogether<C>; n++) {
         if (!strip.has(plane, x + n, y))
           continue;
+        if (position_of(positions, first + n / 2, 2 * half + n % 2) == kCellCopies)
+          sample[n] = cf_cell_inner_pixel<C>(plane, x + n, y);
 #pragma unroll
         for (int c = 0; c < C; c++)
           to[n * C + c] = (uint8_t)(sample[n] >> 8 * c);
@@ -238,11 +264,17 @@ __device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile,
   CfCellEntry *entries = (CfCellEntry *)(shared + kBudget + 8) + warp * (kListed + 1);
 
   /* What the map says of the tile and the strip. */
-  if (lane < (int)(sizeof(CfCellStrip) / sizeof(uint4)))
-    ((uint4 *)entries)[lane] =
-        __ldg((const uint4 *)&job.strips[blockIdx.x * (kCellThreads / 32) + warp] + lane);
+  const uint4 *record = (const uint4 *)&job.strips[blockIdx.x * (kCellThreads / 32) + warp];
+  if (lane <= kCellFewEntries)
+    ((uint4 *)entries)[lane] = __ldg(record + lane);
   __syncwarp();
-  const uint2 head = *(const uint2 *)entries++;
+  const uint2 head = *(const uint2 *)entries;
+  if ((int)head.x > kCellFewEntries) {
+    if (lane > kCellFewEntries && lane <= (int)head.x)
+      ((uint4 *)entries)[lane] = __ldg(record + lane);
+    __syncwarp();
+  }
+  entries++;
   const int count = (int)head.x, cells = (int)of_tile.y;
   const unsigned needed = of_tile.x, listed = of_tile.w & 255;
   const int x0 = (int)(of_tile.z & 0xffff) * kCellColumns;
@@ -284,7 +316,7 @@ __device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile,
 #pragma unroll
   for (int block = 0; block < kBlocks; block++)
     codes[C - 1][block] = 0xffffffffu;
-  if (kColours < C >> 1 && whole && order.alpha < 0) {
+  if ((kColours<C>) > 1 && whole && order.alpha < 0) {
     Halves result[kColours<C>] = {};
 
     place.template add_levels<kColours<C>>(positions, needed, kColours<C>, 0, true, result);
