@@ -13,11 +13,12 @@ namespace llf
 /* A strip is COARSE pixels of level 2 wide and as long as the launch says. Blocks are 8 pixels;
  * those of level 1 begin two left of the strip, and those of the picture two left of these. With
  * one group the lower half of what products filter is a second strip below. */
-constexpr int BLOCKS_2 = 3, BLOCKS_1 = 2 * BLOCKS_2 + 1, BLOCKS_0 = 2 * BLOCKS_1 + 1;
+constexpr int BLOCKS_2 = 3, BLOCKS_1 = 2 * BLOCKS_2 + 1;
 constexpr int COARSE = 8 * BLOCKS_2, MIDDLE = 2 * COARSE;
-constexpr int READS = (BLOCKS_0 + 1) / 2; /* of 16 pixels */
-constexpr int SLOTS = 4;                  /* rows in shared memory */
-constexpr int SLOT = 16 * READS;          /* samples; two before the strip's first block */
+constexpr int READS = BLOCKS_1; /* of 16 pixels */
+constexpr int SLOTS = 4;        /* rows in shared memory */
+constexpr int SLOT = 4 * 32;    /* samples, four a lane; two before the strip's first block */
+static_assert(SLOT >= 2 + 16 * READS, "the look-ups' are there");
 constexpr int SLOT_PITCH = SLOT + 4;
 constexpr int WARPS = 12;
 

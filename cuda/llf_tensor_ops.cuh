@@ -42,15 +42,6 @@ __device__ __forceinline__ void look_up_4(uint32_t (&to)[4], uint32_t row)
 #endif
 }
 
-__device__ __forceinline__ void look_up_2(uint32_t *to, uint32_t row)
-{
-#ifdef CF_TENSOR_OPS
-  asm("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
-      : "=r"(to[0]), "=r"(to[1])
-      : "r"(row));
-#endif
-}
-
 /* The 8 x 8 matrix of halves, of which each lane has two of a row. */
 __device__ __forceinline__ uint32_t transposed(uint32_t word)
 {

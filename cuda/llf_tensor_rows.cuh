@@ -86,6 +86,18 @@ __device__ __forceinline__ Block filter_block(const Block &first, const Block &s
   return made;
 }
 
+/* The same where only three pixels of the coarse block are needed, for which the third counts
+ * nothing. */
+__device__ __forceinline__ Block filter_block(const Block &first, const Block &second,
+                                              const Banded &band)
+{
+  const uint32_t four[4] = {first.word[0], first.word[1], second.word[0], second.word[1]};
+  Block made;
+
+  multiply_half(made.word, four, band.word[0], band.word[1], 0, 0);
+  return made;
+}
+
 /* How far a low bit turns a lane's harmonic: of the denormals that low bits are, and what belongs
  * to the table's rows already. */
 struct LowTurn {
@@ -129,15 +141,11 @@ __device__ __forceinline__ void filter_row(RowOf row_of, const typename KeyOf<ke
 #pragma unroll
   for (int i = 0; i < READS; i++) {
     const uint32_t row = row_of(i);
-    const bool both = 2 * i + 1 < BLOCKS_0;
     uint32_t words[4];
 
-    if (both)
-      look_up_4(words, row);
-    else
-      look_up_2(words, row);
+    look_up_4(words, row);
 #pragma unroll
-    for (int k = 0; k < (both ? 2 : 1); k++) {
+    for (int k = 0; k < 2; k++) {
       if constexpr (M::TURNED)
         turn_further(words[2 * k], words[2 * k + 1],
                      *reinterpret_cast<const uint32_t *>(pairs + 16 * i + 8 * k), LOW_MASK, low);
@@ -148,9 +156,10 @@ __device__ __forceinline__ void filter_row(RowOf row_of, const typename KeyOf<ke
     if (i > 0)
       take(i - 1, filter_block(two[0], two[1], next[0], band));
 #pragma unroll
-    for (int k = 0; k < (both ? 2 : 1); k++)
+    for (int k = 0; k < 2; k++)
       two[k] = next[k];
   }
+  take(READS - 1, filter_block(two[0], two[1], band));
 }
 
 /* Stores rows of a strip, one after the other: products leave components in rows, memory has them
@@ -182,7 +191,16 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS> struct LineWriter {
     kept = opaque(kept);
   }
 
-  __device__ __forceinline__ void write(int b, const Block &block, const bool (&stored)[HALF]) const
+  /* Those of a row. Of two groups, not what stays the same in all rows: the compiler would hold
+   * that in predicates, of which there are not enough. */
+  __device__ __forceinline__ uint32_t written(bool stored) const
+  {
+    const uint32_t blocks = stored ? kept : 0;
+    return GROUPS == 2 ? opaque(blocks) : blocks;
+  }
+
+  __device__ __forceinline__ void write(int b, const Block &block,
+                                        const uint32_t (&written)[HALF]) const
   {
     uint32_t words[2];
 
@@ -199,7 +217,7 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS> struct LineWriter {
     for (int h = 0; h < HALF; h++) {
       uint8_t *const to = next[h] + 8 * b * PIXEL_BYTES;
 
-      if (!((stored[h] ? kept : 0) >> b & 1))
+      if (!(written[h] >> b & 1))
         continue;
       if constexpr (GROUPS == 2)
         *reinterpret_cast<uint2 *>(to) = make_uint2(words[0], words[1]);

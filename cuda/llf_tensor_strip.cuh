@@ -352,20 +352,23 @@ template <int GROUPS, int ALL, Key key> struct Strip {
     uint32_t sums[HALF][2], edge[2], centre[2];
     Block done[2];
     bool stored[HALF];
+    uint32_t written[HALF];
 
     set(edge, HALF_EDGE);
     set(centre, HALF_CENTRE);
 #pragma unroll
-    for (int h = 0; h < HALF; h++)
+    for (int h = 0; h < HALF; h++) {
       stored[h] = (unsigned)(y - 2 * y2) < (unsigned)(2 * analysis.strip_rows) &&
                   y + 2 * h * analysis.strip_rows < height();
+      written[h] = writer_1.written(stored[h]);
+    }
     filter(slot, sums, [&](int b, const Block &block) {
       Block made = line[ENDING].block[b];
 
       add_block(made, edge, block);
       begin_block(line[ENDING].block[b], edge, block);
       add_block(line[1 - ENDING].block[b], centre, block);
-      writer_1.write(b, made, stored);
+      writer_1.write(b, made, written);
       if (b > 0 && b % 2 == 0)
         take(b / 2 - 1, filter_block(done[0], done[1], made, bands[b / 2 - 1]));
       done[b % 2] = made;
@@ -442,15 +445,18 @@ template <int GROUPS, int ALL, Key key> struct Strip {
     float across[HALF];
     Taps exact[HALF];
     bool stored[HALF];
+    uint32_t written[HALF];
 
 #pragma unroll
-    for (int h = 0; h < HALF; h++)
+    for (int h = 0; h < HALF; h++) {
       stored[h] = analysis.reduces && m > y2 &&
                   m - 1 + h * analysis.strip_rows < analysis.second.coarse.height;
+      written[h] = writer_2.written(stored[h]);
+    }
     taps_of(2 * m, plain, taps, exact);
     filter_last<0>(3, 2 * m, across, [&](int b, const Block &block) {
       add_block(coarse.block[b], taps[0], block);
-      writer_2.write(b, coarse.block[b], stored);
+      writer_2.write(b, coarse.block[b], written);
       add_block(coarse_next.block[b], taps[1], block);
       coarse.block[b] = coarse_next.block[b];
       begin_block(coarse_next.block[b], taps[2], block);
@@ -491,7 +497,7 @@ template <int GROUPS, int ALL, Key key> struct Strip {
     x2 = x;
     y2 = y;
     /* Lanes beyond the picture read something else instead. */
-    x0 = min(max(4 * x - 8 + 4 * min(lane, SLOT / 4 - 1), 0), (pixels.width - 1) & ~3);
+    x0 = min(max(4 * x - 8 + 4 * lane, 0), (pixels.width - 1) & ~3);
     column = analysis.picture.from + (ptrdiff_t)x0 * (key == Key::LUMA ? 4 : (int)sizeof(Sample));
     direct = analysis.picture.aligned && x0 + 4 <= pixels.width;
     fetch(4 * y - 7, 6 + AHEAD);
