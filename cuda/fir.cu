@@ -20,6 +20,7 @@ typedef struct {
   int index[CF_MAX_PLANES];   /* of those planes in the job's pictures */
   bool single, plain, tensor; /* single precision suffices; these kernels can do it */
   bool unaligned;             /* the last picture was, which is not for the tensor kernels */
+  CfFirSightings sightings;
 } State;
 
 CfFirTone describe_tone(const CfFirChannel *channel, CfRole role, double centre, double weight)
@@ -157,6 +158,17 @@ void place_picture(State *state, const CfJob *job)
   }
 }
 
+/* Two numbers that the device writes and the host reads without waiting for it. */
+bool allocate_sightings(CfFirSightings *sightings, CfStatus *status)
+{
+  if (!cf_cuda_ok(cudaHostAlloc((void **)&sightings->words, 2 * sizeof *sightings->words,
+                                cudaHostAllocMapped),
+                  "allocating page-locked memory", status))
+    return false;
+  memset(sightings->words, 0, 2 * sizeof *sightings->words);
+  return true;
+}
+
 } // namespace
 
 bool cf_fir_prepare_kernel(const void *kernel, int bytes, CfStatus *status)
@@ -181,7 +193,8 @@ void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions 
   state->video = *video;
   state->device = options->device;
   state->planner = planner;
-  if (!cf_fir_plain_prepare(state->device, status) ||
+  if (!allocate_sightings(&state->sightings, status) ||
+      !cf_fir_plain_prepare(state->device, status) ||
       !cf_fir_tensor_prepare(state->device, status) || !cf_fir_update(state, params, status)) {
     cf_fir_close(state);
     return nullptr;
@@ -209,7 +222,8 @@ bool cf_fir_run(void *opaque, const CfJob *job, CfStatus *status)
     return true;
   place_picture(state, job);
   if (state->tensor && !state->unaligned)
-    return cf_fir_tensor_run(&state->picture, state->device, job->stream, status);
+    return cf_fir_tensor_run(&state->picture, state->device, &state->sightings, job->stream,
+                             status);
   if (state->plain)
     return cf_fir_plain_run(&state->picture, state->device, job->stream, status);
   return cf_fir_long_run(&state->picture, state->device, state->single, job->stream, status);
@@ -249,6 +263,7 @@ void cf_fir_close(void *opaque)
 
   if (!state)
     return;
+  cudaFreeHost(state->sightings.words);
   cf_fir_plan_free(&state->plan);
   free(state);
 }

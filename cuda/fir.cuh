@@ -92,9 +92,16 @@ bool cf_fir_tensor_prepare(const CfDevice *device, CfStatus *status);
  * on their rounding. */
 bool cf_fir_tensor_serves(CfFirPicture *picture, const CfDevice *device);
 
+/* Whether pictures of four channels were opaque, for which there are faster kernels that are slower
+ * otherwise. All make the same bytes. */
+struct CfFirSightings {
+  uint32_t *words; /* that the device writes: the last picture begun, and the last with alpha */
+  uint32_t number; /* of the last picture; the first is 1 */
+};
+
 /* Enqueues the filter; pointers must be `vector`. */
-bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device, void *stream,
-                       CfStatus *status);
+bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device,
+                       CfFirSightings *sightings, void *stream, CfStatus *status);
 
 /* --- for the kernels --- */
 

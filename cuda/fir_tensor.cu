@@ -3,9 +3,11 @@
 #include "fir_tensor.cuh"
 #include "fir_tensor_input.cuh"
 #include "fir_tensor_output.cuh"
+#include "fir_tensor_pipeline.cuh"
 #include "fir_tensor_products.cuh"
 
 #include <string.h>
+#include <type_traits>
 
 namespace
 {
@@ -45,44 +47,40 @@ __device__ inline void finish_rows(
         CfTensorSums alpha = {};
         if (weighted) {
           cf_tensor_filter_alpha_down<C, Tiles>(matrices, kept, newest_alpha[b][0], b, alpha);
-          cf_tensor_store_colours<true>(work, strip, job, sums[0], alpha, target);
+          cf_tensor_store_colours<true, CfTensorShape<C, Tiles>::kWeightedAtOnce>(
+              work, strip, job, sums[0], alpha, target);
         } else {
-          cf_tensor_store_colours<false>(work, strip, job, sums[0], alpha, target);
+          cf_tensor_store_colours<false, 8>(work, strip, job, sums[0], alpha, target);
         }
       }
     }
   }
 }
 
-/* ---- the kernel ---- */
+/* ---- the kernels ---- */
 
-/* Which strip a block has. */
-struct Place {
-  int column, first_row, rows;
+/* From so many tiles on a pipeline filters opaque pictures of four channels faster, so that the
+ * host wants to know which are; planar ones from more. */
+constexpr int kPipelineTiles = 4, kPlanarPipelineTiles = 7;
 
-  __device__ Place(const CfTensorStrip &strip, int index)
-  {
-    const int borders = cf_tensor_borders(strip.across), inner = strip.across - borders;
-
-    if (index < strip.outer) {
-      rows = strip.outer_rows;
-      column = index % borders * (strip.across - 1);
-      first_row = index / borders * rows;
-    } else {
-      rows = strip.rows;
-      column = 1 + (index - strip.outer) % inner;
-      first_row = (index - strip.outer) / inner * rows;
-    }
-  }
-};
-
-template <int C, int Tiles>
-__device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &work,
-                                    const CfTensorStrip &strip, int index, uint8_t *shared)
+__device__ inline void report_picture(const CfTensorJob &job)
 {
-  typedef CfTensorShape<C, Tiles> Shape;
+  if (threadIdx.x == 0 && blockIdx.x == 0)
+    *(volatile uint32_t *)&job.sightings[0] = job.number;
+}
+
+__device__ inline void report_alpha(const CfTensorJob &job)
+{
+  if (threadIdx.x == 0)
+    *(volatile uint32_t *)&job.sightings[1] = job.number;
+}
+
+template <int C, int Tiles, typename Shape = CfTensorShape<C, Tiles>>
+__device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &work,
+                                    const CfTensorStrip &strip, const CfTensorPlace &place,
+                                    uint8_t *shared)
+{
   constexpr int kSetBytes = Shape::kChannels * Shape::kPlaneBytes;
-  const Place place(strip, index);
   const int x0 = place.column * Shape::kPixels, left = x0 - Shape::kHalo;
   const int top = cf_tensor_first_step(work) + place.first_row;
   const int end = min(top + place.rows, work.end), y0 = top - Shape::kRadius;
@@ -104,12 +102,12 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
     taps[i] = job.taps[work.set][i / kTensorTapPairs][i % kTensorTapPairs];
   if (threadIdx.x < 4)
     not_opaque[threadIdx.x] = -1;
-  __syncthreads();
+  Shape::synchronize();
   const CfTensorMatricesOf<C, Tiles> matrices(taps, taps + kTensorTapPairs, goes_down);
   CfTensorKept<C, Tiles> kept(behind);
   unsigned history = 0; /* which of the last Tiles steps were not opaque, the newest lowest */
 
-  __syncthreads();
+  Shape::synchronize();
   for (int step = 0; step < steps + Shape::kPaired; step++) {
     uint8_t *const set = planes + (Shape::kPlaneSets == 1 ? 0 : (step & 1) * kSetBytes);
     const int finished = step - Shape::kPaired; /* of the steps, by this one */
@@ -124,9 +122,12 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
     __syncwarp();
     copier.fetch(step % Shape::kStages, step + Shape::kStages < steps,
                  y0 + (step + Shape::kStages) * kTensorStep);
-    __syncthreads();
-    if (Shape::kHasAlpha)
+    Shape::synchronize();
+    if (Shape::kHasAlpha) {
       history = (history << 1 | (not_opaque[step & 1] == step)) & ((1u << Tiles) - 1);
+      if (Tiles >= kPipelineTiles && history && !before)
+        report_alpha(job);
+    }
 
     if constexpr (Shape::kPaired) {
       const int warp = threadIdx.x >> 5, parts = Shape::kWarps / Shape::kChannels;
@@ -134,7 +135,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
 
       if (!goes_down && step < steps) {
         if (history && !before)
-          kept.fill_alpha(cf_tensor_opaque_across(matrices));
+          kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
         if (channel < Shape::kColours || history) {
           uint4 across[Shape::kAcrossBlocks][1];
           cf_tensor_filter_across<C, Tiles>(
@@ -146,7 +147,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
       cf_tensor_filter_across<C, Tiles>(matrices, cf_shared_address(set), warp_x0 - x0, newest);
       if constexpr (Shape::kHasAlpha) {
         if (history && !before)
-          kept.fill_alpha(cf_tensor_opaque_across(matrices));
+          kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
         if (history)
           cf_tensor_filter_across<C, Tiles>(matrices,
                                             cf_shared_address(set) + 3 * Shape::kPlaneBytes,
@@ -154,7 +155,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
       }
     }
     if (Shape::kPlaneSets == 1 && !Shape::kPaired)
-      __syncthreads();
+      Shape::synchronize();
 
     if ((!Shape::kPaired || goes_down) && finished >= Tiles - 1) {
       CfTensorTarget target;
@@ -175,7 +176,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
     }
     kept.advance();
     if (Shape::kPaired)
-      __syncthreads();
+      Shape::synchronize();
   }
 }
 
@@ -183,64 +184,93 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
  * blocks. */
 constexpr int kSharedMemory = 233472;
 
+constexpr int largest(int a, int b)
+{
+  return a > b ? a : b;
+}
+
 /* The threads of a block, and how many blocks an SM is meant to have. */
-template <int Tiles, bool Planar> struct Launch {
-  static constexpr int kThreads =
-      Planar ? CfTensorShape<1, Tiles>::kThreads : CfTensorShape<4, Tiles>::kThreads;
-  static constexpr int kBytes = !Planar ? CfTensorShape<4, Tiles>::kBytes
-                                : CfTensorShape<1, Tiles>::kBytes > CfTensorShape<2, Tiles>::kBytes
-                                    ? CfTensorShape<1, Tiles>::kBytes
-                                    : CfTensorShape<2, Tiles>::kBytes;
-  static constexpr int kRegisters = Planar ? (Tiles <= 3 ? 128 : 96) : Tiles <= 3 ? 128 : 80;
+template <int Tiles, bool Planar, bool Pipeline> struct Launch {
+  template <int C>
+  using Shape = std::conditional_t<Pipeline, CfTensorPipeline<C, Tiles>, CfTensorShape<C, Tiles>>;
+  static constexpr int kFirst = Planar ? 1 : 4;
+  static constexpr int kThreads = Shape<kFirst>::kThreads;
+  static constexpr int kBytes = Planar ? largest(Shape<1>::kBytes, Shape<2>::kBytes)
+                                       : largest(Shape<4>::kBytes, CfTensorShape<4, Tiles>::kBytes);
+  static constexpr int kRegisters = Tiles <= 3 ? 128 : Planar && !Pipeline ? 96 : 80;
   static constexpr int kFitting = kSharedMemory / (kBytes + 1024);
   static constexpr int kByRegisters = 65536 / kThreads / kRegisters;
   static constexpr int kResident = kFitting < kByRegisters ? kFitting : kByRegisters;
 };
 
 /* Planar serves planes of one and of two channels, as 4:2:0 formats mix them. */
-template <int Tiles, bool Planar>
-__global__ void __launch_bounds__(Launch<Tiles, Planar>::kThreads, Launch<Tiles, Planar>::kResident)
+template <int Tiles, bool Planar, bool Pipeline>
+__global__ void __launch_bounds__(Launch<Tiles, Planar, Pipeline>::kThreads,
+                                  Launch<Tiles, Planar, Pipeline>::kResident)
     filter_tensor(const __grid_constant__ CfTensorJob job)
 {
 #ifdef CF_TENSOR_OPS
   extern __shared__ __align__(16) uint8_t shared[];
+  int p = 0;
 
-  if constexpr (!Planar) {
-    filter_strip<4, Tiles>(job, job.plane[0], job.strip[0], (int)blockIdx.x, shared);
-  } else {
-    int p = 0;
-    while (p + 1 < job.planes && (int)blockIdx.x >= job.strip[p + 1].first_block)
-      p++;
-    const CfFirWork &work = job.plane[p];
-    const CfTensorStrip &strip = job.strip[p];
-    const int index = (int)blockIdx.x - strip.first_block;
+  while (Planar && p + 1 < job.planes && (int)blockIdx.x >= job.strip[p + 1].first_block)
+    p++;
+  const CfFirWork &work = job.plane[p];
+  const CfTensorStrip &strip = job.strip[p];
+  CfTensorPlace place(strip, (int)blockIdx.x - (Planar ? strip.first_block : 0));
+
+  if constexpr (Planar && Pipeline) {
     if (work.channels == 2)
-      filter_strip<2, Tiles>(job, work, strip, index, shared);
+      cf_tensor_filter_opaque<2, Tiles>(job, work, strip, place, shared);
     else
-      filter_strip<1, Tiles>(job, work, strip, index, shared);
+      cf_tensor_filter_opaque<1, Tiles>(job, work, strip, place, shared);
+  } else if constexpr (Planar) {
+    if (work.channels == 2)
+      filter_strip<2, Tiles>(job, work, strip, place, shared);
+    else
+      filter_strip<1, Tiles>(job, work, strip, place, shared);
+  } else {
+    if (Tiles >= kPipelineTiles)
+      report_picture(job);
+    if constexpr (Pipeline)
+      place.skip(cf_tensor_filter_opaque<4, Tiles>(job, work, strip, place, shared));
+    if (place.rows > 0 && (!Pipeline || threadIdx.x < CfTensorShape<4, Tiles>::kThreads))
+      filter_strip<4, Tiles, CfTensorFirstThreads<Tiles, Pipeline>>(job, work, strip, place,
+                                                                    shared);
   }
 #endif
 }
 
 /* ---- the host's side ---- */
 
+struct Form {
+  void (*kernel)(CfTensorJob); /* NULL if there is none */
+  int threads, bytes;
+};
+
 struct Variant {
   int tiles;
-  int pixels[4]; /* of a strip, by the bytes of a pixel less 1 */
-  struct {
-    void (*kernel)(CfTensorJob);
-    int threads, bytes;
-  } form[2]; /* four channels, planar */
+  int pixels[4];   /* of a strip, by the bytes of a pixel less 1 */
+  Form form[2][2]; /* [planar][pipeline] */
 };
+
+template <int Tiles, bool Planar, bool Pipeline> constexpr Form form()
+{
+  typedef Launch<Tiles, Planar, Pipeline> Launch;
+
+  if constexpr (!Pipeline || Tiles >= (Planar ? kPlanarPipelineTiles : kPipelineTiles))
+    return {filter_tensor<Tiles, Planar, Pipeline>, Launch::kThreads, Launch::kBytes};
+  else
+    return {nullptr, 0, 0};
+}
 
 template <int Tiles> constexpr Variant variant()
 {
-  return {
-      Tiles,
-      {CfTensorShape<1, Tiles>::kPixels, CfTensorShape<2, Tiles>::kPixels, 0,
-       CfTensorShape<4, Tiles>::kPixels},
-      {{filter_tensor<Tiles, false>, Launch<Tiles, false>::kThreads, Launch<Tiles, false>::kBytes},
-       {filter_tensor<Tiles, true>, Launch<Tiles, true>::kThreads, Launch<Tiles, true>::kBytes}}};
+  return {Tiles,
+          {CfTensorShape<1, Tiles>::kPixels, CfTensorShape<2, Tiles>::kPixels, 0,
+           CfTensorShape<4, Tiles>::kPixels},
+          {{form<Tiles, false, false>(), form<Tiles, false, true>()},
+           {form<Tiles, true, false>(), form<Tiles, true, true>()}}};
 }
 
 /* Each serves kernels that reach 8 (tiles - 1) samples to either side. */
@@ -282,15 +312,18 @@ const Variant *choose_variant(const CfFirPicture *picture)
 
 /* How much longer a step of an outer strip takes: pixels outside are copied one by one, but where
  * they are whole pieces of replicated ones. These cost long kernels of four channels still too much
- * for strips of equal height (93.6 instead of 89.1 us at 129 taps). */
-constexpr double kShortOuterCost = 1.2, kOuterCost = 1.4;
+ * for strips of equal height (93.6 instead of 89.1 us at 129 taps), and pipelines, of which few
+ * warps load (57.7 instead of 50.6 at 81 taps). */
+constexpr double kShortOuterCost = 1.2, kOuterCost = 1.4, kPipelineOuterCost = 1.2;
 
-double outer_cost(const CfFirWork *work, int tiles)
+double outer_cost(const CfFirWork *work, int tiles, bool pipeline)
 {
   const bool is_short = tiles <= 3;
   const bool replicates_pieces =
       work->border == CF_BORDER_REPLICATE && work->width % (16 / work->channels) == 0;
 
+  if (replicates_pieces && pipeline)
+    return kPipelineOuterCost;
   if (replicates_pieces && (is_short || work->channels != 4))
     return 1.0;
   return is_short ? kShortOuterCost : kOuterCost;
@@ -303,7 +336,7 @@ int divide_up(int a, int b)
 
 /* Divides the planes so that no block takes longer than `steps` steps of an inner strip, if it can.
  * Returns how many blocks these are. */
-int divide_planes(CfTensorJob *job, const Variant *variant, int steps)
+int divide_planes(CfTensorJob *job, const Variant *variant, bool pipeline, int steps)
 {
   const int lead = variant->tiles - 1; /* steps of rows to filter before the first */
   int blocks = 0;
@@ -316,7 +349,7 @@ int divide_planes(CfTensorJob *job, const Variant *variant, int steps)
     strip->across = divide_up(work->width, variant->pixels[work->channels - 1]);
     strip->rows = kTensorStep * larger(steps - lead, 1);
     strip->outer_rows =
-        kTensorStep * larger((int)(steps / outer_cost(work, variant->tiles)) - lead, 1);
+        kTensorStep * larger((int)(steps / outer_cost(work, variant->tiles, pipeline)) - lead, 1);
     strip->outer = cf_tensor_borders(strip->across) * divide_up(height, strip->outer_rows);
     strip->first_block = blocks;
     blocks += strip->outer +
@@ -326,7 +359,7 @@ int divide_planes(CfTensorJob *job, const Variant *variant, int steps)
 }
 
 /* One wave of resident blocks that take about the same time. Returns the blocks of the grid. */
-int share_blocks(CfTensorJob *job, const Variant *variant, int slots)
+int share_blocks(CfTensorJob *job, const Variant *variant, bool pipeline, int slots)
 {
   int most_steps = 0, steps = 0, blocks;
 
@@ -334,9 +367,23 @@ int share_blocks(CfTensorJob *job, const Variant *variant, int slots)
     most_steps = larger(most_steps, divide_up(job->plane[p].height, kTensorStep));
   most_steps = (int)(kOuterCost * (most_steps + variant->tiles));
   do
-    blocks = divide_planes(job, variant, ++steps);
+    blocks = divide_planes(job, variant, pipeline, ++steps);
   while (blocks > slots && steps < most_steps);
   return blocks;
+}
+
+bool fits(const Form *form, const CfDevice *device)
+{
+  return form->kernel && form->bytes <= device->info.shared_per_block;
+}
+
+/* Whether the last pictures that the device began were opaque, as far as it is known. */
+bool seems_opaque(const CfFirSightings *sightings)
+{
+  const uint32_t begun = __atomic_load_n(&sightings->words[0], __ATOMIC_RELAXED);
+  const uint32_t with_alpha = __atomic_load_n(&sightings->words[1], __ATOMIC_RELAXED);
+
+  return with_alpha == 0 || (int32_t)(begun - with_alpha) > 1;
 }
 
 } // namespace
@@ -346,10 +393,10 @@ bool cf_fir_tensor_prepare(const CfDevice *device, CfStatus *status)
   if (device->code < 80)
     return true;
   for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
-    for (int planar = 0; planar < 2; planar++) {
-      if (variants[i].form[planar].bytes <= device->info.shared_per_block &&
-          !cf_fir_prepare_kernel((const void *)variants[i].form[planar].kernel,
-                                 variants[i].form[planar].bytes, status))
+    for (int f = 0; f < 4; f++) {
+      const Form *form = &variants[i].form[f / 2][f % 2];
+      if (fits(form, device) &&
+          !cf_fir_prepare_kernel((const void *)form->kernel, form->bytes, status))
         return false;
     }
   }
@@ -362,7 +409,7 @@ bool cf_fir_tensor_serves(CfFirPicture *picture, const CfDevice *device)
 
   if (device->code < 80 || picture->sample_bytes != 1 || !variant ||
       picture->plane[0].channels == 3 ||
-      variant->form[picture->plane[0].channels != 4].bytes > device->info.shared_per_block)
+      !fits(&variant->form[picture->plane[0].channels != 4][false], device))
     return false;
   for (int p = 0; p < picture->planes; p++) {
     const CfFirWork *work = &picture->plane[p];
@@ -376,16 +423,18 @@ bool cf_fir_tensor_serves(CfFirPicture *picture, const CfDevice *device)
   return cf_fir_round_taps(picture);
 }
 
-bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device, void *stream,
-                       CfStatus *status)
+bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device,
+                       CfFirSightings *sightings, void *stream, CfStatus *status)
 {
   const Variant *variant = choose_variant(picture);
-  const auto &form = variant->form[picture->plane[0].channels != 4];
+  const Form(&forms)[2] = variant->form[picture->plane[0].channels != 4];
+  const bool pipeline = fits(&forms[true], device) && seems_opaque(sightings);
+  const Form *form = &forms[pipeline];
   int resident = 0;
   CfTensorJob job;
 
-  if (!cf_cuda_ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, form.kernel,
-                                                                form.threads, (size_t)form.bytes),
+  if (!cf_cuda_ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, form->kernel,
+                                                                form->threads, (size_t)form->bytes),
                   "preparing the tensor filter", status))
     return false;
 
@@ -395,11 +444,13 @@ bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device, void
   job.exponents = kTensorExponents;
   job.first_two = picture->first_colour ? 0x6251 : 0x5140;
   job.third = picture->first_colour ? 0x0073 : 0x0062;
+  job.sightings = sightings->words;
+  job.number = ++sightings->number;
   for (int p = 0; p < picture->planes; p++)
     cf_fir_place_plane(&job, picture, p, variant->tiles);
 
   const int blocks =
-      share_blocks(&job, variant, device->info.multiprocessors * larger(resident, 1));
-  form.kernel<<<blocks, form.threads, (size_t)form.bytes, (cudaStream_t)stream>>>(job);
+      share_blocks(&job, variant, pipeline, device->info.multiprocessors * larger(resident, 1));
+  form->kernel<<<blocks, form->threads, (size_t)form->bytes, (cudaStream_t)stream>>>(job);
   return cf_cuda_launched("filtering on tensor cores", status);
 }

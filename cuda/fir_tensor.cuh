@@ -21,6 +21,7 @@
 #pragma once
 
 #include "fir.cuh"
+#include "fir_tensor_ops.cuh"
 #include "tensor_ops.cuh"
 
 constexpr int kTensorStep = 16; /* rows */
@@ -67,6 +68,7 @@ struct CfTensorJob {
   uint32_t first_two, third; /* selectors of bytes: these colours of two pixels */
   uint32_t exponents;        /* kTensorExponents */
   CfTensorWeights weights;
+  uint32_t *sightings, number;          /* see CfFirSightings */
   uint32_t taps[2][2][kTensorTapPairs]; /* [set][row, column]: halves, the anchor's in the middle */
 };
 
@@ -100,6 +102,7 @@ template <int C, int Tiles> struct CfTensorShape {
   static constexpr int kBlocks = C == 4 ? (kShort ? 2 : 1) : 4 / C;
   static constexpr int kWarps = C == 4 && !kShort ? 8 : 4;
   static constexpr int kWarpPixels = 16 * kBlocks;
+  static constexpr int kWeightedAtOnce = kShort ? 1 : 8; /* see cf_tensor_store_colours */
 
   /* Where rows that wait leave room for few blocks on an SM, half of the warps filter across what
    * came, each one channel of several blocks of pixels, while the others filter down what was made
@@ -139,4 +142,47 @@ template <int C, int Tiles> struct CfTensorShape {
   static constexpr int kTapBytes = 2 * 4 * kTensorTapPairs;
   static constexpr int kBytes = kStages * kStageBytes + kPlaneSets * kChannels * kPlaneBytes +
                                 (kKeptBytes > kTapBytes ? kKeptBytes : kTapBytes);
+
+  __device__ static void synchronize()
+  {
+    __syncthreads();
+  }
+};
+
+/* The same for long kernels of opaque pixels: some warps load, some filter across, and some filter
+ * down. These make two steps of the result at a time, so that what they load serves two products;
+ * while one half of them does, the other stores what it has. Warp i is on quarter i % 4 of an SM:
+ * each has all kinds of them. */
+template <int C, int Tiles> struct CfTensorPipeline : CfTensorShape<C, Tiles> {
+  typedef CfTensorShape<C, Tiles> Strip;
+  static constexpr bool kHasAlpha = false;
+  static constexpr int kColours = Strip::kColours;
+  static constexpr int kLoadWarps = 4, kAcrossWarps = 4, kDownWarps = 8;
+  static constexpr int kThreads = 32 * (kLoadWarps + kAcrossWarps + kDownWarps);
+  static constexpr int kRowThreads = 32 * kLoadWarps / kTensorStep;
+  static constexpr int kLoads = (Strip::kPieces + kRowThreads - 1) / kRowThreads;
+  static constexpr int kStages = 2, kPlaneSets = 2;
+  static constexpr int kSetBytes = kColours * Strip::kPlaneBytes;
+
+  /* Blocks of 16 pixels of the strip, and that a warp filters down at once. */
+  static constexpr int kPixelBlocks = Strip::kPixels / 16, kDownBlocks = kPixelBlocks / kDownWarps;
+
+  /* Steps of rows that wait: those that two steps of the result need, and one that is being made.
+   */
+  static constexpr int kSlots = Tiles + 2;
+  static constexpr int kSlotBytes = kPixelBlocks * kColours * 32 * 16;
+  static constexpr int kBytes =
+      kStages * Strip::kStageBytes + kPlaneSets * kSetBytes + kSlots * kSlotBytes;
+};
+
+/* The same for all threads of a block, or the first of a pipeline's, which go on where it meets
+ * alpha. */
+template <int Tiles, bool BehindPipeline> struct CfTensorFirstThreads : CfTensorShape<4, Tiles> {
+  __device__ static void synchronize()
+  {
+    if constexpr (BehindPipeline)
+      cf_meet_threads<CfTensorShape<4, Tiles>::kThreads>(2);
+    else
+      __syncthreads();
+  }
 };

@@ -167,7 +167,7 @@ public:
       return;
     for (int i = threadIdx.x; i < Shape::kStages * Shape::kStageBytes / 16; i += Shape::kThreads)
       ((uint4 *)stages)[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
-    __syncthreads();
+    Shape::synchronize();
   }
 
   /* Whether pieces outside the picture are copies of the nearest one. */
@@ -365,11 +365,12 @@ public:
       for (int i = 0; i < Shape::kLoads; i++) {
         uint8_t *to = place(planes, i);
         if (opaque && Pieces::exists(i)) {
-          *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(kTensorOpaque, kTensorOpaque);
+          if constexpr (Shape::kHasAlpha)
+            *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(kTensorOpaque, kTensorOpaque);
           convert_opaque(v[i], to);
         }
       }
-      if (!opaque) {
+      if (Shape::kHasAlpha && !opaque) {
 #pragma unroll 1
         for (int i = 0; i < Shape::kLoads; i++) {
           const uint4 *const again = (const uint4 *)(stage + Pieces::place(i));

@@ -92,24 +92,35 @@ __device__ inline void cf_tensor_gray_codes(const CfTensorStrip &strip, CfTensor
   lower = codes[1];
 }
 
-__device__ inline void cf_tensor_store_gray(const CfFirWork &work, uint32_t (&codes)[2][4],
+template <int Blocks>
+__device__ inline void cf_tensor_store_gray(const CfFirWork &work, uint32_t (&codes)[2][Blocks],
                                             const CfTensorTarget &target)
 {
   const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
-  const int x = target.x0 + q * 16;
+  const int x = target.x0 + (Blocks == 4 ? q * 16 : (q & 1) * 16 + (q >> 1) * 8);
 
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int y = target.y0 + g + 8 * h;
     uint8_t *to = work.destination + (ptrdiff_t)y * work.destination_stride + x;
-    uint32_t(&words)[4] = codes[h];
+    uint32_t(&words)[Blocks] = codes[h];
 
-    cf_transpose(words, q);
+    /* To 8 or 16 neighbours. */
+    if constexpr (Blocks == 4) {
+      cf_transpose(words, q);
+    } else {
+      const uint32_t other = __shfl_xor_sync(~0u, q & 1 ? words[0] : words[1], 1);
+      words[0] = q & 1 ? other : words[0];
+      words[1] = q & 1 ? words[1] : other;
+    }
     if (target.inside) {
-      *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
+      if constexpr (Blocks == 4)
+        *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
+      else
+        *(uint2 *)to = make_uint2(words[0], words[1]);
     } else if (y >= work.first && y < target.end) {
 #pragma unroll
-      for (int i = 0; i < 16; i++) {
+      for (int i = 0; i < 4 * Blocks; i++) {
         if (x + i < work.width)
           to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
       }
@@ -181,7 +192,7 @@ struct CfTensorOpacity {
   __device__ CfTensorOpacity(const CfTensorWeights &weights, float alpha) : alpha(alpha)
   {
     code = rintf(alpha + weights.tie);
-    inverse = __fdividef(1.0f, alpha);
+    inverse = cf_reciprocal(alpha);
 
     const float above = alpha - code;
     nudge = fabsf(above) > weights.sure ? copysignf(weights.error, above) * inverse : 0.0f;
@@ -217,30 +228,23 @@ __device__ inline uint32_t cf_tensor_source_alpha(const CfFirWork &work, int fir
              : 0;
 }
 
-__device__ inline uint32_t cf_tensor_weighted_pixel(const CfFirWork &work,
-                                                    const CfTensorStrip &strip,
-                                                    const CfTensorJob &job, const float (&sum)[3],
-                                                    float alpha_sum, int x, int y)
+__device__ inline uint32_t cf_tensor_weighted_pixel(const CfTensorStrip &strip,
+                                                    const CfTensorJob &job, float sum_a,
+                                                    float sum_b, float sum_c,
+                                                    const CfTensorOpacity &opacity)
 {
   const CfTensorWeights &weights = job.weights;
-  const CfTensorOpacity opacity(
-      weights, weights.filtered ? fmaf(alpha_sum, weights.factor, 128.0f)
-                                : (float)cf_tensor_source_alpha(work, job.first_colour, x, y));
 
-  if (opacity.is_opaque()) {
-    CfTensorSums s[3] = {{{sum[0]}}, {{sum[1]}}, {{sum[2]}}};
-    if (strip.absolute)
-      cf_tensor_take_magnitudes(strip, s);
-    return cf_tensor_opaque_pixel(strip, job.first_colour, s[0][0][0], s[1][0][0], s[2][0][0]);
-  }
-  return cf_tensor_pixel(cf_tensor_weighted_code(strip, weights, 0, sum[0], opacity),
-                         cf_tensor_weighted_code(strip, weights, 1, sum[1], opacity),
-                         cf_tensor_weighted_code(strip, weights, 2, sum[2], opacity),
+  return cf_tensor_pixel(cf_tensor_weighted_code(strip, weights, 0, sum_a, opacity),
+                         cf_tensor_weighted_code(strip, weights, 1, sum_b, opacity),
+                         cf_tensor_weighted_code(strip, weights, 2, sum_c, opacity),
                          cf_tensor_round(__saturatef(opacity.code * (1.0f / 255.0f))),
                          job.first_colour);
 }
 
-template <bool Weighted>
+/* Of weighted pixels, `AtOnce` are made before it is asked whether one is opaque: the more, the
+ * less they wait for each other, and the more registers they take. */
+template <bool Weighted, int AtOnce>
 __device__ inline void cf_tensor_store_colours(const CfFirWork &work, const CfTensorStrip &strip,
                                                const CfTensorJob &job, CfTensorSums (&sums)[3],
                                                const CfTensorSums &alpha_sums,
@@ -255,14 +259,33 @@ __device__ inline void cf_tensor_store_colours(const CfFirWork &work, const CfTe
   if (!Weighted && strip.absolute)
     cf_tensor_take_magnitudes(strip, sums);
 #pragma unroll
-  for (int i = 0; i < 8; i++) {
-    const int h = i >> 2, e = i >> 1 & 1, p = i & 1;
-    const float sum[3] = {sums[0][h][2 * p + e], sums[1][h][2 * p + e], sums[2][h][2 * p + e]};
+  for (int first = 0; first < 8; first += AtOnce) {
+    unsigned opaque = Weighted ? 0 : 0xff; /* bits of pixels */
 
-    pixel[i >> 1][p] =
-        Weighted ? cf_tensor_weighted_pixel(work, strip, job, sum, alpha_sums[h][2 * p + e], x + p,
-                                            y + 8 * h + e)
-                 : cf_tensor_opaque_pixel(strip, job.first_colour, sum[0], sum[1], sum[2]);
+#pragma unroll
+    for (int i = first; Weighted && i < first + AtOnce; i++) {
+      const int h = i >> 2, e = i >> 1 & 1, p = i & 1, of = 2 * p + e;
+      const CfTensorOpacity opacity(
+          job.weights, job.weights.filtered ? fmaf(alpha_sums[h][of], job.weights.factor, 128.0f)
+                                            : (float)cf_tensor_source_alpha(work, job.first_colour,
+                                                                            x + p, y + 8 * h + e));
+
+      pixel[i >> 1][p] = cf_tensor_weighted_pixel(strip, job, sums[0][h][of], sums[1][h][of],
+                                                  sums[2][h][of], opacity);
+      opaque |= (unsigned)opacity.is_opaque() << i;
+    }
+#pragma unroll
+    for (int i = first; opaque && i < first + AtOnce; i++) {
+      const int h = i >> 2, e = i >> 1 & 1, p = i & 1, of = 2 * p + e;
+      CfTensorSums s[3] = {{{sums[0][h][of]}}, {{sums[1][h][of]}}, {{sums[2][h][of]}}};
+
+      if (opaque >> i & 1) {
+        if (Weighted && strip.absolute)
+          cf_tensor_take_magnitudes(strip, s);
+        pixel[i >> 1][p] =
+            cf_tensor_opaque_pixel(strip, job.first_colour, s[0][0][0], s[1][0][0], s[2][0][0]);
+      }
+    }
   }
   if (!Weighted && job.weights.copied) {
 #pragma unroll

@@ -18,6 +18,13 @@ __device__ inline uint32_t cf_tensor_tap_pair(const uint32_t *taps, int tap)
   return halves[0] | (uint32_t)halves[1] << 16;
 }
 
+__device__ inline uint32_t cf_tensor_tap_pair(const volatile uint32_t *taps, int tap)
+{
+  const volatile uint16_t *halves = (const volatile uint16_t *)taps + kTensorMargin + tap;
+
+  return halves[0] | (uint32_t)halves[1] << 16;
+}
+
 /* A thread's part of all of them; if paired, only of those for its direction. Output pixels are
  * so ordered that it has two neighbours. */
 template <int Tiles, bool Paired> class CfTensorMatrices
@@ -54,15 +61,57 @@ public:
     left[3] = words[2 * Tiles + 2 * tile + 1];
   }
 
-  /* Eight rows of the columns' matrices. */
-  __device__ uint32_t down(int i) const
+  /* The right side of column product `tile`, for the upper eight rows of the result or the lower.
+   */
+  __device__ void down(int tile, bool lower, uint32_t (&right)[2]) const
   {
-    return words[(Paired ? 0 : 4 * Tiles) + i];
+    const int first = (Paired ? 0 : 4 * Tiles) + 2 * tile + !lower;
+
+    right[0] = words[first];
+    right[1] = words[first + 1];
   }
 };
 
 template <int C, int Tiles>
 using CfTensorMatricesOf = CfTensorMatrices<Tiles, CfTensorShape<C, Tiles>::kPaired>;
+
+/* The same for one direction, where registers are many: products take those that follow each other,
+ * and what is second in one right side and first in another is there twice, for otherwise it is
+ * moved before each product. Volatile, lest the compiler finds that they are the same. */
+template <int Tiles> class CfTensorDirection
+{
+  uint32_t words[Tiles][4];
+
+public:
+  __device__ CfTensorDirection(const uint32_t *row_taps, const uint32_t *column_taps, bool down)
+  {
+    const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+    const volatile uint32_t *columns = column_taps;
+
+#pragma unroll
+    for (int tile = 0; tile < Tiles; tile++) {
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        words[tile][i] =
+            down ? cf_tensor_tap_pair(columns, 16 * tile + 8 * (i / 2 + i % 2 - 1) + 2 * q - g)
+                 : cf_tensor_tap_pair(row_taps, 16 * tile + i / 2 * 8 - i % 2 + 2 * q - 2 * g);
+      }
+    }
+  }
+
+  __device__ void across(int tile, uint32_t (&left)[4]) const
+  {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      left[i] = words[tile][i];
+  }
+
+  __device__ void down(int tile, bool lower, uint32_t (&right)[2]) const
+  {
+    right[0] = words[tile][lower ? 0 : 2];
+    right[1] = words[tile][lower ? 1 : 3];
+  }
+};
 
 /* ---- across ---- */
 
@@ -74,9 +123,8 @@ __device__ inline uint4 cf_tensor_pack_sums(const CfTensorSums &s)
 
 /* 16 rows of `Channels` planes from `pixel` of the result on, as left sides of the products that
  * follow. */
-template <int C, int Tiles, int Blocks, int Channels>
-__device__ inline void cf_tensor_filter_across(const CfTensorMatricesOf<C, Tiles> &matrices,
-                                               uint32_t planes, int pixel,
+template <int C, int Tiles, typename Matrices, int Blocks, int Channels>
+__device__ inline void cf_tensor_filter_across(const Matrices &matrices, uint32_t planes, int pixel,
                                                uint4 (&across)[Blocks][Channels])
 {
   typedef CfTensorShape<C, Tiles> Shape;
@@ -112,8 +160,8 @@ __device__ inline void cf_tensor_filter_across(const CfTensorMatricesOf<C, Tiles
 }
 
 /* What cf_tensor_filter_across makes of alpha where all is opaque, to the bit. */
-template <int Tiles, bool Paired>
-__device__ inline uint4 cf_tensor_opaque_across(const CfTensorMatrices<Tiles, Paired> &matrices)
+template <int Tiles, typename Matrices>
+__device__ inline uint4 cf_tensor_opaque_across(const Matrices &matrices)
 {
   CfTensorSums sums = {};
 
@@ -228,14 +276,18 @@ public:
 
 /* ---- down ---- */
 
-template <int Tiles, bool Paired>
-__device__ inline void cf_tensor_add_down(const CfTensorMatrices<Tiles, Paired> &matrices, int tile,
-                                          const uint4 &across, CfTensorSums &sums)
+template <typename Matrices>
+__device__ inline void cf_tensor_add_down(const Matrices &matrices, int tile, const uint4 &across,
+                                          CfTensorSums &sums)
 {
   const uint32_t left[4] = {across.x, across.y, across.z, across.w};
 
-  cf_mma(sums[0], left, matrices.down(2 * tile + 1), matrices.down(2 * tile + 2));
-  cf_mma(sums[1], left, matrices.down(2 * tile), matrices.down(2 * tile + 1));
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    uint32_t right[2];
+    matrices.down(tile, half, right);
+    cf_mma(sums[half], left, right[0], right[1]);
+  }
 }
 
 /* The newest step is among those kept where another warp made it. */
