@@ -40,7 +40,7 @@ __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Seri
 /* --- the picture --- */
 
 /* The picture as the kernel reads it. */
-struct Source {
+struct PictureRows {
   Packing packing;
   LumaRow luma_row;
   int stride;   /* bytes, */
@@ -48,8 +48,8 @@ struct Source {
 };
 
 template <typename Sample, Colour colour, Key key>
-__device__ __forceinline__ Four<key> load_four(const Pixels &pixels, const Source &source, int x,
-                                               int y)
+__device__ __forceinline__ Four<key> load_four(const Pixels &pixels, const PictureRows &source,
+                                               int x, int y)
 {
   const Channel &channel = pixels.channel[0];
   const Packing &packing = source.packing;

@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                   TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
                        Level coarse, Level second, __half *cells, __half *next_cells,
-                       const __grid_constant__ Source source, bool beside)
+                       const __grid_constant__ PictureRows source, bool beside)
 {
   using T = BaseTile<GROUPS>;
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
@@ -358,7 +358,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   const Channel &channel = pixels.channel[0];
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
-  Source source = {packing, luma_row_of(pixels, packing), (int)channel.from_stride, false};
+  PictureRows source = {packing, luma_row_of(pixels, packing), (int)channel.from_stride, false};
 
   source.aligned = source.stride == channel.from_stride &&
                    (key == Key::LUMA ? packing.packed && address % 16 == 0

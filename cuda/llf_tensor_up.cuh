@@ -306,8 +306,7 @@ struct MadeOnes {
  * (j, words)` gives the samples of the coarser level that a product expands, group by group, `own
  * (j, c, words)` the level's own components of group c, and `rotation_of (j, words)` its
  * rotations. */
-template <int GROUPS, int BLOCKS = 8, typename Column, typename CoarseOf, typename Own,
-          typename RotationOf>
+template <int GROUPS, typename Column, typename CoarseOf, typename Own, typename RotationOf>
 __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion,
                                              const Column &ones, CoarseOf coarse_of, Own own,
                                              RotationOf rotation_of)
@@ -316,7 +315,7 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
   for (int q = 0; q < 4; q++)
     sum[q] = 0.0f;
 #pragma unroll
-  for (int j = 0; j < BLOCKS; j++) {
+  for (int j = 0; j < 8; j++) {
     uint32_t coarse[2 * GROUPS], components[2 * GROUPS], rotation[2 * GROUPS];
 
     coarse_of(j, coarse);
