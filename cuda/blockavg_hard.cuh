@@ -95,7 +95,7 @@ __device__ inline void write_item(const Unit &unit, const Plane &plane, const It
 #pragma unroll
   for (int k = 0; k < kRows / 4; k++)
     added.word[k] &= ~removed.word[k];
-  write_bytes<kRows>(plane, item, line, added);
+  write_bytes<kRows>(plane, item, SameRows{line}, added);
 }
 
 } // namespace

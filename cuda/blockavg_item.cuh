@@ -24,6 +24,8 @@ struct RectangleFrame {
   int boxes;
   int units[2]; /* as in CfPatchList */
   CfCut cut[2];
+  int unit_items;
+  int blocks; /* for units; those that follow copy what lies around */
   bool counted;
   bool meets;
   bool waits; /* all of the launch must have read before any of it writes where others read */
@@ -95,8 +97,9 @@ __device__ inline CfCut cut_in_plane(const RectangleFrame &frame, const CfPatch 
 {
   return frame.patches.width > 0
              ? frame.cut[level]
-             : cf_cut_patch(&patch, cf_groups_of(patch.height, plane.shift_y, C), PixelBytes,
-                            plane.shift_x, cf_is_aligned(&patch, PixelBytes, plane.shift_x));
+             : cf_cut_patch(&patch, frame.unit_items, cf_groups_of(patch.height, plane.shift_y, C),
+                            PixelBytes, plane.shift_x,
+                            cf_is_aligned(&patch, PixelBytes, plane.shift_x));
 }
 
 /* It may lie beyond the patch. */
@@ -146,28 +149,35 @@ __device__ inline Item locate_item(const Unit &unit, const Plane &plane, int ind
   return item;
 }
 
-template <int PixelBytes, int kRows>
-__device__ inline void load_item(const Plane &plane, const Item &item, uint4 (&v)[kRows])
+/* Of a row, `available` bytes from there on belong to the picture. */
+template <int kRows>
+__device__ inline void load_rows(const uint8_t *source, int stride, int rows, int available,
+                                 uint4 (&v)[kRows])
 {
-  const int stride = (int)plane.source_stride;
-  const uint8_t *source = plane.source + (ptrdiff_t)item.y * stride + item.offset;
-  const int available = plane.width * PixelBytes - item.offset;
-
   if (__builtin_expect(available >= kColumnBytes, true)) {
 #pragma unroll
     for (int i = 0; i < kRows; i++) {
-      if (i < item.rows)
+      if (i < rows)
         v[i] = __ldcs((const uint4 *)(source + i * stride));
     }
   } else {
 #pragma unroll 1
-    for (int i = 0; i < item.rows; i++) {
+    for (int i = 0; i < rows; i++) {
       const uint4 some = load_bytes(source + i * stride, available);
 #pragma unroll
       for (int k = 0; k < kRows; k++)
         v[k] = k == i ? some : v[k];
     }
   }
+}
+
+template <int PixelBytes, int kRows>
+__device__ inline void load_item(const Plane &plane, const Item &item, uint4 (&v)[kRows])
+{
+  const int stride = (int)plane.source_stride;
+
+  load_rows<kRows>(plane.source + (ptrdiff_t)item.y * stride + item.offset, stride, item.rows,
+                   plane.width * PixelBytes - item.offset, v);
 }
 
 /* Ones in the bytes from `first` on. */
@@ -354,22 +364,45 @@ template <int kRows> __device__ inline unsigned row_of(const ItemMask<kRows> &ma
   return (unsigned)((row < 4 ? mask.word[0] : mask.word[kRows / 4 - 1]) >> 16 * (row & 3)) & 0xffff;
 }
 
+/* What the rows of an item become, if that is the same for all. */
+struct SameRows {
+  uint4 line;
+
+  __device__ const uint4 &operator()(int) const
+  {
+    return line;
+  }
+};
+
+/* A piece of each row. */
+template <int kRows, typename Piece, typename Rows>
+__device__ inline void write_pieces(uint8_t *destination, int stride, int begin, int end, int at,
+                                    const Rows &rows)
+{
+#pragma unroll
+  for (int i = 0; i < kRows; i++) {
+    if (i >= begin && i < end)
+      *(Piece *)(destination + i * stride + at) = (Piece)word_at(rows(i), at);
+  }
+}
+
 /* Rows with the same bytes go together, these in pieces on multiples of their sizes. */
-template <int kRows>
-__device__ inline void write_bytes(const Plane &plane, const Item &item, const uint4 &line,
+template <int kRows, typename Rows>
+__device__ inline void write_bytes(uint8_t *destination, int stride, int count, const Rows &rows,
                                    const ItemMask<kRows> &mask)
 {
-  const int stride = (int)plane.destination_stride;
-  uint8_t *destination = plane.destination + (ptrdiff_t)item.y * stride + item.offset;
-
 #pragma unroll 1
-  for (int begin = 0, end; begin < item.rows; begin = end) {
+  for (int begin = 0, end; begin < count; begin = end) {
     unsigned bits = row_of(mask, begin);
 
-    for (end = begin + 1; end < item.rows && row_of(mask, end) == bits; end++)
+    for (end = begin + 1; end < count && row_of(mask, end) == bits; end++)
       ;
     if (bits == 0xffff) {
-      write_rows<kRows>(destination, stride, begin, end, line);
+#pragma unroll
+      for (int i = 0; i < kRows; i++) {
+        if (i >= begin && i < end)
+          *(uint4 *)(destination + i * stride) = rows(i);
+      }
       continue;
     }
 #pragma unroll 1
@@ -377,22 +410,28 @@ __device__ inline void write_bytes(const Plane &plane, const Item &item, const u
       const int at = __ffs((int)bits) - 1;
       const unsigned from = bits >> at;
 
-      if (at % 8 == 0 && (from & 0xff) == 0xff) {
-        write_rows<kRows>(destination + at, stride, begin, end,
-                          at ? make_uint2(line.z, line.w) : make_uint2(line.x, line.y));
-        bits &= ~(0xffu << at);
-      } else if (at % 4 == 0 && (from & 0xf) == 0xf) {
-        write_rows<kRows>(destination + at, stride, begin, end, word_at(line, at));
+      if (at % 4 == 0 && (from & 0xf) == 0xf) {
+        write_pieces<kRows, uint32_t>(destination, stride, begin, end, at, rows);
         bits &= ~(0xfu << at);
       } else if (at % 2 == 0 && (from & 3) == 3) {
-        write_rows<kRows>(destination + at, stride, begin, end, (uint16_t)word_at(line, at));
+        write_pieces<kRows, uint16_t>(destination, stride, begin, end, at, rows);
         bits &= ~(3u << at);
       } else {
-        write_rows<kRows>(destination + at, stride, begin, end, (uint8_t)word_at(line, at));
+        write_pieces<kRows, uint8_t>(destination, stride, begin, end, at, rows);
         bits &= bits - 1;
       }
     }
   }
+}
+
+template <int kRows, typename Rows>
+__device__ inline void write_bytes(const Plane &plane, const Item &item, const Rows &rows,
+                                   const ItemMask<kRows> &mask)
+{
+  const int stride = (int)plane.destination_stride;
+
+  write_bytes<kRows>(plane.destination + (ptrdiff_t)item.y * stride + item.offset, stride,
+                     item.rows, rows, mask);
 }
 
 template <int PixelBytes, int kRows>

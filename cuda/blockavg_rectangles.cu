@@ -46,6 +46,7 @@ struct CfBlockRectangles {
   int resident_threads; /* of so many threads */
   RectangleFrame frame; /* but for pictures and the counter */
   CfPatchList list;
+  bool soft; /* ellipses, or with a feather */
 
   /* The counter of units that have read belongs to the first stream that was used. */
   bool has_stream;
@@ -57,9 +58,25 @@ struct CfBlockRectangles {
 namespace
 {
 
+/* Of a CUDA block. Samples that are looked at one by one want more than there are items. */
 int threads(const CfBlockRectangles *self)
 {
-  return (self->list.items + 31) / 32 * 32;
+  const int items = (self->list.items + 31) / 32 * 32;
+
+  return self->soft ? cf_greater(items, kUnitItems) : items;
+}
+
+/* CUDA blocks that copy what lies around the regions. */
+int blocks_around(const CfBlockRectangles *self, int threads)
+{
+  const CfFormatInfo *format = cf_format_info(self->video.format);
+  const int rows = threads / 32 * kAroundRows, tile = 32 * kColumnBytes;
+  int blocks = 0;
+
+  for (int p = 0; p < format->planes; p++)
+    blocks += ((int)cf_row_bytes(&self->video, p) + tile - 1) / tile *
+              ((cf_plane_height(&self->video, p) + rows - 1) / rows);
+  return blocks;
 }
 
 /* Whether all CUDA blocks can wait for each other. */
@@ -92,20 +109,23 @@ template <int Boxes> CarriedBoxes<Boxes> carried(const CfBlockRectangles *self)
   return boxes;
 }
 
-bool launch(CfBlockRectangles *self, unsigned *arrived, unsigned awaited, cudaStream_t stream,
-            CfStatus *status)
+/* `around`: what no region covers is copied, too. */
+bool launch(CfBlockRectangles *self, bool around, unsigned *arrived, unsigned awaited,
+            cudaStream_t stream, CfStatus *status)
 {
+  const int size = around ? cf_greater(threads(self), kUnitItems) : threads(self);
+  const int blocks = self->list.blocks + (around ? blocks_around(self, size) : 0);
+  const int across = self->list.counted ? blocks : self->list.blocks / self->list.boxes;
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute together = {};
 
   self->frame.arrived = arrived;
   self->frame.awaited = awaited;
+  self->frame.waits = arrived != nullptr;
   together.id = cudaLaunchAttributeCooperative;
   together.val.cooperative = 1;
-  config.gridDim = self->list.counted ? dim3((unsigned)self->list.blocks)
-                                      : dim3((unsigned)(self->list.blocks / self->list.boxes),
-                                             (unsigned)self->list.boxes);
-  config.blockDim = (unsigned)threads(self);
+  config.gridDim = dim3((unsigned)across, (unsigned)((blocks + across - 1) / across));
+  config.blockDim = (unsigned)size;
   config.stream = stream;
   config.attrs = &together;
   config.numAttrs = self->frame.waits ? 1 : 0;
@@ -118,27 +138,39 @@ bool launch(CfBlockRectangles *self, unsigned *arrived, unsigned awaited, cudaSt
       "averaging the blocks of regions", status);
 }
 
-bool run_on_own_stream(CfBlockRectangles *self, CfStatus *status)
+bool wait_on_own_stream(CfBlockRectangles *self, CfStatus *status)
 {
-  const unsigned awaited = self->awaited + (self->frame.waits ? (unsigned)self->list.blocks : 0);
+  const unsigned awaited = self->awaited + (unsigned)self->list.blocks;
 
-  if (!launch(self, self->arrived, awaited, self->stream, status))
+  if (!launch(self, false, self->arrived, awaited, self->stream, status))
     return false;
   self->awaited = awaited;
   return true;
 }
 
-bool run_on_other_stream(CfBlockRectangles *self, cudaStream_t stream, CfStatus *status)
+bool wait_on_other_stream(CfBlockRectangles *self, cudaStream_t stream, CfStatus *status)
 {
-  if (!self->frame.waits)
-    return launch(self, nullptr, 0, stream, status);
-
   unsigned *arrived = (unsigned *)cf_scratch_take(self->device, sizeof *arrived, stream, status);
+
   if (!arrived)
     return false;
   const bool good = cf_device_fill(arrived, 0, sizeof *arrived, stream, status) &&
-                    launch(self, arrived, (unsigned)self->list.blocks, stream, status);
+                    launch(self, false, arrived, (unsigned)self->list.blocks, stream, status);
   return cf_scratch_give(self->device, arrived, stream, good ? status : nullptr) && good;
+}
+
+bool run_in_place(CfBlockRectangles *self, cudaStream_t stream, CfStatus *status)
+{
+  if (!self->list.waits)
+    return launch(self, false, nullptr, 0, stream, status);
+  if (!self->has_stream) {
+    if (!cf_device_fill(self->arrived, 0, sizeof *self->arrived, stream, status))
+      return false;
+    self->has_stream = true;
+    self->stream = stream;
+  }
+  return stream == self->stream ? wait_on_own_stream(self, status)
+                                : wait_on_other_stream(self, stream, status);
 }
 
 } // namespace
@@ -186,37 +218,42 @@ bool cf_blockavg_rectangles_plan(CfBlockRectangles *self, const CfBlockavgParams
   frame->boxes = list->boxes;
   frame->units[0] = list->units[0];
   frame->units[1] = list->units[1];
+  frame->unit_items = list->unit_items;
   frame->cut[0] = list->cut[0];
   frame->cut[1] = list->cut[1];
   frame->meets = list->meets;
-  frame->waits = list->waits;
 
   const bool soft = frame->coverage.ellipse || frame->coverage.reach > 0;
+  self->soft = soft;
   const KernelPair kernel = soft ? choose_kernel<Kernels<true>>(format, params->mode)
                                  : choose_kernel<Kernels<false>>(format, params->mode);
   if (kernel.few != self->kernel.few)
     self->resident = 0;
   self->kernel = kernel;
-  if (frame->waits && !are_resident(self) &&
+  if (list->waits && !are_resident(self) &&
       !(cf_patch_list_count(&self->list, &self->video) && are_resident(self)))
     return false;
   frame->counted = list->counted;
+  frame->blocks = list->blocks;
   return true;
 }
 
 bool cf_blockavg_rectangles_run(CfBlockRectangles *self, const CfJob *job, CfStatus *status)
 {
   const cudaStream_t stream = (cudaStream_t)job->stream;
+  const bool copies = job->source.data[0] != job->destination.data[0];
 
+  /* Single pixels may stay as they were, so that they have to be there already. */
+  const bool around = copies && !self->soft && self->list.boxes > 0 &&
+                      !(self->frame.alpha >= 0 && self->list.has_pixels);
+
+  if (copies && !around &&
+      !cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &job->destination, &job->source,
+                       job->stream, status))
+    return false;
   if (self->list.boxes == 0)
     return true;
   set_pictures(&self->frame.job, job);
-  if (!self->has_stream) {
-    if (!cf_device_fill(self->arrived, 0, sizeof *self->arrived, stream, status))
-      return false;
-    self->has_stream = true;
-    self->stream = stream;
-  }
-  return stream == self->stream ? run_on_own_stream(self, status)
-                                : run_on_other_stream(self, stream, status);
+  return copies ? launch(self, around, nullptr, 0, stream, status)
+                : run_in_place(self, stream, status);
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "blockavg_around.cuh"
 #include "blockavg_hard.cuh"
 #include "blockavg_soft.cuh"
 
@@ -102,7 +103,7 @@ __device__ inline void average_unit(const RectangleFrame &frame, const CfBox *bo
 
     if (has)
       write_bytes<kRows>(
-          plane, item, colours_of_item<C, kPixelBytes>(unit, plane, item, sums),
+          plane, item, SameRows{colours_of_item<C, kPixelBytes>(unit, plane, item, sums)},
           full_bytes<kPixelBytes, kRows>(frame, boxes, shape, plane, unit, top, item, *shared));
     write_edges<C, Sample>(frame, boxes, own, shape, unit, plane, top, rows, sums, *shared);
   } else if (has) {
@@ -164,12 +165,22 @@ __device__ inline Place place_of_unit(const RectangleFrame &frame, const CfBox *
 
 /* Units, regions. Channels = 1 as in average_blocks. */
 template <template <int, bool> class Kind, int Channels, bool Soft, int Boxes>
-__global__ void __launch_bounds__(Channels == 4 ? kMostItems : 1024)
+__global__ void __launch_bounds__(Soft            ? kMostItems
+                                  : Channels == 4 ? 896
+                                                  : 1024)
     average_units(const __grid_constant__ RectangleFrame frame,
                   const __grid_constant__ CarriedBoxes<Boxes> carried)
 {
   __shared__ uint32_t sums[kUnitItems * (Channels > 1 ? Channels : 2)];
   __shared__ typename SharedOf<Soft>::Type shared;
+  if constexpr (!Soft) {
+    const int block = (int)(blockIdx.y * gridDim.x + blockIdx.x) - frame.blocks;
+
+    if (block >= 0) {
+      copy_around<Kind<1, true>::kSampleBytes>(frame, carried.box, block, &shared);
+      return;
+    }
+  }
   const Place place =
       frame.counted
           ? place_of_unit<Channels, Kind<1, true>::kSampleBytes>(frame, carried.box, carried.start)

@@ -25,5 +25,5 @@ void cf_blockavg_rectangles_free(CfBlockRectangles *self);
 bool cf_blockavg_rectangles_plan(CfBlockRectangles *self, const CfBlockavgParams *params,
                                  const CfRegions *regions, bool stays);
 
-/* Enqueues a job for what was planned last. The destination holds the source's bytes already. */
+/* Enqueues a job for what was planned last. */
 bool cf_blockavg_rectangles_run(CfBlockRectangles *self, const CfJob *job, CfStatus *status);

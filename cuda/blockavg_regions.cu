@@ -558,14 +558,14 @@ bool cf_blockavg_regions_run(CfBlockRegions *self, const CfBlockavgParams *param
 {
   const int planes = cf_format_info(self->video.format)->planes;
 
-  if (job->source.data[0] != job->destination.data[0] &&
-      !cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &job->destination, &job->source,
-                       job->stream, status))
-    return false;
   if (!update_plan(self, params, job->regions, are_vectors(job, planes), status))
     return false;
   if (self->by_rectangles)
     return cf_blockavg_rectangles_run(self->rectangles, job, status);
+  if (job->source.data[0] != job->destination.data[0] &&
+      !cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &job->destination, &job->source,
+                       job->stream, status))
+    return false;
   if (self->tiles == 0)
     return true;
   set_pictures(&self->frame.job, job);

@@ -13,6 +13,9 @@ constexpr int kLargestSide = 24576;
 /* The picture is divided into so many cells to find regions that share blocks. */
 constexpr int kCellColumns = 64, kCellRows = 128;
 
+/* Where samples are looked at one by one, units of few regions are smaller, for as many threads. */
+constexpr int kFewShapes = 16, kFewItems = 64;
+
 /* CUDA blocks that end at once cost little, but not nothing. */
 constexpr int kMostBlocks = 8192;
 
@@ -155,17 +158,18 @@ Level level_of(const CfFormatInfo *format, int k)
           layout->channels * cf_sample_bytes(format), layout->subsampling_x, layout->subsampling_y};
 }
 
-CfCut cut_patch(const Level &level, const CfPatch *patch, bool aligned)
+CfCut cut_patch(const CfPatchList *list, const Level &level, const CfPatch *patch, bool aligned)
 {
-  return cf_cut_patch(patch, cf_groups_of(patch->height, level.shift_y, level.channels),
-                      level.bytes, level.shift_x, aligned);
+  return cf_cut_patch(patch, list->unit_items,
+                      cf_groups_of(patch->height, level.shift_y, level.channels), level.bytes,
+                      level.shift_x, aligned);
 }
 
 /* Makes room for the units of a patch that is as large as any with blocks of this size. */
 void reserve_units(CfPatchList *list, int k, const Level &level, const CfPatch *patch)
 {
   const bool aligned = list->rule.single && cf_is_aligned(patch, level.bytes, level.shift_x);
-  const CfCut cut = cut_patch(level, patch, aligned);
+  const CfCut cut = cut_patch(list, level, patch, aligned);
   const int groups = cf_groups_of(patch->height, level.shift_y, level.channels);
   const int columns = cf_columns_of(cut.across * patch->width, level.bytes, level.shift_x, aligned);
   const int items = columns * groups * cut.down;
@@ -174,9 +178,9 @@ void reserve_units(CfPatchList *list, int k, const Level &level, const CfPatch *
   list->units[k] = cf_greater(list->units[k], cf_units_of(patch, &cut));
   /* Smaller patches with as large blocks may have more rows in a unit, unless the cut is theirs. */
   list->items =
-      cf_greater(list->items, list->rule.width > 0 || columns * groups > kUnitItems
+      cf_greater(list->items, list->rule.width > 0 || columns * groups > list->unit_items
                                   ? items
-                                  : cf_lesser(columns * groups * patch->rows, kUnitItems));
+                                  : cf_lesser(columns * groups * patch->rows, list->unit_items));
 }
 
 } // namespace
@@ -190,10 +194,14 @@ bool cf_patch_list_make(CfPatchList *list, const CfVideo *video, const CfBlockav
   if (regions->count > kMostRegions || video->width > kLargestSide || video->height > kLargestSide)
     return false;
   list->rule = make_rule(video, params, regions);
-  list->waits = !list->rule.single || list->rule.reach > 0 || regions->shape != CF_REGION_RECTANGLE;
+  const bool soft = list->rule.reach > 0 || regions->shape != CF_REGION_RECTANGLE;
+  list->waits = soft || !list->rule.single;
   list->units[0] = list->units[1] = list->items = 0;
   if (list->rule.width * list->rule.height > kWholePixels || !pack_boxes(list, regions, &largest))
     return false;
+  list->meets = list->boxes > 1 && (!(stays || list->waits) || may_meet(list));
+  list->waits = list->waits && list->meets;
+  list->unit_items = soft && !list->waits && list->boxes <= kFewShapes ? kFewItems : kUnitItems;
   for (int size = 0; size <= kMostSize; size++) {
     if (largest.width[size] == 0)
       continue;
@@ -203,8 +211,8 @@ bool cf_patch_list_make(CfPatchList *list, const CfVideo *video, const CfBlockav
   }
   list->blocks = (list->units[0] + (format->planes - 1) * list->units[1]) * list->boxes;
   list->counted = false;
-  list->meets = list->boxes > 1 && (!(stays || list->waits) || may_meet(list));
-  list->waits = list->waits && list->meets;
+  list->has_pixels =
+      list->rule.width > 0 ? list->rule.width == 1 && list->rule.height == 1 : largest.width[1] > 0;
   return list->items <= kMostItems &&
          (list->blocks <= kMostBlocks || cf_patch_list_count(list, video));
 }
@@ -224,7 +232,7 @@ bool cf_patch_list_count(CfPatchList *list, const CfVideo *video)
       const CfCut cut =
           list->rule.width > 0
               ? list->cut[k]
-              : cut_patch(level, &patch, cf_is_aligned(&patch, level.bytes, level.shift_x));
+              : cut_patch(list, level, &patch, cf_is_aligned(&patch, level.bytes, level.shift_x));
       list->blocks += cf_units_of(&patch, &cut) * level.planes;
     }
     if (list->blocks > kMostBlocks)

@@ -61,13 +61,14 @@ struct CfCut {
 struct CfPatchList {
   CfPatchRule rule;
   int boxes;
-  int units[2]; /* most of a region in the first plane, and in each other */
-  CfCut cut[2]; /* in these planes, where all blocks have one size */
-  int items;    /* most of a unit */
-  int blocks;   /* CUDA blocks: so many units for each region, or as many as each has */
-  bool counted; /* the latter */
-  bool meets;   /* any two may share blocks, */
-  bool waits;   /* and it is not clear whose blocks these are */
+  int units[2];          /* most of a region in the first plane, and in each other */
+  CfCut cut[2];          /* in these planes, where all blocks have one size */
+  int unit_items, items; /* of a unit: aimed at, and most */
+  int blocks;            /* CUDA blocks: so many units for each region, or as many as each has */
+  bool counted;          /* the latter */
+  bool has_pixels;       /* blocks of 1x1 */
+  bool meets;            /* any two may share blocks, */
+  bool waits;            /* and it is not clear whose blocks these are */
   CfBox box[kMostRegions];
   uint16_t start[kMostRegions]; /* the first unit of each, where they were counted */
 };
@@ -158,15 +159,17 @@ CF_SHARED bool cf_is_aligned(const CfPatch *patch, int bytes, int shift_x)
   return ((patch->x | patch->width) & ((16 / bytes << shift_x) - 1)) == 0;
 }
 
-CF_SHARED CfCut cf_cut_patch(const CfPatch *patch, int groups, int bytes, int shift_x, bool aligned)
+/* `items` is what a unit may have, unless one block has more. */
+CF_SHARED CfCut cf_cut_patch(const CfPatch *patch, int items, int groups, int bytes, int shift_x,
+                             bool aligned)
 {
-  const int most_columns = cf_greater(cf_floor_quotient(kUnitItems, groups), 1);
+  const int most_columns = cf_greater(cf_floor_quotient(items, groups), 1);
   const int most_bytes = 16 * most_columns + (aligned ? 0 : bytes - 16);
   const int most_across = cf_floor_quotient(most_bytes / bytes << shift_x, patch->width);
-  const int limit = cf_greater(cf_lesser(cf_lesser(most_across, patch->columns), kUnitItems), 1);
+  const int limit = cf_greater(cf_lesser(cf_lesser(most_across, patch->columns), items), 1);
   const int columns = cf_columns_of(limit * patch->width, bytes, shift_x, aligned);
   const int most_down =
-      cf_greater(cf_floor_quotient(kUnitItems, cf_greater(columns * groups, limit)), 1);
+      cf_greater(cf_floor_quotient(items, cf_greater(columns * groups, limit)), 1);
   const int parts = cf_quotient_up(patch->columns, limit);
   const int down_parts = cf_quotient_up(patch->rows, most_down);
 
