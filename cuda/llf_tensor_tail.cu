@@ -178,7 +178,8 @@ __device__ __forceinline__ void spread_collapsed(const Tail &tail, const Directo
   }
 }
 
-/* The terms, which may run beside this kernel, learn when all has been made that it begins with. */
+/* The terms, which may run beside this kernel, learn when all has been made that it begins with.
+ * They begin when all blocks have let them. */
 __device__ __forceinline__ void forget_beginning(const Tail &tail)
 {
   if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -206,6 +207,10 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   const int lane = threadIdx.x % 32, block = (int)blockIdx.x;
   const int top = tail.levels - 1, gathered = tail.spread;
 
+  if (block == 0) {
+    forget_beginning(tail);
+    __syncthreads();
+  }
   if (!tail.gate)
     let_next_start();
   fill_directory(tail, block, directory);
@@ -214,7 +219,6 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   {
     const Band band(lane);
 
-    forget_beginning(tail);
     __syncthreads();
     if (gathered > 0)
       expect_levels(tail, block, GROUPS * GROUP_BYTES + (int)sizeof(float), directory);
