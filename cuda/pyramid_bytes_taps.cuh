@@ -8,11 +8,15 @@
 
 #include "pyramid_bytes.cuh"
 
-constexpr int kTapsBefore = 16 * kBytesThinning + 4; /* zeros */
-constexpr int kTapsAfter = kTapsBefore + 16;
-constexpr int kTapPairs = kTapsBefore + kBytesLowTaps + kTapsAfter;
+/* Zeros before the taps; after them there are 16 more. */
+__host__ __device__ constexpr int cf_taps_before(int thinning)
+{
+  return 16 * thinning + 4;
+}
 
-/* Pair i is of taps i - kTapsBefore and the next. */
+constexpr int kTapPairs = 2 * cf_taps_before(kBytesThinning) + kBytesLowTaps + 16;
+
+/* Pair i is of taps i - cf_taps_before() and the next. */
 struct CfSharedTaps {
   uint32_t half[kTapPairs], rest[kTapPairs];
 };
@@ -22,13 +26,15 @@ __device__ inline uint32_t cf_low_tap(const CfBytesLine &line, int i)
   return i >= 0 && i < line.low_count ? line.low[min(i, line.low_count - 1 - i)] : 0;
 }
 
-/* A barrier must follow. */
-__device__ inline void cf_share_taps(const CfBytesLine &line, CfSharedTaps &taps)
+/* A barrier must follow. Apart, where the compiler cannot know that the taps are constants of the
+ * kernel: these are read for one thread after the other when each asks for another one. */
+static __device__ __noinline__ void cf_share_taps(const CfBytesLine &line, CfSharedTaps &taps)
 {
-  for (int i = (int)threadIdx.x; i < kTapsBefore + line.low_count + kTapsAfter;
-       i += kPyramidThreads) {
-    const uint32_t first = cf_low_tap(line, i - kTapsBefore);
-    const uint32_t second = cf_low_tap(line, i - kTapsBefore + 1);
+  const int before = cf_taps_before(line.thinning);
+
+  for (int i = (int)threadIdx.x; i < 2 * before + line.low_count + 16; i += kPyramidThreads) {
+    const uint32_t first = cf_low_tap(line, i - before);
+    const uint32_t second = cf_low_tap(line, i - before + 1);
 
     taps.half[i] = __byte_perm(first, second, 0x5410);
     taps.rest[i] = __byte_perm(first, second, 0x7632);
@@ -44,7 +50,8 @@ template <int Run> struct CfTapMatrix {
   __device__ CfTapMatrix(const CfSharedTaps &taps, int thinning, int chunk, int spare)
   {
     const int lane = (int)threadIdx.x % 32;
-    const int first = kTapsBefore + 16 * chunk - spare + lane % 4 * Run - thinning * (lane / 4);
+    const int first =
+        cf_taps_before(thinning) + 16 * chunk - spare + lane % 4 * Run - thinning * (lane / 4);
 
 #pragma unroll
     for (int i = 0; i < 4; i++) {
