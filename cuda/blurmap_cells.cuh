@@ -115,7 +115,8 @@ struct alignas(16) CfCellTile {
   uint16_t x, y;   /* in tiles and strips, of the plane */
   uint8_t windows; /* that are listed: all, or none */
   uint8_t plane;
-  uint16_t levels; /* of the strip with the most */
+  uint16_t
+      cost; /* how long it takes: of the strip with the most levels their number, or twice it */
   CfCellWindow window[kCellWindows];
 };
 
@@ -135,7 +136,8 @@ struct CfCellJob {
   uint4 *levels;       /* of each warp: bits of those that it blends */
   CfCellStrip *strips; /* of each warp */
   CfCellTile *tiles;
-  const unsigned *order; /* which tile's records come when; nullptr: one after another */
+  int tile_count, tiles_at_a_time; /* on all SMs */
+  const unsigned *order;           /* which tile's records come when; nullptr: one after another */
   unsigned *transparent; /* is `frame` where frame number `frame` has pixels that are not opaque */
   unsigned frame;        /* from 1 on */
   bool always_transparent; /* nobody has looked */
@@ -178,6 +180,9 @@ bool cf_cell_order(const CfCellJob *job, int tiles, unsigned *order, void *strea
                    CfStatus *status);
 
 /* --- blurmap_tensor.cu --- */
+
+/* Tiles that an SM makes at the same time. */
+int cf_cell_tiles_of_sm(void);
 
 bool cf_cell_tiles(const CfCellJob *job, int tiles, void *stream, CfStatus *status);
 

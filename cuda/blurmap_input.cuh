@@ -94,7 +94,7 @@ template <int C>
 __device__ inline void load_inside(const CfMapPlane &plane, Order order, int begin, int end, int x0,
                                    int y0, const Window &window, __half *shared)
 {
-  constexpr int kAtATime = 4, kRows = 2 * kCellThreads / 32, kQuads = columns_of(0) / 4;
+  constexpr int kAtATime = 12, kRows = 2 * kCellThreads / 32, kQuads = columns_of(0) / 4;
   const int lane = (int)threadIdx.x % 32, quad = lane % kQuads;
   const uint32_t step = (uint32_t)window.cells();
   const __half2 bias = __float2half2_rn(1152.0f);

@@ -59,3 +59,11 @@ __device__ inline void cf_load_cells(uint32_t (&fragment)[4], uint32_t address)
                : "r"(address));
 #endif
 }
+
+/* Starts to load into the second-level cache. */
+__device__ inline void cf_prefetch(const void *from)
+{
+#ifdef CF_TENSOR_OPS
+  asm volatile("prefetch.global.L2 [%0];" : : "l"(from));
+#endif
+}

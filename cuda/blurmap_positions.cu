@@ -163,23 +163,30 @@ __global__ void __launch_bounds__(kCellThreads)
 
 constexpr int kOrderThreads = 1024;
 
+constexpr int kCosts = 2 * CF_BLUR_LEVELS + 1;
+
+__device__ inline int place_of(const CfCellTile &tile)
+{
+  return kCosts - 1 - tile.cost;
+}
+
 /* Tiles that blend many levels come first, lest the last blocks to end are long ones. */
 __global__ void __launch_bounds__(kOrderThreads)
     order_kernel(const CfCellTile *tiles, int count, unsigned *order)
 {
-  __shared__ unsigned next[CF_BLUR_LEVELS];
+  __shared__ unsigned next[kCosts];
   const int thread = (int)threadIdx.x;
 
-  if (thread < CF_BLUR_LEVELS)
+  if (thread < kCosts)
     next[thread] = 0;
   __syncthreads();
   for (int i = thread; i < count; i += kOrderThreads)
-    atomicAdd(&next[CF_BLUR_LEVELS - 1 - tiles[i].levels], 1u);
+    atomicAdd(&next[place_of(tiles[i])], 1u);
   __syncthreads();
   if (thread == 0) {
     unsigned before = 0;
 
-    for (int i = 0; i < CF_BLUR_LEVELS; i++) {
+    for (int i = 0; i < kCosts; i++) {
       const unsigned here = next[i];
       next[i] = before;
       before += here;
@@ -187,7 +194,7 @@ __global__ void __launch_bounds__(kOrderThreads)
   }
   __syncthreads();
   for (int i = thread; i < count; i += kOrderThreads)
-    order[atomicAdd(&next[CF_BLUR_LEVELS - 1 - tiles[i].levels], 1u)] = (unsigned)i;
+    order[atomicAdd(&next[place_of(tiles[i])], 1u)] = (unsigned)i;
 }
 
 } // namespace

@@ -137,6 +137,9 @@ struct CellGroups {
                                                    top + window.rows <= image.height;
     const int kind = frame ? CF_CELLS_OF_FRAME : inside ? kind_of(log_x, left) : CF_CELLS_ANYWHERE;
     const unsigned total = (unsigned)all_cells();
+    /* Where cells are samples, windows are large and levels have three blocks. */
+    const unsigned cost =
+        or_of_warp(used && frame ? 1 : 0) ? 2 * (unsigned)levels : (unsigned)levels;
     CfCellWindow all = {};
 
     if (used && n < kCellWindows) {
@@ -149,10 +152,9 @@ struct CellGroups {
     if (lane >= count && lane < kCellWindows)
       *(uint4 *)&tile->window[lane] = make_uint4(0, 0, 0, 0);
     if (lane == 0)
-      *(uint4 *)tile = make_uint4(needed, total,
-                                  (unsigned)(x0 / kCellColumns) | (unsigned)(y0 / kCellStrip) << 16,
-                                  (count <= kCellWindows ? (unsigned)count : 0) |
-                                      (unsigned)plane << 8 | (unsigned)levels << 16);
+      *(uint4 *)tile = make_uint4(
+          needed, total, (unsigned)(x0 / kCellColumns) | (unsigned)(y0 / kCellStrip) << 16,
+          (count <= kCellWindows ? (unsigned)count : 0) | (unsigned)plane << 8 | cost << 16);
   }
 
   /* Images lie so that every 8th cell from the fourth before their first is aligned to 16 bytes. */

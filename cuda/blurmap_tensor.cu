@@ -191,7 +191,7 @@ template <int C> __device__ inline void copy_strip(const CfMapPlane &plane, cons
 
 __device__ inline Order order_of(const CfCellJob &job, const CfMapPlane &plane, int colours)
 {
-  const bool opaque = !job.always_transparent && *job.transparent != job.frame;
+  const bool opaque = plane.alpha < 0 || (!job.always_transparent && *job.transparent != job.frame);
   const int alpha = opaque ? -1 : plane.alpha;
 
   return Order{plane.channels == 4 && (plane.alpha == 0 || (plane.padding & 1)) ? 1 : 0, alpha,
@@ -256,6 +256,21 @@ struct Place {
   }
 };
 
+/* Brings nearer what a tile that is made soon reads first: it has not been used for a frame. */
+__device__ inline void expect_tile(const CfCellJob &job, int which)
+{
+  constexpr int kLine = 128, kPositions = 2 * 32 * (int)sizeof(uint4) / kLine;
+  const int lane = (int)threadIdx.x % 32,
+            warp = which * (kCellThreads / 32) + (int)threadIdx.x / 32;
+  const char *positions = (const char *)&job.positions[(size_t)warp * 2 * 32];
+
+  if (which >= job.tile_count || lane > kPositions + 1)
+    return;
+  cf_prefetch(lane < kPositions    ? positions + lane * kLine
+              : lane == kPositions ? (const char *)&job.strips[warp]
+                                   : (const char *)&job.tiles[which]);
+}
+
 template <int C>
 __device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile,
                                  const CfMapPlane &plane, const CfCellPlan &plan, __half *shared)
@@ -281,6 +296,7 @@ __device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile,
   const int y0 = (int)(of_tile.z >> 16) * kCellStrip;
   const Strip strip = {x0, y0 + warp * kCellStrip, head.y != 0};
 
+  expect_tile(job, (int)blockIdx.x + job.tiles_at_a_time);
   cf_wait_for_previous_kernel();
   const Order order = order_of(job, plane, kColours<C>);
   float4 *opaque = (float4 *)(shared + kBudget) - kBlocks * kCellThreads + threadIdx.x;
@@ -399,6 +415,11 @@ template <int A, int B> bool launch(const CfCellJob *job, int tiles, void *strea
 }
 
 } // namespace
+
+int cf_cell_tiles_of_sm(void)
+{
+  return kBlocksOfSM;
+}
 
 bool cf_cell_tiles(const CfCellJob *job, int tiles, void *stream, CfStatus *status)
 {
