@@ -10,7 +10,7 @@
 namespace
 {
 
-constexpr int kAroundRows = 8; /* of a thread */
+constexpr int kAroundRows = 4; /* of a thread */
 
 /* A tile of 32 columns of 16 bytes, in which each warp has some rows. */
 __device__ inline int around_rows()

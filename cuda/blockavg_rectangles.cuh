@@ -79,6 +79,10 @@ __device__ inline void average_unit(const RectangleFrame &frame, const CfBox *bo
   if constexpr (Soft)
     find_spans(frame, shape_of(frame, box), plane, unit, top, rows, shared);
   __syncthreads();
+  if constexpr (Soft) {
+    if (threadIdx.x < 32)
+      find_chunks(rows, shared);
+  }
   if (frame.meets) {
     if constexpr (Soft)
       find_claims(frame, boxes, own, unit, plane, shared);
@@ -105,7 +109,7 @@ __device__ inline void average_unit(const RectangleFrame &frame, const CfBox *bo
       write_bytes<kRows>(
           plane, item, SameRows{colours_of_item<C, kPixelBytes>(unit, plane, item, sums)},
           full_bytes<kPixelBytes, kRows>(frame, boxes, shape, plane, unit, top, item, *shared));
-    write_edges<C, Sample>(frame, boxes, own, shape, unit, plane, top, rows, sums, *shared);
+    write_samples<C, Sample>(frame, boxes, own, shape, unit, plane, top, rows, sums, *shared);
   } else if (has) {
     const uint4 line = colours_of_item<C, kPixelBytes>(unit, plane, item, sums);
 

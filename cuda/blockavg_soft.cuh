@@ -180,12 +180,16 @@ __device__ inline bool contains(const CfBox &box, int x, int y)
   return x >= box.x0 && x < box.x1 && y >= box.y0 && y < box.y1;
 }
 
-constexpr int kSpans = 1024, kPrepared = 16;
+constexpr int kPrepared = 16;
+
+/* Samples of a row that are looked at one by one go in chunks of so many. */
+constexpr int kChunk = 8;
 
 /* What the threads of a unit share. */
 struct SoftUnit {
-  Span span[kSpans]; /* of its first rows, of most units all */
-  bool meets;        /* any region that shares blocks with it */
+  Span span[kSoftRows];     /* of its rows */
+  int chunk[kSoftRows + 1]; /* the first of each */
+  bool meets;               /* any region that shares blocks with it */
 
   /* Regions that may claim samples of it, the first ones prepared. */
   int claims;
@@ -225,15 +229,37 @@ __device__ inline void find_spans(const RectangleFrame &frame, const SoftShape &
                                   SoftUnit *soft)
 {
 #pragma unroll 1
-  for (int i = (int)threadIdx.x; i < rows && i < kSpans; i += (int)blockDim.x)
+  for (int i = (int)threadIdx.x; i < rows; i += (int)blockDim.x)
     soft->span[i] = sample_span(frame, shape, plane, unit, top + i);
 }
 
-__device__ inline Span span_at(const RectangleFrame &frame, const SoftShape &shape,
-                               const Plane &plane, const Unit &unit, int top, int y,
-                               const SoftUnit &soft)
+/* Counts the chunks; the lanes of the first warp together. */
+__device__ inline void find_chunks(int rows, SoftUnit *soft)
 {
-  return y - top < kSpans ? soft.span[y - top] : sample_span(frame, shape, plane, unit, y);
+  const int lane = (int)threadIdx.x;
+  int before = 0;
+
+#pragma unroll 1
+  for (int base = 0; base < rows; base += 32) {
+    const int row = base + lane;
+    int chunks = 0;
+
+    if (row < rows) {
+      const Span span = soft->span[row];
+      chunks = (span.end - span.last + span.first - span.begin + kChunk - 1) / kChunk;
+    }
+    int sum = chunks;
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const int other = __shfl_up_sync(~0u, sum, distance);
+      sum += lane >= distance ? other : 0;
+    }
+    if (row < rows)
+      soft->chunk[row] = before + sum - chunks;
+    before += __shfl_sync(~0u, sum, 31);
+  }
+  if (lane == 0)
+    soft->chunk[rows] = before;
 }
 
 /* Whether a sample belongs to another region. */
@@ -268,7 +294,7 @@ full_bytes(const RectangleFrame &frame, const CfBox *boxes, const SoftShape &sha
   for (int i = 0; i < kRows; i++) {
     if (i >= item.rows)
       break;
-    const Span span = span_at(frame, shape, plane, unit, top, item.y + i, soft);
+    const Span span = soft.span[item.y + i - top];
     const int first = max(span.first * PixelBytes - item.offset, 0);
     const int last = min(span.last * PixelBytes - item.offset, kColumnBytes);
 
@@ -291,61 +317,93 @@ full_bytes(const RectangleFrame &frame, const CfBox *boxes, const SoftShape &sha
   return mask;
 }
 
-/* Whether other regions may claim any sample of a row, or one. */
-__device__ inline bool is_row_claimed(const RectangleFrame &frame, const CfBox *boxes,
-                                      const Plane &plane, int y, const SoftUnit &soft)
-{
-#pragma unroll 1
-  for (int i = 0; i < soft.claims; i++) {
-    const CfBox reach = claim_at(frame, boxes, plane, soft, i);
-    if (y >= reach.y0 && y < reach.y1)
-      return true;
-  }
-  return false;
-}
-
+/* Whether one of the first `count` regions that may claim samples may claim this. */
 __device__ inline bool is_claimed(const RectangleFrame &frame, const CfBox *boxes,
-                                  const Plane &plane, int x, int y, const SoftUnit &soft)
+                                  const Plane &plane, int x, int y, const SoftUnit &soft, int count)
 {
 #pragma unroll 1
-  for (int i = 0; i < soft.claims; i++) {
+  for (int i = 0; i < count; i++) {
     if (contains(claim_at(frame, boxes, plane, soft, i), x, y))
       return true;
   }
   return false;
 }
 
-/* Samples that may be covered in part, or belong to others; a warp takes a row. */
+/* Samples that may be covered in part. */
 template <int C, typename Sample>
 __device__ inline void write_edges(const RectangleFrame &frame, const CfBox *boxes, int own,
                                    const SoftShape &shape, const Unit &unit, const Plane &plane,
                                    int top, int rows, const uint32_t *sums, const SoftUnit &soft)
 {
-  const int lane = (int)threadIdx.x % 32;
   const float per_height = reciprocal_of(unit.height);
 
 #pragma unroll 1
-  for (int y = top + (int)threadIdx.x / 32; y < top + rows; y += (int)blockDim.x / 32) {
-    const Span span = span_at(frame, shape, plane, unit, top, y, soft);
-    const bool contested = is_row_claimed(frame, boxes, plane, y, soft);
-    const int skipped = contested ? 0 : span.last - span.first;
-    const int row = quotient((y << plane.shift_y) - unit.y, per_height) * unit.blocks;
+  for (int i = (int)threadIdx.x; i < soft.chunk[rows] * kChunk; i += (int)blockDim.x) {
+    int row = 0;
 
 #pragma unroll 1
-    for (int i = span.begin + lane; i < span.end - skipped; i += 32) {
-      const int x = i < span.first ? i : i + skipped;
-      const bool full = x >= span.first && x < span.last;
-      SamplePixel<Sample, C> source;
+    for (int step = 1 << (31 - __clz(rows)); step > 0; step /= 2)
+      row += row + step < rows && soft.chunk[row + step] <= i / kChunk ? step : 0;
+    const Span span = soft.span[row];
+    const int at = span.begin + i - soft.chunk[row] * kChunk;
+    const int x = at < span.first ? at : at + span.last - span.first, y = top + row;
+    if (x >= span.end)
+      continue;
 
-      source.load(plane, x, y);
-      const int coverage = full ? CF_COVERED : sample_coverage(frame, shape, plane, x, y);
-      if (coverage == 0 || (full && !is_claimed(frame, boxes, plane, x, y, soft)) ||
-          (contested && is_lost(frame, boxes, own, shape, plane, x, y, coverage, soft)))
-        continue;
-      write_mixed<Sample, C>(frame.job, frame.alpha, plane, x, y, source,
-                             (const Sample *)&sums[(row + unit_block(unit, plane, x)) * C],
-                             coverage);
+    SamplePixel<Sample, C> source;
+    source.load(plane, x, y);
+    const int coverage = sample_coverage(frame, shape, plane, x, y);
+    if (coverage == 0 || is_lost(frame, boxes, own, shape, plane, x, y, coverage, soft))
+      continue;
+    const int block = quotient((y << plane.shift_y) - unit.y, per_height) * unit.blocks +
+                      unit_block(unit, plane, x);
+    write_mixed<Sample, C>(frame.job, frame.alpha, plane, x, y, source,
+                           (const Sample *)&sums[block * C], coverage);
+  }
+}
+
+/* Samples of a row that are covered throughout, but may belong to other regions. */
+template <int C, typename Sample>
+__device__ inline void write_contested(const RectangleFrame &frame, const CfBox *boxes, int own,
+                                       const SoftShape &shape, const Unit &unit, const Plane &plane,
+                                       int y, const Span &span, const uint32_t *colours,
+                                       const SoftUnit &soft)
+{
+#pragma unroll 1
+  for (int i = 0; i < soft.claims; i++) {
+    const CfBox reach = claim_at(frame, boxes, plane, soft, i);
+
+    if (y < reach.y0 || y >= reach.y1)
+      continue;
+#pragma unroll 1
+    for (int x = max(span.first, (int)reach.x0) + (int)threadIdx.x % 32;
+         x < min(span.last, (int)reach.x1); x += 32) {
+      if (!is_claimed(frame, boxes, plane, x, y, soft, i) &&
+          !is_lost(frame, boxes, own, shape, plane, x, y, CF_COVERED, soft))
+        write_sample<Sample, C>(frame.job, frame.alpha, plane, x, y,
+                                (const Sample *)&colours[unit_block(unit, plane, x) * C],
+                                CF_COVERED);
     }
+  }
+}
+
+/* What full_bytes() leaves. */
+template <int C, typename Sample>
+__device__ inline void write_samples(const RectangleFrame &frame, const CfBox *boxes, int own,
+                                     const SoftShape &shape, const Unit &unit, const Plane &plane,
+                                     int top, int rows, const uint32_t *sums, const SoftUnit &soft)
+{
+  const float per_height = reciprocal_of(unit.height);
+
+  write_edges<C, Sample>(frame, boxes, own, shape, unit, plane, top, rows, sums, soft);
+  if (soft.claims == 0)
+    return;
+#pragma unroll 1
+  for (int i = (int)threadIdx.x / 32; i < rows; i += (int)blockDim.x / 32) {
+    const int row = quotient(((top + i) << plane.shift_y) - unit.y, per_height);
+
+    write_contested<C, Sample>(frame, boxes, own, shape, unit, plane, top + i, soft.span[i],
+                               sums + row * unit.blocks * C, soft);
   }
 }
 

@@ -175,6 +175,8 @@ void reserve_units(CfPatchList *list, int k, const Level &level, const CfPatch *
   const int items = columns * groups * cut.down;
 
   list->cut[k] = cut;
+  list->unit_rows =
+      cf_greater(list->unit_rows, (cut.down * patch->height + level.shift_y) >> level.shift_y);
   list->units[k] = cf_greater(list->units[k], cf_units_of(patch, &cut));
   /* Smaller patches with as large blocks may have more rows in a unit, unless the cut is theirs. */
   list->items =
@@ -196,7 +198,7 @@ bool cf_patch_list_make(CfPatchList *list, const CfVideo *video, const CfBlockav
   list->rule = make_rule(video, params, regions);
   const bool soft = list->rule.reach > 0 || regions->shape != CF_REGION_RECTANGLE;
   list->waits = soft || !list->rule.single;
-  list->units[0] = list->units[1] = list->items = 0;
+  list->units[0] = list->units[1] = list->items = list->unit_rows = 0;
   if (list->rule.width * list->rule.height > kWholePixels || !pack_boxes(list, regions, &largest))
     return false;
   list->meets = list->boxes > 1 && (!(stays || list->waits) || may_meet(list));
@@ -213,6 +215,9 @@ bool cf_patch_list_make(CfPatchList *list, const CfVideo *video, const CfBlockav
   list->counted = false;
   list->has_pixels =
       list->rule.width > 0 ? list->rule.width == 1 && list->rule.height == 1 : largest.width[1] > 0;
+  /* Units of square blocks never have more rows of samples. */
+  if (soft && list->rule.width > 0 && list->unit_rows > kSoftRows)
+    return false;
   return list->items <= kMostItems &&
          (list->blocks <= kMostBlocks || cf_patch_list_count(list, video));
 }

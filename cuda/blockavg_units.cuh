@@ -28,6 +28,8 @@ template <int Channels> constexpr int kItemRows = Channels == 4 ? 8 : 4; /* cf_g
 constexpr int kUnitItems = 256; /* most of a unit, and most blocks of one, */
 constexpr int kMostItems = 768; /* but where a single block has more items */
 
+constexpr int kSoftRows = 1024; /* most of a unit whose samples are looked at one by one */
+
 /* Luma pixels, also beside the picture. */
 struct alignas(8) CfBox {
   short x0, y0, x1, y1;
@@ -64,6 +66,7 @@ struct CfPatchList {
   int units[2];          /* most of a region in the first plane, and in each other */
   CfCut cut[2];          /* in these planes, where all blocks have one size */
   int unit_items, items; /* of a unit: aimed at, and most */
+  int unit_rows;         /* most of a unit in samples, where all blocks have one size */
   int blocks;            /* CUDA blocks: so many units for each region, or as many as each has */
   bool counted;          /* the latter */
   bool has_pixels;       /* blocks of 1x1 */
