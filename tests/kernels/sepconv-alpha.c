@@ -94,6 +94,46 @@ static void islands_of_alpha(CfTest *test)
   }
 }
 
+/* What an engine keeps of the pictures before, such as that the last one was opaque, must not show.
+ */
+static void pictures_that_come_again(CfTest *test)
+{
+  const int lengths[] = {5, 17, 41, 81, 129};
+
+  for (int i = 0; i < 10; i++) {
+    const CfFormat format = i % 2 ? CF_FORMAT_ARGB : CF_FORMAT_RGBA;
+    CfSepconvParams params = defaults();
+    CfTestPicture *source[2], *once[2], *got;
+
+    params.row_kernel = random_kernel(&test->random, MEAN, lengths[i / 2]);
+    params.column_kernel = random_kernel(&test->random, MEAN, lengths[i / 2]);
+    params.border = i % BORDERS;
+    for (int k = 0; k < 2; k++) {
+      source[k] = picture(format, 333, 250, CF_LAYOUT_ALIGNED, CF_PATTERN_NOISE, CF_ALPHA_OPAQUE,
+                          test->seed + (uint64_t)i);
+      once[k] = cf_picture_new(&source[k]->video, CF_LAYOUT_ALIGNED);
+    }
+    add_islands(test, source[1]);
+    got = cf_picture_new(&source[0]->video, CF_LAYOUT_ALIGNED);
+    say(test, &params, source[1]);
+
+    CfRig *rig = cf_rig_open(test, test->engine, &source[0]->video, &params, 2);
+    for (int frame = 0; rig && frame < 6; frame++) {
+      const int k = (frame + 1) / 2 % 2; /* 0 1 1 0 0 1 */
+      const bool first = frame < 2;
+
+      if (cf_rig_run(rig, source[k], first ? once[k] : got) && !first)
+        cf_test_compare_exact(test, got, once[k]);
+    }
+    cf_rig_close(rig);
+    for (int k = 0; k < 2; k++) {
+      cf_picture_free(source[k]);
+      cf_picture_free(once[k]);
+    }
+    cf_picture_free(got);
+  }
+}
+
 /* Every result is nearly between two codes, alpha's and colours': where an engine is a little off,
  * both may round to other codes than the reference's, but not both up or both down, as colour times
  * alpha would be farther away than 1. */
@@ -124,6 +164,7 @@ static const CfTestCase cases[] = {
     {"opaque-is-as-without-alpha", opaque_is_as_without_alpha, CF_EACH_ENGINE},
     {"transparent-is-empty", transparent_is_empty, CF_EACH_ENGINE},
     {"islands-of-alpha", islands_of_alpha, CF_EACH_OTHER_ENGINE},
+    {"pictures-that-come-again", pictures_that_come_again, CF_EACH_ENGINE},
     {"alpha-and-colours-near-ties", alpha_and_colours_near_ties, CF_EACH_OTHER_ENGINE},
     {0},
 };
