@@ -93,11 +93,12 @@ __device__ inline uint32_t gather_channel(const uint4 &v, int k)
   return __byte_perm(__byte_perm(v.x, v.y, pick), __byte_perm(v.z, v.w, pick), 0x5410);
 }
 
-template <int C, bool Folded> struct MeanBytes {
-  static constexpr int kSampleBytes = 1, kWords = Folded ? C : 8;
+/* What all means share: as many sums as are kept apart, each in a word of its own. */
+template <int Words> struct Sums {
+  static constexpr int kWords = Words;
   static constexpr uint32_t kNeutral = 0;
   static constexpr bool kWeighted = false;
-  uint32_t sum[kWords];
+  uint32_t sum[Words];
 
   __device__ static uint32_t common()
   {
@@ -115,6 +116,34 @@ template <int C, bool Folded> struct MeanBytes {
   {
     return v;
   }
+
+  __device__ void store(uint32_t *shared, int stride) const
+  {
+#pragma unroll
+    for (int i = 0; i < kWords; i++)
+      shared[i * stride] = sum[i];
+  }
+
+  __device__ static uint32_t load(const uint32_t *shared, int stride, int sample)
+  {
+    return shared[sample * stride];
+  }
+
+  __device__ static uint32_t combine(uint32_t a, uint32_t b)
+  {
+    return a + b;
+  }
+
+  __device__ static uint32_t join(uint32_t a, uint32_t b)
+  {
+    return a + b;
+  }
+};
+
+/* Two samples share a word where they are kept apart. */
+template <int C, bool Folded> struct MeanBytes : Sums<Folded ? C : 8> {
+  static constexpr int kSampleBytes = 1;
+  using Sums<Folded ? C : 8>::sum;
 
   __device__ void add(const uint4 &v, const Job &)
   {
@@ -138,28 +167,11 @@ template <int C, bool Folded> struct MeanBytes {
     }
   }
 
-  __device__ void store(uint32_t *shared, int stride) const
-  {
-#pragma unroll
-    for (int i = 0; i < kWords; i++)
-      shared[i * stride] = sum[i];
-  }
-
   __device__ static uint32_t load(const uint32_t *shared, int stride, int sample)
   {
     const uint32_t pair = shared[((sample >> 2) * 2 + (sample & 1)) * stride];
 
     return sample & 2 ? pair >> 16 : pair & 0xffff;
-  }
-
-  __device__ static uint32_t combine(uint32_t a, uint32_t b)
-  {
-    return a + b;
-  }
-
-  __device__ static uint32_t join(uint32_t a, uint32_t b)
-  {
-    return a + b;
   }
 
   template <typename Sum>
@@ -174,23 +186,9 @@ template <int C, bool Folded> struct MeanBytes {
   }
 };
 
-template <int C, bool Folded> struct MeanWords {
-  static constexpr int kSampleBytes = 2, kWords = Folded ? C : 8;
-  static constexpr uint32_t kNeutral = 0;
-  static constexpr bool kWeighted = false;
-  uint32_t sum[kWords];
-
-  __device__ static uint32_t common()
-  {
-    return ~0u;
-  }
-
-  __device__ void clear()
-  {
-#pragma unroll
-    for (int i = 0; i < kWords; i++)
-      sum[i] = 0;
-  }
+template <int C, bool Folded> struct MeanWords : Sums<Folded ? C : 8> {
+  static constexpr int kSampleBytes = 2;
+  using Sums<Folded ? C : 8>::sum;
 
   __device__ static uint4 prepare(uint4 v, const Job &job)
   {
@@ -207,28 +205,6 @@ template <int C, bool Folded> struct MeanWords {
     }
   }
 
-  __device__ void store(uint32_t *shared, int stride) const
-  {
-#pragma unroll
-    for (int i = 0; i < kWords; i++)
-      shared[i * stride] = sum[i];
-  }
-
-  __device__ static uint32_t load(const uint32_t *shared, int stride, int sample)
-  {
-    return shared[sample * stride];
-  }
-
-  __device__ static uint32_t combine(uint32_t a, uint32_t b)
-  {
-    return a + b;
-  }
-
-  __device__ static uint32_t join(uint32_t a, uint32_t b)
-  {
-    return a + b;
-  }
-
   template <typename Sum>
   __device__ static uint32_t finish(const Sum (&total)[C], Sum area, const Job &job)
   {
@@ -242,28 +218,10 @@ template <int C, bool Folded> struct MeanWords {
 };
 
 /* Colours weighted by alpha; four 8-bit channels, alpha first or last. */
-template <int C, bool Folded> struct MeanPremultiplied {
-  static constexpr int kSampleBytes = 1, kWords = Folded ? 4 : 16;
-  static constexpr uint32_t kNeutral = 0;
+template <int C, bool Folded> struct MeanPremultiplied : Sums<Folded ? 4 : 16> {
+  static constexpr int kSampleBytes = 1;
   static constexpr bool kWeighted = true;
-  uint32_t sum[kWords];
-
-  __device__ static uint32_t common()
-  {
-    return ~0u;
-  }
-
-  __device__ void clear()
-  {
-#pragma unroll
-    for (int i = 0; i < kWords; i++)
-      sum[i] = 0;
-  }
-
-  __device__ static uint4 prepare(uint4 v, const Job &)
-  {
-    return v;
-  }
+  using Sums<Folded ? 4 : 16>::sum;
 
   __device__ void add(const uint4 &v, const Job &job)
   {
@@ -281,28 +239,6 @@ template <int C, bool Folded> struct MeanPremultiplied {
           sum[4 * i + k] += (pixel >> 8 * k & 0xff) * (k == job.alpha ? 1 : alpha);
       }
     }
-  }
-
-  __device__ void store(uint32_t *shared, int stride) const
-  {
-#pragma unroll
-    for (int i = 0; i < kWords; i++)
-      shared[i * stride] = sum[i];
-  }
-
-  __device__ static uint32_t load(const uint32_t *shared, int stride, int sample)
-  {
-    return shared[sample * stride];
-  }
-
-  __device__ static uint32_t combine(uint32_t a, uint32_t b)
-  {
-    return a + b;
-  }
-
-  __device__ static uint32_t join(uint32_t a, uint32_t b)
-  {
-    return a + b;
   }
 
   template <typename Sum>
