@@ -255,7 +255,8 @@ int down_across(const CfBytesPlane *plane)
 
 int up_across(const CfBytesPlane *plane)
 {
-  return divide_up(plane->width, kBytesTile * kBytesWarps);
+  return divide_up(plane->width,
+                   kBytesTile * kBytesWarps * cf_bytes_groups(plane->channels, plane->x.factor));
 }
 
 /* Blocks of a plane along rows by what a block makes, shared so that all together are about

@@ -26,7 +26,7 @@ constexpr int kBytesDecimation = 8; /* the largest, and 4 */
 constexpr int kBytesThinning = 8;   /* the largest */
 constexpr int kBytesLowTaps = 272;  /* the most */
 constexpr int kBytesTaps = 32;      /* of the prefilter, zeros included */
-constexpr int kBytesTile = 32;      /* columns of results of a warp of `up` */
+constexpr int kBytesTile = 32;      /* columns of results that a warp of `up` makes at once */
 
 /* One axis of one plane. Indices are absolute, as in plan/pyramid.h. */
 struct CfBytesLine {
@@ -108,6 +108,18 @@ void cf_cuda_byte_pyramid_close(CfCudaBytePyramid *pyramid);
 
 /* --- for the launches and kernels --- */
 
+/* The part of an SM's memory that is shared memory, in percent: what `low` and `up` need, and the
+ * same for all launches, since blocks of one that want another part cannot start while blocks of
+ * another one run. */
+constexpr int kBytesSharedPart = 44;
+
+inline bool cf_bytes_share_memory(void (*kernel)(CfBytesJob), CfStatus *status)
+{
+  return cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                         kBytesSharedPart),
+                    "preparing a blur", status);
+}
+
 /* What the sums of a channel are of: what differs from the middle of all codes, since halves are
  * the more accurate the smaller the numbers; of alpha that weighs, from opaque, whose weight is
  * then exact. */
@@ -127,6 +139,13 @@ __host__ __device__ inline int cf_bytes_segments(const CfBytesPlane &plane)
   const int columns = cf_bytes_segment(plane.x.factor);
 
   return (plane.columns + columns - 1) / columns;
+}
+
+/* Groups of columns that a warp of `up` makes one after the other: where coarse rows are enough for
+ * few rows, so many that all CUDA blocks are on the GPU at once. */
+__host__ __device__ inline int cf_bytes_groups(int channels, int factor)
+{
+  return channels < 4 && factor <= 8 ? 2 : 1;
 }
 
 /* Tiles of 16 rows that a warp of `up` makes one below the other, from 16 coarse rows. */

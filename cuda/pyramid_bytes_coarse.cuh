@@ -7,51 +7,57 @@
 
 #include "pyramid_bytes_taps.cuh"
 
-constexpr int kBytesBlockColumns = kBytesTile * kBytesWarps;
+template <int C> __device__ inline int cf_bytes_warp_columns(const CfBytesPlane &plane)
+{
+  return C == 4 ? kBytesTile : kBytesTile * cf_bytes_groups(C, plane.x.factor);
+}
 
 /* A block's columns and tiles. */
-struct CfBytesStack {
-  int x, top;     /* the first tile that its coarse rows are enough for */
+template <int C> struct CfBytesStack {
+  int x, warp_x;  /* of the block and of the warp */
+  int top;        /* the first tile that its coarse rows are enough for */
   int first, end; /* those to make */
 
   __device__ CfBytesStack(const CfBytesPlane &plane, int block)
   {
-    const int across = (plane.width + kBytesBlockColumns - 1) / kBytesBlockColumns;
+    const int own = cf_bytes_warp_columns<C>(plane), all = own * kBytesWarps;
+    const int across = (plane.width + all - 1) / all;
     const int tiles = cf_bytes_stack(plane.y.factor);
 
-    x = block % across * kBytesBlockColumns;
+    x = block % across * all;
+    warp_x = x + (int)threadIdx.x / 32 * own;
     top = (plane.first / 16 / tiles + block / across) * tiles;
     first = max(top, plane.first / 16);
     end = min(top + tiles, (plane.end + 15) / 16);
   }
-
-  /* Of the warp. */
-  __device__ int warp_x() const
-  {
-    return x + (int)threadIdx.x / 32 * kBytesTile;
-  }
 };
 
-constexpr int kBytesCoarsePairs = 20; /* of columns: what D = 4 needs, and no bank is asked twice */
+/* Of columns: what D = 4 needs, and no bank is asked twice. */
+template <int C> constexpr int kBytesCoarsePairs = C == 4 ? 20 : 36;
 
 /* Of 16 rows, two columns a word: halves, and what they leave. */
 template <int C> struct CfSharedCoarse {
-  uint2 sample[C][16][kBytesCoarsePairs];
+  alignas(16) uint2 sample[C][16][kBytesCoarsePairs<C>];
 };
 
 /* Of 8 columns, for a block. */
-__device__ inline int cf_windows_of(const CfBytesPlane &plane)
+template <int C> __device__ inline int cf_windows_of(const CfBytesPlane &plane)
 {
-  return ((kBytesBlockColumns >> plane.x.factor_log2) + 4 + 7) / 8;
+  return (((cf_bytes_warp_columns<C>(plane) * kBytesWarps) >> plane.x.factor_log2) + 4 + 7) / 8;
 }
 
-/* The low taps along columns. A warp makes some windows of 8 columns of a channel at a time, every
- * kBytesWarps-th from `job` on, and loads for some chunks at once, so that all these loads are on
- * the way together. */
+/* Windows of 8 columns of a channel that a warp makes: number `first` and every `step`-th after it.
+ * Window i is of channel i % C. */
+struct CfBytesWindows {
+  int first, step, end;
+};
+
+/* Sums of the low taps along columns, of chunks `first` to `end`. Loads for some chunks are on the
+ * way together. */
 template <int C, int Windows, int Chunks>
-__device__ inline void cf_share_windows(const CfBytesPlane &plane, const CfBytesStack &stack,
-                                        int job, int jobs, const CfSharedTaps &taps,
-                                        CfSharedCoarse<C> &shared)
+__device__ inline void cf_sum_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
+                                      const CfSharedTaps &taps, const CfBytesWindows &windows,
+                                      int first, int end, float (&sum)[Windows][4])
 {
   const CfBytesLine &line = plane.y;
   const int lane = (int)threadIdx.x % 32;
@@ -59,16 +65,15 @@ __device__ inline void cf_share_windows(const CfBytesPlane &plane, const CfBytes
   const int spare = wanted & 1, pair = (wanted - spare - plane.rows_first) / 2 + lane % 4;
   const int column = (stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first + lane / 4;
   const uint2 *from[Windows];
-  float sum[Windows][4] = {};
 
 #pragma unroll
   for (int i = 0; i < Windows; i++) {
-    const int own = min(job + kBytesWarps * i, jobs - 1);
+    const int own = min(windows.first + windows.step * i, windows.end - 1);
 
     from[i] = plane.rows + (size_t)(own % C) * plane.row_pairs * plane.columns +
               min(column + own / C * 8, plane.columns - 1);
   }
-  for (int first = 0; first < line.chunks; first += Chunks) {
+  for (; first < end; first += Chunks) {
     uint2 sample[Chunks][Windows][2];
 
 #pragma unroll
@@ -79,7 +84,7 @@ __device__ inline void cf_share_windows(const CfBytesPlane &plane, const CfBytes
 
 #pragma unroll
       for (int i = 0; i < Windows; i++) {
-        if (first + c < line.chunks && job + kBytesWarps * i < jobs) {
+        if (first + c < end && windows.first + windows.step * i < windows.end) {
           sample[c][i][0] = __ldcg(from[i] + row0);
           sample[c][i][1] = __ldcg(from[i] + row1);
         }
@@ -87,40 +92,98 @@ __device__ inline void cf_share_windows(const CfBytesPlane &plane, const CfBytes
     }
 #pragma unroll
     for (int c = 0; c < Chunks; c++) {
-      if (first + c < line.chunks) {
+      if (first + c < end) {
         const CfTapMatrix<2> matrix(taps, line.thinning, first + c, spare);
 
 #pragma unroll
         for (int i = 0; i < Windows; i++) {
-          if (job + kBytesWarps * i < jobs)
+          if (windows.first + windows.step * i < windows.end)
             matrix.multiply(sum[i], sample[c][i][0], sample[c][i][1]);
         }
       }
     }
   }
+}
+
+/* 16 rows by 8 columns. */
+template <int C>
+__device__ inline void cf_store_window(CfSharedCoarse<C> &shared, int window, const float (&sum)[4])
+{
+  const int lane = (int)threadIdx.x % 32, at = window / C * 4 + lane % 4;
+
+  if (at < kBytesCoarsePairs<C>) {
+    shared.sample[window % C][lane / 4][at] = cf_split_halves(sum[0], sum[1]);
+    shared.sample[window % C][lane / 4 + 8][at] = cf_split_halves(sum[2], sum[3]);
+  }
+}
+
+/* Each warp makes some windows, from number `first` on. */
+template <int C, int Windows, int Chunks>
+__device__ inline void cf_share_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
+                                        int first, const CfSharedTaps &taps,
+                                        CfSharedCoarse<C> &shared)
+{
+  const CfBytesWindows windows = {first, kBytesWarps, cf_windows_of<C>(plane) * C};
+  float sum[Windows][4] = {};
+
+  cf_sum_windows<C, Windows, Chunks>(plane, stack, taps, windows, 0, plane.y.chunks, sum);
 #pragma unroll
   for (int i = 0; i < Windows; i++) {
-    const int own = job + kBytesWarps * i, at = own / C * 4 + lane % 4;
+    if (first + kBytesWarps * i < windows.end)
+      cf_store_window<C>(shared, first + kBytesWarps * i, sum[i]);
+  }
+}
 
-    if (own < jobs && at < kBytesCoarsePairs) {
-      shared.sample[own % C][lane / 4][at] = cf_split_halves(sum[i][0], sum[i][1]);
-      shared.sample[own % C][lane / 4 + 8][at] = cf_split_halves(sum[i][2], sum[i][3]);
+/* What a thread has of a warp's sums of a window, behind where that window is stored. */
+template <int C>
+__device__ inline float4 &cf_sums_of_warp(CfSharedCoarse<C> &shared, int channel, int warp)
+{
+  const int lane = (int)threadIdx.x % 32;
+
+  return *(float4 *)&shared.sample[channel][lane / 2][4 + 4 * warp + lane % 2 * 2];
+}
+
+/* Where there is one window of each channel, and many chunks, the warps share these. */
+template <int C, int Chunks>
+__device__ inline void cf_share_window(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
+                                       const CfSharedTaps &taps, CfSharedCoarse<C> &shared)
+{
+  const int warp = (int)threadIdx.x / 32, chunks = plane.y.chunks;
+  float sum[C][4] = {};
+
+  cf_sum_windows<C, C, Chunks>(plane, stack, taps, {0, 1, C}, warp * chunks / kBytesWarps,
+                               (warp + 1) * chunks / kBytesWarps, sum);
+#pragma unroll
+  for (int i = 0; i < C; i++)
+    cf_sums_of_warp(shared, i, warp) = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
+  __syncthreads();
+  if (warp < C) {
+    float all[4] = {};
+
+#pragma unroll
+    for (int i = 0; i < kBytesWarps; i++) {
+      const float4 some = cf_sums_of_warp(shared, warp, i);
+
+      all[0] += some.x;
+      all[1] += some.y;
+      all[2] += some.z;
+      all[3] += some.w;
     }
+    cf_store_window<C>(shared, warp, all);
   }
 }
 
 template <int C>
-__device__ inline void cf_share_coarse(const CfBytesPlane &plane, const CfBytesStack &stack,
+__device__ inline void cf_share_coarse(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
                                        const CfSharedTaps &taps, CfSharedCoarse<C> &shared)
 {
-  const int jobs = cf_windows_of(plane) * C;
-  const int warp = (int)threadIdx.x / 32;
+  const int windows = cf_windows_of<C>(plane) * C, warp = (int)threadIdx.x / 32;
 
-  if (jobs <= kBytesWarps)
-    cf_share_windows<C, 1, 8>(plane, stack, warp, jobs, taps, shared);
-  else if (jobs <= 2 * kBytesWarps)
-    cf_share_windows<C, 2, 4>(plane, stack, warp, jobs, taps, shared);
+  if (windows == C)
+    cf_share_window<C, C == 4 ? 3 : 5>(plane, stack, taps, shared);
+  else if (windows <= 2 * kBytesWarps)
+    cf_share_windows<C, 2, 4>(plane, stack, warp, taps, shared);
   else
-    for (int job = warp; job < jobs; job += 3 * kBytesWarps)
-      cf_share_windows<C, 3, 3>(plane, stack, job, jobs, taps, shared);
+    for (int first = warp; first < windows; first += 3 * kBytesWarps)
+      cf_share_windows<C, 3, 3>(plane, stack, first, taps, shared);
 }

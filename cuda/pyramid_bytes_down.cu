@@ -115,6 +115,19 @@ __device__ inline void share_column_taps(const CfBytesPlane &plane, SharedTaps &
       column_tap(taps, plane, step, n, k + 8) | column_tap(taps, plane, step, n, k + 9) << 16);
 }
 
+template <int C, int D>
+__device__ inline void share_taps(const CfBytesJob &job, const CfBytesPlane &plane,
+                                  SharedTaps &shared)
+{
+  if (threadIdx.x < 2 * kBytesTaps)
+    shared.prefilter[threadIdx.x / kBytesTaps][threadIdx.x % kBytesTaps] =
+        job.prefilter[threadIdx.x / kBytesTaps][threadIdx.x % kBytesTaps];
+  __syncthreads();
+  share_row_taps<C, D>(shared);
+  share_column_taps(plane, shared);
+  __syncthreads();
+}
+
 /* ---- alpha ---- */
 
 /* Of a pixel the bytes of 16-bit numbers: (colour - 128) alpha + 32768, and 256 alpha. */
@@ -384,40 +397,41 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
   const CfBytesSource<C, D, Folds> source(plane, strip.column);
   uint4 words[2][CfBytesSource<C, D, Folds>::kChunks];
 
-  /* Strips start at multiples of four rows. */
-  int step = strip.first / per_step;
-  if (own)
-    source.load(step, words);
-  if (threadIdx.x < 2 * kBytesTaps)
-    shared.prefilter[threadIdx.x / kBytesTaps][threadIdx.x % kBytesTaps] =
-        job.prefilter[threadIdx.x / kBytesTaps][threadIdx.x % kBytesTaps];
-  __syncthreads();
-  share_row_taps<C, D>(shared);
-  share_column_taps(plane, shared);
-  __syncthreads();
-  if (!own)
-    return;
-
   const Store<C> store(plane, strip);
   const Centre centre[2] = {Centre(plane, lane / 4 / kColumns, kOne),
                             Centre(plane, (lane / 4 + 8) / kColumns, kOne)};
   Fine fine[kBytesTiles] = {};
 
-  for (; first_done(decimation, step) < strip.end; step++) {
-    const uint2 taps = shared.columns[floor_modulo(step, 4)][lane];
+  /* Strips start at multiples of four rows. The first time there is nothing but to load, and taps
+   * are made while that goes on: so there is one copy of the instructions that load. */
+  const int first = strip.first / per_step;
+
+#pragma unroll 1
+  for (int step = first - 1; first_done(decimation, step) < strip.end; step++) {
     Sums sums[kBytesTiles];
 
-    filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
-    if (Alpha && !is_opaque(plane, sums))
-      filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], centre, sums);
-    if (first_done(decimation, step + 1) < strip.end)
-      source.load(step + 1, words);
-#pragma unroll
-    for (int t = 0; t < kBytesTiles; t++) {
-      cf_mma(fine[t].high, sums[t].high, taps.x, taps.y);
-      cf_mma(fine[t].low, sums[t].low, taps.x, taps.y);
+    if (step >= first) {
+      source.complete(step, words);
+      filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
+      if (Alpha && !is_opaque(plane, sums))
+        filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], centre, sums);
     }
-    store.take(step, fine);
+    if (own && first_done(decimation, step + 1) < strip.end)
+      source.fetch(step + 1, words);
+    if (step < first) {
+      share_taps<C, D>(job, plane, shared);
+      if (!own)
+        return;
+    } else {
+      const uint2 taps = shared.columns[floor_modulo(step, 4)][lane];
+
+#pragma unroll
+      for (int t = 0; t < kBytesTiles; t++) {
+        cf_mma(fine[t].high, sums[t].high, taps.x, taps.y);
+        cf_mma(fine[t].low, sums[t].low, taps.x, taps.y);
+      }
+      store.take(step, fine);
+    }
   }
 }
 
@@ -458,12 +472,14 @@ template <bool Folds> bool launch(const CfBytesJob *job, int blocks, void *strea
 {
   const cudaStream_t on = (cudaStream_t)stream;
 
-  if (job->plane[0].channels != 4)
-    planes_down_kernel<Folds><<<blocks, kPyramidThreads, 0, on>>>(*job);
-  else if (job->plane[0].alpha >= 0)
-    pixels_down_kernel<Folds, true><<<blocks, kPyramidThreads, 0, on>>>(*job);
-  else
-    pixels_down_kernel<Folds, false><<<blocks, kPyramidThreads, 0, on>>>(*job);
+  void (*kernel)(CfBytesJob) = planes_down_kernel<Folds>;
+
+  if (job->plane[0].channels == 4)
+    kernel = job->plane[0].alpha >= 0 ? pixels_down_kernel<Folds, true>
+                                      : pixels_down_kernel<Folds, false>;
+  if (!cf_bytes_share_memory(kernel, status))
+    return false;
+  kernel<<<blocks, kPyramidThreads, 0, on>>>(*job);
   return cf_cuda_launched("decimating for a blur", status);
 }
 

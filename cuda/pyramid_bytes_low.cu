@@ -234,5 +234,6 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
 
 bool cf_bytes_low(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
 {
-  return cf_launch_after(low_rows_kernel, job, blocks, 0, stream, "blurring coarse rows", status);
+  return cf_bytes_share_memory(low_rows_kernel, status) &&
+         cf_launch_after(low_rows_kernel, job, blocks, 0, stream, "blurring coarse rows", status);
 }

@@ -169,15 +169,24 @@ template <int C, int D, bool Folds> struct CfBytesSource {
                       __byte_perm(word.y, word.z, kSelect), __byte_perm(word.z, word.w, kSelect));
   }
 
-  /* Rows g and g + 8 of a step. What lies outside is loaded from the place inside that stands for
-   * it, and made out of that once all loads are under way: all warps run the same instructions, so
-   * none waits for those that only borders need. */
-  __device__ void load(int step, uint4 (&to)[2][kChunks]) const
+  __device__ int row_of(int step) const
   {
-    const int top = 16 * step + plane.y.prefilter_first, y = top + (int)threadIdx.x % 32 / 4;
+    return 16 * step + plane.y.prefilter_first + (int)threadIdx.x % 32 / 4;
+  }
+
+  /* Rows g and g + 8 of a step. What lies outside is loaded from the place inside that stands for
+   * it: all warps run the same instructions, so none waits for those that only borders need. */
+  __device__ void fetch(int step, uint4 (&to)[2][kChunks]) const
+  {
+    const int y = row_of(step);
 
     if (!simple) {
-      load_any(y, to);
+      Words words;
+
+      load_any(y, words);
+#pragma unroll
+      for (int i = 0; i < 2 * kChunks; i++)
+        to[i / kChunks][i % kChunks] = words.row[i / kChunks][i % kChunks];
       return;
     }
 #pragma unroll
@@ -194,6 +203,15 @@ template <int C, int D, bool Folds> struct CfBytesSource {
         to[h][c] = __ldg(
             (const uint4 *)(from + (Folds ? folded[c % (Folds ? kChunks : 1)] : nearest(x_of(c)))));
     }
+  }
+
+  /* Makes what lies outside of what was loaded. Apart, since it waits for that. */
+  __device__ void complete(int step, uint4 (&to)[2][kChunks]) const
+  {
+    const int y = row_of(step);
+
+    if (!simple)
+      return;
     if (!inside) {
       if (Folds && plane.x.border == CF_BORDER_REFLECT_101) {
         mirror_at_pixels(to[0]);
@@ -213,17 +231,26 @@ template <int C, int D, bool Folds> struct CfBytesSource {
 
   __device__ void make_outside(uint4 (&to)[2][kChunks]) const
   {
+    const bool constant = plane.x.border == CF_BORDER_CONSTANT;
+    const uint32_t mask = constant ? 0 : 0xffffffff, border = constant ? plane.border : 0;
+
 #pragma unroll
     for (int c = 0; c < kChunks; c++) {
       const int x0 = x_of(c);
+      const bool outside = x0 < 0 || x0 >= plane.width;
 
-      if (x0 < 0 || x0 >= plane.width) {
 #pragma unroll
-        for (int h = 0; h < 2; h++) {
-          if (!Folds)
-            to[h][c] = edge(x0 < 0 ? to[h][c].x : to[h][c].w >> (32 - 8 * (C % 4)) % 32);
-          else if (plane.x.border == CF_BORDER_REFLECT)
-            to[h][c] = reverse(to[h][c]);
+      for (int h = 0; h < 2; h++) {
+        if (!Folds) {
+          const uint32_t pixel = x0 < 0 ? to[h][c].x : to[h][c].w >> (32 - 8 * (C % 4)) % 32;
+          const uint32_t edge = (repeat(pixel) & mask) | border;
+
+          to[h][c].x = outside ? edge : to[h][c].x;
+          to[h][c].y = outside ? edge : to[h][c].y;
+          to[h][c].z = outside ? edge : to[h][c].z;
+          to[h][c].w = outside ? edge : to[h][c].w;
+        } else if (outside && plane.x.border == CF_BORDER_REFLECT) {
+          to[h][c] = reverse(to[h][c]);
         }
       }
     }
@@ -255,11 +282,6 @@ template <int C, int D, bool Folds> struct CfBytesSource {
         __shfl_sync(0xffffffffu, give.z, from), __shfl_sync(0xffffffffu, give.w, from));
   }
 
-  __device__ uint4 edge(uint32_t pixel) const
-  {
-    return all(plane.x.border == CF_BORDER_CONSTANT ? plane.border : repeat(pixel));
-  }
-
   __device__ void blank(uint4 (&to)[kChunks]) const
   {
 #pragma unroll
@@ -267,15 +289,22 @@ template <int C, int D, bool Folds> struct CfBytesSource {
       to[c] = all(plane.border);
   }
 
+  struct Words {
+    uint4 row[2][kChunks];
+  };
+
   /* Where a picture is smaller than what fine samples read outside, or rows do not start and end
-   * with 16 bytes. */
-  __device__ void load_any(int y, uint4 (&to)[2][kChunks]) const
+   * with 16 bytes. Apart, since its instructions between those of all others cost 2 us: they come
+   * from memory again for each picture. */
+  __device__ __noinline__ void load_any(int y, Words &words) const
   {
-#pragma unroll
+    uint4(&to)[2][kChunks] = words.row;
+
+#pragma unroll 1
     for (int h = 0; h < 2; h++) {
       const CfBytesRow row(plane, y + 8 * h);
 
-#pragma unroll
+#pragma unroll 1
       for (int c = 0; c < kChunks; c++) {
         const int x0 = x_of(c);
 

@@ -3,14 +3,14 @@
  * The last steps of the blur pyramid of bytes: the low taps along columns, then the cubic B-spline
  * along rows and along columns, each as products of matrices of halves.
  *
- * A block makes the coarse samples that 128 columns and some tiles of 16 rows below each other
- * read, taps (16 coarse rows x 16 fine ones) by the samples of 8 columns; nothing but these blocks
- * reads them, so they stay in shared memory. A warp then enlarges 32 columns: weights (16 columns x
- * 8 coarse columns) by coarse samples (8 x 8 coarse rows), of which the threads hold the results in
- * the order that the last product wants, weights (16 rows x 8 coarse rows) by these. Coarse samples
- * and weights are a half and what it leaves, so with sums in single precision only the results
- * along rows are rounded to halves; with alpha they are split too, since then colours are
- * quotients.
+ * A block makes the coarse samples that 128 or 256 columns and some tiles of 16 rows below each
+ * other read, taps (16 coarse rows x 16 fine ones) by the samples of 8 columns; nothing but these
+ * blocks reads them, so they stay in shared memory. A warp then enlarges 32 columns at a time:
+ * weights (16 columns x 8 coarse columns) by coarse samples (8 x 8 coarse rows), of which the
+ * threads hold the results in the order that the last product wants, weights (16 rows x 8 coarse
+ * rows) by these. Coarse samples and weights are a half and what it leaves, so with sums in single
+ * precision only the results along rows are rounded to halves; with alpha they are split too, since
+ * then colours are quotients.
  */
 #include "pyramid_bytes_coarse.cuh"
 
@@ -77,28 +77,30 @@ struct Coarse {
 
 /* Weights along rows of a part's 16 columns, and where its coarse samples are. */
 struct AcrossRows {
-  int pair;           /* of coarse columns */
+  int pair, last;     /* of coarse columns */
   Weights weights[2]; /* of columns g and g + 8 */
 
-  __device__ AcrossRows(const CfBytesPlane &plane, const CfBytesStack &stack, int part, bool wide)
+  template <int C>
+  __device__ AcrossRows(const CfBytesPlane &plane, const CfBytesStack<C> &stack, int part)
   {
     const int lane = (int)threadIdx.x % 32;
-    const int x0 = plane.x.factor > 4 ? stack.warp_x() : stack.warp_x() + 16 * part;
+    const bool wide = C < 4 && plane.x.factor > 4;
+    const int x0 = plane.x.factor > 4 ? stack.warp_x : stack.warp_x + 16 * part;
 
-    /* What lies beyond has no share, but must be a number. */
-    pair =
-        min(((x0 - stack.x) >> (plane.x.factor_log2 + 1)) + lane % 4, 4 * cf_windows_of(plane) - 1);
+    pair = ((x0 - stack.x) >> (plane.x.factor_log2 + 1)) + lane % 4;
+    last = 4 * cf_windows_of<C>(plane) - 1;
 #pragma unroll
     for (int i = 0; i < 2; i++)
-      weights[i] = Weights(plane.x, stack.warp_x() + column_of(part, lane / 4 + 8 * i, wide),
+      weights[i] = Weights(plane.x, stack.warp_x + column_of(part, lane / 4 + 8 * i, wide),
                            (x0 >> plane.x.factor_log2 & ~1) - 2 + lane % 4 * 2);
   }
 
   template <int C> __device__ Coarse load(const CfSharedCoarse<C> &shared, int channel) const
   {
     const int row = (int)threadIdx.x % 32 / 4;
+    const int at = min(pair, last); /* what lies beyond has no share, but must be a number */
 
-    return {shared.sample[channel][row][pair], shared.sample[channel][row + 8][pair]};
+    return {shared.sample[channel][row][at], shared.sample[channel][row + 8][at]};
   }
 };
 
@@ -243,10 +245,10 @@ template <int C> struct Place {
   int x, y;
   bool whole; /* all of the warp's, and words can be stored at once */
 
-  __device__ Place(const CfBytesPlane &plane, const CfBytesStack &stack, int tile, int own)
-      : plane(plane), x(stack.warp_x() + own), y(16 * tile + (int)threadIdx.x % 32 / 4)
+  __device__ Place(const CfBytesPlane &plane, int left, int tile, int own)
+      : plane(plane), x(left + own), y(16 * tile + (int)threadIdx.x % 32 / 4)
   {
-    whole = plane.destination_vector && stack.warp_x() + kBytesTile <= plane.width &&
+    whole = plane.destination_vector && left + kBytesTile <= plane.width &&
             16 * tile >= plane.first && 16 * tile + 16 <= plane.end;
   }
 
@@ -361,9 +363,9 @@ __device__ inline bool is_opaque(const CfBytesPlane &plane, const Coarse (&coars
   return __all_sync(0xffffffffu, opaque);
 }
 
-/* Planes of one or two channels. */
+/* 32 columns of planes of one or two channels, from `left` on. */
 template <int C>
-__device__ inline void make_stack(const CfBytesPlane &plane, const CfBytesStack &stack,
+__device__ inline void make_stack(const CfBytesPlane &plane, const CfBytesStack<C> &stack, int left,
                                   const AcrossRows (&rows)[2], const Shared<C> &shared)
 {
   const bool wide = plane.x.factor > 4;
@@ -391,17 +393,32 @@ __device__ inline void make_stack(const CfBytesPlane &plane, const CfBytesStack 
 #pragma unroll
       for (int i = 0; i < 4 * C; i++)
         both[i / (2 * C)][i % (2 * C)] = word[i / C % 2][i / (2 * C)][i % C];
-      Place<C>(plane, stack, tile, own).store(both);
+      Place<C>(plane, left, tile, own).store(both);
     } else {
-      Place<C>(plane, stack, tile, own).store(word[0]);
-      Place<C>(plane, stack, tile, own + 16).store(word[1]);
+      Place<C>(plane, left, tile, own).store(word[0]);
+      Place<C>(plane, left, tile, own + 16).store(word[1]);
     }
+  }
+}
+
+/* All that a warp makes. Groups are of so many coarse columns that all have the same weights. */
+template <int C>
+__device__ inline void make_stacks(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
+                                   AcrossRows (&rows)[2], const Shared<C> &shared)
+{
+  const int end = min(stack.warp_x + cf_bytes_warp_columns<C>(plane), plane.width);
+
+#pragma unroll 1
+  for (int left = stack.warp_x; left < end; left += kBytesTile) {
+    make_stack<C>(plane, stack, left, rows, shared);
+    rows[0].pair += kBytesTile / 2 >> plane.x.factor_log2;
+    rows[1].pair += kBytesTile / 2 >> plane.x.factor_log2;
   }
 }
 
 /* 16 columns of a stack of pixels; with `Weighted` some may not be opaque. */
 template <bool Weighted>
-__device__ inline void make_part(const CfBytesPlane &plane, const CfBytesStack &stack, int part,
+__device__ inline void make_part(const CfBytesPlane &plane, const CfBytesStack<4> &stack, int part,
                                  const Shared<4> &shared, const AcrossRows &across,
                                  const Coarse (&coarse)[4])
 {
@@ -420,12 +437,12 @@ __device__ inline void make_part(const CfBytesPlane &plane, const CfBytesStack &
       make_weighted_words(plane, columns, middle, word);
     else
       make_words<4>(centres, columns, middle, word);
-    Place<4>(plane, stack, tile, 16 * part + (int)threadIdx.x % 4 * 4).store(word);
+    Place<4>(plane, stack.warp_x, tile, 16 * part + (int)threadIdx.x % 4 * 4).store(word);
   }
 }
 
 template <bool Alpha>
-__device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack &stack,
+__device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack<4> &stack,
                                    const AcrossRows (&rows)[2], const Shared<4> &shared)
 {
 #pragma unroll 1
@@ -453,23 +470,22 @@ __device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack
 template <int C, bool Alpha>
 __device__ inline void go_up(const CfBytesPlane &plane, int block, Shared<C> &shared)
 {
-  const CfBytesStack stack(plane, block);
-  const bool wide = C < 4 && plane.x.factor > 4;
+  const CfBytesStack<C> stack(plane, block);
 
   /* All that does not wait for the coarse samples comes first. */
-  const AcrossRows rows[2] = {AcrossRows(plane, stack, 0, wide), AcrossRows(plane, stack, 1, wide)};
+  AcrossRows rows[2] = {AcrossRows(plane, stack, 0), AcrossRows(plane, stack, 1)};
   share_weights(plane, shared.weights);
   cf_share_taps(plane.y, shared.taps);
   __syncthreads();
   cf_wait_for_previous_kernel();
   cf_share_coarse<C>(plane, stack, shared.taps, shared.coarse);
   __syncthreads();
-  if (stack.warp_x() >= plane.width)
+  if (stack.warp_x >= plane.width)
     return;
   if constexpr (C == 4)
     make_pixels<Alpha>(plane, stack, rows, shared);
   else
-    make_stack<C>(plane, stack, rows, shared);
+    make_stacks<C>(plane, stack, rows, shared);
 }
 
 template <bool Alpha>
@@ -505,5 +521,6 @@ bool cf_bytes_up(const CfBytesJob *job, int blocks, void *stream, CfStatus *stat
 
   if (job->plane[0].channels == 4)
     kernel = job->plane[0].alpha >= 0 ? pixels_up_kernel<true> : pixels_up_kernel<false>;
-  return cf_launch_after(kernel, job, blocks, 0, stream, "enlarging a blur", status);
+  return cf_bytes_share_memory(kernel, status) &&
+         cf_launch_after(kernel, job, blocks, 0, stream, "enlarging a blur", status);
 }
