@@ -91,7 +91,8 @@ template <> struct KeyOf<Key::BYTE> {
 
 template <> struct KeyOf<Key::LUMA> {
   using Sample = uint16_t;
-  /* So many that two tiles of components for each of two teams find room beside them. */
+  /* So many that eight copies of every eighth leave room for two tiles of components of each of two
+   * teams. */
   static constexpr int ENTRIES = 3568, COPIES = 1;
 };
 
@@ -110,6 +111,12 @@ __device__ __forceinline__ float intensity_of_row(const Pixels &pixels, float ro
 {
   return key == Key::LUMA ? row * (1.0f / (KeyOf<key>::ENTRIES - 1))
                           : __saturatef(fmaf(pixels.weight[0], row, pixels.bias));
+}
+
+/* Codes from low to high, both twice, two at a time: there are no instructions for four bytes. */
+__device__ __forceinline__ uint32_t clamped(uint32_t codes, uint32_t low, uint32_t high)
+{
+  return __vminu2(__vmaxu2(codes, low), high);
 }
 
 /* Which bytes of a pixel's word the three channels are, if the picture has such words; words made
@@ -155,37 +162,62 @@ __device__ __forceinline__ uint32_t load_channels(const Pixels &pixels, const Pa
 struct LumaRow {
   uint32_t first, second;
   int addend;
+  bool clamps; /* if it may be more or less than the table has */
 
-  static constexpr int LAST = KeyOf<Key::LUMA>::ENTRIES - 1, BITS = 12;
+  /* Rows are numbered in steps of 1 << SHIFT: so they lie in whole bytes of the sums. */
+  static constexpr int LAST = KeyOf<Key::LUMA>::ENTRIES - 1, BITS = 12, SHIFT = 4;
+  static_assert(BITS - SHIFT == 8 && LAST << SHIFT < 65536, "two bytes");
 
   __device__ __forceinline__ int sum_of(uint32_t word) const
   {
-    return (int)__dp2a_hi(second, word, __dp2a_lo(first, word, (uint32_t)addend)) >> BITS;
+    return (int)__dp2a_hi(second, word, __dp2a_lo(first, word, (uint32_t)addend));
+  }
+
+  __device__ __forceinline__ int clamped(int sum) const
+  {
+    return min(max(sum, 0), LAST << BITS);
   }
 
   __device__ __forceinline__ uint32_t of(uint32_t word) const
   {
-    return (uint32_t)min(max(sum_of(word), 0), LAST);
+    return (uint32_t)clamped(sum_of(word)) >> BITS;
   }
 
-  /* Of two words, side by side. */
-  __device__ __forceinline__ uint32_t of(uint32_t low, uint32_t high) const
+  /* Of pairs of words, side by side, 1 << SHIFT times the row. */
+  template <int PAIRS>
+  __device__ __forceinline__ void numbers_of(const uint32_t (&words)[2 * PAIRS],
+                                             uint32_t (&numbers)[PAIRS]) const
   {
-    const uint32_t two = __byte_perm((uint32_t)sum_of(low), (uint32_t)sum_of(high), 0x5410);
-    return __vmins2(__vmaxs2(two, 0u), (uint32_t)LAST * 65537u);
+    constexpr uint32_t MASK = (65535u << SHIFT & 65535u) * 65537u;
+    int sums[2 * PAIRS];
+
+#pragma unroll
+    for (int i = 0; i < 2 * PAIRS; i++)
+      sums[i] = sum_of(words[i]);
+    if (clamps) {
+#pragma unroll
+      for (int i = 0; i < 2 * PAIRS; i++)
+        sums[i] = clamped(sums[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++)
+      numbers[i] = __byte_perm((uint32_t)sums[2 * i], (uint32_t)sums[2 * i + 1], 0x6521) & MASK;
   }
 };
 
 inline LumaRow luma_row_of(const Pixels &pixels, const Packing &packing)
 {
   const float one = (float)(LumaRow::LAST << LumaRow::BITS);
-  LumaRow row = {0, 0, (int)lrintf(pixels.bias * one) + (1 << (LumaRow::BITS - 1))};
+  LumaRow row = {0, 0, (int)lrintf(pixels.bias * one) + (1 << (LumaRow::BITS - 1)), false};
+  long long most = row.addend;
 
   for (int c = 0; c < 3; c++) {
     const uint32_t weight = (uint32_t)lrintf(pixels.weight[c] * one);
 
     (packing.byte[c] < 2 ? row.first : row.second) |= weight << 16 * (packing.byte[c] % 2);
+    most += 255LL * weight;
   }
+  row.clamps = row.addend < 0 || most >> LumaRow::BITS > LumaRow::LAST;
   return row;
 }
 

@@ -147,12 +147,6 @@ __device__ __forceinline__ Four<key> load_mirrored(const Pixels &pixels, const P
   return four;
 }
 
-/* Codes from low to high, both twice, two at a time: there are no instructions for four bytes. */
-__device__ __forceinline__ uint32_t clamped(uint32_t codes, uint32_t low, uint32_t high)
-{
-  return __vminu2(__vmaxu2(codes, low), high);
-}
-
 /* Two rows of four bytes, those of a pixel side by side: so one load has both. */
 __device__ __forceinline__ void store_pairs(uint8_t *to, uint32_t first, uint32_t second)
 {
@@ -186,9 +180,13 @@ __device__ __forceinline__ void store_four(typename KeyOf<key>::Sample *to, cons
     }
     *reinterpret_cast<uint2 *>(to) = make_uint2(first << SHIFT, second << SHIFT);
   } else {
-    const LumaRow &row = picture.luma_row;
-    *reinterpret_cast<uint2 *>(to) = make_uint2(row.of(four.words.x, four.words.y) << SHIFT,
-                                                row.of(four.words.z, four.words.w) << SHIFT);
+    static_assert(SHIFT <= LumaRow::SHIFT, "rows are in steps of as much");
+    const uint32_t words[4] = {four.words.x, four.words.y, four.words.z, four.words.w};
+    uint32_t numbers[2];
+
+    picture.luma_row.numbers_of<2>(words, numbers);
+    *reinterpret_cast<uint2 *>(to) =
+        make_uint2(numbers[0] >> (LumaRow::SHIFT - SHIFT), numbers[1] >> (LumaRow::SHIFT - SHIFT));
   }
 }
 

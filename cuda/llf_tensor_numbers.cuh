@@ -12,16 +12,32 @@ namespace llf
 
 /* --- rotations --- */
 
+/* Of luma the table has rows for its high bits, at the middle of what the low ones can be: each
+ * several times, in different banks. The low ones count to first order, for which sums are made
+ * along with those of the terms. */
+template <Key key> constexpr int LOW_NUMBER_BITS = key == Key::LUMA ? 3 : 0;
+template <Key key> constexpr int NUMBER_SHIFT = key == Key::LUMA ? LumaRow::SHIFT : 0;
+template <Key key> constexpr bool HAS_SLOPES = LOW_NUMBER_BITS<key> != 0;
+
+template <Key key>
+constexpr int
+    TABLE_ROWS = (KeyOf<key>::ENTRIES + (1 << LOW_NUMBER_BITS<key>)-1) >> LOW_NUMBER_BITS<key>;
+
+/* The middle of what they can be. */
+template <Key key> constexpr float MIDDLE_NUMBER = 0.5f * (float)((1 << LOW_NUMBER_BITS<key>)-1);
+
 /* Row i of table c: the rotations of harmonics 4 c + 1 .. 4 c + 4. */
 template <int GROUPS, Key key, int COPIES>
 __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Series &series)
 {
-  constexpr int ENTRIES = KeyOf<key>::ENTRIES;
+  constexpr int ENTRIES = TABLE_ROWS<key>;
   uint4 *const table = reinterpret_cast<uint4 *>(memory);
 
   for (int i = threadIdx.x; i < ENTRIES * GROUPS; i += blockDim.x) {
     const int row = i % ENTRIES, group = i / ENTRIES;
-    const float turns = series.turn * intensity_of_row<key>(pixels, (float)row);
+    const float turns =
+        series.turn *
+        intensity_of_row<key>(pixels, (float)(row << LOW_NUMBER_BITS<key>)+MIDDLE_NUMBER<key>);
     Rotation rotation((float)(4 * group + 1) * turns, turns);
     uint32_t words[4];
 
@@ -41,51 +57,61 @@ __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Seri
 
 /* The picture as the kernel reads it. */
 struct PictureRows {
+  const uint8_t *from; /* the first pixel */
   Packing packing;
   LumaRow luma_row;
   int stride;   /* bytes, */
   bool aligned; /* if four pixels can be read in one go */
 };
 
+/* Pixel k of four that are not read in one go. */
 template <typename Sample, Colour colour, Key key>
-__device__ __forceinline__ Four<key> load_four(const Pixels &pixels, const PictureRows &source,
-                                               int x, int y)
+__device__ __forceinline__ void set_pixel(Four<key> &four, int k, const Pixels &pixels,
+                                          const PictureRows &source, int x, int y)
 {
-  const Channel &channel = pixels.channel[0];
-  const Packing &packing = source.packing;
+  if constexpr (key == Key::BYTE || key == Key::WORD) {
+    const uint32_t sample = (uint32_t)load_code<Sample>(
+        pixels.channel[0].from, pixels.channel[0].from_stride, pixels.step[0], x, y, 0);
 
-  if (key != Key::NONE && source.aligned && x + 4 <= pixels.width)
-    return *reinterpret_cast<const Four<key> *>(channel.from + (ptrdiff_t)y * source.stride +
-                                                (ptrdiff_t)x *
-                                                    (key == Key::LUMA ? 4 : (int)sizeof(Sample)) -
-                                                (key == Key::LUMA ? packing.byte[0] : 0));
-
-  Four<key> four = {};
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    const int pixel_x = min(x + k, pixels.width - 1);
-    auto sample = [&](int c) {
-      return (uint32_t)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
-                                         pixels.step[c], pixel_x, y, 0);
-    };
-
-    if constexpr (key == Key::BYTE) {
-      four.words |= sample(0) << 8 * k;
-    } else if constexpr (key == Key::WORD) {
-      (k < 2 ? four.words.x : four.words.y) |= sample(0) << 16 * (k & 1);
-    } else {
-      uint32_t *const to = k == 0   ? &four.words.x
-                           : k == 1 ? &four.words.y
-                           : k == 2 ? &four.words.z
-                                    : &four.words.w;
-      if constexpr (key == Key::LUMA)
-        *to = load_channels(pixels, packing, pixel_x, y);
-      else
-        *to = __float_as_uint(
-            rounded_intensity<Sample, colour>(pixels, packing, source.luma_row, pixel_x, y));
-    }
+    if constexpr (key == Key::BYTE)
+      four.words |= sample << 8 * k;
+    else
+      (k < 2 ? four.words.x : four.words.y) |= sample << 16 * (k & 1);
+  } else {
+    uint32_t *const to = k == 0   ? &four.words.x
+                         : k == 1 ? &four.words.y
+                         : k == 2 ? &four.words.z
+                                  : &four.words.w;
+    if constexpr (key == Key::LUMA)
+      *to = load_channels(pixels, source.packing, x, y);
+    else
+      *to = __float_as_uint(
+          rounded_intensity<Sample, colour>(pixels, source.packing, source.luma_row, x, y));
   }
-  return four;
+}
+
+/* Eight pixels in a row. */
+template <typename Sample, Colour colour, Key key>
+__device__ __forceinline__ void load_eight(Four<key> (&fours)[2], const Pixels &pixels,
+                                           const PictureRows &source, int x, int y)
+{
+  if (key != Key::NONE && source.aligned && x + 8 <= pixels.width) {
+    const Four<key> *const from = reinterpret_cast<const Four<key> *>(
+        source.from + (ptrdiff_t)y * source.stride +
+        (uint32_t)x * (key == Key::LUMA ? 4u : (uint32_t)sizeof(Sample)));
+
+    fours[0] = from[0];
+    fours[1] = from[1];
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    fours[i] = Four<key>{};
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      set_pixel<Sample, colour, key>(fours[i], k, pixels, source,
+                                     min(x + 4 * i + k, pixels.width - 1), y);
+  }
 }
 
 /* --- numbers of rows --- */
@@ -120,7 +146,8 @@ template <Key key, int TILE_X> __device__ __forceinline__ int place_of_number(in
 /* Stores what is known of eight pixels in a row, the first of which has its place at `to`. */
 template <Key key>
 __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
-                                              const LumaRow &luma_row, const Four<key> (&fours)[2])
+                                              const PictureRows &source,
+                                              const Four<key> (&fours)[2])
 {
   if constexpr (key == Key::NONE) {
 #pragma unroll
@@ -146,10 +173,18 @@ __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
           const uint32_t mask = (65535u >> pixels.shift) * 65537u;
           pairs[i][0] = fours[i].words.x >> pixels.shift & mask;
           pairs[i][1] = fours[i].words.y >> pixels.shift & mask;
-        } else {
-          pairs[i][0] = luma_row.of(fours[i].words.x, fours[i].words.y);
-          pairs[i][1] = luma_row.of(fours[i].words.z, fours[i].words.w);
         }
+      }
+      if constexpr (key == Key::LUMA) {
+        const uint32_t words[8] = {fours[0].words.x, fours[0].words.y, fours[0].words.z,
+                                   fours[0].words.w, fours[1].words.x, fours[1].words.y,
+                                   fours[1].words.z, fours[1].words.w};
+        uint32_t numbers[4];
+
+        source.luma_row.numbers_of<4>(words, numbers);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          pairs[k / 2][k % 2] = numbers[k];
       }
 #pragma unroll
       for (int k = 0; k < 4; k++)
@@ -162,19 +197,30 @@ __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
 /* A lane's part of a strip: of its eight blocks of 4 x 4 pixels, the row that it names for the
  * look-up, or the intensities of its two pixels. */
 template <Key key, int COPIES> struct Numbers {
-  static constexpr int ROW_BYTES = COPIES * GROUP_BYTES;
-  static_assert(ROW_BYTES < 256, "a byte multiplies");
+  /* Bits that do not count, and how much larger the steps of the others are than of bytes. */
+  static constexpr int LOW_BITS = LOW_NUMBER_BITS<key> + NUMBER_SHIFT<key>;
+  static constexpr int STEP = 1 << LOW_BITS, BYTES = COPIES * GROUP_BYTES;
+  static constexpr int FACTOR = BYTES > STEP ? BYTES / STEP : 1;
+  static constexpr int DIVISOR = BYTES < STEP ? STEP / BYTES : 1;
+  static_assert(FACTOR < 256, "a byte multiplies");
 
   uint4 words;
 
   __device__ __forceinline__ explicit Numbers(const uint8_t *from)
       : words(*reinterpret_cast<const uint4 *>(from))
   {
+    if constexpr (LOW_BITS > 0)
+      words = make_uint4(high(words.x), high(words.y), high(words.z), high(words.w));
+  }
+
+  __device__ __forceinline__ static uint32_t high(uint32_t two)
+  {
+    return (two & (65536u - STEP) * 65537u) / DIVISOR;
   }
 
   __device__ __forceinline__ uint32_t row_of(int j, uint32_t table) const
   {
-    return __dp2a_lo(word(words, j / 2), (uint32_t)ROW_BYTES << 8 * (j % 2), table);
+    return __dp2a_lo(word(words, j / 2), (uint32_t)FACTOR << 8 * (j % 2), table);
   }
 
   __device__ static int place(int lane)

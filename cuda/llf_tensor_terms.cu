@@ -4,21 +4,13 @@
  * images, so these kernels run beside the chain of small ones that make them.
  */
 #include "llf_tensor_cells.cuh"
-#include "llf_tensor_numbers.cuh"
-#include "llf_tensor_up.cuh"
+#include "llf_tensor_slopes.cuh"
+#include "llf_tensor_tiles.cuh"
 
 namespace llf
 {
 namespace
 {
-
-constexpr int TILE_X = 64, TILE_Y = 32, THREADS = 256, WARPS = THREADS / 32;
-
-/* Of level 0, and of the pixels of level 1 that it needs: those inside are all a level-1 tile. */
-template <int GROUPS> using BaseTile = Tile<GROUPS, TILE_Y, TILE_X>;
-template <int GROUPS> using NextTile = Tile<GROUPS, TILE_Y / 2, TILE_X / 2>;
-
-constexpr int NEXT_X = TILE_X / 2, NEXT_Y = TILE_Y / 2;
 
 /* Blocks of a multiprocessor. */
 template <int GROUPS> constexpr int RESIDENT = 2;
@@ -32,10 +24,14 @@ constexpr int SMALL_TILES = 16;
 constexpr int SMALL_TILES_BESIDE = 4;
 
 /* Of a row in the table; of four groups they would not leave room for two teams. */
-template <int GROUPS, Key key> constexpr int MOST_COPIES = GROUPS == 4 ? 1 : KeyOf<key>::COPIES;
+template <int GROUPS, Key key>
+constexpr int MOST_COPIES = HAS_SLOPES<key> ? (GROUPS == 4 ? 4 : 8)
+                            : GROUPS == 4   ? 1
+                                            : KeyOf<key>::COPIES;
 
 /* Teams that share a large table. */
-template <Key key, int COPIES> constexpr int TEAMS = COPIES > 1 || key == Key::LUMA ? 2 : 1;
+template <Key key, int COPIES>
+constexpr int TEAMS = COPIES > 1 || key == Key::LUMA || key == Key::WORD ? 2 : 1;
 
 /* Level 1's terms are made along with level 0's. RGB's are in large pictures only: at 1920x1080 a
  * frame takes 93 us so, and 81 with a kernel of their own. */
@@ -44,7 +40,7 @@ template <Key key> constexpr bool ALWAYS_JOINED = key != Key::LUMA;
 /* Shared memory, in bytes: the table; and of each team tiles of levels 1 and 2, of level 1's
  * Gaussian, and of pixels. */
 template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> struct Memory {
-  static constexpr int TABLE = GROUPS * KeyOf<key>::ENTRIES * COPIES * GROUP_BYTES;
+  static constexpr int TABLE = GROUPS * TABLE_ROWS<key> * COPIES * GROUP_BYTES;
   static constexpr int COARSE = (BaseTile<GROUPS>::BYTES + 127) / 128 * 128;
   static constexpr int SECOND = BUFFERS * COARSE;
   static constexpr int SECOND_BYTES = JOINED ? (NextTile<GROUPS>::BYTES + 127) / 128 * 128 : 0;
@@ -66,73 +62,52 @@ template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> struct Memo
 
 /* Of a strip of pixels. */
 template <typename T, Key key, int COPIES>
-__device__ __forceinline__ void
-make_terms(float (&sum)[4], const Columns<T> &columns, uint32_t table, const uint8_t *strip,
-           const Turn<T::GROUPS> &turn, const Expansion &expansion, const Ones &ones)
+__device__ __forceinline__ void make_terms(float (&sum)[4], const Columns<T> &columns,
+                                           uint32_t table, const uint8_t *strip, const uint8_t *low,
+                                           const Turn<T::GROUPS> &turn, const Expansion &expansion,
+                                           const Ones &ones, const Slopes<T::GROUPS, key> &slopes)
 {
-  constexpr int TABLE_BYTES = KeyOf<key>::ENTRIES * COPIES * GROUP_BYTES;
+  constexpr int TABLE_BYTES = TABLE_ROWS<key> * COPIES * GROUP_BYTES;
   const Numbers<key, COPIES> numbers(strip);
+  auto rotation_of = [&](int j, uint32_t *rotation) {
+    if constexpr (key == Key::NONE) {
+      rotate<T::GROUPS>(rotation, turn, numbers.from[j], numbers.from[8 + j]);
+    } else {
+      const uint32_t row = numbers.row_of(j, table);
 
-  expand_pairs<T, 8>(
-      sum, expansion, ones, columns, [&](int, int, uint32_t *self) { self[0] = self[1] = 0; },
-      [&](int j, uint32_t *rotation) {
-        if constexpr (key == Key::NONE) {
-          rotate<T::GROUPS>(rotation, turn, numbers.from[j], numbers.from[8 + j]);
-        } else {
-          const uint32_t row = numbers.row_of(j, table);
-
-          if constexpr (T::GROUPS == 1) {
-            load_2(rotation, row);
-          } else {
+      if constexpr (T::GROUPS == 1) {
+        load_2(rotation, row);
+      } else {
 #pragma unroll
-            for (int c = 0; c < T::GROUPS; c += 2) {
-              uint32_t words[4];
-              cf_load_matrix(words, row + c * TABLE_BYTES);
+        for (int c = 0; c < T::GROUPS; c += 2) {
+          uint32_t words[4];
+          cf_load_matrix(words, row + c * TABLE_BYTES);
 #pragma unroll
-              for (int k = 0; k < 4; k++)
-                rotation[2 * c + k] = words[k];
-            }
-          }
+          for (int k = 0; k < 4; k++)
+            rotation[2 * c + k] = words[k];
         }
-      });
-}
-
-/* A level's own components in shared memory, as the addends of the expansion: matrices of eight
- * pixels, two of a group. */
-template <typename T> struct OwnPixels {
-  uint32_t from;
-  uint32_t words[4];
-
-  __device__ __forceinline__ OwnPixels(const uint8_t *memory, int strip_y, int lane)
-  {
-    const int matrix = lane / 8, pixel = lane % 8 + (matrix & 1) * 8;
-    const int row = 1 + 4 * strip_y + pixel / 4, column = 1 + pixel % 4;
-    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
-
-    from = cf_shared_address(memory) + row * T::PITCH +
-           (column * T::GROUPS + (T::GROUPS > 1 ? (matrix >> 1) ^ swap : 0)) * GROUP_BYTES;
-  }
-
-  __device__ __forceinline__ OwnPixels shifted(int bytes) const
-  {
-    OwnPixels pixels = *this;
-    pixels.from += bytes;
-    return pixels;
-  }
-
-  __device__ __forceinline__ void load(int j, int c, uint32_t *self)
-  {
-    const uint32_t at = from + (4 * j * T::GROUPS + c) * GROUP_BYTES;
-
-    if constexpr (T::GROUPS == 1) {
-      load_2(words, at);
-    } else if (c % 2 == 0) {
-      cf_load_matrix(words, at);
+      }
     }
-    self[0] = words[c % 2 * 2];
-    self[1] = words[c % 2 * 2 + 1];
+  };
+
+  auto none = [](int, int, uint32_t *self) { self[0] = self[1] = 0; };
+
+  if constexpr (HAS_SLOPES<key>) {
+    SlopedSums<T::GROUPS, key> sums;
+
+    expand_pairs<T, 8>(expansion, columns, none, rotation_of,
+                       [&](int j, const uint32_t *components, const uint32_t *rotation) {
+                         sums.add(j, components, rotation, slopes);
+                       });
+    sums.values(sum, low);
+  } else {
+    sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
+    expand_pairs<T, 8>(expansion, columns, none, rotation_of,
+                       [&](int j, const uint32_t *components, const uint32_t *rotation) {
+                         add_rotated<T::GROUPS>(sum, components, rotation, ones.of(j));
+                       });
   }
-};
+}
 
 /* The same of half a strip of level 1; `gauss` is a lane's part of it. */
 template <int GROUPS>
@@ -144,40 +119,24 @@ make_next_terms(float (&sum)[4], const Columns<NextTile<GROUPS>> &columns,
   const float4 above = *reinterpret_cast<const float4 *>(gauss);
   const float4 below = *reinterpret_cast<const float4 *>(gauss + 4);
 
+  sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
   expand_pairs<NextTile<GROUPS>, 4>(
-      sum, expansion, ones, columns, [&](int j, int c, uint32_t *self) { pixels.load(j, c, self); },
+      expansion, columns, [&](int j, int c, uint32_t *self) { pixels.load(j, c, self); },
       [&](int j, uint32_t *rotation) {
         rotate<GROUPS>(rotation, turn, (&above.x)[j], (&below.x)[j]);
+      },
+      [&](int j, const uint32_t *components, const uint32_t *rotation) {
+        add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
       });
 }
 
-/* Where a pixel of a tile of level 1 has its Gaussian: a lane's part of half a strip lies side by
- * side. */
-__device__ __forceinline__ int place_of_gauss(int x, int y)
-{
-  return ((y / 4 * 2 + x / 16) * 8 + y % 2 * 4 + x % 4) * 8 + y / 2 % 2 * 4 + x % 16 / 4;
-}
-
-/* Starts to load the Gaussian of a tile of level 1, to where the thread's first pixel has its
- * place.
- */
-__device__ __forceinline__ void load_gauss(uint32_t to, const Level &level, int x, int y,
-                                           int thread)
-{
-  constexpr int STEP = THREADS / NEXT_X;
-  static_assert(STEP % 4 == 0, "whole strips");
-
-#pragma unroll
-  for (int k = 0; k < NEXT_X * NEXT_Y / THREADS; k++) {
-    const int from_x = min(x + thread % NEXT_X, level.width - 1);
-    const int from_y = min(y + thread / NEXT_X + k * STEP, level.height - 1);
-
-    cf_copy_async_word(to + k * STEP * NEXT_X * (int)sizeof(float),
-                       level.gauss + (ptrdiff_t)from_y * level.width + from_x, 4);
-  }
-}
-
 /* --- the kernel --- */
+
+/* A picture's tiles; how far a team's next one is from the one before, in pixels; and the cells of
+ * levels 0 and 1. */
+struct Tiling {
+  int tiles, across, step_x, step_y, cells_across, next_cells_across;
+};
 
 /* Blocks stay for many tiles, since the table is dear, and load the next one meanwhile. They go
  * from the last tile to the first, like the reduction of level 1 beside them. */
@@ -186,7 +145,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                   TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
                        Level coarse, Level second, __half *cells, __half *next_cells,
-                       const __grid_constant__ PictureRows source, bool beside)
+                       const __grid_constant__ PictureRows source, Tiling tiling, bool beside)
 {
   using T = BaseTile<GROUPS>;
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
@@ -196,31 +155,32 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
 
   extern __shared__ __align__(128) uint8_t table[];
   const int team = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
-  const int teams = blockDim.x / THREADS, step = teams * (int)gridDim.x;
   uint8_t *const memory = table + M::TABLE + team * M::TEAM;
   const int lane = thread % 32, warp = thread / 32;
   const int strip_x = 32 * (warp % 2), strip_y = 4 * (warp / 2);
-  const int tiles_x = (pixels.width + TILE_X - 1) / TILE_X;
-  const int tiles = tiles_x * ((pixels.height + TILE_Y - 1) / TILE_Y);
   const int column = thread % (TILE_X / 8) * 8, row = thread / (TILE_X / 8);
   const Expansion expansion(lane);
   const Ones ones(lane);
   const Turn<GROUPS> turn(series, lane);
+  /* 1024 times as much as the lowest bit, which counts so much less. */
+  const Slopes<GROUPS, key> slopes(turn, 1024.0f * intensity_of_row<key>(pixels, 1.0f), lane);
   const CoarseLoader<T> loader(coarse, thread);
   const CoarseLoader<NextTile<GROUPS>> second_loader(second, thread);
-  const float reciprocal = 1.0f / (float)tiles_x;
-  const int across = cells_across(pixels.width), next_across = cells_across(coarse.width);
   /* Where a lane finds its part of the warp's strips; of level 1, of the first strip. */
   Columns<T> columns(memory, warp % 2, warp / 2, lane);
   const OwnPixels<T> own_pixels(memory, 0, lane);
   const uint8_t *const strip =
       table + opaque(team * M::TEAM + M::TABLE + M::PIXELS + warp * STRIP_BYTES<key> +
                      Numbers<key, COPIES>::place(lane));
+  const uint8_t *const low =
+      table + (HAS_SLOPES<key> ? opaque(team * M::TEAM + M::TABLE + M::PIXELS +
+                                        warp * STRIP_BYTES<key> + 4 * lane)
+                               : 0);
   const float *const gauss = reinterpret_cast<const float *>(memory + M::GAUSS) + warp * 64 +
                              (lane / 16 * 4 + lane / 4 % 4) * 8;
   const uint32_t looked_up =
       cf_shared_address(table) + lane % COPIES * GROUP_BYTES +
-      (GROUPS == 1 ? 0 : lane / 16 * (KeyOf<key>::ENTRIES * COPIES * GROUP_BYTES));
+      (GROUPS == 1 ? 0 : lane / 16 * (TABLE_ROWS<key> * COPIES * GROUP_BYTES));
   const uint32_t gauss_to =
       opaque(cf_shared_address(memory + M::GAUSS) +
              place_of_gauss(thread % NEXT_X, thread / NEXT_X) * (int)sizeof(float));
@@ -234,23 +194,26 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   auto load_components = [&] {
     loader.load(memory + buffer * M::COARSE, coarse, next_x, next_y);
     if constexpr (JOINED) {
-      second_loader.load(memory + M::SECOND + buffer * M::SECOND_BYTES, second, next_x / 2,
-                         next_y / 2);
-      load_gauss(gauss_to + buffer * M::GAUSS_BYTES, coarse, next_x / 2, next_y / 2, thread);
+      second_loader.load(memory + M::SECOND + buffer * M::SECOND_BYTES, second, next_x >> 1,
+                         next_y >> 1);
+      load_gauss(gauss_to + buffer * M::GAUSS_BYTES, coarse, next_x >> 1, next_y >> 1, thread);
     }
     cf_copy_commit();
   };
-  auto load_tile = [&](int tile) {
-    const int tile_y = (int)(((float)tile + 0.5f) * reciprocal);
-
-    next_x = (tile - tile_y * tiles_x) * TILE_X;
-    next_y = tile_y * TILE_Y;
+  auto load_tile = [&] {
     if constexpr (BUFFERS == 2)
       load_components();
-#pragma unroll
-    for (int i = 0; i < 2; i++)
-      fours[i] = load_four<Sample, colour, key>(pixels, source, next_x + column + 4 * i,
-                                                min(next_y + row, pixels.height - 1));
+    load_eight<Sample, colour, key>(fours, pixels, source, next_x + column,
+                                    min(next_y + row, pixels.height - 1));
+  };
+  /* To the next tile, if there is one. */
+  auto go_on = [&] {
+    next_x -= tiling.step_x;
+    next_y -= tiling.step_y;
+    if (next_x < 0) {
+      next_x += tiling.across * TILE_X;
+      next_y -= TILE_Y;
+    }
   };
 
   if constexpr (key != Key::NONE)
@@ -259,23 +222,28 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   if constexpr (TEAMS < key, COPIES >> 1)
     __syncthreads();
 
-  int tile = tiles - 1 - (int)blockIdx.x - team * (int)gridDim.x;
-  if (tile >= 0)
-    load_tile(tile);
-  while (tile >= 0) {
+  const int tile = tiling.tiles - 1 - (int)blockIdx.x - team * (int)gridDim.x;
+  const int first_row = (int)(((float)tile + 0.5f) / (float)tiling.across);
+  next_x = (tile - first_row * tiling.across) * TILE_X;
+  next_y = tile < 0 ? -TILE_Y : first_row * TILE_Y;
+  if (next_y >= 0)
+    load_tile();
+  while (next_y >= 0) {
     const int x = next_x, y = next_y, current = buffer;
     const int numbered = M::NUMBER_BUFFERS == 2 ? current * M::NUMBERS : 0;
 
     if constexpr (BUFFERS == 1)
       load_components();
-    store_numbers<key>(numbers + numbered, pixels, source.luma_row, fours);
+    store_numbers<key>(numbers + numbered, pixels, source, fours);
     cf_copy_wait<0>();
     await_team<TEAMS<key, COPIES>, THREADS>(team);
-    tile -= step;
+    go_on();
     if constexpr (BUFFERS == 2)
       buffer ^= 1;
-    if (tile >= 0)
-      load_tile(tile);
+    if (next_y >= 0)
+      load_tile();
+    const uint32_t first_word =
+        first_word_in_cells(tiling.cells_across, x + strip_x, y + strip_y, lane);
 #pragma unroll
     for (int k = 0; k < STRIPS; k++) {
       const int from_x = x + strip_x, from_y = y + strip_y + k * STRIP_ROWS;
@@ -285,13 +253,17 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
         continue;
       make_terms<T, key, COPIES>(
           sum, columns.shifted(current * M::COARSE + k * STRIP_ROWS / 2 * T::PITCH), looked_up,
-          strip + numbered + k * WARPS * STRIP_BYTES<key>, turn, expansion, ones);
-      store_cells(cells, pixels.width, across, from_x, from_y, lane, sum);
+          strip + numbered + k * WARPS * STRIP_BYTES<key>,
+          low + numbered + k * WARPS * STRIP_BYTES<key>, turn, expansion, ones, slopes);
+      if (from_x + CELL_X * (lane % 4) < pixels.width)
+        store_cell(cells,
+                   first_word + k * STRIP_ROWS / CELL_Y * tiling.cells_across * (CELL_HALVES / 2),
+                   sum);
     }
     if constexpr (JOINED) {
       /* Level 1 has half as many strips as there are warps, which make a half each. */
       const int next = warp / 2, half = warp % 2;
-      const int from_x = x / 2, from_y = y / 2 + 4 * next;
+      const int from_x = x >> 1, from_y = (y >> 1) + 4 * next;
       if (from_x + 16 * half < coarse.width && from_y < coarse.height) {
         using Next = Columns<NextTile<GROUPS>>;
         const Next next_columns =
@@ -305,7 +277,8 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                 gauss + current * (M::GAUSS_BYTES / 4), turn, expansion,
                                 HalfOnes{ones, half == 1});
         if (lane % 4 / 2 == half)
-          store_cells(next_cells, coarse.width, next_across, from_x, from_y, lane, sum);
+          store_cells(next_cells, coarse.width, tiling.next_cells_across, from_x, from_y, lane,
+                      sum);
       }
     }
     if constexpr (M::NUMBER_BUFFERS == 1)
@@ -316,13 +289,12 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
 
 /* --- launching --- */
 
-/* Large tables of four groups would not leave room for two blocks. */
-template <int GROUPS, Key key>
-constexpr bool HAS_TABLE = key != Key::NONE && (GROUPS < 4 || key == Key::BYTE);
-
 /* Two tiles of components in shared memory for each team, where they have room beside a table that
  * holds rows several times. */
 template <int GROUPS, Key key> constexpr bool HAS_TWO_BUFFERS = GROUPS < 4 && key != Key::NONE;
+
+/* The same of RGB's terms where they are joined. */
+template <int GROUPS> constexpr int JOINED_BUFFERS = GROUPS < 4 ? 2 : 1;
 
 template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> int teams_of(const Gpu &gpu)
 {
@@ -358,16 +330,24 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   const Channel &channel = pixels.channel[0];
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
-  PictureRows source = {packing, luma_row_of(pixels, packing), (int)channel.from_stride, false};
+  PictureRows source = {channel.from - (key == Key::LUMA ? packing.byte[0] : 0), packing,
+                        luma_row_of(pixels, packing), (int)channel.from_stride, false};
 
   source.aligned = source.stride == channel.from_stride &&
                    (key == Key::LUMA ? packing.packed && address % 16 == 0
                                      : pixels.step[0] == 1 && address % (4 * sizeof(Sample)) == 0);
-  return launch(queue, "llf terms",
-                pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED>,
-                dim3(tiles < resident ? tiles : resident), dim3(teams * THREADS), M::bytes(teams),
-                pixels, series, pyramid.level[1], pyramid.level[2], pyramid.cells[0],
-                pyramid.cells[1], source, queue->beside);
+  const int grid = tiles < resident ? tiles : resident, step = teams * grid;
+  const int across = blocks(pixels.width, TILE_X);
+  const Tiling tiling = {tiles,
+                         across,
+                         step % across * TILE_X,
+                         step / across * TILE_Y,
+                         cells_across(pixels.width),
+                         cells_across(pyramid.level[1].width)};
+  return launch(
+      queue, "llf terms", pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED>,
+      dim3(grid), dim3(teams * THREADS), M::bytes(teams), pixels, series, pyramid.level[1],
+      pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source, tiling, queue->beside);
 }
 
 /* Calls `function` with the sample type, the colour and the key as types. */
@@ -389,7 +369,7 @@ bool with_key_types(const Gpu &gpu, const Pixels &pixels, Function function)
     /* Chroma has no part in this. */
     using Filtered = ColourConstant<RGB ? Colour::RGB : Colour::SINGLE>;
 
-    if constexpr (HAS_TABLE<GROUPS, KEY>) {
+    if constexpr (KEY != Key::NONE) {
       if (key_of(pixels) == KEY &&
           Memory<GROUPS, KEY, 1, 1, ALWAYS_JOINED<KEY>>::bytes(1) <= gpu.shared_per_block)
         return function(sample, Filtered(), KeyConstant<KEY>());
@@ -402,7 +382,8 @@ template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, const Pixels &pixe
 {
   return ALWAYS_JOINED<key> ||
          (is_large(pixels) &&
-          Memory<GROUPS, key, MOST_COPIES<GROUPS, key>, 2, true>::bytes(1) <= gpu.shared_per_block);
+          Memory<GROUPS, key, MOST_COPIES<GROUPS, key>, JOINED_BUFFERS<GROUPS>, true>::bytes(1) <=
+              gpu.shared_per_block);
 }
 
 template <int GROUPS>
@@ -418,8 +399,8 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
 
     if constexpr (!ALWAYS) {
       if (is_joined<GROUPS, KEY>(gpu, pixels))
-        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2, true>(queue, gpu, pixels, series,
-                                                                        pyramid);
+        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, JOINED_BUFFERS<GROUPS>, true>(
+            queue, gpu, pixels, series, pyramid);
     }
     if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
       if ((!is_small(gpu, pixels, queue->beside) || !ALWAYS) &&
@@ -454,9 +435,10 @@ bool allow(const Gpu &gpu, CfStatus *status)
     if (!allow_copies<GROUPS, Sample, colour, key, MOST, 2, ALWAYS>(gpu, status))
       return false;
   }
-  if constexpr (HAS_TABLE<GROUPS, key>) {
+  if constexpr (key != Key::NONE) {
     if (!allow_copies<GROUPS, Sample, colour, key, MOST, 1, ALWAYS>(gpu, status) ||
-        !allow_copies<GROUPS, Sample, colour, key, MOST, 2, true>(gpu, status) ||
+        !allow_copies<GROUPS, Sample, colour, key, MOST, JOINED_BUFFERS<GROUPS>, true>(gpu,
+                                                                                       status) ||
         !allow_copies<GROUPS, Sample, colour, key, 1, 1, ALWAYS>(gpu, status))
       return false;
   }

@@ -104,7 +104,8 @@ template <typename T> struct CoarseLoader {
                 "threads have no more than a group left, and swap in all rows or none");
 
   int thread;
-  uint32_t from, to, last_from, last_to; /* bytes of the level, of the tile */
+  uint32_t from, last_from; /* groups of the level, which 32 bits number, */
+  uint32_t to, last_to;     /* bytes of the tile */
 
   __device__ CoarseLoader(const Level &coarse, int thread) : thread(thread)
   {
@@ -121,7 +122,7 @@ template <typename T> struct CoarseLoader {
   {
     const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
 
-    from = opaque((row * coarse.width * T::GROUPS + column) * GROUP_BYTES);
+    from = opaque(row * coarse.width * T::GROUPS + column);
     to = opaque(row * T::PITCH + (column ^ swap) * GROUP_BYTES);
   }
 
@@ -129,23 +130,22 @@ template <typename T> struct CoarseLoader {
   __device__ __forceinline__ void load(uint8_t *memory, const Level &coarse, int tile_x,
                                        int tile_y) const
   {
-    const int first_x = tile_x / 2 - 1, first_y = tile_y / 2 - 1;
+    const int first_x = (tile_x >> 1) - 1, first_y = (tile_y >> 1) - 1;
     const uint32_t base = cf_shared_address(memory);
     const bool inside = first_x >= 0 && first_y >= 0 && first_x + T::COARSE_X <= coarse.width &&
                         first_y + T::COARSE_Y <= coarse.height;
 
     if (inside) {
-      const uint8_t *const origin = reinterpret_cast<const uint8_t *>(
-          coarse.groups + ((ptrdiff_t)first_y * coarse.width + first_x) * T::GROUPS);
-      const uint8_t *next = origin + from;
+      const uint32_t first = (uint32_t)(first_y * coarse.width + first_x) * T::GROUPS;
+      const uint4 *next = coarse.groups + (first + from);
 
 #pragma unroll
       for (int k = 0; k < STEPS; k++) {
         start_copy(base + to + k * STEP * T::PITCH, next);
-        next += (ptrdiff_t)coarse.width * (STEP * T::GROUPS * GROUP_BYTES);
+        next += (ptrdiff_t)coarse.width * (STEP * T::GROUPS);
       }
       if (thread < REST + T::COARSE_Y * SIDE)
-        start_copy(base + last_to, origin + last_from);
+        start_copy(base + last_to, coarse.groups + (first + last_from));
       return;
     }
 #pragma unroll 1
@@ -332,19 +332,15 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
   }
 }
 
-/* The same for the first BLOCKS blocks of `columns`, of which matrices that two blocks have in
- * common are loaded once. */
-template <typename T, int BLOCKS, typename Column, typename Own, typename RotationOf>
-__device__ __forceinline__ void expand_pairs(float (&sum)[4], const Expansion &expansion,
-                                             const Column &ones, Columns<T> columns, Own own,
-                                             RotationOf rotation_of)
+/* Components and rotations of the first BLOCKS blocks of `columns`, which `add (j, components,
+ * rotation)` takes. Matrices that two blocks have in common are loaded once. */
+template <typename T, int BLOCKS, typename Own, typename RotationOf, typename Add>
+__device__ __forceinline__ void expand_pairs(const Expansion &expansion, Columns<T> columns,
+                                             Own own, RotationOf rotation_of, Add add)
 {
   constexpr int GROUPS = T::GROUPS;
   uint32_t coarse[BLOCKS][2 * GROUPS];
 
-#pragma unroll
-  for (int q = 0; q < 4; q++)
-    sum[q] = 0.0f;
   columns.load(coarse[0], 0);
 #pragma unroll
   for (int j = 0; j < BLOCKS; j++) {
@@ -368,7 +364,7 @@ __device__ __forceinline__ void expand_pairs(float (&sum)[4], const Expansion &e
                       self[1]);
       }
     }
-    add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
+    add(j, components, rotation);
   }
 }
 
