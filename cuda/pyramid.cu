@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pyramid.cuh"
+#include "pyramid_plan.cuh"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,11 +48,6 @@ CfPyramidFactors choose_factors(const CfFormatInfo *format, double sigma)
 }
 
 /* ---- describing the planes ---- */
-
-int divide_up(int value, int divisor)
-{
-  return (value + divisor - 1) / divisor;
-}
 
 void describe_line(CfPyramidLine *line, const CfPyramidAxis *axis, CfBorder border)
 {
@@ -162,11 +158,6 @@ int choose_segment(const CfPyramidLine *line, bool wide)
 
 /* ---- a job's geometry ---- */
 
-int clamp(int value, int low, int high)
-{
-  return value < low ? low : value > high ? high : value;
-}
-
 /* Rows above and below its own that a row reads, or -1 for any. */
 int plane_halo(const CfPyramidLine *line)
 {
@@ -179,25 +170,14 @@ int plane_halo(const CfPyramidLine *line)
 
 void place_band(CfCudaPyramid *pyramid, int p, const CfJob *job)
 {
-  CfPyramidPlane *plane = &pyramid->job.plane[p];
-  const int shift = cf_format_info(pyramid->video.format)->plane[p].subsampling_y;
-  const int end = (job->first_row + job->rows + (1 << shift) - 1) >> shift;
+  const CfWantedRows rows = cf_wanted_rows(&pyramid->video, p, job);
 
-  if (job->rows == 0)
-    cf_pyramid_place_rows(plane, 0, plane->height, false);
-  else
-    cf_pyramid_place_rows(plane, job->first_row >> shift, end < plane->height ? end : plane->height,
-                          true);
+  cf_pyramid_place_rows(&pyramid->job.plane[p], rows.first, rows.end, rows.band);
 }
 
 int words(const CfPyramidPlane *plane)
 {
-  return divide_up(plane->samples, 4);
-}
-
-size_t rounded(size_t bytes)
-{
-  return (bytes + 255) / 256 * 256;
+  return cf_divide_up(plane->samples, 4);
 }
 
 /* Where the intermediate samples lie; with a NULL base only counts their bytes. */
@@ -224,11 +204,6 @@ void place_picture(CfCudaPyramid *pyramid, const CfJob *job)
     cf_pyramid_place_picture(&pyramid->job.plane[p], p, job, pyramid->wide);
     place_band(pyramid, p, job);
   }
-}
-
-double vertical_sigma(const CfGaussblurParams *params)
-{
-  return params->sigma_vertical < 0.0 ? params->sigma : params->sigma_vertical;
 }
 
 } // namespace
@@ -258,16 +233,16 @@ void cf_pyramid_place_rows(CfPyramidPlane *plane, int first, int end, bool band)
 
   plane->first = first;
   plane->end = end;
-  plane->readable_first = band && halo >= 0 ? clamp(first - halo, 0, plane->height) : 0;
-  plane->readable_end = band && halo >= 0 ? clamp(end + halo, 0, plane->height) : plane->height;
+  plane->readable_first = band && halo >= 0 ? cf_clamp(first - halo, 0, plane->height) : 0;
+  plane->readable_end = band && halo >= 0 ? cf_clamp(end + halo, 0, plane->height) : plane->height;
 
   plane->coarse_first = first / y->factor - reach;
   plane->coarse_end = (end - 1) / y->factor + reach + 1;
-  plane->coarse_first = clamp(plane->coarse_first, y->coarse_first, y->coarse_end - 1);
-  plane->coarse_end = clamp(plane->coarse_end, y->coarse_first + 1, y->coarse_end);
-  plane->fine_first = clamp(plane->coarse_first + y->low_first, y->made_first, y->made_end - 1);
-  plane->fine_end = clamp(plane->coarse_end - 1 + y->low_first + y->low_count,
-                          plane->fine_first + 1, y->made_end);
+  plane->coarse_first = cf_clamp(plane->coarse_first, y->coarse_first, y->coarse_end - 1);
+  plane->coarse_end = cf_clamp(plane->coarse_end, y->coarse_first + 1, y->coarse_end);
+  plane->fine_first = cf_clamp(plane->coarse_first + y->low_first, y->made_first, y->made_end - 1);
+  plane->fine_end = cf_clamp(plane->coarse_end - 1 + y->low_first + y->low_count,
+                             plane->fine_first + 1, y->made_end);
   plane->columns_rows = plane->fine_end - plane->fine_first;
 }
 
@@ -302,8 +277,8 @@ bool cf_pyramid_describe(CfPyramidJob *job, const CfVideo *video, int p, const C
     describe_line(&plane->y, &y, plan->border);
     plane->segment = choose_segment(&plane->x, wide);
     plane->rows_at_once = plane->low_at_once = 1;
-    plane->columns_pitch = divide_up(plane->width, PITCH_ELEMENTS) * PITCH_ELEMENTS;
-    plane->rows_pitch = divide_up(x.coarse_count + 4, PITCH_ELEMENTS) * PITCH_ELEMENTS;
+    plane->columns_pitch = cf_divide_up(plane->width, PITCH_ELEMENTS) * PITCH_ELEMENTS;
+    plane->rows_pitch = cf_divide_up(x.coarse_count + 4, PITCH_ELEMENTS) * PITCH_ELEMENTS;
     cf_pyramid_place_rows(plane, 0, plane->height, false);
     place_tables(job, &x);
     place_tables(job, &y);
@@ -323,34 +298,34 @@ CfPyramidGrids cf_pyramid_place_blocks(CfPyramidJob *job, bool wide, const CfDev
 
   /* The blocks of one wave of `columns`, shared between the planes. */
   for (int p = 0; p < job->planes; p++)
-    work += (double)divide_up(words(&job->plane[p]), kPyramidThreads) *
+    work += (double)cf_divide_up(words(&job->plane[p]), kPyramidThreads) *
             (job->plane[p].end - job->plane[p].first);
   for (int p = 0; p < job->planes; p++) {
     CfPyramidPlane *plane = &job->plane[p];
-    const int across = divide_up(words(plane), kPyramidThreads);
+    const int across = cf_divide_up(words(plane), kPyramidThreads);
     const int fine = plane->fine_end - plane->fine_first;
     const int coarse_columns = plane->x.coarse_end - plane->x.coarse_first;
     const int coarse_rows = plane->coarse_end - cf_first_eight(*plane);
     const double share = (plane->end - plane->first) / work;
     /* Where some blocks have nothing to do, shorter strips keep the others from being the last. */
     const int waves = plane->need ? 4 : 1;
-    const int strips =
-        clamp((int)(device->info.multiprocessors * kPyramidColumnsBlocks * waves * share), 1, fine);
+    const int strips = cf_clamp(
+        (int)(device->info.multiprocessors * kPyramidColumnsBlocks * waves * share), 1, fine);
     const int bytes = cf_pyramid_rows_shared(&plane->x, wide, plane->segment + plane->x.low_count,
                                              plane->segment);
 
-    plane->strip = clamp(divide_up(fine, strips), SMALLEST_STRIP,
-                         fine > SMALLEST_STRIP ? fine : SMALLEST_STRIP);
+    plane->strip = cf_clamp(cf_divide_up(fine, strips), SMALLEST_STRIP,
+                            fine > SMALLEST_STRIP ? fine : SMALLEST_STRIP);
     plane->columns_blocks = grids.columns;
     plane->rows_blocks = grids.rows;
     plane->low_blocks = grids.low;
     plane->up_blocks = grids.up;
-    grids.columns += across * divide_up(fine, plane->strip);
-    grids.rows += divide_up(coarse_columns, plane->segment) * divide_up(fine, plane->rows_at_once) *
-                  plane->channels;
-    grids.low += divide_up(coarse_columns, kPyramidLowColumns) *
-                 divide_up(coarse_rows, kPyramidLowRows * plane->low_at_once) * plane->channels;
-    grids.up += across * (divide_up(plane->end, kPyramidUpRows) - plane->first / kPyramidUpRows);
+    grids.columns += across * cf_divide_up(fine, plane->strip);
+    grids.rows += cf_divide_up(coarse_columns, plane->segment) *
+                  cf_divide_up(fine, plane->rows_at_once) * plane->channels;
+    grids.low += cf_divide_up(coarse_columns, kPyramidLowColumns) *
+                 cf_divide_up(coarse_rows, kPyramidLowRows * plane->low_at_once) * plane->channels;
+    grids.up += across * (cf_divide_up(plane->end, kPyramidUpRows) - plane->first / kPyramidUpRows);
     grids.rows_bytes = bytes > grids.rows_bytes ? bytes : grids.rows_bytes;
   }
   return grids;
@@ -358,20 +333,21 @@ CfPyramidGrids cf_pyramid_place_blocks(CfPyramidJob *job, bool wide, const CfDev
 
 size_t cf_pyramid_columns_bytes(const CfPyramidPlane *plane, bool wide)
 {
-  return rounded((size_t)plane->columns_rows * plane->channels * plane->columns_pitch *
-                 (wide ? sizeof(float) : sizeof(uint16_t)));
+  return cf_scratch_bytes((size_t)plane->columns_rows * plane->channels * plane->columns_pitch *
+                          (wide ? sizeof(float) : sizeof(uint16_t)));
 }
 
 size_t cf_pyramid_rows_bytes(const CfPyramidPlane *plane)
 {
-  return rounded((size_t)(plane->fine_end - plane->fine_first) * plane->channels *
-                 plane->rows_pitch * sizeof(float));
+  return cf_scratch_bytes((size_t)(plane->fine_end - plane->fine_first) * plane->channels *
+                          plane->rows_pitch * sizeof(float));
 }
 
 size_t cf_pyramid_coarse_bytes(const CfPyramidPlane *plane)
 {
-  return rounded((size_t)(plane->coarse_end - plane->coarse_first) *
-                 (plane->x.coarse_end - plane->x.coarse_first) * plane->channels * sizeof(float));
+  return cf_scratch_bytes((size_t)(plane->coarse_end - plane->coarse_first) *
+                          (plane->x.coarse_end - plane->x.coarse_first) * plane->channels *
+                          sizeof(float));
 }
 
 /* ---- the calls ---- */
@@ -386,7 +362,7 @@ size_t cf_pyramid_coarse_bytes(const CfPyramidPlane *plane)
 bool cf_cuda_pyramid_pays(const CfVideo *video, const CfGaussblurParams *params)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
-  const double larger = fmax(params->sigma, vertical_sigma(params));
+  const double larger = fmax(params->sigma, cf_vertical_sigma(params));
   const bool gray = format->planes == 1 && format->plane[0].channels == 1;
 
   if (params->sigma < 0.0)
@@ -420,8 +396,9 @@ bool cf_cuda_pyramid_update(CfCudaPyramid *pyramid, const CfGaussblurParams *par
     return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
   bool good = cf_pyramid_channels(&plan, &pyramid->video, params->border, status);
   for (int p = 0; good && p < format->planes; p++) {
-    const double sigma[2] = {ldexp(params->sigma, -format->plane[p].subsampling_x),
-                             ldexp(vertical_sigma(params), -format->plane[p].subsampling_y)};
+    double sigma[2];
+
+    cf_plane_sigmas(format, p, params, sigma);
     const CfPyramidFactors factors[2] = {choose_factors(format, sigma[0]),
                                          choose_factors(format, sigma[1])};
 

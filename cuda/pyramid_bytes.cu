@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pyramid_bytes.cuh"
+#include "pyramid_plan.cuh"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,33 +32,11 @@ CfPyramidFactors choose_factors(double sigma)
   return factors;
 }
 
-double vertical_sigma(const CfGaussblurParams *params)
-{
-  return params->sigma_vertical < 0.0 ? params->sigma : params->sigma_vertical;
-}
-
-void sigmas_of_plane(const CfFormatInfo *format, int p, const CfGaussblurParams *params,
-                     double sigma[2])
-{
-  sigma[0] = ldexp(params->sigma, -format->plane[p].subsampling_x);
-  sigma[1] = ldexp(vertical_sigma(params), -format->plane[p].subsampling_y);
-}
-
 /* ---- describing the planes ---- */
-
-int divide_up(int value, int divisor)
-{
-  return (value + divisor - 1) / divisor;
-}
 
 int round_up(int value, int multiple)
 {
-  return divide_up(value, multiple) * multiple;
-}
-
-int clamp(int value, int low, int high)
-{
-  return value < low ? low : value > high ? high : value;
+  return cf_divide_up(value, multiple) * multiple;
 }
 
 void describe_line(CfBytesLine *line, const CfPyramidAxis *axis, CfBorder border)
@@ -79,11 +58,27 @@ void describe_line(CfBytesLine *line, const CfPyramidAxis *axis, CfBorder border
   line->made_end = axis->made_first + axis->made_count;
   line->coarse_first = axis->coarse_first;
   line->coarse_end = axis->coarse_first + axis->coarse_count;
+}
+
+void place_low(CfBytesLow *low, const CfPyramidAxis *axis)
+{
   for (int i = 0; i < (axis->low_count + 1) / 2; i++) {
     const uint16_t half = cf_half_bits(axis->low[i]);
 
-    line->low[i] = half | (uint32_t)cf_half_bits(axis->low[i] - cf_half_value(half)) << 16;
+    low->tap[i] = half | (uint32_t)cf_half_bits(axis->low[i] - cf_half_value(half)) << 16;
   }
+}
+
+/* Where D1 divides a size, `reflect` and `wrap` mean for fine samples what they mean for the
+ * source: so only those inside are made. */
+void mirror_line(CfBytesLine *line, int multiple)
+{
+  const int inside = line->size / line->decimation;
+
+  if ((line->border == CF_BORDER_REFLECT || line->border == CF_BORDER_WRAP) &&
+      line->size % (line->decimation * multiple) == 0 && line->made_first >= -inside &&
+      line->made_end <= 2 * inside)
+    line->mirrored = inside;
 }
 
 /* 16 outputs of the low taps read 16 D2 samples and the other taps; along columns, where they may
@@ -94,8 +89,8 @@ void describe_products(CfBytesPlane *plane)
   const int needed = 16 * cf_bytes_stack(y->factor) / y->factor + 4;
 
   x->spare = (x->thinning * x->coarse_first + x->low_first - plane->left) & 3;
-  x->chunks = divide_up(x->spare + 15 * x->thinning + x->low_count, 16);
-  y->chunks = divide_up(1 + (needed - 1) * y->thinning + y->low_count, 16);
+  x->chunks = cf_divide_up(x->spare + 15 * x->thinning + x->low_count, 16);
+  y->chunks = cf_divide_up(1 + (needed - 1) * y->thinning + y->low_count, 16);
 }
 
 /* What its taps add up to as bytes. */
@@ -148,8 +143,16 @@ bool describe_plane(CfBytesJob *job, const CfVideo *video, int p, const CfFirPla
     describe_line(&plane->y, &y, plan->border);
     place_prefilter(job, &x);
     place_prefilter(job, &y);
+    place_low(&job->low[p][0], &x);
+    place_low(&job->low[p][1], &y);
     /* Fine columns start where 16 bytes of the source do; coarse ones end with the last tile of
      * `up`, which reads 8 at a time. */
+    mirror_line(&plane->x, 4);
+    mirror_line(&plane->y, 1);
+    if (plane->x.mirrored) {
+      plane->x.made_first = 0;
+      plane->x.made_end = plane->x.mirrored;
+    }
     plane->left = plane->x.made_first & ~3;
     plane->fine_pitch = round_up(plane->x.made_end - plane->left, 4);
     plane->columns = round_up(round_up(plane->width, kBytesTile) / plane->x.factor + 8, 8);
@@ -165,10 +168,29 @@ bool describe_plane(CfBytesJob *job, const CfVideo *video, int p, const CfFirPla
 
 int line_halo(const CfBytesLine *line)
 {
-
   return line->border == CF_BORDER_WRAP ? -1
                                         : line->decimation * (line->low_count / 2 + 1) +
                                               5 * line->factor + line->prefilter_count;
+}
+
+void place_fine(CfBytesPlane *plane)
+{
+  const int inside = plane->y.mirrored, first = plane->wanted_first, end = plane->wanted_end;
+
+  plane->fine_first = first;
+  plane->fine_end = end;
+  if (inside == 0 || (first >= 0 && end <= inside))
+    return;
+  plane->fine_first = first < 0 ? 0 : first;
+  plane->fine_end = end > inside ? inside : end;
+  if (plane->y.border == CF_BORDER_WRAP) {
+    plane->fine_first = 0;
+    plane->fine_end = inside;
+  } else if (first < 0 && -first > plane->fine_end) {
+    plane->fine_end = -first;
+  } else if (end > inside && 2 * inside - end < plane->fine_first) {
+    plane->fine_first = 2 * inside - end;
+  }
 }
 
 void place_rows(CfBytesPlane *plane, int first, int end, bool band)
@@ -178,29 +200,18 @@ void place_rows(CfBytesPlane *plane, int first, int end, bool band)
 
   plane->first = first;
   plane->end = end;
-  plane->readable_first = band && halo >= 0 ? clamp(first - halo, 0, plane->height) : 0;
-  plane->readable_end = band && halo >= 0 ? clamp(end + halo, 0, plane->height) : plane->height;
+  plane->readable_first = band && halo >= 0 ? cf_clamp(first - halo, 0, plane->height) : 0;
+  plane->readable_end = band && halo >= 0 ? cf_clamp(end + halo, 0, plane->height) : plane->height;
 
-  plane->coarse_first = clamp(first / y->factor - 2, y->coarse_first, y->coarse_end - 1);
-  plane->coarse_end = clamp((end - 1) / y->factor + 3, plane->coarse_first + 1, y->coarse_end);
-  plane->fine_first =
-      clamp(y->thinning * plane->coarse_first + y->low_first, y->made_first, y->made_end - 1);
-  plane->fine_end = clamp(y->thinning * (plane->coarse_end - 1) + y->low_first + y->low_count,
-                          plane->fine_first + 1, y->made_end);
-  plane->rows_first = (plane->fine_first & ~1) - 2;
-  plane->row_pairs = round_up(plane->fine_end + 3 - plane->rows_first, 8) / 2;
-}
-
-void place_band(CfCudaBytePyramid *pyramid, int p, const CfJob *job)
-{
-  CfBytesPlane *plane = &pyramid->job.plane[p];
-  const int shift = cf_format_info(pyramid->video.format)->plane[p].subsampling_y;
-  const int end = (job->first_row + job->rows + (1 << shift) - 1) >> shift;
-
-  if (job->rows == 0)
-    place_rows(plane, 0, plane->height, false);
-  else
-    place_rows(plane, job->first_row >> shift, end < plane->height ? end : plane->height, true);
+  plane->coarse_first = cf_clamp(first / y->factor - 2, y->coarse_first, y->coarse_end - 1);
+  plane->coarse_end = cf_clamp((end - 1) / y->factor + 3, plane->coarse_first + 1, y->coarse_end);
+  plane->wanted_first =
+      cf_clamp(y->thinning * plane->coarse_first + y->low_first, y->made_first, y->made_end - 1);
+  plane->wanted_end = cf_clamp(y->thinning * (plane->coarse_end - 1) + y->low_first + y->low_count,
+                               plane->wanted_first + 1, y->made_end);
+  plane->rows_first = (plane->wanted_first & ~1) - 2;
+  plane->row_pairs = round_up(plane->wanted_end + 3 - plane->rows_first, 8) / 2;
+  place_fine(plane);
 }
 
 void place_picture(CfCudaBytePyramid *pyramid, const CfJob *job)
@@ -214,13 +225,9 @@ void place_picture(CfCudaBytePyramid *pyramid, const CfJob *job)
     plane->destination_stride = job->destination.stride[p];
     plane->source_vector = cf_is_vector_aligned(plane->source, plane->source_stride);
     plane->destination_vector = cf_is_vector_aligned(plane->destination, plane->destination_stride);
-    place_band(pyramid, p, job);
+    const CfWantedRows rows = cf_wanted_rows(&pyramid->video, p, job);
+    place_rows(plane, rows.first, rows.end, rows.band);
   }
-}
-
-size_t rounded(size_t bytes)
-{
-  return (bytes + 255) / 256 * 256;
 }
 
 /* Where the intermediate samples lie; with a NULL base only counts their bytes. */
@@ -233,9 +240,10 @@ size_t place_memory(CfBytesJob *job, uint8_t *base)
     const size_t fine = (size_t)(plane->fine_end - plane->fine_first) * plane->channels;
 
     plane->fine = (float *)(base + used);
-    used += rounded(fine * plane->fine_pitch * sizeof(float));
+    used += cf_scratch_bytes(fine * plane->fine_pitch * sizeof(float));
     plane->rows = (uint2 *)(base + used);
-    used += rounded((size_t)plane->row_pairs * plane->channels * plane->columns * sizeof(uint2));
+    used += cf_scratch_bytes((size_t)plane->row_pairs * plane->channels * plane->columns *
+                             sizeof(uint2));
   }
   return used;
 }
@@ -250,20 +258,20 @@ int down_across(const CfBytesPlane *plane)
 {
   const int columns = kBytesTiles * 16 / plane->channels;
 
-  return divide_up(divide_up(plane->x.made_end - plane->left, columns), kBytesWarps);
+  return cf_divide_up(cf_divide_up(plane->x.made_end - plane->left, columns), kBytesWarps);
 }
 
 int up_across(const CfBytesPlane *plane)
 {
-  return divide_up(plane->width,
-                   kBytesTile * kBytesWarps * cf_bytes_groups(plane->channels, plane->x.factor));
+  return cf_divide_up(plane->width,
+                      kBytesTile * kBytesWarps * cf_bytes_groups(plane->channels, plane->x.factor));
 }
 
 /* Blocks of a plane along rows by what a block makes, shared so that all together are about
  * `blocks`. */
 int share(double blocks, double own, double all, int across, int rows)
 {
-  return clamp((int)(blocks * own / all / across), 1, rows);
+  return cf_clamp((int)(blocks * own / all / across), 1, rows);
 }
 
 Grids place_blocks(CfBytesJob *job, const CfDevice *device)
@@ -281,15 +289,15 @@ Grids place_blocks(CfBytesJob *job, const CfDevice *device)
     const double own = (double)plane->width * plane->channels * (plane->end - plane->first);
     const int fine = plane->fine_end - (plane->fine_first & ~3);
     const int stack = 16 * cf_bytes_stack(plane->y.factor);
-    const int stacks = divide_up(plane->end, stack) - plane->first / stack;
+    const int stacks = cf_divide_up(plane->end, stack) - plane->first / stack;
     const int strips =
         share(multiprocessors * kBytesDownBlocks, own, work, down_across(plane), fine);
 
-    plane->strip = round_up(divide_up(fine, strips), 16 / plane->y.decimation);
+    plane->strip = round_up(cf_divide_up(fine, strips), 16 / plane->y.decimation);
     plane->down_blocks = grids.down;
     plane->rows_blocks = grids.rows;
     plane->up_blocks = grids.up;
-    grids.down += down_across(plane) * divide_up(fine, plane->strip);
+    grids.down += down_across(plane) * cf_divide_up(fine, plane->strip);
     grids.rows += cf_bytes_segments(*plane) * plane->row_pairs / 4 * plane->channels;
     grids.up += up_across(plane) * stacks;
   }
@@ -311,7 +319,7 @@ bool cf_cuda_byte_pyramid_can(const CfVideo *video, const CfDevice *device,
     const int channels = format->plane[p].channels;
     double sigma[2];
 
-    sigmas_of_plane(format, p, params, sigma);
+    cf_plane_sigmas(format, p, params, sigma);
     if ((channels != 1 && channels != 2 && channels != 4) ||
         fmin(sigma[0], sigma[1]) < kSmallestSigma)
       return false;
@@ -351,7 +359,7 @@ bool cf_cuda_byte_pyramid_update(CfCudaBytePyramid *pyramid, const CfGaussblurPa
   for (int p = 0; good && p < format->planes; p++) {
     double sigma[2];
 
-    sigmas_of_plane(format, p, params, sigma);
+    cf_plane_sigmas(format, p, params, sigma);
     good = describe_plane(next, &pyramid->video, p, &plan, sigma, status);
   }
   if (good)

@@ -39,11 +39,16 @@ struct CfBytesLine {
   int chunks; /* of 16 samples that 16 outputs read */
   int spare;  /* of these before the first that outputs read */
   int made_first, made_end;
+  int mirrored; /* fine samples in the picture, where those outside equal some of these as the
+                 * border says, or 0 */
   int coarse_first, coarse_end;
-
   int low_count;
-  uint32_t low[kBytesLowTaps / 2]; /* halves, and above them what these leave; the first half of the
-                                    * taps, which are symmetric: all launches carry them */
+};
+
+/* The low taps of an axis: halves, and above them what these leave; the first half, since they are
+ * symmetric. */
+struct CfBytesLow {
+  uint32_t tap[kBytesLowTaps / 2];
 };
 
 struct CfBytesPlane {
@@ -59,7 +64,8 @@ struct CfBytesPlane {
 
   int first, end;                   /* rows of the result to make */
   int readable_first, readable_end; /* rows of the source that may be read */
-  int fine_first, fine_end;         /* made rows that they need */
+  int wanted_first, wanted_end;     /* made rows that they need */
+  int fine_first, fine_end;         /* those, or of those inside what stands for them */
   int coarse_first, coarse_end;     /* coarse rows that they need */
   int left;                         /* first column of fine samples */
   int columns;                      /* coarse ones */
@@ -80,6 +86,9 @@ struct CfBytesJob {
   bool overlaps;                    /* launches may */
   uint8_t prefilter[2][kBytesTaps]; /* D1 = 4, 8, times 2 D1^3 */
   CfBytesPlane plane[CF_MAX_PLANES];
+
+  /* Of x and y of each plane. Apart, so that what all warps read first lies close together. */
+  CfBytesLow low[CF_MAX_PLANES][2];
 };
 
 bool cf_bytes_down(const CfBytesJob *job, int blocks, void *stream, CfStatus *status);
@@ -129,16 +138,14 @@ __device__ inline float cf_bytes_centre(const CfBytesPlane &plane, int channel)
 }
 
 /* Outputs of a block of the low taps along rows. */
-__host__ __device__ inline int cf_bytes_segment(int factor)
+__host__ __device__ inline int cf_bytes_segment(const CfBytesLine &line)
 {
-  return 1024 / factor;
+  return 1024 >> line.factor_log2;
 }
 
 __host__ __device__ inline int cf_bytes_segments(const CfBytesPlane &plane)
 {
-  const int columns = cf_bytes_segment(plane.x.factor);
-
-  return (plane.columns + columns - 1) / columns;
+  return (plane.columns + cf_bytes_segment(plane.x) - 1) >> (10 - plane.x.factor_log2);
 }
 
 /* Groups of columns that a warp of `up` makes one after the other: where coarse rows are enough for

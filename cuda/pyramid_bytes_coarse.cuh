@@ -90,15 +90,19 @@ __device__ inline void cf_sum_windows(const CfBytesPlane &plane, const CfBytesSt
         }
       }
     }
-#pragma unroll
-    for (int c = 0; c < Chunks; c++) {
-      if (first + c < end) {
-        const CfTapMatrix<2> matrix(taps, line.thinning, first + c, spare);
+    /* Not unrolled: to fetch the instructions would take longer. */
+#pragma unroll 1
+    for (int chunk = first; chunk < min(first + Chunks, end); chunk++) {
+      const CfTapMatrix<2> matrix(taps, line.thinning, chunk, spare);
 
 #pragma unroll
-        for (int i = 0; i < Windows; i++) {
-          if (windows.first + windows.step * i < windows.end)
-            matrix.multiply(sum[i], sample[c][i][0], sample[c][i][1]);
+      for (int i = 0; i < Windows; i++) {
+        if (windows.first + windows.step * i < windows.end)
+          matrix.multiply(sum[i], sample[0][i][0], sample[0][i][1]);
+#pragma unroll
+        for (int c = 0; c + 1 < Chunks; c++) {
+          sample[c][i][0] = sample[c + 1][i][0];
+          sample[c][i][1] = sample[c + 1][i][1];
         }
       }
     }

@@ -80,6 +80,12 @@ __device__ inline int ahead(int decimation)
   return decimation == 8 ? 1 : 2;
 }
 
+/* The fine rows that a step completes are 16 / D1. */
+__device__ inline int done_log2(int decimation)
+{
+  return decimation == 8 ? 1 : 2;
+}
+
 __device__ inline int first_done(int decimation, int step)
 {
   return decimation == 8 ? 2 * step - 3 : 4 * step - 2;
@@ -370,7 +376,7 @@ template <int C> struct Store {
   __device__ void take(int step, Fine (&fine)[kBytesTiles]) const
   {
     const int decimation = plane.y.decimation, lane = (int)threadIdx.x % 32;
-    const int done = first_done(decimation, step), rows = 16 / decimation;
+    const int done = first_done(decimation, step), rows = 1 << done_log2(decimation);
     const int row = row_of_column(decimation, step, lane % 4 * 2);
 
     if (row >= done + rows)
@@ -392,7 +398,6 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
   constexpr int kOne = 2 * D * D * D, kColumns = 16 / C;
   const Strip strip = Strip::of<C>(plane, block);
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
-  const int per_step = 16 / decimation;
   const bool own = strip.column < plane.x.made_end;
   const CfBytesSource<C, D, Folds> source(plane, strip.column);
   uint4 words[2][CfBytesSource<C, D, Folds>::kChunks];
@@ -404,7 +409,7 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
 
   /* Strips start at multiples of four rows. The first time there is nothing but to load, and taps
    * are made while that goes on: so there is one copy of the instructions that load. */
-  const int first = strip.first / per_step;
+  const int first = strip.first >> done_log2(decimation);
 
 #pragma unroll 1
   for (int step = first - 1; first_done(decimation, step) < strip.end; step++) {

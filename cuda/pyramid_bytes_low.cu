@@ -23,7 +23,7 @@ struct Segment {
     const int across = cf_bytes_segments(plane), eights = plane.row_pairs / 4;
     const int line = block / across;
 
-    first = (block - line * across) * cf_bytes_segment(plane.x.factor);
+    first = (block - line * across) * cf_bytes_segment(plane.x);
     channel = line / eights;
     row = (line - channel * eights) * 8;
   }
@@ -35,16 +35,33 @@ struct Segment {
   }
 };
 
-/* A row of fine samples. Those before and after the ones in memory are as the first and last. */
-struct FineRow {
+/* Number `i` of fine samples, or of fours of them, of which `count` are inside: itself, or the one
+ * that it equals. */
+__device__ inline int mirror(const CfBytesLine &line, int i, int count)
+{
+  if (line.mirrored == 0 || (i >= 0 && i < count))
+    return i;
+  if (line.border == CF_BORDER_WRAP)
+    return i < 0 ? i + count : i - count;
+  return i < 0 ? -1 - i : 2 * count - 1 - i;
+}
+
+/* A row of fine samples. Those before and after the ones in memory are as the first and last; with
+ * `Mirrors` there may be others that they equal. */
+template <bool Mirrors> struct FineRow {
+  const CfBytesLine &line;
   const float *first;
   int left, last; /* first of the first and of the last four in memory */
 
-  __device__ FineRow(const CfBytesPlane &plane, const Segment &segment, int row)
+  __device__ FineRow(const CfBytesPlane &plane, const Segment &segment, int row) : line(plane.x)
   {
-    const int rows = plane.fine_end - plane.fine_first;
-    const int y = plane.rows_first + segment.row + row - plane.fine_first;
+    const int rows = plane.fine_end - plane.fine_first, own = plane.rows_first + segment.row + row;
+    int y = own - plane.fine_first;
 
+    if (Mirrors)
+      y = mirror(plane.y, min(max(own, plane.wanted_first), plane.wanted_end - 1),
+                 plane.y.mirrored) -
+          plane.fine_first;
     first =
         plane.fine + ((size_t)segment.channel * rows + min(max(y, 0), rows - 1)) * plane.fine_pitch;
     left = plane.left;
@@ -53,15 +70,20 @@ struct FineRow {
 
   __device__ float4 load(int x) const
   {
+    if (Mirrors && line.mirrored)
+      x = 4 * mirror(line, x >> 2, line.mirrored / 4);
     return __ldcg((const float4 *)(first + (min(max(x, left), last) - left)));
   }
 
   /* Two and two as halves, and what these leave. */
   __device__ uint4 split(int x, const float4 &loaded) const
   {
+    const bool outside = x < left || x > last, mirrored = Mirrors && line.mirrored;
     const float edge = x < left ? loaded.x : loaded.w;
-    const bool outside = x < left || x > last;
-    const float4 four = outside ? make_float4(edge, edge, edge, edge) : loaded;
+    float4 four = outside && !mirrored ? make_float4(edge, edge, edge, edge) : loaded;
+
+    if (Mirrors && outside && mirrored && line.border == CF_BORDER_REFLECT)
+      four = make_float4(loaded.w, loaded.z, loaded.y, loaded.x);
     const uint2 low = cf_split_halves(four.x, four.y), high = cf_split_halves(four.z, four.w);
 
     return make_uint4(low.x, low.y, high.x, high.y);
@@ -102,7 +124,7 @@ template <int Groups> struct SharedSamples {
   uint4 four[8][(kFours + 7) / 8 * 8 + 4];
 };
 
-template <int Groups>
+template <bool Mirrors, int Groups>
 __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &segment,
                                      SharedSamples<Groups> &samples)
 {
@@ -113,7 +135,7 @@ __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &s
 
 #pragma unroll
   for (int r = 0; r < kRows; r++) {
-    const FineRow row(plane, segment, (int)threadIdx.x / 32 * kRows + r);
+    const FineRow<Mirrors> row(plane, segment, (int)threadIdx.x / 32 * kRows + r);
 
 #pragma unroll
     for (int i = 0; i < kAcross; i++)
@@ -122,7 +144,7 @@ __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &s
 #pragma unroll
   for (int r = 0; r < kRows; r++) {
     const int y = (int)threadIdx.x / 32 * kRows + r;
-    const FineRow row(plane, segment, y);
+    const FineRow<Mirrors> row(plane, segment, y);
 
 #pragma unroll
     for (int i = 0; i < kAcross; i++) {
@@ -132,7 +154,7 @@ __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &s
   }
 }
 
-template <int Groups>
+template <bool Mirrors, int Groups>
 __device__ inline void filter_shared(const CfBytesPlane &plane, const Segment &segment,
                                      const CfSharedTaps &taps, SharedSamples<Groups> &samples)
 {
@@ -141,7 +163,7 @@ __device__ inline void filter_shared(const CfBytesPlane &plane, const Segment &s
   const uint4 *from = &samples.four[lane / 4][4 * group + lane % 4];
   float sum[Groups][4] = {};
 
-  share_samples(plane, segment, samples);
+  share_samples<Mirrors>(plane, segment, samples);
   __syncthreads();
 #pragma unroll 1
   for (int chunk = 0; chunk < line.chunks; chunk++) {
@@ -163,18 +185,20 @@ constexpr int kTogether = 6; /* loads that are on their way */
 /* Sums of the warps that share outputs. */
 typedef float4 SharedSums[kBytesWarps][32];
 
+template <bool Mirrors>
 __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &segment,
                                     const CfSharedTaps &taps, SharedSums &sums)
 {
   const CfBytesLine &line = plane.x;
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-  const int sharing = line.factor / 16, part = warp & (sharing - 1), output = warp / sharing * 16;
-  const int end = (part + 1) * line.chunks / sharing;
+  const int log2 = line.factor_log2 - 4; /* of the warps that share 16 outputs */
+  const int part = warp & ((1 << log2) - 1), output = warp >> log2 << 4;
+  const int end = (part + 1) * line.chunks >> log2;
   const int x = segment.sample(line) + line.thinning * output + lane % 4 * 4;
-  const FineRow row(plane, segment, lane / 4);
+  const FineRow<Mirrors> row(plane, segment, lane / 4);
   float sum[4] = {};
 
-  for (int first = part * line.chunks / sharing; first < end; first += kTogether) {
+  for (int first = part * line.chunks >> log2; first < end; first += kTogether) {
     float4 sample[kTogether];
 
 #pragma unroll
@@ -182,11 +206,14 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
       if (first + c < end)
         sample[c] = row.load(x + 16 * (first + c));
     }
+    /* Not unrolled: to fetch the instructions would take longer. */
+#pragma unroll 1
+    for (int chunk = first; chunk < min(first + kTogether, end); chunk++) {
+      multiply(CfTapMatrix<4>(taps, line.thinning, chunk, line.spare),
+               row.split(x + 16 * chunk, sample[0]), sum);
 #pragma unroll
-    for (int c = 0; c < kTogether; c++) {
-      if (first + c < end)
-        multiply(CfTapMatrix<4>(taps, line.thinning, first + c, line.spare),
-                 row.split(x + 16 * (first + c), sample[c]), sum);
+      for (int c = 0; c + 1 < kTogether; c++)
+        sample[c] = sample[c + 1];
     }
   }
 
@@ -194,7 +221,7 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
   __syncthreads();
   if (part > 0)
     return;
-  for (int i = 1; i < sharing; i++) {
+  for (int i = 1; i < 1 << log2; i++) {
     const float4 other = sums[warp + i][lane];
 
     sum[0] += other.x;
@@ -205,6 +232,7 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
   store(plane, segment, output, sum);
 }
 
+template <bool Mirrors>
 __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
     low_rows_kernel(const __grid_constant__ CfBytesJob job)
 {
@@ -219,21 +247,27 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
   const Segment segment(plane, block);
 
   cf_let_next_kernel_start();
-  cf_share_taps(plane.x, taps);
+  cf_share_taps(plane.x, job.low[&plane - job.plane][0], taps);
   __syncthreads();
   cf_wait_for_previous_kernel();
   if (plane.x.factor == 4)
-    filter_shared(plane, segment, taps, shared.four);
+    filter_shared<Mirrors>(plane, segment, taps, shared.four);
   else if (plane.x.factor == 8)
-    filter_shared(plane, segment, taps, shared.two);
+    filter_shared<Mirrors>(plane, segment, taps, shared.two);
   else
-    filter_alone(plane, segment, taps, shared.sums);
+    filter_alone<Mirrors>(plane, segment, taps, shared.sums);
 }
 
 } // namespace
 
 bool cf_bytes_low(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
 {
-  return cf_bytes_share_memory(low_rows_kernel, status) &&
-         cf_launch_after(low_rows_kernel, job, blocks, 0, stream, "blurring coarse rows", status);
+  void (*kernel)(CfBytesJob) = low_rows_kernel<false>;
+
+  for (int p = 0; p < job->planes; p++) {
+    if (job->plane[p].x.mirrored || job->plane[p].y.mirrored)
+      kernel = low_rows_kernel<true>;
+  }
+  return cf_bytes_share_memory(kernel, status) &&
+         cf_launch_after(kernel, job, blocks, 0, stream, "blurring coarse rows", status);
 }

@@ -21,20 +21,21 @@ struct CfSharedTaps {
   uint32_t half[kTapPairs], rest[kTapPairs];
 };
 
-__device__ inline uint32_t cf_low_tap(const CfBytesLine &line, int i)
+__device__ inline uint32_t cf_low_tap(const CfBytesLow &low, int count, int i)
 {
-  return i >= 0 && i < line.low_count ? line.low[min(i, line.low_count - 1 - i)] : 0;
+  return i >= 0 && i < count ? low.tap[min(i, count - 1 - i)] : 0;
 }
 
 /* A barrier must follow. Apart, where the compiler cannot know that the taps are constants of the
  * kernel: these are read for one thread after the other when each asks for another one. */
-static __device__ __noinline__ void cf_share_taps(const CfBytesLine &line, CfSharedTaps &taps)
+static __device__ __noinline__ void cf_share_taps(const CfBytesLine &line, const CfBytesLow &low,
+                                                  CfSharedTaps &taps)
 {
   const int before = cf_taps_before(line.thinning);
 
   for (int i = (int)threadIdx.x; i < 2 * before + line.low_count + 16; i += kPyramidThreads) {
-    const uint32_t first = cf_low_tap(line, i - before);
-    const uint32_t second = cf_low_tap(line, i - before + 1);
+    const uint32_t first = cf_low_tap(low, line.low_count, i - before);
+    const uint32_t second = cf_low_tap(low, line.low_count, i - before + 1);
 
     taps.half[i] = __byte_perm(first, second, 0x5410);
     taps.rest[i] = __byte_perm(first, second, 0x7632);

@@ -41,22 +41,12 @@ __device__ inline float spline(const CfBytesLine &line, int sample, int coarse)
              : rest * rest * rest * (1.0f / 6);
 }
 
-/* Two weights as halves, and as halves what these leave. */
-struct Weights {
-  uint32_t half, rest;
-
-  __device__ Weights()
-  {
-  }
-  __device__ Weights(const CfBytesLine &line, int sample, int coarse)
-  {
-    const uint2 split =
-        cf_split_halves(spline(line, sample, coarse), spline(line, sample, coarse + 1));
-
-    half = split.x;
-    rest = split.y;
-  }
-};
+/* Weights of two coarse samples next to each other: as halves, and as halves what these leave. Not
+ * inlined: to fetch the instructions would take longer. */
+__device__ __noinline__ uint2 weigh(const CfBytesLine &line, int sample, int coarse)
+{
+  return cf_split_halves(spline(line, sample, coarse), spline(line, sample, coarse + 1));
+}
 
 /* The column of a tile that row `row` of product `part` stands for. Of the results of the last
  * product a thread has two columns of either half of these rows: so its four columns, or with
@@ -77,8 +67,8 @@ struct Coarse {
 
 /* Weights along rows of a part's 16 columns, and where its coarse samples are. */
 struct AcrossRows {
-  int pair, last;     /* of coarse columns */
-  Weights weights[2]; /* of columns g and g + 8 */
+  int pair, last;   /* of coarse columns */
+  uint2 weights[2]; /* of columns g and g + 8 */
 
   template <int C>
   __device__ AcrossRows(const CfBytesPlane &plane, const CfBytesStack<C> &stack, int part)
@@ -91,8 +81,8 @@ struct AcrossRows {
     last = 4 * cf_windows_of<C>(plane) - 1;
 #pragma unroll
     for (int i = 0; i < 2; i++)
-      weights[i] = Weights(plane.x, stack.warp_x + column_of(part, lane / 4 + 8 * i, wide),
-                           (x0 >> plane.x.factor_log2 & ~1) - 2 + lane % 4 * 2);
+      weights[i] = weigh(plane.x, stack.warp_x + column_of(part, lane / 4 + 8 * i, wide),
+                         (x0 >> plane.x.factor_log2 & ~1) - 2 + lane % 4 * 2);
   }
 
   template <int C> __device__ Coarse load(const CfSharedCoarse<C> &shared, int channel) const
@@ -113,9 +103,9 @@ struct Middle {
 template <bool Exact>
 __device__ inline void expand_rows(const AcrossRows &across, const Coarse &coarse, Middle &middle)
 {
-  const Weights(&weights)[2] = across.weights;
-  const uint32_t main[4] = {weights[0].half, weights[1].half, weights[0].half, weights[1].half};
-  const uint32_t left[4] = {weights[0].rest, weights[1].rest, weights[0].rest, weights[1].rest};
+  const uint2(&weights)[2] = across.weights;
+  const uint32_t main[4] = {weights[0].x, weights[1].x, weights[0].x, weights[1].x};
+  const uint32_t left[4] = {weights[0].y, weights[1].y, weights[0].y, weights[1].y};
 
 #pragma unroll
   for (int r = 0; r < 2; r++) {
@@ -161,11 +151,12 @@ __device__ inline void share_weights(const CfBytesPlane &plane, SharedWeights &s
 {
   const int lane = (int)threadIdx.x % 32, bases = tiles_of_base(plane.y);
 
+#pragma unroll 1
   for (int i = (int)threadIdx.x / 32; i < bases; i += kBytesWarps) {
-    const Weights above(plane.y, 16 * i + lane / 4, lane % 4 * 2 - 2);
-    const Weights below(plane.y, 16 * i + lane / 4 + 8, lane % 4 * 2 - 2);
+    const uint2 above = weigh(plane.y, 16 * i + lane / 4, lane % 4 * 2 - 2);
+    const uint2 below = weigh(plane.y, 16 * i + lane / 4 + 8, lane % 4 * 2 - 2);
 
-    shared.tile[i][lane] = make_uint4(above.half, below.half, above.rest, below.rest);
+    shared.tile[i][lane] = make_uint4(above.x, below.x, above.y, below.y);
   }
 }
 
@@ -468,14 +459,15 @@ __device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack
 }
 
 template <int C, bool Alpha>
-__device__ inline void go_up(const CfBytesPlane &plane, int block, Shared<C> &shared)
+__device__ inline void go_up(const CfBytesPlane &plane, const CfBytesLow &low, int block,
+                             Shared<C> &shared)
 {
   const CfBytesStack<C> stack(plane, block);
 
   /* All that does not wait for the coarse samples comes first. */
   AcrossRows rows[2] = {AcrossRows(plane, stack, 0), AcrossRows(plane, stack, 1)};
   share_weights(plane, shared.weights);
-  cf_share_taps(plane.y, shared.taps);
+  cf_share_taps(plane.y, low, shared.taps);
   __syncthreads();
   cf_wait_for_previous_kernel();
   cf_share_coarse<C>(plane, stack, shared.taps, shared.coarse);
@@ -494,7 +486,7 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
 {
   __shared__ Shared<4> shared;
 
-  go_up<4, Alpha>(job.plane[0], (int)blockIdx.x, shared);
+  go_up<4, Alpha>(job.plane[0], job.low[0][1], (int)blockIdx.x, shared);
 }
 
 __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
@@ -506,11 +498,12 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
   } shared;
   int block;
   const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::up_blocks, &block);
+  const CfBytesLow &low = job.low[&plane - job.plane][1];
 
   if (plane.channels == 1)
-    go_up<1, false>(plane, block, shared.one);
+    go_up<1, false>(plane, low, block, shared.one);
   else
-    go_up<2, false>(plane, block, shared.two);
+    go_up<2, false>(plane, low, block, shared.two);
 }
 
 } // namespace
