@@ -112,6 +112,7 @@ struct Queue {
   cudaStream_t stream;
   bool overlaps, started, beside;
   CfStatus *status;
+  int left; /* multiprocessors that kernels `beside` others leave to the coarse levels */
 };
 
 inline cudaLaunchAttribute cluster_of(int blocks)
@@ -225,6 +226,7 @@ bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, cons
 
 bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status);
+bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status);
@@ -233,13 +235,17 @@ bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
 /* Whether tensor_analyse() makes level 2 as well. */
 bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+/* Levels `fine` + 1 and + 2 at once, of which the second is not the last. */
+bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
 /* What a level adds to the coarser ones depends on its own components and the next level's only:
  * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
- * last - 1, of level 1 in cells, of others in their collapsed images. */
+ * last - 1, of level 1 in cells, of others in their collapsed images. Level 0's may take those of
+ * levels from 2 on along, from first to last - 1. */
 bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
+bool tensor_terms_take_levels(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                        const Pyramid &pyramid);
+                        const Pyramid &pyramid, int first, int last);
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
                         const Series &series);
 

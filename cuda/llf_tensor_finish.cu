@@ -67,9 +67,9 @@ __device__ __forceinline__ void load_cells(const Part &part, const __half *terms
   }
 }
 
-/* Adds the coarser level, expanded, to a region that lies inside its level: two quads a thread. */
+/* Adds the coarser level, expanded, to a region: two quads a thread. */
 template <int WIDTH, int HEIGHT, int PITCH, int COARSE_PITCH>
-__device__ __forceinline__ void add_expanded_inside(float *fine, const float *coarse)
+__device__ __forceinline__ void add_expanded_region(float *fine, const float *coarse)
 {
   constexpr int ACROSS = WIDTH / 4, DOWN = HEIGHT / 2;
 
@@ -103,16 +103,36 @@ __device__ __forceinline__ void add_expanded_inside(float *fine, const float *co
   }
 }
 
+/* What is beyond the level repeats its border. */
+template <int WIDTH, int HEIGHT, int PITCH>
+__device__ __forceinline__ void repeat_border(const Part &part)
+{
+  const Region &region = part.region;
+
+#pragma unroll 1
+  for (int i = (int)threadIdx.x; i < WIDTH * HEIGHT; i += THREADS) {
+    const int column = i % WIDTH, row = i / WIDTH;
+    const int x = min(max(column, -region.x), part.width - 1 - region.x);
+    const int y = min(max(row, -region.y), part.height - 1 - region.y);
+
+    if (x != column || y != row)
+      part.memory[row * PITCH + column] = part.memory[y * PITCH + x];
+  }
+}
+
+/* Until the border is repeated, tiles have garbage beyond it. */
 template <int WIDTH, int HEIGHT, int PITCH, int COARSE_PITCH>
 __device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse)
 {
   const Region &region = fine.region;
 
-  if (region.x >= 0 && region.y >= 0 && region.x + WIDTH <= fine.width &&
-      region.y + HEIGHT <= fine.height)
-    add_expanded_inside<WIDTH, HEIGHT, PITCH, COARSE_PITCH>(fine.memory, coarse.memory);
-  else
-    add_expanded<THREADS>(fine, coarse);
+  add_expanded_region<WIDTH, HEIGHT, PITCH, COARSE_PITCH>(fine.memory, coarse.memory);
+  __syncthreads();
+  if (region.x < 0 || region.y < 0 || region.x + WIDTH > fine.width ||
+      region.y + HEIGHT > fine.height) {
+    repeat_border<WIDTH, HEIGHT, PITCH>(fine);
+    __syncthreads();
+  }
 }
 
 /* Starts to load a region, beyond whose level its border is repeated. */
@@ -232,16 +252,11 @@ __global__ void __launch_bounds__(THREADS, 8)
   load_cells(part_1, finish.level_terms);
   cf_copy_wait<0>();
   __syncthreads();
-  if (finish.coarse[4]) {
+  if (finish.coarse[4])
     add_coarser<WIDTH_3, HEIGHT_3, WIDTH_3, WIDTH_4>(part_3, part_4);
-    __syncthreads();
-  }
-  if (finish.coarse[3]) {
+  if (finish.coarse[3])
     add_coarser<WIDTH_2, HEIGHT_2, WIDTH_2, WIDTH_3>(part_2, part_3);
-    __syncthreads();
-  }
   add_coarser<WIDTH_1, HEIGHT_1, PITCH_1, WIDTH_2>(part_1, part_2);
-  __syncthreads();
   if (!inside)
     return;
 

@@ -4,10 +4,24 @@
  */
 #include "llf.cuh"
 
+#include <algorithm>
+
 namespace llf
 {
 namespace
 {
+
+/* The first level that the coarse levels' kernel has, the last image if there is no such kernel;
+ * how many blocks it gets; and whether levels 3 and 4 are made at once. */
+struct Way {
+  int last, tail_blocks;
+  bool twice;
+};
+
+/* Pixels of level 3 up to which they are: in larger pictures, and earlier where the terms take
+ * longer, those are what a frame waits for, and want their multiprocessors soon. Blocks of the
+ * coarse levels' kernel then. */
+constexpr int MOST_TWICE = 70000, MOST_TWICE_OF_OTHERS = 25000, TWICE_TAIL_BLOCKS = 8;
 
 /* Puts a kernel that needs another stream's event behind it: nothing of it may start earlier. */
 bool await_event(Queue *queue, void *event)
@@ -47,7 +61,7 @@ bool run_terms(const TensorStreams &streams, Queue *queue, const Gpu &gpu, const
 
   return (reduced || await_event(queue, streams.reduced_once)) &&
          (joined || tensor_level_terms(queue, pyramid, 1, 2, series)) &&
-         tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
+         tensor_pixel_terms(queue, gpu, pixels, series, pyramid, 2, 2) &&
          await_event(queue, streams.reduced) && tensor_level_terms(queue, pyramid, 2, last, series);
 }
 
@@ -55,17 +69,17 @@ bool run_terms(const TensorStreams &streams, Queue *queue, const Gpu &gpu, const
  * steps: they run side by side, in two streams. The terms leave no room for a cluster. */
 bool run_side_by_side(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
                       const Pixels &pixels, const Series &series, const Pyramid &pyramid,
-                      bool reduced, int last)
+                      bool reduced, const Way &way)
 {
   CfStatus *const status = queue->status;
-  Queue chain = {streams.chain, queue->overlaps, false, false, status};
+  Queue chain = {streams.chain, queue->overlaps, false, false, status, 0};
 
   if (!cf_event_record(streams.analysed, queue->stream, status) ||
       !await_event(&chain, streams.analysed))
     return false;
 
-  const bool ran = run_chain(streams, &chain, gpu, series, pyramid, reduced, last) &&
-                   run_terms(streams, queue, gpu, pixels, series, pyramid, reduced, last);
+  const bool ran = run_chain(streams, &chain, gpu, series, pyramid, reduced, way.last) &&
+                   run_terms(streams, queue, gpu, pixels, series, pyramid, reduced, way.last);
   /* Whatever failed, the chain must not outlive the memory it works in. */
   queue->status = ran ? status : nullptr;
   const bool joined = cf_event_record(streams.collapsed, streams.chain, queue->status) &&
@@ -77,19 +91,42 @@ bool run_side_by_side(Queue *queue, const TensorStreams &streams, const Gpu &gpu
 /* The same in one stream, without events, which take microseconds each. The terms are launched
  * behind the chain, so that it has room, but do not wait for it. */
 bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
-                  const Series &series, const Pyramid &pyramid, bool reduced, int last)
+                  const Series &series, const Pyramid &pyramid, bool reduced, const Way &way)
 {
-  const bool has_tail = last < pyramid.images - 1;
+  const bool has_tail = way.last < pyramid.images - 1;
   const int first = tensor_terms_are_joined(gpu, pixels, pyramid) ? 2 : 1;
+  const int next = way.twice && tensor_terms_take_levels(gpu, pixels, pyramid) ? way.last : first;
 
-  if (!reduce_levels(queue, series, pyramid, reduced, last) ||
-      (has_tail && !tensor_tail(queue, gpu, streams.tail_blocks, pyramid, last, series)))
+  if (!(way.twice ? tensor_reduce_twice(queue, pyramid, 2, -series.linear)
+                  : reduce_levels(queue, series, pyramid, reduced, way.last)) ||
+      (has_tail && !tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, series)))
     return false;
   queue->beside = has_tail;
-  const bool ran = tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
-                   tensor_level_terms(queue, pyramid, first, last, series);
+  queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
+  const bool ran = tensor_pixel_terms(queue, gpu, pixels, series, pyramid, first, next) &&
+                   tensor_level_terms(queue, pyramid, next, way.last, series);
   queue->beside = false;
   return ran;
+}
+
+/* Where all kernels are in one stream the chain may be short. */
+Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
+           const Pyramid &pyramid, bool in_a_row, bool reduced)
+{
+  const int tail_blocks = in_a_row ? streams.tail_blocks : 1;
+  const int few_blocks = std::min(tail_blocks, TWICE_TAIL_BLOCKS);
+  const Way other = {tensor_tail_first_level(gpu, tail_blocks, pyramid, 2), tail_blocks, false};
+  const Way twice = {4, few_blocks, true};
+
+  if (!in_a_row || !reduced || other.last < 3 || pyramid.images <= twice.last + 1)
+    return other;
+  const Level &level = pyramid.level[3];
+  const int most =
+      tensor_terms_take_levels(gpu, pixels, pyramid) ? MOST_TWICE : MOST_TWICE_OF_OTHERS;
+  return level.width * level.height <= most &&
+                 tensor_tail_first_level(gpu, few_blocks, pyramid, twice.last) == twice.last
+             ? twice
+             : other;
 }
 
 } // namespace
@@ -110,7 +147,8 @@ bool tensor_open(const Gpu &gpu, TensorStreams *streams, CfStatus *status)
   streams->collapsed = cf_event_create(false, status);
   return streams->analysed && streams->reduced_once && streams->reduced && streams->collapsed &&
          tensor_prepare_analyse(gpu, status) && tensor_prepare_reduce(gpu, status) &&
-         tensor_prepare_terms(gpu, status) && tensor_prepare_levels(gpu, status) &&
+         tensor_prepare_twice(gpu, status) && tensor_prepare_terms(gpu, status) &&
+         tensor_prepare_levels(gpu, status) &&
          tensor_prepare_tail(gpu, &streams->tail_blocks, status);
 }
 
@@ -128,14 +166,14 @@ bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, cons
                 const Series &series, const Pyramid &pyramid)
 {
   const bool in_a_row = queue->overlaps;
-  const int last = tensor_tail_first_level(gpu, in_a_row ? streams.tail_blocks : 1, pyramid, 2);
+  const bool reduced = tensor_analysis_reduces(gpu, pixels, pyramid);
+  const Way way = way_of(streams, gpu, pixels, pyramid, in_a_row, reduced);
   const auto run = in_a_row ? run_in_a_row : run_side_by_side;
 
   return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear) &&
-         run(queue, streams, gpu, pixels, series, pyramid,
-             tensor_analysis_reduces(gpu, pixels, pyramid), last) &&
-         tensor_collapse(queue, pyramid, last) &&
-         tensor_finish(queue, pixels, series, pyramid, last);
+         run(queue, streams, gpu, pixels, series, pyramid, reduced, way) &&
+         tensor_collapse(queue, pyramid, way.last) &&
+         tensor_finish(queue, pixels, series, pyramid, way.last);
 }
 
 } // namespace llf

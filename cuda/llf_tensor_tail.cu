@@ -179,7 +179,8 @@ __device__ __forceinline__ void spread_collapsed(const Tail &tail, const Directo
 }
 
 /* The terms, which may run beside this kernel, learn when all has been made that it begins with.
- * They begin when all blocks have let them. */
+ * They begin when all blocks have let them. With a gate there is no level that they would wait for,
+ * and terms of another component might still be waiting. */
 __device__ __forceinline__ void forget_beginning(const Tail &tail)
 {
   if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -207,7 +208,7 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   const int lane = threadIdx.x % 32, block = (int)blockIdx.x;
   const int top = tail.levels - 1, gathered = tail.spread;
 
-  if (block == 0) {
+  if (block == 0 && !tail.gate) {
     forget_beginning(tail);
     __syncthreads();
   }
@@ -231,7 +232,8 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
     if (gathered > 0)
       cluster_wait();
     __syncthreads();
-    tell_beginning(tail);
+    if (!tail.gate)
+      tell_beginning(tail);
     for (int level = 1; level <= gathered; level++)
       reduce_spread<GROUPS>(tail, *directory, memory, level, own_rows(tail, level, block), band);
     for (int level = gathered + 1; block == 0 && level <= top; level++)

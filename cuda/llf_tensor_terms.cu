@@ -3,7 +3,7 @@
  * The terms of levels 0 and 1 on tensor cores. They do not depend on the coarser levels' collapsed
  * images, so these kernels run beside the chain of small ones that make them.
  */
-#include "llf_tensor_cells.cuh"
+#include "llf_tensor_level_tiles.cuh"
 #include "llf_tensor_slopes.cuh"
 #include "llf_tensor_tiles.cuh"
 
@@ -130,6 +130,33 @@ make_next_terms(float (&sum)[4], const Columns<NextTile<GROUPS>> &columns,
       });
 }
 
+constexpr int MOST_TAKEN_LEVELS = 2;
+
+using TakenLevels = Levels<MOST_TAKEN_LEVELS>;
+
+/* Whether terms of levels 2 and up may be made along with level 0's. Others, whose registers are
+ * all in use, lost a microsecond by code that they did not run. */
+template <int GROUPS, Key key> constexpr bool TAKES_LEVELS = GROUPS <= 2 && key == Key::BYTE;
+
+/* Tiles of coarser levels: number `first`, and every so many. They come first, and from the teams
+ * on that have a tile of level 0 less than others: at the end, when nothing else hides what they
+ * wait for, they took 4 us. */
+template <int TEAMS, int GROUPS>
+__device__ __forceinline__ void make_levels(const TakenLevels &levels, uint8_t *memory, int team,
+                                            int thread, int first, int step,
+                                            const Expansion &expansion, const Turn<GROUPS> &turn)
+{
+  auto await = [&] { await_team<TEAMS, THREADS>(team); };
+
+  for (int tile = first; tile < levels.tiles; tile += step) {
+    if (thread == 0)
+      await_coarse_levels(levels.coarse_begun);
+    await();
+    make_level_tile<LevelTile<GROUPS>>(levels, memory, tile, thread, expansion, turn, await);
+    await();
+  }
+}
+
 /* --- the kernel --- */
 
 /* A picture's tiles; how far a team's next one is from the one before, in pixels; and the cells of
@@ -145,7 +172,8 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                   TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
                        Level coarse, Level second, __half *cells, __half *next_cells,
-                       const __grid_constant__ PictureRows source, Tiling tiling, bool beside)
+                       const __grid_constant__ PictureRows source, Tiling tiling, bool beside,
+                       const __grid_constant__ TakenLevels levels)
 {
   using T = BaseTile<GROUPS>;
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
@@ -221,6 +249,13 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   begin(beside);
   if constexpr (TEAMS < key, COPIES >> 1)
     __syncthreads();
+  if constexpr (TAKES_LEVELS<GROUPS, key>) {
+    const int teams = (int)blockDim.x / THREADS * (int)gridDim.x;
+
+    make_levels<TEAMS<key, COPIES>>(levels, memory, team, thread,
+                                    teams - 1 - (int)blockIdx.x - team * (int)gridDim.x, teams,
+                                    expansion, turn);
+  }
 
   const int tile = tiling.tiles - 1 - (int)blockIdx.x - team * (int)gridDim.x;
   const int first_row = (int)(((float)tile + 0.5f) / (float)tiling.across);
@@ -311,7 +346,7 @@ bool is_small(const Gpu &gpu, const Pixels &pixels, bool beside)
 
 template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Pyramid &pyramid)
+                  const Pyramid &pyramid, const TakenLevels &levels)
 {
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
   constexpr int RESERVED = 1024;
@@ -324,7 +359,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   /* These blocks stay till the end, and leave room for the coarse levels: to those that are beside
    * them already; in a stream of their own to the last kernel, which needs a multiprocessor for
    * itself, or in large pictures to all of them. */
-  const int left = queue->beside ? MAX_TAIL_BLOCKS : small ? 1 : gpu.multiprocessors * 2 / 11;
+  const int left = queue->beside ? queue->left : small ? 1 : gpu.multiprocessors * 2 / 11;
   const int resident = beside * (gpu.multiprocessors > left ? gpu.multiprocessors - left : 1);
   const Packing packing = packing_of(pixels);
   const Channel &channel = pixels.channel[0];
@@ -347,7 +382,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   return launch(
       queue, "llf terms", pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED>,
       dim3(grid), dim3(teams * THREADS), M::bytes(teams), pixels, series, pyramid.level[1],
-      pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source, tiling, queue->beside);
+      pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source, tiling, queue->beside, levels);
 }
 
 /* Calls `function` with the sample type, the colour and the key as types. */
@@ -388,7 +423,7 @@ template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, const Pixels &pixe
 
 template <int GROUPS>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Pyramid &pyramid)
+                  const Pyramid &pyramid, const TakenLevels &levels)
 {
   return with_key_types<GROUPS>(gpu, pixels, [&](auto sample, auto colour, auto key) {
     using Sample = typename decltype(sample)::type;
@@ -400,19 +435,19 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
     if constexpr (!ALWAYS) {
       if (is_joined<GROUPS, KEY>(gpu, pixels))
         return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, JOINED_BUFFERS<GROUPS>, true>(
-            queue, gpu, pixels, series, pyramid);
+            queue, gpu, pixels, series, pyramid, levels);
     }
     if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
       if ((!is_small(gpu, pixels, queue->beside) || !ALWAYS) &&
           Memory<GROUPS, KEY, MOST, 2, ALWAYS>::bytes(1) <= gpu.shared_per_block)
         return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2, ALWAYS>(queue, gpu, pixels,
-                                                                          series, pyramid);
+                                                                          series, pyramid, levels);
     }
     if (Memory<GROUPS, KEY, MOST, 1, ALWAYS>::bytes(1) <= gpu.shared_per_block)
       return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 1, ALWAYS>(queue, gpu, pixels, series,
-                                                                        pyramid);
+                                                                        pyramid, levels);
     return launch_terms<GROUPS, Sample, COLOUR, KEY, 1, 1, ALWAYS>(queue, gpu, pixels, series,
-                                                                   pyramid);
+                                                                   pyramid, levels);
   });
 }
 
@@ -475,12 +510,35 @@ bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid
                                : joined(GroupsConstant<4>());
 }
 
-bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                        const Pyramid &pyramid)
+bool tensor_terms_take_levels(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
 {
-  return pyramid.groups == 1   ? launch_terms<1>(queue, gpu, pixels, series, pyramid)
-         : pyramid.groups == 2 ? launch_terms<2>(queue, gpu, pixels, series, pyramid)
-                               : launch_terms<4>(queue, gpu, pixels, series, pyramid);
+  auto take_levels = [&](auto groups) {
+    constexpr int GROUPS = decltype(groups)::value;
+
+    return with_key_types<GROUPS>(gpu, pixels, [&](auto, auto, auto key) {
+      return TAKES_LEVELS<GROUPS, decltype(key)::key>;
+    });
+  };
+
+  return pyramid.groups == 1   ? take_levels(GroupsConstant<1>())
+         : pyramid.groups == 2 ? take_levels(GroupsConstant<2>())
+                               : take_levels(GroupsConstant<4>());
+}
+
+bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                        const Pyramid &pyramid, int first, int last)
+{
+  auto launch_with_levels = [&](auto groups) {
+    constexpr int GROUPS = decltype(groups)::value;
+
+    return launch_terms<GROUPS>(
+        queue, gpu, pixels, series, pyramid,
+        levels_of<LevelTile<GROUPS>, MOST_TAKEN_LEVELS>(pyramid, first, last));
+  };
+
+  return pyramid.groups == 1   ? launch_with_levels(GroupsConstant<1>())
+         : pyramid.groups == 2 ? launch_with_levels(GroupsConstant<2>())
+                               : launch_with_levels(GroupsConstant<4>());
 }
 
 } // namespace llf

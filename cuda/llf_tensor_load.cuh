@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Tiles of a level into shared memory, for kernels that reduce it.
+ */
+#pragma once
+
+#include "llf_tensor_down.cuh"
+
+namespace llf
+{
+
+/* Copies floats to shared memory in the background, as start_copy() does groups. */
+__device__ __forceinline__ void start_copy_float(float *to, const float *from)
+{
+  cf_copy_async_word(cf_shared_address(to), from, 4);
+}
+
+/* Where nothing is mirrored, copies of a row lie at distances that are known when compiling. */
+template <typename S, bool INSIDE>
+__device__ __forceinline__ void start_rows(uint8_t *memory, float *gauss, const Level &fine,
+                                           int groups, int first_group, int first_x, int first_y)
+{
+  using M = TileMemory<S>;
+  constexpr int COPIES = (S::FINE_X * S::GROUPS + 31) / 32, FLOATS = (S::FINE_X + 31) / 32;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const uint32_t to = cf_shared_address(memory) + M::at(lane / S::GROUPS, lane % S::GROUPS);
+
+#pragma unroll 1
+  for (int row = warp; row < S::FINE_Y; row += S::THREADS / 32) {
+    const int y = INSIDE ? first_y + row : mirrored(first_y + row, fine.height);
+    const size_t start = (size_t)y * fine.width + (INSIDE ? first_x : 0);
+    const uint4 *const group = fine.groups + start * groups + first_group;
+
+#pragma unroll
+    for (int k = 0; k < COPIES; k++) {
+      const int i = lane + 32 * k, c = i % S::GROUPS;
+      const int x = INSIDE ? i / S::GROUPS : mirrored(first_x + i / S::GROUPS, fine.width);
+
+      if (i < S::FINE_X * S::GROUPS)
+        start_copy(to + row * M::PITCH + k * 32 * GROUP_BYTES, group + x * groups + c);
+    }
+#pragma unroll
+    for (int k = 0; k < FLOATS; k++) {
+      const int i = lane + 32 * k;
+
+      if (i < S::FINE_X)
+        start_copy_float(gauss + row * M::GAUSS_PITCH + i,
+                         fine.gauss + start + (INSIDE ? i : mirrored(first_x + i, fine.width)));
+    }
+  }
+}
+
+template <typename S>
+__device__ __forceinline__ void load_tile(uint8_t *memory, float *gauss, const Level &fine,
+                                          int groups, int first_group, int coarse_x, int coarse_y)
+{
+  const int first_x = 2 * coarse_x - 2, first_y = 2 * coarse_y - 2;
+  const bool inside = first_x >= 0 && first_y >= 0 && first_x + S::FINE_X <= fine.width &&
+                      first_y + S::FINE_Y <= fine.height;
+
+  if (inside && groups == S::GROUPS)
+    start_rows<S, true>(memory, gauss, fine, S::GROUPS, 0, first_x, first_y);
+  else
+    start_rows<S, false>(memory, gauss, fine, groups, first_group, first_x, first_y);
+  wait_copies();
+}
+
+} // namespace llf
