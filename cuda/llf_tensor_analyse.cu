@@ -13,19 +13,20 @@ namespace
 /* --- level 0 by table --- */
 
 /* Blocks stay for many strips, since the table is dear. blockIdx.y counts blocks' groups. */
-template <int GROUPS, int ALL, Key key>
+template <int GROUPS, int ALL, Key key, int BLOCKS>
 __global__ void __launch_bounds__(32 * WARPS, 1)
     analyse_table_kernel(const __grid_constant__ Pixels pixels,
                          const __grid_constant__ Series series,
                          const __grid_constant__ Analysis analysis)
 {
+  constexpr int COARSE = StripShape<BLOCKS>::COARSE;
   extern __shared__ __align__(128) uint8_t memory[];
   const int warp = threadIdx.x / 32, rows = HALVES<GROUPS> * analysis.strip_rows;
   const int coarse_width = (analysis.first.coarse.width + 1) / 2;
   const int coarse_height = (analysis.first.coarse.height + 1) / 2;
   const int strips_x = (coarse_width + COARSE - 1) / COARSE;
   const int strips_y = (coarse_height + rows - 1) / rows;
-  Strip<GROUPS, ALL, key> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
+  Strip<GROUPS, ALL, key, BLOCKS> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
 
   const int strips = strips_x * strips_y, step = gridDim.x * WARPS;
   int i = blockIdx.x + gridDim.x * warp;
@@ -100,10 +101,10 @@ __global__ void __launch_bounds__(S::THREADS)
 /* --- launching --- */
 
 /* Rows of level 2 in a strip, so that all warps are busy to the end. */
-int rows_of_strips(const Gpu &gpu, int halves, int width, int height)
+int rows_of_strips(const Gpu &gpu, int halves, int across, int height)
 {
   constexpr int MOST = 16;
-  const int across = blocks(width, COARSE), warps = gpu.multiprocessors * WARPS;
+  const int warps = gpu.multiprocessors * WARPS;
 
   for (int waves = 1;; waves++) {
     const int down = warps * waves / across;
@@ -114,14 +115,15 @@ int rows_of_strips(const Gpu &gpu, int halves, int width, int height)
   }
 }
 
-template <int GROUPS, int ALL, Key key>
-bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Target &first, const Target &second, bool reduces)
+template <int GROUPS, int ALL, Key key, int BLOCKS>
+bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                   const Target &first, const Target &second, bool reduces)
 {
   const Channel &channel = pixels.channel[0];
   const int width = (first.coarse.width + 1) / 2, height = (first.coarse.height + 1) / 2;
-  const int halves = HALVES<GROUPS>, rows = rows_of_strips(gpu, halves, width, height);
-  const int strips = blocks(width, COARSE) * blocks(height, halves * rows);
+  const int across = blocks(width, StripShape<BLOCKS>::COARSE), halves = HALVES<GROUPS>;
+  const int rows = rows_of_strips(gpu, halves, across, height);
+  const int strips = across * blocks(height, halves * rows);
   const Packing packing = packing_of(pixels);
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
@@ -140,9 +142,20 @@ bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   picture.packing = packing;
   picture.luma_row = luma_row_of(pixels, packing);
   return launch(
-      queue, "llf analyse", analyse_table_kernel<GROUPS, ALL, key>,
+      queue, "llf analyse", analyse_table_kernel<GROUPS, ALL, key, BLOCKS>,
       dim3(strips < gpu.multiprocessors ? strips : gpu.multiprocessors, first.groups / GROUPS),
       dim3(32 * WARPS), TableMemory<GROUPS, key>::BYTES, pixels, series, analysis);
+}
+
+template <int GROUPS, int ALL, Key key>
+bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                  const Target &first, const Target &second, bool reduces)
+{
+  return is_large(pixels)
+             ? launch_strips<GROUPS, ALL, key, LARGE_BLOCKS>(queue, gpu, pixels, series, first,
+                                                             second, reduces)
+             : launch_strips<GROUPS, ALL, key, SMALL_BLOCKS>(queue, gpu, pixels, series, first,
+                                                             second, reduces);
 }
 
 template <int GROUPS, Key key> bool fits(const Gpu &gpu)
@@ -195,8 +208,10 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
 
 template <int GROUPS, int ALL, Key key> bool prepare_table(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(gpu, analyse_table_kernel<GROUPS, ALL, key>, TableMemory<GROUPS, key>::BYTES,
-                      status);
+  constexpr int BYTES = TableMemory<GROUPS, key>::BYTES;
+
+  return allow_shared(gpu, analyse_table_kernel<GROUPS, ALL, key, LARGE_BLOCKS>, BYTES, status) &&
+         allow_shared(gpu, analyse_table_kernel<GROUPS, ALL, key, SMALL_BLOCKS>, BYTES, status);
 }
 
 template <int GROUPS, int ALL> bool prepare_tables(const Gpu &gpu, CfStatus *status)

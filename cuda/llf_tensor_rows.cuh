@@ -130,7 +130,7 @@ __device__ __forceinline__ void turn_further(uint32_t &sine, uint32_t &cosine, u
 /* A fine row, looked up and filtered across, of which `take (b, words)` takes the blocks in order:
  * registers for a whole row there are not. `row_of (i)` is where a lane finds its row of the table
  * for look-up i, `pairs` are the codes of its words of the components. */
-template <int GROUPS, Key key, typename RowOf, typename Take>
+template <int GROUPS, Key key, int READS, typename RowOf, typename Take>
 __device__ __forceinline__ void filter_row(RowOf row_of, const typename KeyOf<key>::Sample *pairs,
                                            const LowTurn &low, const Banded &band, Take take)
 {

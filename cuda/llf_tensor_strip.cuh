@@ -38,8 +38,6 @@ __device__ __forceinline__ void reduce_across(const uint16_t *first, uint32_t su
       __dp2a_lo(words[3], 0x0001u, __dp2a_lo(words[2], 0x0508u, __dp2a_lo(words[1], 0x0501u, 0u)));
 }
 
-constexpr int PAIRS = 4 * BLOCKS_1; /* of pixels of level 1, a lane each */
-
 /* Rows that are fetched before they are read: without, warps waited for them a seventh of their
  * time. */
 constexpr int AHEAD = 8;
@@ -89,11 +87,15 @@ struct Analysis {
 };
 
 /* What a warp knows of its strip. */
-template <int GROUPS, int ALL, Key key> struct Strip {
+template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
   using M = TableMemory<GROUPS, key>;
+  using Shape = StripShape<BLOCKS>;
   using Sample = typename M::Sample;
   static constexpr int HALF = HALVES<GROUPS>, ROW_BYTES = M::COPIES * GROUP_BYTES;
   static constexpr bool PAIRED = key == Key::BYTE;
+  static constexpr int BLOCKS_1 = Shape::BLOCKS_1, BLOCKS_2 = Shape::BLOCKS_2;
+  static constexpr int COARSE = Shape::COARSE, MIDDLE = Shape::MIDDLE;
+  static constexpr int READS = Shape::READS, PAIRS = Shape::PAIRS;
 
   const Pixels &pixels;
   const Analysis &analysis;
@@ -254,7 +256,7 @@ template <int GROUPS, int ALL, Key key> struct Strip {
   {
     const Sample *const codes = looked_up + slot * SLOT_PITCH;
 
-    filter_row<GROUPS, key>(
+    filter_row<GROUPS, key, READS>(
         [&](int i) {
           if constexpr (PAIRED)
             return __dp4a(paired[i], (uint32_t)ROW_BYTES << 8 * (slot % 2), table);
@@ -371,6 +373,8 @@ template <int GROUPS, int ALL, Key key> struct Strip {
       writer_1.write(b, made, written);
       if (b > 0 && b % 2 == 0)
         take(b / 2 - 1, filter_block(done[0], done[1], made, bands[b / 2 - 1]));
+      if (BLOCKS_1 % 2 == 0 && b == BLOCKS_1 - 1)
+        take(b / 2, filter_block(done[0], made, bands[b / 2]));
       done[b % 2] = made;
     });
     writer_1.advance(width());
