@@ -147,12 +147,26 @@ void place_taps(uint32_t (&to)[kTensorTapPairs], const CfTaps *taps, double scal
   }
 }
 
+/* Whether no picture's results, with the errors that halves_suffice allows, round to anything but a
+ * code. */
+bool stays_within_codes(const CfFirPlane *plan, const CfFirChannel *channel)
+{
+  const double gain = plan->row.sum * plan->column.sum;
+  const double reach = 127.5 * fabs(channel->scale) * plan->row.magnitude * plan->column.magnitude;
+  const double middle =
+      channel->scale * gain * (127.5 - channel->centre) + channel->centre + channel->bias;
+  const double slack = 0.49 - kColourError;
+
+  return !channel->absolute && middle - reach > -slack && middle + reach < 255.0 + slack;
+}
+
 /* A result is scale * sum(c - centre) + centre + bias, and the sums run over c - 128. */
 void place_tones(CfTensorStrip *strip, const CfFirPlane *plan, double correction, int first,
                  int channels)
 {
   const double gain = plan->row.sum * plan->column.sum;
 
+  strip->bounded = true;
   for (int c = 0; c < channels; c++) {
     const CfFirChannel *channel = &plan->channel[first + c];
     const double offset = channel->centre + channel->bias + kTie;
@@ -164,6 +178,9 @@ void place_tones(CfTensorStrip *strip, const CfFirPlane *plan, double correction
     strip->addend[c] = (float)((channel->absolute ? offset : offset + shifted) / 255.0);
     strip->inner_factor[c] = (float)factor;
     strip->inner_addend[c] = (float)shifted;
+    strip->bounded = strip->bounded && stays_within_codes(plan, channel);
+    strip->code_factor[c] = (float)-factor;
+    strip->code_addend[c] = (float)-(kTensorCodes + offset + shifted);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "fir_tensor_output.cuh"
 #include "fir_tensor_pipeline.cuh"
 #include "fir_tensor_products.cuh"
+#include "fir_tensor_short.cuh"
 
 #include <string.h>
 #include <type_traits>
@@ -59,9 +60,20 @@ __device__ inline void finish_rows(
 
 /* ---- the kernels ---- */
 
-/* From so many tiles on a pipeline filters opaque pictures of four channels faster, so that the
- * host wants to know which are; planar ones from more. */
-constexpr int kPipelineTiles = 4, kPlanarPipelineTiles = 7;
+/* What filters opaque pixels only is faster: all warps alike up to so many tiles, and from so many
+ * on a pipeline. With four channels that is all tiles, so that the host wants to know which
+ * pictures are opaque; planar pictures always are. */
+constexpr int kShortTiles = 4, kPlanarShortTiles = 3, kPlanarPipelineTiles = 7;
+
+__host__ __device__ constexpr bool is_short(int tiles, bool planar)
+{
+  return tiles <= (planar ? kPlanarShortTiles : kShortTiles);
+}
+
+constexpr bool has_opaque_form(int tiles, bool planar)
+{
+  return !planar || is_short(tiles, planar) || tiles >= kPlanarPipelineTiles;
+}
 
 __device__ inline void report_picture(const CfTensorJob &job)
 {
@@ -125,7 +137,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
     Shape::synchronize();
     if (Shape::kHasAlpha) {
       history = (history << 1 | (not_opaque[step & 1] == step)) & ((1u << Tiles) - 1);
-      if (Tiles >= kPipelineTiles && history && !before)
+      if (history && !before)
         report_alpha(job);
     }
 
@@ -190,23 +202,40 @@ constexpr int largest(int a, int b)
 }
 
 /* The threads of a block, and how many blocks an SM is meant to have. */
-template <int Tiles, bool Planar, bool Pipeline> struct Launch {
+template <int Tiles, bool Planar, bool Opaque> struct Launch {
   template <int C>
-  using Shape = std::conditional_t<Pipeline, CfTensorPipeline<C, Tiles>, CfTensorShape<C, Tiles>>;
+  using OpaqueShape = std::conditional_t<is_short(Tiles, Planar), CfTensorShort<C, Tiles>,
+                                         CfTensorPipeline<C, Tiles>>;
+  template <int C>
+  using Shape = std::conditional_t<Opaque, OpaqueShape<C>, CfTensorShape<C, Tiles>>;
   static constexpr int kFirst = Planar ? 1 : 4;
   static constexpr int kThreads = Shape<kFirst>::kThreads;
-  static constexpr int kBytes = Planar ? largest(Shape<1>::kBytes, Shape<2>::kBytes)
-                                       : largest(Shape<4>::kBytes, CfTensorShape<4, Tiles>::kBytes);
-  static constexpr int kRegisters = Tiles <= 3 ? 128 : Planar && !Pipeline ? 96 : 80;
+  static constexpr int kBytes =
+      Planar ? largest(Shape<1>::kBytes, Shape<2>::kBytes)
+             : largest(Shape<4>::kBytes, CfTensorFirstThreads<Tiles, Opaque>::kBytes);
+  static constexpr int kRegisters = Tiles <= 3 || (Opaque && is_short(Tiles, Planar)) ? 128
+                                    : Planar && !Opaque                               ? 96
+                                                                                      : 80;
   static constexpr int kFitting = kSharedMemory / (kBytes + 1024);
   static constexpr int kByRegisters = 65536 / kThreads / kRegisters;
   static constexpr int kResident = kFitting < kByRegisters ? kFitting : kByRegisters;
 };
 
+template <int C, int Tiles>
+__device__ inline int filter_opaque(const CfTensorJob &job, const CfFirWork &work,
+                                    const CfTensorStrip &strip, const CfTensorPlace &place,
+                                    uint8_t *shared)
+{
+  if constexpr (is_short(Tiles, C != 4))
+    return cf_tensor_filter_short<C, Tiles>(job, work, strip, place, shared);
+  else
+    return cf_tensor_filter_opaque<C, Tiles>(job, work, strip, place, shared);
+}
+
 /* Planar serves planes of one and of two channels, as 4:2:0 formats mix them. */
-template <int Tiles, bool Planar, bool Pipeline>
-__global__ void __launch_bounds__(Launch<Tiles, Planar, Pipeline>::kThreads,
-                                  Launch<Tiles, Planar, Pipeline>::kResident)
+template <int Tiles, bool Planar, bool Opaque>
+__global__ void __launch_bounds__(Launch<Tiles, Planar, Opaque>::kThreads,
+                                  Launch<Tiles, Planar, Opaque>::kResident)
     filter_tensor(const __grid_constant__ CfTensorJob job)
 {
 #ifdef CF_TENSOR_OPS
@@ -219,24 +248,22 @@ __global__ void __launch_bounds__(Launch<Tiles, Planar, Pipeline>::kThreads,
   const CfTensorStrip &strip = job.strip[p];
   CfTensorPlace place(strip, (int)blockIdx.x - (Planar ? strip.first_block : 0));
 
-  if constexpr (Planar && Pipeline) {
+  if constexpr (Planar && Opaque) {
     if (work.channels == 2)
-      cf_tensor_filter_opaque<2, Tiles>(job, work, strip, place, shared);
+      filter_opaque<2, Tiles>(job, work, strip, place, shared);
     else
-      cf_tensor_filter_opaque<1, Tiles>(job, work, strip, place, shared);
+      filter_opaque<1, Tiles>(job, work, strip, place, shared);
   } else if constexpr (Planar) {
     if (work.channels == 2)
       filter_strip<2, Tiles>(job, work, strip, place, shared);
     else
       filter_strip<1, Tiles>(job, work, strip, place, shared);
   } else {
-    if (Tiles >= kPipelineTiles)
-      report_picture(job);
-    if constexpr (Pipeline)
-      place.skip(cf_tensor_filter_opaque<4, Tiles>(job, work, strip, place, shared));
-    if (place.rows > 0 && (!Pipeline || threadIdx.x < CfTensorShape<4, Tiles>::kThreads))
-      filter_strip<4, Tiles, CfTensorFirstThreads<Tiles, Pipeline>>(job, work, strip, place,
-                                                                    shared);
+    report_picture(job);
+    if constexpr (Opaque)
+      place.skip(filter_opaque<4, Tiles>(job, work, strip, place, shared));
+    if (place.rows > 0 && (!Opaque || threadIdx.x < CfTensorShape<4, Tiles>::kThreads))
+      filter_strip<4, Tiles, CfTensorFirstThreads<Tiles, Opaque>>(job, work, strip, place, shared);
   }
 #endif
 }
@@ -251,15 +278,15 @@ struct Form {
 struct Variant {
   int tiles;
   int pixels[4];   /* of a strip, by the bytes of a pixel less 1 */
-  Form form[2][2]; /* [planar][pipeline] */
+  Form form[2][2]; /* [planar][opaque] */
 };
 
-template <int Tiles, bool Planar, bool Pipeline> constexpr Form form()
+template <int Tiles, bool Planar, bool Opaque> constexpr Form form()
 {
-  typedef Launch<Tiles, Planar, Pipeline> Launch;
+  typedef Launch<Tiles, Planar, Opaque> Launch;
 
-  if constexpr (!Pipeline || Tiles >= (Planar ? kPlanarPipelineTiles : kPipelineTiles))
-    return {filter_tensor<Tiles, Planar, Pipeline>, Launch::kThreads, Launch::kBytes};
+  if constexpr (Opaque ? has_opaque_form(Tiles, Planar) : !(Planar && is_short(Tiles, Planar)))
+    return {filter_tensor<Tiles, Planar, Opaque>, Launch::kThreads, Launch::kBytes};
   else
     return {nullptr, 0, 0};
 }
@@ -313,20 +340,21 @@ const Variant *choose_variant(const CfFirPicture *picture)
 /* How much longer a step of an outer strip takes: pixels outside are copied one by one, but where
  * they are whole pieces of replicated ones. These cost long kernels of four channels still too much
  * for strips of equal height (93.6 instead of 89.1 us at 129 taps), and pipelines, of which few
- * warps load (57.7 instead of 50.6 at 81 taps). */
-constexpr double kShortOuterCost = 1.2, kOuterCost = 1.4, kPipelineOuterCost = 1.2;
+ * warps load (57.7 instead of 50.6 at 81 taps), and what else filters four channels that are opaque
+ * (41.7 instead of 39.8 at 41 taps). */
+constexpr double kShortOuterCost = 1.2, kOuterCost = 1.4, kOpaqueOuterCost = 1.2;
 
-double outer_cost(const CfFirWork *work, int tiles, bool pipeline)
+double outer_cost(const CfFirWork *work, int tiles, bool opaque)
 {
-  const bool is_short = tiles <= 3;
+  const bool planar = work->channels != 4;
   const bool replicates_pieces =
       work->border == CF_BORDER_REPLICATE && work->width % (16 / work->channels) == 0;
 
-  if (replicates_pieces && pipeline)
-    return kPipelineOuterCost;
-  if (replicates_pieces && (is_short || work->channels != 4))
+  if (replicates_pieces && opaque && (!planar || tiles >= kPlanarPipelineTiles))
+    return kOpaqueOuterCost;
+  if (replicates_pieces && (planar || tiles <= 3))
     return 1.0;
-  return is_short ? kShortOuterCost : kOuterCost;
+  return tiles <= 3 || (opaque && is_short(tiles, planar)) ? kShortOuterCost : kOuterCost;
 }
 
 int divide_up(int a, int b)
@@ -336,7 +364,7 @@ int divide_up(int a, int b)
 
 /* Divides the planes so that no block takes longer than `steps` steps of an inner strip, if it can.
  * Returns how many blocks these are. */
-int divide_planes(CfTensorJob *job, const Variant *variant, bool pipeline, int steps)
+int divide_planes(CfTensorJob *job, const Variant *variant, bool opaque, int steps)
 {
   const int lead = variant->tiles - 1; /* steps of rows to filter before the first */
   int blocks = 0;
@@ -349,7 +377,7 @@ int divide_planes(CfTensorJob *job, const Variant *variant, bool pipeline, int s
     strip->across = divide_up(work->width, variant->pixels[work->channels - 1]);
     strip->rows = kTensorStep * larger(steps - lead, 1);
     strip->outer_rows =
-        kTensorStep * larger((int)(steps / outer_cost(work, variant->tiles, pipeline)) - lead, 1);
+        kTensorStep * larger((int)(steps / outer_cost(work, variant->tiles, opaque)) - lead, 1);
     strip->outer = cf_tensor_borders(strip->across) * divide_up(height, strip->outer_rows);
     strip->first_block = blocks;
     blocks += strip->outer +
@@ -359,7 +387,7 @@ int divide_planes(CfTensorJob *job, const Variant *variant, bool pipeline, int s
 }
 
 /* One wave of resident blocks that take about the same time. Returns the blocks of the grid. */
-int share_blocks(CfTensorJob *job, const Variant *variant, bool pipeline, int slots)
+int share_blocks(CfTensorJob *job, const Variant *variant, bool opaque, int slots)
 {
   int most_steps = 0, steps = 0, blocks;
 
@@ -367,7 +395,7 @@ int share_blocks(CfTensorJob *job, const Variant *variant, bool pipeline, int sl
     most_steps = larger(most_steps, divide_up(job->plane[p].height, kTensorStep));
   most_steps = (int)(kOuterCost * (most_steps + variant->tiles));
   do
-    blocks = divide_planes(job, variant, pipeline, ++steps);
+    blocks = divide_planes(job, variant, opaque, ++steps);
   while (blocks > slots && steps < most_steps);
   return blocks;
 }
@@ -375,6 +403,16 @@ int share_blocks(CfTensorJob *job, const Variant *variant, bool pipeline, int sl
 bool fits(const Form *form, const CfDevice *device)
 {
   return form->kernel && form->bytes <= device->info.shared_per_block;
+}
+
+/* NULL if there is none that fits. */
+const Form *choose_form(const Variant *variant, bool planar, bool opaque, const CfDevice *device)
+{
+  const Form(&forms)[2] = variant->form[planar];
+
+  if (opaque && fits(&forms[true], device))
+    return &forms[true];
+  return fits(&forms[false], device) ? &forms[false] : nullptr;
 }
 
 /* Whether the last pictures that the device began were opaque, as far as it is known. */
@@ -406,10 +444,10 @@ bool cf_fir_tensor_prepare(const CfDevice *device, CfStatus *status)
 bool cf_fir_tensor_serves(CfFirPicture *picture, const CfDevice *device)
 {
   const Variant *variant = picture->planes ? choose_variant(picture) : nullptr;
+  const bool planar = picture->plane[0].channels != 4;
 
   if (device->code < 80 || picture->sample_bytes != 1 || !variant ||
-      picture->plane[0].channels == 3 ||
-      !fits(&variant->form[picture->plane[0].channels != 4][false], device))
+      picture->plane[0].channels == 3 || !choose_form(variant, planar, planar, device))
     return false;
   for (int p = 0; p < picture->planes; p++) {
     const CfFirWork *work = &picture->plane[p];
@@ -427,9 +465,9 @@ bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device,
                        CfFirSightings *sightings, void *stream, CfStatus *status)
 {
   const Variant *variant = choose_variant(picture);
-  const Form(&forms)[2] = variant->form[picture->plane[0].channels != 4];
-  const bool pipeline = fits(&forms[true], device) && seems_opaque(sightings);
-  const Form *form = &forms[pipeline];
+  const bool planar = picture->plane[0].channels != 4;
+  const Form *form = choose_form(variant, planar, planar || seems_opaque(sightings), device);
+  const bool opaque = form == &variant->form[planar][true];
   int resident = 0;
   CfTensorJob job;
 
@@ -450,7 +488,7 @@ bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device,
     cf_fir_place_plane(&job, picture, p, variant->tiles);
 
   const int blocks =
-      share_blocks(&job, variant, pipeline, device->info.multiprocessors * larger(resident, 1));
+      share_blocks(&job, variant, opaque, device->info.multiprocessors * larger(resident, 1));
   form->kernel<<<blocks, form->threads, (size_t)form->bytes, (cudaStream_t)stream>>>(job);
   return cf_cuda_launched("filtering on tensor cores", status);
 }

@@ -27,6 +27,10 @@
 constexpr int kTensorStep = 16; /* rows */
 constexpr int kTensorMaxTiles = 9;
 
+/* -(kTensorCodes + v) has the code of v, rounded half up, as its second byte, for a unit in the
+ * last place is 1/256; its highest bit is set. */
+constexpr float kTensorCodes = 49152.5f;
+
 /* Zeros around the taps, which the Toeplitz matrices reach into: by 15 on either side. */
 constexpr int kTensorMargin = 16;
 constexpr int kTensorTapPairs = (16 * (kTensorMaxTiles - 1) + 2 * kTensorMargin) / 2;
@@ -43,6 +47,10 @@ struct CfTensorStrip {
    * `absolute` channels sum becomes |sum * inner_factor + inner_addend|. */
   float factor[3], addend[3], inner_factor[3], inner_addend[3];
   int absolute; /* bits */
+
+  /* Where no result can leave the codes: less kTensorCodes, in code values. */
+  bool bounded;
+  float code_factor[3], code_addend[3];
 };
 
 /* Of pixels with alpha. */
@@ -90,6 +98,33 @@ __host__ __device__ constexpr int cf_round_up(int value, int multiple)
   return (value + multiple - 1) / multiple * multiple;
 }
 
+/* Which strip a block has. */
+struct CfTensorPlace {
+  int column, first_row, rows;
+
+  __device__ CfTensorPlace(const CfTensorStrip &strip, int index)
+  {
+    const int borders = cf_tensor_borders(strip.across), inner = strip.across - borders;
+
+    if (index < strip.outer) {
+      rows = strip.outer_rows;
+      column = index % borders * (strip.across - 1);
+      first_row = index / borders * rows;
+    } else {
+      rows = strip.rows;
+      column = 1 + (index - strip.outer) % inner;
+      first_row = (index - strip.outer) / inner * rows;
+    }
+  }
+
+  /* The first rows are finished. */
+  __device__ void skip(int finished)
+  {
+    first_row += finished;
+    rows -= finished;
+  }
+};
+
 /* How a block's threads share a strip of planes with C bytes a pixel, and its shared memory. */
 template <int C, int Tiles> struct CfTensorShape {
   static constexpr bool kHasAlpha = C == 4;
@@ -102,7 +137,9 @@ template <int C, int Tiles> struct CfTensorShape {
   static constexpr int kBlocks = C == 4 ? (kShort ? 2 : 1) : 4 / C;
   static constexpr int kWarps = C == 4 && !kShort ? 8 : 4;
   static constexpr int kWarpPixels = 16 * kBlocks;
-  static constexpr int kWeightedAtOnce = kShort ? 1 : 8; /* see cf_tensor_store_colours */
+  static constexpr int kWeightedAtOnce = Tiles == 2   ? 1
+                                         : Tiles == 3 ? 4
+                                                      : 8; /* see cf_tensor_store_colours */
 
   /* Where rows that wait leave room for few blocks on an SM, half of the warps filter across what
    * came, each one channel of several blocks of pixels, while the others filter down what was made
@@ -149,6 +186,17 @@ template <int C, int Tiles> struct CfTensorShape {
   }
 };
 
+/* The same for short kernels of opaque pixels: each warp loads, filters across and down, and keeps
+ * the rows that wait for the columns in registers. */
+template <int C, int Tiles> struct CfTensorShort : CfTensorShape<C, Tiles> {
+  typedef CfTensorShape<C, Tiles> Strip;
+  static constexpr bool kHasAlpha = false;
+  static constexpr int kColours = Strip::kColours;
+  static constexpr int kPlaneSets = 2, kSetBytes = kColours * Strip::kPlaneBytes;
+  static constexpr int kBytes =
+      Strip::kStages * Strip::kStageBytes + kPlaneSets * kSetBytes + Strip::kTapBytes;
+};
+
 /* The same for long kernels of opaque pixels: some warps load, some filter across, and some filter
  * down. These make two steps of the result at a time, so that what they load serves two products;
  * while one half of them does, the other stores what it has. Warp i is on quarter i % 4 of an SM:
@@ -175,12 +223,17 @@ template <int C, int Tiles> struct CfTensorPipeline : CfTensorShape<C, Tiles> {
       kStages * Strip::kStageBytes + kPlaneSets * kSetBytes + kSlots * kSlotBytes;
 };
 
-/* The same for all threads of a block, or the first of a pipeline's, which go on where it meets
- * alpha. */
-template <int Tiles, bool BehindPipeline> struct CfTensorFirstThreads : CfTensorShape<4, Tiles> {
+/* The same for all threads of a block, or the first of those that filtered what is opaque, where
+ * this ends. They must not need more shared memory, which would be fewer blocks on an SM. */
+template <int Tiles, bool BehindOpaque> struct CfTensorFirstThreads : CfTensorShape<4, Tiles> {
+  typedef CfTensorShape<4, Tiles> Strip;
+  static constexpr int kPlaneSets = BehindOpaque ? 1 : Strip::kPlaneSets;
+  static constexpr int kBytes =
+      Strip::kBytes - (Strip::kPlaneSets - kPlaneSets) * Strip::kChannels * Strip::kPlaneBytes;
+
   __device__ static void synchronize()
   {
-    if constexpr (BehindPipeline)
+    if constexpr (BehindOpaque)
       cf_meet_threads<CfTensorShape<4, Tiles>::kThreads>(2);
     else
       __syncthreads();

@@ -11,11 +11,19 @@
 #include "fir_tensor.cuh"
 
 /* The pieces of 16 bytes that a thread copies, and makes halves of: some of one row of the 16. A
- * row's threads are in one warp. */
+ * row's threads are in one warp. Of four channels half a warp stores 128 bytes of halves at a time,
+ * in as many rows as 16 threads have: these are so far apart that they start in different banks. */
 template <typename Shape> struct CfTensorPieces {
   __device__ static int row()
   {
-    return threadIdx.x / Shape::kRowThreads;
+    const int i = threadIdx.x / Shape::kRowThreads;
+
+    if constexpr (Shape::kChannels == 4 && Shape::kRowThreads < 16) {
+      constexpr int kApart = Shape::kRowThreads / 2, kTogether = 8 / kApart;
+      return i / 8 * 8 + i % 8 / kTogether + i % kTogether * kApart;
+    } else {
+      return i;
+    }
   }
 
   __device__ static int piece(int i)
@@ -181,6 +189,25 @@ public:
     return (C != 4 || replicates_pieces()) && words > 0 && work.border == CF_BORDER_REPLICATE;
   }
 
+  /* Whether no piece has a pixel outside the picture. */
+  __device__ bool is_inner() const
+  {
+    return end_full - first_full == Shape::kInputPixels;
+  }
+
+  /* Of such a strip, 16 rows inside the picture. `from` is the thread's first piece. */
+  __device__ void fetch_inner(int stage, const uint8_t *from) const
+  {
+    const uint32_t to = stages + stage * Shape::kStageBytes + Pieces::place(0);
+
+#pragma unroll
+    for (int i = 0; i < Shape::kLoads; i++) {
+      if (Pieces::exists(i))
+        cf_copy_async(to + i * Shape::kRowThreads * 16, from + i * Shape::kRowThreads * 16);
+    }
+    cf_copy_commit();
+  }
+
   /* Starts the copies of 16 rows from y0 on, if they are wanted. */
   __device__ void fetch(int stage, bool wanted, int y0) const
   {
@@ -189,7 +216,7 @@ public:
     if (wanted) {
       const uint8_t *from = row_at(y0 + Pieces::row());
 
-      if (end_full - first_full == Shape::kInputPixels && from) {
+      if (is_inner() && from) {
         copy_all_pieces(to, from);
       } else if (replicates_pieces()) {
         copy_nearest_pieces(to, from);
@@ -200,6 +227,39 @@ public:
       }
     }
     cf_copy_commit();
+  }
+};
+
+/* Starts the copies of one step after another: where all is inside the picture, without finding
+ * rows and borders for each. */
+template <typename Shape> class CfTensorFetcher
+{
+  typedef CfTensorPieces<Shape> Pieces;
+  const CfTensorCopier<Shape> &copier;
+  const CfFirWork &work;
+  const bool inner;
+  const int y0, steps;
+  const uint8_t *next; /* the thread's first piece of the next step */
+
+public:
+  __device__ CfTensorFetcher(const CfTensorCopier<Shape> &copier, const CfFirWork &work, int left,
+                             int y0, int steps)
+      : copier(copier), work(work), inner(copier.is_inner()), y0(y0), steps(steps),
+        next(work.source + (ptrdiff_t)(y0 + Pieces::row()) * work.source_stride +
+             (left + Pieces::piece(0) * Shape::kPiecePixels) * Shape::kChannels)
+  {
+  }
+
+  /* `step` is 0 and then one more each time. */
+  __device__ void fetch(int step)
+  {
+    const int y = y0 + step * kTensorStep;
+
+    if (inner && y >= work.readable_first && y + kTensorStep <= work.readable_end && step < steps)
+      copier.fetch_inner(step % Shape::kStages, next);
+    else
+      copier.fetch(step % Shape::kStages, step < steps, y);
+    next += kTensorStep * work.source_stride;
   }
 };
 

@@ -17,9 +17,14 @@ __device__ inline uint32_t cf_tensor_round(float value)
   return __float_as_uint(fmaf(value, 255.0f, 12582912.0f + 0xff00));
 }
 
+/* The code value of an opaque result in the second byte, and the highest bit set. */
+template <bool Bounded>
 __device__ inline uint32_t cf_tensor_code(const CfTensorStrip &strip, int channel, float sum)
 {
-  return cf_tensor_round(cf_fma_saturated(sum, strip.factor[channel], strip.addend[channel]));
+  if (Bounded)
+    return __float_as_uint(fmaf(sum, strip.code_factor[channel], strip.code_addend[channel]));
+  return __float_as_uint(fmaf(cf_fma_saturated(sum, strip.factor[channel], strip.addend[channel]),
+                              -255.0f, -kTensorCodes));
 }
 
 /* The sums of `absolute` channels to magnitudes. */
@@ -39,9 +44,38 @@ __device__ inline void cf_tensor_take_magnitudes(const CfTensorStrip &strip,
   }
 }
 
+template <bool Bounded, int Channels>
+__device__ inline void cf_tensor_codes_of(const CfTensorStrip &strip,
+                                          const CfTensorSums (&sums)[Channels],
+                                          uint32_t (&codes)[Channels][2][4])
+{
+#pragma unroll
+  for (int c = 0; c < Channels; c++) {
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+      codes[c][i / 4][i % 4] = cf_tensor_code<Bounded>(strip, c, sums[c][i / 4][i % 4]);
+  }
+}
+
+/* Opaque results as cf_tensor_code has them. */
+template <int Channels>
+__device__ inline void cf_tensor_take_codes(const CfTensorStrip &strip,
+                                            CfTensorSums (&sums)[Channels],
+                                            uint32_t (&codes)[Channels][2][4])
+{
+  if (strip.bounded) {
+    cf_tensor_codes_of<true>(strip, sums, codes);
+  } else {
+    if (strip.absolute)
+      cf_tensor_take_magnitudes(strip, sums);
+    cf_tensor_codes_of<false>(strip, sums, codes);
+  }
+}
+
+/* The second bytes of four words. */
 __device__ inline uint32_t cf_pack_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
-  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
+  return __byte_perm(__byte_perm(a, b, 0x0051), __byte_perm(c, d, 0x0051), 0x5410);
 }
 
 /* Where a warp stores: 16 rows from y0 on, from pixel x0 on. `inside`: all of them are wanted. */
@@ -77,19 +111,16 @@ __device__ inline void cf_transpose(uint32_t (&w)[4], int q)
 __device__ inline void cf_tensor_gray_codes(const CfTensorStrip &strip, CfTensorSums (&sums)[1],
                                             uint32_t &upper, uint32_t &lower)
 {
-  uint32_t codes[2];
+  uint32_t codes[1][2][4], words[2];
 
-  if (strip.absolute)
-    cf_tensor_take_magnitudes(strip, sums);
+  cf_tensor_take_codes(strip, sums, codes);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    const float(&s)[4] = sums[0][h];
-    codes[h] = cf_transpose_matrix(
-        cf_pack_bytes(cf_tensor_code(strip, 0, s[0]), cf_tensor_code(strip, 0, s[2]),
-                      cf_tensor_code(strip, 0, s[1]), cf_tensor_code(strip, 0, s[3])));
+    const uint32_t(&code)[4] = codes[0][h];
+    words[h] = cf_transpose_matrix(cf_pack_bytes(code[0], code[2], code[1], code[3]));
   }
-  upper = codes[0];
-  lower = codes[1];
+  upper = words[0];
+  lower = words[1];
 }
 
 template <int Blocks>
@@ -137,15 +168,15 @@ __device__ inline void cf_tensor_store_pair(const CfFirWork &work, const CfTenso
   const int x = target.x0 + 2 * g;
   uint8_t *to = work.destination + (ptrdiff_t)(target.y0 + 2 * q) * work.destination_stride + x * 2;
 
-  if (strip.absolute)
-    cf_tensor_take_magnitudes(strip, sums);
+  uint32_t codes[2][2][4];
+
+  cf_tensor_take_codes(strip, sums, codes);
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const int h = i >> 1, e = i & 1, y = target.y0 + 2 * q + 8 * h + e;
     uint8_t *row = to + (8 * h + e) * work.destination_stride;
-    const uint32_t word = cf_pack_bytes(
-        cf_tensor_code(strip, 0, sums[0][h][e]), cf_tensor_code(strip, 1, sums[1][h][e]),
-        cf_tensor_code(strip, 0, sums[0][h][2 + e]), cf_tensor_code(strip, 1, sums[1][h][2 + e]));
+    const uint32_t word =
+        cf_pack_bytes(codes[0][h][e], codes[1][h][e], codes[0][h][2 + e], codes[1][h][2 + e]);
 
     if (target.inside) {
       *(uint32_t *)row = word;
@@ -170,14 +201,14 @@ __device__ inline uint32_t cf_tensor_pixel(uint32_t a, uint32_t b, uint32_t c, u
   return first_colour ? __byte_perm(ab, cd, 0x4105) : __byte_perm(ab, cd, 0x5410);
 }
 
-__device__ inline uint32_t cf_tensor_opaque_pixel(const CfTensorStrip &strip, int first_colour,
-                                                  float sum_a, float sum_b, float sum_c)
+/* a b c 255, or 255 a b c, of codes as cf_tensor_code has them: permutations repeat the highest bit
+ * of bytes whose digit has 8 added. */
+__device__ inline uint32_t cf_tensor_opaque_pixel(uint32_t a, uint32_t b, uint32_t c,
+                                                  int first_colour)
 {
-  /* a b c 255, or 255 a b c */
-  const uint32_t low = first_colour ? 0x0401 : 0x0040, high = first_colour ? 0x4210 : 0x5410;
-  const uint32_t a = cf_tensor_code(strip, 0, sum_a), b = cf_tensor_code(strip, 1, sum_b);
+  const uint32_t low = first_colour ? 0x051b : 0x0051, high = first_colour ? 0x5210 : 0xf510;
 
-  return __byte_perm(__byte_perm(a, b, low), cf_tensor_code(strip, 2, sum_c), high);
+  return cf_permute(cf_permute(a, b, low), c, high);
 }
 
 /* Where alpha' rounds to one neighbour here and to the other on the CPU, the colour must not do so
@@ -256,35 +287,45 @@ __device__ inline void cf_tensor_store_colours(const CfFirWork &work, const CfTe
   uint8_t *to = work.destination + (ptrdiff_t)y * stride + x * 4;
   uint32_t pixel[4][2];
 
-  if (!Weighted && strip.absolute)
-    cf_tensor_take_magnitudes(strip, sums);
+  if constexpr (Weighted) {
 #pragma unroll
-  for (int first = 0; first < 8; first += AtOnce) {
-    unsigned opaque = Weighted ? 0 : 0xff; /* bits of pixels */
+    for (int first = 0; first < 8; first += AtOnce) {
+      unsigned opaque = 0; /* bits of pixels */
 
 #pragma unroll
-    for (int i = first; Weighted && i < first + AtOnce; i++) {
-      const int h = i >> 2, e = i >> 1 & 1, p = i & 1, of = 2 * p + e;
-      const CfTensorOpacity opacity(
-          job.weights, job.weights.filtered ? fmaf(alpha_sums[h][of], job.weights.factor, 128.0f)
-                                            : (float)cf_tensor_source_alpha(work, job.first_colour,
-                                                                            x + p, y + 8 * h + e));
+      for (int i = first; i < first + AtOnce; i++) {
+        const int h = i >> 2, e = i >> 1 & 1, p = i & 1, of = 2 * p + e;
+        const CfTensorOpacity opacity(
+            job.weights, job.weights.filtered ? fmaf(alpha_sums[h][of], job.weights.factor, 128.0f)
+                                              : (float)cf_tensor_source_alpha(
+                                                    work, job.first_colour, x + p, y + 8 * h + e));
 
-      pixel[i >> 1][p] = cf_tensor_weighted_pixel(strip, job, sums[0][h][of], sums[1][h][of],
-                                                  sums[2][h][of], opacity);
-      opaque |= (unsigned)opacity.is_opaque() << i;
-    }
-#pragma unroll
-    for (int i = first; opaque && i < first + AtOnce; i++) {
-      const int h = i >> 2, e = i >> 1 & 1, p = i & 1, of = 2 * p + e;
-      CfTensorSums s[3] = {{{sums[0][h][of]}}, {{sums[1][h][of]}}, {{sums[2][h][of]}}};
-
-      if (opaque >> i & 1) {
-        if (Weighted && strip.absolute)
-          cf_tensor_take_magnitudes(strip, s);
-        pixel[i >> 1][p] =
-            cf_tensor_opaque_pixel(strip, job.first_colour, s[0][0][0], s[1][0][0], s[2][0][0]);
+        pixel[i >> 1][p] = cf_tensor_weighted_pixel(strip, job, sums[0][h][of], sums[1][h][of],
+                                                    sums[2][h][of], opacity);
+        opaque |= (unsigned)opacity.is_opaque() << i;
       }
+#pragma unroll
+      for (int i = first; opaque && i < first + AtOnce; i++) {
+        const int h = i >> 2, e = i >> 1 & 1, p = i & 1, of = 2 * p + e;
+        CfTensorSums s[3] = {{{sums[0][h][of]}}, {{sums[1][h][of]}}, {{sums[2][h][of]}}};
+        uint32_t codes[3][2][4];
+
+        if (opaque >> i & 1) {
+          cf_tensor_take_codes(strip, s, codes);
+          pixel[i >> 1][p] = cf_tensor_opaque_pixel(codes[0][0][0], codes[1][0][0], codes[2][0][0],
+                                                    job.first_colour);
+        }
+      }
+    }
+  } else {
+    uint32_t codes[3][2][4];
+
+    cf_tensor_take_codes(strip, sums, codes);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+      const int h = i >> 2, e = i >> 1 & 1, p = i & 1, of = 2 * p + e;
+      pixel[i >> 1][p] = cf_tensor_opaque_pixel(codes[0][h][of], codes[1][h][of], codes[2][h][of],
+                                                job.first_colour);
     }
   }
   if (!Weighted && job.weights.copied) {

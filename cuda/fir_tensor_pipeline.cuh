@@ -15,33 +15,6 @@
 #include "fir_tensor_output.cuh"
 #include "fir_tensor_products.cuh"
 
-/* Which strip a block has. */
-struct CfTensorPlace {
-  int column, first_row, rows;
-
-  __device__ CfTensorPlace(const CfTensorStrip &strip, int index)
-  {
-    const int borders = cf_tensor_borders(strip.across), inner = strip.across - borders;
-
-    if (index < strip.outer) {
-      rows = strip.outer_rows;
-      column = index % borders * (strip.across - 1);
-      first_row = index / borders * rows;
-    } else {
-      rows = strip.rows;
-      column = 1 + (index - strip.outer) % inner;
-      first_row = (index - strip.outer) / inner * rows;
-    }
-  }
-
-  /* The first rows are finished. */
-  __device__ void skip(int finished)
-  {
-    first_row += finished;
-    rows -= finished;
-  }
-};
-
 /* The rows that wait for the columns: of each step, block of pixels, and colour, what a warp of
  * those that go down must hold as left side. */
 template <typename Shape> class CfTensorRing
@@ -158,11 +131,12 @@ __device__ inline int cf_tensor_filter_opaque(const CfTensorJob &job, const CfFi
   uint8_t *behind = planes + Shape::kPlaneSets * Shape::kSetBytes;
   volatile int *not_opaque = (volatile int *)(planes + Shape::kWords);
   const CfTensorCopier<Shape> copier(work, strip.colour, left, shared);
+  CfTensorFetcher<Shape> fetcher(copier, work, left, y0, steps);
 
   copier.fill_rest(shared);
   if (loads) {
     for (int step = 0; step < Shape::kStages; step++)
-      copier.fetch(step, step < steps, y0 + step * kTensorStep);
+      fetcher.fetch(step);
   }
   uint32_t *taps = (uint32_t *)behind;
   for (int i = threadIdx.x; i < 2 * kTensorTapPairs; i += Shape::kThreads)
@@ -204,8 +178,7 @@ __device__ inline int cf_tensor_filter_opaque(const CfTensorJob &job, const CfFi
                              planes + (step & 1) * Shape::kSetBytes))
         not_opaque[step & 1] = step;
       __syncwarp();
-      copier.fetch(stage, step + Shape::kStages < steps,
-                   y0 + (step + Shape::kStages) * kTensorStep);
+      fetcher.fetch(step + Shape::kStages);
     });
     cf_copy_wait<0>();
   } else if (!goes_down) {
