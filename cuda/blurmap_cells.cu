@@ -144,11 +144,9 @@ bool same_levels(const CfBlurLevels *a, const CfBlurLevels *b)
 bool plan_plane(CfCells *cells, int p, const CfBlurLevels *const *levels, CfStatus *status)
 {
   Plane *plane = &cells->plane[p];
-  const CfPlaneFormat *format = cf_format_info(cells->video.format)->plane;
 
   group_levels(plane, levels[p]);
-  if (p > 0 && same_levels(levels[p], levels[p - 1]) &&
-      format[p].channels == format[p - 1].channels) {
+  if (p > 0 && same_levels(levels[p], levels[p - 1])) {
     memcpy(plane->plan.level, cells->plane[p - 1].plan.level, sizeof plane->plan.level);
     return true;
   }
@@ -156,10 +154,13 @@ bool plan_plane(CfCells *cells, int p, const CfBlurLevels *const *levels, CfStat
     const CfBlurLevel *blur = &levels[p]->level[i];
     CfCellLevel *level = &plane->plan.level[i];
 
-    if (!cf_cell_add_down(&cells->matrices, blur->vertical, choose_log(blur->vertical), level,
-                          status) ||
-        !cf_cell_add_across(&cells->matrices, blur->horizontal, choose_log(blur->horizontal),
-                            format[p].channels, level, status))
+    const int log_x = choose_log(blur->horizontal), log_y = choose_log(blur->vertical);
+    const bool good =
+        log_x == 0 && log_y == 0 && cf_format_info(cells->video.format)->plane[p].channels < 3
+            ? cf_cell_add_bands(&cells->matrices, blur, level, status)
+            : cf_cell_add_down(&cells->matrices, blur->vertical, log_y, level, status) &&
+                  cf_cell_add_across(&cells->matrices, blur->horizontal, log_x, level, status);
+    if (!good)
       return false;
   }
   return true;
@@ -277,13 +278,17 @@ void list_depth(CfCells *cells, int depth, int rows)
       halving.plane = p;
       halving.first_block = blocks;
       halving.across = (node->image.width + columns - 1) / columns;
+      /* All warps of a block read the same rows. */
+      if (depth == 1 && channels > 2)
+        halving.across = round_up(halving.across, kCellThreads / 32);
       halving.rows = rows;
       halving.to = node->image;
       if (node->parent >= 0)
         halving.from = plane->node[node->parent].image;
       cells->halving[n++] = halving;
+      const int parts = halving.across * ((node->image.height + rows - 1) / rows);
       blocks +=
-          halving.across * ((node->image.height + rows - 1) / rows) * (depth == 1 ? 1 : channels);
+          depth == 1 ? (parts + kCellThreads / 32 - 1) / (kCellThreads / 32) : parts * channels;
     }
   }
   cells->of_depth[depth + 1] = n;
@@ -429,7 +434,8 @@ void find_positions(CfCells *cells, CfCellJob job, int tiles, bool same_map, voi
     job.order = cells->order;
   }
   cells->ordered = stays;
-  cells->found = (cells->found || !stays) && cf_cell_positions(&job, tiles, stream, status);
+  cells->found = (cells->found || !stays) &&
+                 cf_cell_positions(&job, cells->device->info.multiprocessors, stream, status);
 }
 
 bool halve(CfCells *cells, CfCellJob *job, void *stream, CfStatus *status)

@@ -30,13 +30,6 @@ constexpr int kCellThreads = 128;
 
 constexpr int kCellRows = kCellThreads / 32 * kCellStrip; /* of a tile: a strip of each warp */
 
-/* Which of a tile's columns is column `n` of product `block` of four: of few channels each thread
- * gets 8 samples side by side. */
-__host__ __device__ constexpr int cf_cell_column(int channels, int block, int n)
-{
-  return channels < 4 ? 8 * (n / 2) + 2 * block + n % 2 : 8 * block + n;
-}
-
 /* Halves, channel by channel, centred as in a pyramid. Beyond its margins an image continues
  * with its outermost cells. */
 struct CfCellImage {
@@ -54,6 +47,7 @@ struct alignas(16) CfCellLevel {
   unsigned short variants_down, variants_across; /* less 1, a power of two each */
   unsigned down, across;                         /* index of the first uint4 */
   int group;                                     /* of the image */
+  int bands; /* where cells are samples along both axes: that 8 samples take something of, or 0 */
 };
 
 struct CfCellPlan {
@@ -65,8 +59,9 @@ struct CfCellPlan {
 /* One image made from another, or from plane `plane` of the frame (then `from` has no cells). */
 struct CfCellHalving {
   int plane;
-  int first_block, across; /* blocks, side by side */
-  int rows;                /* of cells of a block */
+  int first_block;
+  int across; /* of blocks side by side, or of warps where they read a frame */
+  int rows;   /* of cells, of each of these */
   CfCellImage from, to;
 };
 
@@ -74,7 +69,7 @@ constexpr int kCellNearHalvings = 4;
 
 /* A level in a strip of a tile. A tile's windows into images lie one behind another. */
 struct alignas(16) CfCellEntry {
-  uint32_t down;   /* index of its matrices; group << 24; three blocks, not two, << 31 */
+  uint32_t down;   /* index of its matrices; group << 24; bands / 2 << 29; three blocks << 31 */
   uint32_t across; /* index; blocks << 24 */
   uint32_t from;   /* its first cell in the window; number << 13; cells are samples << 31 */
   uint32_t cells;  /* of the window's channel; of those of windows before << 13 */
@@ -108,12 +103,13 @@ enum CfCellKind {
 };
 
 constexpr int kCellWindows = 3;
+constexpr unsigned kCellFromFrame = 128;
 
 struct alignas(16) CfCellTile {
   uint32_t groups; /* bits */
   uint32_t cells;  /* of its windows */
   uint16_t x, y;   /* in tiles and strips, of the plane */
-  uint8_t windows; /* that are listed: all, or none */
+  uint8_t windows; /* that are listed, all or none; kCellFromFrame if none is of a halved image */
   uint8_t plane;
   uint16_t
       cost; /* how long it takes: of the strip with the most levels their number, or twice it */
@@ -158,7 +154,7 @@ constexpr int kCellImageColumns = 128;
 
 /* --- blurmap_halve.cu --- */
 
-/* Cells beside each other that a block makes from a frame. */
+/* Cells beside each other that a warp makes from a frame. */
 int cf_cell_frame_columns(int channels, int log_x);
 
 /* Blocks that do so on an SM at the same time. */
@@ -173,7 +169,7 @@ bool cf_cell_halve_image(const CfCellJob *job, int blocks, void *stream, CfStatu
 /* --- blurmap_positions.cu --- */
 
 /* Finds the positions and levels of all tiles. */
-bool cf_cell_positions(const CfCellJob *job, int tiles, void *stream, CfStatus *status);
+bool cf_cell_positions(const CfCellJob *job, int multiprocessors, void *stream, CfStatus *status);
 
 /* Makes an order for the next time from what was found. */
 bool cf_cell_order(const CfCellJob *job, int tiles, unsigned *order, void *stream,
@@ -197,8 +193,12 @@ struct CfCellMatrices {
 /* Add the matrices of a level whose axis has this sigma and is made of cells of 2^log samples. */
 bool cf_cell_add_down(CfCellMatrices *matrices, double sigma, int log, CfCellLevel *level,
                       CfStatus *status);
-bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, int channels,
-                        CfCellLevel *level, CfStatus *status);
+bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, CfCellLevel *level,
+                        CfStatus *status);
+
+/* Adds both where cells are samples along both axes. */
+bool cf_cell_add_bands(CfCellMatrices *matrices, const CfBlurLevel *blur, CfCellLevel *level,
+                       CfStatus *status);
 
 /* --- blurmap_cells.cu --- */
 
@@ -254,9 +254,9 @@ __device__ inline int cf_cell_tile_y(const CfMapPlane &plane, int tile)
 
 /* Column and row, in a strip, of a thread's result `i` of product `block`: two columns in row
  * `lane / 4`, then two 8 rows below. */
-template <int C> __device__ inline int cf_cell_sample_x(int block, int i)
+__device__ inline int cf_cell_sample_x(int block, int i)
 {
-  return cf_cell_column(C, block, 2 * ((int)threadIdx.x % 4)) + i % 2;
+  return 8 * block + 2 * ((int)threadIdx.x % 4) + i % 2;
 }
 
 __device__ inline int cf_cell_sample_y(int i)

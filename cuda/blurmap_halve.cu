@@ -2,13 +2,11 @@
  *
  * Halves frames by the taps 1 3 3 1 over 8, along one axis or both.
  */
-#include "blurmap_cells.cuh"
+#include "blurmap_halve_quick.cuh"
 #include "blurmap_mma.cuh"
 
 namespace
 {
-
-constexpr int kLanes = 30; /* of a warp that make cells of a frame: the outer ones only load */
 
 /* 2^23 more than one of two numbers of 16 bits. */
 __device__ inline float low_float(uint32_t pair)
@@ -375,10 +373,16 @@ __device__ inline void halve_plane(const CfCellJob &job, const CfCellHalving &ha
 {
   const CfMapPlane &plane = job.map.plane[halving.plane];
   const CfCellImage &to = halving.to;
-  const int strip = block % halving.across * (kCellThreads / 32) + (int)threadIdx.x / 32;
-  const int first = block / halving.across * halving.rows;
+  const int warp = block * (kCellThreads / 32) + (int)threadIdx.x / 32;
+  const int strip = warp % halving.across, first = warp / halving.across * halving.rows;
   int *folded = shared + threadIdx.x * kPitch<C>;
 
+  if (first >= to.height)
+    return;
+  if constexpr (C < 3) {
+    if (to.log_x && to.log_y && halve_quickly<C>(job, plane, to, strip, first, halving.rows))
+      return;
+  }
   if (to.log_x && to.log_y)
     halve_strip<C, true, true>(job, plane, to, strip, first, halving.rows, folded);
   else if (to.log_x)
@@ -415,7 +419,7 @@ int cf_cell_frame_columns(int channels, int log_x)
 {
   const int pixels = channels == 3 ? 4 : 16 / channels;
 
-  return kCellThreads / 32 * kLanes * pixels / (log_x ? 2 : 1);
+  return kLanes * pixels / (log_x ? 2 : 1);
 }
 
 int cf_cell_blocks_of_sm(int channels)

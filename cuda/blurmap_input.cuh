@@ -89,7 +89,28 @@ template <int C> __device__ inline uint2 biased_four(const uint32_t (&words)[C],
   }
 }
 
-/* Where all samples are inside, and none is weighted: by 14 lanes a row, four pixels each. */
+/* Four pixels of which all are copies of the first, as they are, or copies of the last. */
+template <int C> __device__ inline void spread_four(uint32_t (&words)[C], int side)
+{
+  if constexpr (C == 1) {
+    words[0] = __byte_perm(words[0], 0, side < 0 ? 0 : side > 0 ? 0x3333 : 0x3210);
+  } else if constexpr (C == 2) {
+    const uint32_t left = words[0], right = words[1];
+    const unsigned outer = side < 0 ? 0x1010 : 0x7676;
+
+    words[0] = __byte_perm(left, right, side ? outer : 0x3210);
+    words[1] = __byte_perm(left, right, side ? outer : 0x7654);
+  } else if (side) {
+    const uint32_t outer = side < 0 ? words[0] : words[C - 1];
+
+#pragma unroll
+    for (int w = 0; w < C; w++)
+      words[w] = outer;
+  }
+}
+
+/* Where none is weighted, and samples outside, if any, are copies of the outermost: by 14 lanes a
+ * row, four pixels each. */
 template <int C>
 __device__ inline void load_inside(const CfMapPlane &plane, Order order, int begin, int end, int x0,
                                    int y0, const Window &window, __half *shared)
@@ -102,8 +123,9 @@ __device__ inline void load_inside(const CfMapPlane &plane, Order order, int beg
   if (lane >= 2 * kQuads)
     return;
   int row = (int)threadIdx.x / 32 * 2 + lane / kQuads;
-  const uint8_t *from =
-      plane.source + (ptrdiff_t)(y0 + row) * plane.source_stride + (ptrdiff_t)(x0 + 4 * quad) * C;
+  const int x = min(max(x0 + 4 * quad, 0), plane.width - 4), side = x0 + 4 * quad - x;
+  const int stride = (int)plane.source_stride;
+  const uint8_t *source = plane.source + x * C;
   __half *to = shared + row * window.pitch + 4 * quad;
   static_assert((kCellRows - kCellStrip + window_of(0)) % (kAtATime * kRows) == 0, "rows");
 #pragma unroll 1
@@ -111,21 +133,27 @@ __device__ inline void load_inside(const CfMapPlane &plane, Order order, int beg
     uint32_t words[kAtATime][C];
 
 #pragma unroll
-    for (int i = 0; i < kAtATime; i++, from += kRows * plane.source_stride) {
+    for (int i = 0; i < kAtATime; i++) {
+      const int y = min(max(y0 + row + i * kRows, 0), plane.height - 1);
+      const uint8_t *from = source + (ptrdiff_t)y * stride;
+
       if constexpr (C == 4) {
-        const uint4 four = __ldg((const uint4 *)from);
+        const uint4 four = cf_load_once((const uint4 *)from);
         words[i][0] = four.x >> 8 * order.first;
         words[i][1] = four.y >> 8 * order.first;
         words[i][2] = four.z >> 8 * order.first;
         words[i][3] = four.w >> 8 * order.first;
+      } else if constexpr (C == 2) {
+        const uint2 two = cf_load_once((const uint2 *)from);
+        words[i][0] = two.x;
+        words[i][1] = two.y;
       } else {
-#pragma unroll
-        for (int w = 0; w < C; w++)
-          words[i][w] = __ldg((const uint32_t *)from + w);
+        words[i][0] = cf_load_once((const uint32_t *)from);
       }
     }
 #pragma unroll
     for (int i = 0; i < kAtATime; i++, to += kRows * window.pitch) {
+      spread_four<C>(words[i], side);
 #pragma unroll
       for (int c = 0; c < (C == 4 ? 3 : C); c++) {
         const uint2 four = biased_four<C>(words[i], c);
@@ -149,8 +177,11 @@ __device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, 
   __half *to = shared + 2 * pair;
 
   if constexpr (C != 3) {
-    if (order.alpha < 0 && plane.vector && x0 >= 0 && x0 + columns_of(0) <= plane.width &&
-        y0 >= 0 && y0 + window.rows <= plane.height) {
+    const bool inside =
+        x0 >= 0 && x0 + columns_of(0) <= plane.width && y0 >= 0 && y0 + window.rows <= plane.height;
+
+    if (order.alpha < 0 && plane.vector &&
+        (inside || (job.border == CF_BORDER_REPLICATE && plane.width % 4 == 0))) {
       load_inside<C>(plane, order, begin, end, x0, y0, window, shared);
       return;
     }

@@ -122,15 +122,29 @@ void lay_out_down(const Weights weights, int block, uint4 *to)
 }
 
 /* Two right sides: columns are samples. */
-void lay_out_across(const Weights weights, int channels, int block, int half, uint4 *to)
+void lay_out_across(const Weights weights, int block, int half, uint4 *to)
 {
   for (int lane = 0; lane < 32; lane++) {
-    const uint16_t *left = weights[cf_cell_column(channels, 2 * half, lane / 4)];
-    const uint16_t *right = weights[cf_cell_column(channels, 2 * half + 1, lane / 4)];
+    const uint16_t *left = weights[16 * half + lane / 4];
+    const uint16_t *right = weights[16 * half + 8 + lane / 4];
     const int k = 16 * block + lane % 4 * 2;
 
     to[lane] = make_uint4(pair_of(left + k), pair_of(left + k + 8), pair_of(right + k),
                           pair_of(right + k + 8));
+  }
+}
+
+/* What 8 samples take of 8 cells at a time, which is the same for the next 8 samples 8 cells on. As
+ * part of a left side, columns are cells, of a right side, rows. */
+void lay_out_bands(const Weights weights, int bands, uint4 *to)
+{
+  for (int lane = 0; lane < 32; lane++) {
+    const uint16_t *of_sample = weights[lane / 4] + lane % 4 * 2;
+    uint32_t pair[4] = {};
+
+    for (int band = 0; band < bands; band++)
+      pair[band] = pair_of(of_sample + 8 * band);
+    to[lane] = make_uint4(pair[0], pair[1], pair[2], pair[3]);
   }
 }
 
@@ -170,6 +184,7 @@ bool cf_cell_add_down(CfCellMatrices *matrices, double sigma, int log, CfCellLev
   const Reach reach = whole_reach(sigma, log, kCellStrip);
   Weights weights;
 
+  level->bands = 0;
   level->blocks_down = reach.last - reach.first < 32 ? 2 : 3;
   level->first_row = (short)smaller(reach.first + kCellReach, window - 16 * level->blocks_down);
   level->variants_down = (unsigned short)(variants - 1);
@@ -184,8 +199,8 @@ bool cf_cell_add_down(CfCellMatrices *matrices, double sigma, int log, CfCellLev
   return true;
 }
 
-bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, int channels,
-                        CfCellLevel *level, CfStatus *status)
+bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, CfCellLevel *level,
+                        CfStatus *status)
 {
   const int variants = variants_of(log, kCellColumns);
   const int window = log == 0 ? 64 : log == 1 ? 48 : 32;
@@ -205,8 +220,31 @@ bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, int cha
     weigh(sigma, log, v * kCellColumns, kCellColumns, level->first_column - kCellReach, weights);
     for (int block = 0; block < level->blocks_across; block++) {
       for (int half = 0; half < 2; half++, matrices->count += 32)
-        lay_out_across(weights, channels, block, half, matrices->data + matrices->count);
+        lay_out_across(weights, block, half, matrices->data + matrices->count);
     }
+  }
+  return true;
+}
+
+bool cf_cell_add_bands(CfCellMatrices *matrices, const CfBlurLevel *blur, CfCellLevel *level,
+                       CfStatus *status)
+{
+  const double sigma[2] = {blur->vertical, blur->horizontal};
+  const int largest = cf_gaussian_radius(sigma[0] > sigma[1] ? sigma[0] : sigma[1]);
+  /* Rows of cells can be read from 4 or 12 before a sample on. */
+  const int reach = largest <= 4 ? 4 : kCellReach;
+  Weights weights;
+
+  if (!make_room(matrices, 64, status))
+    return false;
+  level->bands = (2 * reach + 8) / 8;
+  level->first_row = level->first_column = (short)(kCellReach - reach);
+  level->variants_down = level->variants_across = 0;
+  level->blocks_down = level->blocks_across = 0;
+  for (int axis = 0; axis < 2; axis++, matrices->count += 32) {
+    *(axis ? &level->across : &level->down) = (unsigned)matrices->count;
+    weigh(sigma[axis], 0, 0, 8, -reach, weights);
+    lay_out_bands(weights, level->bands, matrices->data + matrices->count);
   }
   return true;
 }

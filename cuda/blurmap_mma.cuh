@@ -19,6 +19,18 @@ __device__ inline void cf_mma_halves(uint32_t &upper, uint32_t &lower, const uin
 #endif
 }
 
+/* The same with left and right matrices half as long. */
+__device__ inline void cf_mma_short(uint32_t &upper, uint32_t &lower, uint32_t a_upper,
+                                    uint32_t a_lower, uint32_t b, uint32_t to_upper,
+                                    uint32_t to_lower)
+{
+#ifdef CF_TENSOR_OPS
+  asm("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3}, {%4}, {%5,%6};"
+      : "=r"(upper), "=r"(lower)
+      : "r"(a_upper), "r"(a_lower), "r"(b), "r"(to_upper), "r"(to_lower));
+#endif
+}
+
 __device__ inline __half2 cf_halves_of_bits(uint32_t bits)
 {
   __half2 pair;
@@ -58,6 +70,38 @@ __device__ inline void cf_load_cells(uint32_t (&fragment)[4], uint32_t address)
                : "=r"(fragment[0]), "=r"(fragment[1]), "=r"(fragment[2]), "=r"(fragment[3])
                : "r"(address));
 #endif
+}
+
+/* Load what no other warp of an SM reads, and leave the first-level cache to what all do. */
+__device__ inline uint4 cf_load_once(const uint4 *from)
+{
+  uint4 four = {};
+#ifdef CF_TENSOR_OPS
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
+               : "l"(from));
+#endif
+  return four;
+}
+
+__device__ inline uint2 cf_load_once(const uint2 *from)
+{
+  uint2 two = {};
+#ifdef CF_TENSOR_OPS
+  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];"
+               : "=r"(two.x), "=r"(two.y)
+               : "l"(from));
+#endif
+  return two;
+}
+
+__device__ inline uint32_t cf_load_once(const uint32_t *from)
+{
+  uint32_t one = 0;
+#ifdef CF_TENSOR_OPS
+  asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(one) : "l"(from));
+#endif
+  return one;
 }
 
 /* Starts to load into the second-level cache. */

@@ -3,37 +3,81 @@
  * Where the samples of tiles on tensor cores lie among the levels of a blur map.
  */
 #include "blurmap_cells.cuh"
-#include "blurmap_places.cuh"
+#include "blurmap_picture.cuh"
 #include "blurmap_strips.cuh"
 #include "tensor_ops.cuh"
 
 namespace
 {
 
-constexpr unsigned kNowhere = 65535; /* position of what is copied, or not made */
+/* What picture_map says of bytes. Samples of subsampled planes count four of others, at the edges
+ * some of them twice. */
+__device__ inline float byte_map(const CfMapJob &job, const CfMapPlane &plane, int x, int y)
+{
+  const bool several = plane.shift_x | plane.shift_y;
+  const int left = min(x << plane.shift_x, job.luma_width - 1),
+            right = min(left + plane.shift_x, job.luma_width - 1);
+  const int top = y << plane.shift_y, bottom = min(top + plane.shift_y, job.luma_height - 1);
+  float m = job.mixer.offset;
 
-/* Levels of a warp's samples. */
-struct LevelBits {
+#pragma unroll 1
+  for (int i = 0; i < job.mixer.terms; i++) {
+    const CfMapPlane &of = job.of_mixer[i];
+    const uint8_t *row = of.source + (ptrdiff_t)top * of.source_stride + job.mixer.term[i].channel;
+    int sum = __ldg(row + left * of.channels);
+
+    if (several) {
+      const uint8_t *below = row + (ptrdiff_t)(bottom - top) * of.source_stride;
+
+      sum += __ldg(row + right * of.channels) + __ldg(below + left * of.channels) +
+             __ldg(below + right * of.channels);
+    }
+    m += job.mixer.term[i].weight * (float)sum * (several ? 0.25f : 1.0f);
+  }
+  return __saturatef(m);
+}
+
+__device__ inline float byte_map_at(const CfMapJob &job, const CfMapPlane &plane,
+                                    const CfTileShapes &shapes, int x, int y)
+{
+  if (job.mode == CF_MAP_LUMA || job.mode == CF_MAP_ALPHA)
+    return byte_map(job, plane, x, y);
+  if (job.mode == CF_MAP_FILE)
+    return cf_map_bilinear(&plane.shape, job.values, x, y);
+  return job.mode == CF_MAP_NONE ? region_map(job, plane, shapes, x, y)
+                                 : cf_map_analytic(&plane.shape, x, y);
+}
+
+/* Finds a strip's positions; bits of its levels. */
+__device__ inline uint4 find_strip(const CfCellJob &job, const CfMapPlane &plane, Kind kind, int x0,
+                                   int y0, Shared *shared)
+{
+  const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+  uint8_t *used = shared->used[warp];
   unsigned bits[4];
 
-  __device__ void add(int level)
-  {
-#pragma unroll
-    for (int word = 0; word < 4; word++)
-      bits[word] |= level / 32 == word ? 1u << level % 32 : 0;
-  }
+  ((uint32_t *)used)[lane] = 0;
+  __syncwarp();
+  if (!find_picture(job.map, plane, kind, x0, y0, shared)) {
+#pragma unroll 2
+    for (int row = 0; row < kCellStrip; row++) {
+      const int x = x0 + lane, y = y0 + row;
+      unsigned position = kNowhere;
 
-  __device__ uint4 of_warp()
-  {
-#pragma unroll
-    for (int word = 0; word < 4; word++) {
-#pragma unroll
-      for (int other = 16; other > 0; other /= 2)
-        bits[word] |= __shfl_xor_sync(0xffffffffu, bits[word], other);
+      if (x < plane.width && y >= plane.first && y < plane.end) {
+        position = rounded_position(plane, shared->position,
+                                    byte_map_at(job.map, plane, shared->shapes, x, y));
+        note(used, position);
+      }
+      ((uint16_t *)shared->pair[warp][row])[lane] = (uint16_t)position;
     }
-    return make_uint4(bits[0], bits[1], bits[2], bits[3]);
   }
-};
+  __syncwarp();
+#pragma unroll
+  for (int word = 0; word < 4; word++)
+    bits[word] = __ballot_sync(0xffffffffu, used[32 * word + lane]);
+  return make_uint4(bits[0], bits[1], bits[2], bits[3]);
+}
 
 /* Two positions as halves from level `first` on; of samples that are copied or not made,
  * kCellCopies. */
@@ -62,71 +106,45 @@ __device__ inline int most_levels(const uint4 *of_warps)
   return most;
 }
 
-template <int C>
-__device__ inline void find_tile(const CfCellJob &job, int p, int tile, CfTileShapes *shapes,
-                                 uint4 *of_warps)
+/* The records of tile number `index` of the order. */
+__device__ inline void find_tile(const CfCellJob &job, int index, int p, int tile, Kind kind,
+                                 Shared *shared)
 {
   const CfMapPlane &plane = job.map.plane[p];
   const int x0 = cf_cell_tile_x(plane, tile), y0 = cf_cell_tile_y(plane, tile);
   const int warp = (int)threadIdx.x / 32;
-  const unsigned copied = (unsigned)plane.copy * (unsigned)(1 / kCellPosition);
-  uint4 *positions = job.positions + cf_cell_positions_of_thread();
-  LevelBits levels = {};
+  const int of_all = index * (kCellThreads / 32) + warp;
+  uint4 *positions = job.positions + (size_t)of_all * 2 * 32 + threadIdx.x % 32;
+  uint4 *of_warps = shared->of_warps;
 
   if (job.map.mode == CF_MAP_NONE)
     cf_find_shapes(job.map.list,
                    {x0 << plane.shift_x, y0 << plane.shift_y, (x0 + kCellColumns) << plane.shift_x,
                     (y0 + kCellRows) << plane.shift_y},
-                   shapes);
-#pragma unroll 1
-  for (int half = 0; half < 2; half++) {
-    unsigned position[8];
-
-#pragma unroll
-    for (int k = 0; k < 8; k++) {
-      const int block = half * 2 + k / 4, i = k % 4;
-      const int x = x0 + cf_cell_sample_x<C>(block, i);
-      const int y = y0 + warp * kCellStrip + cf_cell_sample_y(i);
-
-      position[k] = kNowhere;
-      if (x >= plane.width || y < plane.first || y >= plane.end)
-        continue;
-      const float among = position_of(plane.table, map_at<uint8_t>(job.map, plane, *shapes, x, y));
-      const unsigned rounded = (unsigned)fmaf(among, 1 / kCellPosition, 0.5f);
-      if (plane.copy >= 0 && rounded == copied) {
-        levels.add(kCellCopied);
-        continue;
-      }
-      const unsigned level = (unsigned)((float)rounded * kCellPosition);
-      position[k] = rounded;
-      levels.add((int)level);
-      if ((float)rounded * kCellPosition > (float)level)
-        levels.add((int)level + 1);
-    }
-    positions[32 * half] =
-        make_uint4(position[0] | position[1] << 16, position[2] | position[3] << 16,
-                   position[4] | position[5] << 16, position[6] | position[7] << 16);
-  }
-  const uint4 bits = levels.of_warp();
+                   &shared->shapes);
+  const uint4 bits = find_strip(job, plane, kind, x0, y0 + warp * kCellStrip, shared);
   const unsigned first = (unsigned)first_level(CellLevels(bits));
 #pragma unroll
   for (int half = 0; half < 2; half++) {
-    const uint4 eight = positions[32 * half];
+    uint32_t pair[4];
 
-    positions[32 * half] =
-        make_uint4(relative_positions(eight.x, first), relative_positions(eight.y, first),
-                   relative_positions(eight.z, first), relative_positions(eight.w, first));
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      pair[i] = relative_positions(shared->pair[warp][cf_cell_sample_y(i % 2 * 2)]
+                                               [(cf_cell_sample_x(2 * half + i / 2, 0)) / 2],
+                                   first);
+    positions[32 * half] = make_uint4(pair[0], pair[1], pair[2], pair[3]);
   }
   if (threadIdx.x % 32 == 0)
-    job.levels[blockIdx.x * (kCellThreads / 32) + warp] = of_warps[warp] = bits;
+    job.levels[of_all] = of_warps[warp] = bits;
   __syncthreads();
 
   const CfCellPlan &plan = job.plan[p];
   const CellLevels tile_levels(of_warps);
   const CellGroups groups(plan, tile_levels, y0);
   if (warp == 0)
-    groups.describe(plan, p, most_levels(of_warps), x0, y0, &job.tiles[blockIdx.x]);
-  CfCellStrip &strip = job.strips[blockIdx.x * (kCellThreads / 32) + warp];
+    groups.describe(plan, p, most_levels(of_warps), x0, y0, &job.tiles[index]);
+  CfCellStrip &strip = job.strips[of_all];
   const int count = groups.list(plan, CellLevels(bits), x0, y0, y0 + warp * kCellStrip, 0,
                                 kCellEntries, strip.entry);
   /* Tiles fetch so many before they know its count. */
@@ -136,26 +154,39 @@ __device__ inline void find_tile(const CfCellJob &job, int p, int tile, CfTileSh
     *(uint4 *)&strip = make_uint4((unsigned)count, bits.w >> 31, 0, 0);
 }
 
-__global__ void __launch_bounds__(kCellThreads)
+/* What a plane's map says, where a warp's samples can read all over it at once. */
+__device__ inline Kind describe_map(const CfMapJob &job, const CfMapPlane &plane, Shared *shared)
+{
+  const Kind kind = kind_of_map(job, plane);
+
+  __syncthreads();
+  for (int i = (int)threadIdx.x; i < CF_BLUR_TABLE + 2; i += kCellThreads)
+    shared->position[i] = __ldg(&plane.table->position[i]);
+  __syncthreads();
+  list_positions(job, plane, kind, shared);
+  __syncthreads();
+  return kind;
+}
+
+constexpr int kBlocksOfSM = 8;
+
+__global__ void __launch_bounds__(kCellThreads, kBlocksOfSM)
     positions_kernel(const __grid_constant__ CfCellJob job)
 {
-  __shared__ CfTileShapes shapes;
-  __shared__ uint4 of_warps[kCellThreads / 32];
-  const int place = job.order ? (int)job.order[blockIdx.x] : (int)blockIdx.x;
-  const int p = cf_cell_plane(job.map, place), tile = place - job.map.plane[p].first_tile;
+  __shared__ Shared shared;
+  int plane = -1;
+  Kind kind = KIND_ANY;
 
-  switch (job.map.plane[p].channels) {
-  case 4:
-    find_tile<4>(job, p, tile, &shapes, of_warps);
-    break;
-  case 3:
-    find_tile<3>(job, p, tile, &shapes, of_warps);
-    break;
-  case 2:
-    find_tile<2>(job, p, tile, &shapes, of_warps);
-    break;
-  default:
-    find_tile<1>(job, p, tile, &shapes, of_warps);
+#pragma unroll 1
+  for (int index = (int)blockIdx.x; index < job.tile_count; index += (int)gridDim.x) {
+    const int place = job.order ? (int)job.order[index] : index;
+    const int p = cf_cell_plane(job.map, place);
+
+    if (p != plane)
+      kind = describe_map(job.map, job.map.plane[p], &shared);
+    plane = p;
+    find_tile(job, index, p, place - job.map.plane[p].first_tile, kind, &shared);
+    __syncthreads();
   }
 }
 
@@ -199,9 +230,12 @@ __global__ void __launch_bounds__(kOrderThreads)
 
 } // namespace
 
-bool cf_cell_positions(const CfCellJob *job, int tiles, void *stream, CfStatus *status)
+bool cf_cell_positions(const CfCellJob *job, int multiprocessors, void *stream, CfStatus *status)
 {
-  return cf_cell_launch(positions_kernel, job, tiles, 0, stream, "reading a blur map", status);
+  const int blocks = multiprocessors * kBlocksOfSM;
+
+  return cf_cell_launch(positions_kernel, job, blocks < job->tile_count ? blocks : job->tile_count,
+                        0, stream, "reading a blur map", status);
 }
 
 bool cf_cell_order(const CfCellJob *job, int tiles, unsigned *order, void *stream, CfStatus *status)

@@ -41,6 +41,7 @@ struct Level {
   unsigned number; /* from the first of the strip on */
   int group, blocks_across;
   bool three_down; /* blocks, not two */
+  int bands;
   const uint4 *down, *across;
   uint32_t from, row_bytes; /* where the lane loads its first cells */
   uint32_t channel_bytes;
@@ -60,9 +61,12 @@ struct Level {
     group = (int)(all.x >> 24 & 31);
     blocks_across = (int)(all.y >> 24);
     three_down = all.x >> 31;
+    bands = (int)(all.x >> 29 & 3) * 2;
     down = matrices + (all.x & 0xffffff) + lane;
     across = matrices + (all.y & 0xffffff) + lane;
     from = shared + 2 * cells + lane % 16 * row_bytes;
+    if (bands)
+      from = shared + 2 * (cells - lane / 16 * 8 + lane / 8 * 8) + lane % 8 * row_bytes;
   }
 
   /* Some channels of a strip. */
@@ -74,10 +78,73 @@ struct Level {
       for (int block = 0; block < kBlocks; block++)
         sum[c][block][0] = sum[c][block][1] = 0;
     }
+    if constexpr (N < 3) {
+      if (bands) {
+        if (bands == 2)
+          add_bands<N, 2>(sum);
+        else
+          add_bands<N, 4>(sum);
+        return;
+      }
+    }
     if (three_down)
       add_products<N, 3>(sum);
     else
       add_products<N, 2>(sum);
+  }
+
+  /* Where cells are samples, all 8 samples take the same of the cells around them, in `Bands` of 8
+   * from as many before as samples can be blurred with on. */
+  template <int N, int Bands> __device__ void add_bands(Halves (&sum)[N]) const
+  {
+    constexpr int kAcross = kBlocks + Bands - 1, kDown = Bands + 1;
+    constexpr uint32_t kRowBytes = 2 * (uint32_t)pitch_of(0);
+    uint32_t taps[4], row[4 + 2] = {}, tap[4];
+
+    unpack(__ldg(down), taps);
+    unpack(__ldg(across), tap);
+#pragma unroll
+    for (int i = 0; i < Bands; i++)
+      row[1 + i] = taps[i];
+#pragma unroll
+    for (int c = 0; c < N; c++) {
+      const uint32_t address = from + (uint32_t)c * channel_bytes;
+      uint32_t left[kAcross][2] = {};
+
+#pragma unroll
+      for (int first = 0; first < kAcross; first += 4) {
+#pragma unroll
+        for (int r = 0; r < kDown; r += 2) {
+          uint32_t upper[4], lower[4];
+
+          cf_load_cells(upper, address + 16 * (uint32_t)first + 8 * (uint32_t)r * kRowBytes);
+          if (r + 1 < kDown)
+            cf_load_cells(lower,
+                          address + 16 * (uint32_t)first + 8 * (uint32_t)(r + 1) * kRowBytes);
+#pragma unroll
+          for (int i = first; i < first + 4 && i < kAcross; i++) {
+            const uint32_t rows[4] = {row[1 + r], row[r], row[r + 2 < 6 ? r + 2 : 5], row[1 + r]};
+
+            if (r + 1 < kDown)
+              cf_mma_halves(left[i][0], left[i][1], rows, upper[i - first], lower[i - first],
+                            left[i][0], left[i][1]);
+            else
+              cf_mma_short(left[i][0], left[i][1], row[1 + r], row[r], upper[i - first], left[i][0],
+                           left[i][1]);
+          }
+        }
+      }
+#pragma unroll
+      for (int block = 0; block < kBlocks; block++) {
+#pragma unroll
+        for (int i = 0; i < Bands; i += 2) {
+          const uint32_t both[4] = {left[block + i][0], left[block + i][1], left[block + i + 1][0],
+                                    left[block + i + 1][1]};
+
+          add(sum[c][block], both, tap[i], tap[i + 1]);
+        }
+      }
+    }
   }
 
   template <int N, int BlocksDown> __device__ void add_products(Halves (&sum)[N]) const

@@ -138,6 +138,7 @@ struct CellGroups {
     const int kind = frame ? CF_CELLS_OF_FRAME : inside ? kind_of(log_x, left) : CF_CELLS_ANYWHERE;
     const unsigned total = (unsigned)all_cells();
     /* Where cells are samples, windows are large and levels have three blocks. */
+    const bool halved = or_of_warp(used && !frame ? 1 : 0);
     const unsigned cost =
         or_of_warp(used && frame ? 1 : 0) ? 2 * (unsigned)levels : (unsigned)levels;
     CfCellWindow all = {};
@@ -154,7 +155,8 @@ struct CellGroups {
     if (lane == 0)
       *(uint4 *)tile = make_uint4(
           needed, total, (unsigned)(x0 / kCellColumns) | (unsigned)(y0 / kCellStrip) << 16,
-          (count <= kCellWindows ? (unsigned)count : 0) | (unsigned)plane << 8 | cost << 16);
+          (count <= kCellWindows ? (unsigned)count : 0) | (halved ? 0 : kCellFromFrame) |
+              (unsigned)plane << 8 | cost << 16);
   }
 
   /* Images lie so that every 8th cell from the fourth before their first is aligned to 16 bytes. */
@@ -197,7 +199,8 @@ struct CellGroups {
         CfCellEntry entry;
 
         entry.down = (level.down + variant_down * (unsigned)level.blocks_down * 32) |
-                     (unsigned)level.group << 24 | (level.blocks_down == 3 ? 1u << 31 : 0);
+                     (unsigned)level.group << 24 | (unsigned)level.bands / 2 << 29 |
+                     (level.blocks_down == 3 ? 1u << 31 : 0);
         entry.across = (level.across + variant_across * (unsigned)level.blocks_across * 64) |
                        (unsigned)level.blocks_across << 24;
         entry.from = (unsigned)(row * pitch_of(lx) + level.first_column) |

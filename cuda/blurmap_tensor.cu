@@ -88,16 +88,13 @@ struct Strip {
   }
 };
 
-/* Products whose columns lie side by side. */
-template <int C> constexpr int kTogether = C < 4 ? kBlocks : 1;
-
-/* Samples from product `first` on that lie side by side, in the upper or lower row. */
-template <int C>
+/* Samples of some products from `first` on, in the upper or lower row. */
+template <int C, int Products>
 __device__ inline void samples_of(const Codes (&codes)[C], int first_c, int first, int half,
-                                  uint32_t (&sample)[2 * kTogether<C>])
+                                  uint32_t (&sample)[2 * Products])
 {
 #pragma unroll
-  for (int n = 0; n < kTogether<C>; n++) {
+  for (int n = 0; n < Products; n++) {
     uint32_t pixel[4];
 
     pixels_of<C>(codes, first_c, first + n, pixel);
@@ -106,21 +103,49 @@ __device__ inline void samples_of(const Codes (&codes)[C], int first_c, int firs
   }
 }
 
-/* Where all samples are made, and stores may be wide. */
-template <int C>
-__device__ inline void store_whole(const CfMapPlane &plane, const Strip &strip,
-                                   const Codes (&codes)[C], int first_c)
+/* Exchanges with the lanes whose samples are in the same rows: of the lane `q` of four, its four
+ * codes of product `p` become those of lane `p`, product `q`. */
+__device__ inline void exchange(Codes &codes)
 {
-  const int x = strip.x0 + cf_cell_sample_x<C>(0, 0), y = strip.y0 + cf_cell_sample_y(0);
+#pragma unroll
+  for (int step = 1; step < 4; step *= 2) {
+    const bool odd = threadIdx.x & step;
+
+#pragma unroll
+    for (int i = 0; i < kBlocks; i++) {
+      if (i & step)
+        continue;
+      const uint32_t got =
+          __shfl_xor_sync(0xffffffffu, odd ? codes[i] : codes[i + step], (unsigned)step);
+      codes[i] = odd ? got : codes[i];
+      codes[i + step] = odd ? codes[i + step] : got;
+    }
+  }
+}
+
+/* Where all samples are made, and stores may be wide: of few channels, after lanes have exchanged
+ * theirs for 8 samples side by side. */
+template <int C>
+__device__ inline void store_whole(const CfMapPlane &plane, const Strip &strip, Codes (&codes)[C],
+                                   int first_c)
+{
+  constexpr int kTogether = C < 4 ? kBlocks : 1;
+  const int x = strip.x0 + (C < 4 ? 8 * ((int)threadIdx.x % 4) : cf_cell_sample_x(0, 0));
+  const int y = strip.y0 + cf_cell_sample_y(0);
   uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + (unsigned)(x * C);
 
+  if constexpr (C < 4) {
+#pragma unroll
+    for (int c = 0; c < C; c++)
+      exchange(codes[c]);
+  }
 #pragma unroll
   for (int half = 0; half < 2; half++, to += 8 * plane.destination_stride) {
 #pragma unroll
-    for (int first = 0; first < kBlocks; first += kTogether<C>) {
-      uint32_t sample[2 * kTogether<C>];
+    for (int first = 0; first < kBlocks; first += kTogether) {
+      uint32_t sample[2 * kTogether];
 
-      samples_of<C>(codes, first_c, first, half, sample);
+      samples_of<C, kTogether>(codes, first_c, first, half, sample);
       store_words<C>(to + 8 * C * first, sample);
     }
   }
@@ -128,27 +153,27 @@ __device__ inline void store_whole(const CfMapPlane &plane, const Strip &strip,
 
 template <int C>
 __device__ inline void store_strip(const CfMapPlane &plane, const Strip &strip,
-                                   const Halves &positions, const Codes (&codes)[C], int first_c)
+                                   const Halves &positions, Codes (&codes)[C], int first_c)
 {
   if (!strip.copies && strip.whole(plane)) {
     store_whole<C>(plane, strip, codes, first_c);
     return;
   }
 #pragma unroll
-  for (int first = 0; first < kBlocks; first += kTogether<C>) {
+  for (int block = 0; block < kBlocks; block++) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-      const int x = strip.x0 + cf_cell_sample_x<C>(first, 0);
+      const int x = strip.x0 + cf_cell_sample_x(block, 0);
       const int y = strip.y0 + cf_cell_sample_y(2 * half);
       uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + x * C;
-      uint32_t sample[2 * kTogether<C>];
+      uint32_t sample[2];
 
-      samples_of<C>(codes, first_c, first, half, sample);
+      samples_of<C, 1>(codes, first_c, block, half, sample);
 #pragma unroll
-      for (int n = 0; n < 2 * kTogether<C>; n++) {
+      for (int n = 0; n < 2; n++) {
         if (!strip.has(plane, x + n, y))
           continue;
-        if (position_of(positions, first + n / 2, 2 * half + n % 2) == kCellCopies)
+        if (position_of(positions, block, 2 * half + n) == kCellCopies)
           sample[n] = cf_cell_inner_pixel<C>(plane, x + n, y);
 #pragma unroll
         for (int c = 0; c < C; c++)
@@ -271,33 +296,39 @@ __device__ inline void expect_tile(const CfCellJob &job, int which)
                                    : (const char *)&job.tiles[which]);
 }
 
+__device__ inline const uint4 *strip_of_warp(const CfCellJob &job)
+{
+  return (const uint4 *)&job.strips[blockIdx.x * (kCellThreads / 32) + threadIdx.x / 32];
+}
+
 template <int C>
-__device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile,
+__device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile, const uint4 &of_strip,
                                  const CfMapPlane &plane, const CfCellPlan &plan, __half *shared)
 {
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
   CfCellEntry *entries = (CfCellEntry *)(shared + kBudget + 8) + warp * (kListed + 1);
 
   /* What the map says of the tile and the strip. */
-  const uint4 *record = (const uint4 *)&job.strips[blockIdx.x * (kCellThreads / 32) + warp];
   if (lane <= kCellFewEntries)
-    ((uint4 *)entries)[lane] = __ldg(record + lane);
+    ((uint4 *)entries)[lane] = of_strip;
   __syncwarp();
   const uint2 head = *(const uint2 *)entries;
   if ((int)head.x > kCellFewEntries) {
     if (lane > kCellFewEntries && lane <= (int)head.x)
-      ((uint4 *)entries)[lane] = __ldg(record + lane);
+      ((uint4 *)entries)[lane] = __ldg(strip_of_warp(job) + lane);
     __syncwarp();
   }
   entries++;
   const int count = (int)head.x, cells = (int)of_tile.y;
-  const unsigned needed = of_tile.x, listed = of_tile.w & 255;
+  const unsigned needed = of_tile.x, listed = of_tile.w & (kCellFromFrame - 1);
   const int x0 = (int)(of_tile.z & 0xffff) * kCellColumns;
   const int y0 = (int)(of_tile.z >> 16) * kCellStrip;
   const Strip strip = {x0, y0 + warp * kCellStrip, head.y != 0};
 
   expect_tile(job, (int)blockIdx.x + job.tiles_at_a_time);
-  cf_wait_for_previous_kernel();
+  /* Of four channels, halving the frame finds whether all is opaque. */
+  if (C == 4 || !(of_tile.w & kCellFromFrame))
+    cf_wait_for_previous_kernel();
   const Order order = order_of(job, plane, kColours<C>);
   float4 *opaque = (float4 *)(shared + kBudget) - kBlocks * kCellThreads + threadIdx.x;
   const int budget =
@@ -312,7 +343,7 @@ __device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile,
   if (count > 1 || strip.copies) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-      const uint4 eight = __ldg(&job.positions[cf_cell_positions_of_thread() + 32 * half]);
+      const uint4 eight = cf_load_once(&job.positions[cf_cell_positions_of_thread() + 32 * half]);
 
       positions[2 * half][0] = eight.x;
       positions[2 * half][1] = eight.y;
@@ -396,13 +427,16 @@ __global__ void __launch_bounds__(kCellThreads, kBlocksOfSM)
 #ifdef CF_TENSOR_OPS
   extern __shared__ __align__(16) __half shared[];
   const uint4 of_tile = __ldg((const uint4 *)&job.tiles[blockIdx.x]);
+  const uint4 of_strip = __ldg(strip_of_warp(job) + min((int)threadIdx.x % 32, kCellFewEntries));
   const unsigned p = of_tile.w >> 8 & 255;
   const CfMapPlane &plane = job.map.plane[p];
 
   if (A == B || plane.channels == A)
-    make_tile<A>(job, of_tile, plane, job.plan[p], shared);
+    make_tile<A>(job, of_tile, of_strip, plane, job.plan[p], shared);
   else
-    make_tile<B>(job, of_tile, plane, job.plan[p], shared);
+    make_tile<B>(job, of_tile, of_strip, plane, job.plan[p], shared);
+  /* What comes after this kernel also comes after the one before. */
+  cf_wait_for_previous_kernel();
 #endif
 }
 
