@@ -35,7 +35,7 @@ double smallest_ratio(const CfFormatInfo *format)
 /* Prefilters as long as the kernels' cells allow. */
 CfPyramidFactors choose_factors(const CfFormatInfo *format, double sigma)
 {
-  CfPyramidFactors factors = {1, 1, 0.72, 4.1};
+  CfPyramidFactors factors = {1, 1, 0.72, 4.1, false};
 
   if (format->bits > 8) {
     factors.prefilter_sigma = format->bits > 10 ? 1.0 : 0.8;
