@@ -21,7 +21,7 @@ struct Way {
 /* Pixels of level 3 up to which they are: in larger pictures, and earlier where the terms take
  * longer, those are what a frame waits for, and want their multiprocessors soon. Blocks of the
  * coarse levels' kernel then. */
-constexpr int MOST_TWICE = 70000, MOST_TWICE_OF_OTHERS = 25000, TWICE_TAIL_BLOCKS = 8;
+constexpr int MOST_TWICE = 70000, MOST_TWICE_OF_OTHERS = 40000, TWICE_TAIL_BLOCKS = 8;
 
 /* Puts a kernel that needs another stream's event behind it: nothing of it may start earlier. */
 bool await_event(Queue *queue, void *event)
