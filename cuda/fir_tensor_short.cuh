@@ -109,9 +109,8 @@ __device__ inline int cf_tensor_filter_short(const CfTensorJob &job, const CfFir
                       target.y0 + kTensorStep <= end;
       cf_tensor_finish_short<C, Tiles>(job, work, strip, matrices, waiting, target);
     }
-/* Not memcpy, of which nvcc 13.0 made wrong code here. */
 #pragma unroll
-    for (int age = 0; age + 1 < Tiles; age++) {
+    for (int age = 0; age + 1 < Tiles; age++) { /* of memcpy, nvcc 13.0 made wrong code */
 #pragma unroll
       for (int b = 0; b < Shape::kBlocks; b++) {
 #pragma unroll
