@@ -316,18 +316,3 @@ __device__ inline float cf_cell_centred(uint32_t bytes, int i, float centre)
   return __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7650u | (unsigned)i)) -
          (8388608.0f + centre);
 }
-
-/* The centred values of a pixel, weighted by alpha unless they are alpha. */
-template <int C>
-__device__ inline void cf_cell_values(const CfMapPlane &plane, uint32_t bytes, float (&value)[C])
-{
-#pragma unroll
-  for (int c = 0; c < C; c++)
-    value[c] = cf_cell_centred(bytes, c, plane.centre[c]);
-  if (C == 4 && plane.alpha >= 0) {
-    const float weight = cf_weight((plane.alpha == 0 ? value[0] : value[C - 1]) + 255.0f);
-#pragma unroll
-    for (int c = 0; c < C; c++)
-      value[c] *= c == plane.alpha ? 1.0f : weight;
-  }
-}
