@@ -324,6 +324,152 @@ static void constants_stay_under_maps(CfTest *test)
   }
 }
 
+/* Colours under alpha are quotients of sums; where little is visible these are small, of few pixels
+ * or of what the outermost taps reach. */
+
+typedef enum {
+  DOTS_OF_50, /* one pixel in so many is visible, in random colours */
+  DOTS_OF_200,
+  FAINT_DOTS,      /* with any alpha */
+  CLUSTERS,        /* of 3x3 dots */
+  EDGE_OF_NOISE,   /* of a half-plane */
+  EDGE_OF_STRIPES, /* parallel to it */
+  VISIBLES,
+} Visible;
+
+static const char *const visible_name[VISIBLES] = {
+    "dots, one of 50", "dots, one of 200", "faint dots",
+    "clusters",        "edge of noise",    "edge of stripes",
+};
+
+static int visible_alpha(Visible visible, double sigma, int x, int y, CfRandom *random)
+{
+  const int period = (int)ceil(2.0 * sigma);
+
+  switch (visible) {
+  case DOTS_OF_50:
+    return cf_random_below(random, 50) ? 0 : 255;
+  case DOTS_OF_200:
+    return cf_random_below(random, 200) ? 0 : 255;
+  case FAINT_DOTS:
+    return cf_random_below(random, 50) ? 0 : 1 + cf_random_below(random, 255);
+  case CLUSTERS:
+    return x / period % 3 == 0 && y / period % 3 == 0 && x % period < 3 && y % period < 3 ? 255 : 0;
+  default:
+    return x < 3.0 * sigma ? 255 : 0;
+  }
+}
+
+static int visible_colour(Visible visible, double sigma, int x, int c, CfRandom *random)
+{
+  const double depth = (3.0 * sigma - x) / sigma;
+
+  if (visible == EDGE_OF_STRIPES)
+    return (c == 0 ? fmod(depth, 0.6) > 0.3 : depth > 0.5 + 0.25 * c) ? 255 : 0;
+  return cf_random_below(random, 2) ? 255 : 0;
+}
+
+static void draw_visible(CfTestPicture *picture, Visible visible, double sigma, CfRandom *random)
+{
+  const int width = picture->video.width;
+
+  for (int i = 0; i < width * picture->video.height; i++) {
+    for (int c = 0; c < 4; c++)
+      cf_picture_set(picture, 0, i % width, i / width, c,
+                     c == 3 ? visible_alpha(visible, sigma, i % width, i / width, random)
+                            : visible_colour(visible, sigma, i % width, c, random));
+  }
+}
+
+/* Of the result's alpha, and how far its colours may then be off: what docs/cudagaussblur.md says.
+ */
+typedef struct {
+  double least_alpha, colours, colours_by_taps;
+} Band;
+
+static const Band bands[] = {{0.5, 2.5, 0.6}, {1.0, 1.2, 0.6}, {3.0, 0.85, 0.6}, {8.0, 0.65, 0.6}};
+#define BANDS (int)(sizeof bands / sizeof *bands)
+
+/* The pyramid begins there. */
+#define LARGEST_SIGMA_BY_TAPS 3.9
+
+static int band_of(double alpha)
+{
+  int band = BANDS - 1;
+
+  while (alpha < bands[band].least_alpha)
+    band--;
+  return band;
+}
+
+/* The real picture: colours where alpha is 1/2 and more, else nothing. */
+static void blur_visible(double sigma, const CfTestPicture *source, double *real[4])
+{
+  const int width = source->video.width, pixels = width * source->video.height;
+
+  for (int c = 3; c >= 0; c--) {
+    for (int i = 0; i < pixels; i++)
+      real[c][i] = cf_picture_get(source, 0, i % width, i / width, c) *
+                   (c == 3 ? 1.0 : cf_picture_get(source, 0, i % width, i / width, 3) / 255.0);
+    blur_real(sigma, width, source->video.height, real[c]);
+    for (int i = 0; c < 3 && i < pixels; i++)
+      real[c][i] *= 255.0 / real[3][i];
+  }
+}
+
+static void expect_visible(CfTest *test, double sigma, const CfTestPicture *source,
+                           const CfTestPicture *got)
+{
+  const int width = source->video.width, pixels = width * source->video.height;
+  double *real[4], worst[BANDS] = {0.0}, alpha_off = 0.0;
+
+  for (int c = 0; c < 4; c++)
+    real[c] = allocate((size_t)pixels * sizeof *real[c]);
+  blur_visible(sigma, source, real);
+  for (int i = 0; i < pixels; i++) {
+    const int alpha = cf_picture_get(got, 0, i % width, i / width, 3);
+
+    alpha_off = fmax(alpha_off, fabs(alpha - real[3][i]));
+    for (int c = 0; c < 3 && alpha > 0 && real[3][i] >= bands[0].least_alpha; c++) {
+      const int band = band_of(real[3][i]);
+      const int code = cf_picture_get(got, 0, i % width, i / width, c);
+
+      worst[band] = fmax(worst[band], fabs(code - real[c][i]));
+    }
+  }
+  CF_EXPECT(test, alpha_off <= MOST_8_BITS, "alpha is off by %.3f", alpha_off);
+  for (int i = 0; i < BANDS; i++) {
+    const double most =
+        sigma <= LARGEST_SIGMA_BY_TAPS ? bands[i].colours_by_taps : bands[i].colours;
+
+    CF_EXPECT(test, worst[i] <= most, "from alpha %g on colours are off by %.3f, allowed are %g",
+              bands[i].least_alpha, worst[i], most);
+  }
+  for (int c = 0; c < 4; c++)
+    free(real[c]);
+}
+
+static void what_is_hardly_visible(CfTest *test)
+{
+  const double sigmas[] = {2.0,  3.9,  4.0,  4.2,  5.7,  6.0,  8.0, 10.0,
+                           11.0, 12.0, 16.0, 20.0, 31.9, 32.0, 40.0};
+  const CfVideo video = cf_video(CF_FORMAT_RGBA, 240, 100);
+  CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_PADDED);
+  CfTestPicture *got = cf_picture_new(&video, CF_LAYOUT_PADDED);
+
+  for (int i = 0; i < (int)(sizeof sigmas / sizeof *sigmas) * VISIBLES; i++) {
+    const Visible visible = (Visible)(i % VISIBLES);
+    const CfGaussblurParams params = blur(sigmas[i / VISIBLES]);
+
+    draw_visible(source, visible, params.sigma, &test->random);
+    cf_test_context(test, "sigma %g, %s", params.sigma, visible_name[visible]);
+    if (cf_test_filter(test, test->engine, &params, 2, source, got))
+      expect_visible(test, params.sigma, source, got);
+  }
+  cf_picture_free(got);
+  cf_picture_free(source);
+}
+
 static const CfTestCase cases[] = {
     {"eight-bit-scenes", eight_bit_scenes, CF_EACH_OTHER_ENGINE},
     {"sixteen-bit-scenes", sixteen_bit_scenes, CF_EACH_OTHER_ENGINE},
@@ -332,6 +478,7 @@ static const CfTestCase cases[] = {
     {"largest-sigma", largest_sigma, CF_EACH_OTHER_ENGINE},
     {"eight-bit-constants", eight_bit_constants, CF_EACH_OTHER_ENGINE},
     {"sixteen-bit-constants", sixteen_bit_constants, CF_EACH_OTHER_ENGINE},
+    {"what-is-hardly-visible", what_is_hardly_visible, CF_EACH_OTHER_ENGINE},
     {"constants-stay-under-maps", constants_stay_under_maps, CF_EACH_OTHER_ENGINE},
     {0},
 };
