@@ -27,9 +27,16 @@ struct ShortRows {
 };
 
 /* Of levels in shared memory; `first` counts pixels of the memory of a block that has rows of
- * spread levels. */
+ * spread levels, or of the first block that of levels behind these. */
 struct TailLevel {
   int width, height, first;
+};
+
+/* Of a level that is spread or gathered, in a block: where row 0 would be, in pixels of its memory;
+ * the rows whose components it needs, those whose collapsed image it needs, and those it makes. */
+struct alignas(16) Place {
+  int base;
+  ShortRows rows, collapsed, own;
 };
 
 struct Tail {
@@ -43,6 +50,7 @@ struct Tail {
   float *collapsed;
   unsigned *begun;
   TailLevel level[MAX_LEVELS];
+  Place place[MAX_SPREAD + 1][MAX_BLOCKS];
 };
 
 /* --- who has which rows --- */
@@ -63,7 +71,7 @@ __host__ __device__ inline Rows clipped(int first, int end, int height)
 }
 
 /* The rows of a spread level, or of the gathered one, that a block makes. */
-__host__ __device__ inline Rows own_rows(const Tail &tail, int level, int block)
+inline Rows own_rows(const Tail &tail, int level, int block)
 {
   const int height = tail.level[level].height, crew = tail.blocks - 1;
 
@@ -78,7 +86,7 @@ __host__ __device__ inline Rows reduced_rows(Rows rows, int height)
 
 /* Those whose collapsed image a block needs: its own of the first level, and what these are
  * expanded from. */
-__host__ __device__ inline Rows collapsed_rows(const Tail &tail, int level, int block)
+inline Rows collapsed_rows(const Tail &tail, int level, int block)
 {
   Rows rows = own_rows(tail, 0, block);
 
@@ -88,7 +96,7 @@ __host__ __device__ inline Rows collapsed_rows(const Tail &tail, int level, int 
 }
 
 /* Those whose components it needs: these, and what its own of the next level are made of. */
-__host__ __device__ inline Rows local_rows(const Tail &tail, int level, int block)
+inline Rows local_rows(const Tail &tail, int level, int block)
 {
   const int height = tail.level[level].height;
 
@@ -104,20 +112,42 @@ __host__ __device__ inline Rows local_rows(const Tail &tail, int level, int bloc
               rows.end > reduced.end ? rows.end : reduced.end};
 }
 
+/* Fills in the places: blocks that divide by themselves begin half a microsecond later. */
+inline void place_levels(Tail *tail)
+{
+  auto short_rows = [](Rows rows) { return ShortRows{(short)rows.first, (short)rows.end}; };
+  int first = tail->level[tail->spread].width * tail->level[tail->spread].height;
+
+  for (int i = 0; i <= tail->spread; i++) {
+    for (int block = 0; block < tail->blocks; block++) {
+      const TailLevel &level = tail->level[i];
+      const Rows rows = local_rows(*tail, i, block);
+
+      tail->place[i][block] =
+          Place{(block == 0 ? 0 : level.first) - rows.first * level.width, short_rows(rows),
+                short_rows(block == 0 ? rows : collapsed_rows(*tail, i, block)),
+                short_rows(own_rows(*tail, i, block))};
+    }
+  }
+  for (int i = tail->spread + 1; i < tail->levels; i++) {
+    tail->level[i].first = first;
+    first += tail->level[i].width * tail->level[i].height;
+  }
+}
+
 /* A level as a block has it in its shared memory. */
 struct Held {
   int width, height;
   int base; /* pixels from the memory's first one to where row 0 would be */
-  Rows rows, collapsed;
+  Rows rows, collapsed, own;
 };
 
 /* What all blocks hold of the levels that are stored from block to block, and this block of all;
  * and a barrier for each of these levels, which counts the bytes that arrive. That of level 0 is
  * for the gathered level's collapsed image. */
 struct alignas(128) Directory {
+  Place place[MAX_SPREAD + 1][MAX_BLOCKS];
   uint64_t barrier[MAX_SPREAD + 1];
-  int base[MAX_SPREAD + 1][MAX_BLOCKS];
-  ShortRows rows[MAX_SPREAD + 1][MAX_BLOCKS];
   Held held[MAX_LEVELS];
 };
 
@@ -210,32 +240,33 @@ __device__ __forceinline__ void store_in_block(uint32_t to, uint4 words, uint32_
 
 /* --- what there is --- */
 
+__device__ __forceinline__ Rows rows_of(ShortRows rows)
+{
+  return Rows{rows.first, rows.end};
+}
+
 __device__ inline void fill_directory(const Tail &tail, int block, Directory *directory)
 {
-  const int thread = (int)threadIdx.x, level = thread / MAX_BLOCKS, other = thread % MAX_BLOCKS;
+  const int level = (int)threadIdx.x / MAX_BLOCKS, other = (int)threadIdx.x % MAX_BLOCKS;
 
-  if (level <= tail.spread && other < tail.blocks) {
-    const TailLevel &at = tail.level[level];
-    const Rows rows = local_rows(tail, level, other);
+  if (level >= tail.levels || other >= tail.blocks)
+    return;
+  const TailLevel &at = tail.level[level];
+  Held *const held = &directory->held[level];
+  if (level <= tail.spread) {
+    const Place place = tail.place[level][other];
 
-    directory->rows[level][other] = ShortRows{(short)rows.first, (short)rows.end};
-    directory->base[level][other] = (other == 0 ? 0 : at.first) - rows.first * at.width;
+    directory->place[level][other] = place;
     if (other == block) {
-      directory->held[level] = Held{at.width, at.height, directory->base[level][other], rows,
-                                    block == 0 ? rows : collapsed_rows(tail, level, block)};
+      *held = Held{
+          at.width,          at.height, place.base, rows_of(place.rows), rows_of(place.collapsed),
+          rows_of(place.own)};
       create_barrier(&directory->barrier[level]);
     }
-  }
-  /* Those that only the first block has. */
-  if (thread == (int)blockDim.x - 1) {
-    int base = tail.level[tail.spread].width * tail.level[tail.spread].height;
-
-    for (int i = tail.spread + 1; i < tail.levels; i++) {
-      const TailLevel &at = tail.level[i];
-
-      directory->held[i] = Held{at.width, at.height, base, Rows{0, at.height}, Rows{0, at.height}};
-      base += at.width * at.height;
-    }
+  } else if (other == 0) {
+    /* That only the first block has. */
+    const Rows rows = {0, at.height};
+    *held = Held{at.width, at.height, at.first, rows, rows, rows};
   }
 }
 
@@ -262,7 +293,7 @@ __device__ __forceinline__ uint32_t blocks_with_row(const Tail &tail, const Dire
                                                     int level, int y)
 {
   const int block = (int)threadIdx.x % 32;
-  const ShortRows rows = directory.rows[level][block % MAX_BLOCKS];
+  const ShortRows rows = directory.place[level][block % MAX_BLOCKS].rows;
 
   return __ballot_sync(~0u, block < tail.blocks && y >= rows.first && y < rows.end);
 }

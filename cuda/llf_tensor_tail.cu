@@ -169,10 +169,10 @@ __device__ __forceinline__ void spread_collapsed(const Tail &tail, const Directo
 
     for (uint32_t blocks = others; blocks && x < width; blocks &= blocks - 1) {
       const int block = __ffs(blocks) - 1;
-      const float *const to = terms + directory.base[level][block] + y * width + x;
+      const float *const to = terms + directory.place[level][block].base + y * width + x;
 
       store_in_block(address_in_block(cf_shared_address(to), block),
-                     __float_as_uint(terms[directory.base[level][0] + y * width + x]),
+                     __float_as_uint(terms[directory.place[level][0].base + y * width + x]),
                      address_in_block(barrier, block));
     }
   }
@@ -234,10 +234,19 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
     __syncthreads();
     if (!tail.gate)
       tell_beginning(tail);
-    for (int level = 1; level <= gathered; level++)
-      reduce_spread<GROUPS>(tail, *directory, memory, level, own_rows(tail, level, block), band);
-    for (int level = gathered + 1; block == 0 && level <= top; level++)
+    for (int level = 1; block > 0 && level <= gathered; level++)
+      reduce_spread<GROUPS>(tail, *directory, memory, level, band);
+    /* While the first block waits for the others it makes a level of nothing, so that its
+     * instructions are in the cache: the next level takes 1300 clocks then instead of 2600. */
+    const bool rehearses = gathered > 0 && gathered + 1 < top;
+#pragma unroll 1
+    for (int next = rehearses ? gathered : gathered + 1; block == 0 && next <= top; next++) {
+      const int level = next == gathered ? gathered + 2 : next;
+
+      if (gathered > 0 && next == gathered + 1)
+        await_bytes(&directory->barrier[gathered]);
       reduce_alone<GROUPS>(tail, memory, held[level - 1], held[level], level, band);
+    }
   }
   make_terms<GROUPS>(held, block == 0 ? gathered : 0, block == 0 ? top : gathered, memory,
                      Turn<GROUPS>(series, lane), Expansion(lane));
@@ -326,6 +335,7 @@ Tail tail_from(const Pyramid &pyramid, int first, int spread, int blocks)
     gathered += i < spread ? 0 : level.width * level.height;
   }
   tail.pixels = std::max(place_spread(&tail), gathered);
+  place_levels(&tail);
   tail.filtered_pixels =
       std::max(most_filtered_pixels(tail),
                (tail.pixels * (int)sizeof(float) + group_bytes - 1) / group_bytes);

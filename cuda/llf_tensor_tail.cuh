@@ -171,15 +171,16 @@ __device__ __forceinline__ void filter_down(const Tail &tail, const TailMemory<G
 template <int GROUPS>
 __device__ __forceinline__ void reduce_spread(const Tail &tail, const Directory &directory,
                                               const TailMemory<GROUPS> &memory, int level,
-                                              Rows rows, const Band &band)
+                                              const Band &band)
 {
+  const Rows rows = directory.held[level].own;
   const int width = tail.level[level].width;
   const uint32_t barrier = cf_shared_address(&directory.barrier[level]);
   auto store_row = [&](int y, int i, int of_pixel, uint32_t to, auto value) {
     for (uint32_t blocks = blocks_with_row(tail, directory, level, y); blocks;
          blocks &= blocks - 1) {
       const int block = __ffs(blocks) - 1;
-      const int at = (directory.base[level][block] + y * width) * of_pixel + i;
+      const int at = (directory.place[level][block].base + y * width) * of_pixel + i;
 
       if (i < width * of_pixel)
         store_in_block(address_in_block(to + at * (int)sizeof value, block), value,
