@@ -7,6 +7,9 @@
 #include "llf_tensor_parts.cuh"
 #include "llf_tensor_picture.cuh"
 
+#include <algorithm>
+#include <type_traits>
+
 namespace llf
 {
 namespace
@@ -17,55 +20,93 @@ namespace
 constexpr int CELLS_X = 8, PAIRS_Y = 16, THREADS = CELLS_X * PAIRS_Y;
 constexpr int TILE_X = CELLS_X * CELL_X, TILE_Y = 2 * PAIRS_Y;
 
-/* Of level 1 with its margin, which is wider than needed so that quads are whole and cells lie at
- * multiples of 16 bytes. */
-constexpr int MARGIN_1 = 2, FIRST_1 = 4; /* column of the tile's first pixel */
-constexpr int WIDTH_1 = TILE_X / 2 + 2 * MARGIN_1, HEIGHT_1 = TILE_Y / 2 + 2 * MARGIN_1;
+/* What a tile needs of the coarser levels: regions with a margin, which is wider than needed so
+ * that quads are whole. In memory level 1 has its cells at multiples of 16 bytes; coarser levels
+ * have two columns more on either side, so that rows are whole pieces of 16 bytes, one behind the
+ * other: a load of such a piece by each thread of a tile inside, instead of words with addresses of
+ * their own, is 70 instructions of 1000. */
+constexpr int MARGIN = 2, SPARE = 2, PIECE = 4, PIECE_BYTES = PIECE * (int)sizeof(float);
+constexpr int FIRST_1 = 4; /* column of the tile's first pixel */
 constexpr int PITCH_1 = TILE_X / 2 + 2 * FIRST_1;
 
-/* Of coarser levels, what coarser() makes of that. */
-constexpr int WIDTH_2 = TILE_X / 4 + 4, HEIGHT_2 = TILE_Y / 4 + 4;
-constexpr int WIDTH_3 = TILE_X / 8 + 4, HEIGHT_3 = TILE_Y / 8 + 4;
-constexpr int WIDTH_4 = TILE_X / 16 + 4, HEIGHT_4 = TILE_Y / 16 + 4;
+template <int LEVEL> struct Coarse {
+  static constexpr int WIDTH = (TILE_X >> LEVEL) + 2 * MARGIN;
+  static constexpr int HEIGHT = (TILE_Y >> LEVEL) + 2 * MARGIN;
+  static constexpr int PITCH = LEVEL == 1 ? PITCH_1 : WIDTH + 2 * SPARE;
+  static constexpr int PIECES = PITCH / PIECE;
+};
+
+template <int LEVEL> using LevelOf = std::integral_constant<int, LEVEL>;
+
+/* Where a level begins in what all from level 2 on have in common: pieces. */
+__host__ __device__ constexpr int first_piece(int level)
+{
+  return level == 2   ? 0
+         : level == 3 ? Coarse<2>::HEIGHT * Coarse<2>::PIECES
+         : level == 4 ? first_piece(3) + Coarse<3>::HEIGHT * Coarse<3>::PIECES
+                      : first_piece(4) + Coarse<4>::HEIGHT * Coarse<4>::PIECES;
+}
+
+constexpr int ALL_PIECES = first_piece(FIRST_LEVEL + 1);
+
+static_assert(FIRST_LEVEL == 4 && ALL_PIECES <= THREADS, "a piece a thread");
 
 struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
   int width[FIRST_LEVEL + 1], height[FIRST_LEVEL + 1];
   const float *coarse[FIRST_LEVEL + 1]; /* terms, and the last one collapsed */
+  unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
   Output output;
 };
 
-/* The terms of level 1, out of their cells, a row of a cell at a time: those of the tile's pixels
- * and of the ones next to them. */
-__device__ __forceinline__ void load_cells(const Part &part, const __half *terms)
+/* The number of a cell's row among all rows, which are 16 bytes each. */
+__device__ __forceinline__ uint32_t row_in_cells(int width, int x, int y)
 {
-  constexpr int ACROSS = TILE_X / 2 / CELL_X + 2, DOWN = TILE_Y / 2 + 2;
-  const int tile_x = part.region.x + MARGIN_1, tile_y = part.region.y + MARGIN_1;
-
-  static_assert(ACROSS * DOWN <= THREADS, "a row of a cell a thread");
-  if ((int)threadIdx.x >= ACROSS * DOWN)
-    return;
-  const int row = (int)threadIdx.x / ACROSS - 1, cell = (int)threadIdx.x % ACROSS - 1;
-  const int x = tile_x + CELL_X * cell, y = tile_y + row;
-
-  if (x < 0 || x >= part.width || y < 0 || y >= part.height)
-    return;
-  const uint4 words = *reinterpret_cast<const uint4 *>(
-      terms + (ptrdiff_t)(y / CELL_Y * cells_across(part.width) + x / CELL_X) * CELL_HALVES +
-      place_in_cell(0, y % CELL_Y));
-  const float2 first = unpack(words.x), second = unpack(words.y), third = unpack(words.z),
-               fourth = unpack(words.w);
-  float *const to = part.memory + (row + MARGIN_1) * PITCH_1 + CELL_X * cell + MARGIN_1;
-
-  if (cell < 0) {
-    to[CELL_X - 1] = fourth.y;
-  } else if (cell == ACROSS - 2) {
-    to[0] = first.x;
-  } else {
-    reinterpret_cast<float4 *>(to)[0] = make_float4(first.x, second.x, third.x, fourth.x);
-    reinterpret_cast<float4 *>(to)[1] = make_float4(first.y, second.y, third.y, fourth.y);
-  }
+  return ((uint32_t)y / CELL_Y * (uint32_t)cells_across(width) + (uint32_t)x / CELL_X) *
+             (CELL_HALVES / 8) +
+         (uint32_t)y % CELL_Y;
 }
+
+/* The terms of level 1, out of their cells, a row of a cell a thread: those of the tile's pixels
+ * and of the ones next to them. */
+struct CellRow {
+  static constexpr int ACROSS = TILE_X / 2 / CELL_X + 2, DOWN = TILE_Y / 2 + 2;
+  static_assert(ACROSS * DOWN <= THREADS, "a row of a cell a thread");
+
+  uint4 words;
+  int row, cell;
+  bool used;
+
+  __device__ __forceinline__ CellRow(const __half *terms, int width, int height)
+      : row((int)threadIdx.x / ACROSS - 1), cell((int)threadIdx.x % ACROSS - 1)
+  {
+    const int x = (int)blockIdx.x * (TILE_X / 2) + CELL_X * cell;
+    const int y = (int)blockIdx.y * (TILE_Y / 2) + row;
+
+    used = (int)threadIdx.x < ACROSS * DOWN && (unsigned)x < (unsigned)width &&
+           (unsigned)y < (unsigned)height;
+    if (used)
+      words = reinterpret_cast<const uint4 *>(terms)[row_in_cells(width, x, y)];
+  }
+
+  __device__ __forceinline__ void store(float *memory) const
+  {
+    const float2 first = unpack(words.x), second = unpack(words.y), third = unpack(words.z),
+                 fourth = unpack(words.w);
+    float *const to = memory + (row + MARGIN) * PITCH_1 + CELL_X * cell + FIRST_1;
+
+    if (!used)
+      return;
+    if (cell < 0) {
+      to[CELL_X - 1] = fourth.y;
+    } else if (cell == ACROSS - 2) {
+      to[0] = first.x;
+    } else {
+      reinterpret_cast<float4 *>(to)[0] = make_float4(first.x, second.x, third.x, fourth.x);
+      reinterpret_cast<float4 *>(to)[1] = make_float4(first.y, second.y, third.y, fourth.y);
+    }
+  }
+};
 
 /* Adds the coarser level, expanded, to a region: two quads a thread. */
 template <int WIDTH, int HEIGHT, int PITCH, int COARSE_PITCH>
@@ -104,9 +145,10 @@ __device__ __forceinline__ void add_expanded_region(float *fine, const float *co
 }
 
 /* What is beyond the level repeats its border. */
-template <int WIDTH, int HEIGHT, int PITCH>
-__device__ __forceinline__ void repeat_border(const Part &part)
+template <int LEVEL> __device__ __forceinline__ void repeat_border(const Part &part)
 {
+  constexpr int WIDTH = Coarse<LEVEL>::WIDTH, HEIGHT = Coarse<LEVEL>::HEIGHT;
+  constexpr int PITCH = Coarse<LEVEL>::PITCH;
   const Region &region = part.region;
 
 #pragma unroll 1
@@ -121,48 +163,74 @@ __device__ __forceinline__ void repeat_border(const Part &part)
 }
 
 /* Until the border is repeated, tiles have garbage beyond it. */
-template <int WIDTH, int HEIGHT, int PITCH, int COARSE_PITCH>
-__device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse)
+template <int LEVEL>
+__device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse, bool inner)
 {
-  const Region &region = fine.region;
+  using Fine = Coarse<LEVEL>;
 
-  add_expanded_region<WIDTH, HEIGHT, PITCH, COARSE_PITCH>(fine.memory, coarse.memory);
+  add_expanded_region<Fine::WIDTH, Fine::HEIGHT, Fine::PITCH, Coarse<LEVEL + 1>::PITCH>(
+      fine.memory, coarse.memory);
   __syncthreads();
-  if (region.x < 0 || region.y < 0 || region.x + WIDTH > fine.width ||
-      region.y + HEIGHT > fine.height) {
-    repeat_border<WIDTH, HEIGHT, PITCH>(fine);
+  if (!inner) {
+    repeat_border<LEVEL>(fine);
     __syncthreads();
   }
 }
 
 /* Starts to load a region, beyond whose level its border is repeated. */
-template <int WIDTH, int HEIGHT>
+template <int LEVEL>
 __device__ __forceinline__ void load_region(const Part &part, const float *from)
 {
+  constexpr int WIDTH = Coarse<LEVEL>::WIDTH, HEIGHT = Coarse<LEVEL>::HEIGHT;
   const Region &region = part.region;
-  const bool inside = region.x >= 0 && region.y >= 0 && region.x + WIDTH <= part.width &&
-                      region.y + HEIGHT <= part.height;
   const uint32_t to = cf_shared_address(part.memory);
 
-  if (inside) {
-    const float *const origin = from + ((ptrdiff_t)region.y * part.width + region.x);
-#pragma unroll
-    for (int k = 0; k < (WIDTH * HEIGHT + THREADS - 1) / THREADS; k++) {
-      const int i = (int)threadIdx.x + k * THREADS;
-
-      if (i < WIDTH * HEIGHT)
-        cf_copy_async_word(to + i * (int)sizeof(float),
-                           origin + (i / WIDTH * part.width + i % WIDTH), 4);
-    }
+  if (!from)
     return;
-  }
 #pragma unroll 1
   for (int i = (int)threadIdx.x; i < WIDTH * HEIGHT; i += THREADS) {
     const int x = min(max(region.x + i % WIDTH, 0), part.width - 1);
     const int y = min(max(region.y + i / WIDTH, 0), part.height - 1);
 
-    cf_copy_async_word(to + i * (int)sizeof(float), from + ((ptrdiff_t)y * part.width + x), 4);
+    cf_copy_async_word(to + (i / WIDTH * Coarse<LEVEL>::PITCH + i % WIDTH) * (int)sizeof(float),
+                       from + ((ptrdiff_t)y * part.width + x), 4);
   }
+}
+
+/* A piece of an inner tile's region: where it begins in its level. */
+struct Piece {
+  const float *level;
+  int x, y, width;
+};
+
+template <int LEVEL> __device__ __forceinline__ Piece piece_of(const Finish &finish, int piece)
+{
+  const int i = piece - first_piece(LEVEL);
+
+  return Piece{finish.coarse[LEVEL],
+               ((int)blockIdx.x * TILE_X >> LEVEL) - MARGIN - SPARE +
+                   i % Coarse<LEVEL>::PIECES * PIECE,
+               ((int)blockIdx.y * TILE_Y >> LEVEL) - MARGIN + i / Coarse<LEVEL>::PIECES,
+               finish.width[LEVEL]};
+}
+
+/* Starts to load all coarser levels of an inner tile that the picture has, a piece a thread. */
+__device__ __forceinline__ void load_pieces(const Finish &finish, const float *memory)
+{
+  const int number = (int)threadIdx.x;
+  Piece piece;
+
+  if (number >= ALL_PIECES)
+    return;
+  if (number < first_piece(3))
+    piece = piece_of<2>(finish, number);
+  else if (number < first_piece(4))
+    piece = piece_of<3>(finish, number);
+  else
+    piece = piece_of<4>(finish, number);
+  if (piece.level)
+    cf_copy_async(cf_shared_address(memory) + PIECE_BYTES * number,
+                  piece.level + (uint32_t)(piece.y * piece.width + piece.x), PIECE_BYTES);
 }
 
 /* Adds level 1, expanded, to the terms of two rows of a cell, the first even. `from` is the pixel
@@ -212,20 +280,24 @@ template <typename Sample, Colour colour>
 __global__ void __launch_bounds__(THREADS, 8)
     finish_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Finish finish)
 {
-  __shared__ __align__(16) float memory_1[PITCH_1 * HEIGHT_1];
-  __shared__ __align__(16) float memory_2[WIDTH_2 * HEIGHT_2], memory_3[WIDTH_3 * HEIGHT_3];
-  __shared__ __align__(16) float memory_4[WIDTH_4 * HEIGHT_4];
+  __shared__ __align__(16) float memory_1[PITCH_1 * Coarse<1>::HEIGHT], memory[PIECE * ALL_PIECES];
   const int column = threadIdx.x % CELLS_X, row = threadIdx.x / CELLS_X;
   const int x = blockIdx.x * TILE_X + CELL_X * column, y = blockIdx.y * TILE_Y + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
   const bool direct = inside && is_direct<colour>(pixels, finish.output, x);
-  const Region region_1 = {(int)blockIdx.x * TILE_X / 2 - MARGIN_1,
-                           (int)blockIdx.y * TILE_Y / 2 - MARGIN_1, WIDTH_1, HEIGHT_1};
-  const Part part_1 = {memory_1 + FIRST_1 - MARGIN_1, PITCH_1, finish.width[1], finish.height[1],
-                       region_1};
-  const Part part_2 = {memory_2, WIDTH_2, finish.width[2], finish.height[2], coarser(region_1, 1)};
-  const Part part_3 = {memory_3, WIDTH_3, finish.width[3], finish.height[3], coarser(region_1, 2)};
-  const Part part_4 = {memory_4, WIDTH_4, finish.width[4], finish.height[4], coarser(region_1, 3)};
+  const bool inner = blockIdx.x - 1 < finish.inner_x && blockIdx.y - 1 < finish.inner_y;
+  auto part_of = [&](auto level) {
+    constexpr int LEVEL = decltype(level)::value;
+
+    return Part{LEVEL == 1 ? memory_1 + FIRST_1 - MARGIN
+                           : memory + PIECE * first_piece(LEVEL) + SPARE,
+                Coarse<LEVEL>::PITCH, finish.width[LEVEL], finish.height[LEVEL],
+                Region{((int)blockIdx.x * TILE_X >> LEVEL) - MARGIN,
+                       ((int)blockIdx.y * TILE_Y >> LEVEL) - MARGIN, Coarse<LEVEL>::WIDTH,
+                       Coarse<LEVEL>::HEIGHT}};
+  };
+  const Part part_2 = part_of(LevelOf<2>()), part_3 = part_of(LevelOf<3>()),
+             part_4 = part_of(LevelOf<4>());
   Source<Sample, colour> source;
   uint4 terms[2];
   float delta[2][CELL_X];
@@ -234,33 +306,34 @@ __global__ void __launch_bounds__(THREADS, 8)
   if (direct)
     load_source<Sample, colour>(pixels, finish.output, x, y, &source);
   await_previous();
-  load_region<WIDTH_2, HEIGHT_2>(part_2, finish.coarse[2]);
-  if (finish.coarse[3])
-    load_region<WIDTH_3, HEIGHT_3>(part_3, finish.coarse[3]);
-  if (finish.coarse[4])
-    load_region<WIDTH_4, HEIGHT_4>(part_4, finish.coarse[4]);
-  cf_copy_commit();
   if (inside) {
-    const uint4 *const from = reinterpret_cast<const uint4 *>(
-        finish.pixel_terms +
-        (ptrdiff_t)(y / CELL_Y * cells_across(pixels.width) + x / CELL_X) * CELL_HALVES +
-        place_in_cell(0, y % CELL_Y));
+    const uint4 *const from =
+        reinterpret_cast<const uint4 *>(finish.pixel_terms) + row_in_cells(pixels.width, x, y);
 
     terms[0] = from[0];
     terms[1] = from[1];
   }
-  load_cells(part_1, finish.level_terms);
+  const CellRow cell_row(finish.level_terms, finish.width[1], finish.height[1]);
+  if (inner) {
+    load_pieces(finish, memory);
+  } else {
+    load_region<2>(part_2, finish.coarse[2]);
+    load_region<3>(part_3, finish.coarse[3]);
+    load_region<4>(part_4, finish.coarse[4]);
+  }
+  cf_copy_commit();
+  cell_row.store(memory_1);
   cf_copy_wait<0>();
   __syncthreads();
   if (finish.coarse[4])
-    add_coarser<WIDTH_3, HEIGHT_3, WIDTH_3, WIDTH_4>(part_3, part_4);
+    add_coarser<3>(part_3, part_4, inner);
   if (finish.coarse[3])
-    add_coarser<WIDTH_2, HEIGHT_2, WIDTH_2, WIDTH_3>(part_2, part_3);
-  add_coarser<WIDTH_1, HEIGHT_1, PITCH_1, WIDTH_2>(part_1, part_2);
+    add_coarser<2>(part_2, part_3, inner);
+  add_coarser<1>(part_of(LevelOf<1>()), part_2, inner);
   if (!inside)
     return;
 
-  expand_rows(memory_1 + (row + MARGIN_1 - 1) * PITCH_1 + FIRST_1 + 4 * column, terms, delta);
+  expand_rows(memory_1 + (row + MARGIN - 1) * PITCH_1 + FIRST_1 + 4 * column, terms, delta);
   if (direct)
     store_direct<Sample, colour>(pixels, finish.output, x, y, source, delta);
   else
@@ -289,6 +362,28 @@ bool has_pairs(const Pixels &pixels)
          are_aligned(distance > 0 ? blue : red, 0, 8 * (int)sample);
 }
 
+/* What filtered_colours() and filtered_word() want. */
+void describe_colours(const Pixels &pixels, float linear, Output *output)
+{
+  const int *const byte = output->packing.byte;
+  const float epsilon = (float)CF_LLF_GAIN_EPSILON * pixels.scale;
+  const float offset = MOST_GAIN * (pixels.wide ? OFFSET<uint16_t> : OFFSET<uint8_t>);
+
+  output->scale = pixels.scale;
+  for (int c = 0; c < 3; c++)
+    output->luma[c] = pixels.weight[c] * pixels.scale;
+  output->whole = (1.0f + linear) / MOST_GAIN;
+  output->new_offset = epsilon - (1.0f + linear) / MOST_GAIN * offset;
+  output->old_offset = MOST_GAIN * epsilon - offset;
+  output->minus_epsilon = -epsilon * DENORMAL;
+  output->half_less = 0.5f - epsilon;
+  output->take_two = 0x4040 + byte[0] + (byte[1] << 8);
+  output->take_third = 0x4040 + byte[2];
+  output->put = 0x3210;
+  for (int c = 0; c < 3; c++)
+    output->put += (4 + c - byte[c]) << 4 * byte[c];
+}
+
 /* How the picture can be read and written. */
 Output output_of(const Pixels &pixels, float linear)
 {
@@ -297,6 +392,7 @@ Output output_of(const Pixels &pixels, float linear)
   output.linear = linear;
   if (pixels.colour == Colour::RGB) {
     output.packing = packing_of(pixels);
+    describe_colours(pixels, linear, &output);
     output.rows =
         output.packing.packed && are_aligned(pixels.channel[0], output.packing.byte[0], 16);
     for (int c = 1; c < 3; c++)
@@ -311,6 +407,23 @@ Output output_of(const Pixels &pixels, float linear)
     output.pairs = has_pairs(pixels);
   }
   return output;
+}
+
+/* Inner tiles are those whose regions, in whole pieces, are in their levels. */
+void find_inner_tiles(Finish *finish)
+{
+  int across = 0x7fffffff, down = across;
+
+  for (int i = 1; i <= FIRST_LEVEL; i++) {
+    if (i > 1 && !finish->coarse[i])
+      break;
+    if (i > 1 && finish->width[i] % PIECE != 0)
+      return;
+    across = std::min(across, (finish->width[i] - MARGIN - (i > 1 ? SPARE : 0)) / (TILE_X >> i));
+    down = std::min(down, (finish->height[i] - MARGIN) / (TILE_Y >> i));
+  }
+  finish->inner_x = (unsigned)std::max(across - 1, 0);
+  finish->inner_y = (unsigned)std::max(down - 1, 0);
 }
 
 } // namespace
@@ -331,6 +444,7 @@ bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, con
   if (last > FIRST_LEVEL)
     finish.coarse[COLLAPSED_LEVEL] = pyramid.level[COLLAPSED_LEVEL].gauss;
   finish.output = output_of(pixels, series.linear);
+  find_inner_tiles(&finish);
   return with_pixel_types(pixels, [&](auto sample, auto colour) {
     return launch(queue, "llf finish",
                   finish_kernel<typename decltype(sample)::type, decltype(colour)::colour>,

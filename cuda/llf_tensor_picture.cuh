@@ -6,6 +6,7 @@
 #pragma once
 
 #include "llf_tensor_cells.cuh"
+#include "llf_tensor_ops.cuh"
 
 namespace llf
 {
@@ -15,6 +16,10 @@ struct Output {
   bool rows;    /* luma can be read and written 8 samples at a time, */
   bool pairs;   /* and so can two interleaved chroma channels of half the size */
   Packing packing;
+
+  /* Of RGB, in codes: see filtered_colours(). Then where bytes are taken from and put to. */
+  float luma[3], whole, scale, new_offset, old_offset, minus_epsilon, half_less;
+  uint32_t take_two, take_third, put;
 };
 
 /* Codes go to floats and back as the low bits of 2^23 and more: the conversions that the GPU has
@@ -33,23 +38,38 @@ __device__ __forceinline__ uint32_t rounded_bits(float code, float max_code)
   return __float_as_uint(__fadd_rd(fminf(fmaxf(code, 0.5f), max_code + 0.5f), WHOLE));
 }
 
-/* The same of two bytes, without limits of single ones: of numbers that 16 bits hold, which is 127
- * times full scale. */
-__device__ __forceinline__ uint32_t rounded_bytes(float first, float second)
-{
-  const uint32_t low = __float_as_uint(__fadd_rd(first, 1.5f * WHOLE));
-  const uint32_t high = __float_as_uint(__fadd_rd(second, 1.5f * WHOLE));
+/* The smallest denormal. As many of them as a number says are that number, rounded, as an integer;
+ * negative ones are far below 0. */
+constexpr float DENORMAL = 1.40129846e-45f;
 
-  return __vimin_s16x2_relu(__byte_perm(low, high, 0x5410), 0x00ff00ff);
+__device__ __forceinline__ int rounded(float number, float minus_offset)
+{
+  return __float_as_int(fmaf(number, DENORMAL, minus_offset));
 }
 
-/* The code in byte `index` of a word. */
-__device__ __forceinline__ uint32_t byte_bits(uint32_t word, int index)
+/* Two numbers, limited to bytes, and two bytes more. */
+__device__ __forceinline__ uint32_t limited_bytes(int low, int high, uint32_t bytes)
 {
-  return __byte_perm(word, WHOLE_BITS, 0x7440 + index);
+  uint32_t packed;
+
+  asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(packed) : "r"(high), "r"(low), "r"(bytes));
+  return packed;
 }
 
-/* Eight samples in registers. Codes that are set are a half too large. */
+/* How much larger codes are than they should be, so that they are read and rounded in few
+ * instructions: bytes are the low bits of halves, and numbers of 16 bits are cut off. */
+template <typename Sample> constexpr float OFFSET = sizeof(Sample) == 1 ? 1024.0f : 0.5f;
+
+template <typename Sample>
+__device__ __forceinline__ uint32_t limited_code(float made, float max_code)
+{
+  if constexpr (sizeof(Sample) == 1)
+    return limited_bytes(rounded(made, -OFFSET<Sample> * DENORMAL), 0, 0);
+  else
+    return rounded_bits(made, max_code);
+}
+
+/* Eight samples in registers. Codes are OFFSET too large. */
 template <typename Sample> struct Eight;
 
 template <> struct Eight<uint8_t> {
@@ -57,12 +77,10 @@ template <> struct Eight<uint8_t> {
 
   __device__ __forceinline__ float code(int i, int) const
   {
-    return __uint_as_float(byte_bits(i < 4 ? words.x : words.y, i & 3)) - WHOLE;
-  }
+    const uint32_t word = i < 4 ? words.x : words.y;
+    const float2 two = unpack(__byte_perm(word, 0x64646464, i & 2 ? 0x4342 : 0x4140));
 
-  __device__ __forceinline__ float code_and_half(int i, int) const
-  {
-    return __uint_as_float(byte_bits(i < 4 ? words.x : words.y, i & 3)) - (WHOLE - 0.5f);
+    return i & 1 ? two.y : two.x;
   }
 
   __device__ __forceinline__ void set(const float codes[8], float, int)
@@ -73,30 +91,25 @@ template <> struct Eight<uint8_t> {
 
   __device__ __forceinline__ static uint32_t packed(const float codes[4])
   {
-    return __byte_perm(rounded_bytes(codes[0], codes[1]), rounded_bytes(codes[2], codes[3]),
-                       0x6420);
+    int number[4];
+
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      number[i] = rounded(codes[i], -OFFSET<uint8_t> * DENORMAL);
+    return limited_bytes(number[0], number[1], limited_bytes(number[2], number[3], 0));
   }
 };
 
 template <> struct Eight<uint16_t> {
   uint4 words;
 
-  __device__ __forceinline__ float plus(int i, int shift, float added) const
+  __device__ __forceinline__ float code(int i, int shift) const
   {
     const uint32_t significant = word(words, i / 2) & (65535u << shift & 65535u) * 65537u;
     const uint32_t bits = __byte_perm(significant, WHOLE_BITS, i & 1 ? 0x7432 : 0x7410);
 
-    return fmaf(code_of_bits(bits), __uint_as_float((uint32_t)(127 - shift) << 23), added);
-  }
-
-  __device__ __forceinline__ float code(int i, int shift) const
-  {
-    return plus(i, shift, 0.0f);
-  }
-
-  __device__ __forceinline__ float code_and_half(int i, int shift) const
-  {
-    return plus(i, shift, 0.5f);
+    return fmaf(code_of_bits(bits), __uint_as_float((uint32_t)(127 - shift) << 23),
+                OFFSET<uint16_t>);
   }
 
   __device__ __forceinline__ void set(const float codes[8], float max_code, int shift)
@@ -165,16 +178,16 @@ __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &
 /* The same picture may be read by samples or by words: what a sample becomes is said once. Codes
  * are made a half too large. */
 
-/* Luma, from its code and a half. Chroma follows `luma` and what the filter has added to it. */
-__device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linear,
-                                               float code_and_half, float delta, float *luma,
-                                               float *added)
+/* Luma. Chroma follows `luma` and what the filter has added to it. */
+template <typename Sample>
+__device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linear, float code,
+                                               float delta, float *luma, float *added)
 {
-  const float bias = fmaf(-0.5f, pixels.weight[0], pixels.bias);
+  const float bias = fmaf(-OFFSET<Sample>, pixels.weight[0], pixels.bias);
 
-  *luma = __saturatef(fmaf(pixels.weight[0], code_and_half, bias));
+  *luma = __saturatef(fmaf(pixels.weight[0], code, bias));
   *added = fmaf(linear, *luma, delta);
-  return fmaf(pixels.scale, *added, code_and_half);
+  return fmaf(pixels.scale, *added, code);
 }
 
 /* The gain that colours follow, in parts of the largest one, which a multiplication limits. */
@@ -185,37 +198,45 @@ __device__ __forceinline__ float part_of_gain(float most_lumas, float added)
   return __saturatef(fmaf(added, reciprocal_approximate(most_lumas), 1.0f / MOST_GAIN));
 }
 
+/* Two pixels side by side, added up: luma, and what the filter adds to it. */
+struct Two {
+  float luma, added;
+};
+
 /* Of two rows of two pixels, of which each of the first is the share `above` and each of the second
  * `below`. */
-__device__ __forceinline__ float gain_of_quad(float above, float below, const float luma[4],
-                                              const float added[4])
+__device__ __forceinline__ float gain_of_quad(float above, float below, const Two &first,
+                                              const Two &second)
 {
-  const float lumas = fmaf(MOST_GAIN * below, luma[2] + luma[3], MOST_GAIN * GAIN_EPSILON);
+  const float lumas = fmaf(MOST_GAIN * below, second.luma, MOST_GAIN * GAIN_EPSILON);
 
-  return part_of_gain(fmaf(MOST_GAIN * above, luma[0] + luma[1], lumas),
-                      fmaf(above, added[0] + added[1], below * (added[2] + added[3])));
+  return part_of_gain(fmaf(MOST_GAIN * above, first.luma, lumas),
+                      fmaf(above, first.added, below * second.added));
 }
 
+template <typename Sample>
 __device__ __forceinline__ float filtered_chroma(const Pixels &pixels, float gain, float code)
 {
-  return fmaf(gain, fmaf(MOST_GAIN, code, -MOST_GAIN * pixels.chroma_centre),
-              pixels.chroma_centre + 0.5f);
+  const float centre = pixels.chroma_centre + OFFSET<Sample>;
+
+  return fmaf(gain, fmaf(MOST_GAIN, code, -MOST_GAIN * centre), centre);
 }
 
-/* Red, green and blue. */
-__device__ __forceinline__ void filtered_colours(const Pixels &pixels, float linear,
-                                                 const float code[3], float delta, float made[3])
+/* Red, green and blue, of MOST_GAIN times their codes and OFFSET. What is made is as much too large
+ * as the gain's epsilon is in codes: so the gain is a product. Luma of these is never beyond 0..1.
+ */
+__device__ __forceinline__ void filtered_colours(const Output &output, const float code[3],
+                                                 float delta, float made[3])
 {
-  const float raw = fmaf(pixels.weight[1], code[1], fmaf(pixels.weight[0], code[0], pixels.bias));
-  const float luma = __saturatef(fmaf(pixels.weight[2], code[2], raw));
-  const float added = fmaf(linear, luma, delta);
-  const float gain =
-      MOST_GAIN * part_of_gain(fmaf(MOST_GAIN, luma, MOST_GAIN * GAIN_EPSILON), added);
-  const float grey_and_half = fmaf(pixels.scale, fmaf(-gain, luma, luma + added), 0.5f);
+  const float luma =
+      fmaf(output.luma[2], code[2], fmaf(output.luma[1], code[1], output.luma[0] * code[0]));
+  const float new_luma = fmaf(output.scale, delta, fmaf(output.whole, luma, output.new_offset));
+  const float part = __saturatef(new_luma * reciprocal_approximate(luma + output.old_offset));
+  const float grey = fmaf(-part, luma, new_luma);
 
 #pragma unroll
   for (int c = 0; c < 3; c++)
-    made[c] = fmaf(gain, code[c], grey_and_half);
+    made[c] = fmaf(part, code[c], grey);
 }
 
 /* --- by words --- */
@@ -223,14 +244,20 @@ __device__ __forceinline__ void filtered_colours(const Pixels &pixels, float lin
 template <typename Sample>
 __device__ __forceinline__ Eight<Sample>
 filtered_eight(const Pixels &pixels, float linear, Eight<Sample> eight, const float delta[CELL_X],
-               float luma[CELL_X], float added[CELL_X])
+               Two twos[CELL_X / 2])
 {
   float made[CELL_X];
 
 #pragma unroll
-  for (int i = 0; i < CELL_X; i++)
-    made[i] = filtered_luma(pixels, linear, eight.code_and_half(i, pixels.shift), delta[i],
-                            luma + i, added + i);
+  for (int i = 0; i < CELL_X; i += 2) {
+    float luma[2], added[2];
+
+#pragma unroll
+    for (int k = 0; k < 2; k++)
+      made[i + k] = filtered_luma<Sample>(pixels, linear, eight.code(i + k, pixels.shift),
+                                          delta[i + k], luma + k, added + k);
+    twos[i / 2] = Two{luma[0] + luma[1], added[0] + added[1]};
+  }
   eight.set(made, pixels.max_code, pixels.shift);
   return eight;
 }
@@ -238,43 +265,47 @@ filtered_eight(const Pixels &pixels, float linear, Eight<Sample> eight, const fl
 /* Four pairs of interleaved chroma, which follow alike. */
 template <typename Sample>
 __device__ __forceinline__ Eight<Sample> filtered_pairs(const Pixels &pixels, Eight<Sample> eight,
-                                                        int rows, const float luma[2][CELL_X],
-                                                        const float added[2][CELL_X])
+                                                        int rows, const Two twos[2][CELL_X / 2])
 {
   const float below = rows == 2 ? 0.25f : 0.0f, above = 0.5f - below;
   float made[CELL_X];
 
 #pragma unroll
   for (int i = 0; i < CELL_X; i += 2) {
-    const float lumas[4] = {luma[0][i], luma[0][i + 1], luma[1][i], luma[1][i + 1]};
-    const float all_added[4] = {added[0][i], added[0][i + 1], added[1][i], added[1][i + 1]};
-    const float gain = gain_of_quad(above, below, lumas, all_added);
+    const float gain = gain_of_quad(above, below, twos[0][i / 2], twos[1][i / 2]);
 
 #pragma unroll
     for (int k = i; k < i + 2; k++)
-      made[k] = filtered_chroma(pixels, gain, eight.code(k, pixels.shift));
+      made[k] = filtered_chroma<Sample>(pixels, gain, eight.code(k, pixels.shift));
   }
   eight.set(made, pixels.max_code, pixels.shift);
   return eight;
 }
 
+__device__ __forceinline__ uint32_t permuted(uint32_t a, uint32_t b, uint32_t selector)
+{
+  uint32_t result;
+
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(selector));
+  return result;
+}
+
 /* Red, green and blue in a word of four bytes; the fourth stays. */
-__device__ __forceinline__ uint32_t filtered_word(const Pixels &pixels, const Output &output,
+__device__ __forceinline__ uint32_t filtered_word(const Output &output, uint32_t high_bytes,
                                                   uint32_t pixel, float delta)
 {
-  const int *const byte = output.packing.byte;
-  float code[3], made[3];
+  const float2 two = unpack(permuted(pixel, high_bytes, output.take_two));
+  const float2 third = unpack(permuted(pixel, high_bytes, output.take_third));
+  const float code[3] = {two.x, two.y, third.x};
+  float made[3];
+  int number[3];
 
+  filtered_colours(output, code, delta, made);
 #pragma unroll
   for (int c = 0; c < 3; c++)
-    code[c] = code_of_bits(byte_bits(pixel, byte[c]));
-  filtered_colours(pixels, output.linear, code, delta, made);
-
-  const uint32_t two = rounded_bytes(made[0], made[1]), third = rounded_bytes(made[2], made[2]);
-  /* Bytes 0 and 2 of `two`, and byte 0 of `third`, to their places. */
-  const uint32_t with_two = __byte_perm(
-      pixel, two, 0x3210 + ((4 - byte[0]) << 4 * byte[0]) + ((6 - byte[1]) << 4 * byte[1]));
-  return __byte_perm(with_two, third, 0x3210 + ((4 - byte[2]) << 4 * byte[2]));
+    number[c] = rounded(made[c], output.minus_epsilon);
+  return permuted(pixel, limited_bytes(number[0], number[1], limited_bytes(number[2], 0, 0)),
+                  output.put);
 }
 
 /* Two rows of a cell, the first even. */
@@ -288,6 +319,9 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
   uint8_t *const to = channel.to + (ptrdiff_t)y * channel.to_stride;
 
   if constexpr (colour == Colour::RGB) {
+    /* The high bytes of halves of MOST_GAIN times 1024 and more; in a register, since what is
+     * taken is not constant, either: threads have no z. */
+    const uint32_t high_bytes = 0x74747474 + threadIdx.z;
 #pragma unroll
     for (int row = 0; row < 2; row++) {
       if (row >= rows)
@@ -299,25 +333,25 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
         const uint4 four = source.words[row][half];
         const float *const added = delta[row] + 4 * half;
 
-        words[half] = make_uint4(filtered_word(pixels, output, four.x, added[0]),
-                                 filtered_word(pixels, output, four.y, added[1]),
-                                 filtered_word(pixels, output, four.z, added[2]),
-                                 filtered_word(pixels, output, four.w, added[3]));
+        words[half] = make_uint4(filtered_word(output, high_bytes, four.x, added[0]),
+                                 filtered_word(output, high_bytes, four.y, added[1]),
+                                 filtered_word(output, high_bytes, four.z, added[2]),
+                                 filtered_word(output, high_bytes, four.w, added[3]));
       }
     }
   } else {
-    float luma[2][CELL_X], added[2][CELL_X];
+    Two twos[2][CELL_X / 2];
 
 #pragma unroll
     for (int row = 0; row < 2; row++) {
-      const Eight<Sample> made = filtered_eight<Sample>(pixels, output.linear, source.luma[row],
-                                                        delta[row], luma[row], added[row]);
+      const Eight<Sample> made =
+          filtered_eight<Sample>(pixels, output.linear, source.luma[row], delta[row], twos[row]);
       if (row < rows)
         reinterpret_cast<Eight<Sample> *>(to + row * channel.to_stride)[x / 8] = made;
     }
     if constexpr (colour == Colour::CHROMA) {
       const Channel &pairs = pairs_of(pixels);
-      const Eight<Sample> made = filtered_pairs<Sample>(pixels, source.pairs, rows, luma, added);
+      const Eight<Sample> made = filtered_pairs<Sample>(pixels, source.pairs, rows, twos);
       if (rows > 0)
         reinterpret_cast<Eight<Sample> *>(pairs.to + (ptrdiff_t)(y / 2) * pairs.to_stride)[x / 8] =
             made;
@@ -328,18 +362,35 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
 /* --- by samples --- */
 
 template <typename Sample>
-__device__ __forceinline__ void store_made(const Pixels &pixels, int c, int x, int y, float made)
+__device__ __forceinline__ void store_code(const Pixels &pixels, int c, int x, int y, uint32_t code)
 {
   reinterpret_cast<Sample *>(pixels.channel[c].to +
                              y * pixels.channel[c].to_stride)[(ptrdiff_t)x * pixels.step[c]] =
-      (Sample)(rounded_bits(made, pixels.max_code) << pixels.shift);
+      (Sample)(code << pixels.shift);
+}
+
+template <typename Sample>
+__device__ __forceinline__ void store_made(const Pixels &pixels, int c, int x, int y, float made)
+{
+  store_code<Sample>(pixels, c, x, y, limited_code<Sample>(made, pixels.max_code));
+}
+
+template <typename Sample>
+__device__ __forceinline__ void store_colour(const Pixels &pixels, const Output &output, int c,
+                                             int x, int y, float made)
+{
+  if constexpr (sizeof(Sample) == 1)
+    store_code<Sample>(pixels, c, x, y, limited_bytes(rounded(made, output.minus_epsilon), 0, 0));
+  else
+    store_made<Sample>(pixels, c, x, y, made + output.half_less);
 }
 
 template <typename Sample>
 __device__ __forceinline__ float load_sample(const Pixels &pixels, int c, int x, int y)
 {
   return (float)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
-                                  pixels.step[c], x, y, pixels.shift);
+                                  pixels.step[c], x, y, pixels.shift) +
+         OFFSET<Sample>;
 }
 
 template <typename Sample>
@@ -348,7 +399,7 @@ __device__ __forceinline__ void store_chroma_sample(const Pixels &pixels, int x,
 #pragma unroll
   for (int c = 1; c < 3; c++)
     store_made<Sample>(pixels, c, x, y,
-                       filtered_chroma(pixels, gain, load_sample<Sample>(pixels, c, x, y)));
+                       filtered_chroma<Sample>(pixels, gain, load_sample<Sample>(pixels, c, x, y)));
 }
 
 /* The chroma samples of a quad, each of which follows the mean of its pixels. Pixels that the
@@ -359,16 +410,14 @@ __device__ __forceinline__ void store_chroma_of_quad(const Pixels &pixels, int x
                                                      const float added[4])
 {
   const int sx = pixels.subsampling_x;
-  auto gain_of = [](float one, float one_added, float other, float other_added) {
-    const float lumas[4] = {one, other, one, other};
-    const float all_added[4] = {one_added, other_added, one_added, other_added};
-    return gain_of_quad(0.5f, 0.0f, lumas, all_added);
+  auto two_of = [&](int k, int other) {
+    return Two{luma[k] + luma[other], added[k] + added[other]};
   };
 
   if (sx && pixels.subsampling_y) {
     const float below = rows == 2 ? 0.25f : 0.0f;
     store_chroma_sample<Sample>(pixels, x >> 1, y >> 1,
-                                gain_of_quad(0.5f - below, below, luma, added));
+                                gain_of_quad(0.5f - below, below, two_of(0, 1), two_of(2, 3)));
     return;
   }
 #pragma unroll
@@ -376,9 +425,11 @@ __device__ __forceinline__ void store_chroma_of_quad(const Pixels &pixels, int x
     const int column = k & 1, row = k >> 1;
     const int other = sx && column == 0 ? k + 1 : k;
 
-    if (row < rows && column < (sx ? 1 : columns))
+    if (row < rows && column < (sx ? 1 : columns)) {
+      const Two two = two_of(k, other);
       store_chroma_sample<Sample>(pixels, sx ? x >> 1 : x + column, y + row,
-                                  gain_of(luma[k], added[k], luma[other], added[other]));
+                                  gain_of_quad(0.5f, 0.0f, two, two));
+    }
   }
 }
 
@@ -425,16 +476,16 @@ __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &
 
 #pragma unroll
         for (int c = 0; c < 3; c++)
-          code[c] = load_sample<Sample>(pixels, c, to_x, to_y);
-        filtered_colours(pixels, output.linear, code, delta[row][i + column], made);
+          code[c] = MOST_GAIN * load_sample<Sample>(pixels, c, to_x, to_y);
+        filtered_colours(output, code, delta[row][i + column], made);
 #pragma unroll
         for (int c = 0; c < 3; c++)
-          store_made<Sample>(pixels, c, to_x, to_y, made[c]);
+          store_colour<Sample>(pixels, output, c, to_x, to_y, made[c]);
       } else {
         store_made<Sample>(pixels, 0, to_x, to_y,
-                           filtered_luma(pixels, output.linear,
-                                         load_sample<Sample>(pixels, 0, to_x, to_y) + 0.5f,
-                                         delta[row][i + column], luma + k, added + k));
+                           filtered_luma<Sample>(pixels, output.linear,
+                                                 load_sample<Sample>(pixels, 0, to_x, to_y),
+                                                 delta[row][i + column], luma + k, added + k));
       }
       copy_extra<Sample>(pixels, to_x, to_y);
     }

@@ -199,7 +199,11 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   const CoarseLoader<NextTile<GROUPS>> second_loader(second, thread);
   /* Where a lane finds its part of the warp's strips; of level 1, of the first strip. */
   Columns<T> columns(memory, warp % 2, warp / 2, lane);
-  const OwnPixels<T> own_pixels(memory, 0, lane);
+  /* Level 1 has half as many strips as there are warps, which make a half each. */
+  const int next = warp / 2, half = warp % 2;
+  using Next = Columns<NextTile<GROUPS>>;
+  OwnPixels<T> own_pixels(memory, next, lane);
+  Next next_columns(memory + M::SECOND, 0, next, lane);
   const uint8_t *const strip =
       table + opaque(team * M::TEAM + M::TABLE + M::PIXELS + warp * STRIP_BYTES<key> +
                      Numbers<key, COPIES>::place(lane));
@@ -221,6 +225,8 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   int buffer = 0, next_x, next_y;
 
   columns.from = opaque(columns.from);
+  next_columns.from = opaque(next_columns.from + half * 4 * Next::PAIR_BYTES);
+  own_pixels.from = opaque(own_pixels.from + half * 16 * GROUPS * GROUP_BYTES);
 
   auto load_components = [&] {
     loader.load(memory + buffer * M::COARSE, coarse, next_x, next_y);
@@ -299,19 +305,12 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                    sum);
     }
     if constexpr (JOINED) {
-      /* Level 1 has half as many strips as there are warps, which make a half each. */
-      const int next = warp / 2, half = warp % 2;
       const int from_x = x >> 1, from_y = (y >> 1) + 4 * next;
       if (from_x + 16 * half < coarse.width && from_y < coarse.height) {
-        using Next = Columns<NextTile<GROUPS>>;
-        const Next next_columns =
-            Next(memory + M::SECOND + current * M::SECOND_BYTES, 0, next, lane)
-                .shifted(half * 4 * Next::PAIR_BYTES);
         float sum[4];
 
-        make_next_terms<GROUPS>(sum, next_columns,
-                                own_pixels.shifted(current * M::COARSE + 4 * next * T::PITCH +
-                                                   half * 16 * GROUPS * GROUP_BYTES),
+        make_next_terms<GROUPS>(sum, next_columns.shifted(current * M::SECOND_BYTES),
+                                own_pixels.shifted(current * M::COARSE),
                                 gauss + current * (M::GAUSS_BYTES / 4), turn, expansion,
                                 HalfOnes{ones, half == 1});
         if (lane % 4 / 2 == half)
