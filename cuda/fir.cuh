@@ -157,13 +157,13 @@ template <typename Real> __device__ inline Real cf_weight(Real alpha)
   return alpha * ((Real)1 / (Real)255);
 }
 
-/* A filtered colour of alpha' `alpha`. Where that rounds to 0 there is none: with alpha centred on
- * opaque, transparent areas come out as 0 only within rounding errors. */
+/* A filtered colour of alpha' `alpha`. Where that is well below what rounds to 1 there is none:
+ * with alpha centred on opaque, transparent areas come out as 0 only within rounding errors. */
 template <typename Real>
 __device__ inline Real cf_unweigh(const CfFirTone &tone, Real sum, Real alpha)
 {
-  return alpha < (Real)0.5 ? (Real)tone.centre
-                           : cf_apply_tone(tone, sum * ((Real)1 / cf_weight(alpha)));
+  return alpha < (Real)0.25 ? (Real)tone.centre
+                            : cf_apply_tone(tone, sum * ((Real)1 / cf_weight(alpha)));
 }
 
 /* Rounds half up, clamps, and shifts to the sample's bits. */

@@ -15,11 +15,12 @@ constexpr double kColourError = 0.35;
 constexpr double kAlphaError = 0.5;
 
 /* Weighted colours and alpha are kept from being off together where they are less than a bound from
- * where they round the other way, and by no more than 1/4: colours that are moved by more, and off,
- * could be two codes from the exact ones. Up to 1/4 the bound is that of any picture. Beyond, as
- * kernels that sharpen have it, what was seen in 2 million samples is half of it at most. */
+ * where they round the other way. Alpha's is that of any picture, as far as 1/4. Colours as stored
+ * may be moved by 1/20, and faint ones, which are off by more, by 1/50. */
 constexpr double kWeightedError = 0.55;
-constexpr double kMostMoved = 0.25;
+constexpr double kAlphaMoved = 0.25;
+constexpr double kColourMoved = 0.05;
+constexpr double kFaintColourMoved = 0.02;
 constexpr double kOtherError = 1.0 / 512; /* of sums in fp32, here and on the CPU */
 constexpr double kTie = 1.0 / 2048;       /* sends exact halves up, as elsewhere */
 
@@ -27,16 +28,24 @@ struct Rounded {
   CfFirRounding rounding;
   double error;     /* sum of |tap - correction * half| */
   double magnitude; /* sum of |correction * half| */
+  double sum;       /* of the halves */
 };
 
-/* The correction restores the taps' sum, where that is not about to vanish: flat areas stay. */
-Rounded round_taps(const CfTaps *taps, double scale)
+double sum_of_halves(const CfTaps *taps, double scale)
 {
-  Rounded rounded = {{scale, 1.0 / scale}, 0.0, 0.0};
   double sum = 0.0;
 
   for (int i = 0; i < taps->count; i++)
     sum += cf_half_value(cf_half_bits(scale * taps->tap[i]));
+  return sum;
+}
+
+/* The correction restores the taps' sum, where that is not about to vanish: flat areas stay. */
+Rounded round_taps(const CfTaps *taps, double scale)
+{
+  Rounded rounded = {{scale, 1.0 / scale}, 0.0, 0.0, sum_of_halves(taps, scale)};
+  const double sum = rounded.sum;
+
   if (fabs(taps->sum) > 0.5 * taps->magnitude && sum != 0.0)
     rounded.rounding.correction = taps->sum / sum;
   for (int i = 0; i < taps->count; i++) {
@@ -56,18 +65,29 @@ double half_error(double largest)
   return fmax(exp2(ceil(log2(largest * (1.0 - 0x1p-12))) - 12.0), 0x1p-25);
 }
 
-/* The same of a row's sum in units of the result, for samples that are within 128. */
-double row_sum_error(const Rounded &row)
+/* The same of a row's sum in units of the result, for samples that are within `most`. */
+double row_sum_error(const Rounded &row, double most)
 {
   const double correction = fabs(row.rounding.correction);
 
-  return half_error(128.0 * row.magnitude / correction) * correction;
+  return half_error(most * row.magnitude / correction) * correction;
+}
+
+/* Whether the device's sum of an opaque row, which is not quite exact, may become another half than
+ * the host's. */
+bool opaque_rounds_either_way(const Rounded &row)
+{
+  const double sum = 255.0 * row.sum;
+  const double inexact = 0x1p-17 * 255.0 * row.magnitude / fabs(row.rounding.correction);
+
+  return cf_half_bits(sum - inexact) != cf_half_bits(sum + inexact) && fabs(sum) > inexact;
 }
 
 /* Each part beside what it may be. */
 double row_error(const Rounded &row)
 {
-  return 128.0 * row.error / kCoefficientError + row_sum_error(row) / kColourError;
+  return 128.0 * row.error / kCoefficientError + row_sum_error(row, 128.0) / kColourError +
+         (opaque_rounds_either_way(row) ? 1e9 : 0.0);
 }
 
 double column_error(const Rounded &column)
@@ -90,23 +110,27 @@ Rounded round_best(const CfTaps *taps, double (*error)(const Rounded &))
   return best;
 }
 
-/* Bounds for any picture, of a result of scale 1. All samples, alpha's too, enter as halves within
- * 128: exact but where they are weighted. */
+/* Bounds for any picture, of a result of scale 1. Samples enter as halves within 128, exact but
+ * where they are weighted, and alpha, exact, within 255. */
 struct Bounds {
   double coefficients; /* what rounding taps costs */
   double plain;        /* that, and rounding the sums of rows */
   double weighted;     /* and rounding weighted samples */
+  double alpha;        /* of alpha: the first two */
   bool finite;         /* no sum is too large for a half */
 };
 
-Bounds bound_errors(const CfFirPlane *plan, const Rounded &row, const Rounded &column)
+Bounds bound_errors(const CfFirPlane *plan, const Rounded &row, const Rounded &column, int tiles)
 {
+  const double rest = cf_tensor_keeps_rests(tiles) ? 0x1p-4 : 1.0;
   Bounds bounds;
 
   bounds.coefficients = 128.0 * (row.error * plan->column.magnitude + row.magnitude * column.error);
-  bounds.plain = bounds.coefficients + row_sum_error(row) * column.magnitude;
+  bounds.plain = bounds.coefficients + row_sum_error(row, 128.0) * column.magnitude;
   bounds.weighted = bounds.plain + half_error(128.0) * row.magnitude * column.magnitude;
-  bounds.finite = 128.0 * row.magnitude / fabs(row.rounding.correction) < 60000.0;
+  bounds.alpha =
+      255.0 / 128.0 * bounds.coefficients + rest * row_sum_error(row, 255.0) * column.magnitude;
+  bounds.finite = 255.0 * row.magnitude / fabs(row.rounding.correction) < 60000.0;
   return bounds;
 }
 
@@ -128,7 +152,7 @@ bool halves_suffice(CfFirPicture *picture, int p, const Bounds &bounds)
   }
   picture->colour_error = scale * bounds.weighted + kOtherError;
   picture->alpha_error =
-      alpha_moves ? fabs(plan->channel[alpha].scale) * bounds.plain + kOtherError : 0.0;
+      alpha_moves ? fabs(plan->channel[alpha].scale) * bounds.alpha + kOtherError : 0.0;
   return bounds.finite && scale * bounds.coefficients <= kCoefficientError &&
          scale * bounds.plain + kOtherError <= kColourError &&
          (alpha < 0 || picture->colour_error <= kWeightedError) &&
@@ -184,7 +208,16 @@ void place_tones(CfTensorStrip *strip, const CfFirPlane *plan, double correction
   }
 }
 
-void place_weights(CfTensorWeights *weights, const CfFirPicture *picture, double correction)
+/* Of alpha, as it waits for the columns. */
+double opaque_row_sum(const CfFirPicture *picture, int tiles)
+{
+  const double sum = 255.0 * sum_of_halves(&picture->plan[0]->row, picture->row[0].scale);
+
+  return cf_tensor_keeps_rests(tiles) ? sum : cf_half_value(cf_half_bits(sum));
+}
+
+void place_weights(CfTensorWeights *weights, const CfFirPicture *picture, double correction,
+                   int tiles)
 {
   const int first = picture->first_colour;
   const CfFirPlane *plan = picture->plan[0];
@@ -194,20 +227,30 @@ void place_weights(CfTensorWeights *weights, const CfFirPicture *picture, double
   weights->copied = picture->has_alpha && !plan->premultiplied;
   weights->filtered = alpha->filtered;
   weights->factor = alpha->filtered ? (float)(alpha->scale * correction) : 0.0f;
+  weights->opaque = (float)(opaque_row_sum(picture, tiles) *
+                            sum_of_halves(&plan->column, picture->column[0].scale));
+  weights->tolerance =
+      (float)(1.0 / 64.0 / fabs(correction * (alpha->filtered ? alpha->scale : 1.0)));
   weights->tie = (float)kTie;
-  weights->sure = (float)(0.5 - fmin(picture->alpha_error, kMostMoved));
-  weights->error = (float)fmin(picture->colour_error, kMostMoved);
+  weights->sure = (float)(0.5 - fmin(picture->alpha_error, kAlphaMoved));
+  weights->error = (float)(fmin(picture->colour_error, kColourMoved) / 255.0);
+  weights->faint_error = (float)(fmin(picture->colour_error, kFaintColourMoved) / 255.0);
+  weights->share = alpha->filtered ? 1.0f : 0.0f;
+  weights->weight_factor = alpha->filtered ? 0.0f : (float)correction;
   for (int c = 0; c < 3; c++) {
     const CfFirChannel *channel = &plan->channel[first + c];
 
     weights->centre[c] = (float)channel->centre;
+    weights->addend[c] =
+        (float)(channel->scale * (alpha->filtered ? plan->row.sum * plan->column.sum : 1.0) *
+                (128.0 - channel->centre) / 255.0);
     weights->offset[c] = (float)((channel->centre + channel->bias + kTie) / 255.0);
   }
 }
 
 } // namespace
 
-bool cf_fir_round_taps(CfFirPicture *picture)
+bool cf_fir_round_taps(CfFirPicture *picture, int tiles)
 {
   for (int p = 0; p < picture->planes; p++) {
     const Rounded row = round_best(&picture->plan[p]->row, row_error);
@@ -215,7 +258,7 @@ bool cf_fir_round_taps(CfFirPicture *picture)
 
     picture->row[p] = row.rounding;
     picture->column[p] = column.rounding;
-    if (!halves_suffice(picture, p, bound_errors(picture->plan[p], row, column)))
+    if (!halves_suffice(picture, p, bound_errors(picture->plan[p], row, column, tiles)))
       return false;
   }
   return true;
@@ -230,7 +273,7 @@ void cf_fir_place_plane(CfTensorJob *job, const CfFirPicture *picture, int p, in
   job->plane[p] = picture->plane[p];
   if (channels == 4) {
     place_tones(&job->strip[p], plan, correction, job->first_colour, 3);
-    place_weights(&job->weights, picture, correction);
+    place_weights(&job->weights, picture, correction, tiles);
   } else {
     place_tones(&job->strip[p], plan, correction, 0, channels);
   }

@@ -6,8 +6,9 @@
 
 #include "fir_tensor.cuh"
 
-/* Decides how the taps of each plane are rounded; false where that may show in some picture. */
-bool cf_fir_round_taps(CfFirPicture *picture);
+/* Decides how the taps of each plane are rounded for a variant of `tiles`; false where that may
+ * show in some picture. */
+bool cf_fir_round_taps(CfFirPicture *picture, int tiles);
 
 /* The taps of plane `p` and what follows their sums, for a variant of `tiles`. */
 void cf_fir_place_plane(CfTensorJob *job, const CfFirPicture *picture, int p, int tiles);

@@ -19,7 +19,7 @@ __device__ inline void finish_rows(
     const CfTensorJob &job, const CfFirWork &work, const CfTensorStrip &strip,
     const CfTensorMatricesOf<C, Tiles> &matrices, const CfTensorKept<C, Tiles> &kept,
     const uint4 (&newest)[CfTensorShape<C, Tiles>::kBlocks][CfTensorShape<C, Tiles>::kColours],
-    const uint4 (&newest_alpha)[CfTensorShape<C, Tiles>::kBlocks][1], bool weighted,
+    const CfTensorAlpha (&newest_alpha)[CfTensorShape<C, Tiles>::kBlocks], bool weighted,
     CfTensorTarget target)
 {
   if constexpr (C == 1) {
@@ -47,7 +47,7 @@ __device__ inline void finish_rows(
       } else {
         CfTensorSums alpha = {};
         if (weighted) {
-          cf_tensor_filter_alpha_down<C, Tiles>(matrices, kept, newest_alpha[b][0], b, alpha);
+          cf_tensor_filter_alpha_down<C, Tiles>(matrices, kept, newest_alpha[b], b, alpha);
           cf_tensor_store_colours<true, CfTensorShape<C, Tiles>::kWeightedAtOnce>(
               work, strip, job, sums[0], alpha, target);
         } else {
@@ -63,7 +63,7 @@ __device__ inline void finish_rows(
 /* What filters opaque pixels only is faster: all warps alike up to so many tiles, and from so many
  * on a pipeline. With four channels that is all tiles, so that the host wants to know which
  * pictures are opaque; planar pictures always are. */
-constexpr int kShortTiles = 4, kPlanarShortTiles = 3, kPlanarPipelineTiles = 7;
+constexpr int kShortTiles = 4, kPlanarShortTiles = 3, kPlanarPipelineTiles = 6;
 
 __host__ __device__ constexpr bool is_short(int tiles, bool planar)
 {
@@ -105,9 +105,11 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   const CfTensorCopier<Shape> copier(work, strip.colour, left, shared);
   const CfTensorConverter<Shape> converter(job, work, left, copier.needs_repair());
 
+  CfTensorFetcher<Shape> fetcher(copier, work, left, y0, steps);
+
   copier.fill_rest(shared);
   for (int step = 0; step < Shape::kStages; step++)
-    copier.fetch(step, step < steps, y0 + step * kTensorStep);
+    fetcher.fetch(step);
 
   uint32_t *taps = (uint32_t *)behind;
   for (int i = threadIdx.x; i < 2 * kTensorTapPairs; i += Shape::kThreads)
@@ -124,7 +126,8 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
     uint8_t *const set = planes + (Shape::kPlaneSets == 1 ? 0 : (step & 1) * kSetBytes);
     const int finished = step - Shape::kPaired; /* of the steps, by this one */
     const unsigned before = history;
-    uint4 newest[Shape::kBlocks][Shape::kColours], newest_alpha[Shape::kBlocks][1];
+    uint4 newest[Shape::kBlocks][Shape::kColours];
+    CfTensorAlpha newest_alpha[Shape::kBlocks];
 
     cf_copy_wait<Shape::kStages - 1>();
     __syncwarp();
@@ -132,8 +135,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
         !converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set))
       not_opaque[step & 1] = step;
     __syncwarp();
-    copier.fetch(step % Shape::kStages, step + Shape::kStages < steps,
-                 y0 + (step + Shape::kStages) * kTensorStep);
+    fetcher.fetch(step + Shape::kStages);
     Shape::synchronize();
     if (Shape::kHasAlpha) {
       history = (history << 1 | (not_opaque[step & 1] == step)) & ((1u << Tiles) - 1);
@@ -146,13 +148,18 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
       const int channel = warp / parts, block = warp % parts * Shape::kAcrossBlocks;
 
       if (!goes_down && step < steps) {
+        const uint32_t plane = cf_shared_address(set) + channel * Shape::kPlaneBytes;
+
         if (history && !before)
           kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
-        if (channel < Shape::kColours || history) {
+        if (channel < Shape::kColours) {
           uint4 across[Shape::kAcrossBlocks][1];
-          cf_tensor_filter_across<C, Tiles>(
-              matrices, cf_shared_address(set) + channel * Shape::kPlaneBytes, 16 * block, across);
+          cf_tensor_filter_across<C, Tiles>(matrices, plane, 16 * block, across);
           kept.put_channel(across, channel, block);
+        } else if (history) {
+          CfTensorAlpha across[Shape::kAcrossBlocks];
+          cf_tensor_filter_alpha_across<C, Tiles>(matrices, plane, 16 * block, across);
+          kept.put_channel(across, block);
         }
       }
     } else {
@@ -161,9 +168,9 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
         if (history && !before)
           kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
         if (history)
-          cf_tensor_filter_across<C, Tiles>(matrices,
-                                            cf_shared_address(set) + 3 * Shape::kPlaneBytes,
-                                            warp_x0 - x0, newest_alpha);
+          cf_tensor_filter_alpha_across<C, Tiles>(matrices,
+                                                  cf_shared_address(set) + 3 * Shape::kPlaneBytes,
+                                                  warp_x0 - x0, newest_alpha);
       }
     }
     if (Shape::kPlaneSets == 1 && !Shape::kPaired)
@@ -458,7 +465,7 @@ bool cf_fir_tensor_serves(CfFirPicture *picture, const CfDevice *device)
         return false;
     }
   }
-  return cf_fir_round_taps(picture);
+  return cf_fir_round_taps(picture, variant->tiles);
 }
 
 bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device,
@@ -481,7 +488,7 @@ bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device,
   job.first_colour = picture->first_colour;
   job.exponents = kTensorExponents;
   job.first_two = picture->first_colour ? 0x6251 : 0x5140;
-  job.third = picture->first_colour ? 0x0073 : 0x0062;
+  job.third = picture->first_colour ? 0x4073 : 0x7362;
   job.sightings = sightings->words;
   job.number = ++sightings->number;
   for (int p = 0; p < picture->planes; p++)

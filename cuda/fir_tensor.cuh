@@ -55,17 +55,23 @@ struct CfTensorStrip {
 
 /* Of pixels with alpha. */
 struct CfTensorWeights {
-  int exists;      /* colours are weighted */
-  int filtered;    /* and alpha is filtered, else it is the source's */
-  int copied;      /* nothing is weighted, and alpha is the source's */
-  float factor;    /* alpha' is 128 + factor * sum */
+  int exists;   /* colours are weighted */
+  int filtered; /* and alpha is filtered, else it is the source's */
+  int copied;   /* nothing is weighted, and alpha is the source's */
+  float factor; /* alpha' is factor * sum */
+  float opaque; /* the sum where all is opaque, and how far others may be */
+  float tolerance;
   float tie;       /* sends exact halves up */
   float centre[3]; /* of colours, see CfFirChannel */
   float offset[3]; /* centre and bias and tie, in units of 255 */
 
-  /* Code values. Farther than `sure` from its code, alpha' may be another on the CPU; colours are
-   * within `error`, times opaque over alpha'. */
-  float sure, error;
+  /* Weighted colours count from 128. What this takes from a result is, in units of 255,
+   * addend[c] * (share + weight_factor * sum / alpha'), with the sum of alpha. */
+  float addend[3], share, weight_factor;
+
+  /* Farther than `sure` from its code, alpha' may be another on the CPU; so may colours that are
+   * within `error`, in units of 255, of a tie, and of faint pixels within `faint_error`. */
+  float sure, error, faint_error;
 };
 
 struct CfTensorJob {
@@ -125,11 +131,24 @@ struct CfTensorPlace {
   }
 };
 
+/* What becomes of alpha divides all colours. Halves of its sums, and what these lack, make colours
+ * exact of which little is visible. The longest kernels have no room for it, nor need: what is
+ * rounded differently in many rows is added. */
+__host__ __device__ constexpr bool cf_tensor_keeps_rests(int tiles)
+{
+  return tiles < kTensorMaxTiles;
+}
+
+/* Sums of pixels of less alpha' may be of few rows, which do not make up for each other's errors.
+ */
+constexpr float kTensorFaint = 64.0f;
+
 /* How a block's threads share a strip of planes with C bytes a pixel, and its shared memory. */
 template <int C, int Tiles> struct CfTensorShape {
   static constexpr bool kHasAlpha = C == 4;
   static constexpr int kColours = C == 4 ? 3 : C; /* the fourth byte is alpha or padding */
   static constexpr int kChannels = C;
+  static constexpr bool kHasRests = kHasAlpha && cf_tensor_keeps_rests(Tiles);
 
   /* Blocks of 16 pixels that a warp has, and warps. Short kernels need few registers for what waits
    * for the columns, long ones much shared memory. */
@@ -165,8 +184,8 @@ template <int C, int Tiles> struct CfTensorShape {
   static constexpr int kStride = (kInputPixels + 8) * 2;
   static constexpr int kWords = kInputPixels * 2;
   static constexpr int kPlaneBytes = kStride * kTensorStep;
-  static constexpr int kPlaneSets = kShort || (C == 4 && Tiles == 4) ? 2 : 1;
-  static constexpr int kStages = C == 4 && Tiles <= 4 ? 1 : 2; /* of copies: steps ahead */
+  static constexpr int kPlaneSets = kShort || (C == 4 ? Tiles == 4 : Tiles == 5) ? 2 : 1;
+  static constexpr int kStages = C == 4 && Tiles <= 5 ? 1 : 2; /* of copies: steps ahead */
 
   /* Rows filtered across wait for the columns in registers, or where these are too few in shared
    * memory, each thread's for itself where warps do both. Those of alpha are rarely there. */
@@ -174,7 +193,9 @@ template <int C, int Tiles> struct CfTensorShape {
   static constexpr int kKept = kPaired ? Tiles + 1 : Tiles - 1;
   static constexpr int kKeptColours = kKeepsInRegisters ? 0 : kColours;
   static constexpr int kKeptChannels = kKeptColours + (kHasAlpha ? 1 : 0);
-  static constexpr int kKeptBytes = kKept * kBlocks * kKeptChannels * kLanes * 16;
+  static constexpr int kKeptPlaces = kKept * kBlocks * kKeptChannels * kLanes;
+  static constexpr int kKeptBytes =
+      16 * kKeptPlaces + (kHasRests ? kKept * kBlocks * kLanes * 8 : 0);
 
   static constexpr int kTapBytes = 2 * 4 * kTensorTapPairs;
   static constexpr int kBytes = kStages * kStageBytes + kPlaneSets * kChannels * kPlaneBytes +

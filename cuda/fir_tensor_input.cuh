@@ -292,8 +292,53 @@ template <int C> __device__ inline uint4 cf_tensor_repair_piece(const uint4 &v, 
                     cf_tensor_repair<C>(v.w, x + 12 / C, width));
 }
 
-/* Two halves of opaque alpha less 128. */
-constexpr uint32_t kTensorOpaque = 0x57f057f0;
+/* Two halves of opaque alpha, which counts from 0, since what is small must be small for a half of
+ * it to be exact in proportion. */
+constexpr uint32_t kTensorOpaque = 0x5bf85bf8;
+
+/* Alpha of two pixels and what it does to colours less 128, which stay as small as what is visible
+ * of them: alpha / 255 in two halves, so that products are rounded once. 1 / 255 is the sum of two
+ * halves but for 5e-8 of it, and opaque colours stay what they are. */
+class CfTensorWeightPair
+{
+  __half2 alpha, high, low;
+
+  __device__ static __half2 both(uint16_t half)
+  {
+    return __half2half2(__ushort_as_half(half));
+  }
+
+public:
+  /* Of alpha less 128. */
+  __device__ CfTensorWeightPair(uint32_t centred)
+  {
+    const __half2 first = both(0x1c04), second = both(0x0001);
+
+    memcpy(&alpha, &centred, sizeof alpha);
+    alpha = __hadd2(alpha, both(0x5800));
+    high = __hmul2(alpha, first);
+    low = __hfma2(alpha, second, __hfma2(alpha, first, __hneg2(high)));
+  }
+
+  __device__ uint32_t times(uint32_t colours) const
+  {
+    __half2 pair;
+    uint32_t result;
+
+    memcpy(&pair, &colours, sizeof pair);
+    pair = __hfma2(pair, high, __hmul2(pair, low));
+    memcpy(&result, &pair, sizeof result);
+    return result;
+  }
+
+  __device__ uint32_t alpha_bits() const
+  {
+    uint32_t result;
+
+    memcpy(&result, &alpha, sizeof result);
+    return result;
+  }
+};
 
 /* Makes halves of bytes. */
 template <typename Shape> class CfTensorConverter
@@ -341,26 +386,20 @@ template <typename Shape> class CfTensorConverter
         make_uint2(halves.centred(c, 0x4140), halves.centred(d, 0x4140));
   }
 
-  /* With the colours in front. */
-  __device__ void convert_weighted(const uint32_t (&pixel)[4], uint8_t *to) const
+  __device__ void convert_weighted(const uint4 &v, uint8_t *to) const
   {
-    float weight[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      weight[i] = cf_weight((float)(pixel[i] >> 24));
-#pragma unroll
-    for (int c = 0; c < 3; c++) {
-      const float centre = job.weights.centre[c];
-      float value[4];
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        value[i] = fmaf((float)(pixel[i] >> 8 * c & 0xff) - centre, weight[i], centre - 128.0f);
-      *(uint2 *)(to + c * Shape::kPlaneBytes) =
-          make_uint2(cf_pack_halves(value[0], value[1]), cf_pack_halves(value[2], value[3]));
-    }
-    *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(
-        cf_pack_halves((float)(pixel[0] >> 24) - 128.0f, (float)(pixel[1] >> 24) - 128.0f),
-        cf_pack_halves((float)(pixel[2] >> 24) - 128.0f, (float)(pixel[3] >> 24) - 128.0f));
+    const uint32_t a = cf_permute(v.x, v.y, job.first_two);
+    const uint32_t b = cf_permute(v.z, v.w, job.first_two);
+    const uint32_t c = cf_permute(v.x, v.y, job.third), d = cf_permute(v.z, v.w, job.third);
+    const CfTensorWeightPair first(halves.centred(c, 0x4342)), second(halves.centred(d, 0x4342));
+
+    *(uint2 *)to =
+        make_uint2(first.times(halves.centred(a, 0x4140)), second.times(halves.centred(b, 0x4140)));
+    *(uint2 *)(to + Shape::kPlaneBytes) =
+        make_uint2(first.times(halves.centred(a, 0x4342)), second.times(halves.centred(b, 0x4342)));
+    *(uint2 *)(to + 2 * Shape::kPlaneBytes) =
+        make_uint2(first.times(halves.centred(c, 0x4140)), second.times(halves.centred(d, 0x4140)));
+    *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(first.alpha_bits(), second.alpha_bits());
   }
 
   __device__ void convert_pixels(const uint4 &v, uint8_t *to) const
@@ -369,10 +408,7 @@ template <typename Shape> class CfTensorConverter
       *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(kTensorOpaque, kTensorOpaque);
       convert_opaque(v, to);
     } else {
-      const uint32_t front = job.first_colour ? 0x0321 : 0x3210;
-      const uint32_t pixel[4] = {__byte_perm(v.x, 0, front), __byte_perm(v.y, 0, front),
-                                 __byte_perm(v.z, 0, front), __byte_perm(v.w, 0, front)};
-      convert_weighted(pixel, to);
+      convert_weighted(v, to);
     }
   }
 

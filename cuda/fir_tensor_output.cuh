@@ -217,21 +217,27 @@ __device__ inline uint32_t cf_tensor_opaque_pixel(uint32_t a, uint32_t b, uint32
  * alpha does not, unless c + a is less than 255 and cannot be more apart than 1. */
 struct CfTensorOpacity {
   float alpha, inverse;
+  float share; /* of the colours' addends */
   float code;
   float nudge; /* for colours, in units of 255 */
 
-  __device__ CfTensorOpacity(const CfTensorWeights &weights, float alpha) : alpha(alpha)
+  /* `sum` is that of alpha. */
+  __device__ CfTensorOpacity(const CfTensorWeights &weights, float sum, float alpha) : alpha(alpha)
   {
     code = rintf(alpha + weights.tie);
     inverse = cf_reciprocal(alpha);
+    share = fmaf(sum * inverse, weights.weight_factor, weights.share);
 
     const float above = alpha - code;
-    nudge = fabsf(above) > weights.sure ? copysignf(weights.error, above) * inverse : 0.0f;
+    const float most = alpha < kTensorFaint ? weights.faint_error : weights.error;
+    nudge = fabsf(above) > weights.sure ? copysignf(most, above) : 0.0f;
   }
 
-  __device__ bool is_opaque() const
+  /* Where alpha is not filtered, others than opaque pixels may have this sum, but then the same
+   * colours too. */
+  __device__ bool is_opaque(const CfTensorWeights &weights, float sum) const
   {
-    return fabsf(alpha - 255.0f) < 1.0f / 256.0f;
+    return fabsf(sum - weights.opaque) < weights.tolerance && alpha > 254.0f;
   }
 };
 
@@ -239,15 +245,16 @@ __device__ inline uint32_t cf_tensor_weighted_code(const CfTensorStrip &strip,
                                                    const CfTensorWeights &weights, int channel,
                                                    float sum, const CfTensorOpacity &opacity)
 {
-  const float weighed =
-      fmaf(sum, strip.inner_factor[channel], strip.inner_addend[channel]) * opacity.inverse;
+  const float weighed = fmaf(sum * opacity.inverse, strip.inner_factor[channel],
+                             weights.addend[channel] * opacity.share);
+  /* Where alpha' rounds to 0, as it does up to 1/2, the CPU may find 1. */
   const float none = weights.centre[channel] * (1.0f / 255.0f);
   float value =
       (strip.absolute >> channel & 1 ? fabsf(weighed) : weighed) + weights.offset[channel];
 
   if (fmaf(value + fabsf(opacity.nudge), 255.0f, opacity.alpha) > 250.0f)
     value += opacity.nudge;
-  return cf_tensor_round(__saturatef(opacity.alpha < 0.5f ? none : value));
+  return cf_tensor_round(__saturatef(opacity.alpha < 0.25f ? none : value));
 }
 
 /* The code in the low byte of a pixel's alpha, as the source has it. */
@@ -296,13 +303,14 @@ __device__ inline void cf_tensor_store_colours(const CfFirWork &work, const CfTe
       for (int i = first; i < first + AtOnce; i++) {
         const int h = i >> 2, e = i >> 1 & 1, p = i & 1, of = 2 * p + e;
         const CfTensorOpacity opacity(
-            job.weights, job.weights.filtered ? fmaf(alpha_sums[h][of], job.weights.factor, 128.0f)
-                                              : (float)cf_tensor_source_alpha(
-                                                    work, job.first_colour, x + p, y + 8 * h + e));
+            job.weights, alpha_sums[h][of],
+            job.weights.filtered
+                ? alpha_sums[h][of] * job.weights.factor
+                : (float)cf_tensor_source_alpha(work, job.first_colour, x + p, y + 8 * h + e));
 
         pixel[i >> 1][p] = cf_tensor_weighted_pixel(strip, job, sums[0][h][of], sums[1][h][of],
                                                     sums[2][h][of], opacity);
-        opaque |= (unsigned)opacity.is_opaque() << i;
+        opaque |= (unsigned)opacity.is_opaque(job.weights, alpha_sums[h][of]) << i;
       }
 #pragma unroll
       for (int i = first; opaque && i < first + AtOnce; i++) {

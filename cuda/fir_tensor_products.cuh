@@ -121,17 +121,45 @@ __device__ inline uint4 cf_tensor_pack_sums(const CfTensorSums &s)
                     cf_pack_halves(s[1][0], s[1][1]), cf_pack_halves(s[1][2], s[1][3]));
 }
 
-/* 16 rows of `Channels` planes from `pixel` of the result on, as left sides of the products that
- * follow. */
+/* What the halves that cf_tensor_pack_sums makes lack, as the first bytes of halves: sums have 14
+ * bits then, and not 11. */
+__device__ inline uint2 cf_tensor_pack_rests(const CfTensorSums &s)
+{
+  CfTensorSums rest;
+
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const float sum = s[i / 4][i % 4];
+    rest[i / 4][i % 4] = sum - __half2float(__float2half_rn(sum));
+  }
+
+  const uint4 halves = cf_tensor_pack_sums(rest);
+  constexpr uint32_t kHalfOfThem = 0x00800080;
+  return make_uint2(cf_permute(halves.x + kHalfOfThem, halves.y + kHalfOfThem, 0x7531),
+                    cf_permute(halves.z + kHalfOfThem, halves.w + kHalfOfThem, 0x7531));
+}
+
+__device__ inline uint4 cf_tensor_unpack_rests(const uint2 &rests)
+{
+  return make_uint4(cf_permute(rests.x, 0, 0x1404), cf_permute(rests.x, 0, 0x3424),
+                    cf_permute(rests.y, 0, 0x1404), cf_permute(rests.y, 0, 0x3424));
+}
+
+/* Rows of alpha that wait for the columns. */
+struct CfTensorAlpha {
+  uint4 halves;
+  uint2 rests; /* not if there is no room for them */
+};
+
+/* 16 rows of `Channels` planes from `pixel` of the result on. */
 template <int C, int Tiles, typename Matrices, int Blocks, int Channels>
-__device__ inline void cf_tensor_filter_across(const Matrices &matrices, uint32_t planes, int pixel,
-                                               uint4 (&across)[Blocks][Channels])
+__device__ inline void cf_tensor_sum_across(const Matrices &matrices, uint32_t planes, int pixel,
+                                            CfTensorSums (&sums)[Blocks][Channels])
 {
   typedef CfTensorShape<C, Tiles> Shape;
   const int lane = threadIdx.x & 31;
   const int first = Shape::kHalo - Shape::kRadius + pixel + (lane >> 3 & 1) * 8;
   const uint32_t from = planes + ((lane & 7) + (lane >> 4) * 8) * Shape::kStride + first * 2;
-  CfTensorSums sums[Blocks][Channels] = {};
 
 #pragma unroll
   for (int k = 0; k < Blocks + Tiles - 1; k++) {
@@ -151,6 +179,16 @@ __device__ inline void cf_tensor_filter_across(const Matrices &matrices, uint32_
       }
     }
   }
+}
+
+/* The same as left sides of the products that follow. */
+template <int C, int Tiles, typename Matrices, int Blocks, int Channels>
+__device__ inline void cf_tensor_filter_across(const Matrices &matrices, uint32_t planes, int pixel,
+                                               uint4 (&across)[Blocks][Channels])
+{
+  CfTensorSums sums[Blocks][Channels] = {};
+
+  cf_tensor_sum_across<C, Tiles>(matrices, planes, pixel, sums);
 #pragma unroll
   for (int b = 0; b < Blocks; b++) {
 #pragma unroll
@@ -159,9 +197,22 @@ __device__ inline void cf_tensor_filter_across(const Matrices &matrices, uint32_
   }
 }
 
-/* What cf_tensor_filter_across makes of alpha where all is opaque, to the bit. */
+/* The same of alpha. */
+template <int C, int Tiles, typename Matrices, int Blocks>
+__device__ inline void cf_tensor_filter_alpha_across(const Matrices &matrices, uint32_t plane,
+                                                     int pixel, CfTensorAlpha (&across)[Blocks])
+{
+  CfTensorSums sums[Blocks][1] = {};
+
+  cf_tensor_sum_across<C, Tiles>(matrices, plane, pixel, sums);
+#pragma unroll
+  for (int b = 0; b < Blocks; b++)
+    across[b] = {cf_tensor_pack_sums(sums[b][0]), cf_tensor_pack_rests(sums[b][0])};
+}
+
+/* What cf_tensor_filter_alpha_across makes where all is opaque, to the bit. */
 template <int Tiles, typename Matrices>
-__device__ inline uint4 cf_tensor_opaque_across(const Matrices &matrices)
+__device__ inline CfTensorAlpha cf_tensor_opaque_across(const Matrices &matrices)
 {
   CfTensorSums sums = {};
 
@@ -172,7 +223,7 @@ __device__ inline uint4 cf_tensor_opaque_across(const Matrices &matrices)
     cf_mma(sums[0], left, kTensorOpaque, kTensorOpaque);
     cf_mma(sums[1], left, kTensorOpaque, kTensorOpaque);
   }
-  return cf_tensor_pack_sums(sums);
+  return {cf_tensor_pack_sums(sums), cf_tensor_pack_rests(sums)};
 }
 
 /* ---- rows that wait for the columns ---- */
@@ -189,6 +240,26 @@ template <int C, int Tiles> class CfTensorKept
   {
     return shared[((slot * Shape::kBlocks + block) * Shape::kKeptChannels + channel) *
                   Shape::kLanes];
+  }
+
+  __device__ uint2 &rests(int slot, int block) const
+  {
+    return ((uint2 *)(shared - threadIdx.x % Shape::kLanes + Shape::kKeptPlaces) +
+            threadIdx.x % Shape::kLanes)[(slot * Shape::kBlocks + block) * Shape::kLanes];
+  }
+
+  /* `lane` is counted from this one. */
+  __device__ void set_alpha(int slot, int block, int lane, const CfTensorAlpha &alpha) const
+  {
+    (&place(slot, block, Shape::kKeptColours))[lane] = alpha.halves;
+    if constexpr (Shape::kHasRests)
+      (&rests(slot, block))[lane] = alpha.rests;
+  }
+
+  /* From this lane to the same of the warp that has `block`. */
+  __device__ static int to_lane_of(int block)
+  {
+    return block * 32 + (int)(threadIdx.x & 31) - (int)threadIdx.x;
   }
 
   /* Of what came `age` steps after the oldest. Of a pair, one warp writes the oldest while the
@@ -219,23 +290,28 @@ public:
     return place(slot(age), block, Shape::kKeptColours);
   }
 
-  __device__ void fill_alpha(const uint4 &across)
+  __device__ uint2 get_rests(int age, int block) const
+  {
+    return rests(slot(age), block);
+  }
+
+  __device__ void fill_alpha(const CfTensorAlpha &across)
   {
 #pragma unroll 1
     for (int slot = 0; slot < Shape::kKept; slot++) {
 #pragma unroll
       for (int b = 0; b < Shape::kBlocks; b++) {
         if (!Shape::kPaired || slot != oldest)
-          place(slot, b, Shape::kKeptColours) = across;
+          set_alpha(slot, b, 0, across);
       }
     }
   }
 
-  __device__ void put_alpha(const uint4 (&newest)[Shape::kBlocks][1])
+  __device__ void put_alpha(const CfTensorAlpha (&newest)[Shape::kBlocks])
   {
 #pragma unroll
     for (int b = 0; b < Shape::kBlocks; b++)
-      place(oldest, b, Shape::kKeptColours) = newest[b][0];
+      set_alpha(oldest, b, 0, newest[b]);
   }
 
   /* In place of the oldest. */
@@ -261,11 +337,16 @@ public:
   __device__ void put_channel(const uint4 (&newest)[Shape::kAcrossBlocks][1], int channel,
                               int block)
   {
-    const int lane = threadIdx.x & 31;
-
 #pragma unroll
     for (int b = 0; b < Shape::kAcrossBlocks; b++)
-      (&place(oldest, 0, channel))[(block + b) * 32 + lane - (int)threadIdx.x] = newest[b][0];
+      (&place(oldest, 0, channel))[to_lane_of(block + b)] = newest[b][0];
+  }
+
+  __device__ void put_channel(const CfTensorAlpha (&newest)[Shape::kAcrossBlocks], int block)
+  {
+#pragma unroll
+    for (int b = 0; b < Shape::kAcrossBlocks; b++)
+      set_alpha(oldest, 0, to_lane_of(block + b), newest[b]);
   }
 
   __device__ void advance()
@@ -313,17 +394,28 @@ __device__ inline void cf_tensor_filter_down(
   }
 }
 
+/* What rests add comes first, for it is small. */
 template <int C, int Tiles>
 __device__ inline void cf_tensor_filter_alpha_down(const CfTensorMatricesOf<C, Tiles> &matrices,
                                                    const CfTensorKept<C, Tiles> &kept,
-                                                   const uint4 &newest, int block,
+                                                   const CfTensorAlpha &newest, int block,
                                                    CfTensorSums &sums)
 {
-  constexpr bool kHasNewest = !CfTensorShape<C, Tiles>::kPaired;
+  typedef CfTensorShape<C, Tiles> Shape;
+  constexpr bool kHasNewest = !Shape::kPaired;
 
+  if constexpr (Shape::kHasRests) {
+#pragma unroll
+    for (int tile = 0; tile < Tiles; tile++) {
+      const bool is_newest = kHasNewest && tile == Tiles - 1;
+      cf_tensor_add_down(
+          matrices, tile,
+          cf_tensor_unpack_rests(is_newest ? newest.rests : kept.get_rests(tile, block)), sums);
+    }
+  }
 #pragma unroll
   for (int tile = 0; tile < Tiles; tile++)
-    cf_tensor_add_down(matrices, tile,
-                       kHasNewest && tile == Tiles - 1 ? newest : kept.get_alpha(tile, block),
-                       sums);
+    cf_tensor_add_down(
+        matrices, tile,
+        kHasNewest && tile == Tiles - 1 ? newest.halves : kept.get_alpha(tile, block), sums);
 }
