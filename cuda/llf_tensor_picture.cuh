@@ -6,7 +6,6 @@
 #pragma once
 
 #include "llf_tensor_cells.cuh"
-#include "llf_tensor_ops.cuh"
 
 namespace llf
 {
