@@ -156,7 +156,7 @@ bool plan_plane(CfCells *cells, int p, const CfBlurLevels *const *levels, CfStat
 
     const int log_x = choose_log(blur->horizontal), log_y = choose_log(blur->vertical);
     const bool good =
-        log_x == 0 && log_y == 0 && cf_format_info(cells->video.format)->plane[p].channels < 3
+        log_x == 0 && log_y == 0
             ? cf_cell_add_bands(&cells->matrices, blur, level, status)
             : cf_cell_add_down(&cells->matrices, blur->vertical, log_y, level, status) &&
                   cf_cell_add_across(&cells->matrices, blur->horizontal, log_x, level, status);
@@ -457,6 +457,13 @@ bool halve(CfCells *cells, CfCellJob *job, void *stream, CfStatus *status)
   return true;
 }
 
+int shared_part(const CfDevice *device)
+{
+  const int percent = (100 * cf_cell_shared_of_sm() - 1) / device->info.shared_per_sm + 1;
+
+  return percent < 100 ? percent : 100;
+}
+
 } // namespace
 
 /* ---- the calls ---- */
@@ -537,6 +544,8 @@ bool cf_cells_run(CfCells *cells, const CfMapJob *map, bool same_map, void *stre
   job.strips = cells->strips;
   job.tiles = cells->tiles;
   job.tile_count = tiles;
+  job.shared_part = shared_part(cells->device);
+  job.by_codes = cf_cell_by_codes(map, &job.pixel_map);
   job.tiles_at_a_time = cells->device->info.multiprocessors * cf_cell_tiles_of_sm();
   job.transparent = cells->transparent;
   job.frame = ++cells->frame;

@@ -116,6 +116,13 @@ struct alignas(16) CfCellTile {
   CfCellWindow window[kCellWindows];
 };
 
+/* A map that is made of the bytes of a pixel: weights of 15 bits times these are m less than
+ * 2^23, which is scaled. */
+struct CfPixelMap {
+  uint32_t low, high; /* bytes of the weights, where channels are */
+  float scale, zero;
+};
+
 struct CfCellJob {
   CfMapJob map;
   const CfCellPlan *plan; /* of each plane */
@@ -134,15 +141,22 @@ struct CfCellJob {
   CfCellTile *tiles;
   int tile_count, tiles_at_a_time; /* on all SMs */
   const unsigned *order;           /* which tile's records come when; nullptr: one after another */
+  bool by_codes;                   /* one channel is the map, or several of a pixel of four bytes */
+  CfPixelMap pixel_map;
   unsigned *transparent; /* is `frame` where frame number `frame` has pixels that are not opaque */
   unsigned frame;        /* from 1 on */
+  /* The part of an SM's memory that is shared memory, in percent: what tiles need, and the same for
+   * all launches, since blocks of one that want another part cannot start while blocks of another
+   * one run. */
+  int shared_part;
   bool always_transparent; /* nobody has looked */
   bool overlaps;           /* the next launch may start while the last one runs */
 };
 
 constexpr float kCellPosition = 1.0f / 512; /* positions are multiples of it */
 
-/* The position of what is copied, or not made: a half that is far from all levels. */
+/* The position of what is copied, or not made: a half that is far from all levels. Others are not
+ * negative. */
 constexpr unsigned kCellCopies = 0xfbff;
 
 /* Bit of a warp of which some sample is copied. Levels are fewer. */
@@ -180,6 +194,9 @@ bool cf_cell_order(const CfCellJob *job, int tiles, unsigned *order, void *strea
 /* Tiles that an SM makes at the same time. */
 int cf_cell_tiles_of_sm(void);
 
+/* Bytes of shared memory that these take, with what the device keeps of it. */
+int cf_cell_shared_of_sm(void);
+
 bool cf_cell_tiles(const CfCellJob *job, int tiles, void *stream, CfStatus *status);
 
 /* --- blurmap_matrices.cu --- */
@@ -199,6 +216,15 @@ bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, CfCellL
 /* Adds both where cells are samples along both axes. */
 bool cf_cell_add_bands(CfCellMatrices *matrices, const CfBlurLevel *blur, CfCellLevel *level,
                        CfStatus *status);
+
+/* --- blurmap_codes.cu: maps that are the picture's luma or alpha --- */
+
+/* Whether positions can be found from codes, of one channel or of pixels of four bytes; then of
+ * these it says how. */
+bool cf_cell_by_codes(const CfMapJob *map, CfPixelMap *pixel_map);
+
+/* Lists the positions of one channel's codes; samples at level `copy` (-1: none) are copied. */
+void cf_cell_list_positions(CfMapTable *table, int copy, const CfMapMixer *mixer);
 
 /* --- blurmap_cells.cu --- */
 
@@ -225,7 +251,11 @@ void cf_cells_close(CfCells *cells);
 inline bool cf_cell_launch(void (*kernel)(CfCellJob), const CfCellJob *job, int blocks, int bytes,
                            void *stream, const char *doing, CfStatus *status)
 {
-  return cf_launch_after(kernel, job, blocks, bytes, stream, doing, status, kCellThreads);
+  return cf_cuda_ok(cudaFuncSetAttribute((const void *)kernel,
+                                         cudaFuncAttributePreferredSharedMemoryCarveout,
+                                         job->shared_part),
+                    doing, status) &&
+         cf_launch_after(kernel, job, blocks, bytes, stream, doing, status, kCellThreads);
 }
 
 __device__ inline CfCellHalving cf_cell_halving_of_block(const CfCellJob &job, int *block)

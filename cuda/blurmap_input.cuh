@@ -100,12 +100,6 @@ template <int C> __device__ inline void spread_four(uint32_t (&words)[C], int si
 
     words[0] = __byte_perm(left, right, side ? outer : 0x3210);
     words[1] = __byte_perm(left, right, side ? outer : 0x7654);
-  } else if (side) {
-    const uint32_t outer = side < 0 ? words[0] : words[C - 1];
-
-#pragma unroll
-    for (int w = 0; w < C; w++)
-      words[w] = outer;
   }
 }
 
@@ -122,47 +116,45 @@ __device__ inline void load_inside(const CfMapPlane &plane, Order order, int beg
 
   if (lane >= 2 * kQuads)
     return;
-  int row = (int)threadIdx.x / 32 * 2 + lane / kQuads;
-  const int x = min(max(x0 + 4 * quad, 0), plane.width - 4), side = x0 + 4 * quad - x;
-  const int stride = (int)plane.source_stride;
-  const uint8_t *source = plane.source + x * C;
+  const int row = (int)threadIdx.x / 32 * 2 + lane / kQuads;
+  const int x = C == 4 ? x0 + 4 * quad : min(max(x0 + 4 * quad, 0), plane.width - 4);
+  const int side = x0 + 4 * quad - x, stride = (int)plane.source_stride;
+  const uint8_t *source = plane.source + (ptrdiff_t)(C == 4 ? y0 + row : 0) * stride + x * C;
   __half *to = shared + row * window.pitch + 4 * quad;
-  static_assert((kCellRows - kCellStrip + window_of(0)) % (kAtATime * kRows) == 0, "rows");
-#pragma unroll 1
-  for (; row < window.rows; row += kAtATime * kRows) {
-    uint32_t words[kAtATime][C];
+  static_assert(kCellRows - kCellStrip + window_of(0) == kAtATime * kRows, "rows");
+  uint32_t words[kAtATime][C];
 
 #pragma unroll
-    for (int i = 0; i < kAtATime; i++) {
-      const int y = min(max(y0 + row + i * kRows, 0), plane.height - 1);
-      const uint8_t *from = source + (ptrdiff_t)y * stride;
+  for (int i = 0; i < kAtATime; i++) {
+    const int y = min(max(y0 + row + i * kRows, 0), plane.height - 1);
+    const uint8_t *from = source + (ptrdiff_t)(C == 4 ? i * kRows : y) * stride;
 
-      if constexpr (C == 4) {
-        const uint4 four = cf_load_once((const uint4 *)from);
-        words[i][0] = four.x >> 8 * order.first;
-        words[i][1] = four.y >> 8 * order.first;
-        words[i][2] = four.z >> 8 * order.first;
-        words[i][3] = four.w >> 8 * order.first;
-      } else if constexpr (C == 2) {
-        const uint2 two = cf_load_once((const uint2 *)from);
-        words[i][0] = two.x;
-        words[i][1] = two.y;
-      } else {
-        words[i][0] = cf_load_once((const uint32_t *)from);
-      }
+    if constexpr (C == 4) {
+      const uint4 four = cf_load_once((const uint4 *)from);
+      words[i][0] = four.x >> 8 * order.first;
+      words[i][1] = four.y >> 8 * order.first;
+      words[i][2] = four.z >> 8 * order.first;
+      words[i][3] = four.w >> 8 * order.first;
+    } else if constexpr (C == 2) {
+      const uint2 two = cf_load_once((const uint2 *)from);
+      words[i][0] = two.x;
+      words[i][1] = two.y;
+    } else {
+      words[i][0] = cf_load_once((const uint32_t *)from);
     }
+  }
 #pragma unroll
-    for (int i = 0; i < kAtATime; i++, to += kRows * window.pitch) {
+  for (int i = 0; i < kAtATime; i++, to += kRows * window.pitch) {
+    if (C < 4)
       spread_four<C>(words[i], side);
 #pragma unroll
-      for (int c = 0; c < (C == 4 ? 3 : C); c++) {
-        const uint2 four = biased_four<C>(words[i], c);
+    for (int c = 0; c < (C == 4 ? 3 : C); c++) {
+      const uint2 four = biased_four<C>(words[i], c);
 
-        if (c >= begin && c < end)
-          *(uint2 *)(to + (uint32_t)(c - begin) * step) =
-              make_uint2(cf_bits_of_halves(__hsub2(cf_halves_of_bits(four.x), bias)),
-                         cf_bits_of_halves(__hsub2(cf_halves_of_bits(four.y), bias)));
-      }
+      if (c >= begin && c < end)
+        *(uint2 *)(to + (uint32_t)(c - begin) * step) =
+            make_uint2(cf_bits_of_halves(__hsub2(cf_halves_of_bits(four.x), bias)),
+                       cf_bits_of_halves(__hsub2(cf_halves_of_bits(four.y), bias)));
     }
   }
 }
@@ -181,7 +173,7 @@ __device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, 
         x0 >= 0 && x0 + columns_of(0) <= plane.width && y0 >= 0 && y0 + window.rows <= plane.height;
 
     if (order.alpha < 0 && plane.vector &&
-        (inside || (job.border == CF_BORDER_REPLICATE && plane.width % 4 == 0))) {
+        (inside || (C < 4 && job.border == CF_BORDER_REPLICATE && plane.width % 4 == 0))) {
       load_inside<C>(plane, order, begin, end, x0, y0, window, shared);
       return;
     }

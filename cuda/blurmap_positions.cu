@@ -3,6 +3,7 @@
  * Where the samples of tiles on tensor cores lie among the levels of a blur map.
  */
 #include "blurmap_cells.cuh"
+#include "blurmap_codes.cuh"
 #include "blurmap_picture.cuh"
 #include "blurmap_strips.cuh"
 #include "tensor_ops.cuh"
@@ -49,8 +50,8 @@ __device__ inline float byte_map_at(const CfMapJob &job, const CfMapPlane &plane
 }
 
 /* Finds a strip's positions; bits of its levels. */
-__device__ inline uint4 find_strip(const CfCellJob &job, const CfMapPlane &plane, Kind kind, int x0,
-                                   int y0, Shared *shared)
+__device__ inline uint4 find_strip(const CfCellJob &job, const CfMapPlane &plane, int x0, int y0,
+                                   Shared *shared)
 {
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
   uint8_t *used = shared->used[warp];
@@ -58,19 +59,17 @@ __device__ inline uint4 find_strip(const CfCellJob &job, const CfMapPlane &plane
 
   ((uint32_t *)used)[lane] = 0;
   __syncwarp();
-  if (!find_picture(job.map, plane, kind, x0, y0, shared)) {
 #pragma unroll 2
-    for (int row = 0; row < kCellStrip; row++) {
-      const int x = x0 + lane, y = y0 + row;
-      unsigned position = kNowhere;
+  for (int row = 0; row < kCellStrip; row++) {
+    const int x = x0 + lane, y = y0 + row;
+    unsigned position = kNowhere;
 
-      if (x < plane.width && y >= plane.first && y < plane.end) {
-        position = rounded_position(plane, shared->position,
-                                    byte_map_at(job.map, plane, shared->shapes, x, y));
-        note(used, position);
-      }
-      ((uint16_t *)shared->pair[warp][row])[lane] = (uint16_t)position;
+    if (x < plane.width && y >= plane.first && y < plane.end) {
+      position = rounded_position(plane, shared->position,
+                                  byte_map_at(job.map, plane, shared->shapes, x, y));
+      note(used, position);
     }
+    ((uint16_t *)shared->pair[warp][row])[lane] = (uint16_t)position;
   }
   __syncwarp();
 #pragma unroll
@@ -99,30 +98,27 @@ __device__ inline int most_levels(const uint4 *of_warps)
 
 #pragma unroll
   for (int i = 0; i < kCellThreads / 32; i++) {
-    const CellLevels levels(of_warps[i]);
-    most = max(most, __popc(levels.bits[0]) + __popc(levels.bits[1]) + __popc(levels.bits[2]) +
-                         __popc(levels.bits[3]));
+    most = max(most, CellLevels(of_warps[i]).count());
   }
   return most;
 }
 
 /* The records of tile number `index` of the order. */
-__device__ inline void find_tile(const CfCellJob &job, int index, int p, int tile, Kind kind,
-                                 Shared *shared)
+__device__ inline void find_tile(const CfCellJob &job, int index, int p, int tile, Shared *shared)
 {
   const CfMapPlane &plane = job.map.plane[p];
   const int x0 = cf_cell_tile_x(plane, tile), y0 = cf_cell_tile_y(plane, tile);
   const int warp = (int)threadIdx.x / 32;
   const int of_all = index * (kCellThreads / 32) + warp;
   uint4 *positions = job.positions + (size_t)of_all * 2 * 32 + threadIdx.x % 32;
-  uint4 *of_warps = shared->of_warps;
+  uint4 *of_warps = shared->of_strips[0];
 
   if (job.map.mode == CF_MAP_NONE)
     cf_find_shapes(job.map.list,
                    {x0 << plane.shift_x, y0 << plane.shift_y, (x0 + kCellColumns) << plane.shift_x,
                     (y0 + kCellRows) << plane.shift_y},
                    &shared->shapes);
-  const uint4 bits = find_strip(job, plane, kind, x0, y0 + warp * kCellStrip, shared);
+  const uint4 bits = find_strip(job, plane, x0, y0 + warp * kCellStrip, shared);
   const unsigned first = (unsigned)first_level(CellLevels(bits));
 #pragma unroll
   for (int half = 0; half < 2; half++) {
@@ -154,38 +150,42 @@ __device__ inline void find_tile(const CfCellJob &job, int index, int p, int til
     *(uint4 *)&strip = make_uint4((unsigned)count, bits.w >> 31, 0, 0);
 }
 
-/* What a plane's map says, where a warp's samples can read all over it at once. */
-__device__ inline Kind describe_map(const CfMapJob &job, const CfMapPlane &plane, Shared *shared)
-{
-  const Kind kind = kind_of_map(job, plane);
-
-  __syncthreads();
-  for (int i = (int)threadIdx.x; i < CF_BLUR_TABLE + 2; i += kCellThreads)
-    shared->position[i] = __ldg(&plane.table->position[i]);
-  __syncthreads();
-  list_positions(job, plane, kind, shared);
-  __syncthreads();
-  return kind;
-}
-
-constexpr int kBlocksOfSM = 8;
+constexpr int kBlocksOfSM = 6;
 
 __global__ void __launch_bounds__(kCellThreads, kBlocksOfSM)
     positions_kernel(const __grid_constant__ CfCellJob job)
 {
   __shared__ Shared shared;
+  const int warp = (int)threadIdx.x / 32, blocks = (int)gridDim.x;
   int plane = -1;
-  Kind kind = KIND_ANY;
 
 #pragma unroll 1
-  for (int index = (int)blockIdx.x; index < job.tile_count; index += (int)gridDim.x) {
-    const int place = job.order ? (int)job.order[index] : index;
-    const int p = cf_cell_plane(job.map, place);
+  for (int first = (int)blockIdx.x; first < job.tile_count; first += kCellThreads / 32 * blocks) {
+    const int own = first + warp * blocks;
+    const bool found =
+        own >= job.tile_count || find_by_codes(job, own, shared.of_strips[warp], shared.used[warp]);
 
-    if (p != plane)
-      kind = describe_map(job.map, job.map.plane[p], &shared);
-    plane = p;
-    find_tile(job, index, p, place - job.map.plane[p].first_tile, kind, &shared);
+    if (threadIdx.x % 32 == 0)
+      shared.slow[warp] = found ? -1 : own;
+    __syncthreads();
+#pragma unroll 1
+    for (int i = 0; i < kCellThreads / 32; i++) {
+      const int index = shared.slow[i];
+
+      if (index < 0)
+        continue;
+      const int place = job.order ? (int)job.order[index] : index;
+      const int p = cf_cell_plane(job.map, place);
+
+      if (p != plane) {
+        for (int k = (int)threadIdx.x; k < CF_BLUR_TABLE + 2; k += kCellThreads)
+          shared.position[k] = __ldg(&job.map.plane[p].table->position[k]);
+        __syncthreads();
+      }
+      plane = p;
+      find_tile(job, index, p, place - job.map.plane[p].first_tile, &shared);
+      __syncthreads();
+    }
     __syncthreads();
   }
 }

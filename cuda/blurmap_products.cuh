@@ -65,8 +65,6 @@ struct Level {
     down = matrices + (all.x & 0xffffff) + lane;
     across = matrices + (all.y & 0xffffff) + lane;
     from = shared + 2 * cells + lane % 16 * row_bytes;
-    if (bands)
-      from = shared + 2 * (cells - lane / 16 * 8 + lane / 8 * 8) + lane % 8 * row_bytes;
   }
 
   /* Some channels of a strip. */
@@ -78,14 +76,12 @@ struct Level {
       for (int block = 0; block < kBlocks; block++)
         sum[c][block][0] = sum[c][block][1] = 0;
     }
-    if constexpr (N < 3) {
-      if (bands) {
-        if (bands == 2)
-          add_bands<N, 2>(sum);
-        else
-          add_bands<N, 4>(sum);
-        return;
-      }
+    if (bands) {
+      if (bands == 2)
+        add_bands<N, 2>(sum);
+      else
+        add_bands<N, 4>(sum);
+      return;
     }
     if (three_down)
       add_products<N, 3>(sum);
@@ -97,52 +93,45 @@ struct Level {
    * from as many before as samples can be blurred with on. */
   template <int N, int Bands> __device__ void add_bands(Halves (&sum)[N]) const
   {
-    constexpr int kAcross = kBlocks + Bands - 1, kDown = Bands + 1;
-    constexpr uint32_t kRowBytes = 2 * (uint32_t)pitch_of(0);
-    uint32_t taps[4], row[4 + 2] = {}, tap[4];
+    constexpr int kAcross = kBlocks + Bands - 1;
+    constexpr uint32_t kEight = 8 * 2 * (uint32_t)pitch_of(0); /* bytes of rows */
+    const uint32_t lane = threadIdx.x % 32;
+    /* Where the lane loads one row of four matrices beside each other, not two by two. */
+    const uint32_t beside = from + 16 * (lane / 8 - lane / 16) - lane / 8 % 2 * kEight;
+    uint32_t rows[Bands / 2][4], tap[4];
 
-    unpack(__ldg(down), taps);
+#pragma unroll
+    for (int i = 0; i < Bands / 2; i++)
+      unpack(__ldg(down + 32 * i), rows[i]);
+    const uint2 last = __ldg((const uint2 *)(down + 32 * (Bands / 2)));
     unpack(__ldg(across), tap);
 #pragma unroll
-    for (int i = 0; i < Bands; i++)
-      row[1 + i] = taps[i];
-#pragma unroll
     for (int c = 0; c < N; c++) {
-      const uint32_t address = from + (uint32_t)c * channel_bytes;
-      uint32_t left[kAcross][2] = {};
+      const uint32_t skip = (uint32_t)c * channel_bytes;
+      uint32_t left[kAcross][2] = {}, cells[4];
 
 #pragma unroll
-      for (int first = 0; first < kAcross; first += 4) {
+      for (int k = 0; k < Bands / 2; k++) {
 #pragma unroll
-        for (int r = 0; r < kDown; r += 2) {
-          uint32_t upper[4], lower[4];
-
-          cf_load_cells(upper, address + 16 * (uint32_t)first + 8 * (uint32_t)r * kRowBytes);
-          if (r + 1 < kDown)
-            cf_load_cells(lower,
-                          address + 16 * (uint32_t)first + 8 * (uint32_t)(r + 1) * kRowBytes);
-#pragma unroll
-          for (int i = first; i < first + 4 && i < kAcross; i++) {
-            const uint32_t rows[4] = {row[1 + r], row[r], row[r + 2 < 6 ? r + 2 : 5], row[1 + r]};
-
-            if (r + 1 < kDown)
-              cf_mma_halves(left[i][0], left[i][1], rows, upper[i - first], lower[i - first],
-                            left[i][0], left[i][1]);
-            else
-              cf_mma_short(left[i][0], left[i][1], row[1 + r], row[r], upper[i - first], left[i][0],
-                           left[i][1]);
-          }
+        for (int i = 0; i < kAcross; i++) {
+          if (i % 2 == 0)
+            cf_load_cells(cells, from + skip + 16 * (uint32_t)i + 2 * (uint32_t)k * kEight);
+          cf_mma_halves(left[i][0], left[i][1], rows[k], cells[i % 2 * 2], cells[i % 2 * 2 + 1],
+                        left[i][0], left[i][1]);
         }
       }
 #pragma unroll
-      for (int block = 0; block < kBlocks; block++) {
+      for (int i = 0; i < kAcross; i++) {
+        if (i % 4 == 0)
+          cf_load_cells(cells, beside + skip + 16 * (uint32_t)i + Bands * kEight);
+        cf_mma_short(left[i][0], left[i][1], last.x, last.y, cells[i % 4], left[i][0], left[i][1]);
+      }
 #pragma unroll
-        for (int i = 0; i < Bands; i += 2) {
-          const uint32_t both[4] = {left[block + i][0], left[block + i][1], left[block + i + 1][0],
-                                    left[block + i + 1][1]};
-
-          add(sum[c][block], both, tap[i], tap[i + 1]);
-        }
+      for (int i = 0; i < Bands; i++) {
+#pragma unroll
+        for (int block = 0; block < kBlocks; block++)
+          cf_mma_short(sum[c][block][0], sum[c][block][1], left[block + i][0], left[block + i][1],
+                       tap[i], sum[c][block][0], sum[c][block][1]);
       }
     }
   }

@@ -51,6 +51,11 @@ struct CellLevels {
   {
   }
 
+  __device__ int count() const
+  {
+    return __popc(bits[0]) + __popc(bits[1]) + __popc(bits[2]) + __popc(bits[3]);
+  }
+
   /* Those of a tile, of its warps' bits. */
   __device__ CellLevels(const uint4 *warps) : bits{}
   {
@@ -91,17 +96,23 @@ struct CellGroups {
   int log_x, log_y;
   int cells, at; /* of a channel, and up to its end; none if the tile does not need them */
 
-  __device__ CellGroups(const CfCellPlan &plan, const CellLevels &tile_levels, int y0)
+  static __device__ unsigned groups_of(const CfCellPlan &plan, const CellLevels &levels)
+  {
+    const int lane = (int)threadIdx.x % 32;
+    unsigned groups = 0;
+
+#pragma unroll
+    for (int word = 0; word < 4; word++) {
+      if (levels.bits[word] >> lane & 1)
+        groups |= 1u << __ldg(&plan.level[32 * word + lane].group);
+    }
+    return or_of_warp(groups);
+  }
+
+  __device__ CellGroups(const CfCellPlan &plan, unsigned groups, int y0) : needed(groups)
   {
     const int lane = (int)threadIdx.x % 32;
 
-    needed = 0;
-#pragma unroll
-    for (int word = 0; word < 4; word++) {
-      if (tile_levels.bits[word] >> lane & 1)
-        needed |= 1u << __ldg(&plan.level[32 * word + lane].group);
-    }
-    needed = or_of_warp(needed);
     log_x = log_y = cells = 0;
     if (needed >> lane & 1) {
       log_x = __ldg(&plan.image[lane].log_x);
@@ -114,6 +125,11 @@ struct CellGroups {
       const int before = (int)__shfl_up_sync(0xffffffffu, (unsigned)at, step);
       at += lane >= step ? before : 0;
     }
+  }
+
+  __device__ CellGroups(const CfCellPlan &plan, const CellLevels &tile_levels, int y0)
+      : CellGroups(plan, groups_of(plan, tile_levels), y0)
+  {
   }
 
   __device__ int all_cells() const
@@ -137,8 +153,8 @@ struct CellGroups {
                                                    top + window.rows <= image.height;
     const int kind = frame ? CF_CELLS_OF_FRAME : inside ? kind_of(log_x, left) : CF_CELLS_ANYWHERE;
     const unsigned total = (unsigned)all_cells();
-    /* Where cells are samples, windows are large and levels have three blocks. */
     const bool halved = or_of_warp(used && !frame ? 1 : 0);
+    /* Where cells are samples, windows are large and levels have three blocks. */
     const unsigned cost =
         or_of_warp(used && frame ? 1 : 0) ? 2 * (unsigned)levels : (unsigned)levels;
     CfCellWindow all = {};
@@ -169,6 +185,30 @@ struct CellGroups {
     return left % 4 == 0 ? CF_CELLS_8X8 : CF_CELLS_16X4;
   }
 
+  /* A level of a strip, number `number` from its first on; each lane has its own. */
+  __device__ CfCellEntry entry_of(const CfCellLevel &level, int number, int x0, int y0,
+                                  int strip_y) const
+  {
+    const int lx = __shfl_sync(0xffffffffu, log_x, level.group);
+    const int ly = __shfl_sync(0xffffffffu, log_y, level.group);
+    const int size = __shfl_sync(0xffffffffu, cells, level.group);
+    const int before = __shfl_sync(0xffffffffu, at, level.group) - size;
+    const int row = (strip_y >> ly) - (y0 >> ly) + level.first_row;
+    const unsigned variant_down = (unsigned)strip_y / kCellStrip & level.variants_down;
+    const unsigned variant_across = (unsigned)x0 / kCellColumns & level.variants_across;
+    CfCellEntry entry;
+
+    entry.down = (level.down + variant_down * (unsigned)level.blocks_down * 32) |
+                 (unsigned)level.group << 24 | (unsigned)level.bands / 2 << 29 |
+                 (level.blocks_down == 3 ? 1u << 31 : 0);
+    entry.across = (level.across + variant_across * (unsigned)level.blocks_across * 64) |
+                   (unsigned)level.blocks_across << 24;
+    entry.from = (unsigned)(row * pitch_of(lx) + level.first_column) | (unsigned)number << 13 |
+                 (lx == 0 ? 1u << 31 : 0);
+    entry.cells = (unsigned)size | (unsigned)before << 13;
+    return entry;
+  }
+
   /* Lists the levels of a strip, `room` at most after the first `skip`; how many it has. */
   __device__ int list(const CfCellPlan &plan, const CellLevels &levels, int x0, int y0, int strip_y,
                       int skip, int room, CfCellEntry *entries) const
@@ -187,27 +227,10 @@ struct CellGroups {
       const bool used = bits >> lane & 1;
       const int number = 32 * word + lane, n = count + __popc(bits & ((1u << lane) - 1)) - skip;
       const CfCellLevel level = plan.level[used ? number : 0];
-      const int lx = __shfl_sync(0xffffffffu, log_x, level.group);
-      const int ly = __shfl_sync(0xffffffffu, log_y, level.group);
-      const int size = __shfl_sync(0xffffffffu, cells, level.group);
-      const int before = __shfl_sync(0xffffffffu, at, level.group) - size;
+      const CfCellEntry entry = entry_of(level, number - first, x0, y0, strip_y);
 
-      if (used && n >= 0 && n < room) {
-        const int row = (strip_y >> ly) - (y0 >> ly) + level.first_row;
-        const unsigned variant_down = (unsigned)strip_y / kCellStrip & level.variants_down;
-        const unsigned variant_across = (unsigned)x0 / kCellColumns & level.variants_across;
-        CfCellEntry entry;
-
-        entry.down = (level.down + variant_down * (unsigned)level.blocks_down * 32) |
-                     (unsigned)level.group << 24 | (unsigned)level.bands / 2 << 29 |
-                     (level.blocks_down == 3 ? 1u << 31 : 0);
-        entry.across = (level.across + variant_across * (unsigned)level.blocks_across * 64) |
-                       (unsigned)level.blocks_across << 24;
-        entry.from = (unsigned)(row * pitch_of(lx) + level.first_column) |
-                     (unsigned)(number - first) << 13 | (lx == 0 ? 1u << 31 : 0);
-        entry.cells = (unsigned)size | (unsigned)before << 13;
+      if (used && n >= 0 && n < room)
         *(uint4 *)&entries[n] = *(const uint4 *)&entry;
-      }
       count += __popc(bits);
     }
     return count;

@@ -173,7 +173,7 @@ __device__ inline void store_strip(const CfMapPlane &plane, const Strip &strip,
       for (int n = 0; n < 2; n++) {
         if (!strip.has(plane, x + n, y))
           continue;
-        if (position_of(positions, block, 2 * half + n) == kCellCopies)
+        if (position_of(positions, block, 2 * half + n) & 0x8000)
           sample[n] = cf_cell_inner_pixel<C>(plane, x + n, y);
 #pragma unroll
         for (int c = 0; c < C; c++)
@@ -440,12 +440,13 @@ __global__ void __launch_bounds__(kCellThreads, kBlocksOfSM)
 #endif
 }
 
+constexpr int kSharedBytes =
+    2 * (kBudget + 8) + kCellThreads / 32 * (kListed + 1) * (int)sizeof(CfCellEntry);
+
 template <int A, int B> bool launch(const CfCellJob *job, int tiles, void *stream, CfStatus *status)
 {
-  const int bytes =
-      2 * (kBudget + 8) + kCellThreads / 32 * (kListed + 1) * (int)sizeof(CfCellEntry);
-
-  return cf_cell_launch(tiles_kernel<A, B>, job, tiles, bytes, stream, "blurring by a map", status);
+  return cf_cell_launch(tiles_kernel<A, B>, job, tiles, kSharedBytes, stream, "blurring by a map",
+                        status);
 }
 
 } // namespace
@@ -453,6 +454,13 @@ template <int A, int B> bool launch(const CfCellJob *job, int tiles, void *strea
 int cf_cell_tiles_of_sm(void)
 {
   return kBlocksOfSM;
+}
+
+int cf_cell_shared_of_sm(void)
+{
+  constexpr int kReserved = 1024; /* of each block */
+
+  return kBlocksOfSM * (kSharedBytes + kReserved);
 }
 
 bool cf_cell_tiles(const CfCellJob *job, int tiles, void *stream, CfStatus *status)

@@ -312,6 +312,21 @@ static void agrees_with_reference(CfTest *test)
   }
 }
 
+/* Samples beside each other lie between the same few levels, in whole tiles of every plane. */
+static void smooth_pictures_agree(CfTest *test)
+{
+  for (int i = 0; i < 4; i++) {
+    CfGaussblurParams params = mapped(CF_MAP_LUMA, i < 2 ? 2.0 : 5.0, i == 1 ? 1.3 : 0.0);
+    CfTestPicture *source = picture(test->format, 170, 150, CF_PATTERN_RAMPS,
+                                    i % 2 ? CF_ALPHA_RANDOM : CF_ALPHA_OPAQUE, test->seed + i);
+
+    params.map_invert = i >= 2;
+    params.border = i;
+    compare_with_reference(test, &params, source);
+    cf_picture_free(source);
+  }
+}
+
 /* Levels read from pyramids next to levels filtered in tiles, all borders. */
 static void large_sigmas_agree(CfTest *test)
 {
@@ -558,6 +573,7 @@ static const CfTestCase cases[] = {
     {"odd-params-are-refused", odd_params_are_refused, CF_ONCE},
     {"reference-is-the-definition", reference_is_the_definition, CF_EACH_FORMAT},
     {"agrees-with-reference", agrees_with_reference, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
+    {"smooth-pictures-agree", smooth_pictures_agree, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"large-sigmas-agree", large_sigmas_agree, CF_EACH_OTHER_ENGINE},
     {"steps-and-checkers", steps_and_checkers, CF_EACH_OTHER_ENGINE},
     {"constant-map-is-a-uniform-blur", constant_map_is_a_uniform_blur,
