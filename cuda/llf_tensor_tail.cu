@@ -238,15 +238,18 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
       reduce_spread<GROUPS>(tail, *directory, memory, level, band);
     /* While the first block waits for the others it makes a level of nothing, so that its
      * instructions are in the cache: the next level takes 1300 clocks then instead of 2600. */
-    const bool rehearses = gathered > 0 && gathered + 1 < top;
+    const bool gathers = block == 0 && gathered > 0, rehearses = gathers && gathered + 1 < top;
 #pragma unroll 1
     for (int next = rehearses ? gathered : gathered + 1; block == 0 && next <= top; next++) {
       const int level = next == gathered ? gathered + 2 : next;
 
-      if (gathered > 0 && next == gathered + 1)
+      if (gathers && next == gathered + 1)
         await_bytes(&directory->barrier[gathered]);
       reduce_alone<GROUPS>(tail, memory, held[level - 1], held[level], level, band);
     }
+    /* Where the gathered level is the last one. */
+    if (gathers)
+      await_bytes(&directory->barrier[gathered]);
   }
   make_terms<GROUPS>(held, block == 0 ? gathered : 0, block == 0 ? top : gathered, memory,
                      Turn<GROUPS>(series, lane), Expansion(lane));

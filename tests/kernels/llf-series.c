@@ -194,10 +194,40 @@ static void large_pictures_are_alike(CfTest *test)
   }
 }
 
+/* GPUs divide the coarse levels by how many there are: the last of all may be one that several
+ * blocks make together. */
+static void any_number_of_levels_is_alike(CfTest *test)
+{
+  static const int sizes[][2] = {{160, 120}, {321, 242}, {640, 363}, {90, 411}};
+
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    CfTestPicture *source = picture(CF_FORMAT_GRAY8, sizes[i][0], sizes[i][1], CF_LAYOUT_ALIGNED,
+                                    CF_PATTERN_PHOTO, test->seed);
+    CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+
+    for (int levels = 1; levels <= 10; levels++) {
+      CfLlfParams params = defaults();
+
+      params.alpha = 0.4;
+      params.levels = levels;
+      params.harmonics = levels % 3 == 0 ? 16 : levels % 3 == 1 ? 8 : 4;
+      say(test, &params, &source->video, "photo");
+      if (cf_test_filter(test, &cf_llf_cpu, &params, 2, source, want) &&
+          cf_test_filter(test, test->engine, &params, 2, source, got))
+        expect_few_differ(test, got, want);
+    }
+    cf_picture_free(source);
+    cf_picture_free(want);
+    cf_picture_free(got);
+  }
+}
+
 static const CfTestCase cases[] = {
     {"planes-are-fine-enough", planes_are_fine_enough, CF_EACH_OTHER_ENGINE},
     {"colours-are-fine-enough", colours_are_fine_enough, CF_EACH_OTHER_ENGINE},
     {"grey-is-grey-in-colours", grey_is_grey_in_colours, CF_EACH_OTHER_ENGINE},
+    {"any-number-of-levels-is-alike", any_number_of_levels_is_alike, CF_EACH_OTHER_ENGINE},
     {"large-pictures-are-alike", large_pictures_are_alike, CF_EACH_OTHER_ENGINE},
     {NULL, NULL, 0},
 };
