@@ -162,8 +162,22 @@ static void colours_are_fine_enough(CfTest *test)
   }
 }
 
-/* GPUs go other ways where there is much to do: many tiles a block, teams that share a table. The
- * series would take minutes, so the CPU's engine stands for it. */
+/* The series would take minutes in large pictures, so the CPU's engine stands for it. */
+static void expect_the_cpu_agrees(CfTest *test, const CfTestPicture *source,
+                                  const CfLlfParams *params)
+{
+  CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+  CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+
+  say(test, params, &source->video, "photo");
+  if (cf_test_filter(test, &cf_llf_cpu, params, 2, source, want) &&
+      cf_test_filter(test, test->engine, params, 2, source, got))
+    expect_few_differ(test, got, want);
+  cf_picture_free(want);
+  cf_picture_free(got);
+}
+
+/* GPUs go other ways where there is much to do: many tiles a block, teams that share a table. */
 static void large_pictures_are_alike(CfTest *test)
 {
   static const CfFormat formats[] = {CF_FORMAT_RGBx, CF_FORMAT_GBR, CF_FORMAT_NV12,
@@ -174,23 +188,15 @@ static void large_pictures_are_alike(CfTest *test)
   const size_t count = sizeof formats / sizeof formats[0];
 
   for (size_t i = 0; i < count * (sizeof sizes / sizeof sizes[0]); i++) {
-    const CfFormat format = formats[i % count];
     const int *const size = sizes[i / count];
-    CfTestPicture *source =
-        picture(format, size[0], size[1], CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, test->seed);
-    CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
-    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+    CfTestPicture *source = picture(formats[i % count], size[0], size[1], CF_LAYOUT_ALIGNED,
+                                    CF_PATTERN_PHOTO, test->seed);
     CfLlfParams params = defaults();
 
     params.alpha = 0.4;
     params.harmonics = harmonics[i % count];
-    say(test, &params, &source->video, "photo");
-    if (cf_test_filter(test, &cf_llf_cpu, &params, 2, source, want) &&
-        cf_test_filter(test, test->engine, &params, 2, source, got))
-      expect_few_differ(test, got, want);
+    expect_the_cpu_agrees(test, source, &params);
     cf_picture_free(source);
-    cf_picture_free(want);
-    cf_picture_free(got);
   }
 }
 
@@ -199,27 +205,21 @@ static void large_pictures_are_alike(CfTest *test)
 static void any_number_of_levels_is_alike(CfTest *test)
 {
   static const int sizes[][2] = {{160, 120}, {321, 242}, {640, 363}, {90, 411}};
+  static const int harmonics[] = {4, 8, 16};
 
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     CfTestPicture *source = picture(CF_FORMAT_GRAY8, sizes[i][0], sizes[i][1], CF_LAYOUT_ALIGNED,
                                     CF_PATTERN_PHOTO, test->seed);
-    CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
-    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
 
     for (int levels = 1; levels <= 10; levels++) {
       CfLlfParams params = defaults();
 
       params.alpha = 0.4;
       params.levels = levels;
-      params.harmonics = levels % 3 == 0 ? 16 : levels % 3 == 1 ? 8 : 4;
-      say(test, &params, &source->video, "photo");
-      if (cf_test_filter(test, &cf_llf_cpu, &params, 2, source, want) &&
-          cf_test_filter(test, test->engine, &params, 2, source, got))
-        expect_few_differ(test, got, want);
+      params.harmonics = harmonics[levels % 3];
+      expect_the_cpu_agrees(test, source, &params);
     }
     cf_picture_free(source);
-    cf_picture_free(want);
-    cf_picture_free(got);
   }
 }
 
