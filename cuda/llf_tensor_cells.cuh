@@ -18,11 +18,6 @@ __host__ __device__ inline int cells_across(int width)
   return (width + CELL_X - 1) / CELL_X;
 }
 
-__host__ __device__ inline int cells_down(int height)
-{
-  return (height + CELL_Y - 1) / CELL_Y;
-}
-
 __host__ __device__ constexpr int place_in_cell(int x, int y)
 {
   return 16 * (y >> 1) + 8 * (y & 1) + 2 * (x & 3) + (x >> 2);
