@@ -5,17 +5,9 @@
 #include <stdlib.h>
 
 #include "gaussian.h"
-
-/* The Gaussian is cut at R + 1/2 samples. The cut of the low taps is blurred by prefilter and
- * spline, and what is beyond the cut weighs less than what is before it, so it is made earlier by
- * this share of D: the value with the smallest error of an edge, found numerically at sigma = 4 D
- * to 16 D. */
-#define CUT_EARLIER 0.4
+#include "pyramid_low.h"
 
 #define SMALLEST_LOW_VARIANCE 0.25
-
-/* Each leaves less than a tenth of what the one before left. */
-#define CORRECTIONS 8
 
 /* Taps */
 
@@ -120,33 +112,13 @@ static void fill_prefilter(const CfPyramidFactors *factors, double *tap)
   normalise(tap, range.count);
 }
 
-/* With boxes that of the Gaussian as it is cut: by a thousandth less than sigma squared, which
- * moves an edge between black and white by 0.006 of 255. With the other prefilter the cuts are such
- * that both lose nearly the same. */
-static double wanted_variance(double sigma, const CfPyramidFactors *factors)
-{
-  const int radius = cf_gaussian_radius(sigma);
-  double sum = 1.0, squares = 0.0;
-
-  if (!factors->boxes)
-    return sigma * sigma;
-
-  for (int i = 1; i <= radius; i++) {
-    const double weight = 2.0 * exp(-0.5 * i * i / (sigma * sigma));
-
-    sum += weight;
-    squares += weight * i * i;
-  }
-  return squares / sum;
-}
-
 /* In samples of the fine grid. */
 static double low_variance(double sigma, const CfPyramidFactors *factors, double prefilter)
 {
   const double decimation = factors->decimation, factor = decimation * factors->thinning;
   const double spline = factor > 1.0 ? factor * factor / 3.0 : 0.0;
 
-  return (wanted_variance(sigma, factors) - prefilter - spline) / (decimation * decimation);
+  return (sigma * sigma - prefilter - spline) / (decimation * decimation);
 }
 
 static double low_centre(const CfPyramidFactors *factors)
@@ -154,69 +126,15 @@ static double low_centre(const CfPyramidFactors *factors)
   return (factors->thinning - 1) / 2.0;
 }
 
-static double low_cut(double sigma, const CfPyramidFactors *factors)
-{
-  const double factor = factors->decimation * factors->thinning;
-
-  return (cf_gaussian_radius(sigma) + 0.5 - CUT_EARLIER * factor) / factors->decimation;
-}
-
+/* The Gaussian ends after R + 1/2 samples. Taps less than D / 2 beyond improve how the whole does;
+ * farther ones do next to nothing. */
 static Range low_range(double sigma, const CfPyramidFactors *factors)
 {
-  if (factors->decimation * factors->thinning == 1) {
-    const int radius = cf_gaussian_radius(sigma);
+  const int radius = cf_gaussian_radius(sigma), factor = factors->decimation * factors->thinning;
+
+  if (factor == 1)
     return (Range){-radius, 2 * radius + 1};
-  }
-  /* Half of the last tap's cell is enough to have a share in it. */
-  return range_around(low_centre(factors), low_cut(sigma, factors) + 0.5);
-}
-
-static void sample_low(double sigma, double low_sigma, double excess,
-                       const CfPyramidFactors *factors, double *tap)
-{
-  const Range range = low_range(sigma, factors);
-
-  if (factors->decimation * factors->thinning == 1) {
-    cf_gaussian_taps(sigma, range.count / 2, tap);
-    return;
-  }
-  sample_gaussian(low_sigma, low_centre(factors), range, tap);
-  for (int i = 0; i < range.count; i++) {
-    const double distance = (range.first + i - low_centre(factors)) / low_sigma;
-    const double square = distance * distance;
-
-    tap[i] *= 1.0 + excess / pow(low_sigma, 4.0) * (square * square - 6.0 * square + 3.0) / 24.0;
-  }
-  /* The outermost taps count by the share of their cells within the cut. */
-  const double share = low_cut(sigma, factors) + 0.5 - (low_centre(factors) - range.first);
-  tap[0] *= share;
-  tap[range.count - 1] = tap[0];
-  normalise(tap, range.count);
-}
-
-/* Spline and boxes are a little flatter than a Gaussian. So that the whole is one also by its
- * fourth cumulant, `low` gets theirs with the opposite sign, in the way of Gram and Charlier: that
- * takes a quarter to a third of the error at sigma = 2 D away. */
-static double low_excess(const CfPyramidFactors *factors)
-{
-  const double decimation = factors->decimation, thinning = factors->thinning;
-  const double spline = pow(thinning, 4.0) / 30.0;
-  const double boxes = 3.0 * (1.0 - pow(decimation, -4.0)) / 120.0 + 2.0 / 256.0;
-
-  return factors->boxes ? spline + boxes : 0.0;
-}
-
-/* With the cut, the variance is not quite the square of the Gaussian's sigma. */
-static void fill_low(double sigma, double wanted, const CfPyramidFactors *factors, double *tap)
-{
-  const Range range = low_range(sigma, factors);
-  const int corrections = factors->boxes ? CORRECTIONS : 1;
-  double square = wanted;
-
-  for (int i = 0; i < corrections; i++) {
-    sample_low(sigma, sqrt(square), low_excess(factors), factors, tap);
-    square += wanted - variance(tap, range, low_centre(factors));
-  }
+  return range_around(low_centre(factors), (radius + 0.5 + 0.5 * factor) / factors->decimation);
 }
 
 /* The cubic B-spline at the distances 1 + f, f, 1 - f, 2 - f. */
@@ -246,6 +164,19 @@ static void fill_spline(CfPyramidAxis *axis)
     axis->spline_first[p] = (int)floored - 1;
     spline_weights(position - floored, &axis->spline[4 * p]);
   }
+}
+
+static bool fill_low(CfPyramidAxis *axis, double sigma, CfStatus *status)
+{
+  const CfPyramidFactors *factors = &axis->factors;
+  const Range range = {axis->prefilter_first, axis->prefilter_count};
+  const double prefilter = variance(axis->prefilter, range, prefilter_centre(factors));
+
+  if (axis->factor == 1) {
+    cf_gaussian_taps(sigma, axis->low_count / 2, axis->low);
+    return true;
+  }
+  return cf_pyramid_fit_low(axis, sigma, low_variance(sigma, factors, prefilter), status);
 }
 
 /* Ranges */
@@ -341,10 +272,11 @@ bool cf_pyramid_axis(CfPyramidAxis *axis, double sigma, int size, CfBorder borde
     return false;
 
   fill_prefilter(factors, next.prefilter);
-  const double left =
-      low_variance(sigma, factors, variance(next.prefilter, prefilter, prefilter_centre(factors)));
-  fill_low(sigma, left, factors, next.low);
   fill_spline(&next);
+  if (!fill_low(&next, sigma, status)) {
+    cf_pyramid_axis_free(&next);
+    return false;
+  }
   find_ranges(&next);
   find_made(&next, border);
   cf_pyramid_axis_free(axis);

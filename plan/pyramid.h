@@ -2,13 +2,14 @@
  *
  * A Gaussian of large sigma along one axis, at a cost that does not grow with sigma: prefilter and
  * keep one sample in D1, filter the few that are left and keep one in D2 of them, then interpolate
- * with the cubic B-spline. The parts are Gaussian or nearly so; their variances add up to that of
- * the whole,
+ * with the cubic B-spline. The parts are Gaussian or nearly so; their variances add up to about
+ * that of the whole,
  *
  *   sigma^2 = prefilter + D1^2 low + D^2 / 3,    D = D1 D2,
  *
- * the last being the variance of the cubic B-spline with knots D apart. With v(x) folded by the
- * border outside 0..size-1 and all indices any integers:
+ * the last being the variance of the cubic B-spline with knots D apart. What the others leave to
+ * it, `low` is fitted to (pyramid_low.h). With v(x) folded by the border outside 0..size-1 and all
+ * indices any integers:
  *
  *   fine(i)   = sum over t of prefilter[t] * v(D1 i + prefilter_first + t)
  *   coarse(j) = sum over t of low[t] * fine(D2 j + low_first + t)
@@ -18,12 +19,12 @@
  * the three are the plain Gaussian: prefilter and spline are a single 1.
  *
  * Farthest from the sampled Gaussian for black and white samples in the worst order, one axis, in
- * 255ths: at sigma = 2 D and a prefilter of sigma 0.8 D1 cut at 4 sigma 0.08, at 3 D 0.02, at 8 D
- * 0.01; with 0.7 D1 cut at 3.2 sigma 0.19, 0.16, 0.16.
+ * 255ths: at sigma = 2 D and a prefilter of sigma 0.8 D1 cut at 4 sigma 0.05, at 3 D and more 0.01;
+ * with 0.7 D1 cut at 3.2 sigma 0.17, 0.16.
  *
  * The prefilter called boxes is the mean of D1 samples, three times over, and of two that lie D1 /
  * 2 apart. Its 3.5 D1 - 2 taps are bytes over 2 D1^3, and what it would fold onto low frequencies
- * it suppresses entirely. The same distance is 0.08 at sigma = 2 D, 0.03 at 3 D and 0.02 at 4 D.
+ * it suppresses entirely. The same distance is 0.08 at sigma = 2 D, 0.02 at 3 D and 0.01 at 4 D.
  */
 #pragma once
 

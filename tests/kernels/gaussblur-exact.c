@@ -12,7 +12,7 @@
 
 /* Rounding is 0.5 of it. */
 #define MOST_8_BITS  0.6
-#define MOST_16_BITS 1.0
+#define MOST_16_BITS 0.7
 
 static CfGaussblurParams blur(double sigma)
 {
@@ -387,7 +387,7 @@ typedef struct {
   double least_alpha, colours, colours_by_taps;
 } Band;
 
-static const Band bands[] = {{0.5, 2.5, 0.6}, {1.0, 1.2, 0.6}, {3.0, 0.85, 0.6}, {8.0, 0.65, 0.6}};
+static const Band bands[] = {{0.5, 1.75, 0.6}, {1.0, 1.0, 0.6}, {3.0, 0.68, 0.6}, {8.0, 0.62, 0.6}};
 #define BANDS (int)(sizeof bands / sizeof *bands)
 
 /* The pyramid begins there. */
@@ -451,8 +451,8 @@ static void expect_visible(CfTest *test, double sigma, const CfTestPicture *sour
 
 static void what_is_hardly_visible(CfTest *test)
 {
-  const double sigmas[] = {2.0,  3.9,  4.0,  4.2,  5.7,  6.0,  8.0, 10.0,
-                           11.0, 12.0, 16.0, 20.0, 31.9, 32.0, 40.0};
+  const double sigmas[] = {2.0,  3.9,  4.0,  4.2,   4.75, 5.7,  6.0,  8.0,  9.25, 10.0,
+                           11.0, 12.0, 16.0, 17.25, 19.0, 20.0, 31.9, 32.0, 39.0, 40.0};
   const CfVideo video = cf_video(CF_FORMAT_RGBA, 240, 100);
   CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_PADDED);
   CfTestPicture *got = cf_picture_new(&video, CF_LAYOUT_PADDED);

@@ -118,10 +118,105 @@ static void pyramid_is_the_gaussian(CfTest *test)
         blur_exactly(line, sizes[s], sigma, (CfBorder)border, want);
         for (int x = 0; x < sizes[s]; x++)
           worst = fmax(worst, fabs(got[x] - want[x]));
-        CF_EXPECT(test, worst < 0.08, "off by %g", worst);
+        CF_EXPECT(test, worst < 0.026, "off by %g", worst);
         cf_pyramid_axis_free(&axis);
       }
     }
+  }
+}
+
+/* ---- What one sample becomes ---- */
+
+#define LONGEST_REACH 200
+#define KERNEL        (2 * LONGEST_REACH + 1)
+#define MOST_PHASES   16
+
+/* kernel[p][LONGEST_REACH + s] is the weight of the sample that lies s after a result of phase p.
+ */
+static void find_kernels(const CfPyramidAxis *axis, double kernel[][KERNEL])
+{
+  static double line[MOST_SAMPLES], to[MOST_SAMPLES];
+
+  for (int i = 0; i < axis->factor; i++) {
+    const int at = LONGEST_REACH + i;
+
+    line[at] = 1.0;
+    run_axis(axis, line, CF_BORDER_CONSTANT, to);
+    line[at] = 0.0;
+    for (int s = -LONGEST_REACH; s <= LONGEST_REACH; s++)
+      kernel[(at - s) % axis->factor][LONGEST_REACH + s] = to[at - s];
+  }
+}
+
+/* Of what two kernels make of samples 0 and 255 in the worst order, of which only those from `from`
+ * on are visible. */
+static double kernel_distance(const double *got, const double *want, int from)
+{
+  double got_sum = 0.0, want_sum = 0.0, distance = 0.0;
+
+  for (int i = from; i < KERNEL; i++) {
+    got_sum += got[i];
+    want_sum += want[i];
+  }
+  for (int i = from; i < KERNEL; i++)
+    distance += 127.5 * fabs(got[i] / got_sum - want[i] / want_sum);
+  return distance;
+}
+
+/* The same where so few are that alpha is between 1/2 and 1. */
+static double tail_distance(const double *got, const double *want)
+{
+  double alpha = 0.0, worst = 0.0;
+
+  for (int i = KERNEL - 1; alpha <= 1.0; i--) {
+    alpha += 255.0 * want[i];
+    if (alpha >= 0.5 && alpha <= 1.0)
+      worst = fmax(worst, kernel_distance(got, want, i));
+  }
+  return worst;
+}
+
+/* At the smallest sigma that backends take for a D, and up to one and a half of it. With low taps
+ * sampled from a Gaussian that has the right variance these are 0.045 and 1.81, 0.070 and 2.46,
+ * 0.077 and 3.09, 0.077 and 2.24, 0.072 and 2.51, 0.049 and 2.15. */
+static void tails_are_those_of_the_gaussian(CfTest *test)
+{
+  static const struct {
+    CfPyramidFactors factors;
+    double most, most_in_tail;
+  } cases[] = {
+      {{2, 1, 0.8, 4.0, false}, 0.028, 1.22}, {{4, 1, 0.8, 4.0, false}, 0.038, 1.55},
+      {{8, 1, 0.8, 4.0, false}, 0.046, 1.95}, {{4, 1, 0.8, 4.0, true}, 0.078, 1.95},
+      {{8, 1, 0.8, 4.0, true}, 0.066, 2.15},  {{8, 2, 0.8, 4.0, true}, 0.045, 1.98},
+  };
+  static double want[KERNEL], got[MOST_PHASES][KERNEL];
+
+  for (int i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {
+    const CfPyramidFactors *factors = &cases[i].factors;
+    double worst = 0.0, worst_in_tail = 0.0;
+
+    for (double ratio = 2.0; ratio < 3.0; ratio += 0.0625) {
+      const double sigma = ratio * factors->decimation * factors->thinning;
+      const int radius = cf_gaussian_radius(sigma);
+      CfPyramidAxis axis = {0};
+
+      CF_EXPECT(
+          test,
+          cf_pyramid_axis(&axis, sigma, KERNEL + MOST_PHASES, CF_BORDER_CONSTANT, factors, NULL),
+          "no plan");
+      find_kernels(&axis, got);
+      memset(want, 0, sizeof want);
+      cf_gaussian_taps(sigma, radius, want + LONGEST_REACH - radius);
+      for (int p = 0; p < axis.factor; p++) {
+        worst = fmax(worst, kernel_distance(got[p], want, 0));
+        worst_in_tail = fmax(worst_in_tail, tail_distance(got[p], want));
+      }
+      cf_pyramid_axis_free(&axis);
+    }
+    cf_test_context(test, "%dx%d%s", factors->decimation, factors->thinning,
+                    factors->boxes ? ", boxes" : "");
+    CF_EXPECT(test, worst < cases[i].most, "off by %g", worst);
+    CF_EXPECT(test, worst_in_tail < cases[i].most_in_tail, "the tail is off by %g", worst_in_tail);
   }
 }
 
@@ -295,6 +390,7 @@ static void references_count(CfTest *test)
 
 static const CfTestCase cases[] = {
     {"pyramid-is-the-gaussian", pyramid_is_the_gaussian, CF_ONCE},
+    {"tails-are-those-of-the-gaussian", tails_are_those_of_the_gaussian, CF_ONCE},
     {"made-ones-suffice", made_ones_suffice, CF_ONCE},
     {"taps-add-up", taps_add_up, CF_ONCE},
     {"too-small-is-refused", too_small_is_refused, CF_ONCE},
