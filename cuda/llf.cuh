@@ -251,10 +251,11 @@ bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int las
 
 /* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
  * collapsed image. The first level that fits is not below `from`; it is the last where there is
- * nothing to gain. */
+ * nothing to gain. It can make that level itself where another kernel is between it and level 2. */
 int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int from);
+bool tensor_tail_makes_first(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first);
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
-                 const Series &series);
+                 bool makes_first, const Series &series);
 
 /* Adds the terms of levels 3 to `last`, which is collapsed already, in the place of level 3's
  * Gaussian; where the last is 3 or less it stays. Then the picture. */

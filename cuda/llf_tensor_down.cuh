@@ -211,18 +211,20 @@ template <typename S> struct TileMemory {
   }
 };
 
-template <typename S>
-__device__ void reduce_gauss(const float *gauss, float *across, const Target &target, int coarse_x,
-                             int coarse_y)
+/* By THREADS threads, which wait for each other in `await`. */
+template <typename S, int THREADS, typename Await>
+__device__ __forceinline__ void reduce_gauss(const float *gauss, float *across,
+                                             const Target &target, int coarse_x, int coarse_y,
+                                             int thread, Await await)
 {
   using M = TileMemory<S>;
 
-  for (int i = threadIdx.x; i < S::FINE_Y * S::COARSE_X; i += S::THREADS) {
+  for (int i = thread; i < S::FINE_Y * S::COARSE_X; i += THREADS) {
     const float *const p = gauss + i / S::COARSE_X * M::GAUSS_PITCH + 2 * (i % S::COARSE_X);
     across[i] = reduced(p[0], p[1], p[2], p[3], p[4]);
   }
-  __syncthreads();
-  for (int i = threadIdx.x; i < S::COARSE_Y * S::COARSE_X; i += S::THREADS) {
+  await();
+  for (int i = thread; i < S::COARSE_Y * S::COARSE_X; i += THREADS) {
     const int x = i % S::COARSE_X, y = i / S::COARSE_X;
     const float *const p = across + 2 * y * S::COARSE_X + x;
     target.store_gauss(
@@ -250,32 +252,43 @@ __device__ __forceinline__ void load_fine(uint32_t fine[5][2 * S::GROUPS], uint3
   }
 }
 
+/* A warp's rows of a tile. */
+template <typename S>
+__device__ __forceinline__ void reduce_components(const uint8_t *memory, const Target &target,
+                                                  int x, int y, int warp)
+{
+  using M = TileMemory<S>;
+  const int lane = threadIdx.x % 32;
+  const int strip_x = warp % S::ACROSS * 32, strip_y = warp / S::ACROSS * S::ROWS;
+  const Band band(lane);
+
+  if (y + strip_y >= target.coarse.height)
+    return;
+  StripWriter<S::GROUPS> writer(target, x + strip_x, y + strip_y, lane);
+
+  reduce_strip<S::GROUPS, S::ROWS>(
+      [&](int row, Row<S::GROUPS> *filtered) {
+        uint32_t fine[5][2 * S::GROUPS];
+        load_fine<S>(fine, cf_shared_address(memory + (2 * strip_y + row) * M::PITCH), strip_x,
+                     lane);
+        band.filter<S::GROUPS>(fine, filtered);
+      },
+      [&](const Row<S::GROUPS> &filtered) { writer.write(filtered); });
+}
+
 template <typename S>
 __device__ void reduce_tile(uint8_t *memory, const Target &target, int x, int y)
 {
   using M = TileMemory<S>;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int strip_x = warp % S::ACROSS * 32, strip_y = warp / S::ACROSS * S::ROWS;
-  const Band band(lane);
 
-  if (y + strip_y < target.coarse.height) {
-    StripWriter<S::GROUPS> writer(target, x + strip_x, y + strip_y, lane);
-
-    reduce_strip<S::GROUPS, S::ROWS>(
-        [&](int row, Row<S::GROUPS> *filtered) {
-          uint32_t fine[5][2 * S::GROUPS];
-          load_fine<S>(fine, cf_shared_address(memory + (2 * strip_y + row) * M::PITCH), strip_x,
-                       lane);
-          band.filter<S::GROUPS>(fine, filtered);
-        },
-        [&](const Row<S::GROUPS> &filtered) { writer.write(filtered); });
-  }
+  reduce_components<S>(memory, target, x, y, threadIdx.x / 32);
   if (target.first_group == 0)
-    reduce_gauss<S>(reinterpret_cast<float *>(memory + M::GAUSS),
-                    reinterpret_cast<float *>(memory + M::ACROSS), target, x, y);
+    reduce_gauss<S, S::THREADS>(reinterpret_cast<float *>(memory + M::GAUSS),
+                                reinterpret_cast<float *>(memory + M::ACROSS), target, x, y,
+                                threadIdx.x, [] { __syncthreads(); });
 }
 
-template <int GROUPS> using TileShape = Shape<GROUPS, 1, 8, 1>;
+template <int GROUPS> using TileShape = Shape<GROUPS, 1, 4, 2>;
 
 inline Target target_of(const Pyramid &pyramid, int level, float top_gain)
 {

@@ -16,33 +16,131 @@ template <int GROUPS> using LevelTile = Tile<GROUPS, 16>;
 /* Levels from `first` on, MOST at the most, and the one behind the last. */
 template <int MOST> struct Levels {
   int first, count, tiles;
-  int first_waiting; /* tile that needs what may still be in the making */
   int first_tile[MOST], tiles_x[MOST];
   Level level[MOST + 1];
   __half *cells; /* level 1's terms; others have theirs in the collapsed image */
   const unsigned *coarse_begun;
 };
 
-/* A lane's words of a pixel. */
-template <typename T>
-__device__ __forceinline__ const uint32_t *own_words(const Level &own, size_t pixel, int lane)
-{
-  return reinterpret_cast<const uint32_t *>(own.groups + pixel * T::GROUPS) + lane % 4;
-}
+/* --- a level's own pixels --- */
+
+/* From memory, as a strip comes to them: for kernels that stay, with tiles that are in the L2
+ * cache. The others take 1.3 us longer so at 3840x2160. */
+template <typename T> struct DirectPixels {
+  static constexpr int BYTES = T::BYTES, TOGETHER = 8;
+
+  const uint32_t *groups[2];
+  const float *gauss[2];
+  int most; /* pixels to the level's last one */
+
+  __device__ __forceinline__ static void start(uint8_t *, const Level &, int, int, int)
+  {
+  }
+
+  /* Those of a lane in the strip at (`x`, `y`) of the tile. */
+  __device__ __forceinline__ DirectPixels(const uint8_t *, const Level &own, int tile_x, int tile_y,
+                                          int x, int y, int lane)
+  {
+    const int column = tile_x + x + lane / 4 % 4;
+
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+      const int row = min(tile_y + y + lane / 16 + 2 * k, own.height - 1);
+      const size_t pixel = (size_t)row * own.width + column;
+
+      groups[k] = reinterpret_cast<const uint32_t *>(own.groups + pixel * T::GROUPS) + lane % 4;
+      gauss[k] = own.gauss + pixel;
+    }
+    most = own.width - 1 - column;
+  }
+
+  __device__ __forceinline__ uint32_t word(int k, int j, int c) const
+  {
+    return groups[k][(min(4 * j, most) * T::GROUPS + c) * 4];
+  }
+
+  __device__ __forceinline__ float intensity(int k, int j) const
+  {
+    return gauss[k][min(4 * j, most)];
+  }
+};
+
+/* From shared memory, where all of a tile's come at once, in rows that begin in different banks.
+ * Few at a time are enough then: blocks are so short that they wait for instructions, too. */
+template <typename T> struct StagedPixels {
+  static constexpr int PITCH = (T::FINE_X * T::GROUPS + 1) * GROUP_BYTES;
+  static constexpr int GAUSS_PITCH = (T::FINE_X + 4) * (int)sizeof(float);
+  static constexpr int OWN = (T::BYTES + 127) / 128 * 128, GAUSS = OWN + T::FINE_Y * PITCH;
+  static constexpr int BYTES = GAUSS + T::FINE_Y * GAUSS_PITCH, TOGETHER = 2;
+
+  const uint8_t *groups, *gauss;
+
+  /* Starts to load them. Those beyond the level's border repeat it. */
+  __device__ __forceinline__ static void start(uint8_t *memory, const Level &own, int tile_x,
+                                               int tile_y, int thread)
+  {
+    constexpr int COLUMNS = T::FINE_X * T::GROUPS;
+    const uint32_t to = cf_shared_address(memory);
+    auto pixel = [&](int x, int y) {
+      return (size_t)min(tile_y + y, own.height - 1) * own.width + min(tile_x + x, own.width - 1);
+    };
+
+#pragma unroll 2
+    for (int i = thread; i < COLUMNS * T::FINE_Y; i += T::THREADS) {
+      const int row = i / COLUMNS, column = i % COLUMNS;
+
+      start_copy(to + OWN + row * PITCH + column * GROUP_BYTES,
+                 own.groups + pixel(column / T::GROUPS, row) * T::GROUPS + column % T::GROUPS);
+    }
+#pragma unroll 2
+    for (int i = thread; i < T::FINE_X * T::FINE_Y; i += T::THREADS) {
+      const int row = i / T::FINE_X, column = i % T::FINE_X;
+
+      cf_copy_async_word(to + GAUSS + row * GAUSS_PITCH + column * (int)sizeof(float),
+                         own.gauss + pixel(column, row), 4);
+    }
+  }
+
+  __device__ __forceinline__ StagedPixels(const uint8_t *memory, const Level &, int, int, int x,
+                                          int y, int lane)
+  {
+    const int column = x + lane / 4 % 4, row = y + lane / 16;
+
+    groups = memory + OWN + row * PITCH + column * T::GROUPS * GROUP_BYTES + lane % 4 * 4;
+    gauss = memory + GAUSS + row * GAUSS_PITCH + column * (int)sizeof(float);
+  }
+
+  __device__ __forceinline__ uint32_t word(int k, int j, int c) const
+  {
+    return *reinterpret_cast<const uint32_t *>(groups + 2 * k * PITCH +
+                                               (4 * j * T::GROUPS + c) * GROUP_BYTES);
+  }
+
+  __device__ __forceinline__ float intensity(int k, int j) const
+  {
+    return reinterpret_cast<const float *>(gauss + 2 * k * GAUSS_PITCH)[4 * j];
+  }
+};
+
+/* --- tiles --- */
 
 /* Levels 3 and up may still be in the making beside this kernel. */
 __device__ __forceinline__ void await_coarse_levels(const unsigned *begun)
 {
-  while (*(volatile const unsigned *)begun == 0) {
-  }
-  __threadfence();
+  unsigned value;
+
+  do {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(begun) : "memory");
+  } while (value == 0);
 }
 
-/* The terms of a tile. `memory` has T::BYTES, and `await` waits for all threads of the tile. */
-template <typename T, int MOST, typename Await>
+/* The terms of a tile. `memory` has Own<T>::BYTES, `await` waits for all threads of the tile, and
+ * `await_coarse` where levels 3 and up may be in the making. */
+template <typename T, template <typename> class Own, int MOST, typename Await, typename AwaitCoarse>
 __device__ __forceinline__ void make_level_tile(const Levels<MOST> &levels, uint8_t *memory,
                                                 int number, int thread, const Expansion &expansion,
-                                                const Turn<T::GROUPS> &turn, Await await)
+                                                const Turn<T::GROUPS> &turn, Await await,
+                                                AwaitCoarse await_coarse)
 {
   const int lane = thread % 32, warp = thread / 32;
   int index = 0;
@@ -50,9 +148,15 @@ __device__ __forceinline__ void make_level_tile(const Levels<MOST> &levels, uint
   while (index + 1 < levels.count && number >= levels.first_tile[index + 1])
     index++;
   const Level &own = levels.level[index], &coarse = levels.level[index + 1];
+  const int level = levels.first + index;
   const int tile = number - levels.first_tile[index], tiles_x = levels.tiles_x[index];
   const int tile_x = tile % tiles_x * T::FINE_X, tile_y = tile / tiles_x * T::FINE_Y;
 
+  if (level > 2)
+    await_coarse();
+  Own<T>::start(memory, own, tile_x, tile_y, thread);
+  if (level == 2)
+    await_coarse();
   CoarseLoader<T>(coarse, thread).load(memory, coarse, tile_x, tile_y);
   wait_copies();
   await();
@@ -64,32 +168,19 @@ __device__ __forceinline__ void make_level_tile(const Levels<MOST> &levels, uint
 
     if (x >= own.width || y >= own.height)
       continue;
-    const int pixel_x = x + lane / 4 % 4, pixel_y = y + lane / 16;
-    const size_t row_0 = (size_t)min(pixel_y, own.height - 1) * own.width;
-    const size_t row_1 = (size_t)min(pixel_y + 2, own.height - 1) * own.width;
-    /* The strip's first pixels; `offset (j)` pixels on are those of block j. */
-    const uint32_t *const groups_0 = own_words<T>(own, row_0 + pixel_x, lane);
-    const uint32_t *const groups_1 = own_words<T>(own, row_1 + pixel_x, lane);
-    const float *const gauss_0 = own.gauss + row_0 + pixel_x;
-    const float *const gauss_1 = own.gauss + row_1 + pixel_x;
-    auto make = [&](auto offset) {
-      Columns<T> columns(memory, strip_x, strip_y, lane);
-      expand_strip<T::GROUPS>(
-          sum, expansion, lane, [&](int j, uint32_t *words) { columns.load(words, j); },
-          [&](int j, int c, uint32_t *self) {
-            self[0] = groups_0[(offset(j) * T::GROUPS + c) * 4];
-            self[1] = groups_1[(offset(j) * T::GROUPS + c) * 4];
-          },
-          [&](int j, uint32_t *rotation) {
-            rotate<T::GROUPS>(rotation, turn, gauss_0[offset(j)], gauss_1[offset(j)]);
-          });
-    };
+    const Own<T> pixels(memory, own, tile_x, tile_y, 32 * strip_x, 4 * strip_y, lane);
+    Columns<T> columns(memory, strip_x, strip_y, lane);
 
-    if (x + 32 <= own.width)
-      make([](int j) { return 4 * j; });
-    else
-      make([&](int j) { return min(pixel_x + 4 * j, own.width - 1) - pixel_x; });
-    if (levels.first + index == 1) {
+    expand_strip<T::GROUPS, Own<T>::TOGETHER>(
+        sum, expansion, MadeOnes(lane), [&](int j, uint32_t *words) { columns.load(words, j); },
+        [&](int j, int c, uint32_t *self) {
+          self[0] = pixels.word(0, j, c);
+          self[1] = pixels.word(1, j, c);
+        },
+        [&](int j, uint32_t *rotation) {
+          rotate<T::GROUPS>(rotation, turn, pixels.intensity(0, j), pixels.intensity(1, j));
+        });
+    if (level == 1) {
       store_cells(levels.cells, own.width, cells_across(own.width), x, y, lane, sum);
       continue;
     }
@@ -119,8 +210,6 @@ template <typename T, int MOST> Levels<MOST> levels_of(const Pyramid &pyramid, i
     levels.first_tile[i] = levels.tiles;
     levels.tiles_x[i] = tiles_x;
     levels.tiles += tiles_x * blocks(level.height, T::FINE_Y);
-    if (first + i == 1)
-      levels.first_waiting = levels.tiles;
   }
   levels.level[levels.count] = pyramid.level[last];
   return levels;

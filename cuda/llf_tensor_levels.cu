@@ -22,10 +22,13 @@ __global__ void __launch_bounds__(T::THREADS, T::GROUPS == 4 ? 2 : 4)
   const Turn<T::GROUPS> turn(series, lane);
 
   begin(beside);
-  if (beside && (int)blockIdx.x >= levels.first_waiting)
-    await_coarse_levels(levels.coarse_begun);
-  make_level_tile<T>(levels, memory, (int)blockIdx.x, (int)threadIdx.x, expansion, turn,
-                     [] { __syncthreads(); });
+  make_level_tile<T, StagedPixels>(
+      levels, memory, (int)blockIdx.x, (int)threadIdx.x, expansion, turn, [] { __syncthreads(); },
+      [&] {
+        if (beside && threadIdx.x == 0)
+          await_coarse_levels(levels.coarse_begun);
+        __syncthreads();
+      });
   end(beside);
 }
 
@@ -36,12 +39,14 @@ bool launch_levels(Queue *queue, const Pyramid &pyramid, int first, int last, co
   const AllLevels levels = levels_of<T, CF_LLF_MAX_IMAGES - 1>(pyramid, first, last);
 
   return launch(queue, "llf terms", level_terms_kernel<T>, dim3(levels.tiles), dim3(T::THREADS),
-                T::BYTES, levels, series, queue->beside);
+                StagedPixels<T>::BYTES, levels, series, queue->beside);
 }
 
 template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(gpu, level_terms_kernel<LevelTile<GROUPS>>, LevelTile<GROUPS>::BYTES, status);
+  using T = LevelTile<GROUPS>;
+
+  return allow_shared(gpu, level_terms_kernel<T>, StagedPixels<T>::BYTES, status);
 }
 
 } // namespace

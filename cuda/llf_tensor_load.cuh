@@ -51,8 +51,8 @@ __device__ __forceinline__ void start_rows(uint8_t *memory, float *gauss, const 
 }
 
 template <typename S>
-__device__ __forceinline__ void load_tile(uint8_t *memory, float *gauss, const Level &fine,
-                                          int groups, int first_group, int coarse_x, int coarse_y)
+__device__ __forceinline__ void start_tile(uint8_t *memory, float *gauss, const Level &fine,
+                                           int groups, int first_group, int coarse_x, int coarse_y)
 {
   const int first_x = 2 * coarse_x - 2, first_y = 2 * coarse_y - 2;
   const bool inside = first_x >= 0 && first_y >= 0 && first_x + S::FINE_X <= fine.width &&
@@ -62,6 +62,13 @@ __device__ __forceinline__ void load_tile(uint8_t *memory, float *gauss, const L
     start_rows<S, true>(memory, gauss, fine, S::GROUPS, 0, first_x, first_y);
   else
     start_rows<S, false>(memory, gauss, fine, groups, first_group, first_x, first_y);
+}
+
+template <typename S>
+__device__ __forceinline__ void load_tile(uint8_t *memory, float *gauss, const Level &fine,
+                                          int groups, int first_group, int coarse_x, int coarse_y)
+{
+  start_tile<S>(memory, gauss, fine, groups, first_group, coarse_x, coarse_y);
   wait_copies();
 }
 

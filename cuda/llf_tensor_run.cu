@@ -12,10 +12,11 @@ namespace
 {
 
 /* The first level that the coarse levels' kernel has, the last image if there is no such kernel;
- * how many blocks it gets; and whether levels 3 and 4 are made at once. */
+ * how many blocks it gets; whether levels 3 and 4 are made at once; and whether that kernel makes
+ * its first level itself. */
 struct Way {
   int last, tail_blocks;
-  bool twice;
+  bool twice, makes_first;
 };
 
 /* Pixels of level 3 up to which they are: in larger pictures, and earlier where the terms take
@@ -50,7 +51,7 @@ bool run_chain(const TensorStreams &streams, Queue *chain, const Gpu &gpu, const
          cf_event_record(streams.reduced_once, chain->stream, chain->status) &&
          reduce_levels(chain, series, pyramid, true, last) &&
          cf_event_record(streams.reduced, chain->stream, chain->status) &&
-         (last == pyramid.images - 1 || tensor_tail(chain, gpu, 1, pyramid, last, series));
+         (last == pyramid.images - 1 || tensor_tail(chain, gpu, 1, pyramid, last, false, series));
 }
 
 /* The terms of levels below `last`. */
@@ -98,8 +99,10 @@ bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, co
   const int next = way.twice && tensor_terms_take_levels(gpu, pixels, pyramid) ? way.last : first;
 
   if (!(way.twice ? tensor_reduce_twice(queue, pyramid, 2, -series.linear)
-                  : reduce_levels(queue, series, pyramid, reduced, way.last)) ||
-      (has_tail && !tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, series)))
+                  : reduce_levels(queue, series, pyramid, reduced,
+                                  way.makes_first ? way.last - 1 : way.last)) ||
+      (has_tail &&
+       !tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, way.makes_first, series)))
     return false;
   queue->beside = has_tail;
   queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
@@ -115,8 +118,10 @@ Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
 {
   const int tail_blocks = in_a_row ? streams.tail_blocks : 1;
   const int few_blocks = std::min(tail_blocks, TWICE_TAIL_BLOCKS);
-  const Way other = {tensor_tail_first_level(gpu, tail_blocks, pyramid, 2), tail_blocks, false};
-  const Way twice = {4, few_blocks, true};
+  const int last = tensor_tail_first_level(gpu, tail_blocks, pyramid, 2);
+  const Way other = {last, tail_blocks, false,
+                     tensor_tail_makes_first(gpu, tail_blocks, pyramid, last)};
+  const Way twice = {4, few_blocks, true, false};
 
   if (!in_a_row || !reduced || other.last < 3 || pyramid.images <= twice.last + 1)
     return other;

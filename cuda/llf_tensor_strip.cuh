@@ -114,8 +114,8 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
   bool border, kept_1[2];
   int mirror[2]; /* where a lane's pair is to be found that is beyond the border */
   Banded bands[BLOCKS_2];
-  LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_1> writer_1;
-  LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_2> writer_2;
+  LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_1, BLOCKS_1 == LARGE_BLOCKS> writer_1;
+  LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_2, false> writer_2;
   float *gauss_1[HALF];
   /* Two rows of level 1 in turns, two of level 2 in order. */
   Line<BLOCKS_1> line[2];
@@ -160,6 +160,16 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
     return analysis.first.coarse.height;
   }
 
+  /* Of large pictures with two bytes a sample, which are no longer in the L2 cache when they are
+   * read again: they leave it first. */
+  __device__ __forceinline__ static Four<key> loaded(const Four<key> *from)
+  {
+    if constexpr (key == Key::WORD && BLOCKS_1 == LARGE_BLOCKS)
+      return Four<key>{__ldcs(&from->words)};
+    else
+      return *from;
+  }
+
   /* Fine rows `from` and the next, of each half. */
   __device__ __forceinline__ void load(int from)
   {
@@ -170,8 +180,8 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
         const int y = mirrored(from + k + 4 * h * analysis.strip_rows, pixels.height);
 
         if (direct)
-          fours[h][k] =
-              *reinterpret_cast<const Four<key> *>(column + (ptrdiff_t)y * analysis.picture.stride);
+          fours[h][k] = loaded(
+              reinterpret_cast<const Four<key> *>(column + (ptrdiff_t)y * analysis.picture.stride));
         else
           fours[h][k] = load_mirrored<key>(pixels, analysis.picture, x0, y);
       }

@@ -9,7 +9,7 @@
  * block has no such rows: it gathers the first level that is small enough for one block, and goes
  * down from there and back up while the others make their levels' terms; they go on from there.
  */
-#include "llf_tensor_tail.cuh"
+#include "llf_tensor_tail_first.cuh"
 #include "llf_tensor_up.cuh"
 
 #include <algorithm>
@@ -199,7 +199,8 @@ __device__ __forceinline__ void tell_beginning(const Tail &tail)
 
 template <int GROUPS>
 __global__ void __launch_bounds__(TAIL_THREADS, 1)
-    tensor_tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ Series series)
+    tensor_tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ FirstLevel first,
+                       const __grid_constant__ Series series)
 {
   extern __shared__ __align__(128) uint8_t shared[];
   Directory *const directory = reinterpret_cast<Directory *>(shared);
@@ -207,6 +208,7 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   const TailMemory<GROUPS> memory(shared + sizeof(Directory), tail);
   const int lane = threadIdx.x % 32, block = (int)blockIdx.x;
   const int top = tail.levels - 1, gathered = tail.spread;
+  const bool makes_first = first.tiles > 0, meets_early = gathered > 0 && !makes_first;
 
   if (block == 0 && !tail.gate) {
     forget_beginning(tail);
@@ -215,7 +217,7 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   if (!tail.gate)
     let_next_start();
   fill_directory(tail, block, directory);
-  if (gathered > 0)
+  if (meets_early)
     cluster_arrive();
   {
     const Band band(lane);
@@ -227,9 +229,14 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
       open_gate();
     else
       await_previous();
+    if (makes_first) {
+      make_first_level<GROUPS>(shared + sizeof(Directory), first);
+      cluster_arrive();
+      cluster_wait();
+    }
     load_first<GROUPS>(tail, memory, held[0]);
     /* All blocks are there, and their barriers. */
-    if (gathered > 0)
+    if (meets_early)
       cluster_wait();
     __syncthreads();
     if (!tail.gate)
@@ -367,10 +374,17 @@ bool find_tail(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, Ta
   return false;
 }
 
-template <int GROUPS> bool launch_tail(Queue *queue, const Tail &tail, const Series &series)
+template <int GROUPS>
+constexpr int FIRST_BYTES = (int)sizeof(Directory) + FIRST_LEVEL_BYTES<GROUPS>;
+
+template <int GROUPS>
+bool launch_tail(Queue *queue, const Tail &tail, const FirstLevel &first, const Series &series)
 {
+  const int first_bytes = first.tiles > 0 ? FIRST_BYTES<GROUPS> : 0;
+
   return launch_cluster(queue, "llf coarse levels", tensor_tail_kernel<GROUPS>, tail.blocks,
-                        TAIL_THREADS, bytes_of(tail, GROUPS), tail, series);
+                        TAIL_THREADS, std::max(bytes_of(tail, GROUPS), first_bytes), tail, first,
+                        series);
 }
 
 template <int GROUPS> bool prepare(const Gpu &gpu, int *blocks, CfStatus *status)
@@ -416,6 +430,12 @@ int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyra
   return pyramid.images - 1;
 }
 
+bool tensor_tail_makes_first(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first)
+{
+  return tail_blocks > 1 && first >= 4 && first < pyramid.images - 1 &&
+         FIRST_BYTES<4> <= gpu.shared_per_block;
+}
+
 bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status)
 {
   *tail_blocks = gpu.overlaps ? MAX_BLOCKS : 1;
@@ -424,15 +444,18 @@ bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status)
 }
 
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
-                 const Series &series)
+                 bool makes_first, const Series &series)
 {
+  FirstLevel made = {};
   Tail tail;
 
   find_tail(gpu, pyramid, first, tail_blocks, &tail);
   tail.top_gain = -series.linear;
-  return pyramid.groups == 1   ? launch_tail<1>(queue, tail, series)
-         : pyramid.groups == 2 ? launch_tail<2>(queue, tail, series)
-                               : launch_tail<4>(queue, tail, series);
+  if (makes_first)
+    made = first_level(pyramid, first, tail.top_gain);
+  return pyramid.groups == 1   ? launch_tail<1>(queue, tail, made, series)
+         : pyramid.groups == 2 ? launch_tail<2>(queue, tail, made, series)
+                               : launch_tail<4>(queue, tail, made, series);
 }
 
 } // namespace llf

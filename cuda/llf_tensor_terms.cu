@@ -151,10 +151,12 @@ __device__ __forceinline__ void make_levels(const TakenLevels &levels, uint8_t *
   auto await = [&] { await_team<TEAMS, THREADS>(team); };
 
   for (int tile = first; tile < levels.tiles; tile += step) {
-    if (thread == 0)
-      await_coarse_levels(levels.coarse_begun);
-    await();
-    make_level_tile<LevelTile<GROUPS>>(levels, memory, tile, thread, expansion, turn, await);
+    make_level_tile<LevelTile<GROUPS>, DirectPixels>(levels, memory, tile, thread, expansion, turn,
+                                                     await, [&] {
+                                                       if (thread == 0)
+                                                         await_coarse_levels(levels.coarse_begun);
+                                                       await();
+                                                     });
     await();
   }
 }

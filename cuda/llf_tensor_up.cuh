@@ -305,8 +305,10 @@ struct MadeOnes {
 /* The strip's values: q of pixel (strip_pixel_x (q), strip_pixel_y (q)). For block j, `coarse_of
  * (j, words)` gives the samples of the coarser level that a product expands, group by group, `own
  * (j, c, words)` the level's own components of group c, and `rotation_of (j, words)` its
- * rotations. */
-template <int GROUPS, typename Column, typename CoarseOf, typename Own, typename RotationOf>
+ * rotations. TOGETHER blocks are a pass of a loop: kernels whose blocks are short wait for their
+ * instructions more than for anything else. */
+template <int GROUPS, int TOGETHER = 8, typename Column, typename CoarseOf, typename Own,
+          typename RotationOf>
 __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion,
                                              const Column &ones, CoarseOf coarse_of, Own own,
                                              RotationOf rotation_of)
@@ -314,21 +316,25 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
 #pragma unroll
   for (int q = 0; q < 4; q++)
     sum[q] = 0.0f;
+#pragma unroll 1
+  for (int first = 0; first < 8; first += TOGETHER) {
 #pragma unroll
-  for (int j = 0; j < 8; j++) {
-    uint32_t coarse[2 * GROUPS], components[2 * GROUPS], rotation[2 * GROUPS];
+    for (int k = 0; k < TOGETHER; k++) {
+      const int j = first + k;
+      uint32_t coarse[2 * GROUPS], components[2 * GROUPS], rotation[2 * GROUPS];
 
-    coarse_of(j, coarse);
-    rotation_of(j, rotation);
+      coarse_of(j, coarse);
+      rotation_of(j, rotation);
 #pragma unroll
-    for (int c = 0; c < GROUPS; c++) {
-      uint32_t self[2];
+      for (int c = 0; c < GROUPS; c++) {
+        uint32_t self[2];
 
-      own(j, c, self);
-      multiply_half(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1], self[0],
-                    self[1]);
+        own(j, c, self);
+        multiply_half(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1],
+                      self[0], self[1]);
+      }
+      add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
     }
-    add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
   }
 }
 

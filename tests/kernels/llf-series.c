@@ -204,14 +204,18 @@ static void large_pictures_are_alike(CfTest *test)
  * blocks make together. */
 static void any_number_of_levels_is_alike(CfTest *test)
 {
-  static const int sizes[][2] = {{160, 120}, {321, 242}, {640, 363}, {90, 411}};
+  static const struct {
+    int width, height, first, last;
+  } cases[] = {
+      {160, 120, 1, 10}, {321, 242, 1, 10}, {640, 363, 1, 10}, {90, 411, 1, 10}, {2595, 1763, 5, 8},
+  };
   static const int harmonics[] = {4, 8, 16};
 
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    CfTestPicture *source = picture(CF_FORMAT_GRAY8, sizes[i][0], sizes[i][1], CF_LAYOUT_ALIGNED,
-                                    CF_PATTERN_PHOTO, test->seed);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    CfTestPicture *source = picture(CF_FORMAT_GRAY8, cases[i].width, cases[i].height,
+                                    CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, test->seed);
 
-    for (int levels = 1; levels <= 10; levels++) {
+    for (int levels = cases[i].first; levels <= cases[i].last; levels++) {
       CfLlfParams params = defaults();
 
       params.alpha = 0.4;

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The first of the coarse levels, made by the blocks that have the others: a kernel of its own
+ * would fill the GPU for its few microseconds, and the terms, which need no more than level 2,
+ * would begin behind it.
+ */
+#pragma once
+
+#include "llf_tensor_load.cuh"
+#include "llf_tensor_tail.cuh"
+
+namespace llf
+{
+
+/* What it is made of, in tiles; none where it is there already. */
+struct FirstLevel {
+  Level fine;
+  Target target;
+  int across, tiles;
+};
+
+/* Warps that make a tile's components, two rows each; the others make its Gaussian. Of 3840x2160,
+ * whose level 4 has 135 rows, a cluster of 16 then makes four tiles a block. */
+constexpr int FIRST_WARPS = 9, FIRST_GAUSS_THREADS = TAIL_THREADS - 32 * FIRST_WARPS;
+
+/* All threads load. */
+template <int groups> struct FirstTile : Shape<groups == 1 ? 1 : 2, 1, FIRST_WARPS, 2> {
+  static constexpr int THREADS = TAIL_THREADS;
+};
+
+/* The block's tiles, each loaded while the one before is made. They are there, and the memory is
+ * free, when all blocks of the cluster have come here. */
+template <int GROUPS>
+__device__ __forceinline__ void make_first_level(uint8_t *memory, const FirstLevel &first)
+{
+  using S = FirstTile<GROUPS>;
+  using M = TileMemory<S>;
+  constexpr int PARTS = GROUPS / S::GROUPS;
+  const int tasks = first.tiles * PARTS, step = (int)gridDim.x, warp = (int)threadIdx.x / 32;
+  Target target = first.target;
+  int buffer = 0;
+  auto place = [&](int task, int *x, int *y) {
+    const int tile = task / PARTS, row = tile / first.across;
+
+    target.first_group = task % PARTS * S::GROUPS;
+    *x = (tile - row * first.across) * S::COARSE_X;
+    *y = row * S::COARSE_Y;
+  };
+  auto start = [&](int task, uint8_t *to) {
+    int x, y;
+
+    place(task, &x, &y);
+    start_tile<S>(to, reinterpret_cast<float *>(to + M::GAUSS), first.fine, GROUPS,
+                  target.first_group, x, y);
+    cf_copy_commit();
+  };
+
+  if ((int)blockIdx.x < tasks)
+    start((int)blockIdx.x, memory);
+#pragma unroll 1
+  for (int task = (int)blockIdx.x; task < tasks; task += step, buffer ^= 1) {
+    uint8_t *const tile = memory + buffer * M::BYTES;
+    int x, y;
+
+    if (task + step < tasks) {
+      start(task + step, memory + (buffer ^ 1) * M::BYTES);
+      cf_copy_wait<1>();
+    } else {
+      cf_copy_wait<0>();
+    }
+    __syncthreads();
+    place(task, &x, &y);
+    if (warp < FIRST_WARPS)
+      reduce_components<S>(tile, target, x, y, warp);
+    else if (target.first_group == 0)
+      reduce_gauss<S, FIRST_GAUSS_THREADS>(reinterpret_cast<float *>(tile + M::GAUSS),
+                                           reinterpret_cast<float *>(tile + M::ACROSS), target, x,
+                                           y, (int)threadIdx.x - 32 * FIRST_WARPS,
+                                           [] { await_team<2, FIRST_GAUSS_THREADS>(0); });
+    __syncthreads();
+  }
+  __threadfence();
+}
+
+inline FirstLevel first_level(const Pyramid &pyramid, int level, float top_gain)
+{
+  const Target target = target_of(pyramid, level, top_gain);
+  const int across = blocks(target.coarse.width, FirstTile<2>::COARSE_X);
+
+  return FirstLevel{pyramid.level[level - 1], target, across,
+                    across * blocks(target.coarse.height, FirstTile<2>::COARSE_Y)};
+}
+
+template <int GROUPS> constexpr int FIRST_LEVEL_BYTES = 2 * TileMemory<FirstTile<GROUPS>>::BYTES;
+
+} // namespace llf
