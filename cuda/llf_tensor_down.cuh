@@ -211,20 +211,31 @@ template <typename S> struct TileMemory {
   }
 };
 
-/* By THREADS threads, which wait for each other in `await`. */
-template <typename S, int THREADS, typename Await>
-__device__ __forceinline__ void reduce_gauss(const float *gauss, float *across,
-                                             const Target &target, int coarse_x, int coarse_y,
-                                             int thread, Await await)
+/* A sample of the next level's Gaussian, from the first of its 5 x 5. */
+__device__ __forceinline__ float reduced_square(const float *from, int pitch)
+{
+  float down[5];
+
+#pragma unroll
+  for (int k = 0; k < 5; k++) {
+    const float *const p = from + k * pitch;
+    down[k] = reduced(p[0], p[1], p[2], p[3], p[4]);
+  }
+  return reduced(down[0], down[1], down[2], down[3], down[4]);
+}
+
+template <typename S>
+__device__ void reduce_gauss(const float *gauss, float *across, const Target &target, int coarse_x,
+                             int coarse_y)
 {
   using M = TileMemory<S>;
 
-  for (int i = thread; i < S::FINE_Y * S::COARSE_X; i += THREADS) {
+  for (int i = threadIdx.x; i < S::FINE_Y * S::COARSE_X; i += S::THREADS) {
     const float *const p = gauss + i / S::COARSE_X * M::GAUSS_PITCH + 2 * (i % S::COARSE_X);
     across[i] = reduced(p[0], p[1], p[2], p[3], p[4]);
   }
-  await();
-  for (int i = thread; i < S::COARSE_Y * S::COARSE_X; i += THREADS) {
+  __syncthreads();
+  for (int i = threadIdx.x; i < S::COARSE_Y * S::COARSE_X; i += S::THREADS) {
     const int x = i % S::COARSE_X, y = i / S::COARSE_X;
     const float *const p = across + 2 * y * S::COARSE_X + x;
     target.store_gauss(
@@ -283,9 +294,8 @@ __device__ void reduce_tile(uint8_t *memory, const Target &target, int x, int y)
 
   reduce_components<S>(memory, target, x, y, threadIdx.x / 32);
   if (target.first_group == 0)
-    reduce_gauss<S, S::THREADS>(reinterpret_cast<float *>(memory + M::GAUSS),
-                                reinterpret_cast<float *>(memory + M::ACROSS), target, x, y,
-                                threadIdx.x, [] { __syncthreads(); });
+    reduce_gauss<S>(reinterpret_cast<float *>(memory + M::GAUSS),
+                    reinterpret_cast<float *>(memory + M::ACROSS), target, x, y);
 }
 
 template <int GROUPS> using TileShape = Shape<GROUPS, 1, 4, 2>;

@@ -28,6 +28,25 @@ template <int groups> struct FirstTile : Shape<groups == 1 ? 1 : 2, 1, FIRST_WAR
   static constexpr int THREADS = TAIL_THREADS;
 };
 
+/* Of one tile in shared memory. */
+template <int GROUPS> constexpr int FIRST_TILE_BYTES = TileMemory<FirstTile<GROUPS>>::ACROSS;
+
+/* The tile's Gaussian. */
+template <typename S>
+__device__ __forceinline__ void reduce_first_gauss(const float *gauss, const Target &target, int x,
+                                                   int y, int thread)
+{
+  using M = TileMemory<S>;
+
+  for (int i = thread; i < S::COARSE_X * S::COARSE_Y; i += FIRST_GAUSS_THREADS) {
+    const int column = i % S::COARSE_X, row = i / S::COARSE_X;
+
+    target.store_gauss(
+        x + column, y + row,
+        reduced_square(gauss + 2 * row * M::GAUSS_PITCH + 2 * column, M::GAUSS_PITCH));
+  }
+}
+
 /* The block's tiles, each loaded while the one before is made. They are there, and the memory is
  * free, when all blocks of the cluster have come here. */
 template <int GROUPS>
@@ -59,11 +78,11 @@ __device__ __forceinline__ void make_first_level(uint8_t *memory, const FirstLev
     start((int)blockIdx.x, memory);
 #pragma unroll 1
   for (int task = (int)blockIdx.x; task < tasks; task += step, buffer ^= 1) {
-    uint8_t *const tile = memory + buffer * M::BYTES;
+    uint8_t *const tile = memory + buffer * FIRST_TILE_BYTES<GROUPS>;
     int x, y;
 
     if (task + step < tasks) {
-      start(task + step, memory + (buffer ^ 1) * M::BYTES);
+      start(task + step, memory + (buffer ^ 1) * FIRST_TILE_BYTES<GROUPS>);
       cf_copy_wait<1>();
     } else {
       cf_copy_wait<0>();
@@ -73,10 +92,8 @@ __device__ __forceinline__ void make_first_level(uint8_t *memory, const FirstLev
     if (warp < FIRST_WARPS)
       reduce_components<S>(tile, target, x, y, warp);
     else if (target.first_group == 0)
-      reduce_gauss<S, FIRST_GAUSS_THREADS>(reinterpret_cast<float *>(tile + M::GAUSS),
-                                           reinterpret_cast<float *>(tile + M::ACROSS), target, x,
-                                           y, (int)threadIdx.x - 32 * FIRST_WARPS,
-                                           [] { await_team<2, FIRST_GAUSS_THREADS>(0); });
+      reduce_first_gauss<S>(reinterpret_cast<const float *>(tile + M::GAUSS), target, x, y,
+                            (int)threadIdx.x - 32 * FIRST_WARPS);
     __syncthreads();
   }
   __threadfence();
@@ -91,6 +108,6 @@ inline FirstLevel first_level(const Pyramid &pyramid, int level, float top_gain)
                     across * blocks(target.coarse.height, FirstTile<2>::COARSE_Y)};
 }
 
-template <int GROUPS> constexpr int FIRST_LEVEL_BYTES = 2 * TileMemory<FirstTile<GROUPS>>::BYTES;
+template <int GROUPS> constexpr int FIRST_LEVEL_BYTES = 2 * FIRST_TILE_BYTES<GROUPS>;
 
 } // namespace llf

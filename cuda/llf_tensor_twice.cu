@@ -138,14 +138,8 @@ __device__ __forceinline__ void reduce_gauss_to_middle(const float *gauss, const
 
   for (int i = thread; i < S::COARSE_Y * X; i += THREADS) {
     const int column = i % X, row = i / X;
-    float down[5];
-
-#pragma unroll
-    for (int k = 0; k < 5; k++) {
-      const float *const p = gauss + (2 * row + k) * M::GAUSS_PITCH + 2 * column;
-      down[k] = reduced(p[0], p[1], p[2], p[3], p[4]);
-    }
-    const float made = reduced(down[0], down[1], down[2], down[3], down[4]);
+    const float made =
+        reduced_square(gauss + 2 * row * M::GAUSS_PITCH + 2 * column, M::GAUSS_PITCH);
 
     middle.gauss[i] = made;
     if (target.first_group == 0 && middle.owns(column, row))
