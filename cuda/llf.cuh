@@ -70,6 +70,18 @@ struct Level {
   float *collapsed; /* what this level and the coarser ones add up to */
 };
 
+/* The strips in which levels 1 and 2 are made at once: `across` in a row, each `width` x `rows`
+ * pixels of level 2, and a word for each that is not 0 when it is there. Of several groups of
+ * components those of the first come first. Without `done` they are there when their kernel has
+ * ended. */
+struct Strips {
+  unsigned *done;
+  int across, count, width, rows;
+};
+
+/* What all strips have at least. */
+constexpr int LEAST_STRIP_WIDTH = 21, LEAST_STRIP_ROWS = 3;
+
 struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
@@ -77,6 +89,8 @@ struct Pyramid {
   __half *cells[2];               /* on tensor cores, the terms of levels 0 and 1 */
   unsigned *coarse_begun;         /* on tensor cores, not 0 once all levels' components are made
                                      that others than the coarse levels' kernel make */
+  unsigned *strips_done;          /* on tensor cores, for Strips */
+  unsigned *ended;                /* on tensor cores, for Queue */
 };
 
 /* The sine series in single precision. */
@@ -113,6 +127,9 @@ struct Queue {
   bool overlaps, started, beside;
   CfStatus *status;
   int left; /* multiprocessors that kernels `beside` others leave to the coarse levels */
+  /* Where it is not NULL, blocks that end count there, and `awaited` is how many will. */
+  unsigned *ended;
+  int awaited;
 };
 
 inline cudaLaunchAttribute cluster_of(int blocks)
@@ -230,24 +247,28 @@ bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status);
+/* With `strips`, which are filled in, it tells which of them are there. */
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                    const Pyramid &pyramid, float top_gain);
+                    const Pyramid &pyramid, float top_gain, Strips *strips);
 /* Whether tensor_analyse() makes level 2 as well. */
 bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
-bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+/* Level `fine` + 1; of level 2 by strips as they come. */
+bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain,
+                   const Strips &strips);
 /* Levels `fine` + 1 and + 2 at once, of which the second is not the last. */
 bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
 /* What a level adds to the coarser ones depends on its own components and the next level's only:
  * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
  * last - 1, of level 1 in cells, of others in their collapsed images. Level 0's may take those of
- * levels from 2 on along, from first to last - 1. */
+ * levels from 2 on along, from first to last - 1. Where blocks count, those of coarser levels do
+ * that what the picture's first tiles need is made of, `early_rows` of level 2. */
 bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 bool tensor_terms_take_levels(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                         const Pyramid &pyramid, int first, int last);
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
-                        const Series &series);
+                        const Series &series, int early_rows);
 
 /* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
  * collapsed image. The first level that fits is not below `from`; it is the last where there is
@@ -258,10 +279,12 @@ bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &p
                  bool makes_first, const Series &series);
 
 /* Adds the terms of levels 3 to `last`, which is collapsed already, in the place of level 3's
- * Gaussian; where the last is 3 or less it stays. Then the picture. */
+ * Gaussian; where the last is 3 or less it stays. Then the picture, whose first tiles wait for the
+ * queue's count, where there is one, and for no kernel's end. */
 bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last);
-bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
-                   int last);
+int tensor_finish_early_rows(const Gpu &gpu, const Pixels &pixels);
+bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                   const Pyramid &pyramid, int last);
 
 /* engine=sampled. Several batches of samples go through the same memory: the levels' collapsed
  * images hold the sum over the batches so far, and the last batch adds the coarser levels.

@@ -31,6 +31,14 @@ __device__ __forceinline__ void let_next_start()
 #endif
 }
 
+/* The second: whatever was launched before has ended. */
+__device__ __forceinline__ void await_started()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 /* Instead: what is launched after a kernel with a gate may rely, without waiting, on all that was
  * launched before it. */
 __device__ __forceinline__ void open_gate()

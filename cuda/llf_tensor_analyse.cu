@@ -5,6 +5,10 @@
  */
 #include "llf_tensor_strip.cuh"
 
+#include "llf_tensor_told.cuh"
+
+#include <algorithm>
+
 namespace llf
 {
 namespace
@@ -12,7 +16,30 @@ namespace
 
 /* --- level 0 by table --- */
 
-/* Blocks stay for many strips, since the table is dear. blockIdx.y counts blocks' groups. */
+/* Sets back what blocks of this frame tell others: nothing of the one before waits for it any more,
+ * and nothing of this one reads it before this kernel has ended, but for what strips tell. */
+__device__ __forceinline__ void forget_told(unsigned *begun, unsigned *ended)
+{
+  if (blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0 && threadIdx.x == 0) {
+    *begun = 0;
+    *ended = 0;
+  }
+}
+
+/* Those a warp sets back itself, before it lets the next kernel start. */
+__device__ __forceinline__ void begin_to_tell(unsigned *done, int first, int count, int step)
+{
+  await_started();
+  for (int i = first + (int)threadIdx.x % 32 * step; i < count; i += 32 * step)
+    done[i] = 0;
+  __threadfence();
+  __syncthreads();
+  let_next_start();
+}
+
+/* Blocks stay for many strips, since the table is dear, and have neighbours, which are there at
+ * much the same time: the next level's tiles wait for few blocks. blockIdx.y counts blocks' groups.
+ */
 template <int GROUPS, int ALL, Key key, int BLOCKS>
 __global__ void __launch_bounds__(32 * WARPS, 1)
     analyse_table_kernel(const __grid_constant__ Pixels pixels,
@@ -23,13 +50,14 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
   extern __shared__ __align__(128) uint8_t memory[];
   const int warp = threadIdx.x / 32, rows = HALVES<GROUPS> * analysis.strip_rows;
   const int coarse_width = (analysis.first.coarse.width + 1) / 2;
-  const int coarse_height = (analysis.first.coarse.height + 1) / 2;
   const int strips_x = (coarse_width + COARSE - 1) / COARSE;
-  const int strips_y = (coarse_height + rows - 1) / rows;
+  const int strips_y = ((analysis.first.coarse.height + 1) / 2 + rows - 1) / rows;
   Strip<GROUPS, ALL, key, BLOCKS> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
 
-  const int strips = strips_x * strips_y, step = gridDim.x * WARPS;
-  int i = blockIdx.x + gridDim.x * warp;
+  const int strips = strips_x * strips_y, step = gridDim.x * analysis.per_block;
+  int i = warp < analysis.per_block ? blockIdx.x * analysis.per_block + warp : strips;
+  unsigned *const done = analysis.strips.done + blockIdx.y * strips;
+  const bool tells = BLOCKS == LARGE_BLOCKS || analysis.strips.done;
   auto aim = [&] {
     if (i < strips)
       strip.aim(i % strips_x * COARSE, i / strips_x * rows);
@@ -37,12 +65,22 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
 
   aim();
   fill_table<GROUPS, key>(memory, pixels, series, 4 * (int)blockIdx.y * GROUPS);
-  await_previous();
-  __syncthreads();
+  if (tells) {
+    begin_to_tell(done, i, strips, step);
+  } else {
+    await_previous();
+    __syncthreads();
+  }
+  forget_told(analysis.begun, analysis.ended);
 
 #pragma unroll 1
   while (i < strips) {
     strip.walk();
+    if (tells) {
+      __syncwarp();
+      if (threadIdx.x % 32 == 0)
+        tell(done + i, 1);
+    }
     i += step;
     aim();
   }
@@ -85,13 +123,14 @@ template <typename S, typename Sample, Colour colour>
 __global__ void __launch_bounds__(S::THREADS)
     analyse_computed_kernel(const __grid_constant__ Pixels pixels,
                             const __grid_constant__ Series series, Target target, Packing packing,
-                            LumaRow luma_row)
+                            LumaRow luma_row, unsigned *begun, unsigned *ended)
 {
   extern __shared__ __align__(128) uint8_t memory[];
   const int x = blockIdx.x * S::COARSE_X, y = blockIdx.y * S::COARSE_Y;
 
   target.first_group = blockIdx.z * S::GROUPS;
   await_previous();
+  forget_told(begun, ended);
   compute_tile<S, Sample, colour>(memory, reinterpret_cast<float *>(memory + TileMemory<S>::GAUSS),
                                   pixels, series, packing, luma_row, target.first_group, x, y);
   __syncthreads();
@@ -103,7 +142,7 @@ __global__ void __launch_bounds__(S::THREADS)
 /* Rows of level 2 in a strip, so that all warps are busy to the end. */
 int rows_of_strips(const Gpu &gpu, int halves, int across, int height)
 {
-  constexpr int MOST = 16;
+  constexpr int MOST = 16, LEAST = LEAST_STRIP_ROWS;
   const int warps = gpu.multiprocessors * WARPS;
 
   for (int waves = 1;; waves++) {
@@ -111,23 +150,34 @@ int rows_of_strips(const Gpu &gpu, int halves, int across, int height)
     const int rows = down ? blocks(height, down * halves) : MOST + 1;
 
     if (rows <= MOST)
-      return rows < 3 ? 3 : rows;
+      return rows < LEAST ? LEAST : rows;
   }
 }
 
 template <int GROUPS, int ALL, Key key, int BLOCKS>
 bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                   const Target &first, const Target &second, bool reduces)
+                   const Target &first, const Target &second, const Pyramid &pyramid, bool reduces,
+                   Strips *strips)
 {
+  constexpr int COARSE = StripShape<BLOCKS>::COARSE;
+  static_assert(COARSE >= LEAST_STRIP_WIDTH, "there is a word for each");
   const Channel &channel = pixels.channel[0];
   const int width = (first.coarse.width + 1) / 2, height = (first.coarse.height + 1) / 2;
-  const int across = blocks(width, StripShape<BLOCKS>::COARSE), halves = HALVES<GROUPS>;
+  const int across = blocks(width, COARSE), halves = HALVES<GROUPS>;
   const int rows = rows_of_strips(gpu, halves, across, height);
-  const int strips = across * blocks(height, halves * rows);
+  const int count = across * blocks(height, halves * rows);
+  const int grid = std::min(count, gpu.multiprocessors);
   const Packing packing = packing_of(pixels);
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
   Analysis analysis = {first, second, {}, rows, reduces};
+  analysis.strips = Strips{strips || BLOCKS == LARGE_BLOCKS ? pyramid.strips_done : nullptr, across,
+                           count, COARSE, halves * rows};
+  analysis.per_block = std::min(blocks(count, grid), WARPS);
+  analysis.begun = pyramid.coarse_begun;
+  analysis.ended = pyramid.ended;
+  if (strips)
+    *strips = analysis.strips;
   Picture &picture = analysis.picture;
 
   picture.from = channel.from - (key == Key::LUMA ? packing.byte[0] : 0);
@@ -141,21 +191,21 @@ bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Ser
                    (key == Key::WORD && pixels.shift == 0);
   picture.packing = packing;
   picture.luma_row = luma_row_of(pixels, packing);
-  return launch(
-      queue, "llf analyse", analyse_table_kernel<GROUPS, ALL, key, BLOCKS>,
-      dim3(strips < gpu.multiprocessors ? strips : gpu.multiprocessors, first.groups / GROUPS),
-      dim3(32 * WARPS), TableMemory<GROUPS, key>::BYTES, pixels, series, analysis);
+  return launch(queue, "llf analyse", analyse_table_kernel<GROUPS, ALL, key, BLOCKS>,
+                dim3(grid, first.groups / GROUPS), dim3(32 * WARPS),
+                TableMemory<GROUPS, key>::BYTES, pixels, series, analysis);
 }
 
 template <int GROUPS, int ALL, Key key>
 bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Target &first, const Target &second, bool reduces)
+                  const Target &first, const Target &second, const Pyramid &pyramid, bool reduces,
+                  Strips *strips)
 {
   return is_large(pixels)
              ? launch_strips<GROUPS, ALL, key, LARGE_BLOCKS>(queue, gpu, pixels, series, first,
-                                                             second, reduces)
+                                                             second, pyramid, reduces, strips)
              : launch_strips<GROUPS, ALL, key, SMALL_BLOCKS>(queue, gpu, pixels, series, first,
-                                                             second, reduces);
+                                                             second, pyramid, reduces, strips);
 }
 
 template <int GROUPS, Key key> bool fits(const Gpu &gpu)
@@ -174,7 +224,7 @@ template <int GROUPS> bool has_table(const Gpu &gpu, const Pixels &pixels)
 
 template <int GROUPS, int ALL>
 bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                    const Pyramid &pyramid, float top_gain)
+                    const Pyramid &pyramid, float top_gain, Strips *strips)
 {
   using S = TileShape<GROUPS>;
   const Packing packing = packing_of(pixels);
@@ -186,13 +236,13 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
     switch (key_of(pixels)) {
     case Key::BYTE:
       return launch_table<GROUPS, ALL, Key::BYTE>(queue, gpu, pixels, series, target, second,
-                                                  reduces);
+                                                  pyramid, reduces, strips);
     case Key::WORD:
       return launch_table<GROUPS, ALL, Key::WORD>(queue, gpu, pixels, series, target, second,
-                                                  reduces);
+                                                  pyramid, reduces, strips);
     default:
       return launch_table<GROUPS, ALL, Key::LUMA>(queue, gpu, pixels, series, target, second,
-                                                  reduces);
+                                                  pyramid, reduces, strips);
     }
   }
   return with_pixel_types(pixels, [&](auto sample, auto colour) {
@@ -202,7 +252,7 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
         dim3(blocks(target.coarse.width, S::COARSE_X), blocks(target.coarse.height, S::COARSE_Y),
              target.groups / GROUPS),
         dim3(S::THREADS), TileMemory<S>::BYTES, pixels, series, target, packing,
-        luma_row_of(pixels, packing));
+        luma_row_of(pixels, packing), pyramid.coarse_begun, pyramid.ended);
   });
 }
 
@@ -251,12 +301,13 @@ bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid
 }
 
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                    const Pyramid &pyramid, float top_gain)
+                    const Pyramid &pyramid, float top_gain, Strips *strips)
 {
-  return pyramid.groups == 1 ? launch_analyse<1, 1>(queue, gpu, pixels, series, pyramid, top_gain)
+  return pyramid.groups == 1
+             ? launch_analyse<1, 1>(queue, gpu, pixels, series, pyramid, top_gain, strips)
          : pyramid.groups == 2
-             ? launch_analyse<2, 2>(queue, gpu, pixels, series, pyramid, top_gain)
-             : launch_analyse<2, 4>(queue, gpu, pixels, series, pyramid, top_gain);
+             ? launch_analyse<2, 2>(queue, gpu, pixels, series, pyramid, top_gain, strips)
+             : launch_analyse<2, 4>(queue, gpu, pixels, series, pyramid, top_gain, strips);
 }
 
 } // namespace llf

@@ -20,6 +20,12 @@ template <int groups, int across, int down, int rows> struct Shape {
   static constexpr int FINE_X = 2 * COARSE_X + 3, FINE_Y = 2 * COARSE_Y + 3;
 };
 
+/* The same where a block has warps for the Gaussian beside those for the components. All load. */
+template <typename Components, int gauss_warps> struct WithGauss : Components {
+  static constexpr int WARPS = Components::THREADS / 32, GAUSS_THREADS = 32 * gauss_warps;
+  static constexpr int THREADS = 32 * WARPS + GAUSS_THREADS;
+};
+
 /* --- the way of a strip --- */
 
 /* 32 coarse pixels in two fragments of 16, each with 8 components a group. */
@@ -193,14 +199,13 @@ template <int GROUPS> struct StripWriter {
 
 /* --- tiles of components in shared memory --- */
 
-/* Components, the intensities, and these filtered across. */
+/* Components, and the intensities. */
 template <typename S> struct TileMemory {
   static constexpr int PITCH =
       (S::FINE_X * S::GROUPS * GROUP_BYTES + 127) / 128 * 128; /* bytes of a row of components */
   static constexpr int GAUSS_PITCH = S::FINE_X + 1;
   static constexpr int GAUSS = S::FINE_Y * PITCH;
-  static constexpr int ACROSS = GAUSS + S::FINE_Y * GAUSS_PITCH * (int)sizeof(float);
-  static constexpr int BYTES = ACROSS + S::FINE_Y * S::COARSE_X * (int)sizeof(float);
+  static constexpr int BYTES = GAUSS + S::FINE_Y * GAUSS_PITCH * (int)sizeof(float);
 
   /* Offset of a group of a pixel in its row; pairs of groups change places every four pixels, so
    * that eight pixels lie in different banks. */
@@ -224,23 +229,19 @@ __device__ __forceinline__ float reduced_square(const float *from, int pitch)
   return reduced(down[0], down[1], down[2], down[3], down[4]);
 }
 
+/* A tile's Gaussian, by threads 0 .. GAUSS_THREADS - 1 of those that make it. */
 template <typename S>
-__device__ void reduce_gauss(const float *gauss, float *across, const Target &target, int coarse_x,
-                             int coarse_y)
+__device__ __forceinline__ void reduce_gauss(const float *gauss, const Target &target, int x, int y,
+                                             int thread)
 {
   using M = TileMemory<S>;
 
-  for (int i = threadIdx.x; i < S::FINE_Y * S::COARSE_X; i += S::THREADS) {
-    const float *const p = gauss + i / S::COARSE_X * M::GAUSS_PITCH + 2 * (i % S::COARSE_X);
-    across[i] = reduced(p[0], p[1], p[2], p[3], p[4]);
-  }
-  __syncthreads();
-  for (int i = threadIdx.x; i < S::COARSE_Y * S::COARSE_X; i += S::THREADS) {
-    const int x = i % S::COARSE_X, y = i / S::COARSE_X;
-    const float *const p = across + 2 * y * S::COARSE_X + x;
+  for (int i = thread; i < S::COARSE_X * S::COARSE_Y; i += S::GAUSS_THREADS) {
+    const int column = i % S::COARSE_X, row = i / S::COARSE_X;
+
     target.store_gauss(
-        coarse_x + x, coarse_y + y,
-        reduced(p[0], p[S::COARSE_X], p[2 * S::COARSE_X], p[3 * S::COARSE_X], p[4 * S::COARSE_X]));
+        x + column, y + row,
+        reduced_square(gauss + 2 * row * M::GAUSS_PITCH + 2 * column, M::GAUSS_PITCH));
   }
 }
 
@@ -288,17 +289,19 @@ __device__ __forceinline__ void reduce_components(const uint8_t *memory, const T
 }
 
 template <typename S>
-__device__ void reduce_tile(uint8_t *memory, const Target &target, int x, int y)
+__device__ __forceinline__ void reduce_tile(const uint8_t *memory, const Target &target, int x,
+                                            int y)
 {
-  using M = TileMemory<S>;
+  const int warp = (int)threadIdx.x / 32;
 
-  reduce_components<S>(memory, target, x, y, threadIdx.x / 32);
-  if (target.first_group == 0)
-    reduce_gauss<S>(reinterpret_cast<float *>(memory + M::GAUSS),
-                    reinterpret_cast<float *>(memory + M::ACROSS), target, x, y);
+  if (warp < S::WARPS)
+    reduce_components<S>(memory, target, x, y, warp);
+  else if (target.first_group == 0)
+    reduce_gauss<S>(reinterpret_cast<const float *>(memory + TileMemory<S>::GAUSS), target, x, y,
+                    (int)threadIdx.x - 32 * S::WARPS);
 }
 
-template <int GROUPS> using TileShape = Shape<GROUPS, 1, 4, 2>;
+template <int GROUPS> using TileShape = WithGauss<Shape<GROUPS, 1, 4, 2>, 2>;
 
 inline Target target_of(const Pyramid &pyramid, int level, float top_gain)
 {

@@ -6,6 +6,7 @@
  */
 #include "llf_tensor_parts.cuh"
 #include "llf_tensor_picture.cuh"
+#include "llf_tensor_told.cuh"
 
 #include <algorithm>
 #include <type_traits>
@@ -18,6 +19,7 @@ namespace
 /* A thread makes two rows of a cell. Blocks are small for small pictures: 256 threads took 42 us a
  * frame at 640x360 instead of 39, and as long at others. */
 constexpr int CELLS_X = 8, PAIRS_Y = 16, THREADS = CELLS_X * PAIRS_Y;
+constexpr int RESIDENT = 8; /* blocks of a multiprocessor */
 constexpr int TILE_X = CELLS_X * CELL_X, TILE_Y = 2 * PAIRS_Y;
 
 /* What a tile needs of the coarser levels: regions with a margin, which is wider than needed so
@@ -56,6 +58,10 @@ struct Finish {
   int width[FIRST_LEVEL + 1], height[FIRST_LEVEL + 1];
   const float *coarse[FIRST_LEVEL + 1]; /* terms, and the last one collapsed */
   unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
+  /* The first so many tiles begin when so many blocks have ended of those whose results they need,
+   * while the last of the kernel before, which are others' terms, are still in the making. */
+  unsigned early, awaited;
+  const unsigned *ended;
   Output output;
 };
 
@@ -274,10 +280,24 @@ __device__ __forceinline__ void expand_rows(const float *from, const uint4 (&ter
   }
 }
 
+__device__ __forceinline__ void await_terms(const Finish &finish, bool early)
+{
+  if (!early) {
+    await_previous();
+    return;
+  }
+  let_next_start();
+  if (threadIdx.x == 0) {
+    await_told(finish.ended, finish.awaited);
+    take_told();
+  }
+  __syncthreads();
+}
+
 /* --- the kernel --- */
 
 template <typename Sample, Colour colour>
-__global__ void __launch_bounds__(THREADS, 8)
+__global__ void __launch_bounds__(THREADS, RESIDENT)
     finish_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Finish finish)
 {
   __shared__ __align__(16) float memory_1[PITCH_1 * Coarse<1>::HEIGHT], memory[PIECE * ALL_PIECES];
@@ -285,6 +305,7 @@ __global__ void __launch_bounds__(THREADS, 8)
   const int x = blockIdx.x * TILE_X + CELL_X * column, y = blockIdx.y * TILE_Y + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
   const bool direct = inside && is_direct<colour>(pixels, finish.output, x);
+  const bool early = blockIdx.y * gridDim.x + blockIdx.x < finish.early;
   const bool inner = blockIdx.x - 1 < finish.inner_x && blockIdx.y - 1 < finish.inner_y;
   auto part_of = [&](auto level) {
     constexpr int LEVEL = decltype(level)::value;
@@ -305,7 +326,7 @@ __global__ void __launch_bounds__(THREADS, 8)
   /* No kernel that this one waits for makes the picture. */
   if (direct)
     load_source<Sample, colour>(pixels, finish.output, x, y, &source);
-  await_previous();
+  await_terms(finish, early);
   if (inside) {
     const uint4 *const from =
         reinterpret_cast<const uint4 *>(finish.pixel_terms) + row_in_cells(pixels.width, x, y);
@@ -330,6 +351,7 @@ __global__ void __launch_bounds__(THREADS, 8)
   if (finish.coarse[3])
     add_coarser<2>(part_2, part_3, inner);
   add_coarser<1>(part_of(LevelOf<1>()), part_2, inner);
+  end(early);
   if (!inside)
     return;
 
@@ -428,8 +450,16 @@ void find_inner_tiles(Finish *finish)
 
 } // namespace
 
-bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
-                   int last)
+/* So many tiles are there at once. */
+int tensor_finish_early_rows(const Gpu &gpu, const Pixels &pixels)
+{
+  const int rows = blocks(RESIDENT * gpu.multiprocessors, blocks(pixels.width, TILE_X)) * TILE_Y;
+
+  return std::min(rows / 4 + MARGIN, blocks(pixels.height, 4));
+}
+
+bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                   const Pyramid &pyramid, int last)
 {
   Finish finish = {};
 
@@ -445,6 +475,11 @@ bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, con
     finish.coarse[COLLAPSED_LEVEL] = pyramid.level[COLLAPSED_LEVEL].gauss;
   finish.output = output_of(pixels, series.linear);
   find_inner_tiles(&finish);
+  if (queue->ended) {
+    finish.ended = queue->ended;
+    finish.awaited = (unsigned)queue->awaited;
+    finish.early = (unsigned)(RESIDENT * gpu.multiprocessors);
+  }
   return with_pixel_types(pixels, [&](auto sample, auto colour) {
     return launch(queue, "llf finish",
                   finish_kernel<typename decltype(sample)::type, decltype(colour)::colour>,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "llf_tensor_cells.cuh"
+#include "llf_tensor_told.cuh"
 #include "llf_tensor_up.cuh"
 
 namespace llf
@@ -127,11 +128,8 @@ template <typename T> struct StagedPixels {
 /* Levels 3 and up may still be in the making beside this kernel. */
 __device__ __forceinline__ void await_coarse_levels(const unsigned *begun)
 {
-  unsigned value;
-
-  do {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(begun) : "memory");
-  } while (value == 0);
+  await_told(begun, 1);
+  take_told();
 }
 
 /* The terms of a tile. `memory` has Own<T>::BYTES, `await` waits for all threads of the tile, and

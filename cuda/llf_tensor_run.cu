@@ -12,11 +12,12 @@ namespace
 {
 
 /* The first level that the coarse levels' kernel has, the last image if there is no such kernel;
- * how many blocks it gets; whether levels 3 and 4 are made at once; and whether that kernel makes
- * its first level itself. */
+ * how many blocks it gets; whether levels 3 and 4 are made at once; whether that kernel makes its
+ * first level itself; whether level 3 is made of level 2 strip by strip; and whether the picture's
+ * first tiles are made beside terms that they do not need. In small pictures they need all. */
 struct Way {
   int last, tail_blocks;
-  bool twice, makes_first;
+  bool twice, makes_first, by_strips, counts;
 };
 
 /* Pixels of level 3 up to which they are: in larger pictures, and earlier where the terms take
@@ -33,10 +34,10 @@ bool await_event(Queue *queue, void *event)
 
 /* Levels 2 and up, of which level 2 may be there already, to `last`. */
 bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, bool reduced,
-                   int last)
+                   const Strips &strips, int last)
 {
   for (int fine = reduced ? 2 : 1; fine < last; fine++) {
-    if (!tensor_reduce(queue, pyramid, fine, -series.linear))
+    if (!tensor_reduce(queue, pyramid, fine, -series.linear, fine == 2 ? strips : Strips{}))
       return false;
   }
   return true;
@@ -47,9 +48,9 @@ bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, b
 bool run_chain(const TensorStreams &streams, Queue *chain, const Gpu &gpu, const Series &series,
                const Pyramid &pyramid, bool reduced, int last)
 {
-  return (reduced || tensor_reduce(chain, pyramid, 1, -series.linear)) &&
+  return (reduced || tensor_reduce(chain, pyramid, 1, -series.linear, Strips{})) &&
          cf_event_record(streams.reduced_once, chain->stream, chain->status) &&
-         reduce_levels(chain, series, pyramid, true, last) &&
+         reduce_levels(chain, series, pyramid, true, Strips{}, last) &&
          cf_event_record(streams.reduced, chain->stream, chain->status) &&
          (last == pyramid.images - 1 || tensor_tail(chain, gpu, 1, pyramid, last, false, series));
 }
@@ -61,16 +62,17 @@ bool run_terms(const TensorStreams &streams, Queue *queue, const Gpu &gpu, const
   const bool joined = tensor_terms_are_joined(gpu, pixels, pyramid);
 
   return (reduced || await_event(queue, streams.reduced_once)) &&
-         (joined || tensor_level_terms(queue, pyramid, 1, 2, series)) &&
+         (joined || tensor_level_terms(queue, pyramid, 1, 2, series, 0)) &&
          tensor_pixel_terms(queue, gpu, pixels, series, pyramid, 2, 2) &&
-         await_event(queue, streams.reduced) && tensor_level_terms(queue, pyramid, 2, last, series);
+         await_event(queue, streams.reduced) &&
+         tensor_level_terms(queue, pyramid, 2, last, series, 0);
 }
 
 /* The terms of the finest levels are most of the work, the chain of the coarser ones most of the
  * steps: they run side by side, in two streams. The terms leave no room for a cluster. */
 bool run_side_by_side(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
                       const Pixels &pixels, const Series &series, const Pyramid &pyramid,
-                      bool reduced, const Way &way)
+                      bool reduced, const Strips &, const Way &way)
 {
   CfStatus *const status = queue->status;
   Queue chain = {streams.chain, queue->overlaps, false, false, status, 0};
@@ -92,14 +94,17 @@ bool run_side_by_side(Queue *queue, const TensorStreams &streams, const Gpu &gpu
 /* The same in one stream, without events, which take microseconds each. The terms are launched
  * behind the chain, so that it has room, but do not wait for it. */
 bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
-                  const Series &series, const Pyramid &pyramid, bool reduced, const Way &way)
+                  const Series &series, const Pyramid &pyramid, bool reduced, const Strips &strips,
+                  const Way &way)
 {
   const bool has_tail = way.last < pyramid.images - 1;
   const int first = tensor_terms_are_joined(gpu, pixels, pyramid) ? 2 : 1;
   const int next = way.twice && tensor_terms_take_levels(gpu, pixels, pyramid) ? way.last : first;
 
+  queue->ended = way.counts ? pyramid.ended : nullptr;
+  queue->awaited = 0;
   if (!(way.twice ? tensor_reduce_twice(queue, pyramid, 2, -series.linear)
-                  : reduce_levels(queue, series, pyramid, reduced,
+                  : reduce_levels(queue, series, pyramid, reduced, strips,
                                   way.makes_first ? way.last - 1 : way.last)) ||
       (has_tail &&
        !tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, way.makes_first, series)))
@@ -107,7 +112,8 @@ bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, co
   queue->beside = has_tail;
   queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
   const bool ran = tensor_pixel_terms(queue, gpu, pixels, series, pyramid, first, next) &&
-                   tensor_level_terms(queue, pyramid, next, way.last, series);
+                   tensor_level_terms(queue, pyramid, next, way.last, series,
+                                      tensor_finish_early_rows(gpu, pixels));
   queue->beside = false;
   return ran;
 }
@@ -119,9 +125,15 @@ Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
   const int tail_blocks = in_a_row ? streams.tail_blocks : 1;
   const int few_blocks = std::min(tail_blocks, TWICE_TAIL_BLOCKS);
   const int last = tensor_tail_first_level(gpu, tail_blocks, pyramid, 2);
-  const Way other = {last, tail_blocks, false,
-                     tensor_tail_makes_first(gpu, tail_blocks, pyramid, last)};
-  const Way twice = {4, few_blocks, true, false};
+  const bool by_strips = in_a_row && reduced && last > 2;
+  const Way other = {last,
+                     tail_blocks,
+                     false,
+                     tensor_tail_makes_first(gpu, tail_blocks, pyramid, last),
+                     by_strips,
+                     by_strips && is_large(pixels) && last == 4 && last < pyramid.images - 1 &&
+                         tensor_terms_are_joined(gpu, pixels, pyramid)};
+  const Way twice = {4, few_blocks, true, false, false, false};
 
   if (!in_a_row || !reduced || other.last < 3 || pyramid.images <= twice.last + 1)
     return other;
@@ -174,11 +186,13 @@ bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, cons
   const bool reduced = tensor_analysis_reduces(gpu, pixels, pyramid);
   const Way way = way_of(streams, gpu, pixels, pyramid, in_a_row, reduced);
   const auto run = in_a_row ? run_in_a_row : run_side_by_side;
+  Strips strips = {};
 
-  return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear) &&
-         run(queue, streams, gpu, pixels, series, pyramid, reduced, way) &&
+  return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear,
+                        way.by_strips ? &strips : nullptr) &&
+         run(queue, streams, gpu, pixels, series, pyramid, reduced, strips, way) &&
          tensor_collapse(queue, pyramid, way.last) &&
-         tensor_finish(queue, pixels, series, pyramid, way.last);
+         tensor_finish(queue, gpu, pixels, series, pyramid, way.last);
 }
 
 } // namespace llf

@@ -84,6 +84,9 @@ struct Analysis {
   Picture picture;
   int strip_rows;
   bool reduces; /* level 2 is made */
+  Strips strips;
+  int per_block;           /* strips of a block at a time */
+  unsigned *begun, *ended; /* of the pyramid, to be set back */
 };
 
 /* What a warp knows of its strip. */

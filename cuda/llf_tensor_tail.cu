@@ -179,22 +179,12 @@ __device__ __forceinline__ void spread_collapsed(const Tail &tail, const Directo
 }
 
 /* The terms, which may run beside this kernel, learn when all has been made that it begins with.
- * They begin when all blocks have let them. With a gate there is no level that they would wait for,
- * and terms of another component might still be waiting. */
-__device__ __forceinline__ void forget_beginning(const Tail &tail)
-{
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
-    *(volatile unsigned *)tail.begun = 0;
-    __threadfence();
-  }
-}
-
+ * They begin when all blocks have let them. With a gate there is no level that they would wait for.
+ */
 __device__ __forceinline__ void tell_beginning(const Tail &tail)
 {
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
-    __threadfence();
-    *(volatile unsigned *)tail.begun = 1;
-  }
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    tell(tail.begun, 1);
 }
 
 template <int GROUPS>
@@ -210,10 +200,6 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   const int top = tail.levels - 1, gathered = tail.spread;
   const bool makes_first = first.tiles > 0, meets_early = gathered > 0 && !makes_first;
 
-  if (block == 0 && !tail.gate) {
-    forget_beginning(tail);
-    __syncthreads();
-  }
   if (!tail.gate)
     let_next_start();
   fill_directory(tail, block, directory);
@@ -273,6 +259,7 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
     await_bytes(&directory->barrier[0]);
     collapse_levels(tail, held, 0, gathered, memory.terms);
   }
+  count_ended(tail.ended);
 }
 
 /* --- launching --- */
@@ -451,6 +438,8 @@ bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &p
 
   find_tail(gpu, pyramid, first, tail_blocks, &tail);
   tail.top_gain = -series.linear;
+  tail.ended = queue->ended;
+  queue->awaited += tail.blocks;
   if (makes_first)
     made = first_level(pyramid, first, tail.top_gain);
   return pyramid.groups == 1   ? launch_tail<1>(queue, tail, made, series)

@@ -21,31 +21,14 @@ struct FirstLevel {
 
 /* Warps that make a tile's components, two rows each; the others make its Gaussian. Of 3840x2160,
  * whose level 4 has 135 rows, a cluster of 16 then makes four tiles a block. */
-constexpr int FIRST_WARPS = 9, FIRST_GAUSS_THREADS = TAIL_THREADS - 32 * FIRST_WARPS;
+constexpr int FIRST_WARPS = 9;
 
-/* All threads load. */
-template <int groups> struct FirstTile : Shape<groups == 1 ? 1 : 2, 1, FIRST_WARPS, 2> {
-  static constexpr int THREADS = TAIL_THREADS;
-};
+template <int groups>
+using FirstTile =
+    WithGauss<Shape<groups == 1 ? 1 : 2, 1, FIRST_WARPS, 2>, TAIL_THREADS / 32 - FIRST_WARPS>;
 
 /* Of one tile in shared memory. */
-template <int GROUPS> constexpr int FIRST_TILE_BYTES = TileMemory<FirstTile<GROUPS>>::ACROSS;
-
-/* The tile's Gaussian. */
-template <typename S>
-__device__ __forceinline__ void reduce_first_gauss(const float *gauss, const Target &target, int x,
-                                                   int y, int thread)
-{
-  using M = TileMemory<S>;
-
-  for (int i = thread; i < S::COARSE_X * S::COARSE_Y; i += FIRST_GAUSS_THREADS) {
-    const int column = i % S::COARSE_X, row = i / S::COARSE_X;
-
-    target.store_gauss(
-        x + column, y + row,
-        reduced_square(gauss + 2 * row * M::GAUSS_PITCH + 2 * column, M::GAUSS_PITCH));
-  }
-}
+template <int GROUPS> constexpr int FIRST_TILE_BYTES = TileMemory<FirstTile<GROUPS>>::BYTES;
 
 /* The block's tiles, each loaded while the one before is made. They are there, and the memory is
  * free, when all blocks of the cluster have come here. */
@@ -55,7 +38,7 @@ __device__ __forceinline__ void make_first_level(uint8_t *memory, const FirstLev
   using S = FirstTile<GROUPS>;
   using M = TileMemory<S>;
   constexpr int PARTS = GROUPS / S::GROUPS;
-  const int tasks = first.tiles * PARTS, step = (int)gridDim.x, warp = (int)threadIdx.x / 32;
+  const int tasks = first.tiles * PARTS, step = (int)gridDim.x;
   Target target = first.target;
   int buffer = 0;
   auto place = [&](int task, int *x, int *y) {
@@ -89,11 +72,7 @@ __device__ __forceinline__ void make_first_level(uint8_t *memory, const FirstLev
     }
     __syncthreads();
     place(task, &x, &y);
-    if (warp < FIRST_WARPS)
-      reduce_components<S>(tile, target, x, y, warp);
-    else if (target.first_group == 0)
-      reduce_first_gauss<S>(reinterpret_cast<const float *>(tile + M::GAUSS), target, x, y,
-                            (int)threadIdx.x - 32 * FIRST_WARPS);
+    reduce_tile<S>(tile, target, x, y);
     __syncthreads();
   }
   __threadfence();

@@ -19,7 +19,7 @@ template <int groups> struct Twice {
   static constexpr int WARPS = (COARSE_Y + 1) / 2, GAUSS_WARPS = 16 - WARPS, THREADS = 512;
   /* Shared memory behind that of the finest level. */
   static constexpr int PITCH = (COARSE_X * GROUPS * GROUP_BYTES + 127) / 128 * 128;
-  static constexpr int MIDDLE = (TileMemory<Twice>::ACROSS + 127) / 128 * 128;
+  static constexpr int MIDDLE = (TileMemory<Twice>::BYTES + 127) / 128 * 128;
   static constexpr int MIDDLE_GAUSS = MIDDLE + COARSE_Y * PITCH;
   static constexpr int BYTES = MIDDLE_GAUSS + COARSE_X * COARSE_Y * (int)sizeof(float);
 };

@@ -183,8 +183,9 @@ static void large_pictures_are_alike(CfTest *test)
   static const CfFormat formats[] = {CF_FORMAT_RGBx, CF_FORMAT_GBR, CF_FORMAT_NV12,
                                      CF_FORMAT_P010_10LE};
   static const int harmonics[] = {8, 4, 8, 8};
-  /* In the second, less work means other kernels for the coarse levels. */
-  static const int sizes[][2] = {{2595, 1763}, {1283, 727}};
+  /* In the second, less work means other kernels for the coarse levels; in the last two, the tiles
+   * of the picture that are made first are few rows, or many. */
+  static const int sizes[][2] = {{2595, 1763}, {1283, 727}, {16387, 301}, {301, 16387}};
   const size_t count = sizeof formats / sizeof formats[0];
 
   for (size_t i = 0; i < count * (sizeof sizes / sizeof sizes[0]); i++) {
@@ -198,6 +199,19 @@ static void large_pictures_are_alike(CfTest *test)
     expect_the_cpu_agrees(test, source, &params);
     cf_picture_free(source);
   }
+}
+
+/* Of a large picture's channels the small ones go another way behind the large one. */
+static void large_pictures_by_channels_are_alike(CfTest *test)
+{
+  CfTestPicture *source =
+      picture(CF_FORMAT_I420, 2595, 1763, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, test->seed);
+  CfLlfParams params = defaults();
+
+  params.alpha = 0.4;
+  params.color_mode = CF_LLF_SEPARATE;
+  expect_the_cpu_agrees(test, source, &params);
+  cf_picture_free(source);
 }
 
 /* GPUs divide the coarse levels by how many there are: the last of all may be one that several
@@ -233,6 +247,8 @@ static const CfTestCase cases[] = {
     {"grey-is-grey-in-colours", grey_is_grey_in_colours, CF_EACH_OTHER_ENGINE},
     {"any-number-of-levels-is-alike", any_number_of_levels_is_alike, CF_EACH_OTHER_ENGINE},
     {"large-pictures-are-alike", large_pictures_are_alike, CF_EACH_OTHER_ENGINE},
+    {"large-pictures-by-channels-are-alike", large_pictures_by_channels_are_alike,
+     CF_EACH_OTHER_ENGINE},
     {NULL, NULL, 0},
 };
 

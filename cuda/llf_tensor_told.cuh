@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a kernel's blocks tell blocks of kernels behind it while it runs, in words of memory. Only
+ * those may wait that were launched later: who is waited for must be there already.
+ */
+#pragma once
+
+#include "llf_device.cuh"
+
+namespace llf
+{
+
+/* What this thread stored, and what others did that it has waited for, comes before. */
+__device__ __forceinline__ void tell(unsigned *word, unsigned value)
+{
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+}
+
+__device__ __forceinline__ void count_one_more(unsigned *word)
+{
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(word) : "memory");
+}
+
+/* All threads of a block that ends: it counts where there is somebody who waits for it. */
+__device__ __forceinline__ void count_ended(unsigned *ended)
+{
+  if (!ended)
+    return;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    count_one_more(ended);
+}
+
+/* Blocks that ask all the time are in the way of those that work. */
+__device__ __forceinline__ void await_told(const unsigned *word, unsigned least)
+{
+  constexpr unsigned NANOSECONDS = 40;
+  unsigned value;
+
+  for (;;) {
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    if (value >= least)
+      return;
+    __nanosleep(NANOSECONDS);
+  }
+}
+
+/* Behind it: what was stored before it was told comes before what these threads do next. One of a
+ * warp, as each takes half a microsecond. */
+__device__ __forceinline__ void take_told()
+{
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+} // namespace llf
