@@ -247,7 +247,8 @@ bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status);
-/* With `strips`, which are filled in, it tells which of them are there. */
+/* Fills in `strips`, with `done` where level 2 is made of them and they tell that they are there.
+ */
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain, Strips *strips);
 /* Whether tensor_analyse() makes level 2 as well. */

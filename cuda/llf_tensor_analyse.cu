@@ -37,9 +37,9 @@ __device__ __forceinline__ void begin_to_tell(unsigned *done, int first, int cou
   let_next_start();
 }
 
-/* Blocks stay for many strips, since the table is dear, and have neighbours, which are there at
- * much the same time: the next level's tiles wait for few blocks. blockIdx.y counts blocks' groups.
- */
+/* Blocks stay for many strips, since the table is dear. Of large pictures they have neighbours, and
+ * tell which are there: a tile of the next level waits for few blocks then. blockIdx.y counts
+ * blocks' groups. */
 template <int GROUPS, int ALL, Key key, int BLOCKS>
 __global__ void __launch_bounds__(32 * WARPS, 1)
     analyse_table_kernel(const __grid_constant__ Pixels pixels,
@@ -54,10 +54,13 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
   const int strips_y = ((analysis.first.coarse.height + 1) / 2 + rows - 1) / rows;
   Strip<GROUPS, ALL, key, BLOCKS> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
 
-  const int strips = strips_x * strips_y, step = gridDim.x * analysis.per_block;
-  int i = warp < analysis.per_block ? blockIdx.x * analysis.per_block + warp : strips;
-  unsigned *const done = analysis.strips.done + blockIdx.y * strips;
-  const bool tells = BLOCKS == LARGE_BLOCKS || analysis.strips.done;
+  constexpr bool TELLS = BLOCKS == LARGE_BLOCKS;
+  const int strips = strips_x * strips_y, at_once = TELLS ? analysis.per_block : WARPS;
+  const int step = gridDim.x * at_once;
+  int i = !TELLS           ? blockIdx.x + gridDim.x * warp
+          : warp < at_once ? blockIdx.x * at_once + warp
+                           : strips;
+  unsigned *const done = analysis.done + blockIdx.y * strips;
   auto aim = [&] {
     if (i < strips)
       strip.aim(i % strips_x * COARSE, i / strips_x * rows);
@@ -65,7 +68,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
 
   aim();
   fill_table<GROUPS, key>(memory, pixels, series, 4 * (int)blockIdx.y * GROUPS);
-  if (tells) {
+  if constexpr (TELLS) {
     begin_to_tell(done, i, strips, step);
   } else {
     await_previous();
@@ -76,7 +79,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
 #pragma unroll 1
   while (i < strips) {
     strip.walk();
-    if (tells) {
+    if constexpr (TELLS) {
       __syncwarp();
       if (threadIdx.x % 32 == 0)
         tell(done + i, 1);
@@ -171,13 +174,12 @@ bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Ser
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
   Analysis analysis = {first, second, {}, rows, reduces};
-  analysis.strips = Strips{strips || BLOCKS == LARGE_BLOCKS ? pyramid.strips_done : nullptr, across,
-                           count, COARSE, halves * rows};
+  analysis.done = pyramid.strips_done;
   analysis.per_block = std::min(blocks(count, grid), WARPS);
   analysis.begun = pyramid.coarse_begun;
   analysis.ended = pyramid.ended;
-  if (strips)
-    *strips = analysis.strips;
+  if (reduces && BLOCKS == LARGE_BLOCKS)
+    *strips = Strips{analysis.done, across, count, COARSE, halves * rows};
   Picture &picture = analysis.picture;
 
   picture.from = channel.from - (key == Key::LUMA ? packing.byte[0] : 0);
@@ -303,6 +305,7 @@ bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain, Strips *strips)
 {
+  *strips = Strips{};
   return pyramid.groups == 1
              ? launch_analyse<1, 1>(queue, gpu, pixels, series, pyramid, top_gain, strips)
          : pyramid.groups == 2

@@ -13,11 +13,11 @@ namespace
 
 /* The first level that the coarse levels' kernel has, the last image if there is no such kernel;
  * how many blocks it gets; whether levels 3 and 4 are made at once; whether that kernel makes its
- * first level itself; whether level 3 is made of level 2 strip by strip; and whether the picture's
- * first tiles are made beside terms that they do not need. In small pictures they need all. */
+ * first level itself; and whether the picture's first tiles are made beside terms that they do not
+ * need. In small pictures they need all. */
 struct Way {
   int last, tail_blocks;
-  bool twice, makes_first, by_strips, counts;
+  bool twice, makes_first, counts;
 };
 
 /* Pixels of level 3 up to which they are: in larger pictures, and earlier where the terms take
@@ -125,15 +125,11 @@ Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
   const int tail_blocks = in_a_row ? streams.tail_blocks : 1;
   const int few_blocks = std::min(tail_blocks, TWICE_TAIL_BLOCKS);
   const int last = tensor_tail_first_level(gpu, tail_blocks, pyramid, 2);
-  const bool by_strips = in_a_row && reduced && last > 2;
-  const Way other = {last,
-                     tail_blocks,
-                     false,
-                     tensor_tail_makes_first(gpu, tail_blocks, pyramid, last),
-                     by_strips,
-                     by_strips && is_large(pixels) && last == 4 && last < pyramid.images - 1 &&
-                         tensor_terms_are_joined(gpu, pixels, pyramid)};
-  const Way twice = {4, few_blocks, true, false, false, false};
+  const Way other = {
+      last, tail_blocks, false, tensor_tail_makes_first(gpu, tail_blocks, pyramid, last),
+      in_a_row && reduced && is_large(pixels) && last == 4 && last < pyramid.images - 1 &&
+          tensor_terms_are_joined(gpu, pixels, pyramid)};
+  const Way twice = {4, few_blocks, true, false, false};
 
   if (!in_a_row || !reduced || other.last < 3 || pyramid.images <= twice.last + 1)
     return other;
@@ -188,8 +184,7 @@ bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, cons
   const auto run = in_a_row ? run_in_a_row : run_side_by_side;
   Strips strips = {};
 
-  return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear,
-                        way.by_strips ? &strips : nullptr) &&
+  return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear, &strips) &&
          run(queue, streams, gpu, pixels, series, pyramid, reduced, strips, way) &&
          tensor_collapse(queue, pyramid, way.last) &&
          tensor_finish(queue, gpu, pixels, series, pyramid, way.last);

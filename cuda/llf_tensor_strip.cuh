@@ -83,8 +83,8 @@ struct Analysis {
   Target first, second;
   Picture picture;
   int strip_rows;
-  bool reduces; /* level 2 is made */
-  Strips strips;
+  bool reduces;            /* level 2 is made */
+  unsigned *done;          /* of Strips */
   int per_block;           /* strips of a block at a time */
   unsigned *begun, *ended; /* of the pyramid, to be set back */
 };
