@@ -16,17 +16,16 @@ namespace
 
 /* --- level 0 by table --- */
 
-/* Sets back what blocks of this frame tell others: nothing of the one before waits for it any more,
- * and nothing of this one reads it before this kernel has ended, but for what strips tell. */
-__device__ __forceinline__ void forget_told(unsigned *begun, unsigned *ended)
+/* Sets back how many blocks have ended: nothing of the frame before asks any more, and nothing of
+ * this one counts or asks before this kernel has ended. */
+__device__ __forceinline__ void forget_ended(unsigned *ended)
 {
-  if (blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0 && threadIdx.x == 0) {
-    *begun = 0;
+  if (blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0 && threadIdx.x == 0)
     *ended = 0;
-  }
 }
 
-/* Those a warp sets back itself, before it lets the next kernel start. */
+/* What strips tell a warp sets back for its own, before it lets the next kernel start, which asks.
+ */
 __device__ __forceinline__ void begin_to_tell(unsigned *done, int first, int count, int step)
 {
   await_started();
@@ -74,7 +73,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
     await_previous();
     __syncthreads();
   }
-  forget_told(analysis.begun, analysis.ended);
+  forget_ended(analysis.ended);
 
 #pragma unroll 1
   while (i < strips) {
@@ -126,14 +125,14 @@ template <typename S, typename Sample, Colour colour>
 __global__ void __launch_bounds__(S::THREADS)
     analyse_computed_kernel(const __grid_constant__ Pixels pixels,
                             const __grid_constant__ Series series, Target target, Packing packing,
-                            LumaRow luma_row, unsigned *begun, unsigned *ended)
+                            LumaRow luma_row, unsigned *ended)
 {
   extern __shared__ __align__(128) uint8_t memory[];
   const int x = blockIdx.x * S::COARSE_X, y = blockIdx.y * S::COARSE_Y;
 
   target.first_group = blockIdx.z * S::GROUPS;
   await_previous();
-  forget_told(begun, ended);
+  forget_ended(ended);
   compute_tile<S, Sample, colour>(memory, reinterpret_cast<float *>(memory + TileMemory<S>::GAUSS),
                                   pixels, series, packing, luma_row, target.first_group, x, y);
   __syncthreads();
@@ -176,7 +175,6 @@ bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Ser
   Analysis analysis = {first, second, {}, rows, reduces};
   analysis.done = pyramid.strips_done;
   analysis.per_block = std::min(blocks(count, grid), WARPS);
-  analysis.begun = pyramid.coarse_begun;
   analysis.ended = pyramid.ended;
   if (reduces && BLOCKS == LARGE_BLOCKS)
     *strips = Strips{analysis.done, across, count, COARSE, halves * rows};
@@ -254,7 +252,7 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
         dim3(blocks(target.coarse.width, S::COARSE_X), blocks(target.coarse.height, S::COARSE_Y),
              target.groups / GROUPS),
         dim3(S::THREADS), TileMemory<S>::BYTES, pixels, series, target, packing,
-        luma_row_of(pixels, packing), pyramid.coarse_begun, pyramid.ended);
+        luma_row_of(pixels, packing), pyramid.ended);
   });
 }
 

@@ -83,10 +83,10 @@ struct Analysis {
   Target first, second;
   Picture picture;
   int strip_rows;
-  bool reduces;            /* level 2 is made */
-  unsigned *done;          /* of Strips */
-  int per_block;           /* strips of a block at a time */
-  unsigned *begun, *ended; /* of the pyramid, to be set back */
+  bool reduces;    /* level 2 is made */
+  unsigned *done;  /* of Strips */
+  int per_block;   /* strips of a block at a time */
+  unsigned *ended; /* of the pyramid, to be set back */
 };
 
 /* What a warp knows of its strip. */
