@@ -360,6 +360,19 @@ static void any_number_of_threads(CfTest *test)
   }
 }
 
+/* They do where there is enough to do in each. */
+static void threads_share_rows_of_blocks(CfTest *test)
+{
+  CfTestPicture *source =
+      new_source(test, test->format, 500, 400, CF_PATTERN_NOISE, CF_ALPHA_RANDOM);
+
+  for (int mode = 0; mode < 3; mode++) {
+    check(test, source, (CfBlockavgParams){37, 150, mode, 0, 0}, 2);
+    check(test, source, (CfBlockavgParams){37, 400, mode, 0, 0}, 3);
+  }
+  cf_picture_free(source);
+}
+
 /* Means of two or three samples, by hand. */
 static void halves_round_up(CfTest *test)
 {
@@ -468,6 +481,8 @@ static const CfTestCase cases[] = {
     {"alpha-weighs-colours", alpha_weighs_colours, CF_EACH_ENGINE},
     {"tall-and-wide-blocks", tall_and_wide_blocks, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"any-number-of-threads", any_number_of_threads, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
+    {"threads-share-rows-of-blocks", threads_share_rows_of_blocks,
+     CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"largest-block", largest_block, CF_EACH_ENGINE},
     {"halves-round-up", halves_round_up, CF_EACH_ENGINE},
     {"low-bits-are-ignored", low_bits_are_ignored, CF_EACH_ENGINE},
