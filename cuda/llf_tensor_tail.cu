@@ -179,9 +179,9 @@ __device__ __forceinline__ void spread_collapsed(const Tail &tail, const Directo
 }
 
 /* The terms, which may run beside this kernel, learn when all has been made that it begins with.
- * They begin when all blocks have let them, a little later for this fence, and 3840x2160 takes a
- * microsecond less for that: these blocks' loads are on their way then. With a gate there is no
- * level that they would wait for, and terms of another component might still be waiting. */
+ * They begin when all blocks have let them. Without this fence they began earlier, but RGBA
+ * 3840x2160 took 170.4 us instead of 168.9. With a gate there is no level that they would wait for,
+ * and terms of another component might still be waiting. */
 __device__ __forceinline__ void forget_beginning(const Tail &tail)
 {
   if (threadIdx.x == 0) {

@@ -45,8 +45,8 @@ __device__ __forceinline__ void await_told(const unsigned *word, unsigned least)
   }
 }
 
-/* Behind it: what was stored before it was told comes before what these threads do next. One of a
- * warp, as each takes half a microsecond. */
+/* Behind it: what was stored before it was told comes before what these threads do next. Once for a
+ * warp, which it holds up. */
 __device__ __forceinline__ void take_told()
 {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
