@@ -263,13 +263,13 @@ bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float t
  * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
  * last - 1, of level 1 in cells, of others in their collapsed images. Level 0's may take those of
  * levels from 2 on along, from first to last - 1. Where blocks count, those of coarser levels do
- * that what the picture's first tiles need is made of, `early_rows` of level 2. */
+ * that what the picture's first rows need is made of. */
 bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 bool tensor_terms_take_levels(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                         const Pyramid &pyramid, int first, int last);
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
-                        const Series &series, int early_rows);
+                        const Series &series, int picture_rows);
 
 /* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
  * collapsed image. The first level that fits is not below `from`; it is the last where there is
@@ -281,9 +281,11 @@ bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &p
 
 /* Adds the terms of levels 3 to `last`, which is collapsed already, in the place of level 3's
  * Gaussian; where the last is 3 or less it stays. Then the picture, whose first tiles wait for the
- * queue's count, where there is one, and for no kernel's end. */
+ * queue's count, where there is one, and for no kernel's end: so many rows, which need so many of a
+ * coarser level, or all. */
 bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last);
 int tensor_finish_early_rows(const Gpu &gpu, const Pixels &pixels);
+int tensor_finish_needed_rows(int picture_rows, int level);
 bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                    const Pyramid &pyramid, int last);
 

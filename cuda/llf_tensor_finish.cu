@@ -453,9 +453,12 @@ void find_inner_tiles(Finish *finish)
 /* So many tiles are there at once. */
 int tensor_finish_early_rows(const Gpu &gpu, const Pixels &pixels)
 {
-  const int rows = blocks(RESIDENT * gpu.multiprocessors, blocks(pixels.width, TILE_X)) * TILE_Y;
+  return blocks(RESIDENT * gpu.multiprocessors, blocks(pixels.width, TILE_X)) * TILE_Y;
+}
 
-  return std::min(rows / 4 + MARGIN, blocks(pixels.height, 4));
+int tensor_finish_needed_rows(int picture_rows, int level)
+{
+  return (picture_rows >> level) + MARGIN;
 }
 
 bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,

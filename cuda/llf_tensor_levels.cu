@@ -4,6 +4,8 @@
  */
 #include "llf_tensor_level_tiles.cuh"
 
+#include <algorithm>
+
 namespace llf
 {
 namespace
@@ -11,10 +13,21 @@ namespace
 
 using AllLevels = Levels<CF_LLF_MAX_IMAGES - 1>;
 
-/* Tiles begin with number `first` of them, and the first `count` count that they have ended. */
+/* The order of two levels' tiles where the picture's first tiles begin early: what these need of
+ * the coarser level and of the finer one comes first, and counts that it has ended. */
 struct Early {
-  int first, count;
+  int coarse, fine, all_coarse, all_fine; /* tiles: those needed, and all */
   unsigned *ended;
+
+  __device__ __forceinline__ int tile(int number) const
+  {
+    const int needed = coarse + fine;
+
+    return number < coarse              ? all_fine + number
+           : number < needed            ? number - coarse
+           : number < all_coarse + fine ? all_fine + number - fine
+                                        : number - all_coarse;
+  }
 };
 
 template <typename T>
@@ -26,42 +39,38 @@ __global__ void __launch_bounds__(T::THREADS, T::GROUPS == 4 ? 2 : 4)
   const int lane = threadIdx.x % 32;
   const Expansion expansion(lane);
   const Turn<T::GROUPS> turn(series, lane);
-  const int number = early.first + (int)blockIdx.x;
 
   begin(beside);
-  make_level_tile<T, StagedPixels>(
-      levels, memory, number < levels.tiles ? number : number - levels.tiles, (int)threadIdx.x,
-      expansion, turn, [] { __syncthreads(); },
-      [&] {
-        if (beside && threadIdx.x == 0)
-          await_coarse_levels(levels.coarse_begun);
-        __syncthreads();
-      });
-  if ((int)blockIdx.x < early.count)
+  make_level_tile<T, StagedPixels>(levels, memory, early.tile((int)blockIdx.x), (int)threadIdx.x,
+                                   expansion, turn, beside, [] { __syncthreads(); });
+  if ((int)blockIdx.x < early.coarse + early.fine)
     count_ended(early.ended);
   end(beside);
 }
 
-/* Those that the picture's first tiles need: of levels 3 and up all, and of level 2 the first. */
-template <typename T> Early early_tiles(const AllLevels &levels, int early_rows, unsigned *ended)
+template <typename T> Early early_tiles(const AllLevels &levels, int picture_rows, unsigned *ended)
 {
-  const int behind = levels.count > 1 ? levels.first_tile[1] : levels.tiles;
+  const int all_fine = levels.first_tile[1], all_coarse = levels.tiles - all_fine;
+  auto tiles = [&](int index, int all) {
+    const int rows = tensor_finish_needed_rows(picture_rows, levels.first + index);
 
-  return Early{behind, levels.tiles - behind + levels.tiles_x[0] * blocks(early_rows, T::FINE_Y),
-               ended};
+    return std::min(levels.tiles_x[index] * blocks(rows, T::FINE_Y), all);
+  };
+
+  return Early{tiles(1, all_coarse), tiles(0, all_fine), all_coarse, all_fine, ended};
 }
 
 template <int GROUPS>
 bool launch_levels(Queue *queue, const Pyramid &pyramid, int first, int last, const Series &series,
-                   int early_rows)
+                   int picture_rows)
 {
   using T = LevelTile<GROUPS>;
   const AllLevels levels = levels_of<T, CF_LLF_MAX_IMAGES - 1>(pyramid, first, last);
   Early early = {};
 
   if (queue->ended)
-    early = early_tiles<T>(levels, early_rows, queue->ended);
-  queue->awaited += early.count;
+    early = early_tiles<T>(levels, picture_rows, queue->ended);
+  queue->awaited += early.coarse + early.fine;
   return launch(queue, "llf terms", level_terms_kernel<T>, dim3(levels.tiles), dim3(T::THREADS),
                 StagedPixels<T>::BYTES, levels, series, queue->beside, early);
 }
@@ -81,13 +90,14 @@ bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status)
 }
 
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
-                        const Series &series, int early_rows)
+                        const Series &series, int picture_rows)
 {
   if (first >= last)
     return true;
-  return pyramid.groups == 1   ? launch_levels<1>(queue, pyramid, first, last, series, early_rows)
-         : pyramid.groups == 2 ? launch_levels<2>(queue, pyramid, first, last, series, early_rows)
-                               : launch_levels<4>(queue, pyramid, first, last, series, early_rows);
+  return pyramid.groups == 1 ? launch_levels<1>(queue, pyramid, first, last, series, picture_rows)
+         : pyramid.groups == 2
+             ? launch_levels<2>(queue, pyramid, first, last, series, picture_rows)
+             : launch_levels<4>(queue, pyramid, first, last, series, picture_rows);
 }
 
 } // namespace llf

@@ -45,6 +45,21 @@ __device__ __forceinline__ void await_told(const unsigned *word, unsigned least)
   }
 }
 
+/* The same by all threads that need it, who need not meet then, nor finish what they have begun, as
+ * behind a fence. For what is mostly there already. */
+__device__ __forceinline__ void take_once_told(const unsigned *word, unsigned least)
+{
+  constexpr unsigned NANOSECONDS = 40;
+  unsigned value;
+
+  for (;;) {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    if (value >= least)
+      return;
+    __nanosleep(NANOSECONDS);
+  }
+}
+
 /* Behind it: what was stored before it was told comes before what these threads do next. Once for a
  * warp, which it holds up. */
 __device__ __forceinline__ void take_told()

@@ -183,9 +183,11 @@ static void large_pictures_are_alike(CfTest *test)
   static const CfFormat formats[] = {CF_FORMAT_RGBx, CF_FORMAT_GBR, CF_FORMAT_NV12,
                                      CF_FORMAT_P010_10LE};
   static const int harmonics[] = {8, 4, 8, 8};
-  /* In the second, less work means other kernels for the coarse levels; in the last two, the tiles
-   * of the picture that are made first are few rows, or many. */
-  static const int sizes[][2] = {{2595, 1763}, {1283, 727}, {16387, 301}, {301, 16387}};
+  /* In the second, less work means other kernels for the coarse levels, in the third as well, with
+   * more for each block; in the next two, the tiles of the picture that are made first are few
+   * rows, or many; in the last, rows of coarse levels begin at multiples of 16 bytes. */
+  static const int sizes[][2] = {{2595, 1763}, {1283, 727},  {1923, 1083},
+                                 {16387, 301}, {301, 16387}, {2688, 1601}};
   const size_t count = sizeof formats / sizeof formats[0];
 
   for (size_t i = 0; i < count * (sizeof sizes / sizeof sizes[0]); i++) {
