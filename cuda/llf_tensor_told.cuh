@@ -32,32 +32,36 @@ __device__ __forceinline__ void count_ended(unsigned *ended)
 }
 
 /* Blocks that ask all the time are in the way of those that work. */
-__device__ __forceinline__ void await_told(const unsigned *word, unsigned least)
+template <typename Ask> __device__ __forceinline__ void await_answer(Ask ask, unsigned least)
 {
   constexpr unsigned NANOSECONDS = 40;
-  unsigned value;
 
-  for (;;) {
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    if (value >= least)
-      return;
+  while (ask() < least)
     __nanosleep(NANOSECONDS);
-  }
+}
+
+__device__ __forceinline__ void await_told(const unsigned *word, unsigned least)
+{
+  await_answer(
+      [&] {
+        unsigned value;
+        asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+        return value;
+      },
+      least);
 }
 
 /* The same by all threads that need it, who need not meet then, nor finish what they have begun, as
  * behind a fence. For what is mostly there already. */
 __device__ __forceinline__ void take_once_told(const unsigned *word, unsigned least)
 {
-  constexpr unsigned NANOSECONDS = 40;
-  unsigned value;
-
-  for (;;) {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    if (value >= least)
-      return;
-    __nanosleep(NANOSECONDS);
-  }
+  await_answer(
+      [&] {
+        unsigned value;
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+        return value;
+      },
+      least);
 }
 
 /* Behind it: what was stored before it was told comes before what these threads do next. Once for a
