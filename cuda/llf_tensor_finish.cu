@@ -448,12 +448,20 @@ void find_inner_tiles(Finish *finish)
   finish->inner_y = (unsigned)std::max(down - 1, 0);
 }
 
+/* As many as are there at once; of RGB fewer: what these need is made where the coarse levels were,
+ * long before the terms of level 0 are there. */
+int early_tiles(const Gpu &gpu, const Pixels &pixels)
+{
+  const int all = RESIDENT * gpu.multiprocessors;
+
+  return pixels.colour == Colour::RGB ? all * 3 / 4 : all;
+}
+
 } // namespace
 
-/* So many tiles are there at once. */
 int tensor_finish_early_rows(const Gpu &gpu, const Pixels &pixels)
 {
-  return blocks(RESIDENT * gpu.multiprocessors, blocks(pixels.width, TILE_X)) * TILE_Y;
+  return blocks(early_tiles(gpu, pixels), blocks(pixels.width, TILE_X)) * TILE_Y;
 }
 
 int tensor_finish_needed_rows(int picture_rows, int level)
@@ -481,7 +489,7 @@ bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Ser
   if (queue->ended) {
     finish.ended = queue->ended;
     finish.awaited = (unsigned)queue->awaited;
-    finish.early = (unsigned)(RESIDENT * gpu.multiprocessors);
+    finish.early = (unsigned)early_tiles(gpu, pixels);
   }
   return with_pixel_types(pixels, [&](auto sample, auto colour) {
     return launch(queue, "llf finish",

@@ -76,29 +76,50 @@ template <typename T> struct StagedPixels {
 
   const uint8_t *groups, *gauss;
 
-  /* Starts to load them. Those beyond the level's border repeat it. */
+  /* Starts to load them. What is beyond the level's border is some of the level's: a product
+   * spreads what a strip has of it there, times zero, and what is no number would stay one. */
   __device__ __forceinline__ static void start(uint8_t *memory, const Level &own, int tile_x,
                                                int tile_y, int thread)
   {
-    constexpr int COLUMNS = T::FINE_X * T::GROUPS;
     const uint32_t to = cf_shared_address(memory);
-    auto pixel = [&](int x, int y) {
-      return (size_t)min(tile_y + y, own.height - 1) * own.width + min(tile_x + x, own.width - 1);
-    };
+    const int width = own.width - tile_x, height = own.height - tile_y;
+    const size_t first = (size_t)tile_y * own.width + tile_x;
 
-#pragma unroll 2
-    for (int i = thread; i < COLUMNS * T::FINE_Y; i += T::THREADS) {
-      const int row = i / COLUMNS, column = i % COLUMNS;
+    start_pieces<T::FINE_X * T::GROUPS>(to + OWN, PITCH, own.groups + first * T::GROUPS,
+                                        own.width * T::GROUPS, width * T::GROUPS, height, thread);
+    if (own.width % 4 == 0)
+      start_pieces<T::FINE_X / 4>(to + GAUSS, GAUSS_PITCH,
+                                  reinterpret_cast<const uint4 *>(own.gauss + first), own.width / 4,
+                                  width / 4, height, thread);
+    else
+      start_words(to + GAUSS, own.gauss + first, own.width, width, height, thread);
+  }
 
-      start_copy(to + OWN + row * PITCH + column * GROUP_BYTES,
-                 own.groups + pixel(column / T::GROUPS, row) * T::GROUPS + column % T::GROUPS);
-    }
-#pragma unroll 2
+  /* ACROSS of 16 bytes a row: a thread's are one above the other. */
+  template <int ACROSS>
+  __device__ __forceinline__ static void start_pieces(uint32_t to, int to_pitch, const uint4 *from,
+                                                      int pitch, int width, int height, int thread)
+  {
+    constexpr int STEP = T::THREADS / ACROSS;
+    const int column = thread % ACROSS, row = thread / ACROSS;
+
+    to += row * to_pitch + column * GROUP_BYTES;
+    from += column < width ? column : 0;
+#pragma unroll
+    for (int k = 0; k < T::FINE_Y; k += STEP)
+      start_copy(to + k * to_pitch, from + (ptrdiff_t)min(row + k, height - 1) * pitch);
+  }
+
+  __device__ __forceinline__ static void start_words(uint32_t to, const float *from, int pitch,
+                                                     int width, int height, int thread)
+  {
+#pragma unroll 1
     for (int i = thread; i < T::FINE_X * T::FINE_Y; i += T::THREADS) {
       const int row = i / T::FINE_X, column = i % T::FINE_X;
 
-      cf_copy_async_word(to + GAUSS + row * GAUSS_PITCH + column * (int)sizeof(float),
-                         own.gauss + pixel(column, row), 4);
+      cf_copy_async_word(
+          to + row * GAUSS_PITCH + column * (int)sizeof(float),
+          from + (ptrdiff_t)min(row, height - 1) * pitch + (column < width ? column : 0), 4);
     }
   }
 
