@@ -90,7 +90,7 @@ struct Pyramid {
   unsigned *coarse_begun;         /* on tensor cores, not 0 once all levels' components are made
                                      that others than the coarse levels' kernel make */
   unsigned *strips_done;          /* on tensor cores, for Strips */
-  unsigned *ended;                /* on tensor cores, for Queue */
+  unsigned *ended;                /* on tensor cores, blocks that somebody waits for */
 };
 
 /* The sine series in single precision. */
@@ -213,8 +213,9 @@ int tail_first_level(const Pyramid &pyramid, int from, int shared_per_block);
 bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatus *status);
 bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, const Series &series);
 
-/* Blocks of that kernel at the most, each of which fills a multiprocessor. */
-constexpr int MAX_TAIL_BLOCKS = 16;
+/* Blocks of that kernel at the most, each of which fills a multiprocessor; and where two more
+ * levels are made in it. */
+constexpr int MAX_TAIL_BLOCKS = 16, TWICE_TAIL_BLOCKS = 8;
 
 /* The same on tensor cores (sm_80 and newer), where groups are 1, 2 or 4 and pyramids have at least
  * TENSOR_MIN_IMAGES. */
@@ -226,11 +227,12 @@ struct Gpu {
 constexpr int TENSOR_MIN_IMAGES = 3;
 
 /* A stream for the chain of coarse levels, and what streams wait for; and how many blocks the
- * kernel of the coarse levels has. */
+ * kernel of the coarse levels has, alone and where two more levels are made in it, and how many of
+ * the latter run at once. */
 struct TensorStreams {
   cudaStream_t chain;
   void *analysed, *reduced_once, *reduced, *collapsed;
-  int tail_blocks;
+  int tail_blocks, twice_tail_blocks, twice_room;
 };
 
 /* Opens the streams and prepares all kernels, once in a context; close accepts zeros. */
@@ -246,7 +248,7 @@ bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status);
+bool tensor_prepare_tail(const Gpu &gpu, TensorStreams *streams, CfStatus *status);
 /* Fills in `strips`, with `done` where level 2 is made of them and they tell that they are there.
  */
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
@@ -256,6 +258,7 @@ bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid
 /* Level `fine` + 1; of level 2 by strips as they come. */
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain,
                    const Strips &strips);
+
 /* Levels `fine` + 1 and + 2 at once, of which the second is not the last. */
 bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
@@ -278,6 +281,10 @@ int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyra
 bool tensor_tail_makes_first(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first);
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
                  bool makes_first, const Series &series);
+/* The same with the two levels before the first one; and whether all of that has room at once. */
+bool tensor_twice_fits_tail(const TensorStreams &streams, const Pyramid &pyramid, int first);
+bool tensor_twice_and_tail(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
+                           const Pyramid &pyramid, int first, const Series &series);
 
 /* Adds the terms of levels 3 to `last`, which is collapsed already, in the place of level 3's
  * Gaussian; where the last is 3 or less it stays. Then the picture, whose first tiles wait for the

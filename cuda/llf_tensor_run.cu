@@ -12,18 +12,21 @@ namespace
 {
 
 /* The first level that the coarse levels' kernel has, the last image if there is no such kernel;
- * how many blocks it gets; whether levels 3 and 4 are made at once; whether that kernel makes its
- * first level itself; and whether the picture's first tiles are made beside terms that they do not
- * need. In small pictures they need all. */
+ * how many blocks it gets; whether levels 3 and 4 are made at once, and by that kernel; whether it
+ * makes its first level itself; and whether the picture's first tiles are made beside terms that
+ * they do not need. In small pictures they need all. */
 struct Way {
   int last, tail_blocks;
-  bool twice, makes_first, counts;
+  bool twice, together, makes_first, counts;
 };
 
 /* Pixels of level 3 up to which they are: in larger pictures, and earlier where the terms take
- * longer, those are what a frame waits for, and want their multiprocessors soon. Blocks of the
- * coarse levels' kernel then. */
-constexpr int MOST_TWICE = 70000, MOST_TWICE_OF_OTHERS = 40000, TWICE_TAIL_BLOCKS = 8;
+ * longer, those are what a frame waits for, and want their multiprocessors soon. */
+constexpr int MOST_TWICE = 70000, MOST_TWICE_OF_OTHERS = 40000, LAST_TWICE = 4;
+
+/* The same from which the coarse levels' kernel makes them, so that terms begin at once behind
+ * them: with fewer, frames wait for the coarse levels. */
+constexpr int LEAST_TOGETHER = 20000;
 
 /* Puts a kernel that needs another stream's event behind it: nothing of it may start earlier. */
 bool await_event(Queue *queue, void *event)
@@ -75,7 +78,7 @@ bool run_side_by_side(Queue *queue, const TensorStreams &streams, const Gpu &gpu
                       bool reduced, const Strips &, const Way &way)
 {
   CfStatus *const status = queue->status;
-  Queue chain = {streams.chain, queue->overlaps, false, false, status, 0};
+  Queue chain = {streams.chain, queue->overlaps, false, false, status};
 
   if (!cf_event_record(streams.analysed, queue->stream, status) ||
       !await_event(&chain, streams.analysed))
@@ -91,25 +94,32 @@ bool run_side_by_side(Queue *queue, const TensorStreams &streams, const Gpu &gpu
   return ran && joined;
 }
 
+/* Levels 3 and up, down and up again, by a kernel or more for the finer ones. */
+bool run_coarse(Queue *queue, const Gpu &gpu, const Series &series, const Pyramid &pyramid,
+                bool reduced, const Strips &strips, const Way &way)
+{
+  return (way.twice ? tensor_reduce_twice(queue, pyramid, 2, -series.linear)
+                    : reduce_levels(queue, series, pyramid, reduced, strips,
+                                    way.makes_first ? way.last - 1 : way.last)) &&
+         (way.last == pyramid.images - 1 ||
+          tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, way.makes_first, series));
+}
+
 /* The same in one stream, without events, which take microseconds each. The terms are launched
  * behind the chain, so that it has room, but do not wait for it. */
 bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
                   const Series &series, const Pyramid &pyramid, bool reduced, const Strips &strips,
                   const Way &way)
 {
-  const bool has_tail = way.last < pyramid.images - 1;
   const int first = tensor_terms_are_joined(gpu, pixels, pyramid) ? 2 : 1;
   const int next = way.twice && tensor_terms_take_levels(gpu, pixels, pyramid) ? way.last : first;
 
   queue->ended = way.counts ? pyramid.ended : nullptr;
   queue->awaited = 0;
-  if (!(way.twice ? tensor_reduce_twice(queue, pyramid, 2, -series.linear)
-                  : reduce_levels(queue, series, pyramid, reduced, strips,
-                                  way.makes_first ? way.last - 1 : way.last)) ||
-      (has_tail &&
-       !tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, way.makes_first, series)))
+  if (!(way.together ? tensor_twice_and_tail(queue, streams, gpu, pyramid, way.last, series)
+                     : run_coarse(queue, gpu, series, pyramid, reduced, strips, way)))
     return false;
-  queue->beside = has_tail;
+  queue->beside = way.last < pyramid.images - 1;
   queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
   const bool ran = tensor_pixel_terms(queue, gpu, pixels, series, pyramid, first, next) &&
                    tensor_level_terms(queue, pyramid, next, way.last, series,
@@ -123,23 +133,25 @@ Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
            const Pyramid &pyramid, bool in_a_row, bool reduced)
 {
   const int tail_blocks = in_a_row ? streams.tail_blocks : 1;
-  const int few_blocks = std::min(tail_blocks, TWICE_TAIL_BLOCKS);
   const int last = tensor_tail_first_level(gpu, tail_blocks, pyramid, 2);
-  const Way other = {
-      last, tail_blocks, false, tensor_tail_makes_first(gpu, tail_blocks, pyramid, last),
-      in_a_row && reduced && is_large(pixels) && last == 4 && last < pyramid.images - 1 &&
-          tensor_terms_are_joined(gpu, pixels, pyramid)};
-  const Way twice = {4, few_blocks, true, false, false};
+  Way way = {
+      last, tail_blocks, false, false, tensor_tail_makes_first(gpu, tail_blocks, pyramid, last),
+      false};
 
-  if (!in_a_row || !reduced || other.last < 3 || pyramid.images <= twice.last + 1)
-    return other;
-  const Level &level = pyramid.level[3];
+  way.counts = in_a_row && reduced && is_large(pixels) && last == 4 && last < pyramid.images - 1 &&
+               tensor_terms_are_joined(gpu, pixels, pyramid);
+  if (!in_a_row || !reduced || last < 3 || pyramid.images <= LAST_TWICE + 1)
+    return way;
+  const int level = pyramid.level[3].width * pyramid.level[3].height;
   const int most =
       tensor_terms_take_levels(gpu, pixels, pyramid) ? MOST_TWICE : MOST_TWICE_OF_OTHERS;
-  return level.width * level.height <= most &&
-                 tensor_tail_first_level(gpu, few_blocks, pyramid, twice.last) == twice.last
-             ? twice
-             : other;
+  if (level > most ||
+      tensor_tail_first_level(gpu, streams.twice_tail_blocks, pyramid, LAST_TWICE) != LAST_TWICE)
+    return way;
+  return Way{
+      LAST_TWICE, streams.twice_tail_blocks,
+      true,       level >= LEAST_TOGETHER && tensor_twice_fits_tail(streams, pyramid, LAST_TWICE),
+      false,      false};
 }
 
 } // namespace
@@ -161,8 +173,7 @@ bool tensor_open(const Gpu &gpu, TensorStreams *streams, CfStatus *status)
   return streams->analysed && streams->reduced_once && streams->reduced && streams->collapsed &&
          tensor_prepare_analyse(gpu, status) && tensor_prepare_reduce(gpu, status) &&
          tensor_prepare_twice(gpu, status) && tensor_prepare_terms(gpu, status) &&
-         tensor_prepare_levels(gpu, status) &&
-         tensor_prepare_tail(gpu, &streams->tail_blocks, status);
+         tensor_prepare_levels(gpu, status) && tensor_prepare_tail(gpu, streams, status);
 }
 
 void tensor_close(TensorStreams *streams)

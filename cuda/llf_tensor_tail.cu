@@ -10,6 +10,7 @@
  * down from there and back up while the others make their levels' terms; they go on from there.
  */
 #include "llf_tensor_tail_first.cuh"
+#include "llf_tensor_twice.cuh"
 #include "llf_tensor_up.cuh"
 
 #include <algorithm>
@@ -191,29 +192,24 @@ __device__ __forceinline__ void forget_beginning(const Tail &tail)
   __syncthreads();
 }
 
-__device__ __forceinline__ void tell_beginning(const Tail &tail)
+__device__ __forceinline__ void tell_beginning(const Tail &tail, int block)
 {
-  if (blockIdx.x == 0 && threadIdx.x == 0)
+  if (block == 0 && threadIdx.x == 0)
     tell(tail.begun, 1);
 }
 
-template <int GROUPS>
-__global__ void __launch_bounds__(TAIL_THREADS, 1)
-    tensor_tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ FirstLevel first,
-                       const __grid_constant__ Series series)
+/* Block `block` of those that have the coarse levels, from when `await_first` returns: then the
+ * first of them is there. With `meets_early` blocks have not waited for each other till then. */
+template <int GROUPS, typename AwaitFirst>
+__device__ __forceinline__ void run_tail(const Tail &tail, const Series &series, uint8_t *shared,
+                                         int block, bool meets_early, AwaitFirst await_first)
 {
-  extern __shared__ __align__(128) uint8_t shared[];
   Directory *const directory = reinterpret_cast<Directory *>(shared);
   const Held *const held = directory->held;
   const TailMemory<GROUPS> memory(shared + sizeof(Directory), tail);
-  const int lane = threadIdx.x % 32, block = (int)blockIdx.x;
+  const int lane = threadIdx.x % 32;
   const int top = tail.levels - 1, gathered = tail.spread;
-  const bool makes_first = first.tiles > 0, meets_early = gathered > 0 && !makes_first;
 
-  if (block == 0 && !tail.gate)
-    forget_beginning(tail);
-  if (!tail.gate)
-    let_next_start();
   fill_directory(tail, block, directory);
   if (meets_early)
     cluster_arrive();
@@ -223,22 +219,14 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
     __syncthreads();
     if (gathered > 0)
       expect_levels(tail, block, GROUPS * GROUP_BYTES + (int)sizeof(float), directory);
-    if (tail.gate)
-      open_gate();
-    else
-      await_previous();
-    if (makes_first) {
-      make_first_level<GROUPS>(shared + sizeof(Directory), first);
-      cluster_arrive();
-      cluster_wait();
-    }
+    await_first();
     load_first<GROUPS>(tail, memory, held[0]);
     /* All blocks are there, and their barriers. */
     if (meets_early)
       cluster_wait();
     __syncthreads();
     if (!tail.gate)
-      tell_beginning(tail);
+      tell_beginning(tail, block);
     for (int level = 1; block > 0 && level <= gathered; level++)
       reduce_spread<GROUPS>(tail, *directory, memory, level, band);
     /* While the first block waits for the others it makes a level of nothing, so that its
@@ -271,7 +259,64 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
     await_bytes(&directory->barrier[0]);
     collapse_levels(tail, held, 0, gathered, memory.terms);
   }
+}
+
+template <int GROUPS>
+__global__ void __launch_bounds__(TAIL_THREADS, 1)
+    tensor_tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ FirstLevel first,
+                       const __grid_constant__ Series series)
+{
+  extern __shared__ __align__(128) uint8_t shared[];
+  const int block = (int)blockIdx.x;
+  const bool makes_first = first.tiles > 0;
+
+  if (block == 0 && !tail.gate)
+    forget_beginning(tail);
+  if (!tail.gate)
+    let_next_start();
+  run_tail<GROUPS>(tail, series, shared, block, tail.spread > 0 && !makes_first, [&] {
+    if (tail.gate)
+      open_gate();
+    else
+      await_previous();
+    if (makes_first) {
+      make_first_level<GROUPS>(shared + sizeof(Directory), first);
+      cluster_arrive();
+      cluster_wait();
+    }
+  });
   count_ended(tail.ended);
+}
+
+/* With tiles of so many rows 1920x1080 has 105, which have room at once beside a cluster of eight:
+ * an H200 has room for 15 such clusters. Of four groups of components there would be too many. */
+constexpr int ROWS_BESIDE_TAIL = 10;
+
+/* With the two levels before, whose tiles come first: blocks that wait for others are the last to
+ * find room. The terms' blocks follow each of them at once, where behind a kernel of their own they
+ * would wait till a cluster has room, and then for each of its blocks. */
+template <int GROUPS>
+__global__ void __launch_bounds__(TAIL_THREADS, 1)
+    tensor_twice_and_tail_kernel(const __grid_constant__ TwiceLevels twice, int twice_blocks,
+                                 const __grid_constant__ Tail tail,
+                                 const __grid_constant__ Series series)
+{
+  extern __shared__ __align__(128) uint8_t shared[];
+  const int block = (int)blockIdx.x - twice_blocks;
+
+  if (block < 0) {
+    if ((int)blockIdx.x < twice.tasks)
+      make_twice<GROUPS, ROWS_BESIDE_TAIL>(shared, twice, blockIdx.x);
+    return;
+  }
+  if (block == 0)
+    forget_beginning(tail);
+  run_tail<GROUPS>(tail, series, shared, block, tail.spread > 0, [&] {
+    open_gate();
+    if (threadIdx.x == 0)
+      take_once_told(twice.ended, twice.tasks);
+    __syncthreads();
+  });
 }
 
 /* --- launching --- */
@@ -386,10 +431,44 @@ bool launch_tail(Queue *queue, const Tail &tail, const FirstLevel &first, const 
                         series);
 }
 
+/* Blocks of whole clusters. */
+int twice_blocks(const TwiceLevels &twice, int cluster)
+{
+  return blocks(twice.tasks, cluster) * cluster;
+}
+
+template <int GROUPS>
+bool launch_twice_and_tail(Queue *queue, const TwiceLevels &twice, const Tail &tail,
+                           const Series &series)
+{
+  static_assert(TwiceTile<GROUPS, ROWS_BESIDE_TAIL>::THREADS == TAIL_THREADS,
+                "blocks of one kernel");
+  const int before = twice_blocks(twice, tail.blocks);
+
+  return launch_with(queue, "llf coarse levels", tensor_twice_and_tail_kernel<GROUPS>,
+                     dim3(before + tail.blocks), dim3(TAIL_THREADS),
+                     std::max(bytes_of(tail, GROUPS), TwiceTile<GROUPS, ROWS_BESIDE_TAIL>::BYTES),
+                     tail.blocks, twice, before, tail, series);
+}
+
+template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, int blocks)
+{
+  cudaLaunchAttribute attribute = cluster_of(blocks);
+  cudaLaunchConfig_t config = {};
+  int fitting = 0;
+
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(TAIL_THREADS);
+  config.dynamicSmemBytes = gpu.shared_per_block;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  const bool known = cudaOccupancyMaxActiveClusters(&fitting, kernel, &config) == cudaSuccess;
+  cudaGetLastError();
+  return known ? fitting : 0;
+}
+
 template <int GROUPS> bool prepare(const Gpu &gpu, int *blocks, CfStatus *status)
 {
-  cudaLaunchConfig_t config = {};
-
   if (!allow_shared(gpu, tensor_tail_kernel<GROUPS>, gpu.shared_per_block, status))
     return false;
   if (!gpu.overlaps)
@@ -398,21 +477,8 @@ template <int GROUPS> bool prepare(const Gpu &gpu, int *blocks, CfStatus *status
                                        cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
                   "preparing the coarse levels", status))
     return false;
-  config.blockDim = dim3(TAIL_THREADS);
-  config.dynamicSmemBytes = gpu.shared_per_block;
-  config.numAttrs = 1;
-  for (; *blocks > 1; *blocks /= 2) {
-    cudaLaunchAttribute attribute = cluster_of(*blocks);
-    int fitting = 0;
-
-    config.gridDim = dim3(*blocks);
-    config.attrs = &attribute;
-    if (cudaOccupancyMaxActiveClusters(&fitting, tensor_tail_kernel<GROUPS>, &config) ==
-            cudaSuccess &&
-        fitting > 0)
-      break;
-  }
-  cudaGetLastError();
+  while (*blocks > 1 && clusters_at_once(gpu, tensor_tail_kernel<GROUPS>, *blocks) < 1)
+    *blocks /= 2;
   return true;
 }
 
@@ -435,11 +501,22 @@ bool tensor_tail_makes_first(const Gpu &gpu, int tail_blocks, const Pyramid &pyr
          FIRST_BYTES<4> <= gpu.shared_per_block;
 }
 
-bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status)
+bool tensor_prepare_tail(const Gpu &gpu, TensorStreams *streams, CfStatus *status)
 {
-  *tail_blocks = gpu.overlaps ? MAX_BLOCKS : 1;
-  return prepare<1>(gpu, tail_blocks, status) && prepare<2>(gpu, tail_blocks, status) &&
-         prepare<4>(gpu, tail_blocks, status);
+  int *const blocks = &streams->tail_blocks;
+
+  *blocks = gpu.overlaps ? MAX_BLOCKS : 1;
+  if (!prepare<1>(gpu, blocks, status) || !prepare<2>(gpu, blocks, status) ||
+      !prepare<4>(gpu, blocks, status) ||
+      !allow_shared(gpu, tensor_twice_and_tail_kernel<1>, gpu.shared_per_block, status) ||
+      !allow_shared(gpu, tensor_twice_and_tail_kernel<2>, gpu.shared_per_block, status))
+    return false;
+  streams->twice_tail_blocks = std::min(*blocks, TWICE_TAIL_BLOCKS);
+  if (gpu.overlaps)
+    streams->twice_room =
+        streams->twice_tail_blocks *
+        clusters_at_once(gpu, tensor_twice_and_tail_kernel<2>, streams->twice_tail_blocks);
+  return true;
 }
 
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
@@ -457,6 +534,27 @@ bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &p
   return pyramid.groups == 1   ? launch_tail<1>(queue, tail, made, series)
          : pyramid.groups == 2 ? launch_tail<2>(queue, tail, made, series)
                                : launch_tail<4>(queue, tail, made, series);
+}
+
+bool tensor_twice_fits_tail(const TensorStreams &streams, const Pyramid &pyramid, int first)
+{
+  const TwiceLevels twice = twice_levels<ROWS_BESIDE_TAIL>(pyramid, first - 2, 0.0f);
+  const int cluster = streams.twice_tail_blocks;
+
+  return pyramid.groups <= 2 && twice_blocks(twice, cluster) + cluster <= streams.twice_room;
+}
+
+bool tensor_twice_and_tail(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
+                           const Pyramid &pyramid, int first, const Series &series)
+{
+  TwiceLevels twice = twice_levels<ROWS_BESIDE_TAIL>(pyramid, first - 2, -series.linear);
+  Tail tail;
+
+  find_tail(gpu, pyramid, first, streams.twice_tail_blocks, &tail);
+  tail.top_gain = -series.linear;
+  twice.ended = pyramid.ended;
+  return pyramid.groups == 1 ? launch_twice_and_tail<1>(queue, twice, tail, series)
+                             : launch_twice_and_tail<2>(queue, twice, tail, series);
 }
 
 } // namespace llf

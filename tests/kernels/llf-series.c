@@ -183,10 +183,11 @@ static void large_pictures_are_alike(CfTest *test)
   static const CfFormat formats[] = {CF_FORMAT_RGBx, CF_FORMAT_GBR, CF_FORMAT_NV12,
                                      CF_FORMAT_P010_10LE};
   static const int harmonics[] = {8, 4, 8, 8};
-  /* In the second, less work means other kernels for the coarse levels, in the third as well, with
-   * more for each block; in the next two, the tiles of the picture that are made first are few
-   * rows, or many; in the last, rows of coarse levels begin at multiples of 16 bytes. */
-  static const int sizes[][2] = {{2595, 1763}, {1283, 727},  {1923, 1083},
+  /* In the second, less work means other kernels for the coarse levels, in the next two one kernel,
+   * whose blocks all have work in the first of these; in the next two, the tiles of the picture
+   * that are made first are few rows, or many; in the last, rows of coarse levels begin at
+   * multiples of 16 bytes. */
+  static const int sizes[][2] = {{2595, 1763}, {1283, 727},  {1923, 1083}, {1605, 909},
                                  {16387, 301}, {301, 16387}, {2688, 1601}};
   const size_t count = sizeof formats / sizeof formats[0];
 
@@ -223,7 +224,8 @@ static void any_number_of_levels_is_alike(CfTest *test)
   static const struct {
     int width, height, first, last;
   } cases[] = {
-      {160, 120, 1, 10}, {321, 242, 1, 10}, {640, 363, 1, 10}, {90, 411, 1, 10}, {2595, 1763, 5, 8},
+      {160, 120, 1, 10}, {321, 242, 1, 10},  {640, 363, 1, 10},
+      {90, 411, 1, 10},  {2595, 1763, 5, 8}, {1605, 909, 5, 8},
   };
   static const int harmonics[] = {4, 8, 16};
 
