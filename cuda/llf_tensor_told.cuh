@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a kernel's blocks tell blocks of kernels behind it while it runs, in words of memory. Only
- * those may wait that were launched later: who is waited for must be there already.
+ * What a kernel's blocks tell others while it runs, in words of memory. Only blocks of kernels
+ * launched later may wait, and the last of its own: who is waited for must be there already.
  */
 #pragma once
 
