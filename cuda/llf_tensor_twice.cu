@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Two levels of the pyramid in a kernel of their own, where they have more tiles than have room at
- * once beside the coarse levels' cluster: else see llf_tensor_tail.cu.
+ * Two levels of the pyramid in a kernel of their own: in small pictures, and where they have more
+ * tiles than have room at once beside the coarse levels' cluster. Else see llf_tensor_tail.cu.
  */
 #include "llf_tensor_twice.cuh"
 
