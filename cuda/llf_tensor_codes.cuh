@@ -134,6 +134,38 @@ __device__ __forceinline__ void push(Four<Key::LUMA> &four, uint32_t sample)
   four.words = make_uint4(four.words.y, four.words.z, four.words.w, sample);
 }
 
+/* The last first. */
+__device__ __forceinline__ Four<Key::BYTE> reversed(const Four<Key::BYTE> &four)
+{
+  return {__byte_perm(four.words, 0, 0x0123)};
+}
+
+__device__ __forceinline__ Four<Key::WORD> reversed(const Four<Key::WORD> &four)
+{
+  return {make_uint2(__byte_perm(four.words.y, 0, 0x1032), __byte_perm(four.words.x, 0, 0x1032))};
+}
+
+__device__ __forceinline__ Four<Key::LUMA> reversed(const Four<Key::LUMA> &four)
+{
+  return {make_uint4(four.words.w, four.words.z, four.words.y, four.words.x)};
+}
+
+/* The last two first. */
+__device__ __forceinline__ Four<Key::BYTE> without_two(const Four<Key::BYTE> &four)
+{
+  return {four.words >> 16};
+}
+
+__device__ __forceinline__ Four<Key::WORD> without_two(const Four<Key::WORD> &four)
+{
+  return {make_uint2(four.words.y, 0)};
+}
+
+__device__ __forceinline__ Four<Key::LUMA> without_two(const Four<Key::LUMA> &four)
+{
+  return {make_uint4(four.words.z, four.words.w, 0, 0)};
+}
+
 /* Four samples from x on, one by one: not aligned, or some of them beyond the border. */
 template <Key key>
 __device__ __forceinline__ Four<key> load_mirrored(const Pixels &pixels, const Picture &picture,

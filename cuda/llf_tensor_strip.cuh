@@ -115,7 +115,7 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
   const uint8_t *column; /* above it, in row 0 */
   bool direct;           /* samples are read from there */
   bool border, kept_1[2];
-  int mirror[2]; /* where a lane's pair is to be found that is beyond the border */
+  bool beyond, past_three; /* a lane's samples are beyond the border, and a word with three of it */
   Banded bands[BLOCKS_2];
   LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_1, BLOCKS_1 == LARGE_BLOCKS> writer_1;
   LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_2, false> writer_2;
@@ -204,6 +204,8 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
 
   __device__ __forceinline__ void store(int slot)
   {
+    if (border)
+      fold();
 #pragma unroll
     for (int h = 0; h < HALF; h++) {
       Sample *const to = slots + (h * SLOTS + slot) * SLOT_PITCH;
@@ -219,26 +221,21 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
       }
     }
     __syncwarp();
-    if (border) {
-      mirror_samples(slot);
-      __syncwarp();
-    }
   }
 
-  /* The two samples beyond either border, which is all that level 1 needs of them, in two slots. */
-  __device__ __forceinline__ void mirror_samples(int slot)
+  /* A lane beyond the border has read the four samples next to it. Of those beyond it level 1 needs
+   * two, which may lie in the word before. */
+  __device__ __forceinline__ void fold()
   {
-    const int k = lane & 3, row = lane / 4 % 2, h = lane / 8, first = 4 * x2 - 8;
-    const int end = k < 2 ? 0 : pixels.width;
-    const int to = (k < 2 ? -1 - k : end + k - 2) - first, from = 2 * (end - first) - 1 - to;
-
-    if (h < HALF && to >= 0 && to < SLOT && from >= 0 && from < SLOT) {
-      Sample *const samples = slots + (h * SLOTS + slot) * SLOT_PITCH;
-
-      if constexpr (PAIRED)
-        samples[2 * to + row] = samples[2 * from + row];
-      else
-        samples[row * SLOT_PITCH + to] = samples[row * SLOT_PITCH + from];
+#pragma unroll
+    for (int h = 0; h < HALF; h++) {
+#pragma unroll
+      for (int k = 0; k < 2; k++) {
+        if (beyond)
+          fours[h][k] = reversed(fours[h][k]);
+        if (past_three)
+          fours[h][k] = without_two(fours[h][k]);
+      }
     }
   }
 
@@ -406,22 +403,31 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
           gauss_1[h][k] = two[k];
       }
       gauss_1[h] += width();
-      if (border) {
-        float from[2];
+      float next[3] = {__shfl_down_sync(0xffffffffu, two[0], 1),
+                       __shfl_down_sync(0xffffffffu, two[1], 1),
+                       __shfl_down_sync(0xffffffffu, two[0], 2)};
 
-#pragma unroll
-        for (int k = 0; k < 2; k++) {
-          const float even = __shfl_sync(0xffffffffu, two[0], mirror[k] >> 1);
-          const float odd = __shfl_sync(0xffffffffu, two[1], mirror[k] >> 1);
-          from[k] = mirror[k] & 1 ? odd : even;
-        }
-        two[0] = from[0];
-        two[1] = from[1];
-      }
-      across[h] = reduced(two[0], two[1], __shfl_down_sync(0xffffffffu, two[0], 1),
-                          __shfl_down_sync(0xffffffffu, two[1], 1),
-                          __shfl_down_sync(0xffffffffu, two[0], 2));
+      if (border)
+        mirror(two, next);
+      across[h] = reduced(two[0], two[1], next[0], next[1], next[2]);
     }
+  }
+
+  /* Of the pixels of level 1 that a lane's pixel of level 2 is made of, those beyond the border. */
+  __device__ __forceinline__ void mirror(float (&two)[2], float (&next)[3]) const
+  {
+    const int left = width() - (2 * x2 - 2 + 2 * lane);
+
+    if (left == 3)
+      next[1] = next[0];
+    if (x2 == 0 && lane == 0) {
+      two[0] = next[1];
+      two[1] = next[0];
+    }
+    if (left == 3)
+      next[2] = two[1];
+    if (left == 4)
+      next[2] = next[1];
   }
 
   /* Taps of row y of level 1, in halves, and of each half's Gaussian. */
@@ -525,7 +531,11 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
   {
     const int x = x2, y = y2, rows = analysis.strip_rows, x1 = 2 * x - 2;
 
+    const int first = 4 * x - 8 + 4 * lane;
+
     border = x == 0 || x1 + 8 * BLOCKS_1 >= width();
+    beyond = first < 0 || first >= pixels.width;
+    past_three = first >= pixels.width && pixels.width % 4 == 3;
     writer_1.begin(analysis.first, x1, 2 * y - 2, 2 * rows, 2, 2 + MIDDLE, lane);
     writer_2.begin(analysis.second, x, y - 2, rows, 0, COARSE, lane);
 #pragma unroll
@@ -535,7 +545,6 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
     for (int k = 0; k < 2; k++) {
       const int i = 2 * lane + k;
 
-      mirror[k] = mirrored(x1 + i, width()) - x1;
       kept_1[k] = i >= 2 && i < 2 + MIDDLE && x1 + i < width();
     }
 #pragma unroll
