@@ -17,16 +17,28 @@ static double smallest_ratio(int bits)
   return bits > 10 ? 16.0 : bits > 8 ? 3.0 : 2.0;
 }
 
-static CfPyramidFactors choose_factors(int bits, double sigma)
+/* Colours that alpha weighs are quotients: where little is visible they show more of what the
+ * pyramid lacks. Above D = 8 less costs next to nothing. */
+#define SMALLEST_WEIGHTED_RATIO 4.0
+#define ANY_WEIGHTED_FACTOR     8
+
+static double ratio_of(int bits, bool weighted, int factor)
 {
   const double ratio = smallest_ratio(bits);
+
+  return weighted && factor > ANY_WEIGHTED_FACTOR ? fmax(ratio, SMALLEST_WEIGHTED_RATIO) : ratio;
+}
+
+static CfPyramidFactors choose_factors(int bits, bool weighted, double sigma)
+{
   CfPyramidFactors factors = {.decimation = 1,
                               .thinning = 1,
                               .prefilter_sigma = bits > 10 ? 1.0 : 0.8,
                               .prefilter_reach = bits > 10 ? 5.0 : 4.0};
   int factor = 1;
 
-  while (factor < CF_PYRAMID_LARGEST_STEP && sigma >= 2 * factor * ratio)
+  while (factor < CF_PYRAMID_LARGEST_STEP &&
+         sigma >= 2 * factor * ratio_of(bits, weighted, 2 * factor))
     factor *= 2;
   factors.decimation = factor < LARGEST_DECIMATION ? factor : LARGEST_DECIMATION;
   factors.thinning = factor / factors.decimation;
@@ -40,13 +52,13 @@ static CfPyramidFactors choose_factors(int bits, double sigma)
 /* Matrix products still take less than half as long at 5; from here on D is 4. */
 #define SMALLEST_SIGMA_BESIDE_MATRIX 8.0
 
-bool cf_cpu_pyramid_pays(int bits, bool matrix, double horizontal, double vertical,
+bool cf_cpu_pyramid_pays(int bits, bool weighted, bool matrix, double horizontal, double vertical,
                          CfPyramidFactors *x, CfPyramidFactors *y)
 {
   const double smallest = matrix ? SMALLEST_SIGMA_BESIDE_MATRIX : SMALLEST_SIGMA;
 
-  *x = choose_factors(bits, horizontal);
-  *y = choose_factors(bits, vertical);
+  *x = choose_factors(bits, weighted, horizontal);
+  *y = choose_factors(bits, weighted, vertical);
   return fmax(horizontal, vertical) >= smallest && (x->decimation > 1 || y->decimation > 1);
 }
 

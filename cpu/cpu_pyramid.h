@@ -13,10 +13,10 @@
 /* The pyramid of one plane. Belongs to one caller at a time. */
 typedef struct CfCpuPyramid CfCpuPyramid;
 
-/* Whether a pyramid blurs planes of so many bits faster than the taps would, as matrix products or
- * not, and accurately: within a tenth of a code of 8 bits, a quarter of finer ones. Then `x` and
- * `y` get its factors. */
-bool cf_cpu_pyramid_pays(int bits, bool matrix, double horizontal, double vertical,
+/* Whether a pyramid blurs planes of so many bits, whose colours may be weighted by alpha, faster
+ * than the taps would, as matrix products or not, and accurately: within a tenth of a code of 8
+ * bits, a quarter of finer ones. Then `x` and `y` get its factors. */
+bool cf_cpu_pyramid_pays(int bits, bool weighted, bool matrix, double horizontal, double vertical,
                          CfPyramidFactors *x, CfPyramidFactors *y);
 
 /* NULL without memory. It has no plan yet. */

@@ -17,17 +17,19 @@ namespace
 
 /* ---- factors ---- */
 
-/* Sigma in D that keeps the pyramid accurate. */
-constexpr double kSmallestRatio = 2.0;
+/* Sigma in D that keeps the pyramid accurate; above D = 8 where alpha weighs colours, as on the
+ * CPU. */
+constexpr double kSmallestRatio = 2.0, kSmallestWeightedRatio = 4.0;
 constexpr double kSmallestSigma = kSmallestRatio * 4;
 
-CfPyramidFactors choose_factors(double sigma)
+CfPyramidFactors choose_factors(bool weighted, double sigma)
 {
+  const double ratio = weighted ? kSmallestWeightedRatio : kSmallestRatio;
   CfPyramidFactors factors = {4, 1, 0.6, 0.0, true};
 
   if (sigma >= kSmallestRatio * 8)
     factors.decimation = 8;
-  while (factors.thinning < kBytesThinning && sigma >= kSmallestRatio * 16 * factors.thinning)
+  while (factors.thinning < kBytesThinning && sigma >= ratio * 16 * factors.thinning)
     factors.thinning *= 2;
   return factors;
 }
@@ -128,7 +130,9 @@ bool describe_plane(CfBytesJob *job, const CfVideo *video, int p, const CfFirPla
                     const double sigma[2], CfStatus *status)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
-  const CfPyramidFactors factors[2] = {choose_factors(sigma[0]), choose_factors(sigma[1])};
+  const bool weighted = plan->plane[p].premultiplied;
+  const CfPyramidFactors factors[2] = {choose_factors(weighted, sigma[0]),
+                                       choose_factors(weighted, sigma[1])};
   CfBytesPlane *plane = &job->plane[p];
   CfPyramidAxis x = {}, y = {};
 

@@ -115,11 +115,12 @@ __device__ inline void store(const CfBytesPlane &plane, const Segment &segment, 
 
 /* ---- D up to 8 ---- */
 
-constexpr int kMostChunks = 4;
+/* Of taps to sigma = 4 D; with two groups, where D is 8, to 8 D. */
+template <int Groups> constexpr int kMostChunks = Groups == 2 ? 6 : 4;
 
 /* Eight rows of as many fours that no bank is asked twice. */
 template <int Groups> struct SharedSamples {
-  static constexpr int kFours = 4 * (Groups * kBytesWarps - 1 + kMostChunks);
+  static constexpr int kFours = 4 * (Groups * kBytesWarps - 1 + kMostChunks<Groups>);
 
   uint4 four[8][(kFours + 7) / 8 * 8 + 4];
 };

@@ -382,12 +382,12 @@ static void draw_visible(CfTestPicture *picture, Visible visible, double sigma, 
 }
 
 /* Of the result's alpha, and how far its colours may then be off: what docs/cudagaussblur.md says.
- */
+ * Below 1.5 a stored colour is within one code of the stored real one. */
 typedef struct {
   double least_alpha, colours, colours_by_taps;
 } Band;
 
-static const Band bands[] = {{0.5, 1.75, 0.6}, {1.0, 1.0, 0.6}, {3.0, 0.68, 0.6}, {8.0, 0.62, 0.6}};
+static const Band bands[] = {{0.5, 1.5, 0.6}, {1.0, 1.0, 0.6}, {3.0, 0.68, 0.6}, {8.0, 0.62, 0.6}};
 #define BANDS (int)(sizeof bands / sizeof *bands)
 
 /* The pyramid begins there. */
@@ -451,9 +451,10 @@ static void expect_visible(CfTest *test, double sigma, const CfTestPicture *sour
 
 static void what_is_hardly_visible(CfTest *test)
 {
-  const double sigmas[] = {2.0,  3.9,  4.0,  4.2,   4.75, 5.7,  6.0,  8.0,  9.25, 10.0,
-                           11.0, 12.0, 16.0, 17.25, 19.0, 20.0, 31.9, 32.0, 39.0, 40.0};
-  const CfVideo video = cf_video(CF_FORMAT_RGBA, 240, 100);
+  const double sigmas[] = {2.0,  3.9,  4.0,   4.2,  4.75, 5.7,  6.0,  8.0,  9.25, 10.0, 11.0,
+                           12.0, 16.0, 17.25, 19.0, 20.0, 31.9, 32.0, 39.0, 40.0, 49.9, 63.9};
+  /* A block of CUDA filters coarse samples of 1024 pixels along rows. */
+  const CfVideo video = cf_video(CF_FORMAT_RGBA, 1100, 24);
   CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_PADDED);
   CfTestPicture *got = cf_picture_new(&video, CF_LAYOUT_PADDED);
 
