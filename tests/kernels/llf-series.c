@@ -185,10 +185,11 @@ static void large_pictures_are_alike(CfTest *test)
   static const int harmonics[] = {8, 4, 8, 8};
   /* In the second, less work means other kernels for the coarse levels, in the next two one kernel,
    * whose blocks all have work in the first of these; in the next two, the tiles of the picture
-   * that are made first are few rows, or many; in the last, rows of coarse levels begin at
-   * multiples of 16 bytes. */
-  static const int sizes[][2] = {{2595, 1763}, {1283, 727},  {1923, 1083}, {1605, 909},
-                                 {16387, 301}, {301, 16387}, {2688, 1601}};
+   * that are made first are few rows, or many; in the next, rows of coarse levels begin at
+   * multiples of 16 bytes; with the last two, widths have all remainders by four. */
+  static const int sizes[][2] = {{2595, 1763}, {1283, 727},  {1923, 1083},
+                                 {1605, 909},  {16387, 301}, {301, 16387},
+                                 {2688, 1601}, {1286, 723},  {1284, 730}};
   const size_t count = sizeof formats / sizeof formats[0];
 
   for (size_t i = 0; i < count * (sizeof sizes / sizeof sizes[0]); i++) {
