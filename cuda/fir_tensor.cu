@@ -23,7 +23,8 @@ __device__ inline void finish_rows(
     CfTensorTarget target)
 {
   if constexpr (C == 1) {
-    constexpr int kBlocks = CfTensorShape<C, Tiles>::kBlocks, kAtOnce = 2; /* for registers */
+    constexpr int kBlocks = CfTensorShape<C, Tiles>::kBlocks;
+    constexpr int kAtOnce = CfTensorShape<C, Tiles>::kHasRegisters ? kBlocks : 2;
     uint32_t codes[2][kBlocks];
 
 #pragma unroll
@@ -119,6 +120,8 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   Shape::synchronize();
   const CfTensorMatricesOf<C, Tiles> matrices(taps, taps + kTensorTapPairs, goes_down);
   CfTensorKept<C, Tiles> kept(behind);
+  const CfTensorStrip held =
+      Shape::kHasRegisters ? cf_tensor_hold_factors<Shape::kColours>(strip) : strip;
   unsigned history = 0; /* which of the last Tiles steps were not opaque, the newest lowest */
 
   Shape::synchronize();
@@ -183,7 +186,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
       target.x0 = warp_x0;
       target.inside = warp_x0 + Shape::kWarpPixels <= work.width && target.y0 >= work.first &&
                       target.y0 + kTensorStep <= end;
-      finish_rows<C, Tiles>(job, work, strip, matrices, kept, newest, newest_alpha,
+      finish_rows<C, Tiles>(job, work, held, matrices, kept, newest, newest_alpha,
                             (Shape::kPaired ? before : history) != 0, target);
     }
     if constexpr (!Shape::kPaired) {

@@ -8,6 +8,8 @@
 #include "fir_tensor.cuh"
 #include "fir_tensor_output.cuh"
 
+#include <type_traits>
+
 /* ---- Toeplitz matrices ---- */
 
 /* Taps `tap` and `tap` + 1, where tap 0 is the first that the matrices reach. */
@@ -72,9 +74,6 @@ public:
   }
 };
 
-template <int C, int Tiles>
-using CfTensorMatricesOf = CfTensorMatrices<Tiles, CfTensorShape<C, Tiles>::kPaired>;
-
 /* The same for one direction, where registers are many: products take those that follow each other,
  * and what is second in one right side and first in another is there twice, for otherwise it is
  * moved before each product. Volatile, lest the compiler finds that they are the same. */
@@ -112,6 +111,33 @@ public:
     right[1] = words[tile][lower ? 1 : 3];
   }
 };
+
+/* The same for both. */
+template <int Tiles> class CfTensorDirections
+{
+  CfTensorDirection<Tiles> rows, columns;
+
+public:
+  __device__ CfTensorDirections(const uint32_t *row_taps, const uint32_t *column_taps, bool)
+      : rows(row_taps, column_taps, false), columns(row_taps, column_taps, true)
+  {
+  }
+
+  __device__ void across(int tile, uint32_t (&left)[4]) const
+  {
+    rows.across(tile, left);
+  }
+
+  __device__ void down(int tile, bool lower, uint32_t (&right)[2]) const
+  {
+    columns.down(tile, lower, right);
+  }
+};
+
+template <int C, int Tiles>
+using CfTensorMatricesOf =
+    std::conditional_t<CfTensorShape<C, Tiles>::kHasRegisters, CfTensorDirections<Tiles>,
+                       CfTensorMatrices<Tiles, CfTensorShape<C, Tiles>::kPaired>>;
 
 /* ---- across ---- */
 
