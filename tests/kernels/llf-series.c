@@ -83,6 +83,64 @@ static void planes_are_fine_enough(CfTest *test)
     }
 }
 
+/* Of the samples next to each border, how many differ: a mistake in what stands for what is outside
+ * would be lost among all others. */
+#define BORDER      4
+#define MOST_BORDER 0.03
+
+static double differing_within(const CfTestPicture *got, const CfTestPicture *want, int x0, int y0,
+                               int width, int height)
+{
+  int differing = 0;
+
+  for (int y = y0; y < y0 + height; y++)
+    for (int x = x0; x < x0 + width; x++)
+      differing += cf_picture_get(got, 0, x, y, 0) != cf_picture_get(want, 0, x, y, 0);
+  return (double)differing / width / height;
+}
+
+static void expect_alike_at_borders(CfTest *test, const CfTestPicture *got,
+                                    const CfTestPicture *want)
+{
+  const int width = want->video.width, height = want->video.height;
+  const struct {
+    const char *name;
+    double differing;
+  } border[] = {
+      {"left", differing_within(got, want, 0, 0, BORDER, height)},
+      {"right", differing_within(got, want, width - BORDER, 0, BORDER, height)},
+      {"top", differing_within(got, want, 0, 0, width, BORDER)},
+      {"bottom", differing_within(got, want, 0, height - BORDER, width, BORDER)},
+  };
+
+  for (int i = 0; i < 4; i++) {
+    CF_EXPECT(test, border[i].differing <= MOST_BORDER, "%.1f %% of the %s border differ",
+              100.0 * border[i].differing, border[i].name);
+    if (test->verbose)
+      printf("# %dx%d %s: %.2f %%\n", width, height, border[i].name, 100.0 * border[i].differing);
+  }
+}
+
+/* Where a level has an odd number of samples, the last of the next lies on its border. */
+static void borders_are_fine_enough(CfTest *test)
+{
+  for (int i = 0; i < 8; i++) {
+    CfTestPicture *source = picture(CF_FORMAT_GRAY8, 61 + i, 213 + i, CF_LAYOUT_ALIGNED,
+                                    CF_PATTERN_NOISE, test->seed);
+    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+    CfTestPicture *want = cf_picture_copy(source, CF_LAYOUT_ALIGNED);
+    CfLlfParams params = curve_params(i % CURVES, CF_LLF_FAST);
+
+    naive_picture(source, want, &params);
+    say(test, &params, &source->video, "noise");
+    if (cf_test_filter(test, test->engine, &params, 2, source, got))
+      expect_alike_at_borders(test, got, want);
+    cf_picture_free(source);
+    cf_picture_free(want);
+    cf_picture_free(got);
+  }
+}
+
 /* Grey in three channels is what the same grey is in one, up to the rounding of luma. */
 static void grey_is_grey_in_colours(CfTest *test)
 {
@@ -249,6 +307,7 @@ static void any_number_of_levels_is_alike(CfTest *test)
 static const CfTestCase cases[] = {
     {"planes-are-fine-enough", planes_are_fine_enough, CF_EACH_OTHER_ENGINE},
     {"colours-are-fine-enough", colours_are_fine_enough, CF_EACH_OTHER_ENGINE},
+    {"borders-are-fine-enough", borders_are_fine_enough, CF_EACH_OTHER_ENGINE},
     {"grey-is-grey-in-colours", grey_is_grey_in_colours, CF_EACH_OTHER_ENGINE},
     {"any-number-of-levels-is-alike", any_number_of_levels_is_alike, CF_EACH_OTHER_ENGINE},
     {"large-pictures-are-alike", large_pictures_are_alike, CF_EACH_OTHER_ENGINE},
