@@ -243,11 +243,11 @@ size_t place_memory(CfBytesJob *job, uint8_t *base)
     CfBytesPlane *plane = &job->plane[p];
     const size_t fine = (size_t)(plane->fine_end - plane->fine_first) * plane->channels;
 
-    plane->fine = (float *)(base + used);
-    used += cf_scratch_bytes(fine * plane->fine_pitch * sizeof(float));
     plane->rows = (uint2 *)(base + used);
     used += cf_scratch_bytes((size_t)plane->row_pairs * plane->channels * plane->columns *
                              sizeof(uint2));
+    plane->fine = (float *)(base + used);
+    used += cf_scratch_bytes(fine * plane->fine_pitch * sizeof(float));
   }
   return used;
 }

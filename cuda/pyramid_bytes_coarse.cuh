@@ -46,96 +46,90 @@ template <int C> __device__ inline int cf_windows_of(const CfBytesPlane &plane)
   return (((cf_bytes_warp_columns<C>(plane) * kBytesWarps) >> plane.x.factor_log2) + 4 + 7) / 8;
 }
 
-/* Windows of 8 columns of a channel that a warp makes: number `first` and every `step`-th after it.
- * Window i is of channel i % C. */
-struct CfBytesWindows {
-  int first, step, end;
-};
-
-/* Sums of the low taps along columns, of chunks `first` to `end`. Loads for some chunks are on the
- * way together. */
+/* Adds the low taps along columns of the chunks from `first` to `end` to sums of windows, which
+ * begin at `column` of a channel and lie next to each other. Loads for some chunks are on the way
+ * together. */
 template <int C, int Windows, int Chunks>
 __device__ inline void cf_sum_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                      const CfSharedTaps &taps, const CfBytesWindows &windows,
+                                      const CfSharedTaps &taps, const uint2 *column, int step,
                                       int first, int end, float (&sum)[Windows][4])
 {
   const CfBytesLine &line = plane.y;
   const int lane = (int)threadIdx.x % 32;
   const int wanted = line.thinning * ((16 * stack.top >> line.factor_log2) - 2) + line.low_first;
   const int spare = wanted & 1, pair = (wanted - spare - plane.rows_first) / 2 + lane % 4;
-  const int column = (stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first + lane / 4;
-  const uint2 *from[Windows];
 
-#pragma unroll
-  for (int i = 0; i < Windows; i++) {
-    const int own = min(windows.first + windows.step * i, windows.end - 1);
-
-    from[i] = plane.rows + (size_t)(own % C) * plane.row_pairs * plane.columns +
-              min(column + own / C * 8, plane.columns - 1);
-  }
+#pragma unroll 1
   for (; first < end; first += Chunks) {
     uint2 sample[Chunks][Windows][2];
 
 #pragma unroll
     for (int c = 0; c < Chunks; c++) {
-      const int above = pair + 8 * (first + c), below = above + 4;
-      const int row0 = min(max(above, 0), plane.row_pairs - 1) * plane.columns;
-      const int row1 = min(max(below, 0), plane.row_pairs - 1) * plane.columns;
+#pragma unroll
+      for (int r = 0; r < 2; r++) {
+        const int row = min(max(pair + 8 * (first + c) + 4 * r, 0), plane.row_pairs - 1);
+        const uint2 *const from = column + row * plane.columns;
 
 #pragma unroll
-      for (int i = 0; i < Windows; i++) {
-        if (first + c < end && windows.first + windows.step * i < windows.end) {
-          sample[c][i][0] = __ldcg(from[i] + row0);
-          sample[c][i][1] = __ldcg(from[i] + row1);
-        }
+        for (int i = 0; i < Windows; i++)
+          sample[c][i][r] = __ldcg(from + step * i);
       }
     }
-    /* Not unrolled: to fetch the instructions would take longer. */
-#pragma unroll 1
-    for (int chunk = first; chunk < min(first + Chunks, end); chunk++) {
-      const CfTapMatrix<2> matrix(taps, line.thinning, chunk, spare);
+#pragma unroll
+    for (int c = 0; c < Chunks; c++) {
+      if (c > 0 && first + c >= end)
+        break;
+      const CfTapMatrix<2> matrix(taps, line.thinning, first + c, spare);
 
 #pragma unroll
-      for (int i = 0; i < Windows; i++) {
-        if (windows.first + windows.step * i < windows.end)
-          matrix.multiply(sum[i], sample[0][i][0], sample[0][i][1]);
-#pragma unroll
-        for (int c = 0; c + 1 < Chunks; c++) {
-          sample[c][i][0] = sample[c + 1][i][0];
-          sample[c][i][1] = sample[c + 1][i][1];
-        }
-      }
+      for (int i = 0; i < Windows; i++)
+        matrix.multiply(sum[i], sample[c][i][0], sample[c][i][1]);
     }
   }
+}
+
+/* Where a thread reads the first of its columns of window `window` of a channel. The last windows
+ * may lie beyond the last column, where there are other numbers. */
+template <int C>
+__device__ inline const uint2 *cf_column_of_window(const CfBytesPlane &plane,
+                                                   const CfBytesStack<C> &stack, int channel,
+                                                   int window)
+{
+  const int lane = (int)threadIdx.x % 32;
+
+  return plane.rows + (size_t)channel * plane.row_pairs * plane.columns +
+         ((stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first + 8 * window + lane / 4);
 }
 
 /* 16 rows by 8 columns. */
 template <int C>
-__device__ inline void cf_store_window(CfSharedCoarse<C> &shared, int window, const float (&sum)[4])
+__device__ inline void cf_store_window(CfSharedCoarse<C> &shared, int channel, int window,
+                                       const float (&sum)[4])
 {
-  const int lane = (int)threadIdx.x % 32, at = window / C * 4 + lane % 4;
+  const int lane = (int)threadIdx.x % 32, at = 4 * window + lane % 4;
 
   if (at < kBytesCoarsePairs<C>) {
-    shared.sample[window % C][lane / 4][at] = cf_split_halves(sum[0], sum[1]);
-    shared.sample[window % C][lane / 4 + 8][at] = cf_split_halves(sum[2], sum[3]);
+    shared.sample[channel][lane / 4][at] = cf_split_halves(sum[0], sum[1]);
+    shared.sample[channel][lane / 4 + 8][at] = cf_split_halves(sum[2], sum[3]);
   }
 }
 
-/* Each warp makes some windows, from number `first` on. */
+/* Each warp makes some windows next to each other of a channel. */
 template <int C, int Windows, int Chunks>
 __device__ inline void cf_share_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                        int first, const CfSharedTaps &taps,
-                                        CfSharedCoarse<C> &shared)
+                                        const CfSharedTaps &taps, CfSharedCoarse<C> &shared)
 {
-  const CfBytesWindows windows = {first, kBytesWarps, cf_windows_of<C>(plane) * C};
+  constexpr int kSharing = kBytesWarps / C; /* warps that share a channel */
+  const int warp = (int)threadIdx.x / 32, channel = warp / kSharing;
+  const int first = warp % kSharing * Windows;
   float sum[Windows][4] = {};
 
-  cf_sum_windows<C, Windows, Chunks>(plane, stack, taps, windows, 0, plane.y.chunks, sum);
+  cf_sum_windows<C, Windows, Chunks>(plane, stack, taps,
+                                     cf_column_of_window(plane, stack, channel, first), 8, 0,
+                                     plane.y.chunks, sum);
 #pragma unroll
-  for (int i = 0; i < Windows; i++) {
-    if (first + kBytesWarps * i < windows.end)
-      cf_store_window<C>(shared, first + kBytesWarps * i, sum[i]);
-  }
+  for (int i = 0; i < Windows; i++)
+    cf_store_window<C>(shared, channel, first + i, sum[i]);
 }
 
 /* What a thread has of a warp's sums of a window, behind where that window is stored. */
@@ -153,10 +147,11 @@ __device__ inline void cf_share_window(const CfBytesPlane &plane, const CfBytesS
                                        const CfSharedTaps &taps, CfSharedCoarse<C> &shared)
 {
   const int warp = (int)threadIdx.x / 32, chunks = plane.y.chunks;
+  const uint2 *const column = cf_column_of_window(plane, stack, 0, 0);
   float sum[C][4] = {};
 
-  cf_sum_windows<C, C, Chunks>(plane, stack, taps, {0, 1, C}, warp * chunks / kBytesWarps,
-                               (warp + 1) * chunks / kBytesWarps, sum);
+  cf_sum_windows<C, C, Chunks>(plane, stack, taps, column, plane.row_pairs * plane.columns,
+                               warp * chunks / kBytesWarps, (warp + 1) * chunks / kBytesWarps, sum);
 #pragma unroll
   for (int i = 0; i < C; i++)
     cf_sums_of_warp(shared, i, warp) = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
@@ -173,7 +168,7 @@ __device__ inline void cf_share_window(const CfBytesPlane &plane, const CfBytesS
       all[2] += some.z;
       all[3] += some.w;
     }
-    cf_store_window<C>(shared, warp, all);
+    cf_store_window<C>(shared, warp, 0, all);
   }
 }
 
@@ -181,13 +176,17 @@ template <int C>
 __device__ inline void cf_share_coarse(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
                                        const CfSharedTaps &taps, CfSharedCoarse<C> &shared)
 {
-  const int windows = cf_windows_of<C>(plane) * C, warp = (int)threadIdx.x / 32;
+  constexpr int kSharing = kBytesWarps / C; /* warps that share a channel */
+  const int windows = cf_windows_of<C>(plane), own = (windows + kSharing - 1) / kSharing;
 
-  if (windows == C)
+  if (windows == 1)
     cf_share_window<C, C == 4 ? 3 : 5>(plane, stack, taps, shared);
-  else if (windows <= 2 * kBytesWarps)
-    cf_share_windows<C, 2, 4>(plane, stack, warp, taps, shared);
+  else if (own == 1)
+    cf_share_windows<C, 1, 6>(plane, stack, taps, shared);
+  else if (own == 2)
+    cf_share_windows<C, 2, 4>(plane, stack, taps, shared);
+  else if (own == 3)
+    cf_share_windows<C, 3, 3>(plane, stack, taps, shared);
   else
-    for (int first = warp; first < windows; first += 3 * kBytesWarps)
-      cf_share_windows<C, 3, 3>(plane, stack, first, taps, shared);
+    cf_share_windows<C, 5, 2>(plane, stack, taps, shared);
 }

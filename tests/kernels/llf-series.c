@@ -125,8 +125,8 @@ static void expect_alike_at_borders(CfTest *test, const CfTestPicture *got,
 static void borders_are_fine_enough(CfTest *test)
 {
   for (int i = 0; i < 8; i++) {
-    CfTestPicture *source = picture(CF_FORMAT_GRAY8, 61 + i, 213 + i, CF_LAYOUT_ALIGNED,
-                                    CF_PATTERN_NOISE, test->seed);
+    CfTestPicture *source =
+        picture(CF_FORMAT_GRAY8, 61 + i, 213 + i, CF_LAYOUT_ALIGNED, CF_PATTERN_NOISE, test->seed);
     CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
     CfTestPicture *want = cf_picture_copy(source, CF_LAYOUT_ALIGNED);
     CfLlfParams params = curve_params(i % CURVES, CF_LLF_FAST);
