@@ -234,7 +234,8 @@ void place_picture(CfCudaBytePyramid *pyramid, const CfJob *job)
   }
 }
 
-/* Where the intermediate samples lie; with a NULL base only counts their bytes. */
+/* Where the intermediate samples lie; with a NULL base only counts their bytes. Behind `rows` there
+ * is `fine`, since `up` reads a few columns more. */
 size_t place_memory(CfBytesJob *job, uint8_t *base)
 {
   size_t used = 0;

@@ -168,8 +168,8 @@ template <int C, int D> struct CfBytesTile {
   static constexpr int kFirst = -(kTaps - D) / 2;
   static constexpr int kColumns = 16 / C; /* fine */
   static constexpr int kPixels = 64 / C;  /* of a chunk, 64 bytes of a row */
-  static constexpr int kGranule = 16 / C; /* pixels that a thread loads */
-  static constexpr int kBefore = (-kFirst + kGranule - 1) / kGranule * kGranule;
+  static constexpr int kSector = 32 / C;  /* pixels that memory gives at once */
+  static constexpr int kBefore = (-kFirst + kSector - 1) / kSector * kSector;
   static constexpr int kSpan = kBefore + D * (kColumns - 1) + kTaps + kFirst;
   static constexpr int kChunks = (kSpan + kPixels - 1) / kPixels;
   static constexpr int kShift = kColumns * D / kPixels; /* chunks from a tile to the next */

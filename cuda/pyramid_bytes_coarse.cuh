@@ -51,7 +51,7 @@ template <int C> __device__ inline int cf_windows_of(const CfBytesPlane &plane)
  * together. */
 template <int C, int Windows, int Chunks>
 __device__ inline void cf_sum_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                      const CfSharedTaps &taps, const uint2 *column, int step,
+                                      const CfSharedTaps<> &taps, const uint2 *column, int step,
                                       int first, int end, float (&sum)[Windows][4])
 {
   const CfBytesLine &line = plane.y;
@@ -88,17 +88,18 @@ __device__ inline void cf_sum_windows(const CfBytesPlane &plane, const CfBytesSt
   }
 }
 
-/* Where a thread reads the first of its columns of window `window` of a channel. The last windows
- * may lie beyond the last column, where there are other numbers. */
+/* The column of `rows` with which a block begins. */
 template <int C>
-__device__ inline const uint2 *cf_column_of_window(const CfBytesPlane &plane,
-                                                   const CfBytesStack<C> &stack, int channel,
-                                                   int window)
+__device__ inline int cf_first_column(const CfBytesPlane &plane, const CfBytesStack<C> &stack)
 {
-  const int lane = (int)threadIdx.x % 32;
+  return (stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first;
+}
 
-  return plane.rows + (size_t)channel * plane.row_pairs * plane.columns +
-         ((stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first + 8 * window + lane / 4);
+/* Where a thread reads of a channel, from a column of `rows` on. */
+__device__ inline const uint2 *cf_place_in_rows(const CfBytesPlane &plane, int channel, int column)
+{
+  return plane.rows + (size_t)channel * plane.row_pairs * plane.columns + column +
+         (int)threadIdx.x % 32 / 4;
 }
 
 /* 16 rows by 8 columns. */
@@ -114,19 +115,22 @@ __device__ inline void cf_store_window(CfSharedCoarse<C> &shared, int channel, i
   }
 }
 
-/* Each warp makes some windows next to each other of a channel. */
+/* Each warp makes some windows next to each other of a channel. The last of them may lie beyond all
+ * columns, where other numbers are, that of `fine` at the end. */
 template <int C, int Windows, int Chunks>
 __device__ inline void cf_share_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                        const CfSharedTaps &taps, CfSharedCoarse<C> &shared)
+                                        const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
 {
   constexpr int kSharing = kBytesWarps / C; /* warps that share a channel */
   const int warp = (int)threadIdx.x / 32, channel = warp / kSharing;
   const int first = warp % kSharing * Windows;
+  const int column = cf_first_column(plane, stack) + 8 * first;
   float sum[Windows][4] = {};
 
-  cf_sum_windows<C, Windows, Chunks>(plane, stack, taps,
-                                     cf_column_of_window(plane, stack, channel, first), 8, 0,
-                                     plane.y.chunks, sum);
+  if (column >= plane.columns)
+    return;
+  cf_sum_windows<C, Windows, Chunks>(plane, stack, taps, cf_place_in_rows(plane, channel, column),
+                                     8, 0, plane.y.chunks, sum);
 #pragma unroll
   for (int i = 0; i < Windows; i++)
     cf_store_window<C>(shared, channel, first + i, sum[i]);
@@ -144,10 +148,10 @@ __device__ inline float4 &cf_sums_of_warp(CfSharedCoarse<C> &shared, int channel
 /* Where there is one window of each channel, and many chunks, the warps share these. */
 template <int C, int Chunks>
 __device__ inline void cf_share_window(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                       const CfSharedTaps &taps, CfSharedCoarse<C> &shared)
+                                       const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
 {
   const int warp = (int)threadIdx.x / 32, chunks = plane.y.chunks;
-  const uint2 *const column = cf_column_of_window(plane, stack, 0, 0);
+  const uint2 *const column = cf_place_in_rows(plane, 0, cf_first_column(plane, stack));
   float sum[C][4] = {};
 
   cf_sum_windows<C, C, Chunks>(plane, stack, taps, column, plane.row_pairs * plane.columns,
@@ -174,7 +178,7 @@ __device__ inline void cf_share_window(const CfBytesPlane &plane, const CfBytesS
 
 template <int C>
 __device__ inline void cf_share_coarse(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                       const CfSharedTaps &taps, CfSharedCoarse<C> &shared)
+                                       const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
 {
   constexpr int kSharing = kBytesWarps / C; /* warps that share a channel */
   const int windows = cf_windows_of<C>(plane), own = (windows + kSharing - 1) / kSharing;

@@ -12,7 +12,14 @@
 namespace
 {
 
-constexpr int kBlocks = 8; /* on a multiprocessor */
+/* Blocks on a multiprocessor; where D is 4 everywhere so many that those of a 3840x2160 picture run
+ * at once. */
+constexpr int kBlocks = 8;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kBlocksOfFour = 8;
+#else
+constexpr int kBlocksOfFour = 9;
+#endif
 
 /* What a block makes: some outputs of eight rows of one channel. */
 struct Segment {
@@ -155,9 +162,9 @@ __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &s
   }
 }
 
-template <bool Mirrors, int Groups>
+template <bool Mirrors, int Groups, typename Taps>
 __device__ inline void filter_shared(const CfBytesPlane &plane, const Segment &segment,
-                                     const CfSharedTaps &taps, SharedSamples<Groups> &samples)
+                                     const Taps &taps, SharedSamples<Groups> &samples)
 {
   const CfBytesLine &line = plane.x;
   const int lane = (int)threadIdx.x % 32, group = (int)threadIdx.x / 32 * Groups;
@@ -188,7 +195,7 @@ typedef float4 SharedSums[kBytesWarps][32];
 
 template <bool Mirrors>
 __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &segment,
-                                    const CfSharedTaps &taps, SharedSums &sums)
+                                    const CfSharedTaps<> &taps, SharedSums &sums)
 {
   const CfBytesLine &line = plane.x;
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
@@ -233,11 +240,23 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
   store(plane, segment, output, sum);
 }
 
+/* ---- kernels ---- */
+
+/* What a block does before it reads samples. */
+template <typename Taps>
+__device__ inline void begin(const CfBytesJob &job, const CfBytesPlane &plane, Taps &taps)
+{
+  cf_let_next_kernel_start();
+  cf_share_taps(plane.x, job.low[&plane - job.plane][0], taps.half, taps.rest);
+  __syncthreads();
+  cf_wait_for_previous_kernel();
+}
+
 template <bool Mirrors>
 __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
     low_rows_kernel(const __grid_constant__ CfBytesJob job)
 {
-  __shared__ CfSharedTaps taps;
+  __shared__ CfSharedTaps<> taps;
   __shared__ union {
     SharedSamples<4> four;
     SharedSamples<2> two;
@@ -247,10 +266,7 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
   const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
   const Segment segment(plane, block);
 
-  cf_let_next_kernel_start();
-  cf_share_taps(plane.x, job.low[&plane - job.plane][0], taps);
-  __syncthreads();
-  cf_wait_for_previous_kernel();
+  begin(job, plane, taps);
   if (plane.x.factor == 4)
     filter_shared<Mirrors>(plane, segment, taps, shared.four);
   else if (plane.x.factor == 8)
@@ -259,16 +275,36 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
     filter_alone<Mirrors>(plane, segment, taps, shared.sums);
 }
 
+/* D is 4 in all planes. */
+template <bool Mirrors>
+__global__ void __launch_bounds__(kPyramidThreads, kBlocksOfFour)
+    low_rows_of_four_kernel(const __grid_constant__ CfBytesJob job)
+{
+  __shared__ CfSharedTaps<16 * kMostChunks<4>, 1> taps;
+  __shared__ SharedSamples<4> samples;
+  int block;
+  const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
+  const Segment segment(plane, block);
+
+  begin(job, plane, taps);
+  filter_shared<Mirrors>(plane, segment, taps, samples);
+}
+
 } // namespace
 
 bool cf_bytes_low(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
 {
-  void (*kernel)(CfBytesJob) = low_rows_kernel<false>;
+  void (*kernel)(CfBytesJob);
+  bool mirrors = false, four = true;
 
   for (int p = 0; p < job->planes; p++) {
-    if (job->plane[p].x.mirrored || job->plane[p].y.mirrored)
-      kernel = low_rows_kernel<true>;
+    mirrors |= job->plane[p].x.mirrored || job->plane[p].y.mirrored;
+    four &= job->plane[p].x.factor == 4;
   }
+  if (four)
+    kernel = mirrors ? low_rows_of_four_kernel<true> : low_rows_of_four_kernel<false>;
+  else
+    kernel = mirrors ? low_rows_kernel<true> : low_rows_kernel<false>;
   return cf_bytes_share_memory(kernel, status) &&
          cf_launch_after(kernel, job, blocks, 0, stream, "blurring coarse rows", status);
 }

@@ -14,11 +14,12 @@ __host__ __device__ constexpr int cf_taps_before(int thinning)
   return 16 * thinning + 4;
 }
 
-constexpr int kTapPairs = 2 * cf_taps_before(kBytesThinning) + kBytesLowTaps + 16;
+/* Up to so many taps, for outputs so far apart. Pair i is of taps i - cf_taps_before() and the
+ * next. */
+template <int Taps = kBytesLowTaps, int Thinning = kBytesThinning> struct CfSharedTaps {
+  static constexpr int kPairs = 2 * cf_taps_before(Thinning) + Taps + 16;
 
-/* Pair i is of taps i - cf_taps_before() and the next. */
-struct CfSharedTaps {
-  uint32_t half[kTapPairs], rest[kTapPairs];
+  uint32_t half[kPairs], rest[kPairs];
 };
 
 __device__ inline uint32_t cf_low_tap(const CfBytesLow &low, int count, int i)
@@ -29,7 +30,7 @@ __device__ inline uint32_t cf_low_tap(const CfBytesLow &low, int count, int i)
 /* A barrier must follow. Apart, where the compiler cannot know that the taps are constants of the
  * kernel: these are read for one thread after the other when each asks for another one. */
 static __device__ __noinline__ void cf_share_taps(const CfBytesLine &line, const CfBytesLow &low,
-                                                  CfSharedTaps &taps)
+                                                  uint32_t *half, uint32_t *rest)
 {
   const int before = cf_taps_before(line.thinning);
 
@@ -37,8 +38,8 @@ static __device__ __noinline__ void cf_share_taps(const CfBytesLine &line, const
     const uint32_t first = cf_low_tap(low, line.low_count, i - before);
     const uint32_t second = cf_low_tap(low, line.low_count, i - before + 1);
 
-    taps.half[i] = __byte_perm(first, second, 0x5410);
-    taps.rest[i] = __byte_perm(first, second, 0x7632);
+    half[i] = __byte_perm(first, second, 0x5410);
+    rest[i] = __byte_perm(first, second, 0x7632);
   }
 }
 
@@ -48,7 +49,8 @@ static __device__ __noinline__ void cf_share_taps(const CfBytesLine &line, const
 template <int Run> struct CfTapMatrix {
   uint32_t half[4], rest[4];
 
-  __device__ CfTapMatrix(const CfSharedTaps &taps, int thinning, int chunk, int spare)
+  template <typename Taps>
+  __device__ CfTapMatrix(const Taps &taps, int thinning, int chunk, int spare)
   {
     const int lane = (int)threadIdx.x % 32;
     const int first =

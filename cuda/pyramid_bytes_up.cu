@@ -142,7 +142,7 @@ struct SharedWeights {
 };
 
 template <int C> struct Shared {
-  CfSharedTaps taps;
+  CfSharedTaps<> taps;
   CfSharedCoarse<C> coarse;
   SharedWeights weights;
 };
@@ -467,7 +467,7 @@ __device__ inline void go_up(const CfBytesPlane &plane, const CfBytesLow &low, i
   /* All that does not wait for the coarse samples comes first. */
   AcrossRows rows[2] = {AcrossRows(plane, stack, 0), AcrossRows(plane, stack, 1)};
   share_weights(plane, shared.weights);
-  cf_share_taps(plane.y, low, shared.taps);
+  cf_share_taps(plane.y, low, shared.taps.half, shared.taps.rest);
   __syncthreads();
   cf_wait_for_previous_kernel();
   cf_share_coarse<C>(plane, stack, shared.taps, shared.coarse);
