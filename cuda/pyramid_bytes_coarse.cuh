@@ -46,9 +46,9 @@ template <int C> __device__ inline int cf_windows_of(const CfBytesPlane &plane)
   return (((cf_bytes_warp_columns<C>(plane) * kBytesWarps) >> plane.x.factor_log2) + 4 + 7) / 8;
 }
 
-/* Adds the low taps along columns of the chunks from `first` to `end` to sums of windows, which
- * begin at `column` of a channel and lie next to each other. Loads for some chunks are on the way
- * together. */
+/* Adds the low taps along columns of the chunks from `first` to `end` to sums of windows, of which
+ * a thread reads the first from `column` on, each next one `step` samples further: with one address
+ * for all there are half as many instructions. Loads for some chunks are on the way together. */
 template <int C, int Windows, int Chunks>
 __device__ inline void cf_sum_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
                                       const CfSharedTaps<> &taps, const uint2 *column, int step,

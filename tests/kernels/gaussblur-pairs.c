@@ -49,23 +49,38 @@ static void draw(CfTestPicture *picture, int phase, CfRandom *random)
   }
 }
 
+/* In pictures of whole numbers of their coarser samples, CUDA reads those outside from inside where
+ * borders mirror or wrap. */
 static void rounds_as_the_cpu(CfTest *test)
 {
   const CfEngine *cpu = cf_effect_engine(&cf_gaussblur, "cpu");
-  const double sigmas[] = {40.0, 17.0, 32.0, 25.0, 100.0, 250.0};
+  static const struct {
+    double sigma;
+    CfBorder border;
+    int width, height;
+  } blurs[] = {
+      {40.0, CF_BORDER_REPLICATE, 320, 240},   {17.0, CF_BORDER_REFLECT, 321, 243},
+      {32.0, CF_BORDER_REFLECT_101, 320, 240}, {25.0, CF_BORDER_WRAP, 321, 243},
+      {100.0, CF_BORDER_REPLICATE, 320, 240},  {250.0, CF_BORDER_REFLECT, 321, 243},
+      {12.0, CF_BORDER_REFLECT, 320, 240},     {12.0, CF_BORDER_WRAP, 320, 240},
+      {20.0, CF_BORDER_REFLECT, 320, 240},     {20.0, CF_BORDER_WRAP, 320, 240},
+      {48.0, CF_BORDER_REFLECT, 320, 240},     {48.0, CF_BORDER_WRAP, 320, 240},
+      {90.0, CF_BORDER_REFLECT, 960, 800},     {14.0, CF_BORDER_REFLECT_101, 333, 242},
+  };
   const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_ARGB, CF_FORMAT_AYUV};
   long differing = 0, samples = 0;
 
-  for (int i = 0; i < 6; i++) {
-    const CfVideo video = cf_video(formats[i % 3], i % 2 ? 321 : 320, i % 2 ? 243 : 240);
+  for (int i = 0; i < (int)(sizeof blurs / sizeof *blurs); i++) {
+    const CfVideo video = cf_video(formats[i % 3], blurs[i].width, blurs[i].height);
     const CfGaussblurParams params = {
-        .sigma = sigmas[i], .sigma_vertical = -1.0, .border = i % CF_BORDER_CONSTANT};
+        .sigma = blurs[i].sigma, .sigma_vertical = -1.0, .border = blurs[i].border};
     CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_ALIGNED);
     CfTestPicture *want = cf_picture_new(&video, CF_LAYOUT_ALIGNED);
     CfTestPicture *got = cf_picture_new(&video, CF_LAYOUT_ALIGNED);
 
     draw(source, i, &test->random);
-    cf_test_context(test, "sigma %g, %s", params.sigma, cf_format_info(video.format)->name);
+    cf_test_context(test, "sigma %g, border %d, %dx%d %s", params.sigma, (int)params.border,
+                    video.width, video.height, cf_format_info(video.format)->name);
     if (cf_test_filter(test, cpu, &params, 2, source, want) &&
         cf_test_filter(test, test->engine, &params, 2, source, got)) {
       const CfDifference difference = cf_picture_compare(got, want, 1.0);
