@@ -65,7 +65,7 @@ static void rounds_as_the_cpu(CfTest *test)
       {12.0, CF_BORDER_REFLECT, 320, 240},     {12.0, CF_BORDER_WRAP, 320, 240},
       {20.0, CF_BORDER_REFLECT, 320, 240},     {20.0, CF_BORDER_WRAP, 320, 240},
       {48.0, CF_BORDER_REFLECT, 320, 240},     {48.0, CF_BORDER_WRAP, 320, 240},
-      {90.0, CF_BORDER_REFLECT, 960, 800},     {14.0, CF_BORDER_REFLECT_101, 333, 242},
+      {90.0, CF_BORDER_REFLECT, 448, 448},     {14.0, CF_BORDER_REFLECT_101, 333, 242},
   };
   const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_ARGB, CF_FORMAT_AYUV};
   long differing = 0, samples = 0;
