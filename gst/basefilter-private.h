@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Between the rooms of the base class: basefilter.c (life, negotiation), baseproperties.c and
- * baseframes.c (frames).
+ * Between the rooms of the base class: basefilter.c (life, negotiation), baseproperties.c,
+ * baseframes.c (frames) and basestaged.c (those in system memory that are filtered on the device).
  */
 #pragma once
 
@@ -48,5 +48,42 @@ gboolean gst_cuda_filters_base_update_params(GstCudaFiltersBase *self, CfStatus 
 /* Whether the worker's engine works in device memory. */
 gboolean gst_cuda_filters_base_runs_on_device(GstCudaFiltersBase *self);
 
+/* Whether frames in system memory go through the device. */
+gboolean gst_cuda_filters_base_is_staged(GstCudaFiltersBase *self);
+
 /* Sets the functions of baseframes.c; called once, from the class's init. */
 void gst_cuda_filters_base_install_frames(GstBaseTransformClass *klass);
+
+/* Counts a frame that was filtered, in any thread. */
+void gst_cuda_filters_base_count_frame(GstCudaFiltersBase *self, GstClockTime time,
+                                       const gchar *algorithm);
+
+/* `output` becomes `input`, which is taken, or a copy of it where the receiver could not read its
+ * layout. */
+GstFlowReturn gst_cuda_filters_base_hand_on(GstCudaFiltersBase *self, GstBuffer *input,
+                                            GstBuffer **output);
+
+/* ---- basestaged.c ---- */
+
+/* GstBaseTransform::generate_output: sends the queued input on its way and leaves the rest to the
+ * output task, or pushes what comes of it. With `pass_on` it is handed on as it is. `output` is
+ * set in pull mode only. */
+GstFlowReturn gst_cuda_filters_base_generate_staged(GstCudaFiltersBase *self, gboolean pass_on,
+                                                    GstBuffer **output);
+
+/* GstCudaFiltersDeliver of the output task. */
+GstFlowReturn gst_cuda_filters_base_deliver(gpointer base, gboolean discard);
+
+/* The stream starts, or starts anew after a flush: nothing was pushed or dropped. */
+void gst_cuda_filters_base_reset_staged(GstCudaFiltersBase *self);
+
+/* Answers a query for the position, if frames were pushed by the output task. */
+gboolean gst_cuda_filters_base_answer_position(GstCudaFiltersBase *self, GstQuery *query);
+
+/* Adds frames that were pushed here to those that a QoS message counts. */
+void gst_cuda_filters_base_count_in_message(GstCudaFiltersBase *self, GstMessage *message);
+
+/* Whether upstream is live decides whether frames overlap: what a latency query answered, `good` if
+ * anything, and that one is to be made before the next frame. Any thread. */
+void gst_cuda_filters_base_note_latency(GstCudaFiltersBase *self, GstQuery *query, gboolean good);
+void gst_cuda_filters_base_ask_for_latency(GstCudaFiltersBase *self);

@@ -23,9 +23,16 @@ const CfEffect *gst_cuda_filters_base_effect(GstCudaFiltersBase *self)
 /* Once for every failure, however often upstream offers its caps again. */
 void gst_cuda_filters_base_post_error(GstCudaFiltersBase *self, const CfStatus *status)
 {
-  if (self->failed)
-    return;
+  gboolean known;
+
+  GST_OBJECT_LOCK(self);
+  known = self->failed;
   self->failed = TRUE;
+  if (!known)
+    self->frames_before_failure = self->staged.under_way;
+  GST_OBJECT_UNLOCK(self);
+  if (known)
+    return;
   switch (status->code) {
   case CF_ERROR_INVALID:
     GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, ("%s", status->message), (NULL));
@@ -47,10 +54,14 @@ void gst_cuda_filters_base_post_no_frames(GstCudaFiltersBase *self)
 {
   const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->out_info;
   CfStatus status = {CF_OK, ""};
+  gboolean known;
 
-  if (self->starved)
-    return;
+  GST_OBJECT_LOCK(self);
+  known = self->starved;
   self->starved = TRUE;
+  GST_OBJECT_UNLOCK(self);
+  if (known)
+    return;
   cf_fail(&status, CF_ERROR_NO_MEMORY,
           "no %s memory for a filtered frame of %s %dx%d; free some or use smaller frames",
           self->cuda_memory ? "CUDA" : "system",
@@ -69,6 +80,14 @@ static void set_active_backend(GstCudaFiltersBase *self, const gchar *name)
   GST_OBJECT_UNLOCK(self);
   if (changed)
     g_object_notify(G_OBJECT(self), "active-backend");
+}
+
+/* The next failure is told of again. */
+static void forget_failure(GstCudaFiltersBase *self)
+{
+  GST_OBJECT_LOCK(self);
+  self->failed = FALSE;
+  GST_OBJECT_UNLOCK(self);
 }
 
 /* Parameters of the frames to come */
@@ -123,7 +142,7 @@ gboolean gst_cuda_filters_base_update_params(GstCudaFiltersBase *self, CfStatus 
   }
   self->identity = gst_cuda_filters_base_effect(self)->is_identity(self->running_params);
   if (self->worker)
-    self->failed = FALSE;
+    forget_failure(self);
   return TRUE;
 }
 
@@ -175,9 +194,10 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   CfStatus status = {CF_OK, ""};
   gint device_id;
 
-  self->failed = self->starved = FALSE;
   self->cuda_memory = FALSE;
   self->cover = GST_CUDA_FILTERS_COVER_ALL;
+  gst_cuda_filters_base_reset_staged(self);
+  gst_cuda_filters_base_ask_for_latency(self);
   if (self->roi)
     gst_cuda_filters_regions_reset(self->roi);
   GST_OBJECT_LOCK(self);
@@ -185,6 +205,8 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   self->frames = 0;
   self->total_time = self->last_time = 0;
   self->algorithm = NULL;
+  self->failed = self->starved = FALSE;
+  self->frames_before_failure = self->staged.under_way = 0;
   status = gst_cuda_filters_base_first_refusal(self);
   GST_OBJECT_UNLOCK(self);
 
@@ -224,6 +246,7 @@ static gboolean gst_cuda_filters_base_stop(GstBaseTransform *trans)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
+  gst_cuda_filters_output_task_stop(self->output_task);
   gst_cuda_filters_base_close_worker(self);
   gst_cuda_filters_gpu_close(self->gpu);
   set_active_backend(self, NULL);
@@ -258,7 +281,7 @@ gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVi
   if (!self->worker)
     return FALSE;
   GST_INFO_OBJECT(self, "%s engine", engine->name);
-  self->failed = FALSE;
+  forget_failure(self);
   set_active_backend(self, engine->name);
   return TRUE;
 }
@@ -268,22 +291,9 @@ gboolean gst_cuda_filters_base_runs_on_device(GstCudaFiltersBase *self)
   return self->worker && gst_cuda_filters_worker_engine(self->worker)->device_memory;
 }
 
-/* Overlapping costs two frames of latency, which only pipelines that are not live have to give. */
-static gboolean upstream_is_live(GstCudaFiltersBase *self)
+gboolean gst_cuda_filters_base_is_staged(GstCudaFiltersBase *self)
 {
-  GstQuery *query = gst_query_new_latency();
-  gboolean live = FALSE;
-
-  if (gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(self), query))
-    gst_query_parse_latency(query, &live, NULL, NULL);
-  gst_query_unref(query);
-  return live;
-}
-
-static gboolean may_overlap(GstCudaFiltersBase *self, const GstVideoInfo *info)
-{
-  return gst_cuda_filters_base_runs_on_device(self) && !self->cuda_memory &&
-         GST_VIDEO_INFO_FPS_N(info) > 0 && !upstream_is_live(self);
+  return gst_cuda_filters_base_runs_on_device(self) && !self->cuda_memory;
 }
 
 static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *in_caps,
@@ -293,12 +303,16 @@ static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(filter);
   CfStatus status = {CF_OK, ""};
 
+  /* Frames under way are of the old caps. */
+  gst_cuda_filters_output_task_drain(self->output_task);
+  gst_cuda_filters_base_ask_for_latency(self);
   self->cuda_memory = gst_cuda_filters_gpu_caps_are_cuda(in_caps);
   if (!gst_cuda_filters_base_open_worker(self, in_info, &status)) {
     gst_cuda_filters_base_post_error(self, &status);
     return FALSE;
   }
-  self->overlaps = may_overlap(self, in_info);
+  if (!gst_cuda_filters_base_is_staged(self))
+    gst_cuda_filters_base_reset_staged(self);
   return TRUE;
 }
 
@@ -364,6 +378,11 @@ static gboolean gst_cuda_filters_base_decide_allocation(GstBaseTransform *trans,
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
+  self->receiver_reads_video_meta =
+      gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
+  self->receiver_reads_crop_meta =
+      gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, NULL);
+
   if (gst_cuda_filters_base_runs_on_device(self) &&
       !(query_is_cuda(query) ? gst_cuda_filters_gpu_decide_allocation(self->gpu, query)
                              : gst_cuda_filters_gpu_decide_system_allocation(self->gpu, query))) {
@@ -396,11 +415,42 @@ static GstFlowReturn gst_cuda_filters_base_transform_frame(GstVideoFilter *filte
   g_return_val_if_reached(GST_FLOW_ERROR);
 }
 
-/* Size and orientation stay, so whatever a meta says stays true. */
+/* Size and orientation stay, so whatever a meta says stays true; but what is written is the picture
+ * that a crop meta shows, and no more. */
 static gboolean gst_cuda_filters_base_transform_meta(GstBaseTransform *trans, GstBuffer *output,
                                                      GstMeta *meta, GstBuffer *input)
 {
-  return TRUE;
+  return meta->info->api != GST_VIDEO_CROP_META_API_TYPE;
+}
+
+/* Whoever waits for the output task, or for a frame from a pool that has none left, is to return
+ * before the sink pad is deactivated, which waits for the streaming thread. */
+static void stop_output(GstCudaFiltersBase *self)
+{
+  GstBufferPool *pool = gst_base_transform_get_buffer_pool(GST_BASE_TRANSFORM(self));
+
+  if (pool)
+    gst_buffer_pool_set_flushing(pool, TRUE);
+  gst_clear_object(&pool);
+  gst_cuda_filters_output_task_stop(self->output_task);
+}
+
+static gboolean src_activate_mode(GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
+{
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(parent);
+
+  if (active)
+    gst_cuda_filters_output_task_activate(self->output_task);
+  else
+    stop_output(self);
+  return self->parent_src_activate_mode(pad, parent, mode, active);
+}
+
+static gboolean gst_cuda_filters_base_post_message(GstElement *element, GstMessage *message)
+{
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_QOS)
+    gst_cuda_filters_base_count_in_message(GST_CUDA_FILTERS_BASE(element), message);
+  return GST_ELEMENT_CLASS(gst_cuda_filters_base_parent_class)->post_message(element, message);
 }
 
 /* Class */
@@ -417,6 +467,7 @@ static void gst_cuda_filters_base_finalize(GObject *object)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
 
+  gst_cuda_filters_output_task_free(self->output_task);
   gst_cuda_filters_gpu_free(self->gpu);
   gst_cuda_filters_base_clear_properties(self);
   G_OBJECT_CLASS(gst_cuda_filters_base_parent_class)->finalize(object);
@@ -424,7 +475,12 @@ static void gst_cuda_filters_base_finalize(GObject *object)
 
 static void gst_cuda_filters_base_init(GstCudaFiltersBase *self)
 {
+  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD(self);
+
   self->gpu = gst_cuda_filters_gpu_new(GST_ELEMENT(self));
+  self->output_task = gst_cuda_filters_output_task_new(pad, gst_cuda_filters_base_deliver, self);
+  self->parent_src_activate_mode = GST_PAD_ACTIVATEMODEFUNC(pad);
+  gst_pad_set_activatemode_function(pad, src_activate_mode);
 }
 
 void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, const CfEffect *effect)
@@ -455,6 +511,7 @@ static void gst_cuda_filters_base_class_init(GstCudaFiltersBaseClass *klass)
   gst_cuda_filters_base_install_common_properties(object_class);
 
   element_class->set_context = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_set_context);
+  element_class->post_message = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_post_message);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform_caps);
   trans_class->propose_allocation = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_propose_allocation);
   trans_class->decide_allocation = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_decide_allocation);

@@ -10,6 +10,7 @@
 
 #include "engine.h"
 #include "gpu.h"
+#include "output-task.h"
 #include "roi.h"
 #include "worker.h"
 
@@ -55,17 +56,32 @@ struct _GstCudaFiltersBase {
   guint64 frames;
   GstClockTime total_time, last_time;
 
+  /* Under the object lock: what was told of failures. */
+  gboolean failed;             /* an error was posted and nothing has worked since */
+  gboolean starved;            /* as was that there are no frames to filter into */
+  guint frames_before_failure; /* that were under way then, and are still */
+
   /* Streaming thread only. */
   GstCudaFiltersGpu *gpu; /* NULL in a build without CUDA */
   gboolean cuda_memory;   /* negotiated caps are of CUDA memory */
-  gboolean overlaps;      /* a frame in system memory leaves the device while later ones arrive */
+  gboolean receiver_reads_video_meta, receiver_reads_crop_meta; /* offered downstream */
   GstCudaFiltersWorker *worker;
   void *running_params; /* the worker's */
   gboolean identity;
   GstCudaFiltersCover cover; /* of the frame that was looked at last, and its regions */
   CfRegions regions;
-  gboolean failed;  /* an error was posted and nothing has worked since */
-  gboolean starved; /* that there are no frames to filter into was posted, and none came since */
+
+  /* Frames in system memory through the device: basestaged.c. */
+  GstCudaFiltersOutputTask *output_task;
+  GstPadActivateModeFunction parent_src_activate_mode;
+  struct {
+    gint upstream_is_live, ask_for_latency; /* atomic booleans */
+    gboolean dropped; /* a frame was, since the last output was made; streaming thread */
+    /* Under the object lock. */
+    const gchar *algorithm; /* of the last frame that was submitted */
+    guint under_way, pushed;
+    GstClockTime position; /* end of the last frame that was pushed */
+  } staged;
 };
 
 struct _GstCudaFiltersBaseClass {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the base class does with frames: three ways through an engine (the CPU, CUDA memory, and
- * system memory by way of the device), identity, and what must stay in order with them.
+ * What the base class does with frames: the ways through an engine (the CPU and CUDA memory here,
+ * system memory through the device in basestaged.c), identity, and what must stay in order with
+ * them.
  */
 #include "basefilter-private.h"
 #include "frames.h"
@@ -44,9 +45,11 @@ static void look_for_regions(GstCudaFiltersBase *self, GstBuffer *buffer)
 static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstBuffer *buffer)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-  const GstClockTime time =
-      gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP(buffer));
+  GstClockTime time = GST_CLOCK_TIME_NONE;
 
+  if (trans->segment.format == GST_FORMAT_TIME)
+    time =
+        gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP(buffer));
   if (GST_CLOCK_TIME_IS_VALID(time))
     gst_object_sync_values(GST_OBJECT(self), time);
   if (self->cuda_memory && self->worker && gst_cuda_filters_gpu_is_foreign(self->gpu, buffer))
@@ -54,15 +57,44 @@ static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstB
   look_for_regions(self, buffer);
 }
 
-static gboolean all_memory_is_writable(GstBuffer *buffer)
-{
-  return gst_buffer_is_writable(buffer) && gst_buffer_is_all_memory_writable(buffer);
-}
-
 static GstFlowReturn fail(GstCudaFiltersBase *self, const CfStatus *status)
 {
   gst_cuda_filters_base_post_error(self, status);
   return GST_FLOW_ERROR;
+}
+
+/* Layouts */
+
+/* Frames in CUDA memory always come with the meta that tells their pitch. */
+static gboolean suits_receiver(const GstCudaFiltersBase *self, GstBuffer *buffer)
+{
+  if (self->cuda_memory)
+    return TRUE;
+  if (self->receiver_reads_video_meta)
+    return self->receiver_reads_crop_meta || !gst_buffer_get_video_crop_meta(buffer);
+  return gst_cuda_filters_frame_is_plain(buffer, &GST_VIDEO_FILTER(self)->in_info);
+}
+
+static gboolean may_write_in_place(const GstCudaFiltersBase *self, GstBuffer *buffer)
+{
+  return gst_buffer_is_writable(buffer) && gst_buffer_is_all_memory_writable(buffer) &&
+         !gst_buffer_get_video_crop_meta(buffer) && suits_receiver(self, buffer);
+}
+
+/* A frame without padding in place of `output`, which has some. */
+static GstFlowReturn take_plain_output(GstCudaFiltersBase *self, GstBuffer *input,
+                                       GstBuffer **output)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
+
+  gst_buffer_unref(*output);
+  *output =
+      gst_buffer_new_allocate(NULL, GST_VIDEO_INFO_SIZE(&GST_VIDEO_FILTER(self)->out_info), NULL);
+  if (!*output)
+    return GST_FLOW_ERROR;
+  if (!GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, input, *output))
+    GST_WARNING_OBJECT(self, "metadata of %" GST_PTR_FORMAT " is lost", input);
+  return GST_FLOW_OK;
 }
 
 /* The parent activates the pool too, but says no more than that it failed, and nothing at all where
@@ -77,6 +109,8 @@ static GstFlowReturn take_output_from_pool(GstCudaFiltersBase *self, GstBuffer *
   if (!pool || gst_buffer_pool_set_active(pool, TRUE))
     flow = parent_class->prepare_output_buffer(trans, input, output);
   gst_clear_object(&pool);
+  if (flow == GST_FLOW_OK && !suits_receiver(self, *output))
+    flow = take_plain_output(self, input, output);
   if (flow == GST_FLOW_ERROR)
     gst_cuda_filters_base_post_no_frames(self);
   return flow;
@@ -89,24 +123,52 @@ static GstFlowReturn gst_cuda_filters_base_prepare_output_buffer(GstBaseTransfor
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
   /* Frames that cross the bus return into page-locked ones. */
-  const gboolean staged = gst_cuda_filters_base_runs_on_device(self) && !self->cuda_memory;
-
-  if (self->worker && gst_cuda_filters_worker_engine(self->worker)->in_place && !staged &&
-      all_memory_is_writable(input)) {
+  if (self->worker && gst_cuda_filters_worker_engine(self->worker)->in_place &&
+      !gst_cuda_filters_base_is_staged(self) && may_write_in_place(self, input)) {
     *output = input;
     return GST_FLOW_OK;
   }
   return take_output_from_pool(self, input, output);
 }
 
-static void count_frame(GstCudaFiltersBase *self, GstClockTime time)
+GstFlowReturn gst_cuda_filters_base_hand_on(GstCudaFiltersBase *self, GstBuffer *input,
+                                            GstBuffer **output)
 {
-  self->failed = self->starved = FALSE;
+  CfStatus status = {CF_OK, ""};
+  GstFlowReturn flow;
+
+  if (suits_receiver(self, input)) {
+    *output = input;
+    if (!self->cuda_memory || gst_cuda_filters_gpu_hand_on(self->gpu, input, &status))
+      return GST_FLOW_OK;
+    gst_clear_buffer(output);
+    return fail(self, &status);
+  }
+  flow = take_output_from_pool(self, input, output);
+  if (flow == GST_FLOW_OK &&
+      !gst_cuda_filters_frame_copy(*output, input, &GST_VIDEO_FILTER(self)->in_info, &status)) {
+    gst_clear_buffer(output);
+    flow = fail(self, &status);
+  }
+  gst_buffer_unref(input);
+  return flow;
+}
+
+/* Filtering */
+
+void gst_cuda_filters_base_count_frame(GstCudaFiltersBase *self, GstClockTime time,
+                                       const gchar *algorithm)
+{
   GST_OBJECT_LOCK(self);
   self->frames++;
   self->total_time += time;
   self->last_time = time;
-  self->algorithm = gst_cuda_filters_worker_algorithm(self->worker);
+  self->algorithm = algorithm;
+  /* Frames that were under way when a later one failed say nothing about those to come. */
+  if (self->frames_before_failure > 0)
+    self->frames_before_failure--;
+  else
+    self->failed = self->starved = FALSE;
   GST_OBJECT_UNLOCK(self);
 }
 
@@ -145,98 +207,95 @@ static GstFlowReturn gst_cuda_filters_base_transform(GstBaseTransform *trans, Gs
                                        input, output, &status)
             : run_on_cpu(self, input, output, &status)))
     return fail(self, &status);
-  count_frame(self, gst_util_get_timestamp() - start);
+  gst_cuda_filters_base_count_frame(self, gst_util_get_timestamp() - start,
+                                    gst_cuda_filters_worker_algorithm(self->worker));
   GST_TRACE_OBJECT(self, "filtered %" GST_PTR_FORMAT, output);
   return GST_FLOW_OK;
 }
 
-/* Frames in system memory through the device */
-
-static GstFlowReturn finish_oldest(GstCudaFiltersBase *self, GstBuffer **output)
-{
-  CfStatus status = {CF_OK, ""};
-  GstClockTime time;
-
-  *output = gst_cuda_filters_gpu_finish_system(self->gpu, &time, &status);
-  if (!*output)
-    return fail(self, &status);
-  count_frame(self, time);
-  return GST_FLOW_OK;
-}
-
-static GstFlowReturn generate_staged(GstCudaFiltersBase *self, GstBuffer **output)
-{
-  GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
-  GstBuffer *input = g_steal_pointer(&trans->queued_buf), *filtered = NULL;
-  CfStatus status = {CF_OK, ""};
-  GstFlowReturn flow;
-  guint64 limit;
-
-  if (!input)
-    return GST_FLOW_OK;
-  flow = GST_BASE_TRANSFORM_GET_CLASS(trans)->prepare_output_buffer(trans, input, &filtered);
-  if (flow != GST_FLOW_OK) {
-    gst_buffer_unref(input);
-    return flow;
-  }
-  GST_OBJECT_LOCK(self);
-  limit = self->max_device_memory;
-  GST_OBJECT_UNLOCK(self);
-  if (!gst_cuda_filters_gpu_submit_system(self->gpu, self->worker, &GST_VIDEO_FILTER(self)->in_info,
-                                          limit, input, filtered, &status))
-    return fail(self, &status);
-  if (self->overlaps &&
-      gst_cuda_filters_gpu_under_way(self->gpu) < GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY)
-    return GST_FLOW_OK;
-  return finish_oldest(self, output);
-}
-
-/* Pushes what is under way, so that what comes next stays behind it. */
-static GstFlowReturn drain(GstCudaFiltersBase *self)
-{
-  GstFlowReturn flow = GST_FLOW_OK;
-
-  while (flow == GST_FLOW_OK && gst_cuda_filters_gpu_under_way(self->gpu) > 0) {
-    GstBuffer *output;
-
-    flow = finish_oldest(self, &output);
-    if (flow == GST_FLOW_OK)
-      flow = gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(self), output);
-  }
-  return flow;
-}
+/* Order */
 
 static gboolean gst_cuda_filters_base_sink_event(GstBaseTransform *trans, GstEvent *event)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
-    if (gst_cuda_filters_gpu_under_way(self->gpu) > 0)
-      gst_cuda_filters_gpu_wait(self->gpu);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) {
+    gst_cuda_filters_output_task_set_flushing(self->output_task, TRUE);
+  } else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    gst_cuda_filters_output_task_set_flushing(self->output_task, FALSE);
+    gst_cuda_filters_base_reset_staged(self);
     if (self->roi)
       gst_cuda_filters_regions_reset(self->roi);
   } else if (GST_EVENT_IS_SERIALIZED(event)) {
-    drain(self);
+    gst_cuda_filters_output_task_drain(self->output_task);
   }
   return parent_class->sink_event(trans, event);
 }
 
+/* The latency of the pipeline was distributed anew: perhaps because a live source came. */
+static gboolean gst_cuda_filters_base_src_event(GstBaseTransform *trans, GstEvent *event)
+{
+  if (GST_EVENT_TYPE(event) == GST_EVENT_LATENCY)
+    gst_cuda_filters_base_ask_for_latency(GST_CUDA_FILTERS_BASE(trans));
+  return parent_class->src_event(trans, event);
+}
+
+/* No frame waits in the element for a later one, so there is no latency to add to upstream's. */
 static gboolean gst_cuda_filters_base_query(GstBaseTransform *trans, GstPadDirection direction,
                                             GstQuery *query)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+  gboolean good;
 
-  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-      gst_cuda_filters_gpu_answer_query(self->gpu, query))
-    return TRUE;
-  if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN)
-    drain(self);
+  switch (GST_QUERY_TYPE(query)) {
+  case GST_QUERY_CONTEXT:
+    if (gst_cuda_filters_gpu_answer_query(self->gpu, query))
+      return TRUE;
+    break;
+  case GST_QUERY_DRAIN:
+    gst_cuda_filters_output_task_drain(self->output_task);
+    break;
+  case GST_QUERY_POSITION:
+    if (direction == GST_PAD_SRC && gst_cuda_filters_base_answer_position(self, query))
+      return TRUE;
+    break;
+  case GST_QUERY_LATENCY:
+    good = parent_class->query(trans, direction, query);
+    if (direction == GST_PAD_SRC)
+      gst_cuda_filters_base_note_latency(self, query, good);
+    return good;
+  default:
+    break;
+  }
   return parent_class->query(trans, direction, query);
 }
 
-static gboolean passes_on(const GstCudaFiltersBase *self)
+/* GstBaseTransform keeps to itself which frames it drops for being late. */
+static GstFlowReturn gst_cuda_filters_base_submit_input_buffer(GstBaseTransform *trans,
+                                                               gboolean is_discont,
+                                                               GstBuffer *input)
 {
-  return self->identity || self->cover == GST_CUDA_FILTERS_COVER_NONE;
+  const GstFlowReturn flow = parent_class->submit_input_buffer(trans, is_discont, input);
+
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED)
+    GST_CUDA_FILTERS_BASE(trans)->staged.dropped = TRUE;
+  return flow;
+}
+
+/* What cannot be filtered; `status` says why. */
+static GstFlowReturn check_input(GstCudaFiltersBase *self, GstBuffer *input, CfStatus *status)
+{
+  if (!self->worker) {
+    cf_fail(status, CF_ERROR_FAILED, "a frame came before caps that could be negotiated");
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  if (self->cuda_memory && gst_buffer_get_video_crop_meta(input)) {
+    cf_fail(status, CF_ERROR_FAILED,
+            "a frame in CUDA memory shows a part of itself (crop meta), which is supported in "
+            "system memory only: crop before this element, or put cudadownload in front");
+    return GST_FLOW_ERROR;
+  }
+  return gst_cuda_filters_base_update_params(self, status) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /* Identity settings, and regions that are nowhere, hand the input on. Passthrough mode of the base
@@ -246,32 +305,24 @@ static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *tra
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
   CfStatus status = {CF_OK, ""};
+  GstFlowReturn flow;
+  gboolean pass_on;
 
-  if (trans->queued_buf && !self->worker) {
-    gst_clear_buffer(&trans->queued_buf);
-    cf_fail(&status, CF_ERROR_FAILED, "a frame came before caps that could be negotiated");
-    gst_cuda_filters_base_post_error(self, &status);
-    return GST_FLOW_NOT_NEGOTIATED;
-  }
-  if (trans->queued_buf && !gst_cuda_filters_base_update_params(self, &status)) {
-    gst_clear_buffer(&trans->queued_buf);
-    return fail(self, &status);
-  }
-  if (passes_on(self) && gst_cuda_filters_gpu_under_way(self->gpu) > 0)
-    return finish_oldest(self, output);
-  if (passes_on(self)) {
-    *output = g_steal_pointer(&trans->queued_buf);
-    if (*output && self->cuda_memory &&
-        !gst_cuda_filters_gpu_hand_on(self->gpu, *output, &status)) {
-      gst_clear_buffer(output);
-      return fail(self, &status);
-    }
+  if (!trans->queued_buf)
     return GST_FLOW_OK;
+  flow = check_input(self, trans->queued_buf, &status);
+  if (flow != GST_FLOW_OK) {
+    gst_clear_buffer(&trans->queued_buf);
+    gst_cuda_filters_base_post_error(self, &status);
+    return flow;
   }
+  pass_on = self->identity || self->cover == GST_CUDA_FILTERS_COVER_NONE;
   gst_cuda_filters_worker_set_regions(
       self->worker, self->cover == GST_CUDA_FILTERS_COVER_SOME ? &self->regions : NULL);
-  if (gst_cuda_filters_base_runs_on_device(self) && !self->cuda_memory)
-    return generate_staged(self, output);
+  if (gst_cuda_filters_base_is_staged(self))
+    return gst_cuda_filters_base_generate_staged(self, pass_on, output);
+  if (pass_on)
+    return gst_cuda_filters_base_hand_on(self, g_steal_pointer(&trans->queued_buf), output);
   return parent_class->generate_output(trans, output);
 }
 
@@ -280,7 +331,9 @@ void gst_cuda_filters_base_install_frames(GstBaseTransformClass *klass)
   parent_class = g_type_class_peek_parent(klass);
   klass->query = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_query);
   klass->sink_event = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_sink_event);
+  klass->src_event = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_src_event);
   klass->before_transform = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_before_transform);
+  klass->submit_input_buffer = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_submit_input_buffer);
   klass->generate_output = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_generate_output);
   klass->prepare_output_buffer = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_prepare_output_buffer);
   klass->transform = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform);

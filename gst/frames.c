@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "frames.h"
 
+#include <string.h>
+
 #include "formats.h"
 
 /* The video meta overrides the caps; engines are opened for the caps. */
@@ -14,6 +16,59 @@ static gboolean check_meta(const GstVideoMeta *meta, const GstVideoInfo *info, C
                  gst_video_format_to_string(meta->format), meta->width, meta->height,
                  gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)),
                  GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
+}
+
+/* The picture is all that is filtered: a rectangle of another size has no place in the caps. */
+static gboolean check_crop(const GstVideoCropMeta *crop, const GstVideoMeta *meta,
+                           const GstVideoInfo *info, CfStatus *status)
+{
+  const GstVideoFormatInfo *format = info->finfo;
+  const guint width = meta ? meta->width : (guint)GST_VIDEO_INFO_WIDTH(info);
+  const guint height = meta ? meta->height : (guint)GST_VIDEO_INFO_HEIGHT(info);
+  const guint fields = GST_VIDEO_INFO_IS_INTERLACED(info) ? 2 : 1;
+  guint step_x = 1, step_y = fields;
+
+  for (guint i = 0; i < GST_VIDEO_FORMAT_INFO_N_COMPONENTS(format); i++) {
+    step_x = MAX(step_x, 1u << GST_VIDEO_FORMAT_INFO_W_SUB(format, i));
+    step_y = MAX(step_y, fields << GST_VIDEO_FORMAT_INFO_H_SUB(format, i));
+  }
+  if (crop->width != (guint)GST_VIDEO_INFO_WIDTH(info) ||
+      crop->height != (guint)GST_VIDEO_INFO_HEIGHT(info))
+    return cf_fail(status, CF_ERROR_FAILED,
+                   "a video frame shows %ux%u pixels of itself (crop meta), but its caps say %dx%d",
+                   crop->width, crop->height, GST_VIDEO_INFO_WIDTH(info),
+                   GST_VIDEO_INFO_HEIGHT(info));
+  if ((guint64)crop->x + crop->width > width || (guint64)crop->y + crop->height > height)
+    return cf_fail(
+        status, CF_ERROR_FAILED,
+        "the %ux%u pixels that a video frame shows of itself (crop meta), from %u,%u on, "
+        "are not all in its %ux%u",
+        crop->width, crop->height, crop->x, crop->y, width, height);
+  if (crop->x % step_x != 0 || crop->y % step_y != 0)
+    return cf_fail(status, CF_ERROR_FAILED,
+                   "a video frame shows its pixels from %u,%u on (crop meta), which is between its "
+                   "chroma samples; allowed are multiples of %u,%u",
+                   crop->x, crop->y, step_x, step_y);
+  return TRUE;
+}
+
+/* Moves the planes to where the picture starts. */
+static void apply_crop(GstVideoFrame *frame, const GstVideoCropMeta *crop)
+{
+  const GstVideoFormatInfo *format = frame->info.finfo;
+  gboolean moved[GST_VIDEO_MAX_PLANES] = {FALSE};
+
+  for (guint i = 0; i < GST_VIDEO_FORMAT_INFO_N_COMPONENTS(format); i++) {
+    const guint plane = GST_VIDEO_FORMAT_INFO_PLANE(format, i);
+    const gssize x = crop->x >> GST_VIDEO_FORMAT_INFO_W_SUB(format, i);
+    const gssize y = crop->y >> GST_VIDEO_FORMAT_INFO_H_SUB(format, i);
+
+    if (!moved[plane])
+      frame->data[plane] = (guint8 *)frame->data[plane] +
+                           y * GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane) +
+                           x * GST_VIDEO_FORMAT_INFO_PSTRIDE(format, i);
+    moved[plane] = TRUE;
+  }
 }
 
 static gboolean check_plane(const GstVideoFrame *frame, const GstVideoInfo *info,
@@ -52,7 +107,10 @@ static gboolean check_planes(const GstVideoFrame *frame, const GstVideoInfo *inf
 gboolean gst_cuda_filters_frame_map(GstVideoFrame *frame, const GstVideoInfo *info,
                                     GstBuffer *buffer, GstMapFlags flags, CfStatus *status)
 {
-  if (!check_meta(gst_buffer_get_video_meta(buffer), info, status))
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer);
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+
+  if (!check_meta(meta, info, status) || (crop && !check_crop(crop, meta, info, status)))
     return FALSE;
   if (!gst_video_frame_map(frame, info, buffer, flags | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
     return cf_fail(status, CF_ERROR_FAILED,
@@ -61,9 +119,59 @@ gboolean gst_cuda_filters_frame_map(GstVideoFrame *frame, const GstVideoInfo *in
                    flags & GST_MAP_WRITE ? "writing" : "reading", gst_buffer_get_size(buffer),
                    gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)),
                    GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
+  if (crop)
+    apply_crop(frame, crop);
   if (!check_planes(frame, info, status)) {
     gst_video_frame_unmap(frame);
     return FALSE;
   }
+  return TRUE;
+}
+
+gboolean gst_cuda_filters_frame_is_plain(GstBuffer *buffer, const GstVideoInfo *info)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+
+  if (gst_buffer_get_size(buffer) != GST_VIDEO_INFO_SIZE(info) ||
+      gst_buffer_get_video_crop_meta(buffer))
+    return FALSE;
+  for (guint plane = 0; meta && plane < GST_VIDEO_INFO_N_PLANES(info); plane++) {
+    if (meta->offset[plane] != GST_VIDEO_INFO_PLANE_OFFSET(info, plane) ||
+        meta->stride[plane] != GST_VIDEO_INFO_PLANE_STRIDE(info, plane))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static void copy_planes(const GstVideoFrame *destination, const GstVideoFrame *source,
+                        const CfVideo *video)
+{
+  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(destination); plane++) {
+    for (gint y = 0; y < cf_plane_height(video, (int)plane); y++)
+      memcpy((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(destination, plane) +
+                 (gssize)y * GST_VIDEO_FRAME_PLANE_STRIDE(destination, plane),
+             (const guint8 *)GST_VIDEO_FRAME_PLANE_DATA(source, plane) +
+                 (gssize)y * GST_VIDEO_FRAME_PLANE_STRIDE(source, plane),
+             cf_row_bytes(video, (int)plane));
+  }
+}
+
+gboolean gst_cuda_filters_frame_copy(GstBuffer *destination, GstBuffer *source,
+                                     const GstVideoInfo *info, CfStatus *status)
+{
+  GstVideoFrame from, to;
+  CfVideo video;
+
+  if (!gst_cuda_filters_video_from_info(info, &video))
+    return cf_fail(status, CF_ERROR_FAILED, "frames of an unknown format cannot be copied");
+  if (!gst_cuda_filters_frame_map(&from, info, source, GST_MAP_READ, status))
+    return FALSE;
+  if (!gst_cuda_filters_frame_map(&to, info, destination, GST_MAP_WRITE, status)) {
+    gst_video_frame_unmap(&from);
+    return FALSE;
+  }
+  copy_planes(&to, &from, &video);
+  gst_video_frame_unmap(&to);
+  gst_video_frame_unmap(&from);
   return TRUE;
 }

@@ -169,18 +169,16 @@ gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFilte
   return good;
 }
 
-guint gst_cuda_filters_gpu_under_way(const GstCudaFiltersGpu *gpu)
-{
-  return gpu && gpu->staging ? gst_cuda_filters_staging_under_way(gpu->staging) : 0;
-}
-
 GstBuffer *gst_cuda_filters_gpu_finish_system(GstCudaFiltersGpu *gpu, GstClockTime *time,
                                               CfStatus *status)
 {
   GstBuffer *output;
 
-  if (!gst_cuda_filters_gpu_enter(gpu, status))
+  if (!gst_cuda_filters_gpu_enter(gpu, status)) {
+    output = gst_cuda_filters_staging_release(gpu->staging);
+    gst_clear_buffer(&output);
     return NULL;
+  }
   output = gst_cuda_filters_staging_finish(gpu->staging, time, status);
   gst_cuda_filters_gpu_leave(gpu);
   return output;

@@ -120,11 +120,6 @@ gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFilte
   g_return_val_if_reached(FALSE);
 }
 
-guint gst_cuda_filters_gpu_under_way(const GstCudaFiltersGpu *gpu)
-{
-  return 0;
-}
-
 GstBuffer *gst_cuda_filters_gpu_finish_system(GstCudaFiltersGpu *gpu, GstClockTime *time,
                                               CfStatus *status)
 {

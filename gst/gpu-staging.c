@@ -15,7 +15,8 @@ struct _GstCudaFiltersStaging {
   GstVideoInfo info;
   CfConveyor *conveyor;
   Slot slots[GST_CUDA_FILTERS_STAGING_FRAMES];
-  guint oldest, under_way;
+  guint submitted; /* frames; the submitting thread's */
+  guint finished;  /* of them; the finishing thread's */
 };
 
 G_STATIC_ASSERT(GST_CUDA_FILTERS_STAGING_FRAMES <= CF_CONVEYOR_PICTURES);
@@ -39,9 +40,9 @@ gboolean gst_cuda_filters_staging_fits(const GstCudaFiltersStaging *staging,
   return gst_video_info_is_equal(&staging->info, info);
 }
 
-guint gst_cuda_filters_staging_under_way(const GstCudaFiltersStaging *staging)
+static Slot *slot_of(GstCudaFiltersStaging *staging, guint number)
 {
-  return staging->under_way;
+  return &staging->slots[number % G_N_ELEMENTS(staging->slots)];
 }
 
 static gboolean is_in_place(const Slot *slot)
@@ -126,8 +127,7 @@ gboolean gst_cuda_filters_staging_submit(GstCudaFiltersStaging *staging,
                                          GstBuffer *input, GstBuffer *output, gpointer stream,
                                          CfStatus *status)
 {
-  Slot *slot =
-      &staging->slots[(staging->oldest + staging->under_way) % G_N_ELEMENTS(staging->slots)];
+  Slot *slot = slot_of(staging, staging->submitted);
 
   slot->source_buffer = input;
   slot->destination_buffer = output;
@@ -141,17 +141,14 @@ gboolean gst_cuda_filters_staging_submit(GstCudaFiltersStaging *staging,
     gst_buffer_unref(release_buffers(slot));
     return FALSE;
   }
-  staging->under_way++;
+  staging->submitted++;
   return TRUE;
 }
 
-/* Whether it is done or not; returns its output. */
-static GstBuffer *release_oldest(GstCudaFiltersStaging *staging)
+GstBuffer *gst_cuda_filters_staging_release(GstCudaFiltersStaging *staging)
 {
-  Slot *slot = &staging->slots[staging->oldest];
+  Slot *slot = slot_of(staging, staging->finished++);
 
-  staging->oldest = (staging->oldest + 1) % G_N_ELEMENTS(staging->slots);
-  staging->under_way--;
   unmap_slot(slot);
   return release_buffers(slot);
 }
@@ -159,12 +156,12 @@ static GstBuffer *release_oldest(GstCudaFiltersStaging *staging)
 GstBuffer *gst_cuda_filters_staging_finish(GstCudaFiltersStaging *staging, GstClockTime *time,
                                            CfStatus *status)
 {
-  const Slot *slot = &staging->slots[staging->oldest];
+  const Slot *slot = slot_of(staging, staging->finished);
   const gboolean good = cf_conveyor_wait(staging->conveyor, slot->ticket, status);
   GstBuffer *output;
 
   *time = gst_util_get_timestamp() - slot->start;
-  output = release_oldest(staging);
+  output = gst_cuda_filters_staging_release(staging);
   if (!good)
     gst_clear_buffer(&output);
   return output;
@@ -174,7 +171,7 @@ void gst_cuda_filters_staging_drop(GstCudaFiltersStaging *staging)
 {
   GstClockTime time;
 
-  while (staging->under_way > 0) {
+  while (staging->finished != staging->submitted) {
     GstBuffer *output = gst_cuda_filters_staging_finish(staging, &time, NULL);
     gst_clear_buffer(&output);
   }
@@ -184,8 +181,8 @@ void gst_cuda_filters_staging_free(GstCudaFiltersStaging *staging)
 {
   if (cf_context_is_current(NULL))
     gst_cuda_filters_staging_drop(staging);
-  while (staging->under_way > 0)
-    gst_buffer_unref(release_oldest(staging));
+  while (staging->finished != staging->submitted)
+    gst_buffer_unref(gst_cuda_filters_staging_release(staging));
   cf_conveyor_close(staging->conveyor);
   g_free(staging);
 }

@@ -2,6 +2,8 @@
  *
  * Frames in system memory through the device: buffers mapped, sent through a conveyor
  * (conveyor.h), and given back when they are done. The CUDA context is current in every call.
+ *
+ * One thread submits and another one may finish; who else calls makes sure that neither does.
  */
 #pragma once
 
@@ -33,12 +35,14 @@ gboolean gst_cuda_filters_staging_submit(GstCudaFiltersStaging *staging,
                                          GstBuffer *input, GstBuffer *output, gpointer stream,
                                          CfStatus *status);
 
-guint gst_cuda_filters_staging_under_way(const GstCudaFiltersStaging *staging);
-
 /* Waits for the oldest frame under way and returns its output, and the time that it took; NULL on
  * failure. At least one is under way. */
 GstBuffer *gst_cuda_filters_staging_finish(GstCudaFiltersStaging *staging, GstClockTime *time,
                                            CfStatus *status);
+
+/* Returns the output of the oldest frame under way without waiting: its context is gone, and all
+ * that was under way in it. No context need be current. */
+GstBuffer *gst_cuda_filters_staging_release(GstCudaFiltersStaging *staging);
 
 /* Waits for all and drops them. */
 void gst_cuda_filters_staging_drop(GstCudaFiltersStaging *staging);

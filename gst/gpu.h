@@ -78,17 +78,15 @@ gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *
 gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer, CfStatus *status);
 
 /* Sends a frame in system memory on its way through the device, with at most `limit` bytes of its
- * memory for the frame (0: no limit); takes both buffers over, also on failure. They may be the
- * same. */
+ * memory for the frame (0: no limit); takes both buffers over, also on failure. Fewer than
+ * GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY are under way: where frames go as a whole, one arrives, one is
+ * filtered and one leaves. */
+#define GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY 3
 gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
                                             const GstVideoInfo *info, guint64 limit,
                                             GstBuffer *input, GstBuffer *output, CfStatus *status);
 
-/* Frames that were submitted and not finished, and how many there may be: where frames go as a
- * whole, one arrives, one is filtered and one leaves. */
-guint gst_cuda_filters_gpu_under_way(const GstCudaFiltersGpu *gpu);
-#define GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY 3
-
-/* Waits for the oldest of them; its output and the time that it took, or NULL on failure. */
+/* Waits for the oldest of those; its output and the time that it took, or NULL on failure. May be
+ * called from another thread than the streaming thread, which meanwhile only submits. */
 GstBuffer *gst_cuda_filters_gpu_finish_system(GstCudaFiltersGpu *gpu, GstClockTime *time,
                                               CfStatus *status);

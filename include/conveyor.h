@@ -4,7 +4,8 @@
  * and copies out on a stream each. Pictures may follow each other without a wait. Host memory
  * should be page-locked (device.h); other memory works, but its copies wait.
  *
- * A conveyor belongs to one thread at a time; its CUDA context is current in every call.
+ * A conveyor belongs to one thread at a time, but another one may wait for pictures meanwhile; its
+ * CUDA context is current in every call.
  */
 #pragma once
 

@@ -68,11 +68,11 @@ static GstCaps *caps_of(const Work *work, int frame)
   return caps;
 }
 
-static int buffers_alive;
+static gint buffers_alive; /* atomic: inputs are let go by the thread that has read them */
 
 static void count_end(gpointer unused)
 {
-  buffers_alive--;
+  g_atomic_int_add(&buffers_alive, -1);
 }
 
 /* Inputs are made before anything fails, in pools that outlive it. */
@@ -88,7 +88,7 @@ static void make_inputs(const Work *work, GstBuffer **inputs, GstBufferPool **po
     GST_BUFFER_PTS(inputs[i]) = (GstClockTime)i * 40 * GST_MSECOND;
     gst_mini_object_set_qdata(GST_MINI_OBJECT(inputs[i]), g_quark_from_static_string("alive"),
                               &buffers_alive, count_end);
-    buffers_alive++;
+    g_atomic_int_inc(&buffers_alive);
   }
 }
 

@@ -119,8 +119,7 @@ static GstCaps *caps_for(const CfVideo *video, const char *more_caps)
   return caps;
 }
 
-GstHarness *harness_new(const char *element, const char *settings, const CfVideo *video,
-                        const char *more_caps, GstBus **bus)
+static GstHarness *new_harness(const char *element, const char *settings, GstBus **bus)
 {
   GstHarness *harness = gst_harness_new(element);
 
@@ -128,7 +127,25 @@ GstHarness *harness_new(const char *element, const char *settings, const CfVideo
   gst_element_set_bus(harness->element, *bus);
   set_text(harness->element, "backend=cpu n-threads=1");
   set_text(harness->element, settings);
+  return harness;
+}
+
+GstHarness *harness_new(const char *element, const char *settings, const CfVideo *video,
+                        const char *more_caps, GstBus **bus)
+{
+  GstHarness *harness = new_harness(element, settings, bus);
+
+  gst_harness_add_propose_allocation_meta(harness, GST_VIDEO_META_API_TYPE, NULL);
   gst_harness_set_src_caps(harness, caps_for(video, more_caps));
+  return harness;
+}
+
+GstHarness *harness_new_plain(const char *element, const char *settings, const CfVideo *video,
+                              GstBus **bus)
+{
+  GstHarness *harness = new_harness(element, settings, bus);
+
+  gst_harness_set_src_caps(harness, caps_for(video, NULL));
   return harness;
 }
 
@@ -328,7 +345,7 @@ GstBuffer *filter_buffer(GstHarness *harness, GstBuffer *buffer)
   GstBuffer *result;
 
   fail_unless_equals_int(gst_harness_push(harness, buffer), GST_FLOW_OK);
-  result = gst_harness_try_pull(harness);
+  result = gst_harness_pull(harness);
   fail_unless(result != NULL, "no buffer came out");
   return result;
 }

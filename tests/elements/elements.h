@@ -42,9 +42,13 @@ void set_text(GstElement *element, const char *settings);
 
 /* A harness around a new element with backend=cpu, one thread and `settings`, whose messages go to
  * `bus` (transfer full) and whose caps are those of `video`; `more_caps` is appended to them, such
- * as ", interlace-mode=interleaved", or NULL. */
+ * as ", interlace-mode=interleaved", or NULL. Its receiver reads GstVideoMeta. */
 GstHarness *harness_new(const char *element, const char *settings, const CfVideo *video,
                         const char *more_caps, GstBus **bus);
+
+/* The same with a receiver that takes frames for what their caps alone say, as filesink does. */
+GstHarness *harness_new_plain(const char *element, const char *settings, const CfVideo *video,
+                              GstBus **bus);
 void harness_free(GstHarness *harness, GstBus *bus);
 
 /* Pushes a caps event for `video`. Whether it was refused shows with the next frame. */
@@ -97,5 +101,5 @@ void assert_shows(GstBuffer *buffer, const CfTestPicture *want, const char *what
 
 gboolean same_samples(const CfTestPicture *a, const CfTestPicture *b);
 
-/* Pushes a frame and returns what comes out; fails if nothing does. */
+/* Pushes a frame and returns what comes out; fails if nothing does within seconds. */
 GstBuffer *filter_buffer(GstHarness *harness, GstBuffer *buffer);

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Where the planes of a frame lie: a receiver that did not offer to read GstVideoMeta gets frames
+ * without padding, whatever comes in and whatever is done to it; and crop metas.
+ */
+#include "elements.h"
+
+#define CASE (&element_cases[__i__])
+
+static const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_I420, CF_FORMAT_P010_10LE,
+                                   CF_FORMAT_RGB, CF_FORMAT_AYUV};
+static const CfLayout padded[] = {CF_LAYOUT_ALIGNED, CF_LAYOUT_PADDED};
+
+static void set_default_info(GstVideoInfo *info, const CfVideo *video)
+{
+  gst_video_info_set_format(info, gst_video_format_from_string(cf_format_info(video->format)->name),
+                            (guint)video->width, (guint)video->height);
+}
+
+/* Whether a reader that knows the caps alone finds the picture. Takes `buffer`. */
+static void assert_plain(GstBuffer *buffer, const CfTestPicture *want, const char *what)
+{
+  const gsize size = gst_buffer_get_size(buffer);
+  GstVideoInfo info;
+  GstBuffer *bytes;
+
+  set_default_info(&info, &want->video);
+  fail_unless(size == info.size, "%s: %zu bytes instead of %zu", what, size, info.size);
+  fail_unless(gst_buffer_get_video_crop_meta(buffer) == NULL, "%s: still cropped", what);
+  bytes = gst_buffer_copy_region(buffer, GST_BUFFER_COPY_MEMORY, 0, size);
+  gst_buffer_unref(buffer);
+  assert_shows(bytes, want, what);
+}
+
+/* Filtered, in place where that is possible, and handed on. */
+GST_START_TEST(no_padding_reaches_who_cannot_read_it)
+{
+  const char *settings[] = {CASE->working, CASE->other, CASE->identity};
+
+  for (guint f = 0; f < G_N_ELEMENTS(formats); f++) {
+    const CfVideo video = cf_video(formats[f], 37, 19);
+
+    for (guint i = 0; i < G_N_ELEMENTS(settings); i++) {
+      GstBus *bus;
+      GstHarness *harness = harness_new_plain(CASE->name, settings[i], &video, &bus);
+
+      for (guint layout = 0; layout < G_N_ELEMENTS(padded); layout++) {
+        CfTestPicture *source = new_picture(&video, padded[layout], CF_PATTERN_NOISE, 3);
+        CfTestPicture *want = engine_output(CASE, settings[i], source);
+
+        assert_plain(filter_buffer(harness, buffer_from_picture(source, 0)), want, settings[i]);
+        cf_picture_free(want);
+      }
+      assert_posted(bus, GST_MESSAGE_ERROR, 0, NULL);
+      harness_free(harness, bus);
+    }
+  }
+}
+GST_END_TEST;
+
+/* A plain frame that nothing is done to is not copied. */
+GST_START_TEST(plain_frames_are_handed_on)
+{
+  const CfVideo video = cf_video(CF_FORMAT_I420, 38, 20);
+  GstBus *bus;
+  GstHarness *harness = harness_new_plain(CASE->name, CASE->identity, &video, &bus);
+  CfTestPicture *source = new_picture(&video, CF_LAYOUT_TIGHT, CF_PATTERN_NOISE, 3);
+  GstBuffer *buffer = plain_buffer(source, 0), *result;
+
+  result = filter_buffer(harness, gst_buffer_ref(buffer));
+  fail_unless(result == buffer, "copied");
+  gst_buffer_unref(buffer);
+  gst_buffer_unref(result);
+  cf_picture_free(source);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+/* A parameter that comes to identity and leaves it: one layout in one stream. */
+GST_START_TEST(animation_through_identity)
+{
+  const CfVideo video = cf_video(CF_FORMAT_I420, 35, 17);
+  GstBus *bus;
+  GstHarness *harness = harness_new_plain(CASE->name, CASE->working, &video, &bus);
+
+  for (guint frame = 0; frame < 8; frame++) {
+    const char *settings = frame % 4 < 2 ? CASE->identity : CASE->working;
+    CfTestPicture *source = new_picture(&video, CF_LAYOUT_PADDED, CF_PATTERN_NOISE, frame);
+    CfTestPicture *want = engine_output(CASE, settings, source);
+
+    set_text(harness->element, settings);
+    assert_plain(filter_buffer(harness, buffer_from_picture(source, frame * GST_SECOND)), want,
+                 settings);
+    cf_picture_free(want);
+  }
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
+/* Frames with a region among frames without. */
+GST_START_TEST(regions_come_and_go)
+{
+  const ElementCase *element = &element_cases[1 + __i__]; /* those that know regions */
+  const CfVideo video = cf_video(CF_FORMAT_NV12, 45, 31);
+  gchar *settings = g_strdup_printf("%s roi-mode=inside", element->working);
+  const CfRegions regions = {.region = (const CfRegion[]){{5, 3, 20, 16}}, .count = 1};
+  GstBus *bus;
+  GstHarness *harness = harness_new_plain(element->name, settings, &video, &bus);
+
+  for (guint frame = 0; frame < 6; frame++) {
+    CfTestPicture *source = new_picture(&video, CF_LAYOUT_PADDED, CF_PATTERN_NOISE, frame);
+    CfTestPicture *want =
+        frame % 2 ? engine_output_in_regions(element->effect, element->working, source, &regions)
+                  : cf_picture_copy(source, CF_LAYOUT_TIGHT);
+    GstBuffer *buffer = buffer_from_picture(source, frame * GST_SECOND);
+
+    if (frame % 2)
+      gst_buffer_add_video_region_of_interest_meta(buffer, "face", 5, 3, 20, 16);
+    assert_plain(filter_buffer(harness, buffer), want, settings);
+    cf_picture_free(want);
+  }
+  harness_free(harness, bus);
+  g_free(settings);
+}
+GST_END_TEST;
+
+/* ---- crop metas ---- */
+
+static GstBuffer *cropped_frame(const CfVideo *frame, CfPattern pattern, guint x, guint y,
+                                guint width, guint height)
+{
+  GstBuffer *buffer =
+      buffer_from_picture(new_picture(frame, CF_LAYOUT_PADDED, pattern, 9), GST_SECOND);
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta(buffer);
+
+  crop->x = x;
+  crop->y = y;
+  crop->width = width;
+  crop->height = height;
+  return buffer;
+}
+
+/* What the rectangle of `video` at (x, y) shows of the frame. */
+static CfTestPicture *part_of(const CfVideo *video, const CfVideo *frame, int x, int y)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  CfTestPicture *whole = new_picture(frame, CF_LAYOUT_PADDED, CF_PATTERN_NOISE, 9);
+  CfTestPicture *part = cf_picture_new(video, CF_LAYOUT_ALIGNED);
+
+  for (int plane = 0; plane < format->planes; plane++) {
+    const CfPlaneFormat *info = &format->plane[plane];
+    const size_t row_bytes = cf_row_bytes(video, plane);
+    const size_t sample_bytes = cf_row_bytes(frame, plane) / (size_t)cf_plane_width(frame, plane);
+
+    for (int row = 0; row < cf_plane_height(video, plane); row++)
+      memcpy(part->planes.data[plane] + row * part->planes.stride[plane],
+             whole->planes.data[plane] +
+                 (row + (y >> info->subsampling_y)) * whole->planes.stride[plane] +
+                 (size_t)(x >> info->subsampling_x) * sample_bytes,
+             row_bytes);
+  }
+  cf_picture_free(whole);
+  return part;
+}
+
+GST_START_TEST(crop_metas_are_heeded)
+{
+  const char *settings[] = {CASE->working, CASE->identity};
+
+  for (guint f = 0; f < G_N_ELEMENTS(formats); f++) {
+    const CfVideo video = cf_video(formats[f], 33, 21), frame = cf_video(formats[f], 48, 40);
+
+    for (guint i = 0; i < G_N_ELEMENTS(settings); i++) {
+      GstBus *bus;
+      GstHarness *harness = i ? harness_new_plain(CASE->name, settings[i], &video, &bus)
+                              : harness_new(CASE->name, settings[i], &video, NULL, &bus);
+      CfTestPicture *shown = part_of(&video, &frame, 6, 4);
+      CfTestPicture *want = engine_output(CASE, settings[i], shown);
+      GstBuffer *buffer =
+          filter_buffer(harness, cropped_frame(&frame, CF_PATTERN_NOISE, 6, 4, 33, 21));
+
+      fail_unless(gst_buffer_get_video_crop_meta(buffer) == NULL, "%s: still cropped", settings[i]);
+      assert_shows(buffer, want, settings[i]);
+      cf_picture_free(shown);
+      cf_picture_free(want);
+      harness_free(harness, bus);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST(crop_metas_that_cannot_be_heeded)
+{
+  static const struct {
+    guint x, y, width, height;
+    const char *text;
+  } crops[] = {{6, 4, 32, 20, "shows 32x20 pixels of itself"},
+               {5, 4, 33, 21, "between its chroma samples"},
+               {6, 3, 33, 21, "between its chroma samples"},
+               {40, 4, 33, 21, "are not all in its 48x40"},
+               {6, 4000000000u, 33, 21, "are not all in its 48x40"}};
+  const CfVideo video = cf_video(CF_FORMAT_I420, 33, 21), frame = cf_video(CF_FORMAT_I420, 48, 40);
+
+  for (guint i = 0; i < G_N_ELEMENTS(crops); i++) {
+    GstBus *bus;
+    GstHarness *harness = harness_new(CASE->name, CASE->working, &video, NULL, &bus);
+
+    fail_unless_equals_int(
+        gst_harness_push(harness, cropped_frame(&frame, CF_PATTERN_NOISE, crops[i].x, crops[i].y,
+                                                crops[i].width, crops[i].height)),
+        GST_FLOW_ERROR);
+    assert_posted(bus, GST_MESSAGE_ERROR, 1, crops[i].text);
+    harness_free(harness, bus);
+  }
+}
+GST_END_TEST;
+
+static void add_tests(TCase *tests)
+{
+  tcase_add_loop_test(tests, no_padding_reaches_who_cannot_read_it, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, plain_frames_are_handed_on, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, animation_through_identity, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, regions_come_and_go, 0, 2);
+  tcase_add_loop_test(tests, crop_metas_are_heeded, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, crop_metas_that_cannot_be_heeded, 0, N_ELEMENTS);
+}
+
+int main(int argc, char **argv)
+{
+  return run_tests(argc, argv, "layouts", add_tests);
+}
