@@ -162,6 +162,23 @@ GST_START_TEST(flush_and_new_segment)
 }
 GST_END_TEST;
 
+/* Times mean nothing there, and nobody complains. */
+GST_START_TEST(segments_in_bytes)
+{
+  const CfVideo video = video_of_tests();
+  GstBus *bus;
+  GstHarness *harness = harness_new(CASE->name, CASE->working, &video, NULL, &bus);
+  GstSegment segment;
+
+  gst_segment_init(&segment, GST_FORMAT_BYTES);
+  fail_unless(gst_harness_push_event(harness, gst_event_new_segment(&segment)));
+  gst_buffer_unref(filter_buffer(harness, new_frame(GST_CLOCK_TIME_NONE)));
+  gst_buffer_unref(filter_buffer(harness, new_frame(GST_SECOND)));
+  assert_posted(bus, GST_MESSAGE_ERROR, 0, NULL);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 GST_START_TEST(gap_and_end_of_stream)
 {
   const CfVideo video = video_of_tests();
@@ -410,6 +427,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, metas_survive, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, times_and_flags_survive, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, flush_and_new_segment, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, segments_in_bytes, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, gap_and_end_of_stream, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, seek_goes_upstream, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, late_frames_are_dropped, 0, N_ELEMENTS);

@@ -14,7 +14,6 @@
 #include "device-frames.h"
 
 #define GOOD_FRAMES 4
-#define UNDER_WAY   2 /* at most, when a push returns */
 
 /* Writes where there is no memory. */
 static const char faulty_kernel[] = ".version 6.4\n"
@@ -98,22 +97,24 @@ static guint count_outputs(Stream *stream)
   return count;
 }
 
-/* Frames flow; the last ones are on their way where they overlap. */
 static void play(Stream *stream)
 {
   for (int i = 0; i < GOOD_FRAMES; i++)
     fail_unless_equals_int(gst_harness_push(stream->harness, new_frame(stream, i)), GST_FLOW_OK);
-  fail_unless(count_outputs(stream) >= GOOD_FRAMES - UNDER_WAY);
+  for (int i = 0; i < GOOD_FRAMES; i++)
+    gst_buffer_unref(gst_harness_pull(stream->harness));
 }
 
 /* The stream ends with one error that has `text` in it, and nothing comes out any more. `next` was
- * made when all was well. */
+ * made when all was well; where frames overlap its own push may return before the device has
+ * failed. */
 static void expect_end(Stream *stream, GstBuffer *next, const char *text)
 {
   const GstFlowReturn flow = gst_harness_push(stream->harness, next);
 
-  fail_unless(flow == GST_FLOW_ERROR || flow == GST_FLOW_NOT_NEGOTIATED, "the flow is %s",
-              gst_flow_get_name(flow));
+  fail_unless(flow == GST_FLOW_ERROR || flow == GST_FLOW_NOT_NEGOTIATED ||
+                  (flow == GST_FLOW_OK && !stream->pool),
+              "the flow is %s", gst_flow_get_name(flow));
   gst_harness_push_event(stream->harness, gst_event_new_eos());
   fail_unless_equals_int(count_outputs(stream), 0);
   fail_unless_equals_int(gst_element_set_state(stream->element, GST_STATE_NULL),
