@@ -21,3 +21,29 @@ ABSENT(cuGraphicsUnmapResources)
 ABSENT(cuGraphicsUnregisterResource)
 ABSENT(cuTexObjectCreate)
 ABSENT(cuTexObjectDestroy)
+
+/* Since GStreamer 1.24. */
+ABSENT(cuIpcCloseMemHandle)
+ABSENT(cuIpcGetEventHandle)
+ABSENT(cuIpcGetMemHandle)
+ABSENT(cuIpcOpenEventHandle)
+ABSENT(cuIpcOpenMemHandle)
+
+/* Since GStreamer 1.26. */
+ABSENT(cuCtxGetLimit)
+ABSENT(cuCtxSetLimit)
+ABSENT(cuMemcpyDtoDAsync_v2)
+ABSENT(cuMemcpyDtoD_v2)
+ABSENT(cuMemcpyDtoHAsync_v2)
+ABSENT(cuMemcpyDtoH_v2)
+ABSENT(cuMemcpyHtoDAsync_v2)
+ABSENT(cuMemcpyHtoD_v2)
+ABSENT(cuMemsetD2D16Async)
+ABSENT(cuMemsetD2D16_v2)
+ABSENT(cuMemsetD2D32Async)
+ABSENT(cuMemsetD2D32_v2)
+ABSENT(cuMemsetD2D8Async)
+ABSENT(cuMemsetD2D8_v2)
+
+/* Since GStreamer 1.28. */
+ABSENT(cuDeviceGetUuid)

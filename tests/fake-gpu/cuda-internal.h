@@ -79,6 +79,10 @@ int fake_objects_used(void);
 /* The default stream is NULL: it waits for all others, and they for it. */
 void fake_enqueue(CUstream stream, Operation operation);
 
+/* Between them no thread does any work, so that objects may end. */
+void fake_stop_work(void);
+void fake_go_on_with_work(void);
+
 /* Aborts where there is no such stream. */
 void fake_check_stream(CUstream stream, const char *call);
 

@@ -139,15 +139,23 @@ Object *fake_find(Kind kind, const void *inside, const char *call)
 
 void fake_end_object(Object *object)
 {
+  char *address = object->address;
+
   if (object->kind == STREAM)
-    free(((CUstream)object->address)->queue);
-  free(object->address);
+    free(((CUstream)address)->queue);
+  pthread_mutex_lock(&lock);
   object->kind = FREE;
+  pthread_mutex_unlock(&lock);
+  free(address);
 }
 
 CUresult fake_remove(Kind kind, const void *address, const char *call)
 {
-  fake_end_object(fake_find(kind, address, call));
+  Object *object = fake_find(kind, address, call);
+
+  fake_stop_work();
+  fake_end_object(object);
+  fake_go_on_with_work();
   return fake_is_lost(FAKE_STICKY) ? failing_result : CUDA_SUCCESS;
 }
 
@@ -184,12 +192,14 @@ CUresult fake_new_memory(Kind kind, void *pointer, size_t bytes, const char *cal
 
 void fake_end_objects_of(CUcontext context)
 {
+  fake_stop_work();
   for (int i = 0; i < used; i++) {
     if (objects[i].kind != FREE && objects[i].context == context) {
       fake_end_object(&objects[i]);
       abandoned++;
     }
   }
+  fake_go_on_with_work();
 }
 
 int fake_objects_used(void)

@@ -134,6 +134,16 @@ void fake_enqueue(CUstream stream, Operation operation)
   pthread_mutex_unlock(&work_lock);
 }
 
+void fake_stop_work(void)
+{
+  pthread_mutex_lock(&work_lock);
+}
+
+void fake_go_on_with_work(void)
+{
+  pthread_mutex_unlock(&work_lock);
+}
+
 void fake_check_stream(CUstream stream, const char *call)
 {
   if (stream)

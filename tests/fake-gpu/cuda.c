@@ -131,6 +131,13 @@ CUresult CUDAAPI cuCtxGetCurrent(CUcontext *context)
   return CUDA_SUCCESS;
 }
 
+CUresult CUDAAPI cuCtxSynchronize(void)
+{
+  CALL_IN_CONTEXT;
+  fake_finish_stream(NULL);
+  return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 {
   CALL_IN_CONTEXT;
@@ -267,6 +274,9 @@ CUresult CUDAAPI cuStreamDestroy(CUstream stream)
 CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
 {
   fake_check_stream(stream, __func__);
+  /* GStreamer frees memory without a look at whether it has entered the context. */
+  if (fake_depth == 0 && fake_is_lost(FAKE_GONE))
+    return CUDA_ERROR_INVALID_CONTEXT;
   CALL_IN_CONTEXT;
   if (!fake_finish_stream(stream))
     fake_stop("waits for an event that nobody records", __func__);

@@ -203,7 +203,8 @@ void cf_stream_destroy(void *stream)
 
 bool cf_stream_synchronize(void *stream, CfStatus *status)
 {
-  return ok(cuStreamSynchronize(stream), "waiting for the GPU", status);
+  return cf_context_is_current(status) &&
+         ok(cuStreamSynchronize(stream), "waiting for the GPU", status);
 }
 
 void *cf_event_create(bool timing, CfStatus *status)
