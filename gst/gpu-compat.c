@@ -34,11 +34,19 @@ gpointer gst_cuda_filters_compat_stream_handle(gpointer owner)
   return gst_cuda_stream_get_handle(owner);
 }
 
+gpointer gst_cuda_filters_compat_stream_ref(gpointer owner)
+{
+  return gst_cuda_stream_ref(owner);
+}
+
+void gst_cuda_filters_compat_stream_unref(gpointer owner)
+{
+  gst_cuda_stream_unref(owner);
+}
+
 gpointer gst_cuda_filters_compat_memory_stream(GstMemory *memory)
 {
-  GstCudaStream *stream = gst_cuda_memory_get_stream(GST_CUDA_MEMORY_CAST(memory));
-
-  return stream ? gst_cuda_stream_get_handle(stream) : NULL;
+  return gst_cuda_memory_get_stream(GST_CUDA_MEMORY_CAST(memory));
 }
 
 void gst_cuda_filters_compat_memory_is_complete(GstMemory *memory)
@@ -71,6 +79,15 @@ void gst_cuda_filters_compat_stream_free(gpointer owner)
 gpointer gst_cuda_filters_compat_stream_handle(gpointer owner)
 {
   return owner;
+}
+
+gpointer gst_cuda_filters_compat_stream_ref(gpointer owner)
+{
+  return owner;
+}
+
+void gst_cuda_filters_compat_stream_unref(gpointer owner)
+{
 }
 
 gpointer gst_cuda_filters_compat_memory_stream(GstMemory *memory)

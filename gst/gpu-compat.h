@@ -31,8 +31,13 @@ gpointer gst_cuda_filters_compat_stream_new(GstCudaContext *context, CfStatus *s
 void gst_cuda_filters_compat_stream_free(gpointer owner);
 gpointer gst_cuda_filters_compat_stream_handle(gpointer owner);
 
-/* The CUstream that orders what is done to `memory`, or NULL: its writer has waited for the device.
- */
+/* Keeps the stream until unref, whoever else lets go of it. Plain streams are not counted: there
+ * are none but ours, and whoever uses one has what is shared open. */
+gpointer gst_cuda_filters_compat_stream_ref(gpointer owner);
+void gst_cuda_filters_compat_stream_unref(gpointer owner);
+
+/* The owner, borrowed, of the stream that orders what is done to `memory`, or NULL: its writer has
+ * waited for the device. */
 gpointer gst_cuda_filters_compat_memory_stream(GstMemory *memory);
 
 /* Tells readers of `memory` that they need not wait: the device has finished with it. */

@@ -10,11 +10,15 @@ GstCudaContext *gst_cuda_filters_gpu_context_of(GstBuffer *buffer)
   return memory && gst_is_cuda_memory(memory) ? GST_CUDA_MEMORY_CAST(memory)->context : NULL;
 }
 
+/* Streams are named by their owners, as in gpu-compat.h. */
 static gboolean order_after(GstCudaFiltersGpu *gpu, gpointer later, gpointer earlier,
                             CfStatus *status)
 {
-  return cf_event_record(gpu->order_event, earlier, status) &&
-         cf_stream_wait_event(later, gpu->order_event, status);
+  return later == earlier ||
+         (cf_event_record(gpu->order_event, gst_cuda_filters_compat_stream_handle(earlier),
+                          status) &&
+          cf_stream_wait_event(gst_cuda_filters_compat_stream_handle(later), gpu->order_event,
+                               status));
 }
 
 /* Memory that one of us wrote on our stream and did not wait for; its next writer is the same
@@ -35,9 +39,11 @@ static void mark_as_ours(GstCudaFiltersShared *shared, GstMemory *memory)
     gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), ours_quark(), shared, NULL);
 }
 
+/* Runs on `stream`, after what `before` has done to the input, also when mapping it: GStreamer
+ * uploads there what the host wrote. */
 static gboolean run_mapped(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
                            const GstVideoInfo *info, GstBuffer *input, GstBuffer *output,
-                           gpointer stream, CfStatus *status)
+                           gpointer before, gpointer stream, CfStatus *status)
 {
   const gboolean in_place = input == output;
   GstVideoFrame source, destination;
@@ -52,8 +58,9 @@ static gboolean run_mapped(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
     gst_video_frame_unmap(&source);
     return FALSE;
   }
-  good = gst_cuda_filters_worker_run(worker, &source, in_place ? &source : &destination, stream,
-                                     status);
+  good = order_after(gpu, stream, before, status) &&
+         gst_cuda_filters_worker_run(worker, &source, in_place ? &source : &destination,
+                                     gst_cuda_filters_compat_stream_handle(stream), status);
   if (!in_place)
     gst_video_frame_unmap(&destination);
   gst_video_frame_unmap(&source);
@@ -63,10 +70,14 @@ static gboolean run_mapped(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
 /* A worker's own device memory is ordered by the stream that it last ran on. */
 static gboolean change_stream(GstCudaFiltersGpu *gpu, gpointer stream, CfStatus *status)
 {
-  if (gpu->last_stream && gpu->last_stream != stream &&
-      !order_after(gpu, stream, gpu->last_stream, status))
-    return FALSE;
-  gpu->last_stream = stream;
+  if (gpu->last_stream == stream)
+    return TRUE;
+  if (gpu->last_stream) {
+    if (!order_after(gpu, stream, gpu->last_stream, status))
+      return FALSE;
+    gst_cuda_filters_compat_stream_unref(gpu->last_stream);
+  }
+  gpu->last_stream = gst_cuda_filters_compat_stream_ref(stream);
   return TRUE;
 }
 
@@ -74,18 +85,18 @@ static gboolean run_ordered(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker
                             const GstVideoInfo *info, GstBuffer *input, GstBuffer *output,
                             CfStatus *status)
 {
-  gpointer own = gst_cuda_filters_compat_stream_handle(gpu->shared->stream);
+  gpointer own = gpu->shared->stream;
   gpointer read = gst_cuda_filters_compat_memory_stream(gst_buffer_peek_memory(input, 0));
   gpointer written = gst_cuda_filters_compat_memory_stream(gst_buffer_peek_memory(output, 0));
   gpointer stream = written ? written : own;
-
-  if (!change_stream(gpu, stream, status) ||
-      (read && read != stream && !order_after(gpu, stream, read, status)) ||
-      !run_mapped(gpu, worker, info, input, output, stream, status))
-    return FALSE;
+  /* An input without a stream may have been written on ours, by one of us, and is kept until ours
+   * has passed. */
+  gpointer before = read ? read : own;
 
   /* Whoever writes into the input next must not overtake this read. */
-  if (read && read != stream && !order_after(gpu, read, stream, status))
+  if (!change_stream(gpu, stream, status) ||
+      !run_mapped(gpu, worker, info, input, output, before, stream, status) ||
+      !order_after(gpu, before, stream, status))
     return FALSE;
 
   if (!written && !gpu->downstream_is_ours) {
@@ -118,6 +129,9 @@ gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *
     return FALSE;
   good = run_ordered(gpu, worker, info, input, output, status);
   gst_cuda_filters_gpu_leave(gpu);
+  /* What failed half-way may still read the input, which is let go of now. */
+  if (!good)
+    gst_cuda_filters_gpu_wait(gpu);
   return good;
 }
 
@@ -154,7 +168,7 @@ gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFilte
   gboolean good = FALSE;
 
   if (gst_cuda_filters_gpu_enter(gpu, status)) {
-    if (change_stream(gpu, stream, status) && open_staging(gpu, info, status)) {
+    if (change_stream(gpu, gpu->shared->stream, status) && open_staging(gpu, info, status)) {
       good = gst_cuda_filters_staging_submit(gpu->staging, worker, limit, input, output, stream,
                                              status);
       input = NULL;

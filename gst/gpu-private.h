@@ -14,13 +14,15 @@ GST_DEBUG_CATEGORY_EXTERN(gst_cuda_filters_gpu_debug);
 struct _GstCudaFiltersGpu {
   GstElement *element;
 
-  /* Under the element's object lock: set_context may come from any thread. */
+  /* Under the element's object lock: set_context and context queries come from any thread. */
   GstCudaContext *context;
+  GstCudaContext **found; /* where open() waits for set_context to put a reference, or NULL */
+  gboolean answered;      /* it has */
 
   GstCudaFiltersShared *shared; /* while open */
   gpointer order_event;         /* to order another stream with ours */
   gboolean downstream_is_ours;  /* what we push is read on our stream */
-  gpointer last_stream;         /* CUstream of the last frame: a worker's memory is ordered by it */
+  gpointer last_stream;         /* owner, held: of the last frame's; it orders a worker's memory */
   GstCudaFiltersStaging *staging; /* NULL until a frame in system memory came */
 };
 

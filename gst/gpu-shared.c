@@ -107,19 +107,26 @@ gboolean gst_cuda_filters_shared_hold(GstCudaFiltersShared *shared, GstBuffer *b
 
 void gst_cuda_filters_shared_release(GstCudaFiltersShared *shared)
 {
+  gboolean last;
+
   g_mutex_lock(&shared_lock);
-  if (--shared->references == 0) {
+  last = --shared->references == 0;
+  if (last)
     g_hash_table_remove(shared_by_context, shared->context);
-    if (gst_cuda_context_push(shared->context)) {
-      gst_cuda_filters_shared_synchronize(shared, NULL);
-      cf_device_close(shared->device);
-      gst_cuda_filters_compat_stream_free(shared->stream);
-      gst_cuda_context_pop(NULL);
-    }
-    let_go(shared, G_MAXUINT64);
-    gst_object_unref(shared->context);
-    g_mutex_clear(&shared->lock);
-    g_free(shared);
-  }
   g_mutex_unlock(&shared_lock);
+  if (!last)
+    return;
+
+  /* Elements on other contexts need not wait for this device, nor for what a pool runs that gets
+   * its buffer back. */
+  if (gst_cuda_context_push(shared->context)) {
+    gst_cuda_filters_shared_synchronize(shared, NULL);
+    cf_device_close(shared->device);
+    gst_cuda_filters_compat_stream_free(shared->stream);
+    gst_cuda_context_pop(NULL);
+  }
+  let_go(shared, G_MAXUINT64);
+  gst_object_unref(shared->context);
+  g_mutex_clear(&shared->lock);
+  g_free(shared);
 }

@@ -53,26 +53,84 @@ void gst_cuda_filters_gpu_free(GstCudaFiltersGpu *gpu)
   if (!gpu)
     return;
   gst_cuda_filters_gpu_close(gpu);
-  gst_clear_object(&gpu->context);
   g_free(gpu);
 }
 
 void gst_cuda_filters_gpu_set_context(GstCudaFiltersGpu *gpu, GstContext *context, gint device_id)
 {
-  if (usable && gst_cuda_load_library())
-    gst_cuda_handle_set_context(gpu->element, context, device_id, &gpu->context);
+  GstCudaContext *offered = NULL;
+
+  if (!usable || !gst_cuda_load_library() ||
+      !gst_cuda_handle_set_context(gpu->element, context, device_id, &offered))
+    return;
+  GST_OBJECT_LOCK(gpu->element);
+  if (!gpu->context)
+    gpu->context = gst_object_ref(offered);
+  if (gpu->found && !*gpu->found) {
+    *gpu->found = gst_object_ref(gpu->context);
+    gpu->answered = TRUE;
+  }
+  GST_OBJECT_UNLOCK(gpu->element);
+  gst_object_unref(offered);
+}
+
+/* A reference, or NULL. */
+static GstCudaContext *hold_context(GstCudaFiltersGpu *gpu)
+{
+  GstCudaContext *context;
+
+  GST_OBJECT_LOCK(gpu->element);
+  context = gpu->context ? gst_object_ref(gpu->context) : NULL;
+  GST_OBJECT_UNLOCK(gpu->element);
+  return context;
+}
+
+static void replace_context(GstCudaFiltersGpu *gpu, GstCudaContext *context)
+{
+  GstCudaContext *old;
+
+  GST_OBJECT_LOCK(gpu->element);
+  old = gpu->context;
+  gpu->context = context ? gst_object_ref(context) : NULL;
+  GST_OBJECT_UNLOCK(gpu->element);
+  gst_clear_object(&old);
 }
 
 gboolean gst_cuda_filters_gpu_answer_query(GstCudaFiltersGpu *gpu, GstQuery *query)
 {
-  return gst_cuda_handle_context_query(gpu->element, query, gpu->context);
+  GstCudaContext *context = hold_context(gpu);
+  const gboolean answered = gst_cuda_handle_context_query(gpu->element, query, context);
+
+  gst_clear_object(&context);
+  return answered;
 }
 
 /* Opening and closing */
 
-static gboolean open_shared(GstCudaFiltersGpu *gpu, CfStatus *status)
+/* Asks the neighbours and the application, which answer by set_context, or makes one; transfer
+ * full. Not at `context` itself: GStreamer reads and writes there without the lock. */
+static GstCudaContext *find_context(GstCudaFiltersGpu *gpu, gint device_id)
 {
-  gpu->shared = gst_cuda_filters_shared_acquire(gpu->context, status);
+  GstCudaContext *found = hold_context(gpu), *late = NULL;
+
+  GST_OBJECT_LOCK(gpu->element);
+  gpu->found = &found;
+  gpu->answered = FALSE;
+  GST_OBJECT_UNLOCK(gpu->element);
+  gst_cuda_ensure_element_context(gpu->element, device_id, &found);
+  GST_OBJECT_LOCK(gpu->element);
+  gpu->found = NULL;
+  if (gpu->answered && gpu->context != found)
+    late = gpu->context;
+  GST_OBJECT_UNLOCK(gpu->element);
+  replace_context(gpu, found);
+  gst_clear_object(&late);
+  return found;
+}
+
+static gboolean open_shared(GstCudaFiltersGpu *gpu, GstCudaContext *context, CfStatus *status)
+{
+  gpu->shared = gst_cuda_filters_shared_acquire(context, status);
   if (!gpu->shared)
     return FALSE;
   if (gst_cuda_filters_gpu_enter(gpu, status)) {
@@ -88,7 +146,9 @@ static gboolean open_shared(GstCudaFiltersGpu *gpu, CfStatus *status)
 
 gboolean gst_cuda_filters_gpu_open(GstCudaFiltersGpu *gpu, gint device_id, CfStatus *status)
 {
+  GstCudaContext *context;
   int count = 0;
+  gboolean good;
 
   if (gpu->shared)
     return TRUE;
@@ -104,10 +164,13 @@ gboolean gst_cuda_filters_gpu_open(GstCudaFiltersGpu *gpu, gint device_id, CfSta
     return cf_fail(status, CF_ERROR_NO_DEVICE,
                    "cuda-device-id is %d, but there are %d CUDA devices: allowed is -1 to %d",
                    device_id, count, count - 1);
-  if (!gst_cuda_ensure_element_context(gpu->element, device_id, &gpu->context))
+  context = find_context(gpu, device_id);
+  if (!context)
     return cf_fail(status, CF_ERROR_NO_DEVICE, "no CUDA context could be created on device %d",
                    MAX(device_id, 0));
-  return open_shared(gpu, status);
+  good = open_shared(gpu, context, status);
+  gst_object_unref(context);
+  return good;
 }
 
 /* Everything enqueued so far has passed, on the stream of the last frame and on ours. */
@@ -117,7 +180,7 @@ static void wait_for_all(GstCudaFiltersGpu *gpu)
     gst_cuda_filters_staging_drop(gpu->staging);
   gst_cuda_filters_shared_synchronize(gpu->shared, NULL);
   if (gpu->last_stream)
-    cf_stream_synchronize(gpu->last_stream, NULL);
+    cf_stream_synchronize(gst_cuda_filters_compat_stream_handle(gpu->last_stream), NULL);
 }
 
 void gst_cuda_filters_gpu_wait(GstCudaFiltersGpu *gpu)
@@ -143,7 +206,7 @@ static void close_shared(GstCudaFiltersGpu *gpu)
     gst_cuda_filters_gpu_leave(gpu);
   }
   gpu->order_event = NULL;
-  gpu->last_stream = NULL;
+  g_clear_pointer(&gpu->last_stream, gst_cuda_filters_compat_stream_unref);
   gpu->downstream_is_ours = FALSE;
   gst_cuda_filters_shared_release(g_steal_pointer(&gpu->shared));
 }
@@ -153,9 +216,7 @@ void gst_cuda_filters_gpu_close(GstCudaFiltersGpu *gpu)
   if (!gpu)
     return;
   close_shared(gpu);
-  GST_OBJECT_LOCK(gpu->element);
-  gst_clear_object(&gpu->context);
-  GST_OBJECT_UNLOCK(gpu->element);
+  replace_context(gpu, NULL);
 }
 
 gboolean gst_cuda_filters_gpu_enter(GstCudaFiltersGpu *gpu, CfStatus *status)
@@ -197,10 +258,8 @@ gboolean gst_cuda_filters_gpu_adopt(GstCudaFiltersGpu *gpu, GstBuffer *buffer, g
                    "frames come from CUDA device %u, but cuda-device-id is %d: set it to %u or -1",
                    buffer_device, device_id, buffer_device);
   close_shared(gpu);
-  GST_OBJECT_LOCK(gpu->element);
-  gst_object_replace((GstObject **)&gpu->context, GST_OBJECT(context));
-  GST_OBJECT_UNLOCK(gpu->element);
-  return open_shared(gpu, status);
+  replace_context(gpu, context);
+  return open_shared(gpu, context, status);
 }
 
 gboolean gst_cuda_filters_gpu_check_info(const GstVideoInfo *info, CfStatus *status)

@@ -15,19 +15,6 @@
 #include "gaussblur.h"
 #include "llf.h"
 
-/* Work that keeps a stream busy for some milliseconds, in which a missing wait would show. */
-#define BUSY_BYTES ((size_t)1 << 30)
-#define BUSY_FILLS 6
-
-#define RECYCLED_FRAMES 24
-
-/* Of frames that take kernels milliseconds. What is launched on fake-gpu is late by itself. */
-#ifdef FAKE_GPU
-static const int slow_width = 64, slow_height = 36;
-#else
-static const int slow_width = 1280, slow_height = 720;
-#endif
-
 static GstCudaContext *shared_context;
 
 static const CfVideo *small_video(void)
@@ -270,142 +257,6 @@ GST_START_TEST(caps_and_properties_change)
 }
 GST_END_TEST
 
-/* --- buffers that are written again as soon as they are back in their pool --- */
-
-static CfPicture planes_of(const GstVideoFrame *frame)
-{
-  CfPicture picture = {{NULL}, {0}};
-
-  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(frame); plane++) {
-    picture.data[plane] = GST_VIDEO_FRAME_PLANE_DATA(frame, plane);
-    picture.stride[plane] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane);
-  }
-  return picture;
-}
-
-static void enqueue_copy(const CfVideo *video, GstBuffer *to, GstBuffer *from, void *stream)
-{
-  GstVideoFrame target, source;
-
-  map_device_buffer(&target, video, to, (GstMapFlags)(GST_MAP_WRITE | GST_MAP_CUDA));
-  map_device_buffer(&source, video, from, (GstMapFlags)(GST_MAP_READ | GST_MAP_CUDA));
-  {
-    const CfPicture destination = planes_of(&target), origin = planes_of(&source);
-
-    fail_unless(cf_copy_picture(CF_COPY_ON_DEVICE, video, &destination, &origin, stream, NULL));
-  }
-  gst_video_frame_unmap(&source);
-  gst_video_frame_unmap(&target);
-}
-
-/* How a producer fills its buffers. */
-typedef struct {
-  gpointer owner; /* of the stream that its memory names, as in gpu-compat.h, or NULL */
-  void *stream;   /* that it writes on */
-  void *busy;     /* device memory to keep that stream busy with before it writes, or NULL */
-} Producer;
-
-/* Sends copies of `sources` through `elements`; `outputs` are transfer full. */
-static void produce(const char *elements, const CfVideo *video, const Producer *producer,
-                    GstBuffer **sources, GstBuffer **outputs)
-{
-  GstHarness *harness = device_harness(elements, video);
-  GstBufferPool *pool = device_pool(shared_context, video, producer->owner);
-
-  for (int i = 0; i < RECYCLED_FRAMES; i++) {
-    GstBuffer *buffer = acquire_device_buffer(pool);
-
-    fail_unless(gst_cuda_context_push(shared_context));
-    for (int fill = 0; producer->busy && fill < BUSY_FILLS; fill++)
-      fail_unless(cf_device_fill(producer->busy, fill, BUSY_BYTES, producer->stream, NULL));
-    enqueue_copy(video, buffer, sources[i], producer->stream);
-    if (!producer->owner)
-      fail_unless(cf_stream_synchronize(producer->stream, NULL));
-    gst_cuda_context_pop(NULL);
-    GST_BUFFER_PTS(buffer) = (GstClockTime)i * 40 * GST_MSECOND;
-    fail_unless_equals_int(gst_harness_push(harness, buffer), GST_FLOW_OK);
-  }
-  for (int i = 0; i < RECYCLED_FRAMES; i++)
-    outputs[i] = gst_harness_pull(harness);
-  gst_harness_teardown(harness);
-  free_device_pool(pool);
-}
-
-/* `slow` takes milliseconds a frame. What it shows must not depend on when its inputs are written
- * again: neither in pools (`producer`), nor never, which is the truth that it is compared with. */
-static void check_recycling(const char *slow, Producer *producer)
-{
-  const CfVideo video = cf_video(CF_FORMAT_NV12, slow_width, slow_height);
-  GstBuffer *sources[RECYCLED_FRAMES], *outputs[RECYCLED_FRAMES];
-  GstBufferPool *pool = device_pool(shared_context, &video, NULL);
-  GstHarness *harness = device_harness(slow, &video);
-  CfTestPicture *truths[RECYCLED_FRAMES];
-
-  for (int i = 0; i < RECYCLED_FRAMES; i++) {
-    CfTestPicture *picture = new_picture(&video, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, (guint64)i);
-    GstBuffer *output;
-
-    sources[i] = device_buffer(pool, picture);
-    fail_unless_equals_int(gst_harness_push(harness, gst_buffer_ref(sources[i])), GST_FLOW_OK);
-    output = gst_harness_pull(harness);
-    truths[i] = picture_from_buffer(&video, output);
-    gst_buffer_unref(output);
-    cf_picture_free(picture);
-  }
-  gst_harness_teardown(harness);
-
-  produce(slow, &video, producer, sources, outputs);
-  for (int i = 0; i < RECYCLED_FRAMES; i++) {
-    assert_shows(outputs[i], truths[i], slow);
-    cf_picture_free(truths[i]);
-    gst_buffer_unref(sources[i]);
-  }
-  free_device_pool(pool);
-}
-
-/* The first waits for nothing where the second is its neighbour; the last leaves to others. */
-static const char *const slow_chains[] = {
-    "cudallf engine=exact levels=3",
-    "cudallf engine=exact levels=3 ! cudasepconv preset=sharpen",
-    "cudallf engine=exact levels=3 ! queue ! cudasepconv preset=sharpen",
-    "cudasepconv preset=sharpen ! cudallf engine=exact levels=3 ! cudagaussblur sigma=3",
-};
-
-GST_START_TEST(inputs_are_kept_until_read)
-{
-  Producer producer = {.owner = NULL};
-
-  fail_unless(gst_cuda_context_push(shared_context));
-  producer.stream = cf_stream_create(NULL);
-  gst_cuda_context_pop(NULL);
-  check_recycling(slow_chains[__i__], &producer);
-  fail_unless(gst_cuda_context_push(shared_context));
-  cf_stream_destroy(producer.stream);
-  gst_cuda_context_pop(NULL);
-}
-GST_END_TEST
-
-#if GST_CHECK_VERSION(1, 24, 0)
-/* The producer neither waits for its writes nor before it writes again: streams are ordered. */
-GST_START_TEST(streams_are_ordered_both_ways)
-{
-  Producer producer = {.owner = NULL};
-
-  fail_unless(gst_cuda_context_push(shared_context));
-  producer.owner = gst_cuda_filters_compat_stream_new(shared_context, NULL);
-  producer.stream = gst_cuda_filters_compat_stream_handle(producer.owner);
-  producer.busy = cf_device_alloc(BUSY_BYTES, NULL);
-  gst_cuda_context_pop(NULL);
-  fail_unless(producer.busy != NULL);
-  check_recycling(slow_chains[__i__], &producer);
-  fail_unless(gst_cuda_context_push(shared_context));
-  cf_device_free(producer.busy);
-  gst_cuda_filters_compat_stream_free(producer.owner);
-  gst_cuda_context_pop(NULL);
-}
-GST_END_TEST
-#endif
-
 static void add_tests(TCase *tests)
 {
   tcase_set_timeout(tests, 120);
@@ -413,10 +264,6 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, regions_follow_metas, 0, G_N_ELEMENTS(masks));
   tcase_add_loop_test(tests, context_of_the_frames_is_adopted, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, caps_and_properties_change, 0, N_ELEMENTS);
-  tcase_add_loop_test(tests, inputs_are_kept_until_read, 0, G_N_ELEMENTS(slow_chains));
-#if GST_CHECK_VERSION(1, 24, 0)
-  tcase_add_loop_test(tests, streams_are_ordered_both_ways, 0, G_N_ELEMENTS(slow_chains));
-#endif
 }
 
 int main(int argc, char **argv)
