@@ -26,8 +26,9 @@ void gst_cuda_filters_base_post_error(GstCudaFiltersBase *self, const CfStatus *
   gboolean known;
 
   GST_OBJECT_LOCK(self);
-  known = self->failed;
+  known = self->failed || self->lost;
   self->failed = TRUE;
+  self->lost |= status->code == CF_ERROR_DEVICE_LOST;
   if (!known)
     self->frames_before_failure = self->staged.under_way;
   GST_OBJECT_UNLOCK(self);
@@ -205,7 +206,7 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   self->frames = 0;
   self->total_time = self->last_time = 0;
   self->algorithm = NULL;
-  self->failed = self->starved = FALSE;
+  self->failed = self->starved = self->lost = FALSE;
   self->frames_before_failure = self->staged.under_way = 0;
   status = gst_cuda_filters_base_first_refusal(self);
   GST_OBJECT_UNLOCK(self);
@@ -374,23 +375,27 @@ static gboolean gst_cuda_filters_base_propose_allocation(GstBaseTransform *trans
       ->propose_allocation(trans, decided, query);
 }
 
+/* A pool of CUDA memory is done with when it has been decided. The base classes would set it up
+ * twice more, from 1.24 on with a trial allocation each, and make up for one that fails with system
+ * memory or with an error of their own. */
 static gboolean gst_cuda_filters_base_decide_allocation(GstBaseTransform *trans, GstQuery *query)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+  const gboolean on_device = gst_cuda_filters_base_runs_on_device(self);
+  const gboolean is_cuda = on_device && query_is_cuda(query);
+
 
   self->receiver_reads_video_meta =
       gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
   self->receiver_reads_crop_meta =
       gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, NULL);
-
-  if (gst_cuda_filters_base_runs_on_device(self) &&
-      !(query_is_cuda(query) ? gst_cuda_filters_gpu_decide_allocation(self->gpu, query)
+  if (on_device && !(is_cuda ? gst_cuda_filters_gpu_decide_allocation(self->gpu, query)
                              : gst_cuda_filters_gpu_decide_system_allocation(self->gpu, query))) {
     gst_cuda_filters_base_post_no_frames(self);
     return FALSE;
   }
-  return GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
-      ->decide_allocation(trans, query);
+  return is_cuda || GST_BASE_TRANSFORM_CLASS(gst_cuda_filters_base_parent_class)
+                        ->decide_allocation(trans, query);
 }
 
 /* The base class would make up for a missing pool with system memory. */

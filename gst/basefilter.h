@@ -58,6 +58,7 @@ struct _GstCudaFiltersBase {
 
   /* Under the object lock: what was told of failures. */
   gboolean failed;             /* an error was posted and nothing has worked since */
+  gboolean lost;               /* as was that the device is: nothing works until the next start */
   gboolean starved;            /* as was that there are no frames to filter into */
   guint frames_before_failure; /* that were under way then, and are still */
 

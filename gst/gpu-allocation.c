@@ -106,6 +106,9 @@ gboolean gst_cuda_filters_gpu_decide_allocation(GstCudaFiltersGpu *gpu, GstQuery
   else if (good)
     gst_query_add_allocation_pool(query, pool, size, minimum, maximum);
   gst_object_unref(pool);
+  /* What upstream is offered is up to this element: nothing of downstream's passes through it. */
+  while (gst_query_get_n_allocation_metas(query) > 0)
+    gst_query_remove_nth_allocation_meta(query, 0);
   GST_DEBUG_OBJECT(gpu->element, "frames go to %s",
                    gpu->downstream_is_ours ? "one of us" : "others");
   return good;
