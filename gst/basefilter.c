@@ -28,12 +28,15 @@ void gst_cuda_filters_base_post_error(GstCudaFiltersBase *self, const CfStatus *
   GST_OBJECT_LOCK(self);
   known = self->failed || self->lost;
   self->failed = TRUE;
-  self->lost |= status->code == CF_ERROR_DEVICE_LOST;
-  if (!known)
+  if (!known) {
+    self->lost = status->code == CF_ERROR_DEVICE_LOST;
     self->frames_before_failure = self->staged.under_way;
+  }
   GST_OBJECT_UNLOCK(self);
   if (known)
     return;
+  if (status->code == CF_ERROR_DEVICE_LOST)
+    gst_cuda_filters_gpu_check_critical(self->gpu);
   switch (status->code) {
   case CF_ERROR_INVALID:
     GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, ("%s", status->message), (NULL));

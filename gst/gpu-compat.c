@@ -13,7 +13,34 @@ gboolean gst_cuda_filters_compat_library_matches(void)
   return (major > 1 || minor >= 24) == HAVE_STREAMS;
 }
 
+#if !HAVE_STREAMS
+/* In the library that this build then runs with; NULL before 1.24. */
+void gst_plugin_add_status_warning(GstPlugin *plugin, const gchar *message) __attribute__((weak));
+#endif
+
+void gst_cuda_filters_compat_say_mismatch(GstPlugin *plugin)
+{
+  gchar *version = gst_version_string();
+  gchar *message =
+      g_strdup_printf("built for GStreamer %d.%d, but runs with %s: frames in CUDA memory are not "
+                      "offered. Rebuild it.",
+                      GST_VERSION_MAJOR, GST_VERSION_MINOR, version);
+
+  GST_WARNING("cudafilters was %s", message);
+#if !HAVE_STREAMS
+  if (gst_plugin_add_status_warning)
+#endif
+    gst_plugin_add_status_warning(plugin, message);
+  g_free(message);
+  g_free(version);
+}
+
 #if HAVE_STREAMS
+
+void gst_cuda_filters_compat_check_critical(gpointer owner)
+{
+  (void)gst_cuda_result(CuStreamSynchronize(gst_cuda_stream_get_handle(owner)));
+}
 
 gpointer gst_cuda_filters_compat_stream_new(GstCudaContext *context, CfStatus *status)
 {
@@ -65,6 +92,10 @@ void gst_cuda_filters_compat_config_stream(GstStructure *config, gpointer owner)
 }
 
 #else
+
+void gst_cuda_filters_compat_check_critical(gpointer owner)
+{
+}
 
 gpointer gst_cuda_filters_compat_stream_new(GstCudaContext *context, CfStatus *status)
 {

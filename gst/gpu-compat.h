@@ -26,6 +26,14 @@
  * the CUDA library changed there under one soname. */
 gboolean gst_cuda_filters_compat_library_matches(void);
 
+/* Says that it is not: in the plugin's status, which gst-inspect-1.0 shows from 1.24 on, and in the
+ * log. Not as a warning of GLib's, which would come in every process. */
+void gst_cuda_filters_compat_say_mismatch(GstPlugin *plugin);
+
+/* Ends the process if GST_CUDA_CRITICAL_ERRORS names what work on the stream fails with, as
+ * GStreamer's own elements do from 1.24 on; waits for the stream. The context is current. */
+void gst_cuda_filters_compat_check_critical(gpointer owner);
+
 /* A stream of `context`, which is current; NULL on failure. */
 gpointer gst_cuda_filters_compat_stream_new(GstCudaContext *context, CfStatus *status);
 void gst_cuda_filters_compat_stream_free(gpointer owner);

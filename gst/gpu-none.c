@@ -4,7 +4,7 @@
  */
 #include "gpu.h"
 
-void gst_cuda_filters_gpu_init(void)
+void gst_cuda_filters_gpu_init(GstPlugin *plugin)
 {
 }
 
@@ -124,4 +124,8 @@ GstBuffer *gst_cuda_filters_gpu_finish_system(GstCudaFiltersGpu *gpu, GstClockTi
                                               CfStatus *status)
 {
   g_return_val_if_reached(NULL);
+}
+
+void gst_cuda_filters_gpu_check_critical(GstCudaFiltersGpu *gpu)
+{
 }

@@ -8,17 +8,14 @@ GST_DEBUG_CATEGORY(gst_cuda_filters_gpu_debug);
 
 static gboolean usable;
 
-void gst_cuda_filters_gpu_init(void)
+void gst_cuda_filters_gpu_init(GstPlugin *plugin)
 {
   GST_DEBUG_CATEGORY_INIT(gst_cuda_filters_gpu_debug, "cudafilters-gpu", 0, "CUDA of cudafilters");
   usable = gst_cuda_filters_compat_library_matches();
   if (usable)
     gst_cuda_memory_init_once();
   else
-    g_warning(
-        "cudafilters was built for another GStreamer (%d.%d) than it runs with (%s): frames in "
-        "CUDA memory are not offered. Rebuild it.",
-        GST_VERSION_MAJOR, GST_VERSION_MINOR, gst_version_string());
+    gst_cuda_filters_compat_say_mismatch(plugin);
 }
 
 /* Formats that GstCudaAllocator knows in every version since 1.22 and the engines too; it would
@@ -232,6 +229,14 @@ gboolean gst_cuda_filters_gpu_enter(GstCudaFiltersGpu *gpu, CfStatus *status)
 void gst_cuda_filters_gpu_leave(GstCudaFiltersGpu *gpu)
 {
   gst_cuda_context_pop(NULL);
+}
+
+void gst_cuda_filters_gpu_check_critical(GstCudaFiltersGpu *gpu)
+{
+  if (gpu->shared && gst_cuda_filters_gpu_enter(gpu, NULL)) {
+    gst_cuda_filters_compat_check_critical(gpu->shared->stream);
+    gst_cuda_filters_gpu_leave(gpu);
+  }
 }
 
 CfDevice *gst_cuda_filters_gpu_device(GstCudaFiltersGpu *gpu)

@@ -16,7 +16,7 @@
 typedef struct _GstCudaFiltersGpu GstCudaFiltersGpu;
 
 /* Once per process, from plugin_init. */
-void gst_cuda_filters_gpu_init(void);
+void gst_cuda_filters_gpu_init(GstPlugin *plugin);
 
 /* `video/x-raw(memory:CUDAMemory)` with the formats that GStreamer can allocate there; transfer
  * full; NULL where CUDA memory cannot be used. */
@@ -50,6 +50,10 @@ gboolean gst_cuda_filters_gpu_is_foreign(GstCudaFiltersGpu *gpu, GstBuffer *buff
  * before and opened again after. */
 gboolean gst_cuda_filters_gpu_adopt(GstCudaFiltersGpu *gpu, GstBuffer *buffer, gint device_id,
                                     CfStatus *status);
+
+/* After work was lost to an error that the context does not recover from: ends the process if
+ * GST_CUDA_CRITICAL_ERRORS asks for that. */
+void gst_cuda_filters_gpu_check_critical(GstCudaFiltersGpu *gpu);
 
 /* Engines are opened, updated and closed between enter and leave: the context is current. */
 gboolean gst_cuda_filters_gpu_enter(GstCudaFiltersGpu *gpu, CfStatus *status);

@@ -11,7 +11,7 @@
 
 static gboolean plugin_init(GstPlugin *plugin)
 {
-  gst_cuda_filters_gpu_init();
+  gst_cuda_filters_gpu_init(plugin);
   return GST_ELEMENT_REGISTER(cudablockavg, plugin) &&
          GST_ELEMENT_REGISTER(cudagaussblur, plugin) && GST_ELEMENT_REGISTER(cudallf, plugin) &&
          GST_ELEMENT_REGISTER(cudasepconv, plugin);

@@ -3,7 +3,10 @@
  * A GPU that fails, at every single call that is made of its driver in the life of an element: the
  * element says so once, no frame leaves it unfiltered, and nothing is left over. On fake-gpu.
  */
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "device-frames.h"
 #include "fake-cuda.h"
@@ -427,8 +430,37 @@ GST_START_TEST(no_memory_for_frames)
 }
 GST_END_TEST
 
+#if GST_CHECK_VERSION(1, 24, 0)
+/* Where GStreamer's own calls do not fail: frames in system memory do without. */
+GST_START_TEST(a_critical_error_ends_the_process)
+{
+  Work work;
+  Outcome usual, next;
+  const char *failed;
+  const pid_t child = fork();
+  int status = 0;
+
+  fail_unless(child >= 0);
+  if (child > 0) {
+    fail_unless(waitpid(child, &status, 0) == child);
+    fail_unless(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "the process goes on");
+    return;
+  }
+  g_setenv("GST_CUDA_CRITICAL_ERRORS", "719,700", TRUE);
+  make_work(&work, &element_cases[__i__], SYSTEM_MEMORY);
+  live_twice(&work, 0, CUDA_SUCCESS, FAKE_ONCE, &usual, &next, &failed);
+  live_twice(&work, usual.calls_at_last_frame / 2, CUDA_ERROR_ILLEGAL_ADDRESS, FAKE_STICKY, &usual,
+             &next, &failed);
+  _exit(0);
+}
+GST_END_TEST
+#endif
+
 static void add_tests(TCase *tests)
 {
+#if GST_CHECK_VERSION(1, 24, 0)
+  tcase_add_loop_test(tests, a_critical_error_ends_the_process, 0, N_ELEMENTS);
+#endif
   tcase_add_loop_test(tests, no_memory_for_frames, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, every_call_fails_once, 0, N_ELEMENTS * N_WAYS);
 }
