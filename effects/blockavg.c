@@ -40,6 +40,17 @@ static bool is_identity(const void *values)
   return blockavg->block_width == 1 && blockavg->block_height == 1 && blockavg->blocks_across == 0;
 }
 
+static bool fits_blocks_across(const void *values)
+{
+  return ((const CfBlockavgParams *)values)->blocks_across != 0;
+}
+
+static const CfRemark remarks[] = {
+    {"block-width", fits_blocks_across, "block-width has no effect: it is for blocks-across=0"},
+    {"block-height", fits_blocks_across, "block-height has no effect: it is for blocks-across=0"},
+    {0},
+};
+
 static const CfEngine *const engines[] = {
     &cf_blockavg_reference,
     &cf_blockavg_cpu,
@@ -54,5 +65,6 @@ const CfEffect cf_blockavg = {
     .params_size = sizeof(CfBlockavgParams),
     .params = params,
     .is_identity = is_identity,
+    .remarks = remarks,
     .engines = engines,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The effects by name, for whoever is handed one on a command line.
+ * What all effects have in common, and the effects by name, for whoever is handed one on a command
+ * line.
  */
 #include <string.h>
 
@@ -8,6 +9,13 @@
 #include "gaussblur.h"
 #include "llf.h"
 #include "sepconv.h"
+
+bool cf_effect_check(const CfEffect *effect, const CfVideo *video, const void *params,
+                     CfStatus *status)
+{
+  return cf_params_check(effect->params, params, status) &&
+         (!effect->check || effect->check(video, params, status));
+}
 
 const CfEngine *cf_effect_engine(const CfEffect *effect, const char *name)
 {

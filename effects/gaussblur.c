@@ -88,6 +88,55 @@ static bool is_identity(const void *values)
          !blurs_at_0;
 }
 
+static bool has_no_map(const void *values)
+{
+  return ((const CfGaussblurParams *)values)->map_mode == CF_MAP_NONE;
+}
+
+static bool has_no_linear_map(const void *values)
+{
+  return ((const CfGaussblurParams *)values)->map_mode != CF_MAP_LINEAR;
+}
+
+static bool has_no_drawn_map(const void *values)
+{
+  return ((const CfGaussblurParams *)values)->map_mode != CF_MAP_RADIAL &&
+         has_no_linear_map(values);
+}
+
+static bool leaves_file_unused(const void *values)
+{
+  const CfGaussblurParams *blur = values;
+
+  return blur->map && blur->map_mode != CF_MAP_FILE;
+}
+
+static bool has_crossed_distances(const void *values)
+{
+  const CfGaussblurParams *blur = values;
+
+  return !has_no_drawn_map(blur) && blur->map_inner > blur->map_outer;
+}
+
+#define NO_DRAWN_MAP " has no effect: it is for map-mode=radial and linear"
+#define CROSSED                                                                                    \
+  "map-inner is larger than map-outer: the map jumps from 0 to 1 at map-inner, and map-outer has " \
+  "no effect"
+
+static const CfRemark remarks[] = {
+    {"map-location", leaves_file_unused, "map-location has no effect: it is for map-mode=file"},
+    {"sigma-min", has_no_map, "sigma-min has no effect: it is for a map-mode other than none"},
+    {"map-invert", has_no_map, "map-invert has no effect: it is for a map-mode other than none"},
+    {"map-x", has_no_drawn_map, "map-x" NO_DRAWN_MAP},
+    {"map-y", has_no_drawn_map, "map-y" NO_DRAWN_MAP},
+    {"map-inner", has_no_drawn_map, "map-inner" NO_DRAWN_MAP},
+    {"map-inner", has_crossed_distances, CROSSED},
+    {"map-outer", has_no_drawn_map, "map-outer" NO_DRAWN_MAP},
+    {"map-outer", has_crossed_distances, CROSSED},
+    {"map-angle", has_no_linear_map, "map-angle has no effect: it is for map-mode=linear"},
+    {0},
+};
+
 static const CfEngine *const engines[] = {
     &cf_gaussblur_reference,
     &cf_gaussblur_cpu,
@@ -103,5 +152,6 @@ const CfEffect cf_gaussblur = {
     .params = params,
     .check = check,
     .is_identity = is_identity,
+    .remarks = remarks,
     .engines = engines,
 };

@@ -67,6 +67,23 @@ static bool is_identity(const void *values)
   return llf->alpha == 1.0 && llf->beta == 1.0;
 }
 
+static bool is_not_fast(const void *values)
+{
+  return ((const CfLlfParams *)values)->method != CF_LLF_FAST;
+}
+
+static bool is_not_sampled(const void *values)
+{
+  return ((const CfLlfParams *)values)->method != CF_LLF_SAMPLED;
+}
+
+static const CfRemark remarks[] = {
+    {"harmonics", is_not_fast, "harmonics has no effect: it is for engine=fast"},
+    {"intensity-levels", is_not_sampled,
+     "intensity-levels has no effect: it is for engine=sampled"},
+    {0},
+};
+
 static const CfEngine *const engines[] = {
     &cf_llf_reference,
     &cf_llf_cpu,
@@ -82,5 +99,6 @@ const CfEffect cf_llf = {
     .params = params,
     .check = check,
     .is_identity = is_identity,
+    .remarks = remarks,
     .engines = engines,
 };

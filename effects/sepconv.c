@@ -57,6 +57,29 @@ static bool is_identity(const void *values)
   return cf_sepconv_is_identity(values);
 }
 
+static bool is_preset(const void *values)
+{
+  return ((const CfSepconvParams *)values)->preset != CF_SEPCONV_CUSTOM;
+}
+
+static bool is_custom(const void *values)
+{
+  return !is_preset(values);
+}
+
+static bool has_no_border_color(const void *values)
+{
+  return ((const CfSepconvParams *)values)->border != CF_BORDER_CONSTANT;
+}
+
+static const CfRemark remarks[] = {
+    {"row-kernel", is_preset, "row-kernel has no effect: it is for preset=custom"},
+    {"column-kernel", is_preset, "column-kernel has no effect: it is for preset=custom"},
+    {"preset-size", is_custom, "preset-size has no effect: it is for presets other than custom"},
+    {"border-color", has_no_border_color, "border-color has no effect: it is for border=constant"},
+    {0},
+};
+
 static const CfEngine *const engines[] = {
     &cf_sepconv_reference,
     &cf_sepconv_cpu,
@@ -72,5 +95,6 @@ const CfEffect cf_sepconv = {
     .params = params,
     .check = check,
     .is_identity = is_identity,
+    .remarks = remarks,
     .engines = engines,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Between the rooms of the base class: basefilter.c (life, negotiation), baseproperties.c,
- * baseframes.c (frames) and basestaged.c (those in system memory that are filtered on the device).
+ * baserefusals.c (values that cannot be), baseframes.c (frames) and basestaged.c (those in system
+ * memory that are filtered on the device).
  */
 #pragma once
 
@@ -41,9 +42,20 @@ gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVi
                                            CfStatus *status);
 void gst_cuda_filters_base_close_worker(GstCudaFiltersBase *self);
 
-/* Takes over what the user set since the last frame. Refused settings are tried again with every
- * frame: none passes until they are mended. */
+/* Takes over what the user set since the last frame, but for what cannot be: that is refused with a
+ * warning, and its old value stays. Fails only where the engine does; then the settings are tried
+ * again with every frame, and none passes until they work. */
 gboolean gst_cuda_filters_base_update_params(GstCudaFiltersBase *self, CfStatus *status);
+
+/* Whether frames of `video` can be filtered with `wanted_params`. Where running_params are why they
+ * cannot, `status` tells; otherwise what was set since and cannot be is refused, in the properties
+ * too, and `wanted_params` is what remains. Streaming thread. */
+gboolean gst_cuda_filters_base_judge(GstCudaFiltersBase *self, const CfVideo *video,
+                                     CfStatus *status);
+
+/* Tells the user, once in a stream, of what was set after `last_turn` and has no effect under
+ * running_params. Streaming thread. */
+void gst_cuda_filters_base_remark(GstCudaFiltersBase *self, guint64 last_turn);
 
 /* Whether the worker's engine works in device memory. */
 gboolean gst_cuda_filters_base_runs_on_device(GstCudaFiltersBase *self);

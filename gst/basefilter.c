@@ -96,17 +96,50 @@ static void forget_failure(GstCudaFiltersBase *self)
 
 /* Parameters of the frames to come */
 
-static gboolean take_params(GstCudaFiltersBase *self)
+void gst_cuda_filters_base_params_changed(GstCudaFiltersBase *self)
 {
+  const guint rest = cf_params_count(gst_cuda_filters_base_effect(self)->params);
+
+  self->turns[rest] = ++self->last_turn;
+  self->params_changed = TRUE;
+}
+
+static gboolean take_wanted_params(GstCudaFiltersBase *self)
+{
+  const CfEffect *effect = gst_cuda_filters_base_effect(self);
   gboolean changed;
 
   GST_OBJECT_LOCK(self);
   changed = self->params_changed;
   self->params_changed = FALSE;
-  if (changed)
-    memcpy(self->running_params, self->params, gst_cuda_filters_base_effect(self)->params_size);
+  if (changed) {
+    memcpy(self->wanted_params, self->params, effect->params_size);
+    memcpy(self->wanted_turns, self->turns,
+           (cf_params_count(effect->params) + 1) * sizeof *self->turns);
+    self->wanted_turn = self->last_turn;
+  }
   GST_OBJECT_UNLOCK(self);
   return changed;
+}
+
+static void run_wanted_params(GstCudaFiltersBase *self)
+{
+  void *before = self->running_params;
+
+  self->running_params = self->wanted_params;
+  self->wanted_params = before;
+  self->identity = gst_cuda_filters_base_effect(self)->is_identity(self->running_params);
+}
+
+/* The settings in force are known to be good, and to be told of what has no effect in them. */
+static void settle(GstCudaFiltersBase *self)
+{
+  const guint64 last_turn = self->running_turn;
+
+  self->running_turn = self->wanted_turn;
+  self->settled = TRUE;
+  forget_failure(self);
+  gst_cuda_filters_base_remark(self, last_turn);
 }
 
 /* Engines on the GPU are opened, updated and closed in its context. */
@@ -128,25 +161,41 @@ static gboolean update_worker(GstCudaFiltersBase *self, CfStatus *status)
 
   if (!enter_engine(self, engine, status))
     return FALSE;
-  good = gst_cuda_filters_worker_update(self->worker, self->running_params, status);
+  good = gst_cuda_filters_worker_update(self->worker, self->wanted_params, status);
   leave_engine(self, engine);
   return good;
 }
 
-/* Refused settings are tried again with every frame: none passes until they are mended. */
 gboolean gst_cuda_filters_base_update_params(GstCudaFiltersBase *self, CfStatus *status)
 {
-  if (!take_params(self))
+  if (!self->worker || !take_wanted_params(self))
     return TRUE;
-  if (self->worker && !update_worker(self, status)) {
+  if (!gst_cuda_filters_base_judge(self, gst_cuda_filters_worker_video(self->worker), status) ||
+      !update_worker(self, status)) {
     GST_OBJECT_LOCK(self);
     self->params_changed = TRUE;
     GST_OBJECT_UNLOCK(self);
     return FALSE;
   }
-  self->identity = gst_cuda_filters_base_effect(self)->is_identity(self->running_params);
-  if (self->worker)
-    forget_failure(self);
+  run_wanted_params(self);
+  settle(self);
+  return TRUE;
+}
+
+/* For frames that a worker is to be opened for: the first of a stream have to be possible with all
+ * that was set; where settings are in force, those stay that they are possible with. */
+static gboolean take_params_for(GstCudaFiltersBase *self, const GstVideoInfo *info,
+                                CfStatus *status)
+{
+  const gboolean settled = self->settled;
+  CfVideo video;
+
+  self->settled = FALSE;
+  take_wanted_params(self);
+  if (settled && gst_cuda_filters_video_from_info(info, &video) &&
+      !gst_cuda_filters_base_judge(self, &video, status))
+    return FALSE;
+  run_wanted_params(self);
   return TRUE;
 }
 
@@ -198,6 +247,8 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   CfStatus status = {CF_OK, ""};
   gint device_id;
 
+  self->settled = FALSE;
+  self->running_turn = self->refusals_told = self->remarks_told = 0;
   self->cuda_memory = FALSE;
   self->cover = GST_CUDA_FILTERS_COVER_ALL;
   gst_cuda_filters_base_reset_staged(self);
@@ -276,8 +327,7 @@ gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVi
     options.device = gst_cuda_filters_gpu_device(self->gpu);
   if (self->cuda_memory && !gst_cuda_filters_gpu_check_info(info, status))
     return FALSE;
-  gst_cuda_filters_base_update_params(self, status);
-  if (!enter_engine(self, engine, status))
+  if (!take_params_for(self, info, status) || !enter_engine(self, engine, status))
     return FALSE;
   self->worker = gst_cuda_filters_worker_new(gst_cuda_filters_base_effect(self), engine, info,
                                              self->running_params, &options, status);
@@ -285,7 +335,7 @@ gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVi
   if (!self->worker)
     return FALSE;
   GST_INFO_OBJECT(self, "%s engine", engine->name);
-  forget_failure(self);
+  settle(self);
   set_active_backend(self, engine->name);
   return TRUE;
 }

@@ -40,6 +40,8 @@ struct _GstCudaFiltersBase {
   /* Under the object lock: what the user set. */
   void *params; /* of the effect's params_size */
   gboolean params_changed;
+  guint64 *turns, last_turn; /* when each parameter, and then what the effect's table does not
+                                describe, was set last, counted in such calls; 0: never */
   GstCudaFiltersBackend backend;
   gint device_id;
   guint threads;
@@ -68,6 +70,11 @@ struct _GstCudaFiltersBase {
   gboolean receiver_reads_video_meta, receiver_reads_crop_meta; /* offered downstream */
   GstCudaFiltersWorker *worker;
   void *running_params; /* the worker's */
+  guint64 running_turn; /* all that was set up to then is in them, or was refused */
+  gboolean settled;     /* frames of this stream can be, or could, be filtered with them */
+  void *wanted_params;  /* those for the frames to come */
+  guint64 *wanted_turns, wanted_turn;
+  guint64 refusals_told, remarks_told; /* bits: a parameter's, a remark's of the effect */
   gboolean identity;
   GstCudaFiltersCover cover; /* of the frame that was looked at last, and its regions */
   CfRegions regions;
@@ -93,6 +100,10 @@ struct _GstCudaFiltersBaseClass {
 
 GType gst_cuda_filters_base_get_type(void);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstCudaFiltersBase, gst_object_unref)
+
+/* To be called under the object lock by a subclass that has set what `params` has besides the
+ * fields of the effect's table: frames to come are filtered with it. */
+void gst_cuda_filters_base_params_changed(GstCudaFiltersBase *self);
 
 /* To be called from a subclass's class_init: installs the effect's properties and pad templates. */
 void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, const CfEffect *effect);

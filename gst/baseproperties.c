@@ -31,15 +31,6 @@ static const CfChoice backend_choices[] = {
     {0, NULL, NULL},
 };
 
-static guint count_params(const CfEffect *effect)
-{
-  guint count = 0;
-
-  while (effect->params[count].name)
-    count++;
-  return count;
-}
-
 /* One engine that knows regions is enough: the others refuse frames that have some. */
 static gboolean has_regions(const CfEffect *effect)
 {
@@ -48,17 +39,38 @@ static gboolean has_regions(const CfEffect *effect)
 
 static guint count_refusals(const CfEffect *effect)
 {
-  return count_params(effect) + (has_regions(effect) ? GST_CUDA_FILTERS_REGIONS_N_PROPERTIES : 0);
+  return cf_params_count(effect->params) +
+         (has_regions(effect) ? GST_CUDA_FILTERS_REGIONS_N_PROPERTIES : 0);
+}
+
+/* Whether `value` is another one for an engine that is open, and has to wait for the next. Under
+ * the object lock. */
+static gboolean has_to_wait(const GstCudaFiltersBase *self, guint id, const GValue *value)
+{
+  if (!self->active_backend)
+    return FALSE;
+  switch (id) {
+  case PROP_BACKEND:
+    return g_value_get_enum(value) != (gint)self->backend &&
+           g_strcmp0(backend_choices[g_value_get_enum(value)].nick, self->active_backend) != 0;
+  case PROP_CUDA_DEVICE_ID:
+    return g_value_get_int(value) != self->device_id;
+  case PROP_N_THREADS:
+    return g_value_get_uint(value) != self->threads;
+  default:
+    return FALSE;
+  }
 }
 
 static void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(object);
   CfStatus status = {CF_OK, ""};
-  gboolean running;
+  gboolean running, waits;
 
   GST_OBJECT_LOCK(self);
   running = GST_STATE(self) >= GST_STATE_PAUSED;
+  waits = has_to_wait(self, id, value);
   switch (id) {
   case PROP_BACKEND:
     self->backend = g_value_get_enum(value);
@@ -74,13 +86,15 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
     break;
   default: {
     const guint index = id - PROP_EFFECT_FIRST,
-                params = count_params(gst_cuda_filters_base_effect(self));
+                params = cf_params_count(gst_cuda_filters_base_effect(self)->params);
 
     if (index >= params)
       gst_cuda_filters_regions_set(self->roi, index - params, value, &status);
     else if (gst_cuda_filters_set_param(&gst_cuda_filters_base_effect(self)->params[index],
-                                        self->params, value, &status))
+                                        self->params, value, &status)) {
+      self->turns[index] = ++self->last_turn;
       self->params_changed = TRUE;
+    }
     if (status.code == CF_OK || !running)
       self->refusals[index] = status;
     break;
@@ -94,6 +108,11 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
                         ("the old value stays in use"));
   else if (status.code != CF_OK)
     GST_WARNING_OBJECT(self, "%s", status.message);
+  if (waits)
+    GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS,
+                        ("%s has no effect before the next start%s", spec->name,
+                         id == PROP_CUDA_DEVICE_ID ? "" : " or new caps"),
+                        ("active-backend tells what filters until then"));
 }
 
 static GstStructure *make_stats(const GstCudaFiltersBase *self)
@@ -132,7 +151,7 @@ static void get_property(GObject *object, guint id, GValue *value, GParamSpec *s
     break;
   default: {
     const guint index = id - PROP_EFFECT_FIRST,
-                params = count_params(gst_cuda_filters_base_effect(self));
+                params = cf_params_count(gst_cuda_filters_base_effect(self)->params);
 
     if (index >= params)
       gst_cuda_filters_regions_get(self->roi, index - params, value);
@@ -154,6 +173,9 @@ void gst_cuda_filters_base_init_properties(GstCudaFiltersBase *self)
   self->threads = DEFAULT_THREADS;
   self->params = g_malloc0(effect->params_size);
   self->running_params = g_malloc0(effect->params_size);
+  self->wanted_params = g_malloc0(effect->params_size);
+  self->turns = g_new0(guint64, cf_params_count(effect->params) + 1);
+  self->wanted_turns = g_new0(guint64, cf_params_count(effect->params) + 1);
   self->refusals = g_new0(CfStatus, count_refusals(effect));
   cf_params_init(effect->params, self->params);
   if (has_regions(effect))
@@ -164,6 +186,9 @@ void gst_cuda_filters_base_clear_properties(GstCudaFiltersBase *self)
 {
   g_free(self->params);
   g_free(self->running_params);
+  g_free(self->wanted_params);
+  g_free(self->turns);
+  g_free(self->wanted_turns);
   g_free(self->refusals);
   gst_cuda_filters_regions_free(self->roi);
 }
@@ -218,7 +243,7 @@ void gst_cuda_filters_base_install_effect_properties(GObjectClass *klass, const 
   klass->get_property = get_property;
   gst_cuda_filters_install_params(klass, effect->params, PROP_EFFECT_FIRST);
   if (has_regions(effect))
-    gst_cuda_filters_regions_install(klass, PROP_EFFECT_FIRST + count_params(effect));
+    gst_cuda_filters_regions_install(klass, PROP_EFFECT_FIRST + cf_params_count(effect->params));
 }
 
 void gst_cuda_filters_base_class_limit_memory(GstCudaFiltersBaseClass *klass)

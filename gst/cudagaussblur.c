@@ -86,7 +86,7 @@ static void install_map(GstCudaGaussBlur *self, CfMap *map, const FileMark *mark
   if (params->map)
     g_ptr_array_add(self->retired, (gpointer)params->map);
   params->map = map;
-  base->params_changed = TRUE;
+  gst_cuda_filters_base_params_changed(base);
   self->mark = *mark;
   self->refusal.code = CF_OK;
   GST_OBJECT_UNLOCK(self);
@@ -111,6 +111,17 @@ static void refuse_map(GstCudaGaussBlur *self, const CfStatus *status, const Fil
     GST_WARNING_OBJECT(self, "%s", status->message);
 }
 
+static gboolean is_map_in_use(GstCudaGaussBlur *self)
+{
+  const CfGaussblurParams *params = GST_CUDA_FILTERS_BASE(self)->params;
+  gboolean used;
+
+  GST_OBJECT_LOCK(self);
+  used = GST_STATE(self) >= GST_STATE_PAUSED && params->map && params->map_mode == CF_MAP_FILE;
+  GST_OBJECT_UNLOCK(self);
+  return used;
+}
+
 static void load_map(GstCudaGaussBlur *self, const gchar *location)
 {
   /* Before reading: a change meanwhile is seen the next time. */
@@ -118,7 +129,12 @@ static void load_map(GstCudaGaussBlur *self, const gchar *location)
   CfStatus status = {CF_OK, ""};
   CfMap *map = NULL;
 
-  if (location && *location && !(map = cf_map_load(location, &status)))
+  if (location && *location)
+    map = cf_map_load(location, &status);
+  else if (is_map_in_use(self))
+    cf_fail(&status, CF_ERROR_INVALID,
+            "map-location is empty, but map-mode is file: set another map-mode first");
+  if (status.code != CF_OK)
     refuse_map(self, &status, &mark);
   else
     install_map(self, map, &mark);

@@ -58,9 +58,10 @@ static GParamSpec *make_spec(const CfParam *param)
                              gst_cuda_filters_choices_type(param->type_name, param->choices, FALSE),
                              (gint)param->initial, controllable);
   case CF_PARAM_FLAGS:
+    /* No control binding of GStreamer takes flags: it would abort where criticals are fatal. */
     return g_param_spec_flags(name, nick, blurb,
                               gst_cuda_filters_choices_type(param->type_name, param->choices, TRUE),
-                              (guint)param->initial, controllable);
+                              (guint)param->initial, flags);
   case CF_PARAM_COLOR:
     return g_param_spec_uint(name, nick, blurb, 0, G_MAXUINT32, (guint)param->initial,
                              controllable);

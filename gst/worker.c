@@ -56,8 +56,7 @@ GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const 
     return NULL;
   }
 
-  good = cf_params_check(effect->params, params, status) &&
-         (!effect->check || effect->check(&worker->video, params, status));
+  good = cf_effect_check(effect, &worker->video, params, status);
   if (good) {
     worker->states[FRAME] = engine->open(&worker->video, params, options, status);
     good = worker->states[FRAME] != NULL;
@@ -91,8 +90,7 @@ void gst_cuda_filters_worker_free(GstCudaFiltersWorker *worker)
 gboolean gst_cuda_filters_worker_update(GstCudaFiltersWorker *worker, const void *params,
                                         CfStatus *status)
 {
-  if (!cf_params_check(worker->effect->params, params, status) ||
-      (worker->effect->check && !worker->effect->check(&worker->video, params, status)))
+  if (!cf_effect_check(worker->effect, &worker->video, params, status))
     return FALSE;
   for (gint i = 0; i < N_STATES; i++) {
     if (worker->states[i] && !worker->engine->update(worker->states[i], params, status))

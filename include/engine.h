@@ -70,6 +70,14 @@ typedef struct {
   int (*halo)(const void *state);
 } CfEngine;
 
+/* A setting that makes no difference, or not the one it is there for, with the others as they are.
+ */
+typedef struct {
+  const char *name;                    /* of the setting; NULL ends the list */
+  bool (*applies)(const void *params); /* whether that is so */
+  const char *text;                    /* what a user is told */
+} CfRemark;
+
 typedef struct {
   const char *name; /* "llf" */
   size_t params_size;
@@ -81,8 +89,15 @@ typedef struct {
   /* True where the output equals the input for every picture. */
   bool (*is_identity)(const void *params);
 
+  /* For those who have set something else than a default; NULL if there are none. */
+  const CfRemark *remarks;
+
   const CfEngine *const *engines; /* ends with NULL; "reference" first, "cuda" only if built */
 } CfEffect;
+
+/* Refuses what the ranges or the effect's own check refuse. */
+bool cf_effect_check(const CfEffect *effect, const CfVideo *video, const void *params,
+                     CfStatus *status);
 
 /* The engine row of that name, or NULL. */
 const CfEngine *cf_effect_engine(const CfEffect *effect, const char *name);

@@ -59,5 +59,17 @@ bool cf_params_check(const CfParam *table, const void *values, CfStatus *status)
 bool cf_params_parse(const CfParam *table, void *values, const char *name, const char *text,
                      CfStatus *status);
 
+/* Copies one field of `from`; both are params structs of the table. */
+void cf_params_copy(const CfParam *param, void *to, const void *from);
+
+bool cf_params_is_default(const CfParam *param, const void *values);
+
+/* Writes one field as a user would, cut off where `text` ends: numbers, nicks, `a+b` for flags (0
+ * for none), the first eight taps of kernels and their number where there are more. */
+void cf_params_print(const CfParam *param, const void *values, char *text, size_t size);
+
+/* Rows of the table, without the one that ends it. */
+unsigned cf_params_count(const CfParam *table);
+
 /* The row of that name, or NULL. */
 const CfParam *cf_params_find(const CfParam *table, const char *name);

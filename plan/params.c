@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,15 @@ void cf_params_init(const CfParam *table, void *values)
     set_number(param, values, param->initial);
 }
 
+unsigned cf_params_count(const CfParam *table)
+{
+  unsigned count = 0;
+
+  while (table[count].name)
+    count++;
+  return count;
+}
+
 const CfParam *cf_params_find(const CfParam *table, const char *name)
 {
   for (const CfParam *param = table; param->name; param++) {
@@ -54,6 +64,124 @@ const CfParam *cf_params_find(const CfParam *table, const char *name)
       return param;
   }
   return NULL;
+}
+
+static size_t field_size(const CfParam *param)
+{
+  switch (param->type) {
+  case CF_PARAM_DOUBLE:
+    return sizeof(double);
+  case CF_PARAM_INT:
+  case CF_PARAM_ENUM:
+  case CF_PARAM_FLAGS:
+    return sizeof(int);
+  case CF_PARAM_BOOL:
+    return sizeof(bool);
+  case CF_PARAM_COLOR:
+    return sizeof(uint32_t);
+  case CF_PARAM_KERNEL:
+    return sizeof(CfKernel);
+  }
+  return 0;
+}
+
+void cf_params_copy(const CfParam *param, void *to, const void *from)
+{
+  memcpy((char *)to + param->offset, (const char *)from + param->offset, field_size(param));
+}
+
+static double number_of(const CfParam *param, const void *values)
+{
+  const void *value = (const char *)values + param->offset;
+
+  switch (param->type) {
+  case CF_PARAM_DOUBLE:
+    return *(const double *)value;
+  case CF_PARAM_INT:
+  case CF_PARAM_ENUM:
+  case CF_PARAM_FLAGS:
+    return *(const int *)value;
+  case CF_PARAM_BOOL:
+    return *(const bool *)value;
+  case CF_PARAM_COLOR:
+    return *(const uint32_t *)value;
+  case CF_PARAM_KERNEL:
+    return ((const CfKernel *)value)->tap[0];
+  }
+  return 0.0;
+}
+
+bool cf_params_is_default(const CfParam *param, const void *values)
+{
+  const CfKernel *kernel = (const void *)((const char *)values + param->offset);
+
+  if (param->type == CF_PARAM_KERNEL && kernel->taps != 1)
+    return false;
+  return number_of(param, values) == param->initial;
+}
+
+/* Text */
+
+/* Appends as much as there is room for. */
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
+                                                         const char *format, ...)
+{
+  const size_t used = strlen(text);
+  va_list arguments;
+
+  va_start(arguments, format);
+  vsnprintf(text + used, size - used, format, arguments);
+  va_end(arguments);
+}
+
+static void print_choices(const CfParam *param, int value, char *text, size_t size)
+{
+  const bool flags = param->type == CF_PARAM_FLAGS;
+
+  for (const CfChoice *choice = param->choices; choice->nick; choice++) {
+    if (flags ? value & choice->value : value == choice->value)
+      append(text, size, "%s%s", *text ? "+" : "", choice->nick);
+  }
+  if (!*text)
+    append(text, size, "%d", value);
+}
+
+static void print_kernel(const CfKernel *kernel, char *text, size_t size)
+{
+  const int shown = kernel->taps <= 8 ? kernel->taps : 8;
+
+  for (int i = 0; i < shown; i++)
+    append(text, size, "%s%g", i ? "," : "<", kernel->tap[i]);
+  if (shown < kernel->taps)
+    append(text, size, ",... %d taps", kernel->taps);
+  append(text, size, ">");
+}
+
+void cf_params_print(const CfParam *param, const void *values, char *text, size_t size)
+{
+  const double number = number_of(param, values);
+
+  text[0] = '\0';
+  switch (param->type) {
+  case CF_PARAM_DOUBLE:
+  case CF_PARAM_INT:
+    append(text, size, "%g", number);
+    break;
+  case CF_PARAM_BOOL:
+    append(text, size, "%s", number != 0.0 ? "true" : "false");
+    break;
+  case CF_PARAM_ENUM:
+  case CF_PARAM_FLAGS:
+    print_choices(param, (int)number, text, size);
+    break;
+  case CF_PARAM_COLOR:
+    append(text, size, "0x%08x", (unsigned)number);
+    break;
+  case CF_PARAM_KERNEL:
+    print_kernel((const CfKernel *)(const void *)((const char *)values + param->offset), text,
+                 size);
+    break;
+  }
 }
 
 static void list_choices(const CfChoice *choices, char *text, size_t size)

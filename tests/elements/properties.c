@@ -6,6 +6,7 @@
  */
 #include "elements.h"
 
+#include <gst/controller/controller.h>
 #include <math.h>
 #include <string.h>
 
@@ -318,6 +319,40 @@ GST_START_TEST(there_are_no_other_properties)
 }
 GST_END_TEST;
 
+/* What says that it can be bound to a controller can be, whichever way its values are meant; the
+ * rest does not say so. GstCheck takes GLib's criticals for failures. */
+GST_START_TEST(what_is_controllable_can_be_bound)
+{
+  GstElement *element = gst_check_setup_element(expected[__i__].element);
+  GstControlSource *source = gst_interpolation_control_source_new();
+  guint count;
+  GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
+
+  gst_timed_value_control_source_set(GST_TIMED_VALUE_CONTROL_SOURCE(source), 0, 1.0);
+  for (guint i = 0; i < count; i++) {
+    const gchar *name = specs[i]->name;
+    GstObject *object = GST_OBJECT(element);
+
+    if (G_IS_PARAM_SPEC_FLAGS(specs[i]) || GST_IS_PARAM_SPEC_ARRAY_LIST(specs[i]) ||
+        G_IS_PARAM_SPEC_STRING(specs[i]))
+      fail_unless(!(specs[i]->flags & GST_PARAM_CONTROLLABLE), "%s says it can be bound", name);
+    if (!(specs[i]->flags & GST_PARAM_CONTROLLABLE) ||
+        g_type_is_a(GST_TYPE_VIDEO_FILTER, specs[i]->owner_type))
+      continue;
+    fail_unless(gst_object_add_control_binding(
+                    object, gst_direct_control_binding_new_absolute(object, name, source)),
+                "%s cannot be bound", name);
+    fail_unless(gst_object_add_control_binding(
+                    object, gst_direct_control_binding_new(object, name, source)),
+                "%s cannot be bound", name);
+    gst_object_sync_values(object, 0);
+  }
+  g_free(specs);
+  gst_object_unref(source);
+  gst_check_teardown_element(element);
+}
+GST_END_TEST;
+
 /* Classification and formats */
 
 GST_START_TEST(metadata_and_rank)
@@ -395,6 +430,7 @@ static void add_tests(TCase *tests)
 
   tcase_add_loop_test(tests, every_property_is_as_documented, 0, count);
   tcase_add_loop_test(tests, there_are_no_other_properties, 0, count);
+  tcase_add_loop_test(tests, what_is_controllable_can_be_bound, 0, count);
   tcase_add_loop_test(tests, metadata_and_rank, 0, count);
   tcase_add_loop_test(tests, pad_templates, 0, count);
 }

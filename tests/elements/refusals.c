@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Bad values of properties: what GLib refuses, what the element refuses at once and what it refuses
- * for the caps it gets. Every refusal says what is allowed, and no frame passes unfiltered.
+ * Bad values of properties, elements and caps: what GLib refuses, and what the element refuses at
+ * once. Every refusal says what is allowed, and no frame passes unfiltered.
  */
 #include "elements.h"
 
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -313,89 +314,76 @@ GST_START_TEST(kernels_of_other_numbers)
 }
 GST_END_TEST;
 
-/* Values that only the caps or each other make wrong */
+/* Maps */
 
-static const struct {
-  const char *element;
-  const char *good, *bad; /* `bad` after `good` is refused */
-  CfFormat format;
-  const char *says;
-} combinations[] = {
-    {"cudallf", "color-mode=luminance engine=fast", "color-mode=rgb", CF_FORMAT_RGBA,
-     "engine=exact"},
-    {"cudallf", "color-mode=separate engine=exact", "color-mode=rgb", CF_FORMAT_NV12, "RGB"},
-    {"cudallf", "color-mode=luminance engine=exact", "color-mode=rgb", CF_FORMAT_GRAY8, "RGB"},
-    {"cudallf", "intensity-levels=2", "intensity-levels=1", CF_FORMAT_I420, "2 to 256"},
-    /* Refused although nothing would change in the picture. */
-    {"cudallf", "alpha=0.5 color-mode=luminance", "alpha=1 color-mode=rgb", CF_FORMAT_RGB,
-     "engine=exact"},
-    {"cudagaussblur", "sigma-vertical=1", "sigma-vertical=-0.5", CF_FORMAT_GRAY8, "0 to 250"},
-    {"cudagaussblur", "sigma=1 sigma-vertical=1", "sigma=0 sigma-vertical=-0.5", CF_FORMAT_GRAY8,
-     "0 to 250"},
-    {"cudasepconv", "preset=box preset-size=5", "preset-size=4", CF_FORMAT_GRAY8, "odd"},
-    {"cudasepconv", "preset=box preset-size=5", "anchor-x=5", CF_FORMAT_GRAY8, "anchor-x"},
-    {"cudasepconv", "row-kernel=<1,2,1> column-kernel=<1,1>", "anchor-y=2", CF_FORMAT_GRAY8,
-     "anchor-y"},
-    {"cudasepconv", "row-kernel=<1,-1> normalize=false", "normalize=true", CF_FORMAT_GRAY8, "sum"},
-    {"cudasepconv", "preset=box normalize=true", "preset=sobel-y", CF_FORMAT_GRAY8, "sum"},
-    {"cudasepconv", "scale=2", "scale=1e9 row-kernel=<1000,1000>", CF_FORMAT_GRAY8, "allowed"},
-};
-
-GST_START_TEST(bad_combination_at_the_caps)
+static gchar *new_map(void)
 {
-  const CfVideo video = cf_video(combinations[__i__].format, 16, 8);
-  GstBus *bus;
-  GstHarness *harness =
-      harness_new(combinations[__i__].element, combinations[__i__].good, &video, NULL, &bus);
-  GstFlowReturn flow;
+  gchar *path = NULL;
+  const gint file = g_file_open_tmp("map-XXXXXX.pgm", &path, NULL);
 
-  /* The harness has offered its caps already: the bad settings meet new ones. */
-  set_text(harness->element, combinations[__i__].bad);
-  push_caps(harness, &video, ", pixel-aspect-ratio=2/1");
-  for (guint i = 0; i < 2; i++) {
-    flow = gst_harness_push(harness, new_frame(&video, i));
-    fail_unless(flow == GST_FLOW_NOT_NEGOTIATED || flow == GST_FLOW_ERROR, "%s",
-                gst_flow_get_name(flow));
+  fail_unless(file >= 0);
+  g_close(file, NULL);
+  fail_unless(g_file_set_contents(path, "P2 2 1 255\n0 255\n", -1, NULL));
+  return path;
+}
+
+static void push_until_posted(GstHarness *harness, const CfVideo *video, GstBus *bus)
+{
+  for (guint i = 0; i < 500 && !gst_bus_have_pending(bus); i++) {
+    gst_buffer_unref(filter_buffer(harness, new_frame(video, i * GST_MSECOND)));
+    g_usleep(10 * G_TIME_SPAN_MILLISECOND);
   }
-  fail_unless_equals_int(gst_harness_buffers_received(harness), 0);
-  assert_posted(bus, GST_MESSAGE_ERROR, 1, combinations[__i__].says);
-  harness_free(harness, bus);
 }
-GST_END_TEST;
 
-GST_START_TEST(bad_combination_while_playing)
-{
-  const CfVideo video = cf_video(combinations[__i__].format, 16, 8);
-  GstBus *bus;
-  GstHarness *harness =
-      harness_new(combinations[__i__].element, combinations[__i__].good, &video, NULL, &bus);
-
-  gst_buffer_unref(filter_buffer(harness, new_frame(&video, 0)));
-  set_text(harness->element, combinations[__i__].bad);
-  for (guint i = 1; i < 4; i++)
-    fail_unless(gst_harness_push(harness, new_frame(&video, i * GST_SECOND)) == GST_FLOW_ERROR,
-                "frame %u passes under refused settings", i);
-  fail_unless_equals_int(gst_harness_buffers_received(harness), 1);
-  assert_posted(bus, GST_MESSAGE_ERROR, 1, combinations[__i__].says);
-  harness_free(harness, bus);
-}
-GST_END_TEST;
-
-/* An application may mend the settings and go on; a second mistake is again an error of its own. */
-GST_START_TEST(mended_settings_work_again)
+GST_START_TEST(map_file_without_its_mode)
 {
   const CfVideo video = gray();
+  gchar *path = new_map(), *settings = g_strdup_printf("map-mode=luma map-location=%s", path);
   GstBus *bus;
-  GstHarness *harness = harness_new("cudasepconv", "preset=box preset-size=3", &video, NULL, &bus);
+  GstHarness *harness = harness_new("cudagaussblur", settings, &video, NULL, &bus);
 
-  for (guint i = 0; i < 2; i++) {
-    set_text(harness->element, "preset-size=4");
-    fail_unless_equals_int(gst_harness_push(harness, new_frame(&video, 0)), GST_FLOW_ERROR);
-    assert_posted(bus, GST_MESSAGE_ERROR, 1, "odd");
-    set_text(harness->element, "preset-size=3");
-    gst_buffer_unref(filter_buffer(harness, new_frame(&video, GST_SECOND)));
-  }
+  push_until_posted(harness, &video, bus);
+  gst_buffer_unref(filter_buffer(harness, new_frame(&video, GST_SECOND)));
+  assert_posted(bus, GST_MESSAGE_WARNING, 1, "map-location has no effect");
   harness_free(harness, bus);
+  g_remove(path);
+  g_free(path);
+  g_free(settings);
+}
+GST_END_TEST;
+
+GST_START_TEST(map_taken_away)
+{
+  const CfVideo video = gray();
+  gchar *path = new_map(), *settings = g_strdup_printf("map-mode=file map-location=%s", path);
+  CfTestPicture *before, *after;
+  GstBus *bus;
+  GstHarness *harness = harness_new("cudagaussblur", settings, &video, NULL, &bus);
+  GstBuffer *buffer;
+
+  buffer = filter_buffer(harness, new_frame(&video, 0));
+  before = picture_from_buffer(&video, buffer);
+  gst_buffer_unref(buffer);
+  g_object_set(harness->element, "map-location", NULL, NULL);
+  push_until_posted(harness, &video, bus);
+  buffer = filter_buffer(harness, new_frame(&video, 0));
+  after = picture_from_buffer(&video, buffer);
+  gst_buffer_unref(buffer);
+  fail_unless(same_samples(before, after), "the old map is no longer in force");
+  assert_posted(bus, GST_MESSAGE_WARNING, 1, "map-location is empty, but map-mode is file");
+
+  /* Without its mode, it may go; and everything else goes on. */
+  set_text(harness->element, "map-mode=none");
+  gst_buffer_unref(filter_buffer(harness, new_frame(&video, GST_SECOND)));
+  g_object_set(harness->element, "map-location", NULL, "sigma", 3.0, NULL);
+  gst_buffer_unref(filter_buffer(harness, new_frame(&video, 2 * GST_SECOND)));
+  assert_posted(bus, GST_MESSAGE_WARNING, 0, NULL);
+  harness_free(harness, bus);
+  cf_picture_free(before);
+  cf_picture_free(after);
+  g_remove(path);
+  g_free(path);
+  g_free(settings);
 }
 GST_END_TEST;
 
@@ -461,9 +449,8 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, both_kernels_bad_and_one_mended);
   tcase_add_loop_test(tests, kernels_of_mixed_numbers, 0, G_N_ELEMENTS(good_kernels));
   tcase_add_test(tests, kernels_of_other_numbers);
-  tcase_add_loop_test(tests, bad_combination_at_the_caps, 0, G_N_ELEMENTS(combinations));
-  tcase_add_loop_test(tests, bad_combination_while_playing, 0, G_N_ELEMENTS(combinations));
-  tcase_add_test(tests, mended_settings_work_again);
+  tcase_add_test(tests, map_file_without_its_mode);
+  tcase_add_test(tests, map_taken_away);
   tcase_add_loop_test(tests, cuda_without_a_device, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, frame_before_caps, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, foreign_format, 0, N_ELEMENTS);

@@ -510,6 +510,49 @@ static void bad_values_are_refused(CfTest *test)
   expect_check(test, &values, "kernel: tap 1");
 }
 
+static void expect_text(CfTest *test, const Values *values, const char *name, const char *text)
+{
+  char printed[40];
+
+  cf_params_print(cf_params_find(table, name), values, printed, sizeof printed);
+  CF_EXPECT(test, strcmp(printed, text) == 0, "%s is printed as %s", name, printed);
+}
+
+static void params_are_printed_as_users_write_them(CfTest *test)
+{
+  Values values = defaults();
+
+  expect_text(test, &values, "ratio", "2.5");
+  expect_text(test, &values, "count", "32");
+  expect_text(test, &values, "on", "true");
+  expect_text(test, &values, "flags", "a+c");
+  expect_text(test, &values, "color", "0xff000000");
+  expect_text(test, &values, "kernel", "<1>");
+  values.flags = 0;
+  expect_text(test, &values, "flags", "0");
+  values.kernel = (CfKernel){3, {1.0, -2.5, 1e9}};
+  expect_text(test, &values, "kernel", "<1,-2.5,1e+09>");
+  values.kernel.taps = 200;
+  expect_text(test, &values, "kernel", "<1,-2.5,1e+09,0,0,0,0,0,... 200 taps>");
+  values.kernel.tap[3] = 1.0 / 3.0; /* cut off */
+  expect_text(test, &values, "kernel", "<1,-2.5,1e+09,0.333333,0,0,0,0,... 200 ");
+}
+
+static void params_are_copied_one_by_one(CfTest *test)
+{
+  Values from = {0}, to = defaults();
+
+  CF_EXPECT(test, cf_params_count(table) == 7, "%u rows", cf_params_count(table));
+  for (const CfParam *param = table; param->name; param++) {
+    CF_EXPECT(test, cf_params_is_default(param, &to), "%s is no default", param->name);
+    CF_EXPECT(test, !cf_params_is_default(param, &from), "%s is a default", param->name);
+    cf_params_copy(param, &to, &from);
+    CF_EXPECT(test, !cf_params_is_default(param, &to), "%s is not copied", param->name);
+    for (const CfParam *next = param + 1; next->name; next++)
+      CF_EXPECT(test, cf_params_is_default(next, &to), "%s is copied too", next->name);
+  }
+}
+
 static void params_are_found_by_name(CfTest *test)
 {
   CF_EXPECT(test, cf_params_find(table, "ratio") == &table[0], "the first");
@@ -550,6 +593,8 @@ static const CfTestCase cases[] = {
     {"text-becomes-kernels", text_becomes_kernels, CF_ONCE},
     {"bad-text-is-refused", bad_text_is_refused, CF_ONCE},
     {"bad-values-are-refused", bad_values_are_refused, CF_ONCE},
+    {"params-are-printed-as-users-write-them", params_are_printed_as_users_write_them, CF_ONCE},
+    {"params-are-copied-one-by-one", params_are_copied_one_by_one, CF_ONCE},
     {"params-are-found-by-name", params_are_found_by_name, CF_ONCE},
     {"failures-say-why", failures_say_why, CF_ONCE},
     {0},
