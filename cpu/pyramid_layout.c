@@ -75,9 +75,10 @@ static CfRowMargins lay_out_source_margins(const CfCpuPyramid *pyramid, CfArena 
   return margins;
 }
 
-/* Fine samples that were not made, because they equal the outermost made ones. The made ones may
- * begin earlier and end later, where the owner's Gaussian is larger. */
-static CfRowMargins lay_out_fine_margins(const CfCpuPyramid *pyramid, CfArena *arena)
+/* Of the fine samples along x those that are made, and margins for those that are not, because they
+ * equal the outermost made ones. Where the owner's Gaussian is larger, the made ones may begin
+ * earlier and end later than this pyramid reads them. */
+static void lay_out_fine_samples(CfCpuPyramid *pyramid, CfArena *arena)
 {
   const CfPyramidAxis *axis = &pyramid->x, *made = &cf_cpu_pyramid_owner(pyramid)->x;
   const int before = made->made_first - axis->fine_first;
@@ -85,10 +86,12 @@ static CfRowMargins lay_out_fine_margins(const CfCpuPyramid *pyramid, CfArena *a
   CfRowMargins margins = {.before = before > 0 ? before : 0, .after = after > 0 ? after : 0};
   int *index = cf_arena_take(arena, (size_t)(margins.before + margins.after) * sizeof *index);
 
+  pyramid->read_first = before < 0 ? -before : 0;
+  pyramid->read_count = axis->fine_count - margins.before - margins.after;
   for (int i = 0; index && i < margins.before + margins.after; i++)
-    index[i] = i < margins.before ? 0 : made->made_count - 1 + (before < 0 ? before : 0);
+    index[i] = i < margins.before ? 0 : pyramid->read_count - 1;
   margins.index = index;
-  return margins;
+  pyramid->fine_margins = margins;
 }
 
 /* With an arena that only counts, all but the pointers. */
@@ -106,7 +109,7 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
   pyramid->x_spline = lay_out_spline(&cf_lines_float, x, arena);
   pyramid->y_spline = lay_out_spline(&cf_lines_float, y, arena);
   pyramid->source_margins = lay_out_source_margins(pyramid, arena);
-  pyramid->fine_margins = lay_out_fine_margins(pyramid, arena);
+  lay_out_fine_samples(pyramid, arena);
   pyramid->straight =
       lay_out_way(pyramid, info->bits == 8 ? &cf_lines_fixed : &cf_lines_float, false, arena);
   pyramid->weighted = (CfPyramidWay){0};
@@ -156,10 +159,10 @@ CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena
   CfPyramidLow scratch;
 
   scratch.lines = cf_arena_take(arena, (size_t)(pyramid->y.low_count + 1) * sizeof *scratch.lines);
-  scratch.line =
-      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, x->made_count) * sizeof(float));
-  scratch.below =
-      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, x->made_count) * sizeof(float));
+  scratch.line = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->read_count) *
+                                          sizeof(float));
+  scratch.below = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->read_count) *
+                                           sizeof(float));
   scratch.extended = cf_arena_take(
       arena,
       cf_cpu_pyramid_row_samples(pyramid, x->fine_count + CF_PYRAMID_LARGEST_STEP) * sizeof(float));

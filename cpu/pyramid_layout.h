@@ -46,6 +46,8 @@ struct CfCpuPyramid {
   /* Laid out in the block `tables`. */
   CfLineTaps x_prefilter, x_low, *x_spline, y_low, *y_spline;
   CfRowMargins source_margins, fine_margins;
+  /* The made fine samples along x that this pyramid reads, counted from the owner's first. */
+  int read_first, read_count;
 
   /* Rows of single-precision pixels, in the block `images`. */
   float *fine, *coarse;
@@ -81,7 +83,7 @@ CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *are
 
 typedef struct {
   const void **lines;  /* that two rows read */
-  float *line, *below; /* two rows */
+  float *line, *below; /* two rows of the fine samples read */
   float *extended, *work;
 } CfPyramidLow;
 CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena);
