@@ -31,8 +31,9 @@
 
 #define LOOK_INTERVAL (300 * G_TIME_SPAN_MILLISECOND)
 
-/* What tells that a file is another one. */
+/* What tells that a file is another one; all zero: there is none. */
 typedef struct {
+  gboolean exists;
   guint64 device, inode, size;
   gint64 seconds, nanoseconds;
 } FileMark;
@@ -41,9 +42,12 @@ struct _GstCudaGaussBlur {
   GstCudaFiltersBase parent;
 
   /* Under the object lock. */
-  gchar *location;
-  FileMark mark;      /* of the file when it was read last, or tried to */
-  CfStatus refusal;   /* why it could not be read before the stream ran */
+  gchar *location;    /* of the map in force; of the one to read where no stream runs; or NULL */
+  gchar *wanted;      /* set while a stream runs, and not judged yet; or NULL */
+  FileMark mark;      /* of the file at `location` when it was read last, or tried to */
+  guint turn;         /* counts what makes void what is being read: settings, starts, stops */
+  gboolean streaming; /* from start to stop */
+  gboolean busy;      /* a thread looks at the file */
   GPtrArray *retired; /* maps that the streaming thread may be about to take over */
 
   gint64 next_look; /* streaming thread: monotonic time */
@@ -55,167 +59,281 @@ GST_ELEMENT_REGISTER_DEFINE(cudagaussblur, "cudagaussblur", GST_RANK_NONE,
 
 /* Files */
 
+/* Others write to a FIFO or a device all the time: that does not make it another one. */
 static FileMark mark_of(const gchar *location)
 {
   struct stat info;
   FileMark mark = {0};
 
-  if (location && stat(location, &info) == 0) {
+  if (stat(location, &info) == 0) {
+    mark.exists = TRUE;
     mark.device = info.st_dev;
     mark.inode = info.st_ino;
-    mark.size = (guint64)info.st_size;
-    mark.seconds = info.st_mtim.tv_sec;
-    mark.nanoseconds = info.st_mtim.tv_nsec;
+    if (S_ISREG(info.st_mode)) {
+      mark.size = (guint64)info.st_size;
+      mark.seconds = info.st_mtim.tv_sec;
+      mark.nanoseconds = info.st_mtim.tv_nsec;
+    }
   }
   return mark;
 }
 
-static gboolean same_mark(const FileMark *a, const FileMark *b)
+/* A file that is gone, perhaps for a moment while it is replaced, is no change. */
+static gboolean has_changed(const FileMark *known, const FileMark *mark)
 {
-  return a->device == b->device && a->inode == b->inode && a->size == b->size &&
-         a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
+  const gboolean same = known->device == mark->device && known->inode == mark->inode &&
+                        known->size == mark->size && known->seconds == mark->seconds &&
+                        known->nanoseconds == mark->nanoseconds;
+
+  return !known->exists || (mark->exists && !same);
 }
 
-/* Takes over a map and what it was read from. */
-static void install_map(GstCudaGaussBlur *self, CfMap *map, const FileMark *mark)
+/* Maps */
+
+static GPtrArray *new_retired(void)
+{
+  return g_ptr_array_new_with_free_func((GDestroyNotify)cf_map_unref);
+}
+
+/* Takes over a map, or NULL; under the object lock. */
+static void install_map(GstCudaGaussBlur *self, CfMap *map)
 {
   GstCudaFiltersBase *base = GST_CUDA_FILTERS_BASE(self);
   CfGaussblurParams *params = base->params;
 
-  GST_OBJECT_LOCK(self);
   if (params->map)
     g_ptr_array_add(self->retired, (gpointer)params->map);
   params->map = map;
   gst_cuda_filters_base_params_changed(base);
-  self->mark = *mark;
-  self->refusal.code = CF_OK;
-  GST_OBJECT_UNLOCK(self);
 }
 
-/* A map that cannot be read leaves the old one in use while the stream runs; before it runs, start
- * fails. */
-static void refuse_map(GstCudaGaussBlur *self, const CfStatus *status, const FileMark *mark)
+/* Refused while a stream runs. */
+static void warn_of_map(GstCudaGaussBlur *self, const CfStatus *status)
 {
-  gboolean running;
+  GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", status->message),
+                      ("the old value stays in use"));
+}
+
+/* Puts in force the map that was read from `location` in `turn`, or NULL: keeps the old one. */
+static void settle(GstCudaGaussBlur *self, const gchar *location, guint turn, CfMap *map,
+                   const FileMark *mark, const CfStatus *status)
+{
+  gboolean current, wanted;
 
   GST_OBJECT_LOCK(self);
-  running = GST_STATE(self) >= GST_STATE_PAUSED;
-  self->mark = *mark;
-  if (!running)
-    self->refusal = *status;
+  current = turn == self->turn;
+  wanted = current && self->wanted;
+  if (current && map) {
+    install_map(self, map);
+    g_free(self->location);
+    self->location = g_strdup(location);
+  }
+  if (current && (map || !wanted))
+    self->mark = *mark;
+  if (current)
+    g_clear_pointer(&self->wanted, g_free);
   GST_OBJECT_UNLOCK(self);
-  if (running)
-    GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", status->message),
-                        ("the old value stays in use"));
-  else
-    GST_WARNING_OBJECT(self, "%s", status->message);
+
+  if (!current)
+    cf_map_unref(map);
+  else if (!map)
+    warn_of_map(self, status);
+  if (wanted && !map)
+    g_object_notify(G_OBJECT(self), "map-location");
 }
 
-static gboolean is_map_in_use(GstCudaGaussBlur *self)
+/* Reads what is wanted, or what has changed. FALSE where nothing is left to do. */
+static gboolean look_once(GstCudaGaussBlur *self)
 {
-  const CfGaussblurParams *params = GST_CUDA_FILTERS_BASE(self)->params;
-  gboolean used;
+  gchar *location = NULL;
+  FileMark known = {0};
+  guint turn;
+  gboolean again;
 
   GST_OBJECT_LOCK(self);
-  used = GST_STATE(self) >= GST_STATE_PAUSED && params->map && params->map_mode == CF_MAP_FILE;
+  if (self->streaming)
+    location = g_strdup(self->wanted ? self->wanted : self->location);
+  if (!self->wanted)
+    known = self->mark;
+  turn = self->turn;
   GST_OBJECT_UNLOCK(self);
-  return used;
-}
 
-static void load_map(GstCudaGaussBlur *self, const gchar *location)
-{
-  /* Before reading: a change meanwhile is seen the next time. */
-  const FileMark mark = mark_of(location);
-  CfStatus status = {CF_OK, ""};
-  CfMap *map = NULL;
+  if (location) {
+    /* Before reading: a change meanwhile is seen the next time. */
+    const FileMark mark = mark_of(location);
+    CfStatus status = {CF_OK, ""};
 
-  if (location && *location)
-    map = cf_map_load(location, &status);
-  else if (is_map_in_use(self))
-    cf_fail(&status, CF_ERROR_INVALID,
-            "map-location is empty, but map-mode is file: set another map-mode first");
-  if (status.code != CF_OK)
-    refuse_map(self, &status, &mark);
-  else
-    install_map(self, map, &mark);
-}
-
-static void reload_if_changed(GstCudaGaussBlur *self)
-{
-  gchar *location;
-  FileMark known, mark;
-
-  GST_OBJECT_LOCK(self);
-  location = g_strdup(self->location);
-  known = self->mark;
-  GST_OBJECT_UNLOCK(self);
-  mark = mark_of(location);
-  /* A file that is gone, perhaps for a moment while it is replaced, is no change. */
-  if (mark.inode && !same_mark(&mark, &known))
-    load_map(self, location);
+    if (has_changed(&known, &mark))
+      settle(self, location, turn, cf_map_load(location, &status), &mark, &status);
+  }
   g_free(location);
+  GST_OBJECT_LOCK(self);
+  again = self->wanted != NULL;
+  self->busy = again;
+  GST_OBJECT_UNLOCK(self);
+  return again;
 }
 
-/* Maps that are no longer set: in the streaming thread, between two frames, nobody reads them but
- * engines, which have references of their own. */
-static void free_retired(GstCudaGaussBlur *self)
+/* Frees `retired`, an array of maps or NULL, and reads until nothing is left to do. */
+static void look(GstElement *element, gpointer retired)
 {
-  GST_OBJECT_LOCK(self);
-  g_ptr_array_set_size(self->retired, 0);
-  GST_OBJECT_UNLOCK(self);
+  if (retired)
+    g_ptr_array_unref(retired);
+  while (look_once(GST_CUDA_GAUSS_BLUR(element)))
+    ;
 }
 
 /* Streaming */
 
+/* Reads the map that the first frame needs, if it is not there from an earlier start. */
+static gboolean read_first_map(GstCudaGaussBlur *self, CfStatus *status)
+{
+  CfMap *map = NULL;
+  FileMark known, mark = {0};
+  gchar *location;
+  guint turn;
+
+  GST_OBJECT_LOCK(self);
+  self->streaming = TRUE;
+  turn = ++self->turn;
+  location = g_strdup(self->location);
+  known = self->mark;
+  GST_OBJECT_UNLOCK(self);
+  if (location) {
+    mark = mark_of(location);
+    if (has_changed(&known, &mark))
+      map = cf_map_load(location, status);
+    g_free(location);
+  }
+  GST_OBJECT_LOCK(self);
+  if (map && turn == self->turn) {
+    install_map(self, g_steal_pointer(&map));
+    self->mark = mark;
+  }
+  GST_OBJECT_UNLOCK(self);
+  cf_map_unref(map);
+  return status->code == CF_OK;
+}
+
+/* What is not judged by now will be by the next start. */
+static void end_stream(GstCudaGaussBlur *self)
+{
+  GST_OBJECT_LOCK(self);
+  self->turn++;
+  self->streaming = FALSE;
+  if (self->wanted) {
+    g_free(self->location);
+    self->location = g_steal_pointer(&self->wanted);
+    self->mark = (FileMark){0};
+  }
+  GST_OBJECT_UNLOCK(self);
+}
+
 static gboolean gst_cuda_gauss_blur_start(GstBaseTransform *trans)
 {
   GstCudaGaussBlur *self = GST_CUDA_GAUSS_BLUR(trans);
-  CfStatus refusal;
+  CfStatus status = {CF_OK, ""};
 
-  reload_if_changed(self);
-  GST_OBJECT_LOCK(self);
-  refusal = self->refusal;
-  GST_OBJECT_UNLOCK(self);
-  if (refusal.code != CF_OK) {
-    GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, ("%s", refusal.message), (NULL));
-    return FALSE;
-  }
   self->next_look = 0;
-  return GST_BASE_TRANSFORM_CLASS(gst_cuda_gauss_blur_parent_class)->start(trans);
+  if (!read_first_map(self, &status))
+    GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS, ("%s", status.message), (NULL));
+  else if (GST_BASE_TRANSFORM_CLASS(gst_cuda_gauss_blur_parent_class)->start(trans))
+    return TRUE;
+  end_stream(self);
+  return FALSE;
+}
+
+static gboolean gst_cuda_gauss_blur_stop(GstBaseTransform *trans)
+{
+  end_stream(GST_CUDA_GAUSS_BLUR(trans));
+  return GST_BASE_TRANSFORM_CLASS(gst_cuda_gauss_blur_parent_class)->stop(trans);
+}
+
+/* Lets another thread look at the file, and free what is retired: between two frames nobody reads
+ * those maps but engines, which have references of their own. */
+static void look_now_and_then(GstCudaGaussBlur *self)
+{
+  const gint64 now = g_get_monotonic_time();
+  GPtrArray *retired = NULL;
+  gboolean begins;
+
+  if (now < self->next_look)
+    return;
+  self->next_look = now + LOOK_INTERVAL;
+  GST_OBJECT_LOCK(self);
+  begins = !self->busy && (self->location || self->retired->len > 0);
+  if (begins && self->retired->len > 0) {
+    retired = self->retired;
+    self->retired = new_retired();
+  }
+  self->busy |= begins;
+  GST_OBJECT_UNLOCK(self);
+  if (begins)
+    gst_element_call_async(GST_ELEMENT(self), look, retired, NULL);
 }
 
 static void gst_cuda_gauss_blur_before_transform(GstBaseTransform *trans, GstBuffer *buffer)
 {
-  GstCudaGaussBlur *self = GST_CUDA_GAUSS_BLUR(trans);
-  const gint64 now = g_get_monotonic_time();
-
-  if (now >= self->next_look) {
-    self->next_look = now + LOOK_INTERVAL;
-    free_retired(self);
-    reload_if_changed(self);
-  }
+  look_now_and_then(GST_CUDA_GAUSS_BLUR(trans));
   GST_BASE_TRANSFORM_CLASS(gst_cuda_gauss_blur_parent_class)->before_transform(trans, buffer);
 }
 
 /* Properties */
 
+/* Before the stream runs: start will read it. Under the object lock. */
+static void keep_location(GstCudaGaussBlur *self, const gchar *location)
+{
+  g_free(self->location);
+  self->location = g_strdup(location);
+  self->mark = (FileMark){0};
+  install_map(self, NULL);
+}
+
+/* While a stream runs another thread reads the new map, and the old one stays in force until it is
+ * there. Only where there is none the caller waits: what it sets next, map-mode=file, may need it.
+ */
+static void set_location(GstCudaGaussBlur *self, const gchar *location)
+{
+  const CfGaussblurParams *params = GST_CUDA_FILTERS_BASE(self)->params;
+  CfStatus status = {CF_OK, ""};
+  gboolean begins = FALSE, waits;
+
+  GST_OBJECT_LOCK(self);
+  waits = !params->map;
+  if (self->streaming && !location && !waits && params->map_mode == CF_MAP_FILE) {
+    cf_fail(&status, CF_ERROR_INVALID,
+            "map-location is empty, but map-mode is file: set another map-mode first");
+  } else {
+    self->turn++;
+    g_clear_pointer(&self->wanted, g_free);
+    if (self->streaming && location) {
+      begins = !self->busy;
+      self->wanted = g_strdup(location);
+      self->busy = TRUE;
+    } else {
+      keep_location(self, location);
+    }
+  }
+  GST_OBJECT_UNLOCK(self);
+
+  if (status.code != CF_OK)
+    warn_of_map(self, &status);
+  else if (begins && waits)
+    look(GST_ELEMENT(self), NULL);
+  else if (begins)
+    gst_element_call_async(GST_ELEMENT(self), look, NULL, NULL);
+}
+
 static void gst_cuda_gauss_blur_set_property(GObject *object, guint id, const GValue *value,
                                              GParamSpec *spec)
 {
-  GstCudaGaussBlur *self = GST_CUDA_GAUSS_BLUR(object);
-  gchar *location;
+  if (id == PROP_MAP_LOCATION) {
+    const gchar *location = g_value_get_string(value);
 
-  if (id != PROP_MAP_LOCATION) {
+    set_location(GST_CUDA_GAUSS_BLUR(object), location && *location ? location : NULL);
+  } else {
     G_OBJECT_CLASS(gst_cuda_gauss_blur_parent_class)->set_property(object, id, value, spec);
-    return;
   }
-  GST_OBJECT_LOCK(self);
-  g_free(self->location);
-  self->location = g_value_dup_string(value);
-  location = g_strdup(self->location);
-  GST_OBJECT_UNLOCK(self);
-  load_map(self, location);
-  g_free(location);
 }
 
 static void gst_cuda_gauss_blur_get_property(GObject *object, guint id, GValue *value,
@@ -228,7 +346,7 @@ static void gst_cuda_gauss_blur_get_property(GObject *object, guint id, GValue *
     return;
   }
   GST_OBJECT_LOCK(self);
-  g_value_set_string(value, self->location);
+  g_value_set_string(value, self->wanted ? self->wanted : self->location);
   GST_OBJECT_UNLOCK(self);
 }
 
@@ -242,6 +360,7 @@ static void gst_cuda_gauss_blur_finalize(GObject *object)
   cf_map_unref(params->map);
   g_ptr_array_unref(self->retired);
   g_free(self->location);
+  g_free(self->wanted);
   G_OBJECT_CLASS(gst_cuda_gauss_blur_parent_class)->finalize(object);
 }
 
@@ -256,12 +375,13 @@ static void gst_cuda_gauss_blur_class_init(GstCudaGaussBlurClass *klass)
   object_class->get_property = gst_cuda_gauss_blur_get_property;
   object_class->finalize = gst_cuda_gauss_blur_finalize;
   trans_class->start = GST_DEBUG_FUNCPTR(gst_cuda_gauss_blur_start);
+  trans_class->stop = GST_DEBUG_FUNCPTR(gst_cuda_gauss_blur_stop);
   trans_class->before_transform = GST_DEBUG_FUNCPTR(gst_cuda_gauss_blur_before_transform);
   g_object_class_install_property(
       object_class, PROP_MAP_LOCATION,
       g_param_spec_string("map-location", "Map location",
-                          "The blur map of map-mode=file: a gray PGM or PNG of 8 or 16 bits, read "
-                          "again when it changes",
+                          "The blur map of map-mode=file: a PNG, PGM or PPM, colours by their "
+                          "luma, read again when it changes",
                           NULL,
                           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING));
   gst_element_class_set_static_metadata(
@@ -272,5 +392,5 @@ static void gst_cuda_gauss_blur_class_init(GstCudaGaussBlurClass *klass)
 
 static void gst_cuda_gauss_blur_init(GstCudaGaussBlur *self)
 {
-  self->retired = g_ptr_array_new_with_free_func((GDestroyNotify)cf_map_unref);
+  self->retired = new_retired();
 }

@@ -8,7 +8,8 @@
 struct CfMap {
   atomic_int references;
   int width, height;
-  uint16_t values[];
+  bool constant; /* all values are alike */
+  uint16_t *values;
 };
 
 /* A jump of the analytic modes: any distance that differs from map_inner saturates. */
@@ -16,20 +17,43 @@ struct CfMap {
 
 /* Images */
 
-CfMap *cf_map_new(int width, int height, const uint16_t *values, CfStatus *status)
+static bool all_alike(const uint16_t *values, size_t count)
 {
-  const size_t bytes = (size_t)width * (size_t)height * sizeof *values;
-  CfMap *map = malloc(sizeof *map + bytes);
+  for (size_t i = 1; i < count; i++) {
+    if (values[i] != values[0])
+      return false;
+  }
+  return true;
+}
+
+CfMap *cf_map_take(int width, int height, uint16_t *values, CfStatus *status)
+{
+  CfMap *map = malloc(sizeof *map);
 
   if (!map) {
+    free(values);
     cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur map of %dx%d", width, height);
     return NULL;
   }
   atomic_init(&map->references, 1);
   map->width = width;
   map->height = height;
-  memcpy(map->values, values, bytes);
+  map->constant = all_alike(values, (size_t)width * (size_t)height);
+  map->values = values;
   return map;
+}
+
+CfMap *cf_map_new(int width, int height, const uint16_t *values, CfStatus *status)
+{
+  const size_t bytes = (size_t)width * (size_t)height * sizeof *values;
+  uint16_t *copy = malloc(bytes);
+
+  if (!copy) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur map of %dx%d", width, height);
+    return NULL;
+  }
+  memcpy(copy, values, bytes);
+  return cf_map_take(width, height, copy, status);
 }
 
 CfMap *cf_map_ref(const CfMap *map)
@@ -45,8 +69,10 @@ void cf_map_unref(const CfMap *map)
 {
   CfMap *counted = (CfMap *)map;
 
-  if (counted && atomic_fetch_sub_explicit(&counted->references, 1, memory_order_acq_rel) == 1)
+  if (counted && atomic_fetch_sub_explicit(&counted->references, 1, memory_order_acq_rel) == 1) {
+    free(counted->values);
     free(counted);
+  }
 }
 
 int cf_map_width(const CfMap *map)
@@ -174,23 +200,12 @@ CfMapMixer cf_map_mixer(const CfVideo *video, const CfGaussblurParams *params)
   return mixer;
 }
 
-static bool image_is_constant(const CfMap *map)
-{
-  const size_t count = (size_t)map->width * (size_t)map->height;
-
-  for (size_t i = 1; i < count; i++) {
-    if (map->values[i] != map->values[0])
-      return false;
-  }
-  return true;
-}
-
 bool cf_map_is_constant(const CfVideo *video, const CfGaussblurParams *params, double *m)
 {
   double value = 1.0;
 
   if (params->map_mode == CF_MAP_FILE) {
-    if (!image_is_constant(params->map))
+    if (!params->map->constant)
       return false;
     value = params->map->values[0] / (double)CF_MAP_ONE;
   } else if (params->map_mode == CF_MAP_ALPHA) {

@@ -35,15 +35,21 @@
 
 /* The file's image. */
 
-#define CF_MAP_LARGEST_SIZE 32768 /* of width and height */
+#define CF_MAP_LARGEST_SIZE 32768     /* of width and height */
+#define CF_MAP_MOST_PIXELS  (1 << 27) /* 256 MiB of values; as many as 16384x8192 */
 
-/* Reads a PGM (P2, P5, any maxval) or a PNG (gray, 1 to 16 bits, no alpha), told apart by content.
- * NULL with the reason and the file's name: CF_ERROR_INVALID or CF_ERROR_NO_MEMORY. The caller has
- * the only reference. */
+/* Reads a PGM or PPM (P2, P3, P5, P6, any maxval) or a PNG (any), told apart by content. Colours
+ * count by their BT.709 luma, alpha is ignored. Takes no more memory than the values and a row, and
+ * does not wait but for a disk: what is no regular file is refused unread. NULL with the reason and
+ * the file's name: CF_ERROR_INVALID or CF_ERROR_NO_MEMORY. The caller has the only reference. From
+ * any thread. */
 CfMap *cf_map_load(const char *path, CfStatus *status);
 
 /* A copy of `values`, row by row, 0..CF_MAP_ONE. NULL without memory. */
 CfMap *cf_map_new(int width, int height, const uint16_t *values, CfStatus *status);
+
+/* The same of `values` themselves, from malloc: freed with the map, or at once without memory. */
+CfMap *cf_map_take(int width, int height, uint16_t *values, CfStatus *status);
 
 /* From any thread; NULL is allowed. */
 CfMap *cf_map_ref(const CfMap *map);

@@ -1,36 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <png.h>
-#include <setjmp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "map.h"
+#include "map_reader.h"
 
-/* A file being read; `values` is what it shows so far. */
-typedef struct {
-  const char *path;
-  FILE *file;
-  int width, height;
-  uint16_t *values;
-  CfStatus *status;
-} Reader;
-
-static bool refuse(const Reader *reader, const char *reason)
+bool cf_map_refuse(const CfMapReader *reader, const char *reason)
 {
   return cf_fail(reader->status, CF_ERROR_INVALID,
-                 "the blur map %s %s; allowed is a gray PGM or PNG of 8 or 16 bits", reader->path,
-                 reason);
+                 "the blur map %s %s; allowed is a PNG, PGM or PPM of 1 to 16 bits a channel",
+                 reader->path, reason);
 }
 
-static bool allocate(Reader *reader, unsigned long width, unsigned long height)
+bool cf_map_allocate(CfMapReader *reader, unsigned long width, unsigned long height)
 {
-  if (width < 1 || height < 1 || width > CF_MAP_LARGEST_SIZE || height > CF_MAP_LARGEST_SIZE)
+  if (width < 1 || height < 1 || width > CF_MAP_LARGEST_SIZE || height > CF_MAP_LARGEST_SIZE ||
+      width * height > CF_MAP_MOST_PIXELS)
     return cf_fail(reader->status, CF_ERROR_INVALID,
-                   "the blur map %s has %lux%lu pixels; allowed are 1x1 to %dx%d", reader->path,
-                   width, height, CF_MAP_LARGEST_SIZE, CF_MAP_LARGEST_SIZE);
+                   "the blur map %s has %lux%lu pixels; allowed are 1x1 to %dx%d and %d in all",
+                   reader->path, width, height, CF_MAP_LARGEST_SIZE, CF_MAP_LARGEST_SIZE,
+                   CF_MAP_MOST_PIXELS);
   reader->width = (int)width;
   reader->height = (int)height;
   reader->values = malloc(width * height * sizeof *reader->values);
@@ -40,201 +33,60 @@ static bool allocate(Reader *reader, unsigned long width, unsigned long height)
   return true;
 }
 
-/* PGM (Netpbm's pgm(5)) */
-
-static int next_character(FILE *file)
+static bool refuse_kind(const CfMapReader *reader)
 {
-  int character = getc(file);
+  return cf_fail(
+      reader->status, CF_ERROR_INVALID,
+      "the blur map %s is a directory, FIFO, socket or device; allowed is a regular file",
+      reader->path);
+}
 
-  while (character == '#') {
-    while (character != '\n' && character != EOF)
-      character = getc(file);
-    character = character == EOF ? EOF : getc(file);
+/* Never waits for a FIFO's other end, and does not touch a device. */
+static bool open_file(CfMapReader *reader)
+{
+  struct stat info;
+  int file = -1;
+
+  if (stat(reader->path, &info) == 0) {
+    if (!S_ISREG(info.st_mode))
+      return refuse_kind(reader);
+    file = open(reader->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   }
-  return character;
+  if (file < 0 || fstat(file, &info) != 0 ||
+      (S_ISREG(info.st_mode) && !(reader->file = fdopen(file, "rb"))))
+    cf_fail(reader->status, CF_ERROR_INVALID, "the blur map %s cannot be opened: %s", reader->path,
+            strerror(errno));
+  else if (!reader->file)
+    refuse_kind(reader);
+  if (file >= 0 && !reader->file)
+    close(file);
+  return reader->file;
 }
 
-/* A decimal number after white space and comments, and one character after it; false where there is
- * none. */
-static bool read_number(FILE *file, unsigned long *number)
-{
-  int character = next_character(file);
-  bool found = false;
-
-  while (isspace(character))
-    character = next_character(file);
-  for (*number = 0; character >= '0' && character <= '9' && *number < 1000000UL; found = true) {
-    *number = 10 * *number + (unsigned long)(character - '0');
-    character = getc(file);
-  }
-  if (character != EOF && !isspace(character))
-    ungetc(character, file);
-  return found;
-}
-
-static bool read_plain_value(FILE *file, unsigned long *value)
-{
-  return read_number(file, value);
-}
-
-static bool read_byte(FILE *file, unsigned long *value)
-{
-  const int byte = getc(file);
-
-  *value = (unsigned long)byte;
-  return byte != EOF;
-}
-
-static bool read_word(FILE *file, unsigned long *value)
-{
-  const int high = getc(file), low = getc(file);
-
-  *value = (unsigned long)(high << 8 | low);
-  return low != EOF;
-}
-
-static bool read_pgm(Reader *reader)
-{
-  unsigned long width, height, largest, value;
-  const bool plain = getc(reader->file) == 'P' && getc(reader->file) == '2';
-
-  if (!read_number(reader->file, &width) || !read_number(reader->file, &height) ||
-      !read_number(reader->file, &largest) || largest < 1 || largest > 65535)
-    return refuse(reader, "has a damaged PGM header");
-  if (!allocate(reader, width, height))
-    return false;
-
-  bool (*const read_value)(FILE *, unsigned long *) = plain           ? read_plain_value
-                                                      : largest > 255 ? read_word
-                                                                      : read_byte;
-  for (size_t i = 0; i < (size_t)width * height; i++) {
-    if (!read_value(reader->file, &value))
-      return refuse(reader, "ends too early");
-    if (value > largest)
-      return refuse(reader, "has a value above its own maximum");
-    reader->values[i] = (uint16_t)((value * CF_MAP_ONE + largest / 2) / largest);
-  }
-  return true;
-}
-
-/* PNG */
-
-static void png_failed(png_structp png, png_const_charp message)
-{
-  Reader *reader = png_get_error_ptr(png);
-
-  cf_fail(reader->status, CF_ERROR_INVALID, "the blur map %s is no readable PNG: %s", reader->path,
-          message);
-  longjmp(png_jmpbuf(png), 1);
-}
-
-static void png_warned(png_structp png, png_const_charp message)
-{
-  (void)png;
-  (void)message;
-}
-
-/* Each row arrives as big-endian words; interlaced images in several passes. */
-static void read_png_rows(Reader *reader, png_structp png)
-{
-  const int passes = png_set_interlace_handling(png);
-  const size_t width = (size_t)reader->width;
-
-  for (int pass = 0; pass < passes; pass++) {
-    for (int y = 0; y < reader->height; y++)
-      png_read_row(png, (png_bytep)(reader->values + (size_t)y * width), NULL);
-  }
-}
-
-/* 8 bits were stored in the first half of each row. */
-static void widen_bytes(Reader *reader)
-{
-  for (int y = 0; y < reader->height; y++) {
-    uint16_t *row = reader->values + (size_t)y * (size_t)reader->width;
-    const uint8_t *bytes = (const uint8_t *)row;
-
-    for (int x = reader->width - 1; x >= 0; x--)
-      row[x] = (uint16_t)(bytes[x] * 257);
-  }
-}
-
-static void swap_words(Reader *reader)
-{
-  const size_t count = (size_t)reader->width * (size_t)reader->height;
-
-  for (size_t i = 0; i < count; i++) {
-    const uint8_t *bytes = (const uint8_t *)&reader->values[i];
-
-    reader->values[i] = (uint16_t)(bytes[0] << 8 | bytes[1]);
-  }
-}
-
-/* False where libpng or this code gave up; the status says why. */
-static bool decode_png(Reader *reader, png_structp png, png_infop info)
-{
-  if (setjmp(png_jmpbuf(png)))
-    return false;
-  png_init_io(png, reader->file);
-  png_set_user_limits(png, CF_MAP_LARGEST_SIZE, CF_MAP_LARGEST_SIZE);
-  png_read_info(png, info);
-  if (png_get_color_type(png, info) != PNG_COLOR_TYPE_GRAY)
-    return refuse(reader, "is not gray, or has transparency");
-  if (!allocate(reader, png_get_image_width(png, info), png_get_image_height(png, info)))
-    return false;
-
-  const int bits = png_get_bit_depth(png, info);
-  if (bits < 8)
-    png_set_expand_gray_1_2_4_to_8(png);
-  read_png_rows(reader, png);
-  png_read_end(png, NULL);
-  if (bits == 16)
-    swap_words(reader);
-  else
-    widen_bytes(reader);
-  return true;
-}
-
-static bool read_png(Reader *reader)
-{
-  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, reader, png_failed, png_warned);
-  png_infop info = png ? png_create_info_struct(png) : NULL;
-  bool good = false;
-
-  if (!info)
-    cf_fail(reader->status, CF_ERROR_NO_MEMORY, "no memory to read the blur map %s", reader->path);
-  else
-    good = decode_png(reader, png, info);
-  png_destroy_read_struct(&png, &info, NULL);
-  return good;
-}
-
-/* Files */
-
-static bool read_image(Reader *reader)
+static bool read_image(CfMapReader *reader)
 {
   uint8_t magic[8] = {0};
   const size_t got = fread(magic, 1, sizeof magic, reader->file);
 
   rewind(reader->file);
   if (got == sizeof magic && png_sig_cmp(magic, 0, sizeof magic) == 0)
-    return read_png(reader);
-  if (got > 2 && magic[0] == 'P' && (magic[1] == '2' || magic[1] == '5'))
-    return read_pgm(reader);
-  return refuse(reader, "is neither");
+    return cf_map_read_png(reader);
+  if (got > 2 && magic[0] == 'P' && magic[1] != '\0' && strchr("2356", magic[1]))
+    return cf_map_read_pnm(reader);
+  return cf_map_refuse(reader, "is neither a PNG nor a PGM or PPM");
 }
 
 CfMap *cf_map_load(const char *path, CfStatus *status)
 {
-  Reader reader = {.path = path, .file = fopen(path, "rb"), .status = status};
+  CfMapReader reader = {.path = path, .status = status};
   CfMap *map = NULL;
 
-  if (!reader.file) {
-    cf_fail(status, CF_ERROR_INVALID, "the blur map %s cannot be opened: %s", path,
-            strerror(errno));
+  if (!open_file(&reader))
     return NULL;
+  if (read_image(&reader)) {
+    map = cf_map_take(reader.width, reader.height, reader.values, status);
+    reader.values = NULL;
   }
-  if (read_image(&reader))
-    map = cf_map_new(reader.width, reader.height, reader.values, status);
   free(reader.values);
   fclose(reader.file);
   return map;

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The plans of the blur pyramid and of blur maps: run in double precision by the formulas of their
- * headers, against the taps themselves.
+ * The plan of the blur pyramid, run in double precision by the formulas of its header, against the
+ * taps themselves.
  */
 #include "pyramid.h"
 
 #include <math.h>
-#include <png.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "gaussian.h"
 #include "harness.h"
-#include "map.h"
 
 #define MOST_SAMPLES 4000
 
@@ -296,107 +292,12 @@ static void too_small_is_refused(CfTest *test)
   cf_pyramid_axis_free(&axis);
 }
 
-/* ---- Maps ---- */
-
-static bool write_file(const char *path, const char *content, size_t bytes)
-{
-  FILE *file = fopen(path, "wb");
-  const bool good = file && fwrite(content, 1, bytes, file) == bytes;
-
-  if (file)
-    fclose(file);
-  return good;
-}
-
-static void load(CfTest *test, const char *content, size_t bytes, int width, int height,
-                 const int *values, const char *word)
-{
-  char path[] = "/tmp/cf-map-XXXXXX";
-  const int file = mkstemp(path);
-  CfStatus status = {CF_OK, ""};
-
-  cf_test_context(test, "\"%.20s\"", content);
-  if (!CF_EXPECT(test, file >= 0 && write_file(path, content, bytes), "no file"))
-    return;
-  CfMap *map = cf_map_load(path, &status);
-  CF_EXPECT(test, !map == !values, "%s", status.message);
-  CF_EXPECT(test, map || (status.code == CF_ERROR_INVALID && strstr(status.message, word)),
-            "\"%s\" lacks \"%s\"", status.message, word);
-  if (map) {
-    CF_EXPECT(test, cf_map_width(map) == width && cf_map_height(map) == height, "%dx%d",
-              cf_map_width(map), cf_map_height(map));
-    for (int i = 0; i < width * height; i++)
-      CF_EXPECT(test, cf_map_values(map)[i] == values[i], "value %d is %d", i,
-                cf_map_values(map)[i]);
-  }
-  cf_map_unref(map);
-  close(file);
-  unlink(path);
-}
-
-#define LOAD(test, content, ...) load(test, content, sizeof content - 1, __VA_ARGS__)
-
-static void pgm_files(CfTest *test)
-{
-  LOAD(test, "P5 2 1 255\n\x01\xff", 2, 1, ((int[]){257, 65535}), "");
-  LOAD(test, "P5\n# hello\n1 2\n# again\n65535\n\x12\x34\xff\xff", 1, 2, ((int[]){0x1234, 65535}),
-       "");
-  LOAD(test, "P5 1 1 100\n\x32", 1, 1, ((int[]){32768}), "");
-  LOAD(test, "P2\n3 1\n4\n0 2\n4\n", 3, 1, ((int[]){0, 32768, 65535}), "");
-  LOAD(test, "P5 2 2 255\n\x01\xff", 2, 2, NULL, "too early");
-  LOAD(test, "P5 1 1 100\n\x65", 1, 1, NULL, "maximum");
-  LOAD(test, "P5 0 1 255\n", 1, 1, NULL, "0x1");
-  LOAD(test, "P5 40000 1 255\n", 1, 1, NULL, "40000x1");
-  LOAD(test, "P5 1 1 65536\n\x01\x01", 1, 1, NULL, "header");
-  LOAD(test, "P5 x 1 255\n\x01", 1, 1, NULL, "header");
-  LOAD(test, "P6 1 1 255\n\x01\x01\x01", 1, 1, NULL, "neither");
-  LOAD(test, "", 1, 1, NULL, "neither");
-}
-
-static void png_file(CfTest *test, png_uint_32 format, const void *pixels, const int *values,
-                     const char *word)
-{
-  png_image image = {.version = PNG_IMAGE_VERSION, .width = 3, .height = 2, .format = format};
-  static char content[4096];
-  png_alloc_size_t bytes = sizeof content;
-
-  CF_EXPECT(test, png_image_write_to_memory(&image, content, &bytes, 0, pixels, 0, NULL), "no PNG");
-  load(test, content, bytes, 3, 2, values, word);
-  load(test, content, bytes / 2, 3, 2, NULL, values ? "PNG" : word);
-}
-
-static void png_files(CfTest *test)
-{
-  const uint8_t gray[] = {0, 1, 2, 100, 254, 255};
-  const uint8_t colour[18] = {1, 2, 3};
-  const int values[] = {0, 257, 514, 25700, 65278, 65535};
-
-  png_file(test, PNG_FORMAT_GRAY, gray, values, "");
-  png_file(test, PNG_FORMAT_RGB, colour, NULL, "PNG");
-}
-
-static void references_count(CfTest *test)
-{
-  const uint16_t value = 7;
-  CfMap *map = cf_map_new(1, 1, &value, NULL);
-
-  CF_EXPECT(test, cf_map_ref(map) == map, "another map");
-  cf_map_unref(map);
-  CF_EXPECT(test, cf_map_values(map)[0] == 7, "it is gone");
-  cf_map_unref(map);
-  cf_map_unref(NULL);
-  CF_EXPECT(test, cf_map_ref(NULL) == NULL, "nothing became something");
-}
-
 static const CfTestCase cases[] = {
     {"pyramid-is-the-gaussian", pyramid_is_the_gaussian, CF_ONCE},
     {"tails-are-those-of-the-gaussian", tails_are_those_of_the_gaussian, CF_ONCE},
     {"made-ones-suffice", made_ones_suffice, CF_ONCE},
     {"taps-add-up", taps_add_up, CF_ONCE},
     {"too-small-is-refused", too_small_is_refused, CF_ONCE},
-    {"pgm-files", pgm_files, CF_ONCE},
-    {"png-files", png_files, CF_ONCE},
-    {"references-count", references_count, CF_ONCE},
     {0},
 };
 
