@@ -195,11 +195,30 @@ def file_maps(tap, image, directory):
                 3.0)
 
 
+def colour_maps(tap, image, directory):
+    """Colours are taken by their BT.709 luma, whatever a paint program stores; alpha is ignored."""
+    generator = np.random.default_rng(6)
+    colours = generator.integers(0, 256, (7, 11, 4)).astype(np.uint8)
+    palette = PIL.Image.fromarray(colours[..., :3]).convert("P", palette=PIL.Image.ADAPTIVE)
+    with open(os.path.join(directory, "colours.ppm"), "wb") as file:
+        file.write(b"P6 11 7 255\n" + colours[..., :3].tobytes())
+    PIL.Image.fromarray(colours[..., :3]).save(os.path.join(directory, "rgb.png"))
+    PIL.Image.fromarray(colours).save(os.path.join(directory, "rgba.png"))
+    palette.save(os.path.join(directory, "palette.png"))
+    shown = {"colours.ppm": colours, "rgb.png": colours, "rgba.png": colours,
+             "palette.png": np.asarray(palette.convert("RGB"))}
+    for name, pixels in shown.items():
+        grays = pixels[..., :3] @ np.array([0.2126, 0.7152, 0.0722]) / 255
+        compare(tap, name, "GRAY8", image,
+                ["map-mode=file", f"map-location={os.path.join(directory, name)}"],
+                lambda c, shape, sub, f, v=grays: stretched(v, shape, sub), 3.0)
+
+
 def refusals(tap, directory):
-    colour = os.path.join(directory, "colour.png")
-    PIL.Image.new("RGB", (4, 4)).save(colour)
+    whole = os.path.join(directory, "whole.png")
+    PIL.Image.new("RGB", (4, 4)).save(whole)
     broken = os.path.join(directory, "broken.png")
-    with open(colour, "rb") as source, open(broken, "wb") as target:
+    with open(whole, "rb") as source, open(broken, "wb") as target:
         target.write(source.read()[:40])
     short = os.path.join(directory, "short.pgm")
     with open(short, "wb") as file:
@@ -207,9 +226,15 @@ def refusals(tap, directory):
     text = os.path.join(directory, "text.pgm")
     with open(text, "w", encoding="ascii") as file:
         file.write("this is no map")
-    cases = {colour: "not gray", broken: "no readable PNG", short: "ends too early",
-             text: "is neither", os.path.join(directory, "none.pgm"): "cannot be opened",
-             "": "map-location"}
+    large = os.path.join(directory, "large.pgm")
+    with open(large, "w", encoding="ascii") as file:
+        file.write("P5 20000 20000 255\n")
+    fifo = os.path.join(directory, "fifo")
+    os.mkfifo(fifo)
+    cases = {broken: "no readable PNG", short: "ends too early",
+             text: "is neither a PNG nor a PGM or PPM", large: "20000x20000",
+             fifo: "regular file", directory: "regular file", "/dev/zero": "regular file",
+             os.path.join(directory, "none.pgm"): "cannot be opened", "": "map-location"}
     for path, reason in cases.items():
         words = [f"map-location={path}"] if path else []
         try:
@@ -217,7 +242,8 @@ def refusals(tap, directory):
                            words, "! fakesink")
             tap.check(False, f"refused: {path}", "it played")
         except harness.PipelineError as error:
-            tap.check(error.refused and reason in str(error), f"refused: {reason}", str(error))
+            tap.check(error.refused and reason in str(error),
+                      f"refused: {os.path.basename(path)}: {reason}", str(error))
 
 
 def live_file(tap, directory):
@@ -247,6 +273,7 @@ def run(tap):
     alpha_maps(tap, image)
     with tempfile.TemporaryDirectory() as directory:
         file_maps(tap, image, directory)
+        colour_maps(tap, image, directory)
         refusals(tap, directory)
         live_file(tap, directory)
     harness.skip_missing_backends(tap)
