@@ -7,10 +7,9 @@
 #include "cpu.h"
 #include "fir_format.h"
 #include "gaussian.h"
+#include "pyramid_factors.h"
 #include "pyramid_rows.h"
 
-/* Sigma in D down to which blends of levels stay accurate. */
-#define SMALLEST_RATIO 1.5
 #define LARGEST_FACTOR 16
 #define MOST_DECIMATED 8
 
@@ -20,10 +19,8 @@ static CfPyramidFactors choose_factors(double sigma)
 {
   CfPyramidFactors factors = {
       .decimation = 1, .thinning = 1, .prefilter_sigma = 0.7, .prefilter_reach = 4.0};
-  int factor = 1;
+  const int factor = cf_pyramid_level_factor(sigma, LARGEST_FACTOR);
 
-  while (factor < LARGEST_FACTOR && sigma >= 2 * factor * SMALLEST_RATIO)
-    factor *= 2;
   factors.decimation = factor < MOST_DECIMATED ? factor : MOST_DECIMATED;
   factors.thinning = factor / factors.decimation;
   return factors;

@@ -5,29 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pyramid_factors.h"
 #include "pyramid_layout.h"
 
 #define LARGEST_DECIMATION 8
 
 /* Choosing factors */
-
-/* Sigma in D that keeps the pyramid accurate for samples of so many bits. */
-static double smallest_ratio(int bits)
-{
-  return bits > 10 ? 16.0 : bits > 8 ? 3.0 : 2.0;
-}
-
-/* Colours that alpha weighs are quotients: where little is visible they show more of what the
- * pyramid lacks. Above D = 8 less costs next to nothing. */
-#define SMALLEST_WEIGHTED_RATIO 4.0
-#define ANY_WEIGHTED_FACTOR     8
-
-static double ratio_of(int bits, bool weighted, int factor)
-{
-  const double ratio = smallest_ratio(bits);
-
-  return weighted && factor > ANY_WEIGHTED_FACTOR ? fmax(ratio, SMALLEST_WEIGHTED_RATIO) : ratio;
-}
 
 static CfPyramidFactors choose_factors(int bits, bool weighted, double sigma)
 {
@@ -35,11 +18,8 @@ static CfPyramidFactors choose_factors(int bits, bool weighted, double sigma)
                               .thinning = 1,
                               .prefilter_sigma = bits > 10 ? 1.0 : 0.8,
                               .prefilter_reach = bits > 10 ? 5.0 : 4.0};
-  int factor = 1;
+  const int factor = cf_pyramid_factor(sigma, bits, weighted, CF_PYRAMID_LARGEST_STEP);
 
-  while (factor < CF_PYRAMID_LARGEST_STEP &&
-         sigma >= 2 * factor * ratio_of(bits, weighted, 2 * factor))
-    factor *= 2;
   factors.decimation = factor < LARGEST_DECIMATION ? factor : LARGEST_DECIMATION;
   factors.thinning = factor / factors.decimation;
   factors.boxes = bits <= 8 && factors.decimation >= 4;

@@ -7,12 +7,10 @@
 
 extern "C" {
 #include "gaussian.h"
+#include "pyramid_factors.h"
 }
 
 #include <string.h>
-
-/* Sigma in D down to which blends of levels stay accurate. */
-#define SMALLEST_RATIO 1.5
 
 /* Coarse samples that a block of `rows` makes. */
 #define SMALLEST_SEGMENT 128
@@ -24,11 +22,7 @@ namespace
 
 CfPyramidFactors choose_factors(double sigma)
 {
-  CfPyramidFactors factors = {1, 1, 0.72, 4.1};
-
-  while (factors.decimation < kPyramidFactor && sigma >= 2 * factors.decimation * SMALLEST_RATIO)
-    factors.decimation *= 2;
-  return factors;
+  return {cf_pyramid_level_factor(sigma, kPyramidFactor), 1, 0.72, 4.1, false};
 }
 
 int round_to_four(int value)

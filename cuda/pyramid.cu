@@ -2,6 +2,10 @@
 #include "pyramid.cuh"
 #include "pyramid_plan.cuh"
 
+extern "C" {
+#include "pyramid_factors.h"
+}
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +30,6 @@ namespace
 
 /* ---- factors ---- */
 
-/* Sigma in D that keeps the pyramid accurate for samples of so many bits. */
-double smallest_ratio(const CfFormatInfo *format)
-{
-  return format->bits > 10 ? 16.0 : format->bits > 8 ? 3.0 : 2.0;
-}
-
 /* Prefilters as long as the kernels' cells allow. */
 CfPyramidFactors choose_factors(const CfFormatInfo *format, double sigma)
 {
@@ -41,9 +39,7 @@ CfPyramidFactors choose_factors(const CfFormatInfo *format, double sigma)
     factors.prefilter_sigma = format->bits > 10 ? 1.0 : 0.8;
     factors.prefilter_reach = format->bits > 10 ? 5.0 : 4.0;
   }
-  while (factors.decimation < kPyramidFactor &&
-         sigma >= 2 * factors.decimation * smallest_ratio(format))
-    factors.decimation *= 2;
+  factors.decimation = cf_pyramid_factor(sigma, format->bits, false, kPyramidFactor);
   return factors;
 }
 

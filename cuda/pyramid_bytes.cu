@@ -2,6 +2,10 @@
 #include "pyramid_bytes.cuh"
 #include "pyramid_plan.cuh"
 
+extern "C" {
+#include "pyramid_factors.h"
+}
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,21 +21,15 @@ namespace
 
 /* ---- factors ---- */
 
-/* Sigma in D that keeps the pyramid accurate; above D = 8 where alpha weighs colours, as on the
- * CPU. */
-constexpr double kSmallestRatio = 2.0, kSmallestWeightedRatio = 4.0;
-constexpr double kSmallestSigma = kSmallestRatio * 4;
+constexpr int kLeastFactor = 4;
 
 CfPyramidFactors choose_factors(bool weighted, double sigma)
 {
-  const double ratio = weighted ? kSmallestWeightedRatio : kSmallestRatio;
-  CfPyramidFactors factors = {4, 1, 0.6, 0.0, true};
+  const int most = kBytesDecimation * kBytesThinning;
+  const int factor = cf_pyramid_factor(sigma, 8, weighted, most);
+  const int decimation = cf_clamp(factor, kLeastFactor, kBytesDecimation);
 
-  if (sigma >= kSmallestRatio * 8)
-    factors.decimation = 8;
-  while (factors.thinning < kBytesThinning && sigma >= ratio * 16 * factors.thinning)
-    factors.thinning *= 2;
-  return factors;
+  return {decimation, factor > decimation ? factor / decimation : 1, 0.6, 0.0, true};
 }
 
 /* ---- describing the planes ---- */
@@ -326,7 +324,7 @@ bool cf_cuda_byte_pyramid_can(const CfVideo *video, const CfDevice *device,
 
     cf_plane_sigmas(format, p, params, sigma);
     if ((channels != 1 && channels != 2 && channels != 4) ||
-        fmin(sigma[0], sigma[1]) < kSmallestSigma)
+        cf_pyramid_factor(fmin(sigma[0], sigma[1]), 8, false, kLeastFactor) < kLeastFactor)
       return false;
   }
   return true;

@@ -11,6 +11,7 @@
 
 #include "gaussian.h"
 #include "harness.h"
+#include "pyramid_factors.h"
 
 #define MOST_SAMPLES 4000
 
@@ -292,12 +293,43 @@ static void too_small_is_refused(CfTest *test)
   cf_pyramid_axis_free(&axis);
 }
 
+/* Where one D ends and the next begins. */
+static void factors_follow_sigma(CfTest *test)
+{
+  static const struct {
+    int bits;
+    bool weighted;
+    double sigma;
+    int factor;
+  } cases[] = {
+      {8, false, -20.0, 1}, {8, false, 3.9, 1},    {8, false, 4.0, 2},    {8, false, 31.9, 8},
+      {8, false, 32.0, 16}, {8, false, 250.0, 64}, {8, true, 16.0, 8},    {8, true, 63.9, 8},
+      {8, true, 64.0, 16},  {8, true, 250.0, 32},  {10, false, 5.9, 1},   {10, false, 6.0, 2},
+      {16, false, 31.9, 1}, {16, false, 32.0, 2},  {16, false, 250.0, 8},
+  };
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const int got = cf_pyramid_factor(cases[i].sigma, cases[i].bits, cases[i].weighted, 64);
+
+    CF_EXPECT(test, got == cases[i].factor, "case %zu: %d", i, got);
+    CF_EXPECT(test,
+              cf_pyramid_factor(cases[i].sigma, cases[i].bits, cases[i].weighted, 4) ==
+                  (got < 4 ? got : 4),
+              "case %zu: more than 4", i);
+  }
+  CF_EXPECT(test,
+            cf_pyramid_level_factor(2.9, 16) == 1 && cf_pyramid_level_factor(3.0, 16) == 2 &&
+                cf_pyramid_level_factor(250.0, 16) == 16,
+            "levels");
+}
+
 static const CfTestCase cases[] = {
     {"pyramid-is-the-gaussian", pyramid_is_the_gaussian, CF_ONCE},
     {"tails-are-those-of-the-gaussian", tails_are_those_of_the_gaussian, CF_ONCE},
     {"made-ones-suffice", made_ones_suffice, CF_ONCE},
     {"taps-add-up", taps_add_up, CF_ONCE},
     {"too-small-is-refused", too_small_is_refused, CF_ONCE},
+    {"factors-follow-sigma", factors_follow_sigma, CF_ONCE},
     {0},
 };
 
