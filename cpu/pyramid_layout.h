@@ -46,8 +46,9 @@ struct CfCpuPyramid {
   /* Laid out in the block `tables`. */
   CfLineTaps x_prefilter, x_low, *x_spline, y_low, *y_spline;
   CfRowMargins source_margins, fine_margins;
-  /* The made fine samples along x that this pyramid reads, counted from the owner's first. */
-  int read_first, read_count;
+  /* The made fine samples along x that this pyramid reads, counted from the owner's first, and
+   * those loaded, which begin where rows are aligned. */
+  int read_first, read_count, load_first, load_count;
 
   /* Rows of single-precision pixels, in the block `images`. */
   float *fine, *coarse;
@@ -83,7 +84,7 @@ CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *are
 
 typedef struct {
   const void **lines;  /* that two rows read */
-  float *line, *below; /* two rows of the fine samples read */
+  float *line, *below; /* two rows of the fine samples loaded */
   float *extended, *work;
 } CfPyramidLow;
 CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena);

@@ -172,15 +172,18 @@ static bool make_fine(const Run *run, Rows rows)
 
 /* Step 2: the rest of the Gaussian */
 
-/* Filters a line of the fine samples read, already filtered along columns, to coarse row `row`. */
+/* Filters a line of the fine samples loaded, already filtered along columns, to coarse row `row`.
+ */
 static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidLow *scratch,
                               const float *line, int row)
 {
   const CfRowFilter filter = {
       .step = pyramid->x.factors.thinning, .channels = pyramid->channels, .taps = pyramid->x_low};
 
-  cf_row_extend(line, pyramid->read_count, pyramid->channels, &pyramid->fine_margins, NULL,
-                scratch->extended);
+  const ptrdiff_t unread = (ptrdiff_t)(pyramid->read_first - pyramid->load_first);
+
+  cf_row_extend(line + unread * pyramid->channels, pyramid->read_count, pyramid->channels,
+                &pyramid->fine_margins, NULL, scratch->extended);
   cf_row_filter(&filter, scratch->extended, pyramid->x.coarse_count, scratch->work,
                 pyramid->coarse + (size_t)row * pyramid->coarse_stride);
 }
@@ -189,14 +192,13 @@ static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidLow *s
 static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
 {
   const CfCpuPyramid *owner = cf_cpu_pyramid_owner(pyramid);
-  const int samples = cf_round_to_granule(pyramid->read_count * pyramid->channels);
-  const ptrdiff_t unread = (ptrdiff_t)pyramid->read_first * pyramid->channels;
+  const int samples = cf_round_to_granule(pyramid->load_count * pyramid->channels);
+  const ptrdiff_t first = (ptrdiff_t)pyramid->load_first * pyramid->channels;
   CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfPyramidLow scratch = cf_cpu_pyramid_take_low(pyramid, &arena);
 
   for (int t = 0; t < pyramid->y.low_count + two; t++)
-    scratch.lines[t] =
-        owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride + unread;
+    scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride + first;
   if (two) {
     cf_lines_float.sum_two(&pyramid->y_low, scratch.lines, samples, scratch.line, scratch.below);
     filter_coarse_row(pyramid, &scratch, scratch.below, row + 1);
