@@ -15,6 +15,7 @@
 #include "blockavg_regions.h"
 #include "cpu.h"
 #include "mosaic.h"
+#include "parallel.h"
 
 /* With fewer rows of blocks for every thread, threads may share each row instead of taking
  * different ones: too many would be without work at the end. */
@@ -200,45 +201,73 @@ static void filter_alone(const BlockRow *row, const Scratch *scratch)
   write_rows(row, scratch->line, 0, row->height);
 }
 
-/* The same by all threads of an OpenMP team, each with a share of the rows. The loops and single
- * blocks end with barriers; the joined results are those of the first share. */
+/* Several threads at one row of blocks, each with a share of its rows. */
+typedef struct {
+  const BlockRow *row;
+  const CfBlockReduction *reduction;
+  int option;
+  Span blocks;
+  bool weighted; /* where results go */
+} Shared;
+
+static int share_start(const BlockRow *row, int share)
+{
+  return row->height * share / row->state->threads;
+}
+
+static void reduce_shares(void *context, int first, int end)
+{
+  const Shared *shared = context;
+
+  for (int share = first; share < end; share++) {
+    const Scratch *scratch = &shared->row->state->scratch[share];
+
+    reduce(shared->row, shared->reduction, shared->option, shared->blocks,
+           share_start(shared->row, share), share_start(shared->row, share + 1), scratch->columns,
+           shared->weighted ? scratch->weighted : scratch->results);
+  }
+}
+
+static void write_shares(void *context, int first, int end)
+{
+  const Shared *shared = context;
+
+  write_rows(shared->row, shared->row->state->scratch[0].line, share_start(shared->row, first),
+             share_start(shared->row, end));
+}
+
+/* The same by all threads; the joined results are those of the first share. */
 static void filter_together(const BlockRow *row)
 {
   const State *state = row->state;
   const Scratch *scratch = state->scratch;
   const Plane *plane = row->plane;
   const int shares = state->threads, count = plane->blocks * plane->info->channels;
-  const Span all = {0, plane->blocks};
+  Shared shared = {.row = row,
+                   .reduction = state->reduction,
+                   .option = state->option,
+                   .blocks = {0, plane->blocks}};
 
-#pragma omp for schedule(static)
-  for (int share = 0; share < shares; share++)
-    reduce(row, state->reduction, state->option, all, row->height * share / shares,
-           row->height * (share + 1) / shares, scratch[share].columns, scratch[share].results);
-#pragma omp single
+  cf_parallel_for(shares, shares, 1, reduce_shares, &shared);
   for (int share = 1; share < shares; share++)
     state->reduction->take_results(scratch[0].results, scratch[share].results, count);
 
   const Span translucent = translucent_blocks(row, scratch[0].results);
   if (translucent.last > 0) {
     const int first = translucent.first * plane->info->channels;
-#pragma omp for schedule(static)
-    for (int share = 0; share < shares; share++)
-      reduce(row, &cf_block_weighted_sums, cf_alpha_channel(plane->info), translucent,
-             row->height * share / shares, row->height * (share + 1) / shares,
-             scratch[share].columns, scratch[share].weighted);
-#pragma omp single
+
+    shared.reduction = &cf_block_weighted_sums;
+    shared.option = cf_alpha_channel(plane->info);
+    shared.blocks = translucent;
+    shared.weighted = true;
+    cf_parallel_for(shares, shares, 1, reduce_shares, &shared);
     for (int share = 1; share < shares; share++)
       cf_block_weighted_sums.take_results(scratch[0].weighted + first,
                                           scratch[share].weighted + first,
                                           translucent.last * plane->info->channels - first);
   }
-
-#pragma omp single
   draw_line(row, &scratch[0]);
-#pragma omp for schedule(static)
-  for (int share = 0; share < shares; share++)
-    write_rows(row, scratch[0].line, row->height * share / shares,
-               row->height * (share + 1) / shares);
+  cf_parallel_for(shares, shares, 1, write_shares, &shared);
 }
 
 /* ---- A picture ---- */
@@ -263,21 +292,33 @@ static BlockRow block_row(const State *state, const CfJob *job, int number)
   return row;
 }
 
+/* Rows of blocks, or rows of a plane. */
+typedef struct {
+  const State *state;
+  const CfJob *job;
+  int plane; /* of rows */
+} Rows;
+
+static void filter_rows(void *context, int first, int end)
+{
+  const Rows *rows = context;
+
+  for (int number = first; number < end; number++) {
+    const BlockRow row = block_row(rows->state, rows->job, number);
+    filter_alone(&row, &rows->state->scratch[cf_thread_index()]);
+  }
+}
+
 static void filter_apart(const State *state, const CfJob *job)
 {
   const int even = state->block_rows / (CHUNKS_A_THREAD * state->threads);
-  const int chunk = even > 1 ? even : 1;
 
-#pragma omp parallel for schedule(dynamic, chunk) num_threads(state->threads)
-  for (int number = 0; number < state->block_rows; number++) {
-    const BlockRow row = block_row(state, job, number);
-    filter_alone(&row, &state->scratch[cf_thread_index()]);
-  }
+  cf_parallel_for(state->threads, state->block_rows, even > 1 ? even : 1, filter_rows,
+                  &(Rows){state, job, 0});
 }
 
 static void filter_jointly(const State *state, const CfJob *job)
 {
-#pragma omp parallel num_threads(state->threads)
   for (int number = 0; number < state->block_rows; number++) {
     const BlockRow row = block_row(state, job, number);
     filter_together(&row);
@@ -289,17 +330,25 @@ static bool is_identity(const State *state)
   return state->grid.width == 1 && state->grid.height == 1;
 }
 
+static void copy_rows(void *context, int first, int end)
+{
+  const Rows *rows = context;
+  const CfPicture *from = &rows->job->source, *to = &rows->job->destination;
+  const int p = rows->plane;
+
+  for (int y = first; y < end; y++)
+    memcpy(to->data[p] + y * to->stride[p], from->data[p] + y * from->stride[p],
+           cf_row_bytes(&rows->state->video, p));
+}
+
 static void copy(const State *state, const CfJob *job)
 {
   for (int p = 0; p < state->format->planes; p++) {
-    const size_t bytes = cf_row_bytes(&state->video, p);
+    const int height = state->plane[p].height;
 
-    if (job->source.data[p] == job->destination.data[p])
-      continue;
-#pragma omp parallel for schedule(static) num_threads(state->threads)
-    for (int y = 0; y < state->plane[p].height; y++)
-      memcpy(job->destination.data[p] + y * job->destination.stride[p],
-             job->source.data[p] + y * job->source.stride[p], bytes);
+    if (job->source.data[p] != job->destination.data[p])
+      cf_parallel_for(state->threads, height, cf_even_grain(state->threads, height), copy_rows,
+                      &(Rows){state, job, p});
   }
 }
 

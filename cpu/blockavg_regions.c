@@ -8,6 +8,7 @@
 #include "compose.h"
 #include "cpu.h"
 #include "mosaic.h"
+#include "parallel.h"
 
 /* The blocks of one grid that may be covered, in one plane. */
 typedef struct {
@@ -232,11 +233,19 @@ static const Patch *patch_of_task(const Work *work, int patches, int task)
   return &work->self->patches[least];
 }
 
-static void measure_all(const Work *work, int patches, int tasks)
+/* The rows of blocks of all patches. */
+typedef struct {
+  const Work *work;
+  int patches;
+} BlockRows;
+
+static void measure_rows(void *context, int first, int end)
 {
-#pragma omp parallel for schedule(dynamic) num_threads(work->self->threads)
-  for (int task = 0; task < tasks; task++) {
-    const Patch *patch = patch_of_task(work, patches, task);
+  const BlockRows *rows = context;
+  const Work *work = rows->work;
+
+  for (int task = first; task < end; task++) {
+    const Patch *patch = patch_of_task(work, rows->patches, task);
 
     measure_row(work, patch, patch->row0 + task - patch->first_task,
                 &work->self->scratch[cf_thread_index()]);
@@ -382,8 +391,24 @@ static void fill_row(const Work *work, int p, CfRect rect, int y)
   }
 }
 
+/* The rows of a plane. */
+typedef struct {
+  const Work *work;
+  int plane, first;
+  CfRect rect;
+} SampleRows;
+
+static void fill_rows(void *context, int first, int end)
+{
+  const SampleRows *rows = context;
+
+  for (int y = rows->first + first; y < rows->first + end; y++)
+    fill_row(rows->work, rows->plane, rows->rect, y);
+}
+
 static void fill_all(const Work *work)
 {
+  const int threads = work->self->threads;
   const CfVideo *video = &work->self->video;
   const CfRect bounds = cf_coverage_bounds(video, work->job->regions);
 
@@ -392,9 +417,9 @@ static void fill_all(const Work *work)
     const bool in_place = work->job->source.data[p] == work->job->destination.data[p];
     const int first = in_place ? rect.y0 : 0, end = in_place ? rect.y1 : cf_plane_height(video, p);
 
-#pragma omp parallel for schedule(static) num_threads(work->self->threads)
-    for (int y = first; y < end; y++)
-      fill_row(work, p, rect, y);
+    SampleRows rows = {.work = work, .plane = p, .first = first, .rect = rect};
+
+    cf_parallel_for(threads, end - first, cf_even_grain(threads, end - first), fill_rows, &rows);
   }
 }
 
@@ -473,7 +498,7 @@ bool cf_block_regions_run(CfBlockRegions *self, const CfBlockavgParams *params,
       return false;
     self->value_capacity = values;
   }
-  measure_all(&work, patches, tasks);
+  cf_parallel_for(self->threads, tasks, 1, measure_rows, &(BlockRows){&work, patches});
   fill_all(&work);
   return true;
 }

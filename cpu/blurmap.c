@@ -6,17 +6,30 @@
 #include "blurmap_layout.h"
 #include "cpu.h"
 #include "fir_tile.h"
+#include "parallel.h"
 
 /* Positions */
 
-static void place_rows(const CfCpuBlurMap *blur, CfBlurPlane *plane, const CfBlurField *field,
-                       const CfJob *job, CfRect rect)
+/* The rows or the tiles of a plane. */
+typedef struct {
+  const CfCpuBlurMap *blur;
+  const CfBlurPlane *plane;
+  const CfJob *job;
+  CfRect rect;
+  const CfBlurField *field;   /* of rows */
+  const CfLineFormat *format; /* of tiles */
+  int columns;                /* of tiles */
+} Work;
+
+static void place_rows(void *context, int first, int end)
 {
-#pragma omp parallel for schedule(static) num_threads(blur->threads)
-  for (int y = rect.y0; y < rect.y1; y++) {
+  const Work *work = context;
+  const CfBlurPlane *plane = work->plane;
+
+  for (int y = work->rect.y0 + first; y < work->rect.y0 + end; y++) {
     float *row = plane->position + (size_t)y * (size_t)plane->width;
 
-    cf_blur_field_row(field, job, plane->p, y, row);
+    cf_blur_field_row(work->field, work->job, plane->p, y, row);
     cf_blur_positions(&plane->levels, plane->width, row);
   }
 }
@@ -64,19 +77,32 @@ static void make_levels(const CfBlurPlane *plane, const CfJob *job, bool weighte
   }
 }
 
+static void run_tiles(void *context, int first, int end)
+{
+  const Work *work = context;
+
+  for (int i = first; i < end; i++)
+    cf_cpu_blurmap_tile(work->blur, work->plane, work->format, work->job,
+                        tile_at(work->rect, work->columns, i));
+}
+
 static void run_plane(const CfCpuBlurMap *blur, const CfBlurPlane *plane, const CfJob *job,
                       CfRect rect)
 {
   const bool weighted = blur->plan.plane[plane->p].premultiplied && !is_opaque(plane, job);
-  const CfLineFormat *format = weighted ? &plane->weighted : &plane->straight;
   const int left = rect.x0 / CF_BLUR_TILE_WIDTH * CF_BLUR_TILE_WIDTH;
   const int columns = (rect.x1 - left + CF_BLUR_TILE_WIDTH - 1) / CF_BLUR_TILE_WIDTH;
   const int rows = (rect.y1 - rect.y0 + CF_BLUR_TILE_HEIGHT - 1) / CF_BLUR_TILE_HEIGHT;
 
+  Work work = {.blur = blur,
+               .plane = plane,
+               .job = job,
+               .rect = rect,
+               .format = weighted ? &plane->weighted : &plane->straight,
+               .columns = columns};
+
   make_levels(plane, job, weighted, rect);
-#pragma omp parallel for schedule(dynamic) num_threads(blur->threads)
-  for (int i = 0; i < columns * rows; i++)
-    cf_cpu_blurmap_tile(blur, plane, format, job, tile_at(rect, columns, i));
+  cf_parallel_for(blur->threads, columns * rows, 1, run_tiles, &work);
 }
 
 bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurField *field, bool changed,
@@ -91,8 +117,11 @@ bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurField *field, bool chang
 
     if (cf_rect_is_empty(rects[p]))
       continue;
+
+    const int rows = rects[p].y1 - rects[p].y0;
+    Work work = {.blur = blur, .plane = plane, .job = job, .rect = rects[p], .field = field};
     if (changed || !still || !plane->placed)
-      place_rows(blur, plane, field, job, rects[p]);
+      cf_parallel_for(blur->threads, rows, cf_even_grain(blur->threads, rows), place_rows, &work);
     plane->placed = still;
     run_plane(blur, plane, job, rects[p]);
   }

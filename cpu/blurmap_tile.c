@@ -4,6 +4,7 @@
 
 #include "blurmap_layout.h"
 #include "cpu.h"
+#include "parallel.h"
 #include "pyramid_rows.h"
 
 #define INLINE static inline __attribute__((always_inline))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "parallel.h"
 
 /* Rows of one plane, at the first sample of a stretch. */
 typedef struct {
@@ -100,6 +101,24 @@ static void compose_row(const CfVideo *video, const CfRegions *regions, const Cf
   }
 }
 
+/* The rows of a plane. */
+typedef struct {
+  const CfVideo *video;
+  const CfRegions *regions;
+  const CfPicture *source, *filtered, *destination;
+  int plane, first;
+  CfRect rect;
+} Rows;
+
+static void compose_rows(void *context, int first, int end)
+{
+  const Rows *rows = context;
+
+  for (int y = rows->first + first; y < rows->first + end; y++)
+    compose_row(rows->video, rows->regions, rows->source, rows->filtered, rows->destination,
+                rows->plane, rows->rect, y);
+}
+
 void cf_compose(const CfVideo *video, const CfRegions *regions, const CfPicture *source,
                 const CfPicture *filtered, const CfPicture *destination, int threads)
 {
@@ -110,8 +129,15 @@ void cf_compose(const CfVideo *video, const CfRegions *regions, const CfPicture 
     const bool in_place = source->data[p] == destination->data[p];
     const int first = in_place ? rect.y0 : 0, end = in_place ? rect.y1 : cf_plane_height(video, p);
 
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int y = first; y < end; y++)
-      compose_row(video, regions, source, filtered, destination, p, rect, y);
+    Rows rows = {.video = video,
+                 .regions = regions,
+                 .source = source,
+                 .filtered = filtered,
+                 .destination = destination,
+                 .plane = p,
+                 .first = first,
+                 .rect = rect};
+
+    cf_parallel_for(threads, end - first, cf_even_grain(threads, end - first), compose_rows, &rows);
   }
 }

@@ -2,12 +2,14 @@
 #include "cpu_fir.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
 #include "fir_format.h"
 #include "fir_tile.h"
+#include "parallel.h"
 
 /* A tile's ring of rows should stay in the second-level cache. Within that, tiles are as wide as
  * may be: rows read in short pieces wait for memory, and for the addresses of their pages. */
@@ -433,6 +435,27 @@ static int team_size(const CfCpuFir *fir, int tiles)
   return (int)fmax(1.0, fmin(fmin(fir->threads, tiles), products / SMALLEST_SHARE));
 }
 
+/* The tiles of a job. */
+typedef struct {
+  const CfCpuFir *fir;
+  const CfJob *job;
+  const CfRect *within;
+  atomic_uint used; /* a bit for each CfFirArithmetic */
+} Tiles;
+
+static void run_tiles(void *context, int first, int end)
+{
+  Tiles *tiles = context;
+  uint8_t *scratch = tiles->fir->scratch;
+  unsigned used = 0;
+
+  if (scratch)
+    scratch += tiles->fir->scratch_stride * (size_t)cf_thread_index();
+  for (int i = first; i < end; i++)
+    used |= 1u << run_tile(tiles->fir, tiles->job, tiles->within, i, scratch);
+  atomic_fetch_or(&tiles->used, used);
+}
+
 bool cf_cpu_fir_run(void *state, const CfJob *job, CfStatus *status)
 {
   (void)status;
@@ -445,23 +468,15 @@ bool cf_cpu_fir_run_within(CfCpuFir *fir, const CfJob *job, const CfRect *within
   static const char *const names[] = {
       [CF_FIR_COPY] = "copy",       [CF_FIR_MATRIX] = "fir-matrix", [CF_FIR_FIXED] = "fir-fixed",
       [CF_FIR_FLOAT] = "fir-float", [CF_FIR_DOUBLE] = "fir-double", [CF_FIR_LEFT] = "none"};
+  Tiles all = {.fir = fir, .job = job, .within = within};
   int tiles = 0, dearest = CF_FIR_COPY;
 
   for (int p = 0; p < fir->plans[fir->current].planes; p++)
     tiles += fir->grid[p].columns * fir->grid[p].strips;
 
-#pragma omp parallel for schedule(dynamic) num_threads(team_size(fir, tiles)) reduction(max        \
-                                                                                        : dearest)
-  for (int i = 0; i < tiles; i++) {
-    uint8_t *scratch = fir->scratch;
-
-    if (scratch)
-      scratch += fir->scratch_stride * (size_t)cf_thread_index();
-    const CfFirArithmetic used = run_tile(fir, job, within, i, scratch);
-
-    if ((int)used > dearest)
-      dearest = (int)used;
-  }
+  cf_parallel_for(team_size(fir, tiles), tiles, 1, run_tiles, &all);
+  for (unsigned used = atomic_load(&all.used); used > 1u << dearest;)
+    dearest++;
   fir->algorithm = names[dearest];
   return dearest != CF_FIR_LEFT;
 }

@@ -11,6 +11,7 @@
 #include "cpu.h"
 #include "cpu_fir.h"
 #include "cpu_pyramid.h"
+#include "parallel.h"
 
 typedef struct {
   CfVideo video;

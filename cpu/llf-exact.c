@@ -8,6 +8,7 @@
 #include "cpu.h"
 #include "llf-axis.h"
 #include "llf-kernels.h"
+#include "parallel.h"
 
 /* Entries of the curve for a difference of 1, rounded up so that its corner at sigma is an entry.
  * With straight lines between them the curve is off by 3e-5 where it bends most (alpha 0.25, sigma
@@ -317,6 +318,28 @@ static void copy(const Run *run)
       store_pair(run, c, pair, worker->difference[0]);
 }
 
+/* A level of a picture, or a channel of it. */
+typedef struct {
+  const Run *run;
+  int number;
+} Part;
+
+static void load_rows(void *context, int first, int end)
+{
+  const Part *channel = context;
+
+  for (int y = first; y < end; y++)
+    load_row(channel->run, channel->number, y);
+}
+
+static void finish_pairs(void *context, int first, int end)
+{
+  const Part *level = context;
+
+  for (int pair = first; pair < end; pair++)
+    finish_pair(level->run, level->number, pair);
+}
+
 void cf_llf_exact_run(CfLlfExact *exact, const CfLlfPyramid *pyramid, double offset, double scale,
                       const CfLlfImage *image)
 {
@@ -333,18 +356,15 @@ void cf_llf_exact_run(CfLlfExact *exact, const CfLlfPyramid *pyramid, double off
     return;
   }
   for (int c = 0; c < exact->channels; c++) {
-#pragma omp parallel for num_threads(exact->threads)
-    for (int y = 0; y < pyramid->height[0]; y++)
-      load_row(&run, c, y);
+    cf_parallel_for(exact->threads, pyramid->height[0],
+                    cf_even_grain(exact->threads, pyramid->height[0]), load_rows, &(Part){&run, c});
     for (int level = 1; level <= top; level++)
       for (int y = 0; y < pyramid->height[level]; y++)
         reduce_row(&run, level, c, y);
     for (int y = 0; y < pyramid->height[top]; y++)
       memset(difference_row(&run, top, c, y), 0, (size_t)pyramid->width[top] * sizeof(float));
   }
-  for (int level = top - 1; level >= 0; level--) {
-#pragma omp parallel for schedule(dynamic) num_threads(exact->threads)
-    for (int pair = 0; pair < pyramid->height[level + 1]; pair++)
-      finish_pair(&run, level, pair);
-  }
+  for (int level = top - 1; level >= 0; level--)
+    cf_parallel_for(exact->threads, pyramid->height[level + 1], 1, finish_pairs,
+                    &(Part){&run, level});
 }

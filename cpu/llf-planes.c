@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "llf-planes.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cpu.h"
+#include "parallel.h"
 
 /* Rows of the picture that a thread keeps: five for a reduced row, slot = y modulo this. */
 #define RING 8
@@ -34,7 +36,7 @@ typedef struct {
 struct CfLlfPlanes {
   int threads;
   Worker *worker;
-  int *sides;                              /* of each task */
+  atomic_int *sides;                       /* of each task */
   size_t row;                              /* samples of a row of the picture with both margins */
   void *memory[2 + CF_LLF_MAX_IMAGES * 3]; /* all that was allocated */
   int allocated;
@@ -407,11 +409,7 @@ static int end_of_own(const Run *run, const Steps *steps, int task)
 /* Whether the task on the other side of the border behind `task` has ended already. */
 static bool is_second(const Run *run, int task)
 {
-  int *sides = &run->planes->sides[task], ended;
-
-#pragma omp atomic capture seq_cst
-  ended = ++*sides;
-  return ended == 2;
+  return atomic_fetch_add(&run->planes->sides[task], 1) == 1;
 }
 
 /* The later of two neighbours makes what reads rows of both. */
@@ -438,15 +436,37 @@ static int threads_for(const Run *run, int level)
   return pyramid->width[level] * pyramid->height[level] < SERIAL_PIXELS ? 1 : run->planes->threads;
 }
 
+/* What a loop is about: the steps of a run, or a level. */
+typedef struct {
+  const Run *run;
+  const Steps *steps;
+  int level;
+} Part;
+
+static void run_tasks(void *context, int first, int end)
+{
+  const Part *part = context;
+
+  for (int task = first; task < end; task++)
+    run_task(part->run, part->steps, task);
+}
+
 static void run_steps(const Run *run, const Steps *steps)
 {
-  memset(run->planes->sides, 0, (size_t)tasks(run) * sizeof *run->planes->sides);
-#pragma omp parallel for schedule(dynamic) num_threads(threads_for(run, 0))
   for (int task = 0; task < tasks(run); task++)
-    run_task(run, steps, task);
+    atomic_store(&run->planes->sides[task], 0);
+  cf_parallel_for(threads_for(run, 0), tasks(run), 1, run_tasks, &(Part){run, steps, 0});
 }
 
 /* --- an image --- */
+
+static void reduce_level(void *context, int first, int end)
+{
+  const Part *part = context;
+
+  for (int y = first; y < end; y++)
+    reduce_row(part->run, &part->run->planes->worker[cf_thread_index()], part->level, y);
+}
 
 static void down(const Run *run)
 {
@@ -460,10 +480,19 @@ static void down(const Run *run)
 
   run_steps(run, &steps);
   for (int level = 3; level < pyramid->images; level++) {
-#pragma omp parallel for schedule(static) num_threads(threads_for(run, level - 1))
-    for (int y = 0; y < pyramid->height[level]; y++)
-      reduce_row(run, &run->planes->worker[cf_thread_index()], level, y);
+    const int threads = threads_for(run, level - 1);
+
+    cf_parallel_for(threads, pyramid->height[level], cf_even_grain(threads, pyramid->height[level]),
+                    reduce_level, &(Part){run, NULL, level});
   }
+}
+
+static void finish_level(void *context, int first, int end)
+{
+  const Part *part = context;
+
+  for (int pair = first; pair < end; pair++)
+    finish_pair(part->run, fresh_worker(part->run), part->level, pair);
 }
 
 static void up(const Run *run)
@@ -478,11 +507,9 @@ static void up(const Run *run)
 
   for (int y = 0; y < pyramid->height[top]; y++)
     start_difference(run, y);
-  for (int level = top - 1; level > 1; level--) {
-#pragma omp parallel for schedule(dynamic, 8) num_threads(threads_for(run, level))
-    for (int pair = 0; pair < pyramid->height[level + 1]; pair++)
-      finish_pair(run, fresh_worker(run), level, pair);
-  }
+  for (int level = top - 1; level > 1; level--)
+    cf_parallel_for(threads_for(run, level), pyramid->height[level + 1], 8, finish_level,
+                    &(Part){run, NULL, level});
   run_steps(run, &steps);
 }
 

@@ -12,6 +12,7 @@
 #include "llf-exact.h"
 #include "llf-planes.h"
 #include "llf-rows.h"
+#include "parallel.h"
 
 /* Luma or red, green and blue have the first tables, chroma the second. */
 enum { TABLES = 2 };

@@ -7,6 +7,7 @@
 
 #include "cpu.h"
 #include "fir_format.h"
+#include "parallel.h"
 
 /* Of a row of floats: as many of any number of channels begin at a multiple of CF_ALIGNMENT. */
 #define ALIGNED_PIXELS (CF_ALIGNMENT / (int)sizeof(float))

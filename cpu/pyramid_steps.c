@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "engine.h"
 #include "fir_tile.h"
+#include "parallel.h"
 #include "pyramid_fixed.h"
 #include "pyramid_layout.h"
 
@@ -154,20 +156,34 @@ static bool make_fine_strip(const Run *run, int first, int rows)
   return true;
 }
 
+typedef struct {
+  const Run *run;
+  Rows rows;
+  atomic_bool failed;
+} FineRows;
+
+static void make_fine_strips(void *context, int strip, int end)
+{
+  FineRows *fine = context;
+
+  for (; strip < end; strip++) {
+    const int first = fine->rows.first + strip * CF_PYRAMID_FINE_ROWS;
+    const int left = fine->rows.last - first + 1;
+
+    if (!make_fine_strip(fine->run, first,
+                         left < CF_PYRAMID_FINE_ROWS ? left : CF_PYRAMID_FINE_ROWS))
+      atomic_store(&fine->failed, true);
+  }
+}
+
 static bool make_fine(const Run *run, Rows rows)
 {
   const int count = rows.last - rows.first + 1;
   const int strips = (count + CF_PYRAMID_FINE_ROWS - 1) / CF_PYRAMID_FINE_ROWS;
-  bool good = true;
+  FineRows fine = {.run = run, .rows = rows};
 
-#pragma omp parallel for schedule(dynamic) num_threads(run->pyramid->threads) reduction(&& : good)
-  for (int i = 0; i < strips; i++) {
-    const int first = rows.first + i * CF_PYRAMID_FINE_ROWS, left = rows.last - first + 1;
-
-    good = make_fine_strip(run, first, left < CF_PYRAMID_FINE_ROWS ? left : CF_PYRAMID_FINE_ROWS) &&
-           good;
-  }
-  return good;
+  cf_parallel_for(run->pyramid->threads, strips, 1, make_fine_strips, &fine);
+  return !atomic_load(&fine.failed);
 }
 
 /* Step 2: the rest of the Gaussian */
@@ -208,14 +224,31 @@ static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
   filter_coarse_row(pyramid, &scratch, pyramid->y_low.tap ? scratch.line : scratch.lines[0], row);
 }
 
+typedef struct {
+  const CfCpuPyramid *pyramid;
+  Rows rows;
+  int step; /* rows made at once */
+} CoarseRows;
+
+static void make_coarse_steps(void *context, int first, int end)
+{
+  const CoarseRows *coarse = context;
+
+  for (int i = first; i < end; i++) {
+    const int row = coarse->rows.first + i * coarse->step;
+
+    make_coarse_rows(coarse->pyramid, row, coarse->step == 2 && row < coarse->rows.last);
+  }
+}
+
 static void make_coarse(const CfCpuPyramid *pyramid, Rows rows)
 {
   /* Neighbours read nearly the same lines where no fine row is skipped. */
   const int step = pyramid->y_low.tap && pyramid->y.factors.thinning == 1 ? 2 : 1;
+  CoarseRows coarse = {.pyramid = pyramid, .rows = rows, .step = step};
 
-#pragma omp parallel for schedule(dynamic, 4) num_threads(pyramid->threads)
-  for (int row = rows.first; row <= rows.last; row += step)
-    make_coarse_rows(pyramid, row, step == 2 && row < rows.last);
+  cf_parallel_for(pyramid->threads, (rows.last - rows.first) / step + 1, 4, make_coarse_steps,
+                  &coarse);
 }
 
 /* Step 3: interpolate */
@@ -307,13 +340,11 @@ static void interpolate_fixed_strip(const Run *run, int y0, int y1)
   }
 }
 
-static void interpolate(const Run *run)
+static void interpolate_strips(void *context, int first, int end)
 {
-  const int count = run->rect.y1 - run->rect.y0;
-  const int strips = (count + CF_PYRAMID_RESULT_ROWS - 1) / CF_PYRAMID_RESULT_ROWS;
+  const Run *run = context;
 
-#pragma omp parallel for schedule(dynamic) num_threads(run->pyramid->threads)
-  for (int i = 0; i < strips; i++) {
+  for (int i = first; i < end; i++) {
     const int y0 = run->rect.y0 + i * CF_PYRAMID_RESULT_ROWS, y1 = y0 + CF_PYRAMID_RESULT_ROWS;
 
     if (run->way->lines == &cf_lines_fixed)
@@ -321,6 +352,14 @@ static void interpolate(const Run *run)
     else
       interpolate_strip(run, y0, y1 < run->rect.y1 ? y1 : run->rect.y1);
   }
+}
+
+static void interpolate(Run *run)
+{
+  const int count = run->rect.y1 - run->rect.y0;
+  const int strips = (count + CF_PYRAMID_RESULT_ROWS - 1) / CF_PYRAMID_RESULT_ROWS;
+
+  cf_parallel_for(run->pyramid->threads, strips, 1, interpolate_strips, run);
 }
 
 /* Planes */
@@ -334,7 +373,7 @@ static Rows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
                 made_row(pyramid, coarse.last, pyramid->y.low_count - 1)};
 }
 
-static bool run_way(const Run *run)
+static bool run_way(Run *run)
 {
   const int y0 = run->rect.y0, y1 = run->rect.y1;
 

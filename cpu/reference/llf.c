@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../cpu.h"
+#include "../parallel.h"
 #include "reference_llf.h"
 
 typedef struct {

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../parallel.h"
+
 void cf_exact_llf_free(CfExactLlf *filter)
 {
   cf_llf_axis_free(&filter->horizontal);
@@ -115,13 +117,20 @@ static void expanded_output(const CfExactLlf *filter, int level, int x, int y, d
   }
 }
 
-static void filter_level(CfExactLlf *filter, const CfLlfParams *params, int level, int threads)
+typedef struct {
+  const CfExactLlf *filter;
+  const CfLlfParams *params;
+  int number;
+} Level;
+
+static void filter_rows(void *context, int first, int end)
 {
-  const int width = filter->pyramid.width[level], height = filter->pyramid.height[level];
+  const CfExactLlf *filter = ((const Level *)context)->filter;
+  const CfLlfParams *params = ((const Level *)context)->params;
+  const int level = ((const Level *)context)->number, width = filter->pyramid.width[level];
   const size_t channels = (size_t)filter->channels;
 
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-  for (int y = 0; y < height; y++) {
+  for (int y = first; y < end; y++) {
     for (int x = 0; x < width; x++) {
       double *output = &filter->output[level][((size_t)y * (size_t)width + (size_t)x) * channels];
       double below[3], coefficient[3];
@@ -142,5 +151,6 @@ static void filter_level(CfExactLlf *filter, const CfLlfParams *params, int leve
 void cf_exact_llf_run(CfExactLlf *filter, const CfLlfParams *params, int threads)
 {
   for (int level = filter->pyramid.images - 1; level >= 0; level--)
-    filter_level(filter, params, level, threads);
+    cf_parallel_for(threads, filter->pyramid.height[level], 1, filter_rows,
+                    &(Level){filter, params, level});
 }
