@@ -51,9 +51,10 @@ class PipelineError(Exception):
         self.refused = refused
 
 
-def launch(*words, timeout=TIMEOUT_SECONDS):
-    """Runs gst-launch-1.0 to its end; `words` are split at spaces, lists are taken as they are."""
-    command = ["gst-launch-1.0", "-q"]
+def launch(*words, timeout=TIMEOUT_SECONDS, prefix=()):
+    """Runs gst-launch-1.0 to its end, by the command `prefix` if there is one; `words` are split at
+    spaces, lists are taken as they are."""
+    command = [*prefix, "gst-launch-1.0", "-q"]
     for word in words:
         command += word.split() if isinstance(word, str) else word
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
