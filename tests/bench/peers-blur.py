@@ -9,7 +9,7 @@ The time is that of all processors together, so that other programs and threads 
 little; of programs, what the filter adds to a pipeline without it. Each is the median of rounds that
 alternate. Not a test; what is not installed is left out:
 
-    OMP_WAIT_POLICY=passive GST_PLUGIN_PATH=build/gst tests/bench/peers-blur.py [ROUNDS]
+    GST_PLUGIN_PATH=build/gst tests/bench/peers-blur.py [ROUNDS]
 """
 import pathlib
 import resource

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The engine tests of the build, which have a row for every engine, CUDA among them."""
 import concurrent.futures
-import os
 import re
 
 from . import common
@@ -35,9 +34,7 @@ def run(host, result, deadline):
 
     def outcome(index):
         return common.run_command([str(tests[index])], deadline.left(),
-                                  {"OMP_WAIT_POLICY": "passive",
-                                   "OMP_NUM_THREADS": str(max(os.cpu_count() // len(tests), 2)),
-                                   **common.take_turns(devices, index)})
+                                  common.take_turns(devices, index))
 
     with concurrent.futures.ThreadPoolExecutor(len(tests)) as pool:
         outcomes = list(pool.map(outcome, range(len(tests))))

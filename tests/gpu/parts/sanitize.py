@@ -40,7 +40,7 @@ def watch(tool, program, rows, deadline, environment):
         return None
     said = common.run_command(
         [sanitizer(), "--tool", tool, "--error-exitcode", "9", "--print-limit", "3", str(program),
-         *rows], deadline.left(), {"OMP_WAIT_POLICY": "passive", **environment})
+         *rows], deadline.left(), environment)
     if said.status is None:
         return None
     summary = re.search(r"(ERROR|RACECHECK) SUMMARY: (\d+) ", said.text)
