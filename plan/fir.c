@@ -293,29 +293,45 @@ bool cf_sepconv_is_identity(const CfSepconvParams *params)
          params->bias == 0.0;
 }
 
-static CfTaps stored_taps(const CfKernel *kernel, int anchor, double *storage)
+/* Magnitudes up to 2^this, and no smaller than its inverse, stay what they are: single precision
+ * holds both kernels, their product with samples of 16 bits times alpha, and its inverse. */
+#define LARGEST_EXPONENT 16
+
+/* Other magnitudes are brought to 1/2 .. 1 by a power of two, which rounds nothing; its exponent is
+ * added to `exponent`, for the scale to make up for. */
+static CfTaps stored_taps(const CfKernel *kernel, int anchor, double *storage, int *exponent)
 {
-  memcpy(storage, kernel->tap, (size_t)kernel->taps * sizeof *storage);
+  const CfTaps taps = measured_taps(kernel->tap, kernel->taps, anchor);
+  int own = 0;
+
+  frexp(taps.magnitude, &own);
+  own = abs(own) > LARGEST_EXPONENT ? own : 0;
+  for (int i = 0; i < kernel->taps; i++)
+    storage[i] = ldexp(kernel->tap[i], -own);
+  *exponent += own;
   return measured_taps(storage, kernel->taps, anchor);
 }
 
 bool cf_fir_plan_sepconv(CfFirPlan *plan, const CfVideo *video, const CfSepconvParams *params,
                          CfStatus *status)
 {
-  const Tone tone = {.scale = params->scale,
-                     .bias = params->bias,
-                     .absolute = params->absolute,
-                     .border_color = params->border_color,
-                     .planes = params->planes};
+  Tone tone = {.bias = params->bias,
+               .absolute = params->absolute,
+               .border_color = params->border_color,
+               .planes = params->planes};
   Kernels kernels;
   CfTaps row, column;
+  int exponent = 0;
 
   if (!resolve_kernels(params, &kernels, status) || !check_gain(params, &kernels, status) ||
       !reserve(plan, (size_t)(kernels.row.taps + kernels.column.taps), status))
     return false;
 
-  row = stored_taps(&kernels.row, kernels.anchor_x, plan->storage);
-  column = stored_taps(&kernels.column, kernels.anchor_y, plan->storage + row.count);
+  row = stored_taps(&kernels.row, kernels.anchor_x, plan->storage, &exponent);
+  column = stored_taps(&kernels.column, kernels.anchor_y, plan->storage + row.count, &exponent);
+  tone.scale = ldexp(params->scale, exponent);
+  if (!params->absolute)
+    tone.bias += cf_sepconv_preset_bias((CfSepconvPreset)params->preset);
   plan->border = (CfBorder)params->border;
   plan->planes = cf_format_info(video->format)->planes;
   for (int p = 0; p < plan->planes; p++) {

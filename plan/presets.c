@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "presets.h"
 
+#include <math.h>
+
 #include "gaussian.h"
 
 const CfChoice cf_sepconv_preset_choices[] = {
@@ -9,8 +11,9 @@ const CfChoice cf_sepconv_preset_choices[] = {
     {CF_SEPCONV_BINOMIAL, "binomial", "row n-1 of Pascal's triangle over 2^(n-1)"},
     {CF_SEPCONV_GAUSSIAN, "gaussian", "Gaussian of sigma 0.3 ((n-1)/2 - 1) + 0.8"},
     {CF_SEPCONV_SOBEL_X, "sobel-x",
-     "derivative along rows, positive where it brightens rightwards"},
-    {CF_SEPCONV_SOBEL_Y, "sobel-y", "derivative along columns, positive where it brightens down"},
+     "derivative along rows, brighter than mid grey where it brightens rightwards"},
+    {CF_SEPCONV_SOBEL_Y, "sobel-y",
+     "derivative along columns, brighter than mid grey where it brightens down"},
     {CF_SEPCONV_SHARPEN, "sharpen", "twice the sample less the binomial, both ways"},
     {0, NULL, NULL},
 };
@@ -49,11 +52,18 @@ static void binomial(CfKernel *kernel, int size)
   }
 }
 
-/* Sobel's: the difference of neighbours, smoothed by Pascal's triangle. */
+/* Sobel's: the difference of neighbours, smoothed by Pascal's triangle, over the sum of its
+ * magnitudes. */
 static void derivative(CfKernel *kernel, int size)
 {
+  double magnitude = 0.0;
+
   pascal(kernel, size - 1);
   append_pair(kernel, -1.0);
+  for (int i = 0; i < size; i++)
+    magnitude += fabs(kernel->tap[i]);
+  for (int i = 0; i < size; i++)
+    kernel->tap[i] /= magnitude;
 }
 
 static void gaussian(CfKernel *kernel, int size)
@@ -66,6 +76,11 @@ static void sharpen(CfKernel *kernel, int size)
 {
   binomial(kernel, size);
   cf_sharpening_taps(size / 2, kernel->tap);
+}
+
+double cf_sepconv_preset_bias(CfSepconvPreset preset)
+{
+  return preset == CF_SEPCONV_SOBEL_X || preset == CF_SEPCONV_SOBEL_Y ? 0.5 : 0.0;
 }
 
 void cf_sepconv_preset_kernels(CfSepconvPreset preset, int size, CfKernel *row, CfKernel *column)
@@ -85,10 +100,10 @@ void cf_sepconv_preset_kernels(CfSepconvPreset preset, int size, CfKernel *row, 
     break;
   case CF_SEPCONV_SOBEL_X:
     derivative(row, size);
-    pascal(column, size);
+    binomial(column, size);
     return;
   case CF_SEPCONV_SOBEL_Y:
-    pascal(row, size);
+    binomial(row, size);
     derivative(column, size);
     return;
   case CF_SEPCONV_CUSTOM:

@@ -36,7 +36,8 @@ static void naive_sepconv(NaiveFilter *filter, const CfSepconvParams *params)
   filter->border = (CfBorder)params->border;
   filter->border_color = params->border_color;
   filter->scale = params->scale;
-  filter->bias = params->bias;
+  filter->bias = params->bias +
+                 (params->absolute ? 0.0 : cf_sepconv_preset_bias((CfSepconvPreset)params->preset));
   filter->absolute = params->absolute;
   filter->planes = params->planes;
 }
@@ -280,6 +281,46 @@ static void large_gains_stay_accurate(CfTest *test)
   }
 }
 
+/* Taps, or a scale, that single precision cannot hold, of kernels that are as good as any. */
+static void any_range_is_accurate(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_NV12, CF_FORMAT_RGBA, CF_FORMAT_AYUV,
+                              CF_FORMAT_P016_LE};
+  const struct {
+    CfKernel row, column;
+    double scale, bias;
+  } cases[] = {
+      {kernel(2, 1e20, 1e20), kernel(1, 1e20), 1e-40, 0.0},
+      {kernel(3, -1e60, 0.0, 1e60), kernel(3, 1e50, 2e50, 1e50), 1e-111, 0.5},
+      {kernel(3, 1e60, 1e60, 1e60), kernel(2, 1e60, 1e60), 0.0, 0.25},
+      {kernel(3, 1e60, 1e60, 1e60), kernel(2, 1e60, 1e60), 1e-150, 0.25},
+      {kernel(3, 1e-60, 2e-60, 1e-60), kernel(1, 1e-20), 1.0, 0.25},
+      {kernel(2, 1e-150, 1e-150), kernel(2, 1e150, 1e150), 0.25, 0.0},
+      {kernel(2, 1e-9, 3e-9), kernel(1, 1.0), 2.5e8, 0.0},
+      {kernel(1, 1.0), kernel(1, 1.0), 1e-60, 0.5},
+  };
+
+  for (size_t i = 0; i < 5 * sizeof cases / sizeof cases[0]; i++) {
+    CfSepconvParams params = defaults();
+    CfTestPicture *source = picture(formats[i % 5], 41, 9, CF_LAYOUT_PADDED, CF_PATTERN_PHOTO,
+                                    CF_ALPHA_OPAQUE, test->seed + (uint64_t)i);
+    CfTestPicture *got = cf_picture_new(&source->video, source->layout);
+
+    params.row_kernel = cases[i / 5].row;
+    params.column_kernel = cases[i / 5].column;
+    params.scale = cases[i / 5].scale;
+    params.bias = cases[i / 5].bias;
+    say(test, &params, source);
+    if (cf_test_filter(test, test->engine, &params, 1, source, got)) {
+      const double off = distance(&params, source, got);
+
+      CF_EXPECT(test, off <= 1.0, "%g from the real value", off);
+    }
+    cf_picture_free(got);
+    cf_picture_free(source);
+  }
+}
+
 static void eight_bits_are_accurate(CfTest *test)
 {
   const CfPattern patterns[] = {CF_PATTERN_NOISE, CF_PATTERN_BARS, CF_PATTERN_CHECKER,
@@ -413,6 +454,7 @@ static const CfTestCase cases[] = {
     {"planes-are-chosen", planes_are_chosen, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"bands-are-the-whole", bands_are_the_whole, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"large-gains-stay-accurate", large_gains_stay_accurate, CF_EACH_OTHER_ENGINE},
+    {"any-range-is-accurate", any_range_is_accurate, CF_EACH_ENGINE},
     {"eight-bits-are-accurate", eight_bits_are_accurate, CF_EACH_ENGINE},
     {"update-takes-over", update_takes_over, CF_EACH_ENGINE},
     {"refused-update-changes-nothing", refused_update_changes_nothing, CF_EACH_ENGINE},

@@ -35,7 +35,7 @@ GRAPHS = (
     ("convolution=1 2 1 2 4 2 1 2 1",
      "cudasepconv row-kernel=<1,2,1> column-kernel=<1,2,1> normalize=true", 1),
     ("convolution=-1 0 1 -2 0 2 -1 0 1:0bias=128",
-     "cudasepconv preset=sobel-x preset-size=3 bias=0.50196", 1),
+     "cudasepconv preset=sobel-x preset-size=3 scale=8 bias=0.00196", 1),
     ("convolution=0 0 0 0 1 2 3 0 0:0mode=row",
      "cudasepconv row-kernel=<0,0,0,0,1,2,3,0,0> normalize=true", 1),
     ("avgblur=sizeX=2", "cudasepconv preset=box preset-size=5", 1),

@@ -124,12 +124,13 @@ def presets(size):
     sigma = 0.3 * ((size - 1) / 2 - 1) + 0.8
     gaussian = np.exp(-0.5 * ((np.arange(size) - size // 2) / sigma) ** 2)
     gaussian = list(gaussian / gaussian.sum())
-    derivative = list(np.convolve(pascal(size - 1), [-1, 1]))
+    derivative = np.convolve(np.array(pascal(size - 1), float), [-1, 1])
+    derivative = list(derivative / np.abs(derivative).sum())
     sharpen = [-tap for tap in binomial]
     sharpen[size // 2] += 2
     return {"box": (box, box), "binomial": (binomial, binomial), "gaussian": (gaussian, gaussian),
-            "sharpen": (sharpen, sharpen), "sobel-x": (derivative, pascal(size)),
-            "sobel-y": (pascal(size), derivative)}
+            "sharpen": (sharpen, sharpen), "sobel-x": (derivative, binomial),
+            "sobel-y": (binomial, derivative)}
 
 
 def run(tap):
@@ -165,15 +166,18 @@ def run(tap):
     for format_name in ("RGBA", "AYUV"):
         compare(tap, "transparent", format_name, small, (1, 2, 4, 8), (3, 1, 1), alpha=transparency)
 
-    for size in (3, 5, 9):
-        for preset, (row, column) in presets(size).items():
-            sums_to_zero = preset.startswith("sobel")
-            extra = {"bias": 0.5, "scale": 0.05} if sums_to_zero else {}
-            compare(tap, "preset", "RGB", crops[:2], row, column,
-                    [f"preset={preset}", f"preset-size={size}"], **extra)
-
     layout = frames.Layout("RGB", 301, 199)
     inputs = [frames.components_of(image, "RGB") for image in crops[:2]]
+    for size in (3, 5, 9, 21, 255):
+        for preset, (row, column) in presets(size).items():
+            for absolute in (False, True):
+                grey = 0.5 if preset.startswith("sobel") and not absolute else 0.0
+                wanted = [exact(layout, components, row, column, bias=grey, absolute=absolute)
+                          for components in inputs]
+                compare_outputs(tap, "preset", layout, inputs, wanted,
+                                [f"preset={preset}", f"preset-size={size}",
+                                 f"absolute={absolute}"])
+
     wanted = [exact(layout, components, [tap / sum(ROW) for tap in ROW],
                     [tap / sum(COLUMN) for tap in COLUMN]) for components in inputs]
     compare_outputs(tap, "normalize", layout, inputs, wanted,
