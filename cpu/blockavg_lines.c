@@ -7,6 +7,15 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Sample i of a row of 16 bits, which may start at any byte. */
+INLINE int sample_16(const uint8_t *row, int i)
+{
+  uint16_t sample;
+
+  memcpy(&sample, row + 2 * (ptrdiff_t)i, sizeof sample);
+  return sample;
+}
+
 /* ---- Rows to columns ---- */
 
 CF_MULTIVERSION
@@ -49,10 +58,10 @@ static void add_rows_16(void *columns, const uint8_t *rows, ptrdiff_t stride, in
   uint32_t *restrict sums = columns;
 
   for (int y = 0; y < count; y++, rows += stride) {
-    const uint16_t *restrict row = (const uint16_t *)(const void *)rows;
+    const uint8_t *restrict row = rows;
 
     for (int i = 0; i < samples; i++)
-      sums[i] += (uint32_t)(row[i] >> shift);
+      sums[i] += (uint32_t)(sample_16(row, i) >> shift);
   }
 }
 
@@ -100,10 +109,10 @@ static void least_rows_16(void *columns, const uint8_t *rows, ptrdiff_t stride, 
   uint16_t *restrict least = columns;
 
   for (int y = 0; y < count; y++, rows += stride) {
-    const uint16_t *restrict row = (const uint16_t *)(const void *)rows;
+    const uint8_t *restrict row = rows;
 
     for (int i = 0; i < samples; i++) {
-      const uint16_t value = (uint16_t)(row[i] ^ flip);
+      const uint16_t value = (uint16_t)(sample_16(row, i) ^ flip);
       least[i] = value < least[i] ? value : least[i];
     }
   }
