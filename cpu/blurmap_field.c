@@ -24,7 +24,8 @@ static void relative_row(const CfBlurField *field, const CfRegions *regions, int
                          int width, float *m)
 {
   uint16_t coverage[CF_COVERAGE_SAMPLES];
-  int owner[CF_COVERAGE_SAMPLES];
+  int owner[CF_COVERAGE_SAMPLES], last = -1;
+  float share = 0.0f;
   bool alike;
   const double largest = cf_blur_field_largest_sigma(field, regions, &alike);
 
@@ -34,11 +35,16 @@ static void relative_row(const CfBlurField *field, const CfRegions *regions, int
 
     if (!cf_coverage_line(&field->video, regions, p, y, begin, count, coverage, owner))
       continue;
+    /* Neighbours mostly belong to the same region. */
     for (int i = 0; i < count; i++) {
-      if (coverage[i])
-        m[begin + i] =
-            (float)(cf_blur_field_region_sigma(field, regions, &regions->region[owner[i]]) /
-                    largest);
+      if (!coverage[i])
+        continue;
+      if (owner[i] != last) {
+        last = owner[i];
+        share =
+            (float)(cf_blur_field_region_sigma(field, regions, &regions->region[last]) / largest);
+      }
+      m[begin + i] = share;
     }
   }
 }

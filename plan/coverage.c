@@ -123,14 +123,21 @@ typedef struct {
   int *owner; /* or NULL */
 } Line;
 
+/* Whether region `a` goes before `b` where they cover equally. */
+static bool is_preferred(const CfRegions *regions, int a, int b)
+{
+  const int side_a = cf_region_side(regions, &regions->region[a]);
+  const int side_b = cf_region_side(regions, &regions->region[b]);
+
+  return side_a > side_b || (side_a == side_b && a < b);
+}
+
 static void claim(const Line *line, int i, int coverage, int region)
 {
   if (coverage < line->coverage[i])
     return;
   if (line->owner && coverage > 0 &&
-      (coverage > line->coverage[i] ||
-       cf_region_side(line->regions, &line->regions->region[region]) >
-           cf_region_side(line->regions, &line->regions->region[line->owner[i]])))
+      (coverage > line->coverage[i] || is_preferred(line->regions, region, line->owner[i])))
     line->owner[i] = region;
   line->coverage[i] = (uint16_t)coverage;
 }
@@ -147,30 +154,122 @@ static void claim_run(const Line *line, int x0, int x1, int region)
   }
 }
 
-static bool cover(const Line *line, int region)
+/* A region that may cover pixels x0..x1-1 of the line. */
+typedef struct {
+  CfShape shape;
+  int region, x0, x1;
+} Candidate;
+
+static bool find_candidate(const Line *line, int region, Candidate *candidate)
 {
   const CfRegion *one = &line->regions->region[region];
   const CfRect bounds = cf_region_bounds(line->video, line->regions, one);
-  const int x0 = bounds.x0 > line->x0 ? bounds.x0 : line->x0;
-  const int x1 = bounds.x1 < line->x1 ? bounds.x1 : line->x1;
-  CfShape shape;
 
-  if (x0 >= x1 || line->y < bounds.y0 || line->y >= bounds.y1 ||
-      !cf_shape_make(&shape, line->video, line->regions, one))
-    return false;
-  if (!line->rule.ellipse && line->y >= shape.y0 && line->y < shape.y1) {
-    const int inner0 = clamp(shape.x0, x0, x1), inner1 = clamp(shape.x1, x0, x1);
+  candidate->region = region;
+  candidate->x0 = bounds.x0 > line->x0 ? bounds.x0 : line->x0;
+  candidate->x1 = bounds.x1 < line->x1 ? bounds.x1 : line->x1;
+  return candidate->x0 < candidate->x1 && line->y >= bounds.y0 && line->y < bounds.y1 &&
+         cf_shape_make(&candidate->shape, line->video, line->regions, one);
+}
 
-    for (int x = x0; x < inner0; x++)
-      claim(line, x - line->x0, cf_shape_coverage(&line->rule, &shape, x, line->y), region);
-    claim_run(line, inner0, inner1, region);
-    for (int x = inner1; x < x1; x++)
-      claim(line, x - line->x0, cf_shape_coverage(&line->rule, &shape, x, line->y), region);
-  } else {
-    for (int x = x0; x < x1; x++)
-      claim(line, x - line->x0, cf_shape_coverage(&line->rule, &shape, x, line->y), region);
+/* Pixels x0..x1-1, which the region may cover. */
+static void cover(const Line *line, const Candidate *candidate, int x0, int x1)
+{
+  const CfShape *shape = &candidate->shape;
+  const int region = candidate->region;
+  const bool full = !line->rule.ellipse && line->y >= shape->y0 && line->y < shape->y1;
+  const int inner0 = full ? clamp(shape->x0, x0, x1) : x1;
+  const int inner1 = full ? clamp(shape->x1, x0, x1) : x1;
+
+  for (int x = x0; x < inner0; x++)
+    claim(line, x - line->x0, cf_shape_coverage(&line->rule, shape, x, line->y), region);
+  claim_run(line, inner0, inner1, region);
+  for (int x = inner1; x < x1; x++)
+    claim(line, x - line->x0, cf_shape_coverage(&line->rule, shape, x, line->y), region);
+}
+
+/* Wide feathers overlap many times over. A few pixels are mostly covered by one region that is
+ * nearest, and others are too far away to cover any of them as much. */
+
+#define SPAN  32 /* pixels */
+#define BATCH 64 /* regions that are compared at a time */
+
+/* Half pixels: more than rounding makes of any distance. */
+#define MARGIN 4.0f
+
+/* Of pixels x0..x1-1 from the rectangle around a shape, half pixels: no more than any of them. */
+static float least_distance(const CfShape *shape, int x0, int x1, int y)
+{
+  const int left = 2 * (shape->x0 - x1) + 1, right = 2 * (x0 - shape->x1) + 1;
+  const int top = 2 * (shape->y0 - y) - 1, bottom = 2 * (y - shape->y1) + 1;
+  const int across = left > right ? left : right, down = top > bottom ? top : bottom;
+  const float aside = across > 0 ? (float)across : 0.0f, away = down > 0 ? (float)down : 0.0f;
+
+  return sqrtf(aside * aside + away * away);
+}
+
+/* The distance beyond which a region changes nothing in pixels x0..x1-1. */
+static float farthest_rival(const Line *line, int x0, int x1)
+{
+  int least = CF_COVERED;
+
+  for (int x = x0; x < x1; x++) {
+    const int coverage = line->coverage[x - line->x0];
+    least = coverage < least ? coverage : least;
   }
-  return true;
+  /* Regions that cover equally may be preferred. */
+  return line->rule.step * (256.5f - (float)least - (line->owner ? 0.0f : 1.0f)) + MARGIN;
+}
+
+static void cover_span(const Line *line, const Candidate *candidates, int count, int x0, int x1)
+{
+  float distance[BATCH], farthest;
+  int nearest = 0;
+
+  for (int i = 0; i < count; i++) {
+    const Candidate *one = &candidates[i];
+
+    distance[i] =
+        one->x0 < x1 && one->x1 > x0 ? least_distance(&one->shape, x0, x1, line->y) : INFINITY;
+    nearest = distance[i] < distance[nearest] ? i : nearest;
+  }
+  farthest = farthest_rival(line, x0, x1);
+  for (int k = 0, i = nearest; k <= count; i = k++) {
+    const Candidate *one = &candidates[i];
+
+    if ((k > 0 && i == nearest) || distance[i] > farthest)
+      continue;
+    cover(line, one, one->x0 > x0 ? one->x0 : x0, one->x1 < x1 ? one->x1 : x1);
+    farthest = farthest_rival(line, x0, x1);
+  }
+}
+
+static void cover_batch(const Line *line, const Candidate *candidates, int count)
+{
+  if (count == 1 || line->rule.step == 0.0f) {
+    for (int i = 0; i < count; i++)
+      cover(line, &candidates[i], candidates[i].x0, candidates[i].x1);
+    return;
+  }
+  for (int x = line->x0; x < line->x1; x += SPAN)
+    cover_span(line, candidates, count, x, x + SPAN < line->x1 ? x + SPAN : line->x1);
+}
+
+static bool cover_all(const Line *line)
+{
+  Candidate candidates[BATCH];
+  bool any = false;
+  int count = 0;
+
+  for (int i = 0; i < line->regions->count; i++) {
+    count += find_candidate(line, i, &candidates[count]);
+    if (count == BATCH || (count > 0 && i + 1 == line->regions->count)) {
+      cover_batch(line, candidates, count);
+      any = true;
+      count = 0;
+    }
+  }
+  return any;
 }
 
 static void uncover(const Line *line, int region)
@@ -193,7 +292,6 @@ static void uncover(const Line *line, int region)
 static bool luma_line(const Line *line)
 {
   const int count = line->x1 - line->x0;
-  bool any = false;
 
   if (line->regions->outside) {
     for (int i = 0; i < count; i++)
@@ -205,18 +303,7 @@ static bool luma_line(const Line *line)
     return true;
   }
   memset(line->coverage, 0, (size_t)count * sizeof *line->coverage);
-  for (int i = 0; i < line->regions->count; i++)
-    any |= cover(line, i);
-  return any;
-}
-
-/* Whether region `a` goes before `b` where they cover equally. */
-static bool is_preferred(const CfRegions *regions, int a, int b)
-{
-  const int side_a = cf_region_side(regions, &regions->region[a]);
-  const int side_b = cf_region_side(regions, &regions->region[b]);
-
-  return side_a > side_b || (side_a == side_b && a < b);
+  return cover_all(line);
 }
 
 /* Joins luma pixels to the samples of a plane with half the columns, or as many. */

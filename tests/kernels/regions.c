@@ -345,6 +345,55 @@ static void fields_count_rows_twice(CfTest *test)
   CF_EXPECT(test, cf_region_side(&(CfRegions){.field = true}, &region) == 40, "field");
 }
 
+/* Regions that are looked at together cover what each covers alone, and the most covering owns. */
+static void many_cover_as_each_alone(CfTest *test)
+{
+  static const double feathers[] = {0.0, 0.4, 2.0, 17.0, 90.0, 256.0};
+  enum { WIDTH = 333, MOST = 150 };
+  const CfVideo video = cf_video(CF_FORMAT_GRAY8, WIDTH, 200);
+
+  for (int trial = 0; trial < 90; trial++) {
+    CfRegion list[MOST];
+    CfRegions regions = {.region = list,
+                         .count = between(test, 2, trial % 3 ? 12 : MOST),
+                         .shape = trial % 2,
+                         .feather = feathers[trial % 6]};
+    uint16_t coverage[WIDTH], alone[WIDTH], most[WIDTH] = {0}, unowned[WIDTH];
+    int owner[WIDTH] = {0}, wanted[WIDTH] = {0}, nobody[WIDTH];
+    const int y = between(test, 0, 199), span = trial % 4 ? 60 : 900;
+
+    for (int i = 0; i < regions.count; i++)
+      list[i] = (CfRegion){between(test, -span, WIDTH + span), between(test, -span, 200 + span),
+                           between(test, 1, span), between(test, 1, span)};
+    list[1] = list[0];
+    cf_coverage_line(&video, &regions, 0, y, 0, WIDTH, coverage, owner);
+    cf_coverage_line(&video, &regions, 0, y, 0, WIDTH, unowned, NULL);
+    for (int i = 0; i < regions.count; i++) {
+      CfRegions one = regions;
+
+      one.region = &list[i];
+      one.count = 1;
+      cf_coverage_line(&video, &one, 0, y, 0, WIDTH, alone, nobody);
+      for (int x = 0; x < WIDTH; x++) {
+        const bool longer =
+            cf_region_side(&regions, &list[i]) > cf_region_side(&regions, &list[wanted[x]]);
+
+        if (alone[x] > most[x] || (alone[x] > 0 && alone[x] == most[x] && longer))
+          wanted[x] = i;
+        most[x] = alone[x] > most[x] ? alone[x] : most[x];
+      }
+    }
+    cf_test_context(test, "trial %d: %d regions, feather %g, row %d", trial, regions.count,
+                    regions.feather, y);
+    for (int x = 0; x < WIDTH; x++) {
+      CF_EXPECT(test, coverage[x] == most[x] && unowned[x] == most[x], "%d and %d at %d, alone %d",
+                coverage[x], unowned[x], x, most[x]);
+      CF_EXPECT(test, !most[x] || owner[x] == wanted[x], "region %d owns %d, not %d", owner[x], x,
+                wanted[x]);
+    }
+  }
+}
+
 static const CfTestCase cases[] = {
     {"covers-what-it-should", covers_what_it_should, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"bytes-outside-stay", bytes_outside_stay, CF_EACH_ENGINE | CF_EACH_FORMAT},
@@ -354,6 +403,7 @@ static const CfTestCase cases[] = {
     {"lists-change", lists_change, CF_EACH_ENGINE},
     {"absurd-regions", absurd_regions, CF_EACH_ENGINE},
     {"blocks-across-the-frame", blocks_across_the_frame, CF_EACH_ENGINE},
+    {"many-cover-as-each-alone", many_cover_as_each_alone, CF_ONCE},
     {"texts-are-parsed", texts_are_parsed, CF_ONCE},
     {"fields-count-rows-twice", fields_count_rows_twice, CF_ONCE},
     {0},
