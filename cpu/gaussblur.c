@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Chooses for each plane between the taps and the pyramid; regions are filtered aside and composed.
+ * Chooses for each plane between the taps and the pyramids; regions are filtered aside and
+ * composed.
  */
 #include "gaussblur.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "blurmap.h"
 #include "compose.h"
 #include "cpu.h"
 #include "cpu_fir.h"
 #include "cpu_pyramid.h"
+#include "cpu_sharpen.h"
 #include "parallel.h"
 
 typedef struct {
@@ -27,6 +31,8 @@ typedef struct {
   CfCpuPyramid *pyramid[CF_MAX_PLANES];
   /* The plane is filtered there, else by taps; so it is where it is not opaque. */
   bool in_pyramid[CF_MAX_PLANES], weighted_in_pyramid[CF_MAX_PLANES];
+  CfCpuSharpen *sharpen[CF_MAX_PLANES];
+  bool is_sharpened[CF_MAX_PLANES]; /* by that, but where it leaves planes to the taps */
 
   CfCpuBlurMap *map; /* once sigma varied */
   CfPicture aside;   /* a filtered picture, once there were regions */
@@ -50,10 +56,8 @@ static void choose(Blur *blur, int p, const CfGaussblurParams *params, const CfF
   const bool weighted = plan->plane[p].premultiplied;
 
   blur->weighted_in_pyramid[p] =
-      params->sigma >= 0.0 &&
       cf_cpu_pyramid_pays(bits, weighted, false, sigmas.horizontal[1], sigmas.vertical[1], x, y);
   blur->in_pyramid[p] =
-      params->sigma >= 0.0 &&
       cf_cpu_pyramid_pays(bits, weighted, matrix, sigmas.horizontal[1], sigmas.vertical[1], x, y);
   blur->weighted_in_pyramid[p] &= blur->in_pyramid[p] || weighted;
   cf_cpu_fir_share(blur->fir, p,
@@ -62,12 +66,38 @@ static void choose(Blur *blur, int p, const CfGaussblurParams *params, const CfF
                                                   : CF_FIR_WHOLE);
 }
 
+static bool prepare_sharpened(Blur *blur, int p, const CfGaussblurParams *params,
+                              const CfFirPlan *plan, CfStatus *status)
+{
+  const CfPlaneFormat *format = &cf_format_info(blur->video.format)->plane[p];
+  const int bits = cf_format_info(blur->video.format)->bits;
+  const bool weighted = plan->plane[p].premultiplied;
+  const double vertical = params->sigma_vertical < 0.0 ? -params->sigma : params->sigma_vertical;
+  const double x = ldexp(-params->sigma, -format->subsampling_x);
+  const double y = ldexp(vertical, -format->subsampling_y);
+
+  blur->in_pyramid[p] = blur->weighted_in_pyramid[p] = false;
+  blur->is_sharpened[p] = cf_cpu_sharpen_pays(bits, false, x, y);
+  cf_cpu_fir_share(blur->fir, p,
+                   blur->is_sharpened[p] && (!weighted || cf_cpu_sharpen_pays(bits, true, x, y))
+                       ? CF_FIR_NOTHING
+                       : CF_FIR_WHOLE);
+  if (!blur->is_sharpened[p])
+    return true;
+  if (!blur->sharpen[p])
+    blur->sharpen[p] = cf_cpu_sharpen_open(&blur->video, p, blur->threads, status);
+  return blur->sharpen[p] && cf_cpu_sharpen_update(blur->sharpen[p], plan, x, y, status);
+}
+
 static bool prepare_plane(Blur *blur, int p, const CfGaussblurParams *params, const CfFirPlan *plan,
                           CfStatus *status)
 {
   const CfMapSigmas sigmas = cf_map_sigmas(&blur->video, params, p);
   CfPyramidFactors x, y;
 
+  blur->is_sharpened[p] = false;
+  if (params->sigma < 0.0)
+    return prepare_sharpened(blur, p, params, plan, status);
   choose(blur, p, params, plan, &x, &y);
   if (!blur->weighted_in_pyramid[p])
     return true;
@@ -98,10 +128,24 @@ static bool prepare_uniform(Blur *blur, const CfGaussblurParams *params, CfStatu
 
 static void run_uniform(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_PLANES])
 {
-  const bool opaque = cf_cpu_fir_run_within(blur->fir, job, rects);
+  const int planes = cf_format_info(blur->video.format)->planes;
+  CfRect left[CF_MAX_PLANES];
+  const char *sharpened = NULL;
 
-  blur->algorithm = cf_cpu_fir_algorithm(blur->fir);
-  for (int p = 0; p < cf_format_info(blur->video.format)->planes; p++) {
+  memcpy(left, rects, sizeof left);
+  for (int p = 0; p < planes; p++) {
+    const char *used =
+        blur->is_sharpened[p] ? cf_cpu_sharpen_run(blur->sharpen[p], job, rects[p]) : NULL;
+
+    if (used)
+      left[p] = (CfRect){0};
+    if (p == 0)
+      sharpened = used;
+  }
+  const bool opaque = cf_cpu_fir_run_within(blur->fir, job, left);
+
+  blur->algorithm = sharpened ? sharpened : cf_cpu_fir_algorithm(blur->fir);
+  for (int p = 0; p < planes; p++) {
     if (!blur->in_pyramid[p] && (opaque || !blur->weighted_in_pyramid[p]))
       continue;
     const char *used = cf_cpu_pyramid_run(blur->pyramid[p], job, rects[p]);
@@ -211,6 +255,7 @@ static void close_state(void *state)
     return;
   for (int p = 0; p < CF_MAX_PLANES; p++) {
     cf_cpu_pyramid_close(blur->pyramid[p]);
+    cf_cpu_sharpen_close(blur->sharpen[p]);
     free(blur->aside.data[p]);
   }
   cf_cpu_blurmap_close(blur->map);
