@@ -131,32 +131,45 @@ INLINE float gain_of(float before, float after)
 }
 
 CF_MULTIVERSION
-void cf_llf_gains(const CfLlfLuma *luma, bool halved, int columns, int count, float *restrict gain)
+void cf_llf_gains(const CfLlfLuma *luma, bool halved, int columns, int count, float *restrict gain,
+                  float *restrict mean)
 {
   const float *restrict before0 = luma->before[0], *restrict before1 = luma->before[1];
   const float *restrict after0 = luma->after[0], *restrict after1 = luma->after[1];
   const int whole = halved ? (columns / 2 < count ? columns / 2 : count) : 0;
 
   if (!halved) {
-    for (int i = 0; i < count; i++)
-      gain[i] = gain_of(0.5f * (before0[i] + before1[i]), 0.5f * (after0[i] + after1[i]));
+    for (int i = 0; i < count; i++) {
+      mean[i] = 0.5f * (before0[i] + before1[i]);
+      gain[i] = gain_of(mean[i], 0.5f * (after0[i] + after1[i]));
+    }
     return;
   }
   for (int i = 0; i < whole; i++) {
     const float before = before0[2 * i] + before0[2 * i + 1] + before1[2 * i] + before1[2 * i + 1];
     const float after = after0[2 * i] + after0[2 * i + 1] + after1[2 * i] + after1[2 * i + 1];
+    mean[i] = 0.25f * before;
     gain[i] = gain_of(0.25f * before, 0.25f * after);
   }
-  if (whole < count)
-    gain[whole] = gain_of(0.5f * (before0[2 * whole] + before1[2 * whole]),
-                          0.5f * (after0[2 * whole] + after1[2 * whole]));
+  if (whole < count) {
+    mean[whole] = 0.5f * (before0[2 * whole] + before1[2 * whole]);
+    gain[whole] = gain_of(mean[whole], 0.5f * (after0[2 * whole] + after1[2 * whole]));
+  }
 }
 
 CF_MULTIVERSION
-void cf_llf_scale_chroma(const float *restrict gain, float centre, int count, float *restrict code)
+void cf_llf_scale_chroma(const CfLlfChroma *chroma, const float *restrict gain,
+                         const float *restrict mean, int count, float *restrict code)
 {
-  for (int i = 0; i < count; i++)
-    code[i] = (code[i] - centre) * gain[i] + centre;
+  const float centre = chroma->centre, epsilon = (float)CF_LLF_GAIN_EPSILON;
+  const float scale = (float)CF_LLF_MAX_CHROMA * chroma->scale;
+
+  for (int i = 0; i < count; i++) {
+    const float most = scale * (mean[i] + epsilon), from_grey = code[i] - centre;
+    const float below = from_grey < most ? from_grey : most;
+
+    code[i] += (gain[i] - 1.0f) * (below > -most ? below : -most);
+  }
 }
 
 CF_MULTIVERSION

@@ -44,11 +44,18 @@ typedef struct {
 
 /* gain[i] is that of colour where luma is as given; with `halved` the mean of columns 2 i and 2 i +
  * 1, of which only `columns` exist, counts. The mean of both rows counts always: let them be the
- * same where there is one. */
-void cf_llf_gains(const CfLlfLuma *luma, bool halved, int columns, int count, float *gain);
+ * same where there is one. mean[i] is that luma before the filter. */
+void cf_llf_gains(const CfLlfLuma *luma, bool halved, int columns, int count, float *gain,
+                  float *mean);
 
-/* code[i] = (code[i] - centre) * gain[i] + centre */
-void cf_llf_scale_chroma(const float *gain, float centre, int count, float *code);
+/* Where chroma is, and codes of chroma for an intensity of 1. */
+typedef struct {
+  float centre, scale;
+} CfLlfChroma;
+
+/* Chroma follows the gain of luma that was mean[i], as llf-plan.h defines it. */
+void cf_llf_scale_chroma(const CfLlfChroma *chroma, const float *gain, const float *mean, int count,
+                         float *code);
 
 /* code[i] = code_scale * (after[i] + gain[i] * (code[i] / code_scale - before[i])) */
 void cf_llf_scale_color(const float *gain, const float *before, const float *after,

@@ -124,8 +124,10 @@ static void store_chroma_row(const Image *image, int y, int rows, float *const c
   const int width = state->component[1].width;
   const bool halved = width < state->video.width;
   const int piece = halved ? CF_LLF_PIECE / 2 : CF_LLF_PIECE;
-  const float centre = (float)cf_chroma_centre(&state->video);
-  float before[2][CF_LLF_PIECE], after[2][CF_LLF_PIECE], gain[CF_LLF_PIECE], chroma[CF_LLF_PIECE];
+  const CfLlfChroma range = {(float)cf_chroma_centre(&state->video),
+                             (float)state->component[1].scale};
+  float before[2][CF_LLF_PIECE], after[2][CF_LLF_PIECE], gain[CF_LLF_PIECE], mean[CF_LLF_PIECE];
+  float chroma[CF_LLF_PIECE];
 
   for (int x = 0; x < width; x += piece) {
     const int count = width - x < piece ? width - x : piece;
@@ -140,12 +142,12 @@ static void store_chroma_row(const Image *image, int y, int rows, float *const c
       luma.before[row] = before[from];
       luma.after[row] = after[from];
     }
-    cf_llf_gains(&luma, halved, columns, count, gain);
+    cf_llf_gains(&luma, halved, columns, count, gain, mean);
     for (int i = 1; i < 3; i++) {
       const CfLlfComponent *component = &state->component[i];
 
       cf_llf_load(&state->samples[i], row_of(&image->job->source, component, y), x, count, chroma);
-      cf_llf_scale_chroma(gain, centre, count, chroma);
+      cf_llf_scale_chroma(&range, gain, mean, count, chroma);
       cf_llf_store(&state->samples[i], row_of(&image->job->destination, component, y), x, count,
                    chroma);
     }
@@ -193,14 +195,15 @@ static void store_rgb_row(const Image *image, int y, const float *code, const fl
 {
   const State *state = image->state;
   const float scale = (float)state->component[0].scale;
-  float before[CF_LLF_PIECE], after[CF_LLF_PIECE], gain[CF_LLF_PIECE], color[CF_LLF_PIECE];
+  float before[CF_LLF_PIECE], after[CF_LLF_PIECE], gain[CF_LLF_PIECE], mean[CF_LLF_PIECE];
+  float color[CF_LLF_PIECE];
 
   for (int x = 0; x < state->video.width; x += CF_LLF_PIECE) {
     const int left = state->video.width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
     const CfLlfLuma luma = {{before, before}, {after, after}};
 
     luma_piece(state, code, difference, x, count, before, after);
-    cf_llf_gains(&luma, false, count, count, gain);
+    cf_llf_gains(&luma, false, count, count, gain, mean);
     for (int c = 0; c < 3; c++) {
       const CfLlfComponent *component = &state->component[c];
 

@@ -136,6 +136,7 @@ void describe_luminance(State *state, const CfLlfComponent *component)
   } else if (state->components == 3) {
     const CfPlaneFormat *const chroma = &format->plane[component[1].plane];
 
+    image->pixels.most_chroma = (float)(CF_LLF_MAX_CHROMA * component[1].scale);
     image->pixels.subsampling_x = chroma->subsampling_x;
     image->pixels.subsampling_y = chroma->subsampling_y;
     image->pixels.colour = Colour::CHROMA;

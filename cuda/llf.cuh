@@ -48,7 +48,8 @@ struct Pixels {
   float offset, scale; /* code = offset + scale * intensity, of the filtered channels */
   float max_code;
   float chroma_centre;
-  int shift; /* bits below the significant ones */
+  float most_chroma; /* follows: so many codes from the centre, times luma + CF_LLF_GAIN_EPSILON */
+  int shift;         /* bits below the significant ones */
   int subsampling_x, subsampling_y;
   Colour colour;
   bool wide; /* 2-byte samples */

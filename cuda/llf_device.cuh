@@ -353,15 +353,20 @@ __device__ __forceinline__ float colour_gain(float luma, float filtered)
   return fminf(fmaxf(gain, 0.0f), (float)CF_LLF_MAX_GAIN);
 }
 
+/* The chroma samples at (x, y) follow their pixels' mean luma. */
 template <typename Sample>
-__device__ __forceinline__ void store_chroma(const Pixels &pixels, int x, int y, float gain)
+__device__ __forceinline__ void store_chroma(const Pixels &pixels, int x, int y, float luma,
+                                             float filtered)
 {
+  const float gain = colour_gain(luma, filtered) - 1.0f;
+  const float most = pixels.most_chroma * (luma + (float)CF_LLF_GAIN_EPSILON);
+
 #pragma unroll
   for (int c = 1; c < 3; c++) {
     const float code = (float)load_code<Sample>(
         pixels.channel[c].from, pixels.channel[c].from_stride, pixels.step[c], x, y, pixels.shift);
     store_code<Sample>(pixels, c, x, y,
-                       fmaf(gain, code - pixels.chroma_centre, pixels.chroma_centre));
+                       fmaf(gain, fminf(fmaxf(code - pixels.chroma_centre, -most), most), code));
   }
 }
 
@@ -379,21 +384,21 @@ __device__ __forceinline__ void follow_chroma(const Pixels &pixels, int x, int y
     const float mean = share * (luma[0] + one * luma[1] + two * luma[2] + three * luma[3]);
     const float mean_filtered =
         share * (filtered[0] + one * filtered[1] + two * filtered[2] + three * filtered[3]);
-    store_chroma<Sample>(pixels, x >> 1, y >> 1, colour_gain(mean, mean_filtered));
+    store_chroma<Sample>(pixels, x >> 1, y >> 1, mean, mean_filtered);
   } else if (sx) {
     const float share = right ? 0.5f : 1.0f, one = 1.0f - share;
 #pragma unroll
     for (int row = 0; row < 2; row++) {
       if (row == 0 || below)
         store_chroma<Sample>(pixels, x >> 1, y + row,
-                             colour_gain(share * luma[2 * row] + one * luma[2 * row + 1],
-                                         share * filtered[2 * row] + one * filtered[2 * row + 1]));
+                             share * luma[2 * row] + one * luma[2 * row + 1],
+                             share * filtered[2 * row] + one * filtered[2 * row + 1]);
     }
   } else {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       if ((!(i & 1) || right) && (i < 2 || below))
-        store_chroma<Sample>(pixels, x + (i & 1), y + (i >> 1), colour_gain(luma[i], filtered[i]));
+        store_chroma<Sample>(pixels, x + (i & 1), y + (i >> 1), luma[i], filtered[i]);
     }
   }
 }

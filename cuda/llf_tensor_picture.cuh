@@ -197,6 +197,12 @@ __device__ __forceinline__ float part_of_gain(float most_lumas, float added)
   return __saturatef(fmaf(added, reciprocal_approximate(most_lumas), 1.0f / MOST_GAIN));
 }
 
+/* How chroma follows: of codes up to `most` from the centre `gain` is added, which is less than 0
+ * where they come nearer. */
+struct Follow {
+  float gain, most;
+};
+
 /* Two pixels side by side, added up: luma, and what the filter adds to it. */
 struct Two {
   float luma, added;
@@ -204,21 +210,23 @@ struct Two {
 
 /* Of two rows of two pixels, of which each of the first is the share `above` and each of the second
  * `below`. */
-__device__ __forceinline__ float gain_of_quad(float above, float below, const Two &first,
-                                              const Two &second)
+__device__ __forceinline__ Follow follow_quad(const Pixels &pixels, float above, float below,
+                                              const Two &first, const Two &second)
 {
-  const float lumas = fmaf(MOST_GAIN * below, second.luma, MOST_GAIN * GAIN_EPSILON);
+  const float second_lumas = fmaf(MOST_GAIN * below, second.luma, MOST_GAIN * GAIN_EPSILON);
+  const float lumas = fmaf(MOST_GAIN * above, first.luma, second_lumas);
+  const float part = part_of_gain(lumas, fmaf(above, first.added, below * second.added));
 
-  return part_of_gain(fmaf(MOST_GAIN * above, first.luma, lumas),
-                      fmaf(above, first.added, below * second.added));
+  return Follow{fmaf(MOST_GAIN, part, -1.0f), pixels.most_chroma / MOST_GAIN * lumas};
 }
 
 template <typename Sample>
-__device__ __forceinline__ float filtered_chroma(const Pixels &pixels, float gain, float code)
+__device__ __forceinline__ float filtered_chroma(const Pixels &pixels, const Follow &follow,
+                                                 float code)
 {
-  const float centre = pixels.chroma_centre + OFFSET<Sample>;
+  const float from_centre = code - (pixels.chroma_centre + OFFSET<Sample>);
 
-  return fmaf(gain, fmaf(MOST_GAIN, code, -MOST_GAIN * centre), centre);
+  return fmaf(follow.gain, fminf(fmaxf(from_centre, -follow.most), follow.most), code);
 }
 
 /* Red, green and blue, of MOST_GAIN times their codes and OFFSET. What is made is as much too large
@@ -271,11 +279,11 @@ __device__ __forceinline__ Eight<Sample> filtered_pairs(const Pixels &pixels, Ei
 
 #pragma unroll
   for (int i = 0; i < CELL_X; i += 2) {
-    const float gain = gain_of_quad(above, below, twos[0][i / 2], twos[1][i / 2]);
+    const Follow follow = follow_quad(pixels, above, below, twos[0][i / 2], twos[1][i / 2]);
 
 #pragma unroll
     for (int k = i; k < i + 2; k++)
-      made[k] = filtered_chroma<Sample>(pixels, gain, eight.code(k, pixels.shift));
+      made[k] = filtered_chroma<Sample>(pixels, follow, eight.code(k, pixels.shift));
   }
   eight.set(made, pixels.max_code, pixels.shift);
   return eight;
@@ -393,12 +401,14 @@ __device__ __forceinline__ float load_sample(const Pixels &pixels, int c, int x,
 }
 
 template <typename Sample>
-__device__ __forceinline__ void store_chroma_sample(const Pixels &pixels, int x, int y, float gain)
+__device__ __forceinline__ void store_chroma_sample(const Pixels &pixels, int x, int y,
+                                                    const Follow &follow)
 {
 #pragma unroll
   for (int c = 1; c < 3; c++)
-    store_made<Sample>(pixels, c, x, y,
-                       filtered_chroma<Sample>(pixels, gain, load_sample<Sample>(pixels, c, x, y)));
+    store_made<Sample>(
+        pixels, c, x, y,
+        filtered_chroma<Sample>(pixels, follow, load_sample<Sample>(pixels, c, x, y)));
 }
 
 /* The chroma samples of a quad, each of which follows the mean of its pixels. Pixels that the
@@ -415,8 +425,9 @@ __device__ __forceinline__ void store_chroma_of_quad(const Pixels &pixels, int x
 
   if (sx && pixels.subsampling_y) {
     const float below = rows == 2 ? 0.25f : 0.0f;
-    store_chroma_sample<Sample>(pixels, x >> 1, y >> 1,
-                                gain_of_quad(0.5f - below, below, two_of(0, 1), two_of(2, 3)));
+    store_chroma_sample<Sample>(
+        pixels, x >> 1, y >> 1,
+        follow_quad(pixels, 0.5f - below, below, two_of(0, 1), two_of(2, 3)));
     return;
   }
 #pragma unroll
@@ -427,7 +438,7 @@ __device__ __forceinline__ void store_chroma_of_quad(const Pixels &pixels, int x
     if (row < rows && column < (sx ? 1 : columns)) {
       const Two two = two_of(k, other);
       store_chroma_sample<Sample>(pixels, sx ? x >> 1 : x + column, y + row,
-                                  gain_of_quad(0.5f, 0.0f, two, two));
+                                  follow_quad(pixels, 0.5f, 0.0f, two, two));
     }
   }
 }

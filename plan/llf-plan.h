@@ -32,13 +32,20 @@
  *
  *   red' = Y' + gain (red - Y), green and blue alike
  *
- *   chroma' = centre + gain (chroma - centre)
+ *   chroma' = chroma + (gain - 1) clamp (chroma - centre, -most, most)
+ *
+ *   most = MAX_CHROMA (Y + EPSILON)
+ *
+ * with chroma an intensity like Y. No colour that red, green and blue of 0..1 can make is farther
+ * than `most` from grey (BT.2020's blue at Y = 0.0593: 0.5, most 0.506). What is, as in noise,
+ * keeps the rest as it is: else chroma at black would show 128 times what luma is off by.
  *
  * A subsampled chroma sample takes the mean Y and the mean Y' of its luma pixels inside the
  * picture. The luma code written is that of Y' plus what clamping Y had cut off, so foot and
  * headroom survive. Shadows below one 8-bit step shift rather than scale: noise cannot explode. */
 #define CF_LLF_GAIN_EPSILON (1.0 / 255.0)
 #define CF_LLF_MAX_GAIN     16.0
+#define CF_LLF_MAX_CHROMA   8.0
 
 typedef struct {
   int images; /* Gaussian images, >= 1: one more than Laplacian levels, the last is the residual */

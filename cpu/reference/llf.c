@@ -195,7 +195,8 @@ static void store_chroma(const State *state, const CfJob *job, int component, in
   const CfPlaneFormat *plane = &cf_format_info(state->video.format)->plane[chroma->plane];
   const CfExactLlf *filter = &state->filter[0];
   const double centre = cf_chroma_centre(&state->video);
-  double before = 0.0, after = 0.0, gain;
+  const double code = load_code(state, &job->source, chroma, x, y);
+  double before = 0.0, after = 0.0, most;
   int pixels = 0;
 
   for (int row = y << plane->subsampling_y;
@@ -207,9 +208,10 @@ static void store_chroma(const State *state, const CfJob *job, int component, in
       pixels++;
     }
   }
-  gain = color_gain(before / pixels, after / pixels);
+  most = CF_LLF_MAX_CHROMA * chroma->scale * (before / pixels + CF_LLF_GAIN_EPSILON);
   store_code(state, &job->destination, chroma, x, y,
-             centre + gain * (load_code(state, &job->source, chroma, x, y) - centre));
+             code + (color_gain(before / pixels, after / pixels) - 1.0) *
+                        fmin(fmax(code - centre, -most), most));
 }
 
 static void filter_plane(State *state, const CfJob *job, int component, CfExactLlf *filter)

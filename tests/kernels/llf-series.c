@@ -276,6 +276,66 @@ static void large_pictures_by_channels_are_alike(CfTest *test)
   cf_picture_free(source);
 }
 
+/* Colours of noise, which luma at black is far too dark for. */
+static void noisy_chroma_is_alike(CfTest *test)
+{
+  static const CfFormat formats[] = {CF_FORMAT_Y444, CF_FORMAT_Y42B, CF_FORMAT_I420, CF_FORMAT_NV12,
+                                     CF_FORMAT_AYUV};
+
+  for (int i = 0; i < 20; i++) {
+    CfTestPicture *source = picture(formats[i % 5], 640 + i % 3, 361, CF_LAYOUT_ALIGNED,
+                                    CF_PATTERN_NOISE, test->seed + (uint64_t)i);
+    CfLlfParams params = defaults();
+
+    params.sigma = i % 2 ? 0.709 : 0.05 + cf_random_unit(&test->random);
+    params.sigma = fmin(params.sigma, 1.0);
+    params.alpha = i % 4 ? 4.242 : 0.3;
+    params.beta = i % 3 ? 1.0 : 0.5;
+    params.harmonics = 4 + i % 5;
+    params.levels = 4;
+    expect_the_cpu_agrees(test, source, &params);
+    cf_picture_free(source);
+  }
+}
+
+/* What luma is off by shows in chroma about eight times, whatever its luma. */
+static void chroma_moves_as_luma_does(CfTest *test)
+{
+  CfTestPicture *source =
+      picture(CF_FORMAT_Y444_16LE, 40, 30, CF_LAYOUT_ALIGNED, CF_PATTERN_NOISE, test->seed);
+  CfTestPicture *one = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+  CfTestPicture *other = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+
+  for (int i = 0; i < 3; i++) {
+    CfLlfParams params = defaults();
+    int moved[3] = {0};
+
+    params.sigma = 0.709;
+    params.alpha = i == 0 ? 4.242 : 0.5;
+    params.beta = i == 2 ? 0.5 : 1.0;
+    params.levels = 3;
+    say(test, &params, &source->video, "noise");
+    if (!cf_test_filter(test, test->engine, &params, 2, source, one))
+      break;
+    params.alpha *= 1.005;
+    if (!cf_test_filter(test, test->engine, &params, 2, source, other))
+      break;
+    for (int p = 0; p < 3; p++) {
+      for (int k = 0; k < 40 * 30; k++) {
+        const int off = abs(cf_picture_get(one, p, k % 40, k / 40, 0) -
+                            cf_picture_get(other, p, k % 40, k / 40, 0));
+        moved[p] = off > moved[p] ? off : moved[p];
+      }
+    }
+    for (int p = 1; p < 3; p++)
+      CF_EXPECT(test, moved[p] <= 8.5 * moved[0] + 8.0, "chroma moves by %d where luma does by %d",
+                moved[p], moved[0]);
+  }
+  cf_picture_free(source);
+  cf_picture_free(one);
+  cf_picture_free(other);
+}
+
 /* GPUs divide the coarse levels by how many there are: the last of all may be one that several
  * blocks make together. */
 static void any_number_of_levels_is_alike(CfTest *test)
@@ -309,6 +369,8 @@ static const CfTestCase cases[] = {
     {"colours-are-fine-enough", colours_are_fine_enough, CF_EACH_OTHER_ENGINE},
     {"borders-are-fine-enough", borders_are_fine_enough, CF_EACH_OTHER_ENGINE},
     {"grey-is-grey-in-colours", grey_is_grey_in_colours, CF_EACH_OTHER_ENGINE},
+    {"noisy-chroma-is-alike", noisy_chroma_is_alike, CF_EACH_OTHER_ENGINE},
+    {"chroma-moves-as-luma-does", chroma_moves_as_luma_does, CF_EACH_ENGINE},
     {"any-number-of-levels-is-alike", any_number_of_levels_is_alike, CF_EACH_OTHER_ENGINE},
     {"large-pictures-are-alike", large_pictures_are_alike, CF_EACH_OTHER_ENGINE},
     {"large-pictures-by-channels-are-alike", large_pictures_by_channels_are_alike,

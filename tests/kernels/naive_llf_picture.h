@@ -109,6 +109,14 @@ static inline double naive_gain(double before, double after)
   return fmin(fmax((after + 1.0 / 255.0) / (before + 1.0 / 255.0), 0.0), 16.0);
 }
 
+/* Colours that no red, green and blue of 0..1 make follow only as far as these are. */
+static inline double naive_chroma(double value, double before, double after)
+{
+  const double most = 8.0 * (before + 1.0 / 255.0);
+
+  return value + (naive_gain(before, after) - 1.0) * fmin(fmax(value - 0.5, -most), most);
+}
+
 /* Mean over the pixels that a sample of a `width` x `height` plane covers. */
 static inline double naive_cell(const NaiveImage *luma, int x, int y, int width, int height)
 {
@@ -140,8 +148,7 @@ static inline void naive_luminance(const CfTestPicture *source, CfTestPicture *r
         const double to = naive_cell(&after, x, y, color.width, color.height);
         double *value = naive_at(&color, x, y);
 
-        *value = rgb ? to + naive_gain(from, to) * (*value - from)
-                     : 0.5 + naive_gain(from, to) * (*value - 0.5);
+        *value = rgb ? to + naive_gain(from, to) * (*value - from) : naive_chroma(*value, from, to);
       }
     if (color.value)
       naive_store(result, (CfRole)role, &color);

@@ -173,8 +173,11 @@ def with_luminance(layout, components, settings):
     result["Y"] = components["Y"] + (filtered - clamped) * scale
     for role in set("UV") & set(form.roles):
         sub = form.subsampling(role)
-        gain = colour_gain(frames.subsampled(clamped, *sub), frames.subsampled(filtered, *sub))
-        result[role] = 128 * unit + gain * (components[role] - 128 * unit)
+        before = frames.subsampled(clamped, *sub)
+        gain = colour_gain(before, frames.subsampled(filtered, *sub))
+        most = 8 * 224 * unit * (before + 1 / 255)
+        result[role] = components[role] + (gain - 1) * np.clip(components[role] - 128 * unit,
+                                                               -most, most)
     return result
 
 
