@@ -68,6 +68,8 @@ static bool prepare_blurs(CfCpuSharpen *sharpen, Way *way, int bits, const CfFir
 
     if (!way->blur[i])
       way->blur[i] = cf_cpu_pyramid_open(&sharpen->video, sharpen->p, sharpen->threads, status);
+    if (way->blur[i])
+      cf_cpu_pyramid_allow_folding(way->blur[i]);
     good = way->blur[i] && cf_cpu_pyramid_update(way->blur[i], plan, across ? horizontal : 0.0,
                                                  down ? vertical : 0.0, across ? &x : &none,
                                                  down ? &y : &none, NULL, status);
@@ -248,6 +250,26 @@ static bool is_opaque(const CfCpuSharpen *sharpen, const CfJob *job)
   return opaque;
 }
 
+typedef struct {
+  CfCpuSharpen *sharpen;
+  const Way *way;
+  const CfJob *job;
+  CfRect rect;
+} Strips;
+
+static void sharpen_strips(void *context, int strip, int end)
+{
+  const Strips *strips = context;
+  CfCpuSharpen *sharpen = strips->sharpen;
+  const int y0 = strips->rect.y0 + strip * STRIP_ROWS, y1 = strips->rect.y0 + end * STRIP_ROWS;
+  CfArena arena = {.base = (uint8_t *)sharpen->scratch +
+                           sharpen->scratch_stride * (size_t)cf_thread_index()};
+  const Scratch scratch = take_scratch(sharpen, &arena);
+
+  for (int y = y0; y < y1 && y < strips->rect.y1; y++)
+    sharpen_row(sharpen, strips->way, strips->job, strips->rect, y, &scratch);
+}
+
 const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect rect)
 {
   const bool weighted = sharpen->plan.premultiplied && !is_opaque(sharpen, job);
@@ -262,16 +284,8 @@ const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect r
     cf_cpu_pyramid_make_fine(way->blur[i], job, weighted, rect.y0, rect.y1);
     cf_cpu_pyramid_make_coarse(way->blur[i], rect.y0, rect.y1);
   }
-#pragma omp parallel for schedule(dynamic) num_threads(sharpen->threads)
-  for (int i = 0; i < strips; i++) {
-    const int y0 = rect.y0 + i * STRIP_ROWS, y1 = y0 + STRIP_ROWS;
-    CfArena arena = {.base = (uint8_t *)sharpen->scratch +
-                             sharpen->scratch_stride * (size_t)cf_thread_index()};
-    const Scratch scratch = take_scratch(sharpen, &arena);
-
-    for (int y = y0; y < y1 && y < rect.y1; y++)
-      sharpen_row(sharpen, way, job, rect, y, &scratch);
-  }
+  cf_parallel_for(sharpen->threads, strips, 1, sharpen_strips,
+                  &(Strips){sharpen, way, job, rect});
   return "pyramid-float";
 }
 

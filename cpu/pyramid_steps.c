@@ -35,6 +35,8 @@ static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
   const CfPyramidAxis *axis = &pyramid->y, *made = &cf_cpu_pyramid_owner(pyramid)->y;
   const int fine = axis->factors.thinning * (coarse + axis->coarse_first) + axis->low_first + tap;
 
+  if (pyramid->fold.used)
+    return coarse;
   return clamp(fine - made->made_first, 0, made->made_count - 1);
 }
 
@@ -118,18 +120,17 @@ static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int 
   return true;
 }
 
-static void prefilter_row(const Run *run, const CfPyramidDown *scratch, const void *filtered,
-                          const float *border_pixel, float *to)
+/* Filters a line of pixels, already filtered along columns, to fine samples. */
+static void prefilter_row(const CfCpuPyramid *pyramid, const CfPyramidDown *scratch,
+                          const float *line, const float *border_pixel, float *to)
 {
-  const CfCpuPyramid *pyramid = run->pyramid;
   const CfRowFilter filter = {.step = pyramid->x.factors.decimation,
                               .channels = pyramid->channels,
                               .taps = pyramid->x_prefilter};
   const int first = filter.step * pyramid->x.made_first + pyramid->x.prefilter_first;
 
-  cf_row_to_float(run->way->lines, filtered, pyramid->width * pyramid->channels, scratch->line);
-  cf_row_extend(scratch->line, pyramid->width, pyramid->channels, &pyramid->source_margins,
-                border_pixel, scratch->extended);
+  cf_row_extend(line, pyramid->width, pyramid->channels, &pyramid->source_margins, border_pixel,
+                scratch->extended);
   /* Where no margin is needed the first pixels may not be either. */
   cf_row_filter(&filter,
                 scratch->extended +
@@ -150,9 +151,43 @@ static bool make_fine_strip(const Run *run, int first, int rows)
   cf_row_to_float(lines, working, pyramid->channels, border_pixel);
   if (!prefilter_columns(run, &scratch, first, rows))
     return false;
-  for (int i = 0; i < rows; i++)
-    prefilter_row(run, &scratch, scratch.filtered + (size_t)i * scratch.filtered_bytes,
-                  border_pixel, pyramid->fine + (size_t)(first + i) * pyramid->fine_stride);
+  for (int i = 0; i < rows; i++) {
+    cf_row_to_float(lines, scratch.filtered + (size_t)i * scratch.filtered_bytes,
+                    pyramid->width * pyramid->channels, scratch.line);
+    prefilter_row(pyramid, &scratch, scratch.line, border_pixel,
+                  pyramid->fine + (size_t)(first + i) * pyramid->fine_stride);
+  }
+  return true;
+}
+
+typedef struct {
+  const CfCpuPyramid *pyramid;
+  int first; /* row */
+} FoldedRows;
+
+static void prefilter_folded_rows(void *context, int first, int end)
+{
+  const FoldedRows *folded = context;
+  const CfCpuPyramid *pyramid = folded->pyramid;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
+
+  for (int row = folded->first + first; row < folded->first + end; row++)
+    prefilter_row(pyramid, &scratch, pyramid->fold.filtered + (size_t)row * pyramid->fold.stride,
+                  NULL, pyramid->fine + (size_t)row * pyramid->fine_stride);
+}
+
+static bool make_folded(const Run *run, Rows rows)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  const int count = rows.last - rows.first + 1;
+  FoldedRows folded = {pyramid, rows.first};
+
+  if (!cf_cpu_pyramid_fold_columns(pyramid, &run->way->format, run->source, run->source_stride,
+                                   run->watch_alpha, rows.first, rows.last))
+    return false;
+  cf_parallel_for(pyramid->threads, count, cf_even_grain(pyramid->threads, count),
+                  prefilter_folded_rows, &folded);
   return true;
 }
 
@@ -182,6 +217,8 @@ static bool make_fine(const Run *run, Rows rows)
   const int strips = (count + CF_PYRAMID_FINE_ROWS - 1) / CF_PYRAMID_FINE_ROWS;
   FineRows fine = {.run = run, .rows = rows};
 
+  if (run->pyramid->fold.used)
+    return make_folded(run, rows);
   cf_parallel_for(run->pyramid->threads, strips, 1, make_fine_strips, &fine);
   return !atomic_load(&fine.failed);
 }

@@ -266,6 +266,26 @@ static void agrees_at_large_sigma(CfTest *test)
   }
 }
 
+/* Borders that read a picture several times over, in pictures that are not small. */
+static void agrees_outside_of_the_picture(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_I420, CF_FORMAT_GRAY16_LE, CF_FORMAT_RGB};
+  const double sigmas[][2] = {{250, -1}, {100, -1}, {6, 120}, {60, 250}, {30, -1}, {-150, -1}};
+  const CfSize sizes[] = {{203, 97}, {97, 203}, {640, 31}, {31, 401}};
+
+  for (int i = 0; i < 36; i++) {
+    const CfSize *size = &sizes[i % 4];
+    const CfGaussblurParams params =
+        blur(sigmas[i % 6][0], sigmas[i % 6][1], (CfBorder)(CF_BORDER_REFLECT + i / 4 % 3));
+    CfTestPicture *source = picture(formats[i / 2 % 4], size->width, size->height, CF_LAYOUT_PADDED,
+                                    i % 3 ? CF_PATTERN_BARS : CF_PATTERN_NOISE,
+                                    i % 5 ? CF_ALPHA_OPAQUE : CF_ALPHA_RANDOM, test->seed);
+
+    run_and_compare(test, &params, source, i % 3 ? CF_PATTERN_BARS : CF_PATTERN_NOISE);
+    cf_picture_free(source);
+  }
+}
+
 static void constant_stays(CfTest *test)
 {
   const double sigmas[] = {0.3, 1.0, 2.0, 4.7, 7.5, 12.0, 60.0, -3.0};
@@ -444,7 +464,8 @@ static void threads_do_not_matter(CfTest *test)
   const CfSize sizes[] = {{700, 90}, {61, 301}};
 
   for (int i = 0; i < 6; i++) {
-    const CfGaussblurParams params = blur(i % 2 ? 2.5 : 9.0, -1.0, (CfBorder)(i % BORDERS));
+    const double sigma = i == 3 ? 90.0 : i % 2 ? 2.5 : 9.0;
+    const CfGaussblurParams params = blur(sigma, -1.0, (CfBorder)(i % BORDERS));
     CfTestPicture *source =
         picture(formats[i % 3], sizes[i / 3].width, sizes[i / 3].height, CF_LAYOUT_PADDED,
                 CF_PATTERN_NOISE, CF_ALPHA_OPAQUE, test->seed);
@@ -563,6 +584,7 @@ static const CfTestCase cases[] = {
     {"reference-is-the-definition", reference_is_the_definition, CF_EACH_FORMAT},
     {"agrees-with-reference", agrees_with_reference, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"agrees-at-large-sigma", agrees_at_large_sigma, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
+    {"agrees-outside-of-the-picture", agrees_outside_of_the_picture, CF_EACH_OTHER_ENGINE},
     {"constant-stays", constant_stays, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"eight-bits-are-accurate", eight_bits_are_accurate, CF_EACH_ENGINE},
     {"opaque-is-as-without-alpha", opaque_is_as_without_alpha, CF_EACH_ENGINE},
