@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cpu_sharpen.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,11 +49,18 @@ static int bits_of(int bits, bool weighted)
   return weighted ? WEIGHTED_BITS : bits;
 }
 
+/* Where D is 4 in 8 and 10 bits: three pyramids with D = 2 take longer than the taps. */
+static double smallest_sigma(int bits)
+{
+  return bits > 8 ? 12.0 : 8.0;
+}
+
 bool cf_cpu_sharpen_pays(int bits, bool weighted, double horizontal, double vertical)
 {
   CfPyramidFactors x, y;
 
-  return cf_cpu_pyramid_pays(bits_of(bits, weighted), false, false, horizontal, vertical, &x, &y);
+  return fmax(horizontal, vertical) >= smallest_sigma(bits) &&
+         cf_cpu_pyramid_pays(bits_of(bits, weighted), false, false, horizontal, vertical, &x, &y);
 }
 
 static bool prepare_blurs(CfCpuSharpen *sharpen, Way *way, int bits, const CfFirPlan *plan,
