@@ -8,6 +8,7 @@
 #include "cpu.h"
 #include "fir_format.h"
 #include "fir_tile.h"
+#include "parallel.h"
 #include "pyramid_layout.h"
 
 /* Rows that a thread makes at a time. */
@@ -292,8 +293,7 @@ const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect r
     cf_cpu_pyramid_make_fine(way->blur[i], job, weighted, rect.y0, rect.y1);
     cf_cpu_pyramid_make_coarse(way->blur[i], rect.y0, rect.y1);
   }
-  cf_parallel_for(sharpen->threads, strips, 1, sharpen_strips,
-                  &(Strips){sharpen, way, job, rect});
+  cf_parallel_for(sharpen->threads, strips, 1, sharpen_strips, &(Strips){sharpen, way, job, rect});
   return "pyramid-float";
 }
 

@@ -6,10 +6,12 @@
  */
 #include "pyramid_layout.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "cpu.h"
 #include "fir_tile.h"
+#include "parallel.h"
 
 /* A thread's piece of all rows should stay in its second-level cache. */
 #define PIECE_BYTES 524288

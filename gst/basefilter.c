@@ -437,7 +437,6 @@ static gboolean gst_cuda_filters_base_decide_allocation(GstBaseTransform *trans,
   const gboolean on_device = gst_cuda_filters_base_runs_on_device(self);
   const gboolean is_cuda = on_device && query_is_cuda(query);
 
-
   self->receiver_reads_video_meta =
       gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
   self->receiver_reads_crop_meta =
