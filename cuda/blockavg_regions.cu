@@ -400,10 +400,10 @@ bool is_same(const CfBlockRegions *self, const CfBlockavgParams *params, const C
 {
   const CfRegions *last = &self->regions;
 
-  return self->known && self->vector == vector && regions->count == last->count &&
-         regions->shape == last->shape && regions->feather == last->feather &&
-         regions->outside == last->outside && regions->field == last->field &&
-         memcmp(params, &self->params, sizeof *params) == 0 &&
+  return self->known && self->vector == vector && !regions->whole && !last->whole &&
+         regions->count == last->count && regions->shape == last->shape &&
+         regions->feather == last->feather && regions->outside == last->outside &&
+         regions->field == last->field && memcmp(params, &self->params, sizeof *params) == 0 &&
          (last->count == 0 ||
           memcmp(regions->region, self->list, (size_t)last->count * sizeof(CfRegion)) == 0);
 }

@@ -196,6 +196,9 @@ bool cf_patch_list_make(CfPatchList *list, const CfVideo *video, const CfBlockav
   if (regions->count > kMostRegions || video->width > kLargestSide || video->height > kLargestSide)
     return false;
   list->rule = make_rule(video, params, regions);
+  /* Boxes have no room for what they are parts of. */
+  if (regions->whole && !list->rule.single)
+    return false;
   const bool soft = list->rule.reach > 0 || regions->shape != CF_REGION_RECTANGLE;
   list->waits = soft || !list->rule.single;
   list->units[0] = list->units[1] = list->items = list->unit_rows = 0;

@@ -11,7 +11,7 @@ struct _GstCudaFiltersWorker {
   CfVideo video;
   void *states[N_STATES]; /* the fields' only where frames may be interlaced */
   const CfRegions *regions;
-  GArray *field_regions; /* CfRegion */
+  GArray *field_regions; /* CfRegion: those of a field, and what they are parts of */
 };
 
 static gint field_lines(gint lines, gint field)
@@ -117,22 +117,33 @@ void gst_cuda_filters_worker_set_regions(GstCudaFiltersWorker *worker, const CfR
   worker->regions = regions;
 }
 
-/* The lines of a field that show what the lines of its frame do; both fields cover a line that a
- * region only half covers. */
-static CfRegions scale_to_field(GstCudaFiltersWorker *worker, const CfRegions *regions)
+/* The lines of a field that show what the lines of its frame do; both fields cover a line of which
+ * only half is covered. */
+static CfRegion scale_to_field(CfRegion region, gboolean outside)
 {
+  const gint64 top = region.y, bottom = top + region.height;
+  const gint64 y = (outside ? top + 1 : top) >> 1, end = (outside ? bottom : bottom + 1) >> 1;
+
+  region.y = (gint)y;
+  region.height = (gint)(end - y);
+  return region;
+}
+
+static CfRegions scale_all_to_field(GstCudaFiltersWorker *worker, const CfRegions *regions)
+{
+  const guint count = (guint)regions->count;
   CfRegions scaled = *regions;
+  CfRegion *region;
 
-  g_array_set_size(worker->field_regions, 0);
-  for (gint i = 0; i < regions->count; i++) {
-    CfRegion region = regions->region[i];
-    const gint64 bottom = (gint64)region.y + region.height;
-
-    region.y = (gint)(region.y >> 1);
-    region.height = (gint)(((bottom + 1) >> 1) - region.y);
-    g_array_append_val(worker->field_regions, region);
+  g_array_set_size(worker->field_regions, 2 * count);
+  region = (CfRegion *)(void *)worker->field_regions->data;
+  for (guint i = 0; i < count; i++) {
+    region[i] = scale_to_field(regions->region[i], regions->outside);
+    if (regions->whole)
+      region[count + i] = scale_to_field(regions->whole[i], FALSE);
   }
-  scaled.region = (const CfRegion *)(void *)worker->field_regions->data;
+  scaled.region = region;
+  scaled.whole = regions->whole ? region + count : NULL;
   scaled.field = true;
   return scaled;
 }
@@ -148,7 +159,7 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
                    worker->effect->name, worker->engine->name);
   job.regions = worker->regions;
   if (job.regions && part != FRAME) {
-    scaled = scale_to_field(worker, job.regions);
+    scaled = scale_all_to_field(worker, job.regions);
     job.regions = &scaled;
   }
   job.source = picture_of_part(&frame->source, part);

@@ -17,9 +17,14 @@ typedef struct {
 
 typedef struct {
   const CfRegion *region; /* borrowed for the call; already expanded, not clipped */
-  int count;              /* >= 0; with 0 regions nothing (outside: everything) is covered */
-  int shape;              /* CfRegionShape, of all */
-  double feather;         /* 0..256 luma pixels, outwards from what is fully covered */
-  bool outside;           /* covers what lies in no region */
-  bool field;             /* of one field: rows count twice where a region's sides are compared */
+
+  /* NULL, or for each region what it is a part of (a row of a segmented object): that rectangle's
+   * top left and sides, instead of the region's own, say where its blocks start and how large they
+   * are, or its sigma. Borrowed like the regions. */
+  const CfRegion *whole;
+  int count;      /* >= 0; with 0 regions nothing (outside: everything) is covered */
+  int shape;      /* CfRegionShape, of all */
+  double feather; /* 0..256 luma pixels, outwards from what is fully covered */
+  bool outside;   /* covers what lies in no region */
+  bool field;     /* of one field: rows count twice where a region's sides are compared */
 } CfRegions;

@@ -29,8 +29,8 @@ typedef struct {
   int centre_x, centre_y;   /* half pixels */
   float square_x, square_y; /* squares of an ellipse's semi-axes, half pixels */
   int smaller_axis;         /* the smaller semi-axis, half pixels */
-  int x, y;                 /* its top left, wherever that is */
-  int side;                 /* the shorter side, pixels */
+  int x, y;                 /* its top left, wherever that is, or of what it is a part of */
+  int side;                 /* the shorter side, pixels, likewise */
 } CfShape;
 
 /* What is the same for all regions of a frame. */

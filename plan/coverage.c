@@ -7,8 +7,8 @@
 /* Farther than any feather reaches. */
 #define FAR_AWAY 1024
 
-/* Squares of distances in half pixels stay well within 63 bits. */
-#define LARGEST_COORDINATE (1 << 21)
+/* Distances in half pixels stay within 31 bits, sums of their squares within 63. */
+#define LARGEST_COORDINATE (1 << 29)
 
 static int clamp(int64_t value, int64_t least, int64_t most)
 {
@@ -24,14 +24,31 @@ CfCoverageRule cf_coverage_rule(const CfRegions *regions)
   return rule;
 }
 
-/* A region whose coordinates have been cut; false if it is empty. */
-static bool cut(const CfRegion *region, CfRect *rect)
+/* Moves a coordinate to the nearest that is taken; false if it had to move. */
+static bool cut_coordinate(int64_t value, int *taken)
 {
-  rect->x0 = clamp(region->x, -LARGEST_COORDINATE, LARGEST_COORDINATE);
-  rect->y0 = clamp(region->y, -LARGEST_COORDINATE, LARGEST_COORDINATE);
-  rect->x1 = clamp((int64_t)region->x + region->width, -LARGEST_COORDINATE, LARGEST_COORDINATE);
-  rect->y1 = clamp((int64_t)region->y + region->height, -LARGEST_COORDINATE, LARGEST_COORDINATE);
+  *taken = clamp(value, -LARGEST_COORDINATE, LARGEST_COORDINATE);
+  return *taken == value;
+}
+
+/* A region whose coordinates have been cut; false if it is empty. In a picture, which is small
+ * beside them, an ellipse with cut coordinates holds the whole one: it may cover what that does,
+ * but must not leave open what lies outside that. */
+static bool cut(const CfRegions *regions, const CfRegion *region, CfRect *rect)
+{
+  bool exact = cut_coordinate(region->x, &rect->x0);
+
+  exact &= cut_coordinate(region->y, &rect->y0);
+  exact &= cut_coordinate((int64_t)region->x + region->width, &rect->x1);
+  exact &= cut_coordinate((int64_t)region->y + region->height, &rect->y1);
+  if (!exact && regions->outside && regions->shape == CF_REGION_ELLIPSE)
+    return false;
   return !cf_rect_is_empty(*rect);
+}
+
+static const CfRegion *whole_of(const CfRegions *regions, const CfRegion *region)
+{
+  return regions->whole ? &regions->whole[region - regions->region] : region;
 }
 
 static float square(int length)
@@ -44,7 +61,7 @@ bool cf_shape_make(CfShape *shape, const CfVideo *video, const CfRegions *region
 {
   CfRect rect;
 
-  if (!cut(region, &rect))
+  if (!cut(regions, region, &rect))
     return false;
 
   const int width = rect.x1 - rect.x0, height = rect.y1 - rect.y0;
@@ -57,8 +74,8 @@ bool cf_shape_make(CfShape *shape, const CfVideo *video, const CfRegions *region
   shape->square_x = square(width);
   shape->square_y = square(height);
   shape->smaller_axis = width < height ? width : height;
-  shape->x = rect.x0;
-  shape->y = rect.y0;
+  shape->x = clamp(whole_of(regions, region)->x, -LARGEST_COORDINATE, LARGEST_COORDINATE);
+  shape->y = clamp(whole_of(regions, region)->y, -LARGEST_COORDINATE, LARGEST_COORDINATE);
   shape->side = cf_region_side(regions, region);
   return true;
 }
@@ -68,7 +85,7 @@ CfRect cf_region_bounds(const CfVideo *video, const CfRegions *regions, const Cf
   const int reach = cf_coverage_rule(regions).reach;
   CfRect rect;
 
-  if (!cut(region, &rect))
+  if (!cut(regions, region, &rect))
     return (CfRect){0};
   return (CfRect){clamp(rect.x0 - reach, 0, video->width), clamp(rect.y0 - reach, 0, video->height),
                   clamp(rect.x1 + reach, 0, video->width),
@@ -106,9 +123,10 @@ CfRect cf_plane_rect(const CfVideo *video, int plane, CfRect luma)
 
 int cf_region_side(const CfRegions *regions, const CfRegion *region)
 {
-  const int64_t height = (int64_t)region->height * (regions->field ? 2 : 1);
+  const CfRegion *whole = whole_of(regions, region);
+  const int64_t height = (int64_t)whole->height * (regions->field ? 2 : 1);
 
-  return clamp(region->width < height ? region->width : height, 0, LARGEST_COORDINATE);
+  return clamp(whole->width < height ? whole->width : height, 0, LARGEST_COORDINATE);
 }
 
 /* ---- Lines ---- */
@@ -152,6 +170,14 @@ static void claim_run(const Line *line, int x0, int x1, int region)
     for (int x = x0; x < x1; x++)
       line->coverage[x - line->x0] = CF_COVERED;
   }
+}
+
+/* Most regions of a long list are in few rows. */
+static bool is_in_row(const Line *line, const CfRegion *region)
+{
+  const int64_t top = region->y, bottom = top + region->height;
+
+  return line->y >= top - line->rule.reach && line->y < bottom + line->rule.reach;
 }
 
 /* A region that may cover pixels x0..x1-1 of the line. */
@@ -262,7 +288,8 @@ static bool cover_all(const Line *line)
   int count = 0;
 
   for (int i = 0; i < line->regions->count; i++) {
-    count += find_candidate(line, i, &candidates[count]);
+    count += is_in_row(line, &line->regions->region[i]) &&
+             find_candidate(line, i, &candidates[count]);
     if (count == BATCH || (count > 0 && i + 1 == line->regions->count)) {
       cover_batch(line, candidates, count);
       any = true;
@@ -296,8 +323,10 @@ static bool luma_line(const Line *line)
   if (line->regions->outside) {
     for (int i = 0; i < count; i++)
       line->coverage[i] = CF_COVERED;
-    for (int i = 0; i < line->regions->count; i++)
-      uncover(line, i);
+    for (int i = 0; i < line->regions->count; i++) {
+      if (is_in_row(line, &line->regions->region[i]))
+        uncover(line, i);
+    }
     if (line->owner)
       memset(line->owner, 0, (size_t)count * sizeof *line->owner);
     return true;
@@ -402,8 +431,8 @@ int cf_regions_parse(const char *text, CfRegion *regions, int capacity, CfStatus
     if (!read_region(&cursor, &regions[count]) || (*cursor && *cursor != ';')) {
       cf_fail(status, CF_ERROR_INVALID,
               "regions: \"%.40s\" is not understood; allowed are regions x,y,w,h in pixels, such "
-              "as \"10,20,64,48;300,200,80,80\", with w and h of 1 or more",
-              start);
+              "as \"10,20,64,48;300,200,80,80\", with w and h of 1 or more and no number beyond %d",
+              start, LARGEST_COORDINATE);
       return -1;
     }
     count++;

@@ -21,8 +21,9 @@ static CfGrid grid(const CfBlockavgParams *params, int x, int y, int side)
 CfGrid cf_mosaic_frame_grid(const CfBlockavgParams *params, const CfVideo *video, bool field)
 {
   const CfRegion frame = {0, 0, video->width, video->height};
+  const CfRegions regions = {.region = &frame, .count = 1, .field = field};
 
-  return grid(params, 0, 0, cf_region_side(&(CfRegions){.field = field}, &frame));
+  return grid(params, 0, 0, cf_region_side(&regions, &frame));
 }
 
 CfGrid cf_mosaic_region_grid(const CfBlockavgParams *params, const CfShape *shape)

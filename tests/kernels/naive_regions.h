@@ -51,18 +51,29 @@ static inline double ellipse_distance(const CfRegion *region, double x, double y
   return hypot(across, down) - hypot(a * cos(angle), b * sin(angle));
 }
 
+/* Beyond it an ellipse may cover more than it should, but never less. */
+static inline bool is_far(const CfRegion *region)
+{
+  const int64_t most = 1 << 29, right = (int64_t)region->x + region->width;
+  const int64_t bottom = (int64_t)region->y + region->height;
+
+  return region->x < -most || region->y < -most || right > most || bottom > most;
+}
+
 static inline Range region_coverage(const CfRegions *regions, const CfRegion *region, int x, int y)
 {
   const bool ellipse = regions->shape == CF_REGION_ELLIPSE;
   const double distance =
       (ellipse ? ellipse_distance : rectangle_distance)(region, x + 0.5, y + 0.5);
   const double inwards = regions->outside ? -distance : distance;
-  const double doubt = ellipse ? 1e-4 * (region->width + region->height) : 0.0;
+  const double doubt = ellipse ? 1e-4 * ((double)region->width + region->height) : 0.0;
 
   if (region->width <= 0 || region->height <= 0)
     return regions->outside ? (Range){256, 256} : (Range){0, 0};
+  if (ellipse && is_far(region))
+    return (Range){inwards <= 0.0 || regions->outside ? 256 : 0, 256};
   if (fabs(inwards) <= doubt)
-    return (Range){fade(regions, fabs(inwards)).least, 256};
+    return (Range){inwards <= 0.0 ? 256 : fade(regions, inwards).least, 256};
   return inwards < 0.0 ? (Range){256, 256} : fade(regions, inwards);
 }
 
@@ -111,11 +122,12 @@ static inline Grid grid_of(const Oracle *oracle, int owner)
 {
   const CfVideo *video = &oracle->source->video;
   const CfBlockavgParams *params = oracle->params;
+  const CfRegions *regions = oracle->regions;
   Grid grid = {0, 0, params->block_width, params->block_height};
   int side = video->width < video->height ? video->width : video->height;
 
   if (owner >= 0) {
-    const CfRegion *region = &oracle->regions->region[owner];
+    const CfRegion *region = &(regions->whole ? regions->whole : regions->region)[owner];
 
     side = region->width < region->height ? region->width : region->height;
     if (params->anchor == CF_BLOCKAVG_REGION) {
@@ -134,13 +146,14 @@ static inline Grid grid_of(const Oracle *oracle, int owner)
 static inline void find_edges(int at, int size, int subsampling, int origin, int block_size,
                               int edges[2])
 {
-  const double block = floor((double)((at << subsampling) - origin) / block_size);
+  const double start = origin, scale = 1 << subsampling;
+  const double block = floor((at * scale - start) / block_size);
 
-  for (edges[0] = at; edges[0] > 0 && floor((double)(((edges[0] - 1) << subsampling) - origin) /
-                                            block_size) == block;)
+  for (edges[0] = at;
+       edges[0] > 0 && floor(((edges[0] - 1) * scale - start) / block_size) == block;)
     edges[0]--;
-  for (edges[1] = at + 1; edges[1] < size && floor((double)((edges[1] << subsampling) - origin) /
-                                                   block_size) == block;)
+  for (edges[1] = at + 1;
+       edges[1] < size && floor((edges[1] * scale - start) / block_size) == block;)
     edges[1]++;
 }
 
@@ -242,7 +255,8 @@ static inline bool is_mixed(const Oracle *oracle, const CfTestPicture *got, cons
 /* Whether owner `b` would go before `a` if they covered alike. */
 static inline bool goes_before(const CfRegions *regions, int b, int a)
 {
-  const CfRegion *one = &regions->region[a], *other = &regions->region[b];
+  const CfRegion *list = regions->whole ? regions->whole : regions->region;
+  const CfRegion *one = &list[a], *other = &list[b];
   const int side = one->width < one->height ? one->width : one->height;
   const int other_side = other->width < other->height ? other->width : other->height;
 

@@ -241,6 +241,118 @@ static void absurd_regions(CfTest *test)
   cf_picture_free(source);
 }
 
+static const int extremes[] = {INT_MIN,
+                               INT_MIN + 1,
+                               -(1 << 30),
+                               -(1 << 29) - 1,
+                               -(1 << 29),
+                               -(1 << 22),
+                               -(1 << 21) - 1,
+                               -70000,
+                               -9,
+                               0,
+                               7,
+                               30,
+                               70000,
+                               (1 << 21) + 1,
+                               1 << 28,
+                               (1 << 29) - 1,
+                               1 << 29,
+                               (1 << 29) + 1,
+                               1 << 30,
+                               INT_MAX};
+
+#define ANY(list) ((list)[cf_random_below(&test->random, sizeof(list) / sizeof((list)[0]))])
+
+/* An edge anywhere, and another beyond it at a distance of any magnitude. */
+static void random_extent(CfTest *test, bool near, int *start, int *length)
+{
+  do {
+    *start = ANY(extremes) + between(test, 0, 20) * (between(test, 0, 1) ? 1 : 0);
+    *length = between(test, 0, 3) ? ANY(extremes) : between(test, 1, 40);
+    if (near && between(test, 0, 1)) /* the far edge crosses the picture */
+      *start = between(test, 1, 40) - *length;
+  } while (*length <= 0 || (near && (*start < -(1 << 29) || (int64_t)*start + *length > 1 << 29)));
+}
+
+/* Edges of any magnitude: nothing is covered less than it should be. Where blocks start with their
+ * region, its coordinates stay within what is promised. */
+static void extreme_regions(CfTest *test)
+{
+  for (int trial = 0; trial < 120; trial++) {
+    const CfSize size = trial % 3 ? (CfSize){37, 29} : (CfSize){64, 48};
+    const bool anchored = trial % 4 == 3;
+    CfRegion list[2];
+    const CfRegions regions = {.region = list,
+                               .count = 1 + trial % 2,
+                               .shape = between(test, 0, 1),
+                               .feather = between(test, 0, 2) ? 0.0 : 5.5,
+                               .outside = between(test, 0, 2) == 0};
+    CfTestPicture *source =
+        new_source(test, trial % 5 ? CF_FORMAT_GRAY8 : CF_FORMAT_I420, size.width, size.height);
+    bool good;
+
+    for (int i = 0; i < 2; i++) {
+      random_extent(test, anchored, &list[i].x, &list[i].width);
+      random_extent(test, anchored, &list[i].y, &list[i].height);
+    }
+    good = check(test, source, &regions,
+                 &(CfBlockavgParams){4, 4, CF_BLOCKAVG_AVERAGE, anchored, anchored ? 5 : 0}, 1);
+    cf_picture_free(source);
+    if (!good)
+      break;
+  }
+}
+
+/* Rows of an object: blocks are the object's, and the rows only say what is covered. */
+static void parts_of_objects(CfTest *test)
+{
+  for (int trial = 0; trial < 4; trial++) {
+    CfRegion list[24], whole[24];
+    const CfRegions regions = {.region = list,
+                               .whole = whole,
+                               .count = 24,
+                               .feather = trial % 3 == 2 ? 2.5 : 0.0,
+                               .outside = trial % 4 == 3};
+    CfTestPicture *source = new_source(test, test->format, 96, 60);
+
+    for (int i = 0; i < 24; i++) {
+      whole[i] = i < 20 ? (CfRegion){11, -3, 50, 45} : (CfRegion){45, 20, 40, 38};
+      list[i] = i < 20 ? (CfRegion){between(test, 11, 30), i - 3, between(test, 1, 30), 1}
+                       : (CfRegion){45, 20 + i, 30, between(test, 1, 3)};
+    }
+    for (int anchor = 0; anchor < 2; anchor++) {
+      check(test, source, &regions, &(CfBlockavgParams){7, 5, CF_BLOCKAVG_AVERAGE, anchor, 0}, 2);
+      check(test, source, &regions, &(CfBlockavgParams){7, 5, CF_BLOCKAVG_MAX, anchor, 4}, 1);
+    }
+    cf_picture_free(source);
+  }
+}
+
+/* One state, and lists that differ in nothing but what they are parts of. */
+static void objects_change(CfTest *test)
+{
+  const CfRegion part = {10, 10, 30, 2};
+  CfRegion whole = part;
+  CfRegions regions = {.region = &part, .count = 1};
+  const CfBlockavgParams params = {1, 1, CF_BLOCKAVG_AVERAGE, CF_BLOCKAVG_REGION, 3};
+  CfTestPicture *source = new_source(test, CF_FORMAT_GRAY8, 64, 48);
+  CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+  CfRig *rig = cf_rig_open(test, test->engine, &source->video, &params, 1);
+
+  for (int frame = 0; rig && frame < 6; frame++) {
+    cf_test_context(test, "frame %d", frame);
+    whole.height = 10 + 5 * frame;
+    regions.whole = frame % 3 == 2 ? NULL : &whole;
+    cf_rig_set_regions(rig, &regions);
+    if (!cf_rig_run(rig, source, got) || !judge(test, source, got, &regions, &params))
+      break;
+  }
+  cf_rig_close(rig);
+  cf_picture_free(source);
+  cf_picture_free(got);
+}
+
 /* Every byte that no region covers, said without the oracle. */
 static void bytes_outside_stay(CfTest *test)
 {
@@ -296,54 +408,6 @@ static void blocks_across_the_frame(CfTest *test)
   }
   cf_picture_free(source);
   cf_picture_free(got);
-}
-
-static void texts_are_parsed(CfTest *test)
-{
-  static const struct {
-    const char *text;
-    int count;
-  } rows[] = {{"", 0},
-              {"  ", 0},
-              {"1,2,3,4", 1},
-              {"1,2,3,4;", 1},
-              {"1,2,3,4; 5,6,7,8", 2},
-              {" -1 , -2 , 3 , 4 ", 1},
-              {"1,2,3", -1},
-              {"1,2,3,4,5", -1},
-              {"1,2,0,4", -1},
-              {"1,2,3,-4", -1},
-              {"a,b,c,d", -1},
-              {"1.5,2,3,4", -1},
-              {";", -1},
-              {"1,2,3,4;;", -1},
-              {"1,2,99999999999,4", -1},
-              {"1,2,3,4 5,6,7,8", -1},
-              {"1,1,1,1;2,2,2,2;3,3,3,3;4,4,4,4", -1}};
-  CfRegion regions[3];
-
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    CfStatus status = {CF_OK, ""};
-    const int count = cf_regions_parse(rows[i].text, regions, 3, &status);
-
-    CF_EXPECT(test, count == rows[i].count, "\"%s\" gives %d", rows[i].text, count);
-    CF_EXPECT(test, (count < 0) == (status.code == CF_ERROR_INVALID), "\"%s\": status %d",
-              rows[i].text, status.code);
-  }
-  cf_regions_parse("7,-8,9,10", regions, 3, NULL);
-  CF_EXPECT(test,
-            regions[0].x == 7 && regions[0].y == -8 && regions[0].width == 9 &&
-                regions[0].height == 10,
-            "wrong numbers");
-}
-
-/* A field has half the rows of its frame: sides are compared as they are seen. */
-static void fields_count_rows_twice(CfTest *test)
-{
-  const CfRegion region = {0, 0, 40, 30};
-
-  CF_EXPECT(test, cf_region_side(&(CfRegions){.field = false}, &region) == 30, "frame");
-  CF_EXPECT(test, cf_region_side(&(CfRegions){.field = true}, &region) == 40, "field");
 }
 
 /* Regions that are looked at together cover what each covers alone, and the most covering owns. */
@@ -438,11 +502,12 @@ static const CfTestCase cases[] = {
     {"hundreds-of-regions", hundreds_of_regions, CF_EACH_ENGINE},
     {"lists-change", lists_change, CF_EACH_ENGINE},
     {"absurd-regions", absurd_regions, CF_EACH_ENGINE},
+    {"extreme-regions", extreme_regions, CF_EACH_ENGINE},
+    {"parts-of-objects", parts_of_objects, CF_EACH_ENGINE | CF_EACH_FORMAT},
+    {"objects-change", objects_change, CF_EACH_ENGINE},
     {"blocks-across-the-frame", blocks_across_the_frame, CF_EACH_ENGINE},
     {"many-cover-as-each-alone", many_cover_as_each_alone, CF_ONCE},
     {"many-wide-feathers-are-cheap", many_wide_feathers_are_cheap, CF_ONCE},
-    {"texts-are-parsed", texts_are_parsed, CF_ONCE},
-    {"fields-count-rows-twice", fields_count_rows_twice, CF_ONCE},
     {0},
 };
 static const CfTestSuite suite = {&cf_blockavg, cases};

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What plan/coverage.h tells of regions besides where they are: texts, sizes, shares of a picture.
+ */
+#include <limits.h>
+#include <math.h>
+
+#include "blockavg.h"
+#include "coverage.h"
+#include "harness.h"
+
+static int between(CfTest *test, int least, int most)
+{
+  return least + cf_random_below(&test->random, most - least + 1);
+}
+
+static double counted_share(const CfVideo *video, const CfRegions *regions)
+{
+  uint16_t coverage[CF_COVERAGE_SAMPLES];
+  double sum = 0.0;
+
+  for (int y = 0; y < video->height; y++) {
+    if (!cf_coverage_line(video, regions, 0, y, 0, video->width, coverage, NULL))
+      continue;
+    for (int x = 0; x < video->width; x++)
+      sum += coverage[x];
+  }
+  return sum / CF_COVERED / ((double)video->width * video->height);
+}
+
+/* What is reckoned from outlines is what pixels add up to. */
+static void shares_are_counted(CfTest *test)
+{
+  const CfVideo video = cf_video(CF_FORMAT_GRAY8, 320, 200);
+  CfRegion list[300];
+  CfSpan scratch[300];
+
+  for (int trial = 0; trial < 300; trial++) {
+    const CfRegions regions = {.region = list,
+                               .count = trial == 0    ? 0
+                                        : trial == 99 ? 300
+                                                      : between(test, 1, 12),
+                               .shape = trial / 2 % 2,
+                               .feather =
+                                   trial % 5 == 4 && trial != 99 ? between(test, 1, 20) : 0.0,
+                               .outside = trial % 2};
+    const bool exact =
+        regions.shape == CF_REGION_RECTANGLE && regions.feather == 0.0 && regions.count <= 256;
+
+    for (int i = 0; i < regions.count; i++)
+      list[i] = (CfRegion){between(test, -60, 320), between(test, -60, 200),
+                           between(test, 1, regions.count > 20 ? 20 : 90), between(test, 1, 90)};
+    if (trial % 7 == 6)
+      list[0] = (CfRegion){INT_MIN, 20, INT_MAX, 30};
+    if (trial % 7 == 5)
+      list[0] = (CfRegion){-100, -100, INT_MAX, INT_MAX};
+
+    const double want = counted_share(&video, &regions);
+    const double got = cf_coverage_share(&video, &regions, scratch);
+    CF_EXPECT(test,
+              fabs(got - want) <= (exact                   ? 1e-12
+                                   : regions.feather > 0.0 ? 0.03
+                                                           : 0.01),
+              "trial %d: %d regions, shape %d, feather %g, outside %d: %.4f, counted %.4f", trial,
+              regions.count, regions.shape, regions.feather, regions.outside, got, want);
+  }
+}
+
+static void texts_are_parsed(CfTest *test)
+{
+  static const struct {
+    const char *text;
+    int count;
+  } rows[] = {{"", 0},
+              {"  ", 0},
+              {"1,2,3,4", 1},
+              {"1,2,3,4;", 1},
+              {"1,2,3,4; 5,6,7,8", 2},
+              {" -1 , -2 , 3 , 4 ", 1},
+              {"1,2,3", -1},
+              {"1,2,3,4,5", -1},
+              {"1,2,0,4", -1},
+              {"1,2,3,-4", -1},
+              {"a,b,c,d", -1},
+              {"1.5,2,3,4", -1},
+              {";", -1},
+              {"1,2,3,4;;", -1},
+              {"1,2,99999999999,4", -1},
+              {"1,2,3,4 5,6,7,8", -1},
+              {"1,1,1,1;2,2,2,2;3,3,3,3;4,4,4,4", -1}};
+  CfRegion regions[3];
+
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    CfStatus status = {CF_OK, ""};
+    const int count = cf_regions_parse(rows[i].text, regions, 3, &status);
+
+    CF_EXPECT(test, count == rows[i].count, "\"%s\" gives %d", rows[i].text, count);
+    CF_EXPECT(test, (count < 0) == (status.code == CF_ERROR_INVALID), "\"%s\": status %d",
+              rows[i].text, status.code);
+  }
+  cf_regions_parse("7,-8,9,10", regions, 3, NULL);
+  CF_EXPECT(test,
+            regions[0].x == 7 && regions[0].y == -8 && regions[0].width == 9 &&
+                regions[0].height == 10,
+            "wrong numbers");
+}
+
+/* A field has half the rows of its frame: sides are compared as they are seen. */
+static void fields_count_rows_twice(CfTest *test)
+{
+  const CfRegion region = {0, 0, 40, 30};
+
+  CfRegions regions = {.region = &region, .count = 1};
+
+  CF_EXPECT(test, cf_region_side(&regions, &region) == 30, "frame");
+  regions.field = true;
+  CF_EXPECT(test, cf_region_side(&regions, &region) == 40, "field");
+}
+
+static const CfTestCase cases[] = {
+    {"shares-are-counted", shares_are_counted, CF_ONCE},
+    {"texts-are-parsed", texts_are_parsed, CF_ONCE},
+    {"fields-count-rows-twice", fields_count_rows_twice, CF_ONCE},
+    {0},
+};
+static const CfTestSuite suite = {&cf_blockavg, cases};
+
+int main(int argc, char **argv)
+{
+  return cf_test_main(&suite, argc, argv);
+}
