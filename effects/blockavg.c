@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "blockavg.h"
 
+#include "coverage.h"
+#include "mosaic.h"
+
 #define FIELD(name) offsetof(CfBlockavgParams, name)
 
 static const CfChoice modes[] = {
@@ -51,6 +54,30 @@ static const CfRemark remarks[] = {
     {0},
 };
 
+static bool hides(const CfVideo *video, const void *values, const CfRegions *regions, CfStatus *why)
+{
+  const CfBlockavgParams *blockavg = values;
+  const bool single = cf_mosaic_is_single(blockavg, regions);
+  const int frame_side = video->width < video->height ? video->width : video->height;
+
+  if (is_identity(values))
+    return cf_fail(why, CF_ERROR_INVALID,
+                   "block-width and block-height are 1, and blocks of one pixel hide nothing: set "
+                   "larger ones, or blocks-across=5");
+  if (blockavg->blocks_across == 0)
+    return true;
+  for (int i = 0; single ? i < 1 : i < regions->count; i++) {
+    const int side = single ? frame_side : cf_region_side(regions, &regions->region[i]);
+
+    if (cf_mosaic_block_size(side, blockavg->blocks_across) == 1)
+      return cf_fail(why, CF_ERROR_INVALID,
+                     "blocks-across is %d, which cuts a region of %d pixels into blocks of one "
+                     "pixel, and these hide nothing: set blocks-across=5",
+                     blockavg->blocks_across, side);
+  }
+  return true;
+}
+
 static const CfEngine *const engines[] = {
     &cf_blockavg_reference,
     &cf_blockavg_cpu,
@@ -64,6 +91,7 @@ const CfEffect cf_blockavg = {
     .name = "blockavg",
     .params_size = sizeof(CfBlockavgParams),
     .params = params,
+    .hides = hides,
     .is_identity = is_identity,
     .remarks = remarks,
     .engines = engines,

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gaussblur.h"
 
+#include "coverage.h"
+
+/* Standard deviations below it leave pixels what they are. */
+#define LEAST_SIGMA 1.0
+
 static const CfChoice map_modes[] = {
     {CF_MAP_NONE, "none", "The same sigma everywhere"},
     {CF_MAP_FILE, "file", "The gray image at map-location, stretched over the frame"},
@@ -137,6 +142,43 @@ static const CfRemark remarks[] = {
     {0},
 };
 
+/* Of regions that are left out, the largest tells how much the rest is blurred. */
+static bool relative_hides(const CfGaussblurParams *blur, const CfRegions *regions, CfStatus *why)
+{
+  int weakest = -1;
+
+  for (int i = 0; i < regions->count; i++) {
+    const int side = cf_region_side(regions, &regions->region[i]);
+
+    if (weakest < 0 || (regions->outside ? side > weakest : side < weakest))
+      weakest = side;
+  }
+  if (blur->sigma_relative * weakest >= LEAST_SIGMA)
+    return true;
+  return cf_fail(
+      why, CF_ERROR_INVALID,
+      "sigma-relative is %g, which blurs a region of %d pixels with a sigma of %.2g, and "
+      "below %g that hides nothing: set sigma-relative=0.2",
+      blur->sigma_relative, weakest, blur->sigma_relative * weakest, LEAST_SIGMA);
+}
+
+static bool hides(const CfVideo *video, const void *values, const CfRegions *regions, CfStatus *why)
+{
+  const CfGaussblurParams *blur = values;
+  const bool mapped = blur->map_mode != CF_MAP_NONE;
+
+  (void)video;
+  if (blur->sigma_relative > 0.0)
+    return !regions || regions->count == 0 || relative_hides(blur, regions, why);
+  if (blur->sigma >= LEAST_SIGMA || blur->sigma_vertical >= LEAST_SIGMA ||
+      (mapped && blur->sigma_min >= LEAST_SIGMA))
+    return true;
+  return cf_fail(why, CF_ERROR_INVALID,
+                 "sigma is %g, and below %g that hides nothing: set sigma-relative=0.2, or a sigma "
+                 "of a fifth of the shorter side of what is to be hidden",
+                 blur->sigma, LEAST_SIGMA);
+}
+
 static const CfEngine *const engines[] = {
     &cf_gaussblur_reference,
     &cf_gaussblur_cpu,
@@ -151,6 +193,7 @@ const CfEffect cf_gaussblur = {
     .params_size = sizeof(CfGaussblurParams),
     .params = params,
     .check = check,
+    .hides = hides,
     .is_identity = is_identity,
     .remarks = remarks,
     .engines = engines,

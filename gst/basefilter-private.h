@@ -57,6 +57,9 @@ gboolean gst_cuda_filters_base_judge(GstCudaFiltersBase *self, const CfVideo *vi
  * running_params. Streaming thread. */
 void gst_cuda_filters_base_remark(GstCudaFiltersBase *self, guint64 last_turn);
 
+/* Warns where what the settings make of the regions of the frame at hand hides nothing. */
+void gst_cuda_filters_base_check_mask(GstCudaFiltersBase *self);
+
 /* Whether the worker's engine works in device memory. */
 gboolean gst_cuda_filters_base_runs_on_device(GstCudaFiltersBase *self);
 

@@ -199,6 +199,26 @@ static gboolean take_params_for(GstCudaFiltersBase *self, const GstVideoInfo *in
   return TRUE;
 }
 
+/* Of what the user set last, which the frame is about to be filtered with. */
+void gst_cuda_filters_base_check_mask(GstCudaFiltersBase *self)
+{
+  const CfEffect *effect = gst_cuda_filters_base_effect(self);
+  const gboolean some = self->cover == GST_CUDA_FILTERS_COVER_SOME;
+  CfStatus why = {CF_OK, ""};
+  gboolean hides, changed;
+
+  if (!effect->hides || !self->worker)
+    return;
+  GST_OBJECT_LOCK(self);
+  changed = self->params_changed;
+  hides = effect->hides(gst_cuda_filters_worker_video(self->worker), self->params,
+                        some ? &self->regions : NULL, &why);
+  GST_OBJECT_UNLOCK(self);
+  if (gst_cuda_filters_regions_must_tell_of_weakness(self->roi, hides, changed))
+    GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", why.message),
+                        ("the regions can be recognized in what leaves this element"));
+}
+
 /* Lifecycle */
 
 GstCudaFiltersBackend gst_cuda_filters_base_wanted_backend(GstCudaFiltersBase *self,
@@ -254,7 +274,7 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   gst_cuda_filters_base_reset_staged(self);
   gst_cuda_filters_base_ask_for_latency(self);
   if (self->roi)
-    gst_cuda_filters_regions_reset(self->roi);
+    gst_cuda_filters_regions_start(self->roi);
   GST_OBJECT_LOCK(self);
   self->params_changed = TRUE;
   self->frames = 0;

@@ -32,14 +32,10 @@ static void look_for_regions(GstCudaFiltersBase *self, GstBuffer *buffer)
   GST_OBJECT_LOCK(self);
   gst_cuda_filters_regions_sync(self->roi);
   GST_OBJECT_UNLOCK(self);
-  self->cover = gst_cuda_filters_regions_look(self->roi, buffer, &GST_VIDEO_FILTER(self)->in_info,
-                                              &self->regions);
-  if (gst_cuda_filters_regions_seem_lost(self->roi))
-    GST_ELEMENT_WARNING(
-        self, STREAM, FAILED, ("no region of interest has come with the frames so far"),
-        ("roi-mode is set, but no frame has a region that roi-types accepts. Converters, scalers "
-         "and cudaupload drop regions: put the detector right before this element, or behind "
-         "cudaupload. roi-missing=cover covers such frames."));
+  self->cover = gst_cuda_filters_regions_look(self->roi, GST_BASE_TRANSFORM(self), buffer,
+                                              &GST_VIDEO_FILTER(self)->in_info, &self->regions);
+  if (self->cover != GST_CUDA_FILTERS_COVER_ALL)
+    gst_cuda_filters_base_check_mask(self);
 }
 
 static void gst_cuda_filters_base_before_transform(GstBaseTransform *trans, GstBuffer *buffer)

@@ -2,218 +2,51 @@
 #include "roi.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "config.h"
-
-#ifdef HAVE_GST_ANALYTICS
-#include <gst/analytics/analytics.h>
-#endif
-
-#include "coverage.h"
-#include "properties.h"
+#include "coverage-message.h"
+#include "detections.h"
+#include "roi-settings.h"
 
 #define FRAMES_BEFORE_WARNING 100
 
-typedef enum { MODE_NONE, MODE_INSIDE, MODE_OUTSIDE } Mode;
-typedef enum { MISSING_PASS, MISSING_COVER } Missing;
+/* Detectors may make up a name for each object; so many are named. */
+#define MOST_NAMED_TYPES 16
 
-/* The properties that a table describes. */
-typedef struct {
-  gint mode, shape, missing;
-  gdouble expand, feather;
-} Settings;
-
-/* Those that no table describes come after the others. */
-enum { PROP_TYPES = 5, PROP_REGIONS, PROP_HOLD };
-
-typedef struct {
-  Settings settings;
-  gchar **types;     /* accepted names; NULL accepts all */
-  gchar *types_text; /* as it was set */
-  gchar *text;       /* of the fixed regions */
-  GArray *fixed;     /* CfRegion */
-  GstClockTime hold;
-} Wishes;
+/* Edges are cut here, far beyond what cf_shape_make takes, so that no side is longer than an int.
+ */
+#define FARTHEST_EDGE (G_MAXINT / 2)
 
 struct _GstCudaFiltersRegions {
-  Wishes wanted, running; /* the user's; the streaming thread's */
+  GstCudaFiltersRoiSettings wanted, running; /* the user's; the streaming thread's */
   gboolean changed;
 
-  GArray *seen; /* CfRegion, of the last frame that had any */
+  GArray *seen; /* GstCudaFiltersDetection, of the last frame that had any */
   GstClockTime seen_at;
-  GArray *frame; /* CfRegion, expanded */
+  GArray *fresh;         /* the same of this frame */
+  GArray *frame, *whole; /* CfRegion: all of this frame, expanded, and what each is a part of */
+  GstCudaFiltersCoverageMessage *message;
+
+  /* What the user has been told of, or may have to be. */
+  GArray *rejected; /* GQuark: types that have come and are not accepted */
+  guint rejected_named;
   guint frames_without;
-  gboolean any_seen, warned;
+  gboolean any_seen, loss_told;
+  gboolean mode_seen, idle_told;
+  gboolean weakness_told, changed_since;
 };
-
-static const CfChoice modes[] = {
-    {MODE_NONE, "none", "The whole frame"},
-    {MODE_INSIDE, "inside", "What lies in a region"},
-    {MODE_OUTSIDE, "outside", "What lies in no region"},
-    {0, NULL, NULL},
-};
-
-static const CfChoice shapes[] = {
-    {CF_REGION_RECTANGLE, "rectangle", "All of a region"},
-    {CF_REGION_ELLIPSE, "ellipse", "The ellipse in a region"},
-    {0, NULL, NULL},
-};
-
-static const CfChoice missing_choices[] = {
-    {MISSING_PASS, "pass", "Pass the frame on, as it has no region"},
-    {MISSING_COVER, "cover", "Cover the whole frame"},
-    {0, NULL, NULL},
-};
-
-static const CfParam params[] = {
-    {"roi-mode", "Region mode", "Which part of a frame is filtered", CF_PARAM_ENUM,
-     offsetof(Settings, mode), 0.0, 0.0, MODE_NONE, "GstCudaFiltersRoiMode", modes},
-    {"roi-shape", "Region shape", "The shape of regions", CF_PARAM_ENUM, offsetof(Settings, shape),
-     0.0, 0.0, CF_REGION_RECTANGLE, "GstCudaFiltersRoiShape", shapes},
-    {"roi-expand", "Region expansion",
-     "Fraction of a region's width and height that is added on each side", CF_PARAM_DOUBLE,
-     offsetof(Settings, expand), 0.0, 2.0, 0.0, NULL, NULL},
-    {"roi-feather", "Region feather",
-     "Pixels over which the effect fades, outwards from what is covered", CF_PARAM_DOUBLE,
-     offsetof(Settings, feather), 0.0, 256.0, 0.0, NULL, NULL},
-    {"roi-missing", "Missing regions", "What to do with a frame of which no region is known",
-     CF_PARAM_ENUM, offsetof(Settings, missing), 0.0, 0.0, MISSING_PASS, "GstCudaFiltersRoiMissing",
-     missing_choices},
-    {0},
-};
-
-G_STATIC_ASSERT(G_N_ELEMENTS(params) - 1 == PROP_TYPES);
-G_STATIC_ASSERT(PROP_HOLD + 1 == GST_CUDA_FILTERS_REGIONS_N_PROPERTIES);
 
 /* ---- Properties ---- */
-
-void gst_cuda_filters_regions_install(GObjectClass *klass, guint first_id)
-{
-  const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING;
-
-  gst_cuda_filters_install_params(klass, params, first_id);
-  g_object_class_install_property(
-      klass, first_id + PROP_TYPES,
-      g_param_spec_string("roi-types", "Region types",
-                          "Comma-separated types of regions to accept (empty = all)", "", flags));
-  g_object_class_install_property(
-      klass, first_id + PROP_REGIONS,
-      g_param_spec_string("regions", "Regions",
-                          "Fixed regions x,y,w,h;x,y,w,h in pixels, besides those of metas", "",
-                          flags));
-  g_object_class_install_property(
-      klass, first_id + PROP_HOLD,
-      g_param_spec_uint64("roi-hold", "Region hold",
-                          "Nanoseconds to keep covering after the last frame with regions", 0,
-                          G_MAXUINT64, 0, flags | GST_PARAM_CONTROLLABLE));
-}
-
-static gchar **split_types(const gchar *text)
-{
-  gchar **types = g_strsplit(text, ",", -1);
-  guint kept = 0;
-
-  for (guint i = 0; types[i]; i++) {
-    if (*g_strstrip(types[i]))
-      types[kept++] = types[i];
-    else
-      g_free(types[i]);
-  }
-  types[kept] = NULL;
-  if (kept == 0)
-    g_clear_pointer(&types, g_strfreev);
-  return types;
-}
-
-static guint count_regions(const gchar *text)
-{
-  guint count = 1;
-
-  for (; *text; text++)
-    count += *text == ';';
-  return count;
-}
-
-static gboolean set_regions(Wishes *wishes, const gchar *text, CfStatus *status)
-{
-  const guint capacity = count_regions(text);
-  GArray *fixed = g_array_sized_new(FALSE, FALSE, sizeof(CfRegion), capacity);
-  gint count;
-
-  g_array_set_size(fixed, capacity);
-  count = cf_regions_parse(text, (CfRegion *)(void *)fixed->data, (int)capacity, status);
-  if (count < 0) {
-    g_array_unref(fixed);
-    return FALSE;
-  }
-  g_array_set_size(fixed, (guint)count);
-  g_array_unref(wishes->fixed);
-  wishes->fixed = fixed;
-  g_free(wishes->text);
-  wishes->text = g_strdup(text);
-  return TRUE;
-}
 
 gboolean gst_cuda_filters_regions_set(GstCudaFiltersRegions *self, guint index, const GValue *value,
                                       CfStatus *status)
 {
-  Wishes *wishes = &self->wanted;
-  const gchar *text = G_VALUE_HOLDS_STRING(value) ? g_value_get_string(value) : NULL;
-
   self->changed = TRUE;
-  switch (index) {
-  case PROP_TYPES:
-    g_free(wishes->types_text);
-    g_strfreev(wishes->types);
-    wishes->types_text = g_strdup(text ? text : "");
-    wishes->types = split_types(wishes->types_text);
-    return TRUE;
-  case PROP_REGIONS:
-    return set_regions(wishes, text ? text : "", status);
-  case PROP_HOLD:
-    wishes->hold = g_value_get_uint64(value);
-    return TRUE;
-  default:
-    return gst_cuda_filters_set_param(&params[index], &wishes->settings, value, status);
-  }
+  return gst_cuda_filters_roi_settings_set(&self->wanted, index, value, status);
 }
 
 void gst_cuda_filters_regions_get(const GstCudaFiltersRegions *self, guint index, GValue *value)
 {
-  const Wishes *wishes = &self->wanted;
-
-  switch (index) {
-  case PROP_TYPES:
-    g_value_set_string(value, wishes->types_text);
-    break;
-  case PROP_REGIONS:
-    g_value_set_string(value, wishes->text);
-    break;
-  case PROP_HOLD:
-    g_value_set_uint64(value, wishes->hold);
-    break;
-  default:
-    gst_cuda_filters_get_param(&params[index], &wishes->settings, value);
-    break;
-  }
-}
-
-static void clear_wishes(Wishes *wishes)
-{
-  g_strfreev(wishes->types);
-  g_free(wishes->types_text);
-  g_free(wishes->text);
-  g_array_unref(wishes->fixed);
-}
-
-static void copy_wishes(Wishes *copy, const Wishes *wishes)
-{
-  *copy = *wishes;
-  copy->types = g_strdupv(wishes->types);
-  copy->types_text = g_strdup(wishes->types_text);
-  copy->text = g_strdup(wishes->text);
-  copy->fixed = g_array_ref(wishes->fixed); /* never changed, only replaced */
+  gst_cuda_filters_roi_settings_get(&self->wanted, index, value);
 }
 
 void gst_cuda_filters_regions_sync(GstCudaFiltersRegions *self)
@@ -221,8 +54,13 @@ void gst_cuda_filters_regions_sync(GstCudaFiltersRegions *self)
   if (!self->changed)
     return;
   self->changed = FALSE;
-  clear_wishes(&self->running);
-  copy_wishes(&self->running, &self->wanted);
+  self->changed_since = TRUE;
+  if (g_strcmp0(self->wanted.types_text, self->running.types_text) != 0) {
+    g_array_set_size(self->rejected, 0);
+    self->rejected_named = 0;
+  }
+  gst_cuda_filters_roi_settings_clear(&self->running);
+  gst_cuda_filters_roi_settings_copy(&self->running, &self->wanted);
 }
 
 /* ---- Life ---- */
@@ -231,13 +69,14 @@ GstCudaFiltersRegions *gst_cuda_filters_regions_new(void)
 {
   GstCudaFiltersRegions *self = g_new0(GstCudaFiltersRegions, 1);
 
-  cf_params_init(params, &self->wanted.settings);
-  self->wanted.types_text = g_strdup("");
-  self->wanted.text = g_strdup("");
-  self->wanted.fixed = g_array_new(FALSE, FALSE, sizeof(CfRegion));
-  copy_wishes(&self->running, &self->wanted);
-  self->seen = g_array_new(FALSE, FALSE, sizeof(CfRegion));
+  gst_cuda_filters_roi_settings_init(&self->wanted);
+  gst_cuda_filters_roi_settings_copy(&self->running, &self->wanted);
+  self->seen = g_array_new(FALSE, FALSE, sizeof(GstCudaFiltersDetection));
+  self->fresh = g_array_new(FALSE, FALSE, sizeof(GstCudaFiltersDetection));
   self->frame = g_array_new(FALSE, FALSE, sizeof(CfRegion));
+  self->whole = g_array_new(FALSE, FALSE, sizeof(CfRegion));
+  self->rejected = g_array_new(FALSE, FALSE, sizeof(GQuark));
+  self->message = gst_cuda_filters_coverage_message_new();
   self->seen_at = GST_CLOCK_TIME_NONE;
   return self;
 }
@@ -246,10 +85,14 @@ void gst_cuda_filters_regions_free(GstCudaFiltersRegions *self)
 {
   if (!self)
     return;
-  clear_wishes(&self->wanted);
-  clear_wishes(&self->running);
+  gst_cuda_filters_roi_settings_clear(&self->wanted);
+  gst_cuda_filters_roi_settings_clear(&self->running);
   g_array_unref(self->seen);
+  g_array_unref(self->fresh);
   g_array_unref(self->frame);
+  g_array_unref(self->whole);
+  g_array_unref(self->rejected);
+  gst_cuda_filters_coverage_message_free(self->message);
   g_free(self);
 }
 
@@ -258,64 +101,19 @@ void gst_cuda_filters_regions_reset(GstCudaFiltersRegions *self)
   g_array_set_size(self->seen, 0);
   self->seen_at = GST_CLOCK_TIME_NONE;
   self->frames_without = 0;
-  self->any_seen = self->warned = FALSE;
+  self->any_seen = self->loss_told = FALSE;
+  gst_cuda_filters_coverage_message_reset(self->message);
 }
 
-/* ---- Frames ---- */
-
-static gboolean is_accepted(const Wishes *wishes, GQuark type)
+void gst_cuda_filters_regions_start(GstCudaFiltersRegions *self)
 {
-  const gchar *name = g_quark_to_string(type);
-
-  return !wishes->types || (name && g_strv_contains((const gchar *const *)wishes->types, name));
+  gst_cuda_filters_regions_reset(self);
+  g_array_set_size(self->rejected, 0);
+  self->rejected_named = 0;
+  self->mode_seen = self->idle_told = self->weakness_told = FALSE;
 }
 
-static void add_rectangle(GArray *regions, gint64 x, gint64 y, gint64 width, gint64 height)
-{
-  const CfRegion region = {(int)CLAMP(x, G_MININT / 4, G_MAXINT / 4),
-                           (int)CLAMP(y, G_MININT / 4, G_MAXINT / 4), (int)MIN(width, G_MAXINT / 4),
-                           (int)MIN(height, G_MAXINT / 4)};
-
-  if (width > 0 && height > 0)
-    g_array_append_val(regions, region);
-}
-
-static void take_roi_metas(const Wishes *wishes, GstBuffer *buffer, GArray *regions)
-{
-  gpointer state = NULL;
-  GstMeta *meta;
-
-  while ((meta = gst_buffer_iterate_meta_filtered(buffer, &state,
-                                                  GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
-    const GstVideoRegionOfInterestMeta *roi = (GstVideoRegionOfInterestMeta *)meta;
-
-    if (is_accepted(wishes, roi->roi_type))
-      add_rectangle(regions, roi->x, roi->y, roi->w, roi->h);
-  }
-}
-
-#ifdef HAVE_GST_ANALYTICS
-static void take_detections(const Wishes *wishes, GstBuffer *buffer, GArray *regions)
-{
-  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta(buffer);
-  GstAnalyticsODMtd detection;
-  gpointer state = NULL;
-
-  while (relations && gst_analytics_relation_meta_iterate(
-                          relations, &state, gst_analytics_od_mtd_get_mtd_type(), &detection)) {
-    gint x, y, width, height;
-    gfloat confidence;
-
-    if (is_accepted(wishes, gst_analytics_od_mtd_get_obj_type(&detection)) &&
-        gst_analytics_od_mtd_get_location(&detection, &x, &y, &width, &height, &confidence))
-      add_rectangle(regions, x, y, width, height);
-  }
-}
-#else
-static void take_detections(const Wishes *wishes, GstBuffer *buffer, GArray *regions)
-{
-}
-#endif
+/* ---- Regions ---- */
 
 /* Without timestamps nobody knows how long ago it was: the regions stay. */
 static gboolean is_held(const GstCudaFiltersRegions *self, GstClockTime now)
@@ -327,74 +125,238 @@ static gboolean is_held(const GstCudaFiltersRegions *self, GstClockTime now)
   return (now > self->seen_at ? now - self->seen_at : self->seen_at - now) <= self->running.hold;
 }
 
-/* The regions that metas of this frame, or of one that is held, ask for. */
-static void see_metas(GstCudaFiltersRegions *self, GstBuffer *buffer)
+/* Grows a box by a fraction of the sides of `whole` on each side, rounded outwards. */
+static GstCudaFiltersBox grow(const GstCudaFiltersBox *box, const GstCudaFiltersBox *whole,
+                              gdouble fraction)
+{
+  const gint64 across = (gint64)ceil(fraction * (gdouble)whole->width);
+  const gint64 down = (gint64)ceil(fraction * (gdouble)whole->height);
+
+  return (GstCudaFiltersBox){box->x - across, box->y - down, box->width + 2 * across,
+                             box->height + 2 * down};
+}
+
+static CfRegion region_of(const GstCudaFiltersBox *box)
+{
+  const gint64 x0 = CLAMP(box->x, -FARTHEST_EDGE, FARTHEST_EDGE);
+  const gint64 y0 = CLAMP(box->y, -FARTHEST_EDGE, FARTHEST_EDGE);
+  const gint64 x1 = CLAMP(box->x + box->width, -FARTHEST_EDGE, FARTHEST_EDGE);
+  const gint64 y1 = CLAMP(box->y + box->height, -FARTHEST_EDGE, FARTHEST_EDGE);
+
+  return (CfRegion){(int)x0, (int)y0, (int)(x1 - x0), (int)(y1 - y0)};
+}
+
+/* What to cover of a detection. The parts of an object are rectangles; where regions are ellipses,
+ * it has one: around its bounds (with `outside`, which shows it, within them). */
+static GstCudaFiltersBox box_of(const GstCudaFiltersRoiParams *params,
+                                const GstCudaFiltersDetection *detection)
+{
+  const GstCudaFiltersBox *whole = &detection->whole;
+  GstCudaFiltersBox box;
+
+  if (!detection->part || params->shape != CF_REGION_ELLIPSE)
+    return grow(&detection->box, whole, params->expand);
+  box = grow(whole, whole, params->expand);
+  return params->mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? box
+                                                      : grow(&box, &box, 0.5 * (G_SQRT2 - 1.0));
+}
+
+/* Appends a region, unless it lies beyond the frame with all of its feather. */
+static gboolean add_region(GstCudaFiltersRegions *self, const GstVideoInfo *info,
+                           const GstCudaFiltersBox *box, const GstCudaFiltersBox *whole)
+{
+  const GstCudaFiltersRoiParams *params = &self->running.params;
+  const gint reach = params->mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? 0 : (gint)ceil(params->feather);
+  const CfRegion region = region_of(box), around = region_of(whole);
+
+  if (box->x - reach >= GST_VIDEO_INFO_WIDTH(info) || box->x + box->width + reach <= 0 ||
+      box->y - reach >= GST_VIDEO_INFO_HEIGHT(info) || box->y + box->height + reach <= 0)
+    return FALSE;
+  g_array_append_val(self->frame, region);
+  g_array_append_val(self->whole, around);
+  return TRUE;
+}
+
+/* Appends the regions of detections; returns how many objects they cover. */
+static guint add_detections(GstCudaFiltersRegions *self, const GstVideoInfo *info,
+                            const GArray *detections, gboolean *parts)
+{
+  const GstCudaFiltersRoiParams *params = &self->running.params;
+  guint objects = 0, last_seen = G_MAXUINT, last_added = G_MAXUINT;
+
+  for (guint i = 0; i < detections->len; i++) {
+    const GstCudaFiltersDetection *detection =
+        &g_array_index(detections, GstCudaFiltersDetection, i);
+    const GstCudaFiltersBox box = box_of(params, detection);
+    const GstCudaFiltersBox whole = grow(&detection->whole, &detection->whole, params->expand);
+    const gboolean again = detection->object == last_seen;
+
+    last_seen = detection->object;
+    if ((again && params->shape == CF_REGION_ELLIPSE) || !add_region(self, info, &box, &whole))
+      continue;
+    *parts |= detection->part;
+    objects += detection->object != last_added;
+    last_added = detection->object;
+  }
+  return objects;
+}
+
+static guint add_fixed(GstCudaFiltersRegions *self, const GstVideoInfo *info)
+{
+  const GArray *fixed = self->running.fixed;
+  guint count = 0;
+
+  for (guint i = 0; i < fixed->len; i++) {
+    const CfRegion *region = &g_array_index(fixed, CfRegion, i);
+    const GstCudaFiltersBox set = {region->x, region->y, region->width, region->height};
+    const GstCudaFiltersBox box = grow(&set, &set, self->running.params.expand);
+
+    count += add_region(self, info, &box, &box) ? 1 : 0;
+  }
+  return count;
+}
+
+/* Finds the regions of this frame, or of one that is held, and the fixed ones. What lies beyond the
+ * frame says nothing about what is in it. */
+static GstCudaFiltersCoverage find_regions(GstCudaFiltersRegions *self, GstBuffer *buffer,
+                                           const GstVideoInfo *info, gboolean *parts)
 {
   const GstClockTime now = GST_BUFFER_PTS(buffer);
-  GArray *fresh = self->frame;
+  GstCudaFiltersSearch search = {.types = self->running.types,
+                                 .outside =
+                                     self->running.params.mode == GST_CUDA_FILTERS_ROI_OUTSIDE,
+                                 .found = self->fresh,
+                                 .rejected = self->rejected};
+  GstCudaFiltersCoverage coverage = {0};
+  guint objects;
 
-  g_array_set_size(fresh, 0);
-  take_roi_metas(&self->running, buffer, fresh);
-  take_detections(&self->running, buffer, fresh);
-  if (fresh->len > 0) {
-    g_array_set_size(self->seen, 0);
-    g_array_append_vals(self->seen, fresh->data, fresh->len);
+  g_array_set_size(self->fresh, 0);
+  g_array_set_size(self->frame, 0);
+  g_array_set_size(self->whole, 0);
+  gst_cuda_filters_detections_find(&search, buffer);
+  self->any_seen |= self->fresh->len > 0;
+  objects = add_detections(self, info, self->fresh, parts);
+  if (objects > 0) {
+    GArray *old = self->seen;
+
+    self->seen = self->fresh;
+    self->fresh = old;
     self->seen_at = now;
-    self->any_seen = TRUE;
-  } else if (self->seen->len > 0 && is_held(self, now)) {
-    g_array_append_vals(fresh, self->seen->data, self->seen->len);
+  } else if (is_held(self, now)) {
+    objects = coverage.held = add_detections(self, info, self->seen, parts);
   }
-  if (!self->any_seen && self->running.fixed->len == 0)
-    self->frames_without++;
+  coverage.missing = objects == 0;
+  coverage.regions = objects + add_fixed(self, info);
+  return coverage;
 }
 
-/* Rounded outwards. */
-static void expand(CfRegion *region, gdouble fraction)
+/* ---- What users are told ---- */
+
+/* Who turns a mask off for a while knows. */
+static void tell_of_idle_property(GstCudaFiltersRegions *self, GstBaseTransform *element)
 {
-  const gdouble across = ceil(fraction * region->width), down = ceil(fraction * region->height);
-  const gdouble most = G_MAXINT / 2;
+  const gchar *property = gst_cuda_filters_roi_settings_name_one(&self->running);
 
-  region->x = (int)MAX(region->x - across, -most);
-  region->y = (int)MAX(region->y - down, -most);
-  region->width = (int)MIN(region->width + 2.0 * across, most);
-  region->height = (int)MIN(region->height + 2.0 * down, most);
+  if (!property || self->mode_seen || self->idle_told)
+    return;
+  self->idle_told = TRUE;
+  GST_ELEMENT_WARNING(
+      element, RESOURCE, SETTINGS,
+      ("%s is set, but has no effect without roi-mode: set roi-mode=inside or roi-mode=outside",
+       property),
+      ("roi-mode=none filters the whole frame"));
 }
 
-GstCudaFiltersCover gst_cuda_filters_regions_look(GstCudaFiltersRegions *self, GstBuffer *buffer,
+static void tell_of_rejected_types(GstCudaFiltersRegions *self, GstBaseTransform *element)
+{
+  for (; self->rejected_named < MIN(self->rejected->len, MOST_NAMED_TYPES);
+       self->rejected_named++) {
+    const GQuark type = g_array_index(self->rejected, GQuark, self->rejected_named);
+
+    GST_ELEMENT_WARNING(
+        element, STREAM, FAILED,
+        ("a region of type \"%s\" is not %s: roi-types accepts %s (case counts)",
+         type ? g_quark_to_string(type) : "",
+         self->running.params.mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? "left out" : "covered",
+         self->running.types_text),
+        ("each type is named once, and no more than %d", MOST_NAMED_TYPES));
+  }
+}
+
+/* Fixed regions do without detections, but not what waits for one. */
+static void tell_of_loss(GstCudaFiltersRegions *self, GstBaseTransform *element)
+{
+  const gboolean wanted =
+      self->running.fixed->len == 0 || self->running.params.missing == GST_CUDA_FILTERS_ROI_COVER;
+
+  if (self->any_seen || self->loss_told || !wanted ||
+      ++self->frames_without < FRAMES_BEFORE_WARNING)
+    return;
+  self->loss_told = TRUE;
+  GST_ELEMENT_WARNING(
+      element, STREAM, FAILED, ("no region of interest has come with the frames so far"),
+      ("roi-mode is set, but no frame has a region that roi-types accepts. Converters, scalers "
+       "and cudaupload drop regions: put the detector right before this element, or behind "
+       "cudaupload. roi-missing=cover covers such frames."));
+}
+
+gboolean gst_cuda_filters_regions_must_tell_of_weakness(GstCudaFiltersRegions *self, gboolean hides,
+                                                        gboolean changed)
+{
+  self->changed_since |= changed;
+  if (hides) {
+    self->weakness_told &= !self->changed_since;
+    return FALSE;
+  }
+  if (self->weakness_told)
+    return FALSE;
+  self->weakness_told = TRUE;
+  self->changed_since = FALSE;
+  return TRUE;
+}
+
+/* ---- Frames ---- */
+
+/* The whole frame as a region, so that what is relative to regions has something to go by. */
+static void cover_frame(GstCudaFiltersRegions *self, const GstVideoInfo *info, CfRegions *regions)
+{
+  const GstCudaFiltersBox frame = {0, 0, GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info)};
+
+  g_array_set_size(self->frame, 0);
+  g_array_set_size(self->whole, 0);
+  add_region(self, info, &frame, &frame);
+  *regions = (CfRegions){.shape = CF_REGION_RECTANGLE};
+}
+
+GstCudaFiltersCover gst_cuda_filters_regions_look(GstCudaFiltersRegions *self,
+                                                  GstBaseTransform *element, GstBuffer *buffer,
                                                   const GstVideoInfo *info, CfRegions *regions)
 {
-  const Settings *settings = &self->running.settings;
-  GArray *frame = self->frame;
+  const GstCudaFiltersRoiParams *params = &self->running.params;
+  GstCudaFiltersCoverage coverage;
+  gboolean parts = FALSE;
 
-  if (settings->mode == MODE_NONE)
+  if (params->mode == GST_CUDA_FILTERS_ROI_NONE) {
+    tell_of_idle_property(self, element);
+    gst_cuda_filters_coverage_message_reset(self->message);
     return GST_CUDA_FILTERS_COVER_ALL;
-
-  see_metas(self, buffer);
-  if (self->running.fixed->len > 0)
-    g_array_append_vals(frame, self->running.fixed->data, self->running.fixed->len);
-  for (guint i = 0; i < frame->len; i++)
-    expand(&g_array_index(frame, CfRegion, i), settings->expand);
-
-  *regions = (CfRegions){.shape = settings->shape,
-                         .feather = settings->feather,
-                         .outside = settings->mode == MODE_OUTSIDE};
-  if (frame->len == 0 && !regions->outside) {
-    if (settings->missing == MISSING_PASS)
-      return GST_CUDA_FILTERS_COVER_NONE;
-    /* A region, so that what is relative to regions has something to go by. */
-    add_rectangle(frame, 0, 0, GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
-    regions->shape = CF_REGION_RECTANGLE;
-    regions->feather = 0.0;
   }
-  regions->region = (const CfRegion *)(void *)frame->data;
-  regions->count = (int)frame->len;
-  return GST_CUDA_FILTERS_COVER_SOME;
-}
+  self->mode_seen = TRUE;
+  coverage = find_regions(self, buffer, info, &parts);
+  tell_of_rejected_types(self, element);
+  tell_of_loss(self, element);
 
-gboolean gst_cuda_filters_regions_seem_lost(GstCudaFiltersRegions *self)
-{
-  if (self->warned || self->frames_without < FRAMES_BEFORE_WARNING)
-    return FALSE;
-  self->warned = TRUE;
-  return TRUE;
+  *regions = (CfRegions){.shape = params->shape,
+                         .feather = params->feather,
+                         .outside = params->mode == GST_CUDA_FILTERS_ROI_OUTSIDE};
+  if ((coverage.missing && params->missing == GST_CUDA_FILTERS_ROI_COVER) ||
+      (regions->outside && self->frame->len == 0)) {
+    cover_frame(self, info, regions);
+    parts = FALSE;
+  }
+  regions->region = (const CfRegion *)(void *)self->frame->data;
+  regions->whole = parts ? (const CfRegion *)(void *)self->whole->data : NULL;
+  regions->count = (int)self->frame->len;
+  gst_cuda_filters_coverage_message_post(self->message, element, buffer, info, regions, coverage);
+  return regions->count > 0 ? GST_CUDA_FILTERS_COVER_SOME : GST_CUDA_FILTERS_COVER_NONE;
 }

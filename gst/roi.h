@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
 
 #include "regions.h"
@@ -36,13 +37,20 @@ void gst_cuda_filters_regions_get(const GstCudaFiltersRegions *self, guint index
 /* Takes over what the properties say, for the frames to come; under the element's lock. */
 void gst_cuda_filters_regions_sync(GstCudaFiltersRegions *self);
 
-/* Forgets held regions: the stream starts, or starts anew after a flush. */
+/* The element starts: forgets what came before, and what the user was told. */
+void gst_cuda_filters_regions_start(GstCudaFiltersRegions *self);
+
+/* Forgets held regions: the stream starts anew after a flush. */
 void gst_cuda_filters_regions_reset(GstCudaFiltersRegions *self);
 
-/* Looks at the metas of a frame. `regions` is valid until the next call. */
-GstCudaFiltersCover gst_cuda_filters_regions_look(GstCudaFiltersRegions *self, GstBuffer *buffer,
+/* Looks at the metas of a frame, and posts `cudafilters-coverage` and warnings as messages of
+ * `element`: of types that are not accepted, of a hundred frames of a stream without any region, of
+ * settings without a mode. `regions` is valid until the next call. */
+GstCudaFiltersCover gst_cuda_filters_regions_look(GstCudaFiltersRegions *self,
+                                                  GstBaseTransform *element, GstBuffer *buffer,
                                                   const GstVideoInfo *info, CfRegions *regions);
 
-/* True once, after the hundredth frame of a stream in which regions were wanted and none was seen.
- */
-gboolean gst_cuda_filters_regions_seem_lost(GstCudaFiltersRegions *self);
+/* Whether the user has to be told that a frame's mask hides too little (`hides` is false): once,
+ * and again after settings have `changed` and another mask was good. */
+gboolean gst_cuda_filters_regions_must_tell_of_weakness(GstCudaFiltersRegions *self, gboolean hides,
+                                                        gboolean changed);

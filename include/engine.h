@@ -86,6 +86,10 @@ typedef struct {
   /* Refuses combinations that the single ranges cannot; NULL if there are none. */
   bool (*check)(const CfVideo *video, const void *params, CfStatus *status);
 
+  /* False, with what to set instead in `why`, where what these parameters make of `regions` hides
+   * nothing of what is in them; NULL for the regions: of any. NULL if the effect knows none. */
+  bool (*hides)(const CfVideo *video, const void *params, const CfRegions *regions, CfStatus *why);
+
   /* True where the output equals the input for every picture. */
   bool (*is_identity)(const void *params);
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Privacy masks on real detections: OpenCV's facedetect finds a face in a photograph that moves, and
 the elements behind it must hide the face, in every frame, and nothing else."""
+import re
 import subprocess
 
 import numpy as np
@@ -113,8 +114,54 @@ def check_fixed(tap):
                       str(error))
 
 
+def messages(elements):
+    """What gst-launch-1.0 says that elements post."""
+    command = ["gst-launch-1.0", "-m", *"videotestsrc num-buffers=5 !".split(),
+               "video/x-raw,width=320,height=240", "!", *elements.split(), "!", "fakesink"]
+    result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, timeout=harness.TIMEOUT_SECONDS)
+    return result.stdout
+
+
+def check_messages(tap):
+    """What an application sees on the bus."""
+    cases = (("roi-mode=inside regions=-8,10,48,80;300,-6,40,30;500,0,9,9", 2,
+              (40 * 80 + 20 * 24) / (320 * 240)),
+             ("roi-mode=outside regions=-8,10,48,80", 1, 1 - 40 * 80 / (320 * 240)),
+             ("roi-mode=inside regions=-8,10,48,80 roi-missing=cover", 1, 1.0),
+             ("roi-mode=inside regions=100,100,100,80 roi-shape=ellipse", 1,
+              np.pi / 4 * 8000 / (320 * 240)),
+             ("roi-mode=inside", 0, 0.0))
+    for settings, regions, covered in cases:
+        text = messages(f"cudablockavg backend=cpu {settings}")
+        told = re.findall(r"cudafilters-coverage, regions=\(uint\)(\d+), held=\(uint\)0, "
+                          r"missing=\(boolean\)true, covered=\(double\)([-+.e\d]+)", text)
+        good = (len(told) == 1 and int(told[0][0]) == regions
+                and abs(float(told[0][1]) - covered) < 0.001)
+        tap.check(good, f"{settings}: coverage is told", text)
+    for settings, warning in (("cudablockavg regions=1,2,3,4", "no effect without roi-mode"),
+                              ("cudablockavg roi-mode=inside regions=1,2,3,4 blocks-across=256",
+                               "blocks of one pixel"),
+                              ("cudagaussblur roi-mode=inside sigma=0.1", "hides nothing")):
+        text = messages(f"{settings} backend=cpu")
+        tap.check(text.count(warning) == 1, f"{settings}: one warning", text)
+
+
+def check_missing(tap):
+    """A fixed region does not open what roi-missing=cover covers."""
+    image = clip()[0]
+    blocks = "block-width=64 block-height=48"
+    for backend in harness.backends():
+        element = f"cudablockavg backend={backend} {blocks}"
+        whole, = run_clip([image], element)
+        output, = run_clip([image], element, "roi-mode=inside roi-missing=cover regions=8,8,16,16")
+        tap.check((output == whole).all(), f"no detection, and a fixed region {backend}")
+
+
 def run(tap):
     check_fixed(tap)
+    check_messages(tap)
+    check_missing(tap)
     if has_element("facedetect"):
         check_detections(tap)
     else:

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "coverage-message.h"
+
+#include <string.h>
+
+#include "coverage.h"
+
+struct _GstCudaFiltersCoverageMessage {
+  gboolean posted; /* `last` is known to the application */
+  GstCudaFiltersCoverage last;
+
+  /* What last.covered was worked out for. */
+  gint width, height;
+  CfRegions regions;
+  GArray *list;  /* CfRegion */
+  GArray *spans; /* CfSpan, scratch */
+};
+
+GstCudaFiltersCoverageMessage *gst_cuda_filters_coverage_message_new(void)
+{
+  GstCudaFiltersCoverageMessage *self = g_new0(GstCudaFiltersCoverageMessage, 1);
+
+  self->list = g_array_new(FALSE, FALSE, sizeof(CfRegion));
+  self->spans = g_array_new(FALSE, FALSE, sizeof(CfSpan));
+  return self;
+}
+
+void gst_cuda_filters_coverage_message_free(GstCudaFiltersCoverageMessage *self)
+{
+  g_array_unref(self->list);
+  g_array_unref(self->spans);
+  g_free(self);
+}
+
+void gst_cuda_filters_coverage_message_reset(GstCudaFiltersCoverageMessage *self)
+{
+  self->posted = FALSE;
+}
+
+static gboolean is_known(const GstCudaFiltersCoverageMessage *self, const GstVideoInfo *info,
+                         const CfRegions *regions)
+{
+  const CfRegions *last = &self->regions;
+
+  return self->width == GST_VIDEO_INFO_WIDTH(info) && self->height == GST_VIDEO_INFO_HEIGHT(info) &&
+         last->count == regions->count && last->shape == regions->shape &&
+         last->feather == regions->feather && last->outside == regions->outside &&
+         (regions->count == 0 ||
+          memcmp(self->list->data, regions->region, (gsize)regions->count * sizeof(CfRegion)) == 0);
+}
+
+static gdouble covered_share(GstCudaFiltersCoverageMessage *self, const GstVideoInfo *info,
+                             const CfRegions *regions)
+{
+  const CfVideo video =
+      cf_video(CF_FORMAT_GRAY8, GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info));
+
+  if (is_known(self, info, regions))
+    return self->last.covered;
+  self->width = video.width;
+  self->height = video.height;
+  self->regions = *regions;
+  g_array_set_size(self->list, 0);
+  if (regions->count > 0)
+    g_array_append_vals(self->list, regions->region, (guint)regions->count);
+  g_array_set_size(self->spans, (guint)regions->count);
+  return cf_coverage_share(&video, regions, (CfSpan *)(void *)self->spans->data);
+}
+
+static gboolean is_same(const GstCudaFiltersCoverage *a, const GstCudaFiltersCoverage *b)
+{
+  return a->regions == b->regions && a->held == b->held && a->missing == b->missing &&
+         a->covered == b->covered;
+}
+
+/* The times are those that level and videoanalyse tell. */
+static GstStructure *describe(const GstCudaFiltersCoverage *coverage, const GstSegment *segment,
+                              GstBuffer *buffer)
+{
+  const GstClockTime timestamp = GST_BUFFER_PTS(buffer);
+
+  return gst_structure_new(
+      "cudafilters-coverage", "regions", G_TYPE_UINT, coverage->regions, "held", G_TYPE_UINT,
+      coverage->held, "missing", G_TYPE_BOOLEAN, coverage->missing, "covered", G_TYPE_DOUBLE,
+      coverage->covered, "timestamp", G_TYPE_UINT64, timestamp, "stream-time", G_TYPE_UINT64,
+      gst_segment_to_stream_time(segment, GST_FORMAT_TIME, timestamp), "running-time",
+      G_TYPE_UINT64, gst_segment_to_running_time(segment, GST_FORMAT_TIME, timestamp), "duration",
+      G_TYPE_UINT64, GST_BUFFER_DURATION(buffer), NULL);
+}
+
+void gst_cuda_filters_coverage_message_post(GstCudaFiltersCoverageMessage *self,
+                                            GstBaseTransform *element, GstBuffer *buffer,
+                                            const GstVideoInfo *info, const CfRegions *regions,
+                                            GstCudaFiltersCoverage coverage)
+{
+  coverage.covered = covered_share(self, info, regions);
+  if (self->posted && is_same(&coverage, &self->last))
+    return;
+  self->posted = TRUE;
+  self->last = coverage;
+  gst_element_post_message(
+      GST_ELEMENT(element),
+      gst_message_new_element(GST_OBJECT(element), describe(&coverage, &element->segment, buffer)));
+}

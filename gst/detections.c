@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "detections.h"
+
+#ifdef HAVE_GST_ANALYTICS
+#include <gst/analytics/analytics.h>
+#endif
+
+gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark type)
+{
+  const gchar *name = g_quark_to_string(type);
+
+  if (!search->types || (name && g_strv_contains((const gchar *const *)search->types, name)))
+    return TRUE;
+  for (guint i = 0; i < search->rejected->len; i++) {
+    if (g_array_index(search->rejected, GQuark, i) == type)
+      return FALSE;
+  }
+  g_array_append_val(search->rejected, type);
+  return FALSE;
+}
+
+static void add_box(GstCudaFiltersSearch *search, GstCudaFiltersBox box)
+{
+  const GstCudaFiltersDetection detection = {
+      .box = box, .whole = box, .object = search->found->len};
+
+  if (box.width > 0 && box.height > 0)
+    g_array_append_val(search->found, detection);
+}
+
+/* The meta's coordinates are unsigned, and detectors write negative ones all the same. */
+static gint64 coordinate(guint value)
+{
+  return value > G_MAXINT ? (gint64)value - G_MAXUINT - 1 : value;
+}
+
+static void find_rois(GstCudaFiltersSearch *search, GstBuffer *buffer)
+{
+  gpointer state = NULL;
+  GstMeta *meta;
+
+  while ((meta = gst_buffer_iterate_meta_filtered(buffer, &state,
+                                                  GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
+    const GstVideoRegionOfInterestMeta *roi = (GstVideoRegionOfInterestMeta *)meta;
+
+    if (gst_cuda_filters_detections_accept(search, roi->roi_type))
+      add_box(search, (GstCudaFiltersBox){coordinate(roi->x), coordinate(roi->y), roi->w, roi->h});
+  }
+}
+
+#ifdef HAVE_GST_ANALYTICS
+static void find_objects(GstCudaFiltersSearch *search, GstAnalyticsRelationMeta *relations)
+{
+  GstAnalyticsODMtd detection;
+  gpointer state = NULL;
+
+  while (gst_analytics_relation_meta_iterate(relations, &state, gst_analytics_od_mtd_get_mtd_type(),
+                                             &detection)) {
+    gint x, y, width, height;
+    gfloat confidence;
+
+    if (gst_cuda_filters_detections_accept(search, gst_analytics_od_mtd_get_obj_type(&detection)) &&
+        gst_analytics_od_mtd_get_location(&detection, &x, &y, &width, &height, &confidence))
+      add_box(search, (GstCudaFiltersBox){x, y, width, height});
+  }
+}
+#endif
+
+void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *buffer)
+{
+  find_rois(search, buffer);
+#ifdef HAVE_GST_ANALYTICS
+  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta(buffer);
+
+  if (relations)
+    find_objects(search, relations);
+#endif
+}

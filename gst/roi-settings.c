@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "roi-settings.h"
+
+#include "coverage.h"
+#include "properties.h"
+#include "roi.h"
+
+/* Those that no table describes come after the others. */
+enum { PROP_TYPES = 5, PROP_REGIONS, PROP_HOLD };
+
+static const CfChoice modes[] = {
+    {GST_CUDA_FILTERS_ROI_NONE, "none", "The whole frame"},
+    {GST_CUDA_FILTERS_ROI_INSIDE, "inside", "What lies in a region"},
+    {GST_CUDA_FILTERS_ROI_OUTSIDE, "outside", "What lies in no region"},
+    {0, NULL, NULL},
+};
+
+static const CfChoice shapes[] = {
+    {CF_REGION_RECTANGLE, "rectangle", "All of a region"},
+    {CF_REGION_ELLIPSE, "ellipse", "The ellipse in a region"},
+    {0, NULL, NULL},
+};
+
+static const CfChoice missing_choices[] = {
+    {GST_CUDA_FILTERS_ROI_PASS, "pass", "Pass the frame on, as it has no region"},
+    {GST_CUDA_FILTERS_ROI_COVER, "cover", "Cover the whole frame"},
+    {0, NULL, NULL},
+};
+
+static const CfParam params[] = {
+    {"roi-mode", "Region mode", "Which part of a frame is filtered", CF_PARAM_ENUM,
+     offsetof(GstCudaFiltersRoiParams, mode), 0.0, 0.0, GST_CUDA_FILTERS_ROI_NONE,
+     "GstCudaFiltersRoiMode", modes},
+    {"roi-shape", "Region shape", "The shape of regions", CF_PARAM_ENUM,
+     offsetof(GstCudaFiltersRoiParams, shape), 0.0, 0.0, CF_REGION_RECTANGLE,
+     "GstCudaFiltersRoiShape", shapes},
+    {"roi-expand", "Region expansion",
+     "Fraction of a region's width and height that is added on each side", CF_PARAM_DOUBLE,
+     offsetof(GstCudaFiltersRoiParams, expand), 0.0, 2.0, 0.0, NULL, NULL},
+    {"roi-feather", "Region feather",
+     "Pixels over which the effect fades, outwards from what is covered", CF_PARAM_DOUBLE,
+     offsetof(GstCudaFiltersRoiParams, feather), 0.0, 256.0, 0.0, NULL, NULL},
+    {"roi-missing", "Missing regions",
+     "What to do with a frame of which no detection is known (regions are none)", CF_PARAM_ENUM,
+     offsetof(GstCudaFiltersRoiParams, missing), 0.0, 0.0, GST_CUDA_FILTERS_ROI_PASS,
+     "GstCudaFiltersRoiMissing", missing_choices},
+    {0},
+};
+
+G_STATIC_ASSERT(G_N_ELEMENTS(params) - 1 == PROP_TYPES);
+G_STATIC_ASSERT(PROP_HOLD + 1 == GST_CUDA_FILTERS_REGIONS_N_PROPERTIES);
+
+/* ---- Properties ---- */
+
+void gst_cuda_filters_regions_install(GObjectClass *klass, guint first_id)
+{
+  const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING;
+
+  gst_cuda_filters_install_params(klass, params, first_id);
+  g_object_class_install_property(
+      klass, first_id + PROP_TYPES,
+      g_param_spec_string("roi-types", "Region types",
+                          "Comma-separated types of regions to accept (empty = all)", "", flags));
+  g_object_class_install_property(
+      klass, first_id + PROP_REGIONS,
+      g_param_spec_string("regions", "Regions",
+                          "Fixed regions x,y,w,h;x,y,w,h in pixels, besides those of metas", "",
+                          flags));
+  g_object_class_install_property(
+      klass, first_id + PROP_HOLD,
+      g_param_spec_uint64("roi-hold", "Region hold",
+                          "Nanoseconds to keep covering after the last frame with regions", 0,
+                          G_MAXUINT64, 0, flags | GST_PARAM_CONTROLLABLE));
+}
+
+static gchar **split_types(const gchar *text)
+{
+  gchar **types = g_strsplit(text, ",", -1);
+  guint kept = 0;
+
+  for (guint i = 0; types[i]; i++) {
+    if (*g_strstrip(types[i]))
+      types[kept++] = types[i];
+    else
+      g_free(types[i]);
+  }
+  types[kept] = NULL;
+  if (kept == 0)
+    g_clear_pointer(&types, g_strfreev);
+  return types;
+}
+
+static guint count_regions(const gchar *text)
+{
+  guint count = 1;
+
+  for (; *text; text++)
+    count += *text == ';';
+  return count;
+}
+
+static gboolean set_regions(GstCudaFiltersRoiSettings *settings, const gchar *text,
+                            CfStatus *status)
+{
+  const guint capacity = count_regions(text);
+  GArray *fixed = g_array_sized_new(FALSE, FALSE, sizeof(CfRegion), capacity);
+  gint count;
+
+  g_array_set_size(fixed, capacity);
+  count = cf_regions_parse(text, (CfRegion *)(void *)fixed->data, (int)capacity, status);
+  if (count < 0) {
+    g_array_unref(fixed);
+    return FALSE;
+  }
+  g_array_set_size(fixed, (guint)count);
+  g_array_unref(settings->fixed);
+  settings->fixed = fixed;
+  g_free(settings->text);
+  settings->text = g_strdup(text);
+  return TRUE;
+}
+
+gboolean gst_cuda_filters_roi_settings_set(GstCudaFiltersRoiSettings *settings, guint index,
+                                           const GValue *value, CfStatus *status)
+{
+  const gchar *text = G_VALUE_HOLDS_STRING(value) ? g_value_get_string(value) : NULL;
+
+  switch (index) {
+  case PROP_TYPES:
+    g_free(settings->types_text);
+    g_strfreev(settings->types);
+    settings->types_text = g_strdup(text ? text : "");
+    settings->types = split_types(settings->types_text);
+    return TRUE;
+  case PROP_REGIONS:
+    return set_regions(settings, text ? text : "", status);
+  case PROP_HOLD:
+    settings->hold = g_value_get_uint64(value);
+    return TRUE;
+  default:
+    return gst_cuda_filters_set_param(&params[index], &settings->params, value, status);
+  }
+}
+
+void gst_cuda_filters_roi_settings_get(const GstCudaFiltersRoiSettings *settings, guint index,
+                                       GValue *value)
+{
+  switch (index) {
+  case PROP_TYPES:
+    g_value_set_string(value, settings->types_text);
+    break;
+  case PROP_REGIONS:
+    g_value_set_string(value, settings->text);
+    break;
+  case PROP_HOLD:
+    g_value_set_uint64(value, settings->hold);
+    break;
+  default:
+    gst_cuda_filters_get_param(&params[index], &settings->params, value);
+    break;
+  }
+}
+
+void gst_cuda_filters_roi_settings_init(GstCudaFiltersRoiSettings *settings)
+{
+  *settings = (GstCudaFiltersRoiSettings){.types_text = g_strdup(""), .text = g_strdup("")};
+  cf_params_init(params, &settings->params);
+  settings->fixed = g_array_new(FALSE, FALSE, sizeof(CfRegion));
+}
+
+void gst_cuda_filters_roi_settings_clear(GstCudaFiltersRoiSettings *settings)
+{
+  g_strfreev(settings->types);
+  g_free(settings->types_text);
+  g_free(settings->text);
+  g_array_unref(settings->fixed);
+}
+
+void gst_cuda_filters_roi_settings_copy(GstCudaFiltersRoiSettings *copy,
+                                        const GstCudaFiltersRoiSettings *settings)
+{
+  *copy = *settings;
+  copy->types = g_strdupv(settings->types);
+  copy->types_text = g_strdup(settings->types_text);
+  copy->text = g_strdup(settings->text);
+  copy->fixed = g_array_ref(settings->fixed); /* never changed, only replaced */
+}
+
+const gchar *gst_cuda_filters_roi_settings_name_one(const GstCudaFiltersRoiSettings *settings)
+{
+  GstCudaFiltersRoiParams initial;
+
+  cf_params_init(params, &initial);
+  return settings->fixed->len > 0                      ? "regions"
+         : settings->types                             ? "roi-types"
+         : settings->hold > 0                          ? "roi-hold"
+         : settings->params.missing != initial.missing ? "roi-missing"
+         : settings->params.shape != initial.shape     ? "roi-shape"
+         : settings->params.expand != initial.expand   ? "roi-expand"
+         : settings->params.feather != initial.feather ? "roi-feather"
+                                                       : NULL;
+}
