@@ -5,6 +5,8 @@
 #include <gst/analytics/analytics.h>
 #endif
 
+#include "segments.h"
+
 gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark type)
 {
   const gchar *name = g_quark_to_string(type);
@@ -72,7 +74,11 @@ void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *b
 #ifdef HAVE_GST_ANALYTICS
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta(buffer);
 
-  if (relations)
+  if (relations) {
     find_objects(search, relations);
+#ifdef HAVE_GST_SEGMENTATION
+    gst_cuda_filters_segments_find(search, relations);
+#endif
+  }
 #endif
 }
