@@ -159,8 +159,8 @@ static void produce(const char *elements, const CfVideo *video, const Producer *
   }
   for (int i = 0; i < RECYCLED_FRAMES; i++)
     outputs[i] = gst_harness_pull(harness);
-  for (int i = 0; i < RECYCLED_FRAMES; i++)
-    gst_clear_buffer(&kept[i]);
+  for (int i = 0; producer->by_host && i < RECYCLED_FRAMES; i++)
+    gst_buffer_unref(kept[i]);
   gst_harness_teardown(harness);
   free_device_pool(pool);
 }
