@@ -15,6 +15,13 @@
 #include "gaussblur.h"
 #include "llf.h"
 
+/* That come and go in a second or two. */
+#ifdef FAKE_GPU
+#define CONTEXTS 2000
+#else
+#define CONTEXTS 10
+#endif
+
 static GstCudaContext *shared_context;
 
 static const CfVideo *small_video(void)
@@ -214,6 +221,52 @@ GST_START_TEST(context_of_the_frames_is_adopted)
 }
 GST_END_TEST
 
+typedef struct {
+  GstPad *pad;
+  gint stop; /* atomic */
+  guint answers;
+} Asker;
+
+static gpointer ask_for_context(gpointer data)
+{
+  Asker *asker = data;
+
+  while (!g_atomic_int_get(&asker->stop)) {
+    GstQuery *query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+
+    asker->answers += gst_pad_query(asker->pad, query);
+    gst_query_unref(query);
+  }
+  return NULL;
+}
+
+/* A neighbour that changes its state asks from another thread, while one context ends and the next
+ * is adopted. */
+GST_START_TEST(context_is_asked_for_while_it_changes)
+{
+  const CfVideo video = cf_video(CF_FORMAT_NV12, 16, 16);
+  GstHarness *harness = device_harness("cudasepconv", &video);
+  CfTestPicture *source = new_picture(&video, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, 2);
+  Asker asker = {.pad = gst_pad_get_peer(harness->srcpad)};
+  GThread *thread = g_thread_new("asker", ask_for_context, &asker);
+
+  for (int i = 0; i < CONTEXTS; i++) {
+    GstCudaContext *context = gst_cuda_context_new(0);
+    GstBufferPool *pool = device_pool(context, &video, NULL);
+
+    gst_buffer_unref(filter_buffer(harness, device_buffer(pool, source)));
+    free_device_pool(pool);
+    gst_object_unref(context);
+  }
+  g_atomic_int_set(&asker.stop, TRUE);
+  g_thread_join(thread);
+  fail_unless(asker.answers > 0);
+  gst_object_unref(asker.pad);
+  cf_picture_free(source);
+  gst_harness_teardown(harness);
+}
+GST_END_TEST
+
 GST_START_TEST(caps_and_properties_change)
 {
   static const struct {
@@ -263,6 +316,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, pixels_and_metas, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, regions_follow_metas, 0, G_N_ELEMENTS(masks));
   tcase_add_loop_test(tests, context_of_the_frames_is_adopted, 0, N_ELEMENTS);
+  tcase_add_test(tests, context_is_asked_for_while_it_changes);
   tcase_add_loop_test(tests, caps_and_properties_change, 0, N_ELEMENTS);
 }
 
