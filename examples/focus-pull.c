@@ -7,9 +7,17 @@
  *   focus-pull                 GStreamer's test picture in a window
  *   focus-pull fakesink        ... without one
  *   focus-pull SINK SOURCE     any source that ends, such as "filesrc location=a.mp4 ! decodebin"
+ *
+ * To compile: cc focus-pull.c -o focus-pull $(pkg-config --cflags --libs gstreamer-controller-1.0)
  */
 #include <gst/controller/controller.h>
 #include <gst/gst.h>
+
+#define USAGE                                                                                      \
+  "usage: focus-pull [SINK [SOURCE]]\n"                                                            \
+  "Pulls focus on a video: SINK and SOURCE are pipelines as gst-launch-1.0 takes them;\n"          \
+  "without them, a test picture in a window. SOURCE is one that ends, such as\n"                   \
+  "\"filesrc location=a.mp4 ! decodebin\".\n"
 
 #define LARGEST_SIGMA 12.0
 #define SECONDS       60
@@ -70,6 +78,12 @@ int main(int argc, char **argv)
   gchar *description;
   gboolean good;
 
+  if (argc > 3 || sink[0] == '-') {
+    const gboolean asked = g_str_equal(sink, "--help") || g_str_equal(sink, "-h");
+
+    (asked ? g_print : g_printerr)(USAGE);
+    return asked ? 0 : 2;
+  }
   gst_init(&argc, &argv);
   description = g_strdup_printf("%s ! videoconvert ! cudagaussblur name=blur ! videoconvert ! %s",
                                 source, sink);

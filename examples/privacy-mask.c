@@ -8,9 +8,16 @@
  *   privacy-mask                 a moving ball behind a mosaic, in a window
  *   privacy-mask fakesink        ... without one
  *   privacy-mask SINK SOURCE     any source of GRAY8 or YUV that ends
+ *
+ * To compile: cc privacy-mask.c -o privacy-mask $(pkg-config --cflags --libs gstreamer-video-1.0)
  */
 #include <gst/gst.h>
 #include <gst/video/video.h>
+
+#define USAGE                                                                                      \
+  "usage: privacy-mask [SINK [SOURCE]]\n"                                                          \
+  "Covers a bright object by a mosaic: SINK and SOURCE are pipelines as gst-launch-1.0 takes\n"    \
+  "them; without them, a moving ball in a window. SOURCE is one of GRAY8 or YUV that ends.\n"
 
 #define THRESHOLD 100
 
@@ -106,6 +113,12 @@ int main(int argc, char **argv)
   gboolean good;
   GstPad *pad;
 
+  if (argc > 3 || sink[0] == '-') {
+    const gboolean asked = g_str_equal(sink, "--help") || g_str_equal(sink, "-h");
+
+    (asked ? g_print : g_printerr)(USAGE);
+    return asked ? 0 : 2;
+  }
   gst_init(&argc, &argv);
   description = g_strdup_printf("%s ! " MOSAIC " ! %s", source, sink);
   pipeline = gst_parse_launch(description, &error);
