@@ -20,4 +20,4 @@ static gboolean plugin_init(GstPlugin *plugin)
 GST_PLUGIN_DEFINE(
     GST_VERSION_MAJOR, GST_VERSION_MINOR, cudafilters,
     "Local Laplacian, Gaussian blur, mosaic and separable convolution on CUDA and CPU", plugin_init,
-    PACKAGE_VERSION, "LGPL", "gst-cuda-filters", "https://gstreamer.freedesktop.org/")
+    PACKAGE_VERSION, "LGPL", PACKAGE, PACKAGE_ORIGIN)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""demo_render.py DIRECTORY [SECONDS]: what tools/demo shows, made with the plugin that
-GST_PLUGIN_PATH finds. SECONDS is the length of the clip."""
+"""What tools/demo shows, made with the plugin that GST_PLUGIN_PATH finds."""
+import argparse
 import dataclasses
 import pathlib
 import re
@@ -11,6 +11,7 @@ import tempfile
 
 import numpy as np
 import PIL.Image
+import PIL.ImageOps
 
 from photographs import photograph
 
@@ -77,9 +78,8 @@ def side_by_side(before, after):
     return np.concatenate([before, gap, after], 1)
 
 
-def make_still(show, directory):
-    """Filters the photograph as it is; returns it, the result, and the backend."""
-    before = photograph(show.picture)
+def make_still(show, before, directory):
+    """Filters the photograph `before` as it is; returns the result and the backend."""
     with tempfile.TemporaryDirectory() as scratch:
         source, result = f"{scratch}/before.png", f"{scratch}/after.png"
         PIL.Image.fromarray(before).save(source)
@@ -93,7 +93,7 @@ def make_still(show, directory):
             fail(words, done.stdout)
         after = np.asarray(PIL.Image.open(result).convert("RGB"))
     PIL.Image.fromarray(side_by_side(before, after)).save(directory / f"{show.element}.png")
-    return before, after, active_backend(done.stdout)
+    return after, active_backend(done.stdout)
 
 
 # The clip
@@ -133,15 +133,15 @@ class Noise:
         return np.clip(noisy + 0.5, 0, 255).astype(np.uint8)
 
 
-def clip_frames(count):
+def clip_frames(photographs, count):
     """Raw I420 frames: a pan over each photograph in turn, to and fro."""
     noise = Noise()
-    per_picture = -(-count // len(CLIP))
+    per_picture = -(-count // len(photographs))
     planes = None
     for index in range(count):
         picture, step = divmod(index, per_picture)
         if step == 0:
-            planes = luma_and_chroma(enlarged(photograph(CLIP[picture])))
+            planes = luma_and_chroma(enlarged(photographs[picture]))
         part = step / per_picture
         part = 1 - part if picture % 2 else part
         top = int(part * (planes[0].shape[0] - HEIGHT)) // 2
@@ -159,8 +159,8 @@ def show_progress(name, done, count):
         print(f"  {name}.mp4: frame {done} of {count}", flush=True)
 
 
-def make_clip(show, directory, encoder, seconds):
-    """Returns the backend."""
+def make_clip(show, photographs, directory, encoder, seconds):
+    """A clip of these photographs; returns the backend."""
     words = ["gst-launch-1.0", "-v", *(
         f"fdsrc ! rawvideoparse format=i420 width={WIDTH} height={HEIGHT} "
         f"framerate={FRAMES_PER_SECOND}/1 ! tee name=clip "
@@ -172,7 +172,7 @@ def make_clip(show, directory, encoder, seconds):
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=log, stderr=log)
         try:
-            for done, frame in enumerate(clip_frames(count), 1):
+            for done, frame in enumerate(clip_frames(photographs, count), 1):
                 process.stdin.write(frame)
                 show_progress(show.element, done, count)
             process.stdin.close()
@@ -210,9 +210,28 @@ def make_overview(stills, directory):
     PIL.Image.fromarray(page).save(directory / "overview.jpg", quality=88)
 
 
+def own_photograph(path):
+    """Upright, as cameras note it."""
+    try:
+        with PIL.Image.open(path) as picture:
+            return np.asarray(PIL.ImageOps.exif_transpose(picture).convert("RGB"))
+    except (OSError, PIL.Image.DecompressionBombError) as error:
+        sys.exit(f"{path} is no photograph that can be read here (JPEG, PNG, WebP, TIFF): {error}")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("--photograph", help="in place of those of python3-skimage")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="the length of the clips")
+    return parser.parse_args()
+
+
 def main():
-    directory = pathlib.Path(sys.argv[1])
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else SECONDS
+    arguments = parse_arguments()
+    directory = arguments.directory
+    own = own_photograph(arguments.photograph) if arguments.photograph else None
+    pictures = [photograph(name) for name in CLIP] if own is None else [own]
     for show in SHOWS:
         if not exists(show.element):
             sys.exit(f"GStreamer does not find {show.element}; GST_PLUGIN_PATH should name the "
@@ -223,9 +242,10 @@ def main():
     stills, lines = [], []
     for number, show in enumerate(SHOWS, 1):
         print(f"[{number}/{len(SHOWS)}] {show.element} {show.settings}: {show.says}", flush=True)
-        before, after, still_backend = make_still(show, directory)
+        before = photograph(show.picture) if own is None else own
+        after, still_backend = make_still(show, before, directory)
         stills.append((before, after))
-        clip_backend = make_clip(show, directory, encoder, seconds)
+        clip_backend = make_clip(show, pictures, directory, encoder, arguments.seconds)
         lines.append(f"  {show.element}.png (backend {still_backend}), "
                      f"{show.element}.mp4 (backend {clip_backend})")
     make_overview(stills, directory)

@@ -79,7 +79,7 @@ def run(tap):
         return
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
-        done = subprocess.run([sys.executable, TOOLS / "demo_render.py", directory, "1"],
+        done = subprocess.run([sys.executable, TOOLS / "demo_render.py", directory, "--seconds=1"],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
         if not tap.check(done.returncode == 0, "the demo runs", done.stdout):
