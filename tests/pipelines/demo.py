@@ -73,7 +73,37 @@ def check_clip(tap, show, directory, frames):
     tap.check(moved > 3, f"{path.name}: it moves", f"frames differ by {moved:.2f}")
 
 
+def check_command_line(tap):
+    """Nothing is built or made for these."""
+    for words, status, says in ((["--help"], 0, "PHOTOGRAPH"),
+                                (["--size=3"], 2, "no option --size=3"),
+                                (["out", "none.jpg"], 2, "no photograph none.jpg")):
+        done = subprocess.run([TOOLS / "demo", *words], stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        tap.check(done.returncode == status and says in done.stdout,
+                  f"tools/demo {' '.join(words)}", done.stdout)
+
+
+def check_own_photograph(tap, directory):
+    """One that lies on its side, as cameras store them, is shown upright."""
+    exif = PIL.Image.Exif()
+    exif[0x0112] = 6  # to be turned clockwise by a quarter
+    path = directory / "own.png"
+    PIL.Image.fromarray(np.zeros((90, 160, 3), np.uint8)).save(path, exif=exif)
+    tap.check(demo.own_photograph(path).shape == (160, 90, 3), "a photograph of one's own, upright")
+    (directory / "words.jpg").write_text("no picture")
+    try:
+        demo.own_photograph(directory / "words.jpg")
+        tap.check(False, "a file that is no photograph is refused")
+    except SystemExit as error:
+        tap.check("words.jpg is no photograph" in str(error),
+                  "a file that is no photograph is refused", str(error))
+
+
 def run(tap):
+    check_command_line(tap)
+    with tempfile.TemporaryDirectory() as name:
+        check_own_photograph(tap, pathlib.Path(name))
     if not demo.exists("x264enc") or not demo.exists("avdec_h264"):
         tap.skip("the demo", "needs x264enc and avdec_h264")
         return
