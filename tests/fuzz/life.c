@@ -116,6 +116,7 @@ static void link_element(FuzzCase *self)
     fuzz_case_fail(self, "the pads cannot be linked");
   gst_object_unref(in);
   gst_object_unref(out);
+  fuzz_device_enter(self);
   fuzz_settings_new(self);
 }
 

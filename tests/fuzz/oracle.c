@@ -19,8 +19,7 @@ static void judge_description(FuzzCase *self, const FuzzFrame *frame, GstBuffer 
   if (GST_BUFFER_OFFSET(buffer) != frame->offset)
     fuzz_case_fail(self, "frame %u has another offset", frame->number);
   /* What was neutral may not be it when it is filtered: GstBaseTransform then takes GAP away. */
-  if ((flags & kept) != (frame->flags & kept) ||
-      (flags & ~frame->flags & GST_BUFFER_FLAG_GAP))
+  if ((flags & kept) != (frame->flags & kept) || (flags & ~frame->flags & GST_BUFFER_FLAG_GAP))
     fuzz_case_fail(self, "frame %u: flags 0x%x instead of 0x%x", frame->number, flags,
                    frame->flags);
   if ((frame->flags & GST_BUFFER_FLAG_DISCONT) && !(flags & GST_BUFFER_FLAG_DISCONT))

@@ -184,7 +184,13 @@ void fuzz_judge(FuzzCase *self, const FuzzFrame *frame, GstBuffer *buffer);
 bool fuzz_device_exists(void);
 void fuzz_device_open(FuzzCase *self);
 void fuzz_device_close(FuzzCase *self);
+
+/* Gives the element the context that frames lie in. */
+void fuzz_device_enter(FuzzCase *self);
+
 GstBuffer *fuzz_device_buffer(FuzzCase *self, const CfTestPicture *picture);
-/* One call of the driver fails from now on or later; returns whether frames may be lost. */
+
+/* A call of the driver fails from now on, until it is healed. */
 void fuzz_device_fail(FuzzCase *self);
-bool fuzz_device_heal(FuzzCase *self);
+void fuzz_device_heal(FuzzCase *self);
+void fuzz_device_renew(FuzzCase *self);
