@@ -11,9 +11,9 @@
 /* All pools live as long as the case: a frame may come back late. */
 typedef struct {
   GstCudaContext *context;
-  GPtrArray *pools;         /* GstBufferPool */
-  const FuzzFormat *format; /* of the last pool */
-  int objects;              /* of the driver before the case */
+  GPtrArray *pools; /* GstBufferPool */
+  GstCaps *caps;    /* of the last pool */
+  int objects;      /* of the driver before the case */
 } Device;
 
 static void free_pool(gpointer pool)
@@ -51,6 +51,7 @@ void fuzz_device_close(FuzzCase *self)
   Device *device = self->device;
 
   g_ptr_array_unref(device->pools);
+  gst_caps_replace(&device->caps, NULL);
   gst_object_unref(device->context);
   if (fake_cuda_objects() != device->objects)
     fuzz_case_fail(self, "%d objects of the device are left over",
@@ -76,7 +77,7 @@ static GstBufferPool *pool_of(FuzzCase *self)
   GstStructure *config;
   GstBufferPool *pool;
 
-  if (device->format == self->format)
+  if (device->caps && gst_caps_is_equal(device->caps, self->format->caps))
     return g_ptr_array_index(device->pools, device->pools->len - 1);
   pool = gst_cuda_buffer_pool_new(device->context);
   config = gst_buffer_pool_get_config(pool);
@@ -86,7 +87,7 @@ static GstBufferPool *pool_of(FuzzCase *self)
   if (!gst_buffer_pool_set_config(pool, config) || !gst_buffer_pool_set_active(pool, TRUE))
     fuzz_case_fail(self, "no pool of CUDA memory");
   g_ptr_array_add(device->pools, pool);
-  device->format = self->format;
+  gst_caps_replace(&device->caps, self->format->caps);
   return pool;
 }
 
@@ -145,7 +146,7 @@ void fuzz_device_renew(FuzzCase *self)
   Device *device = self->device;
 
   g_ptr_array_set_size(device->pools, 0);
-  device->format = NULL;
+  gst_caps_replace(&device->caps, NULL);
   gst_object_unref(device->context);
   device->context = gst_cuda_context_new(0);
   if (!device->context)

@@ -60,13 +60,19 @@ static Rule rule_of(const FuzzElement *kind, const FuzzPart *part)
   return (Rule){"reference", 1.0};
 }
 
+static bool part_is_bare_field(const FuzzPart *part)
+{
+  return part->field && part->areas.outside && part->areas.count == 0;
+}
+
 /* Strengths that follow each area: the params with which the whole picture is filtered alike. Block
  * sizes beyond those of the property, and grids that start elsewhere, have no such params. */
 static bool follows_areas(const Oracle *oracle)
 {
   const void *params = oracle->part->frame->params;
 
-  if (oracle->part->frame->cover != FUZZ_SOME)
+  /* Of a field without areas its page does not say in which lines its height counts. */
+  if (oracle->part->frame->cover != FUZZ_SOME && !part_is_bare_field(oracle->part))
     return false;
   if (strcmp(oracle->kind->effect->name, "gaussblur") == 0)
     return ((const CfGaussblurParams *)params)->sigma_relative != 0.0;
@@ -282,6 +288,19 @@ static const char *judge_exact_llf(const Oracle *oracle)
   return psnr >= 45.0 ? NULL : say("%.1f dB from the definition", psnr);
 }
 
+/* Blur maps are defined as one sum over all taps for every sample. */
+static bool takes_too_long(const FuzzElement *kind, const FuzzPart *part)
+{
+  const CfGaussblurParams *blur = part->frame->params;
+  const CfVideo *video = &part->source->video;
+  double sigma;
+
+  if (strcmp(kind->effect->name, "gaussblur") != 0 || blur->map_mode == CF_MAP_NONE)
+    return false;
+  sigma = fmax(fmax(fabs(blur->sigma), blur->sigma_vertical), blur->sigma_min);
+  return (8.0 * sigma + 1.0) * (8.0 * sigma + 1.0) * video->width * video->height > 2e8;
+}
+
 const char *fuzz_judge_part(const FuzzElement *kind, const FuzzPart *part)
 {
   const bool identity = kind->effect->is_identity(part->frame->params);
@@ -291,8 +310,10 @@ const char *fuzz_judge_part(const FuzzElement *kind, const FuzzPart *part)
   const char *found;
 
   oracle.each = follows_areas(&oracle);
-  if (oracle.each && part->areas.outside)
-    return NULL; /* whose strength it is beyond all areas, no page says */
+  /* Beyond all areas no page says whose strength it is. */
+  if ((oracle.each && (part->areas.outside || part->areas.count == 0)) ||
+      takes_too_long(kind, part))
+    return NULL;
   if (identity) {
     unchanged.cover = FUZZ_NONE;
     as_it_was.frame = &unchanged;
