@@ -60,8 +60,10 @@ FuzzFormat *fuzz_format_new(FuzzCase *self)
   /* GStreamer before 1.24.4 places planes of odd heights on top of each other there. */
   if (self->way == FUZZ_CUDA_MEMORY)
     format->video.height += format->video.height % 2;
-  format->video.luma_red = 0.299; /* as GStreamer has BT.601 */
-  format->video.luma_blue = 0.114;
+  if (!cf_format_info(format->video.format)->rgb) {
+    format->video.luma_red = 0.299; /* as GStreamer has BT.601 */
+    format->video.luma_blue = 0.114;
+  }
   if (!cf_format_info(format->video.format)->rgb && fuzz_one_in(self, 4)) {
     colours = ", colorimetry=1:3:5:1"; /* full range, BT.709 */
     format->video.range = CF_RANGE_FULL;
