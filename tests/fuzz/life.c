@@ -289,8 +289,10 @@ void fuzz_life_take_messages(FuzzCase *self)
     }
     if (error) {
       fuzz_note(self, "  it says: %s", error->message);
-      if (!self->said)
+      if (!self->said || (self->errors == 1 && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)) {
+        g_free(self->said);
         self->said = g_strdup(error->message);
+      }
     }
     g_clear_error(&error);
     gst_message_unref(message);

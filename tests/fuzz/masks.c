@@ -162,6 +162,18 @@ static void add_area(const FuzzMasks *masks, FuzzAreas *areas, double x, double 
       (FuzzArea){x - across, y - down, width + 2.0 * across, height + 2.0 * down};
 }
 
+static bool reach_into(const FuzzMasks *masks, const CfVideo *video)
+{
+  for (int i = 0; i < masks->seen_count; i++) {
+    const FuzzMeta *meta = &masks->seen[i];
+    const double x = (gint32)meta->x, y = (gint32)meta->y;
+
+    if (x < video->width && y < video->height && x + meta->width > 0.0 && y + meta->height > 0.0)
+      return true;
+  }
+  return false;
+}
+
 static void see(FuzzMasks *masks, const FuzzFrame *frame)
 {
   FuzzMeta fresh[FUZZ_MOST_METAS];
@@ -177,6 +189,7 @@ static void see(FuzzMasks *masks, const FuzzFrame *frame)
     memcpy(masks->seen, fresh, sizeof fresh);
     masks->seen_count = count;
     masks->seen_at = frame->pts;
+    masks->beyond = !reach_into(masks, &frame->format->video);
   }
 }
 
@@ -230,7 +243,7 @@ void fuzz_masks_look(FuzzCase *self, FuzzFrame *frame)
   for (int i = 0; known && i < masks->seen_count; i++)
     add_area(masks, &frame->areas, (gint32)masks->seen[i].x, (gint32)masks->seen[i].y,
              masks->seen[i].width, masks->seen[i].height);
-  if (!known && masks->cover_missing) {
+  if (!known && masks->cover_missing && (!masks->beyond || masks->hold == 0)) {
     /* All of the picture; with `outside` no page says what else fixed regions leave. */
     frame->areas = (FuzzAreas){
         .area = {{0.0, 0.0, frame->format->video.width, frame->format->video.height}}, .count = 1};
@@ -238,5 +251,10 @@ void fuzz_masks_look(FuzzCase *self, FuzzFrame *frame)
     return;
   }
   add_fixed(masks, &frame->areas);
+  /* What lies beyond the frame may count as detected, or not. */
+  if (masks->seen_count > 0 && masks->beyond && (masks->cover_missing || masks->hold > 0)) {
+    frame->cover = FUZZ_ANY;
+    return;
+  }
   frame->cover = frame->areas.count > 0 ? FUZZ_SOME : masks->mode == 1 ? FUZZ_NONE : FUZZ_ALL;
 }

@@ -75,6 +75,7 @@ typedef struct {
   char *types, *fixed;
   FuzzMeta seen[FUZZ_MOST_METAS];
   int seen_count;
+  bool beyond; /* none of them reaches into the frame */
   GstClockTime seen_at;
 } FuzzMasks;
 
@@ -97,7 +98,7 @@ typedef struct {
   GQueue *expected;     /* FuzzFrame */
   bool new_segment, discont;
   guint errors, warnings; /* since they were last looked at */
-  char *said;             /* by the first of them */
+  char *said;             /* by the first error, or warning */
 
   /* settings.c */
   void *wanted;         /* params as they should be; meaningless where `doubtful` */

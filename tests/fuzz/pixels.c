@@ -60,9 +60,9 @@ static Rule rule_of(const FuzzElement *kind, const FuzzPart *part)
   return (Rule){"reference", 1.0};
 }
 
-static bool part_is_bare_field(const FuzzPart *part)
+static bool has_no_area_outside(const FuzzPart *part)
 {
-  return part->field && part->areas.outside && part->areas.count == 0;
+  return part->areas.outside && part->areas.count == 0;
 }
 
 /* Strengths that follow each area: the params with which the whole picture is filtered alike. Block
@@ -71,8 +71,7 @@ static bool follows_areas(const Oracle *oracle)
 {
   const void *params = oracle->part->frame->params;
 
-  /* Of a field without areas its page does not say in which lines its height counts. */
-  if (oracle->part->frame->cover != FUZZ_SOME && !part_is_bare_field(oracle->part))
+  if (oracle->part->frame->cover != FUZZ_SOME && !has_no_area_outside(oracle->part))
     return false;
   if (strcmp(oracle->kind->effect->name, "gaussblur") == 0)
     return ((const CfGaussblurParams *)params)->sigma_relative != 0.0;
@@ -310,7 +309,7 @@ const char *fuzz_judge_part(const FuzzElement *kind, const FuzzPart *part)
   const char *found;
 
   oracle.each = follows_areas(&oracle);
-  /* Beyond all areas no page says whose strength it is. */
+  /* Beyond all areas, or without any, no page says whose strength it is. */
   if ((oracle.each && (part->areas.outside || part->areas.count == 0)) ||
       takes_too_long(kind, part))
     return NULL;
