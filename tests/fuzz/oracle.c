@@ -135,17 +135,20 @@ static CfTestPicture *field_of(const CfTestPicture *picture, int field)
   return half;
 }
 
-/* Both fields have the lines that an area half covers. */
-static FuzzAreas areas_of_field(const FuzzAreas *areas)
+/* With the lines of the field that an area half covers, or without them. */
+static FuzzAreas areas_of_field(const FuzzAreas *areas, bool inner)
 {
   FuzzAreas scaled = *areas;
 
-  for (int i = 0; i < scaled.count; i++) {
-    FuzzArea *area = &scaled.area[i];
-    const double bottom = ceil((area->y + area->height) / 2.0);
+  scaled.count = 0;
+  for (int i = 0; i < areas->count; i++) {
+    FuzzArea area = areas->area[i];
+    const double top = area.y / 2.0, bottom = (area.y + area.height) / 2.0;
 
-    area->y = floor(area->y / 2.0);
-    area->height = bottom - area->y;
+    area.y = inner ? ceil(top) : floor(top);
+    area.height = (inner ? floor(bottom) : ceil(bottom)) - area.y;
+    if (area.height > 0.0)
+      scaled.area[scaled.count++] = area;
   }
   return scaled;
 }
@@ -153,12 +156,13 @@ static FuzzAreas areas_of_field(const FuzzAreas *areas)
 static void judge_pixels(FuzzCase *self, const FuzzFrame *frame, GstBuffer *buffer)
 {
   CfTestPicture *got = picture_of(self, frame, buffer);
-  FuzzPart part = {frame, false, frame->source, got, frame->areas};
+  FuzzPart part = {frame, false, frame->source, got, frame->areas, frame->areas};
   const char *wrong = NULL;
 
   if (frame->format->interlaced && has_fields(&frame->format->video)) {
     part.field = true;
-    part.areas = areas_of_field(&frame->areas);
+    part.areas = areas_of_field(&frame->areas, false);
+    part.inner = areas_of_field(&frame->areas, true);
     for (int field = 0; !wrong && field < 2; field++) {
       CfTestPicture *source = field_of(frame->source, field), *half = field_of(got, field);
 

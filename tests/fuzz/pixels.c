@@ -227,6 +227,9 @@ static const char *judge_sample(Oracle *oracle, const Place *at)
 
   if (frame->cover == FUZZ_SOME) {
     cover = fuzz_cover(&part->source->video, &part->areas, -1, at->plane, at->x, at->y);
+    /* Lines that only half lie outside may count as outside. */
+    if (part->field && part->areas.outside)
+      cover.most = fuzz_cover(&part->source->video, &part->inner, -1, at->plane, at->x, at->y).most;
     owners = oracle->each ? part->areas.count : 1;
   }
   if (cover.least == 0 && is_untouched(part, at))
