@@ -100,7 +100,7 @@ static void pack(File *file, const uint8_t *data, size_t size)
     put_chunk(file, "PLTE", palette, sizeof palette);
   if (compress2(packed, &bytes, data + 5, size - 5, 1) == Z_OK)
     put_chunk(file, "IDAT", packed, bytes);
-  put_chunk(file, "IEND", NULL, 0);
+  put_chunk(file, "IEND", header, 0);
 }
 
 /* A regular file in memory, made once, whose content is replaced. */

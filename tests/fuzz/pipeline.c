@@ -181,7 +181,7 @@ static void stop_and_go(FuzzCase *self)
   fuzz_life_drain(self);
   fuzz_life_set_state(self, fuzz_one_in(self, 2) ? GST_STATE_NULL : GST_STATE_READY);
   if (fuzz_one_in(self, 3))
-    fuzz_settings_change(self, false);
+    fuzz_settings_change(self);
   start(self);
   begin(self);
   push_frame(self, true);
@@ -192,7 +192,7 @@ static void swap(FuzzCase *self)
   fuzz_life_drain(self);
   fuzz_life_swap(self);
   if (fuzz_one_in(self, 2))
-    fuzz_settings_change(self, false);
+    fuzz_settings_change(self);
   start(self);
   begin(self);
   push_frame(self, true);
@@ -270,7 +270,7 @@ static void take_step(FuzzCase *self)
   if (fuzz_one_in(self, 3))
     rare[fuzz_below(self, G_N_ELEMENTS(rare))](self);
   for (int changes = fuzz_below(self, 3); changes > 0; changes--)
-    fuzz_settings_change(self, true);
+    fuzz_settings_change(self);
   for (int frames = fuzz_below(self, 4); frames > 0; frames--)
     push_frame(self, false);
   fuzz_life_collect(self, false);
@@ -297,7 +297,7 @@ static void run_case(guint64 seed, const char *element, guint *frames)
   fuzz_life_new(&self);
   self.format = fuzz_format_new(&self);
   for (int changes = fuzz_below(&self, 4); changes > 0; changes--)
-    fuzz_settings_change(&self, false);
+    fuzz_settings_change(&self);
   start(&self);
   begin(&self);
   push_frame(&self, true);

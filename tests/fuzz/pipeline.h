@@ -9,7 +9,8 @@
  *   settings.c   values of properties: random ones, and what is in force
  *   frames.c     random caps and buffers
  *   masks.c      random region metas, and the areas that they ask for
- *   oracle.c     what a frame must look like
+ *   naive.c      what areas cover, by docs/regions.md
+ *   oracle.c     what a frame must be;  pixels.c  and its pixels
  *   device.c     frames in CUDA memory and a driver that fails; device-none.c without one
  */
 #pragma once
@@ -149,7 +150,7 @@ void fuzz_life_collect(FuzzCase *self, bool all);
 /* settings.c */
 void fuzz_settings_new(FuzzCase *self);
 void fuzz_settings_free(FuzzCase *self);
-void fuzz_settings_change(FuzzCase *self, bool while_playing);
+void fuzz_settings_change(FuzzCase *self);
 void fuzz_settings_mend(FuzzCase *self);
 void fuzz_settings_animate(FuzzCase *self);
 void fuzz_settings_set(FuzzCase *self, const char *name, const char *value);

@@ -65,8 +65,7 @@ static bool has_no_area_outside(const FuzzPart *part)
   return part->areas.outside && part->areas.count == 0;
 }
 
-/* Strengths that follow each area: the params with which the whole picture is filtered alike. Block
- * sizes beyond those of the property, and grids that start elsewhere, have no such params. */
+/* Whether areas have strengths of their own. */
 static bool follows_areas(const Oracle *oracle)
 {
   const void *params = oracle->part->frame->params;
@@ -81,8 +80,8 @@ static bool follows_areas(const Oracle *oracle)
   return false;
 }
 
-/* Block (x, y) of a grid that starts at `area`: the picture is moved so that its grid starts there,
- * by the reference engine on a picture that begins outside. */
+/* Params with which all of the picture gets what one area asks for. False where there are none: a
+ * grid that starts elsewhere, or blocks beyond the property's range. */
 static bool make_area_params(const Oracle *oracle, int index, void *params)
 {
   const FuzzArea *area = &oracle->part->areas.area[index];

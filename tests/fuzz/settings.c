@@ -243,7 +243,7 @@ static void want(FuzzCase *self, const char *name, const char *value)
   g_free(wished);
 }
 
-void fuzz_settings_change(FuzzCase *self, bool while_playing)
+void fuzz_settings_change(FuzzCase *self)
 {
   const CfEffect *effect = self->kind->effect;
   int count = 0;
