@@ -288,8 +288,8 @@ static bool cover_all(const Line *line)
   int count = 0;
 
   for (int i = 0; i < line->regions->count; i++) {
-    count += is_in_row(line, &line->regions->region[i]) &&
-             find_candidate(line, i, &candidates[count]);
+    count +=
+        is_in_row(line, &line->regions->region[i]) && find_candidate(line, i, &candidates[count]);
     if (count == BATCH || (count > 0 && i + 1 == line->regions->count)) {
       cover_batch(line, candidates, count);
       any = true;

@@ -70,7 +70,7 @@ void fake_end_object(Object *object);
 CUresult fake_remove(Kind kind, const void *address, const char *call);
 void fake_end_objects_of(CUcontext context);
 
-/* Stream `index` modulo the number of objects, or NULL where that is none. */
+/* Object `index` of fake_objects_used(), if it is a stream, else NULL. */
 CUstream fake_stream_at(unsigned index);
 int fake_objects_used(void);
 

@@ -83,12 +83,14 @@ static bool step_any(void)
 {
   static unsigned long order = 1;
   static unsigned ahead;
+  /* Others may make objects meanwhile, in places behind these. */
+  const unsigned used = (unsigned)fake_objects_used();
 
   order = order * 6364136223846793005ul + 1442695040888963407ul;
   if (order >> 59 == 0)
     ahead = (unsigned)(order >> 33);
-  for (int i = 0; i < fake_objects_used(); i++) {
-    CUstream stream = fake_stream_at(ahead + (unsigned)i);
+  for (unsigned i = 0; i < used; i++) {
+    CUstream stream = fake_stream_at((ahead + i) % used);
 
     if (stream && step(stream))
       return true;
