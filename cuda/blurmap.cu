@@ -182,6 +182,8 @@ int describe_job(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJo
   return tiles;
 }
 
+/* Of what tiles load around them. Samples with a Gaussian of their own reach as far along both
+ * axes, whatever their levels do. */
 void largest_radius(const CfCudaBlurMap *blur, int *x, int *y)
 {
   *x = *y = 0;
@@ -190,11 +192,12 @@ void largest_radius(const CfCudaBlurMap *blur, int *x, int *y)
 
     for (int i = 0; i < plane->levels.count; i++) {
       const CfMapLevel *level = &plane->table.level[i];
+      const int own = level->kind == CF_MAP_DIRECT ? kMapDirectRadius : 0;
 
       if (level->kind == CF_MAP_LARGE)
         continue;
-      *x = level->radius_x > *x ? level->radius_x : *x;
-      *y = level->radius_y > *y ? level->radius_y : *y;
+      *x = max(max(level->radius_x, own), *x);
+      *y = max(max(level->radius_y, own), *y);
     }
   }
 }

@@ -84,9 +84,8 @@ gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
 /* Sends a frame in system memory on its way through the device, with at most `limit` bytes of its
  * memory for the frame (0: no limit); takes both buffers over, also on failure. Fewer than
  * GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY are under way: where frames go as a whole, one arrives, one is
- * filtered, one leaves, and one is queued behind them, so that the device need not wait for the
- * threads of the host to take turns. */
-#define GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY 4
+ * filtered and one leaves. */
+#define GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY 3
 gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
                                             const GstVideoInfo *info, guint64 limit,
                                             GstBuffer *input, GstBuffer *output, CfStatus *status);

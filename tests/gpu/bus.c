@@ -19,7 +19,7 @@
 #include "gpu-compat.h"
 #include "sepconv.h"
 
-#define WARM_UP 4
+#define WARM_UP 40 /* until the pool has all the frames that are ever under way */
 #define INPUTS  4
 
 static GstCudaContext *context;

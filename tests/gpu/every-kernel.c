@@ -21,10 +21,10 @@ typedef struct {
 } Work;
 
 static const CfRegion some_regions[] = {{10, 6, 50, 40}, {40, 30, 90, 90}, {-5, 50, 12, 9}};
-static const CfRegions ellipses = {some_regions, N(some_regions), CF_REGION_ELLIPSE,
-                                   4.0,          false,           false};
-static const CfRegions rectangles = {some_regions, N(some_regions), CF_REGION_RECTANGLE,
-                                     0.0,          false,           false};
+static const CfRegions ellipses = {
+    .region = some_regions, .count = N(some_regions), .shape = CF_REGION_ELLIPSE, .feather = 4.0};
+static const CfRegions rectangles = {
+    .region = some_regions, .count = N(some_regions), .shape = CF_REGION_RECTANGLE};
 
 static const Work works[] = {
     {"llf-sine-2", "llf", "harmonics=2", NULL},
