@@ -83,10 +83,11 @@ static void change_numbers(FuzzCase *self, FuzzMasks *masks)
 
 static void change_texts(FuzzCase *self, FuzzMasks *masks)
 {
+  static const char *const types[] = {"", "face", " plate , face ", "x y,,person", "nobody"};
+
   if (fuzz_one_in(self, 2)) {
     g_free(masks->types);
-    masks->types = g_strdup((const char *[]){"", "face", " plate , face ", "x y,,person",
-                                             "nobody"}[fuzz_below(self, 5)]);
+    masks->types = g_strdup(types[fuzz_below(self, G_N_ELEMENTS(types))]);
     g_object_set(self->element, "roi-types", masks->types, NULL);
     fuzz_note(self, "roi-types=\"%s\"", masks->types);
   } else {
