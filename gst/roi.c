@@ -161,16 +161,18 @@ static GstCudaFiltersBox box_of(const GstCudaFiltersRoiParams *params,
                                                       : grow(&box, &box, 0.5 * (G_SQRT2 - 1.0));
 }
 
-/* Appends a region, unless it lies beyond the frame with all of its feather. */
+/* Appends a region, unless it lies beyond the frame with all of its feather, which is in lines of a
+ * field where frames may be interlaced. */
 static gboolean add_region(GstCudaFiltersRegions *self, const GstVideoInfo *info,
                            const GstCudaFiltersBox *box, const GstCudaFiltersBox *whole)
 {
   const GstCudaFiltersRoiParams *params = &self->running.params;
   const gint reach = params->mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? 0 : (gint)ceil(params->feather);
+  const gint down = GST_VIDEO_INFO_IS_INTERLACED(info) ? 2 * reach : reach;
   const CfRegion region = region_of(box), around = region_of(whole);
 
   if (box->x - reach >= GST_VIDEO_INFO_WIDTH(info) || box->x + box->width + reach <= 0 ||
-      box->y - reach >= GST_VIDEO_INFO_HEIGHT(info) || box->y + box->height + reach <= 0)
+      box->y - down >= GST_VIDEO_INFO_HEIGHT(info) || box->y + box->height + down <= 0)
     return FALSE;
   g_array_append_val(self->frame, region);
   g_array_append_val(self->whole, around);

@@ -409,6 +409,34 @@ GST_START_TEST(fields_have_regions_too)
 }
 GST_END_TEST;
 
+/* A feather is in lines of a field: from 12 rows, 6 lines, below the frame 8 reach into it. */
+GST_START_TEST(feathers_reach_into_fields)
+{
+  GstBus *bus;
+  GstHarness *harness;
+  CfTestPicture *source, *got;
+  gint changed = 0;
+
+  video = cf_video(CF_FORMAT_GRAY8, WIDTH, HEIGHT);
+  harness = harness_new("cudablockavg", "mode=max roi-mode=inside roi-feather=8", &video,
+                        ", interlace-mode=interleaved", &bus);
+  got = picture_from_buffer(
+      &video, filter_buffer(harness, new_frame(&source, 0, &(Roi){"face", 0, HEIGHT + 12, 64, 8})));
+  for (gint y = 0; y < HEIGHT; y++) {
+    for (gint x = 0; x < WIDTH; x++) {
+      const gboolean same = cf_picture_get(got, 0, x, y, 0) == cf_picture_get(source, 0, x, y, 0);
+
+      fail_unless(same || y >= HEIGHT - 4);
+      changed += !same;
+    }
+  }
+  fail_unless(changed > 0);
+  cf_picture_free(source);
+  cf_picture_free(got);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 /* Rows 9 and 18 are half a line of either field, which shows what lies in the region only. */
 GST_START_TEST(fields_leave_less_open)
 {
@@ -459,6 +487,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, regions_are_expanded_outwards);
   tcase_add_test(tests, metas_stay_for_later_elements);
   tcase_add_test(tests, a_frame_without_regions_is_passed_on);
+  tcase_add_test(tests, feathers_reach_into_fields);
   tcase_add_test(tests, fields_leave_less_open);
   tcase_add_test(tests, fields_have_regions_too);
 }
