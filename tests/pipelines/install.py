@@ -51,6 +51,11 @@ def check_places(tap, directory):
     tap.check(warning not in said and place == f"{system}/{PLUGIN}",
               "-Dplugin-dir=... with GStreamer's own folder, and no warning", f"{place}\n{said}")
 
+    prefix = run_command(["pkg-config", "--variable=prefix", "gstreamer-1.0"]).stdout.strip()
+    said, place = configure(directory, directory, f"--prefix={prefix}", "--libdir=other")
+    tap.check(warning not in said and place == f"{system}/{PLUGIN}",
+              "with GStreamer's prefix in GStreamer's own folder", f"{place}\n{said}")
+
     said, place = configure(directory, directory,
                             "-Dplugin-dir=~/.local/share/gstreamer-1.0/plugins")
     inside = pathlib.Path(place).is_relative_to(directory)
