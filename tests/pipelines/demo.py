@@ -59,8 +59,11 @@ def check_clip(tap, show, directory, frames):
     tap.check(b"avc1" in path.read_bytes(), f"{path.name}: H.264")
     raw = directory / "clip.raw"
     width, height = 2 * demo.WIDTH + demo.GAP, demo.HEIGHT
-    harness.launch("filesrc", [f"location={path}"], "! qtdemux ! h264parse ! avdec_h264 ! "
-                   f"videoconvert ! video/x-raw,format=GRAY8,width={width},height={height} ! "
+    # Where the width is no multiple of 16, GStreamer 1.26's decoder that writes into downstream's
+    # frames now and then aborts.
+    harness.launch("filesrc", [f"location={path}"], "! qtdemux ! h264parse ! "
+                   "avdec_h264 direct-rendering=false ! videoconvert ! "
+                   f"video/x-raw,format=GRAY8,width={width},height={height} ! "
                    "filesink", [f"location={raw}"])
     pictures = np.memmap(raw, np.uint8, "r").reshape(-1, height, width)
     tap.check(len(pictures) == frames, f"{path.name}: {frames} frames of {width}x{height}",
