@@ -172,6 +172,7 @@ GstStateChangeReturn fuzz_life_set_state(FuzzCase *self, GstState state)
     if (result != GST_STATE_CHANGE_SUCCESS)
       fuzz_case_fail(self, "the element cannot be stopped");
     fuzz_masks_forget(self);
+    g_clear_pointer(&self->old, g_free);
     self->discont = true;
   }
   return result;

@@ -153,29 +153,48 @@ static bool is_accepted(const FuzzMasks *masks, const char *type)
   return found || !any;
 }
 
-/* Rounded outwards. */
-static void add_area(const FuzzMasks *masks, FuzzAreas *areas, double x, double y, double width,
-                     double height)
+/* Adds an area, rounded outwards, unless it lies beyond the frame with all of its feather, which is
+ * in lines of a field there. */
+static bool add_area(const FuzzMasks *masks, const FuzzFormat *format, FuzzAreas *areas,
+                     FuzzArea area)
 {
-  const double across = ceil(masks->expand * width), down = ceil(masks->expand * height);
+  const double across = ceil(masks->expand * area.width), down = ceil(masks->expand * area.height);
+  const double reach = areas->outside ? 0.0 : ceil(areas->feather);
+  const double reach_down = format->interlaced ? 2.0 * reach : reach;
 
-  areas->area[areas->count++] =
-      (FuzzArea){x - across, y - down, width + 2.0 * across, height + 2.0 * down};
+  area = (FuzzArea){area.x - across, area.y - down, area.width + 2.0 * across,
+                    area.height + 2.0 * down};
+  if (area.x - reach >= format->video.width || area.x + area.width + reach <= 0.0 ||
+      area.y - reach_down >= format->video.height || area.y + area.height + reach_down <= 0.0)
+    return false;
+  areas->area[areas->count++] = area;
+  return true;
 }
 
-static bool reach_into(const FuzzMasks *masks, const CfVideo *video)
+static bool add_metas(const FuzzMasks *masks, FuzzFrame *frame, const FuzzMeta *meta, int count)
 {
-  for (int i = 0; i < masks->seen_count; i++) {
-    const FuzzMeta *meta = &masks->seen[i];
-    const double x = (gint32)meta->x, y = (gint32)meta->y;
+  bool any = false;
 
-    if (x < video->width && y < video->height && x + meta->width > 0.0 && y + meta->height > 0.0)
-      return true;
+  for (int i = 0; i < count; i++) {
+    const FuzzArea area = {(gint32)meta[i].x, (gint32)meta[i].y, meta[i].width, meta[i].height};
+
+    any = add_area(masks, frame->format, &frame->areas, area) || any;
   }
-  return false;
+  return any;
 }
 
-static void see(FuzzMasks *masks, const FuzzFrame *frame)
+static bool is_held(const FuzzMasks *masks, GstClockTime now)
+{
+  if (masks->seen_count == 0 || masks->hold == 0)
+    return false;
+  if (!GST_CLOCK_TIME_IS_VALID(now) || !GST_CLOCK_TIME_IS_VALID(masks->seen_at))
+    return true;
+  return (now > masks->seen_at ? now - masks->seen_at : masks->seen_at - now) <= masks->hold;
+}
+
+/* Adds the areas of what is detected in the frame, or was in one that is held; false if there is
+ * nothing of either. */
+static bool add_detected(FuzzMasks *masks, FuzzFrame *frame)
 {
   FuzzMeta fresh[FUZZ_MOST_METAS];
   int count = 0;
@@ -186,44 +205,25 @@ static void see(FuzzMasks *masks, const FuzzFrame *frame)
     if (meta->width > 0 && meta->height > 0 && is_accepted(masks, meta->type))
       fresh[count++] = *meta;
   }
-  if (count > 0) {
+  if (add_metas(masks, frame, fresh, count)) {
     memcpy(masks->seen, fresh, sizeof fresh);
     masks->seen_count = count;
     masks->seen_at = frame->pts;
-    masks->beyond = !reach_into(masks, &frame->format->video);
-  }
-}
-
-static bool is_known(const FuzzMasks *masks, GstClockTime now, bool fresh)
-{
-  if (fresh)
     return true;
-  if (masks->seen_count == 0 || masks->hold == 0)
-    return false;
-  if (!GST_CLOCK_TIME_IS_VALID(now) || !GST_CLOCK_TIME_IS_VALID(masks->seen_at))
-    return true;
-  return (now > masks->seen_at ? now - masks->seen_at : masks->seen_at - now) <= masks->hold;
-}
-
-static bool has_fresh(const FuzzMasks *masks, const FuzzFrame *frame)
-{
-  for (int i = 0; i < frame->metas; i++) {
-    if (frame->meta[i].width > 0 && frame->meta[i].height > 0 &&
-        is_accepted(masks, frame->meta[i].type))
-      return true;
   }
-  return false;
+  return is_held(masks, frame->pts) && add_metas(masks, frame, masks->seen, masks->seen_count);
 }
 
-static void add_fixed(const FuzzMasks *masks, FuzzAreas *areas)
+static void add_fixed(const FuzzMasks *masks, FuzzFrame *frame)
 {
   gchar **each = g_strsplit(masks->fixed, ";", -1);
 
   for (gchar **one = each; *one && **one; one++) {
     gchar **number = g_strsplit(*one, ",", -1);
+    const FuzzArea area = {g_strtod(number[0], NULL), g_strtod(number[1], NULL),
+                           g_strtod(number[2], NULL), g_strtod(number[3], NULL)};
 
-    add_area(masks, areas, g_strtod(number[0], NULL), g_strtod(number[1], NULL),
-             g_strtod(number[2], NULL), g_strtod(number[3], NULL));
+    add_area(masks, frame->format, &frame->areas, area);
     g_strfreev(number);
   }
   g_strfreev(each);
@@ -232,30 +232,19 @@ static void add_fixed(const FuzzMasks *masks, FuzzAreas *areas)
 void fuzz_masks_look(FuzzCase *self, FuzzFrame *frame)
 {
   FuzzMasks *masks = &self->masks;
-  bool known;
 
   frame->cover = FUZZ_ALL;
   frame->areas = (FuzzAreas){
       .ellipse = masks->ellipse, .outside = masks->mode == 2, .feather = masks->feather};
   if (!self->kind->regions || masks->mode == 0)
     return;
-  see(masks, frame);
-  known = is_known(masks, frame->pts, has_fresh(masks, frame));
-  for (int i = 0; known && i < masks->seen_count; i++)
-    add_area(masks, &frame->areas, (gint32)masks->seen[i].x, (gint32)masks->seen[i].y,
-             masks->seen[i].width, masks->seen[i].height);
-  if (!known && masks->cover_missing && (!masks->beyond || masks->hold == 0)) {
-    /* All of the picture; with `outside` no page says what else fixed regions leave. */
+  if (!add_detected(masks, frame) && masks->cover_missing) {
+    /* All of the picture. */
     frame->areas = (FuzzAreas){
         .area = {{0.0, 0.0, frame->format->video.width, frame->format->video.height}}, .count = 1};
-    frame->cover = masks->mode == 1 ? FUZZ_SOME : FUZZ_ANY;
+    frame->cover = FUZZ_SOME;
     return;
   }
-  add_fixed(masks, &frame->areas);
-  /* What lies beyond the frame may count as detected, or not. */
-  if (masks->seen_count > 0 && masks->beyond && (masks->cover_missing || masks->hold > 0)) {
-    frame->cover = FUZZ_ANY;
-    return;
-  }
+  add_fixed(masks, frame);
   frame->cover = frame->areas.count > 0 ? FUZZ_SOME : masks->mode == 1 ? FUZZ_NONE : FUZZ_ALL;
 }

@@ -135,8 +135,8 @@ static CfTestPicture *field_of(const CfTestPicture *picture, int field)
   return half;
 }
 
-/* With the lines of the field that an area half covers, or without them. */
-static FuzzAreas areas_of_field(const FuzzAreas *areas, bool inner)
+/* Both fields cover a line of which half is covered: with `outside` areas leave it out. */
+static FuzzAreas areas_of_field(const FuzzAreas *areas)
 {
   FuzzAreas scaled = *areas;
 
@@ -145,8 +145,8 @@ static FuzzAreas areas_of_field(const FuzzAreas *areas, bool inner)
     FuzzArea area = areas->area[i];
     const double top = area.y / 2.0, bottom = (area.y + area.height) / 2.0;
 
-    area.y = inner ? ceil(top) : floor(top);
-    area.height = (inner ? floor(bottom) : ceil(bottom)) - area.y;
+    area.y = areas->outside ? ceil(top) : floor(top);
+    area.height = (areas->outside ? floor(bottom) : ceil(bottom)) - area.y;
     if (area.height > 0.0)
       scaled.area[scaled.count++] = area;
   }
@@ -156,13 +156,12 @@ static FuzzAreas areas_of_field(const FuzzAreas *areas, bool inner)
 static void judge_pixels(FuzzCase *self, const FuzzFrame *frame, GstBuffer *buffer)
 {
   CfTestPicture *got = picture_of(self, frame, buffer);
-  FuzzPart part = {frame, false, frame->source, got, frame->areas, frame->areas};
+  FuzzPart part = {frame, false, frame->source, got, frame->areas};
   const char *wrong = NULL;
 
   if (frame->format->interlaced && has_fields(&frame->format->video)) {
     part.field = true;
-    part.areas = areas_of_field(&frame->areas, false);
-    part.inner = areas_of_field(&frame->areas, true);
+    part.areas = areas_of_field(&frame->areas);
     for (int field = 0; !wrong && field < 2; field++) {
       CfTestPicture *source = field_of(frame->source, field), *half = field_of(got, field);
 
@@ -205,6 +204,6 @@ void fuzz_judge(FuzzCase *self, const FuzzFrame *frame, GstBuffer *buffer)
   judge_metas(self, frame, buffer);
   judge_layout(self, frame, buffer);
   judge_kept(self, frame);
-  if (frame->params && frame->cover != FUZZ_ANY)
+  if (frame->params)
     judge_pixels(self, frame, buffer);
 }

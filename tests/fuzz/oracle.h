@@ -12,7 +12,6 @@ typedef struct {
   bool field;
   const CfTestPicture *source, *got;
   FuzzAreas areas;
-  FuzzAreas inner; /* of a field: without the lines that an area half covers */
 } FuzzPart;
 
 /* NULL, or what is wrong; valid until the next call. */

@@ -86,7 +86,7 @@ static void expect_refusal(FuzzCase *self, const char *doing)
   fuzz_life_take_messages(self);
   if (self->errors != 1)
     fuzz_case_fail(self, "%s fails with %u errors instead of one", doing, self->errors);
-  if (!refusal && !self->doubtful && !self->refused_start)
+  if (!refusal && !self->animated && !self->refused_start)
     fuzz_case_fail(self, "%s fails, and nothing was to be refused: %s", doing, self->said);
 }
 
@@ -132,6 +132,7 @@ static void begin(FuzzCase *self)
   gst_pad_push_event(self->source, gst_event_new_stream_start("fuzz"));
   push_caps(self);
   fuzz_life_segment(self);
+  fuzz_settings_begin(self);
 }
 
 static void check_messages(FuzzCase *self)
@@ -139,6 +140,9 @@ static void check_messages(FuzzCase *self)
   fuzz_life_take_messages(self);
   if (self->errors > 0)
     fuzz_case_fail(self, "an error, although frames flow on: %s", self->said);
+  if (self->refused && self->warnings == 0)
+    fuzz_case_fail(self, "a value is refused without a warning");
+  self->refused = false;
 }
 
 /* Only the first frame after a start or new caps may meet settings that no frame can have. */

@@ -62,8 +62,8 @@ typedef struct {
   FuzzMeta meta[FUZZ_MOST_METAS];
   int metas;
   bool receiver_takes_meta;
-  void *params;                                            /* the effect's */
-  enum { FUZZ_ALL, FUZZ_NONE, FUZZ_SOME, FUZZ_ANY } cover; /* ANY: the docs leave it open */
+  void *params; /* the effect's */
+  enum { FUZZ_ALL, FUZZ_NONE, FUZZ_SOME } cover;
   FuzzAreas areas;
 } FuzzFrame;
 
@@ -76,7 +76,6 @@ typedef struct {
   char *types, *fixed;
   FuzzMeta seen[FUZZ_MOST_METAS];
   int seen_count;
-  bool beyond; /* none of them reaches into the frame */
   GstClockTime seen_at;
 } FuzzMasks;
 
@@ -102,8 +101,9 @@ typedef struct {
   char *said;             /* by the first error, or warning */
 
   /* settings.c */
-  void *wanted;         /* params as they should be; meaningless where `doubtful` */
-  bool doubtful;        /* something may have been refused since */
+  void *wanted;         /* params as they were set, or as they are after a frame */
+  void *old;            /* params in force before they were set; NULL while there are none */
+  bool refused;         /* a frame has kept old values */
   bool refused_start;   /* a value that no start takes */
   const char *animated; /* the property, or NULL */
 
@@ -154,6 +154,9 @@ void fuzz_settings_change(FuzzCase *self);
 void fuzz_settings_mend(FuzzCase *self);
 void fuzz_settings_animate(FuzzCase *self);
 void fuzz_settings_set(FuzzCase *self, const char *name, const char *value);
+
+/* After the caps of a started element: its settings are in force, if they can be. */
+void fuzz_settings_begin(FuzzCase *self);
 
 /* What is in force, read from the element; fails if it is not what it should be. */
 void *fuzz_settings_in_force(FuzzCase *self);

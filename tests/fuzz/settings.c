@@ -94,30 +94,48 @@ static void read_property(FuzzCase *self, const CfParam *param, void *params)
   g_value_unset(&value);
 }
 
+static bool is_same(const CfParam *param, const void *one, const void *other)
+{
+  const size_t size = param->type == CF_PARAM_DOUBLE   ? sizeof(double)
+                      : param->type == CF_PARAM_KERNEL ? sizeof(CfKernel)
+                      : param->type == CF_PARAM_BOOL   ? sizeof(bool)
+                                                       : sizeof(int);
+
+  return memcmp((const char *)one + param->offset, (const char *)other + param->offset, size) == 0;
+}
+
+void fuzz_settings_begin(FuzzCase *self)
+{
+  if (!self->old && !fuzz_settings_refusal(self->kind, &self->format->video, self->wanted))
+    self->old = copy_params(self->kind, self->wanted);
+}
+
 void *fuzz_settings_in_force(FuzzCase *self)
 {
   const FuzzElement *kind = self->kind;
   void *params = g_malloc0(kind->effect->params_size);
-  const char *refusal;
+  const char *refusal = fuzz_settings_refusal(kind, &self->format->video, self->wanted);
+  const bool may_refuse = self->old && (refusal || self->animated);
 
   for (const CfParam *param = kind->effect->params; param->name; param++) {
     const bool moves = self->animated && strcmp(self->animated, param->name) == 0;
 
     read_property(self, param, params);
-    if (!self->doubtful && !moves &&
-        memcmp((char *)params + param->offset, (char *)self->wanted + param->offset,
-               param->type == CF_PARAM_DOUBLE   ? sizeof(double)
-               : param->type == CF_PARAM_KERNEL ? sizeof(CfKernel)
-               : param->type == CF_PARAM_BOOL   ? sizeof(bool)
-                                                : sizeof(int)) != 0)
+    if (moves || is_same(param, params, self->wanted))
+      continue;
+    if (!may_refuse)
       fuzz_case_fail(self, "%s is not what it was set to, and no value was to be refused",
                      param->name);
+    if (!is_same(param, params, self->old))
+      fuzz_case_fail(self, "%s is neither what it was set to nor what was in force", param->name);
+    self->refused = true;
   }
   refusal = fuzz_settings_refusal(kind, &self->format->video, params);
   if (refusal)
     fuzz_case_fail(self, "a frame is filtered with settings that are to be refused: %s", refusal);
   memcpy(self->wanted, params, kind->effect->params_size);
-  self->doubtful = false;
+  g_free(self->old);
+  self->old = copy_params(kind, params);
   return params;
 }
 
@@ -228,18 +246,15 @@ static void want(FuzzCase *self, const char *name, const char *value)
   CfStatus status = {CF_OK, ""};
   const char *refusal = NULL;
 
-  if (!cf_params_parse(self->kind->effect->params, wished, name, value, &status)) {
-    refusal = status.message;
-    self->refused_start = true;
-  } else if (self->format) {
+  if (cf_params_parse(self->kind->effect->params, wished, name, value, &status)) {
     refusal = fuzz_settings_refusal(self->kind, &self->format->video, wished);
-  }
-  if (refusal) {
-    fuzz_note(self, "  to be refused: %s", refusal);
-    self->doubtful = true;
-  }
-  if (status.code == CF_OK && !self->doubtful)
     memcpy(self->wanted, wished, self->kind->effect->params_size);
+  } else {
+    refusal = status.message;
+    self->refused_start |= GST_STATE(self->element) < GST_STATE_PAUSED;
+  }
+  if (refusal)
+    fuzz_note(self, "  to be refused: %s", refusal);
   g_free(wished);
 }
 
@@ -280,7 +295,7 @@ void fuzz_settings_mend(FuzzCase *self)
       g_object_set_property(G_OBJECT(self->element), param->name,
                             g_param_spec_get_default_value(spec));
   }
-  self->doubtful = self->refused_start = false;
+  self->refused_start = false;
 }
 
 void fuzz_settings_animate(FuzzCase *self)
@@ -301,7 +316,6 @@ void fuzz_settings_animate(FuzzCase *self)
     gst_object_remove_control_binding(element, binding);
     gst_object_unref(binding);
     self->animated = NULL;
-    self->doubtful = true;
   } else if (strcmp(ways[way].effect, self->kind->effect->name) == 0) {
     GstControlSource *control = gst_interpolation_control_source_new();
 
@@ -314,7 +328,6 @@ void fuzz_settings_animate(FuzzCase *self)
     gst_object_add_control_binding(
         element, gst_direct_control_binding_new_absolute(element, self->animated, control));
     gst_object_unref(control);
-    self->doubtful = true;
   }
 }
 
@@ -325,7 +338,7 @@ void fuzz_settings_new(FuzzCase *self)
   g_free(self->wanted);
   self->wanted = g_malloc0(effect->params_size);
   cf_params_init(effect->params, self->wanted);
-  self->doubtful = self->refused_start = false;
+  self->refused = self->refused_start = false;
   self->animated = NULL;
   fuzz_masks_free(self);
   self->masks = (FuzzMasks){.types = g_strdup(""), .fixed = g_strdup("")};
@@ -339,4 +352,5 @@ void fuzz_settings_free(FuzzCase *self)
 {
   fuzz_masks_free(self);
   g_clear_pointer(&self->wanted, g_free);
+  g_clear_pointer(&self->old, g_free);
 }
