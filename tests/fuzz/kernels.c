@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include "driver.h"
 #include "engine.h"
@@ -61,6 +64,21 @@ static GstElement *element_with_kernels(void)
   return element;
 }
 
+/* GStreamer (1.22) never frees the first elements of a nested array whose rest it cannot read. */
+static gboolean deserialize(GValue *value, const char *text, GParamSpec *spec)
+{
+  gboolean good;
+
+#ifdef __SANITIZE_ADDRESS__
+  __lsan_disable();
+#endif
+  good = gst_value_deserialize_with_pspec(value, text, spec);
+#ifdef __SANITIZE_ADDRESS__
+  __lsan_enable();
+#endif
+  return good;
+}
+
 /* As gst-launch does it. Whatever was set, the property reads as a kernel. */
 static void set_on_element(const char *text)
 {
@@ -69,7 +87,7 @@ static void set_on_element(const char *text)
   GValue parsed = G_VALUE_INIT, kernel = G_VALUE_INIT;
 
   g_value_init(&parsed, spec->value_type);
-  if (gst_value_deserialize_with_pspec(&parsed, text, spec))
+  if (deserialize(&parsed, text, spec))
     g_object_set_property(G_OBJECT(element), "row-kernel", &parsed);
   g_value_unset(&parsed);
   g_value_init(&kernel, spec->value_type);
