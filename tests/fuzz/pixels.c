@@ -272,8 +272,8 @@ static bool is_steep(const CfLlfParams *llf)
   return llf->alpha < 1.0 && llf->noise_floor < 0.005;
 }
 
-/* The exact filter by its definition, as far as it can be computed within a moment: rounding alone
- * takes formats of fewer than 16 bits below 90 dB. */
+/* The exact filter by its definition, as far as it can be computed within a moment: 90 dB, which
+ * formats of fewer than 16 bits cannot tell from a code. */
 static const char *judge_exact_llf(const Oracle *oracle)
 {
   const CfTestPicture *source = oracle->part->source;
@@ -292,14 +292,15 @@ static const char *judge_exact_llf(const Oracle *oracle)
     return wrong;
   difference = cf_picture_compare(oracle->part->got, want, 1.0);
   cf_picture_free(want);
-  if (is_steep(llf))
-    return difference.psnr >= 45.0 ? NULL : say("%.1f dB from the definition", difference.psnr);
-  if (difference.first.plane >= 0)
-    return say("plane %d x %d y %d is %.2f codes from the definition", difference.first.plane,
-               difference.first.x, difference.first.y, difference.first.difference);
-  if (deep && difference.psnr < 90.0)
-    return say("%.1f dB from the definition", difference.psnr);
-  return NULL;
+  if (is_steep(llf) || deep) {
+    const double least = is_steep(llf) ? 45.0 : 90.0;
+
+    return difference.psnr >= least ? NULL : say("%.1f dB from the definition", difference.psnr);
+  }
+  return difference.first.plane < 0
+             ? NULL
+             : say("plane %d x %d y %d is %.2f codes from the definition", difference.first.plane,
+                   difference.first.x, difference.first.y, difference.first.difference);
 }
 
 /* Blur maps are defined as one sum over all taps for every sample. */
