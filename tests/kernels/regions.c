@@ -268,10 +268,12 @@ static const int extremes[] = {INT_MIN,
 static void random_extent(CfTest *test, bool near, int *start, int *length)
 {
   do {
-    *start = ANY(extremes) + between(test, 0, 20) * (between(test, 0, 1) ? 1 : 0);
+    int64_t from = (int64_t)ANY(extremes) + between(test, 0, 20) * (between(test, 0, 1) ? 1 : 0);
+
     *length = between(test, 0, 3) ? ANY(extremes) : between(test, 1, 40);
     if (near && between(test, 0, 1)) /* the far edge crosses the picture */
-      *start = between(test, 1, 40) - *length;
+      from = between(test, 1, 40) - (int64_t)*length;
+    *start = (int)(from < INT_MAX ? from : INT_MAX);
   } while (*length <= 0 || (near && (*start < -(1 << 29) || (int64_t)*start + *length > 1 << 29)));
 }
 
