@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "blockavg.h"
 
-#include "coverage.h"
-#include "mosaic.h"
+#include "plan/coverage.h"
+#include "plan/mosaic.h"
 
 #define FIELD(name) offsetof(CfBlockavgParams, name)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gaussblur.h"
 
-#include "coverage.h"
+#include "plan/coverage.h"
 
 /* Standard deviations below it leave pixels what they are. */
 #define LEAST_SIGMA 1.0

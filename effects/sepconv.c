@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "fir.h"
-#include "presets.h"
+#include "plan/fir.h"
+#include "plan/presets.h"
 
 static const CfChoice plane_choices[] = {
     {CF_SEPCONV_PLANE_LUMA, "luma", "luma, or red, green and blue"},

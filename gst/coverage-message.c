@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "coverage.h"
+#include "plan/coverage.h"
 
 struct _GstCudaFiltersCoverageMessage {
   gboolean posted; /* `last` is known to the application */

@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 
 #include "gaussblur.h"
-#include "map.h"
+#include "plan/map.h"
 
 /* Far from the ids of the base class. */
 #define PROP_MAP_LOCATION 0x10000

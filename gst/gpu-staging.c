@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gpu-staging.h"
 
-#include "conveyor.h"
+#include "cuda/common/host_transfer.h"
 #include "frames.h"
 
 typedef struct {
@@ -13,24 +13,24 @@ typedef struct {
 
 struct _GstCudaFiltersStaging {
   GstVideoInfo info;
-  CfConveyor *conveyor;
+  CfHostTransfer *transfer;
   Slot slots[GST_CUDA_FILTERS_STAGING_FRAMES];
   guint submitted; /* frames; the submitting thread's */
   guint finished;  /* of them; the finishing thread's */
 };
 
-G_STATIC_ASSERT(GST_CUDA_FILTERS_STAGING_FRAMES <= CF_CONVEYOR_PICTURES);
+G_STATIC_ASSERT(GST_CUDA_FILTERS_STAGING_FRAMES <= CF_HOST_TRANSFER_PICTURES);
 
 GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *info, CfStatus *status)
 {
-  CfConveyor *conveyor = cf_conveyor_open(status);
+  CfHostTransfer *transfer = cf_host_transfer_open(status);
   GstCudaFiltersStaging *staging;
 
-  if (!conveyor)
+  if (!transfer)
     return NULL;
   staging = g_new0(GstCudaFiltersStaging, 1);
   staging->info = *info;
-  staging->conveyor = conveyor;
+  staging->transfer = transfer;
   return staging;
 }
 
@@ -117,9 +117,9 @@ static gboolean enqueue(GstCudaFiltersStaging *staging, Slot *slot, GstCudaFilte
 
   return cf_strips_plan(&strips, gst_cuda_filters_worker_video(worker), halo, (size_t)limit,
                         status) &&
-         cf_conveyor_set(staging->conveyor, &strips, status) &&
-         cf_conveyor_send(staging->conveyor, &from, &to, run_worker, &filter, stream, &slot->ticket,
-                          status);
+         cf_host_transfer_set(staging->transfer, &strips, status) &&
+         cf_host_transfer_send(staging->transfer, &from, &to, run_worker, &filter, stream,
+                               &slot->ticket, status);
 }
 
 gboolean gst_cuda_filters_staging_submit(GstCudaFiltersStaging *staging,
@@ -157,7 +157,7 @@ GstBuffer *gst_cuda_filters_staging_finish(GstCudaFiltersStaging *staging, GstCl
                                            CfStatus *status)
 {
   const Slot *slot = slot_of(staging, staging->finished);
-  const gboolean good = cf_conveyor_wait(staging->conveyor, slot->ticket, status);
+  const gboolean good = cf_host_transfer_wait(staging->transfer, slot->ticket, status);
   GstBuffer *output;
 
   *time = gst_util_get_timestamp() - slot->start;
@@ -183,6 +183,6 @@ void gst_cuda_filters_staging_free(GstCudaFiltersStaging *staging)
     gst_cuda_filters_staging_drop(staging);
   while (staging->finished != staging->submitted)
     gst_buffer_unref(gst_cuda_filters_staging_release(staging));
-  cf_conveyor_close(staging->conveyor);
+  cf_host_transfer_close(staging->transfer);
   g_free(staging);
 }

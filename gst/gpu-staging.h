@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Frames in system memory through the device: buffers mapped, sent through a conveyor
- * (conveyor.h), and given back when they are done. The CUDA context is current in every call.
+ * Frames in system memory through the device: buffers mapped, sent through a transfer
+ * (transfer.h), and given back when they are done. The CUDA context is current in every call.
  *
  * One thread submits and another one may finish; who else calls makes sure that neither does.
  */

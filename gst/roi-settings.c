@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "roi-settings.h"
 
-#include "coverage.h"
+#include "plan/coverage.h"
 #include "properties.h"
 #include "roi.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "blur_field.h"
+#include "plan/blur_field.h"
 
 #define LARGEST_SIGMA 250.0
 

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "coverage.h"
-#include "map.h"
+#include "plan/coverage.h"
+#include "plan/map.h"
 
 /* All zero is the field of no params. Belongs to one caller; rows may be read from any threads. */
 typedef struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "blurmap_levels.h"
+#include "plan/blurmap_levels.h"
 
 #define LEVEL_RATIO 1.1892071150027210 /* 2^(1/4) */
 #define LEVEL_STEP  0.05

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "map.h"
+#include "plan/map.h"
 
 #define CF_BLUR_LEVELS                                                                             \
   128 /* at most: both axes may run through all sigmas, in opposite directions */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "coverage.h"
+#include "plan/coverage.h"
 
 #include <stdlib.h>
 #include <string.h>

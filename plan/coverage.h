@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "coverage-rule.h"
+#include "plan/coverage_rule.h"
 #include "image.h"
 #include "regions.h"
 #include "status.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "fir.h"
+#include "plan/fir.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gaussian.h"
-#include "presets.h"
+#include "plan/gaussian.h"
+#include "plan/presets.h"
 
 /* What the channels of all planes have in common. */
 typedef struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gaussian.h"
+#include "plan/gaussian.h"
 
 #include <math.h>
 

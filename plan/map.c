@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "map.h"
+#include "plan/map.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

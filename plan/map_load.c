@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "map_reader.h"
+#include "plan/map_reader.h"
 
 bool cf_map_refuse(const CfMapReader *reader, const char *reason)
 {

@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 
-#include "map_reader.h"
+#include "plan/map_reader.h"
 
 typedef struct {
   CfMapReader *reader;

@@ -4,7 +4,7 @@
  */
 #include <ctype.h>
 
-#include "map_reader.h"
+#include "plan/map_reader.h"
 
 /* Numbers */
 

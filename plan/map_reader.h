@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "map.h"
+#include "plan/map.h"
 
 typedef struct {
   const char *path;

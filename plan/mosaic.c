@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "mosaic.h"
+#include "plan/mosaic.h"
 
-#include "coverage.h"
+#include "plan/coverage.h"
 
 bool cf_mosaic_is_single(const CfBlockavgParams *params, const CfRegions *regions)
 {

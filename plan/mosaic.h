@@ -7,7 +7,7 @@
 #pragma once
 
 #include "blockavg.h"
-#include "coverage-rule.h"
+#include "plan/coverage_rule.h"
 
 /* Sums of larger blocks could overflow. */
 #define CF_LARGEST_BLOCK 16384

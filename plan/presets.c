@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "presets.h"
+#include "plan/presets.h"
 
 #include <math.h>
 
-#include "gaussian.h"
+#include "plan/gaussian.h"
 
 const CfChoice cf_sepconv_preset_choices[] = {
     {CF_SEPCONV_CUSTOM, "custom", "row-kernel and column-kernel"},

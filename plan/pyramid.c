@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "pyramid.h"
+#include "plan/pyramid.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "gaussian.h"
-#include "pyramid_low.h"
+#include "plan/gaussian.h"
+#include "plan/pyramid_low.h"
 
 #define SMALLEST_LOW_VARIANCE 0.25
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "pyramid_factors.h"
+#include "plan/pyramid_factors.h"
 
 #include <math.h>
 

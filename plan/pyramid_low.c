@@ -22,12 +22,12 @@
  * to 3.1, 2.2 and 1.7. A linear program for the least of just that finds 1.3 to 2.0 for sigma from
  * 2 D to 2.5 D, 1.1 to 1.3 at 3 D and 1.0 at 4 D: less takes a smaller D.
  */
-#include "pyramid_low.h"
+#include "plan/pyramid_low.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "gaussian.h"
+#include "plan/gaussian.h"
 
 /* Of K[0]. With D2 > 1, taps may swing from one to the next nearly without a trace in the results:
  * a penalty for what differs from a sampled Gaussian keeps them from it. With 1e-6 to 2e-2 errors

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "pyramid.h"
+#include "plan/pyramid.h"
 
 /* Fills axis->low, of which first and count are set, as all of prefilter and spline are; D > 1.
  * Prefilter and spline leave about this `variance` to it, in samples of the fine grid. On

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "strips.h"
+#include "plan/strips.h"
 
 /* A picture is cut into quarters where that makes strips of a size in between: only the first and
  * the last do not overlap. Shorter ones take kernels as long as longer ones do: on an H200, strips

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coverage.h"
-#include "mosaic.h"
+#include "plan/coverage.h"
+#include "plan/mosaic.h"
 
 /* The block of one sample, and the colour of that block. */
 typedef struct {

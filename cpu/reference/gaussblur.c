@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 
-#include "blurmap_field.h"
-#include "compose.h"
-#include "gaussian.h"
-#include "reference_fir.h"
+#include "cpu/blurmap/field.h"
+#include "cpu/regions/blend.h"
+#include "plan/gaussian.h"
+#include "cpu/reference/fir.h"
 
 /* Enough for cf_gaussian_radius of the largest sigma. */
 #define MAX_TAPS 2001

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../parallel.h"
-#include "reference_llf.h"
+#include "cpu/common/parallel.h"
+#include "cpu/reference/llf_math.h"
 
 typedef struct {
   CfVideo video;

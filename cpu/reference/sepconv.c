@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "reference_fir.h"
+#include "cpu/reference/fir.h"
 
 static bool update(void *state, const void *params, CfStatus *status)
 {

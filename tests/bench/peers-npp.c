@@ -13,7 +13,7 @@
 #include "compare.h"
 #include "measure.h"
 #include "memory.h"
-#include "presets.h"
+#include "plan/presets.h"
 #include "sepconv.h"
 
 typedef NppStatus (*NppFilter)(const Npp8u *source, Npp32s source_step, NppiSize size,

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "map.h"
+#include "plan/map.h"
 
 #define PATIENCE (60 * G_TIME_SPAN_SECOND)
 

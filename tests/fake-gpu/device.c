@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device.h on the driver of cuda.c, in the place of cuda/device.cu. As there, nothing happens
- * without a current context; what would make the real one create a context aborts in the driver.
+ * device.h on the driver of cuda.c, in the place of cuda/common/context.cu. As there, nothing
+ * happens without a current context; what would make the real one create a context aborts in the
+ * driver.
  */
 #include "device.h"
 

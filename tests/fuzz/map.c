@@ -14,7 +14,7 @@
 #include <zlib.h>
 
 #include "driver.h"
-#include "map.h"
+#include "plan/map.h"
 
 enum { AS_IT_IS, MEND_CHECKSUMS, PACK, KINDS };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coverage.h"
+#include "plan/coverage.h"
 #include "driver.h"
 
 #define HEAD         5

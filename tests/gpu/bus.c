@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conveyor.h"
+#include "cuda/common/host_transfer.h"
 #include "gpu-compat.h"
 #include "sepconv.h"
 
@@ -182,8 +182,8 @@ static void run_engine(const CfVideo *video, int frames, size_t limit)
 {
   CfStatus status = {CF_OK, ""};
   CfDevice *device = cf_device_open(&status);
-  CfConveyor *conveyor = device ? cf_conveyor_open(&status) : NULL;
-  void *stream = conveyor ? cf_stream_create(&status) : NULL;
+  CfHostTransfer *transfer = device ? cf_host_transfer_open(&status) : NULL;
+  void *stream = transfer ? cf_stream_create(&status) : NULL;
   const CfOpenOptions options = {.device = device};
   const size_t bytes = cf_strips_lay_out(video, video->height, NULL, NULL);
   uint8_t *host[] = {cf_pinned_alloc(bytes, &status), cf_pinned_alloc(bytes, &status)};
@@ -207,7 +207,7 @@ static void run_engine(const CfVideo *video, int frames, size_t limit)
   filter.state = filter.engine->open(video, &params, &options, &status);
   if (!filter.state ||
       !cf_strips_plan(&strips, video, filter.engine->halo(filter.state), limit, &status) ||
-      !cf_conveyor_set(conveyor, &strips, &status))
+      !cf_host_transfer_set(transfer, &strips, &status))
     stop(status.message);
   /* As the elements do, one leaves while the next arrives. */
   for (int i = -1; i < frames; i++) {
@@ -215,12 +215,12 @@ static void run_engine(const CfVideo *video, int frames, size_t limit)
 
     if (i == 0)
       start = now_ms();
-    if (!cf_conveyor_send(conveyor, &pictures[0], &pictures[1], run_filter, &filter, stream,
-                          &ticket, &status) ||
-        (i != 0 && !cf_conveyor_wait(conveyor, i < 0 ? ticket : before, &status)))
+    if (!cf_host_transfer_send(transfer, &pictures[0], &pictures[1], run_filter, &filter, stream,
+                               &ticket, &status) ||
+        (i != 0 && !cf_host_transfer_wait(transfer, i < 0 ? ticket : before, &status)))
       stop(status.message);
   }
-  if (!cf_conveyor_wait(conveyor, ticket, &status))
+  if (!cf_host_transfer_wait(transfer, ticket, &status))
     stop(status.message);
   start = (now_ms() - start) / frames;
   fprintf(stderr, "%d strips of %d rows, %d slots, %zu bytes; %s\n", strips.count, strips.rows,
@@ -228,7 +228,7 @@ static void run_engine(const CfVideo *video, int frames, size_t limit)
   if (memcmp(host[0], host[1], bytes) != 0)
     stop("a constant picture does not stay constant");
   filter.engine->close(filter.state);
-  cf_conveyor_close(conveyor);
+  cf_host_transfer_close(transfer);
   cf_pinned_free(host[0]);
   cf_pinned_free(host[1]);
   bus = measure_bus(bytes);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conveyor.h"
+#include "cuda/common/host_transfer.h"
 #include "harness.h"
 
 typedef struct {
@@ -65,19 +65,19 @@ static int convey(Filter *filter, const CfTestPicture *source, CfTestPicture *re
                   size_t limit, CfStatus *status)
 {
   const CfMemory *memory = cf_device_memory(status);
-  CfConveyor *conveyor = cf_conveyor_open(status);
+  CfHostTransfer *transfer = cf_host_transfer_open(status);
   CfStrips strips = {.rows = 0};
-  bool good = conveyor && cf_strips_plan(&strips, &source->video, halo, limit, status) &&
-              cf_conveyor_set(conveyor, &strips, status);
+  bool good = transfer && cf_strips_plan(&strips, &source->video, halo, limit, status) &&
+              cf_host_transfer_set(transfer, &strips, status);
 
   for (int i = 0; good && i < 2; i++) {
     unsigned ticket;
 
-    good = cf_conveyor_send(conveyor, &source->planes, &result->planes, run_filter, filter,
-                            memory->stream(), &ticket, status) &&
-           cf_conveyor_wait(conveyor, ticket, status);
+    good = cf_host_transfer_send(transfer, &source->planes, &result->planes, run_filter, filter,
+                                 memory->stream(), &ticket, status) &&
+           cf_host_transfer_wait(transfer, ticket, status);
   }
-  cf_conveyor_close(conveyor);
+  cf_host_transfer_close(transfer);
   return good ? strips.rows : 0;
 }
 

@@ -9,7 +9,7 @@
 
 #include "gaussblur.h"
 #include "harness.h"
-#include "map.h"
+#include "plan/map.h"
 #include "naive_fir.h"
 
 #define LONGEST_SIDE 70

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coverage.h"
+#include "plan/coverage.h"
 #include "gaussblur.h"
 #include "harness.h"
-#include "map.h"
+#include "plan/map.h"
 #include "naive_fir.h"
 
 static CfGaussblurParams mapped(CfMapMode mode, double sigma, double sigma_min)

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "blockavg.h"
-#include "coverage.h"
+#include "plan/coverage.h"
 #include "harness.h"
 
 static int between(CfTest *test, int least, int most)

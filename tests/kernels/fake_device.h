@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a conveyor needs of device.h, on the CPU: work on streams is queued, and run only when
+ * What a host transfer needs of device.h, on the CPU: work on streams is queued, and run only when
  * somebody waits, stream against stream in any order that the events allow. So a missing event
  * shows as wrong bytes. Any call can be made to fail.
  */

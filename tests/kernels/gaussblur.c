@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "bands.h"
-#include "fir.h"
-#include "gaussian.h"
+#include "plan/fir.h"
+#include "plan/gaussian.h"
 #include "naive_fir.h"
 
 #define BORDERS 5

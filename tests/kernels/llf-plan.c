@@ -2,7 +2,7 @@
  *
  * The plan of the local Laplacian filter alone, and what its effect refuses.
  */
-#include "llf-plan.h"
+#include "plan/llf_plan.h"
 
 #include "llf_curves.h"
 #include "naive_llf.h"

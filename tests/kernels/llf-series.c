@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "harness.h"
-#include "llf-plan.h"
+#include "plan/llf_plan.h"
 #include "llf_curves.h"
 #include "llf_pictures.h"
 #include "naive_llf_picture.h"

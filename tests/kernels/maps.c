@@ -2,7 +2,7 @@
  *
  * Blur maps as files, and what is known of them once they are read.
  */
-#include "map.h"
+#include "plan/map.h"
 
 #include <png.h>
 #include <setjmp.h>

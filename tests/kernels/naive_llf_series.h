@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "llf-plan.h"
+#include "plan/llf_plan.h"
 #include "naive_llf.h"
 
 static inline NaivePyramid naive_series(const NaiveImage *image, const CfLlfParams *params)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "parallel.h"
+#include "cpu/common/parallel.h"
 
 #define ITEMS 1000
 

@@ -3,15 +3,15 @@
  * The plan of the blur pyramid, run in double precision by the formulas of its header, against the
  * taps themselves.
  */
-#include "pyramid.h"
+#include "plan/pyramid.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gaussian.h"
+#include "plan/gaussian.h"
 #include "harness.h"
-#include "pyramid_factors.h"
+#include "plan/pyramid_factors.h"
 
 #define MOST_SAMPLES 4000
 

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "blockavg.h"
-#include "coverage.h"
+#include "plan/coverage.h"
 #include "harness.h"
 #include "naive_regions.h"
 

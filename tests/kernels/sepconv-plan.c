@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "fir.h"
+#include "plan/fir.h"
 #include "harness.h"
-#include "presets.h"
+#include "plan/presets.h"
 #include "sepconv_params.h"
 
 static void presets_are_known_kernels(CfTest *test)

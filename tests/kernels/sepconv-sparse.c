@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "harness.h"
-#include "presets.h"
+#include "plan/presets.h"
 #include "sepconv_params.h"
 
 #define WIDTH   331

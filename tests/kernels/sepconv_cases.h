@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "harness.h"
-#include "presets.h"
+#include "plan/presets.h"
 #include "sepconv_params.h"
 
 #define BORDERS 5

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The strips of plan/strips.h, and the conveyor on a device that is none. Prints TAP.
+ * The strips of plan/strips.h, and the host transfer on a device that is none. Prints TAP.
  */
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "conveyor.h"
+#include "cuda/common/host_transfer.h"
 #include "fake_device.h"
 
 #define N(array) (sizeof(array) / sizeof(array)[0])
@@ -121,7 +121,7 @@ static void plan_is_sensible(void)
   expect(!cf_strips_plan(&strips, &huge, -1, limit, NULL), "8 GiB fit into 256 MiB");
 }
 
-/* --- the conveyor --- */
+/* --- the host transfer --- */
 
 /* The mean of the rows within the halo, every plane by itself. */
 typedef struct {
@@ -226,33 +226,33 @@ static void compare(const Stream *stream, int index, int halo, const CfStrips *s
 static bool convey(Stream *stream, const int *picture_halos, size_t limit, bool check)
 {
   CfStatus status = {CF_OK, ""};
-  CfConveyor *conveyor = cf_conveyor_open(&status);
-  void *compute = conveyor ? cf_stream_create(&status) : NULL;
+  CfHostTransfer *transfer = cf_host_transfer_open(&status);
+  void *compute = transfer ? cf_stream_create(&status) : NULL;
   unsigned tickets[PICTURES];
   int sent = 0, done = 0;
   bool good = compute != NULL;
   CfStrips strips[PICTURES];
 
   while (good && done < PICTURES) {
-    if (sent < PICTURES && sent - done < CF_CONVEYOR_PICTURES) {
+    if (sent < PICTURES && sent - done < CF_HOST_TRANSFER_PICTURES) {
       Work model = {.video = &stream->video, .halo = picture_halos[sent]};
       CfPicture from, to;
 
       cf_strips_lay_out(&stream->video, stream->video.height, stream->source[sent], &from);
       cf_strips_lay_out(&stream->video, stream->video.height, stream->result[sent], &to);
       good = cf_strips_plan(&strips[sent], &stream->video, picture_halos[sent], limit, &status) &&
-             cf_conveyor_set(conveyor, &strips[sent], &status) &&
-             cf_conveyor_send(conveyor, &from, &to, enqueue_filter, &model, compute, &tickets[sent],
-                              &status);
+             cf_host_transfer_set(transfer, &strips[sent], &status) &&
+             cf_host_transfer_send(transfer, &from, &to, enqueue_filter, &model, compute,
+                                   &tickets[sent], &status);
       sent++;
     } else {
-      good = cf_conveyor_wait(conveyor, tickets[done], &status);
+      good = cf_host_transfer_wait(transfer, tickets[done], &status);
       if (good && check)
         compare(stream, done, picture_halos[done], &strips[done]);
       done++;
     }
   }
-  cf_conveyor_close(conveyor);
+  cf_host_transfer_close(transfer);
   if (compute)
     cf_stream_destroy(compute);
   expect(good || status.message[0], "a failure without a message");

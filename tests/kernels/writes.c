@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "blockavg.h"
-#include "coverage.h"
+#include "plan/coverage.h"
 #include "granules.h"
 #include "memory.h"
 #include "random.h"

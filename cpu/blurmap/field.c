@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/blurmap/field.h"
+
+#include <string.h>
+
+#include "cpu/common/cpu.h"
+
+/* Rows */
+
+CF_MULTIVERSION
+static void analytic_row(const CfMapShape *shape, int y, int width, float *m)
+{
+  for (int x = 0; x < width; x++)
+    m[x] = cf_map_analytic(shape, x, y);
+}
+
+static void file_row(const CfMapShape *shape, const uint16_t *values, int y, int width, float *m)
+{
+  for (int x = 0; x < width; x++)
+    m[x] = cf_map_bilinear(shape, values, x, y);
+}
+
+static void relative_row(const CfBlurField *field, const CfRegions *regions, int p, int y,
+                         int width, float *m)
+{
+  uint16_t coverage[CF_COVERAGE_SAMPLES];
+  int owner[CF_COVERAGE_SAMPLES], last = -1;
+  float share = 0.0f;
+  bool alike;
+  const double largest = cf_blur_field_largest_sigma(field, regions, &alike);
+
+  memset(m, 0, (size_t)width * sizeof *m);
+  for (int begin = 0; begin < width; begin += CF_COVERAGE_SAMPLES) {
+    const int count = width - begin < CF_COVERAGE_SAMPLES ? width - begin : CF_COVERAGE_SAMPLES;
+
+    if (!cf_coverage_line(&field->video, regions, p, y, begin, count, coverage, owner))
+      continue;
+    /* Neighbours mostly belong to the same region. */
+    for (int i = 0; i < count; i++) {
+      if (!coverage[i])
+        continue;
+      if (owner[i] != last) {
+        last = owner[i];
+        share =
+            (float)(cf_blur_field_region_sigma(field, regions, &regions->region[last]) / largest);
+      }
+      m[begin + i] = share;
+    }
+  }
+}
+
+/* Adds weight * code of one channel of full resolution, over the luma pixels of a sample. */
+static void add_term(const CfBlurField *field, const CfJob *job, const CfMapMixer *mixer, int term,
+                     int p, int y, int width, float *m)
+{
+  const CfFormatInfo *info = cf_format_info(field->video.format);
+  const int plane = mixer->term[term].plane, channel = mixer->term[term].channel;
+  const int step = info->plane[plane].channels;
+  const int shift_x = info->plane[p].subsampling_x, shift_y = info->plane[p].subsampling_y;
+  const int rows_end = (y + 1) << shift_y;
+  const int bottom = rows_end < field->video.height ? rows_end : field->video.height;
+  const float weight = mixer->term[term].weight / (float)(bottom - (y << shift_y));
+
+  for (int row = y << shift_y; row < bottom; row++) {
+    const uint8_t *from = job->source.data[plane] + row * job->source.stride[plane];
+
+    for (int x = 0; x < width; x++) {
+      const int first = x << shift_x, columns_end = (x + 1) << shift_x;
+      const int end = columns_end < field->video.width ? columns_end : field->video.width;
+      int sum = 0;
+
+      for (int column = first; column < end; column++) {
+        uint16_t word;
+
+        if (info->bits == 8) {
+          sum += from[column * step + channel];
+        } else {
+          memcpy(&word, from + 2 * (column * step + channel), sizeof word);
+          sum += word >> info->shift;
+        }
+      }
+      m[x] += weight * (float)sum / (float)(end - first);
+    }
+  }
+}
+
+static void picture_row(const CfBlurField *field, const CfJob *job, int p, int y, int width,
+                        float *m)
+{
+  const CfMapMixer mixer = cf_map_mixer(&field->video, &field->params);
+
+  for (int x = 0; x < width; x++)
+    m[x] = mixer.offset;
+  for (int i = 0; i < mixer.terms; i++)
+    add_term(field, job, &mixer, i, p, y, width, m);
+  for (int x = 0; x < width; x++)
+    m[x] = fminf(fmaxf(m[x], 0.0f), 1.0f);
+}
+
+void cf_blur_field_row(const CfBlurField *field, const CfJob *job, int p, int y, float *m)
+{
+  const int width = cf_plane_width(&field->video, p);
+
+  if (cf_blur_field_is_relative(field, job->regions)) {
+    relative_row(field, job->regions, p, y, width, m);
+  } else if (cf_blur_field_is_still(field)) {
+    const CfMapShape shape = cf_map_shape(&field->video, &field->params, p);
+
+    if (shape.mode == CF_MAP_FILE)
+      file_row(&shape, cf_map_values(field->params.map), y, width, m);
+    else
+      analytic_row(&shape, y, width, m);
+  } else {
+    picture_row(field, job, p, y, width, m);
+  }
+}

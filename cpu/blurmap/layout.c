@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/blurmap/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/common/cpu.h"
+#include "cpu/fir/unpack.h"
+#include "plan/gaussian.h"
+#include "plan/pyramid_factors.h"
+#include "cpu/pyramid/rows.h"
+
+#define LARGEST_FACTOR 16
+#define MOST_DECIMATED 8
+
+/* Levels */
+
+static CfPyramidFactors choose_factors(double sigma)
+{
+  CfPyramidFactors factors = {
+      .decimation = 1, .thinning = 1, .prefilter_sigma = 0.7, .prefilter_reach = 4.0};
+  const int factor = cf_pyramid_level_factor(sigma, LARGEST_FACTOR);
+
+  factors.decimation = factor < MOST_DECIMATED ? factor : MOST_DECIMATED;
+  factors.thinning = factor / factors.decimation;
+  return factors;
+}
+
+static bool same_factors(const CfBlurMapLevel *a, const CfBlurMapLevel *b)
+{
+  return a->x.decimation == b->x.decimation && a->x.thinning == b->x.thinning &&
+         a->y.decimation == b->y.decimation && a->y.thinning == b->y.thinning;
+}
+
+int cf_cpu_blurmap_owner(const CfBlurPlane *plane, int i)
+{
+  const CfBlurLevel *sigma = plane->levels.level;
+  int owner = i;
+
+  for (int j = 0; j < plane->levels.count; j++) {
+    if (plane->level[j].large && same_factors(&plane->level[i], &plane->level[j]) &&
+        sigma[j].horizontal >= sigma[owner].horizontal &&
+        sigma[j].vertical >= sigma[owner].vertical)
+      owner = j;
+  }
+  return owner;
+}
+
+static void choose_levels(CfBlurPlane *plane, const CfMapSigmas *sigmas)
+{
+  cf_blur_levels(&plane->levels, sigmas);
+  plane->radius_x = plane->radius_y = 0;
+  for (int i = 0; i < plane->levels.count; i++) {
+    CfBlurMapLevel *level = &plane->level[i];
+    const CfBlurLevel *sigma = &plane->levels.level[i];
+
+    level->x = choose_factors(sigma->horizontal);
+    level->y = choose_factors(sigma->vertical);
+    level->large = level->x.decimation > 1 || level->y.decimation > 1;
+    level->radius_x = cf_gaussian_radius(sigma->horizontal);
+    level->radius_y = cf_gaussian_radius(sigma->vertical);
+    if (!level->large) {
+      plane->radius_x = level->radius_x > plane->radius_x ? level->radius_x : plane->radius_x;
+      plane->radius_y = level->radius_y > plane->radius_y ? level->radius_y : plane->radius_y;
+    }
+  }
+}
+
+static bool prepare_pyramid(CfCpuBlurMap *blur, CfBlurPlane *plane, int i, int owner,
+                            CfStatus *status)
+{
+  CfBlurMapLevel *level = &plane->level[i];
+  const CfBlurLevel *sigma = &plane->levels.level[i];
+
+  level->owner = owner == i;
+  if (!level->pyramid)
+    level->pyramid = cf_cpu_pyramid_open(&blur->video, plane->p, blur->threads, status);
+  return level->pyramid &&
+         cf_cpu_pyramid_update(level->pyramid, &blur->plan, sigma->horizontal, sigma->vertical,
+                               &level->x, &level->y,
+                               owner == i ? NULL : plane->level[owner].pyramid, status);
+}
+
+/* Owners first: the others are laid out for them. */
+static bool prepare_pyramids(CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatus *status)
+{
+  for (int pass = 0; pass < 2; pass++) {
+    for (int i = 0; i < plane->levels.count; i++) {
+      if (!plane->level[i].large)
+        continue;
+      const int owner = cf_cpu_blurmap_owner(plane, i);
+
+      if ((owner == i) == (pass == 0) && !prepare_pyramid(blur, plane, i, owner, status))
+        return false;
+    }
+  }
+  return true;
+}
+
+/* Tables */
+
+static CfLineTaps lay_out_gaussian(double sigma, CfArena *arena)
+{
+  double tap[2 * 16 + 1];
+  const int radius = cf_gaussian_radius(sigma);
+  const CfTaps taps = {.count = 2 * radius + 1,
+                       .anchor = radius,
+                       .tap = tap,
+                       .sum = 1.0,
+                       .magnitude = radius ? 1.0 + 1e-9 : 1.0};
+
+  cf_gaussian_taps(sigma, radius, tap);
+  return cf_line_taps(&cf_lines_float, &taps, arena);
+}
+
+static CfLineFormat lay_out_format(const CfCpuBlurMap *blur, const CfBlurPlane *plane,
+                                   bool premultiplied, CfArena *arena)
+{
+  const CfFormatInfo *info = cf_format_info(blur->video.format);
+  CfLineFormat format = {.channels = plane->channels,
+                         .alpha = cf_alpha_channel(&info->plane[plane->p]),
+                         .bytes = plane->bytes,
+                         .shift = info->shift,
+                         .max_code = cf_max_code(info),
+                         .premultiplied = premultiplied,
+                         .plan = &blur->plan.plane[plane->p]};
+
+  cf_line_format_tables(&format, &cf_lines_float, CF_BLUR_TILE_WIDTH * (size_t)plane->channels,
+                        arena);
+  return format;
+}
+
+static void lay_out_tables(const CfCpuBlurMap *blur, CfBlurPlane *plane, CfArena *arena)
+{
+  for (int i = 0; i < plane->levels.count; i++) {
+    CfBlurMapLevel *level = &plane->level[i];
+
+    if (level->large)
+      continue;
+    level->row = lay_out_gaussian(plane->levels.level[i].horizontal, arena);
+    level->column = lay_out_gaussian(plane->levels.level[i].vertical, arena);
+  }
+  plane->straight = lay_out_format(blur, plane, false, arena);
+  if (blur->plan.plane[plane->p].premultiplied)
+    plane->weighted = lay_out_format(blur, plane, true, arena);
+}
+
+static bool prepare_tables(const CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatus *status)
+{
+  CfArena counted = {0}, placed;
+
+  lay_out_tables(blur, plane, &counted);
+  if (counted.used > plane->tables_bytes) {
+    free(plane->tables);
+    plane->tables_bytes = 0;
+    plane->tables = cf_aligned_alloc(counted.used);
+    if (!plane->tables)
+      return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for blur levels of %zu bytes",
+                     counted.used);
+    plane->tables_bytes = counted.used;
+  }
+  placed = (CfArena){.base = plane->tables};
+  lay_out_tables(blur, plane, &placed);
+  return true;
+}
+
+static void describe_border(const CfCpuBlurMap *blur, CfBlurPlane *plane)
+{
+  const int shift = cf_format_info(blur->video.format)->shift;
+
+  for (int c = 0; c < plane->channels; c++) {
+    const uint16_t code = (uint16_t)(blur->plan.plane[plane->p].channel[c].border << shift);
+
+    if (plane->bytes == 1)
+      plane->border_pixel[c] = (uint8_t)code;
+    else
+      memcpy(&plane->border_pixel[2 * c], &code, sizeof code);
+  }
+}
+
+/* CfBlurScratch of a thread */
+
+static size_t pyramid_work(const CfBlurPlane *plane)
+{
+  size_t largest = 0;
+
+  for (int i = 0; i < plane->levels.count; i++) {
+    if (!plane->level[i].large)
+      continue;
+    const size_t work =
+        cf_cpu_pyramid_tile_work(plane->level[i].pyramid, CF_BLUR_TILE_WIDTH, CF_BLUR_TILE_HEIGHT);
+    largest = work > largest ? work : largest;
+  }
+  return largest;
+}
+
+CfBlurScratch cf_cpu_blurmap_take_scratch(const CfBlurPlane *plane, CfArena *arena)
+{
+  const int most = plane->radius_x > plane->radius_y ? plane->radius_x : plane->radius_y;
+  CfBlurScratch scratch;
+
+  scratch.source_stride =
+      (size_t)cf_round_to_granule((CF_BLUR_TILE_WIDTH + 2 * plane->radius_x) * plane->channels) +
+      CF_LINE_GRANULE;
+  scratch.stride =
+      (size_t)(CF_BLUR_TILE_WIDTH + LARGEST_FACTOR) * (size_t)plane->channels + CF_LINE_GRANULE;
+  scratch.source = cf_arena_take(arena, (size_t)(CF_BLUR_TILE_HEIGHT + 2 * plane->radius_y) *
+                                            scratch.source_stride * sizeof(float));
+  scratch.columns = cf_arena_take(arena, scratch.source_stride * sizeof(float));
+  scratch.level = cf_arena_take(arena, (CF_BLUR_TILE_HEIGHT * scratch.stride + CF_LINE_GRANULE) *
+                                           sizeof(float));
+  scratch.blend = cf_arena_take(arena, CF_BLUR_TILE_HEIGHT * scratch.stride * sizeof(float));
+  scratch.position = cf_arena_take(arena, CF_BLUR_TILE_HEIGHT * scratch.stride * sizeof(float));
+  scratch.lines = cf_arena_take(arena, (size_t)(2 * most + 1) * sizeof *scratch.lines);
+  scratch.work = cf_arena_take(arena, pyramid_work(plane) * sizeof(float));
+  return scratch;
+}
+
+static bool prepare_scratch(CfCpuBlurMap *blur, CfStatus *status)
+{
+  size_t largest = 0;
+
+  for (int p = 0; p < blur->plan.planes; p++) {
+    CfArena counted = {0};
+
+    cf_cpu_blurmap_take_scratch(&blur->plane[p], &counted);
+    largest = counted.used > largest ? counted.used : largest;
+  }
+  blur->scratch_stride = largest;
+  if (largest * (size_t)blur->threads <= blur->scratch_bytes)
+    return true;
+  free(blur->scratch);
+  blur->scratch_bytes = 0;
+  blur->scratch = cf_aligned_alloc(largest * (size_t)blur->threads);
+  if (!blur->scratch)
+    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for tiles of %zu bytes", largest);
+  blur->scratch_bytes = largest * (size_t)blur->threads;
+  memset(blur->scratch, 0, blur->scratch_bytes);
+  return true;
+}
+
+/* Preparing */
+
+static bool same_sigmas(const CfMapSigmas *a, const CfMapSigmas *b)
+{
+  return a->horizontal[0] == b->horizontal[0] && a->horizontal[1] == b->horizontal[1] &&
+         a->vertical[0] == b->vertical[0] && a->vertical[1] == b->vertical[1];
+}
+
+static bool is_ready_for(const CfCpuBlurMap *blur, const CfBlurField *field,
+                         const CfRegions *regions)
+{
+  bool ready = blur->ready && blur->border == field->params.border;
+
+  for (int p = 0; ready && p < blur->plan.planes; p++) {
+    const CfMapSigmas sigmas = cf_blur_field_sigmas(field, regions, p);
+    ready = same_sigmas(&sigmas, &blur->sigmas[p]);
+  }
+  return ready;
+}
+
+static bool prepare_plane(CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatus *status)
+{
+  choose_levels(plane, &blur->sigmas[plane->p]);
+  describe_border(blur, plane);
+  plane->placed = false;
+  return prepare_pyramids(blur, plane, status) && prepare_tables(blur, plane, status);
+}
+
+bool cf_cpu_blurmap_prepare(CfCpuBlurMap *blur, const CfBlurField *field, const CfRegions *regions,
+                            CfStatus *status)
+{
+  /* Any blur tells what happens to the channels. */
+  const CfGaussblurParams some = {
+      .sigma = 1.0, .sigma_vertical = -1.0, .border = field->params.border};
+
+  if (is_ready_for(blur, field, regions))
+    return true;
+  blur->ready = false;
+  blur->border = field->params.border;
+  if (!cf_fir_plan_gaussblur(&blur->plan, &blur->video, &some, status))
+    return false;
+  for (int p = 0; p < blur->plan.planes; p++) {
+    blur->sigmas[p] = cf_blur_field_sigmas(field, regions, p);
+    if (!prepare_plane(blur, &blur->plane[p], status))
+      return false;
+  }
+  blur->ready = prepare_scratch(blur, status);
+  return blur->ready;
+}

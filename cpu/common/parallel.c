@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
+#include "cpu/common/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Loops that run at the same time; a caller that finds no place runs its loop alone. */
+#define LOOPS 32
+
+/* How long threads look for what comes next before they sleep: the loops of one frame follow each
+ * other that closely, frames do not. */
+#define SPIN_NS 50000
+
+/* Who enters a loop with room left wakes so many more, so that waking many takes few steps. */
+#define WAKE_FAN 3
+
+/* Parts of a loop for each thread where all items take the same time: the last to come finds what
+ * is left. */
+#define PARTS_A_THREAD 4
+
+/* Bodies keep their scratch in the engines' memory. */
+#define STACK_BYTES (1 << 20)
+
+#define CACHE_LINE 64
+
+/* Of Loop.state: how many workers run it, how many more may, and these flags. */
+#define ONE_HELPER 1u
+#define ONE_ROOM   (1u << 12)
+#define COUNT_MASK 0xfffu
+#define WAITED_FOR (1u << 29) /* the caller sleeps until the last worker has left */
+#define OPEN       (1u << 30) /* there may be parts that nobody has taken */
+#define TAKEN      (1u << 31) /* belongs to a caller */
+
+/* A place for a loop. Workers look at all states at any time, and at the rest after they entered:
+ * until they leave the caller does not return. */
+typedef struct {
+  _Alignas(CACHE_LINE) atomic_uint state;
+  int threads, count, grain, parts;
+  CfLoopBody body;
+  void *context;
+  _Alignas(CACHE_LINE) atomic_int next; /* part */
+} Loop;
+
+static struct {
+  Loop loop[LOOPS];
+  _Alignas(CACHE_LINE) atomic_uint published; /* loops so far */
+  atomic_int processors;                      /* as of the engine opened last */
+  atomic_int workers;                         /* threads in `thread` */
+  atomic_int helping;                         /* of them, in loops */
+  atomic_int searching;                       /* of them, about to sleep */
+  atomic_int parked;                          /* of them, asleep */
+  atomic_bool refused;                        /* the system gave no more threads */
+  bool ending;
+  pthread_mutex_t mutex; /* guards `thread`, `ending`, and what both conditions are about */
+  pthread_cond_t wake;   /* a loop was published */
+  pthread_cond_t left;   /* the last worker left a loop that is waited for */
+  pthread_t thread[CF_MAX_THREADS];
+} pool = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+          .wake = PTHREAD_COND_INITIALIZER,
+          .left = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local int thread_index;
+
+static int least(int a, int b)
+{
+  return a < b ? a : b;
+}
+
+static int most(int a, int b)
+{
+  return a > b ? a : b;
+}
+
+static int helpers(unsigned state)
+{
+  return (int)(state & COUNT_MASK);
+}
+
+static int room(unsigned state)
+{
+  return state & OPEN ? (int)(state / ONE_ROOM & COUNT_MASK) : 0;
+}
+
+/* Spinning */
+
+static void relax(void)
+{
+  for (int i = 0; i < 8; i++) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+  }
+}
+
+static int64_t now_ns(void)
+{
+  struct timespec now;
+
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Whether the bits of `mask` are no longer what they were before SPIN_NS have passed. */
+static bool changes_soon(const atomic_uint *word, unsigned mask, unsigned was)
+{
+  for (const int64_t end = now_ns() + SPIN_NS; now_ns() < end; relax()) {
+    if ((atomic_load(word) & mask) != was)
+      return true;
+  }
+  return false;
+}
+
+/* Running a loop */
+
+static void run_parts(Loop *loop)
+{
+  for (int part; (part = atomic_fetch_add(&loop->next, 1)) < loop->parts;) {
+    const int first = part * loop->grain;
+
+    loop->body(loop->context, first, first + least(loop->grain, loop->count - first));
+  }
+  atomic_fetch_and(&loop->state, ~OPEN);
+}
+
+/* Wakes some of up to `wanted` workers. */
+static void wake(int wanted)
+{
+  const int count =
+      least(WAKE_FAN, least(wanted - atomic_load(&pool.searching), atomic_load(&pool.parked)));
+
+  if (count <= 0)
+    return;
+  pthread_mutex_lock(&pool.mutex);
+  pthread_mutex_unlock(&pool.mutex);
+  for (int i = 0; i < count; i++)
+    pthread_cond_signal(&pool.wake);
+}
+
+/* Enters the loop; false where there is no room. */
+static bool enter(Loop *loop)
+{
+  unsigned state = atomic_load(&loop->state);
+
+  do {
+    if (room(state) == 0)
+      return false;
+  } while (!atomic_compare_exchange_weak(&loop->state, &state, state - ONE_ROOM + ONE_HELPER));
+  thread_index = loop->threads - room(state);
+  atomic_fetch_add(&pool.helping, 1);
+  return true;
+}
+
+static void leave(Loop *loop)
+{
+  /* First, so that a caller that has seen everybody leave finds them idle for its next loop. */
+  atomic_fetch_sub(&pool.helping, 1);
+
+  const unsigned before = atomic_fetch_sub(&loop->state, ONE_HELPER);
+  if (helpers(before) == 1 && before & WAITED_FOR) {
+    pthread_mutex_lock(&pool.mutex);
+    pthread_cond_broadcast(&pool.left);
+    pthread_mutex_unlock(&pool.mutex);
+  }
+}
+
+static void wait_for_helpers(Loop *loop)
+{
+  while (helpers(atomic_load(&loop->state)) > 0) {
+    const unsigned state = atomic_load(&loop->state);
+
+    if (changes_soon(&loop->state, COUNT_MASK, state & COUNT_MASK))
+      continue;
+    atomic_fetch_or(&loop->state, WAITED_FOR);
+    pthread_mutex_lock(&pool.mutex);
+    while (helpers(atomic_load(&loop->state)) > 0)
+      pthread_cond_wait(&pool.left, &pool.mutex);
+    pthread_mutex_unlock(&pool.mutex);
+  }
+}
+
+/* Workers */
+
+/* The loop with room that the fewest workers run. */
+static Loop *neediest_loop(void)
+{
+  Loop *found = NULL;
+  int fewest = CF_MAX_THREADS;
+
+  for (int i = 0; i < LOOPS; i++) {
+    const unsigned state = atomic_load(&pool.loop[i].state);
+
+    if (room(state) > 0 && helpers(state) < fewest) {
+      found = &pool.loop[i];
+      fewest = helpers(state);
+    }
+  }
+  return found;
+}
+
+/* Runs loops while there are any; returns whether there were. */
+static bool help(void)
+{
+  bool helped = false;
+
+  for (Loop *loop; (loop = neediest_loop()) != NULL;) {
+    if (!enter(loop))
+      continue;
+    wake(room(atomic_load(&loop->state)));
+    run_parts(loop);
+    leave(loop);
+    helped = true;
+  }
+  return helped;
+}
+
+/* Whether a loop was published since `seen`, or is soon. */
+static bool search(unsigned seen)
+{
+  bool found;
+
+  atomic_fetch_add(&pool.searching, 1);
+  found = changes_soon(&pool.published, ~0u, seen);
+  atomic_fetch_sub(&pool.searching, 1);
+  return found;
+}
+
+/* Sleeps until there may be loops; false when the pool ends. */
+static bool park(void)
+{
+  bool going_on;
+
+  pthread_mutex_lock(&pool.mutex);
+  atomic_fetch_add(&pool.parked, 1);
+  /* Who published a loop after this look sees a parked worker. */
+  if (!pool.ending && !neediest_loop())
+    pthread_cond_wait(&pool.wake, &pool.mutex);
+  atomic_fetch_sub(&pool.parked, 1);
+  going_on = !pool.ending;
+  pthread_mutex_unlock(&pool.mutex);
+  return going_on;
+}
+
+static void *work(void *unused)
+{
+  bool going_on = true;
+
+  while (going_on) {
+    const unsigned seen = atomic_load(&pool.published);
+
+    if (!help() || !search(seen))
+      going_on = park();
+  }
+  return unused;
+}
+
+static bool start_worker(pthread_t *thread)
+{
+  sigset_t all, before;
+  pthread_attr_t attributes;
+  bool good;
+
+  if (pthread_attr_init(&attributes))
+    return false;
+  pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  /* Signals are for the program's own threads. */
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  good = pthread_create(thread, &attributes, work, NULL) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+#ifdef __linux__
+  if (good)
+    pthread_setname_np(*thread, "cudafilters-cpu");
+#endif
+  return good;
+}
+
+/* The pool's life */
+
+static void before_fork(void)
+{
+  pthread_mutex_lock(&pool.mutex);
+}
+
+static void after_fork(void)
+{
+  pthread_mutex_unlock(&pool.mutex);
+}
+
+/* A forked process has one thread; its first loop starts workers again. */
+static void after_fork_in_child(void)
+{
+  for (int i = 0; i < LOOPS; i++)
+    atomic_store(&pool.loop[i].state, 0);
+  atomic_store(&pool.workers, 0);
+  atomic_store(&pool.helping, 0);
+  atomic_store(&pool.searching, 0);
+  atomic_store(&pool.parked, 0);
+  pthread_mutex_init(&pool.mutex, NULL);
+  pthread_cond_init(&pool.wake, NULL);
+  pthread_cond_init(&pool.left, NULL);
+}
+
+static void watch_forks(void)
+{
+  pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+/* When the process ends, or the library is unloaded, whose code the workers run. */
+__attribute__((destructor)) static void end_workers(void)
+{
+  pthread_mutex_lock(&pool.mutex);
+  pool.ending = true;
+  pthread_cond_broadcast(&pool.wake);
+  pthread_mutex_unlock(&pool.mutex);
+  for (int i = 0; i < atomic_load(&pool.workers); i++)
+    pthread_join(pool.thread[i], NULL);
+}
+
+static int processors(void)
+{
+#ifdef __linux__
+  cpu_set_t allowed;
+
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+    return CPU_COUNT(&allowed);
+#endif
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 1 ? (int)online : 1;
+}
+
+/* Whether a loop that wants so many workers finds fewer idle, and there may be more: no more than
+ * that, or than one for each processor. */
+static bool workers_lack(int wanted)
+{
+  const int limit = most(wanted, atomic_load(&pool.processors) - 1);
+
+  return atomic_load(&pool.workers) < least(limit, atomic_load(&pool.helping) + wanted) &&
+         !atomic_load(&pool.refused);
+}
+
+static void add_workers(int wanted)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+  pthread_once(&once, watch_forks);
+  pthread_mutex_lock(&pool.mutex);
+  while (workers_lack(wanted) && !pool.ending) {
+    const int count = atomic_load(&pool.workers);
+
+    if (!start_worker(&pool.thread[count])) {
+      atomic_store(&pool.refused, true);
+      break;
+    }
+    atomic_store(&pool.workers, count + 1);
+  }
+  pthread_mutex_unlock(&pool.mutex);
+}
+
+/* For loops */
+
+int cf_thread_count(int requested)
+{
+  const int available = processors();
+
+  atomic_store(&pool.processors, least(available, CF_MAX_THREADS));
+  /* What was refused once may be allowed by now. */
+  atomic_store(&pool.refused, false);
+  return least(CF_MAX_THREADS, requested > 0 ? least(requested, 4 * available) : available);
+}
+
+int cf_thread_index(void)
+{
+  return thread_index;
+}
+
+int cf_even_grain(int threads, int count)
+{
+  return most(1, count / (PARTS_A_THREAD * threads));
+}
+
+static Loop *take_loop(void)
+{
+  for (int i = 0; i < LOOPS; i++) {
+    unsigned nobody = 0;
+
+    if (atomic_compare_exchange_strong(&pool.loop[i].state, &nobody, TAKEN))
+      return &pool.loop[i];
+  }
+  return NULL;
+}
+
+void cf_parallel_for(int threads, int count, int grain, CfLoopBody body, void *context)
+{
+  const int parts = count / grain + (count % grain > 0), team = least(threads, parts);
+  Loop *loop;
+
+  if (count <= 0)
+    return;
+  if (team <= 1 || !(loop = take_loop())) {
+    body(context, 0, count);
+    return;
+  }
+  loop->threads = team;
+  loop->count = count;
+  loop->grain = grain;
+  loop->parts = parts;
+  loop->body = body;
+  loop->context = context;
+  atomic_store(&loop->next, 0);
+  atomic_store(&loop->state, TAKEN | OPEN | (unsigned)(team - 1) * ONE_ROOM);
+  atomic_fetch_add(&pool.published, 1);
+  if (workers_lack(team - 1))
+    add_workers(team - 1);
+  wake(team - 1);
+  run_parts(loop);
+  wait_for_helpers(loop);
+  atomic_store(&loop->state, 0);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/fir/amx.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FRACTION      16                /* bits of taps */
+#define LARGEST_TAP   (127 * 256 + 127) /* whose high half is a signed byte */
+#define LARGEST_ERROR 0.15              /* codes, of both directions */
+#define BYTES_A_QUAD  4
+
+/* Availability */
+
+#ifdef CF_FIR_MATRIX_BUILT
+
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define REQUEST_PERMISSION 0x1023 /* ARCH_REQ_XCOMP_PERM */
+#define TILE_DATA          18     /* XFEATURE_XTILEDATA */
+
+static bool processor_has_matrices(void)
+{
+  const unsigned tile = 1u << 24, bytes = 1u << 25; /* CPUID 7.0 EDX: AMX-TILE, AMX-INT8 */
+  unsigned a, b, c, d;
+
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
+         __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & tile) && (d & bytes);
+}
+
+bool cf_fir_matrix_available(void)
+{
+  return processor_has_matrices() && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+#else
+
+bool cf_fir_matrix_available(void)
+{
+  return false;
+}
+
+#endif
+
+/* Taps */
+
+/* Rounds running sums rather than taps, so that errors do not pile up under an edge. */
+static int round_running_sums(const CfTaps *taps, int count, int *tap)
+{
+  double sum = 0.0;
+  int rounded = 0;
+
+  for (int i = 0; i < count; i++) {
+    const int before = rounded;
+
+    sum += taps->tap[i] / taps->sum;
+    rounded = (int)floor(ldexp(sum, FRACTION) + 0.5);
+    tap[i] = rounded - before;
+  }
+  return rounded;
+}
+
+static bool is_symmetric(const CfTaps *taps)
+{
+  for (int i = 0; i < taps->count / 2; i++) {
+    if (taps->tap[i] != taps->tap[taps->count - 1 - i])
+      return false;
+  }
+  return true;
+}
+
+/* Adds up to 1 exactly, and is as symmetric as the taps. */
+static void round_taps(const CfTaps *taps, int *tap)
+{
+  const int half = taps->count / 2;
+
+  if (!is_symmetric(taps)) {
+    round_running_sums(taps, taps->count, tap);
+    return;
+  }
+  const int middle = (1 << FRACTION) - 2 * round_running_sums(taps, half, tap);
+  if (taps->count % 2)
+    tap[half] = middle;
+  for (int i = 0; i < half; i++)
+    tap[taps->count - 1 - i] = tap[i];
+}
+
+/* The most codes by which the rounded taps lead astray. Their errors add up to 0, so they see the
+ * distance of samples from the middle code. */
+static double worst_error(const CfTaps *taps, const int *tap)
+{
+  double error = 0.0;
+
+  for (int i = 0; i < taps->count; i++)
+    error += fabs(taps->tap[i] / taps->sum - ldexp(tap[i], -FRACTION));
+  return 127.5 * error;
+}
+
+/* False where a tap is negative or large, or there are too many. */
+static bool quantise(const CfTaps *taps, int *tap, double *error)
+{
+  int sum = 0;
+
+  if (taps->count > CF_MAX_TAPS || !(taps->sum > 0.0))
+    return false;
+  for (int i = 0; i < taps->count; i++) {
+    if (!(taps->tap[i] >= 0.0))
+      return false;
+  }
+  round_taps(taps, tap);
+  for (int i = 0; i < taps->count; i++) {
+    if (tap[i] < 0 || tap[i] > LARGEST_TAP)
+      return false;
+    sum += tap[i];
+  }
+  *error = worst_error(taps, tap);
+  return sum == 1 << FRACTION;
+}
+
+static int8_t low_half(int tap)
+{
+  return (int8_t)(tap & 255);
+}
+
+static int8_t high_half(int tap)
+{
+  return (int8_t)((tap - low_half(tap)) / 256);
+}
+
+static int tap_at(const int *tap, int count, int i)
+{
+  return i >= 0 && i < count ? tap[i] : 0;
+}
+
+/* Tables */
+
+static int divide_up(int a, int b)
+{
+  return (a + b - 1) / b;
+}
+
+/* Result `column` of group `group` is the sum over samples of tap[sample - 16 group - column]. The
+ * right factor holds four of its rows in one row, interleaved. */
+static void fill_row(const CfFirMatrix *matrix, const int *taps, int group, int8_t *to)
+{
+  for (int sample = 0; sample < matrix->row_tiles * CF_MATRIX_DEPTH; sample++) {
+    int8_t *tile = to + sample / CF_MATRIX_DEPTH * 2 * CF_MATRIX_TILE;
+    const int row = sample % CF_MATRIX_DEPTH;
+
+    for (int column = 0; column < CF_MATRIX_ROWS; column++) {
+      const int tap = tap_at(taps, matrix->row_count, sample - CF_MATRIX_ROWS * group - column);
+      const int at =
+          (row / BYTES_A_QUAD * CF_MATRIX_ROWS + column) * BYTES_A_QUAD + row % BYTES_A_QUAD;
+
+      tile[at] = high_half(tap);
+      tile[CF_MATRIX_TILE + at] = low_half(tap);
+    }
+  }
+}
+
+/* Which of the ring's rows a byte along the depth is: the rows of a quad lie in this order. */
+static int ring_row(int byte)
+{
+  static const int order[BYTES_A_QUAD] = {0, 2, 1, 3};
+
+  return byte / BYTES_A_QUAD * BYTES_A_QUAD + order[byte % BYTES_A_QUAD];
+}
+
+static void fill_column(const CfFirMatrix *matrix, const int *taps, int rotation, int8_t *to)
+{
+  const int rows = matrix->ring_rows;
+
+  for (int byte = 0; byte < matrix->ring_tiles * CF_MATRIX_DEPTH; byte++) {
+    int8_t *tile = to + byte / CF_MATRIX_DEPTH * 2 * CF_MATRIX_TILE + byte % CF_MATRIX_DEPTH;
+    const bool high = byte < rows;
+    const int slot = ring_row(high ? byte : byte - rows);
+    const int row = (slot - rotation * CF_MATRIX_ROWS + rows) % rows;
+
+    for (int result = 0; result < CF_MATRIX_ROWS; result++) {
+      const int tap = byte < 2 * rows ? tap_at(taps, matrix->column_count, row - result) : 0;
+
+      tile[result * CF_MATRIX_DEPTH] = high ? high_half(tap) : 0;
+      tile[CF_MATRIX_TILE + result * CF_MATRIX_DEPTH] = high ? low_half(tap) : high_half(tap);
+    }
+  }
+}
+
+/* Rounds, and stands for the products of low bytes, whose mean is 127.5, by low taps. */
+static int half_with_mean(const int *tap, int count)
+{
+  int low = 0;
+
+  for (int i = 0; i < count; i++)
+    low += low_half(tap[i]);
+  return (1 << FRACTION >> 1) + (int)floor(127.5 * low / 256.0);
+}
+
+bool cf_fir_matrix_lay_out(CfFirMatrix *matrix, const CfTaps *row, const CfTaps *column,
+                           CfArena *arena)
+{
+  const int row_reach = CF_MATRIX_ROWS - 1 + row->count;
+  const int ring_slots = divide_up(CF_MATRIX_ROWS - 1 + column->count, CF_MATRIX_ROWS);
+  const int row_tiles = divide_up(row_reach, CF_MATRIX_DEPTH);
+  const int ring_rows = ring_slots * CF_MATRIX_ROWS;
+  int row_taps[CF_MAX_TAPS], column_taps[CF_MAX_TAPS];
+  double row_error, column_error;
+
+  if (!quantise(row, row_taps, &row_error) || !quantise(column, column_taps, &column_error) ||
+      row_error + column_error > LARGEST_ERROR)
+    return false;
+  *matrix = (CfFirMatrix){
+      .row_count = row->count,
+      .row_anchor = row->anchor,
+      .column_count = column->count,
+      .column_anchor = column->anchor,
+      .row_tiles = row_tiles,
+      .segment_groups = (row_tiles * CF_MATRIX_DEPTH - row_reach) / CF_MATRIX_ROWS + 1,
+      .ring_rows = ring_rows,
+      .ring_tiles = divide_up(2 * ring_rows, CF_MATRIX_DEPTH),
+      .high_tiles = divide_up(ring_rows, CF_MATRIX_DEPTH),
+      .half = half_with_mean(column_taps, column->count),
+  };
+
+  const size_t group = (size_t)row_tiles * 2 * CF_MATRIX_TILE;
+  const size_t rotation = (size_t)matrix->ring_tiles * 2 * CF_MATRIX_TILE;
+  int8_t *row_table = cf_arena_take(arena, (size_t)matrix->segment_groups * group);
+  int8_t *column_table = cf_arena_take(arena, (size_t)ring_slots * rotation);
+  for (int i = 0; row_table && i < matrix->segment_groups; i++)
+    fill_row(matrix, row_taps, i, row_table + (size_t)i * group);
+  for (int i = 0; column_table && i < ring_slots; i++)
+    fill_column(matrix, column_taps, i, column_table + (size_t)i * rotation);
+  matrix->row = row_table;
+  matrix->column = column_table;
+  return true;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/fir/engine.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/common/arena.h"
+#include "cpu/fir/unpack.h"
+#include "cpu/fir/tile.h"
+#include "cpu/common/parallel.h"
+
+/* A tile's ring of rows should stay in the second-level cache. Within that, tiles are as wide as
+ * may be: rows read in short pieces wait for memory, and for the addresses of their pages. */
+#define RING_BYTES       786432
+#define SMALLEST_TILE    512 /* samples */
+#define TILES_PER_THREAD 4
+/* Matrix products take all rows at the same pace, and the first rows of a tile wait for memory: two
+ * tiles took 1.08 times as long. */
+#define MATRIX_TILES_PER_THREAD 1
+/* Each strip filters column.count - 1 rows of its neighbours too: at most this share of its own. */
+#define STRIP_OVERLAP 0.125
+/* Products a thread should have at least, or starting it costs more than it saves. */
+#define SMALLEST_SHARE 100000.0
+/* Matrix products, of 16 rows at a time, are used from so many rows on, and from so many taps in
+ * both directions: those of fewer channels keep the matrix unit less busy, and of four they often
+ * leave one out. */
+#define SMALLEST_MATRIX_HEIGHT 32
+static const int fewest_matrix_taps[CF_MAX_CHANNELS] = {22, 22, 18, 10}; /* of 1, 2, .. channels */
+
+typedef struct {
+  int tile_width; /* pixels */
+  int columns;    /* of tiles */
+  int strips;
+} Grid;
+
+struct CfCpuFir {
+  CfVideo video;
+  int threads;
+  bool has_matrix; /* cf_fir_matrix_available */
+  CfFirPlan plans[2];
+  int current; /* the plan in force */
+  CfFirShare share[CF_MAX_PLANES];
+  CfFirWork work[CF_MAX_PLANES];
+  Grid grid[CF_MAX_PLANES];
+  void *tables; /* what `work` points to */
+  size_t tables_bytes;
+  void *scratch; /* `scratch_stride` bytes a thread */
+  size_t scratch_bytes, scratch_stride;
+  const char *algorithm;
+};
+
+/* Choosing the arithmetic */
+
+static bool fixed_error(const CfTaps *taps, CfFixedError *error)
+{
+  int16_t tap[CF_MAX_TAPS];
+
+  *error = (CfFixedError){0};
+  if (cf_taps_are_identity(taps))
+    return true;
+  /* Longer kernels exceed the bound anyway. */
+  return taps->count <= CF_MAX_TAPS &&
+         cf_lines_fixed_taps(taps, cf_taps_are_symmetric(taps), tap, error);
+}
+
+/* Whether the plane without weights is a mean. */
+static bool is_mean(const CfFirPlane *plane, const CfPlaneFormat *format)
+{
+  const double sum = plane->row.sum * plane->column.sum;
+
+  for (int c = 0; c < format->channels; c++) {
+    const CfFirChannel *channel = &plane->channel[c];
+
+    if (channel->filtered && (fabs(channel->scale * sum - 1.0) > 1e-6 || channel->bias != 0.0))
+      return false;
+  }
+  return true;
+}
+
+/* Whether fixed point renders a mean of 8 bits always less than half a code from the definition, so
+ * that rounding leads at most one code astray; as a rule less than a tenth. */
+static bool fixed_suffices(const CfFirPlane *plane)
+{
+  CfFixedError row, column;
+
+  return fixed_error(&plane->row, &row) && fixed_error(&plane->column, &column) &&
+         row.bound + column.bound < 0.5 && hypot(row.rms, column.rms) < 0.03;
+}
+
+/* Whether the plane without weights is filtered with matrix products. With an arena that only
+ * counts, all but the tables' pointers. */
+static bool lay_out_matrix(const CfCpuFir *fir, CfFirWork *work, int p, CfArena *arena)
+{
+  const CfFormatInfo *info = cf_format_info(fir->video.format);
+  const CfTaps *row = &work->plan->row, *column = &work->plan->column;
+  const int fewest = fewest_matrix_taps[work->channels - 1];
+
+  return fir->has_matrix && info->bits == 8 && work->copied_count == 0 &&
+         work->height >= SMALLEST_MATRIX_HEIGHT && row->count + column->count >= fewest &&
+         is_mean(work->plan, &info->plane[p]) &&
+         cf_fir_matrix_lay_out(&work->matrix, row, column, arena);
+}
+
+/* Tables */
+
+static CfFirWay lay_out_way(const CfFirWork *work, const CfLines *lines, const CfLineFormat *format,
+                            int tile_width, CfArena *arena)
+{
+  CfFirWay way = {.lines = lines, .format = *format, .tile_width = tile_width};
+
+  way.row = cf_line_taps(lines, &work->plan->row, arena);
+  way.column = cf_line_taps(lines, &work->plan->column, arena);
+  cf_line_format_tables(&way.format, lines, (size_t)tile_width * (size_t)format->channels, arena);
+  return way;
+}
+
+static void lay_out_edges(CfFirWork *work, CfArena *arena)
+{
+  const CfTaps *taps = &work->plan->row;
+  const int before = taps->anchor, after = taps->count - 1 - taps->anchor;
+  int *left = cf_arena_take(arena, (size_t)before * sizeof *left);
+  int *right = cf_arena_take(arena, (size_t)after * sizeof *right);
+
+  for (int i = 0; left && i < before; i++)
+    left[i] = cf_border_index(work->border, -1L - i, work->width);
+  for (int i = 0; right && i < after; i++)
+    right[i] = cf_border_index(work->border, (long)work->width + i, work->width);
+  work->left = left;
+  work->right = right;
+}
+
+/* Describing a plane */
+
+static void describe_channels(CfFirWork *work, const CfPlaneFormat *format, int shift)
+{
+  for (int c = 0; c < format->channels; c++) {
+    const CfFirChannel *channel = &work->plan->channel[c];
+    const uint16_t border = (uint16_t)(channel->border << shift);
+
+    if (work->sample_bytes == 1)
+      work->border_pixel[c] = (uint8_t)border;
+    else
+      memcpy(&work->border_pixel[2 * c], &border, sizeof border);
+    if (format->role[c] == CF_ROLE_PADDING)
+      work->padding = c;
+    else if (!channel->filtered)
+      work->copied[work->copied_count++] = c;
+  }
+}
+
+static CfFirWork describe_plane(const CfVideo *video, const CfFirPlan *plan, int p)
+{
+  const CfFormatInfo *info = cf_format_info(video->format);
+  CfFirWork work = {
+      .plan = &plan->plane[p],
+      .border = plan->border,
+      .width = cf_plane_width(video, p),
+      .height = cf_plane_height(video, p),
+      .channels = info->plane[p].channels,
+      .sample_bytes = cf_sample_bytes(info),
+      .alpha = cf_alpha_channel(&info->plane[p]),
+      .padding = -1,
+  };
+
+  describe_channels(&work, &info->plane[p], info->shift);
+  return work;
+}
+
+static int divide_up(int a, int b)
+{
+  return (a + b - 1) / b;
+}
+
+static int clamp(int value, int least, int most)
+{
+  return value < least ? least : value > most ? most : value;
+}
+
+static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads)
+{
+  const int rows = work->plan->column.count, channels = work->channels;
+  /* Pixels whose samples fill whole granules. */
+  const int granule = channels == 3 ? CF_LINE_GRANULE : CF_LINE_GRANULE / channels;
+  const int narrowest = SMALLEST_TILE / channels;
+  const int fitting = (int)(RING_BYTES / lines->size) / ((rows + CF_FIR_BLOCK_ROWS) * channels);
+  const int widest = fitting > narrowest ? fitting : narrowest;
+  const int most_columns = divide_up(work->width, narrowest);
+  const int share = work->matrix.row_tiles > 0 ? MATRIX_TILES_PER_THREAD : TILES_PER_THREAD;
+  const int wanted = threads > 1 ? share * threads : 1;
+  const int cheap = clamp((int)(work->height * STRIP_OVERLAP / rows), 1, wanted);
+  Grid grid;
+
+  grid.columns = divide_up(work->width, widest);
+  grid.columns = clamp(divide_up(wanted, cheap), grid.columns, most_columns);
+  grid.tile_width = divide_up(divide_up(work->width, grid.columns), granule) * granule;
+  grid.columns = divide_up(work->width, grid.tile_width);
+  grid.strips = divide_up(threads, grid.columns);
+  grid.strips = clamp(divide_up(wanted, grid.columns), grid.strips,
+                      cheap > grid.strips ? cheap : grid.strips);
+  grid.strips = grid.strips < work->height ? grid.strips : work->height;
+  return grid;
+}
+
+/* Fills in all that depends on the plan; with an arena that only counts, all but the pointers. */
+static void lay_out_plane(const CfCpuFir *fir, CfFirWork *work, Grid *grid, int p, CfArena *arena)
+{
+  const CfFormatInfo *info = cf_format_info(fir->video.format);
+  const CfFirPlane *plan = work->plan;
+  const CfLines *real = plan->float_suffices ? &cf_lines_float : &cf_lines_double;
+  const bool mean = info->bits == 8 && is_mean(plan, &info->plane[p]);
+  const CfLines *straight = mean && fixed_suffices(plan) ? &cf_lines_fixed : real;
+  CfLineFormat format = {.channels = work->channels,
+                         .alpha = work->alpha,
+                         .bytes = work->sample_bytes,
+                         .shift = info->shift,
+                         .max_code = cf_max_code(info),
+                         .plan = plan};
+
+  const bool matrix = lay_out_matrix(fir, work, p, arena);
+
+  *grid = choose_grid(work, matrix ? &cf_lines_fixed : straight, fir->threads);
+  lay_out_edges(work, arena);
+  if (!matrix)
+    work->straight = lay_out_way(work, straight, &format, grid->tile_width, arena);
+  work->only_opaque = plan->premultiplied && fir->share[p] == CF_FIR_IF_OPAQUE;
+  if (plan->premultiplied && !work->only_opaque) {
+    format.premultiplied = true;
+    work->weighted = lay_out_way(work, real, &format, grid->tile_width, arena);
+  }
+}
+
+static size_t lay_out_planes(const CfCpuFir *fir, const CfFirPlan *plan, CfFirWork *work,
+                             Grid *grid, CfArena *arena)
+{
+  size_t scratch = 0;
+
+  for (int p = 0; p < plan->planes; p++) {
+    work[p] = describe_plane(&fir->video, plan, p);
+    if (fir->share[p] == CF_FIR_NOTHING) {
+      grid[p] = (Grid){0};
+      continue;
+    }
+    if (!work[p].plan->filtered) {
+      grid[p] = (Grid){.tile_width = work[p].width, .columns = 1, .strips = fir->threads};
+      continue;
+    }
+    lay_out_plane(fir, &work[p], &grid[p], p, arena);
+    const size_t bytes = cf_fir_tile_scratch(&work[p], grid[p].tile_width);
+    scratch = bytes > scratch ? bytes : scratch;
+  }
+  return scratch;
+}
+
+/* State */
+
+CfCpuFir *cf_cpu_fir_open(const CfVideo *video, const CfOpenOptions *options, CfStatus *status)
+{
+  CfCpuFir *fir = calloc(1, sizeof *fir);
+
+  if (!fir) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a filter");
+    return NULL;
+  }
+  fir->video = *video;
+  fir->threads = cf_thread_count(options->threads);
+  fir->has_matrix = cf_fir_matrix_available();
+  fir->algorithm = "none";
+  return fir;
+}
+
+const CfVideo *cf_cpu_fir_video(const CfCpuFir *fir)
+{
+  return &fir->video;
+}
+
+CfFirPlan *cf_cpu_fir_next_plan(CfCpuFir *fir)
+{
+  return &fir->plans[1 - fir->current];
+}
+
+void cf_cpu_fir_share(CfCpuFir *fir, int plane, CfFirShare share)
+{
+  fir->share[plane] = share;
+}
+
+bool cf_cpu_fir_in_matrix(const CfCpuFir *fir, int plane)
+{
+  CfFirWork work = describe_plane(&fir->video, &fir->plans[1 - fir->current], plane);
+  CfArena counted = {0};
+
+  return work.plan->filtered && lay_out_matrix(fir, &work, plane, &counted);
+}
+
+/* A block of at least `bytes` bytes: the old one if it is large enough, which otherwise stays. */
+static void *enlarged(void *block, size_t block_bytes, size_t bytes)
+{
+  return bytes <= block_bytes ? block : cf_aligned_alloc(bytes);
+}
+
+static void replace(void **block, size_t *block_bytes, void *with, size_t bytes)
+{
+  if (*block == with)
+    return;
+  free(*block);
+  *block = with;
+  *block_bytes = bytes;
+}
+
+bool cf_cpu_fir_commit(CfCpuFir *fir, CfStatus *status)
+{
+  const CfFirPlan *plan = cf_cpu_fir_next_plan(fir);
+  CfFirWork work[CF_MAX_PLANES];
+  Grid grid[CF_MAX_PLANES];
+  CfArena counted = {0};
+  const size_t stride = lay_out_planes(fir, plan, work, grid, &counted);
+  const size_t scratch_bytes = stride * (size_t)fir->threads;
+  void *tables = enlarged(fir->tables, fir->tables_bytes, counted.used);
+  void *scratch = enlarged(fir->scratch, fir->scratch_bytes, scratch_bytes);
+
+  if ((counted.used && !tables) || (scratch_bytes && !scratch)) {
+    if (tables != fir->tables)
+      free(tables);
+    if (scratch != fir->scratch)
+      free(scratch);
+    return cf_fail(status, CF_ERROR_NO_MEMORY,
+                   "no memory for filter tables of %zu bytes and rows of %zu bytes", counted.used,
+                   scratch_bytes);
+  }
+  replace(&fir->tables, &fir->tables_bytes, tables, counted.used);
+  replace(&fir->scratch, &fir->scratch_bytes, scratch, scratch_bytes);
+
+  CfArena placed = {.base = fir->tables};
+  fir->scratch_stride = lay_out_planes(fir, plan, fir->work, fir->grid, &placed);
+  fir->current = 1 - fir->current;
+  return true;
+}
+
+const char *cf_cpu_fir_algorithm(const void *state)
+{
+  const CfCpuFir *fir = state;
+
+  return fir->algorithm;
+}
+
+void cf_cpu_fir_close(void *state)
+{
+  CfCpuFir *fir = state;
+
+  if (!fir)
+    return;
+  cf_fir_plan_free(&fir->plans[0]);
+  cf_fir_plan_free(&fir->plans[1]);
+  free(fir->tables);
+  free(fir->scratch);
+  free(fir);
+}
+
+/* Frames */
+
+static CfFirTile tile_at(const CfFirWork *work, const Grid *grid, int index)
+{
+  const int column = index % grid->columns, strip = index / grid->columns;
+  const int x1 = (column + 1) * grid->tile_width;
+
+  return (CfFirTile){
+      .x0 = column * grid->tile_width,
+      .x1 = x1 < work->width ? x1 : work->width,
+      .y0 = (int)((long)work->height * strip / grid->strips),
+      .y1 = (int)((long)work->height * (strip + 1) / grid->strips),
+  };
+}
+
+static CfFirTile clipped_tile(const CfFirWork *work, const Grid *grid, int index,
+                              const CfRect *rect)
+{
+  CfFirTile tile = tile_at(work, grid, index);
+
+  if (rect) {
+    tile.x0 = tile.x0 > rect->x0 ? tile.x0 : rect->x0;
+    tile.x1 = tile.x1 < rect->x1 ? tile.x1 : rect->x1;
+    tile.y0 = tile.y0 > rect->y0 ? tile.y0 : rect->y0;
+    tile.y1 = tile.y1 < rect->y1 ? tile.y1 : rect->y1;
+  }
+  return tile;
+}
+
+static void copy_tile(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *tile)
+{
+  const size_t bytes = (size_t)work->width * (size_t)work->channels * (size_t)work->sample_bytes;
+
+  for (int y = tile->y0; y < tile->y1; y++)
+    memcpy(rows->destination + y * rows->destination_stride, rows->source + y * rows->source_stride,
+           bytes);
+}
+
+/* Filters tile `index` of all tiles of all planes. */
+static CfFirArithmetic run_tile(const CfCpuFir *fir, const CfJob *job, const CfRect *within,
+                                int index, void *scratch)
+{
+  int p = 0;
+
+  while (index >= fir->grid[p].columns * fir->grid[p].strips) {
+    index -= fir->grid[p].columns * fir->grid[p].strips;
+    p++;
+  }
+  const CfFirWork *work = &fir->work[p];
+  const CfFirTile tile = clipped_tile(work, &fir->grid[p], index, within ? &within[p] : NULL);
+  const CfFirRows rows = {.source = job->source.data[p],
+                          .source_stride = job->source.stride[p],
+                          .destination = job->destination.data[p],
+                          .destination_stride = job->destination.stride[p]};
+
+  if (tile.x0 >= tile.x1 || tile.y0 >= tile.y1)
+    return CF_FIR_COPY;
+  if (work->plan->filtered)
+    return cf_fir_tile_run(work, &rows, &tile, scratch);
+  copy_tile(work, &rows, &tile);
+  return CF_FIR_COPY;
+}
+
+/* Threads worth starting. */
+static int team_size(const CfCpuFir *fir, int tiles)
+{
+  double products = 0.0;
+
+  for (int p = 0; p < fir->plans[fir->current].planes; p++) {
+    const CfFirWork *work = &fir->work[p];
+    if (fir->share[p] == CF_FIR_NOTHING)
+      continue;
+    products += (double)work->width * work->height * work->channels *
+                (work->plan->row.count + work->plan->column.count);
+  }
+  return (int)fmax(1.0, fmin(fmin(fir->threads, tiles), products / SMALLEST_SHARE));
+}
+
+/* The tiles of a job. */
+typedef struct {
+  const CfCpuFir *fir;
+  const CfJob *job;
+  const CfRect *within;
+  atomic_uint used; /* a bit for each CfFirArithmetic */
+} Tiles;
+
+static void run_tiles(void *context, int first, int end)
+{
+  Tiles *tiles = context;
+  uint8_t *scratch = tiles->fir->scratch;
+  unsigned used = 0;
+
+  if (scratch)
+    scratch += tiles->fir->scratch_stride * (size_t)cf_thread_index();
+  for (int i = first; i < end; i++)
+    used |= 1u << run_tile(tiles->fir, tiles->job, tiles->within, i, scratch);
+  atomic_fetch_or(&tiles->used, used);
+}
+
+bool cf_cpu_fir_run(void *state, const CfJob *job, CfStatus *status)
+{
+  (void)status;
+  cf_cpu_fir_run_within(state, job, NULL);
+  return true;
+}
+
+bool cf_cpu_fir_run_within(CfCpuFir *fir, const CfJob *job, const CfRect *within)
+{
+  static const char *const names[] = {
+      [CF_FIR_COPY] = "copy",       [CF_FIR_MATRIX] = "fir-matrix", [CF_FIR_FIXED] = "fir-fixed",
+      [CF_FIR_FLOAT] = "fir-float", [CF_FIR_DOUBLE] = "fir-double", [CF_FIR_LEFT] = "none"};
+  Tiles all = {.fir = fir, .job = job, .within = within};
+  int tiles = 0, dearest = CF_FIR_COPY;
+
+  for (int p = 0; p < fir->plans[fir->current].planes; p++)
+    tiles += fir->grid[p].columns * fir->grid[p].strips;
+
+  cf_parallel_for(team_size(fir, tiles), tiles, 1, run_tiles, &all);
+  for (unsigned used = atomic_load(&all.used); used > 1u << dearest;)
+    dearest++;
+  fir->algorithm = names[dearest];
+  return dearest != CF_FIR_LEFT;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The arithmetic of the FIR engine: what happens to one line of interleaved samples. Both
+ * directions are the same weighted sum of lines: the column filter sums lines of different rows,
+ * the row filter sums one line with itself shifted by whole pixels.
+ */
+#pragma once
+
+#include "plan/fir.h"
+
+/* Sums run over multiples of this many samples: whole vectors of any size, no remainder. */
+#define CF_LINE_GRANULE 64
+
+/* Pixels of a premultiplied plane that are loaded and stored at a time. */
+#define CF_WEIGHT_CHUNK 64
+
+/* How the samples of a plane are read and written. */
+typedef struct {
+  int channels;
+  int alpha; /* channel, or -1 */
+  int bytes; /* of a sample, in memory */
+  int shift;
+  int max_code;
+  bool premultiplied; /* only in planes of 4 channels of 8 bits, alpha the first or the last */
+  const CfFirPlane *plan;
+
+  /* The tone of sample i of a line: max(t, t * sign[i]) + offset[i] with t = sum * scale[i]; in the
+   * type of the working samples. `offset` also holds the half that rounds. */
+  const void *scale, *sign, *offset;
+  const void *centre; /* of sample i of CF_WEIGHT_CHUNK pixels; premultiplied planes only */
+} CfLineFormat;
+
+typedef struct {
+  int count;
+  int anchor;
+  bool symmetric;  /* tap[i] = tap[count - 1 - i] */
+  const void *tap; /* in the type of the working samples; NULL: one tap of 1, nothing to do */
+} CfLineTaps;
+
+typedef struct {
+  size_t size; /* bytes of a working sample */
+
+  /* Reads whole pixels, multiplied by alpha where the format is premultiplied. */
+  void (*load)(const CfLineFormat *format, const uint8_t *from, int samples, void *to);
+
+  /* to[i] = sum over t of taps[t] * lines[t][i]; `to` is none of the lines. `samples` is a multiple
+   * of CF_LINE_GRANULE. */
+  void (*sum)(const CfLineTaps *taps, const void *const *lines, int samples, void *to);
+
+  /* The same of lines[0..] to `to`, and of lines[1..] to `below`; reads what both need once. */
+  void (*sum_two)(const CfLineTaps *taps, const void *const *lines, int samples, void *to,
+                  void *below);
+
+  /* Writes whole pixels, also of channels that are not filtered. `source` is the input at the
+   * same place. */
+  void (*store)(const CfLineFormat *format, const void *line, int samples, const uint8_t *source,
+                uint8_t *to);
+} CfLines;
+
+/* 8-bit samples with 6 fractional bits in 16 bits, taps with 15 fractional bits: sums of taps >= 0
+ * that add up to 1, without tone or weights. */
+extern const CfLines cf_lines_fixed;
+
+/* Everything else, in single and in double precision. */
+extern const CfLines cf_lines_float, cf_lines_double;
+
+/* How far one direction of cf_lines_fixed may lead from the definition, in code values. */
+typedef struct {
+  double bound; /* never more */
+  double rms;   /* about; products with equal taps are taken to round alike */
+} CfFixedError;
+
+/* Quantises taps / sum for cf_lines_fixed, so that they add up to 1 exactly. False where a tap is
+ * negative or too large. */
+bool cf_lines_fixed_taps(const CfTaps *taps, bool symmetric, int16_t *tap, CfFixedError *error);

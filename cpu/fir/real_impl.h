@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The body of fir_float.c and fir_double.c: the arithmetic of fir_lines.h in the type REAL.
+ */
+#include "cpu/fir/line_ops.h"
+
+#include <string.h>
+
+#include "cpu/common/cpu.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Alpha below this, in code values, counts as 0: it is far below the half code that shows. */
+#define SMALLEST_ALPHA (REAL)1e-3
+
+/* Samples to lines */
+
+CF_MULTIVERSION
+static void load_bytes(const uint8_t *from, int samples, REAL *restrict to)
+{
+  for (int i = 0; i < samples; i++)
+    to[i] = (REAL)from[i];
+}
+
+CF_MULTIVERSION
+static void load_words(const uint8_t *from, int shift, int samples, REAL *restrict to)
+{
+  for (int i = 0; i < samples; i++) {
+    uint16_t sample;
+
+    memcpy(&sample, from + 2 * i, sizeof sample);
+    to[i] = (REAL)(sample >> shift);
+  }
+}
+
+/* Pixels whose weights are computed at a time. */
+#define CHUNK CF_WEIGHT_CHUNK
+
+/* The bytes of a pixel, weighted each by alpha, and alpha itself by 1. */
+CF_MULTIVERSION
+static void load_weighted(const CfLineFormat *format, const uint8_t *from, int samples,
+                          REAL *restrict to)
+{
+  const REAL *centre = format->centre;
+  const int shift = 8 * format->alpha;
+  const uint32_t one = UINT32_C(1) << shift, others = UINT32_C(0x01010101) ^ one;
+
+  for (int begin = 0; begin < samples; begin += 4 * CHUNK) {
+    const int count = samples - begin < 4 * CHUNK ? samples - begin : 4 * CHUNK;
+    uint32_t spread[CHUNK];
+    const uint8_t *weight = (const uint8_t *)spread;
+
+    for (int x = 0; x < count / 4; x++) {
+      uint32_t pixel;
+
+      memcpy(&pixel, from + begin + 4 * x, sizeof pixel);
+      spread[x] = (pixel >> shift & 255) * others | one;
+    }
+    for (int i = 0; i < count; i++)
+      to[begin + i] = ((REAL)from[begin + i] - centre[i]) * (REAL)weight[i];
+  }
+}
+
+static void load(const CfLineFormat *format, const uint8_t *from, int samples, void *to)
+{
+  if (format->premultiplied)
+    load_weighted(format, from, samples, to);
+  else if (format->bytes == 1)
+    load_bytes(from, samples, to);
+  else
+    load_words(from, format->shift, samples, to);
+}
+
+/* Sums of lines */
+
+/* Sums are taken in groups of lines, few enough to keep all their pointers in registers: sum[i] =
+ * (first ? 0 : sum[i]) + the group; with `two`, sum_below is that of the lines below, most of which
+ * are the same. `first`, `count` and `two` are constants. Rounding errors grow with the number of
+ * groups, not of taps. */
+INLINE void add_taps(REAL *restrict sum, REAL *restrict sum_below, const REAL *const *lines,
+                     const REAL *tap, const bool first, const int count, const bool two,
+                     int samples)
+{
+  for (int i = 0; i < samples / CF_LINE_GRANULE * CF_LINE_GRANULE; i++) {
+    REAL value = lines[0][i] * tap[0], below = two ? lines[1][i] * tap[0] : 0;
+
+    for (int t = 1; t < count; t++) {
+      value += lines[t][i] * tap[t];
+      if (two)
+        below += lines[t + 1][i] * tap[t];
+    }
+    sum[i] = first ? value : sum[i] + value;
+    if (two)
+      sum_below[i] = first ? below : sum_below[i] + below;
+  }
+}
+
+INLINE void sum_groups(const REAL *const *lines, const REAL *tap, int count, const bool two,
+                       int samples, REAL *to, REAL *below)
+{
+  int t = (count - 1) % 8 + 1;
+
+  switch (t) {
+  case 1:
+    add_taps(to, below, lines, tap, true, 1, two, samples);
+    break;
+  case 2:
+    add_taps(to, below, lines, tap, true, 2, two, samples);
+    break;
+  case 3:
+    add_taps(to, below, lines, tap, true, 3, two, samples);
+    break;
+  case 4:
+    add_taps(to, below, lines, tap, true, 4, two, samples);
+    break;
+  case 5:
+    add_taps(to, below, lines, tap, true, 5, two, samples);
+    break;
+  case 6:
+    add_taps(to, below, lines, tap, true, 6, two, samples);
+    break;
+  case 7:
+    add_taps(to, below, lines, tap, true, 7, two, samples);
+    break;
+  default:
+    add_taps(to, below, lines, tap, true, 8, two, samples);
+  }
+  for (; t < count; t += 8)
+    add_taps(to, below, lines + t, tap + t, false, 8, two, samples);
+}
+
+CF_MULTIVERSION
+static void sum_taps(const REAL *const *lines, const REAL *tap, int count, int samples, REAL *to)
+{
+  sum_groups(lines, tap, count, false, samples, to, NULL);
+}
+
+CF_MULTIVERSION
+static void sum_taps_twice(const REAL *const *lines, const REAL *tap, int count, int samples,
+                           REAL *to, REAL *below)
+{
+  sum_groups(lines, tap, count, true, samples, to, below);
+}
+
+static void sum(const CfLineTaps *taps, const void *const *lines, int samples, void *to)
+{
+  sum_taps((const REAL *const *)lines, taps->tap, taps->count, samples, to);
+}
+
+static void sum_two(const CfLineTaps *taps, const void *const *lines, int samples, void *to,
+                    void *below)
+{
+  sum_taps_twice((const REAL *const *)lines, taps->tap, taps->count, samples, to, below);
+}
+
+/* Lines to samples */
+
+INLINE REAL tone(const CfLineFormat *format, REAL value, int i)
+{
+  const REAL *scale = format->scale, *sign = format->sign, *offset = format->offset;
+  const REAL scaled = value * scale[i], mirrored = scaled * sign[i];
+
+  return (scaled > mirrored ? scaled : mirrored) + offset[i];
+}
+
+INLINE int clamp_code(REAL value, REAL limit)
+{
+  const REAL positive = value > 0 ? value : 0;
+
+  return (int)(positive < limit ? positive : limit);
+}
+
+CF_MULTIVERSION
+static void store_bytes(const CfLineFormat *format, const REAL *line, int samples,
+                        uint8_t *restrict to)
+{
+  for (int i = 0; i < samples; i++)
+    to[i] = (uint8_t)clamp_code(tone(format, line[i], i), 255);
+}
+
+CF_MULTIVERSION
+static void store_words(const CfLineFormat *format, const REAL *line, int samples,
+                        uint8_t *restrict to)
+{
+  const REAL limit = (REAL)format->max_code;
+  const int shift = format->shift;
+
+  for (int i = 0; i < samples; i++) {
+    const uint16_t sample = (uint16_t)(clamp_code(tone(format, line[i], i), limit) << shift);
+
+    memcpy(to + 2 * i, &sample, sizeof sample);
+  }
+}
+
+/* Alpha before it is rounded. In a format of 4 channels it is the first or the last; reading and
+ * writing both ends keeps memory accesses whole: parts of a vector that was just stored, or whole
+ * vectors of parts, wait for the store to reach the cache, which took longer than all the rest. */
+CF_MULTIVERSION
+static void read_alpha(const CfLineFormat *format, const REAL *line, int pixels,
+                       const uint8_t *source, REAL *restrict alpha)
+{
+  const CfFirChannel *channel = &format->plan->channel[format->alpha];
+  const REAL first = format->alpha == 0 ? (REAL)channel->scale : 0;
+  const REAL last = format->alpha == 3 ? (REAL)channel->scale : 0;
+
+  if (channel->filtered) {
+    for (int x = 0; x < pixels; x++)
+      alpha[x] = line[4 * x] * first + line[4 * x + 3] * last;
+  } else {
+    for (int x = 0; x < pixels; x++)
+      alpha[x] = (REAL)source[4 * x + format->alpha];
+  }
+}
+
+/* Divides colours by alpha, and makes them 0 where there is none; returns how often. */
+CF_MULTIVERSION
+static int divide_by_alpha(const REAL *line, const REAL *alpha, const int channel, int pixels,
+                           REAL *restrict values)
+{
+  const REAL first = channel == 0, last = channel == 3;
+  REAL inverse[CHUNK], factor[4 * CHUNK];
+  int empty = 0;
+
+  for (int x = 0; x < pixels; x++)
+    inverse[x] = alpha[x] < SMALLEST_ALPHA ? 0 : 1 / alpha[x];
+  for (int x = 0; x < pixels; x++)
+    empty += alpha[x] < SMALLEST_ALPHA;
+  for (int x = 0; x < pixels; x++) {
+    factor[4 * x] = inverse[x] * (1 - first) + first;
+    factor[4 * x + 1] = inverse[x];
+    factor[4 * x + 2] = inverse[x];
+    factor[4 * x + 3] = inverse[x] * (1 - last) + last;
+  }
+  for (int i = 0; i < 4 * pixels; i++)
+    values[i] = line[i] * factor[i];
+  return empty;
+}
+
+static void empty_colours(const CfLineFormat *format, const REAL *alpha, int pixels, uint8_t *to)
+{
+  for (int x = 0; x < pixels; x++) {
+    for (int c = 0; c < 4 && alpha[x] < SMALLEST_ALPHA; c++) {
+      if (c != format->alpha)
+        to[4 * x + c] = (uint8_t)format->plan->channel[c].centre;
+    }
+  }
+}
+
+static void store_weighted(const CfLineFormat *format, const REAL *line, int pixels,
+                           const uint8_t *source, uint8_t *to)
+{
+  REAL alpha[CHUNK], values[4 * CHUNK];
+
+  read_alpha(format, line, pixels, source, alpha);
+  const int empty = divide_by_alpha(line, alpha, format->alpha, pixels, values);
+  store_bytes(format, values, 4 * pixels, to);
+  if (empty)
+    empty_colours(format, alpha, pixels, to);
+}
+
+static void store(const CfLineFormat *format, const void *line, int samples, const uint8_t *source,
+                  uint8_t *to)
+{
+  const REAL *values = line;
+
+  if (!format->premultiplied) {
+    (format->bytes == 1 ? store_bytes : store_words)(format, values, samples, to);
+    return;
+  }
+  for (int i = 0; i < samples; i += 4 * CHUNK) {
+    const int pixels = (samples - i) / 4 < CHUNK ? (samples - i) / 4 : CHUNK;
+
+    store_weighted(format, values + i, pixels, source + i, to + i);
+  }
+}
+
+const CfLines LINES = {
+    .size = sizeof(REAL),
+    .load = load,
+    .sum = sum,
+    .sum_two = sum_two,
+    .store = store,
+};

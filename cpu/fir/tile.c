@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/fir/tile.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "cpu/common/arena.h"
+#include "cpu/fir/amx_tile.h"
+
+/* A block of rows is made in chunks of so many samples: a chunk's part of the ring stays in the
+ * first-level cache for the whole block. Whole pixels and granules. */
+#define CHUNK_SAMPLES (9 * CF_LINE_GRANULE)
+
+/* A tile under way. */
+typedef struct {
+  const CfFirWork *work;
+  const CfFirWay *way;
+  const CfFirRows *rows;
+  const CfFirTile *tile;
+  int samples;        /* of a row of the tile */
+  int summed_samples; /* the same, rounded up */
+
+  uint8_t *line;            /* one row with what the row taps reach on both sides */
+  const void **line_shifts; /* the line from its first, second, ... pixel on, one a row tap */
+  uint8_t *ring;            /* filtered rows: as many as a block reads */
+  const void **ring_rows;   /* its slots, twice in a row, so that any rotation is contiguous */
+  size_t slot_bytes;
+  int *entered;            /* the last virtual row that read a source row, by source row + 1 */
+  const void **chunk_rows; /* rows of the ring from the first sample of a chunk on */
+  uint8_t *result;         /* a row, or two chunks */
+
+  bool watch_alpha; /* this way is for opaque pixels only */
+  bool saw_alpha;   /* and it has read others */
+} Tile;
+
+/* Scratch */
+
+static int ring_slots(const CfFirWay *way)
+{
+  return way->column.count - 1 + CF_FIR_BLOCK_ROWS;
+}
+
+static int round_up(int samples)
+{
+  return (samples + CF_LINE_GRANULE - 1) / CF_LINE_GRANULE * CF_LINE_GRANULE;
+}
+
+/* An odd number of cache lines, so that equal places of all rows do not share a cache set. */
+static size_t slot_bytes(const CfFirWork *work, const CfFirWay *way)
+{
+  const size_t bytes = (size_t)round_up(way->tile_width * work->channels) * way->lines->size;
+
+  return ((bytes + CF_ALIGNMENT - 1) / CF_ALIGNMENT | 1) * CF_ALIGNMENT;
+}
+
+static size_t line_bytes(const Tile *tile)
+{
+  const size_t pixel = (size_t)tile->work->channels * tile->way->lines->size;
+
+  return tile->slot_bytes + (size_t)(tile->way->row.count - 1) * pixel;
+}
+
+static void lay_out(Tile *tile, CfArena *arena)
+{
+  const CfFirWork *work = tile->work;
+  const CfFirWay *way = tile->way;
+  const size_t row_taps = (size_t)way->row.count, slots = (size_t)ring_slots(way);
+
+  tile->slot_bytes = slot_bytes(work, way);
+  tile->line = cf_arena_take(arena, line_bytes(tile));
+  tile->line_shifts = cf_arena_take(arena, row_taps * sizeof *tile->line_shifts);
+  tile->ring = cf_arena_take(arena, slots * tile->slot_bytes);
+  tile->ring_rows = cf_arena_take(arena, 2 * slots * sizeof *tile->ring_rows);
+  tile->entered = cf_arena_take(arena, ((size_t)work->height + 1) * sizeof *tile->entered);
+  tile->chunk_rows = cf_arena_take(arena, slots * sizeof *tile->chunk_rows);
+  tile->result = cf_arena_take(arena, tile->slot_bytes + 2 * CHUNK_SAMPLES * way->lines->size);
+}
+
+static bool in_matrix(const CfFirWork *work)
+{
+  return work->matrix.row_tiles > 0;
+}
+
+static size_t way_scratch(const CfFirWork *work, const CfFirWay *way)
+{
+  Tile tile = {.work = work, .way = way};
+  CfArena arena = {0};
+
+  if (way->lines)
+    lay_out(&tile, &arena);
+  return arena.used;
+}
+
+size_t cf_fir_tile_scratch(const CfFirWork *work, int tile_width)
+{
+  const size_t straight = in_matrix(work) ? cf_fir_matrix_scratch(work, tile_width)
+                                          : way_scratch(work, &work->straight);
+  const size_t weighted = way_scratch(work, &work->weighted);
+
+  return straight > weighted ? straight : weighted;
+}
+
+/* Rows */
+
+CF_MULTIVERSION
+bool cf_pixels_are_opaque(const uint8_t *from, int alpha, int pixels)
+{
+  static const uint8_t masks[4][4] = {
+      {255, 0, 0, 0}, {0, 255, 0, 0}, {0, 0, 255, 0}, {0, 0, 0, 255}};
+  uint32_t mask, all = UINT32_MAX;
+
+  memcpy(&mask, masks[alpha], sizeof mask);
+  for (int x = 0; x < pixels; x++) {
+    uint32_t pixel;
+
+    memcpy(&pixel, from + 4 * x, sizeof pixel);
+    all &= pixel;
+  }
+  return (all & mask) == mask;
+}
+
+static uint8_t *line_pixel(const Tile *tile, uint8_t *line, int pixel)
+{
+  return line + (size_t)pixel * (size_t)tile->work->channels * tile->way->lines->size;
+}
+
+static const uint8_t *source_row(const Tile *tile, int y)
+{
+  return tile->rows->source + y * tile->rows->source_stride;
+}
+
+static const uint8_t *source_pixel(const CfFirWork *work, const uint8_t *row, int x)
+{
+  return x < 0 ? work->border_pixel : row + (ptrdiff_t)x * work->channels * work->sample_bytes;
+}
+
+static void load_pixels(Tile *tile, const uint8_t *from, int pixels, uint8_t *to)
+{
+  if (tile->watch_alpha && !cf_pixels_are_opaque(from, tile->work->alpha, pixels))
+    tile->saw_alpha = true;
+  tile->way->lines->load(&tile->way->format, from, pixels * tile->work->channels, to);
+}
+
+static void load_border_line(Tile *tile, int pixels, uint8_t *line)
+{
+  const size_t bytes = (size_t)(line_pixel(tile, line, 1) - line);
+
+  load_pixels(tile, tile->work->border_pixel, 1, line);
+  for (int i = 1; i < pixels; i++)
+    memcpy(line + (size_t)i * bytes, line, bytes);
+}
+
+/* Reads columns `begin` <= x < `end` of a row, some of which may lie outside the picture. */
+static void load_line(Tile *tile, int y, int begin, int end, uint8_t *line)
+{
+  const CfFirWork *work = tile->work;
+  const uint8_t *row = source_row(tile, y);
+  const int inner_begin = begin > 0 ? begin : 0;
+  const int inner_end = end < work->width ? end : work->width;
+
+  load_pixels(tile, source_pixel(work, row, inner_begin), inner_end - inner_begin,
+              line_pixel(tile, line, inner_begin - begin));
+  for (int x = begin; x < inner_begin; x++)
+    load_pixels(tile, source_pixel(work, row, work->left[-1 - x]), 1,
+                line_pixel(tile, line, x - begin));
+  for (int x = inner_end; x < end; x++)
+    load_pixels(tile, source_pixel(work, row, work->right[x - work->width]), 1,
+                line_pixel(tile, line, x - begin));
+}
+
+/* Reads source row `y`, -1 for the constant border, and filters it along itself. */
+static void filter_row(Tile *tile, int y, uint8_t *to)
+{
+  const CfFirWay *way = tile->way;
+  const int begin = tile->tile->x0 - way->row.anchor;
+  const int end = tile->tile->x1 + way->row.count - 1 - way->row.anchor;
+  uint8_t *line = way->row.tap ? tile->line : to;
+
+  if (y < 0)
+    load_border_line(tile, end - begin, line);
+  else
+    load_line(tile, y, begin, end, line);
+  if (way->row.tap)
+    way->lines->sum(&way->row, tile->line_shifts, tile->summed_samples, to);
+}
+
+static void copy_channels(const CfFirWork *work, const uint8_t *source, int pixels,
+                          uint8_t *destination)
+{
+  for (int i = 0; i < work->copied_count; i++) {
+    const int channel = work->copied[i];
+
+    for (int x = 0; x < pixels; x++)
+      destination[x * work->channels + channel] = source[x * work->channels + channel];
+  }
+}
+
+/* Writes `samples` samples from sample `first` of the tile's row `y` on: whole pixels. */
+static void store_samples(const Tile *tile, const void *line, int y, int first, int samples)
+{
+  const CfFirWork *work = tile->work;
+  const ptrdiff_t offset =
+      ((ptrdiff_t)tile->tile->x0 * work->channels + first) * work->sample_bytes;
+  const uint8_t *source = source_row(tile, y) + offset;
+  uint8_t *destination = tile->rows->destination + y * tile->rows->destination_stride + offset;
+
+  tile->way->lines->store(&tile->way->format, line, samples, source, destination);
+  copy_channels(work, source, samples / work->channels, destination);
+}
+
+/* Columns */
+
+static uint8_t *ring_slot(const Tile *tile, int virtual_row)
+{
+  const int slot =
+      (virtual_row - tile->tile->y0 + tile->way->column.anchor) % ring_slots(tile->way);
+
+  return tile->ring + (size_t)slot * tile->slot_bytes;
+}
+
+/* Rows outside the picture repeat ones that often still are in the ring. */
+static void enter_row(Tile *tile, int virtual_row)
+{
+  const CfFirWork *work = tile->work;
+  const int y = cf_border_index(work->border, virtual_row, work->height);
+  const int before = tile->entered[y + 1];
+  uint8_t *slot = ring_slot(tile, virtual_row);
+
+  if (before > virtual_row - ring_slots(tile->way))
+    memcpy(slot, ring_slot(tile, before), tile->slot_bytes);
+  else
+    filter_row(tile, y, slot);
+  tile->entered[y + 1] = virtual_row;
+}
+
+/* Filters rows y..y+rows-1, which the ring has all rows for, along columns. */
+static void filter_block(Tile *tile, int y, int rows)
+{
+  const CfFirWay *way = tile->way;
+  const size_t size = way->lines->size;
+  const void *const *oldest = tile->ring_rows + (y - tile->tile->y0) % ring_slots(way);
+  uint8_t *below = tile->result + CHUNK_SAMPLES * size;
+
+  for (int first = 0; first < tile->samples; first += CHUNK_SAMPLES) {
+    const int left = tile->samples - first, samples = left < CHUNK_SAMPLES ? left : CHUNK_SAMPLES;
+
+    for (int i = 0; i < way->column.count - 1 + rows; i++)
+      tile->chunk_rows[i] = (const uint8_t *)oldest[i] + (size_t)first * size;
+    for (int i = 0; i < rows; i += 2) {
+      if (i + 1 < rows) {
+        way->lines->sum_two(&way->column, tile->chunk_rows + i, round_up(samples), tile->result,
+                            below);
+        store_samples(tile, below, y + i + 1, first, samples);
+      } else {
+        way->lines->sum(&way->column, tile->chunk_rows + i, round_up(samples), tile->result);
+      }
+      store_samples(tile, tile->result, y + i, first, samples);
+    }
+  }
+}
+
+/* Both return the first row that they did not write, because it needs pixels that are not opaque;
+ * otherwise the end of the tile. */
+static int filter_columns(Tile *tile)
+{
+  const CfFirWay *way = tile->way;
+  const int slots = ring_slots(way);
+  const int newest = tile->tile->y0 - way->column.anchor + way->column.count - 1;
+  int row = tile->tile->y0 - way->column.anchor;
+
+  for (int y = 0; y <= tile->work->height; y++)
+    tile->entered[y] = INT_MIN;
+  for (int i = 0; i < 2 * slots; i++)
+    tile->ring_rows[i] = tile->ring + (size_t)(i % slots) * tile->slot_bytes;
+
+  for (int y = tile->tile->y0; y < tile->tile->y1; y += CF_FIR_BLOCK_ROWS) {
+    const int rows =
+        tile->tile->y1 - y < CF_FIR_BLOCK_ROWS ? tile->tile->y1 - y : CF_FIR_BLOCK_ROWS;
+
+    for (; row < newest + y - tile->tile->y0 + rows; row++)
+      enter_row(tile, row);
+    if (tile->saw_alpha)
+      return y;
+    filter_block(tile, y, rows);
+  }
+  return tile->tile->y1;
+}
+
+static int filter_rows_only(Tile *tile)
+{
+  for (int y = tile->tile->y0; y < tile->tile->y1; y++) {
+    filter_row(tile, y, tile->result);
+    if (tile->saw_alpha)
+      return y;
+    store_samples(tile, tile->result, y, 0, tile->samples);
+  }
+  return tile->tile->y1;
+}
+
+/* Sums also run over what rounds rows up to granules, where stale bytes might be slow denormal
+ * numbers. */
+static void clear_rounding(Tile *tile)
+{
+  const size_t size = tile->way->lines->size, begin = (size_t)tile->samples * size;
+  const size_t end = (size_t)tile->summed_samples * size;
+
+  memset(tile->line, 0, line_bytes(tile));
+  for (int i = 0; i < ring_slots(tile->way); i++)
+    memset(tile->ring + (size_t)i * tile->slot_bytes + begin, 0, end - begin);
+}
+
+static int run_way(const CfFirWork *work, const CfFirWay *way, const CfFirRows *rows,
+                   const CfFirTile *bounds, void *scratch)
+{
+  CfArena arena = {.base = scratch};
+  Tile tile = {.work = work,
+               .way = way,
+               .rows = rows,
+               .tile = bounds,
+               .samples = (bounds->x1 - bounds->x0) * work->channels,
+               .watch_alpha =
+                   way == &work->straight && (work->weighted.lines || work->only_opaque)};
+
+  tile.summed_samples = round_up(tile.samples);
+  lay_out(&tile, &arena);
+  clear_rounding(&tile);
+  for (int i = 0; i < way->row.count; i++)
+    tile.line_shifts[i] = line_pixel(&tile, tile.line, i);
+  return way->column.tap ? filter_columns(&tile) : filter_rows_only(&tile);
+}
+
+static CfFirArithmetic arithmetic(const CfLines *lines)
+{
+  return lines == &cf_lines_fixed   ? CF_FIR_FIXED
+         : lines == &cf_lines_float ? CF_FIR_FLOAT
+                                    : CF_FIR_DOUBLE;
+}
+
+CfFirArithmetic cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows,
+                                const CfFirTile *bounds, void *scratch)
+{
+  CfFirTile rest = *bounds;
+
+  rest.y0 = in_matrix(work) ? cf_fir_matrix_run(work, rows, bounds, scratch)
+                            : run_way(work, &work->straight, rows, bounds, scratch);
+  if (rest.y0 == bounds->y1)
+    return in_matrix(work) ? CF_FIR_MATRIX : arithmetic(work->straight.lines);
+  if (work->only_opaque)
+    return CF_FIR_LEFT;
+  run_way(work, &work->weighted, rows, &rest, scratch);
+  return arithmetic(work->weighted.lines);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One tile of a plane, filtered from top to bottom: each row enters, is filtered along itself, and
+ * stays in a ring as long as column taps of a block of rows reach it.
+ */
+#pragma once
+
+#include "cpu/fir/line_ops.h"
+#include "cpu/fir/amx.h"
+
+/* Rows that a tile makes at a time; its ring holds one less and the column taps. */
+#define CF_FIR_BLOCK_ROWS 16
+
+/* How to filter a plane with one arithmetic. */
+typedef struct {
+  const CfLines *lines; /* NULL: this way is not needed */
+  CfLineFormat format;
+  CfLineTaps row, column;
+  int tile_width; /* pixels, at most */
+} CfFirWay;
+
+/* A plane of the picture format, ready to be filtered. */
+typedef struct {
+  const CfFirPlane *plan;
+  CfBorder border;
+  int width, height;
+  int channels;
+  int sample_bytes;
+  int copied[CF_MAX_CHANNELS]; /* channels not filtered, in planes of 8-bit samples */
+  int copied_count;
+  int alpha, padding;      /* channels, or -1 */
+  uint8_t border_pixel[8]; /* as stored in memory, for a constant border */
+  const int *left;  /* left[i]: the column that column -1 - i reads, -1 for the border pixel */
+  const int *right; /* right[i]: the one that column width + i reads */
+  /* Without weights; also where all alpha that a tile sees is opaque. */
+  CfFirMatrix matrix; /* if it has row tiles, in place of the next */
+  CfFirWay straight;
+  CfFirWay weighted; /* by alpha, in premultiplied planes */
+  bool only_opaque;  /* there is no such way: tiles are left where it was needed */
+} CfFirWork;
+
+/* Half-open ranges of pixels. */
+typedef struct {
+  int x0, x1, y0, y1;
+} CfFirTile;
+
+/* The plane's rows in memory. */
+typedef struct {
+  const uint8_t *source;
+  ptrdiff_t source_stride;
+  uint8_t *destination;
+  ptrdiff_t destination_stride;
+} CfFirRows;
+
+/* Bytes of scratch that cf_fir_tile_run needs, for any tile of so many pixels a row. */
+size_t cf_fir_tile_scratch(const CfFirWork *work, int tile_width);
+
+/* From the cheapest to the dearest. */
+typedef enum {
+  CF_FIR_COPY,
+  CF_FIR_MATRIX,
+  CF_FIR_FIXED,
+  CF_FIR_FLOAT,
+  CF_FIR_DOUBLE,
+  CF_FIR_LEFT, /* because of pixels that are not opaque */
+} CfFirArithmetic;
+
+/* Filters a tile no wider than either way's tile_width. `scratch` is aligned to CF_ALIGNMENT and
+ * belongs to this call. Returns the arithmetic that it took. */
+CfFirArithmetic cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *tile,
+                                void *scratch);
+
+/* Whether alpha, channel 0 or 3 of these pixels of 4 bytes, is 255 in all of them. */
+bool cf_pixels_are_opaque(const uint8_t *from, int alpha, int pixels);

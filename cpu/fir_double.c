@@ -1,5 +1,0 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
-#define REAL  double
-#define LINES cf_lines_double
-
-#include "fir_real.h"

@@ -1,5 +1,0 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
-#define REAL  float
-#define LINES cf_lines_float
-
-#include "fir_real.h"

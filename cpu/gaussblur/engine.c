@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Chooses for each plane between the taps and the pyramids; regions are filtered aside and
+ * composed.
+ */
+#include "gaussblur.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/blurmap/engine.h"
+#include "cpu/regions/blend.h"
+#include "cpu/common/cpu.h"
+#include "cpu/fir/engine.h"
+#include "cpu/pyramid/engine.h"
+#include "cpu/gaussblur/sharpen.h"
+#include "cpu/common/parallel.h"
+
+typedef struct {
+  CfVideo video;
+  int threads;
+  CfBlurField field;
+  bool field_changed; /* since the last picture */
+  const char *algorithm;
+
+  /* The same sigma everywhere. */
+  CfGaussblurParams uniform; /* what fir and pyramid are ready for */
+  bool ready;
+  CfCpuFir *fir;
+  CfCpuPyramid *pyramid[CF_MAX_PLANES];
+  /* The plane is filtered there, else by taps; so it is where it is not opaque. */
+  bool in_pyramid[CF_MAX_PLANES], weighted_in_pyramid[CF_MAX_PLANES];
+  CfCpuSharpen *sharpen[CF_MAX_PLANES];
+  bool is_sharpened[CF_MAX_PLANES]; /* by that, but where it leaves planes to the taps */
+
+  CfCpuBlurMap *map; /* once sigma varied */
+  CfPicture aside;   /* a filtered picture, once there were regions */
+} Blur;
+
+/* The same sigma everywhere */
+
+static bool is_ready_for(const Blur *blur, const CfGaussblurParams *params)
+{
+  return blur->ready && blur->uniform.sigma == params->sigma &&
+         blur->uniform.sigma_vertical == params->sigma_vertical &&
+         blur->uniform.border == params->border;
+}
+
+static void choose(Blur *blur, int p, const CfGaussblurParams *params, const CfFirPlan *plan,
+                   CfPyramidFactors *x, CfPyramidFactors *y)
+{
+  const CfMapSigmas sigmas = cf_map_sigmas(&blur->video, params, p);
+  const int bits = cf_format_info(blur->video.format)->bits;
+  const bool matrix = cf_cpu_fir_in_matrix(blur->fir, p);
+  const bool weighted = plan->plane[p].premultiplied;
+
+  blur->weighted_in_pyramid[p] =
+      cf_cpu_pyramid_pays(bits, weighted, false, sigmas.horizontal[1], sigmas.vertical[1], x, y);
+  blur->in_pyramid[p] =
+      cf_cpu_pyramid_pays(bits, weighted, matrix, sigmas.horizontal[1], sigmas.vertical[1], x, y);
+  blur->weighted_in_pyramid[p] &= blur->in_pyramid[p] || weighted;
+  cf_cpu_fir_share(blur->fir, p,
+                   blur->in_pyramid[p]            ? CF_FIR_NOTHING
+                   : blur->weighted_in_pyramid[p] ? CF_FIR_IF_OPAQUE
+                                                  : CF_FIR_WHOLE);
+}
+
+static bool prepare_sharpened(Blur *blur, int p, const CfGaussblurParams *params,
+                              const CfFirPlan *plan, CfStatus *status)
+{
+  const CfPlaneFormat *format = &cf_format_info(blur->video.format)->plane[p];
+  const int bits = cf_format_info(blur->video.format)->bits;
+  const bool weighted = plan->plane[p].premultiplied;
+  const double vertical = params->sigma_vertical < 0.0 ? -params->sigma : params->sigma_vertical;
+  const double x = ldexp(-params->sigma, -format->subsampling_x);
+  const double y = ldexp(vertical, -format->subsampling_y);
+
+  blur->in_pyramid[p] = blur->weighted_in_pyramid[p] = false;
+  blur->is_sharpened[p] = cf_cpu_sharpen_pays(bits, false, x, y);
+  cf_cpu_fir_share(blur->fir, p,
+                   blur->is_sharpened[p] && (!weighted || cf_cpu_sharpen_pays(bits, true, x, y))
+                       ? CF_FIR_NOTHING
+                       : CF_FIR_WHOLE);
+  if (!blur->is_sharpened[p])
+    return true;
+  if (!blur->sharpen[p])
+    blur->sharpen[p] = cf_cpu_sharpen_open(&blur->video, p, blur->threads, status);
+  return blur->sharpen[p] && cf_cpu_sharpen_update(blur->sharpen[p], plan, x, y, status);
+}
+
+static bool prepare_plane(Blur *blur, int p, const CfGaussblurParams *params, const CfFirPlan *plan,
+                          CfStatus *status)
+{
+  const CfMapSigmas sigmas = cf_map_sigmas(&blur->video, params, p);
+  CfPyramidFactors x, y;
+
+  blur->is_sharpened[p] = false;
+  if (params->sigma < 0.0)
+    return prepare_sharpened(blur, p, params, plan, status);
+  choose(blur, p, params, plan, &x, &y);
+  if (!blur->weighted_in_pyramid[p])
+    return true;
+  if (!blur->pyramid[p])
+    blur->pyramid[p] = cf_cpu_pyramid_open(&blur->video, p, blur->threads, status);
+  if (blur->pyramid[p])
+    cf_cpu_pyramid_allow_folding(blur->pyramid[p]);
+  return blur->pyramid[p] && cf_cpu_pyramid_update(blur->pyramid[p], plan, sigmas.horizontal[1],
+                                                   sigmas.vertical[1], &x, &y, NULL, status);
+}
+
+static bool prepare_uniform(Blur *blur, const CfGaussblurParams *params, CfStatus *status)
+{
+  CfFirPlan *plan = cf_cpu_fir_next_plan(blur->fir);
+
+  if (is_ready_for(blur, params))
+    return true;
+  blur->ready = false;
+  if (!cf_fir_plan_gaussblur(plan, &blur->video, params, status))
+    return false;
+  for (int p = 0; p < plan->planes; p++) {
+    if (!prepare_plane(blur, p, params, plan, status))
+      return false;
+  }
+  blur->uniform = *params;
+  blur->uniform.map = NULL;
+  blur->ready = cf_cpu_fir_commit(blur->fir, status);
+  return blur->ready;
+}
+
+static void run_uniform(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_PLANES])
+{
+  const int planes = cf_format_info(blur->video.format)->planes;
+  CfRect left[CF_MAX_PLANES];
+  const char *sharpened = NULL;
+
+  memcpy(left, rects, sizeof left);
+  for (int p = 0; p < planes; p++) {
+    const char *used =
+        blur->is_sharpened[p] ? cf_cpu_sharpen_run(blur->sharpen[p], job, rects[p]) : NULL;
+
+    if (used)
+      left[p] = (CfRect){0};
+    if (p == 0)
+      sharpened = used;
+  }
+  const bool opaque = cf_cpu_fir_run_within(blur->fir, job, left);
+
+  blur->algorithm = sharpened ? sharpened : cf_cpu_fir_algorithm(blur->fir);
+  for (int p = 0; p < planes; p++) {
+    if (!blur->in_pyramid[p] && (opaque || !blur->weighted_in_pyramid[p]))
+      continue;
+    const char *used = cf_cpu_pyramid_run(blur->pyramid[p], job, rects[p]);
+    if (p == 0)
+      blur->algorithm = used;
+  }
+}
+
+/* By a map, or by the regions' sizes */
+
+static bool filter_by_map(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_PLANES],
+                          CfStatus *status)
+{
+  if (!blur->map)
+    blur->map = cf_cpu_blurmap_open(&blur->video, blur->threads, status);
+  if (!blur->map ||
+      !cf_cpu_blurmap_run(blur->map, &blur->field, blur->field_changed, job, rects, status))
+    return false;
+  blur->field_changed = false;
+  blur->algorithm = "levels-float";
+  return true;
+}
+
+/* Pictures */
+
+static bool filter(Blur *blur, const CfJob *job, CfRect within, CfStatus *status)
+{
+  CfRect rects[CF_MAX_PLANES];
+  CfGaussblurParams uniform;
+
+  for (int p = 0; p < cf_format_info(blur->video.format)->planes; p++)
+    rects[p] = cf_plane_rect(&blur->video, p, within);
+  if (cf_blur_field_varies(&blur->field, job->regions, &uniform))
+    return filter_by_map(blur, job, rects, status);
+  if (!prepare_uniform(blur, &uniform, status))
+    return false;
+  run_uniform(blur, job, rects);
+  return true;
+}
+
+static bool have_aside(Blur *blur, CfStatus *status)
+{
+  for (int p = 0; p < cf_format_info(blur->video.format)->planes; p++) {
+    const size_t row = cf_row_bytes(&blur->video, p);
+
+    if (blur->aside.data[p])
+      continue;
+    blur->aside.stride[p] = (ptrdiff_t)row;
+    blur->aside.data[p] = cf_aligned_alloc(row * (size_t)cf_plane_height(&blur->video, p));
+    if (!blur->aside.data[p])
+      return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a filtered picture of %dx%d",
+                     blur->video.width, blur->video.height);
+  }
+  return true;
+}
+
+static bool run(void *state, const CfJob *job, CfStatus *status)
+{
+  Blur *blur = state;
+  CfJob aside = *job;
+
+  if (!job->regions)
+    return filter(blur, job, (CfRect){0, 0, blur->video.width, blur->video.height}, status);
+
+  if (!have_aside(blur, status))
+    return false;
+  aside.destination = blur->aside;
+  if (!filter(blur, &aside, cf_coverage_bounds(&blur->video, job->regions), status))
+    return false;
+  cf_compose(&blur->video, job->regions, &job->source, &blur->aside, &job->destination,
+             blur->threads);
+  return true;
+}
+
+/* Engine */
+
+static bool update(void *state, const void *params, CfStatus *status)
+{
+  Blur *blur = state;
+  CfGaussblurParams uniform;
+
+  CfBlurField next = {0};
+
+  cf_blur_field_set(&next, &blur->video, params);
+  if (!cf_blur_field_varies(&next, NULL, &uniform) && !prepare_uniform(blur, &uniform, status)) {
+    cf_blur_field_clear(&next);
+    return false;
+  }
+  cf_blur_field_clear(&blur->field);
+  blur->field = next;
+  blur->field_changed = true;
+  return true;
+}
+
+static const char *algorithm(const void *state)
+{
+  const Blur *blur = state;
+
+  return blur->algorithm;
+}
+
+static void close_state(void *state)
+{
+  Blur *blur = state;
+
+  if (!blur)
+    return;
+  for (int p = 0; p < CF_MAX_PLANES; p++) {
+    cf_cpu_pyramid_close(blur->pyramid[p]);
+    cf_cpu_sharpen_close(blur->sharpen[p]);
+    free(blur->aside.data[p]);
+  }
+  cf_cpu_blurmap_close(blur->map);
+  cf_cpu_fir_close(blur->fir);
+  cf_blur_field_clear(&blur->field);
+  free(blur);
+}
+
+static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
+                        CfStatus *status)
+{
+  Blur *blur = calloc(1, sizeof *blur);
+
+  if (!blur) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur");
+    return NULL;
+  }
+  blur->video = *video;
+  blur->threads = cf_thread_count(options->threads);
+  blur->algorithm = "none";
+  blur->fir = cf_cpu_fir_open(video, options, status);
+  if (!blur->fir || !update(blur, params, status)) {
+    close_state(blur);
+    return NULL;
+  }
+  return blur;
+}
+
+const CfEngine cf_gaussblur_cpu = {
+    .name = "cpu",
+    .open = open_state,
+    .update = update,
+    .run = run,
+    .algorithm = algorithm,
+    .close = close_state,
+    .regions = true,
+};

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The local Laplacian filter on the CPU: which images of a picture are filtered, by what, and what
+ * becomes of the colours.
+ */
+#include "llf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cpu/common/cpu.h"
+#include "cpu/llf/exact.h"
+#include "cpu/llf/harmonic_planes.h"
+#include "cpu/llf/pixel_io.h"
+#include "cpu/common/parallel.h"
+
+/* Luma or red, green and blue have the first tables, chroma the second. */
+enum { TABLES = 2 };
+
+typedef struct {
+  CfVideo video;
+  CfLlfParams params;
+  int threads;
+  int components;
+  CfLlfComponent component[3];
+  CfLlfSamples samples[3];
+  char name[24];
+
+  /* Of the methods fast and sampled. */
+  CfLlfTables tables[TABLES];
+  CfLlfPlanes *planes;
+  int groups; /* that `planes` has room for: 1, or more */
+
+  /* Of the method exact: one for each size and number of channels in use. */
+  CfLlfExact *exact, *exact_chroma;
+  int exact_channels;
+} State;
+
+/* An image of the picture under way. */
+typedef struct {
+  const State *state;
+  const CfJob *job;
+  int component;
+} Image;
+
+static uint8_t *row_of(const CfPicture *picture, const CfLlfComponent *component, int y)
+{
+  return picture->data[component->plane] + y * picture->stride[component->plane];
+}
+
+/* --- one component as an image --- */
+
+static void load_component(const void *context, int y, float *code)
+{
+  const Image *image = context;
+  const State *state = image->state;
+  const CfLlfComponent *component = &state->component[image->component];
+  const uint8_t *row = row_of(&image->job->source, component, y);
+
+  cf_llf_load(&state->samples[image->component], row, 0, component->width, code);
+}
+
+static void store_component_row(const Image *image, int y, const float *code,
+                                const float *difference)
+{
+  const State *state = image->state;
+  const CfLlfComponent *component = &state->component[image->component];
+  uint8_t *row = row_of(&image->job->destination, component, y);
+  const float scale = (float)component->scale;
+  float filtered[CF_LLF_PIECE];
+
+  for (int x = 0; x < component->width; x += CF_LLF_PIECE) {
+    const int left = component->width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
+
+    cf_llf_filtered(code + x, difference + x, scale, count, filtered);
+    cf_llf_store(&state->samples[image->component], row, x, count, filtered);
+  }
+}
+
+static void copy_alpha(const Image *image, int y, int rows)
+{
+  const State *state = image->state;
+  const CfPlaneFormat *plane = &cf_format_info(state->video.format)->plane[0];
+  const int channel = cf_alpha_channel(plane);
+
+  for (int row = y; channel >= 0 && row < y + rows; row++) {
+    const uint8_t *from = image->job->source.data[0] + row * image->job->source.stride[0] + channel;
+    uint8_t *to =
+        image->job->destination.data[0] + row * image->job->destination.stride[0] + channel;
+
+    for (int x = 0; x < state->video.width; x++)
+      to[x * 4] = from[x * 4];
+  }
+}
+
+static void store_component(const void *context, int y, int rows, float *const code[2],
+                            float *const difference[2])
+{
+  const Image *image = context;
+
+  for (int row = 0; row < rows; row++)
+    store_component_row(image, y + row, code[row], difference[row]);
+  if (image->component == 0)
+    copy_alpha(image, y, rows);
+}
+
+/* --- luminance --- */
+
+/* Luma intensities before and after the filter, of pixels x .. x + count - 1. */
+static void luma_piece(const State *state, const float *code, const float *difference, int x,
+                       int count, float *before, float *after)
+{
+  const float gain = (float)(1.0 / state->component[0].scale);
+  const float bias = (float)(-state->component[0].offset / state->component[0].scale);
+
+  cf_llf_luma(code + x, difference + x, gain, bias, count, before, after);
+}
+
+/* One row of the chroma planes, from the luma rows over it. */
+static void store_chroma_row(const Image *image, int y, int rows, float *const code[2],
+                             float *const difference[2])
+{
+  const State *state = image->state;
+  const int width = state->component[1].width;
+  const bool halved = width < state->video.width;
+  const int piece = halved ? CF_LLF_PIECE / 2 : CF_LLF_PIECE;
+  const CfLlfChroma range = {(float)cf_chroma_centre(&state->video),
+                             (float)state->component[1].scale};
+  float before[2][CF_LLF_PIECE], after[2][CF_LLF_PIECE], gain[CF_LLF_PIECE], mean[CF_LLF_PIECE];
+  float chroma[CF_LLF_PIECE];
+
+  for (int x = 0; x < width; x += piece) {
+    const int count = width - x < piece ? width - x : piece;
+    const int luma_x = halved ? 2 * x : x, luma_left = state->video.width - luma_x;
+    const int columns = luma_left < CF_LLF_PIECE ? luma_left : CF_LLF_PIECE;
+    CfLlfLuma luma;
+
+    for (int row = 0; row < 2; row++) {
+      const int from = row < rows ? row : 0;
+      if (from == row)
+        luma_piece(state, code[row], difference[row], luma_x, columns, before[row], after[row]);
+      luma.before[row] = before[from];
+      luma.after[row] = after[from];
+    }
+    cf_llf_gains(&luma, halved, columns, count, gain, mean);
+    for (int i = 1; i < 3; i++) {
+      const CfLlfComponent *component = &state->component[i];
+
+      cf_llf_load(&state->samples[i], row_of(&image->job->source, component, y), x, count, chroma);
+      cf_llf_scale_chroma(&range, gain, mean, count, chroma);
+      cf_llf_store(&state->samples[i], row_of(&image->job->destination, component, y), x, count,
+                   chroma);
+    }
+  }
+}
+
+static void store_luma_and_chroma(const void *context, int y, int rows, float *const code[2],
+                                  float *const difference[2])
+{
+  const Image *image = context;
+  const State *state = image->state;
+
+  store_component(context, y, rows, code, difference);
+  if (state->components == 1)
+    return;
+  if (state->component[1].height < state->video.height) {
+    store_chroma_row(image, y / 2, rows, code, difference);
+    return;
+  }
+  for (int row = 0; row < rows; row++)
+    store_chroma_row(image, y + row, 1, &code[row], &difference[row]);
+}
+
+static void load_rgb_luma(const void *context, int y, float *code)
+{
+  const Image *image = context;
+  const State *state = image->state;
+  double weight[3];
+  float color[3][CF_LLF_PIECE];
+
+  cf_llf_luma_weights(&state->video, weight);
+  for (int x = 0; x < state->video.width; x += CF_LLF_PIECE) {
+    const int left = state->video.width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
+
+    for (int c = 0; c < 3; c++)
+      cf_llf_load(&state->samples[c], row_of(&image->job->source, &state->component[c], y), x,
+                  count, color[c]);
+    for (int i = 0; i < count; i++)
+      code[x + i] = (float)weight[0] * color[0][i] + (float)weight[1] * color[1][i] +
+                    (float)weight[2] * color[2][i];
+  }
+}
+
+static void store_rgb_row(const Image *image, int y, const float *code, const float *difference)
+{
+  const State *state = image->state;
+  const float scale = (float)state->component[0].scale;
+  float before[CF_LLF_PIECE], after[CF_LLF_PIECE], gain[CF_LLF_PIECE], mean[CF_LLF_PIECE];
+  float color[CF_LLF_PIECE];
+
+  for (int x = 0; x < state->video.width; x += CF_LLF_PIECE) {
+    const int left = state->video.width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
+    const CfLlfLuma luma = {{before, before}, {after, after}};
+
+    luma_piece(state, code, difference, x, count, before, after);
+    cf_llf_gains(&luma, false, count, count, gain, mean);
+    for (int c = 0; c < 3; c++) {
+      const CfLlfComponent *component = &state->component[c];
+
+      cf_llf_load(&state->samples[c], row_of(&image->job->source, component, y), x, count, color);
+      cf_llf_scale_color(gain, before, after, scale, count, color);
+      cf_llf_store(&state->samples[c], row_of(&image->job->destination, component, y), x, count,
+                   color);
+    }
+  }
+}
+
+static void store_rgb_luma(const void *context, int y, int rows, float *const code[2],
+                           float *const difference[2])
+{
+  const Image *image = context;
+
+  for (int row = 0; row < rows; row++)
+    store_rgb_row(image, y + row, code[row], difference[row]);
+  copy_alpha(image, y, rows);
+}
+
+/* --- parameters --- */
+
+static bool is_rgb(const State *state)
+{
+  return cf_format_info(state->video.format)->rgb;
+}
+
+/* Code values that index a table directly, 0 where there are too many or RGB makes luma of them. */
+static int table_codes(const State *state, const CfLlfParams *params)
+{
+  const CfFormatInfo *format = cf_format_info(state->video.format);
+
+  if (format->bits > 10 || (format->rgb && params->color_mode == CF_LLF_LUMINANCE))
+    return 0;
+  return cf_max_code(format) + 1;
+}
+
+/* Whether chroma is an image of its own, with tables of its own. */
+static bool filters_chroma(const State *state, const CfLlfParams *params)
+{
+  return params->color_mode == CF_LLF_SEPARATE && !is_rgb(state) && state->components > 1;
+}
+
+static bool no_memory(const State *state, CfStatus *status)
+{
+  return cf_fail(status, CF_ERROR_NO_MEMORY,
+                 "out of memory for the local Laplacian filter of %dx%d pixels", state->video.width,
+                 state->video.height);
+}
+
+/* Scratch for `groups` groups; it holds no parameters, so more of it does no harm. */
+static bool grow_planes(State *state, int groups)
+{
+  CfLlfPlanes *planes;
+
+  if (state->planes && (groups == 1 || state->groups > 1))
+    return true;
+  planes = cf_llf_planes_open(state->video.width, state->video.height, groups, state->threads);
+  if (!planes)
+    return false;
+  cf_llf_planes_close(state->planes);
+  state->planes = planes;
+  state->groups = groups;
+  return true;
+}
+
+static bool set_tables(State *state, const CfLlfParams *params, CfStatus *status)
+{
+  const int codes = table_codes(state, params), used = filters_chroma(state, params) ? 2 : 1;
+  const size_t size = cf_llf_tables_size(params, codes);
+  float *larger[TABLES] = {NULL, NULL};
+  bool good = grow_planes(state, cf_llf_tables_groups(params));
+
+  for (int i = 0; good && i < used; i++) {
+    if (size > state->tables[i].capacity)
+      good = (larger[i] = cf_aligned_alloc(size * sizeof(float)));
+  }
+  if (!good) {
+    free(larger[0]);
+    free(larger[1]);
+    return no_memory(state, status);
+  }
+  for (int i = 0; i < used; i++) {
+    CfLlfTables *tables = &state->tables[i];
+
+    if (larger[i]) {
+      free(tables->memory);
+      tables->memory = larger[i];
+      tables->capacity = size;
+    }
+    tables->offset = state->component[i].offset;
+    tables->scale = state->component[i].scale;
+    cf_llf_tables_fill(tables, params, codes);
+  }
+  return true;
+}
+
+/* Opens what is missing of the exact filters before it gives up what they replace. */
+static bool set_exact(State *state, const CfLlfParams *params, CfStatus *status)
+{
+  const int channels = params->color_mode == CF_LLF_RGB ? 3 : 1;
+  const CfLlfComponent *luma = &state->component[0], *chroma = &state->component[1];
+  const bool smaller_chroma = filters_chroma(state, params) &&
+                              (chroma->width != luma->width || chroma->height != luma->height);
+  CfLlfExact *exact = state->exact, *exact_chroma = state->exact_chroma;
+
+  if (!exact || state->exact_channels != channels)
+    exact = cf_llf_exact_open(luma->width, luma->height, channels, state->threads);
+  if (smaller_chroma && !exact_chroma)
+    exact_chroma = cf_llf_exact_open(chroma->width, chroma->height, 1, state->threads);
+  if (!exact || (smaller_chroma && !exact_chroma)) {
+    if (exact != state->exact)
+      cf_llf_exact_close(exact);
+    if (exact_chroma != state->exact_chroma)
+      cf_llf_exact_close(exact_chroma);
+    return no_memory(state, status);
+  }
+  if (exact != state->exact)
+    cf_llf_exact_close(state->exact);
+  state->exact = exact;
+  state->exact_chroma = exact_chroma;
+  state->exact_channels = channels;
+  cf_llf_exact_update(exact, params);
+  if (exact_chroma)
+    cf_llf_exact_update(exact_chroma, params);
+  return true;
+}
+
+static void set_name(State *state)
+{
+  switch (state->params.method) {
+  case CF_LLF_FAST:
+    snprintf(state->name, sizeof state->name, "sine-%d", state->params.harmonics);
+    break;
+  case CF_LLF_SAMPLED:
+    snprintf(state->name, sizeof state->name, "sampled-%d",
+             cf_llf_intensity_levels(&state->params));
+    break;
+  default:
+    snprintf(state->name, sizeof state->name, "exact");
+    break;
+  }
+}
+
+static bool update(void *opaque, const void *params, CfStatus *status)
+{
+  State *state = opaque;
+  const CfLlfParams *next = params;
+  const bool good = next->method == CF_LLF_EXACT ? set_exact(state, next, status)
+                                                 : set_tables(state, next, status);
+
+  if (!good)
+    return false;
+  state->params = *next;
+  set_name(state);
+  return true;
+}
+
+static void close_state(void *opaque)
+{
+  State *state = opaque;
+
+  cf_llf_planes_close(state->planes);
+  cf_llf_exact_close(state->exact);
+  cf_llf_exact_close(state->exact_chroma);
+  for (int i = 0; i < TABLES; i++)
+    free(state->tables[i].memory);
+  free(state);
+}
+
+static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
+                        CfStatus *status)
+{
+  State *state = calloc(1, sizeof *state);
+
+  if (!state) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  state->video = *video;
+  state->threads = cf_thread_count(options->threads);
+  state->components = cf_llf_components(video, state->component);
+  for (int i = 0; i < state->components; i++)
+    state->samples[i] = cf_llf_samples(video, &state->component[i]);
+  if (!update(state, params, status)) {
+    close_state(state);
+    return NULL;
+  }
+  return state;
+}
+
+static const char *algorithm(const void *opaque)
+{
+  const State *state = opaque;
+
+  return state->name;
+}
+
+/* --- a picture --- */
+
+static void filter_image(State *state, int component, const CfLlfImage *image)
+{
+  const CfLlfComponent *size = &state->component[component];
+  const CfLlfPyramid pyramid = cf_llf_pyramid(size->width, size->height, state->params.levels);
+  const bool chroma = component > 0 && !is_rgb(state);
+  const bool smaller = size->width != state->video.width || size->height != state->video.height;
+
+  if (state->params.method == CF_LLF_EXACT)
+    cf_llf_exact_run(smaller ? state->exact_chroma : state->exact, &pyramid, size->offset,
+                     size->scale, image);
+  else
+    cf_llf_planes_run(state->planes, &state->tables[chroma ? 1 : 0], &pyramid, image);
+}
+
+static bool run(void *opaque, const CfJob *job, CfStatus *status)
+{
+  State *state = opaque;
+  Image context[3];
+  CfLlfImage image[3];
+
+  (void)status;
+  for (int i = 0; i < state->components; i++) {
+    context[i] = (Image){state, job, i};
+    image[i] = (CfLlfImage){&context[i], load_component, store_component};
+  }
+  switch (state->params.color_mode) {
+  case CF_LLF_RGB: {
+    const CfLlfPyramid pyramid =
+        cf_llf_pyramid(state->video.width, state->video.height, state->params.levels);
+    cf_llf_exact_run(state->exact, &pyramid, 0.0, state->component[0].scale, image);
+    break;
+  }
+  case CF_LLF_SEPARATE:
+    for (int i = 0; i < state->components; i++)
+      filter_image(state, i, &image[i]);
+    break;
+  default:
+    image[0].load = is_rgb(state) ? load_rgb_luma : load_component;
+    image[0].store = is_rgb(state) ? store_rgb_luma : store_luma_and_chroma;
+    filter_image(state, 0, &image[0]);
+    break;
+  }
+  return true;
+}
+
+const CfEngine cf_llf_cpu = {
+    .name = "cpu",
+    .open = open_state,
+    .update = update,
+    .run = run,
+    .algorithm = algorithm,
+    .close = close_state,
+};

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/llf/exact.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/common/cpu.h"
+#include "plan/llf_axis.h"
+#include "cpu/llf/simd.h"
+#include "cpu/common/parallel.h"
+
+/* Entries of the curve for a difference of 1, rounded up so that its corner at sigma is an entry.
+ * With straight lines between them the curve is off by 3e-5 where it bends most (alpha 0.25, sigma
+ * 0.2, at the noise floor), far less elsewhere. */
+#define LEAST_STEPS 4096
+#define MOST_STEPS  (LEAST_STEPS + 100)
+
+/* For gray, differences of -1..1; for colours, lengths of 0..sqrt (3). */
+#define ENTRIES (2 * MOST_STEPS + 4)
+
+#define WORKER_ROWS 9
+
+/* The weights of one axis at one level: row i covers first[i] .. first[i] + width - 1, and after
+ * those has weights of 0. */
+typedef struct {
+  int width, padded;
+  int *first;
+  float *reduced, *expanded; /* [outputs][padded] */
+} Weights;
+
+typedef struct {
+  float *code[2], *difference[3][2], *scratch;
+} Worker;
+
+struct CfLlfExact {
+  int channels, threads;
+  CfLlfCurveEntry entry[ENTRIES]; /* of the curve less the identity, r(d) - d */
+  CfLlfCurve curve;
+  Weights across[CF_LLF_MAX_IMAGES], down[CF_LLF_MAX_IMAGES];
+  float *intensity[CF_LLF_MAX_IMAGES][3];  /* G_l; [0] is the picture */
+  float *difference[CF_LLF_MAX_IMAGES][3]; /* O_l - G_l, l >= 1 */
+  size_t stride[CF_LLF_MAX_IMAGES];
+  Worker *worker;
+  float *worker_memory;
+};
+
+/* The image under way. */
+typedef struct {
+  CfLlfExact *exact;
+  const CfLlfKernels *kernels;
+  const CfLlfPyramid *pyramid;
+  const CfLlfImage *image;
+  float gain, bias; /* intensity = code * gain + bias */
+} Run;
+
+/* --- memory --- */
+
+static bool weights_init(Weights *weights, const CfLlfOperator *reduced,
+                         const CfLlfOperator *expanded)
+{
+  size_t count;
+
+  weights->width = expanded->width;
+  weights->padded = (expanded->width + CF_LLF_MARGIN - 1) / CF_LLF_MARGIN * CF_LLF_MARGIN;
+  count = (size_t)expanded->outputs * (size_t)weights->padded;
+  weights->first = malloc((size_t)expanded->outputs * sizeof *weights->first);
+  weights->reduced = calloc(count, sizeof(float));
+  weights->expanded = calloc(count, sizeof(float));
+  if (!weights->first || !weights->reduced || !weights->expanded)
+    return false;
+  for (int i = 0; i < expanded->outputs; i++) {
+    weights->first[i] = expanded->first[i];
+    for (int k = 0; k < expanded->width; k++) {
+      const size_t at = (size_t)i * (size_t)weights->padded + (size_t)k;
+      const int input = expanded->first[i] + k;
+      weights->reduced[at] = (float)cf_llf_weight_or_zero(reduced, i, input);
+      weights->expanded[at] = (float)*cf_llf_weight(expanded, i, input);
+    }
+  }
+  return true;
+}
+
+static void weights_free(Weights *weights)
+{
+  free(weights->first);
+  free(weights->reduced);
+  free(weights->expanded);
+}
+
+static bool open_weights(CfLlfExact *exact, const CfLlfPyramid *pyramid)
+{
+  CfLlfAxis across = {.reduced = {{0}}}, down = {.reduced = {{0}}};
+  bool good = cf_llf_axis_open(&across, pyramid->width, pyramid->images) &&
+              cf_llf_axis_open(&down, pyramid->height, pyramid->images);
+
+  for (int l = 0; good && l + 1 < pyramid->images; l++)
+    good = weights_init(&exact->across[l], &across.reduced[l], &across.expanded[l]) &&
+           weights_init(&exact->down[l], &down.reduced[l], &down.expanded[l]);
+  cf_llf_axis_free(&across);
+  cf_llf_axis_free(&down);
+  return good;
+}
+
+static bool open_workers(CfLlfExact *exact, size_t row)
+{
+  float *memory;
+
+  exact->worker = calloc((size_t)exact->threads, sizeof *exact->worker);
+  exact->worker_memory = memory =
+      cf_aligned_alloc((size_t)exact->threads * WORKER_ROWS * row * sizeof *memory);
+  if (!exact->worker || !memory)
+    return false;
+  for (int thread = 0; thread < exact->threads; thread++, memory += WORKER_ROWS * row) {
+    Worker *worker = &exact->worker[thread];
+
+    for (int i = 0; i < 2; i++)
+      worker->code[i] = memory + (size_t)i * row;
+    for (int i = 0; i < 6; i++)
+      worker->difference[i / 2][i % 2] = memory + (size_t)(2 + i) * row;
+    worker->scratch = memory + 8 * row;
+  }
+  return true;
+}
+
+CfLlfExact *cf_llf_exact_open(int width, int height, int channels, int threads)
+{
+  const CfLlfPyramid pyramid = cf_llf_pyramid(width, height, 0);
+  const size_t margins = 2 * CF_LLF_MARGIN;
+  CfLlfExact *exact = calloc(1, sizeof *exact);
+  bool good;
+
+  if (!exact)
+    return NULL;
+  exact->channels = channels;
+  exact->threads = threads;
+  good = open_weights(exact, &pyramid) && open_workers(exact, (size_t)width + margins);
+  for (int l = 0; good && l < pyramid.images; l++) {
+    exact->stride[l] = (size_t)pyramid.width[l] + margins;
+    for (int c = 0; good && c < channels; c++) {
+      const size_t bytes = exact->stride[l] * (size_t)pyramid.height[l] * sizeof(float);
+      exact->intensity[l][c] = cf_aligned_alloc(bytes);
+      exact->difference[l][c] = l > 0 ? cf_aligned_alloc(bytes) : NULL;
+      good = exact->intensity[l][c] && (l == 0 || exact->difference[l][c]);
+      /* Rows are gathered in whole vectors: what follows them must be intensities too. */
+      if (exact->intensity[l][c])
+        memset(exact->intensity[l][c], 0, bytes);
+    }
+  }
+  if (good)
+    return exact;
+  cf_llf_exact_close(exact);
+  return NULL;
+}
+
+void cf_llf_exact_close(CfLlfExact *exact)
+{
+  if (!exact)
+    return;
+  for (int l = 0; l < CF_LLF_MAX_IMAGES; l++) {
+    weights_free(&exact->across[l]);
+    weights_free(&exact->down[l]);
+    for (int c = 0; c < 3; c++) {
+      free(exact->intensity[l][c]);
+      free(exact->difference[l][c]);
+    }
+  }
+  free(exact->worker_memory);
+  free(exact->worker);
+  free(exact);
+}
+
+void cf_llf_exact_update(CfLlfExact *exact, const CfLlfParams *params)
+{
+  const double steps = ceil(LEAST_STEPS * params->sigma) / params->sigma;
+
+  exact->curve = (CfLlfCurve){.entry = exact->entry,
+                              .steps = (float)steps,
+                              .zero = exact->channels == 1 ? (float)ceil(steps) : 0.0f};
+  for (int i = 0; i < ENTRIES; i++) {
+    const double d = (i - (double)exact->curve.zero) / steps;
+    exact->entry[i].value = (float)(cf_llf_remap(params, d) - d);
+  }
+  for (int i = 0; i + 1 < ENTRIES; i++)
+    exact->entry[i].step = exact->entry[i + 1].value - exact->entry[i].value;
+}
+
+/* --- coefficients --- */
+
+/* What remapping adds to the Laplacian coefficient at (x, y). */
+static void coefficient(const Run *run, int level, int x, int y, double total[3])
+{
+  const CfLlfExact *exact = run->exact;
+  const Weights *across = &exact->across[level], *down = &exact->down[level];
+  const size_t column = (size_t)x * (size_t)across->padded, row = (size_t)y * (size_t)down->padded;
+  const int channels = exact->channels;
+  float g[3];
+
+  for (int c = 0; c < channels; c++) {
+    g[c] = exact->intensity[level][c][(size_t)y * exact->stride[level] + (size_t)x];
+    total[c] = 0.0;
+  }
+  for (int k = 0; k < down->width; k++) {
+    const size_t at = (size_t)(down->first[y] + k) * exact->stride[0] + (size_t)across->first[x];
+    const float *pixel[3];
+    float sum[6];
+
+    for (int c = 0; c < channels; c++)
+      pixel[c] = exact->intensity[0][c] + at;
+    if (channels == 1)
+      run->kernels->gather(&exact->curve, pixel[0], across->padded, g[0], across->reduced + column,
+                           across->expanded + column, sum);
+    else
+      run->kernels->gather_color(&exact->curve, pixel, across->padded, g, across->reduced + column,
+                                 across->expanded + column, sum);
+    for (int c = 0; c < channels; c++)
+      total[c] += down->reduced[row + (size_t)k] * sum[c] -
+                  down->expanded[row + (size_t)k] * sum[channels + c];
+  }
+}
+
+/* --- an image --- */
+
+static int mirrored(int i, int size)
+{
+  return i < 0 ? -i - 1 : i >= size ? 2 * size - 1 - i : i;
+}
+
+static float *intensity_row(const Run *run, int level, int channel, int y)
+{
+  return run->exact->intensity[level][channel] + (size_t)y * run->exact->stride[level];
+}
+
+static float *difference_row(const Run *run, int level, int channel, int y)
+{
+  return run->exact->difference[level][channel] + (size_t)y * run->exact->stride[level];
+}
+
+static Worker *this_worker(const Run *run)
+{
+  return &run->exact->worker[cf_thread_index()];
+}
+
+static void load_row(const Run *run, int channel, int y)
+{
+  float *code = this_worker(run)->code[0];
+
+  run->image[channel].load(run->image[channel].context, y, code);
+  run->kernels->normalise(code, run->pyramid->width[0], run->gain, run->bias,
+                          intensity_row(run, 0, channel, y));
+}
+
+static void reduce_row(const Run *run, int level, int channel, int y)
+{
+  const float *fine[5];
+
+  for (int i = 0; i < 5; i++)
+    fine[i] = intensity_row(run, level - 1, channel,
+                            mirrored(2 * y + i - 2, run->pyramid->height[level - 1]));
+  run->kernels->reduce_image(fine, run->pyramid->width[level - 1], this_worker(run)->scratch,
+                             intensity_row(run, level, channel, y));
+}
+
+static void store_pair(const Run *run, int channel, int pair, float *const difference[2])
+{
+  const CfLlfImage *image = &run->image[channel];
+  const int rows = 2 * pair + 1 < run->pyramid->height[0] ? 2 : 1;
+  Worker *worker = this_worker(run);
+
+  for (int row = 0; row < rows; row++)
+    image->load(image->context, 2 * pair + row, worker->code[row]);
+  image->store(image->context, 2 * pair, rows, worker->code, difference);
+}
+
+/* Rows 2 pair and 2 pair + 1 of `level`. */
+static void finish_pair(const Run *run, int level, int pair)
+{
+  const CfLlfPyramid *pyramid = run->pyramid;
+  const int channels = run->exact->channels;
+  Worker *worker = this_worker(run);
+  float *difference[3][2];
+
+  for (int row = 0; row < 2; row++) {
+    const int y = 2 * pair + row;
+    const bool inside = y < pyramid->height[level];
+
+    for (int c = 0; c < channels; c++)
+      difference[c][row] =
+          level > 0 && inside ? difference_row(run, level, c, y) : worker->difference[c][row];
+    for (int x = 0; inside && x < pyramid->width[level]; x++) {
+      double total[3];
+      coefficient(run, level, x, y, total);
+      for (int c = 0; c < channels; c++)
+        difference[c][row][x] = (float)total[c];
+    }
+  }
+  for (int c = 0; c < channels; c++) {
+    const float *coarse[3];
+
+    for (int i = 0; i < 3; i++)
+      coarse[i] =
+          difference_row(run, level + 1, c, mirrored(pair + i - 1, pyramid->height[level + 1]));
+    run->kernels->add_expanded(coarse, pyramid->width[level], worker->scratch, difference[c]);
+    if (level == 0)
+      store_pair(run, c, pair, difference[c]);
+  }
+}
+
+/* A picture without Laplacian levels is its own residual. */
+static void copy(const Run *run)
+{
+  Worker *worker = this_worker(run);
+
+  memset(worker->difference[0][0], 0, (size_t)run->pyramid->width[0] * sizeof(float));
+  memset(worker->difference[0][1], 0, (size_t)run->pyramid->width[0] * sizeof(float));
+  for (int c = 0; c < run->exact->channels; c++)
+    for (int pair = 0; pair < (run->pyramid->height[0] + 1) / 2; pair++)
+      store_pair(run, c, pair, worker->difference[0]);
+}
+
+/* A level of a picture, or a channel of it. */
+typedef struct {
+  const Run *run;
+  int number;
+} Part;
+
+static void load_rows(void *context, int first, int end)
+{
+  const Part *channel = context;
+
+  for (int y = first; y < end; y++)
+    load_row(channel->run, channel->number, y);
+}
+
+static void finish_pairs(void *context, int first, int end)
+{
+  const Part *level = context;
+
+  for (int pair = first; pair < end; pair++)
+    finish_pair(level->run, level->number, pair);
+}
+
+void cf_llf_exact_run(CfLlfExact *exact, const CfLlfPyramid *pyramid, double offset, double scale,
+                      const CfLlfImage *image)
+{
+  const Run run = {.exact = exact,
+                   .kernels = cf_llf_kernels(16),
+                   .pyramid = pyramid,
+                   .image = image,
+                   .gain = (float)(1.0 / scale),
+                   .bias = (float)(-offset / scale)};
+  const int top = pyramid->images - 1;
+
+  if (top == 0) {
+    copy(&run);
+    return;
+  }
+  for (int c = 0; c < exact->channels; c++) {
+    cf_parallel_for(exact->threads, pyramid->height[0],
+                    cf_even_grain(exact->threads, pyramid->height[0]), load_rows, &(Part){&run, c});
+    for (int level = 1; level <= top; level++)
+      for (int y = 0; y < pyramid->height[level]; y++)
+        reduce_row(&run, level, c, y);
+    for (int y = 0; y < pyramid->height[top]; y++)
+      memset(difference_row(&run, top, c, y), 0, (size_t)pyramid->width[top] * sizeof(float));
+  }
+  for (int level = top - 1; level >= 0; level--)
+    cf_parallel_for(exact->threads, pyramid->height[level + 1], 1, finish_pairs,
+                    &(Part){&run, level});
+}

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/llf/harmonic_planes.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/common/cpu.h"
+#include "cpu/common/parallel.h"
+
+/* Rows of the picture that a thread keeps: five for a reduced row, slot = y modulo this. */
+#define RING 8
+
+/* Rows of level 1 that a task makes, even, at least 6: the fewer, the more rows of the picture are
+ * loaded twice, and the less differs what threads have to do. */
+#define ROWS_A_TASK 8
+
+/* Images smaller than this are done by one thread: waking others takes longer. */
+#define SERIAL_PIXELS 32768
+
+/* A row of the picture; positions have margins. */
+typedef struct {
+  int y;
+  float *code, *intensity, *fraction;
+  uint16_t *pair;
+} PictureRow;
+
+/* What a thread works with. */
+typedef struct {
+  PictureRow ring[RING];
+  float *fraction[2];
+  uint16_t *pair[2];
+  float *sum[2], *difference[2], *scratch;
+} Worker;
+
+struct CfLlfPlanes {
+  int threads;
+  Worker *worker;
+  atomic_int *sides;                       /* of each task */
+  size_t row;                              /* samples of a row of the picture with both margins */
+  void *memory[2 + CF_LLF_MAX_IMAGES * 3]; /* all that was allocated */
+  int allocated;
+
+  /* By level; [0] exists for `difference` alone, and only where there are several groups. */
+  int16_t *component[CF_LLF_MAX_IMAGES];
+  float *gaussian[CF_LLF_MAX_IMAGES];
+  float *difference[CF_LLF_MAX_IMAGES]; /* D_l of llf-plan.h */
+  size_t stride[CF_LLF_MAX_IMAGES];     /* pixels */
+};
+
+/* The image under way. */
+typedef struct {
+  CfLlfPlanes *planes;
+  const CfLlfTables *tables;
+  const CfLlfPyramid *pyramid;
+  const CfLlfImage *image;
+  const CfLlfGroup *group;
+  bool first_group, last_group;
+} Run;
+
+/* --- memory --- */
+
+static void *allocate(CfLlfPlanes *planes, size_t bytes)
+{
+  void *memory = cf_aligned_alloc(bytes);
+
+  if (memory) {
+    /* Samples beyond the width take part in sums that nobody reads; keep them tame. */
+    memset(memory, 0, bytes);
+    planes->memory[planes->allocated++] = memory;
+  }
+  return memory;
+}
+
+static bool allocate_workers(CfLlfPlanes *planes)
+{
+  const size_t rows_per_worker = RING * 4 + 9;
+  float *memory;
+
+  planes->worker = calloc((size_t)planes->threads, sizeof *planes->worker);
+  memory =
+      allocate(planes, (size_t)planes->threads * rows_per_worker * planes->row * sizeof *memory);
+  if (!planes->worker || !memory)
+    return false;
+  for (int thread = 0; thread < planes->threads; thread++) {
+    Worker *worker = &planes->worker[thread];
+    float **rows[7] = {&worker->fraction[0], &worker->fraction[1],   &worker->sum[0],
+                       &worker->sum[1],      &worker->difference[0], &worker->difference[1],
+                       &worker->scratch};
+
+    for (int i = 0; i < RING; i++) {
+      worker->ring[i].code = memory;
+      worker->ring[i].intensity = memory + planes->row;
+      worker->ring[i].fraction = memory + 2 * planes->row + CF_LLF_MARGIN;
+      worker->ring[i].pair = (uint16_t *)(memory + 3 * planes->row) + CF_LLF_MARGIN;
+      memory += 4 * planes->row;
+    }
+    for (int i = 0; i < 7; i++, memory += planes->row)
+      *rows[i] = memory;
+    for (int i = 0; i < 2; i++, memory += planes->row)
+      worker->pair[i] = (uint16_t *)memory;
+  }
+  return true;
+}
+
+static size_t padded(int width)
+{
+  return ((size_t)width + 2 * CF_LLF_MARGIN - 1) / CF_LLF_MARGIN * CF_LLF_MARGIN;
+}
+
+CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads)
+{
+  const CfLlfPyramid pyramid = cf_llf_pyramid(width, height, 0);
+  CfLlfPlanes *planes = calloc(1, sizeof *planes);
+  bool good = planes;
+
+  if (!planes)
+    return NULL;
+  planes->threads = threads;
+  planes->row = padded(width) + 2 * CF_LLF_MARGIN;
+  planes->sides = calloc((size_t)height / 2 / ROWS_A_TASK + 1, sizeof *planes->sides);
+  good = planes->sides && allocate_workers(planes);
+  for (int l = 0; good && l < pyramid.images; l++) {
+    const size_t pixels = padded(pyramid.width[l]) * (size_t)pyramid.height[l];
+
+    planes->stride[l] = padded(pyramid.width[l]);
+    if (l > 0 || groups > 1)
+      good = (planes->difference[l] = allocate(planes, pixels * sizeof(float)));
+    if (l > 0)
+      good = good && (planes->gaussian[l] = allocate(planes, pixels * sizeof(float))) &&
+             (planes->component[l] = allocate(planes, pixels * 16 * sizeof(int16_t)));
+  }
+  if (good)
+    return planes;
+  cf_llf_planes_close(planes);
+  return NULL;
+}
+
+void cf_llf_planes_close(CfLlfPlanes *planes)
+{
+  if (!planes)
+    return;
+  for (int i = 0; i < planes->allocated; i++)
+    free(planes->memory[i]);
+  free(planes->sides);
+  free(planes->worker);
+  free(planes);
+}
+
+/* --- rows --- */
+
+static int mirrored(int i, int size)
+{
+  return i < 0 ? -i - 1 : i >= size ? 2 * size - 1 - i : i;
+}
+
+static float *gaussian_row(const Run *run, int level, int y)
+{
+  return run->planes->gaussian[level] + (size_t)y * run->planes->stride[level];
+}
+
+static float *difference_row(const Run *run, int level, int y)
+{
+  return run->planes->difference[level] + (size_t)y * run->planes->stride[level];
+}
+
+static int16_t *component_row(const Run *run, int level, int y)
+{
+  return run->planes->component[level] +
+         (size_t)y * run->planes->stride[level] * (size_t)run->group->kernels->components;
+}
+
+/* Row `y` of the picture, loaded unless the thread still has it. */
+static const PictureRow *picture_row(const Run *run, Worker *worker, int y)
+{
+  const CfLlfTables *tables = run->tables;
+  const CfLlfKernels *kernels = run->group->kernels;
+  const int width = run->pyramid->width[0];
+  const float gain = (float)(1.0 / tables->scale), bias = (float)(-tables->offset / tables->scale);
+  PictureRow *row = &worker->ring[y % RING];
+
+  if (row->y == y)
+    return row;
+  row->y = y;
+  run->image->load(run->image->context, y, row->code);
+  kernels->normalise(row->code, width, gain, bias, row->intensity);
+  if (tables->lookup == CF_LLF_DIRECT)
+    kernels->locate_codes(row->code, width, row->pair);
+  else
+    kernels->locate(row->intensity, width, (float)(tables->entries - 1), row->pair, row->fraction);
+  for (int i = 1; i <= 2; i++) {
+    const int before = mirrored(-i, width), after = mirrored(width - 1 + i, width);
+    row->pair[-i] = row->pair[before];
+    row->fraction[-i] = row->fraction[before];
+    row->pair[width - 1 + i] = row->pair[after];
+    row->fraction[width - 1 + i] = row->fraction[after];
+  }
+  return row;
+}
+
+static CfLlfPositions positions(const PictureRow *row)
+{
+  return (CfLlfPositions){row->pair, row->fraction};
+}
+
+static Worker *fresh_worker(const Run *run)
+{
+  Worker *worker = &run->planes->worker[cf_thread_index()];
+
+  for (int i = 0; i < RING; i++)
+    worker->ring[i].y = -1;
+  return worker;
+}
+
+/* --- down --- */
+
+/* Rows `from` .. `to` - 1 of level 1, from the picture. */
+static void analyse_rows(const Run *run, Worker *worker, int from, int to)
+{
+  const CfLlfKernels *kernels = run->group->kernels;
+  const int width = run->pyramid->width[0], height = run->pyramid->height[0];
+
+  for (int y = from; y < to; y++) {
+    CfLlfPositions at[5];
+    const float *intensity[5];
+
+    for (int i = 0; i < 5; i++) {
+      const PictureRow *row = picture_row(run, worker, mirrored(2 * y + i - 2, height));
+      at[i] = positions(row);
+      intensity[i] = row->intensity;
+    }
+    kernels->analyse[run->tables->lookup](run->group->basis, at, run->pyramid->width[1],
+                                          component_row(run, 1, y));
+    if (run->first_group)
+      kernels->reduce_image(intensity, width, worker->scratch, gaussian_row(run, 1, y));
+  }
+}
+
+/* Row `y` of `level`, from the level before. */
+static void reduce_row(const Run *run, Worker *worker, int level, int y)
+{
+  const CfLlfKernels *kernels = run->group->kernels;
+  const int fine_width = run->pyramid->width[level - 1];
+  const int fine_height = run->pyramid->height[level - 1];
+  const int16_t *components[5];
+  const float *gaussian[5];
+
+  for (int i = 0; i < 5; i++) {
+    const int row = mirrored(2 * y + i - 2, fine_height);
+    components[i] = component_row(run, level - 1, row);
+    gaussian[i] = gaussian_row(run, level - 1, row);
+  }
+  kernels->reduce(components, fine_width, component_row(run, level, y));
+  if (run->first_group)
+    kernels->reduce_image(gaussian, fine_width, worker->scratch, gaussian_row(run, level, y));
+}
+
+static void reduce_rows(const Run *run, Worker *worker, int from, int to)
+{
+  for (int y = from; y < to; y++)
+    reduce_row(run, worker, 2, y);
+}
+
+static void start_difference(const Run *run, int y)
+{
+  const int top = run->pyramid->images - 1;
+  const float *gaussian = gaussian_row(run, top, y);
+  float *difference = difference_row(run, top, y);
+
+  for (int x = 0; x < run->pyramid->width[top]; x++)
+    difference[x] = (float)-run->tables->linear * gaussian[x];
+}
+
+/* --- up --- */
+
+/* The positions of row `y` of `level` >= 1 among the weights, in a row of the worker's. */
+static CfLlfPositions level_positions(const Run *run, Worker *worker, int level, int y, int row)
+{
+  const int width = run->pyramid->width[level];
+  const float last = (float)(run->tables->nodes - 1);
+  uint16_t *pair = worker->pair[row];
+  float *fraction = worker->fraction[row];
+
+  run->group->kernels->locate(gaussian_row(run, level, y), width, last, pair, fraction);
+  pair[width] = pair[width - 1];
+  fraction[width] = fraction[width - 1];
+  return (CfLlfPositions){pair, fraction};
+}
+
+/* The weighted sums of the group for rows 2 pair and 2 pair + 1. */
+static void combine_pair(const Run *run, Worker *worker, int level, int pair, float *const sum[2])
+{
+  const CfLlfKernels *kernels = run->group->kernels;
+  const int coarse_height = run->pyramid->height[level + 1];
+  CfLlfPositions at[2];
+  const int16_t *self[2], *coarse[3];
+
+  for (int i = 0; i < 3; i++)
+    coarse[i] = component_row(run, level + 1, mirrored(pair + i - 1, coarse_height));
+  for (int row = 0; row < 2; row++) {
+    /* Where there is no second row, the first stands in; its sums are thrown away. */
+    const int y = 2 * pair + (2 * pair + row < run->pyramid->height[level] ? row : 0);
+
+    if (level == 0) {
+      at[row] = positions(picture_row(run, worker, y));
+    } else {
+      at[row] = level_positions(run, worker, level, y, row);
+      self[row] = component_row(run, level, y);
+    }
+  }
+  if (level == 0)
+    kernels->combine_picture[run->tables->lookup](
+        run->group->picture_weight, run->tables->keeps_own_terms ? run->group->basis : NULL, at,
+        coarse, run->pyramid->width[0], sum);
+  else
+    kernels->combine(run->group->weight, at, self, coarse, run->pyramid->width[level], sum);
+}
+
+static void add_row(int width, float factor, const float *restrict from, float *restrict to)
+{
+  for (int x = 0; x < width; x++)
+    to[x] += factor * from[x];
+}
+
+static void store_pair(const Run *run, Worker *worker, int pair, float *const difference[2])
+{
+  const int rows = 2 * pair + 1 < run->pyramid->height[0] ? 2 : 1;
+  float *code[2] = {NULL, NULL};
+
+  for (int row = 0; row < rows; row++) {
+    const PictureRow *picture = picture_row(run, worker, 2 * pair + row);
+    code[row] = picture->code;
+    if (run->tables->linear != 0.0)
+      add_row(run->pyramid->width[0], (float)run->tables->linear, picture->intensity,
+              difference[row]);
+  }
+  run->image->store(run->image->context, 2 * pair, rows, code, difference);
+}
+
+/* Rows 2 pair and 2 pair + 1 of `level`: adds the group to their differences and, with the last
+ * group, completes them. */
+static void finish_pair(const Run *run, Worker *worker, int level, int pair)
+{
+  const int width = run->pyramid->width[level], coarse_height = run->pyramid->height[level + 1];
+  float *difference[2], *const *sum = run->first_group ? difference : worker->sum;
+  const float *coarse[3];
+
+  for (int row = 0; row < 2; row++) {
+    const bool inside = 2 * pair + row < run->pyramid->height[level];
+    difference[row] = run->planes->difference[level] && inside
+                          ? difference_row(run, level, 2 * pair + row)
+                          : worker->difference[row];
+  }
+  combine_pair(run, worker, level, pair, sum);
+  for (int row = 0; row < 2 && !run->first_group; row++)
+    add_row(width, 1.0f, sum[row], difference[row]);
+  if (!run->last_group)
+    return;
+  for (int i = 0; i < 3; i++)
+    coarse[i] = difference_row(run, level + 1, mirrored(pair + i - 1, coarse_height));
+  run->group->kernels->add_expanded(coarse, width, worker->scratch, difference);
+  if (level == 0)
+    store_pair(run, worker, pair, difference);
+}
+
+/* Rows `from` .. `to` - 1 of the differences of level 1, of which the first is even. */
+static void finish_rows(const Run *run, Worker *worker, int from, int to)
+{
+  for (int pair = from / 2; pair < (to + 1) / 2; pair++)
+    finish_pair(run, worker, 1, pair);
+}
+
+static void finish_picture_pairs(const Run *run, Worker *worker, int from, int to)
+{
+  for (int pair = from; pair < to; pair++)
+    finish_pair(run, worker, 0, pair);
+}
+
+/* --- two steps at once --- */
+
+/* Rows of level 1, and what is made of them while they still are in a cache: level 2 on the way
+ * down, the picture on the way up. Either may be missing. */
+typedef struct {
+  void (*make)(const Run *run, Worker *worker, int from, int to);
+  void (*use)(const Run *run, Worker *worker, int from, int to);
+  int step, reach; /* what is made of rows reads step * i - reach .. step * i + reach */
+  int results;     /* i = 0 .. results - 1 */
+} Steps;
+
+static int tasks(const Run *run)
+{
+  return (run->pyramid->height[1] + ROWS_A_TASK - 1) / ROWS_A_TASK;
+}
+
+/* The first result that reads no row of the task before, and the first that reads one of the next.
+ */
+static int first_own(const Steps *steps, int task)
+{
+  return task == 0 ? 0 : (task * ROWS_A_TASK + steps->reach + steps->step - 1) / steps->step;
+}
+
+static int end_of_own(const Run *run, const Steps *steps, int task)
+{
+  const int own = ((task + 1) * ROWS_A_TASK - steps->reach - 1) / steps->step + 1;
+
+  return task == tasks(run) - 1 || own > steps->results ? steps->results : own;
+}
+
+/* Whether the task on the other side of the border behind `task` has ended already. */
+static bool is_second(const Run *run, int task)
+{
+  return atomic_fetch_add(&run->planes->sides[task], 1) == 1;
+}
+
+/* The later of two neighbours makes what reads rows of both. */
+static void run_task(const Run *run, const Steps *steps, int task)
+{
+  Worker *worker = fresh_worker(run);
+  const int from = task * ROWS_A_TASK, to = from + ROWS_A_TASK, end = run->pyramid->height[1];
+
+  if (steps->make)
+    steps->make(run, worker, from, to < end ? to : end);
+  if (!steps->use)
+    return;
+  steps->use(run, worker, first_own(steps, task), end_of_own(run, steps, task));
+  if (task > 0 && is_second(run, task - 1))
+    steps->use(run, worker, end_of_own(run, steps, task - 1), first_own(steps, task));
+  if (task < tasks(run) - 1 && is_second(run, task))
+    steps->use(run, worker, end_of_own(run, steps, task), first_own(steps, task + 1));
+}
+
+static int threads_for(const Run *run, int level)
+{
+  const CfLlfPyramid *pyramid = run->pyramid;
+
+  return pyramid->width[level] * pyramid->height[level] < SERIAL_PIXELS ? 1 : run->planes->threads;
+}
+
+/* What a loop is about: the steps of a run, or a level. */
+typedef struct {
+  const Run *run;
+  const Steps *steps;
+  int level;
+} Part;
+
+static void run_tasks(void *context, int first, int end)
+{
+  const Part *part = context;
+
+  for (int task = first; task < end; task++)
+    run_task(part->run, part->steps, task);
+}
+
+static void run_steps(const Run *run, const Steps *steps)
+{
+  for (int task = 0; task < tasks(run); task++)
+    atomic_store(&run->planes->sides[task], 0);
+  cf_parallel_for(threads_for(run, 0), tasks(run), 1, run_tasks, &(Part){run, steps, 0});
+}
+
+/* --- an image --- */
+
+static void reduce_level(void *context, int first, int end)
+{
+  const Part *part = context;
+
+  for (int y = first; y < end; y++)
+    reduce_row(part->run, &part->run->planes->worker[cf_thread_index()], part->level, y);
+}
+
+static void down(const Run *run)
+{
+  const CfLlfPyramid *pyramid = run->pyramid;
+  const bool more = pyramid->images > 2;
+  const Steps steps = {.make = analyse_rows,
+                       .use = more ? reduce_rows : NULL,
+                       .step = 2,
+                       .reach = 2,
+                       .results = more ? pyramid->height[2] : 0};
+
+  run_steps(run, &steps);
+  for (int level = 3; level < pyramid->images; level++) {
+    const int threads = threads_for(run, level - 1);
+
+    cf_parallel_for(threads, pyramid->height[level], cf_even_grain(threads, pyramid->height[level]),
+                    reduce_level, &(Part){run, NULL, level});
+  }
+}
+
+static void finish_level(void *context, int first, int end)
+{
+  const Part *part = context;
+
+  for (int pair = first; pair < end; pair++)
+    finish_pair(part->run, fresh_worker(part->run), part->level, pair);
+}
+
+static void up(const Run *run)
+{
+  const CfLlfPyramid *pyramid = run->pyramid;
+  const int top = pyramid->images - 1;
+  const Steps steps = {.make = top > 1 ? finish_rows : NULL,
+                       .use = finish_picture_pairs,
+                       .step = 1,
+                       .reach = 1,
+                       .results = pyramid->height[1]};
+
+  for (int y = 0; y < pyramid->height[top]; y++)
+    start_difference(run, y);
+  for (int level = top - 1; level > 1; level--)
+    cf_parallel_for(threads_for(run, level), pyramid->height[level + 1], 8, finish_level,
+                    &(Part){run, NULL, level});
+  run_steps(run, &steps);
+}
+
+/* A picture without Laplacian levels is its own residual. */
+static void copy(const Run *run)
+{
+  const int pairs = (run->pyramid->height[0] + 1) / 2;
+  Worker *worker = fresh_worker(run);
+  float *difference[2] = {worker->difference[0], worker->difference[1]};
+
+  for (int pair = 0; pair < pairs; pair++) {
+    const int rows = 2 * pair + 1 < run->pyramid->height[0] ? 2 : 1;
+    float *code[2] = {NULL, NULL};
+
+    for (int row = 0; row < rows; row++) {
+      code[row] = picture_row(run, worker, 2 * pair + row)->code;
+      memset(difference[row], 0, (size_t)run->pyramid->width[0] * sizeof(float));
+    }
+    run->image->store(run->image->context, 2 * pair, rows, code, difference);
+  }
+}
+
+void cf_llf_planes_run(CfLlfPlanes *planes, const CfLlfTables *tables, const CfLlfPyramid *pyramid,
+                       const CfLlfImage *image)
+{
+  Run run = {.planes = planes, .tables = tables, .pyramid = pyramid, .image = image};
+
+  run.group = &tables->group[0];
+  if (pyramid->images == 1) {
+    copy(&run);
+    return;
+  }
+  for (int group = 0; group < tables->groups; group++) {
+    run.group = &tables->group[group];
+    run.first_group = group == 0;
+    run.last_group = group == tables->groups - 1;
+    down(&run);
+    up(&run);
+  }
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/llf/pixel_io.h"
+
+#include "cpu/common/cpu.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+CfLlfSamples cf_llf_samples(const CfVideo *video, const CfLlfComponent *component)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  const int bytes = cf_sample_bytes(format), first_bit = 8 * bytes * component->channel;
+  const uint32_t sample = bytes == 2 ? 0xffff : 0xff;
+  const int pixel_bytes = bytes * format->plane[component->plane].channels;
+
+  return (CfLlfSamples){.pixel_bytes = pixel_bytes,
+                        .byte = component->channel * bytes,
+                        .shift = first_bit + format->shift,
+                        .code_mask = (uint32_t)cf_max_code(format),
+                        .others = pixel_bytes > bytes ? ~(sample << first_bit) : 0,
+                        .max_code = (float)cf_max_code(format)};
+}
+
+/* Rows need no alignment beyond that of a sample. */
+typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
+typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
+
+#define LOAD(name, Word)                                                                           \
+  INLINE void name(const Word *from, int shift, uint32_t mask, int count, float *restrict code)    \
+  {                                                                                                \
+    for (int i = 0; i < count; i++)                                                                \
+      code[i] = (float)(int)((uint32_t)from[i] >> shift & mask);                                   \
+  }
+LOAD(load_1, uint8_t)
+LOAD(load_2, Word2)
+LOAD(load_4, Word4)
+
+CF_MULTIVERSION
+void cf_llf_load(const CfLlfSamples *samples, const uint8_t *row, int x, int count, float *code)
+{
+  const int shift = samples->shift;
+  const uint32_t mask = samples->code_mask;
+
+  row += (ptrdiff_t)x * samples->pixel_bytes;
+  switch (samples->pixel_bytes) {
+  case 1:
+    load_1(row, 0, 255, count, code);
+    break;
+  case 2:
+    load_2((const Word2 *)row, shift, mask, count, code);
+    break;
+  case 4:
+    load_4((const Word4 *)row, shift, mask, count, code);
+    break;
+  default:
+    row += samples->byte;
+    for (int i = 0; i < count; i++)
+      code[i] = (float)row[3 * i];
+    break;
+  }
+}
+
+INLINE uint32_t rounded(float code, float max_code)
+{
+  const float inside = code < 0.0f ? 0.0f : code > max_code ? max_code : code;
+
+  return (uint32_t)(int)(inside + 0.5f);
+}
+
+#define STORE(name, Word)                                                                          \
+  INLINE void name(Word *to, int shift, uint32_t others, float max_code, int count,                \
+                   const float *restrict code)                                                     \
+  {                                                                                                \
+    for (int i = 0; i < count; i++)                                                                \
+      to[i] = (Word)((to[i] & others) | rounded(code[i], max_code) << shift);                      \
+  }
+STORE(store_1, uint8_t)
+STORE(store_2, Word2)
+STORE(store_4, Word4)
+
+CF_MULTIVERSION
+void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, const float *code)
+{
+  const int shift = samples->shift;
+  const float max_code = samples->max_code;
+
+  row += (ptrdiff_t)x * samples->pixel_bytes;
+  switch (samples->pixel_bytes) {
+  case 1:
+    store_1(row, 0, 0, max_code, count, code);
+    break;
+  case 2:
+    store_2((Word2 *)row, shift, samples->others, max_code, count, code);
+    break;
+  case 4:
+    store_4((Word4 *)row, shift, samples->others, max_code, count, code);
+    break;
+  default:
+    row += samples->byte;
+    for (int i = 0; i < count; i++)
+      row[3 * i] = (uint8_t)rounded(code[i], max_code);
+    break;
+  }
+}
+
+CF_MULTIVERSION
+void cf_llf_filtered(const float *restrict code, const float *restrict difference, float scale,
+                     int count, float *restrict filtered)
+{
+  for (int i = 0; i < count; i++)
+    filtered[i] = code[i] + scale * difference[i];
+}
+
+CF_MULTIVERSION
+void cf_llf_luma(const float *restrict code, const float *restrict difference, float gain,
+                 float bias, int count, float *restrict before, float *restrict after)
+{
+  for (int i = 0; i < count; i++) {
+    const float intensity = code[i] * gain + bias;
+
+    before[i] = intensity < 0.0f ? 0.0f : intensity > 1.0f ? 1.0f : intensity;
+    after[i] = before[i] + difference[i];
+  }
+}
+
+INLINE float gain_of(float before, float after)
+{
+  const float epsilon = (float)CF_LLF_GAIN_EPSILON, most = (float)CF_LLF_MAX_GAIN;
+  const float gain = (after + epsilon) / (before + epsilon);
+
+  return gain < 0.0f ? 0.0f : gain > most ? most : gain;
+}
+
+CF_MULTIVERSION
+void cf_llf_gains(const CfLlfLuma *luma, bool halved, int columns, int count, float *restrict gain,
+                  float *restrict mean)
+{
+  const float *restrict before0 = luma->before[0], *restrict before1 = luma->before[1];
+  const float *restrict after0 = luma->after[0], *restrict after1 = luma->after[1];
+  const int whole = halved ? (columns / 2 < count ? columns / 2 : count) : 0;
+
+  if (!halved) {
+    for (int i = 0; i < count; i++) {
+      mean[i] = 0.5f * (before0[i] + before1[i]);
+      gain[i] = gain_of(mean[i], 0.5f * (after0[i] + after1[i]));
+    }
+    return;
+  }
+  for (int i = 0; i < whole; i++) {
+    const float before = before0[2 * i] + before0[2 * i + 1] + before1[2 * i] + before1[2 * i + 1];
+    const float after = after0[2 * i] + after0[2 * i + 1] + after1[2 * i] + after1[2 * i + 1];
+    mean[i] = 0.25f * before;
+    gain[i] = gain_of(0.25f * before, 0.25f * after);
+  }
+  if (whole < count) {
+    mean[whole] = 0.5f * (before0[2 * whole] + before1[2 * whole]);
+    gain[whole] = gain_of(mean[whole], 0.5f * (after0[2 * whole] + after1[2 * whole]));
+  }
+}
+
+CF_MULTIVERSION
+void cf_llf_scale_chroma(const CfLlfChroma *chroma, const float *restrict gain,
+                         const float *restrict mean, int count, float *restrict code)
+{
+  const float centre = chroma->centre, epsilon = (float)CF_LLF_GAIN_EPSILON;
+  const float scale = (float)CF_LLF_MAX_CHROMA * chroma->scale;
+
+  for (int i = 0; i < count; i++) {
+    const float most = scale * (mean[i] + epsilon), from_grey = code[i] - centre;
+    const float below = from_grey < most ? from_grey : most;
+
+    code[i] += (gain[i] - 1.0f) * (below > -most ? below : -most);
+  }
+}
+
+CF_MULTIVERSION
+void cf_llf_scale_color(const float *restrict gain, const float *restrict before,
+                        const float *restrict after, float code_scale, int count,
+                        float *restrict code)
+{
+  const float to_intensity = 1.0f / code_scale;
+
+  for (int i = 0; i < count; i++)
+    code[i] = code_scale * (after[i] + gain[i] * (code[i] * to_intensity - before[i]));
+}

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Compiled once for each instruction set, with CF_LLF_BUILD naming it.
+ */
+#include "cpu/llf/simd.h"
+
+#include <string.h>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#define LANES 16
+#define NAME  "avx512"
+#elif defined(__AVX2__)
+#define LANES 8
+#define NAME  "avx2"
+#else
+#define LANES 4
+#define NAME  "vector128"
+#endif
+
+typedef float Vector __attribute__((vector_size(4 * LANES)));
+typedef int32_t Integers __attribute__((vector_size(4 * LANES)));
+typedef int16_t Shorts __attribute__((vector_size(2 * LANES)));
+typedef float Four __attribute__((vector_size(16)));
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* A pixel's components. */
+typedef struct {
+  Vector part[16 / LANES];
+} Pixel;
+
+#define EACH_PART(i, components)                                                                   \
+  _Pragma("GCC unroll 4") for (int i = 0; i < (components) / LANES; i++)
+
+/* --- vectors --- */
+
+INLINE Vector load(const float *from)
+{
+  Vector vector;
+
+  memcpy(&vector, from, sizeof vector);
+  return vector;
+}
+
+/* Compilers widen halves of a vector and join them, at four instructions for one. */
+INLINE Vector load_shorts(const int16_t *from)
+{
+#if LANES == 16
+  return (Vector)_mm512_cvtepi32_ps(
+      _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)from)));
+#elif LANES == 8
+  return (Vector)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)from)));
+#else
+  Shorts shorts;
+
+  memcpy(&shorts, from, sizeof shorts);
+  return __builtin_convertvector(__builtin_convertvector(shorts, Integers), Vector);
+#endif
+}
+
+/* Adding 1.5 * 2^23 rounds to nearest and leaves the integer in the low bits of the mantissa. */
+#define ROUNDER 12582912.0f
+
+INLINE void store_shorts(int16_t *to, Vector vector)
+{
+  const Integers integers = (Integers)(vector + ROUNDER);
+  const Shorts shorts = __builtin_convertvector(integers, Shorts);
+
+  memcpy(to, &shorts, sizeof shorts);
+}
+
+/* The sums of the lanes of four vectors. */
+INLINE Four sum_lanes(Vector a, Vector b, Vector c, Vector d)
+{
+#if LANES == 16
+#define EVEN_LANES 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30
+#define ODD_LANES  1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31
+#elif LANES == 8
+#define EVEN_LANES 0, 2, 8, 10, 4, 6, 12, 14
+#define ODD_LANES  1, 3, 9, 11, 5, 7, 13, 15
+#else
+#define EVEN_LANES 0, 2, 4, 6
+#define ODD_LANES  1, 3, 5, 7
+#endif
+  const Vector ab =
+      __builtin_shufflevector(a, b, EVEN_LANES) + __builtin_shufflevector(a, b, ODD_LANES);
+  const Vector cd =
+      __builtin_shufflevector(c, d, EVEN_LANES) + __builtin_shufflevector(c, d, ODD_LANES);
+  const Vector abcd =
+      __builtin_shufflevector(ab, cd, EVEN_LANES) + __builtin_shufflevector(ab, cd, ODD_LANES);
+#undef EVEN_LANES
+#undef ODD_LANES
+#if LANES == 16
+  typedef float Eight __attribute__((vector_size(32)));
+  const Eight half = __builtin_shufflevector(abcd, abcd, 0, 1, 2, 3, 4, 5, 6, 7) +
+                     __builtin_shufflevector(abcd, abcd, 8, 9, 10, 11, 12, 13, 14, 15);
+  return __builtin_shufflevector(half, half, 0, 1, 2, 3) +
+         __builtin_shufflevector(half, half, 4, 5, 6, 7);
+#elif LANES == 8
+  return __builtin_shufflevector(abcd, abcd, 0, 1, 2, 3) +
+         __builtin_shufflevector(abcd, abcd, 4, 5, 6, 7);
+#else
+  return abcd;
+#endif
+}
+
+/* --- component planes --- */
+
+INLINE Vector look_up(const float *table, CfLlfLookup lookup, int components, CfLlfPositions at,
+                      int x, int part)
+{
+  const float *entry = table + 2 * (size_t)at.pair[x] + part * LANES;
+  const Vector here = load(entry);
+
+  return lookup == CF_LLF_DIRECT ? here : here + at.fraction[x] * (load(entry + components) - here);
+}
+
+/* Filters leave out a factor, which results are multiplied by at the end: that of the outermost tap
+ * where there are several, so that these need no multiplication. What is left are whole numbers: of
+ * planes all sums are exact. */
+#define SIDE_OF_EDGE   (float)(CF_LLF_TAP_SIDE / CF_LLF_TAP_EDGE)
+#define CENTRE_OF_EDGE (float)(CF_LLF_TAP_CENTRE / CF_LLF_TAP_EDGE)
+#define REDUCED        (float)(CF_LLF_TAP_EDGE * CF_LLF_TAP_EDGE)
+#define EVEN           (2.0 * CF_LLF_TAP_EDGE)
+#define ODD            (2.0 * CF_LLF_TAP_SIDE)
+
+/* Less REDUCED, of both directions. */
+INLINE Vector five_taps(Vector a, Vector b, Vector c, Vector d, Vector e)
+{
+  return CENTRE_OF_EDGE * c + (SIDE_OF_EDGE * (b + d) + (a + e));
+}
+
+/* Column x of five rows of the picture, reduced vertically. */
+INLINE Pixel analyse_column(const float *basis, CfLlfLookup lookup, int components,
+                            const CfLlfPositions fine[5], int x)
+{
+  Pixel column;
+
+  EACH_PART(i, components)
+  {
+    column.part[i] = five_taps(look_up(basis, lookup, components, fine[0], x, i),
+                               look_up(basis, lookup, components, fine[1], x, i),
+                               look_up(basis, lookup, components, fine[2], x, i),
+                               look_up(basis, lookup, components, fine[3], x, i),
+                               look_up(basis, lookup, components, fine[4], x, i));
+  }
+  return column;
+}
+
+INLINE Pixel reduce_column(int components, const int16_t *const fine[5], int x)
+{
+  const size_t at = (size_t)x * (size_t)components;
+  Pixel column;
+
+  EACH_PART(i, components)
+  {
+    const size_t from = at + (size_t)(i * LANES);
+    column.part[i] = five_taps(load_shorts(fine[0] + from), load_shorts(fine[1] + from),
+                               load_shorts(fine[2] + from), load_shorts(fine[3] + from),
+                               load_shorts(fine[4] + from));
+  }
+  return column;
+}
+
+INLINE void store_reduced(int components, int16_t *coarse, int x, const Pixel *a, const Pixel *b,
+                          const Pixel *c, const Pixel *d, const Pixel *e)
+{
+  EACH_PART(i, components)
+  {
+    store_shorts(coarse + (size_t)x * (size_t)components + i * LANES,
+                 REDUCED * five_taps(a->part[i], b->part[i], c->part[i], d->part[i], e->part[i]));
+  }
+}
+
+INLINE void analyse_row(const float *basis, CfLlfLookup lookup, int components,
+                        const CfLlfPositions fine[5], int coarse_width, int16_t *coarse)
+{
+  Pixel a = analyse_column(basis, lookup, components, fine, -2);
+  Pixel b = analyse_column(basis, lookup, components, fine, -1);
+  Pixel c = analyse_column(basis, lookup, components, fine, 0);
+
+  for (int x = 0; x < coarse_width; x++) {
+    const Pixel d = analyse_column(basis, lookup, components, fine, 2 * x + 1);
+    const Pixel e = analyse_column(basis, lookup, components, fine, 2 * x + 2);
+
+    store_reduced(components, coarse, x, &a, &b, &c, &d, &e);
+    a = c;
+    b = d;
+    c = e;
+  }
+}
+
+/* Bytes ahead of rows of components that are fetched into the second-level cache: they are more
+ * than it holds, and the processor by itself leaves a sixth of all time waiting for them. */
+#define FETCH_AHEAD 2048
+
+/* Of two pixels, 32 or 64 bytes. */
+INLINE void fetch_ahead(const int16_t *row, int components, int x)
+{
+  __builtin_prefetch((const char *)row + (size_t)x * (size_t)components * sizeof *row + FETCH_AHEAD,
+                     0, 2);
+}
+
+INLINE int mirrored(int x, int width)
+{
+  return x < 0 ? -x - 1 : x >= width ? 2 * width - 1 - x : x;
+}
+
+INLINE void reduce_row(int components, const int16_t *const fine[5], int fine_width,
+                       int16_t *coarse)
+{
+  const int coarse_width = (fine_width + 1) / 2;
+  Pixel a = reduce_column(components, fine, mirrored(-2, fine_width));
+  Pixel b = reduce_column(components, fine, mirrored(-1, fine_width));
+  Pixel c = reduce_column(components, fine, 0);
+
+  for (int x = 0; x < coarse_width; x++) {
+    fetch_ahead(fine[3], components, 2 * x);
+    fetch_ahead(fine[4], components, 2 * x);
+    const Pixel d = reduce_column(components, fine, mirrored(2 * x + 1, fine_width));
+    const Pixel e = reduce_column(components, fine, mirrored(2 * x + 2, fine_width));
+
+    store_reduced(components, coarse, x, &a, &b, &c, &d, &e);
+    a = c;
+    b = d;
+    c = e;
+  }
+}
+
+/* A column of the next level, expanded vertically to the even and the odd row of a pair. */
+typedef struct {
+  Pixel row[2];
+} Column;
+
+/* Less EVEN. */
+INLINE Vector expand_even(Vector before, Vector here, Vector after)
+{
+  return CENTRE_OF_EDGE * here + (before + after);
+}
+
+/* Less ODD. */
+INLINE Vector expand_odd(Vector here, Vector after)
+{
+  return here + after;
+}
+
+INLINE Column expand_column(int components, const int16_t *const coarse[3], int x)
+{
+  Column column;
+
+  EACH_PART(i, components)
+  {
+    const size_t from = (size_t)x * (size_t)components + (size_t)(i * LANES);
+    const Vector above = load_shorts(coarse[0] + from), here = load_shorts(coarse[1] + from);
+    const Vector below = load_shorts(coarse[2] + from);
+
+    column.row[0].part[i] = expand_even(above, here, below);
+    column.row[1].part[i] = expand_odd(here, below);
+  }
+  return column;
+}
+
+/* What the pixels' own terms are. */
+typedef struct {
+  enum { NO_SELF, SELF_IN_PLANE, SELF_IN_TABLE } kind;
+  const int16_t *row[2];
+  const float *basis;
+} Self;
+
+/* Adds to `sum` the product of weights and Laplacian of the pixel at x, which is its own less
+ * `factor` times `expanded`; without its own, less `expanded`. */
+INLINE Vector weigh(const float *weight, CfLlfLookup lookup, int components, CfLlfPositions at,
+                    const Self *self, int row, int x, int part, const float factor, Vector expanded,
+                    Vector sum)
+{
+  const Vector weights = look_up(weight, lookup, components, at, x, part);
+  Vector own;
+
+  switch (self->kind) {
+  case NO_SELF:
+    return sum - weights * expanded;
+  case SELF_IN_PLANE:
+    own = load_shorts(self->row[row] + (size_t)x * (size_t)components + part * LANES);
+    break;
+  default:
+    /* Rounded as in the planes, so that areas of one value come out as 0. */
+    own = look_up(self->basis, lookup, components, at, x, part);
+    if (lookup == CF_LLF_BETWEEN)
+      own = own + ROUNDER - ROUNDER;
+    break;
+  }
+  return sum + weights * (own - factor * expanded);
+}
+
+INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components,
+                         const CfLlfPositions at[2], const Self *self,
+                         const int16_t *const coarse[3], int width, float *const sum[2])
+{
+  static const float factor[2][2] = {{(float)(EVEN * EVEN), (float)(EVEN * ODD)},
+                                     {(float)(ODD * EVEN), (float)(ODD * ODD)}};
+  const int coarse_width = (width + 1) / 2;
+  Column here = expand_column(components, coarse, 0), before = here;
+
+  for (int x = 0; x < coarse_width; x++) {
+    const Column after =
+        expand_column(components, coarse, x + 1 < coarse_width ? x + 1 : coarse_width - 1);
+    Vector total[2][2] = {{{0}}};
+    Four sums;
+
+    fetch_ahead(coarse[2], components, x);
+    for (int row = 0; row < 2 && self->kind == SELF_IN_PLANE; row++)
+      fetch_ahead(self->row[row], components, 2 * x);
+    for (int row = 0; row < 2; row++) {
+      EACH_PART(i, components)
+      {
+        const Vector left = before.row[row].part[i], middle = here.row[row].part[i];
+        const Vector right = after.row[row].part[i];
+
+        total[row][0] = weigh(weight, lookup, components, at[row], self, row, 2 * x, i,
+                              factor[row][0], expand_even(left, middle, right), total[row][0]);
+        total[row][1] = weigh(weight, lookup, components, at[row], self, row, 2 * x + 1, i,
+                              factor[row][1], expand_odd(middle, right), total[row][1]);
+      }
+    }
+    sums = sum_lanes(total[0][0], total[0][1], total[1][0], total[1][1]);
+    if (self->kind == NO_SELF)
+      sums *= (Four){factor[0][0], factor[0][1], factor[1][0], factor[1][1]};
+    memcpy(sum[0] + 2 * x, &sums, 8);
+    memcpy(sum[1] + 2 * x, (const char *)&sums + 8, 8);
+    before = here;
+    here = after;
+  }
+}
+
+/* --- neighbourhoods --- */
+
+/* The curve at `place`, in entries. Compilers do not gather by themselves unless told the
+ * processor.
+ */
+INLINE Vector curve_at(const CfLlfCurve *curve, Vector place)
+{
+  const Integers entry = __builtin_convertvector(place, Integers);
+  const Vector fraction = place - __builtin_convertvector(entry, Vector);
+  const float *table = &curve->entry->value;
+  Vector value, step;
+
+#if LANES == 16
+  value = (Vector)_mm512_i32gather_ps((__m512i)entry, table, 8);
+  step = (Vector)_mm512_i32gather_ps((__m512i)entry, table + 1, 8);
+#elif LANES == 8
+  value = (Vector)_mm256_i32gather_ps(table, (__m256i)entry, 8);
+  step = (Vector)_mm256_i32gather_ps(table + 1, (__m256i)entry, 8);
+#else
+  for (int i = 0; i < LANES; i++) {
+    value[i] = table[2 * entry[i]];
+    step[i] = table[2 * entry[i] + 1];
+  }
+#endif
+  return value + fraction * step;
+}
+
+INLINE float add_lanes(Vector vector)
+{
+  float sum = 0.0f;
+
+  for (int i = 0; i < LANES; i++)
+    sum += vector[i];
+  return sum;
+}
+
+static void gather(const CfLlfCurve *curve, const float *pixel, int count, float g,
+                   const float *reduced, const float *expanded, float sum[2])
+{
+  Vector reduced_sum = {0}, expanded_sum = {0};
+
+  for (int k = 0; k < count; k += LANES) {
+    const Vector value = curve_at(curve, (load(pixel + k) - g) * curve->steps + curve->zero);
+
+    reduced_sum += load(reduced + k) * value;
+    expanded_sum += load(expanded + k) * value;
+  }
+  sum[0] = add_lanes(reduced_sum);
+  sum[1] = add_lanes(expanded_sum);
+}
+
+INLINE Vector square_root(Vector vector)
+{
+#if LANES == 16
+  return (Vector)_mm512_sqrt_ps((__m512)vector);
+#elif LANES == 8
+  return (Vector)_mm256_sqrt_ps((__m256)vector);
+#else
+  for (int i = 0; i < LANES; i++)
+    vector[i] = __builtin_sqrtf(vector[i]);
+  return vector;
+#endif
+}
+
+static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], int count,
+                         const float g[3], const float *reduced, const float *expanded,
+                         float sum[6])
+{
+  Vector sums[6] = {{0}};
+
+  for (int k = 0; k < count; k += LANES) {
+    const Vector difference[3] = {load(pixel[0] + k) - g[0], load(pixel[1] + k) - g[1],
+                                  load(pixel[2] + k) - g[2]};
+    const Vector length =
+        square_root(difference[0] * difference[0] + difference[1] * difference[1] +
+                    difference[2] * difference[2]);
+    /* Where the length is 0 so are the differences. */
+    const Vector factor = curve_at(curve, length * curve->steps + curve->zero) / (length + 1e-20f);
+    const Vector from_reduced = load(reduced + k) * factor;
+    const Vector from_expanded = load(expanded + k) * factor;
+
+    for (int c = 0; c < 3; c++) {
+      sums[c] += from_reduced * difference[c];
+      sums[3 + c] += from_expanded * difference[c];
+    }
+  }
+  for (int i = 0; i < 6; i++)
+    sum[i] = add_lanes(sums[i]);
+}
+
+/* --- rows of one value a pixel --- */
+
+/* `entry_pairs` is constant. */
+INLINE void locate_codes(const float *restrict code, int width, const int entry_pairs,
+                         uint16_t *restrict pair)
+{
+  for (int x = 0; x < width; x++)
+    pair[x] = (uint16_t)((int)code[x] * entry_pairs);
+}
+
+INLINE void locate(const float *restrict value, int width, float last, const int entry_pairs,
+                   uint16_t *restrict pair, float *restrict fraction)
+{
+  for (int x = 0; x < width; x++) {
+    const float position = value[x] * last;
+    const float inside = position < 0.0f ? 0.0f : position > last ? last : position;
+    /* The last entry is reached from the one before it, so that its successor is never read. */
+    const int entry = (int)(inside < last - 1.0f ? inside : last - 1.0f);
+    pair[x] = (uint16_t)(entry * entry_pairs);
+    fraction[x] = inside - (float)entry;
+  }
+}
+
+static void normalise(const float *restrict value, int width, float gain, float bias,
+                      float *restrict intensity)
+{
+  for (int x = 0; x < width; x++) {
+    const float scaled = value[x] * gain + bias;
+    intensity[x] = scaled < 0.0f ? 0.0f : scaled > 1.0f ? 1.0f : scaled;
+  }
+}
+
+static void reduce_image(const float *const fine[5], int fine_width, float *restrict scratch,
+                         float *restrict coarse)
+{
+  const float *restrict a = fine[0], *restrict b = fine[1], *restrict c = fine[2];
+  const float *restrict d = fine[3], *restrict e = fine[4];
+  const int coarse_width = (fine_width + 1) / 2;
+  float *restrict column = scratch + CF_LLF_MARGIN;
+
+  for (int x = 0; x < fine_width; x++)
+    column[x] = (float)CF_LLF_TAP_CENTRE * c[x] + (float)CF_LLF_TAP_SIDE * (b[x] + d[x]) +
+                (float)CF_LLF_TAP_EDGE * (a[x] + e[x]);
+  for (int x = 1; x <= 2; x++) {
+    column[-x] = column[mirrored(-x, fine_width)];
+    column[fine_width - 1 + x] = column[mirrored(fine_width - 1 + x, fine_width)];
+  }
+  for (int x = 0; x < coarse_width; x++)
+    coarse[x] = (float)CF_LLF_TAP_CENTRE * column[2 * x] +
+                (float)CF_LLF_TAP_SIDE * (column[2 * x - 1] + column[2 * x + 1]) +
+                (float)CF_LLF_TAP_EDGE * (column[2 * x - 2] + column[2 * x + 2]);
+}
+
+static void add_expanded_row(const float *restrict column, int width, float *restrict to)
+{
+  for (int x = 0; x < width / 2; x++) {
+    to[2 * x] += (float)(2.0 * CF_LLF_TAP_CENTRE) * column[x] +
+                 (float)(2.0 * CF_LLF_TAP_EDGE) * (column[x - 1] + column[x + 1]);
+    to[2 * x + 1] += (float)(2.0 * CF_LLF_TAP_SIDE) * (column[x] + column[x + 1]);
+  }
+  if (width % 2) {
+    const int x = width / 2;
+    to[2 * x] += (float)(2.0 * CF_LLF_TAP_CENTRE) * column[x] +
+                 (float)(2.0 * CF_LLF_TAP_EDGE) * (column[x - 1] + column[x + 1]);
+  }
+}
+
+static void add_expanded(const float *const coarse[3], int width, float *restrict scratch,
+                         float *const to[2])
+{
+  const float *restrict above = coarse[0], *restrict here = coarse[1], *restrict below = coarse[2];
+  const int coarse_width = (width + 1) / 2;
+  float *restrict column = scratch + CF_LLF_MARGIN;
+
+  for (int row = 0; row < 2; row++) {
+    if (row == 0) {
+      for (int x = 0; x < coarse_width; x++)
+        column[x] = (float)(2.0 * CF_LLF_TAP_CENTRE) * here[x] +
+                    (float)(2.0 * CF_LLF_TAP_EDGE) * (above[x] + below[x]);
+    } else {
+      for (int x = 0; x < coarse_width; x++)
+        column[x] = (float)(2.0 * CF_LLF_TAP_SIDE) * (here[x] + below[x]);
+    }
+    column[-1] = column[0];
+    column[coarse_width] = column[coarse_width - 1];
+    add_expanded_row(column, width, to[row]);
+  }
+}
+
+/* --- the tables --- */
+
+#define JOIN_(a, b)      a##_##b
+#define JOIN(a, b)       JOIN_(a, b)
+#define EXPORTED(suffix) JOIN(JOIN(cf_llf_kernels, CF_LLF_BUILD), suffix)
+
+#define KERNELS(suffix, count)                                                                     \
+  static void analyse_direct_##suffix(const float *basis, const CfLlfPositions fine[5],            \
+                                      int coarse_width, int16_t *coarse)                           \
+  {                                                                                                \
+    analyse_row(basis, CF_LLF_DIRECT, count, fine, coarse_width, coarse);                          \
+  }                                                                                                \
+  static void analyse_between_##suffix(const float *basis, const CfLlfPositions fine[5],           \
+                                       int coarse_width, int16_t *coarse)                          \
+  {                                                                                                \
+    analyse_row(basis, CF_LLF_BETWEEN, count, fine, coarse_width, coarse);                         \
+  }                                                                                                \
+  static void reduce_##suffix(const int16_t *const fine[5], int fine_width, int16_t *coarse)       \
+  {                                                                                                \
+    reduce_row(count, fine, fine_width, coarse);                                                   \
+  }                                                                                                \
+  static void combine_##suffix(const float *weight, const CfLlfPositions at[2],                    \
+                               const int16_t *const own[2], const int16_t *const coarse[3],        \
+                               int width, float *const sum[2])                                     \
+  {                                                                                                \
+    const Self self = {SELF_IN_PLANE, {own[0], own[1]}, NULL};                                     \
+    combine_rows(weight, CF_LLF_BETWEEN, count, at, &self, coarse, width, sum);                    \
+  }                                                                                                \
+  static void combine_direct_##suffix(const float *weight, const float *basis,                     \
+                                      const CfLlfPositions at[2], const int16_t *const coarse[3],  \
+                                      int width, float *const sum[2])                              \
+  {                                                                                                \
+    const Self none = {NO_SELF, {NULL, NULL}, NULL};                                               \
+    const Self self = {SELF_IN_TABLE, {NULL, NULL}, basis};                                        \
+    if (basis)                                                                                     \
+      combine_rows(weight, CF_LLF_DIRECT, count, at, &self, coarse, width, sum);                   \
+    else                                                                                           \
+      combine_rows(weight, CF_LLF_DIRECT, count, at, &none, coarse, width, sum);                   \
+  }                                                                                                \
+  static void combine_between_##suffix(const float *weight, const float *basis,                    \
+                                       const CfLlfPositions at[2], const int16_t *const coarse[3], \
+                                       int width, float *const sum[2])                             \
+  {                                                                                                \
+    const Self none = {NO_SELF, {NULL, NULL}, NULL};                                               \
+    const Self self = {SELF_IN_TABLE, {NULL, NULL}, basis};                                        \
+    if (basis)                                                                                     \
+      combine_rows(weight, CF_LLF_BETWEEN, count, at, &self, coarse, width, sum);                  \
+    else                                                                                           \
+      combine_rows(weight, CF_LLF_BETWEEN, count, at, &none, coarse, width, sum);                  \
+  }                                                                                                \
+  static void locate_codes_##suffix(const float *code, int width, uint16_t *pair)                  \
+  {                                                                                                \
+    locate_codes(code, width, count / 2, pair);                                                    \
+  }                                                                                                \
+  static void locate_##suffix(const float *value, int width, float last, uint16_t *pair,           \
+                              float *fraction)                                                     \
+  {                                                                                                \
+    locate(value, width, last, count / 2, pair, fraction);                                         \
+  }                                                                                                \
+  extern const CfLlfKernels EXPORTED(suffix);                                                      \
+  const CfLlfKernels EXPORTED(suffix) = {                                                          \
+      .name = NAME,                                                                                \
+      .components = count,                                                                         \
+      .analyse = {analyse_direct_##suffix, analyse_between_##suffix},                              \
+      .reduce = reduce_##suffix,                                                                   \
+      .combine = combine_##suffix,                                                                 \
+      .combine_picture = {combine_direct_##suffix, combine_between_##suffix},                      \
+      .locate_codes = locate_codes_##suffix,                                                       \
+      .locate = locate_##suffix,                                                                   \
+      .normalise = normalise,                                                                      \
+      .reduce_image = reduce_image,                                                                \
+      .add_expanded = add_expanded,                                                                \
+      .gather = gather,                                                                            \
+      .gather_color = gather_color,                                                                \
+  };
+
+#if LANES <= 8
+KERNELS(8, 8)
+#endif
+KERNELS(16, 16)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The inner loops of the fast and sampled local Laplacian filter, one build of them for each
+ * instruction set.
+ *
+ * Both engines write the remapped image as a sum over components c: r_g(i) is a linear part plus
+ * sum of weight_c(g) basis_c(i). A component plane is the pyramid of basis_c(I). Its samples lie
+ * component innermost, [y][x][c], so that one vector holds a pixel's components: a look-up in the
+ * tables of basis_c and weight_c is one load, and no tap of the pyramid crosses lanes.
+ *
+ * Planes are 16-bit fixed point, CF_LLF_ONE times the basis: 100 dB, at half the memory traffic.
+ */
+#pragma once
+
+#include "plan/llf_plan.h"
+
+#define CF_LLF_ONE 32767.0f
+
+/* Samples before and after a row that pair, fraction and intensity rows repeat by mirroring, and
+ * samples that other rows may be written or read beyond their width. */
+#define CF_LLF_MARGIN 16
+
+/* Where a row's pixels are in a table: at the entry that begins with float 2 pair[x], or, with
+ * `fraction`, so far on the way to the next entry. Pairs need no arithmetic to be addressed.
+ * Readable from -2 to width + 1. */
+typedef struct {
+  const uint16_t *pair;
+  const float *fraction;
+} CfLlfPositions;
+
+/* What is known of the pixels: an entry, or an entry and a fraction. */
+typedef enum { CF_LLF_DIRECT, CF_LLF_BETWEEN } CfLlfLookup;
+
+/* A curve as straight lines between entries: d is at entry d * steps + zero. */
+typedef struct {
+  float value, step; /* step: to the next entry's value */
+} CfLlfCurveEntry;
+
+typedef struct {
+  const CfLlfCurveEntry *entry;
+  float steps, zero;
+} CfLlfCurve;
+
+typedef struct {
+  const char *name; /* of the instruction set */
+  int components;   /* in a pixel of a plane, and in an entry of a table: 8 or 16 */
+
+  /* One row of level 1 from the positions of five rows of the picture. `basis` is a table of
+   * [entries][components] in whole fixed point units. */
+  void (*analyse[2])(const float *basis, const CfLlfPositions fine[5], int coarse_width,
+                     int16_t *coarse); /* [CfLlfLookup] */
+
+  /* One row of level l + 1 from five of level l >= 1. */
+  void (*reduce)(const int16_t *const fine[5], int fine_width, int16_t *coarse);
+
+  /* Two rows of sums over the components of weight_c(g) L_l[basis_c](x), where L_l is `self` less
+   * the expansion of the three rows `coarse` (the one above, at and below the pair); looked up
+   * CF_LLF_BETWEEN entries. Rows are rounded up to a multiple of two samples. */
+  void (*combine)(const float *weight, const CfLlfPositions at[2], const int16_t *const self[2],
+                  const int16_t *const coarse[3], int width, float *const sum[2]);
+
+  /* The same at level 0, where `self` is looked up in `basis`, or, if that is NULL, left out
+   * because the pixels' own terms cancel. */
+  void (*combine_picture[2])(const float *weight, const float *basis, const CfLlfPositions at[2],
+                             const int16_t *const coarse[3], int width,
+                             float *const sum[2]); /* [CfLlfLookup] */
+
+  /* Where codes are, which are whole and have entries. */
+  void (*locate_codes)(const float *code, int width, uint16_t *pair);
+
+  /* Where values are, of entries at 0..1 the last of which has the number `last`; others are taken
+   * to the nearest. */
+  void (*locate)(const float *value, int width, float last, uint16_t *pair, float *fraction);
+
+  /* value * gain + bias, clamped to 0..1. */
+  void (*normalise)(const float *value, int width, float gain, float bias, float *intensity);
+
+  /* One row of a reduced image from five rows; `scratch` has room for a row and margins. */
+  void (*reduce_image)(const float *const fine[5], int fine_width, float *scratch, float *coarse);
+
+  /* Adds the expansion of three rows to two rows. */
+  void (*add_expanded)(const float *const coarse[3], int width, float *scratch, float *const to[2]);
+
+  /* The sums over `count` pixels, a multiple of CF_LLF_MARGIN, of curve (pixel - g), weighted by
+   * `reduced` into sum[0] and by `expanded` into sum[1]. */
+  void (*gather)(const CfLlfCurve *curve, const float *pixel, int count, float g,
+                 const float *reduced, const float *expanded, float sum[2]);
+
+  /* The same for the difference vectors of colours, which keep their direction while the curve
+   * takes their length; sum[0..2] weighted by `reduced`, sum[3..5] by `expanded`. */
+  void (*gather_color)(const CfLlfCurve *curve, const float *const pixel[3], int count,
+                       const float g[3], const float *reduced, const float *expanded, float sum[6]);
+} CfLlfKernels;
+
+/* The fastest kernels for up to `components` components on this machine, those for 16 where it is
+ * more than 8. */
+const CfLlfKernels *cf_llf_kernels(int components);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/pyramid/fixed.h"
+
+#include <string.h>
+
+#include "cpu/common/cpu.h"
+#include "cpu/pyramid/rows.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+#define FRACTION 7
+
+CF_MULTIVERSION
+void cf_fixed_from_float(const float *from, int samples, int16_t *restrict to)
+{
+  for (int i = 0; i < samples; i++)
+    to[i] = (int16_t)(from[i] * (float)(1 << FRACTION) + 0.5f);
+}
+
+/* Written as the compiler recognises it: one instruction since SSSE3. */
+INLINE int16_t rounded_product(int16_t sample, int16_t tap)
+{
+  return (int16_t)(((((int)sample * tap) >> 14) + 1) >> 1);
+}
+
+INLINE int16_t weigh(const int16_t *const row[4], const int16_t tap[4], int i)
+{
+  return (int16_t)(rounded_product(row[0][i], tap[0]) + rounded_product(row[1][i], tap[1]) +
+                   rounded_product(row[2][i], tap[2]) + rounded_product(row[3][i], tap[3]));
+}
+
+CF_MULTIVERSION
+static void weigh_rows(const int16_t *const row[4], const int16_t tap[4], int samples,
+                       int16_t *restrict to)
+{
+  for (int i = 0; i < samples; i++)
+    to[i] = weigh(row, tap, i);
+}
+
+/* Pixel k of phase p becomes pixel k * phases + p; `channels` and `phases` are constants. */
+INLINE void merge_pixels(const int16_t *from, const int phases, const int channels, int count,
+                         ptrdiff_t stride, int16_t *restrict line)
+{
+  for (int k = 0; k < count; k++) {
+    for (int p = 0; p < phases; p++)
+      memcpy(line + (k * phases + p) * channels, from + p * stride + k * channels,
+             (size_t)channels * sizeof *line);
+  }
+}
+
+INLINE void merge_phases(const int16_t *from, int phases, const int channels, int count,
+                         ptrdiff_t stride, int16_t *line)
+{
+  switch (phases) {
+  case 2:
+    merge_pixels(from, 2, channels, count, stride, line);
+    break;
+  case 4:
+    merge_pixels(from, 4, channels, count, stride, line);
+    break;
+  case 8:
+    merge_pixels(from, 8, channels, count, stride, line);
+    break;
+  case 16:
+    merge_pixels(from, 16, channels, count, stride, line);
+    break;
+  case 32:
+    merge_pixels(from, 32, channels, count, stride, line);
+    break;
+  default:
+    merge_pixels(from, 64, channels, count, stride, line);
+  }
+}
+
+CF_MULTIVERSION
+static void merge(const int16_t *from, int phases, int channels, int count, ptrdiff_t stride,
+                  int16_t *line)
+{
+  switch (channels) {
+  case 1:
+    merge_phases(from, phases, 1, count, stride, line);
+    break;
+  case 2:
+    merge_phases(from, phases, 2, count, stride, line);
+    break;
+  case 3:
+    merge_phases(from, phases, 3, count, stride, line);
+    break;
+  default:
+    merge_phases(from, phases, 4, count, stride, line);
+  }
+}
+
+void cf_fixed_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
+                     const int16_t *coarse, int pixels, int16_t *work, int16_t *to)
+{
+  const int factor = axis->factor, blocks = (pixels + factor - 1) / factor;
+  const ptrdiff_t stride = cf_round_to_granule(blocks * channels);
+  const int16_t *block = coarse - (ptrdiff_t)axis->coarse_first * channels;
+
+  for (int p = 0; p < factor; p++) {
+    const int16_t *from = block + (ptrdiff_t)axis->spline_first[p] * channels;
+    const int16_t *const shifts[] = {from, from + channels, from + 2 * channels,
+                                     from + 3 * channels};
+
+    weigh_rows(shifts, spline[p].tap, blocks * channels, work + p * stride);
+  }
+  merge(work, factor, channels, blocks, stride, to);
+}
+
+INLINE void round_samples(const int16_t *from, int samples, uint8_t *restrict to)
+{
+  for (int i = 0; i < samples; i++)
+    to[i] = (uint8_t)((from[i] + (1 << FRACTION >> 1)) >> FRACTION);
+}
+
+CF_MULTIVERSION
+static void round_row(const int16_t *row, int samples, uint8_t *to)
+{
+  round_samples(row, samples, to);
+}
+
+/* Compilers use that one instruction only where they write what it makes. */
+CF_MULTIVERSION
+static void blend_rows(const int16_t *const rows[4], const int16_t taps[4], int samples,
+                       uint8_t *to)
+{
+  const int16_t *const row[] = {rows[0], rows[1], rows[2], rows[3]};
+  const int16_t tap[] = {taps[0], taps[1], taps[2], taps[3]};
+  int16_t sum[CF_LINE_GRANULE];
+  int done = 0;
+
+  for (; done + CF_LINE_GRANULE <= samples; done += CF_LINE_GRANULE) {
+    for (int i = 0; i < CF_LINE_GRANULE; i++)
+      sum[i] = weigh(row, tap, done + i);
+    round_samples(sum, CF_LINE_GRANULE, to + done);
+  }
+  for (int i = 0; i < samples - done; i++)
+    sum[i] = weigh(row, tap, done + i);
+  round_samples(sum, samples - done, to + done);
+}
+
+void cf_fixed_blend_rows(const CfLineTaps *taps, const int16_t *const row[4], int samples,
+                         uint8_t *to)
+{
+  if (taps->tap)
+    blend_rows(row, taps->tap, samples, to);
+  else
+    round_row(row[0], samples, to);
+}

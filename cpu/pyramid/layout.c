@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/pyramid/layout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/common/cpu.h"
+#include "cpu/fir/unpack.h"
+#include "cpu/common/parallel.h"
+
+/* Of a row of floats: as many of any number of channels begin at a multiple of CF_ALIGNMENT. */
+#define ALIGNED_PIXELS (CF_ALIGNMENT / (int)sizeof(float))
+
+/* Tables */
+
+static CfTaps symmetric_taps(double *tap, int count)
+{
+  CfTaps taps = {.count = count, .tap = tap};
+
+  for (int i = 0; i < count; i++) {
+    taps.sum += tap[i];
+    taps.magnitude += fabs(tap[i]);
+  }
+  return taps;
+}
+
+static CfLineTaps *lay_out_spline(const CfLines *lines, const CfPyramidAxis *axis, CfArena *arena)
+{
+  CfLineTaps *spline = cf_arena_take(arena, (size_t)axis->factor * sizeof *spline);
+
+  for (int p = 0; p < axis->factor; p++) {
+    const CfTaps taps = symmetric_taps(&axis->spline[4 * p], axis->spline_count);
+    const CfLineTaps laid_out = cf_line_taps(lines, &taps, arena);
+
+    if (spline)
+      spline[p] = laid_out;
+  }
+  return spline;
+}
+
+static CfPyramidWay lay_out_way(CfCpuPyramid *pyramid, const CfLines *lines, bool premultiplied,
+                                CfArena *arena)
+{
+  const CfFormatInfo *info = cf_format_info(pyramid->video.format);
+  const CfTaps down = symmetric_taps(pyramid->y.prefilter, pyramid->y.prefilter_count);
+  CfPyramidWay way = {.lines = lines,
+                      .format = {.channels = pyramid->channels,
+                                 .alpha = cf_alpha_channel(&info->plane[pyramid->p]),
+                                 .bytes = pyramid->bytes,
+                                 .shift = info->shift,
+                                 .max_code = cf_max_code(info),
+                                 .premultiplied = premultiplied,
+                                 .plan = &pyramid->plan}};
+
+  way.down = cf_line_taps(lines, &down, arena);
+  way.up_x = lay_out_spline(lines, &pyramid->x, arena);
+  way.up_y = lay_out_spline(lines, &pyramid->y, arena);
+  cf_line_format_tables(&way.format, lines, (size_t)pyramid->width * (size_t)pyramid->channels,
+                        arena);
+  return way;
+}
+
+/* Columns outside 0..width-1 that the made fine samples read. */
+static CfRowMargins lay_out_source_margins(const CfCpuPyramid *pyramid, CfArena *arena)
+{
+  const CfPyramidAxis *axis = &pyramid->x;
+  const int first = axis->factors.decimation * axis->made_first + axis->prefilter_first;
+  const int end = first + axis->factors.decimation * (axis->made_count - 1) + axis->prefilter_count;
+  CfRowMargins margins = {.before = first < 0 ? -first : 0,
+                          .after = end > axis->size ? end - axis->size : 0};
+  int *index = cf_arena_take(arena, (size_t)(margins.before + margins.after) * sizeof *index);
+
+  for (int i = 0; index && i < margins.before; i++)
+    index[i] = cf_border_index(pyramid->border, i - margins.before, axis->size);
+  for (int i = 0; index && i < margins.after; i++)
+    index[margins.before + i] = cf_border_index(pyramid->border, axis->size + i, axis->size);
+  margins.index = index;
+  return margins;
+}
+
+/* Of the fine samples along x those that are made, and margins for those that are not, because they
+ * equal the outermost made ones. Where the owner's Gaussian is larger, the made ones may begin
+ * earlier and end later than this pyramid reads them. */
+static void lay_out_fine_samples(CfCpuPyramid *pyramid, CfArena *arena)
+{
+  const CfPyramidAxis *axis = &pyramid->x, *made = &cf_cpu_pyramid_owner(pyramid)->x;
+  const int before = made->made_first - axis->fine_first;
+  const int after = axis->fine_first + axis->fine_count - made->made_first - made->made_count;
+  CfRowMargins margins = {.before = before > 0 ? before : 0, .after = after > 0 ? after : 0};
+  int *index = cf_arena_take(arena, (size_t)(margins.before + margins.after) * sizeof *index);
+
+  pyramid->read_first = before < 0 ? -before : 0;
+  pyramid->read_count = axis->fine_count - margins.before - margins.after;
+  pyramid->load_first = pyramid->read_first / ALIGNED_PIXELS * ALIGNED_PIXELS;
+  pyramid->load_count = pyramid->read_first + pyramid->read_count - pyramid->load_first;
+  for (int i = 0; index && i < margins.before + margins.after; i++)
+    index[i] = i < margins.before ? 0 : pyramid->read_count - 1;
+  margins.index = index;
+  pyramid->fine_margins = margins;
+}
+
+/* With an arena that only counts, all but the pointers. */
+static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
+{
+  const CfFormatInfo *info = cf_format_info(pyramid->video.format);
+  const CfPyramidAxis *x = &pyramid->x, *y = &pyramid->y;
+  const CfTaps x_prefilter = symmetric_taps(x->prefilter, x->prefilter_count);
+  const CfTaps x_low = symmetric_taps(x->low, x->low_count);
+  const CfTaps y_low = symmetric_taps(y->low, y->low_count);
+
+  pyramid->x_prefilter = cf_line_taps(&cf_lines_float, &x_prefilter, arena);
+  pyramid->x_low = cf_line_taps(&cf_lines_float, &x_low, arena);
+  pyramid->y_low = (CfLineTaps){.count = 1};
+  if (pyramid->fold.used)
+    cf_cpu_pyramid_lay_out_fold(pyramid, arena);
+  else
+    pyramid->y_low = cf_line_taps(&cf_lines_float, &y_low, arena);
+  pyramid->x_spline = lay_out_spline(&cf_lines_float, x, arena);
+  pyramid->y_spline = lay_out_spline(&cf_lines_float, y, arena);
+  pyramid->source_margins = lay_out_source_margins(pyramid, arena);
+  lay_out_fine_samples(pyramid, arena);
+  pyramid->straight =
+      lay_out_way(pyramid, info->bits == 8 ? &cf_lines_fixed : &cf_lines_float, false, arena);
+  pyramid->weighted = (CfPyramidWay){0};
+  if (pyramid->plan.premultiplied)
+    pyramid->weighted = lay_out_way(pyramid, &cf_lines_float, true, arena);
+}
+
+/* Scratch of a thread, in each of the three steps. */
+
+size_t cf_cpu_pyramid_row_samples(const CfCpuPyramid *pyramid, int pixels)
+{
+  return (size_t)cf_round_to_granule(pixels * pyramid->channels) + CF_LINE_GRANULE;
+}
+
+static int strip_source_rows(const CfPyramidAxis *axis)
+{
+  return (CF_PYRAMID_FINE_ROWS - 1) * axis->factors.decimation + axis->prefilter_count;
+}
+
+CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena)
+{
+  const CfPyramidAxis *x = &pyramid->x;
+  const int rows = strip_source_rows(&pyramid->y);
+  const int extended =
+      pyramid->source_margins.before + pyramid->width + pyramid->source_margins.after;
+  CfPyramidDown scratch = {.filtered_bytes =
+                               cf_cpu_pyramid_row_samples(pyramid, pyramid->width) * sizeof(float)};
+
+  scratch.tile =
+      cf_arena_take(arena, (size_t)rows * (CF_PYRAMID_TILE_SAMPLES + CF_LINE_GRANULE) * 4);
+  scratch.lines = cf_arena_take(arena, (size_t)rows * sizeof *scratch.lines);
+  scratch.filtered = cf_arena_take(arena, CF_PYRAMID_FINE_ROWS * scratch.filtered_bytes);
+  scratch.line =
+      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->width) * sizeof(float));
+  scratch.extended =
+      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, extended + CF_PYRAMID_LARGEST_STEP) *
+                               sizeof(float));
+  scratch.work = cf_arena_take(arena, cf_row_work(extended + x->factors.decimation,
+                                                  pyramid->channels, x->factors.decimation) *
+                                          sizeof(float));
+  return scratch;
+}
+
+CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena)
+{
+  const CfPyramidAxis *x = &pyramid->x;
+  CfPyramidLow scratch;
+
+  scratch.lines = cf_arena_take(arena, (size_t)(pyramid->y.low_count + 1) * sizeof *scratch.lines);
+  scratch.line = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->load_count) *
+                                          sizeof(float));
+  scratch.below = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->load_count) *
+                                           sizeof(float));
+  scratch.extended = cf_arena_take(
+      arena,
+      cf_cpu_pyramid_row_samples(pyramid, x->fine_count + CF_PYRAMID_LARGEST_STEP) * sizeof(float));
+  scratch.work = cf_arena_take(arena, cf_row_work(x->fine_count + x->factors.thinning,
+                                                  pyramid->channels, x->factors.thinning) *
+                                          sizeof(float));
+  return scratch;
+}
+
+static int strip_coarse_rows(const CfCpuPyramid *pyramid)
+{
+  return CF_PYRAMID_RESULT_ROWS / pyramid->y.factor + 5;
+}
+
+/* Samples of a row of whole blocks of D pixels. */
+static size_t blocks_samples(const CfCpuPyramid *pyramid)
+{
+  return cf_cpu_pyramid_row_samples(pyramid, pyramid->width + pyramid->x.factor);
+}
+
+CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, CfArena *arena)
+{
+  CfPyramidUp scratch = {.stride = blocks_samples(pyramid)};
+  const size_t row = scratch.stride * sizeof(float);
+
+  scratch.rows = cf_arena_take(arena, (size_t)strip_coarse_rows(pyramid) * row);
+  scratch.work = cf_arena_take(
+      arena, cf_row_work(pyramid->width, pyramid->channels, pyramid->x.factor) * sizeof(float));
+  scratch.result = cf_arena_take(arena, row);
+  return scratch;
+}
+
+CfPyramidFixedUp cf_cpu_pyramid_take_fixed_up(const CfCpuPyramid *pyramid, CfArena *arena)
+{
+  CfPyramidFixedUp scratch = {.stride = blocks_samples(pyramid)};
+
+  scratch.rows =
+      cf_arena_take(arena, (size_t)strip_coarse_rows(pyramid) * scratch.stride * sizeof(int16_t));
+  scratch.coarse = cf_arena_take(
+      arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->x.coarse_count) * sizeof(int16_t));
+  scratch.work = cf_arena_take(
+      arena, cf_row_work(pyramid->width, pyramid->channels, pyramid->x.factor) * sizeof(int16_t));
+  return scratch;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+static size_t scratch_bytes(const CfCpuPyramid *pyramid)
+{
+  CfArena down = {0}, low = {0}, up = {0}, fixed_up = {0};
+
+  cf_cpu_pyramid_take_down(pyramid, &down);
+  cf_cpu_pyramid_take_low(pyramid, &low);
+  cf_cpu_pyramid_take_up(pyramid, &up);
+  cf_cpu_pyramid_take_fixed_up(pyramid, &fixed_up);
+  return larger(larger(down.used, low.used),
+                larger(larger(up.used, fixed_up.used),
+                       pyramid->fold.used ? cf_cpu_pyramid_fold_scratch(pyramid) : 0));
+}
+
+CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid)
+{
+  const CfCpuPyramid *owner = cf_cpu_pyramid_owner(pyramid);
+
+  return (CfArena){.base = (uint8_t *)owner->scratch.base +
+                           owner->scratch_stride * (size_t)cf_thread_index()};
+}
+
+/* Memory */
+
+/* Makes sure of at least `bytes` bytes, all 0: sums also run over what no row fills, where stale
+ * bytes might be slow denormal numbers. */
+static bool reserve(CfPyramidBlock *block, size_t bytes, CfStatus *status)
+{
+  void *memory;
+
+  if (bytes <= block->bytes)
+    return true;
+  memory = cf_aligned_alloc(bytes);
+  if (!memory)
+    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid of %zu bytes", bytes);
+  memset(memory, 0, bytes);
+  free(block->base);
+  *block = (CfPyramidBlock){memory, bytes};
+  return true;
+}
+
+bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status)
+{
+  CfArena counted = {0}, placed;
+
+  pyramid->fold.used = cf_cpu_pyramid_folds(pyramid);
+  lay_out_tables(pyramid, &counted);
+  pyramid->fine_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.made_count);
+  pyramid->coarse_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.coarse_count + 1);
+  pyramid->scratch_stride = scratch_bytes(pyramid);
+
+  const size_t coarse_rows = (size_t)pyramid->y.coarse_count;
+  const size_t fine_rows = pyramid->fold.used ? coarse_rows : (size_t)pyramid->y.made_count;
+  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * fine_rows;
+  const size_t coarse = pyramid->coarse_stride * coarse_rows;
+  const size_t filtered = pyramid->fold.used ? pyramid->fold.stride * coarse_rows : 0;
+  const size_t slack = CF_LINE_GRANULE; /* sums of the last row run over it */
+  if (!reserve(&pyramid->tables, counted.used, status) ||
+      !reserve(&pyramid->images, (fine + coarse + filtered + slack) * sizeof(float), status) ||
+      (!pyramid->owner &&
+       !reserve(&pyramid->scratch, pyramid->scratch_stride * (size_t)pyramid->threads, status)))
+    return false;
+  placed = (CfArena){.base = pyramid->tables.base};
+  lay_out_tables(pyramid, &placed);
+  pyramid->fine = pyramid->images.base;
+  pyramid->coarse = pyramid->fine + fine;
+  pyramid->fold.filtered = pyramid->coarse + coarse;
+  return true;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the pyramid of one plane keeps in memory: tables and images, and scratch for each thread.
+ */
+#pragma once
+
+#include "cpu/common/arena.h"
+#include "cpu/pyramid/engine.h"
+#include "cpu/fir/line_ops.h"
+#include "cpu/pyramid/rows.h"
+
+/* Samples of a tile in the column prefilter. The source rows of narrow ones stay in the first
+ * cache, but rows read in short pieces wait for memory: best of 256..8192. */
+#define CF_PYRAMID_TILE_SAMPLES 1024
+/* Fine rows that a tile makes: the more, the fewer source rows are read twice. */
+#define CF_PYRAMID_FINE_ROWS 16
+/* Rows of the result that share their interpolated coarse rows. */
+#define CF_PYRAMID_RESULT_ROWS 32
+
+#define CF_PYRAMID_LARGEST_STEP 64 /* D */
+
+/* One arithmetic for what runs over all samples. */
+typedef struct {
+  const CfLines *lines; /* NULL: not needed */
+  CfLineFormat format;
+  CfLineTaps down, *up_x, *up_y;
+} CfPyramidWay;
+
+/* Memory that only grows. */
+typedef struct {
+  void *base;
+  size_t bytes;
+} CfPyramidBlock;
+
+/* The whole filter along columns down to coarse rows, with the border folded in: of each coarse row
+ * a tap for every row of the picture. */
+typedef struct {
+  bool allowed, used;
+  double *response, *row; /* what a coarse row reads, and one row of `tap` */
+  float *tap;             /* y.coarse_count rows of `height` */
+  float *filtered;        /* as many rows of pixels, in the block `images` */
+  size_t stride;
+} CfPyramidFold;
+
+struct CfCpuPyramid {
+  const CfCpuPyramid *owner; /* of the fine samples and the scratch; NULL: itself */
+  CfVideo video;
+  int p, threads;
+  int width, height, channels, bytes;
+  CfBorder border;
+  CfFirPlane plan; /* without taps: rows and columns only by their sum */
+  CfPyramidAxis x, y;
+  uint8_t border_pixel[8];
+  CfPyramidWay straight, weighted; /* as in CfFirWork */
+
+  /* Laid out in the block `tables`. */
+  CfLineTaps x_prefilter, x_low, *x_spline, y_low, *y_spline;
+  CfRowMargins source_margins, fine_margins;
+  /* The made fine samples along x that this pyramid reads, counted from the owner's first, and
+   * those loaded, which begin where rows are aligned. */
+  int read_first, read_count, load_first, load_count;
+
+  /* Rows of single-precision pixels, in the block `images`. */
+  float *fine, *coarse;
+  size_t fine_stride, coarse_stride; /* floats */
+
+  CfPyramidFold fold;    /* where used, fine rows are the coarse ones */
+  size_t scratch_stride; /* bytes a thread */
+  CfPyramidBlock tables, images, scratch;
+};
+
+/* Whose fine samples these are. */
+static inline const CfCpuPyramid *cf_cpu_pyramid_owner(const CfCpuPyramid *pyramid)
+{
+  return pyramid->owner ? pyramid->owner : pyramid;
+}
+
+/* Samples of a row of so many pixels. Sums run over whole granules: there is room for one more. */
+size_t cf_cpu_pyramid_row_samples(const CfCpuPyramid *pyramid, int pixels);
+
+/* Lays everything out for the axes and the channels set; blocks grow where they must. */
+bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status);
+
+/* The calling thread's scratch. Each of the three steps takes its own from the start of it. */
+CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid);
+
+typedef struct {
+  uint8_t *tile;      /* of source rows, in working samples */
+  const void **lines; /* its rows */
+  uint8_t *filtered;  /* CF_PYRAMID_FINE_ROWS rows of the plane's width, in working samples */
+  size_t filtered_bytes;
+  float *line, *extended, *work;
+} CfPyramidDown;
+CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena);
+
+/* Whether folding columns is less work than filtering what lies outside of the picture. */
+bool cf_cpu_pyramid_folds(const CfCpuPyramid *pyramid);
+
+/* The tables of it, and in `scratch` a piece of all rows of the picture. */
+void cf_cpu_pyramid_lay_out_fold(CfCpuPyramid *pyramid, CfArena *arena);
+size_t cf_cpu_pyramid_fold_scratch(const CfCpuPyramid *pyramid);
+
+/* Filters columns to rows first..last of `fold.filtered`; false where `watched` and pixels are not
+ * opaque. */
+bool cf_cpu_pyramid_fold_columns(const CfCpuPyramid *pyramid, const CfLineFormat *format,
+                                 const uint8_t *source, ptrdiff_t stride, bool watched, int first,
+                                 int last);
+
+typedef struct {
+  const void **lines;  /* that two rows read */
+  float *line, *below; /* two rows of the fine samples loaded */
+  float *extended, *work;
+} CfPyramidLow;
+CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena);
+
+typedef struct {
+  float *rows; /* interpolated along x */
+  size_t stride;
+  float *work, *result;
+} CfPyramidUp;
+CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, CfArena *arena);
+
+/* The same in fixed point. */
+typedef struct {
+  int16_t *rows;
+  size_t stride;
+  int16_t *coarse, *work;
+} CfPyramidFixedUp;
+CfPyramidFixedUp cf_cpu_pyramid_take_fixed_up(const CfCpuPyramid *pyramid, CfArena *arena);

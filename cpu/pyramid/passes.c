@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "engine.h"
+#include "cpu/fir/tile.h"
+#include "cpu/common/parallel.h"
+#include "cpu/pyramid/fixed.h"
+#include "cpu/pyramid/layout.h"
+
+/* Ranges of rows that a range of the result needs, first to last. */
+
+typedef struct {
+  int first, last;
+} Rows;
+
+static int clamp(int value, int least, int most)
+{
+  return value < least ? least : value > most ? most : value;
+}
+
+/* By index from coarse_first. */
+static Rows coarse_rows(const CfPyramidAxis *axis, int y0, int y1)
+{
+  const int last = y1 - 1;
+
+  return (Rows){y0 / axis->factor + axis->spline_first[y0 % axis->factor] - axis->coarse_first,
+                last / axis->factor + axis->spline_first[last % axis->factor] + axis->spline_count -
+                    1 - axis->coarse_first};
+}
+
+/* By index from the owner's made_first. */
+static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
+{
+  const CfPyramidAxis *axis = &pyramid->y, *made = &cf_cpu_pyramid_owner(pyramid)->y;
+  const int fine = axis->factors.thinning * (coarse + axis->coarse_first) + axis->low_first + tap;
+
+  if (pyramid->fold.used)
+    return coarse;
+  return clamp(fine - made->made_first, 0, made->made_count - 1);
+}
+
+/* Step 1: prefilter and decimate */
+
+typedef struct {
+  CfCpuPyramid *pyramid;
+  const CfPyramidWay *way;
+  const uint8_t *source;
+  ptrdiff_t source_stride;
+  uint8_t *destination;
+  ptrdiff_t destination_stride;
+  CfRect rect;
+  bool watch_alpha;
+} Run;
+
+/* Into the second-level cache: pieces of so many rows are more than the processor foresees. */
+static void fetch_ahead(const uint8_t *from, int bytes)
+{
+  for (int i = 0; i < bytes; i += CF_ALIGNMENT)
+    __builtin_prefetch(from + i, 0, 2);
+}
+
+/* Loads pixels x0..x1-1 of the source rows that `rows` fine rows from `first` on read. False where
+ * one of them is not opaque and should be. */
+static bool load_tile(const Run *run, const CfPyramidDown *scratch, int first, int rows, int x0,
+                      int x1)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  const CfPyramidAxis *axis = &pyramid->y;
+  const int step = axis->factors.decimation, pixel = pyramid->channels * pyramid->bytes;
+  const int top = step * (axis->made_first + first) + axis->prefilter_first;
+  const int count = step * (rows - 1) + axis->prefilter_count;
+  const CfLines *lines = run->way->lines;
+  const size_t line_bytes = (CF_PYRAMID_TILE_SAMPLES + CF_LINE_GRANULE) * lines->size;
+
+  for (int i = 0; i < count; i++) {
+    const int y = cf_border_index(pyramid->border, top + i, pyramid->height);
+    uint8_t *to = scratch->tile + (size_t)i * line_bytes;
+
+    scratch->lines[i] = to;
+    if (y < 0) {
+      for (int x = x0; x < x1; x++)
+        lines->load(&run->way->format, pyramid->border_pixel, pyramid->channels,
+                    to + (size_t)(x - x0) * (size_t)pyramid->channels * lines->size);
+      continue;
+    }
+    const uint8_t *from = run->source + y * run->source_stride + (ptrdiff_t)x0 * pixel;
+    if (run->watch_alpha && !cf_pixels_are_opaque(from, run->way->format.alpha, x1 - x0))
+      return false;
+    lines->load(&run->way->format, from, (x1 - x0) * pyramid->channels, to);
+    if (x1 < pyramid->width)
+      fetch_ahead(from + (ptrdiff_t)(x1 - x0) * pixel, (x1 - x0) * pixel);
+  }
+  return true;
+}
+
+static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int first, int rows)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  const CfLines *lines = run->way->lines;
+  const int step = pyramid->y.factors.decimation,
+            widest = CF_PYRAMID_TILE_SAMPLES / pyramid->channels;
+
+  for (int x0 = 0; x0 < pyramid->width; x0 += widest) {
+    const int x1 = x0 + widest < pyramid->width ? x0 + widest : pyramid->width;
+    const int samples = (x1 - x0) * pyramid->channels;
+    const size_t offset = (size_t)x0 * (size_t)pyramid->channels * lines->size;
+
+    if (!load_tile(run, scratch, first, rows, x0, x1))
+      return false;
+    for (int i = 0; i < rows; i++) {
+      uint8_t *to = scratch->filtered + (size_t)i * scratch->filtered_bytes + offset;
+
+      if (run->way->down.tap)
+        lines->sum(&run->way->down, scratch->lines + i * step, cf_round_to_granule(samples), to);
+      else
+        memcpy(to, scratch->lines[i], (size_t)samples * lines->size);
+    }
+  }
+  return true;
+}
+
+/* Filters a line of pixels, already filtered along columns, to fine samples. */
+static void prefilter_row(const CfCpuPyramid *pyramid, const CfPyramidDown *scratch,
+                          const float *line, const float *border_pixel, float *to)
+{
+  const CfRowFilter filter = {.step = pyramid->x.factors.decimation,
+                              .channels = pyramid->channels,
+                              .taps = pyramid->x_prefilter};
+  const int first = filter.step * pyramid->x.made_first + pyramid->x.prefilter_first;
+
+  cf_row_extend(line, pyramid->width, pyramid->channels, &pyramid->source_margins, border_pixel,
+                scratch->extended);
+  /* Where no margin is needed the first pixels may not be either. */
+  cf_row_filter(&filter,
+                scratch->extended +
+                    (ptrdiff_t)(first + pyramid->source_margins.before) * pyramid->channels,
+                pyramid->x.made_count, scratch->work, to);
+}
+
+/* False where pixels are not opaque and should be. */
+static bool make_fine_strip(const Run *run, int first, int rows)
+{
+  CfCpuPyramid *pyramid = run->pyramid;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
+  const CfLines *lines = run->way->lines;
+  float border_pixel[CF_MAX_CHANNELS], working[CF_MAX_CHANNELS];
+
+  lines->load(&run->way->format, pyramid->border_pixel, pyramid->channels, working);
+  cf_row_to_float(lines, working, pyramid->channels, border_pixel);
+  if (!prefilter_columns(run, &scratch, first, rows))
+    return false;
+  for (int i = 0; i < rows; i++) {
+    cf_row_to_float(lines, scratch.filtered + (size_t)i * scratch.filtered_bytes,
+                    pyramid->width * pyramid->channels, scratch.line);
+    prefilter_row(pyramid, &scratch, scratch.line, border_pixel,
+                  pyramid->fine + (size_t)(first + i) * pyramid->fine_stride);
+  }
+  return true;
+}
+
+typedef struct {
+  const CfCpuPyramid *pyramid;
+  int first; /* row */
+} FoldedRows;
+
+static void prefilter_folded_rows(void *context, int first, int end)
+{
+  const FoldedRows *folded = context;
+  const CfCpuPyramid *pyramid = folded->pyramid;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
+
+  for (int row = folded->first + first; row < folded->first + end; row++)
+    prefilter_row(pyramid, &scratch, pyramid->fold.filtered + (size_t)row * pyramid->fold.stride,
+                  NULL, pyramid->fine + (size_t)row * pyramid->fine_stride);
+}
+
+static bool make_folded(const Run *run, Rows rows)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  const int count = rows.last - rows.first + 1;
+  FoldedRows folded = {pyramid, rows.first};
+
+  if (!cf_cpu_pyramid_fold_columns(pyramid, &run->way->format, run->source, run->source_stride,
+                                   run->watch_alpha, rows.first, rows.last))
+    return false;
+  cf_parallel_for(pyramid->threads, count, cf_even_grain(pyramid->threads, count),
+                  prefilter_folded_rows, &folded);
+  return true;
+}
+
+typedef struct {
+  const Run *run;
+  Rows rows;
+  atomic_bool failed;
+} FineRows;
+
+static void make_fine_strips(void *context, int strip, int end)
+{
+  FineRows *fine = context;
+
+  for (; strip < end; strip++) {
+    const int first = fine->rows.first + strip * CF_PYRAMID_FINE_ROWS;
+    const int left = fine->rows.last - first + 1;
+
+    if (!make_fine_strip(fine->run, first,
+                         left < CF_PYRAMID_FINE_ROWS ? left : CF_PYRAMID_FINE_ROWS))
+      atomic_store(&fine->failed, true);
+  }
+}
+
+static bool make_fine(const Run *run, Rows rows)
+{
+  const int count = rows.last - rows.first + 1;
+  const int strips = (count + CF_PYRAMID_FINE_ROWS - 1) / CF_PYRAMID_FINE_ROWS;
+  FineRows fine = {.run = run, .rows = rows};
+
+  if (run->pyramid->fold.used)
+    return make_folded(run, rows);
+  cf_parallel_for(run->pyramid->threads, strips, 1, make_fine_strips, &fine);
+  return !atomic_load(&fine.failed);
+}
+
+/* Step 2: the rest of the Gaussian */
+
+/* Filters a line of the fine samples loaded, already filtered along columns, to coarse row `row`.
+ */
+static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidLow *scratch,
+                              const float *line, int row)
+{
+  const CfRowFilter filter = {
+      .step = pyramid->x.factors.thinning, .channels = pyramid->channels, .taps = pyramid->x_low};
+
+  const ptrdiff_t unread = (ptrdiff_t)(pyramid->read_first - pyramid->load_first);
+
+  cf_row_extend(line + unread * pyramid->channels, pyramid->read_count, pyramid->channels,
+                &pyramid->fine_margins, NULL, scratch->extended);
+  cf_row_filter(&filter, scratch->extended, pyramid->x.coarse_count, scratch->work,
+                pyramid->coarse + (size_t)row * pyramid->coarse_stride);
+}
+
+/* Coarse rows `row` and, with `two`, the one below. */
+static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
+{
+  const CfCpuPyramid *owner = cf_cpu_pyramid_owner(pyramid);
+  const int samples = cf_round_to_granule(pyramid->load_count * pyramid->channels);
+  const ptrdiff_t first = (ptrdiff_t)pyramid->load_first * pyramid->channels;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidLow scratch = cf_cpu_pyramid_take_low(pyramid, &arena);
+
+  for (int t = 0; t < pyramid->y.low_count + two; t++)
+    scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride + first;
+  if (two) {
+    cf_lines_float.sum_two(&pyramid->y_low, scratch.lines, samples, scratch.line, scratch.below);
+    filter_coarse_row(pyramid, &scratch, scratch.below, row + 1);
+  } else if (pyramid->y_low.tap) {
+    cf_lines_float.sum(&pyramid->y_low, scratch.lines, samples, scratch.line);
+  }
+  filter_coarse_row(pyramid, &scratch, pyramid->y_low.tap ? scratch.line : scratch.lines[0], row);
+}
+
+typedef struct {
+  const CfCpuPyramid *pyramid;
+  Rows rows;
+  int step; /* rows made at once */
+} CoarseRows;
+
+static void make_coarse_steps(void *context, int first, int end)
+{
+  const CoarseRows *coarse = context;
+
+  for (int i = first; i < end; i++) {
+    const int row = coarse->rows.first + i * coarse->step;
+
+    make_coarse_rows(coarse->pyramid, row, coarse->step == 2 && row < coarse->rows.last);
+  }
+}
+
+static void make_coarse(const CfCpuPyramid *pyramid, Rows rows)
+{
+  /* Neighbours read nearly the same lines where no fine row is skipped. */
+  const int step = pyramid->y_low.tap && pyramid->y.factors.thinning == 1 ? 2 : 1;
+  CoarseRows coarse = {.pyramid = pyramid, .rows = rows, .step = step};
+
+  cf_parallel_for(pyramid->threads, (rows.last - rows.first) / step + 1, 4, make_coarse_steps,
+                  &coarse);
+}
+
+/* Step 3: interpolate */
+
+/* Samples of the result that are made for all rows of a strip at a time: what they read stays in
+ * the first-level cache. Whole pixels and granules. */
+#define CHUNK_SAMPLES (15 * CF_LINE_GRANULE)
+
+/* The next samples of a row of the result: the processor does not foresee that they are written. */
+static void fetch_result(uint8_t *to, int bytes)
+{
+  for (int i = 0; i < bytes; i += CF_ALIGNMENT)
+    __builtin_prefetch(to + bytes + i, 1);
+}
+
+/* Rows y0..y1-1 of the result. */
+static void interpolate_strip(const Run *run, int y0, int y1)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(pyramid, &arena);
+  const Rows rows = coarse_rows(&pyramid->y, y0, y1);
+  const int channels = pyramid->channels, end = run->rect.x1 * channels;
+
+  for (int row = rows.first; row <= rows.last; row++)
+    cf_row_expand(&pyramid->x, run->way->up_x, channels,
+                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, 0, pyramid->width,
+                  scratch.work, scratch.rows + (size_t)(row - rows.first) * scratch.stride);
+  for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
+    const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
+    const ptrdiff_t offset = (ptrdiff_t)first * pyramid->bytes;
+
+    for (int y = y0; y < y1; y++) {
+      const int top = coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
+      const float *row = scratch.rows + (size_t)top * scratch.stride + first;
+      const void *lines[] = {row, row + scratch.stride, row + 2 * scratch.stride,
+                             row + 3 * scratch.stride};
+      const CfLineTaps *taps = &run->way->up_y[y % pyramid->y.factor];
+      uint8_t *to = run->destination + y * run->destination_stride + offset;
+
+      fetch_result(to, samples * pyramid->bytes);
+      if (taps->tap)
+        run->way->lines->sum(taps, lines, cf_round_to_granule(samples), scratch.result);
+      run->way->lines->store(&run->way->format, taps->tap ? scratch.result : row, samples,
+                             run->source + y * run->source_stride + offset, to);
+    }
+  }
+}
+
+static void expand_fixed_row(const CfCpuPyramid *pyramid, const CfPyramidFixedUp *scratch, int row,
+                             int16_t *to)
+{
+  const float *coarse = pyramid->coarse + (size_t)row * pyramid->coarse_stride;
+
+  if (pyramid->x.factor == 1) {
+    cf_fixed_from_float(coarse - (ptrdiff_t)pyramid->x.coarse_first * pyramid->channels,
+                        pyramid->width * pyramid->channels, to);
+    return;
+  }
+  cf_fixed_from_float(coarse, pyramid->x.coarse_count * pyramid->channels, scratch->coarse);
+  cf_fixed_expand(&pyramid->x, pyramid->straight.up_x, pyramid->channels, scratch->coarse,
+                  pyramid->width, scratch->work, to);
+}
+
+static void interpolate_fixed_strip(const Run *run, int y0, int y1)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidFixedUp scratch = cf_cpu_pyramid_take_fixed_up(pyramid, &arena);
+  const Rows rows = coarse_rows(&pyramid->y, y0, y1);
+  const int channels = pyramid->channels, end = run->rect.x1 * channels;
+
+  for (int row = rows.first; row <= rows.last; row++)
+    expand_fixed_row(pyramid, &scratch, row,
+                     scratch.rows + (size_t)(row - rows.first) * scratch.stride);
+  for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
+    const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
+
+    for (int y = y0; y < y1; y++) {
+      const int top = coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
+      const int16_t *row = scratch.rows + (size_t)top * scratch.stride + first;
+      const int16_t *const lines[] = {row, row + scratch.stride, row + 2 * scratch.stride,
+                                      row + 3 * scratch.stride};
+      uint8_t *to = run->destination + y * run->destination_stride + first;
+
+      fetch_result(to, samples);
+      cf_fixed_blend_rows(&run->way->up_y[y % pyramid->y.factor], lines, samples, to);
+    }
+  }
+}
+
+static void interpolate_strips(void *context, int first, int end)
+{
+  const Run *run = context;
+
+  for (int i = first; i < end; i++) {
+    const int y0 = run->rect.y0 + i * CF_PYRAMID_RESULT_ROWS, y1 = y0 + CF_PYRAMID_RESULT_ROWS;
+
+    if (run->way->lines == &cf_lines_fixed)
+      interpolate_fixed_strip(run, y0, y1 < run->rect.y1 ? y1 : run->rect.y1);
+    else
+      interpolate_strip(run, y0, y1 < run->rect.y1 ? y1 : run->rect.y1);
+  }
+}
+
+static void interpolate(Run *run)
+{
+  const int count = run->rect.y1 - run->rect.y0;
+  const int strips = (count + CF_PYRAMID_RESULT_ROWS - 1) / CF_PYRAMID_RESULT_ROWS;
+
+  cf_parallel_for(run->pyramid->threads, strips, 1, interpolate_strips, run);
+}
+
+/* Planes */
+
+/* The fine rows that the result's rows y0..y1-1 need. */
+static Rows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
+{
+  const Rows coarse = coarse_rows(&pyramid->y, y0, y1);
+
+  return (Rows){made_row(pyramid, coarse.first, 0),
+                made_row(pyramid, coarse.last, pyramid->y.low_count - 1)};
+}
+
+static bool run_way(Run *run)
+{
+  const int y0 = run->rect.y0, y1 = run->rect.y1;
+
+  if (!make_fine(run, fine_rows(run->pyramid, y0, y1)))
+    return false;
+  make_coarse(run->pyramid, coarse_rows(&run->pyramid->y, y0, y1));
+  interpolate(run);
+  return true;
+}
+
+static Run run_of(CfCpuPyramid *pyramid, const CfJob *job, CfRect rect)
+{
+  return (Run){.pyramid = pyramid,
+               .way = &pyramid->straight,
+               .source = job->source.data[pyramid->p],
+               .source_stride = job->source.stride[pyramid->p],
+               .destination = job->destination.data[pyramid->p],
+               .destination_stride = job->destination.stride[pyramid->p],
+               .rect = rect};
+}
+
+const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect rect)
+{
+  Run run = run_of(pyramid, job, rect);
+
+  run.watch_alpha = pyramid->weighted.lines != NULL;
+  if (!cf_rect_is_empty(rect) && !run_way(&run)) {
+    run.way = &pyramid->weighted;
+    run.watch_alpha = false;
+    run_way(&run);
+  }
+  return run.way->lines == &cf_lines_fixed ? "pyramid-fixed" : "pyramid-float";
+}
+
+/* Levels of blur maps */
+
+void cf_cpu_pyramid_make_fine(CfCpuPyramid *pyramid, const CfJob *job, bool weighted, int y0,
+                              int y1)
+{
+  Run run = run_of(pyramid, job, (CfRect){0, y0, pyramid->width, y1});
+
+  if (weighted)
+    run.way = &pyramid->weighted;
+  make_fine(&run, fine_rows(pyramid, y0, y1));
+}
+
+void cf_cpu_pyramid_make_coarse(CfCpuPyramid *pyramid, int y0, int y1)
+{
+  make_coarse(pyramid, coarse_rows(&pyramid->y, y0, y1));
+}
+
+/* Rows of a tile that are interpolated along x first. */
+static int tile_coarse_rows(const CfCpuPyramid *pyramid, int height)
+{
+  return height / pyramid->y.factor + 5;
+}
+
+static size_t tile_row(const CfCpuPyramid *pyramid, int width)
+{
+  return cf_cpu_pyramid_row_samples(pyramid, width + pyramid->x.factor);
+}
+
+size_t cf_cpu_pyramid_tile_work(const CfCpuPyramid *pyramid, int width, int height)
+{
+  return tile_row(pyramid, width) * (size_t)tile_coarse_rows(pyramid, height) +
+         cf_row_work(width, pyramid->channels, pyramid->x.factor);
+}
+
+void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *work, float *to,
+                         size_t stride)
+{
+  const CfPyramidAxis *axis = &pyramid->y;
+  const Rows rows = coarse_rows(axis, tile.y0, tile.y1);
+  const int width = tile.x1 - tile.x0, samples = width * pyramid->channels;
+  const size_t row_floats = tile_row(pyramid, width);
+  float *expanded = work + cf_row_work(width, pyramid->channels, pyramid->x.factor);
+
+  for (int row = rows.first; row <= rows.last; row++)
+    cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels,
+                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, tile.x0, width, work,
+                  expanded + (size_t)(row - rows.first) * row_floats);
+  for (int y = tile.y0; y < tile.y1; y++, to += stride) {
+    const int first = coarse_rows(axis, y, y + 1).first - rows.first;
+    const CfLineTaps *taps = &pyramid->y_spline[y % axis->factor];
+    const float *row = expanded + (size_t)first * row_floats;
+    const void *lines[] = {row, row + row_floats, row + 2 * row_floats, row + 3 * row_floats};
+
+    if (taps->tap)
+      cf_lines_float.sum(taps, lines, cf_round_to_granule(samples), to);
+    else
+      memcpy(to, row, (size_t)samples * sizeof *to);
+  }
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rows of interleaved single-precision pixels on their way through a pyramid along x.
+ */
+#pragma once
+
+#include "cpu/fir/line_ops.h"
+#include "plan/pyramid.h"
+
+/* Pixels of a row that filters along it also read outside 0..size-1. */
+typedef struct {
+  int before, after; /* how many */
+  const int *index;  /* of these `before` + `after` pixels, left to right; -1: the border pixel */
+} CfRowMargins;
+
+/* Copies `count` pixels of `from` behind room for margins.before pixels and fills both margins. */
+void cf_row_extend(const float *from, int count, int channels, const CfRowMargins *margins,
+                   const float *border_pixel, float *to);
+
+/* A filter that keeps one pixel in `step`: to[k] = sum over t of tap[t] * line[k step + t]. `line`
+ * has (count - 1) step + taps pixels. `work` has room for them and 64 floats a phase more. */
+typedef struct {
+  int step;
+  int channels;
+  CfLineTaps taps;
+} CfRowFilter;
+void cf_row_filter(const CfRowFilter *filter, const float *line, int count, float *work, float *to);
+
+/* Interpolates `count` pixels from `first`, a multiple of D, on; coarse[0] is coarse pixel
+ * axis->coarse_first. `spline` are the taps of each phase. `work` has room for all phases of
+ * count / D + 1 pixels and 64 floats each, and `to` for count + D - 1 pixels. */
+void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
+                   const float *coarse, int first, int count, float *work, float *to);
+
+/* Floats of `work` that suffice for both, for lines of `pixels` pixels in steps or phases of
+ * `phases`. */
+size_t cf_row_work(int pixels, int channels, int phases);
+
+/* From the working samples of `lines` to single precision. */
+void cf_row_to_float(const CfLines *lines, const void *from, int samples, float *to);
+
+static inline int cf_round_to_granule(int samples)
+{
+  return (samples + CF_LINE_GRANULE - 1) / CF_LINE_GRANULE * CF_LINE_GRANULE;
+}

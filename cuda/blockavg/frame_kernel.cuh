@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Block average: the kernel. A tile's columns are summed, a few lanes add up each block, and the
+ * colours are written over its blocks.
+ */
+#pragma once
+
+#include "cuda/blockavg/reduce.cuh"
+
+namespace
+{
+
+/* Measured on an H200: 4 blocks resident on an SM are best, with 8 loads in flight a thread where
+ * blocks are aligned and 5 where sums are kept for each sample. More of either spill registers,
+ * fewer leave too little memory traffic under way. */
+constexpr int kResident = 4;
+
+template <bool Aligned> constexpr int kInFlight = Aligned ? 8 : kThreads == 32 ? 4 : 5;
+
+struct Tile {
+  int x0, x1, y0, y1;       /* pixels */
+  int block0, blocks;       /* its blocks side by side, whole or not */
+  int block_row, area_rows; /* rows of the whole block */
+  int column0, columns;     /* 16-byte columns that hold its pixels */
+  int row_bytes;            /* of the plane */
+  int stride;               /* words between the sums of neighbouring samples */
+};
+
+/* Rows of sums of several warps would meet in the same banks. */
+__device__ inline int sums_stride(int columns)
+{
+  return kThreads == 32 ? columns | 1 : (columns + 31) / 32 * 32 + 4;
+}
+
+/* A thread's part in what is done column by column. */
+struct Share {
+  int column, row; /* where it starts; no column is beyond kNoColumn */
+  int step;        /* rows to its next one */
+};
+
+constexpr int kNoColumn = 1 << 24;
+
+__device__ inline Share share_of(const Plane &plane)
+{
+  Share share;
+
+  share.step = kThreads / plane.columns;
+  share.row = (int)threadIdx.x / plane.columns;
+  share.column = share.row < share.step ? (int)threadIdx.x - share.row * plane.columns : kNoColumn;
+  return share;
+}
+
+template <int PixelBytes>
+__device__ inline Tile locate_tile(const Plane &plane, Stage stage, int index)
+{
+  Tile tile;
+  const int row = index / plane.tiles_x, across = index - row * plane.tiles_x;
+  int slice = 0;
+
+  tile.block_row = row;
+  if (stage != kWhole) {
+    tile.block_row = row / plane.slices;
+    slice = row - tile.block_row * plane.slices;
+  }
+  const int top = block_top(plane, tile.block_row), bottom = block_top(plane, tile.block_row + 1);
+  tile.area_rows = bottom - top;
+
+  int block1;
+  if (stage == kWhole) {
+    tile.block0 = across * plane.tile_blocks;
+    block1 = min(tile.block0 + plane.tile_blocks, plane.blocks_x);
+    tile.x0 = block_left(plane, tile.block0);
+    tile.x1 = block_left(plane, block1);
+    tile.y0 = top;
+    tile.y1 = bottom;
+  } else {
+    tile.x0 = block_left(plane, 0) + across * plane.tile_pixels;
+    tile.x1 = min(tile.x0 + plane.tile_pixels, block_left(plane, plane.blocks_x));
+    tile.block0 = block_at(plane, tile.x0);
+    block1 = block_at(plane, tile.x1 - 1) + 1;
+    tile.y0 = min(top + slice * kSplitRows, bottom);
+    tile.y1 = min(tile.y0 + kSplitRows, bottom);
+  }
+  tile.blocks = block1 - tile.block0;
+  tile.column0 = (int)((size_t)tile.x0 * PixelBytes / kColumnBytes);
+  tile.columns =
+      (int)(((size_t)tile.x1 * PixelBytes + kColumnBytes - 1) / kColumnBytes) - tile.column0;
+  tile.row_bytes = plane.width * PixelBytes;
+  tile.stride = sums_stride(tile.columns);
+  return tile;
+}
+
+/* 16 bytes from any address; those from `available` on read as anything and are not touched. */
+__device__ inline uint4 load_bytes(const uint8_t *bytes, int available)
+{
+  const unsigned misaligned = (unsigned)(uintptr_t)bytes & 3;
+  const uint32_t *words = (const uint32_t *)(bytes - misaligned);
+  uint32_t w[5];
+
+  if (available >= 19 || (available >= 16 && misaligned == 0)) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      w[i] = words[i];
+    w[4] = misaligned ? words[4] : 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      w[i] = __funnelshift_r(w[i], w[i + 1], 8 * misaligned);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      w[i] = 0;
+#pragma unroll
+      for (int b = 0; b < 4; b++)
+        w[i] |= 4 * i + b < available ? (uint32_t)bytes[4 * i + b] << 8 * b : 0;
+    }
+  }
+  return make_uint4(w[0], w[1], w[2], w[3]);
+}
+
+/* Sets the bytes from `available` on to those of `neutral`. */
+__device__ inline uint32_t neutralise(uint32_t w, int available, uint32_t neutral)
+{
+  if (available >= 4)
+    return w;
+  const uint32_t keep = available <= 0 ? 0 : (1u << 8 * available) - 1;
+  return (w & keep) | (neutral & ~keep);
+}
+
+/* Adds every `step`th row of a column. Where all rows of a turn are there, no condition stands
+ * between its loads, which leave in one burst: for aligned blocks that saves 12 % of the time. */
+template <class Sums, bool Aligned>
+__device__ inline void add_column(const Job &job, const Plane &plane, const Tile &tile, int column,
+                                  int down, int step, Sums *sums)
+{
+  constexpr int kLoads = kInFlight<Aligned>;
+  const int rows = tile.y1 - tile.y0;
+  const ptrdiff_t stride = plane.source_stride;
+  const uint4 neutral = make_uint4(Sums::kNeutral, Sums::kNeutral, Sums::kNeutral, Sums::kNeutral);
+  const int offset = (tile.column0 + column) * kColumnBytes, available = tile.row_bytes - offset;
+  const uint8_t *source = plane.source + tile.y0 * stride + offset;
+
+  if (plane.vector && available >= kColumnBytes) {
+    for (int row = down; row < rows; row += step * kLoads) {
+      uint4 v[kLoads];
+
+      if (Aligned && row + (kLoads - 1) * step < rows) {
+        const uint8_t *bytes = source + row * stride;
+#pragma unroll
+        for (int i = 0; i < kLoads; i++, bytes += step * stride)
+          v[i] = sums->prepare(__ldcs((const uint4 *)bytes), job);
+      } else {
+#pragma unroll
+        for (int i = 0; i < kLoads; i++) {
+          const int y = row + i * step;
+          v[i] =
+              y < rows ? sums->prepare(__ldcs((const uint4 *)(source + y * stride)), job) : neutral;
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kLoads; i++)
+        sums->add(v[i], job);
+    }
+  } else {
+#pragma unroll kThreads == 32 ? 1 : 2
+    for (int row = down; row < rows; row += step) {
+      uint4 v = sums->prepare(load_bytes(source + row * stride, available), job);
+      v.x = neutralise(v.x, available, Sums::kNeutral);
+      v.y = neutralise(v.y, available - 4, Sums::kNeutral);
+      v.z = neutralise(v.z, available - 8, Sums::kNeutral);
+      v.w = neutralise(v.w, available - 12, Sums::kNeutral);
+      sums->add(v, job);
+    }
+  }
+}
+
+/* The lanes of a warp that have the same column join their sums in the first of them. */
+template <class Sums> __device__ inline void join_lanes(const Share &share, int columns, Sums *sums)
+{
+#pragma unroll 1
+  for (int parts = share.step; parts > 1; parts = (parts + 1) / 2) {
+    const int half = (parts + 1) / 2;
+
+#pragma unroll
+    for (int i = 0; i < Sums::kWords; i++) {
+      const uint32_t other = __shfl_down_sync(~0u, sums->sum[i], half * columns);
+      if (share.row + half < parts)
+        sums->sum[i] = Sums::join(sums->sum[i], other);
+    }
+  }
+}
+
+/* Returns the bits that all bytes of the columns have set, if the kind of sums looks at them. */
+template <class Sums, bool Aligned>
+__device__ inline uint32_t sum_columns(const Job &job, const Plane &plane, const Tile &tile,
+                                       uint32_t *shared)
+{
+  const Share share = share_of(plane);
+  uint32_t common = ~0u;
+
+  for (int base = 0; base < tile.columns; base += plane.columns) {
+    const int column = base + share.column;
+    Sums sums;
+
+    sums.clear();
+    if (column < tile.columns)
+      add_column<Sums, Aligned>(job, plane, tile, column, share.row, share.step, &sums);
+    common &= sums.common();
+    if constexpr (kThreads == 32)
+      join_lanes(share, plane.columns, &sums);
+    if (column < tile.columns && (kThreads > 32 || share.row == 0))
+      sums.store(shared + (size_t)share.row * Sums::kWords * tile.stride + column, tile.stride);
+  }
+  return common;
+}
+
+/* The lanes of a group add up the part of one block that lies in the tile. */
+template <class Sums, int C, bool Folded>
+__device__ inline void sum_block(const Plane &plane, const Tile &tile, const uint32_t *shared,
+                                 int block, int lane, int lanes, uint32_t (&total)[C])
+{
+  constexpr int kPixelBytes = C * Sums::kSampleBytes;
+  constexpr int kSamples = kColumnBytes / Sums::kSampleBytes;
+  const int parts = kThreads == 32 ? 1 : kThreads / plane.columns;
+  const int x0 = max(block_left(plane, block), tile.x0);
+  const int x1 = min(block_left(plane, block + 1), tile.x1);
+
+  if constexpr (Folded) {
+    const int first = x0 * kPixelBytes / kColumnBytes - tile.column0;
+    const int end = (x1 * kPixelBytes + kColumnBytes - 1) / kColumnBytes - tile.column0;
+
+    for (int part = 0; part < parts; part++) {
+      for (int column = first + lane; column < end; column += lanes) {
+#pragma unroll
+        for (int k = 0; k < C; k++)
+          total[k] = Sums::combine(total[k], shared[(part * C + k) * tile.stride + column]);
+      }
+    }
+  } else {
+    for (int part = 0; part < parts; part++) {
+      const uint32_t *sums = shared + (size_t)part * Sums::kWords * tile.stride;
+
+#pragma unroll kThreads == 32 ? 1 : 4
+      for (int x = x0 + lane; x < x1; x += lanes) {
+        const unsigned sample = (unsigned)(x * C - tile.column0 * kSamples);
+#pragma unroll
+        for (int k = 0; k < C; k++)
+          total[k] = Sums::combine(total[k], Sums::load(sums + (sample + k) / kSamples, tile.stride,
+                                                        (int)((sample + k) % kSamples)));
+      }
+    }
+  }
+}
+
+__device__ inline uint32_t block_area(const Plane &plane, const Tile &tile, int block)
+{
+  const int width = block_left(plane, block + 1) - block_left(plane, block);
+
+  return (uint32_t)width * (uint32_t)tile.area_rows;
+}
+
+__device__ inline unsigned long long *block_sums(const Plane &plane, const Tile &tile, int block)
+{
+  return plane.sums + ((size_t)tile.block_row * plane.blocks_x + block) * plane.channels;
+}
+
+template <class Sums, int C, bool Folded>
+__device__ inline void sum_blocks(const Job &job, const Plane &plane, const Tile &tile,
+                                  const uint32_t *shared, uint32_t *colours)
+{
+  int lanes = 32;
+  while (lanes > 1 && kThreads / lanes < tile.blocks)
+    lanes >>= 1;
+
+  const int groups = kThreads / lanes, lane = threadIdx.x & (lanes - 1);
+#pragma unroll 1
+  for (int first = 0; first < tile.blocks; first += groups) {
+    const int index = first + threadIdx.x / lanes, block = tile.block0 + index;
+    uint32_t total[C];
+
+#pragma unroll
+    for (int k = 0; k < C; k++)
+      total[k] = Sums::kNeutral;
+    if (index < tile.blocks)
+      sum_block<Sums, C, Folded>(plane, tile, shared, block, lane, lanes, total);
+    for (int distance = lanes / 2; distance; distance >>= 1) {
+#pragma unroll
+      for (int k = 0; k < C; k++)
+        total[k] = Sums::combine(total[k], __shfl_xor_sync(~0u, total[k], distance));
+    }
+    if (index >= tile.blocks || lane)
+      continue;
+
+    if (job.stage == kWhole) {
+      const uint32_t area = block_area(plane, tile, block);
+      if (area) /* blocks smaller than a chroma sample may own none */
+        colours[index] = Sums::template finish<uint32_t>(total, area, job);
+    } else {
+      unsigned long long *sums = block_sums(plane, tile, block);
+#pragma unroll
+      for (int k = 0; k < C; k++) {
+        if (Sums::kNeutral)
+          atomicMin(sums + k, (unsigned long long)total[k]);
+        else
+          atomicAdd(sums + k, (unsigned long long)total[k]);
+      }
+    }
+  }
+}
+
+template <class Sums, int C>
+__device__ inline void load_colours(const Job &job, const Plane &plane, const Tile &tile,
+                                    uint32_t *colours)
+{
+  for (int index = threadIdx.x; index < tile.blocks; index += kThreads) {
+    const int block = tile.block0 + index;
+    const unsigned long long *sums = block_sums(plane, tile, block);
+    const unsigned long long area = block_area(plane, tile, block);
+    unsigned long long total[C];
+
+#pragma unroll
+    for (int k = 0; k < C; k++)
+      total[k] = sums[k];
+    if (area)
+      colours[index] = Sums::template finish<unsigned long long>(total, area, job);
+  }
+}
+
+/* ---- the fill ---- */
+
+template <int PixelBytes>
+__device__ inline void fill_aligned(const Plane &plane, const Tile &tile, const uint32_t *colours)
+{
+  const Share share = share_of(plane);
+  const int down = share.row, step = share.step, rows = tile.y1 - tile.y0;
+  const ptrdiff_t stride = plane.destination_stride;
+
+  for (int column = share.column; column < tile.columns; column += plane.columns) {
+    const int offset = (tile.column0 + column) * kColumnBytes;
+    const uint32_t colour = colours[block_at(plane, offset / PixelBytes) - tile.block0];
+    const uint32_t w = PixelBytes == 4   ? colour
+                       : PixelBytes == 2 ? colour * 0x00010001u
+                                         : colour * 0x01010101u;
+    uint8_t *destination = plane.destination + tile.y0 * stride + offset;
+
+    if (offset + kColumnBytes <= tile.row_bytes) {
+#pragma unroll 8
+      for (int row = down; row < rows; row += step)
+        __stcs((uint4 *)(destination + row * stride), make_uint4(w, w, w, w));
+    } else {
+      for (int row = down; row < rows; row += step) {
+        for (int i = 0; i < tile.row_bytes - offset; i++)
+          destination[row * stride + i] = (uint8_t)(w >> 8 * (i & 3));
+      }
+    }
+  }
+}
+
+/* One row of the tile as bytes, from the first byte of its first column on. */
+template <int PixelBytes>
+__device__ inline void draw_line(const Plane &plane, const Tile &tile, const uint32_t *colours,
+                                 uint8_t *line)
+{
+  const int share = (tile.x1 - tile.x0 + kThreads - 1) / kThreads;
+  const int first = tile.x0 + (int)threadIdx.x * share, end = min(first + share, tile.x1);
+
+  if (first >= end)
+    return;
+  int block = block_at(plane, first);
+  int next = block_left(plane, block + 1);
+  for (int x = first; x < end; x++) {
+    while (x >= next)
+      next = block_left(plane, ++block + 1);
+    const uint32_t colour = colours[block - tile.block0];
+    uint8_t *pixel = line + (x * PixelBytes - tile.column0 * kColumnBytes);
+    if (PixelBytes == 4) {
+      *(uint32_t *)pixel = colour;
+    } else if (PixelBytes == 2) {
+      *(uint16_t *)pixel = (uint16_t)colour;
+    } else {
+#pragma unroll
+      for (int i = 0; i < PixelBytes; i++)
+        pixel[i] = (uint8_t)(colour >> 8 * i);
+    }
+  }
+}
+
+__device__ inline uint4 read_line(const uint8_t *line, int offset)
+{
+  const uint32_t *words = (const uint32_t *)line + (offset >> 2);
+  const unsigned bits = 8 * (offset & 3);
+  const uint32_t w0 = words[0], w1 = words[1], w2 = words[2], w3 = words[3], w4 = words[4];
+
+  return make_uint4(__funnelshift_r(w0, w1, bits), __funnelshift_r(w1, w2, bits),
+                    __funnelshift_r(w2, w3, bits), __funnelshift_r(w3, w4, bits));
+}
+
+/* Writes bytes `first` to `end` - 1 of four to every `step`th row. */
+__device__ inline void fill_word(uint8_t *destination, ptrdiff_t stride, const uint8_t *line,
+                                 int first, int end, int row, int rows, int step)
+{
+  if (first <= 0 && end >= 4) {
+    const uint32_t colour = line[0] | line[1] << 8 | line[2] << 16 | (uint32_t)line[3] << 24;
+
+#pragma unroll 2
+    for (; row < rows; row += step)
+      *(uint32_t *)(destination + row * stride) = colour;
+  } else {
+#pragma unroll 1
+    for (; row < rows; row += step) {
+#pragma unroll 1
+      for (int i = max(first, 0); i < min(end, 4); i++)
+        destination[row * stride + i] = line[i];
+    }
+  }
+}
+
+/* Writes one piece of the line, 16 bytes from `at` on, to every `step`th row. The rows lie alike:
+ * what was read once serves all. */
+__device__ inline void fill_piece(const Plane &plane, const Tile &tile, const uint8_t *line, int at,
+                                  int begin, int end, int row, int step)
+{
+  const int rows = tile.y1 - tile.y0;
+  const ptrdiff_t stride = plane.destination_stride;
+  uint8_t *destination =
+      plane.destination + tile.y0 * stride + (ptrdiff_t)tile.column0 * kColumnBytes + at;
+
+  if (at >= begin && at + kColumnBytes <= end) {
+    const uint4 piece = read_line(line, at);
+#pragma unroll kThreads == 32 ? 2 : 4
+    for (; row < rows; row += step)
+      __stcs((uint4 *)(destination + row * stride), piece);
+  } else {
+#pragma unroll 1
+    for (int offset = 0; offset < kColumnBytes; offset += 4)
+      fill_word(destination + offset, stride, line + at + offset, begin - at - offset,
+                end - at - offset, row, rows, step);
+  }
+}
+
+/* Writes the line to every row in aligned 16-byte pieces, and bytewise at the tile's ends. */
+template <int PixelBytes>
+__device__ inline void fill_from_line(const Plane &plane, const Tile &tile, const uint8_t *line)
+{
+  const Share share = share_of(plane);
+  const int down = share.row, step = share.step, rows = tile.y1 - tile.y0;
+  const int begin = tile.x0 * PixelBytes - tile.column0 * kColumnBytes;
+  const int end = tile.x1 * PixelBytes - tile.column0 * kColumnBytes;
+  const int stride = plane.columns * kColumnBytes;
+
+  /* Rows that lie alike are written together; a thread's others have pieces of their own. */
+  const int apart = plane.vector ? rows : step;
+
+  for (int row = down; row < rows; row += apart) {
+    const uint8_t *destination = plane.destination + (tile.y0 + row) * plane.destination_stride +
+                                 (size_t)tile.column0 * kColumnBytes;
+    const int shift = plane.vector ? 0 : (int)((uintptr_t)destination & (kColumnBytes - 1));
+
+    for (int at = share.column * kColumnBytes - shift; at < end; at += stride)
+      fill_piece(plane, tile, line, at, begin, end, row, plane.vector ? step : rows);
+  }
+}
+
+template <class Sums, int C, bool Folded, bool Aligned>
+__device__ inline void measure_tile(const Job &job, const Plane &plane, const Tile &tile,
+                                    uint32_t *shared, uint32_t *colours)
+{
+  sum_columns<Sums, Aligned>(job, plane, tile, shared);
+  __syncthreads();
+  sum_blocks<Sums, C, Folded>(job, plane, tile, shared, colours);
+}
+
+/* Where all pixels of a tile are opaque, plain sums do; they take half the room and time. */
+__device__ inline bool measure_opaque_tile(const Job &job, const Plane &plane, const Tile &tile,
+                                           uint32_t *shared, uint32_t *colours)
+{
+  const uint32_t common = sum_columns<MeanOpaque, false>(job, plane, tile, shared);
+
+  if (!__syncthreads_and((job.alpha ? common >> 24 : common & 0xff) == 0xff))
+    return false;
+  sum_blocks<MeanOpaque, 4, false>(job, plane, tile, shared, colours);
+  return true;
+}
+
+/* Fills in the colours of the tile's blocks, or adds to their sums. */
+template <template <int, bool> class Kind, int C, bool Aligned>
+__device__ inline void measure_blocks(const Job &job, const Plane &plane, const Tile &tile,
+                                      uint32_t *shared, uint32_t *colours)
+{
+  if (Aligned && (C == 4 || plane.aligned)) {
+    measure_tile<Kind<C, true>, C, true, Aligned>(job, plane, tile, shared, colours);
+  } else if (Aligned || !Kind<C, false>::kWeighted || job.stage != kWhole ||
+             !measure_opaque_tile(job, plane, tile, shared, colours)) {
+    measure_tile<Kind<C, false>, C, false, Aligned>(job, plane, tile, shared, colours);
+  }
+}
+
+template <template <int, bool> class Kind, int C, bool Aligned>
+__device__ inline void average_tile(const Job &job, const Plane &plane, int index, uint32_t *shared,
+                                    uint32_t *colours)
+{
+  constexpr int kPixelBytes = C * Kind<C, false>::kSampleBytes;
+  const Tile tile = locate_tile<kPixelBytes>(plane, job.stage, index);
+
+  if (tile.y1 <= tile.y0 || tile.x1 <= tile.x0)
+    return;
+
+  if (job.stage == kFill) {
+    load_colours<Kind<C, false>, C>(job, plane, tile, colours);
+  } else {
+    measure_blocks<Kind, C, Aligned>(job, plane, tile, shared, colours);
+    if (job.stage == kSums)
+      return;
+  }
+  __syncthreads();
+
+  if (Aligned && plane.aligned && plane.vector) {
+    fill_aligned<kPixelBytes>(plane, tile, colours);
+  } else {
+    draw_line<kPixelBytes>(plane, tile, colours, (uint8_t *)shared);
+    __syncthreads();
+    fill_from_line<kPixelBytes>(plane, tile, (const uint8_t *)shared);
+  }
+}
+
+/* Channels = 1 serves planes of one and of two channels, as 4:2:0 formats mix them. Aligned is
+ * meant for pictures whose first plane is; the blocks of their chroma may not be. */
+template <template <int, bool> class Kind, int Channels, bool Aligned>
+__global__ void __launch_bounds__(kThreads, kResident)
+    average_blocks(const __grid_constant__ Job job)
+{
+  extern __shared__ __align__(16) uint32_t shared[];
+  __shared__ uint32_t colours[kTileBlocks];
+  int p = 0;
+
+  while (p + 1 < job.planes && (int)blockIdx.x >= job.plane[p + 1].first_tile)
+    p++;
+  const Plane &plane = job.plane[p];
+  const int index = (int)blockIdx.x - plane.first_tile;
+
+  if constexpr (Channels > 1) {
+    average_tile<Kind, Channels, Aligned>(job, plane, index, shared, colours);
+  } else {
+    if (plane.channels == 2)
+      average_tile<Kind, 2, Aligned>(job, plane, index, shared, colours);
+    else
+      average_tile<Kind, 1, Aligned>(job, plane, index, shared, colours);
+  }
+}
+
+} // namespace

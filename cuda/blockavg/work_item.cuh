@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Block average of regions: where a unit lies, which a CUDA block takes, and its items, of which
+ * each thread has one. A thread keeps its item in registers: sums meet in shared memory, and the
+ * same thread writes the colours over the same bytes.
+ */
+#pragma once
+
+#include "cuda/blockavg/frame_kernel.cuh"
+#include "cuda/blockavg/regions_plan.cuh"
+
+extern "C" {
+#include "plan/coverage_rule.h"
+}
+
+namespace
+{
+
+struct RectangleFrame {
+  Job job;
+  CfPatchRule patches;
+  CfCoverageRule coverage;
+  int alpha; /* its channel, -1 without */
+  int boxes;
+  int units[2]; /* as in CfPatchList */
+  CfCut cut[2];
+  int unit_items;
+  int blocks; /* for units; those that follow copy what lies around */
+  bool counted;
+  bool meets;
+  bool waits; /* all of the launch must have read before any of it writes where others read */
+  unsigned *arrived; /* how many CUDA blocks have read, of all frames */
+  unsigned awaited;  /* by this frame's end */
+};
+
+/* Most lists are short, and large parameters make launches slower. Even the long ones fit into the
+ * 4 KB that drivers before CUDA 12.1 take. */
+constexpr int kFewRegions = 104;
+
+template <int Boxes> struct CarriedBoxes {
+  CfBox box[Boxes];
+  uint16_t start[Boxes]; /* where units are counted */
+};
+
+static_assert(sizeof(RectangleFrame) + sizeof(CarriedBoxes<kMostRegions>) <= 4096,
+              "what a launch can carry");
+
+/* Some whole blocks of a patch in one plane; the same for all threads. */
+struct Unit {
+  int x, y;                                 /* luma pixel where its first block starts */
+  int width, height;                        /* of a block in luma pixels */
+  int blocks, rows;                         /* of blocks: side by side, and of those */
+  int x0, x1;                               /* samples */
+  int column0, columns;                     /* of 16 bytes */
+  int groups;                               /* of items in a row of blocks */
+  float per_width, per_columns, per_groups; /* reciprocals */
+};
+
+/* A thread's part of a unit. */
+struct Item {
+  int row;         /* of blocks, in the unit */
+  int offset;      /* byte in a row where its column starts */
+  int y, rows;     /* samples; rows <= 0: none */
+  int first, last; /* blocks of the unit that the column has bytes of */
+};
+
+/* Exact where a quotient times the divisor is below 2^20; `reciprocal` may be off by some units in
+ * the last place. */
+__device__ inline int quotient(int a, float reciprocal)
+{
+  return (int)(((float)a + 0.5f) * reciprocal);
+}
+
+__device__ inline float reciprocal_of(int divisor)
+{
+  return __fdividef(1.0f, (float)divisor);
+}
+
+__device__ inline int unit_left(const Unit &unit, const Plane &plane, int block)
+{
+  return block_start(block, unit.width, unit.x, plane.shift_x, plane.width);
+}
+
+__device__ inline int unit_top(const Unit &unit, const Plane &plane, int row)
+{
+  return block_start(row, unit.height, unit.y, plane.shift_y, plane.height);
+}
+
+__device__ inline int unit_block(const Unit &unit, const Plane &plane, int x)
+{
+  return quotient((x << plane.shift_x) - unit.x, unit.per_width);
+}
+
+template <int C, int PixelBytes>
+__device__ inline CfCut cut_in_plane(const RectangleFrame &frame, const CfPatch &patch,
+                                     const Plane &plane, int level)
+{
+  return frame.patches.width > 0
+             ? frame.cut[level]
+             : cf_cut_patch(&patch, frame.unit_items, cf_groups_of(patch.height, plane.shift_y, C),
+                            PixelBytes, plane.shift_x,
+                            cf_is_aligned(&patch, PixelBytes, plane.shift_x));
+}
+
+/* It may lie beyond the patch. */
+template <int C, int PixelBytes>
+__device__ inline Unit locate_unit(const CfPatch &patch, const CfCut &cut, const Plane &plane,
+                                   int index)
+{
+  constexpr int kPixels = kColumnBytes / PixelBytes;
+  Unit unit;
+  const int parts = cf_parts_of(&patch, &cut);
+  const int row = parts == 1 ? index : quotient(index, reciprocal_of(parts));
+  const int first_column = (index - row * parts) * cut.across, first_row = row * cut.down;
+
+  unit.width = patch.width;
+  unit.height = patch.height;
+  unit.x = patch.x + first_column * unit.width;
+  unit.y = patch.y + first_row * unit.height;
+  unit.blocks = min(cut.across, patch.columns - first_column);
+  unit.rows = min(cut.down, patch.rows - first_row);
+  unit.x0 = unit_left(unit, plane, 0);
+  unit.x1 = unit_left(unit, plane, unit.blocks);
+  unit.column0 = unit.x0 / kPixels;
+  unit.columns = (unit.x1 + kPixels - 1) / kPixels - unit.column0;
+  unit.groups = cf_groups_of(unit.height, plane.shift_y, C);
+  unit.per_width = reciprocal_of(unit.width);
+  unit.per_columns = reciprocal_of(unit.columns);
+  unit.per_groups = reciprocal_of(unit.groups);
+  return unit;
+}
+
+template <int PixelBytes, int kRows>
+__device__ inline Item locate_item(const Unit &unit, const Plane &plane, int index)
+{
+  Item item;
+  const int down = quotient(index, unit.per_columns);
+  const int column = index - down * unit.columns;
+
+  item.row = quotient(down, unit.per_groups);
+  const int top = unit_top(unit, plane, item.row);
+  const int bottom = unit_top(unit, plane, item.row + 1);
+  item.y = top + (down - item.row * unit.groups) * kRows;
+  item.rows = min(bottom - item.y, kRows);
+  item.offset = (unit.column0 + column) * kColumnBytes;
+  const int x = item.offset / PixelBytes;
+  item.first = unit_block(unit, plane, max(x, unit.x0));
+  item.last = unit_block(unit, plane, min(x + kColumnBytes / PixelBytes, unit.x1) - 1);
+  return item;
+}
+
+/* Of a row, `available` bytes from there on belong to the picture. */
+template <int kRows>
+__device__ inline void load_rows(const uint8_t *source, int stride, int rows, int available,
+                                 uint4 (&v)[kRows])
+{
+  if (__builtin_expect(available >= kColumnBytes, true)) {
+#pragma unroll
+    for (int i = 0; i < kRows; i++) {
+      if (i < rows)
+        v[i] = __ldcs((const uint4 *)(source + i * stride));
+    }
+  } else {
+#pragma unroll 1
+    for (int i = 0; i < rows; i++) {
+      const uint4 some = load_bytes(source + i * stride, available);
+#pragma unroll
+      for (int k = 0; k < kRows; k++)
+        v[k] = k == i ? some : v[k];
+    }
+  }
+}
+
+template <int PixelBytes, int kRows>
+__device__ inline void load_item(const Plane &plane, const Item &item, uint4 (&v)[kRows])
+{
+  const int stride = (int)plane.source_stride;
+
+  load_rows<kRows>(plane.source + (ptrdiff_t)item.y * stride + item.offset, stride, item.rows,
+                   plane.width * PixelBytes - item.offset, v);
+}
+
+/* Ones in the bytes from `first` on. */
+__device__ inline uint4 bytes_from(int first)
+{
+  const int bit = 8 * first;
+
+  return make_uint4(
+      __funnelshift_lc(0, ~0u, max(bit, 0)), __funnelshift_lc(0, ~0u, max(bit - 32, 0)),
+      __funnelshift_lc(0, ~0u, max(bit - 64, 0)), __funnelshift_lc(0, ~0u, max(bit - 96, 0)));
+}
+
+/* The bytes of a column that belong to one block. */
+template <int PixelBytes>
+__device__ inline uint4 bytes_of_block(const Unit &unit, const Plane &plane, const Item &item,
+                                       int block)
+{
+  const uint4 from = bytes_from(unit_left(unit, plane, block) * PixelBytes - item.offset);
+  const uint4 behind = bytes_from(unit_left(unit, plane, block + 1) * PixelBytes - item.offset);
+
+  return make_uint4(from.x & ~behind.x, from.y & ~behind.y, from.z & ~behind.z, from.w & ~behind.w);
+}
+
+__device__ inline uint32_t select_bits(uint32_t mask, uint32_t a, uint32_t b)
+{
+  return (a & mask) | (b & ~mask);
+}
+
+__device__ inline uint4 select_bits(const uint4 &mask, const uint4 &a, const uint4 &b)
+{
+  return make_uint4(select_bits(mask.x, a.x, b.x), select_bits(mask.y, a.y, b.y),
+                    select_bits(mask.z, a.z, b.z), select_bits(mask.w, a.w, b.w));
+}
+
+/* Adds the item's part of each of its blocks to the sums of the unit. */
+template <class Sums, int C, int PixelBytes, int kRows>
+__device__ inline void add_item(const Job &job, const Unit &unit, const Plane &plane,
+                                const Item &item, const uint4 (&v)[kRows], uint32_t *sums)
+{
+  const uint4 neutral = make_uint4(Sums::kNeutral, Sums::kNeutral, Sums::kNeutral, Sums::kNeutral);
+
+#pragma unroll 1
+  for (int block = item.first; block <= item.last; block++) {
+    const uint4 mask = bytes_of_block<PixelBytes>(unit, plane, item, block);
+    uint32_t *shared = sums + (item.row * unit.blocks + block) * C;
+    uint32_t total[C];
+    Sums part;
+
+    part.clear();
+#pragma unroll
+    for (int i = 0; i < kRows; i++) {
+      if (i < item.rows)
+        part.add(select_bits(mask, v[i], neutral), job);
+    }
+    part.store(total, 1);
+#pragma unroll
+    for (int k = 0; k < C; k++) {
+      if (Sums::kNeutral)
+        atomicMin(shared + k, total[k]);
+      else
+        atomicAdd(shared + k, total[k]);
+    }
+  }
+}
+
+template <int PixelBytes> __device__ inline uint32_t spread(uint32_t colour)
+{
+  return PixelBytes == 4 ? colour : colour * (PixelBytes == 2 ? 0x00010001u : 0x01010101u);
+}
+
+/* What an item's rows become, all alike. */
+template <int C, int PixelBytes>
+__device__ inline uint4 colours_of_item(const Unit &unit, const Plane &plane, const Item &item,
+                                        const uint32_t *sums)
+{
+  uint4 line = make_uint4(0, 0, 0, 0);
+
+#pragma unroll 1
+  for (int block = item.first; block <= item.last; block++) {
+    const uint32_t w = spread<PixelBytes>(sums[(item.row * unit.blocks + block) * C]);
+    line = select_bits(bytes_of_block<PixelBytes>(unit, plane, item, block), make_uint4(w, w, w, w),
+                       line);
+  }
+  return line;
+}
+
+__device__ inline uint32_t word_at(const uint4 &line, int byte)
+{
+  const uint32_t low = byte & 4 ? line.y : line.x, high = byte & 4 ? line.w : line.z;
+
+  return (byte & 8 ? high : low) >> 8 * (byte & 3);
+}
+
+template <int kRows, typename Piece>
+__device__ inline void write_rows(uint8_t *destination, ptrdiff_t stride, int begin, int end,
+                                  Piece piece)
+{
+#pragma unroll
+  for (int i = 0; i < kRows; i++) {
+    if (i >= begin && i < end)
+      *(Piece *)(destination + i * stride) = piece;
+  }
+}
+
+/* The bytes first..end - 1 of a column that reach one of its ends, in powers of two: these lie on
+ * multiples of their sizes. */
+template <int kRows>
+__device__ inline void write_end(uint8_t *destination, ptrdiff_t stride, int begin, int end,
+                                 const uint4 &line, int first, int count)
+{
+  const bool right = first > 0;
+
+  if (count & 8) {
+    const int at = right ? 8 : 0;
+    write_rows<kRows>(destination + at, stride, begin, end,
+                      right ? make_uint2(line.z, line.w) : make_uint2(line.x, line.y));
+  }
+  if (count & 4) {
+    const int at = right ? 16 - (count & 12) : count & 8;
+    write_rows<kRows>(destination + at, stride, begin, end, word_at(line, at));
+  }
+  if (count & 2) {
+    const int at = right ? 16 - (count & 14) : count & 12;
+    write_rows<kRows>(destination + at, stride, begin, end, (uint16_t)word_at(line, at));
+  }
+  if (count & 1) {
+    const int at = right ? 16 - count : count & 14;
+    write_rows<kRows>(destination + at, stride, begin, end, (uint8_t)word_at(line, at));
+  }
+}
+
+/* Bits for the bytes of an item, 16 for a row. */
+template <int kRows> struct ItemMask {
+  uint64_t word[kRows / 4];
+};
+
+template <int kRows> __device__ inline ItemMask<kRows> no_bytes()
+{
+  ItemMask<kRows> mask;
+
+#pragma unroll
+  for (int i = 0; i < kRows / 4; i++)
+    mask.word[i] = 0;
+  return mask;
+}
+
+/* Ones from bit `first` on. */
+__device__ inline uint64_t bits_from(int first)
+{
+  return first <= 0 ? ~0ull : first >= 64 ? 0 : ~0ull << first;
+}
+
+/* The bytes that an item has of a rectangle of samples. */
+struct Extent {
+  int first, last, begin, end;
+};
+
+template <int PixelBytes>
+__device__ inline Extent extent_in_item(const Unit &unit, const Item &item, const CfBox &rect)
+{
+  const int left = max(unit.x0, (int)rect.x0), right = min(unit.x1, (int)rect.x1);
+
+  return {max(left * PixelBytes - item.offset, 0),
+          min(right * PixelBytes - item.offset, kColumnBytes), max(rect.y0 - item.y, 0),
+          min(rect.y1 - item.y, item.rows)};
+}
+
+template <int kRows> __device__ inline ItemMask<kRows> bytes_of(const Extent &extent)
+{
+  const uint64_t line =
+      (uint64_t)(0xffffu >> (kColumnBytes - extent.last) & 0xffffu << extent.first) *
+      0x0001000100010001ull;
+  ItemMask<kRows> mask;
+
+#pragma unroll
+  for (int i = 0; i < kRows / 4; i++)
+    mask.word[i] =
+        line & bits_from(16 * (extent.begin - 4 * i)) & ~bits_from(16 * (extent.end - 4 * i));
+  return mask;
+}
+
+template <int kRows> __device__ inline unsigned row_of(const ItemMask<kRows> &mask, int row)
+{
+  return (unsigned)((row < 4 ? mask.word[0] : mask.word[kRows / 4 - 1]) >> 16 * (row & 3)) & 0xffff;
+}
+
+/* What the rows of an item become, if that is the same for all. */
+struct SameRows {
+  uint4 line;
+
+  __device__ const uint4 &operator()(int) const
+  {
+    return line;
+  }
+};
+
+/* A piece of each row. */
+template <int kRows, typename Piece, typename Rows>
+__device__ inline void write_pieces(uint8_t *destination, int stride, int begin, int end, int at,
+                                    const Rows &rows)
+{
+#pragma unroll
+  for (int i = 0; i < kRows; i++) {
+    if (i >= begin && i < end)
+      *(Piece *)(destination + i * stride + at) = (Piece)word_at(rows(i), at);
+  }
+}
+
+/* Rows with the same bytes go together, these in pieces on multiples of their sizes. */
+template <int kRows, typename Rows>
+__device__ inline void write_bytes(uint8_t *destination, int stride, int count, const Rows &rows,
+                                   const ItemMask<kRows> &mask)
+{
+#pragma unroll 1
+  for (int begin = 0, end; begin < count; begin = end) {
+    unsigned bits = row_of(mask, begin);
+
+    for (end = begin + 1; end < count && row_of(mask, end) == bits; end++)
+      ;
+    if (bits == 0xffff) {
+#pragma unroll
+      for (int i = 0; i < kRows; i++) {
+        if (i >= begin && i < end)
+          *(uint4 *)(destination + i * stride) = rows(i);
+      }
+      continue;
+    }
+#pragma unroll 1
+    while (bits) {
+      const int at = __ffs((int)bits) - 1;
+      const unsigned from = bits >> at;
+
+      if (at % 4 == 0 && (from & 0xf) == 0xf) {
+        write_pieces<kRows, uint32_t>(destination, stride, begin, end, at, rows);
+        bits &= ~(0xfu << at);
+      } else if (at % 2 == 0 && (from & 3) == 3) {
+        write_pieces<kRows, uint16_t>(destination, stride, begin, end, at, rows);
+        bits &= ~(3u << at);
+      } else {
+        write_pieces<kRows, uint8_t>(destination, stride, begin, end, at, rows);
+        bits &= bits - 1;
+      }
+    }
+  }
+}
+
+template <int kRows, typename Rows>
+__device__ inline void write_bytes(const Plane &plane, const Item &item, const Rows &rows,
+                                   const ItemMask<kRows> &mask)
+{
+  const int stride = (int)plane.destination_stride;
+
+  write_bytes<kRows>(plane.destination + (ptrdiff_t)item.y * stride + item.offset, stride,
+                     item.rows, rows, mask);
+}
+
+template <int PixelBytes, int kRows>
+__device__ inline void write_rectangle(const Plane &plane, const Item &item, const uint4 &line,
+                                       const Extent &extent)
+{
+  const int first = extent.first, last = extent.last, begin = extent.begin, end = extent.end;
+  const int stride = (int)plane.destination_stride;
+  uint8_t *destination = plane.destination + (ptrdiff_t)item.y * stride + item.offset;
+
+  if (first >= last || begin >= end)
+    return;
+  if ((first > 0 && last < kColumnBytes)) {
+#pragma unroll 1
+    for (int i = begin; i < end; i++) {
+#pragma unroll 1
+      for (int at = first; at < last; at++)
+        destination[i * stride + at] = (uint8_t)word_at(line, at);
+    }
+  } else if (last - first < kColumnBytes) {
+    write_end<kRows>(destination, stride, begin, end, line, first, last - first);
+  } else {
+    write_rows<kRows>(destination, stride, begin, end, line);
+  }
+}
+
+/* Colours of the unit's blocks, each in place of the first of its sums. */
+template <class Sums, int C>
+__device__ inline void finish_blocks(const Job &job, const Unit &unit, const Plane &plane,
+                                     uint32_t *sums)
+{
+#pragma unroll 1
+  for (int i = (int)threadIdx.x; i < unit.blocks * unit.rows; i += (int)blockDim.x) {
+    const int row = quotient(i, reciprocal_of(unit.blocks));
+    const int block = i - row * unit.blocks;
+    const uint32_t pixels =
+        (uint32_t)((unit_left(unit, plane, block + 1) - unit_left(unit, plane, block)) *
+                   (unit_top(unit, plane, row + 1) - unit_top(unit, plane, row)));
+    uint32_t total[C];
+
+#pragma unroll
+    for (int k = 0; k < C; k++)
+      total[k] = sums[i * C + k];
+    if (pixels) /* blocks smaller than a chroma sample may own none */
+      sums[i * C] = Sums::template finish<uint32_t>(total, pixels, job);
+  }
+}
+
+/* The samples that luma pixels belong to. */
+__device__ inline CfBox covered_samples(const Plane &plane, const CfBox &box)
+{
+  return {(short)(box.x0 >> plane.shift_x), (short)(box.y0 >> plane.shift_y),
+          (short)((box.x1 + (1 << plane.shift_x) - 1) >> plane.shift_x),
+          (short)((box.y1 + (1 << plane.shift_y) - 1) >> plane.shift_y)};
+}
+
+/* Whether the region of a box has blocks that the unit has too. */
+__device__ inline bool shares(const CfPatchRule &rule, const CfBox &box, const Unit &unit,
+                              CfPatch *patch)
+{
+  const int right = unit.x + unit.blocks * unit.width, bottom = unit.y + unit.rows * unit.height;
+  const int margin_x = rule.reach + (rule.width > 0 ? rule.width : box.x1 - box.x0);
+  const int margin_y = rule.reach + (rule.width > 0 ? rule.height : box.y1 - box.y0);
+
+  if (box.x0 - margin_x > right || box.x1 + margin_x < unit.x || box.y0 - margin_y > bottom ||
+      box.y1 + margin_y < unit.y)
+    return false;
+  *patch = cf_patch_of(&rule, &box);
+  return patch->x < right && patch->x + patch->columns * patch->width > unit.x &&
+         patch->y < bottom && patch->y + patch->rows * patch->height > unit.y;
+}
+
+} // namespace

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The levels of a blur map where they are not made on tensor cores: small ones are filtered in
+ * tiles, large ones come from pyramids.
+ */
+#include "cuda/blurmap/state.cuh"
+
+extern "C" {
+#include "plan/gaussian.h"
+#include "plan/pyramid_factors.h"
+}
+
+#include <string.h>
+
+/* Coarse samples that a block of `rows` makes. */
+#define SMALLEST_SEGMENT 128
+
+namespace
+{
+
+/* ---- levels ---- */
+
+CfPyramidFactors choose_factors(double sigma)
+{
+  return {cf_pyramid_level_factor(sigma, kPyramidFactor), 1, 0.72, 4.1, false};
+}
+
+int round_to_four(int value)
+{
+  return (value + 3) / 4 * 4;
+}
+
+int lay_out_gaussian(double sigma, float tap[kMapTaps])
+{
+  double exact[2 * kMapRadius + 1];
+  const int radius = cf_gaussian_radius(sigma), rounded = round_to_four(radius);
+
+  cf_gaussian_taps(sigma, radius, exact);
+  for (int i = 0; i <= 2 * radius; i++)
+    tap[rounded - radius + i] = (float)exact[i];
+  return rounded;
+}
+
+CfMapKind kind_of(const double sigma[2], const CfPyramidFactors factors[2])
+{
+  if (factors[0].decimation > 1 || factors[1].decimation > 1)
+    return CF_MAP_LARGE;
+  return cf_gaussian_radius(sigma[0]) <= kMapDirectRadius &&
+                 cf_gaussian_radius(sigma[1]) <= kMapDirectRadius
+             ? CF_MAP_DIRECT
+             : CF_MAP_SMALL;
+}
+
+bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
+{
+  CfMapPlaneState *plane = &blur->plane[p];
+  CfMapLevel *level = &plane->table.level[i];
+  const double sigma[2] = {plane->levels.level[i].horizontal, plane->levels.level[i].vertical};
+  const CfPyramidFactors factors[2] = {choose_factors(sigma[0]), choose_factors(sigma[1])};
+
+  memset(level, 0, sizeof *level);
+  level->sigma_x = (float)sigma[0];
+  level->sigma_y = (float)sigma[1];
+  level->kind = kind_of(sigma, factors);
+  if (level->kind != CF_MAP_LARGE) {
+    level->radius_x = lay_out_gaussian(sigma[0], level->tap_x);
+    level->radius_y = lay_out_gaussian(sigma[1], level->tap_y);
+    return true;
+  }
+  blur->job.planes = 0;
+  if (!cf_pyramid_describe(&blur->job, &blur->video, p, &blur->plan, sigma, factors, status))
+    return false;
+  plane->pyramid[i] = blur->job.plane[0];
+  level->log_x = cf_log2(factors[0].decimation);
+  level->log_y = cf_log2(factors[1].decimation);
+  return true;
+}
+
+/* ---- the pyramids of large levels ---- */
+
+/* Levels whose columns are decimated alike follow each other. */
+struct Group {
+  int first, end;
+  int fine_first, fine_end; /* rows for all of them */
+};
+
+bool next_group(const CfMapPlaneState *plane, int from, Group *group)
+{
+  int i = from;
+
+  while (i < plane->levels.count && plane->table.level[i].kind != CF_MAP_LARGE)
+    i++;
+  if (i == plane->levels.count)
+    return false;
+  *group = {i, i, plane->pyramid[i].fine_first, plane->pyramid[i].fine_end};
+  while (i < plane->levels.count && plane->table.level[i].kind == CF_MAP_LARGE &&
+         plane->pyramid[i].y.factor == plane->pyramid[group->first].y.factor) {
+    const CfPyramidPlane *pyramid = &plane->pyramid[i++];
+
+    if (pyramid->fine_first < group->fine_first)
+      group->fine_first = pyramid->fine_first;
+    if (pyramid->fine_end > group->fine_end)
+      group->fine_end = pyramid->fine_end;
+  }
+  group->end = i;
+  return true;
+}
+
+int larger(int a, int b)
+{
+  return a > b ? a : b;
+}
+
+/* All levels of a group as one, as far as their columns go. */
+CfPyramidPlane whole_group(const CfMapPlaneState *plane, const Group *group)
+{
+  CfPyramidPlane whole = plane->pyramid[group->first];
+
+  for (int i = group->first; i < group->end; i++) {
+    const CfPyramidPlane *level = &plane->pyramid[i];
+
+    whole.x.factor = larger(whole.x.factor, level->x.factor);
+    whole.x.low_count = larger(whole.x.low_count, level->x.low_count);
+    whole.y.low_count = larger(whole.y.low_count, level->y.low_count);
+    whole.need_bits.x |= level->need_bits.x;
+    whole.need_bits.y |= level->need_bits.y;
+    whole.need_bits.z |= level->need_bits.z;
+    whole.need_bits.w |= level->need_bits.w;
+  }
+
+  whole.fine_first = group->fine_first;
+  whole.fine_end = group->fine_end;
+  whole.columns_rows = group->fine_end - group->fine_first;
+  return whole;
+}
+
+int chunk_end(const Group *group, int first)
+{
+  return first + CF_MAX_PLANES < group->end ? first + CF_MAX_PLANES : group->end;
+}
+
+void count_group(const CfCudaBlurMap *blur, CfMapPlaneState *plane, const Group *group,
+                 CfMapMemory *memory)
+{
+  const CfPyramidPlane whole = whole_group(plane, group);
+  const size_t columns = cf_pyramid_columns_bytes(&whole, blur->wide);
+
+  if (columns > memory->columns)
+    memory->columns = columns;
+  for (int first = group->first; first < group->end; first = chunk_end(group, first)) {
+    size_t rows = 0;
+
+    for (int i = first; i < chunk_end(group, first); i++) {
+      plane->table.level[i].coarse = memory->coarse / sizeof(float);
+      memory->coarse += cf_pyramid_coarse_bytes(&plane->pyramid[i]);
+      rows += cf_pyramid_rows_bytes(&plane->pyramid[i]);
+    }
+    if (rows > memory->rows)
+      memory->rows = rows;
+  }
+}
+
+void place_level(CfMapLevel *level, const CfPyramidPlane *pyramid)
+{
+  level->first_x = pyramid->x.coarse_first;
+  level->first_y = pyramid->coarse_first;
+  level->width = pyramid->x.coarse_end - pyramid->x.coarse_first;
+  level->height = pyramid->coarse_end - pyramid->coarse_first;
+}
+
+/* With the border wrap, samples have their share in tiles at the other side too. */
+void place_need(const CfCudaBlurMap *blur, CfPyramidPlane *pyramid, int level, int first_tile)
+{
+  const unsigned bit = 1u << level % 32;
+
+  pyramid->need = blur->border == CF_BORDER_WRAP ? nullptr : blur->tiles + first_tile;
+  pyramid->need_x = cf_map_tiles_along(pyramid->width);
+  pyramid->need_y = cf_map_tiles_along(pyramid->end - pyramid->first);
+  pyramid->need_bits = {level / 32 == 0 ? bit : 0, level / 32 == 1 ? bit : 0,
+                        level / 32 == 2 ? bit : 0, level / 32 == 3 ? bit : 0};
+}
+
+bool make_columns(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *group,
+                  void *columns, void *stream, CfStatus *status)
+{
+  CfPyramidJob *job = &blur->job;
+
+  job->planes = 1;
+  job->plane[0] = whole_group(plane, group);
+  job->plane[0].columns = columns;
+  const CfPyramidGrids grids = cf_pyramid_place_blocks(job, blur->wide, blur->device);
+  return cf_pyramid_columns(job, blur->wide, grids.columns, stream, status);
+}
+
+int within(int value, int low, int high)
+{
+  return value < low ? low : value > high ? high : value;
+}
+
+/* Parts small enough to leave some out, and not many more of them than keep the device busy. */
+void divide_work(CfPyramidPlane *pyramid, const CfDevice *device)
+{
+  const int enough = 16 * device->info.multiprocessors;
+  const int columns = pyramid->x.coarse_end - pyramid->x.coarse_first;
+  const int fine = pyramid->fine_end - pyramid->fine_first;
+  const int segment = round_to_four(larger(SMALLEST_SEGMENT, pyramid->x.low_count));
+  const int eights = (pyramid->coarse_end - pyramid->coarse_first) / kPyramidLowRows;
+
+  if (segment < pyramid->segment)
+    pyramid->segment = segment;
+  pyramid->rows_at_once =
+      within(columns / pyramid->segment * fine * pyramid->channels / enough, 1, 16);
+  pyramid->low_at_once =
+      within(columns / kPyramidLowColumns * eights * pyramid->channels / enough, 1, 8);
+}
+
+bool make_chunk(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *group, int first,
+                int end, void *columns, uint8_t *rows, float *coarse, void *stream,
+                CfStatus *status)
+{
+  CfPyramidJob *job = &blur->job;
+  const size_t sample = blur->wide ? sizeof(float) : sizeof(uint16_t);
+
+  job->planes = end - first;
+  for (int i = first; i < end; i++) {
+    CfPyramidPlane *pyramid = &job->plane[i - first];
+
+    *pyramid = plane->pyramid[i];
+    pyramid->columns = (uint8_t *)columns + (size_t)(pyramid->fine_first - group->fine_first) *
+                                                (size_t)pyramid->columns_pitch * sample;
+    pyramid->columns_rows = group->fine_end - group->fine_first;
+    pyramid->rows = (float *)rows;
+    rows += cf_pyramid_rows_bytes(pyramid);
+    pyramid->coarse = coarse + plane->table.level[i].coarse;
+    divide_work(pyramid, blur->device);
+  }
+  const CfPyramidGrids grids = cf_pyramid_place_blocks(job, blur->wide, blur->device);
+  return cf_pyramid_rows(job, blur->wide, grids.rows, grids.rows_bytes, stream, status) &&
+         cf_pyramid_low(job, grids.low, stream, status);
+}
+
+} // namespace
+
+bool cf_map_describe_levels(CfCudaBlurMap *blur, CfStatus *status)
+{
+  for (int p = 0; p < blur->planes; p++) {
+    const int levels = blur->plane[p].levels.count;
+
+    if (levels > kMapDirectBit)
+      return cf_fail(status, CF_ERROR_INVALID, "a blur map of %d levels is too much", levels);
+    for (int i = 0; i < levels; i++) {
+      if (!describe_level(blur, p, i, status))
+        return false;
+    }
+  }
+  return true;
+}
+
+CfMapMemory cf_map_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
+{
+  CfMapMemory memory = {};
+  int tiles = 0;
+
+  for (int p = 0; p < blur->planes; p++) {
+    CfMapPlaneState *plane = &blur->plane[p];
+    const CfMapRows rows = cf_map_plane_rows(blur, job, p);
+    Group group;
+
+    for (int i = 0; i < plane->levels.count; i++) {
+      if (plane->table.level[i].kind != CF_MAP_LARGE)
+        continue;
+      cf_pyramid_place_rows(&plane->pyramid[i], rows.first, rows.end, false);
+      cf_pyramid_place_picture(&plane->pyramid[i], p, job, blur->wide);
+      place_need(blur, &plane->pyramid[i], i, tiles);
+      place_level(&plane->table.level[i], &plane->pyramid[i]);
+    }
+    for (int next = 0; next_group(plane, next, &group); next = group.end)
+      count_group(blur, plane, &group, &memory);
+    tiles += cf_map_tiles_along(cf_plane_width(&blur->video, p)) *
+             cf_map_tiles_along(rows.end - rows.first);
+  }
+  return memory;
+}
+
+bool cf_map_make_pyramids(CfCudaBlurMap *blur, const CfMapMemory *memory, uint8_t *scratch,
+                          void *stream, CfStatus *status)
+{
+  uint8_t *columns = scratch, *rows = scratch + memory->columns;
+  float *coarse = (float *)(rows + memory->rows);
+
+  for (int p = 0; p < blur->planes; p++) {
+    const CfMapPlaneState *plane = &blur->plane[p];
+    Group group;
+
+    for (int next = 0; next_group(plane, next, &group); next = group.end) {
+      if (!make_columns(blur, plane, &group, columns, stream, status))
+        return false;
+      for (int first = group.first; first < group.end; first = chunk_end(&group, first)) {
+        if (!make_chunk(blur, plane, &group, first, chunk_end(&group, first), columns, rows, coarse,
+                        stream, status))
+          return false;
+      }
+    }
+  }
+  return true;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * For the kernel of blur maps on tensor cores: levels as products of matrices, and their blend, in
+ * halves. What a product leaves is at most 1/16 off where it is largest, and the next one averages
+ * it; in return a thread's 16 samples take 8 registers, and no product has to be converted.
+ */
+#pragma once
+
+#include "cuda/blurmap/mma_ops.cuh"
+#include "cuda/blurmap/tile_records.cuh"
+
+#include <string.h>
+
+namespace
+{
+
+constexpr int kBlocks = 4; /* products beside each other: 8 columns of a tile each */
+
+/* What a thread holds of a strip's four products, as the tensor cores leave it: of each a pair of
+ * columns in one row, and in another 8 rows below. */
+typedef uint32_t Halves[kBlocks][2];
+
+/* The same small number twice: 0x6400 + n is the half 1024 + n. */
+__device__ inline __half2 twice(unsigned n)
+{
+  return __hsub2(cf_halves_of_bits(0x64006400u + n * 0x10001u), __float2half2_rn(1024.0f));
+}
+
+/* ---- levels ---- */
+
+__device__ inline void unpack(const uint4 &from, uint32_t (&to)[4])
+{
+  to[0] = from.x;
+  to[1] = from.y;
+  to[2] = from.z;
+  to[3] = from.w;
+}
+
+/* A level in a strip, for a lane. */
+struct Level {
+  unsigned number; /* from the first of the strip on */
+  int group, blocks_across;
+  bool three_down; /* blocks, not two */
+  int bands;
+  const uint4 *down, *across;
+  uint32_t from, row_bytes; /* where the lane loads its first cells */
+  uint32_t channel_bytes;
+
+  /* Of channel `channel` in shared memory, whose windows hold `channels`, or are not kept. */
+  __device__ Level(const CfCellEntry &entry, const uint4 *matrices, uint32_t shared,
+                   unsigned channels, unsigned channel)
+  {
+    const unsigned lane = threadIdx.x % 32;
+    const uint4 all = *(const uint4 *)&entry;
+    const uint32_t cells =
+        channels * (all.w >> 13) + channel * (all.w & 8191) + (all.z & 8191) + lane / 16 * 8;
+
+    row_bytes = 2 * (uint32_t)pitch_of(all.z >> 31 ? 0 : 1);
+    channel_bytes = 2 * (all.w & 8191);
+    number = all.z >> 13 & 127;
+    group = (int)(all.x >> 24 & 31);
+    blocks_across = (int)(all.y >> 24);
+    three_down = all.x >> 31;
+    bands = (int)(all.x >> 29 & 3) * 2;
+    down = matrices + (all.x & 0xffffff) + lane;
+    across = matrices + (all.y & 0xffffff) + lane;
+    from = shared + 2 * cells + lane % 16 * row_bytes;
+  }
+
+  /* Some channels of a strip. */
+  template <int N> __device__ void apply(Halves (&sum)[N]) const
+  {
+#pragma unroll
+    for (int c = 0; c < N; c++) {
+#pragma unroll
+      for (int block = 0; block < kBlocks; block++)
+        sum[c][block][0] = sum[c][block][1] = 0;
+    }
+    if (bands) {
+      if (bands == 2)
+        add_bands<N, 2>(sum);
+      else
+        add_bands<N, 4>(sum);
+      return;
+    }
+    if (three_down)
+      add_products<N, 3>(sum);
+    else
+      add_products<N, 2>(sum);
+  }
+
+  /* Where cells are samples, all 8 samples take the same of the cells around them, in `Bands` of 8
+   * from as many before as samples can be blurred with on. */
+  template <int N, int Bands> __device__ void add_bands(Halves (&sum)[N]) const
+  {
+    constexpr int kAcross = kBlocks + Bands - 1;
+    constexpr uint32_t kEight = 8 * 2 * (uint32_t)pitch_of(0); /* bytes of rows */
+    const uint32_t lane = threadIdx.x % 32;
+    /* Where the lane loads one row of four matrices beside each other, not two by two. */
+    const uint32_t beside = from + 16 * (lane / 8 - lane / 16) - lane / 8 % 2 * kEight;
+    uint32_t rows[Bands / 2][4], tap[4];
+
+#pragma unroll
+    for (int i = 0; i < Bands / 2; i++)
+      unpack(__ldg(down + 32 * i), rows[i]);
+    const uint2 last = __ldg((const uint2 *)(down + 32 * (Bands / 2)));
+    unpack(__ldg(across), tap);
+#pragma unroll
+    for (int c = 0; c < N; c++) {
+      const uint32_t skip = (uint32_t)c * channel_bytes;
+      uint32_t left[kAcross][2] = {}, cells[4];
+
+#pragma unroll
+      for (int k = 0; k < Bands / 2; k++) {
+#pragma unroll
+        for (int i = 0; i < kAcross; i++) {
+          if (i % 2 == 0)
+            cf_load_cells(cells, from + skip + 16 * (uint32_t)i + 2 * (uint32_t)k * kEight);
+          cf_mma_halves(left[i][0], left[i][1], rows[k], cells[i % 2 * 2], cells[i % 2 * 2 + 1],
+                        left[i][0], left[i][1]);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kAcross; i++) {
+        if (i % 4 == 0)
+          cf_load_cells(cells, beside + skip + 16 * (uint32_t)i + Bands * kEight);
+        cf_mma_short(left[i][0], left[i][1], last.x, last.y, cells[i % 4], left[i][0], left[i][1]);
+      }
+#pragma unroll
+      for (int i = 0; i < Bands; i++) {
+#pragma unroll
+        for (int block = 0; block < kBlocks; block++)
+          cf_mma_short(sum[c][block][0], sum[c][block][1], left[block + i][0], left[block + i][1],
+                       tap[i], sum[c][block][0], sum[c][block][1]);
+      }
+    }
+  }
+
+  template <int N, int BlocksDown> __device__ void add_products(Halves (&sum)[N]) const
+  {
+    uint32_t rows[BlocksDown][4];
+
+#pragma unroll
+    for (int i = 0; i < BlocksDown; i++)
+      unpack(__ldg(down + 32 * i), rows[i]);
+    const uint4 *taps = across;
+    uint32_t address = from;
+    int k = 0;
+
+    /* Two at a time where registers allow: in small pictures taps come from afar. */
+    if constexpr (N < 3) {
+#pragma unroll 1
+      for (; k + 1 < blocks_across; k += 2, taps += 128, address += 64) {
+        const uint4 first = __ldg(taps), last = __ldg(taps + 32);
+        const uint4 next_first = __ldg(taps + 64), next_last = __ldg(taps + 96);
+
+        add_block(rows, first, last, address, sum);
+        add_block(rows, next_first, next_last, address + 32, sum);
+      }
+    }
+#pragma unroll 1
+    for (; k < blocks_across; k++, taps += 64, address += 32)
+      add_block(rows, __ldg(taps), __ldg(taps + 32), address, sum);
+  }
+
+  /* 16 columns of cells. */
+  template <int N, int BlocksDown>
+  __device__ void add_block(const uint32_t (&rows)[BlocksDown][4], const uint4 &first,
+                            const uint4 &last, uint32_t address, Halves (&sum)[N]) const
+  {
+#pragma unroll
+    for (int c = 0; c < N; c++) {
+      uint32_t cells[4], left[4] = {};
+
+#pragma unroll
+      for (int i = 0; i < BlocksDown; i++) {
+        cf_load_cells(cells,
+                      address + (uint32_t)c * channel_bytes + (uint32_t)(16 * i) * row_bytes);
+        cf_mma_halves(left[0], left[1], rows[i], cells[0], cells[1], left[0], left[1]);
+        cf_mma_halves(left[2], left[3], rows[i], cells[2], cells[3], left[2], left[3]);
+      }
+      add(sum[c][0], left, first.x, first.y);
+      add(sum[c][1], left, first.z, first.w);
+      add(sum[c][2], left, last.x, last.y);
+      add(sum[c][3], left, last.z, last.w);
+    }
+  }
+
+  static __device__ void add(uint32_t (&sum)[2], const uint32_t (&left)[4], uint32_t b0,
+                             uint32_t b1)
+  {
+    cf_mma_halves(sum[0], sum[1], left, b0, b1, sum[0], sum[1]);
+  }
+};
+
+/* Adds a level by its share: 1 less how far a sample's position is from it. */
+template <int N>
+__device__ inline void add_share(const Halves &positions, unsigned level, const Halves (&sum)[N],
+                                 Halves (&result)[N])
+{
+  const __half2 at = twice(level), one = __float2half2_rn(1.0f);
+
+#pragma unroll
+  for (int block = 0; block < kBlocks; block++) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const __half2 away = __habs2(__hsub2(cf_halves_of_bits(positions[block][i]), at));
+      const __half2 share = __hadd2_sat(one, __hneg2(away));
+
+#pragma unroll
+      for (int c = 0; c < N; c++)
+        result[c][block][i] = cf_bits_of_halves(__hfma2(share, cf_halves_of_bits(sum[c][block][i]),
+                                                        cf_halves_of_bits(result[c][block][i])));
+    }
+  }
+}
+
+/* ---- results ---- */
+
+/* Codes of a strip, four of each product. */
+typedef uint32_t Codes[kBlocks];
+
+/* 1024 + v of a half is an integer v in its lowest bits; of two that are as near, the even one, as
+ * 128 of half way from black to white. Products round by 1/4 at most from 0 to the largest code,
+ * and by more below. */
+__device__ inline void finish(const Halves &sum, float centre, Codes &codes)
+{
+  const __half2 zero = __float2half2_rn(1024.0f + centre), least = __float2half2_rn(1024.0f);
+
+#pragma unroll
+  for (int block = 0; block < kBlocks; block++) {
+    uint32_t code[2];
+
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const __half2 value = __hadd2(cf_halves_of_bits(sum[block][i]), zero);
+      code[i] = cf_bits_of_halves(__hmax2(value, least));
+    }
+    codes[block] = __byte_perm(code[0], code[1], 0x6420);
+  }
+}
+
+/* The same of numbers that were multiplied by 1 / 255: a code in the lowest byte. */
+__device__ inline uint32_t to_code(float share)
+{
+  return __float_as_uint(fmaf(share, 255.0f, 8388608.0f));
+}
+
+__device__ inline void pack(const uint32_t (&code)[4], uint32_t *codes)
+{
+  *codes = __byte_perm(__byte_perm(code[0], code[1], 0x0040), __byte_perm(code[2], code[3], 0x0040),
+                       0x5410);
+}
+
+/* What colours are divided by, in shares of 255; 0 where nothing can be seen. In shared memory, a
+ * product after another: in registers it would displace what all frames need. */
+__device__ inline void invert(const Halves &alpha, float4 *opaque)
+{
+#pragma unroll
+  for (int block = 0; block < kBlocks; block++) {
+    const float2 upper = __half22float2(cf_halves_of_bits(alpha[block][0]));
+    const float2 lower = __half22float2(cf_halves_of_bits(alpha[block][1]));
+    float value[4] = {upper.x, upper.y, lower.x, lower.y};
+
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      value[i] = value[i] < 0.5f - 255.0f ? 0.0f : __fdividef(1.0f, value[i] + 255.0f);
+    opaque[block * kCellThreads] = make_float4(value[0], value[1], value[2], value[3]);
+  }
+}
+
+/* What is added before rounding. Regular patterns have many exact halves, which matrices of halves
+ * may miss; they are to be rounded up all the same. */
+constexpr float kUp = 1.0f / 512;
+
+__device__ inline void finish_weighted(const Halves &sum, const float4 *opaque, float centre,
+                                       float blank, Codes &codes)
+{
+#pragma unroll
+  for (int block = 0; block < kBlocks; block++) {
+    const float4 four = opaque[block * kCellThreads];
+    const float weight[4] = {four.x, four.y, four.z, four.w};
+    const float2 upper = __half22float2(cf_halves_of_bits(sum[block][0]));
+    const float2 lower = __half22float2(cf_halves_of_bits(sum[block][1]));
+    const float value[4] = {upper.x, upper.y, lower.x, lower.y};
+    uint32_t code[4];
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const float at = weight[i] > 0.0f ? centre : blank;
+      code[i] = to_code(__saturatef(fmaf(value[i], weight[i], (at + kUp) * (1.0f / 255))));
+    }
+    pack(code, &codes[block]);
+  }
+}
+
+} // namespace

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * For the kernel of blur maps on tensor cores: the cells around a tile in shared memory.
+ */
+#pragma once
+
+#include "cuda/blurmap/mma_ops.cuh"
+#include "cuda/blurmap/tile_records.cuh"
+
+#include <string.h>
+
+namespace
+{
+
+/* Which channel is made when: alpha before the colours that it weights. */
+struct Order {
+  int first; /* colour */
+  int alpha; /* or -1 where no other channel needs it */
+  int count;
+
+  __device__ int channel(int i) const
+  {
+    return alpha < 0 ? first + i : i == 0 ? alpha : first + i - 1;
+  }
+};
+
+/* The two lowest bytes, less 128, as halves: 0x6400 + v is the half 1024 + v. */
+__device__ inline uint32_t centred_halves(uint32_t bytes)
+{
+  const uint32_t biased = __byte_perm(bytes, 0x64646464u, 0x4140);
+  __half2 pair;
+  uint32_t result;
+
+  memcpy(&pair, &biased, sizeof pair);
+  pair = __hsub2(pair, __floats2half2_rn(1152.0f, 1152.0f));
+  memcpy(&result, &pair, sizeof result);
+  return result;
+}
+
+/* Two pixels beside each other as pairs of one channel each, some channels in their order. */
+template <int C>
+__device__ inline void store_two(const CfMapPlane &plane, Order order, int begin, int end,
+                                 uint32_t left, uint32_t right, __half *to, int step)
+{
+  if (C == 4 && order.alpha >= 0) {
+    const uint32_t both = left & right;
+
+    if ((order.alpha == 0 ? both & 255 : both >> 24) != 255) {
+      const float alphas[2] = {cf_cell_centred(left, order.alpha, 255.0f),
+                               cf_cell_centred(right, order.alpha, 255.0f)};
+      const float weights[2] = {cf_weight(alphas[0] + 255.0f), cf_weight(alphas[1] + 255.0f)};
+
+#pragma unroll 1
+      for (int i = begin; i < end; i++, to += step) {
+        const int c = order.channel(i);
+
+        *(uint32_t *)to =
+            c == order.alpha
+                ? cf_pack_halves(alphas[0], alphas[1])
+                : cf_pack_halves(cf_cell_centred(left, c, plane.centre[c]) * weights[0],
+                                 cf_cell_centred(right, c, plane.centre[c]) * weights[1]);
+      }
+      return;
+    }
+  }
+#pragma unroll 1
+  for (int i = begin; i < end; i++, to += step) {
+    const int c = order.channel(i);
+    const uint32_t pair = __byte_perm(left, right, (unsigned)((4 + c) << 4 | c));
+
+    *(uint32_t *)to = C == 4 && c == order.alpha ? 0 : centred_halves(pair);
+  }
+}
+
+/* Channel `c` of four pixels beside each other, as biased halves: see centred_halves. */
+template <int C> __device__ inline uint2 biased_four(const uint32_t (&words)[C], int c)
+{
+  constexpr uint32_t kBias = 0x64646464u;
+
+  if constexpr (C == 1) {
+    return make_uint2(__byte_perm(words[0], kBias, 0x4140), __byte_perm(words[0], kBias, 0x4342));
+  } else if constexpr (C == 2) {
+    const unsigned select = c ? 0x4341 : 0x4240;
+    return make_uint2(__byte_perm(words[0], kBias, select), __byte_perm(words[1], kBias, select));
+  } else {
+    const unsigned two = c < 2 ? 0x5140 : 0x7362, select = c % 2 ? 0x4342 : 0x4140;
+    return make_uint2(__byte_perm(__byte_perm(words[0], words[1], two), kBias, select),
+                      __byte_perm(__byte_perm(words[2], words[3], two), kBias, select));
+  }
+}
+
+/* Four pixels of which all are copies of the first, as they are, or copies of the last. */
+template <int C> __device__ inline void spread_four(uint32_t (&words)[C], int side)
+{
+  if constexpr (C == 1) {
+    words[0] = __byte_perm(words[0], 0, side < 0 ? 0 : side > 0 ? 0x3333 : 0x3210);
+  } else if constexpr (C == 2) {
+    const uint32_t left = words[0], right = words[1];
+    const unsigned outer = side < 0 ? 0x1010 : 0x7676;
+
+    words[0] = __byte_perm(left, right, side ? outer : 0x3210);
+    words[1] = __byte_perm(left, right, side ? outer : 0x7654);
+  }
+}
+
+/* Where none is weighted, and samples outside, if any, are copies of the outermost: by 14 lanes a
+ * row, four pixels each. */
+template <int C>
+__device__ inline void load_inside(const CfMapPlane &plane, Order order, int begin, int end, int x0,
+                                   int y0, const Window &window, __half *shared)
+{
+  constexpr int kAtATime = 12, kRows = 2 * kCellThreads / 32, kQuads = columns_of(0) / 4;
+  const int lane = (int)threadIdx.x % 32, quad = lane % kQuads;
+  const uint32_t step = (uint32_t)window.cells();
+  const __half2 bias = __float2half2_rn(1152.0f);
+
+  if (lane >= 2 * kQuads)
+    return;
+  const int row = (int)threadIdx.x / 32 * 2 + lane / kQuads;
+  const int x = C == 4 ? x0 + 4 * quad : min(max(x0 + 4 * quad, 0), plane.width - 4);
+  const int side = x0 + 4 * quad - x, stride = (int)plane.source_stride;
+  const uint8_t *source = plane.source + (ptrdiff_t)(C == 4 ? y0 + row : 0) * stride + x * C;
+  __half *to = shared + row * window.pitch + 4 * quad;
+  static_assert(kCellRows - kCellStrip + window_of(0) == kAtATime * kRows, "rows");
+  uint32_t words[kAtATime][C];
+
+#pragma unroll
+  for (int i = 0; i < kAtATime; i++) {
+    const int y = min(max(y0 + row + i * kRows, 0), plane.height - 1);
+    const uint8_t *from = source + (ptrdiff_t)(C == 4 ? i * kRows : y) * stride;
+
+    if constexpr (C == 4) {
+      const uint4 four = cf_load_once((const uint4 *)from);
+      words[i][0] = four.x >> 8 * order.first;
+      words[i][1] = four.y >> 8 * order.first;
+      words[i][2] = four.z >> 8 * order.first;
+      words[i][3] = four.w >> 8 * order.first;
+    } else if constexpr (C == 2) {
+      const uint2 two = cf_load_once((const uint2 *)from);
+      words[i][0] = two.x;
+      words[i][1] = two.y;
+    } else {
+      words[i][0] = cf_load_once((const uint32_t *)from);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kAtATime; i++, to += kRows * window.pitch) {
+    if (C < 4)
+      spread_four<C>(words[i], side);
+#pragma unroll
+    for (int c = 0; c < (C == 4 ? 3 : C); c++) {
+      const uint2 four = biased_four<C>(words[i], c);
+
+      if (c >= begin && c < end)
+        *(uint2 *)(to + (uint32_t)(c - begin) * step) =
+            make_uint2(cf_bits_of_halves(__hsub2(cf_halves_of_bits(four.x), bias)),
+                       cf_bits_of_halves(__hsub2(cf_halves_of_bits(four.y), bias)));
+    }
+  }
+}
+
+template <int C>
+__device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, Order order,
+                                  int begin, int end, int x0, int y0, const Window &window,
+                                  __half *shared)
+{
+  constexpr int kAtATime = 4, kRows = kCellThreads / 32;
+  const int pair = (int)threadIdx.x % 32, x = x0 + 2 * pair, step = window.cells();
+  __half *to = shared + 2 * pair;
+
+  if constexpr (C != 3) {
+    const bool inside =
+        x0 >= 0 && x0 + columns_of(0) <= plane.width && y0 >= 0 && y0 + window.rows <= plane.height;
+
+    if (order.alpha < 0 && plane.vector &&
+        (inside || (C < 4 && job.border == CF_BORDER_REPLICATE && plane.width % 4 == 0))) {
+      load_inside<C>(plane, order, begin, end, x0, y0, window, shared);
+      return;
+    }
+  }
+  if (pair >= columns_of(0) / 2)
+    return;
+  const int column[2] = {cf_fold(job.border, x, plane.width),
+                         cf_fold(job.border, x + 1, plane.width)};
+#pragma unroll 1
+  for (int first = (int)threadIdx.x / 32; first < window.rows; first += kAtATime * kRows) {
+    uint32_t pixel[kAtATime][2];
+
+#pragma unroll
+    for (int i = 0; i < kAtATime; i++) {
+      const int row = first + i * kRows;
+
+      const int y = cf_fold(job.border, y0 + row, plane.height);
+#pragma unroll
+      for (int k = 0; k < 2; k++)
+        pixel[i][k] = cf_cell_folded_pixel<C>(plane, column[k], y);
+    }
+#pragma unroll
+    for (int i = 0; i < kAtATime; i++)
+      store_two<C>(plane, order, begin, end, pixel[i][0], pixel[i][1],
+                   to + (first + i * kRows) * window.pitch, step);
+  }
+}
+
+__device__ inline int inside(int i, int first, int count)
+{
+  return min(max(i - first, 0), count - 1);
+}
+
+/* Each row of a window in pieces of `Bytes`, by 1 << `log_across` threads. */
+template <int Bytes>
+__device__ inline void copy_rows(const CfCellWindow &window, int pieces, int log_across,
+                                 const __half *cells, Order order, int begin, int end, int pitch,
+                                 uint32_t to)
+{
+  constexpr int kMost = 4, kCells = Bytes / 2;
+  const int piece = (int)threadIdx.x & ((1 << log_across) - 1);
+  const int step = kCellThreads >> log_across, rows = (int)(window.rows & 0xffff);
+  int row = (int)threadIdx.x >> log_across;
+  const __half *from[kMost];
+
+#pragma unroll
+  for (int i = 0; i < kMost; i++)
+    from[i] = cells + window.from + (uint32_t)row * window.pitch + kCells * piece +
+              (uint32_t)order.channel(begin + i) * window.channel;
+  to += (uint32_t)(2 * (row * pitch + kCells * piece));
+  const uint32_t channel = (uint32_t)(2 * rows * pitch), skip = (uint32_t)step * window.pitch;
+#pragma unroll 1
+  for (; row < rows && piece < pieces; row += step, to += (uint32_t)(2 * step * pitch)) {
+#pragma unroll
+    for (int i = 0; i < kMost; i++) {
+      if (begin + i < end)
+        cf_copy_piece<Bytes>(to + (uint32_t)i * channel, from[i]);
+      from[i] += skip;
+    }
+  }
+}
+
+/* At borders and where cells are not aligned to 16 bytes. */
+__device__ inline void copy_quads(const CfCellImage &image, const __half *from, int x0, int y0,
+                                  const Window &window, __half *to)
+{
+#pragma unroll 1
+  for (int quad = (int)threadIdx.x % 8; quad < window.columns / 4; quad += 8) {
+    const int x = x0 + 4 * quad;
+    int column[4];
+
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      column[k] = inside(x + k, image.first_x, image.width);
+#pragma unroll 4
+    for (int row = (int)threadIdx.x / 8; row < window.rows; row += kCellThreads / 8) {
+      const uint16_t *line =
+          (const uint16_t *)from +
+          (size_t)inside(y0 + row, image.first_y, image.height) * (size_t)image.pitch;
+      uint32_t cell[4];
+
+#pragma unroll
+      for (int k = 0; k < 4; k++)
+        cell[k] = __ldg(line + column[k]);
+      *(uint2 *)(to + row * window.pitch + 4 * quad) =
+          make_uint2(cell[0] | cell[1] << 16, cell[2] | cell[3] << 16);
+    }
+  }
+}
+
+__device__ inline void load_image(const CfCellImage &image, const __half *cells, Order order,
+                                  int begin, int end, int x0, int y0, const Window &window,
+                                  __half *to)
+{
+#pragma unroll 1
+  for (int i = begin; i < end; i++, to += window.cells())
+    copy_quads(image, cells + image.at + (size_t)order.channel(i) * image.channel, x0, y0, window,
+               to);
+}
+
+/* Starts loading the cells around a tile, of some channels in their order; how many there are. */
+template <int C>
+__device__ inline int load_cells(const CfCellJob &job, const CfMapPlane &plane,
+                                 const CfCellImage &from, Order order, int begin, int end, int x0,
+                                 int y0, __half *to)
+{
+  /* A copy in registers, where copies between memories cannot change it. */
+  const CfCellImage image = from;
+  const Window window(image.log_x, image.log_y, y0);
+  const int left = (x0 >> image.log_x) - kCellReach, top = (y0 >> image.log_y) - kCellReach;
+
+  if (image.height == 0)
+    load_frame<C>(job.map, plane, order, begin, end, left, top, window, to);
+  else
+    load_image(image, job.cells, order, begin, end, left, top, window, to);
+  return (end - begin) * window.cells();
+}
+
+/* The same of the images of some groups, to the end. */
+template <int C>
+__device__ inline void load_groups(const CfCellJob &job, const CfMapPlane &plane,
+                                   const CfCellPlan &plan, unsigned listed, unsigned groups,
+                                   unsigned batch, Order order, int begin, int end, int x0, int y0,
+                                   __half *to)
+{
+  const CfCellWindow *next = job.tiles[blockIdx.x].window;
+
+#pragma unroll 1
+  for (; groups; groups &= groups - 1, next++) {
+    const int group = __ffs((int)groups) - 1;
+
+    if (!(batch >> group & 1))
+      continue;
+    const uint4 words = listed ? __ldg((const uint4 *)next) : make_uint4(0, 0, 0, 0);
+    const CfCellWindow window = {words.x, words.y, words.z, words.w};
+    const int kind = listed ? (int)(window.rows >> 16) : CF_CELLS_ANYWHERE;
+
+    if (kind == CF_CELLS_OF_FRAME || kind == CF_CELLS_ANYWHERE) {
+      to += load_cells<C>(job, plane, plan.image[group], order, begin, end, x0, y0, to);
+      continue;
+    }
+    const int pitch = pitch_of(kind == CF_CELLS_7X16 ? 0 : 1);
+    const uint32_t address = cf_shared_address(to);
+    if (kind == CF_CELLS_8X8)
+      copy_rows<8>(window, 8, 3, job.cells, order, begin, end, pitch, address);
+    else if (kind == CF_CELLS_16X4)
+      copy_rows<4>(window, 16, 4, job.cells, order, begin, end, pitch, address);
+    else
+      copy_rows<16>(window,
+                    kind == CF_CELLS_7X16   ? 7
+                    : kind == CF_CELLS_5X16 ? 5
+                                            : 4,
+                    kind == CF_CELLS_4X16 ? 2 : 3, job.cells, order, begin, end, pitch, address);
+    to += (end - begin) * (int)(window.rows & 0xffff) * pitch;
+  }
+  /* Products also read 16 bytes beyond the last cells, times 0. */
+  if (threadIdx.x < 4)
+    ((uint32_t *)to)[threadIdx.x] = 0;
+  cf_copy_commit();
+}
+
+__device__ inline void await_cells()
+{
+  cf_copy_wait<0>();
+  __syncthreads();
+}
+
+/* What does not fit into shared memory at once. Inlined, it would take registers from all others.
+ */
+template <int C>
+__device__ __noinline__ void
+load_next(const CfCellJob &job, const CfMapPlane &plane, const CfCellPlan &plan, unsigned listed,
+          unsigned groups, unsigned batch, Order order, int channel, int x0, int y0, __half *to)
+{
+  __syncthreads();
+  load_groups<C>(job, plane, plan, listed, groups, batch, order, channel, channel + 1, x0, y0, to);
+  await_cells();
+}
+
+} // namespace

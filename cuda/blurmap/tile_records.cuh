@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which cells and levels tiles on tensor cores need, as the map says.
+ */
+#pragma once
+
+#include "cuda/blurmap/mip_types.cuh"
+
+namespace
+{
+
+/* Rows of cells that a strip is made from. */
+__host__ __device__ constexpr int window_of(int log_y)
+{
+  return log_y == 0 ? 48 : 32;
+}
+
+/* Rows of cells start in different banks. */
+__host__ __device__ constexpr int pitch_of(int log_x)
+{
+  return log_x == 0 ? 56 : 40;
+}
+
+__host__ __device__ constexpr int columns_of(int log_x)
+{
+  return log_x == 0 ? 56 : log_x == 1 ? 40 : 32;
+}
+
+/* The cells that a tile needs of an image, of each channel. */
+struct Window {
+  int columns, rows, pitch;
+
+  __device__ Window(int log_x, int log_y, int y0)
+  {
+    columns = columns_of(log_x);
+    pitch = pitch_of(log_x);
+    rows = ((y0 + kCellRows - kCellStrip) >> log_y) - (y0 >> log_y) + window_of(log_y);
+  }
+
+  __device__ int cells() const
+  {
+    return rows * pitch;
+  }
+};
+
+/* Bits of levels; kCellCopied is none. */
+struct CellLevels {
+  unsigned bits[4];
+
+  __device__ CellLevels(const uint4 &from) : bits{from.x, from.y, from.z, from.w & 0x7fffffff}
+  {
+  }
+
+  __device__ int count() const
+  {
+    return __popc(bits[0]) + __popc(bits[1]) + __popc(bits[2]) + __popc(bits[3]);
+  }
+
+  /* Those of a tile, of its warps' bits. */
+  __device__ CellLevels(const uint4 *warps) : bits{}
+  {
+#pragma unroll
+    for (int i = 0; i < kCellThreads / 32; i++) {
+      const CellLevels one(warps[i]);
+
+#pragma unroll
+      for (int word = 0; word < 4; word++)
+        bits[word] |= one.bits[word];
+    }
+  }
+};
+
+__device__ inline unsigned or_of_warp(unsigned bits)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(0xffffffffu, bits);
+#else
+  return bits;
+#endif
+}
+
+/* The first of a strip's levels, from which on positions count. */
+__device__ inline int first_level(const CellLevels &levels)
+{
+  int first = 0;
+
+#pragma unroll
+  for (int word = 3; word >= 0; word--)
+    first = levels.bits[word] ? 32 * word + __ffs((int)levels.bits[word]) - 1 : first;
+  return first;
+}
+
+/* Where the cells of a group lie in shared memory; each lane knows one group. */
+struct CellGroups {
+  unsigned needed; /* bits */
+  int log_x, log_y;
+  int cells, at; /* of a channel, and up to its end; none if the tile does not need them */
+
+  static __device__ unsigned groups_of(const CfCellPlan &plan, const CellLevels &levels)
+  {
+    const int lane = (int)threadIdx.x % 32;
+    unsigned groups = 0;
+
+#pragma unroll
+    for (int word = 0; word < 4; word++) {
+      if (levels.bits[word] >> lane & 1)
+        groups |= 1u << __ldg(&plan.level[32 * word + lane].group);
+    }
+    return or_of_warp(groups);
+  }
+
+  __device__ CellGroups(const CfCellPlan &plan, unsigned groups, int y0) : needed(groups)
+  {
+    const int lane = (int)threadIdx.x % 32;
+
+    log_x = log_y = cells = 0;
+    if (needed >> lane & 1) {
+      log_x = __ldg(&plan.image[lane].log_x);
+      log_y = __ldg(&plan.image[lane].log_y);
+      cells = Window(log_x, log_y, y0).cells();
+    }
+    at = cells;
+#pragma unroll
+    for (int step = 1; step < kCellGroups; step *= 2) {
+      const int before = (int)__shfl_up_sync(0xffffffffu, (unsigned)at, step);
+      at += lane >= step ? before : 0;
+    }
+  }
+
+  __device__ CellGroups(const CfCellPlan &plan, const CellLevels &tile_levels, int y0)
+      : CellGroups(plan, groups_of(plan, tile_levels), y0)
+  {
+  }
+
+  __device__ int all_cells() const
+  {
+    return __shfl_sync(0xffffffffu, at, kCellGroups - 1);
+  }
+
+  /* What the tile's block has to load. */
+  __device__ void describe(const CfCellPlan &plan, int plane, int levels, int x0, int y0,
+                           CfCellTile *tile) const
+  {
+    const int lane = (int)threadIdx.x % 32;
+    const int count = __popc(needed), n = __popc(needed & ((1u << lane) - 1));
+    const bool used = needed >> lane & 1;
+    const CfCellImage image = plan.image[used ? lane : 0];
+    const Window window(log_x, log_y, y0);
+    const int left = (x0 >> log_x) - kCellReach - image.first_x;
+    const int top = (y0 >> log_y) - kCellReach - image.first_y;
+    const bool frame = image.height == 0, inside = left >= 0 && top >= 0 &&
+                                                   left + window.columns <= image.width &&
+                                                   top + window.rows <= image.height;
+    const int kind = frame ? CF_CELLS_OF_FRAME : inside ? kind_of(log_x, left) : CF_CELLS_ANYWHERE;
+    const unsigned total = (unsigned)all_cells();
+    const bool halved = or_of_warp(used && !frame ? 1 : 0);
+    /* Where cells are samples, windows are large and levels have three blocks. */
+    const unsigned cost =
+        or_of_warp(used && frame ? 1 : 0) ? 2 * (unsigned)levels : (unsigned)levels;
+    CfCellWindow all = {};
+
+    if (used && n < kCellWindows) {
+      all.from = image.at + (uint32_t)(top * image.pitch + left);
+      all.channel = image.channel;
+      all.pitch = (uint32_t)image.pitch;
+      all.rows = (uint32_t)(window.rows | kind << 16);
+      *(uint4 *)&tile->window[n] = *(const uint4 *)&all;
+    }
+    if (lane >= count && lane < kCellWindows)
+      *(uint4 *)&tile->window[lane] = make_uint4(0, 0, 0, 0);
+    if (lane == 0)
+      *(uint4 *)tile = make_uint4(
+          needed, total, (unsigned)(x0 / kCellColumns) | (unsigned)(y0 / kCellStrip) << 16,
+          (count <= kCellWindows ? (unsigned)count : 0) | (halved ? 0 : kCellFromFrame) |
+              (unsigned)plane << 8 | cost << 16);
+  }
+
+  /* Images lie so that every 8th cell from the fourth before their first is aligned to 16 bytes. */
+  static __device__ int kind_of(int log_x, int left)
+  {
+    if ((left + 4) % 8 == 0)
+      return log_x == 0 ? CF_CELLS_7X16 : log_x == 1 ? CF_CELLS_5X16 : CF_CELLS_4X16;
+    if (log_x < 2 || left % 2 != 0)
+      return CF_CELLS_ANYWHERE;
+    return left % 4 == 0 ? CF_CELLS_8X8 : CF_CELLS_16X4;
+  }
+
+  /* A level of a strip, number `number` from its first on; each lane has its own. */
+  __device__ CfCellEntry entry_of(const CfCellLevel &level, int number, int x0, int y0,
+                                  int strip_y) const
+  {
+    const int lx = __shfl_sync(0xffffffffu, log_x, level.group);
+    const int ly = __shfl_sync(0xffffffffu, log_y, level.group);
+    const int size = __shfl_sync(0xffffffffu, cells, level.group);
+    const int before = __shfl_sync(0xffffffffu, at, level.group) - size;
+    const int row = (strip_y >> ly) - (y0 >> ly) + level.first_row;
+    const unsigned variant_down = (unsigned)strip_y / kCellStrip & level.variants_down;
+    const unsigned variant_across = (unsigned)x0 / kCellColumns & level.variants_across;
+    CfCellEntry entry;
+
+    entry.down = (level.down + variant_down * (unsigned)level.blocks_down * 32) |
+                 (unsigned)level.group << 24 | (unsigned)level.bands / 2 << 29 |
+                 (level.blocks_down == 3 ? 1u << 31 : 0);
+    entry.across = (level.across + variant_across * (unsigned)level.blocks_across * 64) |
+                   (unsigned)level.blocks_across << 24;
+    entry.from = (unsigned)(row * pitch_of(lx) + level.first_column) | (unsigned)number << 13 |
+                 (lx == 0 ? 1u << 31 : 0);
+    entry.cells = (unsigned)size | (unsigned)before << 13;
+    return entry;
+  }
+
+  /* Lists the levels of a strip, `room` at most after the first `skip`; how many it has. */
+  __device__ int list(const CfCellPlan &plan, const CellLevels &levels, int x0, int y0, int strip_y,
+                      int skip, int room, CfCellEntry *entries) const
+  {
+    const int lane = (int)threadIdx.x % 32, first = first_level(levels);
+    int count = 0;
+
+#pragma unroll 1
+    for (int word = 0; word < 4; word++) {
+      const unsigned bits = word < 2    ? word == 0 ? levels.bits[0] : levels.bits[1]
+                               : word == 2 ? levels.bits[2]
+                                        : levels.bits[3];
+
+      if (bits == 0)
+        continue;
+      const bool used = bits >> lane & 1;
+      const int number = 32 * word + lane, n = count + __popc(bits & ((1u << lane) - 1)) - skip;
+      const CfCellLevel level = plan.level[used ? number : 0];
+      const CfCellEntry entry = entry_of(level, number - first, x0, y0, strip_y);
+
+      if (used && n >= 0 && n < room)
+        *(uint4 *)&entries[n] = *(const uint4 *)&entry;
+      count += __popc(bits);
+    }
+    return count;
+  }
+};
+
+} // namespace

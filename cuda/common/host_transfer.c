@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cuda/common/host_transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SLOTS 4
+
+/* Device memory of one strip under way, and the events that let it be used again. */
+typedef struct {
+  CfPicture source, result;
+  void *arrived;  /* the rows from the host are here */
+  void *taken;    /* the source has been filtered, and carried on */
+  void *filtered; /* the result is complete */
+  void *left;     /* the result is in host memory */
+} Slot;
+
+struct CfHostTransfer {
+  void *arriving, *leaving; /* streams */
+  void *stream;             /* that the last picture was filtered on */
+  CfStrips strips;
+  void *memory; /* of all slots */
+  size_t bytes;
+  Slot slots[MAX_SLOTS];
+  unsigned next_slot;
+  void *done[CF_HOST_TRANSFER_PICTURES]; /* events */
+  unsigned sent;
+};
+
+static bool create_event(void **event, CfStatus *status)
+{
+  *event = cf_event_create(false, status);
+  return *event != NULL;
+}
+
+CfHostTransfer *cf_host_transfer_open(CfStatus *status)
+{
+  CfHostTransfer *transfer = calloc(1, sizeof *transfer);
+  bool good;
+
+  if (!transfer) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+    return NULL;
+  }
+  transfer->arriving = cf_stream_create(status);
+  transfer->leaving = transfer->arriving ? cf_stream_create(status) : NULL;
+  good = transfer->leaving;
+  for (int i = 0; good && i < MAX_SLOTS; i++) {
+    Slot *slot = &transfer->slots[i];
+
+    good = create_event(&slot->arrived, status) && create_event(&slot->taken, status) &&
+           create_event(&slot->filtered, status) && create_event(&slot->left, status);
+  }
+  for (int i = 0; good && i < CF_HOST_TRANSFER_PICTURES; i++)
+    good = create_event(&transfer->done[i], status);
+  if (!good) {
+    cf_host_transfer_close(transfer);
+    return NULL;
+  }
+  return transfer;
+}
+
+static bool wait_for_all(CfHostTransfer *transfer, CfStatus *status)
+{
+  const bool arrived = cf_stream_synchronize(transfer->arriving, status);
+  const bool filtered = !transfer->stream || cf_stream_synchronize(transfer->stream, status);
+
+  return cf_stream_synchronize(transfer->leaving, status) && arrived && filtered;
+}
+
+static void free_in_context(CfHostTransfer *transfer)
+{
+  if (transfer->arriving && transfer->leaving)
+    wait_for_all(transfer, NULL);
+  for (int i = 0; i < MAX_SLOTS; i++) {
+    cf_event_destroy(transfer->slots[i].arrived);
+    cf_event_destroy(transfer->slots[i].taken);
+    cf_event_destroy(transfer->slots[i].filtered);
+    cf_event_destroy(transfer->slots[i].left);
+  }
+  for (int i = 0; i < CF_HOST_TRANSFER_PICTURES; i++)
+    cf_event_destroy(transfer->done[i]);
+  cf_device_free(transfer->memory);
+  cf_stream_destroy(transfer->arriving);
+  cf_stream_destroy(transfer->leaving);
+}
+
+void cf_host_transfer_close(CfHostTransfer *transfer)
+{
+  if (!transfer)
+    return;
+  if (cf_context_is_current(NULL))
+    free_in_context(transfer);
+  free(transfer);
+}
+
+static bool is_same_cut(const CfStrips *a, const CfStrips *b)
+{
+  return a->video.format == b->video.format && a->video.width == b->video.width &&
+         a->video.height == b->video.height && a->halo == b->halo && a->rows == b->rows &&
+         a->slots == b->slots;
+}
+
+bool cf_host_transfer_set(CfHostTransfer *transfer, const CfStrips *strips, CfStatus *status)
+{
+  const size_t bytes = cf_strips_bytes(strips);
+  uint8_t *memory;
+
+  if (transfer->memory && is_same_cut(&transfer->strips, strips))
+    return true;
+  if (strips->slots > MAX_SLOTS)
+    return cf_fail(status, CF_ERROR_INVALID, "at most %d strips can be under way", MAX_SLOTS);
+  if (!wait_for_all(transfer, status))
+    return false;
+  if (bytes != transfer->bytes) {
+    cf_device_free(transfer->memory);
+    transfer->bytes = 0;
+    transfer->memory = cf_device_alloc(bytes, status);
+    if (!transfer->memory)
+      return false;
+    transfer->bytes = bytes;
+  }
+  memory = transfer->memory;
+  for (int i = 0; i < strips->slots; i++) {
+    Slot *slot = &transfer->slots[i];
+
+    cf_strips_lay_out(&strips->video, strips->source_rows, memory, &slot->source);
+    memory += strips->source_bytes;
+    cf_strips_lay_out(&strips->video, strips->rows, memory, &slot->result);
+    memory += strips->result_bytes;
+  }
+  transfer->strips = *strips;
+  transfer->next_slot = 0;
+  return true;
+}
+
+/* The picture whose row `first` starts a slot's planes. Its earlier rows need not be in memory, so
+ * that the pointers to row 0 are numbers only. */
+static CfPicture picture_from(const CfVideo *video, const CfPicture *slot, int first)
+{
+  CfPicture picture = *slot;
+
+  for (int plane = 0; plane < cf_format_info(video->format)->planes; plane++) {
+    const CfRows above = cf_strips_plane_rows(video, plane, (CfRows){0, first});
+
+    picture.data[plane] = (uint8_t *)((uintptr_t)slot->data[plane] -
+                                      (uintptr_t)slot->stride[plane] * (uintptr_t)above.rows);
+  }
+  return picture;
+}
+
+static bool copy(CfCopy direction, const CfVideo *video, const CfPicture *to, const CfPicture *from,
+                 CfRows rows, void *stream, CfStatus *status)
+{
+  for (int plane = 0; rows.rows > 0 && plane < cf_format_info(video->format)->planes; plane++) {
+    const CfRows part = cf_strips_plane_rows(video, plane, rows);
+    const ptrdiff_t to_offset = to->stride[plane] * part.first;
+    const ptrdiff_t from_offset = from->stride[plane] * part.first;
+
+    if (!cf_copy_rows(
+            direction, (uint8_t *)((uintptr_t)to->data[plane] + (uintptr_t)to_offset),
+            to->stride[plane], (uint8_t *)((uintptr_t)from->data[plane] + (uintptr_t)from_offset),
+            from->stride[plane], cf_row_bytes(video, plane), (size_t)part.rows, stream, status))
+      return false;
+  }
+  return true;
+}
+
+/* What one picture's strips have in common. */
+typedef struct {
+  const CfPicture *source, *destination;
+  CfHostTransferFilter filter;
+  void *context;
+} Picture;
+
+/* The carried rows go to the next slot right behind the filter, so that this slot can be filled
+ * again before the next strip has arrived. */
+static bool enqueue_filter(CfHostTransfer *transfer, const Picture *picture, int index, Slot *slot,
+                           const Slot *next, CfStatus *status)
+{
+  const CfStrips *strips = &transfer->strips;
+  const CfStrip strip = cf_strips_strip(strips, index);
+  const CfJob job = {
+      .source = picture_from(&strips->video, &slot->source, strip.held.first),
+      .destination = picture_from(&strips->video, &slot->result, strip.made.first),
+      .stream = transfer->stream,
+      .first_row = strip.made.first,
+      .rows = strips->count > 1 ? strip.made.rows : 0,
+  };
+
+  if (!cf_stream_wait_event(transfer->stream, slot->arrived, status) ||
+      !cf_stream_wait_event(transfer->stream, slot->left, status) ||
+      !picture->filter(picture->context, &job, status) ||
+      !cf_event_record(slot->filtered, transfer->stream, status))
+    return false;
+  if (index + 1 < strips->count) {
+    const CfStrip after = cf_strips_strip(strips, index + 1);
+    const CfPicture to = picture_from(&strips->video, &next->source, after.held.first);
+
+    if (!copy(CF_COPY_ON_DEVICE, &strips->video, &to, &job.source, after.carried, transfer->stream,
+              status))
+      return false;
+  }
+  return cf_event_record(slot->taken, transfer->stream, status);
+}
+
+static bool enqueue_strip(CfHostTransfer *transfer, const Picture *picture, int index,
+                          CfStatus *status)
+{
+  const CfStrips *strips = &transfer->strips;
+  const CfStrip strip = cf_strips_strip(strips, index);
+  Slot *slot = &transfer->slots[transfer->next_slot];
+  CfPicture source = picture_from(&strips->video, &slot->source, strip.held.first);
+  CfPicture result = picture_from(&strips->video, &slot->result, strip.made.first);
+
+  transfer->next_slot = (transfer->next_slot + 1) % (unsigned)strips->slots;
+  return cf_stream_wait_event(transfer->arriving, slot->taken, status) &&
+         copy(CF_COPY_TO_DEVICE, &strips->video, &source, picture->source, strip.arriving,
+              transfer->arriving, status) &&
+         cf_event_record(slot->arrived, transfer->arriving, status) &&
+         enqueue_filter(transfer, picture, index, slot, &transfer->slots[transfer->next_slot],
+                        status) &&
+         cf_stream_wait_event(transfer->leaving, slot->filtered, status) &&
+         copy(CF_COPY_TO_HOST, &strips->video, picture->destination, &result, strip.made,
+              transfer->leaving, status) &&
+         cf_event_record(slot->left, transfer->leaving, status);
+}
+
+bool cf_host_transfer_send(CfHostTransfer *transfer, const CfPicture *source,
+                           const CfPicture *destination, CfHostTransferFilter filter, void *context,
+                           void *stream, unsigned *ticket, CfStatus *status)
+{
+  const Picture picture = {source, destination, filter, context};
+  bool good = true;
+
+  if (transfer->stream && transfer->stream != stream &&
+      !cf_stream_synchronize(transfer->stream, status))
+    return false;
+  transfer->stream = stream;
+  *ticket = transfer->sent++;
+  for (int i = 0; good && i < transfer->strips.count; i++)
+    good = enqueue_strip(transfer, &picture, i, status);
+  good = good && cf_event_record(transfer->done[*ticket % CF_HOST_TRANSFER_PICTURES],
+                                 transfer->leaving, status);
+  if (!good)
+    wait_for_all(transfer, NULL);
+  return good;
+}
+
+bool cf_host_transfer_wait(CfHostTransfer *transfer, unsigned ticket, CfStatus *status)
+{
+  return cf_event_synchronize(transfer->done[ticket % CF_HOST_TRANSFER_PICTURES], status);
+}

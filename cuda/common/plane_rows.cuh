@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What both blur pyramids work out alike on the host.
+ */
+#pragma once
+
+#include <math.h>
+
+#include "cuda/common/context.cuh"
+
+extern "C" {
+#include "engine.h"
+#include "gaussblur.h"
+}
+
+inline int cf_divide_up(int value, int divisor)
+{
+  return (value + divisor - 1) / divisor;
+}
+
+inline int cf_clamp(int value, int low, int high)
+{
+  return value < low ? low : value > high ? high : value;
+}
+
+/* So that what follows in scratch memory is aligned for any access. */
+inline size_t cf_scratch_bytes(size_t bytes)
+{
+  return (bytes + 255) / 256 * 256;
+}
+
+inline double cf_vertical_sigma(const CfGaussblurParams *params)
+{
+  return params->sigma_vertical < 0.0 ? params->sigma : params->sigma_vertical;
+}
+
+/* Along rows and columns of plane `p`, in its samples. */
+inline void cf_plane_sigmas(const CfFormatInfo *format, int p, const CfGaussblurParams *params,
+                            double sigma[2])
+{
+  sigma[0] = ldexp(params->sigma, -format->plane[p].subsampling_x);
+  sigma[1] = ldexp(cf_vertical_sigma(params), -format->plane[p].subsampling_y);
+}
+
+/* Rows of plane `p` that a job wants; those of a band may read only what the band comes with. */
+struct CfWantedRows {
+  int first, end;
+  bool band;
+};
+
+inline CfWantedRows cf_wanted_rows(const CfVideo *video, int p, const CfJob *job)
+{
+  const int shift = cf_format_info(video->format)->plane[p].subsampling_y;
+  const int height = cf_plane_height(video, p);
+  const int end = (job->first_row + job->rows + (1 << shift) - 1) >> shift;
+
+  if (job->rows == 0)
+    return {0, height, false};
+  return {job->first_row >> shift, end < height ? end : height, true};
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Separable filter of any length in two launches a plane, rows into an intermediate picture and
+ * columns out of it, in single or double precision: kernels that do not fit shared memory, and
+ * those whose gain needs double.
+ */
+#include "cuda/fir/types.cuh"
+
+#include <string.h>
+
+namespace
+{
+
+constexpr int kThreads = 256;
+constexpr int kOutputs = 8; /* of a thread, along the axis of its filter */
+
+/* The Gaussian of sigma 250 has 2001; 2048 doubles and the work fit kernel parameters. */
+constexpr int kMaxTaps = 2048;
+constexpr int kTapSlots = kMaxTaps + 2 * kOutputs;
+
+constexpr int kRowPixels = 256, kRowRows = 8;    /* outputs of a block, row pass */
+constexpr int kChunk = 128;                      /* taps between two loads of samples */
+constexpr int kStride = kRowPixels + kChunk + 1; /* 1 modulo 32: free of bank conflicts */
+
+constexpr int kColumnPixels = 32, kColumnRows = kThreads / 32 * kOutputs;
+
+template <typename Real> struct Job {
+  CfFirWork work;
+  Real *sums;   /* [channel][y][x], of the readable rows */
+  int groups;   /* of 8 taps, with those that only shifted outputs need */
+  Real row_sum; /* of the row filter's taps */
+  Real tap[kTapSlots];
+};
+
+/* As in cuda/fir/fused_fp32.cu: 8 samples into 8 sums that lie one sample apart. */
+template <typename Real>
+__device__ inline void accumulate(Real (&sum)[kOutputs], const Real (&sample)[kOutputs],
+                                  const Real (&before)[kOutputs], const Real (&tap)[kOutputs])
+{
+#pragma unroll
+  for (int i = 0; i < kOutputs; i++) {
+#pragma unroll
+    for (int o = 0; o < kOutputs; o++)
+      sum[o] += sample[i] * (i >= o ? tap[i - o] : before[kOutputs + i - o]);
+  }
+}
+
+template <typename Real>
+__device__ inline void next_taps(Real (&before)[kOutputs], Real (&tap)[kOutputs], const Real *taps)
+{
+#pragma unroll
+  for (int i = 0; i < kOutputs; i++) {
+    before[i] = tap[i];
+    tap[i] = taps[i];
+  }
+}
+
+__device__ inline int source_code(const CfFirWork &work, bool wide, int x, int y, int channel)
+{
+  const uint8_t *row = work.source + (ptrdiff_t)y * work.source_stride;
+  const size_t index = (size_t)x * work.channels + channel;
+
+  return wide ? ((const uint16_t *)row)[index] >> work.shift : row[index];
+}
+
+template <typename Real>
+__device__ inline Real weighted_value(const CfFirWork &work, bool wide, int x, int y, int channel)
+{
+  if (x < 0)
+    return work.tone[channel].border;
+
+  const Real value = (Real)source_code(work, wide, x, y, channel) - (Real)work.tone[channel].centre;
+  return work.alpha >= 0 && channel != work.alpha
+             ? value * cf_weight((Real)source_code(work, wide, x, y, work.alpha))
+             : value;
+}
+
+/* A block filters 8 rows by 256 pixels of one channel; a warp 8 rows by 4 groups of 8 pixels. */
+template <typename Real, bool Wide>
+__global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ Job<Real> job)
+{
+  __shared__ Real input[kRowRows * kStride];
+  const CfFirWork &work = job.work;
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  const int across = (work.width + kRowPixels - 1) / kRowPixels;
+  const int readable = work.readable_end - work.readable_first;
+  const int down = (readable + kRowRows - 1) / kRowRows;
+  const int channel = (int)blockIdx.x / (across * down);
+  const int index = (int)blockIdx.x - channel * (across * down);
+  const int x0 = index % across * kRowPixels, y0 = index / across * kRowRows;
+  const int row = lane & 7, pixel = warp * 32 + (lane >> 3) * kOutputs;
+  Real sum[kOutputs] = {}, before[kOutputs], tap[kOutputs] = {};
+
+  if (work.tone[channel].use != CF_FIR_FILTER)
+    return;
+
+  for (int group = 0; group < job.groups; group += kChunk / kOutputs) {
+    const int left = x0 - work.row_anchor + group * kOutputs;
+    const int y = work.readable_first + min(y0 + warp, readable - 1);
+
+    __syncthreads();
+    for (int x = lane; x < kRowPixels + kChunk; x += 32)
+      input[warp * kStride + x] =
+          weighted_value<Real>(work, Wide, cf_fold(work.border, left + x, work.width), y, channel);
+    __syncthreads();
+    for (int g = 0; g < min(kChunk / kOutputs, job.groups - group); g++) {
+      Real sample[kOutputs];
+#pragma unroll
+      for (int i = 0; i < kOutputs; i++)
+        sample[i] = input[row * kStride + pixel + g * kOutputs + i];
+      next_taps(before, tap, job.tap + (group + g) * kOutputs);
+      accumulate(sum, sample, before, tap);
+    }
+  }
+
+  if (y0 + row >= readable)
+    return;
+  Real *out = job.sums + ((size_t)channel * readable + y0 + row) * work.width + x0 + pixel;
+#pragma unroll
+  for (int o = 0; o < kOutputs; o++) {
+    if (x0 + pixel + o < work.width)
+      out[o] = sum[o];
+  }
+}
+
+template <typename Real>
+__device__ inline void filter_column(const Job<Real> &job, int x, int y0, int channel,
+                                     Real (&sum)[kOutputs])
+{
+  const CfFirWork &work = job.work;
+  const int readable = work.readable_end - work.readable_first;
+  const Real *column = job.sums + (size_t)channel * readable * work.width + x;
+  const Real outside = (Real)work.tone[channel].border * job.row_sum;
+  const int top = y0 - work.column_anchor;
+  Real before[kOutputs], tap[kOutputs] = {};
+
+#pragma unroll
+  for (int o = 0; o < kOutputs; o++)
+    sum[o] = 0;
+  for (int group = 0; group < job.groups; group++) {
+    Real sample[kOutputs];
+#pragma unroll
+    for (int i = 0; i < kOutputs; i++) {
+      const int y = cf_source_row(work, top + group * kOutputs + i);
+      sample[i] = y < 0 ? outside : column[(size_t)(y - work.readable_first) * work.width];
+    }
+    next_taps(before, tap, job.tap + group * kOutputs);
+    accumulate(sum, sample, before, tap);
+  }
+}
+
+/* A thread filters 8 rows of a pixel, alpha first, which divides the other channels. */
+template <typename Real, bool Wide>
+__global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant__ Job<Real> job)
+{
+  const CfFirWork &work = job.work;
+  const int across = (work.width + kColumnPixels - 1) / kColumnPixels;
+  const int x = (int)(blockIdx.x % across) * kColumnPixels + (threadIdx.x & 31);
+  const int y0 =
+      work.first + (int)(blockIdx.x / across) * kColumnRows + (threadIdx.x >> 5) * kOutputs;
+  Real alpha[kOutputs];
+
+  if (x >= work.width || y0 >= work.end)
+    return;
+#pragma unroll
+  for (int o = 0; o < kOutputs; o++)
+    alpha[o] = 255;
+
+  for (int i = 0; i < work.channels; i++) {
+    const int channel = work.alpha < 0 ? i : (work.alpha + i) % work.channels;
+    const CfFirTone &tone = work.tone[channel];
+    Real sum[kOutputs];
+
+    if (tone.use == CF_FIR_FILTER)
+      filter_column(job, x, y0, channel, sum);
+#pragma unroll
+    for (int o = 0; o < kOutputs; o++) {
+      const int y = y0 + o;
+      Real value;
+
+      if (y >= work.end)
+        break;
+      if (tone.use != CF_FIR_FILTER)
+        value = source_code(work, Wide, x, y, channel);
+      else if (channel == work.alpha)
+        value = cf_apply_tone(tone, sum[o]);
+      else
+        value = cf_unweigh(tone, sum[o], alpha[o]);
+      if (channel == work.alpha)
+        alpha[o] = value;
+
+      const uint32_t sample = cf_to_sample(work, value);
+      uint8_t *to = work.destination + (ptrdiff_t)y * work.destination_stride;
+      const size_t index = (size_t)x * work.channels + channel;
+      if (Wide)
+        ((uint16_t *)to)[index] = (uint16_t)sample;
+      else
+        to[index] = (uint8_t)sample;
+    }
+  }
+}
+
+template <typename Real> void set_taps(Job<Real> *job, const CfTaps *taps)
+{
+  memset(job->tap, 0, sizeof job->tap);
+  for (int i = 0; i < taps->count; i++)
+    job->tap[i] = (Real)taps->tap[i];
+  job->groups = (taps->count + 2 * kOutputs - 2) / kOutputs;
+}
+
+int divide_up(int value, int divisor)
+{
+  return (value + divisor - 1) / divisor;
+}
+
+template <typename Real, bool Wide>
+bool run_plane(const CfFirWork *work, const CfFirPlane *plan, Real *sums, cudaStream_t stream,
+               CfStatus *status)
+{
+  const int row_blocks = divide_up(work->width, kRowPixels) *
+                         divide_up(work->readable_end - work->readable_first, kRowRows);
+  const int column_blocks =
+      divide_up(work->width, kColumnPixels) * divide_up(work->end - work->first, kColumnRows);
+  void (*const rows)(Job<Real>) = filter_rows<Real, Wide>;
+  void (*const columns)(Job<Real>) = filter_columns<Real, Wide>;
+  Job<Real> job;
+
+  job.work = *work;
+  job.sums = sums;
+  job.row_sum = (Real)plan->row.sum;
+  set_taps(&job, &plan->row);
+  rows<<<row_blocks * work->channels, kThreads, 0, stream>>>(job);
+  if (!cf_cuda_launched("filtering rows", status))
+    return false;
+  set_taps(&job, &plan->column);
+  columns<<<column_blocks, kThreads, 0, stream>>>(job);
+  return cf_cuda_launched("filtering columns", status);
+}
+
+template <typename Real>
+bool run_planes(const CfFirPicture *picture, CfDevice *device, void *stream, CfStatus *status)
+{
+  size_t largest = 0;
+
+  for (int p = 0; p < picture->planes; p++) {
+    const CfFirWork *work = &picture->plane[p];
+    const size_t samples =
+        (size_t)work->width * (size_t)(work->readable_end - work->readable_first) * work->channels;
+    largest = samples > largest ? samples : largest;
+    if (picture->plan[p]->row.count > kMaxTaps || picture->plan[p]->column.count > kMaxTaps)
+      return cf_fail(status, CF_ERROR_INVALID, "the filter has more than %d taps", kMaxTaps);
+  }
+
+  Real *sums = (Real *)cf_scratch_take(device, largest * sizeof(Real), stream, status);
+  if (!sums)
+    return false;
+  bool good = true;
+  for (int p = 0; good && p < picture->planes; p++) {
+    good = picture->sample_bytes == 2 ? run_plane<Real, true>(&picture->plane[p], picture->plan[p],
+                                                              sums, (cudaStream_t)stream, status)
+                                      : run_plane<Real, false>(&picture->plane[p], picture->plan[p],
+                                                               sums, (cudaStream_t)stream, status);
+  }
+  return cf_scratch_give(device, sums, stream, good ? status : nullptr) && good;
+}
+
+} // namespace
+
+bool cf_fir_long_run(const CfFirPicture *picture, CfDevice *device, bool single, void *stream,
+                     CfStatus *status)
+{
+  return single ? run_planes<float>(picture, device, stream, status)
+                : run_planes<double>(picture, device, stream, status);
+}

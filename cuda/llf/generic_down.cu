@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Down the pyramid of the local Laplacian filter: from intensities to the components of level 1,
+ * and from each level to the next. Runs on every GPU; llf_tensor.cu is faster where it applies.
+ */
+#include "cuda/llf/pyramid_ops.cuh"
+
+namespace llf
+{
+namespace
+{
+
+/* --- what the components are --- */
+
+struct SineComponents {
+  using Pair = Halves;
+  Series series;
+
+  __device__ float2 value(float intensity, int pair) const
+  {
+    float sine, cosine;
+
+    sincos_harmonic(series, pair, intensity, &sine, &cosine);
+    return make_float2(series.b[pair] * sine, series.b[pair] * cosine);
+  }
+};
+
+struct SampleComponents {
+  using Pair = Integers;
+  Samples samples;
+
+  __device__ float2 value(float intensity, int pair) const
+  {
+    return make_float2(sample_delta(samples, 2 * pair, intensity),
+                       sample_delta(samples, 2 * pair + 1, intensity));
+  }
+};
+
+/* --- level 0 to 1 --- */
+
+constexpr int TILE_X = 32, TILE_Y = 8, FINE_X = 2 * TILE_X + 3, FINE_Y = 2 * TILE_Y + 3;
+
+/* A block reduces TILE_X x TILE_Y pixels of level 1, a thread each, one pair at a time through
+ * shared memory, so that each component is computed once a pixel. */
+template <typename Sample, Colour colour, typename Components>
+__global__ void __launch_bounds__(TILE_X *TILE_Y)
+    analyse_kernel(Pixels pixels, Components components, int groups, Level coarse, float top_gain)
+{
+  __shared__ float intensity[FINE_Y * FINE_X];
+  __shared__ float2 fine[FINE_Y * FINE_X];
+  __shared__ float2 rows[FINE_Y * TILE_X];
+
+  const int thread = threadIdx.x, threads = TILE_X * TILE_Y;
+  const int tile_x = blockIdx.x * TILE_X, tile_y = blockIdx.y * TILE_Y;
+  const int column = thread % TILE_X, row = thread / TILE_X;
+  const int x = tile_x + column, y = tile_y + row;
+  const bool inside = x < coarse.width && y < coarse.height;
+  const size_t index = (size_t)y * coarse.width + x;
+
+  auto reduce_fine = [&]() {
+    __syncthreads();
+    for (int i = thread; i < FINE_Y * TILE_X; i += threads) {
+      const float2 *p = fine + i / TILE_X * FINE_X + 2 * (i % TILE_X);
+      rows[i] = reduced(p[0], p[1], p[2], p[3], p[4]);
+    }
+    __syncthreads();
+    const float2 *p = rows + 2 * row * TILE_X + column;
+    return reduced(p[0], p[TILE_X], p[2 * TILE_X], p[3 * TILE_X], p[4 * TILE_X]);
+  };
+
+  await_previous();
+  for (int i = thread; i < FINE_Y * FINE_X; i += threads) {
+    const int from_x = mirrored(2 * tile_x - 2 + i % FINE_X, pixels.width);
+    const int from_y = mirrored(2 * tile_y - 2 + i / FINE_X, pixels.height);
+    const float value = __saturatef(load_intensity<Sample, colour>(pixels, from_x, from_y));
+
+    intensity[i] = value;
+    fine[i] = make_float2(value, 0.0f);
+  }
+
+  const float gauss = reduce_fine().x;
+  if (inside) {
+    coarse.gauss[index] = gauss;
+    if (coarse.collapsed)
+      coarse.collapsed[index] = top_gain * gauss;
+  }
+
+  for (int group = 0; group < groups; group++) {
+    uint32_t words[4];
+
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      for (int i = thread; i < FINE_Y * FINE_X; i += threads)
+        fine[i] = components.value(intensity[i], 4 * group + k);
+      words[k] = Components::Pair::pack(reduce_fine());
+    }
+    if (inside)
+      coarse.groups[index * groups + group] = make_uint4(words[0], words[1], words[2], words[3]);
+  }
+}
+
+template <typename Components>
+bool launch_analyse(Queue *queue, const Pixels &pixels, const Components &components,
+                    const Pyramid &pyramid, float top_gain)
+{
+  Level coarse = pyramid.level[1];
+
+  if (pyramid.images > 2)
+    coarse.collapsed = nullptr;
+  return with_pixel_types(pixels, [&](auto sample, auto colour) {
+    return launch(
+        queue, "llf analyse",
+        analyse_kernel<typename decltype(sample)::type, decltype(colour)::colour, Components>,
+        dim3(blocks(coarse.width, TILE_X), blocks(coarse.height, TILE_Y)), dim3(TILE_X * TILE_Y), 0,
+        pixels, components, pyramid.groups, coarse, top_gain);
+  });
+}
+
+/* --- level to level --- */
+
+template <typename Pair>
+__device__ __forceinline__ void add_tap(float tap, uint4 group, float total[8])
+{
+  const uint32_t words[4] = {group.x, group.y, group.z, group.w};
+
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const float2 pair = Pair::unpack(words[k]);
+    total[2 * k] = fmaf(tap, pair.x, total[2 * k]);
+    total[2 * k + 1] = fmaf(tap, pair.y, total[2 * k + 1]);
+  }
+}
+
+/* A thread reduces one group of one pixel: threadIdx.x counts groups, so that a warp reads whole
+ * pixels. The first group's thread reduces the Gaussian as well. */
+template <typename Pair>
+__global__ void __launch_bounds__(256) reduce_kernel(Level fine, Level coarse, float top_gain)
+{
+  const float tap[5] = {TAP_EDGE, TAP_SIDE, TAP_CENTRE, TAP_SIDE, TAP_EDGE};
+  const int group = threadIdx.x, groups = blockDim.x;
+  const int x = blockIdx.x * blockDim.y + threadIdx.y, y = blockIdx.y;
+  int column[5];
+
+  await_previous();
+  if (x >= coarse.width)
+    return;
+
+  const size_t index = (size_t)y * coarse.width + x;
+#pragma unroll
+  for (int i = 0; i < 5; i++)
+    column[i] = mirrored(2 * x - 2 + i, fine.width);
+
+  float total[8] = {0};
+#pragma unroll
+  for (int j = 0; j < 5; j++) {
+    const uint4 *from =
+        fine.groups + (size_t)mirrored(2 * y - 2 + j, fine.height) * fine.width * groups + group;
+    float row[8] = {0};
+
+#pragma unroll
+    for (int i = 0; i < 5; i++)
+      add_tap<Pair>(tap[i], from[column[i] * groups], row);
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+      total[k] = fmaf(tap[j], row[k], total[k]);
+  }
+  coarse.groups[index * groups + group] = make_uint4(
+      Pair::pack(make_float2(total[0], total[1])), Pair::pack(make_float2(total[2], total[3])),
+      Pair::pack(make_float2(total[4], total[5])), Pair::pack(make_float2(total[6], total[7])));
+
+  if (group == 0) {
+    float rows[5];
+
+#pragma unroll
+    for (int j = 0; j < 5; j++) {
+      const float *p = fine.gauss + (size_t)mirrored(2 * y - 2 + j, fine.height) * fine.width;
+      rows[j] = reduced(p[column[0]], p[column[1]], p[column[2]], p[column[3]], p[column[4]]);
+    }
+    const float gauss = reduced(rows[0], rows[1], rows[2], rows[3], rows[4]);
+    coarse.gauss[index] = gauss;
+    if (coarse.collapsed)
+      coarse.collapsed[index] = top_gain * gauss;
+  }
+}
+
+template <typename Pair>
+bool launch_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+{
+  const int pixels_per_block = 256 / pyramid.groups;
+  Level coarse = pyramid.level[fine + 1];
+
+  if (fine + 1 < pyramid.images - 1)
+    coarse.collapsed = nullptr;
+  return launch(queue, "llf reduce", reduce_kernel<Pair>,
+                dim3(blocks(coarse.width, pixels_per_block), coarse.height),
+                dim3(pyramid.groups, pixels_per_block), 0, pyramid.level[fine], coarse, top_gain);
+}
+
+} // namespace
+
+bool analyse(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
+             float top_gain)
+{
+  return launch_analyse(queue, pixels, SineComponents{series}, pyramid, top_gain);
+}
+
+bool analyse(Queue *queue, const Pixels &pixels, const Samples &samples, const Pyramid &pyramid,
+             float top_gain)
+{
+  return launch_analyse(queue, pixels, SampleComponents{samples}, pyramid, top_gain);
+}
+
+bool reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+{
+  return launch_reduce<Halves>(queue, pyramid, fine, top_gain);
+}
+
+bool reduce_samples(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+{
+  return launch_reduce<Integers>(queue, pyramid, fine, top_gain);
+}
+
+} // namespace llf

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Up the pyramid of the local Laplacian filter: each level's terms on top of the coarser levels,
+ * and level 0 with its colours. Runs on every GPU; llf_tensor.cu is faster where it applies.
+ * A thread makes a quad.
+ */
+#include "cuda/llf/pyramid_ops.cuh"
+
+namespace llf
+{
+namespace
+{
+
+constexpr int BLOCK_X = 32, BLOCK_Y = 8;
+
+dim3 quad_grid(int width, int height)
+{
+  return dim3(blocks((width + 1) / 2, BLOCK_X), blocks((height + 1) / 2, BLOCK_Y));
+}
+
+/* A level and the next coarser one. Level 0 has neither groups nor Gaussian. */
+struct Levels {
+  Level own, coarse;
+  int groups;
+};
+
+Levels levels_at(const Pyramid &pyramid, int fine)
+{
+  return Levels{pyramid.level[fine], pyramid.level[fine + 1], pyramid.groups};
+}
+
+/* --- terms of a quad: what a level adds to the expanded coarser one --- */
+
+/* Sum over n of cos (w_n g) L[b_n sin w_n I] - sin (w_n g) L[b_n cos w_n I]. */
+struct SineTerm {
+  Series series;
+
+  __device__ void quad(const Levels &levels, int x, int y, const float gauss[4],
+                       float term[4]) const
+  {
+    const Level &coarse = levels.coarse, &own = levels.own;
+    const int groups = levels.groups;
+    const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
+
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      term[i] = 0.0f;
+
+    for (int group = 0; group < groups; group++) {
+      uint4 around[3][3], self[4];
+
+#pragma unroll
+      for (int row = 0; row < 3; row++) {
+#pragma unroll
+        for (int column = 0; column < 3; column++)
+          around[row][column] = coarse.groups[(at.row[row] + at.column[column]) * groups + group];
+      }
+      if (own.groups) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+          const int own_x = min(2 * x + (i & 1), own.width - 1);
+          const int own_y = min(2 * y + (i >> 1), own.height - 1);
+          self[i] = own.groups[((size_t)own_y * own.width + own_x) * groups + group];
+        }
+      }
+
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        const int n = 4 * group + k;
+        float2 pairs[3][3], expanded[4];
+
+#pragma unroll
+        for (int row = 0; row < 3; row++) {
+#pragma unroll
+          for (int column = 0; column < 3; column++)
+            pairs[row][column] = unpack(word(around[row][column], k));
+        }
+        expand_quad(pairs, expanded);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+          float sine, cosine;
+
+          sincos_harmonic(series, n, gauss[i], &sine, &cosine);
+          /* At level 0 all but the rounding of a pixel's own terms cancels. */
+          const uint32_t here = own.groups
+                                    ? word(self[i], k)
+                                    : pack(make_float2(series.b[n] * sine, series.b[n] * cosine));
+          const float2 laplacian = sum(unpack(here), scaled(-1.0f, expanded[i]));
+          term[i] += cosine * laplacian.x - sine * laplacian.y;
+        }
+      }
+    }
+  }
+};
+
+/* Interpolation between the Laplacian coefficients of the two samples next to g. */
+struct SampleTerm {
+  Samples samples;
+
+  /* Of a sample at pixel i of the quad, in stored units; `own` is its index in the level. */
+  __device__ float coefficient(const Levels &levels, const Neighbours &at, int i, size_t own,
+                               float gauss, int sample) const
+  {
+    const int16_t *const coarse = (const int16_t *)levels.coarse.groups + sample;
+    const int stride = 8 * levels.groups;
+    float around[3][3], expanded[4];
+
+    if (sample < 0 || sample >= samples.count)
+      return 0.0f;
+#pragma unroll
+    for (int row = 0; row < 3; row++) {
+#pragma unroll
+      for (int column = 0; column < 3; column++)
+        around[row][column] = (float)coarse[(at.row[row] + at.column[column]) * stride];
+    }
+    expand_quad(around, expanded);
+    const float here = levels.own.groups
+                           ? (float)((const int16_t *)levels.own.groups)[own * stride + sample]
+                           : rintf(sample_delta(samples, sample, gauss));
+    return here - (i == 0   ? expanded[0]
+                   : i == 1 ? expanded[1]
+                   : i == 2 ? expanded[2]
+                            : expanded[3]);
+  }
+
+  __device__ void quad(const Levels &levels, int x, int y, const float gauss[4],
+                       float term[4]) const
+  {
+    const Level &coarse = levels.coarse, &own = levels.own;
+    const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const float position = __saturatef(gauss[i]) * (float)(samples.levels - 1);
+      const int lower = min((int)position, samples.levels - 2);
+      const float weight = position - (float)lower;
+      const int own_x = min(2 * x + (i & 1), own.width - 1);
+      const int own_y = min(2 * y + (i >> 1), own.height - 1);
+      const size_t index = (size_t)own_y * own.width + own_x;
+
+      term[i] =
+          ((1.0f - weight) * coefficient(levels, at, i, index, gauss[i], lower - samples.first) +
+           weight * coefficient(levels, at, i, index, gauss[i], lower + 1 - samples.first)) *
+          __frcp_rn(samples.units);
+    }
+  }
+};
+
+/* --- levels above 0 --- */
+
+/* What is added to a level's terms: the coarser level, and what the level holds already. */
+struct Additions {
+  bool coarser, previous;
+};
+
+template <typename Term>
+__global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
+    expand_kernel(Levels levels, Term term, Additions additions)
+{
+  const Level &own = levels.own, &coarse = levels.coarse;
+  const int x = blockIdx.x * BLOCK_X + threadIdx.x, y = blockIdx.y * BLOCK_Y + threadIdx.y;
+  float gauss[4], total[4], expanded[4] = {0};
+
+  await_previous();
+  if (x >= coarse.width || y >= coarse.height)
+    return;
+
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    gauss[i] = own.gauss[(size_t)min(2 * y + (i >> 1), own.height - 1) * own.width +
+                         min(2 * x + (i & 1), own.width - 1)];
+  term.quad(levels, x, y, gauss, total);
+  if (additions.coarser)
+    expand_plane(coarse.collapsed, neighbours(x, y, coarse.width, coarse.height), expanded);
+
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const int own_x = 2 * x + (i & 1), own_y = 2 * y + (i >> 1);
+
+    if (own_x >= own.width || own_y >= own.height)
+      continue;
+    float *const to = own.collapsed + (size_t)own_y * own.width + own_x;
+    *to = total[i] + expanded[i] + (additions.previous ? *to : 0.0f);
+  }
+}
+
+template <typename Term>
+bool launch_expand(Queue *queue, const Pyramid &pyramid, int fine, const Term &term,
+                   Additions additions)
+{
+  return launch(queue, "llf expand", expand_kernel<Term>,
+                quad_grid(pyramid.level[fine].width, pyramid.level[fine].height),
+                dim3(BLOCK_X, BLOCK_Y), 0, levels_at(pyramid, fine), term, additions);
+}
+
+/* --- level 0 --- */
+
+/* Adds a batch of samples to level 0, without the coarser levels. */
+template <typename Sample, Colour colour>
+__global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
+    sample_base_kernel(Pixels pixels, Levels levels, SampleTerm term, float *base, bool add)
+{
+  const int x = blockIdx.x * BLOCK_X + threadIdx.x, y = blockIdx.y * BLOCK_Y + threadIdx.y;
+  float raw[4], total[4];
+
+  await_previous();
+  if (2 * x >= pixels.width || 2 * y >= pixels.height)
+    return;
+  load_quad<Sample, colour>(pixels, 2 * x, 2 * y, raw);
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    raw[i] = __saturatef(raw[i]);
+  term.quad(levels, x, y, raw, total);
+
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const int own_x = 2 * x + (i & 1), own_y = 2 * y + (i >> 1);
+
+    if (own_x >= pixels.width || own_y >= pixels.height)
+      continue;
+    float *const to = base + (size_t)own_y * pixels.width + own_x;
+    *to = total[i] + (add ? *to : 0.0f);
+  }
+}
+
+/* output = self I + expanded level 1 + terms of level 0, with what makes these three. */
+
+struct FinishSine {
+  Levels levels;
+  SineTerm term;
+
+  __device__ void quad(int x, int y, const float luma[4], float filtered[4]) const
+  {
+    const Level &coarse = levels.coarse;
+    float expanded[4];
+
+    term.quad(levels, x, y, luma, filtered);
+    expand_plane(coarse.collapsed, neighbours(x, y, coarse.width, coarse.height), expanded);
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      filtered[i] += fmaf(1.0f + term.series.linear, luma[i], expanded[i]);
+  }
+};
+
+__device__ __forceinline__ float base_at(const float *base, int width, int height, int x, int y)
+{
+  return base[(size_t)min(y, height - 1) * width + min(x, width - 1)];
+}
+
+struct FinishSamples {
+  Levels levels;
+  SampleTerm term;
+  const float *base; /* earlier batches, or NULL */
+
+  __device__ void quad(int x, int y, const float luma[4], float filtered[4]) const
+  {
+    const Level &coarse = levels.coarse;
+    float expanded[4];
+
+    term.quad(levels, x, y, luma, filtered);
+    expand_plane(coarse.collapsed, neighbours(x, y, coarse.width, coarse.height), expanded);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      filtered[i] += fmaf(1.0f + term.samples.linear, luma[i], expanded[i]);
+      if (base)
+        filtered[i] +=
+            base_at(base, levels.own.width, levels.own.height, 2 * x + (i & 1), 2 * y + (i >> 1));
+    }
+  }
+};
+
+struct FinishPlanes {
+  const float *base, *collapsed;
+  int width, height;
+
+  __device__ void quad(int x, int y, const float *, float filtered[4]) const
+  {
+    expand_plane(collapsed, neighbours(x, y, (width + 1) / 2, (height + 1) / 2), filtered);
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      filtered[i] += base_at(base, width, height, 2 * x + (i & 1), 2 * y + (i >> 1));
+  }
+};
+
+template <typename Sample, Colour colour, typename Finish>
+__global__ void __launch_bounds__(BLOCK_X *BLOCK_Y) finish_kernel(Pixels pixels, Finish finish)
+{
+  const int x = blockIdx.x * BLOCK_X + threadIdx.x, y = blockIdx.y * BLOCK_Y + threadIdx.y;
+  float raw[4], luma[4], filtered[4];
+
+  await_previous();
+  if (2 * x >= pixels.width || 2 * y >= pixels.height)
+    return;
+  load_quad<Sample, colour>(pixels, 2 * x, 2 * y, raw);
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    luma[i] = __saturatef(raw[i]);
+  finish.quad(x, y, luma, filtered);
+  store_quad<Sample, colour>(pixels, 2 * x, 2 * y, raw, filtered);
+}
+
+template <typename Finish>
+bool launch_finish(Queue *queue, const Pixels &pixels, const Finish &finish)
+{
+  return with_pixel_types(pixels, [&](auto sample, auto colour) {
+    return launch(queue, "llf finish",
+                  finish_kernel<typename decltype(sample)::type, decltype(colour)::colour, Finish>,
+                  quad_grid(pixels.width, pixels.height), dim3(BLOCK_X, BLOCK_Y), 0, pixels,
+                  finish);
+  });
+}
+
+} // namespace
+
+bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series)
+{
+  return launch_expand(queue, pyramid, fine, SineTerm{series}, Additions{true, false});
+}
+
+bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid)
+{
+  return launch_finish(queue, pixels, FinishSine{levels_at(pyramid, 0), SineTerm{series}});
+}
+
+bool expand_samples(Queue *queue, const Pyramid &pyramid, int fine, const Samples &samples,
+                    bool first_batch, bool last_batch)
+{
+  return launch_expand(queue, pyramid, fine, SampleTerm{samples},
+                       Additions{last_batch, !first_batch});
+}
+
+bool expand_samples_base(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
+                         const Samples &samples, float *base, bool first_batch)
+{
+  return with_pixel_types(pixels, [&](auto sample, auto colour) {
+    return launch(queue, "llf sampled level 0",
+                  sample_base_kernel<typename decltype(sample)::type, decltype(colour)::colour>,
+                  quad_grid(pixels.width, pixels.height), dim3(BLOCK_X, BLOCK_Y), 0, pixels,
+                  levels_at(pyramid, 0), SampleTerm{samples}, base, !first_batch);
+  });
+}
+
+bool finish_samples(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
+                    const Samples &samples, const float *base)
+{
+  return launch_finish(queue, pixels,
+                       FinishSamples{levels_at(pyramid, 0), SampleTerm{samples}, base});
+}
+
+bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed)
+{
+  return launch_finish(queue, pixels, FinishPlanes{base, collapsed, pixels.width, pixels.height});
+}
+
+} // namespace llf

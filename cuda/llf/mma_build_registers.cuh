@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rows of components in the registers of a warp, for the kernel of levels 1 and 2: looked up,
+ * filtered across, added up and stored.
+ */
+#pragma once
+
+#include "cuda/llf/mma_build_lut.cuh"
+
+namespace llf
+{
+
+/* Words q of block b: components lane / 4 + 8 q of its pixels 2 (lane % 4) and the next. */
+struct Block {
+  uint32_t word[2];
+};
+
+template <int BLOCKS> struct Line {
+  Block block[BLOCKS];
+};
+
+/* `tap` has one for each q. */
+__device__ __forceinline__ void add_block(Block &total, const uint32_t (&tap)[2],
+                                          const Block &block)
+{
+#pragma unroll
+  for (int q = 0; q < 2; q++)
+    total.word[q] = multiplied_added(tap[q], block.word[q], total.word[q]);
+}
+
+__device__ __forceinline__ void begin_block(Block &total, const uint32_t (&tap)[2],
+                                            const Block &block)
+{
+#pragma unroll
+  for (int q = 0; q < 2; q++)
+    total.word[q] = multiplied(tap[q], block.word[q]);
+}
+
+/* The taps of a block as a banded matrix: 8 coarse pixels of 24 fine ones, of which 19 are used. */
+struct Banded {
+  uint32_t word[3];
+};
+
+/* What fine sample `tap` of a coarse one counts; those that are mirrored at a border to it count
+ * there. */
+__device__ __forceinline__ float weight_of(int tap)
+{
+  return tap == 2               ? HALF_CENTRE
+         : tap == 1 || tap == 3 ? HALF_SIDE
+         : tap == 0 || tap == 4 ? HALF_EDGE
+                                : 0.0f;
+}
+
+__device__ __forceinline__ float folded_weight(int tap, int x, int width)
+{
+  return x < 0 || x >= width
+             ? 0.0f
+             : weight_of(tap) + weight_of(tap - 1 - 2 * x) + weight_of(tap + 2 * width - 1 - 2 * x);
+}
+
+/* Of the block whose first fine sample is number x. */
+__device__ __forceinline__ Banded banded(int x, int width, int lane)
+{
+  Banded band;
+
+#pragma unroll
+  for (int q = 0; q < 3; q++) {
+    const int sample = 8 * q + 2 * (lane % 4), tap = sample - 2 * (lane / 4);
+
+    band.word[q] = cf_pack_halves(folded_weight(tap, x + sample, width),
+                                  folded_weight(tap + 1, x + sample + 1, width));
+  }
+  return band;
+}
+
+/* A coarse block from three fine ones. */
+__device__ __forceinline__ Block filter_block(const Block &first, const Block &second,
+                                              const Block &third, const Banded &band)
+{
+  const uint32_t four[4] = {first.word[0], first.word[1], second.word[0], second.word[1]};
+  uint32_t sum[2];
+  Block made;
+
+  multiply_half(sum, four, band.word[0], band.word[1], 0, 0);
+  multiply_half_8(made.word, third.word, band.word[2], sum[0], sum[1]);
+  return made;
+}
+
+/* The same where only three pixels of the coarse block are needed, for which the third counts
+ * nothing. */
+__device__ __forceinline__ Block filter_block(const Block &first, const Block &second,
+                                              const Banded &band)
+{
+  const uint32_t four[4] = {first.word[0], first.word[1], second.word[0], second.word[1]};
+  Block made;
+
+  multiply_half(made.word, four, band.word[0], band.word[1], 0, 0);
+  return made;
+}
+
+/* How far a low bit turns a lane's harmonic: of the denormals that low bits are, and what belongs
+ * to the table's rows already. */
+struct LowTurn {
+  uint32_t factor, middle;
+};
+
+template <int GROUPS, Key key>
+__device__ __forceinline__ LowTurn low_turn(const Pixels &pixels, const Series &series, int first,
+                                            int lane)
+{
+  const float step = key == Key::LUMA ? intensity_of_row<key>(pixels, 1.0f) : pixels.weight[0];
+  const float radians = 6.283185307f * series.turn * (float)(first + lane / 4 + 1) * step;
+  const float factor = radians * (float)(1 << (24 - LOW_SHIFT<key>));
+  const float middle = -0.5f * (float)((1 << LOW_BITS<key>)-1) * radians;
+
+  return {cf_pack_halves(factor, factor), cf_pack_halves(middle, middle)};
+}
+
+/* Sines and cosines of two pixels. */
+__device__ __forceinline__ void turn_further(uint32_t &sine, uint32_t &cosine, uint32_t codes,
+                                             uint32_t mask, const LowTurn &low)
+{
+  const __half2 by = __hfma2(as_halves(codes & mask), as_halves(low.factor), as_halves(low.middle));
+  const __half2 s = as_halves(sine), c = as_halves(cosine);
+
+  sine = as_word(__hfma2(by, c, s));
+  cosine = as_word(__hfma2(__hneg2(by), s, c));
+}
+
+/* A fine row, looked up and filtered across, of which `take (b, words)` takes the blocks in order:
+ * registers for a whole row there are not. `row_of (i)` is where a lane finds its row of the table
+ * for look-up i, `pairs` are the codes of its words of the components. */
+template <int GROUPS, Key key, int READS, typename RowOf, typename Take>
+__device__ __forceinline__ void filter_row(RowOf row_of, const typename KeyOf<key>::Sample *pairs,
+                                           const LowTurn &low, const Banded &band, Take take)
+{
+  using M = TableMemory<GROUPS, key>;
+  constexpr uint32_t LOW_MASK = ((1u << LOW_BITS<key>)-1) * 65537u << LOW_SHIFT<key>;
+  Block two[2], next[2];
+
+#pragma unroll
+  for (int i = 0; i < READS; i++) {
+    const uint32_t row = row_of(i);
+    uint32_t words[4];
+
+    look_up_4(words, row);
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+      if constexpr (M::TURNED)
+        turn_further(words[2 * k], words[2 * k + 1],
+                     *reinterpret_cast<const uint32_t *>(pairs + 16 * i + 8 * k), LOW_MASK, low);
+#pragma unroll
+      for (int q = 0; q < 2; q++)
+        next[k].word[q] = words[2 * k + q];
+    }
+    if (i > 0)
+      take(i - 1, filter_block(two[0], two[1], next[0], band));
+#pragma unroll
+    for (int k = 0; k < 2; k++)
+      two[k] = next[k];
+  }
+  take(READS - 1, filter_block(two[0], two[1], band));
+}
+
+/* Stores rows of a strip, one after the other: products leave components in rows, memory has them
+ * in columns. Of two groups, the first one's pairs are the even ones of eight, the second's the odd
+ * ones. A level's pixels have ALL groups. What `passes` leaves the L2 cache first: level 1 of large
+ * pictures, which does not fit in, so that level 2 is there when it is read. */
+template <int GROUPS, int ALL, bool turned, int BLOCKS, bool passes> struct LineWriter {
+  static constexpr int HALF = HALVES<GROUPS>, PIXEL_BYTES = ALL * GROUP_BYTES;
+
+  uint8_t *next[HALF];
+  uint32_t kept; /* blocks of which the lane's pixel is in the strip and in the level */
+
+  /* Row y may be one that is not stored; the second half is `distance` rows below. */
+  __device__ __forceinline__ void begin(const Target &target, int x, int y, int distance, int first,
+                                        int end, int lane)
+  {
+    const Level &level = target.coarse;
+
+#pragma unroll
+    for (int h = 0; h < HALF; h++)
+      next[h] = reinterpret_cast<uint8_t *>(level.groups + blockIdx.y * GROUPS) +
+                ((ptrdiff_t)(y + h * distance) * level.width + x + lane / 4) * PIXEL_BYTES +
+                lane % 4 * (GROUPS == 2 ? 8 : 4);
+    kept = 0;
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++) {
+      const int i = 8 * b + lane / 4;
+      kept |= i >= first && i < end && x + i < level.width ? 1u << b : 0;
+    }
+    kept = opaque(kept);
+  }
+
+  /* Those of a row. Of two groups, not what stays the same in all rows: the compiler would hold
+   * that in predicates, of which there are not enough. */
+  __device__ __forceinline__ uint32_t written(bool stored) const
+  {
+    const uint32_t blocks = stored ? kept : 0;
+    return GROUPS == 2 ? opaque(blocks) : blocks;
+  }
+
+  __device__ __forceinline__ void write(int b, const Block &block,
+                                        const uint32_t (&written)[HALF]) const
+  {
+    uint32_t words[2];
+
+#pragma unroll
+    for (int q = 0; q < 2; q++)
+      words[q] = transposed(block.word[q]);
+    if constexpr (turned) {
+      const uint32_t sines = words[0], cosines = words[1];
+
+      words[0] = __byte_perm(sines, cosines, 0x5410);
+      words[1] = __byte_perm(sines, cosines, 0x7632);
+    }
+#pragma unroll
+    for (int h = 0; h < HALF; h++) {
+      uint8_t *const to = next[h] + 8 * b * PIXEL_BYTES;
+
+      if (!(written[h] >> b & 1))
+        continue;
+      if constexpr (GROUPS == 2 && passes)
+        __stcs(reinterpret_cast<uint2 *>(to), make_uint2(words[0], words[1]));
+      else if constexpr (GROUPS == 2)
+        *reinterpret_cast<uint2 *>(to) = make_uint2(words[0], words[1]);
+      else
+        *reinterpret_cast<uint32_t *>(to) = words[h];
+    }
+  }
+
+  __device__ __forceinline__ void advance(int width)
+  {
+#pragma unroll
+    for (int h = 0; h < HALF; h++)
+      next[h] += (ptrdiff_t)width * PIXEL_BYTES;
+  }
+};
+
+} // namespace llf

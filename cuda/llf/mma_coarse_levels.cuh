@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The way down of the coarse levels, in shared memory. A level has so few pixels that its time is
+ * that of one warp's instructions: so rows are filtered across by whole warps, 32 pixels each, then
+ * down by threads, and the smallest levels both ways by a thread a pixel.
+ */
+#pragma once
+
+#include "cuda/llf/mma_downsample.cuh"
+#include "cuda/llf/cluster_layout.cuh"
+
+namespace llf
+{
+
+constexpr int TAIL_THREADS = 512, TAIL_WARPS = TAIL_THREADS / 32;
+
+/* What is in shared memory besides: components, Gaussians, and terms that become collapsed images.
+ * These come to lie where rows were that had been filtered on their way down. */
+template <int GROUPS> struct TailMemory {
+  uint8_t *components, *filtered;
+  float *gauss, *filtered_gauss, *terms;
+
+  __device__ TailMemory(uint8_t *memory, const Tail &tail)
+      : components(memory), filtered(memory + tail.pixels * GROUPS * GROUP_BYTES),
+        gauss(reinterpret_cast<float *>(filtered + tail.filtered_pixels * GROUPS * GROUP_BYTES)),
+        filtered_gauss(gauss + tail.pixels), terms(reinterpret_cast<float *>(filtered))
+  {
+  }
+
+  __device__ static int bytes_of(const Held &level, int x, int y, int group)
+  {
+    return ((level.base + y * level.width + x) * GROUPS + group) * GROUP_BYTES;
+  }
+
+  __device__ uint32_t address(const Held &level, int x, int y, int group) const
+  {
+    return cf_shared_address(components) + bytes_of(level, x, y, group);
+  }
+
+  __device__ uint32_t *words(const Held &level, int x, int y, int group) const
+  {
+    return reinterpret_cast<uint32_t *>(components + bytes_of(level, x, y, group));
+  }
+};
+
+/* Task number `task` of `across` in each row. */
+__device__ __forceinline__ void place_task(int task, int across, int *row, int *column)
+{
+  *row = (int)(((float)task + 0.5f) * reciprocal_approximate((float)across));
+  *column = task - *row * across;
+}
+
+/* Filters rows across. A warp makes 32 pixels of a row; Gaussians are left to the warps with the
+ * highest numbers, which have the least to do. */
+template <int GROUPS>
+__device__ __forceinline__ void filter_across(const Tail &tail, const TailMemory<GROUPS> &memory,
+                                              const Held &fine, int level, Rows rows,
+                                              const Band &band)
+{
+  constexpr int TOGETHER = GROUPS == 1 ? 1 : 2, PARTS = GROUPS / TOGETHER;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int width = tail.level[level].width, across = (width + 31) / 32;
+  const Rows from = reduced_rows(rows, fine.height);
+  const int count = count_of(from);
+
+  for (int task = warp; task < across * PARTS * count; task += TAIL_WARPS) {
+    int row, part;
+    place_task(task, across * PARTS, &row, &part);
+    const int group = part % PARTS * TOGETHER, x = part / PARTS * 32;
+    const uint32_t line = memory.address(fine, 0, from.first + row, group);
+    uint32_t pixels[5][2 * TOGETHER];
+    Row<TOGETHER> made;
+
+#pragma unroll
+    for (int j = 0; j < 5; j++) {
+      const int fine_x = mirrored(2 * x - 2 + 16 * j + lane % 16, fine.width);
+      const uint32_t at = line + fine_x * (GROUPS * GROUP_BYTES);
+
+      if constexpr (TOGETHER == 2)
+        cf_load_matrix_transposed(pixels[j], at + lane / 16 * GROUP_BYTES);
+      else
+        load_2_transposed(pixels[j], at);
+    }
+    band.filter<TOGETHER>(pixels, &made);
+
+    uint8_t *const to = memory.filtered +
+                        ((row * width + x + lane / 4) * GROUPS + group) * GROUP_BYTES +
+                        lane % 4 * 4;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      if (x + 8 * i + lane / 4 >= width)
+        continue;
+#pragma unroll
+      for (int c = 0; c < TOGETHER; c++)
+        *reinterpret_cast<uint32_t *>(to + (8 * i * GROUPS + c) * GROUP_BYTES) =
+            made.word[i / 2][2 * c + i % 2];
+    }
+  }
+  for (int task = TAIL_WARPS - 1 - warp; task < across * count; task += TAIL_WARPS) {
+    int row, part;
+    place_task(task, across, &row, &part);
+    const int x = part * 32 + lane;
+    const float *const line = memory.gauss + fine.base + (from.first + row) * fine.width;
+
+    if (x < width)
+      memory.filtered_gauss[row * width + x] = reduced(
+          line[mirrored(2 * x - 2, fine.width)], line[mirrored(2 * x - 1, fine.width)], line[2 * x],
+          line[mirrored(2 * x + 1, fine.width)], line[mirrored(2 * x + 2, fine.width)]);
+  }
+}
+
+__device__ __forceinline__ uint4 reduced_halves(const uint4 (&rows)[5])
+{
+  const uint32_t edge = cf_pack_halves(HALF_EDGE, HALF_EDGE),
+                 side = cf_pack_halves(HALF_SIDE, HALF_SIDE),
+                 centre = cf_pack_halves(HALF_CENTRE, HALF_CENTRE);
+  uint32_t sum[4];
+
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    sum[k] = multiplied(edge, word(rows[0], k));
+    sum[k] = multiplied_added(side, word(rows[1], k), sum[k]);
+    sum[k] = multiplied_added(centre, word(rows[2], k), sum[k]);
+    sum[k] = multiplied_added(side, word(rows[3], k), sum[k]);
+    sum[k] = multiplied_added(edge, word(rows[4], k), sum[k]);
+  }
+  return make_uint4(sum[0], sum[1], sum[2], sum[3]);
+}
+
+/* Filters down what filter_across() left, and gives rows of `level` to `store` and `store_gauss`, a
+ * warp's 32 groups of one or 32 Gaussians at a time. */
+template <int GROUPS, typename Store, typename StoreGauss>
+__device__ __forceinline__ void filter_down(const Tail &tail, const TailMemory<GROUPS> &memory,
+                                            int level, Rows rows, Store store,
+                                            StoreGauss store_gauss)
+{
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int width = tail.level[level].width, count = count_of(rows);
+  const int fine_height = tail.level[level - 1].height;
+  const int first = reduced_rows(rows, fine_height).first;
+  const int across = (width * GROUPS + 31) / 32, gauss_across = (width + 31) / 32;
+
+  for (int task = warp; task < across * count; task += TAIL_WARPS) {
+    int row, part;
+    place_task(task, across, &row, &part);
+    const int y = rows.first + row, i = part * 32 + lane;
+    uint4 lines[5];
+
+#pragma unroll
+    for (int k = 0; k < 5; k++)
+      lines[k] = reinterpret_cast<const uint4 *>(
+          memory.filtered)[(mirrored(2 * y - 2 + k, fine_height) - first) * width * GROUPS +
+                           min(i, width * GROUPS - 1)];
+    store(y, i, reduced_halves(lines));
+  }
+  for (int task = TAIL_WARPS - 1 - warp; task < gauss_across * count; task += TAIL_WARPS) {
+    int row, part;
+    place_task(task, gauss_across, &row, &part);
+    const int y = rows.first + row, x = part * 32 + lane;
+    float lines[5];
+
+#pragma unroll
+    for (int k = 0; k < 5; k++)
+      lines[k] = memory.filtered_gauss[(mirrored(2 * y - 2 + k, fine_height) - first) * width +
+                                       min(x, width - 1)];
+    store_gauss(y, x, reduced(lines[0], lines[1], lines[2], lines[3], lines[4]));
+  }
+}
+
+/* The block's rows of a level that is spread or gathered, to all blocks that need them. */
+template <int GROUPS>
+__device__ __forceinline__ void reduce_spread(const Tail &tail, const Directory &directory,
+                                              const TailMemory<GROUPS> &memory, int level,
+                                              const Band &band)
+{
+  const Rows rows = directory.held[level].own;
+  const int width = tail.level[level].width;
+  const uint32_t barrier = cf_shared_address(&directory.barrier[level]);
+  auto store_row = [&](int y, int i, int of_pixel, uint32_t to, auto value) {
+    for (uint32_t blocks = blocks_with_row(tail, directory, level, y); blocks;
+         blocks &= blocks - 1) {
+      const int block = __ffs(blocks) - 1;
+      const int at = (directory.place[level][block].base + y * width) * of_pixel + i;
+
+      if (i < width * of_pixel)
+        store_in_block(address_in_block(to + at * (int)sizeof value, block), value,
+                       address_in_block(barrier, block));
+    }
+  };
+
+  filter_across<GROUPS>(tail, memory, directory.held[level - 1], level, rows, band);
+  __syncthreads();
+  filter_down<GROUPS>(
+      tail, memory, level, rows,
+      [&](int y, int i, uint4 made) {
+        store_row(y, i, GROUPS, cf_shared_address(memory.components), made);
+      },
+      [&](int y, int x, float made) {
+        store_row(y, x, 1, cf_shared_address(memory.gauss), __float_as_uint(made));
+      });
+  __syncthreads();
+  await_bytes(&directory.barrier[level]);
+}
+
+/* Of a level that is small enough each thread makes a group or a Gaussian in one step. */
+template <int GROUPS>
+__device__ __forceinline__ void reduce_small(const TailMemory<GROUPS> &memory, const Held &fine,
+                                             const Held &coarse)
+{
+  const int pixels = coarse.width * coarse.height, last = TAIL_THREADS - 1 - (int)threadIdx.x;
+  const bool components = (int)threadIdx.x < pixels * GROUPS;
+  const int i = components ? (int)threadIdx.x / GROUPS : last;
+  int row, x, columns[5], lines[5];
+
+  if (i >= pixels)
+    return;
+  place_task(i, coarse.width, &row, &x);
+#pragma unroll
+  for (int k = 0; k < 5; k++) {
+    columns[k] = mirrored(2 * x - 2 + k, fine.width);
+    lines[k] = fine.base + mirrored(2 * row - 2 + k, fine.height) * fine.width;
+  }
+  if (components) {
+    uint4 *const groups = reinterpret_cast<uint4 *>(memory.components) + threadIdx.x % GROUPS;
+    uint4 down[5];
+
+#pragma unroll
+    for (int k = 0; k < 5; k++) {
+      uint4 across[5];
+#pragma unroll
+      for (int j = 0; j < 5; j++)
+        across[j] = groups[(lines[k] + columns[j]) * GROUPS];
+      down[k] = reduced_halves(across);
+    }
+    groups[(coarse.base + i) * GROUPS] = reduced_halves(down);
+  } else {
+    float down[5];
+
+#pragma unroll
+    for (int k = 0; k < 5; k++) {
+      const float *const line = memory.gauss + lines[k];
+      down[k] = reduced(line[columns[0]], line[columns[1]], line[columns[2]], line[columns[3]],
+                        line[columns[4]]);
+    }
+    memory.gauss[coarse.base + i] = reduced(down[0], down[1], down[2], down[3], down[4]);
+  }
+}
+
+/* A level that only this block has. */
+template <int GROUPS>
+__device__ __forceinline__ void reduce_alone(const Tail &tail, const TailMemory<GROUPS> &memory,
+                                             const Held &fine, const Held &coarse, int level,
+                                             const Band &band)
+{
+  const int width = coarse.width;
+
+  if (width * coarse.height * (GROUPS + 1) <= TAIL_THREADS) {
+    reduce_small<GROUPS>(memory, fine, coarse);
+    __syncthreads();
+    return;
+  }
+  filter_across<GROUPS>(tail, memory, fine, level, coarse.rows, band);
+  __syncthreads();
+  filter_down<GROUPS>(
+      tail, memory, level, coarse.rows,
+      [&](int y, int i, uint4 made) {
+        if (i < width * GROUPS)
+          reinterpret_cast<uint4 *>(memory.components)[(coarse.base + y * width) * GROUPS + i] =
+              made;
+      },
+      [&](int y, int x, float made) {
+        if (x < width)
+          memory.gauss[coarse.base + y * width + x] = made;
+      });
+  __syncthreads();
+}
+
+} // namespace llf

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The local Laplacian filter's fast engine on tensor cores (sm_80 and newer): what its way down and
+ * its way up share.
+ *
+ * Both 5-tap operators are small matrix products on fp16 fragments. Down, a banded 16 x 35 matrix
+ * makes 16 pixels of a row of the next level. Up, a 16 x 16 matrix makes 4 x 4 pixels of 4 x 4
+ * coarser ones. What is multiplied has a group of components in its 8 columns. At level 0 of 8 and
+ * 10-bit pictures the components are rows of a table in shared memory, one a code value, which
+ * ldmatrix fetches by address: look-up and layout are one instruction.
+ */
+#pragma once
+
+#include "cuda/llf/pyramid_ops.cuh"
+#include "cuda/llf/mma_ops.cuh"
+
+namespace llf
+{
+
+/* Bytes of one group of one pixel, and of a row of a table. */
+constexpr int GROUP_BYTES = 16;
+
+/* The taps in fp16, rounded so that their sum is exactly 1: a gain of 1 - 2^-13 a level would add
+ * up. */
+constexpr float HALF_EDGE = 1640.0f / 32768.0f, HALF_SIDE = 0.25f, HALF_CENTRE = 1638.0f / 4096.0f;
+
+/* A fragment of a constant matrix, as lanes hold it: made when compiling. */
+template <int WORDS> struct alignas(16) Fragment {
+  uint32_t word[32][WORDS];
+};
+
+/* Of a number that is one in fp16, and no denormal. */
+constexpr uint32_t half_bits(float value)
+{
+  const uint32_t sign = value < 0.0f ? 0x8000u : 0u;
+  float magnitude = value < 0.0f ? -value : value;
+  uint32_t exponent = 15;
+
+  if (magnitude == 0.0f)
+    return 0;
+  for (; magnitude < 1.0f; magnitude *= 2.0f)
+    exponent--;
+  return sign | exponent << 10 | (uint32_t)((magnitude - 1.0f) * 1024.0f);
+}
+
+constexpr uint32_t half_pair_bits(float low, float high)
+{
+  return half_bits(low) | half_bits(high) << 16;
+}
+
+/* Sine and cosine of one harmonic after another. */
+struct Rotation {
+  float step_sine, step_cosine, sine, cosine;
+
+  __device__ __forceinline__ Rotation(float first_turns, float step_turns)
+  {
+    sincos_turns(first_turns, &sine, &cosine);
+    sincos_turns(step_turns, &step_sine, &step_cosine);
+  }
+
+  __device__ __forceinline__ void advance()
+  {
+    const float turned = fmaf(sine, step_cosine, cosine * step_sine);
+    cosine = fmaf(cosine, step_cosine, -sine * step_sine);
+    sine = turned;
+  }
+};
+
+/* What numbers the rows of a table of level 0: 8-bit codes, codes of up to 10 bits, or the luma of
+ * 8-bit red, green and blue in ENTRIES steps, to which it is rounded everywhere but in the term
+ * that is linear in it: of noise with alpha 0.4 that changes 1.6 % of the samples by one where
+ * there are 4096, and 3.2 % where there are 2048. Others have no table. Where there is room for it,
+ * a table holds each row several times, so that the rows that a warp looks up lie in different
+ * banks. */
+enum class Key { BYTE, WORD, LUMA, NONE };
+
+template <Key key> struct KeyOf {
+  using Sample = uint16_t; /* of the picture, and of row numbers in shared memory */
+  static constexpr int ENTRIES = 0, COPIES = 1;
+};
+
+template <> struct KeyOf<Key::WORD> {
+  using Sample = uint16_t;
+  static constexpr int ENTRIES = 1024, COPIES = 2;
+};
+
+template <> struct KeyOf<Key::BYTE> {
+  using Sample = uint8_t;
+  static constexpr int ENTRIES = 256, COPIES = 8;
+};
+
+template <> struct KeyOf<Key::LUMA> {
+  using Sample = uint16_t;
+  /* So many that eight copies of every eighth leave room for two tiles of components of each of two
+   * teams. */
+  static constexpr int ENTRIES = 3568, COPIES = 1;
+};
+
+/* A block may have several teams of threads, which share a table and go their own ways: alone, they
+ * would wait most of the time. The threads of one wait for each other. */
+template <int TEAMS, int THREADS> __device__ __forceinline__ void await_team(int team)
+{
+  if constexpr (TEAMS == 1)
+    __syncthreads();
+  else
+    asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(THREADS) : "memory");
+}
+
+template <Key key>
+__device__ __forceinline__ float intensity_of_row(const Pixels &pixels, float row)
+{
+  return key == Key::LUMA ? row * (1.0f / (KeyOf<key>::ENTRIES - 1))
+                          : __saturatef(fmaf(pixels.weight[0], row, pixels.bias));
+}
+
+/* Codes from low to high, both twice, two at a time: there are no instructions for four bytes. */
+__device__ __forceinline__ uint32_t clamped(uint32_t codes, uint32_t low, uint32_t high)
+{
+  return __vminu2(__vmaxu2(codes, low), high);
+}
+
+/* Which bytes of a pixel's word the three channels are, if the picture has such words; words made
+ * of other pictures hold them in order. */
+struct Packing {
+  bool packed;
+  int byte[3];
+};
+
+inline Packing packing_of(const Pixels &pixels)
+{
+  const Packing other = {false, {0, 1, 2}};
+  const uintptr_t word = (uintptr_t)pixels.channel[0].from & ~(uintptr_t)3;
+  Packing packing = {true, {}};
+
+  if (pixels.colour != Colour::RGB || pixels.wide || pixels.channel[0].from_stride % 4)
+    return other;
+  for (int c = 0; c < 3; c++) {
+    const uintptr_t offset = (uintptr_t)pixels.channel[c].from - word;
+
+    if (pixels.step[c] != 4 || offset > 3)
+      return other;
+    packing.byte[c] = (int)offset;
+  }
+  return packing;
+}
+
+__device__ __forceinline__ uint32_t load_channels(const Pixels &pixels, const Packing &packing,
+                                                  int x, int y)
+{
+  uint32_t word = 0;
+
+#pragma unroll
+  for (int c = 0; c < 3; c++)
+    word |= (uint32_t)load_code<uint8_t>(pixels.channel[c].from, pixels.channel[c].from_stride,
+                                         pixels.step[c], x, y, 0)
+            << 8 * packing.byte[c];
+  return word;
+}
+
+/* The rounded luma of such words, in whole numbers. Its weights have 16 bits, so they are two by
+ * two, in the order of a word's bytes. */
+struct LumaRow {
+  uint32_t first, second;
+  int addend;
+  bool clamps; /* if it may be more or less than the table has */
+
+  /* Rows are numbered in steps of 1 << SHIFT: so they lie in whole bytes of the sums. */
+  static constexpr int LAST = KeyOf<Key::LUMA>::ENTRIES - 1, BITS = 12, SHIFT = 4;
+  static_assert(BITS - SHIFT == 8 && LAST << SHIFT < 65536, "two bytes");
+
+  __device__ __forceinline__ int sum_of(uint32_t word) const
+  {
+    return (int)__dp2a_hi(second, word, __dp2a_lo(first, word, (uint32_t)addend));
+  }
+
+  __device__ __forceinline__ int clamped(int sum) const
+  {
+    return min(max(sum, 0), LAST << BITS);
+  }
+
+  __device__ __forceinline__ uint32_t of(uint32_t word) const
+  {
+    return (uint32_t)clamped(sum_of(word)) >> BITS;
+  }
+
+  /* Of pairs of words, side by side, 1 << SHIFT times the row. */
+  template <int PAIRS>
+  __device__ __forceinline__ void numbers_of(const uint32_t (&words)[2 * PAIRS],
+                                             uint32_t (&numbers)[PAIRS]) const
+  {
+    constexpr uint32_t MASK = (65535u << SHIFT & 65535u) * 65537u;
+    int sums[2 * PAIRS];
+
+#pragma unroll
+    for (int i = 0; i < 2 * PAIRS; i++)
+      sums[i] = sum_of(words[i]);
+    if (clamps) {
+#pragma unroll
+      for (int i = 0; i < 2 * PAIRS; i++)
+        sums[i] = clamped(sums[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++)
+      numbers[i] = __byte_perm((uint32_t)sums[2 * i], (uint32_t)sums[2 * i + 1], 0x6521) & MASK;
+  }
+};
+
+inline LumaRow luma_row_of(const Pixels &pixels, const Packing &packing)
+{
+  const float one = (float)(LumaRow::LAST << LumaRow::BITS);
+  LumaRow row = {0, 0, (int)lrintf(pixels.bias * one) + (1 << (LumaRow::BITS - 1)), false};
+  long long most = row.addend;
+
+  for (int c = 0; c < 3; c++) {
+    const uint32_t weight = (uint32_t)lrintf(pixels.weight[c] * one);
+
+    (packing.byte[c] < 2 ? row.first : row.second) |= weight << 16 * (packing.byte[c] % 2);
+    most += 255LL * weight;
+  }
+  row.clamps = row.addend < 0 || most >> LumaRow::BITS > LumaRow::LAST;
+  return row;
+}
+
+/* What the filter takes for the intensity, where it is not a table's row. */
+template <typename Sample, Colour colour>
+__device__ __forceinline__ float rounded_intensity(const Pixels &pixels, const Packing &packing,
+                                                   const LumaRow &luma_row, int x, int y)
+{
+  if constexpr (colour == Colour::RGB && sizeof(Sample) == 1)
+    return intensity_of_row<Key::LUMA>(pixels,
+                                       (float)luma_row.of(load_channels(pixels, packing, x, y)));
+  else
+    return __saturatef(load_intensity<Sample, colour>(pixels, x, y));
+}
+
+/* Four pixels as they are read. */
+template <Key key> struct Four {
+  uint4 words; /* with three channels of each in the bytes that the packing
+                  names, or intensities */
+};
+
+template <> struct Four<Key::BYTE> {
+  uint32_t words;
+};
+
+template <> struct Four<Key::WORD> {
+  uint2 words;
+};
+
+/* Black is a code value where that is the key. */
+inline Key key_of(const Pixels &pixels)
+{
+  if (pixels.colour == Colour::RGB)
+    return pixels.wide ? Key::NONE : Key::LUMA;
+  if (pixels.max_code >= 1024.0f || pixels.offset != (float)(int)pixels.offset)
+    return Key::NONE;
+  return pixels.wide ? Key::WORD : Key::BYTE;
+}
+
+/* Sets a kernel's limit of dynamic shared memory; it belongs to the kernel, not to a state. Kernels
+ * that need more than the GPU has are not launched. */
+template <typename Kernel>
+bool allow_shared(const Gpu &gpu, Kernel kernel, int bytes, CfStatus *status)
+{
+  if (bytes > gpu.shared_per_block)
+    return true;
+  return cf_cuda_ok(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+      "preparing the local Laplacian kernels", status);
+}
+
+} // namespace llf

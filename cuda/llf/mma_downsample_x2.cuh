@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Two levels of the pyramid at once, where the chain of coarse levels is what a frame waits for:
+ * each block makes what its tile of the coarser level needs of the finer one by itself.
+ */
+#pragma once
+
+#include "cuda/llf/mma_tile_load.cuh"
+
+namespace llf
+{
+
+/* A tile of the coarser level, of the one in the middle with its margin, and of the finest. */
+template <int groups, int rows> struct Twice {
+  static constexpr int GROUPS = groups, TILE_X = 8, TILE_Y = rows;
+  static constexpr int COARSE_X = 2 * TILE_X + 3, COARSE_Y = 2 * TILE_Y + 3;
+  static constexpr int FINE_X = 2 * COARSE_X + 3, FINE_Y = 2 * COARSE_Y + 3;
+  /* Warps that make components of the middle level, and Gaussians. */
+  static constexpr int WARPS = (COARSE_Y + 1) / 2, GAUSS_WARPS = 16 - WARPS, THREADS = 512;
+  /* Shared memory behind that of the finest level. */
+  static constexpr int PITCH = (COARSE_X * GROUPS * GROUP_BYTES + 127) / 128 * 128;
+  static constexpr int MIDDLE = (TileMemory<Twice>::BYTES + 127) / 128 * 128;
+  static constexpr int MIDDLE_GAUSS = MIDDLE + COARSE_Y * PITCH;
+  static constexpr int BYTES = MIDDLE_GAUSS + COARSE_X * COARSE_Y * (int)sizeof(float);
+};
+
+/* The middle level in the block's shared memory: beyond the level's border it is mirrored. */
+template <typename S> struct Middle {
+  uint8_t *components;
+  float *gauss;
+  int x, y, width, height;
+
+  __device__ int column(int i) const
+  {
+    return min(max(mirrored(x + i, width) - x, 0), S::COARSE_X - 1);
+  }
+
+  __device__ int row(int i) const
+  {
+    return min(max(mirrored(y + i, height) - y, 0), S::COARSE_Y - 1);
+  }
+
+  /* Whether a pixel is the block's own, and not the margin. */
+  __device__ bool owns(int column, int row) const
+  {
+    return column >= 2 && column < 2 + 2 * S::TILE_X && row >= 2 && row < 2 + 2 * S::TILE_Y &&
+           x + column < width && y + row < height;
+  }
+};
+
+/* Filters the rows 2 y .. 2 y + 4 of `line_of (row)` across, of which `place[j]` is where a lane's
+ * pixel of the j-th 16 lies, and then down. Word c of made[0] are 8 pixels of group c / 2, the
+ * second 8 if c is odd; with WIDE, made[1] are a few more. */
+template <int GROUPS, bool WIDE, typename LineOf>
+__device__ __forceinline__ void reduce_row(const Band &band, const uint32_t *places, LineOf line_of,
+                                           uint32_t (&made)[2][2 * GROUPS])
+{
+  constexpr float TAPS[5] = {HALF_EDGE, HALF_SIDE, HALF_CENTRE, HALF_SIDE, HALF_EDGE};
+  constexpr int PARTS = WIDE ? 3 : 2;
+
+#pragma unroll
+  for (int k = 0; k < 5; k++) {
+    const uint32_t line = line_of(k), tap = cf_pack_halves(TAPS[k], TAPS[k]);
+    uint32_t pixels[PARTS][2 * GROUPS];
+
+#pragma unroll
+    for (int j = 0; j < PARTS; j++) {
+      if constexpr (GROUPS == 2)
+        cf_load_matrix_transposed(pixels[j], places[j] + line);
+      else
+        load_2_transposed(pixels[j], places[j] + line);
+    }
+#pragma unroll
+    for (int c = 0; c < 2 * GROUPS; c += 2) {
+      uint32_t sum[2][2];
+
+      multiply_half(sum[0], band.a[0], pixels[0][c], pixels[0][c + 1], 0, 0);
+      multiply_half(sum[0], band.a[1], pixels[1][c], pixels[1][c + 1], sum[0][0], sum[0][1]);
+      if constexpr (WIDE) {
+        multiply_half_8(sum[0], band.a[2], pixels[2][c], sum[0][0], sum[0][1]);
+        /* Few more are used, which the band's first part makes. */
+        multiply_half(sum[1], band.a[0], pixels[2][c], pixels[2][c + 1], 0, 0);
+      }
+#pragma unroll
+      for (int m = 0; m < (WIDE ? 2 : 1); m++) {
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+          made[m][c + i] = k == 0 ? multiplied(tap, sum[m][i])
+                                  : multiplied_added(tap, sum[m][i], made[m][c + i]);
+      }
+    }
+  }
+}
+
+/* Row `row` of the middle level. */
+template <typename S>
+__device__ __forceinline__ void reduce_to_middle(uint32_t fine, const Middle<S> &middle,
+                                                 const Target &target, const Band &band, int row)
+{
+  constexpr int GROUPS = S::GROUPS;
+  using M = TileMemory<S>;
+  const int lane = threadIdx.x % 32;
+  uint32_t places[3], made[2][2 * GROUPS];
+
+#pragma unroll
+  for (int j = 0; j < 3; j++)
+    places[j] = fine + M::at(min(16 * j + lane % 16, S::FINE_X - 1), GROUPS == 2 ? lane / 16 : 0);
+  reduce_row<GROUPS, true>(
+      band, places, [&](int k) { return (2 * row + k) * M::PITCH; }, made);
+
+  uint8_t *const line = middle.components + row * S::PITCH + lane % 4 * 4;
+  const ptrdiff_t to = (ptrdiff_t)(middle.y + row) * middle.width + middle.x;
+#pragma unroll
+  for (int i = 0; i < 3; i++) {
+    const int column = 8 * i + lane / 4;
+
+    if (column >= S::COARSE_X)
+      continue;
+#pragma unroll
+    for (int c = 0; c < GROUPS; c++)
+      *reinterpret_cast<uint32_t *>(line + M::at(column, c)) = made[i / 2][2 * c + i % 2];
+    if (!middle.owns(column, row))
+      continue;
+#pragma unroll
+    for (int c = 0; c < GROUPS; c++)
+      reinterpret_cast<uint32_t *>(target.coarse.groups + (to + column) * target.groups +
+                                   target.first_group + c)[lane % 4] = made[i / 2][2 * c + i % 2];
+  }
+}
+
+/* The Gaussian, by warps of its own. */
+template <typename S>
+__device__ __forceinline__ void reduce_gauss_to_middle(const float *gauss, const Middle<S> &middle,
+                                                       const Target &target, int thread)
+{
+  using M = TileMemory<S>;
+  constexpr int X = S::COARSE_X, THREADS = 32 * S::GAUSS_WARPS;
+
+  for (int i = thread; i < S::COARSE_Y * X; i += THREADS) {
+    const int column = i % X, row = i / X;
+    const float made =
+        reduced_square(gauss + 2 * row * M::GAUSS_PITCH + 2 * column, M::GAUSS_PITCH);
+
+    middle.gauss[i] = made;
+    if (target.first_group == 0 && middle.owns(column, row))
+      target.store_gauss(middle.x + column, middle.y + row, made);
+  }
+}
+
+/* Row `row` of a tile of the coarser level. */
+template <typename S>
+__device__ __forceinline__ void reduce_middle(const Middle<S> &middle, const Target &target,
+                                              const Band &band, int tile_x, int tile_y, int row)
+{
+  constexpr int GROUPS = S::GROUPS;
+  using M = TileMemory<S>;
+  const int lane = threadIdx.x % 32, x = tile_x + lane / 4, y = tile_y + row;
+  uint32_t places[2], made[2][2 * GROUPS];
+
+#pragma unroll
+  for (int j = 0; j < 2; j++)
+    places[j] = cf_shared_address(middle.components) +
+                M::at(middle.column(16 * j + lane % 16), GROUPS == 2 ? lane / 16 : 0);
+  reduce_row<GROUPS, false>(
+      band, places, [&](int k) { return middle.row(2 * row + k) * S::PITCH; }, made);
+  if (x >= target.coarse.width || y >= target.coarse.height)
+    return;
+#pragma unroll
+  for (int c = 0; c < GROUPS; c++)
+    reinterpret_cast<uint32_t *>(target.coarse.groups +
+                                 ((ptrdiff_t)y * target.coarse.width + x) * target.groups +
+                                 target.first_group + c)[lane % 4] = made[0][2 * c];
+}
+
+template <typename S>
+__device__ __forceinline__ void reduce_middle_gauss(const Middle<S> &middle, const Target &target,
+                                                    int tile_x, int tile_y, int i)
+{
+  const int x = i % S::TILE_X, y = i / S::TILE_X;
+  int columns[5];
+  float down[5];
+
+  if (i >= S::TILE_X * S::TILE_Y)
+    return;
+#pragma unroll
+  for (int k = 0; k < 5; k++)
+    columns[k] = middle.column(2 * x + k);
+#pragma unroll
+  for (int k = 0; k < 5; k++) {
+    const float *const line = middle.gauss + middle.row(2 * y + k) * S::COARSE_X;
+    down[k] = reduced(line[columns[0]], line[columns[1]], line[columns[2]], line[columns[3]],
+                      line[columns[4]]);
+  }
+  target.store_gauss(tile_x + x, tile_y + y, reduced(down[0], down[1], down[2], down[3], down[4]));
+}
+
+/* Both levels, in tiles of the coarser one; `parts` share a pixel's components. */
+struct TwiceLevels {
+  Level fine;
+  Target first, second;
+  int across, parts, tasks; /* a block each */
+  unsigned *ended;          /* where they count, if somebody waits for them */
+};
+
+template <int GROUPS, int ROWS> using TwiceTile = Twice<GROUPS == 1 ? 1 : 2, ROWS>;
+
+template <int GROUPS, int ROWS>
+__device__ __forceinline__ void make_twice(uint8_t *memory, const TwiceLevels &levels, int task)
+{
+  using S = TwiceTile<GROUPS, ROWS>;
+  using M = TileMemory<S>;
+  const int warp = threadIdx.x / 32, tile = task / levels.parts, tile_y = tile / levels.across;
+  const int x = (tile - tile_y * levels.across) * S::TILE_X, y = tile_y * S::TILE_Y;
+  float *const gauss = reinterpret_cast<float *>(memory + M::GAUSS);
+  const Middle<S> middle = {memory + S::MIDDLE,
+                            reinterpret_cast<float *>(memory + S::MIDDLE_GAUSS),
+                            2 * x - 2,
+                            2 * y - 2,
+                            levels.first.coarse.width,
+                            levels.first.coarse.height};
+  Target middle_target = levels.first, target = levels.second;
+
+  middle_target.first_group = target.first_group = task % levels.parts * S::GROUPS;
+  const Band band(threadIdx.x % 32);
+  open_gate();
+  load_tile<S>(memory, gauss, levels.fine, target.groups, target.first_group, middle.x, middle.y);
+  __syncthreads();
+  if (warp < S::WARPS) {
+    for (int row = warp; row < S::COARSE_Y; row += S::WARPS)
+      reduce_to_middle<S>(cf_shared_address(memory), middle, middle_target, band, row);
+  } else {
+    reduce_gauss_to_middle<S>(gauss, middle, middle_target, threadIdx.x - 32 * S::WARPS);
+  }
+  __syncthreads();
+  if (warp < S::TILE_Y)
+    reduce_middle<S>(middle, target, band, x, y, warp);
+  else if (target.first_group == 0)
+    reduce_middle_gauss<S>(middle, target, x, y, threadIdx.x - 32 * S::TILE_Y);
+  count_ended(levels.ended);
+}
+
+/* The two levels behind `fine`, as tensor_reduce() makes one. */
+template <int ROWS> TwiceLevels twice_levels(const Pyramid &pyramid, int fine, float top_gain)
+{
+  const Target first = target_of(pyramid, fine + 1, top_gain);
+  const Target second = target_of(pyramid, fine + 2, top_gain);
+  const int across = blocks(second.coarse.width, TwiceTile<2, ROWS>::TILE_X);
+  const int parts = pyramid.groups > 2 ? pyramid.groups / 2 : 1;
+  const int tasks = across * blocks(second.coarse.height, ROWS) * parts;
+
+  return TwiceLevels{pyramid.level[fine], first, second, across, parts, tasks, nullptr};
+}
+
+} // namespace llf

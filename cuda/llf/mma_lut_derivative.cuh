@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The terms of level 0 where a row of the table stands for several intensities: their sums, and by
+ * how much these grow from one to the next.
+ */
+#pragma once
+
+#include "cuda/llf/mma_lut_index.cuh"
+#include "cuda/llf/mma_upsample.cuh"
+
+namespace llf
+{
+
+/* Of a component s, c and its rotation cos, -sin, s times the rotation and c times it: their term
+ * s cos - c sin and its derivative -s sin - c cos are sums over these by two columns of a matrix.
+ * A lane's part of those, of blocks 2 n and 2 n + 1 in columns 2 n and 2 n + 1. */
+template <int GROUPS, Key key> struct Slopes {
+  uint32_t word[4][GROUPS][2];
+
+  /* `step` is that of the intensity for the lowest bit. */
+  __device__ __forceinline__ Slopes(const Turn<GROUPS> &turn, float step, int lane)
+  {
+    if constexpr (HAS_SLOPES<key>) {
+#pragma unroll
+      for (int n = 0; n < 4; n++) {
+#pragma unroll
+        for (int c = 0; c < GROUPS; c++) {
+          const float radians = -turn.radians[c] * step;
+          const bool slope = lane / 4 % 2, used = lane / 8 == n;
+
+          word[n][c][0] = used ? slope ? cf_pack_halves(0.0f, radians) : 0x00003c00u : 0u;
+          word[n][c][1] = used ? slope ? cf_pack_halves(-radians, 0.0f) : 0x3c000000u : 0u;
+          if constexpr (GROUPS <= 2) {
+            word[n][c][0] = opaque(word[n][c][0]);
+            word[n][c][1] = opaque(word[n][c][1]);
+          }
+        }
+      }
+    }
+  }
+};
+
+/* sum (16 x 8, fp32) += a (16 x 16) b (16 x 8). */
+__device__ __forceinline__ void multiply_add_16(float *sum, const uint32_t *a, const uint32_t *b)
+{
+#ifdef CF_TENSOR_OPS
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#endif
+}
+
+/* The sums of a strip's terms and, 1024 times as large, by how much a step of the lowest bit
+ * changes them. */
+template <int GROUPS, Key key> struct SlopedSums {
+  float sums[2][4] = {}; /* of blocks 2 n and 2 n + 1: term, slope, and those two rows below */
+
+  /* Of block j. */
+  __device__ __forceinline__ void add(int j, const uint32_t *components, const uint32_t *rotation,
+                                      const Slopes<GROUPS, key> &slopes)
+  {
+#pragma unroll
+    for (int c = 0; c < GROUPS; c++) {
+      uint32_t products[4];
+
+#pragma unroll
+      for (int k = 0; k < 2; k++) {
+        const __half2 pair = as_halves(components[2 * c + k]);
+        const __half2 turned = as_halves(rotation[2 * c + k]);
+
+        products[k] = as_word(__hmul2(__low2half2(pair), turned));
+        products[2 + k] = as_word(__hmul2(__high2half2(pair), turned));
+      }
+      multiply_add_16(sums[j % 2], products, slopes.word[j / 2][c]);
+    }
+  }
+
+  /* The strip's values. `numbers` are a lane's pair of pixels, and the one two rows below. */
+  __device__ __forceinline__ void values(float (&sum)[4], const uint8_t *numbers) const
+  {
+    constexpr int BELOW = 2 * 32 * (int)sizeof(uint16_t);
+    constexpr float ONE = (float)(1 << (24 - 10 - NUMBER_SHIFT<key>)), MIDDLE = MIDDLE_NUMBER<key>;
+    constexpr uint32_t MASK = ((1 << LOW_NUMBER_BITS<key>)-1 << NUMBER_SHIFT<key>)*65537u;
+
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+      /* Low bits of halves are denormals. */
+      const uint32_t bits = *reinterpret_cast<const uint32_t *>(numbers + k * BELOW) & MASK;
+      const float2 off = __half22float2(
+          __hfma2(as_halves(bits), __float2half2_rn(ONE), __float2half2_rn(-MIDDLE / 1024.0f)));
+
+      sum[2 * k] = fmaf(off.x, sums[0][2 * k + 1], sums[0][2 * k]);
+      sum[2 * k + 1] = fmaf(off.y, sums[1][2 * k + 1], sums[1][2 * k]);
+    }
+  }
+};
+
+} // namespace llf

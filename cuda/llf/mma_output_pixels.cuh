@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The picture in the last kernel of the fast engine on tensor cores: two rows of eight pixels a
+ * thread, read before they are needed, and written in words where the picture lies so.
+ */
+#pragma once
+
+#include "cuda/llf/tiled_fp16.cuh"
+
+namespace llf
+{
+
+struct Output {
+  float linear; /* what the picture itself adds to itself */
+  bool rows;    /* luma can be read and written 8 samples at a time, */
+  bool pairs;   /* and so can two interleaved chroma channels of half the size */
+  Packing packing;
+
+  /* Of RGB, in codes: see filtered_colours(). Then where bytes are taken from and put to. */
+  float luma[3], whole, scale, new_offset, old_offset, minus_epsilon, half_less;
+  uint32_t take_two, take_third, put;
+};
+
+/* Codes go to floats and back as the low bits of 2^23 and more: the conversions that the GPU has
+ * are few a clock. */
+constexpr uint32_t WHOLE_BITS = 0x4b000000;
+constexpr float WHOLE = 8388608.0f;
+
+__device__ __forceinline__ float code_of_bits(uint32_t bits)
+{
+  return __uint_as_float(bits) - WHOLE;
+}
+
+/* The low bits are the code; `code` is a half too large, so that cutting off rounds. */
+__device__ __forceinline__ uint32_t rounded_bits(float code, float max_code)
+{
+  return __float_as_uint(__fadd_rd(fminf(fmaxf(code, 0.5f), max_code + 0.5f), WHOLE));
+}
+
+/* The smallest denormal. As many of them as a number says are that number, rounded, as an integer;
+ * negative ones are far below 0. */
+constexpr float DENORMAL = 1.40129846e-45f;
+
+__device__ __forceinline__ int rounded(float number, float minus_offset)
+{
+  return __float_as_int(fmaf(number, DENORMAL, minus_offset));
+}
+
+/* Two numbers, limited to bytes, and two bytes more. */
+__device__ __forceinline__ uint32_t limited_bytes(int low, int high, uint32_t bytes)
+{
+  uint32_t packed;
+
+  asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(packed) : "r"(high), "r"(low), "r"(bytes));
+  return packed;
+}
+
+/* How much larger codes are than they should be, so that they are read and rounded in few
+ * instructions: bytes are the low bits of halves, and numbers of 16 bits are cut off. */
+template <typename Sample> constexpr float OFFSET = sizeof(Sample) == 1 ? 1024.0f : 0.5f;
+
+template <typename Sample>
+__device__ __forceinline__ uint32_t limited_code(float made, float max_code)
+{
+  if constexpr (sizeof(Sample) == 1)
+    return limited_bytes(rounded(made, -OFFSET<Sample> * DENORMAL), 0, 0);
+  else
+    return rounded_bits(made, max_code);
+}
+
+/* Eight samples in registers. Codes are OFFSET too large. */
+template <typename Sample> struct Eight;
+
+template <> struct Eight<uint8_t> {
+  uint2 words;
+
+  __device__ __forceinline__ float code(int i, int) const
+  {
+    const uint32_t word = i < 4 ? words.x : words.y;
+    const float2 two = unpack(__byte_perm(word, 0x64646464, i & 2 ? 0x4342 : 0x4140));
+
+    return i & 1 ? two.y : two.x;
+  }
+
+  __device__ __forceinline__ void set(const float codes[8], float, int)
+  {
+    words.x = packed(codes);
+    words.y = packed(codes + 4);
+  }
+
+  __device__ __forceinline__ static uint32_t packed(const float codes[4])
+  {
+    int number[4];
+
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      number[i] = rounded(codes[i], -OFFSET<uint8_t> * DENORMAL);
+    return limited_bytes(number[0], number[1], limited_bytes(number[2], number[3], 0));
+  }
+};
+
+template <> struct Eight<uint16_t> {
+  uint4 words;
+
+  __device__ __forceinline__ float code(int i, int shift) const
+  {
+    const uint32_t significant = word(words, i / 2) & (65535u << shift & 65535u) * 65537u;
+    const uint32_t bits = __byte_perm(significant, WHOLE_BITS, i & 1 ? 0x7432 : 0x7410);
+
+    return fmaf(code_of_bits(bits), __uint_as_float((uint32_t)(127 - shift) << 23),
+                OFFSET<uint16_t>);
+  }
+
+  __device__ __forceinline__ void set(const float codes[8], float max_code, int shift)
+  {
+    uint32_t bits[8];
+
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+      bits[i] = rounded_bits(codes[i], max_code);
+    words = make_uint4(__byte_perm(bits[0], bits[1], 0x5410) << shift,
+                       __byte_perm(bits[2], bits[3], 0x5410) << shift,
+                       __byte_perm(bits[4], bits[5], 0x5410) << shift,
+                       __byte_perm(bits[6], bits[7], 0x5410) << shift);
+  }
+};
+
+/* What a thread reads of the picture: it is on its way while the coarser levels are made. */
+template <typename Sample, Colour colour> struct Source {
+  Eight<Sample> luma[2], pairs;
+};
+
+template <typename Sample> struct Source<Sample, Colour::RGB> {
+  uint4 words[2][2];
+};
+
+/* Whether two rows of a cell are read and written in one go. */
+template <Colour colour>
+__device__ __forceinline__ bool is_direct(const Pixels &pixels, const Output &output, int x)
+{
+  return output.rows && x + CELL_X <= pixels.width && (colour != Colour::CHROMA || output.pairs);
+}
+
+__device__ __forceinline__ const Channel &pairs_of(const Pixels &pixels)
+{
+  return pixels.channel[pixels.channel[1].from < pixels.channel[2].from ? 1 : 2];
+}
+
+/* At odd heights the row below the last is that again. */
+template <typename Sample, Colour colour>
+__device__ __forceinline__ void load_source(const Pixels &pixels, const Output &output, int x,
+                                            int y, Source<Sample, colour> *source)
+{
+  const Channel &channel = pixels.channel[0];
+
+#pragma unroll
+  for (int row = 0; row < 2; row++) {
+    const uint8_t *const from =
+        channel.from + (ptrdiff_t)min(y + row, pixels.height - 1) * channel.from_stride;
+
+    if constexpr (colour == Colour::RGB) {
+      const uint4 *const words =
+          reinterpret_cast<const uint4 *>(from - output.packing.byte[0] + 4 * x);
+      source->words[row][0] = words[0];
+      source->words[row][1] = words[1];
+    } else {
+      source->luma[row] = reinterpret_cast<const Eight<Sample> *>(from)[x / 8];
+    }
+  }
+  if constexpr (colour == Colour::CHROMA) {
+    const Channel &pairs = pairs_of(pixels);
+    source->pairs = reinterpret_cast<const Eight<Sample> *>(
+        pairs.from + (ptrdiff_t)(y / 2) * pairs.from_stride)[x / 8];
+  }
+}
+
+/* The same picture may be read by samples or by words: what a sample becomes is said once. Codes
+ * are made a half too large. */
+
+/* Luma. Chroma follows `luma` and what the filter has added to it. */
+template <typename Sample>
+__device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linear, float code,
+                                               float delta, float *luma, float *added)
+{
+  const float bias = fmaf(-OFFSET<Sample>, pixels.weight[0], pixels.bias);
+
+  *luma = __saturatef(fmaf(pixels.weight[0], code, bias));
+  *added = fmaf(linear, *luma, delta);
+  return fmaf(pixels.scale, *added, code);
+}
+
+/* The gain that colours follow, in parts of the largest one, which a multiplication limits. */
+constexpr float MOST_GAIN = (float)CF_LLF_MAX_GAIN, GAIN_EPSILON = (float)CF_LLF_GAIN_EPSILON;
+
+__device__ __forceinline__ float part_of_gain(float most_lumas, float added)
+{
+  return __saturatef(fmaf(added, reciprocal_approximate(most_lumas), 1.0f / MOST_GAIN));
+}
+
+/* How chroma follows: of codes up to `most` from the centre `gain` is added, which is less than 0
+ * where they come nearer. */
+struct Follow {
+  float gain, most;
+};
+
+/* Two pixels side by side, added up: luma, and what the filter adds to it. */
+struct Two {
+  float luma, added;
+};
+
+/* Of two rows of two pixels, of which each of the first is the share `above` and each of the second
+ * `below`. */
+__device__ __forceinline__ Follow follow_quad(const Pixels &pixels, float above, float below,
+                                              const Two &first, const Two &second)
+{
+  const float second_lumas = fmaf(MOST_GAIN * below, second.luma, MOST_GAIN * GAIN_EPSILON);
+  const float lumas = fmaf(MOST_GAIN * above, first.luma, second_lumas);
+  const float part = part_of_gain(lumas, fmaf(above, first.added, below * second.added));
+
+  return Follow{fmaf(MOST_GAIN, part, -1.0f), pixels.most_chroma / MOST_GAIN * lumas};
+}
+
+template <typename Sample>
+__device__ __forceinline__ float filtered_chroma(const Pixels &pixels, const Follow &follow,
+                                                 float code)
+{
+  const float from_centre = code - (pixels.chroma_centre + OFFSET<Sample>);
+
+  return fmaf(follow.gain, fminf(fmaxf(from_centre, -follow.most), follow.most), code);
+}
+
+/* Red, green and blue, of MOST_GAIN times their codes and OFFSET. What is made is as much too large
+ * as the gain's epsilon is in codes: so the gain is a product. Luma of these is never beyond 0..1.
+ */
+__device__ __forceinline__ void filtered_colours(const Output &output, const float code[3],
+                                                 float delta, float made[3])
+{
+  const float luma =
+      fmaf(output.luma[2], code[2], fmaf(output.luma[1], code[1], output.luma[0] * code[0]));
+  const float new_luma = fmaf(output.scale, delta, fmaf(output.whole, luma, output.new_offset));
+  const float part = __saturatef(new_luma * reciprocal_approximate(luma + output.old_offset));
+  const float grey = fmaf(-part, luma, new_luma);
+
+#pragma unroll
+  for (int c = 0; c < 3; c++)
+    made[c] = fmaf(part, code[c], grey);
+}
+
+/* --- by words --- */
+
+template <typename Sample>
+__device__ __forceinline__ Eight<Sample>
+filtered_eight(const Pixels &pixels, float linear, Eight<Sample> eight, const float delta[CELL_X],
+               Two twos[CELL_X / 2])
+{
+  float made[CELL_X];
+
+#pragma unroll
+  for (int i = 0; i < CELL_X; i += 2) {
+    float luma[2], added[2];
+
+#pragma unroll
+    for (int k = 0; k < 2; k++)
+      made[i + k] = filtered_luma<Sample>(pixels, linear, eight.code(i + k, pixels.shift),
+                                          delta[i + k], luma + k, added + k);
+    twos[i / 2] = Two{luma[0] + luma[1], added[0] + added[1]};
+  }
+  eight.set(made, pixels.max_code, pixels.shift);
+  return eight;
+}
+
+/* Four pairs of interleaved chroma, which follow alike. */
+template <typename Sample>
+__device__ __forceinline__ Eight<Sample> filtered_pairs(const Pixels &pixels, Eight<Sample> eight,
+                                                        int rows, const Two twos[2][CELL_X / 2])
+{
+  const float below = rows == 2 ? 0.25f : 0.0f, above = 0.5f - below;
+  float made[CELL_X];
+
+#pragma unroll
+  for (int i = 0; i < CELL_X; i += 2) {
+    const Follow follow = follow_quad(pixels, above, below, twos[0][i / 2], twos[1][i / 2]);
+
+#pragma unroll
+    for (int k = i; k < i + 2; k++)
+      made[k] = filtered_chroma<Sample>(pixels, follow, eight.code(k, pixels.shift));
+  }
+  eight.set(made, pixels.max_code, pixels.shift);
+  return eight;
+}
+
+__device__ __forceinline__ uint32_t permuted(uint32_t a, uint32_t b, uint32_t selector)
+{
+  uint32_t result;
+
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(selector));
+  return result;
+}
+
+/* Red, green and blue in a word of four bytes; the fourth stays. */
+__device__ __forceinline__ uint32_t filtered_word(const Output &output, uint32_t high_bytes,
+                                                  uint32_t pixel, float delta)
+{
+  const float2 two = unpack(permuted(pixel, high_bytes, output.take_two));
+  const float2 third = unpack(permuted(pixel, high_bytes, output.take_third));
+  const float code[3] = {two.x, two.y, third.x};
+  float made[3];
+  int number[3];
+
+  filtered_colours(output, code, delta, made);
+#pragma unroll
+  for (int c = 0; c < 3; c++)
+    number[c] = rounded(made[c], output.minus_epsilon);
+  return permuted(pixel, limited_bytes(number[0], number[1], limited_bytes(number[2], 0, 0)),
+                  output.put);
+}
+
+/* Two rows of a cell, the first even. */
+template <typename Sample, Colour colour>
+__device__ __forceinline__ void store_direct(const Pixels &pixels, const Output &output, int x,
+                                             int y, const Source<Sample, colour> &source,
+                                             const float delta[2][CELL_X])
+{
+  const Channel &channel = pixels.channel[0];
+  const int rows = min(2, pixels.height - y);
+  uint8_t *const to = channel.to + (ptrdiff_t)y * channel.to_stride;
+
+  if constexpr (colour == Colour::RGB) {
+    /* The high bytes of halves of MOST_GAIN times 1024 and more; in a register, since what is
+     * taken is not constant, either: threads have no z. */
+    const uint32_t high_bytes = 0x74747474 + threadIdx.z;
+#pragma unroll
+    for (int row = 0; row < 2; row++) {
+      if (row >= rows)
+        continue;
+      uint4 *const words =
+          reinterpret_cast<uint4 *>(to + row * channel.to_stride - output.packing.byte[0] + 4 * x);
+#pragma unroll
+      for (int half = 0; half < 2; half++) {
+        const uint4 four = source.words[row][half];
+        const float *const added = delta[row] + 4 * half;
+
+        words[half] = make_uint4(filtered_word(output, high_bytes, four.x, added[0]),
+                                 filtered_word(output, high_bytes, four.y, added[1]),
+                                 filtered_word(output, high_bytes, four.z, added[2]),
+                                 filtered_word(output, high_bytes, four.w, added[3]));
+      }
+    }
+  } else {
+    Two twos[2][CELL_X / 2];
+
+#pragma unroll
+    for (int row = 0; row < 2; row++) {
+      const Eight<Sample> made =
+          filtered_eight<Sample>(pixels, output.linear, source.luma[row], delta[row], twos[row]);
+      if (row < rows)
+        reinterpret_cast<Eight<Sample> *>(to + row * channel.to_stride)[x / 8] = made;
+    }
+    if constexpr (colour == Colour::CHROMA) {
+      const Channel &pairs = pairs_of(pixels);
+      const Eight<Sample> made = filtered_pairs<Sample>(pixels, source.pairs, rows, twos);
+      if (rows > 0)
+        reinterpret_cast<Eight<Sample> *>(pairs.to + (ptrdiff_t)(y / 2) * pairs.to_stride)[x / 8] =
+            made;
+    }
+  }
+}
+
+/* --- by samples --- */
+
+template <typename Sample>
+__device__ __forceinline__ void store_code(const Pixels &pixels, int c, int x, int y, uint32_t code)
+{
+  reinterpret_cast<Sample *>(pixels.channel[c].to +
+                             y * pixels.channel[c].to_stride)[(ptrdiff_t)x * pixels.step[c]] =
+      (Sample)(code << pixels.shift);
+}
+
+template <typename Sample>
+__device__ __forceinline__ void store_made(const Pixels &pixels, int c, int x, int y, float made)
+{
+  store_code<Sample>(pixels, c, x, y, limited_code<Sample>(made, pixels.max_code));
+}
+
+template <typename Sample>
+__device__ __forceinline__ void store_colour(const Pixels &pixels, const Output &output, int c,
+                                             int x, int y, float made)
+{
+  if constexpr (sizeof(Sample) == 1)
+    store_code<Sample>(pixels, c, x, y, limited_bytes(rounded(made, output.minus_epsilon), 0, 0));
+  else
+    store_made<Sample>(pixels, c, x, y, made + output.half_less);
+}
+
+template <typename Sample>
+__device__ __forceinline__ float load_sample(const Pixels &pixels, int c, int x, int y)
+{
+  return (float)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
+                                  pixels.step[c], x, y, pixels.shift) +
+         OFFSET<Sample>;
+}
+
+template <typename Sample>
+__device__ __forceinline__ void store_chroma_sample(const Pixels &pixels, int x, int y,
+                                                    const Follow &follow)
+{
+#pragma unroll
+  for (int c = 1; c < 3; c++)
+    store_made<Sample>(
+        pixels, c, x, y,
+        filtered_chroma<Sample>(pixels, follow, load_sample<Sample>(pixels, c, x, y)));
+}
+
+/* The chroma samples of a quad, each of which follows the mean of its pixels. Pixels that the
+ * picture does not have repeat those beside them. */
+template <typename Sample>
+__device__ __forceinline__ void store_chroma_of_quad(const Pixels &pixels, int x, int y,
+                                                     int columns, int rows, const float luma[4],
+                                                     const float added[4])
+{
+  const int sx = pixels.subsampling_x;
+  auto two_of = [&](int k, int other) {
+    return Two{luma[k] + luma[other], added[k] + added[other]};
+  };
+
+  if (sx && pixels.subsampling_y) {
+    const float below = rows == 2 ? 0.25f : 0.0f;
+    store_chroma_sample<Sample>(
+        pixels, x >> 1, y >> 1,
+        follow_quad(pixels, 0.5f - below, below, two_of(0, 1), two_of(2, 3)));
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const int column = k & 1, row = k >> 1;
+    const int other = sx && column == 0 ? k + 1 : k;
+
+    if (row < rows && column < (sx ? 1 : columns)) {
+      const Two two = two_of(k, other);
+      store_chroma_sample<Sample>(pixels, sx ? x >> 1 : x + column, y + row,
+                                  follow_quad(pixels, 0.5f, 0.0f, two, two));
+    }
+  }
+}
+
+template <typename Sample>
+__device__ __forceinline__ void copy_extra(const Pixels &pixels, int x, int y)
+{
+  const Channel &extra = pixels.extra;
+
+  if (extra.from)
+    reinterpret_cast<Sample *>(extra.to + y * extra.to_stride)[(ptrdiff_t)x * pixels.extra_step] =
+        reinterpret_cast<const Sample *>(extra.from +
+                                         y * extra.from_stride)[(ptrdiff_t)x * pixels.extra_step];
+}
+
+template <typename Sample, Colour colour>
+__device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &output, int x,
+                                            int y, const float delta[2][CELL_X])
+{
+  const int rows = min(2, pixels.height - y);
+
+#pragma unroll
+  for (int i = 0; i < CELL_X; i += 2) {
+    const int columns = min(2, pixels.width - x - i);
+    float luma[4], added[4];
+
+    if (columns <= 0)
+      continue;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const int column = k & 1, row = k >> 1;
+      const int to_x = x + i + column, to_y = y + row;
+
+      if (column >= columns) {
+        luma[k] = luma[k - 1];
+        added[k] = added[k - 1];
+        continue;
+      }
+      if (row >= rows) {
+        luma[k] = added[k] = 0.0f;
+        continue;
+      }
+      if constexpr (colour == Colour::RGB) {
+        float code[3], made[3];
+
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+          code[c] = MOST_GAIN * load_sample<Sample>(pixels, c, to_x, to_y);
+        filtered_colours(output, code, delta[row][i + column], made);
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+          store_colour<Sample>(pixels, output, c, to_x, to_y, made[c]);
+      } else {
+        store_made<Sample>(pixels, 0, to_x, to_y,
+                           filtered_luma<Sample>(pixels, output.linear,
+                                                 load_sample<Sample>(pixels, 0, to_x, to_y),
+                                                 delta[row][i + column], luma + k, added + k));
+      }
+      copy_extra<Sample>(pixels, to_x, to_y);
+    }
+    if constexpr (colour == Colour::CHROMA)
+      store_chroma_of_quad<Sample>(pixels, x + i, y, columns, rows, luma, added);
+  }
+}
+
+} // namespace llf

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Up the pyramid on tensor cores. For 4 x 4 pixels at a time a product expands all components of
+ * the coarser level, with the level's own ones as the addend; times the rotation of each pixel; and
+ * a second product, with a column of ones, sums over the components in fp32. The columns of eight
+ * such products, side by side, fill one accumulator of 32 x 4 pixels.
+ */
+#pragma once
+
+#include "cuda/llf/mma_common.cuh"
+
+namespace llf
+{
+
+/* A block makes a tile of FINE_X x FINE_Y pixels. */
+template <int groups, int fine_y, int fine_x = 64> struct Tile {
+  static constexpr int GROUPS = groups, FINE_X = fine_x, FINE_Y = fine_y;
+  static constexpr int COARSE_X = FINE_X / 2 + 2, COARSE_Y = FINE_Y / 2 + 2;
+  static constexpr int WARPS = 8, THREADS = 32 * WARPS;
+
+  /* Of shared memory: bytes of a row of coarse components, so that 4 rows of 2 pixels lie in
+   * different banks; of two groups every other pair of rows is swapped instead. */
+  static constexpr int PITCH = COARSE_X * GROUPS * GROUP_BYTES + (GROUPS == 4 ? GROUP_BYTES : 0);
+  static constexpr int BYTES = COARSE_Y * PITCH;
+};
+
+/* --- the expanding matrix --- */
+
+/* Ten times the weight, on one axis, of a coarse sample `offset` from the one above a pixel. */
+constexpr int tenths(int odd, int offset)
+{
+  if (odd)
+    return offset == 0 || offset == 1 ? 5 : 0;
+  return offset == 0 ? 8 : offset == 1 || offset == -1 ? 1 : 0;
+}
+
+/* The weight in fp16, rounded so that those of each pixel sum to exactly 1. */
+constexpr float half_weight(int hundredths)
+{
+  switch (hundredths) {
+  case 64:
+    return 1311.0f / 2048.0f;
+  case 8:
+    return 1310.0f / 16384.0f;
+  case 1:
+    return 1312.0f / 131072.0f;
+  case 40:
+    return 1638.0f / 4096.0f;
+  case 5:
+    return 1640.0f / 32768.0f;
+  case 25:
+    return 0.25f;
+  default:
+    return 0.0f;
+  }
+}
+
+/* Row p is pixel (p % 4, p / 4), column 8 h + 2 r + c the coarse sample (2 h + c, r) of the 4 x 4
+ * whose second is above the first pixels. Components are subtracted. */
+constexpr Fragment<4> expansion_fragment()
+{
+  Fragment<4> minus = {};
+
+  for (int lane = 0; lane < 32; lane++) {
+    for (int q = 0; q < 4; q++) {
+      const int pixel = lane / 4 + (q & 1) * 8, x = pixel % 4, y = pixel / 4;
+      const int row = tenths(y & 1, lane % 4 - 1 - y / 2);
+      const int left = row * tenths(x & 1, 2 * (q >> 1) - 1 - x / 2);
+      const int right = row * tenths(x & 1, 2 * (q >> 1) - x / 2);
+
+      minus.word[lane][q] = half_pair_bits(-half_weight(left), -half_weight(right));
+    }
+  }
+  return minus;
+}
+
+static __device__ const Fragment<4> EXPANSION = expansion_fragment();
+
+struct Expansion {
+  uint32_t minus[4];
+
+  __device__ __forceinline__ Expansion(int lane)
+  {
+    const uint4 words = *reinterpret_cast<const uint4 *>(EXPANSION.word[lane]);
+
+    minus[0] = words.x;
+    minus[1] = words.y;
+    minus[2] = words.z;
+    minus[3] = words.w;
+  }
+};
+
+/* --- shared memory --- */
+
+/* Loads the coarse level's components about tiles, repeated beyond its border: what thread `thread`
+ * of a tile's does of it. For tiles inside the level all places are known beforehand: threads take
+ * the first columns, a power of two of them, row by row, which leaves less than a group for each
+ * thread. */
+template <typename T> struct CoarseLoader {
+  static constexpr int COLUMNS = T::COARSE_X * T::GROUPS, MAIN = T::FINE_X / 2 * T::GROUPS;
+  static constexpr int STEP = T::THREADS / MAIN, STEPS = T::COARSE_Y / STEP;
+  static constexpr int REST = T::COARSE_Y % STEP * MAIN, SIDE = COLUMNS - MAIN;
+  static_assert(REST + T::COARSE_Y * SIDE <= T::THREADS && STEP % (T::GROUPS == 2 ? 4 : 1) == 0,
+                "threads have no more than a group left, and swap in all rows or none");
+
+  int thread;
+  uint32_t from, last_from; /* groups of the level, which 32 bits number, */
+  uint32_t to, last_to;     /* bytes of the tile */
+
+  __device__ CoarseLoader(const Level &coarse, int thread) : thread(thread)
+  {
+    const int left = thread - REST;
+    const bool side = left >= 0;
+
+    place(coarse, thread / MAIN, thread % MAIN, from, to);
+    place(coarse, side ? left / SIDE : STEPS * STEP + thread / MAIN,
+          side ? MAIN + left % SIDE : thread % MAIN, last_from, last_to);
+  }
+
+  __device__ static void place(const Level &coarse, int row, int column, uint32_t &from,
+                               uint32_t &to)
+  {
+    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+
+    from = opaque(row * coarse.width * T::GROUPS + column);
+    to = opaque(row * T::PITCH + (column ^ swap) * GROUP_BYTES);
+  }
+
+  /* Starts to. */
+  __device__ __forceinline__ void load(uint8_t *memory, const Level &coarse, int tile_x,
+                                       int tile_y) const
+  {
+    const int first_x = (tile_x >> 1) - 1, first_y = (tile_y >> 1) - 1;
+    const uint32_t base = cf_shared_address(memory);
+    const bool inside = first_x >= 0 && first_y >= 0 && first_x + T::COARSE_X <= coarse.width &&
+                        first_y + T::COARSE_Y <= coarse.height;
+
+    if (inside) {
+      const uint32_t first = (uint32_t)(first_y * coarse.width + first_x) * T::GROUPS;
+      const uint4 *next = coarse.groups + (first + from);
+
+#pragma unroll
+      for (int k = 0; k < STEPS; k++) {
+        start_copy(base + to + k * STEP * T::PITCH, next);
+        next += (ptrdiff_t)coarse.width * (STEP * T::GROUPS);
+      }
+      if (thread < REST + T::COARSE_Y * SIDE)
+        start_copy(base + last_to, coarse.groups + (first + last_from));
+      return;
+    }
+#pragma unroll 1
+    for (int i = thread; i < COLUMNS * T::COARSE_Y; i += T::THREADS) {
+      const int row = i / COLUMNS, column = i % COLUMNS;
+      const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+      const int x = min(max(first_x + column / T::GROUPS, 0), coarse.width - 1);
+      const int y = min(max(first_y + row, 0), coarse.height - 1);
+
+      start_copy(base + row * T::PITCH + (column ^ swap) * GROUP_BYTES,
+                 coarse.groups + ((size_t)y * coarse.width + x) * T::GROUPS + column % T::GROUPS);
+    }
+  }
+};
+
+/* --- a strip of 32 x 4 pixels --- */
+
+/* The coarse samples of block j: words 2 c and 2 c + 1 are pairs j and j + 1 of the strip's
+ * columns, of group c. What blocks have in common is loaded again: copies of registers would cost
+ * more. */
+template <typename T> struct Columns {
+  static constexpr int PAIR_BYTES = 2 * T::GROUPS * GROUP_BYTES;
+
+  uint32_t from;      /* a lane's row of block 0's first matrices */
+  uint32_t blocks[4]; /* of one group: of blocks j and j + 1 */
+
+  /* The same strip `bytes` further on in shared memory. */
+  __device__ __forceinline__ Columns shifted(int bytes) const
+  {
+    Columns columns = *this;
+    columns.from += bytes;
+    return columns;
+  }
+
+  __device__ __forceinline__ Columns(const uint8_t *memory, int strip_x, int strip_y, int lane)
+  {
+    const int row = 2 * strip_y + (lane % 8 >> 1), column = 16 * strip_x + (lane & 1);
+    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0, matrix = lane / 8;
+
+    from = cf_shared_address(memory) + row * T::PITCH + column * T::GROUPS * GROUP_BYTES;
+    if constexpr (T::GROUPS == 1)
+      from += (matrix + 1) / 2 * PAIR_BYTES;
+    else
+      from += (matrix & 1) * PAIR_BYTES + ((matrix >> 1) ^ swap) * GROUP_BYTES;
+  }
+
+  /* For j = 0, 1, .. 7 in order. */
+  __device__ __forceinline__ void load(uint32_t *words, int j)
+  {
+    if constexpr (T::GROUPS == 1) {
+      if (j % 2 == 0)
+        cf_load_matrix_transposed(blocks, from + j * PAIR_BYTES);
+      words[0] = blocks[j % 2 * 2];
+      words[1] = blocks[j % 2 * 2 + 1];
+    } else {
+#pragma unroll
+      for (int c = 0; c < T::GROUPS; c += 2) {
+        uint32_t four[4];
+
+        cf_load_matrix_transposed(four, from + j * PAIR_BYTES + c * GROUP_BYTES);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          words[2 * c + k] = four[k];
+      }
+    }
+  }
+};
+
+/* Adds to `sum` the components' products with their rotations; `ones` is all ones for the column of
+ * this block of 4 x 4. Words 2 c and 2 c + 1 are group c of pixels p and p + 8. Groups are added in
+ * fp16, each rounded once, as the products alone would be. */
+template <int GROUPS>
+__device__ __forceinline__ void add_rotated(float (&sum)[4], const uint32_t *components,
+                                            const uint32_t *rotation, uint32_t ones)
+{
+  uint32_t product[2] = {multiplied(components[0], rotation[0]),
+                         multiplied(components[1], rotation[1])};
+
+#pragma unroll
+  for (int c = 2; c < 2 * GROUPS; c++)
+    product[c % 2] = multiplied_added(components[c], rotation[c], product[c % 2]);
+  multiply_add_8(sum, product, ones);
+}
+
+/* Minus the radians per full scale of lane t's harmonics 4 c + t + 1. */
+template <int GROUPS> struct Turn {
+  float radians[GROUPS];
+
+  __device__ Turn(const Series &series, int lane)
+  {
+#pragma unroll
+    for (int c = 0; c < GROUPS; c++)
+      radians[c] = -6.283185307f * series.turn * (float)(4 * c + lane % 4 + 1);
+  }
+};
+
+/* cos and -sin of lane t's harmonics at two intensities, as add_rotated() wants them. The hardware
+ * sine is good to 2^-20 of the few turns there are. */
+template <int GROUPS>
+__device__ __forceinline__ void rotate(uint32_t *rotation, const Turn<GROUPS> &turn, float first,
+                                       float second)
+{
+#pragma unroll
+  for (int c = 0; c < GROUPS; c++) {
+    float sine, cosine;
+
+    __sincosf(turn.radians[c] * first, &sine, &cosine);
+    rotation[2 * c] = cf_pack_halves(cosine, sine);
+    __sincosf(turn.radians[c] * second, &sine, &cosine);
+    rotation[2 * c + 1] = cf_pack_halves(cosine, sine);
+  }
+}
+
+/* All ones for the column of each block, which a kernel of many strips keeps: they are told not to
+ * be made again. */
+struct Ones {
+  uint32_t word[8];
+
+  __device__ __forceinline__ explicit Ones(int lane)
+  {
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      word[j] = opaque(lane / 4 == j ? 0x3c003c00u : 0u);
+  }
+
+  __device__ __forceinline__ uint32_t of(int j) const
+  {
+    return word[j];
+  }
+};
+
+/* Those of one half of the blocks. */
+struct HalfOnes {
+  const Ones &ones;
+  bool second;
+
+  __device__ __forceinline__ uint32_t of(int j) const
+  {
+    return second ? ones.word[j + 4] : ones.word[j];
+  }
+};
+
+/* The same where there are few strips. */
+struct MadeOnes {
+  int column;
+
+  __device__ __forceinline__ explicit MadeOnes(int lane) : column(lane / 4)
+  {
+  }
+
+  __device__ __forceinline__ uint32_t of(int j) const
+  {
+    return column == j ? 0x3c003c00u : 0u;
+  }
+};
+
+/* The strip's values: q of pixel (strip_pixel_x (q), strip_pixel_y (q)). For block j, `coarse_of
+ * (j, words)` gives the samples of the coarser level that a product expands, group by group, `own
+ * (j, c, words)` the level's own components of group c, and `rotation_of (j, words)` its
+ * rotations. TOGETHER blocks are a pass of a loop: kernels whose blocks are short wait for their
+ * instructions more than for anything else. */
+template <int GROUPS, int TOGETHER = 8, typename Column, typename CoarseOf, typename Own,
+          typename RotationOf>
+__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion,
+                                             const Column &ones, CoarseOf coarse_of, Own own,
+                                             RotationOf rotation_of)
+{
+#pragma unroll
+  for (int q = 0; q < 4; q++)
+    sum[q] = 0.0f;
+#pragma unroll 1
+  for (int first = 0; first < 8; first += TOGETHER) {
+#pragma unroll
+    for (int k = 0; k < TOGETHER; k++) {
+      const int j = first + k;
+      uint32_t coarse[2 * GROUPS], components[2 * GROUPS], rotation[2 * GROUPS];
+
+      coarse_of(j, coarse);
+      rotation_of(j, rotation);
+#pragma unroll
+      for (int c = 0; c < GROUPS; c++) {
+        uint32_t self[2];
+
+        own(j, c, self);
+        multiply_half(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1],
+                      self[0], self[1]);
+      }
+      add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
+    }
+  }
+}
+
+/* Components and rotations of the first BLOCKS blocks of `columns`, which `add (j, components,
+ * rotation)` takes. Matrices that two blocks have in common are loaded once. */
+template <typename T, int BLOCKS, typename Own, typename RotationOf, typename Add>
+__device__ __forceinline__ void expand_pairs(const Expansion &expansion, Columns<T> columns,
+                                             Own own, RotationOf rotation_of, Add add)
+{
+  constexpr int GROUPS = T::GROUPS;
+  uint32_t coarse[BLOCKS][2 * GROUPS];
+
+  columns.load(coarse[0], 0);
+#pragma unroll
+  for (int j = 0; j < BLOCKS; j++) {
+    const bool shares = GROUPS > 1 && j % 2 == 1 && j < BLOCKS - 1;
+    uint32_t components[2 * GROUPS], rotation[2 * GROUPS];
+
+    if (j + 1 < BLOCKS && (GROUPS == 1 || j % 2 == 1 || j + 2 == BLOCKS))
+      columns.load(coarse[j + 1], j + 1);
+    rotation_of(j, rotation);
+#pragma unroll
+    for (int c = 0; c < GROUPS; c++) {
+      uint32_t *const sums = components + 2 * c;
+      uint32_t self[2];
+
+      own(j, c, self);
+      if (shares) {
+        multiply_half_8(sums, expansion.minus, coarse[j - 1][2 * c + 1], self[0], self[1]);
+        multiply_half_8(sums, expansion.minus + 2, coarse[j + 1][2 * c], sums[0], sums[1]);
+      } else {
+        multiply_half(sums, expansion.minus, coarse[j][2 * c], coarse[j][2 * c + 1], self[0],
+                      self[1]);
+      }
+    }
+    add(j, components, rotation);
+  }
+}
+
+template <int GROUPS, typename CoarseOf, typename Own, typename RotationOf>
+__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion, int lane,
+                                             CoarseOf coarse_of, Own own, RotationOf rotation_of)
+{
+  expand_strip<GROUPS>(sum, expansion, MadeOnes(lane), coarse_of, own, rotation_of);
+}
+
+/* Where a lane's four sums lie in the strip. */
+__device__ __forceinline__ int strip_pixel_x(int lane, int q)
+{
+  return 8 * (lane % 4) + 4 * (q & 1) + lane / 4 % 4;
+}
+
+__device__ __forceinline__ int strip_pixel_y(int lane, int q)
+{
+  return lane / 16 + 2 * (q >> 1);
+}
+
+} // namespace llf

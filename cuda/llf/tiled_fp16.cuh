@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How the terms of levels 0 and 1 wait for those of the coarser levels: in cells of 8 x 4 pixels in
+ * fp16. Each two rows are 32 bytes, in the order in which expand_strip() leaves them: pixels x and
+ * x + 4 side by side.
+ */
+#pragma once
+
+#include "cuda/llf/mma_common.cuh"
+
+namespace llf
+{
+
+constexpr int CELL_X = 8, CELL_Y = 4, CELL_HALVES = 32;
+
+__host__ __device__ inline int cells_across(int width)
+{
+  return (width + CELL_X - 1) / CELL_X;
+}
+
+__host__ __device__ constexpr int place_in_cell(int x, int y)
+{
+  return 16 * (y >> 1) + 8 * (y & 1) + 2 * (x & 3) + (x >> 2);
+}
+
+/* The word of a row of cells at which a lane begins that stores the cells of the strip at (x, y),
+ * `across` of them in a row. */
+__device__ __forceinline__ uint32_t first_word_in_cells(int across, int x, int y, int lane)
+{
+  const uint32_t cell = (uint32_t)y / CELL_Y * (uint32_t)across + (uint32_t)x / CELL_X + lane % 4;
+  return cell * (CELL_HALVES / 2) + lane / 4;
+}
+
+__device__ __forceinline__ void store_cell(__half *cells, uint32_t first_word, const float sum[4])
+{
+  uint32_t *const to = reinterpret_cast<uint32_t *>(cells) + first_word;
+
+  to[0] = cf_pack_halves(sum[0], sum[1]);
+  to[8] = cf_pack_halves(sum[2], sum[3]);
+}
+
+/* Stores the cells, `across` of them in a row, of the strip at (x, y), which is in the level. */
+__device__ __forceinline__ void store_cells(__half *cells, int width, int across, int x, int y,
+                                            int lane, const float sum[4])
+{
+  if (x + CELL_X * (lane % 4) < width)
+    store_cell(cells, first_word_in_cells(across, x, y, lane), sum);
+}
+
+} // namespace llf

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The way down the blur pyramid: rows, after columns.
+ */
+#include "cuda/pyramid/fp32.cuh"
+
+namespace
+{
+
+__host__ __device__ inline int round_up(int value, int multiple)
+{
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/* Samples of one phase in shared memory. That they are 4 modulo 8 keeps the stores, which go from
+ * phase to phase, nearly free of bank conflicts. */
+__host__ __device__ inline int phase_stride(int fine, int cells)
+{
+  return round_up(round_up(fine, 4) + round_up(cells + 3, 4) - 4, 8) + 4;
+}
+
+/* Fine samples 4 i to 4 i + 3 of those made, from the source's samples sorted by phase. */
+template <int D, int K>
+__device__ inline void prefilter_four(const CfPyramidJob &job, const float *phases, int stride,
+                                      int i, float (&sum)[4])
+{
+  constexpr int kQuads = (K + 3 + 3) / 4;
+
+#pragma unroll
+  for (int p = 0; p < D; p++) {
+    float sample[4 * kQuads];
+#pragma unroll
+    for (int q = 0; q < kQuads; q++) {
+      const float4 four = *(const float4 *)(phases + p * stride + 4 * (i + q));
+      sample[4 * q] = four.x;
+      sample[4 * q + 1] = four.y;
+      sample[4 * q + 2] = four.z;
+      sample[4 * q + 3] = four.w;
+    }
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+#pragma unroll
+      for (int o = 0; o < 4; o++)
+        sum[o] = fmaf(job.prefilter[cf_log2(D)][D * k + p], sample[o + k], sum[o]);
+    }
+  }
+}
+
+__device__ inline float4 low_four(const float *taps, int groups, const float *fine)
+{
+  float sum[4] = {};
+  float4 before = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+
+  for (int group = 0; group < groups; group++) {
+    const float4 four = *(const float4 *)(fine + 4 * group);
+    const float4 tap = *(const float4 *)(taps + 4 * group);
+    const float sample[4] = {four.x, four.y, four.z, four.w};
+
+    cf_pyramid_accumulate(sum, sample, before, tap);
+    before = tap;
+  }
+  return make_float4(sum[0], sum[1], sum[2], sum[3]);
+}
+
+template <typename Store> struct alignas(4 * sizeof(Store)) StoredFour {
+  Store sample[4];
+};
+
+/* Four samples, of which the first is number `i` of the line, sorted by phase. */
+template <int D, typename Store>
+__device__ inline void sort_four(const StoredFour<Store> &four, int i, int count, float *phases,
+                                 int stride)
+{
+  if (D >= 4 && i % 2 == 0) {
+    /* There is room for what follows the last one. */
+#pragma unroll
+    for (int j = 0; j < 4; j += 2) {
+      float *to = phases + (i + j) % D * stride + (i + j) / D;
+
+      if (i + j >= 0) {
+        to[0] = (float)four.sample[j];
+        to[stride] = (float)four.sample[j + 1];
+      }
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      if (i + j >= 0 && i + j < count)
+        phases[(i + j) % D * stride + (i + j) / D] = (float)four.sample[j];
+    }
+  }
+}
+
+/* Source samples left to left + count - 1, sorted by phase. */
+template <int D, typename Store>
+__device__ inline void load_phases(const CfPyramidLine &line, const Store *from, int left,
+                                   int count, float border, float *phases, int stride)
+{
+  constexpr int kAtOnce = 4; /* loads under way */
+  const int shift = left & 3, base = left - shift, groups = (count + shift + 3) / 4;
+  const int inside = min(base < 0 ? (3 - base) / 4 : 0, groups);
+  const int outside = max(min((line.size - base) >> 2, groups), inside);
+
+  for (int first = inside + (int)threadIdx.x; first < outside; first += kAtOnce * kPyramidThreads) {
+    StoredFour<Store> four[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+      const int group = first + k * kPyramidThreads;
+      if (group < outside)
+        four[k] = *(const StoredFour<Store> *)(from + base + 4 * group);
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+      const int group = first + k * kPyramidThreads;
+      if (group < outside)
+        sort_four<D>(four[k], 4 * group - shift, count, phases, stride);
+    }
+  }
+  for (int i = (int)threadIdx.x; i < inside + groups - outside; i += kPyramidThreads) {
+    const int group = i < inside ? i : outside + i - inside;
+    StoredFour<Store> four;
+
+    for (int j = 0; j < 4; j++) {
+      const int folded = cf_fold(line.border, base + 4 * group + j, line.size);
+      four.sample[j] = folded < 0 ? (Store)border : from[folded];
+    }
+    sort_four<D>(four, 4 * group - shift, count, phases, stride);
+  }
+}
+
+/* What a block of `rows` makes: the same columns of some rows of one channel. */
+struct Segment {
+  int channel, first, end; /* rows, from fine_first on */
+  int j0, outputs;
+
+  __device__ Segment(const CfPyramidPlane &plane, int block)
+  {
+    const CfPyramidLine &line = plane.x;
+    const int across = (line.coarse_end - line.coarse_first + plane.segment - 1) / plane.segment;
+    const int rows = plane.fine_end - plane.fine_first;
+    const int groups = (rows + plane.rows_at_once - 1) / plane.rows_at_once;
+    const int group = block / across;
+
+    channel = group / groups;
+    first = (group - channel * groups) * plane.rows_at_once;
+    end = min(first + plane.rows_at_once, rows);
+    j0 = line.coarse_first + (block - group * across) * plane.segment;
+    outputs = min(plane.segment, line.coarse_end - j0);
+  }
+};
+
+/* The first and last rows made stand for those beyond. */
+__device__ inline bool is_needed(const CfPyramidPlane &plane, const Segment &segment)
+{
+  const CfPyramidLine &line = plane.y;
+  const int last = plane.fine_first + segment.end - 1 - line.low_first;
+  const int first = plane.fine_first + segment.first - line.low_first - line.low_count;
+  const int top = segment.first == 0 ? line.coarse_first : first;
+  const int bottom = segment.end == plane.fine_end - plane.fine_first ? line.coarse_end : last + 1;
+
+  return cf_pyramid_is_needed(plane, cf_first_reader(plane.x, segment.j0, 0),
+                              cf_first_reader(line, top, kPyramidSpill),
+                              cf_end_of_readers(plane.x, segment.j0 + segment.outputs, 0),
+                              cf_end_of_readers(line, bottom, kPyramidSpill));
+}
+
+template <typename Sample, int D>
+__device__ inline void filter_row(const CfPyramidJob &job, const CfPyramidPlane &plane,
+                                  const Segment &segment, int row, float *taps)
+{
+  typedef typename CfPyramidKind<Sample>::Store Store;
+  constexpr int K = kPyramidCellsOf<Sample, D>;
+  const CfPyramidLine &line = plane.x;
+  const int wanted = segment.j0 + line.low_first;
+  const int f0 = min(max(wanted, line.made_first), line.made_end - 1);
+  const int f1 =
+      min(max(wanted + segment.outputs - 1 + line.low_count, line.made_first + 1), line.made_end);
+  const int fine = f1 - f0;
+  const int stride = phase_stride(fine, K);
+  const int extended = round_up(segment.outputs, 4) + 4 * line.low_groups;
+  const Store *from = (const Store *)plane.columns +
+                      (size_t)(segment.channel * plane.columns_rows + row) * plane.columns_pitch;
+  const float border =
+      (float)(plane.border[segment.channel] >> plane.shift) - plane.centre[segment.channel];
+  float *shared = taps + round_up(4 + 4 * line.low_groups, 4);
+  float *made = shared + D * stride, *line_samples = made + round_up(fine, 4);
+  const int left = D * f0 + line.prefilter_first;
+
+  load_phases<D>(line, from, left, D * (fine + K - 1), border, shared, stride);
+  __syncthreads();
+
+  for (int i = (int)threadIdx.x; i < (fine + 3) / 4; i += kPyramidThreads) {
+    float sum[4] = {};
+    prefilter_four<D, K>(job, shared, stride, i, sum);
+    *(float4 *)(made + 4 * i) = make_float4(sum[0], sum[1], sum[2], sum[3]);
+  }
+  __syncthreads();
+
+  for (int i = (int)threadIdx.x; i < extended; i += kPyramidThreads)
+    line_samples[i] = made[min(max(wanted + i - f0, 0), fine - 1)];
+  __syncthreads();
+
+  const int rows = plane.fine_end - plane.fine_first;
+  float *to = plane.rows + (size_t)(segment.channel * rows + row) * plane.rows_pitch +
+              (segment.j0 - line.coarse_first);
+  for (int i = (int)threadIdx.x; i < (segment.outputs + 3) / 4; i += kPyramidThreads)
+    *(float4 *)(to + 4 * i) = low_four(taps + 4, line.low_groups, line_samples + 4 * i);
+}
+
+template <typename Sample, int D>
+__device__ inline void filter_rows(const CfPyramidJob &job, const CfPyramidPlane &plane, int block,
+                                   float *taps)
+{
+  const Segment segment(plane, block);
+
+  if (!is_needed(plane, segment))
+    return;
+  cf_share_low_taps(plane.x, taps);
+  for (int row = segment.first; row < segment.end; row++)
+    filter_row<Sample, D>(job, plane, segment, row, taps);
+}
+
+template <typename Sample>
+__global__ void __launch_bounds__(kPyramidThreads)
+    rows_kernel(const __grid_constant__ CfPyramidJob job)
+{
+  extern __shared__ __align__(16) float shared[];
+  int block;
+  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::rows_blocks, &block);
+
+  cf_let_next_kernel_start();
+  cf_wait_for_previous_kernel();
+  switch (plane.x.factor) {
+  case 1:
+    return filter_rows<Sample, 1>(job, plane, block, shared);
+  case 2:
+    return filter_rows<Sample, 2>(job, plane, block, shared);
+  case 4:
+    return filter_rows<Sample, 4>(job, plane, block, shared);
+  default:
+    return filter_rows<Sample, 8>(job, plane, block, shared);
+  }
+}
+
+} // namespace
+
+int cf_pyramid_rows_shared(const CfPyramidLine *line, bool wide, int fine, int coarse)
+{
+  const int cells = line->factor == 1 ? 1 : wide ? kPyramidCellsWide : kPyramidCells;
+
+  return 4 * (line->factor * phase_stride(fine, cells) + round_up(fine, 4) + round_up(coarse, 4) +
+              8 * line->low_groups + 4);
+}
+
+bool cf_pyramid_rows(const CfPyramidJob *job, bool wide, int blocks, int bytes, void *stream,
+                     CfStatus *status)
+{
+  return cf_launch_after(wide ? rows_kernel<uint16_t> : rows_kernel<uint8_t>, job, blocks, bytes,
+                         stream, "decimating rows", status);
+}

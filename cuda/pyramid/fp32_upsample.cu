@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The low taps along columns, and the way up the blur pyramid.
+ */
+#include "cuda/pyramid/fp32.cuh"
+
+namespace
+{
+
+/* ---- low taps along columns ---- */
+
+constexpr int kLowColumns = kPyramidLowColumns;
+constexpr int kSlices = kPyramidThreads / kLowColumns;
+
+constexpr int kLowRows = kPyramidLowRows;
+constexpr int kZeros = kLowRows; /* before the taps */
+
+/* What a block makes: eights of rows of 32 coarse columns of one channel. Eights start at multiples
+ * of 8, so that bands of a picture add up in the same order as the whole. */
+struct Part {
+  int channel, column, first, end; /* coarse; rows */
+
+  __device__ Part(const CfPyramidPlane &plane, int block)
+  {
+    const int width = plane.x.coarse_end - plane.x.coarse_first;
+    const int across = (width + kLowColumns - 1) / kLowColumns;
+    const int rows = kLowRows * plane.low_at_once;
+    const int top = cf_first_eight(plane);
+    const int groups = (plane.coarse_end - top + rows - 1) / rows, group = block / across;
+
+    column = block % across * kLowColumns;
+    channel = group / groups;
+    first = top + (group - channel * groups) * rows;
+    end = min(first + rows, plane.coarse_end);
+  }
+};
+
+/* Of 4 rows, that eight rows of results read. */
+__device__ inline int groups_of(const CfPyramidLine &line)
+{
+  return (line.low_count + kLowRows - 1 + 3) / 4;
+}
+
+/* 4 samples into 8 sums that lie one sample apart; `taps` points to that of the first in the first.
+ */
+__device__ inline void accumulate(float (&sum)[kLowRows], const float (&sample)[4],
+                                  const float *taps)
+{
+  float tap[12];
+
+#pragma unroll
+  for (int i = 0; i < 3; i++) {
+    const float4 four = *(const float4 *)(taps - 8 + 4 * i);
+    tap[4 * i] = four.x;
+    tap[4 * i + 1] = four.y;
+    tap[4 * i + 2] = four.z;
+    tap[4 * i + 3] = four.w;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+#pragma unroll
+    for (int o = 0; o < kLowRows; o++)
+      sum[o] = fmaf(sample[i], tap[8 + i - o], sum[o]);
+  }
+}
+
+/* Each warp adds up a part of the taps, since with few outputs what takes time is one load after
+ * the other. */
+__device__ inline void filter_eight(const CfPyramidPlane &plane, const Part &part, int row,
+                                    const float *taps, float (*parts)[kLowRows][kLowColumns])
+{
+  const CfPyramidLine &line = plane.y;
+  const int width = plane.x.coarse_end - plane.x.coarse_first;
+  const int rows = plane.fine_end - plane.fine_first, pitch = plane.rows_pitch;
+  const int lane = (int)threadIdx.x % kLowColumns, slice = (int)threadIdx.x / kLowColumns;
+  const int x = part.column + lane, groups = groups_of(line);
+  const int top = row + line.low_first - plane.fine_first, last = rows - 1;
+  const float *from = plane.rows + (size_t)part.channel * rows * pitch + min(x, width - 1);
+  const bool inside = top >= 0 && top + 4 * groups <= rows;
+  float sum[kLowRows] = {};
+
+#pragma unroll 4
+  for (int group = slice; group < groups; group += kSlices) {
+    float sample[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const int y = top + 4 * group + i;
+      sample[i] = from[(inside ? y : min(max(y, 0), last)) * pitch];
+    }
+    accumulate(sum, sample, taps + 4 * group);
+  }
+#pragma unroll
+  for (int o = 0; o < kLowRows; o++)
+    parts[slice][o][lane] = sum[o];
+  __syncthreads();
+
+  /* Now a warp is a row. */
+#pragma unroll
+  for (int o = slice; o < kLowRows; o += kSlices) {
+    float total = parts[0][o][lane];
+#pragma unroll
+    for (int i = 1; i < kSlices; i++)
+      total += parts[i][o][lane];
+    if (x < width && row + o >= plane.coarse_first && row + o < part.end)
+      plane.coarse[((size_t)(row + o - plane.coarse_first) * width + x) * plane.channels +
+                   part.channel] = total;
+  }
+}
+
+__device__ inline void filter_low(const CfPyramidPlane &plane, int block, float *taps,
+                                  float (*parts)[kLowRows][kLowColumns])
+{
+  const Part part(plane, block);
+  const int x = plane.x.coarse_first + part.column;
+
+  if (!cf_pyramid_is_needed(
+          plane, cf_first_reader(plane.x, x, 0), cf_first_reader(plane.y, part.first, 0),
+          cf_end_of_readers(plane.x, x + kLowColumns, 0), cf_end_of_readers(plane.y, part.end, 0)))
+    return;
+  for (int i = (int)threadIdx.x; i < kZeros + 4 * groups_of(plane.y); i += kPyramidThreads)
+    taps[i] = i < kZeros ? 0.0f : plane.y.low[i - kZeros];
+  __syncthreads();
+  for (int row = part.first; row < part.end; row += kLowRows) {
+    filter_eight(plane, part, row, taps + kZeros, parts);
+    __syncthreads();
+  }
+}
+
+__global__ void __launch_bounds__(kPyramidThreads)
+    low_kernel(const __grid_constant__ CfPyramidJob job)
+{
+  __shared__ __align__(16) float taps[kZeros + kPyramidLowTaps];
+  __shared__ float parts[kSlices][kLowRows][kLowColumns];
+  int block;
+  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::low_blocks, &block);
+
+  cf_let_next_kernel_start();
+  cf_wait_for_previous_kernel();
+  filter_low(plane, block, taps, parts);
+}
+
+/* ---- up: along rows ---- */
+
+/* Which samples a word of four is: all of one pixel, four pixels, two, or else. */
+enum Kind { kPixel, kFour, kTwo, kAny };
+
+/* The coarse samples that a word reads from one row: those of its pixel, of all its pixels from two
+ * before the first one's cell on, or for each sample its own four. */
+template <Kind K> struct Window {
+  static constexpr int kPixels = K == kPixel ? 1 : K == kTwo ? 2 : 4;
+  static constexpr int kChannels = K == kPixel ? 4 : K == kTwo ? 2 : K == kFour ? 1 : 4;
+  static constexpr int kSize = K == kTwo ? 5 : K == kFour ? 6 : 4;
+  float sample[kSize][kChannels];
+};
+
+/* The cubic B-spline, as in plan/pyramid.c. */
+__device__ inline void spline_weights(int factor, int phase, float (&to)[4])
+{
+  const float position = (phase - 0.5f * (float)(factor - 1)) / (float)factor;
+  const float f = position - floorf(position), g = 1.0f - f;
+
+  to[0] = factor == 1 ? 1.0f : g * g * g * (1.0f / 6);
+  to[1] = factor == 1 ? 0.0f : (4.0f - 6.0f * f * f + 3.0f * f * f * f) * (1.0f / 6);
+  to[2] = factor == 1 ? 0.0f : (4.0f - 6.0f * g * g + 3.0f * g * g * g) * (1.0f / 6);
+  to[3] = factor == 1 ? 0.0f : f * f * f * (1.0f / 6);
+}
+
+/* A word's share in coarse rows. */
+template <Kind K> struct Across {
+  static constexpr int kSize = Window<K>::kSize;
+  const CfPyramidPlane &plane;
+  const int pitch; /* of coarse rows */
+  int offset[K == kAny ? 4 : kSize];
+  float weight[Window<K>::kPixels][kSize];
+
+  __device__ Across(const CfPyramidPlane &plane, int word)
+      : plane(plane), pitch((plane.x.coarse_end - plane.x.coarse_first) * plane.channels)
+  {
+    if constexpr (K == kAny)
+      place_samples(word);
+    else
+      place_window(word);
+  }
+
+  __device__ void place_samples(int word)
+  {
+    const CfPyramidLine &line = plane.x;
+
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      const int sample = min(4 * word + j, plane.samples - 1);
+      const int x = sample / plane.channels, cell = x / line.factor;
+
+      offset[j] =
+          (cell + cf_spline_first(line.factor, x - cell * line.factor) - line.coarse_first) *
+              plane.channels +
+          sample - x * plane.channels;
+      spline_weights(line.factor, x - cell * line.factor, weight[j]);
+    }
+  }
+
+  __device__ void place_window(int word)
+  {
+    const CfPyramidLine &line = plane.x;
+    const int x0 = word * Window<K>::kPixels, cell0 = x0 / line.factor;
+    const int first =
+        K == kPixel ? cell0 + cf_spline_first(line.factor, x0 - cell0 * line.factor) : cell0 - 2;
+
+#pragma unroll
+    for (int k = 0; k < kSize; k++)
+      offset[k] =
+          (min(max(first + k, line.coarse_first), line.coarse_end - 1) - line.coarse_first) *
+          Window<K>::kChannels;
+#pragma unroll
+    for (int j = 0; j < Window<K>::kPixels; j++) {
+      const int x = min(x0 + j, plane.width - 1), cell = x / line.factor;
+      const int shift = cell + cf_spline_first(line.factor, x - cell * line.factor) - first;
+      float four[4];
+
+      spline_weights(line.factor, x - cell * line.factor, four);
+#pragma unroll
+      for (int k = 0; k < kSize; k++) {
+        weight[j][k] = 0.0f;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+          weight[j][k] = k - i == shift ? four[i] : weight[j][k];
+      }
+    }
+  }
+
+  /* What a row needs, and what it is: apart, so that loads can be under way during other work. */
+  __device__ void fetch(int y, Window<K> &window) const
+  {
+    const int inside = min(max(y, plane.coarse_first), plane.coarse_end - 1) - plane.coarse_first;
+    const float *from = plane.coarse + (size_t)inside * pitch;
+
+    if constexpr (K == kAny) {
+      /* Without decimation there is one tap, and nothing to read for the others. */
+      const int step = plane.x.factor == 1 ? 0 : plane.channels;
+#pragma unroll
+      for (int k = 0; k < kSize; k++) {
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+          window.sample[k][j] = from[offset[j] + k * step];
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kSize; k++)
+        load(from + offset[k], window.sample[k]);
+    }
+  }
+
+  __device__ static void load(const float *from, float (&to)[1])
+  {
+    to[0] = *from;
+  }
+
+  __device__ static void load(const float *from, float (&to)[2])
+  {
+    const float2 two = *(const float2 *)from;
+
+    to[0] = two.x;
+    to[1] = two.y;
+  }
+
+  __device__ static void load(const float *from, float (&to)[4])
+  {
+    const float4 four = *(const float4 *)from;
+
+    to[0] = four.x;
+    to[1] = four.y;
+    to[2] = four.z;
+    to[3] = four.w;
+  }
+
+  __device__ void combine(const Window<K> &window, float (&value)[4]) const
+  {
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      const int pixel = K == kAny ? j : j / Window<K>::kChannels;
+      const int channel = K == kAny ? j : j % Window<K>::kChannels;
+
+      value[j] = 0.0f;
+#pragma unroll
+      for (int k = 0; k < kSize; k++)
+        value[j] = fmaf(weight[pixel][k], window.sample[k][channel], value[j]);
+    }
+  }
+};
+
+/* ---- up: to samples ---- */
+
+/* Results, as the columns' taps leave them: scaled and offset so that what remains is cheap. Since
+ * these taps add up to 1, that can be done before them, to fewer samples. */
+template <typename Sample> struct Scaled;
+
+/* 0 to 1, and the little that rounds halves up. */
+template <> struct Scaled<uint8_t> {
+  static __device__ float scale()
+  {
+    return 1.0f / 255;
+  }
+  static __device__ float offset(float centre)
+  {
+    return (centre + (kPyramidHalf - 0.5f)) * (1.0f / 255);
+  }
+  static __device__ float last(float weight, float near, float sum)
+  {
+    return __saturatef(fmaf(weight, near, sum));
+  }
+
+  /* 12582912 is 1.5 * 2^23, whose unit in the last place is 1. */
+  static __device__ uint32_t code(float value)
+  {
+    return __float_as_uint(fmaf(value, 255.0f, 12582912.0f));
+  }
+};
+
+template <> struct Scaled<uint16_t> {
+  static __device__ float scale()
+  {
+    return 1.0f;
+  }
+  static __device__ float offset(float centre)
+  {
+    return centre + kPyramidHalf;
+  }
+  static __device__ float last(float weight, float near, float sum)
+  {
+    return fmaf(weight, near, sum);
+  }
+};
+
+struct Bytes {
+  uint32_t word;
+
+  __device__ Bytes(const CfPyramidPlane &, const float (&value)[4])
+  {
+    uint32_t code[4];
+
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      code[j] = Scaled<uint8_t>::code(value[j]);
+    word = __byte_perm(__byte_perm(code[0], code[1], 0x0040), __byte_perm(code[2], code[3], 0x0040),
+                       0x5410);
+  }
+
+  __device__ uint8_t at(int j) const
+  {
+    return (uint8_t)(word >> 8 * j);
+  }
+};
+
+struct Words {
+  uint2 word;
+
+  __device__ Words(const CfPyramidPlane &plane, const float (&value)[4])
+  {
+    uint32_t code[4];
+
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      code[j] = (uint32_t)fminf(fmaxf(value[j], 0.0f), (float)plane.max_code) << plane.shift;
+    word = make_uint2(code[0] | code[1] << 16, code[2] | code[3] << 16);
+  }
+
+  __device__ uint16_t at(int j) const
+  {
+    return (uint16_t)((j < 2 ? word.x : word.y) >> 16 * (j & 1));
+  }
+};
+
+template <typename Sample> struct Stored;
+template <> struct Stored<uint8_t> {
+  typedef Bytes Type;
+};
+template <> struct Stored<uint16_t> {
+  typedef Words Type;
+};
+
+/* Scaled sums of alpha and of what it weighs to scaled samples. */
+__device__ inline void unweigh(const CfPyramidPlane &plane, float (&value)[4])
+{
+  const float alpha = (plane.alpha == 0 ? value[0] : value[3]) - Scaled<uint8_t>::offset(0.0f);
+  const bool colours = alpha >= 0.5f / 255;
+  const float divide = __fdividef(1.0f, alpha);
+
+#pragma unroll
+  for (int j = 0; j < 4; j++) {
+    const float offset = Scaled<uint8_t>::offset(plane.centre[j]);
+
+    if (j == 0 ? plane.alpha != 0 : j == 3 ? plane.alpha == 0 : true)
+      value[j] = colours ? fmaf(value[j] - offset, divide, offset)
+                         : Scaled<uint8_t>::offset(plane.blank[j]);
+    value[j] = __saturatef(value[j]);
+  }
+}
+
+/* Alpha is centred on opaque. */
+__device__ inline bool is_opaque(const CfPyramidPlane &plane, const float (&near)[5][4])
+{
+  const float opaque = Scaled<uint8_t>::offset(255.0f);
+  bool all = true;
+
+#pragma unroll
+  for (int k = 0; k < 5; k++)
+    all = all && (plane.alpha == 0 ? near[k][0] : near[k][3]) == opaque;
+  return all;
+}
+
+/* One of D rows below each other, from the coarse rows cell - 2 to cell + 2. */
+template <typename Sample, bool Alpha, int D>
+__device__ inline void interpolate(const CfPyramidJob &job, const float (&near)[5][4], int p,
+                                   float (&value)[4])
+{
+  const float *weight = &job.spline[cf_log2(D)][4 * p];
+  const int k = 2 * p < D ? 0 : 1;
+
+#pragma unroll
+  for (int j = 0; j < 4; j++) {
+    if (D == 1) {
+      value[j] = Scaled<Sample>::last(1.0f, near[4][j], 0.0f);
+      continue;
+    }
+    value[j] = weight[0] * near[k][j];
+    value[j] = fmaf(weight[1], near[k + 1][j], value[j]);
+    value[j] = fmaf(weight[2], near[k + 2][j], value[j]);
+    value[j] = Alpha ? fmaf(weight[3], near[k + 3][j], value[j])
+                     : Scaled<Sample>::last(weight[3], near[k + 3][j], value[j]);
+  }
+}
+
+/* The part of a strip that a thread makes. */
+struct Span {
+  int word, count; /* samples of the word that lie in the row */
+  int first, end;  /* rows */
+};
+
+template <typename Sample, bool Alpha, int D>
+__device__ inline void make_cell(const CfPyramidJob &job, const CfPyramidPlane &plane,
+                                 const float (&near)[5][4], const Span &span, int y)
+{
+  typedef typename Stored<Sample>::Type Type;
+  uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride +
+                4 * sizeof(Sample) * (size_t)span.word;
+  const bool whole = plane.vector && span.count == 4 && y >= span.first && y + D <= span.end;
+
+#pragma unroll
+  for (int p = 0; p < D; p++, to += plane.destination_stride) {
+    float value[4];
+
+    interpolate<Sample, Alpha, D>(job, near, p, value);
+    if (Alpha)
+      unweigh(plane, value);
+    const Type stored(plane, value);
+    if (whole) {
+      *(decltype(stored.word) *)to = stored.word;
+    } else if (y + p >= span.first && y + p < span.end) {
+#pragma unroll
+      for (int j = 0; j < 4; j++) {
+        if (j < span.count)
+          ((Sample *)to)[j] = stored.at(j);
+      }
+    }
+  }
+}
+
+template <typename Sample, Kind K, bool Alpha, int D>
+__device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plane, int block)
+{
+  constexpr int kAhead = D > 1 ? 2 : 0; /* coarse rows after a cell that it needs */
+  const int words = (plane.samples + 3) / 4;
+  const int across = (words + kPyramidThreads - 1) / kPyramidThreads;
+  const int word = block % across * kPyramidThreads + (int)threadIdx.x;
+  const int strip = plane.first / kPyramidUpRows + block / across;
+  const Span span = {word, min(4, plane.samples - 4 * word),
+                     max(strip * kPyramidUpRows, plane.first),
+                     min((strip + 1) * kPyramidUpRows, plane.end)};
+
+  if (word >= words)
+    return;
+  const Across<K> across_row(plane, word);
+  float near[5][4], offset[4];
+  Window<K> ahead;
+
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+    offset[j] = Scaled<Sample>::offset(plane.centre[j]);
+  const auto scale = [&](float(&value)[4]) {
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      value[j] = fmaf(value[j], Scaled<Sample>::scale(), offset[j]);
+  };
+  if constexpr (D > 1) {
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      across_row.fetch(span.first / D - 2 + k, ahead);
+      across_row.combine(ahead, near[k + 1]);
+      scale(near[k + 1]);
+    }
+  }
+  across_row.fetch(span.first / D + kAhead, ahead);
+  for (int cell = span.first / D; cell * D < span.end; cell++) {
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        near[k][j] = near[k + 1][j];
+    }
+    across_row.combine(ahead, near[4]);
+    scale(near[4]);
+    across_row.fetch(cell + 1 + kAhead, ahead);
+    if (Alpha && !(D > 1 && is_opaque(plane, near)))
+      make_cell<Sample, Alpha, D>(job, plane, near, span, cell * D);
+    else
+      make_cell<Sample, false, D>(job, plane, near, span, cell * D);
+  }
+}
+
+template <typename Sample, Kind K, bool Alpha>
+__device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plane, int block)
+{
+  switch (plane.y.factor) {
+  case 1:
+    return go_up<Sample, K, Alpha, 1>(job, plane, block);
+  case 2:
+    return go_up<Sample, K, Alpha, 2>(job, plane, block);
+  case 4:
+    return go_up<Sample, K, Alpha, 4>(job, plane, block);
+  default:
+    return go_up<Sample, K, Alpha, 8>(job, plane, block);
+  }
+}
+
+template <bool Alpha>
+__global__ void __launch_bounds__(kPyramidThreads)
+    pixels_up_kernel(const __grid_constant__ CfPyramidJob job)
+{
+  int block;
+  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::up_blocks, &block);
+
+  cf_wait_for_previous_kernel();
+  go_up<uint8_t, kPixel, Alpha>(job, plane, block);
+}
+
+template <typename Sample>
+__global__ void __launch_bounds__(kPyramidThreads)
+    planes_up_kernel(const __grid_constant__ CfPyramidJob job)
+{
+  int block;
+  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::up_blocks, &block);
+
+  cf_wait_for_previous_kernel();
+  if (plane.channels == 1)
+    go_up<Sample, kFour, false>(job, plane, block);
+  else if (plane.channels == 2)
+    go_up<Sample, kTwo, false>(job, plane, block);
+  else
+    go_up<Sample, kAny, false>(job, plane, block);
+}
+
+} // namespace
+
+bool cf_pyramid_low(const CfPyramidJob *job, int blocks, void *stream, CfStatus *status)
+{
+  return cf_launch_after(low_kernel, job, blocks, 0, stream, "filtering the blur pyramid", status);
+}
+
+bool cf_pyramid_up(const CfPyramidJob *job, bool wide, int blocks, void *stream, CfStatus *status)
+{
+  void (*kernel)(CfPyramidJob) = planes_up_kernel<uint8_t>;
+
+  if (wide)
+    kernel = planes_up_kernel<uint16_t>;
+  else if (job->plane[0].alpha >= 0)
+    kernel = pixels_up_kernel<true>;
+  else if (job->plane[0].channels == 4)
+    kernel = pixels_up_kernel<false>;
+  return cf_launch_after(kernel, job, blocks, 0, stream, "enlarging the blur pyramid", status);
+}

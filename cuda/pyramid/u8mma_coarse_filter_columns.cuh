@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The coarse samples of a block of `up`: what its columns and rows read, and the low taps along
+ * columns that make it.
+ */
+#pragma once
+
+#include "cuda/pyramid/u8mma_taps.cuh"
+
+template <int C> __device__ inline int cf_bytes_warp_columns(const CfBytesPlane &plane)
+{
+  return C == 4 ? kBytesTile : kBytesTile * cf_bytes_groups(C, plane.x.factor);
+}
+
+/* A block's columns and tiles. */
+template <int C> struct CfBytesStack {
+  int x, warp_x;  /* of the block and of the warp */
+  int top;        /* the first tile that its coarse rows are enough for */
+  int first, end; /* those to make */
+
+  __device__ CfBytesStack(const CfBytesPlane &plane, int block)
+  {
+    const int own = cf_bytes_warp_columns<C>(plane), all = own * kBytesWarps;
+    const int across = (plane.width + all - 1) / all;
+    const int tiles = cf_bytes_stack(plane.y.factor);
+
+    x = block % across * all;
+    warp_x = x + (int)threadIdx.x / 32 * own;
+    top = (plane.first / 16 / tiles + block / across) * tiles;
+    first = max(top, plane.first / 16);
+    end = min(top + tiles, (plane.end + 15) / 16);
+  }
+};
+
+/* Of columns: what D = 4 needs, and no bank is asked twice. */
+template <int C> constexpr int kBytesCoarsePairs = C == 4 ? 20 : 36;
+
+/* Of 16 rows, two columns a word: halves, and what they leave. */
+template <int C> struct CfSharedCoarse {
+  alignas(16) uint2 sample[C][16][kBytesCoarsePairs<C>];
+};
+
+/* Of 8 columns, for a block. */
+template <int C> __device__ inline int cf_windows_of(const CfBytesPlane &plane)
+{
+  return (((cf_bytes_warp_columns<C>(plane) * kBytesWarps) >> plane.x.factor_log2) + 4 + 7) / 8;
+}
+
+/* Adds the low taps along columns of the chunks from `first` to `end` to sums of windows, of which
+ * a thread reads the first from `column` on, each next one `step` samples further: with one address
+ * for all there are half as many instructions. Loads for some chunks are on the way together. */
+template <int C, int Windows, int Chunks>
+__device__ inline void cf_sum_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
+                                      const CfSharedTaps<> &taps, const uint2 *column, int step,
+                                      int first, int end, float (&sum)[Windows][4])
+{
+  const CfBytesLine &line = plane.y;
+  const int lane = (int)threadIdx.x % 32;
+  const int wanted = line.thinning * ((16 * stack.top >> line.factor_log2) - 2) + line.low_first;
+  const int spare = wanted & 1, pair = (wanted - spare - plane.rows_first) / 2 + lane % 4;
+
+#pragma unroll 1
+  for (; first < end; first += Chunks) {
+    uint2 sample[Chunks][Windows][2];
+
+#pragma unroll
+    for (int c = 0; c < Chunks; c++) {
+#pragma unroll
+      for (int r = 0; r < 2; r++) {
+        const int row = min(max(pair + 8 * (first + c) + 4 * r, 0), plane.row_pairs - 1);
+        const uint2 *const from = column + row * plane.columns;
+
+#pragma unroll
+        for (int i = 0; i < Windows; i++)
+          sample[c][i][r] = __ldcg(from + step * i);
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < Chunks; c++) {
+      if (c > 0 && first + c >= end)
+        break;
+      const CfTapMatrix<2> matrix(taps, line.thinning, first + c, spare);
+
+#pragma unroll
+      for (int i = 0; i < Windows; i++)
+        matrix.multiply(sum[i], sample[c][i][0], sample[c][i][1]);
+    }
+  }
+}
+
+/* The column of `rows` with which a block begins. */
+template <int C>
+__device__ inline int cf_first_column(const CfBytesPlane &plane, const CfBytesStack<C> &stack)
+{
+  return (stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first;
+}
+
+/* Where a thread reads of a channel, from a column of `rows` on. */
+__device__ inline const uint2 *cf_place_in_rows(const CfBytesPlane &plane, int channel, int column)
+{
+  return plane.rows + (size_t)channel * plane.row_pairs * plane.columns + column +
+         (int)threadIdx.x % 32 / 4;
+}
+
+/* 16 rows by 8 columns. */
+template <int C>
+__device__ inline void cf_store_window(CfSharedCoarse<C> &shared, int channel, int window,
+                                       const float (&sum)[4])
+{
+  const int lane = (int)threadIdx.x % 32, at = 4 * window + lane % 4;
+
+  if (at < kBytesCoarsePairs<C>) {
+    shared.sample[channel][lane / 4][at] = cf_split_halves(sum[0], sum[1]);
+    shared.sample[channel][lane / 4 + 8][at] = cf_split_halves(sum[2], sum[3]);
+  }
+}
+
+/* Each warp makes some windows next to each other of a channel. The last of them may lie beyond all
+ * columns, where other numbers are, that of `fine` at the end. */
+template <int C, int Windows, int Chunks>
+__device__ inline void cf_share_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
+                                        const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
+{
+  constexpr int kSharing = kBytesWarps / C; /* warps that share a channel */
+  const int warp = (int)threadIdx.x / 32, channel = warp / kSharing;
+  const int first = warp % kSharing * Windows;
+  const int column = cf_first_column(plane, stack) + 8 * first;
+  float sum[Windows][4] = {};
+
+  if (column >= plane.columns)
+    return;
+  cf_sum_windows<C, Windows, Chunks>(plane, stack, taps, cf_place_in_rows(plane, channel, column),
+                                     8, 0, plane.y.chunks, sum);
+#pragma unroll
+  for (int i = 0; i < Windows; i++)
+    cf_store_window<C>(shared, channel, first + i, sum[i]);
+}
+
+/* What a thread has of a warp's sums of a window, behind where that window is stored. */
+template <int C>
+__device__ inline float4 &cf_sums_of_warp(CfSharedCoarse<C> &shared, int channel, int warp)
+{
+  const int lane = (int)threadIdx.x % 32;
+
+  return *(float4 *)&shared.sample[channel][lane / 2][4 + 4 * warp + lane % 2 * 2];
+}
+
+/* Where there is one window of each channel, and many chunks, the warps share these. */
+template <int C, int Chunks>
+__device__ inline void cf_share_window(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
+                                       const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
+{
+  const int warp = (int)threadIdx.x / 32, chunks = plane.y.chunks;
+  const uint2 *const column = cf_place_in_rows(plane, 0, cf_first_column(plane, stack));
+  float sum[C][4] = {};
+
+  cf_sum_windows<C, C, Chunks>(plane, stack, taps, column, plane.row_pairs * plane.columns,
+                               warp * chunks / kBytesWarps, (warp + 1) * chunks / kBytesWarps, sum);
+#pragma unroll
+  for (int i = 0; i < C; i++)
+    cf_sums_of_warp(shared, i, warp) = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
+  __syncthreads();
+  if (warp < C) {
+    float all[4] = {};
+
+#pragma unroll
+    for (int i = 0; i < kBytesWarps; i++) {
+      const float4 some = cf_sums_of_warp(shared, warp, i);
+
+      all[0] += some.x;
+      all[1] += some.y;
+      all[2] += some.z;
+      all[3] += some.w;
+    }
+    cf_store_window<C>(shared, warp, 0, all);
+  }
+}
+
+template <int C>
+__device__ inline void cf_share_coarse(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
+                                       const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
+{
+  constexpr int kSharing = kBytesWarps / C; /* warps that share a channel */
+  const int windows = cf_windows_of<C>(plane), own = (windows + kSharing - 1) / kSharing;
+
+  if (windows == 1)
+    cf_share_window<C, C == 4 ? 3 : 5>(plane, stack, taps, shared);
+  else if (own == 1)
+    cf_share_windows<C, 1, 6>(plane, stack, taps, shared);
+  else if (own == 2)
+    cf_share_windows<C, 2, 4>(plane, stack, taps, shared);
+  else if (own == 3)
+    cf_share_windows<C, 3, 3>(plane, stack, taps, shared);
+  else
+    cf_share_windows<C, 5, 2>(plane, stack, taps, shared);
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The way down the blur pyramid of bytes: both axes at once.
+ *
+ * A warp makes two tiles of 16 fine samples next to each other, from strips of the picture, 16 rows
+ * a step. First the taps along rows: taps (16 fine samples x 32 bytes) by source (32 bytes x 8
+ * rows), u8 by u8 into int. How these products spread the bytes over the threads of a warp is what
+ * lets each thread load 16 bytes at once and use them as they are. The sums, exact, have 18 bits;
+ * their upper ten and lower eight are put into halves as they are and become the left matrices of
+ * the products with the taps along columns (16 rows x 8 fine rows): then nothing is lost.
+ */
+#include "cuda/pyramid/u8mma_load.cuh"
+
+namespace
+{
+
+__device__ inline void multiply_bytes(int (&sum)[4], const uint4 &a, uint32_t b0, uint32_t b1)
+{
+#ifdef CF_TENSOR_OPS
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+               "{%8,%9}, {%0,%1,%2,%3};"
+               : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
+               : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
+#endif
+}
+
+__device__ inline int floor_modulo(int value, int divisor)
+{
+  return value & (divisor - 1); /* a power of two */
+}
+
+/* ---- taps, as the products of matrices want them ---- */
+
+struct SharedTaps {
+  uint4 rows[2 * 4][32]; /* two products a chunk */
+  uint2 columns[4][32];  /* by step modulo 8 fine rows */
+  uint8_t prefilter[2][kBytesTaps];
+};
+
+/* The taps of a tile's fine samples for the bytes of a chunk. Fine sample o is of channel o /
+ * kColumns, so one byte in C counts. */
+template <int C, int D>
+__device__ inline uint32_t row_taps(const uint8_t *prefilter, int chunk, int word, int o)
+{
+  typedef CfBytesTile<C, D> Tile;
+  const int channel = o / Tile::kColumns, lane = (int)threadIdx.x % 4;
+  uint32_t taps = 0;
+
+#pragma unroll
+  for (int i = 0; i < 4 / C; i++) {
+    const int pixel = (64 * chunk + 16 * lane + 4 * word) / C + i;
+    const int tap = pixel - Tile::kBefore - Tile::kFirst - D * (o % Tile::kColumns);
+
+    if (tap >= 0 && tap < Tile::kTaps)
+      taps |= (uint32_t)prefilter[tap] << 8 * (i * C + channel);
+  }
+  return taps;
+}
+
+template <int C, int D> __device__ inline void share_row_taps(SharedTaps &taps)
+{
+  const int lane = (int)threadIdx.x % 32, g = lane / 4;
+
+  for (int i = (int)threadIdx.x / 32; i < 2 * CfBytesTile<C, D>::kChunks; i += kBytesWarps) {
+    const int chunk = i / 2, word = i % 2 * 2;
+    const uint8_t *prefilter = taps.prefilter[D == 8];
+
+    taps.rows[i][lane] = make_uint4(row_taps<C, D>(prefilter, chunk, word, g),
+                                    row_taps<C, D>(prefilter, chunk, word, g + 8),
+                                    row_taps<C, D>(prefilter, chunk, word + 1, g),
+                                    row_taps<C, D>(prefilter, chunk, word + 1, g + 8));
+  }
+}
+
+/* Step j sees rows 16 j + prefilter_first and the 15 below. Of the fine rows in which these have a
+ * share it completes 16 / D1, the first of which is number first_done(j). Eight sums are kept, that
+ * of fine row m in column m + kAhead modulo 8. */
+__device__ inline int ahead(int decimation)
+{
+  return decimation == 8 ? 1 : 2;
+}
+
+/* The fine rows that a step completes are 16 / D1. */
+__device__ inline int done_log2(int decimation)
+{
+  return decimation == 8 ? 1 : 2;
+}
+
+__device__ inline int first_done(int decimation, int step)
+{
+  return decimation == 8 ? 2 * step - 3 : 4 * step - 2;
+}
+
+/* The fine row that column `n` stands for during a step. */
+__device__ inline int row_of_column(int decimation, int step, int n)
+{
+  const int done = first_done(decimation, step);
+
+  return done + floor_modulo(n - done - ahead(decimation), 8);
+}
+
+__device__ inline uint32_t column_tap(const SharedTaps &taps, const CfBytesPlane &plane, int step,
+                                      int n, int k)
+{
+  const CfBytesLine &line = plane.y;
+  const int tap = 16 * step + k - line.decimation * row_of_column(line.decimation, step, n);
+  const bool inside = tap >= 0 && tap < line.prefilter_count;
+
+  const int bytes = inside ? taps.prefilter[line.decimation == 8][tap] : 0;
+
+  return __half_as_ushort(__float2half_rn(plane.fine_scale * (float)bytes));
+}
+
+__device__ inline void share_column_taps(const CfBytesPlane &plane, SharedTaps &taps)
+{
+  const int lane = (int)threadIdx.x % 32, n = lane / 4, k = lane % 4 * 2;
+  const int step = (int)threadIdx.x / 32;
+
+  taps.columns[step][lane] = make_uint2(
+      column_tap(taps, plane, step, n, k) | column_tap(taps, plane, step, n, k + 1) << 16,
+      column_tap(taps, plane, step, n, k + 8) | column_tap(taps, plane, step, n, k + 9) << 16);
+}
+
+template <int C, int D>
+__device__ inline void share_taps(const CfBytesJob &job, const CfBytesPlane &plane,
+                                  SharedTaps &shared)
+{
+  if (threadIdx.x < 2 * kBytesTaps)
+    shared.prefilter[threadIdx.x / kBytesTaps][threadIdx.x % kBytesTaps] =
+        job.prefilter[threadIdx.x / kBytesTaps][threadIdx.x % kBytesTaps];
+  __syncthreads();
+  share_row_taps<C, D>(shared);
+  share_column_taps(plane, shared);
+  __syncthreads();
+}
+
+/* ---- alpha ---- */
+
+/* Of a pixel the bytes of 16-bit numbers: (colour - 128) alpha + 32768, and 256 alpha. */
+struct Weighted {
+  uint32_t high, low;
+
+  __device__ Weighted(uint32_t pixel, int alpha_channel)
+  {
+    const uint32_t mask = alpha_channel == 0 ? 0xffu : 0xff000000u;
+    const uint32_t alpha = alpha_channel == 0 ? pixel & 0xff : pixel >> 24;
+    const uint32_t offset = 0x80008000u - 0x00800080u * alpha;
+    const uint32_t even = (pixel & 0x00ff00ff) * alpha + offset;
+    const uint32_t odd = (pixel >> 8 & 0x00ff00ff) * alpha + offset;
+
+    high = (__byte_perm(even, odd, 0x7351) & ~mask) | (pixel & mask);
+    low = __byte_perm(even, odd, 0x6240) & ~mask;
+  }
+};
+
+/* ---- a step ---- */
+
+/* Sums along rows begin with this, so that pairs of their bytes are halves of 1024 and more: one
+ * with the sum's bits 8 to 17, one with its lowest eight. */
+constexpr int kBytesOfHalves = 0x64640000;
+
+__device__ inline uint32_t subtract_halves(uint32_t a, uint32_t b)
+{
+  __half2 first, second;
+  uint32_t result;
+
+  memcpy(&first, &a, sizeof first);
+  memcpy(&second, &b, sizeof second);
+  first = __hsub2(first, second);
+  memcpy(&result, &first, sizeof result);
+  return result;
+}
+
+/* What leaves of a sum along rows only what differs from the centre. */
+struct Centre {
+  uint32_t high, low; /* halves, twice, of sums of bytes */
+  int weighted_start; /* of the sums of 16-bit numbers */
+  float weighted;     /* these to 256ths of sums of bytes */
+
+  __device__ Centre(const CfBytesPlane &plane, int channel, int one)
+  {
+    const bool alpha = channel == plane.alpha;
+    const int sum = one * (alpha ? 255 : 128);
+
+    high = (0x6400u + (uint32_t)(sum >> 8)) * 0x10001u;
+    low = (0x6400u + (uint32_t)(sum & 255)) * 0x10001u;
+    weighted_start = -one * (alpha ? 255 * 256 : 32768);
+    weighted = 1.0f / (256.0f * (alpha ? 256.0f : 255.0f));
+  }
+};
+
+/* 16 fine samples by 16 rows: sums / 256 and what that leaves, as left matrices. */
+struct Sums {
+  uint32_t high[4], low[4];
+};
+
+/* Four products that do not wait for each other follow each other. */
+template <int C, int D, int N>
+__device__ inline void filter_rows(const uint4 (&words)[2][N], const uint4 *taps,
+                                   const Centre (&centre)[2], Sums (&sums)[kBytesTiles])
+{
+  typedef CfBytesTile<C, D> Tile;
+  int sum[kBytesTiles][2][4];
+
+#pragma unroll
+  for (int t = 0; t < kBytesTiles; t++) {
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+      sum[t][i / 4][i % 4] = kBytesOfHalves;
+  }
+#pragma unroll
+  for (int c = 0; c < 2 * Tile::kChunks; c++) {
+    const uint4 tap = taps[32 * c];
+
+#pragma unroll
+    for (int t = 0; t < kBytesTiles; t++) {
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        const uint4 &word = words[h][c / 2 + t * Tile::kShift];
+
+        multiply_bytes(sum[t][h], tap, c % 2 ? word.z : word.x, c % 2 ? word.w : word.y);
+      }
+    }
+  }
+#pragma unroll
+  for (int t = 0; t < kBytesTiles; t++) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const uint32_t first = (uint32_t)sum[t][i / 2][i % 2 * 2];
+      const uint32_t second = (uint32_t)sum[t][i / 2][i % 2 * 2 + 1];
+
+      sums[t].high[i] = subtract_halves(__byte_perm(first, second, 0x6521), centre[i % 2].high);
+      sums[t].low[i] = subtract_halves(__byte_perm(first, second, 0x7430), centre[i % 2].low);
+    }
+  }
+}
+
+/* Whether all alpha with a share is 255, for which its sums along rows are 0. */
+__device__ inline bool is_opaque(const CfBytesPlane &plane, const Sums (&sums)[kBytesTiles])
+{
+  const bool first = (int)threadIdx.x % 32 / 4 < 4, own = plane.alpha == 0 ? first : !first;
+  uint32_t some[2] = {};
+
+#pragma unroll
+  for (int t = 0; t < kBytesTiles; t++) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      some[i % 2] |= sums[t].high[i] | sums[t].low[i];
+  }
+  return __all_sync(0xffffffffu, !own || (plane.alpha == 0 ? some[0] : some[1]) == 0);
+}
+
+/* Two numbers as halves, and 256 times what these leave. */
+__device__ inline uint32_t take_halves(float &low, float &high)
+{
+  const uint32_t pair = cf_pack_halves(low, high);
+  __half2 halves;
+
+  memcpy(&halves, &pair, sizeof halves);
+  low = (low - __low2float(halves)) * 256.0f;
+  high = (high - __high2float(halves)) * 256.0f;
+  return pair;
+}
+
+template <int D, int N>
+__device__ inline void filter_weighted_rows(const CfBytesPlane &plane, const uint4 (&words)[2][N],
+                                            const uint4 *taps, const Centre (&centre)[2],
+                                            Sums (&sums)[kBytesTiles])
+{
+  typedef CfBytesTile<4, D> Tile;
+
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    int high[kBytesTiles][4] = {}, low[kBytesTiles][4] = {};
+
+#pragma unroll
+    for (int c = 0; c < N; c++) {
+      const Weighted a(words[h][c].x, plane.alpha), b(words[h][c].y, plane.alpha);
+      const Weighted d(words[h][c].z, plane.alpha), e(words[h][c].w, plane.alpha);
+
+#pragma unroll
+      for (int t = 0; t < kBytesTiles; t++) {
+        const int own = c - t * Tile::kShift;
+
+        if (own >= 0 && own < Tile::kChunks) {
+          multiply_bytes(high[t], taps[64 * own], a.high, b.high);
+          multiply_bytes(high[t], taps[64 * own + 32], d.high, e.high);
+          multiply_bytes(low[t], taps[64 * own], a.low, b.low);
+          multiply_bytes(low[t], taps[64 * own + 32], d.low, e.low);
+        }
+      }
+    }
+#pragma unroll
+    for (int t = 0; t < kBytesTiles; t++) {
+#pragma unroll
+      for (int i = 0; i < 2; i++) {
+        float value[2];
+
+#pragma unroll
+        for (int j = 0; j < 2; j++)
+          value[j] =
+              (float)(256 * high[t][2 * i + j] + low[t][2 * i + j] + centre[i].weighted_start) *
+              centre[i].weighted;
+        sums[t].high[2 * h + i] = take_halves(value[0], value[1]);
+        sums[t].low[2 * h + i] = cf_pack_halves(value[0], value[1]);
+      }
+    }
+  }
+}
+
+/* ---- a strip ---- */
+
+/* A warp's tiles and fine rows. */
+struct Strip {
+  int column, first, end;
+
+  template <int C> __device__ static Strip of(const CfBytesPlane &plane, int block)
+  {
+    constexpr int kColumns = kBytesTiles * 16 / C; /* of a warp */
+    const int columns = plane.x.made_end - plane.left;
+    const int across = (columns + kColumns * kBytesWarps - 1) / (kColumns * kBytesWarps);
+    Strip strip;
+
+    strip.column = plane.left + (block % across * kBytesWarps + (int)threadIdx.x / 32) * kColumns;
+    strip.first = (plane.fine_first & ~3) + block / across * plane.strip;
+    strip.end = min(strip.first + plane.strip, plane.fine_end);
+    return strip;
+  }
+};
+
+/* Sums along columns of a tile: of high and of low parts. */
+struct Fine {
+  float high[4], low[4];
+};
+
+/* The fine rows that a step completes, which some of the threads have. */
+template <int C> struct Store {
+  static constexpr int kColumns = 16 / C;
+
+  const CfBytesPlane &plane;
+  const Strip &strip;
+  bool whole; /* all of the warp's columns are wanted */
+
+  __device__ Store(const CfBytesPlane &plane, const Strip &strip) : plane(plane), strip(strip)
+  {
+    whole = strip.column + kBytesTiles * kColumns <= plane.left + plane.fine_pitch;
+  }
+
+  template <bool All> __device__ void store(int row, const Fine (&fine)[kBytesTiles]) const
+  {
+    const int lane = (int)threadIdx.x % 32, rows = plane.fine_end - plane.fine_first;
+
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      const int o = lane / 4 + 8 * half, x = strip.column + o % kColumns;
+      float *to = plane.fine +
+                  ((o / kColumns) * rows + (row - plane.fine_first)) * (ptrdiff_t)plane.fine_pitch +
+                  (x - plane.left);
+
+#pragma unroll
+      for (int i = 0; i < 2; i++) {
+        const int y = row + i;
+        const bool inside = y >= strip.first && y >= plane.fine_first && y < strip.end;
+
+#pragma unroll
+        for (int t = 0; t < kBytesTiles; t++) {
+          if (All || (inside && x + t * kColumns < plane.left + plane.fine_pitch))
+            to[t * kColumns] =
+                fmaf(fine[t].low[2 * half + i], 1.0f / 256, fine[t].high[2 * half + i]);
+        }
+        to += plane.fine_pitch;
+      }
+    }
+  }
+
+  __device__ void take(int step, Fine (&fine)[kBytesTiles]) const
+  {
+    const int decimation = plane.y.decimation, lane = (int)threadIdx.x % 32;
+    const int done = first_done(decimation, step), rows = 1 << done_log2(decimation);
+    const int row = row_of_column(decimation, step, lane % 4 * 2);
+
+    if (row >= done + rows)
+      return;
+    if (whole && done >= max(strip.first, plane.fine_first) && done + rows <= strip.end)
+      store<true>(row, fine);
+    else
+      store<false>(row, fine);
+#pragma unroll
+    for (int t = 0; t < kBytesTiles; t++)
+      fine[t] = Fine();
+  }
+};
+
+template <int C, int D, bool Folds, bool Alpha>
+__device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane, int block,
+                                SharedTaps &shared)
+{
+  constexpr int kOne = 2 * D * D * D, kColumns = 16 / C;
+  const Strip strip = Strip::of<C>(plane, block);
+  const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
+  const bool own = strip.column < plane.x.made_end;
+  const CfBytesSource<C, D, Folds> source(plane, strip.column);
+  uint4 words[2][CfBytesSource<C, D, Folds>::kChunks];
+
+  const Store<C> store(plane, strip);
+  const Centre centre[2] = {Centre(plane, lane / 4 / kColumns, kOne),
+                            Centre(plane, (lane / 4 + 8) / kColumns, kOne)};
+  Fine fine[kBytesTiles] = {};
+
+  /* Strips start at multiples of four rows. The first time there is nothing but to load, and taps
+   * are made while that goes on: so there is one copy of the instructions that load. */
+  const int first = strip.first >> done_log2(decimation);
+
+#pragma unroll 1
+  for (int step = first - 1; first_done(decimation, step) < strip.end; step++) {
+    Sums sums[kBytesTiles];
+
+    if (step >= first) {
+      source.complete(step, words);
+      filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
+      if (Alpha && !is_opaque(plane, sums))
+        filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], centre, sums);
+    }
+    if (own && first_done(decimation, step + 1) < strip.end)
+      source.fetch(step + 1, words);
+    if (step < first) {
+      share_taps<C, D>(job, plane, shared);
+      if (!own)
+        return;
+    } else {
+      const uint2 taps = shared.columns[floor_modulo(step, 4)][lane];
+
+#pragma unroll
+      for (int t = 0; t < kBytesTiles; t++) {
+        cf_mma(fine[t].high, sums[t].high, taps.x, taps.y);
+        cf_mma(fine[t].low, sums[t].low, taps.x, taps.y);
+      }
+      store.take(step, fine);
+    }
+  }
+}
+
+template <bool Folds, bool Alpha>
+__global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
+    pixels_down_kernel(const __grid_constant__ CfBytesJob job)
+{
+  __shared__ SharedTaps shared;
+  const CfBytesPlane &plane = job.plane[0];
+
+  cf_let_next_kernel_start();
+  if (plane.x.decimation == 8)
+    decimate<4, 8, Folds, Alpha>(job, plane, (int)blockIdx.x, shared);
+  else
+    decimate<4, 4, Folds, Alpha>(job, plane, (int)blockIdx.x, shared);
+}
+
+template <bool Folds>
+__global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
+    planes_down_kernel(const __grid_constant__ CfBytesJob job)
+{
+  __shared__ SharedTaps shared;
+  int block;
+  const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::down_blocks, &block);
+
+  cf_let_next_kernel_start();
+  if (plane.channels == 1 && plane.x.decimation == 8)
+    decimate<1, 8, Folds, false>(job, plane, block, shared);
+  else if (plane.channels == 1)
+    decimate<1, 4, Folds, false>(job, plane, block, shared);
+  else if (plane.x.decimation == 8)
+    decimate<2, 8, Folds, false>(job, plane, block, shared);
+  else
+    decimate<2, 4, Folds, false>(job, plane, block, shared);
+}
+
+template <bool Folds> bool launch(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
+{
+  const cudaStream_t on = (cudaStream_t)stream;
+
+  void (*kernel)(CfBytesJob) = planes_down_kernel<Folds>;
+
+  if (job->plane[0].channels == 4)
+    kernel = job->plane[0].alpha >= 0 ? pixels_down_kernel<Folds, true>
+                                      : pixels_down_kernel<Folds, false>;
+  if (!cf_bytes_share_memory(kernel, status))
+    return false;
+  kernel<<<blocks, kPyramidThreads, 0, on>>>(*job);
+  return cf_cuda_launched("decimating for a blur", status);
+}
+
+} // namespace
+
+bool cf_bytes_down(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
+{
+  const int border = job->plane[0].x.border;
+  const bool folds = border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT;
+
+  return folds ? launch<true>(job, blocks, stream, status)
+               : launch<false>(job, blocks, stream, status);
+}

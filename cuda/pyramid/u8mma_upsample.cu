@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The last steps of the blur pyramid of bytes: the low taps along columns, then the cubic B-spline
+ * along rows and along columns, each as products of matrices of halves.
+ *
+ * A block makes the coarse samples that 128 or 256 columns and some tiles of 16 rows below each
+ * other read, taps (16 coarse rows x 16 fine ones) by the samples of 8 columns; nothing but these
+ * blocks reads them, so they stay in shared memory. A warp then enlarges 32 columns at a time:
+ * weights (16 columns x 8 coarse columns) by coarse samples (8 x 8 coarse rows), of which the
+ * threads hold the results in the order that the last product wants, weights (16 rows x 8 coarse
+ * rows) by these. Coarse samples and weights are a half and what it leaves, so with sums in single
+ * precision only the results along rows are rounded to halves; with alpha they are split too, since
+ * then colours are quotients.
+ */
+#include "cuda/pyramid/u8mma_coarse_filter_columns.cuh"
+
+namespace
+{
+
+/* What is added before rounding. The little more than nothing turns exact halves up in spite of
+ * rounding errors: regular patterns have many. */
+constexpr float kLittle = 1.0f / 2048;
+
+/* In 1024 to 2048 halves are whole numbers. */
+constexpr float kWhole = 1024.0f;
+
+constexpr int kBlocks = 5; /* on a multiprocessor */
+
+constexpr int kMostBases = kBytesDecimation * kBytesThinning / 8;
+
+/* The cubic B-spline of a sample from a coarse one, D samples apart. */
+__device__ inline float spline(const CfBytesLine &line, int sample, int coarse)
+{
+  const int halves = 2 * (sample - (coarse << line.factor_log2)) - (line.factor - 1);
+  const float distance = fabsf((float)halves * (0.5f * line.cell));
+  const float rest = fmaxf(2.0f - distance, 0.0f);
+
+  return distance < 1.0f
+             ? (4.0f - 6.0f * distance * distance + 3.0f * distance * distance * distance) *
+                   (1.0f / 6)
+             : rest * rest * rest * (1.0f / 6);
+}
+
+/* Weights of two coarse samples next to each other: as halves, and as halves what these leave. Not
+ * inlined: to fetch the instructions would take longer. */
+__device__ __noinline__ uint2 weigh(const CfBytesLine &line, int sample, int coarse)
+{
+  return cf_split_halves(spline(line, sample, coarse), spline(line, sample, coarse + 1));
+}
+
+/* The column of a tile that row `row` of product `part` stands for. Of the results of the last
+ * product a thread has two columns of either half of these rows: so its four columns, or with
+ * `wide` its eight of both parts, lie next to each other. */
+__device__ inline int column_of(int part, int row, bool wide)
+{
+  const int n = row % 8, half = row / 8;
+
+  return wide ? n / 2 * 8 + 4 * part + 2 * half + n % 2 : 16 * part + n / 2 * 4 + 2 * half + n % 2;
+}
+
+/* ---- rows ---- */
+
+/* 16 coarse rows of a channel for a thread: two columns of rows g and g + 8. */
+struct Coarse {
+  uint2 row[2];
+};
+
+/* Weights along rows of a part's 16 columns, and where its coarse samples are. */
+struct AcrossRows {
+  int pair, last;   /* of coarse columns */
+  uint2 weights[2]; /* of columns g and g + 8 */
+
+  template <int C>
+  __device__ AcrossRows(const CfBytesPlane &plane, const CfBytesStack<C> &stack, int part)
+  {
+    const int lane = (int)threadIdx.x % 32;
+    const bool wide = C < 4 && plane.x.factor > 4;
+    const int x0 = plane.x.factor > 4 ? stack.warp_x : stack.warp_x + 16 * part;
+
+    pair = ((x0 - stack.x) >> (plane.x.factor_log2 + 1)) + lane % 4;
+    last = 4 * cf_windows_of<C>(plane) - 1;
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+      weights[i] = weigh(plane.x, stack.warp_x + column_of(part, lane / 4 + 8 * i, wide),
+                         (x0 >> plane.x.factor_log2 & ~1) - 2 + lane % 4 * 2);
+  }
+
+  template <int C> __device__ Coarse load(const CfSharedCoarse<C> &shared, int channel) const
+  {
+    const int row = (int)threadIdx.x % 32 / 4;
+    const int at = min(pair, last); /* what lies beyond has no share, but must be a number */
+
+    return {shared.sample[channel][row][at], shared.sample[channel][row + 8][at]};
+  }
+};
+
+/* Results of the first product: 16 columns x 16 coarse rows, as right matrices of the second; of
+ * either half of the columns. */
+struct Middle {
+  uint32_t half[2][2], rest[2][2];
+};
+
+template <bool Exact>
+__device__ inline void expand_rows(const AcrossRows &across, const Coarse &coarse, Middle &middle)
+{
+  const uint2(&weights)[2] = across.weights;
+  const uint32_t main[4] = {weights[0].x, weights[1].x, weights[0].x, weights[1].x};
+  const uint32_t left[4] = {weights[0].y, weights[1].y, weights[0].y, weights[1].y};
+
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
+    float sum[4] = {};
+
+    cf_mma(sum, main, coarse.row[r].x, coarse.row[r].y);
+    cf_mma(sum, left, coarse.row[r].x, coarse.row[r].y);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      if (Exact) {
+        const uint2 split = cf_split_halves(sum[2 * i], sum[2 * i + 1]);
+
+        middle.half[i][r] = split.x;
+        middle.rest[i][r] = split.y;
+      } else {
+        middle.half[i][r] = cf_pack_halves(sum[2 * i], sum[2 * i + 1]);
+      }
+    }
+  }
+}
+
+/* ---- columns ---- */
+
+/* The tiles that begin with the same two coarse rows. */
+__device__ inline int tiles_of_base(const CfBytesLine &line)
+{
+  return line.factor > 8 ? line.factor / 8 : 1;
+}
+
+/* Weights of the tiles that begin with the two coarse rows with which a thread's four begin, by
+ * number of the tile within them; halves of rows g and g + 8, and what they leave. */
+struct SharedWeights {
+  uint4 tile[kMostBases][32];
+};
+
+template <int C> struct Shared {
+  CfSharedTaps<> taps;
+  CfSharedCoarse<C> coarse;
+  SharedWeights weights;
+};
+
+__device__ inline void share_weights(const CfBytesPlane &plane, SharedWeights &shared)
+{
+  const int lane = (int)threadIdx.x % 32, bases = tiles_of_base(plane.y);
+
+#pragma unroll 1
+  for (int i = (int)threadIdx.x / 32; i < bases; i += kBytesWarps) {
+    const uint2 above = weigh(plane.y, 16 * i + lane / 4, lane % 4 * 2 - 2);
+    const uint2 below = weigh(plane.y, 16 * i + lane / 4 + 8, lane % 4 * 2 - 2);
+
+    shared.tile[i][lane] = make_uint4(above.x, below.x, above.y, below.y);
+  }
+}
+
+/* A tile's weights: its eight coarse rows begin an even number below the stack's, so that they are
+ * in the threads of these, in another order. */
+struct AcrossColumns {
+  uint32_t weights[4];
+  bool first; /* of the two coarse rows that a thread has in two places */
+
+  __device__ AcrossColumns(const CfBytesPlane &plane, const SharedWeights &shared, int tile)
+  {
+    const int lane = (int)threadIdx.x % 32, log2 = plane.y.factor_log2;
+    const int shift = 2 * tile >> (log2 - 2), base = tile & (tiles_of_base(plane.y) - 1);
+    const uint4 four = shared.tile[base][lane / 4 * 4 + ((lane - shift) & 3)];
+
+    weights[0] = four.x;
+    weights[1] = four.y;
+    weights[2] = four.z;
+    weights[3] = four.w;
+    first = lane % 4 >= shift;
+  }
+};
+
+/* 16 rows x 8 columns. */
+template <bool Exact>
+__device__ inline void expand_columns(const AcrossColumns &across, const Middle &middle, int i,
+                                      float (&sum)[4])
+{
+  const uint32_t half = across.first ? middle.half[i][0] : middle.half[i][1];
+
+  cf_mma(sum, across.weights, half, half);
+  if (Exact) {
+    const uint32_t rest = across.first ? middle.rest[i][0] : middle.rest[i][1];
+
+    cf_mma(sum, across.weights, rest, rest);
+  }
+}
+
+/* Four sums, to which kWhole was added, as codes. */
+__device__ inline uint32_t to_bytes(float a, float b, float c, float d)
+{
+  return __byte_perm(cf_pack_halves(a, b), cf_pack_halves(c, d), 0x6420);
+}
+
+/* A pixel of which alpha weighs the colours. */
+__device__ inline uint32_t unweigh(const CfBytesPlane &plane, const float (&sum)[4])
+{
+  const float alpha = (plane.alpha == 0 ? sum[0] : sum[3]) + 255.0f;
+  const bool colours = alpha >= 0.5f;
+  const float divide = 255.0f / alpha;
+  float value[4];
+
+#pragma unroll
+  for (int c = 0; c < 4; c++) {
+    value[c] = c == plane.alpha ? alpha : colours ? fmaf(sum[c], divide, 128.0f) : plane.blank[c];
+    value[c] = floorf(fminf(fmaxf(value[c], 0.0f), 255.0f) + 0.5f) + kWhole;
+  }
+  return to_bytes(value[0], value[1], value[2], value[3]);
+}
+
+/* ---- storing ---- */
+
+template <int N> __device__ inline void store_words(uint8_t *to, const uint32_t (&word)[N])
+{
+  if constexpr (N == 1)
+    *(uint32_t *)to = word[0];
+  else if constexpr (N == 2)
+    *(uint2 *)to = make_uint2(word[0], word[1]);
+  else
+    *(uint4 *)to = make_uint4(word[0], word[1], word[2], word[3]);
+}
+
+/* Where a thread's bytes of a tile go: those of its first column, which is number `own` of the
+ * warp's. */
+template <int C> struct Place {
+  const CfBytesPlane &plane;
+  int x, y;
+  bool whole; /* all of the warp's, and words can be stored at once */
+
+  __device__ Place(const CfBytesPlane &plane, int left, int tile, int own)
+      : plane(plane), x(left + own), y(16 * tile + (int)threadIdx.x % 32 / 4)
+  {
+    whole = plane.destination_vector && left + kBytesTile <= plane.width &&
+            16 * tile >= plane.first && 16 * tile + 16 <= plane.end;
+  }
+
+  /* Of rows g and g + 8. */
+  template <int N> __device__ void store(const uint32_t (&word)[2][N]) const
+  {
+    uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + (ptrdiff_t)x * C;
+
+    if (whole) {
+      store_words(to, word[0]);
+      store_words(to + 8 * plane.destination_stride, word[1]);
+      return;
+    }
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+      const bool inside = y + 8 * r >= plane.first && y + 8 * r < plane.end;
+      const int count = inside ? min(4 * N, (plane.width - x) * C) : 0;
+
+#pragma unroll
+      for (int i = 0; i < 4 * N; i++) {
+        if (i < count)
+          to[8 * r * plane.destination_stride + i] = (uint8_t)(word[r][i / 4] >> 8 * (i % 4));
+      }
+    }
+  }
+};
+
+template <int C> struct Centres {
+  float value[C];
+
+  __device__ Centres(const CfBytesPlane &plane)
+  {
+#pragma unroll
+    for (int c = 0; c < C; c++)
+      value[c] = kWhole + kLittle + cf_bytes_centre(plane, c);
+  }
+};
+
+/* Without weighing: sums of a part's 16 columns in a tile, as bytes. */
+template <int C>
+__device__ inline void make_words(const Centres<C> &centres, const AcrossColumns &columns,
+                                  const Middle (&middle)[C], uint32_t (&word)[2][C])
+{
+  float sum[C][2][4];
+
+#pragma unroll
+  for (int c = 0; c < C; c++) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        sum[c][i][j] = centres.value[c];
+      expand_columns<false>(columns, middle[c], i, sum[c][i]);
+    }
+  }
+  /* Column k of the four is in half k / 2 of the products. */
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
+#pragma unroll
+    for (int w = 0; w < C; w++) {
+      float value[4];
+#pragma unroll
+      for (int b = 0; b < 4; b++) {
+        const int k = (4 * w + b) / C, c = (4 * w + b) % C;
+        value[b] = sum[c][k / 2][2 * r + k % 2];
+      }
+      word[r][w] = to_bytes(value[0], value[1], value[2], value[3]);
+    }
+  }
+}
+
+__device__ inline void make_weighted_words(const CfBytesPlane &plane, const AcrossColumns &columns,
+                                           const Middle (&middle)[4], uint32_t (&word)[2][4])
+{
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    float sum[4][4] = {};
+
+#pragma unroll
+    for (int c = 0; c < 4; c++)
+      expand_columns<true>(columns, middle[c], i, sum[c]);
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      const float pixel[4] = {sum[0][j], sum[1][j], sum[2][j], sum[3][j]};
+      word[j / 2][2 * i + j % 2] = unweigh(plane, pixel);
+    }
+  }
+}
+
+/* 0 where two samples of alpha are 255, for which the sums are 0. */
+__device__ inline uint32_t not_opaque(const CfBytesPlane &plane, const Coarse (&coarse)[4], int row)
+{
+  const uint32_t first = coarse[0].row[row].x | coarse[0].row[row].y;
+  const uint32_t last = coarse[3].row[row].x | coarse[3].row[row].y;
+
+  return (plane.alpha == 0 ? first : last) & 0x7fff7fff;
+}
+
+/* Whether all alpha that a tile reads is 255, for which the sums are 0. Only rows with a share
+ * count: a band of a picture does not have the others. */
+__device__ inline bool is_opaque(const CfBytesPlane &plane, const Coarse (&coarse)[4], int tile)
+{
+  const int log2 = plane.y.factor_log2, used = max(16 >> log2, 1) + 4;
+  const int before = (int)threadIdx.x % 32 / 4 - (16 * tile >> log2);
+  bool opaque = true;
+
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
+    if (before + 8 * r >= 0 && before + 8 * r < used)
+      opaque &= not_opaque(plane, coarse, r) == 0;
+  }
+  return __all_sync(0xffffffffu, opaque);
+}
+
+/* 32 columns of planes of one or two channels, from `left` on. */
+template <int C>
+__device__ inline void make_stack(const CfBytesPlane &plane, const CfBytesStack<C> &stack, int left,
+                                  const AcrossRows (&rows)[2], const Shared<C> &shared)
+{
+  const bool wide = plane.x.factor > 4;
+  const int own = (int)threadIdx.x % 4 * (wide ? 8 : 4);
+  const Centres<C> centres(plane);
+  Middle middle[2][C];
+
+#pragma unroll
+  for (int part = 0; part < 2; part++) {
+#pragma unroll
+    for (int c = 0; c < C; c++)
+      expand_rows<false>(rows[part], rows[part].load(shared.coarse, c), middle[part][c]);
+  }
+#pragma unroll 1
+  for (int tile = stack.first; tile < stack.end; tile++) {
+    const AcrossColumns columns(plane, shared.weights, tile - stack.top);
+    uint32_t word[2][2][C];
+
+#pragma unroll
+    for (int part = 0; part < 2; part++)
+      make_words<C>(centres, columns, middle[part], word[part]);
+    if (wide) {
+      uint32_t both[2][2 * C];
+
+#pragma unroll
+      for (int i = 0; i < 4 * C; i++)
+        both[i / (2 * C)][i % (2 * C)] = word[i / C % 2][i / (2 * C)][i % C];
+      Place<C>(plane, left, tile, own).store(both);
+    } else {
+      Place<C>(plane, left, tile, own).store(word[0]);
+      Place<C>(plane, left, tile, own + 16).store(word[1]);
+    }
+  }
+}
+
+/* All that a warp makes. Groups are of so many coarse columns that all have the same weights. */
+template <int C>
+__device__ inline void make_stacks(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
+                                   AcrossRows (&rows)[2], const Shared<C> &shared)
+{
+  const int end = min(stack.warp_x + cf_bytes_warp_columns<C>(plane), plane.width);
+
+#pragma unroll 1
+  for (int left = stack.warp_x; left < end; left += kBytesTile) {
+    make_stack<C>(plane, stack, left, rows, shared);
+    rows[0].pair += kBytesTile / 2 >> plane.x.factor_log2;
+    rows[1].pair += kBytesTile / 2 >> plane.x.factor_log2;
+  }
+}
+
+/* 16 columns of a stack of pixels; with `Weighted` some may not be opaque. */
+template <bool Weighted>
+__device__ inline void make_part(const CfBytesPlane &plane, const CfBytesStack<4> &stack, int part,
+                                 const Shared<4> &shared, const AcrossRows &across,
+                                 const Coarse (&coarse)[4])
+{
+  const Centres<4> centres(plane);
+  Middle middle[4];
+
+#pragma unroll
+  for (int c = 0; c < 4; c++)
+    expand_rows<Weighted>(across, coarse[c], middle[c]);
+#pragma unroll 1
+  for (int tile = stack.first; tile < stack.end; tile++) {
+    const AcrossColumns columns(plane, shared.weights, tile - stack.top);
+    uint32_t word[2][4];
+
+    if (Weighted && !is_opaque(plane, coarse, tile - stack.top))
+      make_weighted_words(plane, columns, middle, word);
+    else
+      make_words<4>(centres, columns, middle, word);
+    Place<4>(plane, stack.warp_x, tile, 16 * part + (int)threadIdx.x % 4 * 4).store(word);
+  }
+}
+
+template <bool Alpha>
+__device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack<4> &stack,
+                                   const AcrossRows (&rows)[2], const Shared<4> &shared)
+{
+#pragma unroll 1
+  for (int part = 0; part < 2; part++) {
+    AcrossRows across = rows[0];
+    Coarse coarse[4];
+    bool weighted = false;
+
+    if (part == 1)
+      across = rows[1];
+#pragma unroll
+    for (int c = 0; c < 4; c++)
+      coarse[c] = across.load(shared.coarse, c);
+    if (Alpha) {
+      weighted = !__all_sync(0xffffffffu, not_opaque(plane, coarse, 0) == 0 &&
+                                              not_opaque(plane, coarse, 1) == 0);
+    }
+    if (weighted)
+      make_part<true>(plane, stack, part, shared, across, coarse);
+    else
+      make_part<false>(plane, stack, part, shared, across, coarse);
+  }
+}
+
+template <int C, bool Alpha>
+__device__ inline void go_up(const CfBytesPlane &plane, const CfBytesLow &low, int block,
+                             Shared<C> &shared)
+{
+  const CfBytesStack<C> stack(plane, block);
+
+  /* All that does not wait for the coarse samples comes first. */
+  AcrossRows rows[2] = {AcrossRows(plane, stack, 0), AcrossRows(plane, stack, 1)};
+  share_weights(plane, shared.weights);
+  cf_share_taps(plane.y, low, shared.taps.half, shared.taps.rest);
+  __syncthreads();
+  cf_wait_for_previous_kernel();
+  cf_share_coarse<C>(plane, stack, shared.taps, shared.coarse);
+  __syncthreads();
+  if (stack.warp_x >= plane.width)
+    return;
+  if constexpr (C == 4)
+    make_pixels<Alpha>(plane, stack, rows, shared);
+  else
+    make_stacks<C>(plane, stack, rows, shared);
+}
+
+template <bool Alpha>
+__global__ void __launch_bounds__(kPyramidThreads, kBlocks)
+    pixels_up_kernel(const __grid_constant__ CfBytesJob job)
+{
+  __shared__ Shared<4> shared;
+
+  go_up<4, Alpha>(job.plane[0], job.low[0][1], (int)blockIdx.x, shared);
+}
+
+__global__ void __launch_bounds__(kPyramidThreads, kBlocks)
+    planes_up_kernel(const __grid_constant__ CfBytesJob job)
+{
+  __shared__ union {
+    Shared<1> one;
+    Shared<2> two;
+  } shared;
+  int block;
+  const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::up_blocks, &block);
+  const CfBytesLow &low = job.low[&plane - job.plane][1];
+
+  if (plane.channels == 1)
+    go_up<1, false>(plane, low, block, shared.one);
+  else
+    go_up<2, false>(plane, low, block, shared.two);
+}
+
+} // namespace
+
+bool cf_bytes_up(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
+{
+  void (*kernel)(CfBytesJob) = planes_up_kernel;
+
+  if (job->plane[0].channels == 4)
+    kernel = job->plane[0].alpha >= 0 ? pixels_up_kernel<true> : pixels_up_kernel<false>;
+  return cf_bytes_share_memory(kernel, status) &&
+         cf_launch_after(kernel, job, blocks, 0, stream, "enlarging a blur", status);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Puts a filtered picture into its source where regions cover it, for engines that filter whole
+ * areas rather than single samples.
+ */
+#pragma once
+
+#include "cuda/common/context.cuh"
+
+extern "C" {
+#include "plan/coverage.h"
+}
+
+/* Enqueues, in one launch for all planes and regions: `destination` becomes the source where
+ * nothing is covered, `filtered` where all is, and a mix in between (plan/coverage_rule.h). All
+ * three are pictures of `video` in device memory; `filtered` is read in cf_coverage_bounds() only,
+ * so only that part of it needs to be in memory. `source` and `destination` may be the same, and
+ * then only covered samples are written. */
+bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *regions,
+                     const CfPicture *source, const CfPicture *filtered,
+                     const CfPicture *destination, void *stream, CfStatus *status);

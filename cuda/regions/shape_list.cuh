@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Regions for kernels: the list of a frame's shapes, which a CUDA block narrows down to those that
+ * touch its tile before it asks how much they cover a sample.
+ */
+#pragma once
+
+#include "cuda/common/context.cuh"
+
+extern "C" {
+#include "plan/coverage.h"
+}
+
+/* Lists up to this length travel with the launch, of which older drivers take 4 KB; longer ones are
+ * copied to scratch memory. */
+constexpr int kFewShapes = 24;
+
+/* Shapes that may touch one tile. More of them are asked one by one from the whole list. */
+constexpr int kTileShapes = 64;
+
+struct CfShapeList {
+  CfCoverageRule rule;
+  int width, height; /* luma pixels of the picture */
+  int count;
+  const CfShape *far; /* in device memory; NULL while they are few */
+  CfShape few[kFewShapes];
+};
+
+/* Makes the list of the regions that matter to the picture, in their order. `*scratch` is memory to
+ * give back with cf_scratch_give after the last kernel that uses the list, or NULL. Enqueues at
+ * most copies of a few kilobytes, which leave the host's memory before the call returns. */
+bool cf_shape_list_make(CfShapeList *list, CfDevice *device, const CfVideo *video,
+                        const CfRegions *regions, void *stream, void **scratch, CfStatus *status);
+
+/* The shapes that may touch a tile, in shared memory. */
+struct CfTileShapes {
+  int count; /* of the list below; more than kTileShapes: it is incomplete */
+  short index[kTileShapes];
+};
+
+__device__ inline const CfShape &cf_shape_at(const CfShapeList &list, int i)
+{
+  return list.far ? list.far[i] : list.few[i];
+}
+
+/* All threads of a one-dimensional block together; `tile` is in luma pixels. Ends with a barrier.
+ */
+__device__ inline void cf_find_shapes(const CfShapeList &list, CfRect tile, CfTileShapes *found)
+{
+  if (threadIdx.x == 0)
+    found->count = 0;
+  __syncthreads();
+  for (int i = (int)threadIdx.x; i < list.count; i += (int)blockDim.x) {
+    const CfShape &shape = cf_shape_at(list, i);
+
+    if (shape.x0 - list.rule.reach < tile.x1 && shape.x1 + list.rule.reach > tile.x0 &&
+        shape.y0 - list.rule.reach < tile.y1 && shape.y1 + list.rule.reach > tile.y0) {
+      const int at = atomicAdd(&found->count, 1);
+      if (at < kTileShapes)
+        found->index[at] = (short)i;
+    }
+  }
+  __syncthreads();
+}
+
+/* How much a sample is covered, and by which shape of the list (any of them with `outside`). */
+struct CfCovered {
+  int coverage, owner;
+};
+
+__device__ inline void cf_claim(const CfShapeList &list, int i, int x, int y, CfCovered *covered,
+                                int *side)
+{
+  const CfShape &shape = cf_shape_at(list, i);
+  const int reach = list.rule.reach;
+
+  if (x < shape.x0 - reach || x >= shape.x1 + reach || y < shape.y0 - reach ||
+      y >= shape.y1 + reach)
+    return;
+
+  const int coverage = cf_shape_coverage(&list.rule, &shape, x, y);
+  if (list.rule.outside) {
+    covered->coverage = min(covered->coverage, coverage);
+  } else if (coverage > covered->coverage ||
+             (coverage == covered->coverage && coverage > 0 &&
+              (shape.side > *side || (shape.side == *side && i < covered->owner)))) {
+    covered->coverage = coverage;
+    covered->owner = i;
+    *side = shape.side;
+  }
+}
+
+__device__ inline CfCovered cf_luma_coverage(const CfShapeList &list, const CfTileShapes &shapes,
+                                             int x, int y, int *side)
+{
+  CfCovered covered = {list.rule.outside ? CF_COVERED : 0, 0};
+
+  *side = 0;
+  if (shapes.count <= kTileShapes) {
+#pragma unroll 1
+    for (int i = 0; i < shapes.count; i++)
+      cf_claim(list, shapes.index[i], x, y, &covered, side);
+  } else {
+#pragma unroll 1
+    for (int i = 0; i < list.count; i++)
+      cf_claim(list, i, x, y, &covered, side);
+  }
+  return covered;
+}
+
+/* Of a sample of a plane with these subsamplings. */
+__device__ inline CfCovered cf_sample_coverage(const CfShapeList &list, const CfTileShapes &shapes,
+                                               int x, int y, int shift_x, int shift_y)
+{
+  CfCovered most = {-1, 0};
+  int most_side = 0;
+
+  for (int j = y << shift_y; j < (y + 1) << shift_y && j < list.height; j++) {
+    for (int i = x << shift_x; i < (x + 1) << shift_x && i < list.width; i++) {
+      int side;
+      const CfCovered one = cf_luma_coverage(list, shapes, i, j, &side);
+
+      if (one.coverage > most.coverage ||
+          (one.coverage == most.coverage &&
+           (side > most_side || (side == most_side && one.owner < most.owner)))) {
+        most = one;
+        most_side = side;
+      }
+    }
+  }
+  return most;
+}
+
+/* Whether nothing of a tile can be covered. */
+__device__ inline bool cf_is_untouched(const CfShapeList &list, const CfTileShapes &shapes)
+{
+  return !list.rule.outside && shapes.count == 0;
+}
