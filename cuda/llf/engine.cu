@@ -37,7 +37,6 @@ struct State {
   bool overlaps, tensor_cores; /* what the kernels' code and the GPU can do */
   Gpu gpu;
   int shared_per_block;
-  int tail_blocks; /* of the kernel of the coarse levels */
 
   TensorStreams tensor_streams; /* zeros without */
 
@@ -319,18 +318,15 @@ bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels
   Pyramid pyramid;
 
   place_pyramid(image.shape, groups_of(state, image), false, scratch, &pyramid);
-  const int top = pyramid.images - 1, first = tail_first_level(pyramid, 1, state->shared_per_block);
-  const int last = first < top ? first : top;
+  const int top = pyramid.images - 1;
 
   if (!analyse(queue, pixels, series, pyramid, top_gain))
     return false;
-  for (int fine = 1; fine < last; fine++) {
+  for (int fine = 1; fine < top; fine++) {
     if (!reduce(queue, pyramid, fine, top_gain))
       return false;
   }
-  if (last < top && !tail(queue, state->tail_blocks, pyramid, last, series))
-    return false;
-  for (int fine = last - 1; fine >= 1; fine--) {
+  for (int fine = top - 1; fine >= 1; fine--) {
     if (!expand(queue, pyramid, fine, series))
       return false;
   }
@@ -530,7 +526,6 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   describe_luminance(state, component);
   take_params(state, *(const CfLlfParams *)params);
   if (!open_tables(state, status) ||
-      !tail_prepare(state->overlaps, info->shared_per_block, &state->tail_blocks, status) ||
       (state->tensor_cores && !tensor_open(state->gpu, &state->tensor_streams, status))) {
     close(state);
     return nullptr;
