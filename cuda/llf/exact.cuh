@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cuda/llf/pyramid_ops.cuh"
+#include "cuda/llf/types.cuh"
 
 namespace cf::llf
 {

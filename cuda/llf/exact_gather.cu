@@ -9,6 +9,9 @@
  * of both, for every position of each axis, hold the borders.
  */
 #include "cuda/llf/exact.cuh"
+#include "cuda/llf/pixel_io.cuh"
+#include "cuda/llf/pyramid_ops.cuh"
+#include "cuda/llf/remap_curve.cuh"
 
 namespace cf::llf
 {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Down the pyramid of the local Laplacian filter: from intensities to the components of level 1,
- * and from each level to the next. Runs on every GPU; llf_tensor.cu is faster where it applies.
+ * and from each level to the next. Runs on every GPU; the mma_* kernels are faster where they
+ * apply.
  */
+#include "cuda/llf/pixel_io.cuh"
 #include "cuda/llf/pyramid_ops.cuh"
+#include "cuda/llf/remap_curve.cuh"
 
 namespace cf::llf
 {

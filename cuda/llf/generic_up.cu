@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Up the pyramid of the local Laplacian filter: each level's terms on top of the coarser levels,
- * and level 0 with its colours. Runs on every GPU; llf_tensor.cu is faster where it applies.
+ * and level 0 with its colours. Runs on every GPU; the mma_* kernels are faster where they apply.
  * A thread makes a quad.
  */
+#include "cuda/llf/pixel_io.cuh"
 #include "cuda/llf/pyramid_ops.cuh"
+#include "cuda/llf/remap_curve.cuh"
 
 namespace cf::llf
 {
