@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cuda/blockavg/regions_plan.cuh"
+#include "cuda/blockavg/regions_plan.h"
+
+namespace cf::blockavg
+{
 
 namespace
 {
-
-/* Larger blocks are summed up by several CUDA blocks. */
-constexpr int kWholePixels = 8192;
 
 /* Quotients of larger numbers would not be exact on the GPU. */
 constexpr int kLargestSide = 24576;
@@ -13,17 +13,11 @@ constexpr int kLargestSide = 24576;
 /* The picture is divided into so many cells to find regions that share blocks. */
 constexpr int kCellColumns = 64, kCellRows = 128;
 
-/* Where samples are looked at one by one, units of few regions are smaller, for as many threads. */
-constexpr int kFewShapes = 16, kFewItems = 64;
-
-/* CUDA blocks that end at once cost little, but not nothing. */
-constexpr int kMostBlocks = 8192;
-
-CfPatchRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
-                      const CfRegions *regions)
+FootprintRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
+                        const CfRegions *regions)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
-  CfPatchRule rule = {};
+  FootprintRule rule = {};
 
   rule.picture_width = video->width;
   rule.picture_height = video->height;
@@ -58,9 +52,9 @@ struct Largest {
 
 /* Boxes that touch the picture. Where only the part in the picture matters, coordinates are cut;
  * else it is false where they do not fit. */
-bool pack_boxes(CfPatchList *list, const CfRegions *regions, Largest *largest)
+bool pack_boxes(RegionPlan *list, const CfRegions *regions, Largest *largest)
 {
-  const CfPatchRule rule = list->rule;
+  const FootprintRule rule = list->rule;
   int boxes = 0;
 
   for (int i = 0; i < regions->count; i++) {
@@ -71,36 +65,36 @@ bool pack_boxes(CfPatchList *list, const CfRegions *regions, Largest *largest)
         y0 - rule.reach >= rule.picture_height || x1 + rule.reach <= 0 || y1 + rule.reach <= 0)
       continue;
     if (x0 < INT16_MIN || y0 < INT16_MIN || x1 > INT16_MAX || y1 > INT16_MAX) {
-      if (list->waits)
+      if (list->needs_grid_barrier)
         return false;
       x0 = x0 < 0 ? 0 : x0;
       y0 = y0 < 0 ? 0 : y0;
       x1 = x1 < rule.picture_width ? x1 : rule.picture_width;
       y1 = y1 < rule.picture_height ? y1 : rule.picture_height;
     }
-    const CfBox box = {(short)x0, (short)y0, (short)x1, (short)y1};
+    const Box box = {(short)x0, (short)y0, (short)x1, (short)y1};
     const int size =
-        rule.width > 0 ? 0 : cf_mosaic_block_size(cf_box_side(&rule, &box), rule.blocks_across);
+        rule.width > 0 ? 0 : cf_mosaic_block_size(box_side(&rule, &box), rule.blocks_across);
     if (size > kMostSize)
       return false;
     list->box[boxes++] = box;
-    largest->width[size] = cf_greater(largest->width[size], box.x1 - box.x0);
-    largest->height[size] = cf_greater(largest->height[size], box.y1 - box.y0);
+    largest->width[size] = larger(largest->width[size], box.x1 - box.x0);
+    largest->height[size] = larger(largest->height[size], box.y1 - box.y0);
   }
   list->boxes = boxes;
   return true;
 }
 
 /* The most blocks that a region of such a size may have. */
-CfPatch largest_patch(const CfPatchRule *rule, int size, const Largest *largest)
+Footprint largest_footprint(const FootprintRule *rule, int size, const Largest *largest)
 {
-  const int width = cf_lesser(largest->width[size] + 2 * rule->reach, rule->picture_width);
-  const int height = cf_lesser(largest->height[size] + 2 * rule->reach, rule->picture_height);
-  CfPatch patch = {0, 0, size > 0 ? size : rule->width, size > 0 ? size : rule->height, 0, 0};
+  const int width = smaller(largest->width[size] + 2 * rule->reach, rule->picture_width);
+  const int height = smaller(largest->height[size] + 2 * rule->reach, rule->picture_height);
+  Footprint footprint = {0, 0, size > 0 ? size : rule->width, size > 0 ? size : rule->height, 0, 0};
 
-  patch.columns = (width + ~rule->mask_x + patch.width - 2) / patch.width + 1;
-  patch.rows = (height + ~rule->mask_y + patch.height - 2) / patch.height + 1;
-  return patch;
+  footprint.columns = (width + ~rule->mask_x + footprint.width - 2) / footprint.width + 1;
+  footprint.rows = (height + ~rule->mask_y + footprint.height - 2) / footprint.height + 1;
+  return footprint;
 }
 
 /* log2 of the pixels of a cell. */
@@ -115,14 +109,14 @@ int cell_shift(int length, int cells)
 
 int cell_at(int pixel, int length, int shift)
 {
-  return cf_lesser(cf_greater(pixel, 0), length - 1) >> shift;
+  return smaller(larger(pixel, 0), length - 1) >> shift;
 }
 
 /* Whether any regions may share blocks: those with a feather and a block around them that touch the
  * same cell. */
-bool may_meet(const CfPatchList *list)
+bool may_meet(const RegionPlan *list)
 {
-  const CfPatchRule rule = list->rule;
+  const FootprintRule rule = list->rule;
   const int margin_x = rule.reach + (rule.width > 0 ? rule.width : kMostSize);
   const int margin_y = rule.reach + (rule.width > 0 ? rule.height : kMostSize);
   const int shift_x = cell_shift(rule.picture_width, kCellColumns);
@@ -130,7 +124,7 @@ bool may_meet(const CfPatchList *list)
   uint64_t taken[kCellRows] = {}, met = 0;
 
   for (int i = 0; i < list->boxes && !met; i++) {
-    const CfBox box = list->box[i];
+    const Box box = list->box[i];
     const int x0 = cell_at(box.x0 - margin_x, rule.picture_width, shift_x);
     const int x1 = cell_at(box.x1 - 1 + margin_x, rule.picture_width, shift_x);
     const int y0 = cell_at(box.y0 - margin_y, rule.picture_height, shift_y);
@@ -158,37 +152,41 @@ Level level_of(const CfFormatInfo *format, int k)
           layout->channels * cf_sample_bytes(format), layout->subsampling_x, layout->subsampling_y};
 }
 
-CfCut cut_patch(const CfPatchList *list, const Level &level, const CfPatch *patch, bool aligned)
+UnitShape cut_patch(const RegionPlan *list, const Level &level, const Footprint *footprint,
+                    bool aligned)
 {
-  return cf_cut_patch(patch, list->unit_items,
-                      cf_groups_of(patch->height, level.shift_y, level.channels), level.bytes,
-                      level.shift_x, aligned);
+  return unit_shape_of(footprint, list->unit_items,
+                       item_rows_of(footprint->height, level.shift_y, level.channels), level.bytes,
+                       level.shift_x, aligned);
 }
 
-/* Makes room for the units of a patch that is as large as any with blocks of this size. */
-void reserve_units(CfPatchList *list, int k, const Level &level, const CfPatch *patch)
+/* Makes room for the units of a footprint that is as large as any with blocks of this size. */
+void reserve_units(RegionPlan *list, int k, const Level &level, const Footprint *footprint)
 {
-  const bool aligned = list->rule.single && cf_is_aligned(patch, level.bytes, level.shift_x);
-  const CfCut cut = cut_patch(list, level, patch, aligned);
-  const int groups = cf_groups_of(patch->height, level.shift_y, level.channels);
-  const int columns = cf_columns_of(cut.across * patch->width, level.bytes, level.shift_x, aligned);
+  const bool aligned =
+      list->rule.single && is_column_aligned(footprint, level.bytes, level.shift_x);
+  const UnitShape cut = cut_patch(list, level, footprint, aligned);
+  const int groups = item_rows_of(footprint->height, level.shift_y, level.channels);
+  const int columns =
+      columns_touched(cut.across * footprint->width, level.bytes, level.shift_x, aligned);
   const int items = columns * groups * cut.down;
 
   list->cut[k] = cut;
   list->unit_rows =
-      cf_greater(list->unit_rows, (cut.down * patch->height + level.shift_y) >> level.shift_y);
-  list->units[k] = cf_greater(list->units[k], cf_units_of(patch, &cut));
-  /* Smaller patches with as large blocks may have more rows in a unit, unless the cut is theirs. */
+      larger(list->unit_rows, (cut.down * footprint->height + level.shift_y) >> level.shift_y);
+  list->units[k] = larger(list->units[k], units_of(footprint, &cut));
+  /* Smaller footprints with as large blocks may have more rows in a unit, unless the cut is theirs.
+   */
   list->items =
-      cf_greater(list->items, list->rule.width > 0 || columns * groups > list->unit_items
-                                  ? items
-                                  : cf_lesser(columns * groups * patch->rows, list->unit_items));
+      larger(list->items, list->rule.width > 0 || columns * groups > list->unit_items
+                              ? items
+                              : smaller(columns * groups * footprint->rows, list->unit_items));
 }
 
 } // namespace
 
-bool cf_patch_list_make(CfPatchList *list, const CfVideo *video, const CfBlockavgParams *params,
-                        const CfRegions *regions, bool stays)
+bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgParams *params,
+                      const CfRegions *regions, bool stays)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
   Largest largest = {};
@@ -200,51 +198,54 @@ bool cf_patch_list_make(CfPatchList *list, const CfVideo *video, const CfBlockav
   if (regions->whole && !list->rule.single)
     return false;
   const bool soft = list->rule.reach > 0 || regions->shape != CF_REGION_RECTANGLE;
-  list->waits = soft || !list->rule.single;
+  list->needs_grid_barrier = soft || !list->rule.single;
   list->units[0] = list->units[1] = list->items = list->unit_rows = 0;
   if (list->rule.width * list->rule.height > kWholePixels || !pack_boxes(list, regions, &largest))
     return false;
-  list->meets = list->boxes > 1 && (!(stays || list->waits) || may_meet(list));
-  list->waits = list->waits && list->meets;
-  list->unit_items = soft && !list->waits && list->boxes <= kFewShapes ? kFewItems : kUnitItems;
+  list->overlaps = list->boxes > 1 && (!(stays || list->needs_grid_barrier) || may_meet(list));
+  list->needs_grid_barrier = list->needs_grid_barrier && list->overlaps;
+  list->unit_items =
+      soft && !list->needs_grid_barrier && list->boxes <= kFewShapes ? kFewItems : kUnitItems;
   for (int size = 0; size <= kMostSize; size++) {
     if (largest.width[size] == 0)
       continue;
-    const CfPatch patch = largest_patch(&list->rule, size, &largest);
+    const Footprint footprint = largest_footprint(&list->rule, size, &largest);
     for (int k = 0; k < 2 && k < format->planes; k++)
-      reserve_units(list, k, level_of(format, k), &patch);
+      reserve_units(list, k, level_of(format, k), &footprint);
   }
   list->blocks = (list->units[0] + (format->planes - 1) * list->units[1]) * list->boxes;
-  list->counted = false;
+  list->exact_offsets = false;
   list->has_pixels =
       list->rule.width > 0 ? list->rule.width == 1 && list->rule.height == 1 : largest.width[1] > 0;
   /* Units of square blocks never have more rows of samples. */
   if (soft && list->rule.width > 0 && list->unit_rows > kSoftRows)
     return false;
-  return list->items <= kMostItems &&
-         (list->blocks <= kMostBlocks || cf_patch_list_count(list, video));
+  return list->items <= kMostItems && (list->blocks <= kMostBlocks || count_units(list, video));
 }
 
-bool cf_patch_list_count(CfPatchList *list, const CfVideo *video)
+bool count_units(RegionPlan *list, const CfVideo *video)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
 
-  list->counted = true;
+  list->exact_offsets = true;
   list->blocks = 0;
   for (int i = 0; i < list->boxes; i++) {
-    const CfPatch patch = cf_patch_of(&list->rule, &list->box[i]);
+    const Footprint footprint = footprint_of(&list->rule, &list->box[i]);
 
     list->start[i] = (uint16_t)list->blocks;
     for (int k = 0; k < 2 && k < format->planes; k++) {
       const Level level = level_of(format, k);
-      const CfCut cut =
+      const UnitShape cut =
           list->rule.width > 0
               ? list->cut[k]
-              : cut_patch(list, level, &patch, cf_is_aligned(&patch, level.bytes, level.shift_x));
-      list->blocks += cf_units_of(&patch, &cut) * level.planes;
+              : cut_patch(list, level, &footprint,
+                          is_column_aligned(&footprint, level.bytes, level.shift_x));
+      list->blocks += units_of(&footprint, &cut) * level.planes;
     }
     if (list->blocks > kMostBlocks)
       return false;
   }
   return true;
 }
+
+} // namespace cf::blockavg

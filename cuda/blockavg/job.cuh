@@ -1,47 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average: what launchers for whole pictures and for regions share.
+ * Block average: the part of a job that frames and regions prepare alike, on the host.
  */
 #pragma once
 
-#include "cuda/blockavg/frame_kernel.cuh"
+#include "cuda/blockavg/reduce.cuh"
 
 extern "C" {
 #include "blockavg.h"
 }
 
-namespace
+namespace cf::blockavg
 {
-
-template <class Kernels, template <int, bool> class Bytes, template <int, bool> class Words>
-typename Kernels::Type choose_channels(const CfFormatInfo *format)
-{
-  if (cf_sample_bytes(format) == 2)
-    return Kernels::template get<Words, 1>();
-  switch (format->plane[0].channels) {
-  case 3:
-    return Kernels::template get<Bytes, 3>();
-  case 4:
-    return Kernels::template get<Bytes, 4>();
-  default:
-    return Kernels::template get<Bytes, 1>();
-  }
-}
-
-/* The kernel for a format, of those that `Kernels` has for kinds of sums and
- * numbers of channels.
- */
-template <class Kernels> typename Kernels::Type choose_kernel(const CfFormatInfo *format, int mode)
-{
-  if (mode != CF_BLOCKAVG_AVERAGE)
-    return choose_channels<Kernels, ExtremumBytes, ExtremumWords>(format);
-  if (format->alpha)
-    return Kernels::template get<MeanPremultiplied, 4>();
-  return choose_channels<Kernels, MeanBytes, MeanWords>(format);
-}
 
 /* A job but for blocks, tiles and pictures. */
-Job plan_codes(const CfVideo *video, int mode)
+inline Job plan_codes(const CfVideo *video, int mode)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
   const uint32_t code = (uint32_t)cf_max_code(format);
@@ -69,12 +42,12 @@ Job plan_codes(const CfVideo *video, int mode)
   return job;
 }
 
-int pixel_bytes(const CfFormatInfo *format, const Plane *plane)
+inline int pixel_bytes(const CfFormatInfo *format, const Plane *plane)
 {
   return plane->channels * cf_sample_bytes(format);
 }
 
-void set_pictures(Job *job, const CfJob *work)
+inline void set_pictures(Job *job, const CfJob *work)
 {
   for (int p = 0; p < job->planes; p++) {
     Plane *plane = &job->plane[p];
@@ -88,4 +61,4 @@ void set_pictures(Job *job, const CfJob *work)
   }
 }
 
-} // namespace
+} // namespace cf::blockavg
