@@ -98,8 +98,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   const int top = cf_tensor_first_step(work) + place.first_row;
   const int end = min(top + place.rows, work.end), y0 = top - Shape::kRadius;
   const int steps = (end - top + kTensorStep - 1) / kTensorStep + Tiles - 1;
-  const int warp_x0 = x0 + (threadIdx.x >> 5) % Shape::kWarps * Shape::kWarpPixels;
-  const bool goes_down = Shape::kPaired && threadIdx.x >= Shape::kLanes;
+  const int warp_x0 = x0 + (threadIdx.x >> 5) * Shape::kWarpPixels;
   uint8_t *planes = shared + Shape::kStages * Shape::kStageBytes;
   uint4 *behind = (uint4 *)(planes + Shape::kPlaneSets * kSetBytes);
   volatile int *not_opaque = (volatile int *)(planes + Shape::kWords);
@@ -118,24 +117,22 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   if (threadIdx.x < 4)
     not_opaque[threadIdx.x] = -1;
   Shape::synchronize();
-  const CfTensorMatricesOf<C, Tiles> matrices(taps, taps + kTensorTapPairs, goes_down);
+  const CfTensorMatricesOf<C, Tiles> matrices(taps, taps + kTensorTapPairs);
   CfTensorKept<C, Tiles> kept(behind);
   const CfTensorStrip held =
       Shape::kHasRegisters ? cf_tensor_hold_factors<Shape::kColours>(strip) : strip;
   unsigned history = 0; /* which of the last Tiles steps were not opaque, the newest lowest */
 
   Shape::synchronize();
-  for (int step = 0; step < steps + Shape::kPaired; step++) {
+  for (int step = 0; step < steps; step++) {
     uint8_t *const set = planes + (Shape::kPlaneSets == 1 ? 0 : (step & 1) * kSetBytes);
-    const int finished = step - Shape::kPaired; /* of the steps, by this one */
     const unsigned before = history;
     uint4 newest[Shape::kBlocks][Shape::kColours];
     CfTensorAlpha newest_alpha[Shape::kBlocks];
 
     cf::cp_async_wait<Shape::kStages - 1>();
     __syncwarp();
-    if (step < steps &&
-        !converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set))
+    if (!converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set))
       not_opaque[step & 1] = step;
     __syncwarp();
     fetcher.fetch(step + Shape::kStages);
@@ -146,58 +143,33 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
         report_alpha(job);
     }
 
-    if constexpr (Shape::kPaired) {
-      const int warp = threadIdx.x >> 5, parts = Shape::kWarps / Shape::kChannels;
-      const int channel = warp / parts, block = warp % parts * Shape::kAcrossBlocks;
-
-      if (!goes_down && step < steps) {
-        const uint32_t plane = cf::smem_address(set) + channel * Shape::kPlaneBytes;
-
-        if (history && !before)
-          kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
-        if (channel < Shape::kColours) {
-          uint4 across[Shape::kAcrossBlocks][1];
-          cf_tensor_filter_across<C, Tiles>(matrices, plane, 16 * block, across);
-          kept.put_channel(across, channel, block);
-        } else if (history) {
-          CfTensorAlpha across[Shape::kAcrossBlocks];
-          cf_tensor_filter_alpha_across<C, Tiles>(matrices, plane, 16 * block, across);
-          kept.put_channel(across, block);
-        }
-      }
-    } else {
-      cf_tensor_filter_across<C, Tiles>(matrices, cf::smem_address(set), warp_x0 - x0, newest);
-      if constexpr (Shape::kHasAlpha) {
-        if (history && !before)
-          kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
-        if (history)
-          cf_tensor_filter_alpha_across<C, Tiles>(
-              matrices, cf::smem_address(set) + 3 * Shape::kPlaneBytes, warp_x0 - x0, newest_alpha);
-      }
+    cf_tensor_filter_across<C, Tiles>(matrices, cf::smem_address(set), warp_x0 - x0, newest);
+    if constexpr (Shape::kHasAlpha) {
+      if (history && !before)
+        kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
+      if (history)
+        cf_tensor_filter_alpha_across<C, Tiles>(
+            matrices, cf::smem_address(set) + 3 * Shape::kPlaneBytes, warp_x0 - x0, newest_alpha);
     }
-    if (Shape::kPlaneSets == 1 && !Shape::kPaired)
+    if (Shape::kPlaneSets == 1)
       Shape::synchronize();
 
-    if ((!Shape::kPaired || goes_down) && finished >= Tiles - 1) {
+    if (step >= Tiles - 1) {
       CfTensorTarget target;
-      target.y0 = top + (finished - Tiles + 1) * kTensorStep;
+      target.y0 = top + (step - Tiles + 1) * kTensorStep;
       target.end = end;
       target.x0 = warp_x0;
       target.inside = warp_x0 + Shape::kWarpPixels <= work.width && target.y0 >= work.first &&
                       target.y0 + kTensorStep <= end;
-      finish_rows<C, Tiles>(job, work, held, matrices, kept, newest, newest_alpha,
-                            (Shape::kPaired ? before : history) != 0, target);
+      finish_rows<C, Tiles>(job, work, held, matrices, kept, newest, newest_alpha, history != 0,
+                            target);
     }
-    if constexpr (!Shape::kPaired) {
-      if constexpr (Shape::kHasAlpha) {
-        if (history)
-          kept.put_alpha(newest_alpha);
-      }
-      kept.put(newest);
+    if constexpr (Shape::kHasAlpha) {
+      if (history)
+        kept.put_alpha(newest_alpha);
     }
+    kept.put(newest);
     kept.advance();
-    if (Shape::kPaired)
-      Shape::synchronize();
   }
 }
 
