@@ -17,14 +17,14 @@ namespace
 template <int C, int Tiles>
 __device__ inline void finish_rows(
     const CfTensorJob &job, const CfFirWork &work, const CfTensorStrip &strip,
-    const CfTensorMatricesOf<C, Tiles> &matrices, const CfTensorKept<C, Tiles> &kept,
+    const CfTensorMatrices<Tiles> &matrices, const CfTensorKept<C, Tiles> &kept,
     const uint4 (&newest)[CfTensorShape<C, Tiles>::kBlocks][CfTensorShape<C, Tiles>::kColours],
     const CfTensorAlpha (&newest_alpha)[CfTensorShape<C, Tiles>::kBlocks], bool weighted,
     CfTensorTarget target)
 {
   if constexpr (C == 1) {
     constexpr int kBlocks = CfTensorShape<C, Tiles>::kBlocks;
-    constexpr int kAtOnce = CfTensorShape<C, Tiles>::kHasRegisters ? kBlocks : 2;
+    constexpr int kAtOnce = 2; /* blocks, for registers */
     uint32_t codes[2][kBlocks];
 
 #pragma unroll
@@ -117,10 +117,8 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   if (threadIdx.x < 4)
     not_opaque[threadIdx.x] = -1;
   Shape::synchronize();
-  const CfTensorMatricesOf<C, Tiles> matrices(taps, taps + kTensorTapPairs);
+  const CfTensorMatrices<Tiles> matrices(taps, taps + kTensorTapPairs);
   CfTensorKept<C, Tiles> kept(behind);
-  const CfTensorStrip held =
-      Shape::kHasRegisters ? cf_tensor_hold_factors<Shape::kColours>(strip) : strip;
   unsigned history = 0; /* which of the last Tiles steps were not opaque, the newest lowest */
 
   Shape::synchronize();
@@ -161,7 +159,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
       target.x0 = warp_x0;
       target.inside = warp_x0 + Shape::kWarpPixels <= work.width && target.y0 >= work.first &&
                       target.y0 + kTensorStep <= end;
-      finish_rows<C, Tiles>(job, work, held, matrices, kept, newest, newest_alpha, history != 0,
+      finish_rows<C, Tiles>(job, work, strip, matrices, kept, newest, newest_alpha, history != 0,
                             target);
     }
     if constexpr (Shape::kHasAlpha) {

@@ -8,8 +8,6 @@
 #include "cuda/fir/mma_types.cuh"
 #include "cuda/fir/mma_store.cuh"
 
-#include <type_traits>
-
 /* ---- Toeplitz matrices ---- */
 
 /* Taps `tap` and `tap` + 1, where tap 0 is the first that the matrices reach. */
@@ -105,32 +103,6 @@ public:
     right[1] = words[tile][lower ? 1 : 3];
   }
 };
-
-/* The same for both. */
-template <int Tiles> class CfTensorDirections
-{
-  CfTensorDirection<Tiles> rows, columns;
-
-public:
-  __device__ CfTensorDirections(const uint32_t *row_taps, const uint32_t *column_taps)
-      : rows(row_taps, column_taps, false), columns(row_taps, column_taps, true)
-  {
-  }
-
-  __device__ void across(int tile, uint32_t (&left)[4]) const
-  {
-    rows.across(tile, left);
-  }
-
-  __device__ void down(int tile, bool lower, uint32_t (&right)[2]) const
-  {
-    columns.down(tile, lower, right);
-  }
-};
-
-template <int C, int Tiles>
-using CfTensorMatricesOf = std::conditional_t<CfTensorShape<C, Tiles>::kHasRegisters,
-                                              CfTensorDirections<Tiles>, CfTensorMatrices<Tiles>>;
 
 /* ---- across ---- */
 
@@ -366,7 +338,7 @@ __device__ inline void cf_tensor_add_down(const Matrices &matrices, int tile, co
 
 template <int C, int Tiles, int Blocks>
 __device__ inline void cf_tensor_filter_down(
-    const CfTensorMatricesOf<C, Tiles> &matrices, const CfTensorKept<C, Tiles> &kept,
+    const CfTensorMatrices<Tiles> &matrices, const CfTensorKept<C, Tiles> &kept,
     const uint4 (&newest)[CfTensorShape<C, Tiles>::kBlocks][CfTensorShape<C, Tiles>::kColours],
     int first, CfTensorSums (&sums)[Blocks][CfTensorShape<C, Tiles>::kColours])
 {
@@ -385,7 +357,7 @@ __device__ inline void cf_tensor_filter_down(
 
 /* What rests add comes first, for it is small. */
 template <int C, int Tiles>
-__device__ inline void cf_tensor_filter_alpha_down(const CfTensorMatricesOf<C, Tiles> &matrices,
+__device__ inline void cf_tensor_filter_alpha_down(const CfTensorMatrices<Tiles> &matrices,
                                                    const CfTensorKept<C, Tiles> &kept,
                                                    const CfTensorAlpha &newest, int block,
                                                    CfTensorSums &sums)

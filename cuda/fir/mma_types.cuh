@@ -165,10 +165,6 @@ template <int C, int Tiles> struct CfTensorShape {
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kPixels = kWarpPixels * kWarps; /* of a strip */
 
-  /* Whether there are registers for taps that are there twice, and for sums of all blocks at once.
-   * Planes of four tiles would pay for them with one of four blocks on an SM. */
-  static constexpr bool kHasRegisters = C != 4 && (kShort || Tiles == 5);
-
   /* Copies of the source: pieces of 16 bytes, a row's by as many threads as there are rows for. */
   static constexpr int kRadius = 8 * (Tiles - 1);
   static constexpr int kPiecePixels = 16 / C;
