@@ -286,7 +286,6 @@ const Variant variants[] = {
     variant<4>(),
     variant<5>(),
     variant<6>(),
-    variant<7>(),
     variant<kTensorMaxTiles>(),
 };
 
