@@ -284,7 +284,6 @@ const Variant variants[] = {
     variant<2>(),
     variant<3>(),
     variant<4>(),
-    variant<5>(),
     variant<6>(),
     variant<kTensorMaxTiles>(),
 };
