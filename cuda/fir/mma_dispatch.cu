@@ -61,19 +61,13 @@ __device__ inline void finish_rows(
 
 /* ---- the kernels ---- */
 
-/* What filters opaque pixels only is faster: all warps alike up to so many tiles, and from so many
- * on a pipeline. With four channels that is all tiles, so that the host wants to know which
- * pictures are opaque; planar pictures always are. */
-constexpr int kShortTiles = 4, kPlanarShortTiles = 3, kPlanarPipelineTiles = 6;
+/* What filters opaque pixels only is faster: all warps alike up to so many tiles, and a pipeline
+ * beyond. The host wants to know which pictures are opaque; planar pictures always are. */
+constexpr int kShortTiles = 4;
 
-__host__ __device__ constexpr bool is_short(int tiles, bool planar)
+__host__ __device__ constexpr bool is_short(int tiles)
 {
-  return tiles <= (planar ? kPlanarShortTiles : kShortTiles);
-}
-
-constexpr bool has_opaque_form(int tiles, bool planar)
-{
-  return !planar || is_short(tiles, planar) || tiles >= kPlanarPipelineTiles;
+  return tiles <= kShortTiles;
 }
 
 __device__ inline void report_picture(const CfTensorJob &job)
@@ -183,8 +177,8 @@ constexpr int largest(int a, int b)
 /* The threads of a block, and how many blocks an SM is meant to have. */
 template <int Tiles, bool Planar, bool Opaque> struct Launch {
   template <int C>
-  using OpaqueShape = std::conditional_t<is_short(Tiles, Planar), CfTensorShort<C, Tiles>,
-                                         CfTensorPipeline<C, Tiles>>;
+  using OpaqueShape =
+      std::conditional_t<is_short(Tiles), CfTensorShort<C, Tiles>, CfTensorPipeline<C, Tiles>>;
   template <int C>
   using Shape = std::conditional_t<Opaque, OpaqueShape<C>, CfTensorShape<C, Tiles>>;
   static constexpr int kFirst = Planar ? 1 : 4;
@@ -192,9 +186,7 @@ template <int Tiles, bool Planar, bool Opaque> struct Launch {
   static constexpr int kBytes =
       Planar ? largest(Shape<1>::kBytes, Shape<2>::kBytes)
              : largest(Shape<4>::kBytes, CfTensorFirstThreads<Tiles, Opaque>::kBytes);
-  static constexpr int kRegisters = Tiles <= 3 || (Opaque && is_short(Tiles, Planar)) ? 128
-                                    : Planar && !Opaque                               ? 96
-                                                                                      : 80;
+  static constexpr int kRegisters = Tiles <= 3 || (Opaque && is_short(Tiles)) ? 128 : 80;
   static constexpr int kFitting = kSharedMemory / (kBytes + 1024);
   static constexpr int kByRegisters = 65536 / kThreads / kRegisters;
   static constexpr int kResident = kFitting < kByRegisters ? kFitting : kByRegisters;
@@ -205,7 +197,7 @@ __device__ inline int filter_opaque(const CfTensorJob &job, const CfFirWork &wor
                                     const CfTensorStrip &strip, const CfTensorPlace &place,
                                     uint8_t *shared)
 {
-  if constexpr (is_short(Tiles, C != 4))
+  if constexpr (is_short(Tiles))
     return cf_tensor_filter_short<C, Tiles>(job, work, strip, place, shared);
   else
     return cf_tensor_filter_opaque<C, Tiles>(job, work, strip, place, shared);
@@ -227,16 +219,11 @@ __global__ void __launch_bounds__(Launch<Tiles, Planar, Opaque>::kThreads,
   const CfTensorStrip &strip = job.strip[p];
   CfTensorPlace place(strip, (int)blockIdx.x - (Planar ? strip.first_block : 0));
 
-  if constexpr (Planar && Opaque) {
+  if constexpr (Planar) {
     if (work.channels == 2)
       filter_opaque<2, Tiles>(job, work, strip, place, shared);
     else
       filter_opaque<1, Tiles>(job, work, strip, place, shared);
-  } else if constexpr (Planar) {
-    if (work.channels == 2)
-      filter_strip<2, Tiles>(job, work, strip, place, shared);
-    else
-      filter_strip<1, Tiles>(job, work, strip, place, shared);
   } else {
     report_picture(job);
     if constexpr (Opaque)
@@ -264,7 +251,7 @@ template <int Tiles, bool Planar, bool Opaque> constexpr Form form()
 {
   typedef Launch<Tiles, Planar, Opaque> Launch;
 
-  if constexpr (Opaque ? has_opaque_form(Tiles, Planar) : !(Planar && is_short(Tiles, Planar)))
+  if constexpr (Opaque || !Planar)
     return {filter_tensor<Tiles, Planar, Opaque>, Launch::kThreads, Launch::kBytes};
   else
     return {nullptr, 0, 0};
@@ -281,11 +268,7 @@ template <int Tiles> constexpr Variant variant()
 
 /* Each serves kernels that reach 8 (tiles - 1) samples to either side. */
 const Variant variants[] = {
-    variant<2>(),
-    variant<3>(),
-    variant<4>(),
-    variant<6>(),
-    variant<kTensorMaxTiles>(),
+    variant<2>(), variant<3>(), variant<4>(), variant<6>(), variant<kTensorMaxTiles>(),
 };
 
 int larger(int a, int b)
@@ -327,11 +310,11 @@ double outer_cost(const CfFirWork *work, int tiles, bool opaque)
   const bool replicates_pieces =
       work->border == CF_BORDER_REPLICATE && work->width % (16 / work->channels) == 0;
 
-  if (replicates_pieces && opaque && (!planar || tiles >= kPlanarPipelineTiles))
+  if (replicates_pieces && opaque && (!planar || !is_short(tiles)))
     return kOpaqueOuterCost;
   if (replicates_pieces && (planar || tiles <= 3))
     return 1.0;
-  return tiles <= 3 || (opaque && is_short(tiles, planar)) ? kShortOuterCost : kOuterCost;
+  return tiles <= 3 || (opaque && is_short(tiles)) ? kShortOuterCost : kOuterCost;
 }
 
 int divide_up(int a, int b)
