@@ -12,14 +12,7 @@
 namespace
 {
 
-/* Blocks on a multiprocessor; where D is 4 everywhere so many that those of a 3840x2160 picture run
- * at once. */
-constexpr int kBlocks = 8;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kBlocksOfFour = 8;
-#else
-constexpr int kBlocksOfFour = 9;
-#endif
+constexpr int kBlocks = 8; /* on a multiprocessor */
 
 /* What a block makes: some outputs of eight rows of one channel. */
 struct Segment {
@@ -139,9 +132,9 @@ __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &s
   }
 }
 
-template <int Groups, typename Taps>
+template <int Groups>
 __device__ inline void filter_shared(const CfBytesPlane &plane, const Segment &segment,
-                                     const Taps &taps, SharedSamples<Groups> &samples)
+                                     const CfSharedTaps &taps, SharedSamples<Groups> &samples)
 {
   const CfBytesLine &line = plane.x;
   const int lane = (int)threadIdx.x % 32, group = (int)threadIdx.x / 32 * Groups;
@@ -171,7 +164,7 @@ constexpr int kTogether = 6; /* loads that are on their way */
 typedef float4 SharedSums[kBytesWarps][32];
 
 __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &segment,
-                                    const CfSharedTaps<> &taps, SharedSums &sums)
+                                    const CfSharedTaps &taps, SharedSums &sums)
 {
   const CfBytesLine &line = plane.x;
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
@@ -219,8 +212,7 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
 /* ---- kernels ---- */
 
 /* What a block does before it reads samples. */
-template <typename Taps>
-__device__ inline void begin(const CfBytesJob &job, const CfBytesPlane &plane, Taps &taps)
+__device__ inline void begin(const CfBytesJob &job, const CfBytesPlane &plane, CfSharedTaps &taps)
 {
   cf::pdl_trigger();
   cf_share_taps(plane.x, job.low[&plane - job.plane][0], taps.half, taps.rest);
@@ -231,7 +223,7 @@ __device__ inline void begin(const CfBytesJob &job, const CfBytesPlane &plane, T
 __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
     low_rows_kernel(const __grid_constant__ CfBytesJob job)
 {
-  __shared__ CfSharedTaps<> taps;
+  __shared__ CfSharedTaps taps;
   __shared__ union {
     SharedSamples<4> four;
     SharedSamples<2> two;
@@ -250,31 +242,11 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
     filter_alone(plane, segment, taps, shared.sums);
 }
 
-/* D is 4 in all planes. */
-__global__ void __launch_bounds__(kPyramidThreads, kBlocksOfFour)
-    low_rows_of_four_kernel(const __grid_constant__ CfBytesJob job)
-{
-  __shared__ CfSharedTaps<16 * kMostChunks<4>, 1> taps;
-  __shared__ SharedSamples<4> samples;
-  int block;
-  const CfBytesPlane &plane = cf::plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
-  const Segment segment(plane, block);
-
-  begin(job, plane, taps);
-  filter_shared(plane, segment, taps, samples);
-}
-
 } // namespace
 
 bool cf_bytes_low(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
 {
-  bool four = true;
-
-  for (int p = 0; p < job->planes; p++)
-    four &= job->plane[p].x.factor == 4;
-  const auto kernel = four ? low_rows_of_four_kernel : low_rows_kernel;
-
-  return cf_bytes_share_memory(kernel, status) &&
-         cf::launch_job(kernel, job, blocks, kPyramidThreads, 0, stream, "blurring coarse rows",
-                        status);
+  return cf_bytes_share_memory(low_rows_kernel, status) &&
+         cf::launch_job(low_rows_kernel, job, blocks, kPyramidThreads, 0, stream,
+                        "blurring coarse rows", status);
 }

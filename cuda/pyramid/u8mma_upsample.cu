@@ -142,7 +142,7 @@ struct SharedWeights {
 };
 
 template <int C> struct Shared {
-  CfSharedTaps<> taps;
+  CfSharedTaps taps;
   CfSharedCoarse<C> coarse;
   SharedWeights weights;
 };
