@@ -5,8 +5,8 @@
 - includes point one way: gst -> effects -> {cpu, cuda} -> plan -> include;
 - no file of these has more than 600 lines, no line of any source more than 100 columns;
 - cpu/ and cuda/ have the same rooms, and CONTRIBUTING.md's picture has them all;
-- lines of pages end at column 100 (tables, code and addresses apart), their links lead somewhere,
-  and docs/README.md names every page.
+- lines of pages end at column 100 (tables, code and addresses apart), their links and the files
+  that they name are there, and docs/README.md names every page.
 
 house.py [ROOT] looks at another tree.
 """
@@ -47,6 +47,8 @@ TOO_WIDE = {"plan/image.c"}  # the table of formats
 CODE = {".c", ".h", ".cpp", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+NAMED_FILE = re.compile(r"`((?:include|plan|effects|cpu|cuda|gst|tests|tools|examples|docs)"
+                        r"/[\w./-]+\.\w+)`")
 PICTURE_ROW = re.compile(r"^([a-z-]+)/ ")
 
 
@@ -207,6 +209,16 @@ def check_links(tap, root, pages):
     tap.check(not problems, "links of pages lead somewhere", "\n".join(problems))
 
 
+def check_named_files(tap, root, pages):
+    """NAME stands for any name."""
+    problems = []
+    for page in pages:
+        for number, line in prose(read(root, page)):
+            problems += [f"{page}:{number}: there is no {name}" for name in NAMED_FILE.findall(line)
+                         if "NAME" not in name and not (root / name).exists()]
+    tap.check(not problems, "files that pages name are there", "\n".join(problems))
+
+
 def check_map(tap, root, pages):
     folder = root / "docs"
     linked = {os.path.normpath(link.partition("#")[0])
@@ -249,6 +261,7 @@ def run(tap, root):
     check_picture(tap, root, names)
     check_page_columns(tap, root, pages)
     check_links(tap, root, pages)
+    check_named_files(tap, root, pages)
     check_map(tap, root, pages)
 
 
