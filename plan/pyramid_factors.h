@@ -20,7 +20,7 @@ typedef struct {
 
 /* D of a blur of one sigma, in samples of the plane: the largest power of two up to `most` at which
  * results are within a tenth of a code of 8 bits, a quarter of finer ones, but for colours where
- * next to nothing is visible (docs/cudagaussblur.md, Accuracy). Where alpha weighs colours
+ * next to nothing is visible (docs/reference/accuracy.md). Where alpha weighs colours
  * (`weighted`) these are quotients, which show more of what the pyramid lacks; above D = 8 less
  * costs next to nothing. */
 int cf_pyramid_factor(double sigma, int bits, bool weighted, int most);

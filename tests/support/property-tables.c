@@ -254,11 +254,11 @@ int main(int argc, char **argv)
   append_properties(text, element, specs);
   append_choices(text, specs);
   g_string_append(text, "\n");
-  append_list(text, specs, "At any time, and by a controller: ", moves, moves);
-  append_list(text, specs, "At any time, but not by a controller: ", moves,
+  append_list(text, specs, "- At any time, and by a controller: ", moves, moves);
+  append_list(text, specs, "- At any time, but not by a controller: ", moves,
               G_PARAM_WRITABLE | GST_PARAM_MUTABLE_PLAYING);
-  append_list(text, specs, "Before the start: ", moves, G_PARAM_WRITABLE);
-  append_list(text, specs, "To read only: ", G_PARAM_WRITABLE, 0);
+  append_list(text, specs, "- Before the start: ", moves, G_PARAM_WRITABLE);
+  append_list(text, specs, "- To read only: ", G_PARAM_WRITABLE, 0);
   fputs(text->str, stdout);
   g_string_free(text, TRUE);
   g_ptr_array_unref(specs);
