@@ -27,7 +27,6 @@ constexpr int FAR_TARGET_WARPS = 8192, FAR_MAX_PARTS = 64, FAR_MIN_ROWS = 8;
 /* --- kernels --- */
 
 /* What r multiplies a difference by whose length's square this is, and not 0. */
-template <CurveShape SHAPE>
 __device__ __forceinline__ float remap_factor(const Curve &curve, float square)
 {
   const float reciprocal = rsqrt_approx(square), length = square * reciprocal;
@@ -38,19 +37,17 @@ __device__ __forceinline__ float remap_factor(const Curve &curve, float square)
   const float blended = fmaf(root * root, detail - 1.0f, 1.0f);
   const float tone = fmaf(curve.tone_offset, reciprocal, curve.beta);
 
-  if (SHAPE == CurveShape::UPPER_HULL)
-    return fmaxf(blended, tone);
   return length <= curve.sigma ? blended : tone;
 }
 
 /* Adds r of the difference of `planes` components as a vector, weighted. At level 0 a pixel's own
  * term is r (0) = 0. */
-template <int PLANES, bool FINEST, CurveShape SHAPE>
+template <int PLANES, bool FINEST>
 __device__ __forceinline__ void add_tap(const Curve &curve, float2 weight, const float d[PLANES],
                                         float reduced[PLANES], float expanded[PLANES])
 {
   if (PLANES == 1) {
-    const float value = copysignf(remap_magnitude<SHAPE>(curve, fabsf(d[0])), d[0]);
+    const float value = copysignf(remap_magnitude(curve, fabsf(d[0])), d[0]);
 
     if (!FINEST)
       reduced[0] = fmaf(weight.x, value, reduced[0]);
@@ -61,7 +58,7 @@ __device__ __forceinline__ void add_tap(const Curve &curve, float2 weight, const
 #pragma unroll
     for (int c = 0; c < PLANES; c++)
       square = fmaf(d[c], d[c], square);
-    const float factor = remap_factor<SHAPE>(curve, square);
+    const float factor = remap_factor(curve, square);
     const float factor_x = weight.x * factor, factor_y = weight.y * factor;
 #pragma unroll
     for (int c = 0; c < PLANES; c++) {
@@ -135,7 +132,7 @@ struct ImageRows {
 };
 
 /* Adds ROWS rows, weighted by weight_y. What depends on the column is made once for all of them. */
-template <int PLANES, int ROWS, bool FINEST, CurveShape SHAPE, typename Rows>
+template <int PLANES, int ROWS, bool FINEST, typename Rows>
 __device__ __forceinline__ void gather_rows(const Curve &curve, const Rows &rows,
                                             const float2 *weight_y, const float center[PLANES],
                                             float total[PLANES])
@@ -154,7 +151,7 @@ __device__ __forceinline__ void gather_rows(const Curve &curve, const Rows &rows
 #pragma unroll
       for (int c = 0; c < PLANES; c++)
         d[c] = from[rows.offset(r, c)] - center[c];
-      add_tap<PLANES, FINEST, SHAPE>(curve, weight, d, reduced_row[r], expanded_row[r]);
+      add_tap<PLANES, FINEST>(curve, weight, d, reduced_row[r], expanded_row[r]);
     }
   }
 #pragma unroll
@@ -166,7 +163,7 @@ __device__ __forceinline__ void gather_rows(const Curve &curve, const Rows &rows
 }
 
 /* Adds rows `row` .. end - 1: as many at a time as registers allow. `rows_at (row)` gives them. */
-template <int PLANES, bool FINEST, CurveShape SHAPE, typename RowsAt>
+template <int PLANES, bool FINEST, typename RowsAt>
 __device__ __forceinline__ void gather_all(const Curve &curve, int row, int end, RowsAt rows_at,
                                            const float2 *weight_y, const float center[PLANES],
                                            float total[PLANES])
@@ -174,11 +171,11 @@ __device__ __forceinline__ void gather_all(const Curve &curve, int row, int end,
   constexpr int MANY = PLANES == 1 ? 7 : 3;
 
   for (; row + MANY <= end; row += MANY)
-    gather_rows<PLANES, MANY, FINEST, SHAPE>(curve, rows_at(row), weight_y + row, center, total);
+    gather_rows<PLANES, MANY, FINEST>(curve, rows_at(row), weight_y + row, center, total);
   for (; row + 2 <= end; row += 2)
-    gather_rows<PLANES, 2, FINEST, SHAPE>(curve, rows_at(row), weight_y + row, center, total);
+    gather_rows<PLANES, 2, FINEST>(curve, rows_at(row), weight_y + row, center, total);
   if (row < end)
-    gather_rows<PLANES, 1, FINEST, SHAPE>(curve, rows_at(row), weight_y + row, center, total);
+    gather_rows<PLANES, 1, FINEST>(curve, rows_at(row), weight_y + row, center, total);
 }
 
 /* Rows of the image from `y` on, `columns` of each from `x` on, into shared memory: the planes of a
@@ -201,7 +198,7 @@ __device__ __forceinline__ void stage_rows(float *memory, const Gather &gather, 
 
 /* The block's windows are in shared memory, gather.rows rows at a time. A warp makes the even
  * coefficients of a row or the odd ones, which need fewer taps. */
-template <int PLANES, bool FINEST, CurveShape SHAPE, int PITCH>
+template <int PLANES, bool FINEST, int PITCH>
 __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
     near_kernel(const __grid_constant__ Gather gather, int mask)
 {
@@ -246,7 +243,7 @@ __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
     stage_rows<PLANES, PITCH>(memory, gather, mask, first_x, first_y + staged, columns,
                               staged_rows);
     __syncthreads();
-    gather_all<PLANES, FINEST, SHAPE>(
+    gather_all<PLANES, FINEST>(
         gather.curve, max(staged - top, 0), min(staged + staged_rows - top, count),
         [&](int row) {
           StagedRows<PLANES, PITCH> some = window;
@@ -265,7 +262,7 @@ __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
 
 /* A warp gathers part of the rows of one coefficient, its lanes side by side; the warps of a block
  * the same part of neighbours, which read much the same. */
-template <int PLANES, CurveShape SHAPE>
+template <int PLANES>
 __global__ void __launch_bounds__(32 * FAR_WARPS) far_kernel(const __grid_constant__ Gather gather)
 {
   const int lane = threadIdx.x % 32;
@@ -292,7 +289,7 @@ __global__ void __launch_bounds__(32 * FAR_WARPS) far_kernel(const __grid_consta
   for (int c = 0; c < PLANES; c++)
     center[c] = gather.gauss[c * gather.level_size + index];
 
-  gather_all<PLANES, false, SHAPE>(
+  gather_all<PLANES, false>(
       gather.curve, (int)((long long)rows * part / gather.parts),
       (int)((long long)rows * (part + 1) / gather.parts),
       [&](int row) {
@@ -428,11 +425,11 @@ dim3 pixel_grid(int width, int height, int planes)
 /* Of a level's windows side by side, which span 2^(level + 1) (NEAR_X - 2) + the even count. */
 constexpr int NEAR_PITCH[FAR_LEVEL] = {72, 152, 296};
 
-template <int PLANES, bool FINEST, CurveShape SHAPE, int PITCH>
+template <int PLANES, bool FINEST, int PITCH>
 bool launch_near(Queue *queue, Gather gather, int level, const char *name)
 {
   constexpr int ROW_BYTES = PLANES * PITCH * (int)sizeof(float);
-  const auto kernel = near_kernel<PLANES, FINEST, SHAPE, PITCH>;
+  const auto kernel = near_kernel<PLANES, FINEST, PITCH>;
   const int most = gather.shared_bytes / ROW_BYTES;
   const int passes = (gather.y.span + most - 1) / most;
 
@@ -446,42 +443,33 @@ bool launch_near(Queue *queue, Gather gather, int level, const char *name)
                 dim3(32 * NEAR_WARPS), gather.rows * ROW_BYTES, gather, (2 << level) - 1);
 }
 
-template <int PLANES, CurveShape SHAPE>
+template <int PLANES>
 bool launch_near(Queue *queue, const Gather &gather, int level, const char *name)
 {
   switch (level) {
   case 0:
-    return launch_near<PLANES, true, SHAPE, NEAR_PITCH[0]>(queue, gather, level, name);
+    return launch_near<PLANES, true, NEAR_PITCH[0]>(queue, gather, level, name);
   case 1:
-    return launch_near<PLANES, false, SHAPE, NEAR_PITCH[1]>(queue, gather, level, name);
+    return launch_near<PLANES, false, NEAR_PITCH[1]>(queue, gather, level, name);
   default:
-    return launch_near<PLANES, false, SHAPE, NEAR_PITCH[2]>(queue, gather, level, name);
+    return launch_near<PLANES, false, NEAR_PITCH[2]>(queue, gather, level, name);
   }
 }
 
-template <int PLANES, CurveShape SHAPE>
-bool launch_far(Queue *queue, const Gather &gather, const char *name)
+template <int PLANES> bool launch_far(Queue *queue, const Gather &gather, const char *name)
 {
   const size_t warps = gather.level_size * gather.parts;
 
-  return launch(queue, name, far_kernel<PLANES, SHAPE>,
+  return launch(queue, name, far_kernel<PLANES>,
                 dim3((unsigned)((warps + FAR_WARPS - 1) / FAR_WARPS)), dim3(32 * FAR_WARPS), 0,
                 gather);
-}
-
-template <int PLANES, CurveShape SHAPE>
-bool gather_level(Queue *queue, const Gather &gather, int level, const char *name)
-{
-  return level < FAR_LEVEL ? launch_near<PLANES, SHAPE>(queue, gather, level, name)
-                           : launch_far<PLANES, SHAPE>(queue, gather, name);
 }
 
 template <int PLANES>
 bool gather_level(Queue *queue, const Gather &gather, int level, const char *name)
 {
-  return is_upper_hull(gather.curve)
-             ? gather_level<PLANES, CurveShape::UPPER_HULL>(queue, gather, level, name)
-             : gather_level<PLANES, CurveShape::ANY>(queue, gather, level, name);
+  return level < FAR_LEVEL ? launch_near<PLANES>(queue, gather, level, name)
+                           : launch_far<PLANES>(queue, gather, name);
 }
 
 } // namespace
