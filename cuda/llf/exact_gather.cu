@@ -310,14 +310,13 @@ __global__ void __launch_bounds__(32 * FAR_WARPS) far_kernel(const __grid_consta
   }
 }
 
-template <typename Sample, Colour colour>
 __global__ void __launch_bounds__(256) intensity_kernel(Pixels pixels, float *image)
 {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
 
   pdl_trigger_then_wait();
   if (x < pixels.width && y < pixels.height)
-    image[(size_t)y * pixels.width + x] = __saturatef(load_intensity<Sample, colour>(pixels, x, y));
+    image[(size_t)y * pixels.width + x] = __saturatef(load_intensity(pixels, x, y));
 }
 
 /* blockIdx.z counts planes here and below. */
@@ -489,12 +488,9 @@ bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shap
   for (int plane = 0; plane < planes; plane++) {
     float *const image = memory.gauss[0] + plane * image_size;
 
-    if (!with_pixel_types(pixels[plane], [&](auto sample, auto colour) {
-          return launch(queue, "llf intensities",
-                        intensity_kernel<typename decltype(sample)::type, decltype(colour)::colour>,
-                        pixel_grid(shape.width[0], shape.height[0], 1), dim3(32, 8), 0,
-                        pixels[plane], image);
-        }))
+    if (!launch(queue, "llf intensities", intensity_kernel,
+                pixel_grid(shape.width[0], shape.height[0], 1), dim3(32, 8), 0, pixels[plane],
+                image))
       return false;
   }
   for (int level = 1; level <= top; level++) {

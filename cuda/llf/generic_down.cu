@@ -45,7 +45,7 @@ constexpr int TILE_X = 32, TILE_Y = 8, FINE_X = 2 * TILE_X + 3, FINE_Y = 2 * TIL
 
 /* A block reduces TILE_X x TILE_Y pixels of level 1, a thread each, one pair at a time through
  * shared memory, so that each component is computed once a pixel. */
-template <typename Sample, Colour colour, typename Components>
+template <typename Components>
 __global__ void __launch_bounds__(TILE_X *TILE_Y)
     analyse_kernel(Pixels pixels, Components components, int groups, Level coarse, float top_gain)
 {
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(TILE_X *TILE_Y)
   for (int i = thread; i < FINE_Y * FINE_X; i += threads) {
     const int from_x = mirrored(2 * tile_x - 2 + i % FINE_X, pixels.width);
     const int from_y = mirrored(2 * tile_y - 2 + i / FINE_X, pixels.height);
-    const float value = __saturatef(load_intensity<Sample, colour>(pixels, from_x, from_y));
+    const float value = __saturatef(load_intensity(pixels, from_x, from_y));
 
     intensity[i] = value;
     fine[i] = make_float2(value, 0.0f);
@@ -110,13 +110,9 @@ bool launch_analyse(Queue *queue, const Pixels &pixels, const Components &compon
 
   if (pyramid.images > 2)
     coarse.collapsed = nullptr;
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    return launch(
-        queue, "llf analyse",
-        analyse_kernel<typename decltype(sample)::type, decltype(colour)::colour, Components>,
-        dim3(blocks(coarse.width, TILE_X), blocks(coarse.height, TILE_Y)), dim3(TILE_X * TILE_Y), 0,
-        pixels, components, pyramid.groups, coarse, top_gain);
-  });
+  return launch(queue, "llf analyse", analyse_kernel<Components>,
+                dim3(blocks(coarse.width, TILE_X), blocks(coarse.height, TILE_Y)),
+                dim3(TILE_X * TILE_Y), 0, pixels, components, pyramid.groups, coarse, top_gain);
 }
 
 /* --- level to level --- */

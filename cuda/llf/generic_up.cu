@@ -198,7 +198,6 @@ bool launch_expand(Queue *queue, const Pyramid &pyramid, int fine, const Term &t
 /* --- level 0 --- */
 
 /* Adds a batch of samples to level 0, without the coarser levels. */
-template <typename Sample, Colour colour>
 __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
     sample_base_kernel(Pixels pixels, Levels levels, SampleTerm term, float *base, bool add)
 {
@@ -208,7 +207,7 @@ __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
   pdl_trigger_then_wait();
   if (2 * x >= pixels.width || 2 * y >= pixels.height)
     return;
-  load_quad<Sample, colour>(pixels, 2 * x, 2 * y, raw);
+  load_quad(pixels, 2 * x, 2 * y, raw);
 #pragma unroll
   for (int i = 0; i < 4; i++)
     raw[i] = __saturatef(raw[i]);
@@ -284,7 +283,7 @@ struct FinishPlanes {
   }
 };
 
-template <typename Sample, Colour colour, typename Finish>
+template <typename Finish>
 __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y) finish_kernel(Pixels pixels, Finish finish)
 {
   const int x = blockIdx.x * BLOCK_X + threadIdx.x, y = blockIdx.y * BLOCK_Y + threadIdx.y;
@@ -293,23 +292,19 @@ __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y) finish_kernel(Pixels pixels,
   pdl_trigger_then_wait();
   if (2 * x >= pixels.width || 2 * y >= pixels.height)
     return;
-  load_quad<Sample, colour>(pixels, 2 * x, 2 * y, raw);
+  load_quad(pixels, 2 * x, 2 * y, raw);
 #pragma unroll
   for (int i = 0; i < 4; i++)
     luma[i] = __saturatef(raw[i]);
   finish.quad(x, y, luma, filtered);
-  store_quad<Sample, colour>(pixels, 2 * x, 2 * y, raw, filtered);
+  store_quad(pixels, 2 * x, 2 * y, raw, filtered);
 }
 
 template <typename Finish>
 bool launch_finish(Queue *queue, const Pixels &pixels, const Finish &finish)
 {
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    return launch(queue, "llf finish",
-                  finish_kernel<typename decltype(sample)::type, decltype(colour)::colour, Finish>,
-                  quad_grid(pixels.width, pixels.height), dim3(BLOCK_X, BLOCK_Y), 0, pixels,
-                  finish);
-  });
+  return launch(queue, "llf finish", finish_kernel<Finish>, quad_grid(pixels.width, pixels.height),
+                dim3(BLOCK_X, BLOCK_Y), 0, pixels, finish);
 }
 
 } // namespace
@@ -334,12 +329,9 @@ bool expand_samples(Queue *queue, const Pyramid &pyramid, int fine, const Sample
 bool expand_samples_base(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
                          const Samples &samples, float *base, bool first_batch)
 {
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    return launch(queue, "llf sampled level 0",
-                  sample_base_kernel<typename decltype(sample)::type, decltype(colour)::colour>,
-                  quad_grid(pixels.width, pixels.height), dim3(BLOCK_X, BLOCK_Y), 0, pixels,
-                  levels_at(pyramid, 0), SampleTerm{samples}, base, !first_batch);
-  });
+  return launch(queue, "llf sampled level 0", sample_base_kernel,
+                quad_grid(pixels.width, pixels.height), dim3(BLOCK_X, BLOCK_Y), 0, pixels,
+                levels_at(pyramid, 0), SampleTerm{samples}, base, !first_batch);
 }
 
 bool finish_samples(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
