@@ -6,8 +6,7 @@
 #include "cuda/blurmap/engine.cuh"
 #include "cuda/regions/blend.cuh"
 #include "cuda/fir/engine.cuh"
-#include "cuda/pyramid/fp32.cuh"
-#include "cuda/pyramid/u8mma.cuh"
+#include "cuda/pyramid/engine.cuh"
 
 #include <stdlib.h>
 
