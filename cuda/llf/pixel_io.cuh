@@ -19,13 +19,13 @@ __device__ __forceinline__ int load_code(const uint8_t *data, ptrdiff_t stride, 
 }
 
 /* Intensity before clamping to 0..1. */
-template <typename Sample, Colour colour>
+template <typename Sample, Colour Kind>
 __device__ __forceinline__ float load_intensity(const Pixels &pixels, int x, int y)
 {
   float intensity = pixels.bias;
 
 #pragma unroll
-  for (int c = 0; c < (colour == Colour::RGB ? 3 : 1); c++)
+  for (int c = 0; c < (Kind == Colour::RGB ? 3 : 1); c++)
     intensity = fmaf(pixels.weight[c],
                      (float)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
                                               pixels.step[c], x, y, pixels.shift),
@@ -42,13 +42,13 @@ __device__ __forceinline__ float load_intensity(const Pixels &pixels, int x, int
                                       : load_intensity<uint8_t, Colour::SINGLE>(pixels, x, y);
 }
 
-template <typename Sample, Colour colour>
+template <typename Sample, Colour Kind>
 __device__ __forceinline__ void load_quad(const Pixels &pixels, int x, int y, float quad[4])
 {
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    quad[i] = load_intensity<Sample, colour>(pixels, min(x + (i & 1), pixels.width - 1),
-                                             min(y + (i >> 1), pixels.height - 1));
+    quad[i] = load_intensity<Sample, Kind>(pixels, min(x + (i & 1), pixels.width - 1),
+                                           min(y + (i >> 1), pixels.height - 1));
 }
 
 /* The quad's intensities before clamping; pixels outside repeat the nearest one inside. */
