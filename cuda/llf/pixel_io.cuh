@@ -19,13 +19,13 @@ __device__ __forceinline__ int load_code(const uint8_t *data, ptrdiff_t stride, 
 }
 
 /* Intensity before clamping to 0..1. */
-template <typename Sample, Colour colour>
+template <typename Sample, Colour Kind>
 __device__ __forceinline__ float load_intensity(const Pixels &pixels, int x, int y)
 {
   float intensity = pixels.bias;
 
 #pragma unroll
-  for (int c = 0; c < (colour == Colour::RGB ? 3 : 1); c++)
+  for (int c = 0; c < (Kind == Colour::RGB ? 3 : 1); c++)
     intensity = fmaf(pixels.weight[c],
                      (float)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
                                               pixels.step[c], x, y, pixels.shift),
@@ -33,14 +33,33 @@ __device__ __forceinline__ float load_intensity(const Pixels &pixels, int x, int
   return intensity;
 }
 
-/* The quad's intensities before clamping; pixels outside repeat the nearest one inside. */
-template <typename Sample, Colour colour>
+/* The same for any picture; there is no RGB of more than 8 bits. */
+__device__ __forceinline__ float load_intensity(const Pixels &pixels, int x, int y)
+{
+  if (pixels.wide)
+    return load_intensity<uint16_t, Colour::SINGLE>(pixels, x, y);
+  return pixels.colour == Colour::RGB ? load_intensity<uint8_t, Colour::RGB>(pixels, x, y)
+                                      : load_intensity<uint8_t, Colour::SINGLE>(pixels, x, y);
+}
+
+template <typename Sample, Colour Kind>
 __device__ __forceinline__ void load_quad(const Pixels &pixels, int x, int y, float quad[4])
 {
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    quad[i] = load_intensity<Sample, colour>(pixels, min(x + (i & 1), pixels.width - 1),
-                                             min(y + (i >> 1), pixels.height - 1));
+    quad[i] = load_intensity<Sample, Kind>(pixels, min(x + (i & 1), pixels.width - 1),
+                                           min(y + (i >> 1), pixels.height - 1));
+}
+
+/* The quad's intensities before clamping; pixels outside repeat the nearest one inside. */
+__device__ __forceinline__ void load_quad(const Pixels &pixels, int x, int y, float quad[4])
+{
+  if (pixels.wide)
+    load_quad<uint16_t, Colour::SINGLE>(pixels, x, y, quad);
+  else if (pixels.colour == Colour::RGB)
+    load_quad<uint8_t, Colour::RGB>(pixels, x, y, quad);
+  else
+    load_quad<uint8_t, Colour::SINGLE>(pixels, x, y, quad);
 }
 
 template <typename Sample>
@@ -112,9 +131,7 @@ __device__ __forceinline__ void follow_chroma(const Pixels &pixels, int x, int y
   }
 }
 
-/* Writes what the filter made of a quad. `raw` are the intensities of load_quad(), `filtered` what
- * the filter made of them clamped to 0..1. */
-template <typename Sample, Colour colour>
+template <typename Sample, bool Rgb>
 __device__ __forceinline__ void store_quad(const Pixels &pixels, int x, int y, const float raw[4],
                                            const float filtered[4])
 {
@@ -127,7 +144,7 @@ __device__ __forceinline__ void store_quad(const Pixels &pixels, int x, int y, c
     luma[i] = __saturatef(raw[i]);
     if (px >= pixels.width || py >= pixels.height)
       continue;
-    if (colour == Colour::RGB) {
+    if (Rgb) {
       const float gain = colour_gain(luma[i], filtered[i]);
 #pragma unroll
       for (int c = 0; c < 3; c++) {
@@ -148,8 +165,21 @@ __device__ __forceinline__ void store_quad(const Pixels &pixels, int x, int y, c
       to[(ptrdiff_t)px * pixels.extra_step] = from[(ptrdiff_t)px * pixels.extra_step];
     }
   }
-  if (colour == Colour::CHROMA)
+  if (!Rgb && pixels.colour == Colour::CHROMA)
     follow_chroma<Sample>(pixels, x, y, luma, filtered);
+}
+
+/* Writes what the filter made of a quad. `raw` are the intensities of load_quad(), `filtered` what
+ * the filter made of them clamped to 0..1. */
+__device__ __forceinline__ void store_quad(const Pixels &pixels, int x, int y, const float raw[4],
+                                           const float filtered[4])
+{
+  if (pixels.wide)
+    store_quad<uint16_t, false>(pixels, x, y, raw, filtered);
+  else if (pixels.colour == Colour::RGB)
+    store_quad<uint8_t, true>(pixels, x, y, raw, filtered);
+  else
+    store_quad<uint8_t, false>(pixels, x, y, raw, filtered);
 }
 
 /* Calls `function` (a generic lambda) with the sample type and the colour of `pixels` as types. */
@@ -163,17 +193,15 @@ template <Colour value> struct ColourConstant {
 
 template <typename Function> bool with_pixel_types(const Pixels &pixels, Function function)
 {
-  auto with_colour = [&](auto sample) {
-    switch (pixels.colour) {
-    case Colour::RGB:
-      return function(sample, ColourConstant<Colour::RGB>());
-    case Colour::CHROMA:
-      return function(sample, ColourConstant<Colour::CHROMA>());
-    default:
-      return function(sample, ColourConstant<Colour::SINGLE>());
-    }
-  };
-  return pixels.wide ? with_colour(Type<uint16_t>()) : with_colour(Type<uint8_t>());
+  constexpr ColourConstant<Colour::CHROMA> kChroma;
+  constexpr ColourConstant<Colour::SINGLE> kSingle;
+  const bool chroma = pixels.colour == Colour::CHROMA;
+
+  if (pixels.wide)
+    return chroma ? function(Type<uint16_t>(), kChroma) : function(Type<uint16_t>(), kSingle);
+  if (pixels.colour == Colour::RGB)
+    return function(Type<uint8_t>(), ColourConstant<Colour::RGB>());
+  return chroma ? function(Type<uint8_t>(), kChroma) : function(Type<uint8_t>(), kSingle);
 }
 
 } // namespace cf::llf

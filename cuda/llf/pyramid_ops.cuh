@@ -62,7 +62,7 @@ __device__ __forceinline__ float2 scaled(float factor, float2 a)
   return make_float2(factor * a.x, factor * a.y);
 }
 
-/* --- the two operators --- */
+/* --- the two operators (plan/llf_plan.h), along one axis --- */
 
 constexpr float TAP_CENTRE = (float)CF_LLF_TAP_CENTRE, TAP_SIDE = (float)CF_LLF_TAP_SIDE,
                 TAP_EDGE = (float)CF_LLF_TAP_EDGE;
@@ -82,7 +82,7 @@ template <typename T> __device__ __forceinline__ T expanded_odd(T here, T after)
   return scaled(2 * TAP_SIDE, sum(here, after));
 }
 
-/* The quad of the coarse pixel in the middle of a 3 x 3 neighbourhood. */
+/* Expands the 3 x 3 neighbourhood [row][column] of a coarse pixel to its quad. */
 template <typename T> __device__ __forceinline__ void expand_quad(const T coarse[3][3], T quad[4])
 {
   T even[3], odd[3];
@@ -98,10 +98,10 @@ template <typename T> __device__ __forceinline__ void expand_quad(const T coarse
   quad[3] = expanded_odd(odd[1], odd[2]);
 }
 
-/* Indices of the 3 x 3 coarse pixels about (x, y). */
+/* The 3 x 3 coarse pixels about (x, y), repeated at the edge as expansion wants. */
 struct Neighbours {
   int column[3];
-  size_t row[3]; /* times the width */
+  size_t row[3]; /* index of its first pixel */
 };
 
 __device__ __forceinline__ Neighbours neighbours(int x, int y, int width, int height)
@@ -142,8 +142,7 @@ __device__ __forceinline__ float2 unpack(uint32_t word)
   return __half22float2(*reinterpret_cast<const __half2 *>(&word));
 }
 
-/* How a word holds a pair: sines and cosines in fp16; samples as whole numbers of 16 bits, since
- * the largest matter as much as the others: in fp16 they alone would cost 10 dB. */
+/* How a word holds a pair: sines and cosines in fp16. */
 struct Halves {
   __device__ static uint32_t pack(float2 pair)
   {
@@ -156,6 +155,8 @@ struct Halves {
   }
 };
 
+/* The curves of engine=sampled as integers of 16 bits (Samples::units): their error must not grow
+ * with the number. */
 struct Integers {
   __device__ static uint32_t pack(float2 pair)
   {
@@ -180,8 +181,8 @@ __device__ __forceinline__ void sincos_turns(float turns, float *sine, float *co
   __sincosf(6.283185307f * (turns - rintf(turns)), sine, cosine);
 }
 
-/* Sine and cosine of harmonic n + 1. Everyone gets the same bits, so that what a pixel adds to its
- * own neighbourhood cancels exactly: constants stay at 16 bits. */
+/* Sine and cosine of harmonic n + 1. All kernels compute the same bits, so that what a pixel adds
+ * to its own neighbourhood cancels exactly and flat areas keep their codes, of 16 bits too. */
 __device__ __forceinline__ void sincos_harmonic(const Series &series, int n, float intensity,
                                                 float *sine, float *cosine)
 {

@@ -10,17 +10,7 @@
 namespace cf::llf
 {
 
-/* Where detail is raised and tones are not compressed, the curve's two branches meet at sigma and
- * each is the larger one on its side. */
-enum class CurveShape { ANY, UPPER_HULL };
-
-inline bool is_upper_hull(const Curve &curve)
-{
-  return curve.alpha <= 1.0f && curve.beta >= 1.0f;
-}
-
 /* r(|d|) for magnitude >= 0; 0 at 0. With u what the blend's t lacks of 1, t (t - 2) = u^2 - 1. */
-template <CurveShape SHAPE = CurveShape::ANY>
 __device__ __forceinline__ float remap_magnitude(const Curve &curve, float magnitude)
 {
   const float detail = exp2_approx(fmaf(curve.alpha, log2_approx(magnitude), curve.detail_gain));
@@ -29,8 +19,6 @@ __device__ __forceinline__ float remap_magnitude(const Curve &curve, float magni
   const float blended = fmaf(root, root * (detail - magnitude), magnitude);
   const float tone = fmaf(curve.beta, magnitude, curve.tone_offset);
 
-  if (SHAPE == CurveShape::UPPER_HULL)
-    return fmaxf(blended, tone);
   return magnitude <= curve.sigma ? blended : tone;
 }
 

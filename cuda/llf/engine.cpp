@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The CUDA engine of the local Laplacian filter: which images a picture consists of, what is
- * prepared on the host, and the order of the kernels of a frame.
+ * The CUDA engine of cudallf: which images of a picture are filtered, their parameters and scratch
+ * memory, and the launches of a frame. On tensor cores mma_schedule says the order of these.
  */
 #include "cuda/llf/types.cuh"
 
@@ -14,27 +14,27 @@ namespace cf::llf
 namespace
 {
 
-/* Sampled intensities that go through the pyramid together. */
-constexpr int BATCH_SAMPLES = 64;
+/* Sampled intensities that go through the pyramid together, at most; more take several batches. */
+constexpr int kBatchSamples = 64;
 
-/* Of 16 bits, with room for the rounding of its pyramid. */
-constexpr double LARGEST_SAMPLE = 32000.0;
+/* The largest number that engine=sampled stores of a curve in 16 bits, with room for rounding. */
+constexpr double kLargestSample = 32000.0;
 
-constexpr double TWO_PI = 6.28318530717958647692;
+constexpr double kTwoPi = 6.28318530717958647692;
 
-/* An image to filter, without the pointers of a frame. */
+/* An image to filter: one component of a picture, or its luminance with the colours that follow. */
 struct Image {
-  Pixels pixels;
-  int plane[3], channel[3];       /* of pixels.channel */
-  int extra_plane, extra_channel; /* -1 where nothing is copied along */
+  Pixels pixels;                  /* without a frame's pointers, which pixels_of() adds */
+  int plane[3], channel[3];       /* where pixels.channel lie in a picture */
+  int extra_plane, extra_channel; /* alpha or padding that is copied along; plane -1: none */
   CfLlfPyramid shape;
-  ExactTables *tables;
+  const ExactTables *tables; /* one of State.tables */
 };
 
 struct State {
   CfVideo video;
   CfDevice *device;
-  bool overlaps, tensor_cores; /* what the kernels' code and the GPU can do */
+  bool overlaps, tensor_cores; /* the loaded code has dependent launch; matrix instructions */
   Gpu gpu;
   int shared_per_block;
 
@@ -52,7 +52,7 @@ struct State {
   ExactTables tables[2]; /* of luma's geometry, and of chroma's where it differs */
 };
 
-/* --- what a format's images are --- */
+/* --- the images of a format --- */
 
 Pixels describe(const CfVideo &video, int width, int height)
 {
@@ -76,8 +76,8 @@ void add_channel(Image *image, const CfVideo &video, int index, const CfLlfCompo
   image->pixels.step[index] = cf_format_info(video.format)->plane[component.plane].channels;
 }
 
-/* The intensity of one component. */
-void filter_component(Image *image, const CfLlfComponent &component)
+/* Intensities from and to the codes of one component. */
+void set_code_range(Image *image, const CfLlfComponent &component)
 {
   image->pixels.weight[0] = (float)(1.0 / component.scale);
   image->pixels.bias = (float)(-component.offset / component.scale);
@@ -85,7 +85,7 @@ void filter_component(Image *image, const CfLlfComponent &component)
   image->pixels.scale = (float)component.scale;
 }
 
-/* Alpha or padding goes with the first image. */
+/* Alpha or padding, if the format has it, is copied with this image. */
 void add_extra(Image *image, const CfVideo &video)
 {
   const CfFormatInfo *const format = cf_format_info(video.format);
@@ -109,7 +109,7 @@ void describe_components(State *state, const CfLlfComponent *component)
 
     image->pixels = describe(state->video, component[c].width, component[c].height);
     add_channel(image, state->video, 0, component[c]);
-    filter_component(image, component[c]);
+    set_code_range(image, component[c]);
     image->extra_plane = -1;
   }
   add_extra(&state->component[0], state->video);
@@ -123,7 +123,7 @@ void describe_luminance(State *state, const CfLlfComponent *component)
   image->pixels = describe(state->video, state->video.width, state->video.height);
   for (int c = 0; c < state->components; c++)
     add_channel(image, state->video, c, component[c]);
-  filter_component(image, component[0]);
+  set_code_range(image, component[0]);
   add_extra(image, state->video);
   if (format->rgb) {
     double weight[3];
@@ -174,7 +174,7 @@ Series series_of(const CfLlfParams &params)
   const CfLlfSeries fitted = cf_llf_series(&params);
   Series series = {};
 
-  series.turn = (float)(fitted.base / TWO_PI);
+  series.turn = (float)(fitted.base / kTwoPi);
   series.linear = (float)fitted.linear;
   for (int n = 0; n < fitted.harmonics; n++)
     series.b[n] = (float)fitted.b[n];
@@ -221,15 +221,15 @@ void take_params(State *state, const CfLlfParams &params)
     snprintf(state->algorithm, sizeof state->algorithm, "exact");
 }
 
-/* --- one image --- */
+/* --- scratch memory --- */
 
 int samples_in_batch(const State *state, int first)
 {
   const int left = state->intensity_levels - first;
-  return left < BATCH_SAMPLES ? left : BATCH_SAMPLES;
+  return left < kBatchSamples ? left : kBatchSamples;
 }
 
-/* 16 bits see the rounding of sums in fp16: theirs are fp32. */
+/* Sums in fp16 would show in 16-bit codes. */
 bool uses_tensor_cores(const State *state, const Image &image)
 {
   return state->tensor_cores && state->params.method == CF_LLF_FAST &&
@@ -303,12 +303,14 @@ size_t scratch_bytes(const State *state, const Image &image)
     return exact_scratch_bytes(image.shape, state->params.color_mode == CF_LLF_RGB ? 3 : 1);
 
   const bool batches =
-      state->params.method == CF_LLF_SAMPLED && state->intensity_levels > BATCH_SAMPLES;
+      state->params.method == CF_LLF_SAMPLED && state->intensity_levels > kBatchSamples;
   return place_pyramid(image.shape, groups_of(state, image), uses_tensor_cores(state, image),
                        nullptr, &pyramid) +
          (batches ? (size_t)image.shape.width[0] * (size_t)image.shape.height[0] * sizeof(float)
                   : 0);
 }
+
+/* --- the launches of one image --- */
 
 bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
               void *scratch)
@@ -348,20 +350,21 @@ bool run_sampled(const State *state, Queue *queue, const Image &image, const Pix
   Pyramid pyramid;
   const size_t bytes =
       place_pyramid(image.shape, groups_of(state, image), false, scratch, &pyramid);
-  const bool batches = state->intensity_levels > BATCH_SAMPLES;
-  /* What is left of the curve is as large at sigma as at 1, and nowhere larger than `most`. */
+  const bool batches = state->intensity_levels > kBatchSamples;
+  /* With this slope, what the curve has beyond it is as large at sigma as at 1, and nowhere larger
+   * than `most`. */
   const CfLlfParams &params = state->params;
   const double linear = (params.beta - 1.0) * (1.0 - params.sigma) / (1.0 + params.sigma);
   const double most = params.sigma * (1.0 + fabs(linear));
-  const float top_gain = (float)-linear, units = (float)(LARGEST_SAMPLE / most);
+  const float top_gain = (float)-linear, units = (float)(kLargestSample / most);
   float *const base = batches ? (float *)((uint8_t *)scratch + bytes) : nullptr;
   const int top = pyramid.images - 1;
 
-  for (int first = 0; first < state->intensity_levels; first += BATCH_SAMPLES) {
+  for (int first = 0; first < state->intensity_levels; first += kBatchSamples) {
     const Samples samples = {
         first,       samples_in_batch(state, first), state->intensity_levels, (float)linear, units,
         state->curve};
-    const bool is_first = first == 0, is_last = first + BATCH_SAMPLES >= state->intensity_levels;
+    const bool is_first = first == 0, is_last = first + kBatchSamples >= state->intensity_levels;
 
     if (!analyse(queue, pixels, samples, pyramid, top_gain))
       return false;
@@ -445,12 +448,15 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
   size_t bytes = 0;
   bool copies = is_identity(state->params), filters = false;
 
+  if (!cf_refuse_capture(job->stream, status))
+    return false;
   for (int i = 0; i < images.count && !copies; i++) {
     const size_t needed =
         images.image[i].shape.images > 1 ? scratch_bytes(state, images.image[i]) : 0;
     bytes = needed > bytes ? needed : bytes;
   }
-  /* A pyramid of one image changes nothing; the images that have more overwrite theirs. */
+  /* Images of one pyramid level stay as they are: the picture is copied, and the others overwrite
+   * their samples. */
   for (int i = 0; i < images.count; i++)
     copies |= images.image[i].shape.images == 1;
   filters = bytes > 0;
@@ -468,7 +474,7 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
   return ran && gave;
 }
 
-/* --- life --- */
+/* --- opening and closing --- */
 
 void close(void *opaque)
 {
@@ -482,8 +488,8 @@ void close(void *opaque)
   free(state);
 }
 
-/* Weights of engine=exact, for luma's geometry and for chroma's if it is another: they are always
- * there, since a change of parameters must not allocate. */
+/* Weights of engine=exact, for luma's size and for chroma's if that is another: made for every
+ * engine, since update() must not allocate. */
 bool open_tables(State *state, CfStatus *status)
 {
   const Pixels &luma = state->luminance.pixels;
@@ -492,13 +498,13 @@ bool open_tables(State *state, CfStatus *status)
     return false;
   state->luminance.tables = &state->tables[0];
   for (int c = 0; c < state->components; c++) {
-    Image *const image = &state->component[c];
-    const bool same = image->pixels.width == luma.width && image->pixels.height == luma.height;
+    const Pixels &pixels = state->component[c].pixels;
+    const bool same = pixels.width == luma.width && pixels.height == luma.height;
+    ExactTables *const tables = &state->tables[same ? 0 : 1];
 
-    image->tables = &state->tables[same ? 0 : 1];
-    if (!same && !image->tables->memory &&
-        !exact_open(image->pixels.width, image->pixels.height, state->shared_per_block,
-                    image->tables, status))
+    state->component[c].tables = tables;
+    if (!same && !tables->memory &&
+        !exact_open(pixels.width, pixels.height, state->shared_per_block, tables, status))
       return false;
   }
   return true;

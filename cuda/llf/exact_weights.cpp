@@ -3,6 +3,7 @@
  * Tables of engine=exact: the weights of every sample of every level, on both axes. They depend on
  * the picture's size only.
  */
+#include "cuda/common/int_math.cuh"
 #include "cuda/llf/exact.cuh"
 
 #include <stdlib.h>
@@ -17,7 +18,8 @@ namespace cf::llf
 namespace
 {
 
-/* Memory handed out so far, and its host image once its size is known. */
+/* Lays out tables in one allocation. First all are packed without `host`, which adds up the bytes;
+ * then again into host memory of that size, at the same offsets. */
 struct Packer {
   size_t used;
   uint8_t *host;
@@ -27,11 +29,11 @@ size_t reserve(Packer *packer, size_t bytes)
 {
   const size_t offset = packer->used;
 
-  packer->used += (bytes + 255) / 256 * 256;
+  packer->used += cf::scratch_bytes(bytes);
   return offset;
 }
 
-/* The taps that sample i needs. */
+/* Samples of level 0 that sample i of a level is made of. */
 struct Taps {
   int first, count;
 };
@@ -51,9 +53,9 @@ Taps needed_taps(const CfLlfOperator &reduced, const CfLlfOperator &expanded, in
   return Taps{begin, end - begin + 1};
 }
 
-/* All even samples have as many taps as the one that needs most, and so have all odd ones: at the
- * end of the picture some begin earlier for that. The pointers are offsets until the device memory
- * is there. */
+/* One axis of one level. All even samples get as many taps as the one that needs most, and so do
+ * all odd ones; at the far edge some begin earlier for that. `neighbours` samples share a CTA. The
+ * pointers of `to` are offsets, which locate() turns into device addresses. */
 void pack_level(Packer *packer, const CfLlfOperator &reduced, const CfLlfOperator &expanded,
                 bool by_tap, int neighbours, AxisLevel *to)
 {
@@ -104,13 +106,14 @@ void pack_tables(Packer *packer, const CfLlfAxis &x, const CfLlfAxis &y, int ima
                  ExactTables *tables)
 {
   for (int level = 0; level + 1 < images; level++) {
-    pack_level(packer, x.reduced[level], x.expanded[level], level < FAR_LEVEL, NEAR_X,
+    pack_level(packer, x.reduced[level], x.expanded[level], level < kWarpGatherLevel, kTileX,
                &tables->x[level]);
-    pack_level(packer, y.reduced[level], y.expanded[level], false, NEAR_Y, &tables->y[level]);
+    pack_level(packer, y.reduced[level], y.expanded[level], false, kTileY, &tables->y[level]);
   }
 }
 
-void place(AxisLevel *level, uint8_t *memory)
+/* From offsets in `memory` to addresses. */
+void locate(AxisLevel *level, uint8_t *memory)
 {
   level->first = (const int *)(memory + (size_t)level->first);
   level->weight = (const float2 *)(memory + (size_t)level->weight);
@@ -137,8 +140,8 @@ bool upload_tables(const CfLlfAxis &x, const CfLlfAxis &y, int images, ExactTabl
                                                      "uploading the filter's weights", status);
   free(packer.host);
   for (int level = 0; level + 1 < images; level++) {
-    place(&tables->x[level], (uint8_t *)tables->memory);
-    place(&tables->y[level], (uint8_t *)tables->memory);
+    locate(&tables->x[level], (uint8_t *)tables->memory);
+    locate(&tables->y[level], (uint8_t *)tables->memory);
   }
   return uploaded;
 }
