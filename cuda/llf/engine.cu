@@ -252,13 +252,6 @@ size_t cells_bytes(const Level &level)
   return (size_t)((level.width + 7) / 8) * (size_t)((level.height + 3) / 4) * 32 * sizeof(__half);
 }
 
-/* Of a word for each strip, twice where four groups are made by two blocks. */
-size_t strips_bytes(int width, int height, int groups)
-{
-  return (size_t)blocks(width, LEAST_STRIP_WIDTH) * (size_t)blocks(height, LEAST_STRIP_ROWS) *
-         (groups > 2 ? 2 : 1) * sizeof(unsigned);
-}
-
 /* The pyramid in `scratch`, whose size is returned, and NULL to ask for it only. */
 size_t place_pyramid(const CfLlfPyramid &shape, int groups, bool cells, void *scratch,
                      Pyramid *pyramid)
@@ -277,8 +270,6 @@ size_t place_pyramid(const CfLlfPyramid &shape, int groups, bool cells, void *sc
     pyramid->coarse_begun = (unsigned *)take(sizeof(unsigned));
     pyramid->ended = (unsigned *)take(sizeof(unsigned));
   }
-  if (cells && shape.images > 2)
-    pyramid->strips_done = (unsigned *)take(strips_bytes(shape.width[2], shape.height[2], groups));
   for (int i = 0; i < shape.images; i++) {
     Level *const level = &pyramid->level[i];
     const size_t size = (size_t)shape.width[i] * (size_t)shape.height[i];

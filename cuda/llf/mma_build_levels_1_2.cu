@@ -5,8 +5,6 @@
  */
 #include "cuda/llf/mma_build_strip.cuh"
 
-#include "cuda/common/grid_flags.cuh"
-
 #include <algorithm>
 
 namespace cf::llf
@@ -24,21 +22,7 @@ __device__ __forceinline__ void forget_ended(unsigned *ended)
     *ended = 0;
 }
 
-/* What strips tell a warp sets back for its own, before it lets the next kernel start, which asks.
- */
-__device__ __forceinline__ void begin_to_tell(unsigned *done, int first, int count, int step)
-{
-  pdl_wait();
-  for (int i = first + (int)threadIdx.x % 32 * step; i < count; i += 32 * step)
-    done[i] = 0;
-  __threadfence();
-  __syncthreads();
-  pdl_trigger();
-}
-
-/* Blocks stay for many strips, since the table is dear. Of large pictures they have neighbours, and
- * tell which are there: a tile of the next level waits for few blocks then. blockIdx.y counts
- * blocks' groups. */
+/* Blocks stay for many strips, since the table is dear. blockIdx.y counts blocks' groups. */
 template <int GROUPS, int ALL, Key key, int BLOCKS>
 __global__ void __launch_bounds__(32 * WARPS, 1)
     analyse_table_kernel(const __grid_constant__ Pixels pixels,
@@ -53,13 +37,8 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
   const int strips_y = ((analysis.first.coarse.height + 1) / 2 + rows - 1) / rows;
   Strip<GROUPS, ALL, key, BLOCKS> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
 
-  constexpr bool TELLS = BLOCKS == LARGE_BLOCKS;
-  const int strips = strips_x * strips_y, at_once = TELLS ? analysis.per_block : WARPS;
-  const int step = gridDim.x * at_once;
-  int i = !TELLS           ? blockIdx.x + gridDim.x * warp
-          : warp < at_once ? blockIdx.x * at_once + warp
-                           : strips;
-  unsigned *const done = analysis.done + blockIdx.y * strips;
+  const int strips = strips_x * strips_y, step = gridDim.x * WARPS;
+  int i = blockIdx.x + gridDim.x * warp;
   auto aim = [&] {
     if (i < strips)
       strip.aim(i % strips_x * COARSE, i / strips_x * rows);
@@ -67,22 +46,13 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
 
   aim();
   fill_table<GROUPS, key>(memory, pixels, series, 4 * (int)blockIdx.y * GROUPS);
-  if constexpr (TELLS) {
-    begin_to_tell(done, i, strips, step);
-  } else {
-    pdl_trigger_then_wait();
-    __syncthreads();
-  }
+  pdl_trigger_then_wait();
+  __syncthreads();
   forget_ended(analysis.ended);
 
 #pragma unroll 1
   while (i < strips) {
     strip.walk();
-    if constexpr (TELLS) {
-      __syncwarp();
-      if (threadIdx.x % 32 == 0)
-        flag_store_release(done + i, 1);
-    }
     i += step;
     aim();
   }
@@ -144,7 +114,7 @@ __global__ void __launch_bounds__(S::THREADS)
 /* Rows of level 2 in a strip, so that all warps are busy to the end. */
 int rows_of_strips(const Gpu &gpu, int halves, int across, int height)
 {
-  constexpr int MOST = 16, LEAST = LEAST_STRIP_ROWS;
+  constexpr int MOST = 16, LEAST = 3;
   const int warps = gpu.multiprocessors * WARPS;
 
   for (int waves = 1;; waves++) {
@@ -158,11 +128,9 @@ int rows_of_strips(const Gpu &gpu, int halves, int across, int height)
 
 template <int GROUPS, int ALL, Key key, int BLOCKS>
 bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                   const Target &first, const Target &second, const Pyramid &pyramid, bool reduces,
-                   Strips *strips)
+                   const Target &first, const Target &second, const Pyramid &pyramid, bool reduces)
 {
   constexpr int COARSE = StripShape<BLOCKS>::COARSE;
-  static_assert(COARSE >= LEAST_STRIP_WIDTH, "there is a word for each");
   const Channel &channel = pixels.channel[0];
   const int width = (first.coarse.width + 1) / 2, height = (first.coarse.height + 1) / 2;
   const int across = blocks(width, COARSE), halves = HALVES<GROUPS>;
@@ -173,11 +141,7 @@ bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Ser
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
   Analysis analysis = {first, second, {}, rows, reduces};
-  analysis.done = pyramid.strips_done;
-  analysis.per_block = std::min(blocks(count, grid), WARPS);
   analysis.ended = pyramid.ended;
-  if (reduces && BLOCKS == LARGE_BLOCKS)
-    *strips = Strips{analysis.done, across, count, COARSE, halves * rows};
   Picture &picture = analysis.picture;
 
   picture.from = channel.from - (key == Key::LUMA ? packing.byte[0] : 0);
@@ -198,14 +162,13 @@ bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Ser
 
 template <int GROUPS, int ALL, Key key>
 bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Target &first, const Target &second, const Pyramid &pyramid, bool reduces,
-                  Strips *strips)
+                  const Target &first, const Target &second, const Pyramid &pyramid, bool reduces)
 {
   return is_large(pixels)
              ? launch_strips<GROUPS, ALL, key, LARGE_BLOCKS>(queue, gpu, pixels, series, first,
-                                                             second, pyramid, reduces, strips)
+                                                             second, pyramid, reduces)
              : launch_strips<GROUPS, ALL, key, SMALL_BLOCKS>(queue, gpu, pixels, series, first,
-                                                             second, pyramid, reduces, strips);
+                                                             second, pyramid, reduces);
 }
 
 template <int GROUPS, Key key> bool fits(const Gpu &gpu)
@@ -224,7 +187,7 @@ template <int GROUPS> bool has_table(const Gpu &gpu, const Pixels &pixels)
 
 template <int GROUPS, int ALL>
 bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                    const Pyramid &pyramid, float top_gain, Strips *strips)
+                    const Pyramid &pyramid, float top_gain)
 {
   using S = TileShape<GROUPS>;
   const Packing packing = packing_of(pixels);
@@ -236,13 +199,13 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
     switch (key_of(pixels)) {
     case Key::BYTE:
       return launch_table<GROUPS, ALL, Key::BYTE>(queue, gpu, pixels, series, target, second,
-                                                  pyramid, reduces, strips);
+                                                  pyramid, reduces);
     case Key::WORD:
       return launch_table<GROUPS, ALL, Key::WORD>(queue, gpu, pixels, series, target, second,
-                                                  pyramid, reduces, strips);
+                                                  pyramid, reduces);
     default:
       return launch_table<GROUPS, ALL, Key::LUMA>(queue, gpu, pixels, series, target, second,
-                                                  pyramid, reduces, strips);
+                                                  pyramid, reduces);
     }
   }
   return with_pixel_types(pixels, [&](auto sample, auto colour) {
@@ -301,14 +264,12 @@ bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid
 }
 
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                    const Pyramid &pyramid, float top_gain, Strips *strips)
+                    const Pyramid &pyramid, float top_gain)
 {
-  *strips = Strips{};
-  return pyramid.groups == 1
-             ? launch_analyse<1, 1>(queue, gpu, pixels, series, pyramid, top_gain, strips)
+  return pyramid.groups == 1 ? launch_analyse<1, 1>(queue, gpu, pixels, series, pyramid, top_gain)
          : pyramid.groups == 2
-             ? launch_analyse<2, 2>(queue, gpu, pixels, series, pyramid, top_gain, strips)
-             : launch_analyse<2, 4>(queue, gpu, pixels, series, pyramid, top_gain, strips);
+             ? launch_analyse<2, 2>(queue, gpu, pixels, series, pyramid, top_gain)
+             : launch_analyse<2, 4>(queue, gpu, pixels, series, pyramid, top_gain);
 }
 
 } // namespace cf::llf

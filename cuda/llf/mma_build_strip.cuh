@@ -84,8 +84,6 @@ struct Analysis {
   Picture picture;
   int strip_rows;
   bool reduces;    /* level 2 is made */
-  unsigned *done;  /* of Strips */
-  int per_block;   /* strips of a block at a time */
   unsigned *ended; /* of the pyramid, to be set back */
 };
 

@@ -37,10 +37,10 @@ bool await_event(Queue *queue, void *event)
 
 /* Levels 2 and up, of which level 2 may be there already, to `last`. */
 bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, bool reduced,
-                   const Strips &strips, int last)
+                   int last)
 {
   for (int fine = reduced ? 2 : 1; fine < last; fine++) {
-    if (!tensor_reduce(queue, pyramid, fine, -series.linear, fine == 2 ? strips : Strips{}))
+    if (!tensor_reduce(queue, pyramid, fine, -series.linear))
       return false;
   }
   return true;
@@ -51,9 +51,9 @@ bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, b
 bool run_chain(const TensorStreams &streams, Queue *chain, const Gpu &gpu, const Series &series,
                const Pyramid &pyramid, bool reduced, int last)
 {
-  return (reduced || tensor_reduce(chain, pyramid, 1, -series.linear, Strips{})) &&
+  return (reduced || tensor_reduce(chain, pyramid, 1, -series.linear)) &&
          cf_event_record(streams.reduced_once, chain->stream, chain->status) &&
-         reduce_levels(chain, series, pyramid, true, Strips{}, last) &&
+         reduce_levels(chain, series, pyramid, true, last) &&
          cf_event_record(streams.reduced, chain->stream, chain->status) &&
          (last == pyramid.images - 1 || tensor_tail(chain, gpu, 1, pyramid, last, false, series));
 }
@@ -75,7 +75,7 @@ bool run_terms(const TensorStreams &streams, Queue *queue, const Gpu &gpu, const
  * steps: they run side by side, in two streams. The terms leave no room for a cluster. */
 bool run_side_by_side(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
                       const Pixels &pixels, const Series &series, const Pyramid &pyramid,
-                      bool reduced, const Strips &, const Way &way)
+                      bool reduced, const Way &way)
 {
   CfStatus *const status = queue->status;
   Queue chain = {streams.chain, queue->overlaps, false, false, status};
@@ -96,10 +96,10 @@ bool run_side_by_side(Queue *queue, const TensorStreams &streams, const Gpu &gpu
 
 /* Levels 3 and up, down and up again, by a kernel or more for the finer ones. */
 bool run_coarse(Queue *queue, const Gpu &gpu, const Series &series, const Pyramid &pyramid,
-                bool reduced, const Strips &strips, const Way &way)
+                bool reduced, const Way &way)
 {
   return (way.twice ? tensor_reduce_twice(queue, pyramid, 2, -series.linear)
-                    : reduce_levels(queue, series, pyramid, reduced, strips,
+                    : reduce_levels(queue, series, pyramid, reduced,
                                     way.makes_first ? way.last - 1 : way.last)) &&
          (way.last == pyramid.images - 1 ||
           tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, way.makes_first, series));
@@ -108,8 +108,7 @@ bool run_coarse(Queue *queue, const Gpu &gpu, const Series &series, const Pyrami
 /* The same in one stream, without events, which take microseconds each. The terms are launched
  * behind the chain, so that it has room, but do not wait for it. */
 bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
-                  const Series &series, const Pyramid &pyramid, bool reduced, const Strips &strips,
-                  const Way &way)
+                  const Series &series, const Pyramid &pyramid, bool reduced, const Way &way)
 {
   const int first = tensor_terms_are_joined(gpu, pixels, pyramid) ? 2 : 1;
   const int next = way.twice && tensor_terms_take_levels(gpu, pixels, pyramid) ? way.last : first;
@@ -117,7 +116,7 @@ bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, co
   queue->ended = way.counts ? pyramid.ended : nullptr;
   queue->awaited = 0;
   if (!(way.together ? tensor_twice_and_tail(queue, streams, gpu, pyramid, way.last, series)
-                     : run_coarse(queue, gpu, series, pyramid, reduced, strips, way)))
+                     : run_coarse(queue, gpu, series, pyramid, reduced, way)))
     return false;
   queue->beside = way.last < pyramid.images - 1;
   queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
@@ -193,10 +192,9 @@ bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, cons
   const bool reduced = tensor_analysis_reduces(gpu, pixels, pyramid);
   const Way way = way_of(streams, gpu, pixels, pyramid, in_a_row, reduced);
   const auto run = in_a_row ? run_in_a_row : run_side_by_side;
-  Strips strips = {};
 
-  return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear, &strips) &&
-         run(queue, streams, gpu, pixels, series, pyramid, reduced, strips, way) &&
+  return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear) &&
+         run(queue, streams, gpu, pixels, series, pyramid, reduced, way) &&
          tensor_collapse(queue, pyramid, way.last) &&
          tensor_finish(queue, gpu, pixels, series, pyramid, way.last);
 }

@@ -72,18 +72,6 @@ struct Level {
   float *collapsed; /* what this level and the coarser ones add up to */
 };
 
-/* The strips in which levels 1 and 2 are made at once: `across` in a row, each `width` x `rows`
- * pixels of level 2, and a word for each that is not 0 when it is there. Of several groups of
- * components those of the first come first. Without `done` they are there when their kernel has
- * ended. */
-struct Strips {
-  unsigned *done;
-  int across, count, width, rows;
-};
-
-/* What all strips have at least. */
-constexpr int LEAST_STRIP_WIDTH = 21, LEAST_STRIP_ROWS = 3;
-
 struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
@@ -91,7 +79,6 @@ struct Pyramid {
   __half *cells[2];               /* on tensor cores, the terms of levels 0 and 1 */
   unsigned *coarse_begun;         /* on tensor cores, not 0 once all levels' components are made
                                      that others than the coarse levels' kernel make */
-  unsigned *strips_done;          /* on tensor cores, for Strips */
   unsigned *ended;                /* on tensor cores, blocks that somebody waits for */
 };
 
@@ -233,15 +220,12 @@ bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_tail(const Gpu &gpu, TensorStreams *streams, CfStatus *status);
-/* Fills in `strips`, with `done` where level 2 is made of them and they tell that they are there.
- */
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                    const Pyramid &pyramid, float top_gain, Strips *strips);
+                    const Pyramid &pyramid, float top_gain);
 /* Whether tensor_analyse() makes level 2 as well. */
 bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
-/* Level `fine` + 1; of level 2 by strips as they come. */
-bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain,
-                   const Strips &strips);
+/* Level `fine` + 1. */
+bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
 /* Levels `fine` + 1 and + 2 at once, of which the second is not the last. */
 bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
