@@ -48,7 +48,7 @@ struct Tail {
   const uint4 *groups;
   const float *gauss;
   float *collapsed;
-  unsigned *begun, *ended;
+  unsigned *begun;
   TailLevel level[MAX_LEVELS];
   Place place[MAX_SPREAD + 1][MAX_BLOCKS];
 };

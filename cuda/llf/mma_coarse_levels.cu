@@ -285,7 +285,6 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
       cluster_wait();
     }
   });
-  count_cta_done(tail.ended);
 }
 
 /* With tiles of so many rows 1920x1080 has 105, which have room at once beside a cluster of eight:
@@ -527,8 +526,6 @@ bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &p
 
   find_tail(gpu, pyramid, first, tail_blocks, &tail);
   tail.top_gain = -series.linear;
-  tail.ended = queue->ended;
-  queue->awaited += tail.blocks;
   if (makes_first)
     made = first_level(pyramid, first, tail.top_gain);
   return pyramid.groups == 1   ? launch_tail<1>(queue, tail, made, series)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cuda/common/grid_flags.cuh"
 #include "cuda/llf/mma_tile_load.cuh"
 
 namespace cf::llf

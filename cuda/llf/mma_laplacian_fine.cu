@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
                        Level coarse, Level second, __half *cells, __half *next_cells,
                        const __grid_constant__ PictureRows source, Tiling tiling, bool beside,
-                       const __grid_constant__ TakenLevels levels, unsigned *ended)
+                       const __grid_constant__ TakenLevels levels)
 {
   using T = BaseTile<GROUPS>;
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
@@ -340,7 +340,6 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
     if constexpr (M::NUMBER_BUFFERS == 1)
       await_team<TEAMS<key, COPIES>, THREADS>(team);
   }
-  count_cta_done(ended);
   end(beside);
 }
 
@@ -402,14 +401,13 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
                          cells_across(pixels.width),
                          cells_across(pyramid.level[1].width)};
 
-  queue->awaited += grid;
   auto launch_kernel = [&](auto takes) {
     return launch(queue, "llf terms",
                   pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED,
                                      decltype(takes)::value>,
                   dim3(grid), dim3(teams * THREADS), M::bytes(teams), pixels, series,
                   pyramid.level[1], pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source,
-                  tiling, queue->beside, levels, queue->ended);
+                  tiling, queue->beside, levels);
   };
 
   if constexpr (TAKES_LEVELS<GROUPS, key>) {

@@ -6,7 +6,6 @@
  */
 #include "cuda/llf/halo_region.cuh"
 #include "cuda/llf/mma_output_pixels.cuh"
-#include "cuda/common/grid_flags.cuh"
 
 #include <algorithm>
 #include <type_traits>
@@ -58,10 +57,6 @@ struct Finish {
   int width[FIRST_LEVEL + 1], height[FIRST_LEVEL + 1];
   const float *coarse[FIRST_LEVEL + 1]; /* terms, and the last one collapsed */
   unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
-  /* The first so many tiles begin when so many blocks have ended of those whose results they need,
-   * while the last of the kernel before, which are others' terms, are still in the making. */
-  unsigned early, awaited;
-  const unsigned *ended;
   Output output;
 };
 
@@ -282,20 +277,6 @@ __device__ __forceinline__ void expand_rows(const float *from, const uint4 (&ter
   }
 }
 
-__device__ __forceinline__ void await_terms(const Finish &finish, bool early)
-{
-  if (!early) {
-    pdl_trigger_then_wait();
-    return;
-  }
-  pdl_trigger();
-  if (threadIdx.x == 0) {
-    spin_relaxed(finish.ended, finish.awaited);
-    acquire_fence();
-  }
-  __syncthreads();
-}
-
 /* --- the kernel --- */
 
 template <typename Sample, Colour colour>
@@ -307,7 +288,6 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
   const int x = blockIdx.x * TILE_X + CELL_X * column, y = blockIdx.y * TILE_Y + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
   const bool direct = inside && is_direct<colour>(pixels, finish.output, x);
-  const bool early = blockIdx.y * gridDim.x + blockIdx.x < finish.early;
   const bool inner = blockIdx.x - 1 < finish.inner_x && blockIdx.y - 1 < finish.inner_y;
   auto part_of = [&](auto level) {
     constexpr int LEVEL = decltype(level)::value;
@@ -328,7 +308,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
   /* No kernel that this one waits for makes the picture. */
   if (direct)
     load_source<Sample, colour>(pixels, finish.output, x, y, &source);
-  await_terms(finish, early);
+  pdl_trigger_then_wait();
   if (inside) {
     const uint4 *const from =
         reinterpret_cast<const uint4 *>(finish.pixel_terms) + row_in_cells(pixels.width, x, y);
@@ -353,7 +333,6 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
   if (finish.coarse[3])
     add_coarser<2>(part_2, part_3, inner);
   add_coarser<1>(part_of(LevelOf<1>()), part_2, inner);
-  end(early);
   if (!inside)
     return;
 
@@ -450,29 +429,10 @@ void find_inner_tiles(Finish *finish)
   finish->inner_y = (unsigned)std::max(down - 1, 0);
 }
 
-/* As many as are there at once; of RGB fewer: what these need is made where the coarse levels were,
- * long before the terms of level 0 are there. */
-int early_tiles(const Gpu &gpu, const Pixels &pixels)
-{
-  const int all = RESIDENT * gpu.multiprocessors;
-
-  return pixels.colour == Colour::RGB ? all * 3 / 4 : all;
-}
-
 } // namespace
 
-int tensor_finish_early_rows(const Gpu &gpu, const Pixels &pixels)
-{
-  return blocks(early_tiles(gpu, pixels), blocks(pixels.width, TILE_X)) * TILE_Y;
-}
-
-int tensor_finish_needed_rows(int picture_rows, int level)
-{
-  return (picture_rows >> level) + MARGIN;
-}
-
-bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                   const Pyramid &pyramid, int last)
+bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
+                   int last)
 {
   Finish finish = {};
 
@@ -488,11 +448,6 @@ bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Ser
     finish.coarse[COLLAPSED_LEVEL] = pyramid.level[COLLAPSED_LEVEL].gauss;
   finish.output = output_of(pixels, series.linear);
   find_inner_tiles(&finish);
-  if (queue->ended) {
-    finish.ended = queue->ended;
-    finish.awaited = (unsigned)queue->awaited;
-    finish.early = (unsigned)early_tiles(gpu, pixels);
-  }
   return with_pixel_types(pixels, [&](auto sample, auto colour) {
     return launch(queue, "llf finish",
                   finish_kernel<typename decltype(sample)::type, decltype(colour)::colour>,

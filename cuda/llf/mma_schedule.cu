@@ -13,11 +13,10 @@ namespace
 
 /* The first level that the coarse levels' kernel has, the last image if there is no such kernel;
  * how many blocks it gets; whether levels 3 and 4 are made at once, and by that kernel; whether it
- * makes its first level itself; and whether the picture's first tiles are made beside terms that
- * they do not need. In small pictures they need all. */
+ * makes its first level itself. */
 struct Way {
   int last, tail_blocks;
-  bool twice, together, makes_first, counts;
+  bool twice, together, makes_first;
 };
 
 /* Pixels of level 3 up to which they are: in larger pictures, and earlier where the terms take
@@ -65,10 +64,9 @@ bool run_terms(const TensorStreams &streams, Queue *queue, const Gpu &gpu, const
   const bool joined = tensor_terms_are_joined(gpu, pixels, pyramid);
 
   return (reduced || await_event(queue, streams.reduced_once)) &&
-         (joined || tensor_level_terms(queue, pyramid, 1, 2, series, 0)) &&
+         (joined || tensor_level_terms(queue, pyramid, 1, 2, series)) &&
          tensor_pixel_terms(queue, gpu, pixels, series, pyramid, 2, 2) &&
-         await_event(queue, streams.reduced) &&
-         tensor_level_terms(queue, pyramid, 2, last, series, 0);
+         await_event(queue, streams.reduced) && tensor_level_terms(queue, pyramid, 2, last, series);
 }
 
 /* The terms of the finest levels are most of the work, the chain of the coarser ones most of the
@@ -113,16 +111,13 @@ bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, co
   const int first = tensor_terms_are_joined(gpu, pixels, pyramid) ? 2 : 1;
   const int next = way.twice && tensor_terms_take_levels(gpu, pixels, pyramid) ? way.last : first;
 
-  queue->ended = way.counts ? pyramid.ended : nullptr;
-  queue->awaited = 0;
   if (!(way.together ? tensor_twice_and_tail(queue, streams, gpu, pyramid, way.last, series)
                      : run_coarse(queue, gpu, series, pyramid, reduced, way)))
     return false;
   queue->beside = way.last < pyramid.images - 1;
   queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
   const bool ran = tensor_pixel_terms(queue, gpu, pixels, series, pyramid, first, next) &&
-                   tensor_level_terms(queue, pyramid, next, way.last, series,
-                                      tensor_finish_early_rows(gpu, pixels));
+                   tensor_level_terms(queue, pyramid, next, way.last, series);
   queue->beside = false;
   return ran;
 }
@@ -133,12 +128,9 @@ Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
 {
   const int tail_blocks = in_a_row ? streams.tail_blocks : 1;
   const int last = tensor_tail_first_level(gpu, tail_blocks, pyramid, 2);
-  Way way = {
-      last, tail_blocks, false, false, tensor_tail_makes_first(gpu, tail_blocks, pyramid, last),
-      false};
+  Way way = {last, tail_blocks, false, false,
+             tensor_tail_makes_first(gpu, tail_blocks, pyramid, last)};
 
-  way.counts = in_a_row && reduced && is_large(pixels) && last == 4 && last < pyramid.images - 1 &&
-               tensor_terms_are_joined(gpu, pixels, pyramid);
   if (!in_a_row || !reduced || last < 3 || pyramid.images <= LAST_TWICE + 1)
     return way;
   const int level = pyramid.level[3].width * pyramid.level[3].height;
@@ -147,10 +139,9 @@ Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
   if (level > most ||
       tensor_tail_first_level(gpu, streams.twice_tail_blocks, pyramid, LAST_TWICE) != LAST_TWICE)
     return way;
-  return Way{
-      LAST_TWICE, streams.twice_tail_blocks,
-      true,       level >= LEAST_TOGETHER && tensor_twice_fits_tail(streams, pyramid, LAST_TWICE),
-      false,      false};
+  return Way{LAST_TWICE, streams.twice_tail_blocks, true,
+             level >= LEAST_TOGETHER && tensor_twice_fits_tail(streams, pyramid, LAST_TWICE),
+             false};
 }
 
 } // namespace
@@ -196,7 +187,7 @@ bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, cons
   return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear) &&
          run(queue, streams, gpu, pixels, series, pyramid, reduced, way) &&
          tensor_collapse(queue, pyramid, way.last) &&
-         tensor_finish(queue, gpu, pixels, series, pyramid, way.last);
+         tensor_finish(queue, pixels, series, pyramid, way.last);
 }
 
 } // namespace cf::llf

@@ -116,9 +116,6 @@ struct Queue {
   bool overlaps, started, beside;
   CfStatus *status;
   int left; /* multiprocessors that kernels `beside` others leave to the coarse levels */
-  /* Where it is not NULL, blocks that end count there, and `awaited` is how many will. */
-  unsigned *ended;
-  int awaited;
 };
 
 template <typename... Parameters, typename... Arguments>
@@ -233,14 +230,13 @@ bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float t
 /* What a level adds to the coarser ones depends on its own components and the next level's only:
  * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
  * last - 1, of level 1 in cells, of others in their collapsed images. Level 0's may take those of
- * levels from 2 on along, from first to last - 1. Where blocks count, those of coarser levels do
- * that what the picture's first rows need is made of. */
+ * levels from 2 on along, from first to last - 1. */
 bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 bool tensor_terms_take_levels(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                         const Pyramid &pyramid, int first, int last);
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
-                        const Series &series, int picture_rows);
+                        const Series &series);
 
 /* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
  * collapsed image. The first level that fits is not below `from`; it is the last where there is
@@ -255,14 +251,10 @@ bool tensor_twice_and_tail(Queue *queue, const TensorStreams &streams, const Gpu
                            const Pyramid &pyramid, int first, const Series &series);
 
 /* Adds the terms of levels 3 to `last`, which is collapsed already, in the place of level 3's
- * Gaussian; where the last is 3 or less it stays. Then the picture, whose first tiles wait for the
- * queue's count, where there is one, and for no kernel's end: so many rows, which need so many of a
- * coarser level, or all. */
+ * Gaussian; where the last is 3 or less it stays. Then the picture. */
 bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last);
-int tensor_finish_early_rows(const Gpu &gpu, const Pixels &pixels);
-int tensor_finish_needed_rows(int picture_rows, int level);
-bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                   const Pyramid &pyramid, int last);
+bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
+                   int last);
 
 /* engine=sampled. Several batches of samples go through the same memory: the levels' collapsed
  * images hold the sum over the batches so far, and the last batch adds the coarser levels.
