@@ -9,12 +9,10 @@ namespace cf::llf
 namespace
 {
 
-using AllLevels = Levels<CF_LLF_MAX_IMAGES - 1>;
-
 template <typename T>
 __global__ void __launch_bounds__(T::THREADS, T::GROUPS == 4 ? 2 : 4)
-    level_terms_kernel(const __grid_constant__ AllLevels levels,
-                       const __grid_constant__ Series series, bool beside)
+    level_terms_kernel(const __grid_constant__ Levels levels, const __grid_constant__ Series series,
+                       bool beside)
 {
   extern __shared__ __align__(128) uint8_t memory[];
   const int lane = threadIdx.x % 32;
@@ -22,8 +20,7 @@ __global__ void __launch_bounds__(T::THREADS, T::GROUPS == 4 ? 2 : 4)
   const Turn<T::GROUPS> turn(series, lane);
 
   begin(beside);
-  make_level_tile<T, StagedPixels>(levels, memory, (int)blockIdx.x, (int)threadIdx.x, expansion,
-                                   turn, beside, [] { __syncthreads(); });
+  make_level_tile<T>(levels, memory, (int)blockIdx.x, expansion, turn, beside);
   end(beside);
 }
 
@@ -31,7 +28,7 @@ template <int GROUPS>
 bool launch_levels(Queue *queue, const Pyramid &pyramid, int first, int last, const Series &series)
 {
   using T = LevelTile<GROUPS>;
-  const AllLevels levels = levels_of<T, CF_LLF_MAX_IMAGES - 1>(pyramid, first, last);
+  const Levels levels = levels_of<T>(pyramid, first, last);
   return launch(queue, "llf terms", level_terms_kernel<T>, dim3(levels.tiles), dim3(T::THREADS),
                 StagedPixels<T>::BYTES, levels, series, queue->beside);
 }

@@ -3,9 +3,9 @@
  * The terms of levels 0 and 1 on tensor cores. They do not depend on the coarser levels' collapsed
  * images, so these kernels run beside the chain of small ones that make them.
  */
-#include "cuda/llf/mma_laplacian_tile.cuh"
-#include "cuda/llf/mma_lut_derivative.cuh"
 #include "cuda/llf/mma_laplacian_smem.cuh"
+#include "cuda/llf/mma_lut_derivative.cuh"
+#include "cuda/llf/tiled_fp16.cuh"
 
 #include <algorithm>
 #include <type_traits>
@@ -133,32 +133,6 @@ make_next_terms(float (&sum)[4], const Columns<NextTile<GROUPS>> &columns,
       });
 }
 
-constexpr int MOST_TAKEN_LEVELS = 2;
-
-using TakenLevels = Levels<MOST_TAKEN_LEVELS>;
-
-/* Whether there is a kernel that makes terms of levels 2 and up along with level 0's. It is one of
- * its own: at 640x360 a frame took 41 us instead of 38 with code that was not run. */
-template <int GROUPS, Key key> constexpr bool TAKES_LEVELS = GROUPS <= 2 && key == Key::BYTE;
-
-/* Tiles of coarser levels: number `first`, and every so many. They come first: at the end, when
- * nothing else hides what they wait for, they took 4 us. They are the last teams'; the others make
- * a tile of level 0 meanwhile, which takes 2.4 us where one of these takes 4, and more of those
- * that are left over: 1920x1080 takes 51.5 us a frame so, and 52.4 if all teams have as many. */
-template <int TEAMS, int GROUPS>
-__device__ __forceinline__ void
-make_levels(const TakenLevels &levels, uint8_t *memory, int team, int thread, int first, int step,
-            const Expansion &expansion, const Turn<GROUPS> &turn, bool beside)
-{
-  auto await = [&] { await_team<TEAMS, THREADS>(team); };
-
-  for (int tile = first; tile < levels.tiles; tile += step) {
-    make_level_tile<LevelTile<GROUPS>, DirectPixels>(levels, memory, tile, thread, expansion, turn,
-                                                     beside, await);
-    await();
-  }
-}
-
 /* --- the kernel --- */
 
 /* Tiles as far as pixels and rows of tiles. */
@@ -170,24 +144,22 @@ struct Step {
   }
 };
 
-/* A picture's tiles; how far a team's next one is from the one before, and from its first one where
- * it has no tile of a coarser level; and the cells of levels 0 and 1. */
+/* A picture's tiles; how far a team's next one is from the one before; and the cells of levels 0
+ * and 1. */
 struct Tiling {
   int tiles, across;
-  Step step, first_step;
+  Step step;
   int cells_across, next_cells_across;
 };
 
 /* Blocks stay for many tiles, since the table is dear, and load the next one meanwhile. They go
  * from the last tile to the first, like the reduction of level 1 beside them. */
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED,
-          bool TAKES>
+template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
 __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                   TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
                        Level coarse, Level second, __half *cells, __half *next_cells,
-                       const __grid_constant__ PictureRows source, Tiling tiling, bool beside,
-                       const __grid_constant__ TakenLevels levels)
+                       const __grid_constant__ PictureRows source, Tiling tiling, bool beside)
 {
   using T = BaseTile<GROUPS>;
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
@@ -233,9 +205,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   uint8_t *const numbers = table + keep_in_register(M::TABLE + team * M::TEAM + M::PIXELS +
                                                     place_of_number<key, TILE_X>(column, row));
   Four<key> fours[2];
-  const int number = (int)blockIdx.x + team * (int)gridDim.x;
-  int tile = tiling.tiles - 1 - number;
-  Step step = tiling.step;
+  const int tile = tiling.tiles - 1 - ((int)blockIdx.x + team * (int)gridDim.x);
   int buffer = 0, next_x, next_y;
 
   columns.from = keep_in_register(columns.from);
@@ -259,11 +229,8 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   };
   /* To the next tile, if there is one. */
   auto go_on = [&] {
-    const Step by = TAKES ? step : tiling.step;
-
-    next_x -= by.x;
-    next_y -= by.y;
-    step = tiling.step;
+    next_x -= tiling.step.x;
+    next_y -= tiling.step.y;
     if (next_x < 0) {
       next_x += tiling.across * TILE_X;
       next_y -= TILE_Y;
@@ -275,17 +242,6 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   begin(beside);
   if constexpr (TEAMS < key, COPIES >> 1)
     __syncthreads();
-  if constexpr (TAKES) {
-    const int teams = (int)blockDim.x / THREADS * (int)gridDim.x;
-    const int others = max(teams - levels.tiles, 0);
-
-    make_levels<TEAMS<key, COPIES>>(levels, memory, team, thread, teams - 1 - number, teams,
-                                    expansion, turn, beside);
-    if (number < others)
-      step = tiling.first_step;
-    else
-      tile -= others;
-  }
   const int first_row = (int)(((float)tile + 0.5f) / (float)tiling.across);
   next_x = (tile - first_row * tiling.across) * TILE_X;
   next_y = tile < 0 ? -TILE_Y : first_row * TILE_Y;
@@ -367,7 +323,7 @@ bool is_small(const Gpu &gpu, const Pixels &pixels, bool beside)
 
 template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Pyramid &pyramid, const TakenLevels &levels)
+                  const Pyramid &pyramid)
 {
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
   constexpr int RESERVED = 1024;
@@ -394,27 +350,13 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
                                      : pixels.step[0] == 1 && address % (4 * sizeof(Sample)) == 0);
   const int grid = tiles < resident ? tiles : resident, all_teams = teams * grid;
   const int across = blocks(pixels.width, TILE_X);
-  const Tiling tiling = {tiles,
-                         across,
-                         Step(all_teams, across),
-                         Step(std::max(all_teams - levels.tiles, 0), across),
-                         cells_across(pixels.width),
+  const Tiling tiling = {tiles, across, Step(all_teams, across), cells_across(pixels.width),
                          cells_across(pyramid.level[1].width)};
 
-  auto launch_kernel = [&](auto takes) {
-    return launch(queue, "llf terms",
-                  pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED,
-                                     decltype(takes)::value>,
-                  dim3(grid), dim3(teams * THREADS), M::bytes(teams), pixels, series,
-                  pyramid.level[1], pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source,
-                  tiling, queue->beside, levels);
-  };
-
-  if constexpr (TAKES_LEVELS<GROUPS, key>) {
-    if (levels.count > 0)
-      return launch_kernel(std::true_type());
-  }
-  return launch_kernel(std::false_type());
+  return launch(
+      queue, "llf terms", pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED>,
+      dim3(grid), dim3(teams * THREADS), M::bytes(teams), pixels, series, pyramid.level[1],
+      pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source, tiling, queue->beside);
 }
 
 /* Calls `function` with the sample type, the colour and the key as types. */
@@ -455,7 +397,7 @@ template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, const Pixels &pixe
 
 template <int GROUPS>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Pyramid &pyramid, const TakenLevels &levels)
+                  const Pyramid &pyramid)
 {
   return with_key_types<GROUPS>(gpu, pixels, [&](auto sample, auto colour, auto key) {
     using Sample = typename decltype(sample)::type;
@@ -467,19 +409,19 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
     if constexpr (!ALWAYS) {
       if (is_joined<GROUPS, KEY>(gpu, pixels))
         return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, JOINED_BUFFERS<GROUPS>, true>(
-            queue, gpu, pixels, series, pyramid, levels);
+            queue, gpu, pixels, series, pyramid);
     }
     if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
       if ((!is_small(gpu, pixels, queue->beside) || !ALWAYS) &&
           Memory<GROUPS, KEY, MOST, 2, ALWAYS>::bytes(1) <= gpu.shared_per_block)
         return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2, ALWAYS>(queue, gpu, pixels,
-                                                                          series, pyramid, levels);
+                                                                          series, pyramid);
     }
     if (Memory<GROUPS, KEY, MOST, 1, ALWAYS>::bytes(1) <= gpu.shared_per_block)
       return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 1, ALWAYS>(queue, gpu, pixels, series,
-                                                                        pyramid, levels);
+                                                                        pyramid);
     return launch_terms<GROUPS, Sample, COLOUR, KEY, 1, 1, ALWAYS>(queue, gpu, pixels, series,
-                                                                   pyramid, levels);
+                                                                   pyramid);
   });
 }
 
@@ -489,15 +431,8 @@ bool allow_copies(const Gpu &gpu, CfStatus *status)
   const int bytes = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>::bytes(
       teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu));
 
-  if constexpr (TAKES_LEVELS<GROUPS, key>) {
-    if (!allow_shared(
-            gpu, pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED, true>,
-            bytes, status))
-      return false;
-  }
-  return allow_shared(
-      gpu, pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED, false>, bytes,
-      status);
+  return allow_shared(gpu, pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED>,
+                      bytes, status);
 }
 
 template <int GROUPS, typename Sample, Colour colour, Key key>
@@ -550,35 +485,12 @@ bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid
                                : joined(GroupsConstant<4>());
 }
 
-bool tensor_terms_take_levels(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
-{
-  auto take_levels = [&](auto groups) {
-    constexpr int GROUPS = decltype(groups)::value;
-
-    return with_key_types<GROUPS>(gpu, pixels, [&](auto, auto, auto key) {
-      return TAKES_LEVELS<GROUPS, decltype(key)::key>;
-    });
-  };
-
-  return pyramid.groups == 1   ? take_levels(GroupsConstant<1>())
-         : pyramid.groups == 2 ? take_levels(GroupsConstant<2>())
-                               : take_levels(GroupsConstant<4>());
-}
-
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                        const Pyramid &pyramid, int first, int last)
+                        const Pyramid &pyramid)
 {
-  auto launch_with_levels = [&](auto groups) {
-    constexpr int GROUPS = decltype(groups)::value;
-
-    return launch_terms<GROUPS>(
-        queue, gpu, pixels, series, pyramid,
-        levels_of<LevelTile<GROUPS>, MOST_TAKEN_LEVELS>(pyramid, first, last));
-  };
-
-  return pyramid.groups == 1   ? launch_with_levels(GroupsConstant<1>())
-         : pyramid.groups == 2 ? launch_with_levels(GroupsConstant<2>())
-                               : launch_with_levels(GroupsConstant<4>());
+  return pyramid.groups == 1   ? launch_terms<1>(queue, gpu, pixels, series, pyramid)
+         : pyramid.groups == 2 ? launch_terms<2>(queue, gpu, pixels, series, pyramid)
+                               : launch_terms<4>(queue, gpu, pixels, series, pyramid);
 }
 
 } // namespace cf::llf

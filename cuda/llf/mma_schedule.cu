@@ -65,7 +65,7 @@ bool run_terms(const TensorStreams &streams, Queue *queue, const Gpu &gpu, const
 
   return (reduced || await_event(queue, streams.reduced_once)) &&
          (joined || tensor_level_terms(queue, pyramid, 1, 2, series)) &&
-         tensor_pixel_terms(queue, gpu, pixels, series, pyramid, 2, 2) &&
+         tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
          await_event(queue, streams.reduced) && tensor_level_terms(queue, pyramid, 2, last, series);
 }
 
@@ -109,15 +109,14 @@ bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, co
                   const Series &series, const Pyramid &pyramid, bool reduced, const Way &way)
 {
   const int first = tensor_terms_are_joined(gpu, pixels, pyramid) ? 2 : 1;
-  const int next = way.twice && tensor_terms_take_levels(gpu, pixels, pyramid) ? way.last : first;
 
   if (!(way.together ? tensor_twice_and_tail(queue, streams, gpu, pyramid, way.last, series)
                      : run_coarse(queue, gpu, series, pyramid, reduced, way)))
     return false;
   queue->beside = way.last < pyramid.images - 1;
   queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
-  const bool ran = tensor_pixel_terms(queue, gpu, pixels, series, pyramid, first, next) &&
-                   tensor_level_terms(queue, pyramid, next, way.last, series);
+  const bool ran = tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
+                   tensor_level_terms(queue, pyramid, first, way.last, series);
   queue->beside = false;
   return ran;
 }
@@ -134,8 +133,8 @@ Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
   if (!in_a_row || !reduced || last < 3 || pyramid.images <= LAST_TWICE + 1)
     return way;
   const int level = pyramid.level[3].width * pyramid.level[3].height;
-  const int most =
-      tensor_terms_take_levels(gpu, pixels, pyramid) ? MOST_TWICE : MOST_TWICE_OF_OTHERS;
+  const bool bytes = !pixels.wide && pixels.colour != Colour::RGB;
+  const int most = bytes && pyramid.groups <= 2 ? MOST_TWICE : MOST_TWICE_OF_OTHERS;
   if (level > most ||
       tensor_tail_first_level(gpu, streams.twice_tail_blocks, pyramid, LAST_TWICE) != LAST_TWICE)
     return way;

@@ -229,12 +229,10 @@ bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float t
 
 /* What a level adds to the coarser ones depends on its own components and the next level's only:
  * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
- * last - 1, of level 1 in cells, of others in their collapsed images. Level 0's may take those of
- * levels from 2 on along, from first to last - 1. */
+ * last - 1, of level 1 in cells, of others in their collapsed images. */
 bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
-bool tensor_terms_take_levels(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                        const Pyramid &pyramid, int first, int last);
+                        const Pyramid &pyramid);
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
                         const Series &series);
 
