@@ -9,7 +9,7 @@
  * block has no such rows: it gathers the first level that is small enough for one block, and goes
  * down from there and back up while the others make their levels' terms; they go on from there.
  */
-#include "cuda/llf/mma_coarse_first_level.cuh"
+#include "cuda/llf/mma_coarse_levels.cuh"
 #include "cuda/llf/mma_downsample_x2.cuh"
 #include "cuda/llf/mma_upsample.cuh"
 
@@ -199,10 +199,10 @@ __device__ __forceinline__ void tell_beginning(const Tail &tail, int block)
 }
 
 /* Block `block` of those that have the coarse levels, from when `await_first` returns: then the
- * first of them is there. With `meets_early` blocks have not waited for each other till then. */
+ * first of them is there. Blocks of a cluster have not waited for each other till then. */
 template <int GROUPS, typename AwaitFirst>
 __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series, uint8_t *shared,
-                                         int block, bool meets_early, AwaitFirst await_first)
+                                         int block, AwaitFirst await_first)
 {
   Directory *const directory = reinterpret_cast<Directory *>(shared);
   const Held *const held = directory->held;
@@ -211,7 +211,7 @@ __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series,
   const int top = tail.levels - 1, gathered = tail.spread;
 
   fill_directory(tail, block, directory);
-  if (meets_early)
+  if (gathered > 0)
     cluster_arrive();
   {
     const Band band(lane);
@@ -222,7 +222,7 @@ __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series,
     await_first();
     load_first<GROUPS>(tail, memory, held[0]);
     /* All blocks are there, and their barriers. */
-    if (meets_early)
+    if (gathered > 0)
       cluster_wait();
     __syncthreads();
     if (!tail.gate)
@@ -263,27 +263,20 @@ __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series,
 
 template <int GROUPS>
 __global__ void __launch_bounds__(TAIL_THREADS, 1)
-    tensor_tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ FirstLevel first,
-                       const __grid_constant__ Series series)
+    tensor_tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ Series series)
 {
   extern __shared__ __align__(128) uint8_t shared[];
   const int block = (int)blockIdx.x;
-  const bool makes_first = first.tiles > 0;
 
   if (block == 0 && !tail.gate)
     forget_beginning(tail);
   if (!tail.gate)
     pdl_trigger();
-  run_tail<GROUPS>(tail, series, shared, block, tail.spread > 0 && !makes_first, [&] {
+  run_tail<GROUPS>(tail, series, shared, block, [&] {
     if (tail.gate)
       pdl_wait_then_trigger();
     else
       pdl_trigger_then_wait();
-    if (makes_first) {
-      make_first_level<GROUPS>(shared + sizeof(Directory), first);
-      cluster_arrive();
-      cluster_wait();
-    }
   });
 }
 
@@ -310,7 +303,7 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   }
   if (block == 0)
     forget_beginning(tail);
-  run_tail<GROUPS>(tail, series, shared, block, tail.spread > 0, [&] {
+  run_tail<GROUPS>(tail, series, shared, block, [&] {
     pdl_wait_then_trigger();
     if (threadIdx.x == 0)
       spin_acquire(twice.ended, twice.tasks);
@@ -417,17 +410,10 @@ bool find_tail(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, Ta
   return false;
 }
 
-template <int GROUPS>
-constexpr int FIRST_BYTES = (int)sizeof(Directory) + FIRST_LEVEL_BYTES<GROUPS>;
-
-template <int GROUPS>
-bool launch_tail(Queue *queue, const Tail &tail, const FirstLevel &first, const Series &series)
+template <int GROUPS> bool launch_tail(Queue *queue, const Tail &tail, const Series &series)
 {
-  const int first_bytes = first.tiles > 0 ? FIRST_BYTES<GROUPS> : 0;
-
   return launch_cluster(queue, "llf coarse levels", tensor_tail_kernel<GROUPS>, tail.blocks,
-                        TAIL_THREADS, std::max(bytes_of(tail, GROUPS), first_bytes), tail, first,
-                        series);
+                        TAIL_THREADS, bytes_of(tail, GROUPS), tail, series);
 }
 
 /* Blocks of whole clusters. */
@@ -494,12 +480,6 @@ int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyra
   return pyramid.images - 1;
 }
 
-bool tensor_tail_makes_first(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first)
-{
-  return tail_blocks > 1 && first >= 4 && first < pyramid.images - 1 &&
-         FIRST_BYTES<4> <= gpu.shared_per_block;
-}
-
 bool tensor_prepare_tail(const Gpu &gpu, TensorStreams *streams, CfStatus *status)
 {
   int *const blocks = &streams->tail_blocks;
@@ -519,18 +499,15 @@ bool tensor_prepare_tail(const Gpu &gpu, TensorStreams *streams, CfStatus *statu
 }
 
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
-                 bool makes_first, const Series &series)
+                 const Series &series)
 {
-  FirstLevel made = {};
   Tail tail;
 
   find_tail(gpu, pyramid, first, tail_blocks, &tail);
   tail.top_gain = -series.linear;
-  if (makes_first)
-    made = first_level(pyramid, first, tail.top_gain);
-  return pyramid.groups == 1   ? launch_tail<1>(queue, tail, made, series)
-         : pyramid.groups == 2 ? launch_tail<2>(queue, tail, made, series)
-                               : launch_tail<4>(queue, tail, made, series);
+  return pyramid.groups == 1   ? launch_tail<1>(queue, tail, series)
+         : pyramid.groups == 2 ? launch_tail<2>(queue, tail, series)
+                               : launch_tail<4>(queue, tail, series);
 }
 
 bool tensor_twice_fits_tail(const TensorStreams &streams, const Pyramid &pyramid, int first)

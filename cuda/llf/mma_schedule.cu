@@ -12,11 +12,10 @@ namespace
 {
 
 /* The first level that the coarse levels' kernel has, the last image if there is no such kernel;
- * how many blocks it gets; whether levels 3 and 4 are made at once, and by that kernel; whether it
- * makes its first level itself. */
+ * how many blocks it gets; and whether levels 3 and 4 are made at once, and by that kernel. */
 struct Way {
   int last, tail_blocks;
-  bool twice, together, makes_first;
+  bool twice, together;
 };
 
 /* Pixels of level 3 up to which they are: in larger pictures, and earlier where the terms take
@@ -54,7 +53,7 @@ bool run_chain(const TensorStreams &streams, Queue *chain, const Gpu &gpu, const
          cf_event_record(streams.reduced_once, chain->stream, chain->status) &&
          reduce_levels(chain, series, pyramid, true, last) &&
          cf_event_record(streams.reduced, chain->stream, chain->status) &&
-         (last == pyramid.images - 1 || tensor_tail(chain, gpu, 1, pyramid, last, false, series));
+         (last == pyramid.images - 1 || tensor_tail(chain, gpu, 1, pyramid, last, series));
 }
 
 /* The terms of levels below `last`. */
@@ -97,10 +96,9 @@ bool run_coarse(Queue *queue, const Gpu &gpu, const Series &series, const Pyrami
                 bool reduced, const Way &way)
 {
   return (way.twice ? tensor_reduce_twice(queue, pyramid, 2, -series.linear)
-                    : reduce_levels(queue, series, pyramid, reduced,
-                                    way.makes_first ? way.last - 1 : way.last)) &&
+                    : reduce_levels(queue, series, pyramid, reduced, way.last)) &&
          (way.last == pyramid.images - 1 ||
-          tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, way.makes_first, series));
+          tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, series));
 }
 
 /* The same in one stream, without events, which take microseconds each. The terms are launched
@@ -127,8 +125,7 @@ Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
 {
   const int tail_blocks = in_a_row ? streams.tail_blocks : 1;
   const int last = tensor_tail_first_level(gpu, tail_blocks, pyramid, 2);
-  Way way = {last, tail_blocks, false, false,
-             tensor_tail_makes_first(gpu, tail_blocks, pyramid, last)};
+  Way way = {last, tail_blocks, false, false};
 
   if (!in_a_row || !reduced || last < 3 || pyramid.images <= LAST_TWICE + 1)
     return way;
@@ -139,8 +136,7 @@ Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
       tensor_tail_first_level(gpu, streams.twice_tail_blocks, pyramid, LAST_TWICE) != LAST_TWICE)
     return way;
   return Way{LAST_TWICE, streams.twice_tail_blocks, true,
-             level >= LEAST_TOGETHER && tensor_twice_fits_tail(streams, pyramid, LAST_TWICE),
-             false};
+             level >= LEAST_TOGETHER && tensor_twice_fits_tail(streams, pyramid, LAST_TWICE)};
 }
 
 } // namespace

@@ -238,11 +238,10 @@ bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int las
 
 /* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
  * collapsed image. The first level that fits is not below `from`; it is the last where there is
- * nothing to gain. It can make that level itself where another kernel is between it and level 2. */
+ * nothing to gain. */
 int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int from);
-bool tensor_tail_makes_first(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first);
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
-                 bool makes_first, const Series &series);
+                 const Series &series);
 /* The same with the two levels before the first one; and whether all of that has room at once. */
 bool tensor_twice_fits_tail(const TensorStreams &streams, const Pyramid &pyramid, int first);
 bool tensor_twice_and_tail(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
