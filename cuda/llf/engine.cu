@@ -268,7 +268,6 @@ size_t place_pyramid(const CfLlfPyramid &shape, int groups, bool cells, void *sc
   pyramid->groups = groups;
   if (cells) {
     pyramid->coarse_begun = (unsigned *)take(sizeof(unsigned));
-    pyramid->ended = (unsigned *)take(sizeof(unsigned));
   }
   for (int i = 0; i < shape.images; i++) {
     Level *const level = &pyramid->level[i];

@@ -14,14 +14,6 @@ namespace
 
 /* --- level 0 by table --- */
 
-/* Sets back how many blocks have ended: nothing of the frame before asks any more, and nothing of
- * this one counts or asks before this kernel has ended. */
-__device__ __forceinline__ void forget_ended(unsigned *ended)
-{
-  if (blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0 && threadIdx.x == 0)
-    *ended = 0;
-}
-
 /* Blocks stay for many strips, since the table is dear. blockIdx.y counts blocks' groups. */
 template <int GROUPS, int ALL, Key key, int BLOCKS>
 __global__ void __launch_bounds__(32 * WARPS, 1)
@@ -48,7 +40,6 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
   fill_table<GROUPS, key>(memory, pixels, series, 4 * (int)blockIdx.y * GROUPS);
   pdl_trigger_then_wait();
   __syncthreads();
-  forget_ended(analysis.ended);
 
 #pragma unroll 1
   while (i < strips) {
@@ -95,14 +86,13 @@ template <typename S, typename Sample, Colour colour>
 __global__ void __launch_bounds__(S::THREADS)
     analyse_computed_kernel(const __grid_constant__ Pixels pixels,
                             const __grid_constant__ Series series, Target target, Packing packing,
-                            LumaRow luma_row, unsigned *ended)
+                            LumaRow luma_row)
 {
   extern __shared__ __align__(128) uint8_t memory[];
   const int x = blockIdx.x * S::COARSE_X, y = blockIdx.y * S::COARSE_Y;
 
   target.first_group = blockIdx.z * S::GROUPS;
   pdl_trigger_then_wait();
-  forget_ended(ended);
   compute_tile<S, Sample, colour>(memory, reinterpret_cast<float *>(memory + TileMemory<S>::GAUSS),
                                   pixels, series, packing, luma_row, target.first_group, x, y);
   __syncthreads();
@@ -141,7 +131,6 @@ bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Ser
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
   Analysis analysis = {first, second, {}, rows, reduces};
-  analysis.ended = pyramid.ended;
   Picture &picture = analysis.picture;
 
   picture.from = channel.from - (key == Key::LUMA ? packing.byte[0] : 0);
@@ -215,7 +204,7 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
         dim3(blocks(target.coarse.width, S::COARSE_X), blocks(target.coarse.height, S::COARSE_Y),
              target.groups / GROUPS),
         dim3(S::THREADS), TileMemory<S>::BYTES, pixels, series, target, packing,
-        luma_row_of(pixels, packing), pyramid.ended);
+        luma_row_of(pixels, packing));
   });
 }
 

@@ -83,8 +83,7 @@ struct Analysis {
   Target first, second;
   Picture picture;
   int strip_rows;
-  bool reduces;    /* level 2 is made */
-  unsigned *ended; /* of the pyramid, to be set back */
+  bool reduces; /* level 2 is made */
 };
 
 /* What a warp knows of its strip. */

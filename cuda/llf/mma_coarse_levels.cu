@@ -9,8 +9,8 @@
  * block has no such rows: it gathers the first level that is small enough for one block, and goes
  * down from there and back up while the others make their levels' terms; they go on from there.
  */
+#include "cuda/common/grid_flags.cuh"
 #include "cuda/llf/mma_coarse_levels.cuh"
-#include "cuda/llf/mma_downsample_x2.cuh"
 #include "cuda/llf/mma_upsample.cuh"
 
 #include <algorithm>
@@ -280,37 +280,6 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   });
 }
 
-/* With tiles of so many rows 1920x1080 has 105, which have room at once beside a cluster of eight:
- * an H200 has room for 15 such clusters. Of four groups of components there would be too many. */
-constexpr int ROWS_BESIDE_TAIL = 10;
-
-/* With the two levels before, whose tiles come first: blocks that wait for others are the last to
- * find room. The terms' blocks follow each of them at once, where behind a kernel of their own they
- * would wait till a cluster has room, and then for each of its blocks. */
-template <int GROUPS>
-__global__ void __launch_bounds__(TAIL_THREADS, 1)
-    tensor_twice_and_tail_kernel(const __grid_constant__ TwiceLevels twice, int twice_blocks,
-                                 const __grid_constant__ Tail tail,
-                                 const __grid_constant__ Series series)
-{
-  extern __shared__ __align__(128) uint8_t shared[];
-  const int block = (int)blockIdx.x - twice_blocks;
-
-  if (block < 0) {
-    if ((int)blockIdx.x < twice.tasks)
-      make_twice<GROUPS, ROWS_BESIDE_TAIL>(shared, twice, blockIdx.x);
-    return;
-  }
-  if (block == 0)
-    forget_beginning(tail);
-  run_tail<GROUPS>(tail, series, shared, block, [&] {
-    pdl_wait_then_trigger();
-    if (threadIdx.x == 0)
-      spin_acquire(twice.ended, twice.tasks);
-    __syncthreads();
-  });
-}
-
 /* --- launching --- */
 
 /* Pixels of the first level, where all levels are in one block and where finer ones are spread; and
@@ -416,26 +385,6 @@ template <int GROUPS> bool launch_tail(Queue *queue, const Tail &tail, const Ser
                         TAIL_THREADS, bytes_of(tail, GROUPS), tail, series);
 }
 
-/* Blocks of whole clusters. */
-int twice_blocks(const TwiceLevels &twice, int cluster)
-{
-  return blocks(twice.tasks, cluster) * cluster;
-}
-
-template <int GROUPS>
-bool launch_twice_and_tail(Queue *queue, const TwiceLevels &twice, const Tail &tail,
-                           const Series &series)
-{
-  static_assert(TwiceTile<GROUPS, ROWS_BESIDE_TAIL>::THREADS == TAIL_THREADS,
-                "blocks of one kernel");
-  const int before = twice_blocks(twice, tail.blocks);
-
-  return launch_with(queue, "llf coarse levels", tensor_twice_and_tail_kernel<GROUPS>,
-                     dim3(before + tail.blocks), dim3(TAIL_THREADS),
-                     std::max(bytes_of(tail, GROUPS), TwiceTile<GROUPS, ROWS_BESIDE_TAIL>::BYTES),
-                     tail.blocks, twice, before, tail, series);
-}
-
 template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, int blocks)
 {
   cudaLaunchAttribute attribute = cluster_attribute(blocks);
@@ -485,17 +434,8 @@ bool tensor_prepare_tail(const Gpu &gpu, TensorStreams *streams, CfStatus *statu
   int *const blocks = &streams->tail_blocks;
 
   *blocks = gpu.overlaps ? MAX_BLOCKS : 1;
-  if (!prepare<1>(gpu, blocks, status) || !prepare<2>(gpu, blocks, status) ||
-      !prepare<4>(gpu, blocks, status) ||
-      !allow_shared(gpu, tensor_twice_and_tail_kernel<1>, gpu.shared_per_block, status) ||
-      !allow_shared(gpu, tensor_twice_and_tail_kernel<2>, gpu.shared_per_block, status))
-    return false;
-  streams->twice_tail_blocks = std::min(*blocks, TWICE_TAIL_BLOCKS);
-  if (gpu.overlaps)
-    streams->twice_room =
-        streams->twice_tail_blocks *
-        clusters_at_once(gpu, tensor_twice_and_tail_kernel<2>, streams->twice_tail_blocks);
-  return true;
+  return prepare<1>(gpu, blocks, status) && prepare<2>(gpu, blocks, status) &&
+         prepare<4>(gpu, blocks, status);
 }
 
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
@@ -508,27 +448,6 @@ bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &p
   return pyramid.groups == 1   ? launch_tail<1>(queue, tail, series)
          : pyramid.groups == 2 ? launch_tail<2>(queue, tail, series)
                                : launch_tail<4>(queue, tail, series);
-}
-
-bool tensor_twice_fits_tail(const TensorStreams &streams, const Pyramid &pyramid, int first)
-{
-  const TwiceLevels twice = twice_levels<ROWS_BESIDE_TAIL>(pyramid, first - 2, 0.0f);
-  const int cluster = streams.twice_tail_blocks;
-
-  return pyramid.groups <= 2 && twice_blocks(twice, cluster) + cluster <= streams.twice_room;
-}
-
-bool tensor_twice_and_tail(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
-                           const Pyramid &pyramid, int first, const Series &series)
-{
-  TwiceLevels twice = twice_levels<ROWS_BESIDE_TAIL>(pyramid, first - 2, -series.linear);
-  Tail tail;
-
-  find_tail(gpu, pyramid, first, streams.twice_tail_blocks, &tail);
-  tail.top_gain = -series.linear;
-  twice.ended = pyramid.ended;
-  return pyramid.groups == 1 ? launch_twice_and_tail<1>(queue, twice, tail, series)
-                             : launch_twice_and_tail<2>(queue, twice, tail, series);
 }
 
 } // namespace cf::llf

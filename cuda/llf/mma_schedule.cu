@@ -12,19 +12,15 @@ namespace
 {
 
 /* The first level that the coarse levels' kernel has, the last image if there is no such kernel;
- * how many blocks it gets; and whether levels 3 and 4 are made at once, and by that kernel. */
+ * how many blocks it gets; and whether levels 3 and 4 are made at once. */
 struct Way {
   int last, tail_blocks;
-  bool twice, together;
+  bool twice;
 };
 
 /* Pixels of level 3 up to which they are: in larger pictures, and earlier where the terms take
  * longer, those are what a frame waits for, and want their multiprocessors soon. */
 constexpr int MOST_TWICE = 70000, MOST_TWICE_OF_OTHERS = 40000, LAST_TWICE = 4;
-
-/* The same from which the coarse levels' kernel makes them, so that terms begin at once behind
- * them: with fewer, frames wait for the coarse levels. */
-constexpr int LEAST_TOGETHER = 20000;
 
 /* Puts a kernel that needs another stream's event behind it: nothing of it may start earlier. */
 bool await_event(Queue *queue, void *event)
@@ -108,8 +104,7 @@ bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, co
 {
   const int first = tensor_terms_are_joined(gpu, pixels, pyramid) ? 2 : 1;
 
-  if (!(way.together ? tensor_twice_and_tail(queue, streams, gpu, pyramid, way.last, series)
-                     : run_coarse(queue, gpu, series, pyramid, reduced, way)))
+  if (!run_coarse(queue, gpu, series, pyramid, reduced, way))
     return false;
   queue->beside = way.last < pyramid.images - 1;
   queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
@@ -125,18 +120,17 @@ Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
 {
   const int tail_blocks = in_a_row ? streams.tail_blocks : 1;
   const int last = tensor_tail_first_level(gpu, tail_blocks, pyramid, 2);
-  Way way = {last, tail_blocks, false, false};
+  Way way = {last, tail_blocks, false};
 
   if (!in_a_row || !reduced || last < 3 || pyramid.images <= LAST_TWICE + 1)
     return way;
   const int level = pyramid.level[3].width * pyramid.level[3].height;
   const bool bytes = !pixels.wide && pixels.colour != Colour::RGB;
   const int most = bytes && pyramid.groups <= 2 ? MOST_TWICE : MOST_TWICE_OF_OTHERS;
-  if (level > most ||
-      tensor_tail_first_level(gpu, streams.twice_tail_blocks, pyramid, LAST_TWICE) != LAST_TWICE)
+  const int twice_blocks = std::min(tail_blocks, TWICE_TAIL_BLOCKS);
+  if (level > most || tensor_tail_first_level(gpu, twice_blocks, pyramid, LAST_TWICE) != LAST_TWICE)
     return way;
-  return Way{LAST_TWICE, streams.twice_tail_blocks, true,
-             level >= LEAST_TOGETHER && tensor_twice_fits_tail(streams, pyramid, LAST_TWICE)};
+  return Way{LAST_TWICE, twice_blocks, true};
 }
 
 } // namespace

@@ -79,7 +79,6 @@ struct Pyramid {
   __half *cells[2];               /* on tensor cores, the terms of levels 0 and 1 */
   unsigned *coarse_begun;         /* on tensor cores, not 0 once all levels' components are made
                                      that others than the coarse levels' kernel make */
-  unsigned *ended;                /* on tensor cores, blocks that somebody waits for */
 };
 
 /* The sine series in single precision. */
@@ -181,8 +180,8 @@ int tail_first_level(const Pyramid &pyramid, int from, int shared_per_block);
 bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatus *status);
 bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, const Series &series);
 
-/* Blocks of that kernel at the most, each of which fills a multiprocessor; and where two more
- * levels are made in it. */
+/* Blocks of that kernel at the most, each of which fills a multiprocessor; and behind a
+ * kernel that makes two levels. */
 constexpr int MAX_TAIL_BLOCKS = 16, TWICE_TAIL_BLOCKS = 8;
 
 /* The same on tensor cores (sm_80 and newer), where groups are 1, 2 or 4 and pyramids have at least
@@ -195,12 +194,11 @@ struct Gpu {
 constexpr int TENSOR_MIN_IMAGES = 3;
 
 /* A stream for the chain of coarse levels, and what streams wait for; and how many blocks the
- * kernel of the coarse levels has, alone and where two more levels are made in it, and how many of
- * the latter run at once. */
+ * kernel of the coarse levels has. */
 struct TensorStreams {
   cudaStream_t chain;
   void *analysed, *reduced_once, *reduced, *collapsed;
-  int tail_blocks, twice_tail_blocks, twice_room;
+  int tail_blocks;
 };
 
 /* Opens the streams and prepares all kernels, once in a context; close accepts zeros. */
@@ -242,11 +240,6 @@ bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int las
 int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int from);
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
                  const Series &series);
-/* The same with the two levels before the first one; and whether all of that has room at once. */
-bool tensor_twice_fits_tail(const TensorStreams &streams, const Pyramid &pyramid, int first);
-bool tensor_twice_and_tail(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
-                           const Pyramid &pyramid, int first, const Series &series);
-
 /* Adds the terms of levels 3 to `last`, which is collapsed already, in the place of level 3's
  * Gaussian; where the last is 3 or less it stays. Then the picture. */
 bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last);
