@@ -15,19 +15,18 @@ namespace
 /* --- level 0 by table --- */
 
 /* Blocks stay for many strips, since the table is dear. blockIdx.y counts blocks' groups. */
-template <int GROUPS, int ALL, Key key, int BLOCKS>
+template <int GROUPS, int ALL, Key key>
 __global__ void __launch_bounds__(32 * WARPS, 1)
     analyse_table_kernel(const __grid_constant__ Pixels pixels,
                          const __grid_constant__ Series series,
                          const __grid_constant__ Analysis analysis)
 {
-  constexpr int COARSE = StripShape<BLOCKS>::COARSE;
   extern __shared__ __align__(128) uint8_t memory[];
   const int warp = threadIdx.x / 32, rows = HALVES<GROUPS> * analysis.strip_rows;
   const int coarse_width = (analysis.first.coarse.width + 1) / 2;
   const int strips_x = (coarse_width + COARSE - 1) / COARSE;
   const int strips_y = ((analysis.first.coarse.height + 1) / 2 + rows - 1) / rows;
-  Strip<GROUPS, ALL, key, BLOCKS> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
+  Strip<GROUPS, ALL, key> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
 
   const int strips = strips_x * strips_y, step = gridDim.x * WARPS;
   int i = blockIdx.x + gridDim.x * warp;
@@ -116,11 +115,10 @@ int rows_of_strips(const Gpu &gpu, int halves, int across, int height)
   }
 }
 
-template <int GROUPS, int ALL, Key key, int BLOCKS>
-bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                   const Target &first, const Target &second, const Pyramid &pyramid, bool reduces)
+template <int GROUPS, int ALL, Key key>
+bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                  const Target &first, const Target &second, const Pyramid &pyramid, bool reduces)
 {
-  constexpr int COARSE = StripShape<BLOCKS>::COARSE;
   const Channel &channel = pixels.channel[0];
   const int width = (first.coarse.width + 1) / 2, height = (first.coarse.height + 1) / 2;
   const int across = blocks(width, COARSE), halves = HALVES<GROUPS>;
@@ -130,7 +128,7 @@ bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Ser
   const Packing packing = packing_of(pixels);
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
-  Analysis analysis = {first, second, {}, rows, reduces};
+  Analysis analysis = {first, second, {}, rows, reduces, is_large(pixels)};
   Picture &picture = analysis.picture;
 
   picture.from = channel.from - (key == Key::LUMA ? packing.byte[0] : 0);
@@ -144,20 +142,9 @@ bool launch_strips(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Ser
                    (key == Key::WORD && pixels.shift == 0);
   picture.packing = packing;
   picture.luma_row = luma_row_of(pixels, packing);
-  return launch(queue, "llf analyse", analyse_table_kernel<GROUPS, ALL, key, BLOCKS>,
+  return launch(queue, "llf analyse", analyse_table_kernel<GROUPS, ALL, key>,
                 dim3(grid, first.groups / GROUPS), dim3(32 * WARPS),
                 TableMemory<GROUPS, key>::BYTES, pixels, series, analysis);
-}
-
-template <int GROUPS, int ALL, Key key>
-bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Target &first, const Target &second, const Pyramid &pyramid, bool reduces)
-{
-  return is_large(pixels)
-             ? launch_strips<GROUPS, ALL, key, LARGE_BLOCKS>(queue, gpu, pixels, series, first,
-                                                             second, pyramid, reduces)
-             : launch_strips<GROUPS, ALL, key, SMALL_BLOCKS>(queue, gpu, pixels, series, first,
-                                                             second, pyramid, reduces);
 }
 
 template <int GROUPS, Key key> bool fits(const Gpu &gpu)
@@ -212,8 +199,7 @@ template <int GROUPS, int ALL, Key key> bool prepare_table(const Gpu &gpu, CfSta
 {
   constexpr int BYTES = TableMemory<GROUPS, key>::BYTES;
 
-  return allow_shared(gpu, analyse_table_kernel<GROUPS, ALL, key, LARGE_BLOCKS>, BYTES, status) &&
-         allow_shared(gpu, analyse_table_kernel<GROUPS, ALL, key, SMALL_BLOCKS>, BYTES, status);
+  return allow_shared(gpu, analyse_table_kernel<GROUPS, ALL, key>, BYTES, status);
 }
 
 template <int GROUPS, int ALL> bool prepare_tables(const Gpu &gpu, CfStatus *status)
