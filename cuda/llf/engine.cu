@@ -39,7 +39,7 @@ struct State {
   int shared_per_block;
   int tail_blocks; /* of the kernel of the coarse levels */
 
-  TensorStreams tensor_streams; /* zeros without */
+  int tensor_tail_blocks; /* the same on tensor cores */
 
   CfLlfParams params;
   Series series;
@@ -333,7 +333,7 @@ bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixe
   Pyramid pyramid;
 
   place_pyramid(image.shape, groups_of(state, image), true, scratch, &pyramid);
-  return tensor_run(queue, state->tensor_streams, state->gpu, pixels, state->series, pyramid);
+  return tensor_run(queue, state->tensor_tail_blocks, state->gpu, pixels, state->series, pyramid);
 }
 
 bool run_sampled(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
@@ -470,7 +470,6 @@ void close(void *opaque)
 
   if (!state)
     return;
-  tensor_close(&state->tensor_streams);
   exact_close(&state->tables[0]);
   exact_close(&state->tables[1]);
   free(state);
@@ -521,7 +520,7 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   take_params(state, *(const CfLlfParams *)params);
   if (!open_tables(state, status) ||
       !tail_prepare(state->overlaps, info->shared_per_block, &state->tail_blocks, status) ||
-      (state->tensor_cores && !tensor_open(state->gpu, &state->tensor_streams, status))) {
+      (state->tensor_cores && !tensor_open(state->gpu, &state->tensor_tail_blocks, status))) {
     close(state);
     return nullptr;
   }

@@ -429,10 +429,8 @@ int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyra
   return pyramid.images - 1;
 }
 
-bool tensor_prepare_tail(const Gpu &gpu, TensorStreams *streams, CfStatus *status)
+bool tensor_prepare_tail(const Gpu &gpu, int *blocks, CfStatus *status)
 {
-  int *const blocks = &streams->tail_blocks;
-
   *blocks = gpu.overlaps ? MAX_BLOCKS : 1;
   return prepare<1>(gpu, blocks, status) && prepare<2>(gpu, blocks, status) &&
          prepare<4>(gpu, blocks, status);

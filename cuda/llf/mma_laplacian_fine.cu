@@ -18,13 +18,8 @@ namespace
 /* Blocks of a multiprocessor. */
 template <int GROUPS> constexpr int RESIDENT = 2;
 
-/* Tiles a multiprocessor, below which a picture is small. Where the chain of coarse levels has a
- * stream of its own its kernels find room beside one block: 1920x1080 takes 6 % less with one. */
-constexpr int SMALL_TILES = 16;
-
-/* The same where the chain has its room already: fewer tiles are not worth two of them in shared
- * memory. */
-constexpr int SMALL_TILES_BESIDE = 4;
+/* Tiles a multiprocessor: fewer are not worth two of them in shared memory. */
+constexpr int SMALL_TILES = 4;
 
 /* Of a row in the table; of four groups they would not leave room for two teams. */
 template <int GROUPS, Key key>
@@ -315,10 +310,10 @@ template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> int teams_o
                                                                                            : 1;
 }
 
-bool is_small(const Gpu &gpu, const Pixels &pixels, bool beside)
+bool is_small(const Gpu &gpu, const Pixels &pixels)
 {
   return blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y) <
-         (beside ? SMALL_TILES_BESIDE : SMALL_TILES) * gpu.multiprocessors;
+         SMALL_TILES * gpu.multiprocessors;
 }
 
 template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
@@ -328,15 +323,12 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
   constexpr int RESERVED = 1024;
   const int tiles = blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
-  const bool small = !queue->beside && is_small(gpu, pixels, false);
-  const int teams = small ? 1 : teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu);
+  const int teams = teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu);
   const int fitting = gpu.shared_per_multiprocessor / (M::bytes(teams) + RESERVED);
-  const int most = small || TEAMS<key, COPIES> > 1 ? 1 : RESIDENT<GROUPS>;
+  const int most = TEAMS<key, COPIES> > 1 ? 1 : RESIDENT<GROUPS>;
   const int beside = fitting < 1 ? 1 : fitting < most ? fitting : most;
-  /* These blocks stay till the end, and leave room for the coarse levels: to those that are beside
-   * them already; in a stream of their own to the last kernel, which needs a multiprocessor for
-   * itself, or in large pictures to all of them. */
-  const int left = queue->beside ? queue->left : small ? 1 : gpu.multiprocessors * 2 / 11;
+  /* These blocks stay till the end, and leave room for the coarse levels beside them. */
+  const int left = queue->beside ? queue->left : 0;
   const int resident = beside * (gpu.multiprocessors > left ? gpu.multiprocessors - left : 1);
   const Packing packing = packing_of(pixels);
   const Channel &channel = pixels.channel[0];
@@ -412,7 +404,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
             queue, gpu, pixels, series, pyramid);
     }
     if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
-      if ((!is_small(gpu, pixels, queue->beside) || !ALWAYS) &&
+      if ((!is_small(gpu, pixels) || !ALWAYS) &&
           Memory<GROUPS, KEY, MOST, 2, ALWAYS>::bytes(1) <= gpu.shared_per_block)
         return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2, ALWAYS>(queue, gpu, pixels,
                                                                           series, pyramid);

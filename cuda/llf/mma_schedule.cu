@@ -22,13 +22,6 @@ struct Way {
  * longer, those are what a frame waits for, and want their multiprocessors soon. */
 constexpr int MOST_TWICE = 70000, MOST_TWICE_OF_OTHERS = 40000, LAST_TWICE = 4;
 
-/* Puts a kernel that needs another stream's event behind it: nothing of it may start earlier. */
-bool await_event(Queue *queue, void *event)
-{
-  queue->started = false;
-  return cf_stream_wait_event(queue->stream, event, queue->status);
-}
-
 /* Levels 2 and up, of which level 2 may be there already, to `last`. */
 bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, bool reduced,
                    int last)
@@ -38,53 +31,6 @@ bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, b
       return false;
   }
   return true;
-}
-
-/* Level 2, what comes behind it, and back to `last`, below which levels have kernels of their own.
- */
-bool run_chain(const TensorStreams &streams, Queue *chain, const Gpu &gpu, const Series &series,
-               const Pyramid &pyramid, bool reduced, int last)
-{
-  return (reduced || tensor_reduce(chain, pyramid, 1, -series.linear)) &&
-         cf_event_record(streams.reduced_once, chain->stream, chain->status) &&
-         reduce_levels(chain, series, pyramid, true, last) &&
-         cf_event_record(streams.reduced, chain->stream, chain->status) &&
-         (last == pyramid.images - 1 || tensor_tail(chain, gpu, 1, pyramid, last, series));
-}
-
-/* The terms of levels below `last`. */
-bool run_terms(const TensorStreams &streams, Queue *queue, const Gpu &gpu, const Pixels &pixels,
-               const Series &series, const Pyramid &pyramid, bool reduced, int last)
-{
-  const bool joined = tensor_terms_are_joined(gpu, pixels, pyramid);
-
-  return (reduced || await_event(queue, streams.reduced_once)) &&
-         (joined || tensor_level_terms(queue, pyramid, 1, 2, series)) &&
-         tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
-         await_event(queue, streams.reduced) && tensor_level_terms(queue, pyramid, 2, last, series);
-}
-
-/* The terms of the finest levels are most of the work, the chain of the coarser ones most of the
- * steps: they run side by side, in two streams. The terms leave no room for a cluster. */
-bool run_side_by_side(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
-                      const Pixels &pixels, const Series &series, const Pyramid &pyramid,
-                      bool reduced, const Way &way)
-{
-  CfStatus *const status = queue->status;
-  Queue chain = {streams.chain, queue->overlaps, false, false, status};
-
-  if (!cf_event_record(streams.analysed, queue->stream, status) ||
-      !await_event(&chain, streams.analysed))
-    return false;
-
-  const bool ran = run_chain(streams, &chain, gpu, series, pyramid, reduced, way.last) &&
-                   run_terms(streams, queue, gpu, pixels, series, pyramid, reduced, way.last);
-  /* Whatever failed, the chain must not outlive the memory it works in. */
-  queue->status = ran ? status : nullptr;
-  const bool joined = cf_event_record(streams.collapsed, streams.chain, queue->status) &&
-                      await_event(queue, streams.collapsed);
-  queue->status = status;
-  return ran && joined;
 }
 
 /* Levels 3 and up, down and up again, by a kernel or more for the finer ones. */
@@ -97,16 +43,16 @@ bool run_coarse(Queue *queue, const Gpu &gpu, const Series &series, const Pyrami
           tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, series));
 }
 
-/* The same in one stream, without events, which take microseconds each. The terms are launched
- * behind the chain, so that it has room, but do not wait for it. */
-bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
-                  const Series &series, const Pyramid &pyramid, bool reduced, const Way &way)
+/* Then the terms of the finer levels: launched behind the coarse levels, so that these have room,
+ * but they do not wait for them where grids may overlap. */
+bool run_coarse_and_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
+                          const Pyramid &pyramid, bool reduced, const Way &way)
 {
   const int first = tensor_terms_are_joined(gpu, pixels, pyramid) ? 2 : 1;
 
   if (!run_coarse(queue, gpu, series, pyramid, reduced, way))
     return false;
-  queue->beside = way.last < pyramid.images - 1;
+  queue->beside = queue->overlaps && way.last < pyramid.images - 1;
   queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
   const bool ran = tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
                    tensor_level_terms(queue, pyramid, first, way.last, series);
@@ -114,15 +60,13 @@ bool run_in_a_row(Queue *queue, const TensorStreams &streams, const Gpu &gpu, co
   return ran;
 }
 
-/* Where all kernels are in one stream the chain may be short. */
-Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
-           const Pyramid &pyramid, bool in_a_row, bool reduced)
+Way way_of(int tail_blocks, const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid,
+           bool reduced)
 {
-  const int tail_blocks = in_a_row ? streams.tail_blocks : 1;
   const int last = tensor_tail_first_level(gpu, tail_blocks, pyramid, 2);
   Way way = {last, tail_blocks, false};
 
-  if (!in_a_row || !reduced || last < 3 || pyramid.images <= LAST_TWICE + 1)
+  if (!reduced || last < 3 || pyramid.images <= LAST_TWICE + 1)
     return way;
   const int level = pyramid.level[3].width * pyramid.level[3].height;
   const bool bytes = !pixels.wide && pixels.colour != Colour::RGB;
@@ -135,46 +79,21 @@ Way way_of(const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
 
 } // namespace
 
-/* Steps of the chain are short and many: they go first. */
-bool tensor_open(const Gpu &gpu, TensorStreams *streams, CfStatus *status)
+bool tensor_open(const Gpu &gpu, int *tail_blocks, CfStatus *status)
 {
-  int least, greatest;
-
-  if (!cf_cuda_ok(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities",
-                  status) ||
-      !cf_cuda_ok(cudaStreamCreateWithPriority(&streams->chain, cudaStreamNonBlocking, greatest),
-                  "creating a stream", status))
-    return false;
-  streams->analysed = cf_event_create(false, status);
-  streams->reduced_once = cf_event_create(false, status);
-  streams->reduced = cf_event_create(false, status);
-  streams->collapsed = cf_event_create(false, status);
-  return streams->analysed && streams->reduced_once && streams->reduced && streams->collapsed &&
-         tensor_prepare_analyse(gpu, status) && tensor_prepare_reduce(gpu, status) &&
+  return tensor_prepare_analyse(gpu, status) && tensor_prepare_reduce(gpu, status) &&
          tensor_prepare_twice(gpu, status) && tensor_prepare_terms(gpu, status) &&
-         tensor_prepare_levels(gpu, status) && tensor_prepare_tail(gpu, streams, status);
+         tensor_prepare_levels(gpu, status) && tensor_prepare_tail(gpu, tail_blocks, status);
 }
 
-void tensor_close(TensorStreams *streams)
-{
-  if (streams->chain)
-    cudaStreamDestroy(streams->chain);
-  cf_event_destroy(streams->analysed);
-  cf_event_destroy(streams->reduced_once);
-  cf_event_destroy(streams->reduced);
-  cf_event_destroy(streams->collapsed);
-}
-
-bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
+bool tensor_run(Queue *queue, int tail_blocks, const Gpu &gpu, const Pixels &pixels,
                 const Series &series, const Pyramid &pyramid)
 {
-  const bool in_a_row = queue->overlaps;
   const bool reduced = tensor_analysis_reduces(gpu, pixels, pyramid);
-  const Way way = way_of(streams, gpu, pixels, pyramid, in_a_row, reduced);
-  const auto run = in_a_row ? run_in_a_row : run_side_by_side;
+  const Way way = way_of(tail_blocks, gpu, pixels, pyramid, reduced);
 
   return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear) &&
-         run(queue, streams, gpu, pixels, series, pyramid, reduced, way) &&
+         run_coarse_and_terms(queue, gpu, pixels, series, pyramid, reduced, way) &&
          tensor_collapse(queue, pyramid, way.last) &&
          tensor_finish(queue, pixels, series, pyramid, way.last);
 }

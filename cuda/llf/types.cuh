@@ -193,20 +193,12 @@ struct Gpu {
 
 constexpr int TENSOR_MIN_IMAGES = 3;
 
-/* A stream for the chain of coarse levels, and what streams wait for; and how many blocks the
- * kernel of the coarse levels has. */
-struct TensorStreams {
-  cudaStream_t chain;
-  void *analysed, *reduced_once, *reduced, *collapsed;
-  int tail_blocks;
-};
-
-/* Opens the streams and prepares all kernels, once in a context; close accepts zeros. */
-bool tensor_open(const Gpu &gpu, TensorStreams *streams, CfStatus *status);
-void tensor_close(TensorStreams *streams);
+/* Prepares all kernels, once in a context, and finds how many blocks the kernel of the coarse
+ * levels has. */
+bool tensor_open(const Gpu &gpu, int *tail_blocks, CfStatus *status);
 
 /* A frame's kernels: those that follow. */
-bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
+bool tensor_run(Queue *queue, int tail_blocks, const Gpu &gpu, const Pixels &pixels,
                 const Series &series, const Pyramid &pyramid);
 
 bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status);
@@ -214,7 +206,7 @@ bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_tail(const Gpu &gpu, TensorStreams *streams, CfStatus *status);
+bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status);
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain);
 /* Whether tensor_analyse() makes level 2 as well. */
