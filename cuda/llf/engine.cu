@@ -234,7 +234,9 @@ int samples_in_batch(const State *state, int first)
 bool uses_tensor_cores(const State *state, const Image &image)
 {
   return state->tensor_cores && state->params.method == CF_LLF_FAST &&
-         cf_format_info(state->video.format)->bits < 16 && image.shape.images >= TENSOR_MIN_IMAGES;
+         cf_format_info(state->video.format)->bits < 16 &&
+         image.shape.images >= TENSOR_MIN_IMAGES &&
+         tensor_serves(state->gpu, image.pixels, state->params.harmonics);
 }
 
 int groups_of(const State *state, const Image &image)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Level 1 from the picture, on tensor cores, and level 2 along with it where few intensities occur:
- * their components are a table's rows, which are looked up. Others are computed.
+ * Level 1 from the picture, on tensor cores, and level 2 along with it: their components
+ * are a table's rows, which are looked up.
  */
 #include "cuda/llf/mma_build_strip.cuh"
 
@@ -11,8 +11,6 @@ namespace cf::llf
 {
 namespace
 {
-
-/* --- level 0 by table --- */
 
 /* Blocks stay for many strips, since the table is dear. blockIdx.y counts blocks' groups. */
 template <int GROUPS, int ALL, Key key>
@@ -46,56 +44,6 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
     i += step;
     aim();
   }
-}
-
-/* --- level 0 computed --- */
-
-template <typename S, typename Sample, Colour colour>
-__device__ void compute_tile(uint8_t *memory, float *gauss, const Pixels &pixels,
-                             const Series &series, const Packing &packing, const LumaRow &luma_row,
-                             int first_group, int coarse_x, int coarse_y)
-{
-  using M = TileMemory<S>;
-
-  for (int i = threadIdx.x; i < S::FINE_Y * S::FINE_X; i += S::THREADS) {
-    const int row = i / S::FINE_X, x = i % S::FINE_X;
-    const float intensity = rounded_intensity<Sample, colour>(
-        pixels, packing, luma_row, mirrored(2 * coarse_x - 2 + x, pixels.width),
-        mirrored(2 * coarse_y - 2 + row, pixels.height));
-    Rotation rotation((float)(4 * first_group + 1) * series.turn * intensity,
-                      series.turn * intensity);
-
-    gauss[row * M::GAUSS_PITCH + x] = intensity;
-#pragma unroll
-    for (int c = 0; c < S::GROUPS; c++) {
-      uint32_t words[4];
-#pragma unroll
-      for (int k = 0; k < 4; k++) {
-        const float b = series.b[4 * (first_group + c) + k];
-        words[k] = cf::pack_half2(b * rotation.sine, b * rotation.cosine);
-        rotation.advance();
-      }
-      *reinterpret_cast<uint4 *>(memory + row * M::PITCH + M::at(x, c)) =
-          make_uint4(words[0], words[1], words[2], words[3]);
-    }
-  }
-}
-
-template <typename S, typename Sample, Colour colour>
-__global__ void __launch_bounds__(S::THREADS)
-    analyse_computed_kernel(const __grid_constant__ Pixels pixels,
-                            const __grid_constant__ Series series, Target target, Packing packing,
-                            LumaRow luma_row)
-{
-  extern __shared__ __align__(128) uint8_t memory[];
-  const int x = blockIdx.x * S::COARSE_X, y = blockIdx.y * S::COARSE_Y;
-
-  target.first_group = blockIdx.z * S::GROUPS;
-  pdl_trigger_then_wait();
-  compute_tile<S, Sample, colour>(memory, reinterpret_cast<float *>(memory + TileMemory<S>::GAUSS),
-                                  pixels, series, packing, luma_row, target.first_group, x, y);
-  __syncthreads();
-  reduce_tile<S>(memory, target, x, y);
 }
 
 /* --- launching --- */
@@ -147,57 +95,31 @@ bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
                 TableMemory<GROUPS, key>::BYTES, pixels, series, analysis);
 }
 
-template <int GROUPS, Key key> bool fits(const Gpu &gpu)
-{
-  return TableMemory<GROUPS, key>::BYTES <= gpu.shared_per_block;
-}
-
-template <int GROUPS> bool has_table(const Gpu &gpu, const Pixels &pixels)
-{
-  const Key key = key_of(pixels);
-
-  return (key == Key::BYTE && fits<GROUPS, Key::BYTE>(gpu)) ||
-         (key == Key::WORD && fits<GROUPS, Key::WORD>(gpu)) ||
-         (key == Key::LUMA && fits<GROUPS, Key::LUMA>(gpu));
-}
-
 template <int GROUPS, int ALL>
 bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain)
 {
-  using S = TileShape<GROUPS>;
-  const Packing packing = packing_of(pixels);
   const Target target = target_of(pyramid, 1, top_gain);
-  const bool reduces = tensor_analysis_reduces(gpu, pixels, pyramid);
+  const bool reduces = tensor_analysis_reduces(pyramid);
   const Target second = reduces ? target_of(pyramid, 2, top_gain) : Target{};
 
-  if (has_table<GROUPS>(gpu, pixels)) {
-    switch (key_of(pixels)) {
-    case Key::BYTE:
-      return launch_table<GROUPS, ALL, Key::BYTE>(queue, gpu, pixels, series, target, second,
-                                                  pyramid, reduces);
-    case Key::WORD:
-      return launch_table<GROUPS, ALL, Key::WORD>(queue, gpu, pixels, series, target, second,
-                                                  pyramid, reduces);
-    default:
-      return launch_table<GROUPS, ALL, Key::LUMA>(queue, gpu, pixels, series, target, second,
-                                                  pyramid, reduces);
-    }
+  switch (key_of(pixels)) {
+  case Key::BYTE:
+    return launch_table<GROUPS, ALL, Key::BYTE>(queue, gpu, pixels, series, target, second, pyramid,
+                                                reduces);
+  case Key::WORD:
+    return launch_table<GROUPS, ALL, Key::WORD>(queue, gpu, pixels, series, target, second, pyramid,
+                                                reduces);
+  default:
+    return launch_table<GROUPS, ALL, Key::LUMA>(queue, gpu, pixels, series, target, second, pyramid,
+                                                reduces);
   }
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    return launch(
-        queue, "llf analyse",
-        analyse_computed_kernel<S, typename decltype(sample)::type, decltype(colour)::colour>,
-        dim3(blocks(target.coarse.width, S::COARSE_X), blocks(target.coarse.height, S::COARSE_Y),
-             target.groups / GROUPS),
-        dim3(S::THREADS), TileMemory<S>::BYTES, pixels, series, target, packing,
-        luma_row_of(pixels, packing));
-  });
 }
 
 template <int GROUPS, int ALL, Key key> bool prepare_table(const Gpu &gpu, CfStatus *status)
 {
   constexpr int BYTES = TableMemory<GROUPS, key>::BYTES;
+  static_assert(BYTES <= LEAST_SHARED, "all GPUs have room");
 
   return allow_shared(gpu, analyse_table_kernel<GROUPS, ALL, key>, BYTES, status);
 }
@@ -209,33 +131,19 @@ template <int GROUPS, int ALL> bool prepare_tables(const Gpu &gpu, CfStatus *sta
          prepare_table<GROUPS, ALL, Key::LUMA>(gpu, status);
 }
 
-template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
-{
-  using S = TileShape<GROUPS>;
-  const int bytes = TileMemory<S>::BYTES;
-
-  return allow_shared(gpu, analyse_computed_kernel<S, uint8_t, Colour::SINGLE>, bytes, status) &&
-         allow_shared(gpu, analyse_computed_kernel<S, uint8_t, Colour::CHROMA>, bytes, status) &&
-         allow_shared(gpu, analyse_computed_kernel<S, uint8_t, Colour::RGB>, bytes, status) &&
-         allow_shared(gpu, analyse_computed_kernel<S, uint16_t, Colour::SINGLE>, bytes, status) &&
-         allow_shared(gpu, analyse_computed_kernel<S, uint16_t, Colour::CHROMA>, bytes, status) &&
-         allow_shared(gpu, analyse_computed_kernel<S, uint16_t, Colour::RGB>, bytes, status);
-}
-
 } // namespace
 
 bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status)
 {
   return prepare_tables<1, 1>(gpu, status) && prepare_tables<2, 2>(gpu, status) &&
-         prepare_tables<2, 4>(gpu, status) && prepare<1>(gpu, status) && prepare<2>(gpu, status);
+         prepare_tables<2, 4>(gpu, status);
 }
 
-bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
+bool tensor_analysis_reduces(const Pyramid &pyramid)
 {
   const Level &level = pyramid.level[1];
 
-  return pyramid.images > 2 && level.width >= 4 && level.height >= 4 &&
-         (pyramid.groups == 1 ? has_table<1>(gpu, pixels) : has_table<2>(gpu, pixels));
+  return pyramid.images > 2 && level.width >= 4 && level.height >= 4;
 }
 
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,

@@ -68,22 +68,18 @@ __device__ __forceinline__ void make_terms(float (&sum)[4], const Columns<T> &co
   constexpr int TABLE_BYTES = TABLE_ROWS<key> * COPIES * GROUP_BYTES;
   const Numbers<key, COPIES> numbers(strip);
   auto rotation_of = [&](int j, uint32_t *rotation) {
-    if constexpr (key == Key::NONE) {
-      rotate<T::GROUPS>(rotation, turn, numbers.from[j], numbers.from[8 + j]);
-    } else {
-      const uint32_t row = numbers.row_of(j, table);
+    const uint32_t row = numbers.row_of(j, table);
 
-      if constexpr (T::GROUPS == 1) {
-        ldmatrix_x2(rotation, row);
-      } else {
+    if constexpr (T::GROUPS == 1) {
+      ldmatrix_x2(rotation, row);
+    } else {
 #pragma unroll
-        for (int c = 0; c < T::GROUPS; c += 2) {
-          uint32_t words[4];
-          cf::ldmatrix_x4(words, row + c * TABLE_BYTES);
+      for (int c = 0; c < T::GROUPS; c += 2) {
+        uint32_t words[4];
+        cf::ldmatrix_x4(words, row + c * TABLE_BYTES);
 #pragma unroll
-          for (int k = 0; k < 4; k++)
-            rotation[2 * c + k] = words[k];
-        }
+        for (int k = 0; k < 4; k++)
+          rotation[2 * c + k] = words[k];
       }
     }
   };
@@ -149,7 +145,7 @@ struct Tiling {
 
 /* Blocks stay for many tiles, since the table is dear, and load the next one meanwhile. They go
  * from the last tile to the first, like the reduction of level 1 beside them. */
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
+template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED>
 __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                   TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
@@ -219,8 +215,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   auto load_tile = [&] {
     if constexpr (BUFFERS == 2)
       load_components();
-    load_eight<Sample, colour, key>(fours, pixels, source, next_x + column,
-                                    min(next_y + row, pixels.height - 1));
+    load_eight<key>(fours, pixels, source, next_x + column, min(next_y + row, pixels.height - 1));
   };
   /* To the next tile, if there is one. */
   auto go_on = [&] {
@@ -232,8 +227,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
     }
   };
 
-  if constexpr (key != Key::NONE)
-    fill_rotations<GROUPS, key, COPIES>(table, pixels, series);
+  fill_rotations<GROUPS, key, COPIES>(table, pixels, series);
   begin(beside);
   if constexpr (TEAMS < key, COPIES >> 1)
     __syncthreads();
@@ -298,7 +292,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
 
 /* Two tiles of components in shared memory for each team, where they have room beside a table that
  * holds rows several times. */
-template <int GROUPS, Key key> constexpr bool HAS_TWO_BUFFERS = GROUPS < 4 && key != Key::NONE;
+template <int GROUPS, Key key> constexpr bool HAS_TWO_BUFFERS = GROUPS < 4;
 
 /* The same of RGB's terms where they are joined. */
 template <int GROUPS> constexpr int JOINED_BUFFERS = GROUPS < 4 ? 2 : 1;
@@ -316,7 +310,7 @@ bool is_small(const Gpu &gpu, const Pixels &pixels)
          SMALL_TILES * gpu.multiprocessors;
 }
 
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
+template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                   const Pyramid &pyramid)
 {
@@ -337,46 +331,37 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   PictureRows source = {channel.from - (key == Key::LUMA ? packing.byte[0] : 0), packing,
                         luma_row_of(pixels, packing), (int)channel.from_stride, false};
 
-  source.aligned = source.stride == channel.from_stride &&
-                   (key == Key::LUMA ? packing.packed && address % 16 == 0
-                                     : pixels.step[0] == 1 && address % (4 * sizeof(Sample)) == 0);
+  source.aligned =
+      source.stride == channel.from_stride &&
+      (key == Key::LUMA
+           ? packing.packed && address % 16 == 0
+           : pixels.step[0] == 1 && address % (4 * sizeof(typename KeyOf<key>::Sample)) == 0);
   const int grid = tiles < resident ? tiles : resident, all_teams = teams * grid;
   const int across = blocks(pixels.width, TILE_X);
   const Tiling tiling = {tiles, across, Step(all_teams, across), cells_across(pixels.width),
                          cells_across(pyramid.level[1].width)};
 
-  return launch(
-      queue, "llf terms", pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED>,
-      dim3(grid), dim3(teams * THREADS), M::bytes(teams), pixels, series, pyramid.level[1],
-      pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source, tiling, queue->beside);
+  return launch(queue, "llf terms", pixel_terms_kernel<GROUPS, key, COPIES, BUFFERS, JOINED>,
+                dim3(grid), dim3(teams * THREADS), M::bytes(teams), pixels, series,
+                pyramid.level[1], pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source,
+                tiling, queue->beside);
 }
 
-/* Calls `function` with the sample type, the colour and the key as types. */
+/* Calls `function` with the key as a type. */
 template <Key value> struct KeyConstant {
   static constexpr Key key = value;
 };
 
-template <int groups> struct GroupsConstant {
-  static constexpr int value = groups;
-};
-
-template <int GROUPS, typename Function>
-bool with_key_types(const Gpu &gpu, const Pixels &pixels, Function function)
+template <typename Function> bool with_key(const Pixels &pixels, Function function)
 {
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    constexpr bool WIDE = sizeof(typename decltype(sample)::type) == 2;
-    constexpr bool RGB = decltype(colour)::colour == Colour::RGB;
-    constexpr Key KEY = RGB ? (WIDE ? Key::NONE : Key::LUMA) : WIDE ? Key::WORD : Key::BYTE;
-    /* Chroma has no part in this. */
-    using Filtered = ColourConstant<RGB ? Colour::RGB : Colour::SINGLE>;
-
-    if constexpr (KEY != Key::NONE) {
-      if (key_of(pixels) == KEY &&
-          Memory<GROUPS, KEY, 1, 1, ALWAYS_JOINED<KEY>>::bytes(1) <= gpu.shared_per_block)
-        return function(sample, Filtered(), KeyConstant<KEY>());
-    }
-    return function(sample, Filtered(), KeyConstant<Key::NONE>());
-  });
+  switch (key_of(pixels)) {
+  case Key::BYTE:
+    return function(KeyConstant<Key::BYTE>());
+  case Key::WORD:
+    return function(KeyConstant<Key::WORD>());
+  default:
+    return function(KeyConstant<Key::LUMA>());
+  }
 }
 
 template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, const Pixels &pixels)
@@ -391,68 +376,57 @@ template <int GROUPS>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                   const Pyramid &pyramid)
 {
-  return with_key_types<GROUPS>(gpu, pixels, [&](auto sample, auto colour, auto key) {
-    using Sample = typename decltype(sample)::type;
-    constexpr Colour COLOUR = decltype(colour)::colour;
+  return with_key(pixels, [&](auto key) {
     constexpr Key KEY = decltype(key)::key;
     constexpr int MOST = MOST_COPIES<GROUPS, KEY>;
     constexpr bool ALWAYS = ALWAYS_JOINED<KEY>;
 
     if constexpr (!ALWAYS) {
       if (is_joined<GROUPS, KEY>(gpu, pixels))
-        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, JOINED_BUFFERS<GROUPS>, true>(
-            queue, gpu, pixels, series, pyramid);
+        return launch_terms<GROUPS, KEY, MOST, JOINED_BUFFERS<GROUPS>, true>(queue, gpu, pixels,
+                                                                             series, pyramid);
     }
     if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
       if ((!is_small(gpu, pixels) || !ALWAYS) &&
           Memory<GROUPS, KEY, MOST, 2, ALWAYS>::bytes(1) <= gpu.shared_per_block)
-        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2, ALWAYS>(queue, gpu, pixels,
-                                                                          series, pyramid);
+        return launch_terms<GROUPS, KEY, MOST, 2, ALWAYS>(queue, gpu, pixels, series, pyramid);
     }
     if (Memory<GROUPS, KEY, MOST, 1, ALWAYS>::bytes(1) <= gpu.shared_per_block)
-      return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 1, ALWAYS>(queue, gpu, pixels, series,
-                                                                        pyramid);
-    return launch_terms<GROUPS, Sample, COLOUR, KEY, 1, 1, ALWAYS>(queue, gpu, pixels, series,
-                                                                   pyramid);
+      return launch_terms<GROUPS, KEY, MOST, 1, ALWAYS>(queue, gpu, pixels, series, pyramid);
+    return launch_terms<GROUPS, KEY, 1, 1, ALWAYS>(queue, gpu, pixels, series, pyramid);
   });
 }
 
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
+template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED>
 bool allow_copies(const Gpu &gpu, CfStatus *status)
 {
   const int bytes = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>::bytes(
       teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu));
 
-  return allow_shared(gpu, pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED>,
-                      bytes, status);
+  return allow_shared(gpu, pixel_terms_kernel<GROUPS, key, COPIES, BUFFERS, JOINED>, bytes, status);
 }
 
-template <int GROUPS, typename Sample, Colour colour, Key key>
-bool allow(const Gpu &gpu, CfStatus *status)
+template <int GROUPS, Key key> bool allow(const Gpu &gpu, CfStatus *status)
 {
   constexpr int MOST = MOST_COPIES<GROUPS, key>;
   constexpr bool ALWAYS = ALWAYS_JOINED<key>;
 
   if constexpr (HAS_TWO_BUFFERS<GROUPS, key>) {
-    if (!allow_copies<GROUPS, Sample, colour, key, MOST, 2, ALWAYS>(gpu, status))
+    if (!allow_copies<GROUPS, key, MOST, 2, ALWAYS>(gpu, status))
       return false;
   }
-  if constexpr (key != Key::NONE) {
-    if (!allow_copies<GROUPS, Sample, colour, key, MOST, 1, ALWAYS>(gpu, status) ||
-        !allow_copies<GROUPS, Sample, colour, key, MOST, JOINED_BUFFERS<GROUPS>, true>(gpu,
-                                                                                       status) ||
-        !allow_copies<GROUPS, Sample, colour, key, 1, 1, ALWAYS>(gpu, status))
-      return false;
-  }
-  return allow_copies<GROUPS, Sample, colour, Key::NONE, 1, 1, true>(gpu, status);
+  static_assert(Memory<GROUPS, key, 1, 1, ALWAYS>::bytes(1) <=
+                    (GROUPS == 4 ? LEAST_SHARED_OF_16 : LEAST_SHARED),
+                "there is room");
+  return allow_copies<GROUPS, key, MOST, 1, ALWAYS>(gpu, status) &&
+         allow_copies<GROUPS, key, MOST, JOINED_BUFFERS<GROUPS>, true>(gpu, status) &&
+         allow_copies<GROUPS, key, 1, 1, ALWAYS>(gpu, status);
 }
 
 template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
 {
-  return allow<GROUPS, uint8_t, Colour::SINGLE, Key::BYTE>(gpu, status) &&
-         allow<GROUPS, uint8_t, Colour::RGB, Key::LUMA>(gpu, status) &&
-         allow<GROUPS, uint16_t, Colour::SINGLE, Key::WORD>(gpu, status) &&
-         allow<GROUPS, uint16_t, Colour::RGB, Key::NONE>(gpu, status);
+  return allow<GROUPS, Key::BYTE>(gpu, status) && allow<GROUPS, Key::LUMA>(gpu, status) &&
+         allow<GROUPS, Key::WORD>(gpu, status);
 }
 
 } // namespace
@@ -464,17 +438,13 @@ bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status)
 
 bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
 {
-  auto joined = [&](auto groups) {
-    constexpr int GROUPS = decltype(groups)::value;
+  return with_key(pixels, [&](auto key) {
+    constexpr Key KEY = decltype(key)::key;
 
-    return with_key_types<GROUPS>(gpu, pixels, [&](auto, auto, auto key) {
-      return is_joined<GROUPS, decltype(key)::key>(gpu, pixels);
-    });
-  };
-
-  return pyramid.groups == 1   ? joined(GroupsConstant<1>())
-         : pyramid.groups == 2 ? joined(GroupsConstant<2>())
-                               : joined(GroupsConstant<4>());
+    return pyramid.groups == 1   ? is_joined<1, KEY>(gpu, pixels)
+           : pyramid.groups == 2 ? is_joined<2, KEY>(gpu, pixels)
+                                 : is_joined<4, KEY>(gpu, pixels);
+  });
 }
 
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,

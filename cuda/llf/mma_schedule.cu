@@ -2,7 +2,7 @@
  *
  * The order of a frame's kernels on tensor cores.
  */
-#include "cuda/llf/types.cuh"
+#include "cuda/llf/mma_common.cuh"
 
 #include <algorithm>
 
@@ -79,6 +79,12 @@ Way way_of(int tail_blocks, const Gpu &gpu, const Pixels &pixels, const Pyramid 
 
 } // namespace
 
+bool tensor_serves(const Gpu &gpu, const Pixels &pixels, int harmonics)
+{
+  return key_of(pixels) != Key::NONE &&
+         gpu.shared_per_block >= (harmonics > 8 ? LEAST_SHARED_OF_16 : LEAST_SHARED);
+}
+
 bool tensor_open(const Gpu &gpu, int *tail_blocks, CfStatus *status)
 {
   return tensor_prepare_analyse(gpu, status) && tensor_prepare_reduce(gpu, status) &&
@@ -89,7 +95,7 @@ bool tensor_open(const Gpu &gpu, int *tail_blocks, CfStatus *status)
 bool tensor_run(Queue *queue, int tail_blocks, const Gpu &gpu, const Pixels &pixels,
                 const Series &series, const Pyramid &pyramid)
 {
-  const bool reduced = tensor_analysis_reduces(gpu, pixels, pyramid);
+  const bool reduced = tensor_analysis_reduces(pyramid);
   const Way way = way_of(tail_blocks, gpu, pixels, pyramid, reduced);
 
   return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear) &&

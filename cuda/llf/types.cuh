@@ -193,6 +193,16 @@ struct Gpu {
 
 constexpr int TENSOR_MIN_IMAGES = 3;
 
+/* Bytes of shared memory that a block may have on all GPUs from sm_80 on. */
+constexpr int LEAST_SHARED = 99 * 1024;
+
+/* Those that more than 8 harmonics take. */
+constexpr int LEAST_SHARED_OF_16 = 160 * 1024;
+
+/* Whether the picture's intensities are a table's rows: codes of up to 10 bits whose black is one,
+ * or the luma of 8-bit RGB. */
+bool tensor_serves(const Gpu &gpu, const Pixels &pixels, int harmonics);
+
 /* Prepares all kernels, once in a context, and finds how many blocks the kernel of the coarse
  * levels has. */
 bool tensor_open(const Gpu &gpu, int *tail_blocks, CfStatus *status);
@@ -210,7 +220,7 @@ bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status);
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain);
 /* Whether tensor_analyse() makes level 2 as well. */
-bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
+bool tensor_analysis_reduces(const Pyramid &pyramid);
 /* Level `fine` + 1. */
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
