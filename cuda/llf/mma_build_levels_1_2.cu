@@ -65,7 +65,7 @@ int rows_of_strips(const Gpu &gpu, int halves, int across, int height)
 
 template <int GROUPS, int ALL, Key key>
 bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Target &first, const Target &second, const Pyramid &pyramid, bool reduces)
+                  const Target &first, const Target &second)
 {
   const Channel &channel = pixels.channel[0];
   const int width = (first.coarse.width + 1) / 2, height = (first.coarse.height + 1) / 2;
@@ -76,7 +76,7 @@ bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   const Packing packing = packing_of(pixels);
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
-  Analysis analysis = {first, second, {}, rows, reduces, is_large(pixels)};
+  Analysis analysis = {first, second, {}, rows, is_large(pixels)};
   Picture &picture = analysis.picture;
 
   picture.from = channel.from - (key == Key::LUMA ? packing.byte[0] : 0);
@@ -100,19 +100,15 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
                     const Pyramid &pyramid, float top_gain)
 {
   const Target target = target_of(pyramid, 1, top_gain);
-  const bool reduces = tensor_analysis_reduces(pyramid);
-  const Target second = reduces ? target_of(pyramid, 2, top_gain) : Target{};
+  const Target second = target_of(pyramid, 2, top_gain);
 
   switch (key_of(pixels)) {
   case Key::BYTE:
-    return launch_table<GROUPS, ALL, Key::BYTE>(queue, gpu, pixels, series, target, second, pyramid,
-                                                reduces);
+    return launch_table<GROUPS, ALL, Key::BYTE>(queue, gpu, pixels, series, target, second);
   case Key::WORD:
-    return launch_table<GROUPS, ALL, Key::WORD>(queue, gpu, pixels, series, target, second, pyramid,
-                                                reduces);
+    return launch_table<GROUPS, ALL, Key::WORD>(queue, gpu, pixels, series, target, second);
   default:
-    return launch_table<GROUPS, ALL, Key::LUMA>(queue, gpu, pixels, series, target, second, pyramid,
-                                                reduces);
+    return launch_table<GROUPS, ALL, Key::LUMA>(queue, gpu, pixels, series, target, second);
   }
 }
 
@@ -137,13 +133,6 @@ bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status)
 {
   return prepare_tables<1, 1>(gpu, status) && prepare_tables<2, 2>(gpu, status) &&
          prepare_tables<2, 4>(gpu, status);
-}
-
-bool tensor_analysis_reduces(const Pyramid &pyramid)
-{
-  const Level &level = pyramid.level[1];
-
-  return pyramid.images > 2 && level.width >= 4 && level.height >= 4;
 }
 
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,

@@ -83,7 +83,6 @@ struct Analysis {
   Target first, second;
   Picture picture;
   int strip_rows;
-  bool reduces;     /* level 2 is made */
   bool evict_first; /* level 1 is larger than the L2 cache */
 };
 
@@ -466,8 +465,7 @@ template <int GROUPS, int ALL, Key key> struct Strip {
 
 #pragma unroll
     for (int h = 0; h < HALF; h++) {
-      stored[h] = analysis.reduces && m > y2 &&
-                  m - 1 + h * analysis.strip_rows < analysis.second.coarse.height;
+      stored[h] = m > y2 && m - 1 + h * analysis.strip_rows < analysis.second.coarse.height;
       written[h] = writer_2.written(stored[h]);
     }
     taps_of(2 * m, plain, taps, exact);

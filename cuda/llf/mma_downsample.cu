@@ -9,16 +9,13 @@ namespace cf::llf
 namespace
 {
 
-/* Tiles go from the last to the first where `backwards`: what the pass before wrote last is still
- * in the cache. With `gate` the terms that are launched later find the level `fine` made. */
+/* With `gate` the terms that are launched later find the level `fine` made. */
 template <typename S>
 __global__ void __launch_bounds__(S::THREADS, 4)
-    reduce_level_kernel(Level fine, Target target, bool backwards, bool gate)
+    reduce_level_kernel(Level fine, Target target, bool gate)
 {
   extern __shared__ __align__(128) uint8_t memory[];
-  const int tile_x = backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-  const int tile_y = backwards ? gridDim.y - 1 - blockIdx.y : blockIdx.y;
-  const int x = tile_x * S::COARSE_X, y = tile_y * S::COARSE_Y;
+  const int x = blockIdx.x * S::COARSE_X, y = blockIdx.y * S::COARSE_Y;
 
   target.first_group = blockIdx.z * S::GROUPS;
   if (gate)
@@ -38,8 +35,7 @@ bool launch_reduce(Queue *queue, const Pyramid &pyramid, int fine, const Target 
   return launch(queue, "llf reduce", reduce_level_kernel<S>,
                 dim3(blocks(target.coarse.width, S::COARSE_X),
                      blocks(target.coarse.height, S::COARSE_Y), pyramid.groups / S::GROUPS),
-                dim3(S::THREADS), TileMemory<S>::BYTES, pyramid.level[fine], target, fine == 1,
-                fine == 2);
+                dim3(S::THREADS), TileMemory<S>::BYTES, pyramid.level[fine], target, fine == 2);
 }
 
 } // namespace

@@ -22,11 +22,10 @@ struct Way {
  * longer, those are what a frame waits for, and want their multiprocessors soon. */
 constexpr int MOST_TWICE = 70000, MOST_TWICE_OF_OTHERS = 40000, LAST_TWICE = 4;
 
-/* Levels 2 and up, of which level 2 may be there already, to `last`. */
-bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, bool reduced,
-                   int last)
+/* Levels 3 to `last`. */
+bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, int last)
 {
-  for (int fine = reduced ? 2 : 1; fine < last; fine++) {
+  for (int fine = 2; fine < last; fine++) {
     if (!tensor_reduce(queue, pyramid, fine, -series.linear))
       return false;
   }
@@ -35,10 +34,10 @@ bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, b
 
 /* Levels 3 and up, down and up again, by a kernel or more for the finer ones. */
 bool run_coarse(Queue *queue, const Gpu &gpu, const Series &series, const Pyramid &pyramid,
-                bool reduced, const Way &way)
+                const Way &way)
 {
   return (way.twice ? tensor_reduce_twice(queue, pyramid, 2, -series.linear)
-                    : reduce_levels(queue, series, pyramid, reduced, way.last)) &&
+                    : reduce_levels(queue, series, pyramid, way.last)) &&
          (way.last == pyramid.images - 1 ||
           tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, series));
 }
@@ -46,11 +45,11 @@ bool run_coarse(Queue *queue, const Gpu &gpu, const Series &series, const Pyrami
 /* Then the terms of the finer levels: launched behind the coarse levels, so that these have room,
  * but they do not wait for them where grids may overlap. */
 bool run_coarse_and_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                          const Pyramid &pyramid, bool reduced, const Way &way)
+                          const Pyramid &pyramid, const Way &way)
 {
   const int first = tensor_terms_are_joined(gpu, pixels, pyramid) ? 2 : 1;
 
-  if (!run_coarse(queue, gpu, series, pyramid, reduced, way))
+  if (!run_coarse(queue, gpu, series, pyramid, way))
     return false;
   queue->beside = queue->overlaps && way.last < pyramid.images - 1;
   queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
@@ -60,13 +59,12 @@ bool run_coarse_and_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, co
   return ran;
 }
 
-Way way_of(int tail_blocks, const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid,
-           bool reduced)
+Way way_of(int tail_blocks, const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
 {
   const int last = tensor_tail_first_level(gpu, tail_blocks, pyramid, 2);
   Way way = {last, tail_blocks, false};
 
-  if (!reduced || last < 3 || pyramid.images <= LAST_TWICE + 1)
+  if (last < 3 || pyramid.images <= LAST_TWICE + 1)
     return way;
   const int level = pyramid.level[3].width * pyramid.level[3].height;
   const bool bytes = !pixels.wide && pixels.colour != Colour::RGB;
@@ -95,11 +93,10 @@ bool tensor_open(const Gpu &gpu, int *tail_blocks, CfStatus *status)
 bool tensor_run(Queue *queue, int tail_blocks, const Gpu &gpu, const Pixels &pixels,
                 const Series &series, const Pyramid &pyramid)
 {
-  const bool reduced = tensor_analysis_reduces(pyramid);
-  const Way way = way_of(tail_blocks, gpu, pixels, pyramid, reduced);
+  const Way way = way_of(tail_blocks, gpu, pixels, pyramid);
 
   return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear) &&
-         run_coarse_and_terms(queue, gpu, pixels, series, pyramid, reduced, way) &&
+         run_coarse_and_terms(queue, gpu, pixels, series, pyramid, way) &&
          tensor_collapse(queue, pyramid, way.last) &&
          tensor_finish(queue, pixels, series, pyramid, way.last);
 }

@@ -191,7 +191,7 @@ struct Gpu {
   bool overlaps; /* has programmatic dependent launch, and clusters */
 };
 
-constexpr int TENSOR_MIN_IMAGES = 3;
+constexpr int TENSOR_MIN_IMAGES = 4;
 
 /* Bytes of shared memory that a block may have on all GPUs from sm_80 on. */
 constexpr int LEAST_SHARED = 99 * 1024;
@@ -219,9 +219,7 @@ bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status);
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain);
-/* Whether tensor_analyse() makes level 2 as well. */
-bool tensor_analysis_reduces(const Pyramid &pyramid);
-/* Level `fine` + 1. */
+/* Level `fine` + 1, of levels from 2 on. */
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
 /* Levels `fine` + 1 and + 2 at once, of which the second is not the last. */
