@@ -245,7 +245,7 @@ int groups_of(const State *state, const Image &image)
 
   if (state->params.method == CF_LLF_SAMPLED)
     return (samples_in_batch(state, 0) + 7) / 8;
-  return harmonic_groups == 3 && uses_tensor_cores(state, image) ? 4 : harmonic_groups;
+  return uses_tensor_cores(state, image) ? TENSOR_GROUPS : harmonic_groups;
 }
 
 /* Bytes of a level's terms in cells of 8 x 4 halves. */

@@ -131,17 +131,13 @@ template <int GROUPS, int ALL> bool prepare_tables(const Gpu &gpu, CfStatus *sta
 
 bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status)
 {
-  return prepare_tables<1, 1>(gpu, status) && prepare_tables<2, 2>(gpu, status) &&
-         prepare_tables<2, 4>(gpu, status);
+  return prepare_tables<2, 2>(gpu, status);
 }
 
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                     const Pyramid &pyramid, float top_gain)
 {
-  return pyramid.groups == 1 ? launch_analyse<1, 1>(queue, gpu, pixels, series, pyramid, top_gain)
-         : pyramid.groups == 2
-             ? launch_analyse<2, 2>(queue, gpu, pixels, series, pyramid, top_gain)
-             : launch_analyse<2, 4>(queue, gpu, pixels, series, pyramid, top_gain);
+  return launch_analyse<2, 2>(queue, gpu, pixels, series, pyramid, top_gain);
 }
 
 } // namespace cf::llf

@@ -432,8 +432,7 @@ int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyra
 bool tensor_prepare_tail(const Gpu &gpu, int *blocks, CfStatus *status)
 {
   *blocks = gpu.overlaps ? MAX_BLOCKS : 1;
-  return prepare<1>(gpu, blocks, status) && prepare<2>(gpu, blocks, status) &&
-         prepare<4>(gpu, blocks, status);
+  return prepare<2>(gpu, blocks, status);
 }
 
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
@@ -443,9 +442,7 @@ bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &p
 
   find_tail(gpu, pyramid, first, tail_blocks, &tail);
   tail.top_gain = -series.linear;
-  return pyramid.groups == 1   ? launch_tail<1>(queue, tail, series)
-         : pyramid.groups == 2 ? launch_tail<2>(queue, tail, series)
-                               : launch_tail<4>(queue, tail, series);
+  return launch_tail<2>(queue, tail, series);
 }
 
 } // namespace cf::llf

@@ -42,9 +42,7 @@ bool launch_reduce(Queue *queue, const Pyramid &pyramid, int fine, const Target 
 
 bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(gpu, reduce_level_kernel<TileShape<1>>, TileMemory<TileShape<1>>::BYTES,
-                      status) &&
-         allow_shared(gpu, reduce_level_kernel<TileShape<2>>, TileMemory<TileShape<2>>::BYTES,
+  return allow_shared(gpu, reduce_level_kernel<TileShape<2>>, TileMemory<TileShape<2>>::BYTES,
                       status);
 }
 
@@ -52,8 +50,7 @@ bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gai
 {
   const Target target = target_of(pyramid, fine + 1, top_gain);
 
-  return pyramid.groups == 1 ? launch_reduce<TileShape<1>>(queue, pyramid, fine, target)
-                             : launch_reduce<TileShape<2>>(queue, pyramid, fine, target);
+  return launch_reduce<TileShape<2>>(queue, pyramid, fine, target);
 }
 
 } // namespace cf::llf

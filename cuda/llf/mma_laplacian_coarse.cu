@@ -44,7 +44,7 @@ template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
 
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status)
 {
-  return prepare<1>(gpu, status) && prepare<2>(gpu, status) && prepare<4>(gpu, status);
+  return prepare<2>(gpu, status);
 }
 
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
@@ -52,9 +52,7 @@ bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int las
 {
   if (first >= last)
     return true;
-  return pyramid.groups == 1   ? launch_levels<1>(queue, pyramid, first, last, series)
-         : pyramid.groups == 2 ? launch_levels<2>(queue, pyramid, first, last, series)
-                               : launch_levels<4>(queue, pyramid, first, last, series);
+  return launch_levels<2>(queue, pyramid, first, last, series);
 }
 
 } // namespace cf::llf

@@ -415,9 +415,7 @@ template <int GROUPS, Key key> bool allow(const Gpu &gpu, CfStatus *status)
     if (!allow_copies<GROUPS, key, MOST, 2, ALWAYS>(gpu, status))
       return false;
   }
-  static_assert(Memory<GROUPS, key, 1, 1, ALWAYS>::bytes(1) <=
-                    (GROUPS == 4 ? LEAST_SHARED_OF_16 : LEAST_SHARED),
-                "there is room");
+  static_assert(Memory<GROUPS, key, 1, 1, ALWAYS>::bytes(1) <= LEAST_SHARED, "there is room");
   return allow_copies<GROUPS, key, MOST, 1, ALWAYS>(gpu, status) &&
          allow_copies<GROUPS, key, MOST, JOINED_BUFFERS<GROUPS>, true>(gpu, status) &&
          allow_copies<GROUPS, key, 1, 1, ALWAYS>(gpu, status);
@@ -433,26 +431,22 @@ template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
 
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status)
 {
-  return prepare<1>(gpu, status) && prepare<2>(gpu, status) && prepare<4>(gpu, status);
+  return prepare<2>(gpu, status);
 }
 
-bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
+bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels)
 {
   return with_key(pixels, [&](auto key) {
     constexpr Key KEY = decltype(key)::key;
 
-    return pyramid.groups == 1   ? is_joined<1, KEY>(gpu, pixels)
-           : pyramid.groups == 2 ? is_joined<2, KEY>(gpu, pixels)
-                                 : is_joined<4, KEY>(gpu, pixels);
+    return is_joined<2, KEY>(gpu, pixels);
   });
 }
 
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                         const Pyramid &pyramid)
 {
-  return pyramid.groups == 1   ? launch_terms<1>(queue, gpu, pixels, series, pyramid)
-         : pyramid.groups == 2 ? launch_terms<2>(queue, gpu, pixels, series, pyramid)
-                               : launch_terms<4>(queue, gpu, pixels, series, pyramid);
+  return launch_terms<2>(queue, gpu, pixels, series, pyramid);
 }
 
 } // namespace cf::llf

@@ -47,7 +47,7 @@ bool run_coarse(Queue *queue, const Gpu &gpu, const Series &series, const Pyrami
 bool run_coarse_and_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                           const Pyramid &pyramid, const Way &way)
 {
-  const int first = tensor_terms_are_joined(gpu, pixels, pyramid) ? 2 : 1;
+  const int first = tensor_terms_are_joined(gpu, pixels) ? 2 : 1;
 
   if (!run_coarse(queue, gpu, series, pyramid, way))
     return false;
@@ -68,7 +68,7 @@ Way way_of(int tail_blocks, const Gpu &gpu, const Pixels &pixels, const Pyramid 
     return way;
   const int level = pyramid.level[3].width * pyramid.level[3].height;
   const bool bytes = !pixels.wide && pixels.colour != Colour::RGB;
-  const int most = bytes && pyramid.groups <= 2 ? MOST_TWICE : MOST_TWICE_OF_OTHERS;
+  const int most = bytes ? MOST_TWICE : MOST_TWICE_OF_OTHERS;
   const int twice_blocks = std::min(tail_blocks, TWICE_TAIL_BLOCKS);
   if (level > most || tensor_tail_first_level(gpu, twice_blocks, pyramid, LAST_TWICE) != LAST_TWICE)
     return way;
@@ -79,8 +79,8 @@ Way way_of(int tail_blocks, const Gpu &gpu, const Pixels &pixels, const Pyramid 
 
 bool tensor_serves(const Gpu &gpu, const Pixels &pixels, int harmonics)
 {
-  return key_of(pixels) != Key::NONE &&
-         gpu.shared_per_block >= (harmonics > 8 ? LEAST_SHARED_OF_16 : LEAST_SHARED);
+  return harmonics <= 4 * TENSOR_GROUPS && key_of(pixels) != Key::NONE &&
+         gpu.shared_per_block >= LEAST_SHARED;
 }
 
 bool tensor_open(const Gpu &gpu, int *tail_blocks, CfStatus *status)

@@ -184,23 +184,22 @@ bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, cons
  * kernel that makes two levels. */
 constexpr int MAX_TAIL_BLOCKS = 16, TWICE_TAIL_BLOCKS = 8;
 
-/* The same on tensor cores (sm_80 and newer), where groups are 1, 2 or 4 and pyramids have at least
- * TENSOR_MIN_IMAGES. */
+/* The same on tensor cores (sm_80 and newer), where groups are TENSOR_GROUPS and pyramids have at
+ * least TENSOR_MIN_IMAGES. */
 struct Gpu {
   int multiprocessors, shared_per_multiprocessor, shared_per_block; /* bytes of shared memory */
   bool overlaps; /* has programmatic dependent launch, and clusters */
 };
 
-constexpr int TENSOR_MIN_IMAGES = 4;
+constexpr int TENSOR_MIN_IMAGES = 4, TENSOR_GROUPS = 2;
 
 /* Bytes of shared memory that a block may have on all GPUs from sm_80 on. */
 constexpr int LEAST_SHARED = 99 * 1024;
 
-/* Those that more than 8 harmonics take. */
-constexpr int LEAST_SHARED_OF_16 = 160 * 1024;
-
 /* Whether the picture's intensities are a table's rows: codes of up to 10 bits whose black is one,
- * or the luma of 8-bit RGB. */
+ * or the luma of 8-bit RGB; and there are at most 8 harmonics, which two groups
+ * hold: of fewer the coefficients of the rest are 0, whose components are exactly 0 on every level.
+ */
 bool tensor_serves(const Gpu &gpu, const Pixels &pixels, int harmonics);
 
 /* Prepares all kernels, once in a context, and finds how many blocks the kernel of the coarse
@@ -228,7 +227,7 @@ bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float t
 /* What a level adds to the coarser ones depends on its own components and the next level's only:
  * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
  * last - 1, of level 1 in cells, of others in their collapsed images. */
-bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
+bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels);
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                         const Pyramid &pyramid);
 bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
