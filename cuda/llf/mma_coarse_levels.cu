@@ -10,6 +10,7 @@
  * down from there and back up while the others make their levels' terms; they go on from there.
  */
 #include "cuda/common/grid_flags.cuh"
+#include "cuda/common/int_math.cuh"
 #include "cuda/llf/mma_coarse_levels.cuh"
 #include "cuda/llf/mma_upsample.cuh"
 
@@ -282,9 +283,10 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
 
 /* --- launching --- */
 
-/* Pixels of the first level, where all levels are in one block and where finer ones are spread; and
- * of the level that is gathered then. One block is slower than kernels of their own above. */
-constexpr int MAX_ALONE = 2100, MAX_SPREAD_PIXELS = 32767, MAX_GATHERED = 150;
+/* Pixels of the first level where all levels are in one block, or of the level that is gathered:
+ * one block is slower than kernels of its own above. Those from which a level is spread. Rows of a
+ * level, whose numbers have 16 bits. And passes in which a block makes its rows of a level. */
+constexpr int MAX_ALONE = 2100, MAX_GATHERED = 150, MAX_ROWS = 32767, MAX_PASSES = 2;
 
 int bytes_of(const Tail &tail, int groups)
 {
@@ -310,26 +312,34 @@ int place_spread(Tail *tail)
   return pixels;
 }
 
+/* Of the rows that a block filters across at a time. */
 int most_filtered_pixels(const Tail &tail)
 {
   int pixels = 0;
 
   for (int i = 1; i < tail.levels; i++) {
     const TailLevel &level = tail.level[i];
+    const int fine_height = tail.level[i - 1].height;
 
-    for (int block = 0; block < tail.blocks; block++) {
-      const Rows rows = i <= tail.spread ? own_rows(tail, i, block)
-                        : block == 0     ? Rows{0, level.height}
-                                         : Rows{0, 0};
-      const Rows from = reduced_rows(rows, tail.level[i - 1].height);
-      pixels = std::max(pixels, count_of(from) * level.width);
+    if (i > tail.spread) {
+      pixels = std::max(pixels, fine_height * level.width);
+      continue;
+    }
+    for (int block = 1; block < tail.blocks; block++) {
+      const Rows rows = own_rows(tail, i, block);
+
+      for (int first = rows.first; first < rows.end; first += tail.rows_per_pass) {
+        const Rows pass = {first, std::min(first + tail.rows_per_pass, rows.end)};
+        pixels = std::max(pixels, count_of(reduced_rows(pass, fine_height)) * level.width);
+      }
     }
   }
   return pixels;
 }
 
-/* From level `first` on, of which `spread` are spread over the blocks. */
-Tail tail_from(const Pyramid &pyramid, int first, int spread, int blocks)
+/* From level `first` on, of which `spread` are spread over the blocks. With `passes` each block
+ * makes its rows of a level in so many, which need less memory. */
+Tail tail_from(const Pyramid &pyramid, int first, int spread, int blocks, int passes)
 {
   const int group_bytes = pyramid.groups * GROUP_BYTES;
   Tail tail = {};
@@ -351,6 +361,8 @@ Tail tail_from(const Pyramid &pyramid, int first, int spread, int blocks)
   }
   tail.pixels = std::max(place_spread(&tail), gathered);
   place_levels(&tail);
+  tail.rows_per_pass = std::max(
+      1, cf::div_up(pyramid.level[first + 1].height, std::max(1, tail.blocks - 1) * passes));
   tail.filtered_pixels =
       std::max(most_filtered_pixels(tail),
                (tail.pixels * (int)sizeof(float) + group_bytes - 1) / group_bytes);
@@ -366,15 +378,18 @@ bool find_tail(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, Ta
   };
   int spread = 0;
 
-  if (levels > MAX_LEVELS || pixels_of(0) > (blocks > 1 ? MAX_SPREAD_PIXELS : MAX_ALONE))
+  if (levels > MAX_LEVELS || pyramid.level[first].height > MAX_ROWS ||
+      pixels_of(0) / std::max(1, blocks - 1) * pyramid.groups * GROUP_BYTES > gpu.shared_per_block)
     return false;
   while (blocks > 1 && spread < MAX_SPREAD && spread < levels - 1 &&
          pixels_of(spread) > MAX_GATHERED)
     spread++;
-  for (; spread >= 0 && pixels_of(spread) <= MAX_ALONE; spread--) {
-    *tail = tail_from(pyramid, first, spread, blocks);
-    if (bytes_of(*tail, pyramid.groups) <= gpu.shared_per_block)
-      return true;
+  for (int passes = 1; passes <= MAX_PASSES; passes++) {
+    for (int i = spread; i >= 0 && pixels_of(i) <= MAX_ALONE; i--) {
+      *tail = tail_from(pyramid, first, i, blocks, passes);
+      if (bytes_of(*tail, pyramid.groups) <= gpu.shared_per_block)
+        return true;
+    }
   }
   return false;
 }
