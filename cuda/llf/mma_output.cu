@@ -4,7 +4,6 @@
  * picture, and colours follow. Each block expands what its pixels need of the coarser levels by
  * itself: the margins cost less than kernels that wait for each other would.
  */
-#include "cuda/llf/halo_region.cuh"
 #include "cuda/llf/mma_output_pixels.cuh"
 
 #include <algorithm>
@@ -30,6 +29,18 @@ constexpr int MARGIN = 2, SPARE = 2, PIECE = 4, PIECE_BYTES = PIECE * (int)sizeo
 constexpr int FIRST_1 = 4; /* column of the tile's first pixel */
 constexpr int PITCH_1 = TILE_X / 2 + 2 * FIRST_1;
 
+/* The pixels of a level that a tile needs: they begin at (x, y). */
+struct Region {
+  int x, y, width, height;
+};
+
+/* A level whose region is in shared memory, and the level's size. */
+struct Part {
+  float *memory;
+  int pitch, width, height;
+  Region region;
+};
+
 template <int LEVEL> struct Coarse {
   static constexpr int WIDTH = (TILE_X >> LEVEL) + 2 * MARGIN;
   static constexpr int HEIGHT = (TILE_Y >> LEVEL) + 2 * MARGIN;
@@ -48,14 +59,14 @@ __host__ __device__ constexpr int first_piece(int level)
                       : first_piece(4) + Coarse<4>::HEIGHT * Coarse<4>::PIECES;
 }
 
-constexpr int ALL_PIECES = first_piece(FIRST_LEVEL + 1);
+constexpr int ALL_PIECES = first_piece(OUTPUT_LEVEL + 1);
 
-static_assert(FIRST_LEVEL == 4 && ALL_PIECES <= THREADS, "a piece a thread");
+static_assert(OUTPUT_LEVEL == 4 && ALL_PIECES <= THREADS, "a piece a thread");
 
 struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
-  int width[FIRST_LEVEL + 1], height[FIRST_LEVEL + 1];
-  const float *coarse[FIRST_LEVEL + 1]; /* terms, and the last one collapsed */
+  int width[OUTPUT_LEVEL + 1], height[OUTPUT_LEVEL + 1];
+  const float *coarse[OUTPUT_LEVEL + 1]; /* terms, and the last one collapsed */
   unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
   Output output;
 };
@@ -417,7 +428,7 @@ void find_inner_tiles(Finish *finish)
 {
   int across = 0x7fffffff, down = across;
 
-  for (int i = 1; i <= FIRST_LEVEL; i++) {
+  for (int i = 1; i <= OUTPUT_LEVEL; i++) {
     if (i > 1 && !finish->coarse[i])
       break;
     if (i > 1 && finish->width[i] % PIECE != 0)
@@ -438,14 +449,11 @@ bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, con
 
   finish.pixel_terms = pyramid.cells[0];
   finish.level_terms = pyramid.cells[1];
-  const int first = last > FIRST_LEVEL ? COLLAPSED_LEVEL : last;
-  for (int i = 1; i <= first; i++) {
+  for (int i = 1; i <= last; i++) {
     finish.width[i] = pyramid.level[i].width;
     finish.height[i] = pyramid.level[i].height;
     finish.coarse[i] = pyramid.level[i].collapsed;
   }
-  if (last > FIRST_LEVEL)
-    finish.coarse[COLLAPSED_LEVEL] = pyramid.level[COLLAPSED_LEVEL].gauss;
   finish.output = output_of(pixels, series.linear);
   find_inner_tiles(&finish);
   return with_pixel_types(pixels, [&](auto sample, auto colour) {

@@ -42,6 +42,16 @@ bool run_coarse(Queue *queue, const Gpu &gpu, const Series &series, const Pyrami
           tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, series));
 }
 
+/* From collapsed level `last` down to the one that the last kernel begins with. */
+bool expand_levels(Queue *queue, const Series &series, const Pyramid &pyramid, int last)
+{
+  for (int fine = last - 1; fine >= OUTPUT_LEVEL; fine--) {
+    if (!expand(queue, pyramid, fine, series))
+      return false;
+  }
+  return true;
+}
+
 /* Then the terms of the finer levels: launched behind the coarse levels, so that these have room,
  * but they do not wait for them where grids may overlap. */
 bool run_coarse_and_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
@@ -53,10 +63,11 @@ bool run_coarse_and_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, co
     return false;
   queue->beside = queue->overlaps && way.last < pyramid.images - 1;
   queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
-  const bool ran = tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
-                   tensor_level_terms(queue, pyramid, first, way.last, series);
+  const bool ran =
+      tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
+      tensor_level_terms(queue, pyramid, first, std::min(way.last, OUTPUT_LEVEL), series);
   queue->beside = false;
-  return ran;
+  return ran && expand_levels(queue, series, pyramid, way.last);
 }
 
 Way way_of(int tail_blocks, const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
@@ -97,8 +108,7 @@ bool tensor_run(Queue *queue, int tail_blocks, const Gpu &gpu, const Pixels &pix
 
   return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear) &&
          run_coarse_and_terms(queue, gpu, pixels, series, pyramid, way) &&
-         tensor_collapse(queue, pyramid, way.last) &&
-         tensor_finish(queue, pixels, series, pyramid, way.last);
+         tensor_finish(queue, pixels, series, pyramid, std::min(way.last, OUTPUT_LEVEL));
 }
 
 } // namespace cf::llf

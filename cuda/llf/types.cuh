@@ -239,9 +239,10 @@ bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int las
 int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int from);
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
                  const Series &series);
-/* Adds the terms of levels 3 to `last`, which is collapsed already, in the place of level 3's
- * Gaussian; where the last is 3 or less it stays. Then the picture. */
-bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last);
+/* The picture, from the terms of levels below `last`, at most OUTPUT_LEVEL, and that level's
+ * collapsed image. */
+constexpr int OUTPUT_LEVEL = 4;
+
 bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
                    int last);
 
