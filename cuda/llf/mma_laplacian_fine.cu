@@ -290,13 +290,6 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
 
 /* --- launching --- */
 
-/* Two tiles of components in shared memory for each team, where they have room beside a table that
- * holds rows several times. */
-template <int GROUPS, Key key> constexpr bool HAS_TWO_BUFFERS = GROUPS < 4;
-
-/* The same of RGB's terms where they are joined. */
-template <int GROUPS> constexpr int JOINED_BUFFERS = GROUPS < 4 ? 2 : 1;
-
 template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> int teams_of(const Gpu &gpu)
 {
   constexpr int MOST = TEAMS<key, COPIES>;
@@ -368,10 +361,15 @@ template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, const Pixels &pixe
 {
   return ALWAYS_JOINED<key> ||
          (is_large(pixels) &&
-          Memory<GROUPS, key, MOST_COPIES<GROUPS, key>, JOINED_BUFFERS<GROUPS>, true>::bytes(1) <=
-              gpu.shared_per_block);
+          Memory<GROUPS, key, MOST_COPIES<GROUPS, key>, 2, true>::bytes(1) <= gpu.shared_per_block);
 }
 
+template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> bool fits(const Gpu &gpu)
+{
+  return Memory<GROUPS, key, COPIES, BUFFERS, JOINED>::bytes(1) <= gpu.shared_per_block;
+}
+
+/* The kernels that there are: see prepare(). */
 template <int GROUPS>
 bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
                   const Pyramid &pyramid)
@@ -379,21 +377,18 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   return with_key(pixels, [&](auto key) {
     constexpr Key KEY = decltype(key)::key;
     constexpr int MOST = MOST_COPIES<GROUPS, KEY>;
-    constexpr bool ALWAYS = ALWAYS_JOINED<KEY>;
 
-    if constexpr (!ALWAYS) {
+    if constexpr (KEY == Key::LUMA) {
       if (is_joined<GROUPS, KEY>(gpu, pixels))
-        return launch_terms<GROUPS, KEY, MOST, JOINED_BUFFERS<GROUPS>, true>(queue, gpu, pixels,
-                                                                             series, pyramid);
+        return launch_terms<GROUPS, KEY, MOST, 2, true>(queue, gpu, pixels, series, pyramid);
+      return fits<GROUPS, KEY, MOST, 2, false>(gpu)
+                 ? launch_terms<GROUPS, KEY, MOST, 2, false>(queue, gpu, pixels, series, pyramid)
+                 : launch_terms<GROUPS, KEY, 1, 1, false>(queue, gpu, pixels, series, pyramid);
+    } else {
+      return !is_small(gpu, pixels) && fits<GROUPS, KEY, MOST, 2, true>(gpu)
+                 ? launch_terms<GROUPS, KEY, MOST, 2, true>(queue, gpu, pixels, series, pyramid)
+                 : launch_terms<GROUPS, KEY, MOST, 1, true>(queue, gpu, pixels, series, pyramid);
     }
-    if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
-      if ((!is_small(gpu, pixels) || !ALWAYS) &&
-          Memory<GROUPS, KEY, MOST, 2, ALWAYS>::bytes(1) <= gpu.shared_per_block)
-        return launch_terms<GROUPS, KEY, MOST, 2, ALWAYS>(queue, gpu, pixels, series, pyramid);
-    }
-    if (Memory<GROUPS, KEY, MOST, 1, ALWAYS>::bytes(1) <= gpu.shared_per_block)
-      return launch_terms<GROUPS, KEY, MOST, 1, ALWAYS>(queue, gpu, pixels, series, pyramid);
-    return launch_terms<GROUPS, KEY, 1, 1, ALWAYS>(queue, gpu, pixels, series, pyramid);
   });
 }
 
@@ -406,25 +401,30 @@ bool allow_copies(const Gpu &gpu, CfStatus *status)
   return allow_shared(gpu, pixel_terms_kernel<GROUPS, key, COPIES, BUFFERS, JOINED>, bytes, status);
 }
 
-template <int GROUPS, Key key> bool allow(const Gpu &gpu, CfStatus *status)
+template <int GROUPS, Key key> bool allow_samples(const Gpu &gpu, CfStatus *status)
 {
   constexpr int MOST = MOST_COPIES<GROUPS, key>;
-  constexpr bool ALWAYS = ALWAYS_JOINED<key>;
 
-  if constexpr (HAS_TWO_BUFFERS<GROUPS, key>) {
-    if (!allow_copies<GROUPS, key, MOST, 2, ALWAYS>(gpu, status))
-      return false;
-  }
-  static_assert(Memory<GROUPS, key, 1, 1, ALWAYS>::bytes(1) <= LEAST_SHARED, "there is room");
-  return allow_copies<GROUPS, key, MOST, 1, ALWAYS>(gpu, status) &&
-         allow_copies<GROUPS, key, MOST, JOINED_BUFFERS<GROUPS>, true>(gpu, status) &&
-         allow_copies<GROUPS, key, 1, 1, ALWAYS>(gpu, status);
+  static_assert(Memory<GROUPS, key, MOST, 1, true>::bytes(1) <= LEAST_SHARED, "all GPUs have room");
+  return allow_copies<GROUPS, key, MOST, 2, true>(gpu, status) &&
+         allow_copies<GROUPS, key, MOST, 1, true>(gpu, status);
+}
+
+template <int GROUPS> bool allow_luma(const Gpu &gpu, CfStatus *status)
+{
+  constexpr int MOST = MOST_COPIES<GROUPS, Key::LUMA>;
+
+  static_assert(Memory<GROUPS, Key::LUMA, 1, 1, false>::bytes(1) <= LEAST_SHARED,
+                "all GPUs have room");
+  return allow_copies<GROUPS, Key::LUMA, MOST, 2, true>(gpu, status) &&
+         allow_copies<GROUPS, Key::LUMA, MOST, 2, false>(gpu, status) &&
+         allow_copies<GROUPS, Key::LUMA, 1, 1, false>(gpu, status);
 }
 
 template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
 {
-  return allow<GROUPS, Key::BYTE>(gpu, status) && allow<GROUPS, Key::LUMA>(gpu, status) &&
-         allow<GROUPS, Key::WORD>(gpu, status);
+  return allow_samples<GROUPS, Key::BYTE>(gpu, status) &&
+         allow_samples<GROUPS, Key::WORD>(gpu, status) && allow_luma<GROUPS>(gpu, status);
 }
 
 } // namespace

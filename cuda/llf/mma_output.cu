@@ -381,7 +381,7 @@ void describe_colours(const Pixels &pixels, float linear, Output *output)
 {
   const int *const byte = output->packing.byte;
   const float epsilon = (float)CF_LLF_GAIN_EPSILON * pixels.scale;
-  const float offset = MOST_GAIN * (pixels.wide ? OFFSET<uint16_t> : OFFSET<uint8_t>);
+  const float offset = MOST_GAIN * OFFSET<uint8_t>;
 
   output->scale = pixels.scale;
   for (int c = 0; c < 3; c++)
@@ -390,7 +390,6 @@ void describe_colours(const Pixels &pixels, float linear, Output *output)
   output->new_offset = epsilon - (1.0f + linear) / MOST_GAIN * offset;
   output->old_offset = MOST_GAIN * epsilon - offset;
   output->minus_epsilon = -epsilon * DENORMAL;
-  output->half_less = 0.5f - epsilon;
   output->take_two = 0x4040 + byte[0] + (byte[1] << 8);
   output->take_third = 0x4040 + byte[2];
   output->put = 0x3210;
@@ -456,12 +455,23 @@ bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, con
   }
   finish.output = output_of(pixels, series.linear);
   find_inner_tiles(&finish);
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    return launch(queue, "llf finish",
-                  finish_kernel<typename decltype(sample)::type, decltype(colour)::colour>,
+
+  auto launch_kernel = [&](auto kernel) {
+    return launch(queue, "llf finish", kernel,
                   dim3(blocks(pixels.width, TILE_X), blocks(pixels.height, TILE_Y)), dim3(THREADS),
                   0, pixels, finish);
-  });
+  };
+
+  switch (pixels.colour) {
+  case Colour::RGB:
+    return launch_kernel(finish_kernel<uint8_t, Colour::RGB>);
+  case Colour::CHROMA:
+    return pixels.wide ? launch_kernel(finish_kernel<uint16_t, Colour::CHROMA>)
+                       : launch_kernel(finish_kernel<uint8_t, Colour::CHROMA>);
+  default:
+    return pixels.wide ? launch_kernel(finish_kernel<uint16_t, Colour::SINGLE>)
+                       : launch_kernel(finish_kernel<uint8_t, Colour::SINGLE>);
+  }
 }
 
 } // namespace cf::llf
