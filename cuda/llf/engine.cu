@@ -45,7 +45,7 @@ struct State {
   Series series;
   Curve curve;
   int intensity_levels;
-  char algorithm[32];
+  char algorithm[64];
 
   Image luminance;    /* color_mode = luminance */
   Image component[3]; /* the other modes */
@@ -237,6 +237,17 @@ bool uses_tensor_cores(const State *state, const Image &image)
          cf_format_info(state->video.format)->bits < 16 &&
          image.shape.images >= TENSOR_MIN_IMAGES &&
          tensor_serves(state->gpu, image.pixels, state->params.harmonics);
+}
+
+/* The launch plan of the first image that tensor cores filter. */
+void describe_tensor_plan(State *state)
+{
+  const bool luminance = state->params.color_mode == CF_LLF_LUMINANCE;
+  const Image &image = luminance ? state->luminance : state->component[0];
+
+  if (!is_identity(state->params) && uses_tensor_cores(state, image))
+    describe_plan(state->gpu, state->tensor_tail_blocks, image.pixels, image.shape,
+                  state->params.harmonics, state->algorithm);
 }
 
 int groups_of(const State *state, const Image &image)
@@ -437,7 +448,7 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
 {
   const State *const state = (const State *)opaque;
   const Images images = images_of(state);
-  Queue queue = {(cudaStream_t)job->stream, state->overlaps, false, false, status};
+  Queue queue = {(cudaStream_t)job->stream, state->overlaps, false, status};
   size_t bytes = 0;
   bool copies = is_identity(state->params), filters = false;
 
@@ -526,12 +537,14 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
     close(state);
     return nullptr;
   }
+  describe_tensor_plan(state);
   return state;
 }
 
 bool update(void *opaque, const void *params, CfStatus *)
 {
   take_params((State *)opaque, *(const CfLlfParams *)params);
+  describe_tensor_plan((State *)opaque);
   return true;
 }
 

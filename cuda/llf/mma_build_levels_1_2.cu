@@ -64,8 +64,8 @@ int rows_of_strips(const Gpu &gpu, int halves, int across, int height)
 }
 
 template <int GROUPS, int ALL, Key key>
-bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Target &first, const Target &second)
+bool launch_table(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                  const Series &series, const Target &first, const Target &second)
 {
   const Channel &channel = pixels.channel[0];
   const int width = (first.coarse.width + 1) / 2, height = (first.coarse.height + 1) / 2;
@@ -76,7 +76,7 @@ bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   const Packing packing = packing_of(pixels);
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
-  Analysis analysis = {first, second, {}, rows, is_large(pixels)};
+  Analysis analysis = {first, second, {}, rows, plan.large};
   Picture &picture = analysis.picture;
 
   picture.from = channel.from - (key == Key::LUMA ? packing.byte[0] : 0);
@@ -96,19 +96,19 @@ bool launch_table(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
 }
 
 template <int GROUPS, int ALL>
-bool launch_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                    const Pyramid &pyramid, float top_gain)
+bool launch_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                    const Series &series, const Pyramid &pyramid, float top_gain)
 {
   const Target target = target_of(pyramid, 1, top_gain);
   const Target second = target_of(pyramid, 2, top_gain);
 
   switch (key_of(pixels)) {
   case Key::BYTE:
-    return launch_table<GROUPS, ALL, Key::BYTE>(queue, gpu, pixels, series, target, second);
+    return launch_table<GROUPS, ALL, Key::BYTE>(queue, gpu, plan, pixels, series, target, second);
   case Key::WORD:
-    return launch_table<GROUPS, ALL, Key::WORD>(queue, gpu, pixels, series, target, second);
+    return launch_table<GROUPS, ALL, Key::WORD>(queue, gpu, plan, pixels, series, target, second);
   default:
-    return launch_table<GROUPS, ALL, Key::LUMA>(queue, gpu, pixels, series, target, second);
+    return launch_table<GROUPS, ALL, Key::LUMA>(queue, gpu, plan, pixels, series, target, second);
   }
 }
 
@@ -134,10 +134,10 @@ bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status)
   return prepare_tables<2, 2>(gpu, status);
 }
 
-bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                    const Pyramid &pyramid, float top_gain)
+bool tensor_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                    const Series &series, const Pyramid &pyramid, float top_gain)
 {
-  return launch_analyse<2, 2>(queue, gpu, pixels, series, pyramid, top_gain);
+  return launch_analyse<2, 2>(queue, gpu, plan, pixels, series, pyramid, top_gain);
 }
 
 } // namespace cf::llf

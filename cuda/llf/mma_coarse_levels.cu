@@ -283,10 +283,8 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
 
 /* --- launching --- */
 
-/* Pixels of the first level where all levels are in one block, or of the level that is gathered:
- * one block is slower than kernels of its own above. Those from which a level is spread. Rows of a
- * level, whose numbers have 16 bits. And passes in which a block makes its rows of a level. */
-constexpr int MAX_ALONE = 2100, MAX_GATHERED = 150, MAX_ROWS = 32767, MAX_PASSES = 2;
+/* Rows of a level have numbers of 16 bits. */
+constexpr int MAX_ROWS = 32767;
 
 int bytes_of(const Tail &tail, int groups)
 {
@@ -382,10 +380,10 @@ bool find_tail(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, Ta
       pixels_of(0) / std::max(1, blocks - 1) * pyramid.groups * GROUP_BYTES > gpu.shared_per_block)
     return false;
   while (blocks > 1 && spread < MAX_SPREAD && spread < levels - 1 &&
-         pixels_of(spread) > MAX_GATHERED)
+         pixels_of(spread) > kMinDistributedPixels)
     spread++;
-  for (int passes = 1; passes <= MAX_PASSES; passes++) {
-    for (int i = spread; i >= 0 && pixels_of(i) <= MAX_ALONE; i--) {
+  for (int passes = 1; passes <= kMaxPasses; passes++) {
+    for (int i = spread; i >= 0 && pixels_of(i) <= kMaxSingleCtaPixels; i--) {
       *tail = tail_from(pyramid, first, i, blocks, passes);
       if (bytes_of(*tail, pyramid.groups) <= gpu.shared_per_block)
         return true;

@@ -25,12 +25,13 @@ __global__ void __launch_bounds__(T::THREADS, T::GROUPS == 4 ? 2 : 4)
 }
 
 template <int GROUPS>
-bool launch_levels(Queue *queue, const Pyramid &pyramid, int first, int last, const Series &series)
+bool launch_levels(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first, int last,
+                   const Series &series)
 {
   using T = LevelTile<GROUPS>;
   const Levels levels = levels_of<T>(pyramid, first, last);
   return launch(queue, "llf terms", level_terms_kernel<T>, dim3(levels.tiles), dim3(T::THREADS),
-                StagedPixels<T>::BYTES, levels, series, queue->beside);
+                StagedPixels<T>::BYTES, levels, series, plan.beside_coarse);
 }
 
 template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
@@ -47,12 +48,12 @@ bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status)
   return prepare<2>(gpu, status);
 }
 
-bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
-                        const Series &series)
+bool tensor_level_terms(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first,
+                        int last, const Series &series)
 {
   if (first >= last)
     return true;
-  return launch_levels<2>(queue, pyramid, first, last, series);
+  return launch_levels<2>(queue, plan, pyramid, first, last, series);
 }
 
 } // namespace cf::llf

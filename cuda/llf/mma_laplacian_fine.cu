@@ -18,9 +18,6 @@ namespace
 /* Blocks of a multiprocessor. */
 template <int GROUPS> constexpr int RESIDENT = 2;
 
-/* Tiles a multiprocessor: fewer are not worth two of them in shared memory. */
-constexpr int SMALL_TILES = 4;
-
 /* Of a row in the table; of four groups they would not leave room for two teams. */
 template <int GROUPS, Key key>
 constexpr int MOST_COPIES = HAS_SLOPES<key> ? (GROUPS == 4 ? 4 : 8)
@@ -297,15 +294,9 @@ template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> int teams_o
                                                                                            : 1;
 }
 
-bool is_small(const Gpu &gpu, const Pixels &pixels)
-{
-  return blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y) <
-         SMALL_TILES * gpu.multiprocessors;
-}
-
 template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED>
-bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Pyramid &pyramid)
+bool launch_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                  const Series &series, const Pyramid &pyramid)
 {
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
   constexpr int RESERVED = 1024;
@@ -314,9 +305,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   const int fitting = gpu.shared_per_multiprocessor / (M::bytes(teams) + RESERVED);
   const int most = TEAMS<key, COPIES> > 1 ? 1 : RESIDENT<GROUPS>;
   const int beside = fitting < 1 ? 1 : fitting < most ? fitting : most;
-  /* These blocks stay till the end, and leave room for the coarse levels beside them. */
-  const int left = queue->beside ? queue->left : 0;
-  const int resident = beside * (gpu.multiprocessors > left ? gpu.multiprocessors - left : 1);
+  const int resident = beside * (gpu.multiprocessors - plan.reserved_sms);
   const Packing packing = packing_of(pixels);
   const Channel &channel = pixels.channel[0];
   const uintptr_t address =
@@ -337,7 +326,7 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   return launch(queue, "llf terms", pixel_terms_kernel<GROUPS, key, COPIES, BUFFERS, JOINED>,
                 dim3(grid), dim3(teams * THREADS), M::bytes(teams), pixels, series,
                 pyramid.level[1], pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source,
-                tiling, queue->beside);
+                tiling, plan.beside_coarse);
 }
 
 /* Calls `function` with the key as a type. */
@@ -357,10 +346,10 @@ template <typename Function> bool with_key(const Pixels &pixels, Function functi
   }
 }
 
-template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, const Pixels &pixels)
+template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, bool large)
 {
   return ALWAYS_JOINED<key> ||
-         (is_large(pixels) &&
+         (large &&
           Memory<GROUPS, key, MOST_COPIES<GROUPS, key>, 2, true>::bytes(1) <= gpu.shared_per_block);
 }
 
@@ -371,23 +360,27 @@ template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> bool fits(c
 
 /* The kernels that there are: see prepare(). */
 template <int GROUPS>
-bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Pyramid &pyramid)
+bool launch_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                  const Series &series, const Pyramid &pyramid)
 {
   return with_key(pixels, [&](auto key) {
     constexpr Key KEY = decltype(key)::key;
     constexpr int MOST = MOST_COPIES<GROUPS, KEY>;
 
     if constexpr (KEY == Key::LUMA) {
-      if (is_joined<GROUPS, KEY>(gpu, pixels))
-        return launch_terms<GROUPS, KEY, MOST, 2, true>(queue, gpu, pixels, series, pyramid);
+      if (plan.join_level_1)
+        return launch_terms<GROUPS, KEY, MOST, 2, true>(queue, gpu, plan, pixels, series, pyramid);
       return fits<GROUPS, KEY, MOST, 2, false>(gpu)
-                 ? launch_terms<GROUPS, KEY, MOST, 2, false>(queue, gpu, pixels, series, pyramid)
-                 : launch_terms<GROUPS, KEY, 1, 1, false>(queue, gpu, pixels, series, pyramid);
+                 ? launch_terms<GROUPS, KEY, MOST, 2, false>(queue, gpu, plan, pixels, series,
+                                                             pyramid)
+                 : launch_terms<GROUPS, KEY, 1, 1, false>(queue, gpu, plan, pixels, series,
+                                                          pyramid);
     } else {
-      return !is_small(gpu, pixels) && fits<GROUPS, KEY, MOST, 2, true>(gpu)
-                 ? launch_terms<GROUPS, KEY, MOST, 2, true>(queue, gpu, pixels, series, pyramid)
-                 : launch_terms<GROUPS, KEY, MOST, 1, true>(queue, gpu, pixels, series, pyramid);
+      return !plan.few_tiles && fits<GROUPS, KEY, MOST, 2, true>(gpu)
+                 ? launch_terms<GROUPS, KEY, MOST, 2, true>(queue, gpu, plan, pixels, series,
+                                                            pyramid)
+                 : launch_terms<GROUPS, KEY, MOST, 1, true>(queue, gpu, plan, pixels, series,
+                                                            pyramid);
     }
   });
 }
@@ -429,24 +422,29 @@ template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
 
 } // namespace
 
+int tensor_tiles(const Pixels &pixels)
+{
+  return blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
+}
+
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status)
 {
   return prepare<2>(gpu, status);
 }
 
-bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels)
+bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, bool large)
 {
   return with_key(pixels, [&](auto key) {
     constexpr Key KEY = decltype(key)::key;
 
-    return is_joined<2, KEY>(gpu, pixels);
+    return is_joined<2, KEY>(gpu, large);
   });
 }
 
-bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                        const Pyramid &pyramid)
+bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                        const Series &series, const Pyramid &pyramid)
 {
-  return launch_terms<2>(queue, gpu, pixels, series, pyramid);
+  return launch_terms<2>(queue, gpu, plan, pixels, series, pyramid);
 }
 
 } // namespace cf::llf

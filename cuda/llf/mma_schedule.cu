@@ -5,22 +5,14 @@
 #include "cuda/llf/mma_common.cuh"
 
 #include <algorithm>
+#include <stdio.h>
+
+CfLlfPlanOverride cf_llf_plan_override = {-1, -1, -1, -1};
 
 namespace cf::llf
 {
 namespace
 {
-
-/* The first level that the coarse levels' kernel has, the last image if there is no such kernel;
- * how many blocks it gets; and whether levels 3 and 4 are made at once. */
-struct Way {
-  int last, tail_blocks;
-  bool twice;
-};
-
-/* Pixels of level 3 up to which they are: in larger pictures, and earlier where the terms take
- * longer, those are what a frame waits for, and want their multiprocessors soon. */
-constexpr int MOST_TWICE = 70000, MOST_TWICE_OF_OTHERS = 40000, LAST_TWICE = 4;
 
 /* Levels 3 to `last`. */
 bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, int last)
@@ -32,14 +24,16 @@ bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, i
   return true;
 }
 
-/* Levels 3 and up, down and up again, by a kernel or more for the finer ones. */
-bool run_coarse(Queue *queue, const Gpu &gpu, const Series &series, const Pyramid &pyramid,
-                const Way &way)
+/* Components of levels 3 and up, and from there the collapsed image of the coarse levels' first. */
+bool run_coarse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Series &series,
+                const Pyramid &pyramid)
 {
-  return (way.twice ? tensor_reduce_twice(queue, pyramid, 2, -series.linear)
-                    : reduce_levels(queue, series, pyramid, way.last)) &&
-         (way.last == pyramid.images - 1 ||
-          tensor_tail(queue, gpu, way.tail_blocks, pyramid, way.last, series));
+  const int first = plan.coarse_first_level;
+
+  return (plan.fuse_levels_3_4 ? tensor_reduce_twice(queue, pyramid, 2, -series.linear)
+                               : reduce_levels(queue, series, pyramid, first)) &&
+         (first == pyramid.images - 1 ||
+          tensor_tail(queue, gpu, plan.cluster_ctas, pyramid, first, series));
 }
 
 /* From collapsed level `last` down to the one that the last kernel begins with. */
@@ -52,38 +46,28 @@ bool expand_levels(Queue *queue, const Series &series, const Pyramid &pyramid, i
   return true;
 }
 
-/* Then the terms of the finer levels: launched behind the coarse levels, so that these have room,
- * but they do not wait for them where grids may overlap. */
-bool run_coarse_and_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                          const Pyramid &pyramid, const Way &way)
+/* Laplacian coefficients of the finer levels. */
+bool run_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+               const Series &series, const Pyramid &pyramid)
 {
-  const int first = tensor_terms_are_joined(gpu, pixels) ? 2 : 1;
-
-  if (!run_coarse(queue, gpu, series, pyramid, way))
-    return false;
-  queue->beside = queue->overlaps && way.last < pyramid.images - 1;
-  queue->left = way.twice ? way.tail_blocks : MAX_TAIL_BLOCKS;
-  const bool ran =
-      tensor_pixel_terms(queue, gpu, pixels, series, pyramid) &&
-      tensor_level_terms(queue, pyramid, first, std::min(way.last, OUTPUT_LEVEL), series);
-  queue->beside = false;
-  return ran && expand_levels(queue, series, pyramid, way.last);
+  return tensor_pixel_terms(queue, gpu, plan, pixels, series, pyramid) &&
+         tensor_level_terms(queue, plan, pyramid, plan.join_level_1 ? 2 : 1,
+                            std::min(plan.coarse_first_level, OUTPUT_LEVEL), series);
 }
 
-Way way_of(int tail_blocks, const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
+/* CTAs of the coarse levels behind the kernel that makes levels 3 and 4; 0 where levels do not
+ * allow that kernel. The last of all levels is made by another. */
+int fused_cluster_ctas(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid)
 {
-  const int last = tensor_tail_first_level(gpu, tail_blocks, pyramid, 2);
-  Way way = {last, tail_blocks, false};
+  const int ctas = std::min(cluster_ctas, kFusedClusterCtas);
 
-  if (last < 3 || pyramid.images <= LAST_TWICE + 1)
-    return way;
-  const int level = pyramid.level[3].width * pyramid.level[3].height;
-  const bool bytes = !pixels.wide && pixels.colour != Colour::RGB;
-  const int most = bytes ? MOST_TWICE : MOST_TWICE_OF_OTHERS;
-  const int twice_blocks = std::min(tail_blocks, TWICE_TAIL_BLOCKS);
-  if (level > most || tensor_tail_first_level(gpu, twice_blocks, pyramid, LAST_TWICE) != LAST_TWICE)
-    return way;
-  return Way{LAST_TWICE, twice_blocks, true};
+  return pyramid.images > 5 && tensor_tail_first_level(gpu, ctas, pyramid, 4) == 4 ? ctas : 0;
+}
+
+/* An override's choice, or the plan's own. */
+int chosen(int forced, int own)
+{
+  return forced >= 0 ? forced : own;
 }
 
 } // namespace
@@ -101,14 +85,66 @@ bool tensor_open(const Gpu &gpu, int *tail_blocks, CfStatus *status)
          tensor_prepare_levels(gpu, status) && tensor_prepare_tail(gpu, tail_blocks, status);
 }
 
+FramePlan plan_frame(const Gpu &gpu, int tail_blocks, const Pixels &pixels, const Pyramid &pyramid)
+{
+  const CfLlfPlanOverride &forced = cf_llf_plan_override;
+  const long long picture = (long long)pixels.width * pixels.height;
+  const long long level_3 = (long long)pyramid.level[3].width * pyramid.level[3].height;
+  const bool u8 = !pixels.wide && pixels.colour != Colour::RGB;
+  const int ctas =
+      forced.cluster_ctas >= 0 ? std::min(forced.cluster_ctas, tail_blocks) : tail_blocks;
+  const int fused_ctas = fused_cluster_ctas(gpu, ctas, pyramid);
+  FramePlan plan = {};
+
+  plan.coarse_first_level = tensor_tail_first_level(gpu, ctas, pyramid, 2);
+  plan.cluster_ctas = ctas;
+  plan.fuse_levels_3_4 =
+      fused_ctas > 0 && chosen(forced.fuse_levels_3_4,
+                               plan.coarse_first_level > 2 &&
+                                   level_3 <= (u8 ? kFuse34MaxPixelsU8 : kFuse34MaxPixelsOther));
+  if (plan.fuse_levels_3_4) {
+    plan.coarse_first_level = 4;
+    plan.cluster_ctas = fused_ctas;
+  }
+  plan.large = chosen(forced.large, picture > kLargePicturePixels);
+  plan.few_tiles =
+      chosen(forced.few_tiles, tensor_tiles(pixels) < kMinTilesPerSm * gpu.multiprocessors);
+  plan.join_level_1 = tensor_terms_are_joined(gpu, pixels, plan.large);
+  plan.beside_coarse = gpu.overlaps && plan.coarse_first_level < pyramid.images - 1;
+  plan.reserved_sms = plan.beside_coarse
+                          ? std::min(plan.cluster_ctas, gpu.multiprocessors / kMostReservedShare)
+                          : 0;
+  return plan;
+}
+
+void describe_plan(const Gpu &gpu, int tail_blocks, const Pixels &pixels, const CfLlfPyramid &shape,
+                   int harmonics, char text[64])
+{
+  Pyramid pyramid = {};
+
+  pyramid.images = shape.images;
+  pyramid.groups = TENSOR_GROUPS;
+  for (int i = 0; i < shape.images; i++) {
+    pyramid.level[i].width = shape.width[i];
+    pyramid.level[i].height = shape.height[i];
+  }
+  const FramePlan plan = plan_frame(gpu, tail_blocks, pixels, pyramid);
+  snprintf(text, 64, "sine-%d mma, %scoarse from level %d on %d CTA%s", harmonics,
+           plan.fuse_levels_3_4 ? "levels 3+4 fused, " : "", plan.coarse_first_level,
+           plan.cluster_ctas, plan.cluster_ctas == 1 ? "" : "s");
+}
+
 bool tensor_run(Queue *queue, int tail_blocks, const Gpu &gpu, const Pixels &pixels,
                 const Series &series, const Pyramid &pyramid)
 {
-  const Way way = way_of(tail_blocks, gpu, pixels, pyramid);
+  const FramePlan plan = plan_frame(gpu, tail_blocks, pixels, pyramid);
+  const int first = plan.coarse_first_level;
 
-  return tensor_analyse(queue, gpu, pixels, series, pyramid, -series.linear) &&
-         run_coarse_and_terms(queue, gpu, pixels, series, pyramid, way) &&
-         tensor_finish(queue, pixels, series, pyramid, std::min(way.last, OUTPUT_LEVEL));
+  return tensor_analyse(queue, gpu, plan, pixels, series, pyramid, -series.linear) &&
+         run_coarse(queue, gpu, plan, series, pyramid) &&
+         run_terms(queue, gpu, plan, pixels, series, pyramid) &&
+         expand_levels(queue, series, pyramid, first) &&
+         tensor_finish(queue, pixels, series, pyramid, std::min(first, OUTPUT_LEVEL));
 }
 
 } // namespace cf::llf

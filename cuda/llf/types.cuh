@@ -13,6 +13,8 @@
 
 #include "cuda/common/context.cuh"
 #include "cuda/common/launch.cuh"
+#include "cuda/llf/frame_plan.h"
+#include "cuda/llf/tuning.h"
 
 #include <cuda_fp16.h>
 
@@ -55,13 +57,6 @@ struct Pixels {
   Colour colour;
   bool wide; /* 2-byte samples */
 };
-
-/* In pictures of up to four million pixels the chain of coarse levels is most of what a frame waits
- * for, in larger ones the work on the finest levels. */
-inline bool is_large(const Pixels &pixels)
-{
-  return (long long)pixels.width * pixels.height > 4000000;
-}
 
 /* --- pyramids --- */
 
@@ -108,13 +103,11 @@ struct Samples {
 
 /* All kernels here begin with pdl_trigger_then_wait(), so each may be launched before the one in
  * front of it has ended, where the GPU can (`overlaps`). The first of a frame must not: what comes
- * before it in the stream is not ours. With `beside`, those that can do not wait for the one in
- * front of them but work beside it: see pdl_wait_then_trigger(). */
+ * before it in the stream is not ours. */
 struct Queue {
   cudaStream_t stream;
-  bool overlaps, started, beside;
+  bool overlaps, started;
   CfStatus *status;
-  int left; /* multiprocessors that kernels `beside` others leave to the coarse levels */
 };
 
 template <typename... Parameters, typename... Arguments>
@@ -180,9 +173,8 @@ int tail_first_level(const Pyramid &pyramid, int from, int shared_per_block);
 bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatus *status);
 bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, const Series &series);
 
-/* Blocks of that kernel at the most, each of which fills a multiprocessor; and behind a
- * kernel that makes two levels. */
-constexpr int MAX_TAIL_BLOCKS = 16, TWICE_TAIL_BLOCKS = 8;
+/* Blocks of that kernel at the most, each of which fills a multiprocessor. */
+constexpr int MAX_TAIL_BLOCKS = kMaxClusterCtas;
 
 /* The same on tensor cores (sm_80 and newer), where groups are TENSOR_GROUPS and pyramids have at
  * least TENSOR_MIN_IMAGES. */
@@ -206,6 +198,14 @@ bool tensor_serves(const Gpu &gpu, const Pixels &pixels, int harmonics);
  * levels has. */
 bool tensor_open(const Gpu &gpu, int *tail_blocks, CfStatus *status);
 
+/* The plan of a frame, of which `pyramid` has the sizes; `tail_blocks` is what tensor_open() found.
+ */
+FramePlan plan_frame(const Gpu &gpu, int tail_blocks, const Pixels &pixels, const Pyramid &pyramid);
+
+/* The plan in at most 63 characters, for algorithm(). */
+void describe_plan(const Gpu &gpu, int tail_blocks, const Pixels &pixels, const CfLlfPyramid &shape,
+                   int harmonics, char text[64]);
+
 /* A frame's kernels: those that follow. */
 bool tensor_run(Queue *queue, int tail_blocks, const Gpu &gpu, const Pixels &pixels,
                 const Series &series, const Pyramid &pyramid);
@@ -216,8 +216,8 @@ bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status);
-bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                    const Pyramid &pyramid, float top_gain);
+bool tensor_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                    const Series &series, const Pyramid &pyramid, float top_gain);
 /* Level `fine` + 1, of levels from 2 on. */
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
@@ -227,11 +227,12 @@ bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float t
 /* What a level adds to the coarser ones depends on its own components and the next level's only:
  * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
  * last - 1, of level 1 in cells, of others in their collapsed images. */
-bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels);
-bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                        const Pyramid &pyramid);
-bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
-                        const Series &series);
+int tensor_tiles(const Pixels &pixels); /* of level 0 */
+bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, bool large);
+bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                        const Series &series, const Pyramid &pyramid);
+bool tensor_level_terms(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first,
+                        int last, const Series &series);
 
 /* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
  * collapsed image. The first level that fits is not below `from`; it is the last where there is
