@@ -43,12 +43,13 @@ struct Tail {
   int levels, blocks;
   int spread;                  /* levels before the one that the first block gathers */
   int pixels, filtered_pixels; /* that a block has memory for */
+  int rows_per_pass;           /* of a spread level, that a block makes at a time */
   bool gate;                   /* the first kernel behind level 2, which terms need */
   float top_gain;              /* of the last level's Gaussian, in its collapsed image */
   const uint4 *groups;
   const float *gauss;
   float *collapsed;
-  unsigned *begun, *ended;
+  unsigned *begun;
   TailLevel level[MAX_LEVELS];
   Place place[MAX_SPREAD + 1][MAX_BLOCKS];
 };

@@ -38,13 +38,13 @@ struct State {
   Gpu gpu;
   int shared_per_block;
 
-  TensorStreams tensor_streams; /* zeros without */
+  int tensor_tail_blocks; /* CTAs of the kernel of the coarse levels */
 
   CfLlfParams params;
   Series series;
   Curve curve;
   int intensity_levels;
-  char algorithm[32];
+  char algorithm[64];
 
   Image luminance;    /* color_mode = luminance */
   Image component[3]; /* the other modes */
@@ -233,7 +233,20 @@ int samples_in_batch(const State *state, int first)
 bool uses_tensor_cores(const State *state, const Image &image)
 {
   return state->tensor_cores && state->params.method == CF_LLF_FAST &&
-         cf_format_info(state->video.format)->bits < 16 && image.shape.images >= TENSOR_MIN_IMAGES;
+         cf_format_info(state->video.format)->bits < 16 &&
+         image.shape.images >= TENSOR_MIN_IMAGES &&
+         tensor_serves(state->gpu, image.pixels, state->params.harmonics);
+}
+
+/* The launch plan of the first image that tensor cores filter. */
+void describe_tensor_plan(State *state)
+{
+  const bool luminance = state->params.color_mode == CF_LLF_LUMINANCE;
+  const Image &image = luminance ? state->luminance : state->component[0];
+
+  if (!is_identity(state->params) && uses_tensor_cores(state, image))
+    describe_plan(state->gpu, state->tensor_tail_blocks, image.pixels, image.shape,
+                  state->params.harmonics, state->algorithm);
 }
 
 int groups_of(const State *state, const Image &image)
@@ -242,20 +255,13 @@ int groups_of(const State *state, const Image &image)
 
   if (state->params.method == CF_LLF_SAMPLED)
     return (samples_in_batch(state, 0) + 7) / 8;
-  return harmonic_groups == 3 && uses_tensor_cores(state, image) ? 4 : harmonic_groups;
+  return uses_tensor_cores(state, image) ? TENSOR_GROUPS : harmonic_groups;
 }
 
 /* Bytes of a level's terms in cells of 8 x 4 halves. */
 size_t cells_bytes(const Level &level)
 {
   return (size_t)((level.width + 7) / 8) * (size_t)((level.height + 3) / 4) * 32 * sizeof(__half);
-}
-
-/* Of a word for each strip, twice where four groups are made by two blocks. */
-size_t strips_bytes(int width, int height, int groups)
-{
-  return (size_t)blocks(width, LEAST_STRIP_WIDTH) * (size_t)blocks(height, LEAST_STRIP_ROWS) *
-         (groups > 2 ? 2 : 1) * sizeof(unsigned);
 }
 
 /* The pyramid in `scratch`, whose size is returned, and NULL to ask for it only. */
@@ -274,10 +280,7 @@ size_t place_pyramid(const CfLlfPyramid &shape, int groups, bool cells, void *sc
   pyramid->groups = groups;
   if (cells) {
     pyramid->coarse_begun = (unsigned *)take(sizeof(unsigned));
-    pyramid->ended = (unsigned *)take(sizeof(unsigned));
   }
-  if (cells && shape.images > 2)
-    pyramid->strips_done = (unsigned *)take(strips_bytes(shape.width[2], shape.height[2], groups));
   for (int i = 0; i < shape.images; i++) {
     Level *const level = &pyramid->level[i];
     const size_t size = (size_t)shape.width[i] * (size_t)shape.height[i];
@@ -341,7 +344,7 @@ bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixe
   Pyramid pyramid;
 
   place_pyramid(image.shape, groups_of(state, image), true, scratch, &pyramid);
-  return tensor_run(queue, state->tensor_streams, state->gpu, pixels, state->series, pyramid);
+  return tensor_run(queue, state->tensor_tail_blocks, state->gpu, pixels, state->series, pyramid);
 }
 
 bool run_sampled(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
@@ -444,7 +447,7 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
 {
   const State *const state = (const State *)opaque;
   const Images images = images_of(state);
-  Queue queue = {(cudaStream_t)job->stream, state->overlaps, false, false, status};
+  Queue queue = {(cudaStream_t)job->stream, state->overlaps, false, status};
   size_t bytes = 0;
   bool copies = is_identity(state->params), filters = false;
 
@@ -482,7 +485,6 @@ void close(void *opaque)
 
   if (!state)
     return;
-  tensor_close(&state->tensor_streams);
   exact_close(&state->tables[0]);
   exact_close(&state->tables[1]);
   free(state);
@@ -532,16 +534,18 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   describe_luminance(state, component);
   take_params(state, *(const CfLlfParams *)params);
   if (!open_tables(state, status) ||
-      (state->tensor_cores && !tensor_open(state->gpu, &state->tensor_streams, status))) {
+      (state->tensor_cores && !tensor_open(state->gpu, &state->tensor_tail_blocks, status))) {
     close(state);
     return nullptr;
   }
+  describe_tensor_plan(state);
   return state;
 }
 
 bool update(void *opaque, const void *params, CfStatus *)
 {
   take_params((State *)opaque, *(const CfLlfParams *)params);
+  describe_tensor_plan((State *)opaque);
   return true;
 }
 

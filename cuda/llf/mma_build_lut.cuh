@@ -11,23 +11,17 @@ namespace cf::llf
 {
 
 /* A strip is COARSE pixels of level 2 wide and as long as the launch says. Blocks are 8 pixels;
- * those of level 1 begin two left of the strip, and those of the picture two left of these. An odd
- * number of them makes whole blocks of level 2, of an even one the last needs two of three. With
- * one group the lower half of what products filter is a second strip below. */
-template <int blocks> struct StripShape {
-  static constexpr int BLOCKS_1 = blocks, BLOCKS_2 = blocks / 2;
-  static constexpr int COARSE = 8 * BLOCKS_2 - (blocks % 2 ? 0 : 3), MIDDLE = 2 * COARSE;
-  static constexpr int READS = blocks;     /* of 16 pixels */
-  static constexpr int PAIRS = 4 * blocks; /* of pixels of level 1, a lane each */
-};
-
-/* Of large pictures, and of others: these have short strips, of which there are more of the smaller
- * ones for each warp. */
-constexpr int LARGE_BLOCKS = 7, SMALL_BLOCKS = 6;
+ * those of level 1 begin two left of the strip, and those of the picture two left of these: whole
+ * blocks of level 2. With one group the lower half of what products filter is a second strip below.
+ */
+constexpr int BLOCKS_1 = 7, BLOCKS_2 = BLOCKS_1 / 2;
+constexpr int COARSE = 8 * BLOCKS_2, MIDDLE = 2 * COARSE;
+constexpr int READS = BLOCKS_1;     /* of 16 pixels */
+constexpr int PAIRS = 4 * BLOCKS_1; /* of pixels of level 1, a lane each */
 
 constexpr int SLOTS = 4;     /* rows in shared memory */
 constexpr int SLOT = 4 * 32; /* samples, four a lane; two before the strip's first block */
-static_assert(SLOT >= 2 + 16 * StripShape<LARGE_BLOCKS>::READS, "the look-ups' are there");
+static_assert(SLOT >= 2 + 16 * READS, "the look-ups' are there");
 constexpr int SLOT_PITCH = SLOT + 4;
 constexpr int WARPS = 12;
 

@@ -164,9 +164,8 @@ __device__ __forceinline__ void filter_row(RowOf row_of, const typename KeyOf<ke
 
 /* Stores rows of a strip, one after the other: products leave components in rows, memory has them
  * in columns. Of two groups, the first one's pairs are the even ones of eight, the second's the odd
- * ones. A level's pixels have ALL groups. What `passes` leaves the L2 cache first: level 1 of large
- * pictures, which does not fit in, so that level 2 is there when it is read. */
-template <int GROUPS, int ALL, bool turned, int BLOCKS, bool passes> struct LineWriter {
+ * ones. A level's pixels have ALL groups. */
+template <int GROUPS, int ALL, bool turned, int BLOCKS> struct LineWriter {
   static constexpr int HALF = HALVES<GROUPS>, PIXEL_BYTES = ALL * GROUP_BYTES;
 
   uint8_t *next[HALF];
@@ -200,8 +199,10 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS, bool passes> struct Line
     return GROUPS == 2 ? keep_in_register(blocks) : blocks;
   }
 
-  __device__ __forceinline__ void write(int b, const Block &block,
-                                        const uint32_t (&written)[HALF]) const
+  /* `store (to, words)` stores a uint2. */
+  template <typename Store>
+  __device__ __forceinline__ void write(int b, const Block &block, const uint32_t (&written)[HALF],
+                                        Store store) const
   {
     uint32_t words[2];
 
@@ -220,10 +221,8 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS, bool passes> struct Line
 
       if (!(written[h] >> b & 1))
         continue;
-      if constexpr (GROUPS == 2 && passes)
-        __stcs(reinterpret_cast<uint2 *>(to), make_uint2(words[0], words[1]));
-      else if constexpr (GROUPS == 2)
-        *reinterpret_cast<uint2 *>(to) = make_uint2(words[0], words[1]);
+      if constexpr (GROUPS == 2)
+        store(reinterpret_cast<uint2 *>(to), make_uint2(words[0], words[1]));
       else
         *reinterpret_cast<uint32_t *>(to) = words[h];
     }

@@ -83,25 +83,21 @@ struct Analysis {
   Target first, second;
   Picture picture;
   int strip_rows;
-  bool reduces;    /* level 2 is made */
-  unsigned *done;  /* of Strips */
-  int per_block;   /* strips of a block at a time */
-  unsigned *ended; /* of the pyramid, to be set back */
+  bool evict_first; /* level 1 is larger than the L2 cache */
 };
 
 /* What a warp knows of its strip. */
-template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
+template <int GROUPS, int ALL, Key key> struct Strip {
   using M = TableMemory<GROUPS, key>;
-  using Shape = StripShape<BLOCKS>;
   using Sample = typename M::Sample;
   static constexpr int HALF = HALVES<GROUPS>, ROW_BYTES = M::COPIES * GROUP_BYTES;
   static constexpr bool PAIRED = key == Key::BYTE;
-  static constexpr int BLOCKS_1 = Shape::BLOCKS_1, BLOCKS_2 = Shape::BLOCKS_2;
-  static constexpr int COARSE = Shape::COARSE, MIDDLE = Shape::MIDDLE;
-  static constexpr int READS = Shape::READS, PAIRS = Shape::PAIRS;
 
   const Pixels &pixels;
   const Analysis &analysis;
+  /* Of large pictures level 1, and samples of two bytes, leave the L2 cache first: they do not fit
+   * in, and level 2 is to be there when it is read. */
+  const uint64_t policy;
   Sample *const slots;
   const Sample *looked_up, *pairs; /* a lane's, of a row */
   uint32_t table;
@@ -117,8 +113,8 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
   bool border, kept_1[2];
   bool beyond, past_three; /* a lane's samples are beyond the border, and a word with three of it */
   Banded bands[BLOCKS_2];
-  LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_1, BLOCKS_1 == LARGE_BLOCKS> writer_1;
-  LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_2, false> writer_2;
+  LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_1> writer_1;
+  LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_2> writer_2;
   float *gauss_1[HALF];
   /* Two rows of level 1 in turns, two of level 2 in order. */
   Line<BLOCKS_1> line[2];
@@ -130,7 +126,7 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
 
   __device__ __forceinline__ Strip(const Pixels &pixels, const Series &series,
                                    const Analysis &analysis, uint8_t *memory, int lane, int warp)
-      : pixels(pixels), analysis(analysis),
+      : pixels(pixels), analysis(analysis), policy(l2_policy(analysis.evict_first)),
         slots(reinterpret_cast<Sample *>(memory + GROUPS * M::TABLE) + warp * M::ROWS), lane(lane)
   {
     /* Lanes 8 to 15 and 24 to 31 look up the second group's rows, or the second half's pixels. */
@@ -163,12 +159,10 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
     return analysis.first.coarse.height;
   }
 
-  /* Of large pictures with two bytes a sample, which are no longer in the L2 cache when they are
-   * read again: they leave it first. */
-  __device__ __forceinline__ static Four<key> loaded(const Four<key> *from)
+  __device__ __forceinline__ Four<key> loaded(const Four<key> *from) const
   {
-    if constexpr (key == Key::WORD && BLOCKS_1 == LARGE_BLOCKS)
-      return Four<key>{__ldcs(&from->words)};
+    if constexpr (key == Key::WORD)
+      return Four<key>{load_with_policy(&from->words, policy)};
     else
       return *from;
   }
@@ -380,11 +374,10 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
       add_block(made, edge, block);
       begin_block(line[ENDING].block[b], edge, block);
       add_block(line[1 - ENDING].block[b], centre, block);
-      writer_1.write(b, made, written);
+      writer_1.write(b, made, written,
+                     [&](uint2 *to, uint2 words) { store_with_policy(to, words, policy); });
       if (b > 0 && b % 2 == 0)
         take(b / 2 - 1, filter_block(done[0], done[1], made, bands[b / 2 - 1]));
-      if (BLOCKS_1 % 2 == 0 && b == BLOCKS_1 - 1)
-        take(b / 2, filter_block(done[0], made, bands[b / 2]));
       done[b % 2] = made;
     });
     writer_1.advance(width());
@@ -472,14 +465,13 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
 
 #pragma unroll
     for (int h = 0; h < HALF; h++) {
-      stored[h] = analysis.reduces && m > y2 &&
-                  m - 1 + h * analysis.strip_rows < analysis.second.coarse.height;
+      stored[h] = m > y2 && m - 1 + h * analysis.strip_rows < analysis.second.coarse.height;
       written[h] = writer_2.written(stored[h]);
     }
     taps_of(2 * m, plain, taps, exact);
     filter_last<0>(3, 2 * m, across, [&](int b, const Block &block) {
       add_block(coarse.block[b], taps[0], block);
-      writer_2.write(b, coarse.block[b], written);
+      writer_2.write(b, coarse.block[b], written, [](uint2 *to, uint2 words) { *to = words; });
       add_block(coarse_next.block[b], taps[1], block);
       coarse.block[b] = coarse_next.block[b];
       begin_block(coarse_next.block[b], taps[2], block);

@@ -9,8 +9,9 @@
  * block has no such rows: it gathers the first level that is small enough for one block, and goes
  * down from there and back up while the others make their levels' terms; they go on from there.
  */
-#include "cuda/llf/mma_coarse_first_level.cuh"
-#include "cuda/llf/mma_downsample_x2.cuh"
+#include "cuda/common/grid_flags.cuh"
+#include "cuda/common/int_math.cuh"
+#include "cuda/llf/mma_coarse_levels.cuh"
 #include "cuda/llf/mma_upsample.cuh"
 
 #include <algorithm>
@@ -199,10 +200,10 @@ __device__ __forceinline__ void tell_beginning(const Tail &tail, int block)
 }
 
 /* Block `block` of those that have the coarse levels, from when `await_first` returns: then the
- * first of them is there. With `meets_early` blocks have not waited for each other till then. */
+ * first of them is there. Blocks of a cluster have not waited for each other till then. */
 template <int GROUPS, typename AwaitFirst>
 __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series, uint8_t *shared,
-                                         int block, bool meets_early, AwaitFirst await_first)
+                                         int block, AwaitFirst await_first)
 {
   Directory *const directory = reinterpret_cast<Directory *>(shared);
   const Held *const held = directory->held;
@@ -211,7 +212,7 @@ __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series,
   const int top = tail.levels - 1, gathered = tail.spread;
 
   fill_directory(tail, block, directory);
-  if (meets_early)
+  if (gathered > 0)
     cluster_arrive();
   {
     const Band band(lane);
@@ -222,7 +223,7 @@ __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series,
     await_first();
     load_first<GROUPS>(tail, memory, held[0]);
     /* All blocks are there, and their barriers. */
-    if (meets_early)
+    if (gathered > 0)
       cluster_wait();
     __syncthreads();
     if (!tail.gate)
@@ -263,67 +264,27 @@ __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series,
 
 template <int GROUPS>
 __global__ void __launch_bounds__(TAIL_THREADS, 1)
-    tensor_tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ FirstLevel first,
-                       const __grid_constant__ Series series)
+    tensor_tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ Series series)
 {
   extern __shared__ __align__(128) uint8_t shared[];
   const int block = (int)blockIdx.x;
-  const bool makes_first = first.tiles > 0;
 
   if (block == 0 && !tail.gate)
     forget_beginning(tail);
   if (!tail.gate)
     pdl_trigger();
-  run_tail<GROUPS>(tail, series, shared, block, tail.spread > 0 && !makes_first, [&] {
+  run_tail<GROUPS>(tail, series, shared, block, [&] {
     if (tail.gate)
       pdl_wait_then_trigger();
     else
       pdl_trigger_then_wait();
-    if (makes_first) {
-      make_first_level<GROUPS>(shared + sizeof(Directory), first);
-      cluster_arrive();
-      cluster_wait();
-    }
-  });
-  count_cta_done(tail.ended);
-}
-
-/* With tiles of so many rows 1920x1080 has 105, which have room at once beside a cluster of eight:
- * an H200 has room for 15 such clusters. Of four groups of components there would be too many. */
-constexpr int ROWS_BESIDE_TAIL = 10;
-
-/* With the two levels before, whose tiles come first: blocks that wait for others are the last to
- * find room. The terms' blocks follow each of them at once, where behind a kernel of their own they
- * would wait till a cluster has room, and then for each of its blocks. */
-template <int GROUPS>
-__global__ void __launch_bounds__(TAIL_THREADS, 1)
-    tensor_twice_and_tail_kernel(const __grid_constant__ TwiceLevels twice, int twice_blocks,
-                                 const __grid_constant__ Tail tail,
-                                 const __grid_constant__ Series series)
-{
-  extern __shared__ __align__(128) uint8_t shared[];
-  const int block = (int)blockIdx.x - twice_blocks;
-
-  if (block < 0) {
-    if ((int)blockIdx.x < twice.tasks)
-      make_twice<GROUPS, ROWS_BESIDE_TAIL>(shared, twice, blockIdx.x);
-    return;
-  }
-  if (block == 0)
-    forget_beginning(tail);
-  run_tail<GROUPS>(tail, series, shared, block, tail.spread > 0, [&] {
-    pdl_wait_then_trigger();
-    if (threadIdx.x == 0)
-      spin_acquire(twice.ended, twice.tasks);
-    __syncthreads();
   });
 }
 
 /* --- launching --- */
 
-/* Pixels of the first level, where all levels are in one block and where finer ones are spread; and
- * of the level that is gathered then. One block is slower than kernels of their own above. */
-constexpr int MAX_ALONE = 2100, MAX_SPREAD_PIXELS = 32767, MAX_GATHERED = 150;
+/* Rows of a level have numbers of 16 bits. */
+constexpr int MAX_ROWS = 32767;
 
 int bytes_of(const Tail &tail, int groups)
 {
@@ -349,26 +310,34 @@ int place_spread(Tail *tail)
   return pixels;
 }
 
+/* Of the rows that a block filters across at a time. */
 int most_filtered_pixels(const Tail &tail)
 {
   int pixels = 0;
 
   for (int i = 1; i < tail.levels; i++) {
     const TailLevel &level = tail.level[i];
+    const int fine_height = tail.level[i - 1].height;
 
-    for (int block = 0; block < tail.blocks; block++) {
-      const Rows rows = i <= tail.spread ? own_rows(tail, i, block)
-                        : block == 0     ? Rows{0, level.height}
-                                         : Rows{0, 0};
-      const Rows from = reduced_rows(rows, tail.level[i - 1].height);
-      pixels = std::max(pixels, count_of(from) * level.width);
+    if (i > tail.spread) {
+      pixels = std::max(pixels, fine_height * level.width);
+      continue;
+    }
+    for (int block = 1; block < tail.blocks; block++) {
+      const Rows rows = own_rows(tail, i, block);
+
+      for (int first = rows.first; first < rows.end; first += tail.rows_per_pass) {
+        const Rows pass = {first, std::min(first + tail.rows_per_pass, rows.end)};
+        pixels = std::max(pixels, count_of(reduced_rows(pass, fine_height)) * level.width);
+      }
     }
   }
   return pixels;
 }
 
-/* From level `first` on, of which `spread` are spread over the blocks. */
-Tail tail_from(const Pyramid &pyramid, int first, int spread, int blocks)
+/* From level `first` on, of which `spread` are spread over the blocks. With `passes` each block
+ * makes its rows of a level in so many, which need less memory. */
+Tail tail_from(const Pyramid &pyramid, int first, int spread, int blocks, int passes)
 {
   const int group_bytes = pyramid.groups * GROUP_BYTES;
   Tail tail = {};
@@ -390,6 +359,8 @@ Tail tail_from(const Pyramid &pyramid, int first, int spread, int blocks)
   }
   tail.pixels = std::max(place_spread(&tail), gathered);
   place_levels(&tail);
+  tail.rows_per_pass = std::max(
+      1, cf::div_up(pyramid.level[first + 1].height, std::max(1, tail.blocks - 1) * passes));
   tail.filtered_pixels =
       std::max(most_filtered_pixels(tail),
                (tail.pixels * (int)sizeof(float) + group_bytes - 1) / group_bytes);
@@ -405,50 +376,26 @@ bool find_tail(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, Ta
   };
   int spread = 0;
 
-  if (levels > MAX_LEVELS || pixels_of(0) > (blocks > 1 ? MAX_SPREAD_PIXELS : MAX_ALONE))
+  if (levels > MAX_LEVELS || pyramid.level[first].height > MAX_ROWS ||
+      pixels_of(0) / std::max(1, blocks - 1) * pyramid.groups * GROUP_BYTES > gpu.shared_per_block)
     return false;
   while (blocks > 1 && spread < MAX_SPREAD && spread < levels - 1 &&
-         pixels_of(spread) > MAX_GATHERED)
+         pixels_of(spread) > kMinDistributedPixels)
     spread++;
-  for (; spread >= 0 && pixels_of(spread) <= MAX_ALONE; spread--) {
-    *tail = tail_from(pyramid, first, spread, blocks);
-    if (bytes_of(*tail, pyramid.groups) <= gpu.shared_per_block)
-      return true;
+  for (int passes = 1; passes <= kMaxPasses; passes++) {
+    for (int i = spread; i >= 0 && pixels_of(i) <= kMaxSingleCtaPixels; i--) {
+      *tail = tail_from(pyramid, first, i, blocks, passes);
+      if (bytes_of(*tail, pyramid.groups) <= gpu.shared_per_block)
+        return true;
+    }
   }
   return false;
 }
 
-template <int GROUPS>
-constexpr int FIRST_BYTES = (int)sizeof(Directory) + FIRST_LEVEL_BYTES<GROUPS>;
-
-template <int GROUPS>
-bool launch_tail(Queue *queue, const Tail &tail, const FirstLevel &first, const Series &series)
+template <int GROUPS> bool launch_tail(Queue *queue, const Tail &tail, const Series &series)
 {
-  const int first_bytes = first.tiles > 0 ? FIRST_BYTES<GROUPS> : 0;
-
   return launch_cluster(queue, "llf coarse levels", tensor_tail_kernel<GROUPS>, tail.blocks,
-                        TAIL_THREADS, std::max(bytes_of(tail, GROUPS), first_bytes), tail, first,
-                        series);
-}
-
-/* Blocks of whole clusters. */
-int twice_blocks(const TwiceLevels &twice, int cluster)
-{
-  return blocks(twice.tasks, cluster) * cluster;
-}
-
-template <int GROUPS>
-bool launch_twice_and_tail(Queue *queue, const TwiceLevels &twice, const Tail &tail,
-                           const Series &series)
-{
-  static_assert(TwiceTile<GROUPS, ROWS_BESIDE_TAIL>::THREADS == TAIL_THREADS,
-                "blocks of one kernel");
-  const int before = twice_blocks(twice, tail.blocks);
-
-  return launch_with(queue, "llf coarse levels", tensor_twice_and_tail_kernel<GROUPS>,
-                     dim3(before + tail.blocks), dim3(TAIL_THREADS),
-                     std::max(bytes_of(tail, GROUPS), TwiceTile<GROUPS, ROWS_BESIDE_TAIL>::BYTES),
-                     tail.blocks, twice, before, tail, series);
+                        TAIL_THREADS, bytes_of(tail, GROUPS), tail, series);
 }
 
 template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, int blocks)
@@ -495,66 +442,20 @@ int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyra
   return pyramid.images - 1;
 }
 
-bool tensor_tail_makes_first(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first)
+bool tensor_prepare_tail(const Gpu &gpu, int *blocks, CfStatus *status)
 {
-  return tail_blocks > 1 && first >= 4 && first < pyramid.images - 1 &&
-         FIRST_BYTES<4> <= gpu.shared_per_block;
-}
-
-bool tensor_prepare_tail(const Gpu &gpu, TensorStreams *streams, CfStatus *status)
-{
-  int *const blocks = &streams->tail_blocks;
-
   *blocks = gpu.overlaps ? MAX_BLOCKS : 1;
-  if (!prepare<1>(gpu, blocks, status) || !prepare<2>(gpu, blocks, status) ||
-      !prepare<4>(gpu, blocks, status) ||
-      !allow_shared(gpu, tensor_twice_and_tail_kernel<1>, gpu.shared_per_block, status) ||
-      !allow_shared(gpu, tensor_twice_and_tail_kernel<2>, gpu.shared_per_block, status))
-    return false;
-  streams->twice_tail_blocks = std::min(*blocks, TWICE_TAIL_BLOCKS);
-  if (gpu.overlaps)
-    streams->twice_room =
-        streams->twice_tail_blocks *
-        clusters_at_once(gpu, tensor_twice_and_tail_kernel<2>, streams->twice_tail_blocks);
-  return true;
+  return prepare<2>(gpu, blocks, status);
 }
 
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
-                 bool makes_first, const Series &series)
+                 const Series &series)
 {
-  FirstLevel made = {};
   Tail tail;
 
   find_tail(gpu, pyramid, first, tail_blocks, &tail);
   tail.top_gain = -series.linear;
-  tail.ended = queue->ended;
-  queue->awaited += tail.blocks;
-  if (makes_first)
-    made = first_level(pyramid, first, tail.top_gain);
-  return pyramid.groups == 1   ? launch_tail<1>(queue, tail, made, series)
-         : pyramid.groups == 2 ? launch_tail<2>(queue, tail, made, series)
-                               : launch_tail<4>(queue, tail, made, series);
-}
-
-bool tensor_twice_fits_tail(const TensorStreams &streams, const Pyramid &pyramid, int first)
-{
-  const TwiceLevels twice = twice_levels<ROWS_BESIDE_TAIL>(pyramid, first - 2, 0.0f);
-  const int cluster = streams.twice_tail_blocks;
-
-  return pyramid.groups <= 2 && twice_blocks(twice, cluster) + cluster <= streams.twice_room;
-}
-
-bool tensor_twice_and_tail(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
-                           const Pyramid &pyramid, int first, const Series &series)
-{
-  TwiceLevels twice = twice_levels<ROWS_BESIDE_TAIL>(pyramid, first - 2, -series.linear);
-  Tail tail;
-
-  find_tail(gpu, pyramid, first, streams.twice_tail_blocks, &tail);
-  tail.top_gain = -series.linear;
-  twice.ended = pyramid.ended;
-  return pyramid.groups == 1 ? launch_twice_and_tail<1>(queue, twice, tail, series)
-                             : launch_twice_and_tail<2>(queue, twice, tail, series);
+  return launch_tail<2>(queue, tail, series);
 }
 
 } // namespace cf::llf

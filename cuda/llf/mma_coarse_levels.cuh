@@ -188,17 +188,21 @@ __device__ __forceinline__ void reduce_spread(const Tail &tail, const Directory 
     }
   };
 
-  filter_across<GROUPS>(tail, memory, directory.held[level - 1], level, rows, band);
-  __syncthreads();
-  filter_down<GROUPS>(
-      tail, memory, level, rows,
-      [&](int y, int i, uint4 made) {
-        store_row(y, i, GROUPS, cf::smem_address(memory.components), made);
-      },
-      [&](int y, int x, float made) {
-        store_row(y, x, 1, cf::smem_address(memory.gauss), __float_as_uint(made));
-      });
-  __syncthreads();
+  for (int first = rows.first; first < rows.end; first += tail.rows_per_pass) {
+    const Rows pass = {first, min(first + tail.rows_per_pass, rows.end)};
+
+    filter_across<GROUPS>(tail, memory, directory.held[level - 1], level, pass, band);
+    __syncthreads();
+    filter_down<GROUPS>(
+        tail, memory, level, pass,
+        [&](int y, int i, uint4 made) {
+          store_row(y, i, GROUPS, cf::smem_address(memory.components), made);
+        },
+        [&](int y, int x, float made) {
+          store_row(y, x, 1, cf::smem_address(memory.gauss), __float_as_uint(made));
+        });
+    __syncthreads();
+  }
   await_bytes(&directory.barrier[level]);
 }
 

@@ -72,16 +72,12 @@ struct Rotation {
 
 /* What numbers the rows of a table of level 0: 8-bit codes, codes of up to 10 bits, or the luma of
  * 8-bit red, green and blue in ENTRIES steps, to which it is rounded everywhere but in the term
- * that is linear in it: of noise with alpha 0.4 that changes 1.6 % of the samples by one where
- * there are 4096, and 3.2 % where there are 2048. Others have no table. Where there is room for it,
- * a table holds each row several times, so that the rows that a warp looks up lie in different
- * banks. */
+ * that is linear in it. Others have no table (tensor_serves()). Where there is room for it, a table
+ * holds each row several times, so that the rows that a warp looks up lie in different banks. */
 enum class Key { BYTE, WORD, LUMA, NONE };
 
-template <Key key> struct KeyOf {
-  using Sample = uint16_t; /* of the picture, and of row numbers in shared memory */
-  static constexpr int ENTRIES = 0, COPIES = 1;
-};
+/* Sample: of the picture, and of row numbers in shared memory. */
+template <Key key> struct KeyOf;
 
 template <> struct KeyOf<Key::WORD> {
   using Sample = uint16_t;
@@ -225,22 +221,9 @@ inline LumaRow luma_row_of(const Pixels &pixels, const Packing &packing)
   return row;
 }
 
-/* What the filter takes for the intensity, where it is not a table's row. */
-template <typename Sample, Colour colour>
-__device__ __forceinline__ float rounded_intensity(const Pixels &pixels, const Packing &packing,
-                                                   const LumaRow &luma_row, int x, int y)
-{
-  if constexpr (colour == Colour::RGB && sizeof(Sample) == 1)
-    return intensity_of_row<Key::LUMA>(pixels,
-                                       (float)luma_row.of(load_channels(pixels, packing, x, y)));
-  else
-    return __saturatef(load_intensity<Sample, colour>(pixels, x, y));
-}
-
 /* Four pixels as they are read. */
 template <Key key> struct Four {
-  uint4 words; /* with three channels of each in the bytes that the packing
-                  names, or intensities */
+  uint4 words; /* with three channels of each in the bytes that the packing names */
 };
 
 template <> struct Four<Key::BYTE> {

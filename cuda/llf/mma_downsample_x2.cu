@@ -44,14 +44,12 @@ template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
 
 bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status)
 {
-  return prepare<1>(gpu, status) && prepare<2>(gpu, status) && prepare<4>(gpu, status);
+  return prepare<2>(gpu, status);
 }
 
 bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
 {
-  return pyramid.groups == 1   ? launch_twice<1>(queue, pyramid, fine, top_gain)
-         : pyramid.groups == 2 ? launch_twice<2>(queue, pyramid, fine, top_gain)
-                               : launch_twice<4>(queue, pyramid, fine, top_gain);
+  return launch_twice<2>(queue, pyramid, fine, top_gain);
 }
 
 } // namespace cf::llf

@@ -199,7 +199,6 @@ struct TwiceLevels {
   Level fine;
   Target first, second;
   int across, parts, tasks; /* a block each */
-  unsigned *ended;          /* where they count, if somebody waits for them */
 };
 
 template <int GROUPS, int ROWS> using TwiceTile = Twice<GROUPS == 1 ? 1 : 2, ROWS>;
@@ -236,7 +235,6 @@ __device__ __forceinline__ void make_twice(uint8_t *memory, const TwiceLevels &l
     reduce_middle<S>(middle, target, band, x, y, warp);
   else if (target.first_group == 0)
     reduce_middle_gauss<S>(middle, target, x, y, threadIdx.x - 32 * S::TILE_Y);
-  count_cta_done(levels.ended);
 }
 
 /* The two levels behind `fine`, as tensor_reduce() makes one. */
@@ -248,7 +246,7 @@ template <int ROWS> TwiceLevels twice_levels(const Pyramid &pyramid, int fine, f
   const int parts = pyramid.groups > 2 ? pyramid.groups / 2 : 1;
   const int tasks = across * blocks(second.coarse.height, ROWS) * parts;
 
-  return TwiceLevels{pyramid.level[fine], first, second, across, parts, tasks, nullptr};
+  return TwiceLevels{pyramid.level[fine], first, second, across, parts, tasks};
 }
 
 } // namespace cf::llf

@@ -3,9 +3,9 @@
  * The terms of levels 0 and 1 on tensor cores. They do not depend on the coarser levels' collapsed
  * images, so these kernels run beside the chain of small ones that make them.
  */
-#include "cuda/llf/mma_laplacian_tile.cuh"
-#include "cuda/llf/mma_lut_derivative.cuh"
 #include "cuda/llf/mma_laplacian_smem.cuh"
+#include "cuda/llf/mma_lut_derivative.cuh"
+#include "cuda/llf/tiled_fp16.cuh"
 
 #include <algorithm>
 #include <type_traits>
@@ -17,14 +17,6 @@ namespace
 
 /* Blocks of a multiprocessor. */
 template <int GROUPS> constexpr int RESIDENT = 2;
-
-/* Tiles a multiprocessor, below which a picture is small. Where the chain of coarse levels has a
- * stream of its own its kernels find room beside one block: 1920x1080 takes 6 % less with one. */
-constexpr int SMALL_TILES = 16;
-
-/* The same where the chain has its room already: fewer tiles are not worth two of them in shared
- * memory. */
-constexpr int SMALL_TILES_BESIDE = 4;
 
 /* Of a row in the table; of four groups they would not leave room for two teams. */
 template <int GROUPS, Key key>
@@ -73,22 +65,18 @@ __device__ __forceinline__ void make_terms(float (&sum)[4], const Columns<T> &co
   constexpr int TABLE_BYTES = TABLE_ROWS<key> * COPIES * GROUP_BYTES;
   const Numbers<key, COPIES> numbers(strip);
   auto rotation_of = [&](int j, uint32_t *rotation) {
-    if constexpr (key == Key::NONE) {
-      rotate<T::GROUPS>(rotation, turn, numbers.from[j], numbers.from[8 + j]);
-    } else {
-      const uint32_t row = numbers.row_of(j, table);
+    const uint32_t row = numbers.row_of(j, table);
 
-      if constexpr (T::GROUPS == 1) {
-        ldmatrix_x2(rotation, row);
-      } else {
+    if constexpr (T::GROUPS == 1) {
+      ldmatrix_x2(rotation, row);
+    } else {
 #pragma unroll
-        for (int c = 0; c < T::GROUPS; c += 2) {
-          uint32_t words[4];
-          cf::ldmatrix_x4(words, row + c * TABLE_BYTES);
+      for (int c = 0; c < T::GROUPS; c += 2) {
+        uint32_t words[4];
+        cf::ldmatrix_x4(words, row + c * TABLE_BYTES);
 #pragma unroll
-          for (int k = 0; k < 4; k++)
-            rotation[2 * c + k] = words[k];
-        }
+        for (int k = 0; k < 4; k++)
+          rotation[2 * c + k] = words[k];
       }
     }
   };
@@ -133,32 +121,6 @@ make_next_terms(float (&sum)[4], const Columns<NextTile<GROUPS>> &columns,
       });
 }
 
-constexpr int MOST_TAKEN_LEVELS = 2;
-
-using TakenLevels = Levels<MOST_TAKEN_LEVELS>;
-
-/* Whether there is a kernel that makes terms of levels 2 and up along with level 0's. It is one of
- * its own: at 640x360 a frame took 41 us instead of 38 with code that was not run. */
-template <int GROUPS, Key key> constexpr bool TAKES_LEVELS = GROUPS <= 2 && key == Key::BYTE;
-
-/* Tiles of coarser levels: number `first`, and every so many. They come first: at the end, when
- * nothing else hides what they wait for, they took 4 us. They are the last teams'; the others make
- * a tile of level 0 meanwhile, which takes 2.4 us where one of these takes 4, and more of those
- * that are left over: 1920x1080 takes 51.5 us a frame so, and 52.4 if all teams have as many. */
-template <int TEAMS, int GROUPS>
-__device__ __forceinline__ void
-make_levels(const TakenLevels &levels, uint8_t *memory, int team, int thread, int first, int step,
-            const Expansion &expansion, const Turn<GROUPS> &turn, bool beside)
-{
-  auto await = [&] { await_team<TEAMS, THREADS>(team); };
-
-  for (int tile = first; tile < levels.tiles; tile += step) {
-    make_level_tile<LevelTile<GROUPS>, DirectPixels>(levels, memory, tile, thread, expansion, turn,
-                                                     beside, await);
-    await();
-  }
-}
-
 /* --- the kernel --- */
 
 /* Tiles as far as pixels and rows of tiles. */
@@ -170,24 +132,22 @@ struct Step {
   }
 };
 
-/* A picture's tiles; how far a team's next one is from the one before, and from its first one where
- * it has no tile of a coarser level; and the cells of levels 0 and 1. */
+/* A picture's tiles; how far a team's next one is from the one before; and the cells of levels 0
+ * and 1. */
 struct Tiling {
   int tiles, across;
-  Step step, first_step;
+  Step step;
   int cells_across, next_cells_across;
 };
 
 /* Blocks stay for many tiles, since the table is dear, and load the next one meanwhile. They go
  * from the last tile to the first, like the reduction of level 1 beside them. */
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED,
-          bool TAKES>
+template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED>
 __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                   TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
                        Level coarse, Level second, __half *cells, __half *next_cells,
-                       const __grid_constant__ PictureRows source, Tiling tiling, bool beside,
-                       const __grid_constant__ TakenLevels levels, unsigned *ended)
+                       const __grid_constant__ PictureRows source, Tiling tiling, bool beside)
 {
   using T = BaseTile<GROUPS>;
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
@@ -233,9 +193,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   uint8_t *const numbers = table + keep_in_register(M::TABLE + team * M::TEAM + M::PIXELS +
                                                     place_of_number<key, TILE_X>(column, row));
   Four<key> fours[2];
-  const int number = (int)blockIdx.x + team * (int)gridDim.x;
-  int tile = tiling.tiles - 1 - number;
-  Step step = tiling.step;
+  const int tile = tiling.tiles - 1 - ((int)blockIdx.x + team * (int)gridDim.x);
   int buffer = 0, next_x, next_y;
 
   columns.from = keep_in_register(columns.from);
@@ -254,38 +212,22 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   auto load_tile = [&] {
     if constexpr (BUFFERS == 2)
       load_components();
-    load_eight<Sample, colour, key>(fours, pixels, source, next_x + column,
-                                    min(next_y + row, pixels.height - 1));
+    load_eight<key>(fours, pixels, source, next_x + column, min(next_y + row, pixels.height - 1));
   };
   /* To the next tile, if there is one. */
   auto go_on = [&] {
-    const Step by = TAKES ? step : tiling.step;
-
-    next_x -= by.x;
-    next_y -= by.y;
-    step = tiling.step;
+    next_x -= tiling.step.x;
+    next_y -= tiling.step.y;
     if (next_x < 0) {
       next_x += tiling.across * TILE_X;
       next_y -= TILE_Y;
     }
   };
 
-  if constexpr (key != Key::NONE)
-    fill_rotations<GROUPS, key, COPIES>(table, pixels, series);
+  fill_rotations<GROUPS, key, COPIES>(table, pixels, series);
   begin(beside);
   if constexpr (TEAMS < key, COPIES >> 1)
     __syncthreads();
-  if constexpr (TAKES) {
-    const int teams = (int)blockDim.x / THREADS * (int)gridDim.x;
-    const int others = max(teams - levels.tiles, 0);
-
-    make_levels<TEAMS<key, COPIES>>(levels, memory, team, thread, teams - 1 - number, teams,
-                                    expansion, turn, beside);
-    if (number < others)
-      step = tiling.first_step;
-    else
-      tile -= others;
-  }
   const int first_row = (int)(((float)tile + 0.5f) / (float)tiling.across);
   next_x = (tile - first_row * tiling.across) * TILE_X;
   next_y = tile < 0 ? -TILE_Y : first_row * TILE_Y;
@@ -340,18 +282,10 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
     if constexpr (M::NUMBER_BUFFERS == 1)
       await_team<TEAMS<key, COPIES>, THREADS>(team);
   }
-  count_cta_done(ended);
   end(beside);
 }
 
 /* --- launching --- */
-
-/* Two tiles of components in shared memory for each team, where they have room beside a table that
- * holds rows several times. */
-template <int GROUPS, Key key> constexpr bool HAS_TWO_BUFFERS = GROUPS < 4 && key != Key::NONE;
-
-/* The same of RGB's terms where they are joined. */
-template <int GROUPS> constexpr int JOINED_BUFFERS = GROUPS < 4 ? 2 : 1;
 
 template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> int teams_of(const Gpu &gpu)
 {
@@ -360,29 +294,18 @@ template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> int teams_o
                                                                                            : 1;
 }
 
-bool is_small(const Gpu &gpu, const Pixels &pixels, bool beside)
-{
-  return blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y) <
-         (beside ? SMALL_TILES_BESIDE : SMALL_TILES) * gpu.multiprocessors;
-}
-
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
-bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Pyramid &pyramid, const TakenLevels &levels)
+template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED>
+bool launch_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                  const Series &series, const Pyramid &pyramid)
 {
   using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
   constexpr int RESERVED = 1024;
   const int tiles = blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
-  const bool small = !queue->beside && is_small(gpu, pixels, false);
-  const int teams = small ? 1 : teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu);
+  const int teams = teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu);
   const int fitting = gpu.shared_per_multiprocessor / (M::bytes(teams) + RESERVED);
-  const int most = small || TEAMS<key, COPIES> > 1 ? 1 : RESIDENT<GROUPS>;
+  const int most = TEAMS<key, COPIES> > 1 ? 1 : RESIDENT<GROUPS>;
   const int beside = fitting < 1 ? 1 : fitting < most ? fitting : most;
-  /* These blocks stay till the end, and leave room for the coarse levels: to those that are beside
-   * them already; in a stream of their own to the last kernel, which needs a multiprocessor for
-   * itself, or in large pictures to all of them. */
-  const int left = queue->beside ? queue->left : small ? 1 : gpu.multiprocessors * 2 / 11;
-  const int resident = beside * (gpu.multiprocessors > left ? gpu.multiprocessors - left : 1);
+  const int resident = beside * (gpu.multiprocessors - plan.reserved_sms);
   const Packing packing = packing_of(pixels);
   const Channel &channel = pixels.channel[0];
   const uintptr_t address =
@@ -390,197 +313,138 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Seri
   PictureRows source = {channel.from - (key == Key::LUMA ? packing.byte[0] : 0), packing,
                         luma_row_of(pixels, packing), (int)channel.from_stride, false};
 
-  source.aligned = source.stride == channel.from_stride &&
-                   (key == Key::LUMA ? packing.packed && address % 16 == 0
-                                     : pixels.step[0] == 1 && address % (4 * sizeof(Sample)) == 0);
+  source.aligned =
+      source.stride == channel.from_stride &&
+      (key == Key::LUMA
+           ? packing.packed && address % 16 == 0
+           : pixels.step[0] == 1 && address % (4 * sizeof(typename KeyOf<key>::Sample)) == 0);
   const int grid = tiles < resident ? tiles : resident, all_teams = teams * grid;
   const int across = blocks(pixels.width, TILE_X);
-  const Tiling tiling = {tiles,
-                         across,
-                         Step(all_teams, across),
-                         Step(std::max(all_teams - levels.tiles, 0), across),
-                         cells_across(pixels.width),
+  const Tiling tiling = {tiles, across, Step(all_teams, across), cells_across(pixels.width),
                          cells_across(pyramid.level[1].width)};
 
-  queue->awaited += grid;
-  auto launch_kernel = [&](auto takes) {
-    return launch(queue, "llf terms",
-                  pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED,
-                                     decltype(takes)::value>,
-                  dim3(grid), dim3(teams * THREADS), M::bytes(teams), pixels, series,
-                  pyramid.level[1], pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source,
-                  tiling, queue->beside, levels, queue->ended);
-  };
-
-  if constexpr (TAKES_LEVELS<GROUPS, key>) {
-    if (levels.count > 0)
-      return launch_kernel(std::true_type());
-  }
-  return launch_kernel(std::false_type());
+  return launch(queue, "llf terms", pixel_terms_kernel<GROUPS, key, COPIES, BUFFERS, JOINED>,
+                dim3(grid), dim3(teams * THREADS), M::bytes(teams), pixels, series,
+                pyramid.level[1], pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source,
+                tiling, plan.beside_coarse);
 }
 
-/* Calls `function` with the sample type, the colour and the key as types. */
+/* Calls `function` with the key as a type. */
 template <Key value> struct KeyConstant {
   static constexpr Key key = value;
 };
 
-template <int groups> struct GroupsConstant {
-  static constexpr int value = groups;
-};
-
-template <int GROUPS, typename Function>
-bool with_key_types(const Gpu &gpu, const Pixels &pixels, Function function)
+template <typename Function> bool with_key(const Pixels &pixels, Function function)
 {
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    constexpr bool WIDE = sizeof(typename decltype(sample)::type) == 2;
-    constexpr bool RGB = decltype(colour)::colour == Colour::RGB;
-    constexpr Key KEY = RGB ? (WIDE ? Key::NONE : Key::LUMA) : WIDE ? Key::WORD : Key::BYTE;
-    /* Chroma has no part in this. */
-    using Filtered = ColourConstant<RGB ? Colour::RGB : Colour::SINGLE>;
-
-    if constexpr (KEY != Key::NONE) {
-      if (key_of(pixels) == KEY &&
-          Memory<GROUPS, KEY, 1, 1, ALWAYS_JOINED<KEY>>::bytes(1) <= gpu.shared_per_block)
-        return function(sample, Filtered(), KeyConstant<KEY>());
-    }
-    return function(sample, Filtered(), KeyConstant<Key::NONE>());
-  });
+  switch (key_of(pixels)) {
+  case Key::BYTE:
+    return function(KeyConstant<Key::BYTE>());
+  case Key::WORD:
+    return function(KeyConstant<Key::WORD>());
+  default:
+    return function(KeyConstant<Key::LUMA>());
+  }
 }
 
-template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, const Pixels &pixels)
+template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, bool large)
 {
   return ALWAYS_JOINED<key> ||
-         (is_large(pixels) &&
-          Memory<GROUPS, key, MOST_COPIES<GROUPS, key>, JOINED_BUFFERS<GROUPS>, true>::bytes(1) <=
-              gpu.shared_per_block);
+         (large &&
+          Memory<GROUPS, key, MOST_COPIES<GROUPS, key>, 2, true>::bytes(1) <= gpu.shared_per_block);
 }
 
-template <int GROUPS>
-bool launch_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                  const Pyramid &pyramid, const TakenLevels &levels)
+template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> bool fits(const Gpu &gpu)
 {
-  return with_key_types<GROUPS>(gpu, pixels, [&](auto sample, auto colour, auto key) {
-    using Sample = typename decltype(sample)::type;
-    constexpr Colour COLOUR = decltype(colour)::colour;
+  return Memory<GROUPS, key, COPIES, BUFFERS, JOINED>::bytes(1) <= gpu.shared_per_block;
+}
+
+/* The kernels that there are: see prepare(). */
+template <int GROUPS>
+bool launch_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                  const Series &series, const Pyramid &pyramid)
+{
+  return with_key(pixels, [&](auto key) {
     constexpr Key KEY = decltype(key)::key;
     constexpr int MOST = MOST_COPIES<GROUPS, KEY>;
-    constexpr bool ALWAYS = ALWAYS_JOINED<KEY>;
 
-    if constexpr (!ALWAYS) {
-      if (is_joined<GROUPS, KEY>(gpu, pixels))
-        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, JOINED_BUFFERS<GROUPS>, true>(
-            queue, gpu, pixels, series, pyramid, levels);
+    if constexpr (KEY == Key::LUMA) {
+      if (plan.join_level_1)
+        return launch_terms<GROUPS, KEY, MOST, 2, true>(queue, gpu, plan, pixels, series, pyramid);
+      return fits<GROUPS, KEY, MOST, 2, false>(gpu)
+                 ? launch_terms<GROUPS, KEY, MOST, 2, false>(queue, gpu, plan, pixels, series,
+                                                             pyramid)
+                 : launch_terms<GROUPS, KEY, 1, 1, false>(queue, gpu, plan, pixels, series,
+                                                          pyramid);
+    } else {
+      return !plan.few_tiles && fits<GROUPS, KEY, MOST, 2, true>(gpu)
+                 ? launch_terms<GROUPS, KEY, MOST, 2, true>(queue, gpu, plan, pixels, series,
+                                                            pyramid)
+                 : launch_terms<GROUPS, KEY, MOST, 1, true>(queue, gpu, plan, pixels, series,
+                                                            pyramid);
     }
-    if constexpr (HAS_TWO_BUFFERS<GROUPS, KEY>) {
-      if ((!is_small(gpu, pixels, queue->beside) || !ALWAYS) &&
-          Memory<GROUPS, KEY, MOST, 2, ALWAYS>::bytes(1) <= gpu.shared_per_block)
-        return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 2, ALWAYS>(queue, gpu, pixels,
-                                                                          series, pyramid, levels);
-    }
-    if (Memory<GROUPS, KEY, MOST, 1, ALWAYS>::bytes(1) <= gpu.shared_per_block)
-      return launch_terms<GROUPS, Sample, COLOUR, KEY, MOST, 1, ALWAYS>(queue, gpu, pixels, series,
-                                                                        pyramid, levels);
-    return launch_terms<GROUPS, Sample, COLOUR, KEY, 1, 1, ALWAYS>(queue, gpu, pixels, series,
-                                                                   pyramid, levels);
   });
 }
 
-template <int GROUPS, typename Sample, Colour colour, Key key, int COPIES, int BUFFERS, bool JOINED>
+template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED>
 bool allow_copies(const Gpu &gpu, CfStatus *status)
 {
   const int bytes = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>::bytes(
       teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu));
 
-  if constexpr (TAKES_LEVELS<GROUPS, key>) {
-    if (!allow_shared(
-            gpu, pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED, true>,
-            bytes, status))
-      return false;
-  }
-  return allow_shared(
-      gpu, pixel_terms_kernel<GROUPS, Sample, colour, key, COPIES, BUFFERS, JOINED, false>, bytes,
-      status);
+  return allow_shared(gpu, pixel_terms_kernel<GROUPS, key, COPIES, BUFFERS, JOINED>, bytes, status);
 }
 
-template <int GROUPS, typename Sample, Colour colour, Key key>
-bool allow(const Gpu &gpu, CfStatus *status)
+template <int GROUPS, Key key> bool allow_samples(const Gpu &gpu, CfStatus *status)
 {
   constexpr int MOST = MOST_COPIES<GROUPS, key>;
-  constexpr bool ALWAYS = ALWAYS_JOINED<key>;
 
-  if constexpr (HAS_TWO_BUFFERS<GROUPS, key>) {
-    if (!allow_copies<GROUPS, Sample, colour, key, MOST, 2, ALWAYS>(gpu, status))
-      return false;
-  }
-  if constexpr (key != Key::NONE) {
-    if (!allow_copies<GROUPS, Sample, colour, key, MOST, 1, ALWAYS>(gpu, status) ||
-        !allow_copies<GROUPS, Sample, colour, key, MOST, JOINED_BUFFERS<GROUPS>, true>(gpu,
-                                                                                       status) ||
-        !allow_copies<GROUPS, Sample, colour, key, 1, 1, ALWAYS>(gpu, status))
-      return false;
-  }
-  return allow_copies<GROUPS, Sample, colour, Key::NONE, 1, 1, true>(gpu, status);
+  static_assert(Memory<GROUPS, key, MOST, 1, true>::bytes(1) <= LEAST_SHARED, "all GPUs have room");
+  return allow_copies<GROUPS, key, MOST, 2, true>(gpu, status) &&
+         allow_copies<GROUPS, key, MOST, 1, true>(gpu, status);
+}
+
+template <int GROUPS> bool allow_luma(const Gpu &gpu, CfStatus *status)
+{
+  constexpr int MOST = MOST_COPIES<GROUPS, Key::LUMA>;
+
+  static_assert(Memory<GROUPS, Key::LUMA, 1, 1, false>::bytes(1) <= LEAST_SHARED,
+                "all GPUs have room");
+  return allow_copies<GROUPS, Key::LUMA, MOST, 2, true>(gpu, status) &&
+         allow_copies<GROUPS, Key::LUMA, MOST, 2, false>(gpu, status) &&
+         allow_copies<GROUPS, Key::LUMA, 1, 1, false>(gpu, status);
 }
 
 template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
 {
-  return allow<GROUPS, uint8_t, Colour::SINGLE, Key::BYTE>(gpu, status) &&
-         allow<GROUPS, uint8_t, Colour::RGB, Key::LUMA>(gpu, status) &&
-         allow<GROUPS, uint16_t, Colour::SINGLE, Key::WORD>(gpu, status) &&
-         allow<GROUPS, uint16_t, Colour::RGB, Key::NONE>(gpu, status);
+  return allow_samples<GROUPS, Key::BYTE>(gpu, status) &&
+         allow_samples<GROUPS, Key::WORD>(gpu, status) && allow_luma<GROUPS>(gpu, status);
 }
 
 } // namespace
 
+int tensor_tiles(const Pixels &pixels)
+{
+  return blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
+}
+
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status)
 {
-  return prepare<1>(gpu, status) && prepare<2>(gpu, status) && prepare<4>(gpu, status);
+  return prepare<2>(gpu, status);
 }
 
-bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
+bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, bool large)
 {
-  auto joined = [&](auto groups) {
-    constexpr int GROUPS = decltype(groups)::value;
+  return with_key(pixels, [&](auto key) {
+    constexpr Key KEY = decltype(key)::key;
 
-    return with_key_types<GROUPS>(gpu, pixels, [&](auto, auto, auto key) {
-      return is_joined<GROUPS, decltype(key)::key>(gpu, pixels);
-    });
-  };
-
-  return pyramid.groups == 1   ? joined(GroupsConstant<1>())
-         : pyramid.groups == 2 ? joined(GroupsConstant<2>())
-                               : joined(GroupsConstant<4>());
+    return is_joined<2, KEY>(gpu, large);
+  });
 }
 
-bool tensor_terms_take_levels(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid)
+bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                        const Series &series, const Pyramid &pyramid)
 {
-  auto take_levels = [&](auto groups) {
-    constexpr int GROUPS = decltype(groups)::value;
-
-    return with_key_types<GROUPS>(gpu, pixels, [&](auto, auto, auto key) {
-      return TAKES_LEVELS<GROUPS, decltype(key)::key>;
-    });
-  };
-
-  return pyramid.groups == 1   ? take_levels(GroupsConstant<1>())
-         : pyramid.groups == 2 ? take_levels(GroupsConstant<2>())
-                               : take_levels(GroupsConstant<4>());
-}
-
-bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                        const Pyramid &pyramid, int first, int last)
-{
-  auto launch_with_levels = [&](auto groups) {
-    constexpr int GROUPS = decltype(groups)::value;
-
-    return launch_terms<GROUPS>(
-        queue, gpu, pixels, series, pyramid,
-        levels_of<LevelTile<GROUPS>, MOST_TAKEN_LEVELS>(pyramid, first, last));
-  };
-
-  return pyramid.groups == 1   ? launch_with_levels(GroupsConstant<1>())
-         : pyramid.groups == 2 ? launch_with_levels(GroupsConstant<2>())
-                               : launch_with_levels(GroupsConstant<4>());
+  return launch_terms<2>(queue, gpu, plan, pixels, series, pyramid);
 }
 
 } // namespace cf::llf

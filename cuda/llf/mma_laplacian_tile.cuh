@@ -14,57 +14,18 @@ namespace cf::llf
 /* Low tiles, since small levels have few. */
 template <int GROUPS> using LevelTile = Tile<GROUPS, 16>;
 
-/* Levels from `first` on, MOST at the most, and the one behind the last. */
-template <int MOST> struct Levels {
+constexpr int MOST_LEVELS = CF_LLF_MAX_IMAGES - 1;
+
+/* Levels from `first` on, and the one behind the last. */
+struct Levels {
   int first, count, tiles;
-  int first_tile[MOST], tiles_x[MOST];
-  Level level[MOST + 1];
+  int first_tile[MOST_LEVELS], tiles_x[MOST_LEVELS];
+  Level level[MOST_LEVELS + 1];
   __half *cells; /* level 1's terms; others have theirs in the collapsed image */
   const unsigned *coarse_begun;
 };
 
 /* --- a level's own pixels --- */
-
-/* From memory, as a strip comes to them: for kernels that stay, with tiles that are in the L2
- * cache. The others take 1.3 us longer so at 3840x2160. */
-template <typename T> struct DirectPixels {
-  static constexpr int BYTES = T::BYTES, TOGETHER = 8;
-
-  const uint32_t *groups[2];
-  const float *gauss[2];
-  int most; /* pixels to the level's last one */
-
-  __device__ __forceinline__ static void start(uint8_t *, const Level &, int, int, int)
-  {
-  }
-
-  /* Those of a lane in the strip at (`x`, `y`) of the tile. */
-  __device__ __forceinline__ DirectPixels(const uint8_t *, const Level &own, int tile_x, int tile_y,
-                                          int x, int y, int lane)
-  {
-    const int column = tile_x + x + lane / 4 % 4;
-
-#pragma unroll
-    for (int k = 0; k < 2; k++) {
-      const int row = min(tile_y + y + lane / 16 + 2 * k, own.height - 1);
-      const size_t pixel = (size_t)row * own.width + column;
-
-      groups[k] = reinterpret_cast<const uint32_t *>(own.groups + pixel * T::GROUPS) + lane % 4;
-      gauss[k] = own.gauss + pixel;
-    }
-    most = own.width - 1 - column;
-  }
-
-  __device__ __forceinline__ uint32_t word(int k, int j, int c) const
-  {
-    return groups[k][(min(4 * j, most) * T::GROUPS + c) * 4];
-  }
-
-  __device__ __forceinline__ float intensity(int k, int j) const
-  {
-    return gauss[k][min(4 * j, most)];
-  }
-};
 
 /* From shared memory, where all of a tile's come at once, in rows that begin in different banks.
  * Few at a time are enough then: blocks are so short that they wait for instructions, too. */
@@ -123,8 +84,7 @@ template <typename T> struct StagedPixels {
     }
   }
 
-  __device__ __forceinline__ StagedPixels(const uint8_t *memory, const Level &, int, int, int x,
-                                          int y, int lane)
+  __device__ __forceinline__ StagedPixels(const uint8_t *memory, int x, int y, int lane)
   {
     const int column = x + lane / 4 % 4, row = y + lane / 16;
 
@@ -146,16 +106,16 @@ template <typename T> struct StagedPixels {
 
 /* --- tiles --- */
 
-/* The terms of a tile. `memory` has Own<T>::BYTES, `await` waits for all threads of the tile.
- * Levels 3 and up may still be in the making `beside` this kernel. To ask for them first, and each
- * thread for itself, takes RGBA 3840x2160 from 167.8 us a frame to 166.1: a thread that asked for
- * all, between the loads of the one level and of the other, waited for the first behind its fence.
- */
-template <typename T, template <typename> class Own, int MOST, typename Await>
-__device__ __forceinline__ void
-make_level_tile(const Levels<MOST> &levels, uint8_t *memory, int number, int thread,
-                const Expansion &expansion, const Turn<T::GROUPS> &turn, bool beside, Await await)
+/* The terms of tile `number`. `memory` has StagedPixels<T>::BYTES. Levels 3 and up may still be in
+ * the making `beside` this kernel: every thread polls the flag itself, before any load, since a
+ * fence after cp.async would wait for the copies. */
+template <typename T>
+__device__ __forceinline__ void make_level_tile(const Levels &levels, uint8_t *memory, int number,
+                                                const Expansion &expansion,
+                                                const Turn<T::GROUPS> &turn, bool beside)
 {
+  using Own = StagedPixels<T>;
+  const int thread = (int)threadIdx.x;
   const int lane = thread % 32, warp = thread / 32;
   int index = 0;
 
@@ -168,10 +128,10 @@ make_level_tile(const Levels<MOST> &levels, uint8_t *memory, int number, int thr
 
   if (beside && level > 1)
     spin_acquire(levels.coarse_begun, 1);
-  Own<T>::start(memory, own, tile_x, tile_y, thread);
+  Own::start(memory, own, tile_x, tile_y, thread);
   CoarseLoader<T>(coarse, thread).load(memory, coarse, tile_x, tile_y);
   cp_async_commit_and_wait();
-  await();
+  __syncthreads();
 
   for (int strip = warp; strip < T::FINE_Y / 2; strip += T::WARPS) {
     const int strip_x = strip % 2, strip_y = strip / 2;
@@ -180,10 +140,10 @@ make_level_tile(const Levels<MOST> &levels, uint8_t *memory, int number, int thr
 
     if (x >= own.width || y >= own.height)
       continue;
-    const Own<T> pixels(memory, own, tile_x, tile_y, 32 * strip_x, 4 * strip_y, lane);
+    const Own pixels(memory, 32 * strip_x, 4 * strip_y, lane);
     Columns<T> columns(memory, strip_x, strip_y, lane);
 
-    expand_strip<T::GROUPS, Own<T>::TOGETHER>(
+    expand_strip<T::GROUPS, Own::TOGETHER>(
         sum, expansion, MadeOnes(lane), [&](int j, uint32_t *words) { columns.load(words, j); },
         [&](int j, int c, uint32_t *self) {
           self[0] = pixels.word(0, j, c);
@@ -206,9 +166,9 @@ make_level_tile(const Levels<MOST> &levels, uint8_t *memory, int number, int thr
 }
 
 /* Levels first .. last - 1. */
-template <typename T, int MOST> Levels<MOST> levels_of(const Pyramid &pyramid, int first, int last)
+template <typename T> Levels levels_of(const Pyramid &pyramid, int first, int last)
 {
-  Levels<MOST> levels = {};
+  Levels levels = {};
 
   levels.first = first;
   levels.count = last - first;

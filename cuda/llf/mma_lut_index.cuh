@@ -65,12 +65,12 @@ struct PictureRows {
 };
 
 /* Pixel k of four that are not read in one go. */
-template <typename Sample, Colour colour, Key key>
+template <Key key>
 __device__ __forceinline__ void set_pixel(Four<key> &four, int k, const Pixels &pixels,
                                           const PictureRows &source, int x, int y)
 {
   if constexpr (key == Key::BYTE || key == Key::WORD) {
-    const uint32_t sample = (uint32_t)load_code<Sample>(
+    const uint32_t sample = (uint32_t)load_code<typename KeyOf<key>::Sample>(
         pixels.channel[0].from, pixels.channel[0].from_stride, pixels.step[0], x, y, 0);
 
     if constexpr (key == Key::BYTE)
@@ -82,23 +82,19 @@ __device__ __forceinline__ void set_pixel(Four<key> &four, int k, const Pixels &
                          : k == 1 ? &four.words.y
                          : k == 2 ? &four.words.z
                                   : &four.words.w;
-    if constexpr (key == Key::LUMA)
-      *to = load_channels(pixels, source.packing, x, y);
-    else
-      *to = __float_as_uint(
-          rounded_intensity<Sample, colour>(pixels, source.packing, source.luma_row, x, y));
+    *to = load_channels(pixels, source.packing, x, y);
   }
 }
 
 /* Eight pixels in a row. */
-template <typename Sample, Colour colour, Key key>
+template <Key key>
 __device__ __forceinline__ void load_eight(Four<key> (&fours)[2], const Pixels &pixels,
                                            const PictureRows &source, int x, int y)
 {
-  if (key != Key::NONE && source.aligned && x + 8 <= pixels.width) {
+  if (source.aligned && x + 8 <= pixels.width) {
     const Four<key> *const from = reinterpret_cast<const Four<key> *>(
         source.from + (ptrdiff_t)y * source.stride +
-        (uint32_t)x * (key == Key::LUMA ? 4u : (uint32_t)sizeof(Sample)));
+        (uint32_t)x * (key == Key::LUMA ? 4u : (uint32_t)sizeof(typename KeyOf<key>::Sample)));
 
     fours[0] = from[0];
     fours[1] = from[1];
@@ -109,24 +105,19 @@ __device__ __forceinline__ void load_eight(Four<key> (&fours)[2], const Pixels &
     fours[i] = Four<key>{};
 #pragma unroll
     for (int k = 0; k < 4; k++)
-      set_pixel<Sample, colour, key>(fours[i], k, pixels, source,
-                                     min(x + 4 * i + k, pixels.width - 1), y);
+      set_pixel<key>(fours[i], k, pixels, source, min(x + 4 * i + k, pixels.width - 1), y);
   }
 }
 
 /* --- numbers of rows --- */
 
-/* What is known of a pixel of level 0: the number of its row in the table, or its intensity. */
+/* The number of a pixel's row in the table. */
 template <Key key> struct NumberOf {
   using type = uint16_t;
 };
 
 template <> struct NumberOf<Key::BYTE> {
   using type = uint8_t;
-};
-
-template <> struct NumberOf<Key::NONE> {
-  using type = float;
 };
 
 /* In shared memory, those of a lane's part of a strip, of 32 x 4 pixels, lie side by side; strips
@@ -136,8 +127,7 @@ template <Key key> constexpr int STRIP_BYTES = 128 * (int)sizeof(typename Number
 /* Where a pixel has its place in a tile: bytes. */
 template <Key key, int TILE_X> __device__ __forceinline__ int place_of_number(int x, int y)
 {
-  const int place = key == Key::NONE ? y % 2 * 64 + x % 4 * 16 + y / 2 % 2 * 8 + x % 32 / 4
-                                     : y % 4 * 32 + x % 4 * 8 + x % 32 / 4;
+  const int place = y % 4 * 32 + x % 4 * 8 + x % 32 / 4;
 
   return (y / 4 * (TILE_X / 32) + x / 32) * STRIP_BYTES<key> +
          place * (int)sizeof(typename NumberOf<key>::type);
@@ -149,53 +139,46 @@ __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
                                               const PictureRows &source,
                                               const Four<key> (&fours)[2])
 {
-  if constexpr (key == Key::NONE) {
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-      *reinterpret_cast<uint2 *>(to + 16 * k * sizeof(float)) =
-          make_uint2(word(fours[0].words, k), word(fours[1].words, k));
+  if constexpr (key == Key::BYTE) {
+    const uint32_t first = __byte_perm(fours[0].words, fours[1].words, 0x5140);
+    const uint32_t second = __byte_perm(fours[0].words, fours[1].words, 0x7362);
+    uint16_t *const pairs = reinterpret_cast<uint16_t *>(to);
+
+    pairs[0] = (uint16_t)first;
+    pairs[4] = (uint16_t)(first >> 16);
+    pairs[8] = (uint16_t)second;
+    pairs[12] = (uint16_t)(second >> 16);
   } else {
-    if constexpr (key == Key::BYTE) {
-      const uint32_t first = __byte_perm(fours[0].words, fours[1].words, 0x5140);
-      const uint32_t second = __byte_perm(fours[0].words, fours[1].words, 0x7362);
-      uint16_t *const pairs = reinterpret_cast<uint16_t *>(to);
-
-      pairs[0] = (uint16_t)first;
-      pairs[4] = (uint16_t)(first >> 16);
-      pairs[8] = (uint16_t)second;
-      pairs[12] = (uint16_t)(second >> 16);
-    } else {
-      uint32_t pairs[2][2];
+    uint32_t pairs[2][2];
 
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        if constexpr (key == Key::WORD) {
-          const uint32_t mask = (65535u >> pixels.shift) * 65537u;
-          pairs[i][0] = fours[i].words.x >> pixels.shift & mask;
-          pairs[i][1] = fours[i].words.y >> pixels.shift & mask;
-        }
+    for (int i = 0; i < 2; i++) {
+      if constexpr (key == Key::WORD) {
+        const uint32_t mask = (65535u >> pixels.shift) * 65537u;
+        pairs[i][0] = fours[i].words.x >> pixels.shift & mask;
+        pairs[i][1] = fours[i].words.y >> pixels.shift & mask;
       }
-      if constexpr (key == Key::LUMA) {
-        const uint32_t words[8] = {fours[0].words.x, fours[0].words.y, fours[0].words.z,
-                                   fours[0].words.w, fours[1].words.x, fours[1].words.y,
-                                   fours[1].words.z, fours[1].words.w};
-        uint32_t numbers[4];
+    }
+    if constexpr (key == Key::LUMA) {
+      const uint32_t words[8] = {fours[0].words.x, fours[0].words.y, fours[0].words.z,
+                                 fours[0].words.w, fours[1].words.x, fours[1].words.y,
+                                 fours[1].words.z, fours[1].words.w};
+      uint32_t numbers[4];
 
-        source.luma_row.numbers_of<4>(words, numbers);
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-          pairs[k / 2][k % 2] = numbers[k];
-      }
+      source.luma_row.numbers_of<4>(words, numbers);
 #pragma unroll
       for (int k = 0; k < 4; k++)
-        *reinterpret_cast<uint32_t *>(to + 8 * k * sizeof(uint16_t)) =
-            __byte_perm(pairs[0][k / 2], pairs[1][k / 2], k % 2 ? 0x7632 : 0x5410);
+        pairs[k / 2][k % 2] = numbers[k];
     }
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      *reinterpret_cast<uint32_t *>(to + 8 * k * sizeof(uint16_t)) =
+          __byte_perm(pairs[0][k / 2], pairs[1][k / 2], k % 2 ? 0x7632 : 0x5410);
   }
 }
 
 /* A lane's part of a strip: of its eight blocks of 4 x 4 pixels, the row that it names for the
- * look-up, or the intensities of its two pixels. */
+ * look-up. */
 template <Key key, int COPIES> struct Numbers {
   /* Bits that do not count, and how much larger the steps of the others are than of bytes. */
   static constexpr int LOW_BITS = LOW_NUMBER_BITS<key> + NUMBER_SHIFT<key>;
@@ -248,20 +231,6 @@ template <int COPIES> struct Numbers<Key::BYTE, COPIES> {
   __device__ static int place(int lane)
   {
     return lane % 16 * 8;
-  }
-};
-
-template <int COPIES> struct Numbers<Key::NONE, COPIES> {
-  const float *from;
-
-  __device__ __forceinline__ explicit Numbers(const uint8_t *from)
-      : from(reinterpret_cast<const float *>(from))
-  {
-  }
-
-  __device__ static int place(int lane)
-  {
-    return (lane / 16 * 4 + lane / 4 % 4) * 64;
   }
 };
 

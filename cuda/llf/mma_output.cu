@@ -4,9 +4,7 @@
  * picture, and colours follow. Each block expands what its pixels need of the coarser levels by
  * itself: the margins cost less than kernels that wait for each other would.
  */
-#include "cuda/llf/halo_region.cuh"
 #include "cuda/llf/mma_output_pixels.cuh"
-#include "cuda/common/grid_flags.cuh"
 
 #include <algorithm>
 #include <type_traits>
@@ -31,6 +29,18 @@ constexpr int MARGIN = 2, SPARE = 2, PIECE = 4, PIECE_BYTES = PIECE * (int)sizeo
 constexpr int FIRST_1 = 4; /* column of the tile's first pixel */
 constexpr int PITCH_1 = TILE_X / 2 + 2 * FIRST_1;
 
+/* The pixels of a level that a tile needs: they begin at (x, y). */
+struct Region {
+  int x, y, width, height;
+};
+
+/* A level whose region is in shared memory, and the level's size. */
+struct Part {
+  float *memory;
+  int pitch, width, height;
+  Region region;
+};
+
 template <int LEVEL> struct Coarse {
   static constexpr int WIDTH = (TILE_X >> LEVEL) + 2 * MARGIN;
   static constexpr int HEIGHT = (TILE_Y >> LEVEL) + 2 * MARGIN;
@@ -49,19 +59,15 @@ __host__ __device__ constexpr int first_piece(int level)
                       : first_piece(4) + Coarse<4>::HEIGHT * Coarse<4>::PIECES;
 }
 
-constexpr int ALL_PIECES = first_piece(FIRST_LEVEL + 1);
+constexpr int ALL_PIECES = first_piece(OUTPUT_LEVEL + 1);
 
-static_assert(FIRST_LEVEL == 4 && ALL_PIECES <= THREADS, "a piece a thread");
+static_assert(OUTPUT_LEVEL == 4 && ALL_PIECES <= THREADS, "a piece a thread");
 
 struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
-  int width[FIRST_LEVEL + 1], height[FIRST_LEVEL + 1];
-  const float *coarse[FIRST_LEVEL + 1]; /* terms, and the last one collapsed */
+  int width[OUTPUT_LEVEL + 1], height[OUTPUT_LEVEL + 1];
+  const float *coarse[OUTPUT_LEVEL + 1]; /* terms, and the last one collapsed */
   unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
-  /* The first so many tiles begin when so many blocks have ended of those whose results they need,
-   * while the last of the kernel before, which are others' terms, are still in the making. */
-  unsigned early, awaited;
-  const unsigned *ended;
   Output output;
 };
 
@@ -282,20 +288,6 @@ __device__ __forceinline__ void expand_rows(const float *from, const uint4 (&ter
   }
 }
 
-__device__ __forceinline__ void await_terms(const Finish &finish, bool early)
-{
-  if (!early) {
-    pdl_trigger_then_wait();
-    return;
-  }
-  pdl_trigger();
-  if (threadIdx.x == 0) {
-    spin_relaxed(finish.ended, finish.awaited);
-    acquire_fence();
-  }
-  __syncthreads();
-}
-
 /* --- the kernel --- */
 
 template <typename Sample, Colour colour>
@@ -307,7 +299,6 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
   const int x = blockIdx.x * TILE_X + CELL_X * column, y = blockIdx.y * TILE_Y + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
   const bool direct = inside && is_direct<colour>(pixels, finish.output, x);
-  const bool early = blockIdx.y * gridDim.x + blockIdx.x < finish.early;
   const bool inner = blockIdx.x - 1 < finish.inner_x && blockIdx.y - 1 < finish.inner_y;
   auto part_of = [&](auto level) {
     constexpr int LEVEL = decltype(level)::value;
@@ -328,7 +319,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
   /* No kernel that this one waits for makes the picture. */
   if (direct)
     load_source<Sample, colour>(pixels, finish.output, x, y, &source);
-  await_terms(finish, early);
+  pdl_trigger_then_wait();
   if (inside) {
     const uint4 *const from =
         reinterpret_cast<const uint4 *>(finish.pixel_terms) + row_in_cells(pixels.width, x, y);
@@ -353,7 +344,6 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
   if (finish.coarse[3])
     add_coarser<2>(part_2, part_3, inner);
   add_coarser<1>(part_of(LevelOf<1>()), part_2, inner);
-  end(early);
   if (!inside)
     return;
 
@@ -391,7 +381,7 @@ void describe_colours(const Pixels &pixels, float linear, Output *output)
 {
   const int *const byte = output->packing.byte;
   const float epsilon = (float)CF_LLF_GAIN_EPSILON * pixels.scale;
-  const float offset = MOST_GAIN * (pixels.wide ? OFFSET<uint16_t> : OFFSET<uint8_t>);
+  const float offset = MOST_GAIN * OFFSET<uint8_t>;
 
   output->scale = pixels.scale;
   for (int c = 0; c < 3; c++)
@@ -400,7 +390,6 @@ void describe_colours(const Pixels &pixels, float linear, Output *output)
   output->new_offset = epsilon - (1.0f + linear) / MOST_GAIN * offset;
   output->old_offset = MOST_GAIN * epsilon - offset;
   output->minus_epsilon = -epsilon * DENORMAL;
-  output->half_less = 0.5f - epsilon;
   output->take_two = 0x4040 + byte[0] + (byte[1] << 8);
   output->take_third = 0x4040 + byte[2];
   output->put = 0x3210;
@@ -438,7 +427,7 @@ void find_inner_tiles(Finish *finish)
 {
   int across = 0x7fffffff, down = across;
 
-  for (int i = 1; i <= FIRST_LEVEL; i++) {
+  for (int i = 1; i <= OUTPUT_LEVEL; i++) {
     if (i > 1 && !finish->coarse[i])
       break;
     if (i > 1 && finish->width[i] % PIECE != 0)
@@ -450,55 +439,39 @@ void find_inner_tiles(Finish *finish)
   finish->inner_y = (unsigned)std::max(down - 1, 0);
 }
 
-/* As many as are there at once; of RGB fewer: what these need is made where the coarse levels were,
- * long before the terms of level 0 are there. */
-int early_tiles(const Gpu &gpu, const Pixels &pixels)
-{
-  const int all = RESIDENT * gpu.multiprocessors;
-
-  return pixels.colour == Colour::RGB ? all * 3 / 4 : all;
-}
-
 } // namespace
 
-int tensor_finish_early_rows(const Gpu &gpu, const Pixels &pixels)
-{
-  return blocks(early_tiles(gpu, pixels), blocks(pixels.width, TILE_X)) * TILE_Y;
-}
-
-int tensor_finish_needed_rows(int picture_rows, int level)
-{
-  return (picture_rows >> level) + MARGIN;
-}
-
-bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                   const Pyramid &pyramid, int last)
+bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
+                   int last)
 {
   Finish finish = {};
 
   finish.pixel_terms = pyramid.cells[0];
   finish.level_terms = pyramid.cells[1];
-  const int first = last > FIRST_LEVEL ? COLLAPSED_LEVEL : last;
-  for (int i = 1; i <= first; i++) {
+  for (int i = 1; i <= last; i++) {
     finish.width[i] = pyramid.level[i].width;
     finish.height[i] = pyramid.level[i].height;
     finish.coarse[i] = pyramid.level[i].collapsed;
   }
-  if (last > FIRST_LEVEL)
-    finish.coarse[COLLAPSED_LEVEL] = pyramid.level[COLLAPSED_LEVEL].gauss;
   finish.output = output_of(pixels, series.linear);
   find_inner_tiles(&finish);
-  if (queue->ended) {
-    finish.ended = queue->ended;
-    finish.awaited = (unsigned)queue->awaited;
-    finish.early = (unsigned)early_tiles(gpu, pixels);
-  }
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    return launch(queue, "llf finish",
-                  finish_kernel<typename decltype(sample)::type, decltype(colour)::colour>,
+
+  auto launch_kernel = [&](auto kernel) {
+    return launch(queue, "llf finish", kernel,
                   dim3(blocks(pixels.width, TILE_X), blocks(pixels.height, TILE_Y)), dim3(THREADS),
                   0, pixels, finish);
-  });
+  };
+
+  switch (pixels.colour) {
+  case Colour::RGB:
+    return launch_kernel(finish_kernel<uint8_t, Colour::RGB>);
+  case Colour::CHROMA:
+    return pixels.wide ? launch_kernel(finish_kernel<uint16_t, Colour::CHROMA>)
+                       : launch_kernel(finish_kernel<uint8_t, Colour::CHROMA>);
+  default:
+    return pixels.wide ? launch_kernel(finish_kernel<uint16_t, Colour::SINGLE>)
+                       : launch_kernel(finish_kernel<uint8_t, Colour::SINGLE>);
+  }
 }
 
 } // namespace cf::llf

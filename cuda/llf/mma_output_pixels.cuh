@@ -17,7 +17,7 @@ struct Output {
   Packing packing;
 
   /* Of RGB, in codes: see filtered_colours(). Then where bytes are taken from and put to. */
-  float luma[3], whole, scale, new_offset, old_offset, minus_epsilon, half_less;
+  float luma[3], whole, scale, new_offset, old_offset, minus_epsilon;
   uint32_t take_two, take_third, put;
 };
 
@@ -374,14 +374,10 @@ __device__ __forceinline__ void store_made(const Pixels &pixels, int c, int x, i
   store_code<Sample>(pixels, c, x, y, limited_code<Sample>(made, pixels.max_code));
 }
 
-template <typename Sample>
 __device__ __forceinline__ void store_colour(const Pixels &pixels, const Output &output, int c,
                                              int x, int y, float made)
 {
-  if constexpr (sizeof(Sample) == 1)
-    store_code<Sample>(pixels, c, x, y, limited_bytes(rounded(made, output.minus_epsilon), 0, 0));
-  else
-    store_made<Sample>(pixels, c, x, y, made + output.half_less);
+  store_code<uint8_t>(pixels, c, x, y, limited_bytes(rounded(made, output.minus_epsilon), 0, 0));
 }
 
 template <typename Sample>
@@ -482,7 +478,7 @@ __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &
         filtered_colours(output, code, delta[row][i + column], made);
 #pragma unroll
         for (int c = 0; c < 3; c++)
-          store_colour<Sample>(pixels, output, c, to_x, to_y, made[c]);
+          store_colour(pixels, output, c, to_x, to_y, made[c]);
       } else {
         store_made<Sample>(pixels, 0, to_x, to_y,
                            filtered_luma<Sample>(pixels, output.linear,

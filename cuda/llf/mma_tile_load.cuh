@@ -5,7 +5,6 @@
 #pragma once
 
 #include "cuda/llf/mma_downsample.cuh"
-#include "cuda/common/grid_flags.cuh"
 
 namespace cf::llf
 {
@@ -63,38 +62,6 @@ __device__ __forceinline__ void start_tile(uint8_t *memory, float *gauss, const 
     start_rows<S, true>(memory, gauss, fine, S::GROUPS, 0, first_x, first_y);
   else
     start_rows<S, false>(memory, gauss, fine, groups, first_group, first_x, first_y);
-}
-
-/* The strips that have fine samples first .. first + count - 1 of `size`, or those that these are
- * mirrored to, on one axis. */
-struct StripRange {
-  int first, last;
-
-  __device__ __forceinline__ StripRange(int from, int count, int size, int per_strip)
-      : first(max(min(from, 2 * size - from - count), 0) / per_strip),
-        last(min(max(from + count - 1, -1 - from), size - 1) / per_strip)
-  {
-  }
-};
-
-/* Waits for the strips that a tile of the next level is made of. */
-template <typename S>
-__device__ __forceinline__ void await_strips(const Strips &strips, const Level &fine,
-                                             int group_block, int coarse_x, int coarse_y)
-{
-  const StripRange x(2 * coarse_x - 2, S::FINE_X, fine.width, strips.width);
-  const StripRange y(2 * coarse_y - 2, S::FINE_Y, fine.height, strips.rows);
-  const int across = x.last - x.first + 1, count = across * (y.last - y.first + 1);
-  const unsigned *const done =
-      strips.done + group_block * strips.count + y.first * strips.across + x.first;
-
-  if (threadIdx.x < 32) {
-    for (int i = threadIdx.x; i < count; i += 32)
-      spin_relaxed(done + i / across * strips.across + i % across, 1);
-    __syncwarp();
-    acquire_fence();
-  }
-  __syncthreads();
 }
 
 template <typename S>

@@ -13,6 +13,8 @@
 
 #include "cuda/common/context.cuh"
 #include "cuda/common/launch.cuh"
+#include "cuda/llf/frame_plan.h"
+#include "cuda/llf/tuning.h"
 
 #include <cuda_fp16.h>
 
@@ -56,13 +58,6 @@ struct Pixels {
   bool wide; /* 2-byte samples */
 };
 
-/* In pictures of up to four million pixels the chain of coarse levels is most of what a frame waits
- * for, in larger ones the work on the finest levels. */
-inline bool is_large(const Pixels &pixels)
-{
-  return (long long)pixels.width * pixels.height > 4000000;
-}
-
 /* --- pyramids --- */
 
 struct Level {
@@ -72,18 +67,6 @@ struct Level {
   float *collapsed; /* what this level and the coarser ones add up to */
 };
 
-/* The strips in which levels 1 and 2 are made at once: `across` in a row, each `width` x `rows`
- * pixels of level 2, and a word for each that is not 0 when it is there. Of several groups of
- * components those of the first come first. Without `done` they are there when their kernel has
- * ended. */
-struct Strips {
-  unsigned *done;
-  int across, count, width, rows;
-};
-
-/* What all strips have at least. */
-constexpr int LEAST_STRIP_WIDTH = 21, LEAST_STRIP_ROWS = 3;
-
 struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
@@ -91,8 +74,6 @@ struct Pyramid {
   __half *cells[2];               /* on tensor cores, the terms of levels 0 and 1 */
   unsigned *coarse_begun;         /* on tensor cores, not 0 once all levels' components are made
                                      that others than the coarse levels' kernel make */
-  unsigned *strips_done;          /* on tensor cores, for Strips */
-  unsigned *ended;                /* on tensor cores, blocks that somebody waits for */
 };
 
 /* The sine series in single precision. */
@@ -122,16 +103,11 @@ struct Samples {
 
 /* All kernels here begin with pdl_trigger_then_wait(), so each may be launched before the one in
  * front of it has ended, where the GPU can (`overlaps`). The first of a frame must not: what comes
- * before it in the stream is not ours. With `beside`, those that can do not wait for the one in
- * front of them but work beside it: see pdl_wait_then_trigger(). */
+ * before it in the stream is not ours. */
 struct Queue {
   cudaStream_t stream;
-  bool overlaps, started, beside;
+  bool overlaps, started;
   CfStatus *status;
-  int left; /* multiprocessors that kernels `beside` others leave to the coarse levels */
-  /* Where it is not NULL, blocks that end count there, and `awaited` is how many will. */
-  unsigned *ended;
-  int awaited;
 };
 
 template <typename... Parameters, typename... Arguments>
@@ -190,34 +166,41 @@ bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series
 /* Level 0 and colour, to the destination. */
 bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid);
 
-/* Blocks of the kernel of the coarse levels at the most, each of which fills a multiprocessor; and
- * where two more levels are made in it. */
-constexpr int MAX_TAIL_BLOCKS = 16, TWICE_TAIL_BLOCKS = 8;
+/* CTAs of the kernel of the coarse levels at the most, each of which fills an SM. */
+constexpr int MAX_TAIL_BLOCKS = kMaxClusterCtas;
 
-/* The same on tensor cores (sm_80 and newer), where groups are 1, 2 or 4 and pyramids have at least
- * TENSOR_MIN_IMAGES. */
+/* The same on tensor cores (sm_80 and newer), where groups are TENSOR_GROUPS and pyramids have at
+ * least TENSOR_MIN_IMAGES. */
 struct Gpu {
   int multiprocessors, shared_per_multiprocessor, shared_per_block; /* bytes of shared memory */
   bool overlaps; /* has programmatic dependent launch, and clusters */
 };
 
-constexpr int TENSOR_MIN_IMAGES = 3;
+constexpr int TENSOR_MIN_IMAGES = 4, TENSOR_GROUPS = 2;
 
-/* A stream for the chain of coarse levels, and what streams wait for; and how many blocks the
- * kernel of the coarse levels has, alone and where two more levels are made in it, and how many of
- * the latter run at once. */
-struct TensorStreams {
-  cudaStream_t chain;
-  void *analysed, *reduced_once, *reduced, *collapsed;
-  int tail_blocks, twice_tail_blocks, twice_room;
-};
+/* Bytes of shared memory that a block may have on all GPUs from sm_80 on. */
+constexpr int LEAST_SHARED = 99 * 1024;
 
-/* Opens the streams and prepares all kernels, once in a context; close accepts zeros. */
-bool tensor_open(const Gpu &gpu, TensorStreams *streams, CfStatus *status);
-void tensor_close(TensorStreams *streams);
+/* Whether the picture's intensities are a table's rows: codes of up to 10 bits whose black is one,
+ * or the luma of 8-bit RGB; and there are at most 8 harmonics, which two groups
+ * hold: of fewer the coefficients of the rest are 0, whose components are exactly 0 on every level.
+ */
+bool tensor_serves(const Gpu &gpu, const Pixels &pixels, int harmonics);
+
+/* Prepares all kernels, once in a context, and finds how many blocks the kernel of the coarse
+ * levels has. */
+bool tensor_open(const Gpu &gpu, int *tail_blocks, CfStatus *status);
+
+/* The plan of a frame, of which `pyramid` has the sizes; `tail_blocks` is what tensor_open() found.
+ */
+FramePlan plan_frame(const Gpu &gpu, int tail_blocks, const Pixels &pixels, const Pyramid &pyramid);
+
+/* The plan in at most 63 characters, for algorithm(). */
+void describe_plan(const Gpu &gpu, int tail_blocks, const Pixels &pixels, const CfLlfPyramid &shape,
+                   int harmonics, char text[64]);
 
 /* A frame's kernels: those that follow. */
-bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
+bool tensor_run(Queue *queue, int tail_blocks, const Gpu &gpu, const Pixels &pixels,
                 const Series &series, const Pyramid &pyramid);
 
 bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status);
@@ -225,53 +208,37 @@ bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
 bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_tail(const Gpu &gpu, TensorStreams *streams, CfStatus *status);
-/* Fills in `strips`, with `done` where level 2 is made of them and they tell that they are there.
- */
-bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                    const Pyramid &pyramid, float top_gain, Strips *strips);
-/* Whether tensor_analyse() makes level 2 as well. */
-bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
-/* Level `fine` + 1; of level 2 by strips as they come. */
-bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain,
-                   const Strips &strips);
+bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status);
+bool tensor_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                    const Series &series, const Pyramid &pyramid, float top_gain);
+/* Level `fine` + 1, of levels from 2 on. */
+bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
 /* Levels `fine` + 1 and + 2 at once, of which the second is not the last. */
 bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
 /* What a level adds to the coarser ones depends on its own components and the next level's only:
  * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
- * last - 1, of level 1 in cells, of others in their collapsed images. Level 0's may take those of
- * levels from 2 on along, from first to last - 1. Where blocks count, those of coarser levels do
- * that what the picture's first rows need is made of. */
-bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
-bool tensor_terms_take_levels(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
-bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                        const Pyramid &pyramid, int first, int last);
-bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
-                        const Series &series, int picture_rows);
+ * last - 1, of level 1 in cells, of others in their collapsed images. */
+int tensor_tiles(const Pixels &pixels); /* of level 0 */
+bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, bool large);
+bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                        const Series &series, const Pyramid &pyramid);
+bool tensor_level_terms(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first,
+                        int last, const Series &series);
 
 /* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
  * collapsed image. The first level that fits is not below `from`; it is the last where there is
- * nothing to gain. It can make that level itself where another kernel is between it and level 2. */
+ * nothing to gain. */
 int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int from);
-bool tensor_tail_makes_first(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first);
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
-                 bool makes_first, const Series &series);
-/* The same with the two levels before the first one; and whether all of that has room at once. */
-bool tensor_twice_fits_tail(const TensorStreams &streams, const Pyramid &pyramid, int first);
-bool tensor_twice_and_tail(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
-                           const Pyramid &pyramid, int first, const Series &series);
+                 const Series &series);
+/* The picture, from the terms of levels below `last`, at most OUTPUT_LEVEL, and that level's
+ * collapsed image. */
+constexpr int OUTPUT_LEVEL = 4;
 
-/* Adds the terms of levels 3 to `last`, which is collapsed already, in the place of level 3's
- * Gaussian; where the last is 3 or less it stays. Then the picture, whose first tiles wait for the
- * queue's count, where there is one, and for no kernel's end: so many rows, which need so many of a
- * coarser level, or all. */
-bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last);
-int tensor_finish_early_rows(const Gpu &gpu, const Pixels &pixels);
-int tensor_finish_needed_rows(int picture_rows, int level);
-bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                   const Pyramid &pyramid, int last);
+bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
+                   int last);
 
 /* engine=sampled. Several batches of samples go through the same memory: the levels' collapsed
  * images hold the sum over the batches so far, and the last batch adds the coarser levels.
