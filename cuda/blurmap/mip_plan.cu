@@ -155,11 +155,8 @@ bool plan_plane(CfCells *cells, int p, const CfBlurLevels *const *levels, CfStat
     CfCellLevel *level = &plane->plan.level[i];
 
     const int log_x = choose_log(blur->horizontal), log_y = choose_log(blur->vertical);
-    const bool good =
-        log_x == 0 && log_y == 0
-            ? cf_cell_add_bands(&cells->matrices, blur, level, status)
-            : cf_cell_add_down(&cells->matrices, blur->vertical, log_y, level, status) &&
-                  cf_cell_add_across(&cells->matrices, blur->horizontal, log_x, level, status);
+    const bool good = cf_cell_add_down(&cells->matrices, blur->vertical, log_y, level, status) &&
+                      cf_cell_add_across(&cells->matrices, blur->horizontal, log_x, level, status);
     if (!good)
       return false;
   }

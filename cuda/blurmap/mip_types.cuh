@@ -47,7 +47,6 @@ struct alignas(16) CfCellLevel {
   unsigned short variants_down, variants_across; /* less 1, a power of two each */
   unsigned down, across;                         /* index of the first uint4 */
   int group;                                     /* of the image */
-  int bands; /* where cells are samples along both axes: that 8 samples take something of, or 0 */
 };
 
 struct CfCellPlan {
@@ -69,7 +68,7 @@ constexpr int kCellNearHalvings = 4;
 
 /* A level in a strip of a tile. A tile's windows into images lie one behind another. */
 struct alignas(16) CfCellEntry {
-  uint32_t down;   /* index of its matrices; group << 24; bands / 2 << 29; three blocks << 31 */
+  uint32_t down;   /* index of its matrices; group << 24; three blocks << 31 */
   uint32_t across; /* index; blocks << 24 */
   uint32_t from;   /* its first cell in the window; number << 13; cells are samples << 31 */
   uint32_t cells;  /* of the window's channel; of those of windows before << 13 */
@@ -212,10 +211,6 @@ bool cf_cell_add_down(CfCellMatrices *matrices, double sigma, int log, CfCellLev
                       CfStatus *status);
 bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, CfCellLevel *level,
                         CfStatus *status);
-
-/* Adds both where cells are samples along both axes. */
-bool cf_cell_add_bands(CfCellMatrices *matrices, const CfBlurLevel *blur, CfCellLevel *level,
-                       CfStatus *status);
 
 /* --- cuda/blurmap/sigma_lookup_from_luma.cu: maps that are the picture's luma or alpha --- */
 

@@ -44,7 +44,6 @@ struct Level {
   unsigned number; /* from the first of the strip on */
   int group, blocks_across;
   bool three_down; /* blocks, not two */
-  int bands;
   const uint4 *down, *across;
   uint32_t from, row_bytes; /* where the lane loads its first cells */
   uint32_t channel_bytes;
@@ -64,7 +63,6 @@ struct Level {
     group = (int)(all.x >> 24 & 31);
     blocks_across = (int)(all.y >> 24);
     three_down = all.x >> 31;
-    bands = (int)(all.x >> 29 & 3) * 2;
     down = matrices + (all.x & 0xffffff) + lane;
     across = matrices + (all.y & 0xffffff) + lane;
     from = shared + 2 * cells + lane % 16 * row_bytes;
@@ -79,66 +77,10 @@ struct Level {
       for (int block = 0; block < kBlocks; block++)
         sum[c][block][0] = sum[c][block][1] = 0;
     }
-    if (bands) {
-      if (bands == 2)
-        add_bands<N, 2>(sum);
-      else
-        add_bands<N, 4>(sum);
-      return;
-    }
     if (three_down)
       add_products<N, 3>(sum);
     else
       add_products<N, 2>(sum);
-  }
-
-  /* Where cells are samples, all 8 samples take the same of the cells around them, in `Bands` of 8
-   * from as many before as samples can be blurred with on. */
-  template <int N, int Bands> __device__ void add_bands(Halves (&sum)[N]) const
-  {
-    constexpr int kAcross = kBlocks + Bands - 1;
-    constexpr uint32_t kEight = 8 * 2 * (uint32_t)pitch_of(0); /* bytes of rows */
-    const uint32_t lane = threadIdx.x % 32;
-    /* Where the lane loads one row of four matrices beside each other, not two by two. */
-    const uint32_t beside = from + 16 * (lane / 8 - lane / 16) - lane / 8 % 2 * kEight;
-    uint32_t rows[Bands / 2][4], tap[4];
-
-#pragma unroll
-    for (int i = 0; i < Bands / 2; i++)
-      unpack(__ldg(down + 32 * i), rows[i]);
-    const uint2 last = __ldg((const uint2 *)(down + 32 * (Bands / 2)));
-    unpack(__ldg(across), tap);
-#pragma unroll
-    for (int c = 0; c < N; c++) {
-      const uint32_t skip = (uint32_t)c * channel_bytes;
-      uint32_t left[kAcross][2] = {}, cells[4];
-
-#pragma unroll
-      for (int k = 0; k < Bands / 2; k++) {
-#pragma unroll
-        for (int i = 0; i < kAcross; i++) {
-          if (i % 2 == 0)
-            cf::ldmatrix_x4_trans_after_barrier(cells, from + skip + 16 * (uint32_t)i +
-                                                           2 * (uint32_t)k * kEight);
-          cf::mma_f16(left[i], rows[k], cells[i % 2 * 2], cells[i % 2 * 2 + 1], left[i][0],
-                      left[i][1]);
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < kAcross; i++) {
-        if (i % 4 == 0)
-          cf::ldmatrix_x4_trans_after_barrier(cells,
-                                              beside + skip + 16 * (uint32_t)i + Bands * kEight);
-        cf::mma_f16_k8(left[i], last.x, last.y, cells[i % 4], left[i][0], left[i][1]);
-      }
-#pragma unroll
-      for (int i = 0; i < Bands; i++) {
-#pragma unroll
-        for (int block = 0; block < kBlocks; block++)
-          cf::mma_f16_k8(sum[c][block], left[block + i][0], left[block + i][1], tap[i],
-                         sum[c][block][0], sum[c][block][1]);
-      }
-    }
   }
 
   template <int N, int BlocksDown> __device__ void add_products(Halves (&sum)[N]) const

@@ -137,38 +137,6 @@ void lay_out_across(const Weights weights, int block, int half, uint4 *to)
   }
 }
 
-/* What 8 samples take of 8 cells at a time, which is the same for the next 8 samples 8 cells on. As
- * part of a left side, columns are cells, of a right side, rows. */
-uint32_t band_of(const Weights weights, int lane, int band)
-{
-  return pair_of(weights[lane / 4] + lane % 4 * 2 + 8 * band);
-}
-
-/* Left sides of 16 samples: by 16 cells, in the end by 8. */
-void lay_out_bands_down(const Weights weights, int bands, uint4 *to)
-{
-  for (int lane = 0; lane < 32; lane++) {
-    uint32_t band[4 + 2] = {}; /* from the one before the first on */
-
-    for (int i = 0; i < bands; i++)
-      band[1 + i] = band_of(weights, lane, i);
-    for (int i = 0; i <= bands; i += 2)
-      to[16 * i + lane] = i < bands ? make_uint4(band[1 + i], band[i], band[2 + i], band[1 + i])
-                                    : make_uint4(0, band[i], 0, 0);
-  }
-}
-
-void lay_out_bands_across(const Weights weights, int bands, uint4 *to)
-{
-  for (int lane = 0; lane < 32; lane++) {
-    uint32_t band[4] = {};
-
-    for (int i = 0; i < bands; i++)
-      band[i] = band_of(weights, lane, i);
-    to[lane] = make_uint4(band[0], band[1], band[2], band[3]);
-  }
-}
-
 bool make_room(CfCellMatrices *matrices, size_t count, CfStatus *status)
 {
   if (matrices->count + count <= matrices->room)
@@ -205,7 +173,6 @@ bool cf_cell_add_down(CfCellMatrices *matrices, double sigma, int log, CfCellLev
   const Reach reach = whole_reach(sigma, log, kCellStrip);
   Weights weights;
 
-  level->bands = 0;
   level->blocks_down = reach.last - reach.first < 32 ? 2 : 3;
   level->first_row = (short)smaller(reach.first + kCellReach, window - 16 * level->blocks_down);
   level->variants_down = (unsigned short)(variants - 1);
@@ -244,29 +211,5 @@ bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, CfCellL
         lay_out_across(weights, block, half, matrices->data + matrices->count);
     }
   }
-  return true;
-}
-
-bool cf_cell_add_bands(CfCellMatrices *matrices, const CfBlurLevel *blur, CfCellLevel *level,
-                       CfStatus *status)
-{
-  const int largest = cf_gaussian_radius(fmax(blur->vertical, blur->horizontal));
-  /* Rows of cells can be read from 4 or 12 before a sample on. */
-  const int reach = largest <= 4 ? 4 : kCellReach;
-  Weights weights;
-
-  level->bands = (2 * reach + 8) / 8;
-  level->first_row = level->first_column = (short)(kCellReach - reach);
-  level->variants_down = level->variants_across = 0;
-  level->blocks_down = level->blocks_across = 0;
-  level->down = (unsigned)matrices->count;
-  level->across = level->down + 32 * (unsigned)(level->bands / 2 + 1);
-  if (!make_room(matrices, level->across + 32 - matrices->count, status))
-    return false;
-  weigh(blur->vertical, 0, 0, 8, -reach, weights);
-  lay_out_bands_down(weights, level->bands, matrices->data + level->down);
-  weigh(blur->horizontal, 0, 0, 8, -reach, weights);
-  lay_out_bands_across(weights, level->bands, matrices->data + level->across);
-  matrices->count = level->across + 32;
   return true;
 }

@@ -199,8 +199,7 @@ struct CellGroups {
     CfCellEntry entry;
 
     entry.down = (level.down + variant_down * (unsigned)level.blocks_down * 32) |
-                 (unsigned)level.group << 24 | (unsigned)level.bands / 2 << 29 |
-                 (level.blocks_down == 3 ? 1u << 31 : 0);
+                 (unsigned)level.group << 24 | (level.blocks_down == 3 ? 1u << 31 : 0);
     entry.across = (level.across + variant_across * (unsigned)level.blocks_across * 64) |
                    (unsigned)level.blocks_across << 24;
     entry.from = (unsigned)(row * pitch_of(lx) + level.first_column) | (unsigned)number << 13 |
