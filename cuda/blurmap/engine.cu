@@ -73,11 +73,8 @@ bool prepare(CfCudaBlurMap *blur, const CfBlurField *field, const CfRegions *reg
 
 /* ---- uploads ---- */
 
-bool upload_tables(CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job,
-                   CfStatus *status)
+bool upload_tables(CfCudaBlurMap *blur, const CfJob *job, CfStatus *status)
 {
-  const CfMapMixer mixer = cf_map_mixer(&blur->video, &field->params);
-
   if (blur->placed && blur->first_row == job->first_row && blur->rows == job->rows)
     return true;
   blur->placed = false;
@@ -86,7 +83,6 @@ bool upload_tables(CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *j
     const size_t levels = blur->in_cells ? 0 : (size_t)plane->levels.count;
     const size_t bytes = offsetof(CfMapTable, level) + levels * sizeof plane->table.level[0];
 
-    cf_cell_list_positions(&plane->table, plane->copy, &mixer);
     if (!cf_map_upload(&blur->tables[p], &plane->table, bytes, job->stream, status))
       return false;
   }
@@ -334,9 +330,7 @@ bool cf_cuda_blur_map_run(CfCudaBlurMap *blur, const CfBlurField *field, bool ch
   if (field->params.map_mode == CF_MAP_FILE && changed &&
       !upload_values(blur, field->params.map, job->stream, status))
     return false;
-  if (changed && (field->params.map_mode == CF_MAP_LUMA || field->params.map_mode == CF_MAP_ALPHA))
-    blur->placed = false;
-  if (!upload_tables(blur, field, job, status))
+  if (!upload_tables(blur, job, status))
     return false;
 
   CfMapJob work;

@@ -43,8 +43,6 @@ struct alignas(16) CfMapLevel {
 
 struct CfMapTable {
   float position[CF_BLUR_TABLE + 2];
-  float by_sum[1024]; /* positions of sums of four codes of one channel, which is the map; negative
-                       * where samples are copied */
   float sigma_x[2], sigma_y[2]; /* at m = 0 and m = 1 */
   CfMapLevel level[CF_BLUR_LEVELS];
 };

@@ -115,13 +115,6 @@ struct alignas(16) CfCellTile {
   CfCellWindow window[kCellWindows];
 };
 
-/* A map that is made of the bytes of a pixel: weights of 15 bits times these are m less than
- * 2^23, which is scaled. */
-struct CfPixelMap {
-  uint32_t low, high; /* bytes of the weights, where channels are */
-  float scale, zero;
-};
-
 struct CfCellJob {
   CfMapJob map;
   const CfCellPlan *plan; /* of each plane */
@@ -140,8 +133,6 @@ struct CfCellJob {
   CfCellTile *tiles;
   int tile_count, tiles_at_a_time; /* on all SMs */
   const unsigned *order;           /* which tile's records come when; nullptr: one after another */
-  bool by_codes;                   /* one channel is the map, or several of a pixel of four bytes */
-  CfPixelMap pixel_map;
   unsigned *transparent; /* is `frame` where frame number `frame` has pixels that are not opaque */
   unsigned frame;        /* from 1 on */
   /* The part of an SM's memory that is shared memory, in percent: what tiles need, and the same for
@@ -211,15 +202,6 @@ bool cf_cell_add_down(CfCellMatrices *matrices, double sigma, int log, CfCellLev
                       CfStatus *status);
 bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, CfCellLevel *level,
                         CfStatus *status);
-
-/* --- cuda/blurmap/sigma_lookup_from_luma.cu: maps that are the picture's luma or alpha --- */
-
-/* Whether positions can be found from codes, of one channel or of pixels of four bytes; then of
- * these it says how. */
-bool cf_cell_by_codes(const CfMapJob *map, CfPixelMap *pixel_map);
-
-/* Lists the positions of one channel's codes; samples at level `copy` (-1: none) are copied. */
-void cf_cell_list_positions(CfMapTable *table, int copy, const CfMapMixer *mixer);
 
 /* --- cuda/blurmap/mip_plan.cu --- */
 

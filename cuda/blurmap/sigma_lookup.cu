@@ -3,7 +3,6 @@
  * Where the samples of tiles on tensor cores lie among the levels of a blur map.
  */
 #include "cuda/blurmap/mip_types.cuh"
-#include "cuda/blurmap/sigma_lookup_from_luma.cuh"
 #include "cuda/blurmap/sigma_lookup_per_sample.cuh"
 #include "cuda/blurmap/tile_records.cuh"
 #include "cuda/common/half2.cuh"
@@ -14,65 +13,106 @@
 namespace
 {
 
-/* What picture_map says of bytes. Samples of subsampled planes count four of others, at the edges
- * some of them twice. */
-__device__ inline float byte_map(const CfMapJob &job, const CfMapPlane &plane, int x, int y)
+constexpr int kLookupRows = 4; /* below each other, whose loads are under way together */
+
+/* m of column `x` in rows y0.. of a plane, where the picture's luma or alpha is the map. With
+ * `Subsampled` a sample counts 2x2 luma pixels, at the edges or along an axis that is not
+ * subsampled some of them twice. Rows and columns beyond the picture read its last ones. */
+template <bool Subsampled>
+__device__ inline void picture_rows(const CfMapJob &job, const CfMapPlane &plane, int x, int y0,
+                                    float (&m)[kLookupRows])
 {
-  const bool several = plane.shift_x | plane.shift_y;
   const int left = min(x << plane.shift_x, job.luma_width - 1),
             right = min(left + plane.shift_x, job.luma_width - 1);
-  const int top = y << plane.shift_y, bottom = min(top + plane.shift_y, job.luma_height - 1);
-  float m = job.mixer.offset;
 
 #pragma unroll 1
   for (int i = 0; i < job.mixer.terms; i++) {
     const CfMapPlane &of = job.of_mixer[i];
-    const uint8_t *row = of.source + (ptrdiff_t)top * of.source_stride + job.mixer.term[i].channel;
-    int sum = __ldg(row + left * of.channels);
+    const uint8_t *channel = of.source + job.mixer.term[i].channel;
+    int sum[kLookupRows];
 
-    if (several) {
-      const uint8_t *below = row + (ptrdiff_t)(bottom - top) * of.source_stride;
+#pragma unroll
+    for (int k = 0; k < kLookupRows; k++) {
+      const int top = min((y0 + k) << plane.shift_y, job.luma_height - 1);
+      const uint8_t *row = channel + (ptrdiff_t)top * of.source_stride;
 
-      sum += __ldg(row + right * of.channels) + __ldg(below + left * of.channels) +
-             __ldg(below + right * of.channels);
+      sum[k] = __ldg(row + left * of.channels);
+      if (Subsampled) {
+        const int bottom = min(top + plane.shift_y, job.luma_height - 1);
+        const uint8_t *below = channel + (ptrdiff_t)bottom * of.source_stride;
+
+        sum[k] += __ldg(row + right * of.channels) + __ldg(below + left * of.channels) +
+                  __ldg(below + right * of.channels);
+      }
     }
-    m += job.mixer.term[i].weight * (float)sum * (several ? 0.25f : 1.0f);
+#pragma unroll
+    for (int k = 0; k < kLookupRows; k++)
+      m[k] += job.mixer.term[i].weight * (float)sum[k] * (Subsampled ? 0.25f : 1.0f);
   }
-  return __saturatef(m);
+#pragma unroll
+  for (int k = 0; k < kLookupRows; k++)
+    m[k] = __saturatef(m[k]);
 }
 
-__device__ inline float byte_map_at(const CfMapJob &job, const CfMapPlane &plane,
-                                    const CfTileShapes &shapes, int x, int y)
+/* m of column `x` in rows y0..; what it says outside the plane is not used. */
+__device__ inline void map_rows(const CfMapJob &job, const CfMapPlane &plane,
+                                const CfTileShapes &shapes, int x, int y0, float (&m)[kLookupRows])
 {
-  if (job.mode == CF_MAP_LUMA || job.mode == CF_MAP_ALPHA)
-    return byte_map(job, plane, x, y);
-  if (job.mode == CF_MAP_FILE)
-    return cf_map_bilinear(&plane.shape, job.values, x, y);
-  return job.mode == CF_MAP_NONE ? region_map(job, plane, shapes, x, y)
-                                 : cf_map_analytic(&plane.shape, x, y);
+#pragma unroll
+  for (int k = 0; k < kLookupRows; k++)
+    m[k] = job.mixer.offset;
+  if (job.mode == CF_MAP_LUMA || job.mode == CF_MAP_ALPHA) {
+    if (plane.shift_x | plane.shift_y)
+      picture_rows<true>(job, plane, x, y0, m);
+    else
+      picture_rows<false>(job, plane, x, y0, m);
+  } else if (job.mode == CF_MAP_FILE) {
+#pragma unroll
+    for (int k = 0; k < kLookupRows; k++)
+      m[k] = cf_map_bilinear(&plane.shape, job.values, x, y0 + k);
+  } else if (job.mode == CF_MAP_NONE) {
+#pragma unroll 1
+    for (int k = 0; k < kLookupRows; k++) {
+      const float here = region_map(job, plane, shapes, x, y0 + k);
+#pragma unroll
+      for (int i = 0; i < kLookupRows; i++)
+        m[i] = i == k ? here : m[i];
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < kLookupRows; k++)
+      m[k] = cf_map_analytic(&plane.shape, x, y0 + k);
+  }
 }
 
-/* Finds a strip's positions; bits of its levels. */
+/* Finds a strip's positions; bits of its levels. Rows that are not made cost nothing: the last row
+ * of tiles is rarely whole. */
 __device__ inline uint4 find_strip(const CfCellJob &job, const CfMapPlane &plane, int x0, int y0,
                                    Shared *shared)
 {
-  const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+  const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, x = x0 + lane;
   uint8_t *used = shared->used[warp];
   unsigned bits[4];
 
   ((uint32_t *)used)[lane] = 0;
   __syncwarp();
-#pragma unroll 2
-  for (int row = 0; row < kCellStrip; row++) {
-    const int x = x0 + lane, y = y0 + row;
-    unsigned position = kNowhere;
+#pragma unroll 1
+  for (int first = 0; first < kCellStrip; first += kLookupRows) {
+    float m[kLookupRows];
 
-    if (x < plane.width && y >= plane.first && y < plane.end) {
-      position = rounded_position(plane, shared->position,
-                                  byte_map_at(job.map, plane, shared->shapes, x, y));
-      note(used, position);
+    if (y0 + first < plane.end && y0 + first + kLookupRows > plane.first)
+      map_rows(job.map, plane, shared->shapes, x, y0 + first, m);
+#pragma unroll
+    for (int k = 0; k < kLookupRows; k++) {
+      const int row = first + k;
+      unsigned position = kNowhere;
+
+      if (x < plane.width && y0 + row >= plane.first && y0 + row < plane.end) {
+        position = rounded_position(plane, shared->position, m[k]);
+        note(used, position);
+      }
+      ((uint16_t *)shared->pair[warp][row])[lane] = (uint16_t)position;
     }
-    ((uint16_t *)shared->pair[warp][row])[lane] = (uint16_t)position;
   }
   __syncwarp();
 #pragma unroll
@@ -114,7 +154,7 @@ __device__ inline void find_tile(const CfCellJob &job, int index, int p, int til
   const int warp = (int)threadIdx.x / 32;
   const int of_all = index * (kCellThreads / 32) + warp;
   uint4 *positions = job.positions + (size_t)of_all * 2 * 32 + threadIdx.x % 32;
-  uint4 *of_warps = shared->of_strips[0];
+  uint4 *of_warps = shared->of_strips;
 
   if (job.map.mode == CF_MAP_NONE)
     cf_find_shapes(job.map.list,
@@ -159,37 +199,21 @@ __global__ void __launch_bounds__(kCellThreads, kBlocksOfSM)
     positions_kernel(const __grid_constant__ CfCellJob job)
 {
   __shared__ Shared shared;
-  const int warp = (int)threadIdx.x / 32, blocks = (int)gridDim.x;
   int plane = -1;
 
 #pragma unroll 1
-  for (int first = (int)blockIdx.x; first < job.tile_count; first += kCellThreads / 32 * blocks) {
-    const int own = first + warp * blocks;
-    const bool found =
-        own >= job.tile_count || find_by_codes(job, own, shared.of_strips[warp], shared.used[warp]);
+  for (int index = (int)blockIdx.x; index < job.tile_count; index += (int)gridDim.x) {
+    const int place = job.order ? (int)job.order[index] : index;
+    const int p = cf_cell_plane(job.map, place);
 
-    if (threadIdx.x % 32 == 0)
-      shared.slow[warp] = found ? -1 : own;
     __syncthreads();
-#pragma unroll 1
-    for (int i = 0; i < kCellThreads / 32; i++) {
-      const int index = shared.slow[i];
-
-      if (index < 0)
-        continue;
-      const int place = job.order ? (int)job.order[index] : index;
-      const int p = cf_cell_plane(job.map, place);
-
-      if (p != plane) {
-        for (int k = (int)threadIdx.x; k < CF_BLUR_TABLE + 2; k += kCellThreads)
-          shared.position[k] = __ldg(&job.map.plane[p].table->position[k]);
-        __syncthreads();
-      }
-      plane = p;
-      find_tile(job, index, p, place - job.map.plane[p].first_tile, &shared);
+    if (p != plane) {
+      for (int k = (int)threadIdx.x; k < CF_BLUR_TABLE + 2; k += kCellThreads)
+        shared.position[k] = __ldg(&job.map.plane[p].table->position[k]);
       __syncthreads();
     }
-    __syncthreads();
+    plane = p;
+    find_tile(job, index, p, place - job.map.plane[p].first_tile, &shared);
   }
 }
 

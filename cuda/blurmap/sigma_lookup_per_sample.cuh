@@ -20,9 +20,8 @@ constexpr int kPositionPitch = kCellColumns / 2 + 4;
 
 struct Shared {
   CfTileShapes shapes;
-  uint4 of_strips[kCellThreads / 32][kCellRows / kCellStrip]; /* of each warp that finds a tile */
-  int slow[kCellThreads / 32];       /* tiles that all warps find together, or -1 */
-  float position[CF_BLUR_TABLE + 2]; /* of a plane's table */
+  uint4 of_strips[kCellThreads / 32]; /* bits of the levels of each warp's strip */
+  float position[CF_BLUR_TABLE + 2];  /* of a plane's table */
   /* Of each warp: whether it has samples of a level, and positions, in pairs. */
   alignas(16) uint8_t used[kCellThreads / 32][CF_BLUR_LEVELS + 16];
   alignas(16) uint32_t pair[kCellThreads / 32][kCellStrip][kPositionPitch];
