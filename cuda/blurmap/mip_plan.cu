@@ -542,7 +542,6 @@ bool cf_cells_run(CfCells *cells, const CfMapJob *map, bool same_map, void *stre
   job.tiles = cells->tiles;
   job.tile_count = tiles;
   job.shared_part = shared_part(cells->device);
-  job.tiles_at_a_time = cells->device->info.multiprocessors * cf_cell_tiles_of_sm();
   job.transparent = cells->transparent;
   job.frame = ++cells->frame;
   job.always_transparent = cells->of_depth[1] == cells->of_depth[2];

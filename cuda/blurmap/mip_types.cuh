@@ -131,8 +131,8 @@ struct CfCellJob {
   uint4 *levels;       /* of each warp: bits of those that it blends */
   CfCellStrip *strips; /* of each warp */
   CfCellTile *tiles;
-  int tile_count, tiles_at_a_time; /* on all SMs */
-  const unsigned *order;           /* which tile's records come when; nullptr: one after another */
+  int tile_count;
+  const unsigned *order; /* which tile's records come when; nullptr: one after another */
   unsigned *transparent; /* is `frame` where frame number `frame` has pixels that are not opaque */
   unsigned frame;        /* from 1 on */
   /* The part of an SM's memory that is shared memory, in percent: what tiles need, and the same for
@@ -181,10 +181,7 @@ bool cf_cell_order(const CfCellJob *job, int tiles, unsigned *order, void *strea
 
 /* --- cuda/blurmap/mma_tiles.cu --- */
 
-/* Tiles that an SM makes at the same time. */
-int cf_cell_tiles_of_sm(void);
-
-/* Bytes of shared memory that these take, with what the device keeps of it. */
+/* Bytes of shared memory that the tiles of an SM take, with what the device keeps of it. */
 int cf_cell_shared_of_sm(void);
 
 bool cf_cell_tiles(const CfCellJob *job, int tiles, void *stream, CfStatus *status);

@@ -281,21 +281,6 @@ struct Place {
   }
 };
 
-/* Brings nearer what a tile that is made soon reads first: it has not been used for a frame. */
-__device__ inline void expect_tile(const CfCellJob &job, int which)
-{
-  constexpr int kLine = 128, kPositions = 2 * 32 * (int)sizeof(uint4) / kLine;
-  const int lane = (int)threadIdx.x % 32,
-            warp = which * (kCellThreads / 32) + (int)threadIdx.x / 32;
-  const char *positions = (const char *)&job.positions[(size_t)warp * 2 * 32];
-
-  if (which >= job.tile_count || lane > kPositions + 1)
-    return;
-  cf::prefetch_l2(lane < kPositions    ? positions + lane * kLine
-                  : lane == kPositions ? (const char *)&job.strips[warp]
-                                       : (const char *)&job.tiles[which]);
-}
-
 __device__ inline const uint4 *strip_of_warp(const CfCellJob &job)
 {
   return (const uint4 *)&job.strips[blockIdx.x * (kCellThreads / 32) + threadIdx.x / 32];
@@ -325,7 +310,6 @@ __device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile, con
   const int y0 = (int)(of_tile.z >> 16) * kCellStrip;
   const Strip strip = {x0, y0 + warp * kCellStrip, head.y != 0};
 
-  expect_tile(job, (int)blockIdx.x + job.tiles_at_a_time);
   /* Of four channels, halving the frame finds whether all is opaque. */
   if (C == 4 || !(of_tile.w & kCellFromFrame))
     cf::pdl_wait();
@@ -450,11 +434,6 @@ template <int A, int B> bool launch(const CfCellJob *job, int tiles, void *strea
 }
 
 } // namespace
-
-int cf_cell_tiles_of_sm(void)
-{
-  return kBlocksOfSM;
-}
 
 int cf_cell_shared_of_sm(void)
 {
