@@ -433,13 +433,9 @@ int cf_cell_blocks_of_sm(int channels)
 bool cf_cell_halve_frame(const CfCellJob *job, int blocks, void *stream, CfStatus *status)
 {
   const int first = job->map.plane[0].channels;
-  void (*kernel)(CfCellJob) = halve_frame_kernel<1, 1>;
+  void (*kernel)(CfCellJob) = first == 4   ? halve_frame_kernel<4, 4>
+                              : first == 3 ? halve_frame_kernel<3, 3>
+                                           : halve_frame_kernel<1, 2>;
 
-  if (first == 4)
-    kernel = halve_frame_kernel<4, 4>;
-  else if (first == 3)
-    kernel = halve_frame_kernel<3, 3>;
-  else if (job->map.planes > 1 && job->map.plane[1].channels == 2)
-    kernel = halve_frame_kernel<1, 2>;
   return cf_cell_launch(kernel, job, blocks, 0, stream, "halving a picture", status);
 }

@@ -450,7 +450,5 @@ bool cf_cell_tiles(const CfCellJob *job, int tiles, void *stream, CfStatus *stat
     return launch<4, 4>(job, tiles, stream, status);
   if (first == 3)
     return launch<3, 3>(job, tiles, stream, status);
-  if (job->map.planes > 1 && job->map.plane[1].channels == 2)
-    return launch<1, 2>(job, tiles, stream, status);
-  return launch<1, 1>(job, tiles, stream, status);
+  return launch<1, 2>(job, tiles, stream, status);
 }
