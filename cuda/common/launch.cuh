@@ -77,6 +77,8 @@ bool launch_job(void (*kernel)(Job), const Job *job, int blocks, int threads, in
   return launch(how, doing, status, kernel, *job);
 }
 
+#ifdef __CUDACC__
+
 /* The plane of a job that this CTA works for, where `first` is the member that holds each plane's
  * first CTA; `index` becomes the CTA's number within the plane. */
 template <typename Job, typename Plane>
@@ -89,5 +91,7 @@ __device__ const Plane &plane_of_block(const Job &job, int Plane::*first, int *i
   *index = (int)blockIdx.x - job.plane[p].*first;
   return job.plane[p];
 }
+
+#endif
 
 } // namespace cf

@@ -32,6 +32,8 @@ struct CfShapeList {
 bool cf_shape_list_make(CfShapeList *list, CfDevice *device, const CfVideo *video,
                         const CfRegions *regions, void *stream, void **scratch, CfStatus *status);
 
+#ifdef __CUDACC__
+
 /* The shapes that may touch a tile, in shared memory. */
 struct CfTileShapes {
   int count; /* of the list below; more than kTileShapes: it is incomplete */
@@ -136,3 +138,5 @@ __device__ inline bool cf_is_untouched(const CfShapeList &list, const CfTileShap
 {
   return !list.rule.outside && shapes.count == 0;
 }
+
+#endif
