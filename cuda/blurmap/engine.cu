@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+namespace cf::blurmap
+{
+
 namespace
 {
 
@@ -18,7 +21,7 @@ bool plan_cells(CfCudaBlurMap *blur, CfStatus *status)
 
   for (int p = 0; p < blur->planes; p++)
     levels[p] = &blur->plane[p].levels;
-  return cf_cells_plan(blur->cells, blur->border, levels, status);
+  return mma_plan(blur->texels, blur->border, levels, status);
 }
 
 bool same_sigmas(const CfMapSigmas *a, const CfMapSigmas *b)
@@ -47,15 +50,15 @@ bool prepare(CfCudaBlurMap *blur, const CfBlurField *field, const CfRegions *reg
   blur->border = field->params.border;
   if (!cf_pyramid_channels(&blur->plan, &blur->video, blur->border, status))
     return false;
-  blur->in_cells = blur->cells;
+  blur->in_cells = blur->texels;
   for (int p = 0; p < blur->planes; p++) {
-    CfMapPlaneState *plane = &blur->plane[p];
+    PlaneState *plane = &blur->plane[p];
 
     plane->sigmas = cf_blur_field_sigmas(field, regions, p);
     plane->copy = -1;
     cf_blur_levels(&plane->levels, &plane->sigmas);
-    blur->in_cells = blur->in_cells && cf_cells_suit(&blur->video, p, &plane->levels);
-    memcpy(plane->table.position, plane->levels.position, sizeof plane->table.position);
+    blur->in_cells = blur->in_cells && mma_suits(&blur->video, p, &plane->levels);
+    memcpy(plane->table.lod, plane->levels.position, sizeof plane->table.lod);
     for (int end = 0; end < 2; end++) {
       plane->table.sigma_x[end] = (float)plane->sigmas.horizontal[end];
       plane->table.sigma_y[end] = (float)plane->sigmas.vertical[end];
@@ -65,7 +68,7 @@ bool prepare(CfCudaBlurMap *blur, const CfBlurField *field, const CfRegions *reg
         plane->copy = i;
     }
   }
-  if (!(blur->in_cells ? plan_cells(blur, status) : cf_map_describe_levels(blur, status)))
+  if (!(blur->in_cells ? plan_cells(blur, status) : fp32_describe_levels(blur, status)))
     return false;
   blur->ready = true;
   return true;
@@ -79,11 +82,11 @@ bool upload_tables(CfCudaBlurMap *blur, const CfJob *job, CfStatus *status)
     return true;
   blur->placed = false;
   for (int p = 0; p < blur->planes; p++) {
-    CfMapPlaneState *plane = &blur->plane[p];
+    PlaneState *plane = &blur->plane[p];
     const size_t levels = blur->in_cells ? 0 : (size_t)plane->levels.count;
-    const size_t bytes = offsetof(CfMapTable, level) + levels * sizeof plane->table.level[0];
+    const size_t bytes = offsetof(LevelTable, level) + levels * sizeof plane->table.level[0];
 
-    if (!cf_map_upload(&blur->tables[p], &plane->table, bytes, job->stream, status))
+    if (!upload(&blur->tables[p], &plane->table, bytes, job->stream, status))
       return false;
   }
   blur->placed = true;
@@ -106,16 +109,16 @@ bool upload_values(CfCudaBlurMap *blur, const CfMap *map, void *stream, CfStatus
       return false;
     blur->values_bytes = bytes;
   }
-  return cf_map_upload(blur->values, cf_map_values(map), bytes, stream, status);
+  return upload(blur->values, cf_map_values(map), bytes, stream, status);
 }
 /* ---- the tiles ---- */
 
 void describe_plane(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job, int p,
-                    CfMapPlane *to)
+                    MapPlane *to)
 {
   const CfFormatInfo *format = cf_format_info(blur->video.format);
   const CfFirPlane *filter = &blur->plan.plane[p];
-  const CfMapRows rows = cf_map_plane_rows(blur, job, p);
+  const RowRange rows = plane_rows(blur, job, p);
 
   to->source = job->source.data[p];
   to->destination = job->destination.data[p];
@@ -138,16 +141,16 @@ void describe_plane(const CfCudaBlurMap *blur, const CfBlurField *field, const C
   to->table = &blur->tables[p];
   to->copy = blur->plane[p].copy;
   for (int i = 0; i < blur->plane[p].levels.count; i++) {
-    if (blur->plane[p].table.level[i].kind == CF_MAP_DIRECT)
-      to->direct[i / 32] |= 1u << i % 32;
+    if (blur->plane[p].table.level[i].kind == kPerSample)
+      to->per_sample[i / 32] |= 1u << i % 32;
   }
   to->shape = cf_map_shape(&blur->video, &field->params, p);
-  to->tiles_x = cf_map_tiles_along(to->width);
+  to->tiles_x = fp32_tiles_along(to->width);
 }
 
 /* Describes a job but for its regions; the number of tiles. */
 int describe_job(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job,
-                 CfMapJob *to)
+                 MapJob *to)
 {
   const CfFormatInfo *format = cf_format_info(blur->video.format);
   int tiles = 0;
@@ -164,11 +167,11 @@ int describe_job(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJo
   memcpy(to->spline, blur->job.spline, sizeof to->spline);
   to->mode = cf_blur_field_is_relative(field, job->regions) ? CF_MAP_NONE : field->params.map_mode;
   for (int p = 0; p < blur->planes; p++) {
-    CfMapPlane *plane = &to->plane[p];
+    MapPlane *plane = &to->plane[p];
 
     describe_plane(blur, field, job, p, plane);
     plane->first_tile = tiles;
-    tiles += plane->tiles_x * cf_map_tiles_along(plane->end - plane->first);
+    tiles += plane->tiles_x * fp32_tiles_along(plane->end - plane->first);
   }
   if (to->mode == CF_MAP_LUMA || to->mode == CF_MAP_ALPHA) {
     to->mixer = cf_map_mixer(&blur->video, &field->params);
@@ -184,13 +187,13 @@ void largest_radius(const CfCudaBlurMap *blur, int *x, int *y)
 {
   *x = *y = 0;
   for (int p = 0; p < blur->planes; p++) {
-    const CfMapPlaneState *plane = &blur->plane[p];
+    const PlaneState *plane = &blur->plane[p];
 
     for (int i = 0; i < plane->levels.count; i++) {
-      const CfMapLevel *level = &plane->table.level[i];
-      const int own = level->kind == CF_MAP_DIRECT ? kMapDirectRadius : 0;
+      const Fp32Level *level = &plane->table.level[i];
+      const int own = level->kind == kPerSample ? kPerSampleRadius : 0;
 
-      if (level->kind == CF_MAP_LARGE)
+      if (level->kind == kFromPyramid)
         continue;
       *x = max(max(level->radius_x, own), *x);
       *y = max(max(level->radius_y, own), *y);
@@ -199,7 +202,7 @@ void largest_radius(const CfCudaBlurMap *blur, int *x, int *y)
 }
 
 bool find_shapes(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job,
-                 CfMapJob *work, void **scratch, CfStatus *status)
+                 MapJob *work, void **scratch, CfStatus *status)
 {
   bool alike;
 
@@ -213,16 +216,16 @@ bool find_shapes(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJo
 }
 
 bool classify_tiles(CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job,
-                    const CfMapJob *work, int tiles, CfStatus *status)
+                    const MapJob *work, int tiles, CfStatus *status)
 {
   if (blur->classified)
     return true;
   blur->classified = cf_blur_field_is_still(field) && !job->regions;
-  return cf_map_classify(work, blur->wide, tiles, job->stream, status);
+  return fp32_classify(work, blur->wide, tiles, job->stream, status);
 }
 
 /* With the memory of pyramids. */
-bool make_tiles(CfCudaBlurMap *blur, const CfMapMemory *memory, CfMapJob *work, int tiles,
+bool make_tiles(CfCudaBlurMap *blur, const PyramidMemory *memory, MapJob *work, int tiles,
                 void *stream, CfStatus *status)
 {
   const size_t bytes = memory->columns + memory->rows + memory->coarse;
@@ -234,19 +237,19 @@ bool make_tiles(CfCudaBlurMap *blur, const CfMapMemory *memory, CfMapJob *work, 
     return false;
   work->coarse = (const float *)(scratch + memory->columns + memory->rows);
   largest_radius(blur, &radius_x, &radius_y);
-  const bool good = cf_map_make_pyramids(blur, memory, scratch, stream, status) &&
-                    cf_map_filter(work, blur->wide, tiles, radius_x, radius_y, stream, status);
+  const bool good = fp32_make_pyramids(blur, memory, scratch, stream, status) &&
+                    fp32_blend(work, blur->wide, tiles, radius_x, radius_y, stream, status);
   return (!scratch || cf_scratch_give(blur->device, scratch, stream, good ? status : nullptr)) &&
          good;
 }
 
 bool run_cells(CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job,
-               const CfMapJob *work, CfStatus *status)
+               const MapJob *work, CfStatus *status)
 {
   const bool same_map = blur->classified;
 
   blur->classified = cf_blur_field_is_still(field) && !job->regions;
-  return cf_cells_run(blur->cells, work, same_map, job->stream, status);
+  return mma_run(blur->texels, work, same_map, job->stream, status);
 }
 
 size_t all_tiles(const CfVideo *video)
@@ -254,8 +257,8 @@ size_t all_tiles(const CfVideo *video)
   size_t tiles = 0;
 
   for (int p = 0; p < cf_format_info(video->format)->planes; p++)
-    tiles += (size_t)cf_map_tiles_along(cf_plane_width(video, p)) *
-             (size_t)cf_map_tiles_along(cf_plane_height(video, p));
+    tiles += (size_t)fp32_tiles_along(cf_plane_width(video, p)) *
+             (size_t)fp32_tiles_along(cf_plane_height(video, p));
   return tiles;
 }
 
@@ -263,20 +266,20 @@ size_t all_tiles(const CfVideo *video)
 
 /* ---- the calls ---- */
 
-CfMapRows cf_map_plane_rows(const CfCudaBlurMap *blur, const CfJob *job, int p)
+RowRange plane_rows(const CfCudaBlurMap *blur, const CfJob *job, int p)
 {
   const int shift = cf_format_info(blur->video.format)->plane[p].subsampling_y;
   const int height = cf_plane_height(&blur->video, p);
   const int end = (job->first_row + job->rows + (1 << shift) - 1) >> shift;
 
-  return job->rows == 0 ? CfMapRows{0, height}
-                        : CfMapRows{job->first_row >> shift, end < height ? end : height};
+  return job->rows == 0 ? RowRange{0, height}
+                        : RowRange{job->first_row >> shift, end < height ? end : height};
 }
 
 /* Copies of up to this have left pageable memory when the call returns. */
 #define CHUNK_BYTES (64 * 1024)
 
-bool cf_map_upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status)
+bool upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status)
 {
   for (size_t at = 0; at < bytes; at += CHUNK_BYTES) {
     const size_t count = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
@@ -302,14 +305,14 @@ CfCudaBlurMap *cf_cuda_blur_map_open(const CfVideo *video, CfDevice *device, CfS
   blur->device = device;
   blur->wide = cf_sample_bytes(cf_format_info(video->format)) == 2;
   blur->planes = cf_format_info(video->format)->planes;
-  blur->tables = (CfMapTable *)cf_device_alloc((size_t)blur->planes * sizeof *blur->tables, status);
+  blur->tables = (LevelTable *)cf_device_alloc((size_t)blur->planes * sizeof *blur->tables, status);
   blur->tiles = blur->tables
                     ? (uint4 *)cf_device_alloc(all_tiles(video) * sizeof *blur->tiles, status)
                     : nullptr;
   bool good = blur->tiles;
-  if (good && cf_cells_serve(video, device)) {
-    blur->cells = cf_cells_open(video, device, status);
-    good = blur->cells;
+  if (good && mma_serves(video, device)) {
+    blur->texels = mma_open(video, device, status);
+    good = blur->texels;
   }
   if (!good) {
     cf_cuda_blur_map_close(blur);
@@ -326,14 +329,14 @@ bool cf_cuda_blur_map_run(CfCudaBlurMap *blur, const CfBlurField *field, bool ch
 
   if (changed)
     blur->classified = false;
-  const CfMapMemory memory = blur->in_cells ? CfMapMemory{} : cf_map_place_pyramids(blur, job);
+  const PyramidMemory memory = blur->in_cells ? PyramidMemory{} : fp32_place_pyramids(blur, job);
   if (field->params.map_mode == CF_MAP_FILE && changed &&
       !upload_values(blur, field->params.map, job->stream, status))
     return false;
   if (!upload_tables(blur, job, status))
     return false;
 
-  CfMapJob work;
+  MapJob work;
   const int tiles = describe_job(blur, field, job, &work);
   void *shapes;
   if (!find_shapes(blur, field, job, &work, &shapes, status))
@@ -350,10 +353,12 @@ void cf_cuda_blur_map_close(CfCudaBlurMap *blur)
 {
   if (!blur)
     return;
-  cf_cells_close(blur->cells);
+  mma_close(blur->texels);
   cf_device_free(blur->tables);
   cf_device_free(blur->tiles);
   cf_device_free(blur->values);
   cf_fir_plan_free(&blur->plan);
   free(blur);
 }
+
+} // namespace cf::blurmap

@@ -12,6 +12,9 @@ extern "C" {
 
 #include <string.h>
 
+namespace cf::blurmap
+{
+
 /* Coarse samples that a block of `rows` makes. */
 #define SMALLEST_SEGMENT 128
 
@@ -30,9 +33,9 @@ int round_to_four(int value)
   return (value + 3) / 4 * 4;
 }
 
-int lay_out_gaussian(double sigma, float tap[kMapTaps])
+int lay_out_gaussian(double sigma, float tap[kInTileTaps])
 {
-  double exact[2 * kMapRadius + 1];
+  double exact[2 * kInTileRadius + 1];
   const int radius = cf_gaussian_radius(sigma), rounded = round_to_four(radius);
 
   cf_gaussian_taps(sigma, radius, exact);
@@ -41,20 +44,20 @@ int lay_out_gaussian(double sigma, float tap[kMapTaps])
   return rounded;
 }
 
-CfMapKind kind_of(const double sigma[2], const CfPyramidFactors factors[2])
+LevelKind kind_of(const double sigma[2], const CfPyramidFactors factors[2])
 {
   if (factors[0].decimation > 1 || factors[1].decimation > 1)
-    return CF_MAP_LARGE;
-  return cf_gaussian_radius(sigma[0]) <= kMapDirectRadius &&
-                 cf_gaussian_radius(sigma[1]) <= kMapDirectRadius
-             ? CF_MAP_DIRECT
-             : CF_MAP_SMALL;
+    return kFromPyramid;
+  return cf_gaussian_radius(sigma[0]) <= kPerSampleRadius &&
+                 cf_gaussian_radius(sigma[1]) <= kPerSampleRadius
+             ? kPerSample
+             : kInTile;
 }
 
 bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
 {
-  CfMapPlaneState *plane = &blur->plane[p];
-  CfMapLevel *level = &plane->table.level[i];
+  PlaneState *plane = &blur->plane[p];
+  Fp32Level *level = &plane->table.level[i];
   const double sigma[2] = {plane->levels.level[i].horizontal, plane->levels.level[i].vertical};
   const CfPyramidFactors factors[2] = {choose_factors(sigma[0]), choose_factors(sigma[1])};
 
@@ -62,7 +65,7 @@ bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
   level->sigma_x = (float)sigma[0];
   level->sigma_y = (float)sigma[1];
   level->kind = kind_of(sigma, factors);
-  if (level->kind != CF_MAP_LARGE) {
+  if (level->kind != kFromPyramid) {
     level->radius_x = lay_out_gaussian(sigma[0], level->tap_x);
     level->radius_y = lay_out_gaussian(sigma[1], level->tap_y);
     return true;
@@ -84,16 +87,16 @@ struct Group {
   int fine_first, fine_end; /* rows for all of them */
 };
 
-bool next_group(const CfMapPlaneState *plane, int from, Group *group)
+bool next_group(const PlaneState *plane, int from, Group *group)
 {
   int i = from;
 
-  while (i < plane->levels.count && plane->table.level[i].kind != CF_MAP_LARGE)
+  while (i < plane->levels.count && plane->table.level[i].kind != kFromPyramid)
     i++;
   if (i == plane->levels.count)
     return false;
   *group = {i, i, plane->pyramid[i].fine_first, plane->pyramid[i].fine_end};
-  while (i < plane->levels.count && plane->table.level[i].kind == CF_MAP_LARGE &&
+  while (i < plane->levels.count && plane->table.level[i].kind == kFromPyramid &&
          plane->pyramid[i].y.factor == plane->pyramid[group->first].y.factor) {
     const CfPyramidPlane *pyramid = &plane->pyramid[i++];
 
@@ -112,7 +115,7 @@ int larger(int a, int b)
 }
 
 /* All levels of a group as one, as far as their columns go. */
-CfPyramidPlane whole_group(const CfMapPlaneState *plane, const Group *group)
+CfPyramidPlane whole_group(const PlaneState *plane, const Group *group)
 {
   CfPyramidPlane whole = plane->pyramid[group->first];
 
@@ -139,8 +142,8 @@ int chunk_end(const Group *group, int first)
   return first + CF_MAX_PLANES < group->end ? first + CF_MAX_PLANES : group->end;
 }
 
-void count_group(const CfCudaBlurMap *blur, CfMapPlaneState *plane, const Group *group,
-                 CfMapMemory *memory)
+void count_group(const CfCudaBlurMap *blur, PlaneState *plane, const Group *group,
+                 PyramidMemory *memory)
 {
   const CfPyramidPlane whole = whole_group(plane, group);
   const size_t columns = cf_pyramid_columns_bytes(&whole, blur->wide);
@@ -160,7 +163,7 @@ void count_group(const CfCudaBlurMap *blur, CfMapPlaneState *plane, const Group 
   }
 }
 
-void place_level(CfMapLevel *level, const CfPyramidPlane *pyramid)
+void place_level(Fp32Level *level, const CfPyramidPlane *pyramid)
 {
   level->first_x = pyramid->x.coarse_first;
   level->first_y = pyramid->coarse_first;
@@ -174,13 +177,13 @@ void place_need(const CfCudaBlurMap *blur, CfPyramidPlane *pyramid, int level, i
   const unsigned bit = 1u << level % 32;
 
   pyramid->need = blur->border == CF_BORDER_WRAP ? nullptr : blur->tiles + first_tile;
-  pyramid->need_x = cf_map_tiles_along(pyramid->width);
-  pyramid->need_y = cf_map_tiles_along(pyramid->end - pyramid->first);
+  pyramid->need_x = fp32_tiles_along(pyramid->width);
+  pyramid->need_y = fp32_tiles_along(pyramid->end - pyramid->first);
   pyramid->need_bits = {level / 32 == 0 ? bit : 0, level / 32 == 1 ? bit : 0,
                         level / 32 == 2 ? bit : 0, level / 32 == 3 ? bit : 0};
 }
 
-bool make_columns(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *group,
+bool make_columns(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group,
                   void *columns, void *stream, CfStatus *status)
 {
   CfPyramidJob *job = &blur->job;
@@ -214,7 +217,7 @@ void divide_work(CfPyramidPlane *pyramid, const CfDevice *device)
       within(columns / kPyramidLowColumns * eights * pyramid->channels / enough, 1, 8);
 }
 
-bool make_chunk(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *group, int first,
+bool make_chunk(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group, int first,
                 int end, void *columns, uint8_t *rows, float *coarse, void *stream,
                 CfStatus *status)
 {
@@ -241,12 +244,12 @@ bool make_chunk(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *
 
 } // namespace
 
-bool cf_map_describe_levels(CfCudaBlurMap *blur, CfStatus *status)
+bool fp32_describe_levels(CfCudaBlurMap *blur, CfStatus *status)
 {
   for (int p = 0; p < blur->planes; p++) {
     const int levels = blur->plane[p].levels.count;
 
-    if (levels > kMapDirectBit)
+    if (levels > kPerSampleBit)
       return cf_fail(status, CF_ERROR_INVALID, "a blur map of %d levels is too much", levels);
     for (int i = 0; i < levels; i++) {
       if (!describe_level(blur, p, i, status))
@@ -256,18 +259,18 @@ bool cf_map_describe_levels(CfCudaBlurMap *blur, CfStatus *status)
   return true;
 }
 
-CfMapMemory cf_map_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
+PyramidMemory fp32_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
 {
-  CfMapMemory memory = {};
+  PyramidMemory memory = {};
   int tiles = 0;
 
   for (int p = 0; p < blur->planes; p++) {
-    CfMapPlaneState *plane = &blur->plane[p];
-    const CfMapRows rows = cf_map_plane_rows(blur, job, p);
+    PlaneState *plane = &blur->plane[p];
+    const RowRange rows = plane_rows(blur, job, p);
     Group group;
 
     for (int i = 0; i < plane->levels.count; i++) {
-      if (plane->table.level[i].kind != CF_MAP_LARGE)
+      if (plane->table.level[i].kind != kFromPyramid)
         continue;
       cf_pyramid_place_rows(&plane->pyramid[i], rows.first, rows.end, false);
       cf_pyramid_place_picture(&plane->pyramid[i], p, job, blur->wide);
@@ -276,20 +279,20 @@ CfMapMemory cf_map_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
     }
     for (int next = 0; next_group(plane, next, &group); next = group.end)
       count_group(blur, plane, &group, &memory);
-    tiles += cf_map_tiles_along(cf_plane_width(&blur->video, p)) *
-             cf_map_tiles_along(rows.end - rows.first);
+    tiles += fp32_tiles_along(cf_plane_width(&blur->video, p)) *
+             fp32_tiles_along(rows.end - rows.first);
   }
   return memory;
 }
 
-bool cf_map_make_pyramids(CfCudaBlurMap *blur, const CfMapMemory *memory, uint8_t *scratch,
+bool fp32_make_pyramids(CfCudaBlurMap *blur, const PyramidMemory *memory, uint8_t *scratch,
                           void *stream, CfStatus *status)
 {
   uint8_t *columns = scratch, *rows = scratch + memory->columns;
   float *coarse = (float *)(rows + memory->rows);
 
   for (int p = 0; p < blur->planes; p++) {
-    const CfMapPlaneState *plane = &blur->plane[p];
+    const PlaneState *plane = &blur->plane[p];
     Group group;
 
     for (int next = 0; next_group(plane, next, &group); next = group.end) {
@@ -304,3 +307,5 @@ bool cf_map_make_pyramids(CfCudaBlurMap *blur, const CfMapMemory *memory, uint8_
   }
   return true;
 }
+
+} // namespace cf::blurmap

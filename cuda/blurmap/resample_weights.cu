@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The matrices that lead from cells to the samples of a level, in the order in which the threads of
+ * The matrices that lead from texels to the samples of a level, in the order in which the threads of
  * a warp hold them.
  */
 #include "cuda/blurmap/mip_types.cuh"
@@ -17,22 +17,25 @@ extern "C" {
 #include <stdlib.h>
 #include <string.h>
 
-/* Where Gaussians between cells are cut, in their sigmas. */
+namespace cf::blurmap
+{
+
+/* Where Gaussians between texels are cut, in their sigmas. */
 #define CUT 4.0
 
 namespace
 {
 
-constexpr int kMostSamples = kCellColumns, kMostCells = 64;
+constexpr int kMostSamples = kTileColumns, kMostTexels = 64;
 
-/* What each of up to 32 samples takes of cells 0.. of a window. */
-typedef uint16_t Weights[kMostSamples][kMostCells];
+/* What each of up to 32 samples takes of texels 0.. of a window. */
+typedef uint16_t Weights[kMostSamples][kMostTexels];
 
 typedef struct {
-  int first, last; /* cells that samples take something of, from that of the first sample on */
+  int first, last; /* texels that samples take something of, from that of the first sample on */
 } Reach;
 
-/* Of what halving does: 3/4 the first time, then 5/4 in units that double each time. */
+/* Of what pass does: 3/4 the first time, then 5/4 in units that double each time. */
 double variance_of(int log)
 {
   const double size = 1 << log;
@@ -40,43 +43,43 @@ double variance_of(int log)
   return log == 0 ? 0.0 : 0.75 + 5.0 / 12 * (size * size - 4);
 }
 
-/* How far from a sample cells count. */
+/* How far from a sample texels count. */
 double reach_of(double sigma, int log, double *rest)
 {
   *rest = sqrt(sigma * sigma - variance_of(log));
   return log == 0 ? cf_gaussian_radius(sigma) : CUT * *rest;
 }
 
-void cells_of(double sigma, int log, int sample, Reach *cells)
+void texels_of(double sigma, int log, int sample, Reach *texels)
 {
   double rest;
   const double reach = reach_of(sigma, log, &rest), size = 1 << log;
   const double centre = sample - (size - 1) / 2;
 
-  cells->first = (int)ceil((centre - reach) / size - 1e-9);
-  cells->last = (int)floor((centre + reach) / size + 1e-9);
+  texels->first = (int)ceil((centre - reach) / size - 1e-9);
+  texels->last = (int)floor((centre + reach) / size + 1e-9);
 }
 
 /* Rounding errors are carried on, so that the halves add up to 1. */
-void weigh_sample(double sigma, int log, int sample, int window, uint16_t weight[kMostCells])
+void weigh_sample(double sigma, int log, int sample, int window, uint16_t weight[kMostTexels])
 {
-  double rest, sum = 0.0, carry = 0.0, exact[kMostCells];
+  double rest, sum = 0.0, carry = 0.0, exact[kMostTexels];
   const double size = 1 << log;
-  Reach cells;
+  Reach texels;
 
-  cells_of(sigma, log, sample, &cells);
+  texels_of(sigma, log, sample, &texels);
   reach_of(sigma, log, &rest);
-  for (int j = cells.first; j <= cells.last; j++) {
+  for (int j = texels.first; j <= texels.last; j++) {
     const double away = sample - (size - 1) / 2 - size * j;
 
-    exact[j - cells.first] = away == 0.0 ? 1.0 : exp(-0.5 * away * away / (rest * rest));
-    sum += exact[j - cells.first];
+    exact[j - texels.first] = away == 0.0 ? 1.0 : exp(-0.5 * away * away / (rest * rest));
+    sum += exact[j - texels.first];
   }
-  for (int j = cells.first; j <= cells.last; j++) {
-    const double value = exact[j - cells.first] / sum + carry;
+  for (int j = texels.first; j <= texels.last; j++) {
+    const double value = exact[j - texels.first] / sum + carry;
 
-    weight[j - window] = cf::half_bits(value);
-    carry = value - cf::half_value(weight[j - window]);
+    weight[j - window] = half_bits(value);
+    carry = value - half_value(weight[j - window]);
   }
 }
 
@@ -89,20 +92,20 @@ void weigh(double sigma, int log, int from, int samples, int window, Weights wei
     if (i < size)
       weigh_sample(sigma, log, from + i, window, weights[i]);
     else
-      memcpy(weights[i] + 1, weights[i - size], (kMostCells - 1) * sizeof weights[i][0]);
+      memcpy(weights[i] + 1, weights[i - size], (kMostTexels - 1) * sizeof weights[i][0]);
   }
 }
 
-Reach whole_reach(double sigma, int log, int samples)
+Reach reach_of_samples(double sigma, int log, int samples)
 {
   Reach first, last;
 
-  cells_of(sigma, log, 0, &first);
-  cells_of(sigma, log, (1 << log) > samples ? (1 << log) - 1 : samples - 1, &last);
+  texels_of(sigma, log, 0, &first);
+  texels_of(sigma, log, (1 << log) > samples ? (1 << log) - 1 : samples - 1, &last);
   return Reach{first.first, last.last};
 }
 
-/* How many different sets of samples a cell holds. */
+/* How many different sets of samples a texel holds. */
 int variants_of(int log, int samples)
 {
   return (1 << log) > samples ? (1 << log) / samples : 1;
@@ -137,7 +140,7 @@ void lay_out_across(const Weights weights, int block, int half, uint4 *to)
   }
 }
 
-bool make_room(CfCellMatrices *matrices, size_t count, CfStatus *status)
+bool make_room(WeightList *matrices, size_t count, CfStatus *status)
 {
   if (matrices->count + count <= matrices->room)
     return true;
@@ -156,47 +159,47 @@ int smaller(int a, int b)
   return a < b ? a : b;
 }
 
-/* Blocks of 16 cells from cell `first` of the window on. */
+/* Blocks of 16 texels from texel `first` of the window on. */
 int blocks_from(int first, Reach reach)
 {
-  const int blocks = (reach.last + kCellReach - first) / 16 + 1;
+  const int blocks = (reach.last + CF_MIP_REACH - first) / 16 + 1;
 
   return blocks < 2 ? 2 : blocks;
 }
 
 } // namespace
 
-bool cf_cell_add_down(CfCellMatrices *matrices, double sigma, int log, CfCellLevel *level,
+bool add_weights_down(WeightList *matrices, double sigma, int log, LevelWeights *level,
                       CfStatus *status)
 {
-  const int variants = variants_of(log, kCellStrip), window = log ? 32 : 48;
-  const Reach reach = whole_reach(sigma, log, kCellStrip);
+  const int variants = variants_of(log, kStripRows), window = log ? 32 : 48;
+  const Reach reach = reach_of_samples(sigma, log, kStripRows);
   Weights weights;
 
   level->blocks_down = reach.last - reach.first < 32 ? 2 : 3;
-  level->first_row = (short)smaller(reach.first + kCellReach, window - 16 * level->blocks_down);
+  level->first_row = (short)smaller(reach.first + CF_MIP_REACH, window - 16 * level->blocks_down);
   level->variants_down = (unsigned short)(variants - 1);
   level->down = (unsigned)matrices->count;
   if (!make_room(matrices, (size_t)variants * (size_t)level->blocks_down * 32, status))
     return false;
   for (int v = 0; v < variants; v++) {
-    weigh(sigma, log, v * kCellStrip, kCellStrip, level->first_row - kCellReach, weights);
+    weigh(sigma, log, v * kStripRows, kStripRows, level->first_row - CF_MIP_REACH, weights);
     for (int block = 0; block < level->blocks_down; block++, matrices->count += 32)
       lay_out_down(weights, block, matrices->data + matrices->count);
   }
   return true;
 }
 
-bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, CfCellLevel *level,
+bool add_weights_across(WeightList *matrices, double sigma, int log, LevelWeights *level,
                         CfStatus *status)
 {
-  const int variants = variants_of(log, kCellColumns);
+  const int variants = variants_of(log, kTileColumns);
   const int window = log == 0 ? 64 : log == 1 ? 48 : 32;
-  const Reach reach = whole_reach(sigma, log, kCellColumns);
+  const Reach reach = reach_of_samples(sigma, log, kTileColumns);
   Weights weights;
 
-  /* Rows of cells can be read from multiples of 8 on. */
-  level->first_column = (short)((reach.first + kCellReach) / 8 * 8);
+  /* Rows of texels can be read from multiples of 8 on. */
+  level->first_column = (short)((reach.first + CF_MIP_REACH) / 8 * 8);
   if (level->first_column + 16 * blocks_from(level->first_column, reach) > window)
     level->first_column = 0;
   level->blocks_across = (short)blocks_from(level->first_column, reach);
@@ -205,7 +208,7 @@ bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, CfCellL
   if (!make_room(matrices, (size_t)variants * (size_t)level->blocks_across * 64, status))
     return false;
   for (int v = 0; v < variants; v++) {
-    weigh(sigma, log, v * kCellColumns, kCellColumns, level->first_column - kCellReach, weights);
+    weigh(sigma, log, v * kTileColumns, kTileColumns, level->first_column - CF_MIP_REACH, weights);
     for (int block = 0; block < level->blocks_across; block++) {
       for (int half = 0; half < 2; half++, matrices->count += 32)
         lay_out_across(weights, block, half, matrices->data + matrices->count);
@@ -213,3 +216,5 @@ bool cf_cell_add_across(CfCellMatrices *matrices, double sigma, int log, CfCellL
   }
   return true;
 }
+
+} // namespace cf::blurmap

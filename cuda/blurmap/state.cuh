@@ -10,13 +10,16 @@
 #include "cuda/blurmap/fp32_types.cuh"
 #include "cuda/pyramid/fp32.cuh"
 
+namespace cf::blurmap
+{
+
 typedef struct {
   CfBlurLevels levels;
   CfMapSigmas sigmas;                     /* that they are of */
-  CfMapTable table;                       /* of the host, but for the places of coarse samples */
+  LevelTable table;                       /* of the host, but for the lods of coarse samples */
   int copy;                               /* the level that is no blur, or -1 */
   CfPyramidPlane pyramid[CF_BLUR_LEVELS]; /* of the large ones */
-} CfMapPlaneState;
+} PlaneState;
 
 struct CfCudaBlurMap {
   CfVideo video;
@@ -27,43 +30,45 @@ struct CfCudaBlurMap {
   int first_row, rows;
   int planes, border;
   CfFirPlan plan;
-  CfCells *cells;     /* on tensor cores, or NULL */
+  MmaState *texels;     /* on tensor cores, or NULL */
   bool in_cells;      /* these levels are made there */
   CfPyramidJob job;   /* but for its planes */
-  CfMapTable *tables; /* of the device */
+  LevelTable *tables; /* of the device */
   uint4 *tiles;       /* of the device: the levels of each tile */
   bool classified;    /* they hold for the next picture too */
   uint16_t *values;   /* of the device: the file's */
   size_t values_bytes;
-  CfMapPlaneState plane[CF_MAX_PLANES];
+  PlaneState plane[CF_MAX_PLANES];
 };
 
 /* Of a plane. */
-struct CfMapRows {
+struct RowRange {
   int first, end;
 };
 
-CfMapRows cf_map_plane_rows(const CfCudaBlurMap *blur, const CfJob *job, int p);
+RowRange plane_rows(const CfCudaBlurMap *blur, const CfJob *job, int p);
 
-inline int cf_map_tiles_along(int samples)
+inline int fp32_tiles_along(int samples)
 {
-  return (samples + kMapTile - 1) / kMapTile;
+  return (samples + kFp32Tile - 1) / kFp32Tile;
 }
 
 /* --- cuda/blurmap/fp32_levels.cu --- */
 
 /* Describes all levels for tiles and pyramids. */
-bool cf_map_describe_levels(CfCudaBlurMap *blur, CfStatus *status);
+bool fp32_describe_levels(CfCudaBlurMap *blur, CfStatus *status);
 
 /* Memory: what one group needs at a time, then the coarse samples of all levels of all planes. */
-struct CfMapMemory {
+struct PyramidMemory {
   size_t columns, rows; /* bytes of the largest group, and of the largest chunk of its levels */
   size_t coarse;
 };
 
-/* Places the pyramids for the rows of a job. */
-CfMapMemory cf_map_place_pyramids(CfCudaBlurMap *blur, const CfJob *job);
+/* Lods the pyramids for the rows of a job. */
+PyramidMemory fp32_place_pyramids(CfCudaBlurMap *blur, const CfJob *job);
 
 /* Enqueues making them in `scratch`. */
-bool cf_map_make_pyramids(CfCudaBlurMap *blur, const CfMapMemory *memory, uint8_t *scratch,
+bool fp32_make_pyramids(CfCudaBlurMap *blur, const PyramidMemory *memory, uint8_t *scratch,
                           void *stream, CfStatus *status);
+
+} // namespace cf::blurmap
