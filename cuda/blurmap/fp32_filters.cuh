@@ -6,6 +6,9 @@
 #pragma once
 
 #include "cuda/blurmap/fp32_sigma_lookup.cuh"
+#include "cuda/common/alpha.cuh"
+#include "cuda/common/border.cuh"
+#include "cuda/pyramid/fp32.cuh"
 
 namespace cf::blurmap
 {
@@ -28,8 +31,8 @@ __device__ inline void load_tile(const MapJob &job, const MapPlane &plane, int c
     float value = (float)code - plane.centre[channel];
 
     if (weighted)
-      value *= cf_weight(outside ? (float)plane.border[plane.alpha]
-                                 : (float)code_at<Sample>(job, plane, x, y, plane.alpha));
+      value *= alpha_weight(outside ? (float)plane.border[plane.alpha]
+                                    : (float)code_at<Sample>(job, plane, x, y, plane.alpha));
     tile[i] = value;
   }
 }

@@ -15,28 +15,18 @@ extern "C" {
 namespace cf::blurmap
 {
 
-/* Coarse samples that a block of `rows` makes. */
-#define SMALLEST_SEGMENT 128
-
 namespace
 {
 
 /* ---- levels ---- */
 
-CfPyramidFactors choose_factors(double sigma)
-{
-  return {cf_pyramid_level_factor(sigma, kPyramidFactor), 1, 0.72, 4.1, false};
-}
-
-int round_to_four(int value)
-{
-  return (value + 3) / 4 * 4;
-}
+/* What the kernels of cuda/pyramid/fp32.cuh can do. */
+constexpr CfPyramidLimits kLimits = {1, kPyramidFactor, kPyramidFactor, false, 0.72, 4.1};
 
 int lay_out_gaussian(double sigma, float tap[kInTileTaps])
 {
   double exact[2 * kInTileRadius + 1];
-  const int radius = cf_gaussian_radius(sigma), rounded = round_to_four(radius);
+  const int radius = cf_gaussian_radius(sigma), rounded = round_up(radius, 4);
 
   cf_gaussian_taps(sigma, radius, exact);
   for (int i = 0; i <= 2 * radius; i++)
@@ -59,7 +49,8 @@ bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
   PlaneState *plane = &blur->plane[p];
   Fp32Level *level = &plane->table.level[i];
   const double sigma[2] = {plane->levels.level[i].horizontal, plane->levels.level[i].vertical};
-  const CfPyramidFactors factors[2] = {choose_factors(sigma[0]), choose_factors(sigma[1])};
+  const CfPyramidFactors factors[2] = {cf_pyramid_level_factors(sigma[0], &kLimits),
+                                       cf_pyramid_level_factors(sigma[1], &kLimits)};
 
   memset(level, 0, sizeof *level);
   level->sigma_x = (float)sigma[0];
@@ -70,10 +61,11 @@ bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
     level->radius_y = lay_out_gaussian(sigma[1], level->tap_y);
     return true;
   }
-  blur->job.planes = 0;
-  if (!cf_pyramid_describe(&blur->job, &blur->video, p, &blur->plan, sigma, factors, status))
+  blur->pyramids.planes = 0;
+  if (!cf_pyramid_describe(&blur->pyramids, &blur->video, p, &blur->channels, sigma, factors,
+                           status))
     return false;
-  plane->pyramid[i] = blur->job.plane[0];
+  plane->pyramid[i] = blur->pyramids.plane[0];
   level->log_x = cf_log2(factors[0].decimation);
   level->log_y = cf_log2(factors[1].decimation);
   return true;
@@ -107,11 +99,6 @@ bool next_group(const PlaneState *plane, int from, Group *group)
   }
   group->end = i;
   return true;
-}
-
-int larger(int a, int b)
-{
-  return a > b ? a : b;
 }
 
 /* All levels of a group as one, as far as their columns go. */
@@ -176,17 +163,17 @@ void place_need(const CfCudaBlurMap *blur, CfPyramidPlane *pyramid, int level, i
 {
   const unsigned bit = 1u << level % 32;
 
-  pyramid->need = blur->border == CF_BORDER_WRAP ? nullptr : blur->tiles + first_tile;
+  pyramid->need = blur->border == CF_BORDER_WRAP ? nullptr : blur->tile_levels + first_tile;
   pyramid->need_x = fp32_tiles_along(pyramid->width);
   pyramid->need_y = fp32_tiles_along(pyramid->end - pyramid->first);
   pyramid->need_bits = {level / 32 == 0 ? bit : 0, level / 32 == 1 ? bit : 0,
                         level / 32 == 2 ? bit : 0, level / 32 == 3 ? bit : 0};
 }
 
-bool make_columns(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group,
-                  void *columns, void *stream, CfStatus *status)
+bool make_columns(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group, void *columns,
+                  void *stream, CfStatus *status)
 {
-  CfPyramidJob *job = &blur->job;
+  CfPyramidJob *job = &blur->pyramids;
 
   job->planes = 1;
   job->plane[0] = whole_group(plane, group);
@@ -195,33 +182,28 @@ bool make_columns(CfCudaBlurMap *blur, const PlaneState *plane, const Group *gro
   return cf_pyramid_columns(job, blur->wide, grids.columns, stream, status);
 }
 
-int within(int value, int low, int high)
-{
-  return value < low ? low : value > high ? high : value;
-}
-
 /* Parts small enough to leave some out, and not many more of them than keep the device busy. */
 void divide_work(CfPyramidPlane *pyramid, const CfDevice *device)
 {
-  const int enough = 16 * device->info.multiprocessors;
+  const int enough = kPartsOfSm * device->info.multiprocessors;
   const int columns = pyramid->x.coarse_end - pyramid->x.coarse_first;
   const int fine = pyramid->fine_end - pyramid->fine_first;
-  const int segment = round_to_four(larger(SMALLEST_SEGMENT, pyramid->x.low_count));
+  const int segment = round_up(larger(kLeastSegment, pyramid->x.low_count), 4);
   const int eights = (pyramid->coarse_end - pyramid->coarse_first) / kPyramidLowRows;
 
   if (segment < pyramid->segment)
     pyramid->segment = segment;
   pyramid->rows_at_once =
-      within(columns / pyramid->segment * fine * pyramid->channels / enough, 1, 16);
+      clamp(columns / pyramid->segment * fine * pyramid->channels / enough, 1, 16);
   pyramid->low_at_once =
-      within(columns / kPyramidLowColumns * eights * pyramid->channels / enough, 1, 8);
+      clamp(columns / kPyramidLowColumns * eights * pyramid->channels / enough, 1, 8);
 }
 
 bool make_chunk(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group, int first,
                 int end, void *columns, uint8_t *rows, float *coarse, void *stream,
                 CfStatus *status)
 {
-  CfPyramidJob *job = &blur->job;
+  CfPyramidJob *job = &blur->pyramids;
   const size_t sample = blur->wide ? sizeof(float) : sizeof(uint16_t);
 
   job->planes = end - first;
@@ -246,6 +228,7 @@ bool make_chunk(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group
 
 bool fp32_describe_levels(CfCudaBlurMap *blur, CfStatus *status)
 {
+  static_assert(kFp32Tile == kPyramidTile && kMostPyramidFactor == kPyramidFactor, "tiles");
   for (int p = 0; p < blur->planes; p++) {
     const int levels = blur->plane[p].levels.count;
 
@@ -254,6 +237,9 @@ bool fp32_describe_levels(CfCudaBlurMap *blur, CfStatus *status)
     for (int i = 0; i < levels; i++) {
       if (!describe_level(blur, p, i, status))
         return false;
+      const int kind = blur->plane[p].table.level[i].kind;
+      blur->frame_plan.per_sample = blur->frame_plan.per_sample || kind == kPerSample;
+      blur->frame_plan.pyramids = blur->frame_plan.pyramids || kind == kFromPyramid;
     }
   }
   return true;
@@ -266,7 +252,7 @@ PyramidMemory fp32_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
 
   for (int p = 0; p < blur->planes; p++) {
     PlaneState *plane = &blur->plane[p];
-    const RowRange rows = plane_rows(blur, job, p);
+    const CfPlaneRows rows = cf_job_plane_rows(&blur->video, p, job);
     Group group;
 
     for (int i = 0; i < plane->levels.count; i++) {
@@ -279,14 +265,14 @@ PyramidMemory fp32_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
     }
     for (int next = 0; next_group(plane, next, &group); next = group.end)
       count_group(blur, plane, &group, &memory);
-    tiles += fp32_tiles_along(cf_plane_width(&blur->video, p)) *
-             fp32_tiles_along(rows.end - rows.first);
+    tiles +=
+        fp32_tiles_along(cf_plane_width(&blur->video, p)) * fp32_tiles_along(rows.end - rows.first);
   }
   return memory;
 }
 
 bool fp32_make_pyramids(CfCudaBlurMap *blur, const PyramidMemory *memory, uint8_t *scratch,
-                          void *stream, CfStatus *status)
+                        void *stream, CfStatus *status)
 {
   uint8_t *columns = scratch, *rows = scratch + memory->columns;
   float *coarse = (float *)(rows + memory->rows);

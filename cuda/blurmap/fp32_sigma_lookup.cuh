@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cuda/blurmap/fp32_types.cuh"
+#include "cuda/blurmap/map_types.cuh"
 
 namespace cf::blurmap
 {
@@ -16,8 +16,7 @@ constexpr int kMaskWords = CF_BLUR_LEVELS / 32;
 /* ---- the map ---- */
 
 template <typename Sample>
-__device__ inline int code_at(const MapJob &job, const MapPlane &plane, int x, int y,
-                              int channel)
+__device__ inline int code_at(const MapJob &job, const MapPlane &plane, int x, int y, int channel)
 {
   const Sample *row = (const Sample *)(plane.source + (ptrdiff_t)y * plane.source_stride);
 
@@ -56,8 +55,8 @@ __device__ inline float region_map(const MapJob &job, const MapPlane &plane,
 }
 
 template <typename Sample>
-__device__ inline float map_at(const MapJob &job, const MapPlane &plane,
-                               const CfTileShapes &shapes, int x, int y)
+__device__ inline float map_at(const MapJob &job, const MapPlane &plane, const CfTileShapes &shapes,
+                               int x, int y)
 {
   switch (job.mode) {
   case CF_MAP_FILE:
@@ -111,13 +110,14 @@ struct Lods {
 };
 
 template <typename Sample>
-__device__ inline void look_up_lods(const MapJob &job, const MapPlane &plane, const ThreadSamples &samples,
-                                   CfTileShapes *shapes, Lods *lods)
+__device__ inline void look_up_lods(const MapJob &job, const MapPlane &plane,
+                                    const ThreadSamples &samples, CfTileShapes *shapes, Lods *lods)
 {
   if (job.mode == CF_MAP_NONE)
     cf_find_shapes(job.list,
                    {samples.x0 << plane.shift_x, samples.y0 << plane.shift_y,
-                    (samples.x0 + kFp32Tile) << plane.shift_x, (samples.y0 + kFp32Tile) << plane.shift_y},
+                    (samples.x0 + kFp32Tile) << plane.shift_x,
+                    (samples.y0 + kFp32Tile) << plane.shift_y},
                    shapes);
 #pragma unroll
   for (int i = 0; i < kRows; i++) {

@@ -4,6 +4,7 @@
  * which levels the tiles' samples lie between, others add up each of them by its share.
  */
 #include "cuda/blurmap/fp32_filters.cuh"
+#include "cuda/blurmap/tuning.h"
 
 namespace cf::blurmap
 {
@@ -75,12 +76,12 @@ __device__ inline float share_of(int level, float lod)
 struct Levels {
   unsigned used[kMaskWords]; /* small and large ones */
   int radius_x, radius_y;    /* of the samples to load around the tile */
-  bool per_sample;               /* some samples have their own Gaussian */
+  bool per_sample;           /* some samples have their own Gaussian */
   bool small, large;
 
   __device__ Levels(const MapPlane &plane, uint4 mask)
-      : used{mask.x, mask.y, mask.z, mask.w}, radius_x(0), radius_y(0), per_sample(take(kPerSampleBit)),
-        small(false), large(false)
+      : used{mask.x, mask.y, mask.z, mask.w}, radius_x(0), radius_y(0),
+        per_sample(take(kPerSampleBit)), small(false), large(false)
   {
     take(plane.copy);
     for_each(plane, [&](int, const Fp32Level &level) {
@@ -133,21 +134,22 @@ __device__ inline int to_code(const MapJob &job, float value)
 __device__ inline float unweigh(const MapPlane &plane, int channel, float sum, float alpha)
 {
   return alpha < 0.5f ? plane.blank[channel]
-                      : __fdividef(sum, cf_weight(alpha)) + plane.centre[channel];
+                      : __fdividef(sum, alpha_weight(alpha)) + plane.centre[channel];
 }
 
 template <typename Sample, typename PerSample>
 __device__ inline void blend_channel(const MapJob &job, const MapPlane &plane, int channel,
-                                     const ThreadSamples &samples, const Levels &levels, const Lods &lods,
-                                     const PerSample &own, float *shared, float (&result)[kRows])
+                                     const ThreadSamples &samples, const Levels &levels,
+                                     const Lods &lods, const PerSample &own, float *shared,
+                                     float (&result)[kRows])
 {
   const int width = kFp32Tile + 2 * levels.radius_x, height = kFp32Tile + 2 * levels.radius_y;
   float *lines = shared + width * height;
 
   __syncthreads();
   if (levels.small || levels.per_sample) {
-    load_tile<Sample>(job, plane, channel, samples.x0 - levels.radius_x, samples.y0 - levels.radius_y,
-                      width, height, shared);
+    load_tile<Sample>(job, plane, channel, samples.x0 - levels.radius_x,
+                      samples.y0 - levels.radius_y, width, height, shared);
     __syncthreads();
   }
   if (levels.per_sample)
@@ -176,9 +178,9 @@ __device__ inline void blend_channel(const MapJob &job, const MapPlane &plane, i
 }
 
 template <typename Sample, typename PerSample>
-__device__ inline void make_tile(const MapJob &job, const MapPlane &plane, const ThreadSamples &samples,
-                                 const Levels &levels, const Lods &lods, const PerSample &own,
-                                 float *shared)
+__device__ inline void make_tile(const MapJob &job, const MapPlane &plane,
+                                 const ThreadSamples &samples, const Levels &levels,
+                                 const Lods &lods, const PerSample &own, float *shared)
 {
   float alpha[kRows];
 
@@ -209,7 +211,7 @@ __device__ inline void make_tile(const MapJob &job, const MapPlane &plane, const
 /* Tiles without and with samples that have Gaussians of their own are made by two kernels, since
  * these take many registers. */
 template <typename Sample>
-__global__ void __launch_bounds__(kFp32Threads, 3)
+__global__ void __launch_bounds__(kFp32Threads, kFp32LevelsCtasOfSm)
     filter_levels(const __grid_constant__ MapJob job)
 {
   extern __shared__ __align__(16) float shared[];
@@ -226,7 +228,8 @@ __global__ void __launch_bounds__(kFp32Threads, 3)
 }
 
 template <typename Sample>
-__global__ void __launch_bounds__(kFp32Threads) filter_per_sample(const __grid_constant__ MapJob job)
+__global__ void __launch_bounds__(kFp32Threads)
+    filter_per_sample(const __grid_constant__ MapJob job)
 {
   extern __shared__ __align__(16) float shared[];
   __shared__ CfTileShapes shapes;
@@ -252,8 +255,8 @@ bool fp32_classify(const MapJob *job, bool wide, int tiles, void *stream, CfStat
   return cf_cuda_launched("reading a blur map", status);
 }
 
-bool fp32_blend(const MapJob *job, bool wide, int tiles, int radius_x, int radius_y,
-                   void *stream, CfStatus *status)
+bool fp32_blend(const MapJob *job, bool wide, bool per_sample, int tiles, int radius_x,
+                int radius_y, void *stream, CfStatus *status)
 {
   const int width = kFp32Tile + 2 * radius_x, height = kFp32Tile + 2 * radius_y;
   const size_t bytes = (size_t)(width * height + height * kFp32Tile) * sizeof(float);
@@ -264,6 +267,8 @@ bool fp32_blend(const MapJob *job, bool wide, int tiles, int radius_x, int radiu
     filter_levels<uint8_t><<<tiles, kFp32Threads, bytes, (cudaStream_t)stream>>>(*job);
   if (!cf_cuda_launched("blurring by a map", status))
     return false;
+  if (!per_sample)
+    return true;
   if (wide)
     filter_per_sample<uint16_t><<<tiles, kFp32Threads, bytes, (cudaStream_t)stream>>>(*job);
   else

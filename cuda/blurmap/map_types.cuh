@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "cuda/pyramid/fp32.cuh"
 #include "cuda/regions/shape_list.cuh"
 
 extern "C" {
@@ -14,10 +13,12 @@ extern "C" {
 namespace cf::blurmap
 {
 
-constexpr int kFp32Tile = kPyramidTile; /* samples, in both directions */
+constexpr int kFp32Tile = 32; /* samples in both directions; the pyramid skips such tiles */
+constexpr int kMostPyramidFactor = 8;
 constexpr int kFp32Threads = 256;
 
-/* How a level is made. PerSample ones, of sigmas up to 1, are the samples' own Gaussians in fact. */
+/* How a level is made. PerSample ones, of sigmas up to 1, are the samples' own Gaussians in fact.
+ */
 enum LevelKind { kPerSample, kInTile, kFromPyramid };
 
 constexpr int kPerSampleRadius = 4;
@@ -62,7 +63,7 @@ struct MapPlane {
   float centre[CF_MAX_CHANNELS], blank[CF_MAX_CHANNELS]; /* as in a pyramid */
   int border[CF_MAX_CHANNELS];                           /* code values */
   const LevelTable *table;
-  int copy;           /* the level that is no blur at all, or -1 */
+  int copy;               /* the level that is no blur at all, or -1 */
   unsigned per_sample[4]; /* bits of per_sample levels */
   CfMapShape shape;
   int tiles_x, first_tile;
@@ -75,9 +76,9 @@ struct MapJob {
   int border, shift, max_code;
   int mode; /* CfMapMode; CF_MAP_NONE: by regions */
   const float *coarse;
-  alignas(16) float spline[4][4 * kPyramidFactor]; /* as in CfPyramidJob */
-  uint4 *levels;                                   /* of each tile: bits of those that it reads */
-  const uint16_t *values;                          /* of the file */
+  alignas(16) float spline[4][4 * kMostPyramidFactor]; /* as in CfPyramidJob */
+  uint4 *levels;          /* of each tile: bits of those that it reads */
+  const uint16_t *values; /* of the file */
   CfMapMixer mixer;
   MapPlane of_mixer[3]; /* the planes its terms read: only source, stride and channels count */
   int luma_width, luma_height;
@@ -88,9 +89,10 @@ struct MapJob {
 /* Enqueues finding the levels of all tiles. */
 bool fp32_classify(const MapJob *job, bool wide, int tiles, void *stream, CfStatus *status);
 
-/* Enqueues the filter, with room in shared memory for tiles with these radii. */
-bool fp32_blend(const MapJob *job, bool wide, int tiles, int radius_x, int radius_y,
-                   void *stream, CfStatus *status);
+/* Enqueues the filter, with room in shared memory for tiles with these radii. `per_sample`: some
+ * tiles may have samples with Gaussians of their own. */
+bool fp32_blend(const MapJob *job, bool wide, bool per_sample, int tiles, int radius_x,
+                int radius_y, void *stream, CfStatus *status);
 
 /* Enqueues a copy to the device; the host's memory may change when the call returns. */
 bool upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status);

@@ -2,7 +2,7 @@
  *
  * Halves halved images by the taps 1 5 10 10 5 1 over 32, along one axis or both.
  */
-#include "cuda/blurmap/mip_types.cuh"
+#include "cuda/blurmap/mma_device.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/ptx_async.cuh"
 #include "cuda/common/ptx_mma.cuh"
@@ -14,7 +14,7 @@ namespace cf::blurmap
 namespace
 {
 
-constexpr int kThreadTexels = kDownsampleColumns / 32;              /* of a thread in a row */
+constexpr int kThreadTexels = kDownsampleColumns / 32;         /* of a thread in a row */
 constexpr int kThreadRows = kDownsampleRows / (kThreads / 32); /* of a thread */
 
 __device__ inline uint32_t add_halves(uint32_t a, uint32_t b)
@@ -49,7 +49,8 @@ __device__ inline __half2 add_along(uint32_t left, uint32_t middle, uint32_t rig
 /* Where a thread's pairs of texels lie in a row, whose width is a multiple of theirs. A pair beyond
  * the margins is a copy of the outermost texel. */
 template <bool Across> struct Pairs {
-  static constexpr int kInner = kThreadTexels / (Across ? 1 : 2), kCount = kInner + (Across ? 2 : 0);
+  static constexpr int kInner = kThreadTexels / (Across ? 1 : 2),
+                       kCount = kInner + (Across ? 2 : 0);
   int at, before, after; /* of the inner ones, and their neighbours */
   unsigned side;         /* on which all are beyond the margins, as a selector, or 0 */
   unsigned side_before, side_after;
@@ -125,7 +126,7 @@ template <bool Across> struct Pairs {
 
 template <bool Across, bool Down>
 __device__ inline void downsample_texels(const MipDownsample &pass, const __half *source,
-                                   __half *target, int column, int first)
+                                         __half *target, int column, int first)
 {
   constexpr int kRead = Down ? 2 * kThreadRows + 4 : kThreadRows, N = Pairs<Across>::kCount;
   const MipImage &to = pass.to;
@@ -154,7 +155,7 @@ __device__ inline void downsample_texels(const MipDownsample &pass, const __half
   }
 }
 
-__global__ void __launch_bounds__(kThreads, 7)
+__global__ void __launch_bounds__(kThreads, kDownsampleCtasOfSm)
     downsample_mip_kernel(const __grid_constant__ MmaJob job)
 {
   int block;
@@ -186,7 +187,7 @@ __global__ void __launch_bounds__(kThreads, 7)
 
 } // namespace
 
-bool downsample_mip(const MmaJob *job, int blocks, void *stream, CfStatus *status)
+bool downsample_mips(const MmaJob *job, int blocks, void *stream, CfStatus *status)
 {
   return launch_mma(downsample_mip_kernel, job, blocks, 0, stream, "pass a picture", status);
 }

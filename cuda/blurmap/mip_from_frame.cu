@@ -3,6 +3,8 @@
  * Halves frames by the taps 1 3 3 1 over 8, along one axis or both.
  */
 #include "cuda/blurmap/mip_from_frame_dp4a.cuh"
+#include "cuda/common/alpha.cuh"
+#include "cuda/common/border.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/ptx_async.cuh"
 #include "cuda/common/ptx_mma.cuh"
@@ -259,7 +261,7 @@ template <int C, int N> __device__ inline float sum_of(const uint32_t (&sum)[N],
 /* Less the centre, of which colours have as much as their weights add up to. */
 template <int C, bool Across>
 __device__ inline void store_texels(const MapPlane &plane, const MipImage &image, __half *to,
-                                   float scale, const uint32_t (&sum)[kSums<C, Across>])
+                                    float scale, const uint32_t (&sum)[kSums<C, Across>])
 {
   uint32_t pair[C][kTexels<C, Across> / 2];
 
@@ -275,7 +277,8 @@ __device__ inline void store_texels(const MapPlane &plane, const MipImage &image
 
       const float weight =
           C == 4 && plane.alpha >= 0
-              ? cf_weight(scale * ((plane.alpha == 0 ? value[k][0] : value[k][C - 1]) - 8388608.0f))
+              ? alpha_weight(scale *
+                             ((plane.alpha == 0 ? value[k][0] : value[k][C - 1]) - 8388608.0f))
               : 1.0f;
 #pragma unroll
       for (int c = 0; c < C; c++)
@@ -305,8 +308,8 @@ __device__ inline void store_texels(const MapPlane &plane, const MipImage &image
 /* A warp's texels: kLanes lanes side by side, some rows, whose pixels are fetched a row ahead. */
 template <int C, bool Across, bool Down>
 __device__ inline void downsample_strip(const MmaJob &job, const MapPlane &plane,
-                                   const MipImage &image, int strip, int first, int rows,
-                                   int *folded)
+                                        const MipImage &image, int strip, int first, int rows,
+                                        int *folded)
 {
   constexpr float kScale = 0.25f * (Across ? 0.125f : 1.0f) * (Down ? 0.125f : 1.0f);
   constexpr int kStep = Down ? 2 : 1;
@@ -375,7 +378,7 @@ __device__ inline void downsample_strip(const MmaJob &job, const MapPlane &plane
 
 template <int C>
 __device__ inline void downsample_plane(const MmaJob &job, const MipDownsample &pass, int block,
-                                   int *shared)
+                                        int *shared)
 {
   const MapPlane &plane = job.map.plane[pass.plane];
   const MipImage &to = pass.to;
@@ -397,15 +400,9 @@ __device__ inline void downsample_plane(const MmaJob &job, const MipDownsample &
     downsample_strip<C, false, true>(job, plane, to, strip, first, pass.rows, folded);
 }
 
-/* That an SM has registers for. */
-__host__ __device__ constexpr int blocks_of_sm(int channels)
-{
-  return channels < 3 ? 6 : 8;
-}
-
 /* Planes have `A` or `B` channels. */
 template <int A, int B>
-__global__ void __launch_bounds__(kThreads, blocks_of_sm(A))
+__global__ void __launch_bounds__(kThreads, frame_ctas_of_sm(A))
     downsample_frame_kernel(const __grid_constant__ MmaJob job)
 {
   __shared__ int shared[kThreads * (kPitch<A> > kPitch<B> ? kPitch<A> : kPitch<B>)];
@@ -428,17 +425,12 @@ int frame_texels_of_warp(int channels, int log_x)
   return kLanes * pixels / (log_x ? 2 : 1);
 }
 
-int frame_ctas_of_sm(int channels)
-{
-  return blocks_of_sm(channels);
-}
-
 bool downsample_frame(const MmaJob *job, int blocks, void *stream, CfStatus *status)
 {
   const int first = job->map.plane[0].channels;
   void (*kernel)(MmaJob) = first == 4   ? downsample_frame_kernel<4, 4>
-                              : first == 3 ? downsample_frame_kernel<3, 3>
-                                           : downsample_frame_kernel<1, 2>;
+                           : first == 3 ? downsample_frame_kernel<3, 3>
+                                        : downsample_frame_kernel<1, 2>;
 
   return launch_mma(kernel, job, blocks, 0, stream, "pass a picture", status);
 }

@@ -6,7 +6,8 @@
  */
 #pragma once
 
-#include "cuda/blurmap/mip_types.cuh"
+#include "cuda/blurmap/mma_device.cuh"
+#include "cuda/common/half2.cuh"
 
 namespace cf::blurmap
 {
@@ -119,7 +120,7 @@ template <int C> struct Dp4aRows {
 #pragma unroll
       for (int i = 0; i < kTexels / 2; i++)
         pair[i] = pack_half2(fmaf(kScale, __uint_as_float(sums[c][2 * i]), zero),
-                                 fmaf(kScale, __uint_as_float(sums[c][2 * i + 1]), zero));
+                             fmaf(kScale, __uint_as_float(sums[c][2 * i + 1]), zero));
 #pragma unroll
       for (int i = 0; i < kTexels / 2; i += 2)
         *(uint2 *)(texels + 2 * i) = make_uint2(pair[i], pair[i + 1]);
@@ -130,7 +131,7 @@ template <int C> struct Dp4aRows {
 /* A warp's texels, some rows. False if they are not of that kind. */
 template <int C>
 __device__ inline bool downsample_dp4a(const MmaJob &job, const MapPlane &plane,
-                                     const MipImage &image, int strip, int first, int rows)
+                                       const MipImage &image, int strip, int first, int rows)
 {
   typedef Dp4aRows<C> Q;
   const int lane = (int)threadIdx.x % 32, end = min(first + rows, image.height);

@@ -5,21 +5,34 @@
 #pragma once
 
 #include "cuda/blurmap/mma_types.cuh"
+#include "cuda/common/launch.cuh"
 
 namespace cf::blurmap
 {
 
-__device__ inline MipDownsample downsample_of_cta(const MmaJob &job, int *block)
+/* With the frame's share of shared memory (MmaJob.shared_percent). */
+inline bool launch_mma(void (*kernel)(MmaJob), const MmaJob *job, int ctas, int shared_bytes,
+                       void *stream, const char *doing, CfStatus *status)
 {
-  const bool near = job.passes <= kInlineDownsamples;
+  return cf_cuda_ok(cudaFuncSetAttribute((const void *)kernel,
+                                         cudaFuncAttributePreferredSharedMemoryCarveout,
+                                         job->shared_percent),
+                    doing, status) &&
+         launch_job(kernel, job, ctas, kThreads, shared_bytes, stream, doing, status);
+}
+
+/* The image that this CTA makes part of; `*cta` is its number among those that do. */
+__device__ inline MipDownsample downsample_of_cta(const MmaJob &job, int *cta)
+{
+  const bool inlined = job.downsamples <= kInlineDownsamples;
   int i = 0;
 
-  while (i + 1 < job.passes &&
-         (int)blockIdx.x >= (near ? job.near : job.pass)[i + 1].first_block)
+  while (i + 1 < job.downsamples &&
+         (int)blockIdx.x >= (inlined ? job.inline_downsample : job.downsample)[i + 1].first_cta)
     i++;
-  const MipDownsample pass = near ? job.near[i] : job.pass[i];
-  *block = (int)blockIdx.x - pass.first_block;
-  return pass;
+  const MipDownsample downsample = inlined ? job.inline_downsample[i] : job.downsample[i];
+  *cta = (int)blockIdx.x - downsample.first_cta;
+  return downsample;
 }
 
 /* A tile's first column, and its first row: strips start at multiples of kStripRows. */
@@ -45,7 +58,7 @@ __device__ inline int sample_y(int i)
   return (int)threadIdx.x % 32 / 4 + i / 2 * 8;
 }
 
-/* The first of a thread's words. */
+/* The first of the thread's two words of LODs (MmaJob.lods). */
 __device__ inline size_t lods_of_thread()
 {
   const size_t warp = (size_t)blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
@@ -63,8 +76,7 @@ __device__ inline int plane_of_tile(const MapJob &job, int tile)
 }
 
 /* The bytes of a pixel of a plane, in the order of its channels. */
-template <int C>
-__device__ inline uint32_t pixel_inside(const MapPlane &plane, int x, int y)
+template <int C> __device__ inline uint32_t pixel_inside(const MapPlane &plane, int x, int y)
 {
   const uint8_t *from = plane.source + (ptrdiff_t)y * plane.source_stride + (ptrdiff_t)x * C;
   uint32_t bytes = 0;
@@ -79,8 +91,7 @@ __device__ inline uint32_t pixel_inside(const MapPlane &plane, int x, int y)
 
 /* The same where folding led to, which may be the colour of a constant border. Without branches, so
  * that many pixels load at a time. */
-template <int C>
-__device__ inline uint32_t pixel_folded(const MapPlane &plane, int column, int row)
+template <int C> __device__ inline uint32_t pixel_folded(const MapPlane &plane, int column, int row)
 {
   const uint32_t inner = pixel_inside<C>(plane, max(column, 0), max(row, 0));
   uint32_t outer = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For the kernel of blur maps on tensor cores: levels as products of matrices, and their blend, in
+ * For the kernel of blur maps on tensor cores: levels as products of weights, and their blend, in
  * halves. What a product leaves is at most 1/16 off where it is largest, and the next one averages
  * it; in return a thread's 16 samples take 8 registers, and no product has to be converted.
  */
@@ -49,7 +49,7 @@ struct Level {
   uint32_t channel_bytes;
 
   /* Of channel `channel` in shared memory, whose windows hold `channels`, or are not kept. */
-  __device__ Level(const StripLevel &entry, const uint4 *matrices, uint32_t shared,
+  __device__ Level(const StripLevel &entry, const uint4 *weights, uint32_t shared,
                    unsigned channels, unsigned channel)
   {
     const unsigned lane = threadIdx.x % 32;
@@ -63,8 +63,8 @@ struct Level {
     group = (int)(all.x >> 24 & 31);
     blocks_across = (int)(all.y >> 24);
     three_down = all.x >> 31;
-    down = matrices + (all.x & 0xffffff) + lane;
-    across = matrices + (all.y & 0xffffff) + lane;
+    down = weights + (all.x & 0xffffff) + lane;
+    across = weights + (all.y & 0xffffff) + lane;
     from = shared + 2 * texels + lane % 16 * row_bytes;
   }
 
@@ -122,7 +122,7 @@ struct Level {
 #pragma unroll
       for (int i = 0; i < BlocksDown; i++) {
         ldmatrix_x4_trans_after_barrier(texels, address + (uint32_t)c * channel_bytes +
-                                                       (uint32_t)(16 * i) * row_bytes);
+                                                    (uint32_t)(16 * i) * row_bytes);
         mma_f16(left, rows[i], texels[0], texels[1], left[0], left[1]);
         mma_f16(left + 2, rows[i], texels[2], texels[3], left[2], left[3]);
       }
@@ -156,8 +156,8 @@ __device__ inline void add_share(const Halves &lods, unsigned level, const Halve
 
 #pragma unroll
       for (int c = 0; c < N; c++)
-        result[c][block][i] = as_bits(
-            __hfma2(share, as_half2(sum[c][block][i]), as_half2(result[c][block][i])));
+        result[c][block][i] =
+            as_bits(__hfma2(share, as_half2(sum[c][block][i]), as_half2(result[c][block][i])));
     }
   }
 }
@@ -216,7 +216,7 @@ __device__ inline void invert(const Halves &alpha, float4 *opaque)
   }
 }
 
-/* What is added before rounding. Regular patterns have many exact halves, which matrices of halves
+/* What is added before rounding. Regular patterns have many exact halves, which weights of halves
  * may miss; they are to be rounded up all the same. */
 constexpr float kUp = 1.0f / 512;
 

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "cuda/common/alpha.cuh"
+#include "cuda/common/border.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/ptx_async.cuh"
 #include "cuda/common/ptx_mma.cuh"
@@ -51,17 +53,16 @@ __device__ inline void store_two(const MapPlane &plane, ChannelOrder order, int 
     if ((order.alpha == 0 ? both & 255 : both >> 24) != 255) {
       const float alphas[2] = {centred_byte(left, order.alpha, 255.0f),
                                centred_byte(right, order.alpha, 255.0f)};
-      const float weights[2] = {cf_weight(alphas[0] + 255.0f), cf_weight(alphas[1] + 255.0f)};
+      const float weights[2] = {alpha_weight(alphas[0] + 255.0f), alpha_weight(alphas[1] + 255.0f)};
 
 #pragma unroll 1
       for (int i = begin; i < end; i++, to += step) {
         const int c = order.channel(i);
 
-        *(uint32_t *)to =
-            c == order.alpha
-                ? pack_half2(alphas[0], alphas[1])
-                : pack_half2(centred_byte(left, c, plane.centre[c]) * weights[0],
-                                 centred_byte(right, c, plane.centre[c]) * weights[1]);
+        *(uint32_t *)to = c == order.alpha
+                              ? pack_half2(alphas[0], alphas[1])
+                              : pack_half2(centred_byte(left, c, plane.centre[c]) * weights[0],
+                                           centred_byte(right, c, plane.centre[c]) * weights[1]);
       }
       return;
     }
@@ -109,8 +110,8 @@ template <int C> __device__ inline void spread_four(uint32_t (&words)[C], int si
 /* Where none is weighted, and samples outside, if any, are copies of the outermost: by 14 lanes a
  * row, four pixels each. */
 template <int C>
-__device__ inline void load_inside(const MapPlane &plane, ChannelOrder order, int begin, int end, int x0,
-                                   int y0, const Window &window, __half *shared)
+__device__ inline void load_inside(const MapPlane &plane, ChannelOrder order, int begin, int end,
+                                   int x0, int y0, const Window &window, __half *shared)
 {
   constexpr int kAtATime = 12, kRows = 2 * kThreads / 32, kQuads = columns_of(0) / 4;
   const int lane = (int)threadIdx.x % 32, quad = lane % kQuads;
@@ -155,9 +156,8 @@ __device__ inline void load_inside(const MapPlane &plane, ChannelOrder order, in
       const uint2 four = biased_four<C>(words[i], c);
 
       if (c >= begin && c < end)
-        *(uint2 *)(to + (uint32_t)(c - begin) * step) =
-            make_uint2(as_bits(__hsub2(as_half2(four.x), bias)),
-                       as_bits(__hsub2(as_half2(four.y), bias)));
+        *(uint2 *)(to + (uint32_t)(c - begin) * step) = make_uint2(
+            as_bits(__hsub2(as_half2(four.x), bias)), as_bits(__hsub2(as_half2(four.y), bias)));
     }
   }
 }
@@ -213,8 +213,8 @@ __device__ inline int inside(int i, int first, int count)
 /* Each row of a window in pieces of `Bytes`, by 1 << `log_across` threads. */
 template <int Bytes>
 __device__ inline void copy_rows(const MipWindow &window, int pieces, int log_across,
-                                 const __half *texels, ChannelOrder order, int begin, int end, int pitch,
-                                 uint32_t to)
+                                 const __half *texels, ChannelOrder order, int begin, int end,
+                                 int pitch, uint32_t to)
 {
   constexpr int kMost = 4, kTexels = Bytes / 2;
   const int piece = (int)threadIdx.x & ((1 << log_across) - 1);
@@ -279,9 +279,9 @@ __device__ inline void load_image(const MipImage &image, const __half *texels, C
 
 /* Starts loading the texels around a tile, of some channels in their order; how many there are. */
 template <int C>
-__device__ inline int load_texels(const MmaJob &job, const MapPlane &plane,
-                                 const MipImage &from, ChannelOrder order, int begin, int end, int x0,
-                                 int y0, __half *to)
+__device__ inline int load_texels(const MmaJob &job, const MapPlane &plane, const MipImage &from,
+                                  ChannelOrder order, int begin, int end, int x0, int y0,
+                                  __half *to)
 {
   /* A copy in registers, where copies between memories cannot change it. */
   const MipImage image = from;
@@ -297,9 +297,9 @@ __device__ inline int load_texels(const MmaJob &job, const MapPlane &plane,
 
 /* The same of the images of some groups, to the end. */
 template <int C>
-__device__ inline void load_groups(const MmaJob &job, const MapPlane &plane,
-                                   const MmaPlane &plan, unsigned recorded, unsigned groups,
-                                   unsigned batch, ChannelOrder order, int begin, int end, int x0, int y0,
+__device__ inline void load_groups(const MmaJob &job, const MapPlane &plane, const MmaPlane &plan,
+                                   unsigned recorded, unsigned groups, unsigned batch,
+                                   ChannelOrder order, int begin, int end, int x0, int y0,
                                    __half *to)
 {
   const MipWindow *next = job.tiles[blockIdx.x].window;
@@ -328,7 +328,7 @@ __device__ inline void load_groups(const MmaJob &job, const MapPlane &plane,
       copy_rows<16>(window,
                     kind == kCopy7x16   ? 7
                     : kind == kCopy5x16 ? 5
-                                            : 4,
+                                        : 4,
                     kind == kCopy4x16 ? 2 : 3, job.texels, order, begin, end, pitch, address);
     to += (end - begin) * (int)(window.rows & 0xffff) * pitch;
   }
@@ -347,12 +347,14 @@ __device__ inline void await_texels()
 /* What does not fit into shared memory at once. Inlined, it would take registers from all others.
  */
 template <int C>
-__device__ __noinline__ void
-load_next(const MmaJob &job, const MapPlane &plane, const MmaPlane &plan, unsigned recorded,
-          unsigned groups, unsigned batch, ChannelOrder order, int channel, int x0, int y0, __half *to)
+__device__ __noinline__ void load_next(const MmaJob &job, const MapPlane &plane,
+                                       const MmaPlane &plan, unsigned recorded, unsigned groups,
+                                       unsigned batch, ChannelOrder order, int channel, int x0,
+                                       int y0, __half *to)
 {
   __syncthreads();
-  load_groups<C>(job, plane, plan, recorded, groups, batch, order, channel, channel + 1, x0, y0, to);
+  load_groups<C>(job, plane, plan, recorded, groups, batch, order, channel, channel + 1, x0, y0,
+                 to);
   await_texels();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Tiles of blur maps on tensor cores: a block loads the texels around its tile, each warp makes from
- * them the levels that its own samples need, and blends.
+ * Tiles of blur maps on tensor cores: a block loads the texels around its tile, each warp makes
+ * from them the levels that its own samples need, and blends.
  */
 #include "cuda/blurmap/mma_load.cuh"
 #include "cuda/blurmap/mma_levels.cuh"
@@ -155,8 +155,8 @@ __device__ inline void store_whole(const MapPlane &plane, const Strip &strip, Co
 }
 
 template <int C>
-__device__ inline void store_strip(const MapPlane &plane, const Strip &strip,
-                                   const Halves &lods, Codes (&codes)[C], int first_c)
+__device__ inline void store_strip(const MapPlane &plane, const Strip &strip, const Halves &lods,
+                                   Codes (&codes)[C], int first_c)
 {
   if (!strip.copies && strip.whole(plane)) {
     store_whole<C>(plane, strip, codes, first_c);
@@ -222,21 +222,14 @@ __device__ inline ChannelOrder order_of(const MmaJob &job, const MapPlane &plane
   const bool opaque = plane.alpha < 0 || (!job.always_transparent && *job.transparent != job.frame);
   const int alpha = opaque ? -1 : plane.alpha;
 
-  return ChannelOrder{plane.channels == 4 && (plane.alpha == 0 || (plane.padding & 1)) ? 1 : 0, alpha,
-               colours + (alpha >= 0 ? 1 : 0)};
+  return ChannelOrder{plane.channels == 4 && (plane.alpha == 0 || (plane.padding & 1)) ? 1 : 0,
+                      alpha, colours + (alpha >= 0 ? 1 : 0)};
 }
 
-/* Halves in shared memory for the texels of a tile: three channels where texels are samples. Where
- * this is too little, they are loaded one channel at a time, or of each channel one image at a
- * time. */
-constexpr int kBudget = 16 * 1024;
-
-/* The levels of a strip that are recorded at a time. */
-constexpr int kListed = 32;
-
-/* More levels than a strip's record holds. */
-__device__ __noinline__ void list_more_levels(const MmaJob &job, const MmaPlane &plan, int x0, int y0,
-                                       int skip, StripLevel *entries)
+/* The levels of a strip that its record does not hold: lists kLevelsInShared of them after the
+ * first `skip`. */
+__device__ __noinline__ void list_more_levels(const MmaJob &job, const MmaPlane &plan, int x0,
+                                              int y0, int skip, StripLevel *levels)
 {
   const uint4 *bits = job.levels + (size_t)blockIdx.x * (kThreads / 32);
   const int warp = (int)threadIdx.x / 32;
@@ -244,31 +237,32 @@ __device__ __noinline__ void list_more_levels(const MmaJob &job, const MmaPlane 
   const TileGroups groups(plan, tile_levels, y0);
 
   __syncwarp();
-  groups.list(plan, LevelBits(__ldg(bits + warp)), x0, y0, y0 + warp * kStripRows, skip, kListed,
-              entries);
+  groups.list(plan, LevelBits(__ldg(bits + warp)), x0, y0, y0 + warp * kStripRows, skip,
+              kLevelsInShared, levels);
   __syncwarp();
 }
 
-/* Of what a warp blends. */
+/* What a warp blends. */
 struct StripWork {
   const MmaJob &job;
   const MmaPlane &plan;
   int x0, y0; /* of the tile */
-  int count;  /* of levels */
-  StripLevel *entries;
+  int count;  /* levels */
+  StripLevel *levels;
   uint32_t shared;
 
   /* Adds the levels made from the groups `batch`, for channel `channel` and those after it, from
-   * windows of `channels`. `recorded` is false if the first are no longer. */
+   * windows of `channels`. `fresh`: `levels` still begins with the strip's first. */
   template <int N>
   __device__ void add_levels(const Halves &lods, unsigned batch, unsigned channels,
-                             unsigned channel, bool recorded, Halves (&result)[N]) const
+                             unsigned channel, bool fresh, Halves (&result)[N]) const
   {
 #pragma unroll 1
     for (int n = 0; n < count; n++) {
-      if (count > kRecordLevels && n % kListed == 0 && (n > 0 || recorded || count > kListed))
-        list_more_levels(job, plan, x0, y0, n, entries);
-      const Level level(entries[n % kListed], job.matrices, shared, channels, channel);
+      if (count > kRecordLevels && n % kLevelsInShared == 0 &&
+          (n > 0 || fresh || count > kLevelsInShared))
+        list_more_levels(job, plan, x0, y0, n, levels);
+      const Level level(levels[n % kLevelsInShared], job.weights, shared, channels, channel);
 
       if (!(batch >> level.group & 1))
         continue;
@@ -289,92 +283,81 @@ __device__ inline const uint4 *strip_of_warp(const MmaJob &job)
   return (const uint4 *)&job.strips[blockIdx.x * (kThreads / 32) + threadIdx.x / 32];
 }
 
-template <int C>
-__device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const uint4 &of_strip,
-                                 const MapPlane &plane, const MmaPlane &plan, __half *shared)
+/* Puts the warp's strip record into shared memory: `early` is what the lane loaded of its first
+ * kEarlyLevels + 1 words. Returns the record's count and copies. */
+__device__ inline uint2 take_record(const MmaJob &job, const uint4 &early, StripLevel *record)
 {
-  const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-  StripLevel *entries = (StripLevel *)(shared + kBudget + 8) + warp * (kListed + 1);
+  const int lane = (int)threadIdx.x % 32;
 
-  /* What the map says of the tile and the strip. */
   if (lane <= kEarlyLevels)
-    ((uint4 *)entries)[lane] = of_strip;
+    ((uint4 *)record)[lane] = early;
   __syncwarp();
-  const uint2 head = *(const uint2 *)entries;
+  const uint2 head = *(const uint2 *)record;
   if ((int)head.x > kEarlyLevels) {
     if (lane > kEarlyLevels && lane <= (int)head.x)
-      ((uint4 *)entries)[lane] = __ldg(strip_of_warp(job) + lane);
+      ((uint4 *)record)[lane] = __ldg(strip_of_warp(job) + lane);
     __syncwarp();
   }
-  entries++;
-  const int count = (int)head.x, texels = (int)of_tile.y;
-  const unsigned needed = of_tile.x, recorded = of_tile.w & (kFrameOnly - 1);
-  const int x0 = (int)(of_tile.z & 0xffff) * kTileColumns;
-  const int y0 = (int)(of_tile.z >> 16) * kStripRows;
-  const Strip strip = {x0, y0 + warp * kStripRows, head.y != 0};
+  return head;
+}
 
-  /* Of four channels, pass the frame finds whether all is opaque. */
-  if (C == 4 || !(of_tile.w & kFrameOnly))
-    pdl_wait();
-  const ChannelOrder order = order_of(job, plane, kColours<C>);
-  float4 *opaque = (float4 *)(shared + kBudget) - kBlocks * kThreads + threadIdx.x;
-  const int budget =
-      kBudget - (C == 4 && order.alpha >= 0
-                     ? kBlocks * kThreads * (int)(sizeof(float4) / sizeof(__half)) + 8
-                     : 0);
-  const bool whole = order.count * texels <= budget, by_channel = texels <= budget;
-  if (whole && needed)
-    load_groups<C>(job, plane, plan, recorded, needed, needed, order, 0, order.count, x0, y0, shared);
-
-  Halves lods = {};
-  if (count > 1 || strip.copies) {
+__device__ inline void load_lods(const MmaJob &job, Halves &lods)
+{
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-      const uint4 eight = load_no_l1(&job.lods[lods_of_thread() + 32 * half]);
+  for (int half = 0; half < 2; half++) {
+    const uint4 eight = load_no_l1(&job.lods[lods_of_thread() + 32 * half]);
 
-      lods[2 * half][0] = eight.x;
-      lods[2 * half][1] = eight.y;
-      lods[2 * half + 1][0] = eight.z;
-      lods[2 * half + 1][1] = eight.w;
-    }
+    lods[2 * half][0] = eight.x;
+    lods[2 * half][1] = eight.y;
+    lods[2 * half + 1][0] = eight.z;
+    lods[2 * half + 1][1] = eight.w;
   }
-  if (whole && needed)
-    await_texels();
-  if (whole && count == 0) {
-    copy_strip<C>(plane, strip);
-    return;
-  }
+}
 
-  const StripWork place = {job, plan, x0, y0, count, entries, smem_address(shared)};
-  Codes codes[C];
+/* What of a tile is in shared memory at a time. */
+struct Residency {
+  bool whole;      /* all windows, all channels */
+  bool by_channel; /* all windows of one channel; else one window of one channel */
+};
+
+/* All colours at a time, none of them premultiplied. */
+template <int C>
+__device__ inline void blend_colours(const StripWork &work, const MapPlane &plane,
+                                     const Strip &strip, const Halves &lods, unsigned needed,
+                                     const ChannelOrder &order, Codes (&codes)[C])
+{
+  Halves result[kColours<C>] = {};
+
+  work.template add_levels<kColours<C>>(lods, needed, kColours<C>, 0, true, result);
 #pragma unroll
-  for (int block = 0; block < kBlocks; block++)
-    codes[C - 1][block] = 0xffffffffu;
-  if ((kColours<C>) > 1 && whole && order.alpha < 0) {
-    Halves result[kColours<C>] = {};
+  for (int c = 0; c < kColours<C>; c++)
+    finish(result[c], plane.centre[order.first + c], codes[c]);
+  store_strip<C>(plane, strip, lods, codes, order.first);
+}
 
-    place.template add_levels<kColours<C>>(lods, needed, kColours<C>, 0, true, result);
-#pragma unroll
-    for (int c = 0; c < kColours<C>; c++)
-      finish(result[c], plane.centre[order.first + c], codes[c]);
-    store_strip<C>(plane, strip, lods, codes, order.first);
-    return;
-  }
+/* One channel after another, alpha first; in the end each colour has moved to its place. */
+template <int C>
+__device__ inline void
+blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip, const Halves &lods,
+               unsigned recorded, unsigned needed, const Residency &residency,
+               const ChannelOrder &order, float4 *opaque, __half *shared, Codes (&codes)[C])
+{
 #pragma unroll 1
   for (int i = 0; i < order.count; i++) {
     Halves result[1] = {};
     unsigned left = needed;
 
     do {
-      const unsigned batch = whole || by_channel ? left : left & (0 - left);
+      const unsigned batch = residency.whole || residency.by_channel ? left : left & (0 - left);
 
-      if (!whole)
-        load_next<C>(job, plane, plan, recorded, needed, batch, order, i, x0, y0, shared);
-      place.template add_levels<1>(lods, batch,
-                                   whole        ? (unsigned)order.count
-                                   : by_channel ? 1
-                                                : 0,
-                                   whole ? (unsigned)i : 0, i == 0, result);
+      if (!residency.whole)
+        load_next<C>(work.job, plane, work.plan, recorded, needed, batch, order, i, work.x0,
+                     work.y0, shared);
+      work.template add_levels<1>(lods, batch,
+                                  residency.whole        ? (unsigned)order.count
+                                  : residency.by_channel ? 1
+                                                         : 0,
+                                  residency.whole ? (unsigned)i : 0, i == 0, result);
       left &= ~batch;
     } while (left);
     if (C == 4 && i == 0 && order.alpha >= 0) {
@@ -382,7 +365,6 @@ __device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const 
       invert(result[0], opaque);
       continue;
     }
-    /* In the end each colour has moved to its place. */
     const int channel = order.channel(i);
 #pragma unroll
     for (int c = 0; c + 1 < kColours<C>; c++) {
@@ -396,19 +378,65 @@ __device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const 
     else
       finish(result[0], plane.centre[channel], codes[kColours<C> - 1]);
   }
-  if (count == 0)
+  if (work.count == 0)
     copy_strip<C>(plane, strip);
   else
     store_strip<C>(plane, strip, lods, codes, order.first);
 }
 
-/* The more, the fewer registers for each thread, and the less memory is left to the first-level
- * cache, which holds matrices. */
-constexpr int kBlocksOfSM = 4;
+/* The CTA's tile, with its record and what the lane loaded of the strip's. */
+template <int C>
+__device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const uint4 &of_strip,
+                                 const MapPlane &plane, const MmaPlane &plan, __half *shared)
+{
+  const int warp = (int)threadIdx.x / 32;
+  StripLevel *record = (StripLevel *)(shared + kSharedTexels + 8) + warp * (kLevelsInShared + 1);
+  const uint2 head = take_record(job, of_strip, record);
+  const int count = (int)head.x, texels = (int)of_tile.y;
+  const unsigned needed = of_tile.x, recorded = of_tile.w & (kFrameOnly - 1);
+  const int x0 = (int)(of_tile.z & 0xffff) * kTileColumns;
+  const int y0 = (int)(of_tile.z >> 16) * kStripRows;
+  const Strip strip = {x0, y0 + warp * kStripRows, head.y != 0};
+
+  /* Of four channels, making mips from the frame finds whether all is opaque. */
+  if (C == 4 || !(of_tile.w & kFrameOnly))
+    pdl_wait();
+  const ChannelOrder order = order_of(job, plane, kColours<C>);
+  float4 *opaque = (float4 *)(shared + kSharedTexels) - kBlocks * kThreads + threadIdx.x;
+  const int room =
+      kSharedTexels - (C == 4 && order.alpha >= 0
+                           ? kBlocks * kThreads * (int)(sizeof(float4) / sizeof(__half)) + 8
+                           : 0);
+  const Residency residency = {order.count * texels <= room, texels <= room};
+  if (residency.whole && needed)
+    load_groups<C>(job, plane, plan, recorded, needed, needed, order, 0, order.count, x0, y0,
+                   shared);
+
+  Halves lods = {};
+  if (count > 1 || strip.copies)
+    load_lods(job, lods);
+  if (residency.whole && needed)
+    await_texels();
+  if (residency.whole && count == 0) {
+    copy_strip<C>(plane, strip);
+    return;
+  }
+
+  const StripWork work = {job, plan, x0, y0, count, record + 1, smem_address(shared)};
+  Codes codes[C];
+#pragma unroll
+  for (int block = 0; block < kBlocks; block++)
+    codes[C - 1][block] = 0xffffffffu;
+  if ((kColours<C>) > 1 && residency.whole && order.alpha < 0)
+    blend_colours<C>(work, plane, strip, lods, needed, order, codes);
+  else
+    blend_channels<C>(work, plane, strip, lods, recorded, needed, residency, order, opaque, shared,
+                      codes);
+}
 
 /* Planes have `A` or `B` channels. */
 template <int A, int B>
-__global__ void __launch_bounds__(kThreads, kBlocksOfSM)
+__global__ void __launch_bounds__(kThreads, kTileCtasOfSm)
     blend_tiles_kernel(const __grid_constant__ MmaJob job)
 {
 #ifdef CF_HAVE_MMA
@@ -419,41 +447,35 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfSM)
   const MapPlane &plane = job.map.plane[p];
 
   if (A == B || plane.channels == A)
-    make_tile<A>(job, of_tile, of_strip, plane, job.plan[p], shared);
+    make_tile<A>(job, of_tile, of_strip, plane, job.plane[p], shared);
   else
-    make_tile<B>(job, of_tile, of_strip, plane, job.plan[p], shared);
-  /* What comes after this kernel also comes after the one before. */
+    make_tile<B>(job, of_tile, of_strip, plane, job.plane[p], shared);
+  /* What comes after this grid also comes after the one before. */
   pdl_wait();
 #endif
 }
 
 constexpr int kSharedBytes =
-    2 * (kBudget + 8) + kThreads / 32 * (kListed + 1) * (int)sizeof(StripLevel);
-
-template <int A, int B> bool launch(const MmaJob *job, int tiles, void *stream, CfStatus *status)
-{
-  return launch_mma(blend_tiles_kernel<A, B>, job, tiles, kSharedBytes, stream, "blurring by a map",
-                        status);
-}
+    2 * (kSharedTexels + 8) + kThreads / 32 * (kLevelsInShared + 1) * (int)sizeof(StripLevel);
 
 } // namespace
 
-int tiles_shared_of_sm(void)
+int tile_shared_bytes_of_sm(void)
 {
-  constexpr int kReserved = 1024; /* of each block */
+  constexpr int kReserved = 1024; /* of each CTA */
 
-  return kBlocksOfSM * (kSharedBytes + kReserved);
+  return kTileCtasOfSm * (kSharedBytes + kReserved);
 }
 
-bool blend_tiles(const MmaJob *job, int tiles, void *stream, CfStatus *status)
+bool blend_tiles(const MmaJob *job, void *stream, CfStatus *status)
 {
-  const int first = job->map.plane[0].channels;
+  const int channels = job->map.plane[0].channels;
+  void (*kernel)(MmaJob) = channels == 4   ? blend_tiles_kernel<4, 4>
+                           : channels == 3 ? blend_tiles_kernel<3, 3>
+                                           : blend_tiles_kernel<1, 2>;
 
-  if (first == 4)
-    return launch<4, 4>(job, tiles, stream, status);
-  if (first == 3)
-    return launch<3, 3>(job, tiles, stream, status);
-  return launch<1, 2>(job, tiles, stream, status);
+  return launch_mma(kernel, job, job->tile_count, kSharedBytes, stream, "blurring by a map",
+                    status);
 }
 
 } // namespace cf::blurmap

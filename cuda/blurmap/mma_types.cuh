@@ -137,7 +137,7 @@ struct MmaJob {
   MapJob map;
   const MmaPlane *plane; /* [plane] in device memory, like all pointers here */
   const uint4 *weights;
-  __half *texels; /* of all images */
+  __half *texels;                  /* of all images */
   const MipDownsample *downsample; /* of this launch */
   int downsamples;
   MipDownsample inline_downsample[kInlineDownsamples]; /* the same, where they are that few */

@@ -2,10 +2,11 @@
  *
  * Where the samples of tiles on tensor cores lie among the levels of a blur map.
  */
-#include "cuda/blurmap/mip_types.cuh"
+#include "cuda/blurmap/mma_device.cuh"
 #include "cuda/blurmap/sigma_lookup_per_sample.cuh"
 #include "cuda/blurmap/tile_records.cuh"
 #include "cuda/common/half2.cuh"
+#include "cuda/common/int_math.cuh"
 #include "cuda/common/ptx_async.cuh"
 #include "cuda/common/ptx_mma.cuh"
 #include "cuda/common/pdl.cuh"
@@ -15,8 +16,6 @@ namespace cf::blurmap
 
 namespace
 {
-
-constexpr int kLookupRows = 4; /* below each other, whose loads are under way together */
 
 /* m of column `x` in rows y0.. of a plane, where the picture's luma or alpha is the map. With
  * `Subsampled` a sample counts 2x2 luma pixels, at the edges or along an axis that is not
@@ -91,7 +90,7 @@ __device__ inline void map_rows(const MapJob &job, const MapPlane &plane,
 /* Finds a strip's lods; bits of its levels. Rows that are not made cost nothing: the last row
  * of tiles is rarely whole. */
 __device__ inline uint4 look_up_strip(const MmaJob &job, const MapPlane &plane, int x0, int y0,
-                                   Shared *shared)
+                                      Shared *shared)
 {
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, x = x0 + lane;
   uint8_t *used = shared->used[warp];
@@ -130,8 +129,7 @@ __device__ inline uint32_t relative_lods(uint32_t pair, unsigned first)
 {
   const uint32_t low = pair & 0xffff, high = pair >> 16;
   const float zero = (float)first;
-  const uint32_t both =
-      pack_half2((float)low * kLodStep - zero, (float)high * kLodStep - zero);
+  const uint32_t both = pack_half2((float)low * kLodStep - zero, (float)high * kLodStep - zero);
 
   return (low == kNoLod ? kLodCopied : both & 0xffff) |
          (high == kNoLod ? kLodCopied << 16 : both & 0xffff0000);
@@ -172,33 +170,30 @@ __device__ inline void look_up_tile(const MmaJob &job, int index, int p, int til
 
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      pair[i] = relative_lods(shared->pair[warp][sample_y(i % 2 * 2)]
-                                               [(sample_x(2 * half + i / 2, 0)) / 2],
-                                   first);
+      pair[i] = relative_lods(
+          shared->pair[warp][sample_y(i % 2 * 2)][(sample_x(2 * half + i / 2, 0)) / 2], first);
     lods[32 * half] = make_uint4(pair[0], pair[1], pair[2], pair[3]);
   }
   if (threadIdx.x % 32 == 0)
     job.levels[of_all] = of_warps[warp] = bits;
   __syncthreads();
 
-  const MmaPlane &plan = job.plan[p];
+  const MmaPlane &plan = job.plane[p];
   const LevelBits tile_levels(of_warps);
   const TileGroups groups(plan, tile_levels, y0);
   if (warp == 0)
     groups.describe(plan, p, most_levels(of_warps), x0, y0, &job.tiles[index]);
   StripRecord &strip = job.strips[of_all];
   const int count = groups.list(plan, LevelBits(bits), x0, y0, y0 + warp * kStripRows, 0,
-                                kRecordLevels, strip.entry);
+                                kRecordLevels, strip.level);
   /* Tiles fetch so many before they know its count. */
   for (int n = count + (int)threadIdx.x % 32; n < kEarlyLevels; n += 32)
-    *(uint4 *)&strip.entry[n] = make_uint4(0, 0, 0, 0);
+    *(uint4 *)&strip.level[n] = make_uint4(0, 0, 0, 0);
   if (threadIdx.x % 32 == 0)
     *(uint4 *)&strip = make_uint4((unsigned)count, bits.w >> 31, 0, 0);
 }
 
-constexpr int kBlocksOfSM = 6;
-
-__global__ void __launch_bounds__(kThreads, kBlocksOfSM)
+__global__ void __launch_bounds__(kThreads, kLookupCtasOfSm)
     sigma_lookup_kernel(const __grid_constant__ MmaJob job)
 {
   __shared__ Shared shared;
@@ -222,17 +217,17 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfSM)
 
 /* ---- order ---- */
 
-constexpr int kOrderThreads = 1024;
+constexpr int kSortThreads = 1024;
 
 constexpr int kCosts = 2 * CF_BLUR_LEVELS + 1;
 
-__device__ inline int place_of(const TileRecord &tile)
+__device__ inline int bucket_of(const TileRecord &tile)
 {
   return kCosts - 1 - tile.cost;
 }
 
 /* Tiles that blend many levels come first, lest the last blocks to end are long ones. */
-__global__ void __launch_bounds__(kOrderThreads)
+__global__ void __launch_bounds__(kSortThreads)
     sort_tiles_kernel(const TileRecord *tiles, int count, unsigned *order)
 {
   __shared__ unsigned next[kCosts];
@@ -241,8 +236,8 @@ __global__ void __launch_bounds__(kOrderThreads)
   if (thread < kCosts)
     next[thread] = 0;
   __syncthreads();
-  for (int i = thread; i < count; i += kOrderThreads)
-    atomicAdd(&next[place_of(tiles[i])], 1u);
+  for (int i = thread; i < count; i += kSortThreads)
+    atomicAdd(&next[bucket_of(tiles[i])], 1u);
   __syncthreads();
   if (thread == 0) {
     unsigned before = 0;
@@ -254,23 +249,23 @@ __global__ void __launch_bounds__(kOrderThreads)
     }
   }
   __syncthreads();
-  for (int i = thread; i < count; i += kOrderThreads)
-    order[atomicAdd(&next[place_of(tiles[i])], 1u)] = (unsigned)i;
+  for (int i = thread; i < count; i += kSortThreads)
+    order[atomicAdd(&next[bucket_of(tiles[i])], 1u)] = (unsigned)i;
 }
 
 } // namespace
 
 bool look_up_sigma(const MmaJob *job, int multiprocessors, void *stream, CfStatus *status)
 {
-  const int blocks = multiprocessors * kBlocksOfSM;
-
-  return launch_mma(sigma_lookup_kernel, job, blocks < job->tile_count ? blocks : job->tile_count,
-                        0, stream, "reading a blur map", status);
+  return launch_mma(sigma_lookup_kernel, job,
+                    smaller(multiprocessors * kLookupCtasOfSm, job->tile_count), 0, stream,
+                    "reading a blur map", status);
 }
 
-bool sort_tiles(const MmaJob *job, int tiles, unsigned *order, void *stream, CfStatus *status)
+bool sort_tiles(const MmaJob *job, unsigned *order, void *stream, CfStatus *status)
 {
-  sort_tiles_kernel<<<1, kOrderThreads, 0, (cudaStream_t)stream>>>(job->tiles, tiles, order);
+  sort_tiles_kernel<<<1, kSortThreads, 0, (cudaStream_t)stream>>>(job->tiles, job->tile_count,
+                                                                  order);
   return cf_cuda_launched("sorting tiles of a blur map", status);
 }
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "cuda/blurmap/mip_types.cuh"
+#include "cuda/blurmap/mma_device.cuh"
 #include "cuda/blurmap/fp32_sigma_lookup.cuh"
 
 namespace cf::blurmap
@@ -21,7 +21,7 @@ constexpr int kLodPitch = kTileColumns / 2 + 4;
 struct Shared {
   CfTileShapes shapes;
   uint4 of_strips[kThreads / 32]; /* bits of the levels of each warp's strip */
-  float lod[CF_BLUR_TABLE + 2];  /* of a plane's table */
+  float lod[CF_BLUR_TABLE + 2];   /* of a plane's table */
   /* Of each warp: whether it has samples of a level, and lods, in pairs. */
   alignas(16) uint8_t used[kThreads / 32][CF_BLUR_LEVELS + 16];
   alignas(16) uint32_t pair[kThreads / 32][kStripRows][kLodPitch];

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cuda/blurmap/mip_types.cuh"
+#include "cuda/blurmap/mma_device.cuh"
 
 namespace cf::blurmap
 {
@@ -175,7 +175,8 @@ struct TileGroups {
               (unsigned)plane << 8 | cost << 16);
   }
 
-  /* Images lie so that every 8th texel from the fourth before their first is aligned to 16 bytes. */
+  /* Images lie so that every 8th texel from the fourth before their first is aligned to 16 bytes.
+   */
   static __device__ int kind_of(int log_x, int left)
   {
     if ((left + 4) % 8 == 0)
@@ -187,7 +188,7 @@ struct TileGroups {
 
   /* A level of a strip, number `number` from its first on; each lane has its own. */
   __device__ StripLevel entry_of(const LevelWeights &level, int number, int x0, int y0,
-                                  int strip_y) const
+                                 int strip_y) const
   {
     const int lx = __shfl_sync(0xffffffffu, log_x, level.group);
     const int ly = __shfl_sync(0xffffffffu, log_y, level.group);

@@ -43,10 +43,10 @@ constexpr int kTileCtasOfSm = 4;
  * few, the tile loads one channel at a time, or one image of one channel. */
 constexpr int kSharedTexels = 16 * 1024;
 
-constexpr int kRecordLevels = 31;     /* of a strip that its record lists */
-constexpr int kEarlyLevels = 7;       /* of these, that are loaded before their number is known */
-constexpr int kRecordWindows = 3;     /* of a tile that its record lists */
-constexpr int kLevelsInShared = 32;   /* of a strip in shared memory at a time */
+constexpr int kRecordLevels = 31;   /* of a strip that its record lists */
+constexpr int kEarlyLevels = 7;     /* of these, that are loaded before their number is known */
+constexpr int kRecordWindows = 3;   /* of a tile that its record lists */
+constexpr int kLevelsInShared = 32; /* of a strip in shared memory at a time */
 
 /* --- fp32 --- */
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The matrices that lead from texels to the samples of a level, in the order in which the threads of
+ * The weights that lead from texels to the samples of a level, in the order in which the threads of
  * a warp hold them.
  */
-#include "cuda/blurmap/mip_types.cuh"
+#include "cuda/blurmap/mma_types.cuh"
 #include "cuda/common/half2.cuh"
-#include "cuda/common/ptx_async.cuh"
-#include "cuda/common/ptx_mma.cuh"
-#include "cuda/common/pdl.cuh"
+#include "cuda/common/int_math.cuh"
 
 extern "C" {
 #include "plan/gaussian.h"
@@ -29,7 +27,7 @@ namespace
 constexpr int kMostSamples = kTileColumns, kMostTexels = 64;
 
 /* What each of up to 32 samples takes of texels 0.. of a window. */
-typedef uint16_t Weights[kMostSamples][kMostTexels];
+typedef uint16_t Samples[kMostSamples][kMostTexels];
 
 typedef struct {
   int first, last; /* texels that samples take something of, from that of the first sample on */
@@ -83,11 +81,11 @@ void weigh_sample(double sigma, int log, int sample, int window, uint16_t weight
   }
 }
 
-void weigh(double sigma, int log, int from, int samples, int window, Weights weights)
+void weigh(double sigma, int log, int from, int samples, int window, Samples weights)
 {
   const int size = 1 << log;
 
-  memset(weights, 0, sizeof(Weights));
+  memset(weights, 0, sizeof(Samples));
   for (int i = 0; i < samples; i++) {
     if (i < size)
       weigh_sample(sigma, log, from + i, window, weights[i]);
@@ -117,7 +115,7 @@ uint32_t pair_of(const uint16_t *weight)
 }
 
 /* A left side: rows are samples. */
-void lay_out_down(const Weights weights, int block, uint4 *to)
+void lay_out_down(const Samples weights, int block, uint4 *to)
 {
   for (int lane = 0; lane < 32; lane++) {
     const int g = lane / 4, k = 16 * block + lane % 4 * 2;
@@ -128,7 +126,7 @@ void lay_out_down(const Weights weights, int block, uint4 *to)
 }
 
 /* Two right sides: columns are samples. */
-void lay_out_across(const Weights weights, int block, int half, uint4 *to)
+void lay_out_across(const Samples weights, int block, int half, uint4 *to)
 {
   for (int lane = 0; lane < 32; lane++) {
     const uint16_t *left = weights[16 * half + lane / 4];
@@ -140,23 +138,18 @@ void lay_out_across(const Weights weights, int block, int half, uint4 *to)
   }
 }
 
-bool make_room(WeightList *matrices, size_t count, CfStatus *status)
+bool make_room(WeightList *list, size_t count, CfStatus *status)
 {
-  if (matrices->count + count <= matrices->room)
+  if (list->count + count <= list->room)
     return true;
-  const size_t room = 2 * (matrices->count + count);
-  uint4 *larger = (uint4 *)realloc(matrices->data, room * sizeof *larger);
+  const size_t room = 2 * (list->count + count);
+  uint4 *larger = (uint4 *)realloc(list->data, room * sizeof *larger);
 
   if (!larger)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for the matrices of a blur map");
-  matrices->data = larger;
-  matrices->room = room;
+    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for the weights of a blur map");
+  list->data = larger;
+  list->room = room;
   return true;
-}
-
-int smaller(int a, int b)
-{
-  return a < b ? a : b;
 }
 
 /* Blocks of 16 texels from texel `first` of the window on. */
@@ -169,34 +162,34 @@ int blocks_from(int first, Reach reach)
 
 } // namespace
 
-bool add_weights_down(WeightList *matrices, double sigma, int log, LevelWeights *level,
+bool add_weights_down(WeightList *list, double sigma, int log, LevelWeights *level,
                       CfStatus *status)
 {
   const int variants = variants_of(log, kStripRows), window = log ? 32 : 48;
   const Reach reach = reach_of_samples(sigma, log, kStripRows);
-  Weights weights;
+  Samples samples;
 
   level->blocks_down = reach.last - reach.first < 32 ? 2 : 3;
   level->first_row = (short)smaller(reach.first + CF_MIP_REACH, window - 16 * level->blocks_down);
   level->variants_down = (unsigned short)(variants - 1);
-  level->down = (unsigned)matrices->count;
-  if (!make_room(matrices, (size_t)variants * (size_t)level->blocks_down * 32, status))
+  level->down = (unsigned)list->count;
+  if (!make_room(list, (size_t)variants * (size_t)level->blocks_down * 32, status))
     return false;
   for (int v = 0; v < variants; v++) {
-    weigh(sigma, log, v * kStripRows, kStripRows, level->first_row - CF_MIP_REACH, weights);
-    for (int block = 0; block < level->blocks_down; block++, matrices->count += 32)
-      lay_out_down(weights, block, matrices->data + matrices->count);
+    weigh(sigma, log, v * kStripRows, kStripRows, level->first_row - CF_MIP_REACH, samples);
+    for (int block = 0; block < level->blocks_down; block++, list->count += 32)
+      lay_out_down(samples, block, list->data + list->count);
   }
   return true;
 }
 
-bool add_weights_across(WeightList *matrices, double sigma, int log, LevelWeights *level,
+bool add_weights_across(WeightList *list, double sigma, int log, LevelWeights *level,
                         CfStatus *status)
 {
   const int variants = variants_of(log, kTileColumns);
   const int window = log == 0 ? 64 : log == 1 ? 48 : 32;
   const Reach reach = reach_of_samples(sigma, log, kTileColumns);
-  Weights weights;
+  Samples samples;
 
   /* Rows of texels can be read from multiples of 8 on. */
   level->first_column = (short)((reach.first + CF_MIP_REACH) / 8 * 8);
@@ -204,14 +197,14 @@ bool add_weights_across(WeightList *matrices, double sigma, int log, LevelWeight
     level->first_column = 0;
   level->blocks_across = (short)blocks_from(level->first_column, reach);
   level->variants_across = (unsigned short)(variants - 1);
-  level->across = (unsigned)matrices->count;
-  if (!make_room(matrices, (size_t)variants * (size_t)level->blocks_across * 64, status))
+  level->across = (unsigned)list->count;
+  if (!make_room(list, (size_t)variants * (size_t)level->blocks_across * 64, status))
     return false;
   for (int v = 0; v < variants; v++) {
-    weigh(sigma, log, v * kTileColumns, kTileColumns, level->first_column - CF_MIP_REACH, weights);
+    weigh(sigma, log, v * kTileColumns, kTileColumns, level->first_column - CF_MIP_REACH, samples);
     for (int block = 0; block < level->blocks_across; block++) {
-      for (int half = 0; half < 2; half++, matrices->count += 32)
-        lay_out_across(weights, block, half, matrices->data + matrices->count);
+      for (int half = 0; half < 2; half++, list->count += 32)
+        lay_out_across(samples, block, half, list->data + list->count);
     }
   }
   return true;
