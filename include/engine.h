@@ -51,8 +51,8 @@ typedef struct {
  * for the call. `status` may be NULL.
  *
  * cuda engines: open, update, run and close are called with the context of CfOpenOptions.device
- * current on the calling thread. They launch on the stream of the job alone, and nothing waits for
- * the device but where they allocate. */
+ * current on the calling thread. A job's work is all on its stream, or joined to it, and no call
+ * waits for the device but where it allocates or frees. */
 typedef struct {
   const char *name;   /* "reference", "cpu", "cuda" */
   bool device_memory; /* pictures are in device memory */
@@ -72,10 +72,10 @@ typedef struct {
   /* Filters one picture. CPU engines return when it is done; cuda engines enqueue and return at
    * once. Jobs of one state run one after another: whoever changes the stream has the new one wait
    * for the last job on the old one (an event), since they share the state's device memory.
-   * Nothing is allocated but with the first job that needs what none before did: regions, more of
-   * them, a blur map, chroma or alpha that is not as simple as before. Device memory that is
-   * aligned to 16 bytes, with strides that are multiples of 16, takes the fast kernels; all else
-   * takes slower ones and makes the same samples.
+   * Nothing is allocated but with the first job that needs what none before did, such as regions,
+   * more of them, or sigmas that vary. Device memory that is aligned to 16 bytes, with strides that
+   * are multiples of 16, takes the fast kernels; all else takes slower ones and makes the same
+   * samples to a code value.
    * After a failure the destination may hold anything, and what was enqueued may still be under
    * way; the state may run the next job, unless the error is CF_ERROR_DEVICE_LOST. */
   bool (*run)(void *state, const CfJob *job, CfStatus *status);
