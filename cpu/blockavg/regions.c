@@ -38,6 +38,7 @@ struct CfBlockRegions {
   int patch_capacity;
   uint16_t *values; /* raw samples of all blocks */
   size_t value_capacity;
+  CfCoverage coverage;
 
   Scratch scratch[];
 };
@@ -152,10 +153,7 @@ static void find_rows(const Work *work, const Patch *patch, int row, int *y0, in
 
 static CfRect region_rect(const Work *work, int plane, int region)
 {
-  const CfRegions *regions = work->job->regions;
-
-  return cf_plane_rect(&work->self->video, plane,
-                       cf_region_bounds(&work->self->video, regions, &regions->region[region]));
+  return cf_plane_rect(&work->self->video, plane, work->self->coverage.region[region].bounds);
 }
 
 /* Of a grid that all regions share, only the blocks that some region touches are worth their time.
@@ -163,11 +161,11 @@ static CfRect region_rect(const Work *work, int plane, int region)
 static void choose_blocks(const Work *work, const Patch *patch, int y0, int y1, uint8_t *wanted)
 {
   const int sx = work->self->format->plane[patch->plane].subsampling_x;
-  const CfRegions *regions = work->job->regions;
-  const bool all = patch->region >= 0 || regions->outside;
+  const CfCoverage *coverage = &work->self->coverage;
+  const bool all = patch->region >= 0 || coverage->rule.outside;
 
   memset(wanted, all, (size_t)(patch->column1 - patch->column0));
-  for (int i = 0; !all && i < regions->count; i++) {
+  for (int i = 0; !all && i < coverage->count; i++) {
     const CfRect rect = region_rect(work, patch->plane, i);
 
     if (cf_rect_is_empty(rect) || rect.y0 >= y1 || rect.y1 <= y0)
@@ -345,9 +343,8 @@ static void fill_stretch(const Stretch *stretch)
   uint16_t coverage[CF_COVERAGE_SAMPLES];
   int owner[CF_COVERAGE_SAMPLES];
 
-  if (!cf_coverage_line(&work->self->video, work->job->regions, stretch->plane, stretch->y,
-                        stretch->x0, stretch->count, coverage,
-                        work->patches_a_plane > 1 ? owner : NULL)) {
+  if (!cf_coverage_row(&work->self->coverage, stretch->plane, stretch->y, stretch->x0,
+                       stretch->count, coverage, work->patches_a_plane > 1 ? owner : NULL)) {
     copy(stretch->destination, stretch->source, (size_t)stretch->count * pixel_bytes);
     return;
   }
@@ -410,10 +407,9 @@ static void fill_all(const Work *work)
 {
   const int threads = work->self->threads;
   const CfVideo *video = &work->self->video;
-  const CfRect bounds = cf_coverage_bounds(video, work->job->regions);
 
   for (int p = 0; p < work->self->format->planes; p++) {
-    const CfRect rect = cf_plane_rect(video, p, bounds);
+    const CfRect rect = cf_plane_rect(video, p, work->self->coverage.bounds);
     const bool in_place = work->job->source.data[p] == work->job->destination.data[p];
     const int first = in_place ? rect.y0 : 0, end = in_place ? rect.y1 : cf_plane_height(video, p);
 
@@ -440,20 +436,18 @@ static bool reserve(void **array, size_t item_bytes, size_t count, CfStatus *sta
 static void plan_patch(const Work *work, Patch *patch, int p, int region)
 {
   const CfPlaneFormat *info = &work->self->format->plane[p];
-  const CfRegions *regions = work->job->regions;
+  const CfCoverage *coverage = &work->self->coverage;
   const CfVideo *video = &work->self->video;
-  const CfRect rect = region < 0 ? cf_plane_rect(video, p, cf_coverage_bounds(video, regions))
-                                 : region_rect(work, p, region);
-
-  CfShape shape;
+  const CfRect rect =
+      region < 0 ? cf_plane_rect(video, p, coverage->bounds) : region_rect(work, p, region);
 
   *patch = (Patch){.plane = p, .region = region, .grid = {0, 0, 1, 1}};
   if (cf_rect_is_empty(rect))
     return;
-  if (region >= 0 && cf_shape_make(&shape, video, regions, &regions->region[region]))
-    patch->grid = cf_mosaic_region_grid(work->params, &shape);
+  if (region >= 0)
+    patch->grid = cf_mosaic_region_grid(work->params, &coverage->region[region].shape);
   else
-    patch->grid = cf_mosaic_frame_grid(work->params, video, regions->field);
+    patch->grid = cf_mosaic_frame_grid(work->params, video, work->job->regions->field);
   patch->column0 = cf_grid_block(patch->grid.x, patch->grid.width, info->subsampling_x, rect.x0);
   patch->column1 =
       cf_grid_block(patch->grid.x, patch->grid.width, info->subsampling_x, rect.x1 - 1) + 1;
@@ -478,6 +472,8 @@ bool cf_block_regions_run(CfBlockRegions *self, const CfBlockavgParams *params,
   size_t values = 0;
   int tasks = 0;
 
+  if (!cf_coverage_set(&self->coverage, &self->video, job->regions, status))
+    return false;
   if (patches > self->patch_capacity) {
     if (!reserve((void **)&self->patches, sizeof *self->patches, (size_t)patches, status))
       return false;
@@ -543,6 +539,7 @@ void cf_block_regions_free(CfBlockRegions *self)
 {
   if (!self)
     return;
+  cf_coverage_clear(&self->coverage);
   free(self->patches);
   free(self->values);
   free(self->memory);

@@ -16,7 +16,7 @@ typedef struct {
   const CfBlurPlane *plane;
   const CfJob *job;
   CfRect rect;
-  const CfBlurField *field;   /* of rows */
+  const CfBlurRows *rows;     /* of rows */
   const CfLineFormat *format; /* of tiles */
   int columns;                /* of tiles */
 } Work;
@@ -29,7 +29,7 @@ static void place_rows(void *context, int first, int end)
   for (int y = work->rect.y0 + first; y < work->rect.y0 + end; y++) {
     float *row = plane->position + (size_t)y * (size_t)plane->width;
 
-    cf_blur_field_row(work->field, work->job, plane->p, y, row);
+    cf_blur_row(work->rows, plane->p, y, row);
     cf_blur_positions(&plane->levels, plane->width, row);
   }
 }
@@ -105,12 +105,13 @@ static void run_plane(const CfCpuBlurMap *blur, const CfBlurPlane *plane, const 
   cf_parallel_for(blur->threads, columns * rows, 1, run_tiles, &work);
 }
 
-bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurField *field, bool changed,
-                        const CfJob *job, const CfRect rects[CF_MAX_PLANES], CfStatus *status)
+bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurRows *rows, bool changed,
+                        const CfRect rects[CF_MAX_PLANES], CfStatus *status)
 {
-  const bool still = cf_blur_field_is_still(field) && !job->regions;
+  const CfJob *job = rows->job;
+  const bool still = cf_blur_field_is_still(rows->field) && !job->regions;
 
-  if (!cf_cpu_blurmap_prepare(blur, field, job->regions, status))
+  if (!cf_cpu_blurmap_prepare(blur, rows->field, job->regions, status))
     return false;
   for (int p = 0; p < blur->plan.planes; p++) {
     CfBlurPlane *plane = &blur->plane[p];
@@ -118,10 +119,10 @@ bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurField *field, bool chang
     if (cf_rect_is_empty(rects[p]))
       continue;
 
-    const int rows = rects[p].y1 - rects[p].y0;
-    Work work = {.blur = blur, .plane = plane, .job = job, .rect = rects[p], .field = field};
+    const int height = rects[p].y1 - rects[p].y0, grain = cf_even_grain(blur->threads, height);
+    Work work = {.blur = blur, .plane = plane, .job = job, .rect = rects[p], .rows = rows};
     if (changed || !still || !plane->placed)
-      cf_parallel_for(blur->threads, rows, cf_even_grain(blur->threads, rows), place_rows, &work);
+      cf_parallel_for(blur->threads, height, grain, place_rows, &work);
     plane->placed = still;
     run_plane(blur, plane, job, rects[p]);
   }

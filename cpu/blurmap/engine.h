@@ -15,11 +15,11 @@ typedef struct CfCpuBlurMap CfCpuBlurMap;
 /* NULL without memory. */
 CfCpuBlurMap *cf_cpu_blurmap_open(const CfVideo *video, int threads, CfStatus *status);
 
-/* Makes the samples in one rectangle a plane. `field` varies (cf_blur_field_varies); `changed` says
- * whether it has been set since the last call. Allocates where this field needs more memory than
- * any before. */
-bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurField *field, bool changed,
-                        const CfJob *job, const CfRect rects[CF_MAX_PLANES], CfStatus *status);
+/* Makes the samples of rows->job in one rectangle a plane. Its field varies (cf_blur_field_varies);
+ * `changed` says whether that has been set since the last call. Allocates where this field needs
+ * more memory than any before. */
+bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurRows *rows, bool changed,
+                        const CfRect rects[CF_MAX_PLANES], CfStatus *status);
 
 /* NULL is allowed. */
 void cf_cpu_blurmap_close(CfCpuBlurMap *blur);

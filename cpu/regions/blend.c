@@ -66,14 +66,24 @@ static void compose_stretch(const Stretch *stretch, const uint16_t *coverage, in
   }
 }
 
-static void compose_row(const CfVideo *video, const CfRegions *regions, const CfPicture *source,
-                        const CfPicture *filtered, const CfPicture *destination, int p, CfRect rect,
-                        int y)
+/* The rows of a plane. */
+typedef struct {
+  const CfCoverage *coverage;
+  const CfPicture *source, *filtered, *destination;
+  int plane, first;
+  CfRect rect;
+} Rows;
+
+static void compose_row(const Rows *rows, int y)
 {
+  const CfVideo *video = &rows->coverage->video;
   const CfFormatInfo *format = cf_format_info(video->format);
+  const int p = rows->plane;
+  const CfRect rect = rows->rect;
   const size_t pixel_bytes = (size_t)format->plane[p].channels * (size_t)cf_sample_bytes(format);
-  const uint8_t *from = source->data[p] + y * source->stride[p];
-  uint8_t *to = destination->data[p] + y * destination->stride[p];
+  const uint8_t *from = rows->source->data[p] + y * rows->source->stride[p];
+  const uint8_t *filtered = rows->filtered->data[p] + y * rows->filtered->stride[p];
+  uint8_t *to = rows->destination->data[p] + y * rows->destination->stride[p];
   uint16_t coverage[CF_COVERAGE_SAMPLES];
 
   if (y < rect.y0 || y >= rect.y1) {
@@ -87,12 +97,11 @@ static void compose_row(const CfVideo *video, const CfRegions *regions, const Cf
     const int count = rect.x1 - x < CF_COVERAGE_SAMPLES ? rect.x1 - x : CF_COVERAGE_SAMPLES;
     const size_t at = (size_t)x * pixel_bytes;
 
-    if (cf_coverage_line(video, regions, p, y, x, count, coverage, NULL)) {
+    if (cf_coverage_row(rows->coverage, p, y, x, count, coverage, NULL)) {
       const Stretch stretch = {.format = format,
                                .info = &format->plane[p],
                                .source = from + at,
-                               .filtered =
-                                   filtered->data[p] + y * filtered->stride[p] + (ptrdiff_t)at,
+                               .filtered = filtered + at,
                                .destination = to + at};
       compose_stretch(&stretch, coverage, count);
     } else {
@@ -101,36 +110,25 @@ static void compose_row(const CfVideo *video, const CfRegions *regions, const Cf
   }
 }
 
-/* The rows of a plane. */
-typedef struct {
-  const CfVideo *video;
-  const CfRegions *regions;
-  const CfPicture *source, *filtered, *destination;
-  int plane, first;
-  CfRect rect;
-} Rows;
-
 static void compose_rows(void *context, int first, int end)
 {
   const Rows *rows = context;
 
   for (int y = rows->first + first; y < rows->first + end; y++)
-    compose_row(rows->video, rows->regions, rows->source, rows->filtered, rows->destination,
-                rows->plane, rows->rect, y);
+    compose_row(rows, y);
 }
 
-void cf_compose(const CfVideo *video, const CfRegions *regions, const CfPicture *source,
-                const CfPicture *filtered, const CfPicture *destination, int threads)
+void cf_compose(const CfCoverage *coverage, const CfPicture *source, const CfPicture *filtered,
+                const CfPicture *destination, int threads)
 {
-  const CfRect bounds = cf_coverage_bounds(video, regions);
+  const CfVideo *video = &coverage->video;
 
   for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
-    const CfRect rect = cf_plane_rect(video, p, bounds);
+    const CfRect rect = cf_plane_rect(video, p, coverage->bounds);
     const bool in_place = source->data[p] == destination->data[p];
     const int first = in_place ? rect.y0 : 0, end = in_place ? rect.y1 : cf_plane_height(video, p);
 
-    Rows rows = {.video = video,
-                 .regions = regions,
+    Rows rows = {.coverage = coverage,
                  .source = source,
                  .filtered = filtered,
                  .destination = destination,

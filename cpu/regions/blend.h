@@ -5,15 +5,14 @@
  */
 #pragma once
 
-#include "plan/coverage.h"
+#include "plan/coverage_frame.h"
 
 /* Makes `destination` the source where nothing is covered, `filtered` where all is, and a mix in
- * between (coverage-rule.h). All three are pictures of `video`; `filtered` is read in
- * cf_coverage_bounds() only, so only that part of it needs to be in memory. `source` and
- * `destination` may be the same, and then only covered samples are written. `threads` is 1 or more.
- */
-void cf_compose(const CfVideo *video, const CfRegions *regions, const CfPicture *source,
-                const CfPicture *filtered, const CfPicture *destination, int threads);
+ * between (coverage_rule.h). All three are pictures of coverage->video; `filtered` is read within
+ * coverage->bounds only, so only that part of it needs to be in memory. `source` and `destination`
+ * may be the same, and then only covered samples are written. `threads` is 1 or more. */
+void cf_compose(const CfCoverage *coverage, const CfPicture *source, const CfPicture *filtered,
+                const CfPicture *destination, int threads);
 
 /* Mixes one pixel of a plane, `coverage` of 256 parts of it `filtered`; `destination` may be one of
  * the others. */

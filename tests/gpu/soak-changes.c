@@ -36,12 +36,18 @@
   "name=mosaic regions=5,9,20,20 ! cudasepconv name=sepconv"
 
 #define SAMPLES        5
-#define STILL_FRAMES   20 /* before memory is looked at */
-#define LARGEST_SIDE   160
+#define STILL_FRAMES   20  /* before memory is looked at */
 #define LARGEST_GROWTH 1.0 /* MiB */
 #define SETTING_EVERY  5
 #define READ_EVERY     16 /* frames between two that are read on the host */
 #define MOST_PROCESSES 64
+
+/* The engines of the GPU that is none are the CPU's. */
+#ifdef FAKE_GPU
+#define LARGEST_SIDE 48
+#else
+#define LARGEST_SIDE 160
+#endif
 
 /* Settings of one element are all allowed together; in this order they end with a filter of the
  * whole frame that is not identity. */
