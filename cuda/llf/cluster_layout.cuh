@@ -136,6 +136,30 @@ inline void place_levels(Tail *tail)
   }
 }
 
+/* Whether each row of a spread or gathered level has one maker, and so the bytes that a block's
+ * barriers expect (expect_levels()) are those that are stored in it: else blocks wait forever. */
+inline bool all_rows_arrive(const Tail &tail)
+{
+  for (int i = 1; i <= tail.spread; i++) {
+    int next = 0;
+
+    for (int block = 1; block < tail.blocks; block++) {
+      const Place &place = tail.place[i][block];
+
+      if (place.own.first != next || place.own.end < next || place.rows.first < 0 ||
+          place.rows.end > tail.level[i].height)
+        return false;
+      if (i == tail.spread &&
+          (place.rows.first != place.collapsed.first || place.rows.end != place.collapsed.end))
+        return false;
+      next = place.own.end;
+    }
+    if (next != tail.level[i].height)
+      return false;
+  }
+  return true;
+}
+
 /* A level as a block has it in its shared memory. */
 struct Held {
   int width, height;

@@ -15,6 +15,7 @@
 #include "cuda/llf/mma_upsample.cuh"
 
 #include <algorithm>
+#include <assert.h>
 
 namespace cf::llf
 {
@@ -180,10 +181,9 @@ __device__ __forceinline__ void spread_collapsed(const Tail &tail, const Directo
   }
 }
 
-/* The terms, which may run beside this kernel, learn when all has been made that it begins with.
- * They begin when all blocks have let them. Without this fence they began earlier, but RGBA
- * 3840x2160 took 170.4 us instead of 168.9. With a gate there is no level that they would wait for,
- * and terms of another component might still be waiting. */
+/* The terms, which may run beside this kernel, learn when all has been made that it begins with:
+ * the flag is reset before this kernel lets them start. With a gate there is no level that they
+ * would wait for, and terms of another component might still be waiting. */
 __device__ __forceinline__ void forget_beginning(const Tail &tail)
 {
   if (threadIdx.x == 0) {
@@ -269,15 +269,16 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   extern __shared__ __align__(128) uint8_t shared[];
   const int block = (int)blockIdx.x;
 
-  if (block == 0 && !tail.gate)
-    forget_beginning(tail);
-  if (!tail.gate)
-    pdl_trigger();
+  if (!tail.gate) {
+    if (block == 0)
+      forget_beginning(tail);
+    pdl_relay_then_trigger();
+  }
   run_tail<GROUPS>(tail, series, shared, block, [&] {
     if (tail.gate)
       pdl_wait_then_trigger();
     else
-      pdl_trigger_then_wait();
+      pdl_wait();
   });
 }
 
@@ -359,6 +360,9 @@ Tail tail_from(const Pyramid &pyramid, int first, int spread, int blocks, int pa
   }
   tail.pixels = std::max(place_spread(&tail), gathered);
   place_levels(&tail);
+#ifdef CF_BOUNDED_SPIN
+  assert(all_rows_arrive(tail));
+#endif
   tail.rows_per_pass = std::max(
       1, cf::div_up(pyramid.level[first + 1].height, std::max(1, tail.blocks - 1) * passes));
   tail.filtered_pixels =
@@ -414,16 +418,21 @@ template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, i
   return known ? fitting : 0;
 }
 
+constexpr int PORTABLE_CLUSTER = 8;
+
 template <int GROUPS> bool prepare(const Gpu &gpu, int *blocks, CfStatus *status)
 {
   if (!allow_shared(gpu, tensor_tail_kernel<GROUPS>, gpu.shared_per_block, status))
     return false;
   if (!gpu.overlaps)
     return true;
-  if (!cf_cuda_ok(cudaFuncSetAttribute(tensor_tail_kernel<GROUPS>,
-                                       cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-                  "preparing the coarse levels", status))
-    return false;
+  /* Where more CTAs than any GPU takes are refused, as many as all take do; fewer, to one, where
+   * those have no room: the plan follows. */
+  if (cudaFuncSetAttribute(tensor_tail_kernel<GROUPS>,
+                           cudaFuncAttributeNonPortableClusterSizeAllowed, 1) != cudaSuccess) {
+    cudaGetLastError();
+    *blocks = std::min(*blocks, PORTABLE_CLUSTER);
+  }
   while (*blocks > 1 && clusters_at_once(gpu, tensor_tail_kernel<GROUPS>, *blocks) < 1)
     *blocks /= 2;
   return true;

@@ -18,10 +18,12 @@ __global__ void __launch_bounds__(S::THREADS, 4)
   const int x = blockIdx.x * S::COARSE_X, y = blockIdx.y * S::COARSE_Y;
 
   target.first_group = blockIdx.z * S::GROUPS;
-  if (gate)
+  if (gate) {
     pdl_wait_then_trigger();
-  else
-    pdl_trigger_then_wait();
+  } else {
+    pdl_relay_then_trigger();
+    pdl_wait();
+  }
   start_tile<S>(memory, reinterpret_cast<float *>(memory + TileMemory<S>::GAUSS), fine,
                 target.groups, target.first_group, x, y);
   cp_async_commit_and_wait();

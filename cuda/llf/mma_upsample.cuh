@@ -100,11 +100,12 @@ template <typename T> struct CoarseLoader {
   static constexpr int COLUMNS = T::COARSE_X * T::GROUPS, MAIN = T::FINE_X / 2 * T::GROUPS;
   static constexpr int STEP = T::THREADS / MAIN, STEPS = T::COARSE_Y / STEP;
   static constexpr int REST = T::COARSE_Y % STEP * MAIN, SIDE = COLUMNS - MAIN;
+  static_assert(T::GROUPS <= 2, "32 bits number the groups of every level");
   static_assert(REST + T::COARSE_Y * SIDE <= T::THREADS && STEP % (T::GROUPS == 2 ? 4 : 1) == 0,
                 "threads have no more than a group left, and swap in all rows or none");
 
   int thread;
-  uint32_t from, last_from; /* groups of the level, which 32 bits number, */
+  uint32_t from, last_from; /* groups of the level: of 65536x65536's level 1 there are 2^31, */
   uint32_t to, last_to;     /* bytes of the tile */
 
   __device__ CoarseLoader(const Level &coarse, int thread) : thread(thread)
