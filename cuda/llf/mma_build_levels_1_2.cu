@@ -12,19 +12,19 @@ namespace cf::llf
 namespace
 {
 
-/* Blocks stay for many strips, since the table is dear. blockIdx.y counts blocks' groups. */
-template <int GROUPS, int ALL, Key key>
+/* Blocks stay for many strips, since the table is dear. */
+template <Key key>
 __global__ void __launch_bounds__(32 * WARPS, 1)
     analyse_table_kernel(const __grid_constant__ Pixels pixels,
                          const __grid_constant__ Series series,
                          const __grid_constant__ Analysis analysis)
 {
   extern __shared__ __align__(128) uint8_t memory[];
-  const int warp = threadIdx.x / 32, rows = HALVES<GROUPS> * analysis.strip_rows;
+  const int warp = threadIdx.x / 32, rows = analysis.strip_rows;
   const int coarse_width = (analysis.first.coarse.width + 1) / 2;
   const int strips_x = (coarse_width + COARSE - 1) / COARSE;
   const int strips_y = ((analysis.first.coarse.height + 1) / 2 + rows - 1) / rows;
-  Strip<GROUPS, ALL, key> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
+  Strip<key> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
 
   const int strips = strips_x * strips_y, step = gridDim.x * WARPS;
   int i = blockIdx.x + gridDim.x * warp;
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
   };
 
   aim();
-  fill_table<GROUPS, key>(memory, pixels, series, 4 * (int)blockIdx.y * GROUPS);
+  fill_table<key>(memory, pixels, series, 0);
   pdl_trigger_then_wait();
   __syncthreads();
 
@@ -49,29 +49,29 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
 /* --- launching --- */
 
 /* Rows of level 2 in a strip, so that all warps are busy to the end. */
-int rows_of_strips(const Gpu &gpu, int halves, int across, int height)
+int rows_of_strips(const Gpu &gpu, int across, int height)
 {
   constexpr int MOST = 16, LEAST = 3;
   const int warps = gpu.multiprocessors * WARPS;
 
   for (int waves = 1;; waves++) {
     const int down = warps * waves / across;
-    const int rows = down ? blocks(height, down * halves) : MOST + 1;
+    const int rows = down ? blocks(height, down) : MOST + 1;
 
     if (rows <= MOST)
       return rows < LEAST ? LEAST : rows;
   }
 }
 
-template <int GROUPS, int ALL, Key key>
+template <Key key>
 bool launch_table(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                   const Series &series, const Target &first, const Target &second)
 {
   const Channel &channel = pixels.channel[0];
   const int width = (first.coarse.width + 1) / 2, height = (first.coarse.height + 1) / 2;
-  const int across = blocks(width, COARSE), halves = HALVES<GROUPS>;
-  const int rows = rows_of_strips(gpu, halves, across, height);
-  const int count = across * blocks(height, halves * rows);
+  const int across = blocks(width, COARSE);
+  const int rows = rows_of_strips(gpu, across, height);
+  const int count = across * blocks(height, rows);
   const int grid = std::min(count, gpu.multiprocessors);
   const Packing packing = packing_of(pixels);
   const uintptr_t address =
@@ -90,12 +90,10 @@ bool launch_table(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pix
                    (key == Key::WORD && pixels.shift == 0);
   picture.packing = packing;
   picture.luma_row = luma_row_of(pixels, packing);
-  return launch(queue, "llf analyse", analyse_table_kernel<GROUPS, ALL, key>,
-                dim3(grid, first.groups / GROUPS), dim3(32 * WARPS),
-                TableMemory<GROUPS, key>::BYTES, pixels, series, analysis);
+  return launch(queue, "llf analyse", analyse_table_kernel<key>, dim3(grid), dim3(32 * WARPS),
+                TableMemory<key>::BYTES, pixels, series, analysis);
 }
 
-template <int GROUPS, int ALL>
 bool launch_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                     const Series &series, const Pyramid &pyramid, float top_gain)
 {
@@ -104,40 +102,39 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const P
 
   switch (key_of(pixels)) {
   case Key::BYTE:
-    return launch_table<GROUPS, ALL, Key::BYTE>(queue, gpu, plan, pixels, series, target, second);
+    return launch_table<Key::BYTE>(queue, gpu, plan, pixels, series, target, second);
   case Key::WORD:
-    return launch_table<GROUPS, ALL, Key::WORD>(queue, gpu, plan, pixels, series, target, second);
+    return launch_table<Key::WORD>(queue, gpu, plan, pixels, series, target, second);
   default:
-    return launch_table<GROUPS, ALL, Key::LUMA>(queue, gpu, plan, pixels, series, target, second);
+    return launch_table<Key::LUMA>(queue, gpu, plan, pixels, series, target, second);
   }
 }
 
-template <int GROUPS, int ALL, Key key> bool prepare_table(const Gpu &gpu, CfStatus *status)
+template <Key key> bool prepare_table(const Gpu &gpu, CfStatus *status)
 {
-  constexpr int BYTES = TableMemory<GROUPS, key>::BYTES;
+  constexpr int BYTES = TableMemory<key>::BYTES;
   static_assert(BYTES <= LEAST_SHARED, "all GPUs have room");
 
-  return allow_shared(gpu, analyse_table_kernel<GROUPS, ALL, key>, BYTES, status);
+  return allow_shared(gpu, analyse_table_kernel<key>, BYTES, status);
 }
 
-template <int GROUPS, int ALL> bool prepare_tables(const Gpu &gpu, CfStatus *status)
+bool prepare_tables(const Gpu &gpu, CfStatus *status)
 {
-  return prepare_table<GROUPS, ALL, Key::BYTE>(gpu, status) &&
-         prepare_table<GROUPS, ALL, Key::WORD>(gpu, status) &&
-         prepare_table<GROUPS, ALL, Key::LUMA>(gpu, status);
+  return prepare_table<Key::BYTE>(gpu, status) && prepare_table<Key::WORD>(gpu, status) &&
+         prepare_table<Key::LUMA>(gpu, status);
 }
 
 } // namespace
 
 bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status)
 {
-  return prepare_tables<2, 2>(gpu, status);
+  return prepare_tables(gpu, status);
 }
 
 bool tensor_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                     const Series &series, const Pyramid &pyramid, float top_gain)
 {
-  return launch_analyse<2, 2>(queue, gpu, plan, pixels, series, pyramid, top_gain);
+  return launch_analyse(queue, gpu, plan, pixels, series, pyramid, top_gain);
 }
 
 } // namespace cf::llf

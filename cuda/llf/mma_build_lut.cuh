@@ -12,8 +12,7 @@ namespace cf::llf
 
 /* A strip is COARSE pixels of level 2 wide and as long as the launch says. Blocks are 8 pixels;
  * those of level 1 begin two left of the strip, and those of the picture two left of these: whole
- * blocks of level 2. With one group the lower half of what products filter is a second strip below.
- */
+ * blocks of level 2. */
 constexpr int BLOCKS_1 = 7, BLOCKS_2 = BLOCKS_1 / 2;
 constexpr int COARSE = 8 * BLOCKS_2, MIDDLE = 2 * COARSE;
 constexpr int READS = BLOCKS_1;     /* of 16 pixels */
@@ -25,12 +24,10 @@ static_assert(SLOT >= 2 + 16 * READS, "the look-ups' are there");
 constexpr int SLOT_PITCH = SLOT + 4;
 constexpr int WARPS = 12;
 
-template <int GROUPS> constexpr int HALVES = GROUPS == 1 ? 2 : 1;
-
 /* Codes of more than 8 bits: the table has rows for the high 8, at the middle of what the low bits
  * can be, and the low ones turn sines and cosines of two groups the rest of the way, to first
  * order: off by 0.3 % of a component at most, where rounding luma to 12 bits is off by as much. */
-template <int GROUPS, Key key> constexpr bool TURNS = GROUPS == 2 && key != Key::BYTE;
+template <Key key> constexpr bool TURNS = key != Key::BYTE;
 
 /* Bits below the high 8, and how far all are shifted in shared memory: so that the low ones of a
  * half are a denormal, of which the turn is a product that stays in range. */
@@ -39,24 +36,24 @@ template <Key key> constexpr int LOW_SHIFT = 8 - LOW_BITS<key>;
 
 /* Each row of the table is there several times, so that those that a warp looks up lie in
  * different banks. */
-template <int GROUPS, Key key> struct TableMemory {
+template <Key key> struct TableMemory {
   using Sample = typename KeyOf<key>::Sample;
-  static constexpr bool TURNED = TURNS<GROUPS, key>;
+  static constexpr bool TURNED = TURNS<key>;
   static constexpr int ENTRIES = TURNED ? 256 : KeyOf<key>::ENTRIES;
   static constexpr int COPIES = TURNED ? 8 : KeyOf<key>::COPIES;
-  static constexpr int SHIFT = TURNED ? LOW_SHIFT<key> : 0;        /* of codes in shared memory */
-  static constexpr int TABLE = ENTRIES * COPIES * GROUP_BYTES;     /* bytes a group */
-  static constexpr int ROWS = SLOTS * HALVES<GROUPS> * SLOT_PITCH; /* samples of a warp */
-  static constexpr int BYTES = GROUPS * TABLE + WARPS * ROWS * (int)sizeof(Sample);
+  static constexpr int SHIFT = TURNED ? LOW_SHIFT<key> : 0;    /* of codes in shared memory */
+  static constexpr int TABLE = ENTRIES * COPIES * GROUP_BYTES; /* bytes a group */
+  static constexpr int ROWS = SLOTS * SLOT_PITCH;              /* samples of a warp */
+  static constexpr int BYTES = kGroups * TABLE + WARPS * ROWS * (int)sizeof(Sample);
 };
 
 /* Row `code` of table c: the components of harmonics first + 1.. as they are stored. */
-template <int GROUPS, Key key>
+template <Key key>
 __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &series, int first)
 {
-  using M = TableMemory<GROUPS, key>;
+  using M = TableMemory<key>;
 
-  for (int i = threadIdx.x; i < M::ENTRIES * GROUPS; i += blockDim.x) {
+  for (int i = threadIdx.x; i < M::ENTRIES * kGroups; i += blockDim.x) {
     const int code = i % M::ENTRIES, table = i / M::ENTRIES;
     uint32_t words[4];
 
@@ -80,13 +77,13 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
         words[k] = cf::pack_half2(two[0], two[1]);
       }
     } else {
-      const int step = GROUPS == 2 ? 2 : 1, start = first + (GROUPS == 2 ? table : 0);
+      const int start = first + table;
       const float turns = series.turn * intensity_of_row<key>(pixels, (float)code);
-      Rotation rotation((float)(start + 1) * turns, (float)step * turns);
+      Rotation rotation((float)(start + 1) * turns, 2.0f * turns);
 
 #pragma unroll
       for (int k = 0; k < 4; k++) {
-        const float b = series.b[start + step * k];
+        const float b = series.b[start + 2 * k];
 
         words[k] = cf::pack_half2(b * rotation.sine, b * rotation.cosine);
         rotation.advance();

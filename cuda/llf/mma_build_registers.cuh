@@ -104,7 +104,7 @@ struct LowTurn {
   uint32_t factor, middle;
 };
 
-template <int GROUPS, Key key>
+template <Key key>
 __device__ __forceinline__ LowTurn low_turn(const Pixels &pixels, const Series &series, int first,
                                             int lane)
 {
@@ -130,11 +130,11 @@ __device__ __forceinline__ void turn_further(uint32_t &sine, uint32_t &cosine, u
 /* A fine row, looked up and filtered across, of which `take (b, words)` takes the blocks in order:
  * registers for a whole row there are not. `row_of (i)` is where a lane finds its row of the table
  * for look-up i, `pairs` are the codes of its words of the components. */
-template <int GROUPS, Key key, int READS, typename RowOf, typename Take>
+template <Key key, int READS, typename RowOf, typename Take>
 __device__ __forceinline__ void filter_row(RowOf row_of, const typename KeyOf<key>::Sample *pairs,
                                            const LowTurn &low, const Banded &band, Take take)
 {
-  using M = TableMemory<GROUPS, key>;
+  using M = TableMemory<key>;
   constexpr uint32_t LOW_MASK = ((1u << LOW_BITS<key>)-1) * 65537u << LOW_SHIFT<key>;
   Block two[2], next[2];
 
@@ -164,11 +164,11 @@ __device__ __forceinline__ void filter_row(RowOf row_of, const typename KeyOf<ke
 
 /* Stores rows of a strip, one after the other: products leave components in rows, memory has them
  * in columns. Of two groups, the first one's pairs are the even ones of eight, the second's the odd
- * ones. A level's pixels have ALL groups. */
-template <int GROUPS, int ALL, bool turned, int BLOCKS> struct LineWriter {
-  static constexpr int HALF = HALVES<GROUPS>, PIXEL_BYTES = ALL * GROUP_BYTES;
+ * ones. */
+template <bool turned, int BLOCKS> struct LineWriter {
+  static constexpr int PIXEL_BYTES = kGroups * GROUP_BYTES;
 
-  uint8_t *next[HALF];
+  uint8_t *next;
   uint32_t kept; /* blocks of which the lane's pixel is in the strip and in the level */
 
   /* Row y may be one that is not stored; the second half is `distance` rows below. */
@@ -177,11 +177,8 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS> struct LineWriter {
   {
     const Level &level = target.coarse;
 
-#pragma unroll
-    for (int h = 0; h < HALF; h++)
-      next[h] = reinterpret_cast<uint8_t *>(level.groups + blockIdx.y * GROUPS) +
-                ((ptrdiff_t)(y + h * distance) * level.width + x + lane / 4) * PIXEL_BYTES +
-                lane % 4 * (GROUPS == 2 ? 8 : 4);
+    next = reinterpret_cast<uint8_t *>(level.groups) +
+           ((ptrdiff_t)y * level.width + x + lane / 4) * PIXEL_BYTES + lane % 4 * 8;
     kept = 0;
 #pragma unroll
     for (int b = 0; b < BLOCKS; b++) {
@@ -196,12 +193,12 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS> struct LineWriter {
   __device__ __forceinline__ uint32_t written(bool stored) const
   {
     const uint32_t blocks = stored ? kept : 0;
-    return GROUPS == 2 ? keep_in_register(blocks) : blocks;
+    return keep_in_register(blocks);
   }
 
   /* `store (to, words)` stores a uint2. */
   template <typename Store>
-  __device__ __forceinline__ void write(int b, const Block &block, const uint32_t (&written)[HALF],
+  __device__ __forceinline__ void write(int b, const Block &block, const uint32_t &written,
                                         Store store) const
   {
     uint32_t words[2];
@@ -215,24 +212,16 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS> struct LineWriter {
       words[0] = __byte_perm(sines, cosines, 0x5410);
       words[1] = __byte_perm(sines, cosines, 0x7632);
     }
-#pragma unroll
-    for (int h = 0; h < HALF; h++) {
-      uint8_t *const to = next[h] + 8 * b * PIXEL_BYTES;
+    uint8_t *const to = next + 8 * b * PIXEL_BYTES;
 
-      if (!(written[h] >> b & 1))
-        continue;
-      if constexpr (GROUPS == 2)
-        store(reinterpret_cast<uint2 *>(to), make_uint2(words[0], words[1]));
-      else
-        *reinterpret_cast<uint32_t *>(to) = words[h];
-    }
+    if (!(written >> b & 1))
+      return;
+    store(reinterpret_cast<uint2 *>(to), make_uint2(words[0], words[1]));
   }
 
   __device__ __forceinline__ void advance(int width)
   {
-#pragma unroll
-    for (int h = 0; h < HALF; h++)
-      next[h] += (ptrdiff_t)width * PIXEL_BYTES;
+    next += (ptrdiff_t)width * PIXEL_BYTES;
   }
 };
 

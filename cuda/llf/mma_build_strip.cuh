@@ -87,10 +87,10 @@ struct Analysis {
 };
 
 /* What a warp knows of its strip. */
-template <int GROUPS, int ALL, Key key> struct Strip {
-  using M = TableMemory<GROUPS, key>;
+template <Key key> struct Strip {
+  using M = TableMemory<key>;
   using Sample = typename M::Sample;
-  static constexpr int HALF = HALVES<GROUPS>, ROW_BYTES = M::COPIES * GROUP_BYTES;
+  static constexpr int ROW_BYTES = M::COPIES * GROUP_BYTES;
   static constexpr bool PAIRED = key == Key::BYTE;
 
   const Pixels &pixels;
@@ -113,32 +113,30 @@ template <int GROUPS, int ALL, Key key> struct Strip {
   bool border, kept_1[2];
   bool beyond, past_three; /* a lane's samples are beyond the border, and a word with three of it */
   Banded bands[BLOCKS_2];
-  LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_1> writer_1;
-  LineWriter<GROUPS, ALL, M::TURNED, BLOCKS_2> writer_2;
-  float *gauss_1[HALF];
+  LineWriter<M::TURNED, BLOCKS_1> writer_1;
+  LineWriter<M::TURNED, BLOCKS_2> writer_2;
+  float *gauss_1;
   /* Two rows of level 1 in turns, two of level 2 in order. */
   Line<BLOCKS_1> line[2];
   Line<BLOCKS_2> coarse, coarse_next;
-  Gauss gauss[HALF];
-  Four<key> fours[HALF][2];
+  Gauss gauss;
+  Four<key> fours[2];
   /* Where codes are bytes, those of two rows, for look-ups and for the Gaussian. */
-  uint32_t paired[READS], around[HALF][4];
+  uint32_t paired[READS], around[4];
 
   __device__ __forceinline__ Strip(const Pixels &pixels, const Series &series,
                                    const Analysis &analysis, uint8_t *memory, int lane, int warp)
       : pixels(pixels), analysis(analysis), policy(l2_policy(analysis.evict_first)),
-        slots(reinterpret_cast<Sample *>(memory + GROUPS * M::TABLE) + warp * M::ROWS), lane(lane)
+        slots(reinterpret_cast<Sample *>(memory + kGroups * M::TABLE) + warp * M::ROWS), lane(lane)
   {
-    /* Lanes 8 to 15 and 24 to 31 look up the second group's rows, or the second half's pixels. */
+    /* Lanes 8 to 15 and 24 to 31 look up the second group's rows. */
     const int half = lane / 8 % 2;
 
-    looked_up = slots + (GROUPS == 1 ? half * SLOTS * SLOT_PITCH : 0) +
-                (2 + lane % 8 + lane / 16 * 8) * (PAIRED ? 2 : 1);
+    looked_up = slots + (2 + lane % 8 + lane / 16 * 8) * (PAIRED ? 2 : 1);
     pairs = slots + 2 + 2 * (lane % 4);
-    table = cf::smem_address(memory) + (GROUPS == 2 ? half * M::TABLE : 0) +
-            lane % M::COPIES * GROUP_BYTES;
+    table = cf::smem_address(memory) + half * M::TABLE + lane % M::COPIES * GROUP_BYTES;
     if constexpr (M::TURNED)
-      low = low_turn<GROUPS, key>(pixels, series, 4 * (int)blockIdx.y * GROUPS, lane);
+      low = low_turn<key>(pixels, series, 0, lane);
     band = banded(1 << 20, 1 << 22, lane);
     factor = (key == Key::LUMA ? intensity_of_row<key>(pixels, 1.0f) : pixels.weight[0]) *
              (1.0f / (float)(400 << M::SHIFT));
@@ -171,28 +169,22 @@ template <int GROUPS, int ALL, Key key> struct Strip {
   __device__ __forceinline__ void load(int from)
   {
 #pragma unroll
-    for (int h = 0; h < HALF; h++) {
-#pragma unroll
-      for (int k = 0; k < 2; k++) {
-        const int y = mirrored(from + k + 4 * h * analysis.strip_rows, pixels.height);
+    for (int k = 0; k < 2; k++) {
+      const int y = mirrored(from + k, pixels.height);
 
-        if (direct)
-          fours[h][k] = loaded(
-              reinterpret_cast<const Four<key> *>(column + (ptrdiff_t)y * analysis.picture.stride));
-        else
-          fours[h][k] = load_mirrored<key>(pixels, analysis.picture, x0, y);
-      }
+      if (direct)
+        fours[k] = loaded(
+            reinterpret_cast<const Four<key> *>(column + (ptrdiff_t)y * analysis.picture.stride));
+      else
+        fours[k] = load_mirrored<key>(pixels, analysis.picture, x0, y);
     }
   }
 
   __device__ __forceinline__ void fetch(int from, int rows) const
   {
-#pragma unroll
-    for (int h = 0; h < HALF; h++) {
-      for (int k = 0; k < rows; k++) {
-        const int y = min(max(from + k + 4 * h * analysis.strip_rows, 0), pixels.height - 1);
-        prefetch_l2(column + (ptrdiff_t)y * analysis.picture.stride);
-      }
+    for (int k = 0; k < rows; k++) {
+      const int y = min(max(from + k, 0), pixels.height - 1);
+      prefetch_l2(column + (ptrdiff_t)y * analysis.picture.stride);
     }
   }
 
@@ -200,19 +192,16 @@ template <int GROUPS, int ALL, Key key> struct Strip {
   {
     if (border)
       fold();
-#pragma unroll
-    for (int h = 0; h < HALF; h++) {
-      Sample *const to = slots + (h * SLOTS + slot) * SLOT_PITCH;
+    Sample *const to = slots + slot * SLOT_PITCH;
 
-      if constexpr (PAIRED) {
-        store_pairs(to + 8 * lane, clamped_bytes(analysis.picture, fours[h][0].words),
-                    clamped_bytes(analysis.picture, fours[h][1].words));
-      } else {
+    if constexpr (PAIRED) {
+      store_pairs(to + 8 * lane, clamped_bytes(analysis.picture, fours[0].words),
+                  clamped_bytes(analysis.picture, fours[1].words));
+    } else {
 #pragma unroll
-        for (int k = 0; k < 2; k++)
-          store_four<M::SHIFT, key>(to + k * SLOT_PITCH + 4 * lane, pixels, analysis.picture,
-                                    fours[h][k]);
-      }
+      for (int k = 0; k < 2; k++)
+        store_four<M::SHIFT, key>(to + k * SLOT_PITCH + 4 * lane, pixels, analysis.picture,
+                                  fours[k]);
     }
     __syncwarp();
   }
@@ -222,14 +211,11 @@ template <int GROUPS, int ALL, Key key> struct Strip {
   __device__ __forceinline__ void fold()
   {
 #pragma unroll
-    for (int h = 0; h < HALF; h++) {
-#pragma unroll
-      for (int k = 0; k < 2; k++) {
-        if (beyond)
-          fours[h][k] = reversed(fours[h][k]);
-        if (past_three)
-          fours[h][k] = without_two(fours[h][k]);
-      }
+    for (int k = 0; k < 2; k++) {
+      if (beyond)
+        fours[k] = reversed(fours[k]);
+      if (past_three)
+        fours[k] = without_two(fours[k]);
     }
   }
 
@@ -240,27 +226,24 @@ template <int GROUPS, int ALL, Key key> struct Strip {
 #pragma unroll
       for (int i = 0; i < READS; i++)
         paired[i] = *reinterpret_cast<const uint16_t *>(looked_up + slot * SLOT_PITCH + 2 * 16 * i);
-#pragma unroll
-      for (int h = 0; h < HALF; h++) {
-        const uint32_t *const words = reinterpret_cast<const uint32_t *>(
-            slots + (h * SLOTS + slot) * SLOT_PITCH + 2 * (2 + 4 * min(lane, PAIRS - 1)));
-        const uint2 middle = *reinterpret_cast<const uint2 *>(words + 1);
+      const uint32_t *const words = reinterpret_cast<const uint32_t *>(
+          slots + slot * SLOT_PITCH + 2 * (2 + 4 * min(lane, PAIRS - 1)));
+      const uint2 middle = *reinterpret_cast<const uint2 *>(words + 1);
 
-        around[h][0] = words[0];
-        around[h][1] = middle.x;
-        around[h][2] = middle.y;
-        around[h][3] = words[3];
-      }
+      around[0] = words[0];
+      around[1] = middle.x;
+      around[2] = middle.y;
+      around[3] = words[3];
     }
   }
 
   /* Fine row in a slot, and its share of the Gaussian. */
   template <typename Take>
-  __device__ __forceinline__ void filter(int slot, uint32_t (&sums)[HALF][2], Take take)
+  __device__ __forceinline__ void filter(int slot, uint32_t (&sums)[2], Take take)
   {
     const Sample *const codes = looked_up + slot * SLOT_PITCH;
 
-    filter_row<GROUPS, key, READS>(
+    filter_row<key, READS>(
         [&](int i) {
           if constexpr (PAIRED)
             return __dp4a(paired[i], (uint32_t)ROW_BYTES << 8 * (slot % 2), table);
@@ -270,21 +253,17 @@ template <int GROUPS, int ALL, Key key> struct Strip {
             return table + codes[16 * i] * ROW_BYTES;
         },
         pairs + slot * SLOT_PITCH, low, band, take);
-#pragma unroll
-    for (int h = 0; h < HALF; h++) {
-      if constexpr (PAIRED)
-        reduce_across(around[h], slot % 2, sums[h]);
-      else
-        reduce_across(slots + (h * SLOTS + slot) * SLOT_PITCH + 2 + 4 * min(lane, PAIRS - 1),
-                      sums[h]);
-    }
+    if constexpr (PAIRED)
+      reduce_across(around, slot % 2, sums);
+    else
+      reduce_across(slots + slot * SLOT_PITCH + 2 + 4 * min(lane, PAIRS - 1), sums);
   }
 
   /* The first three fine rows above those of row 2 (y2 - 1) of level 1. */
   __device__ __forceinline__ void begin()
   {
     const int top = 4 * (y2 - 1);
-    uint32_t sums[HALF][2], edge[2], side[2], centre[2];
+    uint32_t sums[2], edge[2], side[2], centre[2];
 
     set(edge, HALF_EDGE);
     set(side, HALF_SIDE);
@@ -296,33 +275,24 @@ template <int GROUPS, int ALL, Key key> struct Strip {
     load(top - 1);
     filter(3, sums, [&](int b, const Block &block) { begin_block(line[0].block[b], edge, block); });
 #pragma unroll
-    for (int h = 0; h < HALF; h++) {
-#pragma unroll
-      for (int k = 0; k < 2; k++)
-        gauss[h].sums[0][k] = sums[h][k];
-      gauss[h].coarse = gauss[h].next = 0.0f;
-    }
+    for (int k = 0; k < 2; k++)
+      gauss.sums[0][k] = sums[k];
+    gauss.coarse = gauss.next = 0.0f;
     store(0);
     take_pairs(0);
     load(top + 1);
     filter(0, sums, [&](int b, const Block &block) { add_block(line[0].block[b], side, block); });
 #pragma unroll
-    for (int h = 0; h < HALF; h++) {
-#pragma unroll
-      for (int k = 0; k < 2; k++)
-        gauss[h].sums[0][k] += 5 * sums[h][k];
-    }
+    for (int k = 0; k < 2; k++)
+      gauss.sums[0][k] += 5 * sums[k];
     filter(1, sums, [&](int b, const Block &block) {
       add_block(line[0].block[b], centre, block);
       begin_block(line[1].block[b], edge, block);
     });
 #pragma unroll
-    for (int h = 0; h < HALF; h++) {
-#pragma unroll
-      for (int k = 0; k < 2; k++) {
-        gauss[h].sums[0][k] += 8 * sums[h][k];
-        gauss[h].sums[1][k] = sums[h][k];
-      }
+    for (int k = 0; k < 2; k++) {
+      gauss.sums[0][k] += 8 * sums[k];
+      gauss.sums[1][k] = sums[k];
     }
     store(2);
   }
@@ -330,7 +300,7 @@ template <int GROUPS, int ALL, Key key> struct Strip {
   /* A fine row at the side of both rows of level 1. */
   __device__ __forceinline__ void filter_between(int slot)
   {
-    uint32_t sums[HALF][2], side[2];
+    uint32_t sums[2], side[2];
 
     take_pairs(slot);
 
@@ -340,12 +310,9 @@ template <int GROUPS, int ALL, Key key> struct Strip {
       add_block(line[1].block[b], side, block);
     });
 #pragma unroll
-    for (int h = 0; h < HALF; h++) {
-#pragma unroll
-      for (int k = 0; k < 2; k++) {
-        gauss[h].sums[0][k] += 5 * sums[h][k];
-        gauss[h].sums[1][k] += 5 * sums[h][k];
-      }
+    for (int k = 0; k < 2; k++) {
+      gauss.sums[0][k] += 5 * sums[k];
+      gauss.sums[1][k] += 5 * sums[k];
     }
   }
 
@@ -353,21 +320,17 @@ template <int GROUPS, int ALL, Key key> struct Strip {
    * taken by `take (b, block)`, and becomes the row after the next. Leaves the Gaussian filtered
    * across. */
   template <int ENDING, typename Take>
-  __device__ __forceinline__ void filter_last(int slot, int y, float (&across)[HALF], Take take)
+  __device__ __forceinline__ void filter_last(int slot, int y, float &across, Take take)
   {
-    uint32_t sums[HALF][2], edge[2], centre[2];
+    uint32_t sums[2], edge[2], centre[2];
     Block done[2];
-    bool stored[HALF];
-    uint32_t written[HALF];
+    bool stored;
+    uint32_t written;
 
     set(edge, HALF_EDGE);
     set(centre, HALF_CENTRE);
-#pragma unroll
-    for (int h = 0; h < HALF; h++) {
-      stored[h] = (unsigned)(y - 2 * y2) < (unsigned)(2 * analysis.strip_rows) &&
-                  y + 2 * h * analysis.strip_rows < height();
-      written[h] = writer_1.written(stored[h]);
-    }
+    stored = (unsigned)(y - 2 * y2) < (unsigned)(2 * analysis.strip_rows) && y < height();
+    written = writer_1.written(stored);
     filter(slot, sums, [&](int b, const Block &block) {
       Block made = line[ENDING].block[b];
 
@@ -381,29 +344,26 @@ template <int GROUPS, int ALL, Key key> struct Strip {
       done[b % 2] = made;
     });
     writer_1.advance(width());
-#pragma unroll
-    for (int h = 0; h < HALF; h++) {
-      float two[2];
+    float two[2];
 
 #pragma unroll
-      for (int k = 0; k < 2; k++) {
-        const uint32_t made = gauss[h].sums[ENDING][k] + sums[h][k];
+    for (int k = 0; k < 2; k++) {
+      const uint32_t made = gauss.sums[ENDING][k] + sums[k];
 
-        gauss[h].sums[1 - ENDING][k] += 8 * sums[h][k];
-        gauss[h].sums[ENDING][k] = sums[h][k];
-        two[k] = fmaf((float)made, factor, key == Key::LUMA ? 0.0f : pixels.bias);
-        if (stored[h] && kept_1[k])
-          gauss_1[h][k] = two[k];
-      }
-      gauss_1[h] += width();
-      float next[3] = {__shfl_down_sync(0xffffffffu, two[0], 1),
-                       __shfl_down_sync(0xffffffffu, two[1], 1),
-                       __shfl_down_sync(0xffffffffu, two[0], 2)};
-
-      if (border)
-        mirror(two, next);
-      across[h] = reduced(two[0], two[1], next[0], next[1], next[2]);
+      gauss.sums[1 - ENDING][k] += 8 * sums[k];
+      gauss.sums[ENDING][k] = sums[k];
+      two[k] = fmaf((float)made, factor, key == Key::LUMA ? 0.0f : pixels.bias);
+      if (stored && kept_1[k])
+        gauss_1[k] = two[k];
     }
+    gauss_1 += width();
+    float next[3] = {__shfl_down_sync(0xffffffffu, two[0], 1),
+                     __shfl_down_sync(0xffffffffu, two[1], 1),
+                     __shfl_down_sync(0xffffffffu, two[0], 2)};
+
+    if (border)
+      mirror(two, next);
+    across = reduced(two[0], two[1], next[0], next[1], next[2]);
   }
 
   /* Of the pixels of level 1 that a lane's pixel of level 2 is made of, those beyond the border. */
@@ -425,26 +385,20 @@ template <int GROUPS, int ALL, Key key> struct Strip {
 
   /* Taps of row y of level 1, in halves, and of each half's Gaussian. */
   __device__ __forceinline__ void taps_of(int y, bool plain, uint32_t (&taps)[3][2],
-                                          Taps (&exact)[HALF]) const
+                                          Taps &exact) const
   {
     const bool even = y % 2 == 0;
 
-#pragma unroll
-    for (int h = 0; h < HALF; h++)
-      exact[h] = even ? Taps{TAP_EDGE, TAP_CENTRE, TAP_EDGE} : Taps{0, TAP_SIDE, TAP_SIDE};
+    exact = even ? Taps{TAP_EDGE, TAP_CENTRE, TAP_EDGE} : Taps{0, TAP_SIDE, TAP_SIDE};
     set(taps[0], even ? HALF_EDGE : 0.0f);
     set(taps[1], even ? HALF_CENTRE : HALF_SIDE);
     set(taps[2], even ? HALF_EDGE : HALF_SIDE);
     if (plain)
       return;
-#pragma unroll
-    for (int h = 0; h < HALF; h++)
-      exact[h] = taps_of_row(y + 2 * h * analysis.strip_rows, height(),
-                             Kernel{TAP_EDGE, TAP_SIDE, TAP_CENTRE});
+    exact = taps_of_row(y, height(), Kernel{TAP_EDGE, TAP_SIDE, TAP_CENTRE});
 #pragma unroll
     for (int q = 0; q < 2; q++) {
-      const Taps t = taps_of_row(y + 2 * (q % HALF) * analysis.strip_rows, height(),
-                                 Kernel{HALF_EDGE, HALF_SIDE, HALF_CENTRE});
+      const Taps t = taps_of_row(y, height(), Kernel{HALF_EDGE, HALF_SIDE, HALF_CENTRE});
 
       taps[0][q] = cf::pack_half2(t.before, t.before);
       taps[1][q] = cf::pack_half2(t.at, t.at);
@@ -458,16 +412,13 @@ template <int GROUPS, int ALL, Key key> struct Strip {
   {
     const int coarse_width = analysis.second.coarse.width;
     uint32_t taps[3][2];
-    float across[HALF];
-    Taps exact[HALF];
-    bool stored[HALF];
-    uint32_t written[HALF];
+    float across;
+    Taps exact;
+    bool stored;
+    uint32_t written;
 
-#pragma unroll
-    for (int h = 0; h < HALF; h++) {
-      stored[h] = m > y2 && m - 1 + h * analysis.strip_rows < analysis.second.coarse.height;
-      written[h] = writer_2.written(stored[h]);
-    }
+    stored = m > y2 && m - 1 < analysis.second.coarse.height;
+    written = writer_2.written(stored);
     taps_of(2 * m, plain, taps, exact);
     filter_last<0>(3, 2 * m, across, [&](int b, const Block &block) {
       add_block(coarse.block[b], taps[0], block);
@@ -477,33 +428,26 @@ template <int GROUPS, int ALL, Key key> struct Strip {
       begin_block(coarse_next.block[b], taps[2], block);
     });
     writer_2.advance(coarse_width);
-#pragma unroll
-    for (int h = 0; h < HALF; h++) {
-      if (stored[h] && lane < COARSE && x2 + lane < coarse_width)
-        analysis.second.store_gauss(x2 + lane, m - 1 + h * analysis.strip_rows,
-                                    fmaf(exact[h].before, across[h], gauss[h].coarse));
-      gauss[h].coarse = fmaf(exact[h].at, across[h], gauss[h].next);
-      gauss[h].next = exact[h].after * across[h];
-    }
+    if (stored && lane < COARSE && x2 + lane < coarse_width)
+      analysis.second.store_gauss(x2 + lane, m - 1, fmaf(exact.before, across, gauss.coarse));
+    gauss.coarse = fmaf(exact.at, across, gauss.next);
+    gauss.next = exact.after * across;
   }
 
   /* Row 2 m + 1, from slots 0 and 1. */
   __device__ __forceinline__ void make_odd_row(int m, bool plain)
   {
     uint32_t taps[3][2];
-    float across[HALF];
-    Taps exact[HALF];
+    float across;
+    Taps exact;
 
     taps_of(2 * m + 1, plain, taps, exact);
     filter_last<1>(1, 2 * m + 1, across, [&](int b, const Block &block) {
       add_block(coarse.block[b], taps[1], block);
       add_block(coarse_next.block[b], taps[2], block);
     });
-#pragma unroll
-    for (int h = 0; h < HALF; h++) {
-      gauss[h].coarse = fmaf(exact[h].at, across[h], gauss[h].coarse);
-      gauss[h].next = fmaf(exact[h].after, across[h], gauss[h].next);
-    }
+    gauss.coarse = fmaf(exact.at, across, gauss.coarse);
+    gauss.next = fmaf(exact.after, across, gauss.next);
   }
 
   /* The strip whose first pixel of level 2 is (x, y) is the next: its first rows are fetched. */
@@ -539,15 +483,12 @@ template <int GROUPS, int ALL, Key key> struct Strip {
 
       kept_1[k] = i >= 2 && i < 2 + MIDDLE && x1 + i < width();
     }
-#pragma unroll
-    for (int h = 0; h < HALF; h++)
-      gauss_1[h] = analysis.first.coarse.gauss + (ptrdiff_t)(2 * (y + h * rows) - 2) * width() +
-                   x1 + 2 * lane;
+    gauss_1 = analysis.first.coarse.gauss + (ptrdiff_t)(2 * y - 2) * width() + x1 + 2 * lane;
     coarse = coarse_next = Line<BLOCKS_2>{};
     begin();
 #pragma unroll 1
     for (int m = y - 1;; m++) {
-      const bool plain = m > 0 && 2 * (m + (HALF - 1) * rows) + 4 < height();
+      const bool plain = m > 0 && 2 * m + 4 < height();
 
       load(4 * m + 3);
       fetch(4 * m + 3 + AHEAD, 4);

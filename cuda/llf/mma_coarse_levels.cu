@@ -23,8 +23,7 @@ namespace
 {
 
 /* The rows of the first level lie side by side here and there. */
-template <int GROUPS>
-__device__ __forceinline__ void load_first(const Tail &tail, const TailMemory<GROUPS> &memory,
+__device__ __forceinline__ void load_first(const Tail &tail, const TailMemory &memory,
                                            const Held &level)
 {
   const int from = level.rows.first * level.width;
@@ -32,18 +31,17 @@ __device__ __forceinline__ void load_first(const Tail &tail, const TailMemory<GR
   const uint32_t to = memory.address(level, 0, level.rows.first, 0);
   const uint32_t gauss_to = cf::smem_address(memory.gauss + level.base + from);
 
-  for (int i = threadIdx.x; i < count * GROUPS; i += TAIL_THREADS)
-    cp_async<16>(to + i * GROUP_BYTES, tail.groups + from * GROUPS + i);
+  for (int i = threadIdx.x; i < count * kGroups; i += TAIL_THREADS)
+    cp_async<16>(to + i * GROUP_BYTES, tail.groups + from * kGroups + i);
   for (int i = threadIdx.x; i < count; i += TAIL_THREADS)
     cf::cp_async_zero_fill<4>(gauss_to + i * (int)sizeof(float), tail.gauss + from + i, 4);
   cp_async_commit_and_wait();
 }
 
 /* The terms of levels first .. last - 1, none of which depends on another's. */
-template <int GROUPS>
 __device__ __forceinline__ void make_terms(const Held *levels, int first, int last,
-                                           const TailMemory<GROUPS> &memory,
-                                           const Turn<GROUPS> &turn, const Expansion &expansion)
+                                           const TailMemory &memory, const Turn &turn,
+                                           const Expansion &expansion)
 {
   const int lane = threadIdx.x % 32;
   int strip = threadIdx.x / 32, index = first;
@@ -69,44 +67,34 @@ __device__ __forceinline__ void make_terms(const Held *levels, int first, int la
         min(max(y / 2 - 1 + (lane % 8 >> 1), coarse.rows.first), coarse.rows.end - 1);
     const int matrix = lane / 8, pair = matrix & 1;
     /* Of a lane's row of the coarser level, and of its words of two rows of the level's own. */
-    const uint32_t coarse_row = memory.address(coarse, 0, coarse_y, GROUPS == 1 ? 0 : matrix >> 1);
+    const uint32_t coarse_row = memory.address(coarse, 0, coarse_y, matrix >> 1);
     const uint32_t *const own_0 = memory.words(fine, 0, row_0, 0) + lane % 4;
     const uint32_t *const own_1 = memory.words(fine, 0, row_1, 0) + lane % 4;
     const float *const gauss_0 = memory.gauss + fine.base + row_0 * fine.width;
     const float *const gauss_1 = memory.gauss + fine.base + row_1 * fine.width;
     auto address = [&](int j) {
       const int coarse_x = x / 2 - 1 + 2 * (j + pair) + (lane & 1);
-      return coarse_row + min(max(coarse_x, 0), coarse.width - 1) * (GROUPS * GROUP_BYTES);
+      return coarse_row + min(max(coarse_x, 0), coarse.width - 1) * (kGroups * GROUP_BYTES);
     };
     float sum[4];
 
-    expand_strip<GROUPS>(
+    expand_strip(
         sum, expansion, lane,
         [&](int j, uint32_t *words) {
-          if constexpr (GROUPS == 1) {
-            uint32_t two[2];
-            ldmatrix_x2_trans(two, address(j));
-            words[0] = two[0];
-            words[1] = two[1];
-          } else {
+          uint32_t four[4];
+          cf::ldmatrix_x4_trans(four, address(j));
 #pragma unroll
-            for (int c = 0; c < GROUPS; c += 2) {
-              uint32_t four[4];
-              cf::ldmatrix_x4_trans(four, address(j) + c * GROUP_BYTES);
-#pragma unroll
-              for (int k = 0; k < 4; k++)
-                words[2 * c + k] = four[k];
-            }
-          }
+          for (int k = 0; k < 4; k++)
+            words[k] = four[k];
         },
         [&](int j, int c, uint32_t *self) {
-          const int at = (min(own_x + 4 * j, fine.width - 1) * GROUPS + c) * 4;
+          const int at = (min(own_x + 4 * j, fine.width - 1) * kGroups + c) * 4;
           self[0] = own_0[at];
           self[1] = own_1[at];
         },
         [&](int j, uint32_t *rotation) {
           const int at = min(own_x + 4 * j, fine.width - 1);
-          rotate<GROUPS>(rotation, turn, gauss_0[at], gauss_1[at]);
+          rotate(rotation, turn, gauss_0[at], gauss_1[at]);
         });
 #pragma unroll
     for (int q = 0; q < 4; q++) {
@@ -201,13 +189,13 @@ __device__ __forceinline__ void tell_beginning(const Tail &tail, int block)
 
 /* Block `block` of those that have the coarse levels, from when `await_first` returns: then the
  * first of them is there. Blocks of a cluster have not waited for each other till then. */
-template <int GROUPS, typename AwaitFirst>
+template <typename AwaitFirst>
 __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series, uint8_t *shared,
                                          int block, AwaitFirst await_first)
 {
   Directory *const directory = reinterpret_cast<Directory *>(shared);
   const Held *const held = directory->held;
-  const TailMemory<GROUPS> memory(shared + sizeof(Directory), tail);
+  const TailMemory memory(shared + sizeof(Directory), tail);
   const int lane = threadIdx.x % 32;
   const int top = tail.levels - 1, gathered = tail.spread;
 
@@ -219,9 +207,9 @@ __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series,
 
     __syncthreads();
     if (gathered > 0)
-      expect_levels(tail, block, GROUPS * GROUP_BYTES + (int)sizeof(float), directory);
+      expect_levels(tail, block, kGroups * GROUP_BYTES + (int)sizeof(float), directory);
     await_first();
-    load_first<GROUPS>(tail, memory, held[0]);
+    load_first(tail, memory, held[0]);
     /* All blocks are there, and their barriers. */
     if (gathered > 0)
       cluster_wait();
@@ -229,7 +217,7 @@ __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series,
     if (!tail.gate)
       tell_beginning(tail, block);
     for (int level = 1; block > 0 && level <= gathered; level++)
-      reduce_spread<GROUPS>(tail, *directory, memory, level, band);
+      reduce_spread(tail, *directory, memory, level, band);
     /* While the first block waits for the others it makes a level of nothing, so that its
      * instructions are in the cache: the next level takes 1300 clocks then instead of 2600. */
     const bool gathers = block == 0 && gathered > 0, rehearses = gathers && gathered + 1 < top;
@@ -239,14 +227,14 @@ __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series,
 
       if (gathers && next == gathered + 1)
         await_bytes(&directory->barrier[gathered]);
-      reduce_alone<GROUPS>(tail, memory, held[level - 1], held[level], level, band);
+      reduce_alone(tail, memory, held[level - 1], held[level], level, band);
     }
     /* Where the gathered level is the last one. */
     if (gathers)
       await_bytes(&directory->barrier[gathered]);
   }
-  make_terms<GROUPS>(held, block == 0 ? gathered : 0, block == 0 ? top : gathered, memory,
-                     Turn<GROUPS>(series, lane), Expansion(lane));
+  make_terms(held, block == 0 ? gathered : 0, block == 0 ? top : gathered, memory,
+             Turn(series, lane), Expansion(lane));
   if (block == 0) {
     const Held &coarsest = held[top];
 
@@ -262,7 +250,6 @@ __device__ __forceinline__ void run_tail(const Tail &tail, const Series &series,
   }
 }
 
-template <int GROUPS>
 __global__ void __launch_bounds__(TAIL_THREADS, 1)
     tensor_tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ Series series)
 {
@@ -274,7 +261,7 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
       forget_beginning(tail);
     pdl_relay_then_trigger();
   }
-  run_tail<GROUPS>(tail, series, shared, block, [&] {
+  run_tail(tail, series, shared, block, [&] {
     if (tail.gate)
       pdl_wait_then_trigger();
     else
@@ -396,10 +383,10 @@ bool find_tail(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, Ta
   return false;
 }
 
-template <int GROUPS> bool launch_tail(Queue *queue, const Tail &tail, const Series &series)
+bool launch_tail(Queue *queue, const Tail &tail, const Series &series)
 {
-  return launch_cluster(queue, "llf coarse levels", tensor_tail_kernel<GROUPS>, tail.blocks,
-                        TAIL_THREADS, bytes_of(tail, GROUPS), tail, series);
+  return launch_cluster(queue, "llf coarse levels", tensor_tail_kernel, tail.blocks, TAIL_THREADS,
+                        bytes_of(tail, kGroups), tail, series);
 }
 
 template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, int blocks)
@@ -420,20 +407,20 @@ template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, i
 
 constexpr int PORTABLE_CLUSTER = 8;
 
-template <int GROUPS> bool prepare(const Gpu &gpu, int *blocks, CfStatus *status)
+bool prepare(const Gpu &gpu, int *blocks, CfStatus *status)
 {
-  if (!allow_shared(gpu, tensor_tail_kernel<GROUPS>, gpu.shared_per_block, status))
+  if (!allow_shared(gpu, tensor_tail_kernel, gpu.shared_per_block, status))
     return false;
   if (!gpu.overlaps)
     return true;
   /* Where more CTAs than any GPU takes are refused, as many as all take do; fewer, to one, where
    * those have no room: the plan follows. */
-  if (cudaFuncSetAttribute(tensor_tail_kernel<GROUPS>,
-                           cudaFuncAttributeNonPortableClusterSizeAllowed, 1) != cudaSuccess) {
+  if (cudaFuncSetAttribute(tensor_tail_kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) !=
+      cudaSuccess) {
     cudaGetLastError();
     *blocks = std::min(*blocks, PORTABLE_CLUSTER);
   }
-  while (*blocks > 1 && clusters_at_once(gpu, tensor_tail_kernel<GROUPS>, *blocks) < 1)
+  while (*blocks > 1 && clusters_at_once(gpu, tensor_tail_kernel, *blocks) < 1)
     *blocks /= 2;
   return true;
 }
@@ -454,7 +441,7 @@ int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyra
 bool tensor_prepare_tail(const Gpu &gpu, int *blocks, CfStatus *status)
 {
   *blocks = gpu.overlaps ? MAX_BLOCKS : 1;
-  return prepare<2>(gpu, blocks, status);
+  return prepare(gpu, blocks, status);
 }
 
 bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
@@ -464,7 +451,7 @@ bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &p
 
   find_tail(gpu, pyramid, first, tail_blocks, &tail);
   tail.top_gain = -series.linear;
-  return launch_tail<2>(queue, tail, series);
+  return launch_tail(queue, tail, series);
 }
 
 } // namespace cf::llf

@@ -23,6 +23,9 @@ namespace cf::llf
 /* Bytes of one group of one pixel, and of a row of a table. */
 constexpr int GROUP_BYTES = 16;
 
+/* Groups of a pixel: of 8 harmonics. */
+constexpr int kGroups = TENSOR_GROUPS;
+
 /* The taps in fp16, rounded so that their sum is exactly 1: a gain of 1 - 2^-13 a level would add
  * up. */
 constexpr float HALF_EDGE = 1640.0f / 32768.0f, HALF_SIDE = 0.25f, HALF_CENTRE = 1638.0f / 4096.0f;

@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(S::THREADS, 4)
   extern __shared__ __align__(128) uint8_t memory[];
   const int x = blockIdx.x * S::COARSE_X, y = blockIdx.y * S::COARSE_Y;
 
-  target.first_group = blockIdx.z * S::GROUPS;
+  target.first_group = blockIdx.z * kGroups;
   if (gate) {
     pdl_wait_then_trigger();
   } else {
@@ -36,7 +36,7 @@ bool launch_reduce(Queue *queue, const Pyramid &pyramid, int fine, const Target 
 {
   return launch(queue, "llf reduce", reduce_level_kernel<S>,
                 dim3(blocks(target.coarse.width, S::COARSE_X),
-                     blocks(target.coarse.height, S::COARSE_Y), pyramid.groups / S::GROUPS),
+                     blocks(target.coarse.height, S::COARSE_Y), pyramid.groups / kGroups),
                 dim3(S::THREADS), TileMemory<S>::BYTES, pyramid.level[fine], target, fine == 2);
 }
 
@@ -44,15 +44,14 @@ bool launch_reduce(Queue *queue, const Pyramid &pyramid, int fine, const Target 
 
 bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(gpu, reduce_level_kernel<TileShape<2>>, TileMemory<TileShape<2>>::BYTES,
-                      status);
+  return allow_shared(gpu, reduce_level_kernel<TileShape>, TileMemory<TileShape>::BYTES, status);
 }
 
 bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
 {
   const Target target = target_of(pyramid, fine + 1, top_gain);
 
-  return launch_reduce<TileShape<2>>(queue, pyramid, fine, target);
+  return launch_reduce<TileShape>(queue, pyramid, fine, target);
 }
 
 } // namespace cf::llf

@@ -12,9 +12,9 @@
 namespace cf::llf
 {
 
-/* A block has ACROSS x DOWN warps and works on GROUPS groups of components. */
-template <int groups, int across, int down, int rows> struct Shape {
-  static constexpr int GROUPS = groups, ACROSS = across, DOWN = down, ROWS = rows;
+/* A block has ACROSS x DOWN warps and works on kGroups groups of components. */
+template <int across, int down, int rows> struct Shape {
+  static constexpr int ACROSS = across, DOWN = down, ROWS = rows;
   static constexpr int THREADS = 32 * ACROSS * DOWN;
   static constexpr int COARSE_X = 32 * ACROSS, COARSE_Y = ROWS * DOWN;
   static constexpr int FINE_X = 2 * COARSE_X + 3, FINE_Y = 2 * COARSE_Y + 3;
@@ -29,8 +29,8 @@ template <typename Components, int gauss_warps> struct WithGauss : Components {
 /* --- the way of a strip --- */
 
 /* 32 coarse pixels in two fragments of 16, each with 8 components a group. */
-template <int GROUPS> struct Row {
-  uint32_t word[2][2 * GROUPS];
+struct Row {
+  uint32_t word[2][2 * kGroups];
 };
 
 /* The taps as a banded matrix: 16 coarse pixels of 35 fine ones, which begin 2 before. */
@@ -76,13 +76,12 @@ struct Band {
   }
 
   /* `fine` has five fragments of 16 pixels: 67 are used. */
-  template <int GROUPS>
-  __device__ void filter(const uint32_t fine[5][2 * GROUPS], Row<GROUPS> *coarse) const
+  __device__ void filter(const uint32_t fine[5][2 * kGroups], Row *coarse) const
   {
 #pragma unroll
     for (int m = 0; m < 2; m++) {
 #pragma unroll
-      for (int c = 0; c < GROUPS; c++) {
+      for (int c = 0; c < kGroups; c++) {
         uint32_t sum[2];
 
         mma_f16(sum, a[0], fine[2 * m][2 * c], fine[2 * m][2 * c + 1], 0, 0);
@@ -94,16 +93,14 @@ struct Band {
   }
 };
 
-template <int GROUPS>
-__device__ __forceinline__ void add_row(Row<GROUPS> *total, float tap, const Row<GROUPS> &row,
-                                        bool begins)
+__device__ __forceinline__ void add_row(Row *total, float tap, const Row &row, bool begins)
 {
   const uint32_t factor = cf::pack_half2(tap, tap);
 
 #pragma unroll
   for (int m = 0; m < 2; m++) {
 #pragma unroll
-    for (int q = 0; q < 2 * GROUPS; q++)
+    for (int q = 0; q < 2 * kGroups; q++)
       total->word[m][q] = begins ? hmul2_bits(factor, row.word[m][q])
                                  : hfma2_bits(factor, row.word[m][q], total->word[m][q]);
   }
@@ -111,10 +108,10 @@ __device__ __forceinline__ void add_row(Row<GROUPS> *total, float tap, const Row
 
 /* `filter_row (r, &row)` filters fine row r of the strip across; `store (row)` takes the coarse
  * rows in order. Fine row 0 is two above the first coarse row. */
-template <int GROUPS, int ROWS, typename FilterRow, typename Store>
+template <int ROWS, typename FilterRow, typename Store>
 __device__ __forceinline__ void reduce_strip(FilterRow filter_row, Store store)
 {
-  Row<GROUPS> row, ending, current, starting;
+  Row row, ending, current, starting;
 
   filter_row(0, &row);
   add_row(&current, HALF_EDGE, row, true);
@@ -158,7 +155,7 @@ struct Target {
 
 /* Stores the rows of a strip, one after the other. Lane 4 p + t holds pair t of pixels p and p + 8
  * of each fragment. */
-template <int GROUPS> struct StripWriter {
+struct StripWriter {
   uint8_t *next;
   int pixel_bytes, width; /* of a pixel, of the level */
   int left, below;        /* pixels of the level from the lane's first one on */
@@ -178,7 +175,7 @@ template <int GROUPS> struct StripWriter {
         lane % 4 * 4;
   }
 
-  __device__ __forceinline__ void write(const Row<GROUPS> &row)
+  __device__ __forceinline__ void write(const Row &row)
   {
     if (below-- <= 0)
       return;
@@ -190,7 +187,7 @@ template <int GROUPS> struct StripWriter {
       if (8 * i >= left)
         continue;
 #pragma unroll
-      for (int c = 0; c < GROUPS; c++)
+      for (int c = 0; c < kGroups; c++)
         *reinterpret_cast<uint32_t *>(to + c * GROUP_BYTES) = row.word[m][2 * c + half];
     }
     next += (ptrdiff_t)width * pixel_bytes;
@@ -202,7 +199,7 @@ template <int GROUPS> struct StripWriter {
 /* Components, and the intensities. */
 template <typename S> struct TileMemory {
   static constexpr int PITCH =
-      (S::FINE_X * S::GROUPS * GROUP_BYTES + 127) / 128 * 128; /* bytes of a row of components */
+      (S::FINE_X * kGroups * GROUP_BYTES + 127) / 128 * 128; /* bytes of a row of components */
   static constexpr int GAUSS_PITCH = S::FINE_X + 1;
   static constexpr int GAUSS = S::FINE_Y * PITCH;
   static constexpr int BYTES = GAUSS + S::FINE_Y * GAUSS_PITCH * (int)sizeof(float);
@@ -211,8 +208,7 @@ template <typename S> struct TileMemory {
    * that eight pixels lie in different banks. */
   __device__ static int at(int x, int group)
   {
-    const int place = S::GROUPS == 2 ? group ^ (x >> 2 & 1) : group;
-    return (x * S::GROUPS + place) * GROUP_BYTES;
+    return (x * kGroups + (group ^ (x >> 2 & 1))) * GROUP_BYTES;
   }
 };
 
@@ -248,8 +244,8 @@ __device__ __forceinline__ void reduce_gauss(const float *gauss, const Target &t
 /* The five fragments of a fine row of the tile. Fragments end within the row's pitch or repeat its
  * last pixel, where the taps are 0. */
 template <typename S>
-__device__ __forceinline__ void load_fine(uint32_t fine[5][2 * S::GROUPS], uint32_t row,
-                                          int strip_x, int lane)
+__device__ __forceinline__ void load_fine(uint32_t fine[5][2 * kGroups], uint32_t row, int strip_x,
+                                          int lane)
 {
   using M = TileMemory<S>;
 
@@ -257,10 +253,7 @@ __device__ __forceinline__ void load_fine(uint32_t fine[5][2 * S::GROUPS], uint3
   for (int j = 0; j < 5; j++) {
     const int x = min(2 * strip_x + 16 * j + lane % 16, S::FINE_X - 1);
 
-    if constexpr (S::GROUPS == 2)
-      cf::ldmatrix_x4_trans(fine[j], row + M::at(x, lane / 16));
-    else
-      ldmatrix_x2_trans(fine[j], row + M::at(x, 0));
+    cf::ldmatrix_x4_trans(fine[j], row + M::at(x, lane / 16));
   }
 }
 
@@ -276,16 +269,16 @@ __device__ __forceinline__ void reduce_components(const uint8_t *memory, const T
 
   if (y + strip_y >= target.coarse.height)
     return;
-  StripWriter<S::GROUPS> writer(target, x + strip_x, y + strip_y, lane);
+  StripWriter writer(target, x + strip_x, y + strip_y, lane);
 
-  reduce_strip<S::GROUPS, S::ROWS>(
-      [&](int row, Row<S::GROUPS> *filtered) {
-        uint32_t fine[5][2 * S::GROUPS];
+  reduce_strip<S::ROWS>(
+      [&](int row, Row *filtered) {
+        uint32_t fine[5][2 * kGroups];
         load_fine<S>(fine, cf::smem_address(memory + (2 * strip_y + row) * M::PITCH), strip_x,
                      lane);
-        band.filter<S::GROUPS>(fine, filtered);
+        band.filter(fine, filtered);
       },
-      [&](const Row<S::GROUPS> &filtered) { writer.write(filtered); });
+      [&](const Row &filtered) { writer.write(filtered); });
 }
 
 template <typename S>
@@ -301,7 +294,7 @@ __device__ __forceinline__ void reduce_tile(const uint8_t *memory, const Target 
                     (int)threadIdx.x - 32 * S::WARPS);
 }
 
-template <int GROUPS> using TileShape = WithGauss<Shape<GROUPS, 1, 4, 2>, 2>;
+using TileShape = WithGauss<Shape<1, 4, 2>, 2>;
 
 inline Target target_of(const Pyramid &pyramid, int level, float top_gain)
 {

@@ -11,14 +11,14 @@ namespace cf::llf
 {
 
 /* A tile of the coarser level, of the one in the middle with its margin, and of the finest. */
-template <int groups, int rows> struct Twice {
-  static constexpr int GROUPS = groups, TILE_X = 8, TILE_Y = rows;
+template <int rows> struct Twice {
+  static constexpr int TILE_X = 8, TILE_Y = rows;
   static constexpr int COARSE_X = 2 * TILE_X + 3, COARSE_Y = 2 * TILE_Y + 3;
   static constexpr int FINE_X = 2 * COARSE_X + 3, FINE_Y = 2 * COARSE_Y + 3;
   /* Warps that make components of the middle level, and Gaussians. */
   static constexpr int WARPS = (COARSE_Y + 1) / 2, GAUSS_WARPS = 16 - WARPS, THREADS = 512;
   /* Shared memory behind that of the finest level. */
-  static constexpr int PITCH = (COARSE_X * GROUPS * GROUP_BYTES + 127) / 128 * 128;
+  static constexpr int PITCH = (COARSE_X * kGroups * GROUP_BYTES + 127) / 128 * 128;
   static constexpr int MIDDLE = (TileMemory<Twice>::BYTES + 127) / 128 * 128;
   static constexpr int MIDDLE_GAUSS = MIDDLE + COARSE_Y * PITCH;
   static constexpr int BYTES = MIDDLE_GAUSS + COARSE_X * COARSE_Y * (int)sizeof(float);
@@ -51,9 +51,9 @@ template <typename S> struct Middle {
 /* Filters the rows 2 y .. 2 y + 4 of `line_of (row)` across, of which `place[j]` is where a lane's
  * pixel of the j-th 16 lies, and then down. Word c of made[0] are 8 pixels of group c / 2, the
  * second 8 if c is odd; with WIDE, made[1] are a few more. */
-template <int GROUPS, bool WIDE, typename LineOf>
+template <bool WIDE, typename LineOf>
 __device__ __forceinline__ void reduce_row(const Band &band, const uint32_t *places, LineOf line_of,
-                                           uint32_t (&made)[2][2 * GROUPS])
+                                           uint32_t (&made)[2][2 * kGroups])
 {
   constexpr float TAPS[5] = {HALF_EDGE, HALF_SIDE, HALF_CENTRE, HALF_SIDE, HALF_EDGE};
   constexpr int PARTS = WIDE ? 3 : 2;
@@ -61,17 +61,14 @@ __device__ __forceinline__ void reduce_row(const Band &band, const uint32_t *pla
 #pragma unroll
   for (int k = 0; k < 5; k++) {
     const uint32_t line = line_of(k), tap = cf::pack_half2(TAPS[k], TAPS[k]);
-    uint32_t pixels[PARTS][2 * GROUPS];
+    uint32_t pixels[PARTS][2 * kGroups];
 
 #pragma unroll
     for (int j = 0; j < PARTS; j++) {
-      if constexpr (GROUPS == 2)
-        cf::ldmatrix_x4_trans(pixels[j], places[j] + line);
-      else
-        ldmatrix_x2_trans(pixels[j], places[j] + line);
+      cf::ldmatrix_x4_trans(pixels[j], places[j] + line);
     }
 #pragma unroll
-    for (int c = 0; c < 2 * GROUPS; c += 2) {
+    for (int c = 0; c < 2 * kGroups; c += 2) {
       uint32_t sum[2][2];
 
       mma_f16(sum[0], band.a[0], pixels[0][c], pixels[0][c + 1], 0, 0);
@@ -97,15 +94,14 @@ template <typename S>
 __device__ __forceinline__ void reduce_to_middle(uint32_t fine, const Middle<S> &middle,
                                                  const Target &target, const Band &band, int row)
 {
-  constexpr int GROUPS = S::GROUPS;
   using M = TileMemory<S>;
   const int lane = threadIdx.x % 32;
-  uint32_t places[3], made[2][2 * GROUPS];
+  uint32_t places[3], made[2][2 * kGroups];
 
 #pragma unroll
   for (int j = 0; j < 3; j++)
-    places[j] = fine + M::at(min(16 * j + lane % 16, S::FINE_X - 1), GROUPS == 2 ? lane / 16 : 0);
-  reduce_row<GROUPS, true>(
+    places[j] = fine + M::at(min(16 * j + lane % 16, S::FINE_X - 1), lane / 16);
+  reduce_row<true>(
       band, places, [&](int k) { return (2 * row + k) * M::PITCH; }, made);
 
   uint8_t *const line = middle.components + row * S::PITCH + lane % 4 * 4;
@@ -117,12 +113,12 @@ __device__ __forceinline__ void reduce_to_middle(uint32_t fine, const Middle<S> 
     if (column >= S::COARSE_X)
       continue;
 #pragma unroll
-    for (int c = 0; c < GROUPS; c++)
+    for (int c = 0; c < kGroups; c++)
       *reinterpret_cast<uint32_t *>(line + M::at(column, c)) = made[i / 2][2 * c + i % 2];
     if (!middle.owns(column, row))
       continue;
 #pragma unroll
-    for (int c = 0; c < GROUPS; c++)
+    for (int c = 0; c < kGroups; c++)
       reinterpret_cast<uint32_t *>(target.coarse.groups + (to + column) * target.groups +
                                    target.first_group + c)[lane % 4] = made[i / 2][2 * c + i % 2];
   }
@@ -152,21 +148,20 @@ template <typename S>
 __device__ __forceinline__ void reduce_middle(const Middle<S> &middle, const Target &target,
                                               const Band &band, int tile_x, int tile_y, int row)
 {
-  constexpr int GROUPS = S::GROUPS;
   using M = TileMemory<S>;
   const int lane = threadIdx.x % 32, x = tile_x + lane / 4, y = tile_y + row;
-  uint32_t places[2], made[2][2 * GROUPS];
+  uint32_t places[2], made[2][2 * kGroups];
 
 #pragma unroll
   for (int j = 0; j < 2; j++)
-    places[j] = cf::smem_address(middle.components) +
-                M::at(middle.column(16 * j + lane % 16), GROUPS == 2 ? lane / 16 : 0);
-  reduce_row<GROUPS, false>(
+    places[j] =
+        cf::smem_address(middle.components) + M::at(middle.column(16 * j + lane % 16), lane / 16);
+  reduce_row<false>(
       band, places, [&](int k) { return middle.row(2 * row + k) * S::PITCH; }, made);
   if (x >= target.coarse.width || y >= target.coarse.height)
     return;
 #pragma unroll
-  for (int c = 0; c < GROUPS; c++)
+  for (int c = 0; c < kGroups; c++)
     reinterpret_cast<uint32_t *>(target.coarse.groups +
                                  ((ptrdiff_t)y * target.coarse.width + x) * target.groups +
                                  target.first_group + c)[lane % 4] = made[0][2 * c];
@@ -201,12 +196,10 @@ struct TwiceLevels {
   int across, parts, tasks; /* a block each */
 };
 
-template <int GROUPS, int ROWS> using TwiceTile = Twice<GROUPS == 1 ? 1 : 2, ROWS>;
-
-template <int GROUPS, int ROWS>
+template <int ROWS>
 __device__ __forceinline__ void make_twice(uint8_t *memory, const TwiceLevels &levels, int task)
 {
-  using S = TwiceTile<GROUPS, ROWS>;
+  using S = Twice<ROWS>;
   using M = TileMemory<S>;
   const int warp = threadIdx.x / 32, tile = task / levels.parts, tile_y = tile / levels.across;
   const int x = (tile - tile_y * levels.across) * S::TILE_X, y = tile_y * S::TILE_Y;
@@ -219,7 +212,7 @@ __device__ __forceinline__ void make_twice(uint8_t *memory, const TwiceLevels &l
                             levels.first.coarse.height};
   Target middle_target = levels.first, target = levels.second;
 
-  middle_target.first_group = target.first_group = task % levels.parts * S::GROUPS;
+  middle_target.first_group = target.first_group = task % levels.parts * kGroups;
   const Band band(threadIdx.x % 32);
   pdl_wait_then_trigger();
   load_tile<S>(memory, gauss, levels.fine, target.groups, target.first_group, middle.x, middle.y);
@@ -242,7 +235,7 @@ template <int ROWS> TwiceLevels twice_levels(const Pyramid &pyramid, int fine, f
 {
   const Target first = target_of(pyramid, fine + 1, top_gain);
   const Target second = target_of(pyramid, fine + 2, top_gain);
-  const int across = blocks(second.coarse.width, TwiceTile<2, ROWS>::TILE_X);
+  const int across = blocks(second.coarse.width, Twice<ROWS>::TILE_X);
   const int parts = pyramid.groups > 2 ? pyramid.groups / 2 : 1;
   const int tasks = across * blocks(second.coarse.height, ROWS) * parts;
 

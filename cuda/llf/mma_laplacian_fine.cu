@@ -16,13 +16,10 @@ namespace
 {
 
 /* Blocks of a multiprocessor. */
-template <int GROUPS> constexpr int RESIDENT = 2;
+constexpr int RESIDENT = 2;
 
-/* Of a row in the table; of four groups they would not leave room for two teams. */
-template <int GROUPS, Key key>
-constexpr int MOST_COPIES = HAS_SLOPES<key> ? (GROUPS == 4 ? 4 : 8)
-                            : GROUPS == 4   ? 1
-                                            : KeyOf<key>::COPIES;
+/* Of a row in the table. */
+template <Key key> constexpr int MOST_COPIES = HAS_SLOPES<key> ? 8 : KeyOf<key>::COPIES;
 
 /* Teams that share a large table. */
 template <Key key, int COPIES>
@@ -34,11 +31,11 @@ template <Key key> constexpr bool ALWAYS_JOINED = key != Key::LUMA;
 
 /* Shared memory, in bytes: the table; and of each team tiles of levels 1 and 2, of level 1's
  * Gaussian, and of pixels. */
-template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> struct Memory {
-  static constexpr int TABLE = GROUPS * TABLE_ROWS<key> * COPIES * GROUP_BYTES;
-  static constexpr int COARSE = (BaseTile<GROUPS>::BYTES + 127) / 128 * 128;
+template <Key key, int COPIES, int BUFFERS, bool JOINED> struct Memory {
+  static constexpr int TABLE = kGroups * TABLE_ROWS<key> * COPIES * GROUP_BYTES;
+  static constexpr int COARSE = (BaseTile::BYTES + 127) / 128 * 128;
   static constexpr int SECOND = BUFFERS * COARSE;
-  static constexpr int SECOND_BYTES = JOINED ? (NextTile<GROUPS>::BYTES + 127) / 128 * 128 : 0;
+  static constexpr int SECOND_BYTES = JOINED ? (NextTile::BYTES + 127) / 128 * 128 : 0;
   static constexpr int GAUSS = SECOND + BUFFERS * SECOND_BYTES;
   static constexpr int GAUSS_BYTES = JOINED ? NEXT_X * NEXT_Y * (int)sizeof(float) : 0;
   static constexpr int PIXELS = GAUSS + BUFFERS * GAUSS_BYTES;
@@ -59,32 +56,24 @@ template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> struct Memo
 template <typename T, Key key, int COPIES>
 __device__ __forceinline__ void make_terms(float (&sum)[4], const Columns<T> &columns,
                                            uint32_t table, const uint8_t *strip, const uint8_t *low,
-                                           const Turn<T::GROUPS> &turn, const Expansion &expansion,
-                                           const Ones &ones, const Slopes<T::GROUPS, key> &slopes)
+                                           const Turn &turn, const Expansion &expansion,
+                                           const Ones &ones, const Slopes<key> &slopes)
 {
-  constexpr int TABLE_BYTES = TABLE_ROWS<key> * COPIES * GROUP_BYTES;
   const Numbers<key, COPIES> numbers(strip);
   auto rotation_of = [&](int j, uint32_t *rotation) {
     const uint32_t row = numbers.row_of(j, table);
 
-    if constexpr (T::GROUPS == 1) {
-      ldmatrix_x2(rotation, row);
-    } else {
+    uint32_t words[4];
+    cf::ldmatrix_x4(words, row);
 #pragma unroll
-      for (int c = 0; c < T::GROUPS; c += 2) {
-        uint32_t words[4];
-        cf::ldmatrix_x4(words, row + c * TABLE_BYTES);
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-          rotation[2 * c + k] = words[k];
-      }
-    }
+    for (int k = 0; k < 4; k++)
+      rotation[k] = words[k];
   };
 
   auto none = [](int, int, uint32_t *self) { self[0] = self[1] = 0; };
 
   if constexpr (HAS_SLOPES<key>) {
-    SlopedSums<T::GROUPS, key> sums;
+    SlopedSums<key> sums;
 
     expand_pairs<T, 8>(expansion, columns, none, rotation_of,
                        [&](int j, const uint32_t *components, const uint32_t *rotation) {
@@ -95,29 +84,26 @@ __device__ __forceinline__ void make_terms(float (&sum)[4], const Columns<T> &co
     sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
     expand_pairs<T, 8>(expansion, columns, none, rotation_of,
                        [&](int j, const uint32_t *components, const uint32_t *rotation) {
-                         add_rotated<T::GROUPS>(sum, components, rotation, ones.of(j));
+                         add_rotated(sum, components, rotation, ones.of(j));
                        });
   }
 }
 
 /* The same of half a strip of level 1; `gauss` is a lane's part of it. */
-template <int GROUPS>
-__device__ __forceinline__ void
-make_next_terms(float (&sum)[4], const Columns<NextTile<GROUPS>> &columns,
-                OwnPixels<BaseTile<GROUPS>> pixels, const float *gauss, const Turn<GROUPS> &turn,
-                const Expansion &expansion, const HalfOnes &ones)
+__device__ __forceinline__ void make_next_terms(float (&sum)[4], const Columns<NextTile> &columns,
+                                                OwnPixels<BaseTile> pixels, const float *gauss,
+                                                const Turn &turn, const Expansion &expansion,
+                                                const HalfOnes &ones)
 {
   const float4 above = *reinterpret_cast<const float4 *>(gauss);
   const float4 below = *reinterpret_cast<const float4 *>(gauss + 4);
 
   sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
-  expand_pairs<NextTile<GROUPS>, 4>(
+  expand_pairs<NextTile, 4>(
       expansion, columns, [&](int j, int c, uint32_t *self) { pixels.load(j, c, self); },
-      [&](int j, uint32_t *rotation) {
-        rotate<GROUPS>(rotation, turn, (&above.x)[j], (&below.x)[j]);
-      },
+      [&](int j, uint32_t *rotation) { rotate(rotation, turn, (&above.x)[j], (&below.x)[j]); },
       [&](int j, const uint32_t *components, const uint32_t *rotation) {
-        add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
+        add_rotated(sum, components, rotation, ones.of(j));
       });
 }
 
@@ -142,15 +128,15 @@ struct Tiling {
 
 /* Blocks stay for many tiles, since the table is dear, and load the next one meanwhile. They go
  * from the last tile to the first, like the reduction of level 1 beside them. */
-template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED>
+template <Key key, int COPIES, int BUFFERS, bool JOINED>
 __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
-                                  TEAMS<key, COPIES> == 1 ? RESIDENT<GROUPS> : 1)
+                                  TEAMS<key, COPIES> == 1 ? RESIDENT : 1)
     pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
                        Level coarse, Level second, __half *cells, __half *next_cells,
                        const __grid_constant__ PictureRows source, Tiling tiling, bool beside)
 {
-  using T = BaseTile<GROUPS>;
-  using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
+  using T = BaseTile;
+  using M = Memory<key, COPIES, BUFFERS, JOINED>;
   static_assert(TILE_X * TILE_Y == 8 * THREADS, "eight pixels a thread");
   constexpr int STRIPS = TILE_Y / 2 / WARPS;
   constexpr int STRIP_ROWS = 2 * WARPS; /* from one strip of a warp to its next */
@@ -163,16 +149,16 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   const int column = thread % (TILE_X / 8) * 8, row = thread / (TILE_X / 8);
   const Expansion expansion(lane);
   const Ones ones(lane);
-  const Turn<GROUPS> turn(series, lane);
+  const Turn turn(series, lane);
   /* 1024 times as much as the lowest bit, which counts so much less. */
-  const Slopes<GROUPS, key> slopes(turn, 1024.0f * intensity_of_row<key>(pixels, 1.0f), lane);
+  const Slopes<key> slopes(turn, 1024.0f * intensity_of_row<key>(pixels, 1.0f), lane);
   const CoarseLoader<T> loader(coarse, thread);
-  const CoarseLoader<NextTile<GROUPS>> second_loader(second, thread);
+  const CoarseLoader<NextTile> second_loader(second, thread);
   /* Where a lane finds its part of the warp's strips; of level 1, of the first strip. */
   Columns<T> columns(memory, warp % 2, warp / 2, lane);
   /* Level 1 has half as many strips as there are warps, which make a half each. */
   const int next = warp / 2, half = warp % 2;
-  using Next = Columns<NextTile<GROUPS>>;
+  using Next = Columns<NextTile>;
   OwnPixels<T> own_pixels(memory, next, lane);
   Next next_columns(memory + M::SECOND, 0, next, lane);
   const uint8_t *const strip =
@@ -184,9 +170,8 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                                : 0);
   const float *const gauss = reinterpret_cast<const float *>(memory + M::GAUSS) + warp * 64 +
                              (lane / 16 * 4 + lane / 4 % 4) * 8;
-  const uint32_t looked_up =
-      cf::smem_address(table) + lane % COPIES * GROUP_BYTES +
-      (GROUPS == 1 ? 0 : lane / 16 * (TABLE_ROWS<key> * COPIES * GROUP_BYTES));
+  const uint32_t looked_up = cf::smem_address(table) + lane % COPIES * GROUP_BYTES +
+                             lane / 16 * (TABLE_ROWS<key> * COPIES * GROUP_BYTES);
   const uint32_t gauss_to =
       keep_in_register(cf::smem_address(memory + M::GAUSS) +
                        place_of_gauss(thread % NEXT_X, thread / NEXT_X) * (int)sizeof(float));
@@ -198,7 +183,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
 
   columns.from = keep_in_register(columns.from);
   next_columns.from = keep_in_register(next_columns.from + half * 4 * Next::PAIR_BYTES);
-  own_pixels.from = keep_in_register(own_pixels.from + half * 16 * GROUPS * GROUP_BYTES);
+  own_pixels.from = keep_in_register(own_pixels.from + half * 16 * kGroups * GROUP_BYTES);
 
   auto load_components = [&] {
     loader.load(memory + buffer * M::COARSE, coarse, next_x, next_y);
@@ -224,7 +209,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
     }
   };
 
-  fill_rotations<GROUPS, key, COPIES>(table, pixels, series);
+  fill_rotations<key, COPIES>(table, pixels, series);
   begin(beside);
   if constexpr (TEAMS < key, COPIES >> 1)
     __syncthreads();
@@ -270,10 +255,10 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
       if (from_x + 16 * half < coarse.width && from_y < coarse.height) {
         float sum[4];
 
-        make_next_terms<GROUPS>(sum, next_columns.shifted(current * M::SECOND_BYTES),
-                                own_pixels.shifted(current * M::COARSE),
-                                gauss + current * (M::GAUSS_BYTES / 4), turn, expansion,
-                                HalfOnes{ones, half == 1});
+        make_next_terms(sum, next_columns.shifted(current * M::SECOND_BYTES),
+                        own_pixels.shifted(current * M::COARSE),
+                        gauss + current * (M::GAUSS_BYTES / 4), turn, expansion,
+                        HalfOnes{ones, half == 1});
         if (lane % 4 / 2 == half)
           store_cells(next_cells, coarse.width, tiling.next_cells_across, from_x, from_y, lane,
                       sum);
@@ -287,23 +272,22 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
 
 /* --- launching --- */
 
-template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> int teams_of(const Gpu &gpu)
+template <Key key, int COPIES, int BUFFERS, bool JOINED> int teams_of(const Gpu &gpu)
 {
   constexpr int MOST = TEAMS<key, COPIES>;
-  return Memory<GROUPS, key, COPIES, BUFFERS, JOINED>::bytes(MOST) <= gpu.shared_per_block ? MOST
-                                                                                           : 1;
+  return Memory<key, COPIES, BUFFERS, JOINED>::bytes(MOST) <= gpu.shared_per_block ? MOST : 1;
 }
 
-template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED>
+template <Key key, int COPIES, int BUFFERS, bool JOINED>
 bool launch_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                   const Series &series, const Pyramid &pyramid)
 {
-  using M = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>;
+  using M = Memory<key, COPIES, BUFFERS, JOINED>;
   constexpr int RESERVED = 1024;
   const int tiles = blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
-  const int teams = teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu);
+  const int teams = teams_of<key, COPIES, BUFFERS, JOINED>(gpu);
   const int fitting = gpu.shared_per_multiprocessor / (M::bytes(teams) + RESERVED);
-  const int most = TEAMS<key, COPIES> > 1 ? 1 : RESIDENT<GROUPS>;
+  const int most = TEAMS<key, COPIES> > 1 ? 1 : RESIDENT;
   const int beside = fitting < 1 ? 1 : fitting < most ? fitting : most;
   const int resident = beside * (gpu.multiprocessors - plan.reserved_sms);
   const Packing packing = packing_of(pixels);
@@ -323,10 +307,10 @@ bool launch_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pix
   const Tiling tiling = {tiles, across, Step(all_teams, across), cells_across(pixels.width),
                          cells_across(pyramid.level[1].width)};
 
-  return launch(queue, "llf terms", pixel_terms_kernel<GROUPS, key, COPIES, BUFFERS, JOINED>,
-                dim3(grid), dim3(teams * THREADS), M::bytes(teams), pixels, series,
-                pyramid.level[1], pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source,
-                tiling, plan.beside_coarse);
+  return launch(queue, "llf terms", pixel_terms_kernel<key, COPIES, BUFFERS, JOINED>, dim3(grid),
+                dim3(teams * THREADS), M::bytes(teams), pixels, series, pyramid.level[1],
+                pyramid.level[2], pyramid.cells[0], pyramid.cells[1], source, tiling,
+                plan.beside_coarse);
 }
 
 /* Calls `function` with the key as a type. */
@@ -346,78 +330,71 @@ template <typename Function> bool with_key(const Pixels &pixels, Function functi
   }
 }
 
-template <int GROUPS, Key key> bool is_joined(const Gpu &gpu, bool large)
+template <Key key> bool is_joined(const Gpu &gpu, bool large)
 {
   return ALWAYS_JOINED<key> ||
-         (large &&
-          Memory<GROUPS, key, MOST_COPIES<GROUPS, key>, 2, true>::bytes(1) <= gpu.shared_per_block);
+         (large && Memory<key, MOST_COPIES<key>, 2, true>::bytes(1) <= gpu.shared_per_block);
 }
 
-template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED> bool fits(const Gpu &gpu)
+template <Key key, int COPIES, int BUFFERS, bool JOINED> bool fits(const Gpu &gpu)
 {
-  return Memory<GROUPS, key, COPIES, BUFFERS, JOINED>::bytes(1) <= gpu.shared_per_block;
+  return Memory<key, COPIES, BUFFERS, JOINED>::bytes(1) <= gpu.shared_per_block;
 }
 
 /* The kernels that there are: see prepare(). */
-template <int GROUPS>
 bool launch_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                   const Series &series, const Pyramid &pyramid)
 {
   return with_key(pixels, [&](auto key) {
     constexpr Key KEY = decltype(key)::key;
-    constexpr int MOST = MOST_COPIES<GROUPS, KEY>;
+    constexpr int MOST = MOST_COPIES<KEY>;
 
     if constexpr (KEY == Key::LUMA) {
       if (plan.join_level_1)
-        return launch_terms<GROUPS, KEY, MOST, 2, true>(queue, gpu, plan, pixels, series, pyramid);
-      return fits<GROUPS, KEY, MOST, 2, false>(gpu)
-                 ? launch_terms<GROUPS, KEY, MOST, 2, false>(queue, gpu, plan, pixels, series,
-                                                             pyramid)
-                 : launch_terms<GROUPS, KEY, 1, 1, false>(queue, gpu, plan, pixels, series,
-                                                          pyramid);
+        return launch_terms<KEY, MOST, 2, true>(queue, gpu, plan, pixels, series, pyramid);
+      return fits<KEY, MOST, 2, false>(gpu)
+                 ? launch_terms<KEY, MOST, 2, false>(queue, gpu, plan, pixels, series, pyramid)
+                 : launch_terms<KEY, 1, 1, false>(queue, gpu, plan, pixels, series, pyramid);
     } else {
-      return !plan.few_tiles && fits<GROUPS, KEY, MOST, 2, true>(gpu)
-                 ? launch_terms<GROUPS, KEY, MOST, 2, true>(queue, gpu, plan, pixels, series,
-                                                            pyramid)
-                 : launch_terms<GROUPS, KEY, MOST, 1, true>(queue, gpu, plan, pixels, series,
-                                                            pyramid);
+      return !plan.few_tiles && fits<KEY, MOST, 2, true>(gpu)
+                 ? launch_terms<KEY, MOST, 2, true>(queue, gpu, plan, pixels, series, pyramid)
+                 : launch_terms<KEY, MOST, 1, true>(queue, gpu, plan, pixels, series, pyramid);
     }
   });
 }
 
-template <int GROUPS, Key key, int COPIES, int BUFFERS, bool JOINED>
+template <Key key, int COPIES, int BUFFERS, bool JOINED>
 bool allow_copies(const Gpu &gpu, CfStatus *status)
 {
-  const int bytes = Memory<GROUPS, key, COPIES, BUFFERS, JOINED>::bytes(
-      teams_of<GROUPS, key, COPIES, BUFFERS, JOINED>(gpu));
+  const int bytes =
+      Memory<key, COPIES, BUFFERS, JOINED>::bytes(teams_of<key, COPIES, BUFFERS, JOINED>(gpu));
 
-  return allow_shared(gpu, pixel_terms_kernel<GROUPS, key, COPIES, BUFFERS, JOINED>, bytes, status);
+  return allow_shared(gpu, pixel_terms_kernel<key, COPIES, BUFFERS, JOINED>, bytes, status);
 }
 
-template <int GROUPS, Key key> bool allow_samples(const Gpu &gpu, CfStatus *status)
+template <Key key> bool allow_samples(const Gpu &gpu, CfStatus *status)
 {
-  constexpr int MOST = MOST_COPIES<GROUPS, key>;
+  constexpr int MOST = MOST_COPIES<key>;
 
-  static_assert(Memory<GROUPS, key, MOST, 1, true>::bytes(1) <= LEAST_SHARED, "all GPUs have room");
-  return allow_copies<GROUPS, key, MOST, 2, true>(gpu, status) &&
-         allow_copies<GROUPS, key, MOST, 1, true>(gpu, status);
+  static_assert(Memory<key, MOST, 1, true>::bytes(1) <= LEAST_SHARED, "all GPUs have room");
+  return allow_copies<key, MOST, 2, true>(gpu, status) &&
+         allow_copies<key, MOST, 1, true>(gpu, status);
 }
 
-template <int GROUPS> bool allow_luma(const Gpu &gpu, CfStatus *status)
+bool allow_luma(const Gpu &gpu, CfStatus *status)
 {
-  constexpr int MOST = MOST_COPIES<GROUPS, Key::LUMA>;
+  constexpr int MOST = MOST_COPIES<Key::LUMA>;
 
-  static_assert(Memory<GROUPS, Key::LUMA, 1, 1, false>::bytes(1) <= LEAST_SHARED,
-                "all GPUs have room");
-  return allow_copies<GROUPS, Key::LUMA, MOST, 2, true>(gpu, status) &&
-         allow_copies<GROUPS, Key::LUMA, MOST, 2, false>(gpu, status) &&
-         allow_copies<GROUPS, Key::LUMA, 1, 1, false>(gpu, status);
+  static_assert(Memory<Key::LUMA, 1, 1, false>::bytes(1) <= LEAST_SHARED, "all GPUs have room");
+  return allow_copies<Key::LUMA, MOST, 2, true>(gpu, status) &&
+         allow_copies<Key::LUMA, MOST, 2, false>(gpu, status) &&
+         allow_copies<Key::LUMA, 1, 1, false>(gpu, status);
 }
 
-template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
+bool prepare(const Gpu &gpu, CfStatus *status)
 {
-  return allow_samples<GROUPS, Key::BYTE>(gpu, status) &&
-         allow_samples<GROUPS, Key::WORD>(gpu, status) && allow_luma<GROUPS>(gpu, status);
+  return allow_samples<Key::BYTE>(gpu, status) && allow_samples<Key::WORD>(gpu, status) &&
+         allow_luma(gpu, status);
 }
 
 } // namespace
@@ -429,7 +406,7 @@ int tensor_tiles(const Pixels &pixels)
 
 bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status)
 {
-  return prepare<2>(gpu, status);
+  return prepare(gpu, status);
 }
 
 bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, bool large)
@@ -437,14 +414,14 @@ bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, bool large)
   return with_key(pixels, [&](auto key) {
     constexpr Key KEY = decltype(key)::key;
 
-    return is_joined<2, KEY>(gpu, large);
+    return is_joined<KEY>(gpu, large);
   });
 }
 
 bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                         const Series &series, const Pyramid &pyramid)
 {
-  return launch_terms<2>(queue, gpu, plan, pixels, series, pyramid);
+  return launch_terms(queue, gpu, plan, pixels, series, pyramid);
 }
 
 } // namespace cf::llf

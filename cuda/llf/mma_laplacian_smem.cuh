@@ -13,8 +13,8 @@ namespace cf::llf
 constexpr int TILE_X = 64, TILE_Y = 32, THREADS = 256, WARPS = THREADS / 32;
 
 /* Of level 0, and of the pixels of level 1 that it needs: those inside are all a level-1 tile. */
-template <int GROUPS> using BaseTile = Tile<GROUPS, TILE_Y, TILE_X>;
-template <int GROUPS> using NextTile = Tile<GROUPS, TILE_Y / 2, TILE_X / 2>;
+using BaseTile = Tile<TILE_Y, TILE_X>;
+using NextTile = Tile<TILE_Y / 2, TILE_X / 2>;
 
 constexpr int NEXT_X = TILE_X / 2, NEXT_Y = TILE_Y / 2;
 
@@ -28,10 +28,10 @@ template <typename T> struct OwnPixels {
   {
     const int matrix = lane / 8, pixel = lane % 8 + (matrix & 1) * 8;
     const int row = 1 + 4 * strip_y + pixel / 4, column = 1 + pixel % 4;
-    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+    const int swap = row >> 1 & 1;
 
     from = cf::smem_address(memory) + row * T::PITCH +
-           (column * T::GROUPS + (T::GROUPS > 1 ? (matrix >> 1) ^ swap : 0)) * GROUP_BYTES;
+           (column * kGroups + ((matrix >> 1) ^ swap)) * GROUP_BYTES;
   }
 
   __device__ __forceinline__ OwnPixels shifted(int bytes) const
@@ -43,13 +43,10 @@ template <typename T> struct OwnPixels {
 
   __device__ __forceinline__ void load(int j, int c, uint32_t *self)
   {
-    const uint32_t at = from + (4 * j * T::GROUPS + c) * GROUP_BYTES;
+    const uint32_t at = from + (4 * j * kGroups + c) * GROUP_BYTES;
 
-    if constexpr (T::GROUPS == 1) {
-      ldmatrix_x2(words, at);
-    } else if (c % 2 == 0) {
+    if (c % 2 == 0)
       cf::ldmatrix_x4(words, at);
-    }
     self[0] = words[c % 2 * 2];
     self[1] = words[c % 2 * 2 + 1];
   }

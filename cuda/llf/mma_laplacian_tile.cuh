@@ -12,7 +12,7 @@ namespace cf::llf
 {
 
 /* Low tiles, since small levels have few. */
-template <int GROUPS> using LevelTile = Tile<GROUPS, 16>;
+using LevelTile = Tile<16>;
 
 constexpr int MOST_LEVELS = CF_LLF_MAX_IMAGES - 1;
 
@@ -30,7 +30,7 @@ struct Levels {
 /* From shared memory, where all of a tile's come at once, in rows that begin in different banks.
  * Few at a time are enough then: blocks are so short that they wait for instructions, too. */
 template <typename T> struct StagedPixels {
-  static constexpr int PITCH = (T::FINE_X * T::GROUPS + 1) * GROUP_BYTES;
+  static constexpr int PITCH = (T::FINE_X * kGroups + 1) * GROUP_BYTES;
   static constexpr int GAUSS_PITCH = (T::FINE_X + 4) * (int)sizeof(float);
   static constexpr int OWN = (T::BYTES + 127) / 128 * 128, GAUSS = OWN + T::FINE_Y * PITCH;
   static constexpr int BYTES = GAUSS + T::FINE_Y * GAUSS_PITCH, TOGETHER = 2;
@@ -46,8 +46,8 @@ template <typename T> struct StagedPixels {
     const int width = own.width - tile_x, height = own.height - tile_y;
     const size_t first = (size_t)tile_y * own.width + tile_x;
 
-    start_pieces<T::FINE_X * T::GROUPS>(to + OWN, PITCH, own.groups + first * T::GROUPS,
-                                        own.width * T::GROUPS, width * T::GROUPS, height, thread);
+    start_pieces<T::FINE_X * kGroups>(to + OWN, PITCH, own.groups + first * kGroups,
+                                      own.width * kGroups, width * kGroups, height, thread);
     if (own.width % 4 == 0)
       start_pieces<T::FINE_X / 4>(to + GAUSS, GAUSS_PITCH,
                                   reinterpret_cast<const uint4 *>(own.gauss + first), own.width / 4,
@@ -88,14 +88,14 @@ template <typename T> struct StagedPixels {
   {
     const int column = x + lane / 4 % 4, row = y + lane / 16;
 
-    groups = memory + OWN + row * PITCH + column * T::GROUPS * GROUP_BYTES + lane % 4 * 4;
+    groups = memory + OWN + row * PITCH + column * kGroups * GROUP_BYTES + lane % 4 * 4;
     gauss = memory + GAUSS + row * GAUSS_PITCH + column * (int)sizeof(float);
   }
 
   __device__ __forceinline__ uint32_t word(int k, int j, int c) const
   {
     return *reinterpret_cast<const uint32_t *>(groups + 2 * k * PITCH +
-                                               (4 * j * T::GROUPS + c) * GROUP_BYTES);
+                                               (4 * j * kGroups + c) * GROUP_BYTES);
   }
 
   __device__ __forceinline__ float intensity(int k, int j) const
@@ -111,8 +111,8 @@ template <typename T> struct StagedPixels {
  * fence after cp.async would wait for the copies. */
 template <typename T>
 __device__ __forceinline__ void make_level_tile(const Levels &levels, uint8_t *memory, int number,
-                                                const Expansion &expansion,
-                                                const Turn<T::GROUPS> &turn, bool beside)
+                                                const Expansion &expansion, const Turn &turn,
+                                                bool beside)
 {
   using Own = StagedPixels<T>;
   const int thread = (int)threadIdx.x;
@@ -143,14 +143,14 @@ __device__ __forceinline__ void make_level_tile(const Levels &levels, uint8_t *m
     const Own pixels(memory, 32 * strip_x, 4 * strip_y, lane);
     Columns<T> columns(memory, strip_x, strip_y, lane);
 
-    expand_strip<T::GROUPS, Own::TOGETHER>(
+    expand_strip<Own::TOGETHER>(
         sum, expansion, MadeOnes(lane), [&](int j, uint32_t *words) { columns.load(words, j); },
         [&](int j, int c, uint32_t *self) {
           self[0] = pixels.word(0, j, c);
           self[1] = pixels.word(1, j, c);
         },
         [&](int j, uint32_t *rotation) {
-          rotate<T::GROUPS>(rotation, turn, pixels.intensity(0, j), pixels.intensity(1, j));
+          rotate(rotation, turn, pixels.intensity(0, j), pixels.intensity(1, j));
         });
     if (level == 1) {
       store_cells(levels.cells, own.width, cells_across(own.width), x, y, lane, sum);

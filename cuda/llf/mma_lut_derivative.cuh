@@ -14,26 +14,24 @@ namespace cf::llf
 /* Of a component s, c and its rotation cos, -sin, s times the rotation and c times it: their term
  * s cos - c sin and its derivative -s sin - c cos are sums over these by two columns of a matrix.
  * A lane's part of those, of blocks 2 n and 2 n + 1 in columns 2 n and 2 n + 1. */
-template <int GROUPS, Key key> struct Slopes {
-  uint32_t word[4][GROUPS][2];
+template <Key key> struct Slopes {
+  uint32_t word[4][kGroups][2];
 
   /* `step` is that of the intensity for the lowest bit. */
-  __device__ __forceinline__ Slopes(const Turn<GROUPS> &turn, float step, int lane)
+  __device__ __forceinline__ Slopes(const Turn &turn, float step, int lane)
   {
     if constexpr (HAS_SLOPES<key>) {
 #pragma unroll
       for (int n = 0; n < 4; n++) {
 #pragma unroll
-        for (int c = 0; c < GROUPS; c++) {
+        for (int c = 0; c < kGroups; c++) {
           const float radians = -turn.radians[c] * step;
           const bool slope = lane / 4 % 2, used = lane / 8 == n;
 
           word[n][c][0] = used ? slope ? cf::pack_half2(0.0f, radians) : 0x00003c00u : 0u;
           word[n][c][1] = used ? slope ? cf::pack_half2(-radians, 0.0f) : 0x3c000000u : 0u;
-          if constexpr (GROUPS <= 2) {
-            word[n][c][0] = keep_in_register(word[n][c][0]);
-            word[n][c][1] = keep_in_register(word[n][c][1]);
-          }
+          word[n][c][0] = keep_in_register(word[n][c][0]);
+          word[n][c][1] = keep_in_register(word[n][c][1]);
         }
       }
     }
@@ -42,15 +40,15 @@ template <int GROUPS, Key key> struct Slopes {
 
 /* The sums of a strip's terms and, 1024 times as large, by how much a step of the lowest bit
  * changes them. */
-template <int GROUPS, Key key> struct SlopedSums {
+template <Key key> struct SlopedSums {
   float sums[2][4] = {}; /* of blocks 2 n and 2 n + 1: term, slope, and those two rows below */
 
   /* Of block j. */
   __device__ __forceinline__ void add(int j, const uint32_t *components, const uint32_t *rotation,
-                                      const Slopes<GROUPS, key> &slopes)
+                                      const Slopes<key> &slopes)
   {
 #pragma unroll
-    for (int c = 0; c < GROUPS; c++) {
+    for (int c = 0; c < kGroups; c++) {
       uint32_t products[4];
 
 #pragma unroll

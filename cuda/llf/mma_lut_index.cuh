@@ -27,13 +27,13 @@ constexpr int
 template <Key key> constexpr float MIDDLE_NUMBER = 0.5f * (float)((1 << LOW_NUMBER_BITS<key>)-1);
 
 /* Row i of table c: the rotations of harmonics 4 c + 1 .. 4 c + 4. */
-template <int GROUPS, Key key, int COPIES>
+template <Key key, int COPIES>
 __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Series &series)
 {
   constexpr int ENTRIES = TABLE_ROWS<key>;
   uint4 *const table = reinterpret_cast<uint4 *>(memory);
 
-  for (int i = threadIdx.x; i < ENTRIES * GROUPS; i += blockDim.x) {
+  for (int i = threadIdx.x; i < ENTRIES * kGroups; i += blockDim.x) {
     const int row = i % ENTRIES, group = i / ENTRIES;
     const float turns =
         series.turn *

@@ -21,9 +21,9 @@ __device__ __forceinline__ void start_rows(uint8_t *memory, float *gauss, const 
                                            int groups, int first_group, int first_x, int first_y)
 {
   using M = TileMemory<S>;
-  constexpr int COPIES = (S::FINE_X * S::GROUPS + 31) / 32, FLOATS = (S::FINE_X + 31) / 32;
+  constexpr int COPIES = (S::FINE_X * kGroups + 31) / 32, FLOATS = (S::FINE_X + 31) / 32;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const uint32_t to = cf::smem_address(memory) + M::at(lane / S::GROUPS, lane % S::GROUPS);
+  const uint32_t to = cf::smem_address(memory) + M::at(lane / kGroups, lane % kGroups);
 
 #pragma unroll 1
   for (int row = warp; row < S::FINE_Y; row += S::THREADS / 32) {
@@ -33,10 +33,10 @@ __device__ __forceinline__ void start_rows(uint8_t *memory, float *gauss, const 
 
 #pragma unroll
     for (int k = 0; k < COPIES; k++) {
-      const int i = lane + 32 * k, c = i % S::GROUPS;
-      const int x = INSIDE ? i / S::GROUPS : mirrored(first_x + i / S::GROUPS, fine.width);
+      const int i = lane + 32 * k, c = i % kGroups;
+      const int x = INSIDE ? i / kGroups : mirrored(first_x + i / kGroups, fine.width);
 
-      if (i < S::FINE_X * S::GROUPS)
+      if (i < S::FINE_X * kGroups)
         cp_async<16>(to + row * M::PITCH + k * 32 * GROUP_BYTES, group + x * groups + c);
     }
 #pragma unroll
@@ -58,8 +58,8 @@ __device__ __forceinline__ void start_tile(uint8_t *memory, float *gauss, const 
   const bool inside = first_x >= 0 && first_y >= 0 && first_x + S::FINE_X <= fine.width &&
                       first_y + S::FINE_Y <= fine.height;
 
-  if (inside && groups == S::GROUPS)
-    start_rows<S, true>(memory, gauss, fine, S::GROUPS, 0, first_x, first_y);
+  if (inside && groups == kGroups)
+    start_rows<S, true>(memory, gauss, fine, kGroups, 0, first_x, first_y);
   else
     start_rows<S, false>(memory, gauss, fine, groups, first_group, first_x, first_y);
 }

@@ -13,14 +13,14 @@ namespace cf::llf
 {
 
 /* A block makes a tile of FINE_X x FINE_Y pixels. */
-template <int groups, int fine_y, int fine_x = 64> struct Tile {
-  static constexpr int GROUPS = groups, FINE_X = fine_x, FINE_Y = fine_y;
+template <int fine_y, int fine_x = 64> struct Tile {
+  static constexpr int FINE_X = fine_x, FINE_Y = fine_y;
   static constexpr int COARSE_X = FINE_X / 2 + 2, COARSE_Y = FINE_Y / 2 + 2;
   static constexpr int WARPS = 8, THREADS = 32 * WARPS;
 
   /* Of shared memory: bytes of a row of coarse components, so that 4 rows of 2 pixels lie in
    * different banks; of two groups every other pair of rows is swapped instead. */
-  static constexpr int PITCH = COARSE_X * GROUPS * GROUP_BYTES + (GROUPS == 4 ? GROUP_BYTES : 0);
+  static constexpr int PITCH = COARSE_X * kGroups * GROUP_BYTES;
   static constexpr int BYTES = COARSE_Y * PITCH;
 };
 
@@ -97,11 +97,11 @@ struct Expansion {
  * the first columns, a power of two of them, row by row, which leaves less than a group for each
  * thread. */
 template <typename T> struct CoarseLoader {
-  static constexpr int COLUMNS = T::COARSE_X * T::GROUPS, MAIN = T::FINE_X / 2 * T::GROUPS;
+  static constexpr int COLUMNS = T::COARSE_X * kGroups, MAIN = T::FINE_X / 2 * kGroups;
   static constexpr int STEP = T::THREADS / MAIN, STEPS = T::COARSE_Y / STEP;
   static constexpr int REST = T::COARSE_Y % STEP * MAIN, SIDE = COLUMNS - MAIN;
-  static_assert(T::GROUPS <= 2, "32 bits number the groups of every level");
-  static_assert(REST + T::COARSE_Y * SIDE <= T::THREADS && STEP % (T::GROUPS == 2 ? 4 : 1) == 0,
+  static_assert(kGroups <= 2, "32 bits number the groups of every level");
+  static_assert(REST + T::COARSE_Y * SIDE <= T::THREADS && STEP % 4 == 0,
                 "threads have no more than a group left, and swap in all rows or none");
 
   int thread;
@@ -121,9 +121,9 @@ template <typename T> struct CoarseLoader {
   __device__ static void place(const Level &coarse, int row, int column, uint32_t &from,
                                uint32_t &to)
   {
-    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+    const int swap = row >> 1 & 1;
 
-    from = keep_in_register(row * coarse.width * T::GROUPS + column);
+    from = keep_in_register(row * coarse.width * kGroups + column);
     to = keep_in_register(row * T::PITCH + (column ^ swap) * GROUP_BYTES);
   }
 
@@ -137,13 +137,13 @@ template <typename T> struct CoarseLoader {
                         first_y + T::COARSE_Y <= coarse.height;
 
     if (inside) {
-      const uint32_t first = (uint32_t)(first_y * coarse.width + first_x) * T::GROUPS;
+      const uint32_t first = (uint32_t)(first_y * coarse.width + first_x) * kGroups;
       const uint4 *next = coarse.groups + (first + from);
 
 #pragma unroll
       for (int k = 0; k < STEPS; k++) {
         cp_async<16>(base + to + k * STEP * T::PITCH, next);
-        next += (ptrdiff_t)coarse.width * (STEP * T::GROUPS);
+        next += (ptrdiff_t)coarse.width * (STEP * kGroups);
       }
       if (thread < REST + T::COARSE_Y * SIDE)
         cp_async<16>(base + last_to, coarse.groups + (first + last_from));
@@ -152,12 +152,12 @@ template <typename T> struct CoarseLoader {
 #pragma unroll 1
     for (int i = thread; i < COLUMNS * T::COARSE_Y; i += T::THREADS) {
       const int row = i / COLUMNS, column = i % COLUMNS;
-      const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
-      const int x = min(max(first_x + column / T::GROUPS, 0), coarse.width - 1);
+      const int swap = row >> 1 & 1;
+      const int x = min(max(first_x + column / kGroups, 0), coarse.width - 1);
       const int y = min(max(first_y + row, 0), coarse.height - 1);
 
       cp_async<16>(base + row * T::PITCH + (column ^ swap) * GROUP_BYTES,
-                   coarse.groups + ((size_t)y * coarse.width + x) * T::GROUPS + column % T::GROUPS);
+                   coarse.groups + ((size_t)y * coarse.width + x) * kGroups + column % kGroups);
     }
   }
 };
@@ -168,10 +168,9 @@ template <typename T> struct CoarseLoader {
  * columns, of group c. What blocks have in common is loaded again: copies of registers would cost
  * more. */
 template <typename T> struct Columns {
-  static constexpr int PAIR_BYTES = 2 * T::GROUPS * GROUP_BYTES;
+  static constexpr int PAIR_BYTES = 2 * kGroups * GROUP_BYTES;
 
-  uint32_t from;      /* a lane's row of block 0's first matrices */
-  uint32_t blocks[4]; /* of one group: of blocks j and j + 1 */
+  uint32_t from; /* a lane's row of block 0's first matrices */
 
   /* The same strip `bytes` further on in shared memory. */
   __device__ __forceinline__ Columns shifted(int bytes) const
@@ -184,41 +183,27 @@ template <typename T> struct Columns {
   __device__ __forceinline__ Columns(const uint8_t *memory, int strip_x, int strip_y, int lane)
   {
     const int row = 2 * strip_y + (lane % 8 >> 1), column = 16 * strip_x + (lane & 1);
-    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0, matrix = lane / 8;
+    const int swap = row >> 1 & 1, matrix = lane / 8;
 
-    from = cf::smem_address(memory) + row * T::PITCH + column * T::GROUPS * GROUP_BYTES;
-    if constexpr (T::GROUPS == 1)
-      from += (matrix + 1) / 2 * PAIR_BYTES;
-    else
-      from += (matrix & 1) * PAIR_BYTES + ((matrix >> 1) ^ swap) * GROUP_BYTES;
+    from = cf::smem_address(memory) + row * T::PITCH + column * kGroups * GROUP_BYTES;
+    from += (matrix & 1) * PAIR_BYTES + ((matrix >> 1) ^ swap) * GROUP_BYTES;
   }
 
   /* For j = 0, 1, .. 7 in order. */
   __device__ __forceinline__ void load(uint32_t *words, int j)
   {
-    if constexpr (T::GROUPS == 1) {
-      if (j % 2 == 0)
-        cf::ldmatrix_x4_trans(blocks, from + j * PAIR_BYTES);
-      words[0] = blocks[j % 2 * 2];
-      words[1] = blocks[j % 2 * 2 + 1];
-    } else {
-#pragma unroll
-      for (int c = 0; c < T::GROUPS; c += 2) {
-        uint32_t four[4];
+    uint32_t four[4];
 
-        cf::ldmatrix_x4_trans(four, from + j * PAIR_BYTES + c * GROUP_BYTES);
+    cf::ldmatrix_x4_trans(four, from + j * PAIR_BYTES);
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-          words[2 * c + k] = four[k];
-      }
-    }
+    for (int k = 0; k < 4; k++)
+      words[k] = four[k];
   }
 };
 
 /* Adds to `sum` the components' products with their rotations; `ones` is all ones for the column of
  * this block of 4 x 4. Words 2 c and 2 c + 1 are group c of pixels p and p + 8. Groups are added in
  * fp16, each rounded once, as the products alone would be. */
-template <int GROUPS>
 __device__ __forceinline__ void add_rotated(float (&sum)[4], const uint32_t *components,
                                             const uint32_t *rotation, uint32_t ones)
 {
@@ -226,31 +211,30 @@ __device__ __forceinline__ void add_rotated(float (&sum)[4], const uint32_t *com
                          hmul2_bits(components[1], rotation[1])};
 
 #pragma unroll
-  for (int c = 2; c < 2 * GROUPS; c++)
+  for (int c = 2; c < 2 * kGroups; c++)
     product[c % 2] = hfma2_bits(components[c], rotation[c], product[c % 2]);
   mma_f32_k8(sum, product, ones);
 }
 
 /* Minus the radians per full scale of lane t's harmonics 4 c + t + 1. */
-template <int GROUPS> struct Turn {
-  float radians[GROUPS];
+struct Turn {
+  float radians[kGroups];
 
   __device__ Turn(const Series &series, int lane)
   {
 #pragma unroll
-    for (int c = 0; c < GROUPS; c++)
+    for (int c = 0; c < kGroups; c++)
       radians[c] = -6.283185307f * series.turn * (float)(4 * c + lane % 4 + 1);
   }
 };
 
 /* cos and -sin of lane t's harmonics at two intensities, as add_rotated() wants them. The hardware
  * sine is good to 2^-20 of the few turns there are. */
-template <int GROUPS>
-__device__ __forceinline__ void rotate(uint32_t *rotation, const Turn<GROUPS> &turn, float first,
+__device__ __forceinline__ void rotate(uint32_t *rotation, const Turn &turn, float first,
                                        float second)
 {
 #pragma unroll
-  for (int c = 0; c < GROUPS; c++) {
+  for (int c = 0; c < kGroups; c++) {
     float sine, cosine;
 
     __sincosf(turn.radians[c] * first, &sine, &cosine);
@@ -308,8 +292,7 @@ struct MadeOnes {
  * (j, c, words)` the level's own components of group c, and `rotation_of (j, words)` its
  * rotations. TOGETHER blocks are a pass of a loop: kernels whose blocks are short wait for their
  * instructions more than for anything else. */
-template <int GROUPS, int TOGETHER = 8, typename Column, typename CoarseOf, typename Own,
-          typename RotationOf>
+template <int TOGETHER = 8, typename Column, typename CoarseOf, typename Own, typename RotationOf>
 __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion,
                                              const Column &ones, CoarseOf coarse_of, Own own,
                                              RotationOf rotation_of)
@@ -322,19 +305,19 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
 #pragma unroll
     for (int k = 0; k < TOGETHER; k++) {
       const int j = first + k;
-      uint32_t coarse[2 * GROUPS], components[2 * GROUPS], rotation[2 * GROUPS];
+      uint32_t coarse[2 * kGroups], components[2 * kGroups], rotation[2 * kGroups];
 
       coarse_of(j, coarse);
       rotation_of(j, rotation);
 #pragma unroll
-      for (int c = 0; c < GROUPS; c++) {
+      for (int c = 0; c < kGroups; c++) {
         uint32_t self[2];
 
         own(j, c, self);
         mma_f16(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1], self[0],
                 self[1]);
       }
-      add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
+      add_rotated(sum, components, rotation, ones.of(j));
     }
   }
 }
@@ -345,20 +328,19 @@ template <typename T, int BLOCKS, typename Own, typename RotationOf, typename Ad
 __device__ __forceinline__ void expand_pairs(const Expansion &expansion, Columns<T> columns,
                                              Own own, RotationOf rotation_of, Add add)
 {
-  constexpr int GROUPS = T::GROUPS;
-  uint32_t coarse[BLOCKS][2 * GROUPS];
+  uint32_t coarse[BLOCKS][2 * kGroups];
 
   columns.load(coarse[0], 0);
 #pragma unroll
   for (int j = 0; j < BLOCKS; j++) {
-    const bool shares = GROUPS > 1 && j % 2 == 1 && j < BLOCKS - 1;
-    uint32_t components[2 * GROUPS], rotation[2 * GROUPS];
+    const bool shares = j % 2 == 1 && j < BLOCKS - 1;
+    uint32_t components[2 * kGroups], rotation[2 * kGroups];
 
-    if (j + 1 < BLOCKS && (GROUPS == 1 || j % 2 == 1 || j + 2 == BLOCKS))
+    if (j + 1 < BLOCKS && (j % 2 == 1 || j + 2 == BLOCKS))
       columns.load(coarse[j + 1], j + 1);
     rotation_of(j, rotation);
 #pragma unroll
-    for (int c = 0; c < GROUPS; c++) {
+    for (int c = 0; c < kGroups; c++) {
       uint32_t *const sums = components + 2 * c;
       uint32_t self[2];
 
@@ -376,11 +358,11 @@ __device__ __forceinline__ void expand_pairs(const Expansion &expansion, Columns
   }
 }
 
-template <int GROUPS, typename CoarseOf, typename Own, typename RotationOf>
+template <typename CoarseOf, typename Own, typename RotationOf>
 __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion, int lane,
                                              CoarseOf coarse_of, Own own, RotationOf rotation_of)
 {
-  expand_strip<GROUPS>(sum, expansion, MadeOnes(lane), coarse_of, own, rotation_of);
+  expand_strip(sum, expansion, MadeOnes(lane), coarse_of, own, rotation_of);
 }
 
 /* Where a lane's four sums lie in the strip. */
