@@ -10,12 +10,10 @@
 namespace cf::llf
 {
 
-constexpr int MAX_BLOCKS = MAX_TAIL_BLOCKS;
+/* Levels that are distributed, at most. */
+constexpr int kMaxDistributed = 4;
 
-/* Levels that are spread, at most. */
-constexpr int MAX_SPREAD = 4;
-
-constexpr int MAX_LEVELS = 16;
+constexpr int kMaxLevels = 16;
 
 /* Rows first .. end - 1 of a level. */
 struct Rows {
@@ -27,31 +25,32 @@ struct ShortRows {
 };
 
 /* Of levels in shared memory; `first` counts pixels of the memory of a block that has rows of
- * spread levels, or of the first block that of levels behind these. */
-struct TailLevel {
+ * distributed levels, or of the first block that of levels behind these. */
+struct CoarseLevel {
   int width, height, first;
 };
 
-/* Of a level that is spread or gathered, in a block: where row 0 would be, in pixels of its memory;
- * the rows whose components it needs, those whose collapsed image it needs, and those it makes. */
-struct alignas(16) Place {
+/* Of a level that is distributed or rank0_level, in a block: where row 0 would be, in pixels of its
+ * memory; the rows whose components it needs, those whose collapsed image it needs, and those it
+ * makes. */
+struct alignas(16) RowPlacement {
   int base;
   ShortRows rows, collapsed, own;
 };
 
-struct Tail {
+struct CoarseLevels {
   int levels, blocks;
-  int spread;                  /* levels before the one that the first block gathers */
+  int distributed;             /* levels before the one that the first block gathers */
   int pixels, filtered_pixels; /* that a block has memory for */
-  int rows_per_pass;           /* of a spread level, that a block makes at a time */
+  int rows_per_pass;           /* of a distributed level, that a block makes at a time */
   bool gate;                   /* the first kernel behind level 2, which terms need */
   float top_gain;              /* of the last level's Gaussian, in its collapsed image */
   const uint4 *groups;
   const float *gauss;
   float *collapsed;
-  unsigned *begun;
-  TailLevel level[MAX_LEVELS];
-  Place place[MAX_SPREAD + 1][MAX_BLOCKS];
+  unsigned *inputs_ready;
+  CoarseLevel level[kMaxLevels];
+  RowPlacement place[kMaxDistributed + 1][kMaxClusterCtas];
 };
 
 /* --- who has which rows --- */
@@ -71,12 +70,13 @@ __host__ __device__ inline Rows clipped(int first, int end, int height)
   return Rows{first > 0 ? first : 0, end < height ? end : height};
 }
 
-/* The rows of a spread level, or of the gathered one, that a block makes. */
-inline Rows own_rows(const Tail &tail, int level, int block)
+/* The rows of a distributed level, or of the rank0_level one, that a block makes. */
+inline Rows own_rows(const CoarseLevels &tail, int level, int block)
 {
-  const int height = tail.level[level].height, crew = tail.blocks - 1;
+  const int height = tail.level[level].height, worker_ctas = tail.blocks - 1;
 
-  return block == 0 ? Rows{0, 0} : Rows{(block - 1) * height / crew, block * height / crew};
+  return block == 0 ? Rows{0, 0}
+                    : Rows{(block - 1) * height / worker_ctas, block * height / worker_ctas};
 }
 
 /* The rows that those of the next level are made of. */
@@ -87,7 +87,7 @@ __host__ __device__ inline Rows reduced_rows(Rows rows, int height)
 
 /* Those whose collapsed image a block needs: its own of the first level, and what these are
  * expanded from. */
-inline Rows collapsed_rows(const Tail &tail, int level, int block)
+inline Rows collapsed_rows(const CoarseLevels &tail, int level, int block)
 {
   Rows rows = own_rows(tail, 0, block);
 
@@ -97,14 +97,14 @@ inline Rows collapsed_rows(const Tail &tail, int level, int block)
 }
 
 /* Those whose components it needs: these, and what its own of the next level are made of. */
-inline Rows local_rows(const Tail &tail, int level, int block)
+inline Rows local_rows(const CoarseLevels &tail, int level, int block)
 {
   const int height = tail.level[level].height;
 
   if (block == 0)
-    return Rows{0, level == tail.spread ? height : 0};
+    return Rows{0, level == tail.distributed ? height : 0};
   const Rows rows = collapsed_rows(tail, level, block);
-  if (level == tail.spread)
+  if (level == tail.distributed)
     return rows;
   const Rows reduced = reduced_rows(own_rows(tail, level + 1, block), height);
   if (is_empty(rows) || is_empty(reduced))
@@ -114,42 +114,43 @@ inline Rows local_rows(const Tail &tail, int level, int block)
 }
 
 /* Fills in the places: blocks that divide by themselves begin half a microsecond later. */
-inline void place_levels(Tail *tail)
+inline void place_levels(CoarseLevels *tail)
 {
   auto short_rows = [](Rows rows) { return ShortRows{(short)rows.first, (short)rows.end}; };
-  int first = tail->level[tail->spread].width * tail->level[tail->spread].height;
+  int first = tail->level[tail->distributed].width * tail->level[tail->distributed].height;
 
-  for (int i = 0; i <= tail->spread; i++) {
+  for (int i = 0; i <= tail->distributed; i++) {
     for (int block = 0; block < tail->blocks; block++) {
-      const TailLevel &level = tail->level[i];
+      const CoarseLevel &level = tail->level[i];
       const Rows rows = local_rows(*tail, i, block);
 
       tail->place[i][block] =
-          Place{(block == 0 ? 0 : level.first) - rows.first * level.width, short_rows(rows),
-                short_rows(block == 0 ? rows : collapsed_rows(*tail, i, block)),
-                short_rows(own_rows(*tail, i, block))};
+          RowPlacement{(block == 0 ? 0 : level.first) - rows.first * level.width, short_rows(rows),
+                       short_rows(block == 0 ? rows : collapsed_rows(*tail, i, block)),
+                       short_rows(own_rows(*tail, i, block))};
     }
   }
-  for (int i = tail->spread + 1; i < tail->levels; i++) {
+  for (int i = tail->distributed + 1; i < tail->levels; i++) {
     tail->level[i].first = first;
     first += tail->level[i].width * tail->level[i].height;
   }
 }
 
-/* Whether each row of a spread or gathered level has one maker, and so the bytes that a block's
- * barriers expect (expect_levels()) are those that are stored in it: else blocks wait forever. */
-inline bool all_rows_arrive(const Tail &tail)
+/* Whether each row of a distributed or rank0_level level has one maker, and so the bytes that a
+ * block's barriers expect (expect_levels()) are those that are stored in it: else blocks wait
+ * forever. */
+inline bool all_rows_arrive(const CoarseLevels &tail)
 {
-  for (int i = 1; i <= tail.spread; i++) {
+  for (int i = 1; i <= tail.distributed; i++) {
     int next = 0;
 
     for (int block = 1; block < tail.blocks; block++) {
-      const Place &place = tail.place[i][block];
+      const RowPlacement &place = tail.place[i][block];
 
       if (place.own.first != next || place.own.end < next || place.rows.first < 0 ||
           place.rows.end > tail.level[i].height)
         return false;
-      if (i == tail.spread &&
+      if (i == tail.distributed &&
           (place.rows.first != place.collapsed.first || place.rows.end != place.collapsed.end))
         return false;
       next = place.own.end;
@@ -161,7 +162,7 @@ inline bool all_rows_arrive(const Tail &tail)
 }
 
 /* A level as a block has it in its shared memory. */
-struct Held {
+struct LocalLevel {
   int width, height;
   int base; /* pixels from the memory's first one to where row 0 would be */
   Rows rows, collapsed, own;
@@ -169,11 +170,11 @@ struct Held {
 
 /* What all blocks hold of the levels that are stored from block to block, and this block of all;
  * and a barrier for each of these levels, which counts the bytes that arrive. That of level 0 is
- * for the gathered level's collapsed image. */
-struct alignas(128) Directory {
-  Place place[MAX_SPREAD + 1][MAX_BLOCKS];
-  uint64_t barrier[MAX_SPREAD + 1];
-  Held held[MAX_LEVELS];
+ * for the rank0_level level's collapsed image. */
+struct alignas(128) ClusterLayout {
+  RowPlacement place[kMaxDistributed + 1][kMaxClusterCtas];
+  uint64_t barrier[kMaxDistributed + 1];
+  LocalLevel held[kMaxLevels];
 };
 
 /* --- between blocks --- */
@@ -192,9 +193,9 @@ __device__ __forceinline__ void cluster_wait()
 #endif
 }
 
-/* A barrier that opens when so many bytes have been stored with store_in_block(): unlike a barrier
+/* A barrier that opens when so many bytes have been stored with store_async(): unlike a barrier
  * of the cluster it needs no fence, which takes as long as the rest of a step. */
-__device__ __forceinline__ void create_barrier(uint64_t *barrier)
+__device__ __forceinline__ void mbarrier_init(uint64_t *barrier)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
@@ -205,7 +206,7 @@ __device__ __forceinline__ void create_barrier(uint64_t *barrier)
 #endif
 }
 
-__device__ __forceinline__ void expect_bytes(uint64_t *barrier, int bytes)
+__device__ __forceinline__ void mbarrier_expect(uint64_t *barrier, int bytes)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
@@ -215,7 +216,7 @@ __device__ __forceinline__ void expect_bytes(uint64_t *barrier, int bytes)
 #endif
 }
 
-__device__ __forceinline__ void await_bytes(const uint64_t *barrier)
+__device__ __forceinline__ void mbarrier_wait(const uint64_t *barrier)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   uint32_t open = 0;
@@ -232,7 +233,7 @@ __device__ __forceinline__ void await_bytes(const uint64_t *barrier)
 #endif
 }
 
-__device__ __forceinline__ uint32_t address_in_block(uint32_t address, int block)
+__device__ __forceinline__ uint32_t address_in_cta(uint32_t address, int block)
 {
   uint32_t there = address;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -242,7 +243,7 @@ __device__ __forceinline__ uint32_t address_in_block(uint32_t address, int block
 }
 
 /* Both addresses are in the same block. */
-__device__ __forceinline__ void store_in_block(uint32_t to, uint32_t word, uint32_t barrier)
+__device__ __forceinline__ void store_async(uint32_t to, uint32_t word, uint32_t barrier)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
@@ -252,7 +253,7 @@ __device__ __forceinline__ void store_in_block(uint32_t to, uint32_t word, uint3
 #endif
 }
 
-__device__ __forceinline__ void store_in_block(uint32_t to, uint4 words, uint32_t barrier)
+__device__ __forceinline__ void store_async(uint32_t to, uint4 words, uint32_t barrier)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, "
@@ -270,55 +271,56 @@ __device__ __forceinline__ Rows rows_of(ShortRows rows)
   return Rows{rows.first, rows.end};
 }
 
-__device__ inline void fill_directory(const Tail &tail, int block, Directory *directory)
+__device__ inline void fill_layout(const CoarseLevels &tail, int block, ClusterLayout *layout)
 {
-  const int level = (int)threadIdx.x / MAX_BLOCKS, other = (int)threadIdx.x % MAX_BLOCKS;
+  const int level = (int)threadIdx.x / kMaxClusterCtas, other = (int)threadIdx.x % kMaxClusterCtas;
 
   if (level >= tail.levels || other >= tail.blocks)
     return;
-  const TailLevel &at = tail.level[level];
-  Held *const held = &directory->held[level];
-  if (level <= tail.spread) {
-    const Place place = tail.place[level][other];
+  const CoarseLevel &at = tail.level[level];
+  LocalLevel *const held = &layout->held[level];
+  if (level <= tail.distributed) {
+    const RowPlacement place = tail.place[level][other];
 
-    directory->place[level][other] = place;
+    layout->place[level][other] = place;
     if (other == block) {
-      *held = Held{
+      *held = LocalLevel{
           at.width,          at.height, place.base, rows_of(place.rows), rows_of(place.collapsed),
           rows_of(place.own)};
-      create_barrier(&directory->barrier[level]);
+      mbarrier_init(&layout->barrier[level]);
     }
   } else if (other == 0) {
     /* That only the first block has. */
     const Rows rows = {0, at.height};
-    *held = Held{at.width, at.height, at.first, rows, rows, rows};
+    *held = LocalLevel{at.width, at.height, at.first, rows, rows, rows};
   }
 }
 
 /* What will be stored in this block: `pixel_bytes` are those of a pixel's components and Gaussian.
  */
-__device__ __forceinline__ void expect_levels(const Tail &tail, int block, int pixel_bytes,
-                                              Directory *directory)
+__device__ __forceinline__ void expect_levels(const CoarseLevels &tail, int block, int pixel_bytes,
+                                              ClusterLayout *layout)
 {
   const int level = (int)threadIdx.x;
-  const Held &gathered = directory->held[tail.spread];
+  const LocalLevel &rank0_level = layout->held[tail.distributed];
 
-  if (level > tail.spread)
+  if (level > tail.distributed)
     return;
-  const Held &held = directory->held[level];
-  const int collapsed = block == 0 ? 0 : count_of(gathered.collapsed) * gathered.width;
+  const LocalLevel &held = layout->held[level];
+  const int collapsed = block == 0 ? 0 : count_of(rank0_level.collapsed) * rank0_level.width;
 
-  expect_bytes(&directory->barrier[level], level > 0
+  mbarrier_expect(&layout->barrier[level], level > 0
                                                ? count_of(held.rows) * held.width * pixel_bytes
                                                : collapsed * (int)sizeof(float));
 }
 
-/* The blocks that need a row of a spread or gathered level, one bit each, from a whole warp. */
-__device__ __forceinline__ uint32_t blocks_with_row(const Tail &tail, const Directory &directory,
-                                                    int level, int y)
+/* The blocks that need a row of a distributed or rank0_level level, one bit each, from a whole
+ * warp. */
+__device__ __forceinline__ uint32_t ctas_with_row(const CoarseLevels &tail,
+                                                  const ClusterLayout &layout, int level, int y)
 {
   const int block = (int)threadIdx.x % 32;
-  const ShortRows rows = directory.place[level][block % MAX_BLOCKS].rows;
+  const ShortRows rows = layout.place[level][block % kMaxClusterCtas].rows;
 
   return __ballot_sync(~0u, block < tail.blocks && y >= rows.first && y < rows.end);
 }

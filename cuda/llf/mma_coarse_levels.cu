@@ -4,8 +4,8 @@
  * the pixels but most of the steps, whose latency is all they cost. So all of them lie in shared
  * memory, and a step is a product or two a warp.
  *
- * Where the GPU has thread block clusters, the finer of these levels are spread over a cluster by
- * rows. Whoever makes a row stores it in the shared memory of all blocks that need it. The first
+ * Where the GPU has thread block clusters, the finer of these levels are distributed over a cluster
+ * by rows. Whoever makes a row stores it in the shared memory of all blocks that need it. The first
  * block has no such rows: it gathers the first level that is small enough for one block, and goes
  * down from there and back up while the others make their levels' terms; they go on from there.
  */
@@ -23,31 +23,32 @@ namespace
 {
 
 /* The rows of the first level lie side by side here and there. */
-__device__ __forceinline__ void load_first(const Tail &tail, const TailMemory &memory,
-                                           const Held &level)
+__device__ __forceinline__ void load_first(const CoarseLevels &tail, const CoarseMemory &memory,
+                                           const LocalLevel &level)
 {
   const int from = level.rows.first * level.width;
   const int count = (level.rows.end - level.rows.first) * level.width;
   const uint32_t to = memory.address(level, 0, level.rows.first, 0);
   const uint32_t gauss_to = cf::smem_address(memory.gauss + level.base + from);
 
-  for (int i = threadIdx.x; i < count * kGroups; i += TAIL_THREADS)
-    cp_async<16>(to + i * GROUP_BYTES, tail.groups + from * kGroups + i);
-  for (int i = threadIdx.x; i < count; i += TAIL_THREADS)
+  for (int i = threadIdx.x; i < count * kGroups; i += kCoarseThreads)
+    cp_async<16>(to + i * kGroupBytes, tail.groups + from * kGroups + i);
+  for (int i = threadIdx.x; i < count; i += kCoarseThreads)
     cf::cp_async_zero_fill<4>(gauss_to + i * (int)sizeof(float), tail.gauss + from + i, 4);
   cp_async_commit_and_wait();
 }
 
 /* The terms of levels first .. last - 1, none of which depends on another's. */
-__device__ __forceinline__ void make_terms(const Held *levels, int first, int last,
-                                           const TailMemory &memory, const Turn &turn,
+__device__ __forceinline__ void make_terms(const LocalLevel *levels, int first, int last,
+                                           const CoarseMemory &memory,
+                                           const HarmonicFrequencies &turn,
                                            const Expansion &expansion)
 {
   const int lane = threadIdx.x % 32;
   int strip = threadIdx.x / 32, index = first;
 
   while (index < last) {
-    const Held &fine = levels[index], &coarse = levels[index + 1];
+    const LocalLevel &fine = levels[index], &coarse = levels[index + 1];
     const Rows rows = fine.collapsed;
     const int begin = rows.first & ~1;
     const int across = (fine.width + 31) / 32;
@@ -74,7 +75,7 @@ __device__ __forceinline__ void make_terms(const Held *levels, int first, int la
     const float *const gauss_1 = memory.gauss + fine.base + row_1 * fine.width;
     auto address = [&](int j) {
       const int coarse_x = x / 2 - 1 + 2 * (j + pair) + (lane & 1);
-      return coarse_row + min(max(coarse_x, 0), coarse.width - 1) * (kGroups * GROUP_BYTES);
+      return coarse_row + min(max(coarse_x, 0), coarse.width - 1) * (kGroups * kGroupBytes);
     };
     float sum[4];
 
@@ -102,19 +103,19 @@ __device__ __forceinline__ void make_terms(const Held *levels, int first, int la
       if (to_x < fine.width && to_y >= rows.first && to_y < rows.end)
         memory.terms[fine.base + to_y * fine.width + to_x] = sum[q];
     }
-    strip += TAIL_WARPS;
+    strip += kCoarseWarps;
   }
 }
 
 /* Adds the coarser level, expanded, to the terms: `to` is where row 0 would be. */
-__device__ __forceinline__ void collapse(const Held &fine, const Held &coarse, const float *terms,
-                                         float *to)
+__device__ __forceinline__ void collapse(const LocalLevel &fine, const LocalLevel &coarse,
+                                         const float *terms, float *to)
 {
   const float *const from = terms + coarse.base;
   const float reciprocal = 1.0f / (float)fine.width;
   const Rows rows = fine.collapsed;
 
-  for (int i = threadIdx.x; i < (rows.end - rows.first) * fine.width; i += TAIL_THREADS) {
+  for (int i = threadIdx.x; i < (rows.end - rows.first) * fine.width; i += kCoarseThreads) {
     const int row = (int)(((float)i + 0.5f) * reciprocal), x = i - row * fine.width;
     const int y = rows.first + row;
     const Neighbours at = neighbours(x >> 1, y >> 1, coarse.width, coarse.height);
@@ -134,8 +135,8 @@ __device__ __forceinline__ void collapse(const Held &fine, const Held &coarse, c
 }
 
 /* Levels last - 1 .. first; the first of all goes to memory. */
-__device__ __forceinline__ void collapse_levels(const Tail &tail, const Held *levels, int first,
-                                                int last, float *terms)
+__device__ __forceinline__ void collapse_levels(const CoarseLevels &tail, const LocalLevel *levels,
+                                                int first, int last, float *terms)
 {
   for (int level = last - 1; level >= first; level--) {
     __syncthreads();
@@ -144,27 +145,28 @@ __device__ __forceinline__ void collapse_levels(const Tail &tail, const Held *le
   }
 }
 
-/* The gathered level's collapsed image, to all blocks that need it. */
-__device__ __forceinline__ void spread_collapsed(const Tail &tail, const Directory &directory,
-                                                 const float *terms)
+/* The rank0_level level's collapsed image, to all blocks that need it. */
+__device__ __forceinline__ void
+distribute_collapsed(const CoarseLevels &tail, const ClusterLayout &layout, const float *terms)
 {
-  const int level = tail.spread, lane = threadIdx.x % 32;
+  const int level = tail.distributed, lane = threadIdx.x % 32;
   const int width = tail.level[level].width, across = (width + 31) / 32;
-  const uint32_t barrier = cf::smem_address(&directory.barrier[0]);
+  const uint32_t barrier = cf::smem_address(&layout.barrier[0]);
 
-  for (int task = threadIdx.x / 32; task < across * tail.level[level].height; task += TAIL_WARPS) {
+  for (int task = threadIdx.x / 32; task < across * tail.level[level].height;
+       task += kCoarseWarps) {
     int y, part;
     place_task(task, across, &y, &part);
     const int x = part * 32 + lane;
-    const uint32_t others = blocks_with_row(tail, directory, level, y) & ~1u;
+    const uint32_t others = ctas_with_row(tail, layout, level, y) & ~1u;
 
     for (uint32_t blocks = others; blocks && x < width; blocks &= blocks - 1) {
       const int block = __ffs(blocks) - 1;
-      const float *const to = terms + directory.place[level][block].base + y * width + x;
+      const float *const to = terms + layout.place[level][block].base + y * width + x;
 
-      store_in_block(address_in_block(cf::smem_address(to), block),
-                     __float_as_uint(terms[directory.place[level][0].base + y * width + x]),
-                     address_in_block(barrier, block));
+      store_async(address_in_cta(cf::smem_address(to), block),
+                  __float_as_uint(terms[layout.place[level][0].base + y * width + x]),
+                  address_in_cta(barrier, block));
     }
   }
 }
@@ -172,96 +174,100 @@ __device__ __forceinline__ void spread_collapsed(const Tail &tail, const Directo
 /* The terms, which may run beside this kernel, learn when all has been made that it begins with:
  * the flag is reset before this kernel lets them start. With a gate there is no level that they
  * would wait for, and terms of another component might still be waiting. */
-__device__ __forceinline__ void forget_beginning(const Tail &tail)
+__device__ __forceinline__ void reset_inputs_ready(const CoarseLevels &tail)
 {
   if (threadIdx.x == 0) {
-    *(volatile unsigned *)tail.begun = 0;
+    *(volatile unsigned *)tail.inputs_ready = 0;
     __threadfence();
   }
   __syncthreads();
 }
 
-__device__ __forceinline__ void tell_beginning(const Tail &tail, int block)
+__device__ __forceinline__ void set_inputs_ready(const CoarseLevels &tail, int block)
 {
   if (block == 0 && threadIdx.x == 0)
-    flag_store_release(tail.begun, 1);
+    flag_store_release(tail.inputs_ready, 1);
 }
 
 /* Block `block` of those that have the coarse levels, from when `await_first` returns: then the
  * first of them is there. Blocks of a cluster have not waited for each other till then. */
 template <typename AwaitFirst>
-__device__ __forceinline__ void run_tail(const Tail &tail, const Series &series, uint8_t *shared,
-                                         int block, AwaitFirst await_first)
+__device__ __forceinline__ void run_coarse_levels(const CoarseLevels &tail, const Series &series,
+                                                  uint8_t *shared, int block,
+                                                  AwaitFirst await_first)
 {
-  Directory *const directory = reinterpret_cast<Directory *>(shared);
-  const Held *const held = directory->held;
-  const TailMemory memory(shared + sizeof(Directory), tail);
+  ClusterLayout *const layout = reinterpret_cast<ClusterLayout *>(shared);
+  const LocalLevel *const held = layout->held;
+  const CoarseMemory memory(shared + sizeof(ClusterLayout), tail);
   const int lane = threadIdx.x % 32;
-  const int top = tail.levels - 1, gathered = tail.spread;
+  const int top = tail.levels - 1, rank0_level = tail.distributed;
 
-  fill_directory(tail, block, directory);
-  if (gathered > 0)
+  fill_layout(tail, block, layout);
+  if (rank0_level > 0)
     cluster_arrive();
   {
     const Band band(lane);
 
     __syncthreads();
-    if (gathered > 0)
-      expect_levels(tail, block, kGroups * GROUP_BYTES + (int)sizeof(float), directory);
+    if (rank0_level > 0)
+      expect_levels(tail, block, kGroups * kGroupBytes + (int)sizeof(float), layout);
     await_first();
     load_first(tail, memory, held[0]);
     /* All blocks are there, and their barriers. */
-    if (gathered > 0)
+    if (rank0_level > 0)
       cluster_wait();
     __syncthreads();
     if (!tail.gate)
-      tell_beginning(tail, block);
-    for (int level = 1; block > 0 && level <= gathered; level++)
-      reduce_spread(tail, *directory, memory, level, band);
+      set_inputs_ready(tail, block);
+    for (int level = 1; block > 0 && level <= rank0_level; level++)
+      downsample_distributed(tail, *layout, memory, level, band);
     /* While the first block waits for the others it makes a level of nothing, so that its
      * instructions are in the cache: the next level takes 1300 clocks then instead of 2600. */
-    const bool gathers = block == 0 && gathered > 0, rehearses = gathers && gathered + 1 < top;
+    const bool gathers = block == 0 && rank0_level > 0,
+               warms_icache = gathers && rank0_level + 1 < top;
 #pragma unroll 1
-    for (int next = rehearses ? gathered : gathered + 1; block == 0 && next <= top; next++) {
-      const int level = next == gathered ? gathered + 2 : next;
+    for (int next = warms_icache ? rank0_level : rank0_level + 1; block == 0 && next <= top;
+         next++) {
+      const int level = next == rank0_level ? rank0_level + 2 : next;
 
-      if (gathers && next == gathered + 1)
-        await_bytes(&directory->barrier[gathered]);
-      reduce_alone(tail, memory, held[level - 1], held[level], level, band);
+      if (gathers && next == rank0_level + 1)
+        mbarrier_wait(&layout->barrier[rank0_level]);
+      downsample_rank0(tail, memory, held[level - 1], held[level], level, band);
     }
-    /* Where the gathered level is the last one. */
+    /* Where the rank0_level level is the last one. */
     if (gathers)
-      await_bytes(&directory->barrier[gathered]);
+      mbarrier_wait(&layout->barrier[rank0_level]);
   }
-  make_terms(held, block == 0 ? gathered : 0, block == 0 ? top : gathered, memory,
-             Turn(series, lane), Expansion(lane));
+  make_terms(held, block == 0 ? rank0_level : 0, block == 0 ? top : rank0_level, memory,
+             HarmonicFrequencies(series, lane), Expansion(lane));
   if (block == 0) {
-    const Held &coarsest = held[top];
+    const LocalLevel &coarsest = held[top];
 
-    for (int i = threadIdx.x; i < coarsest.width * coarsest.height; i += TAIL_THREADS)
+    for (int i = threadIdx.x; i < coarsest.width * coarsest.height; i += kCoarseThreads)
       memory.terms[coarsest.base + i] = tail.top_gain * memory.gauss[coarsest.base + i];
-    collapse_levels(tail, held, gathered, top, memory.terms);
+    collapse_levels(tail, held, rank0_level, top, memory.terms);
     __syncthreads();
-    if (gathered > 0)
-      spread_collapsed(tail, *directory, memory.terms);
+    if (rank0_level > 0)
+      distribute_collapsed(tail, *layout, memory.terms);
   } else {
-    await_bytes(&directory->barrier[0]);
-    collapse_levels(tail, held, 0, gathered, memory.terms);
+    mbarrier_wait(&layout->barrier[0]);
+    collapse_levels(tail, held, 0, rank0_level, memory.terms);
   }
 }
 
-__global__ void __launch_bounds__(TAIL_THREADS, 1)
-    tensor_tail_kernel(const __grid_constant__ Tail tail, const __grid_constant__ Series series)
+__global__ void __launch_bounds__(kCoarseThreads, 1)
+    coarse_levels_kernel(const __grid_constant__ CoarseLevels tail,
+                         const __grid_constant__ Series series)
 {
   extern __shared__ __align__(128) uint8_t shared[];
   const int block = (int)blockIdx.x;
 
   if (!tail.gate) {
     if (block == 0)
-      forget_beginning(tail);
+      reset_inputs_ready(tail);
     pdl_relay_then_trigger();
   }
-  run_tail(tail, series, shared, block, [&] {
+  run_coarse_levels(tail, series, shared, block, [&] {
     if (tail.gate)
       pdl_wait_then_trigger();
     else
@@ -272,20 +278,20 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
 /* --- launching --- */
 
 /* Rows of a level have numbers of 16 bits. */
-constexpr int MAX_ROWS = 32767;
+constexpr int kMaxRows = 32767;
 
-int bytes_of(const Tail &tail, int groups)
+int bytes_of(const CoarseLevels &tail, int groups)
 {
-  return (int)sizeof(Directory) +
-         (tail.pixels + tail.filtered_pixels) * (groups * GROUP_BYTES + (int)sizeof(float));
+  return (int)sizeof(ClusterLayout) +
+         (tail.pixels + tail.filtered_pixels) * (groups * kGroupBytes + (int)sizeof(float));
 }
 
-/* Room for the rows of spread levels, of which blocks have different numbers. */
-int place_spread(Tail *tail)
+/* Room for the rows of distributed levels, of which blocks have different numbers. */
+int place_distributed(CoarseLevels *tail)
 {
   int pixels = 0;
 
-  for (int i = 0; i <= tail->spread && tail->spread > 0; i++) {
+  for (int i = 0; i <= tail->distributed && tail->distributed > 0; i++) {
     int most = 0;
 
     for (int block = 1; block < tail->blocks; block++) {
@@ -299,15 +305,15 @@ int place_spread(Tail *tail)
 }
 
 /* Of the rows that a block filters across at a time. */
-int most_filtered_pixels(const Tail &tail)
+int most_filtered_pixels(const CoarseLevels &tail)
 {
   int pixels = 0;
 
   for (int i = 1; i < tail.levels; i++) {
-    const TailLevel &level = tail.level[i];
+    const CoarseLevel &level = tail.level[i];
     const int fine_height = tail.level[i - 1].height;
 
-    if (i > tail.spread) {
+    if (i > tail.distributed) {
       pixels = std::max(pixels, fine_height * level.width);
       continue;
     }
@@ -323,29 +329,29 @@ int most_filtered_pixels(const Tail &tail)
   return pixels;
 }
 
-/* From level `first` on, of which `spread` are spread over the blocks. With `passes` each block
- * makes its rows of a level in so many, which need less memory. */
-Tail tail_from(const Pyramid &pyramid, int first, int spread, int blocks, int passes)
+/* From level `first` on, of which `distributed` are distributed over the blocks. With `passes` each
+ * block makes its rows of a level in so many, which need less memory. */
+CoarseLevels layout_from(const Pyramid &pyramid, int first, int distributed, int blocks, int passes)
 {
-  const int group_bytes = pyramid.groups * GROUP_BYTES;
-  Tail tail = {};
-  int gathered = 0;
+  const int group_bytes = pyramid.groups * kGroupBytes;
+  CoarseLevels tail = {};
+  int rank0_level = 0;
 
   tail.levels = pyramid.images - first;
-  tail.spread = spread;
-  tail.blocks = spread > 0 ? blocks : 1;
+  tail.distributed = distributed;
+  tail.blocks = distributed > 0 ? blocks : 1;
   tail.gate = first == 2;
   tail.groups = pyramid.level[first].groups;
   tail.gauss = pyramid.level[first].gauss;
   tail.collapsed = pyramid.level[first].collapsed;
-  tail.begun = pyramid.coarse_begun;
+  tail.inputs_ready = pyramid.coarse_inputs_ready;
   for (int i = 0; i < tail.levels; i++) {
     const Level &level = pyramid.level[first + i];
 
-    tail.level[i] = TailLevel{level.width, level.height, 0};
-    gathered += i < spread ? 0 : level.width * level.height;
+    tail.level[i] = CoarseLevel{level.width, level.height, 0};
+    rank0_level += i < distributed ? 0 : level.width * level.height;
   }
-  tail.pixels = std::max(place_spread(&tail), gathered);
+  tail.pixels = std::max(place_distributed(&tail), rank0_level);
   place_levels(&tail);
 #ifdef CF_BOUNDED_SPIN
   assert(all_rows_arrive(tail));
@@ -358,24 +364,25 @@ Tail tail_from(const Pyramid &pyramid, int first, int spread, int blocks, int pa
   return tail;
 }
 
-/* The same with as many levels spread as there is room for; false if there is nothing to gain. */
-bool find_tail(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, Tail *tail)
+/* The same with as many levels distributed as there is room for; false if there is nothing to gain.
+ */
+bool find_layout(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, CoarseLevels *tail)
 {
   const int levels = pyramid.images - first;
   auto pixels_of = [&](int index) {
     return pyramid.level[first + index].width * pyramid.level[first + index].height;
   };
-  int spread = 0;
+  int distributed = 0;
 
-  if (levels > MAX_LEVELS || pyramid.level[first].height > MAX_ROWS ||
-      pixels_of(0) / std::max(1, blocks - 1) * pyramid.groups * GROUP_BYTES > gpu.shared_per_block)
+  if (levels > kMaxLevels || pyramid.level[first].height > kMaxRows ||
+      pixels_of(0) / std::max(1, blocks - 1) * pyramid.groups * kGroupBytes > gpu.shared_per_block)
     return false;
-  while (blocks > 1 && spread < MAX_SPREAD && spread < levels - 1 &&
-         pixels_of(spread) > kMinDistributedPixels)
-    spread++;
+  while (blocks > 1 && distributed < kMaxDistributed && distributed < levels - 1 &&
+         pixels_of(distributed) > kMinDistributedPixels)
+    distributed++;
   for (int passes = 1; passes <= kMaxPasses; passes++) {
-    for (int i = spread; i >= 0 && pixels_of(i) <= kMaxSingleCtaPixels; i--) {
-      *tail = tail_from(pyramid, first, i, blocks, passes);
+    for (int i = distributed; i >= 0 && pixels_of(i) <= kMaxSingleCtaPixels; i--) {
+      *tail = layout_from(pyramid, first, i, blocks, passes);
       if (bytes_of(*tail, pyramid.groups) <= gpu.shared_per_block)
         return true;
     }
@@ -383,10 +390,10 @@ bool find_tail(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, Ta
   return false;
 }
 
-bool launch_tail(Queue *queue, const Tail &tail, const Series &series)
+bool launch_coarse_levels(Queue *queue, const CoarseLevels &tail, const Series &series)
 {
-  return launch_cluster(queue, "llf coarse levels", tensor_tail_kernel, tail.blocks, TAIL_THREADS,
-                        bytes_of(tail, kGroups), tail, series);
+  return launch_cluster(queue, "llf coarse levels", coarse_levels_kernel, tail.blocks,
+                        kCoarseThreads, bytes_of(tail, kGroups), tail, series);
 }
 
 template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, int blocks)
@@ -396,7 +403,7 @@ template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, i
   int fitting = 0;
 
   config.gridDim = dim3(blocks);
-  config.blockDim = dim3(TAIL_THREADS);
+  config.blockDim = dim3(kCoarseThreads);
   config.dynamicSmemBytes = gpu.shared_per_block;
   config.attrs = &attribute;
   config.numAttrs = 1;
@@ -405,53 +412,53 @@ template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, i
   return known ? fitting : 0;
 }
 
-constexpr int PORTABLE_CLUSTER = 8;
+constexpr int kPortableCluster = 8;
 
 bool prepare(const Gpu &gpu, int *blocks, CfStatus *status)
 {
-  if (!allow_shared(gpu, tensor_tail_kernel, gpu.shared_per_block, status))
+  if (!allow_shared(gpu, coarse_levels_kernel, gpu.shared_per_block, status))
     return false;
   if (!gpu.overlaps)
     return true;
   /* Where more CTAs than any GPU takes are refused, as many as all take do; fewer, to one, where
    * those have no room: the plan follows. */
-  if (cudaFuncSetAttribute(tensor_tail_kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) !=
-      cudaSuccess) {
+  if (cudaFuncSetAttribute(coarse_levels_kernel, cudaFuncAttributeNonPortableClusterSizeAllowed,
+                           1) != cudaSuccess) {
     cudaGetLastError();
-    *blocks = std::min(*blocks, PORTABLE_CLUSTER);
+    *blocks = std::min(*blocks, kPortableCluster);
   }
-  while (*blocks > 1 && clusters_at_once(gpu, tensor_tail_kernel, *blocks) < 1)
+  while (*blocks > 1 && clusters_at_once(gpu, coarse_levels_kernel, *blocks) < 1)
     *blocks /= 2;
   return true;
 }
 
 } // namespace
 
-int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int from)
+int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid, int from)
 {
   for (int first = from; first < pyramid.images - 1; first++) {
-    Tail tail;
+    CoarseLevels tail;
 
-    if (find_tail(gpu, pyramid, first, tail_blocks, &tail))
+    if (find_layout(gpu, pyramid, first, cluster_ctas, &tail))
       return first;
   }
   return pyramid.images - 1;
 }
 
-bool tensor_prepare_tail(const Gpu &gpu, int *blocks, CfStatus *status)
+bool mma_prepare_coarse_levels(const Gpu &gpu, int *blocks, CfStatus *status)
 {
-  *blocks = gpu.overlaps ? MAX_BLOCKS : 1;
+  *blocks = gpu.overlaps ? kMaxClusterCtas : 1;
   return prepare(gpu, blocks, status);
 }
 
-bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
-                 const Series &series)
+bool mma_coarse_levels(Queue *queue, const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid,
+                       int first, const Series &series)
 {
-  Tail tail;
+  CoarseLevels tail;
 
-  find_tail(gpu, pyramid, first, tail_blocks, &tail);
+  find_layout(gpu, pyramid, first, cluster_ctas, &tail);
   tail.top_gain = -series.linear;
-  return launch_tail(queue, tail, series);
+  return launch_coarse_levels(queue, tail, series);
 }
 
 } // namespace cf::llf

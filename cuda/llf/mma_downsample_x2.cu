@@ -12,40 +12,40 @@ namespace
 {
 
 /* Rows of a tile. */
-constexpr int ROWS = 9;
+constexpr int kRows = 9;
 
-__global__ void __launch_bounds__(Twice<ROWS>::THREADS, 1)
-    reduce_twice_kernel(const __grid_constant__ TwiceLevels levels)
+__global__ void __launch_bounds__(FusedTile<kRows>::kThreads, 1)
+    downsample_x2_kernel(const __grid_constant__ FusedLevels levels)
 {
   extern __shared__ __align__(128) uint8_t memory[];
 
-  make_twice<ROWS>(memory, levels, blockIdx.x);
+  make_fused_tile<kRows>(memory, levels, blockIdx.x);
 }
 
-bool launch_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+bool launch_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
 {
-  using S = Twice<ROWS>;
-  const TwiceLevels levels = twice_levels<ROWS>(pyramid, fine, top_gain);
+  using S = FusedTile<kRows>;
+  const FusedLevels levels = fused_levels<kRows>(pyramid, fine, top_gain);
 
-  return launch(queue, "llf reduce twice", reduce_twice_kernel, dim3(levels.tasks),
-                dim3(S::THREADS), S::BYTES, levels);
+  return launch(queue, "llf reduce twice", downsample_x2_kernel, dim3(levels.tasks),
+                dim3(S::kThreads), S::kBytes, levels);
 }
 
 bool prepare(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(gpu, reduce_twice_kernel, Twice<ROWS>::BYTES, status);
+  return allow_shared(gpu, downsample_x2_kernel, FusedTile<kRows>::kBytes, status);
 }
 
 } // namespace
 
-bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status)
+bool mma_prepare_downsample_x2(const Gpu &gpu, CfStatus *status)
 {
   return prepare(gpu, status);
 }
 
-bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
 {
-  return launch_twice(queue, pyramid, fine, top_gain);
+  return launch_downsample_x2(queue, pyramid, fine, top_gain);
 }
 
 } // namespace cf::llf

@@ -15,17 +15,18 @@ namespace
 
 /* CTAs stay for many tiles, since the table is dear, and load the next one meanwhile. */
 template <typename Variant>
-__global__ void __launch_bounds__(Variant::MOST_TEAMS *THREADS,
-                                  Variant::MOST_TEAMS == 1 ? RESIDENT : 1)
-    pixel_terms_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
-                       const __grid_constant__ Frame frame, bool beside)
+__global__ void __launch_bounds__(Variant::kMostTeams *kThreads,
+                                  Variant::kMostTeams == 1 ? kResident : 1)
+    laplacian_fine_kernel(const __grid_constant__ Pixels pixels,
+                          const __grid_constant__ Series series,
+                          const __grid_constant__ Frame frame, bool beside)
 {
   extern __shared__ __align__(128) uint8_t table[];
   LaplacianTeam<Variant> team(pixels, series, frame, table);
 
-  fill_rotations<Variant::key, Variant::COPIES>(table, pixels, series);
+  fill_rotations<Variant::Kind, Variant::kCopies>(table, pixels, series);
   begin(beside);
-  if constexpr (Variant::MOST_TEAMS > 1)
+  if constexpr (Variant::kMostTeams > 1)
     __syncthreads();
   team.place_first_tile();
   if (team.has_tile())
@@ -39,8 +40,8 @@ __global__ void __launch_bounds__(Variant::MOST_TEAMS *THREADS,
 
 template <typename Variant> int teams_of(const Gpu &gpu)
 {
-  constexpr int MOST = Variant::MOST_TEAMS;
-  return Memory<Variant>::bytes(MOST) <= gpu.shared_per_block ? MOST : 1;
+  constexpr int kMost = Variant::kMostTeams;
+  return Memory<Variant>::bytes(kMost) <= gpu.shared_per_block ? kMost : 1;
 }
 
 template <typename Variant>
@@ -48,28 +49,28 @@ bool launch_kernel(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pi
                    const Series &series, const Pyramid &pyramid)
 {
   using M = Memory<Variant>;
-  constexpr Key key = Variant::key;
-  constexpr int RESERVED = 1024;
-  const int tiles = blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
+  constexpr LutKind Kind = Variant::Kind;
+  constexpr int kReserved = 1024;
+  const int tiles = blocks(pixels.width, kTileX) * blocks(pixels.height, kTileY);
   const int teams = teams_of<Variant>(gpu);
-  const int fitting = gpu.shared_per_multiprocessor / (M::bytes(teams) + RESERVED);
-  const int most = Variant::MOST_TEAMS > 1 ? 1 : RESIDENT;
+  const int fitting = gpu.shared_per_multiprocessor / (M::bytes(teams) + kReserved);
+  const int most = Variant::kMostTeams > 1 ? 1 : kResident;
   const int beside = fitting < 1 ? 1 : fitting < most ? fitting : most;
   const int resident = beside * (gpu.multiprocessors - plan.reserved_sms);
   const Packing packing = packing_of(pixels);
   const Channel &channel = pixels.channel[0];
   const uintptr_t address =
       ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
-  PictureRows source = {channel.from - (key == Key::LUMA ? packing.byte[0] : 0), packing,
+  PictureRows source = {channel.from - (Kind == LutKind::kRgbLuma ? packing.byte[0] : 0), packing,
                         luma_row_of(pixels, packing), (int)channel.from_stride, false};
 
   source.aligned =
       source.stride == channel.from_stride &&
-      (key == Key::LUMA
+      (Kind == LutKind::kRgbLuma
            ? packing.packed && address % 16 == 0
-           : pixels.step[0] == 1 && address % (4 * sizeof(typename KeyOf<key>::Sample)) == 0);
+           : pixels.step[0] == 1 && address % (4 * sizeof(typename LutOf<Kind>::Sample)) == 0);
   const int grid = tiles < resident ? tiles : resident, all_teams = teams * grid;
-  const int across = blocks(pixels.width, TILE_X);
+  const int across = blocks(pixels.width, kTileX);
   const Frame frame = {pyramid.level[1],
                        pyramid.level[2],
                        pyramid.cells[0],
@@ -78,31 +79,32 @@ bool launch_kernel(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pi
                        {tiles, across, Step(all_teams, across), cells_across(pixels.width),
                         cells_across(pyramid.level[1].width)}};
 
-  return launch(queue, "llf terms", pixel_terms_kernel<Variant>, dim3(grid), dim3(teams * THREADS),
-                M::bytes(teams), pixels, series, frame, plan.beside_coarse);
+  return launch(queue, "llf terms", laplacian_fine_kernel<Variant>, dim3(grid),
+                dim3(teams * kThreads), M::bytes(teams), pixels, series, frame, plan.beside_coarse);
 }
 
-/* Calls `function` with the key as a type. */
-template <Key value> struct KeyConstant {
-  static constexpr Key key = value;
+/* Calls `function` with the Kind as a type. */
+template <LutKind value> struct LutConstant {
+  static constexpr LutKind Kind = value;
 };
 
-template <typename Function> bool with_key(const Pixels &pixels, Function function)
+template <typename Function> bool with_lut_kind(const Pixels &pixels, Function function)
 {
-  switch (key_of(pixels)) {
-  case Key::BYTE:
-    return function(KeyConstant<Key::BYTE>());
-  case Key::WORD:
-    return function(KeyConstant<Key::WORD>());
+  switch (lut_kind_of(pixels)) {
+  case LutKind::kU8:
+    return function(LutConstant<LutKind::kU8>());
+  case LutKind::kU10:
+    return function(LutConstant<LutKind::kU10>());
   default:
-    return function(KeyConstant<Key::LUMA>());
+    return function(LutConstant<LutKind::kRgbLuma>());
   }
 }
 
-template <Key key> bool is_joined(const Gpu &gpu, bool large)
+template <LutKind Kind> bool is_joined(const Gpu &gpu, bool large)
 {
-  return ALWAYS_JOINED<key> || (large && Memory<Kernel<key, MOST_COPIES<key>, 2, true>>::bytes(1) <=
-                                             gpu.shared_per_block);
+  return kAlwaysJoined<Kind> ||
+         (large && Memory<LaplacianKernel<Kind, kMostCopies<Kind>, 2, true>>::bytes(1) <=
+                       gpu.shared_per_block);
 }
 
 template <typename Variant> bool fits(const Gpu &gpu)
@@ -114,24 +116,25 @@ template <typename Variant> bool fits(const Gpu &gpu)
 bool launch_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                   const Series &series, const Pyramid &pyramid)
 {
-  return with_key(pixels, [&](auto key) {
-    constexpr Key KEY = decltype(key)::key;
-    constexpr int MOST = MOST_COPIES<KEY>;
+  return with_lut_kind(pixels, [&](auto Kind) {
+    constexpr LutKind kKey = decltype(Kind)::Kind;
+    constexpr int kMost = kMostCopies<kKey>;
 
-    if constexpr (KEY == Key::LUMA) {
+    if constexpr (kKey == LutKind::kRgbLuma) {
       if (plan.join_level_1)
-        return launch_kernel<Kernel<KEY, MOST, 2, true>>(queue, gpu, plan, pixels, series, pyramid);
-      return fits<Kernel<KEY, MOST, 2, false>>(gpu)
-                 ? launch_kernel<Kernel<KEY, MOST, 2, false>>(queue, gpu, plan, pixels, series,
-                                                              pyramid)
-                 : launch_kernel<Kernel<KEY, 1, 1, false>>(queue, gpu, plan, pixels, series,
-                                                           pyramid);
+        return launch_kernel<LaplacianKernel<kKey, kMost, 2, true>>(queue, gpu, plan, pixels,
+                                                                    series, pyramid);
+      return fits<LaplacianKernel<kKey, kMost, 2, false>>(gpu)
+                 ? launch_kernel<LaplacianKernel<kKey, kMost, 2, false>>(queue, gpu, plan, pixels,
+                                                                         series, pyramid)
+                 : launch_kernel<LaplacianKernel<kKey, 1, 1, false>>(queue, gpu, plan, pixels,
+                                                                     series, pyramid);
     } else {
-      return !plan.few_tiles && fits<Kernel<KEY, MOST, 2, true>>(gpu)
-                 ? launch_kernel<Kernel<KEY, MOST, 2, true>>(queue, gpu, plan, pixels, series,
-                                                             pyramid)
-                 : launch_kernel<Kernel<KEY, MOST, 1, true>>(queue, gpu, plan, pixels, series,
-                                                             pyramid);
+      return !plan.few_tiles && fits<LaplacianKernel<kKey, kMost, 2, true>>(gpu)
+                 ? launch_kernel<LaplacianKernel<kKey, kMost, 2, true>>(queue, gpu, plan, pixels,
+                                                                        series, pyramid)
+                 : launch_kernel<LaplacianKernel<kKey, kMost, 1, true>>(queue, gpu, plan, pixels,
+                                                                        series, pyramid);
     }
   });
 }
@@ -140,57 +143,59 @@ template <typename Variant> bool allow_kernel(const Gpu &gpu, CfStatus *status)
 {
   const int bytes = Memory<Variant>::bytes(teams_of<Variant>(gpu));
 
-  return allow_shared(gpu, pixel_terms_kernel<Variant>, bytes, status);
+  return allow_shared(gpu, laplacian_fine_kernel<Variant>, bytes, status);
 }
 
-template <Key key> bool allow_samples(const Gpu &gpu, CfStatus *status)
+template <LutKind Kind> bool allow_samples(const Gpu &gpu, CfStatus *status)
 {
-  constexpr int MOST = MOST_COPIES<key>;
+  constexpr int kMost = kMostCopies<Kind>;
 
-  static_assert(Memory<Kernel<key, MOST, 1, true>>::bytes(1) <= LEAST_SHARED, "all GPUs have room");
-  return allow_kernel<Kernel<key, MOST, 2, true>>(gpu, status) &&
-         allow_kernel<Kernel<key, MOST, 1, true>>(gpu, status);
+  static_assert(Memory<LaplacianKernel<Kind, kMost, 1, true>>::bytes(1) <= kMinSharedBytes,
+                "all GPUs have room");
+  return allow_kernel<LaplacianKernel<Kind, kMost, 2, true>>(gpu, status) &&
+         allow_kernel<LaplacianKernel<Kind, kMost, 1, true>>(gpu, status);
 }
 
 bool allow_luma(const Gpu &gpu, CfStatus *status)
 {
-  constexpr int MOST = MOST_COPIES<Key::LUMA>;
+  constexpr int kMost = kMostCopies<LutKind::kRgbLuma>;
 
-  static_assert(Memory<Kernel<Key::LUMA, 1, 1, false>>::bytes(1) <= LEAST_SHARED,
+  static_assert(Memory<LaplacianKernel<LutKind::kRgbLuma, 1, 1, false>>::bytes(1) <=
+                    kMinSharedBytes,
                 "all GPUs have room");
-  return allow_kernel<Kernel<Key::LUMA, MOST, 2, true>>(gpu, status) &&
-         allow_kernel<Kernel<Key::LUMA, MOST, 2, false>>(gpu, status) &&
-         allow_kernel<Kernel<Key::LUMA, 1, 1, false>>(gpu, status);
+  return allow_kernel<LaplacianKernel<LutKind::kRgbLuma, kMost, 2, true>>(gpu, status) &&
+         allow_kernel<LaplacianKernel<LutKind::kRgbLuma, kMost, 2, false>>(gpu, status) &&
+         allow_kernel<LaplacianKernel<LutKind::kRgbLuma, 1, 1, false>>(gpu, status);
 }
 
 bool prepare(const Gpu &gpu, CfStatus *status)
 {
-  return allow_samples<Key::BYTE>(gpu, status) && allow_samples<Key::WORD>(gpu, status) &&
+  return allow_samples<LutKind::kU8>(gpu, status) && allow_samples<LutKind::kU10>(gpu, status) &&
          allow_luma(gpu, status);
 }
 
 } // namespace
 
-int tensor_tiles(const Pixels &pixels)
+int mma_tiles_of_picture(const Pixels &pixels)
 {
-  return blocks(pixels.width, TILE_X) * blocks(pixels.height, TILE_Y);
+  return blocks(pixels.width, kTileX) * blocks(pixels.height, kTileY);
 }
 
-bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status)
+bool mma_prepare_laplacian_fine(const Gpu &gpu, CfStatus *status)
 {
   return prepare(gpu, status);
 }
 
-bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, bool large)
+bool mma_joins_level_1(const Gpu &gpu, const Pixels &pixels, bool large)
 {
-  return with_key(pixels, [&](auto key) {
-    constexpr Key KEY = decltype(key)::key;
+  return with_lut_kind(pixels, [&](auto Kind) {
+    constexpr LutKind kKey = decltype(Kind)::Kind;
 
-    return is_joined<KEY>(gpu, large);
+    return is_joined<kKey>(gpu, large);
   });
 }
 
-bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+bool mma_laplacian_fine(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                         const Series &series, const Pyramid &pyramid)
 {
   return launch_terms(queue, gpu, plan, pixels, series, pyramid);
