@@ -4,10 +4,10 @@
  * the pixels but most of the steps, whose latency is all they cost. So all of them lie in shared
  * memory, and a step is a product or two a warp.
  *
- * Where the GPU has thread block clusters, the finer of these levels are distributed over a cluster
- * by rows. Whoever makes a row stores it in the shared memory of all blocks that need it. The first
- * block has no such rows: it gathers the first level that is small enough for one block, and goes
- * down from there and back up while the others make their levels' terms; they go on from there.
+ * Where the GPU has thread CTA clusters, the finer of these levels are distributed over a cluster
+ * by rows. Whoever makes a row stores it in the shared memory of all CTAs that need it. Rank 0 has
+ * no such rows: it gathers the first level that is small enough for one CTA, and goes down from
+ * there and back up while the others make their levels' terms; they go on from there.
  */
 #include "cuda/common/grid_flags.cuh"
 #include "cuda/common/int_math.cuh"
@@ -23,7 +23,7 @@ namespace
 {
 
 /* The rows of the first level lie side by side here and there. */
-__device__ __forceinline__ void load_first(const CoarseLevels &tail, const CoarseMemory &memory,
+__device__ __forceinline__ void load_first(const CoarseLevels &job, const CoarseMemory &memory,
                                            const LocalLevel &level)
 {
   const int from = level.rows.first * level.width;
@@ -32,9 +32,9 @@ __device__ __forceinline__ void load_first(const CoarseLevels &tail, const Coars
   const uint32_t gauss_to = cf::smem_address(memory.gauss + level.base + from);
 
   for (int i = threadIdx.x; i < count * kGroups; i += kCoarseThreads)
-    cp_async<16>(to + i * kGroupBytes, tail.groups + from * kGroups + i);
+    cp_async<16>(to + i * kGroupBytes, job.groups + from * kGroups + i);
   for (int i = threadIdx.x; i < count; i += kCoarseThreads)
-    cf::cp_async_zero_fill<4>(gauss_to + i * (int)sizeof(float), tail.gauss + from + i, 4);
+    cf::cp_async_zero_fill<4>(gauss_to + i * (int)sizeof(float), job.gauss + from + i, 4);
   cp_async_commit_and_wait();
 }
 
@@ -135,38 +135,37 @@ __device__ __forceinline__ void collapse(const LocalLevel &fine, const LocalLeve
 }
 
 /* Levels last - 1 .. first; the first of all goes to memory. */
-__device__ __forceinline__ void collapse_levels(const CoarseLevels &tail, const LocalLevel *levels,
+__device__ __forceinline__ void collapse_levels(const CoarseLevels &job, const LocalLevel *levels,
                                                 int first, int last, float *terms)
 {
   for (int level = last - 1; level >= first; level--) {
     __syncthreads();
     collapse(levels[level], levels[level + 1], terms,
-             level > 0 ? terms + levels[level].base : tail.collapsed);
+             level > 0 ? terms + levels[level].base : job.collapsed);
   }
 }
 
-/* The rank0_level level's collapsed image, to all blocks that need it. */
+/* The gathered level's collapsed image, to all CTAs that need it. */
 __device__ __forceinline__ void
-distribute_collapsed(const CoarseLevels &tail, const ClusterLayout &layout, const float *terms)
+distribute_collapsed(const CoarseLevels &job, const ClusterLayout &layout, const float *terms)
 {
-  const int level = tail.distributed, lane = threadIdx.x % 32;
-  const int width = tail.level[level].width, across = (width + 31) / 32;
+  const int level = job.distributed, lane = threadIdx.x % 32;
+  const int width = job.level[level].width, across = (width + 31) / 32;
   const uint32_t barrier = cf::smem_address(&layout.barrier[0]);
 
-  for (int task = threadIdx.x / 32; task < across * tail.level[level].height;
-       task += kCoarseWarps) {
+  for (int task = threadIdx.x / 32; task < across * job.level[level].height; task += kCoarseWarps) {
     int y, part;
     place_task(task, across, &y, &part);
     const int x = part * 32 + lane;
-    const uint32_t others = ctas_with_row(tail, layout, level, y) & ~1u;
+    const uint32_t others = ctas_with_row(job, layout, level, y) & ~1u;
 
-    for (uint32_t blocks = others; blocks && x < width; blocks &= blocks - 1) {
-      const int block = __ffs(blocks) - 1;
-      const float *const to = terms + layout.place[level][block].base + y * width + x;
+    for (uint32_t ctas = others; ctas && x < width; ctas &= ctas - 1) {
+      const int cta = __ffs(ctas) - 1;
+      const float *const to = terms + layout.place[level][cta].base + y * width + x;
 
-      store_async(address_in_cta(cf::smem_address(to), block),
+      store_async(address_in_cta(cf::smem_address(to), cta),
                   __float_as_uint(terms[layout.place[level][0].base + y * width + x]),
-                  address_in_cta(barrier, block));
+                  address_in_cta(barrier, cta));
     }
   }
 }
@@ -174,35 +173,34 @@ distribute_collapsed(const CoarseLevels &tail, const ClusterLayout &layout, cons
 /* The terms, which may run beside this kernel, learn when all has been made that it begins with:
  * the flag is reset before this kernel lets them start. With a gate there is no level that they
  * would wait for, and terms of another component might still be waiting. */
-__device__ __forceinline__ void reset_inputs_ready(const CoarseLevels &tail)
+__device__ __forceinline__ void reset_inputs_ready(const CoarseLevels &job)
 {
   if (threadIdx.x == 0) {
-    *(volatile unsigned *)tail.inputs_ready = 0;
+    *(volatile unsigned *)job.inputs_ready = 0;
     __threadfence();
   }
   __syncthreads();
 }
 
-__device__ __forceinline__ void set_inputs_ready(const CoarseLevels &tail, int block)
+__device__ __forceinline__ void set_inputs_ready(const CoarseLevels &job, int cta)
 {
-  if (block == 0 && threadIdx.x == 0)
-    flag_store_release(tail.inputs_ready, 1);
+  if (cta == 0 && threadIdx.x == 0)
+    flag_store_release(job.inputs_ready, 1);
 }
 
-/* Block `block` of those that have the coarse levels, from when `await_first` returns: then the
- * first of them is there. Blocks of a cluster have not waited for each other till then. */
+/* CTA `cta` of those that have the coarse levels, from when `await_first` returns: then the
+ * first of them is there. CTAs of a cluster have not waited for each other till then. */
 template <typename AwaitFirst>
-__device__ __forceinline__ void run_coarse_levels(const CoarseLevels &tail, const Series &series,
-                                                  uint8_t *shared, int block,
-                                                  AwaitFirst await_first)
+__device__ __forceinline__ void run_coarse_levels(const CoarseLevels &job, const Series &series,
+                                                  uint8_t *shared, int cta, AwaitFirst await_first)
 {
   ClusterLayout *const layout = reinterpret_cast<ClusterLayout *>(shared);
   const LocalLevel *const held = layout->held;
-  const CoarseMemory memory(shared + sizeof(ClusterLayout), tail);
+  const CoarseMemory memory(shared + sizeof(ClusterLayout), job);
   const int lane = threadIdx.x % 32;
-  const int top = tail.levels - 1, rank0_level = tail.distributed;
+  const int top = job.levels - 1, rank0_level = job.distributed;
 
-  fill_layout(tail, block, layout);
+  fill_layout(job, cta, layout);
   if (rank0_level > 0)
     cluster_arrive();
   {
@@ -210,65 +208,64 @@ __device__ __forceinline__ void run_coarse_levels(const CoarseLevels &tail, cons
 
     __syncthreads();
     if (rank0_level > 0)
-      expect_levels(tail, block, kGroups * kGroupBytes + (int)sizeof(float), layout);
+      expect_levels(job, cta, kGroups * kGroupBytes + (int)sizeof(float), layout);
     await_first();
-    load_first(tail, memory, held[0]);
-    /* All blocks are there, and their barriers. */
+    load_first(job, memory, held[0]);
+    /* All CTAs are there, and their barriers. */
     if (rank0_level > 0)
       cluster_wait();
     __syncthreads();
-    if (!tail.gate)
-      set_inputs_ready(tail, block);
-    for (int level = 1; block > 0 && level <= rank0_level; level++)
-      downsample_distributed(tail, *layout, memory, level, band);
-    /* While the first block waits for the others it makes a level of nothing, so that its
+    if (!job.gate)
+      set_inputs_ready(job, cta);
+    for (int level = 1; cta > 0 && level <= rank0_level; level++)
+      downsample_distributed(job, *layout, memory, level, band);
+    /* While rank 0 waits for the others it makes a level of nothing, so that its
      * instructions are in the cache: the next level takes 1300 clocks then instead of 2600. */
-    const bool gathers = block == 0 && rank0_level > 0,
+    const bool gathers = cta == 0 && rank0_level > 0,
                warms_icache = gathers && rank0_level + 1 < top;
 #pragma unroll 1
-    for (int next = warms_icache ? rank0_level : rank0_level + 1; block == 0 && next <= top;
-         next++) {
+    for (int next = warms_icache ? rank0_level : rank0_level + 1; cta == 0 && next <= top; next++) {
       const int level = next == rank0_level ? rank0_level + 2 : next;
 
       if (gathers && next == rank0_level + 1)
         mbarrier_wait(&layout->barrier[rank0_level]);
-      downsample_rank0(tail, memory, held[level - 1], held[level], level, band);
+      downsample_rank0(job, memory, held[level - 1], held[level], level, band);
     }
-    /* Where the rank0_level level is the last one. */
+    /* Where the gathered level is the last one. */
     if (gathers)
       mbarrier_wait(&layout->barrier[rank0_level]);
   }
-  make_terms(held, block == 0 ? rank0_level : 0, block == 0 ? top : rank0_level, memory,
+  make_terms(held, cta == 0 ? rank0_level : 0, cta == 0 ? top : rank0_level, memory,
              HarmonicFrequencies(series, lane), Expansion(lane));
-  if (block == 0) {
+  if (cta == 0) {
     const LocalLevel &coarsest = held[top];
 
     for (int i = threadIdx.x; i < coarsest.width * coarsest.height; i += kCoarseThreads)
-      memory.terms[coarsest.base + i] = tail.top_gain * memory.gauss[coarsest.base + i];
-    collapse_levels(tail, held, rank0_level, top, memory.terms);
+      memory.terms[coarsest.base + i] = job.top_gain * memory.gauss[coarsest.base + i];
+    collapse_levels(job, held, rank0_level, top, memory.terms);
     __syncthreads();
     if (rank0_level > 0)
-      distribute_collapsed(tail, *layout, memory.terms);
+      distribute_collapsed(job, *layout, memory.terms);
   } else {
     mbarrier_wait(&layout->barrier[0]);
-    collapse_levels(tail, held, 0, rank0_level, memory.terms);
+    collapse_levels(job, held, 0, rank0_level, memory.terms);
   }
 }
 
 __global__ void __launch_bounds__(kCoarseThreads, 1)
-    coarse_levels_kernel(const __grid_constant__ CoarseLevels tail,
+    coarse_levels_kernel(const __grid_constant__ CoarseLevels job,
                          const __grid_constant__ Series series)
 {
   extern __shared__ __align__(128) uint8_t shared[];
-  const int block = (int)blockIdx.x;
+  const int cta = (int)blockIdx.x;
 
-  if (!tail.gate) {
-    if (block == 0)
-      reset_inputs_ready(tail);
+  if (!job.gate) {
+    if (cta == 0)
+      reset_inputs_ready(job);
     pdl_relay_then_trigger();
   }
-  run_coarse_levels(tail, series, shared, block, [&] {
-    if (tail.gate)
+  run_coarse_levels(job, series, shared, cta, [&] {
+    if (job.gate)
       pdl_wait_then_trigger();
     else
       pdl_wait();
@@ -280,48 +277,48 @@ __global__ void __launch_bounds__(kCoarseThreads, 1)
 /* Rows of a level have numbers of 16 bits. */
 constexpr int kMaxRows = 32767;
 
-int bytes_of(const CoarseLevels &tail, int groups)
+int bytes_of(const CoarseLevels &job, int groups)
 {
   return (int)sizeof(ClusterLayout) +
-         (tail.pixels + tail.filtered_pixels) * (groups * kGroupBytes + (int)sizeof(float));
+         (job.pixels + job.filtered_pixels) * (groups * kGroupBytes + (int)sizeof(float));
 }
 
-/* Room for the rows of distributed levels, of which blocks have different numbers. */
-int place_distributed(CoarseLevels *tail)
+/* Room for the rows of distributed levels, of which CTAs have different numbers. */
+int place_distributed(CoarseLevels *job)
 {
   int pixels = 0;
 
-  for (int i = 0; i <= tail->distributed && tail->distributed > 0; i++) {
+  for (int i = 0; i <= job->distributed && job->distributed > 0; i++) {
     int most = 0;
 
-    for (int block = 1; block < tail->blocks; block++) {
-      const Rows rows = local_rows(*tail, i, block);
+    for (int cta = 1; cta < job->ctas; cta++) {
+      const Rows rows = local_rows(*job, i, cta);
       most = std::max(most, count_of(rows));
     }
-    tail->level[i].first = pixels;
-    pixels += most * tail->level[i].width;
+    job->level[i].first = pixels;
+    pixels += most * job->level[i].width;
   }
   return pixels;
 }
 
-/* Of the rows that a block filters across at a time. */
-int most_filtered_pixels(const CoarseLevels &tail)
+/* Of the rows that a CTA filters across at a time. */
+int most_filtered_pixels(const CoarseLevels &job)
 {
   int pixels = 0;
 
-  for (int i = 1; i < tail.levels; i++) {
-    const CoarseLevel &level = tail.level[i];
-    const int fine_height = tail.level[i - 1].height;
+  for (int i = 1; i < job.levels; i++) {
+    const CoarseLevel &level = job.level[i];
+    const int fine_height = job.level[i - 1].height;
 
-    if (i > tail.distributed) {
+    if (i > job.distributed) {
       pixels = std::max(pixels, fine_height * level.width);
       continue;
     }
-    for (int block = 1; block < tail.blocks; block++) {
-      const Rows rows = own_rows(tail, i, block);
+    for (int cta = 1; cta < job.ctas; cta++) {
+      const Rows rows = own_rows(job, i, cta);
 
-      for (int first = rows.first; first < rows.end; first += tail.rows_per_pass) {
-        const Rows pass = {first, std::min(first + tail.rows_per_pass, rows.end)};
+      for (int first = rows.first; first < rows.end; first += job.rows_per_pass) {
+        const Rows pass = {first, std::min(first + job.rows_per_pass, rows.end)};
         pixels = std::max(pixels, count_of(reduced_rows(pass, fine_height)) * level.width);
       }
     }
@@ -329,44 +326,43 @@ int most_filtered_pixels(const CoarseLevels &tail)
   return pixels;
 }
 
-/* From level `first` on, of which `distributed` are distributed over the blocks. With `passes` each
- * block makes its rows of a level in so many, which need less memory. */
-CoarseLevels layout_from(const Pyramid &pyramid, int first, int distributed, int blocks, int passes)
+/* From level `first` on, of which `distributed` are distributed over the CTAs. With `passes` each
+ * CTA makes its rows of a level in so many, which need less memory. */
+CoarseLevels layout_from(const Pyramid &pyramid, int first, int distributed, int ctas, int passes)
 {
   const int group_bytes = pyramid.groups * kGroupBytes;
-  CoarseLevels tail = {};
+  CoarseLevels job = {};
   int rank0_level = 0;
 
-  tail.levels = pyramid.images - first;
-  tail.distributed = distributed;
-  tail.blocks = distributed > 0 ? blocks : 1;
-  tail.gate = first == 2;
-  tail.groups = pyramid.level[first].groups;
-  tail.gauss = pyramid.level[first].gauss;
-  tail.collapsed = pyramid.level[first].collapsed;
-  tail.inputs_ready = pyramid.coarse_inputs_ready;
-  for (int i = 0; i < tail.levels; i++) {
+  job.levels = pyramid.images - first;
+  job.distributed = distributed;
+  job.ctas = distributed > 0 ? ctas : 1;
+  job.gate = first == 2;
+  job.groups = pyramid.level[first].groups;
+  job.gauss = pyramid.level[first].gauss;
+  job.collapsed = pyramid.level[first].collapsed;
+  job.inputs_ready = pyramid.coarse_inputs_ready;
+  for (int i = 0; i < job.levels; i++) {
     const Level &level = pyramid.level[first + i];
 
-    tail.level[i] = CoarseLevel{level.width, level.height, 0};
+    job.level[i] = CoarseLevel{level.width, level.height, 0};
     rank0_level += i < distributed ? 0 : level.width * level.height;
   }
-  tail.pixels = std::max(place_distributed(&tail), rank0_level);
-  place_levels(&tail);
+  job.pixels = std::max(place_distributed(&job), rank0_level);
+  place_levels(&job);
 #ifdef CF_BOUNDED_SPIN
-  assert(all_rows_arrive(tail));
+  assert(all_rows_arrive(job));
 #endif
-  tail.rows_per_pass = std::max(
-      1, cf::div_up(pyramid.level[first + 1].height, std::max(1, tail.blocks - 1) * passes));
-  tail.filtered_pixels =
-      std::max(most_filtered_pixels(tail),
-               (tail.pixels * (int)sizeof(float) + group_bytes - 1) / group_bytes);
-  return tail;
+  job.rows_per_pass =
+      std::max(1, cf::div_up(pyramid.level[first + 1].height, std::max(1, job.ctas - 1) * passes));
+  job.filtered_pixels = std::max(most_filtered_pixels(job),
+                                 (job.pixels * (int)sizeof(float) + group_bytes - 1) / group_bytes);
+  return job;
 }
 
 /* The same with as many levels distributed as there is room for; false if there is nothing to gain.
  */
-bool find_layout(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, CoarseLevels *tail)
+bool find_layout(const Gpu &gpu, const Pyramid &pyramid, int first, int ctas, CoarseLevels *job)
 {
   const int levels = pyramid.images - first;
   auto pixels_of = [&](int index) {
@@ -375,34 +371,34 @@ bool find_layout(const Gpu &gpu, const Pyramid &pyramid, int first, int blocks, 
   int distributed = 0;
 
   if (levels > kMaxLevels || pyramid.level[first].height > kMaxRows ||
-      pixels_of(0) / std::max(1, blocks - 1) * pyramid.groups * kGroupBytes > gpu.shared_per_block)
+      pixels_of(0) / std::max(1, ctas - 1) * pyramid.groups * kGroupBytes > gpu.shared_per_block)
     return false;
-  while (blocks > 1 && distributed < kMaxDistributed && distributed < levels - 1 &&
+  while (ctas > 1 && distributed < kMaxDistributed && distributed < levels - 1 &&
          pixels_of(distributed) > kMinDistributedPixels)
     distributed++;
   for (int passes = 1; passes <= kMaxPasses; passes++) {
     for (int i = distributed; i >= 0 && pixels_of(i) <= kMaxSingleCtaPixels; i--) {
-      *tail = layout_from(pyramid, first, i, blocks, passes);
-      if (bytes_of(*tail, pyramid.groups) <= gpu.shared_per_block)
+      *job = layout_from(pyramid, first, i, ctas, passes);
+      if (bytes_of(*job, pyramid.groups) <= gpu.shared_per_block)
         return true;
     }
   }
   return false;
 }
 
-bool launch_coarse_levels(Queue *queue, const CoarseLevels &tail, const Series &series)
+bool launch_coarse_levels(Queue *queue, const CoarseLevels &job, const Series &series)
 {
-  return launch_cluster(queue, "llf coarse levels", coarse_levels_kernel, tail.blocks,
-                        kCoarseThreads, bytes_of(tail, kGroups), tail, series);
+  return launch_cluster(queue, "llf coarse levels", coarse_levels_kernel, job.ctas, kCoarseThreads,
+                        bytes_of(job, kGroups), job, series);
 }
 
-template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, int blocks)
+template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, int ctas)
 {
-  cudaLaunchAttribute attribute = cluster_attribute(blocks);
+  cudaLaunchAttribute attribute = cluster_attribute(ctas);
   cudaLaunchConfig_t config = {};
   int fitting = 0;
 
-  config.gridDim = dim3(blocks);
+  config.gridDim = dim3(ctas);
   config.blockDim = dim3(kCoarseThreads);
   config.dynamicSmemBytes = gpu.shared_per_block;
   config.attrs = &attribute;
@@ -414,7 +410,7 @@ template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, i
 
 constexpr int kPortableCluster = 8;
 
-bool prepare(const Gpu &gpu, int *blocks, CfStatus *status)
+bool prepare(const Gpu &gpu, int *ctas, CfStatus *status)
 {
   if (!allow_shared(gpu, coarse_levels_kernel, gpu.shared_per_block, status))
     return false;
@@ -425,10 +421,10 @@ bool prepare(const Gpu &gpu, int *blocks, CfStatus *status)
   if (cudaFuncSetAttribute(coarse_levels_kernel, cudaFuncAttributeNonPortableClusterSizeAllowed,
                            1) != cudaSuccess) {
     cudaGetLastError();
-    *blocks = std::min(*blocks, kPortableCluster);
+    *ctas = std::min(*ctas, kPortableCluster);
   }
-  while (*blocks > 1 && clusters_at_once(gpu, coarse_levels_kernel, *blocks) < 1)
-    *blocks /= 2;
+  while (*ctas > 1 && clusters_at_once(gpu, coarse_levels_kernel, *ctas) < 1)
+    *ctas /= 2;
   return true;
 }
 
@@ -437,28 +433,28 @@ bool prepare(const Gpu &gpu, int *blocks, CfStatus *status)
 int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid, int from)
 {
   for (int first = from; first < pyramid.images - 1; first++) {
-    CoarseLevels tail;
+    CoarseLevels job;
 
-    if (find_layout(gpu, pyramid, first, cluster_ctas, &tail))
+    if (find_layout(gpu, pyramid, first, cluster_ctas, &job))
       return first;
   }
   return pyramid.images - 1;
 }
 
-bool mma_prepare_coarse_levels(const Gpu &gpu, int *blocks, CfStatus *status)
+bool mma_prepare_coarse_levels(const Gpu &gpu, int *ctas, CfStatus *status)
 {
-  *blocks = gpu.overlaps ? kMaxClusterCtas : 1;
-  return prepare(gpu, blocks, status);
+  *ctas = gpu.overlaps ? kMaxClusterCtas : 1;
+  return prepare(gpu, ctas, status);
 }
 
 bool mma_coarse_levels(Queue *queue, const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid,
                        int first, const Series &series)
 {
-  CoarseLevels tail;
+  CoarseLevels job;
 
-  find_layout(gpu, pyramid, first, cluster_ctas, &tail);
-  tail.top_gain = -series.linear;
-  return launch_coarse_levels(queue, tail, series);
+  find_layout(gpu, pyramid, first, cluster_ctas, &job);
+  job.top_gain = -series.linear;
+  return launch_coarse_levels(queue, job, series);
 }
 
 } // namespace cf::llf

@@ -20,10 +20,10 @@ struct CoarseMemory {
   uint8_t *components, *filtered;
   float *gauss, *filtered_gauss, *terms;
 
-  __device__ CoarseMemory(uint8_t *memory, const CoarseLevels &tail)
-      : components(memory), filtered(memory + tail.pixels * kGroups * kGroupBytes),
-        gauss(reinterpret_cast<float *>(filtered + tail.filtered_pixels * kGroups * kGroupBytes)),
-        filtered_gauss(gauss + tail.pixels), terms(reinterpret_cast<float *>(filtered))
+  __device__ CoarseMemory(uint8_t *memory, const CoarseLevels &job)
+      : components(memory), filtered(memory + job.pixels * kGroups * kGroupBytes),
+        gauss(reinterpret_cast<float *>(filtered + job.filtered_pixels * kGroups * kGroupBytes)),
+        filtered_gauss(gauss + job.pixels), terms(reinterpret_cast<float *>(filtered))
   {
   }
 
@@ -52,12 +52,12 @@ __device__ __forceinline__ void place_task(int task, int across, int *row, int *
 
 /* Filters rows across. A warp makes 32 pixels of a row; Gaussians are left to the warps with the
  * highest numbers, which have the least to do. */
-__device__ __forceinline__ void filter_across(const CoarseLevels &tail, const CoarseMemory &memory,
+__device__ __forceinline__ void filter_across(const CoarseLevels &job, const CoarseMemory &memory,
                                               const LocalLevel &fine, int level, Rows rows,
                                               const Band &band)
 {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int width = tail.level[level].width, across = (width + 31) / 32;
+  const int width = job.level[level].width, across = (width + 31) / 32;
   const Rows from = reduced_rows(rows, fine.height);
   const int count = count_of(from);
 
@@ -124,13 +124,13 @@ __device__ __forceinline__ uint4 reduced_halves(const uint4 (&rows)[5])
 /* Filters down what filter_across() left, and gives rows of `level` to `store` and `store_gauss`, a
  * warp's 32 groups of one or 32 Gaussians at a time. */
 template <typename Store, typename StoreGauss>
-__device__ __forceinline__ void filter_down(const CoarseLevels &tail, const CoarseMemory &memory,
+__device__ __forceinline__ void filter_down(const CoarseLevels &job, const CoarseMemory &memory,
                                             int level, Rows rows, Store store,
                                             StoreGauss store_gauss)
 {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int width = tail.level[level].width, count = count_of(rows);
-  const int fine_height = tail.level[level - 1].height;
+  const int width = job.level[level].width, count = count_of(rows);
+  const int fine_height = job.level[level - 1].height;
   const int first = reduced_rows(rows, fine_height).first;
   const int across = (width * kGroups + 31) / 32, gauss_across = (width + 31) / 32;
 
@@ -161,33 +161,34 @@ __device__ __forceinline__ void filter_down(const CoarseLevels &tail, const Coar
   }
 }
 
-/* The block's rows of a level that is distributed or rank0_level, to all blocks that need them. */
-__device__ __forceinline__ void downsample_distributed(const CoarseLevels &tail,
+/* The CTA's rows of a level that is distributed, or gathered by rank 0, to all CTAs that need them.
+ */
+__device__ __forceinline__ void downsample_distributed(const CoarseLevels &job,
                                                        const ClusterLayout &layout,
                                                        const CoarseMemory &memory, int level,
                                                        const Band &band)
 {
   const Rows rows = layout.held[level].own;
-  const int width = tail.level[level].width;
+  const int width = job.level[level].width;
   const uint32_t barrier = cf::smem_address(&layout.barrier[level]);
   auto store_row = [&](int y, int i, int of_pixel, uint32_t to, auto value) {
-    for (uint32_t blocks = ctas_with_row(tail, layout, level, y); blocks; blocks &= blocks - 1) {
-      const int block = __ffs(blocks) - 1;
-      const int at = (layout.place[level][block].base + y * width) * of_pixel + i;
+    for (uint32_t ctas = ctas_with_row(job, layout, level, y); ctas; ctas &= ctas - 1) {
+      const int cta = __ffs(ctas) - 1;
+      const int at = (layout.place[level][cta].base + y * width) * of_pixel + i;
 
       if (i < width * of_pixel)
-        store_async(address_in_cta(to + at * (int)sizeof value, block), value,
-                    address_in_cta(barrier, block));
+        store_async(address_in_cta(to + at * (int)sizeof value, cta), value,
+                    address_in_cta(barrier, cta));
     }
   };
 
-  for (int first = rows.first; first < rows.end; first += tail.rows_per_pass) {
-    const Rows pass = {first, min(first + tail.rows_per_pass, rows.end)};
+  for (int first = rows.first; first < rows.end; first += job.rows_per_pass) {
+    const Rows pass = {first, min(first + job.rows_per_pass, rows.end)};
 
-    filter_across(tail, memory, layout.held[level - 1], level, pass, band);
+    filter_across(job, memory, layout.held[level - 1], level, pass, band);
     __syncthreads();
     filter_down(
-        tail, memory, level, pass,
+        job, memory, level, pass,
         [&](int y, int i, uint4 made) {
           store_row(y, i, kGroups, cf::smem_address(memory.components), made);
         },
@@ -242,8 +243,8 @@ __device__ __forceinline__ void downsample_small(const CoarseMemory &memory, con
   }
 }
 
-/* A level that only this block has. */
-__device__ __forceinline__ void downsample_rank0(const CoarseLevels &tail,
+/* A level that only this CTA has. */
+__device__ __forceinline__ void downsample_rank0(const CoarseLevels &job,
                                                  const CoarseMemory &memory, const LocalLevel &fine,
                                                  const LocalLevel &coarse, int level,
                                                  const Band &band)
@@ -255,10 +256,10 @@ __device__ __forceinline__ void downsample_rank0(const CoarseLevels &tail,
     __syncthreads();
     return;
   }
-  filter_across(tail, memory, fine, level, coarse.rows, band);
+  filter_across(job, memory, fine, level, coarse.rows, band);
   __syncthreads();
   filter_down(
-      tail, memory, level, coarse.rows,
+      job, memory, level, coarse.rows,
       [&](int y, int i, uint4 made) {
         if (i < width * kGroups)
           reinterpret_cast<uint4 *>(memory.components)[(coarse.base + y * width) * kGroups + i] =

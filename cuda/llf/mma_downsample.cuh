@@ -13,16 +13,16 @@ namespace cf::llf
 {
 
 /* A block has kAcross x kDown warps and works on kGroups groups of components. */
-template <int across, int down, int rows> struct Shape {
-  static constexpr int kAcross = across, kDown = down, kRows = rows;
+template <int Across, int Down, int Rows> struct Shape {
+  static constexpr int kAcross = Across, kDown = Down, kRows = Rows;
   static constexpr int kThreads = 32 * kAcross * kDown;
   static constexpr int kCoarseX = 32 * kAcross, kCoarseY = kRows * kDown;
   static constexpr int kFineX = 2 * kCoarseX + 3, kFineY = 2 * kCoarseY + 3;
 };
 
 /* The same where a block has warps for the Gaussian beside those for the components. All load. */
-template <typename Components, int gauss_warps> struct WithGauss : Components {
-  static constexpr int kWarps = Components::kThreads / 32, kGaussThreads = 32 * gauss_warps;
+template <typename Components, int GaussWarps> struct WithGauss : Components {
+  static constexpr int kWarps = Components::kThreads / 32, kGaussThreads = 32 * GaussWarps;
   static constexpr int kThreads = 32 * kWarps + kGaussThreads;
 };
 

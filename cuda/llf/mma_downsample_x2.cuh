@@ -11,8 +11,8 @@ namespace cf::llf
 {
 
 /* A tile of the coarser level, of the one in the middle with its margin, and of the finest. */
-template <int rows> struct FusedTile {
-  static constexpr int kTileX = 8, kTileY = rows;
+template <int Rows> struct FusedTile {
+  static constexpr int kTileX = 8, kTileY = Rows;
   static constexpr int kCoarseX = 2 * kTileX + 3, kCoarseY = 2 * kTileY + 3;
   static constexpr int kFineX = 2 * kCoarseX + 3, kFineY = 2 * kCoarseY + 3;
   /* Warps that make components of the middle level, and Gaussians. */

@@ -20,10 +20,10 @@ template <LutKind Kind> constexpr int kMostCopies = kHasDerivative<Kind> ? 8 : L
 
 /* A kernel: how often its table holds each row, tiles of components in shared memory, and whether
  * it makes level 1's coefficients along. */
-template <LutKind kind, int copies, int buffers, bool joined> struct LaplacianKernel {
-  static constexpr LutKind Kind = kind;
-  static constexpr int kCopies = copies, kBuffers = buffers;
-  static constexpr bool kJoined = joined;
+template <LutKind Lut, int Copies, int Buffers, bool Joined> struct LaplacianKernel {
+  static constexpr LutKind Kind = Lut;
+  static constexpr int kCopies = Copies, kBuffers = Buffers;
+  static constexpr bool kJoined = Joined;
   /* Teams that share a large table. */
   static constexpr int kMostTeams =
       kCopies > 1 || Kind == LutKind::kRgbLuma || Kind == LutKind::kU10 ? 2 : 1;

@@ -292,7 +292,7 @@ __device__ __forceinline__ void expand_rows(const float *from, const uint4 (&ter
 
 /* --- the kernel --- */
 
-template <typename Sample, Colour colour>
+template <typename Sample, Colour Kind>
 __global__ void __launch_bounds__(kThreads, kResident)
     output_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Finish finish)
 {
@@ -301,7 +301,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
   const int column = threadIdx.x % kCellsX, row = threadIdx.x / kCellsX;
   const int x = blockIdx.x * kTileX + kCellX * column, y = blockIdx.y * kTileY + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
-  const bool direct = inside && is_direct<colour>(pixels, finish.output, x);
+  const bool direct = inside && is_direct<Kind>(pixels, finish.output, x);
   const bool inner = blockIdx.x - 1 < finish.inner_x && blockIdx.y - 1 < finish.inner_y;
   auto part_of = [&](auto level) {
     constexpr int kLevel = decltype(level)::value;
@@ -315,13 +315,13 @@ __global__ void __launch_bounds__(kThreads, kResident)
   };
   const Part part_2 = part_of(LevelOf<2>()), part_3 = part_of(LevelOf<3>()),
              part_4 = part_of(LevelOf<4>());
-  Source<Sample, colour> source;
+  Source<Sample, Kind> source;
   uint4 terms[2];
   float delta[2][kCellX];
 
   /* No kernel that this one waits for makes the picture. */
   if (direct)
-    load_source<Sample, colour>(pixels, finish.output, x, y, &source);
+    load_source<Sample, Kind>(pixels, finish.output, x, y, &source);
   pdl_trigger_then_wait();
   if (inside) {
     const uint4 *const from =
@@ -352,9 +352,9 @@ __global__ void __launch_bounds__(kThreads, kResident)
 
   expand_rows(memory_1 + (row + kMargin - 1) * kPitch1 + kFirst1 + 4 * column, terms, delta);
   if (direct)
-    store_direct<Sample, colour>(pixels, finish.output, x, y, source, delta);
+    store_direct<Sample, Kind>(pixels, finish.output, x, y, source, delta);
   else
-    store_quads<Sample, colour>(pixels, finish.output, x, y, delta);
+    store_quads<Sample, Kind>(pixels, finish.output, x, y, delta);
 }
 
 /* --- launching --- */

@@ -126,7 +126,7 @@ template <> struct Eight<uint16_t> {
 };
 
 /* What a thread reads of the picture: it is on its way while the coarser levels are made. */
-template <typename Sample, Colour colour> struct Source {
+template <typename Sample, Colour Kind> struct Source {
   Eight<Sample> luma[2], pairs;
 };
 
@@ -135,10 +135,10 @@ template <typename Sample> struct Source<Sample, Colour::RGB> {
 };
 
 /* Whether two rows of a cell are read and written in one go. */
-template <Colour colour>
+template <Colour Kind>
 __device__ __forceinline__ bool is_direct(const Pixels &pixels, const Output &output, int x)
 {
-  return output.rows && x + kCellX <= pixels.width && (colour != Colour::CHROMA || output.pairs);
+  return output.rows && x + kCellX <= pixels.width && (Kind != Colour::CHROMA || output.pairs);
 }
 
 __device__ __forceinline__ const Channel &pairs_of(const Pixels &pixels)
@@ -147,9 +147,9 @@ __device__ __forceinline__ const Channel &pairs_of(const Pixels &pixels)
 }
 
 /* At odd heights the row below the last is that again. */
-template <typename Sample, Colour colour>
+template <typename Sample, Colour Kind>
 __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &output, int x,
-                                            int y, Source<Sample, colour> *source)
+                                            int y, Source<Sample, Kind> *source)
 {
   const Channel &channel = pixels.channel[0];
 
@@ -158,7 +158,7 @@ __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &
     const uint8_t *const from =
         channel.from + (ptrdiff_t)min(y + row, pixels.height - 1) * channel.from_stride;
 
-    if constexpr (colour == Colour::RGB) {
+    if constexpr (Kind == Colour::RGB) {
       const uint4 *const words =
           reinterpret_cast<const uint4 *>(from - output.packing.byte[0] + 4 * x);
       source->words[row][0] = words[0];
@@ -167,7 +167,7 @@ __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &
       source->luma[row] = reinterpret_cast<const Eight<Sample> *>(from)[x / 8];
     }
   }
-  if constexpr (colour == Colour::CHROMA) {
+  if constexpr (Kind == Colour::CHROMA) {
     const Channel &pairs = pairs_of(pixels);
     source->pairs = reinterpret_cast<const Eight<Sample> *>(
         pairs.from + (ptrdiff_t)(y / 2) * pairs.from_stride)[x / 8];
@@ -309,16 +309,16 @@ __device__ __forceinline__ uint32_t filtered_word(const Output &output, uint32_t
 }
 
 /* Two rows of a cell, the first even. */
-template <typename Sample, Colour colour>
+template <typename Sample, Colour Kind>
 __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output &output, int x,
-                                             int y, const Source<Sample, colour> &source,
+                                             int y, const Source<Sample, Kind> &source,
                                              const float delta[2][kCellX])
 {
   const Channel &channel = pixels.channel[0];
   const int rows = min(2, pixels.height - y);
   uint8_t *const to = channel.to + (ptrdiff_t)y * channel.to_stride;
 
-  if constexpr (colour == Colour::RGB) {
+  if constexpr (Kind == Colour::RGB) {
     /* The high bytes of halves of kMostGain times 1024 and more; in a register, since what is
      * taken is not constant, either: threads have no z. */
     const uint32_t high_bytes = 0x74747474 + threadIdx.z;
@@ -349,7 +349,7 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
       if (row < rows)
         reinterpret_cast<Eight<Sample> *>(to + row * channel.to_stride)[x / 8] = made;
     }
-    if constexpr (colour == Colour::CHROMA) {
+    if constexpr (Kind == Colour::CHROMA) {
       const Channel &pairs = pairs_of(pixels);
       const Eight<Sample> made = filtered_pairs<Sample>(pixels, source.pairs, rows, twos);
       if (rows > 0)
@@ -443,7 +443,7 @@ __device__ __forceinline__ void copy_extra(const Pixels &pixels, int x, int y)
                                          y * extra.from_stride)[(ptrdiff_t)x * pixels.extra_step];
 }
 
-template <typename Sample, Colour colour>
+template <typename Sample, Colour Kind>
 __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &output, int x,
                                             int y, const float delta[2][kCellX])
 {
@@ -470,7 +470,7 @@ __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &
         luma[k] = added[k] = 0.0f;
         continue;
       }
-      if constexpr (colour == Colour::RGB) {
+      if constexpr (Kind == Colour::RGB) {
         float code[3], made[3];
 
 #pragma unroll
@@ -488,7 +488,7 @@ __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &
       }
       copy_extra<Sample>(pixels, to_x, to_y);
     }
-    if constexpr (colour == Colour::CHROMA)
+    if constexpr (Kind == Colour::CHROMA)
       store_chroma_of_quad<Sample>(pixels, x + i, y, columns, rows, luma, added);
   }
 }

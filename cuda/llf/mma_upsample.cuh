@@ -13,8 +13,8 @@ namespace cf::llf
 {
 
 /* A block makes a tile of kFineX x kFineY pixels. */
-template <int fine_y, int fine_x = 64> struct Tile {
-  static constexpr int kFineX = fine_x, kFineY = fine_y;
+template <int FineY, int FineX = 64> struct Tile {
+  static constexpr int kFineX = FineX, kFineY = FineY;
   static constexpr int kCoarseX = kFineX / 2 + 2, kCoarseY = kFineY / 2 + 2;
   static constexpr int kWarps = 8, kThreads = 32 * kWarps;
 

@@ -71,9 +71,9 @@ struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
-  __half *cells[2];               /* on tensor cores, the terms of levels 0 and 1 */
-  unsigned *coarse_inputs_ready;  /* on tensor cores, not 0 once all levels' components are made
-                              that others than the coarse levels' kernel make */
+  __half *cells[2]; /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
+  unsigned *coarse_inputs_ready; /* on tensor cores, not 0 once all levels' components are made
+                             that others than the coarse levels' kernel make */
 };
 
 /* The sine series in single precision. */
@@ -176,30 +176,32 @@ bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, cons
 /* Blocks of that kernel at the most, each of which fills a multiprocessor. */
 constexpr int MAX_TAIL_BLOCKS = kMaxClusterCtas;
 
-/* The same on tensor cores (sm_80 and newer), where groups are kMmaGroups and pyramids have at
- * least kMmaMinImages. */
+/* --- engine=fast on tensor cores (sm_80 and newer): cuda/llf/README.md --- */
+
 struct Gpu {
   int multiprocessors, shared_per_multiprocessor, shared_per_block; /* bytes of shared memory */
   bool overlaps; /* has programmatic dependent launch, and clusters */
 };
 
+/* The smallest pyramid that these kernels take, and groups of components of a pixel. */
 constexpr int kMmaMinImages = 4, kMmaGroups = 2;
 
-/* Bytes of shared memory that a block may have on all GPUs from sm_80 on. */
+/* The last kernel begins at this level at the coarsest. */
+constexpr int kOutputLevel = 4;
+
+/* Bytes of shared memory that a CTA may have on all GPUs from sm_80 on. */
 constexpr int kMinSharedBytes = 99 * 1024;
 
-/* Whether the picture's intensities are a table's rows: codes of up to 10 bits whose black is one,
- * or the luma of 8-bit RGB; and there are at most 8 harmonics, which two groups
- * hold: of fewer the coefficients of the rest are 0, whose components are exactly 0 on every level.
- */
+/* Whether these kernels take a picture: its intensities index a LUT (codes of up to 10 bits, one of
+ * which is black, or the luma of 8-bit RGB) and there are at most 8 harmonics. Of fewer the
+ * coefficients of the rest are 0, whose components are exactly 0 on every level. */
 bool mma_serves(const Gpu &gpu, const Pixels &pixels, int harmonics);
 
-/* Prepares all kernels, once in a context, and finds how many blocks the kernel of the coarse
- * levels has. */
+/* Prepares all kernels, once in a context, and finds how many CTAs the coarse levels' cluster may
+ * have: 1 where the GPU has no clusters or none with so much shared memory. */
 bool mma_open(const Gpu &gpu, int *cluster_ctas, CfStatus *status);
 
-/* The plan of a frame, of which `pyramid` has the sizes; `cluster_ctas` is what mma_open() found.
- */
+/* The plan of a frame. Of `pyramid` only the sizes count; `cluster_ctas` is mma_open()'s. */
 FramePlan plan_frame(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
                      const Pyramid &pyramid);
 
@@ -207,44 +209,52 @@ FramePlan plan_frame(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
 void describe_plan(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
                    const CfLlfPyramid &shape, int harmonics, char text[64]);
 
-/* A frame's kernels: those that follow. */
+/* Enqueues a frame's kernels. */
 bool mma_run(Queue *queue, int cluster_ctas, const Gpu &gpu, const Pixels &pixels,
              const Series &series, const Pyramid &pyramid);
 
+/* mma_open()'s parts, one a source file: each allows its kernels their shared memory. */
 bool mma_prepare_build(const Gpu &gpu, CfStatus *status);
 bool mma_prepare_downsample(const Gpu &gpu, CfStatus *status);
 bool mma_prepare_downsample_x2(const Gpu &gpu, CfStatus *status);
 bool mma_prepare_laplacian_fine(const Gpu &gpu, CfStatus *status);
 bool mma_prepare_laplacian_coarse(const Gpu &gpu, CfStatus *status);
 bool mma_prepare_coarse_levels(const Gpu &gpu, int *cluster_ctas, CfStatus *status);
+
+/* mma_run()'s parts in stream order. Where a level is the last of all, its collapsed image is
+ * top_gain times its Gaussian. */
+
+/* Components and Gaussians of levels 1 and 2, from the picture. */
 bool mma_build_levels_1_2(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                           const Series &series, const Pyramid &pyramid, float top_gain);
-/* Level `fine` + 1, of levels from 2 on. */
+
+/* Those of level `fine` + 1, from level `fine` >= 2. */
 bool mma_downsample(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
-/* Levels `fine` + 1 and + 2 at once, of which the second is not the last. */
+/* Those of levels `fine` + 1 and + 2, of which the second is not the last. */
 bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
-/* What a level adds to the coarser ones depends on its own components and the next level's only:
- * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
- * last - 1, of level 1 in cells, of others in their collapsed images. */
-int mma_tiles_of_picture(const Pixels &pixels); /* of level 0 */
-bool mma_joins_level_1(const Gpu &gpu, const Pixels &pixels, bool large);
+/* From the components and Gaussian of level `first` to its collapsed image, in one cluster. */
+bool mma_coarse_levels(Queue *queue, const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid,
+                       int first, const Series &series);
+
+/* The first level from `from` on with which that fits; the last image where none does. */
+int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid, int from);
+
+/* The Laplacian coefficients of level 0 and, with plan.join_level_1, of level 1, in tiles of 8 x 4
+ * (tiled_fp16.cuh); of levels first .. last - 1, in tiles of level 1, in `collapsed` of others. A
+ * level's need its own components and the next level's. */
 bool mma_laplacian_fine(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                         const Series &series, const Pyramid &pyramid);
 bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first,
                           int last, const Series &series);
 
-/* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
- * collapsed image. The first level that fits is not below `from`; it is the last where there is
- * nothing to gain. */
-int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid, int from);
-bool mma_coarse_levels(Queue *queue, const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid,
-                       int first, const Series &series);
-/* The picture, from the terms of levels below `last`, at most kOutputLevel, and that level's
- * collapsed image. */
-constexpr int kOutputLevel = 4;
+/* Tiles of level 0, and whether level 1 is made along in a picture that is `large` or not. */
+int mma_tiles_of_picture(const Pixels &pixels);
+bool mma_joins_level_1(const Gpu &gpu, const Pixels &pixels, bool large);
 
+/* The picture, from the coefficients of levels below `last` <= kOutputLevel and that level's
+ * collapsed image. */
 bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
                 int last);
 
