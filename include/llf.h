@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Local Laplacian filter: Paris, Hasinoff, Kautz 2011, with the parameters of MATLAB's
- * locallapfilt. docs/cudallf.md explains them.
+ * locallapfilt. docs/reference/definitions.md has the formulas.
  */
 #pragma once
 

@@ -42,7 +42,8 @@ SHOWS = (
 ENCODERS = (
     ("x264enc", "x264enc speed-preset=veryfast pass=qual quantizer=23 bitrate=20000", ""),
     ("openh264enc", "openh264enc bitrate=12000000", ""),
-    ("avenc_mpeg4", "avenc_mpeg4 bitrate=16000000", "there is no H.264 encoder here: MPEG-4 part 2"),
+    ("avenc_mpeg4", "avenc_mpeg4 bitrate=16000000",
+     "there is no H.264 encoder here: MPEG-4 part 2"),
 )
 
 

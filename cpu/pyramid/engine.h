@@ -16,7 +16,7 @@ typedef struct CfCpuPyramid CfCpuPyramid;
 /* Whether a pyramid blurs planes of so many bits, whose colours may be weighted by alpha, faster
  * than the taps would, as matrix products or not, and accurately: within a tenth of a code of 8
  * bits, a quarter of finer ones, but for colours where next to nothing is visible
- * (docs/cudagaussblur.md, Accuracy). Then `x` and `y` get its factors. */
+ * (docs/reference/accuracy.md). Then `x` and `y` get its factors. */
 bool cf_cpu_pyramid_pays(int bits, bool weighted, bool matrix, double horizontal, double vertical,
                          CfPyramidFactors *x, CfPyramidFactors *y);
 

@@ -17,14 +17,14 @@ namespace
 template <int C, int Tiles>
 __device__ inline void finish_rows(
     const CfTensorJob &job, const CfFirWork &work, const CfTensorStrip &strip,
-    const CfTensorMatricesOf<C, Tiles> &matrices, const CfTensorKept<C, Tiles> &kept,
+    const CfTensorMatrices<Tiles> &matrices, const CfTensorKept<C, Tiles> &kept,
     const uint4 (&newest)[CfTensorShape<C, Tiles>::kBlocks][CfTensorShape<C, Tiles>::kColours],
     const CfTensorAlpha (&newest_alpha)[CfTensorShape<C, Tiles>::kBlocks], bool weighted,
     CfTensorTarget target)
 {
   if constexpr (C == 1) {
     constexpr int kBlocks = CfTensorShape<C, Tiles>::kBlocks;
-    constexpr int kAtOnce = CfTensorShape<C, Tiles>::kHasRegisters ? kBlocks : 2;
+    constexpr int kAtOnce = 2; /* blocks, for registers */
     uint32_t codes[2][kBlocks];
 
 #pragma unroll
@@ -61,19 +61,13 @@ __device__ inline void finish_rows(
 
 /* ---- the kernels ---- */
 
-/* What filters opaque pixels only is faster: all warps alike up to so many tiles, and from so many
- * on a pipeline. With four channels that is all tiles, so that the host wants to know which
- * pictures are opaque; planar pictures always are. */
-constexpr int kShortTiles = 4, kPlanarShortTiles = 3, kPlanarPipelineTiles = 6;
+/* What filters opaque pixels only is faster: all warps alike up to so many tiles, and a pipeline
+ * beyond. The host wants to know which pictures are opaque; planar pictures always are. */
+constexpr int kShortTiles = 4;
 
-__host__ __device__ constexpr bool is_short(int tiles, bool planar)
+__host__ __device__ constexpr bool is_short(int tiles)
 {
-  return tiles <= (planar ? kPlanarShortTiles : kShortTiles);
-}
-
-constexpr bool has_opaque_form(int tiles, bool planar)
-{
-  return !planar || is_short(tiles, planar) || tiles >= kPlanarPipelineTiles;
+  return tiles <= kShortTiles;
 }
 
 __device__ inline void report_picture(const CfTensorJob &job)
@@ -98,8 +92,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   const int top = cf_tensor_first_step(work) + place.first_row;
   const int end = min(top + place.rows, work.end), y0 = top - Shape::kRadius;
   const int steps = (end - top + kTensorStep - 1) / kTensorStep + Tiles - 1;
-  const int warp_x0 = x0 + (threadIdx.x >> 5) % Shape::kWarps * Shape::kWarpPixels;
-  const bool goes_down = Shape::kPaired && threadIdx.x >= Shape::kLanes;
+  const int warp_x0 = x0 + (threadIdx.x >> 5) * Shape::kWarpPixels;
   uint8_t *planes = shared + Shape::kStages * Shape::kStageBytes;
   uint4 *behind = (uint4 *)(planes + Shape::kPlaneSets * kSetBytes);
   volatile int *not_opaque = (volatile int *)(planes + Shape::kWords);
@@ -118,24 +111,20 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
   if (threadIdx.x < 4)
     not_opaque[threadIdx.x] = -1;
   Shape::synchronize();
-  const CfTensorMatricesOf<C, Tiles> matrices(taps, taps + kTensorTapPairs, goes_down);
+  const CfTensorMatrices<Tiles> matrices(taps, taps + kTensorTapPairs);
   CfTensorKept<C, Tiles> kept(behind);
-  const CfTensorStrip held =
-      Shape::kHasRegisters ? cf_tensor_hold_factors<Shape::kColours>(strip) : strip;
   unsigned history = 0; /* which of the last Tiles steps were not opaque, the newest lowest */
 
   Shape::synchronize();
-  for (int step = 0; step < steps + Shape::kPaired; step++) {
+  for (int step = 0; step < steps; step++) {
     uint8_t *const set = planes + (Shape::kPlaneSets == 1 ? 0 : (step & 1) * kSetBytes);
-    const int finished = step - Shape::kPaired; /* of the steps, by this one */
     const unsigned before = history;
     uint4 newest[Shape::kBlocks][Shape::kColours];
     CfTensorAlpha newest_alpha[Shape::kBlocks];
 
     cf::cp_async_wait<Shape::kStages - 1>();
     __syncwarp();
-    if (step < steps &&
-        !converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set))
+    if (!converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set))
       not_opaque[step & 1] = step;
     __syncwarp();
     fetcher.fetch(step + Shape::kStages);
@@ -146,58 +135,33 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
         report_alpha(job);
     }
 
-    if constexpr (Shape::kPaired) {
-      const int warp = threadIdx.x >> 5, parts = Shape::kWarps / Shape::kChannels;
-      const int channel = warp / parts, block = warp % parts * Shape::kAcrossBlocks;
-
-      if (!goes_down && step < steps) {
-        const uint32_t plane = cf::smem_address(set) + channel * Shape::kPlaneBytes;
-
-        if (history && !before)
-          kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
-        if (channel < Shape::kColours) {
-          uint4 across[Shape::kAcrossBlocks][1];
-          cf_tensor_filter_across<C, Tiles>(matrices, plane, 16 * block, across);
-          kept.put_channel(across, channel, block);
-        } else if (history) {
-          CfTensorAlpha across[Shape::kAcrossBlocks];
-          cf_tensor_filter_alpha_across<C, Tiles>(matrices, plane, 16 * block, across);
-          kept.put_channel(across, block);
-        }
-      }
-    } else {
-      cf_tensor_filter_across<C, Tiles>(matrices, cf::smem_address(set), warp_x0 - x0, newest);
-      if constexpr (Shape::kHasAlpha) {
-        if (history && !before)
-          kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
-        if (history)
-          cf_tensor_filter_alpha_across<C, Tiles>(
-              matrices, cf::smem_address(set) + 3 * Shape::kPlaneBytes, warp_x0 - x0, newest_alpha);
-      }
+    cf_tensor_filter_across<C, Tiles>(matrices, cf::smem_address(set), warp_x0 - x0, newest);
+    if constexpr (Shape::kHasAlpha) {
+      if (history && !before)
+        kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
+      if (history)
+        cf_tensor_filter_alpha_across<C, Tiles>(
+            matrices, cf::smem_address(set) + 3 * Shape::kPlaneBytes, warp_x0 - x0, newest_alpha);
     }
-    if (Shape::kPlaneSets == 1 && !Shape::kPaired)
+    if (Shape::kPlaneSets == 1)
       Shape::synchronize();
 
-    if ((!Shape::kPaired || goes_down) && finished >= Tiles - 1) {
+    if (step >= Tiles - 1) {
       CfTensorTarget target;
-      target.y0 = top + (finished - Tiles + 1) * kTensorStep;
+      target.y0 = top + (step - Tiles + 1) * kTensorStep;
       target.end = end;
       target.x0 = warp_x0;
       target.inside = warp_x0 + Shape::kWarpPixels <= work.width && target.y0 >= work.first &&
                       target.y0 + kTensorStep <= end;
-      finish_rows<C, Tiles>(job, work, held, matrices, kept, newest, newest_alpha,
-                            (Shape::kPaired ? before : history) != 0, target);
+      finish_rows<C, Tiles>(job, work, strip, matrices, kept, newest, newest_alpha, history != 0,
+                            target);
     }
-    if constexpr (!Shape::kPaired) {
-      if constexpr (Shape::kHasAlpha) {
-        if (history)
-          kept.put_alpha(newest_alpha);
-      }
-      kept.put(newest);
+    if constexpr (Shape::kHasAlpha) {
+      if (history)
+        kept.put_alpha(newest_alpha);
     }
+    kept.put(newest);
     kept.advance();
-    if (Shape::kPaired)
-      Shape::synchronize();
   }
 }
 
@@ -213,8 +177,8 @@ constexpr int largest(int a, int b)
 /* The threads of a block, and how many blocks an SM is meant to have. */
 template <int Tiles, bool Planar, bool Opaque> struct Launch {
   template <int C>
-  using OpaqueShape = std::conditional_t<is_short(Tiles, Planar), CfTensorShort<C, Tiles>,
-                                         CfTensorPipeline<C, Tiles>>;
+  using OpaqueShape =
+      std::conditional_t<is_short(Tiles), CfTensorShort<C, Tiles>, CfTensorPipeline<C, Tiles>>;
   template <int C>
   using Shape = std::conditional_t<Opaque, OpaqueShape<C>, CfTensorShape<C, Tiles>>;
   static constexpr int kFirst = Planar ? 1 : 4;
@@ -222,9 +186,7 @@ template <int Tiles, bool Planar, bool Opaque> struct Launch {
   static constexpr int kBytes =
       Planar ? largest(Shape<1>::kBytes, Shape<2>::kBytes)
              : largest(Shape<4>::kBytes, CfTensorFirstThreads<Tiles, Opaque>::kBytes);
-  static constexpr int kRegisters = Tiles <= 3 || (Opaque && is_short(Tiles, Planar)) ? 128
-                                    : Planar && !Opaque                               ? 96
-                                                                                      : 80;
+  static constexpr int kRegisters = Tiles <= 3 || (Opaque && is_short(Tiles)) ? 128 : 80;
   static constexpr int kFitting = kSharedMemory / (kBytes + 1024);
   static constexpr int kByRegisters = 65536 / kThreads / kRegisters;
   static constexpr int kResident = kFitting < kByRegisters ? kFitting : kByRegisters;
@@ -235,7 +197,7 @@ __device__ inline int filter_opaque(const CfTensorJob &job, const CfFirWork &wor
                                     const CfTensorStrip &strip, const CfTensorPlace &place,
                                     uint8_t *shared)
 {
-  if constexpr (is_short(Tiles, C != 4))
+  if constexpr (is_short(Tiles))
     return cf_tensor_filter_short<C, Tiles>(job, work, strip, place, shared);
   else
     return cf_tensor_filter_opaque<C, Tiles>(job, work, strip, place, shared);
@@ -257,16 +219,11 @@ __global__ void __launch_bounds__(Launch<Tiles, Planar, Opaque>::kThreads,
   const CfTensorStrip &strip = job.strip[p];
   CfTensorPlace place(strip, (int)blockIdx.x - (Planar ? strip.first_block : 0));
 
-  if constexpr (Planar && Opaque) {
+  if constexpr (Planar) {
     if (work.channels == 2)
       filter_opaque<2, Tiles>(job, work, strip, place, shared);
     else
       filter_opaque<1, Tiles>(job, work, strip, place, shared);
-  } else if constexpr (Planar) {
-    if (work.channels == 2)
-      filter_strip<2, Tiles>(job, work, strip, place, shared);
-    else
-      filter_strip<1, Tiles>(job, work, strip, place, shared);
   } else {
     report_picture(job);
     if constexpr (Opaque)
@@ -294,7 +251,7 @@ template <int Tiles, bool Planar, bool Opaque> constexpr Form form()
 {
   typedef Launch<Tiles, Planar, Opaque> Launch;
 
-  if constexpr (Opaque ? has_opaque_form(Tiles, Planar) : !(Planar && is_short(Tiles, Planar)))
+  if constexpr (Opaque || !Planar)
     return {filter_tensor<Tiles, Planar, Opaque>, Launch::kThreads, Launch::kBytes};
   else
     return {nullptr, 0, 0};
@@ -311,13 +268,7 @@ template <int Tiles> constexpr Variant variant()
 
 /* Each serves kernels that reach 8 (tiles - 1) samples to either side. */
 const Variant variants[] = {
-    variant<2>(),
-    variant<3>(),
-    variant<4>(),
-    variant<5>(),
-    variant<6>(),
-    variant<7>(),
-    variant<kTensorMaxTiles>(),
+    variant<2>(), variant<3>(), variant<4>(), variant<6>(), variant<kTensorMaxTiles>(),
 };
 
 int larger(int a, int b)
@@ -359,11 +310,11 @@ double outer_cost(const CfFirWork *work, int tiles, bool opaque)
   const bool replicates_pieces =
       work->border == CF_BORDER_REPLICATE && work->width % (16 / work->channels) == 0;
 
-  if (replicates_pieces && opaque && (!planar || tiles >= kPlanarPipelineTiles))
+  if (replicates_pieces && opaque && (!planar || !is_short(tiles)))
     return kOpaqueOuterCost;
   if (replicates_pieces && (planar || tiles <= 3))
     return 1.0;
-  return tiles <= 3 || (opaque && is_short(tiles, planar)) ? kShortOuterCost : kOuterCost;
+  return tiles <= 3 || (opaque && is_short(tiles)) ? kShortOuterCost : kOuterCost;
 }
 
 int divide_up(int a, int b)

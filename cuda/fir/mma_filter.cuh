@@ -8,8 +8,6 @@
 #include "cuda/fir/mma_types.cuh"
 #include "cuda/fir/mma_store.cuh"
 
-#include <type_traits>
-
 /* ---- Toeplitz matrices ---- */
 
 /* Taps `tap` and `tap` + 1, where tap 0 is the first that the matrices reach. */
@@ -27,30 +25,24 @@ __device__ inline uint32_t cf_tensor_tap_pair(const volatile uint32_t *taps, int
   return halves[0] | (uint32_t)halves[1] << 16;
 }
 
-/* A thread's part of all of them; if paired, only of those for its direction. Output pixels are
- * so ordered that it has two neighbours. */
-template <int Tiles, bool Paired> class CfTensorMatrices
+/* A thread's part of all of them. Output pixels are so ordered that it has two neighbours. */
+template <int Tiles> class CfTensorMatrices
 {
-  uint32_t words[Paired ? 4 * Tiles : 6 * Tiles + 1];
+  uint32_t words[6 * Tiles + 1];
 
 public:
-  __device__ CfTensorMatrices(const uint32_t *row_taps, const uint32_t *column_taps, bool down)
+  __device__ CfTensorMatrices(const uint32_t *row_taps, const uint32_t *column_taps)
   {
     const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
 
 #pragma unroll
     for (int i = 0; i < 2 * Tiles; i++) {
-      if (!Paired || !down) {
-        words[i] = cf_tensor_tap_pair(row_taps, 8 * i + 2 * q - 2 * g);
-        words[2 * Tiles + i] = cf_tensor_tap_pair(row_taps, 8 * i + 2 * q - 2 * g - 1);
-      }
+      words[i] = cf_tensor_tap_pair(row_taps, 8 * i + 2 * q - 2 * g);
+      words[2 * Tiles + i] = cf_tensor_tap_pair(row_taps, 8 * i + 2 * q - 2 * g - 1);
     }
 #pragma unroll
-    for (int i = 0; i <= 2 * Tiles; i++) {
-      if (!Paired || down)
-        words[(Paired ? 0 : 4 * Tiles) + i] =
-            cf_tensor_tap_pair(column_taps, 8 * (i - 1) + 2 * q - g);
-    }
+    for (int i = 0; i <= 2 * Tiles; i++)
+      words[4 * Tiles + i] = cf_tensor_tap_pair(column_taps, 8 * (i - 1) + 2 * q - g);
   }
 
   /* The left side of row product `tile`: of the thread's first pixel and its second, every 8
@@ -67,7 +59,7 @@ public:
    */
   __device__ void down(int tile, bool lower, uint32_t (&right)[2]) const
   {
-    const int first = (Paired ? 0 : 4 * Tiles) + 2 * tile + !lower;
+    const int first = 4 * Tiles + 2 * tile + !lower;
 
     right[0] = words[first];
     right[1] = words[first + 1];
@@ -111,33 +103,6 @@ public:
     right[1] = words[tile][lower ? 1 : 3];
   }
 };
-
-/* The same for both. */
-template <int Tiles> class CfTensorDirections
-{
-  CfTensorDirection<Tiles> rows, columns;
-
-public:
-  __device__ CfTensorDirections(const uint32_t *row_taps, const uint32_t *column_taps, bool)
-      : rows(row_taps, column_taps, false), columns(row_taps, column_taps, true)
-  {
-  }
-
-  __device__ void across(int tile, uint32_t (&left)[4]) const
-  {
-    rows.across(tile, left);
-  }
-
-  __device__ void down(int tile, bool lower, uint32_t (&right)[2]) const
-  {
-    columns.down(tile, lower, right);
-  }
-};
-
-template <int C, int Tiles>
-using CfTensorMatricesOf =
-    std::conditional_t<CfTensorShape<C, Tiles>::kHasRegisters, CfTensorDirections<Tiles>,
-                       CfTensorMatrices<Tiles, CfTensorShape<C, Tiles>::kPaired>>;
 
 /* ---- across ---- */
 
@@ -265,41 +230,33 @@ template <int C, int Tiles> class CfTensorKept
   __device__ uint4 &place(int slot, int block, int channel) const
   {
     return shared[((slot * Shape::kBlocks + block) * Shape::kKeptChannels + channel) *
-                  Shape::kLanes];
+                  Shape::kThreads];
   }
 
   __device__ uint2 &rests(int slot, int block) const
   {
-    return ((uint2 *)(shared - threadIdx.x % Shape::kLanes + Shape::kKeptPlaces) +
-            threadIdx.x % Shape::kLanes)[(slot * Shape::kBlocks + block) * Shape::kLanes];
+    return ((uint2 *)(shared - threadIdx.x % Shape::kThreads + Shape::kKeptPlaces) +
+            threadIdx.x % Shape::kThreads)[(slot * Shape::kBlocks + block) * Shape::kThreads];
   }
 
-  /* `lane` is counted from this one. */
-  __device__ void set_alpha(int slot, int block, int lane, const CfTensorAlpha &alpha) const
+  __device__ void set_alpha(int slot, int block, const CfTensorAlpha &alpha) const
   {
-    (&place(slot, block, Shape::kKeptColours))[lane] = alpha.halves;
+    place(slot, block, Shape::kKeptColours) = alpha.halves;
     if constexpr (Shape::kHasRests)
-      (&rests(slot, block))[lane] = alpha.rests;
+      rests(slot, block) = alpha.rests;
   }
 
-  /* From this lane to the same of the warp that has `block`. */
-  __device__ static int to_lane_of(int block)
-  {
-    return block * 32 + (int)(threadIdx.x & 31) - (int)threadIdx.x;
-  }
-
-  /* Of what came `age` steps after the oldest. Of a pair, one warp writes the oldest while the
-   * other reads the others. */
+  /* Of what came `age` steps after the oldest. */
   __device__ int slot(int age) const
   {
-    const int at = oldest + age + Shape::kPaired;
+    const int at = oldest + age;
 
     return at < Shape::kKept ? at : at - Shape::kKept;
   }
 
 public:
   __device__ CfTensorKept(uint4 *shared)
-      : kept(), shared(shared + threadIdx.x % Shape::kLanes), oldest(0)
+      : kept(), shared(shared + threadIdx.x % Shape::kThreads), oldest(0)
   {
   }
 
@@ -326,10 +283,8 @@ public:
 #pragma unroll 1
     for (int slot = 0; slot < Shape::kKept; slot++) {
 #pragma unroll
-      for (int b = 0; b < Shape::kBlocks; b++) {
-        if (!Shape::kPaired || slot != oldest)
-          set_alpha(slot, b, 0, across);
-      }
+      for (int b = 0; b < Shape::kBlocks; b++)
+        set_alpha(slot, b, across);
     }
   }
 
@@ -337,7 +292,7 @@ public:
   {
 #pragma unroll
     for (int b = 0; b < Shape::kBlocks; b++)
-      set_alpha(oldest, b, 0, newest[b]);
+      set_alpha(oldest, b, newest[b]);
   }
 
   /* In place of the oldest. */
@@ -357,22 +312,6 @@ public:
         }
       }
     }
-  }
-
-  /* One channel of blocks of pixels from `block` on, of which each warp that goes down has one. */
-  __device__ void put_channel(const uint4 (&newest)[Shape::kAcrossBlocks][1], int channel,
-                              int block)
-  {
-#pragma unroll
-    for (int b = 0; b < Shape::kAcrossBlocks; b++)
-      (&place(oldest, 0, channel))[to_lane_of(block + b)] = newest[b][0];
-  }
-
-  __device__ void put_channel(const CfTensorAlpha (&newest)[Shape::kAcrossBlocks], int block)
-  {
-#pragma unroll
-    for (int b = 0; b < Shape::kAcrossBlocks; b++)
-      set_alpha(oldest, 0, to_lane_of(block + b), newest[b]);
   }
 
   __device__ void advance()
@@ -397,15 +336,12 @@ __device__ inline void cf_tensor_add_down(const Matrices &matrices, int tile, co
   }
 }
 
-/* The newest step is among those kept where another warp made it. */
 template <int C, int Tiles, int Blocks>
 __device__ inline void cf_tensor_filter_down(
-    const CfTensorMatricesOf<C, Tiles> &matrices, const CfTensorKept<C, Tiles> &kept,
+    const CfTensorMatrices<Tiles> &matrices, const CfTensorKept<C, Tiles> &kept,
     const uint4 (&newest)[CfTensorShape<C, Tiles>::kBlocks][CfTensorShape<C, Tiles>::kColours],
     int first, CfTensorSums (&sums)[Blocks][CfTensorShape<C, Tiles>::kColours])
 {
-  constexpr bool kHasNewest = !CfTensorShape<C, Tiles>::kPaired;
-
 #pragma unroll
   for (int tile = 0; tile < Tiles; tile++) {
 #pragma unroll
@@ -413,8 +349,7 @@ __device__ inline void cf_tensor_filter_down(
 #pragma unroll
       for (int c = 0; c < CfTensorShape<C, Tiles>::kColours; c++)
         cf_tensor_add_down(matrices, tile,
-                           kHasNewest && tile == Tiles - 1 ? newest[first + b][c]
-                                                           : kept.get(tile, first + b, c),
+                           tile == Tiles - 1 ? newest[first + b][c] : kept.get(tile, first + b, c),
                            sums[b][c]);
     }
   }
@@ -422,18 +357,17 @@ __device__ inline void cf_tensor_filter_down(
 
 /* What rests add comes first, for it is small. */
 template <int C, int Tiles>
-__device__ inline void cf_tensor_filter_alpha_down(const CfTensorMatricesOf<C, Tiles> &matrices,
+__device__ inline void cf_tensor_filter_alpha_down(const CfTensorMatrices<Tiles> &matrices,
                                                    const CfTensorKept<C, Tiles> &kept,
                                                    const CfTensorAlpha &newest, int block,
                                                    CfTensorSums &sums)
 {
   typedef CfTensorShape<C, Tiles> Shape;
-  constexpr bool kHasNewest = !Shape::kPaired;
 
   if constexpr (Shape::kHasRests) {
 #pragma unroll
     for (int tile = 0; tile < Tiles; tile++) {
-      const bool is_newest = kHasNewest && tile == Tiles - 1;
+      const bool is_newest = tile == Tiles - 1;
       cf_tensor_add_down(
           matrices, tile,
           cf_tensor_unpack_rests(is_newest ? newest.rests : kept.get_rests(tile, block)), sums);
@@ -441,7 +375,6 @@ __device__ inline void cf_tensor_filter_alpha_down(const CfTensorMatricesOf<C, T
   }
 #pragma unroll
   for (int tile = 0; tile < Tiles; tile++)
-    cf_tensor_add_down(
-        matrices, tile,
-        kHasNewest && tile == Tiles - 1 ? newest.halves : kept.get_alpha(tile, block), sums);
+    cf_tensor_add_down(matrices, tile,
+                       tile == Tiles - 1 ? newest.halves : kept.get_alpha(tile, block), sums);
 }

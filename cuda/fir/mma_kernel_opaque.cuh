@@ -14,7 +14,7 @@
 template <int C, int Tiles>
 __device__ inline void
 cf_tensor_finish_short(const CfTensorJob &job, const CfFirWork &work, const CfTensorStrip &strip,
-                       const CfTensorMatricesOf<C, Tiles> &matrices,
+                       const CfTensorMatrices<Tiles> &matrices,
                        const uint4 (&steps)[Tiles][CfTensorShape<C, Tiles>::kBlocks]
                                            [CfTensorShape<C, Tiles>::kColours],
                        CfTensorTarget target)
@@ -80,7 +80,7 @@ __device__ inline int cf_tensor_filter_short(const CfTensorJob &job, const CfFir
   for (int i = threadIdx.x; i < 2 * kTensorTapPairs; i += Shape::kThreads)
     taps[i] = job.taps[work.set][i / kTensorTapPairs][i % kTensorTapPairs];
   __syncthreads();
-  const CfTensorMatricesOf<C, Tiles> matrices(taps, taps + kTensorTapPairs, false);
+  const CfTensorMatrices<Tiles> matrices(taps, taps + kTensorTapPairs);
   uint4 waiting[Tiles][Shape::kBlocks][Shape::kColours] = {}; /* the newest step last */
 
   for (int step = 0; step < steps; step++) {

@@ -72,21 +72,6 @@ __device__ inline void cf_tensor_take_codes(const CfTensorStrip &strip,
   }
 }
 
-/* The strip with its code factors in registers: else they are loaded, and waited for, each time. */
-template <int Channels>
-__device__ inline CfTensorStrip cf_tensor_hold_factors(const CfTensorStrip &strip)
-{
-  CfTensorStrip held = strip;
-  int bounded = strip.bounded;
-
-  asm volatile("" : "+r"(bounded));
-  held.bounded = bounded;
-#pragma unroll
-  for (int c = 0; c < Channels; c++)
-    asm volatile("" : "+f"(held.code_factor[c]), "+f"(held.code_addend[c]));
-  return held;
-}
-
 /* The second bytes of four words. */
 __device__ inline uint32_t cf_pack_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {

@@ -162,18 +162,8 @@ template <int C, int Tiles> struct CfTensorShape {
                                          : Tiles == 3 ? 4
                                                       : 8; /* see cf_tensor_store_colours */
 
-  /* Where rows that wait leave room for few blocks on an SM, half of the warps filter across what
-   * came, each one channel of several blocks of pixels, while the others filter down what was made
-   * a step before. */
-  static constexpr bool kPaired = C == 4 && Tiles >= 6;
-  static constexpr int kAcrossBlocks = kPaired ? kBlocks * kChannels : kBlocks;
-  static constexpr int kLanes = 32 * kWarps; /* of all warps that do the same */
-  static constexpr int kThreads = kPaired ? 2 * kLanes : kLanes;
+  static constexpr int kThreads = 32 * kWarps;
   static constexpr int kPixels = kWarpPixels * kWarps; /* of a strip */
-
-  /* Whether there are registers for taps that are there twice, and for sums of all blocks at once.
-   * Planes of four tiles would pay for them with one of four blocks on an SM. */
-  static constexpr bool kHasRegisters = C != 4 && (kShort || Tiles == 5);
 
   /* Copies of the source: pieces of 16 bytes, a row's by as many threads as there are rows for. */
   static constexpr int kRadius = 8 * (Tiles - 1);
@@ -194,14 +184,14 @@ template <int C, int Tiles> struct CfTensorShape {
   static constexpr int kStages = C == 4 && Tiles <= 5 ? 1 : 2; /* of copies: steps ahead */
 
   /* Rows filtered across wait for the columns in registers, or where these are too few in shared
-   * memory, each thread's for itself where warps do both. Those of alpha are rarely there. */
+   * memory, each thread's for itself. Those of alpha are rarely there. */
   static constexpr bool kKeepsInRegisters = kShort;
-  static constexpr int kKept = kPaired ? Tiles + 1 : Tiles - 1;
+  static constexpr int kKept = Tiles - 1;
   static constexpr int kKeptColours = kKeepsInRegisters ? 0 : kColours;
   static constexpr int kKeptChannels = kKeptColours + (kHasAlpha ? 1 : 0);
-  static constexpr int kKeptPlaces = kKept * kBlocks * kKeptChannels * kLanes;
+  static constexpr int kKeptPlaces = kKept * kBlocks * kKeptChannels * kThreads;
   static constexpr int kKeptBytes =
-      16 * kKeptPlaces + (kHasRests ? kKept * kBlocks * kLanes * 8 : 0);
+      16 * kKeptPlaces + (kHasRests ? kKept * kBlocks * kThreads * 8 : 0);
 
   static constexpr int kTapBytes = 2 * 4 * kTensorTapPairs;
   static constexpr int kBytes = kStages * kStageBytes + kPlaneSets * kChannels * kPlaneBytes +

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "cuda/llf/pixel_io.cuh"
 #include "cuda/llf/pyramid_ops.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/named_barrier.cuh"

@@ -166,14 +166,7 @@ bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series
 /* Level 0 and colour, to the destination. */
 bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid);
 
-/* All of the coarse levels in one kernel of few blocks: from the components and Gaussian of level
- * `first` to its collapsed image. tail_prepare() says how many blocks the GPU runs together; more
- * than one need `clusters` (sm_90). */
-int tail_first_level(const Pyramid &pyramid, int from, int shared_per_block);
-bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatus *status);
-bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, const Series &series);
-
-/* Blocks of that kernel at the most, each of which fills a multiprocessor. */
+/* CTAs of the kernel of the coarse levels at the most, each of which fills an SM. */
 constexpr int MAX_TAIL_BLOCKS = kMaxClusterCtas;
 
 /* --- engine=fast on tensor cores (sm_80 and newer): cuda/llf/README.md --- */

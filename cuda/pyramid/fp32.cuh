@@ -8,10 +8,8 @@
  *   low      these -> the low taps along columns: the coarse samples, channels interleaved
  *   up       coarse samples -> result codes, by the cubic B-spline
  *
- * Bytes are halved once or twice in 16-bit lanes of integers, two samples an instruction, before
- * the taps of columns see them: for D = 8 that leaves 1.25 multiply-adds a source sample of 6. `up`
- * does 4.5 a result sample. That is less than the tensor cores' work in shared memory would cost in
- * moving it there, so plain single precision serves all GPUs.
+ * Plain single precision serves all GPUs and formats; bytes of 1, 2 or 4 channels take the pyramid
+ * on tensor cores instead (u8mma.cuh) where the GPU has them.
  */
 #pragma once
 
@@ -27,11 +25,10 @@ extern "C" {
 #include "plan/pyramid.h"
 }
 
-constexpr int kPyramidFactor = 8;     /* largest D, a power of two */
-constexpr int kPyramidLowTaps = 288;  /* zeros included; a multiple of 4 */
-constexpr int kPyramidCells = 6;      /* prefilter taps of 8-bit samples in units of D */
-constexpr int kPyramidCellsWide = 11; /* of 16-bit samples */
-constexpr int kPyramidHalvedTaps = 10;
+constexpr int kPyramidFactor = 8;        /* largest D, a power of two */
+constexpr int kPyramidLowTaps = 288;     /* zeros included; a multiple of 4 */
+constexpr int kPyramidCells = 6;         /* prefilter taps of 8-bit samples in units of D */
+constexpr int kPyramidCellsWide = 11;    /* of 16-bit samples */
 constexpr int kPyramidColumnsBlocks = 5; /* on an SM: the more, the more rows two strips read */
 constexpr int kPyramidTile = 32;         /* of blur maps */
 
@@ -92,11 +89,6 @@ struct CfPyramidJob {
    * the multiply-adds, and need no loads. */
   float prefilter[4][kPyramidCellsWide * kPyramidFactor]; /* zeros at the end */
   float spline[4][4 * kPyramidFactor];
-
-  /* Columns of bytes are halved by the taps 1 3 3 1 over 8, once for D = 4 and twice for D = 8;
-   * these taps, for which they are not divided by 8, follow, and keep one row in two. The three
-   * have the variance of `prefilter`. */
-  float halved[4][kPyramidHalvedTaps];
 
   CfPyramidPlane plane[CF_MAX_PLANES];
 };

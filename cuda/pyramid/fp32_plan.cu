@@ -63,35 +63,6 @@ void describe_line(CfPyramidLine *line, const CfPyramidAxis *axis, CfBorder bord
     line->low[i] = (float)axis->low[i];
 }
 
-double prefilter_variance(const CfPyramidAxis *axis)
-{
-  const double centre = axis->prefilter_first + 0.5 * (axis->prefilter_count - 1);
-  double sum = 0.0;
-
-  for (int i = 0; i < axis->prefilter_count; i++)
-    sum += axis->prefilter[i] * pow(axis->prefilter_first + i - centre, 2.0);
-  return sum;
-}
-
-/* What is left to a Gaussian after 1 3 3 1, whose variance is 3/4, and again two samples apart. */
-void place_halved_taps(float *tap, const CfPyramidAxis *axis)
-{
-  const double halved = axis->factor == 8 ? 3.75 : axis->factor == 4 ? 0.75 : 0.0;
-  const double scale = axis->factor == 8 ? 64.0 : axis->factor == 4 ? 8.0 : 1.0;
-  const double step = axis->factor / 2.0;
-  const double variance = (prefilter_variance(axis) - halved) / (step * step);
-  double exact[kPyramidHalvedTaps], sum = 0.0;
-
-  for (int i = 0; i < kPyramidHalvedTaps; i++) {
-    const double distance = i - 0.5 * (kPyramidHalvedTaps - 1);
-
-    exact[i] = exp(-0.5 * distance * distance / variance);
-    sum += exact[i];
-  }
-  for (int i = 0; i < kPyramidHalvedTaps; i++)
-    tap[i] = (float)(exact[i] / (sum * scale));
-}
-
 void place_tables(CfPyramidJob *job, const CfPyramidAxis *axis)
 {
   float *prefilter = job->prefilter[cf_log2(axis->factor)];
@@ -101,8 +72,6 @@ void place_tables(CfPyramidJob *job, const CfPyramidAxis *axis)
     prefilter[i] = (float)axis->prefilter[i];
   for (int i = 0; i < 4 * axis->factor; i++)
     spline[i] = (float)axis->spline[i];
-  if (axis->factor > 1)
-    place_halved_taps(job->halved[cf_log2(axis->factor)], axis);
 }
 
 bool line_fits(const CfPyramidAxis *axis, bool wide)

@@ -465,7 +465,7 @@ __device__ inline void make_cell(const CfPyramidJob &job, const CfPyramidPlane &
   }
 }
 
-template <typename Sample, Kind K, bool Alpha, int D>
+template <typename Sample, Kind K, int D>
 __device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plane, int block)
 {
   constexpr int kAhead = D > 1 ? 2 : 0; /* coarse rows after a cell that it needs */
@@ -510,29 +510,28 @@ __device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plan
     across_row.combine(ahead, near[4]);
     scale(near[4]);
     across_row.fetch(cell + 1 + kAhead, ahead);
-    if (Alpha && !(D > 1 && is_opaque(plane, near)))
-      make_cell<Sample, Alpha, D>(job, plane, near, span, cell * D);
+    if (K == kPixel && plane.alpha >= 0 && !(D > 1 && is_opaque(plane, near)))
+      make_cell<Sample, true, D>(job, plane, near, span, cell * D);
     else
       make_cell<Sample, false, D>(job, plane, near, span, cell * D);
   }
 }
 
-template <typename Sample, Kind K, bool Alpha>
+template <typename Sample, Kind K>
 __device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plane, int block)
 {
   switch (plane.y.factor) {
   case 1:
-    return go_up<Sample, K, Alpha, 1>(job, plane, block);
+    return go_up<Sample, K, 1>(job, plane, block);
   case 2:
-    return go_up<Sample, K, Alpha, 2>(job, plane, block);
+    return go_up<Sample, K, 2>(job, plane, block);
   case 4:
-    return go_up<Sample, K, Alpha, 4>(job, plane, block);
+    return go_up<Sample, K, 4>(job, plane, block);
   default:
-    return go_up<Sample, K, Alpha, 8>(job, plane, block);
+    return go_up<Sample, K, 8>(job, plane, block);
   }
 }
 
-template <bool Alpha>
 __global__ void __launch_bounds__(kPyramidThreads)
     pixels_up_kernel(const __grid_constant__ CfPyramidJob job)
 {
@@ -540,7 +539,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
   const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::up_blocks, &block);
 
   cf::pdl_wait();
-  go_up<uint8_t, kPixel, Alpha>(job, plane, block);
+  go_up<uint8_t, kPixel>(job, plane, block);
 }
 
 template <typename Sample>
@@ -552,11 +551,11 @@ __global__ void __launch_bounds__(kPyramidThreads)
 
   cf::pdl_wait();
   if (plane.channels == 1)
-    go_up<Sample, kFour, false>(job, plane, block);
+    go_up<Sample, kFour>(job, plane, block);
   else if (plane.channels == 2)
-    go_up<Sample, kTwo, false>(job, plane, block);
+    go_up<Sample, kTwo>(job, plane, block);
   else
-    go_up<Sample, kAny, false>(job, plane, block);
+    go_up<Sample, kAny>(job, plane, block);
 }
 
 } // namespace
@@ -573,10 +572,8 @@ bool cf_pyramid_up(const CfPyramidJob *job, bool wide, int blocks, void *stream,
 
   if (wide)
     kernel = planes_up_kernel<uint16_t>;
-  else if (job->plane[0].alpha >= 0)
-    kernel = pixels_up_kernel<true>;
   else if (job->plane[0].channels == 4)
-    kernel = pixels_up_kernel<false>;
+    kernel = pixels_up_kernel;
   return cf::launch_job(kernel, job, blocks, kPyramidThreads, 0, stream,
                         "enlarging the blur pyramid", status);
 }

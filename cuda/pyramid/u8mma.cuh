@@ -43,8 +43,6 @@ struct CfBytesLine {
   int chunks; /* of 16 samples that 16 outputs read */
   int spare;  /* of these before the first that outputs read */
   int made_first, made_end;
-  int mirrored; /* fine samples in the picture, where those outside equal some of these as the
-                 * border says, or 0 */
   int coarse_first, coarse_end;
   int low_count;
 };
@@ -68,8 +66,7 @@ struct CfBytesPlane {
 
   int first, end;                   /* rows of the result to make */
   int readable_first, readable_end; /* rows of the source that may be read */
-  int wanted_first, wanted_end;     /* made rows that they need */
-  int fine_first, fine_end;         /* those, or of those inside what stands for them */
+  int fine_first, fine_end;         /* made rows that they need */
   int coarse_first, coarse_end;     /* coarse rows that they need */
   int left;                         /* first column of fine samples */
   int columns;                      /* coarse ones */

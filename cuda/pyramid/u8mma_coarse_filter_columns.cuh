@@ -51,7 +51,7 @@ template <int C> __device__ inline int cf_windows_of(const CfBytesPlane &plane)
  * for all there are half as many instructions. Loads for some chunks are on the way together. */
 template <int C, int Windows, int Chunks>
 __device__ inline void cf_sum_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                      const CfSharedTaps<> &taps, const uint2 *column, int step,
+                                      const CfSharedTaps &taps, const uint2 *column, int step,
                                       int first, int end, float (&sum)[Windows][4])
 {
   const CfBytesLine &line = plane.y;
@@ -119,7 +119,7 @@ __device__ inline void cf_store_window(CfSharedCoarse<C> &shared, int channel, i
  * columns, where other numbers are, that of `fine` at the end. */
 template <int C, int Windows, int Chunks>
 __device__ inline void cf_share_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                        const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
+                                        const CfSharedTaps &taps, CfSharedCoarse<C> &shared)
 {
   constexpr int kSharing = kBytesWarps / C; /* warps that share a channel */
   const int warp = (int)threadIdx.x / 32, channel = warp / kSharing;
@@ -148,7 +148,7 @@ __device__ inline float4 &cf_sums_of_warp(CfSharedCoarse<C> &shared, int channel
 /* Where there is one window of each channel, and many chunks, the warps share these. */
 template <int C, int Chunks>
 __device__ inline void cf_share_window(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                       const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
+                                       const CfSharedTaps &taps, CfSharedCoarse<C> &shared)
 {
   const int warp = (int)threadIdx.x / 32, chunks = plane.y.chunks;
   const uint2 *const column = cf_place_in_rows(plane, 0, cf_first_column(plane, stack));
@@ -178,7 +178,7 @@ __device__ inline void cf_share_window(const CfBytesPlane &plane, const CfBytesS
 
 template <int C>
 __device__ inline void cf_share_coarse(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                       const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
+                                       const CfSharedTaps &taps, CfSharedCoarse<C> &shared)
 {
   constexpr int kSharing = kBytesWarps / C; /* warps that share a channel */
   const int windows = cf_windows_of<C>(plane), own = (windows + kSharing - 1) / kSharing;

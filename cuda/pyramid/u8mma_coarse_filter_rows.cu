@@ -12,14 +12,7 @@
 namespace
 {
 
-/* Blocks on a multiprocessor; where D is 4 everywhere so many that those of a 3840x2160 picture run
- * at once. */
-constexpr int kBlocks = 8;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kBlocksOfFour = 8;
-#else
-constexpr int kBlocksOfFour = 9;
-#endif
+constexpr int kBlocks = 8; /* on a multiprocessor */
 
 /* What a block makes: some outputs of eight rows of one channel. */
 struct Segment {
@@ -42,33 +35,16 @@ struct Segment {
   }
 };
 
-/* Number `i` of fine samples, or of fours of them, of which `count` are inside: itself, or the one
- * that it equals. */
-__device__ inline int mirror(const CfBytesLine &line, int i, int count)
-{
-  if (line.mirrored == 0 || (i >= 0 && i < count))
-    return i;
-  if (line.border == CF_BORDER_WRAP)
-    return i < 0 ? i + count : i - count;
-  return i < 0 ? -1 - i : 2 * count - 1 - i;
-}
-
-/* A row of fine samples. Those before and after the ones in memory are as the first and last; with
- * `Mirrors` there may be others that they equal. */
-template <bool Mirrors> struct FineRow {
-  const CfBytesLine &line;
+/* A row of fine samples. Those before and after the ones in memory are as the first and last. */
+struct FineRow {
   const float *first;
   int left, last; /* first of the first and of the last four in memory */
 
-  __device__ FineRow(const CfBytesPlane &plane, const Segment &segment, int row) : line(plane.x)
+  __device__ FineRow(const CfBytesPlane &plane, const Segment &segment, int row)
   {
-    const int rows = plane.fine_end - plane.fine_first, own = plane.rows_first + segment.row + row;
-    int y = own - plane.fine_first;
+    const int rows = plane.fine_end - plane.fine_first;
+    const int y = plane.rows_first + segment.row + row - plane.fine_first;
 
-    if (Mirrors)
-      y = mirror(plane.y, min(max(own, plane.wanted_first), plane.wanted_end - 1),
-                 plane.y.mirrored) -
-          plane.fine_first;
     first =
         plane.fine + ((size_t)segment.channel * rows + min(max(y, 0), rows - 1)) * plane.fine_pitch;
     left = plane.left;
@@ -77,20 +53,14 @@ template <bool Mirrors> struct FineRow {
 
   __device__ float4 load(int x) const
   {
-    if (Mirrors && line.mirrored)
-      x = 4 * mirror(line, x >> 2, line.mirrored / 4);
     return __ldcg((const float4 *)(first + (min(max(x, left), last) - left)));
   }
 
   /* Two and two as halves, and what these leave. */
   __device__ uint4 split(int x, const float4 &loaded) const
   {
-    const bool outside = x < left || x > last, mirrored = Mirrors && line.mirrored;
     const float edge = x < left ? loaded.x : loaded.w;
-    float4 four = outside && !mirrored ? make_float4(edge, edge, edge, edge) : loaded;
-
-    if (Mirrors && outside && mirrored && line.border == CF_BORDER_REFLECT)
-      four = make_float4(loaded.w, loaded.z, loaded.y, loaded.x);
+    const float4 four = x < left || x > last ? make_float4(edge, edge, edge, edge) : loaded;
     const uint2 low = cf_split_halves(four.x, four.y), high = cf_split_halves(four.z, four.w);
 
     return make_uint4(low.x, low.y, high.x, high.y);
@@ -132,7 +102,7 @@ template <int Groups> struct SharedSamples {
   uint4 four[8][(kFours + 7) / 8 * 8 + 4];
 };
 
-template <bool Mirrors, int Groups>
+template <int Groups>
 __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &segment,
                                      SharedSamples<Groups> &samples)
 {
@@ -143,7 +113,7 @@ __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &s
 
 #pragma unroll
   for (int r = 0; r < kRows; r++) {
-    const FineRow<Mirrors> row(plane, segment, (int)threadIdx.x / 32 * kRows + r);
+    const FineRow row(plane, segment, (int)threadIdx.x / 32 * kRows + r);
 
 #pragma unroll
     for (int i = 0; i < kAcross; i++)
@@ -152,7 +122,7 @@ __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &s
 #pragma unroll
   for (int r = 0; r < kRows; r++) {
     const int y = (int)threadIdx.x / 32 * kRows + r;
-    const FineRow<Mirrors> row(plane, segment, y);
+    const FineRow row(plane, segment, y);
 
 #pragma unroll
     for (int i = 0; i < kAcross; i++) {
@@ -162,16 +132,16 @@ __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &s
   }
 }
 
-template <bool Mirrors, int Groups, typename Taps>
+template <int Groups>
 __device__ inline void filter_shared(const CfBytesPlane &plane, const Segment &segment,
-                                     const Taps &taps, SharedSamples<Groups> &samples)
+                                     const CfSharedTaps &taps, SharedSamples<Groups> &samples)
 {
   const CfBytesLine &line = plane.x;
   const int lane = (int)threadIdx.x % 32, group = (int)threadIdx.x / 32 * Groups;
   const uint4 *from = &samples.four[lane / 4][4 * group + lane % 4];
   float sum[Groups][4] = {};
 
-  share_samples<Mirrors>(plane, segment, samples);
+  share_samples(plane, segment, samples);
   __syncthreads();
 #pragma unroll 1
   for (int chunk = 0; chunk < line.chunks; chunk++) {
@@ -193,9 +163,8 @@ constexpr int kTogether = 6; /* loads that are on their way */
 /* Sums of the warps that share outputs. */
 typedef float4 SharedSums[kBytesWarps][32];
 
-template <bool Mirrors>
 __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &segment,
-                                    const CfSharedTaps<> &taps, SharedSums &sums)
+                                    const CfSharedTaps &taps, SharedSums &sums)
 {
   const CfBytesLine &line = plane.x;
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
@@ -203,7 +172,7 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
   const int part = warp & ((1 << log2) - 1), output = warp >> log2 << 4;
   const int end = (part + 1) * line.chunks >> log2;
   const int x = segment.sample(line) + line.thinning * output + lane % 4 * 4;
-  const FineRow<Mirrors> row(plane, segment, lane / 4);
+  const FineRow row(plane, segment, lane / 4);
   float sum[4] = {};
 
   for (int first = part * line.chunks >> log2; first < end; first += kTogether) {
@@ -243,8 +212,7 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
 /* ---- kernels ---- */
 
 /* What a block does before it reads samples. */
-template <typename Taps>
-__device__ inline void begin(const CfBytesJob &job, const CfBytesPlane &plane, Taps &taps)
+__device__ inline void begin(const CfBytesJob &job, const CfBytesPlane &plane, CfSharedTaps &taps)
 {
   cf::pdl_trigger();
   cf_share_taps(plane.x, job.low[&plane - job.plane][0], taps.half, taps.rest);
@@ -252,11 +220,10 @@ __device__ inline void begin(const CfBytesJob &job, const CfBytesPlane &plane, T
   cf::pdl_wait();
 }
 
-template <bool Mirrors>
 __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
     low_rows_kernel(const __grid_constant__ CfBytesJob job)
 {
-  __shared__ CfSharedTaps<> taps;
+  __shared__ CfSharedTaps taps;
   __shared__ union {
     SharedSamples<4> four;
     SharedSamples<2> two;
@@ -268,44 +235,18 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
 
   begin(job, plane, taps);
   if (plane.x.factor == 4)
-    filter_shared<Mirrors>(plane, segment, taps, shared.four);
+    filter_shared(plane, segment, taps, shared.four);
   else if (plane.x.factor == 8)
-    filter_shared<Mirrors>(plane, segment, taps, shared.two);
+    filter_shared(plane, segment, taps, shared.two);
   else
-    filter_alone<Mirrors>(plane, segment, taps, shared.sums);
-}
-
-/* D is 4 in all planes. */
-template <bool Mirrors>
-__global__ void __launch_bounds__(kPyramidThreads, kBlocksOfFour)
-    low_rows_of_four_kernel(const __grid_constant__ CfBytesJob job)
-{
-  __shared__ CfSharedTaps<16 * kMostChunks<4>, 1> taps;
-  __shared__ SharedSamples<4> samples;
-  int block;
-  const CfBytesPlane &plane = cf::plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
-  const Segment segment(plane, block);
-
-  begin(job, plane, taps);
-  filter_shared<Mirrors>(plane, segment, taps, samples);
+    filter_alone(plane, segment, taps, shared.sums);
 }
 
 } // namespace
 
 bool cf_bytes_low(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
 {
-  void (*kernel)(CfBytesJob);
-  bool mirrors = false, four = true;
-
-  for (int p = 0; p < job->planes; p++) {
-    mirrors |= job->plane[p].x.mirrored || job->plane[p].y.mirrored;
-    four &= job->plane[p].x.factor == 4;
-  }
-  if (four)
-    kernel = mirrors ? low_rows_of_four_kernel<true> : low_rows_of_four_kernel<false>;
-  else
-    kernel = mirrors ? low_rows_kernel<true> : low_rows_kernel<false>;
-  return cf_bytes_share_memory(kernel, status) &&
-         cf::launch_job(kernel, job, blocks, kPyramidThreads, 0, stream, "blurring coarse rows",
-                        status);
+  return cf_bytes_share_memory(low_rows_kernel, status) &&
+         cf::launch_job(low_rows_kernel, job, blocks, kPyramidThreads, 0, stream,
+                        "blurring coarse rows", status);
 }

@@ -391,7 +391,7 @@ template <int C> struct Store {
   }
 };
 
-template <int C, int D, bool Folds, bool Alpha>
+template <int C, int D, bool Folds>
 __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane, int block,
                                 SharedTaps &shared)
 {
@@ -418,8 +418,10 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
     if (step >= first) {
       source.complete(step, words);
       filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
-      if (Alpha && !is_opaque(plane, sums))
-        filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], centre, sums);
+      if constexpr (C == 4) {
+        if (plane.alpha >= 0 && !is_opaque(plane, sums))
+          filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], centre, sums);
+      }
     }
     if (own && first_done(decimation, step + 1) < strip.end)
       source.fetch(step + 1, words);
@@ -440,7 +442,7 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
   }
 }
 
-template <bool Folds, bool Alpha>
+template <bool Folds>
 __global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
     pixels_down_kernel(const __grid_constant__ CfBytesJob job)
 {
@@ -449,9 +451,9 @@ __global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
 
   cf::pdl_trigger();
   if (plane.x.decimation == 8)
-    decimate<4, 8, Folds, Alpha>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 8, Folds>(job, plane, (int)blockIdx.x, shared);
   else
-    decimate<4, 4, Folds, Alpha>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 4, Folds>(job, plane, (int)blockIdx.x, shared);
 }
 
 template <bool Folds>
@@ -464,13 +466,13 @@ __global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
 
   cf::pdl_trigger();
   if (plane.channels == 1 && plane.x.decimation == 8)
-    decimate<1, 8, Folds, false>(job, plane, block, shared);
+    decimate<1, 8, Folds>(job, plane, block, shared);
   else if (plane.channels == 1)
-    decimate<1, 4, Folds, false>(job, plane, block, shared);
+    decimate<1, 4, Folds>(job, plane, block, shared);
   else if (plane.x.decimation == 8)
-    decimate<2, 8, Folds, false>(job, plane, block, shared);
+    decimate<2, 8, Folds>(job, plane, block, shared);
   else
-    decimate<2, 4, Folds, false>(job, plane, block, shared);
+    decimate<2, 4, Folds>(job, plane, block, shared);
 }
 
 template <bool Folds> bool launch(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
@@ -480,8 +482,7 @@ template <bool Folds> bool launch(const CfBytesJob *job, int blocks, void *strea
   void (*kernel)(CfBytesJob) = planes_down_kernel<Folds>;
 
   if (job->plane[0].channels == 4)
-    kernel = job->plane[0].alpha >= 0 ? pixels_down_kernel<Folds, true>
-                                      : pixels_down_kernel<Folds, false>;
+    kernel = pixels_down_kernel<Folds>;
   if (!cf_bytes_share_memory(kernel, status))
     return false;
   kernel<<<blocks, kPyramidThreads, 0, on>>>(*job);

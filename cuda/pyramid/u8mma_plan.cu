@@ -69,18 +69,6 @@ void place_low(CfBytesLow *low, const CfPyramidAxis *axis)
   }
 }
 
-/* Where D1 divides a size, `reflect` and `wrap` mean for fine samples what they mean for the
- * source: so only those inside are made. */
-void mirror_line(CfBytesLine *line, int multiple)
-{
-  const int inside = line->size / line->decimation;
-
-  if ((line->border == CF_BORDER_REFLECT || line->border == CF_BORDER_WRAP) &&
-      line->size % (line->decimation * multiple) == 0 && line->made_first >= -inside &&
-      line->made_end <= 2 * inside)
-    line->mirrored = inside;
-}
-
 /* 16 outputs of the low taps read 16 D2 samples and the other taps; along columns, where they may
  * start with an odd sample, it is no more outputs than a stack of `up` needs. */
 void describe_products(CfBytesPlane *plane)
@@ -149,12 +137,6 @@ bool describe_plane(CfBytesJob *job, const CfVideo *video, int p, const CfFirPla
     place_low(&job->low[p][1], &y);
     /* Fine columns start where 16 bytes of the source do; coarse ones end with the last tile of
      * `up`, which reads 8 at a time. */
-    mirror_line(&plane->x, 4);
-    mirror_line(&plane->y, 1);
-    if (plane->x.mirrored) {
-      plane->x.made_first = 0;
-      plane->x.made_end = plane->x.mirrored;
-    }
     plane->left = plane->x.made_first & ~3;
     plane->fine_pitch = round_up(plane->x.made_end - plane->left, 4);
     plane->columns = round_up(round_up(plane->width, kBytesTile) / plane->x.factor + 8, 8);
@@ -175,26 +157,6 @@ int line_halo(const CfBytesLine *line)
                                               5 * line->factor + line->prefilter_count;
 }
 
-void place_fine(CfBytesPlane *plane)
-{
-  const int inside = plane->y.mirrored, first = plane->wanted_first, end = plane->wanted_end;
-
-  plane->fine_first = first;
-  plane->fine_end = end;
-  if (inside == 0 || (first >= 0 && end <= inside))
-    return;
-  plane->fine_first = first < 0 ? 0 : first;
-  plane->fine_end = end > inside ? inside : end;
-  if (plane->y.border == CF_BORDER_WRAP) {
-    plane->fine_first = 0;
-    plane->fine_end = inside;
-  } else if (first < 0 && -first > plane->fine_end) {
-    plane->fine_end = -first;
-  } else if (end > inside && 2 * inside - end < plane->fine_first) {
-    plane->fine_first = 2 * inside - end;
-  }
-}
-
 void place_rows(CfBytesPlane *plane, int first, int end, bool band)
 {
   const CfBytesLine *y = &plane->y;
@@ -207,13 +169,12 @@ void place_rows(CfBytesPlane *plane, int first, int end, bool band)
 
   plane->coarse_first = cf::clamp(first / y->factor - 2, y->coarse_first, y->coarse_end - 1);
   plane->coarse_end = cf::clamp((end - 1) / y->factor + 3, plane->coarse_first + 1, y->coarse_end);
-  plane->wanted_first =
+  plane->fine_first =
       cf::clamp(y->thinning * plane->coarse_first + y->low_first, y->made_first, y->made_end - 1);
-  plane->wanted_end = cf::clamp(y->thinning * (plane->coarse_end - 1) + y->low_first + y->low_count,
-                                plane->wanted_first + 1, y->made_end);
-  plane->rows_first = (plane->wanted_first & ~1) - 2;
-  plane->row_pairs = round_up(plane->wanted_end + 3 - plane->rows_first, 8) / 2;
-  place_fine(plane);
+  plane->fine_end = cf::clamp(y->thinning * (plane->coarse_end - 1) + y->low_first + y->low_count,
+                              plane->fine_first + 1, y->made_end);
+  plane->rows_first = (plane->fine_first & ~1) - 2;
+  plane->row_pairs = round_up(plane->fine_end + 3 - plane->rows_first, 8) / 2;
 }
 
 void place_picture(CfCudaBytePyramid *pyramid, const CfJob *job)

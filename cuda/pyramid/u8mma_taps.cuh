@@ -14,10 +14,9 @@ __host__ __device__ constexpr int cf_taps_before(int thinning)
   return 16 * thinning + 4;
 }
 
-/* Up to so many taps, for outputs so far apart. Pair i is of taps i - cf_taps_before() and the
- * next. */
-template <int Taps = kBytesLowTaps, int Thinning = kBytesThinning> struct CfSharedTaps {
-  static constexpr int kPairs = 2 * cf_taps_before(Thinning) + Taps + 16;
+/* Pair i is of taps i - cf_taps_before() and the next. */
+struct CfSharedTaps {
+  static constexpr int kPairs = 2 * cf_taps_before(kBytesThinning) + kBytesLowTaps + 16;
 
   uint32_t half[kPairs], rest[kPairs];
 };
@@ -49,8 +48,7 @@ static __device__ __noinline__ void cf_share_taps(const CfBytesLine &line, const
 template <int Run> struct CfTapMatrix {
   uint32_t half[4], rest[4];
 
-  template <typename Taps>
-  __device__ CfTapMatrix(const Taps &taps, int thinning, int chunk, int spare)
+  __device__ CfTapMatrix(const CfSharedTaps &taps, int thinning, int chunk, int spare)
   {
     const int lane = (int)threadIdx.x % 32;
     const int first =

@@ -142,7 +142,7 @@ struct SharedWeights {
 };
 
 template <int C> struct Shared {
-  CfSharedTaps<> taps;
+  CfSharedTaps taps;
   CfSharedCoarse<C> coarse;
   SharedWeights weights;
 };
@@ -432,7 +432,6 @@ __device__ inline void make_part(const CfBytesPlane &plane, const CfBytesStack<4
   }
 }
 
-template <bool Alpha>
 __device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack<4> &stack,
                                    const AcrossRows (&rows)[2], const Shared<4> &shared)
 {
@@ -447,7 +446,7 @@ __device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack
 #pragma unroll
     for (int c = 0; c < 4; c++)
       coarse[c] = across.load(shared.coarse, c);
-    if (Alpha) {
+    if (plane.alpha >= 0) {
       weighted = !__all_sync(0xffffffffu, not_opaque(plane, coarse, 0) == 0 &&
                                               not_opaque(plane, coarse, 1) == 0);
     }
@@ -458,7 +457,7 @@ __device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack
   }
 }
 
-template <int C, bool Alpha>
+template <int C>
 __device__ inline void go_up(const CfBytesPlane &plane, const CfBytesLow &low, int block,
                              Shared<C> &shared)
 {
@@ -475,18 +474,17 @@ __device__ inline void go_up(const CfBytesPlane &plane, const CfBytesLow &low, i
   if (stack.warp_x >= plane.width)
     return;
   if constexpr (C == 4)
-    make_pixels<Alpha>(plane, stack, rows, shared);
+    make_pixels(plane, stack, rows, shared);
   else
     make_stacks<C>(plane, stack, rows, shared);
 }
 
-template <bool Alpha>
 __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
     pixels_up_kernel(const __grid_constant__ CfBytesJob job)
 {
   __shared__ Shared<4> shared;
 
-  go_up<4, Alpha>(job.plane[0], job.low[0][1], (int)blockIdx.x, shared);
+  go_up<4>(job.plane[0], job.low[0][1], (int)blockIdx.x, shared);
 }
 
 __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
@@ -501,19 +499,17 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
   const CfBytesLow &low = job.low[&plane - job.plane][1];
 
   if (plane.channels == 1)
-    go_up<1, false>(plane, low, block, shared.one);
+    go_up<1>(plane, low, block, shared.one);
   else
-    go_up<2, false>(plane, low, block, shared.two);
+    go_up<2>(plane, low, block, shared.two);
 }
 
 } // namespace
 
 bool cf_bytes_up(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
 {
-  void (*kernel)(CfBytesJob) = planes_up_kernel;
+  const auto kernel = job->plane[0].channels == 4 ? pixels_up_kernel : planes_up_kernel;
 
-  if (job->plane[0].channels == 4)
-    kernel = job->plane[0].alpha >= 0 ? pixels_up_kernel<true> : pixels_up_kernel<false>;
   return cf_bytes_share_memory(kernel, status) &&
          cf::launch_job(kernel, job, blocks, kPyramidThreads, 0, stream, "enlarging a blur",
                         status);

@@ -32,10 +32,12 @@ struct CfShapeList {
 bool cf_shape_list_make(CfShapeList *list, CfDevice *device, const CfVideo *video,
                         const CfRegions *regions, void *stream, void **scratch, CfStatus *status);
 
+#ifdef __CUDACC__
+
 /* The shapes that may touch a tile, in shared memory. */
 struct CfTileShapes {
   int count; /* of the list below; more than kTileShapes: it is incomplete */
-  short index[kTileShapes];
+  int index[kTileShapes];
 };
 
 __device__ inline const CfShape &cf_shape_at(const CfShapeList &list, int i)
@@ -57,7 +59,7 @@ __device__ inline void cf_find_shapes(const CfShapeList &list, CfRect tile, CfTi
         shape.y0 - list.rule.reach < tile.y1 && shape.y1 + list.rule.reach > tile.y0) {
       const int at = atomicAdd(&found->count, 1);
       if (at < kTileShapes)
-        found->index[at] = (short)i;
+        found->index[at] = i;
     }
   }
   __syncthreads();
@@ -136,3 +138,5 @@ __device__ inline bool cf_is_untouched(const CfShapeList &list, const CfTileShap
 {
   return !list.rule.outside && shapes.count == 0;
 }
+
+#endif

@@ -6,8 +6,8 @@ error: largest and rms distance in codes of 8 bits from scipy in double precisio
 away from the borders, on a photograph with a band of black and white noise.
 
 The time is that of all processors together, so that other programs and threads that wait disturb it
-little; of programs, what the filter adds to a pipeline without it. Each is the median of rounds that
-alternate. Not a test; what is not installed is left out:
+little; of programs, what the filter adds to a pipeline without it. Each is the median of rounds
+that alternate. Not a test; what is not installed is left out:
 
     GST_PLUGIN_PATH=build/gst tests/bench/peers-blur.py [ROUNDS]
 """

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What docs/regions.md says is covered, once more and in real numbers: sample by sample, knowing
- * nothing of plan/coverage.c.
+ * What docs/reference/definitions.md says is covered by regions, once more and in real numbers:
+ * sample by sample, knowing nothing of plan/coverage.c.
  */
 #pragma once
 

@@ -2,14 +2,15 @@
  *
  * The pipeline fuzzer: one element between two pads of ours, at whose one end everything happens
  * that pipelines do, and at whose other end every frame is compared with what the reference engine
- * and docs/regions.md make of it. A case is what follows from one seed.
+ * and the definition of regions make of it (docs/reference/definitions.md). A case is what follows
+ * from one seed.
  *
  *   pipeline.c   options, the watchdog, which action comes next
  *   life.c       the element, its neighbours' pads, its bus
  *   settings.c   values of properties: random ones, and what is in force
  *   frames.c     random caps and buffers
  *   masks.c      random region metas, and the areas that they ask for
- *   naive.c      what areas cover, by docs/regions.md
+ *   naive.c      what areas cover, by the definition of regions
  *   oracle.c     what a frame must be;  pixels.c  and its pixels
  *   device.c     frames in CUDA memory and a driver that fails; device-none.c without one
  */
@@ -31,7 +32,7 @@
 typedef struct {
   const char *name;
   const CfEffect *effect;
-  bool regions; /* has the properties of docs/regions.md */
+  bool regions; /* has the properties of regions */
 } FuzzElement;
 
 /* Where frames lie and what computes. */

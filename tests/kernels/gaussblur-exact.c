@@ -381,8 +381,8 @@ static void draw_visible(CfTestPicture *picture, Visible visible, double sigma, 
   }
 }
 
-/* Of the result's alpha, and how far its colours may then be off: what docs/cudagaussblur.md says.
- * Below 1.5 a stored colour is within one code of the stored real one. */
+/* Of the result's alpha, and how far its colours may then be off: what docs/reference/accuracy.md
+ * says. Below 1.5 a stored colour is within one code of the stored real one. */
 typedef struct {
   double least_alpha, colours, colours_by_taps;
 } Band;

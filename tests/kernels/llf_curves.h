@@ -9,7 +9,7 @@
 #include "harness.h"
 #include "llf.h"
 
-/* Curves of docs/cudallf.md, and what the fast engine owes them with 8 harmonics. */
+/* Curves of docs/reference/accuracy.md, and what the fast engine owes them with 8 harmonics. */
 static const struct {
   double sigma, alpha, beta;
   double fast_psnr;

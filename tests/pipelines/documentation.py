@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs every command line of README.md and docs/*.md that stands in a block marked ```sh, as it is
-written, looks where every relative link leads, and whether the index of docs/ names every page.
+"""Runs every command line of README.md, CONTRIBUTING.md and docs/ that stands in a block marked
+```sh, and every program in a block marked ```python, as they are written.
 
-A command may read photo.png, photo.jpg and video.mp4, which are made here. Pipelines that do not
-end by themselves are interrupted once they have run for a while. autovideosink gets GStreamer's
-fakevideosink, so that no display is needed.
+They may read photo.png, photo.jpg, video.mp4 and talk.mp4, which has sound; all are made here.
+Pipelines that do not end by themselves are interrupted once they have run for a while.
+autovideosink gets GStreamer's fakevideosink, so that no display is needed.
 """
 import os
 import pathlib
@@ -32,7 +32,7 @@ NOT_RUN_HERE = (
     (r"^(git|cd) ", "comes before there is a build"),
     (r"^meson (setup|compile|install|test)\b", "builds or tests, which led here"),
     (r"^meson devenv -C build *$", "opens a shell"),
-    (r"^(\.ci/run|tools/(test|format))\b", "led here, or is a test of its own"),
+    (r"^(\.ci/run|tools/(test|format|property-tables))\b", "led here, or is a test of its own"),
     (r"^ninja -C build uninstall$", "would take it from this system"),
     (r"^tools/demo\b", "is a test of its own"),
 )
@@ -42,25 +42,35 @@ NEEDS_CAMERA = re.compile(r"\bv4l2src\b")
 
 
 def pages():
-    return [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted(SOURCE.glob("docs/*.md"))]
+    return [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted(SOURCE.glob("docs/**/*.md"))]
+
+
+def blocks(page, kind):
+    """(number of the first line, lines) of each block marked ```kind."""
+    start, lines = 0, []
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        text = line.strip()
+        if text.startswith("```"):
+            if start:
+                yield start, lines
+            start, lines = (0 if start or text != f"```{kind}" else number + 1), []
+        elif start:
+            lines.append(line)
 
 
 def commands(page):
     """(line number, command) of each line in blocks marked ```sh; a final backslash continues."""
-    inside = False
-    command, start = "", 0
-    for number, line in enumerate(page.read_text().splitlines(), 1):
-        text = line.strip()
-        if text.startswith("```"):
-            inside = not inside and text == "```sh"
-            continue
-        if not inside or (not command and (not text or text.startswith("#"))):
-            continue
-        start = start or number
-        command += text.removesuffix("\\")
-        if not text.endswith("\\"):
-            yield start, command
-            command, start = "", 0
+    for first, lines in blocks(page, "sh"):
+        command, start = "", 0
+        for number, line in enumerate(lines, first):
+            text = line.strip()
+            if not command and (not text or text.startswith("#")):
+                continue
+            start = start or number
+            command += text.removesuffix("\\")
+            if not text.endswith("\\"):
+                yield start, command
+                command, start = "", 0
 
 
 def reason_to_skip(command):
@@ -85,6 +95,12 @@ def make_workplace(directory):
     harness.launch("videotestsrc num-buffers=50 ! "
                    "video/x-raw,format=I420,width=320,height=240,framerate=25/1 ! "
                    "x264enc ! mp4mux ! filesink", [f"location={directory}/video.mp4"])
+    harness.launch("videotestsrc num-buffers=50 ! "
+                   "video/x-raw,format=I420,width=320,height=240,framerate=25/1 ! "
+                   "x264enc ! h264parse ! queue max-size-time=0 max-size-bytes=0 ! "
+                   "mp4mux name=mux ! filesink", [f"location={directory}/talk.mp4"],
+                   "audiotestsrc num-buffers=86 ! audioconvert ! avenc_aac ! aacparse ! "
+                   "queue max-size-time=0 max-size-bytes=0 ! mux.")
 
 
 def run_command(command, directory):
@@ -114,39 +130,39 @@ def run_command(command, directory):
     return f"complained\n{output}" if re.search(r"ERROR|CRITICAL", output) else None
 
 
-def check_commands(tap):
-    with tempfile.TemporaryDirectory() as name:
-        directory = pathlib.Path(name)
-        make_workplace(directory)
-        for page in pages():
-            for number, command in commands(page):
-                title = f"{page.relative_to(SOURCE)}:{number}: {command}"
-                reason = reason_to_skip(command)
-                if reason:
-                    tap.skip(title, reason)
-                else:
-                    problem = run_command(command, directory)
-                    tap.check(problem is None, title, problem or "")
-
-
-def check_links(tap):
+def check_commands(tap, directory):
     for page in pages():
-        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
-            if "://" not in link:
-                tap.check((page.parent / link).exists(), f"{page.relative_to(SOURCE)} -> {link}")
+        for number, command in commands(page):
+            title = f"{page.relative_to(SOURCE)}:{number}: {command}"
+            reason = reason_to_skip(command)
+            if reason:
+                tap.skip(title, reason)
+            else:
+                problem = run_command(command, directory)
+                tap.check(problem is None, title, problem or "")
 
 
-def check_index(tap):
-    index = (SOURCE / "docs" / "README.md").read_text()
-    for page in sorted(SOURCE.glob("docs/*.md")):
-        if page.name != "README.md":
-            tap.check(f"({page.name})" in index, f"docs/README.md names {page.name}")
+def check_programs(tap, directory):
+    has_bindings = subprocess.run(
+        ["/usr/bin/python3", "-c", "import gi; gi.require_version('Gst', '1.0')"], check=False,
+        stderr=subprocess.DEVNULL).returncode == 0
+    for page in pages():
+        for number, lines in blocks(page, "python"):
+            title = f"{page.relative_to(SOURCE)}:{number}: a program"
+            if not has_bindings:
+                tap.skip(title, "python3-gi or GStreamer's typelibs are missing")
+                continue
+            (directory / "program.py").write_text("\n".join(lines))
+            problem = run_command("/usr/bin/python3 program.py", directory)
+            tap.check(problem is None, title, problem or "")
 
 
 def run(tap):
-    check_commands(tap)
-    check_links(tap)
-    check_index(tap)
+    with tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        make_workplace(directory)
+        check_commands(tap, directory)
+        check_programs(tap, directory)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def escape(name):
 
 
 class PipelineError(Exception):
-    """What gst-launch-1.0 said. `refused` where an element gave the reason: no crash, no silence."""
+    """What gst-launch-1.0 said. `refused` where an element gave the reason: no crash or silence."""
 
     def __init__(self, message, refused=False):
         super().__init__(message)

@@ -86,9 +86,9 @@ def nv12_of(picture):
 
 
 def check_formats_agree(tap):
-    """One picture as RGBA and, converted with nothing but rounding, as NV12: patches of colour, since
-    in smooth shapes the filter raises what rounding did, 3.2 times at a difference of 0.02. No
-    component of the result reaches 0 or 1, where RGB would be cut and YUV would not."""
+    """One picture as RGBA and, converted with nothing but rounding, as NV12: patches of colour,
+    since in smooth shapes the filter raises what rounding did, 3.2 times at a difference of 0.02.
+    No component of the result reaches 0 or 1, where RGB would be cut and YUV would not."""
     random = np.random.default_rng(4)
     patches = random.choice(np.arange(0.3, 0.65, 0.05), (HEIGHT // 16, WIDTH // 16, 1))
     tints = random.uniform(-0.06, 0.06, (HEIGHT // 16, WIDTH // 16, 3))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What docs/cudagaussblur.md and docs/cudasepconv.md say to those who come from another filter: the
-new command makes the same picture as the old one. Old filters that are not installed are skipped.
+"""What docs/guides/moving-over.md says to those who come from another filter: the new command makes
+the same picture as the old one. Old filters that are not installed are skipped.
 """
 import shutil
 import subprocess

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Privacy masks on real detections: OpenCV's facedetect finds a face in a photograph that moves, and
-the elements behind it must hide the face, in every frame, and nothing else."""
+"""Privacy masks on real detections: OpenCV's facedetect finds a face in a photograph that moves,
+and the elements behind it must hide the face, in every frame, and nothing else."""
 import re
 import subprocess
 
@@ -73,7 +73,8 @@ def check_detections(tap):
     hold = "roi-mode=inside roi-types=face roi-hold=200000000"
 
     unfiltered = run_clip(images, detector)
-    tap.check(all((a == b).all() for a, b in zip(images, unfiltered)), "the detector changes nothing")
+    same = all((a == b).all() for a, b in zip(images, unfiltered))
+    tap.check(same, "the detector changes nothing")
     for backend in harness.backends():
         outputs = run_clip(images, f"{detector} ! cudablockavg backend={backend} anchor=region",
                            f"blocks-across=6 {hold}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the parts of the GPU tests share: the host they run on, gst-launch-1.0, and their results."""
+"""What parts of the GPU tests share: the host they run on, gst-launch-1.0, and their results."""
 import contextlib
 import functools
 import os

@@ -50,8 +50,8 @@ def nearly_full_gpu(host):
 
 
 def check_error(host, result, title, pipeline, wanted, environment=None):
-    """The pipeline ends by itself with exactly one error of ours, which has all of `wanted` in it; the
-    source adds that its stream has ended."""
+    """The pipeline ends by itself with exactly one error of ours, which has all of `wanted` in it;
+    the source adds that its stream has ended."""
     said = host.launch(pipeline, environment=environment)
     errors = [line for line in said.text.splitlines()
               if line.startswith("ERROR: from element") and "/GstCuda" in line]

@@ -92,7 +92,8 @@ def check_refusal(host, comparison):
 
 def run_batch(host, batch):
     """All comparisons of one format and size in one process, as it takes longer to start than to
-    filter; one by one where that fails, to see which it was. Returns (name, problem, difference)."""
+    filter; one by one where that fails, to see which it was. Returns (name, problem, difference).
+    """
     refused = [one for one in batch if one.must_be_refused(host)]
     if refused:
         return [line for one in refused[::5] for line in check_refusal(host, one)]

@@ -187,7 +187,8 @@ def compare_files(layout, got, want, frames):
             pair = got_file.read(layout.size), want_file.read(layout.size)
             for data, name in zip(pair, (got, want)):
                 if len(data) != layout.size:
-                    raise ValueError(f"{name} has fewer than {frames} frames of {layout.size} bytes")
+                    raise ValueError(
+                        f"{name} has fewer than {frames} frames of {layout.size} bytes")
             difference.add(layout, frame, *pair)
         if got_file.read(1) or want_file.read(1):
             raise ValueError(f"more than {frames} frames of {layout.size} bytes")

@@ -11,8 +11,8 @@ TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 CORES_PER_PROCESS = 2
 SECONDS_PER_TOOL = 280
 
-# racecheck takes seconds for what takes the others tenths. These formats have gray, two planes, alpha
-# and shifted 16-bit samples; the others differ from them by where a channel lies.
+# racecheck takes seconds for what takes the others tenths. These formats have gray, two planes,
+# alpha and shifted 16-bit samples; the others differ from them by where a channel lies.
 FORMATS = {"racecheck": ("GRAY8", "NV12", "RGBA", "P010_10LE")}
 
 
