@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "cuda/common/ptx_cluster.cuh"
 #include "cuda/llf/mma_common.cuh"
 
 namespace cf::llf
@@ -178,94 +179,7 @@ struct alignas(128) ClusterLayout {
   LocalLevel held[kMaxLevels];
 };
 
-/* --- between CTAs --- */
-
-__device__ __forceinline__ void cluster_arrive()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release;" ::: "memory");
-#endif
-}
-
-__device__ __forceinline__ void cluster_wait()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
-#endif
-}
-
-/* A barrier that opens when so many bytes have been stored with store_async(): unlike a barrier
- * of the cluster it needs no fence, which takes as long as the rest of a step. */
-__device__ __forceinline__ void mbarrier_init(uint64_t *barrier)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
-               "fence.mbarrier_init.release.cluster;"
-               :
-               : "r"(cf::smem_address(barrier))
-               : "memory");
-#endif
-}
-
-__device__ __forceinline__ void mbarrier_expect(uint64_t *barrier, int bytes)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-               :
-               : "r"(cf::smem_address(barrier)), "r"(bytes)
-               : "memory");
-#endif
-}
-
-__device__ __forceinline__ void mbarrier_wait(const uint64_t *barrier)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  uint32_t open = 0;
-
-  while (!open)
-    asm volatile("{\n\t"
-                 ".reg .pred p;\n\t"
-                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n\t"
-                 "selp.u32 %0, 1, 0, p;\n\t"
-                 "}"
-                 : "=r"(open)
-                 : "r"(cf::smem_address(barrier))
-                 : "memory");
-#endif
-}
-
-__device__ __forceinline__ uint32_t address_in_cta(uint32_t address, int cta)
-{
-  uint32_t there = address;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(cta));
-#endif
-  return there;
-}
-
-/* Both addresses are in the same CTA. */
-__device__ __forceinline__ void store_async(uint32_t to, uint32_t word, uint32_t barrier)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
-               :
-               : "r"(to), "r"(word), "r"(barrier)
-               : "memory");
-#endif
-}
-
-__device__ __forceinline__ void store_async(uint32_t to, uint4 words, uint32_t barrier)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, "
-               "%4}, [%5];"
-               :
-               : "r"(to), "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w), "r"(barrier)
-               : "memory");
-#endif
-}
-
-/* --- what there is --- */
+/* --- the layout in shared memory --- */
 
 __device__ __forceinline__ Rows rows_of(ShortRows rows)
 {
@@ -310,9 +224,9 @@ __device__ __forceinline__ void expect_levels(const CoarseLevels &job, int cta, 
   const LocalLevel &held = layout->held[level];
   const int collapsed = cta == 0 ? 0 : count_of(rank0_level.collapsed) * rank0_level.width;
 
-  mbarrier_expect(&layout->barrier[level], level > 0
-                                               ? count_of(held.rows) * held.width * pixel_bytes
-                                               : collapsed * (int)sizeof(float));
+  mbarrier_expect_bytes(&layout->barrier[level],
+                        level > 0 ? count_of(held.rows) * held.width * pixel_bytes
+                                  : collapsed * (int)sizeof(float));
 }
 
 /* The CTAs that need a row of a distributed level, or of the one that rank 0 gathers,, one bit

@@ -163,9 +163,9 @@ distribute_collapsed(const CoarseLevels &job, const ClusterLayout &layout, const
       const int cta = __ffs(ctas) - 1;
       const float *const to = terms + layout.place[level][cta].base + y * width + x;
 
-      store_async(address_in_cta(cf::smem_address(to), cta),
-                  __float_as_uint(terms[layout.place[level][0].base + y * width + x]),
-                  address_in_cta(barrier, cta));
+      store_remote(address_in_cta(cf::smem_address(to), cta),
+                   __float_as_uint(terms[layout.place[level][0].base + y * width + x]),
+                   address_in_cta(barrier, cta));
     }
   }
 }

@@ -177,8 +177,8 @@ __device__ __forceinline__ void downsample_distributed(const CoarseLevels &job,
       const int at = (layout.place[level][cta].base + y * width) * of_pixel + i;
 
       if (i < width * of_pixel)
-        store_async(address_in_cta(to + at * (int)sizeof value, cta), value,
-                    address_in_cta(barrier, cta));
+        store_remote(address_in_cta(to + at * (int)sizeof value, cta), value,
+                     address_in_cta(barrier, cta));
     }
   };
 

@@ -166,9 +166,6 @@ bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series
 /* Level 0 and colour, to the destination. */
 bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid);
 
-/* CTAs of the kernel of the coarse levels at the most, each of which fills an SM. */
-constexpr int MAX_TAIL_BLOCKS = kMaxClusterCtas;
-
 /* --- engine=fast on tensor cores (sm_80 and newer): cuda/llf/README.md --- */
 
 struct Gpu {
