@@ -67,19 +67,15 @@ struct Rotation {
 
   __device__ __forceinline__ void advance()
   {
-    const float Turned = fmaf(sine, step_cosine, cosine * step_sine);
+    const float turned = fmaf(sine, step_cosine, cosine * step_sine);
     cosine = fmaf(cosine, step_cosine, -sine * step_sine);
-    sine = Turned;
+    sine = turned;
   }
 };
 
-/* What numbers the rows of a table of level 0: 8-bit codes, codes of up to 10 bits, or the luma of
- * 8-bit red, green and blue in kEntries steps, to which it is rounded everywhere but in the term
- * that is linear in it. Others have no table (mma_serves()). Where there is room for it, a table
- * holds each row several times, so that the rows that a warp looks up lie in different banks. */
-enum class LutKind { kU8, kU10, kRgbLuma, kNone };
-
-/* Sample: of the picture, and of row numbers in shared memory. */
+/* A level-0 LUT. Sample: of the picture, and of row numbers in shared memory. Where there is room a
+ * LUT holds each row several times, so that the rows that a warp looks up lie in different banks.
+ */
 template <LutKind Kind> struct LutOf;
 
 template <> struct LutOf<LutKind::kU10> {
@@ -236,16 +232,6 @@ template <> struct PixelQuad<LutKind::kU8> {
 template <> struct PixelQuad<LutKind::kU10> {
   uint2 words;
 };
-
-/* Black is a code value where that is the Kind. */
-inline LutKind lut_kind_of(const Pixels &pixels)
-{
-  if (pixels.colour == Colour::RGB)
-    return pixels.wide ? LutKind::kNone : LutKind::kRgbLuma;
-  if (pixels.max_code >= 1024.0f || pixels.offset != (float)(int)pixels.offset)
-    return LutKind::kNone;
-  return pixels.wide ? LutKind::kU10 : LutKind::kU8;
-}
 
 /* Sets a kernel's limit of dynamic shared memory; it belongs to the kernel, not to a state. Kernels
  * that need more than the GPU has are not launched. */

@@ -54,10 +54,10 @@ template <LutKind Kind> struct DerivativeSums {
 #pragma unroll
       for (int k = 0; k < 2; k++) {
         const __half2 pair = as_half2(components[2 * c + k]);
-        const __half2 Turned = as_half2(rotation[2 * c + k]);
+        const __half2 turned = as_half2(rotation[2 * c + k]);
 
-        products[k] = as_bits(__hmul2(__low2half2(pair), Turned));
-        products[2 + k] = as_bits(__hmul2(__high2half2(pair), Turned));
+        products[k] = as_bits(__hmul2(__low2half2(pair), turned));
+        products[2 + k] = as_bits(__hmul2(__high2half2(pair), turned));
       }
       mma_f32(sums[j % 2], products, slopes.word[j / 2][c]);
     }

@@ -182,6 +182,21 @@ constexpr int kOutputLevel = 4;
 /* Bytes of shared memory that a CTA may have on all GPUs from sm_80 on. */
 constexpr int kMinSharedBytes = 99 * 1024;
 
+/* What numbers the rows of level 0's LUT: 8-bit codes, codes of up to 10 bits, or the luma of 8-bit
+ * RGB, which is rounded to the LUT's rows everywhere but in the term that is linear in it. Others
+ * have none. */
+enum class LutKind { kU8, kU10, kRgbLuma, kNone };
+
+/* A LUT of codes needs a code for black. */
+inline LutKind lut_kind_of(const Pixels &pixels)
+{
+  if (pixels.colour == Colour::RGB)
+    return pixels.wide ? LutKind::kNone : LutKind::kRgbLuma;
+  if (pixels.max_code >= 1024.0f || pixels.offset != (float)(int)pixels.offset)
+    return LutKind::kNone;
+  return pixels.wide ? LutKind::kU10 : LutKind::kU8;
+}
+
 /* Whether these kernels take a picture: its intensities index a LUT (codes of up to 10 bits, one of
  * which is black, or the luma of 8-bit RGB) and there are at most 8 harmonics. Of fewer the
  * coefficients of the rest are 0, whose components are exactly 0 on every level. */

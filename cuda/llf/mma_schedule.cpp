@@ -2,9 +2,9 @@
  *
  * The order of a frame's kernels on tensor cores.
  */
-#include "cuda/llf/mma_common.cuh"
+#include "cuda/common/int_math.cuh"
+#include "cuda/llf/types.cuh"
 
-#include <algorithm>
 #include <stdio.h>
 
 CfLlfPlanOverride cf_llf_plan_override = {-1, -1, -1, -1};
@@ -52,14 +52,14 @@ bool run_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels
 {
   return mma_laplacian_fine(queue, gpu, plan, pixels, series, pyramid) &&
          mma_laplacian_coarse(queue, plan, pyramid, plan.join_level_1 ? 2 : 1,
-                              std::min(plan.coarse_first_level, kOutputLevel), series);
+                              smaller(plan.coarse_first_level, kOutputLevel), series);
 }
 
 /* CTAs of the coarse levels behind the kernel that makes levels 3 and 4; 0 where levels do not
  * allow that kernel. The last of all levels is made by another. */
 int fused_cluster_ctas(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid)
 {
-  const int ctas = std::min(cluster_ctas, kFusedClusterCtas);
+  const int ctas = smaller(cluster_ctas, kFusedClusterCtas);
 
   return pyramid.images > 5 && mma_coarse_first_level(gpu, ctas, pyramid, 4) == 4 ? ctas : 0;
 }
@@ -93,7 +93,7 @@ FramePlan plan_frame(const Gpu &gpu, int cluster_ctas, const Pixels &pixels, con
   const long long level_3 = (long long)pyramid.level[3].width * pyramid.level[3].height;
   const bool u8 = !pixels.wide && pixels.colour != Colour::RGB;
   const int ctas =
-      forced.cluster_ctas >= 0 ? std::min(forced.cluster_ctas, cluster_ctas) : cluster_ctas;
+      forced.cluster_ctas >= 0 ? smaller(forced.cluster_ctas, cluster_ctas) : cluster_ctas;
   const int fused_ctas = fused_cluster_ctas(gpu, ctas, pyramid);
   FramePlan plan = {};
 
@@ -112,9 +112,8 @@ FramePlan plan_frame(const Gpu &gpu, int cluster_ctas, const Pixels &pixels, con
       chosen(forced.few_tiles, mma_tiles_of_picture(pixels) < kMinTilesPerSm * gpu.multiprocessors);
   plan.join_level_1 = mma_joins_level_1(gpu, pixels, plan.large);
   plan.beside_coarse = gpu.overlaps && plan.coarse_first_level < pyramid.images - 1;
-  plan.reserved_sms = plan.beside_coarse
-                          ? std::min(plan.cluster_ctas, gpu.multiprocessors / kMostReservedShare)
-                          : 0;
+  plan.reserved_sms =
+      plan.beside_coarse ? smaller(plan.cluster_ctas, gpu.multiprocessors / kMostReservedShare) : 0;
   return plan;
 }
 
@@ -145,7 +144,7 @@ bool mma_run(Queue *queue, int cluster_ctas, const Gpu &gpu, const Pixels &pixel
          run_coarse(queue, gpu, plan, series, pyramid) &&
          run_terms(queue, gpu, plan, pixels, series, pyramid) &&
          expand_levels(queue, series, pyramid, first) &&
-         mma_output(queue, pixels, series, pyramid, std::min(first, kOutputLevel));
+         mma_output(queue, pixels, series, pyramid, smaller(first, kOutputLevel));
 }
 
 } // namespace cf::llf
