@@ -149,8 +149,9 @@ inline bool all_rows_arrive(const CoarseLevels &job)
     for (int cta = 1; cta < job.ctas; cta++) {
       const RowPlacement &place = job.place[i][cta];
 
-      if (place.own.first != next || place.own.end < next || place.rows.first < 0 ||
-          place.rows.end > job.level[i].height)
+      if (place.own.first != next || place.own.end < next ||
+          (place.rows.first < place.rows.end &&
+           (place.rows.first < 0 || place.rows.end > job.level[i].height)))
         return false;
       if (i == job.distributed &&
           (place.rows.first != place.collapsed.first || place.rows.end != place.collapsed.end))

@@ -129,9 +129,13 @@ void describe_plan(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
     pyramid.level[i].height = shape.height[i];
   }
   const FramePlan plan = plan_frame(gpu, cluster_ctas, pixels, pyramid);
-  snprintf(text, 64, "sine-%d mma, %scoarse from level %d on %d CTA%s", harmonics,
-           plan.fuse_levels_3_4 ? "levels 3+4 fused, " : "", plan.coarse_first_level,
-           plan.cluster_ctas, plan.cluster_ctas == 1 ? "" : "s");
+
+  if (plan.coarse_first_level == shape.images - 1)
+    snprintf(text, 64, "sine-%d mma, each level apart", harmonics);
+  else
+    snprintf(text, 64, "sine-%d mma, %scoarse from level %d on %d CTA%s", harmonics,
+             plan.fuse_levels_3_4 ? "levels 3+4 fused, " : "", plan.coarse_first_level,
+             plan.cluster_ctas, plan.cluster_ctas == 1 ? "" : "s");
 }
 
 bool mma_run(Queue *queue, int cluster_ctas, const Gpu &gpu, const Pixels &pixels,
