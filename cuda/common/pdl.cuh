@@ -54,4 +54,14 @@ __device__ inline void pdl_wait_then_trigger()
 #endif
 }
 
+/* Lets the next grid start and releases to it what was released to this one: for grids between
+ * one with pdl_wait_then_trigger() and those that read without waiting. */
+__device__ inline void pdl_relay_then_trigger()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  __threadfence();
+  pdl_trigger();
+#endif
+}
+
 } // namespace cf

@@ -38,7 +38,7 @@ struct State {
   Gpu gpu;
   int shared_per_block;
 
-  int tensor_tail_blocks; /* CTAs of the kernel of the coarse levels */
+  int mma_cluster_ctas; /* of the coarse levels' kernel, at most */
 
   CfLlfParams params;
   Series series;
@@ -233,9 +233,8 @@ int samples_in_batch(const State *state, int first)
 bool uses_tensor_cores(const State *state, const Image &image)
 {
   return state->tensor_cores && state->params.method == CF_LLF_FAST &&
-         cf_format_info(state->video.format)->bits < 16 &&
-         image.shape.images >= TENSOR_MIN_IMAGES &&
-         tensor_serves(state->gpu, image.pixels, state->params.harmonics);
+         cf_format_info(state->video.format)->bits < 16 && image.shape.images >= kMmaMinImages &&
+         mma_serves(state->gpu, image.pixels, state->params.harmonics);
 }
 
 /* The launch plan of the first image that tensor cores filter. */
@@ -245,7 +244,7 @@ void describe_tensor_plan(State *state)
   const Image &image = luminance ? state->luminance : state->component[0];
 
   if (!is_identity(state->params) && uses_tensor_cores(state, image))
-    describe_plan(state->gpu, state->tensor_tail_blocks, image.pixels, image.shape,
+    describe_plan(state->gpu, state->mma_cluster_ctas, image.pixels, image.shape,
                   state->params.harmonics, state->algorithm);
 }
 
@@ -255,7 +254,7 @@ int groups_of(const State *state, const Image &image)
 
   if (state->params.method == CF_LLF_SAMPLED)
     return (samples_in_batch(state, 0) + 7) / 8;
-  return uses_tensor_cores(state, image) ? TENSOR_GROUPS : harmonic_groups;
+  return uses_tensor_cores(state, image) ? kMmaGroups : harmonic_groups;
 }
 
 /* Bytes of a level's terms in cells of 8 x 4 halves. */
@@ -279,7 +278,7 @@ size_t place_pyramid(const CfLlfPyramid &shape, int groups, bool cells, void *sc
   pyramid->images = shape.images;
   pyramid->groups = groups;
   if (cells) {
-    pyramid->coarse_begun = (unsigned *)take(sizeof(unsigned));
+    pyramid->coarse_inputs_ready = (unsigned *)take(sizeof(unsigned));
   }
   for (int i = 0; i < shape.images; i++) {
     Level *const level = &pyramid->level[i];
@@ -344,7 +343,7 @@ bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixe
   Pyramid pyramid;
 
   place_pyramid(image.shape, groups_of(state, image), true, scratch, &pyramid);
-  return tensor_run(queue, state->tensor_tail_blocks, state->gpu, pixels, state->series, pyramid);
+  return mma_run(queue, state->mma_cluster_ctas, state->gpu, pixels, state->series, pyramid);
 }
 
 bool run_sampled(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
@@ -534,7 +533,7 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   describe_luminance(state, component);
   take_params(state, *(const CfLlfParams *)params);
   if (!open_tables(state, status) ||
-      (state->tensor_cores && !tensor_open(state->gpu, &state->tensor_tail_blocks, status))) {
+      (state->tensor_cores && !mma_open(state->gpu, &state->mma_cluster_ctas, status))) {
     close(state);
     return nullptr;
   }

@@ -12,29 +12,28 @@ namespace cf::llf
 namespace
 {
 
-/* Blocks stay for many strips, since the table is dear. blockIdx.y counts blocks' groups. */
-template <int GROUPS, int ALL, Key key>
-__global__ void __launch_bounds__(32 * WARPS, 1)
-    analyse_table_kernel(const __grid_constant__ Pixels pixels,
-                         const __grid_constant__ Series series,
-                         const __grid_constant__ Analysis analysis)
+/* Blocks stay for many strips, since the table is dear. */
+template <LutKind Kind>
+__global__ void __launch_bounds__(32 * kWarps, 1)
+    build_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Series series,
+                 const __grid_constant__ Analysis analysis)
 {
   extern __shared__ __align__(128) uint8_t memory[];
-  const int warp = threadIdx.x / 32, rows = HALVES<GROUPS> * analysis.strip_rows;
+  const int warp = threadIdx.x / 32, rows = analysis.strip_rows;
   const int coarse_width = (analysis.first.coarse.width + 1) / 2;
-  const int strips_x = (coarse_width + COARSE - 1) / COARSE;
+  const int strips_x = (coarse_width + kCoarse - 1) / kCoarse;
   const int strips_y = ((analysis.first.coarse.height + 1) / 2 + rows - 1) / rows;
-  Strip<GROUPS, ALL, key> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
+  Strip<Kind> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
 
-  const int strips = strips_x * strips_y, step = gridDim.x * WARPS;
+  const int strips = strips_x * strips_y, step = gridDim.x * kWarps;
   int i = blockIdx.x + gridDim.x * warp;
   auto aim = [&] {
     if (i < strips)
-      strip.aim(i % strips_x * COARSE, i / strips_x * rows);
+      strip.aim(i % strips_x * kCoarse, i / strips_x * rows);
   };
 
   aim();
-  fill_table<GROUPS, key>(memory, pixels, series, 4 * (int)blockIdx.y * GROUPS);
+  fill_table<Kind>(memory, pixels, series, 0);
   pdl_trigger_then_wait();
   __syncthreads();
 
@@ -49,29 +48,30 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
 /* --- launching --- */
 
 /* Rows of level 2 in a strip, so that all warps are busy to the end. */
-int rows_of_strips(const Gpu &gpu, int halves, int across, int height)
+int rows_of_strips(const Gpu &gpu, int across, int height)
 {
-  constexpr int MOST = 16, LEAST = 3;
-  const int warps = gpu.multiprocessors * WARPS;
+  constexpr int kMost = 16, kLeast = 3;
+  const int warps = gpu.multiprocessors * kWarps;
 
   for (int waves = 1;; waves++) {
     const int down = warps * waves / across;
-    const int rows = down ? blocks(height, down * halves) : MOST + 1;
+    const int rows = down ? blocks(height, down) : kMost + 1;
 
-    if (rows <= MOST)
-      return rows < LEAST ? LEAST : rows;
+    if (rows <= kMost)
+      return rows < kLeast ? kLeast : rows;
   }
 }
 
-template <int GROUPS, int ALL, Key key>
+template <LutKind Kind>
 bool launch_table(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
-                  const Series &series, const Target &first, const Target &second)
+                  const Series &series, const DownsampleOutput &first,
+                  const DownsampleOutput &second)
 {
   const Channel &channel = pixels.channel[0];
   const int width = (first.coarse.width + 1) / 2, height = (first.coarse.height + 1) / 2;
-  const int across = blocks(width, COARSE), halves = HALVES<GROUPS>;
-  const int rows = rows_of_strips(gpu, halves, across, height);
-  const int count = across * blocks(height, halves * rows);
+  const int across = blocks(width, kCoarse);
+  const int rows = rows_of_strips(gpu, across, height);
+  const int count = across * blocks(height, rows);
   const int grid = std::min(count, gpu.multiprocessors);
   const Packing packing = packing_of(pixels);
   const uintptr_t address =
@@ -79,65 +79,63 @@ bool launch_table(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pix
   Analysis analysis = {first, second, {}, rows, plan.large};
   Picture &picture = analysis.picture;
 
-  picture.from = channel.from - (key == Key::LUMA ? packing.byte[0] : 0);
+  picture.from = channel.from - (Kind == LutKind::kRgbLuma ? packing.byte[0] : 0);
   picture.stride = (int)channel.from_stride;
-  picture.aligned = picture.stride == channel.from_stride &&
-                    (key == Key::LUMA ? packing.packed && address % 16 == 0
-                                      : pixels.step[0] == 1 && address % sizeof(Four<key>) == 0);
+  picture.aligned =
+      picture.stride == channel.from_stride &&
+      (Kind == LutKind::kRgbLuma ? packing.packed && address % 16 == 0
+                                 : pixels.step[0] == 1 && address % sizeof(PixelQuad<Kind>) == 0);
   picture.first_code = (uint32_t)pixels.offset * 65537u;
   picture.last_code = (uint32_t)(pixels.offset + pixels.scale) * 65537u;
   picture.clamps = pixels.offset > 0 || pixels.offset + pixels.scale < pixels.max_code ||
-                   (key == Key::WORD && pixels.shift == 0);
+                   (Kind == LutKind::kU10 && pixels.shift == 0);
   picture.packing = packing;
   picture.luma_row = luma_row_of(pixels, packing);
-  return launch(queue, "llf analyse", analyse_table_kernel<GROUPS, ALL, key>,
-                dim3(grid, first.groups / GROUPS), dim3(32 * WARPS),
-                TableMemory<GROUPS, key>::BYTES, pixels, series, analysis);
+  return launch(queue, "llf analyse", build_kernel<Kind>, dim3(grid), dim3(32 * kWarps),
+                TableMemory<Kind>::kBytes, pixels, series, analysis);
 }
 
-template <int GROUPS, int ALL>
 bool launch_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                     const Series &series, const Pyramid &pyramid, float top_gain)
 {
-  const Target target = target_of(pyramid, 1, top_gain);
-  const Target second = target_of(pyramid, 2, top_gain);
+  const DownsampleOutput target = output_of_level(pyramid, 1, top_gain);
+  const DownsampleOutput second = output_of_level(pyramid, 2, top_gain);
 
-  switch (key_of(pixels)) {
-  case Key::BYTE:
-    return launch_table<GROUPS, ALL, Key::BYTE>(queue, gpu, plan, pixels, series, target, second);
-  case Key::WORD:
-    return launch_table<GROUPS, ALL, Key::WORD>(queue, gpu, plan, pixels, series, target, second);
+  switch (lut_kind_of(pixels)) {
+  case LutKind::kU8:
+    return launch_table<LutKind::kU8>(queue, gpu, plan, pixels, series, target, second);
+  case LutKind::kU10:
+    return launch_table<LutKind::kU10>(queue, gpu, plan, pixels, series, target, second);
   default:
-    return launch_table<GROUPS, ALL, Key::LUMA>(queue, gpu, plan, pixels, series, target, second);
+    return launch_table<LutKind::kRgbLuma>(queue, gpu, plan, pixels, series, target, second);
   }
 }
 
-template <int GROUPS, int ALL, Key key> bool prepare_table(const Gpu &gpu, CfStatus *status)
+template <LutKind Kind> bool prepare_table(const Gpu &gpu, CfStatus *status)
 {
-  constexpr int BYTES = TableMemory<GROUPS, key>::BYTES;
-  static_assert(BYTES <= LEAST_SHARED, "all GPUs have room");
+  constexpr int kBytes = TableMemory<Kind>::kBytes;
+  static_assert(kBytes <= kMinSharedBytes, "all GPUs have room");
 
-  return allow_shared(gpu, analyse_table_kernel<GROUPS, ALL, key>, BYTES, status);
+  return allow_shared(gpu, build_kernel<Kind>, kBytes, status);
 }
 
-template <int GROUPS, int ALL> bool prepare_tables(const Gpu &gpu, CfStatus *status)
+bool prepare_tables(const Gpu &gpu, CfStatus *status)
 {
-  return prepare_table<GROUPS, ALL, Key::BYTE>(gpu, status) &&
-         prepare_table<GROUPS, ALL, Key::WORD>(gpu, status) &&
-         prepare_table<GROUPS, ALL, Key::LUMA>(gpu, status);
+  return prepare_table<LutKind::kU8>(gpu, status) && prepare_table<LutKind::kU10>(gpu, status) &&
+         prepare_table<LutKind::kRgbLuma>(gpu, status);
 }
 
 } // namespace
 
-bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status)
+bool mma_prepare_build(const Gpu &gpu, CfStatus *status)
 {
-  return prepare_tables<2, 2>(gpu, status);
+  return prepare_tables(gpu, status);
 }
 
-bool tensor_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
-                    const Series &series, const Pyramid &pyramid, float top_gain)
+bool mma_build_levels_1_2(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                          const Series &series, const Pyramid &pyramid, float top_gain)
 {
-  return launch_analyse<2, 2>(queue, gpu, plan, pixels, series, pyramid, top_gain);
+  return launch_analyse(queue, gpu, plan, pixels, series, pyramid, top_gain);
 }
 
 } // namespace cf::llf

@@ -10,50 +10,49 @@ namespace
 {
 
 template <typename T>
-__global__ void __launch_bounds__(T::THREADS, T::GROUPS == 4 ? 2 : 4)
-    level_terms_kernel(const __grid_constant__ Levels levels, const __grid_constant__ Series series,
-                       bool beside)
+__global__ void __launch_bounds__(T::kThreads, 4)
+    laplacian_coarse_kernel(const __grid_constant__ Levels levels,
+                            const __grid_constant__ Series series, bool beside)
 {
   extern __shared__ __align__(128) uint8_t memory[];
   const int lane = threadIdx.x % 32;
   const Expansion expansion(lane);
-  const Turn<T::GROUPS> turn(series, lane);
+  const HarmonicFrequencies turn(series, lane);
 
   begin(beside);
   make_level_tile<T>(levels, memory, (int)blockIdx.x, expansion, turn, beside);
   end(beside);
 }
 
-template <int GROUPS>
 bool launch_levels(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first, int last,
                    const Series &series)
 {
-  using T = LevelTile<GROUPS>;
+  using T = LevelTile;
   const Levels levels = levels_of<T>(pyramid, first, last);
-  return launch(queue, "llf terms", level_terms_kernel<T>, dim3(levels.tiles), dim3(T::THREADS),
-                StagedPixels<T>::BYTES, levels, series, plan.beside_coarse);
+  return launch(queue, "llf terms", laplacian_coarse_kernel<T>, dim3(levels.tiles),
+                dim3(T::kThreads), StagedPixels<T>::kBytes, levels, series, plan.beside_coarse);
 }
 
-template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
+bool prepare(const Gpu &gpu, CfStatus *status)
 {
-  using T = LevelTile<GROUPS>;
+  using T = LevelTile;
 
-  return allow_shared(gpu, level_terms_kernel<T>, StagedPixels<T>::BYTES, status);
+  return allow_shared(gpu, laplacian_coarse_kernel<T>, StagedPixels<T>::kBytes, status);
 }
 
 } // namespace
 
-bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status)
+bool mma_prepare_laplacian_coarse(const Gpu &gpu, CfStatus *status)
 {
-  return prepare<2>(gpu, status);
+  return prepare(gpu, status);
 }
 
-bool tensor_level_terms(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first,
-                        int last, const Series &series)
+bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first,
+                          int last, const Series &series)
 {
   if (first >= last)
     return true;
-  return launch_levels<2>(queue, plan, pyramid, first, last, series);
+  return launch_levels(queue, plan, pyramid, first, last, series);
 }
 
 } // namespace cf::llf

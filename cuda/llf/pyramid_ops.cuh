@@ -14,13 +14,16 @@
 namespace cf::llf
 {
 
-/* For kernels that may be `beside` the previous one: they begin without waiting where there was a
- * gate, but do not end before it, so that who waits for the last of them waits for all. */
+/* For kernels that may be `beside` the previous one: they begin without waiting where an earlier
+ * grid has waited before its trigger (pdl.cuh) and all since have relayed it, but do not end before
+ * the previous one, so that who waits for the last of them waits for all. */
 __device__ __forceinline__ void begin(bool beside)
 {
-  pdl_trigger();
-  if (!beside)
-    pdl_wait();
+  if (beside) {
+    pdl_relay_then_trigger();
+    return;
+  }
+  pdl_trigger_then_wait();
 }
 
 __device__ __forceinline__ void end(bool beside)

@@ -71,9 +71,9 @@ struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
-  __half *cells[2];               /* on tensor cores, the terms of levels 0 and 1 */
-  unsigned *coarse_begun;         /* on tensor cores, not 0 once all levels' components are made
-                                     that others than the coarse levels' kernel make */
+  __half *cells[2]; /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
+  unsigned *coarse_inputs_ready; /* on tensor cores, not 0 once all levels' components are made
+                             that others than the coarse levels' kernel make */
 };
 
 /* The sine series in single precision. */
@@ -166,79 +166,102 @@ bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series
 /* Level 0 and colour, to the destination. */
 bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid);
 
-/* CTAs of the kernel of the coarse levels at the most, each of which fills an SM. */
-constexpr int MAX_TAIL_BLOCKS = kMaxClusterCtas;
+/* --- engine=fast on tensor cores (sm_80 and newer): cuda/llf/README.md --- */
 
-/* The same on tensor cores (sm_80 and newer), where groups are TENSOR_GROUPS and pyramids have at
- * least TENSOR_MIN_IMAGES. */
 struct Gpu {
   int multiprocessors, shared_per_multiprocessor, shared_per_block; /* bytes of shared memory */
   bool overlaps; /* has programmatic dependent launch, and clusters */
 };
 
-constexpr int TENSOR_MIN_IMAGES = 4, TENSOR_GROUPS = 2;
+/* The smallest pyramid that these kernels take, and groups of components of a pixel. */
+constexpr int kMmaMinImages = 4, kMmaGroups = 2;
 
-/* Bytes of shared memory that a block may have on all GPUs from sm_80 on. */
-constexpr int LEAST_SHARED = 99 * 1024;
+/* The last kernel begins at this level at the coarsest. */
+constexpr int kOutputLevel = 4;
 
-/* Whether the picture's intensities are a table's rows: codes of up to 10 bits whose black is one,
- * or the luma of 8-bit RGB; and there are at most 8 harmonics, which two groups
- * hold: of fewer the coefficients of the rest are 0, whose components are exactly 0 on every level.
- */
-bool tensor_serves(const Gpu &gpu, const Pixels &pixels, int harmonics);
+/* Bytes of shared memory that a CTA may have on all GPUs from sm_80 on. */
+constexpr int kMinSharedBytes = 99 * 1024;
 
-/* Prepares all kernels, once in a context, and finds how many blocks the kernel of the coarse
- * levels has. */
-bool tensor_open(const Gpu &gpu, int *tail_blocks, CfStatus *status);
+/* What numbers the rows of level 0's LUT: 8-bit codes, codes of up to 10 bits, or the luma of 8-bit
+ * RGB, which is rounded to the LUT's rows everywhere but in the term that is linear in it. Others
+ * have none. */
+enum class LutKind { kU8, kU10, kRgbLuma, kNone };
 
-/* The plan of a frame, of which `pyramid` has the sizes; `tail_blocks` is what tensor_open() found.
- */
-FramePlan plan_frame(const Gpu &gpu, int tail_blocks, const Pixels &pixels, const Pyramid &pyramid);
+/* A LUT of codes needs a code for black. */
+inline LutKind lut_kind_of(const Pixels &pixels)
+{
+  if (pixels.colour == Colour::RGB)
+    return pixels.wide ? LutKind::kNone : LutKind::kRgbLuma;
+  if (pixels.max_code >= 1024.0f || pixels.offset != (float)(int)pixels.offset)
+    return LutKind::kNone;
+  return pixels.wide ? LutKind::kU10 : LutKind::kU8;
+}
+
+/* Whether these kernels take a picture: its intensities index a LUT (codes of up to 10 bits, one of
+ * which is black, or the luma of 8-bit RGB) and there are at most 8 harmonics. Of fewer the
+ * coefficients of the rest are 0, whose components are exactly 0 on every level. */
+bool mma_serves(const Gpu &gpu, const Pixels &pixels, int harmonics);
+
+/* Prepares all kernels, once in a context, and finds how many CTAs the coarse levels' cluster may
+ * have: 1 where the GPU has no clusters or none with so much shared memory. */
+bool mma_open(const Gpu &gpu, int *cluster_ctas, CfStatus *status);
+
+/* The plan of a frame. Of `pyramid` only the sizes count; `cluster_ctas` is mma_open()'s. */
+FramePlan plan_frame(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
+                     const Pyramid &pyramid);
 
 /* The plan in at most 63 characters, for algorithm(). */
-void describe_plan(const Gpu &gpu, int tail_blocks, const Pixels &pixels, const CfLlfPyramid &shape,
-                   int harmonics, char text[64]);
+void describe_plan(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
+                   const CfLlfPyramid &shape, int harmonics, char text[64]);
 
-/* A frame's kernels: those that follow. */
-bool tensor_run(Queue *queue, int tail_blocks, const Gpu &gpu, const Pixels &pixels,
-                const Series &series, const Pyramid &pyramid);
+/* Enqueues a frame's kernels. */
+bool mma_run(Queue *queue, int cluster_ctas, const Gpu &gpu, const Pixels &pixels,
+             const Series &series, const Pyramid &pyramid);
 
-bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_tail(const Gpu &gpu, int *tail_blocks, CfStatus *status);
-bool tensor_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
-                    const Series &series, const Pyramid &pyramid, float top_gain);
-/* Level `fine` + 1, of levels from 2 on. */
-bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+/* mma_open()'s parts, one a source file: each allows its kernels their shared memory. */
+bool mma_prepare_build(const Gpu &gpu, CfStatus *status);
+bool mma_prepare_downsample(const Gpu &gpu, CfStatus *status);
+bool mma_prepare_downsample_x2(const Gpu &gpu, CfStatus *status);
+bool mma_prepare_laplacian_fine(const Gpu &gpu, CfStatus *status);
+bool mma_prepare_laplacian_coarse(const Gpu &gpu, CfStatus *status);
+bool mma_prepare_coarse_levels(const Gpu &gpu, int *cluster_ctas, CfStatus *status);
 
-/* Levels `fine` + 1 and + 2 at once, of which the second is not the last. */
-bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+/* mma_run()'s parts in stream order. Where a level is the last of all, its collapsed image is
+ * top_gain times its Gaussian. */
 
-/* What a level adds to the coarser ones depends on its own components and the next level's only:
- * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
- * last - 1, of level 1 in cells, of others in their collapsed images. */
-int tensor_tiles(const Pixels &pixels); /* of level 0 */
-bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, bool large);
-bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+/* Components and Gaussians of levels 1 and 2, from the picture. */
+bool mma_build_levels_1_2(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                          const Series &series, const Pyramid &pyramid, float top_gain);
+
+/* Those of level `fine` + 1, from level `fine` >= 2. */
+bool mma_downsample(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+
+/* Those of levels `fine` + 1 and + 2, of which the second is not the last. */
+bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+
+/* From the components and Gaussian of level `first` to its collapsed image, in one cluster. */
+bool mma_coarse_levels(Queue *queue, const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid,
+                       int first, const Series &series);
+
+/* The first level from `from` on with which that fits; the last image where none does. */
+int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid, int from);
+
+/* The Laplacian coefficients of level 0 and, with plan.join_level_1, of level 1, in tiles of 8 x 4
+ * (tiled_fp16.cuh); of levels first .. last - 1, in tiles of level 1, in `collapsed` of others. A
+ * level's need its own components and the next level's. */
+bool mma_laplacian_fine(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
                         const Series &series, const Pyramid &pyramid);
-bool tensor_level_terms(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first,
-                        int last, const Series &series);
+bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first,
+                          int last, const Series &series);
 
-/* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
- * collapsed image. The first level that fits is not below `from`; it is the last where there is
- * nothing to gain. */
-int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int from);
-bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
-                 const Series &series);
-/* The picture, from the terms of levels below `last`, at most OUTPUT_LEVEL, and that level's
+/* Tiles of level 0, and whether level 1 is made along in a picture that is `large` or not. */
+int mma_tiles_of_picture(const Pixels &pixels);
+bool mma_joins_level_1(const Gpu &gpu, const Pixels &pixels, bool large);
+
+/* The picture, from the coefficients of levels below `last` <= kOutputLevel and that level's
  * collapsed image. */
-constexpr int OUTPUT_LEVEL = 4;
-
-bool tensor_finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
-                   int last);
+bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
+                int last);
 
 /* engine=sampled. Several batches of samples go through the same memory: the levels' collapsed
  * images hold the sum over the batches so far, and the last batch adds the coarser levels.
