@@ -125,10 +125,9 @@ struct Bounds {
   bool finite;         /* no sum is too large for fp16 */
 };
 
-Bounds bound_errors(const CfFirPlane *plan, const Rounded &row, const Rounded &column,
-                    int tap_tiles)
+Bounds bound_errors(const CfFirPlane *plan, const Rounded &row, const Rounded &column)
 {
-  const double residual = keeps_alpha_residual(tap_tiles) ? 0x1p-4 : 1.0;
+  const double residual = 0x1p-4; /* of an fp16 row sum's error remains so much */
   Bounds bounds;
 
   bounds.coefficients = 128.0 * (row.error * plan->column.magnitude + row.magnitude * column.error);
@@ -214,16 +213,7 @@ void set_opaque_transform(MmaStrips *strip, const CfFirPlane *plan, double corre
   }
 }
 
-/* Of alpha, as it waits for the columns on the device. */
-double opaque_row_sum(const Picture *picture, int tap_tiles)
-{
-  const double sum = 255.0 * sum_of_fp16(&picture->plan[0]->row, picture->row[0].scale);
-
-  return keeps_alpha_residual(tap_tiles) ? sum : half_value(half_bits(sum));
-}
-
-void set_alpha_transform(AlphaTransform *weights, const Picture *picture, double correction,
-                         int tap_tiles)
+void set_alpha_transform(AlphaTransform *weights, const Picture *picture, double correction)
 {
   const int first = picture->first_colour;
   const CfFirPlane *plan = picture->plan[0];
@@ -233,7 +223,7 @@ void set_alpha_transform(AlphaTransform *weights, const Picture *picture, double
   weights->copied = picture->has_alpha && !plan->premultiplied;
   weights->filtered = alpha->filtered;
   weights->factor = alpha->filtered ? (float)(alpha->scale * correction) : 0.0f;
-  weights->opaque = (float)(opaque_row_sum(picture, tap_tiles) *
+  weights->opaque = (float)(255.0 * sum_of_fp16(&plan->row, picture->row[0].scale) *
                             sum_of_fp16(&plan->column, picture->column[0].scale));
   weights->tolerance =
       (float)(1.0 / 64.0 / fabs(correction * (alpha->filtered ? alpha->scale : 1.0)));
@@ -256,7 +246,7 @@ void set_alpha_transform(AlphaTransform *weights, const Picture *picture, double
 
 } // namespace
 
-bool round_taps_to_fp16(Picture *picture, int tap_tiles)
+bool round_taps_to_fp16(Picture *picture)
 {
   for (int p = 0; p < picture->planes; p++) {
     const Rounded row = round_best(&picture->plan[p]->row, row_error);
@@ -264,7 +254,7 @@ bool round_taps_to_fp16(Picture *picture, int tap_tiles)
 
     picture->row[p] = row.rounding;
     picture->column[p] = column.rounding;
-    if (!fp16_suffices(picture, p, bound_errors(picture->plan[p], row, column, tap_tiles)))
+    if (!fp16_suffices(picture, p, bound_errors(picture->plan[p], row, column)))
       return false;
   }
   return true;
@@ -279,7 +269,7 @@ void describe_mma_plane(MmaJob *job, const Picture *picture, int p, int tap_tile
   job->plane[p] = picture->plane[p];
   if (channels == 4) {
     set_opaque_transform(&job->strip[p], plan, correction, job->first_colour, 3);
-    set_alpha_transform(&job->weights, picture, correction, tap_tiles);
+    set_alpha_transform(&job->weights, picture, correction);
   } else {
     set_opaque_transform(&job->strip[p], plan, correction, 0, channels);
   }

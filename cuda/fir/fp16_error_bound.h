@@ -10,9 +10,9 @@
 namespace cf::fir
 {
 
-/* Decides how the taps of each plane are rounded, for kernels of `tap_tiles`, and sets the
- * picture's error bounds; false where errors may show in some picture. */
-bool round_taps_to_fp16(Picture *picture, int tap_tiles);
+/* Decides how the taps of each plane are rounded, and sets the picture's error bounds; false where
+ * errors may show in some picture. */
+bool round_taps_to_fp16(Picture *picture);
 
 /* The taps of plane `p` and what follows their sums, for kernels of `tap_tiles`. */
 void describe_mma_plane(MmaJob *job, const Picture *picture, int p, int tap_tiles);

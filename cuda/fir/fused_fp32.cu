@@ -166,14 +166,14 @@ void copy_taps(float (&to)[kFusedTapSlots], const CfTaps *taps)
     to[i] = (float)taps->tap[i];
 }
 
-/* One wave of resident blocks, shared between the planes in proportion to their samples; strips of
- * at least twice the rows that their first step of output needs. Returns the blocks of the grid. */
-int share_blocks(FusedJob *job, const Picture *picture, const CfDevice *device, size_t bytes)
+/* One wave of resident CTAs, shared between the planes in proportion to their samples; strips of
+ * at least twice the rows that their first step of output needs. Returns the CTAs of the grid. */
+int fill_one_wave(FusedJob *job, const Picture *picture, const CfDevice *device, size_t bytes)
 {
   const int fitting = (int)((size_t)device->info.shared_per_sm / (bytes + 1024));
   const int resident = fitting < 1 ? 1 : fitting > kFusedResident ? kFusedResident : fitting;
   double samples = 0.0;
-  int blocks = 0;
+  int ctas = 0;
 
   for (int p = 0; p < picture->planes; p++)
     samples += (double)picture->plane[p].width * (picture->plane[p].end - picture->plane[p].first) *
@@ -193,10 +193,10 @@ int share_blocks(FusedJob *job, const Picture *picture, const CfDevice *device, 
     rows = rows < least ? least : rows;
     rows = rows < kFusedMinimumStrip ? kFusedMinimumStrip : rows;
     strip->rows = (rows + kFusedStepRows - 1) / kFusedStepRows * kFusedStepRows;
-    strip->first_block = blocks;
-    blocks += strip->across * ((height + strip->rows - 1) / strip->rows);
+    strip->first_block = ctas;
+    ctas += strip->across * ((height + strip->rows - 1) / strip->rows);
   }
-  return blocks;
+  return ctas;
 }
 
 } // namespace
@@ -240,10 +240,10 @@ bool fused_fp32_run(const Picture *picture, const CfDevice *device, void *stream
     copy_taps(job.column[picture->plane[p].tap_set], &picture->plan[p]->column);
   }
 
-  const int blocks = share_blocks(&job, picture, device, bytes);
+  const int ctas = fill_one_wave(&job, picture, device, bytes);
   Launch how = {};
 
-  how.grid = dim3((unsigned)blocks);
+  how.grid = dim3((unsigned)ctas);
   how.block = dim3(kFusedThreads);
   how.shared_bytes = bytes;
   how.stream = (cudaStream_t)stream;

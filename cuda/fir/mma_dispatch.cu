@@ -282,7 +282,7 @@ bool mma_serves(Picture *picture, const CfDevice *device)
         return false;
     }
   }
-  return round_taps_to_fp16(picture, size->tap_tiles);
+  return round_taps_to_fp16(picture);
 }
 
 FramePlan mma_plan_frame(const Picture *picture, const CfDevice *device,

@@ -88,14 +88,6 @@ __host__ __device__ inline int outer_columns(int across)
   return across < 2 ? 1 : 2;
 }
 
-/* Filtered alpha divides all colours, so its row sums wait for the columns as fp16 and a residual:
- * that makes colours exact of which little is visible. The longest kernels have no room for
- * residuals, nor need: what is rounded differently in many rows is added. */
-__host__ __device__ constexpr bool keeps_alpha_residual(int tap_tiles)
-{
-  return tap_tiles < kMaxTapTiles;
-}
-
 /* Sums of pixels of less alpha' may be of few rows, which do not make up for each other's errors.
  */
 constexpr float kFaintAlpha = 64.0f;

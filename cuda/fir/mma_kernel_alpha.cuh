@@ -38,10 +38,11 @@ __device__ inline uint4 unpack_residual(const uint2 &residual)
                     permute_bytes(residual.y, 0, 0x1404), permute_bytes(residual.y, 0, 0x3424));
 }
 
-/* Filtered rows of alpha. */
+/* Filtered rows of alpha. They divide all colours, so they have a residual: that makes colours
+ * exact of which little is visible. */
 struct AlphaRows {
   uint4 fp16;
-  uint2 residual; /* not where AlphaShape::kHasResidual is false */
+  uint2 residual;
 };
 
 template <int TapTiles, int Blocks>
@@ -96,8 +97,7 @@ template <typename Shape> class RowHistory
   __device__ void set_alpha(int slot, int block, const AlphaRows &alpha) const
   {
     place(slot, block, Shape::kSharedColours) = alpha.fp16;
-    if constexpr (Shape::kHasResidual)
-      residual(slot, block) = alpha.residual;
+    residual(slot, block) = alpha.residual;
   }
 
   /* Of the step that came `age` steps after the oldest. */
@@ -207,14 +207,12 @@ filter_alpha_columns(const ToeplitzMatrices<TapTiles> &matrices, const RowHistor
 {
   const AlphaRows &rows = newest.alpha[block];
 
-  if constexpr (Shape::kHasResidual) {
 #pragma unroll
-    for (int tile = 0; tile < TapTiles; tile++)
-      add_column_product(
-          matrices, tile,
-          unpack_residual(tile == TapTiles - 1 ? rows.residual : history.get_residual(tile, block)),
-          sums);
-  }
+  for (int tile = 0; tile < TapTiles; tile++)
+    add_column_product(
+        matrices, tile,
+        unpack_residual(tile == TapTiles - 1 ? rows.residual : history.get_residual(tile, block)),
+        sums);
 #pragma unroll
   for (int tile = 0; tile < TapTiles; tile++)
     add_column_product(matrices, tile,

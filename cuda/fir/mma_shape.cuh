@@ -198,7 +198,6 @@ struct AlphaShape : StripShape<4, TapTiles>,
                     LoadShape<StripShape<4, TapTiles>, 32 * StripShape<4, TapTiles>::kWarps> {
   typedef StripShape<4, TapTiles> Strip;
   static constexpr bool kHasAlpha = true;
-  static constexpr bool kHasResidual = keeps_alpha_residual(TapTiles);
   static constexpr int kThreads = 32 * Strip::kWarps;
   static constexpr int kStages = Strip::kTuning.alpha_stages;
   static constexpr int kPlaneSets = BehindOpaque ? 1 : Strip::kTuning.alpha_fp16_sets;
@@ -212,7 +211,7 @@ struct AlphaShape : StripShape<4, TapTiles>,
   static constexpr int kSharedChannels = kSharedColours + 1;
   static constexpr int kSharedPlaces = kHistory * Strip::kBlocks * kSharedChannels * kThreads;
   static constexpr int kHistoryBytes =
-      16 * kSharedPlaces + (kHasResidual ? kHistory * Strip::kBlocks * kThreads * 8 : 0);
+      16 * kSharedPlaces + 8 * kHistory * Strip::kBlocks * kThreads; /* alpha has residuals */
   static constexpr int kBytes = kStages * Strip::kStageBytes + kPlaneSets * kSetBytes +
                                 larger(kHistoryBytes, Strip::kTapBytes);
 
