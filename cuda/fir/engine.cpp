@@ -1,44 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The engine behind cudagaussblur and cudasepconv: which kernels do a picture.
+ * The engine behind cudagaussblur and cudasepconv: the plan of each frame (FramePlan), and its run.
  */
-#include "cuda/fir/types.cuh"
 #include "cuda/fir/engine.cuh"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/fir/force.h"
+#include "cuda/fir/types.cuh"
+
+namespace cf::fir
+{
 namespace
 {
 
+CfFirForce forced = CF_FIR_CHOOSE; /* of states to come */
+
 typedef struct {
   CfVideo video;
-  CfDevice *device;
+  CfDevice *device; /* the caller's */
   CfFirPlanner planner;
   CfFirPlan plan;
-  CfFirPicture picture;       /* the filtered planes but for pointers and strides */
-  int index[CF_MAX_PLANES];   /* of those planes in the job's pictures */
-  bool single, plain, tensor; /* single precision suffices; these kernels can do it */
-  bool unaligned;             /* the last picture was, which is not for the tensor kernels */
-  CfFirSightings sightings;
+  Picture picture;          /* the filtered planes but for pointers and strides */
+  int index[CF_MAX_PLANES]; /* of those planes in the job's pictures */
+  bool single, fused, mma;  /* single precision suffices; these kernels can do it */
+  bool vector_aligned;      /* the last frame was, which the tensor-core kernels need */
+  CfFirForce force;
+  AlphaFeedback feedback;
 } State;
 
-CfFirTone describe_tone(const CfFirChannel *channel, CfRole role, double centre, double weight)
-{
-  CfFirTone tone;
+/* --- what is known before a frame --- */
 
-  tone.use = channel->filtered         ? CF_FIR_FILTER
-             : role == CF_ROLE_PADDING ? CF_FIR_IGNORE
-                                       : CF_FIR_COPY;
-  tone.absolute = channel->absolute;
-  tone.centre = (float)centre;
-  tone.scale = (float)channel->scale;
-  tone.bias = (float)channel->bias;
-  tone.border = (float)((channel->border - centre) * weight);
-  return tone;
+ChannelTransform describe_channel(const CfFirChannel *channel, CfRole role, double centre,
+                                  double weight)
+{
+  ChannelTransform transform;
+
+  transform.action = channel->filtered ? kFilter : role == CF_ROLE_PADDING ? kIgnore : kCopy;
+  transform.absolute = channel->absolute;
+  transform.centre = (float)centre;
+  transform.scale = (float)channel->scale;
+  transform.bias = (float)channel->bias;
+  transform.border = (float)((channel->border - centre) * weight);
+  return transform;
 }
 
-void describe_plane(const State *state, int p, CfFirWork *work)
+void describe_plane(const State *state, int p, PlaneWork *work)
 {
   const CfFormatInfo *format = cf_format_info(state->video.format);
   const CfPlaneFormat *layout = &format->plane[p];
@@ -54,19 +62,19 @@ void describe_plane(const State *state, int p, CfFirWork *work)
   work->max_code = cf_max_code(format);
   work->row_anchor = plan->row.anchor;
   work->column_anchor = plan->column.anchor;
-  work->set = p > 0;
+  work->tap_set = p > 0;
   for (int c = 0; c < layout->channels; c++) {
     const bool weighs = c == work->alpha, weighted = work->alpha >= 0 && !weighs;
-    work->tone[c] = describe_tone(
+    work->transform[c] = describe_channel(
         &plan->channel[c], layout->role[c], weighs ? work->max_code : plan->channel[c].centre,
         weighted ? plan->channel[work->alpha].border / (double)work->max_code : 1.0);
   }
 }
 
-void choose_kernels(State *state)
+void describe_picture(State *state)
 {
   const CfFormatInfo *format = cf_format_info(state->video.format);
-  CfFirPicture *picture = &state->picture;
+  Picture *picture = &state->picture;
 
   memset(picture, 0, sizeof *picture);
   picture->sample_bytes = cf_sample_bytes(format);
@@ -83,9 +91,34 @@ void choose_kernels(State *state)
         format->plane[p].channels == 4 &&
         (format->plane[p].role[0] == CF_ROLE_ALPHA || format->plane[p].role[0] == CF_ROLE_PADDING);
   }
-  state->plain = state->single && cf_fir_plain_fits(picture, state->device);
-  state->tensor = state->plain && cf_fir_tensor_serves(picture, state->device);
+  state->fused = state->single && fused_fp32_fits(picture, state->device);
+  state->mma = state->fused && mma_serves(picture, state->device);
+  state->vector_aligned = true;
 }
+
+/* --- the plan of a frame --- */
+
+bool may_take(const State *state, CfFirForce force)
+{
+  return state->force == CF_FIR_CHOOSE || state->force <= force;
+}
+
+/* The fastest method that can do the frame, or the one that tests force if it can. */
+FramePlan plan_frame(const State *state)
+{
+  FramePlan plan = {};
+
+  if (state->picture.planes == 0)
+    return plan;
+  if (state->mma && state->vector_aligned && may_take(state, CF_FIR_MMA_ALPHA))
+    return mma_plan_frame(&state->picture, state->device, &state->feedback, state->force);
+  plan.method = state->fused && may_take(state, CF_FIR_FUSED_FP32)       ? Method::kFusedFp32
+                : state->single && may_take(state, CF_FIR_TWO_PASS_FP32) ? Method::kTwoPassFp32
+                                                                         : Method::kTwoPassFp64;
+  return plan;
+}
+
+/* --- a frame --- */
 
 typedef struct {
   int first, end;
@@ -114,7 +147,7 @@ int plane_halo(const CfFirPlan *plan, int p)
   return !plan->plane[p].filtered ? 0 : plan->border == CF_BORDER_WRAP && reach > 0 ? -1 : reach;
 }
 
-bool copy_planes(const State *state, const CfJob *job, CfStatus *status)
+bool copy_unfiltered_planes(const State *state, const CfJob *job, CfStatus *status)
 {
   for (int p = 0; p < cf_format_info(state->video.format)->planes; p++) {
     const Rows rows = band_rows(state, p, job);
@@ -133,11 +166,11 @@ bool copy_planes(const State *state, const CfJob *job, CfStatus *status)
 /* Sets the planes' pointers and rows, and whether all allow 16-byte accesses. */
 void place_picture(State *state, const CfJob *job)
 {
-  CfFirPicture *picture = &state->picture;
+  Picture *picture = &state->picture;
 
-  state->unaligned = false;
+  state->vector_aligned = true;
   for (int i = 0; i < picture->planes; i++) {
-    CfFirWork *work = &picture->plane[i];
+    PlaneWork *work = &picture->plane[i];
     const int p = state->index[i];
     const Rows rows = band_rows(state, p, job);
     const int halo = plane_halo(&state->plan, p);
@@ -152,26 +185,43 @@ void place_picture(State *state, const CfJob *job)
     work->source_stride = job->source.stride[p];
     work->destination = job->destination.data[p];
     work->destination_stride = job->destination.stride[p];
-    work->vector = cf_is_vector_aligned(work->source, work->source_stride) &&
-                   cf_is_vector_aligned(work->destination, work->destination_stride);
-    state->unaligned = state->unaligned || !work->vector;
+    work->vector_aligned = cf_is_vector_aligned(work->source, work->source_stride) &&
+                           cf_is_vector_aligned(work->destination, work->destination_stride);
+    state->vector_aligned = state->vector_aligned && work->vector_aligned;
   }
 }
 
-/* Two numbers that the device writes and the host reads without waiting for it. */
-bool allocate_sightings(CfFirSightings *sightings, CfStatus *status)
+bool run_frame(State *state, const CfJob *job, CfStatus *status)
 {
-  if (!cf_cuda_ok(cudaHostAlloc((void **)&sightings->words, 2 * sizeof *sightings->words,
-                                cudaHostAllocMapped),
-                  "allocating page-locked memory", status))
-    return false;
-  memset(sightings->words, 0, 2 * sizeof *sightings->words);
-  return true;
+  const FramePlan plan = plan_frame(state);
+
+  switch (plan.method) {
+  case Method::kNone:
+    return true;
+  case Method::kMma:
+    return mma_run(&state->picture, &plan, state->device, &state->feedback, job->stream, status);
+  case Method::kFusedFp32:
+    return fused_fp32_run(&state->picture, state->device, job->stream, status);
+  case Method::kTwoPassFp32:
+    return two_pass_run(&state->picture, state->device, true, job->stream, status);
+  default:
+    return two_pass_run(&state->picture, state->device, false, job->stream, status);
+  }
+}
+
+bool open_feedback(AlphaFeedback *feedback, CfStatus *status)
+{
+  const size_t bytes = 2 * sizeof *feedback->words;
+
+  feedback->words = (uint32_t *)cf_pinned_alloc(bytes, status);
+  if (feedback->words)
+    memset(feedback->words, 0, bytes);
+  return feedback->words;
 }
 
 } // namespace
 
-bool cf_fir_prepare_kernel(const void *kernel, int bytes, CfStatus *status)
+bool prepare_kernel(const void *kernel, int bytes, CfStatus *status)
 {
   return cf_cuda_ok(
              cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
@@ -179,6 +229,15 @@ bool cf_fir_prepare_kernel(const void *kernel, int bytes, CfStatus *status)
          cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                          cudaSharedmemCarveoutMaxShared),
                     "preparing the separable filter", status);
+}
+
+} // namespace cf::fir
+
+using namespace cf::fir;
+
+extern "C" void cf_fir_force(CfFirForce force)
+{
+  forced = force;
 }
 
 void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions *options,
@@ -193,9 +252,9 @@ void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions 
   state->video = *video;
   state->device = options->device;
   state->planner = planner;
-  if (!allocate_sightings(&state->sightings, status) ||
-      !cf_fir_plain_prepare(state->device, status) ||
-      !cf_fir_tensor_prepare(state->device, status) || !cf_fir_update(state, params, status)) {
+  state->force = forced;
+  if (!open_feedback(&state->feedback, status) || !fused_fp32_prepare(state->device, status) ||
+      !mma_prepare(state->device, status) || !cf_fir_update(state, params, status)) {
     cf_fir_close(state);
     return nullptr;
   }
@@ -208,7 +267,7 @@ bool cf_fir_update(void *opaque, const void *params, CfStatus *status)
 
   if (!state->planner(&state->plan, &state->video, params, status))
     return false;
-  choose_kernels(state);
+  describe_picture(state);
   return true;
 }
 
@@ -216,17 +275,10 @@ bool cf_fir_run(void *opaque, const CfJob *job, CfStatus *status)
 {
   State *state = (State *)opaque;
 
-  if (!copy_planes(state, job, status))
+  if (!cf_refuse_capture(job->stream, status) || !copy_unfiltered_planes(state, job, status))
     return false;
-  if (state->picture.planes == 0)
-    return true;
   place_picture(state, job);
-  if (state->tensor && !state->unaligned)
-    return cf_fir_tensor_run(&state->picture, state->device, &state->sightings, job->stream,
-                             status);
-  if (state->plain)
-    return cf_fir_plain_run(&state->picture, state->device, job->stream, status);
-  return cf_fir_long_run(&state->picture, state->device, state->single, job->stream, status);
+  return run_frame(state, job, status);
 }
 
 int cf_fir_halo(const void *opaque)
@@ -248,13 +300,10 @@ int cf_fir_halo(const void *opaque)
 
 const char *cf_fir_algorithm(const void *opaque)
 {
-  const State *state = (const State *)opaque;
+  static const char *const names[] = {"copy", "fir-tensor", "fir-float", "fir-two-pass",
+                                      "fir-double"};
 
-  if (state->picture.planes == 0)
-    return "copy";
-  if (state->tensor && !state->unaligned)
-    return "fir-tensor";
-  return state->plain ? "fir-float" : state->single ? "fir-two-pass" : "fir-double";
+  return names[(int)plan_frame((const State *)opaque).method];
 }
 
 void cf_fir_close(void *opaque)
@@ -263,7 +312,7 @@ void cf_fir_close(void *opaque)
 
   if (!state)
     return;
-  cudaFreeHost(state->sightings.words);
+  cf_pinned_free(state->feedback.words);
   cf_fir_plan_free(&state->plan);
   free(state);
 }
