@@ -63,11 +63,6 @@ CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, 
   return pyramid;
 }
 
-void cf_cpu_pyramid_allow_folding(CfCpuPyramid *pyramid)
-{
-  pyramid->fold.allowed = true;
-}
-
 static void describe(CfCpuPyramid *pyramid, const CfFirPlan *plan)
 {
   const int shift = cf_format_info(pyramid->video.format)->shift;
