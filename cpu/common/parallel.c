@@ -14,9 +14,13 @@
 /* Loops that run at the same time; a caller that finds no place runs its loop alone. */
 #define LOOPS 32
 
-/* How long threads look for what comes next before they sleep: the loops of one frame follow each
- * other that closely, frames do not. */
+/* How long a thread spins before it sleeps: the loops of one frame follow each other that closely,
+ * frames do not. */
 #define SPIN_NS 50000
+
+/* Frames closer than this keep one worker awake in between, as long as nobody else wants its
+ * processor: to wake one takes longer than all else at a loop's start. */
+#define WATCH_NS 2000000
 
 /* Who enters a loop with room left wakes so many more, so that waking many takes few steps. */
 #define WAKE_FAN 3
@@ -54,9 +58,12 @@ static struct {
   atomic_int processors;                      /* as of the engine opened last */
   atomic_int workers;                         /* threads in `thread` */
   atomic_int helping;                         /* of them, in loops */
-  atomic_int searching;                       /* of them, about to sleep */
+  atomic_int searching;                       /* of them, awake for the next loop */
   atomic_int parked;                          /* of them, asleep */
   atomic_bool refused;                        /* the system gave no more threads */
+  atomic_bool watched;                        /* by one worker, beyond SPIN_NS */
+  atomic_bool frequent;                       /* the last pause between frames was short */
+  _Atomic int64_t ended_ns;                   /* when the last loop did */
   bool ending;
   pthread_mutex_t mutex; /* guards `thread`, `ending`, and what both conditions are about */
   pthread_cond_t wake;   /* a loop was published */
@@ -222,6 +229,21 @@ static bool help(void)
   return helped;
 }
 
+/* Whether a loop was published since `seen`, or is within WATCH_NS; gives up once another thread
+ * has had the processor. */
+static bool watch(unsigned seen)
+{
+  int64_t now = now_ns(), before = now;
+
+  for (const int64_t end = now + WATCH_NS; now < end && now - before < SPIN_NS; now = now_ns()) {
+    if (atomic_load(&pool.published) != seen)
+      return true;
+    before = now;
+    sched_yield();
+  }
+  return false;
+}
+
 /* Whether a loop was published since `seen`, or is soon. */
 static bool search(unsigned seen)
 {
@@ -229,6 +251,10 @@ static bool search(unsigned seen)
 
   atomic_fetch_add(&pool.searching, 1);
   found = changes_soon(&pool.published, ~0u, seen);
+  if (!found && atomic_load(&pool.frequent) && !atomic_exchange(&pool.watched, true)) {
+    found = watch(seen);
+    atomic_store(&pool.watched, false);
+  }
   atomic_fetch_sub(&pool.searching, 1);
   return found;
 }
@@ -305,6 +331,7 @@ static void after_fork_in_child(void)
   atomic_store(&pool.helping, 0);
   atomic_store(&pool.searching, 0);
   atomic_store(&pool.parked, 0);
+  atomic_store(&pool.watched, false);
   pthread_mutex_init(&pool.mutex, NULL);
   pthread_cond_init(&pool.wake, NULL);
   pthread_cond_init(&pool.left, NULL);
@@ -388,6 +415,15 @@ int cf_even_grain(int threads, int count)
   return most(1, count / (PARTS_A_THREAD * threads));
 }
 
+/* Shorter pauses than SPIN_NS lie within a frame and tell nothing about the next one. */
+static void note_pause(void)
+{
+  const int64_t pause = now_ns() - atomic_load(&pool.ended_ns);
+
+  if (pause > SPIN_NS)
+    atomic_store(&pool.frequent, pause < WATCH_NS);
+}
+
 static Loop *take_loop(void)
 {
   for (int i = 0; i < LOOPS; i++) {
@@ -419,10 +455,14 @@ void cf_parallel_for(int threads, int count, int grain, CfLoopBody body, void *c
   atomic_store(&loop->next, 0);
   atomic_store(&loop->state, TAKEN | OPEN | (unsigned)(team - 1) * ONE_ROOM);
   atomic_fetch_add(&pool.published, 1);
+  note_pause();
   if (workers_lack(team - 1))
     add_workers(team - 1);
-  wake(team - 1);
+  /* A worker that is awake wakes the others, sooner than the caller could both wake and work. */
+  if (atomic_load(&pool.searching) == 0)
+    wake(team - 1);
   run_parts(loop);
   wait_for_helpers(loop);
   atomic_store(&loop->state, 0);
+  atomic_store(&pool.ended_ns, now_ns());
 }
