@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "cpu/blockavg/regions.h"
-#include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "plan/mosaic.h"
 #include "cpu/common/parallel.h"
 

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/arena.h"
+#include "cpu/common/memory.h"
 #include "cpu/regions/blend.h"
-#include "cpu/common/cpu.h"
 #include "plan/mosaic.h"
 #include "cpu/common/parallel.h"
 

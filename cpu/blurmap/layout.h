@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cpu/common/arena.h"
+#include "cpu/common/memory.h"
 #include "cpu/blurmap/engine.h"
 #include "plan/blurmap_levels.h"
 #include "cpu/pyramid/engine.h"
@@ -36,8 +36,7 @@ typedef struct {
 
   float *position; /* of each sample among the levels, row by row */
   bool placed;     /* they hold for the next picture too */
-  void *tables;    /* taps and formats */
-  size_t tables_bytes;
+  CfBuffer tables; /* taps and formats */
 } CfBlurPlane;
 
 struct CfCpuBlurMap {
@@ -48,8 +47,8 @@ struct CfCpuBlurMap {
   int border;
   bool ready;
   CfBlurPlane plane[CF_MAX_PLANES];
-  void *scratch; /* `scratch_stride` bytes a thread */
-  size_t scratch_bytes, scratch_stride;
+  CfBuffer scratch;      /* of all threads */
+  size_t scratch_stride; /* bytes a thread */
 };
 
 /* The level whose fine samples level `i` uses: of those with its factors one that has the largest

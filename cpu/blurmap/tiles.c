@@ -4,6 +4,7 @@
 
 #include "cpu/blurmap/layout.h"
 #include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/rows.h"
 
@@ -201,8 +202,8 @@ static void copy_tile(const CfBlurPlane *plane, const CfJob *job, CfRect tile)
 void cf_cpu_blurmap_tile(const CfCpuBlurMap *blur, const CfBlurPlane *plane,
                          const CfLineFormat *format, const CfJob *job, CfRect tile)
 {
-  CfArena arena = {.base =
-                       (uint8_t *)blur->scratch + blur->scratch_stride * (size_t)cf_thread_index()};
+  CfArena arena = {.base = (uint8_t *)blur->scratch.base +
+                           blur->scratch_stride * (size_t)cf_thread_index()};
   const CfBlurScratch scratch = cf_cpu_blurmap_take_scratch(plane, &arena);
   CfBlurUsed used = {{false}};
   int count = 0, copy = -1;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What all CPU engines need of the machine: instruction sets and aligned memory; threads are in
- * parallel.h.
+ * Instruction sets: one build of a function for each x86-64 level.
  */
 #pragma once
-
-#include <stddef.h>
 
 /* Put on functions whose inner loops the compiler vectorises: one copy for each x86-64 level,
  * chosen when the library is loaded. Sanitizers run before the loader can resolve such functions,
@@ -17,9 +14,3 @@
 #else
 #define CF_MULTIVERSION
 #endif
-
-#define CF_ALIGNMENT 64
-
-/* Memory aligned to CF_ALIGNMENT and rounded up to a multiple of it, NULL if there is none; freed
- * by free(). */
-void *cf_aligned_alloc(size_t bytes);

@@ -11,6 +11,11 @@
 /* Sums run over multiples of this many samples: whole vectors of any size, no remainder. */
 #define CF_LINE_GRANULE 64
 
+static inline int cf_round_to_granule(int samples)
+{
+  return (samples + CF_LINE_GRANULE - 1) / CF_LINE_GRANULE * CF_LINE_GRANULE;
+}
+
 /* Pixels of a premultiplied plane that are loaded and stored at a time. */
 #define CF_WEIGHT_CHUNK 64
 

@@ -11,7 +11,7 @@
 
 #include "cpu/blurmap/engine.h"
 #include "cpu/regions/blend.h"
-#include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "cpu/fir/engine.h"
 #include "cpu/pyramid/engine.h"
 #include "cpu/gaussblur/sharpen.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "plan/llf_axis.h"
 #include "cpu/llf/simd.h"
 #include "cpu/common/parallel.h"

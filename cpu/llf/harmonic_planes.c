@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 
 /* Rows of the picture that a thread keeps: five for a reduced row, slot = y modulo this. */

@@ -3,8 +3,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "cpu/fir/unpack.h"
 #include "plan/pyramid_factors.h"
 #include "cpu/pyramid/layout.h"
 
@@ -63,23 +63,6 @@ CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, 
   return pyramid;
 }
 
-static void describe(CfCpuPyramid *pyramid, const CfFirPlan *plan)
-{
-  const int shift = cf_format_info(pyramid->video.format)->shift;
-
-  pyramid->border = plan->border;
-  pyramid->plan = plan->plane[pyramid->p];
-  pyramid->plan.row.tap = pyramid->plan.column.tap = NULL;
-  for (int c = 0; c < pyramid->channels; c++) {
-    const uint16_t border = (uint16_t)(pyramid->plan.channel[c].border << shift);
-
-    if (pyramid->bytes == 1)
-      pyramid->border_pixel[c] = (uint8_t)border;
-    else
-      memcpy(&pyramid->border_pixel[2 * c], &border, sizeof border);
-  }
-}
-
 bool cf_cpu_pyramid_update(CfCpuPyramid *pyramid, const CfFirPlan *plan, double horizontal,
                            double vertical, const CfPyramidFactors *x, const CfPyramidFactors *y,
                            const CfCpuPyramid *owner, CfStatus *status)
@@ -88,7 +71,10 @@ bool cf_cpu_pyramid_update(CfCpuPyramid *pyramid, const CfFirPlan *plan, double 
 
   pyramid->x = pyramid->y = (CfPyramidAxis){0};
   pyramid->owner = owner;
-  describe(pyramid, plan);
+  pyramid->border = plan->border;
+  pyramid->plan = plan->plane[pyramid->p];
+  pyramid->plan.row.tap = pyramid->plan.column.tap = NULL;
+  cf_border_pixel(&pyramid->video, &pyramid->plan, pyramid->border_pixel);
   if (cf_pyramid_axis(&pyramid->x, horizontal, pyramid->width, plan->border, x, status) &&
       cf_pyramid_axis(&pyramid->y, vertical, pyramid->height, plan->border, y, status) &&
       cf_cpu_pyramid_prepare(pyramid, status)) {

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cpu/common/arena.h"
+#include "cpu/common/memory.h"
 #include "cpu/pyramid/engine.h"
 #include "cpu/fir/line_ops.h"
 #include "cpu/pyramid/rows.h"
@@ -25,12 +25,6 @@ typedef struct {
   CfLineFormat format;
   CfLineTaps down, *up_x, *up_y;
 } CfPyramidWay;
-
-/* Memory that only grows. */
-typedef struct {
-  void *base;
-  size_t bytes;
-} CfPyramidBlock;
 
 struct CfCpuPyramid {
   const CfCpuPyramid *owner; /* of the fine samples and the scratch; NULL: itself */
@@ -55,7 +49,7 @@ struct CfCpuPyramid {
   size_t fine_stride, coarse_stride; /* floats */
 
   size_t scratch_stride; /* bytes a thread */
-  CfPyramidBlock tables, images, scratch;
+  CfBuffer tables, images, scratch;
 };
 
 /* Whose fine samples these are. */

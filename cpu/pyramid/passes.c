@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cpu/pyramid/engine.h"
-#include "cpu/fir/tile.h"
+#include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "cpu/common/cpu.h"
 #include "cpu/common/parallel.h"
 
 /* Rows of one plane, at the first sample of a stretch. */
