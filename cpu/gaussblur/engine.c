@@ -215,8 +215,8 @@ static bool run(void *state, const CfJob *job, CfStatus *status)
   aside.destination = blur->aside;
   if (!filter(blur, &aside, cf_coverage_bounds(&blur->video, job->regions), status))
     return false;
-  cf_compose(&blur->video, job->regions, &job->source, &blur->aside, &job->destination,
-             blur->threads);
+  cf_blend_picture(&blur->video, job->regions, &job->source, &blur->aside, &job->destination,
+                   blur->threads);
   return true;
 }
 

@@ -115,7 +115,8 @@ static bool filter_regions(Blur *blur, const CfJob *job, CfStatus *status)
             video->height);
   good = good && filter(blur, &filtered, status);
   if (good)
-    cf_compose(video, job->regions, &job->source, &filtered.destination, &job->destination, 1);
+    cf_blend_picture(video, job->regions, &job->source, &filtered.destination, &job->destination,
+                     1);
   for (int p = 0; p < planes; p++)
     free(filtered.destination.data[p]);
   return good;
