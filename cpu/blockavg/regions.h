@@ -7,6 +7,7 @@
 
 #include "cpu/blockavg/lines.h"
 
+/* Belongs to one caller at a time; runs work on the pool's threads. */
 typedef struct CfBlockRegions CfBlockRegions;
 
 /* Scratch for pictures of `video`, NULL if there is no memory. */

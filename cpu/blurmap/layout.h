@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a blur map on the CPU has prepared, and how it makes one tile.
+ * What a blur map on the CPU has prepared, and how it makes one tile. Sizes are in samples of the
+ * plane, rows of floats in interleaved samples.
  */
 #pragma once
 

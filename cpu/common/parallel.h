@@ -15,7 +15,7 @@ typedef void (*CfLoopBody)(void *context, int first, int end);
  * processors for 0, and no more than four for each processor, or CF_MAX_THREADS. */
 int cf_thread_count(int requested);
 
-#define CF_MAX_THREADS 256
+#define CF_MAX_THREADS 256 /* that share one loop */
 
 /* Runs items 0 .. count - 1, `grain` at a time, by the calling thread and up to `threads` - 1
  * workers, and returns when all have been run. `threads` is at most CF_MAX_THREADS, `grain` >= 1;

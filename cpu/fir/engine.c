@@ -16,8 +16,7 @@
 #define RING_BYTES       786432
 #define SMALLEST_TILE    512 /* samples */
 #define TILES_PER_THREAD 4
-/* Matrix products take all rows at the same pace, and the first rows of a tile wait for memory: two
- * tiles took 1.08 times as long. */
+/* Matrix products take all rows at the same pace, and the first rows of a tile wait for memory. */
 #define MATRIX_TILES_PER_THREAD 1
 /* Each strip filters column.count - 1 rows of its neighbours too: at most this share of its own. */
 #define STRIP_OVERLAP 0.125

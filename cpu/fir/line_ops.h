@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The arithmetic of the FIR engine: what happens to one line of interleaved samples. Both
+ * The arithmetic of the FIR engine: what happens to one line of interleaved samples, in "working
+ * samples" (fixed point, float or double) of the arithmetic's own. Pure functions, callable from
+ * any thread; lines do not overlap, and start at any multiple of a working sample. Both
  * directions are the same weighted sum of lines: the column filter sums lines of different rows,
  * the row filter sums one line with itself shifted by whole pixels.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The body of fir_float.c and fir_double.c: the arithmetic of fir_lines.h in the type REAL.
+ * The body of float.c and double.c, which define REAL and LINES: the arithmetic of line_ops.h in
+ * floating point.
  */
 #include "cpu/fir/line_ops.h"
 
@@ -193,8 +194,8 @@ static void store_words(const CfLineFormat *format, const REAL *line, int sample
 }
 
 /* Alpha before it is rounded. In a format of 4 channels it is the first or the last; reading and
- * writing both ends keeps memory accesses whole: parts of a vector that was just stored, or whole
- * vectors of parts, wait for the store to reach the cache, which took longer than all the rest. */
+ * writing both ends keeps memory accesses whole: a load of a part of a vector that was just stored,
+ * or of a whole one stored in parts, waits until the store has reached the cache. */
 CF_MULTIVERSION
 static void read_alpha(const CfLineFormat *format, const REAL *line, int pixels,
                        const uint8_t *source, REAL *restrict alpha)

@@ -44,7 +44,7 @@ struct CfLlfPlanes {
   /* By level; [0] exists for `difference` alone, and only where there are several groups. */
   int16_t *component[CF_LLF_MAX_IMAGES];
   float *gaussian[CF_LLF_MAX_IMAGES];
-  float *difference[CF_LLF_MAX_IMAGES]; /* D_l of llf-plan.h */
+  float *difference[CF_LLF_MAX_IMAGES]; /* D_l of plan/llf_plan.h */
   size_t stride[CF_LLF_MAX_IMAGES];     /* pixels */
 };
 

@@ -194,8 +194,8 @@ INLINE void analyse_row(const float *basis, CfLlfLookup lookup, int components,
   }
 }
 
-/* Bytes ahead of rows of components that are fetched into the second-level cache: they are more
- * than it holds, and the processor by itself leaves a sixth of all time waiting for them. */
+/* Bytes ahead of rows of components that are fetched into the second-level cache, which holds less
+ * than all of them: the processor does not foresee them in time. */
 #define FETCH_AHEAD 2048
 
 /* Of two pixels, 32 or 64 bytes. */

@@ -26,10 +26,10 @@ static CfPyramidFactors choose_factors(int bits, bool weighted, double sigma)
   return factors;
 }
 
-/* At 4.1 the pyramid takes 1.3 times as long as taps in fixed point, but these soon are off by more
- * than 0.6 codes, and in single precision they take 1.6 times as long as the pyramid. */
+/* Just above, taps in fixed point are faster still, but no longer accurate, and those in single
+ * precision are slower than the pyramid. */
 #define SMALLEST_SIGMA 4.0
-/* Matrix products still take less than half as long at 5; from here on D is 4. */
+/* From here on D is 4: with less, matrix products are faster. */
 #define SMALLEST_SIGMA_BESIDE_MATRIX 8.0
 
 bool cf_cpu_pyramid_pays(int bits, bool weighted, bool matrix, double horizontal, double vertical,

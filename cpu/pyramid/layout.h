@@ -10,14 +10,14 @@
 #include "cpu/pyramid/rows.h"
 
 /* Samples of a tile in the column prefilter. The source rows of narrow ones stay in the first
- * cache, but rows read in short pieces wait for memory: best of 256..8192. */
+ * cache, but rows read in short pieces wait for memory. */
 #define CF_PYRAMID_TILE_SAMPLES 1024
 /* Fine rows that a tile makes: the more, the fewer source rows are read twice. */
 #define CF_PYRAMID_FINE_ROWS 16
 /* Rows of the result that share their interpolated coarse rows. */
 #define CF_PYRAMID_RESULT_ROWS 32
 
-#define CF_PYRAMID_LARGEST_STEP 64 /* D */
+#define CF_PYRAMID_LARGEST_STEP 64 /* D, pixels a coarse pixel */
 
 /* One arithmetic for what runs over all samples. */
 typedef struct {
