@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cpu/common/int_math.h"
+
 /* Loops that run at the same time; a caller that finds no place runs its loop alone. */
 #define LOOPS 32
 
@@ -75,16 +77,6 @@ static struct {
 
 static _Thread_local int thread_index;
 
-static int least(int a, int b)
-{
-  return a < b ? a : b;
-}
-
-static int most(int a, int b)
-{
-  return a > b ? a : b;
-}
-
 static int helpers(unsigned state)
 {
   return (int)(state & COUNT_MASK);
@@ -133,7 +125,7 @@ static void run_parts(Loop *loop)
   for (int part; (part = atomic_fetch_add(&loop->next, 1)) < loop->parts;) {
     const int first = part * loop->grain;
 
-    loop->body(loop->context, first, first + least(loop->grain, loop->count - first));
+    loop->body(loop->context, first, first + cf_min(loop->grain, loop->count - first));
   }
   atomic_fetch_and(&loop->state, ~OPEN);
 }
@@ -142,7 +134,7 @@ static void run_parts(Loop *loop)
 static void wake(int wanted)
 {
   const int count =
-      least(WAKE_FAN, least(wanted - atomic_load(&pool.searching), atomic_load(&pool.parked)));
+      cf_min(WAKE_FAN, cf_min(wanted - atomic_load(&pool.searching), atomic_load(&pool.parked)));
 
   if (count <= 0)
     return;
@@ -369,9 +361,9 @@ static int processors(void)
  * that, or than one for each processor. */
 static bool workers_lack(int wanted)
 {
-  const int limit = most(wanted, atomic_load(&pool.processors) - 1);
+  const int limit = cf_max(wanted, atomic_load(&pool.processors) - 1);
 
-  return atomic_load(&pool.workers) < least(limit, atomic_load(&pool.helping) + wanted) &&
+  return atomic_load(&pool.workers) < cf_min(limit, atomic_load(&pool.helping) + wanted) &&
          !atomic_load(&pool.refused);
 }
 
@@ -399,10 +391,10 @@ int cf_thread_count(int requested)
 {
   const int available = processors();
 
-  atomic_store(&pool.processors, least(available, CF_MAX_THREADS));
+  atomic_store(&pool.processors, cf_min(available, CF_MAX_THREADS));
   /* What was refused once may be allowed by now. */
   atomic_store(&pool.refused, false);
-  return least(CF_MAX_THREADS, requested > 0 ? least(requested, 4 * available) : available);
+  return cf_min(CF_MAX_THREADS, requested > 0 ? cf_min(requested, 4 * available) : available);
 }
 
 int cf_thread_index(void)
@@ -412,7 +404,7 @@ int cf_thread_index(void)
 
 int cf_even_grain(int threads, int count)
 {
-  return most(1, count / (PARTS_A_THREAD * threads));
+  return cf_max(1, count / (PARTS_A_THREAD * threads));
 }
 
 /* Shorter pauses than SPIN_NS lie within a frame and tell nothing about the next one. */
@@ -437,7 +429,7 @@ static Loop *take_loop(void)
 
 void cf_parallel_for(int threads, int count, int grain, CfLoopBody body, void *context)
 {
-  const int parts = count / grain + (count % grain > 0), team = least(threads, parts);
+  const int parts = count / grain + (count % grain > 0), team = cf_min(threads, parts);
   Loop *loop;
 
   if (count <= 0)

@@ -9,6 +9,7 @@
 #include "cpu/common/memory.h"
 #include "cpu/fir/unpack.h"
 #include "cpu/fir/tile.h"
+#include "cpu/common/int_math.h"
 #include "cpu/common/parallel.h"
 
 /* A tile's ring of rows should stay in the second-level cache. Within that, tiles are as wide as
@@ -163,16 +164,6 @@ static CfFirWork describe_plane(const CfVideo *video, const CfFirPlan *plan, int
   return work;
 }
 
-static int divide_up(int a, int b)
-{
-  return (a + b - 1) / b;
-}
-
-static int clamp(int value, int least, int most)
-{
-  return value < least ? least : value > most ? most : value;
-}
-
 static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads)
 {
   const int rows = work->plan->column.count, channels = work->channels;
@@ -180,21 +171,21 @@ static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads
   const int granule = channels == 3 ? CF_LINE_GRANULE : CF_LINE_GRANULE / channels;
   const int narrowest = SMALLEST_TILE / channels;
   const int fitting = (int)(RING_BYTES / lines->size) / ((rows + CF_FIR_BLOCK_ROWS) * channels);
-  const int widest = fitting > narrowest ? fitting : narrowest;
-  const int most_columns = divide_up(work->width, narrowest);
+  const int widest = cf_max(fitting, narrowest);
+  const int most_columns = cf_divide_up(work->width, narrowest);
   const int share = work->matrix.row_tiles > 0 ? MATRIX_TILES_PER_THREAD : TILES_PER_THREAD;
   const int wanted = threads > 1 ? share * threads : 1;
-  const int cheap = clamp((int)(work->height * STRIP_OVERLAP / rows), 1, wanted);
+  const int cheap = cf_clamp((int)(work->height * STRIP_OVERLAP / rows), 1, wanted);
   Grid grid;
 
-  grid.columns = divide_up(work->width, widest);
-  grid.columns = clamp(divide_up(wanted, cheap), grid.columns, most_columns);
-  grid.tile_width = divide_up(divide_up(work->width, grid.columns), granule) * granule;
-  grid.columns = divide_up(work->width, grid.tile_width);
-  grid.strips = divide_up(threads, grid.columns);
-  grid.strips = clamp(divide_up(wanted, grid.columns), grid.strips,
-                      cheap > grid.strips ? cheap : grid.strips);
-  grid.strips = grid.strips < work->height ? grid.strips : work->height;
+  grid.columns = cf_divide_up(work->width, widest);
+  grid.columns = cf_clamp(cf_divide_up(wanted, cheap), grid.columns, most_columns);
+  grid.tile_width = cf_divide_up(cf_divide_up(work->width, grid.columns), granule) * granule;
+  grid.columns = cf_divide_up(work->width, grid.tile_width);
+  grid.strips = cf_divide_up(threads, grid.columns);
+  grid.strips =
+      cf_clamp(cf_divide_up(wanted, grid.columns), grid.strips, cf_max(cheap, grid.strips));
+  grid.strips = cf_min(grid.strips, work->height);
   return grid;
 }
 
@@ -338,10 +329,10 @@ static CfFirTile clipped_tile(const CfFirWork *work, const Grid *grid, int index
   CfFirTile tile = tile_at(work, grid, index);
 
   if (rect) {
-    tile.x0 = tile.x0 > rect->x0 ? tile.x0 : rect->x0;
-    tile.x1 = tile.x1 < rect->x1 ? tile.x1 : rect->x1;
-    tile.y0 = tile.y0 > rect->y0 ? tile.y0 : rect->y0;
-    tile.y1 = tile.y1 < rect->y1 ? tile.y1 : rect->y1;
+    tile.x0 = cf_max(tile.x0, rect->x0);
+    tile.x1 = cf_min(tile.x1, rect->x1);
+    tile.y0 = cf_max(tile.y0, rect->y0);
+    tile.y1 = cf_min(tile.y1, rect->y1);
   }
   return tile;
 }

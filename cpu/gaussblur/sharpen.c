@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cpu/common/cpu.h"
+#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
@@ -94,17 +95,12 @@ static void lay_out_tables(CfCpuSharpen *sharpen, CfArena *arena)
                                               &cf_lines_float, samples, arena);
 }
 
-static int larger(int a, int b)
-{
-  return a > b ? a : b;
-}
-
 static Scratch take_scratch(const CfCpuSharpen *sharpen, CfArena *arena)
 {
   const CfCpuPyramid *blur = sharpen->straight.blur[ALONG_X];
   const CfCpuPyramid *weighted = sharpen->weighted_pays ? sharpen->weighted.blur[ALONG_X] : blur;
-  const int factor = larger(blur->x.factor, weighted->x.factor);
-  const int coarse = larger(blur->x.coarse_count, weighted->x.coarse_count);
+  const int factor = cf_max(blur->x.factor, weighted->x.factor);
+  const int coarse = cf_max(blur->x.coarse_count, weighted->x.coarse_count);
   const size_t row = cf_cpu_pyramid_row_samples(blur, sharpen->width + factor) * sizeof(float);
   const size_t work = cf_row_work(sharpen->width, sharpen->channels, factor);
   Scratch scratch;

@@ -205,24 +205,19 @@ INLINE void fetch_ahead(const int16_t *row, int components, int x)
                      0, 2);
 }
 
-INLINE int mirrored(int x, int width)
-{
-  return x < 0 ? -x - 1 : x >= width ? 2 * width - 1 - x : x;
-}
-
 INLINE void reduce_row(int components, const int16_t *const fine[5], int fine_width,
                        int16_t *coarse)
 {
   const int coarse_width = (fine_width + 1) / 2;
-  Pixel a = reduce_column(components, fine, mirrored(-2, fine_width));
-  Pixel b = reduce_column(components, fine, mirrored(-1, fine_width));
+  Pixel a = reduce_column(components, fine, cf_llf_mirrored(-2, fine_width));
+  Pixel b = reduce_column(components, fine, cf_llf_mirrored(-1, fine_width));
   Pixel c = reduce_column(components, fine, 0);
 
   for (int x = 0; x < coarse_width; x++) {
     fetch_ahead(fine[3], components, 2 * x);
     fetch_ahead(fine[4], components, 2 * x);
-    const Pixel d = reduce_column(components, fine, mirrored(2 * x + 1, fine_width));
-    const Pixel e = reduce_column(components, fine, mirrored(2 * x + 2, fine_width));
+    const Pixel d = reduce_column(components, fine, cf_llf_mirrored(2 * x + 1, fine_width));
+    const Pixel e = reduce_column(components, fine, cf_llf_mirrored(2 * x + 2, fine_width));
 
     store_reduced(components, coarse, x, &a, &b, &c, &d, &e);
     a = c;
@@ -470,8 +465,8 @@ static void reduce_image(const float *const fine[5], int fine_width, float *rest
     column[x] = (float)CF_LLF_TAP_CENTRE * c[x] + (float)CF_LLF_TAP_SIDE * (b[x] + d[x]) +
                 (float)CF_LLF_TAP_EDGE * (a[x] + e[x]);
   for (int x = 1; x <= 2; x++) {
-    column[-x] = column[mirrored(-x, fine_width)];
-    column[fine_width - 1 + x] = column[mirrored(fine_width - 1 + x, fine_width)];
+    column[-x] = column[cf_llf_mirrored(-x, fine_width)];
+    column[fine_width - 1 + x] = column[cf_llf_mirrored(fine_width - 1 + x, fine_width)];
   }
   for (int x = 0; x < coarse_width; x++)
     coarse[x] = (float)CF_LLF_TAP_CENTRE * column[2 * x] +
