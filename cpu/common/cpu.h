@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Instruction sets: one build of a function for each x86-64 level.
+ * Code that the compiler specialises: for instruction sets, and for numbers of channels.
  */
 #pragma once
 
@@ -14,3 +14,22 @@
 #else
 #define CF_MULTIVERSION
 #endif
+
+/* function(channels, ...) with a constant number of channels, 1 to 4, so that loops over the
+ * channels of inlined functions unroll. */
+#define CF_FOR_CHANNELS(channels, function, ...)                                                   \
+  do {                                                                                             \
+    switch (channels) {                                                                            \
+    case 1:                                                                                        \
+      function(1, __VA_ARGS__);                                                                    \
+      break;                                                                                       \
+    case 2:                                                                                        \
+      function(2, __VA_ARGS__);                                                                    \
+      break;                                                                                       \
+    case 3:                                                                                        \
+      function(3, __VA_ARGS__);                                                                    \
+      break;                                                                                       \
+    default:                                                                                       \
+      function(4, __VA_ARGS__);                                                                    \
+    }                                                                                              \
+  } while (0)

@@ -101,31 +101,18 @@ INLINE void sum_groups(const REAL *const *lines, const REAL *tap, int count, con
 {
   int t = (count - 1) % 8 + 1;
 
-  switch (t) {
-  case 1:
-    add_taps(to, below, lines, tap, true, 1, two, samples);
-    break;
-  case 2:
-    add_taps(to, below, lines, tap, true, 2, two, samples);
-    break;
-  case 3:
-    add_taps(to, below, lines, tap, true, 3, two, samples);
-    break;
-  case 4:
-    add_taps(to, below, lines, tap, true, 4, two, samples);
-    break;
-  case 5:
-    add_taps(to, below, lines, tap, true, 5, two, samples);
-    break;
-  case 6:
-    add_taps(to, below, lines, tap, true, 6, two, samples);
-    break;
-  case 7:
-    add_taps(to, below, lines, tap, true, 7, two, samples);
-    break;
-  default:
-    add_taps(to, below, lines, tap, true, 8, two, samples);
-  }
+#define FIRST_GROUP(constant)                                                                      \
+  if (t == (constant))                                                                             \
+  add_taps(to, below, lines, tap, true, constant, two, samples)
+  FIRST_GROUP(1);
+  FIRST_GROUP(2);
+  FIRST_GROUP(3);
+  FIRST_GROUP(4);
+  FIRST_GROUP(5);
+  FIRST_GROUP(6);
+  FIRST_GROUP(7);
+  FIRST_GROUP(8);
+#undef FIRST_GROUP
   for (; t < count; t += 8)
     add_taps(to, below, lines + t, tap + t, false, 8, two, samples);
 }

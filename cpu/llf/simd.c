@@ -331,6 +331,19 @@ INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components
   }
 }
 
+/* At level 0, with the pixels' own terms unless `basis` is NULL. */
+INLINE void combine_picture(const float *weight, const float *basis, CfLlfLookup lookup,
+                            int components, const CfLlfPositions at[2],
+                            const int16_t *const coarse[3], int width, float *const sum[2])
+{
+  const Self none = {NO_SELF, {NULL, NULL}, NULL}, self = {SELF_IN_TABLE, {NULL, NULL}, basis};
+
+  if (basis)
+    combine_rows(weight, lookup, components, at, &self, coarse, width, sum);
+  else
+    combine_rows(weight, lookup, components, at, &none, coarse, width, sum);
+}
+
 /* --- neighbourhoods --- */
 
 /* The curve at `place`, in entries. Compilers do not gather by themselves unless told the
@@ -542,23 +555,13 @@ static void add_expanded(const float *const coarse[3], int width, float *restric
                                       const CfLlfPositions at[2], const int16_t *const coarse[3],  \
                                       int width, float *const sum[2])                              \
   {                                                                                                \
-    const Self none = {NO_SELF, {NULL, NULL}, NULL};                                               \
-    const Self self = {SELF_IN_TABLE, {NULL, NULL}, basis};                                        \
-    if (basis)                                                                                     \
-      combine_rows(weight, CF_LLF_DIRECT, count, at, &self, coarse, width, sum);                   \
-    else                                                                                           \
-      combine_rows(weight, CF_LLF_DIRECT, count, at, &none, coarse, width, sum);                   \
+    combine_picture(weight, basis, CF_LLF_DIRECT, count, at, coarse, width, sum);                  \
   }                                                                                                \
   static void combine_between_##suffix(const float *weight, const float *basis,                    \
                                        const CfLlfPositions at[2], const int16_t *const coarse[3], \
                                        int width, float *const sum[2])                             \
   {                                                                                                \
-    const Self none = {NO_SELF, {NULL, NULL}, NULL};                                               \
-    const Self self = {SELF_IN_TABLE, {NULL, NULL}, basis};                                        \
-    if (basis)                                                                                     \
-      combine_rows(weight, CF_LLF_BETWEEN, count, at, &self, coarse, width, sum);                  \
-    else                                                                                           \
-      combine_rows(weight, CF_LLF_BETWEEN, count, at, &none, coarse, width, sum);                  \
+    combine_picture(weight, basis, CF_LLF_BETWEEN, count, at, coarse, width, sum);                 \
   }                                                                                                \
   static void locate_codes_##suffix(const float *code, int width, uint16_t *pair)                  \
   {                                                                                                \
