@@ -34,10 +34,9 @@ struct CfBlockRegions {
   int threads;
   uint8_t *memory;
 
-  Patch *patches; /* for each plane one, or one for each region */
-  int patch_capacity;
+  Patch *patches;   /* for each plane one, or one for each region */
   uint16_t *values; /* raw samples of all blocks */
-  size_t value_capacity;
+  CfBuffer patch_memory, value_memory;
 
   Scratch scratch[];
 };
@@ -237,18 +236,6 @@ static const uint8_t *draw_row(void *context, int p, int y, int x0, int count,
 
 /* ---- A job ---- */
 
-static bool reserve(void **array, size_t item_bytes, size_t count, CfStatus *status)
-{
-  void *larger = realloc(*array, count * item_bytes);
-
-  if (!larger)
-    return cf_fail(status, CF_ERROR_NO_MEMORY,
-                   "blockavg: no memory for the %zu bytes of the blocks of all regions",
-                   count * item_bytes);
-  *array = larger;
-  return true;
-}
-
 static void plan_patch(const Work *work, Patch *patch, int p, int region)
 {
   const CfPlaneFormat *info = &work->self->format->plane[p];
@@ -284,11 +271,9 @@ bool cf_block_regions_run(CfBlockRegions *self, const CfBlockavgParams *params, 
   size_t values = 0;
   int tasks = 0;
 
-  if (patches > self->patch_capacity) {
-    if (!reserve((void **)&self->patches, sizeof *self->patches, (size_t)patches, status))
-      return false;
-    self->patch_capacity = patches;
-  }
+  if (!cf_buffer_reserve(&self->patch_memory, (size_t)patches * sizeof(Patch), "regions", status))
+    return false;
+  self->patches = self->patch_memory.base;
   for (int i = 0; i < patches; i++) {
     Patch *patch = &self->patches[i];
 
@@ -299,11 +284,10 @@ bool cf_block_regions_run(CfBlockRegions *self, const CfBlockavgParams *params, 
     values += (size_t)(patch->row1 - patch->row0) * (size_t)(patch->column1 - patch->column0) *
               (size_t)self->format->plane[patch->plane].channels;
   }
-  if (values > self->value_capacity) {
-    if (!reserve((void **)&self->values, sizeof *self->values, values, status))
-      return false;
-    self->value_capacity = values;
-  }
+  if (!cf_buffer_reserve(&self->value_memory, values * sizeof(uint16_t),
+                         "the blocks of all regions", status))
+    return false;
+  self->values = self->value_memory.base;
   cf_parallel_for(self->threads, tasks, 1, measure_rows, &(BlockRows){&work, patches});
   cf_blend(&self->video, job->regions, &job->source, &(CfFiltered){draw_row, &work, grids > 1},
            &job->destination, self->threads);
@@ -351,8 +335,8 @@ void cf_block_regions_free(CfBlockRegions *self)
 {
   if (!self)
     return;
-  free(self->patches);
-  free(self->values);
+  free(self->patch_memory.base);
+  free(self->value_memory.base);
   free(self->memory);
   free(self);
 }
