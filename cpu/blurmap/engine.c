@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "cpu/blurmap/layout.h"
-#include "cpu/common/cpu.h"
-#include "cpu/fir/tile.h"
+#include "cpu/common/memory.h"
+#include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 
 /* Positions */
@@ -47,16 +47,6 @@ static CfRect tile_at(CfRect rect, int columns, int index)
                   y0 + CF_BLUR_TILE_HEIGHT < rect.y1 ? y0 + CF_BLUR_TILE_HEIGHT : rect.y1};
 }
 
-static bool is_opaque(const CfBlurPlane *plane, const CfJob *job)
-{
-  bool opaque = true;
-
-  for (int y = 0; opaque && y < plane->height; y++)
-    opaque = cf_pixels_are_opaque(job->source.data[plane->p] + y * job->source.stride[plane->p],
-                                  plane->weighted.alpha, plane->width);
-  return opaque;
-}
-
 /* Fine samples once for all levels that share them, then the levels that some tile reads. */
 static void make_levels(const CfBlurPlane *plane, const CfJob *job, bool weighted, CfRect rect)
 {
@@ -89,7 +79,8 @@ static void run_tiles(void *context, int first, int end)
 static void run_plane(const CfCpuBlurMap *blur, const CfBlurPlane *plane, const CfJob *job,
                       CfRect rect)
 {
-  const bool weighted = blur->plan.plane[plane->p].premultiplied && !is_opaque(plane, job);
+  const bool weighted = blur->plan.plane[plane->p].premultiplied &&
+                        !cf_plane_is_opaque(&blur->video, plane->p, &job->source);
   const int left = rect.x0 / CF_BLUR_TILE_WIDTH * CF_BLUR_TILE_WIDTH;
   const int columns = (rect.x1 - left + CF_BLUR_TILE_WIDTH - 1) / CF_BLUR_TILE_WIDTH;
   const int rows = (rect.y1 - rect.y0 + CF_BLUR_TILE_HEIGHT - 1) / CF_BLUR_TILE_HEIGHT;
@@ -173,9 +164,9 @@ void cf_cpu_blurmap_close(CfCpuBlurMap *blur)
     for (int i = 0; i < CF_BLUR_LEVELS; i++)
       cf_cpu_pyramid_close(blur->plane[p].level[i].pyramid);
     free(blur->plane[p].position);
-    free(blur->plane[p].tables);
+    free(blur->plane[p].tables.base);
   }
   cf_fir_plan_free(&blur->plan);
-  free(blur->scratch);
+  free(blur->scratch.base);
   free(blur);
 }

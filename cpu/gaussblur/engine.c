@@ -11,7 +11,7 @@
 
 #include "cpu/blurmap/engine.h"
 #include "cpu/regions/blend.h"
-#include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "cpu/fir/engine.h"
 #include "cpu/pyramid/engine.h"
 #include "cpu/gaussblur/sharpen.h"
@@ -104,8 +104,6 @@ static bool prepare_plane(Blur *blur, int p, const CfGaussblurParams *params, co
     return true;
   if (!blur->pyramid[p])
     blur->pyramid[p] = cf_cpu_pyramid_open(&blur->video, p, blur->threads, status);
-  if (blur->pyramid[p])
-    cf_cpu_pyramid_allow_folding(blur->pyramid[p]);
   return blur->pyramid[p] && cf_cpu_pyramid_update(blur->pyramid[p], plan, sigmas.horizontal[1],
                                                    sigmas.vertical[1], &x, &y, NULL, status);
 }
@@ -220,7 +218,7 @@ static bool run(void *state, const CfJob *job, CfStatus *status)
   aside.destination = blur->aside;
   if (!filter(blur, &aside, blur->coverage.bounds, status))
     return false;
-  cf_compose(&blur->coverage, &job->source, &blur->aside, &job->destination, blur->threads);
+  cf_blend_picture(&blur->coverage, &job->source, &blur->aside, &job->destination, blur->threads);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/reference/samples.h"
 #include "plan/coverage_frame.h"
 #include "plan/mosaic.h"
 
@@ -43,26 +44,14 @@ typedef struct {
 
 static uint64_t read_code(const Plane *plane, int x, int y, int channel)
 {
-  const uint8_t *row = plane->source + y * plane->source_stride;
-  const ptrdiff_t i = (ptrdiff_t)x * plane->info->channels + channel;
-
-  if (plane->format->bits > 8)
-    return (uint64_t)(row[2 * i] | row[2 * i + 1] << 8) >> plane->format->shift;
-  return row[i];
+  return (uint64_t)cf_reference_load(plane->format, plane->source + y * plane->source_stride,
+                                     (ptrdiff_t)x * plane->info->channels + channel);
 }
 
 static void write_code(const Plane *plane, int x, int y, int channel, uint64_t code)
 {
-  uint8_t *row = plane->destination + y * plane->destination_stride;
-  const ptrdiff_t i = (ptrdiff_t)x * plane->info->channels + channel;
-  const uint64_t raw = code << plane->format->shift;
-
-  if (plane->format->bits > 8) {
-    row[2 * i] = (uint8_t)raw;
-    row[2 * i + 1] = (uint8_t)(raw >> 8);
-  } else {
-    row[i] = (uint8_t)raw;
-  }
+  cf_reference_store(plane->format, plane->destination + y * plane->destination_stride,
+                     (ptrdiff_t)x * plane->info->channels + channel, (int)code);
 }
 
 /* `empty` where nothing has any weight. */

@@ -119,7 +119,7 @@ static bool filter_regions(Blur *blur, const CfJob *job, CfStatus *status)
             video->height);
   good = good && filter(blur, &filtered, status);
   if (good)
-    cf_compose(&blur->coverage, &job->source, &filtered.destination, &job->destination, 1);
+    cf_blend_picture(&blur->coverage, &job->source, &filtered.destination, &job->destination, 1);
   for (int p = 0; p < planes; p++)
     free(filtered.destination.data[p]);
   return good;
