@@ -28,8 +28,8 @@ __device__ inline void load_tile(const CfMapJob &job, const CfMapPlane &plane, i
     float value = (float)code - plane.centre[channel];
 
     if (weighted)
-      value *= cf_weight(outside ? (float)plane.border[plane.alpha]
-                                 : (float)code_at<Sample>(job, plane, x, y, plane.alpha));
+      value *= cf::alpha_weight(outside ? (float)plane.border[plane.alpha]
+                                        : (float)code_at<Sample>(job, plane, x, y, plane.alpha));
     tile[i] = value;
   }
 }
@@ -55,7 +55,7 @@ __device__ inline void filter_tile_rows(const CfMapLevel &level, const float *ti
       const float4 four = *(const float4 *)(from + 4 * group), taps = taps_at(level.tap_x, group);
       const float sample[4] = {four.x, four.y, four.z, four.w};
 
-      cf_pyramid_accumulate(sum, sample, before, taps);
+      cf::pyramid::accumulate(sum, sample, before, taps);
       before = taps;
     }
     *(float4 *)(across + row * kMapTile + 4 * quad) = make_float4(sum[0], sum[1], sum[2], sum[3]);
@@ -77,7 +77,7 @@ __device__ inline void filter_tile_columns(const CfMapLevel &level, const float 
 #pragma unroll
     for (int i = 0; i < 4; i++)
       sample[i] = across[(row + 4 * group + i) * kMapTile + lane];
-    cf_pyramid_accumulate(sum, sample, before, taps);
+    cf::pyramid::accumulate(sum, sample, before, taps);
     before = taps;
   }
 #pragma unroll
@@ -89,7 +89,7 @@ __device__ inline void filter_tile_columns(const CfMapLevel &level, const float 
 
 __device__ inline int first_coarse(int log, int position)
 {
-  return (position >> log) + cf_spline_first(1 << log, position & ((1 << log) - 1));
+  return (position >> log) + cf::pyramid::spline_first(1 << log, position & ((1 << log) - 1));
 }
 
 /* The coarse rows that a tile reads, enlarged along rows: 32 samples each. */

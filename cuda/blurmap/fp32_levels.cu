@@ -20,11 +20,6 @@ namespace
 
 /* ---- levels ---- */
 
-CfPyramidFactors choose_factors(double sigma)
-{
-  return {cf_pyramid_level_factor(sigma, kPyramidFactor), 1, 0.72, 4.1, false};
-}
-
 int round_to_four(int value)
 {
   return (value + 3) / 4 * 4;
@@ -56,7 +51,9 @@ bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
   CfMapPlaneState *plane = &blur->plane[p];
   CfMapLevel *level = &plane->table.level[i];
   const double sigma[2] = {plane->levels.level[i].horizontal, plane->levels.level[i].vertical};
-  const CfPyramidFactors factors[2] = {choose_factors(sigma[0]), choose_factors(sigma[1])};
+  const CfPyramidFactors factors[2] = {
+      cf_pyramid_level_factors(sigma[0], &cf::pyramid::kFp32Limits),
+      cf_pyramid_level_factors(sigma[1], &cf::pyramid::kFp32Limits)};
 
   memset(level, 0, sizeof *level);
   level->sigma_x = (float)sigma[0];
@@ -68,11 +65,11 @@ bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
     return true;
   }
   blur->job.planes = 0;
-  if (!cf_pyramid_describe(&blur->job, &blur->video, p, &blur->plan, sigma, factors, status))
+  if (!cf::pyramid::fp32_describe(&blur->job, &blur->video, p, &blur->plan, sigma, factors, status))
     return false;
   plane->pyramid[i] = blur->job.plane[0];
-  level->log_x = cf_log2(factors[0].decimation);
-  level->log_y = cf_log2(factors[1].decimation);
+  level->log_x = cf::pyramid::factor_log2(factors[0].decimation);
+  level->log_y = cf::pyramid::factor_log2(factors[1].decimation);
   return true;
 }
 
@@ -95,7 +92,7 @@ bool next_group(const CfMapPlaneState *plane, int from, Group *group)
   *group = {i, i, plane->pyramid[i].fine_first, plane->pyramid[i].fine_end};
   while (i < plane->levels.count && plane->table.level[i].kind == CF_MAP_LARGE &&
          plane->pyramid[i].y.factor == plane->pyramid[group->first].y.factor) {
-    const CfPyramidPlane *pyramid = &plane->pyramid[i++];
+    const cf::pyramid::Fp32Plane *pyramid = &plane->pyramid[i++];
 
     if (pyramid->fine_first < group->fine_first)
       group->fine_first = pyramid->fine_first;
@@ -112,16 +109,16 @@ int larger(int a, int b)
 }
 
 /* All levels of a group as one, as far as their columns go. */
-CfPyramidPlane whole_group(const CfMapPlaneState *plane, const Group *group)
+cf::pyramid::Fp32Plane whole_group(const CfMapPlaneState *plane, const Group *group)
 {
-  CfPyramidPlane whole = plane->pyramid[group->first];
+  cf::pyramid::Fp32Plane whole = plane->pyramid[group->first];
 
   for (int i = group->first; i < group->end; i++) {
-    const CfPyramidPlane *level = &plane->pyramid[i];
+    const cf::pyramid::Fp32Plane *level = &plane->pyramid[i];
 
     whole.x.factor = larger(whole.x.factor, level->x.factor);
-    whole.x.low_count = larger(whole.x.low_count, level->x.low_count);
-    whole.y.low_count = larger(whole.y.low_count, level->y.low_count);
+    whole.x.taps_count = larger(whole.x.taps_count, level->x.taps_count);
+    whole.y.taps_count = larger(whole.y.taps_count, level->y.taps_count);
     whole.need_bits.x |= level->need_bits.x;
     whole.need_bits.y |= level->need_bits.y;
     whole.need_bits.z |= level->need_bits.z;
@@ -130,7 +127,7 @@ CfPyramidPlane whole_group(const CfMapPlaneState *plane, const Group *group)
 
   whole.fine_first = group->fine_first;
   whole.fine_end = group->fine_end;
-  whole.columns_rows = group->fine_end - group->fine_first;
+  whole.decimated_y_rows = group->fine_end - group->fine_first;
   return whole;
 }
 
@@ -142,8 +139,8 @@ int chunk_end(const Group *group, int first)
 void count_group(const CfCudaBlurMap *blur, CfMapPlaneState *plane, const Group *group,
                  CfMapMemory *memory)
 {
-  const CfPyramidPlane whole = whole_group(plane, group);
-  const size_t columns = cf_pyramid_columns_bytes(&whole, blur->wide);
+  const cf::pyramid::Fp32Plane whole = whole_group(plane, group);
+  const size_t columns = cf::pyramid::fp32_decimated_y_bytes(&whole, blur->wide);
 
   if (columns > memory->columns)
     memory->columns = columns;
@@ -152,15 +149,15 @@ void count_group(const CfCudaBlurMap *blur, CfMapPlaneState *plane, const Group 
 
     for (int i = first; i < chunk_end(group, first); i++) {
       plane->table.level[i].coarse = memory->coarse / sizeof(float);
-      memory->coarse += cf_pyramid_coarse_bytes(&plane->pyramid[i]);
-      rows += cf_pyramid_rows_bytes(&plane->pyramid[i]);
+      memory->coarse += cf::pyramid::fp32_coarse_bytes(&plane->pyramid[i]);
+      rows += cf::pyramid::fp32_coarse_x_bytes(&plane->pyramid[i]);
     }
     if (rows > memory->rows)
       memory->rows = rows;
   }
 }
 
-void place_level(CfMapLevel *level, const CfPyramidPlane *pyramid)
+void place_level(CfMapLevel *level, const cf::pyramid::Fp32Plane *pyramid)
 {
   level->first_x = pyramid->x.coarse_first;
   level->first_y = pyramid->coarse_first;
@@ -169,7 +166,8 @@ void place_level(CfMapLevel *level, const CfPyramidPlane *pyramid)
 }
 
 /* With the border wrap, samples have their share in tiles at the other side too. */
-void place_need(const CfCudaBlurMap *blur, CfPyramidPlane *pyramid, int level, int first_tile)
+void place_need(const CfCudaBlurMap *blur, cf::pyramid::Fp32Plane *pyramid, int level,
+                int first_tile)
 {
   const unsigned bit = 1u << level % 32;
 
@@ -183,13 +181,14 @@ void place_need(const CfCudaBlurMap *blur, CfPyramidPlane *pyramid, int level, i
 bool make_columns(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *group,
                   void *columns, void *stream, CfStatus *status)
 {
-  CfPyramidJob *job = &blur->job;
+  cf::pyramid::Fp32Job *job = &blur->job;
 
   job->planes = 1;
   job->plane[0] = whole_group(plane, group);
-  job->plane[0].columns = columns;
-  const CfPyramidGrids grids = cf_pyramid_place_blocks(job, blur->wide, blur->device);
-  return cf_pyramid_columns(job, blur->wide, grids.columns, stream, status);
+  job->plane[0].decimated_y = columns;
+  const cf::pyramid::Fp32LaunchPlan plan =
+      cf::pyramid::fp32_plan_launches(job, blur->wide, blur->device);
+  return cf::pyramid::fp32_decimate_vertical(job, plan, stream, status);
 }
 
 int within(int value, int low, int high)
@@ -198,45 +197,46 @@ int within(int value, int low, int high)
 }
 
 /* Parts small enough to leave some out, and not many more of them than keep the device busy. */
-void divide_work(CfPyramidPlane *pyramid, const CfDevice *device)
+void divide_work(cf::pyramid::Fp32Plane *pyramid, const CfDevice *device)
 {
   const int enough = 16 * device->info.multiprocessors;
   const int columns = pyramid->x.coarse_end - pyramid->x.coarse_first;
   const int fine = pyramid->fine_end - pyramid->fine_first;
-  const int segment = round_to_four(larger(SMALLEST_SEGMENT, pyramid->x.low_count));
-  const int eights = (pyramid->coarse_end - pyramid->coarse_first) / kPyramidLowRows;
+  const int segment = round_to_four(larger(SMALLEST_SEGMENT, pyramid->x.taps_count));
+  const int eights = (pyramid->coarse_end - pyramid->coarse_first) / cf::pyramid::kCoarseFilterRows;
 
   if (segment < pyramid->segment)
     pyramid->segment = segment;
-  pyramid->rows_at_once =
+  pyramid->horizontal_rows =
       within(columns / pyramid->segment * fine * pyramid->channels / enough, 1, 16);
-  pyramid->low_at_once =
-      within(columns / kPyramidLowColumns * eights * pyramid->channels / enough, 1, 8);
+  pyramid->coarse_filter_eights = within(
+      columns / cf::pyramid::kCoarseFilterColumns * eights * pyramid->channels / enough, 1, 8);
 }
 
 bool make_chunk(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *group, int first,
                 int end, void *columns, uint8_t *rows, float *coarse, void *stream,
                 CfStatus *status)
 {
-  CfPyramidJob *job = &blur->job;
+  cf::pyramid::Fp32Job *job = &blur->job;
   const size_t sample = blur->wide ? sizeof(float) : sizeof(uint16_t);
 
   job->planes = end - first;
   for (int i = first; i < end; i++) {
-    CfPyramidPlane *pyramid = &job->plane[i - first];
+    cf::pyramid::Fp32Plane *pyramid = &job->plane[i - first];
 
     *pyramid = plane->pyramid[i];
-    pyramid->columns = (uint8_t *)columns + (size_t)(pyramid->fine_first - group->fine_first) *
-                                                (size_t)pyramid->columns_pitch * sample;
-    pyramid->columns_rows = group->fine_end - group->fine_first;
-    pyramid->rows = (float *)rows;
-    rows += cf_pyramid_rows_bytes(pyramid);
+    pyramid->decimated_y = (uint8_t *)columns + (size_t)(pyramid->fine_first - group->fine_first) *
+                                                    (size_t)pyramid->decimated_y_pitch * sample;
+    pyramid->decimated_y_rows = group->fine_end - group->fine_first;
+    pyramid->coarse_x = (float *)rows;
+    rows += cf::pyramid::fp32_coarse_x_bytes(pyramid);
     pyramid->coarse = coarse + plane->table.level[i].coarse;
     divide_work(pyramid, blur->device);
   }
-  const CfPyramidGrids grids = cf_pyramid_place_blocks(job, blur->wide, blur->device);
-  return cf_pyramid_rows(job, blur->wide, grids.rows, grids.rows_bytes, stream, status) &&
-         cf_pyramid_low(job, grids.low, stream, status);
+  const cf::pyramid::Fp32LaunchPlan plan =
+      cf::pyramid::fp32_plan_launches(job, blur->wide, blur->device);
+  return cf::pyramid::fp32_decimate_horizontal(job, plan, stream, status) &&
+         cf::pyramid::fp32_coarse_filter(job, plan, stream, status);
 }
 
 } // namespace
@@ -263,14 +263,15 @@ CfMapMemory cf_map_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
 
   for (int p = 0; p < blur->planes; p++) {
     CfMapPlaneState *plane = &blur->plane[p];
-    const CfMapRows rows = cf_map_plane_rows(blur, job, p);
+    const CfPlaneRows rows = cf_job_plane_rows(&blur->video, p, job);
+    const CfPlaneRows all = {0, cf_plane_height(&blur->video, p)};
     Group group;
 
     for (int i = 0; i < plane->levels.count; i++) {
       if (plane->table.level[i].kind != CF_MAP_LARGE)
         continue;
-      cf_pyramid_place_rows(&plane->pyramid[i], rows.first, rows.end, false);
-      cf_pyramid_place_picture(&plane->pyramid[i], p, job, blur->wide);
+      cf::pyramid::fp32_place_rows(&plane->pyramid[i], rows, all);
+      cf::pyramid::fp32_place_picture(&plane->pyramid[i], p, job, blur->wide);
       place_need(blur, &plane->pyramid[i], i, tiles);
       place_level(&plane->table.level[i], &plane->pyramid[i]);
     }

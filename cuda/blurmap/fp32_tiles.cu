@@ -123,14 +123,14 @@ struct Levels {
 
 __device__ inline int to_code(const CfMapJob &job, float value)
 {
-  return (int)fminf(fmaxf(value + kPyramidHalf, 0.0f), (float)job.max_code);
+  return (int)fminf(fmaxf(value + cf::pyramid::kRoundHalf, 0.0f), (float)job.max_code);
 }
 
 /* A colour whose weighted sum this is; `alpha` is not centred. */
 __device__ inline float unweigh(const CfMapPlane &plane, int channel, float sum, float alpha)
 {
   return alpha < 0.5f ? plane.blank[channel]
-                      : __fdividef(sum, cf_weight(alpha)) + plane.centre[channel];
+                      : __fdividef(sum, cf::alpha_weight(alpha)) + plane.centre[channel];
 }
 
 template <typename Sample, typename Direct>

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "cuda/common/alpha.cuh"
 #include "cuda/pyramid/fp32.cuh"
 #include "cuda/regions/shape_list.cuh"
 
@@ -11,7 +12,7 @@ extern "C" {
 #include "plan/blurmap_levels.h"
 }
 
-constexpr int kMapTile = kPyramidTile; /* samples, in both directions */
+constexpr int kMapTile = cf::pyramid::kMapTileSize; /* samples, in both directions */
 constexpr int kMapThreads = 256;
 
 /* How a level is made. Direct ones, of sigmas up to 1, are the samples' own Gaussians in fact. */
@@ -74,9 +75,9 @@ struct CfMapJob {
   int border, shift, max_code;
   int mode; /* CfMapMode; CF_MAP_NONE: by regions */
   const float *coarse;
-  alignas(16) float spline[4][4 * kPyramidFactor]; /* as in CfPyramidJob */
-  uint4 *levels;                                   /* of each tile: bits of those that it reads */
-  const uint16_t *values;                          /* of the file */
+  alignas(16) float spline[4][4 * cf::pyramid::kFp32MaxFactor]; /* as in cf::pyramid::Fp32Job */
+  uint4 *levels;          /* of each tile: bits of those that it reads */
+  const uint16_t *values; /* of the file */
   CfMapMixer mixer;
   CfMapPlane of_mixer[3]; /* the planes its terms read: only source, stride and channels count */
   int luma_width, luma_height;

@@ -272,7 +272,8 @@ __device__ inline void store_cells(const CfMapPlane &plane, const CfCellImage &i
 
       const float weight =
           C == 4 && plane.alpha >= 0
-              ? cf_weight(scale * ((plane.alpha == 0 ? value[k][0] : value[k][C - 1]) - 8388608.0f))
+              ? cf::alpha_weight(scale *
+                                 ((plane.alpha == 0 ? value[k][0] : value[k][C - 1]) - 8388608.0f))
               : 1.0f;
 #pragma unroll
       for (int c = 0; c < C; c++)

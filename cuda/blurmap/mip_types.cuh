@@ -17,6 +17,7 @@
 #pragma once
 
 #include "cuda/blurmap/fp32_types.cuh"
+#include "cuda/common/half2.cuh"
 #include "cuda/common/launch.cuh"
 
 #include <cuda_fp16.h>

@@ -51,7 +51,8 @@ __device__ inline void store_two(const CfMapPlane &plane, Order order, int begin
     if ((order.alpha == 0 ? both & 255 : both >> 24) != 255) {
       const float alphas[2] = {cf_cell_centred(left, order.alpha, 255.0f),
                                cf_cell_centred(right, order.alpha, 255.0f)};
-      const float weights[2] = {cf_weight(alphas[0] + 255.0f), cf_weight(alphas[1] + 255.0f)};
+      const float weights[2] = {cf::alpha_weight(alphas[0] + 255.0f),
+                                cf::alpha_weight(alphas[1] + 255.0f)};
 
 #pragma unroll 1
       for (int i = begin; i < end; i++, to += step) {

@@ -12,10 +12,10 @@
 
 typedef struct {
   CfBlurLevels levels;
-  CfMapSigmas sigmas;                     /* that they are of */
-  CfMapTable table;                       /* of the host, but for the places of coarse samples */
-  int copy;                               /* the level that is no blur, or -1 */
-  CfPyramidPlane pyramid[CF_BLUR_LEVELS]; /* of the large ones */
+  CfMapSigmas sigmas; /* that they are of */
+  CfMapTable table;   /* of the host, but for the places of coarse samples */
+  int copy;           /* the level that is no blur, or -1 */
+  cf::pyramid::Fp32Plane pyramid[CF_BLUR_LEVELS]; /* of the large ones */
 } CfMapPlaneState;
 
 struct CfCudaBlurMap {
@@ -27,13 +27,13 @@ struct CfCudaBlurMap {
   int first_row, rows;
   int planes, border;
   CfFirPlan plan;
-  CfCells *cells;     /* on tensor cores, or NULL */
-  bool in_cells;      /* these levels are made there */
-  CfPyramidJob job;   /* but for its planes */
-  CfMapTable *tables; /* of the device */
-  uint4 *tiles;       /* of the device: the levels of each tile */
-  bool classified;    /* they hold for the next picture too */
-  uint16_t *values;   /* of the device: the file's */
+  CfCells *cells;           /* on tensor cores, or NULL */
+  bool in_cells;            /* these levels are made there */
+  cf::pyramid::Fp32Job job; /* but for its planes */
+  CfMapTable *tables;       /* of the device */
+  uint4 *tiles;             /* of the device: the levels of each tile */
+  bool classified;          /* they hold for the next picture too */
+  uint16_t *values;         /* of the device: the file's */
   size_t values_bytes;
   CfMapPlaneState plane[CF_MAX_PLANES];
 };
