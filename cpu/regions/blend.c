@@ -73,7 +73,8 @@ static void blend_row(const Plane *plane, int y)
 {
   const CfRect *rect = &plane->rect;
   const int p = plane->plane;
-  const size_t row_bytes = cf_row_bytes(&plane->coverage->video, p), pixel_bytes = plane->pixel_bytes;
+  const size_t row_bytes = cf_row_bytes(&plane->coverage->video, p),
+               pixel_bytes = plane->pixel_bytes;
   const size_t left = (size_t)rect->x0 * pixel_bytes, right = (size_t)rect->x1 * pixel_bytes;
   const uint8_t *from = plane->source->data[p] + y * plane->source->stride[p];
   uint8_t *to = plane->destination->data[p] + y * plane->destination->stride[p];

@@ -18,9 +18,9 @@ typedef struct {
 } CfFiltered;
 
 /* Makes `destination` the source where nothing is covered, the filtered samples where all is, and a
- * mix in between (plan/coverage_rule.h). All are pictures of coverage->video; source and destination
- * may be the same: then only covered samples are written. Filtered samples are asked for within
- * coverage->bounds only. `threads` is 1 or more. */
+ * mix in between (plan/coverage_rule.h). All are pictures of coverage->video; source and
+ * destination may be the same: then only covered samples are written. Filtered samples are asked
+ * for within coverage->bounds only. `threads` is 1 or more. */
 void cf_blend(const CfCoverage *coverage, const CfPicture *source, const CfFiltered *filtered,
               const CfPicture *destination, int threads);
 

@@ -67,7 +67,7 @@ bool prepare(CfCudaBlurMap *blur, const CfBlurField *field, const CfRegions *reg
     return true;
   blur->ready = blur->placed = false;
   blur->border = field->params.border;
-  if (!cf_pyramid_channels(&blur->channels, &blur->video, blur->border, status))
+  if (!pyramid::plan_channels(&blur->channels, &blur->video, blur->border, status))
     return false;
   plan.mma = blur->mma;
   for (int p = 0; p < blur->planes; p++) {
@@ -166,7 +166,7 @@ void describe_plane(const CfCudaBlurMap *blur, const CfBlurField *field, const C
   to->shift_y = format->plane[p].subsampling_y;
   to->alpha = filter->premultiplied ? cf_alpha_channel(&format->plane[p]) : -1;
   for (int c = 0; c < to->channels; c++) {
-    to->centre[c] = cf_pyramid_centre(format, c == to->alpha);
+    to->centre[c] = pyramid::code_centre(format, c == to->alpha);
     to->blank[c] = (float)filter->channel[c].centre;
     to->border[c] = filter->channel[c].border;
     to->padding |= format->plane[p].role[c] == CF_ROLE_PADDING ? 1u << c : 0;

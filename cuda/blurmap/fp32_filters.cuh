@@ -58,7 +58,7 @@ __device__ inline void filter_tile_rows(const Fp32Level &level, const float *til
       const float4 four = *(const float4 *)(from + 4 * group), taps = taps_at(level.tap_x, group);
       const float sample[4] = {four.x, four.y, four.z, four.w};
 
-      cf_pyramid_accumulate(sum, sample, before, taps);
+      pyramid::accumulate(sum, sample, before, taps);
       before = taps;
     }
     *(float4 *)(across + row * kFp32Tile + 4 * quad) = make_float4(sum[0], sum[1], sum[2], sum[3]);
@@ -80,7 +80,7 @@ __device__ inline void filter_tile_columns(const Fp32Level &level, const float *
 #pragma unroll
     for (int i = 0; i < 4; i++)
       sample[i] = across[(row + 4 * group + i) * kFp32Tile + lane];
-    cf_pyramid_accumulate(sum, sample, before, taps);
+    pyramid::accumulate(sum, sample, before, taps);
     before = taps;
   }
 #pragma unroll
@@ -92,7 +92,7 @@ __device__ inline void filter_tile_columns(const Fp32Level &level, const float *
 
 __device__ inline int first_coarse(int log, int lod)
 {
-  return (lod >> log) + cf_spline_first(1 << log, lod & ((1 << log) - 1));
+  return (lod >> log) + pyramid::spline_first(1 << log, lod & ((1 << log) - 1));
 }
 
 /* The coarse rows that a tile reads, enlarged along rows: 32 samples each. */

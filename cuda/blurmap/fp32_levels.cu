@@ -20,9 +20,6 @@ namespace
 
 /* ---- levels ---- */
 
-/* What the kernels of cuda/pyramid/fp32.cuh can do. */
-constexpr CfPyramidLimits kLimits = {1, kPyramidFactor, kPyramidFactor, false, 0.72, 4.1};
-
 int lay_out_gaussian(double sigma, float tap[kInTileTaps])
 {
   double exact[2 * kInTileRadius + 1];
@@ -49,8 +46,8 @@ bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
   PlaneState *plane = &blur->plane[p];
   Fp32Level *level = &plane->table.level[i];
   const double sigma[2] = {plane->levels.level[i].horizontal, plane->levels.level[i].vertical};
-  const CfPyramidFactors factors[2] = {cf_pyramid_level_factors(sigma[0], &kLimits),
-                                       cf_pyramid_level_factors(sigma[1], &kLimits)};
+  const CfPyramidFactors factors[2] = {cf_pyramid_level_factors(sigma[0], &pyramid::kFp32Limits),
+                                       cf_pyramid_level_factors(sigma[1], &pyramid::kFp32Limits)};
 
   memset(level, 0, sizeof *level);
   level->sigma_x = (float)sigma[0];
@@ -62,12 +59,12 @@ bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
     return true;
   }
   blur->pyramids.planes = 0;
-  if (!cf_pyramid_describe(&blur->pyramids, &blur->video, p, &blur->channels, sigma, factors,
-                           status))
+  if (!pyramid::fp32_describe(&blur->pyramids, &blur->video, p, &blur->channels, sigma, factors,
+                              status))
     return false;
   plane->pyramid[i] = blur->pyramids.plane[0];
-  level->log_x = cf_log2(factors[0].decimation);
-  level->log_y = cf_log2(factors[1].decimation);
+  level->log_x = pyramid::factor_log2(factors[0].decimation);
+  level->log_y = pyramid::factor_log2(factors[1].decimation);
   return true;
 }
 
@@ -90,7 +87,7 @@ bool next_group(const PlaneState *plane, int from, Group *group)
   *group = {i, i, plane->pyramid[i].fine_first, plane->pyramid[i].fine_end};
   while (i < plane->levels.count && plane->table.level[i].kind == kFromPyramid &&
          plane->pyramid[i].y.factor == plane->pyramid[group->first].y.factor) {
-    const CfPyramidPlane *pyramid = &plane->pyramid[i++];
+    const pyramid::Fp32Plane *pyramid = &plane->pyramid[i++];
 
     if (pyramid->fine_first < group->fine_first)
       group->fine_first = pyramid->fine_first;
@@ -102,16 +99,16 @@ bool next_group(const PlaneState *plane, int from, Group *group)
 }
 
 /* All levels of a group as one, as far as their columns go. */
-CfPyramidPlane whole_group(const PlaneState *plane, const Group *group)
+pyramid::Fp32Plane whole_group(const PlaneState *plane, const Group *group)
 {
-  CfPyramidPlane whole = plane->pyramid[group->first];
+  pyramid::Fp32Plane whole = plane->pyramid[group->first];
 
   for (int i = group->first; i < group->end; i++) {
-    const CfPyramidPlane *level = &plane->pyramid[i];
+    const pyramid::Fp32Plane *level = &plane->pyramid[i];
 
     whole.x.factor = larger(whole.x.factor, level->x.factor);
-    whole.x.low_count = larger(whole.x.low_count, level->x.low_count);
-    whole.y.low_count = larger(whole.y.low_count, level->y.low_count);
+    whole.x.taps_count = larger(whole.x.taps_count, level->x.taps_count);
+    whole.y.taps_count = larger(whole.y.taps_count, level->y.taps_count);
     whole.need_bits.x |= level->need_bits.x;
     whole.need_bits.y |= level->need_bits.y;
     whole.need_bits.z |= level->need_bits.z;
@@ -120,7 +117,7 @@ CfPyramidPlane whole_group(const PlaneState *plane, const Group *group)
 
   whole.fine_first = group->fine_first;
   whole.fine_end = group->fine_end;
-  whole.columns_rows = group->fine_end - group->fine_first;
+  whole.decimated_y_rows = group->fine_end - group->fine_first;
   return whole;
 }
 
@@ -132,8 +129,8 @@ int chunk_end(const Group *group, int first)
 void count_group(const CfCudaBlurMap *blur, PlaneState *plane, const Group *group,
                  PyramidMemory *memory)
 {
-  const CfPyramidPlane whole = whole_group(plane, group);
-  const size_t columns = cf_pyramid_columns_bytes(&whole, blur->wide);
+  const pyramid::Fp32Plane whole = whole_group(plane, group);
+  const size_t columns = pyramid::fp32_decimated_y_bytes(&whole, blur->wide);
 
   if (columns > memory->columns)
     memory->columns = columns;
@@ -142,15 +139,15 @@ void count_group(const CfCudaBlurMap *blur, PlaneState *plane, const Group *grou
 
     for (int i = first; i < chunk_end(group, first); i++) {
       plane->table.level[i].coarse = memory->coarse / sizeof(float);
-      memory->coarse += cf_pyramid_coarse_bytes(&plane->pyramid[i]);
-      rows += cf_pyramid_rows_bytes(&plane->pyramid[i]);
+      memory->coarse += pyramid::fp32_coarse_bytes(&plane->pyramid[i]);
+      rows += pyramid::fp32_coarse_x_bytes(&plane->pyramid[i]);
     }
     if (rows > memory->rows)
       memory->rows = rows;
   }
 }
 
-void place_level(Fp32Level *level, const CfPyramidPlane *pyramid)
+void place_level(Fp32Level *level, const pyramid::Fp32Plane *pyramid)
 {
   level->first_x = pyramid->x.coarse_first;
   level->first_y = pyramid->coarse_first;
@@ -159,7 +156,7 @@ void place_level(Fp32Level *level, const CfPyramidPlane *pyramid)
 }
 
 /* With the border wrap, samples have their share in tiles at the other side too. */
-void place_need(const CfCudaBlurMap *blur, CfPyramidPlane *pyramid, int level, int first_tile)
+void place_need(const CfCudaBlurMap *blur, pyramid::Fp32Plane *pyramid, int level, int first_tile)
 {
   const unsigned bit = 1u << level % 32;
 
@@ -173,62 +170,63 @@ void place_need(const CfCudaBlurMap *blur, CfPyramidPlane *pyramid, int level, i
 bool make_columns(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group, void *columns,
                   void *stream, CfStatus *status)
 {
-  CfPyramidJob *job = &blur->pyramids;
+  pyramid::Fp32Job *job = &blur->pyramids;
 
   job->planes = 1;
   job->plane[0] = whole_group(plane, group);
-  job->plane[0].columns = columns;
-  const CfPyramidGrids grids = cf_pyramid_place_blocks(job, blur->wide, blur->device);
-  return cf_pyramid_columns(job, blur->wide, grids.columns, stream, status);
+  job->plane[0].decimated_y = columns;
+  const pyramid::Fp32LaunchPlan plan = pyramid::fp32_plan_launches(job, blur->wide, blur->device);
+  return pyramid::fp32_decimate_vertical(job, plan, stream, status);
 }
 
 /* Parts small enough to leave some out, and not many more of them than keep the device busy. */
-void divide_work(CfPyramidPlane *pyramid, const CfDevice *device)
+void divide_work(pyramid::Fp32Plane *pyramid, const CfDevice *device)
 {
   const int enough = kPartsOfSm * device->info.multiprocessors;
   const int columns = pyramid->x.coarse_end - pyramid->x.coarse_first;
   const int fine = pyramid->fine_end - pyramid->fine_first;
-  const int segment = round_up(larger(kLeastSegment, pyramid->x.low_count), 4);
-  const int eights = (pyramid->coarse_end - pyramid->coarse_first) / kPyramidLowRows;
+  const int segment = round_up(larger(kLeastSegment, pyramid->x.taps_count), 4);
+  const int eights = (pyramid->coarse_end - pyramid->coarse_first) / pyramid::kCoarseFilterRows;
 
   if (segment < pyramid->segment)
     pyramid->segment = segment;
-  pyramid->rows_at_once =
+  pyramid->horizontal_rows =
       clamp(columns / pyramid->segment * fine * pyramid->channels / enough, 1, 16);
-  pyramid->low_at_once =
-      clamp(columns / kPyramidLowColumns * eights * pyramid->channels / enough, 1, 8);
+  pyramid->coarse_filter_eights =
+      clamp(columns / pyramid::kCoarseFilterColumns * eights * pyramid->channels / enough, 1, 8);
 }
 
 bool make_chunk(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group, int first,
                 int end, void *columns, uint8_t *rows, float *coarse, void *stream,
                 CfStatus *status)
 {
-  CfPyramidJob *job = &blur->pyramids;
+  pyramid::Fp32Job *job = &blur->pyramids;
   const size_t sample = blur->wide ? sizeof(float) : sizeof(uint16_t);
 
   job->planes = end - first;
   for (int i = first; i < end; i++) {
-    CfPyramidPlane *pyramid = &job->plane[i - first];
+    pyramid::Fp32Plane *pyramid = &job->plane[i - first];
 
     *pyramid = plane->pyramid[i];
-    pyramid->columns = (uint8_t *)columns + (size_t)(pyramid->fine_first - group->fine_first) *
-                                                (size_t)pyramid->columns_pitch * sample;
-    pyramid->columns_rows = group->fine_end - group->fine_first;
-    pyramid->rows = (float *)rows;
-    rows += cf_pyramid_rows_bytes(pyramid);
+    pyramid->decimated_y = (uint8_t *)columns + (size_t)(pyramid->fine_first - group->fine_first) *
+                                                    (size_t)pyramid->decimated_y_pitch * sample;
+    pyramid->decimated_y_rows = group->fine_end - group->fine_first;
+    pyramid->coarse_x = (float *)rows;
+    rows += pyramid::fp32_coarse_x_bytes(pyramid);
     pyramid->coarse = coarse + plane->table.level[i].coarse;
     divide_work(pyramid, blur->device);
   }
-  const CfPyramidGrids grids = cf_pyramid_place_blocks(job, blur->wide, blur->device);
-  return cf_pyramid_rows(job, blur->wide, grids.rows, grids.rows_bytes, stream, status) &&
-         cf_pyramid_low(job, grids.low, stream, status);
+  const pyramid::Fp32LaunchPlan plan = pyramid::fp32_plan_launches(job, blur->wide, blur->device);
+  return pyramid::fp32_decimate_horizontal(job, plan, stream, status) &&
+         pyramid::fp32_coarse_filter(job, plan, stream, status);
 }
 
 } // namespace
 
 bool fp32_describe_levels(CfCudaBlurMap *blur, CfStatus *status)
 {
-  static_assert(kFp32Tile == kPyramidTile && kMostPyramidFactor == kPyramidFactor, "tiles");
+  static_assert(kFp32Tile == pyramid::kMapTileSize && kMostPyramidFactor == pyramid::kFp32MaxFactor,
+                "tiles");
   for (int p = 0; p < blur->planes; p++) {
     const int levels = blur->plane[p].levels.count;
 
@@ -253,13 +251,14 @@ PyramidMemory fp32_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
   for (int p = 0; p < blur->planes; p++) {
     PlaneState *plane = &blur->plane[p];
     const CfPlaneRows rows = cf_job_plane_rows(&blur->video, p, job);
+    const CfPlaneRows all = {0, cf_plane_height(&blur->video, p)};
     Group group;
 
     for (int i = 0; i < plane->levels.count; i++) {
       if (plane->table.level[i].kind != kFromPyramid)
         continue;
-      cf_pyramid_place_rows(&plane->pyramid[i], rows.first, rows.end, false);
-      cf_pyramid_place_picture(&plane->pyramid[i], p, job, blur->wide);
+      pyramid::fp32_place_rows(&plane->pyramid[i], rows, all);
+      pyramid::fp32_place_picture(&plane->pyramid[i], p, job, blur->wide);
       place_need(blur, &plane->pyramid[i], i, tiles);
       place_level(&plane->table.level[i], &plane->pyramid[i]);
     }

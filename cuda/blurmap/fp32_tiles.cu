@@ -127,7 +127,7 @@ struct Levels {
 
 __device__ inline int to_code(const MapJob &job, float value)
 {
-  return (int)fminf(fmaxf(value + kPyramidHalf, 0.0f), (float)job.max_code);
+  return (int)fminf(fmaxf(value + pyramid::kRoundHalf, 0.0f), (float)job.max_code);
 }
 
 /* A colour whose weighted sum this is; `alpha` is not centred. */

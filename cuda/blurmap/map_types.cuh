@@ -76,7 +76,7 @@ struct MapJob {
   int border, shift, max_code;
   int mode; /* CfMapMode; CF_MAP_NONE: by regions */
   const float *coarse;
-  alignas(16) float spline[4][4 * kMostPyramidFactor]; /* as in CfPyramidJob */
+  alignas(16) float spline[4][4 * kMostPyramidFactor]; /* as in pyramid::Fp32Job */
   uint4 *levels;          /* of each tile: bits of those that it reads */
   const uint16_t *values; /* of the file */
   CfMapMixer mixer;

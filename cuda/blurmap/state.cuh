@@ -28,10 +28,10 @@ struct FramePlan {
 
 struct PlaneState {
   CfBlurLevels levels;
-  CfMapSigmas sigmas;                     /* that the levels are of */
-  LevelTable table;                       /* on the host */
-  int copy;                               /* the level that is no blur, or -1 */
-  CfPyramidPlane pyramid[CF_BLUR_LEVELS]; /* of levels that are read from one */
+  CfMapSigmas sigmas;                         /* that the levels are of */
+  LevelTable table;                           /* on the host */
+  int copy;                                   /* the level that is no blur, or -1 */
+  pyramid::Fp32Plane pyramid[CF_BLUR_LEVELS]; /* of levels that are read from one */
 };
 
 } // namespace cf::blurmap
@@ -47,7 +47,7 @@ struct CfCudaBlurMap {
   cf::blurmap::FramePlan frame_plan;
   CfFirPlan channels; /* what a blur does to each channel; its taps are not used */
   cf::blurmap::PlaneState plane[CF_MAX_PLANES];
-  CfPyramidJob pyramids; /* but for its planes */
+  cf::pyramid::Fp32Job pyramids; /* but for its planes */
 
   cf::blurmap::MmaState *mma; /* or NULL where it does not serve */
 

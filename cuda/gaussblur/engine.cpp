@@ -18,8 +18,6 @@ namespace cf::gaussblur
 namespace
 {
 
-enum class Method { kTaps, kFp32Pyramid, kU8Pyramid };
-
 struct State {
   CfVideo video;
   CfDevice *device; /* borrowed */
@@ -27,13 +25,12 @@ struct State {
   bool field_changed; /* since the blur map last took it over */
   const char *algorithm;
 
-  /* One sigma everywhere: the method that is ready for `uniform`. */
+  /* One sigma everywhere: the taps or the pyramid are ready for `uniform`. */
   CfGaussblurParams uniform;
   bool ready;
-  Method method;
+  bool by_pyramid;
   void *fir;
-  CfCudaPyramid *pyramid;
-  CfCudaBytePyramid *byte_pyramid;
+  pyramid::Engine *pyramid;
 
   CfCudaBlurMap *map; /* NULL while no params let sigma vary */
 };
@@ -52,39 +49,17 @@ bool is_ready_for(const State *state, const CfGaussblurParams *params)
          state->uniform.border == params->border;
 }
 
-/* The largest sigma of four-channel pixels that taps blur at least as fast as the pyramid of bytes,
- * opaque or not, and the smallest of planes that this pyramid blurs faster than taps; H200, 3840 x
- * 2160 (docs/engineering). One sigma must not change its rounding from frame to frame, so whether a
- * picture is opaque does not count. */
-constexpr double kTapsMaxSigmaPixels = 10.0, kU8PyramidMinSigmaPlanes = 16.0;
-
-Method method_for(const State *state, const CfGaussblurParams *params)
-{
-  const CfFormatInfo *const format = cf_format_info(state->video.format);
-  const bool fp32_pays = cf_cuda_pyramid_pays(&state->video, params);
-  const bool u8_pays = format->plane[0].channels == 4 ? params->sigma > kTapsMaxSigmaPixels
-                                                      : params->sigma >= kU8PyramidMinSigmaPlanes;
-
-  /* Of the two pyramids that of bytes is the faster one wherever it serves. */
-  if ((u8_pays || fp32_pays) && cf_cuda_byte_pyramid_can(&state->video, state->device, params))
-    return Method::kU8Pyramid;
-  return fp32_pays ? Method::kFp32Pyramid : Method::kTaps;
-}
-
 bool prepare_uniform(State *state, const CfGaussblurParams *params, CfStatus *status)
 {
   if (is_ready_for(state, params))
     return true;
 
-  const Method method = method_for(state, params);
-  const bool good = method == Method::kU8Pyramid
-                        ? cf_cuda_byte_pyramid_update(state->byte_pyramid, params, status)
-                    : method == Method::kFp32Pyramid
-                        ? cf_cuda_pyramid_update(state->pyramid, params, status)
-                        : cf_fir_update(state->fir, params, status);
+  const bool by_pyramid = pyramid::pays(state->pyramid, params);
+  const bool good = by_pyramid ? pyramid::update(state->pyramid, params, status)
+                               : cf_fir_update(state->fir, params, status);
   if (!good)
     return false;
-  state->method = method;
+  state->by_pyramid = by_pyramid;
   state->uniform = *params;
   state->ready = true;
   return true;
@@ -92,29 +67,15 @@ bool prepare_uniform(State *state, const CfGaussblurParams *params, CfStatus *st
 
 bool run_uniform(State *state, const CfJob *job, CfStatus *status)
 {
-  switch (state->method) {
-  case Method::kU8Pyramid:
-    state->algorithm = "pyramid";
-    return cf_cuda_byte_pyramid_run(state->byte_pyramid, job, status);
-  case Method::kFp32Pyramid:
-    state->algorithm = "pyramid";
-    return cf_cuda_pyramid_run(state->pyramid, job, status);
-  default:
-    state->algorithm = cf_fir_algorithm(state->fir);
-    return cf_fir_run(state->fir, job, status);
-  }
+  state->algorithm =
+      state->by_pyramid ? pyramid::algorithm(state->pyramid) : cf_fir_algorithm(state->fir);
+  return state->by_pyramid ? pyramid::run(state->pyramid, job, status)
+                           : cf_fir_run(state->fir, job, status);
 }
 
 int uniform_halo(const State *state)
 {
-  switch (state->method) {
-  case Method::kU8Pyramid:
-    return cf_cuda_byte_pyramid_halo(state->byte_pyramid);
-  case Method::kFp32Pyramid:
-    return cf_cuda_pyramid_halo(state->pyramid);
-  default:
-    return cf_fir_halo(state->fir);
-  }
+  return state->by_pyramid ? pyramid::halo(state->pyramid) : cf_fir_halo(state->fir);
 }
 
 /* --- sigma that varies --- */
@@ -252,8 +213,7 @@ void close(void *opaque)
   if (!state)
     return;
   cf_fir_close(state->fir);
-  cf_cuda_pyramid_close(state->pyramid);
-  cf_cuda_byte_pyramid_close(state->byte_pyramid);
+  pyramid::close(state->pyramid);
   cf_cuda_blur_map_close(state->map);
   cf_blur_field_clear(&state->field);
   free(state);
@@ -274,10 +234,8 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   state->device = options->device;
   state->algorithm = "none";
   state->fir = cf_fir_open(video, &short_taps, options, plan, status);
-  state->pyramid = state->fir ? cf_cuda_pyramid_open(video, options->device, status) : nullptr;
-  state->byte_pyramid =
-      state->pyramid ? cf_cuda_byte_pyramid_open(video, options->device, status) : nullptr;
-  if (!state->byte_pyramid || !update(state, params, status)) {
+  state->pyramid = state->fir ? pyramid::open(video, options->device, status) : nullptr;
+  if (!state->pyramid || !update(state, params, status)) {
     close(state);
     return nullptr;
   }

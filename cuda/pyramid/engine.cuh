@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The two blur pyramids as the engine of cudagaussblur calls them.
+ * Blurs of one large sigma, for the engine of cudagaussblur: the u8mma pyramid where it serves,
+ * else the fp32 one (README.md).
  */
 #pragma once
 
@@ -10,38 +11,29 @@ extern "C" {
 #include "gaussblur.h"
 }
 
-/* --- single precision: all formats and GPUs --- */
+namespace cf::pyramid
+{
 
-typedef struct CfCudaPyramid CfCudaPyramid;
+/* Belongs to one caller at a time. */
+struct Engine;
 
-CfCudaPyramid *cf_cuda_pyramid_open(const CfVideo *video, CfDevice *device, CfStatus *status);
+/* NULL without memory. It has no sigma yet. */
+Engine *open(const CfVideo *video, CfDevice *device, CfStatus *status);
 
-/* Whether these params, which have no map, are done best by a pyramid. */
-bool cf_cuda_pyramid_pays(const CfVideo *video, const CfGaussblurParams *params);
+/* Whether a pyramid blurs by these params, which have no map, faster than taps do. */
+bool pays(const Engine *engine, const CfGaussblurParams *params);
 
-/* Takes over the sigmas and the border, for which it pays. On failure the old ones stay. */
-bool cf_cuda_pyramid_update(CfCudaPyramid *pyramid, const CfGaussblurParams *params,
-                            CfStatus *status);
-bool cf_cuda_pyramid_run(CfCudaPyramid *pyramid, const CfJob *job, CfStatus *status);
-int cf_cuda_pyramid_halo(const CfCudaPyramid *pyramid);
-void cf_cuda_pyramid_close(CfCudaPyramid *pyramid);
+/* Takes over sigmas and border, for which it pays. On failure the old ones stay. */
+bool update(Engine *engine, const CfGaussblurParams *params, CfStatus *status);
 
-/* --- bytes on tensor cores --- */
+/* Enqueues a job on its stream. */
+bool run(Engine *engine, const CfJob *job, CfStatus *status);
 
-typedef struct CfCudaBytePyramid CfCudaBytePyramid;
+/* CfEngine.halo and CfEngine.algorithm ("pyramid-u8mma", "pyramid-fp32"). */
+int halo(const Engine *engine);
+const char *algorithm(const Engine *engine);
 
-/* Whether these params, which have no map, can be done this way on this device. */
-bool cf_cuda_byte_pyramid_can(const CfVideo *video, const CfDevice *device,
-                              const CfGaussblurParams *params);
+/* NULL is allowed. */
+void close(Engine *engine);
 
-CfCudaBytePyramid *cf_cuda_byte_pyramid_open(const CfVideo *video, CfDevice *device,
-                                             CfStatus *status);
-
-/* Takes over the sigmas and the border, for which it can. On failure the old ones stay. */
-bool cf_cuda_byte_pyramid_update(CfCudaBytePyramid *pyramid, const CfGaussblurParams *params,
-                                 CfStatus *status);
-bool cf_cuda_byte_pyramid_run(CfCudaBytePyramid *pyramid, const CfJob *job, CfStatus *status);
-
-/* Rows above and below its own that a row of the result reads, or -1 for any. */
-int cf_cuda_byte_pyramid_halo(const CfCudaBytePyramid *pyramid);
-void cf_cuda_byte_pyramid_close(CfCudaBytePyramid *pyramid);
+} // namespace cf::pyramid

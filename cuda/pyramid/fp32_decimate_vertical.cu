@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The way down the blur pyramid: columns.
+ * First launch of the fp32 pyramid: the prefilter along columns, of which one row in D is kept. A
+ * thread filters a strip of one word of four samples.
  */
+#include "cuda/common/alpha.cuh"
+#include "cuda/common/int_math.cuh"
 #include "cuda/pyramid/fp32.cuh"
+
+namespace cf::pyramid
+{
 
 namespace
 {
 
 /* ---- words of four samples ---- */
+
+__device__ inline int words_of(const Fp32Plane &plane)
+{
+  return div_up(plane.samples, 4);
+}
 
 __device__ inline uint32_t sample_of(uint32_t word, int j)
 {
@@ -41,13 +52,13 @@ __device__ inline uint2 pack(const uint16_t *sample, int count)
 
 /* One word of a column of words. */
 template <typename Sample> struct Column {
-  typedef typename CfPyramidKind<Sample>::Word Word;
-  const CfPyramidPlane &plane;
+  typedef typename Fp32Types<Sample>::Word Word;
+  const Fp32Plane &plane;
   const int index; /* of the word */
   const int count; /* its samples that lie in the row */
   Word border;
 
-  __device__ Column(const CfPyramidPlane &plane, int index)
+  __device__ Column(const Fp32Plane &plane, int index)
       : plane(plane), index(index), count(min(4, plane.samples - 4 * index))
   {
     Sample raw[4];
@@ -66,7 +77,7 @@ template <typename Sample> struct Column {
 
   __device__ Word load(int y) const
   {
-    const int folded = cf::fold_index(plane.y.border, y, plane.height);
+    const int folded = fold_index(plane.y.border, y, plane.height);
 
     if (folded < 0)
       return border;
@@ -90,7 +101,7 @@ template <typename Sample> struct Column {
 };
 
 /* Bytes: 0x4b000000 + v is 2^23 + v as a float. */
-__device__ inline void to_floats(const CfPyramidPlane &plane, uint32_t word, float (&value)[4])
+__device__ inline void to_floats(const Fp32Plane &plane, uint32_t word, float (&value)[4])
 {
 #pragma unroll
   for (int j = 0; j < 4; j++)
@@ -98,37 +109,26 @@ __device__ inline void to_floats(const CfPyramidPlane &plane, uint32_t word, flo
         __uint_as_float(__byte_perm(word, 0x4b000000, 0x7440 + j)) - (8388608.0f + plane.centre[j]);
 }
 
-__device__ inline void to_floats(const CfPyramidPlane &plane, uint2 word, float (&value)[4])
+__device__ inline void to_floats(const Fp32Plane &plane, uint2 word, float (&value)[4])
 {
 #pragma unroll
   for (int j = 0; j < 4; j++)
     value[j] = (float)(sample_of(word, j) >> plane.shift) - plane.centre[j];
 }
 
-/* Alpha, which is centred on opaque, weighs the other samples of its pixel. */
-__device__ inline void weigh(const CfPyramidPlane &plane, float (&value)[4])
-{
-  const float weight = cf_weight((plane.alpha == 0 ? value[0] : value[3]) + 255.0f);
-
-  value[0] *= plane.alpha == 0 ? 1.0f : weight;
-  value[1] *= weight;
-  value[2] *= weight;
-  value[3] *= plane.alpha == 0 ? weight : 1.0f;
-}
-
 /* ---- columns ---- */
 
-/* One word of a block, and the fine rows of its strip. */
+/* One word of a CTA, and the fine rows of its strip. */
 struct Strip {
   int word, first, end;
 
-  __device__ Strip(const CfPyramidPlane &plane, int block)
+  __device__ Strip(const Fp32Plane &plane, int cta)
   {
-    const int words = (plane.samples + 3) / 4;
-    const int across = (words + kPyramidThreads - 1) / kPyramidThreads;
+    const int words = words_of(plane);
+    const int across = div_up(words, kThreads);
 
-    word = block % across * kPyramidThreads + (int)threadIdx.x;
-    first = plane.fine_first + block / across * plane.strip;
+    word = cta % across * kThreads + (int)threadIdx.x;
+    first = plane.fine_first + cta / across * plane.strip;
     end = word < words ? min(first + plane.strip, plane.fine_end) : first;
   }
 };
@@ -139,15 +139,16 @@ template <typename Store> struct FineWord {
   const int pitch, count;
   int at[4];
 
-  __device__ FineWord(const CfPyramidPlane &plane, int word, int first)
-      : row((Store *)plane.columns + (size_t)(first - plane.fine_first) * plane.columns_pitch),
-        pitch(plane.columns_pitch), count(min(4, plane.samples - 4 * word))
+  __device__ FineWord(const Fp32Plane &plane, int word, int first)
+      : row((Store *)plane.decimated_y +
+            (size_t)(first - plane.fine_first) * plane.decimated_y_pitch),
+        pitch(plane.decimated_y_pitch), count(min(4, plane.samples - 4 * word))
   {
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       const int x = (4 * word + j) / plane.channels, channel = 4 * word + j - x * plane.channels;
 
-      at[j] = channel * plane.columns_rows * plane.columns_pitch + x;
+      at[j] = channel * plane.decimated_y_rows * plane.decimated_y_pitch + x;
     }
   }
 
@@ -174,19 +175,18 @@ template <int K> __device__ inline void next_row(float (&sum)[K][4])
 }
 
 template <typename Sample, int D>
-__device__ inline void filter_columns(const CfPyramidJob &job, const CfPyramidPlane &plane,
-                                      int block)
+__device__ inline void decimate_columns(const Fp32Job &job, const Fp32Plane &plane, int cta)
 {
-  typedef typename CfPyramidKind<Sample>::Word Word;
-  constexpr int K = kPyramidCellsOf<Sample, D>;
-  const Strip strip(plane, block);
+  typedef typename Fp32Types<Sample>::Word Word;
+  constexpr int K = kPrefilterSpan<Sample, D>;
+  const Strip strip(plane, cta);
   float sum[K][4] = {};
   Word ahead[D];
 
   if (strip.first >= strip.end)
     return;
   const Column<Sample> column(plane, strip.word);
-  FineWord<typename CfPyramidKind<Sample>::Store> fine(plane, strip.word, strip.first);
+  FineWord<typename Fp32Types<Sample>::Store> fine(plane, strip.word, strip.first);
   column.load(D * strip.first + plane.y.prefilter_first, ahead);
 
   /* Cell g is D rows, which have a share in the fine rows g - K + 1 to g. */
@@ -202,12 +202,12 @@ __device__ inline void filter_columns(const CfPyramidJob &job, const CfPyramidPl
 
       to_floats(plane, now[p], value);
       if (plane.alpha >= 0)
-        weigh(plane, value);
+        premultiply(value, plane.alpha == 0);
 #pragma unroll
       for (int k = 0; k < K; k++) {
 #pragma unroll
         for (int j = 0; j < 4; j++)
-          sum[k][j] = fmaf(job.prefilter[cf_log2(D)][D * k + p], value[j], sum[k][j]);
+          sum[k][j] = fmaf(job.prefilter[factor_log2(D)][D * k + p], value[j], sum[k][j]);
       }
     }
     if (g - K + 1 >= strip.first)
@@ -218,55 +218,55 @@ __device__ inline void filter_columns(const CfPyramidJob &job, const CfPyramidPl
 
 /* Resident CTAs of an SM; of 16-bit samples as many as the registers allow. */
 template <typename Sample>
-constexpr int kColumnsBlocks = sizeof(Sample) == 1 ? kPyramidColumnsBlocks : 1;
+constexpr int kColumnsBlocks = sizeof(Sample) == 1 ? kFp32VerticalCtasPerSm : 1;
 
-/* Rows and columns of pixels that a block of `columns` makes have their share in results as far as
+/* Rows and columns of pixels that a CTA makes have their share in results as far as
  * all taps together reach. */
-__device__ inline bool is_needed(const CfPyramidPlane &plane, int block)
+__device__ inline bool is_needed(const Fp32Plane &plane, int cta)
 {
-  const int across = ((plane.samples + 3) / 4 + kPyramidThreads - 1) / kPyramidThreads;
-  const int first = plane.fine_first + block / across * plane.strip;
-  const int left = block % across * (4 * kPyramidThreads) / plane.channels;
-  const int right = (block % across + 1) * (4 * kPyramidThreads) / plane.channels;
-  const int aside = plane.x.factor * (plane.x.low_count + kPyramidCellsWide);
-  const int above = plane.y.factor * (plane.y.low_count + kPyramidCellsWide + kPyramidSpill);
+  const int across = div_up(words_of(plane), kThreads);
+  const int first = plane.fine_first + cta / across * plane.strip;
+  const int left = cta % across * (4 * kThreads) / plane.channels;
+  const int right = (cta % across + 1) * (4 * kThreads) / plane.channels;
+  const int aside = plane.x.factor * (plane.x.taps_count + kPrefilterSpan16);
+  const int above = plane.y.factor * (plane.y.taps_count + kPrefilterSpan16 + kRowsBeyond);
 
-  return cf_pyramid_is_needed(plane, left - aside, plane.y.factor * first - above, right + aside,
-                              plane.y.factor * (first + plane.strip) + above);
+  return is_needed_by_tiles(plane, left - aside, plane.y.factor * first - above, right + aside,
+                            plane.y.factor * (first + plane.strip) + above);
 }
 
 template <typename Sample>
-__global__ void __launch_bounds__(kPyramidThreads, kColumnsBlocks<Sample>)
-    columns_kernel(const __grid_constant__ CfPyramidJob job)
+__global__ void __launch_bounds__(kThreads, kColumnsBlocks<Sample>)
+    decimate_vertical_kernel(const __grid_constant__ Fp32Job job)
 {
-  int block;
-  const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::columns_blocks, &block);
+  int cta;
+  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::vertical_first_cta, &cta);
 
-  cf::pdl_trigger();
-  if (!is_needed(plane, block))
+  pdl_trigger();
+  if (!is_needed(plane, cta))
     return;
   switch (plane.y.factor) {
   case 1:
-    return filter_columns<Sample, 1>(job, plane, block);
+    return decimate_columns<Sample, 1>(job, plane, cta);
   case 2:
-    return filter_columns<Sample, 2>(job, plane, block);
+    return decimate_columns<Sample, 2>(job, plane, cta);
   case 4:
-    return filter_columns<Sample, 4>(job, plane, block);
+    return decimate_columns<Sample, 4>(job, plane, cta);
   default:
-    return filter_columns<Sample, 8>(job, plane, block);
+    return decimate_columns<Sample, 8>(job, plane, cta);
   }
 }
 
 } // namespace
 
-bool cf_pyramid_columns(const CfPyramidJob *job, bool wide, int blocks, void *stream,
-                        CfStatus *status)
+bool fp32_decimate_vertical(const Fp32Job *job, const Fp32LaunchPlan &plan, void *stream,
+                            CfStatus *status)
 {
-  const cudaStream_t on = (cudaStream_t)stream;
+  const auto kernel =
+      plan.wide ? decimate_vertical_kernel<uint16_t> : decimate_vertical_kernel<uint8_t>;
 
-  if (wide)
-    columns_kernel<uint16_t><<<blocks, kPyramidThreads, 0, on>>>(*job);
-  else
-    columns_kernel<uint8_t><<<blocks, kPyramidThreads, 0, on>>>(*job);
+  kernel<<<plan.vertical_ctas, kThreads, 0, (cudaStream_t)stream>>>(*job);
   return cf_cuda_launched("decimating columns", status);
 }
+
+} // namespace cf::pyramid

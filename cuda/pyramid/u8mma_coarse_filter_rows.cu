@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The low taps of the blur pyramid of bytes along rows: products of matrices, taps (16 outputs x 16
- * fine samples) by fine samples (16 x 8 rows). In a product four samples next to each other are
- * those of one thread, which loads them at once.
+ * Second launch of the u8mma pyramid: the coarse filter along rows. Products of matrices, taps (16
+ * outputs x 16 fine samples) by fine samples (16 x 8 rows). In a product four samples next to each
+ * other are those of one thread, which loads them at once.
  *
- * Up to D = 8 there are many outputs of few taps, and the warps of a block share samples. From 16
+ * Up to D = 8 there are many outputs of few taps, and the warps of a CTA share samples. From 16
  * on there are few outputs of many taps, and what warps share are these taps' products.
  */
 #include "cuda/pyramid/u8mma_taps.cuh"
 
+namespace cf::pyramid
+{
+
 namespace
 {
 
-constexpr int kBlocks = 8; /* on a multiprocessor */
-
-/* What a block makes: some outputs of eight rows of one channel. */
+/* What a CTA makes: some outputs of eight rows of one channel. */
 struct Segment {
-  int channel, row, first; /* row of `rows`, output from coarse_first on */
+  int channel, row, first; /* row of `coarse_x`, output from coarse_first on */
 
-  __device__ Segment(const CfBytesPlane &plane, int block)
+  __device__ Segment(const U8Plane &plane, int cta)
   {
-    const int across = cf_bytes_segments(plane), eights = plane.row_pairs / 4;
-    const int line = block / across;
+    const int across = segments_of_rows(plane), eights = plane.row_pairs / 4;
+    const int row_group = cta / across;
 
-    first = (block - line * across) * cf_bytes_segment(plane.x);
-    channel = line / eights;
-    row = (line - channel * eights) * 8;
+    first = (cta - row_group * across) * segment_columns(plane.x);
+    channel = row_group / eights;
+    row = (row_group - channel * eights) * 8;
   }
 
   /* The first sample of the first output's first product. */
-  __device__ int sample(const CfBytesLine &line) const
+  __device__ int sample(const U8Axis &axis) const
   {
-    return line.thinning * (line.coarse_first + first) + line.low_first - line.spare;
+    return axis.decimation2 * (axis.coarse_first + first) + axis.taps_first - axis.skipped;
   }
 };
 
@@ -40,10 +41,10 @@ struct FineRow {
   const float *first;
   int left, last; /* first of the first and of the last four in memory */
 
-  __device__ FineRow(const CfBytesPlane &plane, const Segment &segment, int row)
+  __device__ FineRow(const U8Plane &plane, const Segment &segment, int row)
   {
     const int rows = plane.fine_end - plane.fine_first;
-    const int y = plane.rows_first + segment.row + row - plane.fine_first;
+    const int y = plane.coarse_x_first + segment.row + row - plane.fine_first;
 
     first =
         plane.fine + ((size_t)segment.channel * rows + min(max(y, 0), rows - 1)) * plane.fine_pitch;
@@ -56,29 +57,29 @@ struct FineRow {
     return __ldcg((const float4 *)(first + (min(max(x, left), last) - left)));
   }
 
-  /* Two and two as halves, and what these leave. */
+  /* Two and two as fp16 numbers and their residuals. */
   __device__ uint4 split(int x, const float4 &loaded) const
   {
     const float edge = x < left ? loaded.x : loaded.w;
     const float4 four = x < left || x > last ? make_float4(edge, edge, edge, edge) : loaded;
-    const uint2 low = cf_split_halves(four.x, four.y), high = cf_split_halves(four.z, four.w);
+    const uint2 low = split_half2(four.x, four.y), high = split_half2(four.z, four.w);
 
     return make_uint4(low.x, low.y, high.x, high.y);
   }
 };
 
-__device__ inline void multiply(const CfTapMatrix<4> &taps, const uint4 &samples, float (&sum)[4])
+__device__ inline void multiply(const TapMatrix<4> &taps, const uint4 &samples, float (&sum)[4])
 {
   taps.multiply(sum, make_uint2(samples.x, samples.y), make_uint2(samples.z, samples.w));
 }
 
 /* 16 outputs from `output` on. */
-__device__ inline void store(const CfBytesPlane &plane, const Segment &segment, int output,
+__device__ inline void store(const U8Plane &plane, const Segment &segment, int output,
                              const float (&sum)[4])
 {
   const int lane = (int)threadIdx.x % 32;
   uint2 *to =
-      plane.rows +
+      plane.coarse_x +
       ((size_t)segment.channel * plane.row_pairs + segment.row / 2 + lane % 4) * plane.columns;
 
 #pragma unroll
@@ -86,7 +87,7 @@ __device__ inline void store(const CfBytesPlane &plane, const Segment &segment, 
     const int column = segment.first + output + 8 * half + lane / 4;
 
     if (column < plane.columns)
-      to[column] = cf_split_halves(sum[2 * half], sum[2 * half + 1]);
+      to[column] = split_half2(sum[2 * half], sum[2 * half + 1]);
   }
 }
 
@@ -97,17 +98,17 @@ template <int Groups> constexpr int kMostChunks = Groups == 2 ? 6 : 4;
 
 /* Eight rows of as many fours that no bank is asked twice. */
 template <int Groups> struct SharedSamples {
-  static constexpr int kFours = 4 * (Groups * kBytesWarps - 1 + kMostChunks<Groups>);
+  static constexpr int kFours = 4 * (Groups * kWarps - 1 + kMostChunks<Groups>);
 
   uint4 four[8][(kFours + 7) / 8 * 8 + 4];
 };
 
 template <int Groups>
-__device__ inline void share_samples(const CfBytesPlane &plane, const Segment &segment,
+__device__ inline void share_samples(const U8Plane &plane, const Segment &segment,
                                      SharedSamples<Groups> &samples)
 {
   constexpr int kFours = SharedSamples<Groups>::kFours, kAcross = (kFours + 31) / 32;
-  constexpr int kRows = 8 / kBytesWarps;
+  constexpr int kRows = 8 / kWarps;
   const int lane = (int)threadIdx.x % 32, x = segment.sample(plane.x) + 4 * lane;
   float4 loaded[kRows][kAcross];
 
@@ -133,10 +134,10 @@ __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &s
 }
 
 template <int Groups>
-__device__ inline void filter_shared(const CfBytesPlane &plane, const Segment &segment,
-                                     const CfSharedTaps &taps, SharedSamples<Groups> &samples)
+__device__ inline void filter_shared(const U8Plane &plane, const Segment &segment,
+                                     const SharedTaps &taps, SharedSamples<Groups> &samples)
 {
-  const CfBytesLine &line = plane.x;
+  const U8Axis &axis = plane.x;
   const int lane = (int)threadIdx.x % 32, group = (int)threadIdx.x / 32 * Groups;
   const uint4 *from = &samples.four[lane / 4][4 * group + lane % 4];
   float sum[Groups][4] = {};
@@ -144,8 +145,8 @@ __device__ inline void filter_shared(const CfBytesPlane &plane, const Segment &s
   share_samples(plane, segment, samples);
   __syncthreads();
 #pragma unroll 1
-  for (int chunk = 0; chunk < line.chunks; chunk++) {
-    const CfTapMatrix<4> matrix(taps, 1, chunk, line.spare);
+  for (int chunk = 0; chunk < axis.chunks; chunk++) {
+    const TapMatrix<4> matrix(taps, 1, chunk, axis.skipped);
 
 #pragma unroll
     for (int i = 0; i < Groups; i++)
@@ -161,21 +162,21 @@ __device__ inline void filter_shared(const CfBytesPlane &plane, const Segment &s
 constexpr int kTogether = 6; /* loads that are on their way */
 
 /* Sums of the warps that share outputs. */
-typedef float4 SharedSums[kBytesWarps][32];
+typedef float4 SharedSums[kWarps][32];
 
-__device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &segment,
-                                    const CfSharedTaps &taps, SharedSums &sums)
+__device__ inline void filter_alone(const U8Plane &plane, const Segment &segment,
+                                    const SharedTaps &taps, SharedSums &sums)
 {
-  const CfBytesLine &line = plane.x;
+  const U8Axis &axis = plane.x;
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-  const int log2 = line.factor_log2 - 4; /* of the warps that share 16 outputs */
+  const int log2 = axis.factor_log2 - 4; /* of the warps that share 16 outputs */
   const int part = warp & ((1 << log2) - 1), output = warp >> log2 << 4;
-  const int end = (part + 1) * line.chunks >> log2;
-  const int x = segment.sample(line) + line.thinning * output + lane % 4 * 4;
+  const int end = (part + 1) * axis.chunks >> log2;
+  const int x = segment.sample(axis) + axis.decimation2 * output + lane % 4 * 4;
   const FineRow row(plane, segment, lane / 4);
   float sum[4] = {};
 
-  for (int first = part * line.chunks >> log2; first < end; first += kTogether) {
+  for (int first = part * axis.chunks >> log2; first < end; first += kTogether) {
     float4 sample[kTogether];
 
 #pragma unroll
@@ -186,7 +187,7 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
     /* Not unrolled: to fetch the instructions would take longer. */
 #pragma unroll 1
     for (int chunk = first; chunk < min(first + kTogether, end); chunk++) {
-      multiply(CfTapMatrix<4>(taps, line.thinning, chunk, line.spare),
+      multiply(TapMatrix<4>(taps, axis.decimation2, chunk, axis.skipped),
                row.split(x + 16 * chunk, sample[0]), sum);
 #pragma unroll
       for (int c = 0; c + 1 < kTogether; c++)
@@ -211,27 +212,27 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
 
 /* ---- kernels ---- */
 
-/* What a block does before it reads samples. */
-__device__ inline void begin(const CfBytesJob &job, const CfBytesPlane &plane, CfSharedTaps &taps)
+/* What a CTA does before it reads samples. */
+__device__ inline void begin(const U8Job &job, const U8Plane &plane, SharedTaps &taps)
 {
-  cf::pdl_trigger();
-  cf_share_taps(plane.x, job.low[&plane - job.plane][0], taps.half, taps.rest);
+  pdl_trigger();
+  share_taps(plane.x, job.taps[&plane - job.plane][0], taps.half, taps.residual);
   __syncthreads();
-  cf::pdl_wait();
+  pdl_wait();
 }
 
-__global__ void __launch_bounds__(kPyramidThreads, kBlocks)
-    low_rows_kernel(const __grid_constant__ CfBytesJob job)
+__global__ void __launch_bounds__(kThreads, kU8CoarseFilterCtasPerSm)
+    coarse_filter_rows_kernel(const __grid_constant__ U8Job job)
 {
-  __shared__ CfSharedTaps taps;
+  __shared__ SharedTaps taps;
   __shared__ union {
     SharedSamples<4> four;
     SharedSamples<2> two;
     SharedSums sums;
   } shared;
-  int block;
-  const CfBytesPlane &plane = cf::plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
-  const Segment segment(plane, block);
+  int cta;
+  const U8Plane &plane = plane_of_block(job, &U8Plane::coarse_filter_first_cta, &cta);
+  const Segment segment(plane, cta);
 
   begin(job, plane, taps);
   if (plane.x.factor == 4)
@@ -244,9 +245,12 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
 
 } // namespace
 
-bool cf_bytes_low(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
+bool u8_coarse_filter_rows(const U8Job *job, const U8LaunchPlan &plan, void *stream,
+                           CfStatus *status)
 {
-  return cf_bytes_share_memory(low_rows_kernel, status) &&
-         cf::launch_job(low_rows_kernel, job, blocks, kPyramidThreads, 0, stream,
-                        "blurring coarse rows", status);
+  return set_shared_memory_share(coarse_filter_rows_kernel, status) &&
+         launch_job(coarse_filter_rows_kernel, job, plan.coarse_filter_ctas, kThreads, 0, stream,
+                    "blurring coarse rows", status);
 }
+
+} // namespace cf::pyramid
