@@ -21,8 +21,8 @@ __device__ inline void load_tile(const CfMapJob &job, const CfMapPlane &plane, i
 
   for (int i = (int)threadIdx.x; i < width * height; i += kMapThreads) {
     const int row = i / width;
-    const int x = cf_fold(job.border, x0 + i - row * width, plane.width);
-    const int y = cf_fold(job.border, y0 + row, plane.height);
+    const int x = cf::fold_index(job.border, x0 + i - row * width, plane.width);
+    const int y = cf::fold_index(job.border, y0 + row, plane.height);
     const bool outside = x < 0 || y < 0;
     const int code = outside ? plane.border[channel] : code_at<Sample>(job, plane, x, y, channel);
     float value = (float)code - plane.centre[channel];

@@ -3,7 +3,10 @@
  * Halves halved images by the taps 1 5 10 10 5 1 over 32, along one axis or both.
  */
 #include "cuda/blurmap/mip_types.cuh"
-#include "cuda/blurmap/mma_ops.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/ptx_async.cuh"
+#include "cuda/common/ptx_mma.cuh"
+#include "cuda/common/pdl.cuh"
 
 namespace
 {
@@ -13,13 +16,12 @@ constexpr int kImageRows = kCellImageRows / (kCellThreads / 32); /* of a thread 
 
 __device__ inline uint32_t add_halves(uint32_t a, uint32_t b)
 {
-  return cf_bits_of_halves(__hadd2(cf_halves_of_bits(a), cf_halves_of_bits(b)));
+  return cf::as_bits(__hadd2(cf::as_half2(a), cf::as_half2(b)));
 }
 
 __device__ inline uint32_t multiply_add(float tap, uint32_t value, uint32_t to)
 {
-  return cf_bits_of_halves(
-      __hfma2(__float2half2_rn(tap), cf_halves_of_bits(value), cf_halves_of_bits(to)));
+  return cf::as_bits(__hfma2(__float2half2_rn(tap), cf::as_half2(value), cf::as_half2(to)));
 }
 
 /* The taps 1 5 10 10 5 1 over 32 of pairs of cells. */
@@ -36,9 +38,9 @@ __device__ inline __half2 add_along(uint32_t left, uint32_t middle, uint32_t rig
 {
   const __half2 outer = __floats2half2_rn(1.0f / 32, 5.0f / 32);
 
-  return __hfma2(cf_halves_of_bits(middle), __float2half2_rn(10.0f / 32),
-                 __hfma2(__lowhigh2highlow(cf_halves_of_bits(right)), outer,
-                         __hmul2(cf_halves_of_bits(left), outer)));
+  return __hfma2(
+      cf::as_half2(middle), __float2half2_rn(10.0f / 32),
+      __hfma2(__lowhigh2highlow(cf::as_half2(right)), outer, __hmul2(cf::as_half2(left), outer)));
 }
 
 /* Where a thread's pairs of cells lie in a row, whose width is a multiple of theirs. A pair beyond
@@ -114,7 +116,7 @@ template <bool Across> struct Pairs {
   /* Each of a and b is the sum of its two halves. */
   static __device__ uint32_t add_both(__half2 a, __half2 b)
   {
-    return cf_bits_of_halves(__hadd2(__lows2half2(a, b), __highs2half2(a, b)));
+    return cf::as_bits(__hadd2(__lows2half2(a, b), __highs2half2(a, b)));
   }
 };
 
@@ -163,10 +165,10 @@ __global__ void __launch_bounds__(kCellThreads, 7)
   const __half *source = job.cells + from.at + channel * from.channel;
   __half *target = job.cells + to.at + channel * to.channel;
 
-  cf_let_next_kernel_start();
+  cf::pdl_trigger();
   if (column >= to.width || first >= to.height)
     return;
-  cf_wait_for_previous_kernel();
+  cf::pdl_wait();
   /* Nobody reads padding, nor alpha where all of it is the same. */
   const CfMapPlane &plane = job.map.plane[halving.plane];
   if ((plane.padding >> channel & 1) || (channel == plane.alpha && *job.transparent != job.frame))

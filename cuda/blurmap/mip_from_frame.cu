@@ -3,7 +3,10 @@
  * Halves frames by the taps 1 3 3 1 over 8, along one axis or both.
  */
 #include "cuda/blurmap/mip_from_frame_dp4a.cuh"
-#include "cuda/blurmap/mma_ops.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/ptx_async.cuh"
+#include "cuda/common/ptx_mma.cuh"
+#include "cuda/common/pdl.cuh"
 
 namespace
 {
@@ -67,7 +70,7 @@ __device__ inline Columns<C> find_columns(const CfMapJob &job, const CfMapPlane 
   if (!whole || job.border == CF_BORDER_CONSTANT) {
 #pragma unroll 1
     for (int i = 0; i < kPixels<C>; i++)
-      folded[i] = cf_fold(job.border, x + i, plane.width);
+      folded[i] = cf::fold_index(job.border, x + i, plane.width);
   }
   if (!used && plane.vector && plane.width >= kPixels<C>)
     return Columns<C>{true, 0, 0, folded};
@@ -112,7 +115,7 @@ template <int C>
 __device__ inline void load_pixels(const CfMapJob &job, const CfMapPlane &plane,
                                    const Columns<C> &columns, int y, uint32_t (&words)[kWords<C>])
 {
-  const int row = cf_fold(job.border, y, plane.height);
+  const int row = cf::fold_index(job.border, y, plane.height);
   const uint8_t *from =
       plane.source + (ptrdiff_t)row * plane.source_stride + (ptrdiff_t)columns.x * C;
   const bool whole = columns.whole && row >= 0;
@@ -279,7 +282,7 @@ __device__ inline void store_cells(const CfMapPlane &plane, const CfCellImage &i
     }
 #pragma unroll
     for (int c = 0; c < C; c++)
-      pair[c][i / 2] = cf_pack_halves(value[0][c], value[1][c]);
+      pair[c][i / 2] = cf::pack_half2(value[0][c], value[1][c]);
   }
 #pragma unroll
   for (int c = 0; c < C; c++) {
@@ -406,7 +409,7 @@ __global__ void __launch_bounds__(kCellThreads, blocks_of_sm(A))
   int block;
   const CfCellHalving halving = cf_cell_halving_of_block(job, &block);
 
-  cf_let_next_kernel_start();
+  cf::pdl_trigger();
   if (A == B || job.map.plane[halving.plane].channels == A)
     halve_plane<A>(job, halving, block, shared);
   else

@@ -118,7 +118,7 @@ template <int C> struct Quick {
 
 #pragma unroll
       for (int i = 0; i < kCells / 2; i++)
-        pair[i] = cf_pack_halves(fmaf(kScale, __uint_as_float(sums[c][2 * i]), zero),
+        pair[i] = cf::pack_half2(fmaf(kScale, __uint_as_float(sums[c][2 * i]), zero),
                                  fmaf(kScale, __uint_as_float(sums[c][2 * i + 1]), zero));
 #pragma unroll
       for (int i = 0; i < kCells / 2; i += 2)

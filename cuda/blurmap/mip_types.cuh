@@ -255,7 +255,7 @@ inline bool cf_cell_launch(void (*kernel)(CfCellJob), const CfCellJob *job, int 
                                          cudaFuncAttributePreferredSharedMemoryCarveout,
                                          job->shared_part),
                     doing, status) &&
-         cf_launch_after(kernel, job, blocks, bytes, stream, doing, status, kCellThreads);
+         cf::launch_job(kernel, job, blocks, kCellThreads, bytes, stream, doing, status);
 }
 
 __device__ inline CfCellHalving cf_cell_halving_of_block(const CfCellJob &job, int *block)

@@ -6,7 +6,10 @@
  */
 #pragma once
 
-#include "cuda/blurmap/mma_ops.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/ptx_async.cuh"
+#include "cuda/common/ptx_mma.cuh"
+#include "cuda/common/pdl.cuh"
 #include "cuda/blurmap/tile_records.cuh"
 
 #include <string.h>
@@ -23,7 +26,7 @@ typedef uint32_t Halves[kBlocks][2];
 /* The same small number twice: 0x6400 + n is the half 1024 + n. */
 __device__ inline __half2 twice(unsigned n)
 {
-  return __hsub2(cf_halves_of_bits(0x64006400u + n * 0x10001u), __float2half2_rn(1024.0f));
+  return __hsub2(cf::as_half2(0x64006400u + n * 0x10001u), __float2half2_rn(1024.0f));
 }
 
 /* ---- levels ---- */
@@ -115,23 +118,25 @@ struct Level {
 #pragma unroll
         for (int i = 0; i < kAcross; i++) {
           if (i % 2 == 0)
-            cf_load_cells(cells, from + skip + 16 * (uint32_t)i + 2 * (uint32_t)k * kEight);
-          cf_mma_halves(left[i][0], left[i][1], rows[k], cells[i % 2 * 2], cells[i % 2 * 2 + 1],
-                        left[i][0], left[i][1]);
+            cf::ldmatrix_x4_trans_after_barrier(cells, from + skip + 16 * (uint32_t)i +
+                                                           2 * (uint32_t)k * kEight);
+          cf::mma_f16(left[i], rows[k], cells[i % 2 * 2], cells[i % 2 * 2 + 1], left[i][0],
+                      left[i][1]);
         }
       }
 #pragma unroll
       for (int i = 0; i < kAcross; i++) {
         if (i % 4 == 0)
-          cf_load_cells(cells, beside + skip + 16 * (uint32_t)i + Bands * kEight);
-        cf_mma_short(left[i][0], left[i][1], last.x, last.y, cells[i % 4], left[i][0], left[i][1]);
+          cf::ldmatrix_x4_trans_after_barrier(cells,
+                                              beside + skip + 16 * (uint32_t)i + Bands * kEight);
+        cf::mma_f16_k8(left[i], last.x, last.y, cells[i % 4], left[i][0], left[i][1]);
       }
 #pragma unroll
       for (int i = 0; i < Bands; i++) {
 #pragma unroll
         for (int block = 0; block < kBlocks; block++)
-          cf_mma_short(sum[c][block][0], sum[c][block][1], left[block + i][0], left[block + i][1],
-                       tap[i], sum[c][block][0], sum[c][block][1]);
+          cf::mma_f16_k8(sum[c][block], left[block + i][0], left[block + i][1], tap[i],
+                         sum[c][block][0], sum[c][block][1]);
       }
     }
   }
@@ -174,10 +179,10 @@ struct Level {
 
 #pragma unroll
       for (int i = 0; i < BlocksDown; i++) {
-        cf_load_cells(cells,
-                      address + (uint32_t)c * channel_bytes + (uint32_t)(16 * i) * row_bytes);
-        cf_mma_halves(left[0], left[1], rows[i], cells[0], cells[1], left[0], left[1]);
-        cf_mma_halves(left[2], left[3], rows[i], cells[2], cells[3], left[2], left[3]);
+        cf::ldmatrix_x4_trans_after_barrier(cells, address + (uint32_t)c * channel_bytes +
+                                                       (uint32_t)(16 * i) * row_bytes);
+        cf::mma_f16(left, rows[i], cells[0], cells[1], left[0], left[1]);
+        cf::mma_f16(left + 2, rows[i], cells[2], cells[3], left[2], left[3]);
       }
       add(sum[c][0], left, first.x, first.y);
       add(sum[c][1], left, first.z, first.w);
@@ -189,7 +194,7 @@ struct Level {
   static __device__ void add(uint32_t (&sum)[2], const uint32_t (&left)[4], uint32_t b0,
                              uint32_t b1)
   {
-    cf_mma_halves(sum[0], sum[1], left, b0, b1, sum[0], sum[1]);
+    cf::mma_f16(sum, left, b0, b1, sum[0], sum[1]);
   }
 };
 
@@ -204,13 +209,13 @@ __device__ inline void add_share(const Halves &positions, unsigned level, const 
   for (int block = 0; block < kBlocks; block++) {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const __half2 away = __habs2(__hsub2(cf_halves_of_bits(positions[block][i]), at));
+      const __half2 away = __habs2(__hsub2(cf::as_half2(positions[block][i]), at));
       const __half2 share = __hadd2_sat(one, __hneg2(away));
 
 #pragma unroll
       for (int c = 0; c < N; c++)
-        result[c][block][i] = cf_bits_of_halves(__hfma2(share, cf_halves_of_bits(sum[c][block][i]),
-                                                        cf_halves_of_bits(result[c][block][i])));
+        result[c][block][i] = cf::as_bits(
+            __hfma2(share, cf::as_half2(sum[c][block][i]), cf::as_half2(result[c][block][i])));
     }
   }
 }
@@ -233,8 +238,8 @@ __device__ inline void finish(const Halves &sum, float centre, Codes &codes)
 
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const __half2 value = __hadd2(cf_halves_of_bits(sum[block][i]), zero);
-      code[i] = cf_bits_of_halves(__hmax2(value, least));
+      const __half2 value = __hadd2(cf::as_half2(sum[block][i]), zero);
+      code[i] = cf::as_bits(__hmax2(value, least));
     }
     codes[block] = __byte_perm(code[0], code[1], 0x6420);
   }
@@ -258,8 +263,8 @@ __device__ inline void invert(const Halves &alpha, float4 *opaque)
 {
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
-    const float2 upper = __half22float2(cf_halves_of_bits(alpha[block][0]));
-    const float2 lower = __half22float2(cf_halves_of_bits(alpha[block][1]));
+    const float2 upper = __half22float2(cf::as_half2(alpha[block][0]));
+    const float2 lower = __half22float2(cf::as_half2(alpha[block][1]));
     float value[4] = {upper.x, upper.y, lower.x, lower.y};
 
 #pragma unroll
@@ -280,8 +285,8 @@ __device__ inline void finish_weighted(const Halves &sum, const float4 *opaque, 
   for (int block = 0; block < kBlocks; block++) {
     const float4 four = opaque[block * kCellThreads];
     const float weight[4] = {four.x, four.y, four.z, four.w};
-    const float2 upper = __half22float2(cf_halves_of_bits(sum[block][0]));
-    const float2 lower = __half22float2(cf_halves_of_bits(sum[block][1]));
+    const float2 upper = __half22float2(cf::as_half2(sum[block][0]));
+    const float2 lower = __half22float2(cf::as_half2(sum[block][1]));
     const float value[4] = {upper.x, upper.y, lower.x, lower.y};
     uint32_t code[4];
 

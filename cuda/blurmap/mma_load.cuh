@@ -4,7 +4,10 @@
  */
 #pragma once
 
-#include "cuda/blurmap/mma_ops.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/ptx_async.cuh"
+#include "cuda/common/ptx_mma.cuh"
+#include "cuda/common/pdl.cuh"
 #include "cuda/blurmap/tile_records.cuh"
 
 #include <string.h>
@@ -56,8 +59,8 @@ __device__ inline void store_two(const CfMapPlane &plane, Order order, int begin
 
         *(uint32_t *)to =
             c == order.alpha
-                ? cf_pack_halves(alphas[0], alphas[1])
-                : cf_pack_halves(cf_cell_centred(left, c, plane.centre[c]) * weights[0],
+                ? cf::pack_half2(alphas[0], alphas[1])
+                : cf::pack_half2(cf_cell_centred(left, c, plane.centre[c]) * weights[0],
                                  cf_cell_centred(right, c, plane.centre[c]) * weights[1]);
       }
       return;
@@ -130,17 +133,17 @@ __device__ inline void load_inside(const CfMapPlane &plane, Order order, int beg
     const uint8_t *from = source + (ptrdiff_t)(C == 4 ? i * kRows : y) * stride;
 
     if constexpr (C == 4) {
-      const uint4 four = cf_load_once((const uint4 *)from);
+      const uint4 four = cf::load_no_l1((const uint4 *)from);
       words[i][0] = four.x >> 8 * order.first;
       words[i][1] = four.y >> 8 * order.first;
       words[i][2] = four.z >> 8 * order.first;
       words[i][3] = four.w >> 8 * order.first;
     } else if constexpr (C == 2) {
-      const uint2 two = cf_load_once((const uint2 *)from);
+      const uint2 two = cf::load_no_l1((const uint2 *)from);
       words[i][0] = two.x;
       words[i][1] = two.y;
     } else {
-      words[i][0] = cf_load_once((const uint32_t *)from);
+      words[i][0] = cf::load_no_l1((const uint32_t *)from);
     }
   }
 #pragma unroll
@@ -153,8 +156,8 @@ __device__ inline void load_inside(const CfMapPlane &plane, Order order, int beg
 
       if (c >= begin && c < end)
         *(uint2 *)(to + (uint32_t)(c - begin) * step) =
-            make_uint2(cf_bits_of_halves(__hsub2(cf_halves_of_bits(four.x), bias)),
-                       cf_bits_of_halves(__hsub2(cf_halves_of_bits(four.y), bias)));
+            make_uint2(cf::as_bits(__hsub2(cf::as_half2(four.x), bias)),
+                       cf::as_bits(__hsub2(cf::as_half2(four.y), bias)));
     }
   }
 }
@@ -180,8 +183,8 @@ __device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, 
   }
   if (pair >= columns_of(0) / 2)
     return;
-  const int column[2] = {cf_fold(job.border, x, plane.width),
-                         cf_fold(job.border, x + 1, plane.width)};
+  const int column[2] = {cf::fold_index(job.border, x, plane.width),
+                         cf::fold_index(job.border, x + 1, plane.width)};
 #pragma unroll 1
   for (int first = (int)threadIdx.x / 32; first < window.rows; first += kAtATime * kRows) {
     uint32_t pixel[kAtATime][2];
@@ -190,7 +193,7 @@ __device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, 
     for (int i = 0; i < kAtATime; i++) {
       const int row = first + i * kRows;
 
-      const int y = cf_fold(job.border, y0 + row, plane.height);
+      const int y = cf::fold_index(job.border, y0 + row, plane.height);
 #pragma unroll
       for (int k = 0; k < 2; k++)
         pixel[i][k] = cf_cell_folded_pixel<C>(plane, column[k], y);
@@ -230,7 +233,7 @@ __device__ inline void copy_rows(const CfCellWindow &window, int pieces, int log
 #pragma unroll
     for (int i = 0; i < kMost; i++) {
       if (begin + i < end)
-        cf_copy_piece<Bytes>(to + (uint32_t)i * channel, from[i]);
+        cf::cp_async<Bytes>(to + (uint32_t)i * channel, from[i]);
       from[i] += skip;
     }
   }
@@ -316,7 +319,7 @@ __device__ inline void load_groups(const CfCellJob &job, const CfMapPlane &plane
       continue;
     }
     const int pitch = pitch_of(kind == CF_CELLS_7X16 ? 0 : 1);
-    const uint32_t address = cf_shared_address(to);
+    const uint32_t address = cf::smem_address(to);
     if (kind == CF_CELLS_8X8)
       copy_rows<8>(window, 8, 3, job.cells, order, begin, end, pitch, address);
     else if (kind == CF_CELLS_16X4)
@@ -332,12 +335,12 @@ __device__ inline void load_groups(const CfCellJob &job, const CfMapPlane &plane
   /* Products also read 16 bytes beyond the last cells, times 0. */
   if (threadIdx.x < 4)
     ((uint32_t *)to)[threadIdx.x] = 0;
-  cf_copy_commit();
+  cf::cp_async_commit();
 }
 
 __device__ inline void await_cells()
 {
-  cf_copy_wait<0>();
+  cf::cp_async_wait<0>();
   __syncthreads();
 }
 

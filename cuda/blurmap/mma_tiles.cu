@@ -291,9 +291,9 @@ __device__ inline void expect_tile(const CfCellJob &job, int which)
 
   if (which >= job.tile_count || lane > kPositions + 1)
     return;
-  cf_prefetch(lane < kPositions    ? positions + lane * kLine
-              : lane == kPositions ? (const char *)&job.strips[warp]
-                                   : (const char *)&job.tiles[which]);
+  cf::prefetch_l2(lane < kPositions    ? positions + lane * kLine
+                  : lane == kPositions ? (const char *)&job.strips[warp]
+                                       : (const char *)&job.tiles[which]);
 }
 
 __device__ inline const uint4 *strip_of_warp(const CfCellJob &job)
@@ -328,7 +328,7 @@ __device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile, con
   expect_tile(job, (int)blockIdx.x + job.tiles_at_a_time);
   /* Of four channels, halving the frame finds whether all is opaque. */
   if (C == 4 || !(of_tile.w & kCellFromFrame))
-    cf_wait_for_previous_kernel();
+    cf::pdl_wait();
   const Order order = order_of(job, plane, kColours<C>);
   float4 *opaque = (float4 *)(shared + kBudget) - kBlocks * kCellThreads + threadIdx.x;
   const int budget =
@@ -343,7 +343,7 @@ __device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile, con
   if (count > 1 || strip.copies) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-      const uint4 eight = cf_load_once(&job.positions[cf_cell_positions_of_thread() + 32 * half]);
+      const uint4 eight = cf::load_no_l1(&job.positions[cf_cell_positions_of_thread() + 32 * half]);
 
       positions[2 * half][0] = eight.x;
       positions[2 * half][1] = eight.y;
@@ -358,7 +358,7 @@ __device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile, con
     return;
   }
 
-  const Place place = {job, plan, x0, y0, count, entries, cf_shared_address(shared)};
+  const Place place = {job, plan, x0, y0, count, entries, cf::smem_address(shared)};
   Codes codes[C];
 #pragma unroll
   for (int block = 0; block < kBlocks; block++)
@@ -424,7 +424,7 @@ template <int A, int B>
 __global__ void __launch_bounds__(kCellThreads, kBlocksOfSM)
     tiles_kernel(const __grid_constant__ CfCellJob job)
 {
-#ifdef CF_TENSOR_OPS
+#ifdef CF_HAVE_MMA
   extern __shared__ __align__(16) __half shared[];
   const uint4 of_tile = __ldg((const uint4 *)&job.tiles[blockIdx.x]);
   const uint4 of_strip = __ldg(strip_of_warp(job) + min((int)threadIdx.x % 32, kCellFewEntries));
@@ -436,7 +436,7 @@ __global__ void __launch_bounds__(kCellThreads, kBlocksOfSM)
   else
     make_tile<B>(job, of_tile, of_strip, plane, job.plan[p], shared);
   /* What comes after this kernel also comes after the one before. */
-  cf_wait_for_previous_kernel();
+  cf::pdl_wait();
 #endif
 }
 

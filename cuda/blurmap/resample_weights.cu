@@ -4,7 +4,10 @@
  * a warp hold them.
  */
 #include "cuda/blurmap/mip_types.cuh"
-#include "cuda/common/mma.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/ptx_async.cuh"
+#include "cuda/common/ptx_mma.cuh"
+#include "cuda/common/pdl.cuh"
 
 extern "C" {
 #include "plan/gaussian.h"
@@ -72,8 +75,8 @@ void weigh_sample(double sigma, int log, int sample, int window, uint16_t weight
   for (int j = cells.first; j <= cells.last; j++) {
     const double value = exact[j - cells.first] / sum + carry;
 
-    weight[j - window] = cf_half_bits(value);
-    carry = value - cf_half_value(weight[j - window]);
+    weight[j - window] = cf::half_bits(value);
+    carry = value - cf::half_value(weight[j - window]);
   }
 }
 

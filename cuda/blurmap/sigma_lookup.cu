@@ -6,7 +6,10 @@
 #include "cuda/blurmap/sigma_lookup_from_luma.cuh"
 #include "cuda/blurmap/sigma_lookup_per_sample.cuh"
 #include "cuda/blurmap/tile_records.cuh"
-#include "cuda/common/mma.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/ptx_async.cuh"
+#include "cuda/common/ptx_mma.cuh"
+#include "cuda/common/pdl.cuh"
 
 namespace
 {
@@ -85,7 +88,7 @@ __device__ inline uint32_t relative_positions(uint32_t pair, unsigned first)
   const uint32_t low = pair & 0xffff, high = pair >> 16;
   const float zero = (float)first;
   const uint32_t both =
-      cf_pack_halves((float)low * kCellPosition - zero, (float)high * kCellPosition - zero);
+      cf::pack_half2((float)low * kCellPosition - zero, (float)high * kCellPosition - zero);
 
   return (low == kNowhere ? kCellCopies : both & 0xffff) |
          (high == kNowhere ? kCellCopies << 16 : both & 0xffff0000);

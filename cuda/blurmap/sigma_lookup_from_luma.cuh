@@ -7,7 +7,10 @@
 
 #include "cuda/blurmap/mip_types.cuh"
 #include "cuda/blurmap/tile_records.cuh"
-#include "cuda/common/mma.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/ptx_async.cuh"
+#include "cuda/common/ptx_mma.cuh"
+#include "cuda/common/pdl.cuh"
 
 namespace
 {
@@ -225,7 +228,7 @@ __device__ inline void store_positions(const Lane &positions, int first, uint4 *
 
 #pragma unroll
   for (int i = 0; i < kPairs; i++)
-    pair[i] = cf_pack_halves(positions[i][0] - zero, positions[i][1] - zero);
+    pair[i] = cf::pack_half2(positions[i][0] - zero, positions[i][1] - zero);
   to[0] = make_uint4(pair[0], pair[1], pair[2], pair[3]);
   to[32] = make_uint4(pair[4], pair[5], pair[6], pair[7]);
 }

@@ -166,6 +166,19 @@ bool cf_cuda_ok(cudaError_t result, const char *doing, CfStatus *status)
                  (int)result, advice(result, code));
 }
 
+bool cf_refuse_capture(void *stream, CfStatus *status)
+{
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+
+  if (!cf_cuda_ok(cudaStreamIsCapturing((cudaStream_t)stream, &capture),
+                  "asking whether the stream is being captured", status))
+    return false;
+  if (capture == cudaStreamCaptureStatusNone)
+    return true;
+  return cf_fail(status, CF_ERROR_FAILED,
+                 "the filters cannot be captured into a CUDA graph: run them outside the capture");
+}
+
 bool cf_device_count(int *count, CfStatus *status)
 {
   *count = 0;

@@ -29,6 +29,11 @@ inline bool cf_cuda_launched(const char *kernel, CfStatus *status)
   return cf_cuda_ok(cudaGetLastError(), kernel, status);
 }
 
+/* False, with an error that says so, where `stream` is being captured into a CUDA graph: what
+ * engines decide on the host for one frame must not be replayed for others. Every engine's run()
+ * asks first. */
+bool cf_refuse_capture(void *stream, CfStatus *status);
+
 /* Whether memory can be accessed 16 bytes at a time from `data` on, and `stride` bytes further. */
 inline bool cf_is_vector_aligned(const void *data, ptrdiff_t stride)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How kernels of blurs are launched, each for all planes of a picture. A job has
- * the number of `planes`, the `plane`s, and says whether launches of it may overlap.
+ * One way to launch a kernel, with the attributes that a launch may have.
  */
 #pragma once
 
@@ -9,32 +8,79 @@
 
 #include "cuda/common/context.cuh"
 
-constexpr int kPyramidThreads = 128;
-
-/* Launches so that the grid may be set up while the kernel before it still runs, where the device
- * can do that. */
-template <typename Job>
-bool cf_launch_after(void (*kernel)(Job), const Job *job, int blocks, int bytes, void *stream,
-                     const char *doing, CfStatus *status, int threads = kPyramidThreads)
+namespace cf
 {
-  cudaLaunchConfig_t config = {};
+
+/* The attribute for clusters of `ctas` CTAs along x. */
+inline cudaLaunchAttribute cluster_attribute(int ctas)
+{
   cudaLaunchAttribute attribute = {};
 
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.gridDim = dim3((unsigned)blocks);
-  config.blockDim = dim3((unsigned)threads);
-  config.dynamicSmemBytes = (size_t)bytes;
-  config.stream = (cudaStream_t)stream;
-  config.attrs = &attribute;
-  config.numAttrs = job->overlaps ? 1 : 0;
-  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, *job), doing, status);
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = (unsigned)ctas;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  return attribute;
 }
 
-/* The plane that a block works for, of which `first` tells the first blocks, and the block's number
- * within it. */
+struct Launch {
+  dim3 grid, block;
+  size_t shared_bytes; /* dynamic shared memory */
+  cudaStream_t stream;
+  bool dependent;   /* may start while the previous grid runs: the kernel waits (pdl.cuh) */
+  bool cooperative; /* all CTAs are resident together, or the launch fails */
+  int cluster;      /* CTAs of a cluster along x; 0 or 1: none */
+};
+
+/* Enqueues `kernel`. `doing` is the error message's subject ("blurring columns"). Whether the GPU
+ * knows programmatic dependent launch is the caller's to ask (CfDevice.code >= 90). */
+template <typename... Parameters, typename... Arguments>
+bool launch(const Launch &how, const char *doing, CfStatus *status, void (*kernel)(Parameters...),
+            Arguments &&...arguments)
+{
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attributes[3] = {};
+  unsigned count = 0;
+
+  if (how.dependent) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (how.cooperative) {
+    attributes[count].id = cudaLaunchAttributeCooperative;
+    attributes[count++].val.cooperative = 1;
+  }
+  if (how.cluster > 1)
+    attributes[count++] = cluster_attribute(how.cluster);
+  config.gridDim = how.grid;
+  config.blockDim = how.block;
+  config.dynamicSmemBytes = how.shared_bytes;
+  config.stream = how.stream;
+  config.attrs = attributes;
+  config.numAttrs = count;
+  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, static_cast<Arguments &&>(arguments)...),
+                    doing, status);
+}
+
+/* Launches one-dimensional grids for a job that holds all planes of a picture and says, in
+ * `overlaps`, whether its grids may be dependent launches. */
+template <typename Job>
+bool launch_job(void (*kernel)(Job), const Job *job, int blocks, int threads, int shared_bytes,
+                void *stream, const char *doing, CfStatus *status)
+{
+  Launch how = {};
+
+  how.grid = dim3((unsigned)blocks);
+  how.block = dim3((unsigned)threads);
+  how.shared_bytes = (size_t)shared_bytes;
+  how.stream = (cudaStream_t)stream;
+  how.dependent = job->overlaps;
+  return launch(how, doing, status, kernel, *job);
+}
+
+/* The plane of a job that this CTA works for, where `first` is the member that holds each plane's
+ * first CTA; `index` becomes the CTA's number within the plane. */
 template <typename Job, typename Plane>
-__device__ const Plane &cf_plane_of_block(const Job &job, int Plane::*first, int *index)
+__device__ const Plane &plane_of_block(const Job &job, int Plane::*first, int *index)
 {
   int p = 0;
 
@@ -43,3 +89,5 @@ __device__ const Plane &cf_plane_of_block(const Job &job, int Plane::*first, int
   *index = (int)blockIdx.x - job.plane[p].*first;
   return job.plane[p];
 }
+
+} // namespace cf

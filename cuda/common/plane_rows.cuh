@@ -7,26 +7,11 @@
 #include <math.h>
 
 #include "cuda/common/context.cuh"
+#include "cuda/common/int_math.cuh"
 
 extern "C" {
 #include "engine.h"
 #include "gaussblur.h"
-}
-
-inline int cf_divide_up(int value, int divisor)
-{
-  return (value + divisor - 1) / divisor;
-}
-
-inline int cf_clamp(int value, int low, int high)
-{
-  return value < low ? low : value > high ? high : value;
-}
-
-/* So that what follows in scratch memory is aligned for any access. */
-inline size_t cf_scratch_bytes(size_t bytes)
-{
-  return (bytes + 255) / 256 * 256;
 }
 
 inline double cf_vertical_sigma(const CfGaussblurParams *params)

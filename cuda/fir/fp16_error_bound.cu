@@ -36,7 +36,7 @@ double sum_of_halves(const CfTaps *taps, double scale)
   double sum = 0.0;
 
   for (int i = 0; i < taps->count; i++)
-    sum += cf_half_value(cf_half_bits(scale * taps->tap[i]));
+    sum += cf::half_value(cf::half_bits(scale * taps->tap[i]));
   return sum;
 }
 
@@ -50,7 +50,7 @@ Rounded round_taps(const CfTaps *taps, double scale)
     rounded.rounding.correction = taps->sum / sum;
   for (int i = 0; i < taps->count; i++) {
     const double half =
-        rounded.rounding.correction * cf_half_value(cf_half_bits(scale * taps->tap[i]));
+        rounded.rounding.correction * cf::half_value(cf::half_bits(scale * taps->tap[i]));
     rounded.error += fabs(taps->tap[i] - half);
     rounded.magnitude += fabs(half);
   }
@@ -80,7 +80,7 @@ bool opaque_rounds_either_way(const Rounded &row)
   const double sum = 255.0 * row.sum;
   const double inexact = 0x1p-17 * 255.0 * row.magnitude / fabs(row.rounding.correction);
 
-  return cf_half_bits(sum - inexact) != cf_half_bits(sum + inexact) && fabs(sum) > inexact;
+  return cf::half_bits(sum - inexact) != cf::half_bits(sum + inexact) && fabs(sum) > inexact;
 }
 
 /* Each part beside what it may be. */
@@ -167,7 +167,7 @@ void place_taps(uint32_t (&to)[kTensorTapPairs], const CfTaps *taps, double scal
   memset(to, 0, sizeof to);
   for (int i = 0; i < taps->count; i++) {
     const int slot = middle - taps->anchor + i;
-    to[slot / 2] |= (uint32_t)cf_half_bits(scale * taps->tap[i]) << 16 * (slot % 2);
+    to[slot / 2] |= (uint32_t)cf::half_bits(scale * taps->tap[i]) << 16 * (slot % 2);
   }
 }
 
@@ -213,7 +213,7 @@ double opaque_row_sum(const CfFirPicture *picture, int tiles)
 {
   const double sum = 255.0 * sum_of_halves(&picture->plan[0]->row, picture->row[0].scale);
 
-  return cf_tensor_keeps_rests(tiles) ? sum : cf_half_value(cf_half_bits(sum));
+  return cf_tensor_keeps_rests(tiles) ? sum : cf::half_value(cf::half_bits(sum));
 }
 
 void place_weights(CfTensorWeights *weights, const CfFirPicture *picture, double correction,

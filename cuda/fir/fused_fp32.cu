@@ -2,7 +2,10 @@
 #include "cuda/fir/fused_fp32.cuh"
 #include "cuda/fir/fused_fp32_load.cuh"
 #include "cuda/fir/fused_fp32_store.cuh"
-#include "cuda/common/mma.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/ptx_async.cuh"
+#include "cuda/common/ptx_mma.cuh"
+#include "cuda/common/pdl.cuh"
 
 #include <string.h>
 
@@ -35,7 +38,7 @@ __device__ inline void filter_strip(const CfPlainJob &job, const CfFirWork &work
       (left + layout.input_pixels - 1) / kPiecePixels * kPiecePixels + kPiecePixels <= work.width;
   if (!inside) {
     for (int x = threadIdx.x; x < layout.input_pixels; x += kPlainThreads)
-      column_map[x] = cf_fold(work.border, left + x, work.width);
+      column_map[x] = cf::fold_index(work.border, left + x, work.width);
     __syncthreads();
   }
 

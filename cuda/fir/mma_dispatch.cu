@@ -132,7 +132,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
     uint4 newest[Shape::kBlocks][Shape::kColours];
     CfTensorAlpha newest_alpha[Shape::kBlocks];
 
-    cf_copy_wait<Shape::kStages - 1>();
+    cf::cp_async_wait<Shape::kStages - 1>();
     __syncwarp();
     if (step < steps &&
         !converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set))
@@ -151,7 +151,7 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
       const int channel = warp / parts, block = warp % parts * Shape::kAcrossBlocks;
 
       if (!goes_down && step < steps) {
-        const uint32_t plane = cf_shared_address(set) + channel * Shape::kPlaneBytes;
+        const uint32_t plane = cf::smem_address(set) + channel * Shape::kPlaneBytes;
 
         if (history && !before)
           kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
@@ -166,14 +166,13 @@ __device__ inline void filter_strip(const CfTensorJob &job, const CfFirWork &wor
         }
       }
     } else {
-      cf_tensor_filter_across<C, Tiles>(matrices, cf_shared_address(set), warp_x0 - x0, newest);
+      cf_tensor_filter_across<C, Tiles>(matrices, cf::smem_address(set), warp_x0 - x0, newest);
       if constexpr (Shape::kHasAlpha) {
         if (history && !before)
           kept.fill_alpha(cf_tensor_opaque_across<Tiles>(matrices));
         if (history)
-          cf_tensor_filter_alpha_across<C, Tiles>(matrices,
-                                                  cf_shared_address(set) + 3 * Shape::kPlaneBytes,
-                                                  warp_x0 - x0, newest_alpha);
+          cf_tensor_filter_alpha_across<C, Tiles>(
+              matrices, cf::smem_address(set) + 3 * Shape::kPlaneBytes, warp_x0 - x0, newest_alpha);
       }
     }
     if (Shape::kPlaneSets == 1 && !Shape::kPaired)
@@ -248,7 +247,7 @@ __global__ void __launch_bounds__(Launch<Tiles, Planar, Opaque>::kThreads,
                                   Launch<Tiles, Planar, Opaque>::kResident)
     filter_tensor(const __grid_constant__ CfTensorJob job)
 {
-#ifdef CF_TENSOR_OPS
+#ifdef CF_HAVE_MMA
   extern __shared__ __align__(16) uint8_t shared[];
   int p = 0;
 
@@ -489,7 +488,7 @@ bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device,
   memset(&job, 0, sizeof job);
   job.planes = picture->planes;
   job.first_colour = picture->first_colour;
-  job.exponents = kTensorExponents;
+  job.exponents = cf::kExponentsOf1024;
   job.first_two = picture->first_colour ? 0x6251 : 0x5140;
   job.third = picture->first_colour ? 0x4073 : 0x7362;
   job.sightings = sightings->words;

@@ -143,8 +143,8 @@ using CfTensorMatricesOf =
 
 __device__ inline uint4 cf_tensor_pack_sums(const CfTensorSums &s)
 {
-  return make_uint4(cf_pack_halves(s[0][0], s[0][1]), cf_pack_halves(s[0][2], s[0][3]),
-                    cf_pack_halves(s[1][0], s[1][1]), cf_pack_halves(s[1][2], s[1][3]));
+  return make_uint4(cf::pack_half2(s[0][0], s[0][1]), cf::pack_half2(s[0][2], s[0][3]),
+                    cf::pack_half2(s[1][0], s[1][1]), cf::pack_half2(s[1][2], s[1][3]));
 }
 
 /* What the halves that cf_tensor_pack_sums makes lack, as the first bytes of halves: sums have 14
@@ -161,14 +161,14 @@ __device__ inline uint2 cf_tensor_pack_rests(const CfTensorSums &s)
 
   const uint4 halves = cf_tensor_pack_sums(rest);
   constexpr uint32_t kHalfOfThem = 0x00800080;
-  return make_uint2(cf_permute(halves.x + kHalfOfThem, halves.y + kHalfOfThem, 0x7531),
-                    cf_permute(halves.z + kHalfOfThem, halves.w + kHalfOfThem, 0x7531));
+  return make_uint2(cf::permute_bytes(halves.x + kHalfOfThem, halves.y + kHalfOfThem, 0x7531),
+                    cf::permute_bytes(halves.z + kHalfOfThem, halves.w + kHalfOfThem, 0x7531));
 }
 
 __device__ inline uint4 cf_tensor_unpack_rests(const uint2 &rests)
 {
-  return make_uint4(cf_permute(rests.x, 0, 0x1404), cf_permute(rests.x, 0, 0x3424),
-                    cf_permute(rests.y, 0, 0x1404), cf_permute(rests.y, 0, 0x3424));
+  return make_uint4(cf::permute_bytes(rests.x, 0, 0x1404), cf::permute_bytes(rests.x, 0, 0x3424),
+                    cf::permute_bytes(rests.y, 0, 0x1404), cf::permute_bytes(rests.y, 0, 0x3424));
 }
 
 /* Rows of alpha that wait for the columns. */
@@ -192,15 +192,15 @@ __device__ inline void cf_tensor_sum_across(const Matrices &matrices, uint32_t p
 #pragma unroll
     for (int c = 0; c < Channels; c++) {
       uint32_t data[4];
-      cf_load_matrix(data, from + c * Shape::kPlaneBytes + k * 32);
+      cf::ldmatrix_x4(data, from + c * Shape::kPlaneBytes + k * 32);
 #pragma unroll
       for (int b = 0; b < Blocks; b++) {
         const int tile = k - b;
         if (tile >= 0 && tile < Tiles) {
           uint32_t left[4];
           matrices.across(tile, left);
-          cf_mma(sums[b][c][0], left, data[0], data[1]);
-          cf_mma(sums[b][c][1], left, data[2], data[3]);
+          cf::mma_f32(sums[b][c][0], left, data[0], data[1]);
+          cf::mma_f32(sums[b][c][1], left, data[2], data[3]);
         }
       }
     }
@@ -246,8 +246,8 @@ __device__ inline CfTensorAlpha cf_tensor_opaque_across(const Matrices &matrices
   for (int tile = 0; tile < Tiles; tile++) {
     uint32_t left[4];
     matrices.across(tile, left);
-    cf_mma(sums[0], left, kTensorOpaque, kTensorOpaque);
-    cf_mma(sums[1], left, kTensorOpaque, kTensorOpaque);
+    cf::mma_f32(sums[0], left, kTensorOpaque, kTensorOpaque);
+    cf::mma_f32(sums[1], left, kTensorOpaque, kTensorOpaque);
   }
   return {cf_tensor_pack_sums(sums), cf_tensor_pack_rests(sums)};
 }
@@ -393,7 +393,7 @@ __device__ inline void cf_tensor_add_down(const Matrices &matrices, int tile, co
   for (int half = 0; half < 2; half++) {
     uint32_t right[2];
     matrices.down(tile, half, right);
-    cf_mma(sums[half], left, right[0], right[1]);
+    cf::mma_f32(sums[half], left, right[0], right[1]);
   }
 }
 

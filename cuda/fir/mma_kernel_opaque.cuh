@@ -86,7 +86,7 @@ __device__ inline int cf_tensor_filter_short(const CfTensorJob &job, const CfFir
   for (int step = 0; step < steps; step++) {
     uint8_t *const set = planes + (step & 1) * Shape::kSetBytes;
 
-    cf_copy_wait<Shape::kStages - 1>();
+    cf::cp_async_wait<Shape::kStages - 1>();
     __syncwarp();
     const bool opaque = converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set);
     __syncwarp();
@@ -94,11 +94,11 @@ __device__ inline int cf_tensor_filter_short(const CfTensorJob &job, const CfFir
     if constexpr (C != 4) {
       __syncthreads();
     } else if (__syncthreads_or(!opaque)) {
-      cf_copy_wait<0>();
+      cf::cp_async_wait<0>();
       __syncthreads();
       return max(0, step - (Tiles - 1)) * kTensorStep;
     }
-    cf_tensor_filter_across<C, Tiles>(matrices, cf_shared_address(set), warp_pixel,
+    cf_tensor_filter_across<C, Tiles>(matrices, cf::smem_address(set), warp_pixel,
                                       waiting[Tiles - 1]);
     if (step >= Tiles - 1) {
       CfTensorTarget target;

@@ -156,7 +156,7 @@ __device__ inline int cf_tensor_filter_opaque(const CfTensorJob &job, const CfFi
     for (int step = 0; step < steps + kDelay + 1; step++) {
       work_of_step(step, slot);
       slot = ring.next(slot);
-      cf_meet_threads<Shape::kThreads>(1);
+      cf::named_barrier_sync<Shape::kThreads>(1);
       if (C == 4 && not_opaque[step & 1] == step)
         return step;
     }
@@ -172,7 +172,7 @@ __device__ inline int cf_tensor_filter_opaque(const CfTensorJob &job, const CfFi
 
       if (step >= steps)
         return;
-      cf_copy_wait<Shape::kStages - 1>();
+      cf::cp_async_wait<Shape::kStages - 1>();
       __syncwarp();
       if (!converter.convert(shared + stage * Shape::kStageBytes,
                              planes + (step & 1) * Shape::kSetBytes))
@@ -180,12 +180,12 @@ __device__ inline int cf_tensor_filter_opaque(const CfTensorJob &job, const CfFi
       __syncwarp();
       fetcher.fetch(step + Shape::kStages);
     });
-    cf_copy_wait<0>();
+    cf::cp_async_wait<0>();
   } else if (!goes_down) {
     stopped = each_step([&](int step, int slot) {
       if (step > 0 && step <= steps)
         cf_tensor_ring_across<C, Tiles>(
-            matrices, ring, cf_shared_address(planes) + ((step - 1) & 1) * Shape::kSetBytes, slot,
+            matrices, ring, cf::smem_address(planes) + ((step - 1) & 1) * Shape::kSetBytes, slot,
             warp - Shape::kLoadWarps);
     });
   } else {

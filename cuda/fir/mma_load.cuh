@@ -74,7 +74,8 @@ template <typename Shape> class CfTensorCopier
 #pragma unroll
     for (int i = 0; i < Shape::kLoads; i++) {
       if (Pieces::exists(i))
-        cf_copy_async(first_to + i * Shape::kRowThreads * 16, first + i * Shape::kRowThreads * 16);
+        cf::cp_async<16>(first_to + i * Shape::kRowThreads * 16,
+                         first + i * Shape::kRowThreads * 16);
     }
   }
 
@@ -87,7 +88,7 @@ template <typename Shape> class CfTensorCopier
     for (int i = 0; i < Shape::kLoads; i++) {
       const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
       if (Pieces::exists(i))
-        cf_copy_async(to + Pieces::place(i), from + min(max(x, 0), last) * C);
+        cf::cp_async<16>(to + Pieces::place(i), from + min(max(x, 0), last) * C);
     }
   }
 
@@ -98,10 +99,10 @@ template <typename Shape> class CfTensorCopier
       const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
       if (Pieces::exists(i) && x >= first_full && x < end_full) {
         if (from) {
-          cf_copy_async(to + Pieces::place(i), from + x * C);
+          cf::cp_async<16>(to + Pieces::place(i), from + x * C);
         } else {
           for (int word = 0; word < 4; word++)
-            cf_store_shared(to + Pieces::place(i) + 4 * word, colour);
+            cf::st_shared(to + Pieces::place(i) + 4 * word, colour);
         }
       }
     }
@@ -114,7 +115,7 @@ template <typename Shape> class CfTensorCopier
 
 #pragma unroll
     for (int i = 0; i < kWordPixels; i++) {
-      const int folded = from ? cf_fold(work.border, x + i, work.width) : -1;
+      const int folded = from ? cf::fold_index(work.border, x + i, work.width) : -1;
       if (folded >= 0) {
         const uint32_t pixel = C == 1 ? from[folded] : *(const uint16_t *)(from + folded * 2);
         const uint32_t mask = (1u << 8 * C % 32) - 1;
@@ -138,23 +139,23 @@ template <typename Shape> class CfTensorCopier
 
       if (work.border == CF_BORDER_REPLICATE) {
         const int nearest = min(max(x, 0), last);
-        cf_copy_async_word(place, from + nearest * C,
-                           C == 4 ? 4 : min(4, (work.width - nearest) * C));
+        cf::cp_async_zero_fill<4>(place, from + nearest * C,
+                                  C == 4 ? 4 : min(4, (work.width - nearest) * C));
       } else if constexpr (C == 4) {
-        const int folded = from ? cf_fold(work.border, x, work.width) : -1;
+        const int folded = from ? cf::fold_index(work.border, x, work.width) : -1;
         if (folded < 0)
-          cf_store_shared(place, colour);
+          cf::st_shared(place, colour);
         else
-          cf_copy_async_word(place, from + folded * 4, 4);
+          cf::cp_async_zero_fill<4>(place, from + folded * 4, 4);
       } else {
-        cf_store_shared(place, folded_word(from, x));
+        cf::st_shared(place, folded_word(from, x));
       }
     }
   }
 
 public:
   __device__ CfTensorCopier(const CfFirWork &work, uint32_t colour, int left, const uint8_t *stages)
-      : work(work), colour(colour), left(left), stages(cf_shared_address(stages)),
+      : work(work), colour(colour), left(left), stages(cf::smem_address(stages)),
         first_full(max(left, 0)),
         end_full(min(left + Shape::kInputPixels,
                      work.width / Shape::kPiecePixels * Shape::kPiecePixels)),
@@ -203,9 +204,9 @@ public:
 #pragma unroll
     for (int i = 0; i < Shape::kLoads; i++) {
       if (Pieces::exists(i))
-        cf_copy_async(to + i * Shape::kRowThreads * 16, from + i * Shape::kRowThreads * 16);
+        cf::cp_async<16>(to + i * Shape::kRowThreads * 16, from + i * Shape::kRowThreads * 16);
     }
-    cf_copy_commit();
+    cf::cp_async_commit();
   }
 
   /* Starts the copies of 16 rows from y0 on, if they are wanted. */
@@ -226,7 +227,7 @@ public:
           copy_outer_words(to, from);
       }
     }
-    cf_copy_commit();
+    cf::cp_async_commit();
   }
 };
 
@@ -348,7 +349,7 @@ template <typename Shape> class CfTensorConverter
   const CfTensorJob &job;
   const int left, width;
   const bool repairs;
-  const CfHalfMaker halves;
+  const cf::ByteToHalf halves;
 
   __device__ uint32_t alpha_byte() const
   {
@@ -375,9 +376,10 @@ template <typename Shape> class CfTensorConverter
 
   __device__ void convert_opaque(const uint4 &v, uint8_t *to) const
   {
-    const uint32_t a = cf_permute(v.x, v.y, job.first_two);
-    const uint32_t b = cf_permute(v.z, v.w, job.first_two);
-    const uint32_t c = cf_permute(v.x, v.y, job.third), d = cf_permute(v.z, v.w, job.third);
+    const uint32_t a = cf::permute_bytes(v.x, v.y, job.first_two);
+    const uint32_t b = cf::permute_bytes(v.z, v.w, job.first_two);
+    const uint32_t c = cf::permute_bytes(v.x, v.y, job.third),
+                   d = cf::permute_bytes(v.z, v.w, job.third);
 
     *(uint2 *)to = make_uint2(halves.centred(a, 0x4140), halves.centred(b, 0x4140));
     *(uint2 *)(to + Shape::kPlaneBytes) =
@@ -388,9 +390,10 @@ template <typename Shape> class CfTensorConverter
 
   __device__ void convert_weighted(const uint4 &v, uint8_t *to) const
   {
-    const uint32_t a = cf_permute(v.x, v.y, job.first_two);
-    const uint32_t b = cf_permute(v.z, v.w, job.first_two);
-    const uint32_t c = cf_permute(v.x, v.y, job.third), d = cf_permute(v.z, v.w, job.third);
+    const uint32_t a = cf::permute_bytes(v.x, v.y, job.first_two);
+    const uint32_t b = cf::permute_bytes(v.z, v.w, job.first_two);
+    const uint32_t c = cf::permute_bytes(v.x, v.y, job.third),
+                   d = cf::permute_bytes(v.z, v.w, job.third);
     const CfTensorWeightPair first(halves.centred(c, 0x4342)), second(halves.centred(d, 0x4342));
 
     *(uint2 *)to =

@@ -23,7 +23,7 @@ __device__ inline uint32_t cf_tensor_code(const CfTensorStrip &strip, int channe
 {
   if (Bounded)
     return __float_as_uint(fmaf(sum, strip.code_factor[channel], strip.code_addend[channel]));
-  return __float_as_uint(fmaf(cf_fma_saturated(sum, strip.factor[channel], strip.addend[channel]),
+  return __float_as_uint(fmaf(cf::fma_saturate(sum, strip.factor[channel], strip.addend[channel]),
                               -255.0f, -kTensorCodes));
 }
 
@@ -132,7 +132,7 @@ __device__ inline void cf_tensor_gray_codes(const CfTensorStrip &strip, CfTensor
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const uint32_t(&code)[4] = codes[0][h];
-    words[h] = cf_transpose_matrix(cf_pack_bytes(code[0], code[2], code[1], code[3]));
+    words[h] = cf::movmatrix_trans(cf_pack_bytes(code[0], code[2], code[1], code[3]));
   }
   upper = words[0];
   lower = words[1];
@@ -223,7 +223,7 @@ __device__ inline uint32_t cf_tensor_opaque_pixel(uint32_t a, uint32_t b, uint32
 {
   const uint32_t low = first_colour ? 0x051b : 0x0051, high = first_colour ? 0x5210 : 0xf510;
 
-  return cf_permute(cf_permute(a, b, low), c, high);
+  return cf::permute_bytes(cf::permute_bytes(a, b, low), c, high);
 }
 
 /* Where alpha' rounds to one neighbour here and to the other on the CPU, the colour must not do so
@@ -240,7 +240,7 @@ struct CfTensorOpacity {
   __device__ CfTensorOpacity(const CfTensorWeights &weights, float sum, float alpha) : alpha(alpha)
   {
     code = rintf(alpha + weights.tie);
-    inverse = cf_reciprocal(alpha);
+    inverse = cf::reciprocal_approx(alpha);
     share = fmaf(sum * inverse, weights.weight_factor, weights.share);
 
     const float above = alpha - code;

@@ -21,8 +21,10 @@
 #pragma once
 
 #include "cuda/fir/types.cuh"
-#include "cuda/fir/mma_ops.cuh"
-#include "cuda/common/mma.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/named_barrier.cuh"
+#include "cuda/common/ptx_async.cuh"
+#include "cuda/common/ptx_mma.cuh"
 
 constexpr int kTensorStep = 16; /* rows */
 constexpr int kTensorMaxTiles = 9;
@@ -80,7 +82,7 @@ struct CfTensorJob {
   int planes;
   int first_colour; /* of a pixel of four bytes, the first of three that are filtered: 0 or 1 */
   uint32_t first_two, third; /* selectors of bytes: these colours of two pixels */
-  uint32_t exponents;        /* kTensorExponents */
+  uint32_t exponents;        /* cf::kExponentsOf1024 */
   CfTensorWeights weights;
   uint32_t *sightings, number;          /* see CfFirSightings */
   uint32_t taps[2][2][kTensorTapPairs]; /* [set][row, column]: halves, the anchor's in the middle */
@@ -259,7 +261,7 @@ template <int Tiles, bool BehindOpaque> struct CfTensorFirstThreads : CfTensorSh
   __device__ static void synchronize()
   {
     if constexpr (BehindOpaque)
-      cf_meet_threads<CfTensorShape<4, Tiles>::kThreads>(2);
+      cf::named_barrier_sync<CfTensorShape<4, Tiles>::kThreads>(2);
     else
       __syncthreads();
   }

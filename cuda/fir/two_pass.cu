@@ -100,8 +100,8 @@ __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ 
 
     __syncthreads();
     for (int x = lane; x < kRowPixels + kChunk; x += 32)
-      input[warp * kStride + x] =
-          weighted_value<Real>(work, Wide, cf_fold(work.border, left + x, work.width), y, channel);
+      input[warp * kStride + x] = weighted_value<Real>(
+          work, Wide, cf::fold_index(work.border, left + x, work.width), y, channel);
     __syncthreads();
     for (int g = 0; g < min(kChunk / kOutputs, job.groups - group); g++) {
       Real sample[kOutputs];

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cuda/common/border.cuh"
 #include "cuda/common/context.cuh"
 
 extern "C" {
@@ -106,39 +107,11 @@ bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device,
 
 /* --- for the kernels --- */
 
-/* cf_border_index on the device. */
-__device__ inline int cf_fold(int border, int i, int size)
-{
-  if ((unsigned)i < (unsigned)size)
-    return i;
-
-  int folded;
-  switch (border) {
-  case CF_BORDER_REFLECT:
-    folded = i % (2 * size);
-    folded += folded < 0 ? 2 * size : 0;
-    return folded < size ? folded : 2 * size - 1 - folded;
-  case CF_BORDER_REFLECT_101:
-    if (size == 1)
-      return 0;
-    folded = i % (2 * size - 2);
-    folded += folded < 0 ? 2 * size - 2 : 0;
-    return folded < size ? folded : 2 * size - 2 - folded;
-  case CF_BORDER_WRAP:
-    folded = i % size;
-    return folded < 0 ? folded + size : folded;
-  case CF_BORDER_CONSTANT:
-    return -1;
-  default:
-    return i < 0 ? 0 : size - 1;
-  }
-}
-
 /* The row of the source that row `y` reads, -1 for the border's colour. What lies beyond the band's
  * halo is only multiplied by zeros that fill up groups of taps, so any readable row will do. */
 __device__ inline int cf_source_row(const CfFirWork &work, int y)
 {
-  const int folded = cf_fold(work.border, y, work.height);
+  const int folded = cf::fold_index(work.border, y, work.height);
 
   return folded < 0 ? -1 : min(max(folded, work.readable_first), work.readable_end - 1);
 }

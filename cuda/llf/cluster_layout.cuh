@@ -7,7 +7,7 @@
 
 #include "cuda/llf/mma_common.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 constexpr int MAX_BLOCKS = MAX_TAIL_BLOCKS;
@@ -175,7 +175,7 @@ __device__ __forceinline__ void create_barrier(uint64_t *barrier)
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
                "fence.mbarrier_init.release.cluster;"
                :
-               : "r"(cf_shared_address(barrier))
+               : "r"(cf::smem_address(barrier))
                : "memory");
 #endif
 }
@@ -185,7 +185,7 @@ __device__ __forceinline__ void expect_bytes(uint64_t *barrier, int bytes)
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                :
-               : "r"(cf_shared_address(barrier)), "r"(bytes)
+               : "r"(cf::smem_address(barrier)), "r"(bytes)
                : "memory");
 #endif
 }
@@ -202,7 +202,7 @@ __device__ __forceinline__ void await_bytes(const uint64_t *barrier)
                  "selp.u32 %0, 1, 0, p;\n\t"
                  "}"
                  : "=r"(open)
-                 : "r"(cf_shared_address(barrier))
+                 : "r"(cf::smem_address(barrier))
                  : "memory");
 #endif
 }
@@ -298,4 +298,4 @@ __device__ __forceinline__ uint32_t blocks_with_row(const Tail &tail, const Dire
   return __ballot_sync(~0u, block < tail.blocks && y >= rows.first && y < rows.end);
 }
 
-} // namespace llf
+} // namespace cf::llf

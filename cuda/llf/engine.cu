@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -550,11 +550,11 @@ const char *algorithm(const void *opaque)
 }
 
 } // namespace
-} // namespace llf
+} // namespace cf::llf
 
 extern "C" const CfEngine cf_llf_cuda = {
     "cuda", /* name */
     true,   /* device_memory */
     false,  /* in_place */
-    llf::open, llf::update, llf::run, llf::algorithm, llf::close,
+    cf::llf::open, cf::llf::update, cf::llf::run, cf::llf::algorithm, cf::llf::close,
 };

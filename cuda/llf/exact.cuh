@@ -6,7 +6,7 @@
 
 #include "cuda/llf/pyramid_ops.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* Below this level a thread gathers coefficients, from it on warps do. */
@@ -16,4 +16,4 @@ constexpr int FAR_WARPS = 8;
 /* A block of near levels makes NEAR_X x NEAR_Y coefficients, a warp half a row of them. */
 constexpr int NEAR_X = 64, NEAR_Y = 8, NEAR_WARPS = 2 * NEAR_Y;
 
-} // namespace llf
+} // namespace cf::llf

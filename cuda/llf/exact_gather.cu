@@ -10,7 +10,7 @@
  */
 #include "cuda/llf/exact.cuh"
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -23,24 +23,13 @@ constexpr int FAR_TARGET_WARPS = 8192, FAR_MAX_PARTS = 64, FAR_MIN_ROWS = 8;
 
 /* --- kernels --- */
 
-__device__ __forceinline__ float rsqrt_approximate(float x)
-{
-#ifdef __CUDA_ARCH__
-  float result;
-  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-#else
-  return 1.0f / sqrtf(x);
-#endif
-}
-
 /* What r multiplies a difference by whose length's square this is, and not 0. */
 template <CurveShape SHAPE>
 __device__ __forceinline__ float remap_factor(const Curve &curve, float square)
 {
-  const float reciprocal = rsqrt_approximate(square), length = square * reciprocal;
-  const float detail = exp2_approximate(
-      fmaf(0.5f * (curve.alpha - 1.0f), log2_approximate(square), curve.detail_gain));
+  const float reciprocal = rsqrt_approx(square), length = square * reciprocal;
+  const float detail =
+      exp2_approx(fmaf(0.5f * (curve.alpha - 1.0f), log2_approx(square), curve.detail_gain));
   const float lack = __saturatef(fmaf(curve.noise_slope, length, curve.noise_offset));
   const float root = fmaf(lack, lack, -1.0f);
   const float blended = fmaf(root * root, detail - 1.0f, 1.0f);
@@ -230,7 +219,7 @@ __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
   StagedRows<PLANES, PITCH> window = {};
   int top = rows, count = 0;
 
-  await_previous();
+  pdl_trigger_then_wait();
   if (inside) {
     top = gather.y.first[y] - first_y;
     count = gather.y.counts[y & 1];
@@ -281,7 +270,7 @@ __global__ void __launch_bounds__(32 * FAR_WARPS) far_kernel(const __grid_consta
   const size_t index = item % gather.level_size;
   const int part = (int)(item / gather.level_size);
 
-  await_previous();
+  pdl_trigger_then_wait();
   if (part >= gather.parts)
     return;
 
@@ -326,7 +315,7 @@ __global__ void __launch_bounds__(256) intensity_kernel(Pixels pixels, float *im
 {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
 
-  await_previous();
+  pdl_trigger_then_wait();
   if (x < pixels.width && y < pixels.height)
     image[(size_t)y * pixels.width + x] = __saturatef(load_intensity<Sample, colour>(pixels, x, y));
 }
@@ -339,7 +328,7 @@ __global__ void __launch_bounds__(256)
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   float rows[5];
 
-  await_previous();
+  pdl_trigger_then_wait();
   if (x >= width || y >= height)
     return;
   fine += (size_t)blockIdx.z * fine_width * fine_height;
@@ -364,7 +353,7 @@ __global__ void __launch_bounds__(256)
   const size_t plane = (size_t)blockIdx.z * width * height;
   float expanded[4];
 
-  await_previous();
+  pdl_trigger_then_wait();
   if (x >= coarse_width || y >= coarse_height)
     return;
   expand_plane(coarse + (size_t)blockIdx.z * coarse_width * coarse_height,
@@ -563,4 +552,4 @@ bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shap
   return true;
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -12,7 +12,7 @@ extern "C" {
 #include "plan/llf_axis.h"
 }
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -170,4 +170,4 @@ void exact_close(ExactTables *tables)
   tables->memory = nullptr;
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -7,7 +7,7 @@
  */
 #include "cuda/llf/pyramid_ops.cuh"
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(THREADS)
   const int pairs = tail.pairs, top = tail.levels - 1, last = tail.last_together;
   auto at = [&](int level) { return level_at(tail, level, memory); };
 
-  await_previous();
+  pdl_trigger_then_wait();
   for (int level = 1; level <= last; level++) {
     reduce_level(at(level - 1), at(level), pairs, crew_of<LANES>(0, (int)gridDim.x, pairs));
     await_blocks();
@@ -322,7 +322,7 @@ bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatu
   *tail_blocks = 1;
   for (const int blocks : CLUSTERS) {
     cudaLaunchConfig_t config = {};
-    cudaLaunchAttribute attribute = cluster_of(blocks);
+    cudaLaunchAttribute attribute = cluster_attribute(blocks);
     int fitting = 0;
 
     if (!clusters || *tail_blocks > 1)
@@ -353,4 +353,4 @@ bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, cons
                         shared_bytes(tail), tail, series);
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -5,7 +5,7 @@
  */
 #include "cuda/llf/pyramid_ops.cuh"
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(TILE_X *TILE_Y)
     return reduced(p[0], p[TILE_X], p[2 * TILE_X], p[3 * TILE_X], p[4 * TILE_X]);
   };
 
-  await_previous();
+  pdl_trigger_then_wait();
   for (int i = thread; i < FINE_Y * FINE_X; i += threads) {
     const int from_x = mirrored(2 * tile_x - 2 + i % FINE_X, pixels.width);
     const int from_y = mirrored(2 * tile_y - 2 + i / FINE_X, pixels.height);
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(256) reduce_kernel(Level fine, Level coarse, f
   const int x = blockIdx.x * blockDim.y + threadIdx.y, y = blockIdx.y;
   int column[5];
 
-  await_previous();
+  pdl_trigger_then_wait();
   if (x >= coarse.width)
     return;
 
@@ -220,4 +220,4 @@ bool reduce_samples(Queue *queue, const Pyramid &pyramid, int fine, float top_ga
   return launch_reduce<Integers>(queue, pyramid, fine, top_gain);
 }
 
-} // namespace llf
+} // namespace cf::llf

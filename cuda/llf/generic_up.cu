@@ -6,7 +6,7 @@
  */
 #include "cuda/llf/pyramid_ops.cuh"
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
   const int x = blockIdx.x * BLOCK_X + threadIdx.x, y = blockIdx.y * BLOCK_Y + threadIdx.y;
   float gauss[4], total[4], expanded[4] = {0};
 
-  await_previous();
+  pdl_trigger_then_wait();
   if (x >= coarse.width || y >= coarse.height)
     return;
 
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
   const int x = blockIdx.x * BLOCK_X + threadIdx.x, y = blockIdx.y * BLOCK_Y + threadIdx.y;
   float raw[4], total[4];
 
-  await_previous();
+  pdl_trigger_then_wait();
   if (2 * x >= pixels.width || 2 * y >= pixels.height)
     return;
   load_quad<Sample, colour>(pixels, 2 * x, 2 * y, raw);
@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y) finish_kernel(Pixels pixels,
   const int x = blockIdx.x * BLOCK_X + threadIdx.x, y = blockIdx.y * BLOCK_Y + threadIdx.y;
   float raw[4], luma[4], filtered[4];
 
-  await_previous();
+  pdl_trigger_then_wait();
   if (2 * x >= pixels.width || 2 * y >= pixels.height)
     return;
   load_quad<Sample, colour>(pixels, 2 * x, 2 * y, raw);
@@ -352,4 +352,4 @@ bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const 
   return launch_finish(queue, pixels, FinishPlanes{base, collapsed, pixels.width, pixels.height});
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -7,7 +7,7 @@
 
 #include "cuda/llf/mma_common.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* Where the last kernel begins at most, and where it begins if coarser levels have kernels of their
@@ -51,11 +51,11 @@ __device__ __forceinline__ void load_part(const Part &part, const float *from)
   for (int row = warp; row < part.region.height; row += THREADS / 32) {
     const float *const line =
         from + (size_t)min(max(part.region.y + row, 0), part.height - 1) * part.width;
-    const uint32_t to = cf_shared_address(part.memory + row * part.pitch);
+    const uint32_t to = cf::smem_address(part.memory + row * part.pitch);
 
     for (int column = lane; column < part.region.width; column += 32)
-      cf_copy_async_word(to + column * (int)sizeof(float),
-                         line + min(max(part.region.x + column, 0), part.width - 1), 4);
+      cf::cp_async_zero_fill<4>(to + column * (int)sizeof(float),
+                                line + min(max(part.region.x + column, 0), part.width - 1), 4);
   }
 }
 
@@ -113,4 +113,4 @@ __device__ __forceinline__ void add_expanded(const Part &fine, const Part &coars
   }
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -5,11 +5,11 @@
  */
 #include "cuda/llf/mma_build_strip.cuh"
 
-#include "cuda/llf/grid_flags.cuh"
+#include "cuda/common/grid_flags.cuh"
 
 #include <algorithm>
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -28,12 +28,12 @@ __device__ __forceinline__ void forget_ended(unsigned *ended)
  */
 __device__ __forceinline__ void begin_to_tell(unsigned *done, int first, int count, int step)
 {
-  await_started();
+  pdl_wait();
   for (int i = first + (int)threadIdx.x % 32 * step; i < count; i += 32 * step)
     done[i] = 0;
   __threadfence();
   __syncthreads();
-  let_next_start();
+  pdl_trigger();
 }
 
 /* Blocks stay for many strips, since the table is dear. Of large pictures they have neighbours, and
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
   if constexpr (TELLS) {
     begin_to_tell(done, i, strips, step);
   } else {
-    await_previous();
+    pdl_trigger_then_wait();
     __syncthreads();
   }
   forget_ended(analysis.ended);
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
     if constexpr (TELLS) {
       __syncwarp();
       if (threadIdx.x % 32 == 0)
-        tell(done + i, 1);
+        flag_store_release(done + i, 1);
     }
     i += step;
     aim();
@@ -112,7 +112,7 @@ __device__ void compute_tile(uint8_t *memory, float *gauss, const Pixels &pixels
 #pragma unroll
       for (int k = 0; k < 4; k++) {
         const float b = series.b[4 * (first_group + c) + k];
-        words[k] = cf_pack_halves(b * rotation.sine, b * rotation.cosine);
+        words[k] = cf::pack_half2(b * rotation.sine, b * rotation.cosine);
         rotation.advance();
       }
       *reinterpret_cast<uint4 *>(memory + row * M::PITCH + M::at(x, c)) =
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(S::THREADS)
   const int x = blockIdx.x * S::COARSE_X, y = blockIdx.y * S::COARSE_Y;
 
   target.first_group = blockIdx.z * S::GROUPS;
-  await_previous();
+  pdl_trigger_then_wait();
   forget_ended(ended);
   compute_tile<S, Sample, colour>(memory, reinterpret_cast<float *>(memory + TileMemory<S>::GAUSS),
                                   pixels, series, packing, luma_row, target.first_group, x, y);
@@ -311,4 +311,4 @@ bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Se
              : launch_analyse<2, 4>(queue, gpu, pixels, series, pyramid, top_gain, strips);
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -7,7 +7,7 @@
 
 #include "cuda/llf/mma_downsample.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* A strip is COARSE pixels of level 2 wide and as long as the launch says. Blocks are 8 pixels;
@@ -83,7 +83,7 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
           two[n] = series.b[first + 2 * k + n] * (table ? rotation.cosine : rotation.sine);
           rotation.advance();
         }
-        words[k] = cf_pack_halves(two[0], two[1]);
+        words[k] = cf::pack_half2(two[0], two[1]);
       }
     } else {
       const int step = GROUPS == 2 ? 2 : 1, start = first + (GROUPS == 2 ? table : 0);
@@ -94,7 +94,7 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
       for (int k = 0; k < 4; k++) {
         const float b = series.b[start + step * k];
 
-        words[k] = cf_pack_halves(b * rotation.sine, b * rotation.cosine);
+        words[k] = cf::pack_half2(b * rotation.sine, b * rotation.cosine);
         rotation.advance();
       }
     }
@@ -231,4 +231,4 @@ __device__ __forceinline__ void store_four(typename KeyOf<key>::Sample *to, cons
   }
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -7,7 +7,7 @@
 
 #include "cuda/llf/mma_build_lut.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* Words q of block b: components lane / 4 + 8 q of its pixels 2 (lane % 4) and the next. */
@@ -25,7 +25,7 @@ __device__ __forceinline__ void add_block(Block &total, const uint32_t (&tap)[2]
 {
 #pragma unroll
   for (int q = 0; q < 2; q++)
-    total.word[q] = multiplied_added(tap[q], block.word[q], total.word[q]);
+    total.word[q] = hfma2_bits(tap[q], block.word[q], total.word[q]);
 }
 
 __device__ __forceinline__ void begin_block(Block &total, const uint32_t (&tap)[2],
@@ -33,7 +33,7 @@ __device__ __forceinline__ void begin_block(Block &total, const uint32_t (&tap)[
 {
 #pragma unroll
   for (int q = 0; q < 2; q++)
-    total.word[q] = multiplied(tap[q], block.word[q]);
+    total.word[q] = hmul2_bits(tap[q], block.word[q]);
 }
 
 /* The taps of a block as a banded matrix: 8 coarse pixels of 24 fine ones, of which 19 are used. */
@@ -67,7 +67,7 @@ __device__ __forceinline__ Banded banded(int x, int width, int lane)
   for (int q = 0; q < 3; q++) {
     const int sample = 8 * q + 2 * (lane % 4), tap = sample - 2 * (lane / 4);
 
-    band.word[q] = cf_pack_halves(folded_weight(tap, x + sample, width),
+    band.word[q] = cf::pack_half2(folded_weight(tap, x + sample, width),
                                   folded_weight(tap + 1, x + sample + 1, width));
   }
   return band;
@@ -81,8 +81,8 @@ __device__ __forceinline__ Block filter_block(const Block &first, const Block &s
   uint32_t sum[2];
   Block made;
 
-  multiply_half(sum, four, band.word[0], band.word[1], 0, 0);
-  multiply_half_8(made.word, third.word, band.word[2], sum[0], sum[1]);
+  mma_f16(sum, four, band.word[0], band.word[1], 0, 0);
+  mma_f16_k8(made.word, third.word[0], third.word[1], band.word[2], sum[0], sum[1]);
   return made;
 }
 
@@ -94,7 +94,7 @@ __device__ __forceinline__ Block filter_block(const Block &first, const Block &s
   const uint32_t four[4] = {first.word[0], first.word[1], second.word[0], second.word[1]};
   Block made;
 
-  multiply_half(made.word, four, band.word[0], band.word[1], 0, 0);
+  mma_f16(made.word, four, band.word[0], band.word[1], 0, 0);
   return made;
 }
 
@@ -113,18 +113,18 @@ __device__ __forceinline__ LowTurn low_turn(const Pixels &pixels, const Series &
   const float factor = radians * (float)(1 << (24 - LOW_SHIFT<key>));
   const float middle = -0.5f * (float)((1 << LOW_BITS<key>)-1) * radians;
 
-  return {cf_pack_halves(factor, factor), cf_pack_halves(middle, middle)};
+  return {cf::pack_half2(factor, factor), cf::pack_half2(middle, middle)};
 }
 
 /* Sines and cosines of two pixels. */
 __device__ __forceinline__ void turn_further(uint32_t &sine, uint32_t &cosine, uint32_t codes,
                                              uint32_t mask, const LowTurn &low)
 {
-  const __half2 by = __hfma2(as_halves(codes & mask), as_halves(low.factor), as_halves(low.middle));
-  const __half2 s = as_halves(sine), c = as_halves(cosine);
+  const __half2 by = __hfma2(as_half2(codes & mask), as_half2(low.factor), as_half2(low.middle));
+  const __half2 s = as_half2(sine), c = as_half2(cosine);
 
-  sine = as_word(__hfma2(by, c, s));
-  cosine = as_word(__hfma2(__hneg2(by), s, c));
+  sine = as_bits(__hfma2(by, c, s));
+  cosine = as_bits(__hfma2(__hneg2(by), s, c));
 }
 
 /* A fine row, looked up and filtered across, of which `take (b, words)` takes the blocks in order:
@@ -143,7 +143,7 @@ __device__ __forceinline__ void filter_row(RowOf row_of, const typename KeyOf<ke
     const uint32_t row = row_of(i);
     uint32_t words[4];
 
-    look_up_4(words, row);
+    ldmatrix_x4_trans_constant(words, row);
 #pragma unroll
     for (int k = 0; k < 2; k++) {
       if constexpr (M::TURNED)
@@ -189,7 +189,7 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS, bool passes> struct Line
       const int i = 8 * b + lane / 4;
       kept |= i >= first && i < end && x + i < level.width ? 1u << b : 0;
     }
-    kept = opaque(kept);
+    kept = keep_in_register(kept);
   }
 
   /* Those of a row. Of two groups, not what stays the same in all rows: the compiler would hold
@@ -197,7 +197,7 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS, bool passes> struct Line
   __device__ __forceinline__ uint32_t written(bool stored) const
   {
     const uint32_t blocks = stored ? kept : 0;
-    return GROUPS == 2 ? opaque(blocks) : blocks;
+    return GROUPS == 2 ? keep_in_register(blocks) : blocks;
   }
 
   __device__ __forceinline__ void write(int b, const Block &block,
@@ -207,7 +207,7 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS, bool passes> struct Line
 
 #pragma unroll
     for (int q = 0; q < 2; q++)
-      words[q] = transposed(block.word[q]);
+      words[q] = movmatrix_trans(block.word[q]);
     if constexpr (turned) {
       const uint32_t sines = words[0], cosines = words[1];
 
@@ -237,4 +237,4 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS, bool passes> struct Line
   }
 };
 
-} // namespace llf
+} // namespace cf::llf

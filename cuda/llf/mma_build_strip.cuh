@@ -12,7 +12,7 @@
 
 #include "cuda/llf/mma_build_registers.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* --- the Gaussian --- */
@@ -139,7 +139,7 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
     looked_up = slots + (GROUPS == 1 ? half * SLOTS * SLOT_PITCH : 0) +
                 (2 + lane % 8 + lane / 16 * 8) * (PAIRED ? 2 : 1);
     pairs = slots + 2 + 2 * (lane % 4);
-    table = cf_shared_address(memory) + (GROUPS == 2 ? half * M::TABLE : 0) +
+    table = cf::smem_address(memory) + (GROUPS == 2 ? half * M::TABLE : 0) +
             lane % M::COPIES * GROUP_BYTES;
     if constexpr (M::TURNED)
       low = low_turn<GROUPS, key>(pixels, series, 4 * (int)blockIdx.y * GROUPS, lane);
@@ -150,7 +150,7 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
 
   __device__ __forceinline__ static void set(uint32_t (&taps)[2], float tap)
   {
-    taps[0] = taps[1] = cf_pack_halves(tap, tap);
+    taps[0] = taps[1] = cf::pack_half2(tap, tap);
   }
 
   __device__ __forceinline__ int width() const
@@ -197,7 +197,7 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
     for (int h = 0; h < HALF; h++) {
       for (int k = 0; k < rows; k++) {
         const int y = min(max(from + k + 4 * h * analysis.strip_rows, 0), pixels.height - 1);
-        prefetch(column + (ptrdiff_t)y * analysis.picture.stride);
+        prefetch_l2(column + (ptrdiff_t)y * analysis.picture.stride);
       }
     }
   }
@@ -453,9 +453,9 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
       const Taps t = taps_of_row(y + 2 * (q % HALF) * analysis.strip_rows, height(),
                                  Kernel{HALF_EDGE, HALF_SIDE, HALF_CENTRE});
 
-      taps[0][q] = cf_pack_halves(t.before, t.before);
-      taps[1][q] = cf_pack_halves(t.at, t.at);
-      taps[2][q] = cf_pack_halves(t.after, t.after);
+      taps[0][q] = cf::pack_half2(t.before, t.before);
+      taps[1][q] = cf::pack_half2(t.at, t.at);
+      taps[2][q] = cf::pack_half2(t.after, t.after);
     }
   }
 
@@ -572,4 +572,4 @@ template <int GROUPS, int ALL, Key key, int BLOCKS> struct Strip {
   }
 };
 
-} // namespace llf
+} // namespace cf::llf

@@ -9,7 +9,7 @@
 #include "cuda/llf/mma_tile_load.cuh"
 #include "cuda/llf/mma_coarse_levels.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* What it is made of, in tiles; none where it is there already. */
@@ -54,7 +54,7 @@ __device__ __forceinline__ void make_first_level(uint8_t *memory, const FirstLev
     place(task, &x, &y);
     start_tile<S>(to, reinterpret_cast<float *>(to + M::GAUSS), first.fine, GROUPS,
                   target.first_group, x, y);
-    cf_copy_commit();
+    cf::cp_async_commit();
   };
 
   if ((int)blockIdx.x < tasks)
@@ -66,9 +66,9 @@ __device__ __forceinline__ void make_first_level(uint8_t *memory, const FirstLev
 
     if (task + step < tasks) {
       start(task + step, memory + (buffer ^ 1) * FIRST_TILE_BYTES<GROUPS>);
-      cf_copy_wait<1>();
+      cf::cp_async_wait<1>();
     } else {
-      cf_copy_wait<0>();
+      cf::cp_async_wait<0>();
     }
     __syncthreads();
     place(task, &x, &y);
@@ -89,4 +89,4 @@ inline FirstLevel first_level(const Pyramid &pyramid, int level, float top_gain)
 
 template <int GROUPS> constexpr int FIRST_LEVEL_BYTES = 2 * FIRST_TILE_BYTES<GROUPS>;
 
-} // namespace llf
+} // namespace cf::llf

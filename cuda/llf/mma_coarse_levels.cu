@@ -15,7 +15,7 @@
 
 #include <algorithm>
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -28,13 +28,13 @@ __device__ __forceinline__ void load_first(const Tail &tail, const TailMemory<GR
   const int from = level.rows.first * level.width;
   const int count = (level.rows.end - level.rows.first) * level.width;
   const uint32_t to = memory.address(level, 0, level.rows.first, 0);
-  const uint32_t gauss_to = cf_shared_address(memory.gauss + level.base + from);
+  const uint32_t gauss_to = cf::smem_address(memory.gauss + level.base + from);
 
   for (int i = threadIdx.x; i < count * GROUPS; i += TAIL_THREADS)
-    start_copy(to + i * GROUP_BYTES, tail.groups + from * GROUPS + i);
+    cp_async<16>(to + i * GROUP_BYTES, tail.groups + from * GROUPS + i);
   for (int i = threadIdx.x; i < count; i += TAIL_THREADS)
-    cf_copy_async_word(gauss_to + i * (int)sizeof(float), tail.gauss + from + i, 4);
-  wait_copies();
+    cf::cp_async_zero_fill<4>(gauss_to + i * (int)sizeof(float), tail.gauss + from + i, 4);
+  cp_async_commit_and_wait();
 }
 
 /* The terms of levels first .. last - 1, none of which depends on another's. */
@@ -83,14 +83,14 @@ __device__ __forceinline__ void make_terms(const Held *levels, int first, int la
         [&](int j, uint32_t *words) {
           if constexpr (GROUPS == 1) {
             uint32_t two[2];
-            load_2_transposed(two, address(j));
+            ldmatrix_x2_trans(two, address(j));
             words[0] = two[0];
             words[1] = two[1];
           } else {
 #pragma unroll
             for (int c = 0; c < GROUPS; c += 2) {
               uint32_t four[4];
-              cf_load_matrix_transposed(four, address(j) + c * GROUP_BYTES);
+              cf::ldmatrix_x4_trans(four, address(j) + c * GROUP_BYTES);
 #pragma unroll
               for (int k = 0; k < 4; k++)
                 words[2 * c + k] = four[k];
@@ -160,7 +160,7 @@ __device__ __forceinline__ void spread_collapsed(const Tail &tail, const Directo
 {
   const int level = tail.spread, lane = threadIdx.x % 32;
   const int width = tail.level[level].width, across = (width + 31) / 32;
-  const uint32_t barrier = cf_shared_address(&directory.barrier[0]);
+  const uint32_t barrier = cf::smem_address(&directory.barrier[0]);
 
   for (int task = threadIdx.x / 32; task < across * tail.level[level].height; task += TAIL_WARPS) {
     int y, part;
@@ -172,7 +172,7 @@ __device__ __forceinline__ void spread_collapsed(const Tail &tail, const Directo
       const int block = __ffs(blocks) - 1;
       const float *const to = terms + directory.place[level][block].base + y * width + x;
 
-      store_in_block(address_in_block(cf_shared_address(to), block),
+      store_in_block(address_in_block(cf::smem_address(to), block),
                      __float_as_uint(terms[directory.place[level][0].base + y * width + x]),
                      address_in_block(barrier, block));
     }
@@ -195,7 +195,7 @@ __device__ __forceinline__ void forget_beginning(const Tail &tail)
 __device__ __forceinline__ void tell_beginning(const Tail &tail, int block)
 {
   if (block == 0 && threadIdx.x == 0)
-    tell(tail.begun, 1);
+    flag_store_release(tail.begun, 1);
 }
 
 /* Block `block` of those that have the coarse levels, from when `await_first` returns: then the
@@ -273,19 +273,19 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   if (block == 0 && !tail.gate)
     forget_beginning(tail);
   if (!tail.gate)
-    let_next_start();
+    pdl_trigger();
   run_tail<GROUPS>(tail, series, shared, block, tail.spread > 0 && !makes_first, [&] {
     if (tail.gate)
-      open_gate();
+      pdl_wait_then_trigger();
     else
-      await_previous();
+      pdl_trigger_then_wait();
     if (makes_first) {
       make_first_level<GROUPS>(shared + sizeof(Directory), first);
       cluster_arrive();
       cluster_wait();
     }
   });
-  count_ended(tail.ended);
+  count_cta_done(tail.ended);
 }
 
 /* With tiles of so many rows 1920x1080 has 105, which have room at once beside a cluster of eight:
@@ -312,9 +312,9 @@ __global__ void __launch_bounds__(TAIL_THREADS, 1)
   if (block == 0)
     forget_beginning(tail);
   run_tail<GROUPS>(tail, series, shared, block, tail.spread > 0, [&] {
-    open_gate();
+    pdl_wait_then_trigger();
     if (threadIdx.x == 0)
-      take_once_told(twice.ended, twice.tasks);
+      spin_acquire(twice.ended, twice.tasks);
     __syncthreads();
   });
 }
@@ -453,7 +453,7 @@ bool launch_twice_and_tail(Queue *queue, const TwiceLevels &twice, const Tail &t
 
 template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, int blocks)
 {
-  cudaLaunchAttribute attribute = cluster_of(blocks);
+  cudaLaunchAttribute attribute = cluster_attribute(blocks);
   cudaLaunchConfig_t config = {};
   int fitting = 0;
 
@@ -557,4 +557,4 @@ bool tensor_twice_and_tail(Queue *queue, const TensorStreams &streams, const Gpu
                              : launch_twice_and_tail<2>(queue, twice, tail, series);
 }
 
-} // namespace llf
+} // namespace cf::llf

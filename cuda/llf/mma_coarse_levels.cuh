@@ -9,7 +9,7 @@
 #include "cuda/llf/mma_downsample.cuh"
 #include "cuda/llf/cluster_layout.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 constexpr int TAIL_THREADS = 512, TAIL_WARPS = TAIL_THREADS / 32;
@@ -34,7 +34,7 @@ template <int GROUPS> struct TailMemory {
 
   __device__ uint32_t address(const Held &level, int x, int y, int group) const
   {
-    return cf_shared_address(components) + bytes_of(level, x, y, group);
+    return cf::smem_address(components) + bytes_of(level, x, y, group);
   }
 
   __device__ uint32_t *words(const Held &level, int x, int y, int group) const
@@ -46,7 +46,7 @@ template <int GROUPS> struct TailMemory {
 /* Task number `task` of `across` in each row. */
 __device__ __forceinline__ void place_task(int task, int across, int *row, int *column)
 {
-  *row = (int)(((float)task + 0.5f) * reciprocal_approximate((float)across));
+  *row = (int)(((float)task + 0.5f) * reciprocal_approx((float)across));
   *column = task - *row * across;
 }
 
@@ -77,9 +77,9 @@ __device__ __forceinline__ void filter_across(const Tail &tail, const TailMemory
       const uint32_t at = line + fine_x * (GROUPS * GROUP_BYTES);
 
       if constexpr (TOGETHER == 2)
-        cf_load_matrix_transposed(pixels[j], at + lane / 16 * GROUP_BYTES);
+        cf::ldmatrix_x4_trans(pixels[j], at + lane / 16 * GROUP_BYTES);
       else
-        load_2_transposed(pixels[j], at);
+        ldmatrix_x2_trans(pixels[j], at);
     }
     band.filter<TOGETHER>(pixels, &made);
 
@@ -111,18 +111,18 @@ __device__ __forceinline__ void filter_across(const Tail &tail, const TailMemory
 
 __device__ __forceinline__ uint4 reduced_halves(const uint4 (&rows)[5])
 {
-  const uint32_t edge = cf_pack_halves(HALF_EDGE, HALF_EDGE),
-                 side = cf_pack_halves(HALF_SIDE, HALF_SIDE),
-                 centre = cf_pack_halves(HALF_CENTRE, HALF_CENTRE);
+  const uint32_t edge = cf::pack_half2(HALF_EDGE, HALF_EDGE),
+                 side = cf::pack_half2(HALF_SIDE, HALF_SIDE),
+                 centre = cf::pack_half2(HALF_CENTRE, HALF_CENTRE);
   uint32_t sum[4];
 
 #pragma unroll
   for (int k = 0; k < 4; k++) {
-    sum[k] = multiplied(edge, word(rows[0], k));
-    sum[k] = multiplied_added(side, word(rows[1], k), sum[k]);
-    sum[k] = multiplied_added(centre, word(rows[2], k), sum[k]);
-    sum[k] = multiplied_added(side, word(rows[3], k), sum[k]);
-    sum[k] = multiplied_added(edge, word(rows[4], k), sum[k]);
+    sum[k] = hmul2_bits(edge, word(rows[0], k));
+    sum[k] = hfma2_bits(side, word(rows[1], k), sum[k]);
+    sum[k] = hfma2_bits(centre, word(rows[2], k), sum[k]);
+    sum[k] = hfma2_bits(side, word(rows[3], k), sum[k]);
+    sum[k] = hfma2_bits(edge, word(rows[4], k), sum[k]);
   }
   return make_uint4(sum[0], sum[1], sum[2], sum[3]);
 }
@@ -175,7 +175,7 @@ __device__ __forceinline__ void reduce_spread(const Tail &tail, const Directory 
 {
   const Rows rows = directory.held[level].own;
   const int width = tail.level[level].width;
-  const uint32_t barrier = cf_shared_address(&directory.barrier[level]);
+  const uint32_t barrier = cf::smem_address(&directory.barrier[level]);
   auto store_row = [&](int y, int i, int of_pixel, uint32_t to, auto value) {
     for (uint32_t blocks = blocks_with_row(tail, directory, level, y); blocks;
          blocks &= blocks - 1) {
@@ -193,10 +193,10 @@ __device__ __forceinline__ void reduce_spread(const Tail &tail, const Directory 
   filter_down<GROUPS>(
       tail, memory, level, rows,
       [&](int y, int i, uint4 made) {
-        store_row(y, i, GROUPS, cf_shared_address(memory.components), made);
+        store_row(y, i, GROUPS, cf::smem_address(memory.components), made);
       },
       [&](int y, int x, float made) {
-        store_row(y, x, 1, cf_shared_address(memory.gauss), __float_as_uint(made));
+        store_row(y, x, 1, cf::smem_address(memory.gauss), __float_as_uint(made));
       });
   __syncthreads();
   await_bytes(&directory.barrier[level]);
@@ -275,4 +275,4 @@ __device__ __forceinline__ void reduce_alone(const Tail &tail, const TailMemory<
   __syncthreads();
 }
 
-} // namespace llf
+} // namespace cf::llf

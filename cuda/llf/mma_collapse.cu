@@ -5,7 +5,7 @@
  */
 #include "cuda/llf/halo_region.cuh"
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -31,12 +31,12 @@ __global__ void __launch_bounds__(THREADS)
                 collapse.height[level], steps > 0 ? coarser(own, steps) : own};
   };
 
-  await_previous();
+  pdl_trigger_then_wait();
 #pragma unroll 1
   for (int level = COLLAPSED_LEVEL; level <= collapse.last; level++)
     load_part<THREADS>(part_of(level), collapse.terms[level]);
-  cf_copy_commit();
-  cf_copy_wait<0>();
+  cf::cp_async_commit();
+  cf::cp_async_wait<0>();
   __syncthreads();
 #pragma unroll 1
   for (int level = collapse.last - 1; level >= COLLAPSED_LEVEL; level--) {
@@ -81,4 +81,4 @@ bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last)
                 floats * sizeof(float), collapse);
 }
 
-} // namespace llf
+} // namespace cf::llf

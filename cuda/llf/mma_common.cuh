@@ -12,9 +12,12 @@
 #pragma once
 
 #include "cuda/llf/pyramid_ops.cuh"
-#include "cuda/llf/mma_ops.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/named_barrier.cuh"
+#include "cuda/common/ptx_async.cuh"
+#include "cuda/common/ptx_mma.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* Bytes of one group of one pixel, and of a row of a table. */
@@ -103,7 +106,7 @@ template <int TEAMS, int THREADS> __device__ __forceinline__ void await_team(int
   if constexpr (TEAMS == 1)
     __syncthreads();
   else
-    asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(THREADS) : "memory");
+    named_barrier_sync<THREADS>(team + 1);
 }
 
 template <Key key>
@@ -269,4 +272,4 @@ bool allow_shared(const Gpu &gpu, Kernel kernel, int bytes, CfStatus *status)
       "preparing the local Laplacian kernels", status);
 }
 
-} // namespace llf
+} // namespace cf::llf

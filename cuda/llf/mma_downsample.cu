@@ -4,7 +4,7 @@
  */
 #include "cuda/llf/mma_tile_load.cuh"
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -26,14 +26,14 @@ __global__ void __launch_bounds__(S::THREADS, 4)
   if (strips.done)
     await_strips<S>(strips, fine, (int)blockIdx.z, x, y);
   else if (gate)
-    open_gate();
+    pdl_wait_then_trigger();
   else
-    await_previous();
+    pdl_trigger_then_wait();
   start_tile<S>(memory, reinterpret_cast<float *>(memory + TileMemory<S>::GAUSS), fine,
                 target.groups, target.first_group, x, y);
   if (strips.done)
-    open_gate();
-  wait_copies();
+    pdl_wait_then_trigger();
+  cp_async_commit_and_wait();
   __syncthreads();
   reduce_tile<S>(memory, target, x, y);
 }
@@ -68,4 +68,4 @@ bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gai
                              : launch_reduce<TileShape<2>>(queue, pyramid, fine, target, strips);
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -9,7 +9,7 @@
 
 #include "cuda/llf/mma_common.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* A block has ACROSS x DOWN warps and works on GROUPS groups of components. */
@@ -85,10 +85,10 @@ struct Band {
       for (int c = 0; c < GROUPS; c++) {
         uint32_t sum[2];
 
-        multiply_half(sum, a[0], fine[2 * m][2 * c], fine[2 * m][2 * c + 1], 0, 0);
-        multiply_half(sum, a[1], fine[2 * m + 1][2 * c], fine[2 * m + 1][2 * c + 1], sum[0],
-                      sum[1]);
-        multiply_half_8(coarse->word[m] + 2 * c, a[2], fine[2 * m + 2][2 * c], sum[0], sum[1]);
+        mma_f16(sum, a[0], fine[2 * m][2 * c], fine[2 * m][2 * c + 1], 0, 0);
+        mma_f16(sum, a[1], fine[2 * m + 1][2 * c], fine[2 * m + 1][2 * c + 1], sum[0], sum[1]);
+        mma_f16_k8(coarse->word[m] + 2 * c, a[2][0], a[2][1], fine[2 * m + 2][2 * c], sum[0],
+                   sum[1]);
       }
     }
   }
@@ -98,14 +98,14 @@ template <int GROUPS>
 __device__ __forceinline__ void add_row(Row<GROUPS> *total, float tap, const Row<GROUPS> &row,
                                         bool begins)
 {
-  const uint32_t factor = cf_pack_halves(tap, tap);
+  const uint32_t factor = cf::pack_half2(tap, tap);
 
 #pragma unroll
   for (int m = 0; m < 2; m++) {
 #pragma unroll
     for (int q = 0; q < 2 * GROUPS; q++)
-      total->word[m][q] = begins ? multiplied(factor, row.word[m][q])
-                                 : multiplied_added(factor, row.word[m][q], total->word[m][q]);
+      total->word[m][q] = begins ? hmul2_bits(factor, row.word[m][q])
+                                 : hfma2_bits(factor, row.word[m][q], total->word[m][q]);
   }
 }
 
@@ -258,9 +258,9 @@ __device__ __forceinline__ void load_fine(uint32_t fine[5][2 * S::GROUPS], uint3
     const int x = min(2 * strip_x + 16 * j + lane % 16, S::FINE_X - 1);
 
     if constexpr (S::GROUPS == 2)
-      cf_load_matrix_transposed(fine[j], row + M::at(x, lane / 16));
+      cf::ldmatrix_x4_trans(fine[j], row + M::at(x, lane / 16));
     else
-      load_2_transposed(fine[j], row + M::at(x, 0));
+      ldmatrix_x2_trans(fine[j], row + M::at(x, 0));
   }
 }
 
@@ -281,7 +281,7 @@ __device__ __forceinline__ void reduce_components(const uint8_t *memory, const T
   reduce_strip<S::GROUPS, S::ROWS>(
       [&](int row, Row<S::GROUPS> *filtered) {
         uint32_t fine[5][2 * S::GROUPS];
-        load_fine<S>(fine, cf_shared_address(memory + (2 * strip_y + row) * M::PITCH), strip_x,
+        load_fine<S>(fine, cf::smem_address(memory + (2 * strip_y + row) * M::PITCH), strip_x,
                      lane);
         band.filter<S::GROUPS>(fine, filtered);
       },
@@ -312,4 +312,4 @@ inline Target target_of(const Pyramid &pyramid, int level, float top_gain)
   return target;
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -6,7 +6,7 @@
  */
 #include "cuda/llf/mma_downsample_x2.cuh"
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -54,4 +54,4 @@ bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float t
                                : launch_twice<4>(queue, pyramid, fine, top_gain);
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -7,7 +7,7 @@
 
 #include "cuda/llf/mma_tile_load.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* A tile of the coarser level, of the one in the middle with its margin, and of the finest. */
@@ -60,33 +60,33 @@ __device__ __forceinline__ void reduce_row(const Band &band, const uint32_t *pla
 
 #pragma unroll
   for (int k = 0; k < 5; k++) {
-    const uint32_t line = line_of(k), tap = cf_pack_halves(TAPS[k], TAPS[k]);
+    const uint32_t line = line_of(k), tap = cf::pack_half2(TAPS[k], TAPS[k]);
     uint32_t pixels[PARTS][2 * GROUPS];
 
 #pragma unroll
     for (int j = 0; j < PARTS; j++) {
       if constexpr (GROUPS == 2)
-        cf_load_matrix_transposed(pixels[j], places[j] + line);
+        cf::ldmatrix_x4_trans(pixels[j], places[j] + line);
       else
-        load_2_transposed(pixels[j], places[j] + line);
+        ldmatrix_x2_trans(pixels[j], places[j] + line);
     }
 #pragma unroll
     for (int c = 0; c < 2 * GROUPS; c += 2) {
       uint32_t sum[2][2];
 
-      multiply_half(sum[0], band.a[0], pixels[0][c], pixels[0][c + 1], 0, 0);
-      multiply_half(sum[0], band.a[1], pixels[1][c], pixels[1][c + 1], sum[0][0], sum[0][1]);
+      mma_f16(sum[0], band.a[0], pixels[0][c], pixels[0][c + 1], 0, 0);
+      mma_f16(sum[0], band.a[1], pixels[1][c], pixels[1][c + 1], sum[0][0], sum[0][1]);
       if constexpr (WIDE) {
-        multiply_half_8(sum[0], band.a[2], pixels[2][c], sum[0][0], sum[0][1]);
+        mma_f16_k8(sum[0], band.a[2][0], band.a[2][1], pixels[2][c], sum[0][0], sum[0][1]);
         /* Few more are used, which the band's first part makes. */
-        multiply_half(sum[1], band.a[0], pixels[2][c], pixels[2][c + 1], 0, 0);
+        mma_f16(sum[1], band.a[0], pixels[2][c], pixels[2][c + 1], 0, 0);
       }
 #pragma unroll
       for (int m = 0; m < (WIDE ? 2 : 1); m++) {
 #pragma unroll
         for (int i = 0; i < 2; i++)
-          made[m][c + i] = k == 0 ? multiplied(tap, sum[m][i])
-                                  : multiplied_added(tap, sum[m][i], made[m][c + i]);
+          made[m][c + i] =
+              k == 0 ? hmul2_bits(tap, sum[m][i]) : hfma2_bits(tap, sum[m][i], made[m][c + i]);
       }
     }
   }
@@ -159,7 +159,7 @@ __device__ __forceinline__ void reduce_middle(const Middle<S> &middle, const Tar
 
 #pragma unroll
   for (int j = 0; j < 2; j++)
-    places[j] = cf_shared_address(middle.components) +
+    places[j] = cf::smem_address(middle.components) +
                 M::at(middle.column(16 * j + lane % 16), GROUPS == 2 ? lane / 16 : 0);
   reduce_row<GROUPS, false>(
       band, places, [&](int k) { return middle.row(2 * row + k) * S::PITCH; }, made);
@@ -222,12 +222,12 @@ __device__ __forceinline__ void make_twice(uint8_t *memory, const TwiceLevels &l
 
   middle_target.first_group = target.first_group = task % levels.parts * S::GROUPS;
   const Band band(threadIdx.x % 32);
-  open_gate();
+  pdl_wait_then_trigger();
   load_tile<S>(memory, gauss, levels.fine, target.groups, target.first_group, middle.x, middle.y);
   __syncthreads();
   if (warp < S::WARPS) {
     for (int row = warp; row < S::COARSE_Y; row += S::WARPS)
-      reduce_to_middle<S>(cf_shared_address(memory), middle, middle_target, band, row);
+      reduce_to_middle<S>(cf::smem_address(memory), middle, middle_target, band, row);
   } else {
     reduce_gauss_to_middle<S>(gauss, middle, middle_target, threadIdx.x - 32 * S::WARPS);
   }
@@ -236,7 +236,7 @@ __device__ __forceinline__ void make_twice(uint8_t *memory, const TwiceLevels &l
     reduce_middle<S>(middle, target, band, x, y, warp);
   else if (target.first_group == 0)
     reduce_middle_gauss<S>(middle, target, x, y, threadIdx.x - 32 * S::TILE_Y);
-  count_ended(levels.ended);
+  count_cta_done(levels.ended);
 }
 
 /* The two levels behind `fine`, as tensor_reduce() makes one. */
@@ -251,4 +251,4 @@ template <int ROWS> TwiceLevels twice_levels(const Pyramid &pyramid, int fine, f
   return TwiceLevels{pyramid.level[fine], first, second, across, parts, tasks, nullptr};
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(T::THREADS, T::GROUPS == 4 ? 2 : 4)
   make_level_tile<T, StagedPixels>(levels, memory, early.tile((int)blockIdx.x), (int)threadIdx.x,
                                    expansion, turn, beside, [] { __syncthreads(); });
   if ((int)blockIdx.x < early.coarse + early.fine)
-    count_ended(early.ended);
+    count_cta_done(early.ended);
   end(beside);
 }
 
@@ -100,4 +100,4 @@ bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int las
              : launch_levels<4>(queue, pyramid, first, last, series, picture_rows);
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -79,12 +79,12 @@ __device__ __forceinline__ void make_terms(float (&sum)[4], const Columns<T> &co
       const uint32_t row = numbers.row_of(j, table);
 
       if constexpr (T::GROUPS == 1) {
-        load_2(rotation, row);
+        ldmatrix_x2(rotation, row);
       } else {
 #pragma unroll
         for (int c = 0; c < T::GROUPS; c += 2) {
           uint32_t words[4];
-          cf_load_matrix(words, row + c * TABLE_BYTES);
+          cf::ldmatrix_x4(words, row + c * TABLE_BYTES);
 #pragma unroll
           for (int k = 0; k < 4; k++)
             rotation[2 * c + k] = words[k];
@@ -216,31 +216,31 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
   OwnPixels<T> own_pixels(memory, next, lane);
   Next next_columns(memory + M::SECOND, 0, next, lane);
   const uint8_t *const strip =
-      table + opaque(team * M::TEAM + M::TABLE + M::PIXELS + warp * STRIP_BYTES<key> +
-                     Numbers<key, COPIES>::place(lane));
+      table + keep_in_register(team * M::TEAM + M::TABLE + M::PIXELS + warp * STRIP_BYTES<key> +
+                               Numbers<key, COPIES>::place(lane));
   const uint8_t *const low =
-      table + (HAS_SLOPES<key> ? opaque(team * M::TEAM + M::TABLE + M::PIXELS +
-                                        warp * STRIP_BYTES<key> + 4 * lane)
+      table + (HAS_SLOPES<key> ? keep_in_register(team * M::TEAM + M::TABLE + M::PIXELS +
+                                                  warp * STRIP_BYTES<key> + 4 * lane)
                                : 0);
   const float *const gauss = reinterpret_cast<const float *>(memory + M::GAUSS) + warp * 64 +
                              (lane / 16 * 4 + lane / 4 % 4) * 8;
   const uint32_t looked_up =
-      cf_shared_address(table) + lane % COPIES * GROUP_BYTES +
+      cf::smem_address(table) + lane % COPIES * GROUP_BYTES +
       (GROUPS == 1 ? 0 : lane / 16 * (TABLE_ROWS<key> * COPIES * GROUP_BYTES));
   const uint32_t gauss_to =
-      opaque(cf_shared_address(memory + M::GAUSS) +
-             place_of_gauss(thread % NEXT_X, thread / NEXT_X) * (int)sizeof(float));
-  uint8_t *const numbers = table + opaque(M::TABLE + team * M::TEAM + M::PIXELS +
-                                          place_of_number<key, TILE_X>(column, row));
+      keep_in_register(cf::smem_address(memory + M::GAUSS) +
+                       place_of_gauss(thread % NEXT_X, thread / NEXT_X) * (int)sizeof(float));
+  uint8_t *const numbers = table + keep_in_register(M::TABLE + team * M::TEAM + M::PIXELS +
+                                                    place_of_number<key, TILE_X>(column, row));
   Four<key> fours[2];
   const int number = (int)blockIdx.x + team * (int)gridDim.x;
   int tile = tiling.tiles - 1 - number;
   Step step = tiling.step;
   int buffer = 0, next_x, next_y;
 
-  columns.from = opaque(columns.from);
-  next_columns.from = opaque(next_columns.from + half * 4 * Next::PAIR_BYTES);
-  own_pixels.from = opaque(own_pixels.from + half * 16 * GROUPS * GROUP_BYTES);
+  columns.from = keep_in_register(columns.from);
+  next_columns.from = keep_in_register(next_columns.from + half * 4 * Next::PAIR_BYTES);
+  own_pixels.from = keep_in_register(own_pixels.from + half * 16 * GROUPS * GROUP_BYTES);
 
   auto load_components = [&] {
     loader.load(memory + buffer * M::COARSE, coarse, next_x, next_y);
@@ -249,7 +249,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
                          next_y >> 1);
       load_gauss(gauss_to + buffer * M::GAUSS_BYTES, coarse, next_x >> 1, next_y >> 1, thread);
     }
-    cf_copy_commit();
+    cf::cp_async_commit();
   };
   auto load_tile = [&] {
     if constexpr (BUFFERS == 2)
@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
     if constexpr (BUFFERS == 1)
       load_components();
     store_numbers<key>(numbers + numbered, pixels, source, fours);
-    cf_copy_wait<0>();
+    cf::cp_async_wait<0>();
     await_team<TEAMS<key, COPIES>, THREADS>(team);
     go_on();
     if constexpr (BUFFERS == 2)
@@ -340,7 +340,7 @@ __global__ void __launch_bounds__(TEAMS<key, COPIES> *THREADS,
     if constexpr (M::NUMBER_BUFFERS == 1)
       await_team<TEAMS<key, COPIES>, THREADS>(team);
   }
-  count_ended(ended);
+  count_cta_done(ended);
   end(beside);
 }
 
@@ -583,4 +583,4 @@ bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, cons
                                : launch_with_levels(GroupsConstant<4>());
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -7,7 +7,7 @@
 
 #include "cuda/llf/mma_upsample.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 constexpr int TILE_X = 64, TILE_Y = 32, THREADS = 256, WARPS = THREADS / 32;
@@ -30,7 +30,7 @@ template <typename T> struct OwnPixels {
     const int row = 1 + 4 * strip_y + pixel / 4, column = 1 + pixel % 4;
     const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
 
-    from = cf_shared_address(memory) + row * T::PITCH +
+    from = cf::smem_address(memory) + row * T::PITCH +
            (column * T::GROUPS + (T::GROUPS > 1 ? (matrix >> 1) ^ swap : 0)) * GROUP_BYTES;
   }
 
@@ -46,9 +46,9 @@ template <typename T> struct OwnPixels {
     const uint32_t at = from + (4 * j * T::GROUPS + c) * GROUP_BYTES;
 
     if constexpr (T::GROUPS == 1) {
-      load_2(words, at);
+      ldmatrix_x2(words, at);
     } else if (c % 2 == 0) {
-      cf_load_matrix(words, at);
+      cf::ldmatrix_x4(words, at);
     }
     self[0] = words[c % 2 * 2];
     self[1] = words[c % 2 * 2 + 1];
@@ -77,9 +77,9 @@ __device__ __forceinline__ void load_gauss(uint32_t to, const Level &level, int 
   for (int k = 0; k < NEXT_X * NEXT_Y / THREADS; k++) {
     const uint32_t from_y = min(y + thread / NEXT_X + k * STEP, level.height - 1);
 
-    cf_copy_async_word(to + k * STEP * NEXT_X * (int)sizeof(float),
-                       level.gauss + (from_y * (uint32_t)level.width + from_x), 4);
+    cf::cp_async_zero_fill<4>(to + k * STEP * NEXT_X * (int)sizeof(float),
+                              level.gauss + (from_y * (uint32_t)level.width + from_x), 4);
   }
 }
 
-} // namespace llf
+} // namespace cf::llf

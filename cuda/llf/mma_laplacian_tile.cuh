@@ -5,10 +5,10 @@
 #pragma once
 
 #include "cuda/llf/tiled_fp16.cuh"
-#include "cuda/llf/grid_flags.cuh"
+#include "cuda/common/grid_flags.cuh"
 #include "cuda/llf/mma_upsample.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* Low tiles, since small levels have few. */
@@ -81,7 +81,7 @@ template <typename T> struct StagedPixels {
   __device__ __forceinline__ static void start(uint8_t *memory, const Level &own, int tile_x,
                                                int tile_y, int thread)
   {
-    const uint32_t to = cf_shared_address(memory);
+    const uint32_t to = cf::smem_address(memory);
     const int width = own.width - tile_x, height = own.height - tile_y;
     const size_t first = (size_t)tile_y * own.width + tile_x;
 
@@ -107,7 +107,7 @@ template <typename T> struct StagedPixels {
     from += column < width ? column : 0;
 #pragma unroll
     for (int k = 0; k < T::FINE_Y; k += STEP)
-      start_copy(to + k * to_pitch, from + (ptrdiff_t)min(row + k, height - 1) * pitch);
+      cp_async<16>(to + k * to_pitch, from + (ptrdiff_t)min(row + k, height - 1) * pitch);
   }
 
   __device__ __forceinline__ static void start_words(uint32_t to, const float *from, int pitch,
@@ -117,7 +117,7 @@ template <typename T> struct StagedPixels {
     for (int i = thread; i < T::FINE_X * T::FINE_Y; i += T::THREADS) {
       const int row = i / T::FINE_X, column = i % T::FINE_X;
 
-      cf_copy_async_word(
+      cf::cp_async_zero_fill<4>(
           to + row * GAUSS_PITCH + column * (int)sizeof(float),
           from + (ptrdiff_t)min(row, height - 1) * pitch + (column < width ? column : 0), 4);
     }
@@ -167,10 +167,10 @@ make_level_tile(const Levels<MOST> &levels, uint8_t *memory, int number, int thr
   const int tile_x = tile % tiles_x * T::FINE_X, tile_y = tile / tiles_x * T::FINE_Y;
 
   if (beside && level > 1)
-    take_once_told(levels.coarse_begun, 1);
+    spin_acquire(levels.coarse_begun, 1);
   Own<T>::start(memory, own, tile_x, tile_y, thread);
   CoarseLoader<T>(coarse, thread).load(memory, coarse, tile_x, tile_y);
-  wait_copies();
+  cp_async_commit_and_wait();
   await();
 
   for (int strip = warp; strip < T::FINE_Y / 2; strip += T::WARPS) {
@@ -227,4 +227,4 @@ template <typename T, int MOST> Levels<MOST> levels_of(const Pyramid &pyramid, i
   return levels;
 }
 
-} // namespace llf
+} // namespace cf::llf

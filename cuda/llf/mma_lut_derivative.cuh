@@ -8,7 +8,7 @@
 #include "cuda/llf/mma_lut_index.cuh"
 #include "cuda/llf/mma_upsample.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* Of a component s, c and its rotation cos, -sin, s times the rotation and c times it: their term
@@ -28,28 +28,17 @@ template <int GROUPS, Key key> struct Slopes {
           const float radians = -turn.radians[c] * step;
           const bool slope = lane / 4 % 2, used = lane / 8 == n;
 
-          word[n][c][0] = used ? slope ? cf_pack_halves(0.0f, radians) : 0x00003c00u : 0u;
-          word[n][c][1] = used ? slope ? cf_pack_halves(-radians, 0.0f) : 0x3c000000u : 0u;
+          word[n][c][0] = used ? slope ? cf::pack_half2(0.0f, radians) : 0x00003c00u : 0u;
+          word[n][c][1] = used ? slope ? cf::pack_half2(-radians, 0.0f) : 0x3c000000u : 0u;
           if constexpr (GROUPS <= 2) {
-            word[n][c][0] = opaque(word[n][c][0]);
-            word[n][c][1] = opaque(word[n][c][1]);
+            word[n][c][0] = keep_in_register(word[n][c][0]);
+            word[n][c][1] = keep_in_register(word[n][c][1]);
           }
         }
       }
     }
   }
 };
-
-/* sum (16 x 8, fp32) += a (16 x 16) b (16 x 8). */
-__device__ __forceinline__ void multiply_add_16(float *sum, const uint32_t *a, const uint32_t *b)
-{
-#ifdef CF_TENSOR_OPS
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#endif
-}
 
 /* The sums of a strip's terms and, 1024 times as large, by how much a step of the lowest bit
  * changes them. */
@@ -66,13 +55,13 @@ template <int GROUPS, Key key> struct SlopedSums {
 
 #pragma unroll
       for (int k = 0; k < 2; k++) {
-        const __half2 pair = as_halves(components[2 * c + k]);
-        const __half2 turned = as_halves(rotation[2 * c + k]);
+        const __half2 pair = as_half2(components[2 * c + k]);
+        const __half2 turned = as_half2(rotation[2 * c + k]);
 
-        products[k] = as_word(__hmul2(__low2half2(pair), turned));
-        products[2 + k] = as_word(__hmul2(__high2half2(pair), turned));
+        products[k] = as_bits(__hmul2(__low2half2(pair), turned));
+        products[2 + k] = as_bits(__hmul2(__high2half2(pair), turned));
       }
-      multiply_add_16(sums[j % 2], products, slopes.word[j / 2][c]);
+      mma_f32(sums[j % 2], products, slopes.word[j / 2][c]);
     }
   }
 
@@ -88,7 +77,7 @@ template <int GROUPS, Key key> struct SlopedSums {
       /* Low bits of halves are denormals. */
       const uint32_t bits = *reinterpret_cast<const uint32_t *>(numbers + k * BELOW) & MASK;
       const float2 off = __half22float2(
-          __hfma2(as_halves(bits), __float2half2_rn(ONE), __float2half2_rn(-MIDDLE / 1024.0f)));
+          __hfma2(as_half2(bits), __float2half2_rn(ONE), __float2half2_rn(-MIDDLE / 1024.0f)));
 
       sum[2 * k] = fmaf(off.x, sums[0][2 * k + 1], sums[0][2 * k]);
       sum[2 * k + 1] = fmaf(off.y, sums[1][2 * k + 1], sums[1][2 * k]);
@@ -96,4 +85,4 @@ template <int GROUPS, Key key> struct SlopedSums {
   }
 };
 
-} // namespace llf
+} // namespace cf::llf

@@ -7,7 +7,7 @@
 
 #include "cuda/llf/mma_common.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* --- rotations --- */
@@ -43,7 +43,7 @@ __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Seri
 
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-      words[k] = cf_pack_halves(rotation.cosine, -rotation.sine);
+      words[k] = cf::pack_half2(rotation.cosine, -rotation.sine);
       rotation.advance();
     }
 #pragma unroll
@@ -265,4 +265,4 @@ template <int COPIES> struct Numbers<Key::NONE, COPIES> {
   }
 };
 
-} // namespace llf
+} // namespace cf::llf

@@ -6,12 +6,12 @@
  */
 #include "cuda/llf/halo_region.cuh"
 #include "cuda/llf/mma_output_pixels.cuh"
-#include "cuda/llf/grid_flags.cuh"
+#include "cuda/common/grid_flags.cuh"
 
 #include <algorithm>
 #include <type_traits>
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -189,7 +189,7 @@ __device__ __forceinline__ void load_region(const Part &part, const float *from)
 {
   constexpr int WIDTH = Coarse<LEVEL>::WIDTH, HEIGHT = Coarse<LEVEL>::HEIGHT;
   const Region &region = part.region;
-  const uint32_t to = cf_shared_address(part.memory);
+  const uint32_t to = cf::smem_address(part.memory);
 
   if (!from)
     return;
@@ -198,8 +198,9 @@ __device__ __forceinline__ void load_region(const Part &part, const float *from)
     const int x = min(max(region.x + i % WIDTH, 0), part.width - 1);
     const int y = min(max(region.y + i / WIDTH, 0), part.height - 1);
 
-    cf_copy_async_word(to + (i / WIDTH * Coarse<LEVEL>::PITCH + i % WIDTH) * (int)sizeof(float),
-                       from + ((ptrdiff_t)y * part.width + x), 4);
+    cf::cp_async_zero_fill<4>(to + (i / WIDTH * Coarse<LEVEL>::PITCH + i % WIDTH) *
+                                       (int)sizeof(float),
+                              from + ((ptrdiff_t)y * part.width + x), 4);
   }
 }
 
@@ -235,8 +236,9 @@ __device__ __forceinline__ void load_pieces(const Finish &finish, const float *m
   else
     piece = piece_of<4>(finish, number);
   if (piece.level)
-    cf_copy_async(cf_shared_address(memory) + PIECE_BYTES * number,
-                  piece.level + (uint32_t)(piece.y * piece.width + piece.x), PIECE_BYTES);
+    cf::cp_async_zero_fill<16>(cf::smem_address(memory) + PIECE_BYTES * number,
+                               piece.level + (uint32_t)(piece.y * piece.width + piece.x),
+                               PIECE_BYTES);
 }
 
 /* Adds level 1, expanded, to the terms of two rows of a cell, the first even. `from` is the pixel
@@ -283,13 +285,13 @@ __device__ __forceinline__ void expand_rows(const float *from, const uint4 (&ter
 __device__ __forceinline__ void await_terms(const Finish &finish, bool early)
 {
   if (!early) {
-    await_previous();
+    pdl_trigger_then_wait();
     return;
   }
-  let_next_start();
+  pdl_trigger();
   if (threadIdx.x == 0) {
-    await_told(finish.ended, finish.awaited);
-    take_told();
+    spin_relaxed(finish.ended, finish.awaited);
+    acquire_fence();
   }
   __syncthreads();
 }
@@ -342,9 +344,9 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     load_region<3>(part_3, finish.coarse[3]);
     load_region<4>(part_4, finish.coarse[4]);
   }
-  cf_copy_commit();
+  cf::cp_async_commit();
   cell_row.store(memory_1);
-  cf_copy_wait<0>();
+  cf::cp_async_wait<0>();
   __syncthreads();
   if (finish.coarse[4])
     add_coarser<3>(part_3, part_4, inner);
@@ -499,4 +501,4 @@ bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Ser
   });
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -7,7 +7,7 @@
 
 #include "cuda/llf/tiled_fp16.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 struct Output {
@@ -194,7 +194,7 @@ constexpr float MOST_GAIN = (float)CF_LLF_MAX_GAIN, GAIN_EPSILON = (float)CF_LLF
 
 __device__ __forceinline__ float part_of_gain(float most_lumas, float added)
 {
-  return __saturatef(fmaf(added, reciprocal_approximate(most_lumas), 1.0f / MOST_GAIN));
+  return __saturatef(fmaf(added, reciprocal_approx(most_lumas), 1.0f / MOST_GAIN));
 }
 
 /* How chroma follows: of codes up to `most` from the centre `gain` is added, which is less than 0
@@ -238,7 +238,7 @@ __device__ __forceinline__ void filtered_colours(const Output &output, const flo
   const float luma =
       fmaf(output.luma[2], code[2], fmaf(output.luma[1], code[1], output.luma[0] * code[0]));
   const float new_luma = fmaf(output.scale, delta, fmaf(output.whole, luma, output.new_offset));
-  const float part = __saturatef(new_luma * reciprocal_approximate(luma + output.old_offset));
+  const float part = __saturatef(new_luma * reciprocal_approx(luma + output.old_offset));
   const float grey = fmaf(-part, luma, new_luma);
 
 #pragma unroll
@@ -289,20 +289,12 @@ __device__ __forceinline__ Eight<Sample> filtered_pairs(const Pixels &pixels, Ei
   return eight;
 }
 
-__device__ __forceinline__ uint32_t permuted(uint32_t a, uint32_t b, uint32_t selector)
-{
-  uint32_t result;
-
-  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(selector));
-  return result;
-}
-
 /* Red, green and blue in a word of four bytes; the fourth stays. */
 __device__ __forceinline__ uint32_t filtered_word(const Output &output, uint32_t high_bytes,
                                                   uint32_t pixel, float delta)
 {
-  const float2 two = unpack(permuted(pixel, high_bytes, output.take_two));
-  const float2 third = unpack(permuted(pixel, high_bytes, output.take_third));
+  const float2 two = unpack(permute_bytes(pixel, high_bytes, output.take_two));
+  const float2 third = unpack(permute_bytes(pixel, high_bytes, output.take_third));
   const float code[3] = {two.x, two.y, third.x};
   float made[3];
   int number[3];
@@ -311,8 +303,8 @@ __device__ __forceinline__ uint32_t filtered_word(const Output &output, uint32_t
 #pragma unroll
   for (int c = 0; c < 3; c++)
     number[c] = rounded(made[c], output.minus_epsilon);
-  return permuted(pixel, limited_bytes(number[0], number[1], limited_bytes(number[2], 0, 0)),
-                  output.put);
+  return permute_bytes(pixel, limited_bytes(number[0], number[1], limited_bytes(number[2], 0, 0)),
+                       output.put);
 }
 
 /* Two rows of a cell, the first even. */
@@ -504,4 +496,4 @@ __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &
   }
 }
 
-} // namespace llf
+} // namespace cf::llf

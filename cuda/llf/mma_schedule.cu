@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace llf
+namespace cf::llf
 {
 namespace
 {
@@ -201,4 +201,4 @@ bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, cons
          tensor_finish(queue, gpu, pixels, series, pyramid, way.last);
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -5,15 +5,15 @@
 #pragma once
 
 #include "cuda/llf/mma_downsample.cuh"
-#include "cuda/llf/grid_flags.cuh"
+#include "cuda/common/grid_flags.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
-/* Copies floats to shared memory in the background, as start_copy() does groups. */
+/* Copies floats to shared memory in the background, as cp_async<16>() does groups. */
 __device__ __forceinline__ void start_copy_float(float *to, const float *from)
 {
-  cf_copy_async_word(cf_shared_address(to), from, 4);
+  cf::cp_async_zero_fill<4>(cf::smem_address(to), from, 4);
 }
 
 /* Where nothing is mirrored, copies of a row lie at distances that are known when compiling. */
@@ -24,7 +24,7 @@ __device__ __forceinline__ void start_rows(uint8_t *memory, float *gauss, const 
   using M = TileMemory<S>;
   constexpr int COPIES = (S::FINE_X * S::GROUPS + 31) / 32, FLOATS = (S::FINE_X + 31) / 32;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const uint32_t to = cf_shared_address(memory) + M::at(lane / S::GROUPS, lane % S::GROUPS);
+  const uint32_t to = cf::smem_address(memory) + M::at(lane / S::GROUPS, lane % S::GROUPS);
 
 #pragma unroll 1
   for (int row = warp; row < S::FINE_Y; row += S::THREADS / 32) {
@@ -38,7 +38,7 @@ __device__ __forceinline__ void start_rows(uint8_t *memory, float *gauss, const 
       const int x = INSIDE ? i / S::GROUPS : mirrored(first_x + i / S::GROUPS, fine.width);
 
       if (i < S::FINE_X * S::GROUPS)
-        start_copy(to + row * M::PITCH + k * 32 * GROUP_BYTES, group + x * groups + c);
+        cp_async<16>(to + row * M::PITCH + k * 32 * GROUP_BYTES, group + x * groups + c);
     }
 #pragma unroll
     for (int k = 0; k < FLOATS; k++) {
@@ -90,9 +90,9 @@ __device__ __forceinline__ void await_strips(const Strips &strips, const Level &
 
   if (threadIdx.x < 32) {
     for (int i = threadIdx.x; i < count; i += 32)
-      await_told(done + i / across * strips.across + i % across, 1);
+      spin_relaxed(done + i / across * strips.across + i % across, 1);
     __syncwarp();
-    take_told();
+    acquire_fence();
   }
   __syncthreads();
 }
@@ -102,7 +102,7 @@ __device__ __forceinline__ void load_tile(uint8_t *memory, float *gauss, const L
                                           int groups, int first_group, int coarse_x, int coarse_y)
 {
   start_tile<S>(memory, gauss, fine, groups, first_group, coarse_x, coarse_y);
-  wait_copies();
+  cp_async_commit_and_wait();
 }
 
-} // namespace llf
+} // namespace cf::llf

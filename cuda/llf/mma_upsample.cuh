@@ -9,7 +9,7 @@
 
 #include "cuda/llf/mma_common.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 /* A block makes a tile of FINE_X x FINE_Y pixels. */
@@ -122,8 +122,8 @@ template <typename T> struct CoarseLoader {
   {
     const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
 
-    from = opaque(row * coarse.width * T::GROUPS + column);
-    to = opaque(row * T::PITCH + (column ^ swap) * GROUP_BYTES);
+    from = keep_in_register(row * coarse.width * T::GROUPS + column);
+    to = keep_in_register(row * T::PITCH + (column ^ swap) * GROUP_BYTES);
   }
 
   /* Starts to. */
@@ -131,7 +131,7 @@ template <typename T> struct CoarseLoader {
                                        int tile_y) const
   {
     const int first_x = (tile_x >> 1) - 1, first_y = (tile_y >> 1) - 1;
-    const uint32_t base = cf_shared_address(memory);
+    const uint32_t base = cf::smem_address(memory);
     const bool inside = first_x >= 0 && first_y >= 0 && first_x + T::COARSE_X <= coarse.width &&
                         first_y + T::COARSE_Y <= coarse.height;
 
@@ -141,11 +141,11 @@ template <typename T> struct CoarseLoader {
 
 #pragma unroll
       for (int k = 0; k < STEPS; k++) {
-        start_copy(base + to + k * STEP * T::PITCH, next);
+        cp_async<16>(base + to + k * STEP * T::PITCH, next);
         next += (ptrdiff_t)coarse.width * (STEP * T::GROUPS);
       }
       if (thread < REST + T::COARSE_Y * SIDE)
-        start_copy(base + last_to, coarse.groups + (first + last_from));
+        cp_async<16>(base + last_to, coarse.groups + (first + last_from));
       return;
     }
 #pragma unroll 1
@@ -155,8 +155,8 @@ template <typename T> struct CoarseLoader {
       const int x = min(max(first_x + column / T::GROUPS, 0), coarse.width - 1);
       const int y = min(max(first_y + row, 0), coarse.height - 1);
 
-      start_copy(base + row * T::PITCH + (column ^ swap) * GROUP_BYTES,
-                 coarse.groups + ((size_t)y * coarse.width + x) * T::GROUPS + column % T::GROUPS);
+      cp_async<16>(base + row * T::PITCH + (column ^ swap) * GROUP_BYTES,
+                   coarse.groups + ((size_t)y * coarse.width + x) * T::GROUPS + column % T::GROUPS);
     }
   }
 };
@@ -185,7 +185,7 @@ template <typename T> struct Columns {
     const int row = 2 * strip_y + (lane % 8 >> 1), column = 16 * strip_x + (lane & 1);
     const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0, matrix = lane / 8;
 
-    from = cf_shared_address(memory) + row * T::PITCH + column * T::GROUPS * GROUP_BYTES;
+    from = cf::smem_address(memory) + row * T::PITCH + column * T::GROUPS * GROUP_BYTES;
     if constexpr (T::GROUPS == 1)
       from += (matrix + 1) / 2 * PAIR_BYTES;
     else
@@ -197,7 +197,7 @@ template <typename T> struct Columns {
   {
     if constexpr (T::GROUPS == 1) {
       if (j % 2 == 0)
-        cf_load_matrix_transposed(blocks, from + j * PAIR_BYTES);
+        cf::ldmatrix_x4_trans(blocks, from + j * PAIR_BYTES);
       words[0] = blocks[j % 2 * 2];
       words[1] = blocks[j % 2 * 2 + 1];
     } else {
@@ -205,7 +205,7 @@ template <typename T> struct Columns {
       for (int c = 0; c < T::GROUPS; c += 2) {
         uint32_t four[4];
 
-        cf_load_matrix_transposed(four, from + j * PAIR_BYTES + c * GROUP_BYTES);
+        cf::ldmatrix_x4_trans(four, from + j * PAIR_BYTES + c * GROUP_BYTES);
 #pragma unroll
         for (int k = 0; k < 4; k++)
           words[2 * c + k] = four[k];
@@ -221,13 +221,13 @@ template <int GROUPS>
 __device__ __forceinline__ void add_rotated(float (&sum)[4], const uint32_t *components,
                                             const uint32_t *rotation, uint32_t ones)
 {
-  uint32_t product[2] = {multiplied(components[0], rotation[0]),
-                         multiplied(components[1], rotation[1])};
+  uint32_t product[2] = {hmul2_bits(components[0], rotation[0]),
+                         hmul2_bits(components[1], rotation[1])};
 
 #pragma unroll
   for (int c = 2; c < 2 * GROUPS; c++)
-    product[c % 2] = multiplied_added(components[c], rotation[c], product[c % 2]);
-  multiply_add_8(sum, product, ones);
+    product[c % 2] = hfma2_bits(components[c], rotation[c], product[c % 2]);
+  mma_f32_k8(sum, product, ones);
 }
 
 /* Minus the radians per full scale of lane t's harmonics 4 c + t + 1. */
@@ -253,9 +253,9 @@ __device__ __forceinline__ void rotate(uint32_t *rotation, const Turn<GROUPS> &t
     float sine, cosine;
 
     __sincosf(turn.radians[c] * first, &sine, &cosine);
-    rotation[2 * c] = cf_pack_halves(cosine, sine);
+    rotation[2 * c] = cf::pack_half2(cosine, sine);
     __sincosf(turn.radians[c] * second, &sine, &cosine);
-    rotation[2 * c + 1] = cf_pack_halves(cosine, sine);
+    rotation[2 * c + 1] = cf::pack_half2(cosine, sine);
   }
 }
 
@@ -268,7 +268,7 @@ struct Ones {
   {
 #pragma unroll
     for (int j = 0; j < 8; j++)
-      word[j] = opaque(lane / 4 == j ? 0x3c003c00u : 0u);
+      word[j] = keep_in_register(lane / 4 == j ? 0x3c003c00u : 0u);
   }
 
   __device__ __forceinline__ uint32_t of(int j) const
@@ -330,8 +330,8 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
         uint32_t self[2];
 
         own(j, c, self);
-        multiply_half(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1],
-                      self[0], self[1]);
+        mma_f16(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1], self[0],
+                self[1]);
       }
       add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
     }
@@ -363,11 +363,12 @@ __device__ __forceinline__ void expand_pairs(const Expansion &expansion, Columns
 
       own(j, c, self);
       if (shares) {
-        multiply_half_8(sums, expansion.minus, coarse[j - 1][2 * c + 1], self[0], self[1]);
-        multiply_half_8(sums, expansion.minus + 2, coarse[j + 1][2 * c], sums[0], sums[1]);
+        mma_f16_k8(sums, expansion.minus[0], expansion.minus[1], coarse[j - 1][2 * c + 1], self[0],
+                   self[1]);
+        mma_f16_k8(sums, expansion.minus[2], expansion.minus[3], coarse[j + 1][2 * c], sums[0],
+                   sums[1]);
       } else {
-        multiply_half(sums, expansion.minus, coarse[j][2 * c], coarse[j][2 * c + 1], self[0],
-                      self[1]);
+        mma_f16(sums, expansion.minus, coarse[j][2 * c], coarse[j][2 * c + 1], self[0], self[1]);
       }
     }
     add(j, components, rotation);
@@ -392,4 +393,4 @@ __device__ __forceinline__ int strip_pixel_y(int lane, int q)
   return lane / 16 + 2 * (q >> 1);
 }
 
-} // namespace llf
+} // namespace cf::llf

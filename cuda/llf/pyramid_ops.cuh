@@ -8,64 +8,26 @@
  */
 #pragma once
 
+#include "cuda/common/pdl.cuh"
+#include "cuda/common/ptx_math.cuh"
 #include "cuda/llf/types.cuh"
 
-namespace llf
+namespace cf::llf
 {
-
-/* Programmatic dependent launch: the next kernel may be set up while this one runs, and waits here
- * before it touches memory. */
-__device__ __forceinline__ void await_previous()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-  cudaGridDependencySynchronize();
-#endif
-}
-
-/* The first half of that. */
-__device__ __forceinline__ void let_next_start()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-
-/* The second: whatever was launched before has ended. */
-__device__ __forceinline__ void await_started()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
-}
-
-/* Instead: what is launched after a kernel with a gate may rely, without waiting, on all that was
- * launched before it. */
-__device__ __forceinline__ void open_gate()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
 
 /* For kernels that may be `beside` the previous one: they begin without waiting where there was a
  * gate, but do not end before it, so that who waits for the last of them waits for all. */
 __device__ __forceinline__ void begin(bool beside)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
+  pdl_trigger();
   if (!beside)
-    cudaGridDependencySynchronize();
-#endif
+    pdl_wait();
 }
 
 __device__ __forceinline__ void end(bool beside)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   if (beside && blockIdx.x == 0)
-    cudaGridDependencySynchronize();
-#endif
+    pdl_wait();
 }
 
 /* --- borders --- */
@@ -229,29 +191,6 @@ __device__ __forceinline__ void sincos_harmonic(const Series &series, int n, flo
 
 /* --- the remapping curve --- */
 
-__device__ __forceinline__ float exp2_approximate(float x)
-{
-#ifdef __CUDA_ARCH__
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-#else
-  return exp2f(x);
-#endif
-}
-
-/* -infinity at 0. Denormals are no differences of pictures. */
-__device__ __forceinline__ float log2_approximate(float x)
-{
-#ifdef __CUDA_ARCH__
-  float result;
-  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-#else
-  return log2f(x);
-#endif
-}
-
 /* Where detail is raised and tones are not compressed, the curve's two branches meet at sigma and
  * each is the larger one on its side. */
 enum class CurveShape { ANY, UPPER_HULL };
@@ -265,8 +204,7 @@ inline bool is_upper_hull(const Curve &curve)
 template <CurveShape SHAPE = CurveShape::ANY>
 __device__ __forceinline__ float remap_magnitude(const Curve &curve, float magnitude)
 {
-  const float detail =
-      exp2_approximate(fmaf(curve.alpha, log2_approximate(magnitude), curve.detail_gain));
+  const float detail = exp2_approx(fmaf(curve.alpha, log2_approx(magnitude), curve.detail_gain));
   const float lack = __saturatef(fmaf(curve.noise_slope, magnitude, curve.noise_offset));
   const float root = fmaf(lack, lack, -1.0f);
   const float blended = fmaf(root, root * (detail - magnitude), magnitude);
@@ -333,22 +271,10 @@ __device__ __forceinline__ void store_code(const Pixels &pixels, int c, int x, i
       (Sample)((unsigned)rounded << pixels.shift);
 }
 
-/* Of numbers that are no denormals. */
-__device__ __forceinline__ float reciprocal_approximate(float x)
-{
-#ifdef __CUDA_ARCH__
-  float result;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-#else
-  return 1.0f / x;
-#endif
-}
-
 __device__ __forceinline__ float colour_gain(float luma, float filtered)
 {
   const float epsilon = (float)CF_LLF_GAIN_EPSILON;
-  const float gain = (filtered + epsilon) * reciprocal_approximate(luma + epsilon);
+  const float gain = (filtered + epsilon) * reciprocal_approx(luma + epsilon);
 
   return fminf(fmaxf(gain, 0.0f), (float)CF_LLF_MAX_GAIN);
 }
@@ -467,4 +393,4 @@ template <typename Function> bool with_pixel_types(const Pixels &pixels, Functio
   return pixels.wide ? with_colour(Type<uint16_t>()) : with_colour(Type<uint8_t>());
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -8,7 +8,7 @@
 
 #include "cuda/llf/mma_common.cuh"
 
-namespace llf
+namespace cf::llf
 {
 
 constexpr int CELL_X = 8, CELL_Y = 4, CELL_HALVES = 32;
@@ -35,8 +35,8 @@ __device__ __forceinline__ void store_cell(__half *cells, uint32_t first_word, c
 {
   uint32_t *const to = reinterpret_cast<uint32_t *>(cells) + first_word;
 
-  to[0] = cf_pack_halves(sum[0], sum[1]);
-  to[8] = cf_pack_halves(sum[2], sum[3]);
+  to[0] = cf::pack_half2(sum[0], sum[1]);
+  to[8] = cf::pack_half2(sum[2], sum[3]);
 }
 
 /* Stores the cells, `across` of them in a row, of the strip at (x, y), which is in the level. */
@@ -47,4 +47,4 @@ __device__ __forceinline__ void store_cells(__half *cells, int width, int across
     store_cell(cells, first_word_in_cells(across, x, y, lane), sum);
 }
 
-} // namespace llf
+} // namespace cf::llf

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "cuda/common/context.cuh"
+#include "cuda/common/launch.cuh"
 
 #include <cuda_fp16.h>
 
@@ -19,7 +20,7 @@ extern "C" {
 #include "plan/llf_plan.h"
 }
 
-namespace llf
+namespace cf::llf
 {
 
 /* --- pictures --- */
@@ -119,10 +120,10 @@ struct Samples {
 
 /* --- kernels in stream order --- */
 
-/* All kernels here begin with await_previous(), so each may be launched before the one in front of
- * it has ended, where the GPU can (`overlaps`). The first of a frame must not: what comes before
- * it in the stream is not ours. With `beside`, those that can do not wait for the one in front of
- * them but work beside it: see open_gate(). */
+/* All kernels here begin with pdl_trigger_then_wait(), so each may be launched before the one in
+ * front of it has ended, where the GPU can (`overlaps`). The first of a frame must not: what comes
+ * before it in the stream is not ours. With `beside`, those that can do not wait for the one in
+ * front of them but work beside it: see pdl_wait_then_trigger(). */
 struct Queue {
   cudaStream_t stream;
   bool overlaps, started, beside;
@@ -133,38 +134,20 @@ struct Queue {
   int awaited;
 };
 
-inline cudaLaunchAttribute cluster_of(int blocks)
-{
-  cudaLaunchAttribute attribute = {};
-
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = blocks;
-  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-  return attribute;
-}
-
 template <typename... Parameters, typename... Arguments>
 bool launch_with(Queue *queue, const char *name, void (*kernel)(Parameters...), dim3 grid,
                  dim3 block, size_t shared_bytes, int cluster, Arguments... arguments)
 {
-  cudaLaunchConfig_t config = {};
-  cudaLaunchAttribute attributes[2] = {};
-  int count = 0;
+  Launch how = {};
 
-  if (queue->overlaps && queue->started) {
-    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
-  }
-  if (cluster > 1)
-    attributes[count++] = cluster_of(cluster);
-  config.gridDim = grid;
-  config.blockDim = block;
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = queue->stream;
-  config.attrs = attributes;
-  config.numAttrs = count;
+  how.grid = grid;
+  how.block = block;
+  how.shared_bytes = shared_bytes;
+  how.stream = queue->stream;
+  how.dependent = queue->overlaps && queue->started;
+  how.cluster = cluster;
   queue->started = true;
-  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, arguments...), name, queue->status);
+  return cf::launch(how, name, queue->status, kernel, arguments...);
 }
 
 template <typename... Parameters, typename... Arguments>
@@ -342,4 +325,4 @@ size_t exact_scratch_bytes(const CfLlfPyramid &shape, int planes);
 bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shape,
                const Pixels *pixels, int planes, const Curve &curve, void *scratch);
 
-} // namespace llf
+} // namespace cf::llf

@@ -17,7 +17,11 @@
 
 #include "cuda/fir/types.cuh"
 #include "cuda/common/launch.cuh"
-#include "cuda/common/mma.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/ptx_async.cuh"
+#include "cuda/common/ptx_mma.cuh"
+#include "cuda/common/pdl.cuh"
+#include "cuda/pyramid/cta.cuh"
 
 extern "C" {
 #include "plan/pyramid.h"

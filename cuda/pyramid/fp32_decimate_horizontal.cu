@@ -121,7 +121,7 @@ __device__ inline void load_phases(const CfPyramidLine &line, const Store *from,
     StoredFour<Store> four;
 
     for (int j = 0; j < 4; j++) {
-      const int folded = cf_fold(line.border, base + 4 * group + j, line.size);
+      const int folded = cf::fold_index(line.border, base + 4 * group + j, line.size);
       four.sample[j] = folded < 0 ? (Store)border : from[folded];
     }
     sort_four<D>(four, 4 * group - shift, count, phases, stride);
@@ -226,10 +226,10 @@ __global__ void __launch_bounds__(kPyramidThreads)
 {
   extern __shared__ __align__(16) float shared[];
   int block;
-  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::rows_blocks, &block);
+  const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::rows_blocks, &block);
 
-  cf_let_next_kernel_start();
-  cf_wait_for_previous_kernel();
+  cf::pdl_trigger();
+  cf::pdl_wait();
   switch (plane.x.factor) {
   case 1:
     return filter_rows<Sample, 1>(job, plane, block, shared);
@@ -255,6 +255,6 @@ int cf_pyramid_rows_shared(const CfPyramidLine *line, bool wide, int fine, int c
 bool cf_pyramid_rows(const CfPyramidJob *job, bool wide, int blocks, int bytes, void *stream,
                      CfStatus *status)
 {
-  return cf_launch_after(wide ? rows_kernel<uint16_t> : rows_kernel<uint8_t>, job, blocks, bytes,
-                         stream, "decimating rows", status);
+  return cf::launch_job(wide ? rows_kernel<uint16_t> : rows_kernel<uint8_t>, job, blocks,
+                        kPyramidThreads, bytes, stream, "decimating rows", status);
 }

@@ -66,7 +66,7 @@ template <typename Sample> struct Column {
 
   __device__ Word load(int y) const
   {
-    const int folded = cf_fold(plane.y.border, y, plane.height);
+    const int folded = cf::fold_index(plane.y.border, y, plane.height);
 
     if (folded < 0)
       return border;
@@ -411,9 +411,9 @@ __global__ void __launch_bounds__(kPyramidThreads, kPyramidColumnsBlocks)
     byte_columns_kernel(const __grid_constant__ CfPyramidJob job)
 {
   int block;
-  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::columns_blocks, &block);
+  const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::columns_blocks, &block);
 
-  cf_let_next_kernel_start();
+  cf::pdl_trigger();
   if (!is_needed(plane, block))
     return;
   switch (plane.y.factor) {
@@ -432,9 +432,9 @@ __global__ void __launch_bounds__(kPyramidThreads)
     word_columns_kernel(const __grid_constant__ CfPyramidJob job)
 {
   int block;
-  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::columns_blocks, &block);
+  const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::columns_blocks, &block);
 
-  cf_let_next_kernel_start();
+  cf::pdl_trigger();
   if (!is_needed(plane, block))
     return;
   switch (plane.y.factor) {

@@ -173,7 +173,7 @@ void place_band(CfCudaPyramid *pyramid, int p, const CfJob *job)
 
 int words(const CfPyramidPlane *plane)
 {
-  return cf_divide_up(plane->samples, 4);
+  return cf::div_up(plane->samples, 4);
 }
 
 /* Where the intermediate samples lie; with a NULL base only counts their bytes. */
@@ -229,16 +229,16 @@ void cf_pyramid_place_rows(CfPyramidPlane *plane, int first, int end, bool band)
 
   plane->first = first;
   plane->end = end;
-  plane->readable_first = band && halo >= 0 ? cf_clamp(first - halo, 0, plane->height) : 0;
-  plane->readable_end = band && halo >= 0 ? cf_clamp(end + halo, 0, plane->height) : plane->height;
+  plane->readable_first = band && halo >= 0 ? cf::clamp(first - halo, 0, plane->height) : 0;
+  plane->readable_end = band && halo >= 0 ? cf::clamp(end + halo, 0, plane->height) : plane->height;
 
   plane->coarse_first = first / y->factor - reach;
   plane->coarse_end = (end - 1) / y->factor + reach + 1;
-  plane->coarse_first = cf_clamp(plane->coarse_first, y->coarse_first, y->coarse_end - 1);
-  plane->coarse_end = cf_clamp(plane->coarse_end, y->coarse_first + 1, y->coarse_end);
-  plane->fine_first = cf_clamp(plane->coarse_first + y->low_first, y->made_first, y->made_end - 1);
-  plane->fine_end = cf_clamp(plane->coarse_end - 1 + y->low_first + y->low_count,
-                             plane->fine_first + 1, y->made_end);
+  plane->coarse_first = cf::clamp(plane->coarse_first, y->coarse_first, y->coarse_end - 1);
+  plane->coarse_end = cf::clamp(plane->coarse_end, y->coarse_first + 1, y->coarse_end);
+  plane->fine_first = cf::clamp(plane->coarse_first + y->low_first, y->made_first, y->made_end - 1);
+  plane->fine_end = cf::clamp(plane->coarse_end - 1 + y->low_first + y->low_count,
+                              plane->fine_first + 1, y->made_end);
   plane->columns_rows = plane->fine_end - plane->fine_first;
 }
 
@@ -273,8 +273,8 @@ bool cf_pyramid_describe(CfPyramidJob *job, const CfVideo *video, int p, const C
     describe_line(&plane->y, &y, plan->border);
     plane->segment = choose_segment(&plane->x, wide);
     plane->rows_at_once = plane->low_at_once = 1;
-    plane->columns_pitch = cf_divide_up(plane->width, PITCH_ELEMENTS) * PITCH_ELEMENTS;
-    plane->rows_pitch = cf_divide_up(x.coarse_count + 4, PITCH_ELEMENTS) * PITCH_ELEMENTS;
+    plane->columns_pitch = cf::div_up(plane->width, PITCH_ELEMENTS) * PITCH_ELEMENTS;
+    plane->rows_pitch = cf::div_up(x.coarse_count + 4, PITCH_ELEMENTS) * PITCH_ELEMENTS;
     cf_pyramid_place_rows(plane, 0, plane->height, false);
     place_tables(job, &x);
     place_tables(job, &y);
@@ -294,34 +294,34 @@ CfPyramidGrids cf_pyramid_place_blocks(CfPyramidJob *job, bool wide, const CfDev
 
   /* The blocks of one wave of `columns`, shared between the planes. */
   for (int p = 0; p < job->planes; p++)
-    work += (double)cf_divide_up(words(&job->plane[p]), kPyramidThreads) *
+    work += (double)cf::div_up(words(&job->plane[p]), kPyramidThreads) *
             (job->plane[p].end - job->plane[p].first);
   for (int p = 0; p < job->planes; p++) {
     CfPyramidPlane *plane = &job->plane[p];
-    const int across = cf_divide_up(words(plane), kPyramidThreads);
+    const int across = cf::div_up(words(plane), kPyramidThreads);
     const int fine = plane->fine_end - plane->fine_first;
     const int coarse_columns = plane->x.coarse_end - plane->x.coarse_first;
     const int coarse_rows = plane->coarse_end - cf_first_eight(*plane);
     const double share = (plane->end - plane->first) / work;
     /* Where some blocks have nothing to do, shorter strips keep the others from being the last. */
     const int waves = plane->need ? 4 : 1;
-    const int strips = cf_clamp(
+    const int strips = cf::clamp(
         (int)(device->info.multiprocessors * kPyramidColumnsBlocks * waves * share), 1, fine);
     const int bytes = cf_pyramid_rows_shared(&plane->x, wide, plane->segment + plane->x.low_count,
                                              plane->segment);
 
-    plane->strip = cf_clamp(cf_divide_up(fine, strips), SMALLEST_STRIP,
-                            fine > SMALLEST_STRIP ? fine : SMALLEST_STRIP);
+    plane->strip = cf::clamp(cf::div_up(fine, strips), SMALLEST_STRIP,
+                             fine > SMALLEST_STRIP ? fine : SMALLEST_STRIP);
     plane->columns_blocks = grids.columns;
     plane->rows_blocks = grids.rows;
     plane->low_blocks = grids.low;
     plane->up_blocks = grids.up;
-    grids.columns += across * cf_divide_up(fine, plane->strip);
-    grids.rows += cf_divide_up(coarse_columns, plane->segment) *
-                  cf_divide_up(fine, plane->rows_at_once) * plane->channels;
-    grids.low += cf_divide_up(coarse_columns, kPyramidLowColumns) *
-                 cf_divide_up(coarse_rows, kPyramidLowRows * plane->low_at_once) * plane->channels;
-    grids.up += across * (cf_divide_up(plane->end, kPyramidUpRows) - plane->first / kPyramidUpRows);
+    grids.columns += across * cf::div_up(fine, plane->strip);
+    grids.rows += cf::div_up(coarse_columns, plane->segment) *
+                  cf::div_up(fine, plane->rows_at_once) * plane->channels;
+    grids.low += cf::div_up(coarse_columns, kPyramidLowColumns) *
+                 cf::div_up(coarse_rows, kPyramidLowRows * plane->low_at_once) * plane->channels;
+    grids.up += across * (cf::div_up(plane->end, kPyramidUpRows) - plane->first / kPyramidUpRows);
     grids.rows_bytes = bytes > grids.rows_bytes ? bytes : grids.rows_bytes;
   }
   return grids;
@@ -329,21 +329,21 @@ CfPyramidGrids cf_pyramid_place_blocks(CfPyramidJob *job, bool wide, const CfDev
 
 size_t cf_pyramid_columns_bytes(const CfPyramidPlane *plane, bool wide)
 {
-  return cf_scratch_bytes((size_t)plane->columns_rows * plane->channels * plane->columns_pitch *
-                          (wide ? sizeof(float) : sizeof(uint16_t)));
+  return cf::scratch_bytes((size_t)plane->columns_rows * plane->channels * plane->columns_pitch *
+                           (wide ? sizeof(float) : sizeof(uint16_t)));
 }
 
 size_t cf_pyramid_rows_bytes(const CfPyramidPlane *plane)
 {
-  return cf_scratch_bytes((size_t)(plane->fine_end - plane->fine_first) * plane->channels *
-                          plane->rows_pitch * sizeof(float));
+  return cf::scratch_bytes((size_t)(plane->fine_end - plane->fine_first) * plane->channels *
+                           plane->rows_pitch * sizeof(float));
 }
 
 size_t cf_pyramid_coarse_bytes(const CfPyramidPlane *plane)
 {
-  return cf_scratch_bytes((size_t)(plane->coarse_end - plane->coarse_first) *
-                          (plane->x.coarse_end - plane->x.coarse_first) * plane->channels *
-                          sizeof(float));
+  return cf::scratch_bytes((size_t)(plane->coarse_end - plane->coarse_first) *
+                           (plane->x.coarse_end - plane->x.coarse_first) * plane->channels *
+                           sizeof(float));
 }
 
 /* ---- the calls ---- */

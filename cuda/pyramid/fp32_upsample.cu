@@ -132,10 +132,10 @@ __global__ void __launch_bounds__(kPyramidThreads)
   __shared__ __align__(16) float taps[kZeros + kPyramidLowTaps];
   __shared__ float parts[kSlices][kLowRows][kLowColumns];
   int block;
-  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::low_blocks, &block);
+  const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::low_blocks, &block);
 
-  cf_let_next_kernel_start();
-  cf_wait_for_previous_kernel();
+  cf::pdl_trigger();
+  cf::pdl_wait();
   filter_low(plane, block, taps, parts);
 }
 
@@ -537,9 +537,9 @@ __global__ void __launch_bounds__(kPyramidThreads)
     pixels_up_kernel(const __grid_constant__ CfPyramidJob job)
 {
   int block;
-  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::up_blocks, &block);
+  const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::up_blocks, &block);
 
-  cf_wait_for_previous_kernel();
+  cf::pdl_wait();
   go_up<uint8_t, kPixel, Alpha>(job, plane, block);
 }
 
@@ -548,9 +548,9 @@ __global__ void __launch_bounds__(kPyramidThreads)
     planes_up_kernel(const __grid_constant__ CfPyramidJob job)
 {
   int block;
-  const CfPyramidPlane &plane = cf_plane_of_block(job, &CfPyramidPlane::up_blocks, &block);
+  const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::up_blocks, &block);
 
-  cf_wait_for_previous_kernel();
+  cf::pdl_wait();
   if (plane.channels == 1)
     go_up<Sample, kFour, false>(job, plane, block);
   else if (plane.channels == 2)
@@ -563,7 +563,8 @@ __global__ void __launch_bounds__(kPyramidThreads)
 
 bool cf_pyramid_low(const CfPyramidJob *job, int blocks, void *stream, CfStatus *status)
 {
-  return cf_launch_after(low_kernel, job, blocks, 0, stream, "filtering the blur pyramid", status);
+  return cf::launch_job(low_kernel, job, blocks, kPyramidThreads, 0, stream,
+                        "filtering the blur pyramid", status);
 }
 
 bool cf_pyramid_up(const CfPyramidJob *job, bool wide, int blocks, void *stream, CfStatus *status)
@@ -576,5 +577,6 @@ bool cf_pyramid_up(const CfPyramidJob *job, bool wide, int blocks, void *stream,
     kernel = pixels_up_kernel<true>;
   else if (job->plane[0].channels == 4)
     kernel = pixels_up_kernel<false>;
-  return cf_launch_after(kernel, job, blocks, 0, stream, "enlarging the blur pyramid", status);
+  return cf::launch_job(kernel, job, blocks, kPyramidThreads, 0, stream,
+                        "enlarging the blur pyramid", status);
 }

@@ -246,10 +246,10 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
 template <typename Taps>
 __device__ inline void begin(const CfBytesJob &job, const CfBytesPlane &plane, Taps &taps)
 {
-  cf_let_next_kernel_start();
+  cf::pdl_trigger();
   cf_share_taps(plane.x, job.low[&plane - job.plane][0], taps.half, taps.rest);
   __syncthreads();
-  cf_wait_for_previous_kernel();
+  cf::pdl_wait();
 }
 
 template <bool Mirrors>
@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
     SharedSums sums;
   } shared;
   int block;
-  const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
+  const CfBytesPlane &plane = cf::plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
   const Segment segment(plane, block);
 
   begin(job, plane, taps);
@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocksOfFour)
   __shared__ CfSharedTaps<16 * kMostChunks<4>, 1> taps;
   __shared__ SharedSamples<4> samples;
   int block;
-  const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
+  const CfBytesPlane &plane = cf::plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
   const Segment segment(plane, block);
 
   begin(job, plane, taps);
@@ -306,5 +306,6 @@ bool cf_bytes_low(const CfBytesJob *job, int blocks, void *stream, CfStatus *sta
   else
     kernel = mirrors ? low_rows_kernel<true> : low_rows_kernel<false>;
   return cf_bytes_share_memory(kernel, status) &&
-         cf_launch_after(kernel, job, blocks, 0, stream, "blurring coarse rows", status);
+         cf::launch_job(kernel, job, blocks, kPyramidThreads, 0, stream, "blurring coarse rows",
+                        status);
 }

@@ -16,7 +16,7 @@ namespace
 
 __device__ inline void multiply_bytes(int (&sum)[4], const uint4 &a, uint32_t b0, uint32_t b1)
 {
-#ifdef CF_TENSOR_OPS
+#ifdef CF_HAVE_MMA
   asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
                "{%8,%9}, {%0,%1,%2,%3};"
                : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
@@ -253,7 +253,7 @@ __device__ inline bool is_opaque(const CfBytesPlane &plane, const Sums (&sums)[k
 /* Two numbers as halves, and 256 times what these leave. */
 __device__ inline uint32_t take_halves(float &low, float &high)
 {
-  const uint32_t pair = cf_pack_halves(low, high);
+  const uint32_t pair = cf::pack_half2(low, high);
   __half2 halves;
 
   memcpy(&halves, &pair, sizeof halves);
@@ -302,7 +302,7 @@ __device__ inline void filter_weighted_rows(const CfBytesPlane &plane, const uin
               (float)(256 * high[t][2 * i + j] + low[t][2 * i + j] + centre[i].weighted_start) *
               centre[i].weighted;
         sums[t].high[2 * h + i] = take_halves(value[0], value[1]);
-        sums[t].low[2 * h + i] = cf_pack_halves(value[0], value[1]);
+        sums[t].low[2 * h + i] = cf::pack_half2(value[0], value[1]);
       }
     }
   }
@@ -432,8 +432,8 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
 
 #pragma unroll
       for (int t = 0; t < kBytesTiles; t++) {
-        cf_mma(fine[t].high, sums[t].high, taps.x, taps.y);
-        cf_mma(fine[t].low, sums[t].low, taps.x, taps.y);
+        cf::mma_f32(fine[t].high, sums[t].high, taps.x, taps.y);
+        cf::mma_f32(fine[t].low, sums[t].low, taps.x, taps.y);
       }
       store.take(step, fine);
     }
@@ -447,7 +447,7 @@ __global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
   __shared__ SharedTaps shared;
   const CfBytesPlane &plane = job.plane[0];
 
-  cf_let_next_kernel_start();
+  cf::pdl_trigger();
   if (plane.x.decimation == 8)
     decimate<4, 8, Folds, Alpha>(job, plane, (int)blockIdx.x, shared);
   else
@@ -460,9 +460,9 @@ __global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
 {
   __shared__ SharedTaps shared;
   int block;
-  const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::down_blocks, &block);
+  const CfBytesPlane &plane = cf::plane_of_block(job, &CfBytesPlane::down_blocks, &block);
 
-  cf_let_next_kernel_start();
+  cf::pdl_trigger();
   if (plane.channels == 1 && plane.x.decimation == 8)
     decimate<1, 8, Folds, false>(job, plane, block, shared);
   else if (plane.channels == 1)

@@ -14,7 +14,7 @@ struct CfBytesRow {
 
   __device__ CfBytesRow(const CfBytesPlane &plane, int y)
   {
-    const int folded = cf_fold(plane.y.border, y, plane.height);
+    const int folded = cf::fold_index(plane.y.border, y, plane.height);
     const int readable = min(max(folded, plane.readable_first), plane.readable_end - 1);
 
     first = plane.source + (ptrdiff_t)readable * plane.source_stride;
@@ -44,7 +44,7 @@ __device__ __noinline__ uint4 cf_gather_pixels(const CfBytesPlane &plane, const 
 
 #pragma unroll
   for (int i = 0; i < 16 / C; i++) {
-    const int from = cf_fold(plane.x.border, x + i, plane.width);
+    const int from = cf::fold_index(plane.x.border, x + i, plane.width);
     const uint32_t value =
         from < 0 ? plane.border : cf_load_pixel<C>(plane, row + (ptrdiff_t)from * C);
 

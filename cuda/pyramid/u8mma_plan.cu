@@ -27,7 +27,7 @@ CfPyramidFactors choose_factors(bool weighted, double sigma)
 {
   const int most = kBytesDecimation * kBytesThinning;
   const int factor = cf_pyramid_factor(sigma, 8, weighted, most);
-  const int decimation = cf_clamp(factor, kLeastFactor, kBytesDecimation);
+  const int decimation = cf::clamp(factor, kLeastFactor, kBytesDecimation);
 
   return {decimation, factor > decimation ? factor / decimation : 1, 0.6, 0.0, true};
 }
@@ -36,7 +36,7 @@ CfPyramidFactors choose_factors(bool weighted, double sigma)
 
 int round_up(int value, int multiple)
 {
-  return cf_divide_up(value, multiple) * multiple;
+  return cf::div_up(value, multiple) * multiple;
 }
 
 void describe_line(CfBytesLine *line, const CfPyramidAxis *axis, CfBorder border)
@@ -63,9 +63,9 @@ void describe_line(CfBytesLine *line, const CfPyramidAxis *axis, CfBorder border
 void place_low(CfBytesLow *low, const CfPyramidAxis *axis)
 {
   for (int i = 0; i < (axis->low_count + 1) / 2; i++) {
-    const uint16_t half = cf_half_bits(axis->low[i]);
+    const uint16_t half = cf::half_bits(axis->low[i]);
 
-    low->tap[i] = half | (uint32_t)cf_half_bits(axis->low[i] - cf_half_value(half)) << 16;
+    low->tap[i] = half | (uint32_t)cf::half_bits(axis->low[i] - cf::half_value(half)) << 16;
   }
 }
 
@@ -89,8 +89,8 @@ void describe_products(CfBytesPlane *plane)
   const int needed = 16 * cf_bytes_stack(y->factor) / y->factor + 4;
 
   x->spare = (x->thinning * x->coarse_first + x->low_first - plane->left) & 3;
-  x->chunks = cf_divide_up(x->spare + 15 * x->thinning + x->low_count, 16);
-  y->chunks = cf_divide_up(1 + (needed - 1) * y->thinning + y->low_count, 16);
+  x->chunks = cf::div_up(x->spare + 15 * x->thinning + x->low_count, 16);
+  y->chunks = cf::div_up(1 + (needed - 1) * y->thinning + y->low_count, 16);
 }
 
 /* What its taps add up to as bytes. */
@@ -202,15 +202,15 @@ void place_rows(CfBytesPlane *plane, int first, int end, bool band)
 
   plane->first = first;
   plane->end = end;
-  plane->readable_first = band && halo >= 0 ? cf_clamp(first - halo, 0, plane->height) : 0;
-  plane->readable_end = band && halo >= 0 ? cf_clamp(end + halo, 0, plane->height) : plane->height;
+  plane->readable_first = band && halo >= 0 ? cf::clamp(first - halo, 0, plane->height) : 0;
+  plane->readable_end = band && halo >= 0 ? cf::clamp(end + halo, 0, plane->height) : plane->height;
 
-  plane->coarse_first = cf_clamp(first / y->factor - 2, y->coarse_first, y->coarse_end - 1);
-  plane->coarse_end = cf_clamp((end - 1) / y->factor + 3, plane->coarse_first + 1, y->coarse_end);
+  plane->coarse_first = cf::clamp(first / y->factor - 2, y->coarse_first, y->coarse_end - 1);
+  plane->coarse_end = cf::clamp((end - 1) / y->factor + 3, plane->coarse_first + 1, y->coarse_end);
   plane->wanted_first =
-      cf_clamp(y->thinning * plane->coarse_first + y->low_first, y->made_first, y->made_end - 1);
-  plane->wanted_end = cf_clamp(y->thinning * (plane->coarse_end - 1) + y->low_first + y->low_count,
-                               plane->wanted_first + 1, y->made_end);
+      cf::clamp(y->thinning * plane->coarse_first + y->low_first, y->made_first, y->made_end - 1);
+  plane->wanted_end = cf::clamp(y->thinning * (plane->coarse_end - 1) + y->low_first + y->low_count,
+                                plane->wanted_first + 1, y->made_end);
   plane->rows_first = (plane->wanted_first & ~1) - 2;
   plane->row_pairs = round_up(plane->wanted_end + 3 - plane->rows_first, 8) / 2;
   place_fine(plane);
@@ -243,10 +243,10 @@ size_t place_memory(CfBytesJob *job, uint8_t *base)
     const size_t fine = (size_t)(plane->fine_end - plane->fine_first) * plane->channels;
 
     plane->rows = (uint2 *)(base + used);
-    used += cf_scratch_bytes((size_t)plane->row_pairs * plane->channels * plane->columns *
-                             sizeof(uint2));
+    used += cf::scratch_bytes((size_t)plane->row_pairs * plane->channels * plane->columns *
+                              sizeof(uint2));
     plane->fine = (float *)(base + used);
-    used += cf_scratch_bytes(fine * plane->fine_pitch * sizeof(float));
+    used += cf::scratch_bytes(fine * plane->fine_pitch * sizeof(float));
   }
   return used;
 }
@@ -261,20 +261,20 @@ int down_across(const CfBytesPlane *plane)
 {
   const int columns = kBytesTiles * 16 / plane->channels;
 
-  return cf_divide_up(cf_divide_up(plane->x.made_end - plane->left, columns), kBytesWarps);
+  return cf::div_up(cf::div_up(plane->x.made_end - plane->left, columns), kBytesWarps);
 }
 
 int up_across(const CfBytesPlane *plane)
 {
-  return cf_divide_up(plane->width,
-                      kBytesTile * kBytesWarps * cf_bytes_groups(plane->channels, plane->x.factor));
+  return cf::div_up(plane->width,
+                    kBytesTile * kBytesWarps * cf_bytes_groups(plane->channels, plane->x.factor));
 }
 
 /* Blocks of a plane along rows by what a block makes, shared so that all together are about
  * `blocks`. */
 int share(double blocks, double own, double all, int across, int rows)
 {
-  return cf_clamp((int)(blocks * own / all / across), 1, rows);
+  return cf::clamp((int)(blocks * own / all / across), 1, rows);
 }
 
 Grids place_blocks(CfBytesJob *job, const CfDevice *device)
@@ -292,15 +292,15 @@ Grids place_blocks(CfBytesJob *job, const CfDevice *device)
     const double own = (double)plane->width * plane->channels * (plane->end - plane->first);
     const int fine = plane->fine_end - (plane->fine_first & ~3);
     const int stack = 16 * cf_bytes_stack(plane->y.factor);
-    const int stacks = cf_divide_up(plane->end, stack) - plane->first / stack;
+    const int stacks = cf::div_up(plane->end, stack) - plane->first / stack;
     const int strips =
         share(multiprocessors * kBytesDownBlocks, own, work, down_across(plane), fine);
 
-    plane->strip = round_up(cf_divide_up(fine, strips), 16 / plane->y.decimation);
+    plane->strip = round_up(cf::div_up(fine, strips), 16 / plane->y.decimation);
     plane->down_blocks = grids.down;
     plane->rows_blocks = grids.rows;
     plane->up_blocks = grids.up;
-    grids.down += down_across(plane) * cf_divide_up(fine, plane->strip);
+    grids.down += down_across(plane) * cf::div_up(fine, plane->strip);
     grids.rows += cf_bytes_segments(*plane) * plane->row_pairs / 4 * plane->channels;
     grids.up += up_across(plane) * stacks;
   }

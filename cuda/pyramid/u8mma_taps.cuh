@@ -68,18 +68,18 @@ template <int Run> struct CfTapMatrix {
   /* Adds 16 samples' share. Of each a thread has halves in x and what they leave in y. */
   __device__ void multiply(float (&sum)[4], const uint2 &b0, const uint2 &b1) const
   {
-    cf_mma(sum, half, b0.x, b1.x);
-    cf_mma(sum, half, b0.y, b1.y);
-    cf_mma(sum, rest, b0.x, b1.x);
+    cf::mma_f32(sum, half, b0.x, b1.x);
+    cf::mma_f32(sum, half, b0.y, b1.y);
+    cf::mma_f32(sum, rest, b0.x, b1.x);
   }
 };
 
 /* Two numbers as halves, and as halves what these leave. */
 __device__ inline uint2 cf_split_halves(float low, float high)
 {
-  const uint32_t pair = cf_pack_halves(low, high);
+  const uint32_t pair = cf::pack_half2(low, high);
   __half2 halves;
 
   memcpy(&halves, &pair, sizeof halves);
-  return make_uint2(pair, cf_pack_halves(low - __low2float(halves), high - __high2float(halves)));
+  return make_uint2(pair, cf::pack_half2(low - __low2float(halves), high - __high2float(halves)));
 }

@@ -111,8 +111,8 @@ __device__ inline void expand_rows(const AcrossRows &across, const Coarse &coars
   for (int r = 0; r < 2; r++) {
     float sum[4] = {};
 
-    cf_mma(sum, main, coarse.row[r].x, coarse.row[r].y);
-    cf_mma(sum, left, coarse.row[r].x, coarse.row[r].y);
+    cf::mma_f32(sum, main, coarse.row[r].x, coarse.row[r].y);
+    cf::mma_f32(sum, left, coarse.row[r].x, coarse.row[r].y);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       if (Exact) {
@@ -121,7 +121,7 @@ __device__ inline void expand_rows(const AcrossRows &across, const Coarse &coars
         middle.half[i][r] = split.x;
         middle.rest[i][r] = split.y;
       } else {
-        middle.half[i][r] = cf_pack_halves(sum[2 * i], sum[2 * i + 1]);
+        middle.half[i][r] = cf::pack_half2(sum[2 * i], sum[2 * i + 1]);
       }
     }
   }
@@ -187,18 +187,18 @@ __device__ inline void expand_columns(const AcrossColumns &across, const Middle 
 {
   const uint32_t half = across.first ? middle.half[i][0] : middle.half[i][1];
 
-  cf_mma(sum, across.weights, half, half);
+  cf::mma_f32(sum, across.weights, half, half);
   if (Exact) {
     const uint32_t rest = across.first ? middle.rest[i][0] : middle.rest[i][1];
 
-    cf_mma(sum, across.weights, rest, rest);
+    cf::mma_f32(sum, across.weights, rest, rest);
   }
 }
 
 /* Four sums, to which kWhole was added, as codes. */
 __device__ inline uint32_t to_bytes(float a, float b, float c, float d)
 {
-  return __byte_perm(cf_pack_halves(a, b), cf_pack_halves(c, d), 0x6420);
+  return __byte_perm(cf::pack_half2(a, b), cf::pack_half2(c, d), 0x6420);
 }
 
 /* A pixel of which alpha weighs the colours. */
@@ -469,7 +469,7 @@ __device__ inline void go_up(const CfBytesPlane &plane, const CfBytesLow &low, i
   share_weights(plane, shared.weights);
   cf_share_taps(plane.y, low, shared.taps.half, shared.taps.rest);
   __syncthreads();
-  cf_wait_for_previous_kernel();
+  cf::pdl_wait();
   cf_share_coarse<C>(plane, stack, shared.taps, shared.coarse);
   __syncthreads();
   if (stack.warp_x >= plane.width)
@@ -497,7 +497,7 @@ __global__ void __launch_bounds__(kPyramidThreads, kBlocks)
     Shared<2> two;
   } shared;
   int block;
-  const CfBytesPlane &plane = cf_plane_of_block(job, &CfBytesPlane::up_blocks, &block);
+  const CfBytesPlane &plane = cf::plane_of_block(job, &CfBytesPlane::up_blocks, &block);
   const CfBytesLow &low = job.low[&plane - job.plane][1];
 
   if (plane.channels == 1)
@@ -515,5 +515,6 @@ bool cf_bytes_up(const CfBytesJob *job, int blocks, void *stream, CfStatus *stat
   if (job->plane[0].channels == 4)
     kernel = job->plane[0].alpha >= 0 ? pixels_up_kernel<true> : pixels_up_kernel<false>;
   return cf_bytes_share_memory(kernel, status) &&
-         cf_launch_after(kernel, job, blocks, 0, stream, "enlarging a blur", status);
+         cf::launch_job(kernel, job, blocks, kPyramidThreads, 0, stream, "enlarging a blur",
+                        status);
 }

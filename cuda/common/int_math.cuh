@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Integer arithmetic for host and device.
+ */
+#pragma once
+
+#include <stddef.h>
+
+namespace cf
+{
+
+/* value / divisor rounded up; value >= 0, divisor > 0. */
+template <typename T> __host__ __device__ constexpr T div_up(T value, T divisor)
+{
+  return (value + divisor - 1) / divisor;
+}
+
+template <typename T> __host__ __device__ constexpr T round_up(T value, T multiple)
+{
+  return div_up(value, multiple) * multiple;
+}
+
+template <typename T> __host__ __device__ constexpr T smaller(T a, T b)
+{
+  return a < b ? a : b;
+}
+
+template <typename T> __host__ __device__ constexpr T larger(T a, T b)
+{
+  return a > b ? a : b;
+}
+
+template <typename T> __host__ __device__ constexpr T clamp(T value, T low, T high)
+{
+  return value < low ? low : value > high ? high : value;
+}
+
+/* Scratch memory is divided at multiples of 256 bytes, so that each part suits any access. */
+__host__ __device__ constexpr size_t scratch_bytes(size_t bytes)
+{
+  return round_up<size_t>(bytes, 256);
+}
+
+} // namespace cf

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Programmatic dependent launch (sm_90 and newer; elsewhere nothing happens, and grids of a stream
+ * follow each other). A grid launched with the attribute (launch.cuh) may start as soon as all CTAs
+ * of the previous grid of the stream have triggered or ended.
+ *
+ * What may be read when:
+ * - after pdl_wait(): everything that all earlier grids of the stream wrote;
+ * - without pdl_wait(): what was written before a release fence that every CTA of the previous grid
+ *   issued before its trigger (PTX ISA, griddepcontrol). pdl_wait_then_trigger() is such a trigger.
+ *
+ * The end of a grid that has not waited says nothing about grids before it. The last grid of a
+ * frame therefore waits in at least one CTA.
+ */
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace cf
+{
+
+/* Lets the next grid start once all CTAs of this one have come here. It must not yet rely on
+ * results of this grid. */
+__device__ inline void pdl_trigger()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/* Waits until all earlier grids of the stream have ended and their writes are visible. */
+__device__ inline void pdl_wait()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
+/* The usual beginning of a kernel: the next grid is set up early, and waits at its own start. */
+__device__ inline void pdl_trigger_then_wait()
+{
+  pdl_trigger();
+  pdl_wait();
+}
+
+/* Waits for the earlier grids, and only then lets the next one start: that one may read the results
+ * of the earlier grids without a wait of its own. The fence releases them to it. */
+__device__ inline void pdl_wait_then_trigger()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  pdl_wait();
+  __threadfence();
+  pdl_trigger();
+#endif
+}
+
+} // namespace cf

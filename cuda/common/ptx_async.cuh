@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Asynchronous copies to shared memory (cp.async, sm_80 and newer), loads with cache hints, and
+ * shared stores by address. A thread's copies are its own: others see them after the thread has
+ * waited and a barrier has followed. In code for older GPUs they compile to nothing and must not be
+ * reached.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "cuda/common/ptx_mma.cuh"
+
+namespace cf
+{
+
+/* Copies Bytes (4, 8 or 16) to `to` (smem_address) from global memory aligned to Bytes. */
+template <int Bytes> __device__ inline void cp_async(uint32_t to, const void *from)
+{
+#ifdef CF_HAVE_MMA
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(to), "l"(from) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                 :
+                 : "r"(to), "l"(from), "n"(Bytes)
+                 : "memory");
+#endif
+}
+
+/* Copies Bytes (4 or 16), of which only the first `valid` are read; the others become 0. */
+template <int Bytes>
+__device__ inline void cp_async_zero_fill(uint32_t to, const void *from, int valid)
+{
+#ifdef CF_HAVE_MMA
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :
+                 : "r"(to), "l"(from), "r"(valid)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                 :
+                 : "r"(to), "l"(from), "n"(Bytes), "r"(valid)
+                 : "memory");
+#endif
+}
+
+/* Ends a group of this thread's copies. */
+__device__ inline void cp_async_commit()
+{
+#ifdef CF_HAVE_MMA
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/* Waits for all groups of this thread's copies but the last `Pending`. */
+template <int Pending> __device__ inline void cp_async_wait()
+{
+#ifdef CF_HAVE_MMA
+  asm volatile("cp.async.wait_group %0;" : : "n"(Pending) : "memory");
+#endif
+}
+
+/* Waits for all copies that this thread has begun. */
+__device__ inline void cp_async_commit_and_wait()
+{
+  cp_async_commit();
+  cp_async_wait<0>();
+}
+
+__device__ inline void st_shared(uint32_t to, uint32_t word)
+{
+  asm volatile("st.shared.u32 [%0], %1;" : : "r"(to), "r"(word) : "memory");
+}
+
+/* Starts to load the line that holds `from` into the L2 cache. */
+__device__ inline void prefetch_l2(const void *from)
+{
+  asm volatile("prefetch.global.L2 [%0];" : : "l"(from));
+}
+
+/* Loads of constant global memory that no other warp of the SM reads: L1 is left to other data. */
+__device__ inline uint4 load_no_l1(const uint4 *from)
+{
+  uint4 four = {};
+#ifdef CF_HAVE_MMA
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
+               : "l"(from));
+#endif
+  return four;
+}
+
+__device__ inline uint2 load_no_l1(const uint2 *from)
+{
+  uint2 two = {};
+#ifdef CF_HAVE_MMA
+  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];"
+               : "=r"(two.x), "=r"(two.y)
+               : "l"(from));
+#endif
+  return two;
+}
+
+__device__ inline uint32_t load_no_l1(const uint32_t *from)
+{
+  uint32_t one = 0;
+#ifdef CF_HAVE_MMA
+  asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(one) : "l"(from));
+#endif
+  return one;
+}
+
+} // namespace cf
