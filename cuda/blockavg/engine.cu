@@ -284,6 +284,8 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
   State *state = (State *)opaque;
   Job job = state->job;
 
+  if (!cf_refuse_capture(work->stream, status))
+    return false;
   if (work->regions)
     return cf_blockavg_regions_run(state->regions, &state->params, work, status);
   if (state->copies)

@@ -216,6 +216,8 @@ bool cf_fir_run(void *opaque, const CfJob *job, CfStatus *status)
 {
   State *state = (State *)opaque;
 
+  if (!cf_refuse_capture(job->stream, status))
+    return false;
   if (!copy_planes(state, job, status))
     return false;
   if (state->picture.planes == 0)

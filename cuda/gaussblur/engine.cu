@@ -185,6 +185,8 @@ bool run(void *state, const CfJob *job, CfStatus *status)
 {
   Blur *blur = (Blur *)state;
 
+  if (!cf_refuse_capture(job->stream, status))
+    return false;
   return job->regions ? run_regions(blur, job, status) : filter(blur, job, status);
 }
 

@@ -449,6 +449,8 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
   size_t bytes = 0;
   bool copies = is_identity(state->params), filters = false;
 
+  if (!cf_refuse_capture(job->stream, status))
+    return false;
   for (int i = 0; i < images.count && !copies; i++) {
     const size_t needed =
         images.image[i].shape.images > 1 ? scratch_bytes(state, images.image[i]) : 0;
