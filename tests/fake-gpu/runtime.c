@@ -245,7 +245,7 @@ FUNCTION(cudaStreamCreate, (cudaStream_t * stream), make(stream, 1))
 FUNCTION(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags, int priority),
          make(stream, 1))
 FUNCTION(cudaStreamSynchronize, (cudaStream_t stream), )
-FUNCTION(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus *status),
+FUNCTION(cudaStreamIsCapturing, (cudaStream_t stream, enum cudaStreamCaptureStatus *status),
          *status = cudaStreamCaptureStatusNone)
 FUNCTION(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags), )
 FUNCTION(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), make(event, 1))
