@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "engine.h"
+#include "cpu/pyramid/engine.h"
 #include "cpu/fir/tile.h"
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/fixed.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cpu/reference/fir.h"
+#include "plan/fir.h"
 
 /* Belongs to one caller at a time. */
 typedef struct {
