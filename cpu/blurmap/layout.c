@@ -10,21 +10,15 @@
 #include "plan/pyramid_factors.h"
 #include "cpu/pyramid/rows.h"
 
-#define LARGEST_FACTOR 16
-#define MOST_DECIMATED 8
-
 /* Levels */
 
-static CfPyramidFactors choose_factors(double sigma)
-{
-  CfPyramidFactors factors = {
-      .decimation = 1, .thinning = 1, .prefilter_sigma = 0.7, .prefilter_reach = 4.0};
-  const int factor = cf_pyramid_level_factor(sigma, LARGEST_FACTOR);
+#define LARGEST_FACTOR 16
 
-  factors.decimation = factor < MOST_DECIMATED ? factor : MOST_DECIMATED;
-  factors.thinning = factor / factors.decimation;
-  return factors;
-}
+static const CfPyramidLimits limits = {.least_decimation = 1,
+                                       .most_decimation = 8,
+                                       .most = LARGEST_FACTOR,
+                                       .prefilter_sigma = 0.7,
+                                       .prefilter_reach = 4.0};
 
 static bool same_factors(const CfBlurMapLevel *a, const CfBlurMapLevel *b)
 {
@@ -54,8 +48,8 @@ static void choose_levels(CfBlurPlane *plane, const CfMapSigmas *sigmas)
     CfBlurMapLevel *level = &plane->level[i];
     const CfBlurLevel *sigma = &plane->levels.level[i];
 
-    level->x = choose_factors(sigma->horizontal);
-    level->y = choose_factors(sigma->vertical);
+    level->x = cf_pyramid_level_factors(sigma->horizontal, &limits);
+    level->y = cf_pyramid_level_factors(sigma->vertical, &limits);
     level->large = level->x.decimation > 1 || level->y.decimation > 1;
     level->radius_x = cf_gaussian_radius(sigma->horizontal);
     level->radius_y = cf_gaussian_radius(sigma->vertical);

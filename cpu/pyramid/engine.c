@@ -8,23 +8,14 @@
 #include "plan/pyramid_factors.h"
 #include "cpu/pyramid/layout.h"
 
-#define LARGEST_DECIMATION 8
-
 /* Choosing factors */
 
-static CfPyramidFactors choose_factors(int bits, bool weighted, double sigma)
-{
-  CfPyramidFactors factors = {.decimation = 1,
-                              .thinning = 1,
-                              .prefilter_sigma = bits > 10 ? 1.0 : 0.8,
-                              .prefilter_reach = bits > 10 ? 5.0 : 4.0};
-  const int factor = cf_pyramid_factor(sigma, bits, weighted, CF_PYRAMID_LARGEST_STEP);
-
-  factors.decimation = factor < LARGEST_DECIMATION ? factor : LARGEST_DECIMATION;
-  factors.thinning = factor / factors.decimation;
-  factors.boxes = bits <= 8 && factors.decimation >= 4;
-  return factors;
-}
+static const CfPyramidLimits limits = {.least_decimation = 1,
+                                       .most_decimation = 8,
+                                       .most = CF_PYRAMID_LARGEST_STEP,
+                                       .boxes = true,
+                                       .prefilter_sigma = 0.8,
+                                       .prefilter_reach = 4.0};
 
 /* At 4.1 the pyramid takes 1.3 times as long as taps in fixed point, but these soon are off by more
  * than 0.6 codes, and in single precision they take 1.6 times as long as the pyramid. */
@@ -37,8 +28,8 @@ bool cf_cpu_pyramid_pays(int bits, bool weighted, bool matrix, double horizontal
 {
   const double smallest = matrix ? SMALLEST_SIGMA_BESIDE_MATRIX : SMALLEST_SIGMA;
 
-  *x = choose_factors(bits, weighted, horizontal);
-  *y = choose_factors(bits, weighted, vertical);
+  *x = cf_pyramid_factors(horizontal, bits, weighted, &limits);
+  *y = cf_pyramid_factors(vertical, bits, weighted, &limits);
   return fmax(horizontal, vertical) >= smallest && (x->decimation > 1 || y->decimation > 1);
 }
 
