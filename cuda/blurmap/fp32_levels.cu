@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The levels of a blur map where they are not made on tensor cores: small ones are filtered in
- * tiles, large ones come from pyramids.
+ * Blur maps in fp32, on the host: how each level is made, and the pyramids of the large ones.
  */
 #include "cuda/blurmap/state.cuh"
 
@@ -12,28 +11,21 @@ extern "C" {
 
 #include <string.h>
 
-/* Coarse samples that a block of `rows` makes. */
-#define SMALLEST_SEGMENT 128
+namespace cf::blurmap
+{
 
 namespace
 {
 
 /* ---- levels ---- */
 
-CfPyramidFactors choose_factors(double sigma)
-{
-  return {cf_pyramid_level_factor(sigma, kPyramidFactor), 1, 0.72, 4.1, false};
-}
+/* What the kernels of cuda/pyramid/fp32.cuh can do. */
+constexpr CfPyramidLimits kLimits = {1, kPyramidFactor, kPyramidFactor, false, 0.72, 4.1};
 
-int round_to_four(int value)
+int lay_out_gaussian(double sigma, float tap[kInTileTaps])
 {
-  return (value + 3) / 4 * 4;
-}
-
-int lay_out_gaussian(double sigma, float tap[kMapTaps])
-{
-  double exact[2 * kMapRadius + 1];
-  const int radius = cf_gaussian_radius(sigma), rounded = round_to_four(radius);
+  double exact[2 * kInTileRadius + 1];
+  const int radius = cf_gaussian_radius(sigma), rounded = round_up(radius, 4);
 
   cf_gaussian_taps(sigma, radius, exact);
   for (int i = 0; i <= 2 * radius; i++)
@@ -41,36 +33,38 @@ int lay_out_gaussian(double sigma, float tap[kMapTaps])
   return rounded;
 }
 
-CfMapKind kind_of(const double sigma[2], const CfPyramidFactors factors[2])
+LevelKind kind_of(const double sigma[2], const CfPyramidFactors factors[2])
 {
   if (factors[0].decimation > 1 || factors[1].decimation > 1)
-    return CF_MAP_LARGE;
-  return cf_gaussian_radius(sigma[0]) <= kMapDirectRadius &&
-                 cf_gaussian_radius(sigma[1]) <= kMapDirectRadius
-             ? CF_MAP_DIRECT
-             : CF_MAP_SMALL;
+    return kFromPyramid;
+  return cf_gaussian_radius(sigma[0]) <= kPerSampleRadius &&
+                 cf_gaussian_radius(sigma[1]) <= kPerSampleRadius
+             ? kPerSample
+             : kInTile;
 }
 
 bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
 {
-  CfMapPlaneState *plane = &blur->plane[p];
-  CfMapLevel *level = &plane->table.level[i];
+  PlaneState *plane = &blur->plane[p];
+  Fp32Level *level = &plane->table.level[i];
   const double sigma[2] = {plane->levels.level[i].horizontal, plane->levels.level[i].vertical};
-  const CfPyramidFactors factors[2] = {choose_factors(sigma[0]), choose_factors(sigma[1])};
+  const CfPyramidFactors factors[2] = {cf_pyramid_level_factors(sigma[0], &kLimits),
+                                       cf_pyramid_level_factors(sigma[1], &kLimits)};
 
   memset(level, 0, sizeof *level);
   level->sigma_x = (float)sigma[0];
   level->sigma_y = (float)sigma[1];
   level->kind = kind_of(sigma, factors);
-  if (level->kind != CF_MAP_LARGE) {
+  if (level->kind != kFromPyramid) {
     level->radius_x = lay_out_gaussian(sigma[0], level->tap_x);
     level->radius_y = lay_out_gaussian(sigma[1], level->tap_y);
     return true;
   }
-  blur->job.planes = 0;
-  if (!cf_pyramid_describe(&blur->job, &blur->video, p, &blur->plan, sigma, factors, status))
+  blur->pyramids.planes = 0;
+  if (!cf_pyramid_describe(&blur->pyramids, &blur->video, p, &blur->channels, sigma, factors,
+                           status))
     return false;
-  plane->pyramid[i] = blur->job.plane[0];
+  plane->pyramid[i] = blur->pyramids.plane[0];
   level->log_x = cf_log2(factors[0].decimation);
   level->log_y = cf_log2(factors[1].decimation);
   return true;
@@ -84,16 +78,16 @@ struct Group {
   int fine_first, fine_end; /* rows for all of them */
 };
 
-bool next_group(const CfMapPlaneState *plane, int from, Group *group)
+bool next_group(const PlaneState *plane, int from, Group *group)
 {
   int i = from;
 
-  while (i < plane->levels.count && plane->table.level[i].kind != CF_MAP_LARGE)
+  while (i < plane->levels.count && plane->table.level[i].kind != kFromPyramid)
     i++;
   if (i == plane->levels.count)
     return false;
   *group = {i, i, plane->pyramid[i].fine_first, plane->pyramid[i].fine_end};
-  while (i < plane->levels.count && plane->table.level[i].kind == CF_MAP_LARGE &&
+  while (i < plane->levels.count && plane->table.level[i].kind == kFromPyramid &&
          plane->pyramid[i].y.factor == plane->pyramid[group->first].y.factor) {
     const CfPyramidPlane *pyramid = &plane->pyramid[i++];
 
@@ -106,13 +100,8 @@ bool next_group(const CfMapPlaneState *plane, int from, Group *group)
   return true;
 }
 
-int larger(int a, int b)
-{
-  return a > b ? a : b;
-}
-
 /* All levels of a group as one, as far as their columns go. */
-CfPyramidPlane whole_group(const CfMapPlaneState *plane, const Group *group)
+CfPyramidPlane whole_group(const PlaneState *plane, const Group *group)
 {
   CfPyramidPlane whole = plane->pyramid[group->first];
 
@@ -139,8 +128,8 @@ int chunk_end(const Group *group, int first)
   return first + CF_MAX_PLANES < group->end ? first + CF_MAX_PLANES : group->end;
 }
 
-void count_group(const CfCudaBlurMap *blur, CfMapPlaneState *plane, const Group *group,
-                 CfMapMemory *memory)
+void count_group(const CfCudaBlurMap *blur, PlaneState *plane, const Group *group,
+                 PyramidMemory *memory)
 {
   const CfPyramidPlane whole = whole_group(plane, group);
   const size_t columns = cf_pyramid_columns_bytes(&whole, blur->wide);
@@ -160,7 +149,7 @@ void count_group(const CfCudaBlurMap *blur, CfMapPlaneState *plane, const Group 
   }
 }
 
-void place_level(CfMapLevel *level, const CfPyramidPlane *pyramid)
+void place_level(Fp32Level *level, const CfPyramidPlane *pyramid)
 {
   level->first_x = pyramid->x.coarse_first;
   level->first_y = pyramid->coarse_first;
@@ -173,17 +162,17 @@ void place_need(const CfCudaBlurMap *blur, CfPyramidPlane *pyramid, int level, i
 {
   const unsigned bit = 1u << level % 32;
 
-  pyramid->need = blur->border == CF_BORDER_WRAP ? nullptr : blur->tiles + first_tile;
-  pyramid->need_x = cf_map_tiles_along(pyramid->width);
-  pyramid->need_y = cf_map_tiles_along(pyramid->end - pyramid->first);
+  pyramid->need = blur->border == CF_BORDER_WRAP ? nullptr : blur->tile_levels + first_tile;
+  pyramid->need_x = fp32_tiles_along(pyramid->width);
+  pyramid->need_y = fp32_tiles_along(pyramid->end - pyramid->first);
   pyramid->need_bits = {level / 32 == 0 ? bit : 0, level / 32 == 1 ? bit : 0,
                         level / 32 == 2 ? bit : 0, level / 32 == 3 ? bit : 0};
 }
 
-bool make_columns(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *group,
-                  void *columns, void *stream, CfStatus *status)
+bool make_columns(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group, void *columns,
+                  void *stream, CfStatus *status)
 {
-  CfPyramidJob *job = &blur->job;
+  CfPyramidJob *job = &blur->pyramids;
 
   job->planes = 1;
   job->plane[0] = whole_group(plane, group);
@@ -192,33 +181,28 @@ bool make_columns(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group
   return cf_pyramid_columns(job, blur->wide, grids.columns, stream, status);
 }
 
-int within(int value, int low, int high)
-{
-  return value < low ? low : value > high ? high : value;
-}
-
 /* Parts small enough to leave some out, and not many more of them than keep the device busy. */
 void divide_work(CfPyramidPlane *pyramid, const CfDevice *device)
 {
-  const int enough = 16 * device->info.multiprocessors;
+  const int enough = kPartsOfSm * device->info.multiprocessors;
   const int columns = pyramid->x.coarse_end - pyramid->x.coarse_first;
   const int fine = pyramid->fine_end - pyramid->fine_first;
-  const int segment = round_to_four(larger(SMALLEST_SEGMENT, pyramid->x.low_count));
+  const int segment = round_up(larger(kLeastSegment, pyramid->x.low_count), 4);
   const int eights = (pyramid->coarse_end - pyramid->coarse_first) / kPyramidLowRows;
 
   if (segment < pyramid->segment)
     pyramid->segment = segment;
   pyramid->rows_at_once =
-      within(columns / pyramid->segment * fine * pyramid->channels / enough, 1, 16);
+      clamp(columns / pyramid->segment * fine * pyramid->channels / enough, 1, 16);
   pyramid->low_at_once =
-      within(columns / kPyramidLowColumns * eights * pyramid->channels / enough, 1, 8);
+      clamp(columns / kPyramidLowColumns * eights * pyramid->channels / enough, 1, 8);
 }
 
-bool make_chunk(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *group, int first,
+bool make_chunk(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group, int first,
                 int end, void *columns, uint8_t *rows, float *coarse, void *stream,
                 CfStatus *status)
 {
-  CfPyramidJob *job = &blur->job;
+  CfPyramidJob *job = &blur->pyramids;
   const size_t sample = blur->wide ? sizeof(float) : sizeof(uint16_t);
 
   job->planes = end - first;
@@ -241,33 +225,37 @@ bool make_chunk(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *
 
 } // namespace
 
-bool cf_map_describe_levels(CfCudaBlurMap *blur, CfStatus *status)
+bool fp32_describe_levels(CfCudaBlurMap *blur, CfStatus *status)
 {
+  static_assert(kFp32Tile == kPyramidTile && kMostPyramidFactor == kPyramidFactor, "tiles");
   for (int p = 0; p < blur->planes; p++) {
     const int levels = blur->plane[p].levels.count;
 
-    if (levels > kMapDirectBit)
+    if (levels > kPerSampleBit)
       return cf_fail(status, CF_ERROR_INVALID, "a blur map of %d levels is too much", levels);
     for (int i = 0; i < levels; i++) {
       if (!describe_level(blur, p, i, status))
         return false;
+      const int kind = blur->plane[p].table.level[i].kind;
+      blur->frame_plan.per_sample = blur->frame_plan.per_sample || kind == kPerSample;
+      blur->frame_plan.pyramids = blur->frame_plan.pyramids || kind == kFromPyramid;
     }
   }
   return true;
 }
 
-CfMapMemory cf_map_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
+PyramidMemory fp32_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
 {
-  CfMapMemory memory = {};
+  PyramidMemory memory = {};
   int tiles = 0;
 
   for (int p = 0; p < blur->planes; p++) {
-    CfMapPlaneState *plane = &blur->plane[p];
-    const CfMapRows rows = cf_map_plane_rows(blur, job, p);
+    PlaneState *plane = &blur->plane[p];
+    const CfPlaneRows rows = cf_job_plane_rows(&blur->video, p, job);
     Group group;
 
     for (int i = 0; i < plane->levels.count; i++) {
-      if (plane->table.level[i].kind != CF_MAP_LARGE)
+      if (plane->table.level[i].kind != kFromPyramid)
         continue;
       cf_pyramid_place_rows(&plane->pyramid[i], rows.first, rows.end, false);
       cf_pyramid_place_picture(&plane->pyramid[i], p, job, blur->wide);
@@ -276,20 +264,20 @@ CfMapMemory cf_map_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
     }
     for (int next = 0; next_group(plane, next, &group); next = group.end)
       count_group(blur, plane, &group, &memory);
-    tiles += cf_map_tiles_along(cf_plane_width(&blur->video, p)) *
-             cf_map_tiles_along(rows.end - rows.first);
+    tiles +=
+        fp32_tiles_along(cf_plane_width(&blur->video, p)) * fp32_tiles_along(rows.end - rows.first);
   }
   return memory;
 }
 
-bool cf_map_make_pyramids(CfCudaBlurMap *blur, const CfMapMemory *memory, uint8_t *scratch,
-                          void *stream, CfStatus *status)
+bool fp32_make_pyramids(CfCudaBlurMap *blur, const PyramidMemory *memory, uint8_t *scratch,
+                        void *stream, CfStatus *status)
 {
   uint8_t *columns = scratch, *rows = scratch + memory->columns;
   float *coarse = (float *)(rows + memory->rows);
 
   for (int p = 0; p < blur->planes; p++) {
-    const CfMapPlaneState *plane = &blur->plane[p];
+    const PlaneState *plane = &blur->plane[p];
     Group group;
 
     for (int next = 0; next_group(plane, next, &group); next = group.end) {
@@ -304,3 +292,5 @@ bool cf_map_make_pyramids(CfCudaBlurMap *blur, const CfMapMemory *memory, uint8_
   }
   return true;
 }
+
+} // namespace cf::blurmap

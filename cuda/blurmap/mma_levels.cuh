@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For the kernel of blur maps on tensor cores: levels as products of matrices, and their blend, in
- * halves. What a product leaves is at most 1/16 off where it is largest, and the next one averages
- * it; in return a thread's 16 samples take 8 registers, and no product has to be converted.
+ * For mma_tiles.cu: levels as products of matrices, their blend, and the codes of the result. Sums
+ * are fp16: a first product is off by at most 1/16 of a code where it is largest, which the second
+ * one averages; in return a thread's 16 samples take 8 registers, and the first product is the left
+ * matrix of the second as it is.
  */
 #pragma once
 
@@ -14,19 +15,19 @@
 
 #include <string.h>
 
-namespace
+namespace cf::blurmap
 {
 
 constexpr int kBlocks = 4; /* products beside each other: 8 columns of a tile each */
 
 /* What a thread holds of a strip's four products, as the tensor cores leave it: of each a pair of
  * columns in one row, and in another 8 rows below. */
-typedef uint32_t Halves[kBlocks][2];
+typedef uint32_t Fp16Strip[kBlocks][2];
 
-/* The same small number twice: 0x6400 + n is the half 1024 + n. */
-__device__ inline __half2 twice(unsigned n)
+/* The same small number half2_of: 0x6400 + n is the half 1024 + n. */
+__device__ inline __half2 half2_of(unsigned n)
 {
-  return __hsub2(cf::as_half2(0x64006400u + n * 0x10001u), __float2half2_rn(1024.0f));
+  return __hsub2(as_half2(0x64006400u + n * 0x10001u), __float2half2_rn(1024.0f));
 }
 
 /* ---- levels ---- */
@@ -45,16 +46,16 @@ struct Level {
   int group, blocks_across;
   bool three_down; /* blocks, not two */
   const uint4 *down, *across;
-  uint32_t from, row_bytes; /* where the lane loads its first cells */
+  uint32_t from, row_bytes; /* where the lane loads its first texels */
   uint32_t channel_bytes;
 
   /* Of channel `channel` in shared memory, whose windows hold `channels`, or are not kept. */
-  __device__ Level(const CfCellEntry &entry, const uint4 *matrices, uint32_t shared,
+  __device__ Level(const StripLevel &entry, const uint4 *weights, uint32_t shared,
                    unsigned channels, unsigned channel)
   {
     const unsigned lane = threadIdx.x % 32;
     const uint4 all = *(const uint4 *)&entry;
-    const uint32_t cells =
+    const uint32_t texels =
         channels * (all.w >> 13) + channel * (all.w & 8191) + (all.z & 8191) + lane / 16 * 8;
 
     row_bytes = 2 * (uint32_t)pitch_of(all.z >> 31 ? 0 : 1);
@@ -63,13 +64,13 @@ struct Level {
     group = (int)(all.x >> 24 & 31);
     blocks_across = (int)(all.y >> 24);
     three_down = all.x >> 31;
-    down = matrices + (all.x & 0xffffff) + lane;
-    across = matrices + (all.y & 0xffffff) + lane;
-    from = shared + 2 * cells + lane % 16 * row_bytes;
+    down = weights + (all.x & 0xffffff) + lane;
+    across = weights + (all.y & 0xffffff) + lane;
+    from = shared + 2 * texels + lane % 16 * row_bytes;
   }
 
   /* Some channels of a strip. */
-  template <int N> __device__ void apply(Halves (&sum)[N]) const
+  template <int N> __device__ void apply(Fp16Strip (&sum)[N]) const
   {
 #pragma unroll
     for (int c = 0; c < N; c++) {
@@ -83,7 +84,7 @@ struct Level {
       add_products<N, 2>(sum);
   }
 
-  template <int N, int BlocksDown> __device__ void add_products(Halves (&sum)[N]) const
+  template <int N, int BlocksDown> __device__ void add_products(Fp16Strip (&sum)[N]) const
   {
     uint32_t rows[BlocksDown][4];
 
@@ -110,21 +111,21 @@ struct Level {
       add_block(rows, __ldg(taps), __ldg(taps + 32), address, sum);
   }
 
-  /* 16 columns of cells. */
+  /* 16 columns of texels. */
   template <int N, int BlocksDown>
   __device__ void add_block(const uint32_t (&rows)[BlocksDown][4], const uint4 &first,
-                            const uint4 &last, uint32_t address, Halves (&sum)[N]) const
+                            const uint4 &last, uint32_t address, Fp16Strip (&sum)[N]) const
   {
 #pragma unroll
     for (int c = 0; c < N; c++) {
-      uint32_t cells[4], left[4] = {};
+      uint32_t texels[4], left[4] = {};
 
 #pragma unroll
       for (int i = 0; i < BlocksDown; i++) {
-        cf::ldmatrix_x4_trans_after_barrier(cells, address + (uint32_t)c * channel_bytes +
-                                                       (uint32_t)(16 * i) * row_bytes);
-        cf::mma_f16(left, rows[i], cells[0], cells[1], left[0], left[1]);
-        cf::mma_f16(left + 2, rows[i], cells[2], cells[3], left[2], left[3]);
+        ldmatrix_x4_trans_after_barrier(texels, address + (uint32_t)c * channel_bytes +
+                                                    (uint32_t)(16 * i) * row_bytes);
+        mma_f16(left, rows[i], texels[0], texels[1], left[0], left[1]);
+        mma_f16(left + 2, rows[i], texels[2], texels[3], left[2], left[3]);
       }
       add(sum[c][0], left, first.x, first.y);
       add(sum[c][1], left, first.z, first.w);
@@ -136,28 +137,28 @@ struct Level {
   static __device__ void add(uint32_t (&sum)[2], const uint32_t (&left)[4], uint32_t b0,
                              uint32_t b1)
   {
-    cf::mma_f16(sum, left, b0, b1, sum[0], sum[1]);
+    mma_f16(sum, left, b0, b1, sum[0], sum[1]);
   }
 };
 
-/* Adds a level by its share: 1 less how far a sample's position is from it. */
+/* Adds a level by its share: 1 less how far a sample's lod is from it. */
 template <int N>
-__device__ inline void add_share(const Halves &positions, unsigned level, const Halves (&sum)[N],
-                                 Halves (&result)[N])
+__device__ inline void add_share(const Fp16Strip &lods, unsigned level, const Fp16Strip (&sum)[N],
+                                 Fp16Strip (&result)[N])
 {
-  const __half2 at = twice(level), one = __float2half2_rn(1.0f);
+  const __half2 at = half2_of(level), one = __float2half2_rn(1.0f);
 
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const __half2 away = __habs2(__hsub2(cf::as_half2(positions[block][i]), at));
+      const __half2 away = __habs2(__hsub2(as_half2(lods[block][i]), at));
       const __half2 share = __hadd2_sat(one, __hneg2(away));
 
 #pragma unroll
       for (int c = 0; c < N; c++)
-        result[c][block][i] = cf::as_bits(
-            __hfma2(share, cf::as_half2(sum[c][block][i]), cf::as_half2(result[c][block][i])));
+        result[c][block][i] =
+            as_bits(__hfma2(share, as_half2(sum[c][block][i]), as_half2(result[c][block][i])));
     }
   }
 }
@@ -170,7 +171,7 @@ typedef uint32_t Codes[kBlocks];
 /* 1024 + v of a half is an integer v in its lowest bits; of two that are as near, the even one, as
  * 128 of half way from black to white. Products round by 1/4 at most from 0 to the largest code,
  * and by more below. */
-__device__ inline void finish(const Halves &sum, float centre, Codes &codes)
+__device__ inline void to_codes(const Fp16Strip &sum, float centre, Codes &codes)
 {
   const __half2 zero = __float2half2_rn(1024.0f + centre), least = __float2half2_rn(1024.0f);
 
@@ -180,8 +181,8 @@ __device__ inline void finish(const Halves &sum, float centre, Codes &codes)
 
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const __half2 value = __hadd2(cf::as_half2(sum[block][i]), zero);
-      code[i] = cf::as_bits(__hmax2(value, least));
+      const __half2 value = __hadd2(as_half2(sum[block][i]), zero);
+      code[i] = as_bits(__hmax2(value, least));
     }
     codes[block] = __byte_perm(code[0], code[1], 0x6420);
   }
@@ -201,34 +202,34 @@ __device__ inline void pack(const uint32_t (&code)[4], uint32_t *codes)
 
 /* What colours are divided by, in shares of 255; 0 where nothing can be seen. In shared memory, a
  * product after another: in registers it would displace what all frames need. */
-__device__ inline void invert(const Halves &alpha, float4 *opaque)
+__device__ inline void invert_alpha(const Fp16Strip &alpha, float4 *opaque)
 {
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
-    const float2 upper = __half22float2(cf::as_half2(alpha[block][0]));
-    const float2 lower = __half22float2(cf::as_half2(alpha[block][1]));
+    const float2 upper = __half22float2(as_half2(alpha[block][0]));
+    const float2 lower = __half22float2(as_half2(alpha[block][1]));
     float value[4] = {upper.x, upper.y, lower.x, lower.y};
 
 #pragma unroll
     for (int i = 0; i < 4; i++)
       value[i] = value[i] < 0.5f - 255.0f ? 0.0f : __fdividef(1.0f, value[i] + 255.0f);
-    opaque[block * kCellThreads] = make_float4(value[0], value[1], value[2], value[3]);
+    opaque[block * kThreads] = make_float4(value[0], value[1], value[2], value[3]);
   }
 }
 
-/* What is added before rounding. Regular patterns have many exact halves, which matrices of halves
+/* What is added before rounding. Regular patterns have many exact halves, which weights of halves
  * may miss; they are to be rounded up all the same. */
 constexpr float kUp = 1.0f / 512;
 
-__device__ inline void finish_weighted(const Halves &sum, const float4 *opaque, float centre,
-                                       float blank, Codes &codes)
+__device__ inline void to_unpremultiplied_codes(const Fp16Strip &sum, const float4 *opaque,
+                                                float centre, float blank, Codes &codes)
 {
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
-    const float4 four = opaque[block * kCellThreads];
+    const float4 four = opaque[block * kThreads];
     const float weight[4] = {four.x, four.y, four.z, four.w};
-    const float2 upper = __half22float2(cf::as_half2(sum[block][0]));
-    const float2 lower = __half22float2(cf::as_half2(sum[block][1]));
+    const float2 upper = __half22float2(as_half2(sum[block][0]));
+    const float2 lower = __half22float2(as_half2(sum[block][1]));
     const float value[4] = {upper.x, upper.y, lower.x, lower.y};
     uint32_t code[4];
 
@@ -241,4 +242,4 @@ __device__ inline void finish_weighted(const Halves &sum, const float4 *opaque, 
   }
 }
 
-} // namespace
+} // namespace cf::blurmap
