@@ -208,12 +208,14 @@ bool reserve_weights(MmaState *state, size_t count, CfStatus *status)
 {
   if (count <= state->device_weights_room)
     return true;
-  uint4 *larger = (uint4 *)cf_device_alloc(count * sizeof *larger, status);
-  if (!larger)
+  /* At least doubled, lest an animated sigma allocates for each frame. */
+  const size_t room = larger(count, 2 * state->device_weights_room);
+  uint4 *weights = (uint4 *)cf_device_alloc(room * sizeof *weights, status);
+  if (!weights)
     return false;
   cf_device_free(state->device_weights);
-  state->device_weights = larger;
-  state->device_weights_room = count;
+  state->device_weights = weights;
+  state->device_weights_room = room;
   state->weights_sent = false;
   return true;
 }
