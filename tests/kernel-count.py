@@ -22,6 +22,12 @@ def stubs(path):
     return len(re.findall(r"__device_stub__\S*__handle$", said, re.M))
 
 
+def loaded_bytes(path):
+    """Code and data, as they are installed: without what debuggers read."""
+    said = subprocess.run(["size", path], capture_output=True, text=True, check=True).stdout
+    return int(said.splitlines()[1].split()[3])
+
+
 def main():
     plugin, objects = sys.argv[1], sys.argv[2:]
     rooms = {}
@@ -35,7 +41,7 @@ def main():
         print(f"{room:<12} {kernels:7} {size // 1000:6}")
     kernels = sum(room[0] for room in rooms.values())
     size = sum(room[1] for room in rooms.values())
-    plugin_size = os.path.getsize(plugin)
+    plugin_size = loaded_bytes(plugin)
     print(f"{'all':<12} {kernels:7} {size // 1000:6}  plugin {plugin_size // 1000} KB")
 
     failed = []
