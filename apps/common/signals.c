@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "signals.h"
+
+#include <glib-unix.h>
+#include <signal.h>
+#include <unistd.h>
+
+static gboolean receive(AppSignals *signals, gint number)
+{
+  if (signals->stopping)
+    _exit(128 + number);
+  signals->stopping = TRUE;
+  signals->stop(signals->data);
+  return G_SOURCE_CONTINUE;
+}
+
+static gboolean receive_interrupt(gpointer data)
+{
+  return receive(data, SIGINT);
+}
+
+static gboolean receive_terminate(gpointer data)
+{
+  return receive(data, SIGTERM);
+}
+
+void app_signals_install(AppSignals *signals, void (*stop)(gpointer data), gpointer data)
+{
+  *signals = (AppSignals){.stop = stop, .data = data};
+  signals->interrupt = g_unix_signal_add(SIGINT, receive_interrupt, signals);
+  signals->terminate = g_unix_signal_add(SIGTERM, receive_terminate, signals);
+}
+
+void app_signals_remove(AppSignals *signals)
+{
+  g_source_remove(signals->interrupt);
+  g_source_remove(signals->terminate);
+}
