@@ -25,6 +25,7 @@ struct _RelayInput {
   gboolean lost; /* the source has been lost, and said so, since it last gave a frame */
   gchar *last_reason;
   /* Of the pipeline there is now; written by its streaming thread. */
+  RelayArrivals *arrivals;
   gint frames;            /* atomic */
   gint64 last_time;       /* of the last frame, monotonic; with `frames` */
   gint announced;         /* frames > 0 has been noticed by the main loop */
@@ -34,7 +35,6 @@ struct _RelayInput {
 };
 
 static void make_or_wait(RelayInput *input);
-static gboolean make(RelayInput *input, GError **error);
 
 static GstClockTime output_now(const RelayInput *input)
 {
@@ -46,24 +46,27 @@ static GstClockTime output_now(const RelayInput *input)
   return now > base ? now - base : 0;
 }
 
-/* A time for the frame that the output understands: when it was captured as far as the source tells
- * a plausible time, else now; always later than the one before. */
-static GstClockTime output_pts(RelayInput *input, GstSample *sample)
+/* The running time of a frame in its own pipeline; GST_CLOCK_TIME_NONE where it has none. */
+static GstClockTime own_time(GstSample *sample)
 {
-  const GstBuffer *buffer = gst_sample_get_buffer(sample);
-  const GstClockTime running = gst_segment_to_running_time(gst_sample_get_segment(sample),
-                                                           GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
-  const GstClockTime now = output_now(input);
+  return gst_segment_to_running_time(gst_sample_get_segment(sample), GST_FORMAT_TIME,
+                                     GST_BUFFER_PTS(gst_sample_get_buffer(sample)));
+}
+
+/* A time for the frame that the output understands: its own as far as that is plausible, else now;
+ * always later than the one before. */
+static GstClockTime output_pts(RelayInput *input, GstClockTime own, GstClockTime now)
+{
   GstClockTime pts = now;
 
-  if (GST_CLOCK_TIME_IS_VALID(running)) {
+  if (GST_CLOCK_TIME_IS_VALID(own)) {
     const GstClockTimeDiff bases = GST_CLOCK_DIFF(gst_element_get_base_time(input->setup.output),
                                                   gst_element_get_base_time(input->pipeline));
-    const GstClockTimeDiff captured = (GstClockTimeDiff)running + bases + input->shift;
-    const GstClockTimeDiff off = GST_CLOCK_DIFF(now, captured);
+    const GstClockTimeDiff shifted = (GstClockTimeDiff)own + bases + input->shift;
+    const GstClockTimeDiff off = GST_CLOCK_DIFF(now, shifted);
 
     if (ABS(off) <= (GstClockTimeDiff)PLAUSIBLE)
-      pts = MAX(captured, 0);
+      pts = MAX(shifted, 0);
     else
       input->shift -= off;
   }
@@ -71,6 +74,22 @@ static GstClockTime output_pts(RelayInput *input, GstSample *sample)
     pts = input->last_pts + 1;
   input->last_pts = pts;
   return pts;
+}
+
+/* When the frame was captured, or came: never in the future. */
+static GstClockTime capture_time(const RelayInput *input, GstClockTime own, GstClockTime pts,
+                                 GstClockTime now)
+{
+  gint64 arrival;
+  GstClockTime age;
+
+  if (!relay_source_tells_no_time(input->setup.options->from))
+    return MIN(pts, now);
+  arrival = relay_arrivals_find(input->arrivals, own);
+  if (arrival == 0)
+    return now;
+  age = (g_get_monotonic_time() - arrival) * GST_USECOND;
+  return now > age ? now - age : 0;
 }
 
 static void note_format(RelayInput *input, GstCaps *caps)
@@ -90,11 +109,14 @@ static GstFlowReturn take_frame(GstAppSink *sink, gpointer data)
   GstSample *sample = gst_app_sink_pull_sample(sink);
   GstBuffer *buffer;
   GstCaps *caps;
-  GstClockTime pts;
+  GstClockTime own, pts, now;
 
   if (!sample)
     return GST_FLOW_EOS;
-  pts = output_pts(input, sample);
+  own = own_time(sample);
+  now = output_now(input);
+  pts = output_pts(input, own, now);
+  relay_stats_received(input->setup.stats, pts, capture_time(input, own, pts, now));
   buffer = gst_buffer_ref(gst_sample_get_buffer(sample));
   caps = gst_caps_ref(gst_sample_get_caps(sample));
   /* Without the sample nobody else holds the frame, and it is not copied. */
@@ -106,7 +128,7 @@ static GstFlowReturn take_frame(GstAppSink *sink, gpointer data)
   sample = gst_sample_new(buffer, caps, NULL, NULL);
   gst_buffer_unref(buffer);
   gst_caps_unref(caps);
-  relay_stats_received(input->setup.stats, relay_slot_put(input->setup.slot, sample));
+  relay_stats_dropped(input->setup.stats, relay_slot_put(input->setup.slot, sample));
   input->last_time = g_get_monotonic_time();
   g_atomic_int_inc(&input->frames);
   return GST_FLOW_OK;
@@ -229,7 +251,8 @@ static gboolean build(RelayInput *input, GError **error)
   input->pipeline = gst_pipeline_new("source");
   gst_object_ref_sink(input->pipeline);
   gst_bin_add(GST_BIN(input->pipeline), sink);
-  good = relay_source_build(GST_BIN(input->pipeline), pad, options->from, options->latency, error);
+  good = relay_source_build(GST_BIN(input->pipeline), pad, options->from, options->latency,
+                            input->arrivals, error);
   gst_object_unref(pad);
   return good;
 }
@@ -302,6 +325,7 @@ RelayInput *relay_input_new(const RelayInputSetup *setup, GError **error)
   RelayInput *input = g_new0(RelayInput, 1);
 
   input->setup = *setup;
+  input->arrivals = relay_arrivals_new();
   input->last_pts = GST_CLOCK_TIME_NONE;
   if (!make(input, error)) {
     relay_input_free(input);
@@ -316,6 +340,7 @@ void relay_input_free(RelayInput *input)
   g_clear_handle_id(&input->watch, g_source_remove);
   g_clear_handle_id(&input->retry, g_source_remove);
   unmake(input);
+  relay_arrivals_free(input->arrivals);
   g_free(input->last_reason);
   g_free(input);
 }

@@ -16,7 +16,7 @@
   "  --drop none       every frame is filtered; the delay grows if the filter is slow\n"           \
   "  --repeat          send the last frame again while the filter is at the next one\n"            \
   "  --once            end when the source ends or fails, instead of waiting for it\n"             \
-  "  --timeout S       make a source anew that has been silent for S seconds (5)\n"                \
+  "  --timeout S       make a source anew that has been silent for S seconds (3)\n"                \
   "  --latency MS      let packets from the network be that late (40)\n"                           \
   "  --bitrate KBIT    of H.264 outputs, in kbit/s (6000)\n"                                       \
   "  --gpu auto|off    decode and encode on the GPU where that works (auto)\n"                     \
@@ -132,7 +132,7 @@ static gboolean take_over(RelayOptions *options, Raw *raw, GError **error)
 
 RelayOptionsResult relay_options_read(RelayOptions *options, int argc, char **argv, GError **error)
 {
-  Raw raw = {.latency = 40, .bitrate = 6000, .timeout = 5, .interval = 1};
+  Raw raw = {.latency = 40, .bitrate = 6000, .timeout = 3, .interval = 1};
   RelayOptionsResult result = RELAY_OPTIONS_WRONG;
 
   *options = (RelayOptions){0};

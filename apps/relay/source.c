@@ -14,6 +14,11 @@ gboolean relay_source_is_file(const RelayUri *uri)
   return uri->scheme == RELAY_FILE;
 }
 
+gboolean relay_source_tells_no_time(const RelayUri *uri)
+{
+  return uri->scheme == RELAY_SRT || g_strcmp0(relay_uri_get(uri, "encoding"), "MP2T") == 0;
+}
+
 /* Makes an element in `pipeline`; the pipeline owns it. */
 static GstElement *add(GstBin *pipeline, const gchar *factory, const gchar *purpose, GError **error)
 {
@@ -76,6 +81,18 @@ static void prepare_element(GstBin *decoder, GstBin *owner, GstElement *element,
     app_property_set(element, "thread-type", "slice", NULL);
 }
 
+static void watch_arrivals(GstBin *decoder, GstBin *owner, GstElement *element, gpointer arrivals)
+{
+  GstElementFactory *factory = gst_element_get_factory(element);
+  const GstElementFactoryListType parsers =
+      GST_ELEMENT_FACTORY_TYPE_PARSER | GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO;
+  GstPad *pad = gst_element_get_static_pad(element, "sink");
+
+  if (pad && factory && gst_element_factory_list_is_type(factory, parsers))
+    relay_arrivals_watch(arrivals, pad);
+  g_clear_pointer(&pad, gst_object_unref);
+}
+
 /* `previous` ! decodebin ! `video`. */
 static GstElement *add_decoder(GstBin *pipeline, GstElement *previous, GstPad *video,
                                GError **error)
@@ -96,6 +113,17 @@ static GstElement *add_decoder(GstBin *pipeline, GstElement *previous, GstPad *v
   return decoder;
 }
 
+static gboolean add_watched_decoder(GstBin *pipeline, GstElement *previous, GstPad *video,
+                                    RelayArrivals *arrivals, GError **error)
+{
+  GstElement *decoder = add_decoder(pipeline, previous, video, error);
+
+  if (!decoder)
+    return FALSE;
+  g_signal_connect(decoder, "deep-element-added", G_CALLBACK(watch_arrivals), arrivals);
+  return TRUE;
+}
+
 static gboolean build_file(GstBin *pipeline, GstPad *video, const RelayUri *uri, GError **error)
 {
   GstElement *source = add(pipeline, "filesrc", NULL, error);
@@ -111,7 +139,7 @@ static gboolean build_file(GstBin *pipeline, GstPad *video, const RelayUri *uri,
 }
 
 static gboolean build_srt(GstBin *pipeline, GstPad *video, const RelayUri *uri, guint latency,
-                          GError **error)
+                          RelayArrivals *arrivals, GError **error)
 {
   GstElement *source = add(pipeline, "srtsrc", "for srt:", error);
 
@@ -123,7 +151,7 @@ static gboolean build_srt(GstBin *pipeline, GstPad *video, const RelayUri *uri, 
   /* The end of a connection is the end of its stream: the whole source is made anew then. */
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(source), "auto-reconnect"))
     g_object_set(source, "auto-reconnect", FALSE, NULL);
-  return add_decoder(pipeline, source, video, error) != NULL;
+  return add_watched_decoder(pipeline, source, video, arrivals, error);
 }
 
 static GstCaps *rtp_caps(const RelayUri *uri)
@@ -140,7 +168,7 @@ static GstCaps *rtp_caps(const RelayUri *uri)
 }
 
 static gboolean build_rtp(GstBin *pipeline, GstPad *video, const RelayUri *uri, guint latency,
-                          GError **error)
+                          RelayArrivals *arrivals, GError **error)
 {
   GstElement *source = add(pipeline, "udpsrc", "for rtp:", error);
   GstElement *jitter = source ? add(pipeline, "rtpjitterbuffer", "for rtp:", error) : NULL;
@@ -151,7 +179,11 @@ static gboolean build_rtp(GstBin *pipeline, GstPad *video, const RelayUri *uri, 
   g_object_set(source, "address", *uri->host ? uri->host : "0.0.0.0", "port", (gint)uri->port,
                "caps", caps, "buffer-size", 4 << 20, NULL);
   g_object_set(jitter, "latency", latency, NULL);
-  return gst_element_link(source, jitter) && add_decoder(pipeline, jitter, video, error);
+  if (!gst_element_link(source, jitter))
+    return FALSE;
+  return relay_source_tells_no_time(uri)
+             ? add_watched_decoder(pipeline, jitter, video, arrivals, error)
+             : add_decoder(pipeline, jitter, video, error) != NULL;
 }
 
 static gboolean select_video(GstElement *source, guint number, GstCaps *caps, gpointer unused)
@@ -282,7 +314,7 @@ static gboolean build_v4l2(GstBin *pipeline, GstPad *video, const RelayUri *uri,
 }
 
 gboolean relay_source_build(GstBin *pipeline, GstPad *video, const RelayUri *uri, guint latency,
-                            GError **error)
+                            RelayArrivals *arrivals, GError **error)
 {
   GstElement *source;
 
@@ -290,9 +322,9 @@ gboolean relay_source_build(GstBin *pipeline, GstPad *video, const RelayUri *uri
   case RELAY_FILE:
     return build_file(pipeline, video, uri, error);
   case RELAY_SRT:
-    return build_srt(pipeline, video, uri, latency, error);
+    return build_srt(pipeline, video, uri, latency, arrivals, error);
   case RELAY_RTP:
-    return build_rtp(pipeline, video, uri, latency, error);
+    return build_rtp(pipeline, video, uri, latency, arrivals, error);
   case RELAY_RTSP:
     return build_rtsp(pipeline, video, uri, latency, error);
   case RELAY_SHM:

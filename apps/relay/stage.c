@@ -67,10 +67,8 @@ static GstPadProbeReturn enter_filter(GstPad *pad, GstPadProbeInfo *info, gpoint
 {
   RelayStage *stage = data;
   const GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
-  const GstClockTime pts = running_time(pad, buffer);
 
-  /* The time that a frame was captured is its PTS, as the input has set it. */
-  relay_stats_entered(stage->setup.stats, pts, pts, now_in(stage->pipeline));
+  relay_stats_entered(stage->setup.stats, running_time(pad, buffer), now_in(stage->pipeline));
   return GST_PAD_PROBE_OK;
 }
 

@@ -59,21 +59,13 @@ void relay_stats_free(RelayStats *stats)
   g_free(stats);
 }
 
-void relay_stats_received(RelayStats *stats, guint dropped)
-{
-  g_mutex_lock(&stats->lock);
-  stats->now.received++;
-  stats->now.dropped += dropped;
-  g_mutex_unlock(&stats->lock);
-}
-
 static void add(RelayStats *stats, Frame frame)
 {
   stats->frames[stats->next] = frame;
   stats->next = (stats->next + 1) % MOST_UNDER_WAY;
 }
 
-static const Frame *find(const RelayStats *stats, GstClockTime pts)
+static Frame *find(RelayStats *stats, GstClockTime pts)
 {
   for (guint i = 0; i < MOST_UNDER_WAY; i++) {
     if (stats->frames[i].pts == pts)
@@ -82,11 +74,29 @@ static const Frame *find(const RelayStats *stats, GstClockTime pts)
   return NULL;
 }
 
-void relay_stats_entered(RelayStats *stats, GstClockTime pts, GstClockTime captured,
-                         GstClockTime now)
+void relay_stats_received(RelayStats *stats, GstClockTime pts, GstClockTime captured)
 {
   g_mutex_lock(&stats->lock);
-  add(stats, (Frame){pts, captured, now, TRUE});
+  stats->now.received++;
+  add(stats, (Frame){pts, captured, GST_CLOCK_TIME_NONE, TRUE});
+  g_mutex_unlock(&stats->lock);
+}
+
+void relay_stats_dropped(RelayStats *stats, guint count)
+{
+  g_mutex_lock(&stats->lock);
+  stats->now.dropped += count;
+  g_mutex_unlock(&stats->lock);
+}
+
+void relay_stats_entered(RelayStats *stats, GstClockTime pts, GstClockTime now)
+{
+  Frame *frame;
+
+  g_mutex_lock(&stats->lock);
+  frame = find(stats, pts);
+  if (frame)
+    frame->entered = now;
   g_mutex_unlock(&stats->lock);
 }
 

@@ -12,12 +12,13 @@ typedef struct _RelayStats RelayStats;
 RelayStats *relay_stats_new(void);
 void relay_stats_free(RelayStats *stats);
 
-/* A frame has come from the source, and `dropped` others were given up for it. */
-void relay_stats_received(RelayStats *stats, guint dropped);
-/* A frame enters the filter at `now`: its PTS is how relay_stats_filtered() and relay_stats_sent()
- * know it again. `captured` is when it came into being. All times are running times. */
-void relay_stats_entered(RelayStats *stats, GstClockTime pts, GstClockTime captured,
-                         GstClockTime now);
+/* A frame has come from the source, which `captured` it, or got it, then. Its PTS is how the calls
+ * below know it again. All times are running times of the output. */
+void relay_stats_received(RelayStats *stats, GstClockTime pts, GstClockTime captured);
+/* So many frames were given up for newer ones. */
+void relay_stats_dropped(RelayStats *stats, guint count);
+/* The frame enters the filter. */
+void relay_stats_entered(RelayStats *stats, GstClockTime pts, GstClockTime now);
 /* It has left the filter. */
 void relay_stats_filtered(RelayStats *stats, GstClockTime pts, GstClockTime now);
 /* `pts` goes to the output a second time, or under another PTS: `fresh` if it was not sent before.
