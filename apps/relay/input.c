@@ -257,7 +257,7 @@ static gboolean build(RelayInput *input, GError **error)
   return good;
 }
 
-/* An error that is not of APP_ERROR_FAILED cannot be helped by trying again. */
+/* An error other than APP_ERROR_FAILED cannot be helped by trying again. */
 static gboolean make(RelayInput *input, GError **error)
 {
   GstClock *clock = gst_system_clock_obtain();
@@ -323,16 +323,21 @@ static gboolean watch(gpointer data)
 RelayInput *relay_input_new(const RelayInputSetup *setup, GError **error)
 {
   RelayInput *input = g_new0(RelayInput, 1);
+  g_autoptr(GError) problem = NULL;
 
   input->setup = *setup;
   input->arrivals = relay_arrivals_new();
   input->last_pts = GST_CLOCK_TIME_NONE;
-  if (!make(input, error)) {
-    relay_input_free(input);
-    return NULL;
-  }
   input->watch = g_timeout_add(WATCH_MS, watch, input);
-  return input;
+  if (make(input, &problem))
+    return input;
+  if (g_error_matches(problem, APP_ERROR, APP_ERROR_FAILED)) {
+    lose(input, problem->message, TRUE);
+    return input;
+  }
+  g_propagate_error(error, g_steal_pointer(&problem));
+  relay_input_free(input);
+  return NULL;
 }
 
 void relay_input_free(RelayInput *input)

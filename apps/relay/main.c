@@ -7,6 +7,8 @@
  *   stage:  appsrc ! filter ! encoder ... sink     stays up; its errors end the program
  */
 #include <locale.h>
+#include <signal.h>
+#include <unistd.h>
 #include <gst/gst.h>
 
 #include "apps/common/error.h"
@@ -22,6 +24,9 @@
 
 /* What is under way when the program is to end gets this long. */
 #define DRAIN_SECONDS 5
+
+/* How long elements may take to stop. */
+#define CLEAN_UP_SECONDS 5
 
 typedef struct {
   RelayOptions options;
@@ -153,6 +158,21 @@ static void run(Relay *relay)
   app_signals_remove(&signals);
 }
 
+static volatile sig_atomic_t exit_code;
+
+static void exit_anyway(int number)
+{
+  _exit(exit_code);
+}
+
+/* An element that does not stop, because a network or a driver hangs, does not keep the program. */
+static void limit_clean_up(const Relay *relay)
+{
+  exit_code = relay->code;
+  signal(SIGALRM, exit_anyway);
+  alarm(CLEAN_UP_SECONDS);
+}
+
 static void clean_up(Relay *relay)
 {
   g_clear_handle_id(&relay->report, g_source_remove);
@@ -197,6 +217,7 @@ int main(int argc, char **argv)
     app_complain(error->message);
     relay.code = app_exit_code(error);
   }
+  limit_clean_up(&relay);
   clean_up(&relay);
   return relay.code;
 }

@@ -7,6 +7,7 @@
 #include "apps/common/error.h"
 #include "fit.h"
 #include "ndi-sink.h"
+#include "socket.h"
 
 /* What an output is being made with. */
 typedef struct {
@@ -182,6 +183,14 @@ static gboolean check_picture(const RelayUri *uri, GError **error)
   return FALSE;
 }
 
+/* Frames that elements before it had made in its memory could take all of that, and wait for more
+ * for ever; so it gets to copy what they have made in theirs. */
+static GstPadProbeReturn refuse_allocation(GstPad *pad, GstPadProbeInfo *info, gpointer unused)
+{
+  return GST_QUERY_TYPE(GST_PAD_PROBE_INFO_QUERY(info)) == GST_QUERY_ALLOCATION ? GST_PAD_PROBE_DROP
+                                                                                : GST_PAD_PROBE_OK;
+}
+
 static gboolean make_shm(Making *making, RelayOutput *output, GError **error)
 {
   RelayFit fit = {.size = RELAY_FIT_FIXED,
@@ -192,7 +201,8 @@ static gboolean make_shm(Making *making, RelayOutput *output, GError **error)
   GstElement *sink;
   GstVideoInfo info;
 
-  if (!check_picture(making->uri, error) || !append(making, relay_fit_new(&fit, error), error))
+  if (!check_picture(making->uri, error) || !relay_socket_clear(making->uri->place, error) ||
+      !append(making, relay_fit_new(&fit, error), error))
     return FALSE;
   sink = append_new(making, "shmsink", "for shm:", error);
   if (!sink)
@@ -204,6 +214,8 @@ static gboolean make_shm(Making *making, RelayOutput *output, GError **error)
                (guint)MIN(8 * info.size + (1 << 20), G_MAXINT), "wait-for-connection", FALSE,
                "sync", FALSE, "async", FALSE, NULL);
   measure_at(output, sink, "sink");
+  gst_pad_add_probe(output->measure, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, refuse_allocation, NULL,
+                    NULL);
   return TRUE;
 }
 

@@ -7,6 +7,7 @@
 #include "apps/common/error.h"
 #include "apps/common/properties.h"
 #include "ndi-source.h"
+#include "socket.h"
 #include "test-source.h"
 
 gboolean relay_source_is_file(const RelayUri *uri)
@@ -278,6 +279,11 @@ static gboolean build_shm(GstBin *pipeline, GstPad *video, const RelayUri *uri, 
 
   if (!check_picture(uri, error))
     return FALSE;
+  /* shmsrc of GStreamer 1.22 complains of itself (CRITICAL) where it cannot connect. */
+  if (!relay_socket_is_alive(uri->place)) {
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "nobody writes to \"%s\"", uri->place);
+    return FALSE;
+  }
   source = add(pipeline, "shmsrc", "for shm:", error);
   filter = source ? add(pipeline, "capsfilter", NULL, error) : NULL;
   if (!filter)
