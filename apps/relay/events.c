@@ -28,7 +28,10 @@ gchar *relay_event_describe(GstMessage *message)
   text = detail && !strstr(error->message, detail)
              ? g_strdup_printf("%s (%s)", error->message, detail)
              : g_strdup(error->message);
-  return g_strstrip(g_strdelimit(g_steal_pointer(&text), "\r\n", ' '));
+  g_strstrip(g_strdelimit(text, "\r\n", ' '));
+  if (g_str_has_suffix(text, "."))
+    text[strlen(text) - 1] = 0;
+  return g_steal_pointer(&text);
 }
 
 static void print_text(const RelayOptions *options, const gchar *event, const gchar *text)

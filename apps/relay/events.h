@@ -7,8 +7,8 @@
 #include "hardware.h"
 #include "options.h"
 
-/* What an error or a warning message says: its text, and the detail that elements put behind it.
- * Caller frees. */
+/* What an error or a warning message says: its text, and the detail that elements put behind it,
+ * on one line without a full stop. Caller frees. */
 gchar *relay_event_describe(GstMessage *message);
 
 /* It starts. `backend` is what the filter runs on. */

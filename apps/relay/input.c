@@ -20,9 +20,9 @@ struct _RelayInput {
   RelayInputSetup setup;
   GstElement *pipeline; /* NULL while waiting to make one */
   guint bus_watch, retry, watch;
-  guint wait;    /* ms, before the next one is made */
-  guint made;    /* pipelines so far */
-  gboolean lost; /* the source has been lost, and said so, since it last gave a frame */
+  guint wait;      /* ms, before the next one is made */
+  guint connected; /* how often frames have begun to come */
+  gboolean lost;   /* the source has been lost, and said so, since it last gave a frame */
   gchar *last_reason;
   /* Of the pipeline there is now; written by its streaming thread. */
   RelayArrivals *arrivals;
@@ -277,8 +277,6 @@ static gboolean make(RelayInput *input, GError **error)
   bus = gst_element_get_bus(input->pipeline);
   input->bus_watch = gst_bus_add_watch(bus, receive_message, input);
   gst_object_unref(bus);
-  if (input->made++ > 0 && input->lost)
-    relay_stats_reconnected(input->setup.stats);
   /* What fails here is on the bus. */
   gst_element_set_state(input->pipeline, GST_STATE_PLAYING);
   return TRUE;
@@ -295,6 +293,8 @@ static void make_or_wait(RelayInput *input)
 static void announce(RelayInput *input)
 {
   input->announced = TRUE;
+  if (input->connected++ > 0)
+    relay_stats_reconnected(input->setup.stats);
   input->wait = 0;
   input->lost = FALSE;
   relay_event_connected(input->setup.options, input->pipeline);

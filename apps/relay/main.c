@@ -212,7 +212,7 @@ int main(int argc, char **argv)
   relay.loop = g_main_loop_new(NULL, FALSE);
   if (start(&relay, &error)) {
     run(&relay);
-    relay_stats_summarize(relay.stats, relay.reason, relay.options.json);
+    relay_stats_summarize(relay.stats, relay.reason, relay.code != APP_EXIT_OK, relay.options.json);
   } else {
     app_complain(error->message);
     relay.code = app_exit_code(error);

@@ -321,7 +321,7 @@ static gdouble quantile(const RelayStats *stats, gdouble share)
   return -1;
 }
 
-void relay_stats_summarize(RelayStats *stats, const gchar *reason, gboolean json)
+void relay_stats_summarize(RelayStats *stats, const gchar *reason, gboolean failed, gboolean json)
 {
   Report report;
 
@@ -342,7 +342,7 @@ void relay_stats_summarize(RelayStats *stats, const gchar *reason, gboolean json
     app_status_end();
     app_say("%s: %" G_GUINT64_FORMAT " frames in, %" G_GUINT64_FORMAT " out, %" G_GUINT64_FORMAT
             " dropped, %u reconnections%s",
-            reason, report.frames_in, report.frames_out, report.frames_dropped,
+            failed ? "failed" : reason, report.frames_in, report.frames_out, report.frames_dropped,
             report.reconnections, text->str);
     g_string_free(text, TRUE);
   }

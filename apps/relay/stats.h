@@ -40,5 +40,5 @@ guint64 relay_stats_frames(RelayStats *stats);
 void relay_stats_report(RelayStats *stats, const gchar *backend, GstClockTime gpu_time,
                         gboolean json);
 
-/* Reports the whole run. */
-void relay_stats_summarize(RelayStats *stats, const gchar *reason, gboolean json);
+/* Reports the whole run, and why it ended; `failed` if that was an error, which was told. */
+void relay_stats_summarize(RelayStats *stats, const gchar *reason, gboolean failed, gboolean json);
