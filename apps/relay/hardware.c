@@ -62,9 +62,9 @@ GstElement *relay_hardware_make_encoder(const RelayHardware *hardware, guint kbi
       {"speed-preset", "veryfast"},
       {"complexity", "low"},
       {"preset", "low-latency-hq"},
-      /* Who tunes in later gets a picture within a second or two. */
-      {"key-int-max", "60"},
-      {"gop-size", "60"},
+      /* Who tunes in later gets a picture within a second. */
+      {"key-int-max", "30"},
+      {"gop-size", "30"},
   };
   const gchar *factory = hardware->encoder ? hardware->encoder : cpu_encoders[0];
   GstElement *encoder = app_element_make(factory, "encoder", "which makes H.264", error);

@@ -19,6 +19,8 @@
 struct _RelayInput {
   RelayInputSetup setup;
   GstElement *pipeline; /* NULL while waiting to make one */
+  GstElement *sink;     /* of the pipeline, which owns it */
+  GList *closing;       /* of Closing */
   guint bus_watch, retry, watch;
   guint wait;      /* ms, before the next one is made */
   guint connected; /* how often frames have begun to come */
@@ -163,14 +165,55 @@ static GstElement *make_sink(RelayInput *input)
   return sink;
 }
 
+/* A pipeline that is stopped aside: some sources wait for their peer meanwhile. */
+typedef struct {
+  RelayContexts *contexts;
+  GstElement *pipeline;
+  GThread *thread;
+  gint done; /* atomic */
+} Closing;
+
+static gpointer close_pipeline(gpointer data)
+{
+  Closing *closing = data;
+
+  gst_element_set_state(closing->pipeline, GST_STATE_NULL);
+  relay_contexts_leave(closing->contexts, closing->pipeline);
+  gst_object_unref(closing->pipeline);
+  g_atomic_int_set(&closing->done, TRUE);
+  return NULL;
+}
+
+/* Frees what has been stopped, or (`all`) waits for the rest, too. */
+static void join_closed(RelayInput *input, gboolean all)
+{
+  for (GList *at = input->closing, *next; at; at = next) {
+    Closing *closing = at->data;
+
+    next = at->next;
+    if (!all && !g_atomic_int_get(&closing->done))
+      continue;
+    g_thread_join(closing->thread);
+    g_free(closing);
+    input->closing = g_list_delete_link(input->closing, at);
+  }
+}
+
 static void unmake(RelayInput *input)
 {
+  GstAppSinkCallbacks none = {0};
+  Closing *closing;
+
   g_clear_handle_id(&input->bus_watch, g_source_remove);
   if (!input->pipeline)
     return;
-  gst_element_set_state(input->pipeline, GST_STATE_NULL);
-  relay_contexts_leave(input->setup.contexts, input->pipeline);
-  gst_clear_object(&input->pipeline);
+  gst_app_sink_set_callbacks(GST_APP_SINK(input->sink), &none, NULL, NULL);
+  closing = g_new0(Closing, 1);
+  closing->contexts = input->setup.contexts;
+  closing->pipeline = g_steal_pointer(&input->pipeline);
+  closing->thread = g_thread_new("close", close_pipeline, closing);
+  input->closing = g_list_prepend(input->closing, closing);
+  join_closed(input, FALSE);
   gst_clear_caps(&input->last_caps);
 }
 
@@ -250,6 +293,7 @@ static gboolean build(RelayInput *input, GError **error)
 
   input->pipeline = gst_pipeline_new("source");
   gst_object_ref_sink(input->pipeline);
+  input->sink = sink;
   gst_bin_add(GST_BIN(input->pipeline), sink);
   good = relay_source_build(GST_BIN(input->pipeline), pad, options->from, options->latency,
                             input->arrivals, error);
@@ -345,6 +389,7 @@ void relay_input_free(RelayInput *input)
   g_clear_handle_id(&input->watch, g_source_remove);
   g_clear_handle_id(&input->retry, g_source_remove);
   unmake(input);
+  join_closed(input, TRUE);
   relay_arrivals_free(input->arrivals);
   g_free(input->last_reason);
   g_free(input);
