@@ -17,6 +17,7 @@ struct _RelayStage {
   RelayRepeat *repeat; /* NULL without --repeat */
   guint bus_watch;
   gboolean takes_cuda, gives_cuda; /* the filter does */
+  GstClockTime next_pts;           /* the least that the next frame may have */
   gint in_cuda;                    /* frames in the filter are in CUDA memory; atomic */
 };
 
@@ -49,6 +50,26 @@ static GstClockTime running_time(GstPad *pad, const GstBuffer *buffer)
   return time;
 }
 
+/* Times must grow, also from one source to the next. Takes `sample`. */
+static GstSample *keep_order(RelayStage *stage, GstSample *sample)
+{
+  const GstClockTime pts = GST_BUFFER_PTS(gst_sample_get_buffer(sample));
+  GstSample *later;
+  GstBuffer *buffer;
+
+  if (pts >= stage->next_pts) {
+    stage->next_pts = pts + 1;
+    return sample;
+  }
+  buffer = gst_buffer_copy(gst_sample_get_buffer(sample));
+  GST_BUFFER_PTS(buffer) = stage->next_pts++;
+  relay_stats_renamed(stage->setup.stats, pts, GST_BUFFER_PTS(buffer), TRUE);
+  later = gst_sample_new(buffer, gst_sample_get_caps(sample), NULL, NULL);
+  gst_buffer_unref(buffer);
+  gst_sample_unref(sample);
+  return later;
+}
+
 /* Called when the appsrc needs a frame, by the thread that filters it. */
 static void feed(GstAppSrc *source, guint unused, gpointer data)
 {
@@ -59,6 +80,7 @@ static void feed(GstAppSrc *source, guint unused, gpointer data)
     gst_app_src_end_of_stream(source);
     return;
   }
+  sample = keep_order(stage, sample);
   gst_app_src_push_sample(source, sample);
   gst_sample_unref(sample);
 }
