@@ -54,16 +54,16 @@ void relay_event_started(const RelayOptions *options, const RelayHardware *hardw
   AppJson *json;
 
   if (!options->json) {
-    app_say("%s -> %s -> %s", options->from->text, *options->filter ? options->filter : "no filter",
-            options->to->text);
+    app_say("%s -> %s -> %s", options->from->shown,
+            *options->filter ? options->filter : "no filter", options->to->shown);
     app_say("H.264 is decoded on the %s, and encoded by %s on the %s",
             hardware->decodes ? "GPU" : "CPU", encoder, hardware->gpu_encoder ? "GPU" : "CPU");
     return;
   }
   json = app_json_new();
   app_json_string(json, "event", "start");
-  app_json_string(json, "from", options->from->text);
-  app_json_string(json, "to", options->to->text);
+  app_json_string(json, "from", options->from->shown);
+  app_json_string(json, "to", options->to->shown);
   app_json_string(json, "filter", options->filter);
   app_json_string(json, "decodes_on", decoder);
   app_json_string(json, "encodes_on", hardware->gpu_encoder ? "gpu" : "cpu");
@@ -105,7 +105,7 @@ void relay_event_connected(const RelayOptions *options, GstElement *source)
   AppJson *json;
 
   if (!options->json) {
-    app_say("%s: frames are coming%s%s", options->from->text, decoder ? ", decoded by " : "",
+    app_say("%s: frames are coming%s%s", options->from->shown, decoder ? ", decoded by " : "",
             decoder ? decoder : "");
     return;
   }
@@ -120,7 +120,7 @@ void relay_event_lost(const RelayOptions *options, const gchar *reason, guint wa
   AppJson *json;
 
   if (!options->json) {
-    app_say("%s: %s. Trying again.", options->from->text, reason);
+    app_say("%s: %s. Trying again.", options->from->shown, reason);
     return;
   }
   json = app_json_new();

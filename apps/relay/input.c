@@ -182,32 +182,38 @@ static gboolean build(RelayInput *input, GError **error)
 /* An error other than APP_ERROR_FAILED cannot be helped by trying again. */
 static gboolean make(RelayInput *input, GError **error)
 {
-  GstClock *clock = gst_system_clock_obtain();
+  GstClock *clock;
   GstBus *bus;
 
   input->announced = FALSE;
   if (!build(input, error)) {
-    gst_object_unref(clock);
     g_clear_pointer(&input->pipeline, gst_object_unref);
     input->reception = NULL;
     return FALSE;
   }
+  clock = gst_system_clock_obtain();
   gst_pipeline_use_clock(GST_PIPELINE(input->pipeline), clock);
   gst_object_unref(clock);
   relay_contexts_join(input->setup.contexts, input->pipeline);
   bus = gst_element_get_bus(input->pipeline);
   input->bus_watch = gst_bus_add_watch(bus, receive_message, input);
   gst_object_unref(bus);
-  /* What fails here is on the bus. */
-  gst_element_set_state(input->pipeline, GST_STATE_PLAYING);
   return TRUE;
+}
+
+/* What fails here is on the bus. */
+static void play(RelayInput *input)
+{
+  gst_element_set_state(input->pipeline, GST_STATE_PLAYING);
 }
 
 static void make_or_wait(RelayInput *input)
 {
   g_autoptr(GError) error = NULL;
 
-  if (!make(input, &error))
+  if (make(input, &error))
+    play(input);
+  else
     lose(input, error->message, TRUE);
 }
 
@@ -237,16 +243,20 @@ RelayInput *relay_input_new(const RelayInputSetup *setup, GError **error)
   g_autoptr(GError) problem = NULL;
 
   input->setup = *setup;
-  input->watch = g_timeout_add(WATCH_MS, watch, input);
-  if (make(input, &problem))
+  if (make(input, &problem) || g_error_matches(problem, APP_ERROR, APP_ERROR_FAILED))
     return input;
-  if (g_error_matches(problem, APP_ERROR, APP_ERROR_FAILED)) {
-    lose(input, problem->message, TRUE);
-    return input;
-  }
   g_propagate_error(error, g_steal_pointer(&problem));
   relay_input_free(input);
   return NULL;
+}
+
+void relay_input_start(RelayInput *input)
+{
+  input->watch = g_timeout_add(WATCH_MS, watch, input);
+  if (input->pipeline)
+    play(input);
+  else
+    make_or_wait(input);
 }
 
 void relay_input_free(RelayInput *input)

@@ -18,7 +18,7 @@ typedef struct {
   RelayStats *stats;
   RelaySlot *slot; /* where frames go, with PTS in the running time of `output` */
   RelayContexts *contexts;
-  GstElement *output; /* the pipeline that takes them; it plays already */
+  GstElement *output; /* the pipeline that takes them */
   const gchar *caps;  /* of frames that it takes */
   /* There will be no more frames: the source has ended, or (`failed`) cannot be had. Called once,
    * from the main loop. */
@@ -26,9 +26,12 @@ typedef struct {
   gpointer data;
 } RelayInputSetup;
 
-/* Starts to receive. NULL with an error where the address or a missing element makes that
- * hopeless; a source that is not there yet is waited for. */
+/* Makes the source's elements. NULL with an error where the address or a missing element makes it
+ * hopeless. */
 RelayInput *relay_input_new(const RelayInputSetup *setup, GError **error);
+
+/* Starts to receive; `output` plays already. A source that is not there yet is waited for. */
+void relay_input_start(RelayInput *input);
 
 /* Stops and frees it. The slot must not make a bringer wait then: relay_slot_abort() or
  * relay_slot_end() first. */

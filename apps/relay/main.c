@@ -135,14 +135,13 @@ static gboolean make_input(Relay *relay, GError **error)
 static gboolean start(Relay *relay, GError **error)
 {
   relay->hardware = relay_hardware_probe(relay->options.gpu);
-  if (!make_stage(relay, error))
+  if (!make_stage(relay, error) || !make_input(relay, error))
     return FALSE;
   relay_event_started(&relay->options, &relay->hardware);
   /* What fails in the stage is on its bus, and ends the loop. */
   if (!relay_stage_start(relay->stage))
     return TRUE;
-  if (!make_input(relay, error))
-    return FALSE;
+  relay_input_start(relay->input);
   relay->commands = relay_commands_new(&relay->options, relay_stage_filter(relay->stage));
   if (relay->options.interval > 0)
     relay->report = g_timeout_add(GST_TIME_AS_MSECONDS(relay->options.interval), report, relay);

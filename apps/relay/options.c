@@ -5,32 +5,28 @@
 
 #define HELP                                                                                       \
   "Usage: cudafilters-relay --from URI --to URI [--filter CHAIN] [OPTION...]\n"                    \
-  "Receives live video, filters the newest frame, and sends it on.\n"                              \
+  "Receives live video, filters the newest frame, and sends it on. For example:\n"                 \
+  "  cudafilters-relay --from v4l2:/dev/video0 --to window: --filter cudallf\n"                    \
   "\n"                                                                                             \
-  "  --from URI        v4l2:/dev/video0  srt://:7001?mode=listener  rtsp://HOST/PATH\n"            \
-  "                    rtp://0.0.0.0:5004?encoding=H264  ndi:NAME  ndi://HOST:PORT\n"              \
-  "                    shm:PATH?format=NV12&width=W&height=H  test:  file:PATH\n"                  \
-  "  --to URI          the same, and window:  (test: counts frames and forgets them)\n"            \
-  "  --filter CHAIN    elements as for gst-launch-1.0, such as \"cudallf alpha=0.4\"\n"            \
-  "  --drop newest     the newest frame wins, others are dropped (default), or\n"                  \
-  "  --drop none       every frame is filtered; the delay grows if the filter is slow\n"           \
-  "  --repeat          send the last frame again while the filter is at the next one\n"            \
-  "  --once            end when the source ends or fails, instead of waiting for it\n"             \
-  "  --timeout S       make a source anew that has been silent for S seconds (3)\n"                \
-  "  --latency MS      let packets from the network be that late (40)\n"                           \
-  "  --bitrate KBIT    of H.264 outputs, in kbit/s (6000)\n"                                       \
-  "  --gpu auto|off    decode and encode on the GPU where that works (auto)\n"                     \
-  "  --stats S         a line of statistics every S seconds (1), 0 for none\n"                     \
-  "  --json            events and statistics as JSON, a line each, on stdout\n"                    \
+  "  --from URI      v4l2:/dev/video0  srt://:7001?mode=listener  rtsp://HOST/PATH\n"              \
+  "                  rtp://0.0.0.0:5004?encoding=H264  ndi:NAME  ndi://HOST:PORT\n"                \
+  "                  shm:PATH?format=NV12&width=W&height=H  test:  file:PATH\n"                    \
+  "  --to URI        the same, and window:  (test: counts frames and forgets them)\n"              \
+  "  --filter CHAIN  elements as for gst-launch-1.0\n"                                             \
+  "  --drop WHAT     newest: the newest frame wins, others are dropped (default);\n"               \
+  "                  none: all are filtered, and the delay grows with a slow filter\n"             \
+  "  --repeat        send the last frame again while the filter is at the next one\n"              \
+  "  --once          end when the source ends or fails, instead of waiting for it\n"               \
+  "  --timeout S     make a source anew that has been silent for S seconds (3)\n"                  \
+  "  --latency MS    let packets from the network be that late (40)\n"                             \
+  "  --bitrate KBIT  of H.264 outputs, in kbit/s (6000)\n"                                         \
+  "  --gpu WHICH     auto: decode and encode on the GPU where that works; or off\n"                \
+  "  --stats S       a line of statistics every S seconds (1); 0 for none\n"                       \
+  "  --json          events and statistics as JSON, a line each, on stdout\n"                      \
   "  --help, --version\n"                                                                          \
   "\n"                                                                                             \
-  "While it runs, lines on standard input set properties of the filter: \"alpha 0.5\",\n"          \
-  "\"cudallf.alpha 0.5\". Ctrl-C sends what is under way and ends. Exit codes: 0 done or\n"        \
-  "stopped, 1 failed, 2 wrong arguments, 3 an element or library is missing.\n"                    \
-  "\n"                                                                                             \
-  "  cudafilters-relay --from v4l2:/dev/video0 --to window: --filter \"cudallf alpha=0.4\"\n"      \
-  "  cudafilters-relay --from srt://:7001?mode=listener --to srt://:7002?mode=listener \\\n"       \
-  "    --filter \"cudagaussblur sigma=4\" --repeat\n"
+  "Lines on standard input set properties of the filter: \"alpha 0.5\". Ctrl-C ends.\n"            \
+  "Exit codes: 0 done or stopped, 1 failed, 2 wrong arguments, 3 something missing.\n"
 
 /* What GOption fills in. */
 typedef struct {
@@ -104,7 +100,7 @@ static gboolean take_over(RelayOptions *options, Raw *raw, GError **error)
 {
   if (!raw->from || !raw->to) {
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                "--%s is missing: where the video %s. --help shows examples.",
+                "--%s is missing: where the video %s. --help shows an example.",
                 raw->from ? "to" : "from", raw->from ? "goes" : "comes from");
     return FALSE;
   }

@@ -275,7 +275,7 @@ static gchar *describe_error(const RelayStage *stage, GstMessage *message)
                           gst_object_has_as_ancestor(source, GST_OBJECT(stage->filter));
 
   return filter ? g_strdup_printf("%s: %s", GST_OBJECT_NAME(source), text)
-                : g_strdup_printf("%s: %s", stage->setup.options->to->text, text);
+                : g_strdup_printf("%s: %s", stage->setup.options->to->shown, text);
 }
 
 static gboolean is_closed_window(const RelayStage *stage, GstMessage *message)

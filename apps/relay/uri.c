@@ -233,6 +233,15 @@ static gboolean read_place(RelayUri *uri, const Scheme *scheme, gboolean slashes
   return FALSE;
 }
 
+/* `text` without passwords: USER:PASSWORD@HOST, and options of that kind. */
+static gchar *hide_secrets(const gchar *text)
+{
+  g_autoptr(GRegex) regex =
+      g_regex_new("(//[^/?@:]*:)[^/?@]*(?=@)|([?&](?:passphrase|streamid)=)[^&]*", 0, 0, NULL);
+
+  return g_regex_replace(regex, text, -1, 0, "\\1\\2***", 0, NULL);
+}
+
 RelayUri *relay_uri_parse(const gchar *text, RelayDirection direction, GError **error)
 {
   const Scheme *scheme = find_scheme(text, direction, error);
@@ -246,6 +255,7 @@ RelayUri *relay_uri_parse(const gchar *text, RelayDirection direction, GError **
   uri = g_new0(RelayUri, 1);
   uri->scheme = scheme->scheme;
   uri->text = g_strdup(text);
+  uri->shown = hide_secrets(text);
   uri->options = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
   rest = strchr(text, ':') + 1;
   slashes = g_str_has_prefix(rest, "//");
@@ -268,6 +278,7 @@ void relay_uri_free(RelayUri *uri)
   if (!uri)
     return;
   g_free(uri->text);
+  g_free(uri->shown);
   g_free(uri->place);
   g_free(uri->host);
   g_hash_table_unref(uri->options);

@@ -26,6 +26,7 @@ typedef enum {
 typedef struct {
   RelayScheme scheme;
   gchar *text;  /* as the user wrote it */
+  gchar *shown; /* the same for messages, without what is secret */
   gchar *place; /* between "SCHEME:" (and "//") and "?", decoded: a path, a name; may be "" */
   gchar *host;  /* of rtp://HOST:PORT and ndi://HOST:PORT, without brackets; else NULL */
   guint port;   /* with `host` */
