@@ -177,8 +177,8 @@ def check_shm(tap, directory):
     arrived = reader.wait_for("connected")
     reader.kill()
     reader = Relay(shared_memory(directory, 1), "test:")
-    tap.check(arrived and reader.wait_for("connected"), "shm: a reader is killed, another one comes",
-              f"{program}\n{reader}")
+    tap.check(arrived and reader.wait_for("connected"),
+              "shm: a reader is killed, another one comes", f"{program}\n{reader}")
     reader.process.send_signal(signal.SIGSTOP)
     time.sleep(1)
     tap.check(program.process.poll() is None, "shm: a reader that hangs does not end it",

@@ -100,6 +100,9 @@ class Relay:
     def kill(self):
         self.process.kill()
         self.process.wait()
+        # Shared memory has nobody now who would remove it.
+        for path in pathlib.Path("/dev/shm").glob(f"shmpipe.{self.process.pid:5d}.*"):
+            path.unlink()
 
     def __str__(self):
         return (f"{' '.join(self.command)}\n{''.join(self.errors)}" +
