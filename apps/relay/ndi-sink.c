@@ -185,8 +185,11 @@ static GstElement *make_own(const RelayUri *uri, GError **error)
   instance = ndi->send_create(&settings);
   if (!instance) {
     gst_object_unref(gst_object_ref_sink(element));
-    g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
-                "The NDI runtime makes no sender \"%s\"; is there one of that name?", uri->place);
+    g_set_error(
+        error, APP_ERROR, APP_ERROR_FAILED,
+        "The NDI runtime makes no sender \"%s\". Another program on this machine may have the "
+        "name.",
+        uri->place);
     return NULL;
   }
   sink = g_new0(Sink, 1);

@@ -18,6 +18,8 @@ import ndi_peer
 import relay
 from relay import Relay, harness
 
+# A name can be had once on a machine, whatever its networks.
+CAMERA, FILTERED = f"camera {os.getpid()}", f"filtered {os.getpid()}"
 SLOW = "identity sleep-time=100000"
 
 
@@ -35,7 +37,7 @@ class Camera:
 
     def __init__(self, ndi, make):
         before = ndi_peer.listening_ports()
-        self.sender = ndi_peer.Sender(ndi, "camera")
+        self.sender = ndi_peer.Sender(ndi, CAMERA)
         self.port = ndi_peer.wait_for_port(before)
         self.make = make
         self.running = True
@@ -87,7 +89,7 @@ class Scene:
     def __init__(self, ndi, make, *arguments, color="rgb", filter="cudallf"):
         self.camera = Camera(ndi, make)
         before = ndi_peer.listening_ports()
-        self.program = Relay(f"ndi://127.0.0.1:{self.camera.port}?color={color}", "ndi:filtered",
+        self.program = Relay(f"ndi://127.0.0.1:{self.camera.port}?color={color}", f"ndi:{FILTERED}",
                              *arguments, filter=filter)
         self.connected = self.program.wait_for("connected")
         self.watcher = Watcher(ndi, ndi_peer.wait_for_port(before))
@@ -189,12 +191,12 @@ def check_slow_filter(tap, ndi):
 
 def check_lost(tap):
     """The sender, which is found by name, is killed, and another one comes."""
-    sender = Relay("test:?width=320&height=180", "ndi:camera")
-    program = Relay(f"ndi:{ndi_peer.full_name('camera')}", "test:", filter="cudallf")
+    sender = Relay("test:?width=320&height=180", f"ndi:{CAMERA}")
+    program = Relay(f"ndi:{ndi_peer.full_name(CAMERA)}", "test:", filter="cudallf")
     connected = program.wait_for("connected")
     sender.kill()
     lost = program.wait_for("lost")
-    sender = Relay("test:?width=640&height=360", "ndi:camera")
+    sender = Relay("test:?width=640&height=360", f"ndi:{CAMERA}")
     again = program.wait_for("stats", which=lambda event: event["width"] == 640)
     tap.check(connected and lost and again,
               "ndi: the sender, found by name, is killed, and another one takes over",
