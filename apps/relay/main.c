@@ -218,5 +218,6 @@ int main(int argc, char **argv)
   }
   limit_clean_up(&relay);
   clean_up(&relay);
+  gst_deinit();
   return relay.code;
 }

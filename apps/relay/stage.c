@@ -232,10 +232,9 @@ static gboolean build(RelayStage *stage, RelayOutput *output, GError **error)
       (wants_upload(stage, output) &&
        !append(stage, &last, app_element_make("cudaupload", NULL, NULL, error), error)))
     return FALSE;
-  return append(stage, &last, gst_object_ref(stage->filter), error) &&
+  return append(stage, &last, stage->filter, error) &&
          (!stage->setup.options->repeat || append_repeat(stage, &last, error)) &&
-         append(stage, &last, make_queue(error), error) &&
-         append(stage, &last, gst_object_ref(output->bin), error);
+         append(stage, &last, make_queue(error), error) && append(stage, &last, output->bin, error);
 }
 
 static gboolean make(RelayStage *stage, GError **error)

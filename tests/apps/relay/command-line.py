@@ -142,16 +142,24 @@ def check_files(tap):
             first = relay.run("--from", "test:?sizes=320x180,161x91&every=20&frames=40", "--to",
                               f"file:{path}", "--drop", "none")
             program = Relay(f"file:{path}", "test:", "--drop", "none", "--stats", "0.1",
-                            filter="cudablockavg")
+                            filter="cudablockavg", environment=relay.TRACE_LEAKS)
             status = program.wait()
             seen = {(one["width"], one["height"]) for one in program.stats() if one["width"]}
             tap.check(first.returncode == 0 and status == 0 and len(seen) == sizes and
                       program.end()["frames_out"] == 40, f"file: .{ending} is written and read",
                       f"{first.stderr}\n{seen}\n{program}")
+            tap.check(not relay.find_leaks(program), f"file: .{ending}: nothing is left at the end",
+                      "".join(relay.find_leaks(program)))
 
 
 def check_signals(tap):
     """A signal ends it while nothing is there yet, too."""
+    for sink in ("rtp://127.0.0.1:5991", "srt://:7098?mode=listener", "test:"):
+        program = Relay("test:", sink, "--repeat", filter="cudallf ! cudablockavg",
+                        environment=relay.TRACE_LEAKS)
+        program.wait_for("stats")
+        tap.check(program.stop() == 0 and not relay.find_leaks(program),
+                  f"{sink}: SIGINT ends it, and nothing is left", str(program))
     for number in (signal.SIGINT, signal.SIGTERM):
         program = Relay("rtp://127.0.0.1:5990", "test:", filter="cudallf")
         program.wait_for("start")

@@ -209,7 +209,8 @@ def check_shm(tap, directory):
 def check_reconnections(tap, directory, count):
     """Kills `count` writers: nothing of them stays behind."""
     where = shared_memory(directory)
-    program = Relay(where, "test:", "--stats", "0", filter="cudallf")
+    program = Relay(where, "test:", "--stats", "0", filter="cudallf",
+                    environment=relay.TRACE_LEAKS)
     memory, files = [], []
     for _ in range(count + 2):
         camera = Relay(f"test:?{SIZE}", where, "--stats", "0")
@@ -224,6 +225,8 @@ def check_reconnections(tap, directory, count):
     end = program.end()
     detail = f"{memory} KiB\n{files} open files\n{program}"
     tap.check(status == 0 and end["reconnections"] >= count, f"{count} reconnections", detail)
+    tap.check(not relay.find_leaks(program), f"{count} reconnections leave no element or frame",
+              "".join(relay.find_leaks(program)))
     tap.check(files[-1] <= files[1], f"{count} reconnections leave no file open", detail)
     half = len(memory) // 2
     tap.check(min(memory[half:]) < max(memory[1:half]) + 1024,

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import queue
+import re
 import shutil
 import signal
 import socket
@@ -118,6 +119,16 @@ def run(*arguments, environment=None, seconds=END_SECONDS, text=""):
     except subprocess.TimeoutExpired as problem:
         return subprocess.CompletedProcess(problem.args, None, str(problem.stdout),
                                            str(problem.stderr))
+
+
+# Elements and frames that are left when a program ends are told on stderr.
+TRACE_LEAKS = {"GST_TRACERS": "leaks", "GST_DEBUG": "GST_TRACER:7", "GST_DEBUG_NO_COLOR": "1"}
+
+
+def find_leaks(relay):
+    """What a relay with TRACE_LEAKS has told at its end."""
+    return [line for line in relay.errors
+            if re.search(r"object-alive, type-name=\(string\)\w", line)]
 
 
 def memory_kib(relay):
