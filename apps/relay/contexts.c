@@ -21,28 +21,51 @@ void relay_contexts_free(RelayContexts *contexts)
   g_free(contexts);
 }
 
-static gboolean has_type(const RelayContexts *contexts, const gchar *type)
+/* With the lock held. */
+static GstContext *find(const RelayContexts *contexts, const gchar *type)
 {
   for (const GList *at = contexts->contexts; at; at = at->next) {
     if (g_str_equal(gst_context_get_context_type(at->data), type))
-      return TRUE;
+      return at->data;
   }
-  return FALSE;
+  return NULL;
 }
 
-static GstBusSyncReply note_context(GstBus *bus, GstMessage *message, gpointer data)
+static void note_context(RelayContexts *contexts, GstMessage *message)
 {
-  RelayContexts *contexts = data;
   GstContext *context = NULL;
 
-  if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_HAVE_CONTEXT)
-    return GST_BUS_PASS;
   gst_message_parse_have_context(message, &context);
   g_mutex_lock(&contexts->lock);
-  if (!has_type(contexts, gst_context_get_context_type(context)))
+  if (!find(contexts, gst_context_get_context_type(context)))
     contexts->contexts = g_list_prepend(contexts->contexts, gst_context_ref(context));
   g_mutex_unlock(&contexts->lock);
   gst_context_unref(context);
+}
+
+static void give_context(RelayContexts *contexts, GstMessage *message)
+{
+  const gchar *type;
+  GstContext *context;
+
+  gst_message_parse_context_type(message, &type);
+  g_mutex_lock(&contexts->lock);
+  context = find(contexts, type);
+  if (context)
+    gst_context_ref(context);
+  g_mutex_unlock(&contexts->lock);
+  if (!context)
+    return;
+  gst_element_set_context(GST_ELEMENT(GST_MESSAGE_SRC(message)), context);
+  gst_context_unref(context);
+}
+
+static GstBusSyncReply receive_message(GstBus *bus, GstMessage *message, gpointer contexts)
+{
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_HAVE_CONTEXT)
+    note_context(contexts, message);
+  else if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_NEED_CONTEXT)
+    give_context(contexts, message);
   return GST_BUS_PASS;
 }
 
@@ -57,7 +80,7 @@ void relay_contexts_join(RelayContexts *contexts, GstElement *pipeline)
   for (GList *at = known; at; at = at->next)
     gst_element_set_context(pipeline, at->data);
   g_list_free_full(known, (GDestroyNotify)gst_context_unref);
-  gst_bus_set_sync_handler(bus, note_context, contexts, NULL);
+  gst_bus_set_sync_handler(bus, receive_message, contexts, NULL);
   gst_object_unref(bus);
 }
 

@@ -102,7 +102,8 @@ static gboolean append_converters(GstBin *bin, GstElement **last, const RelayFit
   GstElement *scale;
 
   if (fit->in_cuda)
-    return append(bin, last, "cudaupload", error) != NULL &&
+    return append(bin, last, "videoconvert", error) != NULL &&
+           append(bin, last, "cudaupload", error) != NULL &&
            append(bin, last, "cudaconvertscale", error) != NULL;
   if (fit->download && app_element_exists("cudadownload") &&
       !append(bin, last, "cudadownload", error))

@@ -5,7 +5,7 @@
 
 #include "apps/common/elements.h"
 #include "apps/common/error.h"
-#include "apps/common/properties.h"
+#include "decode.h"
 #include "ndi-source.h"
 #include "socket.h"
 #include "test-source.h"
@@ -40,91 +40,6 @@ static gboolean link_to_video(GstElement *element, GstPad *video, GError **error
   return FALSE;
 }
 
-static gboolean is_video(GstPad *pad, const gchar *prefix)
-{
-  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
-  const GstStructure *structure;
-
-  if (!caps)
-    caps = gst_pad_query_caps(pad, NULL);
-  if (gst_caps_is_any(caps) || gst_caps_is_empty(caps))
-    return FALSE;
-  structure = gst_caps_get_structure(caps, 0);
-  return g_str_has_prefix(gst_structure_get_name(structure), prefix);
-}
-
-static void take_decoded_pad(GstElement *decoder, GstPad *pad, GstPad *video)
-{
-  if (!gst_pad_is_linked(video) && is_video(pad, "video/x-raw"))
-    gst_pad_link(pad, video);
-}
-
-static void complain_without_video(GstElement *decoder, GstPad *video)
-{
-  if (!gst_pad_is_linked(video))
-    GST_ELEMENT_ERROR(decoder, STREAM, WRONG_TYPE,
-                      ("There is no video in it that can be decoded here."), (NULL));
-}
-
-/* decodebin goes on with what this says TRUE to. */
-static gboolean go_on_with(GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer unused)
-{
-  const gchar *name = gst_structure_get_name(gst_caps_get_structure(caps, 0));
-
-  return !g_str_has_prefix(name, "audio/") && !g_str_has_prefix(name, "text/") &&
-         !g_str_has_prefix(name, "subpicture/");
-}
-
-/* A decoder that works on several frames at a time would hold them back. */
-static void prepare_element(GstBin *decoder, GstBin *owner, GstElement *element, gpointer unused)
-{
-  if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), "thread-type"))
-    app_property_set(element, "thread-type", "slice", NULL);
-}
-
-static void watch_arrivals(GstBin *decoder, GstBin *owner, GstElement *element, gpointer arrivals)
-{
-  GstElementFactory *factory = gst_element_get_factory(element);
-  const GstElementFactoryListType parsers =
-      GST_ELEMENT_FACTORY_TYPE_PARSER | GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO;
-  GstPad *pad = gst_element_get_static_pad(element, "sink");
-
-  if (pad && factory && gst_element_factory_list_is_type(factory, parsers))
-    relay_arrivals_watch(arrivals, pad);
-  g_clear_pointer(&pad, gst_object_unref);
-}
-
-/* `previous` ! decodebin ! `video`. */
-static GstElement *add_decoder(GstBin *pipeline, GstElement *previous, GstPad *video,
-                               GError **error)
-{
-  GstElement *decoder = add(pipeline, "decodebin", NULL, error);
-
-  if (!decoder)
-    return NULL;
-  g_signal_connect(decoder, "autoplug-continue", G_CALLBACK(go_on_with), NULL);
-  g_signal_connect(decoder, "deep-element-added", G_CALLBACK(prepare_element), NULL);
-  g_signal_connect_object(decoder, "pad-added", G_CALLBACK(take_decoded_pad), video, 0);
-  g_signal_connect_object(decoder, "no-more-pads", G_CALLBACK(complain_without_video), video, 0);
-  if (previous && !gst_element_link(previous, decoder)) {
-    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s does not go into a decoder.",
-                GST_OBJECT_NAME(previous));
-    return NULL;
-  }
-  return decoder;
-}
-
-static gboolean add_watched_decoder(GstBin *pipeline, GstElement *previous, GstPad *video,
-                                    RelayArrivals *arrivals, GError **error)
-{
-  GstElement *decoder = add_decoder(pipeline, previous, video, error);
-
-  if (!decoder)
-    return FALSE;
-  g_signal_connect(decoder, "deep-element-added", G_CALLBACK(watch_arrivals), arrivals);
-  return TRUE;
-}
-
 static gboolean build_file(GstBin *pipeline, GstPad *video, const RelayUri *uri, GError **error)
 {
   GstElement *source = add(pipeline, "filesrc", NULL, error);
@@ -136,7 +51,7 @@ static gboolean build_file(GstBin *pipeline, GstPad *video, const RelayUri *uri,
     return FALSE;
   }
   g_object_set(source, "location", uri->place, NULL);
-  return add_decoder(pipeline, source, video, error) != NULL;
+  return relay_decode_add(pipeline, source, video, NULL, error) != NULL;
 }
 
 static gboolean build_srt(GstBin *pipeline, GstPad *video, const RelayUri *uri, guint latency,
@@ -152,7 +67,7 @@ static gboolean build_srt(GstBin *pipeline, GstPad *video, const RelayUri *uri, 
   /* The end of a connection is the end of its stream: the whole source is made anew then. */
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(source), "auto-reconnect"))
     g_object_set(source, "auto-reconnect", FALSE, NULL);
-  return add_watched_decoder(pipeline, source, video, arrivals, error);
+  return relay_decode_add(pipeline, source, video, arrivals, error) != NULL;
 }
 
 static GstCaps *rtp_caps(const RelayUri *uri)
@@ -180,11 +95,10 @@ static gboolean build_rtp(GstBin *pipeline, GstPad *video, const RelayUri *uri, 
   g_object_set(source, "address", *uri->host ? uri->host : "0.0.0.0", "port", (gint)uri->port,
                "caps", caps, "buffer-size", 4 << 20, NULL);
   g_object_set(jitter, "latency", latency, NULL);
-  if (!gst_element_link(source, jitter))
-    return FALSE;
-  return relay_source_tells_no_time(uri)
-             ? add_watched_decoder(pipeline, jitter, video, arrivals, error)
-             : add_decoder(pipeline, jitter, video, error) != NULL;
+  if (!relay_source_tells_no_time(uri))
+    arrivals = NULL;
+  return gst_element_link(source, jitter) &&
+         relay_decode_add(pipeline, jitter, video, arrivals, error);
 }
 
 static gboolean select_video(GstElement *source, guint number, GstCaps *caps, gpointer unused)
@@ -198,7 +112,7 @@ static void take_rtsp_pad(GstElement *source, GstPad *pad, GstElement *decoder)
 {
   g_autoptr(GstPad) sink = gst_element_get_static_pad(decoder, "sink");
 
-  if (!gst_pad_is_linked(sink) && is_video(pad, "application/x-rtp"))
+  if (!gst_pad_is_linked(sink) && relay_decode_pad_is(pad, "application/x-rtp"))
     gst_pad_link(pad, sink);
 }
 
@@ -206,7 +120,7 @@ static gboolean build_rtsp(GstBin *pipeline, GstPad *video, const RelayUri *uri,
                            GError **error)
 {
   GstElement *source = add(pipeline, "rtspsrc", "for rtsp:", error);
-  GstElement *decoder = source ? add_decoder(pipeline, NULL, video, error) : NULL;
+  GstElement *decoder = source ? relay_decode_add(pipeline, NULL, video, NULL, error) : NULL;
 
   if (!decoder)
     return FALSE;
@@ -316,7 +230,7 @@ static gboolean build_v4l2(GstBin *pipeline, GstPad *video, const RelayUri *uri,
     caps = picture_caps(uri, jpeg ? "image/jpeg" : "video/x-raw");
     g_object_set(filter, "caps", caps, NULL);
   }
-  return gst_element_link(source, filter) && add_decoder(pipeline, filter, video, error);
+  return gst_element_link(source, filter) && relay_decode_add(pipeline, filter, video, NULL, error);
 }
 
 gboolean relay_source_build(GstBin *pipeline, GstPad *video, const RelayUri *uri, guint latency,
