@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arrivals.h"
 
+#include "times.h"
+
 /* Frames that a decoder may hold. */
 #define MOST 64
 
@@ -34,16 +36,8 @@ void relay_arrivals_free(RelayArrivals *arrivals)
 static GstPadProbeReturn note(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   RelayArrivals *arrivals = data;
-  GstEvent *event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
-  const GstSegment *segment;
-  GstClockTime time;
+  const GstClockTime time = relay_running_time(pad, GST_PAD_PROBE_INFO_BUFFER(info));
 
-  if (!event)
-    return GST_PAD_PROBE_OK;
-  gst_event_parse_segment(event, &segment);
-  time = gst_segment_to_running_time(segment, GST_FORMAT_TIME,
-                                     GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info)));
-  gst_event_unref(event);
   if (time == GST_CLOCK_TIME_NONE)
     return GST_PAD_PROBE_OK;
   g_mutex_lock(&arrivals->lock);

@@ -41,8 +41,8 @@ RelayHardware relay_hardware_probe(gboolean gpu)
   return hardware;
 }
 
-/* Encoders differ in the names that they have for the same thing; those that one does not have are
- * passed over. */
+/* Encoders differ in the names that they have for the same thing; what one does not have, or does
+ * not take, is passed over. */
 static void set_if_there(GstElement *encoder, const gchar *name, const gchar *value)
 {
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(encoder), name))
@@ -55,7 +55,9 @@ GstElement *relay_hardware_make_encoder(const RelayHardware *hardware, guint kbi
   static const gchar *const settings[][2] = {
       /* No frame waits for a later one. */
       {"tune", "zerolatency"},
+      {"tune", "ultra-low-latency"},
       {"zerolatency", "true"},
+      {"zero-reorder-delay", "true"},
       {"bframes", "0"},
       {"b-frames", "0"},
       {"rc-lookahead", "0"},

@@ -4,6 +4,7 @@
 #include <gst/app/app.h>
 
 #include "source.h"
+#include "times.h"
 
 /* A source whose times are further from the clock than this is taken to tell none. */
 #define PLAUSIBLE (5 * GST_SECOND)
@@ -28,16 +29,6 @@ static void free_reception(gpointer data)
   gst_clear_caps(&reception->caps);
   g_mutex_clear(&reception->lock);
   g_free(reception);
-}
-
-static GstClockTime output_now(const RelayReception *reception)
-{
-  GstClock *clock = gst_element_get_clock(reception->setup.output);
-  const GstClockTime base = gst_element_get_base_time(reception->setup.output);
-  const GstClockTime now = gst_clock_get_time(clock);
-
-  gst_object_unref(clock);
-  return now > base ? now - base : 0;
 }
 
 /* The running time of a frame in its own pipeline; GST_CLOCK_TIME_NONE where it has none. */
@@ -137,7 +128,7 @@ static GstFlowReturn take_frame(GstAppSink *sink, gpointer data)
     return GST_FLOW_EOS;
   }
   own = own_time(sample);
-  now = output_now(reception);
+  now = relay_now(reception->setup.output);
   pts = output_pts(reception, own, now);
   note_format(reception, gst_sample_get_caps(sample));
   relay_stats_received(stats, pts, capture_time(reception, own, pts, now));

@@ -5,6 +5,7 @@
 
 #include "apps/common/elements.h"
 #include "slot.h"
+#include "times.h"
 
 /* Where caps tell no rate. */
 #define DEFAULT_PERIOD (G_USEC_PER_SEC / 30)
@@ -46,15 +47,6 @@ static gint64 find_period(GstSample *sample)
   return gst_util_uint64_scale(G_USEC_PER_SEC, denominator, numerator);
 }
 
-static GstClockTime now_in(GstElement *pipeline)
-{
-  GstClock *clock = gst_element_get_clock(pipeline);
-  const GstClockTime now = gst_clock_get_time(clock) - gst_element_get_base_time(pipeline);
-
-  gst_object_unref(clock);
-  return now;
-}
-
 /* Sends `repeat->last` at the time that it is now: a repeated frame may already have been sent for
  * a time at which a new one was still being filtered. */
 static void push(RelayRepeat *repeat, GstAppSrc *source, gboolean fresh)
@@ -63,7 +55,7 @@ static void push(RelayRepeat *repeat, GstAppSrc *source, gboolean fresh)
   GstBuffer *buffer = gst_buffer_copy(original);
   GstSample *sample;
 
-  GST_BUFFER_PTS(buffer) = MAX(now_in(repeat->setup.pipeline), repeat->last_pts + 1);
+  GST_BUFFER_PTS(buffer) = MAX(relay_now(repeat->setup.pipeline), repeat->last_pts + 1);
   repeat->last_pts = GST_BUFFER_PTS(buffer);
   relay_stats_renamed(repeat->setup.stats, GST_BUFFER_PTS(original), GST_BUFFER_PTS(buffer), fresh);
   sample = gst_sample_new(buffer, gst_sample_get_caps(repeat->last), NULL, NULL);

@@ -9,6 +9,7 @@
 #include "events.h"
 #include "output.h"
 #include "repeat.h"
+#include "times.h"
 
 struct _RelayStage {
   RelayStageSetup setup;
@@ -20,35 +21,6 @@ struct _RelayStage {
   GstClockTime next_pts;           /* the least that the next frame may have */
   gint in_cuda;                    /* frames in the filter are in CUDA memory; atomic */
 };
-
-static GstClockTime now_in(GstElement *pipeline)
-{
-  GstClock *clock = gst_element_get_clock(pipeline);
-  const GstClockTime base = gst_element_get_base_time(pipeline);
-  GstClockTime now = 0;
-
-  if (clock) {
-    now = gst_clock_get_time(clock);
-    gst_object_unref(clock);
-  }
-  return now > base ? now - base : 0;
-}
-
-/* The running time of `buffer` on `pad`. */
-static GstClockTime running_time(GstPad *pad, const GstBuffer *buffer)
-{
-  GstEvent *event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
-  const GstSegment *segment;
-  GstClockTime time = GST_BUFFER_PTS(buffer);
-
-  if (!event)
-    return time;
-  gst_event_parse_segment(event, &segment);
-  if (segment->format == GST_FORMAT_TIME)
-    time = gst_segment_to_running_time(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
-  gst_event_unref(event);
-  return time;
-}
 
 /* Times must grow, also from one source to the next. Takes `sample`. */
 static GstSample *keep_order(RelayStage *stage, GstSample *sample)
@@ -90,7 +62,8 @@ static GstPadProbeReturn enter_filter(GstPad *pad, GstPadProbeInfo *info, gpoint
   RelayStage *stage = data;
   const GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
 
-  relay_stats_entered(stage->setup.stats, running_time(pad, buffer), now_in(stage->pipeline));
+  relay_stats_entered(stage->setup.stats, relay_running_time(pad, buffer),
+                      relay_now(stage->pipeline));
   return GST_PAD_PROBE_OK;
 }
 
@@ -112,8 +85,8 @@ static GstPadProbeReturn leave_filter(GstPad *pad, GstPadProbeInfo *info, gpoint
 {
   RelayStage *stage = data;
 
-  relay_stats_filtered(stage->setup.stats, running_time(pad, GST_PAD_PROBE_INFO_BUFFER(info)),
-                       now_in(stage->pipeline));
+  relay_stats_filtered(stage->setup.stats, relay_running_time(pad, GST_PAD_PROBE_INFO_BUFFER(info)),
+                       relay_now(stage->pipeline));
   return GST_PAD_PROBE_OK;
 }
 
@@ -121,8 +94,8 @@ static GstPadProbeReturn leave_stage(GstPad *pad, GstPadProbeInfo *info, gpointe
 {
   RelayStage *stage = data;
 
-  relay_stats_sent(stage->setup.stats, running_time(pad, GST_PAD_PROBE_INFO_BUFFER(info)),
-                   now_in(stage->pipeline));
+  relay_stats_sent(stage->setup.stats, relay_running_time(pad, GST_PAD_PROBE_INFO_BUFFER(info)),
+                   relay_now(stage->pipeline));
   return GST_PAD_PROBE_OK;
 }
 
