@@ -316,7 +316,7 @@ static gdouble quantile(const RelayStats *stats, gdouble share)
   for (guint bin = 0; bin < BINS; bin++) {
     below += stats->histogram[bin];
     if (below > rank)
-      return in_ms(MIN(bin * BIN + BIN / 2, stats->worst));
+      return in_ms(MIN((GstClockTime)(bin * BIN + BIN / 2), stats->worst));
   }
   return -1;
 }
