@@ -6,6 +6,7 @@
 #include "apps/common/elements.h"
 #include "apps/common/error.h"
 #include "apps/common/filter.h"
+#include "apps/common/properties.h"
 #include "events.h"
 #include "output.h"
 #include "repeat.h"
@@ -185,13 +186,23 @@ static gboolean has_cuda(GstElement *element, const gchar *name)
   return has;
 }
 
+/* Frames in CUDA memory are filtered there whatever `backend` says, so that they must not get there
+ * where the user wants the CPU. */
+static gboolean is_for_cpu(GstElement *element, gpointer unused)
+{
+  g_autofree gchar *backend = app_property_get(element, "backend");
+
+  return g_strcmp0(backend, "cpu") == 0 || g_strcmp0(backend, "reference") == 0;
+}
+
 static gboolean make_filter(RelayStage *stage, GError **error)
 {
   stage->filter = app_filter_new(stage->setup.options->filter, error);
   if (!stage->filter)
     return FALSE;
   gst_object_set_name(GST_OBJECT(stage->filter), "filter");
-  stage->takes_cuda = stage->setup.hardware->decodes && has_cuda(stage->filter, "sink");
+  stage->takes_cuda = stage->setup.hardware->decodes && has_cuda(stage->filter, "sink") &&
+                      !app_filter_foreach(stage->filter, is_for_cpu, NULL);
   stage->gives_cuda = stage->takes_cuda && has_cuda(stage->filter, "src");
   return TRUE;
 }
