@@ -116,12 +116,16 @@ def check_properties(tap):
     unknown = program.wait_for("warning")
     program.say("cudallf.alpha")
     kept = program.wait_for("property")
+    program.say("backend")
+    choice = program.wait_for("property")
     status = program.stop()
     tap.check(status == 0 and first and float(first["value"]) == 0.7 and second and
               float(second["value"]) == 3.5, "properties are set by lines on standard input",
               str(program))
     tap.check(refused and "0.05 to 10" in refused["message"] and kept and
               float(kept["value"]) == 0.7, "a value out of range is refused with what is allowed",
+              str(program))
+    tap.check(choice and choice["value"] == "auto", "a choice is shown as it is written",
               str(program))
     tap.check(unknown and "nothing" in unknown["message"], "a property that there is not is named",
               str(program))
