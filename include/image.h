@@ -30,7 +30,10 @@ typedef enum {
   CF_FORMAT_Y42B,
   CF_FORMAT_Y444,
   CF_FORMAT_I420_10LE,
+  CF_FORMAT_I422_10LE,
+  CF_FORMAT_Y444_10LE,
   CF_FORMAT_P010_10LE,
+  CF_FORMAT_P012_LE,
   CF_FORMAT_P016_LE,
   CF_FORMAT_Y444_16LE,
   CF_FORMAT_RGB,
@@ -71,7 +74,7 @@ typedef struct {
   const char *name; /* as in caps */
   int planes;       /* 1..3 */
   CfPlaneFormat plane[CF_MAX_PLANES];
-  int bits;   /* significant bits of a sample: 8, 10 or 16 */
+  int bits;   /* significant bits of a sample: 8, 10, 12 or 16 */
   int shift;  /* bits below the significant ones: 6 for P010_10LE, whose low bits are 0 */
   bool rgb;   /* red, green, blue instead of luma and chroma */
   bool alpha; /* one channel is alpha, always in the plane of the colours */

@@ -194,7 +194,7 @@ static void exact_is_the_reference(CfTest *test)
       }
     }
   /* Ties of rounding only; single precision shows in 16-bit samples. */
-  CF_EXPECT(test, differing <= samples / 100 || cf_format_info(test->format)->bits > 10,
+  CF_EXPECT(test, differing <= samples / 100 || cf_format_info(test->format)->bits > 12,
             "%ld of %ld samples differ", differing, samples);
 }
 
@@ -246,7 +246,7 @@ static void sampled_colors(CfTest *test)
         const CfDifference difference = cf_picture_compare(got, want, 1.0);
 
         /* The gain of colours in the dark raises 100 dB to more than a 16-bit code. */
-        if (cf_format_info(test->format)->bits > 10)
+        if (cf_format_info(test->format)->bits > 12)
           CF_EXPECT(test, difference.psnr >= 90.0, "%.1f dB", difference.psnr);
         else
           cf_test_compare(test, got, want, 1.0);

@@ -26,7 +26,10 @@ static const struct {
     {"Y42B", "Y00 U10 V10", 8, 0},
     {"Y444", "Y00 U00 V00", 8, 0},
     {"I420_10LE", "Y00 U11 V11", 10, 0},
+    {"I422_10LE", "Y00 U10 V10", 10, 0},
+    {"Y444_10LE", "Y00 U00 V00", 10, 0},
     {"P010_10LE", "Y00 UV11", 10, 6},
+    {"P012_LE", "Y00 UV11", 12, 4},
     {"P016_LE", "Y00 UV11", 16, 0},
     {"Y444_16LE", "Y00 U00 V00", 16, 0},
     {"RGB", "RGB00", 8, 0},
@@ -290,6 +293,7 @@ static void code_ranges_follow_the_standards(CfTest *test)
   expect_range(test, CF_FORMAT_NV12, CF_RANGE_FULL, CF_ROLE_CHROMA_RED, 0.0, 255.0);
   expect_range(test, CF_FORMAT_P010_10LE, CF_RANGE_LIMITED, CF_ROLE_LUMA, 64.0, 876.0);
   expect_range(test, CF_FORMAT_P010_10LE, CF_RANGE_LIMITED, CF_ROLE_CHROMA_RED, 64.0, 896.0);
+  expect_range(test, CF_FORMAT_P012_LE, CF_RANGE_LIMITED, CF_ROLE_LUMA, 256.0, 3504.0);
   expect_range(test, CF_FORMAT_Y444_16LE, CF_RANGE_LIMITED, CF_ROLE_LUMA, 4096.0, 56064.0);
   expect_range(test, CF_FORMAT_GRAY16_LE, CF_RANGE_FULL, CF_ROLE_LUMA, 0.0, 65535.0);
   expect_range(test, CF_FORMAT_RGBA, CF_RANGE_FULL, CF_ROLE_GREEN, 0.0, 255.0);

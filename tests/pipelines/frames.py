@@ -17,6 +17,7 @@ import photographs
 # Each plane is the roles of its interleaved channels, "x" being padding, and how it is subsampled.
 LUMA_ONLY = [("Y", 0, 0)]
 PLANAR_420 = [("Y", 0, 0), ("U", 1, 1), ("V", 1, 1)]
+PLANAR_422 = [("Y", 0, 0), ("U", 1, 0), ("V", 1, 0)]
 PLANAR_444 = [("Y", 0, 0), ("U", 0, 0), ("V", 0, 0)]
 SEMIPLANAR_420 = [("Y", 0, 0), ("UV", 1, 1)]
 
@@ -27,10 +28,13 @@ FORMATS = {
     "YV12": ([("Y", 0, 0), ("V", 1, 1), ("U", 1, 1)], 8, 0),
     "NV12": (SEMIPLANAR_420, 8, 0),
     "NV21": ([("Y", 0, 0), ("VU", 1, 1)], 8, 0),
-    "Y42B": ([("Y", 0, 0), ("U", 1, 0), ("V", 1, 0)], 8, 0),
+    "Y42B": (PLANAR_422, 8, 0),
     "Y444": (PLANAR_444, 8, 0),
     "I420_10LE": (PLANAR_420, 10, 0),
+    "I422_10LE": (PLANAR_422, 10, 0),
+    "Y444_10LE": (PLANAR_444, 10, 0),
     "P010_10LE": (SEMIPLANAR_420, 10, 6),
+    "P012_LE": (SEMIPLANAR_420, 12, 4),
     "P016_LE": (SEMIPLANAR_420, 16, 0),
     "Y444_16LE": (PLANAR_444, 16, 0),
     "RGB": ([("RGB", 0, 0)], 8, 0),
@@ -102,10 +106,13 @@ class Layout:
             rows = -(-height >> sub_y)
             stride = self.default_stride(index, channels, sub_x)
             self.places.append((offset, stride, rows, columns))
-            # 4:2:0 luma planes have an even number of rows.
-            has_half_rows = any(plane[2] for plane in self.format.planes)
-            offset += stride * (round_up(rows, 2) if has_half_rows and index == 0 else rows)
+            offset += stride * (round_up(rows, 2) if self.has_even_rows(index) else rows)
         self.size = offset
+
+    def has_even_rows(self, index):
+        """Luma planes of 4:2:0 have an even number of rows, and all planes of I422_10LE."""
+        has_half_rows = any(plane[2] for plane in self.format.planes)
+        return has_half_rows and index == 0 or self.format.name == "I422_10LE"
 
     def default_stride(self, index, channels, sub_x):
         sample = self.format.sample_type.itemsize
@@ -139,7 +146,7 @@ class Layout:
         return frame.tobytes()
 
     def unpack(self, data):
-        """Code values by role, as 64-bit integers. P010's low bits must be 0."""
+        """Code values by role, as 64-bit integers. The low bits of P010 and P012 must be 0."""
         frame = np.frombuffer(bytearray(data), np.uint8)
         components = {}
         for index, (channels, _, _) in enumerate(self.format.planes):

@@ -114,7 +114,8 @@ def batches(host):
     if host.stand_in == "reference":  # that of cudallf is engine=exact, whatever is set
         settings = [setting for setting in settings if not setting.startswith("cudallf")]
     for memory in ("device", "system"):
-        formats = rawvideo.CUDA_FORMATS if memory == "device" else tuple(rawvideo.FORMATS)
+        formats = (rawvideo.cuda_formats(host.gstreamer) if memory == "device"
+                   else tuple(rawvideo.FORMATS))
         for format_name in QUICK_FORMATS if host.quick else formats:
             for width, height in SIZES if memory == "device" else (SYSTEM_SIZE,):
                 layout = rawvideo.Layout(format_name, width, height)

@@ -6,6 +6,7 @@ Needs nothing but numpy, as a GPU host has little else.
 import numpy as np
 
 PLANAR_420 = (("Y", 0, 0), ("U", 1, 1), ("V", 1, 1))
+PLANAR_422 = (("Y", 0, 0), ("U", 1, 0), ("V", 1, 0))
 PLANAR_444 = (("Y", 0, 0), ("U", 0, 0), ("V", 0, 0))
 SEMIPLANAR = (("Y", 0, 0), ("UV", 1, 1))
 
@@ -16,9 +17,10 @@ FORMATS = {
     "YV12": ((("Y", 0, 0), ("V", 1, 1), ("U", 1, 1)), 8, 0),
     "NV12": (SEMIPLANAR, 8, 0),
     "NV21": ((("Y", 0, 0), ("VU", 1, 1)), 8, 0),
-    "Y42B": ((("Y", 0, 0), ("U", 1, 0), ("V", 1, 0)), 8, 0),
+    "Y42B": (PLANAR_422, 8, 0),
     "Y444": (PLANAR_444, 8, 0),
     "I420_10LE": (PLANAR_420, 10, 0),
+    "I422_10LE": (PLANAR_422, 10, 0),
     "P010_10LE": (SEMIPLANAR, 10, 6),
     "P016_LE": (SEMIPLANAR, 16, 0),
     "Y444_16LE": (PLANAR_444, 16, 0),
@@ -31,6 +33,9 @@ FORMATS = {
     "ARGB": ((("ARGB", 0, 0),), 8, 0),
     "ABGR": ((("ABGR", 0, 0),), 8, 0),
     "GBR": ((("G", 0, 0), ("B", 0, 0), ("R", 0, 0)), 8, 0),
+    # In CUDA memory from GStreamer 1.24 on.
+    "Y444_10LE": (PLANAR_444, 10, 0),
+    "P012_LE": (SEMIPLANAR, 12, 4),
     # In system memory only.
     "GRAY8": ((("Y", 0, 0),), 8, 0),
     "GRAY16_LE": ((("Y", 0, 0),), 16, 0),
@@ -38,7 +43,14 @@ FORMATS = {
     "xBGR": ((("xBGR", 0, 0),), 8, 0),
     "AYUV": ((("AYUV", 0, 0),), 8, 0),
 }
-CUDA_FORMATS = tuple(FORMATS)[:19]
+SINCE_1_24 = ("Y444_10LE", "P012_LE")
+SYSTEM_ONLY = ("GRAY8", "GRAY16_LE", "xRGB", "xBGR", "AYUV")
+
+
+def cuda_formats(gstreamer):
+    """What CUDA memory of this version can hold."""
+    missing = SYSTEM_ONLY if gstreamer >= (1, 24) else SYSTEM_ONLY + SINCE_1_24
+    return tuple(name for name in FORMATS if name not in missing)
 
 
 def round_up(value, multiple):
@@ -54,14 +66,17 @@ class Layout:
         self.sample = np.dtype("<u2" if self.bits > 8 else "u1")
         self.max_code = (1 << self.bits) - 1
         self.places = []  # offset, stride, rows, columns
-        half_rows = any(plane[2] for plane in self.planes)
         offset = 0
         for index, (channels, sub_x, sub_y) in enumerate(self.planes):
             rows, columns = -(-height >> sub_y), -(-width >> sub_x)
             stride = self.default_stride(channels, sub_x)
             self.places.append((offset, stride, rows, columns))
-            offset += stride * (round_up(rows, 2) if half_rows and index == 0 else rows)
+            offset += stride * (round_up(rows, 2) if self.has_even_rows(index) else rows)
         self.size = offset
+
+    def has_even_rows(self, index):
+        half_rows = any(plane[2] for plane in self.planes)
+        return half_rows and index == 0 or self.name == "I422_10LE"
 
     def default_stride(self, channels, sub_x):
         if len(channels) == 2:
