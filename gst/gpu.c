@@ -26,7 +26,8 @@ GstCaps *gst_cuda_filters_gpu_caps(void)
   return gst_caps_from_string(GST_VIDEO_CAPS_MAKE_WITH_FEATURES(
       GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY,
       "{ I420, YV12, NV12, NV21, Y42B, Y444, I420_10LE, I422_10LE, P010_10LE, P016_LE, Y444_16LE, "
-      "RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR, GBR" GST_CUDA_FILTERS_COMPAT_FORMATS " }"));
+      "UYVY, YUY2, RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR, "
+      "GBR" GST_CUDA_FILTERS_COMPAT_FORMATS " }"));
 }
 
 gboolean gst_cuda_filters_gpu_caps_are_cuda(const GstCaps *caps)

@@ -32,6 +32,8 @@ static const struct {
     {"P012_LE", "Y00 UV11", 12, 4},
     {"P016_LE", "Y00 UV11", 16, 0},
     {"Y444_16LE", "Y00 U00 V00", 16, 0},
+    {"UYVY", "UYVY10", 8, 0},
+    {"YUY2", "YUYV10", 8, 0},
     {"RGB", "RGB00", 8, 0},
     {"BGR", "BGR00", 8, 0},
     {"RGBx", "RGBx00", 8, 0},
@@ -83,6 +85,8 @@ static void formats_are_as_gstreamer_defines_them(CfTest *test)
     CF_EXPECT(test, info->shift == expected_formats[i].shift, "shift %d", info->shift);
     CF_EXPECT(test, info->rgb == (strchr(planes, 'R') != NULL), "rgb %d", info->rgb);
     CF_EXPECT(test, info->alpha == (strchr(planes, 'A') != NULL), "alpha %d", info->alpha);
+    CF_EXPECT(test, info->packed == (strchr(planes, 'Y') != strrchr(planes, 'Y')), "packed %d",
+              info->packed);
     CF_EXPECT(test, cf_sample_bytes(info) == (info->bits > 8 ? 2 : 1), "bytes of a sample");
     CF_EXPECT(test, cf_max_code(info) == (1 << info->bits) - 1, "largest code");
   }
@@ -126,6 +130,7 @@ static void planes_round_odd_sizes_up(CfTest *test)
       {CF_FORMAT_I420, 1, 1, 1, 1, 1, 1},       {CF_FORMAT_NV12, 1919, 1081, 1, 960, 541, 1920},
       {CF_FORMAT_Y42B, 5, 3, 1, 3, 3, 3},       {CF_FORMAT_P010_10LE, 6, 4, 1, 3, 2, 12},
       {CF_FORMAT_I420_10LE, 7, 7, 1, 4, 4, 8},  {CF_FORMAT_RGB, 7, 2, 0, 7, 2, 21},
+      {CF_FORMAT_UYVY, 5, 3, 0, 3, 3, 12},      {CF_FORMAT_YUY2, 1, 1, 0, 1, 1, 4},
       {CF_FORMAT_Y444_16LE, 7, 2, 2, 7, 2, 14}, {CF_FORMAT_AYUV, 7, 2, 0, 7, 2, 28},
   };
 

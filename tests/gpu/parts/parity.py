@@ -26,7 +26,7 @@ SETTINGS = (
     "cudasepconv preset=sobel-x absolute=true planes=luma",
 )
 QUICK_SETTINGS = SETTINGS[0::3]
-QUICK_FORMATS = ("I420", "NV12", "P010_10LE", "Y444_16LE", "RGB", "BGRA")
+QUICK_FORMATS = ("I420", "NV12", "P010_10LE", "Y444_16LE", "YUY2", "RGB", "BGRA")
 
 
 def problem_with(element, difference):

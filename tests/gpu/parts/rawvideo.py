@@ -11,7 +11,7 @@ PLANAR_444 = (("Y", 0, 0), ("U", 0, 0), ("V", 0, 0))
 SEMIPLANAR = (("Y", 0, 0), ("UV", 1, 1))
 
 # Planes (channels with x for padding, horizontal and vertical subsampling as shifts), bits of a
-# code value, and bits below it.
+# code value, and bits below it. Of packed 4:2:2, two pixels are four channels.
 FORMATS = {
     "I420": (PLANAR_420, 8, 0),
     "YV12": ((("Y", 0, 0), ("V", 1, 1), ("U", 1, 1)), 8, 0),
@@ -24,6 +24,8 @@ FORMATS = {
     "P010_10LE": (SEMIPLANAR, 10, 6),
     "P016_LE": (SEMIPLANAR, 16, 0),
     "Y444_16LE": (PLANAR_444, 16, 0),
+    "UYVY": ((("UYVY", 1, 0),), 8, 0),
+    "YUY2": ((("YUYV", 1, 0),), 8, 0),
     "RGB": ((("RGB", 0, 0),), 8, 0),
     "BGR": ((("BGR", 0, 0),), 8, 0),
     "RGBx": ((("RGBx", 0, 0),), 8, 0),
@@ -86,17 +88,15 @@ class Layout:
         columns = round_up(self.width, 2) // 2 if sub_x else self.width
         return round_up(columns * len(channels) * self.sample.itemsize, 4)
 
-    def view(self, frame, index):
-        """The samples of a plane: rows, columns, channels."""
-        offset, stride, rows, columns = self.places[index]
-        channels, size = len(self.planes[index][0]), self.sample.itemsize
-        return np.ndarray((rows, columns, channels), self.sample, frame, offset,
-                          (stride, channels * size, size))
-
-    def channels(self):
-        """(plane, channel, name) of all that carry a picture."""
-        return [(index, channel, name) for index, (names, _, _) in enumerate(self.planes)
-                for channel, name in enumerate(names) if name != "x"]
+    def views(self, frame):
+        """(name, samples: rows, columns) of all channels that carry a picture."""
+        size = self.sample.itemsize
+        for (names, _, _), (offset, stride, rows, columns) in zip(self.planes, self.places):
+            for name in dict.fromkeys(names.replace("x", "")):
+                twice = names.count(name) == 2
+                yield name, np.ndarray((rows, self.width if twice else columns), self.sample, frame,
+                                       offset + names.index(name) * size,
+                                       (stride, len(names) // (2 if twice else 1) * size))
 
     def caps(self, memory=""):
         return (f"video/x-raw{memory},format={self.name},width={self.width},"
@@ -110,8 +110,8 @@ def picture(layout, seed):
     """Gradients, edges, fine noise and every depth of alpha: bytes of a frame."""
     random = np.random.default_rng(seed)
     frame = random.integers(0, 256, layout.size, np.uint8)
-    for index, channel, name in layout.channels():
-        _, _, rows, columns = layout.places[index]
+    for name, view in layout.views(frame):
+        rows, columns = view.shape
         y, x = np.mgrid[0:rows, 0:columns]
         y, x = y / max(rows - 1, 1), x / max(columns - 1, 1)
         phase = seed + "YUVRGBA".index(name)
@@ -121,7 +121,7 @@ def picture(layout, seed):
         if name == "A":
             values = 1.6 * values - 0.4
         codes = np.clip(np.rint(values * layout.max_code), 0, layout.max_code)
-        layout.view(frame, index)[..., channel] = codes.astype(layout.sample) << layout.shift
+        view[:] = codes.astype(layout.sample) << layout.shift
     return frame.tobytes()
 
 
@@ -129,10 +129,9 @@ def codes_of(layout, data):
     """Code values by channel. Bits below them must be 0."""
     frame = np.frombuffer(bytearray(data), np.uint8)
     codes = {}
-    for index, channel, name in layout.channels():
-        raw = layout.view(frame, index)[..., channel]
+    for name, raw in layout.views(frame):
         if (raw & ((1 << layout.shift) - 1)).any():
-            raise ValueError(f"plane {index}: bits below the code values are set")
+            raise ValueError(f"{name}: bits below the code values are set")
         codes[name] = (raw >> layout.shift).astype(np.int64)
     return codes
 
