@@ -276,6 +276,7 @@ GST_START_TEST(caps_and_properties_change)
                {CF_FORMAT_RGBA, 320, 240},
                {CF_FORMAT_RGBA, 641, 363},
                {CF_FORMAT_P010_10LE, 64, 48},
+               {CF_FORMAT_UYVY, 320, 240},
                {CF_FORMAT_NV12, 320, 240}};
   const ElementCase *element = &element_cases[__i__];
   GstHarness *harness = device_harness(element->name, small_video());
