@@ -4,11 +4,11 @@
  */
 #pragma once
 
-#include "plan/plane_rows.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include "plan/plane_rows.h"
 
 /* Copies these rows of `packed`, of `video`, to `planes`, whose rows are aligned to 16 bytes and
  * may be written up to the next multiple of them. */
