@@ -2,6 +2,7 @@
  *
  * The contract between an effect and those who run it: elements, tests and the benchmark.
  * An effect is a params struct, a table of descriptions of its fields, and a table of engines.
+ * Engines see no packed format; filter.h runs them on any.
  */
 #pragma once
 

@@ -316,7 +316,7 @@ static bool takes_too_long(const FuzzElement *kind, const FuzzPart *part)
   return (8.0 * sigma + 1.0) * (8.0 * sigma + 1.0) * video->width * video->height > 2e8;
 }
 
-const char *fuzz_judge_part(const FuzzElement *kind, const FuzzPart *part)
+static const char *judge_planes(const FuzzElement *kind, const FuzzPart *part)
 {
   const bool identity = kind->effect->is_identity(part->frame->params);
   Oracle oracle = {.kind = kind, .part = part, .rule = rule_of(kind, part)};
@@ -339,4 +339,29 @@ const char *fuzz_judge_part(const FuzzElement *kind, const FuzzPart *part)
   for (size_t i = 0; i < G_N_ELEMENTS(oracle.filtered); i++)
     cf_picture_free(oracle.filtered[i]);
   return found || identity ? found : judge_exact_llf(&oracle);
+}
+
+static CfTestPicture *planes_of(const CfTestPicture *packed)
+{
+  const CfVideo video = cf_planar_video(&packed->video);
+  CfTestPicture *planar = cf_picture_new(&video, CF_LAYOUT_ALIGNED);
+
+  cf_picture_unpack(packed, planar);
+  return planar;
+}
+
+const char *fuzz_judge_part(const FuzzElement *kind, const FuzzPart *part)
+{
+  CfTestPicture *source, *got;
+  FuzzPart planar = *part;
+  const char *found;
+
+  if (!cf_format_info(part->source->video.format)->packed)
+    return judge_planes(kind, part);
+  planar.source = source = planes_of(part->source);
+  planar.got = got = planes_of(part->got);
+  found = judge_planes(kind, &planar);
+  cf_picture_free(source);
+  cf_picture_free(got);
+  return found;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "filter.h"
 #include "sepconv.h"
 
 static void *copy_params(const FuzzElement *kind, const void *params)
@@ -17,15 +18,15 @@ const char *fuzz_settings_refusal(const FuzzElement *kind, const CfVideo *video,
   static CfStatus status;
   const CfEngine *engine = cf_effect_engine(kind->effect, "reference");
   const CfOpenOptions options = {.threads = 1};
-  void *state;
+  CfFilter *filter;
 
   if (!cf_params_check(kind->effect->params, params, &status) ||
       (kind->effect->check && !kind->effect->check(video, params, &status)))
     return status.message;
-  state = engine->open(video, params, &options, &status);
-  if (!state)
+  filter = cf_filter_open(engine, video, params, &options, &status);
+  if (!filter)
     return status.message;
-  engine->close(state);
+  cf_filter_close(filter);
   return NULL;
 }
 

@@ -139,7 +139,8 @@ def run(tap):
     small = [frames.shrunk(image, 23, 17) for image in photographs]
 
     check_direction(tap)
-    for format_name in ("GRAY8", "GRAY16_LE", "I420", "NV12", "Y42B", "P010_10LE", "RGB", "RGBA"):
+    for format_name in ("GRAY8", "GRAY16_LE", "I420", "NV12", "Y42B", "YUY2", "P010_10LE", "RGB",
+                        "RGBA"):
         compare(tap, "asymmetric", format_name, crops, ROW, COLUMN, scale=0.15)
     for format_name in ("GRAY8", "NV12", "RGB"):
         compare(tap, "signed", format_name, crops, (-1, 0, 1), (1, 2, 1), scale=0.5, bias=0.5)
