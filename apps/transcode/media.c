@@ -41,6 +41,7 @@ void media_free(Media *media)
   g_ptr_array_unref(media->streams);
   if (media->toc)
     gst_toc_unref(media->toc);
+  g_clear_pointer(&media->mp4, mp4_source_free);
   g_free(media);
 }
 
@@ -84,8 +85,14 @@ static void take_event(Watch *watch, GstEvent *event)
   MediaStream *stream = watch->stream;
   GstCaps *caps;
   GstTagList *tags;
+  const gchar *id;
 
   switch (GST_EVENT_TYPE(event)) {
+  case GST_EVENT_STREAM_START:
+    gst_event_parse_stream_start(event, &id);
+    if (media->mp4)
+      stream->track = mp4_source_track(media->mp4, id);
+    break;
   case GST_EVENT_CAPS:
     gst_event_parse_caps(event, &caps);
     take_caps(stream, caps);
@@ -233,11 +240,15 @@ static gboolean read_streams(Media *media, GError **error)
   g_object_set(source, "location", media->path, NULL);
   gst_bin_add_many(GST_BIN(reader.pipeline), source, parsebin, NULL);
   gst_element_link(source, parsebin);
+  if (media->mp4)
+    mp4_source_hide_edits(media->mp4, source);
   g_signal_connect(parsebin, "pad-added", G_CALLBACK(add_stream), &reader);
   g_signal_connect(parsebin, "no-more-pads", G_CALLBACK(finish_streams), &reader);
   good = read_beginning(&reader, error);
   if (gst_element_query_duration(reader.pipeline, GST_FORMAT_TIME, &duration) && duration > 0)
     media->duration = duration;
+  if (media->mp4 && media->mp4->duration > 0)
+    media->duration = media->mp4->duration;
   gst_element_set_state(reader.pipeline, GST_STATE_NULL);
   gst_object_unref(reader.pipeline);
   g_mutex_clear(&reader.lock);
@@ -258,17 +269,19 @@ static const MediaStream *find_video(const Media *media)
 
 static void look_at_container(Media *media)
 {
-  g_autofree gchar *head = g_malloc0(12);
+  guint8 head[8] = {0};
   FILE *file = g_fopen(media->path, "rb");
 
-  if (file && fread(head, 1, 12, file) == 12) {
+  if (file && fread(head, 1, sizeof(head), file) == sizeof(head)) {
     media->is_matroska = memcmp(head, "\x1a\x45\xdf\xa3", 4) == 0;
-    media->is_quicktime = memcmp(head + 4, "ftyp", 4) == 0 || memcmp(head + 4, "moov", 4) == 0 ||
-                          memcmp(head + 4, "wide", 4) == 0 || memcmp(head + 4, "mdat", 4) == 0 ||
-                          memcmp(head + 4, "free", 4) == 0;
+    /* "ftyp", or what QuickTime files of before begin with. */
+    if (g_ascii_isalpha(head[4]) && g_ascii_isalpha(head[7]))
+      media->mp4 = mp4_source_read(media->path);
   }
   if (file)
     fclose(file);
+  if (media->mp4 && media->mp4->toc)
+    media->toc = gst_toc_ref(media->mp4->toc);
 }
 
 Media *media_open(const gchar *path, GError **error)

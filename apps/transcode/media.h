@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "mp4-source.h"
+
 #include <gst/gst.h>
 
 typedef enum {
@@ -21,6 +23,7 @@ typedef struct {
   GstTagList *tags;   /* of the stream; NULL: none */
   GstSegment segment; /* its first one */
   GstClockTime first; /* PTS of its first packet; NONE where none has come in time */
+  const Mp4Track *track; /* of an MP4 file; NULL: of another */
 } MediaStream;
 
 /* One file. */
@@ -32,7 +35,7 @@ typedef struct {
   GstToc *toc;                /* NULL: no chapters */
   GstClockTime duration;      /* NONE: unknown */
   gboolean is_matroska;       /* WebM too */
-  gboolean is_quicktime;      /* MP4 and its relatives */
+  Mp4Source *mp4;             /* of MP4 files and their relatives; NULL: another */
   guint attachments;          /* fonts and the like */
 } Media;
 

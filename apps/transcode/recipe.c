@@ -70,17 +70,29 @@ static gboolean read_filter(Recipe *recipe, const gchar *description, gboolean *
   return FALSE;
 }
 
+static gboolean is_chapters(const MediaStream *stream)
+{
+  return stream->track && stream->track->is_chapters;
+}
+
+gboolean recipe_keeps(const Recipe *recipe, const MediaStream *stream)
+{
+  const gchar *pad;
+
+  return !is_chapters(stream) && container_parser(recipe->container, stream->caps, &pad);
+}
+
 static void warn_of_lost_streams(Recipe *recipe)
 {
   const Media *media = recipe->media;
-  const gchar *name = recipe->container->name, *pad;
+  const gchar *name = recipe->container->name;
 
   for (guint i = 0; i < media->streams->len; i++) {
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
     const gchar *other = container_that_holds(stream->caps);
     g_autofree gchar *what = NULL;
 
-    if (stream == media->video || container_parser(recipe->container, stream->caps, &pad))
+    if (stream == media->video || is_chapters(stream) || recipe_keeps(recipe, stream))
       continue;
     what = media_describe(media, i);
     if (other)
@@ -129,7 +141,7 @@ static void add_file(GPtrArray *words, const gchar *element, const gchar *path, 
 
 static void add_source(GPtrArray *words, const Recipe *recipe)
 {
-  add_file(words, "filesrc", recipe->media->path, "file");
+  add_file(words, "filesrc", recipe->media->path, RECIPE_FILE);
   add(words, "!", "parsebin", "name=" RECIPE_IN, NULL);
 }
 
@@ -199,7 +211,7 @@ static void add_others(GPtrArray *words, const Recipe *recipe)
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
     const gchar *pad, *parser = container_parser(recipe->container, stream->caps, &pad);
 
-    if (stream == media->video || !parser)
+    if (stream == media->video || is_chapters(stream) || !parser)
       continue;
     add_pad(words, stream);
     add(words, "!", "queue", UNLIMITED, "!", NULL);

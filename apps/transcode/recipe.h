@@ -9,6 +9,7 @@
 #include "options.h"
 
 /* Names of elements in the pipeline. */
+#define RECIPE_FILE    "file"    /* filesrc */
 #define RECIPE_IN      "in"      /* parsebin */
 #define RECIPE_DECODER "decoder"
 #define RECIPE_FRAMES  "frames"  /* the queue before the encoder: filtered frames leave it */
@@ -34,6 +35,9 @@ void recipe_clear(Recipe *recipe);
 
 /* The words (gchar *, without NULL at the end) of the whole pipeline, from the file to `output`. */
 GPtrArray *recipe_whole(const Recipe *recipe, const gchar *output);
+
+/* TRUE if a stream other than the video is copied. */
+gboolean recipe_keeps(const Recipe *recipe, const MediaStream *stream);
 
 /* From the file to a part of the coded video, in GStreamer's data protocol. */
 GPtrArray *recipe_part(const Recipe *recipe, const gchar *output);

@@ -3,6 +3,7 @@
 
 #include "chunks.h"
 #include "decoding.h"
+#include "mp4-result.h"
 #include "output.h"
 #include "subtitles.h"
 #include "timeline.h"
@@ -89,7 +90,7 @@ static GError *error_of(Run *run, GstMessage *message)
                        g_error_matches(cause, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT)
                            ? "the disk is full."
                            : cause->message);
-  if (is_from(message, run->pipeline, RECIPE_IN) || is_from(message, run->pipeline, "file") ||
+  if (is_from(message, run->pipeline, RECIPE_IN) || is_from(message, run->pipeline, RECIPE_FILE) ||
       is_from(message, run->pipeline, RECIPE_DECODER))
     return broken_error(run, GST_CLOCK_TIME_NONE, cause->message);
   return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", GST_MESSAGE_SRC_NAME(message),
@@ -164,12 +165,15 @@ static gboolean tick(gpointer data)
 
 static gboolean attach(Run *run, GError **error)
 {
+  g_autoptr(GstElement) file = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_FILE);
   g_autoptr(GstElement) in = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_IN);
   g_autoptr(GstElement) decoder = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_DECODER);
   g_autoptr(GstElement) frames = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_FRAMES);
   g_autoptr(GstElement) encoder = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_ENCODER);
 
-  timeline_attach(run->recipe->media, in);
+  if (run->recipe->media->mp4)
+    mp4_source_hide_edits(run->recipe->media->mp4, file);
+  timeline_attach(run->recipe->media, in, run->recipe->container->is_quicktime);
   subtitles_attach(run->recipe->media, in);
   run->chunks.length = (GstClockTime)(run->options->chunk * GST_SECOND);
   run->chunks.start = run->chunks.end = GST_CLOCK_TIME_NONE;
@@ -247,6 +251,35 @@ static gboolean is_whole(Run *run)
   return FALSE;
 }
 
+/* What the muxer does not write. */
+static gboolean complete(const Recipe *recipe, const Options *options, GError **error)
+{
+  g_autofree gchar *unfinished = output_unfinished(options->output);
+  g_autoptr(GArray) leads = g_array_new(FALSE, FALSE, sizeof(guint64));
+  GstVideoMasteringDisplayInfo mastering;
+  GstVideoContentLightLevel light;
+  Mp4Additions additions = {.leads = leads, .toc = recipe->media->toc};
+  const MediaStream *video = recipe->media->video;
+  GstClockTime lead = 0;
+
+  if (!recipe->container->is_quicktime)
+    return TRUE;
+  g_array_append_val(leads, lead);
+  for (guint i = 0; i < recipe->media->streams->len; i++) {
+    const MediaStream *stream = g_ptr_array_index(recipe->media->streams, i);
+
+    if (stream != video && recipe_keeps(recipe, stream)) {
+      lead = timeline_lead(recipe->media, stream);
+      g_array_append_val(leads, lead);
+    }
+  }
+  if (gst_video_mastering_display_info_from_caps(&mastering, video->caps))
+    additions.mastering = &mastering;
+  if (gst_video_content_light_level_from_caps(&light, video->caps))
+    additions.light = &light;
+  return mp4_result_complete(unfinished, &additions, error);
+}
+
 static gboolean finish(Run *run, GError **error)
 {
   GstClockTime position, first_broken;
@@ -258,6 +291,8 @@ static gboolean finish(Run *run, GError **error)
                 "No frame of \"%s\" could be decoded.", run->recipe->media->path);
     return FALSE;
   }
+  if (!complete(run->recipe, run->options, error))
+    return FALSE;
   if (!output_commit(run->options->output, error))
     return FALSE;
   progress_end(&run->progress, run->options->output, frames, output_size(run->options->output),
