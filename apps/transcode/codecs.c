@@ -38,7 +38,7 @@ static const EncoderRow encoders[] = {
     {"nvh264enc", "h264", 23, 1, 51, TRUE,
      "rc-mode=vbr rate-control=vbr const-quality=Q bitrate=0 gop-size=250"},
     {"nvcudah264enc", "h264", 23, 1, 51, TRUE, "rate-control=vbr const-quality=Q gop-size=250"},
-    {"x264enc", "h264", 20, 0, 50, FALSE, "pass=qual quantizer=Q speed-preset=medium"},
+    {"x264enc", "h264", 20, 0, 50, FALSE, "pass=qual quantizer=Q vbv-buf-capacity=0 speed-preset=medium"},
     {"openh264enc", "h264", 22, 1, 51, FALSE,
      "rate-control=off qp-min=Q qp-max=Q gop-size=250 complexity=high"},
     {"nvh265enc", "h265", 25, 1, 51, TRUE,

@@ -37,10 +37,16 @@ static GstPadProbeReturn take_segment(GstPad *pad, GstPadProbeInfo *info, gpoint
   return GST_PAD_PROBE_OK;
 }
 
+static gboolean counts(const Decoding *decoding, GstClockTime time)
+{
+  return (!GST_CLOCK_TIME_IS_VALID(decoding->start) || time >= decoding->start) &&
+         (!GST_CLOCK_TIME_IS_VALID(decoding->end) || time < decoding->end);
+}
+
 /* Call with the lock. */
 static gboolean is_first_break(Decoding *decoding, GstClockTime time)
 {
-  if (decoding->broken++ > 0)
+  if (!counts(decoding, time) || decoding->broken++ > 0)
     return FALSE;
   decoding->first_broken = time;
   return TRUE;
@@ -95,13 +101,11 @@ guint decoding_result(Decoding *decoding, GstClockTime *first_broken)
   guint broken;
 
   g_mutex_lock(&decoding->lock);
+  for (const GList *at = decoding->waiting.head; at && decoding->counts_missing; at = at->next)
+    is_first_break(decoding, *(GstClockTime *)at->data);
+  g_queue_clear_full(&decoding->waiting, g_free);
   broken = decoding->broken;
   *first_broken = decoding->first_broken;
-  if (decoding->counts_missing && !g_queue_is_empty(&decoding->waiting)) {
-    broken += g_queue_get_length(&decoding->waiting);
-    if (!GST_CLOCK_TIME_IS_VALID(*first_broken))
-      *first_broken = *(GstClockTime *)g_queue_peek_head(&decoding->waiting);
-  }
   g_mutex_unlock(&decoding->lock);
   return broken;
 }

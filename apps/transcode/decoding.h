@@ -12,6 +12,7 @@ typedef struct {
   /* Called from the decoder's thread for the first frame that is broken or missing. */
   void (*on_break)(GstClockTime time, gpointer data);
   gpointer data;
+  GstClockTime start, end; /* only frames from and up to these PTS count; NONE: all */
 
   /* Private. */
   GMutex lock;
@@ -22,7 +23,7 @@ typedef struct {
   GstSegment segment;
 } Decoding;
 
-/* Set on_break and data before. */
+/* Set what is above before. */
 void decoding_attach(Decoding *decoding, const MediaStream *video, GstElement *decoder);
 
 /* At the end: how many frames are broken or missing, and the time of the first (NONE: none). */

@@ -2,9 +2,7 @@
  *
  * cudafilters-transcode: filters the video of a file, and leaves everything else as it was.
  */
-#include "media.h"
-#include "options.h"
-#include "recipe.h"
+#include "jobs.h"
 #include "run.h"
 
 #include "apps/common/error.h"
@@ -13,6 +11,9 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <locale.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 
 #define EXIT_BROKEN      4
@@ -23,7 +24,7 @@ static gboolean check_output(const Options *options, GError **error)
 {
   GStatBuf in, out;
 
-  if (g_stat(options->output, &out) != 0)
+  if (options->part > 0 || g_stat(options->output, &out) != 0)
     return TRUE;
   if (g_stat(options->input, &in) == 0 && in.st_ino == out.st_ino && in.st_dev == out.st_dev)
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is the file that is read.",
@@ -62,9 +63,18 @@ static gboolean transcode(const Options *options, GError **error)
   if (options->dry_run)
     print_line(&recipe, options);
   else
-    good = run_whole(&recipe, options, error);
+    good = job_run(&recipe, options, error);
   recipe_clear(&recipe);
   return good;
+}
+
+/* x264 164 reads memory that it has not set, in its decisions on B frames with mb-tree. A fresh
+ * process has zeros there; with zeros always, parts and wholes get the same decisions. */
+static void clear_new_memory(void)
+{
+#ifdef __GLIBC__
+  mallopt(M_PERTURB, 0xff);
+#endif
 }
 
 static gint exit_code(const GError *error)
@@ -85,6 +95,7 @@ int main(int argc, char **argv)
   g_set_prgname("cudafilters-transcode");
   /* A file that may not grow is an error of write(), as a disk that is full. */
   signal(SIGXFSZ, SIG_IGN);
+  clear_new_memory();
   gst_init(NULL, NULL);
   if (options_parse(&options, &argc, &argv, &error))
     transcode(&options, &error);

@@ -51,6 +51,17 @@ static gboolean needs_system_memory(GstElement *element, gpointer data)
          !gst_element_factory_can_sink_any_caps(gst_element_get_factory(element), cuda);
 }
 
+static gboolean find_hold(GstElement *element, gpointer data)
+{
+  GstClockTime *longest = data;
+  guint64 hold = 0;
+
+  if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), "roi-hold"))
+    g_object_get(element, "roi-hold", &hold, NULL);
+  *longest = MAX(*longest, hold);
+  return FALSE;
+}
+
 /* Checks the filter, and looks whether all of it works in CUDA memory. */
 static gboolean read_filter(Recipe *recipe, const gchar *description, gboolean *on_gpu,
                             GError **error)
@@ -62,6 +73,7 @@ static gboolean read_filter(Recipe *recipe, const gchar *description, gboolean *
     return FALSE;
   gst_object_ref_sink(filter);
   *on_gpu = !app_filter_foreach(filter, needs_system_memory, NULL);
+  app_filter_foreach(filter, find_hold, &recipe->overlap);
   gst_object_unref(filter);
   if (g_shell_parse_argv(description, NULL, &recipe->filter, &cause))
     return TRUE;
@@ -170,8 +182,14 @@ static void add_frames(GPtrArray *words, const Recipe *recipe)
 
 static void add_encoder(GPtrArray *words, const Recipe *recipe)
 {
+  const gchar *format = g_str_equal(recipe->encoder.codec, "h264")   ? "video/x-h264,stream-format=avc"
+                        : g_str_equal(recipe->encoder.codec, "h265") ? "video/x-h265,stream-format=hvc1"
+                                                                     : NULL;
+
   add_words(words, recipe->encoder.words);
   add(words, "name=" RECIPE_ENCODER, "!", recipe->encoder.parser, "!", NULL);
+  if (format)
+    add(words, format, "!", NULL);
 }
 
 static guint64 least_common_multiple(guint64 a, guint64 b)
@@ -234,6 +252,41 @@ GPtrArray *recipe_whole(const Recipe *recipe, const gchar *output)
   add_frames(words, recipe);
   add_encoder(words, recipe);
   add(words, "queue", "name=" RECIPE_CODED, UNLIMITED, "!", RECIPE_MUX ".video_0", NULL);
+  add_others(words, recipe);
+  return words;
+}
+
+GPtrArray *recipe_part(const Recipe *recipe, const gchar *output)
+{
+  GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
+
+  add_source(words, recipe);
+  add_frames(words, recipe);
+  add_encoder(words, recipe);
+  add(words, "queue", "name=" RECIPE_CODED, UNLIMITED, "!", "gdppay", "crc-payload=true", "!",
+      NULL);
+  add_file(words, "filesink", output, RECIPE_SINK);
+  return words;
+}
+
+GPtrArray *recipe_join(const Recipe *recipe, const gchar *directory, const gchar *pattern,
+                       const gchar *output)
+{
+  GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
+  gboolean others = FALSE;
+
+  for (guint i = 0; i < recipe->media->streams->len; i++) {
+    const MediaStream *stream = g_ptr_array_index(recipe->media->streams, i);
+
+    others |= stream != recipe->media->video && recipe_keeps(recipe, stream);
+  }
+  if (others)
+    add_source(words, recipe);
+  add_muxer(words, recipe, output);
+  add(words, "splitfilesrc", NULL);
+  g_ptr_array_add(words, g_strdup_printf("location=%s/%s", directory, pattern));
+  add(words, "!", "gdpdepay", "!", "queue", "name=" RECIPE_CODED, UNLIMITED, "!",
+      RECIPE_MUX ".video_0", NULL);
   add_others(words, recipe);
   return words;
 }

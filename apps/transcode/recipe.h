@@ -26,6 +26,7 @@ typedef struct {
   Encoder encoder;
   gchar **filter;       /* words */
   gboolean stays_on_gpu; /* from the decoder through the filter */
+  GstClockTime overlap;  /* filters keep regions for so long: they need to have seen that much */
   GPtrArray *warnings;  /* gchar *: what is lost */
 } Recipe;
 
@@ -39,11 +40,12 @@ GPtrArray *recipe_whole(const Recipe *recipe, const gchar *output);
 /* TRUE if a stream other than the video is copied. */
 gboolean recipe_keeps(const Recipe *recipe, const MediaStream *stream);
 
-/* From the file to a part of the coded video, in GStreamer's data protocol. */
+/* From the file to a part: coded video in GStreamer's data protocol. */
 GPtrArray *recipe_part(const Recipe *recipe, const gchar *output);
 
-/* Coded video from `parts`, an appsrc named RECIPE_CODED, and the rest from the file. */
-GPtrArray *recipe_join(const Recipe *recipe, const gchar *output);
+/* The parts whose names match `pattern` in `directory`, in their order, and the rest of the file. */
+GPtrArray *recipe_join(const Recipe *recipe, const gchar *directory, const gchar *pattern,
+                       const gchar *output);
 
 /* Units a second in which frames of the video's rate, and milliseconds, are whole numbers: the clock
  * of MP4 files. */

@@ -3,7 +3,6 @@
 
 #include "chunks.h"
 #include "decoding.h"
-#include "mp4-result.h"
 #include "output.h"
 #include "subtitles.h"
 #include "timeline.h"
@@ -12,21 +11,21 @@
 #include "apps/common/signals.h"
 #include "apps/common/terminal.h"
 
-#include <gst/video/video.h>
-
 G_DEFINE_QUARK(transcode - error - quark, transcode_error)
 
 #define TICK_MS 100
 
 /* One run of a pipeline. */
 typedef struct {
+  const RunPlan *plan;
   const Recipe *recipe;
   const Options *options;
   GstElement *pipeline;
   GMainLoop *loop;
   Chunks chunks;
   Decoding decoding;
-  Progress progress;
+  Progress *progress;
+  gint joined; /* frames of parts that have gone into the muxer; atomic */
   gboolean said_backends;
   GError *error; /* why it stopped early */
 } Run;
@@ -86,7 +85,7 @@ static GError *error_of(Run *run, GstMessage *message)
   gst_message_parse_error(message, &cause, NULL);
   if (is_from(message, run->pipeline, RECIPE_SINK))
     return g_error_new(APP_ERROR, APP_ERROR_FAILED,
-                       "Cannot write \"%s\": %s Nothing is left of it.", run->options->output,
+                       "Cannot write \"%s\": %s Nothing is left of it.", run->plan->output,
                        g_error_matches(cause, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT)
                            ? "the disk is full."
                            : cause->message);
@@ -145,60 +144,148 @@ static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
+static gdouble share_done(const Run *run, GstClockTime position)
+{
+  const PartRange *range = run->plan->range;
+  GstClockTime start = 0, end = run->recipe->media->duration;
+
+  if (range && GST_CLOCK_TIME_IS_VALID(range->start))
+    start = range->start;
+  if (range && GST_CLOCK_TIME_IS_VALID(range->end))
+    end = range->end;
+  if (!GST_CLOCK_TIME_IS_VALID(end) || !GST_CLOCK_TIME_IS_VALID(position) || end <= start ||
+      position < start)
+    return -1;
+  return (gdouble)(position - start) / (gdouble)(end - start);
+}
+
 static gboolean tick(gpointer data)
 {
   Run *run = data;
-  const GstClockTime duration = run->recipe->media->duration;
-  GstClockTime position;
-  const guint frames = chunks_progress(&run->chunks, &position);
-  gdouble share = -1;
+  GstClockTime position = GST_CLOCK_TIME_NONE;
+  guint frames;
+
+  if (run->plan->packets > 0) {
+    frames = g_atomic_int_get(&run->joined);
+    progress_show(run->progress, (gdouble)frames / run->plan->packets, frames,
+                  output_size(run->plan->output));
+    return G_SOURCE_CONTINUE;
+  }
+  frames = chunks_progress(&run->chunks, &position);
 
   if (frames > 0 && !run->said_backends) {
     run->said_backends = TRUE;
-    progress_backends(&run->progress, run->pipeline);
+    progress_backends(run->progress, run->pipeline);
   }
-  if (GST_CLOCK_TIME_IS_VALID(duration) && GST_CLOCK_TIME_IS_VALID(position))
-    share = (gdouble)position / (gdouble)duration;
-  progress_show(&run->progress, share, frames, output_size(run->options->output));
+  progress_show(run->progress, share_done(run, position), frames, output_size(run->plan->output));
   return G_SOURCE_CONTINUE;
 }
 
-static gboolean attach(Run *run, GError **error)
+static GstElement *element(const Run *run, const gchar *name)
 {
-  g_autoptr(GstElement) file = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_FILE);
-  g_autoptr(GstElement) in = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_IN);
-  g_autoptr(GstElement) decoder = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_DECODER);
-  g_autoptr(GstElement) frames = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_FRAMES);
-  g_autoptr(GstElement) encoder = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_ENCODER);
+  return gst_bin_get_by_name(GST_BIN(run->pipeline), name);
+}
 
-  if (run->recipe->media->mp4)
-    mp4_source_hide_edits(run->recipe->media->mp4, file);
-  timeline_attach(run->recipe->media, in, run->recipe->container->is_quicktime);
-  subtitles_attach(run->recipe->media, in);
+/* Packets before the part, and those that are shown before its first keyframe, are not decoded. */
+static GstPadProbeReturn skip_packet(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  const Run *run = data;
+  const GstClockTime time = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
+
+  return GST_CLOCK_TIME_IS_VALID(time) && time < run->plan->range->feed ? GST_PAD_PROBE_DROP
+                                                                        : GST_PAD_PROBE_OK;
+}
+
+static void attach_source(Run *run)
+{
+  const Media *media = run->recipe->media;
+  g_autoptr(GstElement) file = element(run, RECIPE_FILE);
+  g_autoptr(GstElement) in = element(run, RECIPE_IN);
+
+  if (!in)
+    return;
+  if (media->mp4)
+    mp4_source_hide_edits(media->mp4, file);
+  timeline_attach(media, in, run->recipe->container->is_quicktime);
+  subtitles_attach(media, in);
+}
+
+static void attach_video(Run *run)
+{
+  const PartRange *range = run->plan->range;
+  g_autoptr(GstElement) decoder = element(run, RECIPE_DECODER);
+  g_autoptr(GstElement) frames = element(run, RECIPE_FRAMES);
+  g_autoptr(GstElement) encoder = element(run, RECIPE_ENCODER);
+  g_autoptr(GstPad) packets = gst_element_get_static_pad(decoder, "sink");
+
+  if (range && GST_CLOCK_TIME_IS_VALID(range->feed))
+    gst_pad_add_probe(packets, GST_PAD_PROBE_TYPE_BUFFER, skip_packet, run, NULL);
   run->chunks.length = (GstClockTime)(run->options->chunk * GST_SECOND);
-  run->chunks.start = run->chunks.end = GST_CLOCK_TIME_NONE;
+  run->chunks.start = run->decoding.start = range ? range->start : GST_CLOCK_TIME_NONE;
+  run->chunks.end = run->decoding.end = range ? range->end : GST_CLOCK_TIME_NONE;
   chunks_attach(&run->chunks, decoder, frames, encoder);
   run->decoding.on_break = report_break;
   run->decoding.data = run;
   decoding_attach(&run->decoding, run->recipe->media->video, decoder);
-  return TRUE;
 }
 
-/* What the muxer cannot know from the streams. */
-static void tell_muxer(const Recipe *recipe, GstElement *pipeline)
+/* Into a part go events that can be written down, which those with objects in them cannot. */
+static GstPadProbeReturn write_down(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  g_autoptr(GstElement) muxer = gst_bin_get_by_name(GST_BIN(pipeline), RECIPE_MUX);
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+  const gchar *id;
 
-  if (recipe->media->toc && GST_IS_TOC_SETTER(muxer))
-    gst_toc_setter_set_toc(GST_TOC_SETTER(muxer), recipe->media->toc);
-  if (recipe->container->is_quicktime) {
-    g_autoptr(GstPad) pad = gst_element_get_static_pad(muxer, "video_0");
-
-    g_object_set(pad, "trak-timescale", recipe_time_scale(recipe), NULL);
+  switch (GST_EVENT_TYPE(event)) {
+  case GST_EVENT_STREAM_START:
+    gst_event_parse_stream_start(event, &id);
+    GST_PAD_PROBE_INFO_DATA(info) = gst_event_new_stream_start(id);
+    gst_event_unref(event);
+    return GST_PAD_PROBE_OK;
+  case GST_EVENT_CAPS:
+  case GST_EVENT_SEGMENT:
+  case GST_EVENT_TAG:
+  case GST_EVENT_EOS:
+    return GST_PAD_PROBE_OK;
+  default:
+    return GST_PAD_PROBE_DROP;
   }
 }
 
-static gboolean play(Run *run)
+static GstPadProbeReturn count_joined(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  g_atomic_int_inc((gint *)data);
+  return GST_PAD_PROBE_OK;
+}
+
+static void attach(Run *run)
+{
+  g_autoptr(GstElement) coded = element(run, RECIPE_CODED);
+  g_autoptr(GstPad) pad = gst_element_get_static_pad(coded, "src");
+
+  attach_source(run);
+  if (run->plan->packets > 0)
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, count_joined, &run->joined, NULL);
+  else
+    attach_video(run);
+  if (run->plan->range)
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, write_down, NULL, NULL);
+}
+
+/* What the muxer cannot know from the streams. */
+static void tell_muxer(const Run *run)
+{
+  g_autoptr(GstElement) muxer = element(run, RECIPE_MUX);
+
+  if (muxer && run->recipe->media->toc && GST_IS_TOC_SETTER(muxer))
+    gst_toc_setter_set_toc(GST_TOC_SETTER(muxer), run->recipe->media->toc);
+  if (muxer && run->recipe->container->is_quicktime) {
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(muxer, "video_0");
+
+    g_object_set(pad, "trak-timescale", recipe_time_scale(run->recipe), NULL);
+  }
+}
+
+static void play(Run *run)
 {
   g_autoptr(GstBus) bus = gst_element_get_bus(run->pipeline);
   AppSignals signals;
@@ -213,12 +300,12 @@ static gboolean play(Run *run)
   else
     stop(run, g_error_new(APP_ERROR, APP_ERROR_FAILED, "The pipeline does not start."));
   tick(run);
-  chunks_stop(&run->chunks);
+  if (run->plan->packets == 0)
+    chunks_stop(&run->chunks);
   gst_element_set_state(run->pipeline, GST_STATE_NULL);
   g_source_remove(ticks);
   gst_bus_remove_watch(bus);
   app_signals_remove(&signals);
-  return run->error == NULL;
 }
 
 static GstElement *build(const GPtrArray *words, GError **error)
@@ -240,91 +327,48 @@ static GstElement *build(const GPtrArray *words, GError **error)
   return NULL;
 }
 
-/* A tail that cannot be decoded shows only at the end. */
-static gboolean is_whole(Run *run)
+/* Counts, and refuses what is broken: a tail that cannot be decoded shows only at the end. */
+static void judge(Run *run, RunResult *result)
 {
-  GstClockTime first;
+  GstClockTime ignored;
 
-  if (decoding_result(&run->decoding, &first) == 0 || run->options->keep_going)
-    return TRUE;
-  stop(run, broken_error(run, first, "a frame cannot be decoded"));
-  return FALSE;
-}
-
-/* What the muxer does not write. */
-static gboolean complete(const Recipe *recipe, const Options *options, GError **error)
-{
-  g_autofree gchar *unfinished = output_unfinished(options->output);
-  g_autoptr(GArray) leads = g_array_new(FALSE, FALSE, sizeof(guint64));
-  GstVideoMasteringDisplayInfo mastering;
-  GstVideoContentLightLevel light;
-  Mp4Additions additions = {.leads = leads, .toc = recipe->media->toc};
-  const MediaStream *video = recipe->media->video;
-  GstClockTime lead = 0;
-
-  if (!recipe->container->is_quicktime)
-    return TRUE;
-  g_array_append_val(leads, lead);
-  for (guint i = 0; i < recipe->media->streams->len; i++) {
-    const MediaStream *stream = g_ptr_array_index(recipe->media->streams, i);
-
-    if (stream != video && recipe_keeps(recipe, stream)) {
-      lead = timeline_lead(recipe->media, stream);
-      g_array_append_val(leads, lead);
-    }
+  if (run->plan->packets > 0) {
+    result->frames = g_atomic_int_get(&run->joined);
+    return;
   }
-  if (gst_video_mastering_display_info_from_caps(&mastering, video->caps))
-    additions.mastering = &mastering;
-  if (gst_video_content_light_level_from_caps(&light, video->caps))
-    additions.light = &light;
-  return mp4_result_complete(unfinished, &additions, error);
+  result->frames = chunks_progress(&run->chunks, &ignored);
+  result->broken = decoding_result(&run->decoding, &result->first_broken);
+  if (result->broken > 0 && !run->options->keep_going)
+    stop(run, broken_error(run, result->first_broken, "a frame cannot be decoded"));
+  else if (result->frames == 0)
+    stop(run, g_error_new(TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
+                          "No frame of \"%s\" could be decoded.", run->recipe->media->path));
 }
 
-static gboolean finish(Run *run, GError **error)
+gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result, GError **error)
 {
-  GstClockTime position, first_broken;
-  const guint frames = chunks_progress(&run->chunks, &position);
-  const guint broken = decoding_result(&run->decoding, &first_broken);
+  Run run = {.plan = plan, .recipe = plan->recipe, .options = plan->options, .progress = progress};
 
-  if (frames == 0) {
-    g_set_error(error, TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
-                "No frame of \"%s\" could be decoded.", run->recipe->media->path);
-    return FALSE;
-  }
-  if (!complete(run->recipe, run->options, error))
-    return FALSE;
-  if (!output_commit(run->options->output, error))
-    return FALSE;
-  progress_end(&run->progress, run->options->output, frames, output_size(run->options->output),
-               broken, first_broken);
-  return TRUE;
-}
-
-gboolean run_whole(const Recipe *recipe, const Options *options, GError **error)
-{
-  g_autofree gchar *unfinished = output_unfinished(options->output);
-  g_autoptr(GPtrArray) words = recipe_whole(recipe, unfinished);
-  Run run = {.recipe = recipe, .options = options};
-  gboolean good;
-
-  run.pipeline = build(words, error);
+  *result = (RunResult){.first_broken = GST_CLOCK_TIME_NONE};
+  run.pipeline = build(plan->words, error);
   if (!run.pipeline)
     return FALSE;
   run.loop = g_main_loop_new(NULL, FALSE);
-  attach(&run, error);
-  tell_muxer(recipe, run.pipeline);
-  progress_begin(&run.progress, recipe, options);
-  good = play(&run) && is_whole(&run);
-  if (good)
-    good = finish(&run, error);
-  else
-    g_propagate_error(error, g_steal_pointer(&run.error));
+  attach(&run);
+  tell_muxer(&run);
+  play(&run);
+  if (!run.error)
+    judge(&run, result);
   app_status_end();
-  if (!good)
-    output_discard(options->output);
   gst_object_unref(run.pipeline);
-  chunks_clear(&run.chunks);
-  decoding_clear(&run.decoding);
+  if (plan->packets == 0) {
+    chunks_clear(&run.chunks);
+    decoding_clear(&run.decoding);
+  }
   g_main_loop_unref(run.loop);
-  return good;
+  if (!run.error)
+    return TRUE;
+  output_discard(plan->output);
+  g_propagate_error(error, run.error);
+  return FALSE;
 }
