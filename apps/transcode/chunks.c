@@ -88,13 +88,31 @@ static GstPadProbeReturn pass_frame(GstPad *pad, GstPadProbeInfo *info, gpointer
   return GST_PAD_PROBE_OK;
 }
 
-static GstPadProbeReturn hold_end_back(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+/* What the parser has been told already; it would put the encoder's headers into the stream. */
+static gboolean is_known(GstPad *pad, GstEvent *event)
+{
+  g_autoptr(GstPad) peer = gst_pad_get_peer(pad);
+  g_autoptr(GstCaps) known = peer ? gst_pad_get_current_caps(peer) : NULL;
+  GstCaps *caps;
+
+  gst_event_parse_caps(event, &caps);
+  return known && gst_caps_is_equal(known, caps);
+}
+
+/* That the encoder has ended, and begins again, is not seen downstream. */
+static GstPadProbeReturn hide_restart(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   const Chunks *chunks = data;
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
 
-  return chunks->draining && GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_EOS
-             ? GST_PAD_PROBE_DROP
-             : GST_PAD_PROBE_OK;
+  switch (GST_EVENT_TYPE(event)) {
+  case GST_EVENT_EOS:
+    return chunks->draining ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
+  case GST_EVENT_CAPS:
+    return is_known(pad, event) ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
+  default:
+    return GST_PAD_PROBE_OK;
+  }
 }
 
 /* An encoder that starts asks downstream for memory, which nobody has for coded video; but the answer
@@ -123,7 +141,7 @@ void chunks_attach(Chunks *chunks, GstElement *decoder, GstElement *frames, GstE
   chunks->encoder = gst_object_ref(encoder);
   probe(decoder, "sink", GST_PAD_PROBE_TYPE_BUFFER, note_keyframe, chunks);
   probe(frames, "src", GST_PAD_PROBE_TYPE_BUFFER, pass_frame, chunks);
-  probe(encoder, "src", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, hold_end_back, chunks);
+  probe(encoder, "src", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, hide_restart, chunks);
   probe(encoder, "src", GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, refuse_allocation, chunks);
 }
 

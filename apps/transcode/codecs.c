@@ -154,13 +154,15 @@ Pictures pictures_of(const GstCaps *caps)
 static gboolean keeps(const gchar *name, guint depth, gboolean chroma)
 {
   GstElementFactory *factory = gst_element_factory_find(name);
+  guint count;
+  const GstVideoFormat *formats = gst_video_formats_raw(&count);
   gboolean found = FALSE;
 
-  for (guint format = GST_VIDEO_FORMAT_I420; factory && !found && format < 200; format++) {
-    const GstVideoFormatInfo *info = gst_video_format_get_info(format);
+  for (guint i = 0; factory && !found && i < count; i++) {
+    const GstVideoFormatInfo *info = gst_video_format_get_info(formats[i]);
     g_autoptr(GstCaps) caps = NULL;
 
-    if (!info || !GST_VIDEO_FORMAT_INFO_IS_YUV(info) ||
+    if (!GST_VIDEO_FORMAT_INFO_IS_YUV(info) ||
         GST_VIDEO_FORMAT_INFO_DEPTH(info, 0) < depth ||
         (chroma && GST_VIDEO_FORMAT_INFO_W_SUB(info, 1) && GST_VIDEO_FORMAT_INFO_H_SUB(info, 1)))
       continue;

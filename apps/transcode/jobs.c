@@ -2,6 +2,7 @@
 #include "jobs.h"
 
 #include "index.h"
+#include "mkv-result.h"
 #include "mp4-result.h"
 #include "output.h"
 #include "progress.h"
@@ -27,7 +28,7 @@ typedef struct {
   guint count;
 } Parts;
 
-/* What the muxer does not write. */
+/* What the muxer does not write, or not as it should. */
 static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError **error)
 {
   g_autoptr(GArray) leads = g_array_new(FALSE, FALSE, sizeof(guint64));
@@ -35,10 +36,13 @@ static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError *
   GstVideoMasteringDisplayInfo mastering;
   GstVideoContentLightLevel light;
   Mp4Additions additions = {.leads = leads, .toc = media->toc};
+  g_autofree gchar *orientation = recipe_orientation(recipe);
   GstClockTime lead = 0;
 
+  if (gst_video_mastering_display_info_from_caps(&mastering, media->video->caps))
+    additions.mastering = &mastering;
   if (!recipe->container->is_quicktime)
-    return TRUE;
+    return mkv_result_correct(unfinished, additions.mastering, error);
   g_array_append_val(leads, lead);
   for (guint i = 0; i < media->streams->len; i++) {
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
@@ -48,8 +52,7 @@ static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError *
       g_array_append_val(leads, lead);
     }
   }
-  if (gst_video_mastering_display_info_from_caps(&mastering, media->video->caps))
-    additions.mastering = &mastering;
+  additions.orientation = orientation;
   if (gst_video_content_light_level_from_caps(&light, media->video->caps))
     additions.light = &light;
   return mp4_result_complete(unfinished, &additions, error);
@@ -163,8 +166,12 @@ static gboolean make_part(const Recipe *recipe, const Options *options, const In
       app_say("Part %u of %u is there already.", part, parts->count);
     return TRUE;
   }
-  if (range.empty)
+  if (range.empty) {
+    if (!options->json)
+      app_say("Part %u of %u has no frames: there are only %u chunks.", part, parts->count,
+              index->starts->len);
     return make_empty(empty, error);
+  }
   if (!run_pipeline(&plan, progress, &result, error))
     return FALSE;
   if (!output_commit(path, error)) {

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -255,6 +256,27 @@ static void add_to_video(GByteArray *file, GByteArray *added)
   g_byte_array_unref(added);
 }
 
+/* By quarters of a turn clockwise, for players. */
+static void set_rotation(GByteArray *file, guint quarters)
+{
+  static const gint8 turns[4][4] = {{1, 0, 0, 1}, {0, 1, -1, 0}, {-1, 0, 0, -1}, {0, -1, 1, 0}};
+  Box trak, header;
+  guint8 *matrix;
+  gint32 width, height;
+
+  if (!find_track(file, 0, &trak) || !box_find(file->data, &trak, "tkhd", &header) ||
+      header.end - header.inside < 84)
+    return;
+  matrix = file->data + header.end - 44; /* nine numbers, then width and height */
+  width = (gint32)box_u32(matrix + 36);
+  height = (gint32)box_u32(matrix + 40);
+  for (guint i = 0; i < 4; i++)
+    GST_WRITE_UINT32_BE(matrix + 12 * (i / 2) + 4 * (i % 2),
+                        (guint32)turns[quarters][i] << 16);
+  GST_WRITE_UINT32_BE(matrix + 24, quarters == 1 ? height : quarters == 2 ? width : 0);
+  GST_WRITE_UINT32_BE(matrix + 28, quarters == 2 ? height : quarters == 3 ? width : 0);
+}
+
 static gboolean write_tail(const gchar *path, guint64 offset, const GByteArray *tail)
 {
   FILE *file = g_fopen(path, "r+b");
@@ -291,6 +313,8 @@ gboolean mp4_result_complete(const gchar *path, const Mp4Additions *additions, G
     add_to_video(tail, mastering_box(additions->mastering));
   if (additions->light)
     add_to_video(tail, light_box(additions->light));
+  if (additions->orientation && g_str_has_prefix(additions->orientation, "rotate-"))
+    set_rotation(tail, atoi(additions->orientation + strlen("rotate-")) / 90 % 4);
   good = write_tail(path, offset, tail);
   if (!good)
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot write \"%s\": %s.", path,

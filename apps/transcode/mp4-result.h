@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * What GStreamer's muxer does not write into MP4 and QuickTime files: what of a track is not to be
- * played, chapters, and the metadata of HDR.
+ * played, chapters, rotation, and the metadata of
+ * HDR.
  */
 #pragma once
 
@@ -13,6 +14,7 @@ typedef struct {
   const GstToc *toc;                               /* NULL: no chapters */
   const GstVideoMasteringDisplayInfo *mastering; /* NULL: none; of the first track */
   const GstVideoContentLightLevel *light;
+  const gchar *orientation; /* as GST_TAG_IMAGE_ORIENTATION has it; NULL: upright */
 } Mp4Additions;
 
 /* Adds to the file, which has its box "moov" behind the media. FALSE with an error. */

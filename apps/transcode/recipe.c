@@ -94,6 +94,39 @@ gboolean recipe_keeps(const Recipe *recipe, const MediaStream *stream)
   return !is_chapters(stream) && container_parser(recipe->container, stream->caps, &pad);
 }
 
+gchar *recipe_orientation(const Recipe *recipe)
+{
+  gchar *orientation = NULL;
+
+  if (recipe->media->video->tags)
+    gst_tag_list_get_string(recipe->media->video->tags, GST_TAG_IMAGE_ORIENTATION, &orientation);
+  if (g_strcmp0(orientation, "rotate-0") == 0)
+    g_clear_pointer(&orientation, g_free);
+  return orientation;
+}
+
+/* What is not in a stream. */
+static void warn_of_other_losses(Recipe *recipe)
+{
+  const Media *media = recipe->media;
+  g_autofree gchar *orientation = recipe_orientation(recipe);
+  const gchar *name = recipe->container->name;
+
+  if (orientation && !(recipe->container->is_quicktime && g_str_has_prefix(orientation, "rotate-")))
+    g_ptr_array_add(recipe->warnings,
+                    g_strdup_printf("the video is to be shown turned (%s), and %s does not say so "
+                                    "here: write an MP4, or put \"videoflip method=automatic\" "
+                                    "into the filter.",
+                                    orientation, name));
+  if (media->attachments > 0)
+    g_ptr_array_add(recipe->warnings, g_strdup_printf("%u attachments (fonts, say) are left out.",
+                                                      media->attachments));
+  for (guint i = 0; i < media->streams->len; i++) {
+    if (is_chapters(g_ptr_array_index(media->streams, i)) && !media->toc)
+      g_ptr_array_add(recipe->warnings, g_strdup("chapters are left out."));
+  }
+}
+
 static void warn_of_lost_streams(Recipe *recipe)
 {
   const Media *media = recipe->media;
@@ -133,6 +166,7 @@ gboolean recipe_make(Recipe *recipe, const Media *media, const Options *options,
   }
   recipe->stays_on_gpu = recipe->decoder.gpu && filter_on_gpu;
   warn_of_lost_streams(recipe);
+  warn_of_other_losses(recipe);
   return TRUE;
 }
 

@@ -40,6 +40,9 @@ GPtrArray *recipe_whole(const Recipe *recipe, const gchar *output);
 /* TRUE if a stream other than the video is copied. */
 gboolean recipe_keeps(const Recipe *recipe, const MediaStream *stream);
 
+/* How the video is to be turned, such as "rotate-90"; NULL: not at all. Caller frees. */
+gchar *recipe_orientation(const Recipe *recipe);
+
 /* From the file to a part: coded video in GStreamer's data protocol. */
 GPtrArray *recipe_part(const Recipe *recipe, const gchar *output);
 

@@ -257,6 +257,41 @@ static GstPadProbeReturn count_joined(GstPad *pad, GstPadProbeInfo *info, gpoint
   return GST_PAD_PROBE_OK;
 }
 
+static gboolean are_same(const GstCaps *first, const GstCaps *second)
+{
+  static const gchar *const fields[] = {"codec_data", "width", "height", "profile"};
+  const GstStructure *a = gst_caps_get_structure(first, 0), *b = gst_caps_get_structure(second, 0);
+
+  for (guint i = 0; i < G_N_ELEMENTS(fields); i++) {
+    const GValue *x = gst_structure_get_value(a, fields[i]);
+    const GValue *y = gst_structure_get_value(b, fields[i]);
+
+    if (!x != !y || (x && gst_value_compare(x, y) != GST_VALUE_EQUAL))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Each part begins with its caps; muxers take no others once they have begun. */
+static GstPadProbeReturn keep_caps(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  g_autoptr(GstCaps) known = gst_pad_get_current_caps(pad);
+  GstCaps *caps;
+
+  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) != GST_EVENT_CAPS || !known)
+    return GST_PAD_PROBE_OK;
+  gst_event_parse_caps(GST_PAD_PROBE_INFO_EVENT(info), &caps);
+  return are_same(known, caps) ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
+}
+
+static void attach_joined(Run *run, GstElement *coded, GstPad *source)
+{
+  g_autoptr(GstPad) sink = gst_element_get_static_pad(coded, "sink");
+
+  gst_pad_add_probe(source, GST_PAD_PROBE_TYPE_BUFFER, count_joined, &run->joined, NULL);
+  gst_pad_add_probe(sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, keep_caps, NULL, NULL);
+}
+
 static void attach(Run *run)
 {
   g_autoptr(GstElement) coded = element(run, RECIPE_CODED);
@@ -264,7 +299,7 @@ static void attach(Run *run)
 
   attach_source(run);
   if (run->plan->packets > 0)
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, count_joined, &run->joined, NULL);
+    attach_joined(run, coded, pad);
   else
     attach_video(run);
   if (run->plan->range)
