@@ -42,52 +42,6 @@ static gboolean takes_start(Chunks *chunks, GstClockTime time)
   return starts;
 }
 
-/* All that the encoder holds goes on; then it is as new. What it is told of the stream comes again
- * once it is linked again. */
-static void restart(Chunks *chunks, GstPad *source)
-{
-  g_autoptr(GstPad) sink = gst_element_get_static_pad(chunks->encoder, "sink");
-
-  g_mutex_lock(&chunks->lock);
-  if (!chunks->stopping) {
-    chunks->draining = TRUE;
-    gst_pad_send_event(sink, gst_event_new_eos());
-    chunks->draining = FALSE;
-    gst_pad_unlink(source, sink);
-    gst_element_set_state(chunks->encoder, GST_STATE_READY);
-    gst_element_sync_state_with_parent(chunks->encoder);
-    gst_pad_link(source, sink);
-  }
-  g_mutex_unlock(&chunks->lock);
-}
-
-static GstPadProbeReturn pass_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data)
-{
-  Chunks *chunks = data;
-  const GstClockTime time = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
-  const gboolean starts = takes_start(chunks, time);
-
-  if (GST_CLOCK_TIME_IS_VALID(chunks->end) && GST_CLOCK_TIME_IS_VALID(time) &&
-      time >= chunks->end) {
-    if (!chunks->ended) {
-      g_autoptr(GstPad) sink = gst_element_get_static_pad(chunks->encoder, "sink");
-
-      chunks->ended = TRUE;
-      gst_pad_send_event(sink, gst_event_new_eos());
-    }
-    return GST_PAD_PROBE_DROP;
-  }
-  if (GST_CLOCK_TIME_IS_VALID(chunks->start) && time < chunks->start)
-    return GST_PAD_PROBE_DROP;
-  if (starts && g_atomic_int_get(&chunks->frames) > 0)
-    restart(chunks, pad);
-  g_atomic_int_inc(&chunks->frames);
-  g_mutex_lock(&chunks->lock);
-  chunks->position = time;
-  g_mutex_unlock(&chunks->lock);
-  return GST_PAD_PROBE_OK;
-}
-
 /* What the parser has been told already; it would put the encoder's headers into the stream. */
 static gboolean is_known(GstPad *pad, GstEvent *event)
 {
@@ -132,17 +86,90 @@ static void probe(GstElement *element, const gchar *pad_name, GstPadProbeType ty
   gst_pad_add_probe(pad, type, callback, chunks, NULL);
 }
 
-void chunks_attach(Chunks *chunks, GstElement *decoder, GstElement *frames, GstElement *encoder)
+static void watch_encoder(Chunks *chunks)
+{
+  probe(chunks->encoder, "src", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, hide_restart, chunks);
+  probe(chunks->encoder, "src", GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, refuse_allocation, chunks);
+}
+
+/* A new encoder takes the place of the old one: some keep more of their past than READY clears. */
+static void replace_encoder(Chunks *chunks, GstPad *source)
+{
+  g_autoptr(GstElement) bin = GST_ELEMENT(gst_element_get_parent(chunks->encoder));
+  g_autoptr(GstPad) old_source = gst_element_get_static_pad(chunks->encoder, "src");
+  g_autoptr(GstPad) target = gst_pad_get_peer(old_source);
+  GstElement *encoder = gst_parse_launchv((const gchar **)chunks->words, NULL);
+  g_autofree gchar *name = gst_element_get_name(chunks->encoder);
+  g_autoptr(GstPad) new_sink = gst_element_get_static_pad(encoder, "sink");
+  g_autoptr(GstPad) new_source = gst_element_get_static_pad(encoder, "src");
+
+  gst_element_set_state(chunks->encoder, GST_STATE_NULL);
+  gst_bin_remove(GST_BIN(bin), chunks->encoder);
+  gst_object_unref(chunks->encoder);
+  gst_object_set_name(GST_OBJECT(encoder), name);
+  gst_bin_add(GST_BIN(bin), encoder);
+  chunks->encoder = gst_object_ref(encoder);
+  watch_encoder(chunks);
+  gst_pad_link(new_source, target);
+  gst_element_sync_state_with_parent(encoder);
+  gst_pad_link(source, new_sink);
+}
+
+/* All that the encoder holds goes on; then the next one is told of the stream, since it is linked
+ * anew. */
+static void restart(Chunks *chunks, GstPad *source)
+{
+  g_autoptr(GstPad) sink = gst_element_get_static_pad(chunks->encoder, "sink");
+
+  g_mutex_lock(&chunks->lock);
+  if (!chunks->stopping) {
+    chunks->draining = TRUE;
+    gst_pad_send_event(sink, gst_event_new_eos());
+    chunks->draining = FALSE;
+    replace_encoder(chunks, source);
+  }
+  g_mutex_unlock(&chunks->lock);
+}
+
+static GstPadProbeReturn pass_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  Chunks *chunks = data;
+  const GstClockTime time = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
+  const gboolean starts = takes_start(chunks, time);
+
+  if (GST_CLOCK_TIME_IS_VALID(chunks->end) && GST_CLOCK_TIME_IS_VALID(time) &&
+      time >= chunks->end) {
+    if (!chunks->ended) {
+      g_autoptr(GstPad) sink = gst_element_get_static_pad(chunks->encoder, "sink");
+
+      chunks->ended = TRUE;
+      gst_pad_send_event(sink, gst_event_new_eos());
+    }
+    return GST_PAD_PROBE_DROP;
+  }
+  if (GST_CLOCK_TIME_IS_VALID(chunks->start) && time < chunks->start)
+    return GST_PAD_PROBE_DROP;
+  if (starts && g_atomic_int_get(&chunks->frames) > 0)
+    restart(chunks, pad);
+  g_atomic_int_inc(&chunks->frames);
+  g_mutex_lock(&chunks->lock);
+  chunks->position = time;
+  g_mutex_unlock(&chunks->lock);
+  return GST_PAD_PROBE_OK;
+}
+
+void chunks_attach(Chunks *chunks, GstElement *decoder, GstElement *frames, GstElement *encoder,
+                   gchar **words)
 {
   g_mutex_init(&chunks->lock);
   g_queue_init(&chunks->starts);
   chunks->last = GST_CLOCK_TIME_NONE;
   chunks->position = GST_CLOCK_TIME_NONE;
   chunks->encoder = gst_object_ref(encoder);
+  chunks->words = words;
   probe(decoder, "sink", GST_PAD_PROBE_TYPE_BUFFER, note_keyframe, chunks);
   probe(frames, "src", GST_PAD_PROBE_TYPE_BUFFER, pass_frame, chunks);
-  probe(encoder, "src", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, hide_restart, chunks);
-  probe(encoder, "src", GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, refuse_allocation, chunks);
+  watch_encoder(chunks);
 }
 
 void chunks_stop(Chunks *chunks)

@@ -18,14 +18,16 @@ typedef struct {
   GstClockTime last;       /* where the last chunk starts that is known of */
   GQueue starts;           /* of GstClockTime *: chunks that have not been begun */
   GstElement *encoder;
+  gchar **words;
   gboolean stopping, draining, ended;
   gint frames;             /* encoded; atomic */
   GstClockTime position;   /* PTS of the last of them */
 } Chunks;
 
 /* Watches keyframes that go into `decoder` and frames on their way from `frames`, a queue, into
- * `encoder`. Set length, start and end before. */
-void chunks_attach(Chunks *chunks, GstElement *decoder, GstElement *frames, GstElement *encoder);
+ * `encoder`, which is described by `words` (they stay). Set length, start and end before. */
+void chunks_attach(Chunks *chunks, GstElement *decoder, GstElement *frames, GstElement *encoder,
+                   gchar **words);
 
 /* The encoder is not started any more: the pipeline may go to NULL. */
 void chunks_stop(Chunks *chunks);

@@ -98,6 +98,8 @@ static gboolean is_name_of_muxer(const guint8 *text, gsize size)
 {
   static const gchar *const names[] = {"Video", "Audio", "Subtitle"};
 
+  while (size > 0 && text[size - 1] == 0)
+    size--;
   for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
     if (size == strlen(names[i]) && memcmp(text, names[i], size) == 0)
       return TRUE;

@@ -223,7 +223,7 @@ static void attach_video(Run *run)
   run->chunks.length = (GstClockTime)(run->options->chunk * GST_SECOND);
   run->chunks.start = run->decoding.start = range ? range->start : GST_CLOCK_TIME_NONE;
   run->chunks.end = run->decoding.end = range ? range->end : GST_CLOCK_TIME_NONE;
-  chunks_attach(&run->chunks, decoder, frames, encoder);
+  chunks_attach(&run->chunks, decoder, frames, encoder, run->recipe->encoder.words);
   run->decoding.on_break = report_break;
   run->decoding.data = run;
   decoding_attach(&run->decoding, run->recipe->media->video, decoder);
