@@ -114,33 +114,61 @@ static GByteArray *read_bytes(FILE *file, guint64 size)
   return NULL;
 }
 
+/* The boxes of a file, from `*at` on. */
+static gboolean next_in_file(FILE *file, guint64 *at, guint64 length, gchar type[4], guint64 *start,
+                             guint64 *size)
+{
+  guint8 head[16];
+
+  if (*at + 8 > length || fseeko(file, (off_t)*at, SEEK_SET) != 0 || fread(head, 1, 8, file) != 8)
+    return FALSE;
+  *size = box_u32(head);
+  if (*size == 1 && fread(head + 8, 1, 8, file) == 8)
+    *size = box_u64(head + 8);
+  if (*size == 0)
+    *size = length - *at;
+  memcpy(type, head + 4, 4);
+  *start = *at;
+  *at += *size;
+  return *size >= 8 && *at > *start;
+}
+
+static guint64 length_of(FILE *file)
+{
+  return fseeko(file, 0, SEEK_END) == 0 ? (guint64)ftello(file) : 0;
+}
+
+guint64 box_missing_bytes(const gchar *path)
+{
+  FILE *file = g_fopen(path, "rb");
+  guint64 at = 0, start, size, length;
+  gchar type[4];
+
+  if (!file)
+    return 0;
+  length = length_of(file);
+  while (next_in_file(file, &at, length, type, &start, &size))
+    continue;
+  fclose(file);
+  return at > length ? at - length : 0;
+}
+
 GByteArray *box_read_moov(const gchar *path, gboolean to_end, guint64 *offset)
 {
   FILE *file = g_fopen(path, "rb");
   GByteArray *moov = NULL;
-  guint64 length, at = 0;
-  guint8 head[16];
+  guint64 at = 0, size, length;
+  gchar type[4];
 
   if (!file)
     return NULL;
-  fseeko(file, 0, SEEK_END);
-  length = (guint64)ftello(file);
-  while (!moov && at + 8 <= length && fseeko(file, (off_t)at, SEEK_SET) == 0 &&
-         fread(head, 1, 8, file) == 8) {
-    guint64 size = box_u32(head);
-
-    if (size == 1 && fread(head + 8, 1, 8, file) == 8)
-      size = box_u64(head + 8);
-    if (size == 0)
-      size = length - at;
-    if (size < 8 || size > length - at)
-      break;
-    if (memcmp(head + 4, "moov", 4) == 0 && fseeko(file, (off_t)at, SEEK_SET) == 0) {
-      *offset = at;
-      moov = read_bytes(file, to_end ? length - at : size);
-      break;
-    }
-    at += size;
+  length = length_of(file);
+  while (!moov && next_in_file(file, &at, length, type, offset, &size)) {
+    if (memcmp(type, "moov", 4) != 0)
+      continue;
+    if (size <= length - *offset && fseeko(file, (off_t)*offset, SEEK_SET) == 0)
+      moov = read_bytes(file, to_end ? length - *offset : size);
+    break;
   }
   fclose(file);
   return moov;

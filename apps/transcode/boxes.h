@@ -34,6 +34,9 @@ gboolean box_read_clock(const guint8 *data, const Box *header, guint64 *scale, g
 /* Sets its duration. */
 void box_write_duration(guint8 *data, const Box *header, guint64 duration);
 
+/* How many bytes the last box of the file at `path` lacks: it has been cut off. */
+guint64 box_missing_bytes(const gchar *path);
+
 /* The box "moov" of the file `path`, and where it lies there (`offset`). The block
  * has nothing before "moov"; with `to_end` all that follows it is there, too. NULL: no such box.
  * Caller frees. */

@@ -255,6 +255,13 @@ gboolean job_run(const Recipe *recipe, const Options *options, GError **error)
   Parts parts;
   gboolean good;
 
+  if (recipe->media->missing > 0 && !options->keep_going) {
+    g_set_error(error, TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
+                "\"%s\" is broken: %" G_GUINT64_FORMAT " bytes are missing at its end. --keep-going "
+                "filters what is there.",
+                recipe->media->path, recipe->media->missing);
+    return FALSE;
+  }
   if (options->part == 0 && options->join == 0 && !options->resume)
     return filter_whole(recipe, options, error);
   index = index_read(recipe->media, (GstClockTime)(options->chunk * GST_SECOND), error);

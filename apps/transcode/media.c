@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "media.h"
 
+#include "boxes.h"
+#include "mkv-result.h"
+
 #include "apps/common/elements.h"
 #include "apps/common/error.h"
 
@@ -280,6 +283,10 @@ static void look_at_container(Media *media)
   }
   if (file)
     fclose(file);
+  if (media->is_matroska)
+    media->missing = mkv_missing_bytes(media->path);
+  else if (media->mp4)
+    media->missing = box_missing_bytes(media->path);
   if (media->mp4 && media->mp4->toc)
     media->toc = gst_toc_ref(media->mp4->toc);
 }
@@ -301,7 +308,6 @@ Media *media_open(const gchar *path, GError **error)
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is not a file.", path);
     return NULL;
   }
-  media->size = status.st_size;
   look_at_container(media);
   if (!read_streams(media, error))
     return NULL;

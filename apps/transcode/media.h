@@ -29,7 +29,7 @@ typedef struct {
 /* One file. */
 typedef struct {
   gchar *path;
-  goffset size;
+  guint64 missing;            /* bytes that have been cut off its end; 0 where that is not known */
   GPtrArray *streams;         /* of MediaStream, in parsebin's order */
   const MediaStream *video;   /* the first of MEDIA_VIDEO */
   GstToc *toc;                /* NULL: no chapters */

@@ -196,3 +196,23 @@ gboolean mkv_result_correct(const gchar *path, const GstVideoMasteringDisplayInf
                 errno ? g_strerror(errno) : "it is no Matroska file");
   return good;
 }
+
+guint64 mkv_missing_bytes(const gchar *path)
+{
+  FILE *file = g_fopen(path, "rb");
+  guint64 at = 0, id = 0, inside = 0, length, missing = 0;
+  guint8 head[16];
+  guint used;
+
+  if (!file)
+    return 0;
+  length = fseeko(file, 0, SEEK_END) == 0 ? (guint64)ftello(file) : 0;
+  while (id != ID_SEGMENT && fseeko(file, (off_t)at, SEEK_SET) == 0 &&
+         (used = read_head(head, fread(head, 1, sizeof(head), file), &id, &inside)) > 0)
+    at += used + (id == ID_SEGMENT ? 0 : inside);
+  /* All ones: the writer did not know. */
+  if (id == ID_SEGMENT && inside < ((guint64)1 << 56) - 1 && at + inside > length)
+    missing = at + inside - length;
+  fclose(file);
+  return missing;
+}

@@ -10,3 +10,6 @@
 /* `mastering` is NULL if there is none. FALSE with an error. */
 gboolean mkv_result_correct(const gchar *path, const GstVideoMasteringDisplayInfo *mastering,
                             GError **error);
+
+/* How many bytes the file at `path`, a Matroska or WebM file, lacks at its end. */
+guint64 mkv_missing_bytes(const gchar *path);

@@ -118,6 +118,10 @@ static void warn_of_other_losses(Recipe *recipe)
                                     "here: write an MP4, or put \"videoflip method=automatic\" "
                                     "into the filter.",
                                     orientation, name));
+  if (media->missing > 0)
+    g_ptr_array_add(recipe->warnings,
+                    g_strdup_printf("%" G_GUINT64_FORMAT " bytes are missing at the end of \"%s\".",
+                                    media->missing, media->path));
   if (media->attachments > 0)
     g_ptr_array_add(recipe->warnings, g_strdup_printf("%u attachments (fonts, say) are left out.",
                                                       media->attachments));
