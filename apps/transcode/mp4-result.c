@@ -126,7 +126,8 @@ static void end_last_packet(GByteArray *file, guint index)
   guint count;
   guint8 *last;
 
-  if (!find_track(file, index, &trak) || !box_find_path(file->data, &trak, "mdia/mdhd", &header) ||
+  if (!find_track(file, index, &trak) || !box_find_path(file->data, &trak, "mdia/hdlr", &header) ||
+      header.end - header.inside < 12 || memcmp(file->data + header.inside + 8, "soun", 4) != 0 || !box_find_path(file->data, &trak, "mdia/mdhd", &header) ||
       !box_find_path(file->data, &trak, "mdia/minf/stbl/stts", &times) ||
       !read_clock(file, &moov, "mvhd", &movie_scale, &ignored) ||
       !box_read_clock(file->data, &header, &media_scale, &duration))

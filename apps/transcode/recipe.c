@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "recipe.h"
 
+#include "subtitles.h"
+
 #include "apps/common/error.h"
 #include "apps/common/filter.h"
 
@@ -126,8 +128,15 @@ static void warn_of_other_losses(Recipe *recipe)
     g_ptr_array_add(recipe->warnings, g_strdup_printf("%u attachments (fonts, say) are left out.",
                                                       media->attachments));
   for (guint i = 0; i < media->streams->len; i++) {
-    if (is_chapters(g_ptr_array_index(media->streams, i)) && !media->toc)
+    const MediaStream *stream = g_ptr_array_index(media->streams, i);
+    g_autofree gchar *what = media_describe(media, i);
+
+    if (is_chapters(stream) && !media->toc)
       g_ptr_array_add(recipe->warnings, g_strdup("chapters are left out."));
+    else if (!is_chapters(stream) && recipe_keeps(recipe, stream) &&
+             subtitles_lose_styles(stream, recipe->container->is_quicktime))
+      g_ptr_array_add(recipe->warnings,
+                      g_strdup_printf("%s comes without styles, such as italics.", what));
   }
 }
 

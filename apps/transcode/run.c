@@ -207,7 +207,7 @@ static void attach_source(Run *run)
   if (media->mp4)
     mp4_source_hide_edits(media->mp4, file);
   timeline_attach(media, in, run->recipe->container->is_quicktime);
-  subtitles_attach(media, in);
+  subtitles_attach(media, in, run->recipe->container->is_quicktime);
 }
 
 static void attach_video(Run *run)

@@ -7,8 +7,13 @@
 
 #include "media.h"
 
-/* Undoes the escaping on the text pads that `parsebin` will have. */
-void subtitles_attach(const Media *media, GstElement *parsebin);
+/* Undoes the escaping on the text pads that `parsebin` will have. `without_tags`: takes tags such as
+ * <i> out too, for files in which they would be shown. */
+void subtitles_attach(const Media *media, GstElement *parsebin, gboolean without_tags);
+
+/* TRUE if text of this stream may have styles that do not come through GStreamer: into MP4, or out
+ * of it. */
+gboolean subtitles_lose_styles(const MediaStream *stream, gboolean without_tags);
 
 /* `text` of `size` bytes with its five entities and numeric ones replaced. Caller frees. */
 gchar *subtitles_unescape(const gchar *text, gsize size);
