@@ -69,13 +69,12 @@ static GstPadProbeReturn hide_restart(GstPad *pad, GstPadProbeInfo *info, gpoint
   }
 }
 
-/* An encoder that starts asks downstream for memory, which nobody has for coded video; but the answer
- * waits behind what the muxer cannot write yet. */
+/* An encoder that starts asks downstream for memory, which nobody has for coded video; but the
+ * answer waits behind what the muxer cannot write yet. */
 static GstPadProbeReturn refuse_allocation(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  return GST_QUERY_TYPE(GST_PAD_PROBE_INFO_QUERY(info)) == GST_QUERY_ALLOCATION
-             ? GST_PAD_PROBE_DROP
-             : GST_PAD_PROBE_OK;
+  return GST_QUERY_TYPE(GST_PAD_PROBE_INFO_QUERY(info)) == GST_QUERY_ALLOCATION ? GST_PAD_PROBE_DROP
+                                                                                : GST_PAD_PROBE_OK;
 }
 
 static void probe(GstElement *element, const gchar *pad_name, GstPadProbeType type,

@@ -15,13 +15,13 @@ typedef struct {
 
   /* Private. */
   GMutex lock;
-  GstClockTime last;       /* where the last chunk starts that is known of */
-  GQueue starts;           /* of GstClockTime *: chunks that have not been begun */
+  GstClockTime last; /* where the last chunk starts that is known of */
+  GQueue starts;     /* of GstClockTime *: chunks that have not been begun */
   GstElement *encoder;
   gchar **words;
   gboolean stopping, draining, ended;
-  gint frames;             /* encoded; atomic */
-  GstClockTime position;   /* PTS of the last of them */
+  gint frames;           /* encoded; atomic */
+  GstClockTime position; /* PTS of the last of them */
 } Chunks;
 
 /* Watches keyframes that go into `decoder` and frames on their way from `frames`, a queue, into

@@ -38,7 +38,8 @@ static const EncoderRow encoders[] = {
     {"nvh264enc", "h264", 23, 1, 51, TRUE,
      "rc-mode=vbr rate-control=vbr const-quality=Q bitrate=0 gop-size=250"},
     {"nvcudah264enc", "h264", 23, 1, 51, TRUE, "rate-control=vbr const-quality=Q gop-size=250"},
-    {"x264enc", "h264", 20, 0, 50, FALSE, "pass=qual quantizer=Q vbv-buf-capacity=0 speed-preset=medium"},
+    {"x264enc", "h264", 20, 0, 50, FALSE,
+     "pass=qual quantizer=Q vbv-buf-capacity=0 speed-preset=medium"},
     {"openh264enc", "h264", 22, 1, 51, FALSE,
      "rate-control=off qp-min=Q qp-max=Q gop-size=250 complexity=high"},
     {"nvh265enc", "h265", 25, 1, 51, TRUE,
@@ -104,8 +105,7 @@ static gchar *find_cpu_decoder(const GstCaps *caps)
 
   fitting = g_list_sort(fitting, gst_plugin_feature_rank_compare_func);
   for (const GList *at = fitting; at && !found; at = at->next) {
-    const gchar *klass =
-        gst_element_factory_get_metadata(at->data, GST_ELEMENT_METADATA_KLASS);
+    const gchar *klass = gst_element_factory_get_metadata(at->data, GST_ELEMENT_METADATA_KLASS);
 
     if (!strstr(klass, "Hardware") && app_element_works(GST_OBJECT_NAME(at->data)))
       found = g_strdup(GST_OBJECT_NAME(at->data));
@@ -162,8 +162,7 @@ static gboolean keeps(const gchar *name, guint depth, gboolean chroma)
     const GstVideoFormatInfo *info = gst_video_format_get_info(formats[i]);
     g_autoptr(GstCaps) caps = NULL;
 
-    if (!GST_VIDEO_FORMAT_INFO_IS_YUV(info) ||
-        GST_VIDEO_FORMAT_INFO_DEPTH(info, 0) < depth ||
+    if (!GST_VIDEO_FORMAT_INFO_IS_YUV(info) || GST_VIDEO_FORMAT_INFO_DEPTH(info, 0) < depth ||
         (chroma && GST_VIDEO_FORMAT_INFO_W_SUB(info, 1) && GST_VIDEO_FORMAT_INFO_H_SUB(info, 1)))
       continue;
     caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING,
@@ -346,8 +345,8 @@ static void warn_of_losses(const Encoder *encoder, const Pictures *pictures, GPt
     g_ptr_array_add(warnings, g_strdup_printf("%u bits become fewer: %s takes no more.",
                                               pictures->depth, factory));
   else if (pictures->chroma && !keeps(factory, pictures->depth, TRUE))
-    g_ptr_array_add(warnings, g_strdup_printf("colours become 4:2:0: %s takes no finer ones.",
-                                              factory));
+    g_ptr_array_add(warnings,
+                    g_strdup_printf("colours become 4:2:0: %s takes no finer ones.", factory));
   if (pictures->interlaced &&
       !g_strv_contains((const gchar *const *)encoder->words, "interlaced=true"))
     g_ptr_array_add(warnings,

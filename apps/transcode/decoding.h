@@ -16,10 +16,10 @@ typedef struct {
 
   /* Private. */
   GMutex lock;
-  GQueue waiting;           /* PTS of packets that have not come out, sorted; of GstClockTime * */
+  GQueue waiting; /* PTS of packets that have not come out, sorted; of GstClockTime * */
   GstClockTime first_broken;
   guint broken, frames;
-  gboolean counts_missing;  /* one packet, one frame */
+  gboolean counts_missing; /* one packet, one frame */
   GstSegment segment;
 } Decoding;
 

@@ -8,10 +8,10 @@
 #include "media.h"
 
 typedef struct {
-  GArray *keyframes;    /* of GstClockTime, PTS */
-  GArray *starts;       /* of chunks, likewise */
+  GArray *keyframes; /* of GstClockTime, PTS */
+  GArray *starts;    /* of chunks, likewise */
   guint packets;
-  GChecksum *checksum;  /* of times and sizes: which file it is */
+  GChecksum *checksum; /* of times and sizes: which file it is */
 } Index;
 
 /* What a part has. */

@@ -16,7 +16,8 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-/* With --resume a part is what may be lost. Each reads the file from its beginning up to its end. */
+/* With --resume a part is what may be lost. Each reads the file from its beginning to its own
+ * end. */
 #define RESUME_PART_SECONDS 120
 #define RESUME_MOST_PARTS   24
 
@@ -91,9 +92,8 @@ static void parts_init(Parts *parts, const Recipe *recipe, const Options *option
                        const Index *index, guint count)
 {
   g_autofree gchar *encoder = g_strjoinv(" ", recipe->encoder.words);
-  g_autofree gchar *settings =
-      g_strdup_printf("%s\n%s\n%s\n%u\n%g", recipe->container->name, options->filter, encoder,
-                      count, options->chunk);
+  g_autofree gchar *settings = g_strdup_printf("%s\n%s\n%s\n%u\n%g", recipe->container->name,
+                                               options->filter, encoder, count, options->chunk);
   GChecksum *checksum = g_checksum_copy(index->checksum);
 
   g_checksum_update(checksum, (const guchar *)settings, -1);
@@ -202,8 +202,7 @@ static gboolean join(const Recipe *recipe, const Options *options, const Index *
   g_autofree gchar *missing = list_missing(parts);
   g_autofree gchar *pattern =
       g_strdup_printf("part-*-of-%05u-%s.gdp", parts->count, parts->identity);
-  g_autoptr(GPtrArray) words =
-      recipe_join(recipe, parts->directory, pattern, unfinished);
+  g_autoptr(GPtrArray) words = recipe_join(recipe, parts->directory, pattern, unfinished);
 
   if (!missing)
     return write_file(recipe, options, words, index->packets, progress, error);
@@ -257,8 +256,8 @@ gboolean job_run(const Recipe *recipe, const Options *options, GError **error)
 
   if (recipe->media->missing > 0 && !options->keep_going) {
     g_set_error(error, TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
-                "\"%s\" is broken: %" G_GUINT64_FORMAT " bytes are missing at its end. --keep-going "
-                "filters what is there.",
+                "\"%s\" is broken: %" G_GUINT64_FORMAT " bytes are missing at its end. "
+                "--keep-going filters what is there.",
                 recipe->media->path, recipe->media->missing);
     return FALSE;
   }

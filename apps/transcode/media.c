@@ -78,8 +78,7 @@ static void take_tags(Media *media, MediaStream *stream, const GstTagList *tags)
     g_clear_pointer(&stream->tags, gst_tag_list_unref);
     stream->tags = merged;
   }
-  media->attachments =
-      MAX(media->attachments, gst_tag_list_get_tag_size(tags, GST_TAG_ATTACHMENT));
+  media->attachments = MAX(media->attachments, gst_tag_list_get_tag_size(tags, GST_TAG_ATTACHMENT));
 }
 
 static void take_event(Watch *watch, GstEvent *event)
@@ -207,8 +206,8 @@ static gboolean read_beginning(Reader *reader, GError **error)
 
   gst_element_set_state(reader->pipeline, GST_STATE_PLAYING);
   while (!known && g_get_monotonic_time() < end) {
-    GstMessage *message = gst_bus_pop_filtered(
-        bus, GST_MESSAGE_ERROR | GST_MESSAGE_EOS | GST_MESSAGE_ELEMENT);
+    GstMessage *message =
+        gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR | GST_MESSAGE_EOS | GST_MESSAGE_ELEMENT);
     const GstMessageType type = message ? GST_MESSAGE_TYPE(message) : 0;
 
     g_mutex_lock(&reader->lock);

@@ -20,23 +20,23 @@ typedef struct {
   gchar *pad; /* of parsebin, such as "src_0" */
   MediaKind kind;
   GstCaps *caps;
-  GstTagList *tags;   /* of the stream; NULL: none */
-  GstSegment segment; /* its first one */
-  GstClockTime first; /* PTS of its first packet; NONE where none has come in time */
+  GstTagList *tags;      /* of the stream; NULL: none */
+  GstSegment segment;    /* its first one */
+  GstClockTime first;    /* PTS of its first packet; NONE where none has come in time */
   const Mp4Track *track; /* of an MP4 file; NULL: of another */
 } MediaStream;
 
 /* One file. */
 typedef struct {
   gchar *path;
-  guint64 missing;            /* bytes that have been cut off its end; 0 where that is not known */
-  GPtrArray *streams;         /* of MediaStream, in parsebin's order */
-  const MediaStream *video;   /* the first of MEDIA_VIDEO */
-  GstToc *toc;                /* NULL: no chapters */
-  GstClockTime duration;      /* NONE: unknown */
-  gboolean is_matroska;       /* WebM too */
-  Mp4Source *mp4;             /* of MP4 files and their relatives; NULL: another */
-  guint attachments;          /* fonts and the like */
+  guint64 missing;          /* bytes that have been cut off its end; 0 where that is not known */
+  GPtrArray *streams;       /* of MediaStream, in parsebin's order */
+  const MediaStream *video; /* the first of MEDIA_VIDEO */
+  GstToc *toc;              /* NULL: no chapters */
+  GstClockTime duration;    /* NONE: unknown */
+  gboolean is_matroska;     /* WebM too */
+  Mp4Source *mp4;           /* of MP4 files and their relatives; NULL: another */
+  guint attachments;        /* fonts and the like */
 } Media;
 
 /* Opens `path` and reads its beginning. NULL with an error if there is no such file, it is none

@@ -127,7 +127,8 @@ static void end_last_packet(GByteArray *file, guint index)
   guint8 *last;
 
   if (!find_track(file, index, &trak) || !box_find_path(file->data, &trak, "mdia/hdlr", &header) ||
-      header.end - header.inside < 12 || memcmp(file->data + header.inside + 8, "soun", 4) != 0 || !box_find_path(file->data, &trak, "mdia/mdhd", &header) ||
+      header.end - header.inside < 12 || memcmp(file->data + header.inside + 8, "soun", 4) != 0 ||
+      !box_find_path(file->data, &trak, "mdia/mdhd", &header) ||
       !box_find_path(file->data, &trak, "mdia/minf/stbl/stts", &times) ||
       !read_clock(file, &moov, "mvhd", &movie_scale, &ignored) ||
       !box_read_clock(file->data, &header, &media_scale, &duration))
@@ -272,8 +273,7 @@ static void set_rotation(GByteArray *file, guint quarters)
   width = (gint32)box_u32(matrix + 36);
   height = (gint32)box_u32(matrix + 40);
   for (guint i = 0; i < 4; i++)
-    GST_WRITE_UINT32_BE(matrix + 12 * (i / 2) + 4 * (i % 2),
-                        (guint32)turns[quarters][i] << 16);
+    GST_WRITE_UINT32_BE(matrix + 12 * (i / 2) + 4 * (i % 2), (guint32)turns[quarters][i] << 16);
   GST_WRITE_UINT32_BE(matrix + 24, quarters == 1 ? height : quarters == 2 ? width : 0);
   GST_WRITE_UINT32_BE(matrix + 28, quarters == 2 ? height : quarters == 3 ? width : 0);
 }

@@ -11,7 +11,7 @@
 /* What is to be added. */
 typedef struct {
   GArray *leads; /* guint64, ns, of each track in the order of the file: so much is not played */
-  const GstToc *toc;                               /* NULL: no chapters */
+  const GstToc *toc;                             /* NULL: no chapters */
   const GstVideoMasteringDisplayInfo *mastering; /* NULL: none; of the first track */
   const GstVideoContentLightLevel *light;
   const gchar *orientation; /* as GST_TAG_IMAGE_ORIENTATION has it; NULL: upright */

@@ -50,8 +50,7 @@ static void read_edits(Reader *reader, const Box *list, guint64 media_scale, Mp4
 
     if (start < 0 && i + 1 < count) {
       track->delay += to_ns(duration, reader->time_scale);
-    } else if (start >= 0 && i + 1 == count &&
-               box_u32(at + entry - 4) == 0x10000) {
+    } else if (start >= 0 && i + 1 == count && box_u32(at + entry - 4) == 0x10000) {
       track->lead = to_ns((guint64)start, media_scale);
       track->played = to_ns(duration, reader->time_scale);
     } else {
@@ -252,8 +251,8 @@ void mp4_source_hide_edits(const Mp4Source *source, GstElement *filesrc)
 {
   GstPad *pad = gst_element_get_static_pad(filesrc, "src");
 
-  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_PULL | GST_PAD_PROBE_TYPE_PUSH |
-                             GST_PAD_PROBE_TYPE_BUFFER,
+  gst_pad_add_probe(pad,
+                    GST_PAD_PROBE_TYPE_PULL | GST_PAD_PROBE_TYPE_PUSH | GST_PAD_PROBE_TYPE_BUFFER,
                     apply_patches, (gpointer)source, NULL);
   gst_object_unref(pad);
 }

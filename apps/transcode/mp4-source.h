@@ -13,18 +13,18 @@
 /* A track. Times in ns. */
 typedef struct {
   guint id;
-  guint64 lead;    /* of its media, this much is not played at the beginning */
-  guint64 delay;   /* it is played from here on */
-  guint64 played;  /* this much of it */
-  gboolean plain;  /* the above says it all, and the list is hidden from GStreamer */
+  guint64 lead;         /* of its media, this much is not played at the beginning */
+  guint64 delay;        /* it is played from here on */
+  guint64 played;       /* this much of it */
+  gboolean plain;       /* the above says it all, and the list is hidden from GStreamer */
   gboolean is_chapters; /* titles of chapters, not subtitles */
 } Mp4Track;
 
 typedef struct {
-  GArray *tracks;     /* of Mp4Track */
-  GArray *patches;    /* private */
-  guint64 duration;   /* ns */
-  GstToc *toc;        /* NULL: no chapters */
+  GArray *tracks;   /* of Mp4Track */
+  GArray *patches;  /* private */
+  guint64 duration; /* ns */
+  GstToc *toc;      /* NULL: no chapters */
 } Mp4Source;
 
 /* NULL: `path` has no box "moov". */
@@ -36,4 +36,3 @@ const Mp4Track *mp4_source_track(const Mp4Source *source, const gchar *stream_id
 
 /* `filesrc` hides plain edit lists from now on. `source` stays while it runs. */
 void mp4_source_hide_edits(const Mp4Source *source, GstElement *filesrc);
-

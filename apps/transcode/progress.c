@@ -17,9 +17,9 @@ gchar *progress_time(GstClockTime time)
   const guint64 tenths = GST_CLOCK_TIME_IS_VALID(time) ? time / (GST_SECOND / 10) : 0;
   const guint hours = tenths / 36000, minutes = tenths / 600 % 60, seconds = tenths / 10 % 60;
 
-  return hours > 0 ? g_strdup_printf("%u:%02u:%02u.%u", hours, minutes, seconds,
-                                     (guint)(tenths % 10))
-                   : g_strdup_printf("%u:%02u.%u", minutes, seconds, (guint)(tenths % 10));
+  return hours > 0
+             ? g_strdup_printf("%u:%02u:%02u.%u", hours, minutes, seconds, (guint)(tenths % 10))
+             : g_strdup_printf("%u:%02u.%u", minutes, seconds, (guint)(tenths % 10));
 }
 
 static gchar *describe_memory(const Recipe *recipe)
@@ -158,8 +158,7 @@ static void end_json(const gchar *output, guint frames, gdouble seconds, guint64
   app_json_number(json, "seconds", seconds, 2);
   app_json_integer(json, "bytes", (gint64)bytes);
   app_json_integer(json, "broken_frames", broken);
-  app_json_number(json, "first_broken_s",
-                  broken ? (gdouble)first_broken / GST_SECOND : NAN, 3);
+  app_json_number(json, "first_broken_s", broken ? (gdouble)first_broken / GST_SECOND : NAN, 3);
   app_json_print(json, stdout);
 }
 

@@ -6,8 +6,8 @@
 #include "apps/common/error.h"
 #include "apps/common/filter.h"
 
-/* Streams wait here for the encoder, which looks ahead by seconds; the decoder's own queue, which is
- * short, keeps the file from being read faster than it is encoded. */
+/* Streams wait here for the encoder, which looks ahead by seconds; the decoder's own queue, which
+ * is short, keeps the file from being read faster than it is encoded. */
 #define UNLIMITED "max-size-buffers=0", "max-size-bytes=0", "max-size-time=0"
 
 /* Frames that lie between two threads. */
@@ -40,9 +40,9 @@ static gboolean asks_for_cpu(GstElement *element)
   if (!spec || !G_IS_PARAM_SPEC_ENUM(spec))
     return FALSE;
   g_object_get(element, "backend", &backend, NULL);
-  return g_strv_contains((const gchar *const[]){"cpu", "reference", NULL},
-                         g_enum_get_value(G_PARAM_SPEC_ENUM(spec)->enum_class, backend)
-                             ->value_nick);
+  return g_strv_contains(
+      (const gchar *const[]){"cpu", "reference", NULL},
+      g_enum_get_value(G_PARAM_SPEC_ENUM(spec)->enum_class, backend)->value_nick);
 }
 
 static gboolean needs_system_memory(GstElement *element, gpointer data)
@@ -154,13 +154,13 @@ static void warn_of_lost_streams(Recipe *recipe)
       continue;
     what = media_describe(media, i);
     if (other)
-      g_ptr_array_add(recipe->warnings,
-                      g_strdup_printf("%s is left out: %s cannot hold it, %s can.", what, name,
-                                      other));
+      g_ptr_array_add(
+          recipe->warnings,
+          g_strdup_printf("%s is left out: %s cannot hold it, %s can.", what, name, other));
     else
-      g_ptr_array_add(recipe->warnings,
-                      g_strdup_printf("%s is left out: nothing that can be written holds it.",
-                                      what));
+      g_ptr_array_add(
+          recipe->warnings,
+          g_strdup_printf("%s is left out: nothing that can be written holds it.", what));
   }
 }
 
@@ -229,9 +229,12 @@ static void add_frames(GPtrArray *words, const Recipe *recipe)
 
 static void add_encoder(GPtrArray *words, const Recipe *recipe)
 {
-  const gchar *format = g_str_equal(recipe->encoder.codec, "h264")   ? "video/x-h264,stream-format=avc"
-                        : g_str_equal(recipe->encoder.codec, "h265") ? "video/x-h265,stream-format=hvc1"
-                                                                     : NULL;
+  const gchar *format = NULL;
+
+  if (g_str_equal(recipe->encoder.codec, "h264"))
+    format = "video/x-h264,stream-format=avc";
+  else if (g_str_equal(recipe->encoder.codec, "h265"))
+    format = "video/x-h265,stream-format=hvc1";
 
   add_words(words, recipe->encoder.words);
   add(words, "name=" RECIPE_ENCODER, "!", recipe->encoder.parser, "!", NULL);

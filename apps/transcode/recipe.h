@@ -9,12 +9,12 @@
 #include "options.h"
 
 /* Names of elements in the pipeline. */
-#define RECIPE_FILE    "file"    /* filesrc */
-#define RECIPE_IN      "in"      /* parsebin */
+#define RECIPE_FILE    "file" /* filesrc */
+#define RECIPE_IN      "in"   /* parsebin */
 #define RECIPE_DECODER "decoder"
-#define RECIPE_FRAMES  "frames"  /* the queue before the encoder: filtered frames leave it */
+#define RECIPE_FRAMES  "frames" /* the queue before the encoder: filtered frames leave it */
 #define RECIPE_ENCODER "encoder"
-#define RECIPE_CODED   "coded"   /* the queue behind the encoder and its parser */
+#define RECIPE_CODED   "coded" /* the queue behind the encoder and its parser */
 #define RECIPE_MUX     "mux"
 #define RECIPE_SINK    "sink"
 
@@ -24,10 +24,10 @@ typedef struct {
   const Container *container;
   Decoder decoder;
   Encoder encoder;
-  gchar **filter;       /* words */
+  gchar **filter;        /* words */
   gboolean stays_on_gpu; /* from the decoder through the filter */
   GstClockTime overlap;  /* filters keep regions for so long: they need to have seen that much */
-  GPtrArray *warnings;  /* gchar *: what is lost */
+  GPtrArray *warnings;   /* gchar *: what is lost */
 } Recipe;
 
 /* Chooses decoder, encoder and memory. FALSE with an error. */
@@ -46,12 +46,13 @@ gchar *recipe_orientation(const Recipe *recipe);
 /* From the file to a part: coded video in GStreamer's data protocol. */
 GPtrArray *recipe_part(const Recipe *recipe, const gchar *output);
 
-/* The parts whose names match `pattern` in `directory`, in their order, and the rest of the file. */
+/* The parts whose names match `pattern` in `directory`, in their order, and the rest of the
+ * file. */
 GPtrArray *recipe_join(const Recipe *recipe, const gchar *directory, const gchar *pattern,
                        const gchar *output);
 
-/* Units a second in which frames of the video's rate, and milliseconds, are whole numbers: the clock
- * of MP4 files. */
+/* Units a second in which frames of the video's rate, and milliseconds, are whole numbers: the
+ * clock of MP4 files. */
 guint recipe_time_scale(const Recipe *recipe);
 
 /* The words as a line for a shell. Caller frees. */

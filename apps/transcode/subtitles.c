@@ -52,8 +52,8 @@ static gchar *remove_tags(gchar *text)
   gchar *plain;
 
   if (g_once_init_enter(&tags))
-    g_once_init_leave(&tags, g_regex_new("</?(b|i|u|s|font|span)( [^<>]*)?>", G_REGEX_CASELESS, 0,
-                                         NULL));
+    g_once_init_leave(&tags,
+                      g_regex_new("</?(b|i|u|s|font|span)( [^<>]*)?>", G_REGEX_CASELESS, 0, NULL));
   plain = g_regex_replace_literal(tags, text, -1, 0, "", 0, NULL);
   if (!plain)
     return text;
@@ -124,8 +124,8 @@ void subtitles_attach(const Media *media, GstElement *parsebin, gboolean without
 
   *attachment = (Attachment){media, without_tags};
   if (media->is_matroska)
-    g_signal_connect_data(parsebin, "pad-added", G_CALLBACK(attach_to), attachment,
-                          free_attachment, 0);
+    g_signal_connect_data(parsebin, "pad-added", G_CALLBACK(attach_to), attachment, free_attachment,
+                          0);
   else
     g_free(attachment);
 }

@@ -7,8 +7,8 @@
 
 #include "media.h"
 
-/* Undoes the escaping on the text pads that `parsebin` will have. `without_tags`: takes tags such as
- * <i> out too, for files in which they would be shown. */
+/* Undoes the escaping on the text pads that `parsebin` will have. `without_tags`: takes tags such
+ * as <i> out too, for files in which they would be shown. */
 void subtitles_attach(const Media *media, GstElement *parsebin, gboolean without_tags);
 
 /* TRUE if text of this stream may have styles that do not come through GStreamer: into MP4, or out

@@ -2,7 +2,7 @@
  *
  * Every packet of the streams that are copied reaches the muxer, at its own time.
  *
- * Files may say that a stream's first samples are not to be heard (the delay of an AAC encoder, say)
+ * Files may say that a stream's first samples are not to be heard (an AAC encoder's delay, say),
  * and GStreamer would leave packets before that point out. Here all go through. Such a stream would
  * begin before 0, which muxers do not know: it comes later by that lead, which then has to be noted
  * in the file; or everything comes later by the longest lead.

@@ -10,6 +10,7 @@ autovideosink gets GStreamer's fakevideosink, so that no display is needed.
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -21,7 +22,10 @@ from frames import photographs
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["CUDAFILTERS_BUILD"])
-ENVIRONMENT = dict(os.environ, GST_PLUGIN_FEATURE_RANK="fakevideosink:MAX")
+# Programs are called by their names, as where they are installed.
+ENVIRONMENT = dict(os.environ, GST_PLUGIN_FEATURE_RANK="fakevideosink:MAX",
+                   PATH=os.pathsep.join([*(str(BUILD / "apps" / name) for name in (
+                       "relay", "transcode", "anonymize", "tuner")), os.environ["PATH"]]))
 
 RUN_SECONDS = 4
 END_SECONDS = 60
@@ -38,6 +42,7 @@ NOT_RUN_HERE = (
 )
 NEEDS_GPU = re.compile(r"\bbackend=cuda\b|\bcudaupload\b|\bcudadownload\b|\bcudaconvert|CUDAMemory|"
                        r"\bnvh26|\bnvidia-smi\b")
+NEEDS_PARALLEL = re.compile(r"^parallel ")
 NEEDS_CAMERA = re.compile(r"\bv4l2src\b")
 
 
@@ -79,6 +84,8 @@ def reason_to_skip(command):
             return reason
     if NEEDS_GPU.search(command) and "cuda" not in harness.backends():
         return "needs a GPU"
+    if NEEDS_PARALLEL.search(command) and not shutil.which("parallel"):
+        return "needs GNU parallel"
     if NEEDS_CAMERA.search(command) and not os.path.exists("/dev/video0"):
         return "needs a camera"
     return None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Clips made by ffmpeg, cudafilters-transcode as people run it, and what ffprobe says of the result;
-ffmpeg shares no code with GStreamer's containers.
+"""Clips made by ffmpeg, cudafilters-transcode as people run it, and what ffprobe says of the
+result; ffmpeg shares no code with GStreamer's containers.
 """
 import collections
 import hashlib
