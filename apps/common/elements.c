@@ -14,14 +14,15 @@ static const Package packages[] = {
     {"gstreamer1.0-plugins-base",
      " appsrc appsink videoconvert videoscale videoconvertscale videorate videotestsrc "
      "audiotestsrc audioconvert audioresample decodebin decodebin3 uridecodebin parsebin playbin "
-     "compositor oggdemux oggmux ssaparse subparse gdppay gdpdepay vorbisenc opusenc "
+     "compositor oggdemux oggmux ssaparse subparse vorbisenc opusenc "
      "rawvideoparse "},
     {"gstreamer1.0-plugins-good",
      " rtspsrc rtpbin rtpjitterbuffer rtph264pay rtph264depay rtph265pay rtph265depay rtpjpegpay "
      "rtpjpegdepay rtpvp8pay rtpvp8depay rtpvp9pay rtpvp9depay rtpvrawpay rtpvrawdepay rtpmp2tpay "
      "rtpmp2tdepay udpsrc udpsink v4l2src v4l2sink jpegdec jpegenc pngdec pngenc vp8enc vp8dec "
      "vp9enc vp9dec matroskamux matroskademux webmmux mp4mux qtmux qtdemux flvmux flvdemux "
-     "avidemux avimux splitmuxsrc splitmuxsink multifilesrc multifilesink imagefreeze capssetter "
+     "avidemux avimux splitmuxsrc splitmuxsink splitfilesrc multifilesrc multifilesink "
+     "imagefreeze capssetter "
      "autovideosink autoaudiosink aacparse mpegaudioparse ac3parse flacparse videocrop videoflip "
      "progressreport alpha wavparse "},
     {"gstreamer1.0-plugins-bad",
@@ -29,7 +30,8 @@ static const Package packages[] = {
      "mpegvideoparse mpeg4videoparse shmsrc shmsink webrtcbin x265enc openh264enc openh264dec "
      "av1enc av1dec watchdog fakevideosink nvh264dec nvh265dec nvh264enc nvh265enc "
      "nvautogpuh264enc nvautogpuh265enc nvcudah264enc nvcudah265enc nvav1dec cudaupload "
-     "cudadownload cudaconvert cudascale cudaconvertscale waylandsink assrender errorignore "},
+     "cudadownload cudaconvert cudascale cudaconvertscale waylandsink assrender errorignore "
+     "gdppay gdpdepay "},
     {"gstreamer1.0-plugins-ugly", " x264enc dvdsubdec asfdemux "},
     {"gstreamer1.0-libav",
      " avdec_h264 avdec_h265 avdec_mpeg2video avdec_mpeg4 avdec_aac avdec_ac3 avdec_mjpeg "

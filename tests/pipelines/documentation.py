@@ -10,6 +10,7 @@ autovideosink gets GStreamer's fakevideosink, so that no display is needed.
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -40,6 +41,7 @@ NOT_RUN_HERE = (
 )
 NEEDS_GPU = re.compile(r"\bbackend=cuda\b|\bcudaupload\b|\bcudadownload\b|\bcudaconvert|CUDAMemory|"
                        r"\bnvh26|\bnvidia-smi\b")
+NEEDS_PARALLEL = re.compile(r"^parallel ")
 NEEDS_CAMERA = re.compile(r"\bv4l2(src\b|:)")
 NEEDS_NDI = re.compile(r"\bndi:")
 
@@ -88,6 +90,8 @@ def reason_to_skip(command):
             return reason
     if NEEDS_GPU.search(command) and "cuda" not in harness.backends():
         return "needs a GPU"
+    if NEEDS_PARALLEL.search(command) and not shutil.which("parallel"):
+        return "needs GNU parallel"
     if NEEDS_CAMERA.search(command) and not os.path.exists("/dev/video0"):
         return "needs a camera"
     if NEEDS_NDI.search(command):
