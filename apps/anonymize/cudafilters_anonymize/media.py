@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What both passes need of GStreamer: a file's streams, its messages, its end."""
+import gi
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstApp", "1.0")
+from gi.repository import GLib, Gst, GstApp  # noqa: E402, F401
+
+Gst.init(None)
+
+from .boxes import Orientation, orientation_of_tag  # noqa: E402
+from .errors import Problem  # noqa: E402
+
+POLL_NS = 100 * Gst.MSECOND
+
+
+def make(factory, **properties):
+    element = Gst.ElementFactory.make(factory, None)
+    if not element:
+        raise Problem(f"GStreamer has no element {factory} here; gst-inspect-1.0 lists those it has")
+    for name, value in properties.items():
+        element.set_property(name.replace("_", "-"), value)
+    return element
+
+
+def parse(description):
+    try:
+        return Gst.parse_bin_from_description(description, True)
+    except GLib.Error as error:
+        raise Problem(f"\"{description}\" is no pipeline: {error.message}") from error
+
+
+def is_video(caps):
+    name = caps.get_structure(0).get_name()
+    return name.startswith("video/") or name == "image/jpeg"
+
+
+class File:
+    """A file's streams, unpacked and parsed. `use(pad, caps, number)` links each stream as it
+    appears; number 0 is the first video, later videos count up, and None is any other stream."""
+
+    def __init__(self, path, use):
+        self.use = use
+        self.videos = 0
+        self.problem = None
+        self.orientation = Orientation()
+        self.pipeline = Gst.Pipeline()
+        source, parser = make("filesrc", location=path), make("parsebin")
+        for element in (source, parser):
+            self.pipeline.add(element)
+        source.link(parser)
+        parser.connect("pad-added", self.on_pad)
+        parser.connect("no-more-pads", self.on_all_pads)
+
+    def on_pad(self, _, pad):
+        caps = pad.get_current_caps() or pad.query_caps(None)
+        number = None
+        if is_video(caps):
+            number = self.videos
+            self.videos += 1
+        if number == 0:
+            pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.on_event)
+        try:
+            self.use(pad, caps, number)
+        except Problem as problem:
+            self.fail(problem)
+
+    def on_all_pads(self, _):
+        if self.videos == 0:
+            self.fail(Problem("there is no video in it"))
+
+    def on_event(self, _, info):
+        event = info.get_event()
+        if event.type == Gst.EventType.TAG:
+            found, text = event.parse_tag().get_string(Gst.TAG_IMAGE_ORIENTATION)
+            if found:
+                self.orientation = orientation_of_tag(text)
+        return Gst.PadProbeReturn.OK
+
+    def fail(self, problem):
+        """From any thread: ends the pass with this problem, the first one that comes."""
+        self.problem = self.problem or problem
+        self.pipeline.post_message(Gst.Message.new_application(
+            self.pipeline, Gst.Structure.new_empty("problem")))
+
+    def add(self, *elements):
+        """Elements, linked in this order, in the pipeline and in its state."""
+        for element in elements:
+            self.pipeline.add(element)
+        for one, other in zip(elements, elements[1:]):
+            if not one.link(other):
+                raise Problem(f"{one.get_name()} does not link to {other.get_name()}")
+        for element in reversed(elements):
+            element.sync_state_with_parent()
+
+    def discard(self, pad):
+        """Leaves a stream out. The queue lets others start while the sink waits for them."""
+        queue = make("queue", max_size_buffers=1, max_size_bytes=0, max_size_time=0)
+        queue.set_property("leaky", 2)
+        self.add(queue, make("fakesink", sync=False, **{"async": False}))
+        pad.link(queue.get_static_pad("sink"))
+
+    def start(self):
+        if self.pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
+            self.message(0)
+            raise Problem("the pipeline does not start")
+
+    def message(self, timeout):
+        """Waits for a message at most `timeout` ns: True at the end of the file. Raises what went
+        wrong."""
+        message = self.pipeline.get_bus().timed_pop_filtered(
+            timeout, Gst.MessageType.EOS | Gst.MessageType.ERROR | Gst.MessageType.APPLICATION)
+        if self.problem:
+            raise self.problem
+        if message and message.type == Gst.MessageType.ERROR:
+            raise Problem(told(message))
+        return message is not None and message.type == Gst.MessageType.EOS
+
+    def duration(self):
+        """In ns, or None."""
+        found, duration = self.pipeline.query_duration(Gst.Format.TIME)
+        return duration if found and duration > 0 else None
+
+    def stop(self):
+        self.pipeline.set_state(Gst.State.NULL)
+
+
+def told(message):
+    error, detail = message.parse_error()
+    last = (detail or "").strip().splitlines()[-1:]
+    reason = last[0] if last else ""
+    if reason and reason not in error.message and not reason.startswith("gst"):
+        return f"{error.message} ({message.src.get_name()}: {reason})"
+    return f"{error.message} ({message.src.get_name()})"
+
+
+def decoder():
+    """Takes any video, gives raw pictures in system memory."""
+    return make("decodebin", caps=Gst.Caps.from_string("video/x-raw"))
