@@ -17,9 +17,9 @@ PROFILE = "haarcascade_profileface.xml"
 ANGLES = (0, -25, 25)
 SCALE_STEP = 1.15
 FEWEST_NEIGHBOURS = 2
-# A detection is the more certain the more windows agree. Half of what Haar cascades find with
-# two windows is no face; with six hardly anything is.
-HALF_SURE_NEIGHBOURS = 4
+# A detection is the more certain the more windows agree; in turned pictures and profiles more have
+# to, for there is more in them that looks like a face and is none.
+HALF_SURE_UPRIGHT, HALF_SURE_ELSE = 4, 6
 
 
 def cascade(name):
@@ -38,7 +38,7 @@ class Haar:
     """Finds faces in pictures whose longer side the caller has brought down to detect_size."""
     name = "haar"
     detect_size = 640
-    threshold = 0.45
+    threshold = 0.5
 
     def __init__(self, smallest):
         """smallest: of faces, as a fraction of the picture's shorter side."""
@@ -55,26 +55,27 @@ class Haar:
             turn = cv2.getRotationMatrix2D((width / 2, height / 2), angle, 1)
             turned = cv2.warpAffine(gray, turn, (width, height)) if angle else gray
             back = cv2.invertAffineTransform(turn)
-            for box, confidence in self.search(self.frontal, turned):
+            half_sure = HALF_SURE_ELSE if angle else HALF_SURE_UPRIGHT
+            for box, confidence in self.search(self.frontal, turned, half_sure):
                 x, y = back @ (*box.centre, 1)
                 found.append(Detection(box.moved(x - box.centre[0], y - box.centre[1]),
                                        confidence))
         for mirrored in (False, True):
             image = cv2.flip(gray, 1) if mirrored else gray
-            for box, confidence in self.search(self.profile, image):
+            for box, confidence in self.search(self.profile, image, HALF_SURE_ELSE):
                 if mirrored:
                     box = Box(width - box.x - box.width, box.y, box.width, box.height)
                 found.append(Detection(box, confidence))
         return merged(found)
 
-    def search(self, classifier, gray):
+    def search(self, classifier, gray, half_sure):
         smallest = max(round(self.smallest * min(gray.shape)), 20)
         boxes, neighbours = classifier.detectMultiScale2(
             gray, scaleFactor=SCALE_STEP, minNeighbors=FEWEST_NEIGHBOURS,
             minSize=(smallest, smallest))
         for box, count in zip(boxes, neighbours):
             yield (Box(*(float(value) for value in box)),
-                   1 - 0.5 ** (int(count) / HALF_SURE_NEIGHBOURS))
+                   1 - 0.5 ** (int(count) / half_sure))
 
 
 def merged(found):

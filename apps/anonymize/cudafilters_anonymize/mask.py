@@ -7,7 +7,7 @@ from . import media
 from .boxes import Box
 from .errors import USAGE, Problem
 
-MASKS = ("mosaic", "blur", "fill")
+MASKS = ("blur", "mosaic", "fill")
 SHAPES = ("ellipse", "rectangle")
 # In a list of boxes to cover: all of the frame.
 WHOLE = object()
@@ -17,7 +17,7 @@ WHOLE = object()
 class Mask:
     """kind: of MASKS; shape: of SHAPES; expand, feather, blocks_across, sigma_relative, fill_color,
     backend: as the properties of the elements."""
-    kind: str = "mosaic"
+    kind: str = "blur"
     shape: str = "ellipse"
     expand: float = 0.25
     feather: float = 0.0

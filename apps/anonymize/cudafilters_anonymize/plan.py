@@ -3,7 +3,7 @@
 
 A track is covered where it was seen, where it was out of sight for a while, some time before it was
 first seen and after it was last seen. There it goes on as it moved, over the edge of the picture
-too, and what it has left stays covered as well.
+too, and what it has left stays covered as well. What is known of a scene says nothing of the next.
 """
 import dataclasses
 
@@ -97,7 +97,8 @@ class Plan:
         outermost = track.last if step > 0 else track.first
         seen = track.sightings[outermost]
         path = seen.box
-        for number, passed in self.beyond(outermost, step, self.settings.longest_gap):
+        for number, passed in self.beyond(outermost, step,
+                                          max(time, self.settings.longest_gap)):
             place = tracks.expected(track, self.frames, number, step)
             path = path.union(place) if passed <= time else place
             if passed > time and not self.is_leaving(seen.box, place):
@@ -107,9 +108,11 @@ class Plan:
             self.add(number, track, path, source, seen)
 
     def beyond(self, outermost, step, time):
-        """(frame number, ns passed) of the frames after or before it, for so long."""
+        """(frame number, ns passed) of the frames after or before it, for so long, in its scene."""
         number = outermost + step
         while 0 <= number < len(self.frames):
+            if self.frames[number if step > 0 else number + 1].cut:
+                return
             passed = abs(self.frames[number].pts - self.frames[outermost].pts)
             if passed > time:
                 return
@@ -132,9 +135,6 @@ class Plan:
             if self.is_near_edge(track.sightings[outermost].box):
                 continue
             for number, _ in self.beyond(outermost, step, self.settings.caution):
-                # The scene ends before a frame that begins another.
-                if self.frames[number if step > 0 else number + 1].cut:
-                    break
                 self.reasons[number].add(reason)
 
     def doubt_holes(self):

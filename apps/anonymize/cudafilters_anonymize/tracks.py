@@ -57,7 +57,8 @@ class Track:
 
 
 def velocity(track, frames, step):
-    """Pixels a second at the end (step 1) or the beginning (step -1), by least squares."""
+    """Pixels a second at the end (step 1) or the beginning (step -1), by least squares; the less
+    the fewer sightings there are, since boxes jitter."""
     numbers = track.ends(step)
     if len(numbers) < 2:
         return 0.0, 0.0
@@ -67,8 +68,9 @@ def velocity(track, frames, step):
     spread = sum((time - mean) ** 2 for time in times)
     if spread <= 0:
         return 0.0, 0.0
-    return tuple(sum((time - mean) * centre[axis] for time, centre in zip(times, centres)) / spread
-                 for axis in (0, 1))
+    trust = (len(numbers) - 1) / (SIGHTINGS_FOR_MOTION - 1)
+    return tuple(sum((time - mean) * centre[axis] for time, centre in zip(times, centres)) *
+                 trust / spread for axis in (0, 1))
 
 
 def expected(track, frames, number, step):
