@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Rectangles in pixels, detections, and the ways in which a picture may lie in its file."""
+"""Rectangles in pixels, and what was seen in them."""
 import dataclasses
 import math
 
@@ -72,35 +72,3 @@ class Detection:
     confidence: float
     source: str = DETECTED
     kind: str = "face"
-
-
-@dataclasses.dataclass(frozen=True)
-class Orientation:
-    """How a stored picture becomes upright: mirrored left to right first, where `mirrored`, then
-    turned clockwise by `quarters` right angles."""
-    mirrored: bool = False
-    quarters: int = 0
-
-    def upright_size(self, width, height):
-        return (height, width) if self.quarters % 2 else (width, height)
-
-    def to_stored(self, box, width, height):
-        """A box of the upright picture in the stored picture, which has this width and height."""
-        if self.quarters == 1:
-            box = Box(box.y, height - box.x - box.width, box.height, box.width)
-        elif self.quarters == 2:
-            box = Box(width - box.x - box.width, height - box.y - box.height, box.width,
-                      box.height)
-        elif self.quarters == 3:
-            box = Box(width - box.y - box.height, box.x, box.height, box.width)
-        if self.mirrored:
-            box = Box(width - box.x - box.width, box.y, box.width, box.height)
-        return box
-
-
-def orientation_of_tag(text):
-    """Of GStreamer's tag image-orientation: rotate-90, flip-rotate-180 and so on."""
-    angle = text.rpartition("-")[2]
-    if angle not in ("0", "90", "180", "270"):
-        return Orientation()
-    return Orientation(text.startswith("flip-"), int(angle) // 90)

@@ -263,14 +263,12 @@ class Job:
             boxes = []
             for index in by_pts[pts]:
                 boxes += [mask.WHOLE] if self.is_whole(index) else []
-                boxes += [pictures.orientation.to_stored(
-                    one.box, pictures.stored_width, pictures.stored_height)
-                    for one in self.plan.regions[index]]
+                boxes += [one.box for one in self.plan.regions[index]]
             return boxes
 
         part = f"{self.output}.part"
         self.parts.append(part)
-        work = filtering.Filtering(self.options.input, part, self, regions)
+        work = filtering.Filtering(self.options.input, part, self, pictures.is_turned, regions)
         self.told.say(f"{self.output}: covering with {self.mask.kind}, "
                       f"{work.encoder_description}")
         self.told.begin()

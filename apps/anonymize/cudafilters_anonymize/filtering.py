@@ -12,12 +12,14 @@ TAGS_WITH_PICTURES = ("image", "preview-image", "attachment")
 
 
 class Filtering:
-    """Writes `part` from the file `path`. plan_regions(pts) returns the boxes to cover in the frame
-    of that time, in stored pixels, or None for all of it."""
+    """Writes `part` from the file `path`; is_turned: its pictures have to be turned upright first.
+    plan_regions(pts) returns the boxes to cover in the frame of that time, or None for all of
+    it."""
 
-    def __init__(self, path, part, options, plan_regions):
+    def __init__(self, path, part, options, is_turned, plan_regions):
         self.path = path
         self.options = options
+        self.is_turned = is_turned
         self.plan_regions = plan_regions
         self.frames = 0
         self.whole_unknown = 0
@@ -46,7 +48,8 @@ class Filtering:
         queue, decoder = media.make("queue"), media.decoder()
         before, after = media.make("videoconvert", n_threads=2), media.make("videoconvert")
         aside = media.make("queue", max_size_buffers=4, max_size_bytes=0, max_size_time=0)
-        self.file.add(before, self.element, after, aside, self.encoder)
+        turn = [media.upright()] if self.is_turned else []
+        self.file.add(before, *turn, self.element, after, aside, self.encoder)
         self.file.add(queue, decoder)
         self.element.get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, self.on_frame)
         self.to_muxer(self.encoder.get_static_pad("src"))

@@ -8,7 +8,6 @@ from gi.repository import GLib, Gst, GstApp  # noqa: E402, F401
 
 Gst.init(None)
 
-from .boxes import Orientation, orientation_of_tag  # noqa: E402
 from .errors import Problem  # noqa: E402
 
 POLL_NS = 100 * Gst.MSECOND
@@ -19,7 +18,10 @@ def make(factory, **properties):
     if not element:
         raise Problem(f"GStreamer has no element {factory} here; gst-inspect-1.0 lists those it has")
     for name, value in properties.items():
-        element.set_property(name.replace("_", "-"), value)
+        if isinstance(value, str):
+            Gst.util_set_object_arg(element, name.replace("_", "-"), value)
+        else:
+            element.set_property(name.replace("_", "-"), value)
     return element
 
 
@@ -37,20 +39,27 @@ def is_video(caps):
 
 class File:
     """A file's streams, unpacked and parsed. `use(pad, caps, number)` links each stream as it
-    appears; number 0 is the first video, later videos count up, and None is any other stream."""
+    appears; number 0 is the first video, later videos count up, and None is any other stream.
+    is_turned: the first video's pictures do not lie upright in the file."""
 
     def __init__(self, path, use):
         self.use = use
         self.videos = 0
         self.problem = None
-        self.orientation = Orientation()
+        self.is_turned = False
+        self.is_matroska = False
         self.pipeline = Gst.Pipeline()
         source, parser = make("filesrc", location=path), make("parsebin")
         for element in (source, parser):
             self.pipeline.add(element)
         source.link(parser)
         parser.connect("pad-added", self.on_pad)
+        parser.connect("deep-element-added", self.on_element)
         parser.connect("no-more-pads", self.on_all_pads)
+
+    def on_element(self, _, __, element):
+        if element.get_factory().get_name() == "matroskademux":
+            self.is_matroska = True
 
     def on_pad(self, _, pad):
         caps = pad.get_current_caps() or pad.query_caps(None)
@@ -60,6 +69,8 @@ class File:
             self.videos += 1
         if number == 0:
             pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.on_event)
+        if self.is_matroska:
+            pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, begin_at_zero)
         try:
             self.use(pad, caps, number)
         except Problem as problem:
@@ -74,7 +85,7 @@ class File:
         if event.type == Gst.EventType.TAG:
             found, text = event.parse_tag().get_string(Gst.TAG_IMAGE_ORIENTATION)
             if found:
-                self.orientation = orientation_of_tag(text)
+                self.is_turned = text != "rotate-0"
         return Gst.PadProbeReturn.OK
 
     def fail(self, problem):
@@ -125,6 +136,22 @@ class File:
         self.pipeline.set_state(Gst.State.NULL)
 
 
+def begin_at_zero(pad, info):
+    """A probe: matroskademux takes the first time stamp it meets for the beginning of the file, and
+    another one when it meets an earlier one; time stamps count from zero there. What this pushes
+    instead passes through it again."""
+    event = info.get_event()
+    if event.type != Gst.EventType.SEGMENT:
+        return Gst.PadProbeReturn.OK
+    segment = event.parse_segment()
+    if segment.start == 0:
+        return Gst.PadProbeReturn.OK
+    moved = segment.copy()
+    moved.start = moved.time = moved.position = 0
+    pad.push_event(Gst.Event.new_segment(moved))
+    return Gst.PadProbeReturn.DROP
+
+
 def told(message):
     error, detail = message.parse_error()
     last = (detail or "").strip().splitlines()[-1:]
@@ -137,3 +164,8 @@ def told(message):
 def decoder():
     """Takes any video, gives raw pictures in system memory."""
     return make("decodebin", caps=Gst.Caps.from_string("video/x-raw"))
+
+
+def upright():
+    """Turns pictures as players would show them; their tag then says that they are upright."""
+    return make("videoflip", video_direction="auto")

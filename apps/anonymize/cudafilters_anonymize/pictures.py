@@ -6,11 +6,8 @@ import cv2
 import numpy as np
 
 from . import media
-from .boxes import Orientation
 from .errors import Problem
 from .media import Gst
-
-TURNS = {1: cv2.ROTATE_90_CLOCKWISE, 2: cv2.ROTATE_180, 3: cv2.ROTATE_90_COUNTERCLOCKWISE}
 
 
 @dataclasses.dataclass
@@ -27,13 +24,12 @@ class Picture:
 
 class Pictures:
     """Iterates over Pictures whose longer side is at most `detect_size`. Once there has been one,
-    width and height are those of the upright picture in the file."""
+    width and height are those of the upright picture in the file, and is_turned says
+    whether the file has it turned."""
 
     def __init__(self, path, detect_size):
         self.detect_size = detect_size
         self.width = self.height = 0
-        self.stored_width = self.stored_height = 0
-        self.orientation = Orientation()
         self.streams = []  # (number, caps), as media.File tells them
         self.path = path
         self.sink = media.make("appsink", sync=False, max_buffers=4,
@@ -47,10 +43,14 @@ class Pictures:
             return
         queue, decoder = media.make("queue"), media.decoder()
         converter = media.make("videoconvert", n_threads=2)
-        self.file.add(converter, self.sink)
+        self.file.add(converter, media.upright(), self.sink)
         self.file.add(queue, decoder)
         decoder.connect("pad-added", lambda _, raw: raw.link(converter.get_static_pad("sink")))
         pad.link(queue.get_static_pad("sink"))
+
+    @property
+    def is_turned(self):
+        return self.file.is_turned
 
     def duration(self):
         return self.file.duration()
@@ -78,40 +78,35 @@ class Pictures:
     def picture(self, sample):
         structure = sample.get_caps().get_structure(0)
         width, height = structure.get_value("width"), structure.get_value("height")
-        if self.stored_width and (width, height) != (self.stored_width, self.stored_height):
-            raise Problem(f"the picture changes its size from {self.stored_width}x"
-                          f"{self.stored_height} to {width}x{height}, which one file of regions "
-                          "cannot describe; cut the file there")
-        self.orientation = self.file.orientation
-        self.stored_width, self.stored_height = width, height
-        self.width, self.height = self.orientation.upright_size(width, height)
+        if self.width and (width, height) != (self.width, self.height):
+            raise Problem(f"the picture changes its size from {self.width}x{self.height} to "
+                          f"{width}x{height}; cut the file there")
+        self.width, self.height = width, height
         buffer = sample.get_buffer()
         scale = max(max(width, height) / self.detect_size, 1.0)
         pts = known(buffer.pts)
         time = pts if pts is None else sample.get_segment().to_stream_time(Gst.Format.TIME, pts)
         return Picture(pts, time if time is None else known(time) or 0,
                        buffer.has_flags(Gst.BufferFlags.CORRUPTED),
-                       self.upright(buffer, width, height, scale), scale)
+                       small_image(buffer, width, height, scale), scale)
 
-    def upright(self, buffer, width, height, scale):
-        found, mapping = buffer.map(Gst.MapFlags.READ)
-        if not found:
-            raise Problem("a picture's memory cannot be read")
-        try:
-            stride = (3 * width + 3) // 4 * 4
-            rows = np.frombuffer(mapping.data, np.uint8, stride * height).reshape(height, stride)
-            image = rows[:, :3 * width].reshape(height, width, 3)
-            if scale > 1:
-                size = max(round(width / scale), 1), max(round(height / scale), 1)
-                image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-            else:
-                image = image.copy()
-        finally:
-            buffer.unmap(mapping)
-        if self.orientation.mirrored:
-            image = cv2.flip(image, 1)
-        turn = TURNS.get(self.orientation.quarters)
-        return image if turn is None else cv2.rotate(image, turn)
+
+def small_image(buffer, width, height, scale):
+    found, mapping = buffer.map(Gst.MapFlags.READ)
+    if not found:
+        raise Problem("a picture's memory cannot be read")
+    try:
+        stride = (3 * width + 3) // 4 * 4
+        rows = np.frombuffer(mapping.data, np.uint8, stride * height).reshape(height, stride)
+        image = rows[:, :3 * width].reshape(height, width, 3)
+        if scale > 1:
+            size = max(round(width / scale), 1), max(round(height / scale), 1)
+            image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+        else:
+            image = image.copy()
+    finally:
+        buffer.unmap(mapping)
+    return image
 
 
 def known(time):

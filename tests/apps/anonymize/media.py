@@ -132,7 +132,7 @@ def check_containers(tap, source):
 
 def check_variable_rate(tap, source):
     """Frames at odd times, one after a long wait."""
-    moments = "N*40+if(gt(N,10),7,0)+if(gt(N,20),333,0)"
+    moments = "N*40+7*gte(N\\,10)+333*gte(N\\,21)"
     files.ffmpeg("-i", source.path("plain.mp4"), "-vf", f"settb=1/1000,setpts={moments}",
                  "-fps_mode", "vfr", "-enc_time_base", "1/1000", "-c:v", "libx264", "-crf", "14",
                  source.path("odd.mkv"))
