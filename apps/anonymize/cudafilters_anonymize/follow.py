@@ -27,12 +27,14 @@ SIDE_OF_TEMPLATE = 32
 
 @dataclasses.dataclass
 class Followed:
-    """What is being followed: since when it was last detected, and how it looked then."""
+    """What is being followed: when it was last detected, how it looked then, and by how many degrees
+    it has turned since."""
     box: Box
     confidence: float
     kind: str
     time: float
     template: np.ndarray
+    angle: float = 0.0
 
 
 class Follower:
@@ -58,11 +60,11 @@ class Follower:
         for one in self.active:
             if matching(one.box, strong) is not None:
                 continue
-            moved = self.step(before, gray, one, time)
+            moved, angle = self.step(before, gray, one, time)
             if moved is None or matching(moved, strong) is not None:
                 continue
             still.append(one)
-            one.box = moved
+            one.box, one.angle = moved, angle
             if matching(moved, detections) is None:
                 found[number].append(self.as_detection(one, time))
         for detection in strong:
@@ -73,7 +75,7 @@ class Follower:
                     found[earlier].append(followed)
             still.append(fresh)
         self.active = still
-        self.past.append((number, gray, time, [*detections, *found[number]]))
+        self.past.append((number, gray, time, [*detections, *found.get(number, ())]))
         while self.past and self.past[0][2] < time - self.seconds:
             self.past.popleft()
         return found
@@ -86,10 +88,10 @@ class Follower:
         one = dataclasses.replace(fresh)
         later = gray
         for number, earlier, time, known in reversed(self.past):
-            moved = self.step(later, earlier, one, time)
+            moved, angle = self.step(later, earlier, one, time)
             if moved is None or matching(moved, known) is not None:
                 return
-            one.box, later = moved, earlier
+            one.box, one.angle, later = moved, angle, earlier
             known.append(self.as_detection(one, time))
             yield number, known[-1]
 
@@ -98,15 +100,15 @@ class Follower:
         return Detection(one.box, one.confidence * left, FOLLOWED, one.kind)
 
     def step(self, gray, other, one, time):
-        """The box in the picture `other`, or None where it is lost."""
+        """The box in the picture `other` and its angle, or (None, 0) where it is lost."""
         if gray is None or abs(time - one.time) > self.seconds:
-            return None
-        box = moved_box(gray, other, one.box)
-        if box is None or box.within(other.shape[1], other.shape[0]) < 0.3:
-            return None
-        if likeness(one.template, template(other, box)) < LEAST_LIKENESS:
-            return None
-        return box
+            return None, 0.0
+        box, turned = moved_box(gray, other, one.box)
+        angle = one.angle + turned
+        if (box is None or box.within(other.shape[1], other.shape[0]) < 0.3 or
+                likeness(one.template, template(other, box, angle)) < LEAST_LIKENESS):
+            return None, 0.0
+        return box, angle
 
 
 def matching(box, detections):
@@ -115,11 +117,12 @@ def matching(box, detections):
     return best if best and best.box.iou(box) > 0.3 else None
 
 
-def template(gray, box):
-    """What lies in the box, always of one size."""
-    x, y = box.centre
-    size = max(round(box.width), 4), max(round(box.height), 4)
-    patch = cv2.getRectSubPix(gray, size, (x, y))
+def template(gray, box, angle=0.0):
+    """What lies in the box, which has turned by some degrees; always of one size."""
+    width, height = max(round(box.width), 4), max(round(box.height), 4)
+    place = cv2.getRotationMatrix2D(box.centre, angle, 1.0)
+    place[:, 2] += np.subtract((width / 2, height / 2), box.centre)
+    patch = cv2.warpAffine(gray, place, (width, height), borderMode=cv2.BORDER_REPLICATE)
     return cv2.resize(patch, (SIDE_OF_TEMPLATE, SIDE_OF_TEMPLATE),
                       interpolation=cv2.INTER_AREA).astype(np.float32)
 
@@ -132,30 +135,31 @@ def likeness(one, other):
 
 
 def moved_box(gray, other, box):
-    """Where the points in the box have gone, all together."""
+    """Where the points in the box have gone, all together: (box, degrees), or (None, 0)."""
     height, width = gray.shape
     inner = box.grown(-0.1)
     x0, y0 = max(round(inner.x), 0), max(round(inner.y), 0)
     x1 = min(round(inner.x + inner.width), width)
     y1 = min(round(inner.y + inner.height), height)
     if x1 - x0 < 8 or y1 - y0 < 8:
-        return None
+        return None, 0.0
     mask = np.zeros_like(gray)
     mask[y0:y1, x0:x1] = 255
     points = cv2.goodFeaturesToTrack(gray, MOST_POINTS, 0.01, max((x1 - x0) / 12, 2), mask=mask)
     if points is None or len(points) < FEWEST_POINTS:
-        return None
+        return None, 0.0
     there, good, _ = cv2.calcOpticalFlowPyrLK(gray, other, points, None, winSize=(15, 15))
     back, good_back, _ = cv2.calcOpticalFlowPyrLK(other, gray, there, None, winSize=(15, 15))
     error = np.linalg.norm(points - back, axis=2).flatten()
     kept = (good.flatten() == 1) & (good_back.flatten() == 1) & (error < MOST_ERROR)
     if kept.sum() < max(FEWEST_POINTS, FEWEST_AGREEING * len(points)):
-        return None
+        return None, 0.0
     matrix, agreeing = cv2.estimateAffinePartial2D(points[kept], there[kept],
                                                    ransacReprojThreshold=2.0)
     if matrix is None or agreeing.sum() < FEWEST_AGREEING * len(points):
-        return None
+        return None, 0.0
     scale = math.hypot(matrix[0, 0], matrix[1, 0])
     if not 1 / MOST_SCALE_CHANGE < scale < MOST_SCALE_CHANGE:
-        return None
-    return around(tuple(matrix @ (*box.centre, 1)), box.width * scale, box.height * scale)
+        return None, 0.0
+    moved = around(tuple(matrix @ (*box.centre, 1)), box.width * scale, box.height * scale)
+    return moved, math.degrees(math.atan2(matrix[1, 0], matrix[0, 0]))

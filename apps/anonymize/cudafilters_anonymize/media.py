@@ -55,7 +55,6 @@ class File:
         source.link(parser)
         parser.connect("pad-added", self.on_pad)
         parser.connect("deep-element-added", self.on_element)
-        parser.connect("no-more-pads", self.on_all_pads)
 
     def on_element(self, _, __, element):
         if element.get_factory().get_name() == "matroskademux":
@@ -75,10 +74,6 @@ class File:
             self.use(pad, caps, number)
         except Problem as problem:
             self.fail(problem)
-
-    def on_all_pads(self, _):
-        if self.videos == 0:
-            self.fail(Problem("there is no video in it"))
 
     def on_event(self, _, info):
         event = info.get_event()

@@ -73,7 +73,8 @@ class Pictures:
         finally:
             self.file.stop()
         if last is None:
-            raise Problem(f"{self.path}: no picture could be decoded")
+            raise Problem(f"{self.path}: " + ("no picture could be decoded" if self.file.videos
+                                              else "there is no video in it"))
 
     def picture(self, sample):
         structure = sample.get_caps().get_structure(0)

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The first pass over a file: what is seen in every frame."""
 import cv2
-import numpy as np
 
 from .boxes import Box, Detection
 from .errors import Problem
 from .follow import Follower
 from .tracks import Frame
 
-# Another scene begins where small pictures differ so much, and their brightness is distributed so
-# differently; unless the picture so many frames later is like the last one before: a flash.
-THUMBNAIL = (32, 18)
-LEAST_DIFFERENCE = 28
-MOST_COMMON = 0.65
+# Another scene begins where small pictures differ so much, and so many times more than their
+# neighbours do; unless the picture is soon as it was before: a flash.
+THUMBNAIL = (16, 9)
+LEAST_DIFFERENCE = 35.0
+LEAST_JUMP = 2.0
 LONGEST_FLASH = 4
 
 
@@ -23,24 +22,28 @@ class Cuts:
         self.small = []
 
     def see(self, image):
-        """Does this next picture differ from the last as another scene does?"""
-        self.small.append(cv2.cvtColor(cv2.resize(image, THUMBNAIL, interpolation=cv2.INTER_AREA),
-                                       cv2.COLOR_BGR2GRAY))
-        return len(self.small) > 1 and self.differ(len(self.small) - 2, len(self.small) - 1)
+        """Does this next picture look like one of another scene, as far as can be told now?"""
+        self.small.append(cv2.resize(image, THUMBNAIL, interpolation=cv2.INTER_AREA))
+        return self.jumps(len(self.small) - 1)
 
-    def differ(self, number, other):
-        one, two = self.small[number], self.small[other]
-        if cv2.absdiff(one, two).mean() < LEAST_DIFFERENCE:
+    def difference(self, number, other):
+        if not (0 <= number < len(self.small) and 0 <= other < len(self.small)):
+            return 0.0
+        return float(cv2.absdiff(self.small[number], self.small[other]).mean())
+
+    def jumps(self, number):
+        change = self.difference(number - 1, number)
+        usual = max(self.difference(number - 2, number - 1), self.difference(number, number + 1))
+        return change > max(LEAST_DIFFERENCE, LEAST_JUMP * usual)
+
+    def is_cut(self, number):
+        """Once all frames are seen: does another scene begin with this frame?"""
+        if not self.jumps(number):
             return False
-        counts = [np.histogram(small, 16, (0, 256))[0] for small in (one, two)]
-        return np.minimum(*counts).sum() < MOST_COMMON * one.size
-
-    def is_flash(self, number):
-        """Once all frames are seen: is the scene soon as it was before this frame?"""
-        later = range(number + 1, min(number + LONGEST_FLASH + 1, len(self.small)))
-        earlier = range(max(number - LONGEST_FLASH, 0), number)
-        return (any(not self.differ(number - 1, other) for other in later) or
-                any(not self.differ(other, number) for other in earlier))
+        after = range(number + 1, min(number + LONGEST_FLASH + 1, len(self.small)))
+        before = range(max(number - LONGEST_FLASH - 1, 0), number - 1)
+        return (all(self.difference(number - 1, later) > LEAST_DIFFERENCE for later in after) and
+                all(self.difference(earlier, number) > LEAST_DIFFERENCE for earlier in before))
 
 
 def rounded(detection, scale):
@@ -73,5 +76,5 @@ def scan(pictures, detector, settings, progress):
                 frames[earlier].detections += [rounded(one, picture.scale) for one in others]
         progress(number + 1, picture.time)
     for number, frame in enumerate(frames):
-        frame.cut = frame.cut and not cuts.is_flash(number)
+        frame.cut = cuts.is_cut(number)
     return frames
