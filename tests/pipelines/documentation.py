@@ -21,7 +21,10 @@ from frames import photographs
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["CUDAFILTERS_BUILD"])
-ENVIRONMENT = dict(os.environ, GST_PLUGIN_FEATURE_RANK="fakevideosink:MAX")
+# Programs of apps/ are called as if they were installed.
+PROGRAMS = [str(folder) for folder in sorted(BUILD.glob("apps/*")) if folder.is_dir()]
+ENVIRONMENT = dict(os.environ, GST_PLUGIN_FEATURE_RANK="fakevideosink:MAX",
+                   PATH=os.pathsep.join([*PROGRAMS, os.environ["PATH"]]))
 
 RUN_SECONDS = 4
 END_SECONDS = 60

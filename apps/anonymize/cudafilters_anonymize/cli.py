@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The command line of cudafilters-anonymize."""
 import argparse
-import os
 import signal
-import time
 
-from . import containers, detector, filtering, mask, media, plan, records, report, scan
-from .errors import FAILED, INTERRUPTED, USAGE, Interrupted, Problem
-from .pictures import Pictures
+from . import containers, mask, plan, report
+from .errors import FAILED, INTERRUPTED, Interrupted, Problem
+from .job import Job
 
 EPILOG = """\
 Exit status: 0 done; 1 failed; 2 the command line or a file of detections is wrong; 130 interrupted.
@@ -109,186 +107,12 @@ def add_detection_options(group):
                            metavar="SECONDS", help=f"{text} ({value / 1e9:g})")
     group.add_argument("--fail-closed", action="store_true",
                        help="cover the whole of frames that are unsure")
+    group.add_argument("--check", action="store_true",
+                       help="look at the result too: frames in which the detector still finds a "
+                       "face are covered whole")
     group.add_argument("--caution", type=number(0, 60), default=default.caution / 1e9,
                        metavar="SECONDS", help="how long frames are unsure after a face was lost "
                        f"in mid-picture ({default.caution / 1e9:g})")
-
-
-class Job:
-    """One run: what was asked, and the steps to it."""
-
-    def __init__(self, options, told, version):
-        self.version = version
-        self.options = options
-        self.told = told
-        self.mask = mask.Mask(options.mask, options.shape, options.expand, options.feather,
-                              options.blocks_across, options.sigma_relative, options.fill_color,
-                              options.backend)
-        self.output, self.video_only = options.output, options.video_only
-        self.sidecar = None if options.no_sidecar else options.sidecar or f"{options.output}.json"
-        self.parts = []
-        self.source_codec = None
-        self.given = records.Detections(options.detections) if options.detections else None
-        self.detector = None if self.given else detector.choose(options.detector, options.model,
-                                                                options.min_face)
-        self.threshold = self.choose_threshold()
-        self.check_files()
-
-    def choose_threshold(self):
-        if self.options.threshold is not None:
-            return self.options.threshold
-        if self.given:
-            return self.given.threshold or 0.0
-        return self.detector.threshold
-
-    def check_files(self):
-        """Before any work: everything that can be known to fail."""
-        options = self.options
-        if not os.path.isfile(options.input):
-            raise Problem(f"there is no file {options.input}", USAGE)
-        if not options.detect_only:
-            containers.muxer_name(options.output)
-            self.mask.element()
-            if options.encoder:
-                media.parse(options.encoder)
-        for path in self.results():
-            if os.path.exists(path) and os.path.samefile(path, options.input):
-                raise Problem(f"{path} is the input itself", USAGE)
-            if os.path.exists(path) and not options.overwrite:
-                raise Problem(f"{path} exists; --overwrite replaces it", USAGE)
-            folder = os.path.dirname(path) or "."
-            if not os.access(folder, os.W_OK):
-                raise Problem(f"{path} cannot be written: {folder} is no folder that you may write "
-                              "to", USAGE)
-
-    def results(self):
-        video = [] if self.options.detect_only else [self.output]
-        return video + ([self.sidecar] if self.sidecar else [])
-
-    def run(self):
-        begun = time.monotonic()
-        frames, pictures = self.look()
-        if self.given:
-            self.given.put_into(frames)
-        options = self.options
-        settings = plan.Settings(self.threshold, *(round(seconds * 1e9) for seconds in (
-            options.before, options.after, options.gap, options.caution)))
-        self.plan = plan.Plan(frames, pictures.width, pictures.height, settings)
-        counts = report.summary(self.plan, self.is_whole)
-        if self.sidecar:
-            self.write_sidecar(pictures, counts)
-        if not options.detect_only:
-            self.filter(pictures)
-        for part in list(self.parts):
-            filtering.put_in_place(part, part.removesuffix(".part"))
-            self.parts.remove(part)
-        self.tell(counts, time.monotonic() - begun)
-
-    def look(self):
-        detect_size = self.options.detect_size or (self.detector or detector.haar.Haar).detect_size
-        pictures = Pictures(self.options.input, detect_size)
-        name = self.detector.name if self.detector else self.options.detections
-        self.told.say(f"{self.options.input}: looking, by {name}")
-        if self.detector and self.detector.name == "haar":
-            self.told.warn("no model was found, so faces are looked for with OpenCV's Haar "
-                           "cascades, which miss turned and small ones; --model takes a better "
-                           "detector")
-        self.told.begin()
-        duration = None
-
-        def progress(count, moment):
-            nonlocal duration
-            if count == 1:
-                duration = pictures.duration()
-                self.check_streams(pictures)
-            self.told.progress("looking", count,
-                               min(moment / duration, 1.0) if duration else None)
-
-        settings = argparse.Namespace(every=self.options.every, threshold=self.threshold,
-                                      follow=self.options.gap)
-        return scan.scan(pictures, self.detector, settings, progress), pictures
-
-    def check_streams(self, pictures):
-        self.source_codec = next(caps.get_structure(0).get_name()
-                                 for kind, caps in pictures.streams if kind == 0)
-        if self.options.detect_only:
-            return
-        if not self.video_only:
-            containers.check(self.output, pictures.streams)
-        if not self.options.encoder:
-            containers.codec_for(self.output, self.source_codec)
-        for kind, _ in pictures.streams:
-            if kind:
-                self.told.warn("only the first video of the file is covered and written; another "
-                               "one is left out")
-
-    def make_encoder(self):
-        """For Filtering: (element, its description)."""
-        if self.options.encoder:
-            return media.parse(self.options.encoder), self.options.encoder
-        codec = containers.codec_for(self.output, self.source_codec)
-        return containers.encoder(codec, self.options.quality)
-
-    def is_whole(self, index):
-        return self.options.fail_closed and bool(self.plan.reasons[index])
-
-    def write_sidecar(self, pictures, counts):
-        part = f"{self.sidecar}.part"
-        self.parts.append(part)
-        options = self.options
-        head = {
-            "program": f"cudafilters-anonymize {self.version}",
-            "input": {"file": os.path.basename(options.input), "width": pictures.width,
-                      "height": pictures.height},
-            "detector": {"name": self.detector.name if self.detector else "file",
-                         "threshold": self.threshold},
-            "settings": {name: getattr(options, name) for name in (
-                "mask", "shape", "expand", "feather", "before", "after", "gap", "caution",
-                "fail_closed")},
-            "summary": counts,
-        }
-        try:
-            records.write_sidecar(part, head, self.plan, self.is_whole)
-        except OSError as error:
-            raise Problem(f"{part} cannot be written: {error.strerror}") from error
-
-    def filter(self, pictures):
-        by_pts = {}
-        for index, frame in enumerate(self.plan.frames):
-            by_pts.setdefault(frame.pts, []).append(index)
-
-        def regions(pts):
-            if pts not in by_pts:
-                return None
-            boxes = []
-            for index in by_pts[pts]:
-                boxes += [mask.WHOLE] if self.is_whole(index) else []
-                boxes += [one.box for one in self.plan.regions[index]]
-            return boxes
-
-        part = f"{self.output}.part"
-        self.parts.append(part)
-        work = filtering.Filtering(self.options.input, part, self, pictures.is_turned, regions)
-        self.told.say(f"{self.output}: covering with {self.mask.kind}, "
-                      f"{work.encoder_description}")
-        self.told.begin()
-        total = len(self.plan.frames)
-        work.run(lambda frames: self.told.progress("covering", frames, min(frames / total, 1.0)))
-        if work.frames != total:
-            self.told.warn(f"{total} frames were looked at, {work.frames} written; what was not "
-                           "looked at is covered whole")
-
-    def tell(self, counts, seconds):
-        self.told.say(
-            "\n".join([*report.as_sentences(counts, self.options.fail_closed),
-                       *([] if self.options.fail_closed else report.span_lines(self.plan))]),
-            event="result", output=None if self.options.detect_only else self.output,
-            sidecar=self.sidecar, seconds=round(seconds, 2), **counts)
-
-    def clean_up(self):
-        for part in self.parts:
-            if os.path.exists(part):
-                os.remove(part)
 
 
 def on_signal(*_):

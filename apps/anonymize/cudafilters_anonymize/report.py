@@ -97,8 +97,11 @@ def as_sentences(counts, fail_closed):
     lines = [f"{counts['frames']} frames, {counts['faces']} faces: {counts['covered']} frames "
              f"covered, {counts['held']} of them held (no detection of a face in the frame itself), "
              f"{counts['cautious']} cautious"]
+    if counts.get("seen_again"):
+        lines.append(f"{counts['seen_again']} frames in which a face was still found are covered "
+                     "whole")
     if counts["cautious"]:
-        lines.append(f"the {counts['whole']} cautious frames are covered whole" if fail_closed else
+        lines.append("the cautious frames are covered whole" if fail_closed else
                      "look at the cautious frames, or cover them whole with --fail-closed:")
     return lines
 

@@ -179,10 +179,23 @@ def check_signals(tap, place):
                   f"{number.name}: nothing is left", f"{process.returncode}, {left}\n{error}")
 
 
+def check_check(tap, place):
+    """A mask that hides nothing is found out."""
+    haar = "--detector", "haar", "--min-face", "0.15", "--no-sidecar", "--check"
+    process = place.anonymize(*haar, "--json")
+    told = files.result(process)
+    tap.check(process.returncode == 0 and told and told["seen_again"] == 0,
+              "--check finds no face in a result", process.stdout + process.stderr)
+    place.output.unlink(missing_ok=True)
+    process = place.anonymize(*haar, "--mask", "mosaic", "--blocks-across", "80")
+    check_refusal(tap, place, "--check refuses a mask that shows the face", "still finds a face",
+                  process, 1)
+
+
 def check_fill(tap, place):
     process = place.anonymize("--mask", "fill", "--fill-color", "00ff00", "--shape", "rectangle",
                               "--quality", "5")
-    if "mode=fill" in process.stderr:
+    if "needs a cudablockavg with mode=fill" in process.stderr:
         tap.skip("fill", "cudablockavg has no mode=fill")
         return
     image = clips.read(place.output)[0][100:160, 110:170].astype(int)
@@ -201,6 +214,7 @@ def run(tap):
         check_broken(tap, place)
         check_full_disk(tap, place)
         check_signals(tap, place)
+        check_check(tap, place)
         check_fill(tap, place)
 
 

@@ -24,7 +24,7 @@ import harness
 SCENES = {"pans": clips.pan, "turns": clips.turn, "leaves": clips.leave,
           "approaches": clips.approach, "two small ones": clips.crowd}
 FRAMES = 12
-TABLE_FRAMES = 50
+TABLE_FRAMES = 40
 # So much of a face that is in the picture has to be covered, in every frame.
 LEAST_COVERED = 0.97
 # What may be left of their detail, by its correlation with the original's.
