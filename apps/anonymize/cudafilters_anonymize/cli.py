@@ -3,7 +3,7 @@
 import argparse
 import signal
 
-from . import containers, mask, plan, report
+from . import containers, mask, media, plan, report
 from .errors import FAILED, INTERRUPTED, Interrupted, Problem
 from .job import Job
 
@@ -130,6 +130,7 @@ def main(version, arguments=None):
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, on_signal)
     told = report.Report(options.json, options.quiet)
+    media.decode_on_the_cpu()
     job = None
     try:
         job = Job(options, told, version)

@@ -28,6 +28,9 @@ PARSERS = {"video/x-h264": "h264parse", "video/x-h265": "h265parse", "video/x-vp
 PACKAGES = {"video/x-h264": "gstreamer1.0-plugins-ugly", "video/x-h265": "gstreamer1.0-plugins-bad",
             "video/x-vp9": "gstreamer1.0-plugins-good", "video/x-vp8": "gstreamer1.0-plugins-good",
             "video/x-av1": "gstreamer1.0-plugins-bad"}
+# What is copied: sound and subtitles of any kind.
+COPIED = ("audio/", "text/", "subtitle/", "subpicture/", "application/x-ssa", "application/x-ass",
+          "application/x-usf", "application/x-subtitle")
 PANGO = Gst.Caps.from_string("text/x-raw,format=pango-markup")
 
 
@@ -54,6 +57,11 @@ def template_for(muxer, caps):
     return None
 
 
+def is_copied(caps):
+    """Or is it data that no container here takes, such as a camera's measurements?"""
+    return caps.get_structure(0).get_name().startswith(COPIED)
+
+
 def check(path, streams):
     """Raises a Problem where the container cannot hold what is copied; streams: (number, caps) as
     media.File tells them."""
@@ -62,7 +70,8 @@ def check(path, streams):
         raise Problem(f"GStreamer has no {muxer_name(path)} here: install "
                       "gstreamer1.0-plugins-good")
     for number, caps in streams:
-        if number is None and not template_for(muxer, plain_text(caps)):
+        if (number is None and is_copied(caps) and
+                not template_for(muxer, plain_text(caps))):
             raise Problem(f"{path} cannot hold the stream {caps.get_structure(0).get_name()}; name "
                           "it .mkv, which holds most, or leave such streams out with --video-only",
                           USAGE)

@@ -32,13 +32,11 @@ class Filtering:
         self.file.pipeline.add(self.muxer)
         self.file.pipeline.add(sink)
         self.muxer.link(sink)
-        self.left_out = []
 
     def use(self, pad, caps, number):
         if number == 0:
             self.use_video(pad)
-        elif number is not None or self.options.video_only:
-            self.left_out.append(caps.get_structure(0).get_name())
+        elif number is not None or self.options.video_only or not containers.is_copied(caps):
             self.file.discard(pad)
         else:
             self.copy(pad, caps)
@@ -101,7 +99,9 @@ class Filtering:
         """progress(frames) is called now and then."""
         try:
             self.file.start()
+            stands = media.Standstill()
             while not self.file.message(media.POLL_NS):
+                stands.check(self.frames)
                 progress(self.frames)
         except Problem as problem:
             raise Problem(f"{self.path}: {problem}") from problem

@@ -126,10 +126,13 @@ class Job:
             containers.check(self.output, pictures.streams)
         if not self.options.encoder:
             containers.codec_for(self.output, self.source_codec)
-        for kind, _ in pictures.streams:
+        for kind, caps in pictures.streams:
             if kind:
                 self.told.warn("only the first video of the file is covered and written; another "
                                "one is left out")
+            elif kind is None and not containers.is_copied(caps):
+                self.told.warn(f"{caps.get_structure(0).get_name()} is neither sound nor "
+                               "subtitles, and is left out")
 
     def make_encoder(self):
         """For Filtering: (element, its description)."""

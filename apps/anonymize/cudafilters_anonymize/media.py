@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What both passes need of GStreamer: a file's streams, its messages, its end."""
+import time
+
 import gi
 
 gi.require_version("Gst", "1.0")
@@ -11,6 +13,15 @@ Gst.init(None)
 from .errors import Problem  # noqa: E402
 
 POLL_NS = 100 * Gst.MSECOND
+
+
+def decode_on_the_cpu():
+    """Pictures are looked at in system memory; what decoders of a GPU give may be elsewhere."""
+    for factory in Gst.ElementFactory.list_get_elements(
+            Gst.ELEMENT_FACTORY_TYPE_DECODER | Gst.ELEMENT_FACTORY_TYPE_MEDIA_VIDEO,
+            Gst.Rank.MARGINAL):
+        if "Hardware" in factory.get_metadata(Gst.ELEMENT_METADATA_KLASS):
+            factory.set_rank(Gst.Rank.NONE)
 
 
 def make(factory, **properties):
@@ -129,6 +140,22 @@ class File:
 
     def stop(self):
         self.pipeline.set_state(Gst.State.NULL)
+
+
+class Standstill:
+    """Raises a Problem where nothing moves any more: better an end than a program that hangs."""
+    SECONDS = 120
+
+    def __init__(self):
+        self.where = None
+        self.since = time.monotonic()
+
+    def check(self, where):
+        """where: changes as long as there is progress."""
+        if where != self.where:
+            self.where, self.since = where, time.monotonic()
+        elif time.monotonic() - self.since > self.SECONDS:
+            raise Problem(f"nothing has moved for {self.SECONDS} seconds")
 
 
 def begin_at_zero(pad, info):

@@ -59,7 +59,9 @@ class Pictures:
         last = None
         try:
             self.file.start()
+            stands = media.Standstill()
             while True:
+                stands.check(last)
                 sample = self.sink.try_pull_sample(media.POLL_NS)
                 if sample:
                     picture = self.picture(sample)
