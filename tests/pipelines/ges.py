@@ -73,8 +73,8 @@ def make_source(folder):
                    f"width={WIDTH} height={HEIGHT} framerate={RATE}/1 ! videoconvert !",
                    "video/x-raw,format=I420 ! x264enc pass=quant quantizer=6 !",
                    f"h264parse ! {unlimited} ! mp4mux name=mux ! filesink", [f"location={path}"],
-                   f"audiotestsrc num-buffers=43 ! audioconvert ! avenc_aac ! aacparse ! {unlimited}",
-                   "! mux.")
+                   "audiotestsrc num-buffers=43 ! audioconvert ! avenc_aac ! aacparse !",
+                   f"{unlimited} ! mux.")
     return path
 
 
@@ -84,7 +84,8 @@ def read(path, elements="identity"):
         raw = os.path.join(folder, "raw")
         demuxer = "qtdemux" if str(path).endswith(".mp4") else "matroskademux"
         harness.launch("filesrc", [f"location={path}"], f"! {demuxer} name=file file.video_0 !",
-                       "queue ! decodebin ! videoconvert !", elements, "! videoconvert ! video/x-raw,format=RGB ! filesink",
+                       "queue ! decodebin ! videoconvert !", elements,
+                       "! videoconvert ! video/x-raw,format=RGB ! filesink",
                        [f"location={raw}"])
         data = np.fromfile(raw, np.uint8)
     return data.reshape(-1, HEIGHT, WIDTH, 3).astype(float)

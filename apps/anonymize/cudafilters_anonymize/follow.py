@@ -27,8 +27,8 @@ SIDE_OF_TEMPLATE = 32
 
 @dataclasses.dataclass
 class Followed:
-    """What is being followed: when it was last detected, how it looked then, and by how many degrees
-    it has turned since."""
+    """What is being followed: when it was last detected, how it looked then, and by how many
+    degrees it has turned since."""
     box: Box
     confidence: float
     kind: str

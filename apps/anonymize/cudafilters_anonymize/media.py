@@ -6,7 +6,7 @@ import gi
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstApp", "1.0")
-from gi.repository import GLib, Gst, GstApp  # noqa: E402, F401
+from gi.repository import GLib, Gst, GstApp  # noqa: E402, F401 (GstApp: methods of appsink)
 
 Gst.init(None)
 
@@ -27,7 +27,7 @@ def decode_on_the_cpu():
 def make(factory, **properties):
     element = Gst.ElementFactory.make(factory, None)
     if not element:
-        raise Problem(f"GStreamer has no element {factory} here; gst-inspect-1.0 lists those it has")
+        raise Problem(f"GStreamer has no element {factory} here; gst-inspect-1.0 lists what it has")
     for name, value in properties.items():
         if isinstance(value, str):
             Gst.util_set_object_arg(element, name.replace("_", "-"), value)

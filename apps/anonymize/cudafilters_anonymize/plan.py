@@ -32,9 +32,9 @@ HOLE_NS = 200_000_000
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Times in ns. threshold: from which confidence on a detection begins a track; before, after: how
-    long what was not yet or no longer seen is covered; longest_gap: how long a track may be out
-    of sight; caution: how long a frame is unsure once a face has been lost in mid-picture;
+    """Times in ns. threshold: from which confidence on a detection begins a track; before, after:
+    how long what was not yet or no longer seen is covered; longest_gap: how long a track may be
+    out of sight; caution: how long a frame is unsure once a face has been lost in mid-picture;
     doubt: from which confidence on a detection that began no track makes a frame unsure."""
     threshold: float
     before: int = 400_000_000

@@ -95,8 +95,8 @@ def summary(plan, whole):
 
 def as_sentences(counts, fail_closed):
     lines = [f"{counts['frames']} frames, {counts['faces']} faces: {counts['covered']} frames "
-             f"covered, {counts['held']} of them held (no detection of a face in the frame itself), "
-             f"{counts['cautious']} cautious"]
+             f"covered, {counts['held']} of them held (a region is no detection of the frame "
+             f"itself), {counts['cautious']} cautious"]
     if counts.get("seen_again"):
         lines.append(f"{counts['seen_again']} frames in which a face was still found are covered "
                      "whole")

@@ -49,8 +49,9 @@ class Cuts:
 def rounded(detection, scale):
     """In pixels of the file, as exact as the sidecar writes it."""
     box = detection.box.scaled(scale)
-    return Detection(Box(*(round(float(value), 2) for value in (box.x, box.y, box.width, box.height))),
-                     round(float(detection.confidence), 4), detection.source, detection.kind)
+    numbers = (round(float(value), 2) for value in (box.x, box.y, box.width, box.height))
+    return Detection(Box(*numbers), round(float(detection.confidence), 4), detection.source,
+                     detection.kind)
 
 
 def scan(pictures, detector, settings, progress):

@@ -164,8 +164,8 @@ def check_full_disk(tap, place):
 
 def check_signals(tap, place):
     for number in (signal.SIGINT, signal.SIGTERM):
-        process = subprocess.Popen([str(files.PROGRAM), "--json", "--detector", "haar", "--min-face",
-                                    "0.02", str(place.video), str(place.output)],
+        process = subprocess.Popen([str(files.PROGRAM), "--json", "--detector", "haar",
+                                    "--min-face", "0.02", str(place.video), str(place.output)],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         time.sleep(2)
         process.send_signal(number)

@@ -44,9 +44,9 @@ class Case:
         boxes = self.folder / "boxes.json"
         boxes.write_text(json.dumps(rows))
         side = self.folder / "side.json"
-        process = files.anonymize("--quiet", "--overwrite", "--detections", boxes, "--sidecar", side,
-                                  *arguments, *(["--detect-only"] if only else []), self.source,
-                                  *([] if only else [self.output]))
+        process = files.anonymize("--quiet", "--overwrite", "--detections", boxes, "--sidecar",
+                                  side, *arguments, *(["--detect-only"] if only else []),
+                                  self.source, *([] if only else [self.output]))
         if process.returncode:
             raise harness.PipelineError(process.stderr)
         return json.loads(side.read_text())["frames"]

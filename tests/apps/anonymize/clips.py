@@ -127,8 +127,8 @@ def write(clip, path, *arguments, rate=RATE):
     """Encodes the clip by ffmpeg, well enough to compare pixels. `arguments` come before `path`;
     input 0 is the clip, and later inputs have to be among them."""
     command = ["ffmpeg", "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24",
-               "-s", "{1}x{0}".format(*clip.images[0].shape), "-r", str(rate), "-i", "-", *arguments,
-               "-pix_fmt", "yuv420p", str(path)]
+               "-s", "{1}x{0}".format(*clip.images[0].shape), "-r", str(rate), "-i", "-",
+               *arguments, "-pix_fmt", "yuv420p", str(path)]
     subprocess.run(command, input=b"".join(image.tobytes() for image in clip.images), check=True)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs cudafilters-anonymize, and reads files by ffprobe and ffmpeg, which share no code with it."""
+"""Runs cudafilters-anonymize, and reads files by ffprobe and ffmpeg, which share no code with it.
+"""
 import json
 import os
 import pathlib
