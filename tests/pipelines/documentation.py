@@ -22,6 +22,7 @@ from frames import photographs
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["CUDAFILTERS_BUILD"])
+# Programs of apps/ are called as if they were installed.
 PROGRAMS = [str(folder) for folder in sorted(BUILD.glob("apps/*")) if folder.is_dir()]
 ENVIRONMENT = dict(os.environ, GST_PLUGIN_FEATURE_RANK="fakevideosink:MAX",
                    PATH=os.pathsep.join([*PROGRAMS, os.environ["PATH"]]))
