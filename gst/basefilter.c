@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "formats.h"
+#include "presets.h"
 
 GST_DEBUG_CATEGORY(gst_cuda_filters_debug);
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE(GstCudaFiltersBase, gst_cuda_filters_base, GST_TYPE_VIDEO_FILTER,
                                  GST_DEBUG_CATEGORY_INIT(gst_cuda_filters_debug, "cudafilters", 0,
-                                                         "CUDA and CPU image filters"));
+                                                         "CUDA and CPU image filters");
+                                 G_IMPLEMENT_INTERFACE(GST_TYPE_PRESET,
+                                                       gst_cuda_filters_presets_init));
 
 const CfEffect *gst_cuda_filters_base_effect(GstCudaFiltersBase *self)
 {
