@@ -347,9 +347,9 @@ class Preview(Gtk.Widget):
     def _add(self, regions, region):
         self.chosen = len(regions)
         self.draws_region = False
-        self._change("regions", shapes.format_regions([*regions, region]))
         if self._values().get("roi-mode") == "none":
             self._change("roi-mode", "inside")
+        self._change("regions", shapes.format_regions([*regions, region]))
 
     def add_region(self):
         """One in the middle, for who has no mouse."""

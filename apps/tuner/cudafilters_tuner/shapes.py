@@ -91,8 +91,8 @@ class Map:
         cx, cy = self.centre(width, height)
         dx, dy = to[0] - cx, to[1] - cy
         if name == "centre":
-            return {"map-x": min(max(to[0] / width, 0.0), 1.0),
-                    "map-y": min(max(to[1] / height, 0.0), 1.0)}
+            return {"map-x": round(min(max(to[0] / width, 0.0), 1.0), 4),
+                    "map-y": round(min(max(to[1] / height, 0.0), 1.0), 4)}
         if name == "angle":
             return {"map-angle": round(math.degrees(math.atan2(dy, dx)), 1)}
         if self.mode == "radial":
