@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from gi.repository import Gio, GLib, Gst, Gtk
+from gi.repository import Gdk, Gio, GLib, Gst, Gtk
 
 from . import export, presets, session, tuning as model
 from .source import Place
@@ -15,10 +15,7 @@ from .window import Window
 ACCELERATORS = {
     "win.open": ["<Control>o"], "win.address": ["<Control>l"], "win.save": ["<Control>s"],
     "win.save-preset": ["<Control><Shift>s"], "win.copy::gst-launch": ["<Control><Shift>c"],
-    "win.play": ["space"], "win.back": ["<Control>Left"], "win.on": ["<Control>Right"],
-    "win.split": ["s"], "win.fit": ["f"], "win.actual-size": ["1"],
-    "win.larger": ["plus", "KP_Add"], "win.smaller": ["minus", "KP_Subtract"], "win.map": ["m"],
-    "win.region": ["r"], "win.add-region": ["<Shift>r"], "win.reset-all": ["<Control>r"],
+    "win.back": ["<Control>Left"], "win.on": ["<Control>Right"], "win.reset-all": ["<Control>r"],
     "win.keys": ["F1", "<Control>question"], "app.quit": ["<Control>q"],
 }
 DEFAULT_SOURCE = "test:smpte"
@@ -26,14 +23,16 @@ DEFAULT_SOURCE = "test:smpte"
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog="cudafilters-tuner", description="Tunes the filters of gst-cuda-filters in a window: "
+        prog="cudafilters-tuner", formatter_class=lambda prog: argparse.HelpFormatter(
+            prog, max_help_position=28, width=80), description="Tunes the filters of gst-cuda-filters in a window: "
         "before and after, with a control for every property.",
         epilog="Without arguments the last session goes on. man cudafilters-tuner has more.")
-    parser.add_argument("source", nargs="?", metavar="FILE|URI|camera[:DEVICE]|test[:PATTERN]",
-                        help="what to open")
-    parser.add_argument("-e", "--element", help="the filter: cudallf, cudagaussblur, cudablockavg "
-                        "or cudasepconv")
-    parser.add_argument("-p", "--preset", help="a preset of the filter to start with")
+    parser.add_argument("source", nargs="?", metavar="SOURCE",
+                        help="a file, an address, camera[:DEVICE] or test[:PATTERN]")
+    parser.add_argument("-e", "--element", metavar="NAME", help="the filter: cudallf, "
+                        "cudagaussblur, cudablockavg or cudasepconv")
+    parser.add_argument("-p", "--preset", metavar="NAME",
+                        help="a preset of the filter to start with")
     parser.add_argument("-s", "--set", action="append", default=[], metavar="NAME=VALUE",
                         help="a property to start with, as gst-launch-1.0 writes it; repeatable")
     parser.add_argument("--fresh", action="store_true", help="forget the last session")
@@ -148,7 +147,7 @@ def main(notes, preset_folder, arguments=None):
     arguments = parse(arguments)
     Gst.init(None)
     wrong = complaint(arguments)
-    if not wrong and not Gtk.init_check():
+    if not wrong and not Gdk.Display.get_default():
         wrong = "no display can be opened: DISPLAY or WAYLAND_DISPLAY has to name one"
     if wrong:
         print(f"cudafilters-tuner: {wrong}", file=sys.stderr)

@@ -5,6 +5,8 @@ slider; and its errors stop it alone, not what plays.
 """
 from gi.repository import GLib, Gst
 
+from .source import detached
+
 SHOWN = "BGRA"  # what cairo and GTK paint fastest
 QUEUE = "queue max-size-buffers=2 max-size-bytes=0 max-size-time=0"
 SHOW = (f"videoconvert n-threads=2 ! video/x-raw,format={SHOWN} ! "
@@ -69,7 +71,7 @@ class Line:
 
     def _take(self, sink, end):
         """On a streaming thread."""
-        sample = sink.emit("pull-sample")
+        sample = detached(sink.emit("pull-sample"))
         GLib.idle_add(self._collect, self._turn, end, sample, priority=GLib.PRIORITY_DEFAULT)
         return Gst.FlowReturn.OK
 

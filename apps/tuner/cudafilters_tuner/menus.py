@@ -25,8 +25,8 @@ class Menus:
         self.element_drop.set_tooltip_text(_("Choose the filter"))
         self.element_drop.connect("notify::selected", self._choose_element)
         self.header.pack_start(self.element_drop)
-        self._presets = Gio.Menu()
-        self.preset_button = Gtk.MenuButton(label=_("Presets"), menu_model=self._presets)
+        self._shown = None  # the names in the menu of presets
+        self.preset_button = Gtk.MenuButton(label=_("Presets"))
         self.header.pack_start(self.preset_button)
         self.main_button = Gtk.MenuButton(icon_name="open-menu-symbolic", primary=True,
                                           menu_model=self._make_main(),
@@ -82,9 +82,11 @@ class Menus:
             self.element_drop.set_selected(self._names.index(name))
 
     def show_presets(self):
-        menu, element = self._presets, self._window.tuning.element
-        menu.remove_all()
-        ours, users = presets.names(element)
+        ours, users = presets.names(self._window.tuning.element)
+        if (ours, users) == self._shown:
+            return
+        self._shown = (ours, users)
+        menu = Gio.Menu()
         for title, names in ((None, ours), (_("Yours"), users)):
             if names:
                 section = Gio.Menu()
@@ -99,3 +101,4 @@ class Menus:
                 remove.append_item(item(name, "win.delete-preset", name))
             last.append_submenu(_("Delete"), remove)
         menu.append_section(None, last)
+        self.preset_button.set_menu_model(menu)

@@ -61,6 +61,12 @@ def head_of(place):
             "caps=video/x-raw(ANY)")
 
 
+def detached(sample):
+    """A copy, without its memory: an appsink changes the one that it has given away."""
+    return sample and Gst.Sample.new(sample.get_buffer(), sample.get_caps(), sample.get_segment(),
+                                     None)
+
+
 def has_faces():
     return Gst.ElementFactory.find("facedetect") is not None
 
@@ -113,7 +119,7 @@ class Source:
 
     def _take(self, out, how):
         """On the streaming thread."""
-        sample = out.emit(how)
+        sample = detached(out.emit(how))
         if sample:
             waiting = self._latest is not None
             self._latest = (out, sample)

@@ -14,6 +14,13 @@ TICK_MILLISECONDS = 250
 SECOND = 1_000_000_000
 SHOW_WARNING_SECONDS = 8
 
+# Keys without Ctrl go to whoever writes first.
+PLAIN_KEYS = {
+    Gdk.KEY_space: "play", Gdk.KEY_s: "split", Gdk.KEY_f: "fit", Gdk.KEY_1: "actual-size",
+    Gdk.KEY_plus: "larger", Gdk.KEY_KP_Add: "larger", Gdk.KEY_minus: "smaller",
+    Gdk.KEY_KP_Subtract: "smaller", Gdk.KEY_m: "map", Gdk.KEY_r: "region", Gdk.KEY_R: "add-region",
+}
+
 
 class Window(Gtk.ApplicationWindow):
     def __init__(self, application, tuning):
@@ -155,15 +162,15 @@ class Window(Gtk.ApplicationWindow):
         else:
             settings.set_property("gtk-application-prefer-dark-theme", name == "dark")
 
-    # Plain keys do not reach the window while somebody writes.
-
     def _press(self, _keys, key, _code, state):
-        writes = isinstance(self.get_focus(), (Gtk.Text, Gtk.Entry))
-        if key == Gdk.KEY_c and not writes and not state & (Gdk.ModifierType.CONTROL_MASK |
-                                                            Gdk.ModifierType.ALT_MASK):
+        """What no widget wanted."""
+        if state & (Gdk.ModifierType.CONTROL_MASK | Gdk.ModifierType.ALT_MASK):
+            return False
+        if key == Gdk.KEY_c:
             self._hold(True)
-            return True
-        return False
+        elif key in PLAIN_KEYS:
+            self.lookup_action(PLAIN_KEYS[key]).activate(None)
+        return key == Gdk.KEY_c or key in PLAIN_KEYS
 
     def _release(self, _keys, key, _code, _state):
         if key == Gdk.KEY_c:
@@ -191,11 +198,6 @@ class Window(Gtk.ApplicationWindow):
 
     def toggle_play(self):
         self.tuning.source.play(not self.tuning.source.plays)
-        self._show_play()
-
-    def _show_play(self):
-        self.play_button.set_icon_name("media-playback-pause-symbolic" if self.tuning.source.plays
-                                       else "media-playback-start-symbolic")
 
     def _seek(self, _seeker, _how, value):
         duration = self.tuning.source.position()[1]
@@ -279,7 +281,6 @@ class Window(Gtk.ApplicationWindow):
 
     def _on_opened(self):
         self.set_title(f"{self.tuning.place.title} - cudafilters-tuner")
-        self._show_play()
 
     def tell(self, text, is_error=False):
         """An error stays until it is closed or something else is opened."""
@@ -309,8 +310,12 @@ class Window(Gtk.ApplicationWindow):
             parts.append(f"{backend} ({algorithm})")
             parts.append(_("{last:.1f} ms a frame, {average:.1f} on average").format(
                 last=last, average=average))
-        parts.append(_("{fps:.1f} frames a second").format(fps=tuning.frames_per_second()))
+        rate = tuning.frames_per_second()
+        if rate > 0:
+            parts.append(_("{fps:.1f} frames a second").format(fps=rate))
         self.status.set_label("   ·   ".join(parts))
+        self.play_button.set_icon_name("media-playback-pause-symbolic" if tuning.source.plays
+                                       else "media-playback-start-symbolic")
         position, duration = tuning.source.position()
         self.seeker.set_sensitive(duration > 0)
         self.seeker.set_value(position / duration if duration else 0.0)
