@@ -42,7 +42,7 @@ static const CfParam params[] = {
      0.0, 1.0, 0.5, NULL, NULL},
     {"map-inner", "Map inner distance",
      "Distance up to which the map is 0, as a fraction of the width", CF_PARAM_DOUBLE,
-     FIELD(map_inner), 0.0, 1.0, 0.0, NULL, NULL, .soft_minimum = 0.0, .soft_maximum = 1.0},
+     FIELD(map_inner), 0.0, 1.0, 0.0, NULL, NULL},
     {"map-outer", "Map outer distance",
      "Distance from which on the map is 1, as a fraction of the width", CF_PARAM_DOUBLE,
      FIELD(map_outer), 0.0, 1.0, 0.333, NULL, NULL},

@@ -24,8 +24,9 @@ DEFAULT_SOURCE = "test:smpte"
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="cudafilters-tuner", formatter_class=lambda prog: argparse.HelpFormatter(
-            prog, max_help_position=28, width=80), description="Tunes the filters of gst-cuda-filters in a window: "
-        "before and after, with a control for every property.",
+            prog, max_help_position=28, width=80),
+        description="Tunes the filters of gst-cuda-filters in a window: before and after, with a "
+        "control for every property.",
         epilog="Without arguments the last session goes on. man cudafilters-tuner has more.")
     parser.add_argument("source", nargs="?", metavar="SOURCE",
                         help="a file, an address, camera[:DEVICE] or test[:PATTERN]")
@@ -44,7 +45,7 @@ def parse(arguments):
 
 
 class Application(Gtk.Application):
-    """`notes` is the file controls.json; `preset_folder` has presets that GStreamer may not find."""
+    """`notes` is controls.json; `preset_folder` has presets that GStreamer may not find."""
 
     def __init__(self, arguments, notes, preset_folder):
         super().__init__(application_id="io.github.gst_cuda_filters.Tuner",

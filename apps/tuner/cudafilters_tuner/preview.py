@@ -289,7 +289,8 @@ class Preview(Gtk.Widget):
         shape = shapes.map_of(values)
         if shape:
             # The centre last: where others lie on it, they can be drawn away.
-            handles = sorted(shape.handles(*self.size).items(), key=lambda item: item[0] == "centre")
+            handles = sorted(shape.handles(*self.size).items(),
+                             key=lambda item: item[0] == "centre")
             for name, point in handles:
                 if self._near(point, x, y):
                     return "map", name, shape

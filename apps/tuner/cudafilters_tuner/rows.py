@@ -222,8 +222,9 @@ class TextRow(Row):
             self._changed(text)
 
     def _choose(self, _button):
-        chooser = Gtk.FileChooserNative(title=_(self.control.nick), action=Gtk.FileChooserAction.OPEN,
-                                        transient_for=self.get_root(), modal=True)
+        chooser = Gtk.FileChooserNative(
+            title=_(self.control.nick), action=Gtk.FileChooserAction.OPEN,
+            transient_for=self.get_root(), modal=True)
         chooser.connect("response", self._chosen)
         self._chooser = chooser  # lives while it is open
         chooser.show()

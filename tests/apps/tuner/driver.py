@@ -57,7 +57,7 @@ class Driver:
 
     def __init__(self, *arguments):
         import gi
-        for name, version in (("Gst", "1.0"), ("GstVideo", "1.0"), ("Gtk", "4.0")):
+        for name, version in (("Gst", "1.0"), ("GstVideo", "1.0"), ("Gdk", "4.0"), ("Gtk", "4.0")):
             gi.require_version(name, version)
         from gi.repository import GLib, Gst
         Gst.init(None)

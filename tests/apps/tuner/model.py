@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The tuner without its window: controls, scales, what is dragged, presets, and what is copied,
 which is compiled and run."""
+import gettext
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -234,6 +236,31 @@ def check_session(tap):
     model.close()
 
 
+def strings_of_program():
+    found = subprocess.run(
+        ["xgettext", "--language=Python", "--keyword=_", "--from-code=UTF-8", "--no-wrap",
+         "--output=-", *map(str, (driver.ROOT / "apps/tuner/cudafilters_tuner").glob("*.py"))],
+        check=True, stdout=subprocess.PIPE, text=True).stdout
+    return set(re.findall(r'^msgid "(.+)"$', found, re.M))
+
+
+def check_translations(tap):
+    """Whoever adds a text to the program translates it; those of properties may be late."""
+    folder = driver.ROOT / "apps/tuner/po"
+    if not shutil.which("xgettext"):
+        tap.skip("translations", "gettext is missing")
+        return
+    for language in (folder / "LINGUAS").read_text().split():
+        text = (folder / f"{language}.po").read_text()
+        done = {key for key, value in re.findall(r'^msgid "(.+)"\nmsgstr "(.*)"$', text, re.M)
+                if value}
+        lacking = strings_of_program() - done
+        tap.check(not lacking, f"{language} has all texts of the program: tuner/po/update",
+                  "\n".join(sorted(lacking)))
+    catalogue = gettext.translation("cudafilters-tuner", driver.BUILD / "apps/tuner/po", ["de"])
+    tap.check(catalogue.gettext("Reset all") == "Alles zurücksetzen", "a translation is built")
+
+
 def run(tap):
     Gst.init(None)
     presets.find_ours(driver.PRESETS)
@@ -248,6 +275,7 @@ def run(tap):
     check_own_presets(tap)
     check_export(tap)
     check_session(tap)
+    check_translations(tap)
 
 
 if __name__ == "__main__":

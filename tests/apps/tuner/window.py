@@ -13,7 +13,7 @@ driver.on_a_screen()
 import gi
 import numpy as np
 import PIL.Image
-gi.require_version("Gtk", "4.0")
+gi.require_version("Gdk", "4.0")
 from gi.repository import Gdk
 
 import harness
