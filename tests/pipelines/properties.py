@@ -50,7 +50,7 @@ def complaint(cells, told):
     _name, allowed, usual, default, when, what = cells
     if what.replace("\\|", "|") != told["blurb"]:
         return f'"{what}", not "{told["blurb"]}"'
-    limits = re.fullmatch(r"(\S+?)\.\.(\S+)", allowed)
+    limits = re.fullmatch(r"([-\d.e+]+?)\.\.([-\d.e+]+)", allowed)
     if limits and tuple(map(float, limits.groups())) != told["range"]:
         return f"allowed {allowed}, not {told['range']}"
     if told["range"] and re.fullmatch(r"[-\d.]+", default) and \

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What people do with the tuner, done with the mouse and the keys, and looked at on the screen.
 
-tasks.py [FOLDER] keeps the pictures of the screen there, as docs/guides/tuner.md shows them:
-tools/gallery asks for it.
+tasks.py [FOLDER] keeps the pictures of the screen there; in docs/images docs/guides/tuner.md shows
+them.
 """
 import os
 import pathlib
