@@ -9,7 +9,7 @@ import sys
 from gi.repository import Gdk, Gio, GLib, Gst, Gtk
 
 from . import export, presets, session, tuning as model
-from .source import Place
+from .source import Place, read_orientation
 from .window import Window
 
 ACCELERATORS = {
@@ -62,6 +62,7 @@ class Application(Gtk.Application):
             self.window.present()
             return
         presets.find_ours(self._preset_folder)
+        read_orientation()
         kept = {} if self.arguments.fresh else session.read()
         tuning = model.Tuning(self._notes)
         tuning.keep(kept.get("values", {}))

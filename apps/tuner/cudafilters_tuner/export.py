@@ -4,6 +4,9 @@ import shlex
 
 from .source import quoted
 
+# Would be gone from the window at once.
+STILLS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff")
+
 C_PROGRAM = """/* cc program.c $(pkg-config --cflags --libs gstreamer-1.0) */
 #include <gst/gst.h>
 
@@ -71,7 +74,8 @@ def head_of(place):
         return [["videotestsrc", f"pattern={place.where}"],
                 ["video/x-raw,width=1280,height=720,framerate=25/1"]]
     if place.path:
-        return [["filesrc", f"location={place.path}"], ["decodebin"]]
+        still = place.path.lower().endswith(STILLS)
+        return [["filesrc", f"location={place.path}"], ["decodebin"]] + [["imagefreeze"]] * still
     return [["uridecodebin", f"uri={place.where}"]]
 
 

@@ -67,6 +67,13 @@ def detached(sample):
                                      None)
 
 
+def read_orientation():
+    """jpegparse tells how the camera was held; decodebin of 1.22 does without it."""
+    parser = Gst.ElementFactory.find("jpegparse")
+    if parser:
+        parser.set_rank(Gst.Rank.PRIMARY + 1)
+
+
 def has_faces():
     return Gst.ElementFactory.find("facedetect") is not None
 

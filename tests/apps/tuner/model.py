@@ -206,6 +206,9 @@ def run_copied(tap, way, text, folder):
 
 
 def check_export(tap):
+    still = export.as_launch("cudallf", {}, Place.of("/tmp/a photo.JPG"))
+    tap.check("'location=/tmp/a photo.JPG' ! decodebin ! imagefreeze !" in still,
+              "a photograph stays in the window", still)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         clip = folder / 'a "quoted" name.mp4'

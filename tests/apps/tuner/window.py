@@ -149,6 +149,14 @@ def check_sources(tap, window, folder):
     mean = picture.reshape(-1, 3).mean(0)
     tap.check(np.abs(saved - mean).max() <= 1.01, "and again after a change: its mean",
               f"{saved[0, 0]}, not {mean}")
+    turned = PIL.Image.fromarray(picture)
+    tags = turned.getexif()
+    tags[0x0112] = 6  # a camera that was held upright
+    turned.save(folder / "turned.jpg", exif=tags)
+    tuning.open(str(folder / "turned.jpg"))
+    window.wait_for_frames(1)
+    tap.check(window.window.preview.size == (300, 451), "a photograph stands upright",
+              str(window.window.preview.size))
     harness.launch("videotestsrc num-buffers=20 ! video/x-raw,width=320,height=240,framerate=25/1"
                    " ! x264enc ! mp4mux ! filesink", [f"location={folder}/short.mp4"])
     tuning.open(str(folder / "short.mp4"))
