@@ -6,6 +6,8 @@ import pathlib
 
 from gi.repository import GLib, Gst
 
+from .text import _
+
 ANY_FORMAT = "automatic"
 TEST_PATTERNS = ("smpte", "ball", "zone-plate", "checkers-8", "gradient", "snow")
 
@@ -144,7 +146,9 @@ class Source:
     def _report(self, _bus, message):
         error, _details = message.parse_error()
         self.close()
-        self._on_error(error.message)
+        lacks = error.matches(Gst.CoreError.quark(), Gst.CoreError.MISSING_PLUGIN)
+        self._on_error(_("{name} has no video that can be decoded here.").format(
+            name=self.place.title) if lacks else f"{self.place.title}: {error.message}")
 
     def _start_again(self, _bus, _message):
         if self._frames > 1:
