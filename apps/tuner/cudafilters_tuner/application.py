@@ -61,6 +61,7 @@ class Application(Gtk.Application):
         if self.window:
             self.window.present()
             return
+        Gtk.Window.set_default_icon_name(self.get_application_id())
         presets.find_ours(self._preset_folder)
         read_orientation()
         kept = {} if self.arguments.fresh else session.read()

@@ -70,6 +70,9 @@ class Preview(Gtk.Widget):
         motion = Gtk.EventControllerMotion()
         motion.connect("motion", self._hover)
         self.add_controller(motion)
+        wheel = Gtk.EventControllerScroll(flags=Gtk.EventControllerScrollFlags.VERTICAL)
+        wheel.connect("scroll", self._scroll)
+        self.add_controller(wheel)
         keys = Gtk.EventControllerKey()
         keys.connect("key-pressed", self._press)
         self.add_controller(keys)
@@ -146,6 +149,13 @@ class Preview(Gtk.Widget):
         further = [zoom for zoom in ZOOMS if (zoom > now * 1.01 if way > 0 else zoom < now / 1.01)]
         if further:
             self.set_zoom(further[0] if way > 0 else further[-1])
+
+    def _scroll(self, wheel, _dx, dy):
+        """With Ctrl larger and smaller, else along."""
+        zooms = bool(wheel.get_current_event_state() & Gdk.ModifierType.CONTROL_MASK)
+        if zooms and dy:
+            self.step_zoom(-dy)
+        return zooms
 
     # Painting
 

@@ -34,6 +34,7 @@ class Window(Gtk.ApplicationWindow):
         self.panel = Panel(tuning)
         self._build()
         self._add_actions()
+        self._take_files()
         self._listen()
         self._ticker = GLib.timeout_add(TICK_MILLISECONDS, self._tick)
 
@@ -130,6 +131,18 @@ class Window(Gtk.ApplicationWindow):
         keys.connect("key-pressed", self._press)
         keys.connect("key-released", self._release)
         self.add_controller(keys)
+
+    def _take_files(self):
+        """That are dropped on the window."""
+        drop = Gtk.DropTarget.new(Gdk.FileList, Gdk.DragAction.COPY)
+        drop.connect("drop", self._dropped)
+        self.add_controller(drop)
+
+    def _dropped(self, _drop, files, _x, _y):
+        first = next(iter(files.get_files()), None)
+        if first:
+            self.open(Place.of(first.get_uri()))
+        return first is not None
 
     def _add_action(self, action, do):
         action.connect("activate", do)

@@ -144,6 +144,11 @@ class Tasks:
         self.tap.check(preview.place()[2:] == (1280, 720) and preview.get_width() == 1280,
                        "5 look at it in actual size", str(preview.place()))
         self.see("zoom")
+        x, y = hand.on_screen(hand.window.scroller)
+        hand.hands("mousemove", x, y, "keydown", "ctrl", "click", 4, "keyup", "ctrl")
+        hand.wait(0.3)
+        self.tap.check(preview.place()[2:] == (2560, 1440), "5 larger with Ctrl and the wheel",
+                       str(preview.place()))
         self.focus()
         hand.keys("f")
         hand.wait(0.3)
