@@ -117,8 +117,7 @@ class Application(Gtk.Application):
         width, height = window.get_default_size()
         session.write({"source": tuning.place.text, "element": tuning.name,
                        "values": tuning.all_texts(), "size": [width, height],
-                       "theme": window.get_action_state("theme").get_string()
-                       if hasattr(window, "get_action_state") else "system"})
+                       "theme": window.get_action_state("theme").get_string()})
 
     @staticmethod
     def _print(tuning):

@@ -241,7 +241,6 @@ class Window(Gtk.ApplicationWindow):
         text = export.WAYS[way](self.tuning.name, self.tuning.changed(), self.tuning.place)
         self.get_clipboard().set(text)
         self.tell(_("Copied as {way}.").format(way=way))
-        return text
 
     def _save_picture(self):
         stem = os.path.splitext(self.tuning.place.title)[0].replace(":", "-")

@@ -111,6 +111,12 @@ class Tasks:
         self.tap.check(abs(hand.window.preview.split - 250 / 1280) < 0.01, "3 drag the line",
                        str(hand.window.preview.split))
         moved = self.see("compare")
+        hand.hands("mousemove", *hand.on_screen(hand.window.compare_button), "sleep", 0.1,
+                   "mousedown", 1)
+        held = hand.window.preview.holds_before
+        hand.hands("mouseup", 1)
+        self.tap.check(held and not hand.window.preview.holds_before,
+                       "3 hold the button Compare, let it go")
         self.focus()
         hand.hands("keydown", "c")
         held = hand.see().astype(int)

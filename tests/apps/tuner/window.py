@@ -170,6 +170,33 @@ def check_sources(tap, window, folder):
     tuning.source.play(True)
 
 
+def check_faces(tap, window, folder):
+    """The preset face-mask hides what facedetect finds, and all while there is no detector."""
+    from cudafilters_tuner.source import has_faces
+    if not has_faces():
+        tap.skip("faces", "facedetect, of GStreamer's opencv plugin, is missing")
+        return
+    tuning, picture = window.tuning, photograph("astronaut.png")
+    PIL.Image.fromarray(picture).save(folder / "face.png")
+    tuning.choose("cudagaussblur")
+    tuning.open(str(folder / "face.png"))
+    window.wait_for_frames(1)
+    window.window.load_preset("face-mask")
+    changes = []
+    for wanted in (False, True):
+        if wanted:
+            tuning.set_faces(True)
+        window.wait(1.0)
+        window.window.preview.after.save_to_png(str(folder / "after.png"))
+        after = np.asarray(PIL.Image.open(folder / "after.png").convert("RGB")).astype(int)
+        difference = np.abs(after - picture)
+        changes.append((difference[80:150, 190:260].mean(), difference[350:].mean()))
+    tap.check(changes[0][1] > 20, "without a detector face-mask covers all", str(changes))
+    tap.check(changes[1][0] > 15 and changes[1][1] < 2, "with one only the face", str(changes))
+    tuning.set_faces(False)
+    tuning.reset_all()
+
+
 def check_errors(tap, window, folder):
     (folder / "text.mp4").write_text("this is no video\n" * 100)
     for place, what in ((str(folder / "text.mp4"), "a file that is no video"),
@@ -223,6 +250,7 @@ def run(tap):
         check_values_are_shown(tap, window)
         check_refusal(tap, window)
         check_sources(tap, window, pathlib.Path(name))
+        check_faces(tap, window, pathlib.Path(name))
         check_errors(tap, window, pathlib.Path(name))
     window.close()
 
