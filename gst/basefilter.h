@@ -2,6 +2,18 @@
  *
  * The base of all four elements: negotiation, memory, properties, live updates, statistics, errors.
  * A subclass names its effect and describes itself; see cudablockavg.c.
+ *
+ * The instance is one for all files of the base class, and what they do with it goes one way:
+ *
+ *                     what                        knows
+ *   basefilter.c      life, negotiation           all below
+ *   baseframes.h      frames, events, queries     basestaged, baseoutput, baseengine, basereport
+ *   basestaged.h      frames across the bus       baseoutput, basereport
+ *   baseoutput.h      buffers to filter into      baseengine, basereport
+ *   baseengine.h      engine, its parameters      baserefusals, basereport
+ *   baseproperties.h  what users set              basereport
+ *   baserefusals.h    what of it cannot be        nobody
+ *   basereport.h      errors, log, statistics     nobody
  */
 #pragma once
 
@@ -96,6 +108,7 @@ struct _GstCudaFiltersBaseClass {
   GstVideoFilterClass parent_class;
 
   const CfEffect *effect;
+  GstDebugCategory *category; /* of the element */
 };
 
 GType gst_cuda_filters_base_get_type(void);
@@ -105,8 +118,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstCudaFiltersBase, gst_object_unref)
  * fields of the effect's table: frames to come are filtered with it. */
 void gst_cuda_filters_base_params_changed(GstCudaFiltersBase *self);
 
-/* To be called from a subclass's class_init: installs the effect's properties and pad templates. */
-void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, const CfEffect *effect);
+/* To be called from a subclass's class_init: installs the effect's properties and pad templates,
+ * and the log category of the element, which has its name. */
+void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, const CfEffect *effect,
+                                            const gchar *name);
 
 /* The same, after it, for effects that strips of a frame suffice for: installs max-device-memory.
  */

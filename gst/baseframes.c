@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * What the base class does with frames: the ways through an engine (the CPU and CUDA memory here,
- * system memory through the device in basestaged.c), identity, and what must stay in order with
- * them.
- */
-#include "basefilter-private.h"
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "baseframes.h"
+
+#include "baseengine.h"
+#include "baseoutput.h"
+#include "basereport.h"
+#include "basestaged.h"
 #include "frames.h"
 
 static GstBaseTransformClass *parent_class;
@@ -59,114 +59,7 @@ static GstFlowReturn fail(GstCudaFiltersBase *self, const CfStatus *status)
   return GST_FLOW_ERROR;
 }
 
-/* Layouts */
-
-/* Frames in CUDA memory always come with the meta that tells their pitch. */
-static gboolean suits_receiver(const GstCudaFiltersBase *self, GstBuffer *buffer)
-{
-  if (self->cuda_memory)
-    return TRUE;
-  if (self->receiver_reads_video_meta)
-    return self->receiver_reads_crop_meta || !gst_buffer_get_video_crop_meta(buffer);
-  return gst_cuda_filters_frame_is_plain(buffer, &GST_VIDEO_FILTER(self)->in_info);
-}
-
-static gboolean may_write_in_place(const GstCudaFiltersBase *self, GstBuffer *buffer)
-{
-  return gst_buffer_is_writable(buffer) && gst_buffer_is_all_memory_writable(buffer) &&
-         !gst_buffer_get_video_crop_meta(buffer) && suits_receiver(self, buffer);
-}
-
-/* A frame without padding in place of `output`, which has some. */
-static GstFlowReturn take_plain_output(GstCudaFiltersBase *self, GstBuffer *input,
-                                       GstBuffer **output)
-{
-  GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
-
-  gst_buffer_unref(*output);
-  *output =
-      gst_buffer_new_allocate(NULL, GST_VIDEO_INFO_SIZE(&GST_VIDEO_FILTER(self)->out_info), NULL);
-  if (!*output)
-    return GST_FLOW_ERROR;
-  if (!GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, input, *output))
-    GST_WARNING_OBJECT(self, "metadata of %" GST_PTR_FORMAT " is lost", input);
-  return GST_FLOW_OK;
-}
-
-/* The parent activates the pool too, but says no more than that it failed, and nothing at all where
- * the pool has no frame to give. */
-static GstFlowReturn take_output_from_pool(GstCudaFiltersBase *self, GstBuffer *input,
-                                           GstBuffer **output)
-{
-  GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
-  GstBufferPool *pool = gst_base_transform_get_buffer_pool(trans);
-  GstFlowReturn flow = GST_FLOW_ERROR;
-
-  if (!pool || gst_buffer_pool_set_active(pool, TRUE))
-    flow = parent_class->prepare_output_buffer(trans, input, output);
-  gst_clear_object(&pool);
-  if (flow == GST_FLOW_OK && !suits_receiver(self, *output))
-    flow = take_plain_output(self, input, output);
-  if (flow == GST_FLOW_ERROR)
-    gst_cuda_filters_base_post_no_frames(self);
-  return flow;
-}
-
-static GstFlowReturn gst_cuda_filters_base_prepare_output_buffer(GstBaseTransform *trans,
-                                                                 GstBuffer *input,
-                                                                 GstBuffer **output)
-{
-  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
-
-  /* Frames that cross the bus return into page-locked ones. */
-  if (self->worker && gst_cuda_filters_worker_engine(self->worker)->in_place &&
-      !gst_cuda_filters_base_is_staged(self) && may_write_in_place(self, input)) {
-    *output = input;
-    return GST_FLOW_OK;
-  }
-  return take_output_from_pool(self, input, output);
-}
-
-GstFlowReturn gst_cuda_filters_base_hand_on(GstCudaFiltersBase *self, GstBuffer *input,
-                                            GstBuffer **output)
-{
-  CfStatus status = {CF_OK, ""};
-  GstFlowReturn flow;
-
-  if (suits_receiver(self, input)) {
-    *output = input;
-    if (!self->cuda_memory || gst_cuda_filters_gpu_hand_on(self->gpu, input, &status))
-      return GST_FLOW_OK;
-    gst_clear_buffer(output);
-    return fail(self, &status);
-  }
-  flow = take_output_from_pool(self, input, output);
-  if (flow == GST_FLOW_OK &&
-      !gst_cuda_filters_frame_copy(*output, input, &GST_VIDEO_FILTER(self)->in_info, &status)) {
-    gst_clear_buffer(output);
-    flow = fail(self, &status);
-  }
-  gst_buffer_unref(input);
-  return flow;
-}
-
 /* Filtering */
-
-void gst_cuda_filters_base_count_frame(GstCudaFiltersBase *self, GstClockTime time,
-                                       const gchar *algorithm)
-{
-  GST_OBJECT_LOCK(self);
-  self->frames++;
-  self->total_time += time;
-  self->last_time = time;
-  self->algorithm = algorithm;
-  /* Frames that were under way when a later one failed say nothing about those to come. */
-  if (self->frames_before_failure > 0)
-    self->frames_before_failure--;
-  else
-    self->failed = self->starved = FALSE;
-  GST_OBJECT_UNLOCK(self);
-}
 
 static gboolean run_on_cpu(GstCudaFiltersBase *self, GstBuffer *input, GstBuffer *output,
                            CfStatus *status)
@@ -331,6 +224,6 @@ void gst_cuda_filters_base_install_frames(GstBaseTransformClass *klass)
   klass->before_transform = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_before_transform);
   klass->submit_input_buffer = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_submit_input_buffer);
   klass->generate_output = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_generate_output);
-  klass->prepare_output_buffer = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_prepare_output_buffer);
+  klass->prepare_output_buffer = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_prepare_output);
   klass->transform = GST_DEBUG_FUNCPTR(gst_cuda_filters_base_transform);
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "baseproperties.h"
 
-/* The properties of all elements: the common ones, the effect's parameters and the regions', which
- * are numbered in this order. */
-
-#include "basefilter-private.h"
-#include "basefilter.h"
+#include "basereport.h"
 #include "properties.h"
 
 enum {
@@ -30,6 +27,11 @@ static const CfChoice backend_choices[] = {
     {GST_CUDA_FILTERS_BACKEND_REFERENCE, "reference", "The slow double precision definition"},
     {0, NULL, NULL},
 };
+
+static const CfEffect *effect_of(GstCudaFiltersBase *self)
+{
+  return GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect;
+}
 
 /* One engine that knows regions is enough: the others refuse frames that have some. */
 static gboolean has_regions(const CfEffect *effect)
@@ -85,13 +87,12 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
     self->max_device_memory = g_value_get_uint64(value);
     break;
   default: {
-    const guint index = id - PROP_EFFECT_FIRST,
-                params = cf_params_count(gst_cuda_filters_base_effect(self)->params);
+    const guint index = id - PROP_EFFECT_FIRST, params = cf_params_count(effect_of(self)->params);
 
     if (index >= params)
       gst_cuda_filters_regions_set(self->roi, index - params, value, &status);
-    else if (gst_cuda_filters_set_param(&gst_cuda_filters_base_effect(self)->params[index],
-                                        self->params, value, &status)) {
+    else if (gst_cuda_filters_set_param(&effect_of(self)->params[index], self->params, value,
+                                        &status)) {
       self->turns[index] = ++self->last_turn;
       self->params_changed = TRUE;
     }
@@ -150,14 +151,12 @@ static void get_property(GObject *object, guint id, GValue *value, GParamSpec *s
     g_value_take_boxed(value, make_stats(self));
     break;
   default: {
-    const guint index = id - PROP_EFFECT_FIRST,
-                params = cf_params_count(gst_cuda_filters_base_effect(self)->params);
+    const guint index = id - PROP_EFFECT_FIRST, params = cf_params_count(effect_of(self)->params);
 
     if (index >= params)
       gst_cuda_filters_regions_get(self->roi, index - params, value);
     else
-      gst_cuda_filters_get_param(&gst_cuda_filters_base_effect(self)->params[index], self->params,
-                                 value);
+      gst_cuda_filters_get_param(&effect_of(self)->params[index], self->params, value);
     break;
   }
   }
@@ -166,7 +165,7 @@ static void get_property(GObject *object, guint id, GValue *value, GParamSpec *s
 
 void gst_cuda_filters_base_init_properties(GstCudaFiltersBase *self)
 {
-  const CfEffect *effect = gst_cuda_filters_base_effect(self);
+  const CfEffect *effect = effect_of(self);
 
   self->backend = DEFAULT_BACKEND;
   self->device_id = DEFAULT_DEVICE_ID;
@@ -195,7 +194,7 @@ void gst_cuda_filters_base_clear_properties(GstCudaFiltersBase *self)
 
 CfStatus gst_cuda_filters_base_first_refusal(GstCudaFiltersBase *self)
 {
-  const guint count = count_refusals(gst_cuda_filters_base_effect(self));
+  const guint count = count_refusals(effect_of(self));
   CfStatus status = {CF_OK, ""};
 
   for (guint i = 0; status.code == CF_OK && i < count; i++)

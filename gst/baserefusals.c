@@ -1,12 +1,5 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * What users set while frames flow, judged before the next one: what cannot be keeps the value that
- * it had, with a warning, and so do settings that have no effect, without losing it.
- *
- * All that was set between two frames is judged together, so that the order does not matter where
- * settings only make sense with each other.
- */
-#include "basefilter-private.h"
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "baserefusals.h"
 
 #include <string.h>
 
@@ -123,7 +116,7 @@ static void refuse(GstCudaFiltersBase *self, const CfEffect *effect, const GArra
 gboolean gst_cuda_filters_base_judge(GstCudaFiltersBase *self, const CfVideo *video,
                                      CfStatus *status)
 {
-  const CfEffect *effect = gst_cuda_filters_base_effect(self);
+  const CfEffect *effect = GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect;
   CfStatus reason = {CF_OK, ""};
   GArray *suspects;
   void *trial;
@@ -178,7 +171,7 @@ static guint64 rows_of_text(const CfRemark *remarks, const gchar *text)
 
 void gst_cuda_filters_base_remark(GstCudaFiltersBase *self, guint64 last_turn)
 {
-  const CfEffect *effect = gst_cuda_filters_base_effect(self);
+  const CfEffect *effect = GST_CUDA_FILTERS_BASE_GET_CLASS(self)->effect;
 
   for (guint i = 0; effect->remarks && effect->remarks[i].name; i++) {
     const CfRemark *remark = &effect->remarks[i];

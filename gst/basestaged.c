@@ -1,16 +1,8 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Frames in system memory through the device. The streaming thread sends a frame on its way; a task
- * of the source pad pushes it as soon as the device is done, while later frames arrive and are
- * filtered. Behind a live source the streaming thread itself waits and pushes, so that a frame in
- * front of the element never waits behind another one in it.
- *
- * GstBaseTransform pushes what generate_output() returns in the streaming thread. What is pushed
- * here instead needs the same book-keeping here: DISCONT behind dropped frames, the position, and
- * the counts of QoS messages.
- */
-#include "basefilter-private.h"
-#include "frames.h"
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basestaged.h"
+
+#include "baseoutput.h"
+#include "basereport.h"
 
 /* Counting */
 

@@ -30,7 +30,8 @@ GST_ELEMENT_REGISTER_DEFINE(cudablockavg, "cudablockavg", GST_RANK_NONE,
 
 static void gst_cuda_block_avg_class_init(GstCudaBlockAvgClass *klass)
 {
-  gst_cuda_filters_base_class_set_effect(GST_CUDA_FILTERS_BASE_CLASS(klass), &cf_blockavg);
+  gst_cuda_filters_base_class_set_effect(GST_CUDA_FILTERS_BASE_CLASS(klass), &cf_blockavg,
+                                         "cudablockavg");
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Block average", "Filter/Effect/Video/Hardware",
       "Mosaic: every block takes its exact mean, minimum or maximum, on CUDA or the CPU",

@@ -369,7 +369,8 @@ static void gst_cuda_gauss_blur_class_init(GstCudaGaussBlurClass *klass)
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
 
-  gst_cuda_filters_base_class_set_effect(GST_CUDA_FILTERS_BASE_CLASS(klass), &cf_gaussblur);
+  gst_cuda_filters_base_class_set_effect(GST_CUDA_FILTERS_BASE_CLASS(klass), &cf_gaussblur,
+                                         "cudagaussblur");
   gst_cuda_filters_base_class_limit_memory(GST_CUDA_FILTERS_BASE_CLASS(klass));
   object_class->set_property = gst_cuda_gauss_blur_set_property;
   object_class->get_property = gst_cuda_gauss_blur_get_property;

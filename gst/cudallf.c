@@ -29,7 +29,7 @@ GST_ELEMENT_REGISTER_DEFINE(cudallf, "cudallf", GST_RANK_NONE, gst_cuda_llf_get_
 
 static void gst_cuda_llf_class_init(GstCudaLlfClass *klass)
 {
-  gst_cuda_filters_base_class_set_effect(GST_CUDA_FILTERS_BASE_CLASS(klass), &cf_llf);
+  gst_cuda_filters_base_class_set_effect(GST_CUDA_FILTERS_BASE_CLASS(klass), &cf_llf, "cudallf");
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Local Laplacian filter", "Filter/Effect/Video/Hardware",
       "Raises or lowers detail and compresses or expands tones without halos, on CUDA or the CPU",

@@ -31,7 +31,8 @@ GST_ELEMENT_REGISTER_DEFINE(cudasepconv, "cudasepconv", GST_RANK_NONE,
 
 static void gst_cuda_sep_conv_class_init(GstCudaSepConvClass *klass)
 {
-  gst_cuda_filters_base_class_set_effect(GST_CUDA_FILTERS_BASE_CLASS(klass), &cf_sepconv);
+  gst_cuda_filters_base_class_set_effect(GST_CUDA_FILTERS_BASE_CLASS(klass), &cf_sepconv,
+                                         "cudasepconv");
   gst_cuda_filters_base_class_limit_memory(GST_CUDA_FILTERS_BASE_CLASS(klass));
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Separable convolution", "Filter/Effect/Video/Hardware",

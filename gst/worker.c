@@ -151,6 +151,7 @@ static CfRegions scale_all_to_field(GstCudaFiltersWorker *worker, const CfRegion
 static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *frame,
                          CfStatus *status)
 {
+  CfVideo video = worker->video;
   CfJob job = *frame;
   CfRegions scaled;
 
@@ -158,13 +159,16 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
     return cf_fail(status, CF_ERROR_FAILED, "%s on %s knows no regions: set roi-mode=none",
                    worker->effect->name, worker->engine->name);
   job.regions = worker->regions;
+  if (part != FRAME)
+    video.height = field_lines(video.height, part);
   if (job.regions && part != FRAME) {
     scaled = scale_all_to_field(worker, job.regions);
     job.regions = &scaled;
   }
   job.source = picture_of_part(&frame->source, part);
   job.destination = picture_of_part(&frame->destination, part);
-  return worker->engine->run(worker->states[part], &job, status);
+  return cf_job_check(worker->engine, &video, &job, status) &&
+         worker->engine->run(worker->states[part], &job, status);
 }
 
 static gboolean has_fields(const GstCudaFiltersWorker *worker, gboolean interlaced)

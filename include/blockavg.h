@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average (mosaic): every block takes its exact mean, minimum or maximum.
+ * Block average (mosaic): every block takes its exact mean, rounded half up, its minimum or its
+ * maximum, channel by channel; the mean of colours is weighted by alpha. Blocks are cut at the
+ * picture's edges. plan/mosaic.h says where they lie.
  */
 #pragma once
 
@@ -17,7 +19,7 @@ typedef struct {
   int mode;          /* CfBlockavgMode */
   int anchor;        /* CfBlockavgAnchor: where the first block starts */
   int blocks_across; /* 0 = off, else 1..256: square blocks, at most so many of which fit across the
-                        shorter side of the region */
+                        shorter side of the region (CfRegions), in the place of width and height */
 } CfBlockavgParams;
 
 extern const CfEngine cf_blockavg_reference, cf_blockavg_cpu, cf_blockavg_cuda;

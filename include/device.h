@@ -75,8 +75,8 @@ void cf_pinned_free(void *memory);
 typedef enum { CF_COPY_TO_DEVICE, CF_COPY_TO_HOST, CF_COPY_ON_DEVICE } CfCopy;
 
 /* Enqueues a copy of `rows` rows of `row_bytes` bytes between pitched memories (strides in bytes,
- * at least row_bytes). Truly asynchronous only if the host side is page-locked; otherwise the call
- * may return late but never waits for other streams. */
+ * positive and at least row_bytes). Truly asynchronous only if the host side is page-locked;
+ * otherwise the call may return late but never waits for other streams. */
 bool cf_copy_rows(CfCopy direction, void *destination, ptrdiff_t destination_stride,
                   const void *source, ptrdiff_t source_stride, size_t row_bytes, size_t rows,
                   void *stream, CfStatus *status);

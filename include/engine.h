@@ -10,21 +10,27 @@
 #include "regions.h"
 #include "status.h"
 
-/* Resources of one GPU context shared by all engines on it (scratch pool, limits); NULL on the CPU.
- */
+/* Resources of one GPU context shared by all engines on it (scratch pool, limits): device.h. NULL
+ * on the CPU. */
 typedef struct CfDevice CfDevice;
 
 typedef struct {
-  int threads;      /* CPU threads, 0 = all */
+  int threads;      /* CPU threads of run(), 0 = all; cuda engines take none */
   CfDevice *device; /* cuda engines only: borrowed, outlives the engine's state */
 } CfOpenOptions;
 
-/* One frame's work. `source` and `destination` never overlap, unless the engine says `in_place`,
- * and then they are the same planes. */
+/* One frame's work; all of it is borrowed until run() returns, and the pictures' memory for cuda
+ * engines until the stream has passed. */
 typedef struct {
-  CfPicture source; /* read only */
-  CfPicture destination;
-  void *stream; /* cuda engines: the CUstream to enqueue on; NULL on the CPU */
+  /* Never overlap, unless the engine says `in_place`: then they may be the same, plane for plane
+   * and stride for stride. `source` is read only. */
+  CfPicture source, destination;
+
+  /* cuda engines: the CUstream to enqueue on, NULL for the default stream. It belongs to the
+   * context of CfOpenOptions.device, and is not being captured into a graph: kernels of a frame
+   * count on what the frame before left on the device, so run() refuses such streams. On the CPU:
+   * NULL. */
+  void *stream;
 
   /* Engines with `regions` filter only there, and every byte outside equals the source's; NULL for
    * the whole picture. */
@@ -33,34 +39,53 @@ typedef struct {
   /* Engines with `halo` make only the luma rows first_row..first_row + rows - 1; rows = 0 for all.
    * Both are even, but for the last rows of a picture. The pictures' pointers are those of row 0,
    * but only these rows of the destination need to be in memory, and of the source those and
-   * halo(state) more to either side that lie in the picture. */
+   * halo(state) more to either side that lie in the picture. Not together with `regions`. */
   int first_row, rows;
 } CfJob;
 
-/* One row of an effect's engine table. A state belongs to one caller at a time; different states
- * run concurrently. `params` points to the effect's params struct, already checked. */
+/* One row of an effect's engine table.
+ *
+ * A state belongs to one caller at a time, from any thread: no two of its functions, algorithm()
+ * and halo() included, may run at once. Different states run concurrently. `params` points to the
+ * effect's params struct and `video` to a geometry, both passed by cf_effect_check() and borrowed
+ * for the call. `status` may be NULL.
+ *
+ * cuda engines: open, update, run and close are called with the context of CfOpenOptions.device
+ * current on the calling thread. A job's work is all on its stream, or joined to it, and no call
+ * waits for the device but where it allocates or frees. */
 typedef struct {
   const char *name;   /* "reference", "cpu", "cuda" */
   bool device_memory; /* pictures are in device memory */
   bool in_place;      /* source and destination may be the same picture */
 
-  /* Prepares for a geometry and format: the only call that may allocate. NULL on failure. */
+  /* Prepares for a geometry and format, and allocates what each frame needs. The caller closes the
+   * state. NULL on failure: CF_ERROR_INVALID, _NO_MEMORY, _NO_DEVICE (no kernels for this GPU),
+   * _DEVICE_LOST. */
   void *(*open)(const CfVideo *video, const void *params, const CfOpenOptions *options,
                 CfStatus *status);
 
-  /* Takes new parameters over: host-side preparation only, no reallocation unless the parameter
-   * itself needs more scratch (a longer kernel); never waits for the device. On failure the state
-   * keeps its old parameters. */
+  /* Takes new parameters over for the jobs to come, also while a job of a cuda engine is under way.
+   * Allocates only where a parameter needs more memory than any before (a longer kernel, a blur
+   * map). On failure the state keeps its old parameters. */
   bool (*update)(void *state, const void *params, CfStatus *status);
 
-  /* Filters one picture. CPU engines return when it is done; cuda engines enqueue on the stream and
-   * return at once, and the caller keeps both pictures alive until the stream has passed. */
+  /* Filters one picture. CPU engines return when it is done; cuda engines enqueue and return at
+   * once. Jobs of one state run one after another: whoever changes the stream has the new one wait
+   * for the last job on the old one (an event), since they share the state's device memory.
+   * Nothing is allocated but with the first job that needs what none before did, such as regions,
+   * more of them, or sigmas that vary. Device memory that is aligned to 16 bytes, with strides that
+   * are multiples of 16, takes the fast kernels; all else takes slower ones and makes the same
+   * samples to a code value.
+   * After a failure the destination may hold anything, and what was enqueued may still be under
+   * way; the state may run the next job, unless the error is CF_ERROR_DEVICE_LOST. */
   bool (*run)(void *state, const CfJob *job, CfStatus *status);
 
-  /* The algorithm now in use, for statistics: "fir-fixed", "sine-8", ... Valid until close. */
+  /* The algorithm in use since the last update or run, for statistics: "fir-fixed", "sine-8", ...
+   * Neither needs a context nor waits. Valid until the next call with this state. */
   const char *(*algorithm)(const void *state);
 
-  /* Frees everything. cuda: the caller has made sure that no job of this state is under way. */
+  /* Frees everything; NULL is not allowed. cuda: the caller has made sure that no job of this state
+   * is under way. */
   void (*close)(void *state);
 
   bool regions; /* heeds CfJob.regions */
@@ -78,6 +103,7 @@ typedef struct {
   const char *text;                    /* what a user is told */
 } CfRemark;
 
+/* Constant; all functions are pure and safe from any thread. */
 typedef struct {
   const char *name; /* "llf" */
   size_t params_size;
@@ -99,9 +125,17 @@ typedef struct {
   const CfEngine *const *engines; /* ends with NULL; "reference" first, "cuda" only if built */
 } CfEffect;
 
-/* Refuses what the ranges or the effect's own check refuse. */
+/* Refuses (CF_ERROR_INVALID) what cf_video_check, the ranges or the effect's own check refuse: what
+ * passes, engines may be opened for and updated with. */
 bool cf_effect_check(const CfEffect *effect, const CfVideo *video, const void *params,
                      CfStatus *status);
+
+/* Refuses (CF_ERROR_INVALID) a job that `engine`, opened for `video`, must not be handed: planes
+ * that are missing, strides below a row's bytes, negative or odd ones where the engine takes none,
+ * source and destination of which only some planes are the same or which the engine does not filter
+ * in place, regions or bands that it does not know, bands that are not in the picture. Does not see
+ * planes that overlap otherwise. */
+bool cf_job_check(const CfEngine *engine, const CfVideo *video, const CfJob *job, CfStatus *status);
 
 /* The engine row of that name, or NULL. */
 const CfEngine *cf_effect_engine(const CfEffect *effect, const char *name);

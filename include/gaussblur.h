@@ -21,22 +21,34 @@ typedef enum {
 typedef struct CfMap CfMap;
 
 typedef struct {
-  double sigma;          /* -250..250 luma pixels; negative sharpens with the taps 2 delta - g */
-  double sigma_vertical; /* -1 = as sigma, else 0..250; sharpens too where sigma is negative */
+  double sigma;          /* -250..250 luma pixels; negative sharpens with the taps 2 delta - g of
+                            its magnitude; 0 leaves rows as they are */
+  double sigma_vertical; /* of columns: -1 = as sigma, its sign included, else 0..250; sharpens too
+                            where sigma is negative */
   int border;            /* CfBorder; constant is opaque black */
 
-  /* A map value m blurs with sigma_min + m (sigma - sigma_min). */
+  /* A map value m in 0..1 blurs rows with sigma_min + m (sigma - sigma_min), and columns with
+   * sigma_min + m (sigma_vertical - sigma_min), as a gather: each sample by its own m. Neither
+   * sigma may be negative then. */
   int map_mode;     /* CfMapMode */
-  double sigma_min; /* 0..250 */
-  double map_x;     /* 0..1, the centre as a fraction of the width */
-  double map_y;     /* 0..1, of the height */
-  double map_inner; /* 0..1, fractions of the width */
-  double map_outer;
-  double map_angle;      /* degrees, of the line of CF_MAP_LINEAR; 0 is horizontal */
-  bool map_invert;       /* 1 - m */
-  double sigma_relative; /* 0 = off, else 0..1: with regions, sigma as a fraction of each one's
-                            shorter side */
-  const CfMap *map;      /* for CF_MAP_FILE; borrowed for the call, engines keep references */
+  double sigma_min; /* 0..250 luma pixels; without a map it means nothing */
+
+  /* Where CF_MAP_RADIAL and _LINEAR lie in the picture. All distances are fractions of the
+   * picture's width, along rows and columns alike: circles are circles. Where map_inner is not
+   * below map_outer, m jumps from 0 to 1 at map_inner. */
+  double map_x;     /* 0..1: the centre, or a point of the line, as a fraction of the width */
+  double map_y;     /* 0..1: the same as a fraction of the height */
+  double map_inner; /* 0..1: the distance up to which m is 0 */
+  double map_outer; /* 0..1: the distance from which on m is 1 */
+  double
+      map_angle;   /* -360..360 degrees, clockwise, of the line of CF_MAP_LINEAR; 0 is horizontal */
+  bool map_invert; /* 1 - m in the place of m, in all modes */
+
+  double sigma_relative; /* 0 = off, else 0..1: with regions, the sigma of both directions as a
+                            fraction of each region's shorter side (CfRegions), at most 250; in the
+                            place of sigma, and without a map */
+  const CfMap *map; /* for CF_MAP_FILE, where it may not be NULL; borrowed for the call, engines
+                       keep references */
 } CfGaussblurParams;
 
 extern const CfEngine cf_gaussblur_reference, cf_gaussblur_cpu, cf_gaussblur_cuda;

@@ -9,8 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "status.h"
+
 #define CF_MAX_PLANES   4
 #define CF_MAX_CHANNELS 4
+
+/* Of a picture, in luma pixels: what indices of 32 bits and a launch's grid hold for all formats.
+ */
+#define CF_LARGEST_SIDE 65535
+#define CF_MOST_PIXELS  (1 << 29)
 
 /* Names are GStreamer's. All formats with 2-byte samples are little endian. */
 typedef enum {
@@ -56,8 +63,8 @@ typedef enum {
 typedef struct {
   int channels;                 /* interleaved samples in one pixel of the plane, 1..4 */
   CfRole role[CF_MAX_CHANNELS]; /* in memory order */
-  int subsampling_x;            /* log2: 1 where the plane has half the luma columns */
-  int subsampling_y;            /* log2 */
+  int subsampling_x;            /* log2, 0 or 1: 1 where the plane has half the luma columns */
+  int subsampling_y;            /* the same for rows */
 } CfPlaneFormat;
 
 typedef struct {
@@ -73,18 +80,24 @@ typedef struct {
 /* Where code values put black and white. RGB formats are always full range. */
 typedef enum { CF_RANGE_FULL, CF_RANGE_LIMITED } CfRange;
 
-/* The geometry and format that an engine is opened for. */
+/* The geometry and format that an engine is opened for: cf_video_check. Width times height is at
+ * most CF_MOST_PIXELS. */
 typedef struct {
   CfFormat format;
-  int width;  /* luma pixels, >= 1 */
-  int height; /* luma pixels, >= 1; of one field where fields are filtered apart */
+  int width;  /* luma pixels, 1..CF_LARGEST_SIDE */
+  int height; /* the same; of one field where fields are filtered apart */
   CfRange range;
   double luma_red;  /* weight of red in luma (kr): 0.299 for BT.601, 0.2126 for BT.709 */
-  double luma_blue; /* weight of blue in luma (kb): 0.114, 0.0722 */
+  double luma_blue; /* weight of blue in luma (kb): 0.114, 0.0722; all three are above 0 */
 } CfVideo;
 
-/* One picture in memory. Strides are bytes and at least the bytes of a row; rows need no alignment
- * beyond that of a sample. Bytes between the end of a row and the next row are never written. */
+/* One picture in memory, planes in the order of its format; what the format has no plane for is
+ * ignored. data[p] is the first byte of row 0, and row y is y * stride[p] bytes behind it. The
+ * planes of a picture do not overlap, nor do its rows; bytes between the end of a row and the next
+ * row are never written.
+ * In host memory planes and strides may be any number of bytes, samples of 16 bits included, and
+ * strides may be negative (pictures that are stored bottom up). In device memory they are positive
+ * and, with samples of 16 bits, even. Strides are no less than the bytes of a row either way. */
 typedef struct {
   uint8_t *data[CF_MAX_PLANES];
   ptrdiff_t stride[CF_MAX_PLANES];
@@ -96,10 +109,14 @@ const CfFormatInfo *cf_format_info(CfFormat format);
 /* Finds a format by its GStreamer name; false if it is none of ours. */
 bool cf_format_from_name(const char *name, CfFormat *format);
 
+/* Refuses (CF_ERROR_INVALID) what a CfVideo must not be, saying what is allowed. */
+bool cf_video_check(const CfVideo *video, CfStatus *status);
+
 /* A CfVideo with the defaults of the format: RGB and gray are full range, YUV is limited; BT.601
  * weights, which are also MATLAB's rgb2gray ones. */
 CfVideo cf_video(CfFormat format, int width, int height);
 
+/* 1 or 2. */
 static inline int cf_sample_bytes(const CfFormatInfo *format)
 {
   return format->bits > 8 ? 2 : 1;
@@ -111,6 +128,7 @@ static inline int cf_max_code(const CfFormatInfo *format)
   return (1 << format->bits) - 1;
 }
 
+/* Samples of a row and rows of a plane: a luma pixel without a partner has a chroma sample too. */
 static inline int cf_plane_width(const CfVideo *video, int plane)
 {
   const int shift = cf_format_info(video->format)->plane[plane].subsampling_x;

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Local Laplacian filter: Paris, Hasinoff, Kautz 2011, with the parameters of MATLAB's
- * locallapfilt. docs/reference/definitions.md has the formulas.
+ * locallapfilt.
+ *
+ * For one component I of the picture, in 0..1 of its nominal range, G_l its Gaussian pyramid:
+ *
+ *   L_l(p) = the coefficient at p of the Laplacian pyramid of g + r(I - g), where g = G_l(p)
+ *   output = the collapse of all L_l and of the residual, the last G_l, as it is
+ *
+ *   r(d) = sign(d) sigma (t e + (1 - t) e^alpha), e = |d| / sigma,      where |d| <= sigma: detail
+ *   r(d) = sign(d) (sigma + beta (|d| - sigma)),                        beyond: edges
+ *
+ * t is 0 where alpha >= 1; below, it falls smoothly from 1 at |d| <= noise_floor to 0 at twice
+ * that. alpha = beta = 1 returns the input. plan/llf_plan.h has the pyramid, the engines' series
+ * and samples, and how colour enters.
  */
 #pragma once
 
@@ -20,15 +32,15 @@ typedef enum {
 } CfLlfColorMode;
 
 typedef struct {
-  double sigma;         /* 0.01..1: amplitude, in units of full scale, below which detail ends */
-  double alpha;         /* 0.05..10: < 1 more detail, > 1 smoother */
-  double beta;          /* 0..5: < 1 compresses tones, > 1 expands them */
+  double sigma;         /* 0.01..1: amplitude, in units of full scale, up to which it is detail */
+  double alpha;         /* 0.05..10: < 1 more detail, > 1 smoother, 1 as it is */
+  double beta;          /* 0..5: < 1 compresses tones, > 1 expands them, 1 as they are */
   int levels;           /* Laplacian levels above the residual: 0 = full depth, else 1..16 */
   int method;           /* CfLlfMethod */
-  int harmonics;        /* 2..16: terms of the sine series */
-  int intensity_levels; /* 0 = MATLAB's rule, else 2..256: sampled intensities */
-  int color_mode;       /* CfLlfColorMode */
-  double noise_floor;   /* 0..0.1: differences below it are not amplified */
+  int harmonics;        /* 2..16: terms of the sine series; CF_LLF_FAST */
+  int intensity_levels; /* 0 = MATLAB's rule, else 2..256: sampled intensities; CF_LLF_SAMPLED */
+  int color_mode;       /* CfLlfColorMode; CF_LLF_RGB with CF_LLF_EXACT and RGB formats only */
+  double noise_floor;   /* 0..0.1 of full scale: smaller differences are not amplified */
 } CfLlfParams;
 
 /* Engines that are not built are absent from cf_llf.engines. */

@@ -9,7 +9,9 @@
 
 typedef enum { CF_REGION_RECTANGLE, CF_REGION_ELLIPSE } CfRegionShape;
 
-/* Luma pixels; may lie partly or wholly outside the picture. Empty ones cover nothing. */
+/* Luma pixels x..x + width - 1, y..y + height - 1; may lie partly or wholly outside the picture, at
+ * any coordinate: engines add them in 64 bits. Empty ones (a side of 0 or less) cover
+ * nothing. */
 typedef struct {
   int x, y;
   int width, height;
@@ -26,5 +28,8 @@ typedef struct {
   int shape;      /* CfRegionShape, of all */
   double feather; /* 0..256 luma pixels, outwards from what is fully covered */
   bool outside;   /* covers what lies in no region */
-  bool field;     /* of one field: rows count twice where a region's sides are compared */
+
+  /* The picture is one field of interlaced video, and rows, here and in `region`, are those of the
+   * field: heights are doubled where sides are compared or blocks and sigmas follow from them. */
+  bool field;
 } CfRegions;

@@ -21,10 +21,9 @@ void cf_blur_field_clear(CfBlurField *field)
 
 /* Regions */
 
-double cf_blur_field_region_sigma(const CfBlurField *field, const CfRegions *regions,
-                                  const CfRegion *region)
+double cf_blur_field_side_sigma(const CfBlurField *field, int side)
 {
-  return fmin(field->params.sigma_relative * cf_region_side(regions, region), LARGEST_SIGMA);
+  return fmin(field->params.sigma_relative * side, LARGEST_SIGMA);
 }
 
 bool cf_blur_field_is_relative(const CfBlurField *field, const CfRegions *regions)
@@ -37,7 +36,8 @@ double cf_blur_field_largest_sigma(const CfBlurField *field, const CfRegions *re
   double largest = 0.0, smallest = LARGEST_SIGMA;
 
   for (int i = 0; i < regions->count; i++) {
-    const double sigma = cf_blur_field_region_sigma(field, regions, &regions->region[i]);
+    const double sigma =
+        cf_blur_field_side_sigma(field, cf_region_side(regions, &regions->region[i]));
 
     largest = fmax(largest, sigma);
     smallest = fmin(smallest, sigma);

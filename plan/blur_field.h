@@ -8,7 +8,7 @@
 #include "plan/coverage.h"
 #include "plan/map.h"
 
-/* All zero is the field of no params. Belongs to one caller; rows may be read from any threads. */
+/* All zero is the field of no params. Belongs to one caller. */
 typedef struct {
   CfVideo video;
   CfGaussblurParams params; /* `map` is a reference of ours */
@@ -24,12 +24,13 @@ void cf_blur_field_clear(CfBlurField *field);
 bool cf_blur_field_varies(const CfBlurField *field, const CfRegions *regions,
                           CfGaussblurParams *uniform);
 
-/* With sigma-relative and regions: each region's own sigma in luma pixels. */
+/* Whether sigma-relative holds: each region has a sigma of its own. */
 bool cf_blur_field_is_relative(const CfBlurField *field, const CfRegions *regions);
-double cf_blur_field_region_sigma(const CfBlurField *field, const CfRegions *regions,
-                                  const CfRegion *region);
 
-/* The largest of all regions; `*alike` if all have it. */
+/* Then: that of a region with such a cf_region_side, in luma pixels. */
+double cf_blur_field_side_sigma(const CfBlurField *field, int side);
+
+/* And the largest of all regions; `*alike` if all have it. */
 double cf_blur_field_largest_sigma(const CfBlurField *field, const CfRegions *regions, bool *alike);
 
 /* What m = 0 and m = 1 stand for in plane `p`. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What engines and elements ask of regions: how much of a picture they cover, where, and which of
- * them a pixel belongs to. Pure functions, callable from any thread.
+ * What engines and elements ask of regions: where they are, how large, and how much of a picture
+ * they cover. Pure functions, callable from any thread. coverage_frame.h tells how much they cover
+ * each sample of a frame.
  *
  * A luma pixel is covered by its most covering region: 1 inside, and with a feather of f pixels
  * 1 - d / f at a distance of d pixels between the pixel's centre and the region. With `outside` it
  * is covered as much as the least covering complement of a region: 1 in no region, 1 - d / f at a
  * depth of d. A chroma sample is as covered as the most covered luma pixel that it belongs to.
- * coverage-rule.h has the arithmetic.
+ * coverage_rule.h has the arithmetic.
  */
 #pragma once
 
@@ -47,26 +48,15 @@ CfRect cf_plane_rect(const CfVideo *video, int plane, CfRect luma);
  * frame. */
 int cf_region_side(const CfRegions *regions, const CfRegion *region);
 
-/* Most samples that a call of cf_coverage_line tells of. */
-#define CF_COVERAGE_SAMPLES 1024
-
-/* Coverage in 256ths of the samples x0..x0 + count - 1 in row `y` of `plane`, which lie in the
- * picture. `owner`, unless NULL, gets the index of the region each covered one belongs to: the one
- * that covers it most, of these the one with the longest shorter side, of these the first; it means
- * nothing with `outside`. False if none is covered. */
-bool cf_coverage_line(const CfVideo *video, const CfRegions *regions, int plane, int y, int x0,
-                      int count, uint16_t *coverage, int *owner);
-
 /* Pixels of a row from x0 to x1. */
 typedef struct {
   double x0, x1;
 } CfSpan;
 
 /* The share 0..1 of a picture's luma pixels that are covered, partly covered ones by as much as
- * they are. Exact for up to 256 rectangles without feather; else to about 0.01,
- * or 0.03 where feathers meet. Takes the time of
- * some hundred rows of regions, however large they are. `scratch` is room for a span of each
- * region. */
+ * they are. Exact for up to 256 rectangles without feather; else to about 0.01, or 0.03 where
+ * feathers meet. Takes the time of some hundred rows of regions, however large they are. `scratch`
+ * is room for a span of each region. */
 double cf_coverage_share(const CfVideo *video, const CfRegions *regions, CfSpan *scratch);
 
 /* Reads "x,y,w,h;x,y,w,h" (an empty text is no region) into at most `capacity` regions; returns

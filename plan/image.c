@@ -80,6 +80,25 @@ static bool is_gray(CfFormat format)
   return format == CF_FORMAT_GRAY8 || format == CF_FORMAT_GRAY16_LE;
 }
 
+bool cf_video_check(const CfVideo *video, CfStatus *status)
+{
+  const double red = video->luma_red, blue = video->luma_blue;
+
+  if ((unsigned)video->format >= CF_FORMAT_COUNT)
+    return cf_fail(status, CF_ERROR_INVALID, "format %d, allowed is 0 to %d", (int)video->format,
+                   CF_FORMAT_COUNT - 1);
+  if (video->width < 1 || video->height < 1 || video->width > CF_LARGEST_SIDE ||
+      video->height > CF_LARGEST_SIDE || (int64_t)video->width * video->height > CF_MOST_PIXELS)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "a picture of %dx%d, allowed are sides of 1 to %d and %d million pixels",
+                   video->width, video->height, CF_LARGEST_SIDE, CF_MOST_PIXELS / 1000000);
+  if (!(red > 0.0 && blue > 0.0 && red + blue < 1.0))
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "luma weighs red by %g and blue by %g, allowed is above 0 and together below 1",
+                   red, blue);
+  return true;
+}
+
 CfVideo cf_video(CfFormat format, int width, int height)
 {
   const bool full = formats[format].rgb || is_gray(format);

@@ -284,6 +284,17 @@ bool cf_pyramid_axis(CfPyramidAxis *axis, double sigma, int size, CfBorder borde
   return true;
 }
 
+/* A result is up to D - 1 after the start of its cell, and reads the coarse samples of two cells
+ * before. All parts are symmetric, so it reads as far to the other side. */
+int cf_pyramid_halo(const CfPyramidAxis *axis, CfBorder border)
+{
+  const int spline = axis->factor > 1 ? 3 * axis->factor - 1 : 0;
+
+  if (border == CF_BORDER_WRAP)
+    return -1;
+  return spline - axis->factors.decimation * axis->low_first - axis->prefilter_first;
+}
+
 void cf_pyramid_axis_free(CfPyramidAxis *axis)
 {
   free(axis->storage);

@@ -72,5 +72,9 @@ bool cf_pyramid_fits(double sigma, const CfPyramidFactors *factors);
 bool cf_pyramid_axis(CfPyramidAxis *axis, double sigma, int size, CfBorder border,
                      const CfPyramidFactors *factors, CfStatus *status);
 
+/* How far from a result the farthest sample lies that it reads, or -1 with the border wrap, where
+ * that may be any. Reflections are never farther away than what they reflect. */
+int cf_pyramid_halo(const CfPyramidAxis *axis, CfBorder border);
+
 /* Frees the memory and leaves the axis empty. */
 void cf_pyramid_axis_free(CfPyramidAxis *axis);

@@ -36,3 +36,35 @@ int cf_pyramid_level_factor(double sigma, int most)
 {
   return largest_factor(sigma, RATIO_OF_LEVELS, 1, most);
 }
+
+static CfPyramidFactors divide(int factor, int bits, const CfPyramidLimits *limits)
+{
+  CfPyramidFactors factors = {.decimation = factor,
+                              .thinning = 1,
+                              .prefilter_sigma = limits->prefilter_sigma,
+                              .prefilter_reach = limits->prefilter_reach};
+
+  if (factors.decimation < limits->least_decimation)
+    factors.decimation = limits->least_decimation;
+  if (factors.decimation > limits->most_decimation)
+    factors.decimation = limits->most_decimation;
+  if (factor > factors.decimation)
+    factors.thinning = factor / factors.decimation;
+  if (bits > 8) {
+    factors.prefilter_sigma = bits > 10 ? 1.0 : 0.8;
+    factors.prefilter_reach = bits > 10 ? 5.0 : 4.0;
+  }
+  factors.boxes = limits->boxes && bits <= 8 && factors.decimation >= 4;
+  return factors;
+}
+
+CfPyramidFactors cf_pyramid_factors(double sigma, int bits, bool weighted,
+                                    const CfPyramidLimits *limits)
+{
+  return divide(cf_pyramid_factor(sigma, bits, weighted, limits->most), bits, limits);
+}
+
+CfPyramidFactors cf_pyramid_level_factors(double sigma, const CfPyramidLimits *limits)
+{
+  return divide(cf_pyramid_level_factor(sigma, limits->most), 8, limits);
+}

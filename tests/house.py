@@ -41,7 +41,7 @@ FOREIGN = (
 GENERATED = {"config.h"}
 
 # Each has to go: an exception that is no longer needed fails.
-TOO_LONG = {"gst/basefilter.c"}
+TOO_LONG = set()
 TOO_WIDE = {"plan/image.c"}  # the table of formats
 
 CODE = {".c", ".h", ".cpp", ".cu", ".cuh"}

@@ -7,6 +7,24 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* How samples become one value a block in two steps: rows to columns (one value a sample of the
+ * row), columns to results (one value a channel of a block). Results are doubles, which hold the
+ * sum of any block exactly: 2^16 x 16384^2 = 2^44. */
+typedef struct {
+  int column_bytes;   /* of one column */
+  int rows;           /* as many as columns can take */
+  int fresh_byte;     /* every byte of columns that have taken nothing */
+  double fresh_value; /* a result that has taken nothing */
+
+  /* Takes `count` rows of `samples` samples; `option` is what the reduction says below. */
+  void (*take_rows)(void *columns, const uint8_t *rows, ptrdiff_t stride, int count, int samples,
+                    int option);
+
+  /* Takes the columns edges[b] <= i < edges[b + 1] of each block b into its `channels` results. */
+  void (*take_columns)(double *results, const void *columns, const int *edges, int blocks,
+                       int channels);
+} Reduction;
+
 /* Sample i of a row of 16 bits, which may start at any byte. */
 INLINE int sample_16(const uint8_t *row, int i)
 {
@@ -193,38 +211,30 @@ DEFINE_TAKE_COLUMNS(least_columns_8, least_columns_8_channels(results, columns, 
 DEFINE_CHANNELS(least_columns_16, uint16_t, uint16_t, UINT16_MAX, LEAST)
 DEFINE_TAKE_COLUMNS(least_columns_16, least_columns_16_channels(results, columns, edges, blocks, 4))
 
-static void add_results(double *results, const double *others, int count)
-{
-  for (int i = 0; i < count; i++)
-    results[i] += others[i];
-}
+/* Sums of code values; the option is the format's shift. Columns of 16 bits take 256 rows, since
+ * 257 x 255 = 65535; those of 32 bits more than 4096. */
+static const Reduction sums_8 = {2, 256, 0, 0.0, add_rows_8, add_columns_16};
+static const Reduction sums_16 = {4, 4096, 0, 0.0, add_rows_16, add_columns_32};
 
-static void least_results(double *results, const double *others, int count)
-{
-  for (int i = 0; i < count; i++)
-    results[i] = LEAST(results[i], others[i]);
-}
+/* Sums of colour times alpha of 8-bit pixels of four channels; the option is alpha's channel, whose
+ * own sums mean nothing. */
+static const Reduction weighted_sums = {4, 4096, 0, 0.0, add_weighted_rows, add_columns_32};
 
-/* Columns of 16 bits take 256 rows, since 257 x 255 = 65535; a block has 4096 rows at most. */
-const CfBlockReduction cf_block_sums_8 = {2, 256, 0, 0.0, add_rows_8, add_columns_16, add_results};
-const CfBlockReduction cf_block_sums_16 = {4,           4096,           0,          0.0,
-                                           add_rows_16, add_columns_32, add_results};
-const CfBlockReduction cf_block_weighted_sums = {
-    4, 4096, 0, 0.0, add_weighted_rows, add_columns_32, add_results};
-const CfBlockReduction cf_block_least_8 = {
-    1, 4096, UINT8_MAX, UINT8_MAX, least_rows_8, least_columns_8, least_results};
-const CfBlockReduction cf_block_least_16 = {
-    2, 4096, UINT8_MAX, UINT16_MAX, least_rows_16, least_columns_16, least_results};
+/* Least of the raw samples, with the bits of the option inverted: 0 for the smallest sample; with
+ * all bits, the inverse of the largest one. */
+static const Reduction least_8 = {1, 4096, UINT8_MAX, UINT8_MAX, least_rows_8, least_columns_8};
+static const Reduction least_16 = {2, 4096, UINT8_MAX, UINT16_MAX, least_rows_16, least_columns_16};
 
-/* ---- Results to lines ---- */
+/* ---- Results to values ---- */
 
-/* Exact: a mean of n samples plus 1/2 is a multiple of 1/(2n); the 1/(4n) of the quarter keeps it
- * that far from the next whole number, at least 2^-26, while the errors of a double near 2^16 are
- * below 2^-34. */
+/* Raw samples of the means of `count` sums: sum * inverse_width * inverse_height, shifted left by
+ * `shift`. Exact: a mean of n samples plus 1/2 is a multiple of 1/(2n); the 1/(4n) of the quarter
+ * keeps it that far from the next whole number, at least 2^-26, while the errors of a double near
+ * 2^16 are below 2^-34. */
 CF_MULTIVERSION
-void cf_block_means(uint16_t *restrict values, const double *restrict sums,
-                    const double *restrict inverse_widths, double inverse_height, int count,
-                    int shift)
+static void write_means(uint16_t *restrict values, const double *restrict sums,
+                        const double *restrict inverse_widths, double inverse_height, int count,
+                        int shift)
 {
   for (int i = 0; i < count; i++) {
     const double inverse = inverse_widths[i] * inverse_height;
@@ -232,11 +242,102 @@ void cf_block_means(uint16_t *restrict values, const double *restrict sums,
   }
 }
 
-void cf_block_extremes(uint16_t *values, const double *least, int count, int option, int shift)
+/* The same of `count` least values, the lowest `shift` bits cleared. */
+static void write_extremes(uint16_t *values, const double *least, int count, int option, int shift)
 {
   for (int i = 0; i < count; i++)
     values[i] = (uint16_t)(((int)least[i] ^ option) >> shift << shift);
 }
+
+/* ---- A row of blocks ---- */
+
+/* Reduces blocks first .. end - 1 of the row to their results. */
+static void reduce(const CfBlockRow *row, const Reduction *reduction, int option, int first,
+                   int end, const CfBlockScratch *scratch, double *results)
+{
+  const int channels = row->info->channels, *edges = row->edges + first;
+  const int samples = edges[end - first] - edges[0];
+  const size_t start = (size_t)edges[0];
+  const uint8_t *source =
+      row->source + start * (size_t)cf_sample_bytes(cf_format_info(row->video->format));
+  uint8_t *column = (uint8_t *)scratch->columns + start * (size_t)reduction->column_bytes;
+
+  for (int i = first * channels; i < end * channels; i++)
+    results[i] = reduction->fresh_value;
+  for (int y = 0; y < row->height; y += reduction->rows) {
+    const int rows = row->height - y < reduction->rows ? row->height - y : reduction->rows;
+
+    memset(column, reduction->fresh_byte, (size_t)samples * (size_t)reduction->column_bytes);
+    reduction->take_rows(column, source + y * row->stride, row->stride, rows, samples, option);
+    reduction->take_columns(results + first * channels, scratch->columns, edges, end - first,
+                            channels);
+  }
+}
+
+/* The colour of a mean of weight 0. */
+static uint16_t invisible(const CfVideo *video, CfRole role)
+{
+  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
+
+  return chroma ? (uint16_t)cf_chroma_centre(video) : 0;
+}
+
+/* Replaces the plain means of colours by weighted ones in blocks that are not opaque: only rows
+ * with such blocks are read a second time, from the cache. As exact as write_means: the quarter
+ * keeps quotients 2^-34 away from the next whole number. */
+static void weigh_colours(const CfBlockRow *row, const CfBlockScratch *scratch, uint16_t *values)
+{
+  const int alpha = cf_alpha_channel(row->info), channels = row->info->channels;
+  /* Alpha's sum times channels, over the samples of a block, where all of it is opaque. */
+  const double opaque = (double)cf_max_code(cf_format_info(row->video->format)) * row->height;
+  int first = row->count, end = 0;
+
+  for (int block = 0; block < row->count; block++) {
+    const double weight = scratch->results[block * channels + alpha];
+
+    if (weight > 0.0 && weight * channels < opaque * (row->edges[block + 1] - row->edges[block])) {
+      first = end ? first : block;
+      end = block + 1;
+    }
+  }
+  if (end)
+    reduce(row, &weighted_sums, alpha, first, end, scratch, scratch->weighted);
+  for (int block = 0; block < row->count; block++) {
+    const double weight = scratch->results[block * channels + alpha];
+    const double *sum = scratch->weighted + block * channels;
+
+    if (weight * channels == opaque * (row->edges[block + 1] - row->edges[block]))
+      continue;
+    for (int c = 0; c < channels; c++) {
+      if (c != alpha)
+        values[block * channels + c] = weight > 0.0 ? (uint16_t)((sum[c] + 0.25) / weight + 0.5)
+                                                    : invisible(row->video, row->info->role[c]);
+    }
+  }
+}
+
+void cf_block_row_measure(const CfBlockRow *row, int mode, const CfBlockScratch *scratch,
+                          uint16_t *values)
+{
+  const CfFormatInfo *format = cf_format_info(row->video->format);
+  const bool bytes = format->bits == 8;
+  const int count = row->count * row->info->channels;
+
+  if (mode != CF_BLOCKAVG_AVERAGE) {
+    const int option = mode == CF_BLOCKAVG_MIN ? 0 : bytes ? UINT8_MAX : UINT16_MAX;
+
+    reduce(row, bytes ? &least_8 : &least_16, option, 0, row->count, scratch, scratch->results);
+    write_extremes(values, scratch->results, count, option, format->shift);
+    return;
+  }
+  reduce(row, bytes ? &sums_8 : &sums_16, format->shift, 0, row->count, scratch, scratch->results);
+  write_means(values, scratch->results, row->inverse_widths, 1.0 / row->height, count,
+              format->shift);
+  if (row->weighted && cf_alpha_channel(row->info) >= 0)
+    weigh_colours(row, scratch, values);
+}
+
+/* ---- Values to lines ---- */
 
 /* Pixels of 1, 2, 3 and 4 bytes repeat after 24 or fewer bytes: blocks are filled by three words at
  * a time, over their end, where the next block overwrites it. */

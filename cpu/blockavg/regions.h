@@ -7,6 +7,7 @@
 
 #include "cpu/blockavg/lines.h"
 
+/* Belongs to one caller at a time; runs work on the pool's threads. */
 typedef struct CfBlockRegions CfBlockRegions;
 
 /* Scratch for pictures of `video`, NULL if there is no memory. */
@@ -15,11 +16,6 @@ CfBlockRegions *cf_block_regions_new(const CfVideo *video, int threads);
 /* NULL is allowed. */
 void cf_block_regions_free(CfBlockRegions *self);
 
-/* Filters a job that has regions. `reduction` and `option` are those of the format and the mode.
- * Allocates only where a frame has more blocks than any before. */
-bool cf_block_regions_run(CfBlockRegions *self, const CfBlockavgParams *params,
-                          const CfBlockReduction *reduction, int option, const CfJob *job,
+/* Filters a job that has regions. Allocates only where a frame has more blocks than any before. */
+bool cf_block_regions_run(CfBlockRegions *self, const CfBlockavgParams *params, const CfJob *job,
                           CfStatus *status);
-
-/* The code value of a mean of weight 0. */
-uint16_t cf_block_invisible(const CfVideo *video, CfRole role);

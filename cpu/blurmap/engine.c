@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "cpu/blurmap/layout.h"
-#include "cpu/common/cpu.h"
-#include "cpu/fir/tile.h"
+#include "cpu/common/memory.h"
+#include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 
 /* Positions */
@@ -16,7 +16,7 @@ typedef struct {
   const CfBlurPlane *plane;
   const CfJob *job;
   CfRect rect;
-  const CfBlurField *field;   /* of rows */
+  const CfBlurRows *rows;     /* of rows */
   const CfLineFormat *format; /* of tiles */
   int columns;                /* of tiles */
 } Work;
@@ -29,7 +29,7 @@ static void place_rows(void *context, int first, int end)
   for (int y = work->rect.y0 + first; y < work->rect.y0 + end; y++) {
     float *row = plane->position + (size_t)y * (size_t)plane->width;
 
-    cf_blur_field_row(work->field, work->job, plane->p, y, row);
+    cf_blur_row(work->rows, plane->p, y, row);
     cf_blur_positions(&plane->levels, plane->width, row);
   }
 }
@@ -45,16 +45,6 @@ static CfRect tile_at(CfRect rect, int columns, int index)
 
   return (CfRect){x0, y0, x0 + CF_BLUR_TILE_WIDTH < rect.x1 ? x0 + CF_BLUR_TILE_WIDTH : rect.x1,
                   y0 + CF_BLUR_TILE_HEIGHT < rect.y1 ? y0 + CF_BLUR_TILE_HEIGHT : rect.y1};
-}
-
-static bool is_opaque(const CfBlurPlane *plane, const CfJob *job)
-{
-  bool opaque = true;
-
-  for (int y = 0; opaque && y < plane->height; y++)
-    opaque = cf_pixels_are_opaque(job->source.data[plane->p] + y * job->source.stride[plane->p],
-                                  plane->weighted.alpha, plane->width);
-  return opaque;
 }
 
 /* Fine samples once for all levels that share them, then the levels that some tile reads. */
@@ -89,7 +79,8 @@ static void run_tiles(void *context, int first, int end)
 static void run_plane(const CfCpuBlurMap *blur, const CfBlurPlane *plane, const CfJob *job,
                       CfRect rect)
 {
-  const bool weighted = blur->plan.plane[plane->p].premultiplied && !is_opaque(plane, job);
+  const bool weighted = blur->plan.plane[plane->p].premultiplied &&
+                        !cf_plane_is_opaque(&blur->video, plane->p, &job->source);
   const int left = rect.x0 / CF_BLUR_TILE_WIDTH * CF_BLUR_TILE_WIDTH;
   const int columns = (rect.x1 - left + CF_BLUR_TILE_WIDTH - 1) / CF_BLUR_TILE_WIDTH;
   const int rows = (rect.y1 - rect.y0 + CF_BLUR_TILE_HEIGHT - 1) / CF_BLUR_TILE_HEIGHT;
@@ -105,12 +96,13 @@ static void run_plane(const CfCpuBlurMap *blur, const CfBlurPlane *plane, const 
   cf_parallel_for(blur->threads, columns * rows, 1, run_tiles, &work);
 }
 
-bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurField *field, bool changed,
-                        const CfJob *job, const CfRect rects[CF_MAX_PLANES], CfStatus *status)
+bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurRows *rows, bool changed,
+                        const CfRect rects[CF_MAX_PLANES], CfStatus *status)
 {
-  const bool still = cf_blur_field_is_still(field) && !job->regions;
+  const CfJob *job = rows->job;
+  const bool still = cf_blur_field_is_still(rows->field) && !job->regions;
 
-  if (!cf_cpu_blurmap_prepare(blur, field, job->regions, status))
+  if (!cf_cpu_blurmap_prepare(blur, rows->field, job->regions, status))
     return false;
   for (int p = 0; p < blur->plan.planes; p++) {
     CfBlurPlane *plane = &blur->plane[p];
@@ -118,10 +110,10 @@ bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurField *field, bool chang
     if (cf_rect_is_empty(rects[p]))
       continue;
 
-    const int rows = rects[p].y1 - rects[p].y0;
-    Work work = {.blur = blur, .plane = plane, .job = job, .rect = rects[p], .field = field};
+    const int height = rects[p].y1 - rects[p].y0, grain = cf_even_grain(blur->threads, height);
+    Work work = {.blur = blur, .plane = plane, .job = job, .rect = rects[p], .rows = rows};
     if (changed || !still || !plane->placed)
-      cf_parallel_for(blur->threads, rows, cf_even_grain(blur->threads, rows), place_rows, &work);
+      cf_parallel_for(blur->threads, height, grain, place_rows, &work);
     plane->placed = still;
     run_plane(blur, plane, job, rects[p]);
   }
@@ -172,9 +164,9 @@ void cf_cpu_blurmap_close(CfCpuBlurMap *blur)
     for (int i = 0; i < CF_BLUR_LEVELS; i++)
       cf_cpu_pyramid_close(blur->plane[p].level[i].pyramid);
     free(blur->plane[p].position);
-    free(blur->plane[p].tables);
+    free(blur->plane[p].tables.base);
   }
   cf_fir_plan_free(&blur->plan);
-  free(blur->scratch);
+  free(blur->scratch.base);
   free(blur);
 }

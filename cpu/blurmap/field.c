@@ -20,20 +20,18 @@ static void file_row(const CfMapShape *shape, const uint16_t *values, int y, int
     m[x] = cf_map_bilinear(shape, values, x, y);
 }
 
-static void relative_row(const CfBlurField *field, const CfRegions *regions, int p, int y,
-                         int width, float *m)
+static void relative_row(const CfBlurRows *rows, int p, int y, int width, float *m)
 {
+  const CfCoverage *frame = rows->coverage;
   uint16_t coverage[CF_COVERAGE_SAMPLES];
   int owner[CF_COVERAGE_SAMPLES], last = -1;
   float share = 0.0f;
-  bool alike;
-  const double largest = cf_blur_field_largest_sigma(field, regions, &alike);
 
   memset(m, 0, (size_t)width * sizeof *m);
   for (int begin = 0; begin < width; begin += CF_COVERAGE_SAMPLES) {
     const int count = width - begin < CF_COVERAGE_SAMPLES ? width - begin : CF_COVERAGE_SAMPLES;
 
-    if (!cf_coverage_line(&field->video, regions, p, y, begin, count, coverage, owner))
+    if (!cf_coverage_row(frame, p, y, begin, count, coverage, owner))
       continue;
     /* Neighbours mostly belong to the same region. */
     for (int i = 0; i < count; i++) {
@@ -41,8 +39,8 @@ static void relative_row(const CfBlurField *field, const CfRegions *regions, int
         continue;
       if (owner[i] != last) {
         last = owner[i];
-        share =
-            (float)(cf_blur_field_region_sigma(field, regions, &regions->region[last]) / largest);
+        share = (float)(cf_blur_field_side_sigma(rows->field, frame->region[last].shape.side) /
+                        rows->largest);
       }
       m[begin + i] = share;
     }
@@ -97,12 +95,23 @@ static void picture_row(const CfBlurField *field, const CfJob *job, int p, int y
     m[x] = fminf(fmaxf(m[x], 0.0f), 1.0f);
 }
 
-void cf_blur_field_row(const CfBlurField *field, const CfJob *job, int p, int y, float *m)
+CfBlurRows cf_blur_rows(const CfBlurField *field, const CfJob *job, const CfCoverage *coverage)
 {
+  CfBlurRows rows = {.field = field, .job = job, .coverage = coverage};
+  bool alike;
+
+  if (cf_blur_field_is_relative(field, job->regions))
+    rows.largest = cf_blur_field_largest_sigma(field, job->regions, &alike);
+  return rows;
+}
+
+void cf_blur_row(const CfBlurRows *rows, int p, int y, float *m)
+{
+  const CfBlurField *field = rows->field;
   const int width = cf_plane_width(&field->video, p);
 
-  if (cf_blur_field_is_relative(field, job->regions)) {
-    relative_row(field, job->regions, p, y, width, m);
+  if (rows->largest > 0.0) {
+    relative_row(rows, p, y, width, m);
   } else if (cf_blur_field_is_still(field)) {
     const CfMapShape shape = cf_map_shape(&field->video, &field->params, p);
 
@@ -111,6 +120,6 @@ void cf_blur_field_row(const CfBlurField *field, const CfJob *job, int p, int y,
     else
       analytic_row(&shape, y, width, m);
   } else {
-    picture_row(field, job, p, y, width, m);
+    picture_row(field, rows->job, p, y, width, m);
   }
 }

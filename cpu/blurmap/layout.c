@@ -4,27 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "cpu/fir/unpack.h"
 #include "plan/gaussian.h"
 #include "plan/pyramid_factors.h"
 #include "cpu/pyramid/rows.h"
 
-#define LARGEST_FACTOR 16
-#define MOST_DECIMATED 8
-
 /* Levels */
 
-static CfPyramidFactors choose_factors(double sigma)
-{
-  CfPyramidFactors factors = {
-      .decimation = 1, .thinning = 1, .prefilter_sigma = 0.7, .prefilter_reach = 4.0};
-  const int factor = cf_pyramid_level_factor(sigma, LARGEST_FACTOR);
+#define LARGEST_FACTOR 16
 
-  factors.decimation = factor < MOST_DECIMATED ? factor : MOST_DECIMATED;
-  factors.thinning = factor / factors.decimation;
-  return factors;
-}
+static const CfPyramidLimits limits = {.least_decimation = 1,
+                                       .most_decimation = 8,
+                                       .most = LARGEST_FACTOR,
+                                       .prefilter_sigma = 0.7,
+                                       .prefilter_reach = 4.0};
 
 static bool same_factors(const CfBlurMapLevel *a, const CfBlurMapLevel *b)
 {
@@ -54,8 +48,8 @@ static void choose_levels(CfBlurPlane *plane, const CfMapSigmas *sigmas)
     CfBlurMapLevel *level = &plane->level[i];
     const CfBlurLevel *sigma = &plane->levels.level[i];
 
-    level->x = choose_factors(sigma->horizontal);
-    level->y = choose_factors(sigma->vertical);
+    level->x = cf_pyramid_level_factors(sigma->horizontal, &limits);
+    level->y = cf_pyramid_level_factors(sigma->vertical, &limits);
     level->large = level->x.decimation > 1 || level->y.decimation > 1;
     level->radius_x = cf_gaussian_radius(sigma->horizontal);
     level->radius_y = cf_gaussian_radius(sigma->vertical);
@@ -113,25 +107,11 @@ static CfLineTaps lay_out_gaussian(double sigma, CfArena *arena)
   return cf_line_taps(&cf_lines_float, &taps, arena);
 }
 
-static CfLineFormat lay_out_format(const CfCpuBlurMap *blur, const CfBlurPlane *plane,
-                                   bool premultiplied, CfArena *arena)
-{
-  const CfFormatInfo *info = cf_format_info(blur->video.format);
-  CfLineFormat format = {.channels = plane->channels,
-                         .alpha = cf_alpha_channel(&info->plane[plane->p]),
-                         .bytes = plane->bytes,
-                         .shift = info->shift,
-                         .max_code = cf_max_code(info),
-                         .premultiplied = premultiplied,
-                         .plan = &blur->plan.plane[plane->p]};
-
-  cf_line_format_tables(&format, &cf_lines_float, CF_BLUR_TILE_WIDTH * (size_t)plane->channels,
-                        arena);
-  return format;
-}
-
 static void lay_out_tables(const CfCpuBlurMap *blur, CfBlurPlane *plane, CfArena *arena)
 {
+  const CfFirPlane *plan = &blur->plan.plane[plane->p];
+  const size_t samples = CF_BLUR_TILE_WIDTH * (size_t)plane->channels;
+
   for (int i = 0; i < plane->levels.count; i++) {
     CfBlurMapLevel *level = &plane->level[i];
 
@@ -140,9 +120,11 @@ static void lay_out_tables(const CfCpuBlurMap *blur, CfBlurPlane *plane, CfArena
     level->row = lay_out_gaussian(plane->levels.level[i].horizontal, arena);
     level->column = lay_out_gaussian(plane->levels.level[i].vertical, arena);
   }
-  plane->straight = lay_out_format(blur, plane, false, arena);
-  if (blur->plan.plane[plane->p].premultiplied)
-    plane->weighted = lay_out_format(blur, plane, true, arena);
+  plane->straight =
+      cf_line_format(&blur->video, plane->p, plan, false, &cf_lines_float, samples, arena);
+  if (plan->premultiplied)
+    plane->weighted =
+        cf_line_format(&blur->video, plane->p, plan, true, &cf_lines_float, samples, arena);
 }
 
 static bool prepare_tables(const CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatus *status)
@@ -150,32 +132,11 @@ static bool prepare_tables(const CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatu
   CfArena counted = {0}, placed;
 
   lay_out_tables(blur, plane, &counted);
-  if (counted.used > plane->tables_bytes) {
-    free(plane->tables);
-    plane->tables_bytes = 0;
-    plane->tables = cf_aligned_alloc(counted.used);
-    if (!plane->tables)
-      return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for blur levels of %zu bytes",
-                     counted.used);
-    plane->tables_bytes = counted.used;
-  }
-  placed = (CfArena){.base = plane->tables};
+  if (!cf_buffer_reserve(&plane->tables, counted.used, "blur levels", status))
+    return false;
+  placed = (CfArena){.base = plane->tables.base};
   lay_out_tables(blur, plane, &placed);
   return true;
-}
-
-static void describe_border(const CfCpuBlurMap *blur, CfBlurPlane *plane)
-{
-  const int shift = cf_format_info(blur->video.format)->shift;
-
-  for (int c = 0; c < plane->channels; c++) {
-    const uint16_t code = (uint16_t)(blur->plan.plane[plane->p].channel[c].border << shift);
-
-    if (plane->bytes == 1)
-      plane->border_pixel[c] = (uint8_t)code;
-    else
-      memcpy(&plane->border_pixel[2 * c], &code, sizeof code);
-  }
 }
 
 /* CfBlurScratch of a thread */
@@ -227,16 +188,8 @@ static bool prepare_scratch(CfCpuBlurMap *blur, CfStatus *status)
     largest = counted.used > largest ? counted.used : largest;
   }
   blur->scratch_stride = largest;
-  if (largest * (size_t)blur->threads <= blur->scratch_bytes)
-    return true;
-  free(blur->scratch);
-  blur->scratch_bytes = 0;
-  blur->scratch = cf_aligned_alloc(largest * (size_t)blur->threads);
-  if (!blur->scratch)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for tiles of %zu bytes", largest);
-  blur->scratch_bytes = largest * (size_t)blur->threads;
-  memset(blur->scratch, 0, blur->scratch_bytes);
-  return true;
+  return cf_buffer_reserve(&blur->scratch, largest * (size_t)blur->threads, "tiles to blur",
+                           status);
 }
 
 /* Preparing */
@@ -262,7 +215,7 @@ static bool is_ready_for(const CfCpuBlurMap *blur, const CfBlurField *field,
 static bool prepare_plane(CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatus *status)
 {
   choose_levels(plane, &blur->sigmas[plane->p]);
-  describe_border(blur, plane);
+  cf_border_pixel(&blur->video, &blur->plan.plane[plane->p], plane->border_pixel);
   plane->placed = false;
   return prepare_pyramids(blur, plane, status) && prepare_tables(blur, plane, status);
 }

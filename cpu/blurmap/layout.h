@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a blur map on the CPU has prepared, and how it makes one tile.
+ * What a blur map on the CPU has prepared, and how it makes one tile. Sizes are in samples of the
+ * plane, rows of floats in interleaved samples.
  */
 #pragma once
 
-#include "cpu/common/arena.h"
+#include "cpu/common/memory.h"
 #include "cpu/blurmap/engine.h"
 #include "plan/blurmap_levels.h"
 #include "cpu/pyramid/engine.h"
@@ -36,8 +37,7 @@ typedef struct {
 
   float *position; /* of each sample among the levels, row by row */
   bool placed;     /* they hold for the next picture too */
-  void *tables;    /* taps and formats */
-  size_t tables_bytes;
+  CfBuffer tables; /* taps and formats */
 } CfBlurPlane;
 
 struct CfCpuBlurMap {
@@ -48,8 +48,8 @@ struct CfCpuBlurMap {
   int border;
   bool ready;
   CfBlurPlane plane[CF_MAX_PLANES];
-  void *scratch; /* `scratch_stride` bytes a thread */
-  size_t scratch_bytes, scratch_stride;
+  CfBuffer scratch;      /* of all threads */
+  size_t scratch_stride; /* bytes a thread */
 };
 
 /* The level whose fine samples level `i` uses: of those with its factors one that has the largest

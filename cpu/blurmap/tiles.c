@@ -4,6 +4,7 @@
 
 #include "cpu/blurmap/layout.h"
 #include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/rows.h"
 
@@ -94,7 +95,7 @@ static void filter_level(const CfBlurPlane *plane, const CfBlurMapLevel *level, 
 }
 
 /* The position of each pixel for all its channels, so that blending need not spread weights. */
-INLINE void spread_pixels(const float *position, int width, const int channels,
+INLINE void spread_pixels(const int channels, const float *position, int width,
                           float *restrict samples)
 {
   for (int x = 0; x < width; x++) {
@@ -106,19 +107,7 @@ INLINE void spread_pixels(const float *position, int width, const int channels,
 CF_MULTIVERSION
 static void spread(const float *position, int width, int channels, float *samples)
 {
-  switch (channels) {
-  case 1:
-    spread_pixels(position, width, 1, samples);
-    break;
-  case 2:
-    spread_pixels(position, width, 2, samples);
-    break;
-  case 3:
-    spread_pixels(position, width, 3, samples);
-    break;
-  default:
-    spread_pixels(position, width, 4, samples);
-  }
+  CF_FOR_CHANNELS(channels, spread_pixels, position, width, samples);
 }
 
 static void spread_positions(const CfBlurPlane *plane, CfRect tile, const CfBlurScratch *scratch)
@@ -201,8 +190,8 @@ static void copy_tile(const CfBlurPlane *plane, const CfJob *job, CfRect tile)
 void cf_cpu_blurmap_tile(const CfCpuBlurMap *blur, const CfBlurPlane *plane,
                          const CfLineFormat *format, const CfJob *job, CfRect tile)
 {
-  CfArena arena = {.base =
-                       (uint8_t *)blur->scratch + blur->scratch_stride * (size_t)cf_thread_index()};
+  CfArena arena = {.base = (uint8_t *)blur->scratch.base +
+                           blur->scratch_stride * (size_t)cf_thread_index()};
   const CfBlurScratch scratch = cf_cpu_blurmap_take_scratch(plane, &arena);
   CfBlurUsed used = {{false}};
   int count = 0, copy = -1;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What all CPU engines need of the machine: instruction sets and aligned memory; threads are in
- * parallel.h.
+ * Code that the compiler specialises: for instruction sets, and for numbers of channels.
  */
 #pragma once
-
-#include <stddef.h>
 
 /* Put on functions whose inner loops the compiler vectorises: one copy for each x86-64 level,
  * chosen when the library is loaded. Sanitizers run before the loader can resolve such functions,
@@ -18,8 +15,21 @@
 #define CF_MULTIVERSION
 #endif
 
-#define CF_ALIGNMENT 64
-
-/* Memory aligned to CF_ALIGNMENT and rounded up to a multiple of it, NULL if there is none; freed
- * by free(). */
-void *cf_aligned_alloc(size_t bytes);
+/* function(channels, ...) with a constant number of channels, 1 to 4, so that loops over the
+ * channels of inlined functions unroll. */
+#define CF_FOR_CHANNELS(channels, function, ...)                                                   \
+  do {                                                                                             \
+    switch (channels) {                                                                            \
+    case 1:                                                                                        \
+      function(1, __VA_ARGS__);                                                                    \
+      break;                                                                                       \
+    case 2:                                                                                        \
+      function(2, __VA_ARGS__);                                                                    \
+      break;                                                                                       \
+    case 3:                                                                                        \
+      function(3, __VA_ARGS__);                                                                    \
+      break;                                                                                       \
+    default:                                                                                       \
+      function(4, __VA_ARGS__);                                                                    \
+    }                                                                                              \
+  } while (0)

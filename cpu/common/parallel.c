@@ -11,12 +11,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cpu/common/int_math.h"
+
 /* Loops that run at the same time; a caller that finds no place runs its loop alone. */
 #define LOOPS 32
 
-/* How long threads look for what comes next before they sleep: the loops of one frame follow each
- * other that closely, frames do not. */
+/* How long a thread spins before it sleeps: the loops of one frame follow each other that closely,
+ * frames do not. */
 #define SPIN_NS 50000
+
+/* Frames closer than this keep one worker awake in between, as long as nobody else wants its
+ * processor: to wake one takes longer than all else at a loop's start. */
+#define WATCH_NS 2000000
 
 /* Who enters a loop with room left wakes so many more, so that waking many takes few steps. */
 #define WAKE_FAN 3
@@ -54,9 +60,12 @@ static struct {
   atomic_int processors;                      /* as of the engine opened last */
   atomic_int workers;                         /* threads in `thread` */
   atomic_int helping;                         /* of them, in loops */
-  atomic_int searching;                       /* of them, about to sleep */
+  atomic_int searching;                       /* of them, awake for the next loop */
   atomic_int parked;                          /* of them, asleep */
   atomic_bool refused;                        /* the system gave no more threads */
+  atomic_bool watched;                        /* by one worker, beyond SPIN_NS */
+  atomic_bool frequent;                       /* the last pause between frames was short */
+  _Atomic int64_t ended_ns;                   /* when the last loop did */
   bool ending;
   pthread_mutex_t mutex; /* guards `thread`, `ending`, and what both conditions are about */
   pthread_cond_t wake;   /* a loop was published */
@@ -67,16 +76,6 @@ static struct {
           .left = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local int thread_index;
-
-static int least(int a, int b)
-{
-  return a < b ? a : b;
-}
-
-static int most(int a, int b)
-{
-  return a > b ? a : b;
-}
 
 static int helpers(unsigned state)
 {
@@ -126,7 +125,7 @@ static void run_parts(Loop *loop)
   for (int part; (part = atomic_fetch_add(&loop->next, 1)) < loop->parts;) {
     const int first = part * loop->grain;
 
-    loop->body(loop->context, first, first + least(loop->grain, loop->count - first));
+    loop->body(loop->context, first, first + cf_min(loop->grain, loop->count - first));
   }
   atomic_fetch_and(&loop->state, ~OPEN);
 }
@@ -135,7 +134,7 @@ static void run_parts(Loop *loop)
 static void wake(int wanted)
 {
   const int count =
-      least(WAKE_FAN, least(wanted - atomic_load(&pool.searching), atomic_load(&pool.parked)));
+      cf_min(WAKE_FAN, cf_min(wanted - atomic_load(&pool.searching), atomic_load(&pool.parked)));
 
   if (count <= 0)
     return;
@@ -222,6 +221,21 @@ static bool help(void)
   return helped;
 }
 
+/* Whether a loop was published since `seen`, or is within WATCH_NS; gives up once another thread
+ * has had the processor. */
+static bool watch(unsigned seen)
+{
+  int64_t now = now_ns(), before = now;
+
+  for (const int64_t end = now + WATCH_NS; now < end && now - before < SPIN_NS; now = now_ns()) {
+    if (atomic_load(&pool.published) != seen)
+      return true;
+    before = now;
+    sched_yield();
+  }
+  return false;
+}
+
 /* Whether a loop was published since `seen`, or is soon. */
 static bool search(unsigned seen)
 {
@@ -229,6 +243,10 @@ static bool search(unsigned seen)
 
   atomic_fetch_add(&pool.searching, 1);
   found = changes_soon(&pool.published, ~0u, seen);
+  if (!found && atomic_load(&pool.frequent) && !atomic_exchange(&pool.watched, true)) {
+    found = watch(seen);
+    atomic_store(&pool.watched, false);
+  }
   atomic_fetch_sub(&pool.searching, 1);
   return found;
 }
@@ -305,6 +323,7 @@ static void after_fork_in_child(void)
   atomic_store(&pool.helping, 0);
   atomic_store(&pool.searching, 0);
   atomic_store(&pool.parked, 0);
+  atomic_store(&pool.watched, false);
   pthread_mutex_init(&pool.mutex, NULL);
   pthread_cond_init(&pool.wake, NULL);
   pthread_cond_init(&pool.left, NULL);
@@ -342,9 +361,9 @@ static int processors(void)
  * that, or than one for each processor. */
 static bool workers_lack(int wanted)
 {
-  const int limit = most(wanted, atomic_load(&pool.processors) - 1);
+  const int limit = cf_max(wanted, atomic_load(&pool.processors) - 1);
 
-  return atomic_load(&pool.workers) < least(limit, atomic_load(&pool.helping) + wanted) &&
+  return atomic_load(&pool.workers) < cf_min(limit, atomic_load(&pool.helping) + wanted) &&
          !atomic_load(&pool.refused);
 }
 
@@ -372,10 +391,10 @@ int cf_thread_count(int requested)
 {
   const int available = processors();
 
-  atomic_store(&pool.processors, least(available, CF_MAX_THREADS));
+  atomic_store(&pool.processors, cf_min(available, CF_MAX_THREADS));
   /* What was refused once may be allowed by now. */
   atomic_store(&pool.refused, false);
-  return least(CF_MAX_THREADS, requested > 0 ? least(requested, 4 * available) : available);
+  return cf_min(CF_MAX_THREADS, requested > 0 ? cf_min(requested, 4 * available) : available);
 }
 
 int cf_thread_index(void)
@@ -385,7 +404,16 @@ int cf_thread_index(void)
 
 int cf_even_grain(int threads, int count)
 {
-  return most(1, count / (PARTS_A_THREAD * threads));
+  return cf_max(1, count / (PARTS_A_THREAD * threads));
+}
+
+/* Shorter pauses than SPIN_NS lie within a frame and tell nothing about the next one. */
+static void note_pause(void)
+{
+  const int64_t pause = now_ns() - atomic_load(&pool.ended_ns);
+
+  if (pause > SPIN_NS)
+    atomic_store(&pool.frequent, pause < WATCH_NS);
 }
 
 static Loop *take_loop(void)
@@ -401,7 +429,7 @@ static Loop *take_loop(void)
 
 void cf_parallel_for(int threads, int count, int grain, CfLoopBody body, void *context)
 {
-  const int parts = count / grain + (count % grain > 0), team = least(threads, parts);
+  const int parts = count / grain + (count % grain > 0), team = cf_min(threads, parts);
   Loop *loop;
 
   if (count <= 0)
@@ -419,10 +447,14 @@ void cf_parallel_for(int threads, int count, int grain, CfLoopBody body, void *c
   atomic_store(&loop->next, 0);
   atomic_store(&loop->state, TAKEN | OPEN | (unsigned)(team - 1) * ONE_ROOM);
   atomic_fetch_add(&pool.published, 1);
+  note_pause();
   if (workers_lack(team - 1))
     add_workers(team - 1);
-  wake(team - 1);
+  /* A worker that is awake wakes the others, sooner than the caller could both wake and work. */
+  if (atomic_load(&pool.searching) == 0)
+    wake(team - 1);
   run_parts(loop);
   wait_for_helpers(loop);
   atomic_store(&loop->state, 0);
+  atomic_store(&pool.ended_ns, now_ns());
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Loops that several threads share. All engines of the process share one pool of workers, which
- * sleep while there is nothing to do. A loop never waits for a worker to come: its caller runs what
- * nobody else has taken, so a busy machine, or one that allows no more threads, only means that
- * fewer take part.
+ * sleep while there is nothing to do; only where frames come back to back does one of them stay
+ * awake in between, as long as no other thread wants its processor. A loop never waits for a worker
+ * to come: its caller runs what nobody else has taken, so a busy machine, or one that allows no
+ * more threads, only means that fewer take part.
  */
 #pragma once
 
@@ -15,7 +16,7 @@ typedef void (*CfLoopBody)(void *context, int first, int end);
  * processors for 0, and no more than four for each processor, or CF_MAX_THREADS. */
 int cf_thread_count(int requested);
 
-#define CF_MAX_THREADS 256
+#define CF_MAX_THREADS 256 /* that share one loop */
 
 /* Runs items 0 .. count - 1, `grain` at a time, by the calling thread and up to `threads` - 1
  * workers, and returns when all have been run. `threads` is at most CF_MAX_THREADS, `grain` >= 1;

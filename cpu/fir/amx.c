@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/common/int_math.h"
+#include "cpu/fir/unpack.h"
+
 #define FRACTION      16                /* bits of taps */
 #define LARGEST_TAP   (127 * 256 + 127) /* whose high half is a signed byte */
 #define LARGEST_ERROR 0.15              /* codes, of both directions */
@@ -64,21 +67,12 @@ static int round_running_sums(const CfTaps *taps, int count, int *tap)
   return rounded;
 }
 
-static bool is_symmetric(const CfTaps *taps)
-{
-  for (int i = 0; i < taps->count / 2; i++) {
-    if (taps->tap[i] != taps->tap[taps->count - 1 - i])
-      return false;
-  }
-  return true;
-}
-
 /* Adds up to 1 exactly, and is as symmetric as the taps. */
 static void round_taps(const CfTaps *taps, int *tap)
 {
   const int half = taps->count / 2;
 
-  if (!is_symmetric(taps)) {
+  if (!cf_taps_are_symmetric(taps)) {
     round_running_sums(taps, taps->count, tap);
     return;
   }
@@ -137,11 +131,6 @@ static int tap_at(const int *tap, int count, int i)
 }
 
 /* Tables */
-
-static int divide_up(int a, int b)
-{
-  return (a + b - 1) / b;
-}
 
 /* Result `column` of group `group` is the sum over samples of tap[sample - 16 group - column]. The
  * right factor holds four of its rows in one row, interleaved. */
@@ -203,8 +192,8 @@ bool cf_fir_matrix_lay_out(CfFirMatrix *matrix, const CfTaps *row, const CfTaps 
                            CfArena *arena)
 {
   const int row_reach = CF_MATRIX_ROWS - 1 + row->count;
-  const int ring_slots = divide_up(CF_MATRIX_ROWS - 1 + column->count, CF_MATRIX_ROWS);
-  const int row_tiles = divide_up(row_reach, CF_MATRIX_DEPTH);
+  const int ring_slots = cf_divide_up(CF_MATRIX_ROWS - 1 + column->count, CF_MATRIX_ROWS);
+  const int row_tiles = cf_divide_up(row_reach, CF_MATRIX_DEPTH);
   const int ring_rows = ring_slots * CF_MATRIX_ROWS;
   int row_taps[CF_MAX_TAPS], column_taps[CF_MAX_TAPS];
   double row_error, column_error;
@@ -220,8 +209,8 @@ bool cf_fir_matrix_lay_out(CfFirMatrix *matrix, const CfTaps *row, const CfTaps 
       .row_tiles = row_tiles,
       .segment_groups = (row_tiles * CF_MATRIX_DEPTH - row_reach) / CF_MATRIX_ROWS + 1,
       .ring_rows = ring_rows,
-      .ring_tiles = divide_up(2 * ring_rows, CF_MATRIX_DEPTH),
-      .high_tiles = divide_up(ring_rows, CF_MATRIX_DEPTH),
+      .ring_tiles = cf_divide_up(2 * ring_rows, CF_MATRIX_DEPTH),
+      .high_tiles = cf_divide_up(ring_rows, CF_MATRIX_DEPTH),
       .half = half_with_mean(column_taps, column->count),
   };
 

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "cpu/common/arena.h"
+#include "cpu/common/memory.h"
 #include "plan/fir.h"
 
 /* Rows and columns of a tile of sums, and rows of the picture that enter at a time. */

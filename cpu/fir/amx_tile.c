@@ -26,7 +26,7 @@ typedef struct {
   __mmask64 see_through; /* pixels of 64 that were not */
 
   /* What a segment of some groups reads: matrix->row_tiles times for each channel 16 rows of 64
-   * samples. Loads of tiles want whole cache lines: others took 57 cycles instead of 9. */
+   * samples. Loads of tiles want whole cache lines. */
   uint8_t *segment;
   uint8_t *ring; /* of each column filtered rows: quads of interleaved high bytes, then low bytes */
   size_t ring_pitch;
@@ -203,7 +203,7 @@ INLINE void load_segment(Tile *tile, const int channels, int block, int segment)
             tile->rows->source + y * tile->rows->source_stride + (ptrdiff_t)x * channels;
 
         split_pixels(channels, source, to);
-        /* Of 16 rows at a time, those of the next block: 4.2 ms a frame become 3. */
+        /* The next block's: the processor does not foresee 16 rows at a time. */
         for (int i = 0; t == 0 && i < channels; i++)
           _mm_prefetch((const char *)source + CF_MATRIX_ROWS * tile->rows->source_stride + 64 * i,
                        _MM_HINT_T1);
@@ -252,7 +252,7 @@ static int32_t *sums_of(int32_t *sums, int column)
 
 /* Sums are in two tiles, of high and of low taps. Columns take turns with two pairs of them, and
  * are stored only after the products of the next column: a store right after its product waits for
- * it, and everything for the store (33 cycles for a product and a store instead of 20). */
+ * it, and everything for the store. */
 #define STORE_EVEN(to)                                                                             \
   do {                                                                                             \
     _tile_stored(0, (to), 64);                                                                     \

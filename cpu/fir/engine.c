@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/arena.h"
+#include "cpu/common/memory.h"
 #include "cpu/fir/unpack.h"
 #include "cpu/fir/tile.h"
+#include "cpu/common/int_math.h"
 #include "cpu/common/parallel.h"
 
 /* A tile's ring of rows should stay in the second-level cache. Within that, tiles are as wide as
@@ -16,8 +17,7 @@
 #define RING_BYTES       786432
 #define SMALLEST_TILE    512 /* samples */
 #define TILES_PER_THREAD 4
-/* Matrix products take all rows at the same pace, and the first rows of a tile wait for memory: two
- * tiles took 1.08 times as long. */
+/* Matrix products take all rows at the same pace, and the first rows of a tile wait for memory. */
 #define MATRIX_TILES_PER_THREAD 1
 /* Each strip filters column.count - 1 rows of its neighbours too: at most this share of its own. */
 #define STRIP_OVERLAP 0.125
@@ -44,10 +44,9 @@ struct CfCpuFir {
   CfFirShare share[CF_MAX_PLANES];
   CfFirWork work[CF_MAX_PLANES];
   Grid grid[CF_MAX_PLANES];
-  void *tables; /* what `work` points to */
-  size_t tables_bytes;
-  void *scratch; /* `scratch_stride` bytes a thread */
-  size_t scratch_bytes, scratch_stride;
+  CfBuffer tables;       /* what `work` points to */
+  CfBuffer scratch;      /* of all threads */
+  size_t scratch_stride; /* bytes a thread */
   const char *algorithm;
 };
 
@@ -105,14 +104,17 @@ static bool lay_out_matrix(const CfCpuFir *fir, CfFirWork *work, int p, CfArena 
 
 /* Tables */
 
-static CfFirWay lay_out_way(const CfFirWork *work, const CfLines *lines, const CfLineFormat *format,
-                            int tile_width, CfArena *arena)
+static CfFirWay lay_out_way(const CfCpuFir *fir, const CfFirPlane *plan, int p,
+                            const CfLines *lines, bool premultiplied, int tile_width,
+                            CfArena *arena)
 {
-  CfFirWay way = {.lines = lines, .format = *format, .tile_width = tile_width};
+  const size_t channels = (size_t)cf_format_info(fir->video.format)->plane[p].channels;
+  CfFirWay way = {.lines = lines, .tile_width = tile_width};
 
-  way.row = cf_line_taps(lines, &work->plan->row, arena);
-  way.column = cf_line_taps(lines, &work->plan->column, arena);
-  cf_line_format_tables(&way.format, lines, (size_t)tile_width * (size_t)format->channels, arena);
+  way.row = cf_line_taps(lines, &plan->row, arena);
+  way.column = cf_line_taps(lines, &plan->column, arena);
+  way.format = cf_line_format(&fir->video, p, plan, premultiplied, lines,
+                              (size_t)tile_width * channels, arena);
   return way;
 }
 
@@ -133,19 +135,12 @@ static void lay_out_edges(CfFirWork *work, CfArena *arena)
 
 /* Describing a plane */
 
-static void describe_channels(CfFirWork *work, const CfPlaneFormat *format, int shift)
+static void describe_channels(CfFirWork *work, const CfPlaneFormat *format)
 {
   for (int c = 0; c < format->channels; c++) {
-    const CfFirChannel *channel = &work->plan->channel[c];
-    const uint16_t border = (uint16_t)(channel->border << shift);
-
-    if (work->sample_bytes == 1)
-      work->border_pixel[c] = (uint8_t)border;
-    else
-      memcpy(&work->border_pixel[2 * c], &border, sizeof border);
     if (format->role[c] == CF_ROLE_PADDING)
       work->padding = c;
-    else if (!channel->filtered)
+    else if (!work->plan->channel[c].filtered)
       work->copied[work->copied_count++] = c;
   }
 }
@@ -164,18 +159,9 @@ static CfFirWork describe_plane(const CfVideo *video, const CfFirPlan *plan, int
       .padding = -1,
   };
 
-  describe_channels(&work, &info->plane[p], info->shift);
+  describe_channels(&work, &info->plane[p]);
+  cf_border_pixel(video, work.plan, work.border_pixel);
   return work;
-}
-
-static int divide_up(int a, int b)
-{
-  return (a + b - 1) / b;
-}
-
-static int clamp(int value, int least, int most)
-{
-  return value < least ? least : value > most ? most : value;
 }
 
 static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads)
@@ -185,21 +171,21 @@ static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads
   const int granule = channels == 3 ? CF_LINE_GRANULE : CF_LINE_GRANULE / channels;
   const int narrowest = SMALLEST_TILE / channels;
   const int fitting = (int)(RING_BYTES / lines->size) / ((rows + CF_FIR_BLOCK_ROWS) * channels);
-  const int widest = fitting > narrowest ? fitting : narrowest;
-  const int most_columns = divide_up(work->width, narrowest);
+  const int widest = cf_max(fitting, narrowest);
+  const int most_columns = cf_divide_up(work->width, narrowest);
   const int share = work->matrix.row_tiles > 0 ? MATRIX_TILES_PER_THREAD : TILES_PER_THREAD;
   const int wanted = threads > 1 ? share * threads : 1;
-  const int cheap = clamp((int)(work->height * STRIP_OVERLAP / rows), 1, wanted);
+  const int cheap = cf_clamp((int)(work->height * STRIP_OVERLAP / rows), 1, wanted);
   Grid grid;
 
-  grid.columns = divide_up(work->width, widest);
-  grid.columns = clamp(divide_up(wanted, cheap), grid.columns, most_columns);
-  grid.tile_width = divide_up(divide_up(work->width, grid.columns), granule) * granule;
-  grid.columns = divide_up(work->width, grid.tile_width);
-  grid.strips = divide_up(threads, grid.columns);
-  grid.strips = clamp(divide_up(wanted, grid.columns), grid.strips,
-                      cheap > grid.strips ? cheap : grid.strips);
-  grid.strips = grid.strips < work->height ? grid.strips : work->height;
+  grid.columns = cf_divide_up(work->width, widest);
+  grid.columns = cf_clamp(cf_divide_up(wanted, cheap), grid.columns, most_columns);
+  grid.tile_width = cf_divide_up(cf_divide_up(work->width, grid.columns), granule) * granule;
+  grid.columns = cf_divide_up(work->width, grid.tile_width);
+  grid.strips = cf_divide_up(threads, grid.columns);
+  grid.strips =
+      cf_clamp(cf_divide_up(wanted, grid.columns), grid.strips, cf_max(cheap, grid.strips));
+  grid.strips = cf_min(grid.strips, work->height);
   return grid;
 }
 
@@ -211,24 +197,15 @@ static void lay_out_plane(const CfCpuFir *fir, CfFirWork *work, Grid *grid, int 
   const CfLines *real = plan->float_suffices ? &cf_lines_float : &cf_lines_double;
   const bool mean = info->bits == 8 && is_mean(plan, &info->plane[p]);
   const CfLines *straight = mean && fixed_suffices(plan) ? &cf_lines_fixed : real;
-  CfLineFormat format = {.channels = work->channels,
-                         .alpha = work->alpha,
-                         .bytes = work->sample_bytes,
-                         .shift = info->shift,
-                         .max_code = cf_max_code(info),
-                         .plan = plan};
-
   const bool matrix = lay_out_matrix(fir, work, p, arena);
 
   *grid = choose_grid(work, matrix ? &cf_lines_fixed : straight, fir->threads);
   lay_out_edges(work, arena);
   if (!matrix)
-    work->straight = lay_out_way(work, straight, &format, grid->tile_width, arena);
+    work->straight = lay_out_way(fir, plan, p, straight, false, grid->tile_width, arena);
   work->only_opaque = plan->premultiplied && fir->share[p] == CF_FIR_IF_OPAQUE;
-  if (plan->premultiplied && !work->only_opaque) {
-    format.premultiplied = true;
-    work->weighted = lay_out_way(work, real, &format, grid->tile_width, arena);
-  }
+  if (plan->premultiplied && !work->only_opaque)
+    work->weighted = lay_out_way(fir, plan, p, real, true, grid->tile_width, arena);
 }
 
 static size_t lay_out_planes(const CfCpuFir *fir, const CfFirPlan *plan, CfFirWork *work,
@@ -293,45 +270,19 @@ bool cf_cpu_fir_in_matrix(const CfCpuFir *fir, int plane)
   return work.plan->filtered && lay_out_matrix(fir, &work, plane, &counted);
 }
 
-/* A block of at least `bytes` bytes: the old one if it is large enough, which otherwise stays. */
-static void *enlarged(void *block, size_t block_bytes, size_t bytes)
-{
-  return bytes <= block_bytes ? block : cf_aligned_alloc(bytes);
-}
-
-static void replace(void **block, size_t *block_bytes, void *with, size_t bytes)
-{
-  if (*block == with)
-    return;
-  free(*block);
-  *block = with;
-  *block_bytes = bytes;
-}
-
 bool cf_cpu_fir_commit(CfCpuFir *fir, CfStatus *status)
 {
   const CfFirPlan *plan = cf_cpu_fir_next_plan(fir);
   CfFirWork work[CF_MAX_PLANES];
   Grid grid[CF_MAX_PLANES];
-  CfArena counted = {0};
+  CfArena counted = {0}, placed;
   const size_t stride = lay_out_planes(fir, plan, work, grid, &counted);
-  const size_t scratch_bytes = stride * (size_t)fir->threads;
-  void *tables = enlarged(fir->tables, fir->tables_bytes, counted.used);
-  void *scratch = enlarged(fir->scratch, fir->scratch_bytes, scratch_bytes);
 
-  if ((counted.used && !tables) || (scratch_bytes && !scratch)) {
-    if (tables != fir->tables)
-      free(tables);
-    if (scratch != fir->scratch)
-      free(scratch);
-    return cf_fail(status, CF_ERROR_NO_MEMORY,
-                   "no memory for filter tables of %zu bytes and rows of %zu bytes", counted.used,
-                   scratch_bytes);
-  }
-  replace(&fir->tables, &fir->tables_bytes, tables, counted.used);
-  replace(&fir->scratch, &fir->scratch_bytes, scratch, scratch_bytes);
-
-  CfArena placed = {.base = fir->tables};
+  /* The tables last: those of the old plan stay where anything fails. */
+  if (!cf_buffer_reserve(&fir->scratch, stride * (size_t)fir->threads, "rows to filter", status) ||
+      !cf_buffer_reserve(&fir->tables, counted.used, "filter tables", status))
+    return false;
+  placed = (CfArena){.base = fir->tables.base};
   fir->scratch_stride = lay_out_planes(fir, plan, fir->work, fir->grid, &placed);
   fir->current = 1 - fir->current;
   return true;
@@ -352,8 +303,8 @@ void cf_cpu_fir_close(void *state)
     return;
   cf_fir_plan_free(&fir->plans[0]);
   cf_fir_plan_free(&fir->plans[1]);
-  free(fir->tables);
-  free(fir->scratch);
+  free(fir->tables.base);
+  free(fir->scratch.base);
   free(fir);
 }
 
@@ -378,10 +329,10 @@ static CfFirTile clipped_tile(const CfFirWork *work, const Grid *grid, int index
   CfFirTile tile = tile_at(work, grid, index);
 
   if (rect) {
-    tile.x0 = tile.x0 > rect->x0 ? tile.x0 : rect->x0;
-    tile.x1 = tile.x1 < rect->x1 ? tile.x1 : rect->x1;
-    tile.y0 = tile.y0 > rect->y0 ? tile.y0 : rect->y0;
-    tile.y1 = tile.y1 < rect->y1 ? tile.y1 : rect->y1;
+    tile.x0 = cf_max(tile.x0, rect->x0);
+    tile.x1 = cf_min(tile.x1, rect->x1);
+    tile.y0 = cf_max(tile.y0, rect->y0);
+    tile.y1 = cf_min(tile.y1, rect->y1);
   }
   return tile;
 }
@@ -446,7 +397,7 @@ typedef struct {
 static void run_tiles(void *context, int first, int end)
 {
   Tiles *tiles = context;
-  uint8_t *scratch = tiles->fir->scratch;
+  uint8_t *scratch = tiles->fir->scratch.base;
   unsigned used = 0;
 
   if (scratch)

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The CPU engine of plan/fir.h: gaussblur and sepconv differ only in how they fill the plan.
+ * `plane` is a plane of the format, samples and rectangles are the plane's. All calls for one
+ * CfCpuFir come from one thread at a time; runs work on the pool's threads (common/parallel.h).
  */
 #pragma once
 
 #include "plan/coverage.h"
 #include "plan/fir.h"
 
-/* Belongs to one caller at a time. */
 typedef struct CfCpuFir CfCpuFir;
 
-/* NULL without memory. It has no plan yet. */
+/* NULL without memory, with the reason. It has no plan yet; closed by cf_cpu_fir_close. */
 CfCpuFir *cf_cpu_fir_open(const CfVideo *video, const CfOpenOptions *options, CfStatus *status);
 
 /* The video it was opened for. */
 const CfVideo *cf_cpu_fir_video(const CfCpuFir *fir);
 
-/* A plan to fill, which cf_cpu_fir_commit then puts in force; until then the old one is. */
+/* A plan to fill, which cf_cpu_fir_commit then puts in force; until then the old one is. The engine
+ * owns it. */
 CfFirPlan *cf_cpu_fir_next_plan(CfCpuFir *fir);
 
 /* Allocates only where the plan needs more memory than any before. On failure the old plan stays in

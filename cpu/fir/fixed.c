@@ -116,19 +116,14 @@ static void sum_taps(const int16_t *const *lines, const int16_t *tap, int count,
 {
   int t = (count - 1) % 4 + 1;
 
-  switch (t) {
-  case 1:
-    add_taps(to, lines, tap, true, 1, samples);
-    break;
-  case 2:
-    add_taps(to, lines, tap, true, 2, samples);
-    break;
-  case 3:
-    add_taps(to, lines, tap, true, 3, samples);
-    break;
-  default:
-    add_taps(to, lines, tap, true, 4, samples);
-  }
+#define FIRST_GROUP(constant)                                                                      \
+  if (t == (constant))                                                                             \
+  add_taps(to, lines, tap, true, constant, samples)
+  FIRST_GROUP(1);
+  FIRST_GROUP(2);
+  FIRST_GROUP(3);
+  FIRST_GROUP(4);
+#undef FIRST_GROUP
   for (; t < count; t += 4)
     add_taps(to, lines + t, tap + t, false, 4, samples);
 }
@@ -173,19 +168,14 @@ INLINE void sum_groups(const Pairs *pairs, int count, const bool two, int sample
 {
   int t = (count - 1) % 4 + 1;
 
-  switch (t) {
-  case 1:
-    add_pairs(to, below, pairs, 0, true, 1, two, samples);
-    break;
-  case 2:
-    add_pairs(to, below, pairs, 0, true, 2, two, samples);
-    break;
-  case 3:
-    add_pairs(to, below, pairs, 0, true, 3, two, samples);
-    break;
-  default:
-    add_pairs(to, below, pairs, 0, true, 4, two, samples);
-  }
+#define FIRST_GROUP(constant)                                                                      \
+  if (t == (constant))                                                                             \
+  add_pairs(to, below, pairs, 0, true, constant, two, samples)
+  FIRST_GROUP(1);
+  FIRST_GROUP(2);
+  FIRST_GROUP(3);
+  FIRST_GROUP(4);
+#undef FIRST_GROUP
   for (; t < count; t += 4)
     add_pairs(to, below, pairs, t, false, 4, two, samples);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The arithmetic of the FIR engine: what happens to one line of interleaved samples. Both
+ * The arithmetic of the FIR engine: what happens to one line of interleaved samples, in "working
+ * samples" (fixed point, float or double) of the arithmetic's own. Pure functions, callable from
+ * any thread; lines do not overlap, and start at any multiple of a working sample. Both
  * directions are the same weighted sum of lines: the column filter sums lines of different rows,
  * the row filter sums one line with itself shifted by whole pixels.
  */
@@ -10,6 +12,11 @@
 
 /* Sums run over multiples of this many samples: whole vectors of any size, no remainder. */
 #define CF_LINE_GRANULE 64
+
+static inline int cf_round_to_granule(int samples)
+{
+  return (samples + CF_LINE_GRANULE - 1) / CF_LINE_GRANULE * CF_LINE_GRANULE;
+}
 
 /* Pixels of a premultiplied plane that are loaded and stored at a time. */
 #define CF_WEIGHT_CHUNK 64

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The body of fir_float.c and fir_double.c: the arithmetic of fir_lines.h in the type REAL.
+ * The body of float.c and double.c, which define REAL and LINES: the arithmetic of line_ops.h in
+ * floating point.
  */
 #include "cpu/fir/line_ops.h"
 
@@ -100,31 +101,18 @@ INLINE void sum_groups(const REAL *const *lines, const REAL *tap, int count, con
 {
   int t = (count - 1) % 8 + 1;
 
-  switch (t) {
-  case 1:
-    add_taps(to, below, lines, tap, true, 1, two, samples);
-    break;
-  case 2:
-    add_taps(to, below, lines, tap, true, 2, two, samples);
-    break;
-  case 3:
-    add_taps(to, below, lines, tap, true, 3, two, samples);
-    break;
-  case 4:
-    add_taps(to, below, lines, tap, true, 4, two, samples);
-    break;
-  case 5:
-    add_taps(to, below, lines, tap, true, 5, two, samples);
-    break;
-  case 6:
-    add_taps(to, below, lines, tap, true, 6, two, samples);
-    break;
-  case 7:
-    add_taps(to, below, lines, tap, true, 7, two, samples);
-    break;
-  default:
-    add_taps(to, below, lines, tap, true, 8, two, samples);
-  }
+#define FIRST_GROUP(constant)                                                                      \
+  if (t == (constant))                                                                             \
+  add_taps(to, below, lines, tap, true, constant, two, samples)
+  FIRST_GROUP(1);
+  FIRST_GROUP(2);
+  FIRST_GROUP(3);
+  FIRST_GROUP(4);
+  FIRST_GROUP(5);
+  FIRST_GROUP(6);
+  FIRST_GROUP(7);
+  FIRST_GROUP(8);
+#undef FIRST_GROUP
   for (; t < count; t += 8)
     add_taps(to, below, lines + t, tap + t, false, 8, two, samples);
 }
@@ -193,8 +181,8 @@ static void store_words(const CfLineFormat *format, const REAL *line, int sample
 }
 
 /* Alpha before it is rounded. In a format of 4 channels it is the first or the last; reading and
- * writing both ends keeps memory accesses whole: parts of a vector that was just stored, or whole
- * vectors of parts, wait for the store to reach the cache, which took longer than all the rest. */
+ * writing both ends keeps memory accesses whole: a load of a part of a vector that was just stored,
+ * or of a whole one stored in parts, waits until the store has reached the cache. */
 CF_MULTIVERSION
 static void read_alpha(const CfLineFormat *format, const REAL *line, int pixels,
                        const uint8_t *source, REAL *restrict alpha)

@@ -4,8 +4,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "cpu/common/arena.h"
+#include "cpu/common/memory.h"
 #include "cpu/fir/amx_tile.h"
+#include "cpu/fir/unpack.h"
 
 /* A block of rows is made in chunks of so many samples: a chunk's part of the ring stays in the
  * first-level cache for the whole block. Whole pixels and granules. */
@@ -40,15 +41,11 @@ static int ring_slots(const CfFirWay *way)
   return way->column.count - 1 + CF_FIR_BLOCK_ROWS;
 }
 
-static int round_up(int samples)
-{
-  return (samples + CF_LINE_GRANULE - 1) / CF_LINE_GRANULE * CF_LINE_GRANULE;
-}
-
 /* An odd number of cache lines, so that equal places of all rows do not share a cache set. */
 static size_t slot_bytes(const CfFirWork *work, const CfFirWay *way)
 {
-  const size_t bytes = (size_t)round_up(way->tile_width * work->channels) * way->lines->size;
+  const size_t bytes =
+      (size_t)cf_round_to_granule(way->tile_width * work->channels) * way->lines->size;
 
   return ((bytes + CF_ALIGNMENT - 1) / CF_ALIGNMENT | 1) * CF_ALIGNMENT;
 }
@@ -101,23 +98,6 @@ size_t cf_fir_tile_scratch(const CfFirWork *work, int tile_width)
 }
 
 /* Rows */
-
-CF_MULTIVERSION
-bool cf_pixels_are_opaque(const uint8_t *from, int alpha, int pixels)
-{
-  static const uint8_t masks[4][4] = {
-      {255, 0, 0, 0}, {0, 255, 0, 0}, {0, 0, 255, 0}, {0, 0, 0, 255}};
-  uint32_t mask, all = UINT32_MAX;
-
-  memcpy(&mask, masks[alpha], sizeof mask);
-  for (int x = 0; x < pixels; x++) {
-    uint32_t pixel;
-
-    memcpy(&pixel, from + 4 * x, sizeof pixel);
-    all &= pixel;
-  }
-  return (all & mask) == mask;
-}
 
 static uint8_t *line_pixel(const Tile *tile, uint8_t *line, int pixel)
 {
@@ -248,11 +228,12 @@ static void filter_block(Tile *tile, int y, int rows)
       tile->chunk_rows[i] = (const uint8_t *)oldest[i] + (size_t)first * size;
     for (int i = 0; i < rows; i += 2) {
       if (i + 1 < rows) {
-        way->lines->sum_two(&way->column, tile->chunk_rows + i, round_up(samples), tile->result,
-                            below);
+        way->lines->sum_two(&way->column, tile->chunk_rows + i, cf_round_to_granule(samples),
+                            tile->result, below);
         store_samples(tile, below, y + i + 1, first, samples);
       } else {
-        way->lines->sum(&way->column, tile->chunk_rows + i, round_up(samples), tile->result);
+        way->lines->sum(&way->column, tile->chunk_rows + i, cf_round_to_granule(samples),
+                        tile->result);
       }
       store_samples(tile, tile->result, y + i, first, samples);
     }
@@ -321,7 +302,7 @@ static int run_way(const CfFirWork *work, const CfFirWay *way, const CfFirRows *
                .watch_alpha =
                    way == &work->straight && (work->weighted.lines || work->only_opaque)};
 
-  tile.summed_samples = round_up(tile.samples);
+  tile.summed_samples = cf_round_to_granule(tile.samples);
   lay_out(&tile, &arena);
   clear_rounding(&tile);
   for (int i = 0; i < way->row.count; i++)

@@ -69,6 +69,3 @@ typedef enum {
  * belongs to this call. Returns the arithmetic that it took. */
 CfFirArithmetic cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows, const CfFirTile *tile,
                                 void *scratch);
-
-/* Whether alpha, channel 0 or 3 of these pixels of 4 bytes, is 255 in all of them. */
-bool cf_pixels_are_opaque(const uint8_t *from, int alpha, int pixels);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cpu/fir/unpack.h"
 
+#include <string.h>
+
+#include "cpu/common/cpu.h"
+
 bool cf_taps_are_symmetric(const CfTaps *taps)
 {
   for (int i = 0; i < taps->count / 2; i++) {
@@ -70,16 +74,72 @@ static void fill_centre(CfLineFormat *format, const CfLines *lines, CfArena *are
     set(lines, format->centre, i, format->plan->channel[i % 4].centre);
 }
 
-void cf_line_format_tables(CfLineFormat *format, const CfLines *lines, size_t samples,
-                           CfArena *arena)
+CfLineFormat cf_line_format(const CfVideo *video, int p, const CfFirPlane *plan, bool premultiplied,
+                            const CfLines *lines, size_t samples, CfArena *arena)
 {
+  const CfFormatInfo *info = cf_format_info(video->format);
+  CfLineFormat format = {.channels = info->plane[p].channels,
+                         .alpha = cf_alpha_channel(&info->plane[p]),
+                         .bytes = cf_sample_bytes(info),
+                         .shift = info->shift,
+                         .max_code = cf_max_code(info),
+                         .premultiplied = premultiplied,
+                         .plan = plan};
+
   if (lines == &cf_lines_fixed)
-    return;
-  format->scale = cf_arena_take(arena, samples * lines->size);
-  format->sign = cf_arena_take(arena, samples * lines->size);
-  format->offset = cf_arena_take(arena, samples * lines->size);
-  if (format->offset)
-    fill_tone(format, lines, samples);
-  if (format->premultiplied)
-    fill_centre(format, lines, arena);
+    return format;
+  format.scale = cf_arena_take(arena, samples * lines->size);
+  format.sign = cf_arena_take(arena, samples * lines->size);
+  format.offset = cf_arena_take(arena, samples * lines->size);
+  if (format.offset)
+    fill_tone(&format, lines, samples);
+  if (premultiplied)
+    fill_centre(&format, lines, arena);
+  return format;
+}
+
+/* Pixels in memory */
+
+void cf_border_pixel(const CfVideo *video, const CfFirPlane *plan, uint8_t pixel[8])
+{
+  const CfFormatInfo *info = cf_format_info(video->format);
+
+  for (int c = 0; c < CF_MAX_CHANNELS; c++) {
+    const uint16_t code = (uint16_t)(plan->channel[c].border << info->shift);
+
+    if (info->bits == 8) {
+      pixel[c] = (uint8_t)code;
+    } else {
+      pixel[2 * c] = (uint8_t)code;
+      pixel[2 * c + 1] = (uint8_t)(code >> 8);
+    }
+  }
+}
+
+CF_MULTIVERSION
+bool cf_pixels_are_opaque(const uint8_t *from, int alpha, int pixels)
+{
+  static const uint8_t masks[4][4] = {
+      {255, 0, 0, 0}, {0, 255, 0, 0}, {0, 0, 255, 0}, {0, 0, 0, 255}};
+  uint32_t mask, all = UINT32_MAX;
+
+  memcpy(&mask, masks[alpha], sizeof mask);
+  for (int x = 0; x < pixels; x++) {
+    uint32_t pixel;
+
+    memcpy(&pixel, from + 4 * x, sizeof pixel);
+    all &= pixel;
+  }
+  return (all & mask) == mask;
+}
+
+bool cf_plane_is_opaque(const CfVideo *video, int p, const CfPicture *picture)
+{
+  const int alpha = cf_alpha_channel(&cf_format_info(video->format)->plane[p]);
+  const int width = cf_plane_width(video, p), height = cf_plane_height(video, p);
+  bool opaque = true;
+
+  for (int y = 0; opaque && y < height; y++)
+    opaque = cf_pixels_are_opaque(picture->data[p] + y * picture->stride[p], alpha, width);
+  return opaque;
 }

@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The tables that the arithmetic of fir_lines.h reads, made from a plan. With an arena that only
+ * The tables that the arithmetic of line_ops.h reads, made from a plan, and pixels as they lie in
+ * memory. With an arena that only
  * counts, all pointers stay NULL.
  */
 #pragma once
 
-#include "cpu/common/arena.h"
+#include "cpu/common/memory.h"
 #include "cpu/fir/line_ops.h"
 
 bool cf_taps_are_symmetric(const CfTaps *taps);
 
 CfLineTaps cf_line_taps(const CfLines *lines, const CfTaps *taps, CfArena *arena);
 
-/* Fills in the tables of `format`, whose plan and other fields are set: the tone of `samples`
- * samples of a line, and the centre where it is premultiplied. */
-void cf_line_format_tables(CfLineFormat *format, const CfLines *lines, size_t samples,
-                           CfArena *arena);
+/* The format of plane `p` and its tables for lines of up to `samples` samples. `plan` outlives it;
+ * of its taps only the sums count. */
+CfLineFormat cf_line_format(const CfVideo *video, int p, const CfFirPlane *plan, bool premultiplied,
+                            const CfLines *lines, size_t samples, CfArena *arena);
+
+/* The pixel that a constant border of a plane is made of, as stored. */
+void cf_border_pixel(const CfVideo *video, const CfFirPlane *plan, uint8_t pixel[8]);
+
+/* Whether alpha, channel 0 or 3 of these pixels of 4 bytes, is 255 in all of them. */
+bool cf_pixels_are_opaque(const uint8_t *from, int alpha, int pixels);
+
+/* The same of a whole plane that has alpha. */
+bool cf_plane_is_opaque(const CfVideo *video, int p, const CfPicture *picture);

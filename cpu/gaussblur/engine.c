@@ -11,7 +11,7 @@
 
 #include "cpu/blurmap/engine.h"
 #include "cpu/regions/blend.h"
-#include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "cpu/fir/engine.h"
 #include "cpu/pyramid/engine.h"
 #include "cpu/gaussblur/sharpen.h"
@@ -36,6 +36,7 @@ typedef struct {
 
   CfCpuBlurMap *map; /* once sigma varied */
   CfPicture aside;   /* a filtered picture, once there were regions */
+  CfCoverage coverage;
 } Blur;
 
 /* The same sigma everywhere */
@@ -103,8 +104,6 @@ static bool prepare_plane(Blur *blur, int p, const CfGaussblurParams *params, co
     return true;
   if (!blur->pyramid[p])
     blur->pyramid[p] = cf_cpu_pyramid_open(&blur->video, p, blur->threads, status);
-  if (blur->pyramid[p])
-    cf_cpu_pyramid_allow_folding(blur->pyramid[p]);
   return blur->pyramid[p] && cf_cpu_pyramid_update(blur->pyramid[p], plan, sigmas.horizontal[1],
                                                    sigmas.vertical[1], &x, &y, NULL, status);
 }
@@ -163,8 +162,9 @@ static bool filter_by_map(Blur *blur, const CfJob *job, const CfRect rects[CF_MA
 {
   if (!blur->map)
     blur->map = cf_cpu_blurmap_open(&blur->video, blur->threads, status);
-  if (!blur->map ||
-      !cf_cpu_blurmap_run(blur->map, &blur->field, blur->field_changed, job, rects, status))
+  const CfBlurRows rows = cf_blur_rows(&blur->field, job, &blur->coverage);
+
+  if (!blur->map || !cf_cpu_blurmap_run(blur->map, &rows, blur->field_changed, rects, status))
     return false;
   blur->field_changed = false;
   blur->algorithm = "levels-float";
@@ -212,13 +212,13 @@ static bool run(void *state, const CfJob *job, CfStatus *status)
   if (!job->regions)
     return filter(blur, job, (CfRect){0, 0, blur->video.width, blur->video.height}, status);
 
-  if (!have_aside(blur, status))
+  if (!have_aside(blur, status) ||
+      !cf_coverage_set(&blur->coverage, &blur->video, job->regions, status))
     return false;
   aside.destination = blur->aside;
-  if (!filter(blur, &aside, cf_coverage_bounds(&blur->video, job->regions), status))
+  if (!filter(blur, &aside, blur->coverage.bounds, status))
     return false;
-  cf_compose(&blur->video, job->regions, &job->source, &blur->aside, &job->destination,
-             blur->threads);
+  cf_blend_picture(&blur->coverage, &job->source, &blur->aside, &job->destination, blur->threads);
   return true;
 }
 
@@ -262,6 +262,7 @@ static void close_state(void *state)
   }
   cf_cpu_blurmap_close(blur->map);
   cf_cpu_fir_close(blur->fir);
+  cf_coverage_clear(&blur->coverage);
   cf_blur_field_clear(&blur->field);
   free(blur);
 }

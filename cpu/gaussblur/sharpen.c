@@ -3,11 +3,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cpu/common/cpu.h"
+#include "cpu/common/int_math.h"
+#include "cpu/common/memory.h"
 #include "cpu/fir/unpack.h"
-#include "cpu/fir/tile.h"
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/layout.h"
 
@@ -29,12 +29,12 @@ typedef struct {
 struct CfCpuSharpen {
   CfVideo video;
   int p, threads;
-  int width, height, channels, bytes;
+  int width, channels, bytes;
   CfFirPlane plan;
   Way straight, weighted;
   bool weighted_pays;
-  void *tables, *scratch;
-  size_t tables_bytes, scratch_bytes, scratch_stride;
+  CfBuffer tables, scratch;
+  size_t scratch_stride; /* bytes a thread */
 };
 
 /* Rows of a thread, in single precision. */
@@ -77,8 +77,6 @@ static bool prepare_blurs(CfCpuSharpen *sharpen, Way *way, int bits, const CfFir
 
     if (!way->blur[i])
       way->blur[i] = cf_cpu_pyramid_open(&sharpen->video, sharpen->p, sharpen->threads, status);
-    if (way->blur[i])
-      cf_cpu_pyramid_allow_folding(way->blur[i]);
     good = way->blur[i] && cf_cpu_pyramid_update(way->blur[i], plan, across ? horizontal : 0.0,
                                                  down ? vertical : 0.0, across ? &x : &none,
                                                  down ? &y : &none, NULL, status);
@@ -86,40 +84,23 @@ static bool prepare_blurs(CfCpuSharpen *sharpen, Way *way, int bits, const CfFir
   return good;
 }
 
-static CfLineFormat lay_out_format(const CfCpuSharpen *sharpen, bool premultiplied, CfArena *arena)
-{
-  const CfFormatInfo *info = cf_format_info(sharpen->video.format);
-  CfLineFormat format = {.channels = sharpen->channels,
-                         .alpha = cf_alpha_channel(&info->plane[sharpen->p]),
-                         .bytes = sharpen->bytes,
-                         .shift = info->shift,
-                         .max_code = cf_max_code(info),
-                         .premultiplied = premultiplied,
-                         .plan = &sharpen->plan};
-
-  cf_line_format_tables(&format, &cf_lines_float,
-                        (size_t)sharpen->width * (size_t)sharpen->channels, arena);
-  return format;
-}
-
 static void lay_out_tables(CfCpuSharpen *sharpen, CfArena *arena)
 {
-  sharpen->straight.format = lay_out_format(sharpen, false, arena);
-  if (sharpen->weighted_pays)
-    sharpen->weighted.format = lay_out_format(sharpen, true, arena);
-}
+  const size_t samples = (size_t)sharpen->width * (size_t)sharpen->channels;
 
-static int larger(int a, int b)
-{
-  return a > b ? a : b;
+  sharpen->straight.format = cf_line_format(&sharpen->video, sharpen->p, &sharpen->plan, false,
+                                            &cf_lines_float, samples, arena);
+  if (sharpen->weighted_pays)
+    sharpen->weighted.format = cf_line_format(&sharpen->video, sharpen->p, &sharpen->plan, true,
+                                              &cf_lines_float, samples, arena);
 }
 
 static Scratch take_scratch(const CfCpuSharpen *sharpen, CfArena *arena)
 {
   const CfCpuPyramid *blur = sharpen->straight.blur[ALONG_X];
   const CfCpuPyramid *weighted = sharpen->weighted_pays ? sharpen->weighted.blur[ALONG_X] : blur;
-  const int factor = larger(blur->x.factor, weighted->x.factor);
-  const int coarse = larger(blur->x.coarse_count, weighted->x.coarse_count);
+  const int factor = cf_max(blur->x.factor, weighted->x.factor);
+  const int coarse = cf_max(blur->x.coarse_count, weighted->x.coarse_count);
   const size_t row = cf_cpu_pyramid_row_samples(blur, sharpen->width + factor) * sizeof(float);
   const size_t work = cf_row_work(sharpen->width, sharpen->channels, factor);
   Scratch scratch;
@@ -130,23 +111,6 @@ static Scratch take_scratch(const CfCpuSharpen *sharpen, CfArena *arena)
   scratch.source = cf_arena_take(arena, row);
   scratch.work = cf_arena_take(arena, work * sizeof(float));
   return scratch;
-}
-
-/* Makes sure of at least `bytes` bytes, all 0: sums also run over what no row fills. */
-static bool reserve(void **block, size_t *block_bytes, size_t bytes, CfStatus *status)
-{
-  void *memory;
-
-  if (bytes <= *block_bytes)
-    return true;
-  memory = cf_aligned_alloc(bytes);
-  if (!memory)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory to sharpen rows in %zu bytes", bytes);
-  memset(memory, 0, bytes);
-  free(*block);
-  *block = memory;
-  *block_bytes = bytes;
-  return true;
 }
 
 bool cf_cpu_sharpen_update(CfCpuSharpen *sharpen, const CfFirPlan *plan, double horizontal,
@@ -165,11 +129,11 @@ bool cf_cpu_sharpen_update(CfCpuSharpen *sharpen, const CfFirPlan *plan, double 
   lay_out_tables(sharpen, &tables);
   take_scratch(sharpen, &scratch);
   sharpen->scratch_stride = scratch.used;
-  if (!reserve(&sharpen->tables, &sharpen->tables_bytes, tables.used, status) ||
-      !reserve(&sharpen->scratch, &sharpen->scratch_bytes, scratch.used * (size_t)sharpen->threads,
-               status))
+  if (!cf_buffer_reserve(&sharpen->tables, tables.used, "what sharpens", status) ||
+      !cf_buffer_reserve(&sharpen->scratch, scratch.used * (size_t)sharpen->threads,
+                         "rows to sharpen", status))
     return false;
-  placed = (CfArena){.base = sharpen->tables};
+  placed = (CfArena){.base = sharpen->tables.base};
   lay_out_tables(sharpen, &placed);
   /* The taps belong to the caller's plan. */
   sharpen->plan.row.tap = sharpen->plan.column.tap = NULL;
@@ -249,16 +213,6 @@ static void sharpen_row(const CfCpuSharpen *sharpen, const Way *way, const CfJob
 
 /* Planes */
 
-static bool is_opaque(const CfCpuSharpen *sharpen, const CfJob *job)
-{
-  bool opaque = true;
-
-  for (int y = 0; opaque && y < sharpen->height; y++)
-    opaque = cf_pixels_are_opaque(job->source.data[sharpen->p] + y * job->source.stride[sharpen->p],
-                                  sharpen->straight.format.alpha, sharpen->width);
-  return opaque;
-}
-
 typedef struct {
   CfCpuSharpen *sharpen;
   const Way *way;
@@ -271,7 +225,7 @@ static void sharpen_strips(void *context, int strip, int end)
   const Strips *strips = context;
   CfCpuSharpen *sharpen = strips->sharpen;
   const int y0 = strips->rect.y0 + strip * STRIP_ROWS, y1 = strips->rect.y0 + end * STRIP_ROWS;
-  CfArena arena = {.base = (uint8_t *)sharpen->scratch +
+  CfArena arena = {.base = (uint8_t *)sharpen->scratch.base +
                            sharpen->scratch_stride * (size_t)cf_thread_index()};
   const Scratch scratch = take_scratch(sharpen, &arena);
 
@@ -281,7 +235,8 @@ static void sharpen_strips(void *context, int strip, int end)
 
 const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect rect)
 {
-  const bool weighted = sharpen->plan.premultiplied && !is_opaque(sharpen, job);
+  const bool weighted =
+      sharpen->plan.premultiplied && !cf_plane_is_opaque(&sharpen->video, sharpen->p, &job->source);
   const Way *way = weighted ? &sharpen->weighted : &sharpen->straight;
   const int strips = (rect.y1 - rect.y0 + STRIP_ROWS - 1) / STRIP_ROWS;
 
@@ -312,7 +267,6 @@ CfCpuSharpen *cf_cpu_sharpen_open(const CfVideo *video, int plane, int threads, 
   sharpen->p = plane;
   sharpen->threads = threads;
   sharpen->width = cf_plane_width(video, plane);
-  sharpen->height = cf_plane_height(video, plane);
   sharpen->channels = info->plane[plane].channels;
   sharpen->bytes = cf_sample_bytes(info);
   return sharpen;
@@ -326,7 +280,7 @@ void cf_cpu_sharpen_close(CfCpuSharpen *sharpen)
     cf_cpu_pyramid_close(sharpen->straight.blur[i]);
     cf_cpu_pyramid_close(sharpen->weighted.blur[i]);
   }
-  free(sharpen->tables);
-  free(sharpen->scratch);
+  free(sharpen->tables.base);
+  free(sharpen->scratch.base);
   free(sharpen);
 }

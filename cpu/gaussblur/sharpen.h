@@ -5,15 +5,15 @@
  *
  *   (2 - G_x) (2 - G_y) v = 4 v - 2 G_x v - 2 G_y v + G_x G_y v
  *
- * with each blur by a pyramid (cpu_pyramid.h). All of it is added up in single precision and
- * rounded once: what the pyramids lack counts up to five times.
+ * with each blur by a pyramid (cpu/pyramid/engine.h). All of it is added up in single precision
+ * and rounded once: a pyramid's error counts up to five times.
  */
 #pragma once
 
 #include "plan/coverage.h"
 #include "plan/fir.h"
 
-/* The sharpening of one plane. Belongs to one caller at a time. */
+/* The sharpening of one plane. Belongs to one caller at a time; works on the pool's threads. */
 typedef struct CfCpuSharpen CfCpuSharpen;
 
 /* Whether pyramids sharpen a plane of so many bits faster than the taps would, and within a code.
@@ -27,8 +27,9 @@ CfCpuSharpen *cf_cpu_sharpen_open(const CfVideo *video, int plane, int threads, 
 bool cf_cpu_sharpen_update(CfCpuSharpen *sharpen, const CfFirPlan *plan, double horizontal,
                            double vertical, CfStatus *status);
 
-/* Filters the plane of the job's pictures, but only samples in `rect`. Returns the arithmetic; NULL
- * where nothing was done, since the plane is not opaque and pyramids do not pay for it. */
+/* Filters the samples in `rect` (of the plane) from the job's source to its destination. Returns
+ * the arithmetic as a constant string; NULL where nothing was done, since the plane is not opaque
+ * and pyramids do not pay for it. */
 const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect rect);
 
 /* NULL is allowed. */

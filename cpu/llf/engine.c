@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "cpu/llf/exact.h"
 #include "cpu/llf/harmonic_planes.h"
 #include "cpu/llf/pixel_io.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "plan/llf_axis.h"
 #include "cpu/llf/simd.h"
 #include "cpu/common/parallel.h"
@@ -221,11 +221,6 @@ static void coefficient(const Run *run, int level, int x, int y, double total[3]
 
 /* --- an image --- */
 
-static int mirrored(int i, int size)
-{
-  return i < 0 ? -i - 1 : i >= size ? 2 * size - 1 - i : i;
-}
-
 static float *intensity_row(const Run *run, int level, int channel, int y)
 {
   return run->exact->intensity[level][channel] + (size_t)y * run->exact->stride[level];
@@ -256,7 +251,7 @@ static void reduce_row(const Run *run, int level, int channel, int y)
 
   for (int i = 0; i < 5; i++)
     fine[i] = intensity_row(run, level - 1, channel,
-                            mirrored(2 * y + i - 2, run->pyramid->height[level - 1]));
+                            cf_llf_mirrored(2 * y + i - 2, run->pyramid->height[level - 1]));
   run->kernels->reduce_image(fine, run->pyramid->width[level - 1], this_worker(run)->scratch,
                              intensity_row(run, level, channel, y));
 }
@@ -298,8 +293,8 @@ static void finish_pair(const Run *run, int level, int pair)
     const float *coarse[3];
 
     for (int i = 0; i < 3; i++)
-      coarse[i] =
-          difference_row(run, level + 1, c, mirrored(pair + i - 1, pyramid->height[level + 1]));
+      coarse[i] = difference_row(run, level + 1, c,
+                                 cf_llf_mirrored(pair + i - 1, pyramid->height[level + 1]));
     run->kernels->add_expanded(coarse, pyramid->width[level], worker->scratch, difference[c]);
     if (level == 0)
       store_pair(run, c, pair, difference[c]);

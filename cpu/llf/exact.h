@@ -6,6 +6,7 @@
 
 #include "cpu/llf/image.h"
 
+/* Belongs to one caller at a time; runs work on the pool's threads. */
 typedef struct CfLlfExact CfLlfExact;
 
 /* Prepares for images of exactly `width` x `height` pixels with 1 or 3 channels; with 3 the filter
@@ -20,4 +21,5 @@ void cf_llf_exact_update(CfLlfExact *exact, const CfLlfParams *params);
 void cf_llf_exact_run(CfLlfExact *exact, const CfLlfPyramid *pyramid, double offset, double scale,
                       const CfLlfImage *image);
 
+/* NULL is allowed. */
 void cf_llf_exact_close(CfLlfExact *exact);

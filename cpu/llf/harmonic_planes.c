@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 
 /* Rows of the picture that a thread keeps: five for a reduced row, slot = y modulo this. */
@@ -44,7 +44,7 @@ struct CfLlfPlanes {
   /* By level; [0] exists for `difference` alone, and only where there are several groups. */
   int16_t *component[CF_LLF_MAX_IMAGES];
   float *gaussian[CF_LLF_MAX_IMAGES];
-  float *difference[CF_LLF_MAX_IMAGES]; /* D_l of llf-plan.h */
+  float *difference[CF_LLF_MAX_IMAGES]; /* D_l of plan/llf_plan.h */
   size_t stride[CF_LLF_MAX_IMAGES];     /* pixels */
 };
 
@@ -149,11 +149,6 @@ void cf_llf_planes_close(CfLlfPlanes *planes)
 
 /* --- rows --- */
 
-static int mirrored(int i, int size)
-{
-  return i < 0 ? -i - 1 : i >= size ? 2 * size - 1 - i : i;
-}
-
 static float *gaussian_row(const Run *run, int level, int y)
 {
   return run->planes->gaussian[level] + (size_t)y * run->planes->stride[level];
@@ -189,7 +184,7 @@ static const PictureRow *picture_row(const Run *run, Worker *worker, int y)
   else
     kernels->locate(row->intensity, width, (float)(tables->entries - 1), row->pair, row->fraction);
   for (int i = 1; i <= 2; i++) {
-    const int before = mirrored(-i, width), after = mirrored(width - 1 + i, width);
+    const int before = cf_llf_mirrored(-i, width), after = cf_llf_mirrored(width - 1 + i, width);
     row->pair[-i] = row->pair[before];
     row->fraction[-i] = row->fraction[before];
     row->pair[width - 1 + i] = row->pair[after];
@@ -225,7 +220,7 @@ static void analyse_rows(const Run *run, Worker *worker, int from, int to)
     const float *intensity[5];
 
     for (int i = 0; i < 5; i++) {
-      const PictureRow *row = picture_row(run, worker, mirrored(2 * y + i - 2, height));
+      const PictureRow *row = picture_row(run, worker, cf_llf_mirrored(2 * y + i - 2, height));
       at[i] = positions(row);
       intensity[i] = row->intensity;
     }
@@ -246,7 +241,7 @@ static void reduce_row(const Run *run, Worker *worker, int level, int y)
   const float *gaussian[5];
 
   for (int i = 0; i < 5; i++) {
-    const int row = mirrored(2 * y + i - 2, fine_height);
+    const int row = cf_llf_mirrored(2 * y + i - 2, fine_height);
     components[i] = component_row(run, level - 1, row);
     gaussian[i] = gaussian_row(run, level - 1, row);
   }
@@ -296,7 +291,7 @@ static void combine_pair(const Run *run, Worker *worker, int level, int pair, fl
   const int16_t *self[2], *coarse[3];
 
   for (int i = 0; i < 3; i++)
-    coarse[i] = component_row(run, level + 1, mirrored(pair + i - 1, coarse_height));
+    coarse[i] = component_row(run, level + 1, cf_llf_mirrored(pair + i - 1, coarse_height));
   for (int row = 0; row < 2; row++) {
     /* Where there is no second row, the first stands in; its sums are thrown away. */
     const int y = 2 * pair + (2 * pair + row < run->pyramid->height[level] ? row : 0);
@@ -357,7 +352,7 @@ static void finish_pair(const Run *run, Worker *worker, int level, int pair)
   if (!run->last_group)
     return;
   for (int i = 0; i < 3; i++)
-    coarse[i] = difference_row(run, level + 1, mirrored(pair + i - 1, coarse_height));
+    coarse[i] = difference_row(run, level + 1, cf_llf_mirrored(pair + i - 1, coarse_height));
   run->group->kernels->add_expanded(coarse, width, worker->scratch, difference);
   if (level == 0)
     store_pair(run, worker, pair, difference);

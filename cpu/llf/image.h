@@ -10,7 +10,8 @@
 typedef struct {
   const void *context; /* for the calls below, which come from several threads at once */
 
-  /* Reads row `y` of code values, not rounded where they are computed from other components. */
+  /* Reads row `y` of code values into `code`, one a pixel, not rounded where they are computed from
+   * other components. */
   void (*load)(const void *context, int y, float *code);
 
   /* Takes what the filter adds to the intensity of pixels, for `rows` (1 or 2) rows from the even

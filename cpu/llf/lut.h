@@ -37,9 +37,10 @@ typedef struct {
 /* The groups that `params` (fast or sampled) need. */
 int cf_llf_tables_groups(const CfLlfParams *params);
 
-/* The floats of memory that the tables need for `params` with `codes` code
- * values, or with codes = 0 where codes are not whole numbers or too many for a table. */
+/* The floats of memory that the tables need for `params` with `codes` code values, or with codes =
+ * 0 where codes are not whole numbers or too many for a table. */
 size_t cf_llf_tables_size(const CfLlfParams *params, int codes);
 
-/* Fills the tables, whose `memory`, `capacity`, `offset` and `scale` are set. */
+/* Fills the tables, whose `memory`, `capacity`, `offset` and `scale` are set; the caller owns
+ * `memory`. */
 void cf_llf_tables_fill(CfLlfTables *tables, const CfLlfParams *params, int codes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How pictures of any format become rows of code values, and back.
+ * How pictures of any format become rows of code values, and back. Intensities are 0..1, code
+ * values 0..max_code. Pure functions, callable from any thread.
  */
 #pragma once
 
@@ -53,7 +54,7 @@ typedef struct {
   float centre, scale;
 } CfLlfChroma;
 
-/* Chroma follows the gain of luma that was mean[i], as llf-plan.h defines it. */
+/* Chroma follows the gain of luma that was mean[i], as plan/llf_plan.h defines it. */
 void cf_llf_scale_chroma(const CfLlfChroma *chroma, const float *gain, const float *mean, int count,
                          float *code);
 

@@ -194,8 +194,8 @@ INLINE void analyse_row(const float *basis, CfLlfLookup lookup, int components,
   }
 }
 
-/* Bytes ahead of rows of components that are fetched into the second-level cache: they are more
- * than it holds, and the processor by itself leaves a sixth of all time waiting for them. */
+/* Bytes ahead of rows of components that are fetched into the second-level cache, which holds less
+ * than all of them: the processor does not foresee them in time. */
 #define FETCH_AHEAD 2048
 
 /* Of two pixels, 32 or 64 bytes. */
@@ -205,24 +205,19 @@ INLINE void fetch_ahead(const int16_t *row, int components, int x)
                      0, 2);
 }
 
-INLINE int mirrored(int x, int width)
-{
-  return x < 0 ? -x - 1 : x >= width ? 2 * width - 1 - x : x;
-}
-
 INLINE void reduce_row(int components, const int16_t *const fine[5], int fine_width,
                        int16_t *coarse)
 {
   const int coarse_width = (fine_width + 1) / 2;
-  Pixel a = reduce_column(components, fine, mirrored(-2, fine_width));
-  Pixel b = reduce_column(components, fine, mirrored(-1, fine_width));
+  Pixel a = reduce_column(components, fine, cf_llf_mirrored(-2, fine_width));
+  Pixel b = reduce_column(components, fine, cf_llf_mirrored(-1, fine_width));
   Pixel c = reduce_column(components, fine, 0);
 
   for (int x = 0; x < coarse_width; x++) {
     fetch_ahead(fine[3], components, 2 * x);
     fetch_ahead(fine[4], components, 2 * x);
-    const Pixel d = reduce_column(components, fine, mirrored(2 * x + 1, fine_width));
-    const Pixel e = reduce_column(components, fine, mirrored(2 * x + 2, fine_width));
+    const Pixel d = reduce_column(components, fine, cf_llf_mirrored(2 * x + 1, fine_width));
+    const Pixel e = reduce_column(components, fine, cf_llf_mirrored(2 * x + 2, fine_width));
 
     store_reduced(components, coarse, x, &a, &b, &c, &d, &e);
     a = c;
@@ -334,6 +329,19 @@ INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components
     before = here;
     here = after;
   }
+}
+
+/* At level 0, with the pixels' own terms unless `basis` is NULL. */
+INLINE void combine_picture(const float *weight, const float *basis, CfLlfLookup lookup,
+                            int components, const CfLlfPositions at[2],
+                            const int16_t *const coarse[3], int width, float *const sum[2])
+{
+  const Self none = {NO_SELF, {NULL, NULL}, NULL}, self = {SELF_IN_TABLE, {NULL, NULL}, basis};
+
+  if (basis)
+    combine_rows(weight, lookup, components, at, &self, coarse, width, sum);
+  else
+    combine_rows(weight, lookup, components, at, &none, coarse, width, sum);
 }
 
 /* --- neighbourhoods --- */
@@ -470,8 +478,8 @@ static void reduce_image(const float *const fine[5], int fine_width, float *rest
     column[x] = (float)CF_LLF_TAP_CENTRE * c[x] + (float)CF_LLF_TAP_SIDE * (b[x] + d[x]) +
                 (float)CF_LLF_TAP_EDGE * (a[x] + e[x]);
   for (int x = 1; x <= 2; x++) {
-    column[-x] = column[mirrored(-x, fine_width)];
-    column[fine_width - 1 + x] = column[mirrored(fine_width - 1 + x, fine_width)];
+    column[-x] = column[cf_llf_mirrored(-x, fine_width)];
+    column[fine_width - 1 + x] = column[cf_llf_mirrored(fine_width - 1 + x, fine_width)];
   }
   for (int x = 0; x < coarse_width; x++)
     coarse[x] = (float)CF_LLF_TAP_CENTRE * column[2 * x] +
@@ -547,23 +555,13 @@ static void add_expanded(const float *const coarse[3], int width, float *restric
                                       const CfLlfPositions at[2], const int16_t *const coarse[3],  \
                                       int width, float *const sum[2])                              \
   {                                                                                                \
-    const Self none = {NO_SELF, {NULL, NULL}, NULL};                                               \
-    const Self self = {SELF_IN_TABLE, {NULL, NULL}, basis};                                        \
-    if (basis)                                                                                     \
-      combine_rows(weight, CF_LLF_DIRECT, count, at, &self, coarse, width, sum);                   \
-    else                                                                                           \
-      combine_rows(weight, CF_LLF_DIRECT, count, at, &none, coarse, width, sum);                   \
+    combine_picture(weight, basis, CF_LLF_DIRECT, count, at, coarse, width, sum);                  \
   }                                                                                                \
   static void combine_between_##suffix(const float *weight, const float *basis,                    \
                                        const CfLlfPositions at[2], const int16_t *const coarse[3], \
                                        int width, float *const sum[2])                             \
   {                                                                                                \
-    const Self none = {NO_SELF, {NULL, NULL}, NULL};                                               \
-    const Self self = {SELF_IN_TABLE, {NULL, NULL}, basis};                                        \
-    if (basis)                                                                                     \
-      combine_rows(weight, CF_LLF_BETWEEN, count, at, &self, coarse, width, sum);                  \
-    else                                                                                           \
-      combine_rows(weight, CF_LLF_BETWEEN, count, at, &none, coarse, width, sum);                  \
+    combine_picture(weight, basis, CF_LLF_BETWEEN, count, at, coarse, width, sum);                 \
   }                                                                                                \
   static void locate_codes_##suffix(const float *code, int width, uint16_t *pair)                  \
   {                                                                                                \

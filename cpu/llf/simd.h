@@ -31,6 +31,12 @@ typedef struct {
 /* What is known of the pixels: an entry, or an entry and a fraction. */
 typedef enum { CF_LLF_DIRECT, CF_LLF_BETWEEN } CfLlfLookup;
 
+/* The sample of 0 .. size - 1 that sample i, at most `size` outside, mirrors; edges are doubled. */
+static inline int cf_llf_mirrored(int i, int size)
+{
+  return i < 0 ? -i - 1 : i >= size ? 2 * size - 1 - i : i;
+}
+
 /* A curve as straight lines between entries: d is at entry d * steps + zero. */
 typedef struct {
   float value, step; /* step: to the next entry's value */

@@ -3,33 +3,24 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "cpu/fir/unpack.h"
 #include "plan/pyramid_factors.h"
 #include "cpu/pyramid/layout.h"
 
-#define LARGEST_DECIMATION 8
-
 /* Choosing factors */
 
-static CfPyramidFactors choose_factors(int bits, bool weighted, double sigma)
-{
-  CfPyramidFactors factors = {.decimation = 1,
-                              .thinning = 1,
-                              .prefilter_sigma = bits > 10 ? 1.0 : 0.8,
-                              .prefilter_reach = bits > 10 ? 5.0 : 4.0};
-  const int factor = cf_pyramid_factor(sigma, bits, weighted, CF_PYRAMID_LARGEST_STEP);
+static const CfPyramidLimits limits = {.least_decimation = 1,
+                                       .most_decimation = 8,
+                                       .most = CF_PYRAMID_LARGEST_STEP,
+                                       .boxes = true,
+                                       .prefilter_sigma = 0.8,
+                                       .prefilter_reach = 4.0};
 
-  factors.decimation = factor < LARGEST_DECIMATION ? factor : LARGEST_DECIMATION;
-  factors.thinning = factor / factors.decimation;
-  factors.boxes = bits <= 8 && factors.decimation >= 4;
-  return factors;
-}
-
-/* At 4.1 the pyramid takes 1.3 times as long as taps in fixed point, but these soon are off by more
- * than 0.6 codes, and in single precision they take 1.6 times as long as the pyramid. */
+/* Just above, taps in fixed point are faster still, but no longer accurate, and those in single
+ * precision are slower than the pyramid. */
 #define SMALLEST_SIGMA 4.0
-/* Matrix products still take less than half as long at 5; from here on D is 4. */
+/* From here on D is 4: with less, matrix products are faster. */
 #define SMALLEST_SIGMA_BESIDE_MATRIX 8.0
 
 bool cf_cpu_pyramid_pays(int bits, bool weighted, bool matrix, double horizontal, double vertical,
@@ -37,8 +28,8 @@ bool cf_cpu_pyramid_pays(int bits, bool weighted, bool matrix, double horizontal
 {
   const double smallest = matrix ? SMALLEST_SIGMA_BESIDE_MATRIX : SMALLEST_SIGMA;
 
-  *x = choose_factors(bits, weighted, horizontal);
-  *y = choose_factors(bits, weighted, vertical);
+  *x = cf_pyramid_factors(horizontal, bits, weighted, &limits);
+  *y = cf_pyramid_factors(vertical, bits, weighted, &limits);
   return fmax(horizontal, vertical) >= smallest && (x->decimation > 1 || y->decimation > 1);
 }
 
@@ -63,28 +54,6 @@ CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, 
   return pyramid;
 }
 
-void cf_cpu_pyramid_allow_folding(CfCpuPyramid *pyramid)
-{
-  pyramid->fold.allowed = true;
-}
-
-static void describe(CfCpuPyramid *pyramid, const CfFirPlan *plan)
-{
-  const int shift = cf_format_info(pyramid->video.format)->shift;
-
-  pyramid->border = plan->border;
-  pyramid->plan = plan->plane[pyramid->p];
-  pyramid->plan.row.tap = pyramid->plan.column.tap = NULL;
-  for (int c = 0; c < pyramid->channels; c++) {
-    const uint16_t border = (uint16_t)(pyramid->plan.channel[c].border << shift);
-
-    if (pyramid->bytes == 1)
-      pyramid->border_pixel[c] = (uint8_t)border;
-    else
-      memcpy(&pyramid->border_pixel[2 * c], &border, sizeof border);
-  }
-}
-
 bool cf_cpu_pyramid_update(CfCpuPyramid *pyramid, const CfFirPlan *plan, double horizontal,
                            double vertical, const CfPyramidFactors *x, const CfPyramidFactors *y,
                            const CfCpuPyramid *owner, CfStatus *status)
@@ -93,7 +62,10 @@ bool cf_cpu_pyramid_update(CfCpuPyramid *pyramid, const CfFirPlan *plan, double 
 
   pyramid->x = pyramid->y = (CfPyramidAxis){0};
   pyramid->owner = owner;
-  describe(pyramid, plan);
+  pyramid->border = plan->border;
+  pyramid->plan = plan->plane[pyramid->p];
+  pyramid->plan.row.tap = pyramid->plan.column.tap = NULL;
+  cf_border_pixel(&pyramid->video, &pyramid->plan, pyramid->border_pixel);
   if (cf_pyramid_axis(&pyramid->x, horizontal, pyramid->width, plan->border, x, status) &&
       cf_pyramid_axis(&pyramid->y, vertical, pyramid->height, plan->border, y, status) &&
       cf_cpu_pyramid_prepare(pyramid, status)) {

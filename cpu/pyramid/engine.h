@@ -2,7 +2,7 @@
  *
  * Blurs of large sigma on the CPU, by plan/pyramid.h along both axes. What runs over all samples,
  * the column prefilter and the column interpolation, is done in the arithmetic that suits the
- * format (fir_lines.h); all that lies between runs over few, in single precision.
+ * format (cpu/fir/line_ops.h); all that lies between runs over few, in single precision.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "plan/fir.h"
 #include "plan/pyramid.h"
 
-/* The pyramid of one plane. Belongs to one caller at a time. */
+/* The pyramid of one plane. Belongs to one caller at a time; runs work on the pool's threads. */
 typedef struct CfCpuPyramid CfCpuPyramid;
 
 /* Whether a pyramid blurs planes of so many bits, whose colours may be weighted by alpha, faster
@@ -22,10 +22,6 @@ bool cf_cpu_pyramid_pays(int bits, bool weighted, bool matrix, double horizontal
 
 /* NULL without memory. It has no plan yet. */
 CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, CfStatus *status);
-
-/* From the next update on borders that mirror or wrap may be folded into taps of whole columns; not
- * for one that others share samples with. */
-void cf_cpu_pyramid_allow_folding(CfCpuPyramid *pyramid);
 
 /* Takes over what happens to the channels, and both sigmas in samples of the plane. With `owner`, a
  * pyramid of the same plane, plan and factors but no smaller sigmas, the fine samples and the

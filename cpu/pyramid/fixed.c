@@ -38,7 +38,7 @@ static void weigh_rows(const int16_t *const row[4], const int16_t tap[4], int sa
 }
 
 /* Pixel k of phase p becomes pixel k * phases + p; `channels` and `phases` are constants. */
-INLINE void merge_pixels(const int16_t *from, const int phases, const int channels, int count,
+INLINE void merge_pixels(const int channels, const int16_t *from, const int phases, int count,
                          ptrdiff_t stride, int16_t *restrict line)
 {
   for (int k = 0; k < count; k++) {
@@ -48,47 +48,20 @@ INLINE void merge_pixels(const int16_t *from, const int phases, const int channe
   }
 }
 
-INLINE void merge_phases(const int16_t *from, int phases, const int channels, int count,
-                         ptrdiff_t stride, int16_t *line)
-{
-  switch (phases) {
-  case 2:
-    merge_pixels(from, 2, channels, count, stride, line);
-    break;
-  case 4:
-    merge_pixels(from, 4, channels, count, stride, line);
-    break;
-  case 8:
-    merge_pixels(from, 8, channels, count, stride, line);
-    break;
-  case 16:
-    merge_pixels(from, 16, channels, count, stride, line);
-    break;
-  case 32:
-    merge_pixels(from, 32, channels, count, stride, line);
-    break;
-  default:
-    merge_pixels(from, 64, channels, count, stride, line);
-  }
-}
-
 CF_MULTIVERSION
 static void merge(const int16_t *from, int phases, int channels, int count, ptrdiff_t stride,
                   int16_t *line)
 {
-  switch (channels) {
-  case 1:
-    merge_phases(from, phases, 1, count, stride, line);
-    break;
-  case 2:
-    merge_phases(from, phases, 2, count, stride, line);
-    break;
-  case 3:
-    merge_phases(from, phases, 3, count, stride, line);
-    break;
-  default:
-    merge_phases(from, phases, 4, count, stride, line);
-  }
+#define MERGE(constant)                                                                            \
+  if (phases == (constant))                                                                        \
+  CF_FOR_CHANNELS(channels, merge_pixels, from, constant, count, stride, line)
+  MERGE(2);
+  MERGE(4);
+  MERGE(8);
+  MERGE(16);
+  MERGE(32);
+  MERGE(64);
+#undef MERGE
 }
 
 void cf_fixed_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/cpu.h"
+#include "cpu/common/memory.h"
 #include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 
@@ -42,22 +42,14 @@ static CfLineTaps *lay_out_spline(const CfLines *lines, const CfPyramidAxis *axi
 static CfPyramidWay lay_out_way(CfCpuPyramid *pyramid, const CfLines *lines, bool premultiplied,
                                 CfArena *arena)
 {
-  const CfFormatInfo *info = cf_format_info(pyramid->video.format);
   const CfTaps down = symmetric_taps(pyramid->y.prefilter, pyramid->y.prefilter_count);
-  CfPyramidWay way = {.lines = lines,
-                      .format = {.channels = pyramid->channels,
-                                 .alpha = cf_alpha_channel(&info->plane[pyramid->p]),
-                                 .bytes = pyramid->bytes,
-                                 .shift = info->shift,
-                                 .max_code = cf_max_code(info),
-                                 .premultiplied = premultiplied,
-                                 .plan = &pyramid->plan}};
+  CfPyramidWay way = {.lines = lines};
 
   way.down = cf_line_taps(lines, &down, arena);
   way.up_x = lay_out_spline(lines, &pyramid->x, arena);
   way.up_y = lay_out_spline(lines, &pyramid->y, arena);
-  cf_line_format_tables(&way.format, lines, (size_t)pyramid->width * (size_t)pyramid->channels,
-                        arena);
+  way.format = cf_line_format(&pyramid->video, pyramid->p, &pyramid->plan, premultiplied, lines,
+                              (size_t)pyramid->width * (size_t)pyramid->channels, arena);
   return way;
 }
 
@@ -111,11 +103,7 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
 
   pyramid->x_prefilter = cf_line_taps(&cf_lines_float, &x_prefilter, arena);
   pyramid->x_low = cf_line_taps(&cf_lines_float, &x_low, arena);
-  pyramid->y_low = (CfLineTaps){.count = 1};
-  if (pyramid->fold.used)
-    cf_cpu_pyramid_lay_out_fold(pyramid, arena);
-  else
-    pyramid->y_low = cf_line_taps(&cf_lines_float, &y_low, arena);
+  pyramid->y_low = cf_line_taps(&cf_lines_float, &y_low, arena);
   pyramid->x_spline = lay_out_spline(&cf_lines_float, x, arena);
   pyramid->y_spline = lay_out_spline(&cf_lines_float, y, arena);
   pyramid->source_margins = lay_out_source_margins(pyramid, arena);
@@ -231,9 +219,7 @@ static size_t scratch_bytes(const CfCpuPyramid *pyramid)
   cf_cpu_pyramid_take_low(pyramid, &low);
   cf_cpu_pyramid_take_up(pyramid, &up);
   cf_cpu_pyramid_take_fixed_up(pyramid, &fixed_up);
-  return larger(larger(down.used, low.used),
-                larger(larger(up.used, fixed_up.used),
-                       pyramid->fold.used ? cf_cpu_pyramid_fold_scratch(pyramid) : 0));
+  return larger(larger(down.used, low.used), larger(up.used, fixed_up.used));
 }
 
 CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid)
@@ -246,48 +232,27 @@ CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid)
 
 /* Memory */
 
-/* Makes sure of at least `bytes` bytes, all 0: sums also run over what no row fills, where stale
- * bytes might be slow denormal numbers. */
-static bool reserve(CfPyramidBlock *block, size_t bytes, CfStatus *status)
-{
-  void *memory;
-
-  if (bytes <= block->bytes)
-    return true;
-  memory = cf_aligned_alloc(bytes);
-  if (!memory)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid of %zu bytes", bytes);
-  memset(memory, 0, bytes);
-  free(block->base);
-  *block = (CfPyramidBlock){memory, bytes};
-  return true;
-}
-
 bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status)
 {
   CfArena counted = {0}, placed;
 
-  pyramid->fold.used = cf_cpu_pyramid_folds(pyramid);
   lay_out_tables(pyramid, &counted);
   pyramid->fine_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.made_count);
   pyramid->coarse_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.coarse_count + 1);
   pyramid->scratch_stride = scratch_bytes(pyramid);
 
-  const size_t coarse_rows = (size_t)pyramid->y.coarse_count;
-  const size_t fine_rows = pyramid->fold.used ? coarse_rows : (size_t)pyramid->y.made_count;
-  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * fine_rows;
-  const size_t coarse = pyramid->coarse_stride * coarse_rows;
-  const size_t filtered = pyramid->fold.used ? pyramid->fold.stride * coarse_rows : 0;
+  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * (size_t)pyramid->y.made_count;
+  const size_t coarse = pyramid->coarse_stride * (size_t)pyramid->y.coarse_count;
   const size_t slack = CF_LINE_GRANULE; /* sums of the last row run over it */
-  if (!reserve(&pyramid->tables, counted.used, status) ||
-      !reserve(&pyramid->images, (fine + coarse + filtered + slack) * sizeof(float), status) ||
-      (!pyramid->owner &&
-       !reserve(&pyramid->scratch, pyramid->scratch_stride * (size_t)pyramid->threads, status)))
+  const size_t scratch = pyramid->owner ? 0 : pyramid->scratch_stride * (size_t)pyramid->threads;
+  if (!cf_buffer_reserve(&pyramid->tables, counted.used, "a pyramid's tables", status) ||
+      !cf_buffer_reserve(&pyramid->images, (fine + coarse + slack) * sizeof(float), "a pyramid",
+                         status) ||
+      !cf_buffer_reserve(&pyramid->scratch, scratch, "a pyramid's rows", status))
     return false;
   placed = (CfArena){.base = pyramid->tables.base};
   lay_out_tables(pyramid, &placed);
   pyramid->fine = pyramid->images.base;
   pyramid->coarse = pyramid->fine + fine;
-  pyramid->fold.filtered = pyramid->coarse + coarse;
   return true;
 }

@@ -4,20 +4,20 @@
  */
 #pragma once
 
-#include "cpu/common/arena.h"
+#include "cpu/common/memory.h"
 #include "cpu/pyramid/engine.h"
 #include "cpu/fir/line_ops.h"
 #include "cpu/pyramid/rows.h"
 
 /* Samples of a tile in the column prefilter. The source rows of narrow ones stay in the first
- * cache, but rows read in short pieces wait for memory: best of 256..8192. */
+ * cache, but rows read in short pieces wait for memory. */
 #define CF_PYRAMID_TILE_SAMPLES 1024
 /* Fine rows that a tile makes: the more, the fewer source rows are read twice. */
 #define CF_PYRAMID_FINE_ROWS 16
 /* Rows of the result that share their interpolated coarse rows. */
 #define CF_PYRAMID_RESULT_ROWS 32
 
-#define CF_PYRAMID_LARGEST_STEP 64 /* D */
+#define CF_PYRAMID_LARGEST_STEP 64 /* D, pixels a coarse pixel */
 
 /* One arithmetic for what runs over all samples. */
 typedef struct {
@@ -25,22 +25,6 @@ typedef struct {
   CfLineFormat format;
   CfLineTaps down, *up_x, *up_y;
 } CfPyramidWay;
-
-/* Memory that only grows. */
-typedef struct {
-  void *base;
-  size_t bytes;
-} CfPyramidBlock;
-
-/* The whole filter along columns down to coarse rows, with the border folded in: of each coarse row
- * a tap for every row of the picture. */
-typedef struct {
-  bool allowed, used;
-  double *response, *row; /* what a coarse row reads, and one row of `tap` */
-  float *tap;             /* y.coarse_count rows of `height` */
-  float *filtered;        /* as many rows of pixels, in the block `images` */
-  size_t stride;
-} CfPyramidFold;
 
 struct CfCpuPyramid {
   const CfCpuPyramid *owner; /* of the fine samples and the scratch; NULL: itself */
@@ -64,9 +48,8 @@ struct CfCpuPyramid {
   float *fine, *coarse;
   size_t fine_stride, coarse_stride; /* floats */
 
-  CfPyramidFold fold;    /* where used, fine rows are the coarse ones */
   size_t scratch_stride; /* bytes a thread */
-  CfPyramidBlock tables, images, scratch;
+  CfBuffer tables, images, scratch;
 };
 
 /* Whose fine samples these are. */
@@ -92,19 +75,6 @@ typedef struct {
   float *line, *extended, *work;
 } CfPyramidDown;
 CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena);
-
-/* Whether folding columns is less work than filtering what lies outside of the picture. */
-bool cf_cpu_pyramid_folds(const CfCpuPyramid *pyramid);
-
-/* The tables of it, and in `scratch` a piece of all rows of the picture. */
-void cf_cpu_pyramid_lay_out_fold(CfCpuPyramid *pyramid, CfArena *arena);
-size_t cf_cpu_pyramid_fold_scratch(const CfCpuPyramid *pyramid);
-
-/* Filters columns to rows first..last of `fold.filtered`; false where `watched` and pixels are not
- * opaque. */
-bool cf_cpu_pyramid_fold_columns(const CfCpuPyramid *pyramid, const CfLineFormat *format,
-                                 const uint8_t *source, ptrdiff_t stride, bool watched, int first,
-                                 int last);
 
 typedef struct {
   const void **lines;  /* that two rows read */

@@ -2,8 +2,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "engine.h"
-#include "cpu/fir/tile.h"
+#include "cpu/pyramid/engine.h"
+#include "cpu/common/int_math.h"
+#include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
@@ -13,11 +14,6 @@
 typedef struct {
   int first, last;
 } Rows;
-
-static int clamp(int value, int least, int most)
-{
-  return value < least ? least : value > most ? most : value;
-}
 
 /* By index from coarse_first. */
 static Rows coarse_rows(const CfPyramidAxis *axis, int y0, int y1)
@@ -35,9 +31,7 @@ static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
   const CfPyramidAxis *axis = &pyramid->y, *made = &cf_cpu_pyramid_owner(pyramid)->y;
   const int fine = axis->factors.thinning * (coarse + axis->coarse_first) + axis->low_first + tap;
 
-  if (pyramid->fold.used)
-    return coarse;
-  return clamp(fine - made->made_first, 0, made->made_count - 1);
+  return cf_clamp(fine - made->made_first, 0, made->made_count - 1);
 }
 
 /* Step 1: prefilter and decimate */
@@ -161,37 +155,6 @@ static bool make_fine_strip(const Run *run, int first, int rows)
 }
 
 typedef struct {
-  const CfCpuPyramid *pyramid;
-  int first; /* row */
-} FoldedRows;
-
-static void prefilter_folded_rows(void *context, int first, int end)
-{
-  const FoldedRows *folded = context;
-  const CfCpuPyramid *pyramid = folded->pyramid;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
-
-  for (int row = folded->first + first; row < folded->first + end; row++)
-    prefilter_row(pyramid, &scratch, pyramid->fold.filtered + (size_t)row * pyramid->fold.stride,
-                  NULL, pyramid->fine + (size_t)row * pyramid->fine_stride);
-}
-
-static bool make_folded(const Run *run, Rows rows)
-{
-  const CfCpuPyramid *pyramid = run->pyramid;
-  const int count = rows.last - rows.first + 1;
-  FoldedRows folded = {pyramid, rows.first};
-
-  if (!cf_cpu_pyramid_fold_columns(pyramid, &run->way->format, run->source, run->source_stride,
-                                   run->watch_alpha, rows.first, rows.last))
-    return false;
-  cf_parallel_for(pyramid->threads, count, cf_even_grain(pyramid->threads, count),
-                  prefilter_folded_rows, &folded);
-  return true;
-}
-
-typedef struct {
   const Run *run;
   Rows rows;
   atomic_bool failed;
@@ -203,10 +166,8 @@ static void make_fine_strips(void *context, int strip, int end)
 
   for (; strip < end; strip++) {
     const int first = fine->rows.first + strip * CF_PYRAMID_FINE_ROWS;
-    const int left = fine->rows.last - first + 1;
-
     if (!make_fine_strip(fine->run, first,
-                         left < CF_PYRAMID_FINE_ROWS ? left : CF_PYRAMID_FINE_ROWS))
+                         cf_min(fine->rows.last - first + 1, CF_PYRAMID_FINE_ROWS)))
       atomic_store(&fine->failed, true);
   }
 }
@@ -214,11 +175,9 @@ static void make_fine_strips(void *context, int strip, int end)
 static bool make_fine(const Run *run, Rows rows)
 {
   const int count = rows.last - rows.first + 1;
-  const int strips = (count + CF_PYRAMID_FINE_ROWS - 1) / CF_PYRAMID_FINE_ROWS;
+  const int strips = cf_divide_up(count, CF_PYRAMID_FINE_ROWS);
   FineRows fine = {.run = run, .rows = rows};
 
-  if (run->pyramid->fold.used)
-    return make_folded(run, rows);
   cf_parallel_for(run->pyramid->threads, strips, 1, make_fine_strips, &fine);
   return !atomic_load(&fine.failed);
 }
@@ -382,19 +341,19 @@ static void interpolate_strips(void *context, int first, int end)
   const Run *run = context;
 
   for (int i = first; i < end; i++) {
-    const int y0 = run->rect.y0 + i * CF_PYRAMID_RESULT_ROWS, y1 = y0 + CF_PYRAMID_RESULT_ROWS;
+    const int y0 = run->rect.y0 + i * CF_PYRAMID_RESULT_ROWS;
+    const int y1 = cf_min(y0 + CF_PYRAMID_RESULT_ROWS, run->rect.y1);
 
     if (run->way->lines == &cf_lines_fixed)
-      interpolate_fixed_strip(run, y0, y1 < run->rect.y1 ? y1 : run->rect.y1);
+      interpolate_fixed_strip(run, y0, y1);
     else
-      interpolate_strip(run, y0, y1 < run->rect.y1 ? y1 : run->rect.y1);
+      interpolate_strip(run, y0, y1);
   }
 }
 
 static void interpolate(Run *run)
 {
-  const int count = run->rect.y1 - run->rect.y0;
-  const int strips = (count + CF_PYRAMID_RESULT_ROWS - 1) / CF_PYRAMID_RESULT_ROWS;
+  const int strips = cf_divide_up(run->rect.y1 - run->rect.y0, CF_PYRAMID_RESULT_ROWS);
 
   cf_parallel_for(run->pyramid->threads, strips, 1, interpolate_strips, run);
 }

@@ -33,7 +33,7 @@ void cf_row_extend(const float *from, int count, int channels, const CfRowMargin
 /* Phases */
 
 /* Pixel k * phases + p of a line is pixel k of phase p. */
-INLINE void split_pixels(const float *line, int phases, const int channels, int count,
+INLINE void split_pixels(const int channels, const float *line, int phases, int count,
                          ptrdiff_t stride, float *restrict to)
 {
   for (int p = 0; p < phases; p++) {
@@ -44,7 +44,7 @@ INLINE void split_pixels(const float *line, int phases, const int channels, int 
   }
 }
 
-INLINE void merge_pixels(const float *from, int phases, const int channels, int count,
+INLINE void merge_pixels(const int channels, const float *from, int phases, int count,
                          ptrdiff_t stride, float *restrict line)
 {
   for (int k = 0; k < count; k++) {
@@ -59,38 +59,14 @@ CF_MULTIVERSION
 static void split(const float *line, int phases, int channels, int count, ptrdiff_t stride,
                   float *to)
 {
-  switch (channels) {
-  case 1:
-    split_pixels(line, phases, 1, count, stride, to);
-    break;
-  case 2:
-    split_pixels(line, phases, 2, count, stride, to);
-    break;
-  case 3:
-    split_pixels(line, phases, 3, count, stride, to);
-    break;
-  default:
-    split_pixels(line, phases, 4, count, stride, to);
-  }
+  CF_FOR_CHANNELS(channels, split_pixels, line, phases, count, stride, to);
 }
 
 CF_MULTIVERSION
 static void merge(const float *from, int phases, int channels, int count, ptrdiff_t stride,
                   float *line)
 {
-  switch (channels) {
-  case 1:
-    merge_pixels(from, phases, 1, count, stride, line);
-    break;
-  case 2:
-    merge_pixels(from, phases, 2, count, stride, line);
-    break;
-  case 3:
-    merge_pixels(from, phases, 3, count, stride, line);
-    break;
-  default:
-    merge_pixels(from, phases, 4, count, stride, line);
-  }
+  CF_FOR_CHANNELS(channels, merge_pixels, from, phases, count, stride, line);
 }
 
 static int phase_stride(int pixels, int channels, int phases)

@@ -38,8 +38,3 @@ size_t cf_row_work(int pixels, int channels, int phases);
 
 /* From the working samples of `lines` to single precision. */
 void cf_row_to_float(const CfLines *lines, const void *from, int samples, float *to);
-
-static inline int cf_round_to_granule(int samples)
-{
-  return (samples + CF_LINE_GRANULE - 1) / CF_LINE_GRANULE * CF_LINE_GRANULE;
-}

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/coverage.h"
+#include "cpu/reference/samples.h"
+#include "plan/coverage_frame.h"
 #include "plan/mosaic.h"
 
 /* The block of one sample, and the colour of that block. */
@@ -21,6 +22,7 @@ typedef struct {
   CfBlockavgParams params;
   Cell *line;      /* one for each column of the widest plane */
   uint8_t *memory; /* of the largest plane: the source of what is filtered in place */
+  CfCoverage coverage;
 } State;
 
 /* The samples x0 <= x < x1, y0 <= y < y1 of one plane. */
@@ -42,26 +44,14 @@ typedef struct {
 
 static uint64_t read_code(const Plane *plane, int x, int y, int channel)
 {
-  const uint8_t *row = plane->source + y * plane->source_stride;
-  const ptrdiff_t i = (ptrdiff_t)x * plane->info->channels + channel;
-
-  if (plane->format->bits > 8)
-    return (uint64_t)(row[2 * i] | row[2 * i + 1] << 8) >> plane->format->shift;
-  return row[i];
+  return (uint64_t)cf_reference_load(plane->format, plane->source + y * plane->source_stride,
+                                     (ptrdiff_t)x * plane->info->channels + channel);
 }
 
 static void write_code(const Plane *plane, int x, int y, int channel, uint64_t code)
 {
-  uint8_t *row = plane->destination + y * plane->destination_stride;
-  const ptrdiff_t i = (ptrdiff_t)x * plane->info->channels + channel;
-  const uint64_t raw = code << plane->format->shift;
-
-  if (plane->format->bits > 8) {
-    row[2 * i] = (uint8_t)raw;
-    row[2 * i + 1] = (uint8_t)(raw >> 8);
-  } else {
-    row[i] = (uint8_t)raw;
-  }
+  cf_reference_store(plane->format, plane->destination + y * plane->destination_stride,
+                     (ptrdiff_t)x * plane->info->channels + channel, (int)code);
 }
 
 /* `empty` where nothing has any weight. */
@@ -198,11 +188,9 @@ static void find_block(const State *state, const CfRegions *regions, const Plane
                        int y, int owner)
 {
   const bool single = cf_mosaic_is_single(&state->params, regions);
-  CfShape shape;
   const CfGrid grid =
-      single || !cf_shape_make(&shape, &state->video, regions, &regions->region[owner])
-          ? cf_mosaic_frame_grid(&state->params, &state->video, regions->field)
-          : cf_mosaic_region_grid(&state->params, &shape);
+      single ? cf_mosaic_frame_grid(&state->params, &state->video, regions->field)
+             : cf_mosaic_region_grid(&state->params, &state->coverage.region[owner].shape);
   const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
   Cell cell = {.owner = single ? 0 : owner,
                .column = cf_grid_block(grid.x, grid.width, sx, x),
@@ -245,8 +233,8 @@ static void filter_regions(const State *state, const CfRegions *regions, const P
       const int i = x % CF_COVERAGE_SAMPLES, left = plane->width - x;
 
       if (i == 0)
-        cf_coverage_line(plane->video, regions, index, y, x,
-                         left < CF_COVERAGE_SAMPLES ? left : CF_COVERAGE_SAMPLES, coverage, owner);
+        cf_coverage_row(&state->coverage, index, y, x,
+                        left < CF_COVERAGE_SAMPLES ? left : CF_COVERAGE_SAMPLES, coverage, owner);
       if (coverage[i] == 0)
         continue;
       find_block(state, regions, plane, x, y, owner[i]);
@@ -259,11 +247,12 @@ static void filter_regions(const State *state, const CfRegions *regions, const P
 
 static bool run(void *user_data, const CfJob *job, CfStatus *status)
 {
-  const State *state = user_data;
+  State *state = user_data;
   const CfVideo *video = &state->video;
   const CfFormatInfo *format = cf_format_info(video->format);
 
-  (void)status;
+  if (job->regions && !cf_coverage_set(&state->coverage, video, job->regions, status))
+    return false;
   for (int p = 0; p < format->planes; p++) {
     Plane plane = {.video = video,
                    .format = format,
@@ -299,6 +288,7 @@ static void close_state(void *user_data)
 {
   State *state = user_data;
 
+  cf_coverage_clear(&state->coverage);
   free(state->line);
   free(state->memory);
   free(state);

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/reference/samples.h"
+
 /* One plane of one picture. */
 typedef struct {
   const CfFirPlane *plan;
   CfBorder border;
   int width, height, channels;
   int alpha; /* its channel, or -1 */
-  int bytes; /* of a sample */
-  int shift;
-  int max_code;
+  const CfFormatInfo *format;
 } Plane;
 
 static Plane describe_plane(const CfReferenceFir *fir, int p)
@@ -27,31 +27,14 @@ static Plane describe_plane(const CfReferenceFir *fir, int p)
       .height = cf_plane_height(&fir->video, p),
       .channels = format->plane[p].channels,
       .alpha = cf_alpha_channel(&format->plane[p]),
-      .bytes = cf_sample_bytes(format),
-      .shift = format->shift,
-      .max_code = cf_max_code(format),
+      .format = format,
   };
-}
-
-static int load_code(const Plane *plane, const uint8_t *row, int index)
-{
-  uint16_t sample;
-
-  if (plane->bytes == 1)
-    return row[index];
-  memcpy(&sample, row + 2 * index, sizeof sample);
-  return sample >> plane->shift;
 }
 
 static void store_code(const Plane *plane, uint8_t *row, int index, double value)
 {
-  const int code = (int)fmin(fmax(floor(value + 0.5), 0.0), plane->max_code);
-  const uint16_t sample = (uint16_t)(code << plane->shift);
-
-  if (plane->bytes == 1)
-    row[index] = (uint8_t)code;
-  else
-    memcpy(row + 2 * index, &sample, sizeof sample);
+  cf_reference_store(plane->format, row, index,
+                     (int)fmin(fmax(floor(value + 0.5), 0.0), cf_max_code(plane->format)));
 }
 
 /* What the sums run over: codes around the channel's centre, weighted by alpha where premultiplied.
@@ -78,10 +61,11 @@ static void load_plane(const Plane *plane, const uint8_t *data, ptrdiff_t stride
 
     for (int x = 0; x < plane->width; x++) {
       const int pixel = x * plane->channels;
-      const int alpha = plane->alpha < 0 ? 1 : load_code(plane, row, pixel + plane->alpha);
+      const int alpha =
+          plane->alpha < 0 ? 1 : cf_reference_load(plane->format, row, pixel + plane->alpha);
 
       for (int c = 0; c < plane->channels; c++)
-        *samples++ = weighted(plane, c, load_code(plane, row, pixel + c), alpha);
+        *samples++ = weighted(plane, c, cf_reference_load(plane->format, row, pixel + c), alpha);
     }
   }
 }
@@ -135,15 +119,16 @@ static void finish_pixel(const Plane *plane, const double sum[CF_MAX_CHANNELS], 
   double alpha = 1.0;
 
   if (plane->plan->premultiplied) {
-    alpha = channels[plane->alpha].filtered ? tone(&channels[plane->alpha], sum[plane->alpha])
-                                            : load_code(plane, source, pixel + plane->alpha);
+    alpha = channels[plane->alpha].filtered
+                ? tone(&channels[plane->alpha], sum[plane->alpha])
+                : cf_reference_load(plane->format, source, pixel + plane->alpha);
   }
 
   for (int c = 0; c < plane->channels; c++) {
     double value;
 
     if (!channels[c].filtered)
-      value = load_code(plane, source, pixel + c);
+      value = cf_reference_load(plane->format, source, pixel + c);
     else if (plane->plan->premultiplied && c == plane->alpha)
       value = alpha;
     else if (alpha <= 0.0)
@@ -169,7 +154,8 @@ static void filter_pixel(const Plane *plane, const double *rows, int x, int y,
 static void copy_plane(const Plane *plane, const uint8_t *source, ptrdiff_t source_stride,
                        uint8_t *destination, ptrdiff_t destination_stride)
 {
-  const size_t bytes = (size_t)plane->width * (size_t)plane->channels * (size_t)plane->bytes;
+  const size_t bytes =
+      (size_t)plane->width * (size_t)plane->channels * (size_t)cf_sample_bytes(plane->format);
 
   for (int y = 0; y < plane->height; y++)
     memcpy(destination + y * destination_stride, source + y * source_stride, bytes);
@@ -221,7 +207,7 @@ static void gather_pixel(const Plane *plane, const double *samples, int x, int y
 static void gather_row(const Plane *plane, const CfReferenceTaps *taps, int p, int y,
                        const double *samples, const uint8_t *source, uint8_t *destination)
 {
-  const size_t pixel = (size_t)plane->channels * (size_t)plane->bytes;
+  const size_t pixel = (size_t)plane->channels * (size_t)cf_sample_bytes(plane->format);
 
   for (int x = 0; x < plane->width; x++) {
     double sum[CF_MAX_CHANNELS] = {0};

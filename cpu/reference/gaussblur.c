@@ -23,8 +23,10 @@ typedef struct {
   double row_sigma, column_sigma; /* of these taps */
   const char *algorithm;
 
+  CfCoverage coverage;
+
   /* The job under way. */
-  const CfJob *job;
+  CfBlurRows rows;
   CfMapSigmas sigmas[CF_MAX_PLANES];
   int p, y; /* the row that `m` holds */
 } Blur;
@@ -53,7 +55,7 @@ static void taps_at(void *context, int p, int x, int y, CfTaps *row, CfTaps *col
   const double *horizontal = blur->sigmas[p].horizontal, *vertical = blur->sigmas[p].vertical;
 
   if (p != blur->p || y != blur->y)
-    cf_blur_field_row(&blur->field, blur->job, p, y, blur->m);
+    cf_blur_row(&blur->rows, p, y, blur->m);
   blur->p = p;
   blur->y = y;
 
@@ -73,7 +75,7 @@ static bool gather(Blur *blur, const CfJob *job, CfStatus *status)
 
   if (!plan(blur, &some, status))
     return false;
-  blur->job = job;
+  blur->rows = cf_blur_rows(&blur->field, job, &blur->coverage);
   blur->p = blur->y = -1;
   for (int p = 0; p < blur->fir->plan.planes; p++)
     blur->sigmas[p] = cf_blur_field_sigmas(&blur->field, job->regions, p);
@@ -100,8 +102,10 @@ static bool filter_regions(Blur *blur, const CfJob *job, CfStatus *status)
   const CfVideo *video = &blur->fir->video;
   const int planes = cf_format_info(video->format)->planes;
   CfJob filtered = *job;
-  bool good = true;
+  bool good = cf_coverage_set(&blur->coverage, video, job->regions, status);
 
+  if (!good)
+    return false;
   filtered.destination = (CfPicture){0};
   for (int p = 0; p < planes; p++) {
     const size_t row = cf_row_bytes(video, p);
@@ -115,7 +119,7 @@ static bool filter_regions(Blur *blur, const CfJob *job, CfStatus *status)
             video->height);
   good = good && filter(blur, &filtered, status);
   if (good)
-    cf_compose(video, job->regions, &job->source, &filtered.destination, &job->destination, 1);
+    cf_blend_picture(&blur->coverage, &job->source, &filtered.destination, &job->destination, 1);
   for (int p = 0; p < planes; p++)
     free(filtered.destination.data[p]);
   return good;
@@ -152,6 +156,7 @@ static void close_state(void *state)
     return;
   cf_reference_fir_close(blur->fir);
   cf_blur_field_clear(&blur->field);
+  cf_coverage_clear(&blur->coverage);
   free(blur->m);
   free(blur);
 }

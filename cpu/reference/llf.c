@@ -8,6 +8,7 @@
 
 #include "cpu/common/parallel.h"
 #include "cpu/reference/llf_math.h"
+#include "cpu/reference/samples.h"
 
 typedef struct {
   CfVideo video;
@@ -93,37 +94,32 @@ static const char *algorithm(const void *state)
   return "exact-double";
 }
 
-/* Byte address of a component's sample. */
-static uint8_t *sample_at(const State *state, const CfPicture *picture,
-                          const CfLlfComponent *component, int x, int y)
+static uint8_t *row_of(const CfPicture *picture, const CfLlfComponent *component, int y)
 {
-  const CfFormatInfo *format = cf_format_info(state->video.format);
-  const int interleaved = format->plane[component->plane].channels;
+  return picture->data[component->plane] + y * picture->stride[component->plane];
+}
 
-  return picture->data[component->plane] + y * picture->stride[component->plane] +
-         (ptrdiff_t)(x * interleaved + component->channel) * cf_sample_bytes(format);
+/* The number of a component's sample in its row. */
+static ptrdiff_t sample_of(const CfFormatInfo *format, const CfLlfComponent *component, int x)
+{
+  return (ptrdiff_t)x * format->plane[component->plane].channels + component->channel;
 }
 
 static double load_code(const State *state, const CfPicture *picture,
                         const CfLlfComponent *component, int x, int y)
 {
   const CfFormatInfo *format = cf_format_info(state->video.format);
-  const uint8_t *sample = sample_at(state, picture, component, x, y);
 
-  return (double)((cf_sample_bytes(format) == 2 ? sample[0] | sample[1] << 8 : sample[0]) >>
-                  format->shift);
+  return cf_reference_load(format, row_of(picture, component, y), sample_of(format, component, x));
 }
 
 static void store_code(const State *state, const CfPicture *picture,
                        const CfLlfComponent *component, int x, int y, double code)
 {
   const CfFormatInfo *format = cf_format_info(state->video.format);
-  uint8_t *sample = sample_at(state, picture, component, x, y);
-  const int rounded = (int)floor(fmin(fmax(code, 0.0), cf_max_code(format)) + 0.5) << format->shift;
 
-  sample[0] = (uint8_t)rounded;
-  if (cf_sample_bytes(format) == 2)
-    sample[1] = (uint8_t)(rounded >> 8);
+  cf_reference_store(format, row_of(picture, component, y), sample_of(format, component, x),
+                     (int)floor(fmin(fmax(code, 0.0), cf_max_code(format)) + 0.5));
 }
 
 static double load_intensity(const State *state, const CfPicture *picture, int component, int x,

@@ -3,39 +3,19 @@
 
 #include <string.h>
 
-#include "cpu/common/cpu.h"
 #include "cpu/common/parallel.h"
 
-/* Rows of one plane, at the first sample of a stretch. */
+/* A plane of a job: its rows first, first + 1, ... are blended within `rect`. */
 typedef struct {
+  const CfCoverage *coverage;
+  const CfPicture *source, *destination;
+  const CfFiltered *filtered;
   const CfFormatInfo *format;
   const CfPlaneFormat *info;
-  const uint8_t *source, *filtered;
-  uint8_t *destination;
-} Stretch;
-
-void cf_compose_pixel(const CfFormatInfo *format, const CfPlaneFormat *info, uint8_t *destination,
-                      const uint8_t *source, const uint8_t *filtered, uint32_t coverage)
-{
-  const int alpha = cf_alpha_channel(info), shift = format->shift;
-
-  if (alpha >= 0) {
-    cf_mix_weighted(destination, source, filtered, alpha, coverage);
-    return;
-  }
-  for (int k = 0; k < info->channels; k++) {
-    if (format->bits > 8) {
-      uint16_t one, other;
-
-      memcpy(&one, source + 2 * k, 2);
-      memcpy(&other, filtered + 2 * k, 2);
-      one = (uint16_t)(cf_mix((uint32_t)one >> shift, (uint32_t)other >> shift, coverage) << shift);
-      memcpy(destination + 2 * k, &one, 2);
-    } else {
-      destination[k] = (uint8_t)cf_mix(source[k], filtered[k], coverage);
-    }
-  }
-}
+  size_t pixel_bytes;
+  int plane, first;
+  CfRect rect;
+} Plane;
 
 static void copy(uint8_t *to, const uint8_t *from, size_t bytes)
 {
@@ -43,10 +23,34 @@ static void copy(uint8_t *to, const uint8_t *from, size_t bytes)
     memcpy(to, from, bytes);
 }
 
-static void compose_stretch(const Stretch *stretch, const uint16_t *coverage, int count)
+/* `coverage` of 256 parts of the pixel are `filtered`; `to` may be `from`. */
+static void mix_pixel(const Plane *plane, uint8_t *to, const uint8_t *from, const uint8_t *filtered,
+                      uint32_t coverage)
 {
-  const size_t pixel_bytes =
-      (size_t)stretch->info->channels * (size_t)cf_sample_bytes(stretch->format);
+  const int alpha = cf_alpha_channel(plane->info), shift = plane->format->shift;
+
+  if (alpha >= 0) {
+    cf_mix_weighted(to, from, filtered, alpha, coverage);
+    return;
+  }
+  for (int k = 0; k < plane->info->channels; k++) {
+    if (plane->format->bits > 8) {
+      uint16_t one, other;
+
+      memcpy(&one, from + 2 * k, 2);
+      memcpy(&other, filtered + 2 * k, 2);
+      one = (uint16_t)(cf_mix((uint32_t)one >> shift, (uint32_t)other >> shift, coverage) << shift);
+      memcpy(to + 2 * k, &one, 2);
+    } else {
+      to[k] = (uint8_t)cf_mix(from[k], filtered[k], coverage);
+    }
+  }
+}
+
+static void blend_stretch(const Plane *plane, uint8_t *to, const uint8_t *from,
+                          const uint8_t *filtered, const uint16_t *coverage, int count)
+{
+  const size_t pixel_bytes = plane->pixel_bytes;
 
   for (int i = 0, end; i < count; i = end) {
     const size_t at = (size_t)i * pixel_bytes;
@@ -55,89 +59,107 @@ static void compose_stretch(const Stretch *stretch, const uint16_t *coverage, in
       end++;
     const size_t bytes = (size_t)(end - i) * pixel_bytes;
     if (coverage[i] == 0) {
-      copy(stretch->destination + at, stretch->source + at, bytes);
+      copy(to + at, from + at, bytes);
     } else if (coverage[i] == CF_COVERED) {
-      memcpy(stretch->destination + at, stretch->filtered + at, bytes);
+      memcpy(to + at, filtered + at, bytes);
     } else {
       for (size_t pixel = at; pixel < at + bytes; pixel += pixel_bytes)
-        cf_compose_pixel(stretch->format, stretch->info, stretch->destination + pixel,
-                         stretch->source + pixel, stretch->filtered + pixel, coverage[i]);
+        mix_pixel(plane, to + pixel, from + pixel, filtered + pixel, coverage[i]);
     }
   }
 }
 
-static void compose_row(const CfVideo *video, const CfRegions *regions, const CfPicture *source,
-                        const CfPicture *filtered, const CfPicture *destination, int p, CfRect rect,
-                        int y)
+static void blend_row(const Plane *plane, int y)
 {
-  const CfFormatInfo *format = cf_format_info(video->format);
-  const size_t pixel_bytes = (size_t)format->plane[p].channels * (size_t)cf_sample_bytes(format);
-  const uint8_t *from = source->data[p] + y * source->stride[p];
-  uint8_t *to = destination->data[p] + y * destination->stride[p];
+  const CfRect *rect = &plane->rect;
+  const int p = plane->plane;
+  const size_t row_bytes = cf_row_bytes(&plane->coverage->video, p),
+               pixel_bytes = plane->pixel_bytes;
+  const size_t left = (size_t)rect->x0 * pixel_bytes, right = (size_t)rect->x1 * pixel_bytes;
+  const uint8_t *from = plane->source->data[p] + y * plane->source->stride[p];
+  uint8_t *to = plane->destination->data[p] + y * plane->destination->stride[p];
   uint16_t coverage[CF_COVERAGE_SAMPLES];
+  int owners[CF_COVERAGE_SAMPLES], *owner = plane->filtered->wants_owner ? owners : NULL;
 
-  if (y < rect.y0 || y >= rect.y1) {
-    copy(to, from, cf_row_bytes(video, p));
+  if (y < rect->y0 || y >= rect->y1) {
+    copy(to, from, row_bytes);
     return;
   }
-  copy(to, from, (size_t)rect.x0 * pixel_bytes);
-  copy(to + (size_t)rect.x1 * pixel_bytes, from + (size_t)rect.x1 * pixel_bytes,
-       cf_row_bytes(video, p) - (size_t)rect.x1 * pixel_bytes);
-  for (int x = rect.x0; x < rect.x1; x += CF_COVERAGE_SAMPLES) {
-    const int count = rect.x1 - x < CF_COVERAGE_SAMPLES ? rect.x1 - x : CF_COVERAGE_SAMPLES;
+  copy(to, from, left);
+  copy(to + right, from + right, row_bytes - right);
+  for (int x = rect->x0; x < rect->x1; x += CF_COVERAGE_SAMPLES) {
+    const int count = rect->x1 - x < CF_COVERAGE_SAMPLES ? rect->x1 - x : CF_COVERAGE_SAMPLES;
     const size_t at = (size_t)x * pixel_bytes;
 
-    if (cf_coverage_line(video, regions, p, y, x, count, coverage, NULL)) {
-      const Stretch stretch = {.format = format,
-                               .info = &format->plane[p],
-                               .source = from + at,
-                               .filtered =
-                                   filtered->data[p] + y * filtered->stride[p] + (ptrdiff_t)at,
-                               .destination = to + at};
-      compose_stretch(&stretch, coverage, count);
-    } else {
+    if (cf_coverage_row(plane->coverage, p, y, x, count, coverage, owner))
+      blend_stretch(plane, to + at, from + at,
+                    plane->filtered->row(plane->filtered->context, p, y, x, count, coverage, owner),
+                    coverage, count);
+    else
       copy(to + at, from + at, (size_t)count * pixel_bytes);
-    }
   }
 }
 
-/* The rows of a plane. */
+static void blend_rows(void *context, int first, int end)
+{
+  const Plane *plane = context;
+
+  for (int y = plane->first + first; y < plane->first + end; y++)
+    blend_row(plane, y);
+}
+
+void cf_blend(const CfCoverage *coverage, const CfPicture *source, const CfFiltered *filtered,
+              const CfPicture *destination, int threads)
+{
+  const CfVideo *video = &coverage->video;
+  const CfFormatInfo *format = cf_format_info(video->format);
+
+  for (int p = 0; p < format->planes; p++) {
+    const CfRect rect = cf_plane_rect(video, p, coverage->bounds);
+    const bool in_place = source->data[p] == destination->data[p];
+    const int first = in_place ? rect.y0 : 0;
+    const int rows = (in_place ? rect.y1 : cf_plane_height(video, p)) - first;
+    Plane plane = {.coverage = coverage,
+                   .source = source,
+                   .destination = destination,
+                   .filtered = filtered,
+                   .format = format,
+                   .info = &format->plane[p],
+                   .pixel_bytes =
+                       (size_t)format->plane[p].channels * (size_t)cf_sample_bytes(format),
+                   .plane = p,
+                   .first = first,
+                   .rect = rect};
+
+    cf_parallel_for(threads, rows, cf_even_grain(threads, rows), blend_rows, &plane);
+  }
+}
+
+/* A filtered picture */
+
 typedef struct {
   const CfVideo *video;
-  const CfRegions *regions;
-  const CfPicture *source, *filtered, *destination;
-  int plane, first;
-  CfRect rect;
-} Rows;
+  const CfPicture *picture;
+} Picture;
 
-static void compose_rows(void *context, int first, int end)
+static const uint8_t *picture_row(void *context, int p, int y, int x0, int count,
+                                  const uint16_t *coverage, const int *owner)
 {
-  const Rows *rows = context;
+  const Picture *filtered = context;
+  const CfFormatInfo *format = cf_format_info(filtered->video->format);
+  const int pixel_bytes = format->plane[p].channels * cf_sample_bytes(format);
 
-  for (int y = rows->first + first; y < rows->first + end; y++)
-    compose_row(rows->video, rows->regions, rows->source, rows->filtered, rows->destination,
-                rows->plane, rows->rect, y);
+  (void)count;
+  (void)coverage;
+  (void)owner;
+  return filtered->picture->data[p] + y * filtered->picture->stride[p] +
+         (ptrdiff_t)x0 * pixel_bytes;
 }
 
-void cf_compose(const CfVideo *video, const CfRegions *regions, const CfPicture *source,
-                const CfPicture *filtered, const CfPicture *destination, int threads)
+void cf_blend_picture(const CfCoverage *coverage, const CfPicture *source,
+                      const CfPicture *filtered, const CfPicture *destination, int threads)
 {
-  const CfRect bounds = cf_coverage_bounds(video, regions);
+  Picture picture = {&coverage->video, filtered};
 
-  for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
-    const CfRect rect = cf_plane_rect(video, p, bounds);
-    const bool in_place = source->data[p] == destination->data[p];
-    const int first = in_place ? rect.y0 : 0, end = in_place ? rect.y1 : cf_plane_height(video, p);
-
-    Rows rows = {.video = video,
-                 .regions = regions,
-                 .source = source,
-                 .filtered = filtered,
-                 .destination = destination,
-                 .plane = p,
-                 .first = first,
-                 .rect = rect};
-
-    cf_parallel_for(threads, end - first, cf_even_grain(threads, end - first), compose_rows, &rows);
-  }
+  cf_blend(coverage, source, &(CfFiltered){picture_row, &picture, false}, destination, threads);
 }

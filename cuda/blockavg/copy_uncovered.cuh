@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Block average of regions that are rectangles, into another picture: what none of them covers is
- * copied by CUDA blocks of the same launch.
+ * copied by CTAs of the same launch.
  */
 #pragma once
 
 #include "cuda/blockavg/mask_hard.cuh"
 
-namespace
+namespace cf::blockavg
 {
-
-constexpr int kAroundRows = 4; /* of a thread */
 
 /* A tile of 32 columns of 16 bytes, in which each warp has some rows. */
 __device__ inline int around_rows()
@@ -26,7 +24,7 @@ __device__ inline ItemMask<kAroundRows> bytes_around(const Neighbours &regions, 
 
 #pragma unroll 1
   for (int i = 0; i < regions.added; i++) {
-    const CfBox box = regions.rect[i];
+    const Box box = regions.rect[i];
     const Extent extent = {max(box.x0 * pixel_bytes - offset, 0),
                            min(box.x1 * pixel_bytes - offset, kColumnBytes), max(box.y0 - y, 0),
                            min(box.y1 - y, rows)};
@@ -41,9 +39,8 @@ __device__ inline ItemMask<kAroundRows> bytes_around(const Neighbours &regions, 
   return mask;
 }
 
-__device__ inline void copy_tile(const RectangleFrame &frame, const CfBox *boxes,
-                                 const Plane &plane, int pixel_bytes, int column0, int y0,
-                                 Neighbours *regions)
+__device__ inline void copy_tile(const FusedFrame &frame, const Box *boxes, const Plane &plane,
+                                 int pixel_bytes, int column0, int y0, Neighbours *regions)
 {
   const int y = y0 + (int)threadIdx.x / 32 * kAroundRows;
   const int offset = (column0 + (int)threadIdx.x % 32) * kColumnBytes;
@@ -59,7 +56,7 @@ __device__ inline void copy_tile(const RectangleFrame &frame, const CfBox *boxes
   __syncthreads();
 #pragma unroll 1
   for (int i = (int)threadIdx.x; i < frame.boxes; i += (int)blockDim.x) {
-    const CfBox box = covered_samples(plane, boxes[i]);
+    const Box box = covered_samples(plane, boxes[i]);
 
     if (box.x1 * pixel_bytes > column0 * kColumnBytes &&
         box.x0 * pixel_bytes < (column0 + 32) * kColumnBytes && box.y1 > y0 &&
@@ -75,7 +72,7 @@ __device__ inline void copy_tile(const RectangleFrame &frame, const CfBox *boxes
 }
 
 template <int SampleBytes>
-__device__ inline void copy_around(const RectangleFrame &frame, const CfBox *boxes, int index,
+__device__ inline void copy_around(const FusedFrame &frame, const Box *boxes, int index,
                                    Neighbours *regions)
 {
 #pragma unroll 1
@@ -94,4 +91,4 @@ __device__ inline void copy_around(const RectangleFrame &frame, const CfBox *box
   }
 }
 
-} // namespace
+} // namespace cf::blockavg

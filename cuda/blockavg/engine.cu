@@ -7,16 +7,19 @@
  * All sums are exact integers. A tile reads only bytes of its own blocks and of columns it shares
  * with a neighbour, whose sums it does not use, so source and destination may be the same.
  */
-#define CF_BLOCKAVG_THREADS 256
-#include "cuda/blockavg/dispatch.cuh"
-#include "cuda/blockavg/regions_generic.cuh"
-
 #include <stdlib.h>
-#include <string.h>
+
+#include "cuda/blockavg/frame_kernel.cuh"
+#include "cuda/blockavg/job.cuh"
+#include "cuda/blockavg/region_lists.h"
+#include "cuda/common/int_math.cuh"
 
 extern "C" {
 #include "plan/mosaic.h"
 }
+
+namespace cf::blockavg
+{
 
 namespace
 {
@@ -26,9 +29,7 @@ constexpr int kPackedRows = 257;
 
 /* 65536 pixels of 65535, or of 255 * 255, and the half that rounds still fit 32 bits. */
 constexpr int kWholeArea = 65536;
-constexpr int kWholeRows = 128;         /* taller blocks give too few tiles to fill a GPU */
 constexpr int kSharedBytes = 38 * 1024; /* beside the colours; 48 KiB need no permission */
-constexpr int kSplitColumns = 64;
 
 typedef void (*Kernel)(Job);
 
@@ -36,7 +37,7 @@ struct State {
   CfVideo video;
   CfDevice *device;
   CfBlockavgParams params;
-  CfBlockRegions *regions;
+  Regions *regions;
   Kernel kernel;
   Job job;     /* but for pointers, strides and stage */
   bool copies; /* single pixels: also transparent ones keep their colour */
@@ -47,13 +48,37 @@ struct State {
   int initial; /* byte that those sums start from */
 };
 
-template <bool Aligned> struct Kernels {
-  typedef Kernel Type;
-  template <template <int, bool> class Kind, int Channels> static Kernel get()
-  {
-    return average_blocks < Kind, Channels, Aligned && Channels != 3 > ;
+/* The kernel for averages of a format; `Aligned` as average_blocks has it. */
+template <bool Aligned> Kernel mean_kernel(const CfFormatInfo *format)
+{
+  if (cf_sample_bytes(format) == 2)
+    return average_blocks<MeanWords, 1, Aligned>;
+  if (format->alpha)
+    return average_blocks<MeanPremultiplied, 4, Aligned>;
+  switch (format->plane[0].channels) {
+  case 3:
+    return average_blocks<MeanBytes, 3, false>;
+  case 4:
+    return average_blocks<MeanBytes, 4, Aligned>;
+  default:
+    return average_blocks<MeanBytes, 1, Aligned>;
   }
-};
+}
+
+/* For minima, and maxima as minima of complements. */
+Kernel extremum_kernel(const CfFormatInfo *format)
+{
+  if (cf_sample_bytes(format) == 2)
+    return average_blocks<ExtremumWords, 1, false>;
+  switch (format->plane[0].channels) {
+  case 3:
+    return average_blocks<ExtremumBytes, 3, false>;
+  case 4:
+    return average_blocks<ExtremumBytes, 4, false>;
+  default:
+    return average_blocks<ExtremumBytes, 1, false>;
+  }
+}
 
 int columns_of(const CfFormatInfo *format, const Plane *plane, long pixels)
 {
@@ -90,11 +115,6 @@ int columns_for(int rows, int bytes, bool aligned)
   return rows <= 16 ? 128 : rows <= 64 ? 64 : 32;
 }
 
-int quotient_up(int a, int b)
-{
-  return (a + b - 1) / b;
-}
-
 /* As many blocks as fill the columns. Tiles that start on a column store no single bytes, for which
  * up to a quarter more tiles are accepted; others are made equally wide. */
 int blocks_for(const Plane *plane, int bytes)
@@ -109,11 +129,11 @@ int blocks_for(const Plane *plane, int bytes)
           ((long)multiple * plane->block_width >> plane->shift_x) * bytes % kColumnBytes != 0))
     multiple *= 2;
 
-  const int across = quotient_up(plane->blocks_x, (int)blocks);
+  const int across = div_up(plane->blocks_x, (int)blocks);
   const int whole = (int)blocks - (int)blocks % multiple;
-  if (whole > 0 && 4 * quotient_up(plane->blocks_x, whole) <= 5 * across)
+  if (whole > 0 && 4 * div_up(plane->blocks_x, whole) <= 5 * across)
     return whole;
-  return quotient_up(plane->blocks_x, across);
+  return div_up(plane->blocks_x, across);
 }
 
 int block_rows(const Plane *plane)
@@ -122,14 +142,15 @@ int block_rows(const Plane *plane)
                plane->block_height);
 }
 
-void plan_blocks(Plane *plane, const CfFormatInfo *format, const CfGrid *grid)
+void plan_blocks(Plane *plane, const CfFormatInfo *format, int mode, const CfGrid *grid)
 {
   plane->block_width = grid->width;
   plane->block_height = grid->height;
   plane->blocks_x = (int)((((long)plane->width << plane->shift_x) + grid->width - 1) / grid->width);
 
   const int bytes = pixel_bytes(format, plane);
-  plane->aligned = plane->channels != 3 && grid->width % (1 << plane->shift_x) == 0 &&
+  plane->aligned = mode == CF_BLOCKAVG_AVERAGE && plane->channels != 3 &&
+                   grid->width % (1 << plane->shift_x) == 0 &&
                    (grid->width >> plane->shift_x) * bytes % kColumnBytes == 0;
 }
 
@@ -204,10 +225,10 @@ bool update_state(void *opaque, const void *params, CfStatus *)
   state->initial = blockavg->mode == CF_BLOCKAVG_AVERAGE ? 0 : 0xff;
   state->job = plan_codes(&state->video, blockavg->mode);
   for (int p = 0; p < format->planes; p++)
-    plan_blocks(&state->job.plane[p], format, &grid);
-  state->kernel = state->job.plane[0].aligned
-                      ? choose_kernel<Kernels<true>>(format, blockavg->mode)
-                      : choose_kernel<Kernels<false>>(format, blockavg->mode);
+    plan_blocks(&state->job.plane[p], format, blockavg->mode, &grid);
+  state->kernel = blockavg->mode != CF_BLOCKAVG_AVERAGE ? extremum_kernel(format)
+                  : state->job.plane[0].aligned         ? mean_kernel<true>(format)
+                                                        : mean_kernel<false>(format);
   state->copies = format->alpha && grid.width == 1 && grid.height == 1;
   state->split = !plan_whole(state, &grid);
   if (state->split)
@@ -226,7 +247,7 @@ void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *
   }
   state->video = *video;
   state->device = options->device;
-  state->regions = cf_blockavg_regions_new(options->device, video, status);
+  state->regions = open_regions(options->device, video, status);
   if (!state->regions) {
     free(state);
     return nullptr;
@@ -239,7 +260,7 @@ void close_state(void *opaque)
 {
   State *state = (State *)opaque;
 
-  cf_blockavg_regions_free(state->regions);
+  close_regions(state->regions);
   free(state);
 }
 
@@ -287,7 +308,7 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
   if (!cf_refuse_capture(work->stream, status))
     return false;
   if (work->regions)
-    return cf_blockavg_regions_run(state->regions, &state->params, work, status);
+    return run_regions(state->regions, &state->params, work, status);
   if (state->copies)
     return copy_picture(state, work, status);
   set_pictures(&job, work);
@@ -306,6 +327,16 @@ const char *algorithm(const void *opaque)
 
 } // namespace
 
+} // namespace cf::blockavg
+
 extern "C" const CfEngine cf_blockavg_cuda = {
-    "cuda", true, true, open_state, update_state, run_state, algorithm, close_state, true,
+    "cuda", /* name */
+    true,   /* device_memory */
+    true,   /* in_place */
+    cf::blockavg::open_state,
+    cf::blockavg::update_state,
+    cf::blockavg::run_state,
+    cf::blockavg::algorithm,
+    cf::blockavg::close_state,
+    true, /* regions */
 };

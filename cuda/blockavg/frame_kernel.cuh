@@ -7,15 +7,8 @@
 
 #include "cuda/blockavg/reduce.cuh"
 
-namespace
+namespace cf::blockavg
 {
-
-/* Measured on an H200: 4 blocks resident on an SM are best, with 8 loads in flight a thread where
- * blocks are aligned and 5 where sums are kept for each sample. More of either spill registers,
- * fewer leave too little memory traffic under way. */
-constexpr int kResident = 4;
-
-template <bool Aligned> constexpr int kInFlight = Aligned ? 8 : kThreads == 32 ? 4 : 5;
 
 struct Tile {
   int x0, x1, y0, y1;       /* pixels */
@@ -26,10 +19,10 @@ struct Tile {
   int stride;               /* words between the sums of neighbouring samples */
 };
 
-/* Rows of sums of several warps would meet in the same banks. */
+/* Words between rows of sums: those of several warps lie in different banks. */
 __device__ inline int sums_stride(int columns)
 {
-  return kThreads == 32 ? columns | 1 : (columns + 31) / 32 * 32 + 4;
+  return (columns + 31) / 32 * 32 + 4;
 }
 
 /* A thread's part in what is done column by column. */
@@ -161,7 +154,7 @@ __device__ inline void add_column(const Job &job, const Plane &plane, const Tile
         sums->add(v[i], job);
     }
   } else {
-#pragma unroll kThreads == 32 ? 1 : 2
+#pragma unroll 2
     for (int row = down; row < rows; row += step) {
       uint4 v = sums->prepare(load_bytes(source + row * stride, available), job);
       v.x = neutralise(v.x, available, Sums::kNeutral);
@@ -169,22 +162,6 @@ __device__ inline void add_column(const Job &job, const Plane &plane, const Tile
       v.z = neutralise(v.z, available - 8, Sums::kNeutral);
       v.w = neutralise(v.w, available - 12, Sums::kNeutral);
       sums->add(v, job);
-    }
-  }
-}
-
-/* The lanes of a warp that have the same column join their sums in the first of them. */
-template <class Sums> __device__ inline void join_lanes(const Share &share, int columns, Sums *sums)
-{
-#pragma unroll 1
-  for (int parts = share.step; parts > 1; parts = (parts + 1) / 2) {
-    const int half = (parts + 1) / 2;
-
-#pragma unroll
-    for (int i = 0; i < Sums::kWords; i++) {
-      const uint32_t other = __shfl_down_sync(~0u, sums->sum[i], half * columns);
-      if (share.row + half < parts)
-        sums->sum[i] = Sums::join(sums->sum[i], other);
     }
   }
 }
@@ -205,9 +182,7 @@ __device__ inline uint32_t sum_columns(const Job &job, const Plane &plane, const
     if (column < tile.columns)
       add_column<Sums, Aligned>(job, plane, tile, column, share.row, share.step, &sums);
     common &= sums.common();
-    if constexpr (kThreads == 32)
-      join_lanes(share, plane.columns, &sums);
-    if (column < tile.columns && (kThreads > 32 || share.row == 0))
+    if (column < tile.columns)
       sums.store(shared + (size_t)share.row * Sums::kWords * tile.stride + column, tile.stride);
   }
   return common;
@@ -220,7 +195,7 @@ __device__ inline void sum_block(const Plane &plane, const Tile &tile, const uin
 {
   constexpr int kPixelBytes = C * Sums::kSampleBytes;
   constexpr int kSamples = kColumnBytes / Sums::kSampleBytes;
-  const int parts = kThreads == 32 ? 1 : kThreads / plane.columns;
+  const int parts = kThreads / plane.columns;
   const int x0 = max(block_left(plane, block), tile.x0);
   const int x1 = min(block_left(plane, block + 1), tile.x1);
 
@@ -239,7 +214,7 @@ __device__ inline void sum_block(const Plane &plane, const Tile &tile, const uin
     for (int part = 0; part < parts; part++) {
       const uint32_t *sums = shared + (size_t)part * Sums::kWords * tile.stride;
 
-#pragma unroll kThreads == 32 ? 1 : 4
+#pragma unroll 4
       for (int x = x0 + lane; x < x1; x += lanes) {
         const unsigned sample = (unsigned)(x * C - tile.column0 * kSamples);
 #pragma unroll
@@ -426,7 +401,7 @@ __device__ inline void fill_piece(const Plane &plane, const Tile &tile, const ui
 
   if (at >= begin && at + kColumnBytes <= end) {
     const uint4 piece = read_line(line, at);
-#pragma unroll kThreads == 32 ? 2 : 4
+#pragma unroll 4
     for (; row < rows; row += step)
       __stcs((uint4 *)(destination + row * stride), piece);
   } else {
@@ -547,4 +522,4 @@ __global__ void __launch_bounds__(kThreads, kResident)
   }
 }
 
-} // namespace
+} // namespace cf::blockavg

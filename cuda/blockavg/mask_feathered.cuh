@@ -10,7 +10,7 @@
 #include "cuda/blockavg/work_item.cuh"
 #include "cuda/blockavg/samples.cuh"
 
-namespace
+namespace cf::blockavg
 {
 
 /* One shape, and what saves divisions. */
@@ -19,7 +19,7 @@ struct SoftShape {
   float per_square_x, per_square_y, per_step;
 };
 
-__device__ inline SoftShape shape_of(const RectangleFrame &frame, const CfBox &box)
+__device__ inline SoftShape shape_of(const FusedFrame &frame, const Box &box)
 {
   const int width = box.x1 - box.x0, height = box.y1 - box.y0;
   SoftShape shape;
@@ -35,7 +35,7 @@ __device__ inline SoftShape shape_of(const RectangleFrame &frame, const CfBox &b
   shape.exact.smaller_axis = min(width, height);
   shape.exact.x = box.x0;
   shape.exact.y = box.y0;
-  shape.exact.side = cf_box_side(&frame.patches, &box);
+  shape.exact.side = box_side(&frame.rule, &box);
   shape.per_square_x = __fdividef(1.0f, shape.exact.square_x);
   shape.per_square_y = __fdividef(1.0f, shape.exact.square_y);
   shape.per_step = frame.coverage.step > 0.0f ? __fdividef(1.0f, frame.coverage.step) : 0.0f;
@@ -74,12 +74,12 @@ __device__ inline int estimate(const CfCoverageRule &rule, const SoftShape &shap
 }
 
 /* Of a sample's most covered luma pixel. */
-__device__ inline int sample_coverage(const RectangleFrame &frame, const SoftShape &shape,
+__device__ inline int sample_coverage(const FusedFrame &frame, const SoftShape &shape,
                                       const Plane &plane, int x, int y)
 {
   const int x0 = x << plane.shift_x, y0 = y << plane.shift_y;
-  const int x1 = min(x0 + plane.shift_x, frame.patches.picture_width - 1);
-  const int y1 = min(y0 + plane.shift_y, frame.patches.picture_height - 1);
+  const int x1 = min(x0 + plane.shift_x, frame.rule.picture_width - 1);
+  const int y1 = min(y0 + plane.shift_y, frame.rule.picture_height - 1);
   int most = estimate(frame.coverage, shape, 2 * x0 + 1 < shape.exact.centre_x ? x1 : x0,
                       2 * y0 + 1 < shape.exact.centre_y ? y1 : y0);
 
@@ -134,14 +134,14 @@ __device__ inline Span luma_span(const CfCoverageRule &rule, const SoftShape &sh
 }
 
 /* Of a row of samples, within the unit. A sample is as covered as the most covered luma pixel. */
-__device__ inline Span sample_span(const RectangleFrame &frame, const SoftShape &shape,
+__device__ inline Span sample_span(const FusedFrame &frame, const SoftShape &shape,
                                    const Plane &plane, const Unit &unit, int y)
 {
   const int sx = plane.shift_x;
   const int row = y << plane.shift_y;
   Span span = luma_span(frame.coverage, shape, row);
 
-  if (plane.shift_y && row + 1 < frame.patches.picture_height) {
+  if (plane.shift_y && row + 1 < frame.rule.picture_height) {
     const Span next = luma_span(frame.coverage, shape, row + 1);
     const bool some = span.end > span.begin, more = next.end > next.begin;
 
@@ -166,7 +166,7 @@ __device__ inline Span sample_span(const RectangleFrame &frame, const SoftShape 
 }
 
 /* The samples that a region may cover. */
-__device__ inline CfBox reach_of(const CfPatchRule &rule, const Plane &plane, CfBox box)
+__device__ inline Box reach_of(const FootprintRule &rule, const Plane &plane, Box box)
 {
   box.x0 = (short)max(box.x0 - rule.reach, 0);
   box.y0 = (short)max(box.y0 - rule.reach, 0);
@@ -175,7 +175,7 @@ __device__ inline CfBox reach_of(const CfPatchRule &rule, const Plane &plane, Cf
   return covered_samples(plane, box);
 }
 
-__device__ inline bool contains(const CfBox &box, int x, int y)
+__device__ inline bool contains(const Box &box, int x, int y)
 {
   return x >= box.x0 && x < box.x1 && y >= box.y0 && y < box.y1;
 }
@@ -189,42 +189,42 @@ constexpr int kChunk = 8;
 struct SoftUnit {
   Span span[kSoftRows];     /* of its rows */
   int chunk[kSoftRows + 1]; /* the first of each */
-  bool meets;               /* any region that shares blocks with it */
+  bool overlaps;            /* any region that shares blocks with it */
 
   /* Regions that may claim samples of it, the first ones prepared. */
   int claims;
   uint8_t region[kMostRegions];
-  CfBox reach[kPrepared];
+  Box reach[kPrepared];
   SoftShape shape[kPrepared];
 };
 
-__device__ inline void find_claims(const RectangleFrame &frame, const CfBox *boxes, int own,
+__device__ inline void find_claims(const FusedFrame &frame, const Box *boxes, int own,
                                    const Unit &unit, const Plane &plane, SoftUnit *soft)
 {
 #pragma unroll 1
   for (int i = (int)threadIdx.x; i < frame.boxes; i += (int)blockDim.x) {
-    CfPatch patch;
+    Footprint footprint;
 
-    if (i == own || !shares(frame.patches, boxes[i], unit, &patch))
+    if (i == own || !shares(frame.rule, boxes[i], unit, &footprint))
       continue;
     const int at = atomicAdd(&soft->claims, 1);
-    soft->meets = true;
+    soft->overlaps = true;
     soft->region[at] = (uint8_t)i;
     if (at < kPrepared) {
-      soft->reach[at] = reach_of(frame.patches, plane, boxes[i]);
+      soft->reach[at] = reach_of(frame.rule, plane, boxes[i]);
       soft->shape[at] = shape_of(frame, boxes[i]);
     }
   }
 }
 
-__device__ inline CfBox claim_at(const RectangleFrame &frame, const CfBox *boxes,
-                                 const Plane &plane, const SoftUnit &soft, int i)
+__device__ inline Box claim_at(const FusedFrame &frame, const Box *boxes, const Plane &plane,
+                               const SoftUnit &soft, int i)
 {
-  return i < kPrepared ? soft.reach[i] : reach_of(frame.patches, plane, boxes[soft.region[i]]);
+  return i < kPrepared ? soft.reach[i] : reach_of(frame.rule, plane, boxes[soft.region[i]]);
 }
 
 /* The spans of the unit's rows; all threads together. */
-__device__ inline void find_spans(const RectangleFrame &frame, const SoftShape &shape,
+__device__ inline void find_spans(const FusedFrame &frame, const SoftShape &shape,
                                   const Plane &plane, const Unit &unit, int top, int rows,
                                   SoftUnit *soft)
 {
@@ -263,7 +263,7 @@ __device__ inline void find_chunks(int rows, SoftUnit *soft)
 }
 
 /* Whether a sample belongs to another region. */
-__device__ inline bool is_lost(const RectangleFrame &frame, const CfBox *boxes, int own,
+__device__ inline bool is_lost(const FusedFrame &frame, const Box *boxes, int own,
                                const SoftShape &shape, const Plane &plane, int x, int y,
                                int coverage, const SoftUnit &soft)
 {
@@ -285,8 +285,8 @@ __device__ inline bool is_lost(const RectangleFrame &frame, const CfBox *boxes, 
 /* The bytes of an item that are covered throughout, and that no other region may claim. */
 template <int PixelBytes, int kRows>
 __device__ inline ItemMask<kRows>
-full_bytes(const RectangleFrame &frame, const CfBox *boxes, const SoftShape &shape,
-           const Plane &plane, const Unit &unit, int top, const Item &item, const SoftUnit &soft)
+full_bytes(const FusedFrame &frame, const Box *boxes, const SoftShape &shape, const Plane &plane,
+           const Unit &unit, int top, const Item &item, const SoftUnit &soft)
 {
   ItemMask<kRows> mask = no_bytes<kRows>();
 
@@ -318,8 +318,8 @@ full_bytes(const RectangleFrame &frame, const CfBox *boxes, const SoftShape &sha
 }
 
 /* Whether one of the first `count` regions that may claim samples may claim this. */
-__device__ inline bool is_claimed(const RectangleFrame &frame, const CfBox *boxes,
-                                  const Plane &plane, int x, int y, const SoftUnit &soft, int count)
+__device__ inline bool is_claimed(const FusedFrame &frame, const Box *boxes, const Plane &plane,
+                                  int x, int y, const SoftUnit &soft, int count)
 {
 #pragma unroll 1
   for (int i = 0; i < count; i++) {
@@ -331,7 +331,7 @@ __device__ inline bool is_claimed(const RectangleFrame &frame, const CfBox *boxe
 
 /* Samples that may be covered in part. */
 template <int C, typename Sample>
-__device__ inline void write_edges(const RectangleFrame &frame, const CfBox *boxes, int own,
+__device__ inline void write_edges(const FusedFrame &frame, const Box *boxes, int own,
                                    const SoftShape &shape, const Unit &unit, const Plane &plane,
                                    int top, int rows, const uint32_t *sums, const SoftUnit &soft)
 {
@@ -364,14 +364,14 @@ __device__ inline void write_edges(const RectangleFrame &frame, const CfBox *box
 
 /* Samples of a row that are covered throughout, but may belong to other regions. */
 template <int C, typename Sample>
-__device__ inline void write_contested(const RectangleFrame &frame, const CfBox *boxes, int own,
+__device__ inline void write_contested(const FusedFrame &frame, const Box *boxes, int own,
                                        const SoftShape &shape, const Unit &unit, const Plane &plane,
                                        int y, const Span &span, const uint32_t *colours,
                                        const SoftUnit &soft)
 {
 #pragma unroll 1
   for (int i = 0; i < soft.claims; i++) {
-    const CfBox reach = claim_at(frame, boxes, plane, soft, i);
+    const Box reach = claim_at(frame, boxes, plane, soft, i);
 
     if (y < reach.y0 || y >= reach.y1)
       continue;
@@ -389,7 +389,7 @@ __device__ inline void write_contested(const RectangleFrame &frame, const CfBox 
 
 /* What full_bytes() leaves. */
 template <int C, typename Sample>
-__device__ inline void write_samples(const RectangleFrame &frame, const CfBox *boxes, int own,
+__device__ inline void write_samples(const FusedFrame &frame, const Box *boxes, int own,
                                      const SoftShape &shape, const Unit &unit, const Plane &plane,
                                      int top, int rows, const uint32_t *sums, const SoftUnit &soft)
 {
@@ -407,4 +407,4 @@ __device__ inline void write_samples(const RectangleFrame &frame, const CfBox *b
   }
 }
 
-} // namespace
+} // namespace cf::blockavg

@@ -6,50 +6,50 @@
 
 #include "cuda/blockavg/work_item.cuh"
 
-namespace
+namespace cf::blockavg
 {
 
-/* The rectangles of samples that other patches with blocks in the unit add to what is to be
+/* The rectangles of samples that other footprints with blocks in the unit add to what is to be
  * written, from the first on, and take from it, from the last on. */
 struct Neighbours {
   int added, removed;
-  bool meets; /* any of them */
-  CfBox rect[kMostRegions];
+  bool overlaps; /* any of them */
+  Box rect[kMostRegions];
 };
 
-/* The samples of a patch's blocks. */
-__device__ inline CfBox samples_of_blocks(const Plane &plane, const CfPatch &patch)
+/* The samples of a footprint's blocks. */
+__device__ inline Box samples_of_blocks(const Plane &plane, const Footprint &footprint)
 {
   const int sx = plane.shift_x, sy = plane.shift_y;
 
-  return {(short)block_start(0, patch.width, patch.x, sx, plane.width),
-          (short)block_start(0, patch.height, patch.y, sy, plane.height),
-          (short)block_start(patch.columns, patch.width, patch.x, sx, plane.width),
-          (short)block_start(patch.rows, patch.height, patch.y, sy, plane.height)};
+  return {(short)block_start(0, footprint.width, footprint.x, sx, plane.width),
+          (short)block_start(0, footprint.height, footprint.y, sy, plane.height),
+          (short)block_start(footprint.columns, footprint.width, footprint.x, sx, plane.width),
+          (short)block_start(footprint.rows, footprint.height, footprint.y, sy, plane.height)};
 }
 
-/* Of patches in one grid, blocks belong to the first that has them, which fills them for all. Of
- * others, samples belong to the patch with the larger side, of these to the first. */
-__device__ inline void find_neighbours(const RectangleFrame &frame, const CfBox *boxes, int own,
+/* Of footprints in one grid, blocks belong to the first that has them, which fills them for all. Of
+ * others, samples belong to the footprint with the larger side, of these to the first. */
+__device__ inline void find_neighbours(const FusedFrame &frame, const Box *boxes, int own,
                                        const Unit &unit, const Plane &plane, Neighbours *found)
 {
-  const int side = cf_box_side(&frame.patches, &boxes[own]);
+  const int side = box_side(&frame.rule, &boxes[own]);
 
 #pragma unroll 1
   for (int i = (int)threadIdx.x; i < frame.boxes; i += (int)blockDim.x) {
-    const CfBox other = boxes[i];
-    CfPatch patch;
+    const Box other = boxes[i];
+    Footprint footprint;
 
-    if (i == own || !shares(frame.patches, other, unit, &patch))
+    if (i == own || !shares(frame.rule, other, unit, &footprint))
       continue;
-    found->meets = true;
-    if (frame.patches.single && i > own) {
+    found->overlaps = true;
+    if (frame.rule.single && i > own) {
       found->rect[atomicAdd(&found->added, 1)] = covered_samples(plane, other);
-    } else if (frame.patches.single) {
+    } else if (frame.rule.single) {
       found->rect[kMostRegions - 1 - atomicAdd(&found->removed, 1)] =
-          samples_of_blocks(plane, patch);
+          samples_of_blocks(plane, footprint);
     } else {
-      const int other_side = cf_box_side(&frame.patches, &other);
+      const int other_side = box_side(&frame.rule, &other);
       if (other_side > side || (other_side == side && i < own))
         found->rect[kMostRegions - 1 - atomicAdd(&found->removed, 1)] =
             covered_samples(plane, other);
@@ -57,10 +57,10 @@ __device__ inline void find_neighbours(const RectangleFrame &frame, const CfBox 
   }
 }
 
-/* What of an item is to be written: its patch's samples `own` unless neighbours know better. */
+/* What of an item is to be written: its footprint's samples `own` unless neighbours know better. */
 template <int PixelBytes, int kRows>
 __device__ inline void write_item(const Unit &unit, const Plane &plane, const Item &item,
-                                  const uint4 &line, const CfBox &own, const Neighbours &neighbours)
+                                  const uint4 &line, const Box &own, const Neighbours &neighbours)
 {
   const Extent extent = extent_in_item<PixelBytes>(unit, item, own);
   ItemMask<kRows> added = no_bytes<kRows>(), removed = no_bytes<kRows>();
@@ -98,4 +98,4 @@ __device__ inline void write_item(const Unit &unit, const Plane &plane, const It
   write_bytes<kRows>(plane, item, SameRows{line}, added);
 }
 
-} // namespace
+} // namespace cf::blockavg

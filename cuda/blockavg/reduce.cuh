@@ -10,15 +10,13 @@
  */
 #pragma once
 
+#include "cuda/blockavg/tuning.h"
 #include "cuda/common/context.cuh"
 
-namespace
+namespace cf::blockavg
 {
 
-constexpr int kThreads = CF_BLOCKAVG_THREADS; /* of a CUDA block; set by who includes this */
 constexpr int kColumnBytes = 16;
-constexpr int kTileBlocks = 2048; /* most blocks side by side in a tile */
-constexpr int kSplitRows = 64;    /* of a tile of fixed size */
 
 enum Stage {
   kWhole, /* tiles of whole blocks: sums and fill */
@@ -33,7 +31,6 @@ struct Plane {
   unsigned long long *sums; /* [block row][block][channel], kSums and kFill */
   int width, height, channels;
   int block_width, block_height; /* luma pixels */
-  int origin_x, origin_y;        /* luma pixel where the first block starts */
   int shift_x, shift_y;
   int blocks_x;
   int tile_blocks; /* kWhole: blocks side by side in a tile */
@@ -66,18 +63,18 @@ __device__ inline int block_start(int block, int size, int origin, int shift, in
 
 __device__ inline int block_left(const Plane &plane, int block)
 {
-  return block_start(block, plane.block_width, plane.origin_x, plane.shift_x, plane.width);
+  return block_start(block, plane.block_width, 0, plane.shift_x, plane.width);
 }
 
 __device__ inline int block_top(const Plane &plane, int row)
 {
-  return block_start(row, plane.block_height, plane.origin_y, plane.shift_y, plane.height);
+  return block_start(row, plane.block_height, 0, plane.shift_y, plane.height);
 }
 
-/* The block that a sample belongs to, which is none before the first one. */
+/* The block that a sample belongs to. */
 __device__ inline int block_at(const Plane &plane, int x)
 {
-  return (int)((unsigned)((x << plane.shift_x) - plane.origin_x) / (unsigned)plane.block_width);
+  return (int)((unsigned)(x << plane.shift_x) / (unsigned)plane.block_width);
 }
 
 __device__ inline uint32_t word(const uint4 &v, int i)
@@ -362,4 +359,4 @@ template <int C, bool Folded, int SampleBytes> struct Extremum {
 template <int C, bool Folded> using ExtremumBytes = Extremum<C, Folded, 1>;
 template <int C, bool Folded> using ExtremumWords = Extremum<C, Folded, 2>;
 
-} // namespace
+} // namespace cf::blockavg

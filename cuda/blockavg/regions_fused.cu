@@ -4,70 +4,68 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CF_BLOCKAVG_THREADS 256
-#include "cuda/blockavg/dispatch.cuh"
+#include "cuda/blockavg/job.cuh"
 #include "cuda/blockavg/regions_fused_kernel.cuh"
+#include "cuda/common/int_math.cuh"
+#include "cuda/common/launch.cuh"
 
 extern "C" {
 #include "plan/coverage.h"
 }
 
+namespace cf::blockavg
+{
+
 namespace
 {
 
-typedef CarriedBoxes<kFewRegions> FewBoxes;
-typedef CarriedBoxes<kMostRegions> ManyBoxes;
+typedef void (*FusedKernel)(FusedFrame, InlineList);
 
-struct KernelPair {
-  void (*few)(RectangleFrame, FewBoxes);
-  void (*many)(RectangleFrame, ManyBoxes);
-};
-
-template <bool Soft> struct Kernels {
-  typedef KernelPair Type;
-  template <template <int, bool> class Kind, int Channels> static KernelPair get()
-  {
-    if constexpr (Channels == 3)
-      return {};
-    else
-      return {average_units<Kind, Channels, Soft, kFewRegions>,
-              average_units<Kind, Channels, Soft, kMostRegions>};
+/* The kernel for averages of a format; NULL for formats of three channels. */
+template <bool Soft> FusedKernel kernel_for(const CfFormatInfo *format)
+{
+  if (cf_sample_bytes(format) == 2)
+    return average_units<MeanWords, 1, Soft>;
+  if (format->alpha)
+    return average_units<MeanPremultiplied, 4, Soft>;
+  switch (format->plane[0].channels) {
+  case 3:
+    return nullptr;
+  case 4:
+    return average_units<MeanBytes, 4, Soft>;
+  default:
+    return average_units<MeanBytes, 1, Soft>;
   }
-};
+}
 
 } // namespace
 
-struct CfBlockRectangles {
+struct FusedRegions {
   CfDevice *device;
   CfVideo video;
+  bool cooperates; /* the GPU launches grids whose CTAs can wait for each other */
 
-  KernelPair kernel;
-  int resident;         /* CUDA blocks of it that the GPU runs at once; 0: not asked yet */
+  FusedKernel kernel;
+  int resident;         /* CTAs of the kernel that the GPU runs at once; 0: not asked yet */
   int resident_threads; /* of so many threads */
-  RectangleFrame frame; /* but for pictures and the counter */
-  CfPatchList list;
+  FusedFrame frame;     /* but for pictures */
+  RegionPlan list;
   bool soft; /* ellipses, or with a feather */
-
-  /* The counter of units that have read belongs to the first stream that was used. */
-  bool has_stream;
-  cudaStream_t stream;
-  unsigned *arrived;
-  unsigned awaited; /* what it counts to by the end of all jobs so far */
 };
 
 namespace
 {
 
-/* Of a CUDA block. Samples that are looked at one by one want more than there are items. */
-int threads(const CfBlockRectangles *self)
+/* Of a CTA. Samples that are looked at one by one want more than there are items. */
+int threads(const FusedRegions *self)
 {
   const int items = (self->list.items + 31) / 32 * 32;
 
-  return self->soft ? cf_greater(items, kUnitItems) : items;
+  return self->soft ? larger(items, kUnitItems) : items;
 }
 
-/* CUDA blocks that copy what lies around the regions. */
-int blocks_around(const CfBlockRectangles *self, int threads)
+/* CTAs that copy what lies around the regions. */
+int blocks_around(const FusedRegions *self, int threads)
 {
   const CfFormatInfo *format = cf_format_info(self->video.format);
   const int rows = threads / 32 * kAroundRows, tile = 32 * kColumnBytes;
@@ -79,140 +77,136 @@ int blocks_around(const CfBlockRectangles *self, int threads)
   return blocks;
 }
 
-/* Whether all CUDA blocks can wait for each other. */
-bool are_resident(CfBlockRectangles *self)
+/* Whether all CTAs are on the GPU at once, and so can wait for each other. */
+bool are_resident(FusedRegions *self)
 {
   const int size = threads(self);
 
+  if (!self->cooperates)
+    return false;
   if (self->resident == 0 || self->resident_threads != size) {
-    int few = 0, many = 0;
+    int blocks = 0;
 
-    if (!cf_cuda_ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&few, self->kernel.few, size, 0),
-                    "asking for what fits a multiprocessor", nullptr) ||
-        !cf_cuda_ok(
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&many, self->kernel.many, size, 0),
-            "asking for what fits a multiprocessor", nullptr))
+    if (!cf_cuda_ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, self->kernel, size, 0),
+                    "asking for what fits a multiprocessor", nullptr))
       return false;
     self->resident_threads = size;
-    self->resident = (few < many ? few : many) * self->device->info.multiprocessors;
+    self->resident = blocks * self->device->info.multiprocessors;
   }
   return self->list.blocks <= self->resident;
 }
 
-template <int Boxes> CarriedBoxes<Boxes> carried(const CfBlockRectangles *self)
-{
-  CarriedBoxes<Boxes> boxes;
-
-  memcpy(boxes.box, self->list.box, (size_t)self->list.boxes * sizeof(CfBox));
-  if (self->list.counted)
-    memcpy(boxes.start, self->list.start, (size_t)self->list.boxes * sizeof(uint16_t));
-  return boxes;
-}
-
 /* `around`: what no region covers is copied, too. */
-bool launch(CfBlockRectangles *self, bool around, unsigned *arrived, unsigned awaited,
-            cudaStream_t stream, CfStatus *status)
+cudaError_t launch(FusedRegions *self, bool around, bool waits, cudaStream_t stream)
 {
-  const int size = around ? cf_greater(threads(self), kUnitItems) : threads(self);
+  const int size = around ? larger(threads(self), kUnitItems) : threads(self);
   const int blocks = self->list.blocks + (around ? blocks_around(self, size) : 0);
-  const int across = self->list.counted ? blocks : self->list.blocks / self->list.boxes;
-  cudaLaunchConfig_t config = {};
-  cudaLaunchAttribute together = {};
+  const int across = self->list.exact_offsets ? blocks : self->list.blocks / self->list.boxes;
+  Launch how = {};
+  InlineList boxes;
 
-  self->frame.arrived = arrived;
-  self->frame.awaited = awaited;
-  self->frame.waits = arrived != nullptr;
-  together.id = cudaLaunchAttributeCooperative;
-  together.val.cooperative = 1;
-  config.gridDim = dim3((unsigned)across, (unsigned)((blocks + across - 1) / across));
-  config.blockDim = (unsigned)size;
-  config.stream = stream;
-  config.attrs = &together;
-  config.numAttrs = self->frame.waits ? 1 : 0;
-  if (self->list.boxes > kFewRegions)
-    return cf_cuda_ok(
-        cudaLaunchKernelEx(&config, self->kernel.many, self->frame, carried<kMostRegions>(self)),
-        "averaging the blocks of regions", status);
-  return cf_cuda_ok(
-      cudaLaunchKernelEx(&config, self->kernel.few, self->frame, carried<kFewRegions>(self)),
-      "averaging the blocks of regions", status);
+  memcpy(boxes.box, self->list.box, (size_t)self->list.boxes * sizeof(Box));
+  if (self->list.exact_offsets)
+    memcpy(boxes.start, self->list.start, (size_t)self->list.boxes * sizeof(uint16_t));
+  self->frame.needs_grid_barrier = waits;
+  how.grid = dim3((unsigned)across, (unsigned)div_up(blocks, across));
+  how.block = dim3((unsigned)size);
+  how.stream = stream;
+  how.cooperative = waits;
+  return try_launch(how, self->kernel, self->frame, boxes);
 }
 
-bool wait_on_own_stream(CfBlockRectangles *self, CfStatus *status)
+bool launched(cudaError_t result, CfStatus *status)
 {
-  const unsigned awaited = self->awaited + (unsigned)self->list.blocks;
-
-  if (!launch(self, false, self->arrived, awaited, self->stream, status))
-    return false;
-  self->awaited = awaited;
-  return true;
+  return cf_cuda_ok(result, "averaging the blocks of regions", status);
 }
 
-bool wait_on_other_stream(CfBlockRectangles *self, cudaStream_t stream, CfStatus *status)
+/* Reads from a copy of the picture, so that no CTA waits for another. */
+bool run_from_copy(FusedRegions *self, const CfJob *job, CfStatus *status)
 {
-  unsigned *arrived = (unsigned *)cf_scratch_take(self->device, sizeof *arrived, stream, status);
+  const CfFormatInfo *format = cf_format_info(self->video.format);
+  CfPicture copy = {};
+  size_t bytes = 0;
 
-  if (!arrived)
-    return false;
-  const bool good = cf_device_fill(arrived, 0, sizeof *arrived, stream, status) &&
-                    launch(self, false, arrived, (unsigned)self->list.blocks, stream, status);
-  return cf_scratch_give(self->device, arrived, stream, good ? status : nullptr) && good;
-}
-
-bool run_in_place(CfBlockRectangles *self, cudaStream_t stream, CfStatus *status)
-{
-  if (!self->list.waits)
-    return launch(self, false, nullptr, 0, stream, status);
-  if (!self->has_stream) {
-    if (!cf_device_fill(self->arrived, 0, sizeof *self->arrived, stream, status))
-      return false;
-    self->has_stream = true;
-    self->stream = stream;
+  for (int p = 0; p < format->planes; p++) {
+    copy.stride[p] = (ptrdiff_t)round_up<size_t>(cf_row_bytes(&self->video, p), kColumnBytes);
+    bytes += scratch_bytes((size_t)copy.stride[p] * cf_plane_height(&self->video, p));
   }
-  return stream == self->stream ? wait_on_own_stream(self, status)
-                                : wait_on_other_stream(self, stream, status);
+  uint8_t *const scratch = (uint8_t *)cf_scratch_take(self->device, bytes, job->stream, status);
+  if (!scratch)
+    return false;
+  uint8_t *next = scratch;
+  for (int p = 0; p < format->planes; p++) {
+    copy.data[p] = next;
+    next += scratch_bytes((size_t)copy.stride[p] * cf_plane_height(&self->video, p));
+  }
+
+  CfJob from_copy = *job;
+  from_copy.source = copy;
+  set_pictures(&self->frame.job, &from_copy);
+  const bool good =
+      cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &copy, &job->source, job->stream, status) &&
+      launched(launch(self, false, false, (cudaStream_t)job->stream), status);
+  return cf_scratch_give(self->device, scratch, job->stream, good ? status : nullptr) && good;
+}
+
+/* Occupancy counts a whole GPU; with MPS a process may have less, and a cooperative launch fails.
+ */
+bool run_in_place(FusedRegions *self, const CfJob *job, CfStatus *status)
+{
+  const cudaStream_t stream = (cudaStream_t)job->stream;
+  const bool waits = self->list.needs_grid_barrier;
+
+  if (waits && !self->cooperates)
+    return run_from_copy(self, job, status);
+  const cudaError_t result = launch(self, false, waits, stream);
+  if (!waits || result != cudaErrorCooperativeLaunchTooLarge)
+    return launched(result, status);
+  launched(result, nullptr);
+  self->cooperates = false;
+  return run_from_copy(self, job, status);
 }
 
 } // namespace
 
-CfBlockRectangles *cf_blockavg_rectangles_new(CfDevice *device, const CfVideo *video,
-                                              CfStatus *status)
+FusedRegions *open_fused(CfDevice *device, const CfVideo *video, CfStatus *status)
 {
-  CfBlockRectangles *self = (CfBlockRectangles *)calloc(1, sizeof *self);
+  FusedRegions *self = (FusedRegions *)calloc(1, sizeof *self);
+  int index = 0, cooperates = 0;
 
   if (!self) {
     cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
     return nullptr;
   }
-  self->device = device;
-  self->video = *video;
-  self->arrived = (unsigned *)cf_device_alloc(sizeof *self->arrived, status);
-  if (!self->arrived) {
+  if (!cf_cuda_ok(cudaGetDevice(&index), "asking for the current GPU", status) ||
+      !cf_cuda_ok(cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, index),
+                  "reading the GPU's properties", status)) {
     free(self);
     return nullptr;
   }
+  self->device = device;
+  self->video = *video;
+  self->cooperates = cooperates != 0;
   return self;
 }
 
-void cf_blockavg_rectangles_free(CfBlockRectangles *self)
+void close_fused(FusedRegions *self)
 {
-  if (self)
-    cf_device_free(self->arrived);
   free(self);
 }
 
-bool cf_blockavg_rectangles_plan(CfBlockRectangles *self, const CfBlockavgParams *params,
-                                 const CfRegions *regions, bool stays)
+bool plan_fused(FusedRegions *self, const CfBlockavgParams *params, const CfRegions *regions,
+                bool stays)
 {
   const CfFormatInfo *format = cf_format_info(self->video.format);
-  const CfPatchList *list = &self->list;
-  RectangleFrame *frame = &self->frame;
+  const RegionPlan *list = &self->list;
+  FusedFrame *frame = &self->frame;
 
-  if (format->plane[0].channels == 3 || regions->outside ||
-      !cf_patch_list_make(&self->list, &self->video, params, regions, stays))
+  if (format->plane[0].channels == 3 || params->mode != CF_BLOCKAVG_AVERAGE || regions->outside ||
+      !make_region_plan(&self->list, &self->video, params, regions, stays))
     return false;
   frame->job = plan_codes(&self->video, params->mode);
-  frame->patches = list->rule;
+  frame->rule = list->rule;
   frame->coverage = cf_coverage_rule(regions);
   frame->alpha = cf_alpha_channel(&format->plane[0]);
   frame->boxes = list->boxes;
@@ -221,26 +215,23 @@ bool cf_blockavg_rectangles_plan(CfBlockRectangles *self, const CfBlockavgParams
   frame->unit_items = list->unit_items;
   frame->cut[0] = list->cut[0];
   frame->cut[1] = list->cut[1];
-  frame->meets = list->meets;
+  frame->overlaps = list->overlaps;
+  self->soft = frame->coverage.ellipse || frame->coverage.reach > 0;
 
-  const bool soft = frame->coverage.ellipse || frame->coverage.reach > 0;
-  self->soft = soft;
-  const KernelPair kernel = soft ? choose_kernel<Kernels<true>>(format, params->mode)
-                                 : choose_kernel<Kernels<false>>(format, params->mode);
-  if (kernel.few != self->kernel.few)
+  const FusedKernel kernel = self->soft ? kernel_for<true>(format) : kernel_for<false>(format);
+  if (kernel != self->kernel)
     self->resident = 0;
   self->kernel = kernel;
-  if (list->waits && !are_resident(self) &&
-      !(cf_patch_list_count(&self->list, &self->video) && are_resident(self)))
+  if (list->needs_grid_barrier && !are_resident(self) &&
+      !(count_units(&self->list, &self->video) && are_resident(self)))
     return false;
-  frame->counted = list->counted;
+  frame->exact_offsets = list->exact_offsets;
   frame->blocks = list->blocks;
   return true;
 }
 
-bool cf_blockavg_rectangles_run(CfBlockRectangles *self, const CfJob *job, CfStatus *status)
+bool run_fused(FusedRegions *self, const CfJob *job, CfStatus *status)
 {
-  const cudaStream_t stream = (cudaStream_t)job->stream;
   const bool copies = job->source.data[0] != job->destination.data[0];
 
   /* Single pixels may stay as they were, so that they have to be there already. */
@@ -254,6 +245,8 @@ bool cf_blockavg_rectangles_run(CfBlockRectangles *self, const CfJob *job, CfSta
   if (self->list.boxes == 0)
     return true;
   set_pictures(&self->frame.job, job);
-  return copies ? launch(self, around, nullptr, 0, stream, status)
-                : run_in_place(self, stream, status);
+  return copies ? launched(launch(self, around, false, (cudaStream_t)job->stream), status)
+                : run_in_place(self, job, status);
 }
+
+} // namespace cf::blockavg

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of up to 256 rectangles in one launch. Other lists are for
- * cuda/blockavg/regions_generic.cu.
+ * Block average of up to 256 regions in one launch: averages only, blocks of up to 8192 luma
+ * pixels, pictures of 1, 2 or 4 channels a plane whose rows start at multiples of 16 bytes. Other
+ * lists are for regions_general.h.
  */
 #pragma once
 
@@ -9,22 +10,27 @@
 
 extern "C" {
 #include "blockavg.h"
+#include "regions.h"
 }
 
+namespace cf::blockavg
+{
+
 /* Used by one caller at a time. */
-struct CfBlockRectangles;
+struct FusedRegions;
 
 /* NULL on failure. `device` is borrowed. */
-CfBlockRectangles *cf_blockavg_rectangles_new(CfDevice *device, const CfVideo *video,
-                                              CfStatus *status);
+FusedRegions *open_fused(CfDevice *device, const CfVideo *video, CfStatus *status);
 
 /* NULL is allowed. */
-void cf_blockavg_rectangles_free(CfBlockRectangles *self);
+void close_fused(FusedRegions *self);
 
-/* Prepares for a list of regions; false where the list or the format is not of the kind. It may
- * `stay` for many jobs. All pictures are aligned to 16 bytes. */
-bool cf_blockavg_rectangles_plan(CfBlockRectangles *self, const CfBlockavgParams *params,
-                                 const CfRegions *regions, bool stays);
+/* Prepares for a list of regions; false where the list, the format or the GPU is not of the kind. A
+ * list that `stays` for many jobs may take longer to prepare. Allocates nothing. */
+bool plan_fused(FusedRegions *self, const CfBlockavgParams *params, const CfRegions *regions,
+                bool stays);
 
-/* Enqueues a job for what was planned last. */
-bool cf_blockavg_rectangles_run(CfBlockRectangles *self, const CfJob *job, CfStatus *status);
+/* Enqueues a job for the list that was planned last. */
+bool run_fused(FusedRegions *self, const CfJob *job, CfStatus *status);
+
+} // namespace cf::blockavg

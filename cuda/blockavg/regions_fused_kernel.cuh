@@ -1,36 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of regions in one launch: the kernel. A CUDA block takes a unit.
+ * Block average of regions in one launch: the kernel. A CTA takes a unit.
  */
 #pragma once
+
+#include <cooperative_groups.h>
 
 #include "cuda/blockavg/copy_uncovered.cuh"
 #include "cuda/blockavg/mask_hard.cuh"
 #include "cuda/blockavg/mask_feathered.cuh"
 
-namespace
+namespace cf::blockavg
 {
-
-/* Tells the others that this unit has read. All CUDA blocks of the launch are on the GPU at once.
- */
-__device__ inline void arrive(const RectangleFrame &frame)
-{
-  if (threadIdx.x == 0) {
-    __threadfence();
-    atomicAdd(frame.arrived, 1);
-  }
-}
-
-__device__ inline void wait_for_others(const RectangleFrame &frame)
-{
-  if (threadIdx.x == 0) {
-    volatile unsigned *arrived = frame.arrived;
-
-    while ((int)(*arrived - frame.awaited) < 0)
-      ;
-    __threadfence();
-  }
-}
 
 template <bool Soft> struct SharedOf {
   typedef Neighbours Type;
@@ -40,22 +21,22 @@ template <> struct SharedOf<true> {
 };
 
 template <template <int, bool> class Kind, int C, bool Soft>
-__device__ inline void average_unit(const RectangleFrame &frame, const CfBox *boxes, int own,
+__device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, int own,
                                     const Plane &plane, int level, int index, uint32_t *sums,
                                     typename SharedOf<Soft>::Type *shared)
 {
   typedef Kind<C, true> Sums;
   typedef typename Samples<Sums::kSampleBytes>::Type Sample;
   constexpr int kPixelBytes = C * Sums::kSampleBytes, kRows = kItemRows<C>;
-  const CfBox box = boxes[own];
-  const CfPatch patch = cf_patch_of(&frame.patches, &box);
-  const CfCut cut = cut_in_plane<C, kPixelBytes>(frame, patch, plane, level);
-  const Unit unit = locate_unit<C, kPixelBytes>(patch, cut, plane, index);
+  const Box box = boxes[own];
+  const Footprint footprint = footprint_of(&frame.rule, &box);
+  const UnitShape cut = cut_in_plane<C, kPixelBytes>(frame, footprint, plane, level);
+  const Unit unit = locate_unit<C, kPixelBytes>(footprint, cut, plane, index);
 
   /* Single pixels of formats with alpha are what they were; others may lose unused bits. */
-  if (unit.rows <= 0 || (frame.alpha >= 0 && patch.width == 1 && patch.height == 1)) {
-    if (frame.waits)
-      arrive(frame);
+  if (unit.rows <= 0 || (frame.alpha >= 0 && footprint.width == 1 && footprint.height == 1)) {
+    if (frame.needs_grid_barrier)
+      cooperative_groups::this_grid().barrier_arrive();
     return;
   }
   if (threadIdx.x == 0) {
@@ -63,7 +44,7 @@ __device__ inline void average_unit(const RectangleFrame &frame, const CfBox *bo
       shared->claims = 0;
     else
       shared->added = shared->removed = 0;
-    shared->meets = false;
+    shared->overlaps = false;
   }
 #pragma unroll 1
   for (int i = (int)threadIdx.x; i < unit.blocks * unit.rows * C; i += (int)blockDim.x)
@@ -83,7 +64,7 @@ __device__ inline void average_unit(const RectangleFrame &frame, const CfBox *bo
     if (threadIdx.x < 32)
       find_chunks(rows, shared);
   }
-  if (frame.meets) {
+  if (frame.overlaps) {
     if constexpr (Soft)
       find_claims(frame, boxes, own, unit, plane, shared);
     else
@@ -96,11 +77,14 @@ __device__ inline void average_unit(const RectangleFrame &frame, const CfBox *bo
     add_item<Sums, C, kPixelBytes, kRows>(frame.job, unit, plane, item, v, sums);
   }
   __syncthreads();
-  if (frame.waits)
-    arrive(frame);
+  const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+  cooperative_groups::grid_group::arrival_token all_have_read = {};
+
+  if (frame.needs_grid_barrier)
+    all_have_read = grid.barrier_arrive();
   finish_blocks<Sums, C>(frame.job, unit, plane, sums);
-  if (frame.waits && shared->meets)
-    wait_for_others(frame);
+  if (frame.needs_grid_barrier && shared->overlaps)
+    grid.barrier_wait(static_cast<decltype(all_have_read) &&>(all_have_read));
   __syncthreads();
   if constexpr (Soft) {
     const SoftShape shape = shape_of(frame, box);
@@ -122,8 +106,8 @@ struct Place {
   int region, plane, unit;
 };
 
-/* Where every region has the same number of CUDA blocks. */
-__device__ inline Place place_of_block(const RectangleFrame &frame)
+/* Where every region has the same number of CTAs. */
+__device__ inline Place place_of_block(const FusedFrame &frame)
 {
   Place place = {(int)blockIdx.y, 0, (int)blockIdx.x};
 
@@ -137,7 +121,7 @@ __device__ inline Place place_of_block(const RectangleFrame &frame)
 
 /* Where they have as many as they have units. Channels = 1 as in average_blocks. */
 template <int Channels, int SampleBytes>
-__device__ inline Place place_of_unit(const RectangleFrame &frame, const CfBox *boxes,
+__device__ inline Place place_of_unit(const FusedFrame &frame, const Box *boxes,
                                       const uint16_t *starts)
 {
   Place place = {0, 0, (int)blockIdx.x};
@@ -149,17 +133,17 @@ __device__ inline Place place_of_unit(const RectangleFrame &frame, const CfBox *
   }
   place.unit -= starts[place.region];
   if (Channels == 1 && frame.job.planes > 1) {
-    const CfPatch patch = cf_patch_of(&frame.patches, &boxes[place.region]);
-    const CfCut first = cut_in_plane<1, SampleBytes>(frame, patch, frame.job.plane[0], 0);
-    int units = cf_units_of(&patch, &first);
+    const Footprint footprint = footprint_of(&frame.rule, &boxes[place.region]);
+    const UnitShape first = cut_in_plane<1, SampleBytes>(frame, footprint, frame.job.plane[0], 0);
+    int units = units_of(&footprint, &first);
 
     if (place.unit >= units) {
       place.unit -= units;
-      const CfCut second =
+      const UnitShape second =
           frame.job.plane[1].channels == 2
-              ? cut_in_plane<2, 2 * SampleBytes>(frame, patch, frame.job.plane[1], 1)
-              : cut_in_plane<1, SampleBytes>(frame, patch, frame.job.plane[1], 1);
-      units = cf_units_of(&patch, &second);
+              ? cut_in_plane<2, 2 * SampleBytes>(frame, footprint, frame.job.plane[1], 1)
+              : cut_in_plane<1, SampleBytes>(frame, footprint, frame.job.plane[1], 1);
+      units = units_of(&footprint, &second);
       for (place.plane = 1; place.unit >= units; place.plane++)
         place.unit -= units;
     }
@@ -168,12 +152,11 @@ __device__ inline Place place_of_unit(const RectangleFrame &frame, const CfBox *
 }
 
 /* Units, regions. Channels = 1 as in average_blocks. */
-template <template <int, bool> class Kind, int Channels, bool Soft, int Boxes>
+template <template <int, bool> class Kind, int Channels, bool Soft>
 __global__ void __launch_bounds__(Soft            ? kMostItems
                                   : Channels == 4 ? 896
                                                   : 1024)
-    average_units(const __grid_constant__ RectangleFrame frame,
-                  const __grid_constant__ CarriedBoxes<Boxes> carried)
+    average_units(const __grid_constant__ FusedFrame frame, const __grid_constant__ InlineList list)
 {
   __shared__ uint32_t sums[kUnitItems * (Channels > 1 ? Channels : 2)];
   __shared__ typename SharedOf<Soft>::Type shared;
@@ -181,27 +164,27 @@ __global__ void __launch_bounds__(Soft            ? kMostItems
     const int block = (int)(blockIdx.y * gridDim.x + blockIdx.x) - frame.blocks;
 
     if (block >= 0) {
-      copy_around<Kind<1, true>::kSampleBytes>(frame, carried.box, block, &shared);
+      copy_around<Kind<1, true>::kSampleBytes>(frame, list.box, block, &shared);
       return;
     }
   }
   const Place place =
-      frame.counted
-          ? place_of_unit<Channels, Kind<1, true>::kSampleBytes>(frame, carried.box, carried.start)
+      frame.exact_offsets
+          ? place_of_unit<Channels, Kind<1, true>::kSampleBytes>(frame, list.box, list.start)
           : place_of_block(frame);
   const Plane &plane = frame.job.plane[place.plane];
 
   if constexpr (Channels > 1) {
-    average_unit<Kind, Channels, Soft>(frame, carried.box, place.region, plane, place.plane > 0,
+    average_unit<Kind, Channels, Soft>(frame, list.box, place.region, plane, place.plane > 0,
                                        place.unit, sums, &shared);
   } else {
     if (plane.channels == 2)
-      average_unit<Kind, 2, Soft>(frame, carried.box, place.region, plane, place.plane > 0,
-                                  place.unit, sums, &shared);
+      average_unit<Kind, 2, Soft>(frame, list.box, place.region, plane, place.plane > 0, place.unit,
+                                  sums, &shared);
     else
-      average_unit<Kind, 1, Soft>(frame, carried.box, place.region, plane, place.plane > 0,
-                                  place.unit, sums, &shared);
+      average_unit<Kind, 1, Soft>(frame, list.box, place.region, plane, place.plane > 0, place.unit,
+                                  sums, &shared);
   }
 }
 
-} // namespace
+} // namespace cf::blockavg

@@ -10,7 +10,7 @@ extern "C" {
 #include "plan/coverage_rule.h"
 }
 
-namespace
+namespace cf::blockavg
 {
 
 template <int Bytes> struct Samples {
@@ -74,4 +74,4 @@ __device__ inline void write_sample(const Job &job, int alpha, const Plane &plan
   }
 }
 
-} // namespace
+} // namespace cf::blockavg

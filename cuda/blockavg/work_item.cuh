@@ -1,51 +1,43 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average of regions: where a unit lies, which a CUDA block takes, and its items, of which
+ * Block average of regions: where a unit lies, which a CTA takes, and its items, of which
  * each thread has one. A thread keeps its item in registers: sums meet in shared memory, and the
  * same thread writes the colours over the same bytes.
  */
 #pragma once
 
 #include "cuda/blockavg/frame_kernel.cuh"
-#include "cuda/blockavg/regions_plan.cuh"
+#include "cuda/blockavg/regions_plan.h"
 
 extern "C" {
 #include "plan/coverage_rule.h"
 }
 
-namespace
+namespace cf::blockavg
 {
 
-struct RectangleFrame {
+struct FusedFrame {
   Job job;
-  CfPatchRule patches;
+  FootprintRule rule;
   CfCoverageRule coverage;
   int alpha; /* its channel, -1 without */
   int boxes;
-  int units[2]; /* as in CfPatchList */
-  CfCut cut[2];
+  int units[2]; /* as in RegionPlan */
+  UnitShape cut[2];
   int unit_items;
-  int blocks; /* for units; those that follow copy what lies around */
-  bool counted;
-  bool meets;
-  bool waits; /* all of the launch must have read before any of it writes where others read */
-  unsigned *arrived; /* how many CUDA blocks have read, of all frames */
-  unsigned awaited;  /* by this frame's end */
+  int blocks;              /* for units; those that follow copy what lies around */
+  bool exact_offsets;      /* as in RegionPlan */
+  bool overlaps;           /* likewise */
+  bool needs_grid_barrier; /* no CTA may write before all have read; the launch is cooperative */
 };
 
-/* Most lists are short, and large parameters make launches slower. Even the long ones fit into the
- * 4 KB that drivers before CUDA 12.1 take. */
-constexpr int kFewRegions = 104;
-
-template <int Boxes> struct CarriedBoxes {
-  CfBox box[Boxes];
-  uint16_t start[Boxes]; /* where units are counted */
+/* The list of regions, which travels with the launch. */
+struct InlineList {
+  Box box[kMostRegions];
+  uint16_t start[kMostRegions]; /* the first unit of each, with exact_offsets */
 };
 
-static_assert(sizeof(RectangleFrame) + sizeof(CarriedBoxes<kMostRegions>) <= 4096,
-              "what a launch can carry");
-
-/* Some whole blocks of a patch in one plane; the same for all threads. */
+/* Some whole blocks of a footprint in one plane; the same for all threads. */
 struct Unit {
   int x, y;                                 /* luma pixel where its first block starts */
   int width, height;                        /* of a block in luma pixels */
@@ -92,38 +84,39 @@ __device__ inline int unit_block(const Unit &unit, const Plane &plane, int x)
 }
 
 template <int C, int PixelBytes>
-__device__ inline CfCut cut_in_plane(const RectangleFrame &frame, const CfPatch &patch,
-                                     const Plane &plane, int level)
+__device__ inline UnitShape cut_in_plane(const FusedFrame &frame, const Footprint &footprint,
+                                         const Plane &plane, int level)
 {
-  return frame.patches.width > 0
+  return frame.rule.width > 0
              ? frame.cut[level]
-             : cf_cut_patch(&patch, frame.unit_items, cf_groups_of(patch.height, plane.shift_y, C),
-                            PixelBytes, plane.shift_x,
-                            cf_is_aligned(&patch, PixelBytes, plane.shift_x));
+             : unit_shape_of(&footprint, frame.unit_items,
+                             item_rows_of(footprint.height, plane.shift_y, C), PixelBytes,
+                             plane.shift_x,
+                             is_column_aligned(&footprint, PixelBytes, plane.shift_x));
 }
 
-/* It may lie beyond the patch. */
+/* It may lie beyond the footprint. */
 template <int C, int PixelBytes>
-__device__ inline Unit locate_unit(const CfPatch &patch, const CfCut &cut, const Plane &plane,
-                                   int index)
+__device__ inline Unit locate_unit(const Footprint &footprint, const UnitShape &cut,
+                                   const Plane &plane, int index)
 {
   constexpr int kPixels = kColumnBytes / PixelBytes;
   Unit unit;
-  const int parts = cf_parts_of(&patch, &cut);
+  const int parts = units_across(&footprint, &cut);
   const int row = parts == 1 ? index : quotient(index, reciprocal_of(parts));
   const int first_column = (index - row * parts) * cut.across, first_row = row * cut.down;
 
-  unit.width = patch.width;
-  unit.height = patch.height;
-  unit.x = patch.x + first_column * unit.width;
-  unit.y = patch.y + first_row * unit.height;
-  unit.blocks = min(cut.across, patch.columns - first_column);
-  unit.rows = min(cut.down, patch.rows - first_row);
+  unit.width = footprint.width;
+  unit.height = footprint.height;
+  unit.x = footprint.x + first_column * unit.width;
+  unit.y = footprint.y + first_row * unit.height;
+  unit.blocks = min(cut.across, footprint.columns - first_column);
+  unit.rows = min(cut.down, footprint.rows - first_row);
   unit.x0 = unit_left(unit, plane, 0);
   unit.x1 = unit_left(unit, plane, unit.blocks);
   unit.column0 = unit.x0 / kPixels;
   unit.columns = (unit.x1 + kPixels - 1) / kPixels - unit.column0;
-  unit.groups = cf_groups_of(unit.height, plane.shift_y, C);
+  unit.groups = item_rows_of(unit.height, plane.shift_y, C);
   unit.per_width = reciprocal_of(unit.width);
   unit.per_columns = reciprocal_of(unit.columns);
   unit.per_groups = reciprocal_of(unit.groups);
@@ -217,8 +210,6 @@ template <class Sums, int C, int PixelBytes, int kRows>
 __device__ inline void add_item(const Job &job, const Unit &unit, const Plane &plane,
                                 const Item &item, const uint4 (&v)[kRows], uint32_t *sums)
 {
-  const uint4 neutral = make_uint4(Sums::kNeutral, Sums::kNeutral, Sums::kNeutral, Sums::kNeutral);
-
 #pragma unroll 1
   for (int block = item.first; block <= item.last; block++) {
     const uint4 mask = bytes_of_block<PixelBytes>(unit, plane, item, block);
@@ -230,16 +221,13 @@ __device__ inline void add_item(const Job &job, const Unit &unit, const Plane &p
 #pragma unroll
     for (int i = 0; i < kRows; i++) {
       if (i < item.rows)
-        part.add(select_bits(mask, v[i], neutral), job);
+        part.add(make_uint4(v[i].x & mask.x, v[i].y & mask.y, v[i].z & mask.z, v[i].w & mask.w),
+                 job);
     }
     part.store(total, 1);
 #pragma unroll
-    for (int k = 0; k < C; k++) {
-      if (Sums::kNeutral)
-        atomicMin(shared + k, total[k]);
-      else
-        atomicAdd(shared + k, total[k]);
-    }
+    for (int k = 0; k < C; k++)
+      atomicAdd(shared + k, total[k]);
   }
 }
 
@@ -336,7 +324,7 @@ struct Extent {
 };
 
 template <int PixelBytes>
-__device__ inline Extent extent_in_item(const Unit &unit, const Item &item, const CfBox &rect)
+__device__ inline Extent extent_in_item(const Unit &unit, const Item &item, const Box &rect)
 {
   const int left = max(unit.x0, (int)rect.x0), right = min(unit.x1, (int)rect.x1);
 
@@ -481,7 +469,7 @@ __device__ inline void finish_blocks(const Job &job, const Unit &unit, const Pla
 }
 
 /* The samples that luma pixels belong to. */
-__device__ inline CfBox covered_samples(const Plane &plane, const CfBox &box)
+__device__ inline Box covered_samples(const Plane &plane, const Box &box)
 {
   return {(short)(box.x0 >> plane.shift_x), (short)(box.y0 >> plane.shift_y),
           (short)((box.x1 + (1 << plane.shift_x) - 1) >> plane.shift_x),
@@ -489,8 +477,8 @@ __device__ inline CfBox covered_samples(const Plane &plane, const CfBox &box)
 }
 
 /* Whether the region of a box has blocks that the unit has too. */
-__device__ inline bool shares(const CfPatchRule &rule, const CfBox &box, const Unit &unit,
-                              CfPatch *patch)
+__device__ inline bool shares(const FootprintRule &rule, const Box &box, const Unit &unit,
+                              Footprint *footprint)
 {
   const int right = unit.x + unit.blocks * unit.width, bottom = unit.y + unit.rows * unit.height;
   const int margin_x = rule.reach + (rule.width > 0 ? rule.width : box.x1 - box.x0);
@@ -499,9 +487,9 @@ __device__ inline bool shares(const CfPatchRule &rule, const CfBox &box, const U
   if (box.x0 - margin_x > right || box.x1 + margin_x < unit.x || box.y0 - margin_y > bottom ||
       box.y1 + margin_y < unit.y)
     return false;
-  *patch = cf_patch_of(&rule, &box);
-  return patch->x < right && patch->x + patch->columns * patch->width > unit.x &&
-         patch->y < bottom && patch->y + patch->rows * patch->height > unit.y;
+  *footprint = footprint_of(&rule, &box);
+  return footprint->x < right && footprint->x + footprint->columns * footprint->width > unit.x &&
+         footprint->y < bottom && footprint->y + footprint->rows * footprint->height > unit.y;
 }
 
-} // namespace
+} // namespace cf::blockavg

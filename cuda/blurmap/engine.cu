@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps: what of a job goes where.
+ * Blur maps on the host: the levels of a field, the plan of its frames, and what goes where.
  */
 #include "cuda/blurmap/state.cuh"
 
 #include <stdlib.h>
 #include <string.h>
 
+namespace cf::blurmap
+{
+
 namespace
 {
 
 /* ---- levels ---- */
-
-bool plan_cells(CfCudaBlurMap *blur, CfStatus *status)
-{
-  const CfBlurLevels *levels[CF_MAX_PLANES];
-
-  for (int p = 0; p < blur->planes; p++)
-    levels[p] = &blur->plane[p].levels;
-  return cf_cells_plan(blur->cells, blur->border, levels, status);
-}
 
 bool same_sigmas(const CfMapSigmas *a, const CfMapSigmas *b)
 {
@@ -38,60 +32,104 @@ bool is_ready_for(const CfCudaBlurMap *blur, const CfBlurField *field, const CfR
   return ready;
 }
 
+void make_levels(PlaneState *plane, const CfMapSigmas &sigmas)
+{
+  plane->sigmas = sigmas;
+  plane->copy = -1;
+  cf_blur_levels(&plane->levels, &sigmas);
+  memcpy(plane->table.lod, plane->levels.position, sizeof plane->table.lod);
+  for (int end = 0; end < 2; end++) {
+    plane->table.sigma_x[end] = (float)sigmas.horizontal[end];
+    plane->table.sigma_y[end] = (float)sigmas.vertical[end];
+  }
+  for (int i = 0; i < plane->levels.count; i++) {
+    if (plane->levels.level[i].horizontal == 0.0 && plane->levels.level[i].vertical == 0.0)
+      plane->copy = i;
+  }
+}
+
+bool plan_mma(CfCudaBlurMap *blur, CfStatus *status)
+{
+  const CfBlurLevels *levels[CF_MAX_PLANES];
+
+  for (int p = 0; p < blur->planes; p++)
+    levels[p] = &blur->plane[p].levels;
+  return mma_plan(blur->mma, blur->border, levels, status);
+}
+
+/* Makes the levels of a field, and the plan of its frames. On the host alone. */
 bool prepare(CfCudaBlurMap *blur, const CfBlurField *field, const CfRegions *regions,
              CfStatus *status)
 {
+  FramePlan plan = {};
+
   if (is_ready_for(blur, field, regions))
     return true;
   blur->ready = blur->placed = false;
   blur->border = field->params.border;
-  if (!cf_pyramid_channels(&blur->plan, &blur->video, blur->border, status))
+  if (!pyramid::plan_channels(&blur->channels, &blur->video, blur->border, status))
     return false;
-  blur->in_cells = blur->cells;
+  plan.mma = blur->mma;
   for (int p = 0; p < blur->planes; p++) {
-    CfMapPlaneState *plane = &blur->plane[p];
-
-    plane->sigmas = cf_blur_field_sigmas(field, regions, p);
-    plane->copy = -1;
-    cf_blur_levels(&plane->levels, &plane->sigmas);
-    blur->in_cells = blur->in_cells && cf_cells_suit(&blur->video, p, &plane->levels);
-    memcpy(plane->table.position, plane->levels.position, sizeof plane->table.position);
-    for (int end = 0; end < 2; end++) {
-      plane->table.sigma_x[end] = (float)plane->sigmas.horizontal[end];
-      plane->table.sigma_y[end] = (float)plane->sigmas.vertical[end];
-    }
-    for (int i = 0; i < plane->levels.count; i++) {
-      if (plane->levels.level[i].horizontal == 0.0 && plane->levels.level[i].vertical == 0.0)
-        plane->copy = i;
-    }
+    make_levels(&blur->plane[p], cf_blur_field_sigmas(field, regions, p));
+    plan.mma = plan.mma && mma_suits(&blur->video, p, &blur->plane[p].levels);
   }
-  if (!(blur->in_cells ? plan_cells(blur, status) : cf_map_describe_levels(blur, status)))
+  blur->frame_plan = plan;
+  if (!(plan.mma ? plan_mma(blur, status) : fp32_describe_levels(blur, status)))
     return false;
   blur->ready = true;
   return true;
 }
 
+/* ---- device memory ---- */
+
+bool reserve_values(CfCudaBlurMap *blur, const CfMap *map, CfStatus *status)
+{
+  const size_t bytes =
+      (size_t)cf_map_width(map) * (size_t)cf_map_height(map) * sizeof *blur->values;
+
+  if (bytes <= blur->values_bytes)
+    return true;
+  uint16_t *larger = (uint16_t *)cf_device_alloc(bytes, status);
+  if (!larger)
+    return false;
+  cf_device_free(blur->values);
+  blur->values = larger;
+  blur->values_bytes = bytes;
+  return true;
+}
+
+/* Regions of which sigma-relative makes as large a sigma as it can: the levels of all others are
+ * the first of these, and a last one in their place. */
+bool prepare_for_any_regions(CfCudaBlurMap *blur, const CfBlurField *field, CfStatus *status)
+{
+  const CfRegion vast = {0, 0, 1 << 29, 1 << 29};
+  CfRegions regions = {};
+
+  regions.region = &vast;
+  regions.count = 1;
+  return prepare(blur, field, &regions, status) &&
+         (!blur->mma ||
+          ((blur->frame_plan.mma || plan_mma(blur, status)) && mma_reserve(blur->mma, 1, status)));
+}
+
 /* ---- uploads ---- */
 
-bool upload_tables(CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job,
-                   CfStatus *status)
+bool upload_tables(CfCudaBlurMap *blur, const CfJob *job, CfStatus *status)
 {
-  const CfMapMixer mixer = cf_map_mixer(&blur->video, &field->params);
-
   if (blur->placed && blur->first_row == job->first_row && blur->rows == job->rows)
     return true;
   blur->placed = false;
   for (int p = 0; p < blur->planes; p++) {
-    CfMapPlaneState *plane = &blur->plane[p];
-    const size_t levels = blur->in_cells ? 0 : (size_t)plane->levels.count;
-    const size_t bytes = offsetof(CfMapTable, level) + levels * sizeof plane->table.level[0];
+    PlaneState *plane = &blur->plane[p];
+    const size_t levels = blur->frame_plan.mma ? 0 : (size_t)plane->levels.count;
+    const size_t bytes = offsetof(LevelTable, level) + levels * sizeof plane->table.level[0];
 
-    cf_cell_list_positions(&plane->table, plane->copy, &mixer);
-    if (!cf_map_upload(&blur->tables[p], &plane->table, bytes, job->stream, status))
+    if (!upload(&blur->tables[p], &plane->table, bytes, job->stream, status))
       return false;
   }
   blur->placed = true;
-  blur->classified = false;
+  blur->looked_up = false;
   blur->first_row = job->first_row;
   blur->rows = job->rows;
   return true;
@@ -102,24 +140,18 @@ bool upload_values(CfCudaBlurMap *blur, const CfMap *map, void *stream, CfStatus
   const size_t bytes =
       (size_t)cf_map_width(map) * (size_t)cf_map_height(map) * sizeof *blur->values;
 
-  if (bytes > blur->values_bytes) {
-    cf_device_free(blur->values);
-    blur->values_bytes = 0;
-    blur->values = (uint16_t *)cf_device_alloc(bytes, status);
-    if (!blur->values)
-      return false;
-    blur->values_bytes = bytes;
-  }
-  return cf_map_upload(blur->values, cf_map_values(map), bytes, stream, status);
+  return reserve_values(blur, map, status) &&
+         upload(blur->values, cf_map_values(map), bytes, stream, status);
 }
-/* ---- the tiles ---- */
+
+/* ---- the job ---- */
 
 void describe_plane(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job, int p,
-                    CfMapPlane *to)
+                    MapPlane *to)
 {
   const CfFormatInfo *format = cf_format_info(blur->video.format);
-  const CfFirPlane *filter = &blur->plan.plane[p];
-  const CfMapRows rows = cf_map_plane_rows(blur, job, p);
+  const CfFirPlane *filter = &blur->channels.plane[p];
+  const CfPlaneRows rows = cf_job_plane_rows(&blur->video, p, job);
 
   to->source = job->source.data[p];
   to->destination = job->destination.data[p];
@@ -134,7 +166,7 @@ void describe_plane(const CfCudaBlurMap *blur, const CfBlurField *field, const C
   to->shift_y = format->plane[p].subsampling_y;
   to->alpha = filter->premultiplied ? cf_alpha_channel(&format->plane[p]) : -1;
   for (int c = 0; c < to->channels; c++) {
-    to->centre[c] = cf_pyramid_centre(format, c == to->alpha);
+    to->centre[c] = pyramid::code_centre(format, c == to->alpha);
     to->blank[c] = (float)filter->channel[c].centre;
     to->border[c] = filter->channel[c].border;
     to->padding |= format->plane[p].role[c] == CF_ROLE_PADDING ? 1u << c : 0;
@@ -142,16 +174,15 @@ void describe_plane(const CfCudaBlurMap *blur, const CfBlurField *field, const C
   to->table = &blur->tables[p];
   to->copy = blur->plane[p].copy;
   for (int i = 0; i < blur->plane[p].levels.count; i++) {
-    if (blur->plane[p].table.level[i].kind == CF_MAP_DIRECT)
-      to->direct[i / 32] |= 1u << i % 32;
+    if (blur->plane[p].table.level[i].kind == kPerSample)
+      to->per_sample[i / 32] |= 1u << i % 32;
   }
   to->shape = cf_map_shape(&blur->video, &field->params, p);
-  to->tiles_x = cf_map_tiles_along(to->width);
+  to->tiles_x = fp32_tiles_along(to->width);
 }
 
 /* Describes a job but for its regions; the number of tiles. */
-int describe_job(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job,
-                 CfMapJob *to)
+int describe_job(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job, MapJob *to)
 {
   const CfFormatInfo *format = cf_format_info(blur->video.format);
   int tiles = 0;
@@ -164,15 +195,16 @@ int describe_job(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJo
   to->luma_width = blur->video.width;
   to->luma_height = blur->video.height;
   to->values = blur->values;
-  to->levels = blur->tiles;
-  memcpy(to->spline, blur->job.spline, sizeof to->spline);
+  to->levels = blur->tile_levels;
+  memcpy(to->spline, blur->pyramids.spline, sizeof to->spline);
+  static_assert(sizeof to->spline == sizeof blur->pyramids.spline, "the factors of pyramids");
   to->mode = cf_blur_field_is_relative(field, job->regions) ? CF_MAP_NONE : field->params.map_mode;
   for (int p = 0; p < blur->planes; p++) {
-    CfMapPlane *plane = &to->plane[p];
+    MapPlane *plane = &to->plane[p];
 
     describe_plane(blur, field, job, p, plane);
     plane->first_tile = tiles;
-    tiles += plane->tiles_x * cf_map_tiles_along(plane->end - plane->first);
+    tiles += plane->tiles_x * fp32_tiles_along(plane->end - plane->first);
   }
   if (to->mode == CF_MAP_LUMA || to->mode == CF_MAP_ALPHA) {
     to->mixer = cf_map_mixer(&blur->video, &field->params);
@@ -188,13 +220,13 @@ void largest_radius(const CfCudaBlurMap *blur, int *x, int *y)
 {
   *x = *y = 0;
   for (int p = 0; p < blur->planes; p++) {
-    const CfMapPlaneState *plane = &blur->plane[p];
+    const PlaneState *plane = &blur->plane[p];
 
     for (int i = 0; i < plane->levels.count; i++) {
-      const CfMapLevel *level = &plane->table.level[i];
-      const int own = level->kind == CF_MAP_DIRECT ? kMapDirectRadius : 0;
+      const Fp32Level *level = &plane->table.level[i];
+      const int own = level->kind == kPerSample ? kPerSampleRadius : 0;
 
-      if (level->kind == CF_MAP_LARGE)
+      if (level->kind == kFromPyramid)
         continue;
       *x = max(max(level->radius_x, own), *x);
       *y = max(max(level->radius_y, own), *y);
@@ -203,7 +235,7 @@ void largest_radius(const CfCudaBlurMap *blur, int *x, int *y)
 }
 
 bool find_shapes(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job,
-                 CfMapJob *work, void **scratch, CfStatus *status)
+                 MapJob *work, void **scratch, CfStatus *status)
 {
   bool alike;
 
@@ -216,74 +248,66 @@ bool find_shapes(const CfCudaBlurMap *blur, const CfBlurField *field, const CfJo
                             scratch, status);
 }
 
-bool classify_tiles(CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job,
-                    const CfMapJob *work, int tiles, CfStatus *status)
+bool run_mma(CfCudaBlurMap *blur, const MapJob *work, void *stream, CfStatus *status)
 {
-  if (blur->classified)
-    return true;
-  blur->classified = cf_blur_field_is_still(field) && !job->regions;
-  return cf_map_classify(work, blur->wide, tiles, job->stream, status);
+  const bool same_map = blur->looked_up;
+
+  blur->looked_up = false;
+  if (!mma_run(blur->mma, work, same_map, stream, status))
+    return false;
+  blur->looked_up = blur->frame_plan.still;
+  return true;
 }
 
-/* With the memory of pyramids. */
-bool make_tiles(CfCudaBlurMap *blur, const CfMapMemory *memory, CfMapJob *work, int tiles,
-                void *stream, CfStatus *status)
+bool classify_tiles(CfCudaBlurMap *blur, const MapJob *work, int tiles, void *stream,
+                    CfStatus *status)
+{
+  if (!blur->looked_up && !fp32_classify(work, blur->wide, tiles, stream, status))
+    return false;
+  blur->looked_up = blur->frame_plan.still;
+  return true;
+}
+
+bool run_fp32(CfCudaBlurMap *blur, const PyramidMemory *memory, MapJob *work, int tiles,
+              void *stream, CfStatus *status)
 {
   const size_t bytes = memory->columns + memory->rows + memory->coarse;
   int radius_x, radius_y;
 
+  if (!classify_tiles(blur, work, tiles, stream, status))
+    return false;
   uint8_t *scratch =
       bytes ? (uint8_t *)cf_scratch_take(blur->device, bytes, stream, status) : nullptr;
   if (bytes && !scratch)
     return false;
   work->coarse = (const float *)(scratch + memory->columns + memory->rows);
   largest_radius(blur, &radius_x, &radius_y);
-  const bool good = cf_map_make_pyramids(blur, memory, scratch, stream, status) &&
-                    cf_map_filter(work, blur->wide, tiles, radius_x, radius_y, stream, status);
+  const bool good = fp32_make_pyramids(blur, memory, scratch, stream, status) &&
+                    fp32_blend(work, blur->wide, blur->frame_plan.per_sample, tiles, radius_x,
+                               radius_y, stream, status);
   return (!scratch || cf_scratch_give(blur->device, scratch, stream, good ? status : nullptr)) &&
          good;
 }
 
-bool run_cells(CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job,
-               const CfMapJob *work, CfStatus *status)
-{
-  const bool same_map = blur->classified;
-
-  blur->classified = cf_blur_field_is_still(field) && !job->regions;
-  return cf_cells_run(blur->cells, work, same_map, job->stream, status);
-}
-
-size_t all_tiles(const CfVideo *video)
+size_t fp32_tiles_of(const CfVideo *video)
 {
   size_t tiles = 0;
 
   for (int p = 0; p < cf_format_info(video->format)->planes; p++)
-    tiles += (size_t)cf_map_tiles_along(cf_plane_width(video, p)) *
-             (size_t)cf_map_tiles_along(cf_plane_height(video, p));
+    tiles += (size_t)fp32_tiles_along(cf_plane_width(video, p)) *
+             (size_t)fp32_tiles_along(cf_plane_height(video, p));
   return tiles;
 }
 
 } // namespace
 
-/* ---- the calls ---- */
-
-CfMapRows cf_map_plane_rows(const CfCudaBlurMap *blur, const CfJob *job, int p)
-{
-  const int shift = cf_format_info(blur->video.format)->plane[p].subsampling_y;
-  const int height = cf_plane_height(&blur->video, p);
-  const int end = (job->first_row + job->rows + (1 << shift) - 1) >> shift;
-
-  return job->rows == 0 ? CfMapRows{0, height}
-                        : CfMapRows{job->first_row >> shift, end < height ? end : height};
-}
-
 /* Copies of up to this have left pageable memory when the call returns. */
-#define CHUNK_BYTES (64 * 1024)
+constexpr size_t kChunkBytes = 64 * 1024;
 
-bool cf_map_upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status)
+bool upload(void *to, const void *from, size_t bytes, void *stream, CfStatus *status)
 {
-  for (size_t at = 0; at < bytes; at += CHUNK_BYTES) {
-    const size_t count = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
+  for (size_t at = 0; at < bytes; at += kChunkBytes) {
+    const size_t count = bytes - at < kChunkBytes ? bytes - at : kChunkBytes;
 
     if (!cf_cuda_ok(cudaMemcpyAsync((uint8_t *)to + at, (const uint8_t *)from + at, count,
                                     cudaMemcpyHostToDevice, (cudaStream_t)stream),
@@ -292,6 +316,12 @@ bool cf_map_upload(void *to, const void *from, size_t bytes, void *stream, CfSta
   }
   return true;
 }
+
+} // namespace cf::blurmap
+
+/* ---- the calls ---- */
+
+using namespace cf::blurmap;
 
 CfCudaBlurMap *cf_cuda_blur_map_open(const CfVideo *video, CfDevice *device, CfStatus *status)
 {
@@ -306,14 +336,15 @@ CfCudaBlurMap *cf_cuda_blur_map_open(const CfVideo *video, CfDevice *device, CfS
   blur->device = device;
   blur->wide = cf_sample_bytes(cf_format_info(video->format)) == 2;
   blur->planes = cf_format_info(video->format)->planes;
-  blur->tables = (CfMapTable *)cf_device_alloc((size_t)blur->planes * sizeof *blur->tables, status);
-  blur->tiles = blur->tables
-                    ? (uint4 *)cf_device_alloc(all_tiles(video) * sizeof *blur->tiles, status)
-                    : nullptr;
-  bool good = blur->tiles;
-  if (good && cf_cells_serve(video, device)) {
-    blur->cells = cf_cells_open(video, device, status);
-    good = blur->cells;
+  blur->tables = (LevelTable *)cf_device_alloc((size_t)blur->planes * sizeof *blur->tables, status);
+  blur->tile_levels =
+      blur->tables
+          ? (uint4 *)cf_device_alloc(fp32_tiles_of(video) * sizeof *blur->tile_levels, status)
+          : nullptr;
+  bool good = blur->tile_levels;
+  if (good && mma_serves(video, device)) {
+    blur->mma = mma_open(video, device, status);
+    good = blur->mma;
   }
   if (!good) {
     cf_cuda_blur_map_close(blur);
@@ -322,44 +353,63 @@ CfCudaBlurMap *cf_cuda_blur_map_open(const CfVideo *video, CfDevice *device, CfS
   return blur;
 }
 
+bool cf_cuda_blur_map_update(CfCudaBlurMap *blur, const CfBlurField *field, CfStatus *status)
+{
+  CfGaussblurParams uniform;
+
+  if (field->params.sigma_relative > 0.0 && !prepare_for_any_regions(blur, field, status))
+    return false;
+  if (!cf_blur_field_varies(field, nullptr, &uniform))
+    return true;
+  if (field->params.map_mode == CF_MAP_FILE && !reserve_values(blur, field->params.map, status))
+    return false;
+  return prepare(blur, field, nullptr, status) &&
+         (!blur->frame_plan.mma || mma_reserve(blur->mma, 0, status));
+}
+
 bool cf_cuda_blur_map_run(CfCudaBlurMap *blur, const CfBlurField *field, bool changed,
                           const CfJob *job, CfStatus *status)
 {
+  MapJob work;
+  void *shapes;
+
   if (!prepare(blur, field, job->regions, status))
     return false;
-
   if (changed)
-    blur->classified = false;
-  const CfMapMemory memory = blur->in_cells ? CfMapMemory{} : cf_map_place_pyramids(blur, job);
+    blur->looked_up = false;
+  blur->frame_plan.still = cf_blur_field_is_still(field) && !job->regions;
+  const bool mma = blur->frame_plan.mma;
+  const PyramidMemory memory = mma ? PyramidMemory{} : fp32_place_pyramids(blur, job);
   if (field->params.map_mode == CF_MAP_FILE && changed &&
       !upload_values(blur, field->params.map, job->stream, status))
     return false;
-  if (changed && (field->params.map_mode == CF_MAP_LUMA || field->params.map_mode == CF_MAP_ALPHA))
-    blur->placed = false;
-  if (!upload_tables(blur, field, job, status))
+  if (!upload_tables(blur, job, status))
     return false;
 
-  CfMapJob work;
   const int tiles = describe_job(blur, field, job, &work);
-  void *shapes;
   if (!find_shapes(blur, field, job, &work, &shapes, status))
     return false;
-  const bool good = blur->in_cells
-                        ? run_cells(blur, field, job, &work, status)
-                        : classify_tiles(blur, field, job, &work, tiles, status) &&
-                              make_tiles(blur, &memory, &work, tiles, job->stream, status);
+  const bool good = mma ? run_mma(blur, &work, job->stream, status)
+                        : run_fp32(blur, &memory, &work, tiles, job->stream, status);
   return (!shapes || cf_scratch_give(blur->device, shapes, job->stream, good ? status : nullptr)) &&
          good;
+}
+
+const char *cf_cuda_blur_map_algorithm(const CfCudaBlurMap *blur)
+{
+  return blur->frame_plan.mma        ? "levels-mma"
+         : blur->frame_plan.pyramids ? "levels-fp32-pyramid"
+                                     : "levels-fp32";
 }
 
 void cf_cuda_blur_map_close(CfCudaBlurMap *blur)
 {
   if (!blur)
     return;
-  cf_cells_close(blur->cells);
+  mma_close(blur->mma);
   cf_device_free(blur->tables);
-  cf_device_free(blur->tiles);
+  cf_device_free(blur->tile_levels);
   cf_device_free(blur->values);
-  cf_fir_plan_free(&blur->plan);
+  cf_fir_plan_free(&blur->channels);
   free(blur);
 }

@@ -6,30 +6,33 @@
 #pragma once
 
 #include "cuda/blurmap/fp32_sigma_lookup.cuh"
+#include "cuda/common/alpha.cuh"
+#include "cuda/common/border.cuh"
+#include "cuda/pyramid/fp32.cuh"
 
-namespace
+namespace cf::blurmap
 {
 
 /* ---- levels filtered in the tile ---- */
 
 /* Centred samples of one channel, weighted by alpha unless they are alpha, around the tile. */
 template <typename Sample>
-__device__ inline void load_tile(const CfMapJob &job, const CfMapPlane &plane, int channel, int x0,
+__device__ inline void load_tile(const MapJob &job, const MapPlane &plane, int channel, int x0,
                                  int y0, int width, int height, float *tile)
 {
   const bool weighted = plane.alpha >= 0 && channel != plane.alpha;
 
-  for (int i = (int)threadIdx.x; i < width * height; i += kMapThreads) {
+  for (int i = (int)threadIdx.x; i < width * height; i += kFp32Threads) {
     const int row = i / width;
-    const int x = cf::fold_index(job.border, x0 + i - row * width, plane.width);
-    const int y = cf::fold_index(job.border, y0 + row, plane.height);
+    const int x = fold_index(job.border, x0 + i - row * width, plane.width);
+    const int y = fold_index(job.border, y0 + row, plane.height);
     const bool outside = x < 0 || y < 0;
     const int code = outside ? plane.border[channel] : code_at<Sample>(job, plane, x, y, channel);
     float value = (float)code - plane.centre[channel];
 
     if (weighted)
-      value *= cf_weight(outside ? (float)plane.border[plane.alpha]
-                                 : (float)code_at<Sample>(job, plane, x, y, plane.alpha));
+      value *= alpha_weight(outside ? (float)plane.border[plane.alpha]
+                                    : (float)code_at<Sample>(job, plane, x, y, plane.alpha));
     tile[i] = value;
   }
 }
@@ -40,13 +43,13 @@ __device__ inline float4 taps_at(const float *tap, int group)
 }
 
 /* Four results side by side for every row that the columns need. */
-__device__ inline void filter_tile_rows(const CfMapLevel &level, const float *tile, int stride,
+__device__ inline void filter_tile_rows(const Fp32Level &level, const float *tile, int stride,
                                         int rows, float *across)
 {
   const int groups = level.radius_x / 2 + 1;
 
-  for (int i = (int)threadIdx.x; i < rows * (kMapTile / 4); i += kMapThreads) {
-    const int row = i / (kMapTile / 4), quad = i % (kMapTile / 4);
+  for (int i = (int)threadIdx.x; i < rows * (kFp32Tile / 4); i += kFp32Threads) {
+    const int row = i / (kFp32Tile / 4), quad = i % (kFp32Tile / 4);
     const float *from = tile + row * stride + 4 * quad;
     float4 before = taps_at(nullptr, -1);
     float sum[4] = {};
@@ -55,17 +58,17 @@ __device__ inline void filter_tile_rows(const CfMapLevel &level, const float *ti
       const float4 four = *(const float4 *)(from + 4 * group), taps = taps_at(level.tap_x, group);
       const float sample[4] = {four.x, four.y, four.z, four.w};
 
-      cf_pyramid_accumulate(sum, sample, before, taps);
+      pyramid::accumulate(sum, sample, before, taps);
       before = taps;
     }
-    *(float4 *)(across + row * kMapTile + 4 * quad) = make_float4(sum[0], sum[1], sum[2], sum[3]);
+    *(float4 *)(across + row * kFp32Tile + 4 * quad) = make_float4(sum[0], sum[1], sum[2], sum[3]);
   }
 }
 
-__device__ inline void filter_tile_columns(const CfMapLevel &level, const float *across,
+__device__ inline void filter_tile_columns(const Fp32Level &level, const float *across,
                                            float (&total)[kRows])
 {
-  const int lane = (int)threadIdx.x % kMapTile, row = (int)threadIdx.x / kMapTile * kRows;
+  const int lane = (int)threadIdx.x % kFp32Tile, row = (int)threadIdx.x / kFp32Tile * kRows;
   const int groups = level.radius_y / 2 + 1;
   float4 before = taps_at(nullptr, -1);
   float sum[kRows] = {};
@@ -76,8 +79,8 @@ __device__ inline void filter_tile_columns(const CfMapLevel &level, const float 
 
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      sample[i] = across[(row + 4 * group + i) * kMapTile + lane];
-    cf_pyramid_accumulate(sum, sample, before, taps);
+      sample[i] = across[(row + 4 * group + i) * kFp32Tile + lane];
+    pyramid::accumulate(sum, sample, before, taps);
     before = taps;
   }
 #pragma unroll
@@ -87,18 +90,18 @@ __device__ inline void filter_tile_columns(const CfMapLevel &level, const float 
 
 /* ---- levels read from coarse samples ---- */
 
-__device__ inline int first_coarse(int log, int position)
+__device__ inline int first_coarse(int log, int lod)
 {
-  return (position >> log) + cf_spline_first(1 << log, position & ((1 << log) - 1));
+  return (lod >> log) + pyramid::spline_first(1 << log, lod & ((1 << log) - 1));
 }
 
 /* The coarse rows that a tile reads, enlarged along rows: 32 samples each. */
-__device__ inline void enlarge_rows(const CfMapJob &job, const CfMapLevel &level, const float *from,
+__device__ inline void enlarge_rows(const MapJob &job, const Fp32Level &level, const float *from,
                                     int step, int x, int y0, float *lines)
 {
-  const int lane = (int)threadIdx.x % kMapTile, log = level.log_x;
+  const int lane = (int)threadIdx.x % kFp32Tile, log = level.log_x;
   const int top = first_coarse(level.log_y, y0);
-  const int last = first_coarse(level.log_y, y0 + kMapTile - 1) + (level.log_y ? 3 : 0);
+  const int last = first_coarse(level.log_y, y0 + kFp32Tile - 1) + (level.log_y ? 3 : 0);
   const int first = first_coarse(log, x) - level.first_x;
   const float4 weight = *(const float4 *)&job.spline[log][4 * (x & ((1 << log) - 1))];
   const float weights[4] = {weight.x, weight.y, weight.z, weight.w};
@@ -107,7 +110,7 @@ __device__ inline void enlarge_rows(const CfMapJob &job, const CfMapLevel &level
 #pragma unroll
   for (int k = 0; k < 4; k++)
     column[k] = min(max(first + k, 0), level.width - 1) * step;
-  for (int row = top + (int)threadIdx.x / kMapTile; row <= last; row += kMapThreads / kMapTile) {
+  for (int row = top + (int)threadIdx.x / kFp32Tile; row <= last; row += kFp32Threads / kFp32Tile) {
     const int inside = min(max(row - level.first_y, 0), level.height - 1);
     const float *line = from + inside * (level.width * step);
     float sum = 0.0f;
@@ -115,17 +118,17 @@ __device__ inline void enlarge_rows(const CfMapJob &job, const CfMapLevel &level
 #pragma unroll
     for (int k = 0; k < 4; k++)
       sum = fmaf(weights[k], line[column[k]], sum);
-    lines[(row - top) * kMapTile + lane] = sum;
+    lines[(row - top) * kFp32Tile + lane] = sum;
   }
 }
 
 /* A thread's samples from these. All threads of a warp are in the same row. */
-__device__ inline void enlarge_columns(const CfMapJob &job, const CfMapLevel &level,
+__device__ inline void enlarge_columns(const MapJob &job, const Fp32Level &level,
                                        const float *lines, int y0, int y, float (&sum)[kRows])
 {
-  const int lane = (int)threadIdx.x % kMapTile, log = level.log_y;
-  const float *line = lines - first_coarse(log, y0) * kMapTile + lane;
-  float near[4];
+  const int lane = (int)threadIdx.x % kFp32Tile, log = level.log_y;
+  const float *line = lines - first_coarse(log, y0) * kFp32Tile + lane;
+  float window[4];
   int before = 0;
 
 #pragma unroll
@@ -134,29 +137,29 @@ __device__ inline void enlarge_columns(const CfMapJob &job, const CfMapLevel &le
     const float *weight = &job.spline[log][4 * ((y + i) & ((1 << log) - 1))];
 
     if (log == 0) {
-      sum[i] = line[first * kMapTile];
+      sum[i] = line[first * kFp32Tile];
       continue;
     }
     if (i == 0) {
 #pragma unroll
       for (int k = 0; k < 4; k++)
-        near[k] = line[(first + k) * kMapTile];
+        window[k] = line[(first + k) * kFp32Tile];
     } else if (first != before) {
-      near[0] = near[1];
-      near[1] = near[2];
-      near[2] = near[3];
-      near[3] = line[(first + 3) * kMapTile];
+      window[0] = window[1];
+      window[1] = window[2];
+      window[2] = window[3];
+      window[3] = line[(first + 3) * kFp32Tile];
     }
     before = first;
     sum[i] = 0.0f;
 #pragma unroll
     for (int k = 0; k < 4; k++)
-      sum[i] = fmaf(weight[k], near[k], sum[i]);
+      sum[i] = fmaf(weight[k], window[k], sum[i]);
   }
 }
 
 /* With all threads; `lines` is free again after the next barrier. */
-__device__ inline void enlarge(const CfMapJob &job, const CfMapLevel &level, const float *from,
+__device__ inline void enlarge(const MapJob &job, const Fp32Level &level, const float *from,
                                int step, int x, int y0, int y, float *lines, float (&sum)[kRows])
 {
   enlarge_rows(job, level, from, step, x, y0, lines);
@@ -167,26 +170,26 @@ __device__ inline void enlarge(const CfMapJob &job, const CfMapLevel &level, con
 /* ---- samples with Gaussians of their own ---- */
 
 /* A thread's samples below each other: how much of each is its own Gaussian, and of which. Next to
- * levels that are not direct it is the neighbouring direct one. */
-struct Own {
-  float share[kRows], across[kRows][kMapDirectRadius], down[kRows][kMapDirectRadius];
+ * levels that are not per_sample it is the neighbouring per_sample one. */
+struct PerSampleGaussian {
+  float share[kRows], across[kRows][kPerSampleRadius], down[kRows][kPerSampleRadius];
 
-  __device__ Own(const CfMapPlane &plane, const Places &places)
+  __device__ PerSampleGaussian(const MapPlane &plane, const Lods &lods)
   {
 #pragma unroll
     for (int i = 0; i < kRows; i++) {
-      const float position = fmaxf(places.position[i], 0.0f);
-      const int level = (int)position;
-      const float part = position - (float)level;
-      const bool left = is_direct(plane, level);
-      const bool right = part > 0.0f && is_direct(plane, level + 1);
-      const CfMapTable &table = *plane.table;
-      const CfMapLevel &nearest = table.level[right && !left ? level + 1 : level];
+      const float lod = fmaxf(lods.lod[i], 0.0f);
+      const int level = (int)lod;
+      const float part = lod - (float)level;
+      const bool left = is_per_sample(plane, level);
+      const bool right = part > 0.0f && is_per_sample(plane, level + 1);
+      const LevelTable &table = *plane.table;
+      const Fp32Level &nearest = table.level[right && !left ? level + 1 : level];
       const bool own = left && (right || part == 0.0f);
-      const float m = fmaxf(places.m[i], 0.0f);
+      const float m = fmaxf(lods.m[i], 0.0f);
 
       share[i] = own ? 1.0f : left ? 1.0f - part : right ? part : 0.0f;
-      if (places.position[i] < 0.0f)
+      if (lods.lod[i] < 0.0f)
         share[i] = 0.0f;
       const float norm_x = weigh(
           own ? fmaf(m, table.sigma_x[1] - table.sigma_x[0], table.sigma_x[0]) : nearest.sigma_x,
@@ -199,7 +202,7 @@ struct Own {
   }
 
   /* The taps 1 to 4 beside a middle one of 1; 1 / the sum of all. */
-  __device__ static float weigh(float sigma, float (&tap)[kMapDirectRadius])
+  __device__ static float weigh(float sigma, float (&tap)[kPerSampleRadius])
   {
     const float q = __expf(-0.5f / fmaxf(sigma * sigma, 1e-4f)), q4 = q * q * q * q;
 
@@ -213,7 +216,7 @@ struct Own {
   /* Adds the samples; `from` points to the loaded one that is the thread's first. */
   __device__ void add(const float *from, int stride, float (&result)[kRows]) const
   {
-    constexpr int R = kMapDirectRadius;
+    constexpr int R = kPerSampleRadius;
     float sum[kRows] = {};
 
     if (share[0] == 0.0f && share[1] == 0.0f && share[2] == 0.0f && share[3] == 0.0f)
@@ -246,10 +249,10 @@ struct Own {
   }
 };
 
-struct NothingOwn {
+struct NoPerSample {
   __device__ void add(const float *, int, float (&)[kRows]) const
   {
   }
 };
 
-} // namespace
+} // namespace cf::blurmap

@@ -12,28 +12,18 @@ extern "C" {
 
 #include <string.h>
 
-/* Coarse samples that a block of `rows` makes. */
-#define SMALLEST_SEGMENT 128
+namespace cf::blurmap
+{
 
 namespace
 {
 
 /* ---- levels ---- */
 
-CfPyramidFactors choose_factors(double sigma)
+int lay_out_gaussian(double sigma, float tap[kInTileTaps])
 {
-  return {cf_pyramid_level_factor(sigma, kPyramidFactor), 1, 0.72, 4.1, false};
-}
-
-int round_to_four(int value)
-{
-  return (value + 3) / 4 * 4;
-}
-
-int lay_out_gaussian(double sigma, float tap[kMapTaps])
-{
-  double exact[2 * kMapRadius + 1];
-  const int radius = cf_gaussian_radius(sigma), rounded = round_to_four(radius);
+  double exact[2 * kInTileRadius + 1];
+  const int radius = cf_gaussian_radius(sigma), rounded = round_up(radius, 4);
 
   cf_gaussian_taps(sigma, radius, exact);
   for (int i = 0; i <= 2 * radius; i++)
@@ -41,38 +31,40 @@ int lay_out_gaussian(double sigma, float tap[kMapTaps])
   return rounded;
 }
 
-CfMapKind kind_of(const double sigma[2], const CfPyramidFactors factors[2])
+LevelKind kind_of(const double sigma[2], const CfPyramidFactors factors[2])
 {
   if (factors[0].decimation > 1 || factors[1].decimation > 1)
-    return CF_MAP_LARGE;
-  return cf_gaussian_radius(sigma[0]) <= kMapDirectRadius &&
-                 cf_gaussian_radius(sigma[1]) <= kMapDirectRadius
-             ? CF_MAP_DIRECT
-             : CF_MAP_SMALL;
+    return kFromPyramid;
+  return cf_gaussian_radius(sigma[0]) <= kPerSampleRadius &&
+                 cf_gaussian_radius(sigma[1]) <= kPerSampleRadius
+             ? kPerSample
+             : kInTile;
 }
 
 bool describe_level(CfCudaBlurMap *blur, int p, int i, CfStatus *status)
 {
-  CfMapPlaneState *plane = &blur->plane[p];
-  CfMapLevel *level = &plane->table.level[i];
+  PlaneState *plane = &blur->plane[p];
+  Fp32Level *level = &plane->table.level[i];
   const double sigma[2] = {plane->levels.level[i].horizontal, plane->levels.level[i].vertical};
-  const CfPyramidFactors factors[2] = {choose_factors(sigma[0]), choose_factors(sigma[1])};
+  const CfPyramidFactors factors[2] = {cf_pyramid_level_factors(sigma[0], &pyramid::kFp32Limits),
+                                       cf_pyramid_level_factors(sigma[1], &pyramid::kFp32Limits)};
 
   memset(level, 0, sizeof *level);
   level->sigma_x = (float)sigma[0];
   level->sigma_y = (float)sigma[1];
   level->kind = kind_of(sigma, factors);
-  if (level->kind != CF_MAP_LARGE) {
+  if (level->kind != kFromPyramid) {
     level->radius_x = lay_out_gaussian(sigma[0], level->tap_x);
     level->radius_y = lay_out_gaussian(sigma[1], level->tap_y);
     return true;
   }
-  blur->job.planes = 0;
-  if (!cf_pyramid_describe(&blur->job, &blur->video, p, &blur->plan, sigma, factors, status))
+  blur->pyramids.planes = 0;
+  if (!pyramid::fp32_describe(&blur->pyramids, &blur->video, p, &blur->channels, sigma, factors,
+                              status))
     return false;
-  plane->pyramid[i] = blur->job.plane[0];
-  level->log_x = cf_log2(factors[0].decimation);
-  level->log_y = cf_log2(factors[1].decimation);
+  plane->pyramid[i] = blur->pyramids.plane[0];
+  level->log_x = pyramid::factor_log2(factors[0].decimation);
+  level->log_y = pyramid::factor_log2(factors[1].decimation);
   return true;
 }
 
@@ -84,18 +76,18 @@ struct Group {
   int fine_first, fine_end; /* rows for all of them */
 };
 
-bool next_group(const CfMapPlaneState *plane, int from, Group *group)
+bool next_group(const PlaneState *plane, int from, Group *group)
 {
   int i = from;
 
-  while (i < plane->levels.count && plane->table.level[i].kind != CF_MAP_LARGE)
+  while (i < plane->levels.count && plane->table.level[i].kind != kFromPyramid)
     i++;
   if (i == plane->levels.count)
     return false;
   *group = {i, i, plane->pyramid[i].fine_first, plane->pyramid[i].fine_end};
-  while (i < plane->levels.count && plane->table.level[i].kind == CF_MAP_LARGE &&
+  while (i < plane->levels.count && plane->table.level[i].kind == kFromPyramid &&
          plane->pyramid[i].y.factor == plane->pyramid[group->first].y.factor) {
-    const CfPyramidPlane *pyramid = &plane->pyramid[i++];
+    const pyramid::Fp32Plane *pyramid = &plane->pyramid[i++];
 
     if (pyramid->fine_first < group->fine_first)
       group->fine_first = pyramid->fine_first;
@@ -106,22 +98,17 @@ bool next_group(const CfMapPlaneState *plane, int from, Group *group)
   return true;
 }
 
-int larger(int a, int b)
-{
-  return a > b ? a : b;
-}
-
 /* All levels of a group as one, as far as their columns go. */
-CfPyramidPlane whole_group(const CfMapPlaneState *plane, const Group *group)
+pyramid::Fp32Plane whole_group(const PlaneState *plane, const Group *group)
 {
-  CfPyramidPlane whole = plane->pyramid[group->first];
+  pyramid::Fp32Plane whole = plane->pyramid[group->first];
 
   for (int i = group->first; i < group->end; i++) {
-    const CfPyramidPlane *level = &plane->pyramid[i];
+    const pyramid::Fp32Plane *level = &plane->pyramid[i];
 
     whole.x.factor = larger(whole.x.factor, level->x.factor);
-    whole.x.low_count = larger(whole.x.low_count, level->x.low_count);
-    whole.y.low_count = larger(whole.y.low_count, level->y.low_count);
+    whole.x.taps_count = larger(whole.x.taps_count, level->x.taps_count);
+    whole.y.taps_count = larger(whole.y.taps_count, level->y.taps_count);
     whole.need_bits.x |= level->need_bits.x;
     whole.need_bits.y |= level->need_bits.y;
     whole.need_bits.z |= level->need_bits.z;
@@ -130,7 +117,7 @@ CfPyramidPlane whole_group(const CfMapPlaneState *plane, const Group *group)
 
   whole.fine_first = group->fine_first;
   whole.fine_end = group->fine_end;
-  whole.columns_rows = group->fine_end - group->fine_first;
+  whole.decimated_y_rows = group->fine_end - group->fine_first;
   return whole;
 }
 
@@ -139,11 +126,11 @@ int chunk_end(const Group *group, int first)
   return first + CF_MAX_PLANES < group->end ? first + CF_MAX_PLANES : group->end;
 }
 
-void count_group(const CfCudaBlurMap *blur, CfMapPlaneState *plane, const Group *group,
-                 CfMapMemory *memory)
+void count_group(const CfCudaBlurMap *blur, PlaneState *plane, const Group *group,
+                 PyramidMemory *memory)
 {
-  const CfPyramidPlane whole = whole_group(plane, group);
-  const size_t columns = cf_pyramid_columns_bytes(&whole, blur->wide);
+  const pyramid::Fp32Plane whole = whole_group(plane, group);
+  const size_t columns = pyramid::fp32_decimated_y_bytes(&whole, blur->wide);
 
   if (columns > memory->columns)
     memory->columns = columns;
@@ -152,15 +139,15 @@ void count_group(const CfCudaBlurMap *blur, CfMapPlaneState *plane, const Group 
 
     for (int i = first; i < chunk_end(group, first); i++) {
       plane->table.level[i].coarse = memory->coarse / sizeof(float);
-      memory->coarse += cf_pyramid_coarse_bytes(&plane->pyramid[i]);
-      rows += cf_pyramid_rows_bytes(&plane->pyramid[i]);
+      memory->coarse += pyramid::fp32_coarse_bytes(&plane->pyramid[i]);
+      rows += pyramid::fp32_coarse_x_bytes(&plane->pyramid[i]);
     }
     if (rows > memory->rows)
       memory->rows = rows;
   }
 }
 
-void place_level(CfMapLevel *level, const CfPyramidPlane *pyramid)
+void place_level(Fp32Level *level, const pyramid::Fp32Plane *pyramid)
 {
   level->first_x = pyramid->x.coarse_first;
   level->first_y = pyramid->coarse_first;
@@ -169,127 +156,128 @@ void place_level(CfMapLevel *level, const CfPyramidPlane *pyramid)
 }
 
 /* With the border wrap, samples have their share in tiles at the other side too. */
-void place_need(const CfCudaBlurMap *blur, CfPyramidPlane *pyramid, int level, int first_tile)
+void place_need(const CfCudaBlurMap *blur, pyramid::Fp32Plane *pyramid, int level, int first_tile)
 {
   const unsigned bit = 1u << level % 32;
 
-  pyramid->need = blur->border == CF_BORDER_WRAP ? nullptr : blur->tiles + first_tile;
-  pyramid->need_x = cf_map_tiles_along(pyramid->width);
-  pyramid->need_y = cf_map_tiles_along(pyramid->end - pyramid->first);
+  pyramid->need = blur->border == CF_BORDER_WRAP ? nullptr : blur->tile_levels + first_tile;
+  pyramid->need_x = fp32_tiles_along(pyramid->width);
+  pyramid->need_y = fp32_tiles_along(pyramid->end - pyramid->first);
   pyramid->need_bits = {level / 32 == 0 ? bit : 0, level / 32 == 1 ? bit : 0,
                         level / 32 == 2 ? bit : 0, level / 32 == 3 ? bit : 0};
 }
 
-bool make_columns(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *group,
-                  void *columns, void *stream, CfStatus *status)
+bool make_columns(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group, void *columns,
+                  void *stream, CfStatus *status)
 {
-  CfPyramidJob *job = &blur->job;
+  pyramid::Fp32Job *job = &blur->pyramids;
 
   job->planes = 1;
   job->plane[0] = whole_group(plane, group);
-  job->plane[0].columns = columns;
-  const CfPyramidGrids grids = cf_pyramid_place_blocks(job, blur->wide, blur->device);
-  return cf_pyramid_columns(job, blur->wide, grids.columns, stream, status);
-}
-
-int within(int value, int low, int high)
-{
-  return value < low ? low : value > high ? high : value;
+  job->plane[0].decimated_y = columns;
+  const pyramid::Fp32LaunchPlan plan = pyramid::fp32_plan_launches(job, blur->wide, blur->device);
+  return pyramid::fp32_decimate_vertical(job, plan, stream, status);
 }
 
 /* Parts small enough to leave some out, and not many more of them than keep the device busy. */
-void divide_work(CfPyramidPlane *pyramid, const CfDevice *device)
+void divide_work(pyramid::Fp32Plane *pyramid, const CfDevice *device)
 {
-  const int enough = 16 * device->info.multiprocessors;
+  const int enough = kPartsOfSm * device->info.multiprocessors;
   const int columns = pyramid->x.coarse_end - pyramid->x.coarse_first;
   const int fine = pyramid->fine_end - pyramid->fine_first;
-  const int segment = round_to_four(larger(SMALLEST_SEGMENT, pyramid->x.low_count));
-  const int eights = (pyramid->coarse_end - pyramid->coarse_first) / kPyramidLowRows;
+  const int segment = round_up(larger(kLeastSegment, pyramid->x.taps_count), 4);
+  const int eights = (pyramid->coarse_end - pyramid->coarse_first) / pyramid::kCoarseFilterRows;
 
   if (segment < pyramid->segment)
     pyramid->segment = segment;
-  pyramid->rows_at_once =
-      within(columns / pyramid->segment * fine * pyramid->channels / enough, 1, 16);
-  pyramid->low_at_once =
-      within(columns / kPyramidLowColumns * eights * pyramid->channels / enough, 1, 8);
+  pyramid->horizontal_rows =
+      clamp(columns / pyramid->segment * fine * pyramid->channels / enough, 1, 16);
+  pyramid->coarse_filter_eights =
+      clamp(columns / pyramid::kCoarseFilterColumns * eights * pyramid->channels / enough, 1, 8);
 }
 
-bool make_chunk(CfCudaBlurMap *blur, const CfMapPlaneState *plane, const Group *group, int first,
+bool make_chunk(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group, int first,
                 int end, void *columns, uint8_t *rows, float *coarse, void *stream,
                 CfStatus *status)
 {
-  CfPyramidJob *job = &blur->job;
+  pyramid::Fp32Job *job = &blur->pyramids;
   const size_t sample = blur->wide ? sizeof(float) : sizeof(uint16_t);
 
   job->planes = end - first;
   for (int i = first; i < end; i++) {
-    CfPyramidPlane *pyramid = &job->plane[i - first];
+    pyramid::Fp32Plane *pyramid = &job->plane[i - first];
 
     *pyramid = plane->pyramid[i];
-    pyramid->columns = (uint8_t *)columns + (size_t)(pyramid->fine_first - group->fine_first) *
-                                                (size_t)pyramid->columns_pitch * sample;
-    pyramid->columns_rows = group->fine_end - group->fine_first;
-    pyramid->rows = (float *)rows;
-    rows += cf_pyramid_rows_bytes(pyramid);
+    pyramid->decimated_y = (uint8_t *)columns + (size_t)(pyramid->fine_first - group->fine_first) *
+                                                    (size_t)pyramid->decimated_y_pitch * sample;
+    pyramid->decimated_y_rows = group->fine_end - group->fine_first;
+    pyramid->coarse_x = (float *)rows;
+    rows += pyramid::fp32_coarse_x_bytes(pyramid);
     pyramid->coarse = coarse + plane->table.level[i].coarse;
     divide_work(pyramid, blur->device);
   }
-  const CfPyramidGrids grids = cf_pyramid_place_blocks(job, blur->wide, blur->device);
-  return cf_pyramid_rows(job, blur->wide, grids.rows, grids.rows_bytes, stream, status) &&
-         cf_pyramid_low(job, grids.low, stream, status);
+  const pyramid::Fp32LaunchPlan plan = pyramid::fp32_plan_launches(job, blur->wide, blur->device);
+  return pyramid::fp32_decimate_horizontal(job, plan, stream, status) &&
+         pyramid::fp32_coarse_filter(job, plan, stream, status);
 }
 
 } // namespace
 
-bool cf_map_describe_levels(CfCudaBlurMap *blur, CfStatus *status)
+bool fp32_describe_levels(CfCudaBlurMap *blur, CfStatus *status)
 {
+  static_assert(kFp32Tile == pyramid::kMapTileSize && kMostPyramidFactor == pyramid::kFp32MaxFactor,
+                "tiles");
   for (int p = 0; p < blur->planes; p++) {
     const int levels = blur->plane[p].levels.count;
 
-    if (levels > kMapDirectBit)
+    if (levels > kPerSampleBit)
       return cf_fail(status, CF_ERROR_INVALID, "a blur map of %d levels is too much", levels);
     for (int i = 0; i < levels; i++) {
       if (!describe_level(blur, p, i, status))
         return false;
+      const int kind = blur->plane[p].table.level[i].kind;
+      blur->frame_plan.per_sample = blur->frame_plan.per_sample || kind == kPerSample;
+      blur->frame_plan.pyramids = blur->frame_plan.pyramids || kind == kFromPyramid;
     }
   }
   return true;
 }
 
-CfMapMemory cf_map_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
+PyramidMemory fp32_place_pyramids(CfCudaBlurMap *blur, const CfJob *job)
 {
-  CfMapMemory memory = {};
+  PyramidMemory memory = {};
   int tiles = 0;
 
   for (int p = 0; p < blur->planes; p++) {
-    CfMapPlaneState *plane = &blur->plane[p];
-    const CfMapRows rows = cf_map_plane_rows(blur, job, p);
+    PlaneState *plane = &blur->plane[p];
+    const CfPlaneRows rows = cf_job_plane_rows(&blur->video, p, job);
+    const CfPlaneRows all = {0, cf_plane_height(&blur->video, p)};
     Group group;
 
     for (int i = 0; i < plane->levels.count; i++) {
-      if (plane->table.level[i].kind != CF_MAP_LARGE)
+      if (plane->table.level[i].kind != kFromPyramid)
         continue;
-      cf_pyramid_place_rows(&plane->pyramid[i], rows.first, rows.end, false);
-      cf_pyramid_place_picture(&plane->pyramid[i], p, job, blur->wide);
+      pyramid::fp32_place_rows(&plane->pyramid[i], rows, all);
+      pyramid::fp32_place_picture(&plane->pyramid[i], p, job, blur->wide);
       place_need(blur, &plane->pyramid[i], i, tiles);
       place_level(&plane->table.level[i], &plane->pyramid[i]);
     }
     for (int next = 0; next_group(plane, next, &group); next = group.end)
       count_group(blur, plane, &group, &memory);
-    tiles += cf_map_tiles_along(cf_plane_width(&blur->video, p)) *
-             cf_map_tiles_along(rows.end - rows.first);
+    tiles +=
+        fp32_tiles_along(cf_plane_width(&blur->video, p)) * fp32_tiles_along(rows.end - rows.first);
   }
   return memory;
 }
 
-bool cf_map_make_pyramids(CfCudaBlurMap *blur, const CfMapMemory *memory, uint8_t *scratch,
-                          void *stream, CfStatus *status)
+bool fp32_make_pyramids(CfCudaBlurMap *blur, const PyramidMemory *memory, uint8_t *scratch,
+                        void *stream, CfStatus *status)
 {
   uint8_t *columns = scratch, *rows = scratch + memory->columns;
   float *coarse = (float *)(rows + memory->rows);
 
   for (int p = 0; p < blur->planes; p++) {
-    const CfMapPlaneState *plane = &blur->plane[p];
+    const PlaneState *plane = &blur->plane[p];
     Group group;
 
     for (int next = 0; next_group(plane, next, &group); next = group.end) {
@@ -304,3 +292,5 @@ bool cf_map_make_pyramids(CfCudaBlurMap *blur, const CfMapMemory *memory, uint8_
   }
   return true;
 }
+
+} // namespace cf::blurmap

@@ -4,20 +4,19 @@
  */
 #pragma once
 
-#include "cuda/blurmap/fp32_types.cuh"
+#include "cuda/blurmap/map_types.cuh"
 
-namespace
+namespace cf::blurmap
 {
 
 constexpr int kRows =
-    kMapTile * kMapTile / kMapThreads; /* samples of a thread, one below another */
+    kFp32Tile * kFp32Tile / kFp32Threads; /* samples of a thread, one below another */
 constexpr int kMaskWords = CF_BLUR_LEVELS / 32;
 
 /* ---- the map ---- */
 
 template <typename Sample>
-__device__ inline int code_at(const CfMapJob &job, const CfMapPlane &plane, int x, int y,
-                              int channel)
+__device__ inline int code_at(const MapJob &job, const MapPlane &plane, int x, int y, int channel)
 {
   const Sample *row = (const Sample *)(plane.source + (ptrdiff_t)y * plane.source_stride);
 
@@ -25,7 +24,7 @@ __device__ inline int code_at(const CfMapJob &job, const CfMapPlane &plane, int 
 }
 
 template <typename Sample>
-__device__ inline float picture_map(const CfMapJob &job, const CfMapPlane &plane, int x, int y)
+__device__ inline float picture_map(const MapJob &job, const MapPlane &plane, int x, int y)
 {
   const int x1 = min((x + 1) << plane.shift_x, job.luma_width), x0 = x << plane.shift_x;
   const int y1 = min((y + 1) << plane.shift_y, job.luma_height), y0 = y << plane.shift_y;
@@ -43,7 +42,7 @@ __device__ inline float picture_map(const CfMapJob &job, const CfMapPlane &plane
   return fminf(fmaxf(m, 0.0f), 1.0f);
 }
 
-__device__ inline float region_map(const CfMapJob &job, const CfMapPlane &plane,
+__device__ inline float region_map(const MapJob &job, const MapPlane &plane,
                                    const CfTileShapes &shapes, int x, int y)
 {
   const CfCovered covered =
@@ -56,8 +55,8 @@ __device__ inline float region_map(const CfMapJob &job, const CfMapPlane &plane,
 }
 
 template <typename Sample>
-__device__ inline float map_at(const CfMapJob &job, const CfMapPlane &plane,
-                               const CfTileShapes &shapes, int x, int y)
+__device__ inline float map_at(const MapJob &job, const MapPlane &plane, const CfTileShapes &shapes,
+                               int x, int y)
 {
   switch (job.mode) {
   case CF_MAP_FILE:
@@ -73,30 +72,30 @@ __device__ inline float map_at(const CfMapJob &job, const CfMapPlane &plane,
 }
 
 /* As cf_blur_positions. */
-__device__ inline float position_of(const CfMapTable *table, float m)
+__device__ inline float lod_of(const LevelTable *table, float m)
 {
   const float scaled = m * CF_BLUR_TABLE;
   const int entry = (int)scaled;
-  const float left = __ldg(&table->position[entry]), right = __ldg(&table->position[entry + 1]);
+  const float left = __ldg(&table->lod[entry]), right = __ldg(&table->lod[entry + 1]);
 
   return left + (scaled - (float)entry) * (right - left);
 }
 
 /* The samples of a thread. */
-struct Spot {
+struct ThreadSamples {
   int x0, y0; /* of the tile */
   int x, y;
 
-  __device__ Spot(const CfMapPlane &plane, int tile)
+  __device__ ThreadSamples(const MapPlane &plane, int tile)
   {
-    x0 = tile % plane.tiles_x * kMapTile;
-    y0 = plane.first + tile / plane.tiles_x * kMapTile;
-    x = x0 + (int)threadIdx.x % kMapTile;
-    y = y0 + (int)threadIdx.x / kMapTile * kRows;
+    x0 = tile % plane.tiles_x * kFp32Tile;
+    y0 = plane.first + tile / plane.tiles_x * kFp32Tile;
+    x = x0 + (int)threadIdx.x % kFp32Tile;
+    y = y0 + (int)threadIdx.x / kFp32Tile * kRows;
   }
 };
 
-__device__ inline const CfMapPlane &plane_of_block(const CfMapJob &job)
+__device__ inline const MapPlane &plane_of_block(const MapJob &job)
 {
   int p = 0;
 
@@ -106,32 +105,33 @@ __device__ inline const CfMapPlane &plane_of_block(const CfMapJob &job)
 }
 
 /* A thread's samples among the levels. */
-struct Places {
-  float m[kRows], position[kRows]; /* -1 outside the plane */
+struct Lods {
+  float m[kRows], lod[kRows]; /* -1 outside the plane */
 };
 
 template <typename Sample>
-__device__ inline void find_places(const CfMapJob &job, const CfMapPlane &plane, const Spot &spot,
-                                   CfTileShapes *shapes, Places *places)
+__device__ inline void look_up_lods(const MapJob &job, const MapPlane &plane,
+                                    const ThreadSamples &samples, CfTileShapes *shapes, Lods *lods)
 {
   if (job.mode == CF_MAP_NONE)
     cf_find_shapes(job.list,
-                   {spot.x0 << plane.shift_x, spot.y0 << plane.shift_y,
-                    (spot.x0 + kMapTile) << plane.shift_x, (spot.y0 + kMapTile) << plane.shift_y},
+                   {samples.x0 << plane.shift_x, samples.y0 << plane.shift_y,
+                    (samples.x0 + kFp32Tile) << plane.shift_x,
+                    (samples.y0 + kFp32Tile) << plane.shift_y},
                    shapes);
 #pragma unroll
   for (int i = 0; i < kRows; i++) {
-    places->m[i] = places->position[i] = -1.0f;
-    if (spot.x < plane.width && spot.y + i < plane.end) {
-      places->m[i] = map_at<Sample>(job, plane, *shapes, spot.x, spot.y + i);
-      places->position[i] = position_of(plane.table, places->m[i]);
+    lods->m[i] = lods->lod[i] = -1.0f;
+    if (samples.x < plane.width && samples.y + i < plane.end) {
+      lods->m[i] = map_at<Sample>(job, plane, *shapes, samples.x, samples.y + i);
+      lods->lod[i] = lod_of(plane.table, lods->m[i]);
     }
   }
 }
 
-__device__ inline bool is_direct(const CfMapPlane &plane, int level)
+__device__ inline bool is_per_sample(const MapPlane &plane, int level)
 {
-  return plane.direct[level / 32] >> level % 32 & 1;
+  return plane.per_sample[level / 32] >> level % 32 & 1;
 }
 
-} // namespace
+} // namespace cf::blurmap

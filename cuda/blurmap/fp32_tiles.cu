@@ -4,6 +4,10 @@
  * which levels the tiles' samples lie between, others add up each of them by its share.
  */
 #include "cuda/blurmap/fp32_filters.cuh"
+#include "cuda/blurmap/tuning.h"
+
+namespace cf::blurmap
+{
 
 namespace
 {
@@ -19,32 +23,32 @@ __device__ inline void note(unsigned *used, int level)
 }
 
 template <typename Sample>
-__global__ void __launch_bounds__(kMapThreads) classify(const __grid_constant__ CfMapJob job)
+__global__ void __launch_bounds__(kFp32Threads) classify(const __grid_constant__ MapJob job)
 {
   __shared__ CfTileShapes shapes;
   __shared__ unsigned used[kMaskWords];
-  const CfMapPlane &plane = plane_of_block(job);
-  const Spot spot(plane, (int)blockIdx.x - plane.first_tile);
-  Places places;
+  const MapPlane &plane = plane_of_block(job);
+  const ThreadSamples samples(plane, (int)blockIdx.x - plane.first_tile);
+  Lods lods;
 
   if (threadIdx.x < kMaskWords)
     used[threadIdx.x] = 0;
-  find_places<Sample>(job, plane, spot, &shapes, &places);
+  look_up_lods<Sample>(job, plane, samples, &shapes, &lods);
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < kRows; i++) {
-    const float position = places.position[i];
-    const int level = (int)position;
+    const float lod = lods.lod[i];
+    const int level = (int)lod;
 
-    if (position < 0.0f)
+    if (lod < 0.0f)
       continue;
-    if (position == (float)plane.copy) {
+    if (lod == (float)plane.copy) {
       note(used, level);
       continue;
     }
-    note(used, is_direct(plane, level) ? kMapDirectBit : level);
-    if (position > (float)level)
-      note(used, is_direct(plane, level + 1) ? kMapDirectBit : level + 1);
+    note(used, is_per_sample(plane, level) ? kPerSampleBit : level);
+    if (lod > (float)level)
+      note(used, is_per_sample(plane, level + 1) ? kPerSampleBit : level + 1);
   }
   __syncthreads();
   if (threadIdx.x == 0)
@@ -54,7 +58,7 @@ __global__ void __launch_bounds__(kMapThreads) classify(const __grid_constant__ 
 /* ---- blends ---- */
 
 template <typename Sample>
-__device__ inline void store_code(const CfMapJob &job, const CfMapPlane &plane, int x, int y,
+__device__ inline void store_code(const MapJob &job, const MapPlane &plane, int x, int y,
                                   int channel, int code)
 {
   Sample *row = (Sample *)(plane.destination + (ptrdiff_t)y * plane.destination_stride);
@@ -63,31 +67,31 @@ __device__ inline void store_code(const CfMapJob &job, const CfMapPlane &plane, 
 }
 
 /* Of a level in a blend. */
-__device__ inline float share_of(int level, float position)
+__device__ inline float share_of(int level, float lod)
 {
-  return fmaxf(1.0f - fabsf(position - (float)level), 0.0f);
+  return fmaxf(1.0f - fabsf(lod - (float)level), 0.0f);
 }
 
 /* What a tile is made of. */
 struct Levels {
   unsigned used[kMaskWords]; /* small and large ones */
   int radius_x, radius_y;    /* of the samples to load around the tile */
-  bool direct;               /* some samples have their own Gaussian */
+  bool per_sample;           /* some samples have their own Gaussian */
   bool small, large;
 
-  __device__ Levels(const CfMapPlane &plane, uint4 mask)
-      : used{mask.x, mask.y, mask.z, mask.w}, radius_x(0), radius_y(0), direct(take(kMapDirectBit)),
-        small(false), large(false)
+  __device__ Levels(const MapPlane &plane, uint4 mask)
+      : used{mask.x, mask.y, mask.z, mask.w}, radius_x(0), radius_y(0),
+        per_sample(take(kPerSampleBit)), small(false), large(false)
   {
     take(plane.copy);
-    for_each(plane, [&](int, const CfMapLevel &level) {
-      small = small || level.kind == CF_MAP_SMALL;
-      large = large || level.kind == CF_MAP_LARGE;
+    for_each(plane, [&](int, const Fp32Level &level) {
+      small = small || level.kind == kInTile;
+      large = large || level.kind == kFromPyramid;
       radius_x = max(radius_x, level.radius_x);
       radius_y = max(radius_y, level.radius_y);
     });
-    radius_x = direct ? max(radius_x, kMapDirectRadius) : radius_x;
-    radius_y = direct ? max(radius_y, kMapDirectRadius) : radius_y;
+    radius_x = per_sample ? max(radius_x, kPerSampleRadius) : radius_x;
+    radius_y = per_sample ? max(radius_y, kPerSampleRadius) : radius_y;
   }
 
   __device__ bool take(int level)
@@ -104,7 +108,7 @@ struct Levels {
   }
 
   template <typename Action>
-  __device__ void for_each(const CfMapPlane &plane, const Action &action) const
+  __device__ void for_each(const MapPlane &plane, const Action &action) const
   {
 #pragma unroll
     for (int word = 0; word < kMaskWords; word++) {
@@ -117,65 +121,66 @@ struct Levels {
 
   __device__ bool only_copies() const
   {
-    return !direct && !small && !large;
+    return !per_sample && !small && !large;
   }
 };
 
-__device__ inline int to_code(const CfMapJob &job, float value)
+__device__ inline int to_code(const MapJob &job, float value)
 {
-  return (int)fminf(fmaxf(value + kPyramidHalf, 0.0f), (float)job.max_code);
+  return (int)fminf(fmaxf(value + pyramid::kRoundHalf, 0.0f), (float)job.max_code);
 }
 
 /* A colour whose weighted sum this is; `alpha` is not centred. */
-__device__ inline float unweigh(const CfMapPlane &plane, int channel, float sum, float alpha)
+__device__ inline float unweigh(const MapPlane &plane, int channel, float sum, float alpha)
 {
   return alpha < 0.5f ? plane.blank[channel]
-                      : __fdividef(sum, cf_weight(alpha)) + plane.centre[channel];
+                      : __fdividef(sum, alpha_weight(alpha)) + plane.centre[channel];
 }
 
-template <typename Sample, typename Direct>
-__device__ inline void blend_channel(const CfMapJob &job, const CfMapPlane &plane, int channel,
-                                     const Spot &spot, const Levels &levels, const Places &places,
-                                     const Direct &own, float *shared, float (&result)[kRows])
+template <typename Sample, typename PerSample>
+__device__ inline void blend_channel(const MapJob &job, const MapPlane &plane, int channel,
+                                     const ThreadSamples &samples, const Levels &levels,
+                                     const Lods &lods, const PerSample &own, float *shared,
+                                     float (&result)[kRows])
 {
-  const int width = kMapTile + 2 * levels.radius_x, height = kMapTile + 2 * levels.radius_y;
+  const int width = kFp32Tile + 2 * levels.radius_x, height = kFp32Tile + 2 * levels.radius_y;
   float *lines = shared + width * height;
 
   __syncthreads();
-  if (levels.small || levels.direct) {
-    load_tile<Sample>(job, plane, channel, spot.x0 - levels.radius_x, spot.y0 - levels.radius_y,
-                      width, height, shared);
+  if (levels.small || levels.per_sample) {
+    load_tile<Sample>(job, plane, channel, samples.x0 - levels.radius_x,
+                      samples.y0 - levels.radius_y, width, height, shared);
     __syncthreads();
   }
-  if (levels.direct)
-    own.add(shared + (spot.y - spot.y0 + levels.radius_y) * width + spot.x - spot.x0 +
+  if (levels.per_sample)
+    own.add(shared + (samples.y - samples.y0 + levels.radius_y) * width + samples.x - samples.x0 +
                 levels.radius_x,
             width, result);
-  levels.for_each(plane, [&](int number, const CfMapLevel &level) {
+  levels.for_each(plane, [&](int number, const Fp32Level &level) {
     float sum[kRows];
 
-    if (level.kind == CF_MAP_LARGE) {
+    if (level.kind == kFromPyramid) {
       enlarge(job, level, job.coarse + level.coarse + channel, plane.channels,
-              min(spot.x, plane.width - 1), spot.y0, spot.y, lines, sum);
+              min(samples.x, plane.width - 1), samples.y0, samples.y, lines, sum);
     } else {
       filter_tile_rows(level,
                        shared + (levels.radius_y - level.radius_y) * width + levels.radius_x -
                            level.radius_x,
-                       width, kMapTile + 2 * level.radius_y, lines);
+                       width, kFp32Tile + 2 * level.radius_y, lines);
       __syncthreads();
       filter_tile_columns(level, lines, sum);
     }
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < kRows; i++)
-      result[i] = fmaf(share_of(number, places.position[i]), sum[i], result[i]);
+      result[i] = fmaf(share_of(number, lods.lod[i]), sum[i], result[i]);
   });
 }
 
-template <typename Sample, typename Direct>
-__device__ inline void make_tile(const CfMapJob &job, const CfMapPlane &plane, const Spot &spot,
-                                 const Levels &levels, const Places &places, const Direct &own,
-                                 float *shared)
+template <typename Sample, typename PerSample>
+__device__ inline void make_tile(const MapJob &job, const MapPlane &plane,
+                                 const ThreadSamples &samples, const Levels &levels,
+                                 const Lods &lods, const PerSample &own, float *shared)
 {
   float alpha[kRows];
 
@@ -184,20 +189,20 @@ __device__ inline void make_tile(const CfMapJob &job, const CfMapPlane &plane, c
     float result[kRows] = {};
 
     if (!levels.only_copies())
-      blend_channel<Sample>(job, plane, channel, spot, levels, places, own, shared, result);
+      blend_channel<Sample>(job, plane, channel, samples, levels, lods, own, shared, result);
 #pragma unroll
     for (int i = 0; i < kRows; i++) {
       float value = result[i] + plane.centre[channel];
 
-      if (places.position[i] < 0.0f)
+      if (lods.lod[i] < 0.0f)
         continue;
       if (channel == plane.alpha)
         alpha[i] = value;
       else if (plane.alpha >= 0)
         value = unweigh(plane, channel, result[i], alpha[i]);
-      store_code<Sample>(job, plane, spot.x, spot.y + i, channel,
-                         places.position[i] == (float)plane.copy
-                             ? code_at<Sample>(job, plane, spot.x, spot.y + i, channel)
+      store_code<Sample>(job, plane, samples.x, samples.y + i, channel,
+                         lods.lod[i] == (float)plane.copy
+                             ? code_at<Sample>(job, plane, samples.x, samples.y + i, channel)
                              : to_code(job, value));
     }
   }
@@ -206,64 +211,69 @@ __device__ inline void make_tile(const CfMapJob &job, const CfMapPlane &plane, c
 /* Tiles without and with samples that have Gaussians of their own are made by two kernels, since
  * these take many registers. */
 template <typename Sample>
-__global__ void __launch_bounds__(kMapThreads, 3)
-    filter_levels(const __grid_constant__ CfMapJob job)
+__global__ void __launch_bounds__(kFp32Threads, kFp32LevelsCtasOfSm)
+    filter_levels(const __grid_constant__ MapJob job)
 {
   extern __shared__ __align__(16) float shared[];
   __shared__ CfTileShapes shapes;
-  const CfMapPlane &plane = plane_of_block(job);
-  const Spot spot(plane, (int)blockIdx.x - plane.first_tile);
+  const MapPlane &plane = plane_of_block(job);
+  const ThreadSamples samples(plane, (int)blockIdx.x - plane.first_tile);
   const Levels levels(plane, job.levels[blockIdx.x]);
-  Places places;
+  Lods lods;
 
-  if (levels.direct)
+  if (levels.per_sample)
     return;
-  find_places<Sample>(job, plane, spot, &shapes, &places);
-  make_tile<Sample>(job, plane, spot, levels, places, NothingOwn(), shared);
+  look_up_lods<Sample>(job, plane, samples, &shapes, &lods);
+  make_tile<Sample>(job, plane, samples, levels, lods, NoPerSample(), shared);
 }
 
 template <typename Sample>
-__global__ void __launch_bounds__(kMapThreads) filter_own(const __grid_constant__ CfMapJob job)
+__global__ void __launch_bounds__(kFp32Threads)
+    filter_per_sample(const __grid_constant__ MapJob job)
 {
   extern __shared__ __align__(16) float shared[];
   __shared__ CfTileShapes shapes;
-  const CfMapPlane &plane = plane_of_block(job);
-  const Spot spot(plane, (int)blockIdx.x - plane.first_tile);
+  const MapPlane &plane = plane_of_block(job);
+  const ThreadSamples samples(plane, (int)blockIdx.x - plane.first_tile);
   const Levels levels(plane, job.levels[blockIdx.x]);
-  Places places;
+  Lods lods;
 
-  if (!levels.direct)
+  if (!levels.per_sample)
     return;
-  find_places<Sample>(job, plane, spot, &shapes, &places);
-  make_tile<Sample>(job, plane, spot, levels, places, Own(plane, places), shared);
+  look_up_lods<Sample>(job, plane, samples, &shapes, &lods);
+  make_tile<Sample>(job, plane, samples, levels, lods, PerSampleGaussian(plane, lods), shared);
 }
 
 } // namespace
 
-bool cf_map_classify(const CfMapJob *job, bool wide, int tiles, void *stream, CfStatus *status)
+bool fp32_classify(const MapJob *job, bool wide, int tiles, void *stream, CfStatus *status)
 {
   if (wide)
-    classify<uint16_t><<<tiles, kMapThreads, 0, (cudaStream_t)stream>>>(*job);
+    classify<uint16_t><<<tiles, kFp32Threads, 0, (cudaStream_t)stream>>>(*job);
   else
-    classify<uint8_t><<<tiles, kMapThreads, 0, (cudaStream_t)stream>>>(*job);
+    classify<uint8_t><<<tiles, kFp32Threads, 0, (cudaStream_t)stream>>>(*job);
   return cf_cuda_launched("reading a blur map", status);
 }
 
-bool cf_map_filter(const CfMapJob *job, bool wide, int tiles, int radius_x, int radius_y,
-                   void *stream, CfStatus *status)
+bool fp32_blend(const MapJob *job, bool wide, bool per_sample, int tiles, int radius_x,
+                int radius_y, void *stream, CfStatus *status)
 {
-  const int width = kMapTile + 2 * radius_x, height = kMapTile + 2 * radius_y;
-  const size_t bytes = (size_t)(width * height + height * kMapTile) * sizeof(float);
+  const int width = kFp32Tile + 2 * radius_x, height = kFp32Tile + 2 * radius_y;
+  const size_t bytes = (size_t)(width * height + height * kFp32Tile) * sizeof(float);
 
   if (wide)
-    filter_levels<uint16_t><<<tiles, kMapThreads, bytes, (cudaStream_t)stream>>>(*job);
+    filter_levels<uint16_t><<<tiles, kFp32Threads, bytes, (cudaStream_t)stream>>>(*job);
   else
-    filter_levels<uint8_t><<<tiles, kMapThreads, bytes, (cudaStream_t)stream>>>(*job);
+    filter_levels<uint8_t><<<tiles, kFp32Threads, bytes, (cudaStream_t)stream>>>(*job);
   if (!cf_cuda_launched("blurring by a map", status))
     return false;
+  if (!per_sample)
+    return true;
   if (wide)
-    filter_own<uint16_t><<<tiles, kMapThreads, bytes, (cudaStream_t)stream>>>(*job);
+    filter_per_sample<uint16_t><<<tiles, kFp32Threads, bytes, (cudaStream_t)stream>>>(*job);
   else
-    filter_own<uint8_t><<<tiles, kMapThreads, bytes, (cudaStream_t)stream>>>(*job);
+    filter_per_sample<uint8_t><<<tiles, kFp32Threads, bytes, (cudaStream_t)stream>>>(*job);
   return cf_cuda_launched("blurring by a map", status);
 }
+
+} // namespace cf::blurmap

@@ -2,29 +2,32 @@
  *
  * Halves halved images by the taps 1 5 10 10 5 1 over 32, along one axis or both.
  */
-#include "cuda/blurmap/mip_types.cuh"
+#include "cuda/blurmap/mma_device.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/ptx_async.cuh"
 #include "cuda/common/ptx_mma.cuh"
 #include "cuda/common/pdl.cuh"
 
+namespace cf::blurmap
+{
+
 namespace
 {
 
-constexpr int kImageCells = kCellImageColumns / 32;              /* of a thread in a row */
-constexpr int kImageRows = kCellImageRows / (kCellThreads / 32); /* of a thread */
+constexpr int kThreadTexels = kDownsampleColumns / 32;         /* of a thread in a row */
+constexpr int kThreadRows = kDownsampleRows / (kThreads / 32); /* of a thread */
 
 __device__ inline uint32_t add_halves(uint32_t a, uint32_t b)
 {
-  return cf::as_bits(__hadd2(cf::as_half2(a), cf::as_half2(b)));
+  return as_bits(__hadd2(as_half2(a), as_half2(b)));
 }
 
 __device__ inline uint32_t multiply_add(float tap, uint32_t value, uint32_t to)
 {
-  return cf::as_bits(__hfma2(__float2half2_rn(tap), cf::as_half2(value), cf::as_half2(to)));
+  return as_bits(__hfma2(__float2half2_rn(tap), as_half2(value), as_half2(to)));
 }
 
-/* The taps 1 5 10 10 5 1 over 32 of pairs of cells. */
+/* The taps 1 5 10 10 5 1 over 32 of pairs of texels. */
 __device__ inline uint32_t add_six(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e,
                                    uint32_t f)
 {
@@ -33,35 +36,36 @@ __device__ inline uint32_t add_six(uint32_t a, uint32_t b, uint32_t c, uint32_t 
       multiply_add(5.0f / 32, add_halves(b, e), multiply_add(1.0f / 32, add_halves(a, f), 0)));
 }
 
-/* The same along a row: of the cells in three pairs one. */
+/* The same along a row: of the texels in three pairs one. */
 __device__ inline __half2 add_along(uint32_t left, uint32_t middle, uint32_t right)
 {
   const __half2 outer = __floats2half2_rn(1.0f / 32, 5.0f / 32);
 
   return __hfma2(
-      cf::as_half2(middle), __float2half2_rn(10.0f / 32),
-      __hfma2(__lowhigh2highlow(cf::as_half2(right)), outer, __hmul2(cf::as_half2(left), outer)));
+      as_half2(middle), __float2half2_rn(10.0f / 32),
+      __hfma2(__lowhigh2highlow(as_half2(right)), outer, __hmul2(as_half2(left), outer)));
 }
 
-/* Where a thread's pairs of cells lie in a row, whose width is a multiple of theirs. A pair beyond
- * the margins is a copy of the outermost cell. */
+/* Where a thread's pairs of texels lie in a row, whose width is a multiple of theirs. A pair beyond
+ * the margins is a copy of the outermost texel. */
 template <bool Across> struct Pairs {
-  static constexpr int kInner = kImageCells / (Across ? 1 : 2), kCount = kInner + (Across ? 2 : 0);
+  static constexpr int kInner = kThreadTexels / (Across ? 1 : 2),
+                       kCount = kInner + (Across ? 2 : 0);
   int at, before, after; /* of the inner ones, and their neighbours */
   unsigned side;         /* on which all are beyond the margins, as a selector, or 0 */
   unsigned side_before, side_after;
 
-  static __device__ unsigned beyond(const CfCellImage &image, int column)
+  static __device__ unsigned beyond(const MipImage &image, int column)
   {
     return column < 0 ? 0x1010 : column >= image.width ? 0x3232 : 0x3210;
   }
 
-  static __device__ int inside(const CfCellImage &image, int column, int cells)
+  static __device__ int inside(const MipImage &image, int column, int texels)
   {
-    return min(max(column, 0), image.width - cells);
+    return min(max(column, 0), image.width - texels);
   }
 
-  __device__ Pairs(const CfCellImage &image, int x)
+  __device__ Pairs(const MipImage &image, int x)
   {
     const int column = x - image.first_x;
 
@@ -73,11 +77,11 @@ template <bool Across> struct Pairs {
     side_after = beyond(image, column + 2 * kInner);
   }
 
-  __device__ void load(const CfCellImage &image, const __half *cells, int y,
+  __device__ void load(const MipImage &image, const __half *texels, int y,
                        uint32_t (&pair)[kCount]) const
   {
     const int row = min(max(y - image.first_y, 0), image.height - 1);
-    const __half *from = cells + row * image.pitch;
+    const __half *from = texels + row * image.pitch;
 
 #pragma unroll
     for (int i = 0; i < kInner; i += 2) {
@@ -98,16 +102,16 @@ template <bool Across> struct Pairs {
     }
   }
 
-  /* The cells that a row of pairs is halved to. */
+  /* The texels that a row of pairs is halved to. */
   static __device__ uint2 halve(const uint32_t (&pair)[kCount])
   {
     if constexpr (Across) {
-      __half2 cell[kImageCells];
+      __half2 texel[kThreadTexels];
 
 #pragma unroll
-      for (int i = 0; i < kImageCells; i++)
-        cell[i] = add_along(pair[i], pair[i + 1], pair[i + 2]);
-      return make_uint2(add_both(cell[0], cell[1]), add_both(cell[2], cell[3]));
+      for (int i = 0; i < kThreadTexels; i++)
+        texel[i] = add_along(pair[i], pair[i + 1], pair[i + 2]);
+      return make_uint2(add_both(texel[0], texel[1]), add_both(texel[2], texel[3]));
     } else {
       return make_uint2(pair[0], pair[1]);
     }
@@ -116,17 +120,17 @@ template <bool Across> struct Pairs {
   /* Each of a and b is the sum of its two halves. */
   static __device__ uint32_t add_both(__half2 a, __half2 b)
   {
-    return cf::as_bits(__hadd2(__lows2half2(a, b), __highs2half2(a, b)));
+    return as_bits(__hadd2(__lows2half2(a, b), __highs2half2(a, b)));
   }
 };
 
 template <bool Across, bool Down>
-__device__ inline void halve_cells(const CfCellHalving &halving, const __half *source,
-                                   __half *target, int column, int first)
+__device__ inline void downsample_texels(const MipDownsample &pass, const __half *source,
+                                         __half *target, int column, int first)
 {
-  constexpr int kRead = Down ? 2 * kImageRows + 4 : kImageRows, N = Pairs<Across>::kCount;
-  const CfCellImage &to = halving.to;
-  const CfCellImage from = halving.from;
+  constexpr int kRead = Down ? 2 * kThreadRows + 4 : kThreadRows, N = Pairs<Across>::kCount;
+  const MipImage &to = pass.to;
+  const MipImage from = pass.from;
   const Pairs<Across> pairs(from, (to.first_x + column) << (Across ? 1 : 0));
   const int y = Down ? 2 * (to.first_y + first) - 2 : to.first_y + first;
   uint32_t line[kRead][N];
@@ -135,7 +139,7 @@ __device__ inline void halve_cells(const CfCellHalving &halving, const __half *s
   for (int i = 0; i < kRead; i++)
     pairs.load(from, source, y + i, line[i]);
 #pragma unroll
-  for (int row = 0; row < kImageRows; row++) {
+  for (int row = 0; row < kThreadRows; row++) {
     uint32_t sum[N];
 
 #pragma unroll
@@ -151,39 +155,41 @@ __device__ inline void halve_cells(const CfCellHalving &halving, const __half *s
   }
 }
 
-__global__ void __launch_bounds__(kCellThreads, 7)
-    halve_image_kernel(const __grid_constant__ CfCellJob job)
+__global__ void __launch_bounds__(kThreads, kDownsampleCtasOfSm)
+    downsample_mip_kernel(const __grid_constant__ MmaJob job)
 {
   int block;
-  const CfCellHalving halving = cf_cell_halving_of_block(job, &block);
-  const CfCellImage &from = halving.from, &to = halving.to;
-  const int rows = (to.height + halving.rows - 1) / halving.rows;
-  const int channel = block / (halving.across * rows), place = block % (halving.across * rows);
+  const MipDownsample pass = downsample_of_cta(job, &block);
+  const MipImage &from = pass.from, &to = pass.to;
+  const int rows = (to.height + pass.rows - 1) / pass.rows;
+  const int channel = block / (pass.across * rows), place = block % (pass.across * rows);
   const int column =
-      place % halving.across * kCellImageColumns + (int)threadIdx.x % 32 * kImageCells;
-  const int first = place / halving.across * halving.rows + (int)threadIdx.x / 32 * kImageRows;
-  const __half *source = job.cells + from.at + channel * from.channel;
-  __half *target = job.cells + to.at + channel * to.channel;
+      place % pass.across * kDownsampleColumns + (int)threadIdx.x % 32 * kThreadTexels;
+  const int first = place / pass.across * pass.rows + (int)threadIdx.x / 32 * kThreadRows;
+  const __half *source = job.texels + from.at + channel * from.channel;
+  __half *target = job.texels + to.at + channel * to.channel;
 
-  cf::pdl_trigger();
+  pdl_trigger();
   if (column >= to.width || first >= to.height)
     return;
-  cf::pdl_wait();
+  pdl_wait();
   /* Nobody reads padding, nor alpha where all of it is the same. */
-  const CfMapPlane &plane = job.map.plane[halving.plane];
+  const MapPlane &plane = job.map.plane[pass.plane];
   if ((plane.padding >> channel & 1) || (channel == plane.alpha && *job.transparent != job.frame))
     return;
   if (to.log_x > from.log_x && to.log_y > from.log_y)
-    halve_cells<true, true>(halving, source, target, column, first);
+    downsample_texels<true, true>(pass, source, target, column, first);
   else if (to.log_x > from.log_x)
-    halve_cells<true, false>(halving, source, target, column, first);
+    downsample_texels<true, false>(pass, source, target, column, first);
   else
-    halve_cells<false, true>(halving, source, target, column, first);
+    downsample_texels<false, true>(pass, source, target, column, first);
 }
 
 } // namespace
 
-bool cf_cell_halve_image(const CfCellJob *job, int blocks, void *stream, CfStatus *status)
+bool downsample_mips(const MmaJob *job, int blocks, void *stream, CfStatus *status)
 {
-  return cf_cell_launch(halve_image_kernel, job, blocks, 0, stream, "halving a picture", status);
+  return launch_mma(downsample_mip_kernel, job, blocks, 0, stream, "pass a picture", status);
 }
+
+} // namespace cf::blurmap

@@ -3,10 +3,15 @@
  * Halves frames by the taps 1 3 3 1 over 8, along one axis or both.
  */
 #include "cuda/blurmap/mip_from_frame_dp4a.cuh"
+#include "cuda/common/alpha.cuh"
+#include "cuda/common/border.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/ptx_async.cuh"
 #include "cuda/common/ptx_mma.cuh"
 #include "cuda/common/pdl.cuh"
+
+namespace cf::blurmap
+{
 
 namespace
 {
@@ -31,11 +36,11 @@ template <int C> constexpr int kWords = C == 3 ? 3 : 4;
 /* Of a lane's folded columns in shared memory: odd, for the banks. */
 template <int C> constexpr int kPitch = kPixels<C> + 1;
 
-/* Of a pixel two channels, or of one channel two cells, share a word. */
+/* Of a pixel two channels, or of one channel two texels, share a word. */
 template <int C> constexpr int kPairs = C > 2 ? 2 : 1;
-template <int C, bool Across> constexpr int kCells = kPixels<C> / (Across ? 2 : 1);
+template <int C, bool Across> constexpr int kTexels = kPixels<C> / (Across ? 2 : 1);
 template <int C, bool Across>
-constexpr int kSums = C == 1 ? kCells<C, Across> / 2 : kCells<C, Across> *kPairs<C>;
+constexpr int kSums = C == 1 ? kTexels<C, Across> / 2 : kTexels<C, Across> *kPairs<C>;
 
 template <int C> __device__ inline uint32_t pixel_of(const uint32_t (&words)[kWords<C>], int i)
 {
@@ -56,7 +61,7 @@ template <int C> struct Columns {
 };
 
 template <int C>
-__device__ inline Columns<C> find_columns(const CfMapJob &job, const CfMapPlane &plane, int x,
+__device__ inline Columns<C> find_columns(const MapJob &job, const MapPlane &plane, int x,
                                           bool used, int *folded)
 {
   const bool whole = plane.vector && x >= 0 && x + kPixels<C> <= plane.width;
@@ -70,7 +75,7 @@ __device__ inline Columns<C> find_columns(const CfMapJob &job, const CfMapPlane 
   if (!whole || job.border == CF_BORDER_CONSTANT) {
 #pragma unroll 1
     for (int i = 0; i < kPixels<C>; i++)
-      folded[i] = cf::fold_index(job.border, x + i, plane.width);
+      folded[i] = fold_index(job.border, x + i, plane.width);
   }
   if (!used && plane.vector && plane.width >= kPixels<C>)
     return Columns<C>{true, 0, 0, folded};
@@ -98,13 +103,13 @@ __device__ inline void spread_outer(const Columns<C> &columns, uint32_t (&words)
 
 /* Where they lie apart. */
 template <int C>
-__device__ inline uint4 outer_pixels(const CfMapPlane &plane, const int *folded, int row)
+__device__ inline uint4 outer_pixels(const MapPlane &plane, const int *folded, int row)
 {
   uint32_t pixel[kPixels<C>], words[4] = {};
 
 #pragma unroll
   for (int i = 0; i < kPixels<C>; i++)
-    pixel[i] = cf_cell_folded_pixel<C>(plane, folded[i], row);
+    pixel[i] = pixel_folded<C>(plane, folded[i], row);
 #pragma unroll
   for (int i = 0; i < kPixels<C> * C; i++)
     words[i / 4] |= (pixel[i / C] >> 8 * (i % C) & 255) << i % 4 * 8;
@@ -112,10 +117,10 @@ __device__ inline uint4 outer_pixels(const CfMapPlane &plane, const int *folded,
 }
 
 template <int C>
-__device__ inline void load_pixels(const CfMapJob &job, const CfMapPlane &plane,
+__device__ inline void load_pixels(const MapJob &job, const MapPlane &plane,
                                    const Columns<C> &columns, int y, uint32_t (&words)[kWords<C>])
 {
-  const int row = cf::fold_index(job.border, y, plane.height);
+  const int row = fold_index(job.border, y, plane.height);
   const uint8_t *from =
       plane.source + (ptrdiff_t)row * plane.source_stride + (ptrdiff_t)columns.x * C;
   const bool whole = columns.whole && row >= 0;
@@ -172,7 +177,7 @@ __device__ inline void add_pairs(const uint32_t (&pair)[kPixels<C> + 2][kPairs<C
                                  uint32_t (&sum)[kSums<C, Across>])
 {
 #pragma unroll
-  for (int i = 0; i < kCells<C, Across>; i++) {
+  for (int i = 0; i < kTexels<C, Across>; i++) {
 #pragma unroll
     for (int k = 0; k < kPairs<C>; k++)
       sum[i * kPairs<C> + k] =
@@ -192,7 +197,7 @@ __device__ inline void add_gray(const uint32_t (&words)[4], uint32_t before, uin
     const uint32_t middle = words[w];
 
     if (Across) {
-      /* Of the bytes 3 | 0 1 2 3 | 0 for two cells: 3 and 1, 0 and 2, 1 and 3, 2 and 0. */
+      /* Of the bytes 3 | 0 1 2 3 | 0 for two texels: 3 and 1, 0 and 2, 1 and 3, 2 and 0. */
       const uint32_t left = w > 0 ? words[w > 0 ? w - 1 : 0] : before;
       const uint32_t right = w < 3 ? words[w < 3 ? w + 1 : 3] : after;
 
@@ -208,7 +213,7 @@ __device__ inline void add_gray(const uint32_t (&words)[4], uint32_t before, uin
 
 /* One row's sums of a lane. */
 template <int C, bool Across>
-__device__ inline void add_across(const CfMapPlane &plane, const uint32_t (&words)[kWords<C>],
+__device__ inline void add_across(const MapPlane &plane, const uint32_t (&words)[kWords<C>],
                                   bool *transparent, uint32_t (&sum)[kSums<C, Across>])
 {
   constexpr int P = kPixels<C>;
@@ -244,7 +249,7 @@ __device__ inline void add_across(const CfMapPlane &plane, const uint32_t (&word
   }
 }
 
-/* 2^23 more than channel `c` of cell `i` of a lane's sums. */
+/* 2^23 more than channel `c` of texel `i` of a lane's sums. */
 template <int C, int N> __device__ inline float sum_of(const uint32_t (&sum)[N], int i, int c)
 {
   const int word = C == 1 ? i / 2 : C == 2 ? i : 2 * i + c % 2;
@@ -255,13 +260,13 @@ template <int C, int N> __device__ inline float sum_of(const uint32_t (&sum)[N],
 
 /* Less the centre, of which colours have as much as their weights add up to. */
 template <int C, bool Across>
-__device__ inline void store_cells(const CfMapPlane &plane, const CfCellImage &image, __half *to,
-                                   float scale, const uint32_t (&sum)[kSums<C, Across>])
+__device__ inline void store_texels(const MapPlane &plane, const MipImage &image, __half *to,
+                                    float scale, const uint32_t (&sum)[kSums<C, Across>])
 {
-  uint32_t pair[C][kCells<C, Across> / 2];
+  uint32_t pair[C][kTexels<C, Across> / 2];
 
 #pragma unroll
-  for (int i = 0; i < kCells<C, Across>; i += 2) {
+  for (int i = 0; i < kTexels<C, Across>; i += 2) {
     float value[2][C];
 
 #pragma unroll
@@ -272,7 +277,8 @@ __device__ inline void store_cells(const CfMapPlane &plane, const CfCellImage &i
 
       const float weight =
           C == 4 && plane.alpha >= 0
-              ? cf_weight(scale * ((plane.alpha == 0 ? value[k][0] : value[k][C - 1]) - 8388608.0f))
+              ? alpha_weight(scale *
+                             ((plane.alpha == 0 ? value[k][0] : value[k][C - 1]) - 8388608.0f))
               : 1.0f;
 #pragma unroll
       for (int c = 0; c < C; c++)
@@ -282,40 +288,40 @@ __device__ inline void store_cells(const CfMapPlane &plane, const CfCellImage &i
     }
 #pragma unroll
     for (int c = 0; c < C; c++)
-      pair[c][i / 2] = cf::pack_half2(value[0][c], value[1][c]);
+      pair[c][i / 2] = pack_half2(value[0][c], value[1][c]);
   }
 #pragma unroll
   for (int c = 0; c < C; c++) {
     __half *channel = to + c * image.channel;
 
-    if (kCells<C, Across> == 2) {
+    if (kTexels<C, Across> == 2) {
       *(uint32_t *)channel = pair[c][0];
     } else {
 #pragma unroll
-      for (int i = 0; i < kCells<C, Across> / 2; i += 2)
+      for (int i = 0; i < kTexels<C, Across> / 2; i += 2)
         *(uint2 *)(channel + 2 * i) =
-            make_uint2(pair[c][i], pair[c][i + 1 < kCells<C, Across> / 2 ? i + 1 : i]);
+            make_uint2(pair[c][i], pair[c][i + 1 < kTexels<C, Across> / 2 ? i + 1 : i]);
     }
   }
 }
 
-/* A warp's cells: kLanes lanes side by side, some rows, whose pixels are fetched a row ahead. */
+/* A warp's texels: kLanes lanes side by side, some rows, whose pixels are fetched a row ahead. */
 template <int C, bool Across, bool Down>
-__device__ inline void halve_strip(const CfCellJob &job, const CfMapPlane &plane,
-                                   const CfCellImage &image, int strip, int first, int rows,
-                                   int *folded)
+__device__ inline void downsample_strip(const MmaJob &job, const MapPlane &plane,
+                                        const MipImage &image, int strip, int first, int rows,
+                                        int *folded)
 {
   constexpr float kScale = 0.25f * (Across ? 0.125f : 1.0f) * (Down ? 0.125f : 1.0f);
   constexpr int kStep = Down ? 2 : 1;
   const int lane = (int)threadIdx.x % 32, group = strip * kLanes + lane - 1;
   const int x = (image.first_x << (Across ? 1 : 0)) + group * kPixels<C>;
-  const int column = group * kCells<C, Across>;
+  const int column = group * kTexels<C, Across>;
   const bool stores = lane > 0 && lane <= kLanes && column < image.width;
   const int end = min(first + rows, image.height);
-  __half *to = job.cells + image.at + (size_t)first * (size_t)image.pitch + (ptrdiff_t)column;
+  __half *to = job.texels + image.at + (size_t)first * (size_t)image.pitch + (ptrdiff_t)column;
   uint32_t row[4][kSums<C, Across>], next[kStep][kWords<C>];
   const Columns<C> columns =
-      find_columns<C>(job.map, plane, x, column - kCells<C, Across> < image.width, folded);
+      find_columns<C>(job.map, plane, x, column - kTexels<C, Across> < image.width, folded);
   int y = kStep * (image.first_y + first) + (Down ? 1 : 0);
   bool transparent = false;
 
@@ -350,7 +356,7 @@ __device__ inline void halve_strip(const CfCellJob &job, const CfMapPlane &plane
     if (!Down) {
       add_across<C, Across>(plane, words[0], &transparent, row[0]);
       if (stores)
-        store_cells<C, Across>(plane, image, to, kScale, row[0]);
+        store_texels<C, Across>(plane, image, to, kScale, row[0]);
       continue;
     }
     add_across<C, Across>(plane, words[0], &transparent, row[2]);
@@ -361,7 +367,7 @@ __device__ inline void halve_strip(const CfCellJob &job, const CfMapPlane &plane
       row[1][k] = row[3][k];
     }
     if (stores)
-      store_cells<C, Across>(plane, image, to, kScale, row[0]);
+      store_texels<C, Across>(plane, image, to, kScale, row[0]);
 #pragma unroll
     for (int k = 0; k < kSums<C, Across>; k++)
       row[0][k] = row[2][k];
@@ -371,75 +377,62 @@ __device__ inline void halve_strip(const CfCellJob &job, const CfMapPlane &plane
 }
 
 template <int C>
-__device__ inline void halve_plane(const CfCellJob &job, const CfCellHalving &halving, int block,
-                                   int *shared)
+__device__ inline void downsample_plane(const MmaJob &job, const MipDownsample &pass, int block,
+                                        int *shared)
 {
-  const CfMapPlane &plane = job.map.plane[halving.plane];
-  const CfCellImage &to = halving.to;
-  const int warp = block * (kCellThreads / 32) + (int)threadIdx.x / 32;
-  const int strip = warp % halving.across, first = warp / halving.across * halving.rows;
+  const MapPlane &plane = job.map.plane[pass.plane];
+  const MipImage &to = pass.to;
+  const int warp = block * (kThreads / 32) + (int)threadIdx.x / 32;
+  const int strip = warp % pass.across, first = warp / pass.across * pass.rows;
   int *folded = shared + threadIdx.x * kPitch<C>;
 
   if (first >= to.height)
     return;
   if constexpr (C < 3) {
-    if (to.log_x && to.log_y && halve_quickly<C>(job, plane, to, strip, first, halving.rows))
+    if (to.log_x && to.log_y && downsample_dp4a<C>(job, plane, to, strip, first, pass.rows))
       return;
   }
   if (to.log_x && to.log_y)
-    halve_strip<C, true, true>(job, plane, to, strip, first, halving.rows, folded);
+    downsample_strip<C, true, true>(job, plane, to, strip, first, pass.rows, folded);
   else if (to.log_x)
-    halve_strip<C, true, false>(job, plane, to, strip, first, halving.rows, folded);
+    downsample_strip<C, true, false>(job, plane, to, strip, first, pass.rows, folded);
   else
-    halve_strip<C, false, true>(job, plane, to, strip, first, halving.rows, folded);
-}
-
-/* That an SM has registers for. */
-__host__ __device__ constexpr int blocks_of_sm(int channels)
-{
-  return channels < 3 ? 6 : 8;
+    downsample_strip<C, false, true>(job, plane, to, strip, first, pass.rows, folded);
 }
 
 /* Planes have `A` or `B` channels. */
 template <int A, int B>
-__global__ void __launch_bounds__(kCellThreads, blocks_of_sm(A))
-    halve_frame_kernel(const __grid_constant__ CfCellJob job)
+__global__ void __launch_bounds__(kThreads, frame_ctas_of_sm(A))
+    downsample_frame_kernel(const __grid_constant__ MmaJob job)
 {
-  __shared__ int shared[kCellThreads * (kPitch<A> > kPitch<B> ? kPitch<A> : kPitch<B>)];
+  __shared__ int shared[kThreads * (kPitch<A> > kPitch<B> ? kPitch<A> : kPitch<B>)];
   int block;
-  const CfCellHalving halving = cf_cell_halving_of_block(job, &block);
+  const MipDownsample pass = downsample_of_cta(job, &block);
 
-  cf::pdl_trigger();
-  if (A == B || job.map.plane[halving.plane].channels == A)
-    halve_plane<A>(job, halving, block, shared);
+  pdl_trigger();
+  if (A == B || job.map.plane[pass.plane].channels == A)
+    downsample_plane<A>(job, pass, block, shared);
   else
-    halve_plane<B>(job, halving, block, shared);
+    downsample_plane<B>(job, pass, block, shared);
 }
 
 } // namespace
 
-int cf_cell_frame_columns(int channels, int log_x)
+int frame_texels_of_warp(int channels, int log_x)
 {
   const int pixels = channels == 3 ? 4 : 16 / channels;
 
   return kLanes * pixels / (log_x ? 2 : 1);
 }
 
-int cf_cell_blocks_of_sm(int channels)
-{
-  return blocks_of_sm(channels);
-}
-
-bool cf_cell_halve_frame(const CfCellJob *job, int blocks, void *stream, CfStatus *status)
+bool downsample_frame(const MmaJob *job, int blocks, void *stream, CfStatus *status)
 {
   const int first = job->map.plane[0].channels;
-  void (*kernel)(CfCellJob) = halve_frame_kernel<1, 1>;
+  void (*kernel)(MmaJob) = first == 4   ? downsample_frame_kernel<4, 4>
+                           : first == 3 ? downsample_frame_kernel<3, 3>
+                                        : downsample_frame_kernel<1, 2>;
 
-  if (first == 4)
-    kernel = halve_frame_kernel<4, 4>;
-  else if (first == 3)
-    kernel = halve_frame_kernel<3, 3>;
-  else if (job->map.planes > 1 && job->map.plane[1].channels == 2)
-    kernel = halve_frame_kernel<1, 2>;
-  return cf_cell_launch(kernel, job, blocks, 0, stream, "halving a picture", status);
+  return launch_mma(kernel, job, blocks, 0, stream, "pass a picture", status);
 }
+
+} // namespace cf::blurmap

@@ -2,30 +2,31 @@
  *
  * For the kernel that halves frames: planes of one or two channels along both axes, where each
  * lane's 16 bytes lie side by side, as in most of a frame. A row of pixels is added to both rows of
- * cells that take something of it, four pixels of a channel at a time.
+ * texels that take something of it, four pixels of a channel at a time.
  */
 #pragma once
 
-#include "cuda/blurmap/mip_types.cuh"
+#include "cuda/blurmap/mma_device.cuh"
+#include "cuda/common/half2.cuh"
 
-namespace
+namespace cf::blurmap
 {
 
-constexpr int kLanes = 30; /* of a warp that make cells of a frame: the outer ones only load */
+constexpr int kLanes = 30; /* of a warp that make texels of a frame: the outer ones only load */
 
-template <int C> struct Quick {
-  static constexpr int kPixels = 16 / C, kCells = kPixels / 2;
+template <int C> struct Dp4aRows {
+  static constexpr int kPixels = 16 / C, kTexels = kPixels / 2;
   static constexpr int kWords = 4 / C; /* of a channel */
-  static constexpr int kAhead = 2;     /* rows of cells whose pixels are on their way */
+  static constexpr int kAhead = 2;     /* rows of texels whose pixels are on their way */
 
   /* Each 2^23 more than a sum, so that as a float it is that. */
-  typedef uint32_t Sums[C][kCells];
+  typedef uint32_t Sums[C][kTexels];
 
-  const CfMapPlane &plane;
+  const MapPlane &plane;
   int x, side; /* -1 or 1 where all pixels are copies of the first or last of those at x */
   const uint8_t *from;
 
-  __device__ Quick(const CfMapPlane &of, int column)
+  __device__ Dp4aRows(const MapPlane &of, int column)
       : plane(of), x(min(max(column, 0), of.width - kPixels)), side(column < 0   ? -1
                                                                     : column > x ? 1
                                                                                  : 0),
@@ -80,7 +81,7 @@ template <int C> struct Quick {
       for (int i = 0; i < kWords; i++)
         four[i] = channel_of(words, c, i);
 #pragma unroll
-      for (int i = 0; i < kCells; i++) {
+      for (int i = 0; i < kTexels; i++) {
         const int w = i / 2;
         const uint32_t around =
             i % 2 == 0 ? (w == 0 ? __byte_perm(before, four[0], 0x6540u + (unsigned)(4 - C + c))
@@ -100,7 +101,7 @@ template <int C> struct Quick {
 #pragma unroll
     for (int c = 0; c < C; c++) {
 #pragma unroll
-      for (int i = 0; i < kCells; i++)
+      for (int i = 0; i < kTexels; i++)
         sums[c][i] = 0x4b000000u;
     }
   }
@@ -112,27 +113,27 @@ template <int C> struct Quick {
 
 #pragma unroll
     for (int c = 0; c < C; c++) {
-      __half *cells = to + (uint32_t)c * channel;
+      __half *texels = to + (uint32_t)c * channel;
       const float zero = -plane.centre[c] - kScale * 8388608.0f;
-      uint32_t pair[kCells / 2];
+      uint32_t pair[kTexels / 2];
 
 #pragma unroll
-      for (int i = 0; i < kCells / 2; i++)
-        pair[i] = cf::pack_half2(fmaf(kScale, __uint_as_float(sums[c][2 * i]), zero),
-                                 fmaf(kScale, __uint_as_float(sums[c][2 * i + 1]), zero));
+      for (int i = 0; i < kTexels / 2; i++)
+        pair[i] = pack_half2(fmaf(kScale, __uint_as_float(sums[c][2 * i]), zero),
+                             fmaf(kScale, __uint_as_float(sums[c][2 * i + 1]), zero));
 #pragma unroll
-      for (int i = 0; i < kCells / 2; i += 2)
-        *(uint2 *)(cells + 2 * i) = make_uint2(pair[i], pair[i + 1]);
+      for (int i = 0; i < kTexels / 2; i += 2)
+        *(uint2 *)(texels + 2 * i) = make_uint2(pair[i], pair[i + 1]);
     }
   }
 };
 
-/* A warp's cells, some rows. False if they are not of that kind. */
+/* A warp's texels, some rows. False if they are not of that kind. */
 template <int C>
-__device__ inline bool halve_quickly(const CfCellJob &job, const CfMapPlane &plane,
-                                     const CfCellImage &image, int strip, int first, int rows)
+__device__ inline bool downsample_dp4a(const MmaJob &job, const MapPlane &plane,
+                                       const MipImage &image, int strip, int first, int rows)
 {
-  typedef Quick<C> Q;
+  typedef Dp4aRows<C> Q;
   const int lane = (int)threadIdx.x % 32, end = min(first + rows, image.height);
   const int left = 2 * image.first_x + (strip * kLanes - 1) * Q::kPixels;
   const int top = 2 * (image.first_y + first) - 1, bottom = 2 * (image.first_y + end);
@@ -143,9 +144,9 @@ __device__ inline bool halve_quickly(const CfCellJob &job, const CfMapPlane &pla
       !(inside || (job.map.border == CF_BORDER_REPLICATE && plane.width % Q::kPixels == 0)))
     return false;
   const Q quick(plane, left + lane * Q::kPixels);
-  const int column = (strip * kLanes + lane - 1) * Q::kCells;
+  const int column = (strip * kLanes + lane - 1) * Q::kTexels;
   const bool stores = lane > 0 && lane <= kLanes && column < image.width;
-  __half *to = job.cells + image.at + (size_t)first * (size_t)image.pitch + (ptrdiff_t)column;
+  __half *to = job.texels + image.at + (size_t)first * (size_t)image.pitch + (ptrdiff_t)column;
   uint32_t above[2][4], ahead[Q::kAhead][2][4];
   typename Q::Sums sums, next;
 
@@ -186,7 +187,7 @@ __device__ inline bool halve_quickly(const CfCellJob &job, const CfMapPlane &pla
 #pragma unroll
       for (int c = 0; c < C; c++) {
 #pragma unroll
-        for (int n = 0; n < Q::kCells; n++)
+        for (int n = 0; n < Q::kTexels; n++)
           sums[c][n] = next[c][n];
       }
     }
@@ -194,4 +195,4 @@ __device__ inline bool halve_quickly(const CfCellJob &job, const CfMapPlane &pla
   return true;
 }
 
-} // namespace
+} // namespace cf::blurmap

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For the kernel of blur maps on tensor cores: levels as products of matrices, and their blend, in
+ * For the kernel of blur maps on tensor cores: levels as products of weights, and their blend, in
  * halves. What a product leaves is at most 1/16 off where it is largest, and the next one averages
  * it; in return a thread's 16 samples take 8 registers, and no product has to be converted.
  */
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-namespace
+namespace cf::blurmap
 {
 
 constexpr int kBlocks = 4; /* products beside each other: 8 columns of a tile each */
@@ -26,7 +26,7 @@ typedef uint32_t Halves[kBlocks][2];
 /* The same small number twice: 0x6400 + n is the half 1024 + n. */
 __device__ inline __half2 twice(unsigned n)
 {
-  return __hsub2(cf::as_half2(0x64006400u + n * 0x10001u), __float2half2_rn(1024.0f));
+  return __hsub2(as_half2(0x64006400u + n * 0x10001u), __float2half2_rn(1024.0f));
 }
 
 /* ---- levels ---- */
@@ -44,18 +44,17 @@ struct Level {
   unsigned number; /* from the first of the strip on */
   int group, blocks_across;
   bool three_down; /* blocks, not two */
-  int bands;
   const uint4 *down, *across;
-  uint32_t from, row_bytes; /* where the lane loads its first cells */
+  uint32_t from, row_bytes; /* where the lane loads its first texels */
   uint32_t channel_bytes;
 
   /* Of channel `channel` in shared memory, whose windows hold `channels`, or are not kept. */
-  __device__ Level(const CfCellEntry &entry, const uint4 *matrices, uint32_t shared,
+  __device__ Level(const StripLevel &entry, const uint4 *weights, uint32_t shared,
                    unsigned channels, unsigned channel)
   {
     const unsigned lane = threadIdx.x % 32;
     const uint4 all = *(const uint4 *)&entry;
-    const uint32_t cells =
+    const uint32_t texels =
         channels * (all.w >> 13) + channel * (all.w & 8191) + (all.z & 8191) + lane / 16 * 8;
 
     row_bytes = 2 * (uint32_t)pitch_of(all.z >> 31 ? 0 : 1);
@@ -64,10 +63,9 @@ struct Level {
     group = (int)(all.x >> 24 & 31);
     blocks_across = (int)(all.y >> 24);
     three_down = all.x >> 31;
-    bands = (int)(all.x >> 29 & 3) * 2;
-    down = matrices + (all.x & 0xffffff) + lane;
-    across = matrices + (all.y & 0xffffff) + lane;
-    from = shared + 2 * cells + lane % 16 * row_bytes;
+    down = weights + (all.x & 0xffffff) + lane;
+    across = weights + (all.y & 0xffffff) + lane;
+    from = shared + 2 * texels + lane % 16 * row_bytes;
   }
 
   /* Some channels of a strip. */
@@ -79,66 +77,10 @@ struct Level {
       for (int block = 0; block < kBlocks; block++)
         sum[c][block][0] = sum[c][block][1] = 0;
     }
-    if (bands) {
-      if (bands == 2)
-        add_bands<N, 2>(sum);
-      else
-        add_bands<N, 4>(sum);
-      return;
-    }
     if (three_down)
       add_products<N, 3>(sum);
     else
       add_products<N, 2>(sum);
-  }
-
-  /* Where cells are samples, all 8 samples take the same of the cells around them, in `Bands` of 8
-   * from as many before as samples can be blurred with on. */
-  template <int N, int Bands> __device__ void add_bands(Halves (&sum)[N]) const
-  {
-    constexpr int kAcross = kBlocks + Bands - 1;
-    constexpr uint32_t kEight = 8 * 2 * (uint32_t)pitch_of(0); /* bytes of rows */
-    const uint32_t lane = threadIdx.x % 32;
-    /* Where the lane loads one row of four matrices beside each other, not two by two. */
-    const uint32_t beside = from + 16 * (lane / 8 - lane / 16) - lane / 8 % 2 * kEight;
-    uint32_t rows[Bands / 2][4], tap[4];
-
-#pragma unroll
-    for (int i = 0; i < Bands / 2; i++)
-      unpack(__ldg(down + 32 * i), rows[i]);
-    const uint2 last = __ldg((const uint2 *)(down + 32 * (Bands / 2)));
-    unpack(__ldg(across), tap);
-#pragma unroll
-    for (int c = 0; c < N; c++) {
-      const uint32_t skip = (uint32_t)c * channel_bytes;
-      uint32_t left[kAcross][2] = {}, cells[4];
-
-#pragma unroll
-      for (int k = 0; k < Bands / 2; k++) {
-#pragma unroll
-        for (int i = 0; i < kAcross; i++) {
-          if (i % 2 == 0)
-            cf::ldmatrix_x4_trans_after_barrier(cells, from + skip + 16 * (uint32_t)i +
-                                                           2 * (uint32_t)k * kEight);
-          cf::mma_f16(left[i], rows[k], cells[i % 2 * 2], cells[i % 2 * 2 + 1], left[i][0],
-                      left[i][1]);
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < kAcross; i++) {
-        if (i % 4 == 0)
-          cf::ldmatrix_x4_trans_after_barrier(cells,
-                                              beside + skip + 16 * (uint32_t)i + Bands * kEight);
-        cf::mma_f16_k8(left[i], last.x, last.y, cells[i % 4], left[i][0], left[i][1]);
-      }
-#pragma unroll
-      for (int i = 0; i < Bands; i++) {
-#pragma unroll
-        for (int block = 0; block < kBlocks; block++)
-          cf::mma_f16_k8(sum[c][block], left[block + i][0], left[block + i][1], tap[i],
-                         sum[c][block][0], sum[c][block][1]);
-      }
-    }
   }
 
   template <int N, int BlocksDown> __device__ void add_products(Halves (&sum)[N]) const
@@ -168,21 +110,21 @@ struct Level {
       add_block(rows, __ldg(taps), __ldg(taps + 32), address, sum);
   }
 
-  /* 16 columns of cells. */
+  /* 16 columns of texels. */
   template <int N, int BlocksDown>
   __device__ void add_block(const uint32_t (&rows)[BlocksDown][4], const uint4 &first,
                             const uint4 &last, uint32_t address, Halves (&sum)[N]) const
   {
 #pragma unroll
     for (int c = 0; c < N; c++) {
-      uint32_t cells[4], left[4] = {};
+      uint32_t texels[4], left[4] = {};
 
 #pragma unroll
       for (int i = 0; i < BlocksDown; i++) {
-        cf::ldmatrix_x4_trans_after_barrier(cells, address + (uint32_t)c * channel_bytes +
-                                                       (uint32_t)(16 * i) * row_bytes);
-        cf::mma_f16(left, rows[i], cells[0], cells[1], left[0], left[1]);
-        cf::mma_f16(left + 2, rows[i], cells[2], cells[3], left[2], left[3]);
+        ldmatrix_x4_trans_after_barrier(texels, address + (uint32_t)c * channel_bytes +
+                                                    (uint32_t)(16 * i) * row_bytes);
+        mma_f16(left, rows[i], texels[0], texels[1], left[0], left[1]);
+        mma_f16(left + 2, rows[i], texels[2], texels[3], left[2], left[3]);
       }
       add(sum[c][0], left, first.x, first.y);
       add(sum[c][1], left, first.z, first.w);
@@ -194,13 +136,13 @@ struct Level {
   static __device__ void add(uint32_t (&sum)[2], const uint32_t (&left)[4], uint32_t b0,
                              uint32_t b1)
   {
-    cf::mma_f16(sum, left, b0, b1, sum[0], sum[1]);
+    mma_f16(sum, left, b0, b1, sum[0], sum[1]);
   }
 };
 
-/* Adds a level by its share: 1 less how far a sample's position is from it. */
+/* Adds a level by its share: 1 less how far a sample's lod is from it. */
 template <int N>
-__device__ inline void add_share(const Halves &positions, unsigned level, const Halves (&sum)[N],
+__device__ inline void add_share(const Halves &lods, unsigned level, const Halves (&sum)[N],
                                  Halves (&result)[N])
 {
   const __half2 at = twice(level), one = __float2half2_rn(1.0f);
@@ -209,13 +151,13 @@ __device__ inline void add_share(const Halves &positions, unsigned level, const 
   for (int block = 0; block < kBlocks; block++) {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const __half2 away = __habs2(__hsub2(cf::as_half2(positions[block][i]), at));
+      const __half2 away = __habs2(__hsub2(as_half2(lods[block][i]), at));
       const __half2 share = __hadd2_sat(one, __hneg2(away));
 
 #pragma unroll
       for (int c = 0; c < N; c++)
-        result[c][block][i] = cf::as_bits(
-            __hfma2(share, cf::as_half2(sum[c][block][i]), cf::as_half2(result[c][block][i])));
+        result[c][block][i] =
+            as_bits(__hfma2(share, as_half2(sum[c][block][i]), as_half2(result[c][block][i])));
     }
   }
 }
@@ -238,8 +180,8 @@ __device__ inline void finish(const Halves &sum, float centre, Codes &codes)
 
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const __half2 value = __hadd2(cf::as_half2(sum[block][i]), zero);
-      code[i] = cf::as_bits(__hmax2(value, least));
+      const __half2 value = __hadd2(as_half2(sum[block][i]), zero);
+      code[i] = as_bits(__hmax2(value, least));
     }
     codes[block] = __byte_perm(code[0], code[1], 0x6420);
   }
@@ -263,18 +205,18 @@ __device__ inline void invert(const Halves &alpha, float4 *opaque)
 {
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
-    const float2 upper = __half22float2(cf::as_half2(alpha[block][0]));
-    const float2 lower = __half22float2(cf::as_half2(alpha[block][1]));
+    const float2 upper = __half22float2(as_half2(alpha[block][0]));
+    const float2 lower = __half22float2(as_half2(alpha[block][1]));
     float value[4] = {upper.x, upper.y, lower.x, lower.y};
 
 #pragma unroll
     for (int i = 0; i < 4; i++)
       value[i] = value[i] < 0.5f - 255.0f ? 0.0f : __fdividef(1.0f, value[i] + 255.0f);
-    opaque[block * kCellThreads] = make_float4(value[0], value[1], value[2], value[3]);
+    opaque[block * kThreads] = make_float4(value[0], value[1], value[2], value[3]);
   }
 }
 
-/* What is added before rounding. Regular patterns have many exact halves, which matrices of halves
+/* What is added before rounding. Regular patterns have many exact halves, which weights of halves
  * may miss; they are to be rounded up all the same. */
 constexpr float kUp = 1.0f / 512;
 
@@ -283,10 +225,10 @@ __device__ inline void finish_weighted(const Halves &sum, const float4 *opaque, 
 {
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
-    const float4 four = opaque[block * kCellThreads];
+    const float4 four = opaque[block * kThreads];
     const float weight[4] = {four.x, four.y, four.z, four.w};
-    const float2 upper = __half22float2(cf::as_half2(sum[block][0]));
-    const float2 lower = __half22float2(cf::as_half2(sum[block][1]));
+    const float2 upper = __half22float2(as_half2(sum[block][0]));
+    const float2 lower = __half22float2(as_half2(sum[block][1]));
     const float value[4] = {upper.x, upper.y, lower.x, lower.y};
     uint32_t code[4];
 
@@ -299,4 +241,4 @@ __device__ inline void finish_weighted(const Halves &sum, const float4 *opaque, 
   }
 }
 
-} // namespace
+} // namespace cf::blurmap

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For the kernel of blur maps on tensor cores: the cells around a tile in shared memory.
+ * For the kernel of blur maps on tensor cores: the texels around a tile in shared memory.
  */
 #pragma once
 
+#include "cuda/common/alpha.cuh"
+#include "cuda/common/border.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/ptx_async.cuh"
 #include "cuda/common/ptx_mma.cuh"
@@ -12,11 +14,11 @@
 
 #include <string.h>
 
-namespace
+namespace cf::blurmap
 {
 
 /* Which channel is made when: alpha before the colours that it weights. */
-struct Order {
+struct ChannelOrder {
   int first; /* colour */
   int alpha; /* or -1 where no other channel needs it */
   int count;
@@ -42,26 +44,25 @@ __device__ inline uint32_t centred_halves(uint32_t bytes)
 
 /* Two pixels beside each other as pairs of one channel each, some channels in their order. */
 template <int C>
-__device__ inline void store_two(const CfMapPlane &plane, Order order, int begin, int end,
+__device__ inline void store_two(const MapPlane &plane, ChannelOrder order, int begin, int end,
                                  uint32_t left, uint32_t right, __half *to, int step)
 {
   if (C == 4 && order.alpha >= 0) {
     const uint32_t both = left & right;
 
     if ((order.alpha == 0 ? both & 255 : both >> 24) != 255) {
-      const float alphas[2] = {cf_cell_centred(left, order.alpha, 255.0f),
-                               cf_cell_centred(right, order.alpha, 255.0f)};
-      const float weights[2] = {cf_weight(alphas[0] + 255.0f), cf_weight(alphas[1] + 255.0f)};
+      const float alphas[2] = {centred_byte(left, order.alpha, 255.0f),
+                               centred_byte(right, order.alpha, 255.0f)};
+      const float weights[2] = {alpha_weight(alphas[0] + 255.0f), alpha_weight(alphas[1] + 255.0f)};
 
 #pragma unroll 1
       for (int i = begin; i < end; i++, to += step) {
         const int c = order.channel(i);
 
-        *(uint32_t *)to =
-            c == order.alpha
-                ? cf::pack_half2(alphas[0], alphas[1])
-                : cf::pack_half2(cf_cell_centred(left, c, plane.centre[c]) * weights[0],
-                                 cf_cell_centred(right, c, plane.centre[c]) * weights[1]);
+        *(uint32_t *)to = c == order.alpha
+                              ? pack_half2(alphas[0], alphas[1])
+                              : pack_half2(centred_byte(left, c, plane.centre[c]) * weights[0],
+                                           centred_byte(right, c, plane.centre[c]) * weights[1]);
       }
       return;
     }
@@ -109,12 +110,12 @@ template <int C> __device__ inline void spread_four(uint32_t (&words)[C], int si
 /* Where none is weighted, and samples outside, if any, are copies of the outermost: by 14 lanes a
  * row, four pixels each. */
 template <int C>
-__device__ inline void load_inside(const CfMapPlane &plane, Order order, int begin, int end, int x0,
-                                   int y0, const Window &window, __half *shared)
+__device__ inline void load_inside(const MapPlane &plane, ChannelOrder order, int begin, int end,
+                                   int x0, int y0, const Window &window, __half *shared)
 {
-  constexpr int kAtATime = 12, kRows = 2 * kCellThreads / 32, kQuads = columns_of(0) / 4;
+  constexpr int kAtATime = 12, kRows = 2 * kThreads / 32, kQuads = columns_of(0) / 4;
   const int lane = (int)threadIdx.x % 32, quad = lane % kQuads;
-  const uint32_t step = (uint32_t)window.cells();
+  const uint32_t step = (uint32_t)window.texels();
   const __half2 bias = __float2half2_rn(1152.0f);
 
   if (lane >= 2 * kQuads)
@@ -124,7 +125,7 @@ __device__ inline void load_inside(const CfMapPlane &plane, Order order, int beg
   const int side = x0 + 4 * quad - x, stride = (int)plane.source_stride;
   const uint8_t *source = plane.source + (ptrdiff_t)(C == 4 ? y0 + row : 0) * stride + x * C;
   __half *to = shared + row * window.pitch + 4 * quad;
-  static_assert(kCellRows - kCellStrip + window_of(0) == kAtATime * kRows, "rows");
+  static_assert(kTileRows - kStripRows + window_of(0) == kAtATime * kRows, "rows");
   uint32_t words[kAtATime][C];
 
 #pragma unroll
@@ -133,17 +134,17 @@ __device__ inline void load_inside(const CfMapPlane &plane, Order order, int beg
     const uint8_t *from = source + (ptrdiff_t)(C == 4 ? i * kRows : y) * stride;
 
     if constexpr (C == 4) {
-      const uint4 four = cf::load_no_l1((const uint4 *)from);
+      const uint4 four = load_no_l1((const uint4 *)from);
       words[i][0] = four.x >> 8 * order.first;
       words[i][1] = four.y >> 8 * order.first;
       words[i][2] = four.z >> 8 * order.first;
       words[i][3] = four.w >> 8 * order.first;
     } else if constexpr (C == 2) {
-      const uint2 two = cf::load_no_l1((const uint2 *)from);
+      const uint2 two = load_no_l1((const uint2 *)from);
       words[i][0] = two.x;
       words[i][1] = two.y;
     } else {
-      words[i][0] = cf::load_no_l1((const uint32_t *)from);
+      words[i][0] = load_no_l1((const uint32_t *)from);
     }
   }
 #pragma unroll
@@ -155,20 +156,19 @@ __device__ inline void load_inside(const CfMapPlane &plane, Order order, int beg
       const uint2 four = biased_four<C>(words[i], c);
 
       if (c >= begin && c < end)
-        *(uint2 *)(to + (uint32_t)(c - begin) * step) =
-            make_uint2(cf::as_bits(__hsub2(cf::as_half2(four.x), bias)),
-                       cf::as_bits(__hsub2(cf::as_half2(four.y), bias)));
+        *(uint2 *)(to + (uint32_t)(c - begin) * step) = make_uint2(
+            as_bits(__hsub2(as_half2(four.x), bias)), as_bits(__hsub2(as_half2(four.y), bias)));
     }
   }
 }
 
 template <int C>
-__device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, Order order,
+__device__ inline void load_frame(const MapJob &job, const MapPlane &plane, ChannelOrder order,
                                   int begin, int end, int x0, int y0, const Window &window,
                                   __half *shared)
 {
-  constexpr int kAtATime = 4, kRows = kCellThreads / 32;
-  const int pair = (int)threadIdx.x % 32, x = x0 + 2 * pair, step = window.cells();
+  constexpr int kAtATime = 4, kRows = kThreads / 32;
+  const int pair = (int)threadIdx.x % 32, x = x0 + 2 * pair, step = window.texels();
   __half *to = shared + 2 * pair;
 
   if constexpr (C != 3) {
@@ -183,8 +183,8 @@ __device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, 
   }
   if (pair >= columns_of(0) / 2)
     return;
-  const int column[2] = {cf::fold_index(job.border, x, plane.width),
-                         cf::fold_index(job.border, x + 1, plane.width)};
+  const int column[2] = {fold_index(job.border, x, plane.width),
+                         fold_index(job.border, x + 1, plane.width)};
 #pragma unroll 1
   for (int first = (int)threadIdx.x / 32; first < window.rows; first += kAtATime * kRows) {
     uint32_t pixel[kAtATime][2];
@@ -193,10 +193,10 @@ __device__ inline void load_frame(const CfMapJob &job, const CfMapPlane &plane, 
     for (int i = 0; i < kAtATime; i++) {
       const int row = first + i * kRows;
 
-      const int y = cf::fold_index(job.border, y0 + row, plane.height);
+      const int y = fold_index(job.border, y0 + row, plane.height);
 #pragma unroll
       for (int k = 0; k < 2; k++)
-        pixel[i][k] = cf_cell_folded_pixel<C>(plane, column[k], y);
+        pixel[i][k] = pixel_folded<C>(plane, column[k], y);
     }
 #pragma unroll
     for (int i = 0; i < kAtATime; i++)
@@ -212,35 +212,35 @@ __device__ inline int inside(int i, int first, int count)
 
 /* Each row of a window in pieces of `Bytes`, by 1 << `log_across` threads. */
 template <int Bytes>
-__device__ inline void copy_rows(const CfCellWindow &window, int pieces, int log_across,
-                                 const __half *cells, Order order, int begin, int end, int pitch,
-                                 uint32_t to)
+__device__ inline void copy_rows(const MipWindow &window, int pieces, int log_across,
+                                 const __half *texels, ChannelOrder order, int begin, int end,
+                                 int pitch, uint32_t to)
 {
-  constexpr int kMost = 4, kCells = Bytes / 2;
+  constexpr int kMost = 4, kTexels = Bytes / 2;
   const int piece = (int)threadIdx.x & ((1 << log_across) - 1);
-  const int step = kCellThreads >> log_across, rows = (int)(window.rows & 0xffff);
+  const int step = kThreads >> log_across, rows = (int)(window.rows & 0xffff);
   int row = (int)threadIdx.x >> log_across;
   const __half *from[kMost];
 
 #pragma unroll
   for (int i = 0; i < kMost; i++)
-    from[i] = cells + window.from + (uint32_t)row * window.pitch + kCells * piece +
+    from[i] = texels + window.from + (uint32_t)row * window.pitch + kTexels * piece +
               (uint32_t)order.channel(begin + i) * window.channel;
-  to += (uint32_t)(2 * (row * pitch + kCells * piece));
+  to += (uint32_t)(2 * (row * pitch + kTexels * piece));
   const uint32_t channel = (uint32_t)(2 * rows * pitch), skip = (uint32_t)step * window.pitch;
 #pragma unroll 1
   for (; row < rows && piece < pieces; row += step, to += (uint32_t)(2 * step * pitch)) {
 #pragma unroll
     for (int i = 0; i < kMost; i++) {
       if (begin + i < end)
-        cf::cp_async<Bytes>(to + (uint32_t)i * channel, from[i]);
+        cp_async<Bytes>(to + (uint32_t)i * channel, from[i]);
       from[i] += skip;
     }
   }
 }
 
-/* At borders and where cells are not aligned to 16 bytes. */
-__device__ inline void copy_quads(const CfCellImage &image, const __half *from, int x0, int y0,
+/* At borders and where texels are not aligned to 16 bytes. */
+__device__ inline void copy_quads(const MipImage &image, const __half *from, int x0, int y0,
                                   const Window &window, __half *to)
 {
 #pragma unroll 1
@@ -252,57 +252,57 @@ __device__ inline void copy_quads(const CfCellImage &image, const __half *from, 
     for (int k = 0; k < 4; k++)
       column[k] = inside(x + k, image.first_x, image.width);
 #pragma unroll 4
-    for (int row = (int)threadIdx.x / 8; row < window.rows; row += kCellThreads / 8) {
+    for (int row = (int)threadIdx.x / 8; row < window.rows; row += kThreads / 8) {
       const uint16_t *line =
           (const uint16_t *)from +
           (size_t)inside(y0 + row, image.first_y, image.height) * (size_t)image.pitch;
-      uint32_t cell[4];
+      uint32_t texel[4];
 
 #pragma unroll
       for (int k = 0; k < 4; k++)
-        cell[k] = __ldg(line + column[k]);
+        texel[k] = __ldg(line + column[k]);
       *(uint2 *)(to + row * window.pitch + 4 * quad) =
-          make_uint2(cell[0] | cell[1] << 16, cell[2] | cell[3] << 16);
+          make_uint2(texel[0] | texel[1] << 16, texel[2] | texel[3] << 16);
     }
   }
 }
 
-__device__ inline void load_image(const CfCellImage &image, const __half *cells, Order order,
+__device__ inline void load_image(const MipImage &image, const __half *texels, ChannelOrder order,
                                   int begin, int end, int x0, int y0, const Window &window,
                                   __half *to)
 {
 #pragma unroll 1
-  for (int i = begin; i < end; i++, to += window.cells())
-    copy_quads(image, cells + image.at + (size_t)order.channel(i) * image.channel, x0, y0, window,
+  for (int i = begin; i < end; i++, to += window.texels())
+    copy_quads(image, texels + image.at + (size_t)order.channel(i) * image.channel, x0, y0, window,
                to);
 }
 
-/* Starts loading the cells around a tile, of some channels in their order; how many there are. */
+/* Starts loading the texels around a tile, of some channels in their order; how many there are. */
 template <int C>
-__device__ inline int load_cells(const CfCellJob &job, const CfMapPlane &plane,
-                                 const CfCellImage &from, Order order, int begin, int end, int x0,
-                                 int y0, __half *to)
+__device__ inline int load_texels(const MmaJob &job, const MapPlane &plane, const MipImage &from,
+                                  ChannelOrder order, int begin, int end, int x0, int y0,
+                                  __half *to)
 {
   /* A copy in registers, where copies between memories cannot change it. */
-  const CfCellImage image = from;
+  const MipImage image = from;
   const Window window(image.log_x, image.log_y, y0);
-  const int left = (x0 >> image.log_x) - kCellReach, top = (y0 >> image.log_y) - kCellReach;
+  const int left = (x0 >> image.log_x) - CF_MIP_REACH, top = (y0 >> image.log_y) - CF_MIP_REACH;
 
   if (image.height == 0)
     load_frame<C>(job.map, plane, order, begin, end, left, top, window, to);
   else
-    load_image(image, job.cells, order, begin, end, left, top, window, to);
-  return (end - begin) * window.cells();
+    load_image(image, job.texels, order, begin, end, left, top, window, to);
+  return (end - begin) * window.texels();
 }
 
 /* The same of the images of some groups, to the end. */
 template <int C>
-__device__ inline void load_groups(const CfCellJob &job, const CfMapPlane &plane,
-                                   const CfCellPlan &plan, unsigned listed, unsigned groups,
-                                   unsigned batch, Order order, int begin, int end, int x0, int y0,
+__device__ inline void load_groups(const MmaJob &job, const MapPlane &plane, const MmaPlane &plan,
+                                   unsigned recorded, unsigned groups, unsigned batch,
+                                   ChannelOrder order, int begin, int end, int x0, int y0,
                                    __half *to)
 {
-  const CfCellWindow *next = job.tiles[blockIdx.x].window;
+  const MipWindow *next = job.tiles[blockIdx.x].window;
 
 #pragma unroll 1
   for (; groups; groups &= groups - 1, next++) {
@@ -310,50 +310,52 @@ __device__ inline void load_groups(const CfCellJob &job, const CfMapPlane &plane
 
     if (!(batch >> group & 1))
       continue;
-    const uint4 words = listed ? __ldg((const uint4 *)next) : make_uint4(0, 0, 0, 0);
-    const CfCellWindow window = {words.x, words.y, words.z, words.w};
-    const int kind = listed ? (int)(window.rows >> 16) : CF_CELLS_ANYWHERE;
+    const uint4 words = recorded ? __ldg((const uint4 *)next) : make_uint4(0, 0, 0, 0);
+    const MipWindow window = {words.x, words.y, words.z, words.w};
+    const int kind = recorded ? (int)(window.rows >> 16) : kCopyClamped;
 
-    if (kind == CF_CELLS_OF_FRAME || kind == CF_CELLS_ANYWHERE) {
-      to += load_cells<C>(job, plane, plan.image[group], order, begin, end, x0, y0, to);
+    if (kind == kCopyFrame || kind == kCopyClamped) {
+      to += load_texels<C>(job, plane, plan.image[group], order, begin, end, x0, y0, to);
       continue;
     }
-    const int pitch = pitch_of(kind == CF_CELLS_7X16 ? 0 : 1);
-    const uint32_t address = cf::smem_address(to);
-    if (kind == CF_CELLS_8X8)
-      copy_rows<8>(window, 8, 3, job.cells, order, begin, end, pitch, address);
-    else if (kind == CF_CELLS_16X4)
-      copy_rows<4>(window, 16, 4, job.cells, order, begin, end, pitch, address);
+    const int pitch = pitch_of(kind == kCopy7x16 ? 0 : 1);
+    const uint32_t address = smem_address(to);
+    if (kind == kCopy8x8)
+      copy_rows<8>(window, 8, 3, job.texels, order, begin, end, pitch, address);
+    else if (kind == kCopy16x4)
+      copy_rows<4>(window, 16, 4, job.texels, order, begin, end, pitch, address);
     else
       copy_rows<16>(window,
-                    kind == CF_CELLS_7X16   ? 7
-                    : kind == CF_CELLS_5X16 ? 5
-                                            : 4,
-                    kind == CF_CELLS_4X16 ? 2 : 3, job.cells, order, begin, end, pitch, address);
+                    kind == kCopy7x16   ? 7
+                    : kind == kCopy5x16 ? 5
+                                        : 4,
+                    kind == kCopy4x16 ? 2 : 3, job.texels, order, begin, end, pitch, address);
     to += (end - begin) * (int)(window.rows & 0xffff) * pitch;
   }
-  /* Products also read 16 bytes beyond the last cells, times 0. */
+  /* Products also read 16 bytes beyond the last texels, times 0. */
   if (threadIdx.x < 4)
     ((uint32_t *)to)[threadIdx.x] = 0;
-  cf::cp_async_commit();
+  cp_async_commit();
 }
 
-__device__ inline void await_cells()
+__device__ inline void await_texels()
 {
-  cf::cp_async_wait<0>();
+  cp_async_wait<0>();
   __syncthreads();
 }
 
 /* What does not fit into shared memory at once. Inlined, it would take registers from all others.
  */
 template <int C>
-__device__ __noinline__ void
-load_next(const CfCellJob &job, const CfMapPlane &plane, const CfCellPlan &plan, unsigned listed,
-          unsigned groups, unsigned batch, Order order, int channel, int x0, int y0, __half *to)
+__device__ __noinline__ void load_next(const MmaJob &job, const MapPlane &plane,
+                                       const MmaPlane &plan, unsigned recorded, unsigned groups,
+                                       unsigned batch, ChannelOrder order, int channel, int x0,
+                                       int y0, __half *to)
 {
   __syncthreads();
-  load_groups<C>(job, plane, plan, listed, groups, batch, order, channel, channel + 1, x0, y0, to);
-  await_cells();
+  load_groups<C>(job, plane, plan, recorded, groups, batch, order, channel, channel + 1, x0, y0,
+                 to);
+  await_texels();
 }
 
-} // namespace
+} // namespace cf::blurmap

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Tiles of blur maps on tensor cores: a block loads the cells around its tile, each warp makes from
- * them the levels that its own samples need, and blends.
+ * Tiles of blur maps on tensor cores: a block loads the texels around its tile, each warp makes
+ * from them the levels that its own samples need, and blends.
  */
 #include "cuda/blurmap/mma_load.cuh"
 #include "cuda/blurmap/mma_levels.cuh"
+
+namespace cf::blurmap
+{
 
 namespace
 {
@@ -12,9 +15,9 @@ namespace
 /* Of four channels the one that is alpha or padding comes last. */
 template <int C> constexpr int kColours = C == 4 ? 3 : C;
 
-__device__ inline unsigned position_of(const Halves &positions, int block, int i)
+__device__ inline unsigned lod_of(const Halves &lods, int block, int i)
 {
-  const uint32_t pair = positions[block][i / 2];
+  const uint32_t pair = lods[block][i / 2];
 
   return i % 2 ? pair >> 16 : pair & 0xffff;
 }
@@ -76,15 +79,15 @@ struct Strip {
   int x0, y0;
   bool copies; /* some samples */
 
-  __device__ bool has(const CfMapPlane &plane, int x, int y) const
+  __device__ bool has(const MapPlane &plane, int x, int y) const
   {
     return x < plane.width && y >= plane.first && y < plane.end;
   }
 
-  __device__ bool whole(const CfMapPlane &plane) const
+  __device__ bool whole(const MapPlane &plane) const
   {
-    return plane.vector && x0 + kCellColumns <= plane.width && y0 >= plane.first &&
-           y0 + kCellStrip <= plane.end;
+    return plane.vector && x0 + kTileColumns <= plane.width && y0 >= plane.first &&
+           y0 + kStripRows <= plane.end;
   }
 };
 
@@ -126,12 +129,12 @@ __device__ inline void exchange(Codes &codes)
 /* Where all samples are made, and stores may be wide: of few channels, after lanes have exchanged
  * theirs for 8 samples side by side. */
 template <int C>
-__device__ inline void store_whole(const CfMapPlane &plane, const Strip &strip, Codes (&codes)[C],
+__device__ inline void store_whole(const MapPlane &plane, const Strip &strip, Codes (&codes)[C],
                                    int first_c)
 {
   constexpr int kTogether = C < 4 ? kBlocks : 1;
-  const int x = strip.x0 + (C < 4 ? 8 * ((int)threadIdx.x % 4) : cf_cell_sample_x(0, 0));
-  const int y = strip.y0 + cf_cell_sample_y(0);
+  const int x = strip.x0 + (C < 4 ? 8 * ((int)threadIdx.x % 4) : sample_x(0, 0));
+  const int y = strip.y0 + sample_y(0);
   uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + (unsigned)(x * C);
 
   if constexpr (C < 4) {
@@ -152,8 +155,8 @@ __device__ inline void store_whole(const CfMapPlane &plane, const Strip &strip, 
 }
 
 template <int C>
-__device__ inline void store_strip(const CfMapPlane &plane, const Strip &strip,
-                                   const Halves &positions, Codes (&codes)[C], int first_c)
+__device__ inline void store_strip(const MapPlane &plane, const Strip &strip, const Halves &lods,
+                                   Codes (&codes)[C], int first_c)
 {
   if (!strip.copies && strip.whole(plane)) {
     store_whole<C>(plane, strip, codes, first_c);
@@ -163,8 +166,8 @@ __device__ inline void store_strip(const CfMapPlane &plane, const Strip &strip,
   for (int block = 0; block < kBlocks; block++) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-      const int x = strip.x0 + cf_cell_sample_x(block, 0);
-      const int y = strip.y0 + cf_cell_sample_y(2 * half);
+      const int x = strip.x0 + sample_x(block, 0);
+      const int y = strip.y0 + sample_y(2 * half);
       uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + x * C;
       uint32_t sample[2];
 
@@ -173,8 +176,8 @@ __device__ inline void store_strip(const CfMapPlane &plane, const Strip &strip,
       for (int n = 0; n < 2; n++) {
         if (!strip.has(plane, x + n, y))
           continue;
-        if (position_of(positions, block, 2 * half + n) & 0x8000)
-          sample[n] = cf_cell_inner_pixel<C>(plane, x + n, y);
+        if (lod_of(lods, block, 2 * half + n) & 0x8000)
+          sample[n] = pixel_inside<C>(plane, x + n, y);
 #pragma unroll
         for (int c = 0; c < C; c++)
           to[n * C + c] = (uint8_t)(sample[n] >> 8 * c);
@@ -183,7 +186,7 @@ __device__ inline void store_strip(const CfMapPlane &plane, const Strip &strip,
   }
 }
 
-template <int C> __device__ inline void copy_strip(const CfMapPlane &plane, const Strip &strip)
+template <int C> __device__ inline void copy_strip(const MapPlane &plane, const Strip &strip)
 {
   constexpr int kWords = 2 * C; /* of 16 bytes, of a row */
   const int lane = (int)threadIdx.x % 32;
@@ -201,10 +204,10 @@ template <int C> __device__ inline void copy_strip(const CfMapPlane &plane, cons
   }
   const int x = strip.x0 + lane;
 #pragma unroll 4
-  for (int y = strip.y0; y < strip.y0 + kCellStrip; y++) {
+  for (int y = strip.y0; y < strip.y0 + kStripRows; y++) {
     if (!strip.has(plane, x, y))
       continue;
-    const uint32_t pixel = cf_cell_inner_pixel<C>(plane, x, y);
+    const uint32_t pixel = pixel_inside<C>(plane, x, y);
     uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride + (ptrdiff_t)x * C;
 #pragma unroll
     for (int c = 0; c < C; c++)
@@ -214,58 +217,52 @@ template <int C> __device__ inline void copy_strip(const CfMapPlane &plane, cons
 
 /* ---- tiles ---- */
 
-__device__ inline Order order_of(const CfCellJob &job, const CfMapPlane &plane, int colours)
+__device__ inline ChannelOrder order_of(const MmaJob &job, const MapPlane &plane, int colours)
 {
   const bool opaque = plane.alpha < 0 || (!job.always_transparent && *job.transparent != job.frame);
   const int alpha = opaque ? -1 : plane.alpha;
 
-  return Order{plane.channels == 4 && (plane.alpha == 0 || (plane.padding & 1)) ? 1 : 0, alpha,
-               colours + (alpha >= 0 ? 1 : 0)};
+  return ChannelOrder{plane.channels == 4 && (plane.alpha == 0 || (plane.padding & 1)) ? 1 : 0,
+                      alpha, colours + (alpha >= 0 ? 1 : 0)};
 }
 
-/* Halves in shared memory for the cells of a tile: three channels where cells are samples. Where
- * this is too little, they are loaded one channel at a time, or of each channel one image at a
- * time. */
-constexpr int kBudget = 16 * 1024;
-
-/* The levels of a strip that are listed at a time. */
-constexpr int kListed = 32;
-
-/* More levels than a strip's record holds. */
-__device__ __noinline__ void list_more(const CfCellJob &job, const CfCellPlan &plan, int x0, int y0,
-                                       int skip, CfCellEntry *entries)
+/* The levels of a strip that its record does not hold: lists kLevelsInShared of them after the
+ * first `skip`. */
+__device__ __noinline__ void list_more_levels(const MmaJob &job, const MmaPlane &plan, int x0,
+                                              int y0, int skip, StripLevel *levels)
 {
-  const uint4 *bits = job.levels + (size_t)blockIdx.x * (kCellThreads / 32);
+  const uint4 *bits = job.levels + (size_t)blockIdx.x * (kThreads / 32);
   const int warp = (int)threadIdx.x / 32;
-  const CellLevels tile_levels(bits);
-  const CellGroups groups(plan, tile_levels, y0);
+  const LevelBits tile_levels(bits);
+  const TileGroups groups(plan, tile_levels, y0);
 
   __syncwarp();
-  groups.list(plan, CellLevels(__ldg(bits + warp)), x0, y0, y0 + warp * kCellStrip, skip, kListed,
-              entries);
+  groups.list(plan, LevelBits(__ldg(bits + warp)), x0, y0, y0 + warp * kStripRows, skip,
+              kLevelsInShared, levels);
   __syncwarp();
 }
 
-/* Of what a warp blends. */
-struct Place {
-  const CfCellJob &job;
-  const CfCellPlan &plan;
+/* What a warp blends. */
+struct StripWork {
+  const MmaJob &job;
+  const MmaPlane &plan;
   int x0, y0; /* of the tile */
-  int count;  /* of levels */
-  CfCellEntry *entries;
+  int count;  /* levels */
+  StripLevel *levels;
   uint32_t shared;
 
   /* Adds the levels made from the groups `batch`, for channel `channel` and those after it, from
-   * windows of `channels`. `listed` is false if the first are no longer. */
+   * windows of `channels`. `fresh`: `levels` still begins with the strip's first. */
   template <int N>
-  __device__ void add_levels(const Halves &positions, unsigned batch, unsigned channels,
-                             unsigned channel, bool listed, Halves (&result)[N]) const
+  __device__ void add_levels(const Halves &lods, unsigned batch, unsigned channels,
+                             unsigned channel, bool fresh, Halves (&result)[N]) const
   {
 #pragma unroll 1
     for (int n = 0; n < count; n++) {
-      if (count > kCellEntries && n % kListed == 0 && (n > 0 || listed || count > kListed))
-        list_more(job, plan, x0, y0, n, entries);
-      const Level level(entries[n % kListed], job.matrices, shared, channels, channel);
+      if (count > kRecordLevels && n % kLevelsInShared == 0 &&
+          (n > 0 || fresh || count > kLevelsInShared))
+        list_more_levels(job, plan, x0, y0, n, levels);
+      const Level level(levels[n % kLevelsInShared], job.weights, shared, channels, channel);
 
       if (!(batch >> level.group & 1))
         continue;
@@ -275,119 +272,92 @@ struct Place {
         Halves sum[N];
 
         level.apply(sum);
-        add_share(positions, level.number, sum, result);
+        add_share(lods, level.number, sum, result);
       }
     }
   }
 };
 
-/* Brings nearer what a tile that is made soon reads first: it has not been used for a frame. */
-__device__ inline void expect_tile(const CfCellJob &job, int which)
+__device__ inline const uint4 *strip_of_warp(const MmaJob &job)
 {
-  constexpr int kLine = 128, kPositions = 2 * 32 * (int)sizeof(uint4) / kLine;
-  const int lane = (int)threadIdx.x % 32,
-            warp = which * (kCellThreads / 32) + (int)threadIdx.x / 32;
-  const char *positions = (const char *)&job.positions[(size_t)warp * 2 * 32];
-
-  if (which >= job.tile_count || lane > kPositions + 1)
-    return;
-  cf::prefetch_l2(lane < kPositions    ? positions + lane * kLine
-                  : lane == kPositions ? (const char *)&job.strips[warp]
-                                       : (const char *)&job.tiles[which]);
+  return (const uint4 *)&job.strips[blockIdx.x * (kThreads / 32) + threadIdx.x / 32];
 }
 
-__device__ inline const uint4 *strip_of_warp(const CfCellJob &job)
+/* Puts the warp's strip record into shared memory: `early` is what the lane loaded of its first
+ * kEarlyLevels + 1 words. Returns the record's count and copies. */
+__device__ inline uint2 take_record(const MmaJob &job, const uint4 &early, StripLevel *record)
 {
-  return (const uint4 *)&job.strips[blockIdx.x * (kCellThreads / 32) + threadIdx.x / 32];
-}
+  const int lane = (int)threadIdx.x % 32;
 
-template <int C>
-__device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile, const uint4 &of_strip,
-                                 const CfMapPlane &plane, const CfCellPlan &plan, __half *shared)
-{
-  const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-  CfCellEntry *entries = (CfCellEntry *)(shared + kBudget + 8) + warp * (kListed + 1);
-
-  /* What the map says of the tile and the strip. */
-  if (lane <= kCellFewEntries)
-    ((uint4 *)entries)[lane] = of_strip;
+  if (lane <= kEarlyLevels)
+    ((uint4 *)record)[lane] = early;
   __syncwarp();
-  const uint2 head = *(const uint2 *)entries;
-  if ((int)head.x > kCellFewEntries) {
-    if (lane > kCellFewEntries && lane <= (int)head.x)
-      ((uint4 *)entries)[lane] = __ldg(strip_of_warp(job) + lane);
+  const uint2 head = *(const uint2 *)record;
+  if ((int)head.x > kEarlyLevels) {
+    if (lane > kEarlyLevels && lane <= (int)head.x)
+      ((uint4 *)record)[lane] = __ldg(strip_of_warp(job) + lane);
     __syncwarp();
   }
-  entries++;
-  const int count = (int)head.x, cells = (int)of_tile.y;
-  const unsigned needed = of_tile.x, listed = of_tile.w & (kCellFromFrame - 1);
-  const int x0 = (int)(of_tile.z & 0xffff) * kCellColumns;
-  const int y0 = (int)(of_tile.z >> 16) * kCellStrip;
-  const Strip strip = {x0, y0 + warp * kCellStrip, head.y != 0};
+  return head;
+}
 
-  expect_tile(job, (int)blockIdx.x + job.tiles_at_a_time);
-  /* Of four channels, halving the frame finds whether all is opaque. */
-  if (C == 4 || !(of_tile.w & kCellFromFrame))
-    cf::pdl_wait();
-  const Order order = order_of(job, plane, kColours<C>);
-  float4 *opaque = (float4 *)(shared + kBudget) - kBlocks * kCellThreads + threadIdx.x;
-  const int budget =
-      kBudget - (C == 4 && order.alpha >= 0
-                     ? kBlocks * kCellThreads * (int)(sizeof(float4) / sizeof(__half)) + 8
-                     : 0);
-  const bool whole = order.count * cells <= budget, by_channel = cells <= budget;
-  if (whole && needed)
-    load_groups<C>(job, plane, plan, listed, needed, needed, order, 0, order.count, x0, y0, shared);
-
-  Halves positions = {};
-  if (count > 1 || strip.copies) {
+__device__ inline void load_lods(const MmaJob &job, Halves &lods)
+{
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-      const uint4 eight = cf::load_no_l1(&job.positions[cf_cell_positions_of_thread() + 32 * half]);
+  for (int half = 0; half < 2; half++) {
+    const uint4 eight = load_no_l1(&job.lods[lods_of_thread() + 32 * half]);
 
-      positions[2 * half][0] = eight.x;
-      positions[2 * half][1] = eight.y;
-      positions[2 * half + 1][0] = eight.z;
-      positions[2 * half + 1][1] = eight.w;
-    }
+    lods[2 * half][0] = eight.x;
+    lods[2 * half][1] = eight.y;
+    lods[2 * half + 1][0] = eight.z;
+    lods[2 * half + 1][1] = eight.w;
   }
-  if (whole && needed)
-    await_cells();
-  if (whole && count == 0) {
-    copy_strip<C>(plane, strip);
-    return;
-  }
+}
 
-  const Place place = {job, plan, x0, y0, count, entries, cf::smem_address(shared)};
-  Codes codes[C];
+/* What of a tile is in shared memory at a time. */
+struct Residency {
+  bool whole;      /* all windows, all channels */
+  bool by_channel; /* all windows of one channel; else one window of one channel */
+};
+
+/* All colours at a time, none of them premultiplied. */
+template <int C>
+__device__ inline void blend_colours(const StripWork &work, const MapPlane &plane,
+                                     const Strip &strip, const Halves &lods, unsigned needed,
+                                     const ChannelOrder &order, Codes (&codes)[C])
+{
+  Halves result[kColours<C>] = {};
+
+  work.template add_levels<kColours<C>>(lods, needed, kColours<C>, 0, true, result);
 #pragma unroll
-  for (int block = 0; block < kBlocks; block++)
-    codes[C - 1][block] = 0xffffffffu;
-  if ((kColours<C>) > 1 && whole && order.alpha < 0) {
-    Halves result[kColours<C>] = {};
+  for (int c = 0; c < kColours<C>; c++)
+    finish(result[c], plane.centre[order.first + c], codes[c]);
+  store_strip<C>(plane, strip, lods, codes, order.first);
+}
 
-    place.template add_levels<kColours<C>>(positions, needed, kColours<C>, 0, true, result);
-#pragma unroll
-    for (int c = 0; c < kColours<C>; c++)
-      finish(result[c], plane.centre[order.first + c], codes[c]);
-    store_strip<C>(plane, strip, positions, codes, order.first);
-    return;
-  }
+/* One channel after another, alpha first; in the end each colour has moved to its place. */
+template <int C>
+__device__ inline void
+blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip, const Halves &lods,
+               unsigned recorded, unsigned needed, const Residency &residency,
+               const ChannelOrder &order, float4 *opaque, __half *shared, Codes (&codes)[C])
+{
 #pragma unroll 1
   for (int i = 0; i < order.count; i++) {
     Halves result[1] = {};
     unsigned left = needed;
 
     do {
-      const unsigned batch = whole || by_channel ? left : left & (0 - left);
+      const unsigned batch = residency.whole || residency.by_channel ? left : left & (0 - left);
 
-      if (!whole)
-        load_next<C>(job, plane, plan, listed, needed, batch, order, i, x0, y0, shared);
-      place.template add_levels<1>(positions, batch,
-                                   whole        ? (unsigned)order.count
-                                   : by_channel ? 1
-                                                : 0,
-                                   whole ? (unsigned)i : 0, i == 0, result);
+      if (!residency.whole)
+        load_next<C>(work.job, plane, work.plan, recorded, needed, batch, order, i, work.x0,
+                     work.y0, shared);
+      work.template add_levels<1>(lods, batch,
+                                  residency.whole        ? (unsigned)order.count
+                                  : residency.by_channel ? 1
+                                                         : 0,
+                                  residency.whole ? (unsigned)i : 0, i == 0, result);
       left &= ~batch;
     } while (left);
     if (C == 4 && i == 0 && order.alpha >= 0) {
@@ -395,7 +365,6 @@ __device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile, con
       invert(result[0], opaque);
       continue;
     }
-    /* In the end each colour has moved to its place. */
     const int channel = order.channel(i);
 #pragma unroll
     for (int c = 0; c + 1 < kColours<C>; c++) {
@@ -409,69 +378,104 @@ __device__ inline void make_tile(const CfCellJob &job, const uint4 &of_tile, con
     else
       finish(result[0], plane.centre[channel], codes[kColours<C> - 1]);
   }
-  if (count == 0)
+  if (work.count == 0)
     copy_strip<C>(plane, strip);
   else
-    store_strip<C>(plane, strip, positions, codes, order.first);
+    store_strip<C>(plane, strip, lods, codes, order.first);
 }
 
-/* The more, the fewer registers for each thread, and the less memory is left to the first-level
- * cache, which holds matrices. */
-constexpr int kBlocksOfSM = 4;
+/* The CTA's tile, with its record and what the lane loaded of the strip's. */
+template <int C>
+__device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const uint4 &of_strip,
+                                 const MapPlane &plane, const MmaPlane &plan, __half *shared)
+{
+  const int warp = (int)threadIdx.x / 32;
+  StripLevel *record = (StripLevel *)(shared + kSharedTexels + 8) + warp * (kLevelsInShared + 1);
+  const uint2 head = take_record(job, of_strip, record);
+  const int count = (int)head.x, texels = (int)of_tile.y;
+  const unsigned needed = of_tile.x, recorded = of_tile.w & (kFrameOnly - 1);
+  const int x0 = (int)(of_tile.z & 0xffff) * kTileColumns;
+  const int y0 = (int)(of_tile.z >> 16) * kStripRows;
+  const Strip strip = {x0, y0 + warp * kStripRows, head.y != 0};
+
+  /* Of four channels, making mips from the frame finds whether all is opaque. */
+  if (C == 4 || !(of_tile.w & kFrameOnly))
+    pdl_wait();
+  const ChannelOrder order = order_of(job, plane, kColours<C>);
+  float4 *opaque = (float4 *)(shared + kSharedTexels) - kBlocks * kThreads + threadIdx.x;
+  const int room =
+      kSharedTexels - (C == 4 && order.alpha >= 0
+                           ? kBlocks * kThreads * (int)(sizeof(float4) / sizeof(__half)) + 8
+                           : 0);
+  const Residency residency = {order.count * texels <= room, texels <= room};
+  if (residency.whole && needed)
+    load_groups<C>(job, plane, plan, recorded, needed, needed, order, 0, order.count, x0, y0,
+                   shared);
+
+  Halves lods = {};
+  if (count > 1 || strip.copies)
+    load_lods(job, lods);
+  if (residency.whole && needed)
+    await_texels();
+  if (residency.whole && count == 0) {
+    copy_strip<C>(plane, strip);
+    return;
+  }
+
+  const StripWork work = {job, plan, x0, y0, count, record + 1, smem_address(shared)};
+  Codes codes[C];
+#pragma unroll
+  for (int block = 0; block < kBlocks; block++)
+    codes[C - 1][block] = 0xffffffffu;
+  if ((kColours<C>) > 1 && residency.whole && order.alpha < 0)
+    blend_colours<C>(work, plane, strip, lods, needed, order, codes);
+  else
+    blend_channels<C>(work, plane, strip, lods, recorded, needed, residency, order, opaque, shared,
+                      codes);
+}
 
 /* Planes have `A` or `B` channels. */
 template <int A, int B>
-__global__ void __launch_bounds__(kCellThreads, kBlocksOfSM)
-    tiles_kernel(const __grid_constant__ CfCellJob job)
+__global__ void __launch_bounds__(kThreads, kTileCtasOfSm)
+    blend_tiles_kernel(const __grid_constant__ MmaJob job)
 {
 #ifdef CF_HAVE_MMA
   extern __shared__ __align__(16) __half shared[];
   const uint4 of_tile = __ldg((const uint4 *)&job.tiles[blockIdx.x]);
-  const uint4 of_strip = __ldg(strip_of_warp(job) + min((int)threadIdx.x % 32, kCellFewEntries));
+  const uint4 of_strip = __ldg(strip_of_warp(job) + min((int)threadIdx.x % 32, kEarlyLevels));
   const unsigned p = of_tile.w >> 8 & 255;
-  const CfMapPlane &plane = job.map.plane[p];
+  const MapPlane &plane = job.map.plane[p];
 
   if (A == B || plane.channels == A)
-    make_tile<A>(job, of_tile, of_strip, plane, job.plan[p], shared);
+    make_tile<A>(job, of_tile, of_strip, plane, job.plane[p], shared);
   else
-    make_tile<B>(job, of_tile, of_strip, plane, job.plan[p], shared);
-  /* What comes after this kernel also comes after the one before. */
-  cf::pdl_wait();
+    make_tile<B>(job, of_tile, of_strip, plane, job.plane[p], shared);
+  /* What comes after this grid also comes after the one before. */
+  pdl_wait();
 #endif
 }
 
 constexpr int kSharedBytes =
-    2 * (kBudget + 8) + kCellThreads / 32 * (kListed + 1) * (int)sizeof(CfCellEntry);
-
-template <int A, int B> bool launch(const CfCellJob *job, int tiles, void *stream, CfStatus *status)
-{
-  return cf_cell_launch(tiles_kernel<A, B>, job, tiles, kSharedBytes, stream, "blurring by a map",
-                        status);
-}
+    2 * (kSharedTexels + 8) + kThreads / 32 * (kLevelsInShared + 1) * (int)sizeof(StripLevel);
 
 } // namespace
 
-int cf_cell_tiles_of_sm(void)
+int tile_shared_bytes_of_sm(void)
 {
-  return kBlocksOfSM;
+  constexpr int kReserved = 1024; /* of each CTA */
+
+  return kTileCtasOfSm * (kSharedBytes + kReserved);
 }
 
-int cf_cell_shared_of_sm(void)
+bool blend_tiles(const MmaJob *job, void *stream, CfStatus *status)
 {
-  constexpr int kReserved = 1024; /* of each block */
+  const int channels = job->map.plane[0].channels;
+  void (*kernel)(MmaJob) = channels == 4   ? blend_tiles_kernel<4, 4>
+                           : channels == 3 ? blend_tiles_kernel<3, 3>
+                                           : blend_tiles_kernel<1, 2>;
 
-  return kBlocksOfSM * (kSharedBytes + kReserved);
+  return launch_mma(kernel, job, job->tile_count, kSharedBytes, stream, "blurring by a map",
+                    status);
 }
 
-bool cf_cell_tiles(const CfCellJob *job, int tiles, void *stream, CfStatus *status)
-{
-  const int first = job->map.plane[0].channels;
-
-  if (first == 4)
-    return launch<4, 4>(job, tiles, stream, status);
-  if (first == 3)
-    return launch<3, 3>(job, tiles, stream, status);
-  if (job->map.planes > 1 && job->map.plane[1].channels == 2)
-    return launch<1, 2>(job, tiles, stream, status);
-  return launch<1, 1>(job, tiles, stream, status);
-}
+} // namespace cf::blurmap

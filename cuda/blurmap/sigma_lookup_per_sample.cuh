@@ -1,51 +1,50 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For the kernel of positions: what a block knows of a map, and what it finds of a tile, sample by
+ * For the kernel of lods: what a block knows of a map, and what it finds of a tile, sample by
  * sample.
  */
 #pragma once
 
-#include "cuda/blurmap/mip_types.cuh"
+#include "cuda/blurmap/mma_device.cuh"
 #include "cuda/blurmap/fp32_sigma_lookup.cuh"
 
-namespace
+namespace cf::blurmap
 {
 
-constexpr unsigned kNowhere = 65535; /* position of what is copied, or not made */
+constexpr unsigned kNoLod = 65535; /* lod of what is copied, or not made */
 
-constexpr unsigned kSteps = (unsigned)(1 / kCellPosition); /* from one level to the next */
+constexpr unsigned kSteps = (unsigned)(1 / kLodStep); /* from one level to the next */
 
-/* Words of a row of positions, so that those of eight rows lie in different banks. */
-constexpr int kPositionPitch = kCellColumns / 2 + 4;
+/* Words of a row of lods, so that those of eight rows lie in different banks. */
+constexpr int kLodPitch = kTileColumns / 2 + 4;
 
 struct Shared {
   CfTileShapes shapes;
-  uint4 of_strips[kCellThreads / 32][kCellRows / kCellStrip]; /* of each warp that finds a tile */
-  int slow[kCellThreads / 32];       /* tiles that all warps find together, or -1 */
-  float position[CF_BLUR_TABLE + 2]; /* of a plane's table */
-  /* Of each warp: whether it has samples of a level, and positions, in pairs. */
-  alignas(16) uint8_t used[kCellThreads / 32][CF_BLUR_LEVELS + 16];
-  alignas(16) uint32_t pair[kCellThreads / 32][kCellStrip][kPositionPitch];
+  uint4 of_strips[kThreads / 32]; /* bits of the levels of each warp's strip */
+  float lod[CF_BLUR_TABLE + 2];   /* of a plane's table */
+  /* Of each warp: whether it has samples of a level, and lods, in pairs. */
+  alignas(16) uint8_t used[kThreads / 32][CF_BLUR_LEVELS + 16];
+  alignas(16) uint32_t pair[kThreads / 32][kStripRows][kLodPitch];
 };
 
-/* Among the levels; kNowhere if that is the level that copies. */
-__device__ inline unsigned rounded_position(const CfMapPlane &plane, const float *table, float m)
+/* Among the levels; kNoLod if that is the level that copies. */
+__device__ inline unsigned rounded_lod(const MapPlane &plane, const float *table, float m)
 {
   const float scaled = m * CF_BLUR_TABLE;
   const int entry = (int)scaled;
   const float left = table[entry];
   const float among = left + (scaled - (float)entry) * (table[entry + 1] - left);
-  const unsigned position = (unsigned)fmaf(among, 1 / kCellPosition, 0.5f);
+  const unsigned lod = (unsigned)fmaf(among, 1 / kLodStep, 0.5f);
 
-  return plane.copy >= 0 && position == (unsigned)plane.copy * kSteps ? kNowhere : position;
+  return plane.copy >= 0 && lod == (unsigned)plane.copy * kSteps ? kNoLod : lod;
 }
 
-/* Notes the one or two levels of a position. The last is no level, but stands for copies. */
-__device__ inline void note(uint8_t *used, unsigned position)
+/* Notes the one or two levels of a lod. The last is no level, but stands for copies. */
+__device__ inline void note(uint8_t *used, unsigned lod)
 {
-  static_assert(kNowhere / kSteps == (unsigned)kCellCopied, "the level that stands for copies");
-  used[position / kSteps] = 1;
-  used[(position + kSteps - 1) / kSteps] = 1;
+  static_assert(kNoLod / kSteps == (unsigned)kCopiedBit, "the level that stands for copies");
+  used[lod / kSteps] = 1;
+  used[(lod + kSteps - 1) / kSteps] = 1;
 }
 
-} // namespace
+} // namespace cf::blurmap

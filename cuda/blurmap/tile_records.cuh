@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which cells and levels tiles on tensor cores need, as the map says.
+ * Which texels and levels tiles on tensor cores need, as the map says.
  */
 #pragma once
 
-#include "cuda/blurmap/mip_types.cuh"
+#include "cuda/blurmap/mma_device.cuh"
 
-namespace
+namespace cf::blurmap
 {
 
-/* Rows of cells that a strip is made from. */
+/* Rows of texels that a strip is made from. */
 __host__ __device__ constexpr int window_of(int log_y)
 {
   return log_y == 0 ? 48 : 32;
 }
 
-/* Rows of cells start in different banks. */
+/* Rows of texels start in different banks. */
 __host__ __device__ constexpr int pitch_of(int log_x)
 {
   return log_x == 0 ? 56 : 40;
@@ -26,7 +26,7 @@ __host__ __device__ constexpr int columns_of(int log_x)
   return log_x == 0 ? 56 : log_x == 1 ? 40 : 32;
 }
 
-/* The cells that a tile needs of an image, of each channel. */
+/* The texels that a tile needs of an image, of each channel. */
 struct Window {
   int columns, rows, pitch;
 
@@ -34,20 +34,20 @@ struct Window {
   {
     columns = columns_of(log_x);
     pitch = pitch_of(log_x);
-    rows = ((y0 + kCellRows - kCellStrip) >> log_y) - (y0 >> log_y) + window_of(log_y);
+    rows = ((y0 + kTileRows - kStripRows) >> log_y) - (y0 >> log_y) + window_of(log_y);
   }
 
-  __device__ int cells() const
+  __device__ int texels() const
   {
     return rows * pitch;
   }
 };
 
-/* Bits of levels; kCellCopied is none. */
-struct CellLevels {
+/* Bits of levels; kCopiedBit is none. */
+struct LevelBits {
   unsigned bits[4];
 
-  __device__ CellLevels(const uint4 &from) : bits{from.x, from.y, from.z, from.w & 0x7fffffff}
+  __device__ LevelBits(const uint4 &from) : bits{from.x, from.y, from.z, from.w & 0x7fffffff}
   {
   }
 
@@ -57,11 +57,11 @@ struct CellLevels {
   }
 
   /* Those of a tile, of its warps' bits. */
-  __device__ CellLevels(const uint4 *warps) : bits{}
+  __device__ LevelBits(const uint4 *warps) : bits{}
   {
 #pragma unroll
-    for (int i = 0; i < kCellThreads / 32; i++) {
-      const CellLevels one(warps[i]);
+    for (int i = 0; i < kThreads / 32; i++) {
+      const LevelBits one(warps[i]);
 
 #pragma unroll
       for (int word = 0; word < 4; word++)
@@ -79,8 +79,8 @@ __device__ inline unsigned or_of_warp(unsigned bits)
 #endif
 }
 
-/* The first of a strip's levels, from which on positions count. */
-__device__ inline int first_level(const CellLevels &levels)
+/* The first of a strip's levels, from which on lods count. */
+__device__ inline int first_level(const LevelBits &levels)
 {
   int first = 0;
 
@@ -90,13 +90,13 @@ __device__ inline int first_level(const CellLevels &levels)
   return first;
 }
 
-/* Where the cells of a group lie in shared memory; each lane knows one group. */
-struct CellGroups {
+/* Where the texels of a group lie in shared memory; each lane knows one group. */
+struct TileGroups {
   unsigned needed; /* bits */
   int log_x, log_y;
-  int cells, at; /* of a channel, and up to its end; none if the tile does not need them */
+  int texels, at; /* of a channel, and up to its end; none if the tile does not need them */
 
-  static __device__ unsigned groups_of(const CfCellPlan &plan, const CellLevels &levels)
+  static __device__ unsigned groups_of(const MmaPlane &plan, const LevelBits &levels)
   {
     const int lane = (int)threadIdx.x % 32;
     unsigned groups = 0;
@@ -109,109 +109,109 @@ struct CellGroups {
     return or_of_warp(groups);
   }
 
-  __device__ CellGroups(const CfCellPlan &plan, unsigned groups, int y0) : needed(groups)
+  __device__ TileGroups(const MmaPlane &plan, unsigned groups, int y0) : needed(groups)
   {
     const int lane = (int)threadIdx.x % 32;
 
-    log_x = log_y = cells = 0;
+    log_x = log_y = texels = 0;
     if (needed >> lane & 1) {
       log_x = __ldg(&plan.image[lane].log_x);
       log_y = __ldg(&plan.image[lane].log_y);
-      cells = Window(log_x, log_y, y0).cells();
+      texels = Window(log_x, log_y, y0).texels();
     }
-    at = cells;
+    at = texels;
 #pragma unroll
-    for (int step = 1; step < kCellGroups; step *= 2) {
+    for (int step = 1; step < CF_MIP_GROUPS; step *= 2) {
       const int before = (int)__shfl_up_sync(0xffffffffu, (unsigned)at, step);
       at += lane >= step ? before : 0;
     }
   }
 
-  __device__ CellGroups(const CfCellPlan &plan, const CellLevels &tile_levels, int y0)
-      : CellGroups(plan, groups_of(plan, tile_levels), y0)
+  __device__ TileGroups(const MmaPlane &plan, const LevelBits &tile_levels, int y0)
+      : TileGroups(plan, groups_of(plan, tile_levels), y0)
   {
   }
 
-  __device__ int all_cells() const
+  __device__ int all_texels() const
   {
-    return __shfl_sync(0xffffffffu, at, kCellGroups - 1);
+    return __shfl_sync(0xffffffffu, at, CF_MIP_GROUPS - 1);
   }
 
   /* What the tile's block has to load. */
-  __device__ void describe(const CfCellPlan &plan, int plane, int levels, int x0, int y0,
-                           CfCellTile *tile) const
+  __device__ void describe(const MmaPlane &plan, int plane, int levels, int x0, int y0,
+                           TileRecord *tile) const
   {
     const int lane = (int)threadIdx.x % 32;
     const int count = __popc(needed), n = __popc(needed & ((1u << lane) - 1));
     const bool used = needed >> lane & 1;
-    const CfCellImage image = plan.image[used ? lane : 0];
+    const MipImage image = plan.image[used ? lane : 0];
     const Window window(log_x, log_y, y0);
-    const int left = (x0 >> log_x) - kCellReach - image.first_x;
-    const int top = (y0 >> log_y) - kCellReach - image.first_y;
+    const int left = (x0 >> log_x) - CF_MIP_REACH - image.first_x;
+    const int top = (y0 >> log_y) - CF_MIP_REACH - image.first_y;
     const bool frame = image.height == 0, inside = left >= 0 && top >= 0 &&
                                                    left + window.columns <= image.width &&
                                                    top + window.rows <= image.height;
-    const int kind = frame ? CF_CELLS_OF_FRAME : inside ? kind_of(log_x, left) : CF_CELLS_ANYWHERE;
-    const unsigned total = (unsigned)all_cells();
+    const int kind = frame ? kCopyFrame : inside ? kind_of(log_x, left) : kCopyClamped;
+    const unsigned total = (unsigned)all_texels();
     const bool halved = or_of_warp(used && !frame ? 1 : 0);
-    /* Where cells are samples, windows are large and levels have three blocks. */
+    /* Where texels are samples, windows are large and levels have three blocks. */
     const unsigned cost =
         or_of_warp(used && frame ? 1 : 0) ? 2 * (unsigned)levels : (unsigned)levels;
-    CfCellWindow all = {};
+    MipWindow all = {};
 
-    if (used && n < kCellWindows) {
+    if (used && n < kRecordWindows) {
       all.from = image.at + (uint32_t)(top * image.pitch + left);
       all.channel = image.channel;
       all.pitch = (uint32_t)image.pitch;
       all.rows = (uint32_t)(window.rows | kind << 16);
       *(uint4 *)&tile->window[n] = *(const uint4 *)&all;
     }
-    if (lane >= count && lane < kCellWindows)
+    if (lane >= count && lane < kRecordWindows)
       *(uint4 *)&tile->window[lane] = make_uint4(0, 0, 0, 0);
     if (lane == 0)
       *(uint4 *)tile = make_uint4(
-          needed, total, (unsigned)(x0 / kCellColumns) | (unsigned)(y0 / kCellStrip) << 16,
-          (count <= kCellWindows ? (unsigned)count : 0) | (halved ? 0 : kCellFromFrame) |
+          needed, total, (unsigned)(x0 / kTileColumns) | (unsigned)(y0 / kStripRows) << 16,
+          (count <= kRecordWindows ? (unsigned)count : 0) | (halved ? 0 : kFrameOnly) |
               (unsigned)plane << 8 | cost << 16);
   }
 
-  /* Images lie so that every 8th cell from the fourth before their first is aligned to 16 bytes. */
+  /* Images lie so that every 8th texel from the fourth before their first is aligned to 16 bytes.
+   */
   static __device__ int kind_of(int log_x, int left)
   {
     if ((left + 4) % 8 == 0)
-      return log_x == 0 ? CF_CELLS_7X16 : log_x == 1 ? CF_CELLS_5X16 : CF_CELLS_4X16;
+      return log_x == 0 ? kCopy7x16 : log_x == 1 ? kCopy5x16 : kCopy4x16;
     if (log_x < 2 || left % 2 != 0)
-      return CF_CELLS_ANYWHERE;
-    return left % 4 == 0 ? CF_CELLS_8X8 : CF_CELLS_16X4;
+      return kCopyClamped;
+    return left % 4 == 0 ? kCopy8x8 : kCopy16x4;
   }
 
   /* A level of a strip, number `number` from its first on; each lane has its own. */
-  __device__ CfCellEntry entry_of(const CfCellLevel &level, int number, int x0, int y0,
-                                  int strip_y) const
+  __device__ StripLevel entry_of(const LevelWeights &level, int number, int x0, int y0,
+                                 int strip_y) const
   {
     const int lx = __shfl_sync(0xffffffffu, log_x, level.group);
     const int ly = __shfl_sync(0xffffffffu, log_y, level.group);
-    const int size = __shfl_sync(0xffffffffu, cells, level.group);
+    const int size = __shfl_sync(0xffffffffu, texels, level.group);
     const int before = __shfl_sync(0xffffffffu, at, level.group) - size;
     const int row = (strip_y >> ly) - (y0 >> ly) + level.first_row;
-    const unsigned variant_down = (unsigned)strip_y / kCellStrip & level.variants_down;
-    const unsigned variant_across = (unsigned)x0 / kCellColumns & level.variants_across;
-    CfCellEntry entry;
+    const unsigned variant_down = (unsigned)strip_y / kStripRows & level.variants_down;
+    const unsigned variant_across = (unsigned)x0 / kTileColumns & level.variants_across;
+    StripLevel entry;
 
     entry.down = (level.down + variant_down * (unsigned)level.blocks_down * 32) |
-                 (unsigned)level.group << 24 | (unsigned)level.bands / 2 << 29 |
-                 (level.blocks_down == 3 ? 1u << 31 : 0);
+                 (unsigned)level.group << 24 | (level.blocks_down == 3 ? 1u << 31 : 0);
     entry.across = (level.across + variant_across * (unsigned)level.blocks_across * 64) |
                    (unsigned)level.blocks_across << 24;
     entry.from = (unsigned)(row * pitch_of(lx) + level.first_column) | (unsigned)number << 13 |
                  (lx == 0 ? 1u << 31 : 0);
-    entry.cells = (unsigned)size | (unsigned)before << 13;
+    entry.texels = (unsigned)size | (unsigned)before << 13;
     return entry;
   }
 
   /* Lists the levels of a strip, `room` at most after the first `skip`; how many it has. */
-  __device__ int list(const CfCellPlan &plan, const CellLevels &levels, int x0, int y0, int strip_y,
-                      int skip, int room, CfCellEntry *entries) const
+  __device__ int list(const MmaPlane &plan, const LevelBits &levels, int x0, int y0, int strip_y,
+                      int skip, int room, StripLevel *entries) const
   {
     const int lane = (int)threadIdx.x % 32, first = first_level(levels);
     int count = 0;
@@ -226,8 +226,8 @@ struct CellGroups {
         continue;
       const bool used = bits >> lane & 1;
       const int number = 32 * word + lane, n = count + __popc(bits & ((1u << lane) - 1)) - skip;
-      const CfCellLevel level = plan.level[used ? number : 0];
-      const CfCellEntry entry = entry_of(level, number - first, x0, y0, strip_y);
+      const LevelWeights level = plan.level[used ? number : 0];
+      const StripLevel entry = entry_of(level, number - first, x0, y0, strip_y);
 
       if (used && n >= 0 && n < room)
         *(uint4 *)&entries[n] = *(const uint4 *)&entry;
@@ -237,4 +237,4 @@ struct CellGroups {
   }
 };
 
-} // namespace
+} // namespace cf::blurmap

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Pairs of fp16 numbers in 32-bit words, as matrix instructions take them; the low half is the
- * first.
+ * first. Host code has the conversions of single numbers only.
  */
 #pragma once
 
@@ -13,6 +13,21 @@
 
 namespace cf
 {
+
+constexpr uint32_t kExponentsOf1024 = 0x64646464; /* of two numbers */
+
+/* The nearest fp16 number's bits, and the number that these stand for. */
+inline uint16_t half_bits(double value)
+{
+  return __half_as_ushort(__double2half(value));
+}
+
+inline double half_value(uint16_t bits)
+{
+  return __half2float(__ushort_as_half(bits));
+}
+
+#ifdef __CUDACC__
 
 __device__ inline __half2 as_half2(uint32_t bits)
 {
@@ -46,8 +61,6 @@ __device__ inline uint32_t hfma2_bits(uint32_t a, uint32_t b, uint32_t c)
   return as_bits(__hfma2(as_half2(a), as_half2(b), as_half2(c)));
 }
 
-constexpr uint32_t kExponentsOf1024 = 0x64646464;
-
 /* fp16 numbers from bytes without a conversion: 0x6400 + v is the number 1024 + v. An instruction
  * holds one constant and selectors are many, so the exponent bytes are in a register; a compiler
  * that knew them would put them into each instruction and the selectors into registers. */
@@ -71,15 +84,6 @@ public:
   }
 };
 
-/* The nearest fp16 number's bits, and the number that these stand for; on the host. */
-inline uint16_t half_bits(double value)
-{
-  return __half_as_ushort(__double2half(value));
-}
-
-inline double half_value(uint16_t bits)
-{
-  return __half2float(__ushort_as_half(bits));
-}
+#endif
 
 } // namespace cf

@@ -1,4 +1,15 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A strip goes through a slot of device memory on three streams, which wait for each other by the
+ * slot's events:
+ *
+ *   upload    waits for source_free; the strip's new rows -> slot.source; records uploaded
+ *   filter    waits for uploaded and downloaded; slot.source -> slot.result; records filtered;
+ *             copies the rows that the next strip reads too into its slot; records source_free
+ *   download  waits for filtered; slot.result -> host; records downloaded
+ *
+ * The events of a slot that was never used count as passed.
+ */
 #include "cuda/common/host_transfer.h"
 
 #include <stdlib.h>
@@ -6,25 +17,23 @@
 
 #define MAX_SLOTS 4
 
-/* Device memory of one strip under way, and the events that let it be used again. */
+/* The planes of one strip in device memory, and its events. */
 typedef struct {
   CfPicture source, result;
-  void *arrived;  /* the rows from the host are here */
-  void *taken;    /* the source has been filtered, and carried on */
-  void *filtered; /* the result is complete */
-  void *left;     /* the result is in host memory */
+  void *uploaded, *filtered, *downloaded;
+  void *source_free; /* filtered, and the next strip has its rows */
 } Slot;
 
 struct CfHostTransfer {
-  void *arriving, *leaving; /* streams */
-  void *stream;             /* that the last picture was filtered on */
+  void *upload, *download; /* streams, owned */
+  void *stream;            /* of the last picture's filter, borrowed */
   CfStrips strips;
-  void *memory; /* of all slots */
+  void *memory; /* the slots' device memory, `bytes` of it */
   size_t bytes;
-  Slot slots[MAX_SLOTS];
+  Slot slots[MAX_SLOTS]; /* used in turn */
   unsigned next_slot;
-  void *done[CF_HOST_TRANSFER_PICTURES]; /* events */
-  unsigned sent;
+  void *done[CF_HOST_TRANSFER_PICTURES]; /* events: picture number n modulo these is in the host */
+  unsigned sent;                         /* pictures */
 };
 
 static bool create_event(void **event, CfStatus *status)
@@ -42,14 +51,14 @@ CfHostTransfer *cf_host_transfer_open(CfStatus *status)
     cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
     return NULL;
   }
-  transfer->arriving = cf_stream_create(status);
-  transfer->leaving = transfer->arriving ? cf_stream_create(status) : NULL;
-  good = transfer->leaving;
+  transfer->upload = cf_stream_create(status);
+  transfer->download = transfer->upload ? cf_stream_create(status) : NULL;
+  good = transfer->download;
   for (int i = 0; good && i < MAX_SLOTS; i++) {
     Slot *slot = &transfer->slots[i];
 
-    good = create_event(&slot->arrived, status) && create_event(&slot->taken, status) &&
-           create_event(&slot->filtered, status) && create_event(&slot->left, status);
+    good = create_event(&slot->uploaded, status) && create_event(&slot->source_free, status) &&
+           create_event(&slot->filtered, status) && create_event(&slot->downloaded, status);
   }
   for (int i = 0; good && i < CF_HOST_TRANSFER_PICTURES; i++)
     good = create_event(&transfer->done[i], status);
@@ -62,27 +71,27 @@ CfHostTransfer *cf_host_transfer_open(CfStatus *status)
 
 static bool wait_for_all(CfHostTransfer *transfer, CfStatus *status)
 {
-  const bool arrived = cf_stream_synchronize(transfer->arriving, status);
+  const bool uploaded = cf_stream_synchronize(transfer->upload, status);
   const bool filtered = !transfer->stream || cf_stream_synchronize(transfer->stream, status);
 
-  return cf_stream_synchronize(transfer->leaving, status) && arrived && filtered;
+  return cf_stream_synchronize(transfer->download, status) && uploaded && filtered;
 }
 
 static void free_in_context(CfHostTransfer *transfer)
 {
-  if (transfer->arriving && transfer->leaving)
+  if (transfer->upload && transfer->download)
     wait_for_all(transfer, NULL);
   for (int i = 0; i < MAX_SLOTS; i++) {
-    cf_event_destroy(transfer->slots[i].arrived);
-    cf_event_destroy(transfer->slots[i].taken);
+    cf_event_destroy(transfer->slots[i].uploaded);
+    cf_event_destroy(transfer->slots[i].source_free);
     cf_event_destroy(transfer->slots[i].filtered);
-    cf_event_destroy(transfer->slots[i].left);
+    cf_event_destroy(transfer->slots[i].downloaded);
   }
   for (int i = 0; i < CF_HOST_TRANSFER_PICTURES; i++)
     cf_event_destroy(transfer->done[i]);
   cf_device_free(transfer->memory);
-  cf_stream_destroy(transfer->arriving);
-  cf_stream_destroy(transfer->leaving);
+  cf_stream_destroy(transfer->upload);
+  cf_stream_destroy(transfer->download);
 }
 
 void cf_host_transfer_close(CfHostTransfer *transfer)
@@ -134,7 +143,7 @@ bool cf_host_transfer_set(CfHostTransfer *transfer, const CfStrips *strips, CfSt
   return true;
 }
 
-/* The picture whose row `first` starts a slot's planes. Its earlier rows need not be in memory, so
+/* The picture whose row `first` starts a slot's planes. Its earlier rows are not in memory, so
  * that the pointers to row 0 are numbers only. */
 static CfPicture picture_from(const CfVideo *video, const CfPicture *slot, int first)
 {
@@ -188,8 +197,8 @@ static bool enqueue_filter(CfHostTransfer *transfer, const Picture *picture, int
       .rows = strips->count > 1 ? strip.made.rows : 0,
   };
 
-  if (!cf_stream_wait_event(transfer->stream, slot->arrived, status) ||
-      !cf_stream_wait_event(transfer->stream, slot->left, status) ||
+  if (!cf_stream_wait_event(transfer->stream, slot->uploaded, status) ||
+      !cf_stream_wait_event(transfer->stream, slot->downloaded, status) ||
       !picture->filter(picture->context, &job, status) ||
       !cf_event_record(slot->filtered, transfer->stream, status))
     return false;
@@ -201,7 +210,7 @@ static bool enqueue_filter(CfHostTransfer *transfer, const Picture *picture, int
               status))
       return false;
   }
-  return cf_event_record(slot->taken, transfer->stream, status);
+  return cf_event_record(slot->source_free, transfer->stream, status);
 }
 
 static bool enqueue_strip(CfHostTransfer *transfer, const Picture *picture, int index,
@@ -214,16 +223,16 @@ static bool enqueue_strip(CfHostTransfer *transfer, const Picture *picture, int 
   CfPicture result = picture_from(&strips->video, &slot->result, strip.made.first);
 
   transfer->next_slot = (transfer->next_slot + 1) % (unsigned)strips->slots;
-  return cf_stream_wait_event(transfer->arriving, slot->taken, status) &&
+  return cf_stream_wait_event(transfer->upload, slot->source_free, status) &&
          copy(CF_COPY_TO_DEVICE, &strips->video, &source, picture->source, strip.arriving,
-              transfer->arriving, status) &&
-         cf_event_record(slot->arrived, transfer->arriving, status) &&
+              transfer->upload, status) &&
+         cf_event_record(slot->uploaded, transfer->upload, status) &&
          enqueue_filter(transfer, picture, index, slot, &transfer->slots[transfer->next_slot],
                         status) &&
-         cf_stream_wait_event(transfer->leaving, slot->filtered, status) &&
+         cf_stream_wait_event(transfer->download, slot->filtered, status) &&
          copy(CF_COPY_TO_HOST, &strips->video, picture->destination, &result, strip.made,
-              transfer->leaving, status) &&
-         cf_event_record(slot->left, transfer->leaving, status);
+              transfer->download, status) &&
+         cf_event_record(slot->downloaded, transfer->download, status);
 }
 
 bool cf_host_transfer_send(CfHostTransfer *transfer, const CfPicture *source,
@@ -241,7 +250,7 @@ bool cf_host_transfer_send(CfHostTransfer *transfer, const CfPicture *source,
   for (int i = 0; good && i < transfer->strips.count; i++)
     good = enqueue_strip(transfer, &picture, i, status);
   good = good && cf_event_record(transfer->done[*ticket % CF_HOST_TRANSFER_PICTURES],
-                                 transfer->leaving, status);
+                                 transfer->download, status);
   if (!good)
     wait_for_all(transfer, NULL);
   return good;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <cuda_runtime.h>
 #include <stddef.h>
 
 namespace cf

@@ -31,11 +31,11 @@ struct Launch {
   int cluster;      /* CTAs of a cluster along x; 0 or 1: none */
 };
 
-/* Enqueues `kernel`. `doing` is the error message's subject ("blurring columns"). Whether the GPU
- * knows programmatic dependent launch is the caller's to ask (CfDevice.code >= 90). */
+/* Enqueues `kernel`. Whether the GPU knows programmatic dependent launch is the caller's to ask
+ * (CfDevice.code >= 90). A caller that can do without an attribute looks at the result; cf_cuda_ok
+ * must then clear it. */
 template <typename... Parameters, typename... Arguments>
-bool launch(const Launch &how, const char *doing, CfStatus *status, void (*kernel)(Parameters...),
-            Arguments &&...arguments)
+cudaError_t try_launch(const Launch &how, void (*kernel)(Parameters...), Arguments &&...arguments)
 {
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute attributes[3] = {};
@@ -57,8 +57,16 @@ bool launch(const Launch &how, const char *doing, CfStatus *status, void (*kerne
   config.stream = how.stream;
   config.attrs = attributes;
   config.numAttrs = count;
-  return cf_cuda_ok(cudaLaunchKernelEx(&config, kernel, static_cast<Arguments &&>(arguments)...),
-                    doing, status);
+  return cudaLaunchKernelEx(&config, kernel, static_cast<Arguments &&>(arguments)...);
+}
+
+/* The same; `doing` is the error message's subject ("blurring columns"). */
+template <typename... Parameters, typename... Arguments>
+bool launch(const Launch &how, const char *doing, CfStatus *status, void (*kernel)(Parameters...),
+            Arguments &&...arguments)
+{
+  return cf_cuda_ok(try_launch(how, kernel, static_cast<Arguments &&>(arguments)...), doing,
+                    status);
 }
 
 /* Launches one-dimensional grids for a job that holds all planes of a picture and says, in
@@ -77,6 +85,8 @@ bool launch_job(void (*kernel)(Job), const Job *job, int blocks, int threads, in
   return launch(how, doing, status, kernel, *job);
 }
 
+#ifdef __CUDACC__
+
 /* The plane of a job that this CTA works for, where `first` is the member that holds each plane's
  * first CTA; `index` becomes the CTA's number within the plane. */
 template <typename Job, typename Plane>
@@ -89,5 +99,7 @@ __device__ const Plane &plane_of_block(const Job &job, int Plane::*first, int *i
   *index = (int)blockIdx.x - job.plane[p].*first;
   return job.plane[p];
 }
+
+#endif
 
 } // namespace cf

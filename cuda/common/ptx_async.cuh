@@ -80,6 +80,40 @@ __device__ inline void prefetch_l2(const void *from)
   asm volatile("prefetch.global.L2 [%0];" : : "l"(from));
 }
 
+/* How long lines stay in the L2 cache: like any other, or as the first to leave it. */
+__device__ inline uint64_t l2_policy(bool evict_first)
+{
+  uint64_t policy = 0;
+#ifdef CF_HAVE_MMA
+  if (evict_first)
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  else
+    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+#endif
+  return policy;
+}
+
+__device__ inline uint2 load_with_policy(const uint2 *from, uint64_t policy)
+{
+  uint2 two = {};
+#ifdef CF_HAVE_MMA
+  asm volatile("ld.global.L2::cache_hint.v2.u32 {%0,%1}, [%2], %3;"
+               : "=r"(two.x), "=r"(two.y)
+               : "l"(from), "l"(policy));
+#endif
+  return two;
+}
+
+__device__ inline void store_with_policy(uint2 *to, uint2 two, uint64_t policy)
+{
+#ifdef CF_HAVE_MMA
+  asm volatile("st.global.L2::cache_hint.v2.u32 [%0], {%1,%2}, %3;"
+               :
+               : "l"(to), "r"(two.x), "r"(two.y), "l"(policy)
+               : "memory");
+#endif
+}
+
 /* Loads of constant global memory that no other warp of the SM reads: L1 is left to other data. */
 __device__ inline uint4 load_no_l1(const uint4 *from)
 {

@@ -13,7 +13,8 @@ extern "C" {
 typedef bool (*CfFirPlanner)(CfFirPlan *plan, const CfVideo *video, const void *params,
                              CfStatus *status);
 
-/* The calls of CfEngine. */
+/* The calls of CfEngine (engine.h). `planner` makes the plan of params that have been checked; it
+ * must stay valid until close. */
 void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions *options,
                   CfFirPlanner planner, CfStatus *status);
 bool cf_fir_update(void *state, const void *params, CfStatus *status);

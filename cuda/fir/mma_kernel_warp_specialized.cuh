@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Long kernels, of opaque pixels: loading, across and down are each the work of other warps, a step
- * after one another. So products need not wait for loads and stores, and each warp has registers
- * for one direction only.
+ * MmaKernel::kWarpSpecialized: opaque pixels, more than 49 taps. Loading, filtering rows and
+ * filtering columns are each the work of other warps, a step after one another: products need not
+ * wait for loads and stores, and each warp has registers for the taps of one direction only.
  *
- * All meet once a step, in different places of the program, for one loop for all kinds of warps
- * takes the registers of all. That is `barrier.sync`; of `bar.sync`, which __syncthreads is, the
+ *   step s:      load warps      rows s of the source -> fp16 planes, set s % 2
+ *   step s + 1:  row warps       set s % 2 -> ring slot of step s
+ *   step s + 2:  column warps    ring -> sums of two steps of the result (half of the warps)
+ *   step s + 3:                  their codes -> memory, while the other half filters
+ *
+ * All warps meet once a step, in different places of the program, for one loop for all roles takes
+ * the registers of all. The barrier is `barrier.sync`: of `bar.sync`, which __syncthreads is, the
  * compute sanitizer wants one place.
  */
 #pragma once
 
-#include "cuda/fir/mma_types.cuh"
+#include "cuda/fir/mma_filter.cuh"
 #include "cuda/fir/mma_load.cuh"
 #include "cuda/fir/mma_store.cuh"
-#include "cuda/fir/mma_filter.cuh"
 
-/* The rows that wait for the columns: of each step, block of pixels, and colour, what a warp of
- * those that go down must hold as left side. */
-template <typename Shape> class CfTensorRing
+namespace cf::fir
 {
-  uint4 *const mine;
+
+/* Filtered rows that wait for the columns: of each step, block of 16 pixels, and colour, what the
+ * lanes of a column warp must hold as left side. */
+template <typename Shape> class RowRing
+{
+  uint4 *const lane;
 
 public:
-  __device__ CfTensorRing(uint4 *shared) : mine(shared + (threadIdx.x & 31))
+  __device__ RowRing(uint4 *shared) : lane(shared + (threadIdx.x & 31))
   {
   }
 
@@ -31,191 +38,204 @@ public:
     return slot + 1 == Shape::kSlots ? 0 : slot + 1;
   }
 
+  /* `slot` is below 2 kSlots, and wraps around. */
   __device__ uint4 &place(int slot, int block, int colour) const
   {
     const int wrapped = slot < Shape::kSlots ? slot : slot - Shape::kSlots;
 
-    return mine[((wrapped * Shape::kPixelBlocks + block) * Shape::kColours + colour) * 32];
+    return lane[((wrapped * Shape::kPixelBlocks + block) * Shape::kColours + colour) * 32];
   }
 };
 
 /* `Blocks` blocks of one colour. */
-template <int C, int Tiles, int Blocks>
-__device__ inline void cf_tensor_ring_across(const CfTensorDirection<Tiles> &matrices,
-                                             const CfTensorRing<CfTensorPipeline<C, Tiles>> &ring,
-                                             uint32_t planes, int slot, int block, int colour)
+template <int Blocks, typename Shape>
+__device__ inline void filter_rows_of_colour(const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
+                                             const RowRing<Shape> &ring, uint32_t planes, int slot,
+                                             int block, int colour)
 {
-  uint4 across[Blocks][1];
+  uint4 rows[Blocks][1];
 
-  cf_tensor_filter_across<C, Tiles>(
-      matrices, planes + colour * CfTensorPipeline<C, Tiles>::kPlaneBytes, 16 * block, across);
+  filter_rows<Shape::kChannels, Shape::kTapTiles>(matrix, planes + colour * Shape::kPlaneBytes,
+                                                  16 * block, rows);
 #pragma unroll
   for (int b = 0; b < Blocks; b++)
-    ring.place(slot, block + b, colour) = across[b][0];
+    ring.place(slot, block + b, colour) = rows[b][0];
 }
 
-/* Each warp's share of a step: four blocks of one colour, and of a third colour two. */
-template <int C, int Tiles>
-__device__ inline void cf_tensor_ring_across(const CfTensorDirection<Tiles> &matrices,
-                                             const CfTensorRing<CfTensorPipeline<C, Tiles>> &ring,
-                                             uint32_t planes, int slot, int warp)
+/* The share of row warp `warp` of a step: four blocks of one colour, and two of a third colour. */
+template <typename Shape>
+__device__ inline void filter_rows_to_ring(const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
+                                           const RowRing<Shape> &ring, uint32_t planes, int slot,
+                                           int warp)
 {
-  constexpr int kFours = CfTensorPipeline<C, Tiles>::kPixelBlocks / 4;
+  constexpr int kFours = Shape::kPixelBlocks / 4;
 
-  cf_tensor_ring_across<C, Tiles, 4>(matrices, ring, planes, slot, 4 * (warp % kFours),
-                                     warp / kFours);
-  if constexpr (C == 4)
-    cf_tensor_ring_across<C, Tiles, 2>(matrices, ring, planes, slot, 2 * warp, 2);
+  filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % kFours), warp / kFours);
+  if constexpr (Shape::kChannels == 4)
+    filter_rows_of_colour<2>(matrix, ring, planes, slot, 2 * warp, 2);
 }
 
-/* Two steps of the result from the Tiles + 1 steps of rows that begin in slot `oldest`. */
-template <int C, int Tiles, int Blocks, int Colours>
-__device__ inline void
-cf_tensor_ring_down(const CfTensorDirection<Tiles> &matrices,
-                    const CfTensorRing<CfTensorPipeline<C, Tiles>> &ring, int oldest, int block,
-                    CfTensorSums (&upper)[Blocks][Colours], CfTensorSums (&lower)[Blocks][Colours])
+/* Two steps of the result from the TapTiles + 1 steps of rows that begin in slot `oldest`. */
+template <typename Shape, int Blocks, int Colours>
+__device__ inline void filter_columns_from_ring(const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
+                                                const RowRing<Shape> &ring, int oldest, int block,
+                                                MmaSums (&upper)[Blocks][Colours],
+                                                MmaSums (&lower)[Blocks][Colours])
 {
 #pragma unroll
-  for (int tile = 0; tile <= Tiles; tile++) {
+  for (int tile = 0; tile <= Shape::kTapTiles; tile++) {
 #pragma unroll
     for (int b = 0; b < Blocks; b++) {
 #pragma unroll
       for (int c = 0; c < Colours; c++) {
-        const uint4 across = ring.place(oldest + tile, block + b, c);
-        if (tile < Tiles)
-          cf_tensor_add_down(matrices, tile, across, upper[b][c]);
+        const uint4 rows = ring.place(oldest + tile, block + b, c);
+        if (tile < Shape::kTapTiles)
+          add_column_product(matrix, tile, rows, upper[b][c]);
         if (tile > 0)
-          cf_tensor_add_down(matrices, tile - 1, across, lower[b][c]);
+          add_column_product(matrix, tile - 1, rows, lower[b][c]);
       }
     }
   }
 }
 
 template <int C, int Blocks, int Colours>
-__device__ inline void
-cf_tensor_store_opaque(const CfTensorJob &job, const CfFirWork &work, const CfTensorStrip &strip,
-                       CfTensorSums (&sums)[Blocks][Colours], const CfTensorTarget &target)
+__device__ inline void store_blocks(const MmaJob &job, const PlaneWork &work,
+                                    const MmaStrips &strip, MmaSums (&sums)[Blocks][Colours],
+                                    const StoreTarget &target)
 {
   if constexpr (C == 1) {
     uint32_t codes[2][Blocks];
 #pragma unroll
     for (int b = 0; b < Blocks; b++)
-      cf_tensor_gray_codes(strip, sums[b], codes[0][b], codes[1][b]);
-    cf_tensor_store_gray(work, codes, target);
+      gray_codes(strip, sums[b], codes[0][b], codes[1][b]);
+    store_gray(work, codes, target);
   } else if constexpr (C == 2) {
-    cf_tensor_store_pair(work, strip, sums[0], target);
+    store_two_channels(work, strip, sums[0], target);
   } else {
-    const CfTensorSums no_alpha = {};
-    cf_tensor_store_colours<false, 8>(work, strip, job, sums[0], no_alpha, target);
+    store_opaque_colours(work, strip, job, sums[0], target);
   }
 }
 
-/* Filters a strip up to where it is not opaque. Returns how many rows are finished. */
-template <int C, int Tiles>
-__device__ inline int cf_tensor_filter_opaque(const CfTensorJob &job, const CfFirWork &work,
-                                              const CfTensorStrip &strip,
-                                              const CfTensorPlace &place, uint8_t *shared)
+/* Steps that the stores are behind the loads. */
+constexpr int kStoreDelay = 3;
+
+/* A warp's loop over the steps: calls `work_of_step` with each step, and the ring slot of the rows
+ * of the step before, and then meets the others. Returns the step that was not opaque, or -1. */
+template <typename Shape, typename Work>
+__device__ inline int each_step(int steps, const volatile int *not_opaque, const Work &work_of_step)
 {
-  typedef CfTensorPipeline<C, Tiles> Shape;
-  constexpr int kBlocks = Shape::kDownBlocks, kColours = Shape::kColours;
-  constexpr int kDelay = 3; /* in steps, of the stores behind the loads */
-  const int x0 = place.column * Shape::kPixels, left = x0 - Shape::kHalo;
-  const int top = cf_tensor_first_step(work) + place.first_row;
-  const int end = min(top + place.rows, work.end), y0 = top - Shape::kRadius;
-  const int results = (end - top + kTensorStep - 1) / kTensorStep; /* steps of the result */
-  const int steps = results + Tiles - 1;
+  int slot = Shape::kSlots - 1;
+
+  for (int step = 0; step < steps + kStoreDelay + 1; step++) {
+    work_of_step(step, slot);
+    slot = RowRing<Shape>::next(slot);
+    named_barrier_sync<Shape::kThreads>(1);
+    if (Shape::kChannels == 4 && not_opaque[step & 1] == step)
+      return step;
+  }
+  return -1;
+}
+
+/* The part of the load warps. */
+template <typename Shape>
+__device__ inline int load_steps(const StripSpan<Shape> &span,
+                                 const Fp16Converter<Shape> &converter, StepFetcher<Shape> &fetcher,
+                                 const uint8_t *stages, uint8_t *planes, volatile int *not_opaque)
+{
+  const int stopped = each_step<Shape>(span.steps, not_opaque, [&](int step, int) {
+    if (step >= span.steps)
+      return;
+    cp_async_wait<Shape::kStages - 1>();
+    __syncwarp();
+    if (!converter.convert(stages + step % Shape::kStages * Shape::kStageBytes,
+                           planes + (step & 1) * Shape::kSetBytes))
+      not_opaque[step & 1] = step;
+    __syncwarp();
+    fetcher.fetch(step + Shape::kStages);
+  });
+
+  cp_async_wait<0>();
+  return stopped;
+}
+
+/* The part of column warp `warp`. */
+template <typename Shape>
+__device__ inline int filter_and_store_steps(const MmaJob &job, const PlaneWork &work,
+                                             const MmaStrips &strip, const StripSpan<Shape> &span,
+                                             const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
+                                             const RowRing<Shape> &ring, int warp,
+                                             const volatile int *not_opaque)
+{
+  constexpr int kBlocks = Shape::kColumnBlocks;
+  const int block = kBlocks * warp;
+  MmaSums sums[2][kBlocks][Shape::kColours];
+
+  return each_step<Shape>(span.steps, not_opaque, [&](int step, int slot) {
+    if (((step ^ warp / 4) & 1) == 0) {
+      memset(sums, 0, sizeof sums);
+      if (step > Shape::kTapTiles)
+        filter_columns_from_ring(matrix, ring, slot + 1, block, sums[0], sums[1]);
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const int result = step - kStoreDelay - Shape::kTapTiles + i;
+      if (result >= 0 && result < span.results)
+        store_blocks<Shape::kChannels>(job, work, strip, sums[i],
+                                       span.target(work, result, 16 * block, 16 * kBlocks));
+    }
+  });
+}
+
+/* Filters a strip up to where it is not opaque. Returns how many rows are finished. */
+template <int C, int TapTiles>
+__device__ inline int filter_strip_warp_specialized(const MmaJob &job, const PlaneWork &work,
+                                                    const MmaStrips &strip, const StripPlace &place,
+                                                    uint8_t *shared)
+{
+  typedef WarpSpecializedShape<C, TapTiles> Shape;
+  const StripSpan<Shape> span(work, place);
   const int warp = threadIdx.x >> 5;
-  const bool loads = warp < Shape::kLoadWarps;
-  const bool goes_down = warp >= Shape::kLoadWarps + Shape::kAcrossWarps;
-  uint8_t *planes = shared + Shape::kStages * Shape::kStageBytes;
-  uint8_t *behind = planes + Shape::kPlaneSets * Shape::kSetBytes;
-  volatile int *not_opaque = (volatile int *)(planes + Shape::kWords);
-  const CfTensorCopier<Shape> copier(work, strip.colour, left, shared);
-  CfTensorFetcher<Shape> fetcher(copier, work, left, y0, steps);
+  const bool loads = warp < kLoadWarps, columns = warp >= kLoadWarps + kRowWarps;
+  uint8_t *const planes = shared + Shape::kStages * Shape::kStageBytes;
+  uint8_t *const behind = planes + Shape::kPlaneSets * Shape::kSetBytes;
+  volatile int *const not_opaque = (volatile int *)(planes + Shape::kFlagsOffset);
+  const RowCopier<Shape> copier(work, strip.colour, span.left, shared);
+  StepFetcher<Shape> fetcher(copier, work, span.left, span.y0, span.steps);
 
   copier.fill_rest(shared);
   if (loads) {
     for (int step = 0; step < Shape::kStages; step++)
       fetcher.fetch(step);
   }
-  uint32_t *taps = (uint32_t *)behind;
-  for (int i = threadIdx.x; i < 2 * kTensorTapPairs; i += Shape::kThreads)
-    taps[i] = job.taps[work.set][i / kTensorTapPairs][i % kTensorTapPairs];
+  uint32_t *const taps = (uint32_t *)behind;
+  copy_taps(job, work.tap_set, taps, Shape::kThreads);
   if (threadIdx.x < 2)
     not_opaque[threadIdx.x] = -1;
   __syncthreads();
-  const CfTensorDirection<Tiles> matrices(taps, taps + kTensorTapPairs, goes_down);
-  const CfTensorRing<Shape> ring((uint4 *)behind);
+  const OneToeplitzMatrix<TapTiles> matrix(taps, taps + kTapPairs, columns);
+  const RowRing<Shape> ring((uint4 *)behind); /* over the taps, which are in registers now */
 
   __syncthreads();
-  /* Calls `work_of_step` with each step, and the slot for the rows of the step before. Returns the
-   * step that was not opaque, or -1. */
-  const auto each_step = [&](const auto &work_of_step) {
-    int slot = Shape::kSlots - 1;
-
-    for (int step = 0; step < steps + kDelay + 1; step++) {
-      work_of_step(step, slot);
-      slot = ring.next(slot);
-      cf::named_barrier_sync<Shape::kThreads>(1);
-      if (C == 4 && not_opaque[step & 1] == step)
-        return step;
-    }
-    return -1;
-  };
   int stopped;
-
   if (loads) {
-    const CfTensorConverter<Shape> converter(job, work, left, copier.needs_repair());
-
-    stopped = each_step([&](int step, int) {
-      const int stage = step % Shape::kStages;
-
-      if (step >= steps)
-        return;
-      cf::cp_async_wait<Shape::kStages - 1>();
-      __syncwarp();
-      if (!converter.convert(shared + stage * Shape::kStageBytes,
-                             planes + (step & 1) * Shape::kSetBytes))
-        not_opaque[step & 1] = step;
-      __syncwarp();
-      fetcher.fetch(step + Shape::kStages);
-    });
-    cf::cp_async_wait<0>();
-  } else if (!goes_down) {
-    stopped = each_step([&](int step, int slot) {
-      if (step > 0 && step <= steps)
-        cf_tensor_ring_across<C, Tiles>(
-            matrices, ring, cf::smem_address(planes) + ((step - 1) & 1) * Shape::kSetBytes, slot,
-            warp - Shape::kLoadWarps);
+    const Fp16Converter<Shape> converter(job, work, span.left, copier.needs_replication());
+    stopped = load_steps(span, converter, fetcher, shared, planes, not_opaque);
+  } else if (!columns) {
+    stopped = each_step<Shape>(span.steps, not_opaque, [&](int step, int slot) {
+      if (step > 0 && step <= span.steps)
+        filter_rows_to_ring(matrix, ring,
+                            smem_address(planes) + ((step - 1) & 1) * Shape::kSetBytes, slot,
+                            warp - kLoadWarps);
     });
   } else {
-    const int down = warp - Shape::kLoadWarps - Shape::kAcrossWarps, block = kBlocks * down;
-    CfTensorSums sums[2][kBlocks][kColours];
-
-    stopped = each_step([&](int step, int slot) {
-      if (((step ^ down / 4) & 1) == 0) {
-        memset(sums, 0, sizeof sums);
-        if (step > Tiles)
-          cf_tensor_ring_down<C, Tiles>(matrices, ring, slot + 1, block, sums[0], sums[1]);
-        return;
-      }
-#pragma unroll
-      for (int i = 0; i < 2; i++) {
-        const int result = step - kDelay - Tiles + i;
-        if (result >= 0 && result < results) {
-          CfTensorTarget target;
-          target.x0 = x0 + 16 * block;
-          target.y0 = top + result * kTensorStep;
-          target.end = end;
-          target.inside = target.x0 + 16 * kBlocks <= work.width && target.y0 >= work.first &&
-                          target.y0 + kTensorStep <= end;
-          cf_tensor_store_opaque<C>(job, work, strip, sums[i], target);
-        }
-      }
-    });
+    stopped = filter_and_store_steps(job, work, strip, span, matrix, ring,
+                                     warp - kLoadWarps - kRowWarps, not_opaque);
   }
   if (stopped < 0)
     return place.rows;
   __syncthreads();
-  return max(0, stopped + 1 - kDelay - Tiles) * kTensorStep;
+  return max(0, stopped + 1 - kStoreDelay - TapTiles) * kStepRows;
 }
+
+} // namespace cf::fir

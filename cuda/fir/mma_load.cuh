@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The way of the source into the tensor filter: asynchronous copies of 16 rows a step, borders
- * included, and bytes to halves.
+ * The source into shared memory, for the kernels on tensor cores: asynchronous copies of 16 rows a
+ * step, borders included, and then bytes to fp16.
  *
- * The grid is one wave, so that its slowest block is the time: what the outer strips do more than
- * the others must be little, and wait for nothing.
+ * The grid is one wave, so that its slowest CTA is the time: what strips at the picture's left and
+ * right border do more than the others must be little, and must not wait for memory.
  */
 #pragma once
 
-#include "cuda/fir/mma_types.cuh"
+#include "cuda/common/alpha.cuh"
+#include "cuda/fir/mma_shape.cuh"
+#include "cuda/fir/pixel.cuh"
 
-/* The pieces of 16 bytes that a thread copies, and makes halves of: some of one row of the 16. A
- * row's threads are in one warp. Of four channels half a warp stores 128 bytes of halves at a time,
- * in as many rows as 16 threads have: these are so far apart that they start in different banks. */
-template <typename Shape> struct CfTensorPieces {
+namespace cf::fir
+{
+
+/* The pieces of 16 bytes that a thread copies and converts: some of one row of the 16. A row's
+ * threads are in one warp, so that a warp waits for its own copies only. With four channels half a
+ * warp stores 128 bytes of fp16 at a time, in as many rows as 16 threads have: these rows are so
+ * far apart that they start in different banks. */
+template <typename Shape> struct ThreadPieces {
   __device__ static int row()
   {
     const int i = threadIdx.x / Shape::kRowThreads;
@@ -43,29 +49,29 @@ template <typename Shape> struct CfTensorPieces {
   }
 };
 
-/* Copies 16 rows of the strip: pieces that lie in the picture's columns, and around them, where the
- * strip is an outer one, words. */
-template <typename Shape> class CfTensorCopier
+/* Copies 16 rows of the strip: whole pieces that lie in the picture's columns, and words of four
+ * bytes around them where the strip is at the picture's border. */
+template <typename Shape> class RowCopier
 {
-  typedef CfTensorPieces<Shape> Pieces;
+  typedef ThreadPieces<Shape> Pieces;
   static constexpr int C = Shape::kChannels;
   static constexpr int kWordPixels = 4 / C;
-  const CfFirWork &work;
+  const PlaneWork &work;
   const uint32_t colour; /* outside the picture, where the border is constant */
-  const int left;        /* pixel of the first piece */
+  const int left;        /* the plane's pixel that the first piece starts with */
   const uint32_t stages;
   const int first_full, end_full; /* pixels of the strip in whole pieces of the picture */
   const int words_before, words;  /* of a row: in front of these pixels, and in all */
 
-  /* The row that is at y, or NULL for the border's colour. */
+  /* The row of the source for row y, NULL for the border's colour. */
   __device__ const uint8_t *row_at(int y) const
   {
-    const int from = cf_source_row(work, y);
+    const int from = source_row(work, y);
 
     return from < 0 ? nullptr : work.source + (ptrdiff_t)from * work.source_stride;
   }
 
-  /* Of a strip that has no border: one address, and offsets that instructions contain. */
+  /* All pieces are in the picture: one address, and offsets that instructions contain. */
   __device__ void copy_all_pieces(uint32_t to, const uint8_t *from) const
   {
     const uint32_t first_to = to + Pieces::place(0);
@@ -74,12 +80,11 @@ template <typename Shape> class CfTensorCopier
 #pragma unroll
     for (int i = 0; i < Shape::kLoads; i++) {
       if (Pieces::exists(i))
-        cf::cp_async<16>(first_to + i * Shape::kRowThreads * 16,
-                         first + i * Shape::kRowThreads * 16);
+        cp_async<16>(first_to + i * Shape::kRowThreads * 16, first + i * Shape::kRowThreads * 16);
     }
   }
 
-  /* Of the nearest pieces in the picture, where only whole pieces are outside. */
+  /* Pieces outside the picture are copies of the nearest one (replicates_pieces). */
   __device__ void copy_nearest_pieces(uint32_t to, const uint8_t *from) const
   {
     const int last = work.width - Shape::kPiecePixels;
@@ -88,7 +93,7 @@ template <typename Shape> class CfTensorCopier
     for (int i = 0; i < Shape::kLoads; i++) {
       const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
       if (Pieces::exists(i))
-        cf::cp_async<16>(to + Pieces::place(i), from + min(max(x, 0), last) * C);
+        cp_async<16>(to + Pieces::place(i), from + min(max(x, 0), last) * C);
     }
   }
 
@@ -99,10 +104,10 @@ template <typename Shape> class CfTensorCopier
       const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
       if (Pieces::exists(i) && x >= first_full && x < end_full) {
         if (from) {
-          cf::cp_async<16>(to + Pieces::place(i), from + x * C);
+          cp_async<16>(to + Pieces::place(i), from + x * C);
         } else {
           for (int word = 0; word < 4; word++)
-            cf::st_shared(to + Pieces::place(i) + 4 * word, colour);
+            st_shared(to + Pieces::place(i) + 4 * word, colour);
         }
       }
     }
@@ -115,7 +120,7 @@ template <typename Shape> class CfTensorCopier
 
 #pragma unroll
     for (int i = 0; i < kWordPixels; i++) {
-      const int folded = from ? cf::fold_index(work.border, x + i, work.width) : -1;
+      const int folded = from ? fold_index(work.border, x + i, work.width) : -1;
       if (folded >= 0) {
         const uint32_t pixel = C == 1 ? from[folded] : *(const uint16_t *)(from + folded * 2);
         const uint32_t mask = (1u << 8 * C % 32) - 1;
@@ -125,8 +130,9 @@ template <typename Shape> class CfTensorCopier
     return word;
   }
 
-  /* Single pixels of four bytes are folded; where the border is replicated, words of several pixels
-   * get the nearest one, and cf_tensor_repair does the rest. */
+  /* Words of one pixel are copied from where the border's rule says. Words of several pixels are
+   * too, pixel by pixel, except that replicated ones get the nearest whole word, which
+   * replicate_into_word corrects after the copy. */
   __device__ void copy_outer_words(uint32_t to, const uint8_t *from) const
   {
     const int last = (work.width - 1) / kWordPixels * kWordPixels;
@@ -139,36 +145,36 @@ template <typename Shape> class CfTensorCopier
 
       if (work.border == CF_BORDER_REPLICATE) {
         const int nearest = min(max(x, 0), last);
-        cf::cp_async_zero_fill<4>(place, from + nearest * C,
-                                  C == 4 ? 4 : min(4, (work.width - nearest) * C));
+        cp_async_zero_fill<4>(place, from + nearest * C,
+                              C == 4 ? 4 : min(4, (work.width - nearest) * C));
       } else if constexpr (C == 4) {
-        const int folded = from ? cf::fold_index(work.border, x, work.width) : -1;
+        const int folded = from ? fold_index(work.border, x, work.width) : -1;
         if (folded < 0)
-          cf::st_shared(place, colour);
+          st_shared(place, colour);
         else
-          cf::cp_async_zero_fill<4>(place, from + folded * 4, 4);
+          cp_async_zero_fill<4>(place, from + folded * 4, 4);
       } else {
-        cf::st_shared(place, folded_word(from, x));
+        st_shared(place, folded_word(from, x));
       }
     }
   }
 
 public:
-  __device__ CfTensorCopier(const CfFirWork &work, uint32_t colour, int left, const uint8_t *stages)
-      : work(work), colour(colour), left(left), stages(cf::smem_address(stages)),
+  __device__ RowCopier(const PlaneWork &work, uint32_t colour, int left, const uint8_t *stages)
+      : work(work), colour(colour), left(left), stages(smem_address(stages)),
         first_full(max(left, 0)),
         end_full(min(left + Shape::kInputPixels,
                      work.width / Shape::kPiecePixels * Shape::kPiecePixels)),
         words_before((first_full - left) / kWordPixels),
         words(words_before +
-              max(0, min(left + Shape::kInputPixels, cf_round_up(work.width + Shape::kRadius, 4)) -
+              max(0, min(left + Shape::kInputPixels, round_up(work.width + Shape::kRadius, 4)) -
                          end_full) /
                   kWordPixels)
   {
   }
 
-  /* No result depends on pixels that are never copied, but they become halves, which zeros
-   * multiply: they are opaque. */
+  /* Sets pixels that are never copied to opaque white. No result depends on them, but zeros
+   * multiply them, so that they must be finite, and opaque lest the strip count as weighted. */
   __device__ void fill_rest(uint8_t *stages) const
   {
     if (replicates_pieces() ||
@@ -185,7 +191,8 @@ public:
     return work.border == CF_BORDER_REPLICATE && work.width % Shape::kPiecePixels == 0;
   }
 
-  __device__ bool needs_repair() const
+  /* Whether words at the border have to be corrected (replicate_into_word). */
+  __device__ bool needs_replication() const
   {
     return (C != 4 || replicates_pieces()) && words > 0 && work.border == CF_BORDER_REPLICATE;
   }
@@ -196,7 +203,7 @@ public:
     return end_full - first_full == Shape::kInputPixels;
   }
 
-  /* Of such a strip, 16 rows inside the picture. `from` is the thread's first piece. */
+  /* is_inner(), and 16 rows inside the picture. `from` is the thread's first piece. */
   __device__ void fetch_inner(int stage, const uint8_t *from) const
   {
     const uint32_t to = stages + stage * Shape::kStageBytes + Pieces::place(0);
@@ -204,9 +211,9 @@ public:
 #pragma unroll
     for (int i = 0; i < Shape::kLoads; i++) {
       if (Pieces::exists(i))
-        cf::cp_async<16>(to + i * Shape::kRowThreads * 16, from + i * Shape::kRowThreads * 16);
+        cp_async<16>(to + i * Shape::kRowThreads * 16, from + i * Shape::kRowThreads * 16);
     }
-    cf::cp_async_commit();
+    cp_async_commit();
   }
 
   /* Starts the copies of 16 rows from y0 on, if they are wanted. */
@@ -227,24 +234,24 @@ public:
           copy_outer_words(to, from);
       }
     }
-    cf::cp_async_commit();
+    cp_async_commit();
   }
 };
 
-/* Starts the copies of one step after another: where all is inside the picture, without finding
- * rows and borders for each. */
-template <typename Shape> class CfTensorFetcher
+/* Starts the copies of one step after another: inside the picture without folding rows and columns
+ * for each. */
+template <typename Shape> class StepFetcher
 {
-  typedef CfTensorPieces<Shape> Pieces;
-  const CfTensorCopier<Shape> &copier;
-  const CfFirWork &work;
+  typedef ThreadPieces<Shape> Pieces;
+  const RowCopier<Shape> &copier;
+  const PlaneWork &work;
   const bool inner;
   const int y0, steps;
   const uint8_t *next; /* the thread's first piece of the next step */
 
 public:
-  __device__ CfTensorFetcher(const CfTensorCopier<Shape> &copier, const CfFirWork &work, int left,
-                             int y0, int steps)
+  __device__ StepFetcher(const RowCopier<Shape> &copier, const PlaneWork &work, int left, int y0,
+                         int steps)
       : copier(copier), work(work), inner(copier.is_inner()), y0(y0), steps(steps),
         next(work.source + (ptrdiff_t)(y0 + Pieces::row()) * work.source_stride +
              (left + Pieces::piece(0) * Shape::kPiecePixels) * Shape::kChannels)
@@ -254,18 +261,18 @@ public:
   /* `step` is 0 and then one more each time. */
   __device__ void fetch(int step)
   {
-    const int y = y0 + step * kTensorStep;
+    const int y = y0 + step * kStepRows;
 
-    if (inner && y >= work.readable_first && y + kTensorStep <= work.readable_end && step < steps)
+    if (inner && y >= work.readable_first && y + kStepRows <= work.readable_end && step < steps)
       copier.fetch_inner(step % Shape::kStages, next);
     else
       copier.fetch(step % Shape::kStages, step < steps, y);
-    next += kTensorStep * work.source_stride;
+    next += kStepRows * work.source_stride;
   }
 };
 
 /* Puts the replicated border into a word of several pixels from pixel x on. */
-template <int C> __device__ inline uint32_t cf_tensor_repair(uint32_t word, int x, int width)
+template <int C> __device__ inline uint32_t replicate_into_word(uint32_t word, int x, int width)
 {
   constexpr int kWordPixels = 4 / C;
   const int last = (width - 1) % kWordPixels * C; /* byte of the last pixel in its word */
@@ -282,25 +289,27 @@ template <int C> __device__ inline uint32_t cf_tensor_repair(uint32_t word, int 
   return __byte_perm(word, 0, select);
 }
 
-template <int C> __device__ inline uint4 cf_tensor_repair_piece(const uint4 &v, int x, int width)
+template <int C> __device__ inline uint4 replicate_into_piece(const uint4 &v, int x, int width)
 {
   if (width % (16 / C) == 0) {
-    const uint32_t nearest = cf_tensor_repair<C>(x < 0 ? v.x : v.w, x < 0 ? x : x + 12 / C, width);
+    const uint32_t nearest =
+        replicate_into_word<C>(x < 0 ? v.x : v.w, x < 0 ? x : x + 12 / C, width);
     return make_uint4(nearest, nearest, nearest, nearest);
   }
-  return make_uint4(cf_tensor_repair<C>(v.x, x, width), cf_tensor_repair<C>(v.y, x + 4 / C, width),
-                    cf_tensor_repair<C>(v.z, x + 8 / C, width),
-                    cf_tensor_repair<C>(v.w, x + 12 / C, width));
+  return make_uint4(replicate_into_word<C>(v.x, x, width),
+                    replicate_into_word<C>(v.y, x + 4 / C, width),
+                    replicate_into_word<C>(v.z, x + 8 / C, width),
+                    replicate_into_word<C>(v.w, x + 12 / C, width));
 }
 
-/* Two halves of opaque alpha, which counts from 0, since what is small must be small for a half of
- * it to be exact in proportion. */
-constexpr uint32_t kTensorOpaque = 0x5bf85bf8;
+/* Two fp16 numbers of opaque alpha. Alpha counts from 0, not from 128: what is faint must be a
+ * small number for fp16 to be exact in proportion. */
+constexpr uint32_t kOpaqueFp16x2 = 0x5bf85bf8;
 
-/* Alpha of two pixels and what it does to colours less 128, which stay as small as what is visible
- * of them: alpha / 255 in two halves, so that products are rounded once. 1 / 255 is the sum of two
- * halves but for 5e-8 of it, and opaque colours stay what they are. */
-class CfTensorWeightPair
+/* Premultiplies the colours of two pixels, which count from 128 and so become as small as what is
+ * visible of them. alpha / 255 is the sum of two fp16 numbers, so that products are rounded once;
+ * 1 / 255 is but for 5e-8 of it, and opaque colours stay what they are. */
+class AlphaWeightPair
 {
   __half2 alpha, high, low;
 
@@ -310,8 +319,8 @@ class CfTensorWeightPair
   }
 
 public:
-  /* Of alpha less 128. */
-  __device__ CfTensorWeightPair(uint32_t centred)
+  /* `centred`: the alphas less 128. */
+  __device__ AlphaWeightPair(uint32_t centred)
   {
     const __half2 first = both(0x1c04), second = both(0x0001);
 
@@ -341,32 +350,22 @@ public:
   }
 };
 
-/* Makes halves of bytes. */
-template <typename Shape> class CfTensorConverter
+/* Converts a step's bytes to planes of fp16: codes less 128, colours premultiplied, alpha. */
+template <typename Shape> class Fp16Converter
 {
-  typedef CfTensorPieces<Shape> Pieces;
+  typedef ThreadPieces<Shape> Pieces;
   static constexpr int C = Shape::kChannels;
-  const CfTensorJob &job;
+  const MmaJob &job;
   const int left, width;
-  const bool repairs;
-  const cf::ByteToHalf halves;
+  const bool replicates;
+  const ByteToHalf to_fp16;
 
-  __device__ uint32_t alpha_byte() const
-  {
-    return job.first_colour ? 0xff : 0xff000000;
-  }
-
-  __device__ bool is_opaque(const uint4 &v) const
-  {
-    return (v.x & v.y & v.z & v.w & alpha_byte()) == alpha_byte();
-  }
-
-  /* Piece i with the border that is replicated. */
-  __device__ uint4 repaired(const uint4 &v, int i) const
+  /* Piece i with the replicated border put right. */
+  __device__ uint4 with_border(const uint4 &v, int i) const
   {
     const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
 
-    return x < 0 || x + Shape::kPiecePixels > width ? cf_tensor_repair_piece<C>(v, x, width) : v;
+    return x < 0 || x + Shape::kPiecePixels > width ? replicate_into_piece<C>(v, x, width) : v;
   }
 
   __device__ static uint8_t *place(uint8_t *planes, int i)
@@ -376,39 +375,37 @@ template <typename Shape> class CfTensorConverter
 
   __device__ void convert_opaque(const uint4 &v, uint8_t *to) const
   {
-    const uint32_t a = cf::permute_bytes(v.x, v.y, job.first_two);
-    const uint32_t b = cf::permute_bytes(v.z, v.w, job.first_two);
-    const uint32_t c = cf::permute_bytes(v.x, v.y, job.third),
-                   d = cf::permute_bytes(v.z, v.w, job.third);
+    const uint32_t a = permute_bytes(v.x, v.y, job.first_two);
+    const uint32_t b = permute_bytes(v.z, v.w, job.first_two);
+    const uint32_t c = permute_bytes(v.x, v.y, job.third), d = permute_bytes(v.z, v.w, job.third);
 
-    *(uint2 *)to = make_uint2(halves.centred(a, 0x4140), halves.centred(b, 0x4140));
+    *(uint2 *)to = make_uint2(to_fp16.centred(a, 0x4140), to_fp16.centred(b, 0x4140));
     *(uint2 *)(to + Shape::kPlaneBytes) =
-        make_uint2(halves.centred(a, 0x4342), halves.centred(b, 0x4342));
+        make_uint2(to_fp16.centred(a, 0x4342), to_fp16.centred(b, 0x4342));
     *(uint2 *)(to + 2 * Shape::kPlaneBytes) =
-        make_uint2(halves.centred(c, 0x4140), halves.centred(d, 0x4140));
+        make_uint2(to_fp16.centred(c, 0x4140), to_fp16.centred(d, 0x4140));
   }
 
   __device__ void convert_weighted(const uint4 &v, uint8_t *to) const
   {
-    const uint32_t a = cf::permute_bytes(v.x, v.y, job.first_two);
-    const uint32_t b = cf::permute_bytes(v.z, v.w, job.first_two);
-    const uint32_t c = cf::permute_bytes(v.x, v.y, job.third),
-                   d = cf::permute_bytes(v.z, v.w, job.third);
-    const CfTensorWeightPair first(halves.centred(c, 0x4342)), second(halves.centred(d, 0x4342));
+    const uint32_t a = permute_bytes(v.x, v.y, job.first_two);
+    const uint32_t b = permute_bytes(v.z, v.w, job.first_two);
+    const uint32_t c = permute_bytes(v.x, v.y, job.third), d = permute_bytes(v.z, v.w, job.third);
+    const AlphaWeightPair first(to_fp16.centred(c, 0x4342)), second(to_fp16.centred(d, 0x4342));
 
-    *(uint2 *)to =
-        make_uint2(first.times(halves.centred(a, 0x4140)), second.times(halves.centred(b, 0x4140)));
-    *(uint2 *)(to + Shape::kPlaneBytes) =
-        make_uint2(first.times(halves.centred(a, 0x4342)), second.times(halves.centred(b, 0x4342)));
-    *(uint2 *)(to + 2 * Shape::kPlaneBytes) =
-        make_uint2(first.times(halves.centred(c, 0x4140)), second.times(halves.centred(d, 0x4140)));
+    *(uint2 *)to = make_uint2(first.times(to_fp16.centred(a, 0x4140)),
+                              second.times(to_fp16.centred(b, 0x4140)));
+    *(uint2 *)(to + Shape::kPlaneBytes) = make_uint2(first.times(to_fp16.centred(a, 0x4342)),
+                                                     second.times(to_fp16.centred(b, 0x4342)));
+    *(uint2 *)(to + 2 * Shape::kPlaneBytes) = make_uint2(first.times(to_fp16.centred(c, 0x4140)),
+                                                         second.times(to_fp16.centred(d, 0x4140)));
     *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(first.alpha_bits(), second.alpha_bits());
   }
 
   __device__ void convert_pixels(const uint4 &v, uint8_t *to) const
   {
-    if (is_opaque(v)) {
-      *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(kTensorOpaque, kTensorOpaque);
+    if (is_opaque(v, job.first_colour)) {
+      *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(kOpaqueFp16x2, kOpaqueFp16x2);
       convert_opaque(v, to);
     } else {
       convert_weighted(v, to);
@@ -418,27 +415,26 @@ template <typename Shape> class CfTensorConverter
   __device__ void convert_samples(const uint4 &v, uint8_t *to) const
   {
     if constexpr (C == 2) {
-      *(uint4 *)to = make_uint4(halves.centred(v.x, 0x4240), halves.centred(v.y, 0x4240),
-                                halves.centred(v.z, 0x4240), halves.centred(v.w, 0x4240));
+      *(uint4 *)to = make_uint4(to_fp16.centred(v.x, 0x4240), to_fp16.centred(v.y, 0x4240),
+                                to_fp16.centred(v.z, 0x4240), to_fp16.centred(v.w, 0x4240));
       *(uint4 *)(to + Shape::kPlaneBytes) =
-          make_uint4(halves.centred(v.x, 0x4341), halves.centred(v.y, 0x4341),
-                     halves.centred(v.z, 0x4341), halves.centred(v.w, 0x4341));
+          make_uint4(to_fp16.centred(v.x, 0x4341), to_fp16.centred(v.y, 0x4341),
+                     to_fp16.centred(v.z, 0x4341), to_fp16.centred(v.w, 0x4341));
     } else {
-      *(uint4 *)to = make_uint4(halves.centred(v.x, 0x4140), halves.centred(v.x, 0x4342),
-                                halves.centred(v.y, 0x4140), halves.centred(v.y, 0x4342));
-      *(uint4 *)(to + 16) = make_uint4(halves.centred(v.z, 0x4140), halves.centred(v.z, 0x4342),
-                                       halves.centred(v.w, 0x4140), halves.centred(v.w, 0x4342));
+      *(uint4 *)to = make_uint4(to_fp16.centred(v.x, 0x4140), to_fp16.centred(v.x, 0x4342),
+                                to_fp16.centred(v.y, 0x4140), to_fp16.centred(v.y, 0x4342));
+      *(uint4 *)(to + 16) = make_uint4(to_fp16.centred(v.z, 0x4140), to_fp16.centred(v.z, 0x4342),
+                                       to_fp16.centred(v.w, 0x4140), to_fp16.centred(v.w, 0x4342));
     }
   }
 
 public:
-  __device__ CfTensorConverter(const CfTensorJob &job, const CfFirWork &work, int left,
-                               bool repairs)
-      : job(job), left(left), width(work.width), repairs(repairs), halves(job.exponents)
+  __device__ Fp16Converter(const MmaJob &job, const PlaneWork &work, int left, bool replicates)
+      : job(job), left(left), width(work.width), replicates(replicates), to_fp16(job.exponents)
   {
   }
 
-  /* Whether all was opaque, which is asked once for all pieces. */
+  /* The thread's pieces of a stage. Returns whether all were opaque, or need not be. */
   __device__ bool convert(const uint8_t *stage, uint8_t *planes) const
   {
     uint4 v[Shape::kLoads];
@@ -450,22 +446,23 @@ public:
       if (Pieces::exists(i))
         v[i] = *(const uint4 *)(stage + Pieces::place(i));
     }
-    if (repairs) {
+    if (replicates) {
 #pragma unroll
       for (int i = 0; i < Shape::kLoads; i++)
-        v[i] = repaired(v[i], i);
+        v[i] = with_border(v[i], i);
     }
 #pragma unroll
     for (int i = 0; i < Shape::kLoads; i++)
       alphas &= v[i].x & v[i].y & v[i].z & v[i].w;
     if constexpr (C == 4) {
-      const bool opaque = !job.weights.exists || (alphas & alpha_byte()) == alpha_byte();
+      const uint32_t opaque_bits = alpha_byte(job.first_colour);
+      const bool opaque = !job.weights.exists || (alphas & opaque_bits) == opaque_bits;
 #pragma unroll
       for (int i = 0; i < Shape::kLoads; i++) {
         uint8_t *to = place(planes, i);
         if (opaque && Pieces::exists(i)) {
           if constexpr (Shape::kHasAlpha)
-            *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(kTensorOpaque, kTensorOpaque);
+            *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(kOpaqueFp16x2, kOpaqueFp16x2);
           convert_opaque(v[i], to);
         }
       }
@@ -474,7 +471,7 @@ public:
         for (int i = 0; i < Shape::kLoads; i++) {
           const uint4 *const again = (const uint4 *)(stage + Pieces::place(i));
           if (Pieces::exists(i))
-            convert_pixels(repairs ? repaired(*again, i) : *again, place(planes, i));
+            convert_pixels(replicates ? with_border(*again, i) : *again, place(planes, i));
         }
       }
       return opaque;
@@ -488,3 +485,5 @@ public:
     }
   }
 };
+
+} // namespace cf::fir

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Separable filter of any length in two launches a plane, rows into an intermediate picture and
- * columns out of it, in single or double precision: kernels that do not fit shared memory, and
- * those whose gain needs double.
+ * columns out of it, in single or double precision: taps whose rows do not fit shared memory, and
+ * gains that need double.
  */
-#include "cuda/fir/types.cuh"
-
 #include <string.h>
 
+#include "cuda/common/int_math.cuh"
+#include "cuda/common/launch.cuh"
+#include "cuda/fir/pixel.cuh"
+
+namespace cf::fir
+{
 namespace
 {
 
@@ -25,14 +29,16 @@ constexpr int kStride = kRowPixels + kChunk + 1; /* 1 modulo 32: free of bank co
 constexpr int kColumnPixels = 32, kColumnRows = kThreads / 32 * kOutputs;
 
 template <typename Real> struct Job {
-  CfFirWork work;
+  PlaneWork work;
+  bool wide;    /* samples of two bytes */
   Real *sums;   /* [channel][y][x], of the readable rows */
   int groups;   /* of 8 taps, with those that only shifted outputs need */
   Real row_sum; /* of the row filter's taps */
   Real tap[kTapSlots];
 };
 
-/* As in cuda/fir/fused_fp32.cu: 8 samples into 8 sums that lie one sample apart. */
+/* Adds 8 samples to 8 sums that lie one sample apart; `tap` are the 8 taps of the first sum on
+ * these samples and `before` the 8 in front of them. */
 template <typename Real>
 __device__ inline void accumulate(Real (&sum)[kOutputs], const Real (&sample)[kOutputs],
                                   const Real (&before)[kOutputs], const Real (&tap)[kOutputs])
@@ -55,7 +61,7 @@ __device__ inline void next_taps(Real (&before)[kOutputs], Real (&tap)[kOutputs]
   }
 }
 
-__device__ inline int source_code(const CfFirWork &work, bool wide, int x, int y, int channel)
+__device__ inline int source_code(const PlaneWork &work, bool wide, int x, int y, int channel)
 {
   const uint8_t *row = work.source + (ptrdiff_t)y * work.source_stride;
   const size_t index = (size_t)x * work.channels + channel;
@@ -64,23 +70,24 @@ __device__ inline int source_code(const CfFirWork &work, bool wide, int x, int y
 }
 
 template <typename Real>
-__device__ inline Real weighted_value(const CfFirWork &work, bool wide, int x, int y, int channel)
+__device__ inline Real weighted_value(const PlaneWork &work, bool wide, int x, int y, int channel)
 {
   if (x < 0)
-    return work.tone[channel].border;
+    return work.transform[channel].border;
 
-  const Real value = (Real)source_code(work, wide, x, y, channel) - (Real)work.tone[channel].centre;
+  const Real value =
+      (Real)source_code(work, wide, x, y, channel) - (Real)work.transform[channel].centre;
   return work.alpha >= 0 && channel != work.alpha
-             ? value * cf_weight((Real)source_code(work, wide, x, y, work.alpha))
+             ? value * alpha_weight((Real)source_code(work, wide, x, y, work.alpha))
              : value;
 }
 
 /* A block filters 8 rows by 256 pixels of one channel; a warp 8 rows by 4 groups of 8 pixels. */
-template <typename Real, bool Wide>
+template <typename Real>
 __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ Job<Real> job)
 {
   __shared__ Real input[kRowRows * kStride];
-  const CfFirWork &work = job.work;
+  const PlaneWork &work = job.work;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const int across = (work.width + kRowPixels - 1) / kRowPixels;
   const int readable = work.readable_end - work.readable_first;
@@ -91,7 +98,7 @@ __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ 
   const int row = lane & 7, pixel = warp * 32 + (lane >> 3) * kOutputs;
   Real sum[kOutputs] = {}, before[kOutputs], tap[kOutputs] = {};
 
-  if (work.tone[channel].use != CF_FIR_FILTER)
+  if (work.transform[channel].action != kFilter)
     return;
 
   for (int group = 0; group < job.groups; group += kChunk / kOutputs) {
@@ -101,7 +108,7 @@ __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ 
     __syncthreads();
     for (int x = lane; x < kRowPixels + kChunk; x += 32)
       input[warp * kStride + x] = weighted_value<Real>(
-          work, Wide, cf::fold_index(work.border, left + x, work.width), y, channel);
+          work, job.wide, fold_index(work.border, left + x, work.width), y, channel);
     __syncthreads();
     for (int g = 0; g < min(kChunk / kOutputs, job.groups - group); g++) {
       Real sample[kOutputs];
@@ -127,10 +134,10 @@ template <typename Real>
 __device__ inline void filter_column(const Job<Real> &job, int x, int y0, int channel,
                                      Real (&sum)[kOutputs])
 {
-  const CfFirWork &work = job.work;
+  const PlaneWork &work = job.work;
   const int readable = work.readable_end - work.readable_first;
   const Real *column = job.sums + (size_t)channel * readable * work.width + x;
-  const Real outside = (Real)work.tone[channel].border * job.row_sum;
+  const Real outside = (Real)work.transform[channel].border * job.row_sum;
   const int top = y0 - work.column_anchor;
   Real before[kOutputs], tap[kOutputs] = {};
 
@@ -141,7 +148,7 @@ __device__ inline void filter_column(const Job<Real> &job, int x, int y0, int ch
     Real sample[kOutputs];
 #pragma unroll
     for (int i = 0; i < kOutputs; i++) {
-      const int y = cf_source_row(work, top + group * kOutputs + i);
+      const int y = source_row(work, top + group * kOutputs + i);
       sample[i] = y < 0 ? outside : column[(size_t)(y - work.readable_first) * work.width];
     }
     next_taps(before, tap, job.tap + group * kOutputs);
@@ -150,10 +157,10 @@ __device__ inline void filter_column(const Job<Real> &job, int x, int y0, int ch
 }
 
 /* A thread filters 8 rows of a pixel, alpha first, which divides the other channels. */
-template <typename Real, bool Wide>
+template <typename Real>
 __global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant__ Job<Real> job)
 {
-  const CfFirWork &work = job.work;
+  const PlaneWork &work = job.work;
   const int across = (work.width + kColumnPixels - 1) / kColumnPixels;
   const int x = (int)(blockIdx.x % across) * kColumnPixels + (threadIdx.x & 31);
   const int y0 =
@@ -168,10 +175,10 @@ __global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant
 
   for (int i = 0; i < work.channels; i++) {
     const int channel = work.alpha < 0 ? i : (work.alpha + i) % work.channels;
-    const CfFirTone &tone = work.tone[channel];
+    const ChannelTransform &transform = work.transform[channel];
     Real sum[kOutputs];
 
-    if (tone.use == CF_FIR_FILTER)
+    if (transform.action == kFilter)
       filter_column(job, x, y0, channel, sum);
 #pragma unroll
     for (int o = 0; o < kOutputs; o++) {
@@ -180,19 +187,19 @@ __global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant
 
       if (y >= work.end)
         break;
-      if (tone.use != CF_FIR_FILTER)
-        value = source_code(work, Wide, x, y, channel);
+      if (transform.action != kFilter)
+        value = source_code(work, job.wide, x, y, channel);
       else if (channel == work.alpha)
-        value = cf_apply_tone(tone, sum[o]);
+        value = apply_transform(transform, sum[o]);
       else
-        value = cf_unweigh(tone, sum[o], alpha[o]);
+        value = unpremultiply(transform, sum[o], alpha[o]);
       if (channel == work.alpha)
         alpha[o] = value;
 
-      const uint32_t sample = cf_to_sample(work, value);
+      const uint32_t sample = to_sample(work, value);
       uint8_t *to = work.destination + (ptrdiff_t)y * work.destination_stride;
       const size_t index = (size_t)x * work.channels + channel;
-      if (Wide)
+      if (job.wide)
         ((uint16_t *)to)[index] = (uint16_t)sample;
       else
         to[index] = (uint8_t)sample;
@@ -208,42 +215,39 @@ template <typename Real> void set_taps(Job<Real> *job, const CfTaps *taps)
   job->groups = (taps->count + 2 * kOutputs - 2) / kOutputs;
 }
 
-int divide_up(int value, int divisor)
+template <typename Real>
+bool run_plane(const PlaneWork *work, bool wide, const CfFirPlane *plan, Real *sums,
+               cudaStream_t stream, CfStatus *status)
 {
-  return (value + divisor - 1) / divisor;
-}
-
-template <typename Real, bool Wide>
-bool run_plane(const CfFirWork *work, const CfFirPlane *plan, Real *sums, cudaStream_t stream,
-               CfStatus *status)
-{
-  const int row_blocks = divide_up(work->width, kRowPixels) *
-                         divide_up(work->readable_end - work->readable_first, kRowRows);
+  const int row_blocks =
+      div_up(work->width, kRowPixels) * div_up(work->readable_end - work->readable_first, kRowRows);
   const int column_blocks =
-      divide_up(work->width, kColumnPixels) * divide_up(work->end - work->first, kColumnRows);
-  void (*const rows)(Job<Real>) = filter_rows<Real, Wide>;
-  void (*const columns)(Job<Real>) = filter_columns<Real, Wide>;
+      div_up(work->width, kColumnPixels) * div_up(work->end - work->first, kColumnRows);
+  Launch how = {};
   Job<Real> job;
 
+  how.block = dim3(kThreads);
+  how.stream = stream;
   job.work = *work;
+  job.wide = wide;
   job.sums = sums;
   job.row_sum = (Real)plan->row.sum;
   set_taps(&job, &plan->row);
-  rows<<<row_blocks * work->channels, kThreads, 0, stream>>>(job);
-  if (!cf_cuda_launched("filtering rows", status))
+  how.grid = dim3((unsigned)(row_blocks * work->channels));
+  if (!launch(how, "filtering rows", status, filter_rows<Real>, job))
     return false;
   set_taps(&job, &plan->column);
-  columns<<<column_blocks, kThreads, 0, stream>>>(job);
-  return cf_cuda_launched("filtering columns", status);
+  how.grid = dim3((unsigned)column_blocks);
+  return launch(how, "filtering columns", status, filter_columns<Real>, job);
 }
 
 template <typename Real>
-bool run_planes(const CfFirPicture *picture, CfDevice *device, void *stream, CfStatus *status)
+bool run_planes(const Picture *picture, CfDevice *device, void *stream, CfStatus *status)
 {
   size_t largest = 0;
 
   for (int p = 0; p < picture->planes; p++) {
-    const CfFirWork *work = &picture->plane[p];
+    const PlaneWork *work = &picture->plane[p];
     const size_t samples =
         (size_t)work->width * (size_t)(work->readable_end - work->readable_first) * work->channels;
     largest = samples > largest ? samples : largest;
@@ -255,20 +259,19 @@ bool run_planes(const CfFirPicture *picture, CfDevice *device, void *stream, CfS
   if (!sums)
     return false;
   bool good = true;
-  for (int p = 0; good && p < picture->planes; p++) {
-    good = picture->sample_bytes == 2 ? run_plane<Real, true>(&picture->plane[p], picture->plan[p],
-                                                              sums, (cudaStream_t)stream, status)
-                                      : run_plane<Real, false>(&picture->plane[p], picture->plan[p],
-                                                               sums, (cudaStream_t)stream, status);
-  }
+  for (int p = 0; good && p < picture->planes; p++)
+    good = run_plane(&picture->plane[p], picture->sample_bytes == 2, picture->plan[p], sums,
+                     (cudaStream_t)stream, status);
   return cf_scratch_give(device, sums, stream, good ? status : nullptr) && good;
 }
 
 } // namespace
 
-bool cf_fir_long_run(const CfFirPicture *picture, CfDevice *device, bool single, void *stream,
-                     CfStatus *status)
+bool two_pass_run(const Picture *picture, CfDevice *device, bool single, void *stream,
+                  CfStatus *status)
 {
   return single ? run_planes<float>(picture, device, stream, status)
                 : run_planes<double>(picture, device, stream, status);
 }
+
+} // namespace cf::fir

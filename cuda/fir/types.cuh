@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the kernels of the separable filter share: one plane's work as plan/fir.h defines it, in the
- * precision of the device, and the three ways to do it.
+ * What the methods of the separable filter share: one plane's work as plan/fir.h defines it, in the
+ * precision of the device, the plan of a frame, and each method's host functions. Compiles for host
+ * code too; device functions are in pixel.cuh.
  */
 #pragma once
 
@@ -12,23 +13,28 @@ extern "C" {
 #include "plan/fir.h"
 }
 
-enum CfFirChannelUse {
-  CF_FIR_FILTER,
-  CF_FIR_COPY,
-  CF_FIR_IGNORE, /* padding */
+namespace cf::fir
+{
+
+enum ChannelAction {
+  kFilter,
+  kCopy,
+  kIgnore, /* padding */
 };
 
-/* Members named as in CfFirChannel, but that the alpha which weighs others is centred on opaque:
- * then its sums are 0 where all is opaque, and the weights there exactly 1. */
-struct CfFirTone {
-  int use;
-  int absolute;
+/* One channel's part of CfFirChannel: result = centre + bias + m(scale * sum). Sums run over codes
+ * less `centre`; alpha that weights colours is centred on opaque, so that its sums are 0 where all
+ * is opaque, and the weights there exactly 1. */
+struct ChannelTransform {
+  int action;   /* ChannelAction */
+  int absolute; /* m(t) = |t| */
   float centre, scale, bias;
-  float border; /* weighted as the samples are */
+  float border; /* outside the picture: centred, and premultiplied, as the samples are */
 };
 
-struct CfFirWork {
-  const uint8_t *source;
+/* One plane of one frame. Strides in bytes, all else in samples of the plane. */
+struct PlaneWork {
+  const uint8_t *source; /* device memory, of the caller */
   uint8_t *destination;
   ptrdiff_t source_stride, destination_stride;
   int width, height, channels;
@@ -38,25 +44,25 @@ struct CfFirWork {
   int alpha;                        /* channel that weights the others, or -1 */
   int shift, max_code;
   int row_anchor, column_anchor;
-  int set;     /* of taps: luma and RGB, or subsampled planes */
-  bool vector; /* source and destination rows start on 16 bytes */
-  CfFirTone tone[CF_MAX_CHANNELS];
+  int tap_set;         /* of the job's taps: 0 luma and RGB, 1 the planes behind the first */
+  bool vector_aligned; /* source and destination rows start on 16 bytes */
+  ChannelTransform transform[CF_MAX_CHANNELS];
 };
 
-/* How taps become halves: half(scale * tap), and correction * half stands for the tap. */
-struct CfFirRounding {
+/* How taps become fp16: fp16(scale * tap), and correction * fp16 stands for the tap. */
+struct TapRounding {
   double scale, correction;
 };
 
-/* All filtered planes of a job. `plan` gives the taps. */
-struct CfFirPicture {
+/* All filtered planes of a frame. `plan` gives the taps and is the engine's. */
+struct Picture {
   int planes;
-  CfFirWork plane[CF_MAX_PLANES];
+  PlaneWork plane[CF_MAX_PLANES];
   const CfFirPlane *plan[CF_MAX_PLANES];
 
-  /* For the tensor kernels. Bounds of their errors are in code values; colours are of the last
-   * plane, which is the only one where there is alpha, before they are divided by it. */
-  CfFirRounding row[CF_MAX_PLANES], column[CF_MAX_PLANES];
+  /* For the tensor-core kernels. Bounds of their errors are in code values; colours are of the last
+   * plane, the only one where there is alpha, before they are divided by it. */
+  TapRounding row[CF_MAX_PLANES], column[CF_MAX_PLANES];
   double alpha_error, colour_error;
 
   int sample_bytes;
@@ -64,87 +70,84 @@ struct CfFirPicture {
   int first_colour; /* of four channels, of which the other is alpha or padding: 0 or 1 */
 };
 
-/* Lets a kernel's blocks have `bytes` of shared memory. All kernels here prefer as much of it as an
- * SM has: they follow each other, and an SM changes its split with the L1 cache only when empty. */
-bool cf_fir_prepare_kernel(const void *kernel, int bytes, CfStatus *status);
+/* --- the plan of a frame --- */
 
-/* --- cuda/fir/fused_fp32.cu: rows and columns in one launch, single precision --- */
-
-/* Lets the kernels use all shared memory of the current context's device. */
-bool cf_fir_plain_prepare(const CfDevice *device, CfStatus *status);
-
-/* Whether these kernels fit the device's shared memory. */
-bool cf_fir_plain_fits(const CfFirPicture *picture, const CfDevice *device);
-
-/* Enqueues the filter. */
-bool cf_fir_plain_run(const CfFirPicture *picture, const CfDevice *device, void *stream,
-                      CfStatus *status);
-
-/* --- cuda/fir/two_pass.cu: two launches a plane, any number of taps, single or double precision
- * --- */
-
-bool cf_fir_long_run(const CfFirPicture *picture, CfDevice *device, bool single, void *stream,
-                     CfStatus *status);
-
-/* --- cuda/fir/mma_dispatch.cu: rows and columns in one launch on tensor cores, 8 bits --- */
-
-bool cf_fir_tensor_prepare(const CfDevice *device, CfStatus *status);
-
-/* Whether the coefficients survive half precision, and device, border and sizes are served; decides
- * on their rounding. */
-bool cf_fir_tensor_serves(CfFirPicture *picture, const CfDevice *device);
-
-/* Whether pictures of four channels were opaque, for which there are faster kernels that are slower
- * otherwise. All make the same bytes. */
-struct CfFirSightings {
-  uint32_t *words; /* that the device writes: the last picture begun, and the last with alpha */
-  uint32_t number; /* of the last picture; the first is 1 */
+enum class Method {
+  kNone,        /* no plane is filtered */
+  kMma,         /* mma_dispatch.cu: one launch on tensor cores, fp16 products, fp32 sums */
+  kFusedFp32,   /* fused_fp32.cu: one launch, single precision */
+  kTwoPassFp32, /* two_pass.cu: two launches a plane, any number of taps */
+  kTwoPassFp64,
 };
 
-/* Enqueues the filter; pointers must be `vector`. */
-bool cf_fir_tensor_run(const CfFirPicture *picture, const CfDevice *device,
-                       CfFirSightings *sightings, void *stream, CfStatus *status);
+/* Of Method::kMma. The first two are for opaque pixels; pixels that are not are filtered by the
+ * third, in the same launch. All make the same bytes. */
+enum class MmaKernel {
+  kUniform,         /* all warps load, filter and store: up to 49 taps */
+  kWarpSpecialized, /* each warp has one of these roles: more taps */
+  kAlpha,           /* all warps do all, alpha included */
+};
 
-/* --- for the kernels --- */
+/* How one frame is filtered. */
+struct FramePlan {
+  Method method;
+  MmaKernel kernel; /* of kMma, as `tap_tiles` */
+  int tap_tiles;    /* taps in 16s: the kernels reach 8 (tap_tiles - 1) samples to either side */
+};
 
-/* The row of the source that row `y` reads, -1 for the border's colour. What lies beyond the band's
- * halo is only multiplied by zeros that fill up groups of taps, so any readable row will do. */
-__device__ inline int cf_source_row(const CfFirWork &work, int y)
-{
-  const int folded = cf::fold_index(work.border, y, work.height);
+/* Lets a kernel's CTAs have `bytes` of shared memory. All kernels here prefer as much of it as an
+ * SM has: they follow each other, and an SM changes its split with the L1 cache only when empty. */
+bool prepare_kernel(const void *kernel, int bytes, CfStatus *status);
 
-  return folded < 0 ? -1 : min(max(folded, work.readable_first), work.readable_end - 1);
-}
+/* --- fused_fp32.cu --- */
 
-/* Written as one fma, so that all kernels round alike. */
-template <typename Real> __device__ inline Real cf_apply_tone(const CfFirTone &tone, Real sum)
-{
-  const Real scale = (Real)tone.scale, offset = (Real)tone.centre + (Real)tone.bias;
+/* Lets the kernels use all shared memory of the current context's device. */
+bool fused_fp32_prepare(const CfDevice *device, CfStatus *status);
 
-  return tone.absolute ? fma(fabs(scale), fabs(sum), offset) : fma(scale, sum, offset);
-}
+/* Whether the taps fit the kernels, and their rows the device's shared memory. */
+bool fused_fp32_fits(const Picture *picture, const CfDevice *device);
 
-/* Weights are fractions of opaque, which is 255 in all formats with alpha; 255 * (1 / 255) is 1 in
- * either precision. */
+/* Enqueues the filter. */
+bool fused_fp32_run(const Picture *picture, const CfDevice *device, void *stream, CfStatus *status);
+
+/* --- two_pass.cu --- */
+
+/* Enqueues the filter, in single or in double precision; takes scratch memory for the row sums. */
+bool two_pass_run(const Picture *picture, CfDevice *device, bool single, void *stream,
+                  CfStatus *status);
+
+/* --- mma_dispatch.cu --- */
+
+bool mma_prepare(const CfDevice *device, CfStatus *status);
+
+/* Whether device, format, taps and border are served and fp16 suffices; if so sets the picture's
+ * TapRoundings and error bounds. */
+bool mma_serves(Picture *picture, const CfDevice *device);
+
+/* GPU to host: whether frames of four channels were opaque, since the kernels for opaque pixels are
+ * slower where alpha is met. Only the choice of kernel depends on it, never a byte: the host reads
+ * without waiting, and may see an older frame's word. */
+struct AlphaFeedback {
+  uint32_t *words; /* page-locked; kernels write the last frame begun, and the last with alpha */
+  uint32_t number; /* of the last frame; the first is 1 */
+};
+
+/* The kernel for the next frame. `force` is CF_FIR_MMA_OPAQUE, CF_FIR_MMA_ALPHA, or neither. */
+FramePlan mma_plan_frame(const Picture *picture, const CfDevice *device,
+                         const AlphaFeedback *feedback, int force);
+
+/* Enqueues the filter; planes must be `vector_aligned`. */
+bool mma_run(const Picture *picture, const FramePlan *plan, const CfDevice *device,
+             AlphaFeedback *feedback, void *stream, CfStatus *status);
+
+} // namespace cf::fir
+
+#ifdef __CUDACC__
+#include "cuda/common/alpha.cuh"
+
+/* The name that rooms know which include this header for it. */
 template <typename Real> __device__ inline Real cf_weight(Real alpha)
 {
-  return alpha * ((Real)1 / (Real)255);
+  return cf::alpha_weight(alpha);
 }
-
-/* A filtered colour of alpha' `alpha`. Where that is well below what rounds to 1 there is none:
- * with alpha centred on opaque, transparent areas come out as 0 only within rounding errors. */
-template <typename Real>
-__device__ inline Real cf_unweigh(const CfFirTone &tone, Real sum, Real alpha)
-{
-  return alpha < (Real)0.25 ? (Real)tone.centre
-                            : cf_apply_tone(tone, sum * ((Real)1 / cf_weight(alpha)));
-}
-
-/* Rounds half up, clamps, and shifts to the sample's bits. */
-template <typename Real> __device__ inline uint32_t cf_to_sample(const CfFirWork &work, Real value)
-{
-  const Real rounded = floor(value + (Real)0.5);
-  const Real clamped = rounded > 0 ? (rounded < work.max_code ? rounded : (Real)work.max_code) : 0;
-
-  return (uint32_t)clamped << work.shift;
-}
+#endif

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the tables of engine=exact and the kernels that read them agree on.
+ * What the tables of engine=exact (exact_weights.cpp) and the kernels that read them
+ * (exact_gather.cu) agree on.
  */
 #pragma once
 
-#include "cuda/llf/pyramid_ops.cuh"
+#include "cuda/llf/types.cuh"
 
 namespace cf::llf
 {
 
-/* Below this level a thread gathers coefficients, from it on warps do. */
-constexpr int FAR_LEVEL = 3;
-constexpr int FAR_WARPS = 8;
+/* Levels below this one are gathered in tiles from shared memory, a coefficient by a thread; this
+ * one and the coarser ones by warps, a coefficient by one or several. */
+constexpr int kWarpGatherLevel = 3;
+constexpr int kWarpGatherWarps = 8;
 
-/* A block of near levels makes NEAR_X x NEAR_Y coefficients, a warp half a row of them. */
-constexpr int NEAR_X = 64, NEAR_Y = 8, NEAR_WARPS = 2 * NEAR_Y;
+/* A CTA makes a tile of kTileX x kTileY coefficients; a warp the even or the odd ones of a row. */
+constexpr int kTileX = 64, kTileY = 8, kTileWarps = 2 * kTileY;
 
 } // namespace cf::llf

@@ -9,22 +9,25 @@
  * of both, for every position of each axis, hold the borders.
  */
 #include "cuda/llf/exact.cuh"
+#include "cuda/llf/pixel_io.cuh"
+#include "cuda/llf/pyramid_ops.cuh"
+#include "cuda/llf/remap_curve.cuh"
 
 namespace cf::llf
 {
 namespace
 {
 
-/* Leaves room for two blocks of a near level. */
-constexpr int NEAR_SHARED = 110 * 1024;
+/* The most shared memory of a CTA that gathers a tile: two such CTAs fit an SM of sm_90. */
+constexpr int kTileSharedBytes = 110 * 1024;
 
-/* A level's coefficients are shared out between this many warps where there are few of them. */
-constexpr int FAR_TARGET_WARPS = 8192, FAR_MAX_PARTS = 64, FAR_MIN_ROWS = 8;
+/* A coarse level's coefficients are split into parts, runs of rows, until about kTargetWarps warps
+ * gather; a part has at least kMinPartRows rows. */
+constexpr int kTargetWarps = 8192, kMaxParts = 64, kMinPartRows = 8;
 
 /* --- kernels --- */
 
-/* What r multiplies a difference by whose length's square this is, and not 0. */
-template <CurveShape SHAPE>
+/* r (d) / d of a vector d, from its squared length, which is not 0. */
 __device__ __forceinline__ float remap_factor(const Curve &curve, float square)
 {
   const float reciprocal = rsqrt_approx(square), length = square * reciprocal;
@@ -35,57 +38,59 @@ __device__ __forceinline__ float remap_factor(const Curve &curve, float square)
   const float blended = fmaf(root * root, detail - 1.0f, 1.0f);
   const float tone = fmaf(curve.tone_offset, reciprocal, curve.beta);
 
-  if (SHAPE == CurveShape::UPPER_HULL)
-    return fmaxf(blended, tone);
   return length <= curve.sigma ? blended : tone;
 }
 
-/* Adds r of the difference of `planes` components as a vector, weighted. At level 0 a pixel's own
- * term is r (0) = 0. */
-template <int PLANES, bool FINEST, CurveShape SHAPE>
-__device__ __forceinline__ void add_tap(const Curve &curve, float2 weight, const float d[PLANES],
-                                        float reduced[PLANES], float expanded[PLANES])
+/* Adds r of one difference d (image less centre), a vector of `Planes` components, to the sums
+ * weighted for the level (.x) and for the next level expanded (.y). At the finest level only the
+ * latter counts: a pixel's own term is r (0) = 0. */
+template <int Planes, bool Finest>
+__device__ __forceinline__ void add_tap(const Curve &curve, float2 weight, const float d[Planes],
+                                        float reduced[Planes], float expanded[Planes])
 {
-  if (PLANES == 1) {
-    const float value = copysignf(remap_magnitude<SHAPE>(curve, fabsf(d[0])), d[0]);
+  if (Planes == 1) {
+    const float value = copysignf(remap_magnitude(curve, fabsf(d[0])), d[0]);
 
-    if (!FINEST)
+    if (!Finest)
       reduced[0] = fmaf(weight.x, value, reduced[0]);
     expanded[0] = fmaf(weight.y, value, expanded[0]);
   } else {
     float square = 1e-30f;
 
 #pragma unroll
-    for (int c = 0; c < PLANES; c++)
+    for (int c = 0; c < Planes; c++)
       square = fmaf(d[c], d[c], square);
-    const float factor = remap_factor<SHAPE>(curve, square);
+    const float factor = remap_factor(curve, square);
     const float factor_x = weight.x * factor, factor_y = weight.y * factor;
 #pragma unroll
-    for (int c = 0; c < PLANES; c++) {
-      if (!FINEST)
+    for (int c = 0; c < Planes; c++) {
+      if (!Finest)
         reduced[c] = fmaf(factor_x, d[c], reduced[c]);
       expanded[c] = fmaf(factor_y, d[c], expanded[c]);
     }
   }
 }
 
-/* Planes lie one after the other, `*_size` pixels apart. */
+/* One level's job. Images are [plane][y][x] of floats in device memory. */
 struct Gather {
-  const float *image, *gauss;
-  float *coefficient;
-  size_t image_size, level_size;
-  int width, height; /* of the image */
+  const float *image;            /* intensities, width x height */
+  const float *gauss;            /* their Gaussian at this level */
+  float *coefficient;            /* [plane][y][x][part]: what this kernel makes */
+  size_t image_size, level_size; /* pixels of a plane of the image and of this level */
+  int width, height;
   AxisLevel x, y;
-  int parts;
-  int shared_bytes, rows; /* that a near kernel may use, and of the image at a time */
+  int parts;        /* of a coefficient; 1 in tiles */
+  int shared_bytes; /* that a CTA of tiles may use */
+  int rows;         /* of the image that it stages at a time */
   Curve curve;
 };
 
-/* Rows of a neighbourhood and their columns' weights, for gather_rows(): columns first, first +
- * STRIDE .. of `columns`. Of these in shared memory some change places, so that those that lanes
- * read, `mask` + 1 apart, lie in different banks. */
-template <int PLANES, int PITCH> struct StagedRows {
-  static constexpr int STRIDE = 1;
+/* Rows of a coefficient's neighbourhood and the weights of its columns, for gather_rows(): columns
+ * first, first + kStride .. of `columns`. Here in shared memory, swizzled: lanes read columns
+ * `mask`
+ * + 1 apart, which lie in different banks. */
+template <int Planes, int Pitch> struct StagedRows {
+  static constexpr int kStride = 1;
   const float *memory;
   const float2 *weights;
   unsigned weight_step;
@@ -104,12 +109,13 @@ template <int PLANES, int PITCH> struct StagedRows {
 
   __device__ __forceinline__ size_t offset(int row, int plane) const
   {
-    return (row * PLANES + plane) * PITCH;
+    return (row * Planes + plane) * Pitch;
   }
 };
 
+/* The same in global memory, a lane every 32nd column. */
 struct ImageRows {
-  static constexpr int STRIDE = 32;
+  static constexpr int kStride = 32;
   const float *memory;
   const float2 *weights;
   int first, columns, width;
@@ -131,80 +137,82 @@ struct ImageRows {
   }
 };
 
-/* Adds ROWS rows, weighted by weight_y. What depends on the column is made once for all of them. */
-template <int PLANES, int ROWS, bool FINEST, CurveShape SHAPE, typename Rows>
+/* Adds RowCount rows, weighted by weight_y, to `total`. The weights of a column are loaded once for
+ * all of them. */
+template <int Planes, int RowCount, bool Finest, typename Rows>
 __device__ __forceinline__ void gather_rows(const Curve &curve, const Rows &rows,
-                                            const float2 *weight_y, const float center[PLANES],
-                                            float total[PLANES])
+                                            const float2 *weight_y, const float center[Planes],
+                                            float total[Planes])
 {
-  float reduced_row[ROWS][PLANES] = {0}, expanded_row[ROWS][PLANES] = {0};
+  float reduced_row[RowCount][Planes] = {0}, expanded_row[RowCount][Planes] = {0};
 
 #pragma unroll 2
-  for (int column = rows.first; column < rows.columns; column += Rows::STRIDE) {
+  for (int column = rows.first; column < rows.columns; column += Rows::kStride) {
     const float2 weight = rows.weight(column);
     const float *const from = rows.at(column);
 
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-      float d[PLANES];
+    for (int r = 0; r < RowCount; r++) {
+      float d[Planes];
 
 #pragma unroll
-      for (int c = 0; c < PLANES; c++)
+      for (int c = 0; c < Planes; c++)
         d[c] = from[rows.offset(r, c)] - center[c];
-      add_tap<PLANES, FINEST, SHAPE>(curve, weight, d, reduced_row[r], expanded_row[r]);
+      add_tap<Planes, Finest>(curve, weight, d, reduced_row[r], expanded_row[r]);
     }
   }
 #pragma unroll
-  for (int r = 0; r < ROWS; r++) {
+  for (int r = 0; r < RowCount; r++) {
 #pragma unroll
-    for (int c = 0; c < PLANES; c++)
+    for (int c = 0; c < Planes; c++)
       total[c] += weight_y[r].x * reduced_row[r][c] - weight_y[r].y * expanded_row[r][c];
   }
 }
 
 /* Adds rows `row` .. end - 1: as many at a time as registers allow. `rows_at (row)` gives them. */
-template <int PLANES, bool FINEST, CurveShape SHAPE, typename RowsAt>
+template <int Planes, bool Finest, typename RowsAt>
 __device__ __forceinline__ void gather_all(const Curve &curve, int row, int end, RowsAt rows_at,
-                                           const float2 *weight_y, const float center[PLANES],
-                                           float total[PLANES])
+                                           const float2 *weight_y, const float center[Planes],
+                                           float total[Planes])
 {
-  constexpr int MANY = PLANES == 1 ? 7 : 3;
+  constexpr int kMany = Planes == 1 ? 7 : 3;
 
-  for (; row + MANY <= end; row += MANY)
-    gather_rows<PLANES, MANY, FINEST, SHAPE>(curve, rows_at(row), weight_y + row, center, total);
+  for (; row + kMany <= end; row += kMany)
+    gather_rows<Planes, kMany, Finest>(curve, rows_at(row), weight_y + row, center, total);
   for (; row + 2 <= end; row += 2)
-    gather_rows<PLANES, 2, FINEST, SHAPE>(curve, rows_at(row), weight_y + row, center, total);
+    gather_rows<Planes, 2, Finest>(curve, rows_at(row), weight_y + row, center, total);
   if (row < end)
-    gather_rows<PLANES, 1, FINEST, SHAPE>(curve, rows_at(row), weight_y + row, center, total);
+    gather_rows<Planes, 1, Finest>(curve, rows_at(row), weight_y + row, center, total);
 }
 
 /* Rows of the image from `y` on, `columns` of each from `x` on, into shared memory: the planes of a
  * row one after the other. */
-template <int PLANES, int PITCH>
+template <int Planes, int Pitch>
 __device__ __forceinline__ void stage_rows(float *memory, const Gather &gather, int mask, int x,
                                            int y, int columns, int rows)
 {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
-  for (int row = warp; row < rows * PLANES; row += NEAR_WARPS) {
-    const float *const from = gather.image + row % PLANES * gather.image_size +
-                              (size_t)(y + row / PLANES) * gather.width + x;
-    float *const to = memory + row * PITCH;
+  for (int row = warp; row < rows * Planes; row += kTileWarps) {
+    const float *const from = gather.image + row % Planes * gather.image_size +
+                              (size_t)(y + row / Planes) * gather.width + x;
+    float *const to = memory + row * Pitch;
 
     for (int column = lane; column < columns; column += 32)
       to[column ^ (column >> 5 & mask)] = from[column];
   }
 }
 
-/* The block's windows are in shared memory, gather.rows rows at a time. A warp makes the even
- * coefficients of a row or the odd ones, which need fewer taps. */
-template <int PLANES, bool FINEST, CurveShape SHAPE, int PITCH>
-__global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
-    near_kernel(const __grid_constant__ Gather gather, int mask)
+/* A CTA makes one tile of coefficients of a fine level: the image under all of its neighbourhoods
+ * goes through shared memory, gather.rows rows at a time. A warp makes the even coefficients of a
+ * row or the odd ones, which need fewer taps. */
+template <int Planes, bool Finest, int Pitch>
+__global__ void __launch_bounds__(32 * kTileWarps, 2)
+    gather_tiles_kernel(const __grid_constant__ Gather gather, int mask)
 {
   extern __shared__ float memory[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, odd = warp % 2;
-  const int block_x = blockIdx.x * NEAR_X, block_y = blockIdx.y * NEAR_Y;
+  const int block_x = blockIdx.x * kTileX, block_y = blockIdx.y * kTileY;
   const int x = block_x + 2 * lane + odd, y = block_y + warp / 2;
   const bool inside = x < gather.x.size && y < gather.y.size;
   const size_t index = (size_t)y * gather.x.size + x;
@@ -214,9 +222,9 @@ __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
       min(gather.y.first[block_y], gather.y.first[min(block_y + 1, gather.y.size - 1)]);
   const int columns = min(gather.x.span, gather.width - first_x);
   const int rows = min(gather.y.span, gather.height - first_y);
-  float center[PLANES] = {0}, total[PLANES] = {0};
+  float center[Planes] = {0}, total[Planes] = {0};
   const float2 *weight_y = nullptr;
-  StagedRows<PLANES, PITCH> window = {};
+  StagedRows<Planes, Pitch> window = {};
   int top = rows, count = 0;
 
   pdl_trigger_then_wait();
@@ -230,7 +238,7 @@ __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
     window.columns = gather.x.counts[odd];
     window.mask = mask;
 #pragma unroll
-    for (int c = 0; c < PLANES; c++)
+    for (int c = 0; c < Planes; c++)
       center[c] = gather.gauss[c * gather.level_size + index];
   }
 
@@ -240,14 +248,14 @@ __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
 
     if (staged > 0)
       __syncthreads();
-    stage_rows<PLANES, PITCH>(memory, gather, mask, first_x, first_y + staged, columns,
+    stage_rows<Planes, Pitch>(memory, gather, mask, first_x, first_y + staged, columns,
                               staged_rows);
     __syncthreads();
-    gather_all<PLANES, FINEST, SHAPE>(
+    gather_all<Planes, Finest>(
         gather.curve, max(staged - top, 0), min(staged + staged_rows - top, count),
         [&](int row) {
-          StagedRows<PLANES, PITCH> some = window;
-          some.memory = memory + (top + row - staged) * PLANES * PITCH;
+          StagedRows<Planes, Pitch> some = window;
+          some.memory = memory + (top + row - staged) * Planes * Pitch;
           return some;
         },
         weight_y, center, total);
@@ -255,18 +263,19 @@ __global__ void __launch_bounds__(32 * NEAR_WARPS, 2)
 
   if (inside) {
 #pragma unroll
-    for (int c = 0; c < PLANES; c++)
+    for (int c = 0; c < Planes; c++)
       gather.coefficient[c * gather.level_size + index] = total[c];
   }
 }
 
-/* A warp gathers part of the rows of one coefficient, its lanes side by side; the warps of a block
- * the same part of neighbours, which read much the same. */
-template <int PLANES, CurveShape SHAPE>
-__global__ void __launch_bounds__(32 * FAR_WARPS) far_kernel(const __grid_constant__ Gather gather)
+/* A warp gathers one part of one coefficient of a coarse level, its lanes side by side. The warps
+ * of a CTA gather the same part of neighbouring coefficients, whose rows overlap in the cache. */
+template <int Planes>
+__global__ void __launch_bounds__(32 * kWarpGatherWarps)
+    gather_by_warps_kernel(const __grid_constant__ Gather gather)
 {
   const int lane = threadIdx.x % 32;
-  const size_t item = (size_t)blockIdx.x * FAR_WARPS + threadIdx.x / 32;
+  const size_t item = (size_t)blockIdx.x * kWarpGatherWarps + threadIdx.x / 32;
   const size_t index = item % gather.level_size;
   const int part = (int)(item / gather.level_size);
 
@@ -278,7 +287,7 @@ __global__ void __launch_bounds__(32 * FAR_WARPS) far_kernel(const __grid_consta
   const int rows = gather.y.counts[y & 1];
   const float2 *const weight_y = gather.y.weight + (size_t)y * gather.y.count;
   ImageRows window = {};
-  float center[PLANES], total[PLANES] = {0};
+  float center[Planes], total[Planes] = {0};
 
   window.weights = gather.x.weight + (size_t)x * gather.x.count;
   window.first = lane;
@@ -286,10 +295,10 @@ __global__ void __launch_bounds__(32 * FAR_WARPS) far_kernel(const __grid_consta
   window.width = gather.width;
   window.plane_size = gather.image_size;
 #pragma unroll
-  for (int c = 0; c < PLANES; c++)
+  for (int c = 0; c < Planes; c++)
     center[c] = gather.gauss[c * gather.level_size + index];
 
-  gather_all<PLANES, false, SHAPE>(
+  gather_all<Planes, false>(
       gather.curve, (int)((long long)rows * part / gather.parts),
       (int)((long long)rows * (part + 1) / gather.parts),
       [&](int row) {
@@ -301,7 +310,7 @@ __global__ void __launch_bounds__(32 * FAR_WARPS) far_kernel(const __grid_consta
       weight_y, center, total);
 
 #pragma unroll
-  for (int c = 0; c < PLANES; c++) {
+  for (int c = 0; c < Planes; c++) {
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2)
       total[c] += __shfl_xor_sync(0xffffffffu, total[c], distance);
@@ -310,17 +319,16 @@ __global__ void __launch_bounds__(32 * FAR_WARPS) far_kernel(const __grid_consta
   }
 }
 
-template <typename Sample, Colour colour>
 __global__ void __launch_bounds__(256) intensity_kernel(Pixels pixels, float *image)
 {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
 
   pdl_trigger_then_wait();
   if (x < pixels.width && y < pixels.height)
-    image[(size_t)y * pixels.width + x] = __saturatef(load_intensity<Sample, colour>(pixels, x, y));
+    image[(size_t)y * pixels.width + x] = __saturatef(load_intensity(pixels, x, y));
 }
 
-/* blockIdx.z counts planes here and below. */
+/* Level + 1 of a Gaussian pyramid; blockIdx.z is the plane, here and below. */
 __global__ void __launch_bounds__(256)
     reduce_plane_kernel(const float *fine, int fine_width, int fine_height, float *coarse,
                         int width, int height)
@@ -378,12 +386,12 @@ int part_count(const CfLlfPyramid &shape, int level)
 {
   const long long coefficients = (long long)shape.width[level] * shape.height[level];
   const int rows = shape.height[0] < 4 << (level + 1) ? shape.height[0] : 4 << (level + 1);
-  long long parts = (FAR_TARGET_WARPS + coefficients - 1) / coefficients;
+  long long parts = (kTargetWarps + coefficients - 1) / coefficients;
 
-  if (level < FAR_LEVEL)
+  if (level < kWarpGatherLevel)
     return 1;
-  parts = parts < FAR_MAX_PARTS ? parts : FAR_MAX_PARTS;
-  parts = parts < rows / FAR_MIN_ROWS ? parts : rows / FAR_MIN_ROWS;
+  parts = parts < kMaxParts ? parts : kMaxParts;
+  parts = parts < rows / kMinPartRows ? parts : rows / kMinPartRows;
   return parts > 1 ? (int)parts : 1;
 }
 
@@ -422,15 +430,16 @@ dim3 pixel_grid(int width, int height, int planes)
   return dim3(blocks(width, 32), blocks(height, 8), planes);
 }
 
-/* Of a level's windows side by side, which span 2^(level + 1) (NEAR_X - 2) + the even count. */
-constexpr int NEAR_PITCH[FAR_LEVEL] = {72, 152, 296};
+/* Floats of a staged row, by level: neighbourhoods of a tile span 2^(level + 1) (kTileX - 2) + the
+ * taps of an even sample. */
+constexpr int kTilePitch[kWarpGatherLevel] = {72, 152, 296};
 
-template <int PLANES, bool FINEST, CurveShape SHAPE, int PITCH>
-bool launch_near(Queue *queue, Gather gather, int level, const char *name)
+template <int Planes, bool Finest, int Pitch>
+bool launch_tiles(Queue *queue, Gather gather, int level, const char *name)
 {
-  constexpr int ROW_BYTES = PLANES * PITCH * (int)sizeof(float);
-  const auto kernel = near_kernel<PLANES, FINEST, SHAPE, PITCH>;
-  const int most = gather.shared_bytes / ROW_BYTES;
+  constexpr int kRowBytes = Planes * Pitch * (int)sizeof(float);
+  const auto kernel = gather_tiles_kernel<Planes, Finest, Pitch>;
+  const int most = gather.shared_bytes / kRowBytes;
   const int passes = (gather.y.span + most - 1) / most;
 
   gather.rows = (gather.y.span + passes - 1) / passes;
@@ -439,46 +448,37 @@ bool launch_near(Queue *queue, Gather gather, int level, const char *name)
                                          gather.shared_bytes),
                     name, queue->status) &&
          launch(queue, name, kernel,
-                dim3(blocks(gather.x.size, NEAR_X), blocks(gather.y.size, NEAR_Y)),
-                dim3(32 * NEAR_WARPS), gather.rows * ROW_BYTES, gather, (2 << level) - 1);
+                dim3(blocks(gather.x.size, kTileX), blocks(gather.y.size, kTileY)),
+                dim3(32 * kTileWarps), gather.rows * kRowBytes, gather, (2 << level) - 1);
 }
 
-template <int PLANES, CurveShape SHAPE>
-bool launch_near(Queue *queue, const Gather &gather, int level, const char *name)
+template <int Planes>
+bool launch_tiles(Queue *queue, const Gather &gather, int level, const char *name)
 {
   switch (level) {
   case 0:
-    return launch_near<PLANES, true, SHAPE, NEAR_PITCH[0]>(queue, gather, level, name);
+    return launch_tiles<Planes, true, kTilePitch[0]>(queue, gather, level, name);
   case 1:
-    return launch_near<PLANES, false, SHAPE, NEAR_PITCH[1]>(queue, gather, level, name);
+    return launch_tiles<Planes, false, kTilePitch[1]>(queue, gather, level, name);
   default:
-    return launch_near<PLANES, false, SHAPE, NEAR_PITCH[2]>(queue, gather, level, name);
+    return launch_tiles<Planes, false, kTilePitch[2]>(queue, gather, level, name);
   }
 }
 
-template <int PLANES, CurveShape SHAPE>
-bool launch_far(Queue *queue, const Gather &gather, const char *name)
+template <int Planes> bool launch_warps(Queue *queue, const Gather &gather, const char *name)
 {
   const size_t warps = gather.level_size * gather.parts;
 
-  return launch(queue, name, far_kernel<PLANES, SHAPE>,
-                dim3((unsigned)((warps + FAR_WARPS - 1) / FAR_WARPS)), dim3(32 * FAR_WARPS), 0,
-                gather);
+  return launch(queue, name, gather_by_warps_kernel<Planes>,
+                dim3((unsigned)((warps + kWarpGatherWarps - 1) / kWarpGatherWarps)),
+                dim3(32 * kWarpGatherWarps), 0, gather);
 }
 
-template <int PLANES, CurveShape SHAPE>
+template <int Planes>
 bool gather_level(Queue *queue, const Gather &gather, int level, const char *name)
 {
-  return level < FAR_LEVEL ? launch_near<PLANES, SHAPE>(queue, gather, level, name)
-                           : launch_far<PLANES, SHAPE>(queue, gather, name);
-}
-
-template <int PLANES>
-bool gather_level(Queue *queue, const Gather &gather, int level, const char *name)
-{
-  return is_upper_hull(gather.curve)
-             ? gather_level<PLANES, CurveShape::UPPER_HULL>(queue, gather, level, name)
-             : gather_level<PLANES, CurveShape::ANY>(queue, gather, level, name);
+  return level < kWarpGatherLevel ? launch_tiles<Planes>(queue, gather, level, name)
+                                  : launch_warps<Planes>(queue, gather, name);
 }
 
 } // namespace
@@ -498,12 +498,9 @@ bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shap
   for (int plane = 0; plane < planes; plane++) {
     float *const image = memory.gauss[0] + plane * image_size;
 
-    if (!with_pixel_types(pixels[plane], [&](auto sample, auto colour) {
-          return launch(queue, "llf intensities",
-                        intensity_kernel<typename decltype(sample)::type, decltype(colour)::colour>,
-                        pixel_grid(shape.width[0], shape.height[0], 1), dim3(32, 8), 0,
-                        pixels[plane], image);
-        }))
+    if (!launch(queue, "llf intensities", intensity_kernel,
+                pixel_grid(shape.width[0], shape.height[0], 1), dim3(32, 8), 0, pixels[plane],
+                image))
       return false;
   }
   for (int level = 1; level <= top; level++) {
@@ -530,7 +527,7 @@ bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shap
     gather.y = tables.y[level];
     gather.parts = part_count(shape, level);
     gather.shared_bytes =
-        tables.shared_per_block < NEAR_SHARED ? tables.shared_per_block : NEAR_SHARED;
+        tables.shared_per_block < kTileSharedBytes ? tables.shared_per_block : kTileSharedBytes;
     gather.curve = curve;
     if (!(planes == 1 ? gather_level<1>(queue, gather, level, "llf gather")
                       : gather_level<3>(queue, gather, level, "llf gather RGB")))

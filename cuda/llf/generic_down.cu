@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Down the pyramid of the local Laplacian filter: from intensities to the components of level 1,
- * and from each level to the next. Runs on every GPU; llf_tensor.cu is faster where it applies.
+ * Down the pyramid of the local Laplacian filter: from intensities to the component images of level
+ * 1, and from each level to the next coarser one. Runs on every GPU; the mma_* kernels are faster
+ * where they apply.
  */
+#include "cuda/llf/pixel_io.cuh"
 #include "cuda/llf/pyramid_ops.cuh"
+#include "cuda/llf/remap_curve.cuh"
 
 namespace cf::llf
 {
 namespace
 {
 
-/* --- what the components are --- */
+/* --- components: functions of the intensity, in pairs that share a word --- */
 
+/* Pair n: sine and cosine of harmonic n + 1, times its coefficient. */
 struct SineComponents {
   using Pair = Halves;
   Series series;
@@ -25,6 +29,7 @@ struct SineComponents {
   }
 };
 
+/* Pair n: the remapping curves about the sampled intensities 2 n and 2 n + 1 of the batch. */
 struct SampleComponents {
   using Pair = Integers;
   Samples samples;
@@ -38,41 +43,43 @@ struct SampleComponents {
 
 /* --- level 0 to 1 --- */
 
-constexpr int TILE_X = 32, TILE_Y = 8, FINE_X = 2 * TILE_X + 3, FINE_Y = 2 * TILE_Y + 3;
+constexpr int kTileX = 32, kTileY = 8, kFineX = 2 * kTileX + 3, kFineY = 2 * kTileY + 3;
 
-/* A block reduces TILE_X x TILE_Y pixels of level 1, a thread each, one pair at a time through
- * shared memory, so that each component is computed once a pixel. */
-template <typename Sample, Colour colour, typename Components>
-__global__ void __launch_bounds__(TILE_X *TILE_Y)
+/* A CTA makes a tile of kTileX x kTileY pixels of level 1, a thread each, of level 0's tile with
+ * its halo in shared memory. Pairs of components go through shared memory one by one, so that each
+ * is evaluated once a pixel of level 0. `coarse.collapsed` is NULL unless level 1 is the coarsest.
+ */
+template <typename Components>
+__global__ void __launch_bounds__(kTileX *kTileY)
     analyse_kernel(Pixels pixels, Components components, int groups, Level coarse, float top_gain)
 {
-  __shared__ float intensity[FINE_Y * FINE_X];
-  __shared__ float2 fine[FINE_Y * FINE_X];
-  __shared__ float2 rows[FINE_Y * TILE_X];
+  __shared__ float intensity[kFineY * kFineX];
+  __shared__ float2 fine[kFineY * kFineX];
+  __shared__ float2 rows[kFineY * kTileX];
 
-  const int thread = threadIdx.x, threads = TILE_X * TILE_Y;
-  const int tile_x = blockIdx.x * TILE_X, tile_y = blockIdx.y * TILE_Y;
-  const int column = thread % TILE_X, row = thread / TILE_X;
+  const int thread = threadIdx.x, threads = kTileX * kTileY;
+  const int tile_x = blockIdx.x * kTileX, tile_y = blockIdx.y * kTileY;
+  const int column = thread % kTileX, row = thread / kTileX;
   const int x = tile_x + column, y = tile_y + row;
   const bool inside = x < coarse.width && y < coarse.height;
   const size_t index = (size_t)y * coarse.width + x;
 
   auto reduce_fine = [&]() {
     __syncthreads();
-    for (int i = thread; i < FINE_Y * TILE_X; i += threads) {
-      const float2 *p = fine + i / TILE_X * FINE_X + 2 * (i % TILE_X);
+    for (int i = thread; i < kFineY * kTileX; i += threads) {
+      const float2 *p = fine + i / kTileX * kFineX + 2 * (i % kTileX);
       rows[i] = reduced(p[0], p[1], p[2], p[3], p[4]);
     }
     __syncthreads();
-    const float2 *p = rows + 2 * row * TILE_X + column;
-    return reduced(p[0], p[TILE_X], p[2 * TILE_X], p[3 * TILE_X], p[4 * TILE_X]);
+    const float2 *p = rows + 2 * row * kTileX + column;
+    return reduced(p[0], p[kTileX], p[2 * kTileX], p[3 * kTileX], p[4 * kTileX]);
   };
 
   pdl_trigger_then_wait();
-  for (int i = thread; i < FINE_Y * FINE_X; i += threads) {
-    const int from_x = mirrored(2 * tile_x - 2 + i % FINE_X, pixels.width);
-    const int from_y = mirrored(2 * tile_y - 2 + i / FINE_X, pixels.height);
-    const float value = __saturatef(load_intensity<Sample, colour>(pixels, from_x, from_y));
+  for (int i = thread; i < kFineY * kFineX; i += threads) {
+    const int from_x = mirrored(2 * tile_x - 2 + i % kFineX, pixels.width);
+    const int from_y = mirrored(2 * tile_y - 2 + i / kFineX, pixels.height);
+    const float value = __saturatef(load_intensity(pixels, from_x, from_y));
 
     intensity[i] = value;
     fine[i] = make_float2(value, 0.0f);
@@ -90,7 +97,7 @@ __global__ void __launch_bounds__(TILE_X *TILE_Y)
 
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-      for (int i = thread; i < FINE_Y * FINE_X; i += threads)
+      for (int i = thread; i < kFineY * kFineX; i += threads)
         fine[i] = components.value(intensity[i], 4 * group + k);
       words[k] = Components::Pair::pack(reduce_fine());
     }
@@ -107,16 +114,14 @@ bool launch_analyse(Queue *queue, const Pixels &pixels, const Components &compon
 
   if (pyramid.images > 2)
     coarse.collapsed = nullptr;
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    return launch(
-        queue, "llf analyse",
-        analyse_kernel<typename decltype(sample)::type, decltype(colour)::colour, Components>,
-        dim3(blocks(coarse.width, TILE_X), blocks(coarse.height, TILE_Y)), dim3(TILE_X * TILE_Y), 0,
-        pixels, components, pyramid.groups, coarse, top_gain);
-  });
+  return launch(queue, "llf analyse", analyse_kernel<Components>,
+                dim3(blocks(coarse.width, kTileX), blocks(coarse.height, kTileY)),
+                dim3(kTileX * kTileY), 0, pixels, components, pyramid.groups, coarse, top_gain);
 }
 
 /* --- level to level --- */
+
+constexpr int kReduceThreads = 256;
 
 template <typename Pair>
 __device__ __forceinline__ void add_tap(float tap, uint4 group, float total[8])
@@ -131,10 +136,12 @@ __device__ __forceinline__ void add_tap(float tap, uint4 group, float total[8])
   }
 }
 
-/* A thread reduces one group of one pixel: threadIdx.x counts groups, so that a warp reads whole
- * pixels. The first group's thread reduces the Gaussian as well. */
+/* A thread makes one 16-byte group of one pixel of the coarser level: threadIdx.x is the group, so
+ * that a warp reads whole pixels. The first group's thread reduces the Gaussian as well.
+ * `coarse.collapsed` is NULL unless `coarse` is the coarsest level. */
 template <typename Pair>
-__global__ void __launch_bounds__(256) reduce_kernel(Level fine, Level coarse, float top_gain)
+__global__ void __launch_bounds__(kReduceThreads)
+    reduce_kernel(Level fine, Level coarse, float top_gain)
 {
   const float tap[5] = {TAP_EDGE, TAP_SIDE, TAP_CENTRE, TAP_SIDE, TAP_EDGE};
   const int group = threadIdx.x, groups = blockDim.x;
@@ -186,14 +193,14 @@ __global__ void __launch_bounds__(256) reduce_kernel(Level fine, Level coarse, f
 template <typename Pair>
 bool launch_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
 {
-  const int pixels_per_block = 256 / pyramid.groups;
+  const int pixels_per_cta = kReduceThreads / pyramid.groups;
   Level coarse = pyramid.level[fine + 1];
 
   if (fine + 1 < pyramid.images - 1)
     coarse.collapsed = nullptr;
   return launch(queue, "llf reduce", reduce_kernel<Pair>,
-                dim3(blocks(coarse.width, pixels_per_block), coarse.height),
-                dim3(pyramid.groups, pixels_per_block), 0, pyramid.level[fine], coarse, top_gain);
+                dim3(blocks(coarse.width, pixels_per_cta), coarse.height),
+                dim3(pyramid.groups, pixels_per_cta), 0, pyramid.level[fine], coarse, top_gain);
 }
 
 } // namespace

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Up the pyramid of the local Laplacian filter: each level's terms on top of the coarser levels,
- * and level 0 with its colours. Runs on every GPU; llf_tensor.cu is faster where it applies.
- * A thread makes a quad.
+ * Up the pyramid of the local Laplacian filter: each level's Laplacian coefficients added to the
+ * coarser levels, expanded; at level 0 the result goes to the picture, and colours follow. Runs on
+ * every GPU; the mma_* kernels are faster where they apply. A thread makes a quad.
+ *
+ * A level's "term" is what its Laplacian coefficients add: S_l of plan/llf_plan.h.
  */
+#include "cuda/llf/pixel_io.cuh"
 #include "cuda/llf/pyramid_ops.cuh"
+#include "cuda/llf/remap_curve.cuh"
 
 namespace cf::llf
 {
 namespace
 {
 
-constexpr int BLOCK_X = 32, BLOCK_Y = 8;
+constexpr int kCtaX = 32, kCtaY = 8;
 
 dim3 quad_grid(int width, int height)
 {
-  return dim3(blocks((width + 1) / 2, BLOCK_X), blocks((height + 1) / 2, BLOCK_Y));
+  return dim3(blocks((width + 1) / 2, kCtaX), blocks((height + 1) / 2, kCtaY));
 }
 
 /* A level and the next coarser one. Level 0 has neither groups nor Gaussian. */
@@ -29,9 +33,9 @@ Levels levels_at(const Pyramid &pyramid, int fine)
   return Levels{pyramid.level[fine], pyramid.level[fine + 1], pyramid.groups};
 }
 
-/* --- terms of a quad: what a level adds to the expanded coarser one --- */
+/* --- terms of a quad --- */
 
-/* Sum over n of cos (w_n g) L[b_n sin w_n I] - sin (w_n g) L[b_n cos w_n I]. */
+/* engine=fast: the sum over n of cos (w_n g) L[b_n sin w_n I] - sin (w_n g) L[b_n cos w_n I]. */
 struct SineTerm {
   Series series;
 
@@ -93,11 +97,13 @@ struct SineTerm {
   }
 };
 
-/* Interpolation between the Laplacian coefficients of the two samples next to g. */
+/* engine=sampled: interpolation between the Laplacian coefficients of the two sampled intensities
+ * next to g, as far as they are in this batch. */
 struct SampleTerm {
   Samples samples;
 
-  /* Of a sample at pixel i of the quad, in stored units; `own` is its index in the level. */
+  /* The coefficient of sampled intensity `sample` at pixel i of the quad, in stored units; `own` is
+   * the pixel's index in the level. */
   __device__ float coefficient(const Levels &levels, const Neighbours &at, int i, size_t own,
                                float gauss, int sample) const
   {
@@ -148,17 +154,18 @@ struct SampleTerm {
 
 /* --- levels above 0 --- */
 
-/* What is added to a level's terms: the coarser level, and what the level holds already. */
+/* What is added to a level's terms: the coarser level, expanded; the collapsed image as earlier
+ * batches left it. */
 struct Additions {
   bool coarser, previous;
 };
 
 template <typename Term>
-__global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
+__global__ void __launch_bounds__(kCtaX *kCtaY)
     expand_kernel(Levels levels, Term term, Additions additions)
 {
   const Level &own = levels.own, &coarse = levels.coarse;
-  const int x = blockIdx.x * BLOCK_X + threadIdx.x, y = blockIdx.y * BLOCK_Y + threadIdx.y;
+  const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
   float gauss[4], total[4], expanded[4] = {0};
 
   pdl_trigger_then_wait();
@@ -190,23 +197,23 @@ bool launch_expand(Queue *queue, const Pyramid &pyramid, int fine, const Term &t
 {
   return launch(queue, "llf expand", expand_kernel<Term>,
                 quad_grid(pyramid.level[fine].width, pyramid.level[fine].height),
-                dim3(BLOCK_X, BLOCK_Y), 0, levels_at(pyramid, fine), term, additions);
+                dim3(kCtaX, kCtaY), 0, levels_at(pyramid, fine), term, additions);
 }
 
 /* --- level 0 --- */
 
-/* Adds a batch of samples to level 0, without the coarser levels. */
-template <typename Sample, Colour colour>
-__global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
+/* A batch of sampled intensities at level 0 that is not the last: its terms alone, into `base`
+ * [height][width], added to those of earlier batches with `add`. */
+__global__ void __launch_bounds__(kCtaX *kCtaY)
     sample_base_kernel(Pixels pixels, Levels levels, SampleTerm term, float *base, bool add)
 {
-  const int x = blockIdx.x * BLOCK_X + threadIdx.x, y = blockIdx.y * BLOCK_Y + threadIdx.y;
+  const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
   float raw[4], total[4];
 
   pdl_trigger_then_wait();
   if (2 * x >= pixels.width || 2 * y >= pixels.height)
     return;
-  load_quad<Sample, colour>(pixels, 2 * x, 2 * y, raw);
+  load_quad(pixels, 2 * x, 2 * y, raw);
 #pragma unroll
   for (int i = 0; i < 4; i++)
     raw[i] = __saturatef(raw[i]);
@@ -223,7 +230,7 @@ __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
   }
 }
 
-/* output = self I + expanded level 1 + terms of level 0, with what makes these three. */
+/* What a Finish makes of a quad: (1 + linear) I + the terms of level 0 + level 1 expanded. */
 
 struct FinishSine {
   Levels levels;
@@ -269,6 +276,7 @@ struct FinishSamples {
   }
 };
 
+/* engine=exact: level 0's coefficients with I, as `base`. */
 struct FinishPlanes {
   const float *base, *collapsed;
   int width, height;
@@ -282,32 +290,28 @@ struct FinishPlanes {
   }
 };
 
-template <typename Sample, Colour colour, typename Finish>
-__global__ void __launch_bounds__(BLOCK_X *BLOCK_Y) finish_kernel(Pixels pixels, Finish finish)
+template <typename Finish>
+__global__ void __launch_bounds__(kCtaX *kCtaY) finish_kernel(Pixels pixels, Finish finish)
 {
-  const int x = blockIdx.x * BLOCK_X + threadIdx.x, y = blockIdx.y * BLOCK_Y + threadIdx.y;
+  const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
   float raw[4], luma[4], filtered[4];
 
   pdl_trigger_then_wait();
   if (2 * x >= pixels.width || 2 * y >= pixels.height)
     return;
-  load_quad<Sample, colour>(pixels, 2 * x, 2 * y, raw);
+  load_quad(pixels, 2 * x, 2 * y, raw);
 #pragma unroll
   for (int i = 0; i < 4; i++)
     luma[i] = __saturatef(raw[i]);
   finish.quad(x, y, luma, filtered);
-  store_quad<Sample, colour>(pixels, 2 * x, 2 * y, raw, filtered);
+  store_quad(pixels, 2 * x, 2 * y, raw, filtered);
 }
 
 template <typename Finish>
 bool launch_finish(Queue *queue, const Pixels &pixels, const Finish &finish)
 {
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    return launch(queue, "llf finish",
-                  finish_kernel<typename decltype(sample)::type, decltype(colour)::colour, Finish>,
-                  quad_grid(pixels.width, pixels.height), dim3(BLOCK_X, BLOCK_Y), 0, pixels,
-                  finish);
-  });
+  return launch(queue, "llf finish", finish_kernel<Finish>, quad_grid(pixels.width, pixels.height),
+                dim3(kCtaX, kCtaY), 0, pixels, finish);
 }
 
 } // namespace
@@ -332,12 +336,9 @@ bool expand_samples(Queue *queue, const Pyramid &pyramid, int fine, const Sample
 bool expand_samples_base(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
                          const Samples &samples, float *base, bool first_batch)
 {
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    return launch(queue, "llf sampled level 0",
-                  sample_base_kernel<typename decltype(sample)::type, decltype(colour)::colour>,
-                  quad_grid(pixels.width, pixels.height), dim3(BLOCK_X, BLOCK_Y), 0, pixels,
-                  levels_at(pyramid, 0), SampleTerm{samples}, base, !first_batch);
-  });
+  return launch(queue, "llf sampled level 0", sample_base_kernel,
+                quad_grid(pixels.width, pixels.height), dim3(kCtaX, kCtaY), 0, pixels,
+                levels_at(pyramid, 0), SampleTerm{samples}, base, !first_batch);
 }
 
 bool finish_samples(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,

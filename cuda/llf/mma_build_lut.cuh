@@ -10,68 +10,59 @@
 namespace cf::llf
 {
 
-/* A strip is COARSE pixels of level 2 wide and as long as the launch says. Blocks are 8 pixels;
- * those of level 1 begin two left of the strip, and those of the picture two left of these. An odd
- * number of them makes whole blocks of level 2, of an even one the last needs two of three. With
- * one group the lower half of what products filter is a second strip below. */
-template <int blocks> struct StripShape {
-  static constexpr int BLOCKS_1 = blocks, BLOCKS_2 = blocks / 2;
-  static constexpr int COARSE = 8 * BLOCKS_2 - (blocks % 2 ? 0 : 3), MIDDLE = 2 * COARSE;
-  static constexpr int READS = blocks;     /* of 16 pixels */
-  static constexpr int PAIRS = 4 * blocks; /* of pixels of level 1, a lane each */
-};
+/* A strip is kCoarse pixels of level 2 wide and as long as the launch says. Blocks are 8 pixels;
+ * those of level 1 begin two left of the strip, and those of the picture two left of these: whole
+ * blocks of level 2. */
+constexpr int kBlocks1 = 7, kBlocks2 = kBlocks1 / 2;
+constexpr int kCoarse = 8 * kBlocks2, kMiddle = 2 * kCoarse;
+constexpr int kReads = kBlocks1;     /* of 16 pixels */
+constexpr int kPairs = 4 * kBlocks1; /* of pixels of level 1, a lane each */
 
-/* Of large pictures, and of others: these have short strips, of which there are more of the smaller
- * ones for each warp. */
-constexpr int LARGE_BLOCKS = 7, SMALL_BLOCKS = 6;
-
-constexpr int SLOTS = 4;     /* rows in shared memory */
-constexpr int SLOT = 4 * 32; /* samples, four a lane; two before the strip's first block */
-static_assert(SLOT >= 2 + 16 * StripShape<LARGE_BLOCKS>::READS, "the look-ups' are there");
-constexpr int SLOT_PITCH = SLOT + 4;
-constexpr int WARPS = 12;
-
-template <int GROUPS> constexpr int HALVES = GROUPS == 1 ? 2 : 1;
+constexpr int kSlots = 4;     /* rows in shared memory */
+constexpr int kSlot = 4 * 32; /* samples, four a lane; two before the strip's first block */
+static_assert(kSlot >= 2 + 16 * kReads, "the look-ups' are there");
+constexpr int kSlotPitch = kSlot + 4;
+constexpr int kWarps = 12;
 
 /* Codes of more than 8 bits: the table has rows for the high 8, at the middle of what the low bits
  * can be, and the low ones turn sines and cosines of two groups the rest of the way, to first
  * order: off by 0.3 % of a component at most, where rounding luma to 12 bits is off by as much. */
-template <int GROUPS, Key key> constexpr bool TURNS = GROUPS == 2 && key != Key::BYTE;
+template <LutKind Kind> constexpr bool kTurns = Kind != LutKind::kU8;
 
 /* Bits below the high 8, and how far all are shifted in shared memory: so that the low ones of a
  * half are a denormal, of which the turn is a product that stays in range. */
-template <Key key> constexpr int LOW_BITS = key == Key::LUMA ? 4 : 2;
-template <Key key> constexpr int LOW_SHIFT = 8 - LOW_BITS<key>;
+template <LutKind Kind> constexpr int kLowBits = Kind == LutKind::kRgbLuma ? 4 : 2;
+template <LutKind Kind> constexpr int kLowShift = 8 - kLowBits<Kind>;
 
 /* Each row of the table is there several times, so that those that a warp looks up lie in
  * different banks. */
-template <int GROUPS, Key key> struct TableMemory {
-  using Sample = typename KeyOf<key>::Sample;
-  static constexpr bool TURNED = TURNS<GROUPS, key>;
-  static constexpr int ENTRIES = TURNED ? 256 : KeyOf<key>::ENTRIES;
-  static constexpr int COPIES = TURNED ? 8 : KeyOf<key>::COPIES;
-  static constexpr int SHIFT = TURNED ? LOW_SHIFT<key> : 0;        /* of codes in shared memory */
-  static constexpr int TABLE = ENTRIES * COPIES * GROUP_BYTES;     /* bytes a group */
-  static constexpr int ROWS = SLOTS * HALVES<GROUPS> * SLOT_PITCH; /* samples of a warp */
-  static constexpr int BYTES = GROUPS * TABLE + WARPS * ROWS * (int)sizeof(Sample);
+template <LutKind Kind> struct TableMemory {
+  using Sample = typename LutOf<Kind>::Sample;
+  static constexpr bool kTurned = kTurns<Kind>;
+  static constexpr int kEntries = kTurned ? 256 : LutOf<Kind>::kEntries;
+  static constexpr int kCopies = kTurned ? 8 : LutOf<Kind>::kCopies;
+  static constexpr int kShift = kTurned ? kLowShift<Kind> : 0;    /* of codes in shared memory */
+  static constexpr int kTable = kEntries * kCopies * kGroupBytes; /* bytes a group */
+  static constexpr int kRows = kSlots * kSlotPitch;               /* samples of a warp */
+  static constexpr int kBytes = kGroups * kTable + kWarps * kRows * (int)sizeof(Sample);
 };
 
 /* Row `code` of table c: the components of harmonics first + 1.. as they are stored. */
-template <int GROUPS, Key key>
+template <LutKind Kind>
 __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &series, int first)
 {
-  using M = TableMemory<GROUPS, key>;
+  using M = TableMemory<Kind>;
 
-  for (int i = threadIdx.x; i < M::ENTRIES * GROUPS; i += blockDim.x) {
-    const int code = i % M::ENTRIES, table = i / M::ENTRIES;
+  for (int i = threadIdx.x; i < M::kEntries * kGroups; i += blockDim.x) {
+    const int code = i % M::kEntries, table = i / M::kEntries;
     uint32_t words[4];
 
-    if constexpr (M::TURNED) {
+    if constexpr (M::kTurned) {
       /* All sines in one table, all cosines in the other. */
-      const float middle = (float)(1 << LOW_BITS<key>)*((float)code + 0.5f) - 0.5f;
+      const float middle = (float)(1 << kLowBits<Kind>)*((float)code + 0.5f) - 0.5f;
       const float turns =
-          series.turn * (key == Key::LUMA ? intensity_of_row<key>(pixels, middle)
-                                          : fmaf(pixels.weight[0], middle, pixels.bias));
+          series.turn * (Kind == LutKind::kRgbLuma ? intensity_of_row<Kind>(pixels, middle)
+                                                   : fmaf(pixels.weight[0], middle, pixels.bias));
       Rotation rotation((float)(first + 1) * turns, turns);
 
 #pragma unroll
@@ -86,22 +77,22 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
         words[k] = cf::pack_half2(two[0], two[1]);
       }
     } else {
-      const int step = GROUPS == 2 ? 2 : 1, start = first + (GROUPS == 2 ? table : 0);
-      const float turns = series.turn * intensity_of_row<key>(pixels, (float)code);
-      Rotation rotation((float)(start + 1) * turns, (float)step * turns);
+      const int start = first + table;
+      const float turns = series.turn * intensity_of_row<Kind>(pixels, (float)code);
+      Rotation rotation((float)(start + 1) * turns, 2.0f * turns);
 
 #pragma unroll
       for (int k = 0; k < 4; k++) {
-        const float b = series.b[start + step * k];
+        const float b = series.b[start + 2 * k];
 
         words[k] = cf::pack_half2(b * rotation.sine, b * rotation.cosine);
         rotation.advance();
       }
     }
-    uint4 *const row = reinterpret_cast<uint4 *>(memory + table * M::TABLE) + code * M::COPIES;
+    uint4 *const row = reinterpret_cast<uint4 *>(memory + table * M::kTable) + code * M::kCopies;
 #pragma unroll
-    for (int copy = 0; copy < M::COPIES; copy++)
-      row[(copy + threadIdx.x) % M::COPIES] = make_uint4(words[0], words[1], words[2], words[3]);
+    for (int copy = 0; copy < M::kCopies; copy++)
+      row[(copy + threadIdx.x) % M::kCopies] = make_uint4(words[0], words[1], words[2], words[3]);
   }
 }
 
@@ -118,68 +109,71 @@ struct Picture {
 };
 
 /* One sample more, at the end. */
-__device__ __forceinline__ void push(Four<Key::BYTE> &four, uint32_t sample)
+__device__ __forceinline__ void push(PixelQuad<LutKind::kU8> &four, uint32_t sample)
 {
   four.words = four.words >> 8 | sample << 24;
 }
 
-__device__ __forceinline__ void push(Four<Key::WORD> &four, uint32_t sample)
+__device__ __forceinline__ void push(PixelQuad<LutKind::kU10> &four, uint32_t sample)
 {
   four.words = make_uint2(__funnelshift_r(four.words.x, four.words.y, 16),
                           four.words.y >> 16 | sample << 16);
 }
 
-__device__ __forceinline__ void push(Four<Key::LUMA> &four, uint32_t sample)
+__device__ __forceinline__ void push(PixelQuad<LutKind::kRgbLuma> &four, uint32_t sample)
 {
   four.words = make_uint4(four.words.y, four.words.z, four.words.w, sample);
 }
 
 /* The last first. */
-__device__ __forceinline__ Four<Key::BYTE> reversed(const Four<Key::BYTE> &four)
+__device__ __forceinline__ PixelQuad<LutKind::kU8> reversed(const PixelQuad<LutKind::kU8> &four)
 {
   return {__byte_perm(four.words, 0, 0x0123)};
 }
 
-__device__ __forceinline__ Four<Key::WORD> reversed(const Four<Key::WORD> &four)
+__device__ __forceinline__ PixelQuad<LutKind::kU10> reversed(const PixelQuad<LutKind::kU10> &four)
 {
   return {make_uint2(__byte_perm(four.words.y, 0, 0x1032), __byte_perm(four.words.x, 0, 0x1032))};
 }
 
-__device__ __forceinline__ Four<Key::LUMA> reversed(const Four<Key::LUMA> &four)
+__device__ __forceinline__ PixelQuad<LutKind::kRgbLuma>
+reversed(const PixelQuad<LutKind::kRgbLuma> &four)
 {
   return {make_uint4(four.words.w, four.words.z, four.words.y, four.words.x)};
 }
 
 /* The last two first. */
-__device__ __forceinline__ Four<Key::BYTE> without_two(const Four<Key::BYTE> &four)
+__device__ __forceinline__ PixelQuad<LutKind::kU8> without_two(const PixelQuad<LutKind::kU8> &four)
 {
   return {four.words >> 16};
 }
 
-__device__ __forceinline__ Four<Key::WORD> without_two(const Four<Key::WORD> &four)
+__device__ __forceinline__ PixelQuad<LutKind::kU10>
+without_two(const PixelQuad<LutKind::kU10> &four)
 {
   return {make_uint2(four.words.y, 0)};
 }
 
-__device__ __forceinline__ Four<Key::LUMA> without_two(const Four<Key::LUMA> &four)
+__device__ __forceinline__ PixelQuad<LutKind::kRgbLuma>
+without_two(const PixelQuad<LutKind::kRgbLuma> &four)
 {
   return {make_uint4(four.words.z, four.words.w, 0, 0)};
 }
 
-/* Four samples from x on, one by one: not aligned, or some of them beyond the border. */
-template <Key key>
-__device__ __forceinline__ Four<key> load_mirrored(const Pixels &pixels, const Picture &picture,
-                                                   int x, int y)
+/* PixelQuad samples from x on, one by one: not aligned, or some of them beyond the border. */
+template <LutKind Kind>
+__device__ __forceinline__ PixelQuad<Kind> load_mirrored(const Pixels &pixels,
+                                                         const Picture &picture, int x, int y)
 {
-  using Sample = typename KeyOf<key>::Sample;
+  using Sample = typename LutOf<Kind>::Sample;
   const Channel &channel = pixels.channel[0];
-  Four<key> four = {};
+  PixelQuad<Kind> four = {};
 
 #pragma unroll
   for (int k = 0; k < 4; k++) {
     const int pixel_x = mirrored(x + k, pixels.width);
 
-    if constexpr (key == Key::LUMA)
+    if constexpr (Kind == LutKind::kRgbLuma)
       push(four, load_channels(pixels, picture.packing, pixel_x, y));
     else
       push(four,
@@ -206,28 +200,27 @@ __device__ __forceinline__ uint32_t clamped_bytes(const Picture &picture, uint32
 
 /* To shared memory, as the numbers of rows of the table. Foot and headroom count as black and white
  * in the Gaussian pyramid; the table knows. */
-template <int SHIFT, Key key>
-__device__ __forceinline__ void store_four(typename KeyOf<key>::Sample *to, const Pixels &pixels,
-                                           const Picture &picture, const Four<key> &four)
+template <int Shift, LutKind Kind>
+__device__ __forceinline__ void store_four(typename LutOf<Kind>::Sample *to, const Pixels &pixels,
+                                           const Picture &picture, const PixelQuad<Kind> &four)
 {
-  if constexpr (key == Key::WORD) {
-    const uint32_t mask = 65535u >> pixels.shift;
-    uint32_t first = four.words.x >> pixels.shift & mask * 65537u;
-    uint32_t second = four.words.y >> pixels.shift & mask * 65537u;
+  if constexpr (Kind == LutKind::kU10) {
+    uint32_t first = u10_rows(four.words.x, pixels.shift);
+    uint32_t second = u10_rows(four.words.y, pixels.shift);
 
     if (picture.clamps) {
       first = clamped(first, picture.first_code, picture.last_code);
       second = clamped(second, picture.first_code, picture.last_code);
     }
-    *reinterpret_cast<uint2 *>(to) = make_uint2(first << SHIFT, second << SHIFT);
+    *reinterpret_cast<uint2 *>(to) = make_uint2(first << Shift, second << Shift);
   } else {
-    static_assert(SHIFT <= LumaRow::SHIFT, "rows are in steps of as much");
+    static_assert(Shift <= LumaRow::kShift, "rows are in steps of as much");
     const uint32_t words[4] = {four.words.x, four.words.y, four.words.z, four.words.w};
     uint32_t numbers[2];
 
     picture.luma_row.numbers_of<2>(words, numbers);
-    *reinterpret_cast<uint2 *>(to) =
-        make_uint2(numbers[0] >> (LumaRow::SHIFT - SHIFT), numbers[1] >> (LumaRow::SHIFT - SHIFT));
+    *reinterpret_cast<uint2 *>(to) = make_uint2(numbers[0] >> (LumaRow::kShift - Shift),
+                                                numbers[1] >> (LumaRow::kShift - Shift));
   }
 }
 

@@ -15,8 +15,8 @@ struct Block {
   uint32_t word[2];
 };
 
-template <int BLOCKS> struct Line {
-  Block block[BLOCKS];
+template <int Blocks> struct Line {
+  Block block[Blocks];
 };
 
 /* `tap` has one for each q. */
@@ -45,9 +45,9 @@ struct Banded {
  * there. */
 __device__ __forceinline__ float weight_of(int tap)
 {
-  return tap == 2               ? HALF_CENTRE
-         : tap == 1 || tap == 3 ? HALF_SIDE
-         : tap == 0 || tap == 4 ? HALF_EDGE
+  return tap == 2               ? kHalfCentre
+         : tap == 1 || tap == 3 ? kHalfSide
+         : tap == 0 || tap == 4 ? kHalfEdge
                                 : 0.0f;
 }
 
@@ -100,25 +100,27 @@ __device__ __forceinline__ Block filter_block(const Block &first, const Block &s
 
 /* How far a low bit turns a lane's harmonic: of the denormals that low bits are, and what belongs
  * to the table's rows already. */
-struct LowTurn {
+struct LowBitsRotation {
   uint32_t factor, middle;
 };
 
-template <int GROUPS, Key key>
-__device__ __forceinline__ LowTurn low_turn(const Pixels &pixels, const Series &series, int first,
-                                            int lane)
+template <LutKind Kind>
+__device__ __forceinline__ LowBitsRotation low_bits_rotation(const Pixels &pixels,
+                                                             const Series &series, int first,
+                                                             int lane)
 {
-  const float step = key == Key::LUMA ? intensity_of_row<key>(pixels, 1.0f) : pixels.weight[0];
+  const float step =
+      Kind == LutKind::kRgbLuma ? intensity_of_row<Kind>(pixels, 1.0f) : pixels.weight[0];
   const float radians = 6.283185307f * series.turn * (float)(first + lane / 4 + 1) * step;
-  const float factor = radians * (float)(1 << (24 - LOW_SHIFT<key>));
-  const float middle = -0.5f * (float)((1 << LOW_BITS<key>)-1) * radians;
+  const float factor = radians * (float)(1 << (24 - kLowShift<Kind>));
+  const float middle = -0.5f * (float)((1 << kLowBits<Kind>)-1) * radians;
 
   return {cf::pack_half2(factor, factor), cf::pack_half2(middle, middle)};
 }
 
 /* Sines and cosines of two pixels. */
 __device__ __forceinline__ void turn_further(uint32_t &sine, uint32_t &cosine, uint32_t codes,
-                                             uint32_t mask, const LowTurn &low)
+                                             uint32_t mask, const LowBitsRotation &low)
 {
   const __half2 by = __hfma2(as_half2(codes & mask), as_half2(low.factor), as_half2(low.middle));
   const __half2 s = as_half2(sine), c = as_half2(cosine);
@@ -130,25 +132,26 @@ __device__ __forceinline__ void turn_further(uint32_t &sine, uint32_t &cosine, u
 /* A fine row, looked up and filtered across, of which `take (b, words)` takes the blocks in order:
  * registers for a whole row there are not. `row_of (i)` is where a lane finds its row of the table
  * for look-up i, `pairs` are the codes of its words of the components. */
-template <int GROUPS, Key key, int READS, typename RowOf, typename Take>
-__device__ __forceinline__ void filter_row(RowOf row_of, const typename KeyOf<key>::Sample *pairs,
-                                           const LowTurn &low, const Banded &band, Take take)
+template <LutKind Kind, int Reads, typename RowOf, typename Take>
+__device__ __forceinline__ void filter_row(RowOf row_of, const typename LutOf<Kind>::Sample *pairs,
+                                           const LowBitsRotation &low, const Banded &band,
+                                           Take take)
 {
-  using M = TableMemory<GROUPS, key>;
-  constexpr uint32_t LOW_MASK = ((1u << LOW_BITS<key>)-1) * 65537u << LOW_SHIFT<key>;
+  using M = TableMemory<Kind>;
+  constexpr uint32_t kLowMask = ((1u << kLowBits<Kind>)-1) * 65537u << kLowShift<Kind>;
   Block two[2], next[2];
 
 #pragma unroll
-  for (int i = 0; i < READS; i++) {
+  for (int i = 0; i < Reads; i++) {
     const uint32_t row = row_of(i);
     uint32_t words[4];
 
     ldmatrix_x4_trans_constant(words, row);
 #pragma unroll
     for (int k = 0; k < 2; k++) {
-      if constexpr (M::TURNED)
+      if constexpr (M::kTurned)
         turn_further(words[2 * k], words[2 * k + 1],
-                     *reinterpret_cast<const uint32_t *>(pairs + 16 * i + 8 * k), LOW_MASK, low);
+                     *reinterpret_cast<const uint32_t *>(pairs + 16 * i + 8 * k), kLowMask, low);
 #pragma unroll
       for (int q = 0; q < 2; q++)
         next[k].word[q] = words[2 * k + q];
@@ -159,33 +162,29 @@ __device__ __forceinline__ void filter_row(RowOf row_of, const typename KeyOf<ke
     for (int k = 0; k < 2; k++)
       two[k] = next[k];
   }
-  take(READS - 1, filter_block(two[0], two[1], band));
+  take(Reads - 1, filter_block(two[0], two[1], band));
 }
 
 /* Stores rows of a strip, one after the other: products leave components in rows, memory has them
  * in columns. Of two groups, the first one's pairs are the even ones of eight, the second's the odd
- * ones. A level's pixels have ALL groups. What `passes` leaves the L2 cache first: level 1 of large
- * pictures, which does not fit in, so that level 2 is there when it is read. */
-template <int GROUPS, int ALL, bool turned, int BLOCKS, bool passes> struct LineWriter {
-  static constexpr int HALF = HALVES<GROUPS>, PIXEL_BYTES = ALL * GROUP_BYTES;
+ * ones. */
+template <bool Turned, int Blocks> struct LineWriter {
+  static constexpr int kPixelBytes = kGroups * kGroupBytes;
 
-  uint8_t *next[HALF];
+  uint8_t *next;
   uint32_t kept; /* blocks of which the lane's pixel is in the strip and in the level */
 
   /* Row y may be one that is not stored; the second half is `distance` rows below. */
-  __device__ __forceinline__ void begin(const Target &target, int x, int y, int distance, int first,
-                                        int end, int lane)
+  __device__ __forceinline__ void begin(const DownsampleOutput &target, int x, int y, int distance,
+                                        int first, int end, int lane)
   {
     const Level &level = target.coarse;
 
-#pragma unroll
-    for (int h = 0; h < HALF; h++)
-      next[h] = reinterpret_cast<uint8_t *>(level.groups + blockIdx.y * GROUPS) +
-                ((ptrdiff_t)(y + h * distance) * level.width + x + lane / 4) * PIXEL_BYTES +
-                lane % 4 * (GROUPS == 2 ? 8 : 4);
+    next = reinterpret_cast<uint8_t *>(level.groups) +
+           ((ptrdiff_t)y * level.width + x + lane / 4) * kPixelBytes + lane % 4 * 8;
     kept = 0;
 #pragma unroll
-    for (int b = 0; b < BLOCKS; b++) {
+    for (int b = 0; b < Blocks; b++) {
       const int i = 8 * b + lane / 4;
       kept |= i >= first && i < end && x + i < level.width ? 1u << b : 0;
     }
@@ -197,43 +196,35 @@ template <int GROUPS, int ALL, bool turned, int BLOCKS, bool passes> struct Line
   __device__ __forceinline__ uint32_t written(bool stored) const
   {
     const uint32_t blocks = stored ? kept : 0;
-    return GROUPS == 2 ? keep_in_register(blocks) : blocks;
+    return keep_in_register(blocks);
   }
 
-  __device__ __forceinline__ void write(int b, const Block &block,
-                                        const uint32_t (&written)[HALF]) const
+  /* `store (to, words)` stores a uint2. */
+  template <typename Store>
+  __device__ __forceinline__ void write(int b, const Block &block, const uint32_t &written,
+                                        Store store) const
   {
     uint32_t words[2];
 
 #pragma unroll
     for (int q = 0; q < 2; q++)
       words[q] = movmatrix_trans(block.word[q]);
-    if constexpr (turned) {
+    if constexpr (Turned) {
       const uint32_t sines = words[0], cosines = words[1];
 
       words[0] = __byte_perm(sines, cosines, 0x5410);
       words[1] = __byte_perm(sines, cosines, 0x7632);
     }
-#pragma unroll
-    for (int h = 0; h < HALF; h++) {
-      uint8_t *const to = next[h] + 8 * b * PIXEL_BYTES;
+    uint8_t *const to = next + 8 * b * kPixelBytes;
 
-      if (!(written[h] >> b & 1))
-        continue;
-      if constexpr (GROUPS == 2 && passes)
-        __stcs(reinterpret_cast<uint2 *>(to), make_uint2(words[0], words[1]));
-      else if constexpr (GROUPS == 2)
-        *reinterpret_cast<uint2 *>(to) = make_uint2(words[0], words[1]);
-      else
-        *reinterpret_cast<uint32_t *>(to) = words[h];
-    }
+    if (!(written >> b & 1))
+      return;
+    store(reinterpret_cast<uint2 *>(to), make_uint2(words[0], words[1]));
   }
 
   __device__ __forceinline__ void advance(int width)
   {
-#pragma unroll
-    for (int h = 0; h < HALF; h++)
-      next[h] += (ptrdiff_t)width * PIXEL_BYTES;
+    next += (ptrdiff_t)width * kPixelBytes;
   }
 };
 

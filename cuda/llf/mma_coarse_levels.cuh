@@ -12,32 +12,32 @@
 namespace cf::llf
 {
 
-constexpr int TAIL_THREADS = 512, TAIL_WARPS = TAIL_THREADS / 32;
+constexpr int kCoarseThreads = 512, kCoarseWarps = kCoarseThreads / 32;
 
 /* What is in shared memory besides: components, Gaussians, and terms that become collapsed images.
  * These come to lie where rows were that had been filtered on their way down. */
-template <int GROUPS> struct TailMemory {
+struct CoarseMemory {
   uint8_t *components, *filtered;
   float *gauss, *filtered_gauss, *terms;
 
-  __device__ TailMemory(uint8_t *memory, const Tail &tail)
-      : components(memory), filtered(memory + tail.pixels * GROUPS * GROUP_BYTES),
-        gauss(reinterpret_cast<float *>(filtered + tail.filtered_pixels * GROUPS * GROUP_BYTES)),
-        filtered_gauss(gauss + tail.pixels), terms(reinterpret_cast<float *>(filtered))
+  __device__ CoarseMemory(uint8_t *memory, const CoarseLevels &job)
+      : components(memory), filtered(memory + job.pixels * kGroups * kGroupBytes),
+        gauss(reinterpret_cast<float *>(filtered + job.filtered_pixels * kGroups * kGroupBytes)),
+        filtered_gauss(gauss + job.pixels), terms(reinterpret_cast<float *>(filtered))
   {
   }
 
-  __device__ static int bytes_of(const Held &level, int x, int y, int group)
+  __device__ static int bytes_of(const LocalLevel &level, int x, int y, int group)
   {
-    return ((level.base + y * level.width + x) * GROUPS + group) * GROUP_BYTES;
+    return ((level.base + y * level.width + x) * kGroups + group) * kGroupBytes;
   }
 
-  __device__ uint32_t address(const Held &level, int x, int y, int group) const
+  __device__ uint32_t address(const LocalLevel &level, int x, int y, int group) const
   {
     return cf::smem_address(components) + bytes_of(level, x, y, group);
   }
 
-  __device__ uint32_t *words(const Held &level, int x, int y, int group) const
+  __device__ uint32_t *words(const LocalLevel &level, int x, int y, int group) const
   {
     return reinterpret_cast<uint32_t *>(components + bytes_of(level, x, y, group));
   }
@@ -52,51 +52,45 @@ __device__ __forceinline__ void place_task(int task, int across, int *row, int *
 
 /* Filters rows across. A warp makes 32 pixels of a row; Gaussians are left to the warps with the
  * highest numbers, which have the least to do. */
-template <int GROUPS>
-__device__ __forceinline__ void filter_across(const Tail &tail, const TailMemory<GROUPS> &memory,
-                                              const Held &fine, int level, Rows rows,
+__device__ __forceinline__ void filter_across(const CoarseLevels &job, const CoarseMemory &memory,
+                                              const LocalLevel &fine, int level, Rows rows,
                                               const Band &band)
 {
-  constexpr int TOGETHER = GROUPS == 1 ? 1 : 2, PARTS = GROUPS / TOGETHER;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int width = tail.level[level].width, across = (width + 31) / 32;
+  const int width = job.level[level].width, across = (width + 31) / 32;
   const Rows from = reduced_rows(rows, fine.height);
   const int count = count_of(from);
 
-  for (int task = warp; task < across * PARTS * count; task += TAIL_WARPS) {
+  for (int task = warp; task < across * count; task += kCoarseWarps) {
     int row, part;
-    place_task(task, across * PARTS, &row, &part);
-    const int group = part % PARTS * TOGETHER, x = part / PARTS * 32;
-    const uint32_t line = memory.address(fine, 0, from.first + row, group);
-    uint32_t pixels[5][2 * TOGETHER];
-    Row<TOGETHER> made;
+    place_task(task, across, &row, &part);
+    const int x = part * 32;
+    const uint32_t line = memory.address(fine, 0, from.first + row, 0);
+    uint32_t pixels[5][2 * kGroups];
+    Row made;
 
 #pragma unroll
     for (int j = 0; j < 5; j++) {
       const int fine_x = mirrored(2 * x - 2 + 16 * j + lane % 16, fine.width);
-      const uint32_t at = line + fine_x * (GROUPS * GROUP_BYTES);
+      const uint32_t at = line + fine_x * (kGroups * kGroupBytes);
 
-      if constexpr (TOGETHER == 2)
-        cf::ldmatrix_x4_trans(pixels[j], at + lane / 16 * GROUP_BYTES);
-      else
-        ldmatrix_x2_trans(pixels[j], at);
+      cf::ldmatrix_x4_trans(pixels[j], at + lane / 16 * kGroupBytes);
     }
-    band.filter<TOGETHER>(pixels, &made);
+    band.filter(pixels, &made);
 
-    uint8_t *const to = memory.filtered +
-                        ((row * width + x + lane / 4) * GROUPS + group) * GROUP_BYTES +
-                        lane % 4 * 4;
+    uint8_t *const to =
+        memory.filtered + ((row * width + x + lane / 4) * kGroups) * kGroupBytes + lane % 4 * 4;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       if (x + 8 * i + lane / 4 >= width)
         continue;
 #pragma unroll
-      for (int c = 0; c < TOGETHER; c++)
-        *reinterpret_cast<uint32_t *>(to + (8 * i * GROUPS + c) * GROUP_BYTES) =
+      for (int c = 0; c < kGroups; c++)
+        *reinterpret_cast<uint32_t *>(to + (8 * i * kGroups + c) * kGroupBytes) =
             made.word[i / 2][2 * c + i % 2];
     }
   }
-  for (int task = TAIL_WARPS - 1 - warp; task < across * count; task += TAIL_WARPS) {
+  for (int task = kCoarseWarps - 1 - warp; task < across * count; task += kCoarseWarps) {
     int row, part;
     place_task(task, across, &row, &part);
     const int x = part * 32 + lane;
@@ -111,9 +105,9 @@ __device__ __forceinline__ void filter_across(const Tail &tail, const TailMemory
 
 __device__ __forceinline__ uint4 reduced_halves(const uint4 (&rows)[5])
 {
-  const uint32_t edge = cf::pack_half2(HALF_EDGE, HALF_EDGE),
-                 side = cf::pack_half2(HALF_SIDE, HALF_SIDE),
-                 centre = cf::pack_half2(HALF_CENTRE, HALF_CENTRE);
+  const uint32_t edge = cf::pack_half2(kHalfEdge, kHalfEdge),
+                 side = cf::pack_half2(kHalfSide, kHalfSide),
+                 centre = cf::pack_half2(kHalfCentre, kHalfCentre);
   uint32_t sum[4];
 
 #pragma unroll
@@ -129,18 +123,18 @@ __device__ __forceinline__ uint4 reduced_halves(const uint4 (&rows)[5])
 
 /* Filters down what filter_across() left, and gives rows of `level` to `store` and `store_gauss`, a
  * warp's 32 groups of one or 32 Gaussians at a time. */
-template <int GROUPS, typename Store, typename StoreGauss>
-__device__ __forceinline__ void filter_down(const Tail &tail, const TailMemory<GROUPS> &memory,
+template <typename Store, typename StoreGauss>
+__device__ __forceinline__ void filter_down(const CoarseLevels &job, const CoarseMemory &memory,
                                             int level, Rows rows, Store store,
                                             StoreGauss store_gauss)
 {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int width = tail.level[level].width, count = count_of(rows);
-  const int fine_height = tail.level[level - 1].height;
+  const int width = job.level[level].width, count = count_of(rows);
+  const int fine_height = job.level[level - 1].height;
   const int first = reduced_rows(rows, fine_height).first;
-  const int across = (width * GROUPS + 31) / 32, gauss_across = (width + 31) / 32;
+  const int across = (width * kGroups + 31) / 32, gauss_across = (width + 31) / 32;
 
-  for (int task = warp; task < across * count; task += TAIL_WARPS) {
+  for (int task = warp; task < across * count; task += kCoarseWarps) {
     int row, part;
     place_task(task, across, &row, &part);
     const int y = rows.first + row, i = part * 32 + lane;
@@ -149,11 +143,11 @@ __device__ __forceinline__ void filter_down(const Tail &tail, const TailMemory<G
 #pragma unroll
     for (int k = 0; k < 5; k++)
       lines[k] = reinterpret_cast<const uint4 *>(
-          memory.filtered)[(mirrored(2 * y - 2 + k, fine_height) - first) * width * GROUPS +
-                           min(i, width * GROUPS - 1)];
+          memory.filtered)[(mirrored(2 * y - 2 + k, fine_height) - first) * width * kGroups +
+                           min(i, width * kGroups - 1)];
     store(y, i, reduced_halves(lines));
   }
-  for (int task = TAIL_WARPS - 1 - warp; task < gauss_across * count; task += TAIL_WARPS) {
+  for (int task = kCoarseWarps - 1 - warp; task < gauss_across * count; task += kCoarseWarps) {
     int row, part;
     place_task(task, gauss_across, &row, &part);
     const int y = rows.first + row, x = part * 32 + lane;
@@ -167,49 +161,52 @@ __device__ __forceinline__ void filter_down(const Tail &tail, const TailMemory<G
   }
 }
 
-/* The block's rows of a level that is spread or gathered, to all blocks that need them. */
-template <int GROUPS>
-__device__ __forceinline__ void reduce_spread(const Tail &tail, const Directory &directory,
-                                              const TailMemory<GROUPS> &memory, int level,
-                                              const Band &band)
+/* The CTA's rows of a level that is distributed, or gathered by rank 0, to all CTAs that need them.
+ */
+__device__ __forceinline__ void downsample_distributed(const CoarseLevels &job,
+                                                       const ClusterLayout &layout,
+                                                       const CoarseMemory &memory, int level,
+                                                       const Band &band)
 {
-  const Rows rows = directory.held[level].own;
-  const int width = tail.level[level].width;
-  const uint32_t barrier = cf::smem_address(&directory.barrier[level]);
+  const Rows rows = layout.held[level].own;
+  const int width = job.level[level].width;
+  const uint32_t barrier = cf::smem_address(&layout.barrier[level]);
   auto store_row = [&](int y, int i, int of_pixel, uint32_t to, auto value) {
-    for (uint32_t blocks = blocks_with_row(tail, directory, level, y); blocks;
-         blocks &= blocks - 1) {
-      const int block = __ffs(blocks) - 1;
-      const int at = (directory.place[level][block].base + y * width) * of_pixel + i;
+    for (uint32_t ctas = ctas_with_row(job, layout, level, y); ctas; ctas &= ctas - 1) {
+      const int cta = __ffs(ctas) - 1;
+      const int at = (layout.place[level][cta].base + y * width) * of_pixel + i;
 
       if (i < width * of_pixel)
-        store_in_block(address_in_block(to + at * (int)sizeof value, block), value,
-                       address_in_block(barrier, block));
+        store_remote(address_in_cta(to + at * (int)sizeof value, cta), value,
+                     address_in_cta(barrier, cta));
     }
   };
 
-  filter_across<GROUPS>(tail, memory, directory.held[level - 1], level, rows, band);
-  __syncthreads();
-  filter_down<GROUPS>(
-      tail, memory, level, rows,
-      [&](int y, int i, uint4 made) {
-        store_row(y, i, GROUPS, cf::smem_address(memory.components), made);
-      },
-      [&](int y, int x, float made) {
-        store_row(y, x, 1, cf::smem_address(memory.gauss), __float_as_uint(made));
-      });
-  __syncthreads();
-  await_bytes(&directory.barrier[level]);
+  for (int first = rows.first; first < rows.end; first += job.rows_per_pass) {
+    const Rows pass = {first, min(first + job.rows_per_pass, rows.end)};
+
+    filter_across(job, memory, layout.held[level - 1], level, pass, band);
+    __syncthreads();
+    filter_down(
+        job, memory, level, pass,
+        [&](int y, int i, uint4 made) {
+          store_row(y, i, kGroups, cf::smem_address(memory.components), made);
+        },
+        [&](int y, int x, float made) {
+          store_row(y, x, 1, cf::smem_address(memory.gauss), __float_as_uint(made));
+        });
+    __syncthreads();
+  }
+  mbarrier_wait(&layout.barrier[level]);
 }
 
 /* Of a level that is small enough each thread makes a group or a Gaussian in one step. */
-template <int GROUPS>
-__device__ __forceinline__ void reduce_small(const TailMemory<GROUPS> &memory, const Held &fine,
-                                             const Held &coarse)
+__device__ __forceinline__ void downsample_small(const CoarseMemory &memory, const LocalLevel &fine,
+                                                 const LocalLevel &coarse)
 {
-  const int pixels = coarse.width * coarse.height, last = TAIL_THREADS - 1 - (int)threadIdx.x;
-  const bool components = (int)threadIdx.x < pixels * GROUPS;
-  const int i = components ? (int)threadIdx.x / GROUPS : last;
+  const int pixels = coarse.width * coarse.height, last = kCoarseThreads - 1 - (int)threadIdx.x;
+  const bool components = (int)threadIdx.x < pixels * kGroups;
+  const int i = components ? (int)threadIdx.x / kGroups : last;
   int row, x, columns[5], lines[5];
 
   if (i >= pixels)
@@ -221,7 +218,7 @@ __device__ __forceinline__ void reduce_small(const TailMemory<GROUPS> &memory, c
     lines[k] = fine.base + mirrored(2 * row - 2 + k, fine.height) * fine.width;
   }
   if (components) {
-    uint4 *const groups = reinterpret_cast<uint4 *>(memory.components) + threadIdx.x % GROUPS;
+    uint4 *const groups = reinterpret_cast<uint4 *>(memory.components) + threadIdx.x % kGroups;
     uint4 down[5];
 
 #pragma unroll
@@ -229,10 +226,10 @@ __device__ __forceinline__ void reduce_small(const TailMemory<GROUPS> &memory, c
       uint4 across[5];
 #pragma unroll
       for (int j = 0; j < 5; j++)
-        across[j] = groups[(lines[k] + columns[j]) * GROUPS];
+        across[j] = groups[(lines[k] + columns[j]) * kGroups];
       down[k] = reduced_halves(across);
     }
-    groups[(coarse.base + i) * GROUPS] = reduced_halves(down);
+    groups[(coarse.base + i) * kGroups] = reduced_halves(down);
   } else {
     float down[5];
 
@@ -246,26 +243,26 @@ __device__ __forceinline__ void reduce_small(const TailMemory<GROUPS> &memory, c
   }
 }
 
-/* A level that only this block has. */
-template <int GROUPS>
-__device__ __forceinline__ void reduce_alone(const Tail &tail, const TailMemory<GROUPS> &memory,
-                                             const Held &fine, const Held &coarse, int level,
-                                             const Band &band)
+/* A level that only this CTA has. */
+__device__ __forceinline__ void downsample_rank0(const CoarseLevels &job,
+                                                 const CoarseMemory &memory, const LocalLevel &fine,
+                                                 const LocalLevel &coarse, int level,
+                                                 const Band &band)
 {
   const int width = coarse.width;
 
-  if (width * coarse.height * (GROUPS + 1) <= TAIL_THREADS) {
-    reduce_small<GROUPS>(memory, fine, coarse);
+  if (width * coarse.height * (kGroups + 1) <= kCoarseThreads) {
+    downsample_small(memory, fine, coarse);
     __syncthreads();
     return;
   }
-  filter_across<GROUPS>(tail, memory, fine, level, coarse.rows, band);
+  filter_across(job, memory, fine, level, coarse.rows, band);
   __syncthreads();
-  filter_down<GROUPS>(
-      tail, memory, level, coarse.rows,
+  filter_down(
+      job, memory, level, coarse.rows,
       [&](int y, int i, uint4 made) {
-        if (i < width * GROUPS)
-          reinterpret_cast<uint4 *>(memory.components)[(coarse.base + y * width) * GROUPS + i] =
+        if (i < width * kGroups)
+          reinterpret_cast<uint4 *>(memory.components)[(coarse.base + y * width) * kGroups + i] =
               made;
       },
       [&](int y, int x, float made) {

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "cuda/llf/pixel_io.cuh"
 #include "cuda/llf/pyramid_ops.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/named_barrier.cuh"
@@ -21,15 +22,18 @@ namespace cf::llf
 {
 
 /* Bytes of one group of one pixel, and of a row of a table. */
-constexpr int GROUP_BYTES = 16;
+constexpr int kGroupBytes = 16;
+
+/* Groups of a pixel: of 8 harmonics. */
+constexpr int kGroups = kMmaGroups;
 
 /* The taps in fp16, rounded so that their sum is exactly 1: a gain of 1 - 2^-13 a level would add
  * up. */
-constexpr float HALF_EDGE = 1640.0f / 32768.0f, HALF_SIDE = 0.25f, HALF_CENTRE = 1638.0f / 4096.0f;
+constexpr float kHalfEdge = 1640.0f / 32768.0f, kHalfSide = 0.25f, kHalfCentre = 1638.0f / 4096.0f;
 
 /* A fragment of a constant matrix, as lanes hold it: made when compiling. */
-template <int WORDS> struct alignas(16) Fragment {
-  uint32_t word[32][WORDS];
+template <int Words> struct alignas(16) Fragment {
+  uint32_t word[32][Words];
 };
 
 /* Of a number that is one in fp16, and no denormal. */
@@ -69,51 +73,43 @@ struct Rotation {
   }
 };
 
-/* What numbers the rows of a table of level 0: 8-bit codes, codes of up to 10 bits, or the luma of
- * 8-bit red, green and blue in ENTRIES steps, to which it is rounded everywhere but in the term
- * that is linear in it: of noise with alpha 0.4 that changes 1.6 % of the samples by one where
- * there are 4096, and 3.2 % where there are 2048. Others have no table. Where there is room for it,
- * a table holds each row several times, so that the rows that a warp looks up lie in different
- * banks. */
-enum class Key { BYTE, WORD, LUMA, NONE };
+/* A level-0 LUT. Sample: of the picture, and of row numbers in shared memory. Where there is room a
+ * LUT holds each row several times, so that the rows that a warp looks up lie in different banks.
+ */
+template <LutKind Kind> struct LutOf;
 
-template <Key key> struct KeyOf {
-  using Sample = uint16_t; /* of the picture, and of row numbers in shared memory */
-  static constexpr int ENTRIES = 0, COPIES = 1;
-};
-
-template <> struct KeyOf<Key::WORD> {
+template <> struct LutOf<LutKind::kU10> {
   using Sample = uint16_t;
-  static constexpr int ENTRIES = 1024, COPIES = 2;
+  static constexpr int kEntries = 1024, kCopies = 2;
 };
 
-template <> struct KeyOf<Key::BYTE> {
+template <> struct LutOf<LutKind::kU8> {
   using Sample = uint8_t;
-  static constexpr int ENTRIES = 256, COPIES = 8;
+  static constexpr int kEntries = 256, kCopies = 8;
 };
 
-template <> struct KeyOf<Key::LUMA> {
+template <> struct LutOf<LutKind::kRgbLuma> {
   using Sample = uint16_t;
   /* So many that eight copies of every eighth leave room for two tiles of components of each of two
    * teams. */
-  static constexpr int ENTRIES = 3568, COPIES = 1;
+  static constexpr int kEntries = 3568, kCopies = 1;
 };
 
 /* A block may have several teams of threads, which share a table and go their own ways: alone, they
  * would wait most of the time. The threads of one wait for each other. */
-template <int TEAMS, int THREADS> __device__ __forceinline__ void await_team(int team)
+template <int Teams, int Threads> __device__ __forceinline__ void await_team(int team)
 {
-  if constexpr (TEAMS == 1)
+  if constexpr (Teams == 1)
     __syncthreads();
   else
-    named_barrier_sync<THREADS>(team + 1);
+    named_barrier_sync<Threads>(team + 1);
 }
 
-template <Key key>
+template <LutKind Kind>
 __device__ __forceinline__ float intensity_of_row(const Pixels &pixels, float row)
 {
-  return key == Key::LUMA ? row * (1.0f / (KeyOf<key>::ENTRIES - 1))
-                          : __saturatef(fmaf(pixels.weight[0], row, pixels.bias));
+  return Kind == LutKind::kRgbLuma ? row * (1.0f / (LutOf<Kind>::kEntries - 1))
+                                   : __saturatef(fmaf(pixels.weight[0], row, pixels.bias));
 }
 
 /* Codes from low to high, both twice, two at a time: there are no instructions for four bytes. */
@@ -167,9 +163,9 @@ struct LumaRow {
   int addend;
   bool clamps; /* if it may be more or less than the table has */
 
-  /* Rows are numbered in steps of 1 << SHIFT: so they lie in whole bytes of the sums. */
-  static constexpr int LAST = KeyOf<Key::LUMA>::ENTRIES - 1, BITS = 12, SHIFT = 4;
-  static_assert(BITS - SHIFT == 8 && LAST << SHIFT < 65536, "two bytes");
+  /* Rows are numbered in steps of 1 << kShift: so they lie in whole bytes of the sums. */
+  static constexpr int kLast = LutOf<LutKind::kRgbLuma>::kEntries - 1, kBits = 12, kShift = 4;
+  static_assert(kBits - kShift == 8 && kLast << kShift < 65536, "two bytes");
 
   __device__ __forceinline__ int sum_of(uint32_t word) const
   {
@@ -178,40 +174,40 @@ struct LumaRow {
 
   __device__ __forceinline__ int clamped(int sum) const
   {
-    return min(max(sum, 0), LAST << BITS);
+    return min(max(sum, 0), kLast << kBits);
   }
 
   __device__ __forceinline__ uint32_t of(uint32_t word) const
   {
-    return (uint32_t)clamped(sum_of(word)) >> BITS;
+    return (uint32_t)clamped(sum_of(word)) >> kBits;
   }
 
-  /* Of pairs of words, side by side, 1 << SHIFT times the row. */
-  template <int PAIRS>
-  __device__ __forceinline__ void numbers_of(const uint32_t (&words)[2 * PAIRS],
-                                             uint32_t (&numbers)[PAIRS]) const
+  /* Of pairs of words, side by side, 1 << kShift times the row. */
+  template <int Pairs>
+  __device__ __forceinline__ void numbers_of(const uint32_t (&words)[2 * Pairs],
+                                             uint32_t (&numbers)[Pairs]) const
   {
-    constexpr uint32_t MASK = (65535u << SHIFT & 65535u) * 65537u;
-    int sums[2 * PAIRS];
+    constexpr uint32_t kMask = (65535u << kShift & 65535u) * 65537u;
+    int sums[2 * Pairs];
 
 #pragma unroll
-    for (int i = 0; i < 2 * PAIRS; i++)
+    for (int i = 0; i < 2 * Pairs; i++)
       sums[i] = sum_of(words[i]);
     if (clamps) {
 #pragma unroll
-      for (int i = 0; i < 2 * PAIRS; i++)
+      for (int i = 0; i < 2 * Pairs; i++)
         sums[i] = clamped(sums[i]);
     }
 #pragma unroll
-    for (int i = 0; i < PAIRS; i++)
-      numbers[i] = __byte_perm((uint32_t)sums[2 * i], (uint32_t)sums[2 * i + 1], 0x6521) & MASK;
+    for (int i = 0; i < Pairs; i++)
+      numbers[i] = __byte_perm((uint32_t)sums[2 * i], (uint32_t)sums[2 * i + 1], 0x6521) & kMask;
   }
 };
 
 inline LumaRow luma_row_of(const Pixels &pixels, const Packing &packing)
 {
-  const float one = (float)(LumaRow::LAST << LumaRow::BITS);
-  LumaRow row = {0, 0, (int)lrintf(pixels.bias * one) + (1 << (LumaRow::BITS - 1)), false};
+  const float one = (float)(LumaRow::kLast << LumaRow::kBits);
+  LumaRow row = {0, 0, (int)lrintf(pixels.bias * one) + (1 << (LumaRow::kBits - 1)), false};
   long long most = row.addend;
 
   for (int c = 0; c < 3; c++) {
@@ -220,45 +216,30 @@ inline LumaRow luma_row_of(const Pixels &pixels, const Packing &packing)
     (packing.byte[c] < 2 ? row.first : row.second) |= weight << 16 * (packing.byte[c] % 2);
     most += 255LL * weight;
   }
-  row.clamps = row.addend < 0 || most >> LumaRow::BITS > LumaRow::LAST;
+  row.clamps = row.addend < 0 || most >> LumaRow::kBits > LumaRow::kLast;
   return row;
 }
 
-/* What the filter takes for the intensity, where it is not a table's row. */
-template <typename Sample, Colour colour>
-__device__ __forceinline__ float rounded_intensity(const Pixels &pixels, const Packing &packing,
-                                                   const LumaRow &luma_row, int x, int y)
+/* The rows of two samples of 10 bits: samples whose unused upper bits are not 0 have the last. */
+__device__ __forceinline__ uint32_t u10_rows(uint32_t two, int shift)
 {
-  if constexpr (colour == Colour::RGB && sizeof(Sample) == 1)
-    return intensity_of_row<Key::LUMA>(pixels,
-                                       (float)luma_row.of(load_channels(pixels, packing, x, y)));
-  else
-    return __saturatef(load_intensity<Sample, colour>(pixels, x, y));
+  constexpr uint32_t kLastRow = LutOf<LutKind::kU10>::kEntries - 1;
+
+  return __vminu2(two >> shift & (65535u >> shift) * 65537u, kLastRow * 65537u);
 }
 
-/* Four pixels as they are read. */
-template <Key key> struct Four {
-  uint4 words; /* with three channels of each in the bytes that the packing
-                  names, or intensities */
+/* PixelQuad pixels as they are read. */
+template <LutKind Kind> struct PixelQuad {
+  uint4 words; /* with three channels of each in the bytes that the packing names */
 };
 
-template <> struct Four<Key::BYTE> {
+template <> struct PixelQuad<LutKind::kU8> {
   uint32_t words;
 };
 
-template <> struct Four<Key::WORD> {
+template <> struct PixelQuad<LutKind::kU10> {
   uint2 words;
 };
-
-/* Black is a code value where that is the key. */
-inline Key key_of(const Pixels &pixels)
-{
-  if (pixels.colour == Colour::RGB)
-    return pixels.wide ? Key::NONE : Key::LUMA;
-  if (pixels.max_code >= 1024.0f || pixels.offset != (float)(int)pixels.offset)
-    return Key::NONE;
-  return pixels.wide ? Key::WORD : Key::BYTE;
-}
 
 /* Sets a kernel's limit of dynamic shared memory; it belongs to the kernel, not to a state. Kernels
  * that need more than the GPU has are not launched. */

@@ -11,47 +11,41 @@ namespace cf::llf
 namespace
 {
 
-/* Of a tile; of four groups, whose components are two blocks' work, 1920x1080 then has 210 blocks
- * and not 240. */
-template <int GROUPS> constexpr int ROWS = GROUPS == 4 ? 10 : 9;
+/* Rows of a tile. */
+constexpr int kRows = 9;
 
-template <int GROUPS>
-__global__ void __launch_bounds__(TwiceTile<GROUPS, ROWS<GROUPS>>::THREADS, 1)
-    reduce_twice_kernel(const __grid_constant__ TwiceLevels levels)
+__global__ void __launch_bounds__(FusedTile<kRows>::kThreads, 1)
+    downsample_x2_kernel(const __grid_constant__ FusedLevels levels)
 {
   extern __shared__ __align__(128) uint8_t memory[];
 
-  make_twice<GROUPS, ROWS<GROUPS>>(memory, levels, blockIdx.x);
+  make_fused_tile<kRows>(memory, levels, blockIdx.x);
 }
 
-template <int GROUPS>
-bool launch_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+bool launch_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
 {
-  using S = TwiceTile<GROUPS, ROWS<GROUPS>>;
-  const TwiceLevels levels = twice_levels<ROWS<GROUPS>>(pyramid, fine, top_gain);
+  using S = FusedTile<kRows>;
+  const FusedLevels levels = fused_levels<kRows>(pyramid, fine, top_gain);
 
-  return launch(queue, "llf reduce twice", reduce_twice_kernel<GROUPS>, dim3(levels.tasks),
-                dim3(S::THREADS), S::BYTES, levels);
+  return launch(queue, "llf reduce twice", downsample_x2_kernel, dim3(levels.tasks),
+                dim3(S::kThreads), S::kBytes, levels);
 }
 
-template <int GROUPS> bool prepare(const Gpu &gpu, CfStatus *status)
+bool prepare(const Gpu &gpu, CfStatus *status)
 {
-  return allow_shared(gpu, reduce_twice_kernel<GROUPS>, TwiceTile<GROUPS, ROWS<GROUPS>>::BYTES,
-                      status);
+  return allow_shared(gpu, downsample_x2_kernel, FusedTile<kRows>::kBytes, status);
 }
 
 } // namespace
 
-bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status)
+bool mma_prepare_downsample_x2(const Gpu &gpu, CfStatus *status)
 {
-  return prepare<1>(gpu, status) && prepare<2>(gpu, status) && prepare<4>(gpu, status);
+  return prepare(gpu, status);
 }
 
-bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
 {
-  return pyramid.groups == 1   ? launch_twice<1>(queue, pyramid, fine, top_gain)
-         : pyramid.groups == 2 ? launch_twice<2>(queue, pyramid, fine, top_gain)
-                               : launch_twice<4>(queue, pyramid, fine, top_gain);
+  return launch_downsample_x2(queue, pyramid, fine, top_gain);
 }
 
 } // namespace cf::llf

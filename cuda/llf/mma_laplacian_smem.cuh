@@ -10,13 +10,13 @@
 namespace cf::llf
 {
 
-constexpr int TILE_X = 64, TILE_Y = 32, THREADS = 256, WARPS = THREADS / 32;
+constexpr int kTileX = 64, kTileY = 32, kThreads = 256, kWarps = kThreads / 32;
 
 /* Of level 0, and of the pixels of level 1 that it needs: those inside are all a level-1 tile. */
-template <int GROUPS> using BaseTile = Tile<GROUPS, TILE_Y, TILE_X>;
-template <int GROUPS> using NextTile = Tile<GROUPS, TILE_Y / 2, TILE_X / 2>;
+using BaseTile = Tile<kTileY, kTileX>;
+using NextTile = Tile<kTileY / 2, kTileX / 2>;
 
-constexpr int NEXT_X = TILE_X / 2, NEXT_Y = TILE_Y / 2;
+constexpr int kNextX = kTileX / 2, kNextY = kTileY / 2;
 
 /* A level's own components in shared memory, as the addends of the expansion: matrices of eight
  * pixels, two of a group. */
@@ -28,10 +28,10 @@ template <typename T> struct OwnPixels {
   {
     const int matrix = lane / 8, pixel = lane % 8 + (matrix & 1) * 8;
     const int row = 1 + 4 * strip_y + pixel / 4, column = 1 + pixel % 4;
-    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+    const int swap = row >> 1 & 1;
 
-    from = cf::smem_address(memory) + row * T::PITCH +
-           (column * T::GROUPS + (T::GROUPS > 1 ? (matrix >> 1) ^ swap : 0)) * GROUP_BYTES;
+    from = cf::smem_address(memory) + row * T::kPitch +
+           (column * kGroups + ((matrix >> 1) ^ swap)) * kGroupBytes;
   }
 
   __device__ __forceinline__ OwnPixels shifted(int bytes) const
@@ -43,13 +43,10 @@ template <typename T> struct OwnPixels {
 
   __device__ __forceinline__ void load(int j, int c, uint32_t *self)
   {
-    const uint32_t at = from + (4 * j * T::GROUPS + c) * GROUP_BYTES;
+    const uint32_t at = from + (4 * j * kGroups + c) * kGroupBytes;
 
-    if constexpr (T::GROUPS == 1) {
-      ldmatrix_x2(words, at);
-    } else if (c % 2 == 0) {
+    if (c % 2 == 0)
       cf::ldmatrix_x4(words, at);
-    }
     self[0] = words[c % 2 * 2];
     self[1] = words[c % 2 * 2 + 1];
   }
@@ -68,16 +65,16 @@ __device__ __forceinline__ int place_of_gauss(int x, int y)
 __device__ __forceinline__ void load_gauss(uint32_t to, const Level &level, int x, int y,
                                            int thread)
 {
-  constexpr int STEP = THREADS / NEXT_X;
-  static_assert(STEP % 4 == 0, "whole strips");
+  constexpr int kStep = kThreads / kNextX;
+  static_assert(kStep % 4 == 0, "whole strips");
 
-  const uint32_t from_x = min(x + thread % NEXT_X, level.width - 1);
+  const uint32_t from_x = min(x + thread % kNextX, level.width - 1);
 
 #pragma unroll
-  for (int k = 0; k < NEXT_X * NEXT_Y / THREADS; k++) {
-    const uint32_t from_y = min(y + thread / NEXT_X + k * STEP, level.height - 1);
+  for (int k = 0; k < kNextX * kNextY / kThreads; k++) {
+    const uint32_t from_y = min(y + thread / kNextX + k * kStep, level.height - 1);
 
-    cf::cp_async_zero_fill<4>(to + k * STEP * NEXT_X * (int)sizeof(float),
+    cf::cp_async_zero_fill<4>(to + k * kStep * kNextX * (int)sizeof(float),
                               level.gauss + (from_y * (uint32_t)level.width + from_x), 4);
   }
 }

@@ -12,67 +12,28 @@ namespace cf::llf
 {
 
 /* Low tiles, since small levels have few. */
-template <int GROUPS> using LevelTile = Tile<GROUPS, 16>;
+using LevelTile = Tile<16>;
 
-/* Levels from `first` on, MOST at the most, and the one behind the last. */
-template <int MOST> struct Levels {
+constexpr int kMostLevels = CF_LLF_MAX_IMAGES - 1;
+
+/* Levels from `first` on, and the one behind the last. */
+struct Levels {
   int first, count, tiles;
-  int first_tile[MOST], tiles_x[MOST];
-  Level level[MOST + 1];
+  int first_tile[kMostLevels], tiles_x[kMostLevels];
+  Level level[kMostLevels + 1];
   __half *cells; /* level 1's terms; others have theirs in the collapsed image */
-  const unsigned *coarse_begun;
+  const unsigned *coarse_inputs_ready;
 };
 
 /* --- a level's own pixels --- */
 
-/* From memory, as a strip comes to them: for kernels that stay, with tiles that are in the L2
- * cache. The others take 1.3 us longer so at 3840x2160. */
-template <typename T> struct DirectPixels {
-  static constexpr int BYTES = T::BYTES, TOGETHER = 8;
-
-  const uint32_t *groups[2];
-  const float *gauss[2];
-  int most; /* pixels to the level's last one */
-
-  __device__ __forceinline__ static void start(uint8_t *, const Level &, int, int, int)
-  {
-  }
-
-  /* Those of a lane in the strip at (`x`, `y`) of the tile. */
-  __device__ __forceinline__ DirectPixels(const uint8_t *, const Level &own, int tile_x, int tile_y,
-                                          int x, int y, int lane)
-  {
-    const int column = tile_x + x + lane / 4 % 4;
-
-#pragma unroll
-    for (int k = 0; k < 2; k++) {
-      const int row = min(tile_y + y + lane / 16 + 2 * k, own.height - 1);
-      const size_t pixel = (size_t)row * own.width + column;
-
-      groups[k] = reinterpret_cast<const uint32_t *>(own.groups + pixel * T::GROUPS) + lane % 4;
-      gauss[k] = own.gauss + pixel;
-    }
-    most = own.width - 1 - column;
-  }
-
-  __device__ __forceinline__ uint32_t word(int k, int j, int c) const
-  {
-    return groups[k][(min(4 * j, most) * T::GROUPS + c) * 4];
-  }
-
-  __device__ __forceinline__ float intensity(int k, int j) const
-  {
-    return gauss[k][min(4 * j, most)];
-  }
-};
-
 /* From shared memory, where all of a tile's come at once, in rows that begin in different banks.
  * Few at a time are enough then: blocks are so short that they wait for instructions, too. */
 template <typename T> struct StagedPixels {
-  static constexpr int PITCH = (T::FINE_X * T::GROUPS + 1) * GROUP_BYTES;
-  static constexpr int GAUSS_PITCH = (T::FINE_X + 4) * (int)sizeof(float);
-  static constexpr int OWN = (T::BYTES + 127) / 128 * 128, GAUSS = OWN + T::FINE_Y * PITCH;
-  static constexpr int BYTES = GAUSS + T::FINE_Y * GAUSS_PITCH, TOGETHER = 2;
+  static constexpr int kPitch = (T::kFineX * kGroups + 1) * kGroupBytes;
+  static constexpr int kGaussPitch = (T::kFineX + 4) * (int)sizeof(float);
+  static constexpr int kOwn = (T::kBytes + 127) / 128 * 128, kGauss = kOwn + T::kFineY * kPitch;
+  static constexpr int kBytes = kGauss + T::kFineY * kGaussPitch, kTogether = 2;
 
   const uint8_t *groups, *gauss;
 
@@ -85,28 +46,28 @@ template <typename T> struct StagedPixels {
     const int width = own.width - tile_x, height = own.height - tile_y;
     const size_t first = (size_t)tile_y * own.width + tile_x;
 
-    start_pieces<T::FINE_X * T::GROUPS>(to + OWN, PITCH, own.groups + first * T::GROUPS,
-                                        own.width * T::GROUPS, width * T::GROUPS, height, thread);
+    start_pieces<T::kFineX * kGroups>(to + kOwn, kPitch, own.groups + first * kGroups,
+                                      own.width * kGroups, width * kGroups, height, thread);
     if (own.width % 4 == 0)
-      start_pieces<T::FINE_X / 4>(to + GAUSS, GAUSS_PITCH,
+      start_pieces<T::kFineX / 4>(to + kGauss, kGaussPitch,
                                   reinterpret_cast<const uint4 *>(own.gauss + first), own.width / 4,
                                   width / 4, height, thread);
     else
-      start_words(to + GAUSS, own.gauss + first, own.width, width, height, thread);
+      start_words(to + kGauss, own.gauss + first, own.width, width, height, thread);
   }
 
-  /* ACROSS of 16 bytes a row: a thread's are one above the other. */
-  template <int ACROSS>
+  /* kAcross of 16 bytes a row: a thread's are one above the other. */
+  template <int Across>
   __device__ __forceinline__ static void start_pieces(uint32_t to, int to_pitch, const uint4 *from,
                                                       int pitch, int width, int height, int thread)
   {
-    constexpr int STEP = T::THREADS / ACROSS;
-    const int column = thread % ACROSS, row = thread / ACROSS;
+    constexpr int kStep = T::kThreads / Across;
+    const int column = thread % Across, row = thread / Across;
 
-    to += row * to_pitch + column * GROUP_BYTES;
+    to += row * to_pitch + column * kGroupBytes;
     from += column < width ? column : 0;
 #pragma unroll
-    for (int k = 0; k < T::FINE_Y; k += STEP)
+    for (int k = 0; k < T::kFineY; k += kStep)
       cp_async<16>(to + k * to_pitch, from + (ptrdiff_t)min(row + k, height - 1) * pitch);
   }
 
@@ -114,48 +75,47 @@ template <typename T> struct StagedPixels {
                                                      int width, int height, int thread)
   {
 #pragma unroll 1
-    for (int i = thread; i < T::FINE_X * T::FINE_Y; i += T::THREADS) {
-      const int row = i / T::FINE_X, column = i % T::FINE_X;
+    for (int i = thread; i < T::kFineX * T::kFineY; i += T::kThreads) {
+      const int row = i / T::kFineX, column = i % T::kFineX;
 
       cf::cp_async_zero_fill<4>(
-          to + row * GAUSS_PITCH + column * (int)sizeof(float),
+          to + row * kGaussPitch + column * (int)sizeof(float),
           from + (ptrdiff_t)min(row, height - 1) * pitch + (column < width ? column : 0), 4);
     }
   }
 
-  __device__ __forceinline__ StagedPixels(const uint8_t *memory, const Level &, int, int, int x,
-                                          int y, int lane)
+  __device__ __forceinline__ StagedPixels(const uint8_t *memory, int x, int y, int lane)
   {
     const int column = x + lane / 4 % 4, row = y + lane / 16;
 
-    groups = memory + OWN + row * PITCH + column * T::GROUPS * GROUP_BYTES + lane % 4 * 4;
-    gauss = memory + GAUSS + row * GAUSS_PITCH + column * (int)sizeof(float);
+    groups = memory + kOwn + row * kPitch + column * kGroups * kGroupBytes + lane % 4 * 4;
+    gauss = memory + kGauss + row * kGaussPitch + column * (int)sizeof(float);
   }
 
   __device__ __forceinline__ uint32_t word(int k, int j, int c) const
   {
-    return *reinterpret_cast<const uint32_t *>(groups + 2 * k * PITCH +
-                                               (4 * j * T::GROUPS + c) * GROUP_BYTES);
+    return *reinterpret_cast<const uint32_t *>(groups + 2 * k * kPitch +
+                                               (4 * j * kGroups + c) * kGroupBytes);
   }
 
   __device__ __forceinline__ float intensity(int k, int j) const
   {
-    return reinterpret_cast<const float *>(gauss + 2 * k * GAUSS_PITCH)[4 * j];
+    return reinterpret_cast<const float *>(gauss + 2 * k * kGaussPitch)[4 * j];
   }
 };
 
 /* --- tiles --- */
 
-/* The terms of a tile. `memory` has Own<T>::BYTES, `await` waits for all threads of the tile.
- * Levels 3 and up may still be in the making `beside` this kernel. To ask for them first, and each
- * thread for itself, takes RGBA 3840x2160 from 167.8 us a frame to 166.1: a thread that asked for
- * all, between the loads of the one level and of the other, waited for the first behind its fence.
- */
-template <typename T, template <typename> class Own, int MOST, typename Await>
-__device__ __forceinline__ void
-make_level_tile(const Levels<MOST> &levels, uint8_t *memory, int number, int thread,
-                const Expansion &expansion, const Turn<T::GROUPS> &turn, bool beside, Await await)
+/* The terms of tile `number`. `memory` has StagedPixels<T>::kBytes. Levels 3 and up may still be in
+ * the making `beside` this kernel: every thread polls the flag itself, before any load, since a
+ * fence after cp.async would wait for the copies. */
+template <typename T>
+__device__ __forceinline__ void make_level_tile(const Levels &levels, uint8_t *memory, int number,
+                                                const Expansion &expansion,
+                                                const HarmonicFrequencies &turn, bool beside)
 {
+  using Own = StagedPixels<T>;
+  const int thread = (int)threadIdx.x;
   const int lane = thread % 32, warp = thread / 32;
   int index = 0;
 
@@ -164,33 +124,34 @@ make_level_tile(const Levels<MOST> &levels, uint8_t *memory, int number, int thr
   const Level &own = levels.level[index], &coarse = levels.level[index + 1];
   const int level = levels.first + index;
   const int tile = number - levels.first_tile[index], tiles_x = levels.tiles_x[index];
-  const int tile_x = tile % tiles_x * T::FINE_X, tile_y = tile / tiles_x * T::FINE_Y;
+  const int tile_x = tile % tiles_x * T::kFineX, tile_y = tile / tiles_x * T::kFineY;
 
   if (beside && level > 1)
-    spin_acquire(levels.coarse_begun, 1);
-  Own<T>::start(memory, own, tile_x, tile_y, thread);
+    spin_acquire(levels.coarse_inputs_ready, 1);
+  Own::start(memory, own, tile_x, tile_y, thread);
   CoarseLoader<T>(coarse, thread).load(memory, coarse, tile_x, tile_y);
   cp_async_commit_and_wait();
-  await();
+  __syncthreads();
 
-  for (int strip = warp; strip < T::FINE_Y / 2; strip += T::WARPS) {
+  for (int strip = warp; strip < T::kFineY / 2; strip += T::kWarps) {
     const int strip_x = strip % 2, strip_y = strip / 2;
     const int x = tile_x + 32 * strip_x, y = tile_y + 4 * strip_y;
     float sum[4];
 
     if (x >= own.width || y >= own.height)
       continue;
-    const Own<T> pixels(memory, own, tile_x, tile_y, 32 * strip_x, 4 * strip_y, lane);
+    const Own pixels(memory, 32 * strip_x, 4 * strip_y, lane);
     Columns<T> columns(memory, strip_x, strip_y, lane);
 
-    expand_strip<T::GROUPS, Own<T>::TOGETHER>(
-        sum, expansion, MadeOnes(lane), [&](int j, uint32_t *words) { columns.load(words, j); },
+    expand_strip<Own::kTogether>(
+        sum, expansion, MadeOneHotColumns(lane),
+        [&](int j, uint32_t *words) { columns.load(words, j); },
         [&](int j, int c, uint32_t *self) {
           self[0] = pixels.word(0, j, c);
           self[1] = pixels.word(1, j, c);
         },
         [&](int j, uint32_t *rotation) {
-          rotate<T::GROUPS>(rotation, turn, pixels.intensity(0, j), pixels.intensity(1, j));
+          rotate(rotation, turn, pixels.intensity(0, j), pixels.intensity(1, j));
         });
     if (level == 1) {
       store_cells(levels.cells, own.width, cells_across(own.width), x, y, lane, sum);
@@ -206,22 +167,22 @@ make_level_tile(const Levels<MOST> &levels, uint8_t *memory, int number, int thr
 }
 
 /* Levels first .. last - 1. */
-template <typename T, int MOST> Levels<MOST> levels_of(const Pyramid &pyramid, int first, int last)
+template <typename T> Levels levels_of(const Pyramid &pyramid, int first, int last)
 {
-  Levels<MOST> levels = {};
+  Levels levels = {};
 
   levels.first = first;
   levels.count = last - first;
   levels.cells = pyramid.cells[1];
-  levels.coarse_begun = pyramid.coarse_begun;
+  levels.coarse_inputs_ready = pyramid.coarse_inputs_ready;
   for (int i = 0; i < levels.count; i++) {
     const Level &level = pyramid.level[first + i];
-    const int tiles_x = blocks(level.width, T::FINE_X);
+    const int tiles_x = blocks(level.width, T::kFineX);
 
     levels.level[i] = level;
     levels.first_tile[i] = levels.tiles;
     levels.tiles_x[i] = tiles_x;
-    levels.tiles += tiles_x * blocks(level.height, T::FINE_Y);
+    levels.tiles += tiles_x * blocks(level.height, T::kFineY);
   }
   levels.level[levels.count] = pyramid.level[last];
   return levels;

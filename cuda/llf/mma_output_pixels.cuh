@@ -17,33 +17,33 @@ struct Output {
   Packing packing;
 
   /* Of RGB, in codes: see filtered_colours(). Then where bytes are taken from and put to. */
-  float luma[3], whole, scale, new_offset, old_offset, minus_epsilon, half_less;
+  float luma[3], whole, scale, new_offset, old_offset, minus_epsilon;
   uint32_t take_two, take_third, put;
 };
 
 /* Codes go to floats and back as the low bits of 2^23 and more: the conversions that the GPU has
  * are few a clock. */
-constexpr uint32_t WHOLE_BITS = 0x4b000000;
-constexpr float WHOLE = 8388608.0f;
+constexpr uint32_t kWholeBits = 0x4b000000;
+constexpr float kWhole = 8388608.0f;
 
 __device__ __forceinline__ float code_of_bits(uint32_t bits)
 {
-  return __uint_as_float(bits) - WHOLE;
+  return __uint_as_float(bits) - kWhole;
 }
 
 /* The low bits are the code; `code` is a half too large, so that cutting off rounds. */
 __device__ __forceinline__ uint32_t rounded_bits(float code, float max_code)
 {
-  return __float_as_uint(__fadd_rd(fminf(fmaxf(code, 0.5f), max_code + 0.5f), WHOLE));
+  return __float_as_uint(__fadd_rd(fminf(fmaxf(code, 0.5f), max_code + 0.5f), kWhole));
 }
 
 /* The smallest denormal. As many of them as a number says are that number, rounded, as an integer;
  * negative ones are far below 0. */
-constexpr float DENORMAL = 1.40129846e-45f;
+constexpr float kDenormal = 1.40129846e-45f;
 
 __device__ __forceinline__ int rounded(float number, float minus_offset)
 {
-  return __float_as_int(fmaf(number, DENORMAL, minus_offset));
+  return __float_as_int(fmaf(number, kDenormal, minus_offset));
 }
 
 /* Two numbers, limited to bytes, and two bytes more. */
@@ -57,18 +57,18 @@ __device__ __forceinline__ uint32_t limited_bytes(int low, int high, uint32_t by
 
 /* How much larger codes are than they should be, so that they are read and rounded in few
  * instructions: bytes are the low bits of halves, and numbers of 16 bits are cut off. */
-template <typename Sample> constexpr float OFFSET = sizeof(Sample) == 1 ? 1024.0f : 0.5f;
+template <typename Sample> constexpr float kOffset = sizeof(Sample) == 1 ? 1024.0f : 0.5f;
 
 template <typename Sample>
 __device__ __forceinline__ uint32_t limited_code(float made, float max_code)
 {
   if constexpr (sizeof(Sample) == 1)
-    return limited_bytes(rounded(made, -OFFSET<Sample> * DENORMAL), 0, 0);
+    return limited_bytes(rounded(made, -kOffset<Sample> * kDenormal), 0, 0);
   else
     return rounded_bits(made, max_code);
 }
 
-/* Eight samples in registers. Codes are OFFSET too large. */
+/* Eight samples in registers. Codes are kOffset too large. */
 template <typename Sample> struct Eight;
 
 template <> struct Eight<uint8_t> {
@@ -94,7 +94,7 @@ template <> struct Eight<uint8_t> {
 
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      number[i] = rounded(codes[i], -OFFSET<uint8_t> * DENORMAL);
+      number[i] = rounded(codes[i], -kOffset<uint8_t> * kDenormal);
     return limited_bytes(number[0], number[1], limited_bytes(number[2], number[3], 0));
   }
 };
@@ -105,10 +105,10 @@ template <> struct Eight<uint16_t> {
   __device__ __forceinline__ float code(int i, int shift) const
   {
     const uint32_t significant = word(words, i / 2) & (65535u << shift & 65535u) * 65537u;
-    const uint32_t bits = __byte_perm(significant, WHOLE_BITS, i & 1 ? 0x7432 : 0x7410);
+    const uint32_t bits = __byte_perm(significant, kWholeBits, i & 1 ? 0x7432 : 0x7410);
 
     return fmaf(code_of_bits(bits), __uint_as_float((uint32_t)(127 - shift) << 23),
-                OFFSET<uint16_t>);
+                kOffset<uint16_t>);
   }
 
   __device__ __forceinline__ void set(const float codes[8], float max_code, int shift)
@@ -126,7 +126,7 @@ template <> struct Eight<uint16_t> {
 };
 
 /* What a thread reads of the picture: it is on its way while the coarser levels are made. */
-template <typename Sample, Colour colour> struct Source {
+template <typename Sample, Colour Kind> struct Source {
   Eight<Sample> luma[2], pairs;
 };
 
@@ -135,10 +135,10 @@ template <typename Sample> struct Source<Sample, Colour::RGB> {
 };
 
 /* Whether two rows of a cell are read and written in one go. */
-template <Colour colour>
+template <Colour Kind>
 __device__ __forceinline__ bool is_direct(const Pixels &pixels, const Output &output, int x)
 {
-  return output.rows && x + CELL_X <= pixels.width && (colour != Colour::CHROMA || output.pairs);
+  return output.rows && x + kCellX <= pixels.width && (Kind != Colour::CHROMA || output.pairs);
 }
 
 __device__ __forceinline__ const Channel &pairs_of(const Pixels &pixels)
@@ -147,9 +147,9 @@ __device__ __forceinline__ const Channel &pairs_of(const Pixels &pixels)
 }
 
 /* At odd heights the row below the last is that again. */
-template <typename Sample, Colour colour>
+template <typename Sample, Colour Kind>
 __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &output, int x,
-                                            int y, Source<Sample, colour> *source)
+                                            int y, Source<Sample, Kind> *source)
 {
   const Channel &channel = pixels.channel[0];
 
@@ -158,7 +158,7 @@ __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &
     const uint8_t *const from =
         channel.from + (ptrdiff_t)min(y + row, pixels.height - 1) * channel.from_stride;
 
-    if constexpr (colour == Colour::RGB) {
+    if constexpr (Kind == Colour::RGB) {
       const uint4 *const words =
           reinterpret_cast<const uint4 *>(from - output.packing.byte[0] + 4 * x);
       source->words[row][0] = words[0];
@@ -167,7 +167,7 @@ __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &
       source->luma[row] = reinterpret_cast<const Eight<Sample> *>(from)[x / 8];
     }
   }
-  if constexpr (colour == Colour::CHROMA) {
+  if constexpr (Kind == Colour::CHROMA) {
     const Channel &pairs = pairs_of(pixels);
     source->pairs = reinterpret_cast<const Eight<Sample> *>(
         pairs.from + (ptrdiff_t)(y / 2) * pairs.from_stride)[x / 8];
@@ -182,7 +182,7 @@ template <typename Sample>
 __device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linear, float code,
                                                float delta, float *luma, float *added)
 {
-  const float bias = fmaf(-OFFSET<Sample>, pixels.weight[0], pixels.bias);
+  const float bias = fmaf(-kOffset<Sample>, pixels.weight[0], pixels.bias);
 
   *luma = __saturatef(fmaf(pixels.weight[0], code, bias));
   *added = fmaf(linear, *luma, delta);
@@ -190,11 +190,11 @@ __device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linea
 }
 
 /* The gain that colours follow, in parts of the largest one, which a multiplication limits. */
-constexpr float MOST_GAIN = (float)CF_LLF_MAX_GAIN, GAIN_EPSILON = (float)CF_LLF_GAIN_EPSILON;
+constexpr float kMostGain = (float)CF_LLF_MAX_GAIN, kGainEpsilon = (float)CF_LLF_GAIN_EPSILON;
 
 __device__ __forceinline__ float part_of_gain(float most_lumas, float added)
 {
-  return __saturatef(fmaf(added, reciprocal_approx(most_lumas), 1.0f / MOST_GAIN));
+  return __saturatef(fmaf(added, reciprocal_approx(most_lumas), 1.0f / kMostGain));
 }
 
 /* How chroma follows: of codes up to `most` from the centre `gain` is added, which is less than 0
@@ -213,24 +213,25 @@ struct Two {
 __device__ __forceinline__ Follow follow_quad(const Pixels &pixels, float above, float below,
                                               const Two &first, const Two &second)
 {
-  const float second_lumas = fmaf(MOST_GAIN * below, second.luma, MOST_GAIN * GAIN_EPSILON);
-  const float lumas = fmaf(MOST_GAIN * above, first.luma, second_lumas);
+  const float second_lumas = fmaf(kMostGain * below, second.luma, kMostGain * kGainEpsilon);
+  const float lumas = fmaf(kMostGain * above, first.luma, second_lumas);
   const float part = part_of_gain(lumas, fmaf(above, first.added, below * second.added));
 
-  return Follow{fmaf(MOST_GAIN, part, -1.0f), pixels.most_chroma / MOST_GAIN * lumas};
+  return Follow{fmaf(kMostGain, part, -1.0f), pixels.most_chroma / kMostGain * lumas};
 }
 
 template <typename Sample>
 __device__ __forceinline__ float filtered_chroma(const Pixels &pixels, const Follow &follow,
                                                  float code)
 {
-  const float from_centre = code - (pixels.chroma_centre + OFFSET<Sample>);
+  const float from_centre = code - (pixels.chroma_centre + kOffset<Sample>);
 
   return fmaf(follow.gain, fminf(fmaxf(from_centre, -follow.most), follow.most), code);
 }
 
-/* Red, green and blue, of MOST_GAIN times their codes and OFFSET. What is made is as much too large
- * as the gain's epsilon is in codes: so the gain is a product. Luma of these is never beyond 0..1.
+/* Red, green and blue, of kMostGain times their codes and kOffset. What is made is as much too
+ * large as the gain's epsilon is in codes: so the gain is a product. Luma of these is never beyond
+ * 0..1.
  */
 __device__ __forceinline__ void filtered_colours(const Output &output, const float code[3],
                                                  float delta, float made[3])
@@ -250,13 +251,13 @@ __device__ __forceinline__ void filtered_colours(const Output &output, const flo
 
 template <typename Sample>
 __device__ __forceinline__ Eight<Sample>
-filtered_eight(const Pixels &pixels, float linear, Eight<Sample> eight, const float delta[CELL_X],
-               Two twos[CELL_X / 2])
+filtered_eight(const Pixels &pixels, float linear, Eight<Sample> eight, const float delta[kCellX],
+               Two twos[kCellX / 2])
 {
-  float made[CELL_X];
+  float made[kCellX];
 
 #pragma unroll
-  for (int i = 0; i < CELL_X; i += 2) {
+  for (int i = 0; i < kCellX; i += 2) {
     float luma[2], added[2];
 
 #pragma unroll
@@ -269,16 +270,16 @@ filtered_eight(const Pixels &pixels, float linear, Eight<Sample> eight, const fl
   return eight;
 }
 
-/* Four pairs of interleaved chroma, which follow alike. */
+/* PixelQuad pairs of interleaved chroma, which follow alike. */
 template <typename Sample>
 __device__ __forceinline__ Eight<Sample> filtered_pairs(const Pixels &pixels, Eight<Sample> eight,
-                                                        int rows, const Two twos[2][CELL_X / 2])
+                                                        int rows, const Two twos[2][kCellX / 2])
 {
   const float below = rows == 2 ? 0.25f : 0.0f, above = 0.5f - below;
-  float made[CELL_X];
+  float made[kCellX];
 
 #pragma unroll
-  for (int i = 0; i < CELL_X; i += 2) {
+  for (int i = 0; i < kCellX; i += 2) {
     const Follow follow = follow_quad(pixels, above, below, twos[0][i / 2], twos[1][i / 2]);
 
 #pragma unroll
@@ -308,17 +309,17 @@ __device__ __forceinline__ uint32_t filtered_word(const Output &output, uint32_t
 }
 
 /* Two rows of a cell, the first even. */
-template <typename Sample, Colour colour>
+template <typename Sample, Colour Kind>
 __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output &output, int x,
-                                             int y, const Source<Sample, colour> &source,
-                                             const float delta[2][CELL_X])
+                                             int y, const Source<Sample, Kind> &source,
+                                             const float delta[2][kCellX])
 {
   const Channel &channel = pixels.channel[0];
   const int rows = min(2, pixels.height - y);
   uint8_t *const to = channel.to + (ptrdiff_t)y * channel.to_stride;
 
-  if constexpr (colour == Colour::RGB) {
-    /* The high bytes of halves of MOST_GAIN times 1024 and more; in a register, since what is
+  if constexpr (Kind == Colour::RGB) {
+    /* The high bytes of halves of kMostGain times 1024 and more; in a register, since what is
      * taken is not constant, either: threads have no z. */
     const uint32_t high_bytes = 0x74747474 + threadIdx.z;
 #pragma unroll
@@ -339,7 +340,7 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
       }
     }
   } else {
-    Two twos[2][CELL_X / 2];
+    Two twos[2][kCellX / 2];
 
 #pragma unroll
     for (int row = 0; row < 2; row++) {
@@ -348,7 +349,7 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
       if (row < rows)
         reinterpret_cast<Eight<Sample> *>(to + row * channel.to_stride)[x / 8] = made;
     }
-    if constexpr (colour == Colour::CHROMA) {
+    if constexpr (Kind == Colour::CHROMA) {
       const Channel &pairs = pairs_of(pixels);
       const Eight<Sample> made = filtered_pairs<Sample>(pixels, source.pairs, rows, twos);
       if (rows > 0)
@@ -374,14 +375,10 @@ __device__ __forceinline__ void store_made(const Pixels &pixels, int c, int x, i
   store_code<Sample>(pixels, c, x, y, limited_code<Sample>(made, pixels.max_code));
 }
 
-template <typename Sample>
 __device__ __forceinline__ void store_colour(const Pixels &pixels, const Output &output, int c,
                                              int x, int y, float made)
 {
-  if constexpr (sizeof(Sample) == 1)
-    store_code<Sample>(pixels, c, x, y, limited_bytes(rounded(made, output.minus_epsilon), 0, 0));
-  else
-    store_made<Sample>(pixels, c, x, y, made + output.half_less);
+  store_code<uint8_t>(pixels, c, x, y, limited_bytes(rounded(made, output.minus_epsilon), 0, 0));
 }
 
 template <typename Sample>
@@ -389,7 +386,7 @@ __device__ __forceinline__ float load_sample(const Pixels &pixels, int c, int x,
 {
   return (float)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
                                   pixels.step[c], x, y, pixels.shift) +
-         OFFSET<Sample>;
+         kOffset<Sample>;
 }
 
 template <typename Sample>
@@ -446,14 +443,14 @@ __device__ __forceinline__ void copy_extra(const Pixels &pixels, int x, int y)
                                          y * extra.from_stride)[(ptrdiff_t)x * pixels.extra_step];
 }
 
-template <typename Sample, Colour colour>
+template <typename Sample, Colour Kind>
 __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &output, int x,
-                                            int y, const float delta[2][CELL_X])
+                                            int y, const float delta[2][kCellX])
 {
   const int rows = min(2, pixels.height - y);
 
 #pragma unroll
-  for (int i = 0; i < CELL_X; i += 2) {
+  for (int i = 0; i < kCellX; i += 2) {
     const int columns = min(2, pixels.width - x - i);
     float luma[4], added[4];
 
@@ -473,16 +470,16 @@ __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &
         luma[k] = added[k] = 0.0f;
         continue;
       }
-      if constexpr (colour == Colour::RGB) {
+      if constexpr (Kind == Colour::RGB) {
         float code[3], made[3];
 
 #pragma unroll
         for (int c = 0; c < 3; c++)
-          code[c] = MOST_GAIN * load_sample<Sample>(pixels, c, to_x, to_y);
+          code[c] = kMostGain * load_sample<Sample>(pixels, c, to_x, to_y);
         filtered_colours(output, code, delta[row][i + column], made);
 #pragma unroll
         for (int c = 0; c < 3; c++)
-          store_colour<Sample>(pixels, output, c, to_x, to_y, made[c]);
+          store_colour(pixels, output, c, to_x, to_y, made[c]);
       } else {
         store_made<Sample>(pixels, 0, to_x, to_y,
                            filtered_luma<Sample>(pixels, output.linear,
@@ -491,7 +488,7 @@ __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &
       }
       copy_extra<Sample>(pixels, to_x, to_y);
     }
-    if constexpr (colour == Colour::CHROMA)
+    if constexpr (Kind == Colour::CHROMA)
       store_chroma_of_quad<Sample>(pixels, x + i, y, columns, rows, luma, added);
   }
 }

@@ -12,16 +12,16 @@
 namespace cf::llf
 {
 
-/* A block makes a tile of FINE_X x FINE_Y pixels. */
-template <int groups, int fine_y, int fine_x = 64> struct Tile {
-  static constexpr int GROUPS = groups, FINE_X = fine_x, FINE_Y = fine_y;
-  static constexpr int COARSE_X = FINE_X / 2 + 2, COARSE_Y = FINE_Y / 2 + 2;
-  static constexpr int WARPS = 8, THREADS = 32 * WARPS;
+/* A block makes a tile of kFineX x kFineY pixels. */
+template <int FineY, int FineX = 64> struct Tile {
+  static constexpr int kFineX = FineX, kFineY = FineY;
+  static constexpr int kCoarseX = kFineX / 2 + 2, kCoarseY = kFineY / 2 + 2;
+  static constexpr int kWarps = 8, kThreads = 32 * kWarps;
 
   /* Of shared memory: bytes of a row of coarse components, so that 4 rows of 2 pixels lie in
    * different banks; of two groups every other pair of rows is swapped instead. */
-  static constexpr int PITCH = COARSE_X * GROUPS * GROUP_BYTES + (GROUPS == 4 ? GROUP_BYTES : 0);
-  static constexpr int BYTES = COARSE_Y * PITCH;
+  static constexpr int kPitch = kCoarseX * kGroups * kGroupBytes;
+  static constexpr int kBytes = kCoarseY * kPitch;
 };
 
 /* --- the expanding matrix --- */
@@ -74,14 +74,14 @@ constexpr Fragment<4> expansion_fragment()
   return minus;
 }
 
-static __device__ const Fragment<4> EXPANSION = expansion_fragment();
+static __device__ const Fragment<4> kExpansion = expansion_fragment();
 
 struct Expansion {
   uint32_t minus[4];
 
   __device__ __forceinline__ Expansion(int lane)
   {
-    const uint4 words = *reinterpret_cast<const uint4 *>(EXPANSION.word[lane]);
+    const uint4 words = *reinterpret_cast<const uint4 *>(kExpansion.word[lane]);
 
     minus[0] = words.x;
     minus[1] = words.y;
@@ -97,33 +97,34 @@ struct Expansion {
  * the first columns, a power of two of them, row by row, which leaves less than a group for each
  * thread. */
 template <typename T> struct CoarseLoader {
-  static constexpr int COLUMNS = T::COARSE_X * T::GROUPS, MAIN = T::FINE_X / 2 * T::GROUPS;
-  static constexpr int STEP = T::THREADS / MAIN, STEPS = T::COARSE_Y / STEP;
-  static constexpr int REST = T::COARSE_Y % STEP * MAIN, SIDE = COLUMNS - MAIN;
-  static_assert(REST + T::COARSE_Y * SIDE <= T::THREADS && STEP % (T::GROUPS == 2 ? 4 : 1) == 0,
+  static constexpr int kColumns = T::kCoarseX * kGroups, kMain = T::kFineX / 2 * kGroups;
+  static constexpr int kStep = T::kThreads / kMain, kSteps = T::kCoarseY / kStep;
+  static constexpr int kRest = T::kCoarseY % kStep * kMain, kSide = kColumns - kMain;
+  static_assert(kGroups <= 2, "32 bits number the groups of every level");
+  static_assert(kRest + T::kCoarseY * kSide <= T::kThreads && kStep % 4 == 0,
                 "threads have no more than a group left, and swap in all rows or none");
 
   int thread;
-  uint32_t from, last_from; /* groups of the level, which 32 bits number, */
+  uint32_t from, last_from; /* groups of the level: of 65536x65536's level 1 there are 2^31, */
   uint32_t to, last_to;     /* bytes of the tile */
 
   __device__ CoarseLoader(const Level &coarse, int thread) : thread(thread)
   {
-    const int left = thread - REST;
+    const int left = thread - kRest;
     const bool side = left >= 0;
 
-    place(coarse, thread / MAIN, thread % MAIN, from, to);
-    place(coarse, side ? left / SIDE : STEPS * STEP + thread / MAIN,
-          side ? MAIN + left % SIDE : thread % MAIN, last_from, last_to);
+    place(coarse, thread / kMain, thread % kMain, from, to);
+    place(coarse, side ? left / kSide : kSteps * kStep + thread / kMain,
+          side ? kMain + left % kSide : thread % kMain, last_from, last_to);
   }
 
   __device__ static void place(const Level &coarse, int row, int column, uint32_t &from,
                                uint32_t &to)
   {
-    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
+    const int swap = row >> 1 & 1;
 
-    from = keep_in_register(row * coarse.width * T::GROUPS + column);
-    to = keep_in_register(row * T::PITCH + (column ^ swap) * GROUP_BYTES);
+    from = keep_in_register(row * coarse.width * kGroups + column);
+    to = keep_in_register(row * T::kPitch + (column ^ swap) * kGroupBytes);
   }
 
   /* Starts to. */
@@ -132,31 +133,31 @@ template <typename T> struct CoarseLoader {
   {
     const int first_x = (tile_x >> 1) - 1, first_y = (tile_y >> 1) - 1;
     const uint32_t base = cf::smem_address(memory);
-    const bool inside = first_x >= 0 && first_y >= 0 && first_x + T::COARSE_X <= coarse.width &&
-                        first_y + T::COARSE_Y <= coarse.height;
+    const bool inside = first_x >= 0 && first_y >= 0 && first_x + T::kCoarseX <= coarse.width &&
+                        first_y + T::kCoarseY <= coarse.height;
 
     if (inside) {
-      const uint32_t first = (uint32_t)(first_y * coarse.width + first_x) * T::GROUPS;
+      const uint32_t first = (uint32_t)(first_y * coarse.width + first_x) * kGroups;
       const uint4 *next = coarse.groups + (first + from);
 
 #pragma unroll
-      for (int k = 0; k < STEPS; k++) {
-        cp_async<16>(base + to + k * STEP * T::PITCH, next);
-        next += (ptrdiff_t)coarse.width * (STEP * T::GROUPS);
+      for (int k = 0; k < kSteps; k++) {
+        cp_async<16>(base + to + k * kStep * T::kPitch, next);
+        next += (ptrdiff_t)coarse.width * (kStep * kGroups);
       }
-      if (thread < REST + T::COARSE_Y * SIDE)
+      if (thread < kRest + T::kCoarseY * kSide)
         cp_async<16>(base + last_to, coarse.groups + (first + last_from));
       return;
     }
 #pragma unroll 1
-    for (int i = thread; i < COLUMNS * T::COARSE_Y; i += T::THREADS) {
-      const int row = i / COLUMNS, column = i % COLUMNS;
-      const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0;
-      const int x = min(max(first_x + column / T::GROUPS, 0), coarse.width - 1);
+    for (int i = thread; i < kColumns * T::kCoarseY; i += T::kThreads) {
+      const int row = i / kColumns, column = i % kColumns;
+      const int swap = row >> 1 & 1;
+      const int x = min(max(first_x + column / kGroups, 0), coarse.width - 1);
       const int y = min(max(first_y + row, 0), coarse.height - 1);
 
-      cp_async<16>(base + row * T::PITCH + (column ^ swap) * GROUP_BYTES,
-                   coarse.groups + ((size_t)y * coarse.width + x) * T::GROUPS + column % T::GROUPS);
+      cp_async<16>(base + row * T::kPitch + (column ^ swap) * kGroupBytes,
+                   coarse.groups + ((size_t)y * coarse.width + x) * kGroups + column % kGroups);
     }
   }
 };
@@ -167,10 +168,9 @@ template <typename T> struct CoarseLoader {
  * columns, of group c. What blocks have in common is loaded again: copies of registers would cost
  * more. */
 template <typename T> struct Columns {
-  static constexpr int PAIR_BYTES = 2 * T::GROUPS * GROUP_BYTES;
+  static constexpr int kPairBytes = 2 * kGroups * kGroupBytes;
 
-  uint32_t from;      /* a lane's row of block 0's first matrices */
-  uint32_t blocks[4]; /* of one group: of blocks j and j + 1 */
+  uint32_t from; /* a lane's row of block 0's first matrices */
 
   /* The same strip `bytes` further on in shared memory. */
   __device__ __forceinline__ Columns shifted(int bytes) const
@@ -183,41 +183,27 @@ template <typename T> struct Columns {
   __device__ __forceinline__ Columns(const uint8_t *memory, int strip_x, int strip_y, int lane)
   {
     const int row = 2 * strip_y + (lane % 8 >> 1), column = 16 * strip_x + (lane & 1);
-    const int swap = T::GROUPS == 2 ? row >> 1 & 1 : 0, matrix = lane / 8;
+    const int swap = row >> 1 & 1, matrix = lane / 8;
 
-    from = cf::smem_address(memory) + row * T::PITCH + column * T::GROUPS * GROUP_BYTES;
-    if constexpr (T::GROUPS == 1)
-      from += (matrix + 1) / 2 * PAIR_BYTES;
-    else
-      from += (matrix & 1) * PAIR_BYTES + ((matrix >> 1) ^ swap) * GROUP_BYTES;
+    from = cf::smem_address(memory) + row * T::kPitch + column * kGroups * kGroupBytes;
+    from += (matrix & 1) * kPairBytes + ((matrix >> 1) ^ swap) * kGroupBytes;
   }
 
   /* For j = 0, 1, .. 7 in order. */
   __device__ __forceinline__ void load(uint32_t *words, int j)
   {
-    if constexpr (T::GROUPS == 1) {
-      if (j % 2 == 0)
-        cf::ldmatrix_x4_trans(blocks, from + j * PAIR_BYTES);
-      words[0] = blocks[j % 2 * 2];
-      words[1] = blocks[j % 2 * 2 + 1];
-    } else {
-#pragma unroll
-      for (int c = 0; c < T::GROUPS; c += 2) {
-        uint32_t four[4];
+    uint32_t four[4];
 
-        cf::ldmatrix_x4_trans(four, from + j * PAIR_BYTES + c * GROUP_BYTES);
+    cf::ldmatrix_x4_trans(four, from + j * kPairBytes);
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-          words[2 * c + k] = four[k];
-      }
-    }
+    for (int k = 0; k < 4; k++)
+      words[k] = four[k];
   }
 };
 
 /* Adds to `sum` the components' products with their rotations; `ones` is all ones for the column of
  * this block of 4 x 4. Words 2 c and 2 c + 1 are group c of pixels p and p + 8. Groups are added in
  * fp16, each rounded once, as the products alone would be. */
-template <int GROUPS>
 __device__ __forceinline__ void add_rotated(float (&sum)[4], const uint32_t *components,
                                             const uint32_t *rotation, uint32_t ones)
 {
@@ -225,31 +211,30 @@ __device__ __forceinline__ void add_rotated(float (&sum)[4], const uint32_t *com
                          hmul2_bits(components[1], rotation[1])};
 
 #pragma unroll
-  for (int c = 2; c < 2 * GROUPS; c++)
+  for (int c = 2; c < 2 * kGroups; c++)
     product[c % 2] = hfma2_bits(components[c], rotation[c], product[c % 2]);
   mma_f32_k8(sum, product, ones);
 }
 
 /* Minus the radians per full scale of lane t's harmonics 4 c + t + 1. */
-template <int GROUPS> struct Turn {
-  float radians[GROUPS];
+struct HarmonicFrequencies {
+  float radians[kGroups];
 
-  __device__ Turn(const Series &series, int lane)
+  __device__ HarmonicFrequencies(const Series &series, int lane)
   {
 #pragma unroll
-    for (int c = 0; c < GROUPS; c++)
+    for (int c = 0; c < kGroups; c++)
       radians[c] = -6.283185307f * series.turn * (float)(4 * c + lane % 4 + 1);
   }
 };
 
 /* cos and -sin of lane t's harmonics at two intensities, as add_rotated() wants them. The hardware
  * sine is good to 2^-20 of the few turns there are. */
-template <int GROUPS>
-__device__ __forceinline__ void rotate(uint32_t *rotation, const Turn<GROUPS> &turn, float first,
-                                       float second)
+__device__ __forceinline__ void rotate(uint32_t *rotation, const HarmonicFrequencies &turn,
+                                       float first, float second)
 {
 #pragma unroll
-  for (int c = 0; c < GROUPS; c++) {
+  for (int c = 0; c < kGroups; c++) {
     float sine, cosine;
 
     __sincosf(turn.radians[c] * first, &sine, &cosine);
@@ -261,10 +246,10 @@ __device__ __forceinline__ void rotate(uint32_t *rotation, const Turn<GROUPS> &t
 
 /* All ones for the column of each block, which a kernel of many strips keeps: they are told not to
  * be made again. */
-struct Ones {
+struct OneHotColumns {
   uint32_t word[8];
 
-  __device__ __forceinline__ explicit Ones(int lane)
+  __device__ __forceinline__ explicit OneHotColumns(int lane)
   {
 #pragma unroll
     for (int j = 0; j < 8; j++)
@@ -278,8 +263,8 @@ struct Ones {
 };
 
 /* Those of one half of the blocks. */
-struct HalfOnes {
-  const Ones &ones;
+struct HalfOneHotColumns {
+  const OneHotColumns &ones;
   bool second;
 
   __device__ __forceinline__ uint32_t of(int j) const
@@ -289,10 +274,10 @@ struct HalfOnes {
 };
 
 /* The same where there are few strips. */
-struct MadeOnes {
+struct MadeOneHotColumns {
   int column;
 
-  __device__ __forceinline__ explicit MadeOnes(int lane) : column(lane / 4)
+  __device__ __forceinline__ explicit MadeOneHotColumns(int lane) : column(lane / 4)
   {
   }
 
@@ -305,10 +290,9 @@ struct MadeOnes {
 /* The strip's values: q of pixel (strip_pixel_x (q), strip_pixel_y (q)). For block j, `coarse_of
  * (j, words)` gives the samples of the coarser level that a product expands, group by group, `own
  * (j, c, words)` the level's own components of group c, and `rotation_of (j, words)` its
- * rotations. TOGETHER blocks are a pass of a loop: kernels whose blocks are short wait for their
+ * rotations. kTogether blocks are a pass of a loop: kernels whose blocks are short wait for their
  * instructions more than for anything else. */
-template <int GROUPS, int TOGETHER = 8, typename Column, typename CoarseOf, typename Own,
-          typename RotationOf>
+template <int Together = 8, typename Column, typename CoarseOf, typename Own, typename RotationOf>
 __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion,
                                              const Column &ones, CoarseOf coarse_of, Own own,
                                              RotationOf rotation_of)
@@ -317,47 +301,46 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
   for (int q = 0; q < 4; q++)
     sum[q] = 0.0f;
 #pragma unroll 1
-  for (int first = 0; first < 8; first += TOGETHER) {
+  for (int first = 0; first < 8; first += Together) {
 #pragma unroll
-    for (int k = 0; k < TOGETHER; k++) {
+    for (int k = 0; k < Together; k++) {
       const int j = first + k;
-      uint32_t coarse[2 * GROUPS], components[2 * GROUPS], rotation[2 * GROUPS];
+      uint32_t coarse[2 * kGroups], components[2 * kGroups], rotation[2 * kGroups];
 
       coarse_of(j, coarse);
       rotation_of(j, rotation);
 #pragma unroll
-      for (int c = 0; c < GROUPS; c++) {
+      for (int c = 0; c < kGroups; c++) {
         uint32_t self[2];
 
         own(j, c, self);
         mma_f16(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1], self[0],
                 self[1]);
       }
-      add_rotated<GROUPS>(sum, components, rotation, ones.of(j));
+      add_rotated(sum, components, rotation, ones.of(j));
     }
   }
 }
 
 /* Components and rotations of the first BLOCKS blocks of `columns`, which `add (j, components,
  * rotation)` takes. Matrices that two blocks have in common are loaded once. */
-template <typename T, int BLOCKS, typename Own, typename RotationOf, typename Add>
+template <typename T, int Blocks, typename Own, typename RotationOf, typename Add>
 __device__ __forceinline__ void expand_pairs(const Expansion &expansion, Columns<T> columns,
                                              Own own, RotationOf rotation_of, Add add)
 {
-  constexpr int GROUPS = T::GROUPS;
-  uint32_t coarse[BLOCKS][2 * GROUPS];
+  uint32_t coarse[Blocks][2 * kGroups];
 
   columns.load(coarse[0], 0);
 #pragma unroll
-  for (int j = 0; j < BLOCKS; j++) {
-    const bool shares = GROUPS > 1 && j % 2 == 1 && j < BLOCKS - 1;
-    uint32_t components[2 * GROUPS], rotation[2 * GROUPS];
+  for (int j = 0; j < Blocks; j++) {
+    const bool shares = j % 2 == 1 && j < Blocks - 1;
+    uint32_t components[2 * kGroups], rotation[2 * kGroups];
 
-    if (j + 1 < BLOCKS && (GROUPS == 1 || j % 2 == 1 || j + 2 == BLOCKS))
+    if (j + 1 < Blocks && (j % 2 == 1 || j + 2 == Blocks))
       columns.load(coarse[j + 1], j + 1);
     rotation_of(j, rotation);
 #pragma unroll
-    for (int c = 0; c < GROUPS; c++) {
+    for (int c = 0; c < kGroups; c++) {
       uint32_t *const sums = components + 2 * c;
       uint32_t self[2];
 
@@ -375,11 +358,11 @@ __device__ __forceinline__ void expand_pairs(const Expansion &expansion, Columns
   }
 }
 
-template <int GROUPS, typename CoarseOf, typename Own, typename RotationOf>
+template <typename CoarseOf, typename Own, typename RotationOf>
 __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion, int lane,
                                              CoarseOf coarse_of, Own own, RotationOf rotation_of)
 {
-  expand_strip<GROUPS>(sum, expansion, MadeOnes(lane), coarse_of, own, rotation_of);
+  expand_strip(sum, expansion, MadeOneHotColumns(lane), coarse_of, own, rotation_of);
 }
 
 /* Where a lane's four sums lie in the strip. */

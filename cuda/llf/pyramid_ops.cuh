@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Device code that the rooms of the CUDA local Laplacian filter share: borders, the pyramid's two
- * operators on quads of pixels, samples, curves, and colour.
+ * The Laplacian pyramid's operators on the device: borders, the 5-tap reduction and expansion, and
+ * the component images' words.
  *
  * A quad is the 2 x 2 pixels of a level above one pixel of the next: in the order (0,0), (1,0),
  * (0,1), (1,1). At odd sizes the last quads stick out of the image.
@@ -9,19 +9,21 @@
 #pragma once
 
 #include "cuda/common/pdl.cuh"
-#include "cuda/common/ptx_math.cuh"
 #include "cuda/llf/types.cuh"
 
 namespace cf::llf
 {
 
-/* For kernels that may be `beside` the previous one: they begin without waiting where there was a
- * gate, but do not end before it, so that who waits for the last of them waits for all. */
+/* For kernels that may be `beside` the previous one: they begin without waiting where an earlier
+ * grid has waited before its trigger (pdl.cuh) and all since have relayed it, but do not end before
+ * the previous one, so that who waits for the last of them waits for all. */
 __device__ __forceinline__ void begin(bool beside)
 {
-  pdl_trigger();
-  if (!beside)
-    pdl_wait();
+  if (beside) {
+    pdl_relay_then_trigger();
+    return;
+  }
+  pdl_trigger_then_wait();
 }
 
 __device__ __forceinline__ void end(bool beside)
@@ -63,7 +65,7 @@ __device__ __forceinline__ float2 scaled(float factor, float2 a)
   return make_float2(factor * a.x, factor * a.y);
 }
 
-/* --- the two operators --- */
+/* --- the two operators (plan/llf_plan.h), along one axis --- */
 
 constexpr float TAP_CENTRE = (float)CF_LLF_TAP_CENTRE, TAP_SIDE = (float)CF_LLF_TAP_SIDE,
                 TAP_EDGE = (float)CF_LLF_TAP_EDGE;
@@ -83,7 +85,7 @@ template <typename T> __device__ __forceinline__ T expanded_odd(T here, T after)
   return scaled(2 * TAP_SIDE, sum(here, after));
 }
 
-/* The quad of the coarse pixel in the middle of a 3 x 3 neighbourhood. */
+/* Expands the 3 x 3 neighbourhood [row][column] of a coarse pixel to its quad. */
 template <typename T> __device__ __forceinline__ void expand_quad(const T coarse[3][3], T quad[4])
 {
   T even[3], odd[3];
@@ -99,10 +101,10 @@ template <typename T> __device__ __forceinline__ void expand_quad(const T coarse
   quad[3] = expanded_odd(odd[1], odd[2]);
 }
 
-/* Indices of the 3 x 3 coarse pixels about (x, y). */
+/* The 3 x 3 coarse pixels about (x, y), repeated at the edge as expansion wants. */
 struct Neighbours {
   int column[3];
-  size_t row[3]; /* times the width */
+  size_t row[3]; /* index of its first pixel */
 };
 
 __device__ __forceinline__ Neighbours neighbours(int x, int y, int width, int height)
@@ -143,8 +145,7 @@ __device__ __forceinline__ float2 unpack(uint32_t word)
   return __half22float2(*reinterpret_cast<const __half2 *>(&word));
 }
 
-/* How a word holds a pair: sines and cosines in fp16; samples as whole numbers of 16 bits, since
- * the largest matter as much as the others: in fp16 they alone would cost 10 dB. */
+/* How a word holds a pair: sines and cosines in fp16. */
 struct Halves {
   __device__ static uint32_t pack(float2 pair)
   {
@@ -157,6 +158,8 @@ struct Halves {
   }
 };
 
+/* The curves of engine=sampled as integers of 16 bits (Samples::units): their error must not grow
+ * with the number. */
 struct Integers {
   __device__ static uint32_t pack(float2 pair)
   {
@@ -181,216 +184,12 @@ __device__ __forceinline__ void sincos_turns(float turns, float *sine, float *co
   __sincosf(6.283185307f * (turns - rintf(turns)), sine, cosine);
 }
 
-/* Sine and cosine of harmonic n + 1. Everyone gets the same bits, so that what a pixel adds to its
- * own neighbourhood cancels exactly: constants stay at 16 bits. */
+/* Sine and cosine of harmonic n + 1. All kernels compute the same bits, so that what a pixel adds
+ * to its own neighbourhood cancels exactly and flat areas keep their codes, of 16 bits too. */
 __device__ __forceinline__ void sincos_harmonic(const Series &series, int n, float intensity,
                                                 float *sine, float *cosine)
 {
   sincos_turns(__fmul_rn(__fmul_rn((float)(n + 1), series.turn), intensity), sine, cosine);
-}
-
-/* --- the remapping curve --- */
-
-/* Where detail is raised and tones are not compressed, the curve's two branches meet at sigma and
- * each is the larger one on its side. */
-enum class CurveShape { ANY, UPPER_HULL };
-
-inline bool is_upper_hull(const Curve &curve)
-{
-  return curve.alpha <= 1.0f && curve.beta >= 1.0f;
-}
-
-/* r(|d|) for magnitude >= 0; 0 at 0. With u what the blend's t lacks of 1, t (t - 2) = u^2 - 1. */
-template <CurveShape SHAPE = CurveShape::ANY>
-__device__ __forceinline__ float remap_magnitude(const Curve &curve, float magnitude)
-{
-  const float detail = exp2_approx(fmaf(curve.alpha, log2_approx(magnitude), curve.detail_gain));
-  const float lack = __saturatef(fmaf(curve.noise_slope, magnitude, curve.noise_offset));
-  const float root = fmaf(lack, lack, -1.0f);
-  const float blended = fmaf(root, root * (detail - magnitude), magnitude);
-  const float tone = fmaf(curve.beta, magnitude, curve.tone_offset);
-
-  if (SHAPE == CurveShape::UPPER_HULL)
-    return fmaxf(blended, tone);
-  return magnitude <= curve.sigma ? blended : tone;
-}
-
-/* r (I - g) - (1 + linear) (I - g) about a sampled intensity g, in stored units. */
-__device__ __forceinline__ float sample_delta(const Samples &samples, int sample, float intensity)
-{
-  const float center = (float)(samples.first + sample) / (float)(samples.levels - 1);
-  const float d = intensity - center;
-
-  if (sample >= samples.count)
-    return 0.0f;
-  return (copysignf(remap_magnitude(samples.curve, fabsf(d)), d) - (1.0f + samples.linear) * d) *
-         samples.units;
-}
-
-/* --- pictures --- */
-
-template <typename Sample>
-__device__ __forceinline__ int load_code(const uint8_t *data, ptrdiff_t stride, int step, int x,
-                                         int y, int shift)
-{
-  return reinterpret_cast<const Sample *>(data + y * stride)[(ptrdiff_t)x * step] >> shift;
-}
-
-/* Intensity before clamping to 0..1. */
-template <typename Sample, Colour colour>
-__device__ __forceinline__ float load_intensity(const Pixels &pixels, int x, int y)
-{
-  float intensity = pixels.bias;
-
-#pragma unroll
-  for (int c = 0; c < (colour == Colour::RGB ? 3 : 1); c++)
-    intensity = fmaf(pixels.weight[c],
-                     (float)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
-                                              pixels.step[c], x, y, pixels.shift),
-                     intensity);
-  return intensity;
-}
-
-/* The quad's intensities before clamping; pixels outside repeat the nearest one inside. */
-template <typename Sample, Colour colour>
-__device__ __forceinline__ void load_quad(const Pixels &pixels, int x, int y, float quad[4])
-{
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    quad[i] = load_intensity<Sample, colour>(pixels, min(x + (i & 1), pixels.width - 1),
-                                             min(y + (i >> 1), pixels.height - 1));
-}
-
-template <typename Sample>
-__device__ __forceinline__ void store_code(const Pixels &pixels, int c, int x, int y, float code)
-{
-  const float rounded = floorf(fminf(fmaxf(code, 0.0f), pixels.max_code) + 0.5f);
-
-  reinterpret_cast<Sample *>(pixels.channel[c].to +
-                             y * pixels.channel[c].to_stride)[(ptrdiff_t)x * pixels.step[c]] =
-      (Sample)((unsigned)rounded << pixels.shift);
-}
-
-__device__ __forceinline__ float colour_gain(float luma, float filtered)
-{
-  const float epsilon = (float)CF_LLF_GAIN_EPSILON;
-  const float gain = (filtered + epsilon) * reciprocal_approx(luma + epsilon);
-
-  return fminf(fmaxf(gain, 0.0f), (float)CF_LLF_MAX_GAIN);
-}
-
-/* The chroma samples at (x, y) follow their pixels' mean luma. */
-template <typename Sample>
-__device__ __forceinline__ void store_chroma(const Pixels &pixels, int x, int y, float luma,
-                                             float filtered)
-{
-  const float gain = colour_gain(luma, filtered) - 1.0f;
-  const float most = pixels.most_chroma * (luma + (float)CF_LLF_GAIN_EPSILON);
-
-#pragma unroll
-  for (int c = 1; c < 3; c++) {
-    const float code = (float)load_code<Sample>(
-        pixels.channel[c].from, pixels.channel[c].from_stride, pixels.step[c], x, y, pixels.shift);
-    store_code<Sample>(pixels, c, x, y,
-                       fmaf(gain, fminf(fmaxf(code - pixels.chroma_centre, -most), most), code));
-  }
-}
-
-/* The chroma samples of the quad at (x, y): each follows the mean of its pixels in the picture. */
-template <typename Sample>
-__device__ __forceinline__ void follow_chroma(const Pixels &pixels, int x, int y,
-                                              const float luma[4], const float filtered[4])
-{
-  const int sx = pixels.subsampling_x, sy = pixels.subsampling_y;
-  const bool right = x + 1 < pixels.width, below = y + 1 < pixels.height;
-
-  if (sx && sy) {
-    const float one = right ? 1.0f : 0.0f, two = below ? 1.0f : 0.0f, three = one * two;
-    const float share = __fdividef(1.0f, 1.0f + one + two + three);
-    const float mean = share * (luma[0] + one * luma[1] + two * luma[2] + three * luma[3]);
-    const float mean_filtered =
-        share * (filtered[0] + one * filtered[1] + two * filtered[2] + three * filtered[3]);
-    store_chroma<Sample>(pixels, x >> 1, y >> 1, mean, mean_filtered);
-  } else if (sx) {
-    const float share = right ? 0.5f : 1.0f, one = 1.0f - share;
-#pragma unroll
-    for (int row = 0; row < 2; row++) {
-      if (row == 0 || below)
-        store_chroma<Sample>(pixels, x >> 1, y + row,
-                             share * luma[2 * row] + one * luma[2 * row + 1],
-                             share * filtered[2 * row] + one * filtered[2 * row + 1]);
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      if ((!(i & 1) || right) && (i < 2 || below))
-        store_chroma<Sample>(pixels, x + (i & 1), y + (i >> 1), luma[i], filtered[i]);
-    }
-  }
-}
-
-/* Writes what the filter made of a quad. `raw` are the intensities of load_quad(), `filtered` what
- * the filter made of them clamped to 0..1. */
-template <typename Sample, Colour colour>
-__device__ __forceinline__ void store_quad(const Pixels &pixels, int x, int y, const float raw[4],
-                                           const float filtered[4])
-{
-  float luma[4];
-
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    const int px = x + (i & 1), py = y + (i >> 1);
-
-    luma[i] = __saturatef(raw[i]);
-    if (px >= pixels.width || py >= pixels.height)
-      continue;
-    if (colour == Colour::RGB) {
-      const float gain = colour_gain(luma[i], filtered[i]);
-#pragma unroll
-      for (int c = 0; c < 3; c++) {
-        const float code =
-            (float)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
-                                     pixels.step[c], px, py, pixels.shift);
-        store_code<Sample>(pixels, c, px, py,
-                           pixels.scale * fmaf(-gain, luma[i], filtered[i]) + gain * code);
-      }
-    } else {
-      store_code<Sample>(pixels, 0, px, py,
-                         fmaf(pixels.scale, filtered[i] + (raw[i] - luma[i]), pixels.offset));
-    }
-    if (pixels.extra.from) {
-      const Sample *from =
-          reinterpret_cast<const Sample *>(pixels.extra.from + py * pixels.extra.from_stride);
-      Sample *to = reinterpret_cast<Sample *>(pixels.extra.to + py * pixels.extra.to_stride);
-      to[(ptrdiff_t)px * pixels.extra_step] = from[(ptrdiff_t)px * pixels.extra_step];
-    }
-  }
-  if (colour == Colour::CHROMA)
-    follow_chroma<Sample>(pixels, x, y, luma, filtered);
-}
-
-/* Calls `function` (a generic lambda) with the sample type and the colour of `pixels` as types. */
-template <typename T> struct Type {
-  using type = T;
-};
-
-template <Colour value> struct ColourConstant {
-  static constexpr Colour colour = value;
-};
-
-template <typename Function> bool with_pixel_types(const Pixels &pixels, Function function)
-{
-  auto with_colour = [&](auto sample) {
-    switch (pixels.colour) {
-    case Colour::RGB:
-      return function(sample, ColourConstant<Colour::RGB>());
-    case Colour::CHROMA:
-      return function(sample, ColourConstant<Colour::CHROMA>());
-    default:
-      return function(sample, ColourConstant<Colour::SINGLE>());
-    }
-  };
-  return pixels.wide ? with_colour(Type<uint16_t>()) : with_colour(Type<uint8_t>());
 }
 
 } // namespace cf::llf

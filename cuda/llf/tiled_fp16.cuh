@@ -11,11 +11,11 @@
 namespace cf::llf
 {
 
-constexpr int CELL_X = 8, CELL_Y = 4, CELL_HALVES = 32;
+constexpr int kCellX = 8, kCellY = 4, kCellHalves = 32;
 
 __host__ __device__ inline int cells_across(int width)
 {
-  return (width + CELL_X - 1) / CELL_X;
+  return (width + kCellX - 1) / kCellX;
 }
 
 __host__ __device__ constexpr int place_in_cell(int x, int y)
@@ -27,8 +27,8 @@ __host__ __device__ constexpr int place_in_cell(int x, int y)
  * `across` of them in a row. */
 __device__ __forceinline__ uint32_t first_word_in_cells(int across, int x, int y, int lane)
 {
-  const uint32_t cell = (uint32_t)y / CELL_Y * (uint32_t)across + (uint32_t)x / CELL_X + lane % 4;
-  return cell * (CELL_HALVES / 2) + lane / 4;
+  const uint32_t cell = (uint32_t)y / kCellY * (uint32_t)across + (uint32_t)x / kCellX + lane % 4;
+  return cell * (kCellHalves / 2) + lane / 4;
 }
 
 __device__ __forceinline__ void store_cell(__half *cells, uint32_t first_word, const float sum[4])
@@ -43,7 +43,7 @@ __device__ __forceinline__ void store_cell(__half *cells, uint32_t first_word, c
 __device__ __forceinline__ void store_cells(__half *cells, int width, int across, int x, int y,
                                             int lane, const float sum[4])
 {
-  if (x + CELL_X * (lane % 4) < width)
+  if (x + kCellX * (lane % 4) < width)
     store_cell(cells, first_word_in_cells(across, x, y, lane), sum);
 }
 

@@ -13,6 +13,8 @@
 
 #include "cuda/common/context.cuh"
 #include "cuda/common/launch.cuh"
+#include "cuda/llf/frame_plan.h"
+#include "cuda/llf/tuning.h"
 
 #include <cuda_fp16.h>
 
@@ -56,13 +58,6 @@ struct Pixels {
   bool wide; /* 2-byte samples */
 };
 
-/* In pictures of up to four million pixels the chain of coarse levels is most of what a frame waits
- * for, in larger ones the work on the finest levels. */
-inline bool is_large(const Pixels &pixels)
-{
-  return (long long)pixels.width * pixels.height > 4000000;
-}
-
 /* --- pyramids --- */
 
 struct Level {
@@ -72,27 +67,13 @@ struct Level {
   float *collapsed; /* what this level and the coarser ones add up to */
 };
 
-/* The strips in which levels 1 and 2 are made at once: `across` in a row, each `width` x `rows`
- * pixels of level 2, and a word for each that is not 0 when it is there. Of several groups of
- * components those of the first come first. Without `done` they are there when their kernel has
- * ended. */
-struct Strips {
-  unsigned *done;
-  int across, count, width, rows;
-};
-
-/* What all strips have at least. */
-constexpr int LEAST_STRIP_WIDTH = 21, LEAST_STRIP_ROWS = 3;
-
 struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
-  __half *cells[2];               /* on tensor cores, the terms of levels 0 and 1 */
-  unsigned *coarse_begun;         /* on tensor cores, not 0 once all levels' components are made
-                                     that others than the coarse levels' kernel make */
-  unsigned *strips_done;          /* on tensor cores, for Strips */
-  unsigned *ended;                /* on tensor cores, blocks that somebody waits for */
+  __half *cells[2]; /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
+  unsigned *coarse_inputs_ready; /* on tensor cores, not 0 once all levels' components are made
+                             that others than the coarse levels' kernel make */
 };
 
 /* The sine series in single precision. */
@@ -122,16 +103,11 @@ struct Samples {
 
 /* All kernels here begin with pdl_trigger_then_wait(), so each may be launched before the one in
  * front of it has ended, where the GPU can (`overlaps`). The first of a frame must not: what comes
- * before it in the stream is not ours. With `beside`, those that can do not wait for the one in
- * front of them but work beside it: see pdl_wait_then_trigger(). */
+ * before it in the stream is not ours. */
 struct Queue {
   cudaStream_t stream;
-  bool overlaps, started, beside;
+  bool overlaps, started;
   CfStatus *status;
-  int left; /* multiprocessors that kernels `beside` others leave to the coarse levels */
-  /* Where it is not NULL, blocks that end count there, and `awaited` is how many will. */
-  unsigned *ended;
-  int awaited;
 };
 
 template <typename... Parameters, typename... Arguments>
@@ -190,95 +166,102 @@ bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series
 /* Level 0 and colour, to the destination. */
 bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid);
 
-/* All of the coarse levels in one kernel of few blocks: from the components and Gaussian of level
- * `first` to its collapsed image. tail_prepare() says how many blocks the GPU runs together; more
- * than one need `clusters` (sm_90). */
-int tail_first_level(const Pyramid &pyramid, int from, int shared_per_block);
-bool tail_prepare(bool clusters, int shared_per_block, int *tail_blocks, CfStatus *status);
-bool tail(Queue *queue, int tail_blocks, const Pyramid &pyramid, int first, const Series &series);
+/* --- engine=fast on tensor cores (sm_80 and newer): cuda/llf/README.md --- */
 
-/* Blocks of that kernel at the most, each of which fills a multiprocessor; and where two more
- * levels are made in it. */
-constexpr int MAX_TAIL_BLOCKS = 16, TWICE_TAIL_BLOCKS = 8;
-
-/* The same on tensor cores (sm_80 and newer), where groups are 1, 2 or 4 and pyramids have at least
- * TENSOR_MIN_IMAGES. */
 struct Gpu {
   int multiprocessors, shared_per_multiprocessor, shared_per_block; /* bytes of shared memory */
   bool overlaps; /* has programmatic dependent launch, and clusters */
 };
 
-constexpr int TENSOR_MIN_IMAGES = 3;
+/* The smallest pyramid that these kernels take, and groups of components of a pixel. */
+constexpr int kMmaMinImages = 4, kMmaGroups = 2;
 
-/* A stream for the chain of coarse levels, and what streams wait for; and how many blocks the
- * kernel of the coarse levels has, alone and where two more levels are made in it, and how many of
- * the latter run at once. */
-struct TensorStreams {
-  cudaStream_t chain;
-  void *analysed, *reduced_once, *reduced, *collapsed;
-  int tail_blocks, twice_tail_blocks, twice_room;
-};
+/* The last kernel begins at this level at the coarsest. */
+constexpr int kOutputLevel = 4;
 
-/* Opens the streams and prepares all kernels, once in a context; close accepts zeros. */
-bool tensor_open(const Gpu &gpu, TensorStreams *streams, CfStatus *status);
-void tensor_close(TensorStreams *streams);
+/* Bytes of shared memory that a CTA may have on all GPUs from sm_80 on. */
+constexpr int kMinSharedBytes = 99 * 1024;
 
-/* A frame's kernels: those that follow. */
-bool tensor_run(Queue *queue, const TensorStreams &streams, const Gpu &gpu, const Pixels &pixels,
-                const Series &series, const Pyramid &pyramid);
+/* What numbers the rows of level 0's LUT: 8-bit codes, codes of up to 10 bits, or the luma of 8-bit
+ * RGB, which is rounded to the LUT's rows everywhere but in the term that is linear in it. Others
+ * have none. */
+enum class LutKind { kU8, kU10, kRgbLuma, kNone };
 
-bool tensor_prepare_analyse(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_reduce(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_twice(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_terms(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_levels(const Gpu &gpu, CfStatus *status);
-bool tensor_prepare_tail(const Gpu &gpu, TensorStreams *streams, CfStatus *status);
-/* Fills in `strips`, with `done` where level 2 is made of them and they tell that they are there.
- */
-bool tensor_analyse(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                    const Pyramid &pyramid, float top_gain, Strips *strips);
-/* Whether tensor_analyse() makes level 2 as well. */
-bool tensor_analysis_reduces(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
-/* Level `fine` + 1; of level 2 by strips as they come. */
-bool tensor_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain,
-                   const Strips &strips);
+/* A LUT of codes needs a code for black. */
+inline LutKind lut_kind_of(const Pixels &pixels)
+{
+  if (pixels.colour == Colour::RGB)
+    return pixels.wide ? LutKind::kNone : LutKind::kRgbLuma;
+  if (pixels.max_code >= 1024.0f || pixels.offset != (float)(int)pixels.offset)
+    return LutKind::kNone;
+  return pixels.wide ? LutKind::kU10 : LutKind::kU8;
+}
 
-/* Levels `fine` + 1 and + 2 at once, of which the second is not the last. */
-bool tensor_reduce_twice(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+/* Whether these kernels take a picture: its intensities index a LUT (codes of up to 10 bits, one of
+ * which is black, or the luma of 8-bit RGB) and there are at most 8 harmonics. Of fewer the
+ * coefficients of the rest are 0, whose components are exactly 0 on every level. */
+bool mma_serves(const Gpu &gpu, const Pixels &pixels, int harmonics);
 
-/* What a level adds to the coarser ones depends on its own components and the next level's only:
- * the terms of level 0 and, where they are joined, of level 1, in cells; those of levels first ..
- * last - 1, of level 1 in cells, of others in their collapsed images. Level 0's may take those of
- * levels from 2 on along, from first to last - 1. Where blocks count, those of coarser levels do
- * that what the picture's first rows need is made of. */
-bool tensor_terms_are_joined(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
-bool tensor_terms_take_levels(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
-bool tensor_pixel_terms(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                        const Pyramid &pyramid, int first, int last);
-bool tensor_level_terms(Queue *queue, const Pyramid &pyramid, int first, int last,
-                        const Series &series, int picture_rows);
+/* Prepares all kernels, once in a context, and finds how many CTAs the coarse levels' cluster may
+ * have: 1 where the GPU has no clusters or none with so much shared memory. */
+bool mma_open(const Gpu &gpu, int *cluster_ctas, CfStatus *status);
 
-/* All of the coarse levels in one kernel: from the components and Gaussian of level `first` to its
- * collapsed image. The first level that fits is not below `from`; it is the last where there is
- * nothing to gain. It can make that level itself where another kernel is between it and level 2. */
-int tensor_tail_first_level(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int from);
-bool tensor_tail_makes_first(const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first);
-bool tensor_tail(Queue *queue, const Gpu &gpu, int tail_blocks, const Pyramid &pyramid, int first,
-                 bool makes_first, const Series &series);
-/* The same with the two levels before the first one; and whether all of that has room at once. */
-bool tensor_twice_fits_tail(const TensorStreams &streams, const Pyramid &pyramid, int first);
-bool tensor_twice_and_tail(Queue *queue, const TensorStreams &streams, const Gpu &gpu,
-                           const Pyramid &pyramid, int first, const Series &series);
+/* The plan of a frame. Of `pyramid` only the sizes count; `cluster_ctas` is mma_open()'s. */
+FramePlan plan_frame(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
+                     const Pyramid &pyramid);
 
-/* Adds the terms of levels 3 to `last`, which is collapsed already, in the place of level 3's
- * Gaussian; where the last is 3 or less it stays. Then the picture, whose first tiles wait for the
- * queue's count, where there is one, and for no kernel's end: so many rows, which need so many of a
- * coarser level, or all. */
-bool tensor_collapse(Queue *queue, const Pyramid &pyramid, int last);
-int tensor_finish_early_rows(const Gpu &gpu, const Pixels &pixels);
-int tensor_finish_needed_rows(int picture_rows, int level);
-bool tensor_finish(Queue *queue, const Gpu &gpu, const Pixels &pixels, const Series &series,
-                   const Pyramid &pyramid, int last);
+/* The plan in at most 63 characters, for algorithm(). */
+void describe_plan(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
+                   const CfLlfPyramid &shape, int harmonics, char text[64]);
+
+/* Enqueues a frame's kernels. */
+bool mma_run(Queue *queue, int cluster_ctas, const Gpu &gpu, const Pixels &pixels,
+             const Series &series, const Pyramid &pyramid);
+
+/* mma_open()'s parts, one a source file: each allows its kernels their shared memory. */
+bool mma_prepare_build(const Gpu &gpu, CfStatus *status);
+bool mma_prepare_downsample(const Gpu &gpu, CfStatus *status);
+bool mma_prepare_downsample_x2(const Gpu &gpu, CfStatus *status);
+bool mma_prepare_laplacian_fine(const Gpu &gpu, CfStatus *status);
+bool mma_prepare_laplacian_coarse(const Gpu &gpu, CfStatus *status);
+bool mma_prepare_coarse_levels(const Gpu &gpu, int *cluster_ctas, CfStatus *status);
+
+/* mma_run()'s parts in stream order. Where a level is the last of all, its collapsed image is
+ * top_gain times its Gaussian. */
+
+/* Components and Gaussians of levels 1 and 2, from the picture. */
+bool mma_build_levels_1_2(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                          const Series &series, const Pyramid &pyramid, float top_gain);
+
+/* Those of level `fine` + 1, from level `fine` >= 2. */
+bool mma_downsample(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+
+/* Those of levels `fine` + 1 and + 2, of which the second is not the last. */
+bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+
+/* From the components and Gaussian of level `first` to its collapsed image, in one cluster. */
+bool mma_coarse_levels(Queue *queue, const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid,
+                       int first, const Series &series);
+
+/* The first level from `from` on with which that fits; the last image where none does. */
+int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid, int from);
+
+/* The Laplacian coefficients of level 0 and, with plan.join_level_1, of level 1, in tiles of 8 x 4
+ * (tiled_fp16.cuh); of levels first .. last - 1, in tiles of level 1, in `collapsed` of others. A
+ * level's need its own components and the next level's. */
+bool mma_laplacian_fine(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+                        const Series &series, const Pyramid &pyramid);
+bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first,
+                          int last, const Series &series);
+
+/* Tiles of level 0, and whether level 1 is made along in a picture that is `large` or not. */
+int mma_tiles_of_picture(const Pixels &pixels);
+bool mma_joins_level_1(const Gpu &gpu, const Pixels &pixels, bool large);
+
+/* The picture, from the coefficients of levels below `last` <= kOutputLevel and that level's
+ * collapsed image. */
+bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
+                int last);
 
 /* engine=sampled. Several batches of samples go through the same memory: the levels' collapsed
  * images hold the sum over the batches so far, and the last batch adds the coarser levels.

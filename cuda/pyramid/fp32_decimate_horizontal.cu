@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The way down the blur pyramid: rows, after columns.
+ * Second launch of the fp32 pyramid: along each fine row the prefilter, of which one sample in D is
+ * kept, then the coarse filter's taps. All of a segment of a row happens in shared memory.
  */
+#include "cuda/common/int_math.cuh"
 #include "cuda/pyramid/fp32.cuh"
+
+namespace cf::pyramid
+{
 
 namespace
 {
-
-__host__ __device__ inline int round_up(int value, int multiple)
-{
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 /* Samples of one phase in shared memory. That they are 4 modulo 8 keeps the stores, which go from
  * phase to phase, nearly free of bank conflicts. */
@@ -21,8 +21,8 @@ __host__ __device__ inline int phase_stride(int fine, int cells)
 
 /* Fine samples 4 i to 4 i + 3 of those made, from the source's samples sorted by phase. */
 template <int D, int K>
-__device__ inline void prefilter_four(const CfPyramidJob &job, const float *phases, int stride,
-                                      int i, float (&sum)[4])
+__device__ inline void prefilter_four(const Fp32Job &job, const float *phases, int stride, int i,
+                                      float (&sum)[4])
 {
   constexpr int kQuads = (K + 3 + 3) / 4;
 
@@ -41,12 +41,12 @@ __device__ inline void prefilter_four(const CfPyramidJob &job, const float *phas
     for (int k = 0; k < K; k++) {
 #pragma unroll
       for (int o = 0; o < 4; o++)
-        sum[o] = fmaf(job.prefilter[cf_log2(D)][D * k + p], sample[o + k], sum[o]);
+        sum[o] = fmaf(job.prefilter[factor_log2(D)][D * k + p], sample[o + k], sum[o]);
     }
   }
 }
 
-__device__ inline float4 low_four(const float *taps, int groups, const float *fine)
+__device__ inline float4 filter_four(const float *taps, int groups, const float *fine)
 {
   float sum[4] = {};
   float4 before = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -56,7 +56,7 @@ __device__ inline float4 low_four(const float *taps, int groups, const float *fi
     const float4 tap = *(const float4 *)(taps + 4 * group);
     const float sample[4] = {four.x, four.y, four.z, four.w};
 
-    cf_pyramid_accumulate(sum, sample, before, tap);
+    accumulate(sum, sample, before, tap);
     before = tap;
   }
   return make_float4(sum[0], sum[1], sum[2], sum[3]);
@@ -66,7 +66,7 @@ template <typename Store> struct alignas(4 * sizeof(Store)) StoredFour {
   Store sample[4];
 };
 
-/* Four samples, of which the first is number `i` of the line, sorted by phase. */
+/* Four samples, of which the first is number `i` of the row, sorted by phase. */
 template <int D, typename Store>
 __device__ inline void sort_four(const StoredFour<Store> &four, int i, int count, float *phases,
                                  int stride)
@@ -93,168 +93,173 @@ __device__ inline void sort_four(const StoredFour<Store> &four, int i, int count
 
 /* Source samples left to left + count - 1, sorted by phase. */
 template <int D, typename Store>
-__device__ inline void load_phases(const CfPyramidLine &line, const Store *from, int left,
-                                   int count, float border, float *phases, int stride)
+__device__ inline void load_phases(const Fp32Axis &axis, const Store *from, int left, int count,
+                                   float border, float *phases, int stride)
 {
   constexpr int kAtOnce = 4; /* loads under way */
   const int shift = left & 3, base = left - shift, groups = (count + shift + 3) / 4;
   const int inside = min(base < 0 ? (3 - base) / 4 : 0, groups);
-  const int outside = max(min((line.size - base) >> 2, groups), inside);
+  const int outside = max(min((axis.size - base) >> 2, groups), inside);
 
-  for (int first = inside + (int)threadIdx.x; first < outside; first += kAtOnce * kPyramidThreads) {
+  for (int first = inside + (int)threadIdx.x; first < outside; first += kAtOnce * kThreads) {
     StoredFour<Store> four[kAtOnce];
 #pragma unroll
     for (int k = 0; k < kAtOnce; k++) {
-      const int group = first + k * kPyramidThreads;
+      const int group = first + k * kThreads;
       if (group < outside)
         four[k] = *(const StoredFour<Store> *)(from + base + 4 * group);
     }
 #pragma unroll
     for (int k = 0; k < kAtOnce; k++) {
-      const int group = first + k * kPyramidThreads;
+      const int group = first + k * kThreads;
       if (group < outside)
         sort_four<D>(four[k], 4 * group - shift, count, phases, stride);
     }
   }
-  for (int i = (int)threadIdx.x; i < inside + groups - outside; i += kPyramidThreads) {
+  for (int i = (int)threadIdx.x; i < inside + groups - outside; i += kThreads) {
     const int group = i < inside ? i : outside + i - inside;
     StoredFour<Store> four;
 
     for (int j = 0; j < 4; j++) {
-      const int folded = cf::fold_index(line.border, base + 4 * group + j, line.size);
+      const int folded = fold_index(axis.border, base + 4 * group + j, axis.size);
       four.sample[j] = folded < 0 ? (Store)border : from[folded];
     }
     sort_four<D>(four, 4 * group - shift, count, phases, stride);
   }
 }
 
-/* What a block of `rows` makes: the same columns of some rows of one channel. */
+/* What a CTA makes: the same columns of some rows of one channel. */
 struct Segment {
   int channel, first, end; /* rows, from fine_first on */
   int j0, outputs;
 
-  __device__ Segment(const CfPyramidPlane &plane, int block)
+  __device__ Segment(const Fp32Plane &plane, int cta)
   {
-    const CfPyramidLine &line = plane.x;
-    const int across = (line.coarse_end - line.coarse_first + plane.segment - 1) / plane.segment;
+    const Fp32Axis &axis = plane.x;
+    const int across = (axis.coarse_end - axis.coarse_first + plane.segment - 1) / plane.segment;
     const int rows = plane.fine_end - plane.fine_first;
-    const int groups = (rows + plane.rows_at_once - 1) / plane.rows_at_once;
-    const int group = block / across;
+    const int groups = (rows + plane.horizontal_rows - 1) / plane.horizontal_rows;
+    const int group = cta / across;
 
     channel = group / groups;
-    first = (group - channel * groups) * plane.rows_at_once;
-    end = min(first + plane.rows_at_once, rows);
-    j0 = line.coarse_first + (block - group * across) * plane.segment;
-    outputs = min(plane.segment, line.coarse_end - j0);
+    first = (group - channel * groups) * plane.horizontal_rows;
+    end = min(first + plane.horizontal_rows, rows);
+    j0 = axis.coarse_first + (cta - group * across) * plane.segment;
+    outputs = min(plane.segment, axis.coarse_end - j0);
   }
 };
 
 /* The first and last rows made stand for those beyond. */
-__device__ inline bool is_needed(const CfPyramidPlane &plane, const Segment &segment)
+__device__ inline bool is_needed(const Fp32Plane &plane, const Segment &segment)
 {
-  const CfPyramidLine &line = plane.y;
-  const int last = plane.fine_first + segment.end - 1 - line.low_first;
-  const int first = plane.fine_first + segment.first - line.low_first - line.low_count;
-  const int top = segment.first == 0 ? line.coarse_first : first;
-  const int bottom = segment.end == plane.fine_end - plane.fine_first ? line.coarse_end : last + 1;
+  const Fp32Axis &axis = plane.y;
+  const int last = plane.fine_first + segment.end - 1 - axis.taps_first;
+  const int first = plane.fine_first + segment.first - axis.taps_first - axis.taps_count;
+  const int top = segment.first == 0 ? axis.coarse_first : first;
+  const int bottom = segment.end == plane.fine_end - plane.fine_first ? axis.coarse_end : last + 1;
 
-  return cf_pyramid_is_needed(plane, cf_first_reader(plane.x, segment.j0, 0),
-                              cf_first_reader(line, top, kPyramidSpill),
-                              cf_end_of_readers(plane.x, segment.j0 + segment.outputs, 0),
-                              cf_end_of_readers(line, bottom, kPyramidSpill));
+  return is_needed_by_tiles(plane, first_reader(plane.x, segment.j0, 0),
+                            first_reader(axis, top, kRowsBeyond),
+                            end_of_readers(plane.x, segment.j0 + segment.outputs, 0),
+                            end_of_readers(axis, bottom, kRowsBeyond));
 }
 
 template <typename Sample, int D>
-__device__ inline void filter_row(const CfPyramidJob &job, const CfPyramidPlane &plane,
+__device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane,
                                   const Segment &segment, int row, float *taps)
 {
-  typedef typename CfPyramidKind<Sample>::Store Store;
-  constexpr int K = kPyramidCellsOf<Sample, D>;
-  const CfPyramidLine &line = plane.x;
-  const int wanted = segment.j0 + line.low_first;
-  const int f0 = min(max(wanted, line.made_first), line.made_end - 1);
-  const int f1 =
-      min(max(wanted + segment.outputs - 1 + line.low_count, line.made_first + 1), line.made_end);
+  typedef typename Fp32Types<Sample>::Store Store;
+  constexpr int K = kPrefilterSpan<Sample, D>;
+  const Fp32Axis &axis = plane.x;
+  const int wanted = segment.j0 + axis.taps_first;
+  const int f0 = min(max(wanted, axis.stored_first), axis.stored_end - 1);
+  const int f1 = min(max(wanted + segment.outputs - 1 + axis.taps_count, axis.stored_first + 1),
+                     axis.stored_end);
   const int fine = f1 - f0;
   const int stride = phase_stride(fine, K);
-  const int extended = round_up(segment.outputs, 4) + 4 * line.low_groups;
-  const Store *from = (const Store *)plane.columns +
-                      (size_t)(segment.channel * plane.columns_rows + row) * plane.columns_pitch;
+  const int extended = round_up(segment.outputs, 4) + 4 * axis.taps_groups;
+  const Store *from =
+      (const Store *)plane.decimated_y +
+      (size_t)(segment.channel * plane.decimated_y_rows + row) * plane.decimated_y_pitch;
   const float border =
       (float)(plane.border[segment.channel] >> plane.shift) - plane.centre[segment.channel];
-  float *shared = taps + round_up(4 + 4 * line.low_groups, 4);
+  float *shared = taps + round_up(4 + 4 * axis.taps_groups, 4);
   float *made = shared + D * stride, *line_samples = made + round_up(fine, 4);
-  const int left = D * f0 + line.prefilter_first;
+  const int left = D * f0 + axis.prefilter_first;
 
-  load_phases<D>(line, from, left, D * (fine + K - 1), border, shared, stride);
+  load_phases<D>(axis, from, left, D * (fine + K - 1), border, shared, stride);
   __syncthreads();
 
-  for (int i = (int)threadIdx.x; i < (fine + 3) / 4; i += kPyramidThreads) {
+  for (int i = (int)threadIdx.x; i < (fine + 3) / 4; i += kThreads) {
     float sum[4] = {};
     prefilter_four<D, K>(job, shared, stride, i, sum);
     *(float4 *)(made + 4 * i) = make_float4(sum[0], sum[1], sum[2], sum[3]);
   }
   __syncthreads();
 
-  for (int i = (int)threadIdx.x; i < extended; i += kPyramidThreads)
+  for (int i = (int)threadIdx.x; i < extended; i += kThreads)
     line_samples[i] = made[min(max(wanted + i - f0, 0), fine - 1)];
   __syncthreads();
 
   const int rows = plane.fine_end - plane.fine_first;
-  float *to = plane.rows + (size_t)(segment.channel * rows + row) * plane.rows_pitch +
-              (segment.j0 - line.coarse_first);
-  for (int i = (int)threadIdx.x; i < (segment.outputs + 3) / 4; i += kPyramidThreads)
-    *(float4 *)(to + 4 * i) = low_four(taps + 4, line.low_groups, line_samples + 4 * i);
+  float *to = plane.coarse_x + (size_t)(segment.channel * rows + row) * plane.coarse_x_pitch +
+              (segment.j0 - axis.coarse_first);
+  for (int i = (int)threadIdx.x; i < (segment.outputs + 3) / 4; i += kThreads)
+    *(float4 *)(to + 4 * i) = filter_four(taps + 4, axis.taps_groups, line_samples + 4 * i);
 }
 
 template <typename Sample, int D>
-__device__ inline void filter_rows(const CfPyramidJob &job, const CfPyramidPlane &plane, int block,
-                                   float *taps)
+__device__ inline void filter_rows(const Fp32Job &job, const Fp32Plane &plane, int cta, float *taps)
 {
-  const Segment segment(plane, block);
+  const Segment segment(plane, cta);
 
   if (!is_needed(plane, segment))
     return;
-  cf_share_low_taps(plane.x, taps);
+  share_taps(plane.x, taps);
   for (int row = segment.first; row < segment.end; row++)
     filter_row<Sample, D>(job, plane, segment, row, taps);
 }
 
 template <typename Sample>
-__global__ void __launch_bounds__(kPyramidThreads)
-    rows_kernel(const __grid_constant__ CfPyramidJob job)
+__global__ void __launch_bounds__(kThreads)
+    decimate_horizontal_kernel(const __grid_constant__ Fp32Job job)
 {
   extern __shared__ __align__(16) float shared[];
-  int block;
-  const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::rows_blocks, &block);
+  int cta;
+  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::horizontal_first_cta, &cta);
 
-  cf::pdl_trigger();
-  cf::pdl_wait();
+  pdl_trigger();
+  pdl_wait();
   switch (plane.x.factor) {
   case 1:
-    return filter_rows<Sample, 1>(job, plane, block, shared);
+    return filter_rows<Sample, 1>(job, plane, cta, shared);
   case 2:
-    return filter_rows<Sample, 2>(job, plane, block, shared);
+    return filter_rows<Sample, 2>(job, plane, cta, shared);
   case 4:
-    return filter_rows<Sample, 4>(job, plane, block, shared);
+    return filter_rows<Sample, 4>(job, plane, cta, shared);
   default:
-    return filter_rows<Sample, 8>(job, plane, block, shared);
+    return filter_rows<Sample, 8>(job, plane, cta, shared);
   }
 }
 
 } // namespace
 
-int cf_pyramid_rows_shared(const CfPyramidLine *line, bool wide, int fine, int coarse)
+int fp32_horizontal_shared_bytes(const Fp32Axis *axis, bool wide, int segment)
 {
-  const int cells = line->factor == 1 ? 1 : wide ? kPyramidCellsWide : kPyramidCells;
+  const int span = axis->factor == 1 ? 1 : wide ? kPrefilterSpan16 : kPrefilterSpan8;
+  const int fine = segment + axis->taps_count;
 
-  return 4 * (line->factor * phase_stride(fine, cells) + round_up(fine, 4) + round_up(coarse, 4) +
-              8 * line->low_groups + 4);
+  return 4 * (axis->factor * phase_stride(fine, span) + round_up(fine, 4) + round_up(segment, 4) +
+              8 * axis->taps_groups + 4);
 }
 
-bool cf_pyramid_rows(const CfPyramidJob *job, bool wide, int blocks, int bytes, void *stream,
-                     CfStatus *status)
+bool fp32_decimate_horizontal(const Fp32Job *job, const Fp32LaunchPlan &plan, void *stream,
+                              CfStatus *status)
 {
-  return cf::launch_job(wide ? rows_kernel<uint16_t> : rows_kernel<uint8_t>, job, blocks,
-                        kPyramidThreads, bytes, stream, "decimating rows", status);
+  return launch_job(plan.wide ? decimate_horizontal_kernel<uint16_t>
+                              : decimate_horizontal_kernel<uint8_t>,
+                    job, plan.horizontal_ctas, kThreads, plan.horizontal_shared_bytes, stream,
+                    "decimating rows", status);
 }
+
+} // namespace cf::pyramid

@@ -1,145 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The low taps along columns, and the way up the blur pyramid.
+ * Last launch of the fp32 pyramid: the cubic B-spline along rows and columns, to codes. A thread
+ * makes a strip of one word of four samples, and keeps the coarse rows that it is between.
  */
+#include "cuda/common/int_math.cuh"
 #include "cuda/pyramid/fp32.cuh"
+
+namespace cf::pyramid
+{
 
 namespace
 {
 
-/* ---- low taps along columns ---- */
-
-constexpr int kLowColumns = kPyramidLowColumns;
-constexpr int kSlices = kPyramidThreads / kLowColumns;
-
-constexpr int kLowRows = kPyramidLowRows;
-constexpr int kZeros = kLowRows; /* before the taps */
-
-/* What a block makes: eights of rows of 32 coarse columns of one channel. Eights start at multiples
- * of 8, so that bands of a picture add up in the same order as the whole. */
-struct Part {
-  int channel, column, first, end; /* coarse; rows */
-
-  __device__ Part(const CfPyramidPlane &plane, int block)
-  {
-    const int width = plane.x.coarse_end - plane.x.coarse_first;
-    const int across = (width + kLowColumns - 1) / kLowColumns;
-    const int rows = kLowRows * plane.low_at_once;
-    const int top = cf_first_eight(plane);
-    const int groups = (plane.coarse_end - top + rows - 1) / rows, group = block / across;
-
-    column = block % across * kLowColumns;
-    channel = group / groups;
-    first = top + (group - channel * groups) * rows;
-    end = min(first + rows, plane.coarse_end);
-  }
-};
-
-/* Of 4 rows, that eight rows of results read. */
-__device__ inline int groups_of(const CfPyramidLine &line)
-{
-  return (line.low_count + kLowRows - 1 + 3) / 4;
-}
-
-/* 4 samples into 8 sums that lie one sample apart; `taps` points to that of the first in the first.
- */
-__device__ inline void accumulate(float (&sum)[kLowRows], const float (&sample)[4],
-                                  const float *taps)
-{
-  float tap[12];
-
-#pragma unroll
-  for (int i = 0; i < 3; i++) {
-    const float4 four = *(const float4 *)(taps - 8 + 4 * i);
-    tap[4 * i] = four.x;
-    tap[4 * i + 1] = four.y;
-    tap[4 * i + 2] = four.z;
-    tap[4 * i + 3] = four.w;
-  }
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-#pragma unroll
-    for (int o = 0; o < kLowRows; o++)
-      sum[o] = fmaf(sample[i], tap[8 + i - o], sum[o]);
-  }
-}
-
-/* Each warp adds up a part of the taps, since with few outputs what takes time is one load after
- * the other. */
-__device__ inline void filter_eight(const CfPyramidPlane &plane, const Part &part, int row,
-                                    const float *taps, float (*parts)[kLowRows][kLowColumns])
-{
-  const CfPyramidLine &line = plane.y;
-  const int width = plane.x.coarse_end - plane.x.coarse_first;
-  const int rows = plane.fine_end - plane.fine_first, pitch = plane.rows_pitch;
-  const int lane = (int)threadIdx.x % kLowColumns, slice = (int)threadIdx.x / kLowColumns;
-  const int x = part.column + lane, groups = groups_of(line);
-  const int top = row + line.low_first - plane.fine_first, last = rows - 1;
-  const float *from = plane.rows + (size_t)part.channel * rows * pitch + min(x, width - 1);
-  const bool inside = top >= 0 && top + 4 * groups <= rows;
-  float sum[kLowRows] = {};
-
-#pragma unroll 4
-  for (int group = slice; group < groups; group += kSlices) {
-    float sample[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const int y = top + 4 * group + i;
-      sample[i] = from[(inside ? y : min(max(y, 0), last)) * pitch];
-    }
-    accumulate(sum, sample, taps + 4 * group);
-  }
-#pragma unroll
-  for (int o = 0; o < kLowRows; o++)
-    parts[slice][o][lane] = sum[o];
-  __syncthreads();
-
-  /* Now a warp is a row. */
-#pragma unroll
-  for (int o = slice; o < kLowRows; o += kSlices) {
-    float total = parts[0][o][lane];
-#pragma unroll
-    for (int i = 1; i < kSlices; i++)
-      total += parts[i][o][lane];
-    if (x < width && row + o >= plane.coarse_first && row + o < part.end)
-      plane.coarse[((size_t)(row + o - plane.coarse_first) * width + x) * plane.channels +
-                   part.channel] = total;
-  }
-}
-
-__device__ inline void filter_low(const CfPyramidPlane &plane, int block, float *taps,
-                                  float (*parts)[kLowRows][kLowColumns])
-{
-  const Part part(plane, block);
-  const int x = plane.x.coarse_first + part.column;
-
-  if (!cf_pyramid_is_needed(
-          plane, cf_first_reader(plane.x, x, 0), cf_first_reader(plane.y, part.first, 0),
-          cf_end_of_readers(plane.x, x + kLowColumns, 0), cf_end_of_readers(plane.y, part.end, 0)))
-    return;
-  for (int i = (int)threadIdx.x; i < kZeros + 4 * groups_of(plane.y); i += kPyramidThreads)
-    taps[i] = i < kZeros ? 0.0f : plane.y.low[i - kZeros];
-  __syncthreads();
-  for (int row = part.first; row < part.end; row += kLowRows) {
-    filter_eight(plane, part, row, taps + kZeros, parts);
-    __syncthreads();
-  }
-}
-
-__global__ void __launch_bounds__(kPyramidThreads)
-    low_kernel(const __grid_constant__ CfPyramidJob job)
-{
-  __shared__ __align__(16) float taps[kZeros + kPyramidLowTaps];
-  __shared__ float parts[kSlices][kLowRows][kLowColumns];
-  int block;
-  const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::low_blocks, &block);
-
-  cf::pdl_trigger();
-  cf::pdl_wait();
-  filter_low(plane, block, taps, parts);
-}
-
-/* ---- up: along rows ---- */
+/* ---- along rows ---- */
 
 /* Which samples a word of four is: all of one pixel, four pixels, two, or else. */
 enum Kind { kPixel, kFour, kTwo, kAny };
@@ -168,12 +41,12 @@ __device__ inline void spline_weights(int factor, int phase, float (&to)[4])
 /* A word's share in coarse rows. */
 template <Kind K> struct Across {
   static constexpr int kSize = Window<K>::kSize;
-  const CfPyramidPlane &plane;
+  const Fp32Plane &plane;
   const int pitch; /* of coarse rows */
   int offset[K == kAny ? 4 : kSize];
   float weight[Window<K>::kPixels][kSize];
 
-  __device__ Across(const CfPyramidPlane &plane, int word)
+  __device__ Across(const Fp32Plane &plane, int word)
       : plane(plane), pitch((plane.x.coarse_end - plane.x.coarse_first) * plane.channels)
   {
     if constexpr (K == kAny)
@@ -184,40 +57,39 @@ template <Kind K> struct Across {
 
   __device__ void place_samples(int word)
   {
-    const CfPyramidLine &line = plane.x;
+    const Fp32Axis &axis = plane.x;
 
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       const int sample = min(4 * word + j, plane.samples - 1);
-      const int x = sample / plane.channels, cell = x / line.factor;
+      const int x = sample / plane.channels, cell = x / axis.factor;
 
-      offset[j] =
-          (cell + cf_spline_first(line.factor, x - cell * line.factor) - line.coarse_first) *
-              plane.channels +
-          sample - x * plane.channels;
-      spline_weights(line.factor, x - cell * line.factor, weight[j]);
+      offset[j] = (cell + spline_first(axis.factor, x - cell * axis.factor) - axis.coarse_first) *
+                      plane.channels +
+                  sample - x * plane.channels;
+      spline_weights(axis.factor, x - cell * axis.factor, weight[j]);
     }
   }
 
   __device__ void place_window(int word)
   {
-    const CfPyramidLine &line = plane.x;
-    const int x0 = word * Window<K>::kPixels, cell0 = x0 / line.factor;
+    const Fp32Axis &axis = plane.x;
+    const int x0 = word * Window<K>::kPixels, cell0 = x0 / axis.factor;
     const int first =
-        K == kPixel ? cell0 + cf_spline_first(line.factor, x0 - cell0 * line.factor) : cell0 - 2;
+        K == kPixel ? cell0 + spline_first(axis.factor, x0 - cell0 * axis.factor) : cell0 - 2;
 
 #pragma unroll
     for (int k = 0; k < kSize; k++)
       offset[k] =
-          (min(max(first + k, line.coarse_first), line.coarse_end - 1) - line.coarse_first) *
+          (min(max(first + k, axis.coarse_first), axis.coarse_end - 1) - axis.coarse_first) *
           Window<K>::kChannels;
 #pragma unroll
     for (int j = 0; j < Window<K>::kPixels; j++) {
-      const int x = min(x0 + j, plane.width - 1), cell = x / line.factor;
-      const int shift = cell + cf_spline_first(line.factor, x - cell * line.factor) - first;
+      const int x = min(x0 + j, plane.width - 1), cell = x / axis.factor;
+      const int shift = cell + spline_first(axis.factor, x - cell * axis.factor) - first;
       float four[4];
 
-      spline_weights(line.factor, x - cell * line.factor, four);
+      spline_weights(axis.factor, x - cell * axis.factor, four);
 #pragma unroll
       for (int k = 0; k < kSize; k++) {
         weight[j][k] = 0.0f;
@@ -288,7 +160,7 @@ template <Kind K> struct Across {
   }
 };
 
-/* ---- up: to samples ---- */
+/* ---- to samples ---- */
 
 /* Results, as the columns' taps leave them: scaled and offset so that what remains is cheap. Since
  * these taps add up to 1, that can be done before them, to fewer samples. */
@@ -302,7 +174,7 @@ template <> struct Scaled<uint8_t> {
   }
   static __device__ float offset(float centre)
   {
-    return (centre + (kPyramidHalf - 0.5f)) * (1.0f / 255);
+    return (centre + (kRoundHalf - 0.5f)) * (1.0f / 255);
   }
   static __device__ float last(float weight, float near, float sum)
   {
@@ -323,7 +195,7 @@ template <> struct Scaled<uint16_t> {
   }
   static __device__ float offset(float centre)
   {
-    return centre + kPyramidHalf;
+    return centre + kRoundHalf;
   }
   static __device__ float last(float weight, float near, float sum)
   {
@@ -334,7 +206,7 @@ template <> struct Scaled<uint16_t> {
 struct Bytes {
   uint32_t word;
 
-  __device__ Bytes(const CfPyramidPlane &, const float (&value)[4])
+  __device__ Bytes(const Fp32Plane &, const float (&value)[4])
   {
     uint32_t code[4];
 
@@ -354,7 +226,7 @@ struct Bytes {
 struct Words {
   uint2 word;
 
-  __device__ Words(const CfPyramidPlane &plane, const float (&value)[4])
+  __device__ Words(const Fp32Plane &plane, const float (&value)[4])
   {
     uint32_t code[4];
 
@@ -379,7 +251,7 @@ template <> struct Stored<uint16_t> {
 };
 
 /* Scaled sums of alpha and of what it weighs to scaled samples. */
-__device__ inline void unweigh(const CfPyramidPlane &plane, float (&value)[4])
+__device__ inline void unweigh(const Fp32Plane &plane, float (&value)[4])
 {
   const float alpha = (plane.alpha == 0 ? value[0] : value[3]) - Scaled<uint8_t>::offset(0.0f);
   const bool colours = alpha >= 0.5f / 255;
@@ -391,13 +263,13 @@ __device__ inline void unweigh(const CfPyramidPlane &plane, float (&value)[4])
 
     if (j == 0 ? plane.alpha != 0 : j == 3 ? plane.alpha == 0 : true)
       value[j] = colours ? fmaf(value[j] - offset, divide, offset)
-                         : Scaled<uint8_t>::offset(plane.blank[j]);
+                         : Scaled<uint8_t>::offset(plane.transparent_code[j]);
     value[j] = __saturatef(value[j]);
   }
 }
 
 /* Alpha is centred on opaque. */
-__device__ inline bool is_opaque(const CfPyramidPlane &plane, const float (&near)[5][4])
+__device__ inline bool is_opaque(const Fp32Plane &plane, const float (&near)[5][4])
 {
   const float opaque = Scaled<uint8_t>::offset(255.0f);
   bool all = true;
@@ -410,10 +282,10 @@ __device__ inline bool is_opaque(const CfPyramidPlane &plane, const float (&near
 
 /* One of D rows below each other, from the coarse rows cell - 2 to cell + 2. */
 template <typename Sample, bool Alpha, int D>
-__device__ inline void interpolate(const CfPyramidJob &job, const float (&near)[5][4], int p,
+__device__ inline void interpolate(const Fp32Job &job, const float (&near)[5][4], int p,
                                    float (&value)[4])
 {
-  const float *weight = &job.spline[cf_log2(D)][4 * p];
+  const float *weight = &job.spline[factor_log2(D)][4 * p];
   const int k = 2 * p < D ? 0 : 1;
 
 #pragma unroll
@@ -437,7 +309,7 @@ struct Span {
 };
 
 template <typename Sample, bool Alpha, int D>
-__device__ inline void make_cell(const CfPyramidJob &job, const CfPyramidPlane &plane,
+__device__ inline void make_cell(const Fp32Job &job, const Fp32Plane &plane,
                                  const float (&near)[5][4], const Span &span, int y)
 {
   typedef typename Stored<Sample>::Type Type;
@@ -465,17 +337,17 @@ __device__ inline void make_cell(const CfPyramidJob &job, const CfPyramidPlane &
   }
 }
 
-template <typename Sample, Kind K, bool Alpha, int D>
-__device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plane, int block)
+template <typename Sample, Kind K, int D>
+__device__ inline void upsample(const Fp32Job &job, const Fp32Plane &plane, int cta)
 {
   constexpr int kAhead = D > 1 ? 2 : 0; /* coarse rows after a cell that it needs */
-  const int words = (plane.samples + 3) / 4;
-  const int across = (words + kPyramidThreads - 1) / kPyramidThreads;
-  const int word = block % across * kPyramidThreads + (int)threadIdx.x;
-  const int strip = plane.first / kPyramidUpRows + block / across;
+  const int words = div_up(plane.samples, 4);
+  const int across = div_up(words, kThreads);
+  const int word = cta % across * kThreads + (int)threadIdx.x;
+  const int strip = plane.first / kFp32UpsampleStripRows + cta / across;
   const Span span = {word, min(4, plane.samples - 4 * word),
-                     max(strip * kPyramidUpRows, plane.first),
-                     min((strip + 1) * kPyramidUpRows, plane.end)};
+                     max(strip * kFp32UpsampleStripRows, plane.first),
+                     min((strip + 1) * kFp32UpsampleStripRows, plane.end)};
 
   if (word >= words)
     return;
@@ -510,73 +382,64 @@ __device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plan
     across_row.combine(ahead, near[4]);
     scale(near[4]);
     across_row.fetch(cell + 1 + kAhead, ahead);
-    if (Alpha && !(D > 1 && is_opaque(plane, near)))
-      make_cell<Sample, Alpha, D>(job, plane, near, span, cell * D);
+    if (K == kPixel && plane.alpha >= 0 && !(D > 1 && is_opaque(plane, near)))
+      make_cell<Sample, true, D>(job, plane, near, span, cell * D);
     else
       make_cell<Sample, false, D>(job, plane, near, span, cell * D);
   }
 }
 
-template <typename Sample, Kind K, bool Alpha>
-__device__ inline void go_up(const CfPyramidJob &job, const CfPyramidPlane &plane, int block)
+template <typename Sample, Kind K>
+__device__ inline void upsample(const Fp32Job &job, const Fp32Plane &plane, int cta)
 {
   switch (plane.y.factor) {
   case 1:
-    return go_up<Sample, K, Alpha, 1>(job, plane, block);
+    return upsample<Sample, K, 1>(job, plane, cta);
   case 2:
-    return go_up<Sample, K, Alpha, 2>(job, plane, block);
+    return upsample<Sample, K, 2>(job, plane, cta);
   case 4:
-    return go_up<Sample, K, Alpha, 4>(job, plane, block);
+    return upsample<Sample, K, 4>(job, plane, cta);
   default:
-    return go_up<Sample, K, Alpha, 8>(job, plane, block);
+    return upsample<Sample, K, 8>(job, plane, cta);
   }
 }
 
-template <bool Alpha>
-__global__ void __launch_bounds__(kPyramidThreads)
-    pixels_up_kernel(const __grid_constant__ CfPyramidJob job)
+__global__ void __launch_bounds__(kThreads)
+    upsample_pixels_kernel(const __grid_constant__ Fp32Job job)
 {
-  int block;
-  const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::up_blocks, &block);
+  int cta;
+  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::upsample_first_cta, &cta);
 
-  cf::pdl_wait();
-  go_up<uint8_t, kPixel, Alpha>(job, plane, block);
+  pdl_wait();
+  upsample<uint8_t, kPixel>(job, plane, cta);
 }
 
 template <typename Sample>
-__global__ void __launch_bounds__(kPyramidThreads)
-    planes_up_kernel(const __grid_constant__ CfPyramidJob job)
+__global__ void __launch_bounds__(kThreads)
+    upsample_planes_kernel(const __grid_constant__ Fp32Job job)
 {
-  int block;
-  const CfPyramidPlane &plane = cf::plane_of_block(job, &CfPyramidPlane::up_blocks, &block);
+  int cta;
+  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::upsample_first_cta, &cta);
 
-  cf::pdl_wait();
+  pdl_wait();
   if (plane.channels == 1)
-    go_up<Sample, kFour, false>(job, plane, block);
+    upsample<Sample, kFour>(job, plane, cta);
   else if (plane.channels == 2)
-    go_up<Sample, kTwo, false>(job, plane, block);
+    upsample<Sample, kTwo>(job, plane, cta);
   else
-    go_up<Sample, kAny, false>(job, plane, block);
+    upsample<Sample, kAny>(job, plane, cta);
 }
 
 } // namespace
 
-bool cf_pyramid_low(const CfPyramidJob *job, int blocks, void *stream, CfStatus *status)
+bool fp32_upsample(const Fp32Job *job, const Fp32LaunchPlan &plan, void *stream, CfStatus *status)
 {
-  return cf::launch_job(low_kernel, job, blocks, kPyramidThreads, 0, stream,
-                        "filtering the blur pyramid", status);
+  const auto kernel = plan.wide                     ? upsample_planes_kernel<uint16_t>
+                      : job->plane[0].channels == 4 ? upsample_pixels_kernel
+                                                    : upsample_planes_kernel<uint8_t>;
+
+  return launch_job(kernel, job, plan.upsample_ctas, kThreads, 0, stream,
+                    "enlarging the blur pyramid", status);
 }
 
-bool cf_pyramid_up(const CfPyramidJob *job, bool wide, int blocks, void *stream, CfStatus *status)
-{
-  void (*kernel)(CfPyramidJob) = planes_up_kernel<uint8_t>;
-
-  if (wide)
-    kernel = planes_up_kernel<uint16_t>;
-  else if (job->plane[0].alpha >= 0)
-    kernel = pixels_up_kernel<true>;
-  else if (job->plane[0].channels == 4)
-    kernel = pixels_up_kernel<false>;
-  return cf::launch_job(kernel, job, blocks, kPyramidThreads, 0, stream,
-                        "enlarging the blur pyramid", status);
-}
+} // namespace cf::pyramid

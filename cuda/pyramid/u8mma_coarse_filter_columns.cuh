@@ -1,63 +1,67 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The coarse samples of a block of `up`: what its columns and rows read, and the low taps along
- * columns that make it.
+ * The coarse samples of a CTA that upsamples: what its columns and rows read, and the
+ * coarse filter along columns that makes it.
  */
 #pragma once
 
 #include "cuda/pyramid/u8mma_taps.cuh"
 
-template <int C> __device__ inline int cf_bytes_warp_columns(const CfBytesPlane &plane)
+namespace cf::pyramid
 {
-  return C == 4 ? kBytesTile : kBytesTile * cf_bytes_groups(C, plane.x.factor);
+
+template <int C> __device__ inline int warp_columns(const U8Plane &plane)
+{
+  return C == 4 ? kUpsampleColumns : kUpsampleColumns * column_groups(C, plane.x.factor);
 }
 
-/* A block's columns and tiles. */
-template <int C> struct CfBytesStack {
-  int x, warp_x;  /* of the block and of the warp */
+/* A CTA's columns and tiles. */
+template <int C> struct UpsampleStack {
+  int x, warp_x;  /* of the CTA and of the warp */
   int top;        /* the first tile that its coarse rows are enough for */
   int first, end; /* those to make */
 
-  __device__ CfBytesStack(const CfBytesPlane &plane, int block)
+  __device__ UpsampleStack(const U8Plane &plane, int cta)
   {
-    const int own = cf_bytes_warp_columns<C>(plane), all = own * kBytesWarps;
+    const int own = warp_columns<C>(plane), all = own * kWarps;
     const int across = (plane.width + all - 1) / all;
-    const int tiles = cf_bytes_stack(plane.y.factor);
+    const int tiles = stack_tiles(plane.y.factor);
 
-    x = block % across * all;
+    x = cta % across * all;
     warp_x = x + (int)threadIdx.x / 32 * own;
-    top = (plane.first / 16 / tiles + block / across) * tiles;
+    top = (plane.first / 16 / tiles + cta / across) * tiles;
     first = max(top, plane.first / 16);
     end = min(top + tiles, (plane.end + 15) / 16);
   }
 };
 
 /* Of columns: what D = 4 needs, and no bank is asked twice. */
-template <int C> constexpr int kBytesCoarsePairs = C == 4 ? 20 : 36;
+template <int C> constexpr int kCoarsePairs = C == 4 ? 20 : 36;
 
-/* Of 16 rows, two columns a word: halves, and what they leave. */
-template <int C> struct CfSharedCoarse {
-  alignas(16) uint2 sample[C][16][kBytesCoarsePairs<C>];
+/* Of 16 rows, two columns a word: fp16 numbers and their residuals. */
+template <int C> struct SharedCoarse {
+  alignas(16) uint2 sample[C][16][kCoarsePairs<C>];
 };
 
-/* Of 8 columns, for a block. */
-template <int C> __device__ inline int cf_windows_of(const CfBytesPlane &plane)
+/* Of 8 columns, for a CTA. */
+template <int C> __device__ inline int windows_of(const U8Plane &plane)
 {
-  return (((cf_bytes_warp_columns<C>(plane) * kBytesWarps) >> plane.x.factor_log2) + 4 + 7) / 8;
+  return (((warp_columns<C>(plane) * kWarps) >> plane.x.factor_log2) + 4 + 7) / 8;
 }
 
-/* Adds the low taps along columns of the chunks from `first` to `end` to sums of windows, of which
+/* Adds the taps along columns of the chunks from `first` to `end` to sums of windows, of which
  * a thread reads the first from `column` on, each next one `step` samples further: with one address
  * for all there are half as many instructions. Loads for some chunks are on the way together. */
 template <int C, int Windows, int Chunks>
-__device__ inline void cf_sum_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                      const CfSharedTaps<> &taps, const uint2 *column, int step,
-                                      int first, int end, float (&sum)[Windows][4])
+__device__ inline void sum_windows(const U8Plane &plane, const UpsampleStack<C> &stack,
+                                   const SharedTaps &taps, const uint2 *column, int step, int first,
+                                   int end, float (&sum)[Windows][4])
 {
-  const CfBytesLine &line = plane.y;
+  const U8Axis &axis = plane.y;
   const int lane = (int)threadIdx.x % 32;
-  const int wanted = line.thinning * ((16 * stack.top >> line.factor_log2) - 2) + line.low_first;
-  const int spare = wanted & 1, pair = (wanted - spare - plane.rows_first) / 2 + lane % 4;
+  const int wanted =
+      axis.decimation2 * ((16 * stack.top >> axis.factor_log2) - 2) + axis.taps_first;
+  const int skipped = wanted & 1, pair = (wanted - skipped - plane.coarse_x_first) / 2 + lane % 4;
 
 #pragma unroll 1
   for (; first < end; first += Chunks) {
@@ -79,7 +83,7 @@ __device__ inline void cf_sum_windows(const CfBytesPlane &plane, const CfBytesSt
     for (int c = 0; c < Chunks; c++) {
       if (c > 0 && first + c >= end)
         break;
-      const CfTapMatrix<2> matrix(taps, line.thinning, first + c, spare);
+      const TapMatrix<2> matrix(taps, axis.decimation2, first + c, skipped);
 
 #pragma unroll
       for (int i = 0; i < Windows; i++)
@@ -88,57 +92,57 @@ __device__ inline void cf_sum_windows(const CfBytesPlane &plane, const CfBytesSt
   }
 }
 
-/* The column of `rows` with which a block begins. */
+/* The column of `coarse_x` with which a CTA begins. */
 template <int C>
-__device__ inline int cf_first_column(const CfBytesPlane &plane, const CfBytesStack<C> &stack)
+__device__ inline int first_column(const U8Plane &plane, const UpsampleStack<C> &stack)
 {
   return (stack.x >> plane.x.factor_log2) - 2 - plane.x.coarse_first;
 }
 
-/* Where a thread reads of a channel, from a column of `rows` on. */
-__device__ inline const uint2 *cf_place_in_rows(const CfBytesPlane &plane, int channel, int column)
+/* Where a thread reads of a channel, from a column of `coarse_x` on. */
+__device__ inline const uint2 *address_in_coarse_x(const U8Plane &plane, int channel, int column)
 {
-  return plane.rows + (size_t)channel * plane.row_pairs * plane.columns + column +
+  return plane.coarse_x + (size_t)channel * plane.row_pairs * plane.columns + column +
          (int)threadIdx.x % 32 / 4;
 }
 
 /* 16 rows by 8 columns. */
 template <int C>
-__device__ inline void cf_store_window(CfSharedCoarse<C> &shared, int channel, int window,
-                                       const float (&sum)[4])
+__device__ inline void store_window(SharedCoarse<C> &shared, int channel, int window,
+                                    const float (&sum)[4])
 {
   const int lane = (int)threadIdx.x % 32, at = 4 * window + lane % 4;
 
-  if (at < kBytesCoarsePairs<C>) {
-    shared.sample[channel][lane / 4][at] = cf_split_halves(sum[0], sum[1]);
-    shared.sample[channel][lane / 4 + 8][at] = cf_split_halves(sum[2], sum[3]);
+  if (at < kCoarsePairs<C>) {
+    shared.sample[channel][lane / 4][at] = split_half2(sum[0], sum[1]);
+    shared.sample[channel][lane / 4 + 8][at] = split_half2(sum[2], sum[3]);
   }
 }
 
 /* Each warp makes some windows next to each other of a channel. The last of them may lie beyond all
  * columns, where other numbers are, that of `fine` at the end. */
 template <int C, int Windows, int Chunks>
-__device__ inline void cf_share_windows(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                        const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
+__device__ inline void share_windows(const U8Plane &plane, const UpsampleStack<C> &stack,
+                                     const SharedTaps &taps, SharedCoarse<C> &shared)
 {
-  constexpr int kSharing = kBytesWarps / C; /* warps that share a channel */
+  constexpr int kSharing = kWarps / C; /* warps that share a channel */
   const int warp = (int)threadIdx.x / 32, channel = warp / kSharing;
   const int first = warp % kSharing * Windows;
-  const int column = cf_first_column(plane, stack) + 8 * first;
+  const int column = first_column(plane, stack) + 8 * first;
   float sum[Windows][4] = {};
 
   if (column >= plane.columns)
     return;
-  cf_sum_windows<C, Windows, Chunks>(plane, stack, taps, cf_place_in_rows(plane, channel, column),
-                                     8, 0, plane.y.chunks, sum);
+  sum_windows<C, Windows, Chunks>(plane, stack, taps, address_in_coarse_x(plane, channel, column),
+                                  8, 0, plane.y.chunks, sum);
 #pragma unroll
   for (int i = 0; i < Windows; i++)
-    cf_store_window<C>(shared, channel, first + i, sum[i]);
+    store_window<C>(shared, channel, first + i, sum[i]);
 }
 
 /* What a thread has of a warp's sums of a window, behind where that window is stored. */
 template <int C>
-__device__ inline float4 &cf_sums_of_warp(CfSharedCoarse<C> &shared, int channel, int warp)
+__device__ inline float4 &sums_of_warp(SharedCoarse<C> &shared, int channel, int warp)
 {
   const int lane = (int)threadIdx.x % 32;
 
@@ -147,50 +151,52 @@ __device__ inline float4 &cf_sums_of_warp(CfSharedCoarse<C> &shared, int channel
 
 /* Where there is one window of each channel, and many chunks, the warps share these. */
 template <int C, int Chunks>
-__device__ inline void cf_share_window(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                       const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
+__device__ inline void share_window(const U8Plane &plane, const UpsampleStack<C> &stack,
+                                    const SharedTaps &taps, SharedCoarse<C> &shared)
 {
   const int warp = (int)threadIdx.x / 32, chunks = plane.y.chunks;
-  const uint2 *const column = cf_place_in_rows(plane, 0, cf_first_column(plane, stack));
+  const uint2 *const column = address_in_coarse_x(plane, 0, first_column(plane, stack));
   float sum[C][4] = {};
 
-  cf_sum_windows<C, C, Chunks>(plane, stack, taps, column, plane.row_pairs * plane.columns,
-                               warp * chunks / kBytesWarps, (warp + 1) * chunks / kBytesWarps, sum);
+  sum_windows<C, C, Chunks>(plane, stack, taps, column, plane.row_pairs * plane.columns,
+                            warp * chunks / kWarps, (warp + 1) * chunks / kWarps, sum);
 #pragma unroll
   for (int i = 0; i < C; i++)
-    cf_sums_of_warp(shared, i, warp) = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
+    sums_of_warp(shared, i, warp) = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
   __syncthreads();
   if (warp < C) {
     float all[4] = {};
 
 #pragma unroll
-    for (int i = 0; i < kBytesWarps; i++) {
-      const float4 some = cf_sums_of_warp(shared, warp, i);
+    for (int i = 0; i < kWarps; i++) {
+      const float4 some = sums_of_warp(shared, warp, i);
 
       all[0] += some.x;
       all[1] += some.y;
       all[2] += some.z;
       all[3] += some.w;
     }
-    cf_store_window<C>(shared, warp, 0, all);
+    store_window<C>(shared, warp, 0, all);
   }
 }
 
 template <int C>
-__device__ inline void cf_share_coarse(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
-                                       const CfSharedTaps<> &taps, CfSharedCoarse<C> &shared)
+__device__ inline void share_coarse(const U8Plane &plane, const UpsampleStack<C> &stack,
+                                    const SharedTaps &taps, SharedCoarse<C> &shared)
 {
-  constexpr int kSharing = kBytesWarps / C; /* warps that share a channel */
-  const int windows = cf_windows_of<C>(plane), own = (windows + kSharing - 1) / kSharing;
+  constexpr int kSharing = kWarps / C; /* warps that share a channel */
+  const int windows = windows_of<C>(plane), own = (windows + kSharing - 1) / kSharing;
 
   if (windows == 1)
-    cf_share_window<C, C == 4 ? 3 : 5>(plane, stack, taps, shared);
+    share_window<C, C == 4 ? 3 : 5>(plane, stack, taps, shared);
   else if (own == 1)
-    cf_share_windows<C, 1, 6>(plane, stack, taps, shared);
+    share_windows<C, 1, 6>(plane, stack, taps, shared);
   else if (own == 2)
-    cf_share_windows<C, 2, 4>(plane, stack, taps, shared);
+    share_windows<C, 2, 4>(plane, stack, taps, shared);
   else if (own == 3)
-    cf_share_windows<C, 3, 3>(plane, stack, taps, shared);
+    share_windows<C, 3, 3>(plane, stack, taps, shared);
   else
-    cf_share_windows<C, 5, 2>(plane, stack, taps, shared);
+    share_windows<C, 5, 2>(plane, stack, taps, shared);
 }
+
+} // namespace cf::pyramid

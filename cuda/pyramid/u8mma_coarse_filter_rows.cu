@@ -1,74 +1,51 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The low taps of the blur pyramid of bytes along rows: products of matrices, taps (16 outputs x 16
- * fine samples) by fine samples (16 x 8 rows). In a product four samples next to each other are
- * those of one thread, which loads them at once.
+ * Second launch of the u8mma pyramid: the coarse filter along rows. Products of matrices, taps (16
+ * outputs x 16 fine samples) by fine samples (16 x 8 rows). In a product four samples next to each
+ * other are those of one thread, which loads them at once.
  *
- * Up to D = 8 there are many outputs of few taps, and the warps of a block share samples. From 16
+ * Up to D = 8 there are many outputs of few taps, and the warps of a CTA share samples. From 16
  * on there are few outputs of many taps, and what warps share are these taps' products.
  */
 #include "cuda/pyramid/u8mma_taps.cuh"
 
+namespace cf::pyramid
+{
+
 namespace
 {
 
-/* Blocks on a multiprocessor; where D is 4 everywhere so many that those of a 3840x2160 picture run
- * at once. */
-constexpr int kBlocks = 8;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kBlocksOfFour = 8;
-#else
-constexpr int kBlocksOfFour = 9;
-#endif
-
-/* What a block makes: some outputs of eight rows of one channel. */
+/* What a CTA makes: some outputs of eight rows of one channel. */
 struct Segment {
-  int channel, row, first; /* row of `rows`, output from coarse_first on */
+  int channel, row, first; /* row of `coarse_x`, output from coarse_first on */
 
-  __device__ Segment(const CfBytesPlane &plane, int block)
+  __device__ Segment(const U8Plane &plane, int cta)
   {
-    const int across = cf_bytes_segments(plane), eights = plane.row_pairs / 4;
-    const int line = block / across;
+    const int across = segments_of_rows(plane), eights = plane.row_pairs / 4;
+    const int row_group = cta / across;
 
-    first = (block - line * across) * cf_bytes_segment(plane.x);
-    channel = line / eights;
-    row = (line - channel * eights) * 8;
+    first = (cta - row_group * across) * segment_columns(plane.x);
+    channel = row_group / eights;
+    row = (row_group - channel * eights) * 8;
   }
 
   /* The first sample of the first output's first product. */
-  __device__ int sample(const CfBytesLine &line) const
+  __device__ int sample(const U8Axis &axis) const
   {
-    return line.thinning * (line.coarse_first + first) + line.low_first - line.spare;
+    return axis.decimation2 * (axis.coarse_first + first) + axis.taps_first - axis.skipped;
   }
 };
 
-/* Number `i` of fine samples, or of fours of them, of which `count` are inside: itself, or the one
- * that it equals. */
-__device__ inline int mirror(const CfBytesLine &line, int i, int count)
-{
-  if (line.mirrored == 0 || (i >= 0 && i < count))
-    return i;
-  if (line.border == CF_BORDER_WRAP)
-    return i < 0 ? i + count : i - count;
-  return i < 0 ? -1 - i : 2 * count - 1 - i;
-}
-
-/* A row of fine samples. Those before and after the ones in memory are as the first and last; with
- * `Mirrors` there may be others that they equal. */
-template <bool Mirrors> struct FineRow {
-  const CfBytesLine &line;
+/* A row of fine samples. Those before and after the ones in memory are as the first and last. */
+struct FineRow {
   const float *first;
   int left, last; /* first of the first and of the last four in memory */
 
-  __device__ FineRow(const CfBytesPlane &plane, const Segment &segment, int row) : line(plane.x)
+  __device__ FineRow(const U8Plane &plane, const Segment &segment, int row)
   {
-    const int rows = plane.fine_end - plane.fine_first, own = plane.rows_first + segment.row + row;
-    int y = own - plane.fine_first;
+    const int rows = plane.fine_end - plane.fine_first;
+    const int y = plane.coarse_x_first + segment.row + row - plane.fine_first;
 
-    if (Mirrors)
-      y = mirror(plane.y, min(max(own, plane.wanted_first), plane.wanted_end - 1),
-                 plane.y.mirrored) -
-          plane.fine_first;
     first =
         plane.fine + ((size_t)segment.channel * rows + min(max(y, 0), rows - 1)) * plane.fine_pitch;
     left = plane.left;
@@ -77,38 +54,32 @@ template <bool Mirrors> struct FineRow {
 
   __device__ float4 load(int x) const
   {
-    if (Mirrors && line.mirrored)
-      x = 4 * mirror(line, x >> 2, line.mirrored / 4);
     return __ldcg((const float4 *)(first + (min(max(x, left), last) - left)));
   }
 
-  /* Two and two as halves, and what these leave. */
+  /* Two and two as fp16 numbers and their residuals. */
   __device__ uint4 split(int x, const float4 &loaded) const
   {
-    const bool outside = x < left || x > last, mirrored = Mirrors && line.mirrored;
     const float edge = x < left ? loaded.x : loaded.w;
-    float4 four = outside && !mirrored ? make_float4(edge, edge, edge, edge) : loaded;
-
-    if (Mirrors && outside && mirrored && line.border == CF_BORDER_REFLECT)
-      four = make_float4(loaded.w, loaded.z, loaded.y, loaded.x);
-    const uint2 low = cf_split_halves(four.x, four.y), high = cf_split_halves(four.z, four.w);
+    const float4 four = x < left || x > last ? make_float4(edge, edge, edge, edge) : loaded;
+    const uint2 low = split_half2(four.x, four.y), high = split_half2(four.z, four.w);
 
     return make_uint4(low.x, low.y, high.x, high.y);
   }
 };
 
-__device__ inline void multiply(const CfTapMatrix<4> &taps, const uint4 &samples, float (&sum)[4])
+__device__ inline void multiply(const TapMatrix<4> &taps, const uint4 &samples, float (&sum)[4])
 {
   taps.multiply(sum, make_uint2(samples.x, samples.y), make_uint2(samples.z, samples.w));
 }
 
 /* 16 outputs from `output` on. */
-__device__ inline void store(const CfBytesPlane &plane, const Segment &segment, int output,
+__device__ inline void store(const U8Plane &plane, const Segment &segment, int output,
                              const float (&sum)[4])
 {
   const int lane = (int)threadIdx.x % 32;
   uint2 *to =
-      plane.rows +
+      plane.coarse_x +
       ((size_t)segment.channel * plane.row_pairs + segment.row / 2 + lane % 4) * plane.columns;
 
 #pragma unroll
@@ -116,7 +87,7 @@ __device__ inline void store(const CfBytesPlane &plane, const Segment &segment, 
     const int column = segment.first + output + 8 * half + lane / 4;
 
     if (column < plane.columns)
-      to[column] = cf_split_halves(sum[2 * half], sum[2 * half + 1]);
+      to[column] = split_half2(sum[2 * half], sum[2 * half + 1]);
   }
 }
 
@@ -127,23 +98,23 @@ template <int Groups> constexpr int kMostChunks = Groups == 2 ? 6 : 4;
 
 /* Eight rows of as many fours that no bank is asked twice. */
 template <int Groups> struct SharedSamples {
-  static constexpr int kFours = 4 * (Groups * kBytesWarps - 1 + kMostChunks<Groups>);
+  static constexpr int kFours = 4 * (Groups * kWarps - 1 + kMostChunks<Groups>);
 
   uint4 four[8][(kFours + 7) / 8 * 8 + 4];
 };
 
-template <bool Mirrors, int Groups>
-__device__ inline void share_samples(const CfBytesPlane &plane, const Segment &segment,
+template <int Groups>
+__device__ inline void share_samples(const U8Plane &plane, const Segment &segment,
                                      SharedSamples<Groups> &samples)
 {
   constexpr int kFours = SharedSamples<Groups>::kFours, kAcross = (kFours + 31) / 32;
-  constexpr int kRows = 8 / kBytesWarps;
+  constexpr int kRows = 8 / kWarps;
   const int lane = (int)threadIdx.x % 32, x = segment.sample(plane.x) + 4 * lane;
   float4 loaded[kRows][kAcross];
 
 #pragma unroll
   for (int r = 0; r < kRows; r++) {
-    const FineRow<Mirrors> row(plane, segment, (int)threadIdx.x / 32 * kRows + r);
+    const FineRow row(plane, segment, (int)threadIdx.x / 32 * kRows + r);
 
 #pragma unroll
     for (int i = 0; i < kAcross; i++)
@@ -152,7 +123,7 @@ __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &s
 #pragma unroll
   for (int r = 0; r < kRows; r++) {
     const int y = (int)threadIdx.x / 32 * kRows + r;
-    const FineRow<Mirrors> row(plane, segment, y);
+    const FineRow row(plane, segment, y);
 
 #pragma unroll
     for (int i = 0; i < kAcross; i++) {
@@ -162,20 +133,20 @@ __device__ inline void share_samples(const CfBytesPlane &plane, const Segment &s
   }
 }
 
-template <bool Mirrors, int Groups, typename Taps>
-__device__ inline void filter_shared(const CfBytesPlane &plane, const Segment &segment,
-                                     const Taps &taps, SharedSamples<Groups> &samples)
+template <int Groups>
+__device__ inline void filter_shared(const U8Plane &plane, const Segment &segment,
+                                     const SharedTaps &taps, SharedSamples<Groups> &samples)
 {
-  const CfBytesLine &line = plane.x;
+  const U8Axis &axis = plane.x;
   const int lane = (int)threadIdx.x % 32, group = (int)threadIdx.x / 32 * Groups;
   const uint4 *from = &samples.four[lane / 4][4 * group + lane % 4];
   float sum[Groups][4] = {};
 
-  share_samples<Mirrors>(plane, segment, samples);
+  share_samples(plane, segment, samples);
   __syncthreads();
 #pragma unroll 1
-  for (int chunk = 0; chunk < line.chunks; chunk++) {
-    const CfTapMatrix<4> matrix(taps, 1, chunk, line.spare);
+  for (int chunk = 0; chunk < axis.chunks; chunk++) {
+    const TapMatrix<4> matrix(taps, 1, chunk, axis.skipped);
 
 #pragma unroll
     for (int i = 0; i < Groups; i++)
@@ -191,22 +162,21 @@ __device__ inline void filter_shared(const CfBytesPlane &plane, const Segment &s
 constexpr int kTogether = 6; /* loads that are on their way */
 
 /* Sums of the warps that share outputs. */
-typedef float4 SharedSums[kBytesWarps][32];
+typedef float4 SharedSums[kWarps][32];
 
-template <bool Mirrors>
-__device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &segment,
-                                    const CfSharedTaps<> &taps, SharedSums &sums)
+__device__ inline void filter_alone(const U8Plane &plane, const Segment &segment,
+                                    const SharedTaps &taps, SharedSums &sums)
 {
-  const CfBytesLine &line = plane.x;
+  const U8Axis &axis = plane.x;
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-  const int log2 = line.factor_log2 - 4; /* of the warps that share 16 outputs */
+  const int log2 = axis.factor_log2 - 4; /* of the warps that share 16 outputs */
   const int part = warp & ((1 << log2) - 1), output = warp >> log2 << 4;
-  const int end = (part + 1) * line.chunks >> log2;
-  const int x = segment.sample(line) + line.thinning * output + lane % 4 * 4;
-  const FineRow<Mirrors> row(plane, segment, lane / 4);
+  const int end = (part + 1) * axis.chunks >> log2;
+  const int x = segment.sample(axis) + axis.decimation2 * output + lane % 4 * 4;
+  const FineRow row(plane, segment, lane / 4);
   float sum[4] = {};
 
-  for (int first = part * line.chunks >> log2; first < end; first += kTogether) {
+  for (int first = part * axis.chunks >> log2; first < end; first += kTogether) {
     float4 sample[kTogether];
 
 #pragma unroll
@@ -217,7 +187,7 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
     /* Not unrolled: to fetch the instructions would take longer. */
 #pragma unroll 1
     for (int chunk = first; chunk < min(first + kTogether, end); chunk++) {
-      multiply(CfTapMatrix<4>(taps, line.thinning, chunk, line.spare),
+      multiply(TapMatrix<4>(taps, axis.decimation2, chunk, axis.skipped),
                row.split(x + 16 * chunk, sample[0]), sum);
 #pragma unroll
       for (int c = 0; c + 1 < kTogether; c++)
@@ -242,70 +212,45 @@ __device__ inline void filter_alone(const CfBytesPlane &plane, const Segment &se
 
 /* ---- kernels ---- */
 
-/* What a block does before it reads samples. */
-template <typename Taps>
-__device__ inline void begin(const CfBytesJob &job, const CfBytesPlane &plane, Taps &taps)
+/* What a CTA does before it reads samples. */
+__device__ inline void begin(const U8Job &job, const U8Plane &plane, SharedTaps &taps)
 {
-  cf::pdl_trigger();
-  cf_share_taps(plane.x, job.low[&plane - job.plane][0], taps.half, taps.rest);
+  pdl_trigger();
+  share_taps(plane.x, job.taps[&plane - job.plane][0], taps.half, taps.residual);
   __syncthreads();
-  cf::pdl_wait();
+  pdl_wait();
 }
 
-template <bool Mirrors>
-__global__ void __launch_bounds__(kPyramidThreads, kBlocks)
-    low_rows_kernel(const __grid_constant__ CfBytesJob job)
+__global__ void __launch_bounds__(kThreads, kU8CoarseFilterCtasPerSm)
+    coarse_filter_rows_kernel(const __grid_constant__ U8Job job)
 {
-  __shared__ CfSharedTaps<> taps;
+  __shared__ SharedTaps taps;
   __shared__ union {
     SharedSamples<4> four;
     SharedSamples<2> two;
     SharedSums sums;
   } shared;
-  int block;
-  const CfBytesPlane &plane = cf::plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
-  const Segment segment(plane, block);
+  int cta;
+  const U8Plane &plane = plane_of_block(job, &U8Plane::coarse_filter_first_cta, &cta);
+  const Segment segment(plane, cta);
 
   begin(job, plane, taps);
   if (plane.x.factor == 4)
-    filter_shared<Mirrors>(plane, segment, taps, shared.four);
+    filter_shared(plane, segment, taps, shared.four);
   else if (plane.x.factor == 8)
-    filter_shared<Mirrors>(plane, segment, taps, shared.two);
+    filter_shared(plane, segment, taps, shared.two);
   else
-    filter_alone<Mirrors>(plane, segment, taps, shared.sums);
-}
-
-/* D is 4 in all planes. */
-template <bool Mirrors>
-__global__ void __launch_bounds__(kPyramidThreads, kBlocksOfFour)
-    low_rows_of_four_kernel(const __grid_constant__ CfBytesJob job)
-{
-  __shared__ CfSharedTaps<16 * kMostChunks<4>, 1> taps;
-  __shared__ SharedSamples<4> samples;
-  int block;
-  const CfBytesPlane &plane = cf::plane_of_block(job, &CfBytesPlane::rows_blocks, &block);
-  const Segment segment(plane, block);
-
-  begin(job, plane, taps);
-  filter_shared<Mirrors>(plane, segment, taps, samples);
+    filter_alone(plane, segment, taps, shared.sums);
 }
 
 } // namespace
 
-bool cf_bytes_low(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
+bool u8_coarse_filter_rows(const U8Job *job, const U8LaunchPlan &plan, void *stream,
+                           CfStatus *status)
 {
-  void (*kernel)(CfBytesJob);
-  bool mirrors = false, four = true;
-
-  for (int p = 0; p < job->planes; p++) {
-    mirrors |= job->plane[p].x.mirrored || job->plane[p].y.mirrored;
-    four &= job->plane[p].x.factor == 4;
-  }
-  if (four)
-    kernel = mirrors ? low_rows_of_four_kernel<true> : low_rows_of_four_kernel<false>;
-  else
-    kernel = mirrors ? low_rows_kernel<true> : low_rows_kernel<false>;
-  return cf_bytes_share_memory(kernel, status) &&
-         cf::launch_job(kernel, job, blocks, kPyramidThreads, 0, stream, "blurring coarse rows",
-                        status);
+  return set_shared_memory_share(coarse_filter_rows_kernel, status) &&
+         launch_job(coarse_filter_rows_kernel, job, plan.coarse_filter_ctas, kThreads, 0, stream,
+                    "blurring coarse rows", status);
 }
+
+} // namespace cf::pyramid

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The way down the blur pyramid of bytes: both axes at once.
+ * First launch of the u8mma pyramid: the prefilter along both axes at once.
  *
  * A warp makes two tiles of 16 fine samples next to each other, from strips of the picture, 16 rows
  * a step. First the taps along rows: taps (16 fine samples x 32 bytes) by source (32 bytes x 8
  * rows), u8 by u8 into int. How these products spread the bytes over the threads of a warp is what
  * lets each thread load 16 bytes at once and use them as they are. The sums, exact, have 18 bits;
- * their upper ten and lower eight are put into halves as they are and become the left matrices of
+ * their upper ten and lower eight become fp16 numbers as they are and become the left matrices of
  * the products with the taps along columns (16 rows x 8 fine rows): then nothing is lost.
  */
 #include "cuda/pyramid/u8mma_load.cuh"
+
+namespace cf::pyramid
+{
 
 namespace
 {
@@ -34,7 +37,7 @@ __device__ inline int floor_modulo(int value, int divisor)
 struct SharedTaps {
   uint4 rows[2 * 4][32]; /* two products a chunk */
   uint2 columns[4][32];  /* by step modulo 8 fine rows */
-  uint8_t prefilter[2][kBytesTaps];
+  uint8_t prefilter[2][kPrefilterTaps];
 };
 
 /* The taps of a tile's fine samples for the bytes of a chunk. Fine sample o is of channel o /
@@ -42,7 +45,7 @@ struct SharedTaps {
 template <int C, int D>
 __device__ inline uint32_t row_taps(const uint8_t *prefilter, int chunk, int word, int o)
 {
-  typedef CfBytesTile<C, D> Tile;
+  typedef DecimateTile<C, D> Tile;
   const int channel = o / Tile::kColumns, lane = (int)threadIdx.x % 4;
   uint32_t taps = 0;
 
@@ -61,7 +64,7 @@ template <int C, int D> __device__ inline void share_row_taps(SharedTaps &taps)
 {
   const int lane = (int)threadIdx.x % 32, g = lane / 4;
 
-  for (int i = (int)threadIdx.x / 32; i < 2 * CfBytesTile<C, D>::kChunks; i += kBytesWarps) {
+  for (int i = (int)threadIdx.x / 32; i < 2 * DecimateTile<C, D>::kChunks; i += kWarps) {
     const int chunk = i / 2, word = i % 2 * 2;
     const uint8_t *prefilter = taps.prefilter[D == 8];
 
@@ -99,19 +102,19 @@ __device__ inline int row_of_column(int decimation, int step, int n)
   return done + floor_modulo(n - done - ahead(decimation), 8);
 }
 
-__device__ inline uint32_t column_tap(const SharedTaps &taps, const CfBytesPlane &plane, int step,
-                                      int n, int k)
+__device__ inline uint32_t column_tap(const SharedTaps &taps, const U8Plane &plane, int step, int n,
+                                      int k)
 {
-  const CfBytesLine &line = plane.y;
-  const int tap = 16 * step + k - line.decimation * row_of_column(line.decimation, step, n);
-  const bool inside = tap >= 0 && tap < line.prefilter_count;
+  const U8Axis &axis = plane.y;
+  const int tap = 16 * step + k - axis.decimation * row_of_column(axis.decimation, step, n);
+  const bool inside = tap >= 0 && tap < axis.prefilter_count;
 
-  const int bytes = inside ? taps.prefilter[line.decimation == 8][tap] : 0;
+  const int bytes = inside ? taps.prefilter[axis.decimation == 8][tap] : 0;
 
   return __half_as_ushort(__float2half_rn(plane.fine_scale * (float)bytes));
 }
 
-__device__ inline void share_column_taps(const CfBytesPlane &plane, SharedTaps &taps)
+__device__ inline void share_column_taps(const U8Plane &plane, SharedTaps &taps)
 {
   const int lane = (int)threadIdx.x % 32, n = lane / 4, k = lane % 4 * 2;
   const int step = (int)threadIdx.x / 32;
@@ -122,12 +125,11 @@ __device__ inline void share_column_taps(const CfBytesPlane &plane, SharedTaps &
 }
 
 template <int C, int D>
-__device__ inline void share_taps(const CfBytesJob &job, const CfBytesPlane &plane,
-                                  SharedTaps &shared)
+__device__ inline void share_taps(const U8Job &job, const U8Plane &plane, SharedTaps &shared)
 {
-  if (threadIdx.x < 2 * kBytesTaps)
-    shared.prefilter[threadIdx.x / kBytesTaps][threadIdx.x % kBytesTaps] =
-        job.prefilter[threadIdx.x / kBytesTaps][threadIdx.x % kBytesTaps];
+  if (threadIdx.x < 2 * kPrefilterTaps)
+    shared.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps] =
+        job.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps];
   __syncthreads();
   share_row_taps<C, D>(shared);
   share_column_taps(plane, shared);
@@ -155,11 +157,11 @@ struct Weighted {
 
 /* ---- a step ---- */
 
-/* Sums along rows begin with this, so that pairs of their bytes are halves of 1024 and more: one
- * with the sum's bits 8 to 17, one with its lowest eight. */
-constexpr int kBytesOfHalves = 0x64640000;
+/* Sums along rows begin with this, so that pairs of their bytes are fp16 numbers of 1024 and more:
+ * one with the sum's bits 8 to 17, one with its lowest eight. */
+constexpr int kHalfExponents = 0x64640000;
 
-__device__ inline uint32_t subtract_halves(uint32_t a, uint32_t b)
+__device__ inline uint32_t subtract_half2(uint32_t a, uint32_t b)
 {
   __half2 first, second;
   uint32_t result;
@@ -173,11 +175,11 @@ __device__ inline uint32_t subtract_halves(uint32_t a, uint32_t b)
 
 /* What leaves of a sum along rows only what differs from the centre. */
 struct Centre {
-  uint32_t high, low; /* halves, twice, of sums of bytes */
+  uint32_t high, low; /* fp16 numbers, twice, of sums of bytes */
   int weighted_start; /* of the sums of 16-bit numbers */
   float weighted;     /* these to 256ths of sums of bytes */
 
-  __device__ Centre(const CfBytesPlane &plane, int channel, int one)
+  __device__ Centre(const U8Plane &plane, int channel, int one)
   {
     const bool alpha = channel == plane.alpha;
     const int sum = one * (alpha ? 255 : 128);
@@ -197,23 +199,23 @@ struct Sums {
 /* Four products that do not wait for each other follow each other. */
 template <int C, int D, int N>
 __device__ inline void filter_rows(const uint4 (&words)[2][N], const uint4 *taps,
-                                   const Centre (&centre)[2], Sums (&sums)[kBytesTiles])
+                                   const Centre (&centre)[2], Sums (&sums)[kTilesPerWarp])
 {
-  typedef CfBytesTile<C, D> Tile;
-  int sum[kBytesTiles][2][4];
+  typedef DecimateTile<C, D> Tile;
+  int sum[kTilesPerWarp][2][4];
 
 #pragma unroll
-  for (int t = 0; t < kBytesTiles; t++) {
+  for (int t = 0; t < kTilesPerWarp; t++) {
 #pragma unroll
     for (int i = 0; i < 8; i++)
-      sum[t][i / 4][i % 4] = kBytesOfHalves;
+      sum[t][i / 4][i % 4] = kHalfExponents;
   }
 #pragma unroll
   for (int c = 0; c < 2 * Tile::kChunks; c++) {
     const uint4 tap = taps[32 * c];
 
 #pragma unroll
-    for (int t = 0; t < kBytesTiles; t++) {
+    for (int t = 0; t < kTilesPerWarp; t++) {
 #pragma unroll
       for (int h = 0; h < 2; h++) {
         const uint4 &word = words[h][c / 2 + t * Tile::kShift];
@@ -223,26 +225,26 @@ __device__ inline void filter_rows(const uint4 (&words)[2][N], const uint4 *taps
     }
   }
 #pragma unroll
-  for (int t = 0; t < kBytesTiles; t++) {
+  for (int t = 0; t < kTilesPerWarp; t++) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       const uint32_t first = (uint32_t)sum[t][i / 2][i % 2 * 2];
       const uint32_t second = (uint32_t)sum[t][i / 2][i % 2 * 2 + 1];
 
-      sums[t].high[i] = subtract_halves(__byte_perm(first, second, 0x6521), centre[i % 2].high);
-      sums[t].low[i] = subtract_halves(__byte_perm(first, second, 0x7430), centre[i % 2].low);
+      sums[t].high[i] = subtract_half2(__byte_perm(first, second, 0x6521), centre[i % 2].high);
+      sums[t].low[i] = subtract_half2(__byte_perm(first, second, 0x7430), centre[i % 2].low);
     }
   }
 }
 
 /* Whether all alpha with a share is 255, for which its sums along rows are 0. */
-__device__ inline bool is_opaque(const CfBytesPlane &plane, const Sums (&sums)[kBytesTiles])
+__device__ inline bool is_opaque(const U8Plane &plane, const Sums (&sums)[kTilesPerWarp])
 {
   const bool first = (int)threadIdx.x % 32 / 4 < 4, own = plane.alpha == 0 ? first : !first;
   uint32_t some[2] = {};
 
 #pragma unroll
-  for (int t = 0; t < kBytesTiles; t++) {
+  for (int t = 0; t < kTilesPerWarp; t++) {
 #pragma unroll
     for (int i = 0; i < 4; i++)
       some[i % 2] |= sums[t].high[i] | sums[t].low[i];
@@ -250,10 +252,10 @@ __device__ inline bool is_opaque(const CfBytesPlane &plane, const Sums (&sums)[k
   return __all_sync(0xffffffffu, !own || (plane.alpha == 0 ? some[0] : some[1]) == 0);
 }
 
-/* Two numbers as halves, and 256 times what these leave. */
-__device__ inline uint32_t take_halves(float &low, float &high)
+/* Two numbers as fp16, and 256 times the residuals. */
+__device__ inline uint32_t split_scaled(float &low, float &high)
 {
-  const uint32_t pair = cf::pack_half2(low, high);
+  const uint32_t pair = pack_half2(low, high);
   __half2 halves;
 
   memcpy(&halves, &pair, sizeof halves);
@@ -263,15 +265,15 @@ __device__ inline uint32_t take_halves(float &low, float &high)
 }
 
 template <int D, int N>
-__device__ inline void filter_weighted_rows(const CfBytesPlane &plane, const uint4 (&words)[2][N],
+__device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&words)[2][N],
                                             const uint4 *taps, const Centre (&centre)[2],
-                                            Sums (&sums)[kBytesTiles])
+                                            Sums (&sums)[kTilesPerWarp])
 {
-  typedef CfBytesTile<4, D> Tile;
+  typedef DecimateTile<4, D> Tile;
 
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    int high[kBytesTiles][4] = {}, low[kBytesTiles][4] = {};
+    int high[kTilesPerWarp][4] = {}, low[kTilesPerWarp][4] = {};
 
 #pragma unroll
     for (int c = 0; c < N; c++) {
@@ -279,7 +281,7 @@ __device__ inline void filter_weighted_rows(const CfBytesPlane &plane, const uin
       const Weighted d(words[h][c].z, plane.alpha), e(words[h][c].w, plane.alpha);
 
 #pragma unroll
-      for (int t = 0; t < kBytesTiles; t++) {
+      for (int t = 0; t < kTilesPerWarp; t++) {
         const int own = c - t * Tile::kShift;
 
         if (own >= 0 && own < Tile::kChunks) {
@@ -291,7 +293,7 @@ __device__ inline void filter_weighted_rows(const CfBytesPlane &plane, const uin
       }
     }
 #pragma unroll
-    for (int t = 0; t < kBytesTiles; t++) {
+    for (int t = 0; t < kTilesPerWarp; t++) {
 #pragma unroll
       for (int i = 0; i < 2; i++) {
         float value[2];
@@ -301,8 +303,8 @@ __device__ inline void filter_weighted_rows(const CfBytesPlane &plane, const uin
           value[j] =
               (float)(256 * high[t][2 * i + j] + low[t][2 * i + j] + centre[i].weighted_start) *
               centre[i].weighted;
-        sums[t].high[2 * h + i] = take_halves(value[0], value[1]);
-        sums[t].low[2 * h + i] = cf::pack_half2(value[0], value[1]);
+        sums[t].high[2 * h + i] = split_scaled(value[0], value[1]);
+        sums[t].low[2 * h + i] = pack_half2(value[0], value[1]);
       }
     }
   }
@@ -314,15 +316,15 @@ __device__ inline void filter_weighted_rows(const CfBytesPlane &plane, const uin
 struct Strip {
   int column, first, end;
 
-  template <int C> __device__ static Strip of(const CfBytesPlane &plane, int block)
+  template <int C> __device__ static Strip of(const U8Plane &plane, int cta)
   {
-    constexpr int kColumns = kBytesTiles * 16 / C; /* of a warp */
-    const int columns = plane.x.made_end - plane.left;
-    const int across = (columns + kColumns * kBytesWarps - 1) / (kColumns * kBytesWarps);
+    constexpr int kColumns = kTilesPerWarp * 16 / C; /* of a warp */
+    const int columns = plane.x.stored_end - plane.left;
+    const int across = (columns + kColumns * kWarps - 1) / (kColumns * kWarps);
     Strip strip;
 
-    strip.column = plane.left + (block % across * kBytesWarps + (int)threadIdx.x / 32) * kColumns;
-    strip.first = (plane.fine_first & ~3) + block / across * plane.strip;
+    strip.column = plane.left + (cta % across * kWarps + (int)threadIdx.x / 32) * kColumns;
+    strip.first = (plane.fine_first & ~3) + cta / across * plane.strip;
     strip.end = min(strip.first + plane.strip, plane.fine_end);
     return strip;
   }
@@ -337,16 +339,16 @@ struct Fine {
 template <int C> struct Store {
   static constexpr int kColumns = 16 / C;
 
-  const CfBytesPlane &plane;
+  const U8Plane &plane;
   const Strip &strip;
   bool whole; /* all of the warp's columns are wanted */
 
-  __device__ Store(const CfBytesPlane &plane, const Strip &strip) : plane(plane), strip(strip)
+  __device__ Store(const U8Plane &plane, const Strip &strip) : plane(plane), strip(strip)
   {
-    whole = strip.column + kBytesTiles * kColumns <= plane.left + plane.fine_pitch;
+    whole = strip.column + kTilesPerWarp * kColumns <= plane.left + plane.fine_pitch;
   }
 
-  template <bool All> __device__ void store(int row, const Fine (&fine)[kBytesTiles]) const
+  template <bool All> __device__ void store(int row, const Fine (&fine)[kTilesPerWarp]) const
   {
     const int lane = (int)threadIdx.x % 32, rows = plane.fine_end - plane.fine_first;
 
@@ -363,7 +365,7 @@ template <int C> struct Store {
         const bool inside = y >= strip.first && y >= plane.fine_first && y < strip.end;
 
 #pragma unroll
-        for (int t = 0; t < kBytesTiles; t++) {
+        for (int t = 0; t < kTilesPerWarp; t++) {
           if (All || (inside && x + t * kColumns < plane.left + plane.fine_pitch))
             to[t * kColumns] =
                 fmaf(fine[t].low[2 * half + i], 1.0f / 256, fine[t].high[2 * half + i]);
@@ -373,7 +375,7 @@ template <int C> struct Store {
     }
   }
 
-  __device__ void take(int step, Fine (&fine)[kBytesTiles]) const
+  __device__ void take(int step, Fine (&fine)[kTilesPerWarp]) const
   {
     const int decimation = plane.y.decimation, lane = (int)threadIdx.x % 32;
     const int done = first_done(decimation, step), rows = 1 << done_log2(decimation);
@@ -386,26 +388,25 @@ template <int C> struct Store {
     else
       store<false>(row, fine);
 #pragma unroll
-    for (int t = 0; t < kBytesTiles; t++)
+    for (int t = 0; t < kTilesPerWarp; t++)
       fine[t] = Fine();
   }
 };
 
-template <int C, int D, bool Folds, bool Alpha>
-__device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane, int block,
-                                SharedTaps &shared)
+template <int C, int D, bool Folds>
+__device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta, SharedTaps &shared)
 {
   constexpr int kOne = 2 * D * D * D, kColumns = 16 / C;
-  const Strip strip = Strip::of<C>(plane, block);
+  const Strip strip = Strip::of<C>(plane, cta);
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
-  const bool own = strip.column < plane.x.made_end;
-  const CfBytesSource<C, D, Folds> source(plane, strip.column);
-  uint4 words[2][CfBytesSource<C, D, Folds>::kChunks];
+  const bool own = strip.column < plane.x.stored_end;
+  const SourceLoader<C, D, Folds> source(plane, strip.column);
+  uint4 words[2][SourceLoader<C, D, Folds>::kChunks];
 
   const Store<C> store(plane, strip);
   const Centre centre[2] = {Centre(plane, lane / 4 / kColumns, kOne),
                             Centre(plane, (lane / 4 + 8) / kColumns, kOne)};
-  Fine fine[kBytesTiles] = {};
+  Fine fine[kTilesPerWarp] = {};
 
   /* Strips start at multiples of four rows. The first time there is nothing but to load, and taps
    * are made while that goes on: so there is one copy of the instructions that load. */
@@ -413,13 +414,15 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
 
 #pragma unroll 1
   for (int step = first - 1; first_done(decimation, step) < strip.end; step++) {
-    Sums sums[kBytesTiles];
+    Sums sums[kTilesPerWarp];
 
     if (step >= first) {
       source.complete(step, words);
       filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
-      if (Alpha && !is_opaque(plane, sums))
-        filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], centre, sums);
+      if constexpr (C == 4) {
+        if (plane.alpha >= 0 && !is_opaque(plane, sums))
+          filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], centre, sums);
+      }
     }
     if (own && first_done(decimation, step + 1) < strip.end)
       source.fetch(step + 1, words);
@@ -431,70 +434,64 @@ __device__ inline void decimate(const CfBytesJob &job, const CfBytesPlane &plane
       const uint2 taps = shared.columns[floor_modulo(step, 4)][lane];
 
 #pragma unroll
-      for (int t = 0; t < kBytesTiles; t++) {
-        cf::mma_f32(fine[t].high, sums[t].high, taps.x, taps.y);
-        cf::mma_f32(fine[t].low, sums[t].low, taps.x, taps.y);
+      for (int t = 0; t < kTilesPerWarp; t++) {
+        mma_f32(fine[t].high, sums[t].high, taps.x, taps.y);
+        mma_f32(fine[t].low, sums[t].low, taps.x, taps.y);
       }
       store.take(step, fine);
     }
   }
 }
 
-template <bool Folds, bool Alpha>
-__global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
-    pixels_down_kernel(const __grid_constant__ CfBytesJob job)
+template <bool Folds>
+__global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
+    decimate_pixels_kernel(const __grid_constant__ U8Job job)
 {
   __shared__ SharedTaps shared;
-  const CfBytesPlane &plane = job.plane[0];
+  const U8Plane &plane = job.plane[0];
 
-  cf::pdl_trigger();
+  pdl_trigger();
   if (plane.x.decimation == 8)
-    decimate<4, 8, Folds, Alpha>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 8, Folds>(job, plane, (int)blockIdx.x, shared);
   else
-    decimate<4, 4, Folds, Alpha>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 4, Folds>(job, plane, (int)blockIdx.x, shared);
 }
 
 template <bool Folds>
-__global__ void __launch_bounds__(kPyramidThreads, kBytesDownBlocks)
-    planes_down_kernel(const __grid_constant__ CfBytesJob job)
+__global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
+    decimate_planes_kernel(const __grid_constant__ U8Job job)
 {
   __shared__ SharedTaps shared;
-  int block;
-  const CfBytesPlane &plane = cf::plane_of_block(job, &CfBytesPlane::down_blocks, &block);
+  int cta;
+  const U8Plane &plane = plane_of_block(job, &U8Plane::decimate_first_cta, &cta);
 
-  cf::pdl_trigger();
+  pdl_trigger();
   if (plane.channels == 1 && plane.x.decimation == 8)
-    decimate<1, 8, Folds, false>(job, plane, block, shared);
+    decimate<1, 8, Folds>(job, plane, cta, shared);
   else if (plane.channels == 1)
-    decimate<1, 4, Folds, false>(job, plane, block, shared);
+    decimate<1, 4, Folds>(job, plane, cta, shared);
   else if (plane.x.decimation == 8)
-    decimate<2, 8, Folds, false>(job, plane, block, shared);
+    decimate<2, 8, Folds>(job, plane, cta, shared);
   else
-    decimate<2, 4, Folds, false>(job, plane, block, shared);
+    decimate<2, 4, Folds>(job, plane, cta, shared);
 }
 
-template <bool Folds> bool launch(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
-{
-  const cudaStream_t on = (cudaStream_t)stream;
-
-  void (*kernel)(CfBytesJob) = planes_down_kernel<Folds>;
-
-  if (job->plane[0].channels == 4)
-    kernel = job->plane[0].alpha >= 0 ? pixels_down_kernel<Folds, true>
-                                      : pixels_down_kernel<Folds, false>;
-  if (!cf_bytes_share_memory(kernel, status))
-    return false;
-  kernel<<<blocks, kPyramidThreads, 0, on>>>(*job);
-  return cf_cuda_launched("decimating for a blur", status);
-}
+/* [pixels][folds] */
+void (*const kernels[2][2])(U8Job) = {
+    {decimate_planes_kernel<false>, decimate_planes_kernel<true>},
+    {decimate_pixels_kernel<false>, decimate_pixels_kernel<true>},
+};
 
 } // namespace
 
-bool cf_bytes_down(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
+bool u8_decimate(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfStatus *status)
 {
-  const int border = job->plane[0].x.border;
-  const bool folds = border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT;
+  void (*const kernel)(U8Job) = kernels[plan.pixels][plan.folds];
 
-  return folds ? launch<true>(job, blocks, stream, status)
-               : launch<false>(job, blocks, stream, status);
+  if (!set_shared_memory_share(kernel, status))
+    return false;
+  kernel<<<plan.decimate_ctas, kThreads, 0, (cudaStream_t)stream>>>(*job);
+  return cf_cuda_launched("decimating for a blur", status);
 }
+
+} // namespace cf::pyramid

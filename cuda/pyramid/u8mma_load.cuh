@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How a warp of `down` loads the source: 16 bytes a thread, of 8 rows at once, as the products of
- * matrices want them.
+ * How a warp that decimates loads the source: 16 bytes a thread, of 8 rows at once, as the products
+ * of matrices want them.
  */
 #pragma once
 
 #include "cuda/pyramid/u8mma.cuh"
 
+namespace cf::pyramid
+{
+
 /* A row of the source, or that of the constant border. */
-struct CfBytesRow {
+struct SourceRow {
   const uint8_t *first;
   bool border;
 
-  __device__ CfBytesRow(const CfBytesPlane &plane, int y)
+  __device__ SourceRow(const U8Plane &plane, int y)
   {
-    const int folded = cf::fold_index(plane.y.border, y, plane.height);
+    const int folded = fold_index(plane.y.border, y, plane.height);
     const int readable = min(max(folded, plane.readable_first), plane.readable_end - 1);
 
     first = plane.source + (ptrdiff_t)readable * plane.source_stride;
@@ -22,8 +25,7 @@ struct CfBytesRow {
   }
 };
 
-template <int C>
-__device__ inline uint32_t cf_load_pixel(const CfBytesPlane &plane, const uint8_t *from)
+template <int C> __device__ inline uint32_t load_pixel(const U8Plane &plane, const uint8_t *from)
 {
   uint32_t value = 0;
 
@@ -37,16 +39,16 @@ __device__ inline uint32_t cf_load_pixel(const CfBytesPlane &plane, const uint8_
 
 /* 16 bytes of pixels inside and outside. Apart, so that there is one copy of it. */
 template <int C>
-__device__ __noinline__ uint4 cf_gather_pixels(const CfBytesPlane &plane, const uint8_t *row, int x)
+__device__ __noinline__ uint4 gather_pixels(const U8Plane &plane, const uint8_t *row, int x)
 {
   constexpr uint32_t kMask = C == 4 ? 0xffffffffu : (1u << 8 * (C % 4)) - 1;
   uint32_t word[4] = {};
 
 #pragma unroll
   for (int i = 0; i < 16 / C; i++) {
-    const int from = cf::fold_index(plane.x.border, x + i, plane.width);
+    const int from = fold_index(plane.x.border, x + i, plane.width);
     const uint32_t value =
-        from < 0 ? plane.border : cf_load_pixel<C>(plane, row + (ptrdiff_t)from * C);
+        from < 0 ? plane.border : load_pixel<C>(plane, row + (ptrdiff_t)from * C);
 
     word[C * i / 4] |= (value & kMask) << 8 * (C * i % 4);
   }
@@ -55,30 +57,30 @@ __device__ __noinline__ uint4 cf_gather_pixels(const CfBytesPlane &plane, const 
 
 /* Whether all that fine samples read is at most as far outside as the picture is large, so that
  * folding once is enough. */
-__device__ inline bool cf_folds_once(const CfBytesLine &line)
+__device__ inline bool folds_once(const U8Axis &axis)
 {
-  const int first = line.decimation * line.made_first + line.prefilter_first;
+  const int first = axis.decimation * axis.stored_first + axis.prefilter_first;
   const int end =
-      line.decimation * (line.made_end - 1) + line.prefilter_first + line.prefilter_count;
+      axis.decimation * (axis.stored_end - 1) + axis.prefilter_first + axis.prefilter_count;
 
-  return first > -line.size && end < 2 * line.size;
+  return first > -axis.size && end < 2 * axis.size;
 }
 
 /* The bytes of two tiles in one row for a thread, 16 of each chunk. With `Folds` what is outside is
  * elsewhere in the picture: then kernels are others, since warps wait for instructions too. */
-template <int C, int D, bool Folds> struct CfBytesSource {
-  typedef CfBytesTile<C, D> Tile;
-  static constexpr int kChunks = Tile::kChunks + (kBytesTiles - 1) * Tile::kShift;
+template <int C, int D, bool Folds> struct SourceLoader {
+  typedef DecimateTile<C, D> Tile;
+  static constexpr int kChunks = Tile::kChunks + (kTilesPerWarp - 1) * Tile::kShift;
   static constexpr int kPixels = 16 / C;
 
-  const CfBytesPlane &plane;
+  const U8Plane &plane;
   int x;                                /* first pixel of the thread in the first chunk */
   int end;                              /* pixels from here on are not needed */
   bool inside;                          /* all chunks of the warp are */
   bool simple;                          /* what is outside can be made of 16 bytes inside */
   uint32_t folded[Folds ? kChunks : 1]; /* byte of a row that stands for the pixels */
 
-  __device__ CfBytesSource(const CfBytesPlane &plane, int column) : plane(plane)
+  __device__ SourceLoader(const U8Plane &plane, int column) : plane(plane)
   {
     const int left = D * column - Tile::kBefore;
 
@@ -86,7 +88,7 @@ template <int C, int D, bool Folds> struct CfBytesSource {
     end = D * (plane.left + plane.fine_pitch) + Tile::kTaps;
     inside = left >= 0 && left + kChunks * Tile::kPixels <= plane.width;
     simple = plane.source_vector && plane.width % kPixels == 0 &&
-             (!Folds || (cf_folds_once(plane.x) && cf_folds_once(plane.y)));
+             (!Folds || (folds_once(plane.x) && folds_once(plane.y)));
     if constexpr (Folds) {
 #pragma unroll
       for (int c = 0; c < kChunks; c++)
@@ -224,7 +226,7 @@ template <int C, int D, bool Folds> struct CfBytesSource {
 #pragma unroll
       for (int h = 0; h < 2; h++) {
         if (y + 8 * h < 0 || y + 8 * h >= plane.height)
-          blank(to[h]);
+          fill_border(to[h]);
       }
     }
   }
@@ -282,7 +284,7 @@ template <int C, int D, bool Folds> struct CfBytesSource {
         __shfl_sync(0xffffffffu, give.z, from), __shfl_sync(0xffffffffu, give.w, from));
   }
 
-  __device__ void blank(uint4 (&to)[kChunks]) const
+  __device__ void fill_border(uint4 (&to)[kChunks]) const
   {
 #pragma unroll
     for (int c = 0; c < kChunks; c++)
@@ -301,7 +303,7 @@ template <int C, int D, bool Folds> struct CfBytesSource {
 
 #pragma unroll 1
     for (int h = 0; h < 2; h++) {
-      const CfBytesRow row(plane, y + 8 * h);
+      const SourceRow row(plane, y + 8 * h);
 
 #pragma unroll 1
       for (int c = 0; c < kChunks; c++) {
@@ -310,12 +312,14 @@ template <int C, int D, bool Folds> struct CfBytesSource {
         if (plane.source_vector && x0 >= 0 && x0 + kPixels <= plane.width)
           to[h][c] = __ldg((const uint4 *)(row.first + (ptrdiff_t)C * x0));
         else if (x0 < end)
-          to[h][c] = cf_gather_pixels<C>(plane, row.first, x0);
+          to[h][c] = gather_pixels<C>(plane, row.first, x0);
         else
           to[h][c] = all(0);
       }
       if (row.border)
-        blank(to[h]);
+        fill_border(to[h]);
     }
   }
 };
+
+} // namespace cf::pyramid

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The last steps of the blur pyramid of bytes: the low taps along columns, then the cubic B-spline
- * along rows and along columns, each as products of matrices of halves.
+ * Last launch of the u8mma pyramid: the coarse filter along columns, then the cubic B-spline along
+ * rows and along columns, each as products of fp16 matrices.
  *
- * A block makes the coarse samples that 128 or 256 columns and some tiles of 16 rows below each
+ * A CTA makes the coarse samples that 128 or 256 columns and some tiles of 16 rows below each
  * other read, taps (16 coarse rows x 16 fine ones) by the samples of 8 columns; nothing but these
- * blocks reads them, so they stay in shared memory. A warp then enlarges 32 columns at a time:
+ * CTAs reads them, so they stay in shared memory. A warp then enlarges 32 columns at a time:
  * weights (16 columns x 8 coarse columns) by coarse samples (8 x 8 coarse rows), of which the
  * threads hold the results in the order that the last product wants, weights (16 rows x 8 coarse
  * rows) by these. Coarse samples and weights are a half and what it leaves, so with sums in single
- * precision only the results along rows are rounded to halves; with alpha they are split too, since
+ * precision only the results along rows are rounded to fp16; with alpha they are split too, since
  * then colours are quotients.
  */
+#include "cuda/common/alpha.cuh"
 #include "cuda/pyramid/u8mma_coarse_filter_columns.cuh"
+
+namespace cf::pyramid
+{
 
 namespace
 {
@@ -21,31 +25,29 @@ namespace
  * rounding errors: regular patterns have many. */
 constexpr float kLittle = 1.0f / 2048;
 
-/* In 1024 to 2048 halves are whole numbers. */
+/* In 1024 to 2048 fp16 numbers are whole numbers. */
 constexpr float kWhole = 1024.0f;
 
-constexpr int kBlocks = 5; /* on a multiprocessor */
-
-constexpr int kMostBases = kBytesDecimation * kBytesThinning / 8;
+constexpr int kMostBases = kU8MaxDecimation * kU8MaxDecimation2 / 8;
 
 /* The cubic B-spline of a sample from a coarse one, D samples apart. */
-__device__ inline float spline(const CfBytesLine &line, int sample, int coarse)
+__device__ inline float spline(const U8Axis &axis, int sample, int coarse)
 {
-  const int halves = 2 * (sample - (coarse << line.factor_log2)) - (line.factor - 1);
-  const float distance = fabsf((float)halves * (0.5f * line.cell));
-  const float rest = fmaxf(2.0f - distance, 0.0f);
+  const int halves = 2 * (sample - (coarse << axis.factor_log2)) - (axis.factor - 1);
+  const float distance = fabsf((float)halves * (0.5f * axis.cell));
+  const float beyond = fmaxf(2.0f - distance, 0.0f);
 
   return distance < 1.0f
              ? (4.0f - 6.0f * distance * distance + 3.0f * distance * distance * distance) *
                    (1.0f / 6)
-             : rest * rest * rest * (1.0f / 6);
+             : beyond * beyond * beyond * (1.0f / 6);
 }
 
-/* Weights of two coarse samples next to each other: as halves, and as halves what these leave. Not
+/* Weights of two coarse samples next to each other: as fp16 numbers and their residuals. Not
  * inlined: to fetch the instructions would take longer. */
-__device__ __noinline__ uint2 weigh(const CfBytesLine &line, int sample, int coarse)
+__device__ __noinline__ uint2 weigh(const U8Axis &axis, int sample, int coarse)
 {
-  return cf_split_halves(spline(line, sample, coarse), spline(line, sample, coarse + 1));
+  return split_half2(spline(axis, sample, coarse), spline(axis, sample, coarse + 1));
 }
 
 /* The column of a tile that row `row` of product `part` stands for. Of the results of the last
@@ -71,21 +73,21 @@ struct AcrossRows {
   uint2 weights[2]; /* of columns g and g + 8 */
 
   template <int C>
-  __device__ AcrossRows(const CfBytesPlane &plane, const CfBytesStack<C> &stack, int part)
+  __device__ AcrossRows(const U8Plane &plane, const UpsampleStack<C> &stack, int part)
   {
     const int lane = (int)threadIdx.x % 32;
     const bool wide = C < 4 && plane.x.factor > 4;
     const int x0 = plane.x.factor > 4 ? stack.warp_x : stack.warp_x + 16 * part;
 
     pair = ((x0 - stack.x) >> (plane.x.factor_log2 + 1)) + lane % 4;
-    last = 4 * cf_windows_of<C>(plane) - 1;
+    last = 4 * windows_of<C>(plane) - 1;
 #pragma unroll
     for (int i = 0; i < 2; i++)
       weights[i] = weigh(plane.x, stack.warp_x + column_of(part, lane / 4 + 8 * i, wide),
                          (x0 >> plane.x.factor_log2 & ~1) - 2 + lane % 4 * 2);
   }
 
-  template <int C> __device__ Coarse load(const CfSharedCoarse<C> &shared, int channel) const
+  template <int C> __device__ Coarse load(const SharedCoarse<C> &shared, int channel) const
   {
     const int row = (int)threadIdx.x % 32 / 4;
     const int at = min(pair, last); /* what lies beyond has no share, but must be a number */
@@ -97,7 +99,7 @@ struct AcrossRows {
 /* Results of the first product: 16 columns x 16 coarse rows, as right matrices of the second; of
  * either half of the columns. */
 struct Middle {
-  uint32_t half[2][2], rest[2][2];
+  uint32_t half[2][2], residual[2][2];
 };
 
 template <bool Exact>
@@ -111,17 +113,17 @@ __device__ inline void expand_rows(const AcrossRows &across, const Coarse &coars
   for (int r = 0; r < 2; r++) {
     float sum[4] = {};
 
-    cf::mma_f32(sum, main, coarse.row[r].x, coarse.row[r].y);
-    cf::mma_f32(sum, left, coarse.row[r].x, coarse.row[r].y);
+    mma_f32(sum, main, coarse.row[r].x, coarse.row[r].y);
+    mma_f32(sum, left, coarse.row[r].x, coarse.row[r].y);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       if (Exact) {
-        const uint2 split = cf_split_halves(sum[2 * i], sum[2 * i + 1]);
+        const uint2 split = split_half2(sum[2 * i], sum[2 * i + 1]);
 
         middle.half[i][r] = split.x;
-        middle.rest[i][r] = split.y;
+        middle.residual[i][r] = split.y;
       } else {
-        middle.half[i][r] = cf::pack_half2(sum[2 * i], sum[2 * i + 1]);
+        middle.half[i][r] = pack_half2(sum[2 * i], sum[2 * i + 1]);
       }
     }
   }
@@ -130,29 +132,29 @@ __device__ inline void expand_rows(const AcrossRows &across, const Coarse &coars
 /* ---- columns ---- */
 
 /* The tiles that begin with the same two coarse rows. */
-__device__ inline int tiles_of_base(const CfBytesLine &line)
+__device__ inline int tiles_of_base(const U8Axis &axis)
 {
-  return line.factor > 8 ? line.factor / 8 : 1;
+  return axis.factor > 8 ? axis.factor / 8 : 1;
 }
 
 /* Weights of the tiles that begin with the two coarse rows with which a thread's four begin, by
- * number of the tile within them; halves of rows g and g + 8, and what they leave. */
+ * number of the tile within them; fp16 numbers of rows g and g + 8, and their residuals. */
 struct SharedWeights {
   uint4 tile[kMostBases][32];
 };
 
 template <int C> struct Shared {
-  CfSharedTaps<> taps;
-  CfSharedCoarse<C> coarse;
+  SharedTaps taps;
+  SharedCoarse<C> coarse;
   SharedWeights weights;
 };
 
-__device__ inline void share_weights(const CfBytesPlane &plane, SharedWeights &shared)
+__device__ inline void share_weights(const U8Plane &plane, SharedWeights &shared)
 {
   const int lane = (int)threadIdx.x % 32, bases = tiles_of_base(plane.y);
 
 #pragma unroll 1
-  for (int i = (int)threadIdx.x / 32; i < bases; i += kBytesWarps) {
+  for (int i = (int)threadIdx.x / 32; i < bases; i += kWarps) {
     const uint2 above = weigh(plane.y, 16 * i + lane / 4, lane % 4 * 2 - 2);
     const uint2 below = weigh(plane.y, 16 * i + lane / 4 + 8, lane % 4 * 2 - 2);
 
@@ -166,7 +168,7 @@ struct AcrossColumns {
   uint32_t weights[4];
   bool first; /* of the two coarse rows that a thread has in two places */
 
-  __device__ AcrossColumns(const CfBytesPlane &plane, const SharedWeights &shared, int tile)
+  __device__ AcrossColumns(const U8Plane &plane, const SharedWeights &shared, int tile)
   {
     const int lane = (int)threadIdx.x % 32, log2 = plane.y.factor_log2;
     const int shift = 2 * tile >> (log2 - 2), base = tile & (tiles_of_base(plane.y) - 1);
@@ -187,31 +189,30 @@ __device__ inline void expand_columns(const AcrossColumns &across, const Middle 
 {
   const uint32_t half = across.first ? middle.half[i][0] : middle.half[i][1];
 
-  cf::mma_f32(sum, across.weights, half, half);
+  mma_f32(sum, across.weights, half, half);
   if (Exact) {
-    const uint32_t rest = across.first ? middle.rest[i][0] : middle.rest[i][1];
+    const uint32_t residual = across.first ? middle.residual[i][0] : middle.residual[i][1];
 
-    cf::mma_f32(sum, across.weights, rest, rest);
+    mma_f32(sum, across.weights, residual, residual);
   }
 }
 
 /* Four sums, to which kWhole was added, as codes. */
 __device__ inline uint32_t to_bytes(float a, float b, float c, float d)
 {
-  return __byte_perm(cf::pack_half2(a, b), cf::pack_half2(c, d), 0x6420);
+  return __byte_perm(pack_half2(a, b), pack_half2(c, d), 0x6420);
 }
 
-/* A pixel of which alpha weighs the colours. */
-__device__ inline uint32_t unweigh(const CfBytesPlane &plane, const float (&sum)[4])
+/* A pixel's sums, of which alpha weights the colours, as codes. */
+__device__ inline uint32_t unpremultiply_pixel(const U8Plane &plane, const float (&sum)[4])
 {
   const float alpha = (plane.alpha == 0 ? sum[0] : sum[3]) + 255.0f;
-  const bool colours = alpha >= 0.5f;
-  const float divide = 255.0f / alpha;
+  const Unpremultiply colour(alpha);
   float value[4];
 
 #pragma unroll
   for (int c = 0; c < 4; c++) {
-    value[c] = c == plane.alpha ? alpha : colours ? fmaf(sum[c], divide, 128.0f) : plane.blank[c];
+    value[c] = c == plane.alpha ? alpha : colour(sum[c], 128.0f, plane.transparent_code[c]);
     value[c] = floorf(fminf(fmaxf(value[c], 0.0f), 255.0f) + 0.5f) + kWhole;
   }
   return to_bytes(value[0], value[1], value[2], value[3]);
@@ -232,14 +233,14 @@ template <int N> __device__ inline void store_words(uint8_t *to, const uint32_t 
 /* Where a thread's bytes of a tile go: those of its first column, which is number `own` of the
  * warp's. */
 template <int C> struct Place {
-  const CfBytesPlane &plane;
+  const U8Plane &plane;
   int x, y;
   bool whole; /* all of the warp's, and words can be stored at once */
 
-  __device__ Place(const CfBytesPlane &plane, int left, int tile, int own)
+  __device__ Place(const U8Plane &plane, int left, int tile, int own)
       : plane(plane), x(left + own), y(16 * tile + (int)threadIdx.x % 32 / 4)
   {
-    whole = plane.destination_vector && left + kBytesTile <= plane.width &&
+    whole = plane.destination_vector && left + kUpsampleColumns <= plane.width &&
             16 * tile >= plane.first && 16 * tile + 16 <= plane.end;
   }
 
@@ -270,11 +271,11 @@ template <int C> struct Place {
 template <int C> struct Centres {
   float value[C];
 
-  __device__ Centres(const CfBytesPlane &plane)
+  __device__ Centres(const U8Plane &plane)
   {
 #pragma unroll
     for (int c = 0; c < C; c++)
-      value[c] = kWhole + kLittle + cf_bytes_centre(plane, c);
+      value[c] = kWhole + kLittle + code_centre(plane, c);
   }
 };
 
@@ -311,7 +312,7 @@ __device__ inline void make_words(const Centres<C> &centres, const AcrossColumns
   }
 }
 
-__device__ inline void make_weighted_words(const CfBytesPlane &plane, const AcrossColumns &columns,
+__device__ inline void make_weighted_words(const U8Plane &plane, const AcrossColumns &columns,
                                            const Middle (&middle)[4], uint32_t (&word)[2][4])
 {
 #pragma unroll
@@ -324,13 +325,13 @@ __device__ inline void make_weighted_words(const CfBytesPlane &plane, const Acro
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       const float pixel[4] = {sum[0][j], sum[1][j], sum[2][j], sum[3][j]};
-      word[j / 2][2 * i + j % 2] = unweigh(plane, pixel);
+      word[j / 2][2 * i + j % 2] = unpremultiply_pixel(plane, pixel);
     }
   }
 }
 
 /* 0 where two samples of alpha are 255, for which the sums are 0. */
-__device__ inline uint32_t not_opaque(const CfBytesPlane &plane, const Coarse (&coarse)[4], int row)
+__device__ inline uint32_t not_opaque(const U8Plane &plane, const Coarse (&coarse)[4], int row)
 {
   const uint32_t first = coarse[0].row[row].x | coarse[0].row[row].y;
   const uint32_t last = coarse[3].row[row].x | coarse[3].row[row].y;
@@ -340,7 +341,7 @@ __device__ inline uint32_t not_opaque(const CfBytesPlane &plane, const Coarse (&
 
 /* Whether all alpha that a tile reads is 255, for which the sums are 0. Only rows with a share
  * count: a band of a picture does not have the others. */
-__device__ inline bool is_opaque(const CfBytesPlane &plane, const Coarse (&coarse)[4], int tile)
+__device__ inline bool is_opaque(const U8Plane &plane, const Coarse (&coarse)[4], int tile)
 {
   const int log2 = plane.y.factor_log2, used = max(16 >> log2, 1) + 4;
   const int before = (int)threadIdx.x % 32 / 4 - (16 * tile >> log2);
@@ -356,7 +357,7 @@ __device__ inline bool is_opaque(const CfBytesPlane &plane, const Coarse (&coars
 
 /* 32 columns of planes of one or two channels, from `left` on. */
 template <int C>
-__device__ inline void make_stack(const CfBytesPlane &plane, const CfBytesStack<C> &stack, int left,
+__device__ inline void make_stack(const U8Plane &plane, const UpsampleStack<C> &stack, int left,
                                   const AcrossRows (&rows)[2], const Shared<C> &shared)
 {
   const bool wide = plane.x.factor > 4;
@@ -394,22 +395,22 @@ __device__ inline void make_stack(const CfBytesPlane &plane, const CfBytesStack<
 
 /* All that a warp makes. Groups are of so many coarse columns that all have the same weights. */
 template <int C>
-__device__ inline void make_stacks(const CfBytesPlane &plane, const CfBytesStack<C> &stack,
+__device__ inline void make_stacks(const U8Plane &plane, const UpsampleStack<C> &stack,
                                    AcrossRows (&rows)[2], const Shared<C> &shared)
 {
-  const int end = min(stack.warp_x + cf_bytes_warp_columns<C>(plane), plane.width);
+  const int end = min(stack.warp_x + warp_columns<C>(plane), plane.width);
 
 #pragma unroll 1
-  for (int left = stack.warp_x; left < end; left += kBytesTile) {
+  for (int left = stack.warp_x; left < end; left += kUpsampleColumns) {
     make_stack<C>(plane, stack, left, rows, shared);
-    rows[0].pair += kBytesTile / 2 >> plane.x.factor_log2;
-    rows[1].pair += kBytesTile / 2 >> plane.x.factor_log2;
+    rows[0].pair += kUpsampleColumns / 2 >> plane.x.factor_log2;
+    rows[1].pair += kUpsampleColumns / 2 >> plane.x.factor_log2;
   }
 }
 
 /* 16 columns of a stack of pixels; with `Weighted` some may not be opaque. */
 template <bool Weighted>
-__device__ inline void make_part(const CfBytesPlane &plane, const CfBytesStack<4> &stack, int part,
+__device__ inline void make_part(const U8Plane &plane, const UpsampleStack<4> &stack, int part,
                                  const Shared<4> &shared, const AcrossRows &across,
                                  const Coarse (&coarse)[4])
 {
@@ -432,8 +433,7 @@ __device__ inline void make_part(const CfBytesPlane &plane, const CfBytesStack<4
   }
 }
 
-template <bool Alpha>
-__device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack<4> &stack,
+__device__ inline void make_pixels(const U8Plane &plane, const UpsampleStack<4> &stack,
                                    const AcrossRows (&rows)[2], const Shared<4> &shared)
 {
 #pragma unroll 1
@@ -447,7 +447,7 @@ __device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack
 #pragma unroll
     for (int c = 0; c < 4; c++)
       coarse[c] = across.load(shared.coarse, c);
-    if (Alpha) {
+    if (plane.alpha >= 0) {
       weighted = !__all_sync(0xffffffffu, not_opaque(plane, coarse, 0) == 0 &&
                                               not_opaque(plane, coarse, 1) == 0);
     }
@@ -458,63 +458,61 @@ __device__ inline void make_pixels(const CfBytesPlane &plane, const CfBytesStack
   }
 }
 
-template <int C, bool Alpha>
-__device__ inline void go_up(const CfBytesPlane &plane, const CfBytesLow &low, int block,
-                             Shared<C> &shared)
+template <int C>
+__device__ inline void upsample(const U8Plane &plane, const U8Taps &low, int cta, Shared<C> &shared)
 {
-  const CfBytesStack<C> stack(plane, block);
+  const UpsampleStack<C> stack(plane, cta);
 
   /* All that does not wait for the coarse samples comes first. */
   AcrossRows rows[2] = {AcrossRows(plane, stack, 0), AcrossRows(plane, stack, 1)};
   share_weights(plane, shared.weights);
-  cf_share_taps(plane.y, low, shared.taps.half, shared.taps.rest);
+  share_taps(plane.y, low, shared.taps.half, shared.taps.residual);
   __syncthreads();
-  cf::pdl_wait();
-  cf_share_coarse<C>(plane, stack, shared.taps, shared.coarse);
+  pdl_wait();
+  share_coarse<C>(plane, stack, shared.taps, shared.coarse);
   __syncthreads();
   if (stack.warp_x >= plane.width)
     return;
   if constexpr (C == 4)
-    make_pixels<Alpha>(plane, stack, rows, shared);
+    make_pixels(plane, stack, rows, shared);
   else
     make_stacks<C>(plane, stack, rows, shared);
 }
 
-template <bool Alpha>
-__global__ void __launch_bounds__(kPyramidThreads, kBlocks)
-    pixels_up_kernel(const __grid_constant__ CfBytesJob job)
+__global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
+    upsample_pixels_kernel(const __grid_constant__ U8Job job)
 {
   __shared__ Shared<4> shared;
 
-  go_up<4, Alpha>(job.plane[0], job.low[0][1], (int)blockIdx.x, shared);
+  upsample<4>(job.plane[0], job.taps[0][1], (int)blockIdx.x, shared);
 }
 
-__global__ void __launch_bounds__(kPyramidThreads, kBlocks)
-    planes_up_kernel(const __grid_constant__ CfBytesJob job)
+__global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
+    upsample_planes_kernel(const __grid_constant__ U8Job job)
 {
   __shared__ union {
     Shared<1> one;
     Shared<2> two;
   } shared;
-  int block;
-  const CfBytesPlane &plane = cf::plane_of_block(job, &CfBytesPlane::up_blocks, &block);
-  const CfBytesLow &low = job.low[&plane - job.plane][1];
+  int cta;
+  const U8Plane &plane = plane_of_block(job, &U8Plane::upsample_first_cta, &cta);
+  const U8Taps &low = job.taps[&plane - job.plane][1];
 
   if (plane.channels == 1)
-    go_up<1, false>(plane, low, block, shared.one);
+    upsample<1>(plane, low, cta, shared.one);
   else
-    go_up<2, false>(plane, low, block, shared.two);
+    upsample<2>(plane, low, cta, shared.two);
 }
 
 } // namespace
 
-bool cf_bytes_up(const CfBytesJob *job, int blocks, void *stream, CfStatus *status)
+bool u8_upsample(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfStatus *status)
 {
-  void (*kernel)(CfBytesJob) = planes_up_kernel;
+  const auto kernel = plan.pixels ? upsample_pixels_kernel : upsample_planes_kernel;
 
-  if (job->plane[0].channels == 4)
-    kernel = job->plane[0].alpha >= 0 ? pixels_up_kernel<true> : pixels_up_kernel<false>;
-  return cf_bytes_share_memory(kernel, status) &&
-         cf::launch_job(kernel, job, blocks, kPyramidThreads, 0, stream, "enlarging a blur",
-                        status);
+  return set_shared_memory_share(kernel, status) &&
+         launch_job(kernel, job, plan.upsample_ctas, kThreads, 0, stream, "enlarging a blur",
+                    status);
 }
+
+} // namespace cf::pyramid

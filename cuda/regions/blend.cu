@@ -1,34 +1,45 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One launch for all planes of a picture: a CTA blends a tile, for which it first narrows the
+ * frame's shapes down to those that touch it.
+ */
 #include "cuda/regions/blend.cuh"
+
+#include "cuda/common/int_math.cuh"
+#include "cuda/common/launch.cuh"
 #include "cuda/regions/shape_list.cuh"
 
+namespace cf::regions
+{
 namespace
 {
 
 constexpr int kThreads = 256;
-constexpr int kTileWidth = 64; /* samples */
+constexpr int kTileWidth = 64; /* pixels of the plane */
 constexpr int kTileHeight = 16;
 
+/* Pointers are to device memory, strides in bytes. */
 struct Plane {
   const uint8_t *source, *filtered;
   uint8_t *destination;
   ptrdiff_t source_stride, filtered_stride, destination_stride;
-  CfRect rect; /* what is looked at */
+  CfRect rect; /* of the plane, in tiles */
   int channels, shift_x, shift_y;
-  int tiles_x, first_tile;
+  int tiles_x, first_cta;
 };
 
 struct Job {
   Plane plane[CF_MAX_PLANES];
   int planes;
-  int shift; /* of code values in 16-bit samples */
-  int alpha; /* its channel, -1 without */
-  bool in_place;
+  int shift;     /* of code values in 16-bit samples */
+  int alpha;     /* channel of plane 0 that weights the others, or -1 */
+  bool in_place; /* destination = source: uncovered samples are not written */
   CfShapeList list;
 };
 
+/* Writes one pixel; `coverage` 0 .. CF_COVERED. */
 template <typename Sample>
-__device__ inline void mix_pixel(const Job &job, const Plane &plane, int x, int y, int coverage)
+__device__ inline void blend_pixel(const Job &job, const Plane &plane, int x, int y, int coverage)
 {
   const int first = x * plane.channels;
   const Sample *source = (const Sample *)(plane.source + y * plane.source_stride) + first;
@@ -55,15 +66,12 @@ __device__ inline void mix_pixel(const Job &job, const Plane &plane, int x, int 
 }
 
 template <typename Sample>
-__global__ void __launch_bounds__(kThreads) compose(const __grid_constant__ Job job)
+__global__ void __launch_bounds__(kThreads) blend_kernel(const __grid_constant__ Job job)
 {
   __shared__ CfTileShapes shapes;
-  int p = 0;
-
-  while (p + 1 < job.planes && (int)blockIdx.x >= job.plane[p + 1].first_tile)
-    p++;
-  const Plane &plane = job.plane[p];
-  const int tile = (int)blockIdx.x - plane.first_tile, row = tile / plane.tiles_x;
+  int tile;
+  const Plane &plane = plane_of_block(job, &Plane::first_cta, &tile);
+  const int row = tile / plane.tiles_x;
   const int x0 = plane.rect.x0 + (tile - row * plane.tiles_x) * kTileWidth;
   const int y0 = plane.rect.y0 + row * kTileHeight;
   const CfRect luma = {x0 << plane.shift_x, y0 << plane.shift_y, (x0 + kTileWidth) << plane.shift_x,
@@ -77,7 +85,7 @@ __global__ void __launch_bounds__(kThreads) compose(const __grid_constant__ Job 
     const int x = x0 + i % kTileWidth, y = y0 + i / kTileWidth;
 
     if (x < plane.rect.x1 && y < plane.rect.y1)
-      mix_pixel<Sample>(
+      blend_pixel<Sample>(
           job, plane, x, y,
           untouched
               ? 0
@@ -85,19 +93,44 @@ __global__ void __launch_bounds__(kThreads) compose(const __grid_constant__ Job 
   }
 }
 
+Plane describe_plane(const CfVideo *video, int p, CfRect bounds, const CfPicture *source,
+                     const CfPicture *filtered, const CfPicture *destination, int first_cta)
+{
+  const CfPlaneFormat &format = cf_format_info(video->format)->plane[p];
+  const CfRect rect = cf_plane_rect(video, p, bounds);
+  Plane plane = {};
+
+  plane.source = source->data[p];
+  plane.filtered = filtered->data[p];
+  plane.destination = destination->data[p];
+  plane.source_stride = source->stride[p];
+  plane.filtered_stride = filtered->stride[p];
+  plane.destination_stride = destination->stride[p];
+  plane.rect = rect;
+  plane.channels = format.channels;
+  plane.shift_x = format.subsampling_x;
+  plane.shift_y = format.subsampling_y;
+  plane.tiles_x = div_up(rect.x1 - rect.x0, kTileWidth);
+  plane.first_cta = first_cta;
+  return plane;
+}
+
 } // namespace
+} // namespace cf::regions
 
 bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *regions,
                      const CfPicture *source, const CfPicture *filtered,
                      const CfPicture *destination, void *stream, CfStatus *status)
 {
-  const CfFormatInfo *format = cf_format_info(video->format);
+  using namespace cf::regions;
+  const CfFormatInfo *const format = cf_format_info(video->format);
   const bool in_place = source->data[0] == destination->data[0];
   const CfRect whole = {0, 0, video->width, video->height};
   const CfRect bounds = in_place ? cf_coverage_bounds(video, regions) : whole;
-  Job job;
+  Job job = {};
+  cf::Launch how = {};
   void *scratch;
-  int tiles = 0;
+  int ctas = 0;
 
   if (cf_rect_is_empty(bounds))
     return true;
@@ -106,30 +139,18 @@ bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *re
   job.alpha = cf_alpha_channel(&format->plane[0]);
   job.in_place = in_place;
   for (int p = 0; p < format->planes; p++) {
-    Plane *plane = &job.plane[p];
-    const CfRect rect = cf_plane_rect(video, p, bounds);
+    Plane *const plane = &job.plane[p];
 
-    *plane = {source->data[p],
-              filtered->data[p],
-              destination->data[p],
-              source->stride[p],
-              filtered->stride[p],
-              destination->stride[p],
-              rect,
-              format->plane[p].channels,
-              format->plane[p].subsampling_x,
-              format->plane[p].subsampling_y,
-              (rect.x1 - rect.x0 + kTileWidth - 1) / kTileWidth,
-              tiles};
-    tiles += plane->tiles_x * ((rect.y1 - rect.y0 + kTileHeight - 1) / kTileHeight);
+    *plane = describe_plane(video, p, bounds, source, filtered, destination, ctas);
+    ctas += plane->tiles_x * cf::div_up(plane->rect.y1 - plane->rect.y0, kTileHeight);
   }
   if (!cf_shape_list_make(&job.list, device, video, regions, stream, &scratch, status))
     return false;
-  if (cf_sample_bytes(format) == 2)
-    compose<uint16_t><<<tiles, kThreads, 0, (cudaStream_t)stream>>>(job);
-  else
-    compose<uint8_t><<<tiles, kThreads, 0, (cudaStream_t)stream>>>(job);
-
-  const bool good = cf_cuda_launched("composing regions", status);
+  how.grid = dim3((unsigned)ctas);
+  how.block = dim3(kThreads);
+  how.stream = (cudaStream_t)stream;
+  const bool good = cf::launch(
+      how, "blending regions", status,
+      cf_sample_bytes(format) == 2 ? blend_kernel<uint16_t> : blend_kernel<uint8_t>, job);
   return (!scratch || cf_scratch_give(device, scratch, stream, good ? status : nullptr)) && good;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Regions for kernels: the list of a frame's shapes, which a CUDA block narrows down to those that
- * touch its tile before it asks how much they cover a sample.
+ * Regions for kernels: the list of a frame's shapes (plan/coverage.h), which a CTA narrows down to
+ * those that touch its tile before it asks how much they cover a sample.
  */
 #pragma once
 
@@ -11,11 +11,10 @@ extern "C" {
 #include "plan/coverage.h"
 }
 
-/* Lists up to this length travel with the launch, of which older drivers take 4 KB; longer ones are
- * copied to scratch memory. */
+/* Lists up to this length are kernel arguments; longer ones are copied to scratch memory. */
 constexpr int kFewShapes = 24;
 
-/* Shapes that may touch one tile. More of them are asked one by one from the whole list. */
+/* Shapes of a tile's list. Where more may touch the tile, every sample asks the whole list. */
 constexpr int kTileShapes = 64;
 
 struct CfShapeList {
@@ -32,10 +31,12 @@ struct CfShapeList {
 bool cf_shape_list_make(CfShapeList *list, CfDevice *device, const CfVideo *video,
                         const CfRegions *regions, void *stream, void **scratch, CfStatus *status);
 
+#ifdef __CUDACC__
+
 /* The shapes that may touch a tile, in shared memory. */
 struct CfTileShapes {
-  int count; /* of the list below; more than kTileShapes: it is incomplete */
-  short index[kTileShapes];
+  int count; /* of `index`, which is incomplete where this is more than kTileShapes */
+  int index[kTileShapes];
 };
 
 __device__ inline const CfShape &cf_shape_at(const CfShapeList &list, int i)
@@ -43,8 +44,7 @@ __device__ inline const CfShape &cf_shape_at(const CfShapeList &list, int i)
   return list.far ? list.far[i] : list.few[i];
 }
 
-/* All threads of a one-dimensional block together; `tile` is in luma pixels. Ends with a barrier.
- */
+/* Called by all threads of a one-dimensional CTA; `tile` is in luma pixels. Ends with a barrier. */
 __device__ inline void cf_find_shapes(const CfShapeList &list, CfRect tile, CfTileShapes *found)
 {
   if (threadIdx.x == 0)
@@ -57,7 +57,7 @@ __device__ inline void cf_find_shapes(const CfShapeList &list, CfRect tile, CfTi
         shape.y0 - list.rule.reach < tile.y1 && shape.y1 + list.rule.reach > tile.y0) {
       const int at = atomicAdd(&found->count, 1);
       if (at < kTileShapes)
-        found->index[at] = (short)i;
+        found->index[at] = i;
     }
   }
   __syncthreads();
@@ -68,6 +68,8 @@ struct CfCovered {
   int coverage, owner;
 };
 
+/* Takes shape `i` of the list into account at luma pixel (x, y): the owner is the shape that covers
+ * the pixel most, of these the one with the longest shorter side (`*side`), of these the first. */
 __device__ inline void cf_claim(const CfShapeList &list, int i, int x, int y, CfCovered *covered,
                                 int *side)
 {
@@ -136,3 +138,5 @@ __device__ inline bool cf_is_untouched(const CfShapeList &list, const CfTileShap
 {
   return !list.rule.outside && shapes.count == 0;
 }
+
+#endif

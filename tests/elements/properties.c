@@ -414,6 +414,34 @@ static void check_template(GstElement *element, const char *name, GstPadDirectio
   g_strfreev(names);
 }
 
+static gboolean said;
+
+static void note_line(GstDebugCategory *category, GstDebugLevel level, const gchar *file,
+                      const gchar *function, gint line, GObject *object, GstDebugMessage *message,
+                      gpointer name)
+{
+  said |= GST_IS_VIDEO_FILTER(object) && strcmp(gst_debug_category_get_name(category), name) == 0;
+}
+
+/* What an element does is told under its name: here, which engine caps have opened. */
+GST_START_TEST(log_has_the_name_of_the_element)
+{
+  const CfVideo video = cf_video(CF_FORMAT_GRAY8, 16, 16);
+  const gchar *name = element_cases[__i__].name;
+  GstHarness *harness;
+  GstBus *bus;
+
+  said = FALSE;
+  gst_debug_set_threshold_for_name(name, GST_LEVEL_INFO);
+  gst_debug_add_log_function(note_line, (gpointer)name, NULL);
+  harness = harness_new(name, element_cases[__i__].working, &video, NULL, &bus);
+  gst_debug_remove_log_function(note_line);
+  gst_debug_unset_threshold_for_name(name);
+  fail_unless(said, "%s says nothing under its name", name);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 GST_START_TEST(pad_templates)
 {
   GstElement *element = gst_check_setup_element(expected[__i__].element);
@@ -432,6 +460,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, there_are_no_other_properties, 0, count);
   tcase_add_loop_test(tests, what_is_controllable_can_be_bound, 0, count);
   tcase_add_loop_test(tests, metadata_and_rank, 0, count);
+  tcase_add_loop_test(tests, log_has_the_name_of_the_element, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, pad_templates, 0, count);
 }
 

@@ -126,6 +126,8 @@ void fake_enqueue(CUstream stream, Operation operation)
     return;
   }
   pthread_mutex_lock(&work_lock);
+  if (stream->first == stream->end)
+    stream->first = stream->end = 0;
   if (stream->end == stream->room) {
     stream->room = stream->room ? 2 * stream->room : 64;
     stream->queue = realloc(stream->queue, stream->room * sizeof *stream->queue);

@@ -131,11 +131,17 @@ CUresult CUDAAPI cuCtxGetCurrent(CUcontext *context)
   return CUDA_SUCCESS;
 }
 
+/* A call of another thread may have failed meanwhile: what was waited for is lost, too. */
+static CUresult result_of_waiting(void)
+{
+  return fake_is_lost(FAKE_STICKY) ? fake_result_when_lost() : CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuCtxSynchronize(void)
 {
   CALL_IN_CONTEXT;
   fake_finish_stream(NULL);
-  return CUDA_SUCCESS;
+  return result_of_waiting();
 }
 
 CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
@@ -280,7 +286,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
   CALL_IN_CONTEXT;
   if (!fake_finish_stream(stream))
     fake_stop("waits for an event that nobody records", __func__);
-  return CUDA_SUCCESS;
+  return result_of_waiting();
 }
 
 CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
@@ -320,7 +326,7 @@ CUresult CUDAAPI cuEventSynchronize(CUevent event)
   fake_find(EVENT, event, __func__);
   CALL_IN_CONTEXT;
   fake_finish_event(event, number);
-  return CUDA_SUCCESS;
+  return result_of_waiting();
 }
 
 CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/coverage.h"
+#include "plan/coverage_frame.h"
 #include "driver.h"
 
 #define HEAD         5
@@ -35,7 +35,8 @@ static void check_text(const CfRegion *regions, int count)
   FUZZ_REQUIRE(memcmp(again, regions, (size_t)count * sizeof *regions) == 0);
 }
 
-static void check_plane(const CfVideo *video, const CfRegions *regions, int plane)
+static void check_plane(const CfVideo *video, const CfRegions *regions, const CfCoverage *frame,
+                        int plane)
 {
   const CfRect bounds = cf_plane_rect(video, plane, cf_coverage_bounds(video, regions));
   const int width = cf_plane_width(video, plane);
@@ -43,8 +44,8 @@ static void check_plane(const CfVideo *video, const CfRegions *regions, int plan
   int owner[CF_COVERAGE_SAMPLES];
 
   for (int y = 0; y < cf_plane_height(video, plane); y++) {
-    const bool said = cf_coverage_line(video, regions, plane, y, 0, width, coverage,
-                                       regions->outside ? NULL : owner);
+    const bool said =
+        cf_coverage_row(frame, plane, y, 0, width, coverage, regions->outside ? NULL : owner);
 
     for (int x = 0; said && x < width; x++) {
       const bool inside = x >= bounds.x0 && x < bounds.x1 && y >= bounds.y0 && y < bounds.y1;
@@ -84,8 +85,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                .feather = data[4]};
 
     check_text(region, count);
+    CfCoverage frame = {0};
+    FUZZ_REQUIRE(cf_coverage_set(&frame, &video, &regions, &status));
     for (int plane = 0; plane < cf_format_info(video.format)->planes; plane++)
-      check_plane(&video, &regions, plane);
+      check_plane(&video, &regions, &frame, plane);
+    cf_coverage_clear(&frame);
   }
   free(text);
   return 0;

@@ -7,13 +7,14 @@
  *   soak --cycles N ELEMENTS   stopped, after some starts and after N more
  *
  * ELEMENTS is a piece of pipeline, such as "cudagaussblur sigma=3 ! cudablockavg". The device's
- * memory is that of the first GPU with all its processes: leave it alone meanwhile.
+ * memory is that of the first GPU with all its processes: leave it alone meanwhile. Caps, settings
+ * and regions that change: soak-changes.c.
  */
 #include <gst/gst.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "usage.h"
 
 #define FORMAT           "format=NV12,width=1280,height=720,framerate=25/1"
 #define ON_DEVICE        "video/x-raw(memory:CUDAMemory)," FORMAT
@@ -26,38 +27,6 @@ typedef struct {
   gint64 started; /* us */
   gboolean failed;
 } Soak;
-
-static int device_mib(void)
-{
-  const char *visible = g_getenv("CUDA_VISIBLE_DEVICES");
-  char *command =
-      g_strdup_printf("nvidia-smi --id=%d --query-gpu=memory.used --format=csv,noheader,nounits",
-                      visible ? atoi(visible) : 0);
-  FILE *pipe = popen(command, "r");
-  int used = -1;
-
-  g_free(command);
-
-  if (pipe) {
-    if (fscanf(pipe, "%d", &used) != 1)
-      used = -1;
-    pclose(pipe);
-  }
-  return used;
-}
-
-static double host_mib(void)
-{
-  FILE *file = fopen("/proc/self/statm", "r");
-  long resident = -1;
-
-  if (file) {
-    if (fscanf(file, "%*d %ld", &resident) != 1)
-      resident = -1;
-    fclose(file);
-  }
-  return resident < 0 ? -1.0 : (double)resident * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
-}
 
 /* Prints what is in use now; false where that cannot be found out. */
 static gboolean print_memory(const char *counted, guint64 count, gint64 since)

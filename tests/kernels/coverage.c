@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What plan/coverage.h tells of regions besides where they are: texts, sizes, shares of a picture.
+ * What plan/coverage.h and coverage_frame.h tell of regions besides where they are: texts, sizes,
+ * shares of a picture.
  */
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "blockavg.h"
-#include "plan/coverage.h"
+#include "plan/coverage_frame.h"
 #include "harness.h"
 
 static int between(CfTest *test, int least, int most)
@@ -17,14 +19,18 @@ static int between(CfTest *test, int least, int most)
 static double counted_share(const CfVideo *video, const CfRegions *regions)
 {
   uint16_t coverage[CF_COVERAGE_SAMPLES];
+  CfCoverage frame = {0};
   double sum = 0.0;
 
+  cf_coverage_set(&frame, video, regions, NULL);
+
   for (int y = 0; y < video->height; y++) {
-    if (!cf_coverage_line(video, regions, 0, y, 0, video->width, coverage, NULL))
+    if (!cf_coverage_row(&frame, 0, y, 0, video->width, coverage, NULL))
       continue;
     for (int x = 0; x < video->width; x++)
       sum += coverage[x];
   }
+  cf_coverage_clear(&frame);
   return sum / CF_COVERED / ((double)video->width * video->height);
 }
 
@@ -64,6 +70,53 @@ static void shares_are_counted(CfTest *test)
               "trial %d: %d regions, shape %d, feather %g, outside %d: %.4f, counted %.4f", trial,
               regions.count, regions.shape, regions.feather, regions.outside, got, want);
   }
+}
+
+/* What was set for one frame leaves nothing behind for the next, of any size, and takes no more
+ * memory than the largest needs. */
+static void frames_follow_each_other(CfTest *test)
+{
+  enum { MOST = 200, WIDTH = 300 };
+  CfCoverage kept = {0};
+  CfRegion list[MOST];
+  size_t most_bytes = 0;
+
+  for (int trial = 0; trial < 200; trial++) {
+    const CfFormat format = trial % 2 ? CF_FORMAT_NV12 : CF_FORMAT_GRAY8;
+    const CfVideo video = cf_video(format, between(test, 1, WIDTH), between(test, 1, 200));
+    const CfRegions regions = {.region = list,
+                               .count = trial % 9 == 8 ? 0 : between(test, 1, MOST),
+                               .shape = trial / 2 % 2,
+                               .feather = trial % 5 == 4 ? between(test, 1, 20) : 0.0,
+                               .outside = trial % 7 == 6};
+    CfCoverage fresh = {0};
+
+    for (int i = 0; i < regions.count; i++)
+      list[i] = (CfRegion){between(test, -60, 320), between(test, -60, 200), between(test, 1, 90),
+                           between(test, 1, 90)};
+    CF_EXPECT(test,
+              cf_coverage_set(&kept, &video, &regions, NULL) &&
+                  cf_coverage_set(&fresh, &video, &regions, NULL),
+              "no memory");
+    most_bytes = fresh.bytes > most_bytes ? fresh.bytes : most_bytes;
+    CF_EXPECT(test, kept.bytes == most_bytes, "trial %d: %zu bytes, needed are %zu", trial,
+              kept.bytes, most_bytes);
+    for (int y = 0; y < cf_plane_height(&video, trial % 2); y++) {
+      uint16_t one[WIDTH] = {0}, other[WIDTH] = {0};
+      int owner[WIDTH] = {0}, other_owner[WIDTH] = {0};
+      const int width = cf_plane_width(&video, trial % 2);
+      const bool any = cf_coverage_row(&kept, trial % 2, y, 0, width, one, owner);
+
+      CF_EXPECT(test,
+                any == cf_coverage_row(&fresh, trial % 2, y, 0, width, other, other_owner) &&
+                    memcmp(one, other, sizeof one) == 0,
+                "trial %d: row %d is covered otherwise", trial, y);
+      for (int x = 0; any && !regions.outside && x < width; x++)
+        CF_EXPECT(test, !one[x] || owner[x] == other_owner[x], "trial %d: owners", trial);
+    }
+    cf_coverage_clear(&fresh);
+  }
+  cf_coverage_clear(&kept);
 }
 
 static void texts_are_parsed(CfTest *test)
@@ -119,6 +172,7 @@ static void fields_count_rows_twice(CfTest *test)
 
 static const CfTestCase cases[] = {
     {"shares-are-counted", shares_are_counted, CF_ONCE},
+    {"frames-follow-each-other", frames_follow_each_other, CF_ONCE},
     {"texts-are-parsed", texts_are_parsed, CF_ONCE},
     {"fields-count-rows-twice", fields_count_rows_twice, CF_ONCE},
     {0},

@@ -49,8 +49,6 @@ static void draw(CfTestPicture *picture, int phase, CfRandom *random)
   }
 }
 
-/* In pictures of whole numbers of their coarser samples, CUDA reads those outside from inside where
- * borders mirror or wrap. */
 static void rounds_as_the_cpu(CfTest *test)
 {
   const CfEngine *cpu = cf_effect_engine(&cf_gaussblur, "cpu");

@@ -15,6 +15,9 @@
 #include "llf_curves.h"
 #include "llf_pictures.h"
 #include "naive_llf_picture.h"
+#ifdef CF_HAVE_CUDA
+#include "cuda/llf/frame_plan.h"
+#endif
 
 typedef struct {
   int worst;
@@ -241,10 +244,9 @@ static void large_pictures_are_alike(CfTest *test)
   static const CfFormat formats[] = {CF_FORMAT_RGBx, CF_FORMAT_GBR, CF_FORMAT_NV12,
                                      CF_FORMAT_P010_10LE};
   static const int harmonics[] = {8, 4, 8, 8};
-  /* In the second, less work means other kernels for the coarse levels, in the next two one kernel,
-   * whose blocks all have work in the first of these; in the next two, the tiles of the picture
-   * that are made first are few rows, or many; in the next, rows of coarse levels begin at
-   * multiples of 16 bytes; with the last two, widths have all remainders by four. */
+  /* Sizes on either side of the plan's thresholds (cuda/llf/tuning.h); very wide and very high
+   * ones; one whose coarse levels' rows begin at multiples of 16 bytes; with the last two, widths
+   * have all remainders by four. */
   static const int sizes[][2] = {{2595, 1763}, {1283, 727},  {1923, 1083},
                                  {1605, 909},  {16387, 301}, {301, 16387},
                                  {2688, 1601}, {1286, 723},  {1284, 730}};
@@ -262,6 +264,95 @@ static void large_pictures_are_alike(CfTest *test)
     cf_picture_free(source);
   }
 }
+
+#ifdef CF_HAVE_CUDA
+
+/* Filters by the plan in force, which must be the one that is asked for. */
+static void expect_plan_agrees(CfTest *test, const CfTestPicture *source, const CfTestPicture *want,
+                               const CfLlfParams *params)
+{
+  const CfLlfPlanOverride *const plan = &cf_llf_plan_override;
+  CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+  CfRig *rig = cf_rig_open(test, test->engine, &source->video, params, 2);
+
+  if (rig) {
+    const char *const name = cf_rig_algorithm(rig);
+
+    cf_test_context(test, "%dx%d %s, %s, large %d, few tiles %d", source->video.width,
+                    source->video.height, cf_format_info(source->video.format)->name, name,
+                    plan->large, plan->few_tiles);
+    if (strstr(name, "mma")) {
+      CF_EXPECT(test, !strstr(name, "fused") == !plan->fuse_levels_3_4,
+                "levels 3 and 4 should %sbe fused", plan->fuse_levels_3_4 ? "" : "not ");
+    }
+    if (cf_rig_run(rig, source, got))
+      expect_few_differ(test, got, want);
+  }
+  cf_rig_close(rig);
+  cf_picture_free(got);
+}
+
+/* Each launch plan of the fast engine, by force, on a picture that is small for all of them. */
+static void every_plan_is_alike(CfTest *test)
+{
+  static const CfFormat formats[] = {CF_FORMAT_RGBx, CF_FORMAT_NV12, CF_FORMAT_P010_10LE,
+                                     CF_FORMAT_GRAY8};
+  static const int ctas[] = {1, 2, 4, 8, 16};
+  CfLlfParams params = defaults();
+
+  if (strcmp(test->engine->name, "cuda") != 0)
+    return;
+  params.alpha = 0.4;
+  for (int i = 0; i < 4; i++) {
+    CfTestPicture *source =
+        picture(formats[i], 645, 363, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, test->seed);
+    CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+
+    if (cf_test_filter(test, &cf_llf_cpu, &params, 2, source, want)) {
+      for (int plan = 0; plan < 5 * 8; plan++) {
+        cf_llf_plan_override =
+            (CfLlfPlanOverride){ctas[plan / 8], plan & 1, plan >> 1 & 1, plan >> 2 & 1};
+        expect_plan_agrees(test, source, want, &params);
+      }
+      cf_llf_plan_override = (CfLlfPlanOverride){-1, -1, -1, -1};
+    }
+    cf_picture_free(source);
+    cf_picture_free(want);
+  }
+}
+
+/* 4096 columns have little more than 3840, and the same plan: their level 4 has just over 32767
+ * pixels. */
+static void cinema_has_the_plan_of_4k(CfTest *test)
+{
+  static const int widths[] = {3840, 4096};
+  CfLlfParams params = defaults();
+  char plan[2][64] = {"", ""};
+
+  for (int i = 0; i < 2; i++) {
+    const CfVideo video = cf_video(CF_FORMAT_NV12, widths[i], 2160);
+    CfRig *rig = cf_rig_open(test, test->engine, &video, &params, 2);
+
+    if (rig)
+      snprintf(plan[i], sizeof plan[i], "%s", cf_rig_algorithm(rig));
+    cf_rig_close(rig);
+  }
+  CF_EXPECT(test, strcmp(plan[0], plan[1]) == 0, "3840x2160 is \"%s\", 4096x2160 \"%s\"", plan[0],
+            plan[1]);
+}
+
+static void cinema_is_alike(CfTest *test)
+{
+  CfTestPicture *source =
+      picture(CF_FORMAT_GRAY8, 4096, 2160, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, test->seed);
+  CfLlfParams params = defaults();
+
+  params.alpha = 0.4;
+  expect_the_cpu_agrees(test, source, &params);
+  cf_picture_free(source);
+}
+
+#endif
 
 /* Of a large picture's channels the small ones go another way behind the large one. */
 static void large_pictures_by_channels_are_alike(CfTest *test)
@@ -375,6 +466,11 @@ static const CfTestCase cases[] = {
     {"large-pictures-are-alike", large_pictures_are_alike, CF_EACH_OTHER_ENGINE},
     {"large-pictures-by-channels-are-alike", large_pictures_by_channels_are_alike,
      CF_EACH_OTHER_ENGINE},
+#ifdef CF_HAVE_CUDA
+    {"every-plan-is-alike", every_plan_is_alike, CF_EACH_OTHER_ENGINE},
+    {"cinema-has-the-plan-of-4k", cinema_has_the_plan_of_4k, CF_EACH_OTHER_ENGINE},
+    {"cinema-is-alike", cinema_is_alike, CF_EACH_OTHER_ENGINE},
+#endif
     {NULL, NULL, 0},
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Frames of 16 bits whose planes and rows start at odd bytes: the same samples as elsewhere, and no
- * access that a sanitizer for undefined behaviour, or another processor, objects to.
+ * Frames whose planes and rows start at odd bytes, from the top or from the bottom: the same
+ * samples as elsewhere, and no access that a sanitizer for undefined behaviour, or another
+ * processor, objects to.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,8 @@ static const CfRegion region_list[] = {{-5, 3, 60, 40}, {70, 10, 71, 45}};
 static const CfRegions some_regions = {
     .region = region_list, .count = 2, .shape = CF_REGION_ELLIPSE, .feather = 4.0};
 
-/* A copy of a picture at odd addresses, with an odd number of bytes between rows. */
+/* A copy of a picture at odd addresses, with an odd number of bytes between rows; `bottom_up`, its
+ * last row comes first. */
 typedef struct {
   CfPicture planes;
   uint8_t *allocation[CF_MAX_PLANES];
@@ -59,16 +61,18 @@ static void copy_rows(const CfVideo *video, const CfPicture *to, const CfPicture
   }
 }
 
-static OddPicture odd_copy(const CfTestPicture *from)
+static OddPicture odd_copy(const CfTestPicture *from, bool bottom_up)
 {
   OddPicture odd = {0};
 
   for (int p = 0; p < cf_format_info(from->video.format)->planes; p++) {
     const size_t stride = cf_row_bytes(&from->video, p) + 3;
 
-    odd.allocation[p] = calloc((size_t)cf_plane_height(&from->video, p) + 1, stride);
-    odd.planes.data[p] = odd.allocation[p] + 1;
-    odd.planes.stride[p] = (ptrdiff_t)stride;
+    const int height = cf_plane_height(&from->video, p);
+
+    odd.allocation[p] = calloc((size_t)height + 1, stride);
+    odd.planes.data[p] = odd.allocation[p] + 1 + (bottom_up ? (size_t)(height - 1) * stride : 0);
+    odd.planes.stride[p] = bottom_up ? -(ptrdiff_t)stride : (ptrdiff_t)stride;
   }
   copy_rows(&from->video, &odd.planes, &from->planes);
   return odd;
@@ -114,7 +118,8 @@ static bool filter(CfTest *test, const CfEngine *engine, const CfVideo *video, c
   return good;
 }
 
-static void check_case(CfTest *test, const CfEffect *effect, const CfEngine *engine, int number)
+static void check_case(CfTest *test, const CfEffect *effect, const CfEngine *engine, int number,
+                       bool bottom_up)
 {
   const CfVideo video = cf_video(test->format, WIDTH, HEIGHT);
   const CfRegions *regions = cases[number].regions ? &some_regions : NULL;
@@ -125,7 +130,7 @@ static void check_case(CfTest *test, const CfEffect *effect, const CfEngine *eng
 
   cf_picture_fill(source, CF_PATTERN_PHOTO, CF_ALPHA_OPAQUE, test->seed);
   cf_picture_fill(want, CF_PATTERN_NOISE, CF_ALPHA_OPAQUE, test->seed);
-  OddPicture from = odd_copy(source), to = odd_copy(want);
+  OddPicture from = odd_copy(source, bottom_up), to = odd_copy(want, bottom_up);
   cf_test_context(test, "%s %s, %s", effect->name, cases[number].settings, engine->name);
   if (set_params(test, effect, cases[number].settings, params) &&
       filter(test, engine, &video, params, regions, &source->planes, &want->planes) &&
@@ -146,22 +151,36 @@ static void check_case(CfTest *test, const CfEffect *effect, const CfEngine *eng
   cf_picture_free(got);
 }
 
-static void odd_bytes_are_bytes(CfTest *test)
+static void check_all(CfTest *test, bool bottom_up)
 {
-  if (cf_format_info(test->format)->bits <= 8)
-    return;
+  /* The slow one addresses all formats alike. */
+  const bool skip_reference = bottom_up && test->format != CF_FORMAT_NV12;
+
   for (int i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {
     const CfEffect *effect = cf_effect(cases[i].effect);
 
     for (const CfEngine *const *engine = effect->engines; *engine; engine++) {
-      if (!(*engine)->device_memory)
-        check_case(test, effect, *engine, i);
+      if (!(*engine)->device_memory &&
+          !(skip_reference && strcmp((*engine)->name, "reference") == 0))
+        check_case(test, effect, *engine, i, bottom_up);
     }
   }
 }
 
+static void odd_bytes_are_bytes(CfTest *test)
+{
+  if (cf_format_info(test->format)->bits > 8)
+    check_all(test, false);
+}
+
+static void pictures_may_be_bottom_up(CfTest *test)
+{
+  check_all(test, true);
+}
+
 static const CfTestCase test_cases[] = {
     {"odd-bytes-are-bytes", odd_bytes_are_bytes, CF_EACH_FORMAT},
+    {"pictures-may-be-bottom-up", pictures_may_be_bottom_up, CF_EACH_FORMAT},
     {0},
 };
 

@@ -172,6 +172,30 @@ static int waiting_costs_nothing(void)
   return clock() - before > CLOCKS_PER_SEC / 100;
 }
 
+static void work_100_us(void *context, int first, int end)
+{
+  struct timespec now;
+
+  (void)context;
+  for (int i = first; i < end; i++) {
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    for (const long start = now.tv_nsec; labs(now.tv_nsec - start) < 100000;)
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  }
+}
+
+/* Frames of 0.8 ms of work 20 ms apart take 40 ms of processor time, and little more. */
+static int rare_frames_cost_little(void)
+{
+  const clock_t before = clock();
+
+  for (int frame = 0; frame < 50; frame++) {
+    cf_parallel_for(2, 8, 1, work_100_us, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
+  }
+  return clock() - before > CLOCKS_PER_SEC / 13;
+}
+
 /* Each in a process that was forked while the pool had workers. */
 static void in_a_forked_process(CfTest *test)
 {
@@ -186,6 +210,7 @@ static void in_a_forked_process(CfTest *test)
       {"keeps its threads", threads_are_kept},
       {"bounds their number", huge_numbers_are_bounded},
       {"does not spin while it waits", waiting_costs_nothing},
+      {"does not spin between rare frames", rare_frames_cost_little},
   };
 
   mistakes(4, ITEMS, 1);

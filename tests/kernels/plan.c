@@ -143,6 +143,131 @@ static void planes_round_odd_sizes_up(CfTest *test)
 
 /* ---- Colours ---- */
 
+static void expect_video(CfTest *test, const CfVideo *video, bool good)
+{
+  CfStatus status = {CF_OK, ""};
+
+  CF_EXPECT(test, cf_video_check(video, &status) == good, "%dx%d of format %d: %s", video->width,
+            video->height, (int)video->format, status.message);
+  CF_EXPECT(test, good || (status.code == CF_ERROR_INVALID && strstr(status.message, "allowed")),
+            "code %d: %s", (int)status.code, status.message);
+}
+
+static void videos_are_checked(CfTest *test)
+{
+  const struct {
+    int width, height;
+    bool good;
+  } rows[] = {{1, 1, true},
+              {CF_LARGEST_SIDE, 1, true},
+              {1, CF_LARGEST_SIDE, true},
+              {16384, 32768, true},
+              {16385, 32768, false},
+              {CF_LARGEST_SIDE + 1, 1, false},
+              {1, CF_LARGEST_SIDE + 1, false},
+              {0, 5, false},
+              {5, -1, false}};
+  CfVideo video;
+
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    video = cf_video(CF_FORMAT_NV12, rows[i].width, rows[i].height);
+    expect_video(test, &video, rows[i].good);
+  }
+  video = cf_video(CF_FORMAT_NV12, 5, 5);
+  video.format = CF_FORMAT_COUNT;
+  expect_video(test, &video, false);
+  video = cf_video(CF_FORMAT_NV12, 5, 5);
+  video.luma_red = 0.0;
+  expect_video(test, &video, false);
+  video.luma_red = 1.0 - video.luma_blue;
+  expect_video(test, &video, false);
+}
+
+/* A job that is good, and what makes it another. */
+typedef struct {
+  CfEngine engine;
+  CfJob job;
+} Handed;
+
+static void expect_job(CfTest *test, const Handed *handed, const char *what, bool good)
+{
+  const CfVideo video = cf_video(CF_FORMAT_P010_10LE, 9, 7);
+  CfStatus status = {CF_OK, ""};
+
+  CF_EXPECT(test, cf_job_check(&handed->engine, &video, &handed->job, &status) == good,
+            "%s is %s: %s", what, good ? "refused" : "taken", status.message);
+  CF_EXPECT(test, good || status.code == CF_ERROR_INVALID, "%s: code %d", what, (int)status.code);
+}
+
+static int no_halo(const void *state)
+{
+  (void)state;
+  return 0;
+}
+
+static void jobs_are_checked(CfTest *test)
+{
+  static uint8_t memory[4][400];
+  static const CfRegions regions = {0};
+  const Handed good = {.job = {.source = {{memory[0], memory[1]}, {18, 20}},
+                               .destination = {{memory[2], memory[3]}, {20, 22}}}};
+  Handed handed = good;
+
+  expect_job(test, &handed, "a whole picture", true);
+  handed.job.source.data[1] = NULL;
+  expect_job(test, &handed, "a missing plane", false);
+  handed = good;
+  handed.job.source.stride[0] = 17;
+  expect_job(test, &handed, "a short stride", false);
+  handed.job.source.stride[0] = 19;
+  handed.job.source.data[1]++;
+  expect_job(test, &handed, "odd bytes in host memory", true);
+  handed.engine.device_memory = true;
+  expect_job(test, &handed, "odd bytes in device memory", false);
+  handed = good;
+  handed.job.destination.stride[1] = -20;
+  expect_job(test, &handed, "a picture bottom up", true);
+  handed.job.destination.stride[1] = -19;
+  expect_job(test, &handed, "a short one", false);
+  handed.job.destination.stride[1] = -20;
+  handed.engine.device_memory = true;
+  expect_job(test, &handed, "one on the device", false);
+
+  handed = good;
+  handed.job.destination = handed.job.source;
+  expect_job(test, &handed, "the same picture", false);
+  handed.engine.in_place = true;
+  expect_job(test, &handed, "the same picture in place", true);
+  handed.job.destination.stride[0] = 20;
+  expect_job(test, &handed, "other strides in place", false);
+  handed.job.destination = (CfPicture){{memory[0], memory[3]}, {18, 20}};
+  expect_job(test, &handed, "one plane in place", false);
+
+  handed = good;
+  handed.job.regions = &regions;
+  expect_job(test, &handed, "regions that nobody knows", false);
+  handed.engine.regions = true;
+  expect_job(test, &handed, "regions", true);
+  handed.engine.halo = no_halo;
+  handed.job.rows = 4;
+  expect_job(test, &handed, "a band of regions", false);
+
+  handed = good;
+  handed.job.rows = 4;
+  expect_job(test, &handed, "a band that nobody knows", false);
+  handed.engine.halo = no_halo;
+  expect_job(test, &handed, "a band", true);
+  handed.job.first_row = 4;
+  expect_job(test, &handed, "a band beyond the end", false);
+  handed.job.rows = 3;
+  expect_job(test, &handed, "the last rows", true);
+  handed.job.first_row = 2;
+  expect_job(test, &handed, "an odd number of rows", false);
+  handed.job.first_row = 3;
+  handed.job.rows = 4;
+  expect_job(test, &handed, "an odd row", false);
+}
+
 static void expect_range(CfTest *test, CfFormat format, CfRange range, CfRole role, double offset,
                          double scale)
 {
@@ -583,6 +708,8 @@ static const CfTestCase cases[] = {
     {"unknown-formats-are-refused", unknown_formats_are_refused, CF_ONCE},
     {"alpha-channel-is-found", alpha_channel_is_found, CF_ONCE},
     {"planes-round-odd-sizes-up", planes_round_odd_sizes_up, CF_ONCE},
+    {"videos-are-checked", videos_are_checked, CF_ONCE},
+    {"jobs-are-checked", jobs_are_checked, CF_ONCE},
     {"code-ranges-follow-the-standards", code_ranges_follow_the_standards, CF_ONCE},
     {"video-defaults-follow-the-format", video_defaults_follow_the_format, CF_ONCE},
     {"colours-have-the-published-codes", colours_have_the_published_codes, CF_ONCE},

@@ -11,6 +11,7 @@
 
 #include "plan/gaussian.h"
 #include "harness.h"
+#include "plan/plane_rows.h"
 #include "plan/pyramid_factors.h"
 
 #define MOST_SAMPLES 4000
@@ -323,6 +324,120 @@ static void factors_follow_sigma(CfTest *test)
             "levels");
 }
 
+/* What backends make of them: D1, D2 and the prefilter's width. */
+static void factors_are_divided(CfTest *test)
+{
+  static const CfPyramidLimits wide = {1, 8, 64, true, 0.8, 4.0};
+  static const CfPyramidLimits matrix = {4, 8, 64, true, 0.6, 0.0};
+  static const CfPyramidLimits plain = {1, 8, 8, false, 0.72, 4.1};
+  static const struct {
+    const CfPyramidLimits *limits;
+    double sigma;
+    int bits, decimation, thinning;
+    bool boxes;
+    double prefilter;
+  } cases[] = {
+      {&wide, 3.0, 8, 1, 1, false, 0.8},     {&wide, 10.0, 8, 4, 1, true, 0.8},
+      {&wide, 100.0, 8, 8, 4, true, 0.8},    {&wide, 100.0, 10, 8, 4, false, 0.8},
+      {&wide, 100.0, 16, 4, 1, false, 1.0},  {&matrix, 2.0, 8, 4, 1, true, 0.6},
+      {&matrix, 250.0, 8, 8, 8, true, 0.6},  {&plain, 250.0, 8, 8, 1, false, 0.72},
+      {&plain, 250.0, 10, 8, 1, false, 0.8}, {&plain, 40.0, 16, 2, 1, false, 1.0},
+  };
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const CfPyramidFactors got =
+        cf_pyramid_factors(cases[i].sigma, cases[i].bits, false, cases[i].limits);
+
+    CF_EXPECT(test,
+              got.decimation == cases[i].decimation && got.thinning == cases[i].thinning &&
+                  got.boxes == cases[i].boxes && got.prefilter_sigma == cases[i].prefilter,
+              "case %zu: %d, %d, %d, %g", i, got.decimation, got.thinning, got.boxes,
+              got.prefilter_sigma);
+  }
+  CF_EXPECT(test, cf_pyramid_level_factors(13.0, &plain).decimation == 8, "a level");
+}
+
+/* The farthest sample with a share in result x, beyond which nothing is read. */
+static int reach_of(const CfPyramidAxis *axis, CfBorder border, int x)
+{
+  const int phase = x % axis->factor, cell = x / axis->factor + axis->spline_first[phase];
+  const int first = axis->factors.thinning * cell + axis->low_first;
+  const int last = first + axis->factors.thinning * (axis->spline_count - 1) + axis->low_count - 1;
+  int reach = 0;
+
+  for (int fine = first; fine <= last; fine++) {
+    for (int t = 0; t < axis->prefilter_count; t++) {
+      const int from = cf_border_index(
+          border, (long)axis->factors.decimation * fine + axis->prefilter_first + t, axis->size);
+
+      if (from >= 0 && abs(from - x) > reach)
+        reach = abs(from - x);
+    }
+  }
+  return reach;
+}
+
+static void halo_reaches_all(CfTest *test)
+{
+  const int sizes[] = {7, 200, 1001};
+
+  for (int i = 0; i < SPLITS; i++) {
+    for (int border = 0; border <= CF_BORDER_CONSTANT; border++) {
+      for (int s = 0; s < 3; s++) {
+        const CfPyramidFactors factors = factors_of(i);
+        const double sigma = 2.3 * factors.decimation * factors.thinning;
+        CfPyramidAxis axis = {0};
+        int reach = 0;
+
+        if (!CF_EXPECT(test,
+                       cf_pyramid_axis(&axis, sigma, sizes[s], (CfBorder)border, &factors, NULL),
+                       "no plan"))
+          continue;
+        const int halo = cf_pyramid_halo(&axis, (CfBorder)border);
+
+        for (int x = 0; x < sizes[s]; x++) {
+          const int own = reach_of(&axis, (CfBorder)border, x);
+
+          reach = own > reach ? own : reach;
+        }
+        cf_test_context(test, "%dx%d, size %d, border %d", factors.decimation, factors.thinning,
+                        sizes[s], border);
+        if (border == CF_BORDER_WRAP)
+          CF_EXPECT(test, halo == -1, "halo %d", halo);
+        else
+          CF_EXPECT(test, reach <= halo && (sizes[s] < 1000 || halo <= reach + axis.factor),
+                    "it reads %d away, the halo is %d", reach, halo);
+        cf_pyramid_axis_free(&axis);
+      }
+    }
+  }
+}
+
+static void rows_of_a_plane(CfTest *test)
+{
+  const CfVideo video = cf_video(CF_FORMAT_NV12, 64, 101);
+  CfJob job = {0};
+  const int halo[2] = {3, 4}, any[2] = {3, -1};
+  const CfPlaneRows all = cf_job_plane_rows(&video, 1, &job);
+
+  job.first_row = 20;
+  job.rows = 10;
+  const CfPlaneRows made = cf_job_plane_rows(&video, 1, &job);
+  const CfPlaneRows read = cf_job_readable_rows(&video, 1, &job, 12);
+  const CfPlaneRows any_read = cf_job_readable_rows(&video, 1, &job, -1);
+
+  job.first_row = 90;
+  job.rows = 11;
+  const CfPlaneRows last = cf_job_plane_rows(&video, 1, &job);
+
+  CF_EXPECT(test, all.first == 0 && all.end == 51, "all: %d, %d", all.first, all.end);
+  CF_EXPECT(test, made.first == 10 && made.end == 15, "made: %d, %d", made.first, made.end);
+  CF_EXPECT(test, read.first == 0 && read.end == 27, "read: %d, %d", read.first, read.end);
+  CF_EXPECT(test, any_read.first == 0 && any_read.end == 51, "any: %d", any_read.end);
+  CF_EXPECT(test, last.first == 45 && last.end == 51, "last: %d, %d", last.first, last.end);
+  CF_EXPECT(test, cf_luma_halo(&video, halo) == 8 && cf_luma_halo(&video, any) == -1, "luma");
+}
+
 static const CfTestCase cases[] = {
     {"pyramid-is-the-gaussian", pyramid_is_the_gaussian, CF_ONCE},
     {"tails-are-those-of-the-gaussian", tails_are_those_of_the_gaussian, CF_ONCE},
@@ -330,6 +445,9 @@ static const CfTestCase cases[] = {
     {"taps-add-up", taps_add_up, CF_ONCE},
     {"too-small-is-refused", too_small_is_refused, CF_ONCE},
     {"factors-follow-sigma", factors_follow_sigma, CF_ONCE},
+    {"factors-are-divided", factors_are_divided, CF_ONCE},
+    {"halo-reaches-all", halo_reaches_all, CF_ONCE},
+    {"rows-of-a-plane", rows_of_a_plane, CF_ONCE},
     {0},
 };
 

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "blockavg.h"
-#include "plan/coverage.h"
+#include "plan/coverage_frame.h"
 #include "harness.h"
 #include "naive_regions.h"
 
@@ -412,6 +412,17 @@ static void blocks_across_the_frame(CfTest *test)
   cf_picture_free(got);
 }
 
+/* A row of a picture of one plane, by itself. */
+static void cover_row(const CfVideo *video, const CfRegions *regions, int y, uint16_t *coverage,
+                      int *owner)
+{
+  CfCoverage frame = {0};
+
+  cf_coverage_set(&frame, video, regions, NULL);
+  cf_coverage_row(&frame, 0, y, 0, video->width, coverage, owner);
+  cf_coverage_clear(&frame);
+}
+
 /* Regions that are looked at together cover what each covers alone, and the most covering owns. */
 static void many_cover_as_each_alone(CfTest *test)
 {
@@ -433,14 +444,14 @@ static void many_cover_as_each_alone(CfTest *test)
       list[i] = (CfRegion){between(test, -span, WIDTH + span), between(test, -span, 200 + span),
                            between(test, 1, span), between(test, 1, span)};
     list[1] = list[0];
-    cf_coverage_line(&video, &regions, 0, y, 0, WIDTH, coverage, owner);
-    cf_coverage_line(&video, &regions, 0, y, 0, WIDTH, unowned, NULL);
+    cover_row(&video, &regions, y, coverage, owner);
+    cover_row(&video, &regions, y, unowned, NULL);
     for (int i = 0; i < regions.count; i++) {
       CfRegions one = regions;
 
       one.region = &list[i];
       one.count = 1;
-      cf_coverage_line(&video, &one, 0, y, 0, WIDTH, alone, nobody);
+      cover_row(&video, &one, y, alone, nobody);
       for (int x = 0; x < WIDTH; x++) {
         const bool longer =
             cf_region_side(&regions, &list[i]) > cf_region_side(&regions, &list[wanted[x]]);
@@ -468,12 +479,15 @@ static double coverage_cost(const CfVideo *video, const CfRegion *list, int coun
       .region = list, .count = count, .shape = CF_REGION_ELLIPSE, .feather = 256.0};
   uint16_t coverage[CF_COVERAGE_SAMPLES];
   int owner[CF_COVERAGE_SAMPLES];
+  CfCoverage frame = {0};
   struct timespec from, to;
 
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+  cf_coverage_set(&frame, video, &regions, NULL);
   for (int y = 0; y < video->height; y++)
-    cf_coverage_line(video, &regions, 0, y, 0, video->width, coverage, owner);
+    cf_coverage_row(&frame, 0, y, 0, video->width, coverage, owner);
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+  cf_coverage_clear(&frame);
   return (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) * 1e-6;
 }
 

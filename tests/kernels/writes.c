@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "blockavg.h"
-#include "plan/coverage.h"
+#include "plan/coverage_frame.h"
 #include "granules.h"
 #include "memory.h"
 #include "random.h"
@@ -146,12 +146,11 @@ static bool fill_with_noise(const Granular *picture, CopyRow upload)
   return true;
 }
 
-static bool covers(const Granular *picture, const CfRegions *regions, int plane, int y, int x0,
-                   int x1)
+static bool covers(const CfCoverage *frame, int plane, int y, int x0, int x1)
 {
   uint16_t coverage[CF_COVERAGE_SAMPLES];
 
-  if (!cf_coverage_line(&picture->video, regions, plane, y, x0, x1 - x0, coverage, NULL))
+  if (!cf_coverage_row(frame, plane, y, x0, x1 - x0, coverage, NULL))
     return false;
   for (int i = 0; i < x1 - x0; i++) {
     if (coverage[i] > 0)
@@ -161,7 +160,7 @@ static bool covers(const Granular *picture, const CfRegions *regions, int plane,
 }
 
 /* Returns the number of granules that are read-only, -1 on failure. */
-static int protect(const Granular *picture, const Case *one, const CfRegions *regions)
+static int protect(const Granular *picture, const Case *one, const CfCoverage *frame)
 {
   const CfFormatInfo *format = cf_format_info(picture->video.format);
   int count = 0;
@@ -174,7 +173,7 @@ static int protect(const Granular *picture, const Case *one, const CfRegions *re
       uint8_t *granule = picture->memory[p] + y * picture->planes.stride[p];
 
       for (int side = 0; side < 2; side++) {
-        if (covers(picture, regions, p, y, edges[side], edges[side + 1]))
+        if (covers(frame, p, y, edges[side], edges[side + 1]))
           continue;
         if (!picture->granules->protect(granule + (size_t)side * picture->granule, picture->granule,
                                         true))
@@ -205,7 +204,12 @@ static bool run_case(const CfEngine *engine, const CfMemory *memory, Granular *p
   say("case %zd: memory", one - cases);
   if (!lay_out(picture, one) || !fill_with_noise(picture, memory ? memory->upload : copy_in_host))
     return false;
-  const int protected = protect(picture, one, &regions);
+
+  CfCoverage frame = {0};
+  const int protected = cf_coverage_set(&frame, &picture->video, &regions, &status)
+                            ? protect(picture, one, &frame)
+                            : -1;
+  cf_coverage_clear(&frame);
   if (protected <= 0)
     return false;
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Many frames and many starts in one process: no memory may be lost. See soak.c."""
+"""Many frames and many starts in one process, and frames whose caps, settings and regions change in
+two: no memory and no frame may be lost. See soak.c and soak-changes.c."""
 import json
 
 from . import chain, common
 
 FRAMES, QUICK_FRAMES = 20000, 2000
 CYCLES, QUICK_CYCLES = 50, 20
+CHANGING_FRAMES, QUICK_CHANGING_FRAMES = 20000, 6000
 # nvidia-smi counts in MiB; the first frames fill pools, and malloc keeps what threads gave back.
 DEVICE_MIB = 2
 HOST_MIB = 8
@@ -51,3 +53,18 @@ def run(host, result, deadline):
                  f"{plain + HOST_MIB_BEYOND_DRIVER:.1f}: without our elements {plain:+.1f})")
     result.figures.append(f"{cycles} starts: device {device:+d} MiB, host {memory:+.1f} MiB, "
                           f"without ours {plain:+.1f} MiB")
+    run_changes(host, result, deadline)
+
+
+def run_changes(host, result, deadline):
+    frames = QUICK_CHANGING_FRAMES if host.quick else CHANGING_FRAMES
+    said = common.run_command([str(host.program("tests/gpu/soak-changes")), "--frames", str(frames),
+                               "--processes", "2", "--caps-every", "50"], deadline.left())
+    result.check(said.good, f"{frames} frames in each of two processes that change all the time",
+                 said.detail())
+    if said.good:
+        lines = [json.loads(line) for line in said.text.splitlines() if line.startswith("{")]
+        early, end = ([line for line in lines if line["process"] == 0][i] for i in (0, -1))
+        device, memory = growth(early, end)
+        result.figures.append(f"{end['frames']} changing frames at {end['fps']:.0f}/s: device "
+                              f"{device:+d} MiB, host {memory:+.1f} MiB")

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cuda/blockavg/regions_plan.h"
+
+namespace cf::blockavg
+{
+
+namespace
+{
+
+/* Quotients of larger numbers would not be exact on the GPU. */
+constexpr int kLargestSide = 24576;
+
+/* The picture is divided into so many cells to find regions that share blocks. */
+constexpr int kCellColumns = 64, kCellRows = 128;
+
+FootprintRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
+                        const CfRegions *regions)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  FootprintRule rule = {};
+
+  rule.picture_width = video->width;
+  rule.picture_height = video->height;
+  rule.reach = cf_coverage_rule(regions).reach;
+  rule.mask_x = rule.mask_y = ~0;
+  for (int p = 0; p < format->planes; p++) {
+    rule.mask_x &= ~0u << format->plane[p].subsampling_x;
+    rule.mask_y &= ~0u << format->plane[p].subsampling_y;
+  }
+  rule.single = cf_mosaic_is_single(params, regions);
+  if (rule.single || params->blocks_across == 0) {
+    const CfGrid grid = cf_mosaic_frame_grid(params, video, regions->field);
+    rule.width = grid.width;
+    rule.height = grid.height;
+  }
+  rule.blocks_across = params->blocks_across;
+  rule.anchored = !rule.single && params->anchor == CF_BLOCKAVG_REGION;
+  rule.field = regions->field;
+  return rule;
+}
+
+/* The largest square blocks that count as whole. */
+constexpr int kMostSize = 90;
+
+static_assert(kMostSize * kMostSize <= kWholePixels, "as others");
+
+/* The largest regions there could be: with blocks of the same size for all, or with square ones of
+ * each size from 1 on, if any (else 0). */
+struct Largest {
+  int width[kMostSize + 1], height[kMostSize + 1];
+};
+
+/* Boxes that touch the picture. Where only the part in the picture matters, coordinates are cut;
+ * else it is false where they do not fit. */
+bool pack_boxes(RegionPlan *list, const CfRegions *regions, Largest *largest)
+{
+  const FootprintRule rule = list->rule;
+  int boxes = 0;
+
+  for (int i = 0; i < regions->count; i++) {
+    const CfRegion *region = &regions->region[i];
+    int64_t x0 = region->x, y0 = region->y, x1 = x0 + region->width, y1 = y0 + region->height;
+
+    if (x0 >= x1 || y0 >= y1 || x0 - rule.reach >= rule.picture_width ||
+        y0 - rule.reach >= rule.picture_height || x1 + rule.reach <= 0 || y1 + rule.reach <= 0)
+      continue;
+    if (x0 < INT16_MIN || y0 < INT16_MIN || x1 > INT16_MAX || y1 > INT16_MAX) {
+      if (list->needs_grid_barrier)
+        return false;
+      x0 = x0 < 0 ? 0 : x0;
+      y0 = y0 < 0 ? 0 : y0;
+      x1 = x1 < rule.picture_width ? x1 : rule.picture_width;
+      y1 = y1 < rule.picture_height ? y1 : rule.picture_height;
+    }
+    const Box box = {(short)x0, (short)y0, (short)x1, (short)y1};
+    const int size =
+        rule.width > 0 ? 0 : cf_mosaic_block_size(box_side(&rule, &box), rule.blocks_across);
+    if (size > kMostSize)
+      return false;
+    list->box[boxes++] = box;
+    largest->width[size] = larger(largest->width[size], box.x1 - box.x0);
+    largest->height[size] = larger(largest->height[size], box.y1 - box.y0);
+  }
+  list->boxes = boxes;
+  return true;
+}
+
+/* The most blocks that a region of such a size may have. */
+Footprint largest_footprint(const FootprintRule *rule, int size, const Largest *largest)
+{
+  const int width = smaller(largest->width[size] + 2 * rule->reach, rule->picture_width);
+  const int height = smaller(largest->height[size] + 2 * rule->reach, rule->picture_height);
+  Footprint footprint = {0, 0, size > 0 ? size : rule->width, size > 0 ? size : rule->height, 0, 0};
+
+  footprint.columns = (width + ~rule->mask_x + footprint.width - 2) / footprint.width + 1;
+  footprint.rows = (height + ~rule->mask_y + footprint.height - 2) / footprint.height + 1;
+  return footprint;
+}
+
+/* log2 of the pixels of a cell. */
+int cell_shift(int length, int cells)
+{
+  int shift = 0;
+
+  while ((length - 1) >> shift >= cells)
+    shift++;
+  return shift;
+}
+
+int cell_at(int pixel, int length, int shift)
+{
+  return smaller(larger(pixel, 0), length - 1) >> shift;
+}
+
+/* Whether any regions may share blocks: those with a feather and a block around them that touch the
+ * same cell. */
+bool may_meet(const RegionPlan *list)
+{
+  const FootprintRule rule = list->rule;
+  const int margin_x = rule.reach + (rule.width > 0 ? rule.width : kMostSize);
+  const int margin_y = rule.reach + (rule.width > 0 ? rule.height : kMostSize);
+  const int shift_x = cell_shift(rule.picture_width, kCellColumns);
+  const int shift_y = cell_shift(rule.picture_height, kCellRows);
+  uint64_t taken[kCellRows] = {}, met = 0;
+
+  for (int i = 0; i < list->boxes && !met; i++) {
+    const Box box = list->box[i];
+    const int x0 = cell_at(box.x0 - margin_x, rule.picture_width, shift_x);
+    const int x1 = cell_at(box.x1 - 1 + margin_x, rule.picture_width, shift_x);
+    const int y0 = cell_at(box.y0 - margin_y, rule.picture_height, shift_y);
+    const int y1 = cell_at(box.y1 - 1 + margin_y, rule.picture_height, shift_y);
+    const uint64_t columns = ~0ull >> (kCellColumns - 1 - x1 + x0) << x0;
+
+    for (int row = y0; row <= y1; row++) {
+      met |= taken[row] & columns;
+      taken[row] |= columns;
+    }
+  }
+  return met;
+}
+
+/* A plane, or several alike. */
+struct Level {
+  int planes, channels, bytes, shift_x, shift_y;
+};
+
+Level level_of(const CfFormatInfo *format, int k)
+{
+  const CfPlaneFormat *layout = &format->plane[k];
+
+  return {k > 0 ? format->planes - 1 : 1, layout->channels,
+          layout->channels * cf_sample_bytes(format), layout->subsampling_x, layout->subsampling_y};
+}
+
+UnitShape cut_patch(const RegionPlan *list, const Level &level, const Footprint *footprint,
+                    bool aligned)
+{
+  return unit_shape_of(footprint, list->unit_items,
+                       item_rows_of(footprint->height, level.shift_y, level.channels), level.bytes,
+                       level.shift_x, aligned);
+}
+
+/* Makes room for the units of a footprint that is as large as any with blocks of this size. */
+void reserve_units(RegionPlan *list, int k, const Level &level, const Footprint *footprint)
+{
+  const bool aligned =
+      list->rule.single && is_column_aligned(footprint, level.bytes, level.shift_x);
+  const UnitShape cut = cut_patch(list, level, footprint, aligned);
+  const int groups = item_rows_of(footprint->height, level.shift_y, level.channels);
+  const int columns =
+      columns_touched(cut.across * footprint->width, level.bytes, level.shift_x, aligned);
+  const int items = columns * groups * cut.down;
+
+  list->cut[k] = cut;
+  list->unit_rows =
+      larger(list->unit_rows, (cut.down * footprint->height + level.shift_y) >> level.shift_y);
+  list->units[k] = larger(list->units[k], units_of(footprint, &cut));
+  /* Smaller footprints with as large blocks may have more rows in a unit, unless the cut is theirs.
+   */
+  list->items =
+      larger(list->items, list->rule.width > 0 || columns * groups > list->unit_items
+                              ? items
+                              : smaller(columns * groups * footprint->rows, list->unit_items));
+}
+
+} // namespace
+
+bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgParams *params,
+                      const CfRegions *regions, bool stays)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  Largest largest = {};
+
+  if (regions->count > kMostRegions || video->width > kLargestSide || video->height > kLargestSide)
+    return false;
+  list->rule = make_rule(video, params, regions);
+  /* Boxes have no room for what they are parts of. */
+  if (regions->whole && !list->rule.single)
+    return false;
+  const bool soft = list->rule.reach > 0 || regions->shape != CF_REGION_RECTANGLE;
+  list->needs_grid_barrier = soft || !list->rule.single;
+  list->units[0] = list->units[1] = list->items = list->unit_rows = 0;
+  if (list->rule.width * list->rule.height > kWholePixels || !pack_boxes(list, regions, &largest))
+    return false;
+  list->overlaps = list->boxes > 1 && (!(stays || list->needs_grid_barrier) || may_meet(list));
+  list->needs_grid_barrier = list->needs_grid_barrier && list->overlaps;
+  list->unit_items =
+      soft && !list->needs_grid_barrier && list->boxes <= kFewShapes ? kFewItems : kUnitItems;
+  for (int size = 0; size <= kMostSize; size++) {
+    if (largest.width[size] == 0)
+      continue;
+    const Footprint footprint = largest_footprint(&list->rule, size, &largest);
+    for (int k = 0; k < 2 && k < format->planes; k++)
+      reserve_units(list, k, level_of(format, k), &footprint);
+  }
+  list->blocks = (list->units[0] + (format->planes - 1) * list->units[1]) * list->boxes;
+  list->exact_offsets = false;
+  list->has_pixels =
+      list->rule.width > 0 ? list->rule.width == 1 && list->rule.height == 1 : largest.width[1] > 0;
+  /* Units of square blocks never have more rows of samples. */
+  if (soft && list->rule.width > 0 && list->unit_rows > kSoftRows)
+    return false;
+  return list->items <= kMostItems && (list->blocks <= kMostBlocks || count_units(list, video));
+}
+
+bool count_units(RegionPlan *list, const CfVideo *video)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+
+  list->exact_offsets = true;
+  list->blocks = 0;
+  for (int i = 0; i < list->boxes; i++) {
+    const Footprint footprint = footprint_of(&list->rule, &list->box[i]);
+
+    list->start[i] = (uint16_t)list->blocks;
+    for (int k = 0; k < 2 && k < format->planes; k++) {
+      const Level level = level_of(format, k);
+      const UnitShape cut =
+          list->rule.width > 0
+              ? list->cut[k]
+              : cut_patch(list, level, &footprint,
+                          is_column_aligned(&footprint, level.bytes, level.shift_x));
+      list->blocks += units_of(&footprint, &cut) * level.planes;
+    }
+    if (list->blocks > kMostBlocks)
+      return false;
+  }
+  return true;
+}
+
+} // namespace cf::blockavg

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Blur maps on tensor cores, on the host: the plan of the levels, where images and records lie, and
+ * the launches of a frame.
+ */
+#include "cuda/blurmap/mma_types.cuh"
+#include "cuda/common/int_math.cuh"
+
+#include <stdlib.h>
+#include <string.h>
+
+namespace cf::blurmap
+{
+
+namespace
+{
+
+/* Of a picture along each axis, where texels are larger than samples. */
+constexpr int kLeastTexels = 4;
+
+/* The most that a level's weights take, in uint4: of 8 variants down in 2 blocks of 32, and 4
+ * across in 2 blocks of 64. */
+constexpr size_t kMostLevelWeights = 8 * 2 * 32 + 4 * 2 * 64;
+
+constexpr int kWarps = kThreads / 32;
+
+} // namespace
+
+/* Device memory is only ever used in the order of one stream. */
+struct MmaState {
+  CfVideo video;
+  CfDevice *device;
+  int planes, border;
+
+  /* The levels, for which `weights` are sent to the device once. */
+  CfMipPlane mips[CF_MAX_PLANES];
+  MmaPlane plane[CF_MAX_PLANES];
+  WeightList weights;
+  bool weights_sent;
+
+  /* What depends on the rows to make, too. */
+  bool placed; /* and sent to the device */
+  int first[CF_MAX_PLANES], end[CF_MAX_PLANES];
+  uint64_t texels;
+  int of_depth[CF_MIP_LOGS + 1]; /* index of the first image of each depth (cf_mip_depth) */
+  int ctas[CF_MIP_LOGS];         /* of the launch for each depth */
+  MipDownsample downsample[CF_MAX_PLANES * CF_MIP_IMAGES];
+
+  bool found;   /* LODs and records, for these rows */
+  bool ordered; /* by cost */
+  unsigned frame;
+
+  MmaPlane *device_plane;
+  MipDownsample *device_downsample;
+  uint4 *device_weights;
+  size_t device_weights_room;
+  uint4 *lods, *levels;
+  StripRecord *strips;
+  TileRecord *tiles;
+  unsigned *order;
+  unsigned *transparent;
+};
+
+namespace
+{
+
+const CfPlaneFormat *plane_format(const MmaState *state, int p)
+{
+  return &cf_format_info(state->video.format)->plane[p];
+}
+
+/* ---- levels ---- */
+
+bool same_levels(const CfBlurLevels *a, const CfBlurLevels *b)
+{
+  return a->count == b->count &&
+         memcmp(a->level, b->level, (size_t)a->count * sizeof a->level[0]) == 0;
+}
+
+bool plan_plane(MmaState *state, int p, const CfBlurLevels *const *levels, CfStatus *status)
+{
+  MmaPlane *plane = &state->plane[p];
+  const CfMipPlane *mips = &state->mips[p];
+
+  cf_mips_choose(&state->mips[p], levels[p]);
+  plane->groups = mips->groups;
+  if (p > 0 && same_levels(levels[p], levels[p - 1])) {
+    memcpy(plane->level, state->plane[p - 1].level, sizeof plane->level);
+    return true;
+  }
+  for (int i = 0; i < levels[p]->count; i++) {
+    const CfBlurLevel *level = &levels[p]->level[i];
+    LevelWeights *weights = &plane->level[i];
+
+    weights->group = mips->group_of_level[i];
+    if (!add_weights_down(&state->weights, level->vertical, cf_mip_log(level->vertical), weights,
+                          status) ||
+        !add_weights_across(&state->weights, level->horizontal, cf_mip_log(level->horizontal),
+                            weights, status))
+      return false;
+  }
+  return true;
+}
+
+/* ---- images ---- */
+
+CfMipArea area_of(const MmaState *state, int p, int first, int end)
+{
+  return {cf_plane_width(&state->video, p),
+          cf_plane_height(&state->video, p),
+          plane_format(state, p)->channels,
+          first,
+          end,
+          state->border};
+}
+
+/* Refuses pictures and levels of which some job would have too many texels. */
+bool check_whole_picture(MmaState *state, CfStatus *status)
+{
+  uint64_t texels = 0;
+
+  for (int p = 0; p < state->planes; p++) {
+    const CfMipArea whole = area_of(state, p, 0, cf_plane_height(&state->video, p));
+
+    if (!cf_mips_place(&state->mips[p], &whole, &texels, status))
+      return false;
+  }
+  return true;
+}
+
+MipImage image_for_kernels(const CfMipImage &image)
+{
+  return {image.log_x,  image.log_y, image.first_x,      image.first_y,          image.width,
+          image.height, image.pitch, (uint32_t)image.at, (uint32_t)image.channel};
+}
+
+bool place_images(MmaState *state, int p, CfStatus *status)
+{
+  CfMipPlane *mips = &state->mips[p];
+  const CfMipArea area = area_of(state, p, state->first[p], state->end[p]);
+
+  if (!cf_mips_place(mips, &area, &state->texels, status))
+    return false;
+  for (int i = 0; i < mips->groups; i++) {
+    const int image = mips->image_of_group[i];
+
+    state->plane[p].image[i] = image < 0 ? MipImage{} : image_for_kernels(mips->image[image]);
+  }
+  return true;
+}
+
+/* Appends the images of one depth, of which each CTA, or warp where it reads the frame, makes
+ * `rows` rows of texels. */
+void list_depth(MmaState *state, int depth, int rows)
+{
+  const bool from_frame = depth == 1;
+  int n = state->of_depth[depth], ctas = 0;
+
+  for (int p = 0; p < state->planes; p++) {
+    const CfMipPlane *mips = &state->mips[p];
+    const int channels = plane_format(state, p)->channels;
+
+    for (int i = 0; i < mips->images; i++) {
+      const CfMipImage *image = &mips->image[i];
+      MipDownsample downsample = {};
+
+      if (cf_mip_depth(image) != depth)
+        continue;
+      downsample.plane = p;
+      downsample.first_cta = ctas;
+      downsample.across =
+          div_up(image->width,
+                 from_frame ? frame_texels_of_warp(channels, image->log_x) : kDownsampleColumns);
+      /* All warps of a CTA read the same rows of pixels. */
+      if (from_frame && channels > 2)
+        downsample.across = round_up(downsample.across, kWarps);
+      downsample.rows = rows;
+      downsample.to = image_for_kernels(*image);
+      if (image->parent >= 0)
+        downsample.from = image_for_kernels(mips->image[image->parent]);
+      state->downsample[n++] = downsample;
+      const int parts = downsample.across * div_up(image->height, rows);
+      ctas += from_frame ? div_up(parts, kWarps) : parts * channels;
+    }
+  }
+  state->of_depth[depth + 1] = n;
+  state->ctas[depth] = ctas;
+}
+
+void list_downsamples(MmaState *state)
+{
+  const int resident =
+      state->device->info.multiprocessors * frame_ctas_of_sm(plane_format(state, 0)->channels);
+
+  state->of_depth[1] = 0;
+  for (int rows = kLeastFrameRows; rows <= kMostFrameRows; rows++) {
+    list_depth(state, 1, rows);
+    if (state->ctas[1] <= resident)
+      break;
+  }
+  for (int depth = 2; depth < CF_MIP_LOGS; depth++)
+    list_depth(state, depth, kDownsampleRows);
+}
+
+/* ---- device memory ---- */
+
+bool reserve_weights(MmaState *state, size_t count, CfStatus *status)
+{
+  if (count <= state->device_weights_room)
+    return true;
+  uint4 *larger = (uint4 *)cf_device_alloc(count * sizeof *larger, status);
+  if (!larger)
+    return false;
+  cf_device_free(state->device_weights);
+  state->device_weights = larger;
+  state->device_weights_room = count;
+  state->weights_sent = false;
+  return true;
+}
+
+bool send_weights(MmaState *state, void *stream, CfStatus *status)
+{
+  if (state->weights_sent)
+    return true;
+  if (!reserve_weights(state, state->weights.count, status))
+    return false;
+  state->weights_sent = upload(state->device_weights, state->weights.data,
+                               state->weights.count * sizeof *state->weights.data, stream, status);
+  return state->weights_sent;
+}
+
+bool send_plan(MmaState *state, void *stream, CfStatus *status)
+{
+  for (int p = 0; p < state->planes; p++) {
+    if (!upload(&state->device_plane[p], &state->plane[p], sizeof(MmaPlane), stream, status))
+      return false;
+  }
+  state->frame = 0;
+  return upload(state->transparent, &state->frame, sizeof state->frame, stream, status) &&
+         send_weights(state, stream, status) &&
+         upload(state->device_downsample, state->downsample,
+                (size_t)state->of_depth[CF_MIP_LOGS] * sizeof state->downsample[0], stream, status);
+}
+
+/* For the rows of a job. */
+bool place(MmaState *state, const MapJob *map, void *stream, CfStatus *status)
+{
+  bool placed = state->placed;
+
+  for (int p = 0; p < state->planes; p++) {
+    placed = placed && state->first[p] == map->plane[p].first && state->end[p] == map->plane[p].end;
+    state->first[p] = map->plane[p].first;
+    state->end[p] = map->plane[p].end;
+  }
+  if (placed)
+    return true;
+  state->placed = state->found = false;
+  state->texels = 0;
+  for (int p = 0; p < state->planes; p++) {
+    if (!place_images(state, p, status))
+      return false;
+  }
+  list_downsamples(state);
+  state->placed = send_plan(state, stream, status);
+  return state->placed;
+}
+
+int tiles_of_plane(int width, int first, int end)
+{
+  return div_up(width, kTileColumns) * div_up(end - first / kStripRows * kStripRows, kTileRows);
+}
+
+/* No job has more tiles than one for the whole picture. */
+bool allocate_records(MmaState *state, CfStatus *status)
+{
+  size_t tiles = 0;
+
+  for (int p = 0; p < state->planes; p++)
+    tiles += (size_t)tiles_of_plane(cf_plane_width(&state->video, p), 0,
+                                    cf_plane_height(&state->video, p));
+  const size_t strips = tiles * kWarps;
+  state->lods = (uint4 *)cf_device_alloc(strips * 2 * 32 * sizeof *state->lods, status);
+  state->levels =
+      state->lods ? (uint4 *)cf_device_alloc(strips * sizeof *state->levels, status) : nullptr;
+  state->strips = state->levels
+                      ? (StripRecord *)cf_device_alloc(strips * sizeof *state->strips, status)
+                      : nullptr;
+  state->tiles =
+      state->strips ? (TileRecord *)cf_device_alloc(tiles * sizeof *state->tiles, status) : nullptr;
+  state->order =
+      state->tiles ? (unsigned *)cf_device_alloc(tiles * sizeof *state->order, status) : nullptr;
+  return state->order;
+}
+
+/* ---- launches ---- */
+
+void describe_tiles(const MmaState *state, MmaJob *job)
+{
+  job->tile_count = 0;
+  for (int p = 0; p < state->planes; p++) {
+    MapPlane *plane = &job->map.plane[p];
+
+    plane->vector = cf_is_vector_aligned(plane->source, plane->source_stride) &&
+                    cf_is_vector_aligned(plane->destination, plane->destination_stride);
+    plane->tiles_x = div_up(plane->width, kTileColumns);
+    plane->first_tile = job->tile_count;
+    job->tile_count += tiles_of_plane(plane->width, plane->first, plane->end);
+  }
+}
+
+int shared_percent(const CfDevice *device)
+{
+  return smaller(div_up(100 * tile_shared_bytes_of_sm(), device->info.shared_per_sm), 100);
+}
+
+void describe_job(MmaState *state, const MapJob *map, MmaJob *job)
+{
+  memset(job, 0, sizeof *job);
+  job->map = *map;
+  describe_tiles(state, job);
+  job->plane = state->device_plane;
+  job->weights = state->device_weights;
+  job->lods = state->lods;
+  job->levels = state->levels;
+  job->strips = state->strips;
+  job->tiles = state->tiles;
+  job->shared_percent = shared_percent(state->device);
+  job->transparent = state->transparent;
+  job->frame = ++state->frame;
+  job->always_transparent = state->of_depth[1] == state->of_depth[2];
+}
+
+/* Finds the records of a map; of one that stays, in its second frame those of the tiles in order.
+ */
+bool find_records(MmaState *state, MmaJob job, bool same_map, void *stream, CfStatus *status)
+{
+  const bool stays = same_map && state->found;
+
+  if (stays && state->ordered)
+    return true;
+  state->found = false;
+  if (stays && !sort_tiles(&job, state->order, stream, status))
+    return false;
+  job.order = stays ? state->order : nullptr;
+  state->ordered = stays;
+  state->found = look_up_sigma(&job, state->device->info.multiprocessors, stream, status);
+  return state->found;
+}
+
+bool make_mips(MmaState *state, MmaJob *job, void *stream, CfStatus *status)
+{
+  for (int depth = 1; depth < CF_MIP_LOGS; depth++) {
+    const int first = state->of_depth[depth];
+
+    job->downsample = state->device_downsample + first;
+    job->downsamples = state->of_depth[depth + 1] - first;
+    if (job->downsamples == 0)
+      break;
+    for (int i = 0; i < job->downsamples && i < kInlineDownsamples; i++)
+      job->inline_downsample[i] = state->downsample[first + i];
+    if (!(depth == 1 ? downsample_frame : downsample_mips)(job, state->ctas[depth], stream, status))
+      return false;
+    job->overlaps = state->device->code >= 90;
+  }
+  return true;
+}
+
+} // namespace
+
+/* ---- the calls ---- */
+
+bool mma_serves(const CfVideo *video, const CfDevice *device)
+{
+  return cf_sample_bytes(cf_format_info(video->format)) == 1 && device->code >= 80;
+}
+
+bool mma_suits(const CfVideo *video, int p, const CfBlurLevels *levels)
+{
+  const int width = cf_plane_width(video, p), height = cf_plane_height(video, p);
+  bool suits = true;
+
+  for (int i = 0; i < levels->count; i++) {
+    const int log_x = cf_mip_log(levels->level[i].horizontal);
+    const int log_y = cf_mip_log(levels->level[i].vertical);
+
+    suits = suits && (log_x == 0 || width >> log_x >= kLeastTexels) &&
+            (log_y == 0 || height >> log_y >= kLeastTexels);
+  }
+  return suits;
+}
+
+MmaState *mma_open(const CfVideo *video, CfDevice *device, CfStatus *status)
+{
+  MmaState *state = (MmaState *)calloc(1, sizeof *state);
+
+  if (!state) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur map of %dx%d", video->width,
+            video->height);
+    return nullptr;
+  }
+  state->video = *video;
+  state->device = device;
+  state->planes = cf_format_info(video->format)->planes;
+  state->device_plane =
+      (MmaPlane *)cf_device_alloc((size_t)state->planes * sizeof *state->device_plane, status);
+  state->device_downsample =
+      state->device_plane ? (MipDownsample *)cf_device_alloc(sizeof state->downsample, status)
+                          : nullptr;
+  state->transparent = state->device_downsample
+                           ? (unsigned *)cf_device_alloc(sizeof *state->transparent, status)
+                           : nullptr;
+  if (!state->transparent || !allocate_records(state, status)) {
+    mma_close(state);
+    return nullptr;
+  }
+  return state;
+}
+
+bool mma_plan(MmaState *state, int border, const CfBlurLevels *const *levels, CfStatus *status)
+{
+  state->placed = state->weights_sent = false;
+  state->border = border;
+  state->weights.count = 0;
+  for (int p = 0; p < state->planes; p++) {
+    if (!plan_plane(state, p, levels, status))
+      return false;
+  }
+  return check_whole_picture(state, status);
+}
+
+bool mma_reserve(MmaState *state, int spare_levels, CfStatus *status)
+{
+  return reserve_weights(state,
+                         state->weights.count +
+                             (size_t)state->planes * (size_t)spare_levels * kMostLevelWeights,
+                         status);
+}
+
+bool mma_run(MmaState *state, const MapJob *map, bool same_map, void *stream, CfStatus *status)
+{
+  MmaJob job;
+
+  if (!place(state, map, stream, status))
+    return false;
+  describe_job(state, map, &job);
+  if (state->texels > 0) {
+    job.texels =
+        (__half *)cf_scratch_take(state->device, state->texels * sizeof(__half), stream, status);
+    if (!job.texels)
+      return false;
+  }
+  const bool good = find_records(state, job, same_map, stream, status) &&
+                    make_mips(state, &job, stream, status) && blend_tiles(&job, stream, status);
+  return (!job.texels ||
+          cf_scratch_give(state->device, job.texels, stream, good ? status : nullptr)) &&
+         good;
+}
+
+void mma_close(MmaState *state)
+{
+  if (!state)
+    return;
+  cf_device_free(state->device_plane);
+  cf_device_free(state->device_downsample);
+  cf_device_free(state->device_weights);
+  cf_device_free(state->lods);
+  cf_device_free(state->levels);
+  cf_device_free(state->strips);
+  cf_device_free(state->tiles);
+  cf_device_free(state->order);
+  cf_device_free(state->transparent);
+  free(state->weights.data);
+  free(state);
+}
+
+} // namespace cf::blurmap

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The weights that lead from texels to the samples of a level, in the order in which the threads of
+ * a warp hold them.
+ */
+#include "cuda/blurmap/mma_types.cuh"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/int_math.cuh"
+
+extern "C" {
+#include "plan/gaussian.h"
+}
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace cf::blurmap
+{
+
+/* Where Gaussians between texels are cut, in their sigmas. */
+#define CUT 4.0
+
+namespace
+{
+
+constexpr int kMostSamples = kTileColumns, kMostTexels = 64;
+
+/* What each of up to 32 samples takes of texels 0.. of a window. */
+typedef uint16_t Samples[kMostSamples][kMostTexels];
+
+typedef struct {
+  int first, last; /* texels that samples take something of, from that of the first sample on */
+} Reach;
+
+/* Of what pass does: 3/4 the first time, then 5/4 in units that double each time. */
+double variance_of(int log)
+{
+  const double size = 1 << log;
+
+  return log == 0 ? 0.0 : 0.75 + 5.0 / 12 * (size * size - 4);
+}
+
+/* How far from a sample texels count. */
+double reach_of(double sigma, int log, double *rest)
+{
+  *rest = sqrt(sigma * sigma - variance_of(log));
+  return log == 0 ? cf_gaussian_radius(sigma) : CUT * *rest;
+}
+
+void texels_of(double sigma, int log, int sample, Reach *texels)
+{
+  double rest;
+  const double reach = reach_of(sigma, log, &rest), size = 1 << log;
+  const double centre = sample - (size - 1) / 2;
+
+  texels->first = (int)ceil((centre - reach) / size - 1e-9);
+  texels->last = (int)floor((centre + reach) / size + 1e-9);
+}
+
+/* Rounding errors are carried on, so that the halves add up to 1. */
+void weigh_sample(double sigma, int log, int sample, int window, uint16_t weight[kMostTexels])
+{
+  double rest, sum = 0.0, carry = 0.0, exact[kMostTexels];
+  const double size = 1 << log;
+  Reach texels;
+
+  texels_of(sigma, log, sample, &texels);
+  reach_of(sigma, log, &rest);
+  for (int j = texels.first; j <= texels.last; j++) {
+    const double away = sample - (size - 1) / 2 - size * j;
+
+    exact[j - texels.first] = away == 0.0 ? 1.0 : exp(-0.5 * away * away / (rest * rest));
+    sum += exact[j - texels.first];
+  }
+  for (int j = texels.first; j <= texels.last; j++) {
+    const double value = exact[j - texels.first] / sum + carry;
+
+    weight[j - window] = half_bits(value);
+    carry = value - half_value(weight[j - window]);
+  }
+}
+
+void weigh(double sigma, int log, int from, int samples, int window, Samples weights)
+{
+  const int size = 1 << log;
+
+  memset(weights, 0, sizeof(Samples));
+  for (int i = 0; i < samples; i++) {
+    if (i < size)
+      weigh_sample(sigma, log, from + i, window, weights[i]);
+    else
+      memcpy(weights[i] + 1, weights[i - size], (kMostTexels - 1) * sizeof weights[i][0]);
+  }
+}
+
+Reach reach_of_samples(double sigma, int log, int samples)
+{
+  Reach first, last;
+
+  texels_of(sigma, log, 0, &first);
+  texels_of(sigma, log, (1 << log) > samples ? (1 << log) - 1 : samples - 1, &last);
+  return Reach{first.first, last.last};
+}
+
+/* How many different sets of samples a texel holds. */
+int variants_of(int log, int samples)
+{
+  return (1 << log) > samples ? (1 << log) / samples : 1;
+}
+
+uint32_t pair_of(const uint16_t *weight)
+{
+  return weight[0] | (uint32_t)weight[1] << 16;
+}
+
+/* A left side: rows are samples. */
+void lay_out_down(const Samples weights, int block, uint4 *to)
+{
+  for (int lane = 0; lane < 32; lane++) {
+    const int g = lane / 4, k = 16 * block + lane % 4 * 2;
+
+    to[lane] = make_uint4(pair_of(weights[g] + k), pair_of(weights[g + 8] + k),
+                          pair_of(weights[g] + k + 8), pair_of(weights[g + 8] + k + 8));
+  }
+}
+
+/* Two right sides: columns are samples. */
+void lay_out_across(const Samples weights, int block, int half, uint4 *to)
+{
+  for (int lane = 0; lane < 32; lane++) {
+    const uint16_t *left = weights[16 * half + lane / 4];
+    const uint16_t *right = weights[16 * half + 8 + lane / 4];
+    const int k = 16 * block + lane % 4 * 2;
+
+    to[lane] = make_uint4(pair_of(left + k), pair_of(left + k + 8), pair_of(right + k),
+                          pair_of(right + k + 8));
+  }
+}
+
+bool make_room(WeightList *list, size_t count, CfStatus *status)
+{
+  if (list->count + count <= list->room)
+    return true;
+  const size_t room = 2 * (list->count + count);
+  uint4 *larger = (uint4 *)realloc(list->data, room * sizeof *larger);
+
+  if (!larger)
+    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for the weights of a blur map");
+  list->data = larger;
+  list->room = room;
+  return true;
+}
+
+/* Blocks of 16 texels from texel `first` of the window on. */
+int blocks_from(int first, Reach reach)
+{
+  const int blocks = (reach.last + CF_MIP_REACH - first) / 16 + 1;
+
+  return blocks < 2 ? 2 : blocks;
+}
+
+} // namespace
+
+bool add_weights_down(WeightList *list, double sigma, int log, LevelWeights *level,
+                      CfStatus *status)
+{
+  const int variants = variants_of(log, kStripRows), window = log ? 32 : 48;
+  const Reach reach = reach_of_samples(sigma, log, kStripRows);
+  Samples samples;
+
+  level->blocks_down = reach.last - reach.first < 32 ? 2 : 3;
+  level->first_row = (short)smaller(reach.first + CF_MIP_REACH, window - 16 * level->blocks_down);
+  level->variants_down = (unsigned short)(variants - 1);
+  level->down = (unsigned)list->count;
+  if (!make_room(list, (size_t)variants * (size_t)level->blocks_down * 32, status))
+    return false;
+  for (int v = 0; v < variants; v++) {
+    weigh(sigma, log, v * kStripRows, kStripRows, level->first_row - CF_MIP_REACH, samples);
+    for (int block = 0; block < level->blocks_down; block++, list->count += 32)
+      lay_out_down(samples, block, list->data + list->count);
+  }
+  return true;
+}
+
+bool add_weights_across(WeightList *list, double sigma, int log, LevelWeights *level,
+                        CfStatus *status)
+{
+  const int variants = variants_of(log, kTileColumns);
+  const int window = log == 0 ? 64 : log == 1 ? 48 : 32;
+  const Reach reach = reach_of_samples(sigma, log, kTileColumns);
+  Samples samples;
+
+  /* Rows of texels can be read from multiples of 8 on. */
+  level->first_column = (short)((reach.first + CF_MIP_REACH) / 8 * 8);
+  if (level->first_column + 16 * blocks_from(level->first_column, reach) > window)
+    level->first_column = 0;
+  level->blocks_across = (short)blocks_from(level->first_column, reach);
+  level->variants_across = (unsigned short)(variants - 1);
+  level->across = (unsigned)list->count;
+  if (!make_room(list, (size_t)variants * (size_t)level->blocks_across * 64, status))
+    return false;
+  for (int v = 0; v < variants; v++) {
+    weigh(sigma, log, v * kTileColumns, kTileColumns, level->first_column - CF_MIP_REACH, samples);
+    for (int block = 0; block < level->blocks_across; block++) {
+      for (int half = 0; half < 2; half++, list->count += 32)
+        lay_out_across(samples, block, half, list->data + list->count);
+    }
+  }
+  return true;
+}
+
+} // namespace cf::blurmap

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The engine behind cudagaussblur and cudasepconv: the plan of each frame (FramePlan), and its run.
+ */
+#include "cuda/fir/engine.cuh"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/fir/force.h"
+#include "cuda/fir/types.cuh"
+
+namespace cf::fir
+{
+namespace
+{
+
+CfFirForce forced = CF_FIR_CHOOSE; /* of states to come */
+
+typedef struct {
+  CfVideo video;
+  CfDevice *device; /* the caller's */
+  CfFirPlanner planner;
+  CfFirPlan plan;
+  Picture picture;          /* the filtered planes but for pointers and strides */
+  int index[CF_MAX_PLANES]; /* of those planes in the job's pictures */
+  bool single, fused, mma;  /* single precision suffices; these kernels can do it */
+  bool vector_aligned;      /* the last frame was, which the tensor-core kernels need */
+  CfFirForce force;
+  AlphaFeedback feedback;
+} State;
+
+/* --- what is known before a frame --- */
+
+ChannelTransform describe_channel(const CfFirChannel *channel, CfRole role, double centre,
+                                  double weight)
+{
+  ChannelTransform transform;
+
+  transform.action = channel->filtered ? kFilter : role == CF_ROLE_PADDING ? kIgnore : kCopy;
+  transform.absolute = channel->absolute;
+  transform.centre = (float)centre;
+  transform.scale = (float)channel->scale;
+  transform.bias = (float)channel->bias;
+  transform.border = (float)((channel->border - centre) * weight);
+  return transform;
+}
+
+void describe_plane(const State *state, int p, PlaneWork *work)
+{
+  const CfFormatInfo *format = cf_format_info(state->video.format);
+  const CfPlaneFormat *layout = &format->plane[p];
+  const CfFirPlane *plan = &state->plan.plane[p];
+
+  memset(work, 0, sizeof *work);
+  work->width = cf_plane_width(&state->video, p);
+  work->height = cf_plane_height(&state->video, p);
+  work->channels = layout->channels;
+  work->border = state->plan.border;
+  work->alpha = plan->premultiplied ? cf_alpha_channel(layout) : -1;
+  work->shift = format->shift;
+  work->max_code = cf_max_code(format);
+  work->row_anchor = plan->row.anchor;
+  work->column_anchor = plan->column.anchor;
+  work->tap_set = p > 0;
+  for (int c = 0; c < layout->channels; c++) {
+    const bool weighs = c == work->alpha, weighted = work->alpha >= 0 && !weighs;
+    work->transform[c] = describe_channel(
+        &plan->channel[c], layout->role[c], weighs ? work->max_code : plan->channel[c].centre,
+        weighted ? plan->channel[work->alpha].border / (double)work->max_code : 1.0);
+  }
+}
+
+void describe_picture(State *state)
+{
+  const CfFormatInfo *format = cf_format_info(state->video.format);
+  Picture *picture = &state->picture;
+
+  memset(picture, 0, sizeof *picture);
+  picture->sample_bytes = cf_sample_bytes(format);
+  state->single = true;
+  for (int p = 0; p < format->planes; p++) {
+    if (!state->plan.plane[p].filtered)
+      continue;
+    state->index[picture->planes] = p;
+    picture->plan[picture->planes] = &state->plan.plane[p];
+    describe_plane(state, p, &picture->plane[picture->planes++]);
+    state->single = state->single && state->plan.plane[p].float_suffices;
+    picture->has_alpha = picture->has_alpha || cf_alpha_channel(&format->plane[p]) >= 0;
+    picture->first_colour =
+        format->plane[p].channels == 4 &&
+        (format->plane[p].role[0] == CF_ROLE_ALPHA || format->plane[p].role[0] == CF_ROLE_PADDING);
+  }
+  state->fused = state->single && fused_fp32_fits(picture, state->device);
+  state->mma = state->fused && mma_serves(picture, state->device);
+  state->vector_aligned = true;
+}
+
+/* --- the plan of a frame --- */
+
+bool may_take(const State *state, CfFirForce force)
+{
+  return state->force == CF_FIR_CHOOSE || state->force <= force;
+}
+
+/* The fastest method that can do the frame, or the one that tests force if it can. */
+FramePlan plan_frame(const State *state)
+{
+  FramePlan plan = {};
+
+  if (state->picture.planes == 0)
+    return plan;
+  if (state->mma && state->vector_aligned && may_take(state, CF_FIR_MMA_ALPHA))
+    return mma_plan_frame(&state->picture, state->device, &state->feedback, state->force);
+  plan.method = state->fused && may_take(state, CF_FIR_FUSED_FP32)       ? Method::kFusedFp32
+                : state->single && may_take(state, CF_FIR_TWO_PASS_FP32) ? Method::kTwoPassFp32
+                                                                         : Method::kTwoPassFp64;
+  return plan;
+}
+
+/* --- a frame --- */
+
+typedef struct {
+  int first, end;
+} Rows;
+
+/* The rows of plane `p` in the job's band. */
+Rows band_rows(const State *state, int p, const CfJob *job)
+{
+  const int shift = cf_format_info(state->video.format)->plane[p].subsampling_y;
+  const int height = cf_plane_height(&state->video, p);
+  const int end = (job->first_row + job->rows + (1 << shift) - 1) >> shift;
+
+  if (job->rows == 0)
+    return {0, height};
+  return {job->first_row >> shift, end < height ? end : height};
+}
+
+/* Rows above and below its own that a row of the plane reads, or -1 for any. Reflections are never
+ * farther away than what they reflect. */
+int plane_halo(const CfFirPlan *plan, int p)
+{
+  const CfTaps *column = &plan->plane[p].column;
+  const int after = column->count - 1 - column->anchor;
+  const int reach = column->anchor > after ? column->anchor : after;
+
+  return !plan->plane[p].filtered ? 0 : plan->border == CF_BORDER_WRAP && reach > 0 ? -1 : reach;
+}
+
+bool copy_unfiltered_planes(const State *state, const CfJob *job, CfStatus *status)
+{
+  for (int p = 0; p < cf_format_info(state->video.format)->planes; p++) {
+    const Rows rows = band_rows(state, p, job);
+    const CfPicture *to = &job->destination, *from = &job->source;
+
+    if (!state->plan.plane[p].filtered &&
+        !cf_copy_rows(CF_COPY_ON_DEVICE, to->data[p] + rows.first * to->stride[p], to->stride[p],
+                      from->data[p] + rows.first * from->stride[p], from->stride[p],
+                      cf_row_bytes(&state->video, p), (size_t)(rows.end - rows.first), job->stream,
+                      status))
+      return false;
+  }
+  return true;
+}
+
+/* Sets the planes' pointers and rows, and whether all allow 16-byte accesses. */
+void place_picture(State *state, const CfJob *job)
+{
+  Picture *picture = &state->picture;
+
+  state->vector_aligned = true;
+  for (int i = 0; i < picture->planes; i++) {
+    PlaneWork *work = &picture->plane[i];
+    const int p = state->index[i];
+    const Rows rows = band_rows(state, p, job);
+    const int halo = plane_halo(&state->plan, p);
+    const int above = halo < 0 ? 0 : rows.first - halo;
+    const int below = halo < 0 ? work->height : rows.end + halo;
+
+    work->first = rows.first;
+    work->end = rows.end;
+    work->readable_first = above > 0 ? above : 0;
+    work->readable_end = below < work->height ? below : work->height;
+    work->source = job->source.data[p];
+    work->source_stride = job->source.stride[p];
+    work->destination = job->destination.data[p];
+    work->destination_stride = job->destination.stride[p];
+    work->vector_aligned = cf_is_vector_aligned(work->source, work->source_stride) &&
+                           cf_is_vector_aligned(work->destination, work->destination_stride);
+    state->vector_aligned = state->vector_aligned && work->vector_aligned;
+  }
+}
+
+bool run_frame(State *state, const CfJob *job, CfStatus *status)
+{
+  const FramePlan plan = plan_frame(state);
+
+  switch (plan.method) {
+  case Method::kNone:
+    return true;
+  case Method::kMma:
+    return mma_run(&state->picture, &plan, state->device, &state->feedback, job->stream, status);
+  case Method::kFusedFp32:
+    return fused_fp32_run(&state->picture, state->device, job->stream, status);
+  case Method::kTwoPassFp32:
+    return two_pass_run(&state->picture, state->device, true, job->stream, status);
+  default:
+    return two_pass_run(&state->picture, state->device, false, job->stream, status);
+  }
+}
+
+bool open_feedback(AlphaFeedback *feedback, CfStatus *status)
+{
+  const size_t bytes = 2 * sizeof *feedback->words;
+
+  feedback->words = (uint32_t *)cf_pinned_alloc(bytes, status);
+  if (feedback->words)
+    memset(feedback->words, 0, bytes);
+  return feedback->words;
+}
+
+} // namespace
+
+bool prepare_kernel(const void *kernel, int bytes, CfStatus *status)
+{
+  return cf_cuda_ok(
+             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+             "preparing the separable filter", status) &&
+         cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                         cudaSharedmemCarveoutMaxShared),
+                    "preparing the separable filter", status);
+}
+
+} // namespace cf::fir
+
+using namespace cf::fir;
+
+extern "C" void cf_fir_force(CfFirForce force)
+{
+  forced = force;
+}
+
+void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions *options,
+                  CfFirPlanner planner, CfStatus *status)
+{
+  State *state = (State *)calloc(1, sizeof *state);
+
+  if (!state) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+    return nullptr;
+  }
+  state->video = *video;
+  state->device = options->device;
+  state->planner = planner;
+  state->force = forced;
+  if (!open_feedback(&state->feedback, status) || !fused_fp32_prepare(state->device, status) ||
+      !mma_prepare(state->device, status) || !cf_fir_update(state, params, status)) {
+    cf_fir_close(state);
+    return nullptr;
+  }
+  return state;
+}
+
+bool cf_fir_update(void *opaque, const void *params, CfStatus *status)
+{
+  State *state = (State *)opaque;
+
+  if (!state->planner(&state->plan, &state->video, params, status))
+    return false;
+  describe_picture(state);
+  return true;
+}
+
+bool cf_fir_run(void *opaque, const CfJob *job, CfStatus *status)
+{
+  State *state = (State *)opaque;
+
+  if (!cf_refuse_capture(job->stream, status) || !copy_unfiltered_planes(state, job, status))
+    return false;
+  place_picture(state, job);
+  return run_frame(state, job, status);
+}
+
+int cf_fir_halo(const void *opaque)
+{
+  const State *state = (const State *)opaque;
+  const CfFormatInfo *format = cf_format_info(state->video.format);
+  int halo = 0;
+
+  for (int p = 0; p < format->planes; p++) {
+    const int rows = plane_halo(&state->plan, p);
+
+    if (rows < 0)
+      return -1;
+    if (rows << format->plane[p].subsampling_y > halo)
+      halo = rows << format->plane[p].subsampling_y;
+  }
+  return halo;
+}
+
+const char *cf_fir_algorithm(const void *opaque)
+{
+  static const char *const names[] = {"copy", "fir-tensor", "fir-float", "fir-two-pass",
+                                      "fir-double"};
+
+  return names[(int)plan_frame((const State *)opaque).method];
+}
+
+void cf_fir_close(void *opaque)
+{
+  State *state = (State *)opaque;
+
+  if (!state)
+    return;
+  cf_pinned_free(state->feedback.words);
+  cf_fir_plan_free(&state->plan);
+  free(state);
+}

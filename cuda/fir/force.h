@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Lets tests take each way through the separable filter on CUDA, whatever the GPU and the frames.
+ */
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+  CF_FIR_CHOOSE,     /* as users get it */
+  CF_FIR_MMA_OPAQUE, /* tensor cores, kernels for opaque pixels: uniform up to 49 taps, then
+                        warp-specialised; "fir-tensor" */
+  CF_FIR_MMA_ALPHA, /* tensor cores, the kernels that know alpha, for four channels; "fir-tensor" */
+  CF_FIR_FUSED_FP32,    /* "fir-float" */
+  CF_FIR_TWO_PASS_FP32, /* "fir-two-pass" */
+  CF_FIR_TWO_PASS_FP64, /* "fir-double" */
+} CfFirForce;
+
+/* States that are opened from now on take this way for every job that it can serve, and the next
+ * best one for others (algorithm() tells). Not for use by several threads at once. */
+void cf_fir_force(CfFirForce force);
+
+#ifdef __cplusplus
+}
+#endif

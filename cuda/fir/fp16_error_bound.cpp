@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cuda/fir/fp16_error_bound.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cuda/common/half2.cuh"
+
+namespace cf::fir
+{
+namespace
+{
+
+/* What fp16 may cost in any picture, in code values. The error of rounded taps repeats wherever the
+ * picture does; that of rounded rows does not, and so may be larger. With an error below 1/2,
+ * alpha's code is known but for which of two neighbours it is. */
+constexpr double kCoefficientError = 0.05;
+constexpr double kColourError = 0.35;
+constexpr double kAlphaError = 0.5;
+
+/* Premultiplied colours and alpha are kept from being off together (FilteredAlpha in mma_store.cuh)
+ * where both are less than a bound from where they round the other way. Alpha's bound is that of
+ * any picture, at most 1/4. Colours as stored may be moved by 1/20, faint ones, whose error is
+ * larger already, by 1/50. */
+constexpr double kWeightedError = 0.55;
+constexpr double kAlphaMoved = 0.25;
+constexpr double kColourMoved = 0.05;
+constexpr double kFaintColourMoved = 0.02;
+constexpr double kOtherError = 1.0 / 512; /* of sums in fp32, here and on the CPU */
+constexpr double kTie = 1.0 / 2048;       /* sends exact halves up, as elsewhere */
+
+struct Rounded {
+  TapRounding rounding;
+  double error;     /* sum of |tap - correction * fp16| */
+  double magnitude; /* sum of |correction * fp16| */
+  double sum;       /* of the fp16 numbers */
+};
+
+double sum_of_fp16(const CfTaps *taps, double scale)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < taps->count; i++)
+    sum += half_value(half_bits(scale * taps->tap[i]));
+  return sum;
+}
+
+/* The correction restores the taps' sum, unless that nearly vanishes: flat areas stay as they are.
+ */
+Rounded round_taps(const CfTaps *taps, double scale)
+{
+  Rounded rounded = {{scale, 1.0 / scale}, 0.0, 0.0, sum_of_fp16(taps, scale)};
+  const double sum = rounded.sum;
+
+  if (fabs(taps->sum) > 0.5 * taps->magnitude && sum != 0.0)
+    rounded.rounding.correction = taps->sum / sum;
+  for (int i = 0; i < taps->count; i++) {
+    const double tap = rounded.rounding.correction * half_value(half_bits(scale * taps->tap[i]));
+    rounded.error += fabs(taps->tap[i] - tap);
+    rounded.magnitude += fabs(tap);
+  }
+  return rounded;
+}
+
+/* The most that a number of at most `largest` magnitude changes when it becomes fp16: half a unit
+ * in the last of 11 places, of the binade that ends at or above `largest`. Numbers that are only a
+ * rounding error above a power of two become that power. */
+double fp16_error(double largest)
+{
+  return fmax(exp2(ceil(log2(largest * (1.0 - 0x1p-12))) - 12.0), 0x1p-25);
+}
+
+/* fp16_error() of a row's sum in units of the result, for samples that are within `most`. */
+double row_sum_error(const Rounded &row, double most)
+{
+  const double correction = fabs(row.rounding.correction);
+
+  return fp16_error(most * row.magnitude / correction) * correction;
+}
+
+/* Whether the device's fp32 sum of an opaque row, which is not quite exact, may become another fp16
+ * number than the host's. */
+bool opaque_rounds_either_way(const Rounded &row)
+{
+  const double sum = 255.0 * row.sum;
+  const double inexact = 0x1p-17 * 255.0 * row.magnitude / fabs(row.rounding.correction);
+
+  return half_bits(sum - inexact) != half_bits(sum + inexact) && fabs(sum) > inexact;
+}
+
+/* The larger the worse: each error as a share of what it may be. */
+double row_error(const Rounded &row)
+{
+  return 128.0 * row.error / kCoefficientError + row_sum_error(row, 128.0) / kColourError +
+         (opaque_rounds_either_way(row) ? 1e9 : 0.0);
+}
+
+double column_error(const Rounded &column)
+{
+  return column.error;
+}
+
+/* The best of a few scales over one octave: the scale decides which way taps round, and how far
+ * below the next power of two sums are. */
+Rounded round_best(const CfTaps *taps, double (*error)(const Rounded &))
+{
+  constexpr int kTrials = 16;
+  Rounded best = round_taps(taps, 1.0);
+
+  for (int i = 1; i < kTrials; i++) {
+    const Rounded rounded = round_taps(taps, exp2((double)i / kTrials - 0.5));
+    if (error(rounded) < error(best))
+      best = rounded;
+  }
+  return best;
+}
+
+/* Bounds for any picture, of a result of scale 1. Samples enter as fp16 within 128, exact unless
+ * they are premultiplied, and alpha, exact, within 255. */
+struct Bounds {
+  double coefficients; /* what rounding taps costs */
+  double opaque;       /* that, and rounding the sums of rows */
+  double weighted;     /* and rounding premultiplied samples */
+  double alpha;        /* of alpha: rounding taps and sums of rows */
+  bool finite;         /* no sum is too large for fp16 */
+};
+
+Bounds bound_errors(const CfFirPlane *plan, const Rounded &row, const Rounded &column)
+{
+  const double residual = 0x1p-4; /* of an fp16 row sum's error remains so much */
+  Bounds bounds;
+
+  bounds.coefficients = 128.0 * (row.error * plan->column.magnitude + row.magnitude * column.error);
+  bounds.opaque = bounds.coefficients + row_sum_error(row, 128.0) * column.magnitude;
+  bounds.weighted = bounds.opaque + fp16_error(128.0) * row.magnitude * column.magnitude;
+  bounds.alpha =
+      255.0 / 128.0 * bounds.coefficients + residual * row_sum_error(row, 255.0) * column.magnitude;
+  bounds.finite = 255.0 * row.magnitude / fabs(row.rounding.correction) < 60000.0;
+  return bounds;
+}
+
+/* What keeps colours and alpha from being off together (FilteredAlpha) holds where a colour counts
+ * from 0, as it is stored: premultiplied colours with another centre, chroma, are not served. */
+bool fp16_suffices(Picture *picture, int p, const Bounds &bounds)
+{
+  const CfFirPlane *plan = picture->plan[p];
+  const int alpha = picture->plane[p].alpha;
+  const bool alpha_moves = alpha >= 0 && plan->channel[alpha].filtered;
+  double scale = 0.0;
+
+  for (int c = 0; c < picture->plane[p].channels; c++) {
+    if (!plan->channel[c].filtered || c == alpha)
+      continue;
+    if (alpha_moves && plan->channel[c].centre != 0.0)
+      return false;
+    scale = fmax(scale, fabs(plan->channel[c].scale));
+  }
+  picture->colour_error = scale * bounds.weighted + kOtherError;
+  picture->alpha_error =
+      alpha_moves ? fabs(plan->channel[alpha].scale) * bounds.alpha + kOtherError : 0.0;
+  return bounds.finite && scale * bounds.coefficients <= kCoefficientError &&
+         scale * bounds.opaque + kOtherError <= kColourError &&
+         (alpha < 0 || picture->colour_error <= kWeightedError) &&
+         picture->alpha_error <= kAlphaError;
+}
+
+/* Taps around the middle slot; slots that the filter does not reach stay 0. */
+void set_taps(uint32_t (&to)[kTapPairs], const CfTaps *taps, double scale, int tap_tiles)
+{
+  const int middle = kTapMargin + 8 * (tap_tiles - 1);
+
+  memset(to, 0, sizeof to);
+  for (int i = 0; i < taps->count; i++) {
+    const int slot = middle - taps->anchor + i;
+    to[slot / 2] |= (uint32_t)half_bits(scale * taps->tap[i]) << 16 * (slot % 2);
+  }
+}
+
+/* Whether no picture's results, with the errors that fp16_suffices allows, round to anything but a
+ * code. */
+bool stays_within_codes(const CfFirPlane *plan, const CfFirChannel *channel)
+{
+  const double gain = plan->row.sum * plan->column.sum;
+  const double reach = 127.5 * fabs(channel->scale) * plan->row.magnitude * plan->column.magnitude;
+  const double middle =
+      channel->scale * gain * (127.5 - channel->centre) + channel->centre + channel->bias;
+  const double slack = 0.49 - kColourError;
+
+  return !channel->absolute && middle - reach > -slack && middle + reach < 255.0 + slack;
+}
+
+/* A result is scale * sum(c - centre) + centre + bias, and the device's sums run over c - 128. */
+void set_opaque_transform(MmaStrips *strip, const CfFirPlane *plan, double correction, int first,
+                          int channels)
+{
+  const double gain = plan->row.sum * plan->column.sum;
+
+  strip->bounded = true;
+  for (int c = 0; c < channels; c++) {
+    const CfFirChannel *channel = &plan->channel[first + c];
+    const double offset = channel->centre + channel->bias + kTie;
+    const double shifted = channel->scale * gain * (128.0 - channel->centre);
+    const double factor = channel->scale * correction;
+
+    strip->absolute |= channel->absolute << c;
+    strip->factor[c] = (float)((channel->absolute ? 1.0 : factor) / 255.0);
+    strip->addend[c] = (float)((channel->absolute ? offset : offset + shifted) / 255.0);
+    strip->inner_factor[c] = (float)factor;
+    strip->inner_addend[c] = (float)shifted;
+    strip->bounded = strip->bounded && stays_within_codes(plan, channel);
+    strip->code_factor[c] = (float)-factor;
+    strip->code_addend[c] = (float)-(kCodeBias + offset + shifted);
+  }
+}
+
+void set_alpha_transform(AlphaTransform *weights, const Picture *picture, double correction)
+{
+  const int first = picture->first_colour;
+  const CfFirPlane *plan = picture->plan[0];
+  const CfFirChannel *alpha = &plan->channel[first ? 0 : 3];
+
+  weights->exists = plan->premultiplied;
+  weights->copied = picture->has_alpha && !plan->premultiplied;
+  weights->filtered = alpha->filtered;
+  weights->factor = alpha->filtered ? (float)(alpha->scale * correction) : 0.0f;
+  weights->opaque = (float)(255.0 * sum_of_fp16(&plan->row, picture->row[0].scale) *
+                            sum_of_fp16(&plan->column, picture->column[0].scale));
+  weights->tolerance =
+      (float)(1.0 / 64.0 / fabs(correction * (alpha->filtered ? alpha->scale : 1.0)));
+  weights->tie = (float)kTie;
+  weights->sure = (float)(0.5 - fmin(picture->alpha_error, kAlphaMoved));
+  weights->error = (float)(fmin(picture->colour_error, kColourMoved) / 255.0);
+  weights->faint_error = (float)(fmin(picture->colour_error, kFaintColourMoved) / 255.0);
+  weights->share = alpha->filtered ? 1.0f : 0.0f;
+  weights->weight_factor = alpha->filtered ? 0.0f : (float)correction;
+  for (int c = 0; c < 3; c++) {
+    const CfFirChannel *channel = &plan->channel[first + c];
+
+    weights->centre[c] = (float)channel->centre;
+    weights->addend[c] =
+        (float)(channel->scale * (alpha->filtered ? plan->row.sum * plan->column.sum : 1.0) *
+                (128.0 - channel->centre) / 255.0);
+    weights->offset[c] = (float)((channel->centre + channel->bias + kTie) / 255.0);
+  }
+}
+
+} // namespace
+
+bool round_taps_to_fp16(Picture *picture)
+{
+  for (int p = 0; p < picture->planes; p++) {
+    const Rounded row = round_best(&picture->plan[p]->row, row_error);
+    const Rounded column = round_best(&picture->plan[p]->column, column_error);
+
+    picture->row[p] = row.rounding;
+    picture->column[p] = column.rounding;
+    if (!fp16_suffices(picture, p, bound_errors(picture->plan[p], row, column)))
+      return false;
+  }
+  return true;
+}
+
+void describe_mma_plane(MmaJob *job, const Picture *picture, int p, int tap_tiles)
+{
+  const CfFirPlane *plan = picture->plan[p];
+  const int set = picture->plane[p].tap_set, channels = picture->plane[p].channels;
+  const double correction = picture->row[p].correction * picture->column[p].correction;
+
+  job->plane[p] = picture->plane[p];
+  if (channels == 4) {
+    set_opaque_transform(&job->strip[p], plan, correction, job->first_colour, 3);
+    set_alpha_transform(&job->weights, picture, correction);
+  } else {
+    set_opaque_transform(&job->strip[p], plan, correction, 0, channels);
+  }
+  for (int byte = 0; byte < 4; byte++)
+    job->strip[p].colour |= (uint32_t)plan->channel[byte % channels].border << 8 * byte;
+  set_taps(job->taps[set][0], &plan->row, picture->row[p].scale, tap_tiles);
+  set_taps(job->taps[set][1], &plan->column, picture->column[p].scale, tap_tiles);
+}
+
+} // namespace cf::fir

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The separable filter of 8-bit frames on tensor cores: what a launch is told. Compiles for host
+ * code too.
+ */
+#pragma once
+
+#include "cuda/fir/types.cuh"
+
+namespace cf::fir
+{
+
+constexpr int kStepRows = 16; /* rows that a CTA filters at a time */
+constexpr int kMaxTapTiles = 9;
+
+/* -(kCodeBias + v) has the code of v, rounded half up, as its second byte, for a unit in the last
+ * place is 1/256; its highest bit is set. */
+constexpr float kCodeBias = 49152.5f;
+
+/* Zeros around the taps, which the Toeplitz matrices reach into: by 15 on either side. */
+constexpr int kTapMargin = 16;
+constexpr int kTapPairs = (16 * (kMaxTapTiles - 1) + 2 * kTapMargin) / 2;
+
+/* One plane: how it is divided into strips, each of which a CTA filters from top to bottom, and
+ * what becomes of the sums where all pixels are opaque. */
+struct MmaStrips {
+  int first_block; /* the first strip's CTA in the grid */
+  int across;      /* strips side by side */
+  int rows;        /* of a strip, a multiple of kStepRows */
+  int outer_rows;  /* of those at the left and right border, which have more to do */
+  int outer;       /* how many these are; they come first */
+  uint32_t colour; /* of the border, a word of pixels */
+
+  /* A result in units of 255, of filtered channel c: addend + factor * sum, where first in
+   * `absolute` channels sum becomes |sum * inner_factor + inner_addend|. */
+  float factor[3], addend[3], inner_factor[3], inner_addend[3];
+  int absolute; /* bits */
+
+  /* Where no result can leave the codes: -(kCodeBias + result), in code values. */
+  bool bounded;
+  float code_factor[3], code_addend[3];
+};
+
+/* What becomes of the sums of pixels that are not opaque. */
+struct AlphaTransform {
+  int exists;      /* colours are weighted by alpha */
+  int filtered;    /* and alpha is filtered; else the result has the source's */
+  int copied;      /* no weights: the result has the source's alpha */
+  float factor;    /* filtered alpha: factor * sum */
+  float opaque;    /* the sum of alpha where all is opaque */
+  float tolerance; /* a sum this close to `opaque` is an opaque pixel's */
+  float tie;       /* sends exact halves up */
+  float centre[3]; /* of colours, see CfFirChannel */
+  float offset[3]; /* centre and bias and tie, in units of 255 */
+
+  /* Premultiplied colours count from 128. What this takes from a result is, in units of 255,
+   * addend[c] * (share + weight_factor * sum / alpha'), with the sum of alpha. */
+  float addend[3], share, weight_factor;
+
+  /* Farther than `sure` from its code, alpha' may be another on the CPU; so may colours that are
+   * within `error`, in units of 255, of a tie, and of faint pixels within `faint_error`. */
+  float sure, error, faint_error;
+};
+
+/* The kernels' argument. */
+struct MmaJob {
+  PlaneWork plane[CF_MAX_PLANES];
+  MmaStrips strip[CF_MAX_PLANES];
+  int planes;
+  int first_colour; /* of a pixel of four bytes, the first of three that are filtered: 0 or 1 */
+  uint32_t first_two, third; /* selectors of bytes: these colours of two pixels */
+  uint32_t exponents;        /* kExponentsOf1024 */
+  AlphaTransform weights;
+  uint32_t *feedback, number;     /* see AlphaFeedback */
+  uint32_t taps[2][2][kTapPairs]; /* [set][row, column]: fp16, the anchor's in the middle */
+};
+
+/* Steps start at multiples of kStepRows in every band: which of a product's places a tap is in may
+ * show in the last bit of the sum. */
+__host__ __device__ inline int first_step_row(const PlaneWork &work)
+{
+  return work.first / kStepRows * kStepRows;
+}
+
+/* How many of the strips side by side are at the left or right border. */
+__host__ __device__ inline int outer_columns(int across)
+{
+  return across < 2 ? 1 : 2;
+}
+
+/* Sums of pixels of less alpha' may be of few rows, which do not make up for each other's errors.
+ */
+constexpr float kFaintAlpha = 64.0f;
+
+} // namespace cf::fir

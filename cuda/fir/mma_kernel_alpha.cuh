@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * MmaKernel::kAlpha: four channels with alpha, all warps alike. Each step the warps convert 16 rows
+ * to premultiplied fp16, filter them, and filter the columns of the last TapTiles steps' rows; then
+ * the rows take the place of the oldest in a history. While all of these steps are opaque, alpha is
+ * left out.
+ */
+#pragma once
+
+#include "cuda/fir/mma_filter.cuh"
+#include "cuda/fir/mma_load.cuh"
+#include "cuda/fir/mma_store.cuh"
+
+namespace cf::fir
+{
+
+/* What fp16 row sums lack, as the first bytes of fp16 numbers: sums have 14 bits then, and not 11.
+ */
+__device__ inline uint2 pack_residual(const MmaSums &s)
+{
+  MmaSums residual;
+
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const float sum = s[i / 4][i % 4];
+    residual[i / 4][i % 4] = sum - __half2float(__float2half_rn(sum));
+  }
+
+  const uint4 fp16 = pack_fp16(residual);
+  constexpr uint32_t kHalfByte = 0x00800080; /* rounds */
+  return make_uint2(permute_bytes(fp16.x + kHalfByte, fp16.y + kHalfByte, 0x7531),
+                    permute_bytes(fp16.z + kHalfByte, fp16.w + kHalfByte, 0x7531));
+}
+
+__device__ inline uint4 unpack_residual(const uint2 &residual)
+{
+  return make_uint4(permute_bytes(residual.x, 0, 0x1404), permute_bytes(residual.x, 0, 0x3424),
+                    permute_bytes(residual.y, 0, 0x1404), permute_bytes(residual.y, 0, 0x3424));
+}
+
+/* Filtered rows of alpha. They divide all colours, so they have a residual: that makes colours
+ * exact of which little is visible. */
+struct AlphaRows {
+  uint4 fp16;
+  uint2 residual;
+};
+
+template <int TapTiles, int Blocks>
+__device__ inline void filter_alpha_rows(const ToeplitzMatrices<TapTiles> &matrices, uint32_t plane,
+                                         int pixel, AlphaRows (&rows)[Blocks])
+{
+  MmaSums sums[Blocks][1] = {};
+
+  sum_rows<4, TapTiles>(matrices, plane, pixel, sums);
+#pragma unroll
+  for (int b = 0; b < Blocks; b++)
+    rows[b] = {pack_fp16(sums[b][0]), pack_residual(sums[b][0])};
+}
+
+/* What filter_alpha_rows makes where all is opaque, to the bit. */
+template <int TapTiles>
+__device__ inline AlphaRows opaque_alpha_rows(const ToeplitzMatrices<TapTiles> &matrices)
+{
+  MmaSums sums = {};
+
+#pragma unroll
+  for (int tile = 0; tile < TapTiles; tile++) {
+    uint32_t left[4];
+    matrices.row_operand(tile, left);
+    mma_f32(sums[0], left, kOpaqueFp16x2, kOpaqueFp16x2);
+    mma_f32(sums[1], left, kOpaqueFp16x2, kOpaqueFp16x2);
+  }
+  return {pack_fp16(sums), pack_residual(sums)};
+}
+
+/* The filtered rows of the last TapTiles - 1 steps: of colours, and of alpha while one of the steps
+ * was not opaque. */
+template <typename Shape> class RowHistory
+{
+  static constexpr int kBlocks = Shape::kBlocks, kColours = Shape::kColours;
+  static constexpr int kSteps = Shape::kHistory;
+  uint4 colours[Shape::kRegistersHoldRows ? kSteps : 1][kBlocks][kColours];
+  uint4 *const shared;
+  int oldest; /* slot in shared memory */
+
+  __device__ uint4 &place(int slot, int block, int channel) const
+  {
+    return shared[((slot * kBlocks + block) * Shape::kSharedChannels + channel) * Shape::kThreads];
+  }
+
+  __device__ uint2 &residual(int slot, int block) const
+  {
+    return ((uint2 *)(shared - threadIdx.x % Shape::kThreads + Shape::kSharedPlaces) +
+            threadIdx.x % Shape::kThreads)[(slot * kBlocks + block) * Shape::kThreads];
+  }
+
+  __device__ void set_alpha(int slot, int block, const AlphaRows &alpha) const
+  {
+    place(slot, block, Shape::kSharedColours) = alpha.fp16;
+    residual(slot, block) = alpha.residual;
+  }
+
+  /* Of the step that came `age` steps after the oldest. */
+  __device__ int slot(int age) const
+  {
+    const int at = oldest + age;
+
+    return at < kSteps ? at : at - kSteps;
+  }
+
+public:
+  /* `shared` has Shape::kHistoryBytes. */
+  __device__ RowHistory(uint4 *shared)
+      : colours(), shared(shared + threadIdx.x % Shape::kThreads), oldest(0)
+  {
+  }
+
+  __device__ uint4 get(int age, int block, int channel) const
+  {
+    if constexpr (Shape::kRegistersHoldRows)
+      return colours[age][block][channel];
+    else
+      return place(slot(age), block, channel);
+  }
+
+  __device__ uint4 get_alpha(int age, int block) const
+  {
+    return place(slot(age), block, Shape::kSharedColours);
+  }
+
+  __device__ uint2 get_residual(int age, int block) const
+  {
+    return residual(slot(age), block);
+  }
+
+  /* All steps as if `rows` were theirs. */
+  __device__ void fill_alpha(const AlphaRows &rows)
+  {
+#pragma unroll 1
+    for (int slot = 0; slot < kSteps; slot++) {
+#pragma unroll
+      for (int b = 0; b < kBlocks; b++)
+        set_alpha(slot, b, rows);
+    }
+  }
+
+  /* In place of the oldest step's, as put(). */
+  __device__ void put_alpha(const AlphaRows (&newest)[kBlocks])
+  {
+#pragma unroll
+    for (int b = 0; b < kBlocks; b++)
+      set_alpha(oldest, b, newest[b]);
+  }
+
+  __device__ void put(const uint4 (&newest)[kBlocks][kColours])
+  {
+#pragma unroll
+    for (int b = 0; b < kBlocks; b++) {
+#pragma unroll
+      for (int c = 0; c < kColours; c++) {
+        if constexpr (Shape::kRegistersHoldRows) {
+#pragma unroll
+          for (int age = 0; age + 1 < kSteps; age++)
+            colours[age][b][c] = colours[age + 1][b][c];
+          colours[kSteps - 1][b][c] = newest[b][c];
+        } else {
+          place(oldest, b, c) = newest[b][c];
+        }
+      }
+    }
+  }
+
+  /* After both puts. */
+  __device__ void advance()
+  {
+    oldest = oldest + 1 == kSteps ? 0 : oldest + 1;
+  }
+};
+
+/* The rows of one step, not yet in the history. */
+template <typename Shape> struct NewestRows {
+  uint4 colours[Shape::kBlocks][Shape::kColours];
+  AlphaRows alpha[Shape::kBlocks];
+};
+
+/* Sums of one block of 16 pixels. */
+template <int TapTiles, typename Shape>
+__device__ inline void
+filter_colour_columns(const ToeplitzMatrices<TapTiles> &matrices, const RowHistory<Shape> &history,
+                      const NewestRows<Shape> &newest, int block, MmaSums (&sums)[3])
+{
+#pragma unroll
+  for (int tile = 0; tile < TapTiles; tile++) {
+#pragma unroll
+    for (int c = 0; c < 3; c++)
+      add_column_product(
+          matrices, tile,
+          tile == TapTiles - 1 ? newest.colours[block][c] : history.get(tile, block, c), sums[c]);
+  }
+}
+
+/* The same of alpha. What residuals add comes first, for it is small. */
+template <int TapTiles, typename Shape>
+__device__ inline void
+filter_alpha_columns(const ToeplitzMatrices<TapTiles> &matrices, const RowHistory<Shape> &history,
+                     const NewestRows<Shape> &newest, int block, MmaSums &sums)
+{
+  const AlphaRows &rows = newest.alpha[block];
+
+#pragma unroll
+  for (int tile = 0; tile < TapTiles; tile++)
+    add_column_product(
+        matrices, tile,
+        unpack_residual(tile == TapTiles - 1 ? rows.residual : history.get_residual(tile, block)),
+        sums);
+#pragma unroll
+  for (int tile = 0; tile < TapTiles; tile++)
+    add_column_product(matrices, tile,
+                       tile == TapTiles - 1 ? rows.fp16 : history.get_alpha(tile, block), sums);
+}
+
+/* 16 rows of the result; `weighted`: not all steps are opaque. */
+template <int TapTiles, typename Shape>
+__device__ inline void
+filter_columns_and_store(const MmaJob &job, const PlaneWork &work, const MmaStrips &strip,
+                         const ToeplitzMatrices<TapTiles> &matrices,
+                         const RowHistory<Shape> &history, const NewestRows<Shape> &newest,
+                         bool weighted, StoreTarget target)
+{
+  const int x0 = target.x0;
+
+#pragma unroll
+  for (int b = 0; b < Shape::kBlocks; b++) {
+    MmaSums sums[3] = {}, alpha = {};
+
+    filter_colour_columns(matrices, history, newest, b, sums);
+    target.x0 = x0 + 16 * b;
+    if (weighted) {
+      filter_alpha_columns(matrices, history, newest, b, alpha);
+      store_weighted_colours<Shape::kTuning.alpha_pixels_at_once>(work, strip, job, sums, alpha,
+                                                                  target);
+    } else {
+      store_opaque_colours(work, strip, job, sums, target);
+    }
+  }
+}
+
+/* Tells the host that this frame has alpha that is not opaque. */
+__device__ inline void report_alpha(const MmaJob &job)
+{
+  if (threadIdx.x == 0)
+    *(volatile uint32_t *)&job.feedback[1] = job.number;
+}
+
+/* Filters a strip. The first Shape::kThreads threads of the CTA call together. */
+template <int TapTiles, typename Shape>
+__device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &work,
+                                          const MmaStrips &strip, const StripPlace &place,
+                                          uint8_t *shared)
+{
+  const StripSpan<Shape> span(work, place);
+  const int warp_pixel = (threadIdx.x >> 5) * Shape::kWarpPixels;
+  uint8_t *const planes = shared + Shape::kStages * Shape::kStageBytes;
+  uint4 *const behind = (uint4 *)(planes + Shape::kPlaneSets * Shape::kSetBytes);
+  volatile int *const not_opaque = (volatile int *)(planes + Shape::kFlagsOffset);
+  const RowCopier<Shape> copier(work, strip.colour, span.left, shared);
+  const Fp16Converter<Shape> converter(job, work, span.left, copier.needs_replication());
+  StepFetcher<Shape> fetcher(copier, work, span.left, span.y0, span.steps);
+
+  copier.fill_rest(shared);
+  for (int step = 0; step < Shape::kStages; step++)
+    fetcher.fetch(step);
+
+  uint32_t *const taps = (uint32_t *)behind;
+  copy_taps(job, work.tap_set, taps, Shape::kThreads);
+  if (threadIdx.x < 4)
+    not_opaque[threadIdx.x] = -1;
+  Shape::synchronize();
+  const ToeplitzMatrices<TapTiles> matrices(taps, taps + kTapPairs);
+  RowHistory<Shape> history(behind);
+  unsigned weighted = 0; /* which of the last TapTiles steps were not opaque, the newest lowest */
+
+  Shape::synchronize();
+  for (int step = 0; step < span.steps; step++) {
+    uint8_t *const set = planes + (Shape::kPlaneSets == 1 ? 0 : (step & 1) * Shape::kSetBytes);
+    const unsigned before = weighted;
+    NewestRows<Shape> newest;
+
+    cp_async_wait<Shape::kStages - 1>();
+    __syncwarp();
+    if (!converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set))
+      not_opaque[step & 1] = step;
+    __syncwarp();
+    fetcher.fetch(step + Shape::kStages);
+    Shape::synchronize();
+    weighted = (weighted << 1 | (not_opaque[step & 1] == step)) & ((1u << TapTiles) - 1);
+    if (weighted && !before)
+      report_alpha(job);
+
+    filter_rows<4, TapTiles>(matrices, smem_address(set), warp_pixel, newest.colours);
+    if (weighted && !before)
+      history.fill_alpha(opaque_alpha_rows(matrices));
+    if (weighted)
+      filter_alpha_rows(matrices, smem_address(set) + 3 * Shape::kPlaneBytes, warp_pixel,
+                        newest.alpha);
+    if (Shape::kPlaneSets == 1)
+      Shape::synchronize();
+    if (step >= TapTiles - 1)
+      filter_columns_and_store(
+          job, work, strip, matrices, history, newest, weighted != 0,
+          span.target(work, step - (TapTiles - 1), warp_pixel, Shape::kWarpPixels));
+    if (weighted)
+      history.put_alpha(newest.alpha);
+    history.put(newest.colours);
+    history.advance();
+  }
+}
+
+} // namespace cf::fir

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What becomes of a row index, a sum, or a filtered colour: for the kernels of all methods.
+ */
+#pragma once
+
+#include "cuda/common/alpha.cuh"
+#include "cuda/fir/types.cuh"
+
+namespace cf::fir
+{
+
+/* The row of the source that row `y` reads, -1 for the border's colour. Rows beyond the band's halo
+ * are only multiplied by zeros that fill up groups of taps, so any readable row will do. */
+__device__ inline int source_row(const PlaneWork &work, int y)
+{
+  const int folded = fold_index(work.border, y, work.height);
+
+  return folded < 0 ? -1 : min(max(folded, work.readable_first), work.readable_end - 1);
+}
+
+/* Written as one fma, so that all kernels round alike. */
+template <typename Real>
+__device__ inline Real apply_transform(const ChannelTransform &transform, Real sum)
+{
+  const Real scale = (Real)transform.scale, offset = (Real)transform.centre + (Real)transform.bias;
+
+  return transform.absolute ? fma(fabs(scale), fabs(sum), offset) : fma(scale, sum, offset);
+}
+
+/* A colour from the sum of premultiplied colours and the filtered alpha. Where alpha is well below
+ * what rounds to 1 there is no colour: with alpha centred on opaque, transparent areas come out as
+ * 0 only within rounding errors. */
+template <typename Real>
+__device__ inline Real unpremultiply(const ChannelTransform &transform, Real sum, Real alpha)
+{
+  return alpha < (Real)0.25 ? (Real)transform.centre
+                            : apply_transform(transform, sum * ((Real)1 / alpha_weight(alpha)));
+}
+
+/* Rounds half up, clamps, and shifts to the sample's bits. */
+template <typename Real> __device__ inline uint32_t to_sample(const PlaneWork &work, Real value)
+{
+  const Real rounded = floor(value + (Real)0.5);
+  const Real clamped = rounded > 0 ? (rounded < work.max_code ? rounded : (Real)work.max_code) : 0;
+
+  return (uint32_t)clamped << work.shift;
+}
+
+} // namespace cf::fir

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The engine of cudagaussblur: which blur serves a picture. One sigma everywhere is done by its
+ * taps while they are few (cuda/fir/), else by a blur pyramid (cuda/pyramid/); a sigma that varies
+ * by the levels of cuda/blurmap/. With regions the picture is blurred into scratch memory and
+ * blended into the destination (cuda/regions/).
+ */
+#include "cuda/blurmap/engine.cuh"
+#include "cuda/common/int_math.cuh"
+#include "cuda/fir/engine.cuh"
+#include "cuda/pyramid/engine.cuh"
+#include "cuda/regions/blend.cuh"
+
+#include <stdlib.h>
+
+namespace cf::gaussblur
+{
+namespace
+{
+
+struct State {
+  CfVideo video;
+  CfDevice *device; /* borrowed */
+  CfBlurField field;
+  bool field_changed; /* since the blur map last took it over */
+  const char *algorithm;
+
+  /* One sigma everywhere: the taps or the pyramid are ready for `uniform`. */
+  CfGaussblurParams uniform;
+  bool ready;
+  bool by_pyramid;
+  void *fir;
+  pyramid::Engine *pyramid;
+
+  CfCudaBlurMap *map; /* NULL while no params let sigma vary */
+};
+
+bool plan(CfFirPlan *plan, const CfVideo *video, const void *params, CfStatus *status)
+{
+  return cf_fir_plan_gaussblur(plan, video, (const CfGaussblurParams *)params, status);
+}
+
+/* --- one sigma everywhere --- */
+
+bool is_ready_for(const State *state, const CfGaussblurParams *params)
+{
+  return state->ready && state->uniform.sigma == params->sigma &&
+         state->uniform.sigma_vertical == params->sigma_vertical &&
+         state->uniform.border == params->border;
+}
+
+bool prepare_uniform(State *state, const CfGaussblurParams *params, CfStatus *status)
+{
+  if (is_ready_for(state, params))
+    return true;
+
+  const bool by_pyramid = pyramid::pays(state->pyramid, params);
+  const bool good = by_pyramid ? pyramid::update(state->pyramid, params, status)
+                               : cf_fir_update(state->fir, params, status);
+  if (!good)
+    return false;
+  state->by_pyramid = by_pyramid;
+  state->uniform = *params;
+  state->ready = true;
+  return true;
+}
+
+bool run_uniform(State *state, const CfJob *job, CfStatus *status)
+{
+  state->algorithm =
+      state->by_pyramid ? pyramid::algorithm(state->pyramid) : cf_fir_algorithm(state->fir);
+  return state->by_pyramid ? pyramid::run(state->pyramid, job, status)
+                           : cf_fir_run(state->fir, job, status);
+}
+
+int uniform_halo(const State *state)
+{
+  return state->by_pyramid ? pyramid::halo(state->pyramid) : cf_fir_halo(state->fir);
+}
+
+/* --- sigma that varies --- */
+
+/* Whether jobs may come for which it does; with sigma_relative that depends on their regions. */
+bool may_vary(const CfBlurField *field)
+{
+  CfGaussblurParams uniform;
+
+  return field->params.sigma_relative > 0.0 || cf_blur_field_varies(field, nullptr, &uniform);
+}
+
+/* Allocates what jobs of this field need, so that run() need not. */
+bool prepare_map(State *state, CfStatus *status)
+{
+  if (!state->map)
+    state->map = cf_cuda_blur_map_open(&state->video, state->device, status);
+  return state->map != nullptr;
+}
+
+bool run_map(State *state, const CfJob *job, CfStatus *status)
+{
+  if (!cf_cuda_blur_map_run(state->map, &state->field, state->field_changed, job, status))
+    return false;
+  state->field_changed = false;
+  state->algorithm = "levels";
+  return true;
+}
+
+/* Blurs all rows of the job. */
+bool blur(State *state, const CfJob *job, CfStatus *status)
+{
+  CfGaussblurParams uniform;
+
+  if (cf_blur_field_varies(&state->field, job->regions, &uniform))
+    return run_map(state, job, status);
+  return prepare_uniform(state, &uniform, status) && run_uniform(state, job, status);
+}
+
+/* --- regions --- */
+
+constexpr size_t kRowAlignment = 256;
+
+size_t blurred_stride(const CfVideo *video, int p)
+{
+  return round_up(cf_row_bytes(video, p), kRowAlignment);
+}
+
+size_t blurred_bytes(const CfVideo *video)
+{
+  size_t bytes = 0;
+
+  for (int p = 0; p < cf_format_info(video->format)->planes; p++)
+    bytes += blurred_stride(video, p) * (size_t)cf_plane_height(video, p);
+  return bytes;
+}
+
+CfPicture blurred_picture(const CfVideo *video, uint8_t *memory)
+{
+  CfPicture picture = {};
+
+  for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
+    picture.data[p] = memory;
+    picture.stride[p] = (ptrdiff_t)blurred_stride(video, p);
+    memory += blurred_stride(video, p) * (size_t)cf_plane_height(video, p);
+  }
+  return picture;
+}
+
+/* Blurs the rows that the regions touch, from an even row to an even one, into `blurred`. */
+bool blur_bounds(State *state, const CfJob *job, CfRect bounds, const CfPicture *blurred,
+                 CfStatus *status)
+{
+  CfJob work = *job;
+
+  if (cf_rect_is_empty(bounds))
+    return true;
+  work.destination = *blurred;
+  work.first_row = bounds.y0 / 2 * 2;
+  work.rows = (bounds.y1 + 1) / 2 * 2 - work.first_row;
+  if (work.first_row + work.rows > state->video.height)
+    work.rows = state->video.height - work.first_row;
+  return blur(state, &work, status);
+}
+
+bool run_regions(State *state, const CfJob *job, CfStatus *status)
+{
+  const CfRect bounds = cf_coverage_bounds(&state->video, job->regions);
+  uint8_t *memory =
+      (uint8_t *)cf_scratch_take(state->device, blurred_bytes(&state->video), job->stream, status);
+
+  if (!memory)
+    return false;
+  const CfPicture blurred = blurred_picture(&state->video, memory);
+  const bool good = blur_bounds(state, job, bounds, &blurred, status) &&
+                    cf_cuda_compose(state->device, &state->video, job->regions, &job->source,
+                                    &blurred, &job->destination, job->stream, status);
+  return cf_scratch_give(state->device, memory, job->stream, good ? status : nullptr) && good;
+}
+
+/* --- the engine --- */
+
+bool run(void *opaque, const CfJob *job, CfStatus *status)
+{
+  State *const state = (State *)opaque;
+
+  if (!cf_refuse_capture(job->stream, status))
+    return false;
+  return job->regions ? run_regions(state, job, status) : blur(state, job, status);
+}
+
+bool update(void *opaque, const void *values, CfStatus *status)
+{
+  State *const state = (State *)opaque;
+  CfBlurField next = {};
+  CfGaussblurParams uniform;
+
+  cf_blur_field_set(&next, &state->video, (const CfGaussblurParams *)values);
+  const bool is_uniform = !cf_blur_field_varies(&next, nullptr, &uniform);
+  if ((may_vary(&next) && !prepare_map(state, status)) ||
+      (is_uniform && !prepare_uniform(state, &uniform, status))) {
+    cf_blur_field_clear(&next);
+    return false;
+  }
+  cf_blur_field_clear(&state->field);
+  state->field = next;
+  state->field_changed = true;
+  return true;
+}
+
+void close(void *opaque)
+{
+  State *const state = (State *)opaque;
+
+  if (!state)
+    return;
+  cf_fir_close(state->fir);
+  pyramid::close(state->pyramid);
+  cf_cuda_blur_map_close(state->map);
+  cf_blur_field_clear(&state->field);
+  free(state);
+}
+
+void *open(const CfVideo *video, const void *params, const CfOpenOptions *options, CfStatus *status)
+{
+  CfGaussblurParams short_taps = {};
+  State *const state = (State *)calloc(1, sizeof *state);
+
+  if (!state) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+    return nullptr;
+  }
+  short_taps.sigma = 1.0;
+  short_taps.sigma_vertical = -1.0;
+  state->video = *video;
+  state->device = options->device;
+  state->algorithm = "none";
+  state->fir = cf_fir_open(video, &short_taps, options, plan, status);
+  state->pyramid = state->fir ? pyramid::open(video, options->device, status) : nullptr;
+  if (!state->pyramid || !update(state, params, status)) {
+    close(state);
+    return nullptr;
+  }
+  return state;
+}
+
+const char *algorithm(const void *opaque)
+{
+  return ((const State *)opaque)->algorithm;
+}
+
+/* With sigma_relative the taps may still be those of the last job's regions. */
+int halo(const void *opaque)
+{
+  const State *const state = (const State *)opaque;
+
+  return may_vary(&state->field) ? -1 : uniform_halo(state);
+}
+
+} // namespace
+} // namespace cf::gaussblur
+
+extern "C" const CfEngine cf_gaussblur_cuda = {
+    "cuda", /* name */
+    true,   /* device_memory */
+    false,  /* in_place */
+    cf::gaussblur::open,
+    cf::gaussblur::update,
+    cf::gaussblur::run,
+    cf::gaussblur::algorithm,
+    cf::gaussblur::close,
+    true /* regions */,
+    cf::gaussblur::halo,
+};

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The CUDA engine of cudallf: which images of a picture are filtered, their parameters and scratch
+ * memory, and the launches of a frame. On tensor cores mma_schedule says the order of these.
+ */
+#include "cuda/llf/types.cuh"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+namespace cf::llf
+{
+namespace
+{
+
+/* Sampled intensities that go through the pyramid together, at most; more take several batches. */
+constexpr int kBatchSamples = 64;
+
+/* The largest number that engine=sampled stores of a curve in 16 bits, with room for rounding. */
+constexpr double kLargestSample = 32000.0;
+
+constexpr double kTwoPi = 6.28318530717958647692;
+
+/* An image to filter: one component of a picture, or its luminance with the colours that follow. */
+struct Image {
+  Pixels pixels;                  /* without a frame's pointers, which pixels_of() adds */
+  int plane[3], channel[3];       /* where pixels.channel lie in a picture */
+  int extra_plane, extra_channel; /* alpha or padding that is copied along; plane -1: none */
+  CfLlfPyramid shape;
+  const ExactTables *tables; /* one of State.tables */
+};
+
+struct State {
+  CfVideo video;
+  CfDevice *device;
+  bool overlaps, tensor_cores; /* the loaded code has dependent launch; matrix instructions */
+  Gpu gpu;
+  int shared_per_block;
+
+  int mma_cluster_ctas; /* of the coarse levels' kernel, at most */
+
+  CfLlfParams params;
+  Series series;
+  Curve curve;
+  int intensity_levels;
+  char algorithm[64];
+
+  Image luminance;    /* color_mode = luminance */
+  Image component[3]; /* the other modes */
+  int components;
+  ExactTables tables[2]; /* of luma's geometry, and of chroma's where it differs */
+};
+
+/* --- the images of a format --- */
+
+Pixels describe(const CfVideo &video, int width, int height)
+{
+  const CfFormatInfo *const format = cf_format_info(video.format);
+  Pixels pixels = {};
+
+  pixels.width = width;
+  pixels.height = height;
+  pixels.max_code = (float)cf_max_code(format);
+  pixels.chroma_centre = (float)cf_chroma_centre(&video);
+  pixels.shift = format->shift;
+  pixels.wide = cf_sample_bytes(format) == 2;
+  pixels.colour = Colour::SINGLE;
+  return pixels;
+}
+
+void add_channel(Image *image, const CfVideo &video, int index, const CfLlfComponent &component)
+{
+  image->plane[index] = component.plane;
+  image->channel[index] = component.channel;
+  image->pixels.step[index] = cf_format_info(video.format)->plane[component.plane].channels;
+}
+
+/* Intensities from and to the codes of one component. */
+void set_code_range(Image *image, const CfLlfComponent &component)
+{
+  image->pixels.weight[0] = (float)(1.0 / component.scale);
+  image->pixels.bias = (float)(-component.offset / component.scale);
+  image->pixels.offset = (float)component.offset;
+  image->pixels.scale = (float)component.scale;
+}
+
+/* Alpha or padding, if the format has it, is copied with this image. */
+void add_extra(Image *image, const CfVideo &video)
+{
+  const CfFormatInfo *const format = cf_format_info(video.format);
+
+  image->extra_plane = -1;
+  for (int channel = 0; channel < format->plane[0].channels; channel++) {
+    const CfRole role = format->plane[0].role[channel];
+
+    if (role != CF_ROLE_ALPHA && role != CF_ROLE_PADDING)
+      continue;
+    image->extra_plane = 0;
+    image->extra_channel = channel;
+    image->pixels.extra_step = format->plane[0].channels;
+  }
+}
+
+void describe_components(State *state, const CfLlfComponent *component)
+{
+  for (int c = 0; c < state->components; c++) {
+    Image *const image = &state->component[c];
+
+    image->pixels = describe(state->video, component[c].width, component[c].height);
+    add_channel(image, state->video, 0, component[c]);
+    set_code_range(image, component[c]);
+    image->extra_plane = -1;
+  }
+  add_extra(&state->component[0], state->video);
+}
+
+void describe_luminance(State *state, const CfLlfComponent *component)
+{
+  const CfFormatInfo *const format = cf_format_info(state->video.format);
+  Image *const image = &state->luminance;
+
+  image->pixels = describe(state->video, state->video.width, state->video.height);
+  for (int c = 0; c < state->components; c++)
+    add_channel(image, state->video, c, component[c]);
+  set_code_range(image, component[0]);
+  add_extra(image, state->video);
+  if (format->rgb) {
+    double weight[3];
+
+    cf_llf_luma_weights(&state->video, weight);
+    for (int c = 0; c < 3; c++)
+      image->pixels.weight[c] = (float)(weight[c] / component[c].scale);
+    image->pixels.colour = Colour::RGB;
+  } else if (state->components == 3) {
+    const CfPlaneFormat *const chroma = &format->plane[component[1].plane];
+
+    image->pixels.most_chroma = (float)(CF_LLF_MAX_CHROMA * component[1].scale);
+    image->pixels.subsampling_x = chroma->subsampling_x;
+    image->pixels.subsampling_y = chroma->subsampling_y;
+    image->pixels.colour = Colour::CHROMA;
+  }
+}
+
+Channel channel_of(const State *state, const CfJob *job, int plane, int channel)
+{
+  const size_t offset =
+      (size_t)channel * (size_t)cf_sample_bytes(cf_format_info(state->video.format));
+
+  return Channel{job->source.data[plane] + offset, job->destination.data[plane] + offset,
+                 job->source.stride[plane], job->destination.stride[plane]};
+}
+
+Pixels pixels_of(const State *state, const Image &image, const CfJob *job)
+{
+  Pixels pixels = image.pixels;
+
+  for (int c = 0; c < (pixels.colour == Colour::SINGLE ? 1 : 3); c++)
+    pixels.channel[c] = channel_of(state, job, image.plane[c], image.channel[c]);
+  if (image.extra_plane >= 0)
+    pixels.extra = channel_of(state, job, image.extra_plane, image.extra_channel);
+  return pixels;
+}
+
+/* --- parameters --- */
+
+bool is_identity(const CfLlfParams &params)
+{
+  return params.alpha == 1.0 && params.beta == 1.0;
+}
+
+Series series_of(const CfLlfParams &params)
+{
+  const CfLlfSeries fitted = cf_llf_series(&params);
+  Series series = {};
+
+  series.turn = (float)(fitted.base / kTwoPi);
+  series.linear = (float)fitted.linear;
+  for (int n = 0; n < fitted.harmonics; n++)
+    series.b[n] = (float)fitted.b[n];
+  return series;
+}
+
+Curve curve_of(const CfLlfParams &params)
+{
+  const bool blends = params.alpha < 1.0 && params.noise_floor > 0.0;
+  Curve curve = {};
+
+  curve.sigma = (float)params.sigma;
+  curve.alpha = (float)params.alpha;
+  curve.beta = (float)params.beta;
+  curve.detail_gain = (float)(log2(params.sigma) * (1.0 - params.alpha));
+  curve.tone_offset = (float)(params.sigma * (1.0 - params.beta));
+  curve.noise_slope = blends ? (float)(-1.0 / params.noise_floor) : 0.0f;
+  curve.noise_offset = blends ? 2.0f : 0.0f;
+  return curve;
+}
+
+void shape_image(Image *image, int levels)
+{
+  image->shape = cf_llf_pyramid(image->pixels.width, image->pixels.height, levels);
+}
+
+void take_params(State *state, const CfLlfParams &params)
+{
+  state->params = params;
+  state->series = series_of(params);
+  state->curve = curve_of(params);
+  state->intensity_levels = cf_llf_intensity_levels(&params);
+  shape_image(&state->luminance, params.levels);
+  for (int c = 0; c < state->components; c++)
+    shape_image(&state->component[c], params.levels);
+
+  if (is_identity(params))
+    snprintf(state->algorithm, sizeof state->algorithm, "copy");
+  else if (params.method == CF_LLF_FAST)
+    snprintf(state->algorithm, sizeof state->algorithm, "sine-%d", params.harmonics);
+  else if (params.method == CF_LLF_SAMPLED)
+    snprintf(state->algorithm, sizeof state->algorithm, "sampled-%d", state->intensity_levels);
+  else
+    snprintf(state->algorithm, sizeof state->algorithm, "exact");
+}
+
+/* --- scratch memory --- */
+
+int samples_in_batch(const State *state, int first)
+{
+  const int left = state->intensity_levels - first;
+  return left < kBatchSamples ? left : kBatchSamples;
+}
+
+/* Sums in fp16 would show in 16-bit codes. */
+bool uses_tensor_cores(const State *state, const Image &image)
+{
+  return state->tensor_cores && state->params.method == CF_LLF_FAST &&
+         cf_format_info(state->video.format)->bits < 16 && image.shape.images >= kMmaMinImages &&
+         mma_serves(state->gpu, image.pixels, state->params.harmonics);
+}
+
+/* The launch plan of the first image that tensor cores filter. */
+void describe_tensor_plan(State *state)
+{
+  const bool luminance = state->params.color_mode == CF_LLF_LUMINANCE;
+  const Image &image = luminance ? state->luminance : state->component[0];
+
+  if (!is_identity(state->params) && uses_tensor_cores(state, image))
+    describe_plan(state->gpu, state->mma_cluster_ctas, image.pixels, image.shape,
+                  state->params.harmonics, state->algorithm);
+}
+
+int groups_of(const State *state, const Image &image)
+{
+  const int harmonic_groups = (state->params.harmonics + 3) / 4;
+
+  if (state->params.method == CF_LLF_SAMPLED)
+    return (samples_in_batch(state, 0) + 7) / 8;
+  return uses_tensor_cores(state, image) ? kMmaGroups : harmonic_groups;
+}
+
+/* Bytes of a level's terms in cells of 8 x 4 halves. */
+size_t cells_bytes(const Level &level)
+{
+  return (size_t)((level.width + 7) / 8) * (size_t)((level.height + 3) / 4) * 32 * sizeof(__half);
+}
+
+/* The pyramid in `scratch`, whose size is returned, and NULL to ask for it only. */
+size_t place_pyramid(const CfLlfPyramid &shape, int groups, bool cells, void *scratch,
+                     Pyramid *pyramid)
+{
+  size_t bytes = 0;
+  auto take = [&](size_t size) {
+    uint8_t *const memory = (uint8_t *)scratch + bytes;
+    bytes += (size + 255) / 256 * 256;
+    return memory;
+  };
+
+  *pyramid = Pyramid{};
+  pyramid->images = shape.images;
+  pyramid->groups = groups;
+  if (cells) {
+    pyramid->coarse_inputs_ready = (unsigned *)take(sizeof(unsigned));
+  }
+  for (int i = 0; i < shape.images; i++) {
+    Level *const level = &pyramid->level[i];
+    const size_t size = (size_t)shape.width[i] * (size_t)shape.height[i];
+
+    level->width = shape.width[i];
+    level->height = shape.height[i];
+    if (cells && i < 2)
+      pyramid->cells[i] = (__half *)take(cells_bytes(*level));
+    if (i == 0)
+      continue;
+    level->groups = (uint4 *)take(size * (size_t)groups * sizeof(uint4));
+    level->gauss = (float *)take(size * sizeof(float));
+    level->collapsed = (float *)take(size * sizeof(float));
+  }
+  return bytes;
+}
+
+size_t scratch_bytes(const State *state, const Image &image)
+{
+  Pyramid pyramid;
+
+  if (state->params.method == CF_LLF_EXACT)
+    return exact_scratch_bytes(image.shape, state->params.color_mode == CF_LLF_RGB ? 3 : 1);
+
+  const bool batches =
+      state->params.method == CF_LLF_SAMPLED && state->intensity_levels > kBatchSamples;
+  return place_pyramid(image.shape, groups_of(state, image), uses_tensor_cores(state, image),
+                       nullptr, &pyramid) +
+         (batches ? (size_t)image.shape.width[0] * (size_t)image.shape.height[0] * sizeof(float)
+                  : 0);
+}
+
+/* --- the launches of one image --- */
+
+bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
+              void *scratch)
+{
+  const Series &series = state->series;
+  const float top_gain = -series.linear;
+  Pyramid pyramid;
+
+  place_pyramid(image.shape, groups_of(state, image), false, scratch, &pyramid);
+  const int top = pyramid.images - 1;
+
+  if (!analyse(queue, pixels, series, pyramid, top_gain))
+    return false;
+  for (int fine = 1; fine < top; fine++) {
+    if (!reduce(queue, pyramid, fine, top_gain))
+      return false;
+  }
+  for (int fine = top - 1; fine >= 1; fine--) {
+    if (!expand(queue, pyramid, fine, series))
+      return false;
+  }
+  return finish(queue, pixels, series, pyramid);
+}
+
+bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
+                void *scratch)
+{
+  Pyramid pyramid;
+
+  place_pyramid(image.shape, groups_of(state, image), true, scratch, &pyramid);
+  return mma_run(queue, state->mma_cluster_ctas, state->gpu, pixels, state->series, pyramid);
+}
+
+bool run_sampled(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
+                 void *scratch)
+{
+  Pyramid pyramid;
+  const size_t bytes =
+      place_pyramid(image.shape, groups_of(state, image), false, scratch, &pyramid);
+  const bool batches = state->intensity_levels > kBatchSamples;
+  /* With this slope, what the curve has beyond it is as large at sigma as at 1, and nowhere larger
+   * than `most`. */
+  const CfLlfParams &params = state->params;
+  const double linear = (params.beta - 1.0) * (1.0 - params.sigma) / (1.0 + params.sigma);
+  const double most = params.sigma * (1.0 + fabs(linear));
+  const float top_gain = (float)-linear, units = (float)(kLargestSample / most);
+  float *const base = batches ? (float *)((uint8_t *)scratch + bytes) : nullptr;
+  const int top = pyramid.images - 1;
+
+  for (int first = 0; first < state->intensity_levels; first += kBatchSamples) {
+    const Samples samples = {
+        first,       samples_in_batch(state, first), state->intensity_levels, (float)linear, units,
+        state->curve};
+    const bool is_first = first == 0, is_last = first + kBatchSamples >= state->intensity_levels;
+
+    if (!analyse(queue, pixels, samples, pyramid, top_gain))
+      return false;
+    for (int fine = 1; fine < top; fine++) {
+      if (!reduce_samples(queue, pyramid, fine, top_gain))
+        return false;
+    }
+    for (int fine = top - 1; fine >= 1; fine--) {
+      if (!expand_samples(queue, pyramid, fine, samples, is_first, is_last))
+        return false;
+    }
+    if (!(is_last ? finish_samples(queue, pixels, pyramid, samples, base)
+                  : expand_samples_base(queue, pixels, pyramid, samples, base, is_first)))
+      return false;
+  }
+  return true;
+}
+
+bool run_image(const State *state, Queue *queue, const Image &image, const CfJob *job,
+               void *scratch)
+{
+  const Pixels pixels = pixels_of(state, image, job);
+
+  switch (state->params.method) {
+  case CF_LLF_FAST:
+    return uses_tensor_cores(state, image) ? run_tensor(state, queue, image, pixels, scratch)
+                                           : run_fast(state, queue, image, pixels, scratch);
+  case CF_LLF_SAMPLED:
+    return run_sampled(state, queue, image, pixels, scratch);
+  default:
+    return exact_run(queue, *image.tables, image.shape, &pixels, 1, state->curve, scratch);
+  }
+}
+
+bool run_rgb(const State *state, Queue *queue, const CfJob *job, void *scratch)
+{
+  const Image &first = state->component[0];
+  Pixels pixels[3];
+
+  for (int c = 0; c < 3; c++)
+    pixels[c] = pixels_of(state, state->component[c], job);
+  return exact_run(queue, *first.tables, first.shape, pixels, 3, state->curve, scratch);
+}
+
+/* --- the frame --- */
+
+struct Images {
+  const Image *image;
+  int count;
+};
+
+Images images_of(const State *state)
+{
+  switch (state->params.color_mode) {
+  case CF_LLF_LUMINANCE:
+    return Images{&state->luminance, 1};
+  case CF_LLF_RGB:
+    return Images{state->component, 1};
+  default:
+    return Images{state->component, state->components};
+  }
+}
+
+bool run_images(const State *state, Queue *queue, const Images &images, const CfJob *job,
+                void *scratch)
+{
+  if (state->params.color_mode == CF_LLF_RGB)
+    return run_rgb(state, queue, job, scratch);
+  for (int i = 0; i < images.count; i++) {
+    if (images.image[i].shape.images > 1 && !run_image(state, queue, images.image[i], job, scratch))
+      return false;
+  }
+  return true;
+}
+
+bool run(void *opaque, const CfJob *job, CfStatus *status)
+{
+  const State *const state = (const State *)opaque;
+  const Images images = images_of(state);
+  Queue queue = {(cudaStream_t)job->stream, state->overlaps, false, status};
+  size_t bytes = 0;
+  bool copies = is_identity(state->params), filters = false;
+
+  if (!cf_refuse_capture(job->stream, status))
+    return false;
+  for (int i = 0; i < images.count && !copies; i++) {
+    const size_t needed =
+        images.image[i].shape.images > 1 ? scratch_bytes(state, images.image[i]) : 0;
+    bytes = needed > bytes ? needed : bytes;
+  }
+  /* Images of one pyramid level stay as they are: the picture is copied, and the others overwrite
+   * their samples. */
+  for (int i = 0; i < images.count; i++)
+    copies |= images.image[i].shape.images == 1;
+  filters = bytes > 0;
+  if (copies && !cf_copy_picture(CF_COPY_ON_DEVICE, &state->video, &job->destination, &job->source,
+                                 job->stream, status))
+    return false;
+  if (!filters)
+    return true;
+
+  void *const scratch = cf_scratch_take(state->device, bytes, job->stream, status);
+  if (!scratch)
+    return false;
+  const bool ran = run_images(state, &queue, images, job, scratch);
+  const bool gave = cf_scratch_give(state->device, scratch, job->stream, ran ? status : nullptr);
+  return ran && gave;
+}
+
+/* --- opening and closing --- */
+
+void close(void *opaque)
+{
+  State *const state = (State *)opaque;
+
+  if (!state)
+    return;
+  exact_close(&state->tables[0]);
+  exact_close(&state->tables[1]);
+  free(state);
+}
+
+/* Weights of engine=exact, for luma's size and for chroma's if that is another: made for every
+ * engine, since update() must not allocate. */
+bool open_tables(State *state, CfStatus *status)
+{
+  const Pixels &luma = state->luminance.pixels;
+
+  if (!exact_open(luma.width, luma.height, state->shared_per_block, &state->tables[0], status))
+    return false;
+  state->luminance.tables = &state->tables[0];
+  for (int c = 0; c < state->components; c++) {
+    const Pixels &pixels = state->component[c].pixels;
+    const bool same = pixels.width == luma.width && pixels.height == luma.height;
+    ExactTables *const tables = &state->tables[same ? 0 : 1];
+
+    state->component[c].tables = tables;
+    if (!same && !tables->memory &&
+        !exact_open(pixels.width, pixels.height, state->shared_per_block, tables, status))
+      return false;
+  }
+  return true;
+}
+
+void *open(const CfVideo *video, const void *params, const CfOpenOptions *options, CfStatus *status)
+{
+  const CfDeviceInfo *const info = cf_device_info(options->device);
+  CfLlfComponent component[3];
+  State *const state = (State *)calloc(1, sizeof *state);
+
+  if (!state) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+    return nullptr;
+  }
+  state->video = *video;
+  state->device = options->device;
+  state->overlaps = options->device->code >= 90;
+  state->tensor_cores = options->device->code >= 80;
+  state->shared_per_block = info->shared_per_block;
+  state->gpu =
+      Gpu{info->multiprocessors, info->shared_per_sm, info->shared_per_block, state->overlaps};
+  state->components = cf_llf_components(video, component);
+  describe_components(state, component);
+  describe_luminance(state, component);
+  take_params(state, *(const CfLlfParams *)params);
+  if (!open_tables(state, status) ||
+      (state->tensor_cores && !mma_open(state->gpu, &state->mma_cluster_ctas, status))) {
+    close(state);
+    return nullptr;
+  }
+  describe_tensor_plan(state);
+  return state;
+}
+
+bool update(void *opaque, const void *params, CfStatus *)
+{
+  take_params((State *)opaque, *(const CfLlfParams *)params);
+  describe_tensor_plan((State *)opaque);
+  return true;
+}
+
+const char *algorithm(const void *opaque)
+{
+  return ((const State *)opaque)->algorithm;
+}
+
+} // namespace
+} // namespace cf::llf
+
+extern "C" const CfEngine cf_llf_cuda = {
+    "cuda", /* name */
+    true,   /* device_memory */
+    false,  /* in_place */
+    cf::llf::open, cf::llf::update, cf::llf::run, cf::llf::algorithm, cf::llf::close,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cuda/pyramid/engine.cuh"
+#include "cuda/pyramid/force.h"
+#include "cuda/pyramid/fp32.h"
+#include "cuda/pyramid/u8mma.h"
+
+#include <stdlib.h>
+
+namespace
+{
+
+CfPyramidForce forced = CF_PYRAMID_CHOOSE;
+
+} // namespace
+
+void cf_pyramid_force(CfPyramidForce force)
+{
+  forced = force;
+}
+
+namespace cf::pyramid
+{
+
+struct Engine {
+  CfVideo video;
+  CfDevice *device; /* borrowed */
+  CfPyramidForce force;
+  bool u8mma; /* which of the two has the sigmas */
+  Fp32Pyramid *fp32;
+  U8Pyramid *u8;
+};
+
+namespace
+{
+
+bool takes_u8mma(const Engine *engine, const CfGaussblurParams *params)
+{
+  return engine->force == CF_PYRAMID_CHOOSE ? u8_pays(&engine->video, engine->device, params)
+                                            : engine->force == CF_PYRAMID_U8MMA &&
+                                                  u8_serves(&engine->video, engine->device, params);
+}
+
+bool takes_fp32(const Engine *engine, const CfGaussblurParams *params)
+{
+  return engine->force == CF_PYRAMID_CHOOSE
+             ? fp32_pays(&engine->video, params)
+             : engine->force == CF_PYRAMID_FP32 && fp32_serves(&engine->video, params);
+}
+
+} // namespace
+
+Engine *open(const CfVideo *video, CfDevice *device, CfStatus *status)
+{
+  Engine *const engine = (Engine *)calloc(1, sizeof *engine);
+
+  if (!engine) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
+    return nullptr;
+  }
+  engine->video = *video;
+  engine->device = device;
+  engine->force = forced;
+  engine->fp32 = fp32_open(video, device, status);
+  engine->u8 = engine->fp32 ? u8_open(video, device, status) : nullptr;
+  if (!engine->u8) {
+    close(engine);
+    return nullptr;
+  }
+  return engine;
+}
+
+bool pays(const Engine *engine, const CfGaussblurParams *params)
+{
+  return takes_u8mma(engine, params) || takes_fp32(engine, params);
+}
+
+bool update(Engine *engine, const CfGaussblurParams *params, CfStatus *status)
+{
+  const bool u8mma = takes_u8mma(engine, params);
+
+  if (!(u8mma ? u8_update(engine->u8, params, status) : fp32_update(engine->fp32, params, status)))
+    return false;
+  engine->u8mma = u8mma;
+  return true;
+}
+
+bool run(Engine *engine, const CfJob *job, CfStatus *status)
+{
+  return engine->u8mma ? u8_run(engine->u8, job, status) : fp32_run(engine->fp32, job, status);
+}
+
+int halo(const Engine *engine)
+{
+  return engine->u8mma ? u8_halo(engine->u8) : fp32_halo(engine->fp32);
+}
+
+const char *algorithm(const Engine *engine)
+{
+  return engine->u8mma ? "pyramid-u8mma" : "pyramid-fp32";
+}
+
+void close(Engine *engine)
+{
+  if (!engine)
+    return;
+  fp32_close(engine->fp32);
+  u8_close(engine->u8);
+  free(engine);
+}
+
+} // namespace cf::pyramid

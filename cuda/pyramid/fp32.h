@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The blur pyramid of plan/pyramid.h in single precision, for all formats and GPUs, without a
+ * second decimation (D2 = 1). README.md has the four launches. Blur maps (cuda/blurmap/) make their
+ * coarse levels with the first three, and have an upsampling of their own.
+ */
+#pragma once
+
+#include "cuda/common/context.cuh"
+
+extern "C" {
+#include "gaussblur.h"
+#include "plan/fir.h"
+#include "plan/plane_rows.h"
+#include "plan/pyramid.h"
+#include "plan/pyramid_factors.h"
+}
+
+namespace cf::pyramid
+{
+
+constexpr int kFp32MaxFactor = 8;    /* largest D, a power of two */
+constexpr int kFp32MaxTaps = 288;    /* of the coarse filter, zeros included; a multiple of 4 */
+constexpr int kPrefilterSpan8 = 6;   /* the prefilter's length in units of D, for 8-bit samples */
+constexpr int kPrefilterSpan16 = 11; /* for 16-bit samples */
+constexpr int kMapTileSize = 32;     /* samples along either side of a blur map's tile */
+constexpr int kCoarseFilterColumns = 32; /* of a CTA of the coarse filter */
+constexpr int kCoarseFilterRows = 8;     /* that it makes at once */
+
+/* What the kernels can do along an axis, and the prefilter of 8 bits: as long as the span allows.
+ */
+constexpr CfPyramidLimits kFp32Limits = {1, kFp32MaxFactor, kFp32MaxFactor, false, 0.72, 4.1};
+
+/* One axis of one plane. Indices are absolute, as in plan/pyramid.h, whose names these are but that
+ * `taps` is `low` there and `stored` is `made`. */
+struct Fp32Axis {
+  int factor; /* D */
+  int size, border;
+  int prefilter_first, taps_first;
+  int taps_count, taps_groups; /* of 4 taps, with the 3 that only shifted outputs need */
+  int stored_first, stored_end;
+  int coarse_first, coarse_end;
+  int halo; /* cf_pyramid_halo */
+  float taps[kFp32MaxTaps];
+};
+
+/* One plane of a job. All pointers are to device memory that the job's owner has. */
+struct Fp32Plane {
+  const uint8_t *source;
+  uint8_t *destination;
+  ptrdiff_t source_stride, destination_stride;
+  int width, height, channels, samples; /* of a row */
+  int alpha;                            /* channel that weights the others, or -1 */
+  int shift, max_code;
+  bool vector;     /* rows start where four samples can be accessed at once */
+  float centre[4]; /* of the samples in a word of four: sums are of what differs from it */
+  float transparent_code[4]; /* of colours where nothing shows */
+  uint16_t border[12];       /* raw samples of three words, for the constant border */
+
+  int first, end;                   /* rows of the result to make */
+  int readable_first, readable_end; /* rows of the source that may be read */
+  int fine_first, fine_end;         /* stored rows that they need */
+  int coarse_first, coarse_end;     /* coarse rows that they need */
+
+  /* Scratch: [channel][fine row][column] of Fp32Types::Store, [channel][fine row][coarse column],
+   * [coarse row][coarse column][channel]. */
+  void *decimated_y;
+  float *coarse_x, *coarse;
+  int decimated_y_pitch, coarse_x_pitch; /* elements */
+  int decimated_y_rows;                  /* of a channel */
+
+  /* With `need` only what some tile of the result needs is made: a tile's bits say which levels of
+   * a blur map it reads, `need_bits` for which of them this plane stands. */
+  const uint4 *need;
+  int need_x, need_y; /* tiles, from row `first` on */
+  uint4 need_bits;
+
+  /* Of each grid: its first CTA, and how much a CTA makes. */
+  int vertical_first_cta, horizontal_first_cta, coarse_filter_first_cta, upsample_first_cta;
+  int strip;                /* fine rows of a CTA that decimates along columns */
+  int segment;              /* coarse columns of one that decimates along rows, a multiple of 4 */
+  int horizontal_rows;      /* and fine rows */
+  int coarse_filter_eights; /* kCoarseFilterRows rows each, of a CTA of the coarse filter */
+  Fp32Axis x, y;
+};
+
+/* The kernels' parameter. */
+struct Fp32Job {
+  int planes;
+  bool overlaps; /* launches may be dependent (pdl.cuh) */
+
+  /* By log2 D, at places that are known when the kernels are compiled: then they are operands of
+   * the multiply-adds, and need no loads. */
+  float prefilter[4][kPrefilterSpan16 * kFp32MaxFactor]; /* zeros at the end */
+  float spline[4][4 * kFp32MaxFactor];
+
+  Fp32Plane plane[CF_MAX_PLANES];
+};
+
+/* The launches of a frame. */
+struct Fp32LaunchPlan {
+  bool wide; /* samples of 16 bits */
+  int vertical_ctas, horizontal_ctas, coarse_filter_ctas, upsample_ctas;
+  int horizontal_shared_bytes;
+};
+
+/* --- the launches, in this order on one stream --- */
+
+bool fp32_decimate_vertical(const Fp32Job *job, const Fp32LaunchPlan &plan, void *stream,
+                            CfStatus *status);
+bool fp32_decimate_horizontal(const Fp32Job *job, const Fp32LaunchPlan &plan, void *stream,
+                              CfStatus *status);
+bool fp32_coarse_filter(const Fp32Job *job, const Fp32LaunchPlan &plan, void *stream,
+                        CfStatus *status);
+bool fp32_upsample(const Fp32Job *job, const Fp32LaunchPlan &plan, void *stream, CfStatus *status);
+
+/* Dynamic shared memory of a CTA of fp32_decimate_horizontal that makes `segment` coarse samples.
+ */
+int fp32_horizontal_shared_bytes(const Fp32Axis *axis, bool wide, int segment);
+
+/* --- blurs of one sigma (fp32_plan.cpp) --- */
+
+struct Fp32Pyramid;
+
+/* NULL without memory. It has no sigma yet. */
+Fp32Pyramid *fp32_open(const CfVideo *video, CfDevice *device, CfStatus *status);
+
+/* Whether these params, which have no map, can be done by this pyramid, and whether it is faster
+ * than taps. */
+bool fp32_serves(const CfVideo *video, const CfGaussblurParams *params);
+bool fp32_pays(const CfVideo *video, const CfGaussblurParams *params);
+
+/* Takes over sigmas and border that it serves. On failure the old ones stay. */
+bool fp32_update(Fp32Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *status);
+
+/* Enqueues a job on its stream. */
+bool fp32_run(Fp32Pyramid *pyramid, const CfJob *job, CfStatus *status);
+
+/* CfEngine.halo. */
+int fp32_halo(const Fp32Pyramid *pyramid);
+
+void fp32_close(Fp32Pyramid *pyramid);
+
+/* --- parts, for blur maps too --- */
+
+/* Along rows and columns of plane `p`, in its samples. */
+void plane_sigmas(const CfVideo *video, int p, const CfGaussblurParams *params, double sigma[2]);
+
+/* What sums of a channel are centred on. fp16 is the more accurate the smaller the numbers, so that
+ * is the middle of all codes; of alpha that weights it is opaque, whose weight is then exact. */
+float code_centre(const CfFormatInfo *format, bool alpha);
+
+/* What happens to the channels of a blur, for the functions below. The caller frees it with
+ * cf_fir_plan_free. */
+bool plan_channels(CfFirPlan *plan, const CfVideo *video, int border, CfStatus *status);
+
+/* Adds plane `p` of the picture to a job, for all of its rows and but for the pointers. All planes
+ * of a job have the same prefilter for the same factor. */
+bool fp32_describe(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
+                   const double sigma[2], const CfPyramidFactors factors[2], CfStatus *status);
+
+/* Chooses the rows of the result, and those of the source that may be read. */
+void fp32_place_rows(Fp32Plane *plane, CfPlaneRows made, CfPlaneRows readable);
+
+/* Where plane `p` of a job's pictures lies. */
+void fp32_place_picture(Fp32Plane *plane, int p, const CfJob *job, bool wide);
+
+/* Shares the CTAs of a device between the planes, whose rows are known. */
+Fp32LaunchPlan fp32_plan_launches(Fp32Job *job, bool wide, const CfDevice *device);
+
+/* The bytes of a plane's intermediate samples. */
+size_t fp32_decimated_y_bytes(const Fp32Plane *plane, bool wide);
+size_t fp32_coarse_x_bytes(const Fp32Plane *plane);
+size_t fp32_coarse_bytes(const Fp32Plane *plane);
+
+/* --- for host and device --- */
+
+/* The first of the rows that the coarse filter makes: bands of a picture then add up in the same
+ * order as the whole. */
+__host__ __device__ constexpr int first_eight(const Fp32Plane &plane)
+{
+  return plane.coarse_first & ~(kCoarseFilterRows - 1);
+}
+
+__host__ __device__ constexpr int factor_log2(int factor)
+{
+  return factor >= 8 ? 3 : factor >= 4 ? 2 : factor >= 2 ? 1 : 0;
+}
+
+} // namespace cf::pyramid

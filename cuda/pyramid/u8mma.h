@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The blur pyramid of plan/pyramid.h on tensor cores, for 8-bit planes of 1, 2 or 4 channels and
+ * sm_80 or newer. README.md has the three launches. The prefilter is the one called boxes: its taps
+ * are bytes and fp16 numbers without rounding, so products of matrices give exact sums straight
+ * from the source's bytes. All else are products of fp16 matrices, and of their residuals.
+ */
+#pragma once
+
+#include "cuda/common/context.cuh"
+
+extern "C" {
+#include "gaussblur.h"
+#include "plan/pyramid.h"
+#include "plan/pyramid_factors.h"
+}
+
+namespace cf::pyramid
+{
+
+constexpr int kU8LeastDecimation = 4; /* D1; the largest follows */
+constexpr int kU8MaxDecimation = 8;
+constexpr int kU8MaxDecimation2 = 8; /* D2 */
+constexpr int kU8MaxTaps = 272;      /* of the coarse filter */
+constexpr int kPrefilterTaps = 32;   /* zeros included */
+constexpr int kUpsampleColumns = 32; /* of results that a warp makes at once */
+constexpr int kTilesPerWarp = 2;     /* of 16 fine samples side by side, that a warp decimates to */
+
+/* What the kernels can do along an axis. */
+constexpr CfPyramidLimits kU8Limits = {
+    kU8LeastDecimation, kU8MaxDecimation, kU8MaxDecimation *kU8MaxDecimation2, true, 0.6, 0.0};
+
+/* One axis of one plane. Indices are absolute, as in plan/pyramid.h, whose names these are but that
+ * `taps` is `low` there, `decimation2` is `thinning` and `stored` is `made`. */
+struct U8Axis {
+  int size, border;
+  int decimation, decimation2, factor; /* D1, D2, D */
+  int factor_log2;
+  float cell; /* 1 / D */
+  int prefilter_first, prefilter_count;
+  int taps_first;
+  int chunks;  /* of 16 samples that 16 outputs read */
+  int skipped; /* of these before the first that outputs read */
+  int stored_first, stored_end;
+  int coarse_first, coarse_end;
+  int taps_count;
+  int halo; /* cf_pyramid_halo, and the rows that a step of decimation may read beyond */
+};
+
+/* The coarse filter's taps of an axis: an fp16 number in the lower half, above it the residual; the
+ * first half of the taps, since they are symmetric. */
+struct U8Taps {
+  uint32_t tap[kU8MaxTaps / 2];
+};
+
+/* One plane of a job. All pointers are to device memory that the job's owner has. */
+struct U8Plane {
+  const uint8_t *source;
+  uint8_t *destination;
+  ptrdiff_t source_stride, destination_stride;
+  int width, height, channels;
+  int alpha;                 /* channel that weights the others, or -1 */
+  bool source_vector;        /* rows start on 16 bytes */
+  bool destination_vector;   /* the same */
+  uint32_t border;           /* pixels for the constant border, as many as fit */
+  float transparent_code[4]; /* of colours where nothing shows */
+
+  int first, end;                   /* rows of the result to make */
+  int readable_first, readable_end; /* rows of the source that may be read */
+  int fine_first, fine_end;         /* stored rows that they need */
+  int coarse_first, coarse_end;     /* coarse rows that they need */
+  int left;                         /* first column of fine samples */
+  int columns;                      /* coarse ones */
+
+  float *fine;                   /* scratch: [channel][fine row][fine column] */
+  float fine_scale;              /* of their numbers to codes */
+  uint2 *coarse_x;               /* scratch: [channel][pair of fine rows][coarse column], fp16
+                                  * numbers and their residuals */
+  int fine_pitch;                /* floats */
+  int coarse_x_first, row_pairs; /* its rows; the first and last pair repeat the edge */
+
+  int decimate_first_cta, coarse_filter_first_cta, upsample_first_cta; /* of each grid */
+  int strip; /* fine rows of a warp that decimates */
+  U8Axis x, y;
+};
+
+/* The kernels' parameter. */
+struct U8Job {
+  int planes;
+  bool overlaps;                        /* launches may be dependent (pdl.cuh) */
+  uint8_t prefilter[2][kPrefilterTaps]; /* D1 = 4, 8, times 2 D1^3 */
+  U8Plane plane[CF_MAX_PLANES];
+
+  /* Of x and y of each plane. Apart, so that what all warps read first lies close together. */
+  U8Taps taps[CF_MAX_PLANES][2];
+};
+
+/* The launches of a frame. */
+struct U8LaunchPlan {
+  bool pixels; /* one plane of four channels; else planes of one or two */
+  bool folds;  /* what lies outside is elsewhere in the picture */
+  int decimate_ctas, coarse_filter_ctas, upsample_ctas;
+};
+
+/* --- the launches, in this order on one stream --- */
+
+bool u8_decimate(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfStatus *status);
+bool u8_coarse_filter_rows(const U8Job *job, const U8LaunchPlan &plan, void *stream,
+                           CfStatus *status);
+bool u8_upsample(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfStatus *status);
+
+/* --- blurs of one sigma (u8mma_plan.cpp) --- */
+
+struct U8Pyramid;
+
+/* NULL without memory. It has no sigma yet. */
+U8Pyramid *u8_open(const CfVideo *video, CfDevice *device, CfStatus *status);
+
+/* Whether these params, which have no map, can be done by this pyramid on this device, and whether
+ * it is faster than taps: wherever it serves it is faster than the fp32 pyramid. */
+bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params);
+bool u8_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params);
+
+/* Takes over sigmas and border that it serves. On failure the old ones stay. */
+bool u8_update(U8Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *status);
+
+/* Enqueues a job on its stream. */
+bool u8_run(U8Pyramid *pyramid, const CfJob *job, CfStatus *status);
+
+/* CfEngine.halo. */
+int u8_halo(const U8Pyramid *pyramid);
+
+void u8_close(U8Pyramid *pyramid);
+
+/* --- how CTAs and warps divide a plane, for host and device --- */
+
+/* Outputs of a CTA of the coarse filter along rows. */
+__host__ __device__ inline int segment_columns(const U8Axis &axis)
+{
+  return 1024 >> axis.factor_log2;
+}
+
+__host__ __device__ inline int segments_of_rows(const U8Plane &plane)
+{
+  return (plane.columns + segment_columns(plane.x) - 1) >> (10 - plane.x.factor_log2);
+}
+
+/* Groups of columns that a warp upsamples one after the other: where coarse rows are enough for few
+ * rows, so many that all CTAs are on the GPU at once. */
+__host__ __device__ inline int column_groups(int channels, int factor)
+{
+  return channels < 4 && factor <= 8 ? 2 : 1;
+}
+
+/* Tiles of 16 rows that a warp upsamples one below the other, from 16 coarse rows. */
+__host__ __device__ inline int stack_tiles(int factor)
+{
+  return factor == 4 ? 3 : factor == 8 ? 6 : 8;
+}
+
+} // namespace cf::pyramid

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cuda/pyramid/u8mma.h"
+#include "cuda/common/half2.cuh"
+#include "cuda/common/int_math.cuh"
+#include "cuda/pyramid/fp32.h"
+#include "cuda/pyramid/tuning.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace cf::pyramid
+{
+
+struct U8Pyramid {
+  CfVideo video;
+  CfDevice *device;
+  U8Job job; /* but for pointers, strides and what depends on the band */
+};
+
+namespace
+{
+
+/* Rows that a step of decimation loads together. Those without a share in a row that is wanted must
+ * still be the picture's own: whether they are opaque decides how the others are rounded. */
+constexpr int kStepRows = 16;
+
+/* ---- describing the planes ---- */
+
+void describe_axis(U8Axis *to, const CfPyramidAxis *axis, CfBorder border)
+{
+  const int halo = cf_pyramid_halo(axis, border);
+
+  to->size = axis->size;
+  to->border = border;
+  to->decimation = axis->factors.decimation;
+  to->decimation2 = axis->factors.thinning;
+  to->factor = axis->factor;
+  to->factor_log2 = ilogb(axis->factor);
+  to->cell = 1.0f / (float)axis->factor;
+  to->prefilter_first = axis->prefilter_first;
+  to->prefilter_count = axis->prefilter_count;
+  to->taps_first = axis->low_first;
+  to->taps_count = axis->low_count;
+  to->stored_first = axis->made_first;
+  to->stored_end = axis->made_first + axis->made_count;
+  to->coarse_first = axis->coarse_first;
+  to->coarse_end = axis->coarse_first + axis->coarse_count;
+  to->halo = halo < 0 ? -1 : halo + kStepRows;
+}
+
+void place_taps(U8Taps *to, const CfPyramidAxis *axis)
+{
+  for (int i = 0; i < (axis->low_count + 1) / 2; i++) {
+    const uint16_t half = half_bits(axis->low[i]);
+
+    to->tap[i] = half | (uint32_t)half_bits(axis->low[i] - half_value(half)) << 16;
+  }
+}
+
+/* 16 outputs of the coarse filter read 16 D2 samples and the other taps; along columns, where they
+ * may start with an odd sample, it is no more outputs than a stack of upsampled tiles needs. */
+void describe_products(U8Plane *plane)
+{
+  U8Axis *x = &plane->x, *y = &plane->y;
+  const int needed = 16 * stack_tiles(y->factor) / y->factor + 4;
+
+  x->skipped = (x->decimation2 * x->coarse_first + x->taps_first - plane->left) & 3;
+  x->chunks = div_up(x->skipped + 15 * x->decimation2 + x->taps_count, 16);
+  y->chunks = div_up(1 + (needed - 1) * y->decimation2 + y->taps_count, 16);
+}
+
+/* What its taps add up to as bytes. */
+float prefilter_one(const CfPyramidAxis *axis)
+{
+  return 2.0f * powf((float)axis->factors.decimation, 3.0f);
+}
+
+void place_prefilter(U8Job *job, const CfPyramidAxis *axis)
+{
+  const int decimation = axis->factors.decimation;
+
+  for (int i = 0; i < axis->prefilter_count; i++)
+    job->prefilter[decimation == 8][i] = (uint8_t)lrint(axis->prefilter[i] * prefilter_one(axis));
+}
+
+void describe_channels(U8Plane *plane, const CfFormatInfo *format, int p, const CfFirPlane *filter)
+{
+  uint8_t border[4];
+
+  plane->channels = format->plane[p].channels;
+  plane->alpha = filter->premultiplied ? cf_alpha_channel(&format->plane[p]) : -1;
+  for (int i = 0; i < 4; i++) {
+    const CfFirChannel *channel = &filter->channel[i % plane->channels];
+
+    border[i] = (uint8_t)channel->border;
+    if (i < plane->channels)
+      plane->transparent_code[i] = (float)channel->centre;
+  }
+  memcpy(&plane->border, border, sizeof border);
+}
+
+bool describe_plane(U8Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
+                    const double sigma[2], CfStatus *status)
+{
+  const bool weighted = plan->plane[p].premultiplied;
+  const CfPyramidFactors factors[2] = {cf_pyramid_factors(sigma[0], 8, weighted, &kU8Limits),
+                                       cf_pyramid_factors(sigma[1], 8, weighted, &kU8Limits)};
+  U8Plane *plane = &job->plane[p];
+  CfPyramidAxis x = {}, y = {};
+
+  plane->width = cf_plane_width(video, p);
+  plane->height = cf_plane_height(video, p);
+  describe_channels(plane, cf_format_info(video->format), p, &plan->plane[p]);
+  const bool good =
+      cf_pyramid_axis(&x, sigma[0], plane->width, plan->border, &factors[0], status) &&
+      cf_pyramid_axis(&y, sigma[1], plane->height, plan->border, &factors[1], status);
+  if (good) {
+    describe_axis(&plane->x, &x, plan->border);
+    describe_axis(&plane->y, &y, plan->border);
+    place_prefilter(job, &x);
+    place_prefilter(job, &y);
+    place_taps(&job->taps[p][0], &x);
+    place_taps(&job->taps[p][1], &y);
+    /* Fine columns start where 16 bytes of the source do; coarse ones end with the last tile that
+     * is upsampled, which reads 8 at a time. */
+    plane->left = plane->x.stored_first & ~3;
+    plane->fine_pitch = round_up(plane->x.stored_end - plane->left, 4);
+    plane->columns = round_up(round_up(plane->width, kUpsampleColumns) / plane->x.factor + 8, 8);
+    plane->fine_scale = 256.0f / (prefilter_one(&x) * prefilter_one(&y));
+    describe_products(plane);
+  }
+  cf_pyramid_axis_free(&x);
+  cf_pyramid_axis_free(&y);
+  return good;
+}
+
+/* ---- a job's geometry ---- */
+
+void place_rows(U8Plane *plane, CfPlaneRows made, CfPlaneRows readable)
+{
+  const U8Axis *y = &plane->y;
+
+  plane->first = made.first;
+  plane->end = made.end;
+  plane->readable_first = readable.first;
+  plane->readable_end = readable.end;
+  plane->coarse_first = clamp(made.first / y->factor - 2, y->coarse_first, y->coarse_end - 1);
+  plane->coarse_end = clamp((made.end - 1) / y->factor + 3, plane->coarse_first + 1, y->coarse_end);
+  plane->fine_first = clamp(y->decimation2 * plane->coarse_first + y->taps_first, y->stored_first,
+                            y->stored_end - 1);
+  plane->fine_end = clamp(y->decimation2 * (plane->coarse_end - 1) + y->taps_first + y->taps_count,
+                          plane->fine_first + 1, y->stored_end);
+  plane->coarse_x_first = (plane->fine_first & ~1) - 2;
+  plane->row_pairs = round_up(plane->fine_end + 3 - plane->coarse_x_first, 8) / 2;
+}
+
+void place_job(U8Pyramid *pyramid, const CfJob *job)
+{
+  for (int p = 0; p < pyramid->job.planes; p++) {
+    U8Plane *plane = &pyramid->job.plane[p];
+
+    plane->source = job->source.data[p];
+    plane->source_stride = job->source.stride[p];
+    plane->destination = job->destination.data[p];
+    plane->destination_stride = job->destination.stride[p];
+    plane->source_vector = cf_is_vector_aligned(plane->source, plane->source_stride);
+    plane->destination_vector = cf_is_vector_aligned(plane->destination, plane->destination_stride);
+    place_rows(plane, cf_job_plane_rows(&pyramid->video, p, job),
+               cf_job_readable_rows(&pyramid->video, p, job, plane->y.halo));
+  }
+}
+
+/* Where the intermediate samples lie; with a NULL base only counts their bytes. Behind `coarse_x`
+ * there is `fine`, since upsampling reads a few columns more. */
+size_t place_memory(U8Job *job, uint8_t *base)
+{
+  size_t used = 0;
+
+  for (int p = 0; p < job->planes; p++) {
+    U8Plane *plane = &job->plane[p];
+    const size_t fine = (size_t)(plane->fine_end - plane->fine_first) * plane->channels;
+
+    plane->coarse_x = (uint2 *)(base + used);
+    used +=
+        scratch_bytes((size_t)plane->row_pairs * plane->channels * plane->columns * sizeof(uint2));
+    plane->fine = (float *)(base + used);
+    used += scratch_bytes(fine * plane->fine_pitch * sizeof(float));
+  }
+  return used;
+}
+
+/* ---- the launch plan ---- */
+
+int decimate_ctas_across(const U8Plane *plane)
+{
+  const int columns = kTilesPerWarp * 16 / plane->channels;
+
+  return div_up(div_up(plane->x.stored_end - plane->left, columns), kWarps);
+}
+
+int upsample_ctas_across(const U8Plane *plane)
+{
+  return div_up(plane->width,
+                kUpsampleColumns * kWarps * column_groups(plane->channels, plane->x.factor));
+}
+
+double work_of(const U8Plane *plane)
+{
+  return (double)plane->width * plane->channels * (plane->end - plane->first);
+}
+
+bool folds(int border)
+{
+  return border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT;
+}
+
+/* Shares the CTAs of a device between the planes, whose rows are known. */
+U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
+{
+  const int decimate_ctas = device->info.multiprocessors * kU8DecimateCtasPerSm;
+  U8LaunchPlan plan = {};
+  double work = 0.0;
+
+  job->overlaps = device->code >= 90;
+  plan.pixels = job->plane[0].channels == 4;
+  plan.folds = folds(job->plane[0].x.border);
+  for (int p = 0; p < job->planes; p++)
+    work += work_of(&job->plane[p]);
+  for (int p = 0; p < job->planes; p++) {
+    U8Plane *plane = &job->plane[p];
+    const int across = decimate_ctas_across(plane);
+    const int fine = plane->fine_end - (plane->fine_first & ~3);
+    const int stack = 16 * stack_tiles(plane->y.factor);
+    const int stacks = div_up(plane->end, stack) - plane->first / stack;
+    const int strips = clamp((int)(decimate_ctas * work_of(plane) / work / across), 1, fine);
+
+    plane->strip = round_up(div_up(fine, strips), 16 / plane->y.decimation);
+    plane->decimate_first_cta = plan.decimate_ctas;
+    plane->coarse_filter_first_cta = plan.coarse_filter_ctas;
+    plane->upsample_first_cta = plan.upsample_ctas;
+    plan.decimate_ctas += across * div_up(fine, plane->strip);
+    plan.coarse_filter_ctas += segments_of_rows(*plane) * plane->row_pairs / 4 * plane->channels;
+    plan.upsample_ctas += upsample_ctas_across(plane) * stacks;
+  }
+  return plan;
+}
+
+} // namespace
+
+/* ---- the calls ---- */
+
+bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+
+  if (device->code < 80 || format->bits != 8)
+    return false;
+  for (int p = 0; p < format->planes; p++) {
+    const int channels = format->plane[p].channels;
+    double sigma[2];
+
+    plane_sigmas(video, p, params, sigma);
+    if ((channels != 1 && channels != 2 && channels != 4) ||
+        cf_pyramid_factor(fmin(sigma[0], sigma[1]), 8, false, kU8LeastDecimation) <
+            kU8LeastDecimation)
+      return false;
+  }
+  return true;
+}
+
+bool u8_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params)
+{
+  const bool pixels = cf_format_info(video->format)->plane[0].channels == 4;
+  const bool pays =
+      pixels ? params->sigma > kU8LargestTapsSigmaRgba : params->sigma >= kU8LeastSigmaPlanes;
+
+  return (pays || fp32_pays(video, params)) && u8_serves(video, device, params);
+}
+
+U8Pyramid *u8_open(const CfVideo *video, CfDevice *device, CfStatus *status)
+{
+  U8Pyramid *pyramid = (U8Pyramid *)calloc(1, sizeof *pyramid);
+
+  if (!pyramid) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
+    return nullptr;
+  }
+  pyramid->video = *video;
+  pyramid->device = device;
+  return pyramid;
+}
+
+bool u8_update(U8Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *status)
+{
+  const CfFormatInfo *format = cf_format_info(pyramid->video.format);
+  U8Job *next = (U8Job *)calloc(1, sizeof *next);
+  CfFirPlan plan = {};
+
+  if (!next)
+    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
+  bool good = plan_channels(&plan, &pyramid->video, params->border, status);
+  next->planes = format->planes;
+  for (int p = 0; good && p < format->planes; p++) {
+    double sigma[2];
+
+    plane_sigmas(&pyramid->video, p, params, sigma);
+    good = describe_plane(next, &pyramid->video, p, &plan, sigma, status);
+  }
+  if (good)
+    pyramid->job = *next;
+  cf_fir_plan_free(&plan);
+  free(next);
+  return good;
+}
+
+bool u8_run(U8Pyramid *pyramid, const CfJob *job, CfStatus *status)
+{
+  U8Job *work = &pyramid->job;
+
+  place_job(pyramid, job);
+  const U8LaunchPlan plan = plan_launches(work, pyramid->device);
+  uint8_t *scratch =
+      (uint8_t *)cf_scratch_take(pyramid->device, place_memory(work, nullptr), job->stream, status);
+  if (!scratch)
+    return false;
+  place_memory(work, scratch);
+
+  const bool good = u8_decimate(work, plan, job->stream, status) &&
+                    u8_coarse_filter_rows(work, plan, job->stream, status) &&
+                    u8_upsample(work, plan, job->stream, status);
+  return cf_scratch_give(pyramid->device, scratch, job->stream, good ? status : nullptr) && good;
+}
+
+int u8_halo(const U8Pyramid *pyramid)
+{
+  int halo[CF_MAX_PLANES];
+
+  for (int p = 0; p < pyramid->job.planes; p++)
+    halo[p] = pyramid->job.plane[p].y.halo;
+  return cf_luma_halo(&pyramid->video, halo);
+}
+
+void u8_close(U8Pyramid *pyramid)
+{
+  free(pyramid);
+}
+
+} // namespace cf::pyramid

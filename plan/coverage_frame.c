@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/coverage_frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- A frame ---- */
+
+#define BAND_ROWS 16
+
+static int band_count(const CfVideo *video)
+{
+  return (video->height + BAND_ROWS - 1) / BAND_ROWS;
+}
+
+/* The bands that a region touches: `*first` to `*end` - 1. */
+static void find_bands(CfRect bounds, int *first, int *end)
+{
+  *first = *end = 0;
+  if (cf_rect_is_empty(bounds))
+    return;
+  *first = bounds.y0 / BAND_ROWS;
+  *end = (bounds.y1 - 1) / BAND_ROWS + 1;
+}
+
+static bool reserve(CfCoverage *coverage, int regions, int bands, size_t listed, CfStatus *status)
+{
+  const size_t bytes = (size_t)regions * sizeof *coverage->region +
+                       ((size_t)bands + 1 + listed) * sizeof *coverage->first;
+
+  if (bytes > coverage->bytes) {
+    cf_coverage_clear(coverage);
+    coverage->region = malloc(bytes);
+    if (!coverage->region)
+      return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for the %zu bytes of %d regions", bytes,
+                     regions);
+    coverage->bytes = bytes;
+  }
+  coverage->first = (int *)(void *)(coverage->region + regions);
+  coverage->listed = coverage->first + bands + 1;
+  return true;
+}
+
+/* Counts, sums up, and fills from the end of each band's list on. */
+static void list_bands(CfCoverage *coverage)
+{
+  const int bands = band_count(&coverage->video);
+  int first, end;
+
+  memset(coverage->first, 0, (size_t)(bands + 1) * sizeof *coverage->first);
+  for (int i = 0; i < coverage->count; i++) {
+    find_bands(coverage->region[i].bounds, &first, &end);
+    for (int band = first; band < end; band++)
+      coverage->first[band]++;
+  }
+  for (int band = 0; band < bands; band++)
+    coverage->first[band + 1] += coverage->first[band];
+  for (int i = coverage->count - 1; i >= 0; i--) {
+    find_bands(coverage->region[i].bounds, &first, &end);
+    for (int band = first; band < end; band++)
+      coverage->listed[--coverage->first[band]] = i;
+  }
+}
+
+bool cf_coverage_set(CfCoverage *coverage, const CfVideo *video, const CfRegions *regions,
+                     CfStatus *status)
+{
+  size_t listed = 0;
+
+  for (int i = 0; i < regions->count; i++) {
+    int first, end;
+
+    find_bands(cf_region_bounds(video, regions, &regions->region[i]), &first, &end);
+    listed += (size_t)(end - first);
+  }
+  if (!reserve(coverage, regions->count, band_count(video), listed, status))
+    return false;
+  coverage->video = *video;
+  coverage->rule = cf_coverage_rule(regions);
+  coverage->bounds = cf_coverage_bounds(video, regions);
+  coverage->count = regions->count;
+  for (int i = 0; i < regions->count; i++) {
+    CfFrameRegion *region = &coverage->region[i];
+
+    region->bounds = cf_region_bounds(video, regions, &regions->region[i]);
+    if (!cf_rect_is_empty(region->bounds))
+      cf_shape_make(&region->shape, video, regions, &regions->region[i]);
+  }
+  list_bands(coverage);
+  return true;
+}
+
+void cf_coverage_clear(CfCoverage *coverage)
+{
+  free(coverage->region);
+  *coverage = (CfCoverage){0};
+}
+
+/* ---- Rows ---- */
+
+/* Luma pixels x0..x1-1 of row y, the first of them at index 0. */
+typedef struct {
+  const CfCoverage *frame;
+  CfCoverageRule rule;
+  int x0, x1, y;
+  uint16_t *coverage;
+  int *owner; /* or NULL */
+} Line;
+
+static int clamp(int value, int least, int most)
+{
+  return value < least ? least : value > most ? most : value;
+}
+
+/* Whether region `a` goes before `b` where they cover equally. */
+static bool is_preferred(const CfCoverage *frame, int a, int b)
+{
+  const int side_a = frame->region[a].shape.side, side_b = frame->region[b].shape.side;
+
+  return side_a > side_b || (side_a == side_b && a < b);
+}
+
+static void claim(const Line *line, int i, int coverage, int region)
+{
+  if (coverage < line->coverage[i])
+    return;
+  if (line->owner && coverage > 0 &&
+      (coverage > line->coverage[i] || is_preferred(line->frame, region, line->owner[i])))
+    line->owner[i] = region;
+  line->coverage[i] = (uint16_t)coverage;
+}
+
+/* Full rows of rectangles are most of what there is. */
+static void claim_run(const Line *line, int x0, int x1, int region)
+{
+  if (line->owner) {
+    for (int x = x0; x < x1; x++)
+      claim(line, x - line->x0, CF_COVERED, region);
+  } else {
+    for (int x = x0; x < x1; x++)
+      line->coverage[x - line->x0] = CF_COVERED;
+  }
+}
+
+/* A region that may cover pixels x0..x1-1 of the line. */
+typedef struct {
+  const CfShape *shape;
+  int region, x0, x1;
+} Candidate;
+
+static bool find_candidate(const Line *line, int region, Candidate *candidate)
+{
+  const CfFrameRegion *one = &line->frame->region[region];
+
+  candidate->shape = &one->shape;
+  candidate->region = region;
+  candidate->x0 = one->bounds.x0 > line->x0 ? one->bounds.x0 : line->x0;
+  candidate->x1 = one->bounds.x1 < line->x1 ? one->bounds.x1 : line->x1;
+  return candidate->x0 < candidate->x1 && line->y >= one->bounds.y0 && line->y < one->bounds.y1;
+}
+
+/* Pixels x0..x1-1, which the region may cover. */
+static void cover(const Line *line, const Candidate *candidate, int x0, int x1)
+{
+  const CfShape *shape = candidate->shape;
+  const int region = candidate->region;
+  const bool full = !line->rule.ellipse && line->y >= shape->y0 && line->y < shape->y1;
+  const int inner0 = full ? clamp(shape->x0, x0, x1) : x1;
+  const int inner1 = full ? clamp(shape->x1, x0, x1) : x1;
+
+  for (int x = x0; x < inner0; x++)
+    claim(line, x - line->x0, cf_shape_coverage(&line->rule, shape, x, line->y), region);
+  claim_run(line, inner0, inner1, region);
+  for (int x = inner1; x < x1; x++)
+    claim(line, x - line->x0, cf_shape_coverage(&line->rule, shape, x, line->y), region);
+}
+
+/* Wide feathers overlap many times over. A few pixels are mostly covered by one region that is
+ * nearest, and others are too far away to cover any of them as much. */
+
+#define SPAN  32 /* pixels */
+#define BATCH 64 /* regions that are compared at a time */
+
+/* Half pixels: more than rounding makes of any distance. */
+#define MARGIN 4.0f
+
+/* Of pixels x0..x1-1 from the rectangle around a shape, half pixels: no more than any of them. */
+static float least_distance(const CfShape *shape, int x0, int x1, int y)
+{
+  const int left = 2 * (shape->x0 - x1) + 1, right = 2 * (x0 - shape->x1) + 1;
+  const int top = 2 * (shape->y0 - y) - 1, bottom = 2 * (y - shape->y1) + 1;
+  const int across = left > right ? left : right, down = top > bottom ? top : bottom;
+  const float aside = across > 0 ? (float)across : 0.0f, away = down > 0 ? (float)down : 0.0f;
+
+  return sqrtf(aside * aside + away * away);
+}
+
+/* The distance beyond which a region changes nothing in pixels x0..x1-1. */
+static float farthest_rival(const Line *line, int x0, int x1)
+{
+  int least = CF_COVERED;
+
+  for (int x = x0; x < x1; x++) {
+    const int coverage = line->coverage[x - line->x0];
+    least = coverage < least ? coverage : least;
+  }
+  /* Regions that cover equally may be preferred. */
+  return line->rule.step * (256.5f - (float)least - (line->owner ? 0.0f : 1.0f)) + MARGIN;
+}
+
+static void cover_span(const Line *line, const Candidate *candidates, int count, int x0, int x1)
+{
+  float distance[BATCH], farthest;
+  int nearest = 0;
+
+  for (int i = 0; i < count; i++) {
+    const Candidate *one = &candidates[i];
+
+    distance[i] =
+        one->x0 < x1 && one->x1 > x0 ? least_distance(one->shape, x0, x1, line->y) : INFINITY;
+    nearest = distance[i] < distance[nearest] ? i : nearest;
+  }
+  farthest = farthest_rival(line, x0, x1);
+  for (int k = 0, i = nearest; k <= count; i = k++) {
+    const Candidate *one = &candidates[i];
+
+    if ((k > 0 && i == nearest) || distance[i] > farthest)
+      continue;
+    cover(line, one, one->x0 > x0 ? one->x0 : x0, one->x1 < x1 ? one->x1 : x1);
+    farthest = farthest_rival(line, x0, x1);
+  }
+}
+
+static void cover_batch(const Line *line, const Candidate *candidates, int count)
+{
+  if (count == 1 || line->rule.step == 0.0f) {
+    for (int i = 0; i < count; i++)
+      cover(line, &candidates[i], candidates[i].x0, candidates[i].x1);
+    return;
+  }
+  for (int x = line->x0; x < line->x1; x += SPAN)
+    cover_span(line, candidates, count, x, x + SPAN < line->x1 ? x + SPAN : line->x1);
+}
+
+/* The indices of the regions in the line's band; their number is the result. */
+static int find_listed(const Line *line, const int **listed)
+{
+  const int *first = &line->frame->first[line->y / BAND_ROWS];
+
+  *listed = &line->frame->listed[first[0]];
+  return first[1] - first[0];
+}
+
+static bool cover_all(const Line *line)
+{
+  Candidate candidates[BATCH];
+  const int *listed;
+  const int regions = find_listed(line, &listed);
+  bool any = false;
+  int count = 0;
+
+  for (int i = 0; i < regions; i++) {
+    count += find_candidate(line, listed[i], &candidates[count]);
+    if (count == BATCH || (count > 0 && i + 1 == regions)) {
+      cover_batch(line, candidates, count);
+      any = true;
+      count = 0;
+    }
+  }
+  return any;
+}
+
+static void uncover(const Line *line, int region)
+{
+  Candidate candidate;
+
+  if (!find_candidate(line, region, &candidate))
+    return;
+  for (int x = candidate.x0; x < candidate.x1; x++) {
+    const int coverage = cf_shape_coverage(&line->rule, candidate.shape, x, line->y);
+    uint16_t *least = &line->coverage[x - line->x0];
+
+    *least = (uint16_t)(coverage < *least ? coverage : *least);
+  }
+}
+
+static bool luma_line(const Line *line)
+{
+  const int count = line->x1 - line->x0;
+
+  if (line->rule.outside) {
+    const int *listed;
+    const int regions = find_listed(line, &listed);
+
+    for (int i = 0; i < count; i++)
+      line->coverage[i] = CF_COVERED;
+    for (int i = 0; i < regions; i++)
+      uncover(line, listed[i]);
+    if (line->owner)
+      memset(line->owner, 0, (size_t)count * sizeof *line->owner);
+    return true;
+  }
+  memset(line->coverage, 0, (size_t)count * sizeof *line->coverage);
+  return cover_all(line);
+}
+
+/* Joins luma pixels to the samples of a plane with half the columns, or as many. */
+static void join(const Line *line, int count, int subsampling, uint16_t *coverage, int *owner)
+{
+  const int luma_count = line->x1 - line->x0;
+
+  for (int i = 0; i < luma_count; i++) {
+    const int sample = i >> subsampling;
+
+    if (sample >= count || line->coverage[i] < coverage[sample])
+      continue;
+    if (owner && !line->rule.outside && line->coverage[i] > 0 &&
+        (line->coverage[i] > coverage[sample] ||
+         is_preferred(line->frame, line->owner[i], owner[sample])))
+      owner[sample] = line->owner[i];
+    coverage[sample] = line->coverage[i];
+  }
+}
+
+bool cf_coverage_row(const CfCoverage *frame, int plane, int y, int x0, int count,
+                     uint16_t *coverage, int *owner)
+{
+  const CfVideo *video = &frame->video;
+  const CfPlaneFormat *info = &cf_format_info(video->format)->plane[plane];
+  const int sx = info->subsampling_x, sy = info->subsampling_y;
+  uint16_t luma_coverage[2 * CF_COVERAGE_SAMPLES];
+  int luma_owner[2 * CF_COVERAGE_SAMPLES];
+  Line line = {.frame = frame,
+               .rule = frame->rule,
+               .x0 = x0 << sx,
+               .x1 = (x0 + count) << sx < video->width ? (x0 + count) << sx : video->width,
+               .coverage = luma_coverage,
+               .owner = owner ? luma_owner : NULL};
+  bool any = false;
+
+  if (sx == 0 && sy == 0) {
+    line.y = y;
+    line.coverage = coverage;
+    line.owner = owner;
+    return luma_line(&line);
+  }
+  memset(coverage, 0, (size_t)count * sizeof *coverage);
+  for (line.y = y << sy; line.y < (y + 1) << sy && line.y < video->height; line.y++) {
+    if (luma_line(&line)) {
+      join(&line, count, sx, coverage, owner);
+      any = true;
+    }
+  }
+  return any;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/plane_rows.h"
+
+#include "plan/strips.h"
+
+static int clamp(int value, int low, int high)
+{
+  return value < low ? low : value > high ? high : value;
+}
+
+CfPlaneRows cf_job_plane_rows(const CfVideo *video, int plane, const CfJob *job)
+{
+  if (job->rows == 0)
+    return (CfPlaneRows){0, cf_plane_height(video, plane)};
+
+  const CfRows rows = cf_strips_plane_rows(video, plane, (CfRows){job->first_row, job->rows});
+
+  return (CfPlaneRows){rows.first, rows.first + rows.rows};
+}
+
+CfPlaneRows cf_job_readable_rows(const CfVideo *video, int plane, const CfJob *job, int halo)
+{
+  const int height = cf_plane_height(video, plane);
+  const CfPlaneRows rows = cf_job_plane_rows(video, plane, job);
+
+  if (job->rows == 0 || halo < 0)
+    return (CfPlaneRows){0, height};
+  return (CfPlaneRows){clamp(rows.first - halo, 0, height), clamp(rows.end + halo, 0, height)};
+}
+
+int cf_luma_halo(const CfVideo *video, const int *plane_halo)
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  int halo = 0;
+
+  for (int p = 0; p < format->planes; p++) {
+    const int rows = plane_halo[p] << format->plane[p].subsampling_y;
+
+    if (plane_halo[p] < 0)
+      return -1;
+    halo = rows > halo ? rows : halo;
+  }
+  return halo;
+}
