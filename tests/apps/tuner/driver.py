@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -62,6 +63,9 @@ class Driver:
         from gi.repository import GLib, Gst
         Gst.init(None)
         from cudafilters_tuner import application
+        self.raised = []  # what callbacks raised, which bindings only print
+        sys.excepthook = lambda kind, error, trace: self.raised.append(
+            "".join(traceback.format_exception(kind, error, trace)))
         self._context = GLib.MainContext.default()
         self.app = application.Application(application.parse(list(arguments)), NOTES, PRESETS)
         self.app.register(None)

@@ -275,6 +275,7 @@ class Tasks:
         changed = hand.tuning.changed()
         hand.keys("ctrl+q")
         hand.wait(until=lambda: hand.app.window is None, at_most=5)
+        self.tap.check(not hand.raised, "nothing was raised", "\n".join(hand.raised))
         self.hand = hand = driver.Driver()
         playing = hand.wait_for_frames()
         self.tap.check(playing and hand.tuning.changed() == changed and

@@ -253,6 +253,7 @@ def run(tap):
         check_faces(tap, window, pathlib.Path(name))
         check_errors(tap, window, pathlib.Path(name))
     window.close()
+    tap.check(not window.raised, "nothing was raised", "\n".join(window.raised))
 
 
 if __name__ == "__main__":
