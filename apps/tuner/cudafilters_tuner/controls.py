@@ -66,17 +66,19 @@ def _kind(spec):
     return NUMBERS.get(type_name) or OTHERS.get(type_name) or "shown"
 
 
-def _choices(spec, kind):
-    if kind == "choice":
-        values = spec.enum_class.__enum_values__.values()
-        return tuple((value.value_nick, value.value_name) for value in values)
+def _choices(element, spec, kind):
+    """(nick, meaning) of each. The class of a value has them, in different places by the age of
+    the bindings; what a GParamSpec has differs more."""
+    members = type(element.get_property(spec.name)) if kind in ("choice", "flags") else None
+    for place in ("__enum_values__", "__flags_values__"):
+        members = getattr(members, place, members)
+    members = members.values() if isinstance(members, dict) else members or ()
     if kind == "flags":
-        values = spec.flags_class.__flags_values__.values()
-        return tuple((value.first_value_nick, value.first_value_name) for value in values)
-    return ()
+        return tuple((value.first_value_nick, value.first_value_name) for value in members)
+    return tuple((value.value_nick, value.value_name) for value in members)
 
 
-def _make(spec, note):
+def _make(element, spec, note):
     kind = _kind(spec)
     numeric = kind in ("number", "whole")
     minimum, maximum = (spec.minimum, spec.maximum) if numeric else (0.0, 0.0)
@@ -91,7 +93,7 @@ def _make(spec, note):
         name=spec.name, nick=spec.nick, blurb=spec.blurb, kind=kind, group=group, minimum=minimum,
         maximum=maximum, soft_minimum=max(soft[0], minimum), soft_maximum=min(soft[1], maximum),
         scale=note.get("scale", "linear"), step=note.get("step", 0.0), unit=note.get("unit", ""),
-        choices=_choices(spec, kind), restarts=kind != "shown" and not playing)
+        choices=_choices(element, spec, kind), restarts=kind != "shown" and not playing)
 
 
 def controls_of(element, notes):
@@ -101,7 +103,7 @@ def controls_of(element, notes):
              if spec.owner_type.name not in NOT_OURS}
     order = [name for name in named if name in specs] + [name for name in specs
                                                          if name not in named]
-    return [_make(specs[name], named.get(name, {})) for name in order]
+    return [_make(element, specs[name], named.get(name, {})) for name in order]
 
 
 def grouped(controls):

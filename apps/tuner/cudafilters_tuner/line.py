@@ -3,6 +3,8 @@
 is filtered. The filter can be given the same frame again, which is how a still picture follows a
 slider; and its errors stop it alone, not what plays.
 """
+import re
+
 from gi.repository import GLib, Gst
 
 from .source import detached
@@ -35,19 +37,13 @@ class Line:
 
     def formats(self):
         """That the filter takes in system memory."""
-        for structure in self._structures():
-            value = structure.get_value("format")
-            names = list(value) if not isinstance(value, str) else [value]
-            return [name for name in names if isinstance(name, str)]
+        caps = self.element.get_static_pad("sink").get_pad_template_caps().to_string()
+        for part in caps.split("; "):
+            found = re.match(r"video/x-raw(\(memory:SystemMemory\))?, .*?format=\(string\)"
+                             r"({[^}]*}|\w+)", part)
+            if found:
+                return re.findall(r"\w+", found[2].replace("(string)", ""))
         return [SHOWN]
-
-    def _structures(self):
-        caps = self.element.get_static_pad("sink").get_pad_template_caps()
-        for index in range(caps.get_size()):
-            system = caps.get_features(index).is_equal(Gst.CapsFeatures.new_empty()) or \
-                caps.get_features(index).to_string() == "memory:SystemMemory"
-            if system and caps.get_structure(index).has_field("format"):
-                yield caps.get_structure(index)
 
     def push(self, sample):
         """Only while not busy. The frame comes back through on_pair, unless there is an error."""

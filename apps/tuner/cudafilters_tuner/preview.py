@@ -35,8 +35,8 @@ def texture_of(sample, opaque):
 
 def pixel_shape(sample):
     """Width of a pixel by its height."""
-    known, above, below = sample.get_caps().get_structure(0).get_fraction("pixel-aspect-ratio")
-    return above / below if known else 1.0
+    info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
+    return info.par_n / info.par_d
 
 
 class Preview(Gtk.Widget):

@@ -188,14 +188,12 @@ class Tuning(GObject.Object):
 
     def is_opaque(self):
         """Whether frames have no alpha."""
-        if not self._frame:
-            return True
-        info = GstVideo.VideoInfo.new_from_caps(self._frame.get_caps())
-        return not info.finfo.flags & GstVideo.VideoFormatFlags.ALPHA
+        info = self.frame_info()
+        return not info or not info.finfo.flags & GstVideo.VideoFormatFlags.ALPHA
 
-    def frame_caps(self):
-        """Of the frame on show, or None."""
-        return self._frame.get_caps().get_structure(0) if self._frame else None
+    def frame_info(self):
+        """GstVideoInfo of the frame on show, or None."""
+        return self._frame and GstVideo.VideoInfo.new_from_caps(self._frame.get_caps())
 
     def _on_pair(self, before, after):
         self._times = [*self._times[-30:], time.monotonic()]

@@ -313,11 +313,10 @@ class Window(Gtk.ApplicationWindow):
     def _tick(self):
         tuning = self.tuning
         backend, algorithm, last, average = tuning.report()
-        caps = tuning.frame_caps()
+        info = tuning.frame_info()
         parts = []
-        if caps:
-            parts.append(f"{caps.get_value('width')}x{caps.get_value('height')} "
-                         f"{caps.get_value('format')}")
+        if info:
+            parts.append(f"{info.width}x{info.height} {info.finfo.name}")
         if backend:
             parts.append(f"{backend} ({algorithm})")
             parts.append(_("{last:.1f} ms a frame, {average:.1f} on average").format(
