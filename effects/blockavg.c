@@ -21,9 +21,11 @@ static const CfChoice anchors[] = {
 
 static const CfParam params[] = {
     {"block-width", "Block width", "Width of a block in luma pixels", CF_PARAM_INT,
-     FIELD(block_width), 1.0, 4096.0, 32.0, NULL, NULL},
+     FIELD(block_width), 1.0, 4096.0, 32.0, NULL, NULL, .group = "Blocks", .soft_minimum = 1.0,
+     .soft_maximum = 128.0, .scale = CF_SCALE_LOG},
     {"block-height", "Block height", "Height of a block in luma pixels", CF_PARAM_INT,
-     FIELD(block_height), 1.0, 4096.0, 32.0, NULL, NULL},
+     FIELD(block_height), 1.0, 4096.0, 32.0, NULL, NULL, .soft_minimum = 1.0, .soft_maximum = 128.0,
+     .scale = CF_SCALE_LOG},
     {"mode", "Mode", "What a block shows of the pixels it covers", CF_PARAM_ENUM, FIELD(mode), 0.0,
      0.0, CF_BLOCKAVG_AVERAGE, "GstCudaBlockAvgMode", modes},
     {"anchor", "Anchor", "Where the grid of blocks starts", CF_PARAM_ENUM, FIELD(anchor), 0.0, 0.0,
@@ -32,7 +34,8 @@ static const CfParam params[] = {
      "Square blocks of such a size that at most so many fit across the shorter side of a region, "
      "or "
      "of the frame (0 = block-width and block-height)",
-     CF_PARAM_INT, FIELD(blocks_across), 0.0, 256.0, 0.0, NULL, NULL},
+     CF_PARAM_INT, FIELD(blocks_across), 0.0, 256.0, 0.0, NULL, NULL, .soft_minimum = 0.0,
+     .soft_maximum = 32.0},
     {0},
 };
 

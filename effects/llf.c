@@ -19,15 +19,18 @@ static const CfChoice color_modes[] = {
 
 static const CfParam params[] = {
     {"sigma", "Sigma", "Amplitude below which a difference is detail, in units of full scale",
-     CF_PARAM_DOUBLE, FIELD(sigma), 0.01, 1.0, 0.2, NULL, NULL},
+     CF_PARAM_DOUBLE, FIELD(sigma), 0.01, 1.0, 0.2, NULL, NULL, .group = "Detail and tones",
+     .soft_minimum = 0.02, .soft_maximum = 1.0, .scale = CF_SCALE_LOG},
     {"alpha", "Alpha", "Detail: below 1 increases it, above 1 smooths it, 1 leaves it",
-     CF_PARAM_DOUBLE, FIELD(alpha), 0.05, 10.0, 0.5, NULL, NULL},
+     CF_PARAM_DOUBLE, FIELD(alpha), 0.05, 10.0, 0.5, NULL, NULL, .soft_minimum = 0.1,
+     .soft_maximum = 4.0, .scale = CF_SCALE_LOG},
     {"beta", "Beta", "Tones: below 1 compresses their range, above 1 expands it, 1 leaves it",
-     CF_PARAM_DOUBLE, FIELD(beta), 0.0, 5.0, 1.0, NULL, NULL},
+     CF_PARAM_DOUBLE, FIELD(beta), 0.0, 5.0, 1.0, NULL, NULL, .soft_minimum = 0.0,
+     .soft_maximum = 2.0},
     {"levels", "Levels", "Pyramid levels that are filtered, 0 = full depth", CF_PARAM_INT,
-     FIELD(levels), 0.0, 16.0, 0.0, NULL, NULL},
+     FIELD(levels), 0.0, 16.0, 0.0, NULL, NULL, .soft_minimum = 0.0, .soft_maximum = 8.0},
     {"engine", "Engine", "Algorithm", CF_PARAM_ENUM, FIELD(method), 0.0, 0.0, CF_LLF_FAST,
-     "GstCudaLlfEngine", methods},
+     "GstCudaLlfEngine", methods, .group = "Algorithm"},
     {"harmonics", "Harmonics", "Terms of the sine series (engine=fast)", CF_PARAM_INT,
      FIELD(harmonics), 2.0, 16.0, 8.0, NULL, NULL},
     {"intensity-levels", "Intensity levels",
@@ -36,7 +39,7 @@ static const CfParam params[] = {
     {"color-mode", "Color mode", "How colour takes part", CF_PARAM_ENUM, FIELD(color_mode), 0.0,
      0.0, CF_LLF_LUMINANCE, "GstCudaLlfColorMode", color_modes},
     {"noise-floor", "Noise floor", "Differences below it are not amplified (alpha below 1)",
-     CF_PARAM_DOUBLE, FIELD(noise_floor), 0.0, 0.1, 0.01, NULL, NULL},
+     CF_PARAM_DOUBLE, FIELD(noise_floor), 0.0, 0.1, 0.01, NULL, NULL, .group = "Detail and tones"},
     {0},
 };
 

@@ -8,8 +8,11 @@
 #include "basereport.h"
 #include "basestaged.h"
 #include "formats.h"
+#include "presets.h"
 
-G_DEFINE_ABSTRACT_TYPE(GstCudaFiltersBase, gst_cuda_filters_base, GST_TYPE_VIDEO_FILTER)
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE(GstCudaFiltersBase, gst_cuda_filters_base, GST_TYPE_VIDEO_FILTER,
+                                 G_IMPLEMENT_INTERFACE(GST_TYPE_PRESET,
+                                                       gst_cuda_filters_presets_init))
 
 /* Parameters */
 

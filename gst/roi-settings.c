@@ -30,22 +30,26 @@ static const CfChoice missing_choices[] = {
 static const CfParam params[] = {
     {"roi-mode", "Region mode", "Which part of a frame is filtered", CF_PARAM_ENUM,
      offsetof(GstCudaFiltersRoiParams, mode), 0.0, 0.0, GST_CUDA_FILTERS_ROI_NONE,
-     "GstCudaFiltersRoiMode", modes},
+     "GstCudaFiltersRoiMode", modes, .group = "Regions"},
     {"roi-shape", "Region shape", "The shape of regions", CF_PARAM_ENUM,
      offsetof(GstCudaFiltersRoiParams, shape), 0.0, 0.0, CF_REGION_RECTANGLE,
      "GstCudaFiltersRoiShape", shapes},
     {"roi-expand", "Region expansion",
      "Fraction of a region's width and height that is added on each side", CF_PARAM_DOUBLE,
-     offsetof(GstCudaFiltersRoiParams, expand), 0.0, 2.0, 0.0, NULL, NULL},
+     offsetof(GstCudaFiltersRoiParams, expand), 0.0, 2.0, 0.0, NULL, NULL, .soft_minimum = 0.0,
+     .soft_maximum = 1.0},
     {"roi-feather", "Region feather",
      "Pixels over which the effect fades, outwards from what is covered", CF_PARAM_DOUBLE,
-     offsetof(GstCudaFiltersRoiParams, feather), 0.0, 256.0, 0.0, NULL, NULL},
+     offsetof(GstCudaFiltersRoiParams, feather), 0.0, 256.0, 0.0, NULL, NULL, .soft_minimum = 0.0,
+     .soft_maximum = 64.0, .scale = CF_SCALE_SQUARE},
     {"roi-missing", "Missing regions",
      "What to do with a frame of which no detection is known (regions are none)", CF_PARAM_ENUM,
      offsetof(GstCudaFiltersRoiParams, missing), 0.0, 0.0, GST_CUDA_FILTERS_ROI_PASS,
      "GstCudaFiltersRoiMissing", missing_choices},
     {0},
 };
+
+const CfParam *const gst_cuda_filters_roi_table = params;
 
 G_STATIC_ASSERT(G_N_ELEMENTS(params) - 1 == PROP_TYPES);
 G_STATIC_ASSERT(PROP_HOLD + 1 == GST_CUDA_FILTERS_REGIONS_N_PROPERTIES);

@@ -6,6 +6,7 @@
 
 #include <gst/gst.h>
 
+#include "params.h"
 #include "regions.h"
 #include "status.h"
 
@@ -31,6 +32,9 @@ typedef struct {
   GArray *fixed;     /* CfRegion */
   GstClockTime hold;
 } GstCudaFiltersRoiSettings;
+
+/* What describes them, in the order of the properties; the others have no table. */
+extern const CfParam *const gst_cuda_filters_roi_table;
 
 /* Settings at their defaults; freed by clear. */
 void gst_cuda_filters_roi_settings_init(GstCudaFiltersRoiSettings *settings);
