@@ -8,6 +8,7 @@ packages.py [RELEASE...]: in bookworm and trixie, or in these. As root, with the
 tools/test-on; what cannot be done here is skipped, with the reason. The last line is "N passed, N
 failed, N skipped".
 """
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -15,6 +16,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import zipfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "pipelines"))
 import harness
@@ -22,6 +26,8 @@ import harness
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 VERSION = subprocess.run([SOURCE / "packaging/about", "version"], check=True, text=True,
                          stdout=subprocess.PIPE).stdout.strip()
+CHROOTS = pathlib.Path(os.environ.get("CUDAFILTERS_CHROOTS") or pathlib.Path(
+    os.environ.get("XDG_CACHE_HOME") or "/var/cache", "gst-cuda-filters/chroots"))
 # By release: the folder of the wheel that GStreamer there has to get.
 BUILDS = {"bookworm": "1.22", "trixie": "1.24"}
 PROGRAMS = any(SOURCE.glob("apps/*/*.c")) or any(SOURCE.glob("apps/*/*.py"))
@@ -60,15 +66,24 @@ else:
 
 
 class Tap(harness.Tap):
-    """Counts as .ci/run wants it."""
+    """Counts as .ci/run wants it, says how much time has gone, and may be used by several
+    threads."""
 
     def __init__(self):
         super().__init__()
         self.skipped = 0
+        self.start = time.monotonic()
+        self.lock = threading.Lock()
+
+    def check(self, good, name, detail=""):
+        with self.lock:
+            print(f"# {time.monotonic() - self.start:.0f} s")
+            return super().check(good, name, detail)
 
     def skip(self, name, reason):
-        self.skipped += 1
-        super().skip(name, reason)
+        with self.lock:
+            self.skipped += 1
+            super().skip(name, reason)
 
     def summary(self):
         passed = self.count - self.failures - self.skipped
@@ -94,7 +109,8 @@ class Fresh:
 
     def files(self, folder="/"):
         """What lies in a folder, but for what a system and Python keep for themselves."""
-        kept = r"^/(proc|dev|tmp|packages)(/|$)|^/var/(cache|log|lib/(apt|dpkg))/|__pycache__|\.cache"
+        kept = (r"^/(proc|dev|tmp|packages)(/|$)|^/var/(cache|log|lib/(apt|dpkg))/"
+                r"|__pycache__|\.cache")
         _, said = self.run(f"find {folder} -xdev")
         return {name for name in said.splitlines() if not re.search(kept, name)}
 
@@ -115,9 +131,7 @@ def package(tap, name, *words):
 
 def make_fresh(release, directory):
     """Fresh, or the reason why not."""
-    chroots = pathlib.Path(os.environ.get("CUDAFILTERS_CHROOTS") or pathlib.Path(
-        os.environ.get("XDG_CACHE_HOME") or "/var/cache") / "gst-cuda-filters/chroots")
-    kept = chroots / release
+    kept = CHROOTS / release
     done = subprocess.run([SOURCE / "tools/chroot/make", "--bare", release, kept],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -161,7 +175,8 @@ def check_debs(tap, fresh, release, directory):
     tap.check(bool(programs) == PROGRAMS, f"{what}: the programs are there")
     for program in programs:
         status, said = fresh.run(f"{program} --help")
-        tap.check(status == 0 and "Traceback" not in said, f"{what}: {program} --help", said)
+        tap.check((status == 0 or "Debian" in said) and "Traceback" not in said,
+                  f"{what}: {program} --help, or the package that it lacks", said)
         manual = fresh.root / f"usr/share/man/man1/{program}.1.gz"
         tap.check(manual.exists(), f"{what}: the manual page of {program}")
 
@@ -227,27 +242,57 @@ def check_dist(tap, directory):
                   "sources: named after the version", listed[:500])
 
 
+def check_symbols(tap, wheel, directory):
+    """No function of GStreamer came after the oldest that a build of the wheel is for."""
+    since = {}
+    for file in (CHROOTS / "trixie/usr/share/gir-1.0").glob("Gst*.gir"):
+        for name, rest in re.findall(r'c:identifier="(\w+)"([^>]*)>', file.read_text()):
+            version = re.search(r'\bversion="1\.(\d+)', rest)
+            since[name] = int(version[1]) if version else 0
+    if not since:
+        tap.skip("wheel: functions of GStreamer", "there is no chroot of trixie")
+        return
+    zipfile.ZipFile(wheel).extractall(directory / "wheel")
+    for build in BUILDS.values():
+        plugin = directory / f"wheel/gst_cuda_filters/plugins/{build}/libgstcudafilters.so"
+        used = subprocess.run(["nm", "-D", "--undefined-only", plugin], stdout=subprocess.PIPE,
+                              text=True, check=True).stdout.split()
+        late = [name for name in used if since.get(name, 0) > int(build.split(".")[1])]
+        tap.check(not late and "gst_video_frame_map" in used,
+                  f"wheel: no function of GStreamer after {build}", " ".join(late))
+
+
+def check_release(tap, release, directory, wheel, has_debs):
+    if has_debs:
+        check_lintian(tap, release, directory)
+    fresh = make_fresh(release, directory)
+    if not isinstance(fresh, Fresh):
+        tap.skip(f"{release}: installation", fresh)
+        return
+    try:
+        if has_debs:
+            check_debs(tap, fresh, release, directory)
+        if wheel:
+            check_wheel(tap, fresh, release, wheel)
+    finally:
+        fresh.close()
+
+
 def run(tap, releases, directory):
     check_dist(tap, directory)
     wheel = None
     if package(tap, "wheel", "wheel", "--cuda", "disabled", "--output", directory):
         wheel = next(directory.glob("*.whl"))
-    for release in releases:
-        has_debs = package(tap, f"{release}, deb", "deb", "--release", release, "--cuda",
-                           "disabled", "--output", directory)
-        if has_debs:
-            check_lintian(tap, release, directory)
-        if not wheel and not has_debs:
-            continue
-        fresh = make_fresh(release, directory)
-        if not isinstance(fresh, Fresh):
-            tap.skip(f"{release}: installation", fresh)
-            continue
-        if has_debs:
-            check_debs(tap, fresh, release, directory)
-        if wheel:
-            check_wheel(tap, fresh, release, wheel)
-        fresh.close()
+        check_symbols(tap, wheel, directory)
+    # One installs while the other is built: a core is enough for either.
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        checks = []
+        for release in releases:
+            has_debs = package(tap, f"{release}, deb", "deb", "--release", release, "--cuda",
+                               "disabled", "--output", directory)
+            checks.append(pool.submit(check_release, tap, release, directory, wheel, has_debs))
+        for check in checks:
+            check.result()
 
 
 def main():
