@@ -51,8 +51,10 @@ message = pipeline.get_bus().timed_pop_filtered(
     30 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
 frames = pipeline.get_by_name("filter").get_property("stats").get_uint64("frames")[1]
 assert message and message.type == Gst.MessageType.EOS and frames == 5, (message, frames)
+presets = pipeline.get_by_name("filter").get_preset_names()
+assert bool(presets) == %s, presets
 pipeline.set_state(Gst.State.NULL)
-"""
+""" % (SOURCE / "presets/GstCudaLlf.prs").exists()
 MISSING = """
 import gst_cuda_filters
 gst_cuda_filters._LIBRARY = "libnowhere.so.0"

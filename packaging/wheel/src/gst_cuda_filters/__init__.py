@@ -87,7 +87,9 @@ def setup() -> None:
 
     Raises PluginError if GStreamer is missing or too old, and ImportError without PyGObject."""
     folder = plugin_directory()
-    os.environ["GST_PRESET_PATH"] = environment().get("GST_PRESET_PATH", "")
+    presets = environment().get("GST_PRESET_PATH")
+    if presets:
+        os.environ["GST_PRESET_PATH"] = presets
     import gi
     gi.require_version("Gst", "1.0")
     from gi.repository import Gst
