@@ -51,7 +51,8 @@ message = pipeline.get_bus().timed_pop_filtered(
     30 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
 frames = pipeline.get_by_name("filter").get_property("stats").get_uint64("frames")[1]
 assert message and message.type == Gst.MessageType.EOS and frames == 5, (message, frames)
-presets = pipeline.get_by_name("filter").get_preset_names()
+# Elements without presets do not have the method.
+presets = getattr(pipeline.get_by_name("filter"), "get_preset_names", list)()
 assert bool(presets) == %s, presets
 pipeline.set_state(Gst.State.NULL)
 """ % (SOURCE / "presets/GstCudaLlf.prs").exists()
