@@ -67,7 +67,7 @@ static void settle(void *values, uint64_t set, bool masks)
   CfGaussblurParams *blur = values;
   const bool chosen = set >> (cf_params_find(params, "sigma") - params) & 1;
 
-  if (blur->sigma_relative < 0.0)
+  if (blur->sigma_relative == -1.0)
     blur->sigma_relative = masks && !chosen && blur->map_mode == CF_MAP_NONE ? SAFE_SIGMA : 0.0;
 }
 

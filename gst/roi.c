@@ -5,7 +5,6 @@
 
 #include "coverage-message.h"
 #include "detections.h"
-#include "plan/coverage.h"
 #include "roi-settings.h"
 #include "roi-steady.h"
 
@@ -171,9 +170,7 @@ static gboolean add_region(GstCudaFiltersRegions *self, const GstVideoInfo *info
                            const GstCudaFiltersBox *box, const GstCudaFiltersBox *whole)
 {
   const GstCudaFiltersRoiParams *params = &self->running.params;
-  const CfRegions rule = {.shape = params->shape, .feather = params->feather};
-  const gint feather = (gint)ceil(cf_coverage_feather(&rule));
-  const gint reach = params->mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? 0 : feather;
+  const gint reach = params->mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? 0 : (gint)ceil(params->feather);
   const gint down = GST_VIDEO_INFO_IS_INTERLACED(info) ? 2 * reach : reach;
   const CfRegion region = region_of(box), around = region_of(whole);
 
