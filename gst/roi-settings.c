@@ -6,7 +6,7 @@
 #include "roi.h"
 
 /* Those that no table describes come after the others. */
-enum { PROP_TYPES = 5, PROP_REGIONS, PROP_HOLD };
+enum { PROP_TYPES = 6, PROP_REGIONS, PROP_HOLD };
 
 static const CfChoice modes[] = {
     {GST_CUDA_FILTERS_ROI_NONE, "none", "The whole frame"},
@@ -39,9 +39,13 @@ static const CfParam params[] = {
      offsetof(GstCudaFiltersRoiParams, expand), 0.0, 2.0, 0.0, NULL, NULL, .soft_minimum = 0.0,
      .soft_maximum = 1.0},
     {"roi-feather", "Region feather",
-     "Pixels over which the effect fades, outwards from what is covered", CF_PARAM_DOUBLE,
-     offsetof(GstCudaFiltersRoiParams, feather), 0.0, 256.0, 0.0, NULL, NULL, .soft_minimum = 0.0,
-     .soft_maximum = 64.0, .scale = CF_SCALE_SQUARE},
+     "Pixels over which the effect fades, outwards from what is covered (of ellipses at least 1)",
+     CF_PARAM_DOUBLE, offsetof(GstCudaFiltersRoiParams, feather), 0.0, 256.0, 0.0, NULL, NULL,
+     .soft_minimum = 0.0, .soft_maximum = 64.0, .scale = CF_SCALE_SQUARE},
+    {"roi-steady", "Region steadiness",
+     "A region that moved or grew by less than this fraction of its size keeps its place while "
+     "that still covers what was detected (roi-mode=inside)",
+     CF_PARAM_DOUBLE, offsetof(GstCudaFiltersRoiParams, steady), 0.0, 1.0, 0.1, NULL, NULL},
     {"roi-missing", "Missing regions",
      "What to do with a frame of which no detection is known (regions are none)", CF_PARAM_ENUM,
      offsetof(GstCudaFiltersRoiParams, missing), 0.0, 0.0, GST_CUDA_FILTERS_ROI_PASS,
@@ -202,5 +206,6 @@ const gchar *gst_cuda_filters_roi_settings_name_one(const GstCudaFiltersRoiSetti
          : settings->params.shape != initial.shape     ? "roi-shape"
          : settings->params.expand != initial.expand   ? "roi-expand"
          : settings->params.feather != initial.feather ? "roi-feather"
+         : settings->params.steady != initial.steady   ? "roi-steady"
                                                        : NULL;
 }

@@ -21,7 +21,7 @@ typedef enum { GST_CUDA_FILTERS_ROI_PASS, GST_CUDA_FILTERS_ROI_COVER } GstCudaFi
 /* The properties that a table describes. */
 typedef struct {
   gint mode, shape, missing;
-  gdouble expand, feather;
+  gdouble expand, feather, steady;
 } GstCudaFiltersRoiParams;
 
 typedef struct {

@@ -175,3 +175,7 @@ double cf_chroma_centre(const CfVideo *video);
 
 /* Code values, by role, of an 8-bit-per-component 0xAARRGGBB colour (RGB nominal full range). */
 void cf_color_codes(const CfVideo *video, uint32_t argb, double codes[CF_ROLE_COUNT]);
+
+/* A pixel of `plane` in that colour, rounded half up, as it lies in memory; returns its bytes. */
+size_t cf_color_pixel(const CfVideo *video, uint32_t argb, int plane,
+                      uint8_t pixel[2 * CF_MAX_CHANNELS]);

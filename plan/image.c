@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "image.h"
 
+#include <math.h>
 #include <string.h>
 
 #define Y CF_ROLE_LUMA
@@ -183,4 +184,26 @@ void cf_color_codes(const CfVideo *video, uint32_t argb, double codes[CF_ROLE_CO
     cf_code_range(video, (CfRole)role, &offset, &scale);
     codes[role] = normalised[role] * scale + (chroma ? cf_chroma_centre(video) : offset);
   }
+}
+
+size_t cf_color_pixel(const CfVideo *video, uint32_t argb, int plane,
+                      uint8_t pixel[2 * CF_MAX_CHANNELS])
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  const CfPlaneFormat *info = &format->plane[plane];
+  double codes[CF_ROLE_COUNT];
+
+  cf_color_codes(video, argb, codes);
+  for (int k = 0; k < info->channels; k++) {
+    const double code = fmin(fmax(floor(codes[info->role[k]] + 0.5), 0.0), cf_max_code(format));
+    const unsigned sample = (unsigned)code << format->shift;
+
+    if (format->bits > 8) {
+      pixel[2 * k] = (uint8_t)sample;
+      pixel[2 * k + 1] = (uint8_t)(sample >> 8);
+    } else {
+      pixel[k] = (uint8_t)sample;
+    }
+  }
+  return (size_t)(info->channels * cf_sample_bytes(format));
 }

@@ -192,7 +192,7 @@ static bool run_case(const CfEngine *engine, const CfMemory *memory, Granular *p
                      const Case *one)
 {
   const CfBlockavgParams params = {one->block_width, one->block_height, CF_BLOCKAVG_AVERAGE,
-                                   one->anchor, one->across};
+                                   one->anchor,      one->across,       0};
   const CfOpenOptions options = {.threads = 2, .device = memory ? memory->device() : NULL};
   CfRegion list[4];
   const CfRegions regions = {.region = list,
