@@ -18,6 +18,10 @@
 /* Images smaller than this are done by one thread: waking others takes longer. */
 #define SERIAL_PIXELS 32768
 
+/* Rows of Laplacian coefficients that a thread keeps for a row of weights, slot = y modulo this:
+ * five, in pairs. */
+#define LAPLACIANS 8
+
 /* A row of the picture; positions have margins. */
 typedef struct {
   int y;
@@ -31,6 +35,7 @@ typedef struct {
   float *fraction[2];
   uint16_t *pair[2];
   float *sum[2], *difference[2], *scratch;
+  float *laplacian[LAPLACIANS];
 } Worker;
 
 struct CfLlfPlanes {
@@ -38,14 +43,15 @@ struct CfLlfPlanes {
   Worker *worker;
   atomic_int *sides;                       /* of each task */
   size_t row;                              /* samples of a row of the picture with both margins */
-  void *memory[2 + CF_LLF_MAX_IMAGES * 3]; /* all that was allocated */
+  void *memory[2 + CF_LLF_MAX_IMAGES * 4]; /* all that was allocated */
   int allocated;
 
   /* By level; [0] exists for `difference` alone, and only where there are several groups. */
   int16_t *component[CF_LLF_MAX_IMAGES];
   float *gaussian[CF_LLF_MAX_IMAGES];
-  float *difference[CF_LLF_MAX_IMAGES]; /* D_l of plan/llf_plan.h */
-  size_t stride[CF_LLF_MAX_IMAGES];     /* pixels */
+  float *difference[CF_LLF_MAX_IMAGES];  /* D_l of plan/llf_plan.h */
+  size_t stride[CF_LLF_MAX_IMAGES];      /* pixels */
+  float *weight[CF_LLF_WEIGHTED_LEVELS]; /* of level l, on the grid of level l + 1 */
 };
 
 /* The image under way. */
@@ -53,6 +59,7 @@ typedef struct {
   CfLlfPlanes *planes;
   const CfLlfTables *tables;
   const CfLlfPyramid *pyramid;
+  const CfLlfWeights *weights;
   const CfLlfImage *image;
   const CfLlfGroup *group;
   bool first_group, last_group;
@@ -74,7 +81,7 @@ static void *allocate(CfLlfPlanes *planes, size_t bytes)
 
 static bool allocate_workers(CfLlfPlanes *planes)
 {
-  const size_t rows_per_worker = RING * 4 + 9;
+  const size_t rows_per_worker = RING * 4 + LAPLACIANS + 9;
   float *memory;
 
   planes->worker = calloc((size_t)planes->threads, sizeof *planes->worker);
@@ -99,6 +106,8 @@ static bool allocate_workers(CfLlfPlanes *planes)
       *rows[i] = memory;
     for (int i = 0; i < 2; i++, memory += planes->row)
       worker->pair[i] = (uint16_t *)memory;
+    for (int i = 0; i < LAPLACIANS; i++, memory += planes->row)
+      worker->laplacian[i] = memory;
   }
   return true;
 }
@@ -110,7 +119,7 @@ static size_t padded(int width)
 
 CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads)
 {
-  const CfLlfPyramid pyramid = cf_llf_pyramid(width, height, 0);
+  const CfLlfPyramid pyramid = cf_llf_full_pyramid(width, height);
   CfLlfPlanes *planes = calloc(1, sizeof *planes);
   bool good = planes;
 
@@ -129,6 +138,8 @@ CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads)
     if (l > 0)
       good = good && (planes->gaussian[l] = allocate(planes, pixels * sizeof(float))) &&
              (planes->component[l] = allocate(planes, pixels * 16 * sizeof(int16_t)));
+    if (l > 0 && l <= CF_LLF_WEIGHTED_LEVELS)
+      good = good && (planes->weight[l - 1] = allocate(planes, pixels * sizeof(float)));
   }
   if (good)
     return planes;
@@ -159,10 +170,26 @@ static float *difference_row(const Run *run, int level, int y)
   return run->planes->difference[level] + (size_t)y * run->planes->stride[level];
 }
 
+/* Of the weights of `level`. */
+static float *weight_row(const Run *run, int level, int y)
+{
+  return run->planes->weight[level] + (size_t)y * run->planes->stride[level + 1];
+}
+
 static int16_t *component_row(const Run *run, int level, int y)
 {
   return run->planes->component[level] +
          (size_t)y * run->planes->stride[level] * (size_t)run->group->kernels->components;
+}
+
+/* Codes and intensities of row `y` of the picture. */
+static void load_row(const Run *run, int y, PictureRow *row)
+{
+  const CfLlfTables *tables = run->tables;
+  const float gain = (float)(1.0 / tables->scale), bias = (float)(-tables->offset / tables->scale);
+
+  run->image->load(run->image->context, y, row->code);
+  run->group->kernels->normalise(row->code, run->pyramid->width[0], gain, bias, row->intensity);
 }
 
 /* Row `y` of the picture, loaded unless the thread still has it. */
@@ -171,14 +198,12 @@ static const PictureRow *picture_row(const Run *run, Worker *worker, int y)
   const CfLlfTables *tables = run->tables;
   const CfLlfKernels *kernels = run->group->kernels;
   const int width = run->pyramid->width[0];
-  const float gain = (float)(1.0 / tables->scale), bias = (float)(-tables->offset / tables->scale);
   PictureRow *row = &worker->ring[y % RING];
 
   if (row->y == y)
     return row;
   row->y = y;
-  run->image->load(run->image->context, y, row->code);
-  kernels->normalise(row->code, width, gain, bias, row->intensity);
+  load_row(run, y, row);
   if (tables->lookup == CF_LLF_DIRECT)
     kernels->locate_codes(row->code, width, row->pair);
   else
@@ -256,14 +281,117 @@ static void reduce_rows(const Run *run, Worker *worker, int from, int to)
     reduce_row(run, worker, 2, y);
 }
 
+/* --- weights --- */
+
+static void add_row(int width, float factor, const float *restrict from, float *restrict to)
+{
+  for (int x = 0; x < width; x++)
+    to[x] += factor * from[x];
+}
+
+/* Intensities of row `y` of the picture; the thread may have nothing else of it. */
+static const float *picture_intensities(const Run *run, Worker *worker, int y)
+{
+  PictureRow *row = &worker->ring[y % RING];
+
+  if (row->y != y) {
+    load_row(run, y, row);
+    row->y = -1;
+  }
+  return row->intensity;
+}
+
+/* Laplacian coefficients of the input in rows 2 pair and 2 pair + 1 of `level`. */
+static void laplacian_pair(const Run *run, Worker *worker, int level, int pair,
+                           float *const laplacian[2])
+{
+  const int height = run->pyramid->height[level], coarse_height = run->pyramid->height[level + 1];
+  const float *own[2], *coarse[3];
+
+  for (int row = 0; row < 2; row++) {
+    const int y = 2 * pair + row < height ? 2 * pair + row : height - 1;
+
+    own[row] = level > 0 ? gaussian_row(run, level, y) : picture_intensities(run, worker, y);
+  }
+  for (int i = 0; i < 3; i++)
+    coarse[i] = gaussian_row(run, level + 1, cf_llf_mirrored(pair + i - 1, coarse_height));
+  run->group->kernels->laplacian(coarse, run->pyramid->width[level], worker->scratch, own,
+                                 laplacian);
+}
+
+/* Rows `first` .. `end` - 1 of the weights of `level`. */
+static void make_weights(const Run *run, Worker *worker, int level, int first, int end)
+{
+  const CfLlfWeights *weights = run->weights;
+  const CfLlfKernels *kernels = run->group->kernels;
+  const int width = run->pyramid->width[level], height = run->pyramid->height[level];
+  const int pairs = (height + 1) / 2, coarse_width = run->pyramid->width[level + 1];
+
+  for (int y = first; y < end; y++) {
+    const int from = y > first ? y + 1 : y - 1, to = y + 1;
+    const float *fine[5];
+
+    for (int pair = from < 0 ? 0 : from; pair <= to && pair < pairs; pair++) {
+      const int slot = 2 * pair % LAPLACIANS;
+      laplacian_pair(run, worker, level, pair,
+                     (float *const[2]){worker->laplacian[slot], worker->laplacian[slot + 1]});
+    }
+    for (int i = 0; i < 5; i++)
+      fine[i] = worker->laplacian[cf_llf_mirrored(2 * y + i - 2, height) % LAPLACIANS];
+    kernels->reduce_squares(fine, width, worker->scratch, worker->sum[0]);
+    kernels->weights(worker->sum[0], coarse_width, (float)weights->slope[level],
+                     (float)weights->offset, (float)weights->share[level],
+                     weight_row(run, level, y));
+  }
+}
+
+/* Weighs the coefficients of rows 2 pair and 2 pair + 1 of `level`, with their linear part. */
+static void weigh_pair(const Run *run, Worker *worker, int level, int pair,
+                       float *const difference[2])
+{
+  const int width = run->pyramid->width[level], coarse_height = run->pyramid->height[level + 1];
+  const float linear = (float)run->tables->linear;
+  const float *weight[3];
+
+  if (linear != 0.0f) {
+    laplacian_pair(run, worker, level, pair, worker->sum);
+    for (int row = 0; row < 2; row++)
+      add_row(width, linear, worker->sum[row], difference[row]);
+  }
+  for (int i = 0; i < 3; i++)
+    weight[i] = weight_row(run, level, cf_llf_mirrored(pair + i - 1, coarse_height));
+  run->group->kernels->multiply_expanded(weight, width, worker->scratch, difference);
+}
+
+/* The first level without weights, and a last level of which there is a share: row `y`, collapsed.
+ */
+static void settle_row(const Run *run, int level, int y, float *difference)
+{
+  const CfLlfPyramid *pyramid = run->pyramid;
+  const int top = pyramid->images - 1;
+  const bool shared = level == top - 1 && level >= run->weights->levels;
+  const float linear = (float)run->tables->linear;
+  const float share = shared ? (float)pyramid->last_share : 1.0f;
+  float gaussian = (share - 1.0f) * linear;
+
+  if (level > 0 && level == run->weights->levels)
+    gaussian += linear;
+  if (share < 1.0f)
+    for (int x = 0; x < pyramid->width[level]; x++)
+      difference[x] *= share;
+  if (gaussian != 0.0f)
+    add_row(pyramid->width[level], gaussian, gaussian_row(run, level, y), difference);
+}
+
 static void start_difference(const Run *run, int y)
 {
   const int top = run->pyramid->images - 1;
-  const float *gaussian = gaussian_row(run, top, y);
   float *difference = difference_row(run, top, y);
 
-  for (int x = 0; x < run->pyramid->width[top]; x++)
-    difference[x] = (float)-run->tables->linear * gaussian[x];
+  memset(difference, 0, (size_t)run->pyramid->width[top] * sizeof *difference);
+  if (run->weights->levels < top)
+    add_row(run->pyramid->width[top], (float)-run->tables->linear, gaussian_row(run, top, y),
+            difference);
 }
 
 /* --- up --- */
@@ -311,12 +439,6 @@ static void combine_pair(const Run *run, Worker *worker, int level, int pair, fl
     kernels->combine(run->group->weight, at, self, coarse, run->pyramid->width[level], sum);
 }
 
-static void add_row(int width, float factor, const float *restrict from, float *restrict to)
-{
-  for (int x = 0; x < width; x++)
-    to[x] += factor * from[x];
-}
-
 static void store_pair(const Run *run, Worker *worker, int pair, float *const difference[2])
 {
   const int rows = 2 * pair + 1 < run->pyramid->height[0] ? 2 : 1;
@@ -325,7 +447,7 @@ static void store_pair(const Run *run, Worker *worker, int pair, float *const di
   for (int row = 0; row < rows; row++) {
     const PictureRow *picture = picture_row(run, worker, 2 * pair + row);
     code[row] = picture->code;
-    if (run->tables->linear != 0.0)
+    if (run->tables->linear != 0.0 && run->weights->levels == 0)
       add_row(run->pyramid->width[0], (float)run->tables->linear, picture->intensity,
               difference[row]);
   }
@@ -351,11 +473,17 @@ static void finish_pair(const Run *run, Worker *worker, int level, int pair)
     add_row(width, 1.0f, sum[row], difference[row]);
   if (!run->last_group)
     return;
+  if (level < run->weights->levels)
+    weigh_pair(run, worker, level, pair, difference);
   for (int i = 0; i < 3; i++)
     coarse[i] = difference_row(run, level + 1, cf_llf_mirrored(pair + i - 1, coarse_height));
   run->group->kernels->add_expanded(coarse, width, worker->scratch, difference);
   if (level == 0)
     store_pair(run, worker, pair, difference);
+  for (int row = 0; row < 2 && level > 0; row++) {
+    if (2 * pair + row < run->pyramid->height[level])
+      settle_row(run, level, 2 * pair + row, difference[row]);
+  }
 }
 
 /* Rows `from` .. `to` - 1 of the differences of level 1, of which the first is even. */
@@ -455,6 +583,25 @@ static void run_steps(const Run *run, const Steps *steps)
 
 /* --- an image --- */
 
+static void weigh_level(void *context, int first, int end)
+{
+  const Part *part = context;
+
+  make_weights(part->run, fresh_worker(part->run), part->level, first, end);
+}
+
+static void weigh(const Run *run)
+{
+  const CfLlfPyramid *pyramid = run->pyramid;
+
+  for (int level = 0; level < run->weights->levels; level++) {
+    const int threads = threads_for(run, level), rows = pyramid->height[level + 1];
+
+    cf_parallel_for(threads, rows, cf_even_grain(threads, rows), weigh_level,
+                    &(Part){run, NULL, level});
+  }
+}
+
 static void reduce_level(void *context, int first, int end)
 {
   const Part *part = context;
@@ -528,9 +675,10 @@ static void copy(const Run *run)
 }
 
 void cf_llf_planes_run(CfLlfPlanes *planes, const CfLlfTables *tables, const CfLlfPyramid *pyramid,
-                       const CfLlfImage *image)
+                       const CfLlfWeights *weights, const CfLlfImage *image)
 {
-  Run run = {.planes = planes, .tables = tables, .pyramid = pyramid, .image = image};
+  Run run = {
+      .planes = planes, .tables = tables, .pyramid = pyramid, .weights = weights, .image = image};
 
   run.group = &tables->group[0];
   if (pyramid->images == 1) {
@@ -542,6 +690,8 @@ void cf_llf_planes_run(CfLlfPlanes *planes, const CfLlfTables *tables, const CfL
     run.first_group = group == 0;
     run.last_group = group == tables->groups - 1;
     down(&run);
+    if (run.first_group)
+      weigh(&run);
     up(&run);
   }
 }
