@@ -297,9 +297,9 @@ static double weighted_floor(const CfLlfParams *params)
 
 CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyramid)
 {
-  /* Where level 0 begins to open, in noise floors. Among those tried (docs/engineering) these two
-   * come closest to the dense filter on photographs that are not above it on flat noise. */
-  const double closed_below = 0.305, coarser = 0.5;
+  /* Where level 0 begins to open, in noise floors: with these two photographs come closest to the
+   * dense filter of all that keep flat noise near to it (docs/engineering). */
+  const double closed_below = 0.33, coarser = 0.5;
   const double noise_floor = weighted_floor(params);
   const int levels = pyramid->images - 1;
   /* Below, DARK alone opens all. */

@@ -131,16 +131,17 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
 
 /* Neither series nor samples can draw the curve's bend at the noise floor: around 0 their slope is
  * that of the curve beyond it. So what they add to a coefficient of the finest levels is weighted
- * by what there is, the local energy of the input's own Laplacian I_l = G_l - expand (G_l+1):
+ * by what there is in the input, the local variance of its Gaussian pyramid. With I_l the input's
+ * own coefficient G_l - expand (G_l+1):
  *
- *   L_l    = I_l + expand (weight_l) (S_l + linear I_l)
+ *   L_l      = I_l + expand (weight_l) (S_l + linear I_l)
  *
- *   weight_l = share smoothstep (slope sqrt (reduce (I_l^2) + DARK^2) + offset)
+ *   weight_l = share smoothstep (slope sqrt (reduce (G_l^2) - G_l+1^2 + DARK^2) + offset)
  *
  * on the grid of level l + 1, with the pyramid's own reduce and expand; smoothstep (t) = t^2 (3 - 2
- * t) with t clamped to 0..1. Level 0 opens where the root mean square is 0.3 to 0.6 of the noise
- * floor. Of noise coarser levels have less than half, and open at half of that. DARK is so small
- * that it only makes weights go to 1, everywhere, where the noise floor goes to 0.
+ * t) with t clamped to 0..1. Level 0 opens where the deviation is 0.33 to 0.66 of the noise floor.
+ * Of noise coarser levels have less than half, and open at half of that. DARK is so small that it
+ * only makes weights go to 1, everywhere, where the noise floor goes to 0.
  *
  * Where alpha nears 1 the floor fades, since the curve has none from there on. The share is that of
  * the pyramid's last level. Collapsed are, from the first level without weights, W, on:

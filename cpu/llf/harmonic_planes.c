@@ -18,10 +18,6 @@
 /* Images smaller than this are done by one thread: waking others takes longer. */
 #define SERIAL_PIXELS 32768
 
-/* Rows of Laplacian coefficients that a thread keeps for a row of weights, slot = y modulo this:
- * five, in pairs. */
-#define LAPLACIANS 8
-
 /* A row of the picture; positions have margins. */
 typedef struct {
   int y;
@@ -35,7 +31,6 @@ typedef struct {
   float *fraction[2];
   uint16_t *pair[2];
   float *sum[2], *difference[2], *scratch;
-  float *laplacian[LAPLACIANS];
 } Worker;
 
 struct CfLlfPlanes {
@@ -81,7 +76,7 @@ static void *allocate(CfLlfPlanes *planes, size_t bytes)
 
 static bool allocate_workers(CfLlfPlanes *planes)
 {
-  const size_t rows_per_worker = RING * 4 + LAPLACIANS + 9;
+  const size_t rows_per_worker = RING * 4 + 9;
   float *memory;
 
   planes->worker = calloc((size_t)planes->threads, sizeof *planes->worker);
@@ -106,8 +101,6 @@ static bool allocate_workers(CfLlfPlanes *planes)
       *rows[i] = memory;
     for (int i = 0; i < 2; i++, memory += planes->row)
       worker->pair[i] = (uint16_t *)memory;
-    for (int i = 0; i < LAPLACIANS; i++, memory += planes->row)
-      worker->laplacian[i] = memory;
   }
   return true;
 }
@@ -182,28 +175,20 @@ static int16_t *component_row(const Run *run, int level, int y)
          (size_t)y * run->planes->stride[level] * (size_t)run->group->kernels->components;
 }
 
-/* Codes and intensities of row `y` of the picture. */
-static void load_row(const Run *run, int y, PictureRow *row)
-{
-  const CfLlfTables *tables = run->tables;
-  const float gain = (float)(1.0 / tables->scale), bias = (float)(-tables->offset / tables->scale);
-
-  run->image->load(run->image->context, y, row->code);
-  run->group->kernels->normalise(row->code, run->pyramid->width[0], gain, bias, row->intensity);
-}
-
 /* Row `y` of the picture, loaded unless the thread still has it. */
 static const PictureRow *picture_row(const Run *run, Worker *worker, int y)
 {
   const CfLlfTables *tables = run->tables;
   const CfLlfKernels *kernels = run->group->kernels;
   const int width = run->pyramid->width[0];
+  const float gain = (float)(1.0 / tables->scale), bias = (float)(-tables->offset / tables->scale);
   PictureRow *row = &worker->ring[y % RING];
 
   if (row->y == y)
     return row;
   row->y = y;
-  load_row(run, y, row);
+  run->image->load(run->image->context, y, row->code);
+  kernels->normalise(row->code, width, gain, bias, row->intensity);
   if (tables->lookup == CF_LLF_DIRECT)
     kernels->locate_codes(row->code, width, row->pair);
   else
@@ -234,11 +219,28 @@ static Worker *fresh_worker(const Run *run)
 
 /* --- down --- */
 
+/* Row `y` of the Gaussian level `fine` + 1, and of the weights of level `fine`, from five rows. */
+static void reduce_image(const Run *run, Worker *worker, int fine, int y,
+                         const float *const from[5])
+{
+  const CfLlfKernels *kernels = run->group->kernels;
+  const CfLlfWeights *weights = run->weights;
+  float *gaussian = gaussian_row(run, fine + 1, y);
+
+  kernels->reduce_image(from, run->pyramid->width[fine], worker->scratch, gaussian);
+  if (fine >= weights->levels)
+    return;
+  kernels->reduce_squares(from, run->pyramid->width[fine], worker->scratch, worker->sum[0]);
+  kernels->weights(worker->sum[0], gaussian, run->pyramid->width[fine + 1],
+                   (float)weights->slope[fine], (float)weights->offset, (float)weights->share[fine],
+                   weight_row(run, fine, y));
+}
+
 /* Rows `from` .. `to` - 1 of level 1, from the picture. */
 static void analyse_rows(const Run *run, Worker *worker, int from, int to)
 {
   const CfLlfKernels *kernels = run->group->kernels;
-  const int width = run->pyramid->width[0], height = run->pyramid->height[0];
+  const int height = run->pyramid->height[0];
 
   for (int y = from; y < to; y++) {
     CfLlfPositions at[5];
@@ -252,7 +254,7 @@ static void analyse_rows(const Run *run, Worker *worker, int from, int to)
     kernels->analyse[run->tables->lookup](run->group->basis, at, run->pyramid->width[1],
                                           component_row(run, 1, y));
     if (run->first_group)
-      kernels->reduce_image(intensity, width, worker->scratch, gaussian_row(run, 1, y));
+      reduce_image(run, worker, 0, y, intensity);
   }
 }
 
@@ -272,7 +274,7 @@ static void reduce_row(const Run *run, Worker *worker, int level, int y)
   }
   kernels->reduce(components, fine_width, component_row(run, level, y));
   if (run->first_group)
-    kernels->reduce_image(gaussian, fine_width, worker->scratch, gaussian_row(run, level, y));
+    reduce_image(run, worker, level - 1, y, gaussian);
 }
 
 static void reduce_rows(const Run *run, Worker *worker, int from, int to)
@@ -289,18 +291,6 @@ static void add_row(int width, float factor, const float *restrict from, float *
     to[x] += factor * from[x];
 }
 
-/* Intensities of row `y` of the picture; the thread may have nothing else of it. */
-static const float *picture_intensities(const Run *run, Worker *worker, int y)
-{
-  PictureRow *row = &worker->ring[y % RING];
-
-  if (row->y != y) {
-    load_row(run, y, row);
-    row->y = -1;
-  }
-  return row->intensity;
-}
-
 /* Laplacian coefficients of the input in rows 2 pair and 2 pair + 1 of `level`. */
 static void laplacian_pair(const Run *run, Worker *worker, int level, int pair,
                            float *const laplacian[2])
@@ -311,38 +301,12 @@ static void laplacian_pair(const Run *run, Worker *worker, int level, int pair,
   for (int row = 0; row < 2; row++) {
     const int y = 2 * pair + row < height ? 2 * pair + row : height - 1;
 
-    own[row] = level > 0 ? gaussian_row(run, level, y) : picture_intensities(run, worker, y);
+    own[row] = level > 0 ? gaussian_row(run, level, y) : picture_row(run, worker, y)->intensity;
   }
   for (int i = 0; i < 3; i++)
     coarse[i] = gaussian_row(run, level + 1, cf_llf_mirrored(pair + i - 1, coarse_height));
   run->group->kernels->laplacian(coarse, run->pyramid->width[level], worker->scratch, own,
                                  laplacian);
-}
-
-/* Rows `first` .. `end` - 1 of the weights of `level`. */
-static void make_weights(const Run *run, Worker *worker, int level, int first, int end)
-{
-  const CfLlfWeights *weights = run->weights;
-  const CfLlfKernels *kernels = run->group->kernels;
-  const int width = run->pyramid->width[level], height = run->pyramid->height[level];
-  const int pairs = (height + 1) / 2, coarse_width = run->pyramid->width[level + 1];
-
-  for (int y = first; y < end; y++) {
-    const int from = y > first ? y + 1 : y - 1, to = y + 1;
-    const float *fine[5];
-
-    for (int pair = from < 0 ? 0 : from; pair <= to && pair < pairs; pair++) {
-      const int slot = 2 * pair % LAPLACIANS;
-      laplacian_pair(run, worker, level, pair,
-                     (float *const[2]){worker->laplacian[slot], worker->laplacian[slot + 1]});
-    }
-    for (int i = 0; i < 5; i++)
-      fine[i] = worker->laplacian[cf_llf_mirrored(2 * y + i - 2, height) % LAPLACIANS];
-    kernels->reduce_squares(fine, width, worker->scratch, worker->sum[0]);
-    kernels->weights(worker->sum[0], coarse_width, (float)weights->slope[level],
-                     (float)weights->offset, (float)weights->share[level],
-                     weight_row(run, level, y));
-  }
 }
 
 /* Weighs the coefficients of rows 2 pair and 2 pair + 1 of `level`, with their linear part. */
@@ -583,25 +547,6 @@ static void run_steps(const Run *run, const Steps *steps)
 
 /* --- an image --- */
 
-static void weigh_level(void *context, int first, int end)
-{
-  const Part *part = context;
-
-  make_weights(part->run, fresh_worker(part->run), part->level, first, end);
-}
-
-static void weigh(const Run *run)
-{
-  const CfLlfPyramid *pyramid = run->pyramid;
-
-  for (int level = 0; level < run->weights->levels; level++) {
-    const int threads = threads_for(run, level), rows = pyramid->height[level + 1];
-
-    cf_parallel_for(threads, rows, cf_even_grain(threads, rows), weigh_level,
-                    &(Part){run, NULL, level});
-  }
-}
-
 static void reduce_level(void *context, int first, int end)
 {
   const Part *part = context;
@@ -690,8 +635,6 @@ void cf_llf_planes_run(CfLlfPlanes *planes, const CfLlfTables *tables, const CfL
     run.first_group = group == 0;
     run.last_group = group == tables->groups - 1;
     down(&run);
-    if (run.first_group)
-      weigh(&run);
     up(&run);
   }
 }

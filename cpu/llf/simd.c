@@ -389,7 +389,7 @@ static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], i
       .add_expanded = add_expanded,                                                                \
       .laplacian = laplacian,                                                                      \
       .reduce_squares = reduce_squares,                                                            \
-      .weights = weights_of_energy,                                                                \
+      .weights = weights_of_squares,                                                               \
       .multiply_expanded = multiply_expanded,                                                      \
       .ease = ease,                                                                                \
       .ease_follow = ease_follow,                                                                  \

@@ -93,11 +93,11 @@ typedef struct {
   void (*multiply_expanded)(const float *const coarse[3], int width, float *scratch,
                             float *const to[2]);
 
-  /* One row of a reduced image of squares, as reduce_image; and the weights that such a row gives
-   * coefficients (CfLlfWeights). */
+  /* One row of a reduced image as above, but of the squares of what it is off by from 1/2; and the
+   * weights (CfLlfWeights) that such a row and that of the image itself give. */
   void (*reduce_squares)(const float *const fine[5], int fine_width, float *scratch, float *coarse);
-  void (*weights)(const float *energy, int width, float slope, float offset, float share,
-                  float *weight);
+  void (*weights)(const float *squares, const float *gaussian, int width, float slope, float offset,
+                  float share, float *weight);
 
   /* cf_llf_protected (intensity, ceiling, added) in place of `added`. `ceiling` may be NULL for the
    * intensity. Rows may be read and written to a multiple of CF_LLF_MARGIN. */

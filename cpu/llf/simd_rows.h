@@ -91,10 +91,11 @@ static void ease_follow(const float *unit, const float *room, int count, float *
 
 /* --- the pyramid's operators --- */
 
-/* A value, or its square. */
+/* A value, or the square of what it is off by from 1/2: so single precision is enough for the
+ * difference of such squares. */
 INLINE float value_of(bool squared, float value)
 {
-  return squared ? value * value : value;
+  return squared ? (value - 0.5f) * (value - 0.5f) : value;
 }
 
 INLINE void reduce_values(bool squared, const float *const fine[5], int fine_width,
@@ -200,14 +201,15 @@ static void laplacian(const float *const coarse[3], int width, float *scratch,
 
 /* --- weights --- */
 
-static void weights_of_energy(const float *energy, int width, float slope, float offset,
-                              float share, float *weight)
+static void weights_of_squares(const float *squares, const float *gaussian, int width, float slope,
+                               float offset, float share, float *weight)
 {
+  const float dark = (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK);
   const Vector zero = {0}, one = zero + 1.0f;
 
   for (int x = 0; x < width; x += LANES) {
-    const Vector root =
-        square_root(load(energy + x) + (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK));
+    const Vector mean = load(gaussian + x) - 0.5f;
+    const Vector root = square_root(larger(load(squares + x) - mean * mean, zero) + dark);
     const Vector low = larger(root * slope + offset, zero), in = choose(low < one, low, one);
     const Vector made = share * in * in * (3.0f - 2.0f * in);
 

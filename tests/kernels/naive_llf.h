@@ -207,7 +207,7 @@ static inline void naive_share(NaivePyramid *result, const NaivePyramid *gaussia
 }
 
 /* What holds the noise floor of series and samples: of the four finest levels only so much of what
- * they add as the input's own coefficients there are large. */
+ * they add as the input deviates there from its own mean. */
 static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussian,
                                const CfLlfParams *params)
 {
@@ -217,15 +217,17 @@ static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussia
   const double noise_floor = params->noise_floor * fading;
 
   for (int l = 0; l + 1 < result->images && l < 4 && noise_floor > 0.0; l++) {
-    NaiveImage own = naive_laplacian(gaussian, l), squares = naive_laplacian(gaussian, l);
-    NaiveImage weight, expanded;
-    const double opens = l == 0 ? 0.305 * noise_floor : 0.1525 * noise_floor;
+    const NaiveImage own = naive_laplacian(gaussian, l), *mean = &gaussian->image[l + 1];
+    const double opens = l == 0 ? 0.33 * noise_floor : 0.165 * noise_floor;
+    NaiveImage squares = naive_image(own.width, own.height, 1), weight, expanded;
 
     for (int i = 0; i < own.width * own.height; i++)
-      squares.value[i] *= squares.value[i];
+      squares.value[i] = gaussian->image[l].value[i] * gaussian->image[l].value[i];
     weight = naive_reduce(&squares);
-    for (int i = 0; i < weight.width * weight.height; i++)
-      weight.value[i] = naive_smooth(opens, 2.0 * opens, sqrt(weight.value[i] + 1e-8));
+    for (int i = 0; i < weight.width * weight.height; i++) {
+      const double variance = weight.value[i] - mean->value[i] * mean->value[i];
+      weight.value[i] = naive_smooth(opens, 2.0 * opens, sqrt(fmax(variance, 0.0) + 1e-8));
+    }
     expanded = naive_expand(&weight, own.width, own.height);
     for (int i = 0; i < own.width * own.height; i++)
       result->image[l].value[i] =
