@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cpu/llf/harmonic_planes.h"
+#include "cpu/llf/harmonic_memory.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
-
-/* Rows of the picture that a thread keeps: five for a reduced row, slot = y modulo this. */
-#define RING 8
 
 /* Rows of level 1 that a task makes, even, at least 6: the fewer, the more rows of the picture are
  * loaded twice, and the less differs what threads have to do. */
@@ -17,37 +11,6 @@
 
 /* Images smaller than this are done by one thread: waking others takes longer. */
 #define SERIAL_PIXELS 32768
-
-/* A row of the picture; positions have margins. */
-typedef struct {
-  int y;
-  float *code, *intensity, *fraction;
-  uint16_t *pair;
-} PictureRow;
-
-/* What a thread works with. */
-typedef struct {
-  PictureRow ring[RING];
-  float *fraction[2];
-  uint16_t *pair[2];
-  float *sum[2], *difference[2], *scratch;
-} Worker;
-
-struct CfLlfPlanes {
-  int threads;
-  Worker *worker;
-  atomic_int *sides;                       /* of each task */
-  size_t row;                              /* samples of a row of the picture with both margins */
-  void *memory[2 + CF_LLF_MAX_IMAGES * 4]; /* all that was allocated */
-  int allocated;
-
-  /* By level; [0] exists for `difference` alone, and only where there are several groups. */
-  int16_t *component[CF_LLF_MAX_IMAGES];
-  float *gaussian[CF_LLF_MAX_IMAGES];
-  float *difference[CF_LLF_MAX_IMAGES];  /* D_l of plan/llf_plan.h */
-  size_t stride[CF_LLF_MAX_IMAGES];      /* pixels */
-  float *weight[CF_LLF_WEIGHTED_LEVELS]; /* of level l, on the grid of level l + 1 */
-};
 
 /* The image under way. */
 typedef struct {
@@ -59,97 +22,6 @@ typedef struct {
   const CfLlfGroup *group;
   bool first_group, last_group;
 } Run;
-
-/* --- memory --- */
-
-static void *allocate(CfLlfPlanes *planes, size_t bytes)
-{
-  void *memory = cf_aligned_alloc(bytes);
-
-  if (memory) {
-    /* Samples beyond the width take part in sums that nobody reads; keep them tame. */
-    memset(memory, 0, bytes);
-    planes->memory[planes->allocated++] = memory;
-  }
-  return memory;
-}
-
-static bool allocate_workers(CfLlfPlanes *planes)
-{
-  const size_t rows_per_worker = RING * 4 + 9;
-  float *memory;
-
-  planes->worker = calloc((size_t)planes->threads, sizeof *planes->worker);
-  memory =
-      allocate(planes, (size_t)planes->threads * rows_per_worker * planes->row * sizeof *memory);
-  if (!planes->worker || !memory)
-    return false;
-  for (int thread = 0; thread < planes->threads; thread++) {
-    Worker *worker = &planes->worker[thread];
-    float **rows[7] = {&worker->fraction[0], &worker->fraction[1],   &worker->sum[0],
-                       &worker->sum[1],      &worker->difference[0], &worker->difference[1],
-                       &worker->scratch};
-
-    for (int i = 0; i < RING; i++) {
-      worker->ring[i].code = memory;
-      worker->ring[i].intensity = memory + planes->row;
-      worker->ring[i].fraction = memory + 2 * planes->row + CF_LLF_MARGIN;
-      worker->ring[i].pair = (uint16_t *)(memory + 3 * planes->row) + CF_LLF_MARGIN;
-      memory += 4 * planes->row;
-    }
-    for (int i = 0; i < 7; i++, memory += planes->row)
-      *rows[i] = memory;
-    for (int i = 0; i < 2; i++, memory += planes->row)
-      worker->pair[i] = (uint16_t *)memory;
-  }
-  return true;
-}
-
-static size_t padded(int width)
-{
-  return ((size_t)width + 2 * CF_LLF_MARGIN - 1) / CF_LLF_MARGIN * CF_LLF_MARGIN;
-}
-
-CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads)
-{
-  const CfLlfPyramid pyramid = cf_llf_full_pyramid(width, height);
-  CfLlfPlanes *planes = calloc(1, sizeof *planes);
-  bool good = planes;
-
-  if (!planes)
-    return NULL;
-  planes->threads = threads;
-  planes->row = padded(width) + 2 * CF_LLF_MARGIN;
-  planes->sides = calloc((size_t)height / 2 / ROWS_A_TASK + 1, sizeof *planes->sides);
-  good = planes->sides && allocate_workers(planes);
-  for (int l = 0; good && l < pyramid.images; l++) {
-    const size_t pixels = padded(pyramid.width[l]) * (size_t)pyramid.height[l];
-
-    planes->stride[l] = padded(pyramid.width[l]);
-    if (l > 0 || groups > 1)
-      good = (planes->difference[l] = allocate(planes, pixels * sizeof(float)));
-    if (l > 0)
-      good = good && (planes->gaussian[l] = allocate(planes, pixels * sizeof(float))) &&
-             (planes->component[l] = allocate(planes, pixels * 16 * sizeof(int16_t)));
-    if (l > 0 && l <= CF_LLF_WEIGHTED_LEVELS)
-      good = good && (planes->weight[l - 1] = allocate(planes, pixels * sizeof(float)));
-  }
-  if (good)
-    return planes;
-  cf_llf_planes_close(planes);
-  return NULL;
-}
-
-void cf_llf_planes_close(CfLlfPlanes *planes)
-{
-  if (!planes)
-    return;
-  for (int i = 0; i < planes->allocated; i++)
-    free(planes->memory[i]);
-  free(planes->sides);
-  free(planes->worker);
-  free(planes);
-}
 
 /* --- rows --- */
 
