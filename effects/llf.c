@@ -39,7 +39,14 @@ static const CfParam params[] = {
     {"color-mode", "Color mode", "How colour takes part", CF_PARAM_ENUM, FIELD(color_mode), 0.0,
      0.0, CF_LLF_LUMINANCE, "GstCudaLlfColorMode", color_modes},
     {"noise-floor", "Noise floor", "Differences below it are not amplified (alpha below 1)",
-     CF_PARAM_DOUBLE, FIELD(noise_floor), 0.0, 0.1, 0.01, NULL, NULL, .group = "Detail and tones"},
+     CF_PARAM_DOUBLE, FIELD(noise_floor), 0.0, 0.1, 0.02, NULL, NULL, .group = "Detail and tones"},
+    {"reach", "Reach",
+     "Largest detail that is changed, as a fraction of the shorter side, 0 = full depth",
+     CF_PARAM_DOUBLE, FIELD(reach), 0.0, 1.0, 0.0, NULL, NULL},
+    {"protect", "Protect", "Ease off before black and white, so that nothing new clips",
+     CF_PARAM_BOOL, FIELD(protect), 0.0, 1.0, 1.0, NULL, NULL},
+    {"strength", "Strength", "From the input, 0, to the whole effect, 1", CF_PARAM_DOUBLE,
+     FIELD(strength), 0.0, 1.0, 1.0, NULL, NULL},
     {0},
 };
 
@@ -67,7 +74,7 @@ static bool is_identity(const void *values)
 {
   const CfLlfParams *llf = values;
 
-  return llf->alpha == 1.0 && llf->beta == 1.0;
+  return (llf->alpha == 1.0 && llf->beta == 1.0) || llf->strength == 0.0;
 }
 
 static bool is_not_fast(const void *values)

@@ -12,8 +12,9 @@
  *   r(d) = sign(d) (sigma + beta (|d| - sigma)),                        beyond: edges
  *
  * t is 0 where alpha >= 1; below, it falls smoothly from 1 at |d| <= noise_floor to 0 at twice
- * that. alpha = beta = 1 returns the input. plan/llf_plan.h has the pyramid, the engines' series
- * and samples, and how colour enters.
+ * that. What the filter adds eases off towards black and white (protect) and is mixed with the
+ * input (strength). alpha = beta = 1 and strength = 0 return the input. plan/llf_plan.h has the
+ * pyramid, the engines' series, samples and weights, and how colour enters.
  */
 #pragma once
 
@@ -41,6 +42,9 @@ typedef struct {
   int intensity_levels; /* 0 = MATLAB's rule, else 2..256: sampled intensities; CF_LLF_SAMPLED */
   int color_mode;       /* CfLlfColorMode; CF_LLF_RGB with CF_LLF_EXACT and RGB formats only */
   double noise_floor;   /* 0..0.1 of full scale: smaller differences are not amplified */
+  double reach;         /* 0 = full depth, else 0..1: the largest detail, over the shorter side */
+  bool protect;         /* what is raised or lowered eases off before black and white */
+  double strength;      /* 0..1: between the input and the result */
 } CfLlfParams;
 
 /* Engines that are not built are absent from cf_llf.engines. */

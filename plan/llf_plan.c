@@ -6,19 +6,45 @@
 
 #define PI 3.14159265358979323846
 
-CfLlfPyramid cf_llf_pyramid(int width, int height, int levels)
+/* Laplacian levels that `reach` leaves of `levels`, and its share of the last of them. */
+static int reached_levels(int shorter, int levels, double reach, double *share)
 {
-  CfLlfPyramid pyramid = {.images = 1, .width = {width}, .height = {height}};
+  const double depth = log2(reach * shorter);
+
+  if (depth >= levels)
+    return levels;
+  if (depth <= 0.0)
+    return 0;
+  *share = depth - ceil(depth) + 1.0;
+  return (int)ceil(depth);
+}
+
+static CfLlfPyramid shape(int width, int height, int levels, double reach)
+{
+  CfLlfPyramid pyramid = {.width = {width}, .height = {height}, .last_share = 1.0};
   const int shorter = width < height ? width : height;
   int last = 0;
 
-  while (shorter >> (last + 1) > 0 && (levels == 0 || last < levels)) {
-    pyramid.width[last + 1] = (pyramid.width[last] + 1) / 2;
-    pyramid.height[last + 1] = (pyramid.height[last] + 1) / 2;
+  while (shorter >> (last + 1) > 0 && (levels == 0 || last < levels))
     last++;
+  if (reach > 0.0)
+    last = reached_levels(shorter, last, reach, &pyramid.last_share);
+  for (int l = 1; l <= last; l++) {
+    pyramid.width[l] = (pyramid.width[l - 1] + 1) / 2;
+    pyramid.height[l] = (pyramid.height[l - 1] + 1) / 2;
   }
   pyramid.images = last + 1;
   return pyramid;
+}
+
+CfLlfPyramid cf_llf_pyramid(int width, int height, const CfLlfParams *params)
+{
+  return shape(width, height, params->levels, params->reach);
+}
+
+CfLlfPyramid cf_llf_full_pyramid(int width, int height)
+{
+  return shape(width, height, 0, 0.0);
 }
 
 /* Paris' smooth step t^2 (t - 2)^2 from 0 at `noise_floor` to 1 at twice that. */
@@ -48,6 +74,39 @@ double cf_llf_remap(const CfLlfParams *params, double d)
     }
   }
   return copysign(remapped, d);
+}
+
+/* --- how the result enters the picture --- */
+
+double cf_llf_shoulder(double value, double unit, double room)
+{
+  const double bound = pow(pow(room, 4.0) + pow(value * unit, 4.0), 0.25);
+
+  return bound > 0.0 ? value * room / bound : 0.0;
+}
+
+double cf_llf_protected(double intensity, double ceiling, double added)
+{
+  if (added <= 0.0)
+    return cf_llf_shoulder(added, 1.0, CF_LLF_MOST_OF_ROOM * intensity);
+  return cf_llf_shoulder(added, ceiling + CF_LLF_GAIN_EPSILON,
+                         CF_LLF_MOST_OF_ROOM * fmax(1.0 - ceiling, 0.0) *
+                             (intensity + CF_LLF_GAIN_EPSILON));
+}
+
+static double smoothstep(double t)
+{
+  const double inside = fmin(fmax(t, 0.0), 1.0);
+
+  return inside * inside * (3.0 - 2.0 * inside);
+}
+
+double cf_llf_follow(double luma, double filtered)
+{
+  const double gain = (filtered + CF_LLF_GAIN_EPSILON) / (luma + CF_LLF_GAIN_EPSILON);
+  const double follow = fmin(fmax(gain, 0.0), CF_LLF_MAX_GAIN) - 1.0;
+
+  return fmin(follow, smoothstep(luma / CF_LLF_EASED_BELOW) * follow);
 }
 
 /* --- sine series: Sumiya et al. 2022 generalised to any odd curve by least squares --- */
@@ -226,6 +285,36 @@ double cf_llf_series_value(const CfLlfSeries *series, double d)
   for (int n = 0; n < series->harmonics; n++)
     value += series->b[n] * sin((n + 1) * series->base * d);
   return value;
+}
+
+/* The noise floor that weights have: it fades where the curve's does. */
+static double weighted_floor(const CfLlfParams *params)
+{
+  const double fade = 0.05;
+
+  return params->noise_floor * fmin(fmax((1.0 - params->alpha) / fade, 0.0), 1.0);
+}
+
+CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyramid)
+{
+  /* Where level 0 begins to open, in noise floors: with these two photographs come closest to the
+   * dense filter of all that keep flat noise near to it (docs/engineering). */
+  const double closed_below = 0.33, coarser = 0.5;
+  const double noise_floor = weighted_floor(params);
+  const int levels = pyramid->images - 1;
+  /* Below, DARK alone opens all. */
+  const bool has_floor = noise_floor > CF_LLF_WEIGHT_DARK / (2.0 * closed_below);
+  const bool has_share = pyramid->last_share < 1.0 && levels <= CF_LLF_WEIGHTED_LEVELS;
+  CfLlfWeights weights = {.offset = has_floor ? -1.0 : 1.0};
+
+  if (has_floor || has_share)
+    weights.levels = levels < CF_LLF_WEIGHTED_LEVELS ? levels : CF_LLF_WEIGHTED_LEVELS;
+  for (int l = 0; l < weights.levels; l++) {
+    if (has_floor)
+      weights.slope[l] = 1.0 / (closed_below * (l > 0 ? coarser : 1.0) * noise_floor);
+    weights.share[l] = l == levels - 1 ? pyramid->last_share : 1.0;
+  }
+  return weights;
 }
 
 int cf_llf_intensity_levels(const CfLlfParams *params)

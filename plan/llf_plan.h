@@ -7,8 +7,12 @@
  * The filter, for one component I (0..1), with G_l its Gaussian pyramid (l = 0..images-1):
  *   L_l(p)  = coefficient at p of the Laplacian pyramid of r_g(I), g = G_l(p)
  *   r_g(i)  = g + cf_llf_remap (i - g)
- *   O_top   = G_top;  O_l = expand (O_l+1) + L_l;  output = O_0
- * Borders are half-sample symmetric (-1 reads 0) in reduce and, on the coarse image, in expand.
+ *   O_top   = G_top;  O_l = expand (O_l+1) + L_l
+ *   result  = I + cf_llf_protected (O_0 - I), or O_0
+ * Colours follow, and of all that the result differs in from the input, the picture gets
+ * `strength`. The last level before the residual, of which `reach` may want a share only, has share
+ * L_l + (1 - share) (G_l - expand (G_l+1)) instead of L_l. Borders are half-sample symmetric (-1
+ * reads 0) in reduce and, on the coarse image, in expand.
  */
 #pragma once
 
@@ -25,36 +29,72 @@
 #define CF_LLF_TAP_SIDE   0.25
 #define CF_LLF_TAP_EDGE   0.05
 
+/* How far what the filter adds may go (protect): so much of the way to black or white. Less than
+ * half, so that no code next to the last becomes the last by rounding. */
+#define CF_LLF_MOST_OF_ROOM 0.49
+
 /* How colour follows luma (color_mode = luminance). With Y the luma intensity clamped to 0..1, and
  * Y' what the filter makes of it, before rounding:
  *
  *   gain = clamp ((Y' + EPSILON) / (Y + EPSILON), 0, MAX_GAIN)
  *
- *   red' = Y' + gain (red - Y), green and blue alike
+ *   follow = min (gain - 1, ease (gain - 1)),  ease = smoothstep (Y / EASED_BELOW)
  *
- *   chroma' = chroma + (gain - 1) clamp (chroma - centre, -most, most)
+ *   red' = red + Y' - Y + follow (red - Y), green and blue alike
+ *
+ *   chroma' = chroma + follow clamp (chroma - centre, -most, most)
  *
  *   most = MAX_CHROMA (Y + EPSILON)
  *
- * with chroma an intensity like Y. No colour that red, green and blue of 0..1 can make is farther
- * than `most` from grey (BT.2020's blue at Y = 0.0593: 0.5, most 0.506). What is, as in noise,
- * keeps the rest as it is: else chroma at black would show 128 times what luma is off by.
+ * with chroma an intensity like Y. Near black, where chroma is mostly noise, it is raised less than
+ * luma. No colour that red, green and blue of 0..1 can make is farther than `most` from grey
+ * (BT.2020's blue at Y = 0.0593: 0.5, most 0.506). What is, as in noise, keeps the rest as it is:
+ * else chroma at black would show 128 times what luma is off by.
+ *
+ * With `protect` chroma has its own end to keep from: of both chroma samples c the larger distance
+ * from the centre, clamped and not, limits a `follow` above 0 to
+ *
+ *   cf_llf_shoulder (follow, |clamp (c)|, MOST_OF_ROOM (1/2 - |c|))
  *
  * A subsampled chroma sample takes the mean Y and the mean Y' of its luma pixels inside the
  * picture. The luma code written is that of Y' plus what clamping Y had cut off, so foot and
  * headroom survive. Shadows below one 8-bit step shift rather than scale: noise cannot explode. */
 #define CF_LLF_GAIN_EPSILON (1.0 / 255.0)
 #define CF_LLF_MAX_GAIN     16.0
+#define CF_LLF_EASED_BELOW  0.25
 #define CF_LLF_MAX_CHROMA   8.0
+
+/* value * room / (room^4 + (value * unit)^4)^(1/4): as `value` where value * unit is well below
+ * `room` >= 0, and so bounded that value * unit never exceeds `room`. */
+double cf_llf_shoulder(double value, double unit, double room);
+
+/* What of `added` a pixel of this intensity (0..1) gets with `protect`. `ceiling` is the largest of
+ * red, green and blue where their luma is filtered, which all grow with it, else the intensity:
+ *
+ *   added > 0: cf_llf_shoulder (added, ceiling + EPSILON,
+ *                               MOST_OF_ROOM (1 - ceiling) (intensity + EPSILON))
+ *
+ *   else:      cf_llf_shoulder (added, 1, MOST_OF_ROOM intensity) */
+double cf_llf_protected(double intensity, double ceiling, double added);
+
+/* `follow` from luma before and after the filter. */
+double cf_llf_follow(double luma, double filtered);
 
 typedef struct {
   int images; /* Gaussian images, >= 1: one more than Laplacian levels, the last is the residual */
   int width[CF_LLF_MAX_IMAGES], height[CF_LLF_MAX_IMAGES]; /* [0] is the picture */
+  double
+      last_share; /* of the effect on the last Laplacian level: 1, less where `reach` ends in it */
 } CfLlfPyramid;
 
 /* The pyramid of a width x height picture: floor (log2 (min)) + 1 images, each ceil (n / 2) of the
- * one before; `levels` > 0 keeps at most that many Laplacian levels. One image means: no change. */
-CfLlfPyramid cf_llf_pyramid(int width, int height, int levels);
+ * one before; params->levels > 0 keeps at most that many Laplacian levels, and params->reach > 0
+ * log2 (reach min) of them, of the last of which a share: none at 0 or less. One image means: no
+ * change. */
+CfLlfPyramid cf_llf_pyramid(int width, int height, const CfLlfParams *params);
+
+/* The same at full depth. */
+CfLlfPyramid cf_llf_full_pyramid(int width, int height);
 
 /* r(d): what a difference d = i - g to the local intensity becomes. Odd, r(0) = 0, never
  * decreasing. For colour vectors apply it to the length of the difference. */
@@ -88,6 +128,40 @@ CfLlfSeries cf_llf_series(const CfLlfParams *params);
 
 /* The value of the series at d. */
 double cf_llf_series_value(const CfLlfSeries *series, double d);
+
+/* Neither series nor samples can draw the curve's bend at the noise floor: around 0 their slope is
+ * that of the curve beyond it. So what they add to a coefficient of the finest levels is weighted
+ * by what there is in the input, the local variance of its Gaussian pyramid. With I_l the input's
+ * own coefficient G_l - expand (G_l+1):
+ *
+ *   L_l      = I_l + expand (weight_l) (S_l + linear I_l)
+ *
+ *   weight_l = share smoothstep (slope sqrt (reduce (G_l^2) - G_l+1^2 + DARK^2) + offset)
+ *
+ * on the grid of level l + 1, with the pyramid's own reduce and expand; smoothstep (t) = t^2 (3 - 2
+ * t) with t clamped to 0..1. Level 0 opens where the deviation is 0.33 to 0.66 of the noise floor.
+ * Of noise coarser levels have less than half, and open at half of that. DARK is so small that it
+ * only makes weights go to 1, everywhere, where the noise floor goes to 0.
+ *
+ * Where alpha nears 1 the floor fades, since the curve has none from there on. The share is that of
+ * the pyramid's last level. Collapsed are, from the first level without weights, W, on:
+ *
+ *   E_W = D_W + linear G_W;  E_l = expand (E_l+1) + expand (weight_l) (S_l + linear I_l)
+ *
+ *   output = I + E_0
+ *
+ * Without weights W = 0. A last level that is not weighted has share D_l - (1 - share) linear G_l
+ * for D_l. */
+#define CF_LLF_WEIGHTED_LEVELS 4
+#define CF_LLF_WEIGHT_DARK     1e-4
+
+typedef struct {
+  int levels; /* that have weights: 0 .. levels - 1; 0: none, all are 1 */
+  double slope[CF_LLF_WEIGHTED_LEVELS], offset, share[CF_LLF_WEIGHTED_LEVELS];
+} CfLlfWeights;
+
+/* The weights of engines fast and sampled. */
+CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyramid);
 
 /* Sampled intensities of engine=sampled: params->intensity_levels, or MATLAB's rule where it is 0.
  * Sample k is the intensity k / (count - 1); a coefficient is interpolated linearly between those

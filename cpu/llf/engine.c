@@ -60,18 +60,37 @@ static void load_component(const void *context, int y, float *code)
   cf_llf_load(&state->samples[image->component], row, 0, component->width, code);
 }
 
-static void store_component_row(const Image *image, int y, const float *code,
-                                const float *difference)
+/* Luma intensities, or those of another component, of `count` pixels. */
+static void intensities(const State *state, int component, const float *code, int count,
+                        float *before)
+{
+  const CfLlfComponent *range = &state->component[component];
+
+  cf_llf_intensities(code, (float)(1.0 / range->scale), (float)(-range->offset / range->scale),
+                     count, before);
+}
+
+/* What the filter adds eases off, with `protect`, in place. */
+static void ease(const State *state, const float *before, const float *ceiling, int count,
+                 float *difference)
+{
+  if (state->params.protect)
+    cf_llf_kernels(16)->ease(before, ceiling, count, difference);
+}
+
+static void store_component_row(const Image *image, int y, const float *code, float *difference)
 {
   const State *state = image->state;
   const CfLlfComponent *component = &state->component[image->component];
   uint8_t *row = row_of(&image->job->destination, component, y);
-  const float scale = (float)component->scale;
-  float filtered[CF_LLF_PIECE];
+  const float scale = (float)(state->params.strength * component->scale);
+  float before[CF_LLF_PIECE], filtered[CF_LLF_PIECE];
 
   for (int x = 0; x < component->width; x += CF_LLF_PIECE) {
     const int left = component->width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
 
+    intensities(state, image->component, code + x, count, before);
+    ease(state, before, NULL, count, difference + x);
     cf_llf_filtered(code + x, difference + x, scale, count, filtered);
     cf_llf_store(&state->samples[image->component], row, x, count, filtered);
   }
@@ -106,14 +125,28 @@ static void store_component(const void *context, int y, int rows, float *const c
 
 /* --- luminance --- */
 
-/* Luma intensities before and after the filter, of pixels x .. x + count - 1. */
-static void luma_piece(const State *state, const float *code, const float *difference, int x,
-                       int count, float *before, float *after)
+/* Chroma samples x .. x + count - 1 of row `y`, of luma that was `mean`. */
+static void store_chroma_piece(const Image *image, int y, int x, int count, const float *mean,
+                               float *follow)
 {
-  const float gain = (float)(1.0 / state->component[0].scale);
-  const float bias = (float)(-state->component[0].offset / state->component[0].scale);
+  const State *state = image->state;
+  const CfLlfChroma range = {(float)cf_chroma_centre(&state->video),
+                             (float)state->component[1].scale};
+  float chroma[2][CF_LLF_PIECE], unit[CF_LLF_PIECE], room[CF_LLF_PIECE];
 
-  cf_llf_luma(code + x, difference + x, gain, bias, count, before, after);
+  for (int i = 0; i < 2; i++)
+    cf_llf_load(&state->samples[1 + i], row_of(&image->job->source, &state->component[1 + i], y), x,
+                count, chroma[i]);
+  if (state->params.protect) {
+    cf_llf_chroma_room(&range, mean, chroma[0], chroma[1], count, unit, room);
+    cf_llf_kernels(16)->ease_follow(unit, room, count, follow);
+  }
+  for (int i = 0; i < 2; i++) {
+    cf_llf_follow_chroma(&range, (float)state->params.strength, follow, mean, count, chroma[i]);
+    cf_llf_store(&state->samples[1 + i],
+                 row_of(&image->job->destination, &state->component[1 + i], y), x, count,
+                 chroma[i]);
+  }
 }
 
 /* One row of the chroma planes, from the luma rows over it. */
@@ -124,10 +157,7 @@ static void store_chroma_row(const Image *image, int y, int rows, float *const c
   const int width = state->component[1].width;
   const bool halved = width < state->video.width;
   const int piece = halved ? CF_LLF_PIECE / 2 : CF_LLF_PIECE;
-  const CfLlfChroma range = {(float)cf_chroma_centre(&state->video),
-                             (float)state->component[1].scale};
-  float before[2][CF_LLF_PIECE], after[2][CF_LLF_PIECE], gain[CF_LLF_PIECE], mean[CF_LLF_PIECE];
-  float chroma[CF_LLF_PIECE];
+  float before[2][CF_LLF_PIECE], follow[CF_LLF_PIECE], mean[CF_LLF_PIECE];
 
   for (int x = 0; x < width; x += piece) {
     const int count = width - x < piece ? width - x : piece;
@@ -138,19 +168,12 @@ static void store_chroma_row(const Image *image, int y, int rows, float *const c
     for (int row = 0; row < 2; row++) {
       const int from = row < rows ? row : 0;
       if (from == row)
-        luma_piece(state, code[row], difference[row], luma_x, columns, before[row], after[row]);
+        intensities(state, 0, code[row] + luma_x, columns, before[row]);
       luma.before[row] = before[from];
-      luma.after[row] = after[from];
+      luma.added[row] = difference[from] + luma_x;
     }
-    cf_llf_gains(&luma, halved, columns, count, gain, mean);
-    for (int i = 1; i < 3; i++) {
-      const CfLlfComponent *component = &state->component[i];
-
-      cf_llf_load(&state->samples[i], row_of(&image->job->source, component, y), x, count, chroma);
-      cf_llf_scale_chroma(&range, gain, mean, count, chroma);
-      cf_llf_store(&state->samples[i], row_of(&image->job->destination, component, y), x, count,
-                   chroma);
-    }
+    cf_llf_follow_luma(&luma, halved, columns, count, follow, mean);
+    store_chroma_piece(image, y, x, count, mean, follow);
   }
 }
 
@@ -191,26 +214,31 @@ static void load_rgb_luma(const void *context, int y, float *code)
   }
 }
 
-static void store_rgb_row(const Image *image, int y, const float *code, const float *difference)
+static void store_rgb_row(const Image *image, int y, const float *code, float *difference)
 {
   const State *state = image->state;
   const float scale = (float)state->component[0].scale;
-  float before[CF_LLF_PIECE], after[CF_LLF_PIECE], gain[CF_LLF_PIECE], mean[CF_LLF_PIECE];
-  float color[CF_LLF_PIECE];
+  float before[CF_LLF_PIECE], follow[CF_LLF_PIECE], mean[CF_LLF_PIECE], ceiling[CF_LLF_PIECE];
+  float red[CF_LLF_PIECE], green[CF_LLF_PIECE], blue[CF_LLF_PIECE];
+  float *const color[3] = {red, green, blue};
 
   for (int x = 0; x < state->video.width; x += CF_LLF_PIECE) {
     const int left = state->video.width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
-    const CfLlfLuma luma = {{before, before}, {after, after}};
+    float *const added = difference + x;
 
-    luma_piece(state, code, difference, x, count, before, after);
-    cf_llf_gains(&luma, false, count, count, gain, mean);
+    for (int c = 0; c < 3; c++)
+      cf_llf_load(&state->samples[c], row_of(&image->job->source, &state->component[c], y), x,
+                  count, color[c]);
+    intensities(state, 0, code + x, count, before);
+    cf_llf_ceiling((const float *const[3]){red, green, blue}, scale, count, ceiling);
+    ease(state, before, ceiling, count, added);
+    cf_llf_follow_luma(&(CfLlfLuma){{before, before}, {added, added}}, false, count, count, follow,
+                       mean);
     for (int c = 0; c < 3; c++) {
-      const CfLlfComponent *component = &state->component[c];
-
-      cf_llf_load(&state->samples[c], row_of(&image->job->source, component, y), x, count, color);
-      cf_llf_scale_color(gain, before, after, scale, count, color);
-      cf_llf_store(&state->samples[c], row_of(&image->job->destination, component, y), x, count,
-                   color);
+      cf_llf_follow_color((float)state->params.strength, follow, before, added, scale, count,
+                          color[c]);
+      cf_llf_store(&state->samples[c], row_of(&image->job->destination, &state->component[c], y), x,
+                   count, color[c]);
     }
   }
 }
@@ -408,7 +436,8 @@ static const char *algorithm(const void *opaque)
 static void filter_image(State *state, int component, const CfLlfImage *image)
 {
   const CfLlfComponent *size = &state->component[component];
-  const CfLlfPyramid pyramid = cf_llf_pyramid(size->width, size->height, state->params.levels);
+  const CfLlfPyramid pyramid = cf_llf_pyramid(size->width, size->height, &state->params);
+  const CfLlfWeights weights = cf_llf_weights(&state->params, &pyramid);
   const bool chroma = component > 0 && !is_rgb(state);
   const bool smaller = size->width != state->video.width || size->height != state->video.height;
 
@@ -416,7 +445,7 @@ static void filter_image(State *state, int component, const CfLlfImage *image)
     cf_llf_exact_run(smaller ? state->exact_chroma : state->exact, &pyramid, size->offset,
                      size->scale, image);
   else
-    cf_llf_planes_run(state->planes, &state->tables[chroma ? 1 : 0], &pyramid, image);
+    cf_llf_planes_run(state->planes, &state->tables[chroma ? 1 : 0], &pyramid, &weights, image);
 }
 
 static bool run(void *opaque, const CfJob *job, CfStatus *status)
@@ -433,7 +462,7 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
   switch (state->params.color_mode) {
   case CF_LLF_RGB: {
     const CfLlfPyramid pyramid =
-        cf_llf_pyramid(state->video.width, state->video.height, state->params.levels);
+        cf_llf_pyramid(state->video.width, state->video.height, &state->params);
     cf_llf_exact_run(state->exact, &pyramid, 0.0, state->component[0].scale, image);
     break;
   }

@@ -125,7 +125,7 @@ static bool open_workers(CfLlfExact *exact, size_t row)
 
 CfLlfExact *cf_llf_exact_open(int width, int height, int channels, int threads)
 {
-  const CfLlfPyramid pyramid = cf_llf_pyramid(width, height, 0);
+  const CfLlfPyramid pyramid = cf_llf_full_pyramid(width, height);
   const size_t margins = 2 * CF_LLF_MARGIN;
   CfLlfExact *exact = calloc(1, sizeof *exact);
   bool good;
@@ -272,6 +272,7 @@ static void finish_pair(const Run *run, int level, int pair)
 {
   const CfLlfPyramid *pyramid = run->pyramid;
   const int channels = run->exact->channels;
+  const double share = level == pyramid->images - 2 ? pyramid->last_share : 1.0;
   Worker *worker = this_worker(run);
   float *difference[3][2];
 
@@ -286,7 +287,7 @@ static void finish_pair(const Run *run, int level, int pair)
       double total[3];
       coefficient(run, level, x, y, total);
       for (int c = 0; c < channels; c++)
-        difference[c][row][x] = (float)total[c];
+        difference[c][row][x] = (float)(share * total[c]);
     }
   }
   for (int c = 0; c < channels; c++) {

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cpu/llf/harmonic_planes.h"
+#include "cpu/llf/harmonic_memory.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
-
-/* Rows of the picture that a thread keeps: five for a reduced row, slot = y modulo this. */
-#define RING 8
 
 /* Rows of level 1 that a task makes, even, at least 6: the fewer, the more rows of the picture are
  * loaded twice, and the less differs what threads have to do. */
@@ -18,134 +12,16 @@
 /* Images smaller than this are done by one thread: waking others takes longer. */
 #define SERIAL_PIXELS 32768
 
-/* A row of the picture; positions have margins. */
-typedef struct {
-  int y;
-  float *code, *intensity, *fraction;
-  uint16_t *pair;
-} PictureRow;
-
-/* What a thread works with. */
-typedef struct {
-  PictureRow ring[RING];
-  float *fraction[2];
-  uint16_t *pair[2];
-  float *sum[2], *difference[2], *scratch;
-} Worker;
-
-struct CfLlfPlanes {
-  int threads;
-  Worker *worker;
-  atomic_int *sides;                       /* of each task */
-  size_t row;                              /* samples of a row of the picture with both margins */
-  void *memory[2 + CF_LLF_MAX_IMAGES * 3]; /* all that was allocated */
-  int allocated;
-
-  /* By level; [0] exists for `difference` alone, and only where there are several groups. */
-  int16_t *component[CF_LLF_MAX_IMAGES];
-  float *gaussian[CF_LLF_MAX_IMAGES];
-  float *difference[CF_LLF_MAX_IMAGES]; /* D_l of plan/llf_plan.h */
-  size_t stride[CF_LLF_MAX_IMAGES];     /* pixels */
-};
-
 /* The image under way. */
 typedef struct {
   CfLlfPlanes *planes;
   const CfLlfTables *tables;
   const CfLlfPyramid *pyramid;
+  const CfLlfWeights *weights;
   const CfLlfImage *image;
   const CfLlfGroup *group;
   bool first_group, last_group;
 } Run;
-
-/* --- memory --- */
-
-static void *allocate(CfLlfPlanes *planes, size_t bytes)
-{
-  void *memory = cf_aligned_alloc(bytes);
-
-  if (memory) {
-    /* Samples beyond the width take part in sums that nobody reads; keep them tame. */
-    memset(memory, 0, bytes);
-    planes->memory[planes->allocated++] = memory;
-  }
-  return memory;
-}
-
-static bool allocate_workers(CfLlfPlanes *planes)
-{
-  const size_t rows_per_worker = RING * 4 + 9;
-  float *memory;
-
-  planes->worker = calloc((size_t)planes->threads, sizeof *planes->worker);
-  memory =
-      allocate(planes, (size_t)planes->threads * rows_per_worker * planes->row * sizeof *memory);
-  if (!planes->worker || !memory)
-    return false;
-  for (int thread = 0; thread < planes->threads; thread++) {
-    Worker *worker = &planes->worker[thread];
-    float **rows[7] = {&worker->fraction[0], &worker->fraction[1],   &worker->sum[0],
-                       &worker->sum[1],      &worker->difference[0], &worker->difference[1],
-                       &worker->scratch};
-
-    for (int i = 0; i < RING; i++) {
-      worker->ring[i].code = memory;
-      worker->ring[i].intensity = memory + planes->row;
-      worker->ring[i].fraction = memory + 2 * planes->row + CF_LLF_MARGIN;
-      worker->ring[i].pair = (uint16_t *)(memory + 3 * planes->row) + CF_LLF_MARGIN;
-      memory += 4 * planes->row;
-    }
-    for (int i = 0; i < 7; i++, memory += planes->row)
-      *rows[i] = memory;
-    for (int i = 0; i < 2; i++, memory += planes->row)
-      worker->pair[i] = (uint16_t *)memory;
-  }
-  return true;
-}
-
-static size_t padded(int width)
-{
-  return ((size_t)width + 2 * CF_LLF_MARGIN - 1) / CF_LLF_MARGIN * CF_LLF_MARGIN;
-}
-
-CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads)
-{
-  const CfLlfPyramid pyramid = cf_llf_pyramid(width, height, 0);
-  CfLlfPlanes *planes = calloc(1, sizeof *planes);
-  bool good = planes;
-
-  if (!planes)
-    return NULL;
-  planes->threads = threads;
-  planes->row = padded(width) + 2 * CF_LLF_MARGIN;
-  planes->sides = calloc((size_t)height / 2 / ROWS_A_TASK + 1, sizeof *planes->sides);
-  good = planes->sides && allocate_workers(planes);
-  for (int l = 0; good && l < pyramid.images; l++) {
-    const size_t pixels = padded(pyramid.width[l]) * (size_t)pyramid.height[l];
-
-    planes->stride[l] = padded(pyramid.width[l]);
-    if (l > 0 || groups > 1)
-      good = (planes->difference[l] = allocate(planes, pixels * sizeof(float)));
-    if (l > 0)
-      good = good && (planes->gaussian[l] = allocate(planes, pixels * sizeof(float))) &&
-             (planes->component[l] = allocate(planes, pixels * 16 * sizeof(int16_t)));
-  }
-  if (good)
-    return planes;
-  cf_llf_planes_close(planes);
-  return NULL;
-}
-
-void cf_llf_planes_close(CfLlfPlanes *planes)
-{
-  if (!planes)
-    return;
-  for (int i = 0; i < planes->allocated; i++)
-    free(planes->memory[i]);
-  free(planes->sides);
-  free(planes->worker);
-  free(planes);
-}
 
 /* --- rows --- */
 
@@ -157,6 +33,12 @@ static float *gaussian_row(const Run *run, int level, int y)
 static float *difference_row(const Run *run, int level, int y)
 {
   return run->planes->difference[level] + (size_t)y * run->planes->stride[level];
+}
+
+/* Of the weights of `level`. */
+static float *weight_row(const Run *run, int level, int y)
+{
+  return run->planes->weight[level] + (size_t)y * run->planes->stride[level + 1];
 }
 
 static int16_t *component_row(const Run *run, int level, int y)
@@ -209,11 +91,28 @@ static Worker *fresh_worker(const Run *run)
 
 /* --- down --- */
 
+/* Row `y` of the Gaussian level `fine` + 1, and of the weights of level `fine`, from five rows. */
+static void reduce_image(const Run *run, Worker *worker, int fine, int y,
+                         const float *const from[5])
+{
+  const CfLlfKernels *kernels = run->group->kernels;
+  const CfLlfWeights *weights = run->weights;
+  float *gaussian = gaussian_row(run, fine + 1, y);
+
+  kernels->reduce_image(from, run->pyramid->width[fine], worker->scratch, gaussian);
+  if (fine >= weights->levels)
+    return;
+  kernels->reduce_squares(from, run->pyramid->width[fine], worker->scratch, worker->sum[0]);
+  kernels->weights(worker->sum[0], gaussian, run->pyramid->width[fine + 1],
+                   (float)weights->slope[fine], (float)weights->offset, (float)weights->share[fine],
+                   weight_row(run, fine, y));
+}
+
 /* Rows `from` .. `to` - 1 of level 1, from the picture. */
 static void analyse_rows(const Run *run, Worker *worker, int from, int to)
 {
   const CfLlfKernels *kernels = run->group->kernels;
-  const int width = run->pyramid->width[0], height = run->pyramid->height[0];
+  const int height = run->pyramid->height[0];
 
   for (int y = from; y < to; y++) {
     CfLlfPositions at[5];
@@ -227,7 +126,7 @@ static void analyse_rows(const Run *run, Worker *worker, int from, int to)
     kernels->analyse[run->tables->lookup](run->group->basis, at, run->pyramid->width[1],
                                           component_row(run, 1, y));
     if (run->first_group)
-      kernels->reduce_image(intensity, width, worker->scratch, gaussian_row(run, 1, y));
+      reduce_image(run, worker, 0, y, intensity);
   }
 }
 
@@ -247,7 +146,7 @@ static void reduce_row(const Run *run, Worker *worker, int level, int y)
   }
   kernels->reduce(components, fine_width, component_row(run, level, y));
   if (run->first_group)
-    kernels->reduce_image(gaussian, fine_width, worker->scratch, gaussian_row(run, level, y));
+    reduce_image(run, worker, level - 1, y, gaussian);
 }
 
 static void reduce_rows(const Run *run, Worker *worker, int from, int to)
@@ -256,14 +155,79 @@ static void reduce_rows(const Run *run, Worker *worker, int from, int to)
     reduce_row(run, worker, 2, y);
 }
 
+/* --- weights --- */
+
+static void add_row(int width, float factor, const float *restrict from, float *restrict to)
+{
+  for (int x = 0; x < width; x++)
+    to[x] += factor * from[x];
+}
+
+/* Laplacian coefficients of the input in rows 2 pair and 2 pair + 1 of `level`. */
+static void laplacian_pair(const Run *run, Worker *worker, int level, int pair,
+                           float *const laplacian[2])
+{
+  const int height = run->pyramid->height[level], coarse_height = run->pyramid->height[level + 1];
+  const float *own[2], *coarse[3];
+
+  for (int row = 0; row < 2; row++) {
+    const int y = 2 * pair + row < height ? 2 * pair + row : height - 1;
+
+    own[row] = level > 0 ? gaussian_row(run, level, y) : picture_row(run, worker, y)->intensity;
+  }
+  for (int i = 0; i < 3; i++)
+    coarse[i] = gaussian_row(run, level + 1, cf_llf_mirrored(pair + i - 1, coarse_height));
+  run->group->kernels->laplacian(coarse, run->pyramid->width[level], worker->scratch, own,
+                                 laplacian);
+}
+
+/* Weighs the coefficients of rows 2 pair and 2 pair + 1 of `level`, with their linear part. */
+static void weigh_pair(const Run *run, Worker *worker, int level, int pair,
+                       float *const difference[2])
+{
+  const int width = run->pyramid->width[level], coarse_height = run->pyramid->height[level + 1];
+  const float linear = (float)run->tables->linear;
+  const float *weight[3];
+
+  if (linear != 0.0f) {
+    laplacian_pair(run, worker, level, pair, worker->sum);
+    for (int row = 0; row < 2; row++)
+      add_row(width, linear, worker->sum[row], difference[row]);
+  }
+  for (int i = 0; i < 3; i++)
+    weight[i] = weight_row(run, level, cf_llf_mirrored(pair + i - 1, coarse_height));
+  run->group->kernels->multiply_expanded(weight, width, worker->scratch, difference);
+}
+
+/* The first level without weights, and a last level of which there is a share: row `y`, collapsed.
+ */
+static void settle_row(const Run *run, int level, int y, float *difference)
+{
+  const CfLlfPyramid *pyramid = run->pyramid;
+  const int top = pyramid->images - 1;
+  const bool shared = level == top - 1 && level >= run->weights->levels;
+  const float linear = (float)run->tables->linear;
+  const float share = shared ? (float)pyramid->last_share : 1.0f;
+  float gaussian = (share - 1.0f) * linear;
+
+  if (level > 0 && level == run->weights->levels)
+    gaussian += linear;
+  if (share < 1.0f)
+    for (int x = 0; x < pyramid->width[level]; x++)
+      difference[x] *= share;
+  if (gaussian != 0.0f)
+    add_row(pyramid->width[level], gaussian, gaussian_row(run, level, y), difference);
+}
+
 static void start_difference(const Run *run, int y)
 {
   const int top = run->pyramid->images - 1;
-  const float *gaussian = gaussian_row(run, top, y);
   float *difference = difference_row(run, top, y);
 
-  for (int x = 0; x < run->pyramid->width[top]; x++)
-    difference[x] = (float)-run->tables->linear * gaussian[x];
+  memset(difference, 0, (size_t)run->pyramid->width[top] * sizeof *difference);
+  if (run->weights->levels < top)
+    add_row(run->pyramid->width[top], (float)-run->tables->linear, gaussian_row(run, top, y),
+            difference);
 }
 
 /* --- up --- */
@@ -311,12 +275,6 @@ static void combine_pair(const Run *run, Worker *worker, int level, int pair, fl
     kernels->combine(run->group->weight, at, self, coarse, run->pyramid->width[level], sum);
 }
 
-static void add_row(int width, float factor, const float *restrict from, float *restrict to)
-{
-  for (int x = 0; x < width; x++)
-    to[x] += factor * from[x];
-}
-
 static void store_pair(const Run *run, Worker *worker, int pair, float *const difference[2])
 {
   const int rows = 2 * pair + 1 < run->pyramid->height[0] ? 2 : 1;
@@ -325,7 +283,7 @@ static void store_pair(const Run *run, Worker *worker, int pair, float *const di
   for (int row = 0; row < rows; row++) {
     const PictureRow *picture = picture_row(run, worker, 2 * pair + row);
     code[row] = picture->code;
-    if (run->tables->linear != 0.0)
+    if (run->tables->linear != 0.0 && run->weights->levels == 0)
       add_row(run->pyramid->width[0], (float)run->tables->linear, picture->intensity,
               difference[row]);
   }
@@ -351,11 +309,17 @@ static void finish_pair(const Run *run, Worker *worker, int level, int pair)
     add_row(width, 1.0f, sum[row], difference[row]);
   if (!run->last_group)
     return;
+  if (level < run->weights->levels)
+    weigh_pair(run, worker, level, pair, difference);
   for (int i = 0; i < 3; i++)
     coarse[i] = difference_row(run, level + 1, cf_llf_mirrored(pair + i - 1, coarse_height));
   run->group->kernels->add_expanded(coarse, width, worker->scratch, difference);
   if (level == 0)
     store_pair(run, worker, pair, difference);
+  for (int row = 0; row < 2 && level > 0; row++) {
+    if (2 * pair + row < run->pyramid->height[level])
+      settle_row(run, level, 2 * pair + row, difference[row]);
+  }
 }
 
 /* Rows `from` .. `to` - 1 of the differences of level 1, of which the first is even. */
@@ -528,9 +492,10 @@ static void copy(const Run *run)
 }
 
 void cf_llf_planes_run(CfLlfPlanes *planes, const CfLlfTables *tables, const CfLlfPyramid *pyramid,
-                       const CfLlfImage *image)
+                       const CfLlfWeights *weights, const CfLlfImage *image)
 {
-  Run run = {.planes = planes, .tables = tables, .pyramid = pyramid, .image = image};
+  Run run = {
+      .planes = planes, .tables = tables, .pyramid = pyramid, .weights = weights, .image = image};
 
   run.group = &tables->group[0];
   if (pyramid->images == 1) {

@@ -17,7 +17,7 @@ CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads);
 
 /* Filters one image, of the first size of `pyramid`, by tables that are filled. */
 void cf_llf_planes_run(CfLlfPlanes *planes, const CfLlfTables *tables, const CfLlfPyramid *pyramid,
-                       const CfLlfImage *image);
+                       const CfLlfWeights *weights, const CfLlfImage *image);
 
 /* NULL is allowed. */
 void cf_llf_planes_close(CfLlfPlanes *planes);

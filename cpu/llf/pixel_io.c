@@ -111,74 +111,118 @@ void cf_llf_filtered(const float *restrict code, const float *restrict differenc
 }
 
 CF_MULTIVERSION
-void cf_llf_luma(const float *restrict code, const float *restrict difference, float gain,
-                 float bias, int count, float *restrict before, float *restrict after)
+void cf_llf_intensities(const float *restrict code, float gain, float bias, int count,
+                        float *restrict intensity)
 {
   for (int i = 0; i < count; i++) {
-    const float intensity = code[i] * gain + bias;
+    const float scaled = code[i] * gain + bias;
 
-    before[i] = intensity < 0.0f ? 0.0f : intensity > 1.0f ? 1.0f : intensity;
-    after[i] = before[i] + difference[i];
+    intensity[i] = scaled < 0.0f ? 0.0f : scaled > 1.0f ? 1.0f : scaled;
   }
 }
 
-INLINE float gain_of(float before, float after)
+/* The gain less 1 is added / (luma + epsilon). */
+INLINE float follow_of(float luma, float added)
 {
-  const float epsilon = (float)CF_LLF_GAIN_EPSILON, most = (float)CF_LLF_MAX_GAIN;
-  const float gain = (after + epsilon) / (before + epsilon);
+  const float most = (float)CF_LLF_MAX_GAIN - 1.0f;
+  const float gain = added / (luma + (float)CF_LLF_GAIN_EPSILON);
+  const float limited = gain < -1.0f ? -1.0f : gain > most ? most : gain;
+  const float place = luma * (float)(1.0 / CF_LLF_EASED_BELOW), t = place < 1.0f ? place : 1.0f;
+  const float eased = t * t * (3.0f - 2.0f * t) * limited;
 
-  return gain < 0.0f ? 0.0f : gain > most ? most : gain;
+  return eased < limited ? eased : limited;
 }
 
 CF_MULTIVERSION
-void cf_llf_gains(const CfLlfLuma *luma, bool halved, int columns, int count, float *restrict gain,
-                  float *restrict mean)
+void cf_llf_follow_luma(const CfLlfLuma *luma, bool halved, int columns, int count,
+                        float *restrict follow, float *restrict mean)
 {
   const float *restrict before0 = luma->before[0], *restrict before1 = luma->before[1];
-  const float *restrict after0 = luma->after[0], *restrict after1 = luma->after[1];
+  const float *restrict added0 = luma->added[0], *restrict added1 = luma->added[1];
   const int whole = halved ? (columns / 2 < count ? columns / 2 : count) : 0;
 
   if (!halved) {
     for (int i = 0; i < count; i++) {
       mean[i] = 0.5f * (before0[i] + before1[i]);
-      gain[i] = gain_of(mean[i], 0.5f * (after0[i] + after1[i]));
+      follow[i] = follow_of(mean[i], 0.5f * (added0[i] + added1[i]));
     }
     return;
   }
   for (int i = 0; i < whole; i++) {
     const float before = before0[2 * i] + before0[2 * i + 1] + before1[2 * i] + before1[2 * i + 1];
-    const float after = after0[2 * i] + after0[2 * i + 1] + after1[2 * i] + after1[2 * i + 1];
+    const float added = added0[2 * i] + added0[2 * i + 1] + added1[2 * i] + added1[2 * i + 1];
     mean[i] = 0.25f * before;
-    gain[i] = gain_of(0.25f * before, 0.25f * after);
+    follow[i] = follow_of(0.25f * before, 0.25f * added);
   }
   if (whole < count) {
     mean[whole] = 0.5f * (before0[2 * whole] + before1[2 * whole]);
-    gain[whole] = gain_of(mean[whole], 0.5f * (after0[2 * whole] + after1[2 * whole]));
+    follow[whole] = follow_of(mean[whole], 0.5f * (added0[2 * whole] + added1[2 * whole]));
   }
 }
 
-CF_MULTIVERSION
-void cf_llf_scale_chroma(const CfLlfChroma *chroma, const float *restrict gain,
-                         const float *restrict mean, int count, float *restrict code)
+INLINE float magnitude(float value)
 {
-  const float centre = chroma->centre, epsilon = (float)CF_LLF_GAIN_EPSILON;
-  const float scale = (float)CF_LLF_MAX_CHROMA * chroma->scale;
+  return value < 0.0f ? -value : value;
+}
+
+/* The codes from the centre that follow luma. */
+INLINE float most_chroma(const CfLlfChroma *chroma, float mean)
+{
+  return (float)CF_LLF_MAX_CHROMA * chroma->scale * (mean + (float)CF_LLF_GAIN_EPSILON);
+}
+
+CF_MULTIVERSION
+void cf_llf_chroma_room(const CfLlfChroma *chroma, const float *restrict mean,
+                        const float *restrict blue, const float *restrict red, int count,
+                        float *restrict unit, float *restrict room)
+{
+  const float centre = chroma->centre, to_intensity = 1.0f / chroma->scale;
 
   for (int i = 0; i < count; i++) {
-    const float most = scale * (mean[i] + epsilon), from_grey = code[i] - centre;
-    const float below = from_grey < most ? from_grey : most;
+    const float most = most_chroma(chroma, mean[i]);
+    const float first = magnitude(blue[i] - centre), second = magnitude(red[i] - centre);
+    const float farther = first > second ? first : second;
+    const float left = 0.5f - farther * to_intensity;
 
-    code[i] += (gain[i] - 1.0f) * (below > -most ? below : -most);
+    unit[i] = (farther < most ? farther : most) * to_intensity;
+    room[i] = (float)CF_LLF_MOST_OF_ROOM * (left > 0.0f ? left : 0.0f);
   }
 }
 
 CF_MULTIVERSION
-void cf_llf_scale_color(const float *restrict gain, const float *restrict before,
-                        const float *restrict after, float code_scale, int count,
-                        float *restrict code)
+void cf_llf_follow_chroma(const CfLlfChroma *chroma, float strength, const float *restrict follow,
+                          const float *restrict mean, int count, float *restrict code)
 {
+  const float centre = chroma->centre;
+
+  for (int i = 0; i < count; i++) {
+    const float most = most_chroma(chroma, mean[i]), from_grey = code[i] - centre;
+    const float below = from_grey < most ? from_grey : most;
+
+    code[i] += strength * follow[i] * (below > -most ? below : -most);
+  }
+}
+
+CF_MULTIVERSION
+void cf_llf_ceiling(const float *const color[3], float code_scale, int count,
+                    float *restrict ceiling)
+{
+  const float *restrict red = color[0], *restrict green = color[1], *restrict blue = color[2];
   const float to_intensity = 1.0f / code_scale;
 
+  for (int i = 0; i < count; i++) {
+    const float most = red[i] > green[i] ? red[i] : green[i];
+    ceiling[i] = to_intensity * (most > blue[i] ? most : blue[i]);
+  }
+}
+
+CF_MULTIVERSION
+void cf_llf_follow_color(float strength, const float *restrict follow, const float *restrict before,
+                         const float *restrict added, float code_scale, int count,
+                         float *restrict code)
+{
+  const float to_intensity = 1.0f / code_scale, scale = strength * code_scale;
+
   for (int i = 0; i < count; i++)
-    code[i] = code_scale * (after[i] + gain[i] * (code[i] * to_intensity - before[i]));
+    code[i] += scale * (added[i] + follow[i] * (code[i] * to_intensity - before[i]));
 }

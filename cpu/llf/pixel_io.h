@@ -34,30 +34,38 @@ void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, c
 void cf_llf_filtered(const float *code, const float *difference, float scale, int count,
                      float *filtered);
 
-/* before[i] = code[i] * gain + bias, clamped to 0..1; after[i] = before[i] + difference[i] */
-void cf_llf_luma(const float *code, const float *difference, float gain, float bias, int count,
-                 float *before, float *after);
+/* intensity[i] = code[i] * gain + bias, clamped to 0..1 */
+void cf_llf_intensities(const float *code, float gain, float bias, int count, float *intensity);
 
-/* Luma intensities before and after the filter of `rows` (1 or 2) rows of pixels. */
+/* Luma intensities of `rows` (1 or 2) rows of pixels before the filter, and what it adds to them.
+ */
 typedef struct {
-  const float *before[2], *after[2];
+  const float *before[2], *added[2];
 } CfLlfLuma;
 
-/* gain[i] is that of colour where luma is as given; with `halved` the mean of columns 2 i and 2 i +
- * 1, of which only `columns` exist, counts. The mean of both rows counts always: let them be the
- * same where there is one. mean[i] is that luma before the filter. */
-void cf_llf_gains(const CfLlfLuma *luma, bool halved, int columns, int count, float *gain,
-                  float *mean);
+/* follow[i] is that of colour (plan/llf_plan.h) where luma is as given; with `halved` the mean of
+ * columns 2 i and 2 i + 1, of which only `columns` exist, counts. The mean of both rows counts
+ * always: let them be the same where there is one. mean[i] is that luma before the filter. */
+void cf_llf_follow_luma(const CfLlfLuma *luma, bool halved, int columns, int count, float *follow,
+                        float *mean);
 
 /* Where chroma is, and codes of chroma for an intensity of 1. */
 typedef struct {
   float centre, scale;
 } CfLlfChroma;
 
-/* Chroma follows the gain of luma that was mean[i], as plan/llf_plan.h defines it. */
-void cf_llf_scale_chroma(const CfLlfChroma *chroma, const float *gain, const float *mean, int count,
-                         float *code);
+/* Of a pair of chroma samples where luma was mean[i]: how far the farther one is from the centre as
+ * far as it follows, in intensities, and how far it may go with `protect`. */
+void cf_llf_chroma_room(const CfLlfChroma *chroma, const float *mean, const float *blue,
+                        const float *red, int count, float *unit, float *room);
 
-/* code[i] = code_scale * (after[i] + gain[i] * (code[i] / code_scale - before[i])) */
-void cf_llf_scale_color(const float *gain, const float *before, const float *after,
-                        float code_scale, int count, float *code);
+/* Chroma follows luma that was mean[i], as plan/llf_plan.h defines it, by `strength`. */
+void cf_llf_follow_chroma(const CfLlfChroma *chroma, float strength, const float *follow,
+                          const float *mean, int count, float *code);
+
+/* The largest of three colours, as intensities. */
+void cf_llf_ceiling(const float *const color[3], float code_scale, int count, float *ceiling);
+
+/* code[i] += strength * code_scale * (added[i] + follow[i] * (code[i] / code_scale - before[i])) */
+void cf_llf_follow_color(float strength, const float *follow, const float *before,
+                         const float *added, float code_scale, int count, float *code);

@@ -2,31 +2,7 @@
  *
  * Compiled once for each instruction set, with CF_LLF_BUILD naming it.
  */
-#include "cpu/llf/simd.h"
-
-#include <string.h>
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
-#define LANES 16
-#define NAME  "avx512"
-#elif defined(__AVX2__)
-#define LANES 8
-#define NAME  "avx2"
-#else
-#define LANES 4
-#define NAME  "vector128"
-#endif
-
-typedef float Vector __attribute__((vector_size(4 * LANES)));
-typedef int32_t Integers __attribute__((vector_size(4 * LANES)));
-typedef int16_t Shorts __attribute__((vector_size(2 * LANES)));
-typedef float Four __attribute__((vector_size(16)));
-
-#define INLINE static inline __attribute__((always_inline))
+#include "cpu/llf/simd_rows.h"
 
 /* A pixel's components. */
 typedef struct {
@@ -35,78 +11,6 @@ typedef struct {
 
 #define EACH_PART(i, components)                                                                   \
   _Pragma("GCC unroll 4") for (int i = 0; i < (components) / LANES; i++)
-
-/* --- vectors --- */
-
-INLINE Vector load(const float *from)
-{
-  Vector vector;
-
-  memcpy(&vector, from, sizeof vector);
-  return vector;
-}
-
-/* Compilers widen halves of a vector and join them, at four instructions for one. */
-INLINE Vector load_shorts(const int16_t *from)
-{
-#if LANES == 16
-  return (Vector)_mm512_cvtepi32_ps(
-      _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)from)));
-#elif LANES == 8
-  return (Vector)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)from)));
-#else
-  Shorts shorts;
-
-  memcpy(&shorts, from, sizeof shorts);
-  return __builtin_convertvector(__builtin_convertvector(shorts, Integers), Vector);
-#endif
-}
-
-/* Adding 1.5 * 2^23 rounds to nearest and leaves the integer in the low bits of the mantissa. */
-#define ROUNDER 12582912.0f
-
-INLINE void store_shorts(int16_t *to, Vector vector)
-{
-  const Integers integers = (Integers)(vector + ROUNDER);
-  const Shorts shorts = __builtin_convertvector(integers, Shorts);
-
-  memcpy(to, &shorts, sizeof shorts);
-}
-
-/* The sums of the lanes of four vectors. */
-INLINE Four sum_lanes(Vector a, Vector b, Vector c, Vector d)
-{
-#if LANES == 16
-#define EVEN_LANES 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30
-#define ODD_LANES  1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31
-#elif LANES == 8
-#define EVEN_LANES 0, 2, 8, 10, 4, 6, 12, 14
-#define ODD_LANES  1, 3, 9, 11, 5, 7, 13, 15
-#else
-#define EVEN_LANES 0, 2, 4, 6
-#define ODD_LANES  1, 3, 5, 7
-#endif
-  const Vector ab =
-      __builtin_shufflevector(a, b, EVEN_LANES) + __builtin_shufflevector(a, b, ODD_LANES);
-  const Vector cd =
-      __builtin_shufflevector(c, d, EVEN_LANES) + __builtin_shufflevector(c, d, ODD_LANES);
-  const Vector abcd =
-      __builtin_shufflevector(ab, cd, EVEN_LANES) + __builtin_shufflevector(ab, cd, ODD_LANES);
-#undef EVEN_LANES
-#undef ODD_LANES
-#if LANES == 16
-  typedef float Eight __attribute__((vector_size(32)));
-  const Eight half = __builtin_shufflevector(abcd, abcd, 0, 1, 2, 3, 4, 5, 6, 7) +
-                     __builtin_shufflevector(abcd, abcd, 8, 9, 10, 11, 12, 13, 14, 15);
-  return __builtin_shufflevector(half, half, 0, 1, 2, 3) +
-         __builtin_shufflevector(half, half, 4, 5, 6, 7);
-#elif LANES == 8
-  return __builtin_shufflevector(abcd, abcd, 0, 1, 2, 3) +
-         __builtin_shufflevector(abcd, abcd, 4, 5, 6, 7);
-#else
-  return abcd;
-#endif
-}
 
 /* --- component planes --- */
 
@@ -395,19 +299,6 @@ static void gather(const CfLlfCurve *curve, const float *pixel, int count, float
   sum[1] = add_lanes(expanded_sum);
 }
 
-INLINE Vector square_root(Vector vector)
-{
-#if LANES == 16
-  return (Vector)_mm512_sqrt_ps((__m512)vector);
-#elif LANES == 8
-  return (Vector)_mm256_sqrt_ps((__m256)vector);
-#else
-  for (int i = 0; i < LANES; i++)
-    vector[i] = __builtin_sqrtf(vector[i]);
-  return vector;
-#endif
-}
-
 static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], int count,
                          const float g[3], const float *reduced, const float *expanded,
                          float sum[6])
@@ -432,95 +323,6 @@ static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], i
   }
   for (int i = 0; i < 6; i++)
     sum[i] = add_lanes(sums[i]);
-}
-
-/* --- rows of one value a pixel --- */
-
-/* `entry_pairs` is constant. */
-INLINE void locate_codes(const float *restrict code, int width, const int entry_pairs,
-                         uint16_t *restrict pair)
-{
-  for (int x = 0; x < width; x++)
-    pair[x] = (uint16_t)((int)code[x] * entry_pairs);
-}
-
-INLINE void locate(const float *restrict value, int width, float last, const int entry_pairs,
-                   uint16_t *restrict pair, float *restrict fraction)
-{
-  for (int x = 0; x < width; x++) {
-    const float position = value[x] * last;
-    const float inside = position < 0.0f ? 0.0f : position > last ? last : position;
-    /* The last entry is reached from the one before it, so that its successor is never read. */
-    const int entry = (int)(inside < last - 1.0f ? inside : last - 1.0f);
-    pair[x] = (uint16_t)(entry * entry_pairs);
-    fraction[x] = inside - (float)entry;
-  }
-}
-
-static void normalise(const float *restrict value, int width, float gain, float bias,
-                      float *restrict intensity)
-{
-  for (int x = 0; x < width; x++) {
-    const float scaled = value[x] * gain + bias;
-    intensity[x] = scaled < 0.0f ? 0.0f : scaled > 1.0f ? 1.0f : scaled;
-  }
-}
-
-static void reduce_image(const float *const fine[5], int fine_width, float *restrict scratch,
-                         float *restrict coarse)
-{
-  const float *restrict a = fine[0], *restrict b = fine[1], *restrict c = fine[2];
-  const float *restrict d = fine[3], *restrict e = fine[4];
-  const int coarse_width = (fine_width + 1) / 2;
-  float *restrict column = scratch + CF_LLF_MARGIN;
-
-  for (int x = 0; x < fine_width; x++)
-    column[x] = (float)CF_LLF_TAP_CENTRE * c[x] + (float)CF_LLF_TAP_SIDE * (b[x] + d[x]) +
-                (float)CF_LLF_TAP_EDGE * (a[x] + e[x]);
-  for (int x = 1; x <= 2; x++) {
-    column[-x] = column[cf_llf_mirrored(-x, fine_width)];
-    column[fine_width - 1 + x] = column[cf_llf_mirrored(fine_width - 1 + x, fine_width)];
-  }
-  for (int x = 0; x < coarse_width; x++)
-    coarse[x] = (float)CF_LLF_TAP_CENTRE * column[2 * x] +
-                (float)CF_LLF_TAP_SIDE * (column[2 * x - 1] + column[2 * x + 1]) +
-                (float)CF_LLF_TAP_EDGE * (column[2 * x - 2] + column[2 * x + 2]);
-}
-
-static void add_expanded_row(const float *restrict column, int width, float *restrict to)
-{
-  for (int x = 0; x < width / 2; x++) {
-    to[2 * x] += (float)(2.0 * CF_LLF_TAP_CENTRE) * column[x] +
-                 (float)(2.0 * CF_LLF_TAP_EDGE) * (column[x - 1] + column[x + 1]);
-    to[2 * x + 1] += (float)(2.0 * CF_LLF_TAP_SIDE) * (column[x] + column[x + 1]);
-  }
-  if (width % 2) {
-    const int x = width / 2;
-    to[2 * x] += (float)(2.0 * CF_LLF_TAP_CENTRE) * column[x] +
-                 (float)(2.0 * CF_LLF_TAP_EDGE) * (column[x - 1] + column[x + 1]);
-  }
-}
-
-static void add_expanded(const float *const coarse[3], int width, float *restrict scratch,
-                         float *const to[2])
-{
-  const float *restrict above = coarse[0], *restrict here = coarse[1], *restrict below = coarse[2];
-  const int coarse_width = (width + 1) / 2;
-  float *restrict column = scratch + CF_LLF_MARGIN;
-
-  for (int row = 0; row < 2; row++) {
-    if (row == 0) {
-      for (int x = 0; x < coarse_width; x++)
-        column[x] = (float)(2.0 * CF_LLF_TAP_CENTRE) * here[x] +
-                    (float)(2.0 * CF_LLF_TAP_EDGE) * (above[x] + below[x]);
-    } else {
-      for (int x = 0; x < coarse_width; x++)
-        column[x] = (float)(2.0 * CF_LLF_TAP_SIDE) * (here[x] + below[x]);
-    }
-    column[-1] = column[0];
-    column[coarse_width] = column[coarse_width - 1];
-    add_expanded_row(column, width, to[row]);
-  }
 }
 
 /* --- the tables --- */
@@ -585,6 +387,12 @@ static void add_expanded(const float *const coarse[3], int width, float *restric
       .normalise = normalise,                                                                      \
       .reduce_image = reduce_image,                                                                \
       .add_expanded = add_expanded,                                                                \
+      .laplacian = laplacian,                                                                      \
+      .reduce_squares = reduce_squares,                                                            \
+      .weights = weights_of_squares,                                                               \
+      .multiply_expanded = multiply_expanded,                                                      \
+      .ease = ease,                                                                                \
+      .ease_follow = ease_follow,                                                                  \
       .gather = gather,                                                                            \
       .gather_color = gather_color,                                                                \
   };

@@ -84,8 +84,27 @@ typedef struct {
   /* One row of a reduced image from five rows; `scratch` has room for a row and margins. */
   void (*reduce_image)(const float *const fine[5], int fine_width, float *scratch, float *coarse);
 
-  /* Adds the expansion of three rows to two rows. */
+  /* Adds the expansion of three rows to two rows; rows are rounded up to a multiple of two. */
   void (*add_expanded)(const float *const coarse[3], int width, float *scratch, float *const to[2]);
+
+  /* Two rows less the expansion of three, and two rows times it. */
+  void (*laplacian)(const float *const coarse[3], int width, float *scratch,
+                    const float *const own[2], float *const to[2]);
+  void (*multiply_expanded)(const float *const coarse[3], int width, float *scratch,
+                            float *const to[2]);
+
+  /* One row of a reduced image as above, but of the squares of what it is off by from 1/2; and the
+   * weights (CfLlfWeights) that such a row and that of the image itself give. */
+  void (*reduce_squares)(const float *const fine[5], int fine_width, float *scratch, float *coarse);
+  void (*weights)(const float *squares, const float *gaussian, int width, float slope, float offset,
+                  float share, float *weight);
+
+  /* cf_llf_protected (intensity, ceiling, added) in place of `added`. `ceiling` may be NULL for the
+   * intensity. Rows may be read and written to a multiple of CF_LLF_MARGIN. */
+  void (*ease)(const float *intensity, const float *ceiling, int count, float *added);
+
+  /* cf_llf_shoulder (follow, unit, room) in place of `follow` above 0; as `ease`. */
+  void (*ease_follow)(const float *unit, const float *room, int count, float *follow);
 
   /* The sums over `count` pixels, a multiple of CF_LLF_MARGIN, of curve (pixel - g), weighted by
    * `reduced` into sum[0] and by `expanded` into sum[1]. */

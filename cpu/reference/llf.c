@@ -40,7 +40,7 @@ static bool set_params(State *state, const CfLlfParams *params, CfStatus *status
 
   for (int i = 0; i < filters; i++)
     good = good && cf_exact_llf_open(&filter[i], state->component[i].width,
-                                     state->component[i].height, params->levels, channels);
+                                     state->component[i].height, params, channels);
   for (int i = 0; i < 3; i++) {
     if (good)
       cf_exact_llf_free(&state->filter[i]);
@@ -82,7 +82,8 @@ static bool update(void *opaque, const void *params, CfStatus *status)
   State *state = opaque;
   const CfLlfParams *next = params;
 
-  if (next->levels != state->params.levels || next->color_mode != state->params.color_mode)
+  if (next->levels != state->params.levels || next->reach != state->params.reach ||
+      next->color_mode != state->params.color_mode)
     return set_params(state, next, status);
   state->params = *next;
   return true;
@@ -159,11 +160,28 @@ static size_t index_of(const CfExactLlf *filter, int x, int y)
   return ((size_t)y * (size_t)filter->pyramid.width[0] + (size_t)x) * (size_t)filter->channels;
 }
 
-static double color_gain(double luma, double filtered)
+/* What the filter made of an intensity, eased off. */
+static double eased(const State *state, double intensity, double ceiling, double output)
 {
-  const double gain = (filtered + CF_LLF_GAIN_EPSILON) / (luma + CF_LLF_GAIN_EPSILON);
+  if (!state->params.protect)
+    return output;
+  return intensity + cf_llf_protected(intensity, ceiling, output - intensity);
+}
 
-  return fmin(fmax(gain, 0.0), CF_LLF_MAX_GAIN);
+static void ease_all(const State *state, CfExactLlf *filter)
+{
+  const size_t samples = (size_t)filter->pyramid.width[0] * (size_t)filter->pyramid.height[0] *
+                         (size_t)filter->channels;
+
+  for (size_t i = 0; i < samples; i++)
+    filter->output[0][i] =
+        eased(state, filter->intensity[i], filter->intensity[i], filter->output[0][i]);
+}
+
+/* Between what was and the result. */
+static double mixed(const State *state, double before, double result)
+{
+  return before + state->params.strength * (result - before);
 }
 
 static void store_rgb_luminance(const State *state, const CfJob *job)
@@ -173,41 +191,67 @@ static void store_rgb_luminance(const State *state, const CfJob *job)
   for (int y = 0; y < state->video.height; y++) {
     for (int x = 0; x < state->video.width; x++) {
       const double before = filter->intensity[index_of(filter, x, y)];
-      const double after = filter->output[0][index_of(filter, x, y)];
-      const double gain = color_gain(before, after);
+      double color[3], after, follow;
 
-      for (int c = 0; c < 3; c++) {
-        const double color = load_intensity(state, &job->source, c, x, y);
-        store_intensity(state, &job->destination, c, x, y, after + gain * (color - before));
-      }
+      for (int c = 0; c < 3; c++)
+        color[c] = load_intensity(state, &job->source, c, x, y);
+      after = eased(state, before, fmax(color[0], fmax(color[1], color[2])),
+                    filter->output[0][index_of(filter, x, y)]);
+      follow = cf_llf_follow(before, after);
+      for (int c = 0; c < 3; c++)
+        store_intensity(
+            state, &job->destination, c, x, y,
+            mixed(state, color[c], color[c] + after - before + follow * (color[c] - before)));
     }
   }
 }
 
-/* Scales the chroma at (x, y) of its plane by the gain of its luma pixels' means. */
-static void store_chroma(const State *state, const CfJob *job, int component, int x, int y)
+/* Luma at (x, y) of the chroma planes: the mean of its pixels before and after the filter. */
+static void chroma_luma(const State *state, int x, int y, double *before, double *after)
 {
-  const CfLlfComponent *chroma = &state->component[component];
-  const CfPlaneFormat *plane = &cf_format_info(state->video.format)->plane[chroma->plane];
+  const CfPlaneFormat *plane =
+      &cf_format_info(state->video.format)->plane[state->component[1].plane];
   const CfExactLlf *filter = &state->filter[0];
-  const double centre = cf_chroma_centre(&state->video);
-  const double code = load_code(state, &job->source, chroma, x, y);
-  double before = 0.0, after = 0.0, most;
   int pixels = 0;
 
+  *before = *after = 0.0;
   for (int row = y << plane->subsampling_y;
        row < (y + 1) << plane->subsampling_y && row < state->video.height; row++) {
     for (int column = x << plane->subsampling_x;
          column < (x + 1) << plane->subsampling_x && column < state->video.width; column++) {
-      before += filter->intensity[index_of(filter, column, row)];
-      after += filter->output[0][index_of(filter, column, row)];
+      *before += filter->intensity[index_of(filter, column, row)];
+      *after += filter->output[0][index_of(filter, column, row)];
       pixels++;
     }
   }
-  most = CF_LLF_MAX_CHROMA * chroma->scale * (before / pixels + CF_LLF_GAIN_EPSILON);
-  store_code(state, &job->destination, chroma, x, y,
-             code + (color_gain(before / pixels, after / pixels) - 1.0) *
-                        fmin(fmax(code - centre, -most), most));
+  *before /= pixels;
+  *after /= pixels;
+}
+
+/* Scales both chroma samples at (x, y) of their planes as their luma. */
+static void store_chroma(const State *state, const CfJob *job, int x, int y)
+{
+  const CfLlfComponent *chroma = &state->component[1];
+  const double centre = cf_chroma_centre(&state->video);
+  double code[2], from_grey[2], clamped[2], luma, filtered, follow, most;
+
+  chroma_luma(state, x, y, &luma, &filtered);
+  most = CF_LLF_MAX_CHROMA * chroma->scale * (luma + CF_LLF_GAIN_EPSILON);
+  for (int c = 0; c < 2; c++) {
+    code[c] = load_code(state, &job->source, chroma + c, x, y);
+    from_grey[c] = code[c] - centre;
+    clamped[c] = fmin(fmax(from_grey[c], -most), most);
+  }
+  follow = cf_llf_follow(luma, filtered);
+  if (state->params.protect && follow > 0.0) {
+    const double farthest = fmax(fabs(from_grey[0]), fabs(from_grey[1])) / chroma->scale;
+
+    follow = cf_llf_shoulder(follow, fmax(fabs(clamped[0]), fabs(clamped[1])) / chroma->scale,
+                             CF_LLF_MOST_OF_ROOM * fmax(0.5 - farthest, 0.0));
+  }
+  for (int c = 0; c < 2; c++)
+    store_code(state, &job->destination, chroma + c, x, y,
+               mixed(state, code[c], code[c] + follow * clamped[c]));
 }
 
 static void filter_plane(State *state, const CfJob *job, int component, CfExactLlf *filter)
@@ -219,12 +263,15 @@ static void filter_plane(State *state, const CfJob *job, int component, CfExactL
       filter->intensity[index_of(filter, x, y)] =
           clamp_intensity(load_intensity(state, &job->source, component, x, y));
   cf_exact_llf_run(filter, &state->params, state->threads);
+  ease_all(state, filter);
   for (int y = 0; y < plane->height; y++) {
     for (int x = 0; x < plane->width; x++) {
-      const double beyond = load_intensity(state, &job->source, component, x, y) -
-                            filter->intensity[index_of(filter, x, y)];
+      const double before = load_intensity(state, &job->source, component, x, y);
+      const double beyond = before - filter->intensity[index_of(filter, x, y)];
       const double filtered = filter->output[0][index_of(filter, x, y)];
-      store_intensity(state, &job->destination, component, x, y, filtered + beyond);
+
+      store_intensity(state, &job->destination, component, x, y,
+                      mixed(state, before, filtered + beyond));
     }
   }
 }
@@ -251,11 +298,13 @@ static void filter_rgb_vectors(State *state, const CfJob *job)
         filter->intensity[index_of(filter, x, y) + (size_t)c] =
             load_intensity(state, &job->source, c, x, y);
   cf_exact_llf_run(filter, &state->params, state->threads);
+  ease_all(state, filter);
   for (int y = 0; y < state->video.height; y++)
     for (int x = 0; x < state->video.width; x++)
       for (int c = 0; c < 3; c++)
         store_intensity(state, &job->destination, c, x, y,
-                        filter->output[0][index_of(filter, x, y) + (size_t)c]);
+                        mixed(state, filter->intensity[index_of(filter, x, y) + (size_t)c],
+                              filter->output[0][index_of(filter, x, y) + (size_t)c]));
 }
 
 static void copy_alpha(const State *state, const CfJob *job)
@@ -287,10 +336,9 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
     filter_rgb_luminance(state, job);
   } else {
     filter_plane(state, job, 0, &state->filter[0]);
-    for (int i = 1; i < state->components; i++)
-      for (int y = 0; y < state->component[i].height; y++)
-        for (int x = 0; x < state->component[i].width; x++)
-          store_chroma(state, job, i, x, y);
+    for (int y = 0; state->components == 3 && y < state->component[1].height; y++)
+      for (int x = 0; x < state->component[1].width; x++)
+        store_chroma(state, job, x, y);
   }
   copy_alpha(state, job);
   return true;

@@ -16,9 +16,10 @@ void cf_exact_llf_free(CfExactLlf *filter)
   *filter = (CfExactLlf){0};
 }
 
-bool cf_exact_llf_open(CfExactLlf *filter, int width, int height, int levels, int channels)
+bool cf_exact_llf_open(CfExactLlf *filter, int width, int height, const CfLlfParams *params,
+                       int channels)
 {
-  const CfLlfPyramid pyramid = cf_llf_pyramid(width, height, levels);
+  const CfLlfPyramid pyramid = cf_llf_pyramid(width, height, params);
   bool good;
 
   *filter = (CfExactLlf){.pyramid = pyramid, .channels = channels};
@@ -56,9 +57,9 @@ static void gaussian(const CfExactLlf *filter, int level, int x, int y, double g
   }
 }
 
-/* Paris' r_color; with one channel it is his r_gray. */
-static void remap(const CfLlfParams *params, int channels, const double *i, const double g[3],
-                  double remapped[3])
+/* Paris' r_color, of which a share; with one channel it is his r_gray. */
+static void remap(const CfLlfParams *params, double share, int channels, const double *i,
+                  const double g[3], double remapped[3])
 {
   double length = 0.0;
 
@@ -66,9 +67,9 @@ static void remap(const CfLlfParams *params, int channels, const double *i, cons
     length += (i[c] - g[c]) * (i[c] - g[c]);
   length = sqrt(length);
   for (int c = 0; c < channels; c++) {
-    remapped[c] = g[c];
+    remapped[c] = i[c];
     if (length > 0.0)
-      remapped[c] += (i[c] - g[c]) / length * cf_llf_remap(params, length);
+      remapped[c] += share * (i[c] - g[c]) * (cf_llf_remap(params, length) / length - 1.0);
   }
 }
 
@@ -78,6 +79,7 @@ static void laplacian(const CfExactLlf *filter, const CfLlfParams *params, int l
 {
   const CfLlfAxis *horizontal = &filter->horizontal, *vertical = &filter->vertical;
   const CfLlfOperator *across = &horizontal->expanded[level], *down = &vertical->expanded[level];
+  const double share = level == filter->pyramid.images - 2 ? filter->pyramid.last_share : 1.0;
   double g[3], remapped[3];
 
   gaussian(filter, level, x, y, g);
@@ -92,7 +94,7 @@ static void laplacian(const CfExactLlf *filter, const CfLlfParams *params, int l
           reduced_down * cf_llf_weight_or_zero(&horizontal->reduced[level], x, column) -
           expanded_down * *cf_llf_weight(across, x, column);
 
-      remap(params, filter->channels, pixel(filter, column, row), g, remapped);
+      remap(params, share, filter->channels, pixel(filter, column, row), g, remapped);
       for (int c = 0; c < filter->channels; c++)
         coefficient[c] += weight * remapped[c];
     }

@@ -15,8 +15,10 @@ typedef struct {
   double *output[CF_LLF_MAX_IMAGES]; /* O_l; [0] is the result, laid out as `intensity` */
 } CfExactLlf;
 
-/* False where memory ran out; then, too, the caller calls cf_exact_llf_free(). */
-bool cf_exact_llf_open(CfExactLlf *filter, int width, int height, int levels, int channels);
+/* For the levels that `params` have. False where memory ran out; then, too, the caller calls
+ * cf_exact_llf_free(). */
+bool cf_exact_llf_open(CfExactLlf *filter, int width, int height, const CfLlfParams *params,
+                       int channels);
 
 /* Filters `intensity` into `output[0]`. */
 void cf_exact_llf_run(CfExactLlf *filter, const CfLlfParams *params, int threads);

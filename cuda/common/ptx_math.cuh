@@ -35,6 +35,14 @@ __device__ inline float rsqrt_approx(float x)
   return result;
 }
 
+__device__ inline float sqrt_approx(float x)
+{
+  float result;
+
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
 __device__ inline float exp2_approx(float x)
 {
   float result;

@@ -48,6 +48,7 @@ struct CoarseLevels {
   int rows_per_pass;           /* of a distributed level, that a CTA makes at a time */
   bool gate;                   /* the first kernel behind level 2, which terms need */
   float top_gain;              /* of the last level's Gaussian, in its collapsed image */
+  Settling last;               /* of the level before it */
   const uint4 *groups;
   const float *gauss;
   float *collapsed;

@@ -20,6 +20,9 @@ constexpr int kBatchSamples = 64;
 /* The largest number that engine=sampled stores of a curve in 16 bits, with room for rounding. */
 constexpr double kLargestSample = 32000.0;
 
+/* So much that nothing eases off, in intensities. */
+constexpr float kAmpleRoom = 1000.0f;
+
 constexpr double kTwoPi = 6.28318530717958647692;
 
 /* An image to filter: one component of a picture, or its luminance with the colours that follow. */
@@ -28,6 +31,7 @@ struct Image {
   int plane[3], channel[3];       /* where pixels.channel lie in a picture */
   int extra_plane, extra_channel; /* alpha or padding that is copied along; plane -1: none */
   CfLlfPyramid shape;
+  CfLlfWeights weights;
   const ExactTables *tables; /* one of State.tables */
 };
 
@@ -136,6 +140,7 @@ void describe_luminance(State *state, const CfLlfComponent *component)
     const CfPlaneFormat *const chroma = &format->plane[component[1].plane];
 
     image->pixels.most_chroma = (float)(CF_LLF_MAX_CHROMA * component[1].scale);
+    image->pixels.chroma_unit = (float)(1.0 / component[1].scale);
     image->pixels.subsampling_x = chroma->subsampling_x;
     image->pixels.subsampling_y = chroma->subsampling_y;
     image->pixels.colour = Colour::CHROMA;
@@ -155,6 +160,9 @@ Pixels pixels_of(const State *state, const Image &image, const CfJob *job)
 {
   Pixels pixels = image.pixels;
 
+  pixels.most_of_room = state->params.protect ? (float)CF_LLF_MOST_OF_ROOM : 0.0f;
+  pixels.free_room = state->params.protect ? 0.0f : kAmpleRoom;
+  pixels.strength = (float)state->params.strength;
   for (int c = 0; c < (pixels.colour == Colour::SINGLE ? 1 : 3); c++)
     pixels.channel[c] = channel_of(state, job, image.plane[c], image.channel[c]);
   if (image.extra_plane >= 0)
@@ -166,7 +174,7 @@ Pixels pixels_of(const State *state, const Image &image, const CfJob *job)
 
 bool is_identity(const CfLlfParams &params)
 {
-  return params.alpha == 1.0 && params.beta == 1.0;
+  return (params.alpha == 1.0 && params.beta == 1.0) || params.strength == 0.0;
 }
 
 Series series_of(const CfLlfParams &params)
@@ -196,9 +204,22 @@ Curve curve_of(const CfLlfParams &params)
   return curve;
 }
 
-void shape_image(Image *image, int levels)
+void shape_image(Image *image, const CfLlfParams &params)
 {
-  image->shape = cf_llf_pyramid(image->pixels.width, image->pixels.height, levels);
+  image->shape = cf_llf_pyramid(image->pixels.width, image->pixels.height, &params);
+  image->weights = cf_llf_weights(&params, &image->shape);
+}
+
+Weighting weighting_of(const CfLlfWeights &weights)
+{
+  Weighting weighting = {};
+
+  for (int l = 0; l < weights.levels; l++) {
+    weighting.slope[l] = (float)weights.slope[l];
+    weighting.share[l] = (float)weights.share[l];
+  }
+  weighting.offset = (float)weights.offset;
+  return weighting;
 }
 
 void take_params(State *state, const CfLlfParams &params)
@@ -207,9 +228,9 @@ void take_params(State *state, const CfLlfParams &params)
   state->series = series_of(params);
   state->curve = curve_of(params);
   state->intensity_levels = cf_llf_intensity_levels(&params);
-  shape_image(&state->luminance, params.levels);
+  shape_image(&state->luminance, params);
   for (int c = 0; c < state->components; c++)
-    shape_image(&state->component[c], params.levels);
+    shape_image(&state->component[c], params);
 
   if (is_identity(params))
     snprintf(state->algorithm, sizeof state->algorithm, "copy");
@@ -245,7 +266,7 @@ void describe_tensor_plan(State *state)
 
   if (!is_identity(state->params) && uses_tensor_cores(state, image))
     describe_plan(state->gpu, state->mma_cluster_ctas, image.pixels, image.shape,
-                  state->params.harmonics, state->algorithm);
+                  image.weights.levels, state->params.harmonics, state->algorithm);
 }
 
 int groups_of(const State *state, const Image &image)
@@ -264,9 +285,9 @@ size_t cells_bytes(const Level &level)
 }
 
 /* The pyramid in `scratch`, whose size is returned, and NULL to ask for it only. */
-size_t place_pyramid(const CfLlfPyramid &shape, int groups, bool cells, void *scratch,
-                     Pyramid *pyramid)
+size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, Pyramid *pyramid)
 {
+  const CfLlfPyramid &shape = image.shape;
   size_t bytes = 0;
   auto take = [&](size_t size) {
     uint8_t *const memory = (uint8_t *)scratch + bytes;
@@ -277,6 +298,8 @@ size_t place_pyramid(const CfLlfPyramid &shape, int groups, bool cells, void *sc
   *pyramid = Pyramid{};
   pyramid->images = shape.images;
   pyramid->groups = groups;
+  pyramid->weighted = image.weights.levels;
+  pyramid->last_share = (float)shape.last_share;
   if (cells) {
     pyramid->coarse_inputs_ready = (unsigned *)take(sizeof(unsigned));
   }
@@ -293,6 +316,8 @@ size_t place_pyramid(const CfLlfPyramid &shape, int groups, bool cells, void *sc
     level->groups = (uint4 *)take(size * (size_t)groups * sizeof(uint4));
     level->gauss = (float *)take(size * sizeof(float));
     level->collapsed = (float *)take(size * sizeof(float));
+    if (i <= pyramid->weighted)
+      pyramid->weight[i - 1] = (float *)take(size * sizeof(float));
   }
   return bytes;
 }
@@ -306,8 +331,8 @@ size_t scratch_bytes(const State *state, const Image &image)
 
   const bool batches =
       state->params.method == CF_LLF_SAMPLED && state->intensity_levels > kBatchSamples;
-  return place_pyramid(image.shape, groups_of(state, image), uses_tensor_cores(state, image),
-                       nullptr, &pyramid) +
+  return place_pyramid(image, groups_of(state, image), uses_tensor_cores(state, image), nullptr,
+                       &pyramid) +
          (batches ? (size_t)image.shape.width[0] * (size_t)image.shape.height[0] * sizeof(float)
                   : 0);
 }
@@ -318,11 +343,11 @@ bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels
               void *scratch)
 {
   const Series &series = state->series;
-  const float top_gain = -series.linear;
   Pyramid pyramid;
 
-  place_pyramid(image.shape, groups_of(state, image), false, scratch, &pyramid);
+  place_pyramid(image, groups_of(state, image), false, scratch, &pyramid);
   const int top = pyramid.images - 1;
+  const float top_gain = pyramid.weighted == top ? 0.0f : -series.linear;
 
   if (!analyse(queue, pixels, series, pyramid, top_gain))
     return false;
@@ -330,6 +355,9 @@ bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels
     if (!reduce(queue, pyramid, fine, top_gain))
       return false;
   }
+  if (pyramid.weighted > 0 &&
+      !make_weights(queue, pixels, weighting_of(image.weights), pyramid, false))
+    return false;
   for (int fine = top - 1; fine >= 1; fine--) {
     if (!expand(queue, pyramid, fine, series))
       return false;
@@ -342,25 +370,26 @@ bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixe
 {
   Pyramid pyramid;
 
-  place_pyramid(image.shape, groups_of(state, image), true, scratch, &pyramid);
-  return mma_run(queue, state->mma_cluster_ctas, state->gpu, pixels, state->series, pyramid);
+  place_pyramid(image, groups_of(state, image), true, scratch, &pyramid);
+  return mma_run(queue, state->mma_cluster_ctas, state->gpu, pixels, state->series,
+                 weighting_of(image.weights), pyramid);
 }
 
 bool run_sampled(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
                  void *scratch)
 {
   Pyramid pyramid;
-  const size_t bytes =
-      place_pyramid(image.shape, groups_of(state, image), false, scratch, &pyramid);
+  const size_t bytes = place_pyramid(image, groups_of(state, image), false, scratch, &pyramid);
   const bool batches = state->intensity_levels > kBatchSamples;
   /* With this slope, what the curve has beyond it is as large at sigma as at 1, and nowhere larger
    * than `most`. */
   const CfLlfParams &params = state->params;
   const double linear = (params.beta - 1.0) * (1.0 - params.sigma) / (1.0 + params.sigma);
   const double most = params.sigma * (1.0 + fabs(linear));
-  const float top_gain = (float)-linear, units = (float)(kLargestSample / most);
+  const float units = (float)(kLargestSample / most);
   float *const base = batches ? (float *)((uint8_t *)scratch + bytes) : nullptr;
   const int top = pyramid.images - 1;
+  const float top_gain = pyramid.weighted == top ? 0.0f : (float)-linear;
 
   for (int first = 0; first < state->intensity_levels; first += kBatchSamples) {
     const Samples samples = {
@@ -374,6 +403,9 @@ bool run_sampled(const State *state, Queue *queue, const Image &image, const Pix
       if (!reduce_samples(queue, pyramid, fine, top_gain))
         return false;
     }
+    if (is_first && pyramid.weighted > 0 &&
+        !make_weights(queue, pixels, weighting_of(image.weights), pyramid, false))
+      return false;
     for (int fine = top - 1; fine >= 1; fine--) {
       if (!expand_samples(queue, pyramid, fine, samples, is_first, is_last))
         return false;

@@ -351,10 +351,11 @@ __global__ void __launch_bounds__(256)
   coarse[(size_t)y * width + x] = reduced(rows[0], rows[1], rows[2], rows[3], rows[4]);
 }
 
-/* collapsed = expanded coarse + the sum of the parts of each coefficient. */
+/* collapsed = expanded coarse + the sum of the parts of each coefficient, of which a share, the
+ * rest being the Gaussian. */
 __global__ void __launch_bounds__(256)
-    collapse_kernel(const float *coarse, const float *parts, int part_count, float *collapsed,
-                    int width, int height)
+    collapse_kernel(const float *coarse, const float *parts, int part_count, const float *gauss,
+                    float share, float *collapsed, int width, int height)
 {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   const int coarse_width = (width + 1) / 2, coarse_height = (height + 1) / 2;
@@ -376,7 +377,7 @@ __global__ void __launch_bounds__(256)
     float total = expanded[i];
     for (int part = 0; part < part_count; part++)
       total += parts[index * part_count + part];
-    collapsed[index] = total;
+    collapsed[index] = share < 1.0f ? fmaf(share, total - gauss[index], gauss[index]) : total;
   }
 }
 
@@ -514,6 +515,7 @@ bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shap
 
   for (int level = top - 1; level >= 0; level--) {
     const int width = shape.width[level], height = shape.height[level];
+    const float share = level == top - 1 ? (float)shape.last_share : 1.0f;
     Gather gather = {};
 
     gather.image = memory.gauss[0];
@@ -532,18 +534,20 @@ bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shap
     if (!(planes == 1 ? gather_level<1>(queue, gather, level, "llf gather")
                       : gather_level<3>(queue, gather, level, "llf gather RGB")))
       return false;
-    if (level > 0 && !launch(queue, "llf collapse", collapse_kernel,
-                             pixel_grid((width + 1) / 2, (height + 1) / 2, planes), dim3(32, 8), 0,
-                             (const float *)memory.collapsed[level + 1],
-                             (const float *)memory.coefficient[level], gather.parts,
-                             memory.collapsed[level], width, height))
+    if (level > 0 &&
+        !launch(queue, "llf collapse", collapse_kernel,
+                pixel_grid((width + 1) / 2, (height + 1) / 2, planes), dim3(32, 8), 0,
+                (const float *)memory.collapsed[level + 1],
+                (const float *)memory.coefficient[level], gather.parts,
+                (const float *)memory.gauss[level], share, memory.collapsed[level], width, height))
       return false;
   }
 
   const size_t coarse_size = (size_t)shape.width[1] * shape.height[1];
   for (int plane = 0; plane < planes; plane++) {
     if (!finish_planes(queue, pixels[plane], memory.coefficient[0] + plane * image_size,
-                       memory.collapsed[1] + plane * coarse_size))
+                       memory.collapsed[1] + plane * coarse_size,
+                       top == 1 ? (float)shape.last_share : 1.0f))
       return false;
   }
   return true;

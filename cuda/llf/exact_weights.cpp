@@ -150,7 +150,7 @@ bool upload_tables(const CfLlfAxis &x, const CfLlfAxis &y, int images, ExactTabl
 
 bool exact_open(int width, int height, int shared_per_block, ExactTables *tables, CfStatus *status)
 {
-  const CfLlfPyramid shape = cf_llf_pyramid(width, height, 0);
+  const CfLlfPyramid shape = cf_llf_full_pyramid(width, height);
   CfLlfAxis *const axes = (CfLlfAxis *)calloc(2, sizeof *axes);
 
   *tables = ExactTables{};

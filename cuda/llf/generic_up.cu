@@ -152,17 +152,52 @@ struct SampleTerm {
   }
 };
 
+/* --- weights --- */
+
+/* Of a level's quads: on the coarser level's grid, or NULL; and what of the linear part is weighted
+ * along. */
+struct QuadWeights {
+  const float *plane;
+  float linear;
+
+  __device__ void apply(const Level &coarse, const Neighbours &at, const float gauss[4],
+                        float term[4]) const
+  {
+    float weight[4], mean[4];
+
+    if (!plane)
+      return;
+    expand_plane(plane, at, weight);
+    if (linear != 0.0f) {
+      expand_plane(coarse.gauss, at, mean);
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        term[i] += linear * (gauss[i] - mean[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      term[i] *= weight[i];
+  }
+};
+
+/* Of several batches the last has the linear part. */
+QuadWeights weights_at(const Pyramid &pyramid, int level, float linear)
+{
+  return QuadWeights{level < pyramid.weighted ? pyramid.weight[level] : nullptr, linear};
+}
+
 /* --- levels above 0 --- */
 
 /* What is added to a level's terms: the coarser level, expanded; the collapsed image as earlier
  * batches left it. */
 struct Additions {
   bool coarser, previous;
+  Settling settling;
 };
 
 template <typename Term>
 __global__ void __launch_bounds__(kCtaX *kCtaY)
-    expand_kernel(Levels levels, Term term, Additions additions)
+    expand_kernel(Levels levels, Term term, QuadWeights weights, Additions additions)
 {
   const Level &own = levels.own, &coarse = levels.coarse;
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
@@ -176,9 +211,12 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
   for (int i = 0; i < 4; i++)
     gauss[i] = own.gauss[(size_t)min(2 * y + (i >> 1), own.height - 1) * own.width +
                          min(2 * x + (i & 1), own.width - 1)];
+  const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
+
   term.quad(levels, x, y, gauss, total);
+  weights.apply(coarse, at, gauss, total);
   if (additions.coarser)
-    expand_plane(coarse.collapsed, neighbours(x, y, coarse.width, coarse.height), expanded);
+    expand_plane(coarse.collapsed, at, expanded);
 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -187,17 +225,18 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
     if (own_x >= own.width || own_y >= own.height)
       continue;
     float *const to = own.collapsed + (size_t)own_y * own.width + own_x;
-    *to = total[i] + expanded[i] + (additions.previous ? *to : 0.0f);
+    const float collapsed = total[i] + expanded[i] + (additions.previous ? *to : 0.0f);
+    *to = fmaf(additions.settling.share, collapsed, additions.settling.gauss * gauss[i]);
   }
 }
 
 template <typename Term>
 bool launch_expand(Queue *queue, const Pyramid &pyramid, int fine, const Term &term,
-                   Additions additions)
+                   const QuadWeights &weights, Additions additions)
 {
   return launch(queue, "llf expand", expand_kernel<Term>,
                 quad_grid(pyramid.level[fine].width, pyramid.level[fine].height),
-                dim3(kCtaX, kCtaY), 0, levels_at(pyramid, fine), term, additions);
+                dim3(kCtaX, kCtaY), 0, levels_at(pyramid, fine), term, weights, additions);
 }
 
 /* --- level 0 --- */
@@ -205,7 +244,8 @@ bool launch_expand(Queue *queue, const Pyramid &pyramid, int fine, const Term &t
 /* A batch of sampled intensities at level 0 that is not the last: its terms alone, into `base`
  * [height][width], added to those of earlier batches with `add`. */
 __global__ void __launch_bounds__(kCtaX *kCtaY)
-    sample_base_kernel(Pixels pixels, Levels levels, SampleTerm term, float *base, bool add)
+    sample_base_kernel(Pixels pixels, Levels levels, SampleTerm term, QuadWeights weights,
+                       float *base, bool add)
 {
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
   float raw[4], total[4];
@@ -218,6 +258,8 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
   for (int i = 0; i < 4; i++)
     raw[i] = __saturatef(raw[i]);
   term.quad(levels, x, y, raw, total);
+  weights.apply(levels.coarse, neighbours(x, y, levels.coarse.width, levels.coarse.height), raw,
+                total);
 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -230,22 +272,27 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
   }
 }
 
-/* What a Finish makes of a quad: (1 + linear) I + the terms of level 0 + level 1 expanded. */
+/* What a Finish adds to a quad: linear I, where that is not weighted, + the terms of level 0 +
+ * level 1 expanded. */
 
 struct FinishSine {
   Levels levels;
   SineTerm term;
+  QuadWeights weights;
 
-  __device__ void quad(int x, int y, const float luma[4], float filtered[4]) const
+  __device__ void quad(int x, int y, const float luma[4], float added[4]) const
   {
     const Level &coarse = levels.coarse;
+    const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
+    const float linear = weights.plane ? 0.0f : term.series.linear;
     float expanded[4];
 
-    term.quad(levels, x, y, luma, filtered);
-    expand_plane(coarse.collapsed, neighbours(x, y, coarse.width, coarse.height), expanded);
+    term.quad(levels, x, y, luma, added);
+    weights.apply(coarse, at, luma, added);
+    expand_plane(coarse.collapsed, at, expanded);
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      filtered[i] += fmaf(1.0f + term.series.linear, luma[i], expanded[i]);
+      added[i] += fmaf(linear, luma[i], expanded[i]);
   }
 };
 
@@ -257,36 +304,43 @@ __device__ __forceinline__ float base_at(const float *base, int width, int heigh
 struct FinishSamples {
   Levels levels;
   SampleTerm term;
+  QuadWeights weights;
   const float *base; /* earlier batches, or NULL */
 
-  __device__ void quad(int x, int y, const float luma[4], float filtered[4]) const
+  __device__ void quad(int x, int y, const float luma[4], float added[4]) const
   {
     const Level &coarse = levels.coarse;
+    const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
+    const float linear = weights.plane ? 0.0f : term.samples.linear;
     float expanded[4];
 
-    term.quad(levels, x, y, luma, filtered);
-    expand_plane(coarse.collapsed, neighbours(x, y, coarse.width, coarse.height), expanded);
+    term.quad(levels, x, y, luma, added);
+    weights.apply(coarse, at, luma, added);
+    expand_plane(coarse.collapsed, at, expanded);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      filtered[i] += fmaf(1.0f + term.samples.linear, luma[i], expanded[i]);
+      added[i] += fmaf(linear, luma[i], expanded[i]);
       if (base)
-        filtered[i] +=
+        added[i] +=
             base_at(base, levels.own.width, levels.own.height, 2 * x + (i & 1), 2 * y + (i >> 1));
     }
   }
 };
 
-/* engine=exact: level 0's coefficients with I, as `base`. */
+/* engine=exact: level 0's coefficients as `base`, and the share of all that the picture gets. */
 struct FinishPlanes {
   const float *base, *collapsed;
   int width, height;
+  float share;
 
-  __device__ void quad(int x, int y, const float *, float filtered[4]) const
+  __device__ void quad(int x, int y, const float luma[4], float added[4]) const
   {
-    expand_plane(collapsed, neighbours(x, y, (width + 1) / 2, (height + 1) / 2), filtered);
+    expand_plane(collapsed, neighbours(x, y, (width + 1) / 2, (height + 1) / 2), added);
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      filtered[i] += base_at(base, width, height, 2 * x + (i & 1), 2 * y + (i >> 1));
+      added[i] =
+          share *
+          (added[i] + base_at(base, width, height, 2 * x + (i & 1), 2 * y + (i >> 1)) - luma[i]);
   }
 };
 
@@ -294,7 +348,7 @@ template <typename Finish>
 __global__ void __launch_bounds__(kCtaX *kCtaY) finish_kernel(Pixels pixels, Finish finish)
 {
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
-  float raw[4], luma[4], filtered[4];
+  float raw[4], luma[4], added[4];
 
   pdl_trigger_then_wait();
   if (2 * x >= pixels.width || 2 * y >= pixels.height)
@@ -303,8 +357,8 @@ __global__ void __launch_bounds__(kCtaX *kCtaY) finish_kernel(Pixels pixels, Fin
 #pragma unroll
   for (int i = 0; i < 4; i++)
     luma[i] = __saturatef(raw[i]);
-  finish.quad(x, y, luma, filtered);
-  store_quad(pixels, 2 * x, 2 * y, raw, filtered);
+  finish.quad(x, y, luma, added);
+  store_quad(pixels, 2 * x, 2 * y, raw, added);
 }
 
 template <typename Finish>
@@ -318,19 +372,28 @@ bool launch_finish(Queue *queue, const Pixels &pixels, const Finish &finish)
 
 bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series)
 {
-  return launch_expand(queue, pyramid, fine, SineTerm{series}, Additions{true, false});
+  return launch_expand(queue, pyramid, fine, SineTerm{series},
+                       weights_at(pyramid, fine, series.linear),
+                       Additions{true, false, settling_of(pyramid, series.linear, fine)});
 }
 
 bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid)
 {
-  return launch_finish(queue, pixels, FinishSine{levels_at(pyramid, 0), SineTerm{series}});
+  return launch_finish(
+      queue, pixels,
+      FinishSine{levels_at(pyramid, 0), SineTerm{series}, weights_at(pyramid, 0, series.linear)});
 }
 
 bool expand_samples(Queue *queue, const Pyramid &pyramid, int fine, const Samples &samples,
                     bool first_batch, bool last_batch)
 {
-  return launch_expand(queue, pyramid, fine, SampleTerm{samples},
-                       Additions{last_batch, !first_batch});
+  const Settling unsettled = {1.0f, 0.0f};
+
+  return launch_expand(
+      queue, pyramid, fine, SampleTerm{samples},
+      weights_at(pyramid, fine, last_batch ? samples.linear : 0.0f),
+      Additions{last_batch, !first_batch,
+                last_batch ? settling_of(pyramid, samples.linear, fine) : unsettled});
 }
 
 bool expand_samples_base(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
@@ -338,19 +401,23 @@ bool expand_samples_base(Queue *queue, const Pixels &pixels, const Pyramid &pyra
 {
   return launch(queue, "llf sampled level 0", sample_base_kernel,
                 quad_grid(pixels.width, pixels.height), dim3(kCtaX, kCtaY), 0, pixels,
-                levels_at(pyramid, 0), SampleTerm{samples}, base, !first_batch);
+                levels_at(pyramid, 0), SampleTerm{samples}, weights_at(pyramid, 0, 0.0f), base,
+                !first_batch);
 }
 
 bool finish_samples(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
                     const Samples &samples, const float *base)
 {
   return launch_finish(queue, pixels,
-                       FinishSamples{levels_at(pyramid, 0), SampleTerm{samples}, base});
+                       FinishSamples{levels_at(pyramid, 0), SampleTerm{samples},
+                                     weights_at(pyramid, 0, samples.linear), base});
 }
 
-bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed)
+bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed,
+                   float share)
 {
-  return launch_finish(queue, pixels, FinishPlanes{base, collapsed, pixels.width, pixels.height});
+  return launch_finish(queue, pixels,
+                       FinishPlanes{base, collapsed, pixels.width, pixels.height, share});
 }
 
 } // namespace cf::llf

@@ -109,7 +109,8 @@ __device__ __forceinline__ void make_terms(const LocalLevel *levels, int first, 
 
 /* Adds the coarser level, expanded, to the terms: `to` is where row 0 would be. */
 __device__ __forceinline__ void collapse(const LocalLevel &fine, const LocalLevel &coarse,
-                                         const float *terms, float *to)
+                                         const float *terms, const float *gauss,
+                                         const Settling &settling, float *to)
 {
   const float *const from = terms + coarse.base;
   const float reciprocal = 1.0f / (float)fine.width;
@@ -128,19 +129,25 @@ __device__ __forceinline__ void collapse(const LocalLevel &fine, const LocalLeve
                   after = line[at.column[2]];
       made[k] = x & 1 ? expanded_odd(here, after) : expanded_even(before, here, after);
     }
-    to[y * fine.width + x] =
+    float collapsed =
         terms[fine.base + y * fine.width + x] +
         (y & 1 ? expanded_odd(made[1], made[2]) : expanded_even(made[0], made[1], made[2]));
+    if (settling.share < 1.0f)
+      collapsed =
+          fmaf(settling.share, collapsed, settling.gauss * gauss[fine.base + y * fine.width + x]);
+    to[y * fine.width + x] = collapsed;
   }
 }
 
 /* Levels last - 1 .. first; the first of all goes to memory. */
 __device__ __forceinline__ void collapse_levels(const CoarseLevels &job, const LocalLevel *levels,
-                                                int first, int last, float *terms)
+                                                int first, int last, const float *gauss,
+                                                float *terms)
 {
   for (int level = last - 1; level >= first; level--) {
     __syncthreads();
-    collapse(levels[level], levels[level + 1], terms,
+    collapse(levels[level], levels[level + 1], terms, gauss,
+             level == job.levels - 2 ? job.last : Settling{1.0f, 0.0f},
              level > 0 ? terms + levels[level].base : job.collapsed);
   }
 }
@@ -242,13 +249,13 @@ __device__ __forceinline__ void run_coarse_levels(const CoarseLevels &job, const
 
     for (int i = threadIdx.x; i < coarsest.width * coarsest.height; i += kCoarseThreads)
       memory.terms[coarsest.base + i] = job.top_gain * memory.gauss[coarsest.base + i];
-    collapse_levels(job, held, rank0_level, top, memory.terms);
+    collapse_levels(job, held, rank0_level, top, memory.gauss, memory.terms);
     __syncthreads();
     if (rank0_level > 0)
       distribute_collapsed(job, *layout, memory.terms);
   } else {
     mbarrier_wait(&layout->barrier[0]);
-    collapse_levels(job, held, 0, rank0_level, memory.terms);
+    collapse_levels(job, held, 0, rank0_level, memory.gauss, memory.terms);
   }
 }
 
@@ -454,6 +461,7 @@ bool mma_coarse_levels(Queue *queue, const Gpu &gpu, int cluster_ctas, const Pyr
 
   find_layout(gpu, pyramid, first, cluster_ctas, &job);
   job.top_gain = -series.linear;
+  job.last = Settling{pyramid.last_share, (pyramid.last_share - 1.0f) * series.linear};
   return launch_coarse_levels(queue, job, series);
 }
 

@@ -68,6 +68,8 @@ struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
   int width[kOutputLevel + 1], height[kOutputLevel + 1];
   const float *coarse[kOutputLevel + 1]; /* terms, and the last one collapsed */
+  /* Of the terms of the level before, on this level's grid; all NULL where there are none. */
+  const float *weight[kOutputLevel + 1];
   unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
   Output output;
 };
@@ -121,9 +123,32 @@ struct CellRow {
   }
 };
 
-/* Adds the coarser level, expanded, to a region: two quads a thread. */
+/* Three rows of four pixels. */
+__device__ __forceinline__ void load_around(const float *from, int pitch, float around[3][4])
+{
+#pragma unroll
+  for (int j = 0; j < 3; j++) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      around[j][i] = from[j * pitch + i];
+  }
+}
+
+/* The quad of the pixel in their middle, or of the one to its right. */
+__device__ __forceinline__ void expand_around(const float around[3][4], int k, float quad[4])
+{
+  const float part[3][3] = {{around[0][k], around[0][k + 1], around[0][k + 2]},
+                            {around[1][k], around[1][k + 1], around[1][k + 2]},
+                            {around[2][k], around[2][k + 1], around[2][k + 2]}};
+
+  expand_quad(part, quad);
+}
+
+/* Adds the coarser level, expanded, to a region, which is weighted before if `weight` is not NULL:
+ * two quads a thread. */
 template <int Width, int Height, int Pitch, int CoarsePitch>
-__device__ __forceinline__ void add_expanded_region(float *fine, const float *coarse)
+__device__ __forceinline__ void add_expanded_region(float *fine, const float *coarse,
+                                                    const float *weight)
 {
   constexpr int kAcross = Width / 4, kDown = Height / 2;
 
@@ -132,28 +157,25 @@ __device__ __forceinline__ void add_expanded_region(float *fine, const float *co
   if ((int)threadIdx.x >= kAcross * kDown)
     return;
   const int row = (int)threadIdx.x / kAcross, column = (int)threadIdx.x % kAcross * 2;
-  const float *const from = coarse + row * CoarsePitch + column;
+  const int first = row * CoarsePitch + column;
   float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * Pitch + 2 * column);
-  float around[3][4];
+  float around[3][4], weights[3][4];
 
-#pragma unroll
-  for (int j = 0; j < 3; j++) {
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      around[j][i] = from[j * CoarsePitch + i];
-  }
+  load_around(coarse + first, CoarsePitch, around);
+  if (weight)
+    load_around(weight + first, CoarsePitch, weights);
 #pragma unroll
   for (int k = 0; k < 2; k++) {
-    const float part[3][3] = {{around[0][k], around[0][k + 1], around[0][k + 2]},
-                              {around[1][k], around[1][k + 1], around[1][k + 2]},
-                              {around[2][k], around[2][k + 1], around[2][k + 2]}};
-    float quad[4];
+    float quad[4], weighted[4] = {1.0f, 1.0f, 1.0f, 1.0f};
 
-    expand_quad(part, quad);
+    expand_around(around, k, quad);
+    if (weight)
+      expand_around(weights, k, weighted);
 #pragma unroll
     for (int j = 0; j < 2; j++) {
       float2 *const pair = to + j * (Pitch / 2) + k;
-      *pair = make_float2(pair->x + quad[2 * j], pair->y + quad[2 * j + 1]);
+      *pair = make_float2(fmaf(pair->x, weighted[2 * j], quad[2 * j]),
+                          fmaf(pair->y, weighted[2 * j + 1], quad[2 * j + 1]));
     }
   }
 }
@@ -178,12 +200,13 @@ template <int Level> __device__ __forceinline__ void repeat_border(const Part &p
 
 /* Until the border is repeated, tiles have garbage beyond it. */
 template <int Level>
-__device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse, bool inner)
+__device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse,
+                                            const float *weight, bool inner)
 {
   using Fine = Coarse<Level>;
 
   add_expanded_region<Fine::kWidth, Fine::kHeight, Fine::kPitch, Coarse<Level + 1>::kPitch>(
-      fine.memory, coarse.memory);
+      fine.memory, coarse.memory, weight);
   __syncthreads();
   if (!inner) {
     repeat_border<Level>(fine);
@@ -218,19 +241,23 @@ struct Chunk16 {
   int x, y, width;
 };
 
-template <int Level> __device__ __forceinline__ Chunk16 piece_of(const Finish &finish, int piece)
+template <int Level>
+__device__ __forceinline__ Chunk16 piece_of(const Finish &finish, const float *const *levels,
+                                            int piece)
 {
   const int i = piece - first_piece(Level);
 
-  return Chunk16{finish.coarse[Level],
+  return Chunk16{levels[Level],
                  ((int)blockIdx.x * kTileX >> Level) - kMargin - kSpare +
                      i % Coarse<Level>::kPieces * kChunkFloats,
                  ((int)blockIdx.y * kTileY >> Level) - kMargin + i / Coarse<Level>::kPieces,
                  finish.width[Level]};
 }
 
-/* Starts to load all coarser levels of an inner tile that the picture has, a piece a thread. */
-__device__ __forceinline__ void load_pieces(const Finish &finish, const float *memory)
+/* Starts to load all coarser levels of an inner tile that the picture has, or their weights, a
+ * piece a thread. */
+__device__ __forceinline__ void load_pieces(const Finish &finish, const float *const *levels,
+                                            const float *memory)
 {
   const int number = (int)threadIdx.x;
   Chunk16 piece;
@@ -238,22 +265,37 @@ __device__ __forceinline__ void load_pieces(const Finish &finish, const float *m
   if (number >= kAllPieces)
     return;
   if (number < first_piece(3))
-    piece = piece_of<2>(finish, number);
+    piece = piece_of<2>(finish, levels, number);
   else if (number < first_piece(4))
-    piece = piece_of<3>(finish, number);
+    piece = piece_of<3>(finish, levels, number);
   else
-    piece = piece_of<4>(finish, number);
+    piece = piece_of<4>(finish, levels, number);
   if (piece.level)
     cf::cp_async_zero_fill<16>(cf::smem_address(memory) + kChunkBytes * number,
                                piece.level + (uint32_t)(piece.y * piece.width + piece.x),
                                kChunkBytes);
 }
 
-/* Adds level 1, expanded, to the terms of two rows of a cell, the first even. `from` is the pixel
- * above the cell's first, in the row before. What the rows have in common is left to the last
+/* Starts to load the weights of the picture's terms of an inner tile, in pieces. */
+__device__ __forceinline__ void load_weight_pieces(const Finish &finish, const float *memory)
+{
+  constexpr int kPieces = Coarse<1>::kHeight * Coarse<1>::kPieces;
+
+#pragma unroll
+  for (int number = (int)threadIdx.x; number < kPieces; number += kThreads) {
+    const int x =
+        (int)blockIdx.x * (kTileX / 2) - kFirst1 + number % Coarse<1>::kPieces * kChunkFloats;
+    const int y = (int)blockIdx.y * (kTileY / 2) - kMargin + number / Coarse<1>::kPieces;
+
+    cf::cp_async_zero_fill<16>(cf::smem_address(memory) + kChunkBytes * number,
+                               finish.weight[1] + (uint32_t)(y * finish.width[1] + x), kChunkBytes);
+  }
+}
+
+/* Two rows of a cell, the first even, of a level expanded: `take (j, i, expanded)`. `from` is the
+ * pixel above the cell's first, in the row before. What the rows have in common is left to the last
  * factors. */
-__device__ __forceinline__ void expand_rows(const float *from, const uint4 (&terms)[2],
-                                            float (&rows)[2][kCellX])
+template <typename Take> __device__ __forceinline__ void expand_rows(const float *from, Take take)
 {
   constexpr float kEdge = 2 * TAP_EDGE, kSide = 2 * TAP_SIDE, kCentre = 2 * TAP_CENTRE;
   constexpr float kFactor[2] = {kEdge, kSide};
@@ -278,14 +320,13 @@ __device__ __forceinline__ void expand_rows(const float *from, const uint4 (&ter
   for (int j = 0; j < 2; j++) {
 #pragma unroll
     for (int i = 0; i < kCellX; i++) {
-      const int at = place_in_cell(i, j), k = i / 2;
-      const float2 two = unpack(word(terms[at / 8], at % 8 / 2));
+      const int k = i / 2;
       const float *const line = filtered[j];
-      const float term = at & 1 ? two.y : two.x;
 
-      rows[j][i] = i % 2 ? fmaf(kSide * kFactor[j], line[k + 1] + line[k + 2], term)
-                         : fmaf(kEdge * kFactor[j], line[k] + line[k + 2],
-                                fmaf(kCentre * kFactor[j], line[k + 1], term));
+      if (i % 2)
+        take(j, i, kSide * kFactor[j], line[k + 1] + line[k + 2], 0.0f, 0.0f);
+      else
+        take(j, i, kEdge * kFactor[j], line[k] + line[k + 2], kCentre * kFactor[j], line[k + 1]);
     }
   }
 }
@@ -297,7 +338,8 @@ __global__ void __launch_bounds__(kThreads, kResident)
     output_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Finish finish)
 {
   __shared__ __align__(16) float memory_1[kPitch1 * Coarse<1>::kHeight],
-      memory[kChunkFloats * kAllPieces];
+      memory[kChunkFloats * kAllPieces], weights_1[kPitch1 * Coarse<1>::kHeight],
+      weights[kChunkFloats * kAllPieces];
   const int column = threadIdx.x % kCellsX, row = threadIdx.x / kCellsX;
   const int x = blockIdx.x * kTileX + kCellX * column, y = blockIdx.y * kTileY + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
@@ -331,9 +373,27 @@ __global__ void __launch_bounds__(kThreads, kResident)
     terms[1] = from[1];
   }
   const CellRow cell_row(finish.level_terms, finish.width[1], finish.height[1]);
+  const bool weighted = finish.weight[1];
+  /* Weights lie as what is expanded beside them. */
+  auto weight_part = [&](Part part, float *weight_memory, const float *part_memory) {
+    part.memory = weight_memory + (part.memory - part_memory);
+    return part;
+  };
+  const Part weight_1 = weight_part(part_of(LevelOf<1>()), weights_1, memory_1);
+  const Part weight_2 = weight_part(part_2, weights, memory),
+             weight_3 = weight_part(part_3, weights, memory),
+             weight_4 = weight_part(part_4, weights, memory);
   if (inner) {
-    load_pieces(finish, memory);
+    load_pieces(finish, finish.coarse, memory);
+    if (weighted) {
+      load_pieces(finish, finish.weight, weights);
+      load_weight_pieces(finish, weights_1);
+    }
   } else {
+    load_region<1>(weight_1, finish.weight[1]);
+    load_region<2>(weight_2, finish.weight[2]);
+    load_region<3>(weight_3, finish.weight[3]);
+    load_region<4>(weight_4, finish.weight[4]);
     load_region<2>(part_2, finish.coarse[2]);
     load_region<3>(part_3, finish.coarse[3]);
     load_region<4>(part_4, finish.coarse[4]);
@@ -343,14 +403,32 @@ __global__ void __launch_bounds__(kThreads, kResident)
   cf::cp_async_wait<0>();
   __syncthreads();
   if (finish.coarse[4])
-    add_coarser<3>(part_3, part_4, inner);
+    add_coarser<3>(part_3, part_4, weighted ? weight_4.memory : nullptr, inner);
   if (finish.coarse[3])
-    add_coarser<2>(part_2, part_3, inner);
-  add_coarser<1>(part_of(LevelOf<1>()), part_2, inner);
+    add_coarser<2>(part_2, part_3, weighted ? weight_3.memory : nullptr, inner);
+  add_coarser<1>(part_of(LevelOf<1>()), part_2, weighted ? weight_2.memory : nullptr, inner);
   if (!inside)
     return;
 
-  expand_rows(memory_1 + (row + kMargin - 1) * kPitch1 + kFirst1 + 4 * column, terms, delta);
+  const int first = (row + kMargin - 1) * kPitch1 + kFirst1 + 4 * column;
+#pragma unroll
+  for (int j = 0; j < 2; j++) {
+#pragma unroll
+    for (int i = 0; i < kCellX; i++) {
+      const int at = place_in_cell(i, j);
+      const float2 two = unpack(word(terms[at / 8], at % 8 / 2));
+      delta[j][i] = at & 1 ? two.y : two.x;
+    }
+  }
+  if (weighted)
+    expand_rows(weights_1 + first,
+                [&](int j, int i, float outer, float sides, float inner_factor, float middle) {
+                  delta[j][i] *= i % 2 ? outer * sides : fmaf(outer, sides, inner_factor * middle);
+                });
+  expand_rows(memory_1 + first, [&](int j, int i, float outer, float sides, float inner_factor,
+                                    float middle) {
+    delta[j][i] = fmaf(outer, sides, i % 2 ? delta[j][i] : fmaf(inner_factor, middle, delta[j][i]));
+  });
   if (direct)
     store_direct<Sample, Kind>(pixels, finish.output, x, y, source, delta);
   else
@@ -384,15 +462,19 @@ void describe_colours(const Pixels &pixels, float linear, Output *output)
 {
   const int *const byte = output->packing.byte;
   const float epsilon = (float)CF_LLF_GAIN_EPSILON * pixels.scale;
-  const float offset = kMostGain * kOffset<uint8_t>;
 
   output->scale = pixels.scale;
   for (int c = 0; c < 3; c++)
     output->luma[c] = pixels.weight[c] * pixels.scale;
-  output->whole = (1.0f + linear) / kMostGain;
-  output->new_offset = epsilon - (1.0f + linear) / kMostGain * offset;
-  output->old_offset = kMostGain * epsilon - offset;
-  output->minus_epsilon = -epsilon * kDenormal;
+  output->linear_part = linear / kMostGain;
+  output->linear_offset = -linear * epsilon;
+  output->old_offset = kMostGain * (epsilon - kOffset<uint8_t>);
+  output->white = kMostGain * (pixels.scale + epsilon);
+  output->part_of_room = pixels.most_of_room / kMostGain;
+  output->free_room = pixels.free_room * pixels.scale * kMostGain * pixels.scale;
+  output->epsilon = epsilon;
+  output->dark = (float)(1.0 / CF_LLF_EASED_BELOW) / (kMostGain * pixels.scale);
+  output->dark_offset = -(float)(CF_LLF_GAIN_EPSILON / CF_LLF_EASED_BELOW);
   output->take_two = 0x4040 + byte[0] + (byte[1] << 8);
   output->take_third = 0x4040 + byte[2];
   output->put = 0x3210;
@@ -433,9 +515,11 @@ void find_inner_tiles(Finish *finish)
   for (int i = 1; i <= kOutputLevel; i++) {
     if (i > 1 && !finish->coarse[i])
       break;
-    if (i > 1 && finish->width[i] % kChunkFloats != 0)
+    if ((i > 1 || finish->weight[1]) && finish->width[i] % kChunkFloats != 0)
       return;
-    across = std::min(across, (finish->width[i] - kMargin - (i > 1 ? kSpare : 0)) / (kTileX >> i));
+    across =
+        std::min(across, (finish->width[i] - kMargin - (i > 1 || finish->weight[1] ? kSpare : 0)) /
+                             (kTileX >> i));
     down = std::min(down, (finish->height[i] - kMargin) / (kTileY >> i));
   }
   finish->inner_x = (unsigned)std::max(across - 1, 0);
@@ -455,8 +539,10 @@ bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const 
     finish.width[i] = pyramid.level[i].width;
     finish.height[i] = pyramid.level[i].height;
     finish.coarse[i] = pyramid.level[i].collapsed;
+    if (i <= pyramid.weighted)
+      finish.weight[i] = pyramid.weight[i - 1];
   }
-  finish.output = output_of(pixels, series.linear);
+  finish.output = output_of(pixels, pyramid.weighted > 0 ? 0.0f : series.linear);
   find_inner_tiles(&finish);
 
   auto launch_kernel = [&](auto kernel) {

@@ -17,7 +17,8 @@ struct Output {
   Packing packing;
 
   /* Of RGB, in codes: see filtered_colours(). Then where bytes are taken from and put to. */
-  float luma[3], whole, scale, new_offset, old_offset, minus_epsilon;
+  float luma[3], scale, linear_part, linear_offset, old_offset, white, part_of_room, free_room;
+  float epsilon, dark, dark_offset;
   uint32_t take_two, take_third, put;
 };
 
@@ -177,7 +178,7 @@ __device__ __forceinline__ void load_source(const Pixels &pixels, const Output &
 /* The same picture may be read by samples or by words: what a sample becomes is said once. Codes
  * are made a half too large. */
 
-/* Luma. Chroma follows `luma` and what the filter has added to it. */
+/* Luma. Chroma follows `luma` and what the filter has added to it, at full strength. */
 template <typename Sample>
 __device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linear, float code,
                                                float delta, float *luma, float *added)
@@ -185,8 +186,8 @@ __device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linea
   const float bias = fmaf(-kOffset<Sample>, pixels.weight[0], pixels.bias);
 
   *luma = __saturatef(fmaf(pixels.weight[0], code, bias));
-  *added = fmaf(linear, *luma, delta);
-  return fmaf(pixels.scale, *added, code);
+  *added = eased(pixels, *luma, fmaf(linear, *luma, delta));
+  return fmaf(pixels.strength * pixels.scale, *added, code);
 }
 
 /* The gain that colours follow, in parts of the largest one, which a multiplication limits. */
@@ -197,8 +198,8 @@ __device__ __forceinline__ float part_of_gain(float most_lumas, float added)
   return __saturatef(fmaf(added, reciprocal_approx(most_lumas), 1.0f / kMostGain));
 }
 
-/* How chroma follows: of codes up to `most` from the centre `gain` is added, which is less than 0
- * where they come nearer. */
+/* How chroma follows: to codes up to `most` from the centre `gain` times them is added, which is
+ * less than 0 where they come nearer. */
 struct Follow {
   float gain, most;
 };
@@ -217,34 +218,53 @@ __device__ __forceinline__ Follow follow_quad(const Pixels &pixels, float above,
   const float lumas = fmaf(kMostGain * above, first.luma, second_lumas);
   const float part = part_of_gain(lumas, fmaf(above, first.added, below * second.added));
 
-  return Follow{fmaf(kMostGain, part, -1.0f), pixels.most_chroma / kMostGain * lumas};
+  return Follow{
+      eased_follow(fmaf(lumas, 1.0f / kMostGain, -kGainEpsilon), fmaf(kMostGain, part, -1.0f)),
+      pixels.most_chroma / kMostGain * lumas};
 }
 
+/* Two chroma samples of the same place. */
 template <typename Sample>
-__device__ __forceinline__ float filtered_chroma(const Pixels &pixels, const Follow &follow,
-                                                 float code)
+__device__ __forceinline__ void filtered_chroma(const Pixels &pixels, const Follow &follow,
+                                                float first, float second, float made[2])
 {
-  const float from_centre = code - (pixels.chroma_centre + kOffset<Sample>);
+  const float centre = pixels.chroma_centre + kOffset<Sample>;
+  const float from_first = first - centre, from_second = second - centre;
+  const float gain =
+      pixels.strength * eased_chroma(pixels, follow.gain, follow.most, from_first, from_second);
 
-  return fmaf(follow.gain, fminf(fmaxf(from_centre, -follow.most), follow.most), code);
+  made[0] = fmaf(gain, fminf(fmaxf(from_first, -follow.most), follow.most), first);
+  made[1] = fmaf(gain, fminf(fmaxf(from_second, -follow.most), follow.most), second);
 }
 
-/* Red, green and blue, of kMostGain times their codes and kOffset. What is made is as much too
- * large as the gain's epsilon is in codes: so the gain is a product. Luma of these is never beyond
- * 0..1.
- */
-__device__ __forceinline__ void filtered_colours(const Output &output, const float code[3],
-                                                 float delta, float made[3])
+/* Red, green and blue, of kMostGain times their codes and kOffset; what is made are codes. Luma of
+ * these is never beyond 0..1. Here luma and ceiling are kMostGain times what plan/llf_plan.h has
+ * with CF_LLF_GAIN_EPSILON added. */
+__device__ __forceinline__ void filtered_colours(const Pixels &pixels, const Output &output,
+                                                 const float code[3], float delta, float made[3])
 {
-  const float luma =
+  const float sum =
       fmaf(output.luma[2], code[2], fmaf(output.luma[1], code[1], output.luma[0] * code[0]));
-  const float new_luma = fmaf(output.scale, delta, fmaf(output.whole, luma, output.new_offset));
-  const float part = __saturatef(new_luma * reciprocal_approx(luma + output.old_offset));
-  const float grey = fmaf(-part, luma, new_luma);
+  const float luma = sum + output.old_offset;
+  const float ceiling = fmaxf(code[0], fmaxf(code[1], code[2])) + output.old_offset;
+  const float added =
+      fmaf(output.linear_part, luma, fmaf(output.scale, delta, output.linear_offset));
+  const bool rises = added > 0.0f;
+  const float left =
+      rises ? output.part_of_room * (output.white - ceiling) : pixels.most_of_room * kMostGain;
+  const float room =
+      fmaf(left, rises ? luma : fmaf(luma, 1.0f / kMostGain, -output.epsilon), output.free_room);
+  const float change = shoulder(added, rises ? ceiling : kMostGain, room);
+  const float part = part_of_gain(luma, change);
+  const float t = __saturatef(fmaf(luma, output.dark, output.dark_offset));
+  const float whole = fmaf(kMostGain, part, -1.0f);
+  const float follow =
+      pixels.strength / kMostGain * fminf(whole, t * t * fmaf(-2.0f, t, 3.0f) * whole);
+  const float grey = fmaf(-follow, sum, fmaf(pixels.strength, change, -kOffset<uint8_t>));
 
 #pragma unroll
   for (int c = 0; c < 3; c++)
-    made[c] = fmaf(part, code[c], grey);
+    made[c] = fmaf(follow + 1.0f / kMostGain, code[c], grey);
 }
 
 /* --- by words --- */
@@ -282,17 +302,16 @@ __device__ __forceinline__ Eight<Sample> filtered_pairs(const Pixels &pixels, Ei
   for (int i = 0; i < kCellX; i += 2) {
     const Follow follow = follow_quad(pixels, above, below, twos[0][i / 2], twos[1][i / 2]);
 
-#pragma unroll
-    for (int k = i; k < i + 2; k++)
-      made[k] = filtered_chroma<Sample>(pixels, follow, eight.code(k, pixels.shift));
+    filtered_chroma<Sample>(pixels, follow, eight.code(i, pixels.shift),
+                            eight.code(i + 1, pixels.shift), made + i);
   }
   eight.set(made, pixels.max_code, pixels.shift);
   return eight;
 }
 
 /* Red, green and blue in a word of four bytes; the fourth stays. */
-__device__ __forceinline__ uint32_t filtered_word(const Output &output, uint32_t high_bytes,
-                                                  uint32_t pixel, float delta)
+__device__ __forceinline__ uint32_t filtered_word(const Pixels &pixels, const Output &output,
+                                                  uint32_t high_bytes, uint32_t pixel, float delta)
 {
   const float2 two = unpack(permute_bytes(pixel, high_bytes, output.take_two));
   const float2 third = unpack(permute_bytes(pixel, high_bytes, output.take_third));
@@ -300,10 +319,10 @@ __device__ __forceinline__ uint32_t filtered_word(const Output &output, uint32_t
   float made[3];
   int number[3];
 
-  filtered_colours(output, code, delta, made);
+  filtered_colours(pixels, output, code, delta, made);
 #pragma unroll
   for (int c = 0; c < 3; c++)
-    number[c] = rounded(made[c], output.minus_epsilon);
+    number[c] = rounded(made[c], 0.0f);
   return permute_bytes(pixel, limited_bytes(number[0], number[1], limited_bytes(number[2], 0, 0)),
                        output.put);
 }
@@ -333,10 +352,10 @@ __device__ __forceinline__ void store_direct(const Pixels &pixels, const Output 
         const uint4 four = source.words[row][half];
         const float *const added = delta[row] + 4 * half;
 
-        words[half] = make_uint4(filtered_word(output, high_bytes, four.x, added[0]),
-                                 filtered_word(output, high_bytes, four.y, added[1]),
-                                 filtered_word(output, high_bytes, four.z, added[2]),
-                                 filtered_word(output, high_bytes, four.w, added[3]));
+        words[half] = make_uint4(filtered_word(pixels, output, high_bytes, four.x, added[0]),
+                                 filtered_word(pixels, output, high_bytes, four.y, added[1]),
+                                 filtered_word(pixels, output, high_bytes, four.z, added[2]),
+                                 filtered_word(pixels, output, high_bytes, four.w, added[3]));
       }
     }
   } else {
@@ -375,10 +394,9 @@ __device__ __forceinline__ void store_made(const Pixels &pixels, int c, int x, i
   store_code<Sample>(pixels, c, x, y, limited_code<Sample>(made, pixels.max_code));
 }
 
-__device__ __forceinline__ void store_colour(const Pixels &pixels, const Output &output, int c,
-                                             int x, int y, float made)
+__device__ __forceinline__ void store_colour(const Pixels &pixels, int c, int x, int y, float made)
 {
-  store_code<uint8_t>(pixels, c, x, y, limited_bytes(rounded(made, output.minus_epsilon), 0, 0));
+  store_code<uint8_t>(pixels, c, x, y, limited_bytes(rounded(made, 0.0f), 0, 0));
 }
 
 template <typename Sample>
@@ -393,11 +411,12 @@ template <typename Sample>
 __device__ __forceinline__ void store_chroma_sample(const Pixels &pixels, int x, int y,
                                                     const Follow &follow)
 {
-#pragma unroll
-  for (int c = 1; c < 3; c++)
-    store_made<Sample>(
-        pixels, c, x, y,
-        filtered_chroma<Sample>(pixels, follow, load_sample<Sample>(pixels, c, x, y)));
+  float made[2];
+
+  filtered_chroma<Sample>(pixels, follow, load_sample<Sample>(pixels, 1, x, y),
+                          load_sample<Sample>(pixels, 2, x, y), made);
+  store_made<Sample>(pixels, 1, x, y, made[0]);
+  store_made<Sample>(pixels, 2, x, y, made[1]);
 }
 
 /* The chroma samples of a quad, each of which follows the mean of its pixels. Pixels that the
@@ -476,10 +495,10 @@ __device__ __forceinline__ void store_quads(const Pixels &pixels, const Output &
 #pragma unroll
         for (int c = 0; c < 3; c++)
           code[c] = kMostGain * load_sample<Sample>(pixels, c, to_x, to_y);
-        filtered_colours(output, code, delta[row][i + column], made);
+        filtered_colours(pixels, output, code, delta[row][i + column], made);
 #pragma unroll
         for (int c = 0; c < 3; c++)
-          store_colour(pixels, output, c, to_x, to_y, made[c]);
+          store_colour(pixels, c, to_x, to_y, made[c]);
       } else {
         store_made<Sample>(pixels, 0, to_x, to_y,
                            filtered_luma<Sample>(pixels, output.linear,

@@ -97,7 +97,9 @@ FramePlan plan_frame(const Gpu &gpu, int cluster_ctas, const Pixels &pixels, con
   const int fused_ctas = fused_cluster_ctas(gpu, ctas, pyramid);
   FramePlan plan = {};
 
-  plan.coarse_first_level = mma_coarse_first_level(gpu, ctas, pyramid, 2);
+  /* Levels with weights are collapsed with the picture. */
+  plan.coarse_first_level =
+      mma_coarse_first_level(gpu, ctas, pyramid, pyramid.weighted > 0 ? kOutputLevel : 2);
   plan.cluster_ctas = ctas;
   plan.fuse_levels_3_4 =
       fused_ctas > 0 && chosen(forced.fuse_levels_3_4,
@@ -118,10 +120,11 @@ FramePlan plan_frame(const Gpu &gpu, int cluster_ctas, const Pixels &pixels, con
 }
 
 void describe_plan(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
-                   const CfLlfPyramid &shape, int harmonics, char text[64])
+                   const CfLlfPyramid &shape, int weighted, int harmonics, char text[64])
 {
   Pyramid pyramid = {};
 
+  pyramid.weighted = weighted;
   pyramid.images = shape.images;
   pyramid.groups = kMmaGroups;
   for (int i = 0; i < shape.images; i++) {
@@ -139,7 +142,7 @@ void describe_plan(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
 }
 
 bool mma_run(Queue *queue, int cluster_ctas, const Gpu &gpu, const Pixels &pixels,
-             const Series &series, const Pyramid &pyramid)
+             const Series &series, const Weighting &weighting, const Pyramid &pyramid)
 {
   const FramePlan plan = plan_frame(gpu, cluster_ctas, pixels, pyramid);
   const int first = plan.coarse_first_level;
@@ -147,7 +150,11 @@ bool mma_run(Queue *queue, int cluster_ctas, const Gpu &gpu, const Pixels &pixel
   return mma_build_levels_1_2(queue, gpu, plan, pixels, series, pyramid, -series.linear) &&
          run_coarse(queue, gpu, plan, series, pyramid) &&
          run_terms(queue, gpu, plan, pixels, series, pyramid) &&
+         (pyramid.weighted == 0 ||
+          make_weights(queue, pixels, weighting, pyramid, plan.beside_coarse)) &&
          expand_levels(queue, series, pyramid, first) &&
+         (pyramid.weighted == 0 || series.linear == 0.0f ||
+          add_linear_terms(queue, pixels, series, pyramid)) &&
          mma_output(queue, pixels, series, pyramid, smaller(first, kOutputLevel));
 }
 

@@ -52,7 +52,11 @@ struct Pixels {
   float max_code;
   float chroma_centre;
   float most_chroma; /* follows: so many codes from the centre, times luma + CF_LLF_GAIN_EPSILON */
-  int shift;         /* bits below the significant ones */
+  float chroma_unit; /* the intensity of a code of chroma */
+  /* protect: of what is left to an end, and without it room for everything. */
+  float most_of_room, free_room;
+  float strength;
+  int shift; /* bits below the significant ones */
   int subsampling_x, subsampling_y;
   Colour colour;
   bool wide; /* 2-byte samples */
@@ -71,6 +75,10 @@ struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
+  /* Of each level l below `weighted`, on the grid of level l + 1: CfLlfWeights. */
+  int weighted;
+  float *weight[CF_LLF_WEIGHTED_LEVELS];
+  float last_share; /* CfLlfPyramid */
   __half *cells[2]; /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
   unsigned *coarse_inputs_ready; /* on tensor cores, not 0 once all levels' components are made
                              that others than the coarse levels' kernel make */
@@ -82,6 +90,27 @@ struct Series {
   float linear; /* coefficient of the linear term */
   float b[CF_LLF_MAX_HARMONICS];
 };
+
+/* CfLlfWeights in single precision. */
+struct Weighting {
+  float slope[CF_LLF_WEIGHTED_LEVELS], offset, share[CF_LLF_WEIGHTED_LEVELS];
+};
+
+/* What a level that has been collapsed becomes: share times it plus `gauss` times its Gaussian. */
+struct Settling {
+  float share, gauss;
+};
+
+/* Of the last level without a weight its share counts, and the first such level takes over the
+ * linear part. */
+inline Settling settling_of(const Pyramid &pyramid, float linear, int level)
+{
+  const bool last = level == pyramid.images - 2 && level >= pyramid.weighted;
+  const float share = last ? pyramid.last_share : 1.0f;
+
+  return Settling{share, (share - 1.0f) * linear +
+                             (level > 0 && level == pyramid.weighted ? linear : 0.0f)};
+}
 
 /* The remapping curve: sigma (|d| / sigma)^alpha, blended with |d| below the noise floor, is
  * exp2 (alpha log2 |d| + detail_gain), and beta |d| + tone_offset beyond sigma. What the blend
@@ -163,6 +192,16 @@ bool reduce_samples(Queue *queue, const Pyramid &pyramid, int fine, float top_ga
 /* Collapsed level `fine` >= 1 from the coarser one and the components of both. */
 bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series);
 
+/* The weights of all levels that have some, from the picture and the Gaussians. With `beside` it
+ * runs beside earlier kernels, as those of cuda/llf/README.md. */
+bool make_weights(Queue *queue, const Pixels &pixels, const Weighting &weighting,
+                  const Pyramid &pyramid, bool beside);
+
+/* On tensor cores the linear part of weighted levels: linear times the Laplacian coefficients of
+ * the picture is added to theirs, and the first level without weights is settled. */
+bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,
+                      const Pyramid &pyramid);
+
 /* Level 0 and colour, to the destination. */
 bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid);
 
@@ -212,11 +251,11 @@ FramePlan plan_frame(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
 
 /* The plan in at most 63 characters, for algorithm(). */
 void describe_plan(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
-                   const CfLlfPyramid &shape, int harmonics, char text[64]);
+                   const CfLlfPyramid &shape, int weighted, int harmonics, char text[64]);
 
 /* Enqueues a frame's kernels. */
 bool mma_run(Queue *queue, int cluster_ctas, const Gpu &gpu, const Pixels &pixels,
-             const Series &series, const Pyramid &pyramid);
+             const Series &series, const Weighting &weighting, const Pyramid &pyramid);
 
 /* mma_open()'s parts, one a source file: each allows its kernels their shared memory. */
 bool mma_prepare_build(const Gpu &gpu, CfStatus *status);
@@ -273,8 +312,10 @@ bool expand_samples_base(Queue *queue, const Pixels &pixels, const Pyramid &pyra
 bool finish_samples(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
                     const Samples &samples, const float *base);
 
-/* Level 0 is `base`, [height][width], plus the expanded level 1. */
-bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed);
+/* Level 0 is `base`, [height][width], plus the expanded level 1, of which the picture gets a share.
+ */
+bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed,
+                   float share);
 
 /* --- engine=exact --- */
 

@@ -71,7 +71,10 @@ static const Property llf_properties[] = {
     {"harmonics", NUMBER_INT, ANIMATED, 2, 16, 8, NULL},
     {"intensity-levels", NUMBER_INT, ANIMATED, 0, 256, 0, NULL},
     {"color-mode", CHOICE, PLAYING, 0, 0, 0, "luminance separate rgb"},
-    {"noise-floor", NUMBER_DOUBLE, ANIMATED, 0, 0.1, 0.01, NULL},
+    {"noise-floor", NUMBER_DOUBLE, ANIMATED, 0, 0.1, 0.02, NULL},
+    {"reach", NUMBER_DOUBLE, ANIMATED, 0, 1, 0, NULL},
+    {"protect", SWITCH, PLAYING, 0, 0, 1, NULL},
+    {"strength", NUMBER_DOUBLE, ANIMATED, 0, 1, 1, NULL},
     {0},
 };
 

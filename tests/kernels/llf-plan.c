@@ -18,7 +18,8 @@ static void pyramid_shapes(CfTest *test)
   };
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    const CfLlfPyramid pyramid = cf_llf_pyramid(cases[i].width, cases[i].height, cases[i].levels);
+    const CfLlfParams params = {.levels = cases[i].levels};
+    const CfLlfPyramid pyramid = cf_llf_pyramid(cases[i].width, cases[i].height, &params);
     const int last = pyramid.images - 1;
 
     CF_EXPECT(test,

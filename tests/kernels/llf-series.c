@@ -66,6 +66,7 @@ static void planes_are_fine_enough(CfTest *test)
       CfTestPicture *want = cf_picture_copy(source, CF_LAYOUT_ALIGNED);
 
       params.harmonics = curve % 2 ? 8 : 4 + 2 * curve;
+      vary_finish(&params, curve);
       naive_picture(source, want, &params);
       say(test, &params, &source->video, cf_pattern_name(pattern));
       if (cf_test_filter(test, test->engine, &params, 2, source, got)) {

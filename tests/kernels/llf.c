@@ -59,6 +59,7 @@ static void reference_is_the_paper(CfTest *test)
 
       params.levels = (int)i % 3;
       params.noise_floor = curve % 2 ? 0.03 : 0.01;
+      vary_finish(&params, (int)i + curve);
       compare_with_paper(test, CF_FORMAT_GRAY16_LE, sizes[i].width, sizes[i].height, &params,
                          curve % 2 ? CF_PATTERN_NOISE : CF_PATTERN_PHOTO);
     }
@@ -75,6 +76,10 @@ static void reference_colors(CfTest *test)
     compare_with_paper(test, test->format, 11, 9, &params, CF_PATTERN_NOISE);
     params = curve_params(4, CF_LLF_EXACT);
     params.color_mode = mode;
+    params.protect = false;
+    compare_with_paper(test, test->format, 6, 7, &params, CF_PATTERN_EXTREMES);
+    params.protect = true;
+    params.strength = 0.6;
     compare_with_paper(test, test->format, 6, 7, &params, CF_PATTERN_EXTREMES);
   }
 }
@@ -186,6 +191,7 @@ static void exact_is_the_reference(CfTest *test)
         params.color_mode = mode;
         params.levels = turn % 4;
         params.noise_floor = turn % 3 * 0.02 + 0.005;
+        vary_finish(&params, turn);
         if (!has_mode(test->format, CF_LLF_EXACT, (CfLlfColorMode)mode))
           continue;
         source = picture(test->format, sizes[i].width, sizes[i].height,
@@ -252,6 +258,7 @@ static void sampled_colors(CfTest *test)
 
       params.color_mode = mode;
       params.intensity_levels = 20;
+      vary_finish(&params, curve + mode);
       say(test, &params, &source->video, curve % 2 ? "noise" : "photo");
       naive_picture(source, want, &params);
       if (cf_test_filter(test, test->engine, &params, 2, source, got)) {
@@ -295,7 +302,7 @@ static void accuracy(CfTest *test)
         picture(CF_FORMAT_GRAY16_LE, 72, 56, CF_LAYOUT_ALIGNED, pattern, test->seed);
 
     for (int curve = 0; curve < CURVES; curve++) {
-      CfLlfParams params = curve_params(curve, CF_LLF_EXACT);
+      CfLlfParams params = bare_params(curve, CF_LLF_EXACT);
       CfTestPicture *want = cf_test_reference(test, &params, source);
       double exact, fast;
 
@@ -322,13 +329,14 @@ static void sampled_is_matlabs_recipe(CfTest *test)
       CfTestPicture *source =
           picture(CF_FORMAT_GRAY16_LE, 45, 38, CF_LAYOUT_ALIGNED, accuracy_patterns[p], test->seed);
       CfTestPicture *want = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
-      CfLlfParams params = curve_params(curve, CF_LLF_SAMPLED);
+      CfLlfParams params = bare_params(curve, CF_LLF_SAMPLED);
       NaiveImage image = naive_component(source, CF_ROLE_LUMA);
       NaivePyramid oracle;
       double psnr;
 
       params.intensity_levels = (const int[]){0, 2, 9, 16, 17, 40, 256}[(curve + p) % 7];
       params.levels = curve % 3;
+      params.reach = (const double[]){0.0, 0.3, 0.06}[p % 3];
       oracle = naive_llf_sampled(&image, &params, cf_llf_intensity_levels(&params));
       naive_store(want, CF_ROLE_LUMA, &oracle.image[0]);
       psnr = psnr_against(test, want, source, &params);
@@ -348,7 +356,7 @@ static void more_terms_are_closer(CfTest *test)
   CfTestPicture *source =
       picture(CF_FORMAT_GRAY16_LE, 72, 56, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, test->seed);
   const int harmonics[] = {2, 3, 4, 5, 8, 9, 12, 16};
-  CfLlfParams params = curve_params(3, CF_LLF_EXACT);
+  CfLlfParams params = bare_params(3, CF_LLF_EXACT);
   CfTestPicture *want = cf_test_reference(test, &params, source);
   double before = 0.0;
 

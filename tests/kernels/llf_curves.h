@@ -38,6 +38,23 @@ static inline CfLlfParams curve_params(int curve, CfLlfMethod method)
   return params;
 }
 
+/* The same and nothing else: what the filter adds is not eased off. */
+static inline CfLlfParams bare_params(int curve, CfLlfMethod method)
+{
+  CfLlfParams params = curve_params(curve, method);
+
+  params.protect = false;
+  return params;
+}
+
+/* One of several combinations of what comes after the filter, and of how deep it goes. */
+static inline void vary_finish(CfLlfParams *params, int turn)
+{
+  params->protect = turn % 3 != 1;
+  params->strength = turn % 4 == 3 ? 0.6 : 1.0;
+  params->reach = (const double[]){0.0, 0.35, 0.0, 0.12, 0.7}[turn % 5];
+}
+
 static inline CfLlfParams random_curve(CfRandom *random)
 {
   CfLlfParams params = defaults();
@@ -48,5 +65,8 @@ static inline CfLlfParams random_curve(CfRandom *random)
       cf_random_below(random, 3) ? 5.0 * cf_random_unit(random) : cf_random_below(random, 2);
   params.harmonics = 2 + cf_random_below(random, 15);
   params.noise_floor = cf_random_below(random, 4) ? 0.1 * cf_random_unit(random) : 0.0;
+  params.reach = cf_random_below(random, 2) ? cf_random_unit(random) : 0.0;
+  params.protect = cf_random_below(random, 2);
+  params.strength = cf_random_below(random, 2) ? cf_random_unit(random) : 1.0;
   return params;
 }

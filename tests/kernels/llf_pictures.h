@@ -15,11 +15,12 @@ static inline void say(CfTest *test, const CfLlfParams *params, const CfVideo *v
 
   cf_test_context(test,
                   "sigma %g alpha %g beta %g levels %d %s harmonics %d intensity-levels %d %s "
-                  "noise-floor %g; %s %dx%d %s",
+                  "noise-floor %g reach %g protect %d strength %g; %s %dx%d %s",
                   params->sigma, params->alpha, params->beta, params->levels,
                   methods[params->method], params->harmonics, params->intensity_levels,
-                  modes[params->color_mode], params->noise_floor,
-                  cf_format_info(video->format)->name, video->width, video->height, content);
+                  modes[params->color_mode], params->noise_floor, params->reach, params->protect,
+                  params->strength, cf_format_info(video->format)->name, video->width,
+                  video->height, content);
 }
 
 static inline CfTestPicture *picture(CfFormat format, int width, int height, CfLayout layout,

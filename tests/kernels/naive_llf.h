@@ -101,6 +101,30 @@ static inline void naive_free(NaivePyramid *pyramid)
     free(pyramid->image[l].value);
 }
 
+/* Laplacian levels that are filtered, and how much the last of them. */
+typedef struct {
+  int levels;
+  double last;
+} NaiveDepth;
+
+static inline NaiveDepth naive_depth(const NaiveImage *image, const CfLlfParams *params)
+{
+  const int shorter = image->width < image->height ? image->width : image->height;
+  NaiveDepth depth = {0, 1.0};
+
+  for (int size = shorter; size >= 2 && (params->levels == 0 || depth.levels < params->levels);
+       size /= 2) {
+    /* Details of level l are up to 2^(l + 1) pixels large. */
+    const double part = log2(params->reach * shorter / exp2(depth.levels));
+
+    if (params->reach > 0.0 && part <= 0.0)
+      break;
+    depth.levels++;
+    depth.last = params->reach > 0.0 && part < 1.0 ? part : 1.0;
+  }
+  return depth;
+}
+
 /* r(i) of the paper's section 4: details within sigma by the power alpha, edges by beta. */
 static inline void naive_remap_pixel(const CfLlfParams *params, int channels, const double *i,
                                      const double *g0, double *remapped)
@@ -149,10 +173,77 @@ static inline void naive_collapse(NaivePyramid *laplacian)
   }
 }
 
+/* The Laplacian level of the input itself. */
+static inline NaiveImage naive_laplacian(const NaivePyramid *gaussian, int level)
+{
+  const NaiveImage *own = &gaussian->image[level];
+  const NaiveImage laplacian = naive_expand(&gaussian->image[level + 1], own->width, own->height);
+
+  for (int i = 0; i < own->width * own->height * own->channels; i++)
+    laplacian.value[i] = own->value[i] - laplacian.value[i];
+  return laplacian;
+}
+
+static inline double naive_smooth(double from, double to, double value)
+{
+  const double t = value <= from ? 0.0 : value >= to ? 1.0 : (value - from) / (to - from);
+
+  return 3.0 * t * t - 2.0 * t * t * t;
+}
+
+/* How far the last level's coefficients are the filter's. */
+static inline void naive_share(NaivePyramid *result, const NaivePyramid *gaussian, double share)
+{
+  const int last = result->images - 2;
+  NaiveImage own;
+
+  if (last < 0)
+    return;
+  own = naive_laplacian(gaussian, last);
+  for (int i = 0; i < own.width * own.height * own.channels; i++)
+    result->image[last].value[i] =
+        share * result->image[last].value[i] + (1.0 - share) * own.value[i];
+  free(own.value);
+}
+
+/* What holds the noise floor of series and samples: of the four finest levels only so much of what
+ * they add as the input deviates there from its own mean. */
+static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussian,
+                               const CfLlfParams *params)
+{
+  const double fading = params->alpha >= 1.0   ? 0.0
+                        : params->alpha > 0.95 ? 20.0 * (1.0 - params->alpha)
+                                               : 1.0;
+  const double noise_floor = params->noise_floor * fading;
+
+  for (int l = 0; l + 1 < result->images && l < 4 && noise_floor > 0.0; l++) {
+    const NaiveImage own = naive_laplacian(gaussian, l), *mean = &gaussian->image[l + 1];
+    const double opens = l == 0 ? 0.33 * noise_floor : 0.165 * noise_floor;
+    NaiveImage squares = naive_image(own.width, own.height, 1), weight, expanded;
+
+    for (int i = 0; i < own.width * own.height; i++)
+      squares.value[i] = gaussian->image[l].value[i] * gaussian->image[l].value[i];
+    weight = naive_reduce(&squares);
+    for (int i = 0; i < weight.width * weight.height; i++) {
+      const double variance = weight.value[i] - mean->value[i] * mean->value[i];
+      weight.value[i] = naive_smooth(opens, 2.0 * opens, sqrt(fmax(variance, 0.0) + 1e-8));
+    }
+    expanded = naive_expand(&weight, own.width, own.height);
+    for (int i = 0; i < own.width * own.height; i++)
+      result->image[l].value[i] =
+          own.value[i] + expanded.value[i] * (result->image[l].value[i] - own.value[i]);
+    free(own.value);
+    free(squares.value);
+    free(weight.value);
+    free(expanded.value);
+  }
+}
+
 /* Algorithm 1; the result's image[0] is the picture. */
 static inline NaivePyramid naive_llf(const NaiveImage *image, const CfLlfParams *params)
 {
-  const int limit = params->levels > 0 ? params->levels : 31;
+  const NaiveDepth depth = naive_depth(image, params);
+  const int limit = depth.levels;
   NaivePyramid result = naive_pyramid(image, limit), gaussian = naive_pyramid(image, limit);
 
   for (int l = 0; l + 1 < result.images; l++)
@@ -170,18 +261,19 @@ static inline NaivePyramid naive_llf(const NaiveImage *image, const CfLlfParams 
         free(expanded.value);
         naive_free(&pyramid);
       }
+  naive_share(&result, &gaussian, depth.last);
   naive_free(&gaussian);
   naive_collapse(&result);
   return result;
 }
 
-/* The recipe of MATLAB's locallapfilt with samples at k / (count - 1), but with the exact first
- * term at level 0, where remapping about a pixel's own intensity leaves it as it is. One channel.
- */
+/* The recipe of MATLAB's locallapfilt with samples at k / (count - 1), and a noise floor that
+ * holds. One channel. */
 static inline NaivePyramid naive_llf_sampled(const NaiveImage *image, const CfLlfParams *params,
                                              int count)
 {
-  const int limit = params->levels > 0 ? params->levels : 31;
+  const NaiveDepth depth = naive_depth(image, params);
+  const int limit = depth.levels;
   NaivePyramid result = naive_pyramid(image, limit), gaussian = naive_pyramid(image, limit);
 
   for (int l = 0; l + 1 < result.images; l++)
@@ -208,6 +300,8 @@ static inline NaivePyramid naive_llf_sampled(const NaiveImage *image, const CfLl
     free(remapped.value);
     naive_free(&pyramid);
   }
+  naive_floor(&result, &gaussian, params);
+  naive_share(&result, &gaussian, depth.last);
   naive_free(&gaussian);
   naive_collapse(&result);
   return result;

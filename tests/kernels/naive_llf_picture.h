@@ -41,6 +41,17 @@ static inline NaiveImage naive_component(const CfTestPicture *picture, CfRole ro
   return image;
 }
 
+/* Between the samples that there are, those of the source, and `image`. */
+static inline void naive_mix(const CfTestPicture *source, CfRole role, double strength,
+                             NaiveImage *image)
+{
+  NaiveImage own = naive_component(source, role);
+
+  for (int i = 0; i < image->width * image->height; i++)
+    image->value[i] = (1.0 - strength) * own.value[i] + strength * image->value[i];
+  free(own.value);
+}
+
 static inline void naive_store(CfTestPicture *picture, CfRole role, const NaiveImage *image)
 {
   const CfFormatInfo *format = cf_format_info(picture->video.format);
@@ -60,9 +71,32 @@ static inline void naive_store(CfTestPicture *picture, CfRole role, const NaiveI
         }
 }
 
-/* Filters what lies in 0..1 and puts the rest back; `before` and `after` get what was filtered. */
-static inline NaiveImage naive_filter(const NaiveImage *image, const CfLlfParams *params,
-                                      NaiveImage *before, NaiveImage *after)
+/* A change that fades where `unit` times it would come near to `room`. */
+static inline double naive_bent(double change, double unit, double room)
+{
+  return room > 0.0 ? change / pow(1.0 + pow(fabs(change) * unit / room, 4.0), 0.25) : 0.0;
+}
+
+/* What becomes of an intensity that the filter has changed; `ceiling` is the largest colour. */
+static inline double naive_eased(const CfLlfParams *params, double before, double ceiling,
+                                 double after)
+{
+  double change = after - before;
+
+  if (params->protect && change > 0.0)
+    /* All colours rise by the factor 1 + change / (before + e). */
+    change = naive_bent(change, (ceiling + 1.0 / 255.0) / (before + 1.0 / 255.0),
+                        0.49 * (1.0 - ceiling));
+  else if (params->protect && change < 0.0)
+    change = naive_bent(change, 1.0, 0.49 * before);
+  return before + change;
+}
+
+/* Filters what lies in 0..1 and puts the rest back; `before` and `after` get what was filtered.
+ * `ceiling` may be NULL. */
+static inline NaiveImage naive_filter(const NaiveImage *image, const NaiveImage *ceiling,
+                                      const CfLlfParams *params, NaiveImage *before,
+                                      NaiveImage *after)
 {
   const int count = image->width * image->height;
   const NaiveImage result = naive_image(image->width, image->height, 1);
@@ -77,7 +111,9 @@ static inline NaiveImage naive_filter(const NaiveImage *image, const CfLlfParams
                  ? naive_llf_sampled(before, params, cf_llf_intensity_levels(params))
                  : naive_llf(before, params);
   for (int i = 0; i < count; i++) {
-    after->value[i] = filtered.image[0].value[i];
+    after->value[i] =
+        naive_eased(params, before->value[i], ceiling ? ceiling->value[i] : before->value[i],
+                    filtered.image[0].value[i]);
     result.value[i] = after->value[i] + image->value[i] - before->value[i];
   }
   naive_free(&filtered);
@@ -95,7 +131,8 @@ static inline void naive_separate(const CfTestPicture *source, CfTestPicture *re
       image = naive_component(source, (CfRole)role);
     if (!image.value)
       continue;
-    filtered = naive_filter(&image, params, &before, &after);
+    filtered = naive_filter(&image, NULL, params, &before, &after);
+    naive_mix(source, (CfRole)role, params->strength, &filtered);
     naive_store(result, (CfRole)role, &filtered);
     free(image.value);
     free(before.value);
@@ -104,17 +141,27 @@ static inline void naive_separate(const CfTestPicture *source, CfTestPicture *re
   }
 }
 
-static inline double naive_gain(double before, double after)
+/* By how much colours grow: in the dark less than luma, if it rises. */
+static inline double naive_growth(double before, double after)
 {
-  return fmin(fmax((after + 1.0 / 255.0) / (before + 1.0 / 255.0), 0.0), 16.0);
+  const double gain = (after + 1.0 / 255.0) / (before + 1.0 / 255.0);
+  const double growth = (gain < 0.0 ? 0.0 : gain > 16.0 ? 16.0 : gain) - 1.0;
+
+  return growth > 0.0 ? growth * naive_smooth(0.0, 0.25, before) : growth;
 }
 
-/* Colours that no red, green and blue of 0..1 make follow only as far as these are. */
-static inline double naive_chroma(double value, double before, double after)
+/* Chroma that no red, green and blue of 0..1 make follows only as far as theirs would. */
+static inline void naive_chroma(const CfLlfParams *params, double *blue, double *red, double before,
+                                double after)
 {
   const double most = 8.0 * (before + 1.0 / 255.0);
+  const double farther = fmax(fabs(*blue - 0.5), fabs(*red - 0.5));
+  double growth = naive_growth(before, after);
 
-  return value + (naive_gain(before, after) - 1.0) * fmin(fmax(value - 0.5, -most), most);
+  if (params->protect && growth > 0.0)
+    growth = naive_bent(growth, fmin(farther, most), 0.49 * (0.5 - farther));
+  *blue += growth * fmin(fmax(*blue - 0.5, -most), most);
+  *red += growth * fmin(fmax(*red - 0.5, -most), most);
 }
 
 /* Mean over the pixels that a sample of a `width` x `height` plane covers. */
@@ -130,34 +177,69 @@ static inline double naive_cell(const NaiveImage *luma, int x, int y, int width,
   return sum / count;
 }
 
-static inline void naive_luminance(const CfTestPicture *source, CfTestPicture *result,
-                                   const CfLlfParams *params)
+/* The largest of red, green and blue. */
+static inline NaiveImage naive_ceiling(const NaiveImage colors[3])
 {
-  const bool rgb = cf_format_info(source->video.format)->rgb;
-  NaiveImage luma = naive_component(source, CF_ROLE_LUMA), before, after;
-  NaiveImage filtered = naive_filter(&luma, params, &before, &after);
+  const NaiveImage ceiling = naive_image(colors[0].width, colors[0].height, 1);
 
-  if (!rgb)
-    naive_store(result, CF_ROLE_LUMA, &filtered);
-  for (int role = CF_ROLE_CHROMA_BLUE; role < CF_ROLE_ALPHA; role++) {
-    NaiveImage color = naive_component(source, (CfRole)role);
+  for (int i = 0; i < ceiling.width * ceiling.height; i++)
+    ceiling.value[i] = fmax(colors[0].value[i], fmax(colors[1].value[i], colors[2].value[i]));
+  return ceiling;
+}
 
-    for (int y = 0; color.value && y < color.height; y++)
-      for (int x = 0; x < color.width; x++) {
-        const double from = naive_cell(&before, x, y, color.width, color.height);
-        const double to = naive_cell(&after, x, y, color.width, color.height);
-        double *value = naive_at(&color, x, y);
+static inline void naive_rgb_luminance(const CfTestPicture *source, CfTestPicture *result,
+                                       const CfLlfParams *params)
+{
+  NaiveImage luma = naive_component(source, CF_ROLE_LUMA), before, after, filtered, ceiling;
+  NaiveImage colors[3];
 
-        *value = rgb ? to + naive_gain(from, to) * (*value - from) : naive_chroma(*value, from, to);
-      }
-    if (color.value)
-      naive_store(result, (CfRole)role, &color);
-    free(color.value);
+  for (int c = 0; c < 3; c++)
+    colors[c] = naive_component(source, (CfRole)(CF_ROLE_RED + c));
+  ceiling = naive_ceiling(colors);
+  filtered = naive_filter(&luma, &ceiling, params, &before, &after);
+  for (int c = 0; c < 3; c++) {
+    for (int i = 0; i < luma.width * luma.height; i++)
+      colors[c].value[i] +=
+          after.value[i] - before.value[i] +
+          naive_growth(before.value[i], after.value[i]) * (colors[c].value[i] - before.value[i]);
+    naive_mix(source, (CfRole)(CF_ROLE_RED + c), params->strength, &colors[c]);
+    naive_store(result, (CfRole)(CF_ROLE_RED + c), &colors[c]);
+    free(colors[c].value);
   }
   free(luma.value);
   free(before.value);
   free(after.value);
   free(filtered.value);
+  free(ceiling.value);
+}
+
+static inline void naive_luminance(const CfTestPicture *source, CfTestPicture *result,
+                                   const CfLlfParams *params)
+{
+  NaiveImage luma = naive_component(source, CF_ROLE_LUMA), before, after;
+  NaiveImage filtered = naive_filter(&luma, NULL, params, &before, &after);
+  NaiveImage blue = naive_component(source, CF_ROLE_CHROMA_BLUE);
+  NaiveImage red = naive_component(source, CF_ROLE_CHROMA_RED);
+
+  naive_mix(source, CF_ROLE_LUMA, params->strength, &filtered);
+  naive_store(result, CF_ROLE_LUMA, &filtered);
+  for (int y = 0; blue.value && y < blue.height; y++)
+    for (int x = 0; x < blue.width; x++)
+      naive_chroma(params, naive_at(&blue, x, y), naive_at(&red, x, y),
+                   naive_cell(&before, x, y, blue.width, blue.height),
+                   naive_cell(&after, x, y, blue.width, blue.height));
+  if (blue.value) {
+    naive_mix(source, CF_ROLE_CHROMA_BLUE, params->strength, &blue);
+    naive_mix(source, CF_ROLE_CHROMA_RED, params->strength, &red);
+    naive_store(result, CF_ROLE_CHROMA_BLUE, &blue);
+    naive_store(result, CF_ROLE_CHROMA_RED, &red);
+  }
+  free(luma.value);
+  free(before.value);
+  free(after.value);
+  free(filtered.value);
+  free(blue.value);
+  free(red.value);
 }
 
 static inline void naive_vectors(const CfTestPicture *source, CfTestPicture *result,
@@ -178,7 +260,9 @@ static inline void naive_vectors(const CfTestPicture *source, CfTestPicture *res
   one = naive_image(width, height, 1);
   for (int c = 0; c < 3; c++) {
     for (int i = 0; i < width * height; i++)
-      one.value[i] = filtered.image[0].value[3 * i + c];
+      one.value[i] = naive_eased(params, vectors.value[3 * i + c], vectors.value[3 * i + c],
+                                 filtered.image[0].value[3 * i + c]);
+    naive_mix(source, roles[c], params->strength, &one);
     naive_store(result, roles[c], &one);
   }
   free(one.value);
@@ -193,6 +277,8 @@ static inline void naive_picture(const CfTestPicture *source, CfTestPicture *res
     naive_vectors(source, result, params);
   else if (params->color_mode == CF_LLF_SEPARATE)
     naive_separate(source, result, params);
+  else if (cf_format_info(source->video.format)->rgb)
+    naive_rgb_luminance(source, result, params);
   else
     naive_luminance(source, result, params);
 }

@@ -11,14 +11,19 @@
 static inline NaivePyramid naive_series(const NaiveImage *image, const CfLlfParams *params)
 {
   const CfLlfSeries series = cf_llf_series(params);
-  const int limit = params->levels > 0 ? params->levels : 31, size = image->width * image->height;
+  const NaiveDepth depth = naive_depth(image, params);
+  const int limit = depth.levels, size = image->width * image->height;
   const NaiveImage sines = naive_image(image->width, image->height, 2);
   NaivePyramid result = naive_pyramid(image, limit), gaussian = naive_pyramid(image, limit);
   const int top = result.images - 1;
 
-  for (int l = 0; l <= top; l++)
-    for (int i = 0; i < result.image[l].width * result.image[l].height; i++)
-      result.image[l].value[i] = l == top ? -series.linear * gaussian.image[l].value[i] : 0.0;
+  for (int l = 0; l < top; l++) {
+    const NaiveImage own = naive_laplacian(&gaussian, l);
+
+    for (int i = 0; i < own.width * own.height; i++)
+      result.image[l].value[i] = (1.0 + series.linear) * own.value[i];
+    free(own.value);
+  }
   for (int n = 0; n < series.harmonics; n++) {
     const double turn = (n + 1) * series.base;
     NaivePyramid planes;
@@ -43,9 +48,9 @@ static inline NaivePyramid naive_series(const NaiveImage *image, const CfLlfPara
     }
     naive_free(&planes);
   }
+  naive_floor(&result, &gaussian, params);
+  naive_share(&result, &gaussian, depth.last);
   naive_collapse(&result);
-  for (int i = 0; i < size; i++)
-    result.image[0].value[i] += (1.0 + series.linear) * image->value[i];
   free(sines.value);
   naive_free(&gaussian);
   return result;

@@ -57,8 +57,8 @@ def expand_axis(size):
 
 @functools.lru_cache(None)
 def operators(height, width, levels):
-    """For each level but the last the rows of its Gaussian and Laplacian images and the expansion
-    of the next level; of the last the Gaussian only. Images are flattened."""
+    """For each level but the last the rows of its Gaussian and Laplacian images, the expansion of
+    the next level and the reduction to it; of the last the Gaussian only. Images are flattened."""
     depth = int(np.floor(np.log2(min(width, height))))
     depth = min(depth, levels) if levels else depth
     gaussian = scipy.sparse.identity(width * height, format="csr")
@@ -67,7 +67,7 @@ def operators(height, width, levels):
         reduce = scipy.sparse.kron(reduce_axis(height), reduce_axis(width), "csr")
         expand = scipy.sparse.kron(expand_axis(height), expand_axis(width), "csr")
         smaller = reduce @ gaussian
-        result.append((gaussian, (gaussian - expand @ smaller).tocsr(), expand))
+        result.append((gaussian, (gaussian - expand @ smaller).tocsr(), expand, reduce))
         gaussian, height, width = smaller, (height + 1) // 2, (width + 1) // 2
     return result, gaussian
 
@@ -75,7 +75,7 @@ def operators(height, width, levels):
 # The filter
 
 
-def remap(d, sigma, alpha, beta, noise_floor=0.01):
+def remap(d, sigma, alpha, beta, noise_floor=0.02):
     size = np.abs(d)
     detail = sigma * (size / sigma) ** alpha
     if alpha < 1 and noise_floor > 0:
@@ -90,7 +90,7 @@ def dense(image, sigma, alpha, beta, levels=0, **more):
     steps, last = operators(*image.shape, levels)
     pixels = image.ravel()
     coefficients = []
-    for gaussian, laplacian, _ in steps:
+    for gaussian, laplacian, _, _ in steps:
         rows = np.repeat(np.arange(laplacian.shape[0]), np.diff(laplacian.indptr))
         d = pixels[laplacian.indices] - (gaussian @ pixels)[rows]
         terms = laplacian.data * remap(d, sigma, alpha, beta, **more)
@@ -99,26 +99,39 @@ def dense(image, sigma, alpha, beta, levels=0, **more):
 
 
 def collapsed(steps, coefficients, output, shape):
-    for (_, _, expand), coefficient in zip(reversed(steps), reversed(coefficients)):
+    for (_, _, expand, _), coefficient in zip(reversed(steps), reversed(coefficients)):
         output = coefficient + expand @ output
     return output.reshape(shape)
 
 
-def sampled(image, count, sigma, alpha, beta):
+def smoothstep(value, low, high):
+    t = np.clip((value - low) / (high - low), 0, 1)
+    return t * t * (3 - 2 * t)
+
+
+def sampled(image, count, sigma, alpha, beta, noise_floor=0.02):
     """Aubry et al. 2014 on a fixed grid of intensities: each coefficient is interpolated between
-    the pyramids of the images remapped about the two nearest of them."""
+    the pyramids of the images remapped about the two nearest of them. What that adds to the four
+    finest levels counts as far as the picture deviates there from its local mean."""
     steps, last = operators(*image.shape, 0)
     pixels = image.ravel()
     grid = np.arange(count) / (count - 1)
-    remapped = [g + remap(pixels - g, sigma, alpha, beta) for g in grid]
+    remapped = [g + remap(pixels - g, sigma, alpha, beta, noise_floor) for g in grid]
     coefficients = []
-    for gaussian, laplacian, _ in steps:
+    for level, (gaussian, laplacian, expand, reduce) in enumerate(steps):
         position = np.clip(gaussian @ pixels, 0, 1) * (count - 1)
         lower = np.minimum(position.astype(int), count - 2)
         planes = np.stack([laplacian @ plane for plane in remapped])
         index = np.arange(len(lower))
         part = position - lower
-        coefficients.append((1 - part) * planes[lower, index] + part * planes[lower + 1, index])
+        made = (1 - part) * planes[lower, index] + part * planes[lower + 1, index]
+        if alpha < 1 and level < 4:
+            here = gaussian @ pixels
+            deviation = np.sqrt(np.maximum(reduce @ here ** 2 - (reduce @ here) ** 2, 0))
+            closed = (0.33 if level == 0 else 0.165) * noise_floor
+            own = laplacian @ pixels
+            made = own + (expand @ smoothstep(deviation, closed, 2 * closed)) * (made - own)
+        coefficients.append(made)
     return collapsed(steps, coefficients, last @ pixels, image.shape)
 
 
@@ -149,6 +162,20 @@ def literal(image, sigma, alpha, beta):
 # How luma and colour enter and leave
 
 
+def bent(change, unit, room):
+    """Where `unit` times the change would come near to `room` it becomes less."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        made = change / (1 + (np.abs(change) * unit / room) ** 4) ** 0.25
+    return np.where(room > 0, made, 0)
+
+
+def protected(before, after, ceiling):
+    """Nothing comes more than 0.49 of the way to black or white; colours grow with luma."""
+    change = after - before
+    up = bent(change, (ceiling + 1 / 255) / (before + 1 / 255), 0.49 * (1 - ceiling))
+    return before + np.where(change > 0, up, bent(change, 1, 0.49 * before))
+
+
 def with_luminance(layout, components, settings):
     """Code values by role, before rounding: luma is filtered and colour follows its gain."""
     form = layout.format
@@ -165,24 +192,34 @@ def with_luminance(layout, components, settings):
     filtered = dense(clamped, **settings)
     result = dict(components)
     if form.is_rgb:
-        gain = colour_gain(clamped, filtered)
+        filtered = protected(clamped, filtered, np.maximum.reduce(list(channels.values())))
+        follow = colour_follow(clamped, filtered)
         for role, channel in channels.items():
-            result[role] = (filtered + gain * (channel - clamped)) * form.max_code
+            result[role] = (channel + filtered - clamped +
+                            follow * (channel - clamped)) * form.max_code
         return result
+    filtered = protected(clamped, filtered, clamped)
     scale = form.max_code if form.roles == ["Y"] else 219 * unit
     result["Y"] = components["Y"] + (filtered - clamped) * scale
-    for role in set("UV") & set(form.roles):
-        sub = form.subsampling(role)
-        before = frames.subsampled(clamped, *sub)
-        gain = colour_gain(before, frames.subsampled(filtered, *sub))
-        most = 8 * 224 * unit * (before + 1 / 255)
-        result[role] = components[role] + (gain - 1) * np.clip(components[role] - 128 * unit,
-                                                               -most, most)
+    if "U" not in form.roles:
+        return result
+    sub = form.subsampling("U")
+    before = frames.subsampled(clamped, *sub)
+    follow = colour_follow(before, frames.subsampled(filtered, *sub))
+    most = 8 * (before + 1 / 255)
+    away = {role: (components[role] - 128 * unit) / (224 * unit) for role in "UV"}
+    farther = np.maximum(np.abs(away["U"]), np.abs(away["V"]))
+    follow = np.where(follow > 0, bent(follow, np.minimum(farther, most),
+                                       0.49 * np.maximum(0.5 - farther, 0)), follow)
+    for role in "UV":
+        result[role] = components[role] + 224 * unit * follow * np.clip(away[role], -most, most)
     return result
 
 
-def colour_gain(before, after):
-    return np.clip((after + 1 / 255) / (before + 1 / 255), 0, 16)
+def colour_follow(before, after):
+    """The gain less 1; in the dark a rise is less."""
+    gain = np.clip((after + 1 / 255) / (before + 1 / 255), 0, 16) - 1
+    return np.where(gain > 0, gain * smoothstep(before, 0, 0.25), gain)
 
 
 # Checks
@@ -231,7 +268,8 @@ def check_accuracy(tap, images):
             if backend != "reference":
                 engines.update(fast=fast_bound)
             for engine, bound in engines.items():
-                outputs = filtered_gray(images, words(settings) + [f"engine={engine}"], backend)
+                outputs = filtered_gray(
+                    images, words(settings) + [f"engine={engine}", "protect=false"], backend)
                 worst = min(psnr(output, target) for output, target in zip(outputs, wanted))
                 tap.check(worst >= bound,
                           f"{engine} {' '.join(words(settings))}: at least {bound} dB, {backend}",
@@ -245,7 +283,8 @@ def check_sampled(tap, images):
         wanted = [sampled(image, count, **settings) for image in images]
         for backend in harness.backends()[1:]:
             outputs = filtered_gray(
-                images, words(settings) + ["engine=sampled", f"intensity-levels={count}"], backend)
+                images, words(settings) + ["engine=sampled", f"intensity-levels={count}",
+                                           "protect=false"], backend)
             worst = min(psnr(output, target) for output, target in zip(outputs, wanted))
             bound = 70 if backend == "cuda" else 90
             tap.check(worst >= bound,
@@ -287,6 +326,77 @@ def check_identity(tap, pictures):
                 layout, data, f"cudallf alpha=1 beta=1 sigma=0.1 engine={engine}")
             good = all(layout.same(output, frame) for output, frame in zip(outputs, data))
             tap.check(good, f"identity: {format_name} engine={engine}")
+
+
+def check_strength(tap, pictures):
+    """0 is the input, every bit; one half is half of the way."""
+    layout = frames.Layout("NV12", WIDTH, HEIGHT)
+    data = [layout.pack(frames.components_of(picture, "NV12")) for picture in pictures]
+    outputs = {}
+    for strength in (0, 0.5, 1):
+        outputs[strength] = harness.filter_frames(layout, data, f"cudallf strength={strength}")
+    tap.check(all(layout.same(output, frame) for output, frame in zip(outputs[0], data)),
+              "strength=0 is the input")
+    worst = 0
+    for half, whole, frame in zip(outputs[0.5], outputs[1], data):
+        half, whole, frame = (layout.unpack(one) for one in (half, whole, frame))
+        for role in "YUV":
+            middle = (whole[role].astype(float) + frame[role]) / 2
+            worst = max(worst, np.abs(half[role] - middle).max())
+    tap.check(worst <= 1, "strength=0.5 is half of it", f"off by {worst} code values")
+
+
+def check_reach(tap, images):
+    """A reach of all of the shorter side is full depth; one of four pixels changes no local means
+    of 32 pixels, which full depth moves."""
+    image = images[0]
+    full, whole, short = (filtered_gray([image], [f"reach={reach}"])[0]
+                          for reach in (0, 1, 4 / HEIGHT))
+    tap.check(np.array_equal(full, whole), "reach=1 is full depth")
+    moved = [np.abs(means(output - image)).max() * 255 for output in (full, short)]
+    tap.check(moved[1] < 1 < moved[0], "a short reach leaves large areas as bright as they are",
+              f"moves means by {moved[1]:.2f} codes, full depth by {moved[0]:.2f}")
+
+
+def means(image):
+    rows, columns = image.shape[0] // 32, image.shape[1] // 32
+    return image[:32 * rows, :32 * columns].reshape(rows, 32, columns, 32).mean((1, 3))
+
+
+def check_noise(tap):
+    """Sensor noise on flat grey, 8 bits, stays what it is; larger noise is raised as by the dense
+    filter."""
+    random = np.random.default_rng(5)
+    layout = frames.Layout("GRAY8", 160, 160)
+    for codes, low, high in ((1, 0.95, 1.1), (2, 0.95, 1.35), (4, 1.45, 1.95)):
+        noise = frames.rounded(128 + random.normal(0, codes, (160, 160)), 255)
+        for backend in harness.backends()[1:]:
+            for engine in ("fast", "sampled"):
+                output, = harness.filter_frames(layout, [layout.pack({"Y": noise})],
+                                                f"cudallf engine={engine} backend={backend}")
+                gain = layout.unpack(output)["Y"].std() / noise.std()
+                tap.check(low <= gain <= high, f"noise of {codes} codes: {engine}, {backend}",
+                          f"{gain:.2f} times, allowed are {low} to {high}")
+
+
+def check_ends(tap, pictures):
+    """Photographs stretched so that much lies next to black and white: nothing new clips, and luma
+    stays in its nominal range."""
+    for format_name, low, high in (("GRAY8", 0, 255), ("I420", 16, 235), ("P010_10LE", 64, 940)):
+        layout = frames.Layout(format_name, WIDTH, HEIGHT)
+        inputs = [frames.components_of(np.clip(1.2 * picture - 0.1 * picture.max(), 0,
+                                               picture.max()).astype(picture.dtype), format_name)
+                  for picture in pictures]
+        data = [layout.pack(components) for components in inputs]
+        for backend in harness.backends()[1:]:
+            clipped = 0
+            outputs = harness.filter_frames(layout, data, f"cudallf backend={backend} alpha=0.3")
+            for output, frame in zip(outputs, data):
+                after, before = layout.unpack(output)["Y"], layout.unpack(frame)["Y"]
+                clipped += np.sum((after >= high) & (before < high))
+                clipped += np.sum((after <= low) & (before > low))
+            tap.check(clipped == 0, f"nothing new clips: {format_name}, {backend}",
+                      f"{clipped} samples")
 
 
 def check_still(tap, pictures):
@@ -332,6 +442,10 @@ def run(tap):
     check_sampled(tap, images)
     check_colour(tap, pictures[:3])
     check_identity(tap, pictures[:2])
+    check_strength(tap, pictures)
+    check_reach(tap, images)
+    check_noise(tap)
+    check_ends(tap, pictures)
     check_still(tap, pictures)
     check_formats_agree(tap, pictures)
     harness.skip_missing_backends(tap)

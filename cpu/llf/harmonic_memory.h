@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the fast and the sampled filter keep in memory: planes of all levels, and rows a thread.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "cpu/llf/harmonic_planes.h"
+
+/* Rows of the picture that a thread keeps: five for a reduced row, slot = y modulo this. */
+#define RING 8
+
+/* A row of the picture; positions have margins. */
+typedef struct {
+  int y;
+  float *code, *intensity, *fraction;
+  uint16_t *pair;
+} PictureRow;
+
+/* What a thread works with. */
+typedef struct {
+  PictureRow ring[RING];
+  float *fraction[2];
+  uint16_t *pair[2];
+  float *sum[2], *difference[2], *scratch;
+} Worker;
+
+struct CfLlfPlanes {
+  int threads;
+  Worker *worker;
+  atomic_int *sides;                       /* of each border between two tasks */
+  size_t row;                              /* samples of a row of the picture with both margins */
+  void *memory[2 + CF_LLF_MAX_IMAGES * 4]; /* all that was allocated */
+  int allocated;
+
+  /* By level; [0] exists for `difference` alone, and only where there are several groups. */
+  int16_t *component[CF_LLF_MAX_IMAGES];
+  float *gaussian[CF_LLF_MAX_IMAGES];
+  float *difference[CF_LLF_MAX_IMAGES];  /* D_l of plan/llf_plan.h */
+  size_t stride[CF_LLF_MAX_IMAGES];      /* pixels */
+  float *weight[CF_LLF_WEIGHTED_LEVELS]; /* of level l, on the grid of level l + 1 */
+};

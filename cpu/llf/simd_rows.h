@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The inner loops over rows of one value a pixel: part of simd.c.
+ */
+#pragma once
+
+#include "cpu/llf/simd.h"
+#include "cpu/llf/simd_vectors.h"
+
+/* --- pixels --- */
+
+/* `entry_pairs` is constant. */
+INLINE void locate_codes(const float *restrict code, int width, const int entry_pairs,
+                         uint16_t *restrict pair)
+{
+  for (int x = 0; x < width; x++)
+    pair[x] = (uint16_t)((int)code[x] * entry_pairs);
+}
+
+INLINE void locate(const float *restrict value, int width, float last, const int entry_pairs,
+                   uint16_t *restrict pair, float *restrict fraction)
+{
+  for (int x = 0; x < width; x++) {
+    const float position = value[x] * last;
+    const float inside = position < 0.0f ? 0.0f : position > last ? last : position;
+    /* The last entry is reached from the one before it, so that its successor is never read. */
+    const int entry = (int)(inside < last - 1.0f ? inside : last - 1.0f);
+    pair[x] = (uint16_t)(entry * entry_pairs);
+    fraction[x] = inside - (float)entry;
+  }
+}
+
+static void normalise(const float *restrict value, int width, float gain, float bias,
+                      float *restrict intensity)
+{
+  for (int x = 0; x < width; x++) {
+    const float scaled = value[x] * gain + bias;
+    intensity[x] = scaled < 0.0f ? 0.0f : scaled > 1.0f ? 1.0f : scaled;
+  }
+}
+
+/* value * room / (room^4 + (value * unit)^4)^(1/4) */
+INLINE Vector shoulder(Vector value, Vector unit, Vector room)
+{
+  const Vector limited = value * unit, squared = limited * limited, room_squared = room * room;
+  /* No number is so small that it counts beside a code. */
+  const Vector sum = room_squared * room_squared + (squared * squared + 1e-30f);
+  const Vector root = rough_reciprocal_root(sum);
+
+  return value * room * root * rough_reciprocal_root(root);
+}
+
+INLINE Vector larger(Vector a, Vector b)
+{
+  return choose(a > b, a, b);
+}
+
+static void ease(const float *intensity, const float *ceiling, int count, float *added)
+{
+  const float most = (float)CF_LLF_MOST_OF_ROOM, epsilon = (float)CF_LLF_GAIN_EPSILON;
+  const Vector zero = {0};
+
+  for (int x = 0; x < count; x += LANES) {
+    const Vector here = load(intensity + x), change = load(added + x);
+    const Integers rises = change > zero;
+    Vector eased;
+
+    if (ceiling) {
+      const Vector top = load(ceiling + x), up = larger(1.0f - top, zero) * (here + epsilon);
+      eased = shoulder(change, choose(rises, top + epsilon, zero + 1.0f),
+                       most * choose(rises, up, here));
+    } else {
+      eased = shoulder(change, zero + 1.0f, most * choose(rises, 1.0f - here, here));
+    }
+    memcpy(added + x, &eased, sizeof eased);
+  }
+}
+
+static void ease_follow(const float *unit, const float *room, int count, float *follow)
+{
+  const Vector zero = {0};
+
+  for (int x = 0; x < count; x += LANES) {
+    const Vector value = load(follow + x);
+    const Vector eased =
+        choose(value > zero, shoulder(value, load(unit + x), load(room + x)), value);
+
+    memcpy(follow + x, &eased, sizeof eased);
+  }
+}
+
+/* --- the pyramid's operators --- */
+
+/* A value, or the square of what it is off by from 1/2: so single precision is enough for the
+ * difference of such squares. */
+INLINE float value_of(bool squared, float value)
+{
+  return squared ? (value - 0.5f) * (value - 0.5f) : value;
+}
+
+INLINE void reduce_values(bool squared, const float *const fine[5], int fine_width,
+                          float *restrict scratch, float *restrict coarse)
+{
+  const float *restrict a = fine[0], *restrict b = fine[1], *restrict c = fine[2];
+  const float *restrict d = fine[3], *restrict e = fine[4];
+  const int coarse_width = (fine_width + 1) / 2;
+  float *restrict column = scratch + CF_LLF_MARGIN;
+
+  for (int x = 0; x < fine_width; x++)
+    column[x] = (float)CF_LLF_TAP_CENTRE * value_of(squared, c[x]) +
+                (float)CF_LLF_TAP_SIDE * (value_of(squared, b[x]) + value_of(squared, d[x])) +
+                (float)CF_LLF_TAP_EDGE * (value_of(squared, a[x]) + value_of(squared, e[x]));
+  for (int x = 1; x <= 2; x++) {
+    column[-x] = column[cf_llf_mirrored(-x, fine_width)];
+    column[fine_width - 1 + x] = column[cf_llf_mirrored(fine_width - 1 + x, fine_width)];
+  }
+  for (int x = 0; x < coarse_width; x++)
+    coarse[x] = (float)CF_LLF_TAP_CENTRE * column[2 * x] +
+                (float)CF_LLF_TAP_SIDE * (column[2 * x - 1] + column[2 * x + 1]) +
+                (float)CF_LLF_TAP_EDGE * (column[2 * x - 2] + column[2 * x + 2]);
+}
+
+static void reduce_image(const float *const fine[5], int fine_width, float *scratch, float *coarse)
+{
+  reduce_values(false, fine, fine_width, scratch, coarse);
+}
+
+static void reduce_squares(const float *const fine[5], int fine_width, float *scratch,
+                           float *coarse)
+{
+  reduce_values(true, fine, fine_width, scratch, coarse);
+}
+
+/* What becomes of a row's values and the expanded ones. */
+typedef enum { ADD, MULTIPLY, SUBTRACT } Operation;
+
+INLINE float operate(Operation operation, float value, float expanded)
+{
+  return operation == ADD        ? value + expanded
+         : operation == MULTIPLY ? value * expanded
+                                 : value - expanded;
+}
+
+/* `from` is used by SUBTRACT alone: the other operations are on `to`. */
+INLINE void operate_row(Operation operation, const float *restrict column, int width,
+                        const float *restrict from, float *restrict to)
+{
+  const float centre = (float)(2.0 * CF_LLF_TAP_CENTRE), edge = (float)(2.0 * CF_LLF_TAP_EDGE);
+  const float side = (float)(2.0 * CF_LLF_TAP_SIDE);
+
+  for (int x = 0; x < (width + 1) / 2; x++) {
+    const float even = operation == SUBTRACT ? from[2 * x] : to[2 * x];
+    const float odd = operation == SUBTRACT ? from[2 * x + 1] : to[2 * x + 1];
+
+    to[2 * x] =
+        operate(operation, even, centre * column[x] + edge * (column[x - 1] + column[x + 1]));
+    to[2 * x + 1] = operate(operation, odd, side * (column[x] + column[x + 1]));
+  }
+}
+
+INLINE void operate_expanded(Operation operation, const float *const coarse[3], int width,
+                             float *restrict scratch, const float *const from[2],
+                             float *const to[2])
+{
+  const float *restrict above = coarse[0], *restrict here = coarse[1], *restrict below = coarse[2];
+  const int coarse_width = (width + 1) / 2;
+  float *restrict column = scratch + CF_LLF_MARGIN;
+
+  for (int row = 0; row < 2; row++) {
+    if (row == 0) {
+      for (int x = 0; x < coarse_width; x++)
+        column[x] = (float)(2.0 * CF_LLF_TAP_CENTRE) * here[x] +
+                    (float)(2.0 * CF_LLF_TAP_EDGE) * (above[x] + below[x]);
+    } else {
+      for (int x = 0; x < coarse_width; x++)
+        column[x] = (float)(2.0 * CF_LLF_TAP_SIDE) * (here[x] + below[x]);
+    }
+    column[-1] = column[0];
+    column[coarse_width] = column[coarse_width - 1];
+    operate_row(operation, column, width, from ? from[row] : NULL, to[row]);
+  }
+}
+
+static void add_expanded(const float *const coarse[3], int width, float *scratch,
+                         float *const to[2])
+{
+  operate_expanded(ADD, coarse, width, scratch, NULL, to);
+}
+
+static void multiply_expanded(const float *const coarse[3], int width, float *scratch,
+                              float *const to[2])
+{
+  operate_expanded(MULTIPLY, coarse, width, scratch, NULL, to);
+}
+
+static void laplacian(const float *const coarse[3], int width, float *scratch,
+                      const float *const own[2], float *const to[2])
+{
+  operate_expanded(SUBTRACT, coarse, width, scratch, own, to);
+}
+
+/* --- weights --- */
+
+static void weights_of_squares(const float *squares, const float *gaussian, int width, float slope,
+                               float offset, float share, float *weight)
+{
+  const float dark = (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK);
+  const Vector zero = {0}, one = zero + 1.0f;
+
+  for (int x = 0; x < width; x += LANES) {
+    const Vector mean = load(gaussian + x) - 0.5f;
+    const Vector root = square_root(larger(load(squares + x) - mean * mean, zero) + dark);
+    const Vector low = larger(root * slope + offset, zero), in = choose(low < one, low, one);
+    const Vector made = share * in * in * (3.0f - 2.0f * in);
+
+    memcpy(weight + x, &made, sizeof made);
+  }
+}
