@@ -105,7 +105,7 @@ void relay_event_connected(const RelayOptions *options, GstElement *source)
   AppJson *json;
 
   if (!options->json) {
-    app_say("%s: frames are coming%s%s", options->from->shown, decoder ? ", decoded by " : "",
+    app_say("Frames come from %s%s%s", options->from->shown, decoder ? ", decoded by " : "",
             decoder ? decoder : "");
     return;
   }
