@@ -96,6 +96,36 @@ def check_resume(tap, directory, source, whole):
     check_same(tap, "... what a whole run makes", whole, result)
 
 
+def check_regions(tap, directory):
+    """A face is seen until shortly before a cut, and its region is held beyond it: a part that
+    began at the cut would not know of the face."""
+    if subprocess.run(["gst-inspect-1.0", "--exists", "facedetect"], check=False).returncode:
+        tap.skip("regions held over a cut", "facedetect is not installed (Debian's package "
+                 "gstreamer1.0-opencv)")
+        return
+    try:
+        import PIL.Image  # pylint: disable=import-outside-toplevel
+        from frames import photographs  # pylint: disable=import-outside-toplevel
+    except ImportError as error:
+        tap.skip("regions held over a cut", str(error))
+        return
+    source = directory / "face.mkv"
+    PIL.Image.fromarray(photographs.photograph("astronaut.png")).save(directory / "face.png")
+    clips.ffmpeg("-loop", "1", "-framerate", "25", "-t", "0.48", "-i",
+                 str(directory / "face.png"), "-f", "lavfi", "-i",
+                 "testsrc2=size=320x320:rate=25:duration=0.92", "-filter_complex",
+                 "[0]scale=320:320,format=yuv420p[a];[1]format=yuv420p[b];[a][b]concat", "-c:v",
+                 "libx264", "-g", "15", "-keyint_min", "15", "-sc_threshold", "0", str(source))
+    masks = "facedetect display=false ! videoconvert ! cudagaussblur sigma=20 roi-mode=inside"
+    check_parts(tap, directory, source, "mkv", "regions held over a cut", "--filter",
+                f"{masks} roi-hold=400000000", parts=2)
+    held = clips.frames_md5(directory / "joined.mkv")
+    status, _, said = transcode(source, directory / "whole.mkv", "--filter", masks, *CHUNK,
+                                "--overwrite")
+    tap.check(status == 0 and held != clips.frames_md5(directory / "whole.mkv"),
+              "... and there are such", said)
+
+
 def check_parallel(tap, directory, source, whole):
     """The line of docs/guides/cluster.md."""
     if not shutil.which("parallel"):
@@ -130,6 +160,7 @@ def run(tap):
                     "VP9, of open GOPs and a variable rate", "--filter", clips.FILTER, parts=3)
         check_parts(tap, directory, source, "mp4", "more parts than chunks", "--filter",
                     "identity", parts=15)
+        check_regions(tap, directory)
         check_missing(tap, directory, source)
         check_resume(tap, directory, source, directory / "plain.mp4")
         check_parallel(tap, directory, source, directory / "plain.mp4")
