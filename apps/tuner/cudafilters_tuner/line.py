@@ -68,7 +68,7 @@ class Line:
     def _take(self, sink, end):
         """On a streaming thread."""
         sample = detached(sink.emit("pull-sample"))
-        GLib.idle_add(self._collect, self._turn, end, sample, priority=GLib.PRIORITY_DEFAULT)
+        GLib.idle_add(self._collect, self._turn, end, sample, priority=GLib.PRIORITY_DEFAULT_IDLE)
         return Gst.FlowReturn.OK
 
     def _collect(self, turn, end, sample):

@@ -133,7 +133,8 @@ class Source:
             waiting = self._latest is not None
             self._latest = (out, sample)
             if not waiting:
-                GLib.idle_add(self._hand_over, priority=GLib.PRIORITY_DEFAULT)
+                # After hands and painting: where these are slow, frames are left out.
+                GLib.idle_add(self._hand_over, priority=GLib.PRIORITY_DEFAULT_IDLE)
         return Gst.FlowReturn.OK
 
     def _hand_over(self):

@@ -84,11 +84,11 @@ class Driver:
         """Runs the main loop: for so long, or until something is so. True when it is."""
         end = time.monotonic() + (at_most if until else seconds)
         while time.monotonic() < end:
-            while self._context.iteration(False):
-                pass
+            busy = self._context.iteration(False)
             if until and until():
                 return True
-            time.sleep(0.004)
+            if not busy:
+                time.sleep(0.002)
         return until is None
 
     def wait_for_frames(self, count=3):

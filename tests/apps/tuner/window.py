@@ -81,13 +81,13 @@ def check_controls(tap, window):
                 continue
             row, before = app.panel.rows[control.name], tuning.get(control.name)
             move(row)
-            window.wait(0.02)
-            value = tuning.get(control.name)
-            if value == before or not same(row, value):
-                unmoved.append(f"{control.name}: {before} -> {value}, shown {shown(row)}")
+            if not window.wait(at_most=3, until=lambda: tuning.get(control.name) != before and
+                               same(row, tuning.get(control.name))):
+                unmoved.append(f"{control.name}: {before} -> {tuning.get(control.name)}, "
+                               f"shown {shown(row)}")
             row.reset_button.emit("clicked")
-            window.wait(0.02)
-            if not tuning.is_default(control.name) or row.reset_button.get_sensitive():
+            if not window.wait(at_most=3, until=lambda: tuning.is_default(control.name) and
+                               not row.reset_button.get_sensitive()):
                 unreset.append(control.name)
         tap.check(not unmoved, f"{name}: every control reaches its property", "\n".join(unmoved))
         tap.check(not unreset, f"{name}: every control is reset", " ".join(unreset))
