@@ -52,7 +52,8 @@ static MediaKind kind_of(const GstCaps *caps)
 {
   const gchar *name = gst_structure_get_name(gst_caps_get_structure(caps, 0));
 
-  if (g_str_has_prefix(name, "video/"))
+  /* Motion JPEG is images. */
+  if (g_str_has_prefix(name, "video/") || g_str_has_prefix(name, "image/"))
     return MEDIA_VIDEO;
   if (g_str_has_prefix(name, "audio/"))
     return MEDIA_AUDIO;
@@ -258,15 +259,22 @@ static gboolean read_streams(Media *media, GError **error)
   return good;
 }
 
+/* The first; images, which may be a cover, only where there is no other. */
 static const MediaStream *find_video(const Media *media)
 {
+  const MediaStream *images = NULL;
+
   for (guint i = 0; i < media->streams->len; i++) {
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
+    const GstStructure *caps = gst_caps_get_structure(stream->caps, 0);
 
-    if (stream->kind == MEDIA_VIDEO)
+    if (stream->kind != MEDIA_VIDEO)
+      continue;
+    if (g_str_has_prefix(gst_structure_get_name(caps), "video/"))
       return stream;
+    images = images ? images : stream;
   }
-  return NULL;
+  return images;
 }
 
 static void look_at_container(Media *media)

@@ -31,7 +31,7 @@ typedef struct {
   gchar *path;
   guint64 missing;          /* bytes that have been cut off its end; 0 where that is not known */
   GPtrArray *streams;       /* of MediaStream, in parsebin's order */
-  const MediaStream *video; /* the first of MEDIA_VIDEO */
+  const MediaStream *video; /* the one that is filtered */
   GstToc *toc;              /* NULL: no chapters */
   GstClockTime duration;    /* NONE: unknown */
   gboolean is_matroska;     /* WebM too */
