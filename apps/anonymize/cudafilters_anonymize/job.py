@@ -221,9 +221,9 @@ class Job:
         self.told.begin()
         total = len(self.plan.frames)
         work.run(lambda frames: self.told.progress("covering", frames, min(frames / total, 1.0)))
-        if work.frames != total:
-            self.told.warn(f"{total} frames were looked at, {work.frames} written; what was not "
-                           "looked at is covered whole")
+        if work.whole_unknown or work.frames != total:
+            self.told.warn(f"{total} frames were looked at, {work.frames} are written; "
+                           f"{work.whole_unknown} that were not looked at are covered whole")
 
     def tell(self, counts, seconds):
         self.told.say(

@@ -123,8 +123,8 @@ def check_fail_closed(tap, case):
     original = clips.read(case.source)
     for mask in ("blur", "mosaic"):
         for shape in ("ellipse", "rectangle"):
-            frames = case.run(rows, "--fail-closed", "--mask", mask, "--shape", shape, "--caution",
-                              "0.4", only=False)
+            frames = case.run(rows, "--fail-closed", "--mask", mask, "--shape", shape, "--expand",
+                              "0", "--caution", "0.4", only=False)
             whole = [frame["frame"] for frame in frames if frame.get("whole")]
             images = clips.read(case.output)
             # Corners are what an ellipse does not reach.

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 
 PROGRAM = pathlib.Path(os.environ["CUDAFILTERS_BUILD"]) / "apps/anonymize/cudafilters-anonymize"
-SECONDS = 120
+SECONDS = 240
 
 
 def anonymize(*arguments, **options):
