@@ -23,8 +23,11 @@ SKIPPED = "pictures are missing here"
 
 # A face this near to the edge, as a fraction of its size, may have left the picture.
 NEAR_EDGE = 0.35
-# Masks lie still where detections jitter: centres are averaged over so many frames to each side.
-SMOOTHED_FRAMES = 2
+# Masks lie still where detections jitter: centres are averaged over so long to each side. Faces
+# that are cut by the edge or half hidden are detected too small: they are taken to be as large as
+# the largest over so long.
+CENTRES_NS = 90_000_000
+SIZES_NS = 500_000_000
 # What follows a frame after so many times the usual distance was preceded by a hole.
 HOLE = 3.5
 HOLE_NS = 200_000_000
@@ -82,26 +85,47 @@ class Plan:
         for number, one in tracks.bridges(track, self.frames):
             boxes[number] = one, BRIDGED
         for number, (one, source) in boxes.items():
-            box = steadied(number, boxes)
-            self.add(number, track, box, source, one)
-        self.extend(track, 1, self.settings.after, AFTER)
-        self.extend(track, -1, self.settings.before, BEFORE)
+            self.add(number, track, self.steadied(number, boxes), source, one)
+        self.extend(track, self.steadied(track.last, boxes), 1, self.settings.after, AFTER)
+        self.extend(track, self.steadied(track.first, boxes), -1, self.settings.before, BEFORE)
+
+    def steadied(self, number, boxes):
+        """The box of this frame, and one around the mean of its neighbours' centres: covers what
+        was seen, and moves and shrinks less than detections do."""
+        own = boxes[number][0].box
+        centres = [box.centre for box in self.near(number, boxes, CENTRES_NS)]
+        x, y = (sum(centre[axis] for centre in centres) / len(centres) for axis in (0, 1))
+        sizes = self.near(number, boxes, SIZES_NS)
+        return own.union(around((x, y), max(box.width for box in sizes),
+                                max(box.height for box in sizes)))
+
+    def near(self, number, boxes, time):
+        """The track's boxes in this frame and in those at most `time` away."""
+        found = [boxes[number][0].box]
+        for step in (-1, 1):
+            other = number + step
+            while (other in boxes and
+                   abs(self.frames[other].pts - self.frames[number].pts) <= time):
+                found.append(boxes[other][0].box)
+                other += step
+        return found
 
     def add(self, number, track, box, source, detection):
         self.regions[number].append(
             Region(box, track.number, source, detection.confidence, detection.kind))
 
-    def extend(self, track, step, time, source):
-        """Beyond its end (step 1) or its beginning: for `time`, and on until it has left the
-        picture where it was leaving it."""
+    def extend(self, track, box, step, time, source):
+        """Beyond its end (step 1) or its beginning, where `box` covered it: for `time`, and on
+        until it has left the picture where it was leaving it."""
         outermost = track.last if step > 0 else track.first
         seen = track.sightings[outermost]
-        path = seen.box
+        (x, y), path = seen.box.centre, box
         for number, passed in self.beyond(outermost, step,
                                           max(time, self.settings.longest_gap)):
-            place = tracks.expected(track, self.frames, number, step)
+            to_x, to_y = tracks.expected(track, self.frames, number, step).centre
+            place = box.moved(to_x - x, to_y - y)
             path = path.union(place) if passed <= time else place
-            if passed > time and not self.is_leaving(seen.box, place):
+            if passed > time and not self.is_leaving(box, place):
                 return
             if path.within(*self.size) <= 0:
                 return
@@ -147,15 +171,3 @@ class Plan:
             if number and steps[number - 1] > max(HOLE * usual, HOLE_NS):
                 self.reasons[number].add(SKIPPED)
                 self.reasons[number - 1].add(SKIPPED)
-
-
-def steadied(number, boxes):
-    """The box of this frame and the mean of those around it: covers what was seen, and moves less
-    than detections do."""
-    own = boxes[number][0].box
-    near = [boxes[other][0].box for other in range(number - SMOOTHED_FRAMES,
-                                                     number + SMOOTHED_FRAMES + 1)
-              if other in boxes]
-    x, y = (sum(box.centre[axis] for box in near) / len(near) for axis in (0, 1))
-    width, height = max(box.width for box in near), max(box.height for box in near)
-    return own.union(around((x, y), width, height))
