@@ -218,22 +218,49 @@ static gboolean is_sought(GstElement *element, gpointer data)
   return TRUE;
 }
 
-gboolean app_filter_set(GstElement *filter, const gchar *name, const gchar *text, GError **error)
+/* The element that `name` is of (a reference), and its property, which points into `name`. */
+static GstElement *find_owner(GstElement *filter, const gchar *name, const gchar **property,
+                              GError **error)
 {
   const gchar *dot = strchr(name, '.');
   g_autofree gchar *owner = dot ? g_strndup(name, dot - name) : NULL;
   Search search = {owner, dot ? dot + 1 : name, NULL};
+
+  *property = search.property;
+  if (app_filter_foreach(filter, is_sought, &search))
+    return search.found;
+  if (owner)
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "The filter has no element \"%s\".", owner);
+  else
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+                "No element of the filter has a property \"%s\".", name);
+  return NULL;
+}
+
+gboolean app_filter_set(GstElement *filter, const gchar *name, const gchar *text, GError **error)
+{
+  const gchar *property;
+  GstElement *element = find_owner(filter, name, &property, error);
   gboolean good;
 
-  if (!app_filter_foreach(filter, is_sought, &search)) {
-    if (owner)
-      g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "The filter has no element \"%s\".", owner);
-    else
-      g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
-                  "No element of the filter has a property \"%s\".", name);
+  if (!element)
     return FALSE;
-  }
-  good = app_property_set(search.found, search.property, text, error);
-  gst_object_unref(search.found);
+  good = app_property_set(element, property, text, error);
+  gst_object_unref(element);
   return good;
+}
+
+gchar *app_filter_get(GstElement *filter, const gchar *name, GError **error)
+{
+  const gchar *property;
+  GstElement *element = find_owner(filter, name, &property, error);
+  gchar *value;
+
+  if (!element)
+    return NULL;
+  value = app_property_get(element, property);
+  if (!value)
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is nothing that can be read.", name);
+  gst_object_unref(element);
+  return value;
 }

@@ -22,3 +22,6 @@ gboolean app_filter_foreach(GstElement *filter,
 /* Sets a property of the running filter. `name` is "alpha" for the first element that has one, or
  * "cudallf.alpha", with the name or the factory of the element. Errors: as app_property_set(). */
 gboolean app_filter_set(GstElement *filter, const gchar *name, const gchar *text, GError **error);
+
+/* The value of such a property now, as text. Caller frees. NULL with APP_ERROR_USAGE. */
+gchar *app_filter_get(GstElement *filter, const gchar *name, GError **error);

@@ -121,6 +121,17 @@ gboolean app_property_set(GstElement *element, const gchar *name, const gchar *t
   return TRUE;
 }
 
+/* gst_value_serialize() gives the name that is for programmers. */
+static gchar *enum_nick(const GValue *value)
+{
+  GEnumClass *values = g_type_class_ref(G_VALUE_TYPE(value));
+  const GEnumValue *found = g_enum_get_value(values, g_value_get_enum(value));
+  gchar *nick = g_strdup(found ? found->value_nick : NULL);
+
+  g_type_class_unref(values);
+  return nick;
+}
+
 gchar *app_property_get(GstElement *element, const gchar *name)
 {
   GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), name);
@@ -131,7 +142,7 @@ gchar *app_property_get(GstElement *element, const gchar *name)
     return NULL;
   g_value_init(&value, spec->value_type);
   g_object_get_property(G_OBJECT(element), name, &value);
-  text = gst_value_serialize(&value);
+  text = G_VALUE_HOLDS_ENUM(&value) ? enum_nick(&value) : gst_value_serialize(&value);
   g_value_unset(&value);
   return text;
 }

@@ -5,12 +5,19 @@
 #include <signal.h>
 #include <unistd.h>
 
+/* Signals that come closer together are one. */
+#define SAME_SIGNAL (G_USEC_PER_SEC / 2)
+
 static gboolean receive(AppSignals *signals, gint number)
 {
-  if (signals->stopping)
+  const gint64 now = g_get_monotonic_time();
+
+  if (signals->first == 0) {
+    signals->first = now;
+    signals->stop(signals->data);
+  } else if (now - signals->first > SAME_SIGNAL) {
     _exit(128 + number);
-  signals->stopping = TRUE;
-  signals->stop(signals->data);
+  }
   return G_SOURCE_CONTINUE;
 }
 
