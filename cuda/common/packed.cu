@@ -69,8 +69,9 @@ __device__ Macropixels load(const Plane &plane, const Share &share, bool aligned
   return result;
 }
 
+/* Of what is not stored as a vector, those macropixels whose bit is set. */
 __device__ void store(const Plane &plane, const Share &share, bool aligned,
-                      const Macropixels &pixels)
+                      const Macropixels &pixels, uint32_t changed)
 {
   uint8_t *const to = row_of(plane, share.y) + 4 * share.x;
 
@@ -79,7 +80,7 @@ __device__ void store(const Plane &plane, const Share &share, bool aligned,
     return;
   }
   for (int i = 0; i < kMacropixels; i++) {
-    for (int byte = 0; i < share.count && byte < 4; byte++)
+    for (int byte = 0; i < share.count && (changed >> i & 1) && byte < 4; byte++)
       to[4 * i + byte] = (uint8_t)(pixels.word[i] >> 8 * byte);
   }
 }
@@ -121,23 +122,24 @@ __global__ void __launch_bounds__(kThreads) pack_kernel(const __grid_constant__ 
   const bool in_place = job.source.data == job.destination.data;
   const int last = job.width % 2 ? job.width / 2 - share.x : kMacropixels; /* has one pixel */
   const uint32_t no_pixel = job.luma_first ? 0x00ff0000u : 0xff000000u;
+  uint32_t changed = 0xf; /* macropixels, a bit each */
 
   if (share.count <= 0)
     return;
   Macropixels pixels = packed_of(job, share);
   if (in_place || last < kMacropixels) {
     const Macropixels before = load(job.source, share, job.aligned);
-    bool same = true;
 
     for (int i = 0; i < kMacropixels; i++) {
       if (i == last)
         pixels.word[i] = (pixels.word[i] & ~no_pixel) | (before.word[i] & no_pixel);
-      same &= i >= share.count || pixels.word[i] == before.word[i];
+      if (in_place && pixels.word[i] == before.word[i])
+        changed &= ~(1u << i);
     }
-    if (in_place && same)
+    if (changed == 0)
       return;
   }
-  store(job.destination, share, job.aligned, pixels);
+  store(job.destination, share, job.aligned, pixels, changed);
 }
 
 Plane plane_of(const CfPicture *picture, int p)

@@ -16,8 +16,8 @@ bool cf_cuda_unpack(const CfVideo *video, const CfPicture *packed, const CfPictu
                     CfPlaneRows rows, void *stream, CfStatus *status);
 
 /* Copies these rows of such `planes` to `destination`; the luma that is no pixel's comes from
- * `source`. Where source and destination are the same, 16 bytes in which nothing changes are not
- * written. */
+ * `source`. Where source and destination are the same, aligned 16 bytes in which nothing changes
+ * are not written. */
 bool cf_cuda_pack(const CfVideo *video, const CfPicture *planes, const CfPicture *source,
                   const CfPicture *destination, CfPlaneRows rows, void *stream, CfStatus *status);
 
