@@ -10,7 +10,7 @@
 #include "plan/gaussian.h"
 
 /* Up to it samples gather by themselves; up to the other where little counts around them. */
-#define SMALL_SIGMA   1.5f
+#define SMALL_SIGMA   1.0f
 #define GAP_SIGMA     12.0f
 #define LARGEST_REACH 48 /* of such a Gaussian */
 
