@@ -173,11 +173,11 @@ static CfMap *subject(int width, int height, bool soft)
 
 static void masks_agree(CfTest *test)
 {
-  const double sigmas[] = {1.5, 4.0, 9.0, 20.0};
+  const double sigmas[] = {1.5, 4.0, 9.0, 16.0};
   const CfPattern patterns[] = {CF_PATTERN_NOISE, CF_PATTERN_PHOTO, CF_PATTERN_BARS};
 
   for (int i = 0; i < 8; i++) {
-    const int width = 96 + i, height = 70;
+    const int width = 64 + i, height = 48;
     CfGaussblurParams params = mapped(CF_MAP_FILE, sigmas[i % 4], 0.0);
     CfTestPicture *source = picture(test->format, width, height, patterns[i % 3],
                                     i % 3 ? CF_ALPHA_RANDOM : CF_ALPHA_OPAQUE, test->seed + i);
