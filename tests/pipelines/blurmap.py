@@ -136,7 +136,8 @@ def compare(tap, name, format_name, image, properties, map_of, sigma, sigma_min=
     wanted = exact(layout, components,
                    lambda shape, subsampling: map_of(components, shape, subsampling, form),
                    sigma, sigma_min, border, isolate)
-    words = [f"map-isolate={isolate}", f"sigma={sigma}", f"sigma-min={sigma_min}", f"border={border}", *properties]
+    words = [f"map-isolate={isolate}", f"sigma={sigma}", f"sigma-min={sigma_min}",
+             f"border={border}", *properties]
     unit = form.max_code / 255
     for backend in harness.backends():
         output, = harness.filter_frames(layout, [layout.pack(components)],
