@@ -58,6 +58,10 @@ static const CfParam params[] = {
      .soft_maximum = 90.0},
     {"map-invert", "Invert map", "Blur where the map is 0 instead of where it is 1", CF_PARAM_BOOL,
      FIELD(map_invert), 0.0, 1.0, 0.0, NULL, NULL},
+    {"map-isolate", "Isolate",
+     "What the map leaves sharp does not bleed into what it blurs: each sample around counts by "
+     "its own map value",
+     CF_PARAM_BOOL, FIELD(map_isolate), 0.0, 1.0, 0.0, NULL, NULL},
     {"sigma-relative", "Relative sigma",
      "With regions: sigma as a fraction of each region's shorter side (0 = off, -1 = 0.2 with "
      "roi-mode=inside where sigma was not set, else 0)",
@@ -87,6 +91,11 @@ static bool check_map(const CfGaussblurParams *blur, CfStatus *status)
     return cf_fail(status, CF_ERROR_INVALID,
                    "sigma is %g, allowed with a blur map is 0 to 250: it cannot sharpen",
                    blur->sigma);
+  if (blur->map_isolate && blur->sigma_min > 0.0)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "sigma-min is %g, allowed with map-isolate is 0: what is not to bleed has to be "
+                   "sharp",
+                   blur->sigma_min);
   if (blur->sigma_relative > 0.0)
     return cf_fail(status, CF_ERROR_INVALID,
                    "sigma-relative is %g, allowed with a blur map is 0: only one of map-mode and "
@@ -159,6 +168,7 @@ static const CfRemark remarks[] = {
     {"map-location", leaves_file_unused, "map-location has no effect: it is for map-mode=file"},
     {"sigma-min", has_no_map, "sigma-min has no effect: it is for a map-mode other than none"},
     {"map-invert", has_no_map, "map-invert has no effect: it is for a map-mode other than none"},
+    {"map-isolate", has_no_map, "map-isolate has no effect: it is for a map-mode other than none"},
     {"map-x", has_no_drawn_map, "map-x" NO_DRAWN_MAP},
     {"map-y", has_no_drawn_map, "map-y" NO_DRAWN_MAP},
     {"map-inner", has_no_drawn_map, "map-inner" NO_DRAWN_MAP},

@@ -44,6 +44,11 @@ typedef struct {
       map_angle;   /* -360..360 degrees, clockwise, of the line of CF_MAP_LINEAR; 0 is horizontal */
   bool map_invert; /* 1 - m in the place of m, in all modes */
 
+  /* With a map: a gather counts each sample around by its own m, so that what the map leaves sharp
+   * does not bleed into what it blurs. What lies outside a constant border counts nothing, and
+   * where nothing counts samples stay. sigma_min has to be 0 then. */
+  bool map_isolate;
+
   double sigma_relative; /* 0 = off, else 0..1: with regions, the sigma of both directions as a
                             fraction of each region's shorter side (CfRegions), at most 250; in the
                             place of sigma, and without a map; -1: what CfEffect.settle makes of

@@ -31,6 +31,12 @@ bool cf_blur_field_is_relative(const CfBlurField *field, const CfRegions *region
   return regions && regions->count > 0 && field->params.sigma_relative > 0.0;
 }
 
+bool cf_blur_field_isolates(const CfBlurField *field, const CfRegions *regions)
+{
+  return field->params.map_isolate && field->params.map_mode != CF_MAP_NONE &&
+         !cf_blur_field_is_relative(field, regions);
+}
+
 double cf_blur_field_largest_sigma(const CfBlurField *field, const CfRegions *regions, bool *alike)
 {
   double largest = 0.0, smallest = LARGEST_SIGMA;

@@ -36,5 +36,8 @@ double cf_blur_field_largest_sigma(const CfBlurField *field, const CfRegions *re
 /* What m = 0 and m = 1 stand for in plane `p`. */
 CfMapSigmas cf_blur_field_sigmas(const CfBlurField *field, const CfRegions *regions, int p);
 
+/* Whether the job's field is made by a map of which samples count by their own values. */
+bool cf_blur_field_isolates(const CfBlurField *field, const CfRegions *regions);
+
 /* Whether rows depend on nothing but the params: not on the picture, not on regions. */
 bool cf_blur_field_is_still(const CfBlurField *field);

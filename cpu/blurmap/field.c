@@ -110,7 +110,10 @@ void cf_blur_row(const CfBlurRows *rows, int p, int y, float *m)
   const CfBlurField *field = rows->field;
   const int width = cf_plane_width(&field->video, p);
 
-  if (rows->largest > 0.0) {
+  if (rows->values) {
+    for (int x = 0; x < width; x++)
+      m[x] = (float)rows->values[(size_t)y * (size_t)width + (size_t)x] * (1.0f / CF_MAP_ONE);
+  } else if (rows->largest > 0.0) {
     relative_row(rows, p, y, width, m);
   } else if (cf_blur_field_is_still(field)) {
     const CfMapShape shape = cf_map_shape(&field->video, &field->params, p);

@@ -12,6 +12,7 @@ typedef struct {
   const CfBlurField *field;
   const CfJob *job;
   const CfCoverage *coverage; /* of the job's regions; not read without them */
+  const uint16_t *values;     /* what the field is instead, 0..CF_MAP_ONE, row by row; or NULL */
   double largest;             /* sigma of the regions where theirs make the field, else 0 */
 } CfBlurRows;
 

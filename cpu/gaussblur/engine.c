@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cpu/blurmap/engine.h"
+#include "cpu/blurmap/isolate.h"
 #include "cpu/regions/blend.h"
 #include "cpu/common/memory.h"
 #include "cpu/fir/engine.h"
@@ -34,8 +35,9 @@ typedef struct {
   CfCpuSharpen *sharpen[CF_MAX_PLANES];
   bool is_sharpened[CF_MAX_PLANES]; /* by that, but where it leaves planes to the taps */
 
-  CfCpuBlurMap *map; /* once sigma varied */
-  CfPicture aside;   /* a filtered picture, once there were regions */
+  CfCpuBlurMap *map;     /* once sigma varied */
+  CfCpuIsolate *isolate; /* once it did with map_isolate */
+  CfPicture aside;       /* a filtered picture, once there were regions */
   CfCoverage coverage;
 } Blur;
 
@@ -173,6 +175,19 @@ static bool filter_by_map(Blur *blur, const CfJob *job, const CfRect rects[CF_MA
   return true;
 }
 
+static bool filter_isolated(Blur *blur, const CfJob *job, const CfRect rects[CF_MAX_PLANES],
+                            CfStatus *status)
+{
+  const CfBlurRows rows = cf_blur_rows(&blur->field, job, &blur->coverage);
+
+  if (!blur->isolate)
+    blur->isolate = cf_cpu_isolate_open(&blur->video, blur->threads, status);
+  if (!blur->isolate || !cf_cpu_isolate_run(blur->isolate, &rows, rects, status))
+    return false;
+  blur->algorithm = "levels-isolated";
+  return true;
+}
+
 /* Pictures */
 
 static bool filter(Blur *blur, const CfJob *job, CfRect within, CfStatus *status)
@@ -183,7 +198,9 @@ static bool filter(Blur *blur, const CfJob *job, CfRect within, CfStatus *status
   for (int p = 0; p < cf_format_info(blur->video.format)->planes; p++)
     rects[p] = cf_plane_rect(&blur->video, p, within);
   if (cf_blur_field_varies(&blur->field, job->regions, &uniform))
-    return filter_by_map(blur, job, rects, status);
+    return cf_blur_field_isolates(&blur->field, job->regions)
+               ? filter_isolated(blur, job, rects, status)
+               : filter_by_map(blur, job, rects, status);
   if (!prepare_uniform(blur, &uniform, status))
     return false;
   run_uniform(blur, job, rects);
@@ -263,6 +280,7 @@ static void close_state(void *state)
     free(blur->aside.data[p]);
   }
   cf_cpu_blurmap_close(blur->map);
+  cf_cpu_isolate_close(blur->isolate);
   cf_cpu_fir_close(blur->fir);
   cf_coverage_clear(&blur->coverage);
   cf_blur_field_clear(&blur->field);

@@ -208,24 +208,35 @@ static double value_at(const Plane *plane, const double *samples, int x, int y, 
   return x < 0 || y < 0 ? border_value(plane, channel) : samples[position(plane, x, y, channel)];
 }
 
-static void gather_pixel(const Plane *plane, const double *samples, int x, int y, const CfTaps *row,
-                         const CfTaps *column, double sum[CF_MAX_CHANNELS])
+/* False where nothing counts. */
+static bool gather_pixel(const Plane *plane, const double *samples, const float *weights, int x,
+                         int y, const CfTaps *row, const CfTaps *column,
+                         double sum[CF_MAX_CHANNELS])
 {
+  double total = 0.0;
+
   for (int j = 0; j < column->count; j++) {
     const int from_y = cf_border_index(plane->border, (long)y + j - column->anchor, plane->height);
 
     for (int i = 0; i < row->count; i++) {
       const int from_x = cf_border_index(plane->border, (long)x + i - row->anchor, plane->width);
-      const double weight = column->tap[j] * row->tap[i];
+      const double share = !weights                   ? 1.0
+                           : from_x < 0 || from_y < 0 ? 0.0
+                                                      : weights[from_y * plane->width + from_x];
+      const double weight = column->tap[j] * row->tap[i] * share;
 
+      total += weight;
       for (int c = 0; c < plane->channels; c++)
         sum[c] += weight * value_at(plane, samples, from_x, from_y, c);
     }
   }
+  for (int c = 0; weights && c < plane->channels; c++)
+    sum[c] /= total;
+  return !weights || total > 0.0;
 }
 
-static void gather_row(const Plane *plane, const CfReferenceTaps *taps, int p, int y,
-                       const double *samples, const uint8_t *source, uint8_t *destination)
+static void gather_row(const Plane *plane, const CfReferenceTaps *taps, const float *weights, int p,
+                       int y, const double *samples, const uint8_t *source, uint8_t *destination)
 {
   const size_t pixel = (size_t)plane->channels * (size_t)cf_sample_bytes(plane->format);
 
@@ -234,12 +245,11 @@ static void gather_row(const Plane *plane, const CfReferenceTaps *taps, int p, i
     CfTaps row, column;
 
     taps->at(taps->context, p, x, y, &row, &column);
-    if (cf_taps_are_identity(&row) && cf_taps_are_identity(&column)) {
+    if ((cf_taps_are_identity(&row) && cf_taps_are_identity(&column)) ||
+        !gather_pixel(plane, samples, weights, x, y, &row, &column, sum))
       memcpy(destination + (size_t)x * pixel, source + (size_t)x * pixel, pixel);
-    } else {
-      gather_pixel(plane, samples, x, y, &row, &column, sum);
+    else
       finish_pixel(plane, sum, x, source, destination);
-    }
   }
 }
 
@@ -248,9 +258,12 @@ void cf_reference_fir_gather(CfReferenceFir *fir, const CfJob *job, const CfRefe
   for (int p = 0; p < fir->plan.planes; p++) {
     const Plane plane = describe_plane(fir, p);
 
+    const float *weights = taps->weights ? taps->weights(taps->context, p) : NULL;
+
     load_plane(&plane, job->source.data[p], job->source.stride[p], fir->samples);
     for (int y = 0; y < plane.height; y++)
-      gather_row(&plane, taps, p, y, fir->samples, job->source.data[p] + y * job->source.stride[p],
+      gather_row(&plane, taps, weights, p, y, fir->samples,
+                 job->source.data[p] + y * job->source.stride[p],
                  job->destination.data[p] + y * job->destination.stride[p]);
   }
 }

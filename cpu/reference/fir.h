@@ -20,6 +20,11 @@ CfReferenceFir *cf_reference_fir_open(const CfVideo *video, CfStatus *status);
 /* Says which taps filter sample (x, y) of plane `p`; they are valid until the next call. */
 typedef struct {
   void (*at)(void *context, int p, int x, int y, CfTaps *row, CfTaps *column);
+
+  /* How much each sample of a plane counts, row by row; the sums are divided by what their weights
+   * add up to, and samples around which nothing counts are copied. Called before a plane; NULL, or
+   * a result of NULL: all count alike. */
+  const float *(*weights)(void *context, int p);
   void *context;
 } CfReferenceTaps;
 

@@ -18,7 +18,8 @@
 typedef struct {
   CfReferenceFir *fir;
   CfBlurField field;
-  float *m; /* one row of the field */
+  float *m;       /* one row of the field */
+  float *weights; /* of a plane, with map-isolate */
   double row_tap[MAX_TAPS], column_tap[MAX_TAPS];
   double row_sigma, column_sigma; /* of these taps */
   const char *algorithm;
@@ -66,12 +67,25 @@ static void taps_at(void *context, int p, int x, int y, CfTaps *row, CfTaps *col
                      &blur->column_sigma);
 }
 
+static const float *weights(void *context, int p)
+{
+  Blur *blur = context;
+  const CfVideo *video = &blur->fir->video;
+  const int width = cf_plane_width(video, p);
+
+  if (!cf_blur_field_isolates(&blur->field, NULL))
+    return NULL;
+  for (int y = 0; y < cf_plane_height(video, p); y++)
+    cf_blur_row(&blur->rows, p, y, blur->weights + (size_t)y * (size_t)width);
+  return blur->weights;
+}
+
 static bool gather(Blur *blur, const CfJob *job, CfStatus *status)
 {
   /* Any blur tells what happens to the channels. */
   const CfGaussblurParams some = {
       .sigma = 1.0, .sigma_vertical = -1.0, .border = blur->field.params.border};
-  const CfReferenceTaps taps = {taps_at, blur};
+  const CfReferenceTaps taps = {taps_at, weights, blur};
 
   if (!plan(blur, &some, status))
     return false;
@@ -158,6 +172,7 @@ static void close_state(void *state)
   cf_blur_field_clear(&blur->field);
   cf_coverage_clear(&blur->coverage);
   free(blur->m);
+  free(blur->weights);
   free(blur);
 }
 
@@ -167,8 +182,10 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
   Blur *blur = calloc(1, sizeof *blur);
 
   (void)options;
-  if (!blur || !(blur->m = malloc((size_t)video->width * sizeof *blur->m))) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a row of the blur map");
+  if (!blur || !(blur->m = malloc((size_t)video->width * sizeof *blur->m)) ||
+      !(blur->weights =
+            malloc((size_t)video->width * (size_t)video->height * sizeof *blur->weights))) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for the blur map of a plane");
     close_state(blur);
     return NULL;
   }

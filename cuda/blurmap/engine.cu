@@ -2,6 +2,7 @@
  *
  * Blur maps on the host: the levels of a field, the plan of its frames, and what goes where.
  */
+#include "cuda/blurmap/isolate.cuh"
 #include "cuda/blurmap/state.cuh"
 
 #include <stdlib.h>
@@ -289,6 +290,201 @@ bool run_fp32(CfCudaBlurMap *blur, const PyramidMemory *memory, MapJob *work, in
          good;
 }
 
+/* ---- map_isolate ---- */
+
+constexpr size_t kRowAlignment = 256;
+
+size_t isolate_stride(const CfVideo *video, int p)
+{
+  return round_up((size_t)cf_plane_width(video, p) * sizeof(uint16_t), kRowAlignment);
+}
+
+size_t isolate_bytes(const CfVideo *video)
+{
+  return isolate_stride(video, 0) * (size_t)video->height;
+}
+
+/* Of planes of 16 bits, whose map is made anew for each frame: any mode that stays meanwhile. */
+CfBlurField field_of_plane(const CfCudaBlurMap *blur, const CfBlurField *field, int p)
+{
+  const CfMapSigmas sigmas = cf_blur_field_sigmas(field, nullptr, p);
+  CfBlurField own = {};
+
+  own.video = blur->plane16[p]->video;
+  own.params.sigma = sigmas.horizontal[1];
+  own.params.sigma_vertical = sigmas.vertical[1];
+  own.params.border = field->params.border;
+  own.params.map_mode = CF_MAP_RADIAL;
+  return own;
+}
+
+IsolatePlane isolate_plane(const CfCudaBlurMap *blur, const MapJob *work, int p, uint8_t *memory)
+{
+  const CfFormatInfo *format = cf_format_info(blur->video.format);
+  const MapPlane *from = &work->plane[p];
+  const size_t bytes = isolate_bytes(&blur->video);
+  IsolatePlane plane = {};
+
+  plane.source = from->source;
+  plane.destination = from->destination;
+  plane.source_stride = from->source_stride;
+  plane.destination_stride = from->destination_stride;
+  plane.width = from->width;
+  plane.height = from->height;
+  plane.channels = from->channels;
+  plane.first = from->first;
+  plane.end = from->end;
+  plane.shift = work->shift;
+  plane.max_code = work->max_code;
+  plane.border = work->border;
+  plane.alpha = cf_alpha_channel(&format->plane[p]);
+  plane.sigma_x = (float)blur->plane[p].sigmas.horizontal[1];
+  plane.sigma_y = (float)blur->plane[p].sigmas.vertical[1];
+  plane.stride = (ptrdiff_t)isolate_stride(&blur->video, p);
+  plane.map = (uint16_t *)memory;
+  plane.product = (uint16_t *)(memory + bytes);
+  plane.blurred = (uint16_t *)(memory + 2 * bytes);
+  plane.weights = (uint16_t *)(memory + 3 * bytes);
+  plane.alpha_weights = (uint16_t *)(memory + 4 * bytes);
+  return plane;
+}
+
+bool run_blur(CfCudaBlurMap *blur, const CfBlurField *field, const IsolatePlane *by, bool changed,
+              const CfJob *job, CfStatus *status);
+
+bool blur_plane(const CfCudaBlurMap *blur, const CfBlurField *field, int p,
+                const IsolatePlane *plane, const uint16_t *from, uint16_t *to, bool changed,
+                void *stream, CfStatus *status)
+{
+  const CfBlurField own = field_of_plane(blur, field, p);
+  CfJob job = {};
+
+  job.source.data[0] = (uint8_t *)from;
+  job.destination.data[0] = (uint8_t *)to;
+  job.source.stride[0] = job.destination.stride[0] = plane->stride;
+  job.stream = stream;
+  return run_blur(blur->plane16[p], &own, plane, changed, &job, status);
+}
+
+bool isolate_channel(const CfCudaBlurMap *blur, const CfBlurField *field, int p,
+                     IsolatePlane *plane, int channel, void *stream, CfStatus *status)
+{
+  const CfFormatInfo *format = cf_format_info(blur->video.format);
+  const CfRole role = format->plane[p].role[channel];
+  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
+
+  plane->channel = channel;
+  plane->blank = chroma ? (float)cf_chroma_centre(&blur->video) : 0.0f;
+  return isolate_multiply(plane, blur->wide, stream, status) &&
+         blur_plane(blur, field, p, plane, plane->product,
+                    channel == plane->alpha ? plane->alpha_weights : plane->blurred, false, stream,
+                    status) &&
+         isolate_divide(plane, blur->wide, stream, status);
+}
+
+bool isolate_all_channels(const CfCudaBlurMap *blur, const CfBlurField *field, int p,
+                          IsolatePlane *plane, void *stream, CfStatus *status)
+{
+  const CfPlaneFormat *format = &cf_format_info(blur->video.format)->plane[p];
+
+  if (plane->alpha >= 0 && !isolate_channel(blur, field, p, plane, plane->alpha, stream, status))
+    return false;
+  for (int c = 0; c < plane->channels; c++) {
+    if (c != plane->alpha && format->role[c] != CF_ROLE_PADDING &&
+        !isolate_channel(blur, field, p, plane, c, stream, status))
+      return false;
+  }
+  return true;
+}
+
+bool run_isolated(const CfCudaBlurMap *blur, const CfBlurField *field, const MapJob *work,
+                  void *stream, CfStatus *status)
+{
+  uint8_t *memory =
+      (uint8_t *)cf_scratch_take(blur->device, 5 * isolate_bytes(&blur->video), stream, status);
+  bool good = memory;
+
+  for (int p = 0; good && p < blur->planes; p++) {
+    IsolatePlane plane = isolate_plane(blur, work, p, memory);
+
+    good = isolate_read_map(work, p, &plane, blur->wide, stream, status) &&
+           blur_plane(blur, field, p, &plane, plane.map, plane.weights, true, stream, status) &&
+           isolate_all_channels(blur, field, p, &plane, stream, status);
+  }
+  return (!memory || cf_scratch_give(blur->device, memory, stream, good ? status : nullptr)) &&
+         good;
+}
+
+/* Opens what run_isolated needs. */
+bool prepare_isolated(CfCudaBlurMap *blur, const CfBlurField *field, CfStatus *status)
+{
+  for (int p = 0; p < blur->planes; p++) {
+    const CfVideo video = cf_video(CF_FORMAT_GRAY16_LE, cf_plane_width(&blur->video, p),
+                                   cf_plane_height(&blur->video, p));
+
+    if (!blur->plane16[p])
+      blur->plane16[p] = cf_cuda_blur_map_open(&video, blur->device, status);
+    if (!blur->plane16[p])
+      return false;
+    const CfBlurField own = field_of_plane(blur, field, p);
+    if (!cf_cuda_blur_map_update(blur->plane16[p], &own, status))
+      return false;
+  }
+  return true;
+}
+
+/* The map is a plane of 16 bits, one value a sample. */
+void read_values(MapJob *work, const IsolatePlane *by)
+{
+  CfMapShape *shape = &work->plane[0].shape;
+
+  work->mode = CF_MAP_FILE;
+  work->values = by->map;
+  *shape = {};
+  shape->mode = CF_MAP_FILE;
+  shape->scale_x = shape->scale_y = 1.0f;
+  shape->map_width = (int)(by->stride / (ptrdiff_t)sizeof(uint16_t));
+  shape->map_height = by->height;
+}
+
+/* Blurs a job, `by` the map of a plane where that is given. */
+bool run_blur(CfCudaBlurMap *blur, const CfBlurField *field, const IsolatePlane *by, bool changed,
+              const CfJob *job, CfStatus *status)
+{
+  MapJob work;
+  void *shapes;
+
+  if (!prepare(blur, field, job->regions, status))
+    return false;
+  if (changed)
+    blur->looked_up = false;
+  blur->frame_plan.still = cf_blur_field_is_still(field) && !job->regions;
+  const bool mma = blur->frame_plan.mma;
+  const PyramidMemory memory = mma ? PyramidMemory{} : fp32_place_pyramids(blur, job);
+  if (!upload_tables(blur, job, status))
+    return false;
+
+  const int tiles = describe_job(blur, field, job, &work);
+  if (by)
+    read_values(&work, by);
+  if (!find_shapes(blur, field, job, &work, &shapes, status))
+    return false;
+  const bool good = mma ? run_mma(blur, &work, job->stream, status)
+                        : run_fp32(blur, &memory, &work, tiles, job->stream, status);
+  return (!shapes || cf_scratch_give(blur->device, shapes, job->stream, good ? status : nullptr)) &&
+         good;
+}
+
+bool isolate_job(CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job, CfStatus *status)
+{
+  MapJob work;
+
+  if (!prepare(blur, field, job->regions, status) || !prepare_isolated(blur, field, status))
+    return false;
+  describe_job(blur, field, job, &work);
+  return run_isolated(blur, field, &work, job->stream, status);
+}
+
 size_t fp32_tiles_of(const CfVideo *video)
 {
   size_t tiles = 0;
@@ -363,6 +559,8 @@ bool cf_cuda_blur_map_update(CfCudaBlurMap *blur, const CfBlurField *field, CfSt
     return true;
   if (field->params.map_mode == CF_MAP_FILE && !reserve_values(blur, field->params.map, status))
     return false;
+  if (cf_blur_field_isolates(field, nullptr))
+    return prepare(blur, field, nullptr, status) && prepare_isolated(blur, field, status);
   return prepare(blur, field, nullptr, status) &&
          (!blur->frame_plan.mma || mma_reserve(blur->mma, 0, status));
 }
@@ -370,29 +568,12 @@ bool cf_cuda_blur_map_update(CfCudaBlurMap *blur, const CfBlurField *field, CfSt
 bool cf_cuda_blur_map_run(CfCudaBlurMap *blur, const CfBlurField *field, bool changed,
                           const CfJob *job, CfStatus *status)
 {
-  MapJob work;
-  void *shapes;
-
-  if (!prepare(blur, field, job->regions, status))
-    return false;
-  if (changed)
-    blur->looked_up = false;
-  blur->frame_plan.still = cf_blur_field_is_still(field) && !job->regions;
-  const bool mma = blur->frame_plan.mma;
-  const PyramidMemory memory = mma ? PyramidMemory{} : fp32_place_pyramids(blur, job);
   if (field->params.map_mode == CF_MAP_FILE && changed &&
       !upload_values(blur, field->params.map, job->stream, status))
     return false;
-  if (!upload_tables(blur, job, status))
-    return false;
-
-  const int tiles = describe_job(blur, field, job, &work);
-  if (!find_shapes(blur, field, job, &work, &shapes, status))
-    return false;
-  const bool good = mma ? run_mma(blur, &work, job->stream, status)
-                        : run_fp32(blur, &memory, &work, tiles, job->stream, status);
-  return (!shapes || cf_scratch_give(blur->device, shapes, job->stream, good ? status : nullptr)) &&
-         good;
+  return cf_blur_field_isolates(field, job->regions)
+             ? isolate_job(blur, field, job, status)
+             : run_blur(blur, field, nullptr, changed, job, status);
 }
 
 const char *cf_cuda_blur_map_algorithm(const CfCudaBlurMap *blur)
@@ -406,6 +587,8 @@ void cf_cuda_blur_map_close(CfCudaBlurMap *blur)
 {
   if (!blur)
     return;
+  for (CfCudaBlurMap *plane : blur->plane16)
+    cf_cuda_blur_map_close(plane);
   mma_close(blur->mma);
   cf_device_free(blur->tables);
   cf_device_free(blur->tile_levels);

@@ -51,6 +51,9 @@ struct CfCudaBlurMap {
 
   cf::blurmap::MmaState *mma; /* or NULL where it does not serve */
 
+  /* With map_isolate: blurs planes of 16 bits, of this size (isolate.cuh); NULL before. */
+  CfCudaBlurMap *plane16[CF_MAX_PLANES];
+
   bool placed; /* the tables are on the device, for these rows */
   int first_row, rows;
   bool looked_up; /* the LODs of the last frame hold for the next one too */

@@ -189,6 +189,77 @@ bool blend(CfDevice *device, const CfVideo *video, const CfRegions *regions,
   return (!scratch || cf_scratch_give(device, scratch, stream, good ? status : nullptr)) && good;
 }
 
+/* ---- one colour everywhere ---- */
+
+constexpr int kFillBytes = 16;
+constexpr int kFillRows = 8; /* of a CTA, kThreads pieces wide */
+
+/* A thread writes pieces of 16 bytes, which repeat after three of them. */
+struct FillPlane {
+  uint4 piece[3];
+  uint8_t *destination;
+  ptrdiff_t stride;
+  int row_bytes, rows;
+  int ctas_x, first_cta;
+  bool vector; /* rows start at multiples of 16 bytes */
+};
+
+struct FillJob {
+  FillPlane plane[CF_MAX_PLANES];
+  int planes;
+};
+
+__global__ void __launch_bounds__(kThreads) fill_kernel(const __grid_constant__ FillJob job)
+{
+  int cta;
+  const FillPlane &plane = plane_of_block(job, &FillPlane::first_cta, &cta);
+  const int row = cta / plane.ctas_x * kFillRows;
+  const int piece = cta % plane.ctas_x * kThreads + (int)threadIdx.x;
+  const uint4 value = plane.piece[piece % 3];
+  const int at = piece * kFillBytes, bytes = min(kFillBytes, plane.row_bytes - at);
+
+  for (int y = row; y < min(row + kFillRows, plane.rows); y++) {
+    uint8_t *to = plane.destination + (ptrdiff_t)y * plane.stride + at;
+
+    if (plane.vector && bytes == kFillBytes) {
+      *(uint4 *)to = value;
+      continue;
+    }
+    for (int i = 0; i < bytes; i++)
+      to[i] = ((const uint8_t *)&value)[i];
+  }
+}
+
+bool fill_picture(const CfVideo *video, uint32_t argb, const CfPicture *destination, void *stream,
+                  CfStatus *status)
+{
+  FillJob job = {};
+  Launch how = {};
+  int ctas = 0;
+
+  job.planes = cf_format_info(video->format)->planes;
+  for (int p = 0; p < job.planes; p++) {
+    FillPlane *const plane = &job.plane[p];
+    uint8_t pixel[2 * CF_MAX_CHANNELS];
+    const size_t bytes = cf_color_pixel(video, argb, p, pixel);
+
+    for (size_t i = 0; i < sizeof plane->piece; i++)
+      ((uint8_t *)plane->piece)[i] = pixel[i % bytes];
+    plane->destination = destination->data[p];
+    plane->stride = destination->stride[p];
+    plane->row_bytes = (int)cf_row_bytes(video, p);
+    plane->rows = cf_plane_height(video, p);
+    plane->ctas_x = div_up(div_up(plane->row_bytes, kFillBytes), kThreads);
+    plane->first_cta = ctas;
+    plane->vector = cf_is_vector_aligned(plane->destination, plane->stride);
+    ctas += plane->ctas_x * div_up(plane->rows, kFillRows);
+  }
+  how.grid = dim3((unsigned)ctas);
+  how.block = dim3(kThreads);
+  how.stream = (cudaStream_t)stream;
+  return launch(how, "filling a picture", status, fill_kernel, job);
+}
+
 } // namespace
 } // namespace cf::regions
 
@@ -200,19 +271,18 @@ bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *re
                             status);
 }
 
-/* Outside of no region is everywhere. Where regions are few, plain copies are faster around them.
- */
+/* Where regions are few, plain copies are faster around them. */
 bool cf_cuda_fill(CfDevice *device, const CfVideo *video, const CfRegions *regions,
                   const CfPicture *source, uint32_t argb, const CfPicture *destination,
                   void *stream, CfStatus *status)
 {
   const bool in_place = source->data[0] == destination->data[0];
-  CfRegions everywhere = {};
 
-  everywhere.outside = true;
-  if (!regions || regions->outside || in_place)
-    return cf::regions::blend(device, video, regions ? regions : &everywhere, source,
-                              {nullptr, argb}, destination, stream, status);
+  if (!regions)
+    return cf::regions::fill_picture(video, argb, destination, stream, status);
+  if (regions->outside || in_place)
+    return cf::regions::blend(device, video, regions, source, {nullptr, argb}, destination, stream,
+                              status);
   return cf_copy_picture(CF_COPY_ON_DEVICE, video, destination, source, stream, status) &&
          cf::regions::blend(device, video, regions, destination, {nullptr, argb}, destination,
                             stream, status);

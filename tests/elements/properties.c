@@ -91,6 +91,7 @@ static const Property gaussblur_properties[] = {
     {"map-outer", NUMBER_DOUBLE, ANIMATED, 0, 1, 0.333, NULL},
     {"map-angle", NUMBER_DOUBLE, ANIMATED, NAN, NAN, 0, NULL},
     {"map-invert", SWITCH, PLAYING, 0, 0, 0, NULL},
+    {"map-isolate", SWITCH, PLAYING, 0, 0, 0, NULL},
     {"sigma-relative", NUMBER_DOUBLE, ANIMATED, -1, 1, -1, NULL},
     {"max-device-memory", NUMBER_UINT64, ANIMATED, 0, NAN, 0, NULL},
     REGION_PROPERTIES,

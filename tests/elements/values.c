@@ -407,6 +407,8 @@ static const struct {
     {"cudagaussblur", "sigma-min=1", "sigma-min"},
     {"cudagaussblur", "sigma-min=1 map-mode=luma", NULL},
     {"cudagaussblur", "map-invert=true", "map-invert"},
+    {"cudagaussblur", "map-isolate=true", "map-isolate"},
+    {"cudagaussblur", "map-isolate=true map-mode=luma", NULL},
     {"cudagaussblur", "map-x=0.2", "map-x"},
     {"cudagaussblur", "map-y=0.2 map-mode=luma", "map-y"},
     {"cudagaussblur", "map-inner=0.2", "map-inner"},

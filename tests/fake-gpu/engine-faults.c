@@ -38,14 +38,18 @@ static const struct {
     {"gaussblur", "sigma=30", "sigma=90 border=wrap", NULL},
     {"gaussblur", "sigma=4 map-mode=radial", "sigma=24", NULL},
     {"gaussblur", "sigma=24 map-mode=luma", "sigma=4", NULL},
+    {"gaussblur", "sigma=9 map-mode=radial map-isolate=true", "sigma=24", NULL},
     {"gaussblur", "sigma=5", "sigma=30", &ellipses},
     {"blockavg", "block-width=16 block-height=16", "block-width=37 block-height=19", NULL},
     {"blockavg", "block-width=2 block-height=2", "mode=max", NULL},
+    {"blockavg", "mode=fill", "mode=max", NULL},
+    {"blockavg", "mode=fill", "mode=average", &ellipses},
     {"blockavg", "block-width=8 block-height=8", "blocks-across=6 anchor=region", &ellipses},
     {"blockavg", "block-width=8 block-height=8", "blocks-across=6 anchor=region", &rectangles},
     {"sepconv", "preset=gaussian preset-size=9", "preset-size=41", NULL},
     {"sepconv", "preset=binomial preset-size=17", "preset=box preset-size=255", NULL},
     {"sepconv", "preset=sharpen", "preset=sobel-x", NULL},
+    {"sepconv", "preset=unsharp", "preset-size=255 amount=9", NULL},
 };
 static const CfFormat formats[] = {CF_FORMAT_NV12, CF_FORMAT_RGBA, CF_FORMAT_P010_10LE,
                                    CF_FORMAT_UYVY};

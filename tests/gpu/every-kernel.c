@@ -50,6 +50,7 @@ static const Work works[] = {
     {"gaussblur-linear", "gaussblur", "sigma=24 map-mode=linear map-angle=30", NULL},
     {"gaussblur-luma", "gaussblur", "sigma=12 map-mode=luma", NULL},
     {"gaussblur-alpha", "gaussblur", "sigma=5 map-mode=alpha", NULL},
+    {"gaussblur-isolate", "gaussblur", "sigma=9 map-mode=radial map-isolate=true", NULL},
     {"gaussblur-regions", "gaussblur", "sigma=5", &ellipses},
     {"gaussblur-regions-30", "gaussblur", "sigma=30", &ellipses},
     {"blockavg-2x2", "blockavg", "block-width=2 block-height=2", NULL},
@@ -59,6 +60,8 @@ static const Work works[] = {
     {"blockavg-min", "blockavg", "block-width=8 block-height=8 mode=min", NULL},
     {"blockavg-max", "blockavg", "block-width=70 block-height=5 mode=max", NULL},
     {"blockavg-frame", "blockavg", "block-width=1024 block-height=1024", NULL},
+    {"blockavg-fill", "blockavg", "mode=fill fill-color=1628401664", NULL},
+    {"blockavg-fill-regions", "blockavg", "mode=fill", &ellipses},
     {"blockavg-regions", "blockavg", "block-width=8 block-height=8", &ellipses},
     {"blockavg-rectangles", "blockavg", "block-width=8 block-height=8", &rectangles},
     {"blockavg-rectangles-grids", "blockavg", "blocks-across=6 anchor=region", &rectangles},
@@ -75,6 +78,8 @@ static const Work works[] = {
     {"sepconv-signed", "sepconv",
      "row-kernel=<1,-2,3> column-kernel=<1,2,3,4,-3,2> anchor-y=0 bias=0.25 scale=0.2", NULL},
     {"sepconv-large-gain", "sepconv", "row-kernel=<900,-899> normalize=false absolute=true", NULL},
+    {"sepconv-unsharp", "sepconv", "preset=unsharp preset-size=9 amount=1.5", NULL},
+    {"sepconv-unsharp-255", "sepconv", "preset=unsharp preset-size=255", NULL},
     {"sepconv-planes", "sepconv", "preset=box preset-size=5 planes=chroma+alpha", NULL},
 };
 

@@ -136,6 +136,35 @@ static void two_pass_fp64(CfTest *test)
     each_way(test, CF_FIR_TWO_PASS_FP64, "fir-double", formats[i], CF_ALPHA_RANDOM);
 }
 
+/* On tensor cores there is none. */
+static void unsharp(CfTest *test)
+{
+  const CfFirForce forces[] = {CF_FIR_MMA_OPAQUE, CF_FIR_FUSED_FP32, CF_FIR_TWO_PASS_FP32,
+                               CF_FIR_TWO_PASS_FP64};
+  const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_NV12, CF_FORMAT_RGB, CF_FORMAT_P010_10LE};
+
+  if (!is_cuda(test))
+    return;
+  for (int i = 0; i < 16; i++) {
+    CfTestPicture *source = picture(formats[i / 4], 301, 90, CF_LAYOUT_ALIGNED, CF_PATTERN_NOISE,
+                                    i % 3 ? CF_ALPHA_RANDOM : CF_ALPHA_OPAQUE, test->seed);
+    CfTestPicture *got = cf_picture_new(&source->video, source->layout), *want;
+    CfSepconvParams params = defaults();
+
+    params.preset = CF_SEPCONV_UNSHARP;
+    params.preset_size = 3 + 12 * i % 70 / 2 * 2;
+    params.border = i % BORDERS;
+    want = cf_test_reference(test, &params, source);
+    say(test, &params, source);
+    filter_by(test, forces[i % 4], "fir-float fir-two-pass fir-double", &params, source, got);
+    if (want)
+      cf_test_compare(test, got, want, 1.0);
+    cf_picture_free(got);
+    cf_picture_free(want);
+    cf_picture_free(source);
+  }
+}
+
 /* Which kernel a frame gets depends on the frames before. */
 static void same_bytes_with_and_without_alpha(CfTest *test)
 {
@@ -169,6 +198,7 @@ static const CfTestCase cases[] = {
     {"fused-fp32", fused_fp32, CF_EACH_OTHER_ENGINE},
     {"two-pass-fp32", two_pass_fp32, CF_EACH_OTHER_ENGINE},
     {"two-pass-fp64", two_pass_fp64, CF_EACH_OTHER_ENGINE},
+    {"unsharp", unsharp, CF_EACH_OTHER_ENGINE},
     {"same-bytes-with-and-without-alpha", same_bytes_with_and_without_alpha, CF_EACH_OTHER_ENGINE},
     {0},
 };

@@ -88,14 +88,24 @@ def luma(components, shape, subsampling, form):
     return np.clip(mean, 0, 1)
 
 
-def exact(layout, components, map_of, sigma, sigma_min, border):
+def isolated(plane, weights, sigmas, subsampling, border):
+    """As gather, each sample around counted by its weight."""
+    around = gather(weights, sigmas, subsampling, border)
+    return np.where(around > 0, gather(plane * weights, sigmas, subsampling, border) /
+                    np.where(around > 0, around, 1.0), plane)
+
+
+def exact(layout, components, map_of, sigma, sigma_min, border, isolate):
     form = layout.format
     result = {}
     for role, plane in components.items():
         subsampling = form.subsampling(role)
         m = np.broadcast_to(map_of(plane.shape, subsampling), plane.shape)
         sigmas = sigma_min + m * (sigma - sigma_min)
-        if role != "A" and "A" in form.roles:
+        if isolate:
+            alpha = components["A"].astype(float) if "A" in form.roles and role != "A" else 1.0
+            result[role] = isolated(plane.astype(float), m * alpha, sigmas, subsampling, border)
+        elif role != "A" and "A" in form.roles:
             alpha = components["A"].astype(float)
             weight = gather(alpha, sigmas, subsampling, border)
             result[role] = (gather(plane * alpha, sigmas, subsampling, border) /
@@ -118,15 +128,16 @@ def difference(layout, output, wanted):
 
 
 def compare(tap, name, format_name, image, properties, map_of, sigma, sigma_min=0.0,
-            border="replicate", alpha=None):
+            border="replicate", alpha=None, isolate=False):
     """`map_of(components, shape, subsampling, form)` are the values m of a plane."""
     layout = frames.Layout(format_name, WIDTH, HEIGHT)
     form = layout.format
     components = frames.components_of(image, format_name, alpha)
     wanted = exact(layout, components,
                    lambda shape, subsampling: map_of(components, shape, subsampling, form),
-                   sigma, sigma_min, border)
-    words = [f"sigma={sigma}", f"sigma-min={sigma_min}", f"border={border}", *properties]
+                   sigma, sigma_min, border, isolate)
+    words = [f"map-isolate={isolate}", f"sigma={sigma}", f"sigma-min={sigma_min}",
+             f"border={border}", *properties]
     unit = form.max_code / 255
     for backend in harness.backends():
         output, = harness.filter_frames(layout, [layout.pack(components)],
@@ -155,6 +166,25 @@ def analytic_maps(tap, image):
                 ["map-mode=linear", "map-angle=25", "map-inner=0.05", "map-outer=0.25"],
                 lambda c, shape, sub, f: linear(shape, sub, 25, 0.05, 0.25), 4.0, 0.0, "wrap")
         compare(tap, "luma", format_name, image, ["map-mode=luma"], luma, 2.0, 0.0, "reflect-101")
+
+
+def isolating_maps(tap, image, directory):
+    """A subject with strands, black where it stays sharp, and a soft map."""
+    x, y = np.meshgrid(np.arange(WIDTH), np.arange(HEIGHT))
+    subject = (np.hypot(x - 50, y - 40) < 18) | ((x % 7 < 2) & (y > 8) & (abs(x - 50) < 20))
+    matte = os.path.join(directory, "matte.png")
+    PIL.Image.fromarray(np.where(subject, 0, 255).astype(np.uint8)).save(matte)
+    values = np.where(subject, 0.0, 1.0)
+    transparency = 0.2 + 0.8 * (np.arange(WIDTH) % 11 > 3) * np.ones((HEIGHT, 1))
+    for format_name, alpha in (("GRAY8", None), ("NV12", None), ("RGBA", transparency)):
+        compare(tap, "isolated", format_name, image,
+                ["map-mode=file", f"map-location={matte}"],
+                lambda c, shape, sub, f: stretched(values, shape, sub), 6.0, alpha=alpha,
+                isolate=True)
+        compare(tap, "isolated softly", format_name, image,
+                ["map-mode=radial", "map-inner=0.1"],
+                lambda c, shape, sub, f: radial(shape, sub, inner=0.1), 5.0, alpha=alpha,
+                isolate=True)
 
 
 def alpha_maps(tap, image):
@@ -273,6 +303,7 @@ def run(tap):
     alpha_maps(tap, image)
     with tempfile.TemporaryDirectory() as directory:
         file_maps(tap, image, directory)
+        isolating_maps(tap, image, directory)
         colour_maps(tap, image, directory)
         refusals(tap, directory)
         live_file(tap, directory)

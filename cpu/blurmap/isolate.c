@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/blurmap/isolate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/common/memory.h"
+#include "cpu/common/parallel.h"
+#include "plan/gaussian.h"
+
+/* Up to it samples gather by themselves; up to the other where little counts around them. */
+#define SMALL_SIGMA   1.0f
+#define GAP_SIGMA     12.0f
+#define LARGEST_REACH 48 /* of such a Gaussian */
+
+/* So many times as little as the sample itself: it lies in a gap of what stays sharp, such as hair,
+ * and sees what is far away by the tails of its Gaussian alone. */
+#define GAP 16
+
+/* Planes of 16 bits, row by row, as large as the largest of the picture. */
+typedef struct {
+  uint16_t *map;             /* 0..CF_MAP_ONE */
+  uint16_t *product;         /* of the map and a channel's share of its largest code */
+  uint16_t *blurred;         /* that, after the blur */
+  uint16_t *weights, *alpha; /* the map alone, and times alpha, after the blur */
+} Planes;
+
+struct CfCpuIsolate {
+  CfVideo video;
+  int threads;
+  CfCpuBlurMap *blur[CF_MAX_PLANES]; /* of one plane of 16 bits */
+  uint8_t *memory;
+  float *row; /* of each thread, one of the map */
+  Planes planes;
+};
+
+/* One plane of a job. */
+typedef struct {
+  CfCpuIsolate *isolate;
+  const CfBlurRows *rows;
+  const CfFormatInfo *format;
+  const CfPlaneFormat *info;
+  int p, width, height;
+  int alpha;   /* channel that weighs the others, or -1 */
+  int channel; /* that is under way; -1: the map alone */
+  CfMapSigmas sigmas;
+  CfRect rect;
+} Work;
+
+static int max_code(const Work *work)
+{
+  return cf_max_code(work->format);
+}
+
+static int sample_at(const Work *work, const uint8_t *row, int x, int channel)
+{
+  const size_t at = (size_t)(x * work->info->channels + channel);
+  uint16_t word;
+
+  if (work->format->bits == 8)
+    return row[at];
+  memcpy(&word, row + 2 * at, sizeof word);
+  return word >> work->format->shift;
+}
+
+static const uint8_t *source_row(const Work *work, int y)
+{
+  return work->rows->job->source.data[work->p] + y * work->rows->job->source.stride[work->p];
+}
+
+static void read_map(void *context, int first, int end)
+{
+  const Work *work = context;
+  float *row = work->isolate->row + (size_t)cf_thread_index() * (size_t)work->isolate->video.width;
+
+  for (int y = first; y < end; y++) {
+    uint16_t *map = work->isolate->planes.map + (size_t)y * (size_t)work->width;
+
+    cf_blur_row(work->rows, work->p, y, row);
+    for (int x = 0; x < work->width; x++)
+      map[x] = (uint16_t)(row[x] * (float)CF_MAP_ONE + 0.5f);
+  }
+}
+
+/* Colours beside alpha count by both. */
+static void multiply(void *context, int first, int end)
+{
+  const Work *work = context;
+  const float share = 1.0f / (float)max_code(work);
+  const bool weighted = work->alpha >= 0 && work->channel != work->alpha;
+
+  for (int y = first; y < end; y++) {
+    const size_t at = (size_t)y * (size_t)work->width;
+    const uint8_t *row = source_row(work, y);
+    const uint16_t *map = work->isolate->planes.map + at;
+    uint16_t *product = work->isolate->planes.product + at;
+
+    for (int x = 0; x < work->width; x++) {
+      float value = (float)map[x] * share * (float)sample_at(work, row, x, work->channel);
+
+      value *= weighted ? share * (float)sample_at(work, row, x, work->alpha) : 1.0f;
+      product[x] = (uint16_t)(value + 0.5f);
+    }
+  }
+}
+
+static void over_rows(Work *work, CfLoopBody body, int count)
+{
+  cf_parallel_for(work->isolate->threads, count, cf_even_grain(work->isolate->threads, count), body,
+                  work);
+}
+
+/* Blurs `from`, the map or a product, by the map. `changed`: the map of the last call was another.
+ */
+static bool blur(const Work *work, const uint16_t *from, uint16_t *to, bool changed,
+                 CfStatus *status)
+{
+  const ptrdiff_t stride = 2 * (ptrdiff_t)work->width;
+  /* Any map that stays until it has changed. */
+  const CfBlurField field = {.video = cf_video(CF_FORMAT_GRAY16_LE, work->width, work->height),
+                             .params = {.sigma = work->sigmas.horizontal[1],
+                                        .sigma_vertical = work->sigmas.vertical[1],
+                                        .border = work->rows->field->params.border,
+                                        .map_mode = CF_MAP_RADIAL}};
+  const CfJob job = {.source = {{(uint8_t *)(uintptr_t)from}, {stride}},
+                     .destination = {{(uint8_t *)to}, {stride}}};
+  const CfRect rects[CF_MAX_PLANES] = {work->rect};
+  const CfBlurRows rows = {.field = &field, .job = &job, .values = work->isolate->planes.map};
+
+  return cf_cpu_blurmap_run(work->isolate->blur[work->p], &rows, changed, rects, status);
+}
+
+static void store_code(const Work *work, uint8_t *row, int x, int channel, float value)
+{
+  const size_t at = (size_t)(x * work->info->channels + channel);
+  const float most = (float)max_code(work), rounded = value + 0.5f;
+  const int code = (int)(rounded < 0.0f ? 0.0f : rounded > most ? most : rounded);
+  const uint16_t word = (uint16_t)(code << work->format->shift);
+
+  if (work->format->bits == 8)
+    row[at] = (uint8_t)code;
+  else
+    memcpy(row + 2 * at, &word, sizeof word);
+}
+
+/* ---- Where levels do not suffice ---- */
+
+/* The Gaussian of a sample: its taps at 0, 1, .. to one side, not divided by their sum. */
+typedef struct {
+  int radius;
+  float tap[LARGEST_REACH + 1];
+} Gaussian;
+
+static Gaussian gaussian(float sigma)
+{
+  Gaussian result = {.radius = cf_gaussian_radius((double)sigma), .tap = {1.0f}};
+
+  for (int i = 1; i <= result.radius; i++)
+    result.tap[i] = expf(-0.5f * (float)(i * i) / (sigma * sigma));
+  return result;
+}
+
+/* What the definition says of a channel of one sample, NaN where nothing counts. Between levels of
+ * small sigmas the map may rise so steeply that their blend weighs it wrongly. */
+static float gather(const Work *work, int x, int y, const Gaussian *across, const Gaussian *down)
+{
+  const CfBorder border = (CfBorder)work->rows->field->params.border;
+  const bool weighted = work->alpha >= 0 && work->channel != work->alpha;
+  float sum = 0.0f, weights = 0.0f;
+
+  for (int j = -down->radius; j <= down->radius; j++) {
+    const int v = cf_border_index(border, y + j, work->height);
+
+    for (int i = -across->radius; v >= 0 && i <= across->radius; i++) {
+      const int u = cf_border_index(border, x + i, work->width);
+
+      if (u < 0)
+        continue;
+      float weight = down->tap[abs(j)] * across->tap[abs(i)] *
+                     (float)work->isolate->planes.map[(size_t)v * (size_t)work->width + (size_t)u];
+
+      weight *= weighted ? (float)sample_at(work, source_row(work, v), u, work->alpha) : 1.0f;
+      weights += weight;
+      sum += weight * (float)sample_at(work, source_row(work, v), u, work->channel);
+    }
+  }
+  return weights > 0.0f ? sum / weights : NAN;
+}
+
+/* ---- Samples ---- */
+
+/* A channel of a sample, NaN where nothing that counts is to be seen. */
+static float isolated(const Work *work, int x, int y)
+{
+  const Planes *planes = &work->isolate->planes;
+  const size_t at = (size_t)y * (size_t)work->width + (size_t)x;
+  const bool weighted = work->alpha >= 0 && work->channel != work->alpha;
+  const float m = (float)planes->map[at] * (1.0f / CF_MAP_ONE);
+  const float across = m * (float)work->sigmas.horizontal[1];
+  const float down = m * (float)work->sigmas.vertical[1];
+  const uint16_t *blurred = work->alpha >= 0 && !weighted ? planes->alpha : planes->blurred;
+  const uint16_t by = weighted ? planes->alpha[at] : planes->weights[at];
+
+  const float largest = fmaxf(across, down);
+  const bool gap = planes->weights[at] < planes->map[at] / GAP;
+
+  if (largest <= (gap ? GAP_SIGMA : SMALL_SIGMA)) {
+    const Gaussian row = gaussian(across), column = gaussian(down);
+
+    return gather(work, x, y, &row, &column);
+  }
+  return by == 0 ? NAN : (float)blurred[at] * (float)max_code(work) / (float)by;
+}
+
+/* Writes the channel under way where something counts, else what was there. */
+static void divide(void *context, int first, int end)
+{
+  const Work *work = context;
+  const Planes *planes = &work->isolate->planes;
+  const CfRole role = work->info->role[work->channel];
+  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
+  const float blank = chroma ? (float)cf_chroma_centre(&work->isolate->video) : 0.0f;
+
+  for (int y = work->rect.y0 + first; y < work->rect.y0 + end; y++) {
+    const size_t at = (size_t)y * (size_t)work->width;
+    const uint8_t *from = source_row(work, y);
+    const CfPicture *destination = &work->rows->job->destination;
+    uint8_t *to = destination->data[work->p] + y * destination->stride[work->p];
+
+    for (int x = work->rect.x0; x < work->rect.x1; x++) {
+      const bool stays = planes->map[at + (size_t)x] == 0 || planes->weights[at + (size_t)x] == 0;
+      const float value =
+          stays ? (float)sample_at(work, from, x, work->channel) : isolated(work, x, y);
+
+      store_code(work, to, x, work->channel, isnan(value) ? blank : value);
+    }
+  }
+}
+
+static bool run_channel(Work *work, int channel, uint16_t *to, CfStatus *status)
+{
+  work->channel = channel;
+  over_rows(work, multiply, work->height);
+  if (!blur(work, work->isolate->planes.product, to, false, status))
+    return false;
+  over_rows(work, divide, work->rect.y1 - work->rect.y0);
+  return true;
+}
+
+static bool run_plane(Work *work, CfStatus *status)
+{
+  const Planes *planes = &work->isolate->planes;
+  bool good;
+
+  over_rows(work, read_map, work->height);
+  good = blur(work, planes->map, planes->weights, true, status);
+  if (good && work->alpha >= 0)
+    good = run_channel(work, work->alpha, planes->alpha, status);
+  for (int c = 0; good && c < work->info->channels; c++) {
+    if (c != work->alpha && work->info->role[c] != CF_ROLE_PADDING)
+      good = run_channel(work, c, planes->blurred, status);
+  }
+  return good;
+}
+
+bool cf_cpu_isolate_run(CfCpuIsolate *isolate, const CfBlurRows *rows,
+                        const CfRect rects[CF_MAX_PLANES], CfStatus *status)
+{
+  const CfFormatInfo *format = cf_format_info(isolate->video.format);
+
+  for (int p = 0; p < format->planes; p++) {
+    Work work = {.isolate = isolate,
+                 .rows = rows,
+                 .format = format,
+                 .info = &format->plane[p],
+                 .p = p,
+                 .width = cf_plane_width(&isolate->video, p),
+                 .height = cf_plane_height(&isolate->video, p),
+                 .alpha = cf_alpha_channel(&format->plane[p]),
+                 .sigmas = cf_blur_field_sigmas(rows->field, NULL, p),
+                 .rect = rects[p]};
+
+    if (!cf_rect_is_empty(rects[p]) && !run_plane(&work, status))
+      return false;
+  }
+  return true;
+}
+
+/* State */
+
+static size_t lay_out(CfCpuIsolate *isolate)
+{
+  const size_t plane = (size_t)isolate->video.width * (size_t)isolate->video.height;
+  CfArena arena = {.base = isolate->memory};
+  uint16_t **each[] = {&isolate->planes.map, &isolate->planes.product, &isolate->planes.blurred,
+                       &isolate->planes.weights, &isolate->planes.alpha};
+
+  for (size_t i = 0; i < sizeof each / sizeof each[0]; i++)
+    *each[i] = cf_arena_take(&arena, plane * sizeof(uint16_t));
+  isolate->row = cf_arena_take(&arena, (size_t)isolate->threads * (size_t)isolate->video.width *
+                                           sizeof *isolate->row);
+  return arena.used;
+}
+
+CfCpuIsolate *cf_cpu_isolate_open(const CfVideo *video, int threads, CfStatus *status)
+{
+  CfCpuIsolate *isolate = calloc(1, sizeof *isolate);
+  bool good = isolate != NULL;
+
+  if (isolate) {
+    isolate->video = *video;
+    isolate->threads = threads;
+    isolate->memory = cf_aligned_alloc(lay_out(isolate));
+    good = isolate->memory != NULL;
+    lay_out(isolate);
+  }
+  for (int p = 0; good && p < cf_format_info(video->format)->planes; p++) {
+    const CfVideo plane =
+        cf_video(CF_FORMAT_GRAY16_LE, cf_plane_width(video, p), cf_plane_height(video, p));
+
+    isolate->blur[p] = cf_cpu_blurmap_open(&plane, threads, status);
+    good = isolate->blur[p] != NULL;
+  }
+  if (!good) {
+    cf_cpu_isolate_close(isolate);
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for an isolating blur map of %dx%d",
+            video->width, video->height);
+    return NULL;
+  }
+  return isolate;
+}
+
+void cf_cpu_isolate_close(CfCpuIsolate *isolate)
+{
+  if (!isolate)
+    return;
+  for (int p = 0; p < CF_MAX_PLANES; p++)
+    cf_cpu_blurmap_close(isolate->blur[p]);
+  free(isolate->memory);
+  free(isolate);
+}
