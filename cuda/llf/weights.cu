@@ -15,9 +15,10 @@ namespace cf::llf
 namespace
 {
 
-/* Of a strip: the outer lanes only help. */
-constexpr int kLanes = 30, kColumns = 4, kAcross = kLanes * kColumns / 2, kDown = 8;
-constexpr int kFineRows = 2 * kDown + 3, kWarps = 4;
+/* Of a strip: the two outer lanes on either side only help. */
+constexpr int kSide = 2, kLanes = 32 - 2 * kSide, kColumns = 4;
+constexpr int kAcross = kLanes * kColumns / 2, kDown = 8;
+constexpr int kFineRows = 2 * (kDown + 2) + 3, kWarps = 4;
 
 /* --- where the values come from; all less 1/2, so single precision is enough for squares --- */
 
@@ -148,20 +149,32 @@ __device__ __forceinline__ float2 across(const float column[kColumns])
       fmaf(8.0f, column[2], fmaf(5.0f, column[1] + column[3], column[0] + after)));
 }
 
+/* From sums over 1/400. */
+__device__ __forceinline__ float variance_of(float value, float square)
+{
+  constexpr float kUnit = 1.0f / 400.0f;
+  const float mean = kUnit * value;
+
+  return fmaxf(fmaf(-mean, mean, kUnit * square), 0.0f);
+}
+
 struct Opening {
   float slope, offset, share;
 
-  /* From sums over 1/400. */
-  __device__ __forceinline__ float weight(float value, float square) const
+  __device__ __forceinline__ float weight(float variance) const
   {
-    constexpr float kDark = (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK), kUnit = 1.0f / 400.0f;
-    const float mean = kUnit * value;
-    const float variance = fmaxf(fmaf(-mean, mean, kUnit * square), 0.0f);
+    constexpr float kDark = (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK);
     const float t = fma_saturate(slope, sqrt_approx(variance + kDark), offset);
 
     return share * t * t * fmaf(-2.0f, t, 3.0f);
   }
 };
+
+/* A quarter, a half, a quarter. */
+__device__ __forceinline__ float binomial(float before, float here, float after)
+{
+  return fmaf(0.25f, before + after, 0.5f * here);
+}
 
 /* A weighted level and its weights, on the coarser level's grid. */
 struct WeightedLevel {
@@ -170,15 +183,45 @@ struct WeightedLevel {
   Opening opening;
 };
 
+/* Two variances of a lane, smoothed across. Beyond the level its border repeats. */
+__device__ __forceinline__ float2 variances(const Sums &sums, int width, int to_x)
+{
+  const float2 value = across(sums.value), square = across(sums.square);
+  const float here = variance_of(value.x, square.x), own = variance_of(value.y, square.y);
+  const float before = __shfl_up_sync(~0u, own, 1), behind = __shfl_down_sync(~0u, here, 1);
+  const float next = to_x + 1 < width ? own : here;
+
+  return make_float2(binomial(to_x > 0 ? before : here, here, next),
+                     binomial(here, own, to_x + 2 < width ? behind : own));
+}
+
+/* Weights of row `y` from the rows above, at and below it. */
+__device__ __forceinline__ void store_weights(const WeightedLevel &level, const float2 (&rows)[3],
+                                              int y, int to_x, bool writes)
+{
+  const float2 &above = y > 0 ? rows[0] : rows[1];
+  const float2 &below = y + 1 < level.height ? rows[2] : rows[1];
+
+  if (!writes || y >= level.height)
+    return;
+  float *const to = level.weight + (size_t)y * level.width + to_x;
+  if (to_x < level.width)
+    to[0] = level.opening.weight(binomial(above.x, rows[1].x, below.x));
+  if (to_x + 1 < level.width)
+    to[1] = level.opening.weight(binomial(above.y, rows[1].y, below.y));
+}
+
 /* Weights in strip `strip` from row `first` on. */
 template <typename Values>
 __device__ __forceinline__ void make_strip(const Values &values, int fine_width, int fine_height,
                                            const WeightedLevel &level, int strip, int first)
 {
   const int lane = threadIdx.x % 32;
-  const int x = kColumns * (strip * kLanes + lane - 1), to_x = x / 2;
+  const int x = kColumns * (strip * kLanes + lane - kSide), to_x = x >> 1;
   const bool words = values.has_words(x);
-  const bool writes = lane > 0 && lane <= kLanes && x >= 0;
+  const bool writes = lane >= kSide && lane < 32 - kSide;
+  const int top = 2 * (first - 1) - 2;
+  float2 rows[3];
   typename Values::Four four[kFineRows];
   Sums sums[2] = {};
   int columns[kColumns];
@@ -189,11 +232,11 @@ __device__ __forceinline__ void make_strip(const Values &values, int fine_width,
 #pragma unroll
   for (int j = 0; j < kFineRows; j++) {
     if (words)
-      four[j] = values.words(x, mirrored(2 * first - 2 + j, fine_height));
+      four[j] = values.words(x, mirrored(top + j, fine_height));
   }
 #pragma unroll
   for (int j = 0; j < kFineRows; j++) {
-    const int y = mirrored(2 * first - 2 + j, fine_height);
+    const int y = mirrored(top + j, fine_height);
     float value[kColumns];
 
     if (words) {
@@ -211,18 +254,13 @@ __device__ __forceinline__ void make_strip(const Values &values, int fine_width,
       continue;
     }
     sums[0].add(1.0f, value);
-    const int row = first + j / 2 - 2;
     if (j >= 4) {
-      const float2 mean = across(sums[0].value), square = across(sums[0].square);
-
-      if (writes && row < level.height) {
-        float *const to = level.weight + (size_t)row * level.width + to_x;
-        if (to_x < level.width)
-          to[0] = level.opening.weight(mean.x, square.x);
-        if (to_x + 1 < level.width)
-          to[1] = level.opening.weight(mean.y, square.y);
-      }
+      rows[0] = rows[1];
+      rows[1] = rows[2];
+      rows[2] = variances(sums[0], level.width, to_x);
     }
+    if (j >= 8)
+      store_weights(level, rows, first + j / 2 - 4, to_x, writes);
     sums[0] = sums[1];
     sums[0].add(8.0f, value);
     sums[1] = Sums{};
