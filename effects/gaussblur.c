@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gaussblur.h"
 
+#include <math.h>
+
 #include "plan/coverage.h"
 
 /* Standard deviations below it leave pixels what they are. */
 #define LEAST_SIGMA 1.0
+
+/* Of the shorter side of a face's region: what cannot be recognised even after the attacker's own
+ * filters, and what barely cannot. */
+#define SAFE_SIGMA  0.2
+#define LEAST_SHARE 0.15
 
 static const CfChoice map_modes[] = {
     {CF_MAP_NONE, "none", "The same sigma everywhere"},
@@ -21,18 +28,21 @@ static const CfChoice map_modes[] = {
 static const CfParam params[] = {
     {"sigma", "Sigma",
      "Standard deviation of the blur in luma pixels (0 = off, negative sharpens as much)",
-     CF_PARAM_DOUBLE, FIELD(sigma), -250.0, 250.0, 2.0, NULL, NULL},
+     CF_PARAM_DOUBLE, FIELD(sigma), -250.0, 250.0, 2.0, NULL, NULL, .group = "Blur",
+     .soft_minimum = -5.0, .soft_maximum = 60.0, .scale = CF_SCALE_SQUARE},
     {"sigma-vertical", "Vertical sigma",
      "Standard deviation of the blur along columns (-1 = as sigma, else 0 or more)",
-     CF_PARAM_DOUBLE, FIELD(sigma_vertical), -1.0, 250.0, -1.0, NULL, NULL},
+     CF_PARAM_DOUBLE, FIELD(sigma_vertical), -1.0, 250.0, -1.0, NULL, NULL, .soft_minimum = -1.0,
+     .soft_maximum = 60.0, .scale = CF_SCALE_SQUARE},
     {"border", "Border", "What the filter sees outside the picture (constant is opaque black)",
      CF_PARAM_ENUM, FIELD(border), CF_BORDER_REPLICATE, CF_BORDER_CONSTANT, CF_BORDER_REPLICATE,
      "GstCudaFiltersBorder", cf_border_choices},
     {"map-mode", "Map mode", "What makes sigma vary over the frame", CF_PARAM_ENUM, FIELD(map_mode),
-     CF_MAP_NONE, CF_MAP_ALPHA, CF_MAP_NONE, "GstCudaFiltersMapMode", map_modes},
+     CF_MAP_NONE, CF_MAP_ALPHA, CF_MAP_NONE, "GstCudaFiltersMapMode", map_modes, .group = "Map"},
     {"sigma-min", "Smallest sigma",
      "Sigma where the map is 0, in luma pixels; where it is 1 that is sigma", CF_PARAM_DOUBLE,
-     FIELD(sigma_min), 0.0, 250.0, 0.0, NULL, NULL},
+     FIELD(sigma_min), 0.0, 250.0, 0.0, NULL, NULL, .soft_minimum = 0.0, .soft_maximum = 30.0,
+     .scale = CF_SCALE_SQUARE},
     {"map-x", "Map centre x", "Centre of the radial map, point on the line of the linear one",
      CF_PARAM_DOUBLE, FIELD(map_x), 0.0, 1.0, 0.5, NULL, NULL},
     {"map-y", "Map centre y", "The same as a fraction of the height", CF_PARAM_DOUBLE, FIELD(map_y),
@@ -44,14 +54,27 @@ static const CfParam params[] = {
      "Distance from which on the map is 1, as a fraction of the width", CF_PARAM_DOUBLE,
      FIELD(map_outer), 0.0, 1.0, 0.333, NULL, NULL},
     {"map-angle", "Map angle", "Degrees by which the line of the linear map is turned clockwise",
-     CF_PARAM_DOUBLE, FIELD(map_angle), -360.0, 360.0, 0.0, NULL, NULL},
+     CF_PARAM_DOUBLE, FIELD(map_angle), -360.0, 360.0, 0.0, NULL, NULL, .soft_minimum = -90.0,
+     .soft_maximum = 90.0},
     {"map-invert", "Invert map", "Blur where the map is 0 instead of where it is 1", CF_PARAM_BOOL,
      FIELD(map_invert), 0.0, 1.0, 0.0, NULL, NULL},
     {"sigma-relative", "Relative sigma",
-     "With regions: sigma as a fraction of each region's shorter side (0 = off)", CF_PARAM_DOUBLE,
-     FIELD(sigma_relative), 0.0, 1.0, 0.0, NULL, NULL},
+     "With regions: sigma as a fraction of each region's shorter side (0 = off, -1 = 0.2 with "
+     "roi-mode=inside where sigma was not set, else 0)",
+     CF_PARAM_DOUBLE, FIELD(sigma_relative), -1.0, 1.0, -1.0, NULL, NULL, .group = "Regions",
+     .soft_minimum = -1.0, .soft_maximum = 0.5},
     {0},
 };
+
+/* A map tells how sigma varies, and sigma how much. */
+static void settle(void *values, uint64_t set, bool masks)
+{
+  CfGaussblurParams *blur = values;
+  const bool chosen = set >> (cf_params_find(params, "sigma") - params) & 1;
+
+  if (blur->sigma_relative == -1.0)
+    blur->sigma_relative = masks && !chosen && blur->map_mode == CF_MAP_NONE ? SAFE_SIGMA : 0.0;
+}
 
 static bool check_map(const CfGaussblurParams *blur, CfStatus *status)
 {
@@ -81,6 +104,10 @@ static bool check(const CfVideo *video, const void *values, CfStatus *status)
     return cf_fail(status, CF_ERROR_INVALID,
                    "sigma-vertical is %g, allowed is -1 (as sigma) or 0 to 250",
                    blur->sigma_vertical);
+  if (blur->sigma_relative != -1.0 && blur->sigma_relative < 0.0)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "sigma-relative is %g, allowed is -1 (automatic) or 0 to 1",
+                   blur->sigma_relative);
   return check_map(blur, status);
 }
 
@@ -89,7 +116,7 @@ static bool is_identity(const void *values)
   const CfGaussblurParams *blur = values;
   const bool blurs_at_0 = blur->map_mode != CF_MAP_NONE && blur->sigma_min > 0.0;
 
-  return blur->sigma == 0.0 && blur->sigma_vertical <= 0.0 && blur->sigma_relative == 0.0 &&
+  return blur->sigma == 0.0 && blur->sigma_vertical <= 0.0 && blur->sigma_relative <= 0.0 &&
          !blurs_at_0;
 }
 
@@ -158,8 +185,42 @@ static bool relative_hides(const CfGaussblurParams *blur, const CfRegions *regio
   return cf_fail(
       why, CF_ERROR_INVALID,
       "sigma-relative is %g, which blurs a region of %d pixels with a sigma of %.2g, and "
-      "below %g that hides nothing: set sigma-relative=0.2",
-      blur->sigma_relative, weakest, blur->sigma_relative * weakest, LEAST_SIGMA);
+      "below %g that hides nothing: set sigma-relative=%g",
+      blur->sigma_relative, weakest, blur->sigma_relative * weakest, LEAST_SIGMA, SAFE_SIGMA);
+}
+
+/* The least that is done to a sample of a region: across and down alike, as a face needs it. What a
+ * map leaves sharp is meant to be. */
+static double weakest_sigma(const CfGaussblurParams *blur)
+{
+  const double down = blur->sigma_vertical < 0.0 ? blur->sigma : blur->sigma_vertical;
+
+  return blur->map_mode != CF_MAP_NONE ? fmax(blur->sigma, blur->sigma_min)
+                                       : fmin(blur->sigma, down);
+}
+
+static bool hides_faces(const CfVideo *video, const CfGaussblurParams *blur,
+                        const CfRegions *regions, CfStatus *why)
+{
+  const double sigma = weakest_sigma(blur);
+
+  for (int i = 0; regions && !regions->outside && i < regions->count; i++) {
+    const int side = cf_region_side(regions, &regions->region[i]);
+
+    if (cf_region_is_picture(video, regions, &regions->region[i]))
+      continue;
+    if (blur->sigma_relative > 0.0 && blur->sigma_relative < LEAST_SHARE)
+      return cf_fail(why, CF_ERROR_INVALID,
+                     "sigma-relative is %g, and a face can be recognised below %g: set "
+                     "sigma-relative=%g",
+                     blur->sigma_relative, LEAST_SHARE, SAFE_SIGMA);
+    if (blur->sigma_relative <= 0.0 && sigma < LEAST_SHARE * side)
+      return cf_fail(why, CF_ERROR_INVALID,
+                     "a sigma of %g is below %g of a region of %d pixels, and a face can be "
+                     "recognised: set sigma-relative=%g",
+                     sigma, LEAST_SHARE, side, SAFE_SIGMA);
+  }
+  return true;
 }
 
 static bool hides(const CfVideo *video, const void *values, const CfRegions *regions, CfStatus *why)
@@ -167,16 +228,16 @@ static bool hides(const CfVideo *video, const void *values, const CfRegions *reg
   const CfGaussblurParams *blur = values;
   const bool mapped = blur->map_mode != CF_MAP_NONE;
 
-  (void)video;
   if (blur->sigma_relative > 0.0)
-    return !regions || regions->count == 0 || relative_hides(blur, regions, why);
+    return !regions || regions->count == 0 ||
+           (relative_hides(blur, regions, why) && hides_faces(video, blur, regions, why));
   if (blur->sigma >= LEAST_SIGMA || blur->sigma_vertical >= LEAST_SIGMA ||
       (mapped && blur->sigma_min >= LEAST_SIGMA))
-    return true;
+    return hides_faces(video, blur, regions, why);
   return cf_fail(why, CF_ERROR_INVALID,
-                 "sigma is %g, and below %g that hides nothing: set sigma-relative=0.2, or a sigma "
+                 "sigma is %g, and below %g that hides nothing: set sigma-relative=%g, or a sigma "
                  "of a fifth of the shorter side of what is to be hidden",
-                 blur->sigma, LEAST_SIGMA);
+                 blur->sigma, LEAST_SIGMA, SAFE_SIGMA);
 }
 
 static const CfEngine *const engines[] = {
@@ -193,6 +254,7 @@ const CfEffect cf_gaussblur = {
     .params_size = sizeof(CfGaussblurParams),
     .params = params,
     .check = check,
+    .settle = settle,
     .hides = hides,
     .is_identity = is_identity,
     .remarks = remarks,

@@ -14,30 +14,45 @@ static const CfChoice plane_choices[] = {
 static const CfParam params[] = {
     {"row-kernel", "Row kernel",
      "1 to 255 taps along rows, the first on the leftmost sample (preset=custom)", CF_PARAM_KERNEL,
-     offsetof(CfSepconvParams, row_kernel), 0.0, 0.0, 1.0, NULL, NULL},
+     offsetof(CfSepconvParams, row_kernel), 0.0, 0.0, 1.0, NULL, NULL, .group = "Kernel"},
     {"column-kernel", "Column kernel",
      "1 to 255 taps along columns, the first on the topmost sample (preset=custom)",
      CF_PARAM_KERNEL, offsetof(CfSepconvParams, column_kernel), 0.0, 0.0, 1.0, NULL, NULL},
     {"preset", "Preset", "Ready-made kernels of preset-size taps", CF_PARAM_ENUM,
-     offsetof(CfSepconvParams, preset), CF_SEPCONV_CUSTOM, CF_SEPCONV_SHARPEN, CF_SEPCONV_CUSTOM,
+     offsetof(CfSepconvParams, preset), CF_SEPCONV_CUSTOM, CF_SEPCONV_UNSHARP, CF_SEPCONV_CUSTOM,
      "GstCudaSepconvPreset", cf_sepconv_preset_choices},
     {"preset-size", "Preset size", "Taps of a preset (an odd number)", CF_PARAM_INT,
-     offsetof(CfSepconvParams, preset_size), 3.0, CF_MAX_TAPS, 5.0, NULL, NULL},
+     offsetof(CfSepconvParams, preset_size), 3.0, CF_MAX_TAPS, 5.0, NULL, NULL, .soft_minimum = 3.0,
+     .soft_maximum = 51.0, .step = 2.0},
+    {"amount", "Amount",
+     "Of what a sample is more than the mean around it, that much is added "
+     "(preset=unsharp)",
+     CF_PARAM_DOUBLE, offsetof(CfSepconvParams, amount), 0.0, 10.0, 1.0, NULL, NULL,
+     .soft_minimum = 0.0, .soft_maximum = 3.0},
+    {"threshold", "Threshold",
+     "Samples that differ from that mean by no more than this fraction "
+     "of full scale stay (preset=unsharp)",
+     CF_PARAM_DOUBLE, offsetof(CfSepconvParams, threshold), 0.0, 1.0, 0.0, NULL, NULL,
+     .soft_minimum = 0.0, .soft_maximum = 0.1},
     {"anchor-x", "Horizontal anchor", "Tap of the row kernel on the output sample (-1 = middle)",
-     CF_PARAM_INT, offsetof(CfSepconvParams, anchor_x), -1.0, CF_MAX_TAPS - 1, -1.0, NULL, NULL},
+     CF_PARAM_INT, offsetof(CfSepconvParams, anchor_x), -1.0, CF_MAX_TAPS - 1, -1.0, NULL, NULL,
+     .soft_minimum = -1.0, .soft_maximum = 50.0},
     {"anchor-y", "Vertical anchor", "Tap of the column kernel on the output sample (-1 = middle)",
-     CF_PARAM_INT, offsetof(CfSepconvParams, anchor_y), -1.0, CF_MAX_TAPS - 1, -1.0, NULL, NULL},
+     CF_PARAM_INT, offsetof(CfSepconvParams, anchor_y), -1.0, CF_MAX_TAPS - 1, -1.0, NULL, NULL,
+     .soft_minimum = -1.0, .soft_maximum = 50.0},
     {"normalize", "Normalize", "Divide each kernel by the sum of its taps", CF_PARAM_BOOL,
      offsetof(CfSepconvParams, normalize), 0.0, 1.0, 0.0, NULL, NULL},
     {"scale", "Scale", "Factor of the result", CF_PARAM_DOUBLE, offsetof(CfSepconvParams, scale),
-     -1e9, 1e9, 1.0, NULL, NULL},
+     -1e9, 1e9, 1.0, NULL, NULL, .group = "Result", .soft_minimum = 0.0, .soft_maximum = 8.0,
+     .scale = CF_SCALE_SQUARE},
     {"bias", "Bias", "Fraction of full scale added to the result", CF_PARAM_DOUBLE,
-     offsetof(CfSepconvParams, bias), -16.0, 16.0, 0.0, NULL, NULL},
+     offsetof(CfSepconvParams, bias), -16.0, 16.0, 0.0, NULL, NULL, .soft_minimum = -1.0,
+     .soft_maximum = 1.0},
     {"absolute", "Absolute", "Take the magnitude of the result before the bias", CF_PARAM_BOOL,
      offsetof(CfSepconvParams, absolute), 0.0, 1.0, 0.0, NULL, NULL},
     {"border", "Border", "What the filter sees outside the picture", CF_PARAM_ENUM,
      offsetof(CfSepconvParams, border), CF_BORDER_REPLICATE, CF_BORDER_CONSTANT,
-     CF_BORDER_REPLICATE, "GstCudaFiltersBorder", cf_border_choices},
+     CF_BORDER_REPLICATE, "GstCudaFiltersBorder", cf_border_choices, .group = "Border and planes"},
     {"border-color", "Border colour", "Colour outside the picture as 0xAARRGGBB (border=constant)",
      CF_PARAM_COLOR, offsetof(CfSepconvParams, border_color), 0.0, UINT32_MAX, 0xff000000, NULL,
      NULL},
@@ -67,6 +82,11 @@ static bool is_custom(const void *values)
   return !is_preset(values);
 }
 
+static bool is_not_unsharp(const void *values)
+{
+  return ((const CfSepconvParams *)values)->preset != CF_SEPCONV_UNSHARP;
+}
+
 static bool has_no_border_color(const void *values)
 {
   return ((const CfSepconvParams *)values)->border != CF_BORDER_CONSTANT;
@@ -76,6 +96,8 @@ static const CfRemark remarks[] = {
     {"row-kernel", is_preset, "row-kernel has no effect: it is for preset=custom"},
     {"column-kernel", is_preset, "column-kernel has no effect: it is for preset=custom"},
     {"preset-size", is_custom, "preset-size has no effect: it is for presets other than custom"},
+    {"amount", is_not_unsharp, "amount has no effect: it is for preset=unsharp"},
+    {"threshold", is_not_unsharp, "threshold has no effect: it is for preset=unsharp"},
     {"border-color", has_no_border_color, "border-color has no effect: it is for border=constant"},
     {0},
 };

@@ -32,13 +32,43 @@ static gboolean take_wanted_params(GstCudaFiltersBase *self)
   return changed;
 }
 
+/* Parameters as engines take them, of which those are set that have a turn; valid until the next
+ * call. */
+static const void *settle_params(GstCudaFiltersBase *self, const void *params, const guint64 *turns,
+                                 gboolean masks)
+{
+  const CfEffect *effect = effect_of(self);
+  uint64_t set = 0;
+
+  memcpy(self->settled_params, params, effect->params_size);
+  for (guint i = 0; effect->params[i].name; i++)
+    set |= (uint64_t)(turns[i] > 0) << i;
+  if (effect->settle)
+    effect->settle(self->settled_params, set, masks);
+  return self->settled_params;
+}
+
+/* What is automatic depends on the mode of the regions, which is set apart. */
+static void look_for_masks(GstCudaFiltersBase *self)
+{
+  const gboolean masks = self->roi && gst_cuda_filters_regions_mask(self->roi);
+
+  if (masks == self->masks)
+    return;
+  self->masks = masks;
+  GST_OBJECT_LOCK(self);
+  self->params_changed = TRUE;
+  GST_OBJECT_UNLOCK(self);
+}
+
 static void run_wanted_params(GstCudaFiltersBase *self)
 {
   void *before = self->running_params;
 
   self->running_params = self->wanted_params;
   self->wanted_params = before;
-  self->identity = effect_of(self)->is_identity(self->running_params);
+  self->identity = effect_of(self)->is_identity(
+      settle_params(self, self->running_params, self->wanted_turns, self->masks));
 }
 
 /* The settings in force are known to be good, and to be told of what has no effect in them. */
@@ -71,13 +101,16 @@ static gboolean update_worker(GstCudaFiltersBase *self, CfStatus *status)
 
   if (!enter_engine(self, engine, status))
     return FALSE;
-  good = gst_cuda_filters_worker_update(self->worker, self->wanted_params, status);
+  good = gst_cuda_filters_worker_update(
+      self->worker, settle_params(self, self->wanted_params, self->wanted_turns, self->masks),
+      status);
   leave_engine(self, engine);
   return good;
 }
 
 gboolean gst_cuda_filters_base_update_params(GstCudaFiltersBase *self, CfStatus *status)
 {
+  look_for_masks(self);
   if (!self->worker || !take_wanted_params(self))
     return TRUE;
   if (!gst_cuda_filters_base_judge(self, gst_cuda_filters_worker_video(self->worker), status) ||
@@ -121,8 +154,10 @@ void gst_cuda_filters_base_check_mask(GstCudaFiltersBase *self)
     return;
   GST_OBJECT_LOCK(self);
   changed = self->params_changed;
-  hides = effect->hides(gst_cuda_filters_worker_video(self->worker), self->params,
-                        some ? &self->regions : NULL, &why);
+  hides = effect->hides(
+      gst_cuda_filters_worker_video(self->worker),
+      settle_params(self, self->params, self->turns, gst_cuda_filters_regions_mask(self->roi)),
+      some ? &self->regions : NULL, &why);
   GST_OBJECT_UNLOCK(self);
   if (gst_cuda_filters_regions_must_tell_of_weakness(self->roi, hides, changed))
     GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", why.message),
@@ -209,8 +244,9 @@ gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVi
     return FALSE;
   if (!take_params_for(self, info, status) || !enter_engine(self, engine, status))
     return FALSE;
-  self->worker = gst_cuda_filters_worker_new(effect_of(self), engine, info, self->running_params,
-                                             &options, status);
+  self->worker = gst_cuda_filters_worker_new(
+      effect_of(self), engine, info,
+      settle_params(self, self->running_params, self->wanted_turns, self->masks), &options, status);
   leave_engine(self, engine);
   if (!self->worker)
     return FALSE;

@@ -8,8 +8,11 @@
 #include "basereport.h"
 #include "basestaged.h"
 #include "formats.h"
+#include "presets.h"
 
-G_DEFINE_ABSTRACT_TYPE(GstCudaFiltersBase, gst_cuda_filters_base, GST_TYPE_VIDEO_FILTER)
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE(GstCudaFiltersBase, gst_cuda_filters_base, GST_TYPE_VIDEO_FILTER,
+                                 G_IMPLEMENT_INTERFACE(GST_TYPE_PRESET,
+                                                       gst_cuda_filters_presets_init))
 
 /* Parameters */
 
@@ -74,6 +77,8 @@ static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *
   /* Frames under way are of the old caps. */
   gst_cuda_filters_output_task_drain(self->output_task);
   gst_cuda_filters_base_ask_for_latency(self);
+  if (self->roi)
+    gst_cuda_filters_regions_forget_places(self->roi);
   self->cuda_memory = gst_cuda_filters_gpu_caps_are_cuda(in_caps);
   if (!gst_cuda_filters_base_open_worker(self, in_info, &status)) {
     gst_cuda_filters_base_post_error(self, &status);

@@ -85,6 +85,8 @@ struct _GstCudaFiltersBase {
   guint64 running_turn; /* all that was set up to then is in them, or was refused */
   gboolean settled;     /* frames of this stream can be, or could, be filtered with them */
   void *wanted_params;  /* those for the frames to come */
+  void *settled_params; /* scratch: a copy with numbers for what is automatic */
+  gboolean masks;       /* what is automatic in the worker's is for regions that are covered */
   guint64 *wanted_turns, wanted_turn;
   guint64 refusals_told, remarks_told; /* bits: a parameter's, a remark's of the effect */
   gboolean identity;

@@ -173,6 +173,7 @@ void gst_cuda_filters_base_init_properties(GstCudaFiltersBase *self)
   self->params = g_malloc0(effect->params_size);
   self->running_params = g_malloc0(effect->params_size);
   self->wanted_params = g_malloc0(effect->params_size);
+  self->settled_params = g_malloc0(effect->params_size);
   self->turns = g_new0(guint64, cf_params_count(effect->params) + 1);
   self->wanted_turns = g_new0(guint64, cf_params_count(effect->params) + 1);
   self->refusals = g_new0(CfStatus, count_refusals(effect));
@@ -186,6 +187,7 @@ void gst_cuda_filters_base_clear_properties(GstCudaFiltersBase *self)
   g_free(self->params);
   g_free(self->running_params);
   g_free(self->wanted_params);
+  g_free(self->settled_params);
   g_free(self->turns);
   g_free(self->wanted_turns);
   g_free(self->refusals);

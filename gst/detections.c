@@ -5,7 +5,19 @@
 #include <gst/analytics/analytics.h>
 #endif
 
+#include <math.h>
+
 #include "segments.h"
+
+GstCudaFiltersBox gst_cuda_filters_box_grow(const GstCudaFiltersBox *box,
+                                            const GstCudaFiltersBox *whole, gdouble fraction)
+{
+  const gint64 across = (gint64)ceil(fraction * (gdouble)whole->width);
+  const gint64 down = (gint64)ceil(fraction * (gdouble)whole->height);
+
+  return (GstCudaFiltersBox){box->x - across, box->y - down, box->width + 2 * across,
+                             box->height + 2 * down};
+}
 
 gboolean gst_cuda_filters_detections_accept(GstCudaFiltersSearch *search, GQuark type)
 {

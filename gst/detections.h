@@ -30,6 +30,10 @@ typedef struct {
 /* The most rectangles of one object. */
 #define GST_CUDA_FILTERS_MOST_PARTS 256
 
+/* A box grown by a fraction of the sides of `whole` on each side, rounded outwards. */
+GstCudaFiltersBox gst_cuda_filters_box_grow(const GstCudaFiltersBox *box,
+                                            const GstCudaFiltersBox *whole, gdouble fraction);
+
 /* Appends all that `buffer` has metas of. */
 void gst_cuda_filters_detections_find(GstCudaFiltersSearch *search, GstBuffer *buffer);
 

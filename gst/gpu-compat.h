@@ -22,6 +22,13 @@
 
 #include "status.h"
 
+/* Formats that CUDA memory can hold since 1.24, as part of a list of caps. */
+#if GST_CHECK_VERSION(1, 24, 0)
+#define GST_CUDA_FILTERS_COMPAT_FORMATS ", Y444_10LE, P012_LE"
+#else
+#define GST_CUDA_FILTERS_COMPAT_FORMATS ""
+#endif
+
 /* Whether the library found at run time is of the side of 1.24 that this was built for: the ABI of
  * the CUDA library changed there under one soname. */
 gboolean gst_cuda_filters_compat_library_matches(void);

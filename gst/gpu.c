@@ -18,16 +18,16 @@ void gst_cuda_filters_gpu_init(GstPlugin *plugin)
     gst_cuda_filters_compat_say_mismatch(plugin);
 }
 
-/* Formats that GstCudaAllocator knows in every version since 1.22 and the engines too; it would
- * abort the process on others. */
+/* Formats that both GstCudaAllocator and the engines know; it would abort the process on others. */
 GstCaps *gst_cuda_filters_gpu_caps(void)
 {
   if (!usable)
     return NULL;
   return gst_caps_from_string(GST_VIDEO_CAPS_MAKE_WITH_FEATURES(
-      GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY, "{ I420, YV12, NV12, NV21, Y42B, Y444, I420_10LE, "
-                                           "P010_10LE, P016_LE, Y444_16LE, RGB, BGR, RGBx, "
-                                           "BGRx, RGBA, BGRA, ARGB, ABGR, GBR }"));
+      GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY,
+      "{ I420, YV12, NV12, NV21, Y42B, Y444, I420_10LE, I422_10LE, P010_10LE, P016_LE, Y444_16LE, "
+      "UYVY, YUY2, RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR, "
+      "GBR" GST_CUDA_FILTERS_COMPAT_FORMATS " }"));
 }
 
 gboolean gst_cuda_filters_gpu_caps_are_cuda(const GstCaps *caps)

@@ -18,6 +18,6 @@ static gboolean plugin_init(GstPlugin *plugin)
 }
 
 GST_PLUGIN_DEFINE(
-    GST_VERSION_MAJOR, GST_VERSION_MINOR, cudafilters,
+    OLDEST_GST_MAJOR, OLDEST_GST_MINOR, cudafilters,
     "Local Laplacian, Gaussian blur, mosaic and separable convolution on CUDA and CPU", plugin_init,
     PACKAGE_VERSION, "LGPL", PACKAGE, PACKAGE_ORIGIN)

@@ -6,7 +6,7 @@
 #include "roi.h"
 
 /* Those that no table describes come after the others. */
-enum { PROP_TYPES = 5, PROP_REGIONS, PROP_HOLD };
+enum { PROP_TYPES = 6, PROP_REGIONS, PROP_HOLD };
 
 static const CfChoice modes[] = {
     {GST_CUDA_FILTERS_ROI_NONE, "none", "The whole frame"},
@@ -30,22 +30,30 @@ static const CfChoice missing_choices[] = {
 static const CfParam params[] = {
     {"roi-mode", "Region mode", "Which part of a frame is filtered", CF_PARAM_ENUM,
      offsetof(GstCudaFiltersRoiParams, mode), 0.0, 0.0, GST_CUDA_FILTERS_ROI_NONE,
-     "GstCudaFiltersRoiMode", modes},
+     "GstCudaFiltersRoiMode", modes, .group = "Regions"},
     {"roi-shape", "Region shape", "The shape of regions", CF_PARAM_ENUM,
      offsetof(GstCudaFiltersRoiParams, shape), 0.0, 0.0, CF_REGION_RECTANGLE,
      "GstCudaFiltersRoiShape", shapes},
     {"roi-expand", "Region expansion",
      "Fraction of a region's width and height that is added on each side", CF_PARAM_DOUBLE,
-     offsetof(GstCudaFiltersRoiParams, expand), 0.0, 2.0, 0.0, NULL, NULL},
+     offsetof(GstCudaFiltersRoiParams, expand), 0.0, 2.0, 0.0, NULL, NULL, .soft_minimum = 0.0,
+     .soft_maximum = 1.0},
     {"roi-feather", "Region feather",
-     "Pixels over which the effect fades, outwards from what is covered", CF_PARAM_DOUBLE,
-     offsetof(GstCudaFiltersRoiParams, feather), 0.0, 256.0, 0.0, NULL, NULL},
+     "Pixels over which the effect fades, outwards from what is covered (of ellipses at least 1)",
+     CF_PARAM_DOUBLE, offsetof(GstCudaFiltersRoiParams, feather), 0.0, 256.0, 0.0, NULL, NULL,
+     .soft_minimum = 0.0, .soft_maximum = 64.0, .scale = CF_SCALE_SQUARE},
+    {"roi-steady", "Region steadiness",
+     "A region that moved or grew by less than this fraction of its size keeps its place while "
+     "that still covers what was detected (roi-mode=inside)",
+     CF_PARAM_DOUBLE, offsetof(GstCudaFiltersRoiParams, steady), 0.0, 1.0, 0.1, NULL, NULL},
     {"roi-missing", "Missing regions",
      "What to do with a frame of which no detection is known (regions are none)", CF_PARAM_ENUM,
      offsetof(GstCudaFiltersRoiParams, missing), 0.0, 0.0, GST_CUDA_FILTERS_ROI_PASS,
      "GstCudaFiltersRoiMissing", missing_choices},
     {0},
 };
+
+const CfParam *const gst_cuda_filters_roi_table = params;
 
 G_STATIC_ASSERT(G_N_ELEMENTS(params) - 1 == PROP_TYPES);
 G_STATIC_ASSERT(PROP_HOLD + 1 == GST_CUDA_FILTERS_REGIONS_N_PROPERTIES);
@@ -198,5 +206,6 @@ const gchar *gst_cuda_filters_roi_settings_name_one(const GstCudaFiltersRoiSetti
          : settings->params.shape != initial.shape     ? "roi-shape"
          : settings->params.expand != initial.expand   ? "roi-expand"
          : settings->params.feather != initial.feather ? "roi-feather"
+         : settings->params.steady != initial.steady   ? "roi-steady"
                                                        : NULL;
 }

@@ -6,6 +6,7 @@
 
 #include <gst/gst.h>
 
+#include "params.h"
 #include "regions.h"
 #include "status.h"
 
@@ -20,7 +21,7 @@ typedef enum { GST_CUDA_FILTERS_ROI_PASS, GST_CUDA_FILTERS_ROI_COVER } GstCudaFi
 /* The properties that a table describes. */
 typedef struct {
   gint mode, shape, missing;
-  gdouble expand, feather;
+  gdouble expand, feather, steady;
 } GstCudaFiltersRoiParams;
 
 typedef struct {
@@ -31,6 +32,9 @@ typedef struct {
   GArray *fixed;     /* CfRegion */
   GstClockTime hold;
 } GstCudaFiltersRoiSettings;
+
+/* What describes them, in the order of the properties; the others have no table. */
+extern const CfParam *const gst_cuda_filters_roi_table;
 
 /* Settings at their defaults; freed by clear. */
 void gst_cuda_filters_roi_settings_init(GstCudaFiltersRoiSettings *settings);

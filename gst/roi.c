@@ -6,6 +6,7 @@
 #include "coverage-message.h"
 #include "detections.h"
 #include "roi-settings.h"
+#include "roi-steady.h"
 
 #define FRAMES_BEFORE_WARNING 100
 
@@ -20,8 +21,9 @@ struct _GstCudaFiltersRegions {
   GstCudaFiltersRoiSettings wanted, running; /* the user's; the streaming thread's */
   gboolean changed;
 
-  GArray *seen; /* GstCudaFiltersDetection, of the last frame that had any */
+  GArray *seen; /* GstCudaFiltersDetection, of the last frame that had any, at their places */
   GstClockTime seen_at;
+  gboolean places_hold;  /* those of the next frame may keep them */
   GArray *fresh;         /* the same of this frame */
   GArray *frame, *whole; /* CfRegion: all of this frame, expanded, and what each is a part of */
   GstCudaFiltersCoverageMessage *message;
@@ -47,6 +49,11 @@ gboolean gst_cuda_filters_regions_set(GstCudaFiltersRegions *self, guint index, 
 void gst_cuda_filters_regions_get(const GstCudaFiltersRegions *self, guint index, GValue *value)
 {
   gst_cuda_filters_roi_settings_get(&self->wanted, index, value);
+}
+
+gboolean gst_cuda_filters_regions_mask(const GstCudaFiltersRegions *self)
+{
+  return self->running.params.mode == GST_CUDA_FILTERS_ROI_INSIDE;
 }
 
 void gst_cuda_filters_regions_sync(GstCudaFiltersRegions *self)
@@ -100,9 +107,15 @@ void gst_cuda_filters_regions_reset(GstCudaFiltersRegions *self)
 {
   g_array_set_size(self->seen, 0);
   self->seen_at = GST_CLOCK_TIME_NONE;
+  self->places_hold = FALSE;
   self->frames_without = 0;
   self->any_seen = self->loss_told = FALSE;
   gst_cuda_filters_coverage_message_reset(self->message);
+}
+
+void gst_cuda_filters_regions_forget_places(GstCudaFiltersRegions *self)
+{
+  self->places_hold = FALSE;
 }
 
 void gst_cuda_filters_regions_start(GstCudaFiltersRegions *self)
@@ -125,17 +138,6 @@ static gboolean is_held(const GstCudaFiltersRegions *self, GstClockTime now)
   return (now > self->seen_at ? now - self->seen_at : self->seen_at - now) <= self->running.hold;
 }
 
-/* Grows a box by a fraction of the sides of `whole` on each side, rounded outwards. */
-static GstCudaFiltersBox grow(const GstCudaFiltersBox *box, const GstCudaFiltersBox *whole,
-                              gdouble fraction)
-{
-  const gint64 across = (gint64)ceil(fraction * (gdouble)whole->width);
-  const gint64 down = (gint64)ceil(fraction * (gdouble)whole->height);
-
-  return (GstCudaFiltersBox){box->x - across, box->y - down, box->width + 2 * across,
-                             box->height + 2 * down};
-}
-
 static CfRegion region_of(const GstCudaFiltersBox *box)
 {
   const gint64 x0 = CLAMP(box->x, -FARTHEST_EDGE, FARTHEST_EDGE);
@@ -155,10 +157,11 @@ static GstCudaFiltersBox box_of(const GstCudaFiltersRoiParams *params,
   GstCudaFiltersBox box;
 
   if (!detection->part || params->shape != CF_REGION_ELLIPSE)
-    return grow(&detection->box, whole, params->expand);
-  box = grow(whole, whole, params->expand);
-  return params->mode == GST_CUDA_FILTERS_ROI_OUTSIDE ? box
-                                                      : grow(&box, &box, 0.5 * (G_SQRT2 - 1.0));
+    return gst_cuda_filters_box_grow(&detection->box, whole, params->expand);
+  box = gst_cuda_filters_box_grow(whole, whole, params->expand);
+  return params->mode == GST_CUDA_FILTERS_ROI_OUTSIDE
+             ? box
+             : gst_cuda_filters_box_grow(&box, &box, 0.5 * (G_SQRT2 - 1.0));
 }
 
 /* Appends a region, unless it lies beyond the frame with all of its feather, which is in lines of a
@@ -190,7 +193,8 @@ static guint add_detections(GstCudaFiltersRegions *self, const GstVideoInfo *inf
     const GstCudaFiltersDetection *detection =
         &g_array_index(detections, GstCudaFiltersDetection, i);
     const GstCudaFiltersBox box = box_of(params, detection);
-    const GstCudaFiltersBox whole = grow(&detection->whole, &detection->whole, params->expand);
+    const GstCudaFiltersBox whole =
+        gst_cuda_filters_box_grow(&detection->whole, &detection->whole, params->expand);
     const gboolean again = detection->object == last_seen;
 
     last_seen = detection->object;
@@ -211,11 +215,26 @@ static guint add_fixed(GstCudaFiltersRegions *self, const GstVideoInfo *info)
   for (guint i = 0; i < fixed->len; i++) {
     const CfRegion *region = &g_array_index(fixed, CfRegion, i);
     const GstCudaFiltersBox set = {region->x, region->y, region->width, region->height};
-    const GstCudaFiltersBox box = grow(&set, &set, self->running.params.expand);
+    const GstCudaFiltersBox box =
+        gst_cuda_filters_box_grow(&set, &set, self->running.params.expand);
 
     count += add_region(self, info, &box, &box) ? 1 : 0;
   }
   return count;
+}
+
+/* Only what is covered may be covered elsewhere: what is shown is never more than was detected. */
+static void steady(GstCudaFiltersRegions *self, GstBuffer *buffer)
+{
+  const GstCudaFiltersRoiParams *params = &self->running.params;
+  const GstCudaFiltersSteady how = {.tolerance = params->steady,
+                                    .expand = params->expand,
+                                    .ellipse = params->shape == CF_REGION_ELLIPSE};
+
+  if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT))
+    self->places_hold = FALSE;
+  if (self->places_hold && params->mode == GST_CUDA_FILTERS_ROI_INSIDE)
+    gst_cuda_filters_steady(&how, self->fresh, self->seen);
 }
 
 /* Finds the regions of this frame, or of one that is held, and the fixed ones. What lies beyond the
@@ -237,6 +256,7 @@ static GstCudaFiltersCoverage find_regions(GstCudaFiltersRegions *self, GstBuffe
   g_array_set_size(self->whole, 0);
   gst_cuda_filters_detections_find(&search, buffer);
   self->any_seen |= self->fresh->len > 0;
+  steady(self, buffer);
   objects = add_detections(self, info, self->fresh, parts);
   if (objects > 0) {
     GArray *old = self->seen;
@@ -244,6 +264,7 @@ static GstCudaFiltersCoverage find_regions(GstCudaFiltersRegions *self, GstBuffe
     self->seen = self->fresh;
     self->fresh = old;
     self->seen_at = now;
+    self->places_hold = TRUE;
   } else if (is_held(self, now)) {
     objects = coverage.held = add_detections(self, info, self->seen, parts);
   }

@@ -15,7 +15,7 @@
 
 typedef struct _GstCudaFiltersRegions GstCudaFiltersRegions;
 
-#define GST_CUDA_FILTERS_REGIONS_N_PROPERTIES 8
+#define GST_CUDA_FILTERS_REGIONS_N_PROPERTIES 9
 
 typedef enum {
   GST_CUDA_FILTERS_COVER_ALL,  /* the frame, as without regions */
@@ -37,11 +37,18 @@ void gst_cuda_filters_regions_get(const GstCudaFiltersRegions *self, guint index
 /* Takes over what the properties say, for the frames to come; under the element's lock. */
 void gst_cuda_filters_regions_sync(GstCudaFiltersRegions *self);
 
+/* Whether the frames to come are covered in their regions. Streaming thread. */
+gboolean gst_cuda_filters_regions_mask(const GstCudaFiltersRegions *self);
+
 /* The element starts: forgets what came before, and what the user was told. */
 void gst_cuda_filters_regions_start(GstCudaFiltersRegions *self);
 
 /* Forgets held regions: the stream starts anew after a flush. */
 void gst_cuda_filters_regions_reset(GstCudaFiltersRegions *self);
+
+/* Objects of the next frame do not keep the places of the last one's: the stream goes on with other
+ * frames. */
+void gst_cuda_filters_regions_forget_places(GstCudaFiltersRegions *self);
 
 /* Looks at the metas of a frame, and posts `cudafilters-coverage` and warnings as messages of
  * `element`: of types that are not accepted, of a hundred frames of a stream without any region, of

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "worker.h"
 
+#include "filter.h"
 #include "formats.h"
 
 enum { FRAME, TOP_FIELD, BOTTOM_FIELD, N_STATES };
@@ -9,7 +10,7 @@ struct _GstCudaFiltersWorker {
   const CfEffect *effect;
   const CfEngine *engine;
   CfVideo video;
-  void *states[N_STATES]; /* the fields' only where frames may be interlaced */
+  CfFilter *filters[N_STATES]; /* the fields' only where frames may be interlaced */
   const CfRegions *regions;
   GArray *field_regions; /* CfRegion: those of a field, and what they are parts of */
 };
@@ -58,16 +59,16 @@ GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const 
 
   good = cf_effect_check(effect, &worker->video, params, status);
   if (good) {
-    worker->states[FRAME] = engine->open(&worker->video, params, options, status);
-    good = worker->states[FRAME] != NULL;
+    worker->filters[FRAME] = cf_filter_open(engine, &worker->video, params, options, status);
+    good = worker->filters[FRAME] != NULL;
   }
   if (good && GST_VIDEO_INFO_IS_INTERLACED(info) && splits_into_fields(&worker->video)) {
     for (gint field = TOP_FIELD; good && field <= BOTTOM_FIELD; field++) {
       CfVideo video = worker->video;
 
       video.height = field_lines(video.height, field);
-      worker->states[field] = engine->open(&video, params, options, status);
-      good = worker->states[field] != NULL;
+      worker->filters[field] = cf_filter_open(engine, &video, params, options, status);
+      good = worker->filters[field] != NULL;
     }
   }
   if (!good) {
@@ -79,10 +80,8 @@ GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const 
 
 void gst_cuda_filters_worker_free(GstCudaFiltersWorker *worker)
 {
-  for (gint i = 0; i < N_STATES; i++) {
-    if (worker->states[i])
-      worker->engine->close(worker->states[i]);
-  }
+  for (gint i = 0; i < N_STATES; i++)
+    cf_filter_close(worker->filters[i]);
   g_array_unref(worker->field_regions);
   g_free(worker);
 }
@@ -93,7 +92,7 @@ gboolean gst_cuda_filters_worker_update(GstCudaFiltersWorker *worker, const void
   if (!cf_effect_check(worker->effect, &worker->video, params, status))
     return FALSE;
   for (gint i = 0; i < N_STATES; i++) {
-    if (worker->states[i] && !worker->engine->update(worker->states[i], params, status))
+    if (worker->filters[i] && !cf_filter_update(worker->filters[i], params, status))
       return FALSE;
   }
   return TRUE;
@@ -168,12 +167,12 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
   job.source = picture_of_part(&frame->source, part);
   job.destination = picture_of_part(&frame->destination, part);
   return cf_job_check(worker->engine, &video, &job, status) &&
-         worker->engine->run(worker->states[part], &job, status);
+         cf_filter_run(worker->filters[part], &job, status);
 }
 
 static gboolean has_fields(const GstCudaFiltersWorker *worker, gboolean interlaced)
 {
-  return interlaced && worker->states[TOP_FIELD];
+  return interlaced && worker->filters[TOP_FIELD];
 }
 
 gboolean gst_cuda_filters_worker_run_job(GstCudaFiltersWorker *worker, const CfJob *job,
@@ -209,11 +208,9 @@ gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVide
 
 gint gst_cuda_filters_worker_halo(const GstCudaFiltersWorker *worker, gboolean interlaced)
 {
-  const CfEngine *engine = worker->engine;
-
-  if (!engine->halo || worker->regions || has_fields(worker, interlaced))
+  if (worker->regions || has_fields(worker, interlaced))
     return -1;
-  return engine->halo(worker->states[FRAME]);
+  return cf_filter_halo(worker->filters[FRAME]);
 }
 
 const CfVideo *gst_cuda_filters_worker_video(const GstCudaFiltersWorker *worker)
@@ -230,5 +227,5 @@ const gchar *gst_cuda_filters_worker_algorithm(const GstCudaFiltersWorker *worke
 {
   /* An engine may keep the name in its state and rewrite it with the next change of a parameter,
    * while another thread still reads this one. */
-  return g_intern_string(worker->engine->algorithm(worker->states[FRAME]));
+  return g_intern_string(cf_filter_algorithm(worker->filters[FRAME]));
 }

@@ -2,6 +2,7 @@
  *
  * The contract between an effect and those who run it: elements, tests and the benchmark.
  * An effect is a params struct, a table of descriptions of its fields, and a table of engines.
+ * Engines see no packed format; filter.h runs them on any.
  */
 #pragma once
 
@@ -109,11 +110,19 @@ typedef struct {
   size_t params_size;
   const CfParam *params; /* ends with a NULL name */
 
+  /* Puts numbers in the place of values that are automatic, for frames of which regions are
+   * covered (`masks`) or not. `set` has a bit for each row of the table: whether a user has chosen
+   * the value, be it the default. NULL if nothing is automatic. */
+  void (*settle)(void *params, uint64_t set, bool masks);
+
   /* Refuses combinations that the single ranges cannot; NULL if there are none. */
   bool (*check)(const CfVideo *video, const void *params, CfStatus *status);
 
-  /* False, with what to set instead in `why`, where what these parameters make of `regions` hides
-   * nothing of what is in them; NULL for the regions: of any. NULL if the effect knows none. */
+  /* False, with what to set instead in `why`, where these parameters, settled, hide too little of
+   * what is in `regions`; NULL for the regions: of any. A face in a region that is covered can be
+   * recognised by its blocks below a sixth of its shorter side, and by a sigma below 0.15 of it
+   * (tests/quality/masks.py); of regions that are left out, and of the whole picture, only a mask
+   * that leaves everything as it was is too weak. NULL if the effect knows none. */
   bool (*hides)(const CfVideo *video, const void *params, const CfRegions *regions, CfStatus *why);
 
   /* True where the output equals the input for every picture. */

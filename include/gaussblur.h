@@ -46,7 +46,8 @@ typedef struct {
 
   double sigma_relative; /* 0 = off, else 0..1: with regions, the sigma of both directions as a
                             fraction of each region's shorter side (CfRegions), at most 250; in the
-                            place of sigma, and without a map */
+                            place of sigma, and without a map; -1: what CfEffect.settle makes of
+                            it, and off for engines. Nothing else below 0 is allowed */
   const CfMap *map; /* for CF_MAP_FILE, where it may not be NULL; borrowed for the call, engines
                        keep references */
 } CfGaussblurParams;

@@ -30,9 +30,14 @@ typedef enum {
   CF_FORMAT_Y42B,
   CF_FORMAT_Y444,
   CF_FORMAT_I420_10LE,
+  CF_FORMAT_I422_10LE,
+  CF_FORMAT_Y444_10LE,
   CF_FORMAT_P010_10LE,
+  CF_FORMAT_P012_LE,
   CF_FORMAT_P016_LE,
   CF_FORMAT_Y444_16LE,
+  CF_FORMAT_UYVY,
+  CF_FORMAT_YUY2,
   CF_FORMAT_RGB,
   CF_FORMAT_BGR,
   CF_FORMAT_RGBx,
@@ -60,6 +65,7 @@ typedef enum {
   CF_ROLE_COUNT
 } CfRole;
 
+/* A pixel of a packed format is a macropixel: two luma samples and the chroma that they share. */
 typedef struct {
   int channels;                 /* interleaved samples in one pixel of the plane, 1..4 */
   CfRole role[CF_MAX_CHANNELS]; /* in memory order */
@@ -71,10 +77,14 @@ typedef struct {
   const char *name; /* as in caps */
   int planes;       /* 1..3 */
   CfPlaneFormat plane[CF_MAX_PLANES];
-  int bits;   /* significant bits of a sample: 8, 10 or 16 */
+  int bits;   /* significant bits of a sample: 8, 10, 12 or 16 */
   int shift;  /* bits below the significant ones: 6 for P010_10LE, whose low bits are 0 */
   bool rgb;   /* red, green, blue instead of luma and chroma */
   bool alpha; /* one channel is alpha, always in the plane of the colours */
+
+  /* Two channels are luma, of neighbours in a row. Where the width is odd, the last of them is no
+   * pixel's, and stays what it is in the source. */
+  bool packed;
 } CfFormatInfo;
 
 /* Where code values put black and white. RGB formats are always full range. */
@@ -105,6 +115,9 @@ typedef struct {
 
 /* The table entry of `format`, which must be below CF_FORMAT_COUNT. */
 const CfFormatInfo *cf_format_info(CfFormat format);
+
+/* `video` with the format that has the samples of a packed one in planes; else as it is. */
+CfVideo cf_planar_video(const CfVideo *video);
 
 /* Finds a format by its GStreamer name; false if it is none of ours. */
 bool cf_format_from_name(const char *name, CfFormat *format);
@@ -162,3 +175,7 @@ double cf_chroma_centre(const CfVideo *video);
 
 /* Code values, by role, of an 8-bit-per-component 0xAARRGGBB colour (RGB nominal full range). */
 void cf_color_codes(const CfVideo *video, uint32_t argb, double codes[CF_ROLE_COUNT]);
+
+/* A pixel of `plane` in that colour, rounded half up, as it lies in memory; returns its bytes. */
+size_t cf_color_pixel(const CfVideo *video, uint32_t argb, int plane,
+                      uint8_t pixel[2 * CF_MAX_CHANNELS]);

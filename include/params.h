@@ -37,6 +37,13 @@ typedef struct {
   const char *name; /* one line for documentation; NULL ends the list */
 } CfChoice;
 
+/* How a slider goes through its range. Zero, or a negative end, is possible but for LOG. */
+typedef enum {
+  CF_SCALE_LINEAR,
+  CF_SCALE_LOG,    /* the same way multiplies the value by the same factor */
+  CF_SCALE_SQUARE, /* the value goes by the square of the way from 0, and keeps its sign */
+} CfScale;
+
 typedef struct {
   const char *name; /* kebab-case; NULL ends the table */
   const char *nick;
@@ -46,6 +53,12 @@ typedef struct {
   double minimum, maximum, initial;
   const char *type_name;   /* GType name of an enum or flags */
   const CfChoice *choices; /* enum, flags */
+
+  /* For whoever shows it: nothing that computes reads these, and a row may leave them out. */
+  const char *group; /* of properties that belong together; NULL: that of the row above */
+  double soft_minimum, soft_maximum; /* what is usual, as a slider shows it; equal: the range */
+  CfScale scale;
+  double step; /* from one sensible value to the next; 0: any */
 } CfParam;
 
 /* Fills `values` with the defaults of the table. */

@@ -26,7 +26,8 @@ typedef struct {
   const CfRegion *whole;
   int count;      /* >= 0; with 0 regions nothing (outside: everything) is covered */
   int shape;      /* CfRegionShape, of all */
-  double feather; /* 0..256 luma pixels, outwards from what is fully covered */
+  double feather; /* 0..256 luma pixels, outwards from what is fully covered; of ellipses below 1
+                     as 1 */
   bool outside;   /* covers what lies in no region */
 
   /* The picture is one field of interlaced video, and rows, here and in `region`, are those of the

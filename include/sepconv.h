@@ -21,6 +21,7 @@ typedef enum {
   CF_SEPCONV_SOBEL_X,
   CF_SEPCONV_SOBEL_Y,
   CF_SEPCONV_SHARPEN,
+  CF_SEPCONV_UNSHARP, /* not a kernel alone: see `amount` */
 } CfSepconvPreset;
 
 /* RGB counts as luma. */
@@ -38,12 +39,18 @@ typedef struct {
   int anchor_x;           /* tap on the output sample: -1 = middle, else 0..taps - 1 */
   int anchor_y;           /* the same of the column kernel */
   bool normalize;         /* divide each kernel by its sum */
-  double scale;           /* -1e9..1e9, of the sum */
-  double bias;            /* -16..16: a fraction of full scale, added to the sum */
-  bool absolute;          /* take the magnitude before the bias */
-  int border;             /* CfBorder */
-  uint32_t border_color;  /* 0xAARRGGBB, border = constant */
-  int planes;             /* CfSepconvPlanes: a union of what is filtered; the rest is copied */
+
+  /* preset = unsharp: where a sample v and the sum m, a mean by the taps of the preset gaussian,
+   * differ by more than the threshold, v + amount (v - m) takes the place of the sum, else v. */
+  double amount;    /* 0..10 */
+  double threshold; /* 0..1, a fraction of full scale */
+
+  double scale;          /* -1e9..1e9, of the sum */
+  double bias;           /* -16..16: a fraction of full scale, added to the sum */
+  bool absolute;         /* take the magnitude before the bias */
+  int border;            /* CfBorder */
+  uint32_t border_color; /* 0xAARRGGBB, border = constant */
+  int planes;            /* CfSepconvPlanes: a union of what is filtered; the rest is copied */
 } CfSepconvParams;
 
 extern const CfEngine cf_sepconv_reference, cf_sepconv_cpu, cf_sepconv_cuda;

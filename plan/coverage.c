@@ -15,12 +15,18 @@ static int clamp(int64_t value, int64_t least, int64_t most)
   return (int)(value < least ? least : value > most ? most : value);
 }
 
+double cf_coverage_feather(const CfRegions *regions)
+{
+  return regions->shape == CF_REGION_ELLIPSE && regions->feather < 1.0 ? 1.0 : regions->feather;
+}
+
 CfCoverageRule cf_coverage_rule(const CfRegions *regions)
 {
+  const double feather = cf_coverage_feather(regions);
   const CfCoverageRule rule = {.ellipse = regions->shape == CF_REGION_ELLIPSE,
                                .outside = regions->outside,
-                               .step = (float)(regions->feather * 2.0 / CF_COVERED),
-                               .reach = regions->outside ? 0 : (int)(regions->feather + 0.999)};
+                               .step = (float)(feather * 2.0 / CF_COVERED),
+                               .reach = regions->outside ? 0 : (int)(feather + 0.999)};
   return rule;
 }
 
@@ -127,6 +133,13 @@ int cf_region_side(const CfRegions *regions, const CfRegion *region)
   const int64_t height = (int64_t)whole->height * (regions->field ? 2 : 1);
 
   return clamp(whole->width < height ? whole->width : height, 0, LARGEST_COORDINATE);
+}
+
+bool cf_region_is_picture(const CfVideo *video, const CfRegions *regions, const CfRegion *region)
+{
+  return regions->shape == CF_REGION_RECTANGLE && region->x <= 0 && region->y <= 0 &&
+         (int64_t)region->x + region->width >= video->width &&
+         (int64_t)region->y + region->height >= video->height;
 }
 
 /* ---- Text ---- */

@@ -5,7 +5,8 @@
  * each sample of a frame.
  *
  * A luma pixel is covered by its most covering region: 1 inside, and with a feather of f pixels
- * 1 - d / f at a distance of d pixels between the pixel's centre and the region. With `outside` it
+ * 1 - d / f at a distance of d pixels between the pixel's centre and the region; the feather of an
+ * ellipse is 1 at least, so that its edge has no steps. With `outside` it
  * is covered as much as the least covering complement of a region: 1 in no region, 1 - d / f at a
  * depth of d. A chroma sample is as covered as the most covered luma pixel that it belongs to.
  * coverage_rule.h has the arithmetic.
@@ -27,6 +28,9 @@ static inline bool cf_rect_is_empty(CfRect rect)
   return rect.x0 >= rect.x1 || rect.y0 >= rect.y1;
 }
 
+/* Pixels over which the coverage of these regions fades. */
+double cf_coverage_feather(const CfRegions *regions);
+
 CfCoverageRule cf_coverage_rule(const CfRegions *regions);
 
 /* Makes the shape of a region; false if it is empty. Coordinates are cut at 2^29 pixels; an ellipse
@@ -47,6 +51,9 @@ CfRect cf_plane_rect(const CfVideo *video, int plane, CfRect luma);
 /* The shorter side of a region, or of what it is a part of, in pixels; of fields in pixels of the
  * frame. */
 int cf_region_side(const CfRegions *regions, const CfRegion *region);
+
+/* Whether a region holds the whole picture, with its corners. */
+bool cf_region_is_picture(const CfVideo *video, const CfRegions *regions, const CfRegion *region);
 
 /* Pixels of a row from x0 to x1. */
 typedef struct {

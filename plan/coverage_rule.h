@@ -36,7 +36,8 @@ typedef struct {
 /* What is the same for all regions of a frame. */
 typedef struct {
   bool ellipse, outside;
-  float step; /* half pixels in which the coverage falls by 1/256; 0 without feather */
+  float step; /* half pixels in which the coverage falls by 1/256; 0 without feather, never for
+                 ellipses */
   int reach;  /* luma pixels around its rectangle that a shape may cover */
 } CfCoverageRule;
 
@@ -90,8 +91,6 @@ CF_SHARED int cf_ellipse_coverage(const CfCoverageRule *rule, const CfShape *sha
 
   if (rule->outside ? square > 0.99999f : square < 1.00001f)
     return CF_COVERED;
-  if (rule->step == 0.0f)
-    return 0;
   if (square == 0.0f)
     return cf_faded(rule, (float)shape->smaller_axis);
 

@@ -22,7 +22,8 @@ typedef struct {
 
 static Outline outline_of(const CfRegions *regions, const CfRegion *region)
 {
-  const double grown = regions->outside ? -0.5 * regions->feather : 0.5 * regions->feather;
+  const double feather = cf_coverage_feather(regions);
+  const double grown = regions->outside ? -0.5 * feather : 0.5 * feather;
 
   return (Outline){region->x - grown, region->y - grown, (double)region->x + region->width + grown,
                    (double)region->y + region->height + grown};

@@ -13,6 +13,8 @@ typedef struct {
   double scale;
   double bias; /* fraction of full scale */
   bool absolute;
+  bool unsharp;
+  double amount, threshold; /* threshold: fraction of full scale */
   uint32_t border_color;
   int planes; /* CfSepconvPlanes */
 } Tone;
@@ -114,8 +116,10 @@ static bool single_precision_suffices(const CfFirPlane *plane, int channels, int
     if (plane->channel[c].filtered)
       scale = fmax(scale, fabs(plane->channel[c].scale));
   }
-  return scale * plane->row.magnitude * plane->column.magnitude * max_code * 0x1p-24 * growth <=
-         0.25;
+  const double sums = plane->row.magnitude * plane->column.magnitude;
+  const double gain = plane->unsharp ? 1.0 + plane->amount * (1.0 + sums) : sums;
+
+  return scale * gain * max_code * 0x1p-24 * growth <= 0.25;
 }
 
 static void plan_channels(CfFirPlane *plane, const CfVideo *video, const CfPlaneFormat *format,
@@ -125,6 +129,9 @@ static void plan_channels(CfFirPlane *plane, const CfVideo *video, const CfPlane
   bool colour = false;
 
   plane->filtered = false;
+  plane->unsharp = tone->unsharp;
+  plane->amount = tone->amount;
+  plane->threshold = tone->threshold * cf_max_code(cf_format_info(video->format));
   for (int c = 0; c < format->channels; c++) {
     const CfRole role = format->role[c];
     CfFirChannel *channel = &plane->channel[c];
@@ -256,11 +263,18 @@ static bool resolve_kernels(const CfSepconvParams *params, Kernels *kernels, CfS
                         status);
 }
 
+static bool is_unsharp(const CfSepconvParams *params)
+{
+  return params->preset == CF_SEPCONV_UNSHARP;
+}
+
 static bool check_gain(const CfSepconvParams *params, const Kernels *kernels, CfStatus *status)
 {
   const CfTaps row = measured_taps(kernels->row.tap, kernels->row.taps, 0);
   const CfTaps column = measured_taps(kernels->column.tap, kernels->column.taps, 0);
-  const double gain = fabs(params->scale) * row.magnitude * column.magnitude;
+  const double sums = row.magnitude * column.magnitude;
+  const double gain =
+      fabs(params->scale) * (is_unsharp(params) ? 1.0 + params->amount * (1.0 + sums) : sums);
 
   if (gain <= CF_FIR_MAX_GAIN)
     return true;
@@ -287,6 +301,8 @@ bool cf_sepconv_is_identity(const CfSepconvParams *params)
     return true;
   if (!resolve_kernels(params, &kernels, NULL))
     return false;
+  if (is_unsharp(params))
+    return params->amount == 0.0 && params->scale == 1.0 && params->bias == 0.0;
   row = measured_taps(kernels.row.tap, kernels.row.taps, kernels.anchor_x);
   column = measured_taps(kernels.column.tap, kernels.column.taps, kernels.anchor_y);
   return cf_taps_are_identity(&row) && cf_taps_are_identity(&column) && params->scale == 1.0 &&
@@ -317,6 +333,9 @@ bool cf_fir_plan_sepconv(CfFirPlan *plan, const CfVideo *video, const CfSepconvP
 {
   Tone tone = {.bias = params->bias,
                .absolute = params->absolute,
+               .unsharp = is_unsharp(params),
+               .amount = params->amount,
+               .threshold = params->threshold,
                .border_color = params->border_color,
                .planes = params->planes};
   Kernels kernels;

@@ -21,6 +21,13 @@
  *
  * where a border sample's alpha multiplies its colour as any sample's does. Everything is in code
  * values; results are rounded half up and clamped to 0..max code. Channels not filtered are copied.
+ *
+ * In an `unsharp` plane, with v the value at the pixel that sum() runs over (c - centre, of colours
+ * in a premultiplied plane times a, and a itself of alpha), what takes the place of each sum is
+ *
+ *   v + amount (v - sum)   where |v - sum| > threshold, else v
+ *
+ * with a threshold that is multiplied by the largest alpha for colours in a premultiplied plane.
  */
 #pragma once
 
@@ -47,8 +54,10 @@ typedef struct {
 
 typedef struct {
   CfTaps row, column;
-  bool filtered;       /* at least one channel is */
-  bool premultiplied;  /* colours are weighted by alpha; some colour is filtered */
+  bool filtered;            /* at least one channel is */
+  bool premultiplied;       /* colours are weighted by alpha; some colour is filtered */
+  bool unsharp;             /* sums are means, which samples are compared with */
+  double amount, threshold; /* of unsharp planes; the threshold in code values */
   bool float_suffices; /* single precision keeps every channel's error below a quarter of a code:
                           gain * max code * 2^-24 * sqrt(row.count + column.count) <= 1/4 */
   CfFirChannel channel[CF_MAX_CHANNELS];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "image.h"
 
+#include <math.h>
 #include <string.h>
 
 #define Y CF_ROLE_LUMA
@@ -29,39 +30,58 @@
     4, {a, b, c, d}, 0, 0                                                                          \
   }
 
+#define PLANE_422(a, b, c, d)                                                                      \
+  {                                                                                                \
+    4, {a, b, c, d}, 1, 0                                                                          \
+  }
+
 /* clang-format off */
 static const CfFormatInfo formats[CF_FORMAT_COUNT] = {
-    /* name, planes, channels in memory order, bits, shift, rgb, alpha */
-    [CF_FORMAT_GRAY8]     = {"GRAY8",     1, {PLANE_1(Y, 0, 0)}, 8, 0, false, false},
-    [CF_FORMAT_GRAY16_LE] = {"GRAY16_LE", 1, {PLANE_1(Y, 0, 0)}, 16, 0, false, false},
-    [CF_FORMAT_I420]      = {"I420",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 1), PLANE_1(V, 1, 1)}, 8, 0, false, false},
-    [CF_FORMAT_YV12]      = {"YV12",      3, {PLANE_1(Y, 0, 0), PLANE_1(V, 1, 1), PLANE_1(U, 1, 1)}, 8, 0, false, false},
-    [CF_FORMAT_NV12]      = {"NV12",      2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 8, 0, false, false},
-    [CF_FORMAT_NV21]      = {"NV21",      2, {PLANE_1(Y, 0, 0), PLANE_2(V, U, 1, 1)}, 8, 0, false, false},
-    [CF_FORMAT_Y42B]      = {"Y42B",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 0), PLANE_1(V, 1, 0)}, 8, 0, false, false},
-    [CF_FORMAT_Y444]      = {"Y444",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 0, 0), PLANE_1(V, 0, 0)}, 8, 0, false, false},
-    [CF_FORMAT_I420_10LE] = {"I420_10LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 1), PLANE_1(V, 1, 1)}, 10, 0, false, false},
-    [CF_FORMAT_P010_10LE] = {"P010_10LE", 2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 10, 6, false, false},
-    [CF_FORMAT_P016_LE]   = {"P016_LE",   2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 16, 0, false, false},
-    [CF_FORMAT_Y444_16LE] = {"Y444_16LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 0, 0), PLANE_1(V, 0, 0)}, 16, 0, false, false},
-    [CF_FORMAT_RGB]       = {"RGB",       1, {PLANE_3(R, G, B)}, 8, 0, true, false},
-    [CF_FORMAT_BGR]       = {"BGR",       1, {PLANE_3(B, G, R)}, 8, 0, true, false},
-    [CF_FORMAT_RGBx]      = {"RGBx",      1, {PLANE_4(R, G, B, X)}, 8, 0, true, false},
-    [CF_FORMAT_BGRx]      = {"BGRx",      1, {PLANE_4(B, G, R, X)}, 8, 0, true, false},
-    [CF_FORMAT_xRGB]      = {"xRGB",      1, {PLANE_4(X, R, G, B)}, 8, 0, true, false},
-    [CF_FORMAT_xBGR]      = {"xBGR",      1, {PLANE_4(X, B, G, R)}, 8, 0, true, false},
-    [CF_FORMAT_RGBA]      = {"RGBA",      1, {PLANE_4(R, G, B, A)}, 8, 0, true, true},
-    [CF_FORMAT_BGRA]      = {"BGRA",      1, {PLANE_4(B, G, R, A)}, 8, 0, true, true},
-    [CF_FORMAT_ARGB]      = {"ARGB",      1, {PLANE_4(A, R, G, B)}, 8, 0, true, true},
-    [CF_FORMAT_ABGR]      = {"ABGR",      1, {PLANE_4(A, B, G, R)}, 8, 0, true, true},
-    [CF_FORMAT_AYUV]      = {"AYUV",      1, {PLANE_4(A, Y, U, V)}, 8, 0, false, true},
-    [CF_FORMAT_GBR]       = {"GBR",       3, {PLANE_1(G, 0, 0), PLANE_1(B, 0, 0), PLANE_1(R, 0, 0)}, 8, 0, true, false},
+    /* name, planes, channels in memory order, bits, shift, rgb, alpha, packed */
+    [CF_FORMAT_GRAY8]     = {"GRAY8",     1, {PLANE_1(Y, 0, 0)}, 8, 0, false, false, false},
+    [CF_FORMAT_GRAY16_LE] = {"GRAY16_LE", 1, {PLANE_1(Y, 0, 0)}, 16, 0, false, false, false},
+    [CF_FORMAT_I420]      = {"I420",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 1), PLANE_1(V, 1, 1)}, 8, 0, false, false, false},
+    [CF_FORMAT_YV12]      = {"YV12",      3, {PLANE_1(Y, 0, 0), PLANE_1(V, 1, 1), PLANE_1(U, 1, 1)}, 8, 0, false, false, false},
+    [CF_FORMAT_NV12]      = {"NV12",      2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 8, 0, false, false, false},
+    [CF_FORMAT_NV21]      = {"NV21",      2, {PLANE_1(Y, 0, 0), PLANE_2(V, U, 1, 1)}, 8, 0, false, false, false},
+    [CF_FORMAT_Y42B]      = {"Y42B",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 0), PLANE_1(V, 1, 0)}, 8, 0, false, false, false},
+    [CF_FORMAT_Y444]      = {"Y444",      3, {PLANE_1(Y, 0, 0), PLANE_1(U, 0, 0), PLANE_1(V, 0, 0)}, 8, 0, false, false, false},
+    [CF_FORMAT_I420_10LE] = {"I420_10LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 1), PLANE_1(V, 1, 1)}, 10, 0, false, false, false},
+    [CF_FORMAT_I422_10LE] = {"I422_10LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 1, 0), PLANE_1(V, 1, 0)}, 10, 0, false, false, false},
+    [CF_FORMAT_Y444_10LE] = {"Y444_10LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 0, 0), PLANE_1(V, 0, 0)}, 10, 0, false, false, false},
+    [CF_FORMAT_P010_10LE] = {"P010_10LE", 2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 10, 6, false, false, false},
+    [CF_FORMAT_P012_LE]   = {"P012_LE",   2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 12, 4, false, false, false},
+    [CF_FORMAT_P016_LE]   = {"P016_LE",   2, {PLANE_1(Y, 0, 0), PLANE_2(U, V, 1, 1)}, 16, 0, false, false, false},
+    [CF_FORMAT_Y444_16LE] = {"Y444_16LE", 3, {PLANE_1(Y, 0, 0), PLANE_1(U, 0, 0), PLANE_1(V, 0, 0)}, 16, 0, false, false, false},
+    [CF_FORMAT_UYVY]      = {"UYVY",      1, {PLANE_422(U, Y, V, Y)}, 8, 0, false, false, true},
+    [CF_FORMAT_YUY2]      = {"YUY2",      1, {PLANE_422(Y, U, Y, V)}, 8, 0, false, false, true},
+    [CF_FORMAT_RGB]       = {"RGB",       1, {PLANE_3(R, G, B)}, 8, 0, true, false, false},
+    [CF_FORMAT_BGR]       = {"BGR",       1, {PLANE_3(B, G, R)}, 8, 0, true, false, false},
+    [CF_FORMAT_RGBx]      = {"RGBx",      1, {PLANE_4(R, G, B, X)}, 8, 0, true, false, false},
+    [CF_FORMAT_BGRx]      = {"BGRx",      1, {PLANE_4(B, G, R, X)}, 8, 0, true, false, false},
+    [CF_FORMAT_xRGB]      = {"xRGB",      1, {PLANE_4(X, R, G, B)}, 8, 0, true, false, false},
+    [CF_FORMAT_xBGR]      = {"xBGR",      1, {PLANE_4(X, B, G, R)}, 8, 0, true, false, false},
+    [CF_FORMAT_RGBA]      = {"RGBA",      1, {PLANE_4(R, G, B, A)}, 8, 0, true, true, false},
+    [CF_FORMAT_BGRA]      = {"BGRA",      1, {PLANE_4(B, G, R, A)}, 8, 0, true, true, false},
+    [CF_FORMAT_ARGB]      = {"ARGB",      1, {PLANE_4(A, R, G, B)}, 8, 0, true, true, false},
+    [CF_FORMAT_ABGR]      = {"ABGR",      1, {PLANE_4(A, B, G, R)}, 8, 0, true, true, false},
+    [CF_FORMAT_AYUV]      = {"AYUV",      1, {PLANE_4(A, Y, U, V)}, 8, 0, false, true, false},
+    [CF_FORMAT_GBR]       = {"GBR",       3, {PLANE_1(G, 0, 0), PLANE_1(B, 0, 0), PLANE_1(R, 0, 0)}, 8, 0, true, false, false},
 };
 /* clang-format on */
 
 const CfFormatInfo *cf_format_info(CfFormat format)
 {
   return &formats[format];
+}
+
+CfVideo cf_planar_video(const CfVideo *video)
+{
+  CfVideo planar = *video;
+
+  if (formats[video->format].packed)
+    planar.format = CF_FORMAT_Y42B;
+  return planar;
 }
 
 bool cf_format_from_name(const char *name, CfFormat *format)
@@ -164,4 +184,26 @@ void cf_color_codes(const CfVideo *video, uint32_t argb, double codes[CF_ROLE_CO
     cf_code_range(video, (CfRole)role, &offset, &scale);
     codes[role] = normalised[role] * scale + (chroma ? cf_chroma_centre(video) : offset);
   }
+}
+
+size_t cf_color_pixel(const CfVideo *video, uint32_t argb, int plane,
+                      uint8_t pixel[2 * CF_MAX_CHANNELS])
+{
+  const CfFormatInfo *format = cf_format_info(video->format);
+  const CfPlaneFormat *info = &format->plane[plane];
+  double codes[CF_ROLE_COUNT];
+
+  cf_color_codes(video, argb, codes);
+  for (int k = 0; k < info->channels; k++) {
+    const double code = fmin(fmax(floor(codes[info->role[k]] + 0.5), 0.0), cf_max_code(format));
+    const unsigned sample = (unsigned)code << format->shift;
+
+    if (format->bits > 8) {
+      pixel[2 * k] = (uint8_t)sample;
+      pixel[2 * k + 1] = (uint8_t)(sample >> 8);
+    } else {
+      pixel[k] = (uint8_t)sample;
+    }
+  }
+  return (size_t)(info->channels * cf_sample_bytes(format));
 }

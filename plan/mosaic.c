@@ -6,7 +6,7 @@
 bool cf_mosaic_is_single(const CfBlockavgParams *params, const CfRegions *regions)
 {
   return !regions || regions->outside ||
-         (params->anchor == CF_BLOCKAVG_FRAME && params->blocks_across == 0);
+         (params->anchor == CF_BLOCKAVG_FRAME && params->blocks_across <= 0);
 }
 
 static CfGrid grid(const CfBlockavgParams *params, int x, int y, int side)

@@ -15,6 +15,8 @@ const CfChoice cf_sepconv_preset_choices[] = {
     {CF_SEPCONV_SOBEL_Y, "sobel-y",
      "derivative along columns, brighter than mid grey where it brightens down"},
     {CF_SEPCONV_SHARPEN, "sharpen", "twice the sample less the binomial, both ways"},
+    {CF_SEPCONV_UNSHARP, "unsharp",
+     "the sample and amount times what it is more than the gaussian"},
     {0, NULL, NULL},
 };
 
@@ -93,6 +95,7 @@ void cf_sepconv_preset_kernels(CfSepconvPreset preset, int size, CfKernel *row, 
     binomial(row, size);
     break;
   case CF_SEPCONV_GAUSSIAN:
+  case CF_SEPCONV_UNSHARP:
     gaussian(row, size);
     break;
   case CF_SEPCONV_SHARPEN:

@@ -8,7 +8,8 @@
 
 extern const CfChoice cf_sepconv_preset_choices[];
 
-/* The row and column kernels of a preset other than custom; `size` is odd, 3..CF_MAX_TAPS. */
+/* The row and column kernels of a preset other than custom, of unsharp those of its mean; `size` is
+ * odd, 3..CF_MAX_TAPS. */
 void cf_sepconv_preset_kernels(CfSepconvPreset preset, int size, CfKernel *row, CfKernel *column);
 
 /* What a preset adds to the bias, a fraction of full scale: derivatives are shown around mid grey,

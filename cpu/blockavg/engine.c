@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Block average in one reading and one writing of the picture: every row of blocks is reduced to
- * one line of pixels, which is copied to all its rows. With regions see regions.h.
+ * one line of pixels, which is copied to all its rows. With regions see regions.h, and fill.h for
+ * one colour.
  */
 #include "blockavg.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/blockavg/fill.h"
 #include "cpu/blockavg/regions.h"
 #include "cpu/common/memory.h"
 #include "plan/mosaic.h"
@@ -48,6 +50,7 @@ typedef struct {
   CfGrid grid; /* without regions */
   Plane plane[CF_MAX_PLANES];
   CfBlockRegions *regions;
+  CfFill fill;
   int block_rows;  /* of all planes */
   int spans;       /* that each row of blocks is cut into */
   uint8_t *memory; /* all arrays of the planes and the scratch */
@@ -146,8 +149,10 @@ static void copy(const State *state, const CfJob *job)
 
 static bool run(void *user_data, const CfJob *job, CfStatus *status)
 {
-  const State *state = user_data;
+  State *state = user_data;
 
+  if (state->params.mode == CF_BLOCKAVG_FILL)
+    return cf_fill_run(&state->fill, job, state->threads, status);
   if (job->regions)
     return cf_block_regions_run(state->regions, &state->params, job, status);
   if (is_identity(state))
@@ -221,6 +226,7 @@ static bool update(void *user_data, const void *params, CfStatus *status)
 
   (void)status;
   state->params = *(const CfBlockavgParams *)params;
+  cf_fill_set(&state->fill, &state->video, state->params.fill_color);
   state->grid = cf_mosaic_frame_grid(&state->params, &state->video, false);
   state->block_rows = 0;
   for (int p = 0; p < state->format->planes; p++) {
@@ -264,6 +270,7 @@ static void close_state(void *user_data)
 {
   State *state = user_data;
 
+  cf_fill_clear(&state->fill);
   cf_block_regions_free(state->regions);
   free(state->memory);
   free(state);
@@ -306,6 +313,8 @@ static const char *algorithm(const void *user_data)
 {
   const State *state = user_data;
 
+  if (state->params.mode == CF_BLOCKAVG_FILL)
+    return "fill";
   if (is_identity(state))
     return "copy";
   return state->params.mode == CF_BLOCKAVG_AVERAGE ? "column-sums" : "column-extremes";

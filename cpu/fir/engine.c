@@ -69,6 +69,8 @@ static bool is_mean(const CfFirPlane *plane, const CfPlaneFormat *format)
 {
   const double sum = plane->row.sum * plane->column.sum;
 
+  if (plane->unsharp)
+    return false;
   for (int c = 0; c < format->channels; c++) {
     const CfFirChannel *channel = &plane->channel[c];
 

@@ -246,11 +246,9 @@ static void store_weighted(const CfLineFormat *format, const REAL *line, int pix
     empty_colours(format, alpha, pixels, to);
 }
 
-static void store(const CfLineFormat *format, const void *line, int samples, const uint8_t *source,
-                  uint8_t *to)
+static void store_values(const CfLineFormat *format, const REAL *values, int samples,
+                         const uint8_t *source, uint8_t *to)
 {
-  const REAL *values = line;
-
   if (!format->premultiplied) {
     (format->bytes == 1 ? store_bytes : store_words)(format, values, samples, to);
     return;
@@ -260,6 +258,44 @@ static void store(const CfLineFormat *format, const void *line, int samples, con
 
     store_weighted(format, values + i, pixels, source + i, to + i);
   }
+}
+
+/* Samples `own` and what they are more than the means around them; threshold[i % 4] is for sample
+ * i. */
+CF_MULTIVERSION
+static void add_difference(const REAL *restrict own, const REAL *restrict mean, REAL amount,
+                           const REAL *restrict threshold, int samples, REAL *restrict to)
+{
+  for (int i = 0; i < samples; i++) {
+    const REAL more = own[i] - mean[i], size = more < 0 ? -more : more;
+
+    to[i] = own[i] + (size > threshold[i % 4] ? amount * more : 0);
+  }
+}
+
+static void store_unsharp(const CfLineFormat *format, const REAL *mean, int samples,
+                          const uint8_t *source, uint8_t *to)
+{
+  const int most = 4 * CHUNK / format->channels * format->channels;
+  REAL own[4 * CHUNK], values[4 * CHUNK], threshold[4];
+
+  for (int c = 0; c < 4; c++)
+    threshold[c] = (REAL)(format->plan->threshold *
+                          (format->premultiplied && c != format->alpha ? 255.0 : 1.0));
+  for (int i = 0; i < samples; i += most) {
+    const int count = samples - i < most ? samples - i : most;
+    const ptrdiff_t at = (ptrdiff_t)i * format->bytes;
+
+    load(format, source + at, count, own);
+    add_difference(own, mean + i, (REAL)format->plan->amount, threshold, count, values);
+    store_values(format, values, count, source + at, to + at);
+  }
+}
+
+static void store(const CfLineFormat *format, const void *line, int samples, const uint8_t *source,
+                  uint8_t *to)
+{
+  (format->plan->unsharp ? store_unsharp : store_values)(format, line, samples, source, to);
 }
 
 const CfLines LINES = {

@@ -104,6 +104,8 @@ static bool prepare_plane(Blur *blur, int p, const CfGaussblurParams *params, co
     return true;
   if (!blur->pyramid[p])
     blur->pyramid[p] = cf_cpu_pyramid_open(&blur->video, p, blur->threads, status);
+  if (blur->pyramid[p])
+    cf_cpu_pyramid_allow_folding(blur->pyramid[p]);
   return blur->pyramid[p] && cf_cpu_pyramid_update(blur->pyramid[p], plan, sigmas.horizontal[1],
                                                    sigmas.vertical[1], &x, &y, NULL, status);
 }

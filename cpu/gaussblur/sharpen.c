@@ -77,6 +77,8 @@ static bool prepare_blurs(CfCpuSharpen *sharpen, Way *way, int bits, const CfFir
 
     if (!way->blur[i])
       way->blur[i] = cf_cpu_pyramid_open(&sharpen->video, sharpen->p, sharpen->threads, status);
+    if (way->blur[i])
+      cf_cpu_pyramid_allow_folding(way->blur[i]);
     good = way->blur[i] && cf_cpu_pyramid_update(way->blur[i], plan, across ? horizontal : 0.0,
                                                  down ? vertical : 0.0, across ? &x : &none,
                                                  down ? &y : &none, NULL, status);

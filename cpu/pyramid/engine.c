@@ -54,6 +54,11 @@ CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, 
   return pyramid;
 }
 
+void cf_cpu_pyramid_allow_folding(CfCpuPyramid *pyramid)
+{
+  pyramid->fold.allowed = true;
+}
+
 bool cf_cpu_pyramid_update(CfCpuPyramid *pyramid, const CfFirPlan *plan, double horizontal,
                            double vertical, const CfPyramidFactors *x, const CfPyramidFactors *y,
                            const CfCpuPyramid *owner, CfStatus *status)

@@ -23,6 +23,10 @@ bool cf_cpu_pyramid_pays(int bits, bool weighted, bool matrix, double horizontal
 /* NULL without memory. It has no plan yet. */
 CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, CfStatus *status);
 
+/* From the next update on borders that mirror or wrap may be folded into taps of whole columns; not
+ * for one that others share samples with. */
+void cf_cpu_pyramid_allow_folding(CfCpuPyramid *pyramid);
+
 /* Takes over what happens to the channels, and both sigmas in samples of the plane. With `owner`, a
  * pyramid of the same plane, plan and factors but no smaller sigmas, the fine samples and the
  * scratch are those of the owner, which stays as it is as long as this one is used. On failure

@@ -103,7 +103,11 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
 
   pyramid->x_prefilter = cf_line_taps(&cf_lines_float, &x_prefilter, arena);
   pyramid->x_low = cf_line_taps(&cf_lines_float, &x_low, arena);
-  pyramid->y_low = cf_line_taps(&cf_lines_float, &y_low, arena);
+  pyramid->y_low = (CfLineTaps){.count = 1};
+  if (pyramid->fold.used)
+    cf_cpu_pyramid_lay_out_fold(pyramid, arena);
+  else
+    pyramid->y_low = cf_line_taps(&cf_lines_float, &y_low, arena);
   pyramid->x_spline = lay_out_spline(&cf_lines_float, x, arena);
   pyramid->y_spline = lay_out_spline(&cf_lines_float, y, arena);
   pyramid->source_margins = lay_out_source_margins(pyramid, arena);
@@ -219,7 +223,9 @@ static size_t scratch_bytes(const CfCpuPyramid *pyramid)
   cf_cpu_pyramid_take_low(pyramid, &low);
   cf_cpu_pyramid_take_up(pyramid, &up);
   cf_cpu_pyramid_take_fixed_up(pyramid, &fixed_up);
-  return larger(larger(down.used, low.used), larger(up.used, fixed_up.used));
+  return larger(larger(down.used, low.used),
+                larger(larger(up.used, fixed_up.used),
+                       pyramid->fold.used ? cf_cpu_pyramid_fold_scratch(pyramid) : 0));
 }
 
 CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid)
@@ -236,23 +242,28 @@ bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status)
 {
   CfArena counted = {0}, placed;
 
+  pyramid->fold.used = cf_cpu_pyramid_folds(pyramid);
   lay_out_tables(pyramid, &counted);
   pyramid->fine_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.made_count);
   pyramid->coarse_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.coarse_count + 1);
   pyramid->scratch_stride = scratch_bytes(pyramid);
 
-  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * (size_t)pyramid->y.made_count;
-  const size_t coarse = pyramid->coarse_stride * (size_t)pyramid->y.coarse_count;
+  const size_t coarse_rows = (size_t)pyramid->y.coarse_count;
+  const size_t fine_rows = pyramid->fold.used ? coarse_rows : (size_t)pyramid->y.made_count;
+  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * fine_rows;
+  const size_t coarse = pyramid->coarse_stride * coarse_rows;
+  const size_t filtered = pyramid->fold.used ? pyramid->fold.stride * coarse_rows : 0;
   const size_t slack = CF_LINE_GRANULE; /* sums of the last row run over it */
   const size_t scratch = pyramid->owner ? 0 : pyramid->scratch_stride * (size_t)pyramid->threads;
   if (!cf_buffer_reserve(&pyramid->tables, counted.used, "a pyramid's tables", status) ||
-      !cf_buffer_reserve(&pyramid->images, (fine + coarse + slack) * sizeof(float), "a pyramid",
-                         status) ||
+      !cf_buffer_reserve(&pyramid->images, (fine + coarse + filtered + slack) * sizeof(float),
+                         "a pyramid", status) ||
       !cf_buffer_reserve(&pyramid->scratch, scratch, "a pyramid's rows", status))
     return false;
   placed = (CfArena){.base = pyramid->tables.base};
   lay_out_tables(pyramid, &placed);
   pyramid->fine = pyramid->images.base;
   pyramid->coarse = pyramid->fine + fine;
+  pyramid->fold.filtered = pyramid->coarse + coarse;
   return true;
 }

@@ -31,6 +31,8 @@ static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
   const CfPyramidAxis *axis = &pyramid->y, *made = &cf_cpu_pyramid_owner(pyramid)->y;
   const int fine = axis->factors.thinning * (coarse + axis->coarse_first) + axis->low_first + tap;
 
+  if (pyramid->fold.used)
+    return coarse;
   return cf_clamp(fine - made->made_first, 0, made->made_count - 1);
 }
 
@@ -155,6 +157,37 @@ static bool make_fine_strip(const Run *run, int first, int rows)
 }
 
 typedef struct {
+  const CfCpuPyramid *pyramid;
+  int first; /* row */
+} FoldedRows;
+
+static void prefilter_folded_rows(void *context, int first, int end)
+{
+  const FoldedRows *folded = context;
+  const CfCpuPyramid *pyramid = folded->pyramid;
+  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
+
+  for (int row = folded->first + first; row < folded->first + end; row++)
+    prefilter_row(pyramid, &scratch, pyramid->fold.filtered + (size_t)row * pyramid->fold.stride,
+                  NULL, pyramid->fine + (size_t)row * pyramid->fine_stride);
+}
+
+static bool make_folded(const Run *run, Rows rows)
+{
+  const CfCpuPyramid *pyramid = run->pyramid;
+  const int count = rows.last - rows.first + 1;
+  FoldedRows folded = {pyramid, rows.first};
+
+  if (!cf_cpu_pyramid_fold_columns(pyramid, &run->way->format, run->source, run->source_stride,
+                                   run->watch_alpha, rows.first, rows.last))
+    return false;
+  cf_parallel_for(pyramid->threads, count, cf_even_grain(pyramid->threads, count),
+                  prefilter_folded_rows, &folded);
+  return true;
+}
+
+typedef struct {
   const Run *run;
   Rows rows;
   atomic_bool failed;
@@ -178,6 +211,8 @@ static bool make_fine(const Run *run, Rows rows)
   const int strips = cf_divide_up(count, CF_PYRAMID_FINE_ROWS);
   FineRows fine = {.run = run, .rows = rows};
 
+  if (run->pyramid->fold.used)
+    return make_folded(run, rows);
   cf_parallel_for(run->pyramid->threads, strips, 1, make_fine_strips, &fine);
   return !atomic_load(&fine.failed);
 }

@@ -4,6 +4,7 @@
  */
 #include "blockavg.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,27 +103,44 @@ static void fill(const Plane *plane, const Block *block, const uint64_t *codes)
   }
 }
 
-static void filter_block(const Plane *plane, const Block *block, int mode)
+static uint64_t colour(const Plane *plane, uint32_t argb, int channel)
+{
+  double codes[CF_ROLE_COUNT];
+
+  cf_color_codes(plane->video, argb, codes);
+  return (uint64_t)fmin(fmax(floor(codes[plane->info->role[channel]] + 0.5), 0.0),
+                        cf_max_code(plane->format));
+}
+
+/* What a channel of a block becomes; `single` pixels stay what they are. */
+static uint64_t block_code(const Plane *plane, const CfBlockavgParams *params, const Block *block,
+                           int channel, bool single)
+{
+  if (params->mode == CF_BLOCKAVG_FILL)
+    return colour(plane, params->fill_color, channel);
+  if (params->mode == CF_BLOCKAVG_AVERAGE && !single)
+    return average(plane, block, channel);
+  return extreme(plane, block, channel, params->mode == CF_BLOCKAVG_MAX);
+}
+
+static void filter_block(const Plane *plane, const CfBlockavgParams *params, const Block *block,
+                         bool single)
 {
   uint64_t codes[CF_MAX_CHANNELS];
 
   for (int channel = 0; channel < plane->info->channels; channel++)
-    codes[channel] = mode == CF_BLOCKAVG_AVERAGE
-                         ? average(plane, block, channel)
-                         : extreme(plane, block, channel, mode == CF_BLOCKAVG_MAX);
+    codes[channel] = block_code(plane, params, block, channel, single);
   fill(plane, block, codes);
 }
 
-static void copy_sample(const Plane *plane, int x, int y)
+static bool is_single_pixel(const CfGrid *grid)
 {
-  for (int channel = 0; channel < plane->info->channels; channel++)
-    write_code(plane, x, y, channel, read_code(plane, x, y, channel));
+  return grid->width == 1 && grid->height == 1;
 }
 
-static void filter_plane(const Plane *plane, const CfGrid *grid, int mode)
+static void filter_plane(const Plane *plane, const CfGrid *grid, const CfBlockavgParams *params)
 {
   const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
-  const bool copies = grid->width == 1 && grid->height == 1;
   Block block;
 
   for (int row = 0; cf_grid_start(0, grid->height, sy, row, plane->height) < plane->height; row++) {
@@ -131,10 +149,8 @@ static void filter_plane(const Plane *plane, const CfGrid *grid, int mode)
     for (int i = 0; cf_grid_start(0, grid->width, sx, i, plane->width) < plane->width; i++) {
       block.x0 = cf_grid_start(0, grid->width, sx, i, plane->width);
       block.x1 = cf_grid_start(0, grid->width, sx, i + 1, plane->width);
-      if (copies && block.x1 > block.x0 && block.y1 > block.y0)
-        copy_sample(plane, block.x0, block.y0);
-      else if (block.x1 > block.x0 && block.y1 > block.y0)
-        filter_block(plane, &block, mode);
+      if (block.x1 > block.x0 && block.y1 > block.y0)
+        filter_block(plane, params, &block, is_single_pixel(grid));
     }
   }
 }
@@ -162,7 +178,8 @@ static void mix_pixel(const Plane *plane, int x, int y, const uint64_t *codes, u
     write_code(plane, x, y, channel, mixed[channel]);
 }
 
-static void measure_block(const Plane *plane, const CfGrid *grid, Cell *cell, int mode)
+static void measure_block(const Plane *plane, const CfBlockavgParams *params, const CfGrid *grid,
+                          Cell *cell)
 {
   const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
   const Block block = {cf_grid_start(grid->x, grid->width, sx, cell->column, plane->width),
@@ -170,12 +187,8 @@ static void measure_block(const Plane *plane, const CfGrid *grid, Cell *cell, in
                        cf_grid_start(grid->x, grid->width, sx, cell->column + 1, plane->width),
                        cf_grid_start(grid->y, grid->height, sy, cell->row + 1, plane->height)};
 
-  for (int channel = 0; channel < plane->info->channels; channel++) {
-    if (mode != CF_BLOCKAVG_AVERAGE || (grid->width == 1 && grid->height == 1))
-      cell->codes[channel] = extreme(plane, &block, channel, mode == CF_BLOCKAVG_MAX);
-    else
-      cell->codes[channel] = average(plane, &block, channel);
-  }
+  for (int channel = 0; channel < plane->info->channels; channel++)
+    cell->codes[channel] = block_code(plane, params, &block, channel, is_single_pixel(grid));
 }
 
 static bool is_same_block(const Cell *a, const Cell *b)
@@ -201,7 +214,7 @@ static void find_block(const State *state, const CfRegions *regions, const Plane
   if (x > 0 && is_same_block(&cell, &state->line[x - 1]))
     cell = state->line[x - 1];
   else
-    measure_block(plane, &grid, &cell, state->params.mode);
+    measure_block(plane, &state->params, &grid, &cell);
   state->line[x] = cell;
 }
 
@@ -269,7 +282,7 @@ static bool run(void *user_data, const CfJob *job, CfStatus *status)
       filter_regions(state, job->regions, &plane, p);
     } else {
       const CfGrid grid = cf_mosaic_frame_grid(&state->params, video, false);
-      filter_plane(&plane, &grid, state->params.mode);
+      filter_plane(&plane, &grid, &state->params);
     }
   }
   return true;

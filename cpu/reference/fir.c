@@ -110,6 +110,24 @@ static double tone(const CfFirChannel *channel, double sum)
   return channel->centre + channel->bias + (channel->absolute ? fabs(value) : value);
 }
 
+/* Turns the mean around a pixel, in a channel's sum, into what is to be written. */
+static void unsharp(const Plane *plane, double sum[CF_MAX_CHANNELS], int x, const uint8_t *source)
+{
+  const int pixel = x * plane->channels;
+  const int alpha =
+      plane->alpha < 0 ? 1 : cf_reference_load(plane->format, source, pixel + plane->alpha);
+
+  for (int c = 0; c < plane->channels; c++) {
+    const double value =
+        weighted(plane, c, cf_reference_load(plane->format, source, pixel + c), alpha);
+    const double more = value - sum[c];
+    const double unit = plane->plan->premultiplied && c != plane->alpha ? 255.0 : 1.0;
+
+    sum[c] =
+        fabs(more) > plane->plan->threshold * unit ? value + plane->plan->amount * more : value;
+  }
+}
+
 /* Writes pixel x of a row; `sum` are the channels' filtered values, as `weighted` makes them. */
 static void finish_pixel(const Plane *plane, const double sum[CF_MAX_CHANNELS], int x,
                          const uint8_t *source, uint8_t *destination)
@@ -148,6 +166,8 @@ static void filter_pixel(const Plane *plane, const double *rows, int x, int y,
     if (plane->plan->channel[c].filtered)
       sum[c] = column_sum(plane, rows, x, y, c);
   }
+  if (plane->plan->unsharp)
+    unsharp(plane, sum, x, source);
   finish_pixel(plane, sum, x, source, destination);
 }
 

@@ -2,7 +2,8 @@
  *
  * Block average. A tile of whole blocks is read once in 16-byte columns, its column sums meet in
  * shared memory, a few lanes add up each block, and the colours are written over the blocks: one
- * launch for all planes. Blocks too large for a tile take two launches: sums, then the fill.
+ * launch for all planes. Blocks too large for a tile take two launches: sums, then the fill. Where
+ * one colour takes the place of all, regions/blend.cuh writes it.
  *
  * All sums are exact integers. A tile reads only bytes of its own blocks and of columns it shares
  * with a neighbour, whose sums it does not use, so source and destination may be the same.
@@ -13,6 +14,7 @@
 #include "cuda/blockavg/job.cuh"
 #include "cuda/blockavg/region_lists.h"
 #include "cuda/common/int_math.cuh"
+#include "cuda/regions/blend.cuh"
 
 extern "C" {
 #include "plan/mosaic.h"
@@ -307,6 +309,9 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
 
   if (!cf_refuse_capture(work->stream, status))
     return false;
+  if (state->params.mode == CF_BLOCKAVG_FILL)
+    return cf_cuda_fill(state->device, &state->video, work->regions, &work->source,
+                        state->params.fill_color, &work->destination, work->stream, status);
   if (work->regions)
     return run_regions(state->regions, &state->params, work, status);
   if (state->copies)
@@ -322,7 +327,10 @@ const char *algorithm(const void *opaque)
 {
   const State *state = (const State *)opaque;
 
-  return state->copies ? "copy" : state->split ? "two-pass" : "one-pass";
+  return state->params.mode == CF_BLOCKAVG_FILL ? "fill"
+         : state->copies                        ? "copy"
+         : state->split                         ? "two-pass"
+                                                : "one-pass";
 }
 
 } // namespace

@@ -66,7 +66,7 @@ __device__ inline int estimate(const CfCoverageRule &rule, const SoftShape &shap
     return CF_COVERED;
   if (square < 1.0001f)
     return -1;
-  if (rule.step == 0.0f || left < 1.0f - doubt)
+  if (left < 1.0f - doubt)
     return 0;
   if (left > 256.0f + doubt)
     return CF_COVERED;

@@ -28,7 +28,7 @@ FootprintRule make_rule(const CfVideo *video, const CfBlockavgParams *params,
     rule.mask_y &= ~0u << format->plane[p].subsampling_y;
   }
   rule.single = cf_mosaic_is_single(params, regions);
-  if (rule.single || params->blocks_across == 0) {
+  if (rule.single || params->blocks_across <= 0) {
     const CfGrid grid = cf_mosaic_frame_grid(params, video, regions->field);
     rule.width = grid.width;
     rule.height = grid.height;

@@ -43,14 +43,23 @@ __device__ inline void pdl_trigger_then_wait()
   pdl_wait();
 }
 
+/* A CTA triggers with the first of its threads that does. */
+__device__ inline void release_then_trigger()
+{
+  if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {
+    __threadfence();
+    pdl_trigger();
+  }
+}
+
 /* Waits for the earlier grids, and only then lets the next one start: that one may read the results
- * of the earlier grids without a wait of its own. The fence releases them to it. */
+ * of the earlier grids without a wait of its own. The fence releases them to it; one thread's is
+ * enough, which has waited itself, and triggers for its CTA. */
 __device__ inline void pdl_wait_then_trigger()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   pdl_wait();
-  __threadfence();
-  pdl_trigger();
+  release_then_trigger();
 #endif
 }
 
@@ -59,8 +68,7 @@ __device__ inline void pdl_wait_then_trigger()
 __device__ inline void pdl_relay_then_trigger()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  __threadfence();
-  pdl_trigger();
+  release_then_trigger();
 #endif
 }
 

@@ -62,6 +62,9 @@ void describe_plane(const State *state, int p, PlaneWork *work)
   work->max_code = cf_max_code(format);
   work->row_anchor = plan->row.anchor;
   work->column_anchor = plan->column.anchor;
+  work->unsharp = plan->unsharp;
+  work->amount = plan->amount;
+  work->threshold = plan->threshold;
   work->tap_set = p > 0;
   for (int c = 0; c < layout->channels; c++) {
     const bool weighs = c == work->alpha, weighted = work->alpha >= 0 && !weighs;
@@ -79,12 +82,14 @@ void describe_picture(State *state)
   memset(picture, 0, sizeof *picture);
   picture->sample_bytes = cf_sample_bytes(format);
   state->single = true;
+  bool has_unsharp = false;
   for (int p = 0; p < format->planes; p++) {
     if (!state->plan.plane[p].filtered)
       continue;
     state->index[picture->planes] = p;
     picture->plan[picture->planes] = &state->plan.plane[p];
     describe_plane(state, p, &picture->plane[picture->planes++]);
+    has_unsharp = has_unsharp || state->plan.plane[p].unsharp;
     state->single = state->single && state->plan.plane[p].float_suffices;
     picture->has_alpha = picture->has_alpha || cf_alpha_channel(&format->plane[p]) >= 0;
     picture->first_colour =
@@ -92,7 +97,7 @@ void describe_picture(State *state)
         (format->plane[p].role[0] == CF_ROLE_ALPHA || format->plane[p].role[0] == CF_ROLE_PADDING);
   }
   state->fused = state->single && fused_fp32_fits(picture, state->device);
-  state->mma = state->fused && mma_serves(picture, state->device);
+  state->mma = state->fused && !has_unsharp && mma_serves(picture, state->device);
   state->vector_aligned = true;
 }
 

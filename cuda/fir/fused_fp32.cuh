@@ -316,11 +316,18 @@ filter_columns_to_samples(const PlaneWork &work, const FusedLayout<C> &layout,
 #pragma unroll
     for (int o = 0; o < kFusedOutputs; o++) {
       const int row = task.row + o;
+      const bool inside = x0 + pixel < work.width && y0 + row < work.end;
       uint32_t sample = 0;
 
+      if (work.unsharp && inside)
+        sum[o] = add_difference(work,
+                                load_code(work, (Sample)source_sample<C, Sample>(
+                                                    work, x0 + pixel, y0 + row, task.channel)) -
+                                    transform.centre,
+                                sum[o]);
       if (transform.action == kFilter)
         sample = to_sample(work, apply_transform(transform, sum[o]));
-      else if (transform.action == kCopy && x0 + pixel < work.width && y0 + row < work.end)
+      else if (transform.action == kCopy && inside)
         sample = source_sample<C, Sample>(work, x0 + pixel, y0 + row, task.channel);
       output[(row * FusedLayout<C>::kPixels + pixel) * C + task.channel] = (Sample)sample;
     }
@@ -375,6 +382,22 @@ __device__ inline void filter_columns_to_sums(const PlaneWork &work, const Fused
   }
 }
 
+/* The same as add_difference for the sums of a pixel. */
+template <int C, typename Sample>
+__device__ inline void unsharp_pixel(const PlaneWork &work, int x, int y, float (&sum)[C])
+{
+  Sample pixel[C];
+  float value[C];
+
+#pragma unroll
+  for (int c = 0; c < C; c++)
+    pixel[c] = (Sample)source_sample<C, Sample>(work, x, y, c);
+  premultiply_pixel<C, true>(work, pixel, value);
+#pragma unroll
+  for (int c = 0; c < C; c++)
+    sum[c] = add_difference(work, value[c], sum[c]);
+}
+
 template <int C, typename Sample>
 __device__ inline void store_unpremultiplied(const PlaneWork &work, int x0, int y0, int y1,
                                              const float *output)
@@ -388,8 +411,12 @@ __device__ inline void store_unpremultiplied(const PlaneWork &work, int x0, int 
     if (y >= y1 || x >= work.width)
       continue;
 #pragma unroll
-    for (int c = 0; c < C; c++) {
+    for (int c = 0; c < C; c++)
       sum[c] = output[c * kFusedStepRows * kPixels + index];
+    if (work.unsharp)
+      unsharp_pixel<C, Sample>(work, x, y, sum);
+#pragma unroll
+    for (int c = 0; c < C; c++) {
       if (c == work.alpha)
         alpha = work.transform[c].action == kFilter
                     ? apply_transform(work.transform[c], sum[c])

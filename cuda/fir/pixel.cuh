@@ -28,6 +28,15 @@ __device__ inline Real apply_transform(const ChannelTransform &transform, Real s
   return transform.absolute ? fma(fabs(scale), fabs(sum), offset) : fma(scale, sum, offset);
 }
 
+/* What takes the place of a mean in unsharp planes; `value` is the sample as sums run over it. */
+template <typename Real>
+__device__ inline Real add_difference(const PlaneWork &work, Real value, Real mean)
+{
+  const Real more = value - mean;
+
+  return fabs(more) > (Real)work.threshold ? fma((Real)work.amount, more, value) : value;
+}
+
 /* A colour from the sum of premultiplied colours and the filtered alpha. Where alpha is well below
  * what rounds to 1 there is no colour: with alpha centred on opaque, transparent areas come out as
  * 0 only within rounding errors. */

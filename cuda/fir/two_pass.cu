@@ -187,6 +187,8 @@ __global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant
 
       if (y >= work.end)
         break;
+      if (work.unsharp && transform.action == kFilter)
+        sum[o] = add_difference(work, weighted_value<Real>(work, job.wide, x, y, channel), sum[o]);
       if (transform.action != kFilter)
         value = source_code(work, job.wide, x, y, channel);
       else if (channel == work.alpha)

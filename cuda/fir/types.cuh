@@ -44,8 +44,10 @@ struct PlaneWork {
   int alpha;                        /* channel that weights the others, or -1 */
   int shift, max_code;
   int row_anchor, column_anchor;
-  int tap_set;         /* of the job's taps: 0 luma and RGB, 1 the planes behind the first */
-  bool vector_aligned; /* source and destination rows start on 16 bytes */
+  bool unsharp;             /* sums are means, which samples are compared with */
+  double amount, threshold; /* code values; of premultiplied colours, too */
+  int tap_set;              /* of the job's taps: 0 luma and RGB, 1 the planes behind the first */
+  bool vector_aligned;      /* source and destination rows start on 16 bytes */
   ChannelTransform transform[CF_MAX_CHANNELS];
 };
 

@@ -250,11 +250,11 @@ int samples_in_batch(const State *state, int first)
   return left < kBatchSamples ? left : kBatchSamples;
 }
 
-/* Sums in fp16 would show in 16-bit codes. */
+/* Sums in fp16 would show in codes of more bits. */
 bool uses_tensor_cores(const State *state, const Image &image)
 {
   return state->tensor_cores && state->params.method == CF_LLF_FAST &&
-         cf_format_info(state->video.format)->bits < 16 && image.shape.images >= kMmaMinImages &&
+         cf_format_info(state->video.format)->bits <= 10 && image.shape.images >= kMmaMinImages &&
          mma_serves(state->gpu, image.pixels, state->params.harmonics);
 }
 

@@ -205,9 +205,8 @@ __device__ __forceinline__ void store_four(typename LutOf<Kind>::Sample *to, con
                                            const Picture &picture, const PixelQuad<Kind> &four)
 {
   if constexpr (Kind == LutKind::kU10) {
-    const uint32_t mask = 65535u >> pixels.shift;
-    uint32_t first = four.words.x >> pixels.shift & mask * 65537u;
-    uint32_t second = four.words.y >> pixels.shift & mask * 65537u;
+    uint32_t first = u10_rows(four.words.x, pixels.shift);
+    uint32_t second = u10_rows(four.words.y, pixels.shift);
 
     if (picture.clamps) {
       first = clamped(first, picture.first_code, picture.last_code);

@@ -220,6 +220,14 @@ inline LumaRow luma_row_of(const Pixels &pixels, const Packing &packing)
   return row;
 }
 
+/* The rows of two samples of 10 bits: samples whose unused upper bits are not 0 have the last. */
+__device__ __forceinline__ uint32_t u10_rows(uint32_t two, int shift)
+{
+  constexpr uint32_t kLastRow = LutOf<LutKind::kU10>::kEntries - 1;
+
+  return __vminu2(two >> shift & (65535u >> shift) * 65537u, kLastRow * 65537u);
+}
+
 /* PixelQuad pixels as they are read. */
 template <LutKind Kind> struct PixelQuad {
   uint4 words; /* with three channels of each in the bytes that the packing names */

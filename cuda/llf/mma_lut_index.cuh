@@ -158,9 +158,8 @@ __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       if constexpr (Kind == LutKind::kU10) {
-        const uint32_t mask = (65535u >> pixels.shift) * 65537u;
-        pairs[i][0] = quads[i].words.x >> pixels.shift & mask;
-        pairs[i][1] = quads[i].words.y >> pixels.shift & mask;
+        pairs[i][0] = u10_rows(quads[i].words.x, pixels.shift);
+        pairs[i][1] = u10_rows(quads[i].words.y, pixels.shift);
       }
     }
     if constexpr (Kind == LutKind::kRgbLuma) {

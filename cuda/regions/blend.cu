@@ -20,6 +20,7 @@ constexpr int kTileHeight = 16;
 
 /* Pointers are to device memory, strides in bytes. */
 struct Plane {
+  uint16_t colour[CF_MAX_CHANNELS]; /* samples as stored; where there is no `filtered` */
   const uint8_t *source, *filtered;
   uint8_t *destination;
   ptrdiff_t source_stride, filtered_stride, destination_stride;
@@ -37,15 +38,31 @@ struct Job {
   CfShapeList list;
 };
 
+template <typename Sample>
+__device__ inline void load_filtered(const Plane &plane, int x, int y,
+                                     Sample (&pixel)[CF_MAX_CHANNELS])
+{
+  const Sample *from =
+      (const Sample *)(plane.filtered + y * plane.filtered_stride) + x * plane.channels;
+
+#pragma unroll
+  for (int k = 0; k < CF_MAX_CHANNELS; k++) {
+    if (k < plane.channels)
+      pixel[k] = plane.filtered ? from[k] : (Sample)plane.colour[k];
+  }
+}
+
 /* Writes one pixel; `coverage` 0 .. CF_COVERED. */
 template <typename Sample>
 __device__ inline void blend_pixel(const Job &job, const Plane &plane, int x, int y, int coverage)
 {
   const int first = x * plane.channels;
   const Sample *source = (const Sample *)(plane.source + y * plane.source_stride) + first;
-  const Sample *filtered = (const Sample *)(plane.filtered + y * plane.filtered_stride) + first;
   Sample *destination = (Sample *)(plane.destination + y * plane.destination_stride) + first;
+  Sample filtered[CF_MAX_CHANNELS];
 
+  if (coverage > 0)
+    load_filtered(plane, x, y, filtered);
   if (coverage == 0) {
     if (!job.in_place) {
       for (int k = 0; k < plane.channels; k++)
@@ -93,18 +110,38 @@ __global__ void __launch_bounds__(kThreads) blend_kernel(const __grid_constant__
   }
 }
 
+/* Either a picture or a colour. */
+struct Filtered {
+  const CfPicture *picture;
+  uint32_t argb;
+};
+
+void describe_filtered(Plane *plane, const CfVideo *video, int p, const Filtered &filtered)
+{
+  uint8_t pixel[2 * CF_MAX_CHANNELS];
+
+  if (filtered.picture) {
+    plane->filtered = filtered.picture->data[p];
+    plane->filtered_stride = filtered.picture->stride[p];
+    return;
+  }
+  cf_color_pixel(video, filtered.argb, p, pixel);
+  for (int k = 0; k < plane->channels; k++)
+    plane->colour[k] = cf_sample_bytes(cf_format_info(video->format)) == 2
+                           ? (uint16_t)(pixel[2 * k] | pixel[2 * k + 1] << 8)
+                           : pixel[k];
+}
+
 Plane describe_plane(const CfVideo *video, int p, CfRect bounds, const CfPicture *source,
-                     const CfPicture *filtered, const CfPicture *destination, int first_cta)
+                     const Filtered &filtered, const CfPicture *destination, int first_cta)
 {
   const CfPlaneFormat &format = cf_format_info(video->format)->plane[p];
   const CfRect rect = cf_plane_rect(video, p, bounds);
   Plane plane = {};
 
   plane.source = source->data[p];
-  plane.filtered = filtered->data[p];
   plane.destination = destination->data[p];
   plane.source_stride = source->stride[p];
-  plane.filtered_stride = filtered->stride[p];
   plane.destination_stride = destination->stride[p];
   plane.rect = rect;
   plane.channels = format.channels;
@@ -112,23 +149,20 @@ Plane describe_plane(const CfVideo *video, int p, CfRect bounds, const CfPicture
   plane.shift_y = format.subsampling_y;
   plane.tiles_x = div_up(rect.x1 - rect.x0, kTileWidth);
   plane.first_cta = first_cta;
+  describe_filtered(&plane, video, p, filtered);
   return plane;
 }
 
-} // namespace
-} // namespace cf::regions
-
-bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *regions,
-                     const CfPicture *source, const CfPicture *filtered,
-                     const CfPicture *destination, void *stream, CfStatus *status)
+bool blend(CfDevice *device, const CfVideo *video, const CfRegions *regions,
+           const CfPicture *source, const Filtered &filtered, const CfPicture *destination,
+           void *stream, CfStatus *status)
 {
-  using namespace cf::regions;
   const CfFormatInfo *const format = cf_format_info(video->format);
   const bool in_place = source->data[0] == destination->data[0];
   const CfRect whole = {0, 0, video->width, video->height};
   const CfRect bounds = in_place ? cf_coverage_bounds(video, regions) : whole;
   Job job = {};
-  cf::Launch how = {};
+  Launch how = {};
   void *scratch;
   int ctas = 0;
 
@@ -142,15 +176,44 @@ bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *re
     Plane *const plane = &job.plane[p];
 
     *plane = describe_plane(video, p, bounds, source, filtered, destination, ctas);
-    ctas += plane->tiles_x * cf::div_up(plane->rect.y1 - plane->rect.y0, kTileHeight);
+    ctas += plane->tiles_x * div_up(plane->rect.y1 - plane->rect.y0, kTileHeight);
   }
   if (!cf_shape_list_make(&job.list, device, video, regions, stream, &scratch, status))
     return false;
   how.grid = dim3((unsigned)ctas);
   how.block = dim3(kThreads);
   how.stream = (cudaStream_t)stream;
-  const bool good = cf::launch(
-      how, "blending regions", status,
-      cf_sample_bytes(format) == 2 ? blend_kernel<uint16_t> : blend_kernel<uint8_t>, job);
+  const bool good =
+      launch(how, "blending regions", status,
+             cf_sample_bytes(format) == 2 ? blend_kernel<uint16_t> : blend_kernel<uint8_t>, job);
   return (!scratch || cf_scratch_give(device, scratch, stream, good ? status : nullptr)) && good;
+}
+
+} // namespace
+} // namespace cf::regions
+
+bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *regions,
+                     const CfPicture *source, const CfPicture *filtered,
+                     const CfPicture *destination, void *stream, CfStatus *status)
+{
+  return cf::regions::blend(device, video, regions, source, {filtered, 0}, destination, stream,
+                            status);
+}
+
+/* Outside of no region is everywhere. Where regions are few, plain copies are faster around them.
+ */
+bool cf_cuda_fill(CfDevice *device, const CfVideo *video, const CfRegions *regions,
+                  const CfPicture *source, uint32_t argb, const CfPicture *destination,
+                  void *stream, CfStatus *status)
+{
+  const bool in_place = source->data[0] == destination->data[0];
+  CfRegions everywhere = {};
+
+  everywhere.outside = true;
+  if (!regions || regions->outside || in_place)
+    return cf::regions::blend(device, video, regions ? regions : &everywhere, source,
+                              {nullptr, argb}, destination, stream, status);
+  return cf_copy_picture(CF_COPY_ON_DEVICE, video, destination, source, stream, status) &&
+         cf::regions::blend(device, video, regions, destination, {nullptr, argb}, destination,
+                            stream, status);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Puts a filtered picture into its source where regions cover it, for engines that filter whole
- * areas rather than single samples.
+ * Puts a filtered picture, or one colour, into the source where regions cover it, for engines that
+ * filter whole areas rather than single samples.
  */
 #pragma once
 
@@ -19,3 +19,9 @@ extern "C" {
 bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *regions,
                      const CfPicture *source, const CfPicture *filtered,
                      const CfPicture *destination, void *stream, CfStatus *status);
+
+/* The same with a colour, 0xAARRGGBB, for `filtered`; `regions` may be NULL for the whole picture.
+ */
+bool cf_cuda_fill(CfDevice *device, const CfVideo *video, const CfRegions *regions,
+                  const CfPicture *source, uint32_t argb, const CfPicture *destination,
+                  void *stream, CfStatus *status);

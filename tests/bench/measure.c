@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "filter.h"
 #include "memory.h"
 
 #define WARM_UP_MS     300.0
@@ -24,7 +25,7 @@ typedef struct {
 typedef struct {
   const CfWork *work;
   const CfMemory *memory; /* NULL where the engine works in host memory */
-  void *state;
+  CfFilter *filter;
   Frame frame[CF_BENCH_FRAMES];
   int runs;
   double *engine_ms, *copy_ms; /* of each run */
@@ -94,7 +95,7 @@ static bool run_engine(const Bench *bench, int number, CfStatus *status)
                          memory ? frame->device_destination.planes : frame->destination->planes,
                      .stream = memory ? memory->stream() : NULL};
 
-  return bench->work->engine->run(bench->state, &job, status);
+  return cf_filter_run(bench->filter, &job, status);
 }
 
 static void copy_on_host(const CfPicture *to, const CfPicture *from, int plane, size_t row_bytes,
@@ -214,13 +215,11 @@ static bool measure_device(Bench *bench, CfStatus *status)
 
 static bool measure_opened(Bench *bench, CfTimes *times, CfStatus *status)
 {
-  const CfEngine *engine = bench->work->engine;
-
   if (!make_frames(bench, status))
     return false;
   if (!(bench->memory ? measure_device : measure_host)(bench, status))
     return false;
-  snprintf(times->algorithm, sizeof times->algorithm, "%s", engine->algorithm(bench->state));
+  snprintf(times->algorithm, sizeof times->algorithm, "%s", cf_filter_algorithm(bench->filter));
   times->runs = bench->runs;
   times->median_ms = median(bench->engine_ms, bench->runs);
   times->min_ms = bench->engine_ms[0];
@@ -240,14 +239,14 @@ bool cf_measure(const CfWork *work, CfTimes *times, CfStatus *status)
   }
   const CfOpenOptions options = {.threads = work->threads,
                                  .device = bench.memory ? bench.memory->device() : NULL};
-  bench.state = work->engine->open(work->video, work->params, &options, status);
-  if (!bench.state)
+  bench.filter = cf_filter_open(work->engine, work->video, work->params, &options, status);
+  if (!bench.filter)
     return false;
 
   const bool measured = measure_opened(&bench, times, status);
   if (bench.memory)
     bench.memory->synchronize();
-  work->engine->close(bench.state);
+  cf_filter_close(bench.filter);
   free_frames(&bench);
   free(bench.engine_ms);
   free(bench.copy_ms);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "blockavg.h"
+#include "filter.h"
 #include "gaussblur.h"
 #include "llf.h"
 #include "sepconv.h"
@@ -307,15 +308,15 @@ CfTestPicture *engine_output_in_regions(const CfEffect *effect, const char *sett
   CfTestPicture *result = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
   const CfJob job = {.source = source->planes, .destination = result->planes, .regions = regions};
   CfStatus status = {CF_OK, ""};
-  void *state;
+  CfFilter *filter;
 
   fail_unless(engine != NULL);
   cf_params_init(effect->params, params.params);
   for_each_setting(settings, set_engine_param, &params);
-  state = engine->open(&source->video, params.params, &options, &status);
-  fail_unless(state != NULL, "%s", status.message);
-  fail_unless(engine->run(state, &job, &status), "%s", status.message);
-  engine->close(state);
+  filter = cf_filter_open(engine, &source->video, params.params, &options, &status);
+  fail_unless(filter != NULL, "%s", status.message);
+  fail_unless(cf_filter_run(filter, &job, &status), "%s", status.message);
+  cf_filter_close(filter);
   g_free(params.params);
   return result;
 }

@@ -64,7 +64,8 @@ GST_START_TEST(small_and_odd_sizes)
   static const int sizes[][2] = {{1, 1}, {1, 2}, {2, 1}, {3, 1}, {1, 7}, {5, 5}, {64, 2}};
 
   for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
-    static const CfFormat formats[] = {CF_FORMAT_I420, CF_FORMAT_P010_10LE, CF_FORMAT_RGBA};
+    static const CfFormat formats[] = {CF_FORMAT_I420, CF_FORMAT_P010_10LE, CF_FORMAT_UYVY,
+                                       CF_FORMAT_RGBA};
 
     for (guint f = 0; f < G_N_ELEMENTS(formats); f++) {
       const CfVideo video = cf_video(formats[f], sizes[i][0], sizes[i][1]);

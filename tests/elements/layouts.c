@@ -8,7 +8,7 @@
 #define CASE (&element_cases[__i__])
 
 static const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_I420, CF_FORMAT_P010_10LE,
-                                   CF_FORMAT_RGB, CF_FORMAT_AYUV};
+                                   CF_FORMAT_YUY2,  CF_FORMAT_RGB,  CF_FORMAT_AYUV};
 static const CfLayout padded[] = {CF_LAYOUT_ALIGNED, CF_LAYOUT_PADDED};
 
 static void set_default_info(GstVideoInfo *info, const CfVideo *video)

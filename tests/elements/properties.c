@@ -47,6 +47,7 @@ typedef struct {
       {"roi-shape", CHOICE, PLAYING, 0, 0, 0, "rectangle ellipse"},                                \
       {"roi-expand", NUMBER_DOUBLE, ANIMATED, 0, 2, 0, NULL},                                      \
       {"roi-feather", NUMBER_DOUBLE, ANIMATED, 0, 256, 0, NULL},                                   \
+      {"roi-steady", NUMBER_DOUBLE, ANIMATED, 0, 1, 0.1, NULL},                                    \
       {"roi-hold", NUMBER_UINT64, ANIMATED, 0, NAN, 0, NULL},                                      \
   {                                                                                                \
     "roi-missing", CHOICE, PLAYING, 0, 0, 0, "pass cover"                                          \
@@ -90,7 +91,7 @@ static const Property gaussblur_properties[] = {
     {"map-outer", NUMBER_DOUBLE, ANIMATED, 0, 1, 0.333, NULL},
     {"map-angle", NUMBER_DOUBLE, ANIMATED, NAN, NAN, 0, NULL},
     {"map-invert", SWITCH, PLAYING, 0, 0, 0, NULL},
-    {"sigma-relative", NUMBER_DOUBLE, ANIMATED, 0, 1, 0, NULL},
+    {"sigma-relative", NUMBER_DOUBLE, ANIMATED, -1, 1, -1, NULL},
     {"max-device-memory", NUMBER_UINT64, ANIMATED, 0, NAN, 0, NULL},
     REGION_PROPERTIES,
     {0},
@@ -99,9 +100,10 @@ static const Property gaussblur_properties[] = {
 static const Property blockavg_properties[] = {
     {"block-width", NUMBER_INT, ANIMATED, 1, 4096, 32, NULL},
     {"block-height", NUMBER_INT, ANIMATED, 1, 4096, 32, NULL},
-    {"mode", CHOICE, PLAYING, 0, 0, 0, "average min max"},
+    {"mode", CHOICE, PLAYING, 0, 0, 0, "average min max fill"},
     {"anchor", CHOICE, PLAYING, 0, 0, 0, "frame region"},
-    {"blocks-across", NUMBER_INT, ANIMATED, 0, 256, 0, NULL},
+    {"blocks-across", NUMBER_INT, ANIMATED, -1, 256, -1, NULL},
+    {"fill-color", NUMBER_UINT, ANIMATED, 0, 0xffffffff, 0xff000000, NULL},
     REGION_PROPERTIES,
     {0},
 };
@@ -109,8 +111,11 @@ static const Property blockavg_properties[] = {
 static const Property sepconv_properties[] = {
     {"row-kernel", LIST, PLAYING, 0, 0, 1, NULL},
     {"column-kernel", LIST, PLAYING, 0, 0, 1, NULL},
-    {"preset", CHOICE, PLAYING, 0, 0, 0, "custom box binomial gaussian sobel-x sobel-y sharpen"},
+    {"preset", CHOICE, PLAYING, 0, 0, 0,
+     "custom box binomial gaussian sobel-x sobel-y sharpen unsharp"},
     {"preset-size", NUMBER_INT, ANIMATED, 3, 255, 5, NULL},
+    {"amount", NUMBER_DOUBLE, ANIMATED, 0, 10, 1, NULL},
+    {"threshold", NUMBER_DOUBLE, ANIMATED, 0, 1, 0, NULL},
     {"anchor-x", NUMBER_INT, ANIMATED, -1, NAN, -1, NULL},
     {"anchor-y", NUMBER_INT, ANIMATED, -1, NAN, -1, NULL},
     {"normalize", SWITCH, PLAYING, 0, 0, 0, NULL},
@@ -135,8 +140,8 @@ static const struct {
 };
 
 static const char formats[] =
-    "GRAY8 GRAY16_LE I420 YV12 NV12 NV21 Y42B Y444 I420_10LE P010_10LE P016_LE Y444_16LE RGB BGR "
-    "RGBx BGRx xRGB xBGR RGBA BGRA ARGB ABGR AYUV GBR";
+    "GRAY8 GRAY16_LE I420 YV12 NV12 NV21 Y42B Y444 I420_10LE I422_10LE Y444_10LE P010_10LE P012_LE "
+    "P016_LE Y444_16LE UYVY YUY2 RGB BGR RGBx BGRx xRGB xBGR RGBA BGRA ARGB ABGR AYUV GBR";
 
 /* One property */
 

@@ -35,7 +35,7 @@ static inline GstBuffer *new_frame(CfTestPicture **picture, guint number, const 
   return buffer;
 }
 
-static const CfBlockavgParams blocks_of_8 = {8, 8, CF_BLOCKAVG_AVERAGE, CF_BLOCKAVG_FRAME, 0};
+static const CfBlockavgParams blocks_of_8 = {8, 8, CF_BLOCKAVG_AVERAGE, CF_BLOCKAVG_FRAME, 0, 0};
 
 /* What the engine itself makes of these regions. */
 static inline CfTestPicture *covered(const CfTestPicture *source, const CfBlockavgParams *params,
@@ -90,6 +90,16 @@ static inline GstHarness *new_mosaic(const char *settings, GstBus **bus)
   harness = harness_new("cudablockavg", all, &video, NULL, bus);
   g_free(all);
   return harness;
+}
+
+static inline void flush(GstHarness *harness)
+{
+  GstSegment segment;
+
+  gst_harness_push_event(harness, gst_event_new_flush_start());
+  gst_harness_push_event(harness, gst_event_new_flush_stop(TRUE));
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(harness, gst_event_new_segment(&segment));
 }
 
 #define ONE(x, y, w, h) (&(CfRegions){.region = &(CfRegion){x, y, w, h}, .count = 1})

@@ -44,16 +44,6 @@ GST_START_TEST(settings_without_a_mode_warn)
 }
 GST_END_TEST;
 
-static void flush(GstHarness *harness)
-{
-  GstSegment segment;
-
-  gst_harness_push_event(harness, gst_event_new_flush_start());
-  gst_harness_push_event(harness, gst_event_new_flush_stop(TRUE));
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  gst_harness_push_event(harness, gst_event_new_segment(&segment));
-}
-
 GST_START_TEST(rejected_types_are_named)
 {
   GstBus *bus;
@@ -99,7 +89,7 @@ static void push_masked(GstHarness *harness, guint number, const Roi *roi)
 }
 
 /* The shorter side of the face is 16 pixels, that of the frame 48. */
-GST_START_TEST(masks_that_hide_nothing_warn)
+GST_START_TEST(masks_that_hide_too_little_warn)
 {
   static const struct {
     const char *element, *settings, *inside, *outside; /* texts; NULL: no warning */
@@ -107,20 +97,33 @@ GST_START_TEST(masks_that_hide_nothing_warn)
       {"cudablockavg", "block-width=1 block-height=1", "blocks-across=5", "blocks-across=5"},
       {"cudablockavg", "block-width=1 block-height=1 roi-missing=cover", "hide nothing",
        "hide nothing"},
-      {"cudablockavg", "block-width=2 block-height=1", NULL, NULL},
+      {"cudablockavg", "block-width=2 block-height=1", "blocks of 2x1 pixels are below a sixth",
+       NULL},
+      {"cudablockavg", "block-width=9 block-height=2", "of a region of 16", NULL},
+      {"cudablockavg", "block-width=3 block-height=3", NULL, NULL},
+      {"cudablockavg", "block-width=2 roi-missing=cover regions=0,0,64,48", "of 16", NULL},
+      {"cudablockavg", "mode=fill", NULL, NULL},
+      {"cudablockavg", "anchor=region", NULL, NULL},
       {"cudablockavg", "blocks-across=256", "one pixel", "one pixel"},
       {"cudablockavg", "blocks-across=16", "of 16 pixels", NULL},
-      {"cudablockavg", "blocks-across=15", NULL, NULL},
+      {"cudablockavg", "blocks-across=9", "blocks-across is 9", NULL},
+      {"cudablockavg", "blocks-across=7", NULL, NULL}, /* of 3 pixels: 6 of them */
       {"cudagaussblur", "sigma=0", "sigma-relative=0.2", "sigma-relative=0.2"},
       {"cudagaussblur", "sigma=0.1 roi-missing=cover", "sigma is 0.1", "sigma is 0.1"},
       {"cudagaussblur", "sigma=0.999", "sigma is 0.999", "sigma is 0.999"},
       {"cudagaussblur", "sigma=-4", "hides nothing", "hides nothing"},
-      {"cudagaussblur", "sigma=1", NULL, NULL},
-      {"cudagaussblur", "sigma=0 sigma-vertical=2", NULL, NULL},
+      {"cudagaussblur", "sigma=1", "a sigma of 1 is below 0.15 of a region of 16", NULL},
+      {"cudagaussblur", "sigma=2", "a sigma of 2", NULL},
+      {"cudagaussblur", "sigma=2.4", NULL, NULL},
+      {"cudagaussblur", "sigma=5 sigma-vertical=2", "a sigma of 2", NULL},
+      {"cudagaussblur", "sigma=0 sigma-vertical=2", "a sigma of 0", NULL},
+      {"cudagaussblur", "border=reflect", NULL, NULL},
       {"cudagaussblur", "sigma=0 map-mode=luma", "hides nothing", "hides nothing"},
       {"cudagaussblur", "sigma=4 map-mode=luma", NULL, NULL},
       {"cudagaussblur", "sigma=0 sigma-relative=0.05", "of 16 pixels", "of 16 pixels"},
-      {"cudagaussblur", "sigma=0 sigma-relative=0.07", NULL, NULL},
+      {"cudagaussblur", "sigma=0 sigma-relative=0.07", "below 0.15", NULL},
+      {"cudagaussblur", "sigma=0 sigma-relative=0.15", NULL, NULL},
+      {"cudagaussblur", "sigma=2 map-mode=luma", "a sigma of 2", NULL},
   };
 
   video = cf_video(CF_FORMAT_NV12, WIDTH, HEIGHT);
@@ -158,12 +161,12 @@ GST_START_TEST(weak_masks_warn_again_after_good_ones)
   push_masked(harness, 2, &face);
   push_masked(harness, 3, &face);
   assert_posted(bus, GST_MESSAGE_WARNING, 1, "sigma is 0.5");
-  g_object_set(harness->element, "sigma", 0.0, "sigma-relative", 0.1, NULL);
+  g_object_set(harness->element, "sigma", 0.0, "sigma-relative", 0.16, NULL);
   push_masked(harness, 4, &face);
-  push_masked(harness, 5, &(Roi){"face", 0, 0, 9, 9});
-  assert_posted(bus, GST_MESSAGE_WARNING, 1, "a region of 9 pixels");
+  push_masked(harness, 5, &(Roi){"face", 0, 0, 5, 5});
+  assert_posted(bus, GST_MESSAGE_WARNING, 1, "a region of 5 pixels");
   push_masked(harness, 6, &face); /* the settings are those that the user knows of */
-  push_masked(harness, 7, &(Roi){"face", 0, 0, 8, 8});
+  push_masked(harness, 7, &(Roi){"face", 0, 0, 4, 4});
   assert_posted(bus, GST_MESSAGE_WARNING, 0, NULL);
   harness_free(harness, bus);
 }
@@ -303,7 +306,7 @@ static void add_tests(TCase *tests)
 {
   tcase_add_test(tests, settings_without_a_mode_warn);
   tcase_add_test(tests, rejected_types_are_named);
-  tcase_add_test(tests, masks_that_hide_nothing_warn);
+  tcase_add_test(tests, masks_that_hide_too_little_warn);
   tcase_add_test(tests, weak_masks_warn_again_after_good_ones);
   tcase_add_test(tests, a_hundred_frames_without_warn_once);
   tcase_add_test(tests, coverage_is_told_on_change);

@@ -19,7 +19,7 @@ GST_START_TEST(metas_say_where)
   push(harness, 0, &face, ONE(10, 8, 20, 16));
   push(harness, 1, NULL, NULL);
   push(harness, 2, &car, ONE(30, 20, 12, 12));
-  push(harness, 3, &(Roi){"face", 60, 40, 100, 100}, ONE(60, 40, 4, 8));
+  push(harness, 3, &(Roi){"face", 60, 40, 40, 40}, ONE(60, 40, 4, 8));
   assert_posted(bus, GST_MESSAGE_WARNING, 0, NULL);
   harness_free(harness, bus);
 }

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "device.h"
-#include "engine.h"
 #include "fake-cuda.h"
+#include "filter.h"
 #include "picture.h"
 #include "runtime.h"
 
@@ -47,7 +47,8 @@ static const struct {
     {"sepconv", "preset=binomial preset-size=17", "preset=box preset-size=255", NULL},
     {"sepconv", "preset=sharpen", "preset=sobel-x", NULL},
 };
-static const CfFormat formats[] = {CF_FORMAT_NV12, CF_FORMAT_RGBA, CF_FORMAT_P010_10LE};
+static const CfFormat formats[] = {CF_FORMAT_NV12, CF_FORMAT_RGBA, CF_FORMAT_P010_10LE,
+                                   CF_FORMAT_UYVY};
 static const int codes[] = {90, 80};
 
 typedef struct {
@@ -81,18 +82,18 @@ static bool live(const Case *c, Outcome *outcome)
 {
   CfStatus status = {CF_OK, ""};
   CfOpenOptions options = {0};
-  void *state = NULL;
+  CfFilter *filter = NULL;
   bool good;
 
   *outcome = (Outcome){NULL, status};
   good = TRY((options.device = cf_device_open(&status)) != NULL, "opening the device") &&
-         TRY((state = c->engine->open(&c->video, c->params, &options, &status)) != NULL, "open") &&
-         TRY(c->engine->run(state, &c->job, &status), "run") &&
-         TRY(c->engine->run(state, &c->job, &status), "run again") &&
-         TRY(c->engine->update(state, c->other, &status), "update") &&
-         TRY(c->engine->run(state, &c->job, &status), "run after update");
-  if (state)
-    c->engine->close(state);
+         TRY((filter = cf_filter_open(c->engine, &c->video, c->params, &options, &status)) != NULL,
+             "open") &&
+         TRY(cf_filter_run(filter, &c->job, &status), "run") &&
+         TRY(cf_filter_run(filter, &c->job, &status), "run again") &&
+         TRY(cf_filter_update(filter, c->other, &status), "update") &&
+         TRY(cf_filter_run(filter, &c->job, &status), "run after update");
+  cf_filter_close(filter);
   cf_device_close(options.device);
   return good;
 }

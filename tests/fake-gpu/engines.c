@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "blockavg.h"
+#include "cpu/common/packed.h"
+#include "cuda/common/packed.h"
 #include "device.h"
 #include "fake-cuda.h"
 #include "gaussblur.h"
@@ -98,6 +100,59 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
   if (scratch && !cf_scratch_give(state->device, scratch, job->stream, good ? status : NULL))
     good = false;
   return good;
+}
+
+/* A copy between packed pictures and planes. */
+typedef struct {
+  CfVideo video;
+  CfPicture source, destination, planes;
+  CfPlaneRows rows;
+} Packed;
+
+static void unpack_now(void *opaque)
+{
+  const Packed *packed = opaque;
+
+  fake_cuda_check_memory(packed->source.data[0]);
+  cf_cpu_unpack(&packed->video, &packed->source, &packed->planes, packed->rows, 1);
+}
+
+static void pack_now(void *opaque)
+{
+  const Packed *packed = opaque;
+
+  fake_cuda_check_memory(packed->source.data[0]);
+  fake_cuda_check_memory(packed->destination.data[0]);
+  cf_cpu_pack(&packed->video, &packed->planes, &packed->source, &packed->destination, packed->rows,
+              1);
+}
+
+static bool launch_packed(void (*work)(void *), const Packed *packed, void *stream,
+                          CfStatus *status)
+{
+  Packed *copy = malloc(sizeof *copy);
+
+  *copy = *packed;
+  if (fake_cuda_launch(work, copy, stream) == CUDA_SUCCESS)
+    return true;
+  free(copy);
+  return cf_fail(status, CF_ERROR_DEVICE_LOST, "launching a kernel: a CUDA error");
+}
+
+bool cf_cuda_unpack(const CfVideo *video, const CfPicture *packed, const CfPicture *planes,
+                    CfPlaneRows rows, void *stream, CfStatus *status)
+{
+  const Packed work = {*video, *packed, *packed, *planes, rows};
+
+  return launch_packed(unpack_now, &work, stream, status);
+}
+
+bool cf_cuda_pack(const CfVideo *video, const CfPicture *planes, const CfPicture *source,
+                  const CfPicture *destination, CfPlaneRows rows, void *stream, CfStatus *status)
+{
+  const Packed work = {*video, *source, *destination, *planes, rows};
+
+  return launch_packed(pack_now, &work, stream, status);
 }
 
 static const char *algorithm(const void *opaque)

@@ -57,9 +57,13 @@ FuzzFormat *fuzz_format_new(FuzzCase *self)
   gchar *text;
 
   format->video = cf_video(random_format(self), random_side(self), random_side(self));
-  /* GStreamer before 1.24.4 places planes of odd heights on top of each other there. */
-  if (self->way == FUZZ_CUDA_MEMORY)
+  /* GStreamer before 1.24.4 places planes of odd heights on top of each other there, and all
+   * versions copy packed rows of odd width without their last chroma sample. */
+  if (self->way == FUZZ_CUDA_MEMORY) {
     format->video.height += format->video.height % 2;
+    if (cf_format_info(format->video.format)->packed)
+      format->video.width += format->video.width % 2;
+  }
   if (!cf_format_info(format->video.format)->rgb) {
     format->video.luma_red = 0.299; /* as GStreamer has BT.601 */
     format->video.luma_blue = 0.114;

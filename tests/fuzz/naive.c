@@ -6,11 +6,15 @@
 /* Ellipses beyond it are too large to tell their edge from a line. */
 #define LARGE 1e6
 
-static FuzzCover fade(const FuzzAreas *areas, double distance)
+/* `doubt`: what single precision may make of the distance, in pixels. */
+static FuzzCover fade(const FuzzAreas *areas, double distance, double doubt)
 {
-  const double coverage = areas->feather > 0.0 ? fmax(0.0, 1.0 - distance / areas->feather) : 0.0;
+  const double feather = fmax(areas->feather, areas->ellipse ? 1.0 : 0.0);
+  const double least = feather > 0.0 ? fmax(0.0, 1.0 - (distance + doubt) / feather) : 0.0;
+  const double most =
+      feather > 0.0 ? fmin(fmax(0.0, 1.0 - (distance - doubt) / feather), 1.0) : 0.0;
 
-  return (FuzzCover){(int)floor(256.0 * coverage + 0.4995), (int)floor(256.0 * coverage + 0.5005)};
+  return (FuzzCover){(int)floor(256.0 * least + 0.4995), (int)floor(256.0 * most + 0.5005)};
 }
 
 /* Negative inside. */
@@ -43,8 +47,8 @@ static FuzzCover cover_pixel(const FuzzAreas *areas, const FuzzArea *area, int x
   if (areas->ellipse && (size > LARGE || fabs(area->x) > LARGE || fabs(area->y) > LARGE))
     return (FuzzCover){0, 256};
   if (fabs(inwards) <= doubt)
-    return (FuzzCover){fade(areas, fabs(inwards)).least, 256};
-  return inwards < 0.0 ? (FuzzCover){256, 256} : fade(areas, inwards);
+    return (FuzzCover){fade(areas, fabs(inwards), 0.0).least, 256};
+  return inwards < 0.0 ? (FuzzCover){256, 256} : fade(areas, inwards, 4e-3 * doubt);
 }
 
 /* Inside it is the most that an area covers, outside the least that lies beyond an area. */

@@ -107,6 +107,7 @@ typedef struct {
   bool refused;         /* a frame has kept old values */
   bool refused_start;   /* a value that no start takes */
   const char *animated; /* the property, or NULL */
+  guint64 set;          /* rows of the effect's table that were set, as CfEffect.settle has it */
 
   FuzzFormat *format;
   GstClockTime clock; /* of the next frame */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "filter.h"
 #include "sepconv.h"
 
 static void *copy_params(const FuzzElement *kind, const void *params)
@@ -17,15 +18,15 @@ const char *fuzz_settings_refusal(const FuzzElement *kind, const CfVideo *video,
   static CfStatus status;
   const CfEngine *engine = cf_effect_engine(kind->effect, "reference");
   const CfOpenOptions options = {.threads = 1};
-  void *state;
+  CfFilter *filter;
 
   if (!cf_params_check(kind->effect->params, params, &status) ||
       (kind->effect->check && !kind->effect->check(video, params, &status)))
     return status.message;
-  state = engine->open(video, params, &options, &status);
-  if (!state)
+  filter = cf_filter_open(engine, video, params, &options, &status);
+  if (!filter)
     return status.message;
-  engine->close(state);
+  cf_filter_close(filter);
   return NULL;
 }
 
@@ -94,6 +95,12 @@ static void read_property(FuzzCase *self, const CfParam *param, void *params)
   g_value_unset(&value);
 }
 
+/* Marks a property as set. */
+static void mark(FuzzCase *self, const CfParam *param)
+{
+  self->set |= G_GUINT64_CONSTANT(1) << (param - self->kind->effect->params);
+}
+
 static bool is_same(const CfParam *param, const void *one, const void *other)
 {
   const size_t size = param->type == CF_PARAM_DOUBLE   ? sizeof(double)
@@ -121,6 +128,8 @@ void *fuzz_settings_in_force(FuzzCase *self)
     const bool moves = self->animated && strcmp(self->animated, param->name) == 0;
 
     read_property(self, param, params);
+    if (moves && !is_same(param, params, self->wanted))
+      mark(self, param);
     if (moves || is_same(param, params, self->wanted))
       continue;
     if (!may_refuse)
@@ -136,6 +145,8 @@ void *fuzz_settings_in_force(FuzzCase *self)
   memcpy(self->wanted, params, kind->effect->params_size);
   g_free(self->old);
   self->old = copy_params(kind, params);
+  if (kind->effect->settle)
+    kind->effect->settle(params, self->set, kind->regions && self->masks.mode == 1);
   return params;
 }
 
@@ -249,6 +260,7 @@ static void want(FuzzCase *self, const char *name, const char *value)
   if (cf_params_parse(self->kind->effect->params, wished, name, value, &status)) {
     refusal = fuzz_settings_refusal(self->kind, &self->format->video, wished);
     memcpy(self->wanted, wished, self->kind->effect->params_size);
+    mark(self, cf_params_find(self->kind->effect->params, name));
   } else {
     refusal = status.message;
     self->refused_start |= GST_STATE(self->element) < GST_STATE_PAUSED;
@@ -287,6 +299,7 @@ void fuzz_settings_mend(FuzzCase *self)
   fuzz_note(self, "all settings back to their defaults");
   cf_params_init(effect->params, self->wanted);
   for (const CfParam *param = effect->params; param->name; param++) {
+    mark(self, param);
     GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(self->element), param->name);
 
     if (param->type == CF_PARAM_KERNEL)
@@ -340,6 +353,7 @@ void fuzz_settings_new(FuzzCase *self)
   cf_params_init(effect->params, self->wanted);
   self->refused = self->refused_start = false;
   self->animated = NULL;
+  self->set = 0;
   fuzz_masks_free(self);
   self->masks = (FuzzMasks){.types = g_strdup(""), .fixed = g_strdup("")};
   fuzz_masks_forget(self);

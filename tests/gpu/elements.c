@@ -272,11 +272,9 @@ GST_START_TEST(caps_and_properties_change)
   static const struct {
     CfFormat format;
     int width, height;
-  } steps[] = {{CF_FORMAT_NV12, 320, 240},
-               {CF_FORMAT_RGBA, 320, 240},
-               {CF_FORMAT_RGBA, 641, 363},
-               {CF_FORMAT_P010_10LE, 64, 48},
-               {CF_FORMAT_NV12, 320, 240}};
+  } steps[] = {{CF_FORMAT_NV12, 320, 240}, {CF_FORMAT_RGBA, 320, 240},
+               {CF_FORMAT_RGBA, 641, 363}, {CF_FORMAT_P010_10LE, 64, 48},
+               {CF_FORMAT_UYVY, 320, 240}, {CF_FORMAT_NV12, 320, 240}};
   const ElementCase *element = &element_cases[__i__];
   GstHarness *harness = device_harness(element->name, small_video());
   GstElement *inner = gst_harness_find_element(harness, element->name);

@@ -39,10 +39,10 @@ static inline void band_copy_rows(const CfTestPicture *to, const CfTestPicture *
 }
 
 /* Runs one band of `source`, all other rows of which are poisoned, on a poisoned `destination`. */
-static inline bool band_run(CfTest *test, void *state, const CfMemory *memory, Band band,
+static inline bool band_run(CfTest *test, CfFilter *filter, const CfMemory *memory, Band band,
                             const CfTestPicture *source, CfTestPicture *destination)
 {
-  const int halo = test->engine->halo(state), height = source->video.height;
+  const int halo = cf_filter_halo(filter), height = source->video.height;
   CfTestPicture *window = cf_picture_new(&source->video, source->layout);
   CfMirror from = {.memory = memory}, to = {.memory = memory};
   CfJob job = {.first_row = band.first, .rows = band.rows};
@@ -59,7 +59,7 @@ static inline bool band_run(CfTest *test, void *state, const CfMemory *memory, B
   job.source = memory ? from.planes : window->planes;
   job.destination = memory ? to.planes : destination->planes;
   job.stream = memory ? memory->stream() : NULL;
-  good = good && test->engine->run(state, &job, &status);
+  good = good && cf_filter_run(filter, &job, &status);
   if (memory) {
     good = memory->synchronize() && good && cf_mirror_download(&to, destination);
     cf_mirror_free(&from);
@@ -69,10 +69,8 @@ static inline bool band_run(CfTest *test, void *state, const CfMemory *memory, B
   return CF_EXPECT(test, good, "a band does not run: %s", status.message);
 }
 
-/* Splits the picture into bands at random, runs each alone and compares. The params have passed
- * their effect's checks. */
-static inline void expect_bands_equal_whole(CfTest *test, const void *params,
-                                            const CfTestPicture *source)
+static inline void expect_these_bands_equal_whole(CfTest *test, const void *params,
+                                                  const CfTestPicture *source)
 {
   const int height = source->video.height;
   CfStatus status = {CF_OK, ""};
@@ -82,8 +80,8 @@ static inline void expect_bands_equal_whole(CfTest *test, const void *params,
   CfTestPicture *joined = cf_picture_new(&source->video, source->layout);
   CfTestPicture *part = cf_picture_new(&source->video, source->layout);
   CfTestPicture *poison = cf_picture_new(&source->video, source->layout);
-  void *state = test->engine->open(&source->video, params, &options, &status);
-  bool good = CF_EXPECT(test, state, "%s does not open: %s", test->engine->name, status.message) &&
+  CfFilter *filter = cf_filter_open(test->engine, &source->video, params, &options, &status);
+  bool good = CF_EXPECT(test, filter, "%s does not open: %s", test->engine->name, status.message) &&
               cf_test_filter(test, test->engine, params, 2, source, whole);
 
   cf_picture_poison(poison);
@@ -91,7 +89,7 @@ static inline void expect_bands_equal_whole(CfTest *test, const void *params,
     const int wanted = 2 + 2 * cf_random_below(&test->random, height / 3 + 1);
     const Band band = {first, wanted < height - first ? wanted : height - first};
 
-    good = band_run(test, state, memory, band, source, part);
+    good = band_run(test, filter, memory, band, source, part);
     band_copy_rows(joined, part, band.first, band.first + band.rows);
     band_copy_rows(part, poison, band.first, band.first + band.rows);
     good = good &&
@@ -101,10 +99,25 @@ static inline void expect_bands_equal_whole(CfTest *test, const void *params,
   }
   if (good)
     cf_test_compare_exact(test, joined, whole);
-  if (state)
-    test->engine->close(state);
+  cf_filter_close(filter);
   cf_picture_free(whole);
   cf_picture_free(joined);
   cf_picture_free(part);
   cf_picture_free(poison);
+}
+
+/* Splits the picture into bands at random, runs each alone and compares. The params have passed
+ * their effect's checks. */
+static inline void expect_bands_equal_whole(CfTest *test, const void *params,
+                                            const CfTestPicture *source)
+{
+  CfTestPicture *packed;
+
+  if (test->handed == test->format) {
+    expect_these_bands_equal_whole(test, params, source);
+    return;
+  }
+  packed = cf_picture_packed(source, test->handed, source->layout);
+  expect_these_bands_equal_whole(test, params, packed);
+  cf_picture_free(packed);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "naive_fill.h"
 
 /* ---- The oracle: one value a block from tables of sums over all pixels above and to the left ----
  */
@@ -130,9 +131,12 @@ static void predict_plane(Oracle *oracle, CfTestPicture *want)
       if (i == 0 || i >= x[1])
         find_block(i, oracle->width, info->subsampling_x, params->block_width, x);
       for (int channel = 0; channel < oracle->channels; channel++) {
-        const int code = i > x[0] ? cf_picture_get(want, oracle->plane, i - 1, j, channel)
-                         : params->mode == CF_BLOCKAVG_AVERAGE ? mean(oracle, x, y, channel)
-                                                               : extreme(oracle, x, y, channel);
+        const int code =
+            i > x[0] ? cf_picture_get(want, oracle->plane, i - 1, j, channel)
+            : params->mode == CF_BLOCKAVG_FILL
+                ? naive_fill_code(&want->video, params->fill_color, info->role[channel])
+            : params->mode == CF_BLOCKAVG_AVERAGE ? mean(oracle, x, y, channel)
+                                                  : extreme(oracle, x, y, channel);
         cf_picture_set(want, oracle->plane, i, j, channel, code);
       }
     }
@@ -145,7 +149,7 @@ static CfTestPicture *predict(const CfTestPicture *source, const CfBlockavgParam
   CfTestPicture *want = cf_picture_copy(source, CF_LAYOUT_TIGHT);
   const CfFormatInfo *format = cf_format_info(source->video.format);
 
-  if (params->block_width == 1 && params->block_height == 1)
+  if (params->block_width == 1 && params->block_height == 1 && params->mode != CF_BLOCKAVG_FILL)
     return want;
   for (int plane = 0; plane < format->planes; plane++) {
     Oracle oracle = {.source = source,
@@ -217,7 +221,7 @@ static void every_size_to_130(CfTest *test)
   for (int p = 0; p < 2; p++) {
     CfTestPicture *source = new_source(test, test->format, pictures[p].width, pictures[p].height,
                                        CF_PATTERN_NOISE, CF_ALPHA_RANDOM);
-    CfBlockavgParams params = {1, 1, CF_BLOCKAVG_AVERAGE, 0, 0};
+    CfBlockavgParams params = {1, 1, CF_BLOCKAVG_AVERAGE, 0, 0, 0};
     CfRig *rig = cf_rig_open(test, test->engine, &source->video, &params, 1);
 
     for (int size = 1; rig && size <= 130; size++) {
@@ -242,9 +246,10 @@ static void every_picture_and_mode(CfTest *test)
           new_source(test, test->format, size->width, size->height, (CfPattern)pattern,
                      (CfAlphaFill)(pattern % CF_ALPHA_COUNT));
       for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
-        check(test, source,
-              (CfBlockavgParams){blocks[i].width, blocks[i].height, (int)(i + pattern) % 3, 0, 0},
-              1);
+        check(
+            test, source,
+            (CfBlockavgParams){blocks[i].width, blocks[i].height, (int)(i + pattern) % 3, 0, 0, 0},
+            1);
       cf_picture_free(source);
     }
   }
@@ -264,12 +269,12 @@ static void weigh_colours(CfTest *test, CfFormat format)
     }
   }
   for (int size = 2; size <= 64; size += size < 12 ? 1 : 9) {
-    check(test, source, (CfBlockavgParams){size, size, CF_BLOCKAVG_AVERAGE, 0, 0}, 1);
-    check(test, source, (CfBlockavgParams){size, 100, CF_BLOCKAVG_AVERAGE, 0, 0}, 3);
+    check(test, source, (CfBlockavgParams){size, size, CF_BLOCKAVG_AVERAGE, 0, 0, 0}, 1);
+    check(test, source, (CfBlockavgParams){size, 100, CF_BLOCKAVG_AVERAGE, 0, 0, 0}, 3);
   }
   for (int weight = 1; weight < 4; weight++) { /* so small that rounding it would show */
     cf_picture_set_role(source, CF_ROLE_ALPHA, weight);
-    check(test, source, (CfBlockavgParams){5, 7, CF_BLOCKAVG_AVERAGE, 0, 0}, 1);
+    check(test, source, (CfBlockavgParams){5, 7, CF_BLOCKAVG_AVERAGE, 0, 0, 0}, 1);
   }
   cf_picture_free(source);
 }
@@ -295,8 +300,9 @@ static void tall_and_wide_blocks(CfTest *test)
       for (int role = 0; white && role < CF_ROLE_COUNT; role++)
         cf_picture_set_role(source, (CfRole)role, cf_max_code(cf_format_info(test->format)));
       for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        check(test, source, (CfBlockavgParams){sizes[i], sizes[i], (int)i % 3, 0, 0}, 2);
-        check(test, source, (CfBlockavgParams){sizes[i], sizes[i], CF_BLOCKAVG_AVERAGE, 0, 0}, 1);
+        check(test, source, (CfBlockavgParams){sizes[i], sizes[i], (int)i % 3, 0, 0, 0}, 2);
+        check(test, source, (CfBlockavgParams){sizes[i], sizes[i], CF_BLOCKAVG_AVERAGE, 0, 0, 0},
+              1);
       }
     }
     cf_picture_free(source);
@@ -316,7 +322,7 @@ static void set_block(CfTestPicture *picture, int code, int rows)
 static void largest_block(CfTest *test)
 {
   static const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE};
-  static const CfBlockavgParams params = {4096, 4096, CF_BLOCKAVG_AVERAGE, 0, 0};
+  static const CfBlockavgParams params = {4096, 4096, CF_BLOCKAVG_AVERAGE, 0, 0, 0};
 
   for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
     const CfVideo video = cf_video(formats[f], 4097, 4098);
@@ -353,7 +359,7 @@ static void any_number_of_threads(CfTest *test)
         new_source(test, test->format, 101, 99, CF_PATTERN_NOISE, CF_ALPHA_RANDOM);
     for (int mode = 0; mode < 3; mode++) {
       for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++)
-        check(test, source, (CfBlockavgParams){blocks[b].width, blocks[b].height, mode, 0, 0},
+        check(test, source, (CfBlockavgParams){blocks[b].width, blocks[b].height, mode, 0, 0, 0},
               threads[i]);
     }
     cf_picture_free(source);
@@ -367,8 +373,8 @@ static void threads_share_rows_of_blocks(CfTest *test)
       new_source(test, test->format, 500, 400, CF_PATTERN_NOISE, CF_ALPHA_RANDOM);
 
   for (int mode = 0; mode < 3; mode++) {
-    check(test, source, (CfBlockavgParams){37, 150, mode, 0, 0}, 2);
-    check(test, source, (CfBlockavgParams){37, 400, mode, 0, 0}, 3);
+    check(test, source, (CfBlockavgParams){37, 150, mode, 0, 0, 0}, 2);
+    check(test, source, (CfBlockavgParams){37, 400, mode, 0, 0, 0}, 3);
   }
   cf_picture_free(source);
 }
@@ -383,7 +389,7 @@ static void halves_round_up(CfTest *test)
 
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     const CfVideo video = cf_video(CF_FORMAT_GRAY8, rows[i].count, 1);
-    const CfBlockavgParams params = {3, 1, CF_BLOCKAVG_AVERAGE, 0, 0};
+    const CfBlockavgParams params = {3, 1, CF_BLOCKAVG_AVERAGE, 0, 0, 0};
     CfTestPicture *picture = cf_picture_new(&video, CF_LAYOUT_PADDED);
 
     cf_test_context(test, "row %zu", i);
@@ -405,7 +411,7 @@ static void low_bits_are_ignored(CfTest *test)
   CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_PADDED);
 
   for (int mode = 0; mode < 3; mode++) {
-    const CfBlockavgParams params = {5, 4, mode, 0, 0};
+    const CfBlockavgParams params = {5, 4, mode, 0, 0, 0};
     CfTestPicture *want = predict(source, &params);
 
     for (int y = 0; y < 21; y++)
@@ -422,7 +428,7 @@ static void low_bits_are_ignored(CfTest *test)
 static void algorithm_is_named(CfTest *test)
 {
   const CfVideo video = cf_video(CF_FORMAT_NV12, 64, 48);
-  CfBlockavgParams params = {8, 8, CF_BLOCKAVG_MAX, 0, 0};
+  CfBlockavgParams params = {8, 8, CF_BLOCKAVG_MAX, 0, 0, 0};
   CfRig *rig = cf_rig_open(test, test->engine, &video, &params, 1);
 
   if (rig) {
@@ -446,7 +452,9 @@ static void params_are_as_documented(CfTest *test)
                {"mode", "max", true},           {"mode", "median", false},
                {"anchor", "region", true},      {"anchor", "face", false},
                {"blocks-across", "0", true},    {"blocks-across", "256", true},
-               {"blocks-across", "257", false}, {"blocks", "3", false}};
+               {"blocks-across", "257", false}, {"blocks", "3", false},
+               {"blocks-across", "-1", true},   {"blocks-across", "-2", false},
+               {"mode", "fill", true},          {"fill-color", "4294967295", true}};
   CfBlockavgParams params;
   CfStatus status;
 
@@ -454,7 +462,7 @@ static void params_are_as_documented(CfTest *test)
   CF_EXPECT(test,
             params.block_width == 32 && params.block_height == 32 &&
                 params.mode == CF_BLOCKAVG_AVERAGE && params.anchor == CF_BLOCKAVG_FRAME &&
-                params.blocks_across == 0,
+                params.blocks_across == -1 && params.fill_color == 0xff000000,
             "defaults %d, %d, %d", params.block_width, params.block_height, params.mode);
   CF_EXPECT(test, sizeof params == cf_blockavg.params_size, "size");
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -464,15 +472,68 @@ static void params_are_as_documented(CfTest *test)
               "%s=%s", texts[i].name, texts[i].text);
 }
 
+/* One colour everywhere, the same in every engine, whatever was there, and in both ranges. */
+static void fill_is_one_colour(CfTest *test)
+{
+  static const uint32_t colours[] = {0xff000000, 0xffffffff, 0xff00ff00, 0x80c01020, 0x00ff7f01};
+
+  for (const CfSize *size = cf_test_sizes; size->width; size++) {
+    CfTestPicture *source = new_source(test, test->format, size->width, size->height,
+                                       CF_PATTERN_NOISE, CF_ALPHA_RANDOM);
+
+    if (size->width % 2 && !cf_format_info(test->format)->rgb) {
+      source->video.range = CF_RANGE_FULL;
+      source->video.luma_red = 0.2126;
+      source->video.luma_blue = 0.0722;
+    }
+    for (size_t i = 0; i < sizeof colours / sizeof colours[0]; i++)
+      check(test, source, (CfBlockavgParams){1 + (int)i, 1, CF_BLOCKAVG_FILL, 0, 0, colours[i]}, 2);
+    cf_picture_free(source);
+  }
+}
+
+/* What stands for automatic sizes, and when. */
+static void automatic_is_safe(CfTest *test)
+{
+  const CfParam *table = cf_blockavg.params;
+  const uint64_t width = UINT64_C(1) << (cf_params_find(table, "block-width") - table);
+  const uint64_t height = UINT64_C(1) << (cf_params_find(table, "block-height") - table);
+  const struct {
+    int across;
+    uint64_t set;
+    bool masks;
+    int want;
+  } rows[] = {{-1, 0, true, 5},
+              {-1, 0, false, 0},
+              {-1, width, true, 0},
+              {-1, height, true, 0},
+              {-1, ~(width | height), true, 5},
+              {0, 0, true, 0},
+              {9, 0, true, 9},
+              {9, width, false, 9}};
+
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    CfBlockavgParams params;
+
+    cf_params_init(table, &params);
+    params.blocks_across = rows[i].across;
+    cf_blockavg.settle(&params, rows[i].set, rows[i].masks);
+    CF_EXPECT(test, params.blocks_across == rows[i].want, "row %zu: %d", i, params.blocks_across);
+  }
+}
+
 static void identity_is_known(CfTest *test)
 {
-  CF_EXPECT(test, cf_blockavg.is_identity(&(CfBlockavgParams){1, 1, CF_BLOCKAVG_AVERAGE, 0, 0}),
+  CF_EXPECT(test, cf_blockavg.is_identity(&(CfBlockavgParams){1, 1, CF_BLOCKAVG_AVERAGE, 0, 0, 0}),
             "1x1");
-  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){1, 2, CF_BLOCKAVG_AVERAGE, 0, 0}),
+  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){1, 2, CF_BLOCKAVG_AVERAGE, 0, 0, 0}),
             "1x2");
-  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){2, 1, CF_BLOCKAVG_MAX, 0, 0}),
+  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){2, 1, CF_BLOCKAVG_MAX, 0, 0, 0}),
             "2x1");
-  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){1, 1, CF_BLOCKAVG_MAX, 0, 9}), "9");
+  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){1, 1, CF_BLOCKAVG_MAX, 0, 9, 0}),
+            "9");
+  CF_EXPECT(test, !cf_blockavg.is_identity(&(CfBlockavgParams){1, 1, CF_BLOCKAVG_FILL, 0, 0, 0}),
+            "fill");
 }
 
 static const CfTestCase cases[] = {
@@ -488,6 +549,8 @@ static const CfTestCase cases[] = {
     {"low-bits-are-ignored", low_bits_are_ignored, CF_EACH_ENGINE},
     {"algorithm-is-named", algorithm_is_named, CF_EACH_ENGINE},
     {"params-are-as-documented", params_are_as_documented, CF_ONCE},
+    {"fill-is-one-colour", fill_is_one_colour, CF_EACH_ENGINE | CF_EACH_FORMAT},
+    {"automatic-is-safe", automatic_is_safe, CF_ONCE},
     {"identity-is-known", identity_is_known, CF_ONCE},
     {0},
 };

@@ -100,7 +100,8 @@ struct CfRig {
   CfTest *test;
   const CfEngine *engine;
   const CfMemory *memory; /* NULL where the engine works in host memory */
-  void *state;
+  CfFilter *filter;
+  bool packs;               /* hands packed pictures to the filter */
   const CfRegions *regions; /* of the jobs to come */
 };
 
@@ -119,6 +120,7 @@ CfRig *cf_rig_open(CfTest *test, const CfEngine *engine, const CfVideo *video, c
 {
   CfStatus status = {CF_OK, ""};
   CfRig rig = {.test = test, .engine = engine};
+  CfVideo handed = *video;
 
   if (!params_allowed(test, video, params))
     return NULL;
@@ -129,13 +131,17 @@ CfRig *cf_rig_open(CfTest *test, const CfEngine *engine, const CfVideo *video, c
   }
   const CfOpenOptions options = {.threads = threads,
                                  .device = rig.memory ? rig.memory->device() : NULL};
-  rig.state = engine->open(video, params, &options, &status);
-  if (!CF_EXPECT(test, rig.state, "%s does not open: %s", engine->name, status.message))
+  rig.packs = (engine == test->engine || !test->engine) && video->format == test->format &&
+              test->handed != test->format;
+  if (rig.packs)
+    handed.format = test->handed;
+  rig.filter = cf_filter_open(engine, &handed, params, &options, &status);
+  if (!CF_EXPECT(test, rig.filter, "%s does not open: %s", engine->name, status.message))
     return NULL;
 
   CfRig *result = malloc(sizeof *result);
   if (!CF_EXPECT(test, result, "no memory for a rig")) {
-    engine->close(rig.state);
+    cf_filter_close(rig.filter);
     return NULL;
   }
   *result = rig;
@@ -146,7 +152,7 @@ bool cf_rig_update(CfRig *rig, const void *params)
 {
   CfStatus status = {CF_OK, ""};
 
-  return CF_EXPECT(rig->test, rig->engine->update(rig->state, params, &status),
+  return CF_EXPECT(rig->test, cf_filter_update(rig->filter, params, &status),
                    "%s does not update: %s", rig->engine->name, status.message);
 }
 
@@ -168,7 +174,7 @@ static bool run_on_device(CfRig *rig, const CfTestPicture *source, CfTestPicture
     good = good && cf_mirror_init(&from, memory, source) && cf_mirror_upload(&from, source);
   job.destination = to.planes;
   job.source = source ? from.planes : to.planes;
-  good = good && rig->engine->run(rig->state, &job, &status);
+  good = good && cf_filter_run(rig->filter, &job, &status);
   good = memory->synchronize() && good;
   good = good && cf_mirror_download(&to, destination);
   if (good && source) {
@@ -191,14 +197,14 @@ static bool run_on_host(CfRig *rig, const CfTestPicture *source, CfTestPicture *
   const uint64_t before = source ? cf_picture_hash(source) : 0;
   CfStatus status = {CF_OK, ""};
 
-  if (!CF_EXPECT(rig->test, rig->engine->run(rig->state, &job, &status), "%s does not run: %s",
+  if (!CF_EXPECT(rig->test, cf_filter_run(rig->filter, &job, &status), "%s does not run: %s",
                  rig->engine->name, status.message))
     return false;
   return CF_EXPECT(rig->test, !source || cf_picture_hash(source) == before, "%s changed its source",
                    rig->engine->name);
 }
 
-bool cf_rig_run(CfRig *rig, const CfTestPicture *source, CfTestPicture *destination)
+static bool run_and_check(CfRig *rig, const CfTestPicture *source, CfTestPicture *destination)
 {
   long row, byte;
   int plane;
@@ -213,16 +219,38 @@ bool cf_rig_run(CfRig *rig, const CfTestPicture *source, CfTestPicture *destinat
                    rig->engine->name, plane, row, byte, cf_row_bytes(&destination->video, plane));
 }
 
+static bool run_packed(CfRig *rig, const CfTestPicture *source, CfTestPicture *destination)
+{
+  const CfFormat format = rig->test->handed;
+  CfTestPicture *from = source ? cf_picture_packed(source, format, source->layout) : NULL;
+  CfTestPicture *to = cf_picture_packed(destination, format, destination->layout), *again;
+  bool good = run_and_check(rig, from, to);
+
+  cf_picture_unpack(to, destination);
+  again = cf_picture_packed(destination, format, destination->layout);
+  good = good && CF_EXPECT(rig->test, cf_picture_compare_exact(to, again).first.plane < 0,
+                           "%s changed the luma that is no pixel's", rig->engine->name);
+  cf_picture_free(from);
+  cf_picture_free(to);
+  cf_picture_free(again);
+  return good;
+}
+
+bool cf_rig_run(CfRig *rig, const CfTestPicture *source, CfTestPicture *destination)
+{
+  return (rig->packs ? run_packed : run_and_check)(rig, source, destination);
+}
+
 const char *cf_rig_algorithm(const CfRig *rig)
 {
-  return rig->engine->algorithm(rig->state);
+  return cf_filter_algorithm(rig->filter);
 }
 
 void cf_rig_close(CfRig *rig)
 {
   if (!rig)
     return;
-  rig->engine->close(rig->state);
+  cf_filter_close(rig->filter);
   free(rig);
 }
 
@@ -292,9 +320,11 @@ static void run_line(Runner *runner, const CfTestCase *test_case, const CfEngine
     return;
   }
 
+  const CfVideo video = cf_video(format_id, 1, 1);
   CfTest test = {.effect = runner->suite->effect,
                  .engine = engine,
-                 .format = format_id,
+                 .format = cf_planar_video(&video).format,
+                 .handed = format_id,
                  .seed = seed_for(runner->seed, name),
                  .name = name,
                  .verbose = runner->verbose};

@@ -8,12 +8,15 @@
  *   static const CfTestSuite suite = {&cf_blockavg, cases};
  *   int main(int argc, char **argv) { return cf_test_main(&suite, argc, argv); }
  *
+ * Of a packed format, cases see pictures of the planes that an engine makes of it.
+ *
  * Command line: [--list] [--verbose] [--no-matrix-unit] [--seed N] [PART-OF-A-NAME...]
  */
 #pragma once
 
 #include "compare.h"
 #include "engine.h"
+#include "filter.h"
 #include "memory.h"
 #include "patterns.h"
 #include "picture.h"
@@ -24,6 +27,7 @@ typedef struct {
   const CfEffect *effect; /* the suite's */
   const CfEngine *engine; /* the row to test, NULL for cases without CF_EACH_ENGINE... */
   CfFormat format;        /* the format to test, for cases with CF_EACH_FORMAT */
+  CfFormat handed;        /* the same, or packed: what rigs hand the engine under test */
   CfRandom random;        /* seeded by the command line's seed and the name of the case */
   uint64_t seed;          /* the same, as a number */
 

@@ -113,6 +113,14 @@ static void identity_in_every_bit(CfTest *test)
       }
 }
 
+/* On CUDA what the fast engine takes away at the coarsest level, beta - 1 times the picture, is
+ * rounded to the 11 bits of fp16: for beta 5 that is half a code of 10 bits and more. */
+static bool rounds_constants(const CfTest *test, const CfLlfParams *params)
+{
+  return test->engine->device_memory && params->method == CF_LLF_FAST && params->beta > 1.0 &&
+         cf_format_info(test->format)->bits == 10;
+}
+
 static void constants_stay(CfTest *test)
 {
   for (int method = CF_LLF_FAST; method <= CF_LLF_EXACT; method++)
@@ -130,8 +138,12 @@ static void constants_stay(CfTest *test)
                          test->seed + (uint64_t)i);
         result = cf_picture_new(&source->video, CF_LAYOUT_UNALIGNED);
         say(test, &params, &source->video, "constant");
-        if (cf_test_filter(test, test->engine, &params, 1, source, result))
-          cf_test_compare_exact(test, result, source);
+        if (cf_test_filter(test, test->engine, &params, 1, source, result)) {
+          if (rounds_constants(test, &params))
+            cf_test_compare(test, result, source, 1.0);
+          else
+            cf_test_compare_exact(test, result, source);
+        }
         cf_picture_free(source);
         cf_picture_free(result);
       }
@@ -200,7 +212,7 @@ static void exact_is_the_reference(CfTest *test)
       }
     }
   /* Ties of rounding only; single precision shows in 16-bit samples. */
-  CF_EXPECT(test, differing <= samples / 100 || cf_format_info(test->format)->bits > 10,
+  CF_EXPECT(test, differing <= samples / 100 || cf_format_info(test->format)->bits > 12,
             "%ld of %ld samples differ", differing, samples);
 }
 
@@ -253,7 +265,7 @@ static void sampled_colors(CfTest *test)
         const CfDifference difference = cf_picture_compare(got, want, 1.0);
 
         /* The gain of colours in the dark raises 100 dB to more than a 16-bit code. */
-        if (cf_format_info(test->format)->bits > 10)
+        if (cf_format_info(test->format)->bits > 12)
           CF_EXPECT(test, difference.psnr >= 90.0, "%.1f dB", difference.psnr);
         else
           cf_test_compare(test, got, want, 1.0);

@@ -11,6 +11,7 @@
 
 #include "blockavg.h"
 #include "harness.h"
+#include "naive_fill.h"
 
 /* ---- The oracle: coverage ---- */
 
@@ -19,12 +20,16 @@ typedef struct {
   int least, most;
 } Range;
 
-static inline Range fade(const CfRegions *regions, double distance)
+/* `doubt`: what single precision may make of the distance, in pixels. */
+static inline Range fade(const CfRegions *regions, double distance, double doubt)
 {
-  const double coverage =
-      regions->feather > 0.0 ? fmax(0.0, 1.0 - distance / regions->feather) : 0.0;
+  const double least = regions->shape == CF_REGION_ELLIPSE ? 1.0 : 0.0;
+  const double feather = fmax(regions->feather, least);
+  const double least_part = feather > 0.0 ? fmax(0.0, 1.0 - (distance + doubt) / feather) : 0.0;
+  const double most_part =
+      feather > 0.0 ? fmin(fmax(0.0, 1.0 - (distance - doubt) / feather), 1.0) : 0.0;
 
-  return (Range){(int)floor(256.0 * coverage + 0.4995), (int)floor(256.0 * coverage + 0.5005)};
+  return (Range){(int)floor(256.0 * least_part + 0.4995), (int)floor(256.0 * most_part + 0.5005)};
 }
 
 /* Distance from a point to the rectangle, negative inside. */
@@ -73,8 +78,8 @@ static inline Range region_coverage(const CfRegions *regions, const CfRegion *re
   if (ellipse && is_far(region))
     return (Range){inwards <= 0.0 || regions->outside ? 256 : 0, 256};
   if (fabs(inwards) <= doubt)
-    return (Range){inwards <= 0.0 ? 256 : fade(regions, inwards).least, 256};
-  return inwards < 0.0 ? (Range){256, 256} : fade(regions, inwards);
+    return (Range){inwards <= 0.0 ? 256 : fade(regions, inwards, 0.0).least, 256};
+  return inwards < 0.0 ? (Range){256, 256} : fade(regions, inwards, 4e-3 * doubt);
 }
 
 /* Coverage of a sample by one region: that of its most covered luma pixel. */
@@ -167,6 +172,8 @@ static inline int block_code(const Oracle *oracle, const int x[2], const int y[2
   int least = INT_MAX, most = 0;
   uint64_t sum = 0, weight = 0;
 
+  if (oracle->params->mode == CF_BLOCKAVG_FILL)
+    return naive_fill_code(&source->video, oracle->params->fill_color, info->role[channel]);
   for (int j = y[0]; j < y[1]; j++) {
     for (int i = x[0]; i < x[1]; i++) {
       const int code = cf_picture_get(source, oracle->plane, i, j, channel);
@@ -307,9 +314,10 @@ static inline bool is_right(const Oracle *oracle, const CfTestPicture *got, Bloc
     if (all.most == 0 || (!single && !may_own(regions, each, all, owner)))
       continue;
     find_block(oracle, &blocks[owner], &grid, x, y);
-    if ((all.least > 0 && is_mixed(oracle, got, &blocks[owner], x, y, all.least)) ||
-        is_mixed(oracle, got, &blocks[owner], x, y, all.most))
-      return true;
+    for (int coverage = all.least > 0 ? all.least : 1; coverage <= all.most; coverage++) {
+      if (is_mixed(oracle, got, &blocks[owner], x, y, coverage))
+        return true;
+    }
   }
   return false;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "blockavg.h"
+#include "filter.h"
 #include "gaussblur.h"
 #include "harness.h"
 #include "llf.h"
@@ -103,25 +104,25 @@ static bool set_params(CfTest *test, const CfEffect *effect, const char *setting
 }
 
 /* Runs the engine on `source` into `destination`, and in place where it can. */
-static bool filter(CfTest *test, const CfEngine *engine, const CfVideo *video, const void *params,
-                   const CfRegions *regions, const CfPicture *source, const CfPicture *destination)
+static bool filter_odd(CfTest *test, const CfEngine *engine, const CfVideo *video,
+                       const void *params, const CfRegions *regions, const CfPicture *source,
+                       const CfPicture *destination)
 {
   const CfOpenOptions options = {.threads = 2};
   const CfJob job = {.source = *source, .destination = *destination, .regions = regions};
   CfStatus status = {CF_OK, ""};
-  void *state = engine->open(video, params, &options, &status);
-  const bool good = state && engine->run(state, &job, &status);
+  CfFilter *filter = cf_filter_open(engine, video, params, &options, &status);
+  const bool good = filter && cf_filter_run(filter, &job, &status);
 
   CF_EXPECT(test, good, "%s", status.message);
-  if (state)
-    engine->close(state);
+  cf_filter_close(filter);
   return good;
 }
 
 static void check_case(CfTest *test, const CfEffect *effect, const CfEngine *engine, int number,
                        bool bottom_up)
 {
-  const CfVideo video = cf_video(test->format, WIDTH, HEIGHT);
+  const CfVideo video = cf_video(test->handed, WIDTH, HEIGHT);
   const CfRegions *regions = cases[number].regions ? &some_regions : NULL;
   CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_ALIGNED);
   CfTestPicture *want = cf_picture_new(&video, CF_LAYOUT_ALIGNED);
@@ -133,13 +134,13 @@ static void check_case(CfTest *test, const CfEffect *effect, const CfEngine *eng
   OddPicture from = odd_copy(source, bottom_up), to = odd_copy(want, bottom_up);
   cf_test_context(test, "%s %s, %s", effect->name, cases[number].settings, engine->name);
   if (set_params(test, effect, cases[number].settings, params) &&
-      filter(test, engine, &video, params, regions, &source->planes, &want->planes) &&
-      filter(test, engine, &video, params, regions, &from.planes, &to.planes)) {
+      filter_odd(test, engine, &video, params, regions, &source->planes, &want->planes) &&
+      filter_odd(test, engine, &video, params, regions, &from.planes, &to.planes)) {
     copy_rows(&video, &got->planes, &to.planes);
     cf_test_compare_exact(test, got, want);
   }
   if (engine->in_place &&
-      filter(test, engine, &video, params, regions, &from.planes, &from.planes)) {
+      filter_odd(test, engine, &video, params, regions, &from.planes, &from.planes)) {
     copy_rows(&video, &got->planes, &from.planes);
     cf_test_compare_exact(test, got, want);
   }

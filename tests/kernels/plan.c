@@ -26,9 +26,14 @@ static const struct {
     {"Y42B", "Y00 U10 V10", 8, 0},
     {"Y444", "Y00 U00 V00", 8, 0},
     {"I420_10LE", "Y00 U11 V11", 10, 0},
+    {"I422_10LE", "Y00 U10 V10", 10, 0},
+    {"Y444_10LE", "Y00 U00 V00", 10, 0},
     {"P010_10LE", "Y00 UV11", 10, 6},
+    {"P012_LE", "Y00 UV11", 12, 4},
     {"P016_LE", "Y00 UV11", 16, 0},
     {"Y444_16LE", "Y00 U00 V00", 16, 0},
+    {"UYVY", "UYVY10", 8, 0},
+    {"YUY2", "YUYV10", 8, 0},
     {"RGB", "RGB00", 8, 0},
     {"BGR", "BGR00", 8, 0},
     {"RGBx", "RGBx00", 8, 0},
@@ -80,6 +85,8 @@ static void formats_are_as_gstreamer_defines_them(CfTest *test)
     CF_EXPECT(test, info->shift == expected_formats[i].shift, "shift %d", info->shift);
     CF_EXPECT(test, info->rgb == (strchr(planes, 'R') != NULL), "rgb %d", info->rgb);
     CF_EXPECT(test, info->alpha == (strchr(planes, 'A') != NULL), "alpha %d", info->alpha);
+    CF_EXPECT(test, info->packed == (strchr(planes, 'Y') != strrchr(planes, 'Y')), "packed %d",
+              info->packed);
     CF_EXPECT(test, cf_sample_bytes(info) == (info->bits > 8 ? 2 : 1), "bytes of a sample");
     CF_EXPECT(test, cf_max_code(info) == (1 << info->bits) - 1, "largest code");
   }
@@ -123,6 +130,7 @@ static void planes_round_odd_sizes_up(CfTest *test)
       {CF_FORMAT_I420, 1, 1, 1, 1, 1, 1},       {CF_FORMAT_NV12, 1919, 1081, 1, 960, 541, 1920},
       {CF_FORMAT_Y42B, 5, 3, 1, 3, 3, 3},       {CF_FORMAT_P010_10LE, 6, 4, 1, 3, 2, 12},
       {CF_FORMAT_I420_10LE, 7, 7, 1, 4, 4, 8},  {CF_FORMAT_RGB, 7, 2, 0, 7, 2, 21},
+      {CF_FORMAT_UYVY, 5, 3, 0, 3, 3, 12},      {CF_FORMAT_YUY2, 1, 1, 0, 1, 1, 4},
       {CF_FORMAT_Y444_16LE, 7, 2, 2, 7, 2, 14}, {CF_FORMAT_AYUV, 7, 2, 0, 7, 2, 28},
   };
 
@@ -290,6 +298,7 @@ static void code_ranges_follow_the_standards(CfTest *test)
   expect_range(test, CF_FORMAT_NV12, CF_RANGE_FULL, CF_ROLE_CHROMA_RED, 0.0, 255.0);
   expect_range(test, CF_FORMAT_P010_10LE, CF_RANGE_LIMITED, CF_ROLE_LUMA, 64.0, 876.0);
   expect_range(test, CF_FORMAT_P010_10LE, CF_RANGE_LIMITED, CF_ROLE_CHROMA_RED, 64.0, 896.0);
+  expect_range(test, CF_FORMAT_P012_LE, CF_RANGE_LIMITED, CF_ROLE_LUMA, 256.0, 3504.0);
   expect_range(test, CF_FORMAT_Y444_16LE, CF_RANGE_LIMITED, CF_ROLE_LUMA, 4096.0, 56064.0);
   expect_range(test, CF_FORMAT_GRAY16_LE, CF_RANGE_FULL, CF_ROLE_LUMA, 0.0, 65535.0);
   expect_range(test, CF_FORMAT_RGBA, CF_RANGE_FULL, CF_ROLE_GREEN, 0.0, 255.0);

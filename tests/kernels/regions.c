@@ -94,9 +94,12 @@ static void covers_what_it_should(CfTest *test)
                          .shape = between(test, 0, 1),
                          .feather = feathers[between(test, 0, 5)],
                          .outside = between(test, 0, 2) == 0};
-    const CfBlockavgParams params = {between(test, 1, 20), between(test, 1, 20),
-                                     between(test, 0, 2), between(test, 0, 1),
-                                     between(test, 0, 1) ? between(test, 1, 9) : 0};
+    const CfBlockavgParams params = {between(test, 1, 20),
+                                     between(test, 1, 20),
+                                     between(test, 0, 3),
+                                     between(test, 0, 1),
+                                     between(test, 0, 1) ? between(test, 1, 9) : 0,
+                                     (uint32_t)cf_random(&test->random)};
     CfTestPicture *source = new_source(test, test->format, size.width, size.height);
 
     set_low_bits(source);
@@ -117,8 +120,8 @@ static void wide_pictures(CfTest *test)
 
   for (int outside = 0; outside < 2; outside++) {
     regions.outside = outside;
-    check(test, source, &regions, &(CfBlockavgParams){7, 3, CF_BLOCKAVG_AVERAGE, 0, 0}, 2);
-    check(test, source, &regions, &(CfBlockavgParams){7, 3, CF_BLOCKAVG_AVERAGE, 1, 0}, 1);
+    check(test, source, &regions, &(CfBlockavgParams){7, 3, CF_BLOCKAVG_AVERAGE, 0, 0, 0}, 2);
+    check(test, source, &regions, &(CfBlockavgParams){7, 3, CF_BLOCKAVG_AVERAGE, 1, 0, 0}, 1);
   }
   cf_picture_free(source);
 }
@@ -133,8 +136,9 @@ static void lists_for_aligned_pictures(CfTest *test)
 
   for (int trial = 0; trial < 14; trial++) {
     const CfSize size = sizes[trial % 3], block = blocks[trial % 6];
-    const CfBlockavgParams params = {block.width, block.height, between(test, 0, 2), trial / 6 % 2,
-                                     trial == 11 ? 3 : 0};
+    const CfBlockavgParams params = {block.width,         block.height,
+                                     between(test, 0, 3), trial / 6 % 2,
+                                     trial == 11 ? 3 : 0, (uint32_t)cf_random(&test->random)};
     const CfRegions regions = {.region = list,
                                .count = trial > 11       ? 2
                                         : trial % 6 == 0 ? 60
@@ -178,8 +182,8 @@ static void hundreds_of_regions(CfTest *test)
                          between(test, 1, 12)};
   for (int anchor = 0; anchor < 2; anchor++) {
     regions.shape = anchor;
-    check(test, source, &regions, &(CfBlockavgParams){4, 4, CF_BLOCKAVG_AVERAGE, anchor, 0}, 2);
-    check(test, source, &regions, &(CfBlockavgParams){4, 4, CF_BLOCKAVG_AVERAGE, anchor, 3}, 2);
+    check(test, source, &regions, &(CfBlockavgParams){4, 4, CF_BLOCKAVG_AVERAGE, anchor, 0, 0}, 2);
+    check(test, source, &regions, &(CfBlockavgParams){4, 4, CF_BLOCKAVG_AVERAGE, anchor, 3, 0}, 2);
   }
   cf_picture_free(source);
 }
@@ -189,7 +193,7 @@ static void lists_change(CfTest *test)
 {
   CfRegion list[150];
   CfRegions regions = {.region = list};
-  CfBlockavgParams params = {5, 4, CF_BLOCKAVG_AVERAGE, 0, 0};
+  CfBlockavgParams params = {5, 4, CF_BLOCKAVG_AVERAGE, 0, 0, 0};
   CfTestPicture *source = new_source(test, CF_FORMAT_I420, 90, 70);
   CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_TIGHT);
   CfRig *rig = cf_rig_open(test, test->engine, &source->video, &params, 2);
@@ -234,10 +238,10 @@ static void absurd_regions(CfTest *test)
   for (int outside = 0; outside < 2; outside++) {
     const CfRegions regions = {
         .region = list, .count = 7, .feather = 256.0 * outside, .outside = outside};
-    check(test, source, &regions, &(CfBlockavgParams){4, 4, CF_BLOCKAVG_AVERAGE, 0, 0}, 1);
+    check(test, source, &regions, &(CfBlockavgParams){4, 4, CF_BLOCKAVG_AVERAGE, 0, 0, 0}, 1);
   }
   check(test, source, &(CfRegions){.region = list, .count = 7},
-        &(CfBlockavgParams){4, 4, CF_BLOCKAVG_AVERAGE, 1, 4}, 1);
+        &(CfBlockavgParams){4, 4, CF_BLOCKAVG_AVERAGE, 1, 4, 0}, 1);
   cf_picture_free(source);
 }
 
@@ -299,7 +303,7 @@ static void extreme_regions(CfTest *test)
       random_extent(test, anchored, &list[i].y, &list[i].height);
     }
     good = check(test, source, &regions,
-                 &(CfBlockavgParams){4, 4, CF_BLOCKAVG_AVERAGE, anchored, anchored ? 5 : 0}, 1);
+                 &(CfBlockavgParams){4, 4, CF_BLOCKAVG_AVERAGE, anchored, anchored ? 5 : 0, 0}, 1);
     cf_picture_free(source);
     if (!good)
       break;
@@ -324,8 +328,9 @@ static void parts_of_objects(CfTest *test)
                        : (CfRegion){45, 20 + i, 30, between(test, 1, 3)};
     }
     for (int anchor = 0; anchor < 2; anchor++) {
-      check(test, source, &regions, &(CfBlockavgParams){7, 5, CF_BLOCKAVG_AVERAGE, anchor, 0}, 2);
-      check(test, source, &regions, &(CfBlockavgParams){7, 5, CF_BLOCKAVG_MAX, anchor, 4}, 1);
+      check(test, source, &regions, &(CfBlockavgParams){7, 5, CF_BLOCKAVG_AVERAGE, anchor, 0, 0},
+            2);
+      check(test, source, &regions, &(CfBlockavgParams){7, 5, CF_BLOCKAVG_MAX, anchor, 4, 0}, 1);
     }
     cf_picture_free(source);
   }
@@ -337,7 +342,7 @@ static void objects_change(CfTest *test)
   const CfRegion part = {10, 10, 30, 2};
   CfRegion whole = part;
   CfRegions regions = {.region = &part, .count = 1};
-  const CfBlockavgParams params = {1, 1, CF_BLOCKAVG_AVERAGE, CF_BLOCKAVG_REGION, 3};
+  const CfBlockavgParams params = {1, 1, CF_BLOCKAVG_AVERAGE, CF_BLOCKAVG_REGION, 3, 0};
   CfTestPicture *source = new_source(test, CF_FORMAT_GRAY8, 64, 48);
   CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
   CfRig *rig = cf_rig_open(test, test->engine, &source->video, &params, 1);
@@ -362,7 +367,7 @@ static void bytes_outside_stay(CfTest *test)
   const CfRegions regions = {.region = list, .count = 2};
   const CfFormatInfo *format = cf_format_info(test->format);
   CfTestPicture *source = new_source(test, test->format, 64, 48), *got;
-  const CfBlockavgParams params = {16, 16, CF_BLOCKAVG_AVERAGE, 0, 0};
+  const CfBlockavgParams params = {16, 16, CF_BLOCKAVG_AVERAGE, 0, 0, 0};
   CfRig *rig = cf_rig_open(test, test->engine, &source->video, &params, 1);
   long changed = 0;
 
@@ -404,7 +409,7 @@ static void blocks_across_the_frame(CfTest *test)
   CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_TIGHT);
 
   for (int across = 1; across < 45; across += 7) {
-    const CfBlockavgParams params = {1, 1, CF_BLOCKAVG_AVERAGE, 0, across};
+    const CfBlockavgParams params = {1, 1, CF_BLOCKAVG_AVERAGE, 0, across, 0};
     if (cf_test_filter(test, test->engine, &params, 1, source, got))
       judge(test, source, got, &regions, &params);
   }

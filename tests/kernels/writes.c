@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "blockavg.h"
+#include "filter.h"
 #include "plan/coverage_frame.h"
 #include "granules.h"
 #include "memory.h"
@@ -191,7 +192,7 @@ static bool run_case(const CfEngine *engine, const CfMemory *memory, Granular *p
                      const Case *one)
 {
   const CfBlockavgParams params = {one->block_width, one->block_height, CF_BLOCKAVG_AVERAGE,
-                                   one->anchor, one->across};
+                                   one->anchor,      one->across,       0};
   const CfOpenOptions options = {.threads = 2, .device = memory ? memory->device() : NULL};
   CfRegion list[4];
   const CfRegions regions = {.region = list,
@@ -217,12 +218,11 @@ static bool run_case(const CfEngine *engine, const CfMemory *memory, Granular *p
                      .destination = picture->planes,
                      .stream = memory ? memory->stream() : NULL,
                      .regions = &regions};
-  void *state = engine->open(&picture->video, &params, &options, &status);
+  CfFilter *filter = cf_filter_open(engine, &picture->video, &params, &options, &status);
   say("case %zd: wrote to one of %d granules that no region covers", one - cases, protected);
-  bool good = state && engine->run(state, &job, &status);
+  bool good = filter && cf_filter_run(filter, &job, &status);
   good = (!memory || memory->synchronize()) && good;
-  if (state)
-    engine->close(state);
+  cf_filter_close(filter);
   return good;
 }
 

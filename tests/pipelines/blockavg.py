@@ -70,8 +70,8 @@ def run(tap):
     photographs = [frames.photograph(name) for name in frames.PHOTOGRAPHS]
     crops = [frames.cropped(image, 301, 199) for image in photographs]
 
-    for format_name in ("GRAY8", "GRAY16_LE", "I420", "NV12", "Y42B", "P010_10LE", "RGB", "BGRx",
-                        "GBR"):
+    for format_name in ("GRAY8", "GRAY16_LE", "I420", "NV12", "Y42B", "YUY2", "P010_10LE", "RGB",
+                        "BGRx", "GBR"):
         for block_width, block_height in ((2, 2), (7, 5), (16, 16), (32, 32), (64, 9), (3, 300)):
             compare(tap, "mean", format_name, crops, block_width=block_width,
                     block_height=block_height)

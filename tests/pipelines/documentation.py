@@ -10,6 +10,7 @@ autovideosink gets GStreamer's fakevideosink, so that no display is needed.
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -21,7 +22,10 @@ from frames import photographs
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["CUDAFILTERS_BUILD"])
-ENVIRONMENT = dict(os.environ, GST_PLUGIN_FEATURE_RANK="fakevideosink:MAX")
+# Programs of apps/ are called as if they were installed.
+PROGRAMS = [str(folder) for folder in sorted(BUILD.glob("apps/*")) if folder.is_dir()]
+ENVIRONMENT = dict(os.environ, GST_PLUGIN_FEATURE_RANK="fakevideosink:MAX",
+                   PATH=os.pathsep.join([*PROGRAMS, os.environ["PATH"]]))
 
 RUN_SECONDS = 4
 END_SECONDS = 60
@@ -38,7 +42,15 @@ NOT_RUN_HERE = (
 )
 NEEDS_GPU = re.compile(r"\bbackend=cuda\b|\bcudaupload\b|\bcudadownload\b|\bcudaconvert|CUDAMemory|"
                        r"\bnvh26|\bnvidia-smi\b")
-NEEDS_CAMERA = re.compile(r"\bv4l2src\b")
+NEEDS_PARALLEL = re.compile(r"^parallel ")
+NEEDS_CAMERA = re.compile(r"\bv4l2(src\b|:)")
+NEEDS_NDI = re.compile(r"\bndi:")
+
+# What goes on until somebody stops it; where one of the others stands in it, it ends by itself.
+ENDLESS = re.compile(r"gst-launch-1\.0|cudafilters-relay")
+ENDS = re.compile(r"num-buffers|filesrc|location=|\bframes=|--from \"?file:|--help")
+# What both of them say when they have started.
+STARTED = re.compile(r"to PLAYING|^\S+ -> ", re.M)
 
 
 def pages():
@@ -79,8 +91,12 @@ def reason_to_skip(command):
             return reason
     if NEEDS_GPU.search(command) and "cuda" not in harness.backends():
         return "needs a GPU"
+    if NEEDS_PARALLEL.search(command) and not shutil.which("parallel"):
+        return "needs GNU parallel"
     if NEEDS_CAMERA.search(command) and not os.path.exists("/dev/video0"):
         return "needs a camera"
+    if NEEDS_NDI.search(command):
+        return "needs the NDI runtime"
     return None
 
 
@@ -108,8 +124,7 @@ def run_command(command, directory):
     process = subprocess.Popen(["bash", "-c", command], cwd=directory, env=ENVIRONMENT, text=True,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, start_new_session=True)
-    endless = "gst-launch-1.0" in command and not re.search(r"num-buffers|filesrc|location=",
-                                                            command)
+    endless = ENDLESS.search(command) and not ENDS.search(command)
     interrupted = False
     try:
         output, _ = process.communicate(timeout=RUN_SECONDS if endless else END_SECONDS)
@@ -123,7 +138,7 @@ def run_command(command, directory):
             return f"hung\n{process.communicate()[0]}"
     if interrupted and not endless:
         return f"did not end within {END_SECONDS} s\n{output}"
-    if interrupted and "to PLAYING" not in output:
+    if interrupted and not STARTED.search(output):
         return f"never played\n{output}"
     if process.returncode != 0:
         return f"exit status {process.returncode}\n{output}"
@@ -142,14 +157,18 @@ def check_commands(tap, directory):
                 tap.check(problem is None, title, problem or "")
 
 
+def has_bindings(lines):
+    """Whether what a program asks GObject introspection for is there."""
+    wanted = re.findall(r"gi\.require_version\([^)]*\)", "\n".join(lines))
+    return subprocess.run(["/usr/bin/python3", "-c", "\n".join(["import gi", *wanted])],
+                          check=False, stderr=subprocess.DEVNULL).returncode == 0
+
+
 def check_programs(tap, directory):
-    has_bindings = subprocess.run(
-        ["/usr/bin/python3", "-c", "import gi; gi.require_version('Gst', '1.0')"], check=False,
-        stderr=subprocess.DEVNULL).returncode == 0
     for page in pages():
         for number, lines in blocks(page, "python"):
             title = f"{page.relative_to(SOURCE)}:{number}: a program"
-            if not has_bindings:
+            if not has_bindings(lines):
                 tap.skip(title, "python3-gi or GStreamer's typelibs are missing")
                 continue
             (directory / "program.py").write_text("\n".join(lines))

@@ -103,8 +103,18 @@ def check_together(tap):
             "videotestsrc num-buffers=10 ! tee name=t t. ! queue ! cudablockavg ! fakesink "
             "t. ! queue ! cudallf ! fakesink",
         "converted on both sides":
-            "videotestsrc num-buffers=5 ! video/x-raw,format=YUY2 ! videoconvert ! cudallf ! "
-            "videoconvert ! video/x-raw,format=UYVY ! fakesink",
+            "videotestsrc num-buffers=5 ! video/x-raw,format=v210 ! videoconvert ! cudallf ! "
+            "videoconvert ! video/x-raw,format=v308 ! fakesink",
+        "what a camera gives":
+            "videotestsrc num-buffers=5 ! video/x-raw,format=YUY2 ! cudallf ! cudagaussblur ! "
+            "video/x-raw,format=YUY2 ! fakesink",
+        "what a capture card gives, interlaced":
+            "videotestsrc num-buffers=10 ! video/x-raw,format=UYVY,width=720,height=486 ! "
+            "interlace field-pattern=2:2 ! cudallf ! cudablockavg ! "
+            "video/x-raw,format=UYVY,interlace-mode=interleaved ! fakesink",
+        "what x264enc makes of the best picture it can have":
+            "videotestsrc num-buffers=5 ! video/x-raw,format=Y444_10LE ! x264enc ! avdec_h264 ! "
+            "cudallf ! video/x-raw,format=Y444_10LE ! fakesink",
         "scaled on both sides":
             "videotestsrc num-buffers=5 ! videoscale ! video/x-raw,width=77,height=33 ! "
             "cudagaussblur ! videoscale ! video/x-raw,width=640,height=360 ! fakesink",

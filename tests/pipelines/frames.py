@@ -15,8 +15,10 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import photographs
 
 # Each plane is the roles of its interleaved channels, "x" being padding, and how it is subsampled.
+# Of packed 4:2:2, two pixels are four channels.
 LUMA_ONLY = [("Y", 0, 0)]
 PLANAR_420 = [("Y", 0, 0), ("U", 1, 1), ("V", 1, 1)]
+PLANAR_422 = [("Y", 0, 0), ("U", 1, 0), ("V", 1, 0)]
 PLANAR_444 = [("Y", 0, 0), ("U", 0, 0), ("V", 0, 0)]
 SEMIPLANAR_420 = [("Y", 0, 0), ("UV", 1, 1)]
 
@@ -27,12 +29,17 @@ FORMATS = {
     "YV12": ([("Y", 0, 0), ("V", 1, 1), ("U", 1, 1)], 8, 0),
     "NV12": (SEMIPLANAR_420, 8, 0),
     "NV21": ([("Y", 0, 0), ("VU", 1, 1)], 8, 0),
-    "Y42B": ([("Y", 0, 0), ("U", 1, 0), ("V", 1, 0)], 8, 0),
+    "Y42B": (PLANAR_422, 8, 0),
     "Y444": (PLANAR_444, 8, 0),
     "I420_10LE": (PLANAR_420, 10, 0),
+    "I422_10LE": (PLANAR_422, 10, 0),
+    "Y444_10LE": (PLANAR_444, 10, 0),
     "P010_10LE": (SEMIPLANAR_420, 10, 6),
+    "P012_LE": (SEMIPLANAR_420, 12, 4),
     "P016_LE": (SEMIPLANAR_420, 16, 0),
     "Y444_16LE": (PLANAR_444, 16, 0),
+    "UYVY": ([("UYVY", 1, 0)], 8, 0),
+    "YUY2": ([("YUYV", 1, 0)], 8, 0),
     "RGB": ([("RGB", 0, 0)], 8, 0),
     "BGR": ([("BGR", 0, 0)], 8, 0),
     "RGBx": ([("RGBx", 0, 0)], 8, 0),
@@ -74,14 +81,16 @@ class Format:
 
     @property
     def roles(self):
-        return [role for channels, _, _ in self.planes for role in channels if role != "x"]
+        roles = [role for channels, _, _ in self.planes for role in channels if role != "x"]
+        return list(dict.fromkeys(roles))
 
     @property
     def is_rgb(self):
         return "R" in self.roles
 
     def subsampling(self, role):
-        return next((x, y) for channels, x, y in self.planes if role in channels)
+        return next((0 if channels.count(role) == 2 else x, y)
+                    for channels, x, y in self.planes if role in channels)
 
 
 def round_up(value, multiple):
@@ -102,10 +111,13 @@ class Layout:
             rows = -(-height >> sub_y)
             stride = self.default_stride(index, channels, sub_x)
             self.places.append((offset, stride, rows, columns))
-            # 4:2:0 luma planes have an even number of rows.
-            has_half_rows = any(plane[2] for plane in self.format.planes)
-            offset += stride * (round_up(rows, 2) if has_half_rows and index == 0 else rows)
+            offset += stride * (round_up(rows, 2) if self.has_even_rows(index) else rows)
         self.size = offset
+
+    def has_even_rows(self, index):
+        """Luma planes of 4:2:0 have an even number of rows, and all planes of I422_10LE."""
+        has_half_rows = any(plane[2] for plane in self.format.planes)
+        return has_half_rows and index == 0 or self.format.name == "I422_10LE"
 
     def default_stride(self, index, channels, sub_x):
         sample = self.format.sample_type.itemsize
@@ -114,43 +126,42 @@ class Layout:
         if sub_x and self.format.name == "Y42B":
             return round_up(self.width, 8) // 2
         if sub_x:
-            return round_up(round_up(self.width, 2) // 2 * sample, 4)
+            return round_up(round_up(self.width, 2) // 2 * len(channels) * sample, 4)
         return round_up(self.width * len(channels) * sample, 4)
 
-    def plane_view(self, frame, index):
-        """The samples of a plane of `frame`, an array of bytes: rows, columns, channels."""
-        offset, stride, rows, columns = self.places[index]
-        channels = len(self.format.planes[index][0])
+    def views(self, frame):
+        """All (role, its samples in `frame`, an array of bytes: rows, columns)."""
         sample = self.format.sample_type
-        return np.ndarray((rows, columns, channels), sample, frame, offset,
-                          (stride, channels * sample.itemsize, sample.itemsize))
+        for (channels, _, _), (offset, stride, rows, columns) in zip(self.format.planes,
+                                                                     self.places):
+            for role in dict.fromkeys(channels):
+                count = channels.count(role)
+                yield role, np.ndarray(
+                    (rows, self.width if count == 2 else columns), sample, frame,
+                    offset + channels.index(role) * sample.itemsize,
+                    (stride, len(channels) // count * sample.itemsize))
 
     def pack(self, components):
         """Bytes of a frame from code values by role; padding is filled with noise."""
         frame = np.zeros(self.size, np.uint8)
-        for index, (channels, _, _) in enumerate(self.format.planes):
-            view = self.plane_view(frame, index)
-            for channel, role in enumerate(channels):
-                if role == "x":
-                    view[..., channel] = np.arange(view[..., channel].size).reshape(
-                        view.shape[:2]) % 251
-                else:
-                    view[..., channel] = components[role].astype(view.dtype) << self.format.shift
+        for role, view in self.views(frame):
+            if role == "x":
+                view[:] = np.arange(view.size).reshape(view.shape) % 251
+            else:
+                view[:] = components[role].astype(view.dtype) << self.format.shift
         return frame.tobytes()
 
     def unpack(self, data):
-        """Code values by role, as 64-bit integers. P010's low bits must be 0."""
+        """Code values by role, as 64-bit integers. The low bits of P010 and P012 must be 0."""
         frame = np.frombuffer(bytearray(data), np.uint8)
         components = {}
-        for index, (channels, _, _) in enumerate(self.format.planes):
-            view = self.plane_view(frame, index)
-            for channel, role in enumerate(channels):
-                if role == "x":
-                    continue
-                raw = view[..., channel].astype(np.int64)
-                if (raw & ((1 << self.format.shift) - 1)).any():
-                    raise ValueError(f"{self.format.name}: low bits are not 0")
-                components[role] = raw >> self.format.shift
+        for role, view in self.views(frame):
+            if role == "x":
+                continue
+            raw = view.astype(np.int64)
+            if (raw & ((1 << self.format.shift) - 1)).any():
+                raise ValueError(f"{self.format.name}: low bits are not 0")
+            components[role] = raw >> self.format.shift
         return components
 
     def same(self, data, other):

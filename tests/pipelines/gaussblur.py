@@ -11,7 +11,7 @@ import harness
 
 SCIPY_BORDERS = {"replicate": "nearest", "reflect": "reflect", "reflect-101": "mirror",
                  "wrap": "wrap", "constant": "constant"}
-FORMATS = ("GRAY8", "GRAY16_LE", "I420", "NV12", "P010_10LE", "RGB", "RGBA")
+FORMATS = ("GRAY8", "GRAY16_LE", "I420", "NV12", "UYVY", "P010_10LE", "RGB", "RGBA")
 
 
 def blurred(plane, sigmas, border="replicate", outside=0.0):

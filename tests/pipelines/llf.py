@@ -309,7 +309,8 @@ def check_sampled(tap, images):
 def check_colour(tap, pictures):
     """Every kind of format against the oracle, in code values."""
     settings = {"sigma": 0.2, "alpha": 0.4, "beta": 0.8}
-    for format_name in ("GRAY8", "I420", "NV12", "Y42B", "P010_10LE", "RGB", "BGRA", "AYUV"):
+    for format_name in ("GRAY8", "I420", "NV12", "Y42B", "YUY2", "P010_10LE", "RGB", "BGRA",
+                        "AYUV"):
         layout = frames.Layout(format_name, WIDTH, HEIGHT)
         alpha = np.linspace(0, 1, WIDTH * HEIGHT).reshape(HEIGHT, WIDTH)
         inputs = [frames.components_of(picture, format_name, alpha) for picture in pictures]

@@ -131,7 +131,7 @@ def check_messages(tap):
              ("roi-mode=outside regions=-8,10,48,80", 1, 1 - 40 * 80 / (320 * 240)),
              ("roi-mode=inside regions=-8,10,48,80 roi-missing=cover", 1, 1.0),
              ("roi-mode=inside regions=100,100,100,80 roi-shape=ellipse", 1,
-              np.pi / 4 * 8000 / (320 * 240)),
+              np.pi / 4 * 101 * 81 / (320 * 240)),  # with half of the pixel that fades
              ("roi-mode=inside", 0, 0.0))
     for settings, regions, covered in cases:
         text = messages(f"cudablockavg backend=cpu {settings}")

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """cudasepconv through real pipelines against scipy's correlation, on photographs."""
+import importlib.util
 import math
 
 import numpy as np
@@ -77,12 +78,13 @@ def compare(tap, name, format_name, images, row, column, preset=None, alpha=None
     compare_outputs(tap, name, layout, inputs, wanted, properties)
 
 
-def compare_outputs(tap, name, layout, inputs, wanted, properties):
+def compare_outputs(tap, name, layout, inputs, wanted, properties, alike=difference):
+    """`alike` tells how far an output is from what is wanted."""
     data = [layout.pack(components) for components in inputs]
     for backend in harness.backends():
         outputs = harness.filter_frames(
             layout, data, ["cudasepconv", f"backend={backend}", *properties])
-        worst = max(difference(layout, layout.unpack(output), codes)
+        worst = max(alike(layout, layout.unpack(output), codes)
                     for output, codes in zip(outputs, wanted))
         # Rounding costs half a code value; cpu and cuda may be off by one from the rounded value.
         bound = 0.5 + 1e-6 if backend == "reference" else 1.5
@@ -133,13 +135,69 @@ def presets(size):
             "sobel-y": (binomial, derivative)}
 
 
+def unsharp(components, size, amount, threshold, form):
+    """Code values of unsharp masking, before rounding."""
+    taps = presets(size)["gaussian"][0]
+    result = {}
+    for role, plane in components.items():
+        more = plane - correlated(plane.astype(float), taps, taps)
+        result[role] = plane + amount * np.where(np.abs(more) > threshold * form.max_code, more, 0)
+    return result
+
+
+def nearest(layout, got, sides):
+    """As difference(), from the nearer side of each sample."""
+    clipped = [{role: np.clip(plane, 0, layout.format.max_code) for role, plane in side.items()}
+               for side in sides]
+    return difference(layout, got, {
+        role: np.where(np.abs(got[role] - one) < np.abs(got[role] - clipped[1][role]), one,
+                       clipped[1][role]) for role, one in clipped[0].items()})
+
+
+def check_unsharp(tap, images):
+    """A sample that is as far from its mean as the threshold may be on either side of it."""
+    height, width = images[0].shape[:2]
+    for format_name in ("GRAY8", "NV12", "I420_10LE", "RGB", "GRAY16_LE"):
+        layout = frames.Layout(format_name, width, height)
+        inputs = [frames.components_of(image, format_name) for image in images]
+        for size, amount, threshold in ((5, 1, 0), (3, 0.5, 0), (9, 2.5, 0.0301), (31, 1, 0.01003),
+                                        (255, 10, 0)):
+            wanted = [[unsharp(components, size, amount, threshold + doubt, layout.format)
+                       for doubt in (-1e-6, 1e-6)] for components in inputs]
+            compare_outputs(tap, "unsharp", layout, inputs, wanted,
+                            ["preset=unsharp", f"preset-size={size}", f"amount={amount}",
+                             f"threshold={threshold}"], nearest)
+
+
+def check_opencv(tap, image):
+    """As everybody writes it: addWeighted(image, 1 + amount, GaussianBlur(image), -amount, 0)."""
+    if not importlib.util.find_spec("cv2"):
+        tap.skip("unsharp beside OpenCV", "python3 lacks cv2")
+        return
+    import cv2
+
+    height, width = image.shape[:2]
+    layout = frames.Layout("RGB", width, height)
+    components = frames.components_of(image, "RGB")
+    pixels = np.stack([components[role] for role in "RGB"], -1).astype(np.float32)
+    for size, amount in ((5, 1.0), (9, 1.5), (31, 0.6)):
+        soft = cv2.GaussianBlur(pixels, (size, size), 0.3 * ((size - 1) * 0.5 - 1) + 0.8,
+                                borderType=cv2.BORDER_REFLECT_101)
+        sharp = cv2.addWeighted(pixels, 1 + amount, soft, -amount, 0)
+        compare_outputs(tap, "unsharp beside OpenCV", layout, [components],
+                        [{role: sharp[..., c].astype(float) for c, role in enumerate("RGB")}],
+                        ["preset=unsharp", f"preset-size={size}", f"amount={amount}",
+                         "border=reflect-101"])
+
+
 def run(tap):
     photographs = [frames.photograph(name) for name in frames.PHOTOGRAPHS]
     crops = [frames.cropped(image, 301, 199) for image in photographs]
     small = [frames.shrunk(image, 23, 17) for image in photographs]
 
     check_direction(tap)
-    for format_name in ("GRAY8", "GRAY16_LE", "I420", "NV12", "Y42B", "P010_10LE", "RGB", "RGBA"):
+    for format_name in ("GRAY8", "GRAY16_LE", "I420", "NV12", "Y42B", "YUY2", "P010_10LE", "RGB",
+                        "RGBA"):
         compare(tap, "asymmetric", format_name, crops, ROW, COLUMN, scale=0.15)
     for format_name in ("GRAY8", "NV12", "RGB"):
         compare(tap, "signed", format_name, crops, (-1, 0, 1), (1, 2, 1), scale=0.5, bias=0.5)
@@ -165,6 +223,9 @@ def run(tap):
     transparency = np.linspace(0, 1, 23)[None, :] * (np.arange(17)[:, None] % 7 > 1)
     for format_name in ("RGBA", "AYUV"):
         compare(tap, "transparent", format_name, small, (1, 2, 4, 8), (3, 1, 1), alpha=transparency)
+
+    check_unsharp(tap, crops[:2])
+    check_opencv(tap, crops[0])
 
     layout = frames.Layout("RGB", 301, 199)
     inputs = [frames.components_of(image, "RGB") for image in crops[:2]]

@@ -102,6 +102,49 @@ CfTestPicture *cf_picture_copy(const CfTestPicture *picture, CfLayout layout)
   return copy;
 }
 
+/* The channel of a macropixel that has sample `x` of a plane of Y42B. */
+static int channel_of(const CfTestPicture *packed, int plane, int x)
+{
+  static const CfRole roles[] = {CF_ROLE_LUMA, CF_ROLE_CHROMA_BLUE, CF_ROLE_CHROMA_RED};
+  const CfPlaneFormat *format = &cf_format_info(packed->video.format)->plane[0];
+  int channel = 0;
+
+  while (format->role[channel] != roles[plane])
+    channel++;
+  return plane == 0 && x % 2 ? channel + 2 : channel;
+}
+
+CfTestPicture *cf_picture_packed(const CfTestPicture *planar, CfFormat format, CfLayout layout)
+{
+  CfVideo video = planar->video;
+  CfTestPicture *packed;
+
+  video.format = format;
+  packed = cf_picture_new(&video, layout);
+  for (int y = 0; y < video.height; y++) {
+    for (int plane = 0; plane < 3; plane++) {
+      for (int x = 0; x < cf_plane_width(&planar->video, plane); x++)
+        cf_picture_set(packed, 0, plane ? x : x / 2, y, channel_of(packed, plane, x),
+                       cf_picture_get(planar, plane, x, y, 0));
+    }
+    if (video.width % 2)
+      cf_picture_set(packed, 0, video.width / 2, y, channel_of(packed, 0, 1), (37 + 11 * y) & 255);
+  }
+  return packed;
+}
+
+void cf_picture_unpack(const CfTestPicture *packed, CfTestPicture *planar)
+{
+  for (int plane = 0; plane < 3; plane++) {
+    for (int y = 0; y < planar->video.height; y++) {
+      for (int x = 0; x < cf_plane_width(&planar->video, plane); x++)
+        cf_picture_set(
+            planar, plane, x, y, 0,
+            cf_picture_get(packed, 0, plane ? x : x / 2, y, channel_of(packed, plane, x)));
+    }
+  }
+}
+
 void cf_picture_free(CfTestPicture *picture)
 {
   if (!picture)

@@ -29,6 +29,13 @@ CfTestPicture *cf_picture_new(const CfVideo *video, CfLayout layout);
 /* A copy of the samples of `picture` in another layout. */
 CfTestPicture *cf_picture_copy(const CfTestPicture *picture, CfLayout layout);
 
+/* A packed picture of `format` with the samples of a planar one; the luma that is no pixel's has a
+ * value of its own in every row. */
+CfTestPicture *cf_picture_packed(const CfTestPicture *planar, CfFormat format, CfLayout layout);
+
+/* The other way round, into `planar`. */
+void cf_picture_unpack(const CfTestPicture *packed, CfTestPicture *planar);
+
 /* NULL is allowed. */
 void cf_picture_free(CfTestPicture *picture);
 

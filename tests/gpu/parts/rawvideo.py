@@ -6,22 +6,26 @@ Needs nothing but numpy, as a GPU host has little else.
 import numpy as np
 
 PLANAR_420 = (("Y", 0, 0), ("U", 1, 1), ("V", 1, 1))
+PLANAR_422 = (("Y", 0, 0), ("U", 1, 0), ("V", 1, 0))
 PLANAR_444 = (("Y", 0, 0), ("U", 0, 0), ("V", 0, 0))
 SEMIPLANAR = (("Y", 0, 0), ("UV", 1, 1))
 
 # Planes (channels with x for padding, horizontal and vertical subsampling as shifts), bits of a
-# code value, and bits below it.
+# code value, and bits below it. Of packed 4:2:2, two pixels are four channels.
 FORMATS = {
     "I420": (PLANAR_420, 8, 0),
     "YV12": ((("Y", 0, 0), ("V", 1, 1), ("U", 1, 1)), 8, 0),
     "NV12": (SEMIPLANAR, 8, 0),
     "NV21": ((("Y", 0, 0), ("VU", 1, 1)), 8, 0),
-    "Y42B": ((("Y", 0, 0), ("U", 1, 0), ("V", 1, 0)), 8, 0),
+    "Y42B": (PLANAR_422, 8, 0),
     "Y444": (PLANAR_444, 8, 0),
     "I420_10LE": (PLANAR_420, 10, 0),
+    "I422_10LE": (PLANAR_422, 10, 0),
     "P010_10LE": (SEMIPLANAR, 10, 6),
     "P016_LE": (SEMIPLANAR, 16, 0),
     "Y444_16LE": (PLANAR_444, 16, 0),
+    "UYVY": ((("UYVY", 1, 0),), 8, 0),
+    "YUY2": ((("YUYV", 1, 0),), 8, 0),
     "RGB": ((("RGB", 0, 0),), 8, 0),
     "BGR": ((("BGR", 0, 0),), 8, 0),
     "RGBx": ((("RGBx", 0, 0),), 8, 0),
@@ -31,6 +35,9 @@ FORMATS = {
     "ARGB": ((("ARGB", 0, 0),), 8, 0),
     "ABGR": ((("ABGR", 0, 0),), 8, 0),
     "GBR": ((("G", 0, 0), ("B", 0, 0), ("R", 0, 0)), 8, 0),
+    # In CUDA memory from GStreamer 1.24 on.
+    "Y444_10LE": (PLANAR_444, 10, 0),
+    "P012_LE": (SEMIPLANAR, 12, 4),
     # In system memory only.
     "GRAY8": ((("Y", 0, 0),), 8, 0),
     "GRAY16_LE": ((("Y", 0, 0),), 16, 0),
@@ -38,7 +45,14 @@ FORMATS = {
     "xBGR": ((("xBGR", 0, 0),), 8, 0),
     "AYUV": ((("AYUV", 0, 0),), 8, 0),
 }
-CUDA_FORMATS = tuple(FORMATS)[:19]
+SINCE_1_24 = ("Y444_10LE", "P012_LE")
+SYSTEM_ONLY = ("GRAY8", "GRAY16_LE", "xRGB", "xBGR", "AYUV")
+
+
+def cuda_formats(gstreamer):
+    """What CUDA memory of this version can hold."""
+    missing = SYSTEM_ONLY if gstreamer >= (1, 24) else SYSTEM_ONLY + SINCE_1_24
+    return tuple(name for name in FORMATS if name not in missing)
 
 
 def round_up(value, multiple):
@@ -54,14 +68,17 @@ class Layout:
         self.sample = np.dtype("<u2" if self.bits > 8 else "u1")
         self.max_code = (1 << self.bits) - 1
         self.places = []  # offset, stride, rows, columns
-        half_rows = any(plane[2] for plane in self.planes)
         offset = 0
         for index, (channels, sub_x, sub_y) in enumerate(self.planes):
             rows, columns = -(-height >> sub_y), -(-width >> sub_x)
             stride = self.default_stride(channels, sub_x)
             self.places.append((offset, stride, rows, columns))
-            offset += stride * (round_up(rows, 2) if half_rows and index == 0 else rows)
+            offset += stride * (round_up(rows, 2) if self.has_even_rows(index) else rows)
         self.size = offset
+
+    def has_even_rows(self, index):
+        half_rows = any(plane[2] for plane in self.planes)
+        return half_rows and index == 0 or self.name == "I422_10LE"
 
     def default_stride(self, channels, sub_x):
         if len(channels) == 2:
@@ -71,17 +88,15 @@ class Layout:
         columns = round_up(self.width, 2) // 2 if sub_x else self.width
         return round_up(columns * len(channels) * self.sample.itemsize, 4)
 
-    def view(self, frame, index):
-        """The samples of a plane: rows, columns, channels."""
-        offset, stride, rows, columns = self.places[index]
-        channels, size = len(self.planes[index][0]), self.sample.itemsize
-        return np.ndarray((rows, columns, channels), self.sample, frame, offset,
-                          (stride, channels * size, size))
-
-    def channels(self):
-        """(plane, channel, name) of all that carry a picture."""
-        return [(index, channel, name) for index, (names, _, _) in enumerate(self.planes)
-                for channel, name in enumerate(names) if name != "x"]
+    def views(self, frame):
+        """(name, samples: rows, columns) of all channels that carry a picture."""
+        size = self.sample.itemsize
+        for (names, _, _), (offset, stride, rows, columns) in zip(self.planes, self.places):
+            for name in dict.fromkeys(names.replace("x", "")):
+                twice = names.count(name) == 2
+                yield name, np.ndarray((rows, self.width if twice else columns), self.sample, frame,
+                                       offset + names.index(name) * size,
+                                       (stride, len(names) // (2 if twice else 1) * size))
 
     def caps(self, memory=""):
         return (f"video/x-raw{memory},format={self.name},width={self.width},"
@@ -95,8 +110,8 @@ def picture(layout, seed):
     """Gradients, edges, fine noise and every depth of alpha: bytes of a frame."""
     random = np.random.default_rng(seed)
     frame = random.integers(0, 256, layout.size, np.uint8)
-    for index, channel, name in layout.channels():
-        _, _, rows, columns = layout.places[index]
+    for name, view in layout.views(frame):
+        rows, columns = view.shape
         y, x = np.mgrid[0:rows, 0:columns]
         y, x = y / max(rows - 1, 1), x / max(columns - 1, 1)
         phase = seed + "YUVRGBA".index(name)
@@ -106,7 +121,7 @@ def picture(layout, seed):
         if name == "A":
             values = 1.6 * values - 0.4
         codes = np.clip(np.rint(values * layout.max_code), 0, layout.max_code)
-        layout.view(frame, index)[..., channel] = codes.astype(layout.sample) << layout.shift
+        view[:] = codes.astype(layout.sample) << layout.shift
     return frame.tobytes()
 
 
@@ -114,10 +129,9 @@ def codes_of(layout, data):
     """Code values by channel. Bits below them must be 0."""
     frame = np.frombuffer(bytearray(data), np.uint8)
     codes = {}
-    for index, channel, name in layout.channels():
-        raw = layout.view(frame, index)[..., channel]
+    for name, raw in layout.views(frame):
         if (raw & ((1 << layout.shift) - 1)).any():
-            raise ValueError(f"plane {index}: bits below the code values are set")
+            raise ValueError(f"{name}: bits below the code values are set")
         codes[name] = (raw >> layout.shift).astype(np.int64)
     return codes
 

@@ -7,7 +7,7 @@ from . import chain, common
 
 FRAMES, QUICK_FRAMES = 20000, 2000
 CYCLES, QUICK_CYCLES = 50, 20
-CHANGING_FRAMES, QUICK_CHANGING_FRAMES = 20000, 6000
+CHANGING_FRAMES, QUICK_CHANGING_FRAMES = 20000, 7000
 # nvidia-smi counts in MiB; the first frames fill pools, and malloc keeps what threads gave back.
 DEVICE_MIB = 2
 HOST_MIB = 8

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The second pass: decodes the video, covers what the plan says, encodes it, and copies audio,
+subtitles, tags and chapters as they are."""
+import os
+
+from . import containers, mask, media
+from .errors import Problem
+from .media import Gst
+
+# Pictures in tags and attachments (covers, previews) may show faces, and nobody looks at them.
+TAGS_WITH_PICTURES = ("image", "preview-image", "attachment")
+
+
+class Filtering:
+    """Writes `part` from the file `path`; is_turned: its pictures have to be turned upright first.
+    plan_regions(pts) returns the boxes to cover in the frame of that time, or None for all of
+    it."""
+
+    def __init__(self, path, part, options, is_turned, plan_regions):
+        self.path = path
+        self.options = options
+        self.is_turned = is_turned
+        self.plan_regions = plan_regions
+        self.frames = 0
+        self.whole_unknown = 0
+        self.covering = None
+        self.element = options.mask.element()
+        self.encoder, self.encoder_description = options.make_encoder()
+        self.muxer = media.make(containers.muxer_name(options.output))
+        self.file = media.File(path, self.use)
+        sink = media.make("filesink", location=part)
+        self.file.pipeline.add(self.muxer)
+        self.file.pipeline.add(sink)
+        self.muxer.link(sink)
+
+    def use(self, pad, caps, number):
+        if number == 0:
+            self.use_video(pad)
+        elif number is not None or self.options.video_only or not containers.is_copied(caps):
+            self.file.discard(pad)
+        else:
+            self.copy(pad, caps)
+        pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, strip_pictures)
+
+    def use_video(self, pad):
+        queue, decoder = media.make("queue"), media.decoder()
+        before, after = media.make("videoconvert", n_threads=2), media.make("videoconvert")
+        aside = media.make("queue", max_size_buffers=4, max_size_bytes=0, max_size_time=0)
+        turn = [media.upright()] if self.is_turned else []
+        self.file.add(before, *turn, self.element, after, aside, self.encoder)
+        self.file.add(queue, decoder)
+        self.element.get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, self.on_frame)
+        self.to_muxer(self.encoder.get_static_pad("src"))
+        decoder.connect("pad-added", lambda _, raw: raw.link(before.get_static_pad("sink")))
+        pad.link(queue.get_static_pad("sink"))
+
+    def copy(self, pad, caps):
+        queue = media.make("queue", max_size_buffers=0, max_size_bytes=0, max_size_time=0)
+        chain = [queue]
+        if caps.can_intersect(containers.PANGO):
+            chain.append(media.make("capssetter", replace=True, caps=containers.plain_text(caps)))
+        self.file.add(*chain)
+        self.to_muxer(chain[-1].get_static_pad("src"), containers.plain_text(caps))
+        pad.link(queue.get_static_pad("sink"))
+
+    def to_muxer(self, pad, caps=None):
+        caps = caps or pad.query_caps(None)
+        template = containers.template_for(self.muxer.get_factory(), caps)
+        sink = template and self.muxer.request_pad(
+            self.muxer.get_pad_template(template.name_template), None, None)
+        if not sink or pad.link(sink) != Gst.PadLinkReturn.OK:
+            raise Problem(f"{self.muxer.get_factory().get_name()} does not take {caps.to_string()}")
+
+    def on_frame(self, pad, info):
+        """Fails closed: a frame whose regions could not be set is dropped, and ends the pass."""
+        try:
+            self.set_regions(info.get_buffer().pts, pad.get_current_caps().get_structure(0))
+            self.frames += 1
+            return Gst.PadProbeReturn.OK
+        except Exception as error:  # pylint: disable=broad-except
+            self.file.fail(Problem(f"a frame could not be covered: {error}"))
+            return Gst.PadProbeReturn.DROP
+
+    def set_regions(self, pts, structure):
+        boxes = self.plan_regions(pts)
+        if boxes is None:
+            self.whole_unknown += 1
+        if boxes is None or mask.WHOLE in boxes:
+            boxes = [self.options.mask.whole(structure.get_value("width"),
+                                             structure.get_value("height"))]
+        text = mask.as_text(boxes)
+        if text != self.covering:
+            self.element.set_property("regions", text)
+            if self.element.get_property("regions") != text:
+                raise Problem(f"the element did not take the regions {text}")
+            self.covering = text
+
+    def run(self, progress):
+        """progress(frames) is called now and then."""
+        try:
+            self.file.start()
+            stands = media.Standstill()
+            while not self.file.message(media.POLL_NS):
+                stands.check(self.frames)
+                progress(self.frames)
+        except Problem as problem:
+            raise Problem(f"{self.path}: {problem}") from problem
+        finally:
+            self.file.stop()
+
+
+def strip_pictures(pad, info):
+    """A probe: takes pictures out of tags. What it pushes instead passes through it again."""
+    event = info.get_event()
+    if event.type != Gst.EventType.TAG:
+        return Gst.PadProbeReturn.OK
+    tags = event.parse_tag()
+    if not any(tags.get_tag_size(name) for name in TAGS_WITH_PICTURES):
+        return Gst.PadProbeReturn.OK
+    kept = tags.copy()
+    for name in TAGS_WITH_PICTURES:
+        kept.remove_tag(name)
+    pad.push_event(Gst.Event.new_tag(kept))
+    return Gst.PadProbeReturn.DROP
+
+
+def put_in_place(part, path):
+    """The finished file gets its name once it is on the disk."""
+    with open(part, "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(part, path)

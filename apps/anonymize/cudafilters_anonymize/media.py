@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What both passes need of GStreamer: a file's streams, its messages, its end."""
+import time
+
+import gi
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstApp", "1.0")
+from gi.repository import GLib, Gst, GstApp  # noqa: E402, F401 (GstApp: methods of appsink)
+
+Gst.init(None)
+
+from .errors import Problem  # noqa: E402
+
+POLL_NS = 100 * Gst.MSECOND
+
+
+def decode_on_the_cpu():
+    """Pictures are looked at in system memory; what decoders of a GPU give may be elsewhere."""
+    for factory in Gst.ElementFactory.list_get_elements(
+            Gst.ELEMENT_FACTORY_TYPE_DECODER | Gst.ELEMENT_FACTORY_TYPE_MEDIA_VIDEO,
+            Gst.Rank.MARGINAL):
+        if "Hardware" in factory.get_metadata(Gst.ELEMENT_METADATA_KLASS):
+            factory.set_rank(Gst.Rank.NONE)
+
+
+def make(factory, **properties):
+    element = Gst.ElementFactory.make(factory, None)
+    if not element:
+        raise Problem(f"GStreamer has no element {factory} here; gst-inspect-1.0 lists what it has")
+    for name, value in properties.items():
+        if isinstance(value, str):
+            Gst.util_set_object_arg(element, name.replace("_", "-"), value)
+        else:
+            element.set_property(name.replace("_", "-"), value)
+    return element
+
+
+def parse(description):
+    try:
+        return Gst.parse_bin_from_description(description, True)
+    except GLib.Error as error:
+        raise Problem(f"\"{description}\" is no pipeline: {error.message}") from error
+
+
+def is_video(caps):
+    name = caps.get_structure(0).get_name()
+    return name.startswith("video/") or name == "image/jpeg"
+
+
+class File:
+    """A file's streams, unpacked and parsed. `use(pad, caps, number)` links each stream as it
+    appears; number 0 is the first video, later videos count up, and None is any other stream.
+    is_turned: the first video's pictures do not lie upright in the file."""
+
+    def __init__(self, path, use):
+        self.use = use
+        self.videos = 0
+        self.problem = None
+        self.is_turned = False
+        self.is_matroska = False
+        self.pipeline = Gst.Pipeline()
+        source, parser = make("filesrc", location=path), make("parsebin")
+        for element in (source, parser):
+            self.pipeline.add(element)
+        source.link(parser)
+        parser.connect("pad-added", self.on_pad)
+        parser.connect("deep-element-added", self.on_element)
+
+    def on_element(self, _, __, element):
+        if element.get_factory().get_name() == "matroskademux":
+            self.is_matroska = True
+
+    def on_pad(self, _, pad):
+        caps = pad.get_current_caps() or pad.query_caps(None)
+        number = None
+        if is_video(caps):
+            number = self.videos
+            self.videos += 1
+        if number == 0:
+            pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.on_event)
+        if self.is_matroska:
+            pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, begin_at_zero)
+        try:
+            self.use(pad, caps, number)
+        except Problem as problem:
+            self.fail(problem)
+
+    def on_event(self, _, info):
+        event = info.get_event()
+        if event.type == Gst.EventType.TAG:
+            found, text = event.parse_tag().get_string(Gst.TAG_IMAGE_ORIENTATION)
+            if found:
+                self.is_turned = text != "rotate-0"
+        return Gst.PadProbeReturn.OK
+
+    def fail(self, problem):
+        """From any thread: ends the pass with this problem, the first one that comes."""
+        self.problem = self.problem or problem
+        self.pipeline.post_message(Gst.Message.new_application(
+            self.pipeline, Gst.Structure.new_empty("problem")))
+
+    def add(self, *elements):
+        """Elements, linked in this order, in the pipeline and in its state."""
+        for element in elements:
+            self.pipeline.add(element)
+        for one, other in zip(elements, elements[1:]):
+            if not one.link(other):
+                raise Problem(f"{one.get_name()} does not link to {other.get_name()}")
+        for element in reversed(elements):
+            element.sync_state_with_parent()
+
+    def discard(self, pad):
+        """Leaves a stream out. The queue lets others start while the sink waits for them."""
+        queue = make("queue", max_size_buffers=1, max_size_bytes=0, max_size_time=0)
+        queue.set_property("leaky", 2)
+        self.add(queue, make("fakesink", sync=False, **{"async": False}))
+        pad.link(queue.get_static_pad("sink"))
+
+    def start(self):
+        if self.pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
+            self.message(0)
+            raise Problem("the pipeline does not start")
+
+    def message(self, timeout):
+        """Waits for a message at most `timeout` ns: True at the end of the file. Raises what went
+        wrong."""
+        message = self.pipeline.get_bus().timed_pop_filtered(
+            timeout, Gst.MessageType.EOS | Gst.MessageType.ERROR | Gst.MessageType.APPLICATION)
+        if self.problem:
+            raise self.problem
+        if message and message.type == Gst.MessageType.ERROR:
+            raise Problem(told(message))
+        return message is not None and message.type == Gst.MessageType.EOS
+
+    def duration(self):
+        """In ns, or None."""
+        found, duration = self.pipeline.query_duration(Gst.Format.TIME)
+        return duration if found and duration > 0 else None
+
+    def stop(self):
+        self.pipeline.set_state(Gst.State.NULL)
+
+
+class Standstill:
+    """Raises a Problem where nothing moves any more: better an end than a program that hangs."""
+    SECONDS = 120
+
+    def __init__(self):
+        self.where = None
+        self.since = time.monotonic()
+
+    def check(self, where):
+        """where: changes as long as there is progress."""
+        if where != self.where:
+            self.where, self.since = where, time.monotonic()
+        elif time.monotonic() - self.since > self.SECONDS:
+            raise Problem(f"nothing has moved for {self.SECONDS} seconds")
+
+
+def begin_at_zero(pad, info):
+    """A probe: matroskademux takes the first time stamp it meets for the beginning of the file, and
+    another one when it meets an earlier one; time stamps count from zero there. What this pushes
+    instead passes through it again."""
+    event = info.get_event()
+    if event.type != Gst.EventType.SEGMENT:
+        return Gst.PadProbeReturn.OK
+    segment = event.parse_segment()
+    if segment.start == 0:
+        return Gst.PadProbeReturn.OK
+    moved = segment.copy()
+    moved.start = moved.time = moved.position = 0
+    pad.push_event(Gst.Event.new_segment(moved))
+    return Gst.PadProbeReturn.DROP
+
+
+def told(message):
+    error, detail = message.parse_error()
+    last = (detail or "").strip().splitlines()[-1:]
+    reason = last[0] if last else ""
+    if reason and reason not in error.message and not reason.startswith("gst"):
+        return f"{error.message} ({message.src.get_name()}: {reason})"
+    return f"{error.message} ({message.src.get_name()})"
+
+
+def decoder():
+    """Takes any video, gives raw pictures in system memory."""
+    return make("decodebin", caps=Gst.Caps.from_string("video/x-raw"))
+
+
+def upright():
+    """Turns pictures as players would show them; their tag then says that they are upright."""
+    return make("videoflip", video_direction="auto")

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "properties.h"
+
+#include "error.h"
+
+static gchar *list_enum(GParamSpec *spec)
+{
+  const GEnumClass *values = G_PARAM_SPEC_ENUM(spec)->enum_class;
+  GString *text = g_string_new("one of:");
+
+  for (guint i = 0; i < values->n_values; i++)
+    g_string_append_printf(text, "%s %s", i ? "," : "", values->values[i].value_nick);
+  return g_string_free(text, FALSE);
+}
+
+static gchar *list_flags(GParamSpec *spec)
+{
+  const GFlagsClass *values = G_PARAM_SPEC_FLAGS(spec)->flags_class;
+  GString *text = g_string_new("any of these, joined by +:");
+
+  for (guint i = 0; i < values->n_values; i++)
+    g_string_append_printf(text, "%s %s", i ? "," : "", values->values[i].value_nick);
+  return g_string_free(text, FALSE);
+}
+
+gchar *app_property_allowed(GParamSpec *spec)
+{
+  if (G_IS_PARAM_SPEC_INT(spec))
+    return g_strdup_printf("a whole number from %d to %d", G_PARAM_SPEC_INT(spec)->minimum,
+                           G_PARAM_SPEC_INT(spec)->maximum);
+  if (G_IS_PARAM_SPEC_UINT(spec))
+    return g_strdup_printf("a whole number from %u to %u", G_PARAM_SPEC_UINT(spec)->minimum,
+                           G_PARAM_SPEC_UINT(spec)->maximum);
+  if (G_IS_PARAM_SPEC_INT64(spec))
+    return g_strdup_printf("a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
+                           G_PARAM_SPEC_INT64(spec)->minimum, G_PARAM_SPEC_INT64(spec)->maximum);
+  if (G_IS_PARAM_SPEC_UINT64(spec))
+    return g_strdup_printf("a whole number from %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT,
+                           G_PARAM_SPEC_UINT64(spec)->minimum, G_PARAM_SPEC_UINT64(spec)->maximum);
+  if (G_IS_PARAM_SPEC_DOUBLE(spec))
+    return g_strdup_printf("a number from %g to %g", G_PARAM_SPEC_DOUBLE(spec)->minimum,
+                           G_PARAM_SPEC_DOUBLE(spec)->maximum);
+  if (G_IS_PARAM_SPEC_FLOAT(spec))
+    return g_strdup_printf("a number from %g to %g", G_PARAM_SPEC_FLOAT(spec)->minimum,
+                           G_PARAM_SPEC_FLOAT(spec)->maximum);
+  if (G_IS_PARAM_SPEC_BOOLEAN(spec))
+    return g_strdup("true or false");
+  if (G_IS_PARAM_SPEC_ENUM(spec))
+    return list_enum(spec);
+  if (G_IS_PARAM_SPEC_FLAGS(spec))
+    return list_flags(spec);
+  return g_strdup_printf("a %s", g_type_name(spec->value_type));
+}
+
+/* Fails where `text` is no value of `spec`, or one out of its range. */
+static gboolean read_value(GParamSpec *spec, const gchar *text, GValue *value)
+{
+  g_value_init(value, spec->value_type);
+  /* An empty text is a value of a string alone. */
+  if (spec->value_type == G_TYPE_STRING) {
+    g_value_set_string(value, text);
+    return TRUE;
+  }
+  if (!gst_value_deserialize_with_pspec(value, text, spec))
+    return FALSE;
+  return !g_param_value_validate(spec, value) || (spec->flags & G_PARAM_LAX_VALIDATION);
+}
+
+static gboolean read_property(GObjectClass *type, const gchar *owner, const gchar *name,
+                              const gchar *text, GValue *value, GError **error)
+{
+  GParamSpec *spec = g_object_class_find_property(type, name);
+  g_autofree gchar *allowed = NULL;
+
+  if (!spec) {
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+                "%s has no property \"%s\". \"gst-inspect-1.0 %s\" lists those that it has.", owner,
+                name, owner);
+    return FALSE;
+  }
+  if (!(spec->flags & G_PARAM_WRITABLE)) {
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "Property \"%s\" of %s can only be read.", name,
+                owner);
+    return FALSE;
+  }
+  if (read_value(spec, text, value))
+    return TRUE;
+  g_value_unset(value);
+  allowed = app_property_allowed(spec);
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s takes no %s=%s. Allowed is %s.", owner, name,
+              text, allowed);
+  return FALSE;
+}
+
+gboolean app_property_check(GObjectClass *type, const gchar *owner, const gchar *name,
+                            const gchar *text, GError **error)
+{
+  GValue value = G_VALUE_INIT;
+
+  if (!read_property(type, owner, name, text, &value, error))
+    return FALSE;
+  g_value_unset(&value);
+  return TRUE;
+}
+
+static const gchar *factory_name(GstElement *element)
+{
+  const GstElementFactory *factory = gst_element_get_factory(element);
+
+  return factory ? GST_OBJECT_NAME(factory) : GST_OBJECT_NAME(element);
+}
+
+gboolean app_property_set(GstElement *element, const gchar *name, const gchar *text, GError **error)
+{
+  GValue value = G_VALUE_INIT;
+
+  if (!read_property(G_OBJECT_GET_CLASS(element), factory_name(element), name, text, &value, error))
+    return FALSE;
+  g_object_set_property(G_OBJECT(element), name, &value);
+  g_value_unset(&value);
+  return TRUE;
+}
+
+/* gst_value_serialize() gives the name that is for programmers. */
+static gchar *enum_nick(const GValue *value)
+{
+  GEnumClass *values = g_type_class_ref(G_VALUE_TYPE(value));
+  const GEnumValue *found = g_enum_get_value(values, g_value_get_enum(value));
+  gchar *nick = g_strdup(found ? found->value_nick : NULL);
+
+  g_type_class_unref(values);
+  return nick;
+}
+
+gchar *app_property_get(GstElement *element, const gchar *name)
+{
+  GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), name);
+  GValue value = G_VALUE_INIT;
+  gchar *text;
+
+  if (!spec || !(spec->flags & G_PARAM_READABLE))
+    return NULL;
+  g_value_init(&value, spec->value_type);
+  g_object_get_property(G_OBJECT(element), name, &value);
+  text = G_VALUE_HOLDS_ENUM(&value) ? enum_nick(&value) : gst_value_serialize(&value);
+  g_value_unset(&value);
+  return text;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "arrivals.h"
+
+#include "times.h"
+
+/* Frames that a decoder may hold. */
+#define MOST 64
+
+typedef struct {
+  GstClockTime time;
+  gint64 arrival;
+} Arrival;
+
+struct _RelayArrivals {
+  GMutex lock;
+  Arrival ring[MOST];
+  guint next;
+};
+
+RelayArrivals *relay_arrivals_new(void)
+{
+  RelayArrivals *arrivals = g_new0(RelayArrivals, 1);
+
+  g_mutex_init(&arrivals->lock);
+  for (guint i = 0; i < MOST; i++)
+    arrivals->ring[i].time = GST_CLOCK_TIME_NONE;
+  return arrivals;
+}
+
+void relay_arrivals_free(RelayArrivals *arrivals)
+{
+  g_mutex_clear(&arrivals->lock);
+  g_free(arrivals);
+}
+
+static GstPadProbeReturn note(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  RelayArrivals *arrivals = data;
+  const GstClockTime time = relay_running_time(pad, GST_PAD_PROBE_INFO_BUFFER(info));
+
+  if (time == GST_CLOCK_TIME_NONE)
+    return GST_PAD_PROBE_OK;
+  g_mutex_lock(&arrivals->lock);
+  arrivals->ring[arrivals->next] = (Arrival){time, g_get_monotonic_time()};
+  arrivals->next = (arrivals->next + 1) % MOST;
+  g_mutex_unlock(&arrivals->lock);
+  return GST_PAD_PROBE_OK;
+}
+
+void relay_arrivals_watch(RelayArrivals *arrivals, GstPad *pad)
+{
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, note, arrivals, NULL);
+}
+
+gint64 relay_arrivals_find(RelayArrivals *arrivals, GstClockTime time)
+{
+  gint64 found = 0;
+
+  g_mutex_lock(&arrivals->lock);
+  for (guint i = 0; i < MOST && found == 0; i++) {
+    if (arrivals->ring[i].time == time)
+      found = arrivals->ring[i].arrival;
+  }
+  g_mutex_unlock(&arrivals->lock);
+  return found;
+}

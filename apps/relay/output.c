@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "output.h"
+
+#include <gst/video/video.h>
+
+#include "apps/common/elements.h"
+#include "apps/common/error.h"
+#include "fit.h"
+#include "ndi-sink.h"
+#include "socket.h"
+
+/* What an output is being made with. */
+typedef struct {
+  const RelayOptions *options;
+  const RelayUri *uri;
+  const RelayHardware *hardware;
+  gboolean cuda;
+  GstBin *bin;
+  GstElement *last; /* of the chain so far */
+} Making;
+
+static GstElement *append(Making *making, GstElement *element, GError **error)
+{
+  if (!element)
+    return NULL;
+  gst_bin_add(making->bin, element);
+  if (making->last && !gst_element_link(making->last, element)) {
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "%s does not go into %s.",
+                GST_OBJECT_NAME(making->last), GST_OBJECT_NAME(element));
+    return NULL;
+  }
+  making->last = element;
+  return element;
+}
+
+static GstElement *append_new(Making *making, const gchar *factory, const gchar *purpose,
+                              GError **error)
+{
+  return append(making, app_element_make(factory, NULL, purpose, error), error);
+}
+
+static void measure_at(RelayOutput *output, GstElement *element, const gchar *pad)
+{
+  output->measure = gst_element_get_static_pad(element, pad);
+}
+
+/* The least width and height that the template of an encoder's pad lets in. */
+static void find_least_size(GstElement *encoder, gint *width, gint *height)
+{
+  GstPad *pad = gst_element_get_static_pad(encoder, "sink");
+  GstCaps *caps = gst_pad_get_pad_template_caps(pad);
+  const GstStructure *structure = gst_caps_is_any(caps) ? NULL : gst_caps_get_structure(caps, 0);
+  const GValue *widths = structure ? gst_structure_get_value(structure, "width") : NULL;
+  const GValue *heights = structure ? gst_structure_get_value(structure, "height") : NULL;
+
+  *width = widths && GST_VALUE_HOLDS_INT_RANGE(widths) ? gst_value_get_int_range_min(widths) : 16;
+  *height =
+      heights && GST_VALUE_HOLDS_INT_RANGE(heights) ? gst_value_get_int_range_min(heights) : 16;
+  gst_caps_unref(caps);
+  gst_object_unref(pad);
+}
+
+/* fit ! encoder ! h264parse: 4:2:0 with 8 bits, which every receiver understands. */
+static gboolean append_encoder(Making *making, RelayOutput *output, RelayFitSize size,
+                               GError **error)
+{
+  GstElement *encoder =
+      relay_hardware_make_encoder(making->hardware, making->options->bitrate, error);
+  RelayFit fit = {.size = size, .download = making->cuda};
+  GstElement *parser;
+
+  if (!encoder)
+    return FALSE;
+  find_least_size(encoder, &fit.width, &fit.height);
+  fit.in_cuda = making->hardware->gpu_encoder && app_element_exists("cudaconvertscale") &&
+                size != RELAY_FIT_FIRST;
+  fit.formats = fit.in_cuda ? "NV12" : "{ I420, NV12 }";
+  output->in_cuda = fit.in_cuda;
+  if (!append(making, relay_fit_new(&fit, error), error)) {
+    gst_object_unref(gst_object_ref_sink(encoder));
+    return FALSE;
+  }
+  parser = append(making, encoder, error) ? append_new(making, "h264parse", NULL, error) : NULL;
+  if (!parser)
+    return FALSE;
+  g_object_set(parser, "config-interval", -1, NULL);
+  measure_at(output, parser, "src");
+  return TRUE;
+}
+
+static gboolean make_srt(Making *making, RelayOutput *output, GError **error)
+{
+  GstElement *mux, *sink;
+
+  if (!append_encoder(making, output, RELAY_FIT_EVEN, error))
+    return FALSE;
+  mux = append_new(making, "mpegtsmux", "for srt:", error);
+  sink = mux ? append_new(making, "srtsink", "for srt:", error) : NULL;
+  if (!sink)
+    return FALSE;
+  g_object_set(mux, "alignment", 7, NULL);
+  g_object_set(sink, "uri", making->uri->text, "wait-for-connection", FALSE, "sync", FALSE, NULL);
+  if (!relay_uri_get(making->uri, "latency"))
+    g_object_set(sink, "latency", making->options->latency, NULL);
+  return TRUE;
+}
+
+static gboolean make_rtp(Making *making, RelayOutput *output, GError **error)
+{
+  GstElement *payloader, *sink;
+
+  if (!append_encoder(making, output, RELAY_FIT_EVEN, error))
+    return FALSE;
+  payloader = append_new(making, "rtph264pay", "for rtp:", error);
+  sink = payloader ? append_new(making, "udpsink", "for rtp:", error) : NULL;
+  if (!sink)
+    return FALSE;
+  g_object_set(payloader, "config-interval", -1, "pt",
+               relay_uri_get_integer(making->uri, "payload", 96), "aggregate-mode", 1, NULL);
+  g_object_set(sink, "host", making->uri->host, "port", (gint)making->uri->port, "sync", FALSE,
+               "async", FALSE, NULL);
+  return TRUE;
+}
+
+static gboolean make_rtsp(Making *making, RelayOutput *output, GError **error)
+{
+  GstElement *sink;
+
+  if (!append_encoder(making, output, RELAY_FIT_EVEN, error))
+    return FALSE;
+  sink = append_new(making, "rtspclientsink", "for rtsp:", error);
+  if (!sink)
+    return FALSE;
+  g_object_set(sink, "location", making->uri->text, "latency", (guint)making->options->latency,
+               NULL);
+  return TRUE;
+}
+
+/* The muxer that a file's ending asks for. */
+static const gchar *find_muxer(const gchar *path, GError **error)
+{
+  static const gchar *const muxers[][2] = {
+      {".mkv", "matroskamux"}, {".mp4", "mp4mux"}, {".mov", "qtmux"}, {".ts", "mpegtsmux"}};
+
+  for (gsize i = 0; i < G_N_ELEMENTS(muxers); i++) {
+    if (g_str_has_suffix(path, muxers[i][0]))
+      return muxers[i][1];
+  }
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+              "\"%s\": the ending says what is written; allowed are .mkv, .mp4, .mov and .ts.",
+              path);
+  return NULL;
+}
+
+static gboolean make_file(Making *making, RelayOutput *output, GError **error)
+{
+  const gchar *muxer = find_muxer(making->uri->place, error);
+  const gboolean changes = g_strcmp0(muxer, "mpegtsmux") == 0;
+  GstElement *sink;
+
+  if (!muxer ||
+      !append_encoder(making, output, changes ? RELAY_FIT_EVEN : RELAY_FIT_FIRST, error) ||
+      !append_new(making, muxer, "for file:", error))
+    return FALSE;
+  sink = append_new(making, "filesink", NULL, error);
+  if (!sink)
+    return FALSE;
+  g_object_set(sink, "location", making->uri->place, "async", FALSE, NULL);
+  return TRUE;
+}
+
+static gboolean check_picture(const RelayUri *uri, GError **error)
+{
+  const gchar *format = relay_uri_get(uri, "format");
+
+  if (format && gst_video_format_from_string(format) != GST_VIDEO_FORMAT_UNKNOWN &&
+      relay_uri_get(uri, "width") && relay_uri_get(uri, "height"))
+    return TRUE;
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+              "\"%s\": shared memory does not say what is in it, so that the address must: write "
+              "shm:PATH?format=NV12&width=640&height=480, with a format that GStreamer has.",
+              uri->text);
+  return FALSE;
+}
+
+/* Frames that elements before it had made in its memory could take all of that, and wait for more
+ * for ever; so it gets to copy what they have made in theirs. */
+static GstPadProbeReturn refuse_allocation(GstPad *pad, GstPadProbeInfo *info, gpointer unused)
+{
+  return GST_QUERY_TYPE(GST_PAD_PROBE_INFO_QUERY(info)) == GST_QUERY_ALLOCATION ? GST_PAD_PROBE_DROP
+                                                                                : GST_PAD_PROBE_OK;
+}
+
+static gboolean make_shm(Making *making, RelayOutput *output, GError **error)
+{
+  RelayFit fit = {.size = RELAY_FIT_FIXED,
+                  .width = relay_uri_get_integer(making->uri, "width", 0),
+                  .height = relay_uri_get_integer(making->uri, "height", 0),
+                  .formats = relay_uri_get(making->uri, "format"),
+                  .download = making->cuda};
+  GstElement *sink;
+  GstVideoInfo info;
+
+  if (!check_picture(making->uri, error) || !relay_socket_clear(making->uri->place, error) ||
+      !append(making, relay_fit_new(&fit, error), error))
+    return FALSE;
+  sink = append_new(making, "shmsink", "for shm:", error);
+  if (!sink)
+    return FALSE;
+  gst_video_info_set_format(&info, gst_video_format_from_string(fit.formats), fit.width,
+                            fit.height);
+  /* Room for a few frames, since readers give them back late. */
+  g_object_set(sink, "socket-path", making->uri->place, "shm-size",
+               (guint)MIN(8 * info.size + (1 << 20), G_MAXINT), "wait-for-connection", FALSE,
+               "sync", FALSE, "async", FALSE, NULL);
+  measure_at(output, sink, "sink");
+  gst_pad_add_probe(output->measure, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, refuse_allocation, NULL,
+                    NULL);
+  return TRUE;
+}
+
+static gboolean make_v4l2(Making *making, RelayOutput *output, GError **error)
+{
+  const gboolean fixed =
+      relay_uri_get(making->uri, "width") && relay_uri_get(making->uri, "height");
+  RelayFit fit = {.size = fixed ? RELAY_FIT_FIXED : RELAY_FIT_FIRST,
+                  .width = relay_uri_get_integer(making->uri, "width", 2),
+                  .height = relay_uri_get_integer(making->uri, "height", 2),
+                  .formats = relay_uri_get(making->uri, "format"),
+                  .download = making->cuda};
+  GstElement *sink;
+
+  if (!append(making, relay_fit_new(&fit, error), error))
+    return FALSE;
+  sink = append_new(making, "v4l2sink", "for v4l2:", error);
+  if (!sink)
+    return FALSE;
+  g_object_set(sink, "device", making->uri->place, "sync", FALSE, NULL);
+  measure_at(output, sink, "sink");
+  return TRUE;
+}
+
+/* Frames go as they are into `sink`, which is then the bin's. */
+static gboolean make_raw(Making *making, RelayOutput *output, GstElement *sink,
+                         const gchar *formats, GError **error)
+{
+  const RelayFit fit = {.formats = formats, .download = making->cuda};
+
+  if (!sink)
+    return FALSE;
+  if (!append(making, relay_fit_new(&fit, error), error)) {
+    gst_object_unref(gst_object_ref_sink(sink));
+    return FALSE;
+  }
+  if (!append(making, sink, error))
+    return FALSE;
+  measure_at(output, sink, "sink");
+  return TRUE;
+}
+
+static gboolean make_window(Making *making, RelayOutput *output, GError **error)
+{
+  GstElement *sink = app_element_make("autovideosink", NULL, "for window:", error);
+
+  if (sink)
+    g_object_set(sink, "sync", FALSE, NULL);
+  return make_raw(making, output, sink, NULL, error);
+}
+
+static gboolean make_test(Making *making, RelayOutput *output, GError **error)
+{
+  GstElement *sink = app_element_make("fakesink", NULL, NULL, error);
+
+  if (sink)
+    g_object_set(sink, "sync", FALSE, "async", FALSE, "enable-last-sample", FALSE, NULL);
+  return make_raw(making, output, sink, NULL, error);
+}
+
+static gboolean make(Making *making, RelayOutput *output, GError **error)
+{
+  switch (making->uri->scheme) {
+  case RELAY_FILE:
+    return make_file(making, output, error);
+  case RELAY_NDI:
+    return make_raw(making, output, relay_ndi_sink_new(making->uri, error), RELAY_NDI_SINK_FORMATS,
+                    error);
+  case RELAY_RTP:
+    return make_rtp(making, output, error);
+  case RELAY_RTSP:
+    return make_rtsp(making, output, error);
+  case RELAY_SHM:
+    return make_shm(making, output, error);
+  case RELAY_SRT:
+    return make_srt(making, output, error);
+  case RELAY_TEST:
+    return make_test(making, output, error);
+  case RELAY_V4L2:
+    return make_v4l2(making, output, error);
+  case RELAY_WINDOW:
+    return make_window(making, output, error);
+  }
+  g_return_val_if_reached(FALSE);
+}
+
+gboolean relay_output_build(RelayOutput *output, const RelayOptions *options,
+                            const RelayHardware *hardware, gboolean cuda, GError **error)
+{
+  Making making = {.options = options,
+                   .uri = options->to,
+                   .hardware = hardware,
+                   .cuda = cuda,
+                   .bin = GST_BIN(gst_bin_new("output"))};
+  GstElement *first;
+  GstPad *pad;
+
+  *output = (RelayOutput){.bin = GST_ELEMENT(making.bin)};
+  if (!make(&making, output, error)) {
+    gst_clear_object(&output->measure);
+    gst_object_unref(gst_object_ref_sink(output->bin));
+    return FALSE;
+  }
+  first = gst_bin_get_by_name(making.bin, "fit");
+  pad = gst_element_get_static_pad(first, "sink");
+  gst_element_add_pad(output->bin, gst_ghost_pad_new("sink", pad));
+  gst_object_unref(pad);
+  gst_object_unref(first);
+  return TRUE;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The end of a source's pipeline: puts its frames into the slot, with times that the output
+ * understands.
+ */
+#pragma once
+
+#include "arrivals.h"
+#include "options.h"
+#include "slot.h"
+#include "stats.h"
+
+typedef struct _RelayReception RelayReception;
+
+/* What a reception works with; all of it outlives the pipeline. */
+typedef struct {
+  const RelayUri *from;
+  RelayStats *stats;
+  RelaySlot *slot;
+  GstElement *output; /* the pipeline in whose running time frames go on */
+  const gchar *caps;  /* of frames that are wanted */
+} RelayReceptionSetup;
+
+/* Adds an appsink to `pipeline`, which owns the reception from then on. */
+RelayReception *relay_reception_new(const RelayReceptionSetup *setup, GstElement *pipeline);
+
+/* Where the video has to be linked to; a reference. */
+GstPad *relay_reception_get_pad(RelayReception *reception);
+/* Where sources that tell no time may note when frames came; lives as long as the pipeline. */
+RelayArrivals *relay_reception_get_arrivals(RelayReception *reception);
+
+/* When the last frame came, in monotonic us; 0: none has come. */
+gint64 relay_reception_last_time(RelayReception *reception);
+
+/* From now on frames are thrown away; before the pipeline is stopped. */
+void relay_reception_close(RelayReception *reception);

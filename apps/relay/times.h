@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Running times, in which everything here is compared.
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+/* The running time of `pipeline` now; 0 before it plays. */
+GstClockTime relay_now(GstElement *pipeline);
+
+/* The running time of `buffer` on `pad`; its PTS where the pad has no segment of time. */
+GstClockTime relay_running_time(GstPad *pad, const GstBuffer *buffer);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which elements write a container, decode a stream and encode one on this machine.
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+/* A kind of file that can be written. */
+typedef struct {
+  const gchar *name;     /* for people */
+  const gchar *suffixes; /* separated by blanks, with one at each end */
+  const gchar *muxer;
+  const gchar *codecs; /* of video, by name, the best first; separated by blanks */
+  gboolean is_quicktime;
+} Container;
+
+/* By the suffix of `path`. NULL with an error that lists those there are. */
+const Container *container_for(const gchar *path, GError **error);
+
+/* The parser that has to stand between a stream of `caps` and a pad of the container's muxer:
+ * "" if none, NULL if the container cannot hold the stream at all. `pad` is set to the name of the
+ * muxer's pad template, such as "audio". Caller frees neither. */
+const gchar *container_parser(const Container *container, const GstCaps *caps, const gchar **pad);
+
+/* A container that holds a stream of `caps`, for advice; NULL if none does. */
+const gchar *container_that_holds(const GstCaps *caps);
+
+/* What decodes. */
+typedef struct {
+  gchar *factory;
+  gboolean gpu; /* its pictures can stay in CUDA memory */
+} Decoder;
+
+/* The best decoder for `caps` that opens here, those of a GPU first. FALSE with an error. */
+gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error);
+
+/* What encodes. */
+typedef struct {
+  const gchar *codec;  /* "h264" */
+  const gchar *parser; /* of its stream */
+  gchar **words;       /* the element and its properties as gst-launch-1.0 takes them */
+  gboolean gpu;        /* it takes pictures in CUDA memory */
+} Encoder;
+
+/* What the source's pictures need of an encoder. */
+typedef struct {
+  guint depth;     /* bits a sample */
+  gboolean chroma; /* finer than 4:2:0 */
+  gboolean interlaced;
+} Pictures;
+
+Pictures pictures_of(const GstCaps *caps);
+
+/* The encoder for files of `container`. `wish` is NULL (as the source, whose caps are `source`, or
+ * what the container takes), the name of a codec, or an element with its properties. `quality` is
+ * in the encoder's own measure, negative for its default. What the encoder cannot keep of the
+ * pictures is added to `warnings`, of gchar *. FALSE with an error. */
+gboolean encoder_choose(Encoder *encoder, const Container *container, const GstCaps *source,
+                        const gchar *wish, gdouble quality, GPtrArray *warnings, GError **error);
+void encoder_clear(Encoder *encoder);

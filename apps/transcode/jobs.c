@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "jobs.h"
+
+#include "index.h"
+#include "mkv-result.h"
+#include "mp4-result.h"
+#include "output.h"
+#include "progress.h"
+#include "run.h"
+#include "timeline.h"
+
+#include "apps/common/error.h"
+#include "apps/common/terminal.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+/* With --resume a part is what may be lost. Each reads the file from its beginning to its own
+ * end. */
+#define RESUME_PART_SECONDS 120
+#define RESUME_MOST_PARTS   24
+
+/* Parts on their disk. Their names say what they are parts of: one that was made with another
+ * filter, say, is not taken for one of these. */
+typedef struct {
+  gchar *directory;
+  gchar *identity;
+  guint count;
+} Parts;
+
+/* What the muxer does not write, or not as it should. */
+static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError **error)
+{
+  g_autoptr(GArray) leads = g_array_new(FALSE, FALSE, sizeof(guint64));
+  const Media *media = recipe->media;
+  GstVideoMasteringDisplayInfo mastering;
+  GstVideoContentLightLevel light;
+  Mp4Additions additions = {.leads = leads, .toc = media->toc};
+  g_autofree gchar *orientation = recipe_orientation(recipe);
+  GstClockTime lead = 0;
+
+  if (gst_video_mastering_display_info_from_caps(&mastering, media->video->caps))
+    additions.mastering = &mastering;
+  if (!recipe->container->is_quicktime)
+    return mkv_result_correct(unfinished, additions.mastering, error);
+  g_array_append_val(leads, lead);
+  for (guint i = 0; i < media->streams->len; i++) {
+    const MediaStream *stream = g_ptr_array_index(media->streams, i);
+
+    if (stream != media->video && recipe_keeps(recipe, stream)) {
+      lead = timeline_lead(media, stream);
+      g_array_append_val(leads, lead);
+    }
+  }
+  additions.orientation = orientation;
+  if (gst_video_content_light_level_from_caps(&light, media->video->caps))
+    additions.light = &light;
+  return mp4_result_complete(unfinished, &additions, error);
+}
+
+/* Writes options->output, filtered or joined of `packets`. */
+static gboolean write_file(const Recipe *recipe, const Options *options, GPtrArray *words,
+                           guint packets, Progress *progress, GError **error)
+{
+  const RunPlan plan = {recipe, options, words, options->output, NULL, packets};
+  g_autofree gchar *unfinished = output_unfinished(options->output);
+  RunResult result;
+
+  if (!run_pipeline(&plan, progress, &result, error))
+    return FALSE;
+  if (!complete(recipe, unfinished, error) || !output_commit(options->output, error)) {
+    output_discard(options->output);
+    return FALSE;
+  }
+  progress_end(progress, options->output, result.frames, output_size(options->output),
+               result.broken, result.first_broken);
+  return TRUE;
+}
+
+static gboolean filter_whole(const Recipe *recipe, const Options *options, GError **error)
+{
+  g_autofree gchar *unfinished = output_unfinished(options->output);
+  g_autoptr(GPtrArray) words = recipe_whole(recipe, unfinished);
+  Progress progress;
+
+  progress_begin(&progress, recipe, options);
+  return write_file(recipe, options, words, 0, &progress, error);
+}
+
+static void parts_init(Parts *parts, const Recipe *recipe, const Options *options,
+                       const Index *index, guint count)
+{
+  g_autofree gchar *encoder = g_strjoinv(" ", recipe->encoder.words);
+  g_autofree gchar *settings = g_strdup_printf("%s\n%s\n%s\n%u\n%g", recipe->container->name,
+                                               options->filter, encoder, count, options->chunk);
+  GChecksum *checksum = g_checksum_copy(index->checksum);
+
+  g_checksum_update(checksum, (const guchar *)settings, -1);
+  parts->identity = g_strndup(g_checksum_get_string(checksum), 12);
+  parts->directory = options->parts_dir ? g_strdup(options->parts_dir)
+                                        : g_strconcat(options->output, ".parts", NULL);
+  parts->count = count;
+  g_checksum_free(checksum);
+}
+
+static void parts_clear(Parts *parts)
+{
+  g_free(parts->directory);
+  g_free(parts->identity);
+}
+
+static gchar *part_path(const Parts *parts, guint part)
+{
+  return g_strdup_printf("%s/part-%05u-of-%05u-%s.gdp", parts->directory, part, parts->count,
+                         parts->identity);
+}
+
+/* Of a part without frames. */
+static gchar *part_empty_path(const Parts *parts, guint part)
+{
+  g_autofree gchar *path = part_path(parts, part);
+
+  return g_strconcat(path, ".empty", NULL);
+}
+
+static gboolean part_exists(const Parts *parts, guint part)
+{
+  g_autofree gchar *path = part_path(parts, part), *empty = part_empty_path(parts, part);
+
+  return g_file_test(path, G_FILE_TEST_EXISTS) || g_file_test(empty, G_FILE_TEST_EXISTS);
+}
+
+static gboolean make_directory(const Parts *parts, GError **error)
+{
+  if (g_mkdir_with_parents(parts->directory, 0777) == 0)
+    return TRUE;
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot make the folder \"%s\": %s.",
+              parts->directory, g_strerror(errno));
+  return FALSE;
+}
+
+static gboolean make_empty(const gchar *path, GError **error)
+{
+  FILE *file = g_fopen(path, "wb");
+
+  if (file && fclose(file) == 0)
+    return TRUE;
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot write \"%s\": %s.", path,
+              g_strerror(errno));
+  return FALSE;
+}
+
+static gboolean make_part(const Recipe *recipe, const Options *options, const Index *index,
+                          const Parts *parts, guint part, Progress *progress, GError **error)
+{
+  const PartRange range = index_part(index, part, parts->count, recipe->overlap);
+  g_autofree gchar *path = part_path(parts, part), *empty = part_empty_path(parts, part);
+  g_autofree gchar *unfinished = output_unfinished(path);
+  g_autoptr(GPtrArray) words = recipe_part(recipe, unfinished);
+  const RunPlan plan = {recipe, options, words, path, &range, 0};
+  RunResult result;
+
+  if (part_exists(parts, part)) {
+    if (!options->json)
+      app_say("Part %u of %u is there already.", part, parts->count);
+    return TRUE;
+  }
+  if (range.empty) {
+    if (!options->json)
+      app_say("Part %u of %u has no frames: there are only %u chunks.", part, parts->count,
+              index->starts->len);
+    return make_empty(empty, error);
+  }
+  if (!run_pipeline(&plan, progress, &result, error))
+    return FALSE;
+  if (!output_commit(path, error)) {
+    output_discard(path);
+    return FALSE;
+  }
+  progress_end(progress, path, result.frames, output_size(path), result.broken,
+               result.first_broken);
+  return TRUE;
+}
+
+/* "2, 5, 6", or NULL if all are there. */
+static gchar *list_missing(const Parts *parts)
+{
+  GString *list = g_string_new(NULL);
+
+  for (guint part = 1; part <= parts->count; part++) {
+    if (!part_exists(parts, part))
+      g_string_append_printf(list, "%s%u", list->len ? ", " : "", part);
+  }
+  return g_string_free(list, list->len == 0);
+}
+
+static gboolean join(const Recipe *recipe, const Options *options, const Index *index,
+                     const Parts *parts, Progress *progress, GError **error)
+{
+  g_autofree gchar *unfinished = output_unfinished(options->output);
+  g_autofree gchar *missing = list_missing(parts);
+  g_autofree gchar *pattern =
+      g_strdup_printf("part-*-of-%05u-%s.gdp", parts->count, parts->identity);
+  g_autoptr(GPtrArray) words = recipe_join(recipe, parts->directory, pattern, unfinished);
+
+  if (!missing)
+    return write_file(recipe, options, words, index->packets, progress, error);
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
+              "In \"%s\" these of %u parts are missing: %s. Make them with --part and the same "
+              "--filter, --encoder, --quality and --chunk.",
+              parts->directory, parts->count, missing);
+  return FALSE;
+}
+
+static guint parts_for_resume(const Recipe *recipe, const Index *index)
+{
+  const GstClockTime duration = recipe->media->duration;
+  const guint64 wanted = GST_CLOCK_TIME_IS_VALID(duration)
+                             ? duration / (RESUME_PART_SECONDS * GST_SECOND)
+                             : RESUME_MOST_PARTS;
+
+  return (guint)CLAMP(wanted, 1, MIN(RESUME_MOST_PARTS, index->starts->len));
+}
+
+static void remove_parts(const Parts *parts)
+{
+  for (guint part = 1; part <= parts->count; part++) {
+    g_autofree gchar *path = part_path(parts, part), *empty = part_empty_path(parts, part);
+
+    g_unlink(path);
+    g_unlink(empty);
+  }
+  g_rmdir(parts->directory);
+}
+
+static gboolean resume(const Recipe *recipe, const Options *options, const Index *index,
+                       const Parts *parts, Progress *progress, GError **error)
+{
+  for (guint part = 1; part <= parts->count; part++) {
+    if (!make_part(recipe, options, index, parts, part, progress, error))
+      return FALSE;
+  }
+  if (!join(recipe, options, index, parts, progress, error))
+    return FALSE;
+  remove_parts(parts);
+  return TRUE;
+}
+
+gboolean job_run(const Recipe *recipe, const Options *options, GError **error)
+{
+  g_autoptr(Index) index = NULL;
+  Progress progress;
+  Parts parts;
+  gboolean good;
+
+  if (recipe->media->missing > 0 && !options->keep_going) {
+    g_set_error(error, TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
+                "\"%s\" is broken: %" G_GUINT64_FORMAT " bytes are missing at its end. "
+                "--keep-going filters what is there.",
+                recipe->media->path, recipe->media->missing);
+    return FALSE;
+  }
+  if (options->part == 0 && options->join == 0 && !options->resume)
+    return filter_whole(recipe, options, error);
+  index = index_read(recipe->media, (GstClockTime)(options->chunk * GST_SECOND), error);
+  if (!index)
+    return FALSE;
+  parts_init(&parts, recipe, options, index,
+             options->resume ? parts_for_resume(recipe, index)
+                             : MAX(options->parts, options->join));
+  progress_begin(&progress, recipe, options);
+  if (options->join > 0)
+    good = join(recipe, options, index, &parts, &progress, error);
+  else if (!make_directory(&parts, error))
+    good = FALSE;
+  else if (options->resume)
+    good = resume(recipe, options, index, &parts, &progress, error);
+  else
+    good = make_part(recipe, options, index, &parts, options->part, &progress, error);
+  parts_clear(&parts);
+  return good;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudafilters-transcode: filters the video of a file, and leaves everything else as it was.
+ */
+#include "jobs.h"
+#include "run.h"
+
+#include "apps/common/error.h"
+#include "apps/common/terminal.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <locale.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <signal.h>
+
+#define EXIT_BROKEN      4
+#define EXIT_INTERRUPTED 130
+
+/* Refused before anything is read. */
+static gboolean check_output(const Options *options, GError **error)
+{
+  GStatBuf in, out;
+
+  if (options->part > 0 || g_stat(options->output, &out) != 0)
+    return TRUE;
+  if (g_stat(options->input, &in) == 0 && in.st_ino == out.st_ino && in.st_dev == out.st_dev)
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is the file that is read.",
+                options->output);
+  else if (!S_ISREG(out.st_mode))
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is not a file.", options->output);
+  else if (!options->overwrite && !options->dry_run)
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+                "\"%s\" is there already: --overwrite replaces it.", options->output);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static void print_line(const Recipe *recipe, const Options *options)
+{
+  g_autoptr(GPtrArray) words = recipe_whole(recipe, options->output);
+  g_autofree gchar *line = recipe_command_line(words);
+
+  for (guint i = 0; i < recipe->warnings->len; i++)
+    app_say("Warning: %s", (const gchar *)g_ptr_array_index(recipe->warnings, i));
+  g_print("%s\n", line);
+}
+
+static gboolean transcode(const Options *options, GError **error)
+{
+  g_autoptr(Media) media = NULL;
+  Recipe recipe;
+  gboolean good = TRUE;
+
+  if (!check_output(options, error))
+    return FALSE;
+  media = media_open(options->input, error);
+  if (!media || !recipe_make(&recipe, media, options, error))
+    return FALSE;
+  if (options->dry_run)
+    print_line(&recipe, options);
+  else
+    good = job_run(&recipe, options, error);
+  recipe_clear(&recipe);
+  return good;
+}
+
+/* x264 164 reads memory that it has not set, in its decisions on B frames with mb-tree. A fresh
+ * process has zeros there; with zeros always, parts and wholes get the same decisions. */
+static void clear_new_memory(void)
+{
+#ifdef __GLIBC__
+  mallopt(M_PERTURB, 0xff);
+#endif
+}
+
+static gint exit_code(const GError *error)
+{
+  if (g_error_matches(error, TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN))
+    return EXIT_BROKEN;
+  if (g_error_matches(error, TRANSCODE_ERROR, TRANSCODE_ERROR_INTERRUPTED))
+    return EXIT_INTERRUPTED;
+  return app_exit_code(error);
+}
+
+int main(int argc, char **argv)
+{
+  Options options = {0};
+  g_autoptr(GError) error = NULL;
+
+  setlocale(LC_ALL, "");
+  g_set_prgname("cudafilters-transcode");
+  /* A file that may not grow is an error of write(), as a disk that is full. */
+  signal(SIGXFSZ, SIG_IGN);
+  clear_new_memory();
+  gst_init(NULL, NULL);
+  if (options_parse(&options, &argc, &argv, &error))
+    transcode(&options, &error);
+  if (error)
+    app_complain(error->message);
+  options_clear(&options);
+  return exit_code(error);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "media.h"
+
+#include "boxes.h"
+#include "mkv-result.h"
+
+#include "apps/common/elements.h"
+#include "apps/common/error.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <gst/pbutils/pbutils.h>
+
+/* For files in which a stream, of subtitles perhaps, has nothing for a long time. */
+#define PATIENCE (10 * GST_SECOND)
+
+typedef struct {
+  Media *media;
+  GMutex lock;
+  GCond changed;
+  gboolean complete; /* all pads are there */
+  gboolean stopping;
+  GstElement *pipeline;
+} Reader;
+
+typedef struct {
+  Reader *reader;
+  MediaStream *stream;
+} Watch;
+
+static void free_stream(gpointer data)
+{
+  MediaStream *stream = data;
+
+  g_free(stream->pad);
+  gst_clear_caps(&stream->caps);
+  g_clear_pointer(&stream->tags, gst_tag_list_unref);
+  g_free(stream);
+}
+
+void media_free(Media *media)
+{
+  g_free(media->path);
+  g_ptr_array_unref(media->streams);
+  if (media->toc)
+    gst_toc_unref(media->toc);
+  g_clear_pointer(&media->mp4, mp4_source_free);
+  g_free(media);
+}
+
+static MediaKind kind_of(const GstCaps *caps)
+{
+  const gchar *name = gst_structure_get_name(gst_caps_get_structure(caps, 0));
+
+  /* Motion JPEG is images. */
+  if (g_str_has_prefix(name, "video/") || g_str_has_prefix(name, "image/"))
+    return MEDIA_VIDEO;
+  if (g_str_has_prefix(name, "audio/"))
+    return MEDIA_AUDIO;
+  if (g_str_has_prefix(name, "text/") || g_str_has_prefix(name, "subpicture/") ||
+      g_str_has_prefix(name, "subtitle/") || g_str_has_prefix(name, "application/x-ss") ||
+      g_str_has_prefix(name, "application/x-ass") || g_str_has_prefix(name, "closedcaption/") ||
+      g_str_has_prefix(name, "application/x-subtitle"))
+    return MEDIA_TEXT;
+  return MEDIA_OTHER;
+}
+
+static void take_caps(MediaStream *stream, GstCaps *caps)
+{
+  gst_caps_replace(&stream->caps, caps);
+  stream->kind = kind_of(caps);
+}
+
+static void take_tags(Media *media, MediaStream *stream, const GstTagList *tags)
+{
+  if (gst_tag_list_get_scope(tags) == GST_TAG_SCOPE_STREAM) {
+    GstTagList *merged = gst_tag_list_merge(stream->tags, tags, GST_TAG_MERGE_REPLACE);
+
+    g_clear_pointer(&stream->tags, gst_tag_list_unref);
+    stream->tags = merged;
+  }
+  media->attachments = MAX(media->attachments, gst_tag_list_get_tag_size(tags, GST_TAG_ATTACHMENT));
+}
+
+static void take_event(Watch *watch, GstEvent *event)
+{
+  Media *media = watch->reader->media;
+  MediaStream *stream = watch->stream;
+  GstCaps *caps;
+  GstTagList *tags;
+  const gchar *id;
+
+  switch (GST_EVENT_TYPE(event)) {
+  case GST_EVENT_STREAM_START:
+    gst_event_parse_stream_start(event, &id);
+    if (media->mp4)
+      stream->track = mp4_source_track(media->mp4, id);
+    break;
+  case GST_EVENT_CAPS:
+    gst_event_parse_caps(event, &caps);
+    take_caps(stream, caps);
+    break;
+  case GST_EVENT_TAG:
+    gst_event_parse_tag(event, &tags);
+    take_tags(media, stream, tags);
+    break;
+  case GST_EVENT_TOC:
+    if (!media->toc)
+      gst_event_parse_toc(event, &media->toc, NULL);
+    break;
+  case GST_EVENT_SEGMENT:
+    if (stream->segment.format == GST_FORMAT_UNDEFINED)
+      gst_event_copy_segment(event, &stream->segment);
+    break;
+  default:
+    break;
+  }
+}
+
+static GstPadProbeReturn watch_stream(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  Watch *watch = data;
+
+  g_mutex_lock(&watch->reader->lock);
+  if (GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
+    take_event(watch, GST_PAD_PROBE_INFO_EVENT(info));
+  } else if (!GST_CLOCK_TIME_IS_VALID(watch->stream->first)) {
+    watch->stream->first = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
+    g_cond_signal(&watch->reader->changed);
+  }
+  g_mutex_unlock(&watch->reader->lock);
+  return GST_PAD_PROBE_OK;
+}
+
+static gboolean take_sticky_event(GstPad *pad, GstEvent **event, gpointer data)
+{
+  take_event(data, *event);
+  return TRUE;
+}
+
+static void add_stream(GstElement *parsebin, GstPad *pad, gpointer data)
+{
+  Reader *reader = data;
+  GstElement *sink = gst_element_factory_make("fakesink", NULL);
+  g_autoptr(GstPad) sinkpad = gst_element_get_static_pad(sink, "sink");
+  Watch *watch = g_new(Watch, 1);
+  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
+
+  watch->reader = reader;
+  watch->stream = g_new0(MediaStream, 1);
+  watch->stream->pad = gst_pad_get_name(pad);
+  watch->stream->first = GST_CLOCK_TIME_NONE;
+  watch->stream->segment.format = GST_FORMAT_UNDEFINED;
+  if (!caps)
+    caps = gst_pad_query_caps(pad, NULL);
+  if (caps && !gst_caps_is_any(caps) && !gst_caps_is_empty(caps))
+    take_caps(watch->stream, caps);
+  g_object_set(sink, "async", FALSE, "sync", FALSE, NULL);
+  gst_bin_add(GST_BIN(reader->pipeline), sink);
+  gst_element_sync_state_with_parent(sink);
+  g_mutex_lock(&reader->lock);
+  g_ptr_array_add(reader->media->streams, watch->stream);
+  gst_pad_sticky_events_foreach(pad, take_sticky_event, watch);
+  g_mutex_unlock(&reader->lock);
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_BUFFER,
+                    watch_stream, watch, g_free);
+  gst_pad_link(pad, sinkpad);
+}
+
+static void finish_streams(GstElement *parsebin, gpointer data)
+{
+  Reader *reader = data;
+
+  g_mutex_lock(&reader->lock);
+  reader->complete = TRUE;
+  g_cond_signal(&reader->changed);
+  g_mutex_unlock(&reader->lock);
+}
+
+/* Subtitles may have their first packet anywhere; it is not waited for. */
+static gboolean knows_all(const Reader *reader)
+{
+  for (guint i = 0; i < reader->media->streams->len; i++) {
+    const MediaStream *stream = g_ptr_array_index(reader->media->streams, i);
+
+    if ((stream->kind == MEDIA_VIDEO || stream->kind == MEDIA_AUDIO) &&
+        !GST_CLOCK_TIME_IS_VALID(stream->first))
+      return FALSE;
+  }
+  return reader->complete;
+}
+
+static void set_bus_error(GError **error, const gchar *path, GstMessage *message)
+{
+  g_autoptr(GError) cause = NULL;
+
+  gst_message_parse_error(message, &cause, NULL);
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot read \"%s\": %s", path, cause->message);
+}
+
+/* What ends the reading early arrives on the bus: errors, the end, plugins that are missing. */
+static gboolean read_beginning(Reader *reader, GError **error)
+{
+  g_autoptr(GstBus) bus = gst_element_get_bus(reader->pipeline);
+  const gint64 end = g_get_monotonic_time() + PATIENCE / GST_USECOND;
+  gboolean known = FALSE, failed = FALSE;
+
+  gst_element_set_state(reader->pipeline, GST_STATE_PLAYING);
+  while (!known && g_get_monotonic_time() < end) {
+    GstMessage *message =
+        gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR | GST_MESSAGE_EOS | GST_MESSAGE_ELEMENT);
+    const GstMessageType type = message ? GST_MESSAGE_TYPE(message) : 0;
+
+    g_mutex_lock(&reader->lock);
+    if (!message)
+      g_cond_wait_until(&reader->changed, &reader->lock, g_get_monotonic_time() + 20000);
+    known = knows_all(reader) || type == GST_MESSAGE_EOS;
+    /* A file whose end is missing is still a file. */
+    if (type == GST_MESSAGE_ERROR && !reader->complete)
+      set_bus_error(error, reader->media->path, message);
+    known = known || type == GST_MESSAGE_ERROR;
+    failed = failed || (type == GST_MESSAGE_ERROR && !reader->complete);
+    g_mutex_unlock(&reader->lock);
+    if (message)
+      gst_message_unref(message);
+  }
+  return !failed;
+}
+
+static gboolean read_streams(Media *media, GError **error)
+{
+  Reader reader = {.media = media};
+  GstElement *source = app_element_make("filesrc", "source", NULL, error);
+  GstElement *parsebin = app_element_make("parsebin", "in", "to read files", error);
+  gint64 duration;
+  gboolean good;
+
+  if (!source || !parsebin)
+    return FALSE;
+  g_mutex_init(&reader.lock);
+  g_cond_init(&reader.changed);
+  reader.pipeline = gst_pipeline_new(NULL);
+  g_object_set(source, "location", media->path, NULL);
+  gst_bin_add_many(GST_BIN(reader.pipeline), source, parsebin, NULL);
+  gst_element_link(source, parsebin);
+  if (media->mp4)
+    mp4_source_hide_edits(media->mp4, source);
+  g_signal_connect(parsebin, "pad-added", G_CALLBACK(add_stream), &reader);
+  g_signal_connect(parsebin, "no-more-pads", G_CALLBACK(finish_streams), &reader);
+  good = read_beginning(&reader, error);
+  if (gst_element_query_duration(reader.pipeline, GST_FORMAT_TIME, &duration) && duration > 0)
+    media->duration = duration;
+  if (media->mp4 && media->mp4->duration > 0)
+    media->duration = media->mp4->duration;
+  gst_element_set_state(reader.pipeline, GST_STATE_NULL);
+  gst_object_unref(reader.pipeline);
+  g_mutex_clear(&reader.lock);
+  g_cond_clear(&reader.changed);
+  return good;
+}
+
+/* The first; images, which may be a cover, only where there is no other. */
+static const MediaStream *find_video(const Media *media)
+{
+  const MediaStream *images = NULL;
+
+  for (guint i = 0; i < media->streams->len; i++) {
+    const MediaStream *stream = g_ptr_array_index(media->streams, i);
+    const GstStructure *caps = gst_caps_get_structure(stream->caps, 0);
+
+    if (stream->kind != MEDIA_VIDEO)
+      continue;
+    if (g_str_has_prefix(gst_structure_get_name(caps), "video/"))
+      return stream;
+    images = images ? images : stream;
+  }
+  return images;
+}
+
+static void look_at_container(Media *media)
+{
+  guint8 head[8] = {0};
+  FILE *file = g_fopen(media->path, "rb");
+
+  if (file && fread(head, 1, sizeof(head), file) == sizeof(head)) {
+    media->is_matroska = memcmp(head, "\x1a\x45\xdf\xa3", 4) == 0;
+    /* "ftyp", or what QuickTime files of before begin with. */
+    if (g_ascii_isalpha(head[4]) && g_ascii_isalpha(head[7]))
+      media->mp4 = mp4_source_read(media->path);
+  }
+  if (file)
+    fclose(file);
+  if (media->is_matroska)
+    media->missing = mkv_missing_bytes(media->path);
+  else if (media->mp4)
+    media->missing = box_missing_bytes(media->path);
+  if (media->mp4 && media->mp4->toc)
+    media->toc = gst_toc_ref(media->mp4->toc);
+}
+
+Media *media_open(const gchar *path, GError **error)
+{
+  g_autoptr(Media) media = g_new0(Media, 1);
+  GStatBuf status;
+
+  media->path = g_strdup(path);
+  media->streams = g_ptr_array_new_with_free_func(free_stream);
+  media->duration = GST_CLOCK_TIME_NONE;
+  if (g_stat(path, &status) != 0) {
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot read \"%s\": %s.", path,
+                g_strerror(errno));
+    return NULL;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "\"%s\" is not a file.", path);
+    return NULL;
+  }
+  look_at_container(media);
+  if (!read_streams(media, error))
+    return NULL;
+  media->video = find_video(media);
+  if (!media->video) {
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "There is no video in \"%s\".", path);
+    return NULL;
+  }
+  return g_steal_pointer(&media);
+}
+
+gchar *media_describe(const Media *media, guint index)
+{
+  static const gchar *const kinds[] = {"video", "audio", "subtitle", "other"};
+  const MediaStream *stream = g_ptr_array_index(media->streams, index);
+  g_autofree gchar *codec = gst_pb_utils_get_codec_description(stream->caps);
+  gchar *language = NULL, *text;
+
+  if (stream->tags)
+    gst_tag_list_get_string(stream->tags, GST_TAG_LANGUAGE_CODE, &language);
+  text = g_strdup_printf("%s stream %u (%s%s%s)", kinds[stream->kind], index + 1, codec,
+                         language ? ", " : "", language ? language : "");
+  g_free(language);
+  return text;
+}

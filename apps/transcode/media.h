@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What is in a file: its streams as GStreamer's parsebin gives them, chapters, and how long it is.
+ */
+#pragma once
+
+#include "mp4-source.h"
+
+#include <gst/gst.h>
+
+typedef enum {
+  MEDIA_VIDEO,
+  MEDIA_AUDIO,
+  MEDIA_TEXT,
+  MEDIA_OTHER,
+} MediaKind;
+
+/* One stream of the file. */
+typedef struct {
+  gchar *pad; /* of parsebin, such as "src_0" */
+  MediaKind kind;
+  GstCaps *caps;
+  GstTagList *tags;      /* of the stream; NULL: none */
+  GstSegment segment;    /* its first one */
+  GstClockTime first;    /* PTS of its first packet; NONE where none has come in time */
+  const Mp4Track *track; /* of an MP4 file; NULL: of another */
+} MediaStream;
+
+/* One file. */
+typedef struct {
+  gchar *path;
+  guint64 missing;          /* bytes that have been cut off its end; 0 where that is not known */
+  GPtrArray *streams;       /* of MediaStream, in parsebin's order */
+  const MediaStream *video; /* the one that is filtered */
+  GstToc *toc;              /* NULL: no chapters */
+  GstClockTime duration;    /* NONE: unknown */
+  gboolean is_matroska;     /* WebM too */
+  Mp4Source *mp4;           /* of MP4 files and their relatives; NULL: another */
+  guint attachments;        /* fonts and the like */
+} Media;
+
+/* Opens `path` and reads its beginning. NULL with an error if there is no such file, it is none
+ * that GStreamer knows, or it has no video. */
+Media *media_open(const gchar *path, GError **error);
+void media_free(Media *media);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Media, media_free)
+
+/* For people: "audio stream 2 (AAC, deu)". `index` is that in media->streams. Caller frees. */
+gchar *media_describe(const Media *media, guint index);

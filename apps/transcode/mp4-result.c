@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "mp4-result.h"
+
+#include "boxes.h"
+
+#include "apps/common/error.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_CHAPTERS 255
+
+/* The boxes around a place, the outermost first. */
+typedef struct {
+  gsize at[8];
+  guint count;
+} Around;
+
+static GByteArray *begin_box(const gchar *type)
+{
+  GByteArray *box = g_byte_array_new();
+
+  box_append_u32(box, 0);
+  g_byte_array_append(box, (const guint8 *)type, 4);
+  return box;
+}
+
+static void end_box(GByteArray *box)
+{
+  GST_WRITE_UINT32_BE(box->data, box->len);
+}
+
+/* Puts `added` (freed) in the place of `removed` bytes, and mends the sizes of the boxes around. */
+static void replace(GByteArray *file, gsize at, gsize removed, GByteArray *added,
+                    const Around *around)
+{
+  const gsize tail = file->len - at - removed;
+  const guint old = file->len;
+
+  if (added->len > removed)
+    g_byte_array_set_size(file, old + added->len - removed);
+  memmove(file->data + at + added->len, file->data + at + removed, tail);
+  g_byte_array_set_size(file, (guint)(at + added->len + tail));
+  memcpy(file->data + at, added->data, added->len);
+  for (guint i = 0; i < around->count; i++) {
+    guint8 *size = file->data + around->at[i];
+
+    GST_WRITE_UINT32_BE(size, box_u32(size) + added->len - (guint32)removed);
+  }
+  g_byte_array_unref(added);
+}
+
+static Box movie(const GByteArray *file)
+{
+  return (Box){0, 8, box_u32(file->data)};
+}
+
+static gboolean find_track(const GByteArray *file, guint index, Box *trak)
+{
+  const Box moov = movie(file);
+  gsize at = moov.inside;
+
+  for (guint i = 0; i <= index; i++) {
+    if (!box_next(file->data, &at, moov.end, "trak", trak))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Time scale and duration of the header at `path`; FALSE: there is none. */
+static gboolean read_clock(const GByteArray *file, const Box *parent, const gchar *path,
+                           guint64 *scale, guint64 *duration)
+{
+  Box header;
+
+  return box_find_path(file->data, parent, path, &header) &&
+         box_read_clock(file->data, &header, scale, duration);
+}
+
+/* One edit: all of the track but what comes before `lead`. */
+static GByteArray *make_edits(guint64 lead, guint64 media_scale, guint64 duration,
+                              guint64 movie_scale)
+{
+  const guint64 start = gst_util_uint64_scale_round(lead, media_scale, GST_SECOND);
+  GByteArray *edits = begin_box("edts"), *list = begin_box("elst");
+
+  box_append_u32(list, 1 << 24);
+  box_append_u32(list, 1);
+  box_append_u64(list, gst_util_uint64_scale_ceil(duration > start ? duration - start : 0,
+                                                  movie_scale, media_scale));
+  box_append_u64(list, start);
+  box_append_u32(list, 0x10000);
+  end_box(list);
+  g_byte_array_append(edits, list->data, list->len);
+  end_box(edits);
+  g_byte_array_unref(list);
+  return edits;
+}
+
+static void set_lead(GByteArray *file, guint index, guint64 lead)
+{
+  const Box moov = movie(file);
+  guint64 movie_scale, media_scale, ignored, duration;
+  Box trak, header, old;
+
+  if (!find_track(file, index, &trak) || !box_find(file->data, &trak, "tkhd", &header) ||
+      !read_clock(file, &moov, "mvhd", &movie_scale, &ignored) ||
+      !read_clock(file, &trak, "mdia/mdhd", &media_scale, &duration))
+    return;
+  if (!box_find(file->data, &trak, "edts", &old))
+    old = (Box){header.end, header.end, header.end};
+  replace(file, old.at, old.end - old.at, make_edits(lead, media_scale, duration, movie_scale),
+          &(Around){{0, trak.at}, 2});
+}
+
+/* The last packet of a stream without durations gets that of the one before; as the muxer leaves
+ * it, at 0, players skip it. */
+static void end_last_packet(GByteArray *file, guint index)
+{
+  const Box moov = movie(file);
+  guint64 movie_scale, media_scale, ignored, duration, longer;
+  Box trak, header, times, list;
+  guint count;
+  guint8 *last;
+
+  if (!find_track(file, index, &trak) || !box_find_path(file->data, &trak, "mdia/hdlr", &header) ||
+      header.end - header.inside < 12 || memcmp(file->data + header.inside + 8, "soun", 4) != 0 ||
+      !box_find_path(file->data, &trak, "mdia/mdhd", &header) ||
+      !box_find_path(file->data, &trak, "mdia/minf/stbl/stts", &times) ||
+      !read_clock(file, &moov, "mvhd", &movie_scale, &ignored) ||
+      !box_read_clock(file->data, &header, &media_scale, &duration))
+    return;
+  count = box_u32(file->data + times.inside + 4);
+  last = file->data + times.inside + 8 + 8 * (gsize)(count - 1);
+  if (count < 2 || last + 8 > file->data + times.end || box_u32(last) != 1 ||
+      box_u32(last + 4) != 0)
+    return;
+  memcpy(last + 4, last - 4, 4);
+  longer = box_u32(last + 4);
+  box_write_duration(file->data, &header, duration + longer);
+  if (!box_find_path(file->data, &trak, "edts/elst", &list) || list.end - list.inside < 20)
+    return;
+  longer = gst_util_uint64_scale_ceil(longer, movie_scale, media_scale);
+  last = file->data + list.end - (file->data[list.inside] == 1 ? 20 : 12);
+  if (file->data[list.inside] == 1)
+    GST_WRITE_UINT64_BE(last, box_u64(last) + longer);
+  else
+    GST_WRITE_UINT32_BE(last, box_u32(last) + (guint32)longer);
+}
+
+static void append_chapter(GByteArray *list, const GstTocEntry *entry)
+{
+  GstTagList *tags = gst_toc_entry_get_tags(entry);
+  g_autofree gchar *title = NULL;
+  gint64 start = 0;
+  gsize length;
+
+  gst_toc_entry_get_start_stop_times(entry, &start, NULL);
+  if (tags)
+    gst_tag_list_get_string(tags, GST_TAG_TITLE, &title);
+  length = title ? strlen(title) : 0;
+  if (length > 255)
+    length = (gsize)(g_utf8_find_prev_char(title, title + 253) - title);
+  box_append_u64(list, (guint64)MAX(start, 0) / 100);
+  g_byte_array_append(list, &(guint8){(guint8)length}, 1);
+  g_byte_array_append(list, (const guint8 *)title, (guint)length);
+}
+
+/* Matroska has chapters in editions; the first of them is what players show. */
+static GList *chapters_of(const GstToc *toc)
+{
+  GList *entries = gst_toc_get_entries(toc);
+
+  if (entries && gst_toc_entry_is_alternative(entries->data))
+    entries = gst_toc_entry_get_sub_entries(entries->data);
+  return entries;
+}
+
+static void add_chapters(GByteArray *file, const GstToc *toc)
+{
+  const Box moov = movie(file);
+  GByteArray *list = begin_box("chpl");
+  GList *chapters = chapters_of(toc);
+  const guint count = MIN(g_list_length(chapters), MOST_CHAPTERS);
+  Box user;
+
+  box_append_u32(list, 1 << 24);
+  box_append_u32(list, 0);
+  g_byte_array_append(list, &(guint8){(guint8)count}, 1);
+  for (guint i = 0; i < count; i++, chapters = chapters->next)
+    append_chapter(list, chapters->data);
+  end_box(list);
+  if (box_find(file->data, &moov, "udta", &user)) {
+    replace(file, user.inside, 0, list, &(Around){{0, user.at}, 2});
+  } else {
+    GByteArray *new_user = begin_box("udta");
+
+    g_byte_array_append(new_user, list->data, list->len);
+    end_box(new_user);
+    g_byte_array_unref(list);
+    replace(file, moov.end, 0, new_user, &(Around){{0}, 1});
+  }
+}
+
+static GByteArray *mastering_box(const GstVideoMasteringDisplayInfo *info)
+{
+  /* Green, blue, red. */
+  static const guint order[] = {1, 2, 0};
+  GByteArray *box = begin_box("mdcv");
+
+  for (guint i = 0; i < 3; i++) {
+    box_append_u16(box, info->display_primaries[order[i]].x);
+    box_append_u16(box, info->display_primaries[order[i]].y);
+  }
+  box_append_u16(box, info->white_point.x);
+  box_append_u16(box, info->white_point.y);
+  box_append_u32(box, info->max_display_mastering_luminance);
+  box_append_u32(box, info->min_display_mastering_luminance);
+  end_box(box);
+  return box;
+}
+
+static GByteArray *light_box(const GstVideoContentLightLevel *light)
+{
+  GByteArray *box = begin_box("clli");
+
+  box_append_u16(box, light->max_content_light_level);
+  box_append_u16(box, light->max_frame_average_light_level);
+  end_box(box);
+  return box;
+}
+
+/* At the end of the description of the video, unless the muxer has written it. */
+static void add_to_video(GByteArray *file, GByteArray *added)
+{
+  const gsize fixed = 78; /* of a visual sample entry, before its boxes */
+  Box trak, mdia, minf, stbl, stsd, entry, same;
+  gsize at;
+
+  if (find_track(file, 0, &trak) && box_find(file->data, &trak, "mdia", &mdia) &&
+      box_find(file->data, &mdia, "minf", &minf) && box_find(file->data, &minf, "stbl", &stbl) &&
+      box_find(file->data, &stbl, "stsd", &stsd)) {
+    at = stsd.inside + 8;
+    if (box_next(file->data, &at, stsd.end, NULL, &entry) && entry.end - entry.inside >= fixed) {
+      const Box boxes = {entry.at, entry.inside + fixed, entry.end};
+      g_autofree gchar *type = g_strndup((const gchar *)added->data + 4, 4);
+
+      if (!box_find(file->data, &boxes, type, &same)) {
+        replace(file, entry.end, 0, added,
+                &(Around){{0, trak.at, mdia.at, minf.at, stbl.at, stsd.at, entry.at}, 7});
+        return;
+      }
+    }
+  }
+  g_byte_array_unref(added);
+}
+
+/* By quarters of a turn clockwise, for players. */
+static void set_rotation(GByteArray *file, guint quarters)
+{
+  static const gint8 turns[4][4] = {{1, 0, 0, 1}, {0, 1, -1, 0}, {-1, 0, 0, -1}, {0, -1, 1, 0}};
+  Box trak, header;
+  guint8 *matrix;
+  gint32 width, height;
+
+  if (!find_track(file, 0, &trak) || !box_find(file->data, &trak, "tkhd", &header) ||
+      header.end - header.inside < 84)
+    return;
+  matrix = file->data + header.end - 44; /* nine numbers, then width and height */
+  width = (gint32)box_u32(matrix + 36);
+  height = (gint32)box_u32(matrix + 40);
+  for (guint i = 0; i < 4; i++)
+    GST_WRITE_UINT32_BE(matrix + 12 * (i / 2) + 4 * (i % 2), (guint32)turns[quarters][i] << 16);
+  GST_WRITE_UINT32_BE(matrix + 24, quarters == 1 ? height : quarters == 2 ? width : 0);
+  GST_WRITE_UINT32_BE(matrix + 28, quarters == 2 ? height : quarters == 3 ? width : 0);
+}
+
+static gboolean write_tail(const gchar *path, guint64 offset, const GByteArray *tail)
+{
+  FILE *file = g_fopen(path, "r+b");
+  gboolean good;
+
+  if (!file)
+    return FALSE;
+  good = fseeko(file, (off_t)offset, SEEK_SET) == 0 &&
+         fwrite(tail->data, 1, tail->len, file) == tail->len && fflush(file) == 0 &&
+         ftruncate(fileno(file), (off_t)(offset + tail->len)) == 0;
+  return fclose(file) == 0 && good;
+}
+
+gboolean mp4_result_complete(const gchar *path, const Mp4Additions *additions, GError **error)
+{
+  guint64 offset;
+  GByteArray *tail = box_read_moov(path, TRUE, &offset);
+  gboolean good;
+
+  if (!tail) {
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "\"%s\" was not written as an MP4 file.", path);
+    return FALSE;
+  }
+  for (guint i = 0; i < additions->leads->len; i++) {
+    const guint64 lead = g_array_index(additions->leads, guint64, i);
+
+    end_last_packet(tail, i);
+    if (lead > 0)
+      set_lead(tail, i, lead);
+  }
+  if (additions->toc)
+    add_chapters(tail, additions->toc);
+  if (additions->mastering)
+    add_to_video(tail, mastering_box(additions->mastering));
+  if (additions->light)
+    add_to_video(tail, light_box(additions->light));
+  if (additions->orientation && g_str_has_prefix(additions->orientation, "rotate-"))
+    set_rotation(tail, atoi(additions->orientation + strlen("rotate-")) / 90 % 4);
+  good = write_tail(path, offset, tail);
+  if (!good)
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot write \"%s\": %s.", path,
+                g_strerror(errno));
+  g_byte_array_unref(tail);
+  return good;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "options.h"
+
+#include "apps/common/error.h"
+
+#include <gst/gst.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HELP                                                                                       \
+  "usage: cudafilters-transcode IN OUT --filter \"ELEMENT PROPERTY=VALUE ! ...\" [OPTION...]\n"    \
+  "\n"                                                                                             \
+  "Filters the video of a file and leaves everything else as it was: audio, subtitles,\n"          \
+  "chapters, tags, rotation, timestamps and HDR metadata. What the new file cannot hold\n"         \
+  "is named in a warning. OUT is .mp4, .m4v, .mov, .mkv or .webm.\n"                               \
+  "\n"                                                                                             \
+  "  --filter TEXT     what to do, in the words of gst-launch-1.0\n"                               \
+  "  --encoder NAME    h264, h265, av1 or vp9 (as the source, if nothing is said), or an\n"        \
+  "                    element with its properties: \"x264enc speed-preset=slow quantizer=18\"\n"  \
+  "  --quality N       for encoders chosen by the program: a smaller number is better\n"           \
+  "  --overwrite       replace OUT if it is there\n"                                               \
+  "  --keep-going      filter what can be decoded of a broken file\n"                              \
+  "  --dry-run         print the gst-launch-1.0 line that does it, and end\n"                      \
+  "  --json            say everything as JSON objects on stdout, one a line\n"                     \
+  "\n"                                                                                             \
+  "In parts, on one machine or many:\n"                                                            \
+  "  --part K/N        filter part K of N only, into DIR; one that is there stays as it is\n"      \
+  "  --join N          put N parts together with the rest of IN\n"                                 \
+  "  --resume          all parts and the join; started again, it goes on where it was\n"           \
+  "  --parts DIR       where the parts lie (OUT.parts)\n"                                          \
+  "  --chunk SECONDS   the encoder starts afresh at the first keyframe after so long (10);\n"      \
+  "                    parts are made of whole chunks, and use the same number everywhere\n"       \
+  "\n"                                                                                             \
+  "Exit status: 0 done; 1 failed; 2 wrong arguments; 3 something is not installed;\n"              \
+  "4 IN is broken; 130 interrupted.\n"                                                             \
+  "Example: cudafilters-transcode in.mp4 out.mp4 --filter \"cudallf alpha=0.5\"\n"
+
+static gboolean print_help(const gchar *name, const gchar *value, gpointer data, GError **error)
+{
+  g_print(HELP);
+  exit(APP_EXIT_OK);
+}
+
+static gboolean print_version(const gchar *name, const gchar *value, gpointer data, GError **error)
+{
+  g_autofree gchar *gstreamer = gst_version_string();
+
+  g_print("cudafilters-transcode %s, %s\n", APP_VERSION, gstreamer);
+  exit(APP_EXIT_OK);
+}
+
+static gboolean read_part(Options *options, const gchar *text, GError **error)
+{
+  gchar rest;
+
+  if (!text)
+    return TRUE;
+  if (sscanf(text, "%u/%u%c", &options->part, &options->parts, &rest) == 2 && options->part >= 1 &&
+      options->part <= options->parts)
+    return TRUE;
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+              "--part takes K/N, the K-th of N parts from 1/N to N/N, not \"%s\".", text);
+  return FALSE;
+}
+
+static gboolean check(Options *options, GError **error)
+{
+  const gchar *problem = NULL;
+
+  if (!options->filter)
+    problem = "There is nothing to do without --filter, such as --filter \"cudallf alpha=0.5\".";
+  else if (!(options->chunk > 0) || options->chunk > 1e6)
+    problem = "--chunk takes a number of seconds above 0.";
+  else if ((options->part > 0) + (options->join > 0) + options->resume > 1)
+    problem = "--part, --join and --resume exclude each other.";
+  if (problem)
+    g_set_error_literal(error, APP_ERROR, APP_ERROR_USAGE, problem);
+  return !problem;
+}
+
+gboolean options_parse(Options *options, int *argc, char ***argv, GError **error)
+{
+  gchar *part = NULL;
+  gint join = 0;
+  gdouble quality = -1;
+  gboolean good;
+  g_autoptr(GError) cause = NULL;
+  GOptionContext *context = g_option_context_new(NULL);
+  const GOptionEntry entries[] = {
+      {"help", 'h', G_OPTION_FLAG_NO_ARG, G_OPTION_ARG_CALLBACK, print_help, NULL, NULL},
+      {"version", 0, G_OPTION_FLAG_NO_ARG, G_OPTION_ARG_CALLBACK, print_version, NULL, NULL},
+      {"filter", 0, 0, G_OPTION_ARG_STRING, &options->filter, NULL, NULL},
+      {"encoder", 0, 0, G_OPTION_ARG_STRING, &options->encoder, NULL, NULL},
+      {"quality", 0, 0, G_OPTION_ARG_DOUBLE, &quality, NULL, NULL},
+      {"overwrite", 0, 0, G_OPTION_ARG_NONE, &options->overwrite, NULL, NULL},
+      {"keep-going", 0, 0, G_OPTION_ARG_NONE, &options->keep_going, NULL, NULL},
+      {"dry-run", 0, 0, G_OPTION_ARG_NONE, &options->dry_run, NULL, NULL},
+      {"json", 0, 0, G_OPTION_ARG_NONE, &options->json, NULL, NULL},
+      {"part", 0, 0, G_OPTION_ARG_STRING, &part, NULL, NULL},
+      {"join", 0, 0, G_OPTION_ARG_INT, &join, NULL, NULL},
+      {"resume", 0, 0, G_OPTION_ARG_NONE, &options->resume, NULL, NULL},
+      {"parts", 0, 0, G_OPTION_ARG_FILENAME, &options->parts_dir, NULL, NULL},
+      {"chunk", 0, 0, G_OPTION_ARG_DOUBLE, &options->chunk, NULL, NULL},
+      {NULL}};
+
+  options->chunk = 10;
+  g_option_context_set_help_enabled(context, FALSE);
+  g_option_context_add_main_entries(context, entries, NULL);
+  good = g_option_context_parse(context, argc, argv, &cause);
+  g_option_context_free(context);
+  options->quality = quality;
+  options->join = join;
+  if (!good)
+    g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s. --help lists what there is.",
+                cause->message);
+  else if (*argc != 3) {
+    g_set_error_literal(error, APP_ERROR, APP_ERROR_USAGE,
+                        "Two files are needed, IN and OUT. --help tells more.");
+    good = FALSE;
+  }
+  if (good) {
+    options->input = g_strdup((*argv)[1]);
+    options->output = g_strdup((*argv)[2]);
+    good = read_part(options, part, error) && check(options, error);
+  }
+  g_free(part);
+  return good;
+}
+
+void options_clear(Options *options)
+{
+  g_free(options->input);
+  g_free(options->output);
+  g_free(options->filter);
+  g_free(options->encoder);
+  g_free(options->parts_dir);
+}

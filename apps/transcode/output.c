@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "output.h"
+
+#include "apps/common/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <unistd.h>
+
+gchar *output_unfinished(const gchar *path)
+{
+  return g_strconcat(path, ".part", NULL);
+}
+
+guint64 output_size(const gchar *path)
+{
+  g_autofree gchar *unfinished = output_unfinished(path);
+  GStatBuf status;
+
+  if (g_stat(unfinished, &status) == 0 || g_stat(path, &status) == 0)
+    return (guint64)status.st_size;
+  return 0;
+}
+
+/* File systems may say only now that they had no room. */
+static gboolean synchronise(const gchar *path)
+{
+  const gint file = g_open(path, O_RDONLY, 0);
+  const gboolean good = file >= 0 && fsync(file) == 0;
+  const gint saved = errno;
+
+  if (file >= 0)
+    close(file);
+  errno = saved;
+  return good;
+}
+
+gboolean output_commit(const gchar *path, GError **error)
+{
+  g_autofree gchar *unfinished = output_unfinished(path);
+
+  if (synchronise(unfinished) && g_rename(unfinished, path) == 0)
+    return TRUE;
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot write \"%s\": %s.", path,
+              g_strerror(errno));
+  return FALSE;
+}
+
+void output_discard(const gchar *path)
+{
+  g_autofree gchar *unfinished = output_unfinished(path);
+
+  g_unlink(unfinished);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "recipe.h"
+
+#include "subtitles.h"
+
+#include "apps/common/error.h"
+#include "apps/common/filter.h"
+
+/* Streams wait here for the encoder, which looks ahead by seconds; the decoder's own queue, which
+ * is short, keeps the file from being read faster than it is encoded. */
+#define UNLIMITED "max-size-buffers=0", "max-size-bytes=0", "max-size-time=0"
+
+/* Frames that lie between two threads. */
+#define FEW_FRAMES "max-size-buffers=4", "max-size-bytes=0", "max-size-time=0"
+
+#define CUDA_CAPS "video/x-raw(memory:CUDAMemory)"
+
+static void add(GPtrArray *words, const gchar *first, ...) G_GNUC_NULL_TERMINATED;
+static void add(GPtrArray *words, const gchar *first, ...)
+{
+  va_list more;
+
+  va_start(more, first);
+  for (const gchar *word = first; word; word = va_arg(more, const gchar *))
+    g_ptr_array_add(words, g_strdup(word));
+  va_end(more);
+}
+
+static void add_words(GPtrArray *words, gchar *const *more)
+{
+  for (; *more; more++)
+    g_ptr_array_add(words, g_strdup(*more));
+}
+
+static gboolean asks_for_cpu(GstElement *element)
+{
+  GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), "backend");
+  gint backend;
+
+  if (!spec || !G_IS_PARAM_SPEC_ENUM(spec))
+    return FALSE;
+  g_object_get(element, "backend", &backend, NULL);
+  return g_strv_contains(
+      (const gchar *const[]){"cpu", "reference", NULL},
+      g_enum_get_value(G_PARAM_SPEC_ENUM(spec)->enum_class, backend)->value_nick);
+}
+
+static gboolean needs_system_memory(GstElement *element, gpointer data)
+{
+  g_autoptr(GstCaps) cuda = gst_caps_from_string(CUDA_CAPS);
+
+  return asks_for_cpu(element) ||
+         !gst_element_factory_can_sink_any_caps(gst_element_get_factory(element), cuda);
+}
+
+static gboolean find_hold(GstElement *element, gpointer data)
+{
+  GstClockTime *longest = data;
+  guint64 hold = 0;
+
+  if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), "roi-hold"))
+    g_object_get(element, "roi-hold", &hold, NULL);
+  *longest = MAX(*longest, hold);
+  return FALSE;
+}
+
+/* Checks the filter, and looks whether all of it works in CUDA memory. */
+static gboolean read_filter(Recipe *recipe, const gchar *description, gboolean *on_gpu,
+                            GError **error)
+{
+  GstElement *filter = app_filter_new(description, error);
+  g_autoptr(GError) cause = NULL;
+
+  if (!filter)
+    return FALSE;
+  gst_object_ref_sink(filter);
+  *on_gpu = !app_filter_foreach(filter, needs_system_memory, NULL);
+  app_filter_foreach(filter, find_hold, &recipe->overlap);
+  gst_object_unref(filter);
+  if (g_shell_parse_argv(description, NULL, &recipe->filter, &cause))
+    return TRUE;
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "--filter \"%s\" cannot be read: %s", description,
+              cause->message);
+  return FALSE;
+}
+
+static gboolean is_chapters(const MediaStream *stream)
+{
+  return stream->track && stream->track->is_chapters;
+}
+
+gboolean recipe_keeps(const Recipe *recipe, const MediaStream *stream)
+{
+  const gchar *pad;
+
+  return !is_chapters(stream) && container_parser(recipe->container, stream->caps, &pad);
+}
+
+gchar *recipe_orientation(const Recipe *recipe)
+{
+  gchar *orientation = NULL;
+
+  if (recipe->media->video->tags)
+    gst_tag_list_get_string(recipe->media->video->tags, GST_TAG_IMAGE_ORIENTATION, &orientation);
+  if (g_strcmp0(orientation, "rotate-0") == 0)
+    g_clear_pointer(&orientation, g_free);
+  return orientation;
+}
+
+/* What is not in a stream. */
+static void warn_of_other_losses(Recipe *recipe)
+{
+  const Media *media = recipe->media;
+  g_autofree gchar *orientation = recipe_orientation(recipe);
+  const gchar *name = recipe->container->name;
+
+  if (orientation && !(recipe->container->is_quicktime && g_str_has_prefix(orientation, "rotate-")))
+    g_ptr_array_add(recipe->warnings,
+                    g_strdup_printf("the video is to be shown turned (%s), and %s does not say so "
+                                    "here: write an MP4, or put \"videoflip method=automatic\" "
+                                    "into the filter.",
+                                    orientation, name));
+  if (media->missing > 0)
+    g_ptr_array_add(recipe->warnings,
+                    g_strdup_printf("%" G_GUINT64_FORMAT " bytes are missing at the end of \"%s\".",
+                                    media->missing, media->path));
+  if (media->attachments > 0)
+    g_ptr_array_add(recipe->warnings, g_strdup_printf("%u attachments (fonts, say) are left out.",
+                                                      media->attachments));
+  for (guint i = 0; i < media->streams->len; i++) {
+    const MediaStream *stream = g_ptr_array_index(media->streams, i);
+    g_autofree gchar *what = media_describe(media, i);
+
+    if (is_chapters(stream) && !media->toc)
+      g_ptr_array_add(recipe->warnings, g_strdup("chapters are left out."));
+    else if (!is_chapters(stream) && recipe_keeps(recipe, stream) &&
+             subtitles_lose_styles(stream, recipe->container->is_quicktime))
+      g_ptr_array_add(recipe->warnings,
+                      g_strdup_printf("%s comes without styles, such as italics.", what));
+  }
+}
+
+static void warn_of_lost_streams(Recipe *recipe)
+{
+  const Media *media = recipe->media;
+  const gchar *name = recipe->container->name;
+
+  for (guint i = 0; i < media->streams->len; i++) {
+    const MediaStream *stream = g_ptr_array_index(media->streams, i);
+    const gchar *other = container_that_holds(stream->caps);
+    g_autofree gchar *what = NULL;
+
+    if (stream == media->video || is_chapters(stream) || recipe_keeps(recipe, stream))
+      continue;
+    what = media_describe(media, i);
+    if (other)
+      g_ptr_array_add(
+          recipe->warnings,
+          g_strdup_printf("%s is left out: %s cannot hold it, %s can.", what, name, other));
+    else
+      g_ptr_array_add(
+          recipe->warnings,
+          g_strdup_printf("%s is left out: nothing that can be written holds it.", what));
+  }
+}
+
+gboolean recipe_make(Recipe *recipe, const Media *media, const Options *options, GError **error)
+{
+  gboolean filter_on_gpu;
+
+  *recipe = (Recipe){.media = media, .warnings = g_ptr_array_new_with_free_func(g_free)};
+  recipe->container = container_for(options->output, error);
+  if (!recipe->container || !read_filter(recipe, options->filter, &filter_on_gpu, error) ||
+      !decoder_choose(&recipe->decoder, media->video->caps, error) ||
+      !encoder_choose(&recipe->encoder, recipe->container, media->video->caps, options->encoder,
+                      options->quality, recipe->warnings, error)) {
+    recipe_clear(recipe);
+    return FALSE;
+  }
+  recipe->stays_on_gpu = recipe->decoder.gpu && filter_on_gpu;
+  warn_of_lost_streams(recipe);
+  warn_of_other_losses(recipe);
+  return TRUE;
+}
+
+void recipe_clear(Recipe *recipe)
+{
+  g_clear_pointer(&recipe->decoder.factory, g_free);
+  encoder_clear(&recipe->encoder);
+  g_clear_pointer(&recipe->filter, g_strfreev);
+  g_clear_pointer(&recipe->warnings, g_ptr_array_unref);
+}
+
+static void add_file(GPtrArray *words, const gchar *element, const gchar *path, const gchar *name)
+{
+  g_ptr_array_add(words, g_strdup(element));
+  g_ptr_array_add(words, g_strdup_printf("location=%s", path));
+  g_ptr_array_add(words, g_strdup_printf("name=%s", name));
+}
+
+static void add_source(GPtrArray *words, const Recipe *recipe)
+{
+  add_file(words, "filesrc", recipe->media->path, RECIPE_FILE);
+  add(words, "!", "parsebin", "name=" RECIPE_IN, NULL);
+}
+
+static void add_pad(GPtrArray *words, const MediaStream *stream)
+{
+  g_ptr_array_add(words, g_strdup_printf(RECIPE_IN ".%s", stream->pad));
+}
+
+/* From the file's video stream to the frames that the encoder gets. */
+static void add_frames(GPtrArray *words, const Recipe *recipe)
+{
+  add_pad(words, recipe->media->video);
+  add(words, "!", "queue", "!", recipe->decoder.factory, "name=" RECIPE_DECODER, "!", NULL);
+  if (recipe->stays_on_gpu)
+    add(words, CUDA_CAPS, "!", NULL);
+  else
+    add(words, "videoconvert", "!", NULL);
+  add(words, "queue", FEW_FRAMES, "!", NULL);
+  add_words(words, recipe->filter);
+  if (recipe->stays_on_gpu && !recipe->encoder.gpu)
+    add(words, "!", "cudadownload", NULL);
+  if (!recipe->stays_on_gpu || !recipe->encoder.gpu)
+    add(words, "!", "videoconvert", NULL);
+  add(words, "!", "queue", "name=" RECIPE_FRAMES, FEW_FRAMES, "!", NULL);
+}
+
+static void add_encoder(GPtrArray *words, const Recipe *recipe)
+{
+  const gchar *format = NULL;
+
+  if (g_str_equal(recipe->encoder.codec, "h264"))
+    format = "video/x-h264,stream-format=avc";
+  else if (g_str_equal(recipe->encoder.codec, "h265"))
+    format = "video/x-h265,stream-format=hvc1";
+
+  add_words(words, recipe->encoder.words);
+  add(words, "name=" RECIPE_ENCODER, "!", recipe->encoder.parser, "!", NULL);
+  if (format)
+    add(words, format, "!", NULL);
+}
+
+static guint64 least_common_multiple(guint64 a, guint64 b)
+{
+  return a / gst_util_greatest_common_divisor_int64(a, b) * b;
+}
+
+guint recipe_time_scale(const Recipe *recipe)
+{
+  const GstCaps *caps = recipe->media->video->caps;
+  gint rate = 0, per = 1;
+  guint64 scale = 90000;
+
+  if (gst_structure_get_fraction(gst_caps_get_structure(caps, 0), "framerate", &rate, &per) &&
+      rate > 0)
+    scale = least_common_multiple(scale, rate);
+  return scale <= G_MAXINT32 ? (guint)scale : (guint)rate;
+}
+
+static void add_muxer(GPtrArray *words, const Recipe *recipe, const gchar *output)
+{
+  add(words, recipe->container->muxer, "name=" RECIPE_MUX, NULL);
+  if (recipe->container->is_quicktime)
+    add(words, "movie-timescale=90000", NULL);
+  add(words, "!", NULL);
+  add_file(words, "filesink", output, RECIPE_SINK);
+}
+
+/* Streams that are not the video go to the muxer as they are. */
+static void add_others(GPtrArray *words, const Recipe *recipe)
+{
+  const Media *media = recipe->media;
+  guint counts[128] = {0}; /* of pads, by the first letter of their name */
+
+  counts['v'] = 1;
+  for (guint i = 0; i < media->streams->len; i++) {
+    const MediaStream *stream = g_ptr_array_index(media->streams, i);
+    const gchar *pad, *parser = container_parser(recipe->container, stream->caps, &pad);
+
+    if (stream == media->video || is_chapters(stream) || !parser)
+      continue;
+    add_pad(words, stream);
+    add(words, "!", "queue", UNLIMITED, "!", NULL);
+    if (*parser)
+      add(words, parser, NULL);
+    if (g_str_equal(parser, "capssetter"))
+      add(words, "replace=true", "caps=text/x-raw,format=utf8", NULL);
+    if (*parser)
+      add(words, "!", NULL);
+    g_ptr_array_add(words, g_strdup_printf(RECIPE_MUX ".%s_%u", pad, counts[(guchar)pad[0]]++));
+  }
+}
+
+GPtrArray *recipe_whole(const Recipe *recipe, const gchar *output)
+{
+  GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
+
+  add_source(words, recipe);
+  add_muxer(words, recipe, output);
+  add_frames(words, recipe);
+  add_encoder(words, recipe);
+  add(words, "queue", "name=" RECIPE_CODED, UNLIMITED, "!", RECIPE_MUX ".video_0", NULL);
+  add_others(words, recipe);
+  return words;
+}
+
+GPtrArray *recipe_part(const Recipe *recipe, const gchar *output)
+{
+  GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
+
+  add_source(words, recipe);
+  add_frames(words, recipe);
+  add_encoder(words, recipe);
+  add(words, "queue", "name=" RECIPE_CODED, UNLIMITED, "!", "gdppay", "crc-payload=true", "!",
+      NULL);
+  add_file(words, "filesink", output, RECIPE_SINK);
+  return words;
+}
+
+GPtrArray *recipe_join(const Recipe *recipe, const gchar *directory, const gchar *pattern,
+                       const gchar *output)
+{
+  GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
+  gboolean others = FALSE;
+
+  for (guint i = 0; i < recipe->media->streams->len; i++) {
+    const MediaStream *stream = g_ptr_array_index(recipe->media->streams, i);
+
+    others |= stream != recipe->media->video && recipe_keeps(recipe, stream);
+  }
+  if (others)
+    add_source(words, recipe);
+  add_muxer(words, recipe, output);
+  add(words, "splitfilesrc", NULL);
+  g_ptr_array_add(words, g_strdup_printf("location=%s/%s", directory, pattern));
+  add(words, "!", "gdpdepay", "!", "queue", "name=" RECIPE_CODED, UNLIMITED, "!",
+      RECIPE_MUX ".video_0", NULL);
+  add_others(words, recipe);
+  return words;
+}
+
+gchar *recipe_command_line(const GPtrArray *words)
+{
+  GString *line = g_string_new("gst-launch-1.0");
+
+  for (guint i = 0; i < words->len; i++) {
+    const gchar *word = g_ptr_array_index(words, i);
+    const gboolean plain =
+        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                     "_@%+=:,./-!") == strlen(word);
+    g_autofree gchar *quoted = plain ? g_strdup(word) : g_shell_quote(word);
+
+    g_string_append_printf(line, " %s", quoted);
+  }
+  return g_string_free(line, FALSE);
+}

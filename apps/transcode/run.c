@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "run.h"
+
+#include "chunks.h"
+#include "decoding.h"
+#include "output.h"
+#include "subtitles.h"
+#include "timeline.h"
+
+#include "apps/common/error.h"
+#include "apps/common/signals.h"
+#include "apps/common/terminal.h"
+
+G_DEFINE_QUARK(transcode - error - quark, transcode_error)
+
+#define TICK_MS 100
+
+/* One run of a pipeline. */
+typedef struct {
+  const RunPlan *plan;
+  const Recipe *recipe;
+  const Options *options;
+  GstElement *pipeline;
+  GMainLoop *loop;
+  Chunks chunks;
+  Decoding decoding;
+  Progress *progress;
+  gint joined; /* frames of parts that have gone into the muxer; atomic */
+  gboolean said_backends;
+  GError *error; /* why it stopped early */
+} Run;
+
+/* Only the first reason counts: the rest follows from it. */
+static void stop(Run *run, GError *reason)
+{
+  if (run->error)
+    g_error_free(reason);
+  else
+    run->error = reason;
+  g_main_loop_quit(run->loop);
+}
+
+static void interrupt(gpointer data)
+{
+  stop(data, g_error_new(TRANSCODE_ERROR, TRANSCODE_ERROR_INTERRUPTED,
+                         "Interrupted. Nothing is left of the file that was being written."));
+}
+
+/* From the decoder's thread. */
+static void report_break(GstClockTime time, gpointer data)
+{
+  Run *run = data;
+
+  if (!run->options->keep_going)
+    gst_element_post_message(run->pipeline,
+                             gst_message_new_application(
+                                 GST_OBJECT(run->pipeline),
+                                 gst_structure_new("broken", "time", G_TYPE_UINT64, time, NULL)));
+}
+
+static GError *broken_error(Run *run, GstClockTime time, const gchar *cause)
+{
+  GstClockTime position;
+  const guint frames = chunks_progress(&run->chunks, &position);
+  g_autofree gchar *where = progress_time(GST_CLOCK_TIME_IS_VALID(time) ? time : position);
+
+  return g_error_new(TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
+                     "\"%s\" is broken at %s: %s (%u frames had been filtered). --keep-going "
+                     "filters what can be decoded.",
+                     run->recipe->media->path, where, cause, frames);
+}
+
+static gboolean is_from(const GstMessage *message, GstElement *pipeline, const gchar *name)
+{
+  g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(pipeline), name);
+
+  return element && (GST_MESSAGE_SRC(message) == GST_OBJECT(element) ||
+                     gst_object_has_as_ancestor(GST_MESSAGE_SRC(message), GST_OBJECT(element)));
+}
+
+static GError *error_of(Run *run, GstMessage *message)
+{
+  g_autoptr(GError) cause = NULL;
+
+  gst_message_parse_error(message, &cause, NULL);
+  if (is_from(message, run->pipeline, RECIPE_SINK))
+    return g_error_new(APP_ERROR, APP_ERROR_FAILED,
+                       "Cannot write \"%s\": %s Nothing is left of it.", run->plan->output,
+                       g_error_matches(cause, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT)
+                           ? "the disk is full."
+                           : cause->message);
+  if (is_from(message, run->pipeline, RECIPE_IN) || is_from(message, run->pipeline, RECIPE_FILE) ||
+      is_from(message, run->pipeline, RECIPE_DECODER))
+    return broken_error(run, GST_CLOCK_TIME_NONE, cause->message);
+  return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", GST_MESSAGE_SRC_NAME(message),
+                     cause->message);
+}
+
+static gboolean end_pad(GstElement *element, GstPad *pad, gpointer data)
+{
+  g_autoptr(GstPad) peer = gst_pad_get_peer(pad);
+
+  if (peer)
+    gst_pad_send_event(peer, gst_event_new_eos());
+  return TRUE;
+}
+
+/* The file cannot be read on: what has been read is all there is. */
+static void end_streams(Run *run)
+{
+  g_autoptr(GstElement) in = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_IN);
+
+  gst_element_foreach_src_pad(in, end_pad, NULL);
+}
+
+static gboolean take_message(GstBus *bus, GstMessage *message, gpointer data)
+{
+  Run *run = data;
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+
+  switch (GST_MESSAGE_TYPE(message)) {
+  case GST_MESSAGE_EOS:
+    g_main_loop_quit(run->loop);
+    break;
+  case GST_MESSAGE_ERROR: {
+    GError *error = error_of(run, message);
+
+    if (run->options->keep_going &&
+        g_error_matches(error, TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN)) {
+      g_error_free(error);
+      end_streams(run);
+    } else {
+      stop(run, error);
+    }
+    break;
+  }
+  case GST_MESSAGE_APPLICATION:
+    gst_structure_get_uint64(gst_message_get_structure(message), "time", &time);
+    stop(run, broken_error(run, time, "a frame cannot be decoded"));
+    break;
+  default:
+    break;
+  }
+  return G_SOURCE_CONTINUE;
+}
+
+static gdouble share_done(const Run *run, GstClockTime position)
+{
+  const PartRange *range = run->plan->range;
+  GstClockTime start = 0, end = run->recipe->media->duration;
+
+  if (range && GST_CLOCK_TIME_IS_VALID(range->start))
+    start = range->start;
+  if (range && GST_CLOCK_TIME_IS_VALID(range->end))
+    end = range->end;
+  if (!GST_CLOCK_TIME_IS_VALID(end) || !GST_CLOCK_TIME_IS_VALID(position) || end <= start ||
+      position < start)
+    return -1;
+  return (gdouble)(position - start) / (gdouble)(end - start);
+}
+
+static gboolean tick(gpointer data)
+{
+  Run *run = data;
+  GstClockTime position = GST_CLOCK_TIME_NONE;
+  guint frames;
+
+  if (run->plan->packets > 0) {
+    frames = g_atomic_int_get(&run->joined);
+    progress_show(run->progress, (gdouble)frames / run->plan->packets, frames,
+                  output_size(run->plan->output));
+    return G_SOURCE_CONTINUE;
+  }
+  frames = chunks_progress(&run->chunks, &position);
+
+  if (frames > 0 && !run->said_backends) {
+    run->said_backends = TRUE;
+    progress_backends(run->progress, run->pipeline);
+  }
+  progress_show(run->progress, share_done(run, position), frames, output_size(run->plan->output));
+  return G_SOURCE_CONTINUE;
+}
+
+static GstElement *element(const Run *run, const gchar *name)
+{
+  return gst_bin_get_by_name(GST_BIN(run->pipeline), name);
+}
+
+/* Packets before the part, and those that are shown before its first keyframe, are not decoded. */
+static GstPadProbeReturn skip_packet(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  const Run *run = data;
+  const GstClockTime time = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
+
+  return GST_CLOCK_TIME_IS_VALID(time) && time < run->plan->range->feed ? GST_PAD_PROBE_DROP
+                                                                        : GST_PAD_PROBE_OK;
+}
+
+static void attach_source(Run *run)
+{
+  const Media *media = run->recipe->media;
+  g_autoptr(GstElement) file = element(run, RECIPE_FILE);
+  g_autoptr(GstElement) in = element(run, RECIPE_IN);
+
+  if (!in)
+    return;
+  if (media->mp4)
+    mp4_source_hide_edits(media->mp4, file);
+  timeline_attach(media, in, run->recipe->container->is_quicktime);
+  subtitles_attach(media, in, run->recipe->container->is_quicktime);
+}
+
+static void attach_video(Run *run)
+{
+  const PartRange *range = run->plan->range;
+  g_autoptr(GstElement) decoder = element(run, RECIPE_DECODER);
+  g_autoptr(GstElement) frames = element(run, RECIPE_FRAMES);
+  g_autoptr(GstElement) encoder = element(run, RECIPE_ENCODER);
+  g_autoptr(GstPad) packets = gst_element_get_static_pad(decoder, "sink");
+
+  if (range && GST_CLOCK_TIME_IS_VALID(range->feed))
+    gst_pad_add_probe(packets, GST_PAD_PROBE_TYPE_BUFFER, skip_packet, run, NULL);
+  run->chunks.length = (GstClockTime)(run->options->chunk * GST_SECOND);
+  run->chunks.start = run->decoding.start = range ? range->start : GST_CLOCK_TIME_NONE;
+  run->chunks.end = run->decoding.end = range ? range->end : GST_CLOCK_TIME_NONE;
+  chunks_attach(&run->chunks, decoder, frames, encoder, run->recipe->encoder.words);
+  run->decoding.on_break = report_break;
+  run->decoding.data = run;
+  decoding_attach(&run->decoding, run->recipe->media->video, decoder);
+}
+
+/* Into a part go events that can be written down, which those with objects in them cannot. */
+static GstPadProbeReturn write_down(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+  const gchar *id;
+
+  switch (GST_EVENT_TYPE(event)) {
+  case GST_EVENT_STREAM_START:
+    gst_event_parse_stream_start(event, &id);
+    GST_PAD_PROBE_INFO_DATA(info) = gst_event_new_stream_start(id);
+    gst_event_unref(event);
+    return GST_PAD_PROBE_OK;
+  case GST_EVENT_CAPS:
+  case GST_EVENT_SEGMENT:
+  case GST_EVENT_TAG:
+  case GST_EVENT_EOS:
+    return GST_PAD_PROBE_OK;
+  default:
+    return GST_PAD_PROBE_DROP;
+  }
+}
+
+static GstPadProbeReturn count_joined(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  g_atomic_int_inc((gint *)data);
+  return GST_PAD_PROBE_OK;
+}
+
+static gboolean are_same(const GstCaps *first, const GstCaps *second)
+{
+  static const gchar *const fields[] = {"codec_data", "width", "height", "profile"};
+  const GstStructure *a = gst_caps_get_structure(first, 0), *b = gst_caps_get_structure(second, 0);
+
+  for (guint i = 0; i < G_N_ELEMENTS(fields); i++) {
+    const GValue *x = gst_structure_get_value(a, fields[i]);
+    const GValue *y = gst_structure_get_value(b, fields[i]);
+
+    if (!x != !y || (x && gst_value_compare(x, y) != GST_VALUE_EQUAL))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Each part begins with its caps; muxers take no others once they have begun. */
+static GstPadProbeReturn keep_caps(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  g_autoptr(GstCaps) known = gst_pad_get_current_caps(pad);
+  GstCaps *caps;
+
+  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) != GST_EVENT_CAPS || !known)
+    return GST_PAD_PROBE_OK;
+  gst_event_parse_caps(GST_PAD_PROBE_INFO_EVENT(info), &caps);
+  return are_same(known, caps) ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
+}
+
+static void attach_joined(Run *run, GstElement *coded, GstPad *source)
+{
+  g_autoptr(GstPad) sink = gst_element_get_static_pad(coded, "sink");
+
+  gst_pad_add_probe(source, GST_PAD_PROBE_TYPE_BUFFER, count_joined, &run->joined, NULL);
+  gst_pad_add_probe(sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, keep_caps, NULL, NULL);
+}
+
+static void attach(Run *run)
+{
+  g_autoptr(GstElement) coded = element(run, RECIPE_CODED);
+  g_autoptr(GstPad) pad = gst_element_get_static_pad(coded, "src");
+
+  attach_source(run);
+  if (run->plan->packets > 0)
+    attach_joined(run, coded, pad);
+  else
+    attach_video(run);
+  if (run->plan->range)
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, write_down, NULL, NULL);
+}
+
+/* What the muxer cannot know from the streams. */
+static void tell_muxer(const Run *run)
+{
+  g_autoptr(GstElement) muxer = element(run, RECIPE_MUX);
+
+  if (muxer && run->recipe->media->toc && GST_IS_TOC_SETTER(muxer))
+    gst_toc_setter_set_toc(GST_TOC_SETTER(muxer), run->recipe->media->toc);
+  if (muxer && run->recipe->container->is_quicktime) {
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(muxer, "video_0");
+
+    g_object_set(pad, "trak-timescale", recipe_time_scale(run->recipe), NULL);
+  }
+}
+
+static void play(Run *run)
+{
+  g_autoptr(GstBus) bus = gst_element_get_bus(run->pipeline);
+  AppSignals signals;
+  guint ticks;
+
+  app_signals_install(&signals, interrupt, run);
+  gst_bus_add_watch(bus, take_message, run);
+  ticks = g_timeout_add(TICK_MS, tick, run);
+  if (gst_element_set_state(run->pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE ||
+      gst_bus_have_pending(bus))
+    g_main_loop_run(run->loop);
+  else
+    stop(run, g_error_new(APP_ERROR, APP_ERROR_FAILED, "The pipeline does not start."));
+  tick(run);
+  if (run->plan->packets == 0)
+    chunks_stop(&run->chunks);
+  gst_element_set_state(run->pipeline, GST_STATE_NULL);
+  g_source_remove(ticks);
+  gst_bus_remove_watch(bus);
+  app_signals_remove(&signals);
+}
+
+static GstElement *build(const GPtrArray *words, GError **error)
+{
+  g_autoptr(GPtrArray) ended = g_ptr_array_new();
+  g_autoptr(GError) cause = NULL;
+  GstElement *pipeline;
+
+  for (guint i = 0; i < words->len; i++)
+    g_ptr_array_add(ended, g_ptr_array_index(words, i));
+  g_ptr_array_add(ended, NULL);
+  pipeline = gst_parse_launchv((const gchar **)ended->pdata, &cause);
+  if (!cause)
+    return pipeline;
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "The pipeline cannot be made: %s",
+              cause->message);
+  if (pipeline)
+    gst_object_unref(pipeline);
+  return NULL;
+}
+
+/* Counts, and refuses what is broken: a tail that cannot be decoded shows only at the end. */
+static void judge(Run *run, RunResult *result)
+{
+  GstClockTime ignored;
+
+  if (run->plan->packets > 0) {
+    result->frames = g_atomic_int_get(&run->joined);
+    return;
+  }
+  result->frames = chunks_progress(&run->chunks, &ignored);
+  result->broken = decoding_result(&run->decoding, &result->first_broken);
+  if (result->broken > 0 && !run->options->keep_going)
+    stop(run, broken_error(run, result->first_broken, "a frame cannot be decoded"));
+  else if (result->frames == 0)
+    stop(run, g_error_new(TRANSCODE_ERROR, TRANSCODE_ERROR_BROKEN,
+                          "No frame of \"%s\" could be decoded.", run->recipe->media->path));
+}
+
+gboolean run_pipeline(const RunPlan *plan, Progress *progress, RunResult *result, GError **error)
+{
+  Run run = {.plan = plan, .recipe = plan->recipe, .options = plan->options, .progress = progress};
+
+  *result = (RunResult){.first_broken = GST_CLOCK_TIME_NONE};
+  run.pipeline = build(plan->words, error);
+  if (!run.pipeline)
+    return FALSE;
+  run.loop = g_main_loop_new(NULL, FALSE);
+  attach(&run);
+  tell_muxer(&run);
+  play(&run);
+  if (!run.error)
+    judge(&run, result);
+  app_status_end();
+  gst_object_unref(run.pipeline);
+  if (plan->packets == 0) {
+    chunks_clear(&run.chunks);
+    decoding_clear(&run.decoding);
+  }
+  g_main_loop_unref(run.loop);
+  if (!run.error)
+    return TRUE;
+  output_discard(plan->output);
+  g_propagate_error(error, run.error);
+  return FALSE;
+}

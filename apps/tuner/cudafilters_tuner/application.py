@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The program: its command line, its keys, and what it keeps for the next time."""
+import argparse
+import json
+import os
+import signal
+import sys
+
+from gi.repository import Gdk, Gio, GLib, Gst, Gtk
+
+from . import export, presets, session, tuning as model
+from .source import Place, read_orientation
+from .window import Window
+
+ACCELERATORS = {
+    "win.open": ["<Control>o"], "win.address": ["<Control>l"], "win.save": ["<Control>s"],
+    "win.save-preset": ["<Control><Shift>s"], "win.copy::gst-launch": ["<Control><Shift>c"],
+    "win.back": ["<Control>Left"], "win.on": ["<Control>Right"], "win.reset-all": ["<Control>r"],
+    "win.keys": ["F1", "<Control>question"], "app.quit": ["<Control>q"],
+}
+DEFAULT_SOURCE = "test:smpte"
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="cudafilters-tuner", formatter_class=lambda prog: argparse.HelpFormatter(
+            prog, max_help_position=28, width=80),
+        description="Tunes the filters of gst-cuda-filters in a window: before and after, with a "
+        "control for every property.",
+        epilog="Without arguments the last session goes on. man cudafilters-tuner has more.")
+    parser.add_argument("source", nargs="?", metavar="SOURCE",
+                        help="a file, an address, camera[:DEVICE] or test[:PATTERN]")
+    parser.add_argument("-e", "--element", metavar="NAME", help="the filter: cudallf, "
+                        "cudagaussblur, cudablockavg or cudasepconv")
+    parser.add_argument("-p", "--preset", metavar="NAME",
+                        help="a preset of the filter to start with")
+    parser.add_argument("-s", "--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="a property to start with, as gst-launch-1.0 writes it; repeatable")
+    parser.add_argument("--fresh", action="store_true", help="forget the last session")
+    parser.add_argument("--json", action="store_true",
+                        help="at the end, print what was tuned as JSON")
+    parser.add_argument("--version", action="version", version=os.environ.get(
+        "CUDAFILTERS_TUNER_VERSION", "unknown"))
+    return parser.parse_args(arguments)
+
+
+class Application(Gtk.Application):
+    """`notes` is controls.json; `preset_folder` has presets that GStreamer may not find."""
+
+    def __init__(self, arguments, notes, preset_folder):
+        super().__init__(application_id="io.github.gst_cuda_filters.Tuner",
+                         flags=Gio.ApplicationFlags.NON_UNIQUE)
+        self.arguments, self._notes, self._preset_folder = arguments, notes, preset_folder
+        self.window = None
+        self.problem = None
+        quits = Gio.SimpleAction.new("quit", None)
+        quits.connect("activate", lambda *_: self.leave())
+        self.add_action(quits)
+
+    def do_activate(self):
+        if self.window:
+            self.window.present()
+            return
+        Gtk.Window.set_default_icon_name(self.get_application_id())
+        presets.find_ours(self._preset_folder)
+        read_orientation()
+        kept = {} if self.arguments.fresh else session.read()
+        tuning = model.Tuning(self._notes)
+        tuning.keep(kept.get("values", {}))
+        self.window = Window(self, tuning)
+        self._set_keys()
+        self._start(kept)
+        self.window.connect("close-request", self._on_close)
+        self.window.present()
+        self.window.preview.grab_focus()
+        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, signal.SIGINT, self.leave)
+        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, signal.SIGTERM, self.leave)
+
+    def _set_keys(self):
+        for action, keys in ACCELERATORS.items():
+            self.set_accels_for_action(action, keys)
+        for number, name in enumerate(model.elements(), 1):
+            self.set_accels_for_action(f"win.element::{name}", [f"<Control>{number}"])
+
+    def _start(self, kept):
+        window, tuning = self.window, self.window.tuning
+        names = model.elements()
+        wanted = self.arguments.element or kept.get("element")
+        tuning.choose(wanted if wanted in names else names[0])
+        if self.arguments.preset:
+            window.load_preset(self.arguments.preset)
+        tuning.set_texts(dict(setting.split("=", 1) for setting in self.arguments.set))
+        if "size" in kept:
+            window.set_default_size(*kept["size"])
+        if kept.get("theme") in ("light", "dark"):
+            window.change_action_state("theme", GLib.Variant("s", kept["theme"]))
+        window.open(Place.of(self.arguments.source or kept.get("source") or DEFAULT_SOURCE))
+
+    def _on_close(self, _window):
+        self.leave()
+        return True
+
+    def leave(self):
+        if self.window:
+            window, tuning = self.window, self.window.tuning
+            self._keep(window, tuning)
+            if self.arguments.json:
+                self._print(tuning)
+            window.stop()
+            window.destroy()
+            self.window = None
+        self.quit()
+        return GLib.SOURCE_REMOVE
+
+    @staticmethod
+    def _keep(window, tuning):
+        width, height = window.get_default_size()
+        session.write({"source": tuning.place.text, "element": tuning.name,
+                       "values": tuning.all_texts(), "size": [width, height],
+                       "theme": window.get_action_state("theme").get_string()})
+
+    @staticmethod
+    def _print(tuning):
+        changed = tuning.changed()
+        print(json.dumps({"source": tuning.place.text, "element": tuning.name,
+                          "settings": changed,
+                          "gst-launch": export.as_launch(tuning.name, changed, tuning.place)}))
+
+
+def complaint(arguments):
+    """What is wrong with the command line, in one sentence, or None."""
+    names = model.elements()
+    if not names:
+        return ("GStreamer has none of the filters: install gst-cuda-filters, or set "
+                "GST_PLUGIN_PATH to the folder of libgstcudafilters.so")
+    if arguments.element and arguments.element not in names:
+        return f"there is no filter {arguments.element}; there are: {', '.join(names)}"
+    for setting in arguments.set:
+        if "=" not in setting:
+            return f"--set {setting}: NAME=VALUE is wanted, such as alpha=0.4"
+    source = arguments.source
+    if source and not Gst.uri_is_valid(source) and source.partition(":")[0] not in (
+            "camera", "test") and not os.path.exists(source):
+        return f"there is no file {source}"
+    return None
+
+
+def main(notes, preset_folder, arguments=None):
+    arguments = parse(arguments)
+    Gst.init(None)
+    wrong = complaint(arguments)
+    if not wrong and not Gdk.Display.get_default():
+        wrong = "no display can be opened: DISPLAY or WAYLAND_DISPLAY has to name one"
+    if wrong:
+        print(f"cudafilters-tuner: {wrong}", file=sys.stderr)
+        return 2
+    return Application(arguments, notes, preset_folder).run(None)

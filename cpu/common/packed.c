@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/common/packed.h"
+
+#include "cpu/common/cpu.h"
+#include "cpu/common/parallel.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Rows need no alignment. A macropixel is a little endian word, and so are two luma samples. */
+typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
+typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
+
+/* Bits below the first luma sample of a macropixel, and below its Cb and Cr; the second luma sample
+ * is 16 bits above the first. */
+typedef struct {
+  int luma, blue, red;
+} Shifts;
+
+static Shifts shifts_of(const CfVideo *video)
+{
+  const CfPlaneFormat *format = &cf_format_info(video->format)->plane[0];
+  Shifts shifts = {.luma = format->role[0] == CF_ROLE_LUMA ? 0 : 8};
+
+  for (int channel = 0; channel < format->channels; channel++) {
+    if (format->role[channel] == CF_ROLE_CHROMA_BLUE)
+      shifts.blue = 8 * channel;
+    else if (format->role[channel] == CF_ROLE_CHROMA_RED)
+      shifts.red = 8 * channel;
+  }
+  return shifts;
+}
+
+/* ---- Rows of whole macropixels ---- */
+
+CF_MULTIVERSION
+static void unpack_row(const Word4 *packed, Shifts at, int count, uint8_t *restrict luma,
+                       uint8_t *restrict blue, uint8_t *restrict red)
+{
+  const Word2 *pairs = (const Word2 *)packed;
+
+  for (int i = 0; i < 2 * count; i++)
+    luma[i] = (uint8_t)(pairs[i] >> at.luma);
+  for (int i = 0; i < count; i++)
+    blue[i] = (uint8_t)(packed[i] >> at.blue);
+  for (int i = 0; i < count; i++)
+    red[i] = (uint8_t)(packed[i] >> at.red);
+}
+
+INLINE uint32_t packed_word(uint32_t pair, uint32_t blue, uint32_t red, Shifts at)
+{
+  return ((pair & 0xff) | (pair & 0xff00) << 8) << at.luma | blue << at.blue | red << at.red;
+}
+
+CF_MULTIVERSION
+static void pack_row(Word4 *restrict packed, Shifts at, int count, const Word2 *restrict luma,
+                     const uint8_t *restrict blue, const uint8_t *restrict red)
+{
+  for (int i = 0; i < count; i++)
+    packed[i] = packed_word(luma[i], blue[i], red[i], at);
+}
+
+CF_MULTIVERSION
+static void pack_changes(Word4 *restrict packed, Shifts at, int count, const Word2 *restrict luma,
+                         const uint8_t *restrict blue, const uint8_t *restrict red)
+{
+  for (int i = 0; i < count; i++) {
+    const uint32_t word = packed_word(luma[i], blue[i], red[i], at);
+
+    if (packed[i] != word)
+      packed[i] = word;
+  }
+}
+
+/* ---- Pictures ---- */
+
+typedef struct {
+  const CfPicture *planes, *source, *destination;
+  CfPlaneRows rows;
+  Shifts at;
+  int macropixels; /* whole ones of a row */
+  bool odd;        /* one with one pixel follows */
+} Work;
+
+static uint8_t *row_of(const CfPicture *picture, int plane, int y)
+{
+  return picture->data[plane] + y * picture->stride[plane];
+}
+
+static Work work_of(const CfVideo *video, const CfPicture *planes, const CfPicture *source,
+                    const CfPicture *destination, CfPlaneRows rows)
+{
+  return (Work){planes,           source,           destination,     rows,
+                shifts_of(video), video->width / 2, video->width % 2};
+}
+
+static void unpack_rows(void *context, int first, int end)
+{
+  const Work *work = context;
+  const int count = work->macropixels;
+
+  for (int y = work->rows.first + first; y < work->rows.first + end; y++) {
+    const Word4 *from = (const Word4 *)row_of(work->source, 0, y);
+    uint8_t *luma = row_of(work->planes, 0, y);
+    uint8_t *blue = row_of(work->planes, 1, y), *red = row_of(work->planes, 2, y);
+
+    unpack_row(from, work->at, count, luma, blue, red);
+    if (work->odd) {
+      luma[2 * count] = (uint8_t)(from[count] >> work->at.luma);
+      blue[count] = (uint8_t)(from[count] >> work->at.blue);
+      red[count] = (uint8_t)(from[count] >> work->at.red);
+    }
+  }
+}
+
+static void pack_rows(void *context, int first, int end)
+{
+  const Work *work = context;
+  const int count = work->macropixels;
+  const bool in_place = work->source->data[0] == work->destination->data[0];
+
+  for (int y = work->rows.first + first; y < work->rows.first + end; y++) {
+    const Word4 *source = (const Word4 *)row_of(work->source, 0, y);
+    Word4 *to = (Word4 *)row_of(work->destination, 0, y);
+    const uint8_t *luma = row_of(work->planes, 0, y);
+    const uint8_t *blue = row_of(work->planes, 1, y), *red = row_of(work->planes, 2, y);
+
+    (in_place ? pack_changes : pack_row)(to, work->at, count, (const Word2 *)luma, blue, red);
+    if (work->odd) {
+      const uint32_t no_pixel = source[count] >> (work->at.luma + 16) & 0xff;
+      const Word2 pair = (Word2)(luma[2 * count] | no_pixel << 8);
+
+      (in_place ? pack_changes : pack_row)(to + count, work->at, 1, &pair, blue + count,
+                                           red + count);
+    }
+  }
+}
+
+static void run(CfLoopBody body, Work *work, int threads)
+{
+  const int count = work->rows.end - work->rows.first;
+
+  cf_parallel_for(threads, count, cf_even_grain(threads, count), body, work);
+}
+
+void cf_cpu_unpack(const CfVideo *video, const CfPicture *packed, const CfPicture *planes,
+                   CfPlaneRows rows, int threads)
+{
+  Work work = work_of(video, planes, packed, NULL, rows);
+
+  run(unpack_rows, &work, threads);
+}
+
+void cf_cpu_pack(const CfVideo *video, const CfPicture *planes, const CfPicture *source,
+                 const CfPicture *destination, CfPlaneRows rows, int threads)
+{
+  Work work = work_of(video, planes, source, destination, rows);
+
+  run(pack_rows, &work, threads);
+}

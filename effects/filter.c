@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A job on packed pictures: the rows that it may read are unpacked into scratch memory, the engine
+ * filters planes there, in place where it can, and the rows that it makes are packed.
+ */
+#include "filter.h"
+
+#include <stdlib.h>
+
+#include "cpu/common/memory.h"
+#include "cpu/common/packed.h"
+#include "cpu/common/parallel.h"
+#ifdef CF_HAVE_CUDA
+#include "cuda/common/packed.h"
+#include "device.h"
+#endif
+
+struct CfFilter {
+  const CfEngine *engine;
+  void *state;
+  CfVideo video; /* of the pictures */
+  bool packed;
+  CfVideo planar; /* that the engine was opened for */
+  int threads;
+  CfDevice *device;
+  CfBuffer memory; /* of packed pictures in host memory: the planes */
+};
+
+/* ---- Planes ---- */
+
+/* Rows in host memory start on cache lines; on the device where copies and kernels are fastest. */
+static size_t row_alignment(const CfFilter *filter)
+{
+  return filter->engine->device_memory ? 256 : CF_ALIGNMENT;
+}
+
+/* The planes of these rows in `memory`. The pointers are those of row 0, as in jobs on bands.
+ * Returns the bytes; `picture` may be NULL. */
+static size_t lay_out(const CfFilter *filter, CfPlaneRows rows, uint8_t *memory, CfPicture *picture)
+{
+  const size_t alignment = row_alignment(filter);
+  size_t used = 0;
+
+  for (int p = 0; p < cf_format_info(filter->planar.format)->planes; p++) {
+    const size_t row = cf_row_bytes(&filter->planar, p);
+    const size_t stride = (row + alignment - 1) / alignment * alignment;
+
+    if (picture) {
+      picture->data[p] =
+          (uint8_t *)((uintptr_t)memory + used - stride * (uintptr_t)(unsigned)rows.first);
+      picture->stride[p] = (ptrdiff_t)stride;
+    }
+    used += stride * (size_t)(rows.end - rows.first);
+  }
+  return used;
+}
+
+static uint8_t *take_memory(CfFilter *filter, size_t bytes, void *stream, CfStatus *status)
+{
+#ifdef CF_HAVE_CUDA
+  if (filter->engine->device_memory)
+    return cf_scratch_take(filter->device, bytes, stream, status);
+#endif
+  (void)stream;
+  return cf_buffer_reserve(&filter->memory, bytes, "planes", status) ? filter->memory.base : NULL;
+}
+
+static bool give_memory(CfFilter *filter, uint8_t *memory, void *stream, CfStatus *status)
+{
+#ifdef CF_HAVE_CUDA
+  if (filter->engine->device_memory)
+    return cf_scratch_give(filter->device, memory, stream, status);
+#endif
+  return true;
+}
+
+static bool unpack(const CfFilter *filter, const CfJob *job, const CfPicture *planes,
+                   CfPlaneRows rows, CfStatus *status)
+{
+#ifdef CF_HAVE_CUDA
+  if (filter->engine->device_memory)
+    return cf_cuda_unpack(&filter->video, &job->source, planes, rows, job->stream, status);
+#endif
+  (void)status;
+  cf_cpu_unpack(&filter->video, &job->source, planes, rows, filter->threads);
+  return true;
+}
+
+static bool pack(const CfFilter *filter, const CfJob *job, const CfPicture *planes,
+                 CfPlaneRows rows, CfStatus *status)
+{
+#ifdef CF_HAVE_CUDA
+  if (filter->engine->device_memory)
+    return cf_cuda_pack(&filter->video, planes, &job->source, &job->destination, rows, job->stream,
+                        status);
+#endif
+  (void)status;
+  cf_cpu_pack(&filter->video, planes, &job->source, &job->destination, rows, filter->threads);
+  return true;
+}
+
+/* ---- Jobs ---- */
+
+static bool run_packed(CfFilter *filter, const CfJob *job, CfStatus *status)
+{
+  const CfPlaneRows made = cf_job_plane_rows(&filter->planar, 0, job);
+  const CfPlaneRows read = cf_job_readable_rows(&filter->planar, 0, job, cf_filter_halo(filter));
+  const bool in_place = filter->engine->in_place;
+  const size_t source_bytes = lay_out(filter, read, NULL, NULL);
+  const size_t bytes = source_bytes + (in_place ? 0 : lay_out(filter, made, NULL, NULL));
+  uint8_t *memory = take_memory(filter, bytes, job->stream, status);
+  CfJob planar = *job;
+  bool good;
+
+  if (!memory)
+    return false;
+  lay_out(filter, read, memory, &planar.source);
+  if (in_place)
+    planar.destination = planar.source;
+  else
+    lay_out(filter, made, memory + source_bytes, &planar.destination);
+  good = unpack(filter, job, &planar.source, read, status) &&
+         filter->engine->run(filter->state, &planar, status) &&
+         pack(filter, job, &planar.destination, made, status);
+  return give_memory(filter, memory, job->stream, good ? status : NULL) && good;
+}
+
+bool cf_filter_run(CfFilter *filter, const CfJob *job, CfStatus *status)
+{
+  return filter->packed ? run_packed(filter, job, status)
+                        : filter->engine->run(filter->state, job, status);
+}
+
+int cf_filter_halo(const CfFilter *filter)
+{
+  return filter->engine->halo ? filter->engine->halo(filter->state) : -1;
+}
+
+const char *cf_filter_algorithm(const CfFilter *filter)
+{
+  return filter->engine->algorithm(filter->state);
+}
+
+/* ---- Lifecycle ---- */
+
+CfFilter *cf_filter_open(const CfEngine *engine, const CfVideo *video, const void *params,
+                         const CfOpenOptions *options, CfStatus *status)
+{
+  const bool packed = cf_format_info(video->format)->packed;
+  CfFilter *filter = calloc(1, sizeof *filter);
+
+  if (!filter) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
+    return NULL;
+  }
+  *filter = (CfFilter){.engine = engine,
+                       .video = *video,
+                       .packed = packed,
+                       .planar = cf_planar_video(video),
+                       .threads = cf_thread_count(options->threads),
+                       .device = options->device};
+  filter->state = engine->open(&filter->planar, params, options, status);
+  if (!filter->state) {
+    cf_filter_close(filter);
+    return NULL;
+  }
+  return filter;
+}
+
+bool cf_filter_update(CfFilter *filter, const void *params, CfStatus *status)
+{
+  return filter->engine->update(filter->state, params, status);
+}
+
+void cf_filter_close(CfFilter *filter)
+{
+  if (!filter)
+    return;
+  if (filter->state)
+    filter->engine->close(filter->state);
+  free(filter->memory.base);
+  free(filter);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "presets.h"
+
+#include "basefilter.h"
+
+static gboolean makes_a_look(const GParamSpec *spec)
+{
+  const GParamFlags both = G_PARAM_READABLE | G_PARAM_WRITABLE;
+
+  return (spec->flags & both) == both && spec->owner_type != GST_TYPE_CUDA_FILTERS_BASE &&
+         g_type_is_a(spec->owner_type, GST_TYPE_CUDA_FILTERS_BASE) &&
+         !g_str_equal(spec->name, "max-device-memory");
+}
+
+static gchar **get_property_names(GstPreset *preset)
+{
+  GPtrArray *names = g_ptr_array_new();
+  guint count;
+  GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(preset), &count);
+
+  for (guint i = 0; i < count; i++) {
+    if (makes_a_look(specs[i]))
+      g_ptr_array_add(names, g_strdup(specs[i]->name));
+  }
+  g_free(specs);
+  g_ptr_array_add(names, NULL);
+  return (gchar **)g_ptr_array_free(names, FALSE);
+}
+
+void gst_cuda_filters_presets_init(gpointer interface, gpointer unused)
+{
+  ((GstPresetInterface *)interface)->get_property_names = get_property_names;
+}

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What goes wrong: broken files, full disks, signals, wrong arguments. Never half a file, always a
+sentence and the exit status that --help names."""
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+
+import clips
+from clips import harness, make, transcode
+
+
+def leftovers(directory):
+    return sorted(path.name for path in directory.glob("out*"))
+
+
+def check_refused(tap, directory, title, status, pattern, *words, **arguments):
+    found, _, said = transcode(*words, **arguments)
+    tap.check(found == status and re.search(pattern, said) and not leftovers(directory), title,
+              f"exit status {found}, left {leftovers(directory)}\n{said}")
+
+
+def break_files(directory, source):
+    """Cut off, of noise in the middle, without an index."""
+    clips.ffmpeg("-i", str(source), "-c", "copy", "-movflags", "+faststart",
+                 str(directory / "fast.mp4"))
+    clips.ffmpeg("-i", str(source), "-c", "copy", str(directory / "whole.mkv"))
+    fast = (directory / "fast.mp4").read_bytes()
+    (directory / "cut.mp4").write_bytes(fast[:len(fast) * 2 // 3])
+    matroska = (directory / "whole.mkv").read_bytes()
+    (directory / "cut.mkv").write_bytes(matroska[:len(matroska) * 2 // 3])
+    middle = len(fast) * 2 // 3
+    (directory / "noise.mp4").write_bytes(fast[:middle] + bytes(range(256)) * 16 +
+                                          fast[middle + 4096:])
+    (directory / "headless.mp4").write_bytes(source.read_bytes()[:20000])
+
+
+def check_broken(tap, directory, source):
+    break_files(directory, source)
+    result = directory / "out.mkv"
+    for name in ("cut.mp4", "cut.mkv"):
+        check_refused(tap, directory, f"{name} is refused", 4, r"bytes are missing.*--keep-going",
+                      directory / name, result, "--filter", "identity")
+    check_refused(tap, directory, "noise in the middle: where, and how far", 4,
+                  r"broken at 0:0\d\.\d.*\(\d+ frames had been filtered\).*--keep-going",
+                  directory / "noise.mp4", result, "--filter", "identity")
+    check_refused(tap, directory, "a file without an index", 1, "Cannot read",
+                  directory / "headless.mp4", result, "--filter", "identity")
+    for name in ("cut.mp4", "cut.mkv", "noise.mp4"):
+        status, _, said = transcode(directory / name, result, "--filter", "identity",
+                                    "--keep-going")
+        frames = len(clips.times(result, "v:0")) if result.exists() else 0
+        tap.check(status == 0 and 30 < frames <= 75 and "Warning" in said,
+                  f"{name} with --keep-going", f"{frames} frames\n{said}")
+        result.unlink(missing_ok=True)
+
+
+def small_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+
+
+def check_full_disk(tap, directory, source):
+    check_refused(tap, directory, "a file that may not grow", 1, "Cannot write",
+                  source, directory / "out.mkv", "--filter", "identity", preexec_fn=small_files)
+    mount = directory / "small"
+    mount.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(mount)], check=False,
+                      stderr=subprocess.DEVNULL).returncode:
+        tap.skip("a full disk", "no file system can be mounted here")
+        return
+    try:
+        status, _, said = transcode(source, mount / "out.mp4", "--filter", "identity")
+        tap.check(status == 1 and "the disk is full" in said and not list(mount.iterdir()),
+                  "a full disk", f"{status} {list(mount.iterdir())}\n{said}")
+    finally:
+        subprocess.run(["umount", str(mount)], check=True)
+
+
+def check_signals(tap, directory, source):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        words = [clips.PROGRAM, str(source), str(directory / "out.mp4"), "--filter",
+                 "identity sleep-time=50000"]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+            end = time.monotonic() + 30
+            while not (directory / "out.mp4.part").exists() and time.monotonic() < end:
+                time.sleep(0.02)
+            process.send_signal(number)
+            said = process.communicate(timeout=30)[1]
+        tap.check(process.returncode == 130 and "Interrupted" in said and
+                  not leftovers(directory), signal.Signals(number).name,
+                  f"{process.returncode} {leftovers(directory)}\n{said}")
+
+
+def check_existing(tap, directory, source):
+    result = directory / "there.mkv"
+    result.write_text("precious")
+    status, _, said = transcode(source, result, "--filter", "identity")
+    tap.check(status == 2 and "--overwrite" in said and result.read_text() == "precious",
+              "a file that is there stays", said)
+    status, _, said = transcode(directory / "noise.mp4", result, "--filter", "identity",
+                                "--overwrite")
+    tap.check(status == 4 and result.read_text() == "precious",
+              "... also where the new one fails", said)
+    status, _, said = transcode(source, result, "--filter", "identity", "--overwrite")
+    tap.check(status == 0 and len(clips.times(result, "v:0")) == 75, "--overwrite", said)
+    check_refused(tap, directory, "the file itself", 2, "is the file that is read", source, source,
+                  "--filter", "identity", "--overwrite")
+
+
+def check_arguments(tap, directory, source):
+    result = directory / "out.mp4"
+    cases = (
+        ("no filter", 2, "without --filter"),
+        ("no such element", 3, 'no element "nosuch"', "--filter", "nosuch"),
+        ("no such property", 2, "cudallf", "--filter", "cudallf alpa=1"),
+        ("a value out of range", 2, "0.05", "--filter", "cudallf alpha=99"),
+        ("no such quality", 2, r"0 \(best\) to", "--filter", "identity", "--quality", "99"),
+        ("a codec that MP4 has not", 2, "h264 h265", "--filter", "identity", "--encoder",
+         "vp9"),
+        ("an element that does not encode", 2, "H.264", "--filter", "identity", "--encoder",
+         "jpegenc"),
+        ("an encoder's property", 2, "x264enc", "--filter", "identity", "--encoder",
+         "x264enc nosuch=1"),
+        ("a part beyond the last", 2, "K/N", "--filter", "identity", "--part", "9/8"),
+        ("an option that is none", 2, "--help", "--nosuch"),
+    )
+    for title, status, pattern, *words in cases:
+        check_refused(tap, directory, title, status, pattern, source, result, *words)
+    check_refused(tap, directory, "a kind of file that is none", 2, r"\.mkv, \.mp4", source,
+                  directory / "out.xyz", "--filter", "identity")
+    check_refused(tap, directory, "no such file", 1, "No such file", directory / "nosuch.mp4",
+                  result, "--filter", "identity")
+    check_refused(tap, directory, "a file that is no video", 1, "Cannot read", __file__, result,
+                  "--filter", "identity")
+
+
+def check_words(tap, directory, source):
+    status, said, _ = transcode("--help")
+    lines = said.splitlines()
+    tap.check(status == 0 and len(lines) <= 40 and max(map(len, lines)) <= 90,
+              "--help is one screen")
+    status, said, _ = transcode(source, directory / "json.mkv", "--filter", clips.FILTER, "--json")
+    events = [json.loads(line) for line in said.splitlines()]
+    tap.check(status == 0 and events[0]["event"] == "start" and events[-1]["event"] == "end" and
+              events[0]["decoder"] and events[-1]["frames"] == 75, "--json", said)
+    status, _, said = transcode(source, directory / "said.mkv", "--filter", clips.FILTER)
+    tap.check(status == 0 and "decoder" in said and "encoder" in said and
+              re.search("cudallf on (cpu|cuda)", said) and "\r" not in said,
+              "decoder, encoder and backend are said, in plain lines", said)
+    words = f"{clips.PROGRAM} {source} {directory}/bar.mkv --filter 'identity sleep-time=9000'"
+    said = subprocess.run(["script", "-qec", words, "/dev/null"], check=False, text=True,
+                          stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                          env=dict(os.environ, TERM="xterm")).stdout
+    tap.check(re.search(r"\[#+-+\] \d+\.\d %.* fps.* left", said), "a bar on a terminal", said)
+
+
+def run(tap):
+    clips.skip_without_tools()
+    with tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        source = directory / "in.mp4"
+        make(source, "-c:v", "libx264", "-bf", "2", "-g", "15", "-c:a", "aac", seconds=3,
+             size="160x90", inputs=("-f", "lavfi", "-i", "sine=duration=3"))
+        check_broken(tap, directory, source)
+        check_full_disk(tap, directory, source)
+        check_signals(tap, directory, source)
+        check_existing(tap, directory, source)
+        check_arguments(tap, directory, source)
+        check_words(tap, directory, source)
+
+
+if __name__ == "__main__":
+    harness.main(run)

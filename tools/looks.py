@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Every preset and every recipe, before and after, for docs/gallery.md. Presets are those of
+presets/, recipes those of the tables in docs/elements/: what is new there is drawn, too."""
+import configparser
+import dataclasses
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import numpy as np
+import PIL.Image
+
+from photographs import photograph
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+ELEMENTS = ("cudallf", "cudagaussblur", "cudablockavg")
+RECIPES = re.compile(r"^\| (?:for|to start from) \| settings \|\n\|[-|]+\|\n((?:\|.*\n)+)", re.M)
+SIZE = (288, 192)
+
+# Recipes that are told in words.
+IN_WORDS = {
+    "the look of shaders with few levels": "alpha=0.4 levels=3",
+    "dark or bright detail grown": "mode=max block-width=4 block-height=4",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    element: str
+    name: str
+    settings: str
+    note: str = ""  # what a preset says of itself
+
+
+def presets(element):
+    """Of presets/, in the order of the file."""
+    parser = configparser.RawConfigParser()
+    for path in ROOT.glob("presets/*.prs"):
+        if path.stem.lower() == f"gst{element}":
+            parser.read(path, encoding="utf-8")
+    return [Look(element, name, f"@preset={name}", parser[name]["_meta/comment"])
+            for name in parser.sections() if name != "_presets_"]
+
+
+def recipes(element):
+    """Of the table in the element's page."""
+    page = (ROOT / f"docs/elements/{element}.md").read_text(encoding="utf-8")
+    rows = [row.strip("| ").split(" | ") for row in RECIPES.search(page)[1].splitlines()]
+    return [Look(element, name, IN_WORDS.get(name, settings.strip("`").replace('"', "")))
+            for name, settings in rows]
+
+
+# Scenes: real photographs; what is about detail is shown at its own size
+
+def fitted(picture, box=None):
+    """The part `box` (left, top, right, bottom), cut to SIZE's shape and scaled to it."""
+    image = PIL.Image.fromarray(picture)
+    image = image.crop(box) if box else image
+    width, height = image.size
+    high = min(height, round(width * SIZE[1] / SIZE[0]))
+    wide = round(high * SIZE[0] / SIZE[1])
+    left, top = (width - wide) // 2, (height - high) // 2
+    return np.asarray(image.crop((left, top, left + wide, top + high)).resize(
+        SIZE, PIL.Image.LANCZOS))
+
+
+def disparity():
+    """Of the photograph of a motorcycle: near is large. Where it is not known, its farthest."""
+    package = importlib.util.find_spec("skimage")
+    data = np.load(pathlib.Path(package.submodule_search_locations[0], "data/motorcycle_disp.npz"))
+    values = data[data.files[0]]
+    return np.where(np.isfinite(values), values, np.nanmin(values))
+
+
+def in_fog():
+    """What air of a real depth would leave of it: the model of Koschmieder."""
+    picture = photograph("motorcycle_left.png").astype(float)
+    clear = np.exp(-16.0 / disparity())[..., None]
+    return (picture * clear * 0.8 + 190 * (1 - clear * 0.8)).astype(np.uint8)
+
+
+def scene_of(look):
+    words = f"{look.name} {look.settings}"
+    if re.search(r"portrait|skin|face|cartoon", words):
+        return fitted(photograph("astronaut.png"), (80, 10, 368, 202))
+    if "fog" in words:
+        return fitted(in_fog())
+    if re.search(r"night|hdr|shadows|more detail|landscape\b", words):
+        return fitted(photograph("rocket.jpg"), (200, 224, 488, 416))
+    if "screen" in words:
+        return fitted(photograph("page.png"), (0, 0, 288, 191))
+    if re.search(r"tilt|depth|map-mode", words):
+        return fitted(photograph("motorcycle_left.png"))
+    if re.search(r"text|tiles|look at every|lines|clock", words):
+        return fitted(photograph("coffee.png"))
+    return fitted(photograph("chelsea.png"), (100, 40, 388, 232))
+
+
+def write_depth(path):
+    """Far is white: there it blurs."""
+    near = fitted(np.repeat(disparity().astype(np.uint8)[..., None], 3, -1))[..., 0].astype(float)
+    far = 1 - (near - near.min()) / (near.max() - near.min())
+    PIL.Image.fromarray((far * 255).astype(np.uint8)).save(path)
+
+
+def has(element):
+    return subprocess.run(["gst-inspect-1.0", "--exists", element], check=False).returncode == 0
+
+
+def drawn(look, filtered):
+    """(before, after)."""
+    scene = scene_of(look)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = look.settings
+        if "map-location" in settings:
+            depth = pathlib.Path(folder, "depth.png")
+            write_depth(depth)
+            settings = settings.replace("depth.png", str(depth))
+        if re.search(r"roi-types|face-mask", settings):
+            detector = ("! video/x-raw,format=RGB ! facedetect display=false min-size-width=50 "
+                        "min-size-height=50 !")
+            return scene, filtered(
+                scene, f"{detector} {look.element} {settings} ! videoconvert ! "
+                "video/x-raw,format=RGBx", "videoconvert")
+        return scene, filtered(scene, settings, look.element)
+
+
+def draw(directory, filtered, sheet):
+    """`filtered` and `sheet` of tools/gallery."""
+    os.environ.setdefault("GST_PRESET_PATH", str(ROOT / "presets"))
+    sets = {f"presets-{element}": presets(element) for element in ELEMENTS if presets(element)}
+    sets.update({f"recipes-{element}": recipes(element) for element in ELEMENTS})
+    for name, looks in sets.items():
+        left_out = [] if has("facedetect") else [
+            look for look in looks if re.search(r"roi-types|face-mask", look.settings)]
+        pairs = [(look, *drawn(look, filtered)) for look in looks if look not in left_out]
+        rows = [pairs[first:first + 2] for first in range(0, len(pairs), 2)]
+        pictures, captions = [], []
+        for row in rows:
+            pictures.append([picture for _look, *both in row for picture in both])
+            captions.append([text for look, *_both in row
+                             for text in (look.name, look.note or look.settings)])
+            while len(pictures[-1]) < 4:
+                pictures[-1].append(np.full_like(pictures[0][0], 255))
+                captions[-1].append("")
+        sheet(pictures, [[text[:47] for text in row] for row in captions]).save(
+            directory / f"gallery-{name}.jpg", quality=62, optimize=True)
+        for look in left_out:
+            print(f"{look.name} is not drawn: facedetect, of GStreamer's opencv plugin, is missing")
