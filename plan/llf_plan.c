@@ -299,7 +299,7 @@ CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyram
 {
   /* Where level 0 begins to open, in noise floors: with these two photographs come closest to the
    * dense filter of all that keep flat noise near to it (docs/engineering). */
-  const double closed_below = 0.33, coarser = 0.5;
+  const double closed_below = 0.32, coarser = 0.5;
   const double noise_floor = weighted_floor(params);
   const int levels = pyramid->images - 1;
   /* Below, DARK alone opens all. */

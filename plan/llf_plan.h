@@ -136,10 +136,12 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
  *
  *   L_l      = I_l + expand (weight_l) (S_l + linear I_l)
  *
- *   weight_l = share smoothstep (slope sqrt (reduce (G_l^2) - G_l+1^2 + DARK^2) + offset)
+ *   weight_l = share smoothstep (slope sqrt (smooth (reduce (G_l^2) - G_l+1^2) + DARK^2) + offset)
  *
- * on the grid of level l + 1, with the pyramid's own reduce and expand; smoothstep (t) = t^2 (3 - 2
- * t) with t clamped to 0..1. Level 0 opens where the deviation is 0.33 to 0.66 of the noise floor.
+ * on the grid of level l + 1, with the pyramid's own reduce and expand, and smooth the taps 1/4,
+ * 1/2, 1/4 both ways with the border repeated: a coefficient reaches that far. smoothstep (t) = t^2
+ * (3 - 2 t) with t clamped to 0..1. Level 0 opens where the deviation is 0.32 to 0.64 of the noise
+ * floor.
  * Of noise coarser levels have less than half, and open at half of that. DARK is so small that it
  * only makes weights go to 1, everywhere, where the noise floor goes to 0.
  *

@@ -18,12 +18,21 @@ typedef struct {
   uint16_t *pair;
 } PictureRow;
 
+/* Rows of weights that a thread keeps: three for a pair of rows, slot = y modulo this. */
+#define WEIGHTS 4
+
+typedef struct {
+  int level, y;
+  float *row;
+} WeightRow;
+
 /* What a thread works with. */
 typedef struct {
   PictureRow ring[RING];
   float *fraction[2];
   uint16_t *pair[2];
   float *sum[2], *difference[2], *scratch;
+  WeightRow weight[WEIGHTS];
 } Worker;
 
 struct CfLlfPlanes {
@@ -37,7 +46,7 @@ struct CfLlfPlanes {
   /* By level; [0] exists for `difference` alone, and only where there are several groups. */
   int16_t *component[CF_LLF_MAX_IMAGES];
   float *gaussian[CF_LLF_MAX_IMAGES];
-  float *difference[CF_LLF_MAX_IMAGES];  /* D_l of plan/llf_plan.h */
-  size_t stride[CF_LLF_MAX_IMAGES];      /* pixels */
-  float *weight[CF_LLF_WEIGHTED_LEVELS]; /* of level l, on the grid of level l + 1 */
+  float *difference[CF_LLF_MAX_IMAGES];    /* D_l of plan/llf_plan.h */
+  size_t stride[CF_LLF_MAX_IMAGES];        /* pixels */
+  float *variance[CF_LLF_WEIGHTED_LEVELS]; /* of level l, on the grid of level l + 1 */
 };

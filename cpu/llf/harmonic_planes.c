@@ -35,10 +35,10 @@ static float *difference_row(const Run *run, int level, int y)
   return run->planes->difference[level] + (size_t)y * run->planes->stride[level];
 }
 
-/* Of the weights of `level`. */
-static float *weight_row(const Run *run, int level, int y)
+/* Of the variances of `level`, which its weights are made of. */
+static float *variance_row(const Run *run, int level, int y)
 {
-  return run->planes->weight[level] + (size_t)y * run->planes->stride[level + 1];
+  return run->planes->variance[level] + (size_t)y * run->planes->stride[level + 1];
 }
 
 static int16_t *component_row(const Run *run, int level, int y)
@@ -86,26 +86,24 @@ static Worker *fresh_worker(const Run *run)
 
   for (int i = 0; i < RING; i++)
     worker->ring[i].y = -1;
+  for (int i = 0; i < WEIGHTS; i++)
+    worker->weight[i].y = -1;
   return worker;
 }
 
 /* --- down --- */
 
-/* Row `y` of the Gaussian level `fine` + 1, and of the weights of level `fine`, from five rows. */
+/* Row `y` of the Gaussian level `fine` + 1, and of level `fine`'s variances, from five rows. */
 static void reduce_image(const Run *run, Worker *worker, int fine, int y,
                          const float *const from[5])
 {
   const CfLlfKernels *kernels = run->group->kernels;
-  const CfLlfWeights *weights = run->weights;
+  const int width = run->pyramid->width[fine];
   float *gaussian = gaussian_row(run, fine + 1, y);
 
-  kernels->reduce_image(from, run->pyramid->width[fine], worker->scratch, gaussian);
-  if (fine >= weights->levels)
-    return;
-  kernels->reduce_squares(from, run->pyramid->width[fine], worker->scratch, worker->sum[0]);
-  kernels->weights(worker->sum[0], gaussian, run->pyramid->width[fine + 1],
-                   (float)weights->slope[fine], (float)weights->offset, (float)weights->share[fine],
-                   weight_row(run, fine, y));
+  kernels->reduce_image(from, width, worker->scratch, gaussian);
+  if (fine < run->weights->levels)
+    kernels->variance(from, width, worker->scratch, gaussian, variance_row(run, fine, y));
 }
 
 /* Rows `from` .. `to` - 1 of level 1, from the picture. */
@@ -181,6 +179,26 @@ static void laplacian_pair(const Run *run, Worker *worker, int level, int pair,
                                  laplacian);
 }
 
+/* Row `y` of the weights of `level`, made unless the thread still has it. */
+static const float *weight_row(const Run *run, Worker *worker, int level, int y)
+{
+  const CfLlfWeights *weights = run->weights;
+  const int height = run->pyramid->height[level + 1];
+  WeightRow *row = &worker->weight[y % WEIGHTS];
+  const float *variance[3];
+
+  if (row->level == level && row->y == y)
+    return row->row;
+  for (int i = 0; i < 3; i++)
+    variance[i] = variance_row(run, level, cf_llf_mirrored(y + i - 1, height));
+  run->group->kernels->weights(variance, run->pyramid->width[level + 1],
+                               (float)weights->slope[level], (float)weights->offset,
+                               (float)weights->share[level], worker->scratch, row->row);
+  row->level = level;
+  row->y = y;
+  return row->row;
+}
+
 /* Weighs the coefficients of rows 2 pair and 2 pair + 1 of `level`, with their linear part. */
 static void weigh_pair(const Run *run, Worker *worker, int level, int pair,
                        float *const difference[2])
@@ -195,7 +213,7 @@ static void weigh_pair(const Run *run, Worker *worker, int level, int pair,
       add_row(width, linear, worker->sum[row], difference[row]);
   }
   for (int i = 0; i < 3; i++)
-    weight[i] = weight_row(run, level, cf_llf_mirrored(pair + i - 1, coarse_height));
+    weight[i] = weight_row(run, worker, level, cf_llf_mirrored(pair + i - 1, coarse_height));
   run->group->kernels->multiply_expanded(weight, width, worker->scratch, difference);
 }
 

@@ -388,8 +388,8 @@ static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], i
       .reduce_image = reduce_image,                                                                \
       .add_expanded = add_expanded,                                                                \
       .laplacian = laplacian,                                                                      \
-      .reduce_squares = reduce_squares,                                                            \
-      .weights = weights_of_squares,                                                               \
+      .variance = variance,                                                                        \
+      .weights = weights_of_variance,                                                              \
       .multiply_expanded = multiply_expanded,                                                      \
       .ease = ease,                                                                                \
       .ease_follow = ease_follow,                                                                  \

@@ -93,11 +93,14 @@ typedef struct {
   void (*multiply_expanded)(const float *const coarse[3], int width, float *scratch,
                             float *const to[2]);
 
-  /* One row of a reduced image as above, but of the squares of what it is off by from 1/2; and the
-   * weights (CfLlfWeights) that such a row and that of the image itself give. */
-  void (*reduce_squares)(const float *const fine[5], int fine_width, float *scratch, float *coarse);
-  void (*weights)(const float *squares, const float *gaussian, int width, float slope, float offset,
-                  float share, float *weight);
+  /* One row of variances under the pyramid's kernel from five rows, where `gaussian` is the row
+   * that reduce_image gives. */
+  void (*variance)(const float *const fine[5], int fine_width, float *scratch,
+                   const float *gaussian, float *variance);
+
+  /* The weights (CfLlfWeights) that the rows of variances above, at and below give. */
+  void (*weights)(const float *const variance[3], int width, float slope, float offset, float share,
+                  float *scratch, float *weight);
 
   /* cf_llf_protected (intensity, ceiling, added) in place of `added`. `ceiling` may be NULL for the
    * intensity. Rows may be read and written to a multiple of CF_LLF_MARGIN. */

@@ -125,10 +125,14 @@ static void reduce_image(const float *const fine[5], int fine_width, float *scra
   reduce_values(false, fine, fine_width, scratch, coarse);
 }
 
-static void reduce_squares(const float *const fine[5], int fine_width, float *scratch,
-                           float *coarse)
+static void variance(const float *const fine[5], int fine_width, float *scratch,
+                     const float *restrict gaussian, float *restrict made)
 {
-  reduce_values(true, fine, fine_width, scratch, coarse);
+  reduce_values(true, fine, fine_width, scratch, made);
+  for (int x = 0; x < (fine_width + 1) / 2; x++) {
+    const float left = made[x] - (gaussian[x] - 0.5f) * (gaussian[x] - 0.5f);
+    made[x] = left > 0.0f ? left : 0.0f;
+  }
 }
 
 /* What becomes of a row's values and the expanded ones. */
@@ -201,15 +205,23 @@ static void laplacian(const float *const coarse[3], int width, float *scratch,
 
 /* --- weights --- */
 
-static void weights_of_squares(const float *squares, const float *gaussian, int width, float slope,
-                               float offset, float share, float *weight)
+static void weights_of_variance(const float *const variance[3], int width, float slope,
+                                float offset, float share, float *scratch, float *weight)
 {
+  const float *restrict above = variance[0], *restrict here = variance[1];
+  const float *restrict below = variance[2];
   const float dark = (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK);
   const Vector zero = {0}, one = zero + 1.0f;
+  float *restrict column = scratch + CF_LLF_MARGIN;
 
+  for (int x = 0; x < width; x++)
+    column[x] = 0.25f * (above[x] + below[x]) + 0.5f * here[x];
+  column[-1] = column[0];
+  column[width] = column[width - 1];
   for (int x = 0; x < width; x += LANES) {
-    const Vector mean = load(gaussian + x) - 0.5f;
-    const Vector root = square_root(larger(load(squares + x) - mean * mean, zero) + dark);
+    const Vector smooth =
+        0.25f * (load(column + x - 1) + load(column + x + 1)) + 0.5f * load(column + x);
+    const Vector root = square_root(larger(smooth, zero) + dark);
     const Vector low = larger(root * slope + offset, zero), in = choose(low < one, low, one);
     const Vector made = share * in * in * (3.0f - 2.0f * in);
 

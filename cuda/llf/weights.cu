@@ -15,9 +15,16 @@ namespace cf::llf
 namespace
 {
 
-/* Of a strip: the outer lanes only help. */
-constexpr int kLanes = 30, kColumns = 4, kAcross = kLanes * kColumns / 2, kDown = 8;
-constexpr int kFineRows = 2 * kDown + 3, kWarps = 4;
+/* Of a strip: the two outer lanes on either side only help. */
+constexpr int kSide = 2, kLanes = 32 - 2 * kSide, kColumns = 4;
+constexpr int kAcross = kLanes * kColumns / 2, kWarps = 4;
+
+/* Rows of weights that a warp makes: of large levels more, since each strip begins with four more.
+ */
+int rows_of_strip(const Level &weights)
+{
+  return (long long)weights.width * weights.height > 1000000 ? 12 : 8;
+}
 
 /* --- where the values come from; all less 1/2, so single precision is enough for squares --- */
 
@@ -32,9 +39,14 @@ struct GaussValues {
     return aligned && x >= 0 && x + kColumns <= width;
   }
 
-  __device__ __forceinline__ Four words(int x, int y) const
+  __device__ __forceinline__ const uint8_t *row(int y) const
   {
-    return *reinterpret_cast<const float4 *>(gauss + (size_t)y * width + x);
+    return reinterpret_cast<const uint8_t *>(gauss + (ptrdiff_t)y * width);
+  }
+
+  __device__ __forceinline__ ptrdiff_t stride() const
+  {
+    return (ptrdiff_t)width * (ptrdiff_t)sizeof(float);
   }
 
   __device__ __forceinline__ void unpack(const Four &four, float value[kColumns]) const
@@ -65,10 +77,14 @@ template <typename Sample, Colour Kind> struct PictureValues {
     return aligned && x >= 0 && x + kColumns <= pixels.width;
   }
 
-  __device__ __forceinline__ Four words(int x, int y) const
+  __device__ __forceinline__ const uint8_t *row(int y) const
   {
-    return reinterpret_cast<const Four *>(from + (ptrdiff_t)y *
-                                                     pixels.channel[0].from_stride)[x / kColumns];
+    return from + (ptrdiff_t)y * pixels.channel[0].from_stride;
+  }
+
+  __device__ __forceinline__ ptrdiff_t stride() const
+  {
+    return pixels.channel[0].from_stride;
   }
 
   __device__ __forceinline__ float code(uint32_t word, uint32_t selector) const
@@ -148,92 +164,157 @@ __device__ __forceinline__ float2 across(const float column[kColumns])
       fmaf(8.0f, column[2], fmaf(5.0f, column[1] + column[3], column[0] + after)));
 }
 
+/* From sums over 1/400. */
+__device__ __forceinline__ float variance_of(float value, float square)
+{
+  constexpr float kUnit = 1.0f / 400.0f;
+  const float mean = kUnit * value;
+
+  return fmaxf(fmaf(-mean, mean, kUnit * square), 0.0f);
+}
+
 struct Opening {
   float slope, offset, share;
 
-  /* From sums over 1/400. */
-  __device__ __forceinline__ float weight(float value, float square) const
+  __device__ __forceinline__ float weight(float variance) const
   {
-    constexpr float kDark = (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK), kUnit = 1.0f / 400.0f;
-    const float mean = kUnit * value;
-    const float variance = fmaxf(fmaf(-mean, mean, kUnit * square), 0.0f);
+    constexpr float kDark = (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK);
     const float t = fma_saturate(slope, sqrt_approx(variance + kDark), offset);
 
     return share * t * t * fmaf(-2.0f, t, 3.0f);
   }
 };
 
+/* A quarter, a half, a quarter. */
+__device__ __forceinline__ float binomial(float before, float here, float after)
+{
+  return fmaf(0.25f, before + after, 0.5f * here);
+}
+
 /* A weighted level and its weights, on the coarser level's grid. */
 struct WeightedLevel {
-  int width, height, strips; /* of the weights; strips side by side */
+  int width, height, strips, down; /* of the weights; strips side by side, and their rows */
   float *weight;
   Opening opening;
 };
 
-/* Weights in strip `strip` from row `first` on. */
-template <typename Values>
-__device__ __forceinline__ void make_strip(const Values &values, int fine_width, int fine_height,
-                                           const WeightedLevel &level, int strip, int first)
+/* Two variances of a lane, smoothed across. Beyond the level its border repeats. */
+__device__ __forceinline__ float2 variances(const Sums &sums, int width, int to_x)
 {
-  const int lane = threadIdx.x % 32;
-  const int x = kColumns * (strip * kLanes + lane - 1), to_x = x / 2;
-  const bool words = values.has_words(x);
-  const bool writes = lane > 0 && lane <= kLanes && x >= 0;
-  typename Values::Four four[kFineRows];
-  Sums sums[2] = {};
+  const float2 value = across(sums.value), square = across(sums.square);
+  const float here = variance_of(value.x, square.x), own = variance_of(value.y, square.y);
+  const float before = __shfl_up_sync(~0u, own, 1), behind = __shfl_down_sync(~0u, here, 1);
+  const float next = to_x + 1 < width ? own : here;
+
+  return make_float2(binomial(to_x > 0 ? before : here, here, next),
+                     binomial(here, own, to_x + 2 < width ? behind : own));
+}
+
+/* Weights of row `y` from the rows above, at and below it. */
+__device__ __forceinline__ void store_weights(const WeightedLevel &level, const float2 (&rows)[3],
+                                              int y, int to_x, bool writes)
+{
+  const float2 &above = y > 0 ? rows[0] : rows[1];
+  const float2 &below = y + 1 < level.height ? rows[2] : rows[1];
+
+  if (!writes || y >= level.height)
+    return;
+  float *const to = level.weight + (size_t)y * level.width + to_x;
+  if (to_x < level.width)
+    to[0] = level.opening.weight(binomial(above.x, rows[1].x, below.x));
+  if (to_x + 1 < level.width)
+    to[1] = level.opening.weight(binomial(above.y, rows[1].y, below.y));
+}
+
+/* A lane's four columns of a level, row by row; `kAhead` rows are on their way. */
+template <typename Values> struct Column {
+  using Four = typename Values::Four;
+  static constexpr int kAhead = sizeof(Four) > 8 ? 4 : 8;
+
+  const Values &values;
+  const uint8_t *from; /* row 0, where the lane reads words */
+  ptrdiff_t stride;
+  int height, y; /* of the next row to load */
+  bool words;
   int columns[kColumns];
+  Four ahead[kAhead];
 
+  __device__ __forceinline__ Column(const Values &values, int width, int height, int x, int y)
+      : values(values), from(values.row(0) + (ptrdiff_t)(x / kColumns) * (int)sizeof(Four)),
+        stride(values.stride()), height(height), y(y), words(values.has_words(x))
+  {
 #pragma unroll
-  for (int k = 0; k < kColumns; k++)
-    columns[k] = mirrored(x + k, fine_width);
+    for (int k = 0; k < kColumns; k++)
+      columns[k] = mirrored(x + k, width);
 #pragma unroll
-  for (int j = 0; j < kFineRows; j++) {
-    if (words)
-      four[j] = values.words(x, mirrored(2 * first - 2 + j, fine_height));
+    for (int k = 0; k < kAhead; k++)
+      load(k);
   }
-#pragma unroll
-  for (int j = 0; j < kFineRows; j++) {
-    const int y = mirrored(2 * first - 2 + j, fine_height);
-    float value[kColumns];
 
+  __device__ __forceinline__ void load(int k)
+  {
+    if (words)
+      ahead[k] = *reinterpret_cast<const Four *>(from + mirrored(y, height) * stride);
+    y++;
+  }
+
+  __device__ __forceinline__ void next(float value[kColumns])
+  {
     if (words) {
-      values.unpack(four[j], value);
+      values.unpack(ahead[0], value);
     } else {
+      const int row = mirrored(y - kAhead, height);
 #pragma unroll
       for (int k = 0; k < kColumns; k++)
-        value[k] = values.value(columns[k], y);
+        value[k] = values.value(columns[k], row);
     }
-    /* Row j is the first, third and last of three rows of weights, or the second and fourth of
-     * two. */
-    if (j % 2 == 1) {
-      sums[0].add(5.0f, value);
-      sums[1].add(5.0f, value);
-      continue;
-    }
-    sums[0].add(1.0f, value);
-    const int row = first + j / 2 - 2;
-    if (j >= 4) {
-      const float2 mean = across(sums[0].value), square = across(sums[0].square);
+#pragma unroll
+    for (int k = 0; k + 1 < kAhead; k++)
+      ahead[k] = ahead[k + 1];
+    load(kAhead - 1);
+  }
+};
 
-      if (writes && row < level.height) {
-        float *const to = level.weight + (size_t)row * level.width + to_x;
-        if (to_x < level.width)
-          to[0] = level.opening.weight(mean.x, square.x);
-        if (to_x + 1 < level.width)
-          to[1] = level.opening.weight(mean.y, square.y);
-      }
-    }
-    sums[0] = sums[1];
-    sums[0].add(8.0f, value);
-    sums[1] = Sums{};
-    sums[1].add(1.0f, value);
+/* `down` rows of weights in strip `strip` from row `first` on. Of the level's rows, two and two,
+ * the first is the first, third and last of three rows of weights, and the second the second and
+ * fourth of two; rows of weights then need those above and below. */
+template <typename Values>
+__device__ __forceinline__ void make_strip(const Values &values, int fine_width, int fine_height,
+                                           const WeightedLevel &level, int strip, int first,
+                                           int down)
+{
+  const int lane = threadIdx.x % 32;
+  const int x = kColumns * (strip * kLanes + lane - kSide), to_x = x >> 1;
+  const bool writes = lane >= kSide && lane < 32 - kSide;
+  Column<Values> column(values, fine_width, fine_height, x, 2 * first - 4);
+  Sums older = {}, newer = {};
+  float2 rows[3] = {};
+
+#pragma unroll 1
+  for (int i = 0; i < down + 4; i++) {
+    float value[kColumns];
+
+    column.next(value);
+    older.add(1.0f, value);
+    rows[0] = rows[1];
+    rows[1] = rows[2];
+    rows[2] = variances(older, level.width, to_x);
+    if (i >= 4)
+      store_weights(level, rows, first + i - 4, to_x, writes);
+    older = newer;
+    older.add(8.0f, value);
+    newer = Sums{};
+    newer.add(1.0f, value);
+    column.next(value);
+    older.add(5.0f, value);
+    newer.add(5.0f, value);
   }
 }
 
 struct Job {
   WeightedLevel level[CF_LLF_WEIGHTED_LEVELS];
-  Level fine[CF_LLF_WEIGHTED_LEVELS]; /* from 1 on */
-  int first_block[CF_LLF_WEIGHTED_LEVELS + 1];
+  Level fine[CF_LLF_WEIGHTED_LEVELS];          /* from 1 on */
+  int first_block[CF_LLF_WEIGHTED_LEVELS + 1]; /* of levels 1 and up */
   int levels;
   bool aligned;
   Packing packing;
@@ -241,11 +322,32 @@ struct Job {
 };
 
 template <typename Sample, Colour Kind>
-__global__ void __launch_bounds__(32 * kWarps)
-    weights_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Job job,
-                   bool beside)
+__global__ void __launch_bounds__(32 * kWarps, Kind == Colour::RGB   ? 5
+                                               : sizeof(Sample) == 2 ? 6
+                                                                     : 7)
+    picture_weights_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Job job,
+                           bool beside)
 {
-  int index = 0;
+  const WeightedLevel &level = job.level[0];
+  const int warp = (int)blockIdx.x * kWarps + (int)threadIdx.x / 32;
+  const int strip = warp % level.strips, first = warp / level.strips * level.down;
+  const PictureValues<Sample, Kind> values = {
+      pixels,
+      pixels.channel[0].from - (Kind == Colour::RGB ? job.packing.byte[0] : 0),
+      {0x7440u + job.packing.byte[0], 0x7440u + job.packing.byte[1], 0x7440u + job.packing.byte[2]},
+      job.aligned};
+
+  begin(beside);
+  if (first < level.height)
+    make_strip(values, pixels.width, pixels.height, level, strip, first, level.down);
+  end(beside);
+}
+
+/* Of levels 1 and up. */
+__global__ void __launch_bounds__(32 * kWarps)
+    level_weights_kernel(const __grid_constant__ Job job, bool beside)
+{
+  int index = 1;
 
   begin(beside);
   while (index + 1 < job.levels && (int)blockIdx.x >= job.first_block[index + 1])
@@ -253,26 +355,13 @@ __global__ void __launch_bounds__(32 * kWarps)
   if (beside && index > 2)
     spin_acquire(job.coarse_inputs_ready, 1);
   const WeightedLevel &level = job.level[index];
+  const Level &fine = job.fine[index];
   const int warp = ((int)blockIdx.x - job.first_block[index]) * kWarps + (int)threadIdx.x / 32;
-  const int strip = warp % level.strips, first = warp / level.strips * kDown;
+  const int strip = warp % level.strips, first = warp / level.strips * level.down;
 
-  if (first < level.height) {
-    if (index == 0) {
-      const PictureValues<Sample, Kind> values = {
-          pixels,
-          pixels.channel[0].from - (Kind == Colour::RGB ? job.packing.byte[0] : 0),
-          {0x7440u + job.packing.byte[0], 0x7440u + job.packing.byte[1],
-           0x7440u + job.packing.byte[2]},
-          job.aligned};
-
-      make_strip(values, pixels.width, pixels.height, level, strip, first);
-    } else {
-      const Level &fine = job.fine[index];
-      const GaussValues values = {fine.gauss, fine.width, fine.height, fine.width % kColumns == 0};
-
-      make_strip(values, fine.width, fine.height, level, strip, first);
-    }
-  }
+  if (first < level.height)
+    make_strip(GaussValues{fine.gauss, fine.width, fine.height, fine.width % kColumns == 0},
+               fine.width, fine.height, level, strip, first, level.down);
   end(beside);
 }
 
@@ -360,24 +449,36 @@ bool make_weights(Queue *queue, const Pixels &pixels, const Weighting &weighting
   job.coarse_inputs_ready = pyramid.coarse_inputs_ready;
   for (int l = 0; l < job.levels; l++) {
     const Level &coarse = pyramid.level[l + 1];
-    const int strips = blocks(coarse.width, kAcross);
+    const int strips = blocks(coarse.width, kAcross), down = rows_of_strip(coarse);
 
     job.level[l] = WeightedLevel{coarse.width,
                                  coarse.height,
                                  strips,
+                                 down,
                                  pyramid.weight[l],
                                  {weighting.slope[l], weighting.offset, weighting.share[l]}};
     job.fine[l] = pyramid.level[l];
+    /* Level 0 has a kernel of its own. */
     job.first_block[l + 1] =
-        job.first_block[l] + blocks(strips * blocks(coarse.height, kDown), kWarps);
+        l == 0 ? 0 : job.first_block[l] + blocks(strips * blocks(coarse.height, down), kWarps);
   }
-  return with_pixel_types(pixels, [&](auto sample, auto colour) {
-    using Sample = typename decltype(sample)::type;
-    constexpr Colour kKind = decltype(colour)::colour == Colour::RGB ? Colour::RGB : Colour::SINGLE;
+  const WeightedLevel &first = job.level[0];
+  const int first_blocks = blocks(first.strips * blocks(first.height, first.down), kWarps);
 
-    return launch(queue, "llf weights", weights_kernel<Sample, kKind>,
-                  dim3(job.first_block[job.levels]), dim3(32 * kWarps), 0, pixels, job, beside);
-  });
+  return with_pixel_types(pixels,
+                          [&](auto sample, auto colour) {
+                            using Sample = typename decltype(sample)::type;
+                            constexpr Colour kKind = decltype(colour)::colour == Colour::RGB
+                                                         ? Colour::RGB
+                                                         : Colour::SINGLE;
+
+                            return launch(queue, "llf weights",
+                                          picture_weights_kernel<Sample, kKind>, dim3(first_blocks),
+                                          dim3(32 * kWarps), 0, pixels, job, beside);
+                          }) &&
+         (job.levels == 1 ||
+          launch(queue, "llf weights", level_weights_kernel, dim3(job.first_block[job.levels]),
+                 dim3(32 * kWarps), 0, job, beside));
 }
 
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,

@@ -206,6 +206,21 @@ static inline void naive_share(NaivePyramid *result, const NaivePyramid *gaussia
   free(own.value);
 }
 
+/* A quarter, a half, a quarter of neighbours both ways; the border repeats. */
+static inline NaiveImage naive_smoothed(const NaiveImage *image)
+{
+  const NaiveImage smoothed = naive_image(image->width, image->height, 1);
+
+  for (int y = 0; y < image->height; y++)
+    for (int x = 0; x < image->width; x++)
+      for (int i = -1; i <= 1; i++)
+        for (int j = -1; j <= 1; j++)
+          *naive_at(&smoothed, x, y) += (i ? 0.25 : 0.5) * (j ? 0.25 : 0.5) *
+                                        *naive_at(image, naive_mirror(x + i, image->width),
+                                                  naive_mirror(y + j, image->height));
+  return smoothed;
+}
+
 /* What holds the noise floor of series and samples: of the four finest levels only so much of what
  * they add as the input deviates there from its own mean. */
 static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussian,
@@ -218,22 +233,25 @@ static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussia
 
   for (int l = 0; l + 1 < result->images && l < 4 && noise_floor > 0.0; l++) {
     const NaiveImage own = naive_laplacian(gaussian, l), *mean = &gaussian->image[l + 1];
-    const double opens = l == 0 ? 0.33 * noise_floor : 0.165 * noise_floor;
-    NaiveImage squares = naive_image(own.width, own.height, 1), weight, expanded;
+    const double opens = l == 0 ? 0.32 * noise_floor : 0.16 * noise_floor;
+    NaiveImage squares = naive_image(own.width, own.height, 1), reduced, weight;
+    NaiveImage expanded;
 
     for (int i = 0; i < own.width * own.height; i++)
       squares.value[i] = gaussian->image[l].value[i] * gaussian->image[l].value[i];
-    weight = naive_reduce(&squares);
-    for (int i = 0; i < weight.width * weight.height; i++) {
-      const double variance = weight.value[i] - mean->value[i] * mean->value[i];
-      weight.value[i] = naive_smooth(opens, 2.0 * opens, sqrt(fmax(variance, 0.0) + 1e-8));
-    }
+    reduced = naive_reduce(&squares);
+    for (int i = 0; i < reduced.width * reduced.height; i++)
+      reduced.value[i] = fmax(reduced.value[i] - mean->value[i] * mean->value[i], 0.0);
+    weight = naive_smoothed(&reduced);
+    for (int i = 0; i < weight.width * weight.height; i++)
+      weight.value[i] = naive_smooth(opens, 2.0 * opens, sqrt(weight.value[i] + 1e-8));
     expanded = naive_expand(&weight, own.width, own.height);
     for (int i = 0; i < own.width * own.height; i++)
       result->image[l].value[i] =
           own.value[i] + expanded.value[i] * (result->image[l].value[i] - own.value[i]);
     free(own.value);
     free(squares.value);
+    free(reduced.value);
     free(weight.value);
     free(expanded.value);
   }

@@ -109,6 +109,19 @@ def smoothstep(value, low, high):
     return t * t * (3 - 2 * t)
 
 
+def sizes(shape, level):
+    return tuple(-(-size // 2 ** level) for size in shape)
+
+
+def smoothed(plane):
+    """A quarter, a half, a quarter of neighbours both ways; the border repeats."""
+    for axis in (0, 1):
+        wide = np.pad(plane, [(1, 1) if axis == a else (0, 0) for a in (0, 1)], "edge")
+        parts = [np.take(wide, range(i, i + plane.shape[axis]), axis) for i in range(3)]
+        plane = 0.25 * (parts[0] + parts[2]) + 0.5 * parts[1]
+    return plane
+
+
 def sampled(image, count, sigma, alpha, beta, noise_floor=0.02):
     """Aubry et al. 2014 on a fixed grid of intensities: each coefficient is interpolated between
     the pyramids of the images remapped about the two nearest of them. What that adds to the four
@@ -127,8 +140,9 @@ def sampled(image, count, sigma, alpha, beta, noise_floor=0.02):
         made = (1 - part) * planes[lower, index] + part * planes[lower + 1, index]
         if alpha < 1 and level < 4:
             here = gaussian @ pixels
-            deviation = np.sqrt(np.maximum(reduce @ here ** 2 - (reduce @ here) ** 2, 0))
-            closed = (0.33 if level == 0 else 0.165) * noise_floor
+            variance = np.maximum(reduce @ here ** 2 - (reduce @ here) ** 2, 0)
+            deviation = np.sqrt(smoothed(variance.reshape(sizes(image.shape, level + 1)))).ravel()
+            closed = (0.32 if level == 0 else 0.16) * noise_floor
             own = laplacian @ pixels
             made = own + (expand @ smoothstep(deviation, closed, 2 * closed)) * (made - own)
         coefficients.append(made)
