@@ -105,7 +105,8 @@ static bool live(const Case *c, Outcome *outcome)
 /* Answers that an engine does without: it takes the way that fits every GPU. */
 static bool is_harmless(const char *call)
 {
-  return strcmp(call, "cudaOccupancyMaxActiveClusters") == 0 ||
+  return strcmp(call, "cudaFuncAttributeNonPortableClusterSizeAllowed") == 0 ||
+         strcmp(call, "cudaOccupancyMaxActiveClusters") == 0 ||
          strcmp(call, "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags") == 0;
 }
 

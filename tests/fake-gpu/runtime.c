@@ -176,8 +176,15 @@ FUNCTION(cudaSetDevice, (int device), )
 FUNCTION(cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device),
          *value = 1)
 FUNCTION(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest), *least = 0; *greatest = -5)
-FUNCTION(cudaFuncSetAttribute,
-         (const void *function, enum cudaFuncAttribute attribute, int value), )
+
+/* Fails by the name of the attribute where engines do without it. */
+cudaError_t CUDARTAPI cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute,
+                                           int value)
+{
+  return result_of(attribute == cudaFuncAttributeNonPortableClusterSizeAllowed
+                       ? "cudaFuncAttributeNonPortableClusterSizeAllowed"
+                       : __func__);
+}
 
 cudaError_t CUDARTAPI cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
 {
