@@ -99,11 +99,12 @@ def scene_of(look):
     return fitted(photograph("chelsea.png"), (100, 40, 388, 232))
 
 
-def write_depth(path):
-    """Far is white: there it blurs."""
+def write_maps(folder):
+    """Of the motorcycle: depth.png, far is white, and matte.png, what is near is white."""
     near = fitted(np.repeat(disparity().astype(np.uint8)[..., None], 3, -1))[..., 0].astype(float)
-    far = 1 - (near - near.min()) / (near.max() - near.min())
-    PIL.Image.fromarray((far * 255).astype(np.uint8)).save(path)
+    near = (near - near.min()) / (near.max() - near.min())
+    for name, values in (("depth.png", 1 - near), ("matte.png", near > 0.5)):
+        PIL.Image.fromarray((values * 255).astype(np.uint8)).save(pathlib.Path(folder, name))
 
 
 def has(element):
@@ -116,9 +117,8 @@ def drawn(look, filtered):
     with tempfile.TemporaryDirectory() as folder:
         settings = look.settings
         if "map-location" in settings:
-            depth = pathlib.Path(folder, "depth.png")
-            write_depth(depth)
-            settings = settings.replace("depth.png", str(depth))
+            write_maps(folder)
+            settings = settings.replace("map-location=", f"map-location={folder}/")
         if re.search(r"roi-types|face-mask", settings):
             detector = ("! video/x-raw,format=RGB ! facedetect display=false min-size-width=50 "
                         "min-size-height=50 !")
