@@ -103,11 +103,27 @@ __global__ void __launch_bounds__(kThreads) unpack_kernel(const __grid_constant_
   *(uint32_t *)(row_of(job.second, share.y) + share.x) = __byte_perm(low, high, 0x7531);
 }
 
+/* The first `count` of four bytes, behind them zeros: engines write nothing beyond a row's end. */
+__device__ uint32_t load_bytes(const uint8_t *from, int count)
+{
+  uint32_t word = 0;
+
+  if (count >= 4)
+    return *(const uint32_t *)from;
+  for (int i = 0; i < count; i++)
+    word |= (uint32_t)from[i] << 8 * i;
+  return word;
+}
+
 __device__ Macropixels packed_of(const Job &job, const Share &share)
 {
-  const uint2 luma = *(const uint2 *)(row_of(job.luma, share.y) + 2 * share.x);
-  const uint32_t first = *(const uint32_t *)(row_of(job.first, share.y) + share.x);
-  const uint32_t second = *(const uint32_t *)(row_of(job.second, share.y) + share.x);
+  const uint8_t *const lumas = row_of(job.luma, share.y) + 2 * share.x;
+  const int samples = job.width - 2 * share.x;
+  const uint2 luma = samples >= 2 * kMacropixels ? *(const uint2 *)lumas
+                                                 : make_uint2(load_bytes(lumas, samples),
+                                                              load_bytes(lumas + 4, samples - 4));
+  const uint32_t first = load_bytes(row_of(job.first, share.y) + share.x, share.count);
+  const uint32_t second = load_bytes(row_of(job.second, share.y) + share.x, share.count);
   const uint32_t low = __byte_perm(first, second, 0x5140);
   const uint32_t high = __byte_perm(first, second, 0x7362);
   const uint32_t even = job.luma_first ? 0x5140 : 0x1504, odd = job.luma_first ? 0x7362 : 0x3726;
