@@ -7,6 +7,7 @@ They may read photo.png, photo.jpg, video.mp4 and talk.mp4, which has sound; all
 Pipelines that do not end by themselves are interrupted once they have run for a while.
 autovideosink gets GStreamer's fakevideosink, so that no display is needed.
 """
+import functools
 import os
 import pathlib
 import re
@@ -42,7 +43,11 @@ NOT_RUN_HERE = (
 )
 NEEDS_GPU = re.compile(r"\bbackend=cuda\b|\bcudaupload\b|\bcudadownload\b|\bcudaconvert|CUDAMemory|"
                        r"\bnvh26|\bnvidia-smi\b")
-NEEDS_PARALLEL = re.compile(r"^parallel ")
+# Joins what GNU parallel has made.
+NEEDS_PARALLEL = re.compile(r"^parallel |--join\b")
+NEEDS_GES = re.compile(r"\bges-launch-1\.0\b")
+NEEDS_PYTHON = re.compile(r"\bcudafilters-(anonymize|tuner)\b|\bexamples/python/")
+NEEDS_TRACER = re.compile(r"\blatency\.log\b")
 NEEDS_CAMERA = re.compile(r"\bv4l2(src\b|:)")
 NEEDS_NDI = re.compile(r"\bndi:")
 
@@ -85,6 +90,20 @@ def commands(page):
                 command, start = "", 0
 
 
+@functools.cache
+def has_python_modules():
+    """Of the python3 that programs and examples start, which need not be this one."""
+    return subprocess.run(["/usr/bin/python3", "-c", "import gi, numpy, cv2"], check=False,
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+@functools.cache
+def gstreamer_version():
+    said = subprocess.run(["gst-launch-1.0", "--version"], capture_output=True, text=True,
+                          check=True).stdout
+    return tuple(int(number) for number in re.search(r"(\d+)\.(\d+)\.", said).groups())
+
+
 def reason_to_skip(command):
     for pattern, reason in NOT_RUN_HERE:
         if re.match(pattern, command):
@@ -93,6 +112,12 @@ def reason_to_skip(command):
         return "needs a GPU"
     if NEEDS_PARALLEL.search(command) and not shutil.which("parallel"):
         return "needs GNU parallel"
+    if NEEDS_GES.search(command) and not shutil.which("ges-launch-1.0"):
+        return "needs ges1.0-tools"
+    if NEEDS_PYTHON.search(command) and not has_python_modules():
+        return "needs python3-gi, python3-numpy and python3-opencv"
+    if NEEDS_TRACER.search(command) and gstreamer_version() >= (1, 24):
+        return "the latency tracer of GStreamer 1.26 stops pipelines, of identity too"
     if NEEDS_CAMERA.search(command) and not os.path.exists("/dev/video0"):
         return "needs a camera"
     if NEEDS_NDI.search(command):
