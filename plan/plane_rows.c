@@ -34,10 +34,9 @@ int cf_luma_halo(const CfVideo *video, const int *plane_halo)
   int halo = 0;
 
   for (int p = 0; p < format->planes; p++) {
-    const int rows = plane_halo[p] << format->plane[p].subsampling_y;
-
     if (plane_halo[p] < 0)
       return -1;
+    const int rows = plane_halo[p] << format->plane[p].subsampling_y;
     halo = rows > halo ? rows : halo;
   }
   return halo;
