@@ -8,6 +8,7 @@
 #include "apps/common/error.h"
 #include "ndi-source.h"
 #include "ndi.h"
+#include "padded-frames.h"
 
 typedef struct {
   const RelayNdi *ndi;
@@ -160,16 +161,6 @@ static GstFlowReturn take_frame(GstAppSink *element, gpointer data)
   return GST_FLOW_OK;
 }
 
-static GstPadProbeReturn offer_video_meta(GstPad *pad, GstPadProbeInfo *info, gpointer unused)
-{
-  GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
-
-  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
-    return GST_PAD_PROBE_OK;
-  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
-  return GST_PAD_PROBE_HANDLED;
-}
-
 static GstElement *make_own(const RelayUri *uri, GError **error)
 {
   const RelayNdi *ndi = relay_ndi_load(error);
@@ -200,7 +191,7 @@ static GstElement *make_own(const RelayUri *uri, GError **error)
                FALSE, NULL);
   gst_app_sink_set_callbacks(GST_APP_SINK(element), &callbacks, sink, free_sink);
   pad = gst_element_get_static_pad(element, "sink");
-  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_video_meta, NULL, NULL);
+  relay_take_padded_frames(pad);
   gst_object_unref(pad);
   return element;
 }

@@ -3,6 +3,7 @@
 
 #include <gst/app/app.h>
 
+#include "padded-frames.h"
 #include "source.h"
 #include "times.h"
 
@@ -136,18 +137,6 @@ static GstFlowReturn take_frame(GstAppSink *sink, gpointer data)
   return GST_FLOW_OK;
 }
 
-/* Decoders and others that can leave their frames as they are, if the receiver reads
- * GstVideoMeta, would copy them else. */
-static GstPadProbeReturn offer_video_meta(GstPad *pad, GstPadProbeInfo *info, gpointer unused)
-{
-  GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
-
-  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
-    return GST_PAD_PROBE_OK;
-  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
-  return GST_PAD_PROBE_HANDLED;
-}
-
 RelayReception *relay_reception_new(const RelayReceptionSetup *setup, GstElement *pipeline)
 {
   RelayReception *reception = g_new0(RelayReception, 1);
@@ -164,7 +153,7 @@ RelayReception *relay_reception_new(const RelayReceptionSetup *setup, GstElement
   g_object_set(sink, "caps", caps, "sync", relay_source_is_file(setup->from), "enable-last-sample",
                FALSE, "wait-on-eos", FALSE, "max-buffers", 1, "qos", FALSE, NULL);
   gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, reception, NULL);
-  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_video_meta, NULL, NULL);
+  relay_take_padded_frames(pad);
   gst_bin_add(GST_BIN(pipeline), sink);
   gst_object_unref(pad);
   gst_caps_unref(caps);

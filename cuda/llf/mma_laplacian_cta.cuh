@@ -29,8 +29,8 @@ template <LutKind Lut, int Copies, int Buffers, bool Joined> struct LaplacianKer
       kCopies > 1 || Kind == LutKind::kRgbLuma || Kind == LutKind::kU10 ? 2 : 1;
 };
 
-/* Level 1's terms are made along with level 0's. RGB's are in large pictures only: at 1920x1080 a
- * frame takes 93 us so, and 81 with a kernel of their own. */
+/* Level 1's terms are made along with level 0's; RGB's in large pictures only: smaller ones have
+ * too few tiles to keep the SMs busy with both. */
 template <LutKind Kind> constexpr bool kAlwaysJoined = Kind != LutKind::kRgbLuma;
 
 /* Shared memory, in bytes: the table; and of each team tiles of levels 1 and 2, of level 1's
