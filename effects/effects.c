@@ -79,13 +79,22 @@ static bool check_band(const CfEngine *engine, const CfVideo *video, const CfJob
                  first + rows, video->height);
 }
 
-bool cf_job_check(const CfEngine *engine, const CfVideo *video, const CfJob *job, CfStatus *status)
+static bool check_planes(const CfEngine *engine, const CfVideo *video, const CfPicture *picture,
+                         CfStatus *status)
 {
   for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
-    if (!check_plane(engine, video, &job->source, p, status) ||
-        !check_plane(engine, video, &job->destination, p, status))
+    if (!check_plane(engine, video, picture, p, status))
       return false;
   }
+  return true;
+}
+
+bool cf_job_check(const CfEngine *engine, const CfVideo *video, const CfVideo *destination,
+                  const CfJob *job, CfStatus *status)
+{
+  if (!check_planes(engine, video, &job->source, status) ||
+      !check_planes(engine, destination ? destination : video, &job->destination, status))
+    return false;
   if (job->regions && !engine->regions)
     return cf_fail(status, CF_ERROR_INVALID, "the engine knows no regions");
   return check_sharing(engine, video, job, status) && check_band(engine, video, job, status);

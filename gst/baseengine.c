@@ -178,6 +178,18 @@ GstCudaFiltersBackend gst_cuda_filters_base_wanted_backend(GstCudaFiltersBase *s
   return backend;
 }
 
+/* The engine for the GPU, which is open then; NULL with the reason. */
+static const CfEngine *device_engine(GstCudaFiltersBase *self, gint device_id, CfStatus *reason)
+{
+  const CfEngine *engine = cf_effect_engine(effect_of(self), "cuda");
+
+  if (!gst_cuda_filters_gpu_open(self->gpu, device_id, reason))
+    return NULL;
+  if (!engine)
+    cf_fail(reason, CF_ERROR_NO_DEVICE, "this element does not run on CUDA yet");
+  return engine;
+}
+
 /* The row of the engine table for the negotiated memory, with the GPU open if it needs one. */
 static const CfEngine *choose_engine(GstCudaFiltersBase *self, CfStatus *status)
 {
@@ -185,13 +197,15 @@ static const CfEngine *choose_engine(GstCudaFiltersBase *self, CfStatus *status)
   gint device_id;
   const GstCudaFiltersBackend backend = gst_cuda_filters_base_wanted_backend(self, &device_id);
   CfStatus reason = {CF_OK, ""};
+  const CfEngine *engine;
 
   if (backend == GST_CUDA_FILTERS_BACKEND_REFERENCE)
     return cf_effect_engine(effect, "reference");
   if (backend == GST_CUDA_FILTERS_BACKEND_CPU)
     return cf_effect_engine(effect, "cpu");
-  if (gst_cuda_filters_gpu_open(self->gpu, device_id, &reason))
-    return cf_effect_engine(effect, "cuda");
+  engine = device_engine(self, device_id, &reason);
+  if (engine)
+    return engine;
   if (backend == GST_CUDA_FILTERS_BACKEND_AUTO && !self->cuda_memory) {
     GST_INFO_OBJECT(self, "CPU, because %s", reason.message);
     return cf_effect_engine(effect, "cpu");
@@ -223,8 +237,8 @@ void gst_cuda_filters_base_close_worker(GstCudaFiltersBase *self)
   self->worker = NULL;
 }
 
-gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVideoInfo *info,
-                                           CfStatus *status)
+gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVideoInfo *input,
+                                           const GstVideoInfo *output, CfStatus *status)
 {
   CfOpenOptions options = {0};
   const CfEngine *engine;
@@ -240,12 +254,13 @@ gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVi
     return FALSE;
   if (engine->device_memory)
     options.device = gst_cuda_filters_gpu_device(self->gpu);
-  if (self->cuda_memory && !gst_cuda_filters_gpu_check_info(info, status))
+  if (self->cuda_memory && !(gst_cuda_filters_gpu_check_info(input, status) &&
+                             gst_cuda_filters_gpu_check_info(output, status)))
     return FALSE;
-  if (!take_params_for(self, info, status) || !enter_engine(self, engine, status))
+  if (!take_params_for(self, input, status) || !enter_engine(self, engine, status))
     return FALSE;
   self->worker = gst_cuda_filters_worker_new(
-      effect_of(self), engine, info,
+      effect_of(self), engine, input, output,
       settle_params(self, self->running_params, self->wanted_turns, self->masks), &options, status);
   leave_engine(self, engine);
   if (!self->worker)

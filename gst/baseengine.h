@@ -14,9 +14,10 @@ GstCudaFiltersBackend gst_cuda_filters_base_wanted_backend(GstCudaFiltersBase *s
 /* Before there are caps: fails where backend=cuda cannot be. */
 gboolean gst_cuda_filters_base_check_backend(GstCudaFiltersBase *self, CfStatus *status);
 
-/* Opens the engine for `info` and the memory negotiated; a worker that is open is closed first. */
-gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVideoInfo *info,
-                                           CfStatus *status);
+/* Opens the engine for what comes in and goes out and the memory negotiated; a worker that is open
+ * is closed first. */
+gboolean gst_cuda_filters_base_open_worker(GstCudaFiltersBase *self, const GstVideoInfo *input,
+                                           const GstVideoInfo *output, CfStatus *status);
 void gst_cuda_filters_base_close_worker(GstCudaFiltersBase *self);
 
 /* Takes over what the user set since the last frame, but for what cannot be: that is refused with a

@@ -80,7 +80,12 @@ static gboolean gst_cuda_filters_base_set_info(GstVideoFilter *filter, GstCaps *
   if (self->roi)
     gst_cuda_filters_regions_forget_places(self->roi);
   self->cuda_memory = gst_cuda_filters_gpu_caps_are_cuda(in_caps);
-  if (!gst_cuda_filters_base_open_worker(self, in_info, &status)) {
+  if (gst_base_transform_is_passthrough(GST_BASE_TRANSFORM(self))) {
+    gst_cuda_filters_base_close_worker(self);
+    gst_cuda_filters_base_set_active_backend(self, NULL);
+    return TRUE;
+  }
+  if (!gst_cuda_filters_base_open_worker(self, in_info, out_info, &status)) {
     gst_cuda_filters_base_post_error(self, &status);
     return FALSE;
   }
@@ -101,8 +106,9 @@ static GstCaps *gst_cuda_filters_base_transform_caps(GstBaseTransform *trans,
                                                      GstCaps *filter)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+  const GstCudaFiltersBaseClass *klass = GST_CUDA_FILTERS_BASE_GET_CLASS(self);
   gint device_id;
-  GstCaps *result = gst_caps_copy(caps);
+  GstCaps *result = klass->other_caps ? klass->other_caps(direction, caps) : gst_caps_copy(caps);
 
   if (must_run_on_cpu(gst_cuda_filters_base_wanted_backend(self, &device_id))) {
     for (guint i = gst_caps_get_size(result); i > 0; i--) {
@@ -268,7 +274,7 @@ void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, cons
                                             const gchar *name)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
-  GstCaps *caps = gst_cuda_filters_gpu_caps();
+  GstCaps *caps = cf_effect_engine(effect, "cuda") ? gst_cuda_filters_gpu_caps() : NULL;
 
   caps =
       caps ? gst_caps_merge(caps, gst_cuda_filters_system_caps()) : gst_cuda_filters_system_caps();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The base of all four elements: negotiation, memory, properties, live updates, statistics, errors.
+ * The base of all elements: negotiation, memory, properties, live updates, statistics, errors.
  * A subclass names its effect and describes itself; see cudablockavg.c.
  *
  * The instance is one for all files of the base class, and what they do with it goes one way:
@@ -111,6 +111,11 @@ struct _GstCudaFiltersBaseClass {
 
   const CfEffect *effect;
   GstDebugCategory *category; /* of the element */
+
+  /* For elements whose frames come out as others: the caps of the other pad for any, fixed or not,
+   * of the pad of that direction; transfer full. NULL: both have the same. Where they are the same
+   * for frames under way, nothing is to be done, and these pass through. */
+  GstCaps *(*other_caps)(GstPadDirection direction, const GstCaps *caps);
 };
 
 GType gst_cuda_filters_base_get_type(void);
@@ -121,7 +126,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstCudaFiltersBase, gst_object_unref)
 void gst_cuda_filters_base_params_changed(GstCudaFiltersBase *self);
 
 /* To be called from a subclass's class_init: installs the effect's properties and pad templates,
- * and the log category of the element, which has its name. */
+ * and the log category of the element, which has its name. CUDA memory is in the templates where
+ * the effect has an engine for it. */
 void gst_cuda_filters_base_class_set_effect(GstCudaFiltersBaseClass *klass, const CfEffect *effect,
                                             const gchar *name);
 

@@ -19,7 +19,8 @@ static void change_context(GstCudaFiltersBase *self, GstBuffer *buffer)
   gst_cuda_filters_base_wanted_backend(self, &device_id);
   gst_cuda_filters_base_close_worker(self);
   if (gst_cuda_filters_gpu_adopt(self->gpu, buffer, device_id, &status) &&
-      gst_cuda_filters_base_open_worker(self, &GST_VIDEO_FILTER(self)->in_info, &status))
+      gst_cuda_filters_base_open_worker(self, &GST_VIDEO_FILTER(self)->in_info,
+                                        &GST_VIDEO_FILTER(self)->out_info, &status))
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
   else
     gst_cuda_filters_base_post_error(self, &status);
@@ -64,15 +65,16 @@ static GstFlowReturn fail(GstCudaFiltersBase *self, const CfStatus *status)
 static gboolean run_on_cpu(GstCudaFiltersBase *self, GstBuffer *input, GstBuffer *output,
                            CfStatus *status)
 {
-  const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->in_info;
+  const GstVideoFilter *filter = GST_VIDEO_FILTER(self);
   const gboolean in_place = input == output;
   GstVideoFrame source, destination;
   gboolean good;
 
-  if (!gst_cuda_filters_frame_map(&source, info, input, in_place ? GST_MAP_READWRITE : GST_MAP_READ,
-                                  status))
+  if (!gst_cuda_filters_frame_map(&source, &filter->in_info, input,
+                                  in_place ? GST_MAP_READWRITE : GST_MAP_READ, status))
     return FALSE;
-  if (!in_place && !gst_cuda_filters_frame_map(&destination, info, output, GST_MAP_WRITE, status)) {
+  if (!in_place &&
+      !gst_cuda_filters_frame_map(&destination, &filter->out_info, output, GST_MAP_WRITE, status)) {
     gst_video_frame_unmap(&source);
     return FALSE;
   }
@@ -199,6 +201,10 @@ static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *tra
 
   if (!trans->queued_buf)
     return GST_FLOW_OK;
+  if (gst_base_transform_is_passthrough(trans)) {
+    *output = g_steal_pointer(&trans->queued_buf);
+    return GST_FLOW_OK;
+  }
   flow = check_input(self, trans->queued_buf, &status);
   if (flow != GST_FLOW_OK) {
     gst_clear_buffer(&trans->queued_buf);

@@ -19,7 +19,7 @@ static gboolean suits_receiver(const GstCudaFiltersBase *self, GstBuffer *buffer
     return TRUE;
   if (self->receiver_reads_video_meta)
     return self->receiver_reads_crop_meta || !gst_buffer_get_video_crop_meta(buffer);
-  return gst_cuda_filters_frame_is_plain(buffer, &GST_VIDEO_FILTER(self)->in_info);
+  return gst_cuda_filters_frame_is_plain(buffer, &GST_VIDEO_FILTER(self)->out_info);
 }
 
 static gboolean may_write_in_place(const GstCudaFiltersBase *self, GstBuffer *buffer)

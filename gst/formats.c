@@ -8,6 +8,27 @@ gboolean gst_cuda_filters_format_from_gst(GstVideoFormat format, CfFormat *resul
   return name && cf_format_from_name(name, result);
 }
 
+static CfTransfer transfer_from_gst(GstVideoTransferFunction transfer)
+{
+  switch (transfer) {
+  case GST_VIDEO_TRANSFER_SMPTE2084:
+    return CF_TRANSFER_PQ;
+  case GST_VIDEO_TRANSFER_ARIB_STD_B67:
+    return CF_TRANSFER_HLG;
+  default:
+    return CF_TRANSFER_SDR;
+  }
+}
+
+/* HDR whose matrix is not told is taken for BT.2020, the only one that BT.2100 has. */
+static GstVideoColorMatrix matrix_of(const GstVideoColorimetry *colorimetry)
+{
+  if (colorimetry->matrix == GST_VIDEO_COLOR_MATRIX_UNKNOWN &&
+      transfer_from_gst(colorimetry->transfer) != CF_TRANSFER_SDR)
+    return GST_VIDEO_COLOR_MATRIX_BT2020;
+  return colorimetry->matrix;
+}
+
 gboolean gst_cuda_filters_video_from_info(const GstVideoInfo *info, CfVideo *video)
 {
   const GstVideoColorimetry *colorimetry = &info->colorimetry;
@@ -22,7 +43,8 @@ gboolean gst_cuda_filters_video_from_info(const GstVideoInfo *info, CfVideo *vid
     if (colorimetry->range != GST_VIDEO_COLOR_RANGE_UNKNOWN)
       video->range =
           colorimetry->range == GST_VIDEO_COLOR_RANGE_0_255 ? CF_RANGE_FULL : CF_RANGE_LIMITED;
-    if (gst_video_color_matrix_get_Kr_Kb(colorimetry->matrix, &luma_red, &luma_blue)) {
+    video->transfer = transfer_from_gst(colorimetry->transfer);
+    if (gst_video_color_matrix_get_Kr_Kb(matrix_of(colorimetry), &luma_red, &luma_blue)) {
       video->luma_red = luma_red;
       video->luma_blue = luma_blue;
     }

@@ -11,8 +11,8 @@
 /* False where `format` is none of ours. */
 gboolean gst_cuda_filters_format_from_gst(GstVideoFormat format, CfFormat *result);
 
-/* The engines' description of what `info` says: geometry, range, luma weights. Height is that of
- * the whole frame. False where the format is none of ours. */
+/* The engines' description of what `info` says: geometry, range, luma weights, transfer. Height is
+ * that of the whole frame. False where the format is none of ours. */
 gboolean gst_cuda_filters_video_from_info(const GstVideoInfo *info, CfVideo *video);
 
 /* `video/x-raw` with all formats; transfer full. */

@@ -9,7 +9,7 @@ enum { FRAME, TOP_FIELD, BOTTOM_FIELD, N_STATES };
 struct _GstCudaFiltersWorker {
   const CfEffect *effect;
   const CfEngine *engine;
-  CfVideo video;
+  CfVideo video, destination;  /* the same but for effects that make other pictures */
   CfFilter *filters[N_STATES]; /* the fields' only where frames may be interlaced */
   const CfRegions *regions;
   GArray *field_regions; /* CfRegion: those of a field, and what they are parts of */
@@ -40,8 +40,50 @@ static gboolean splits_into_fields(const CfVideo *video)
   return TRUE;
 }
 
+static gboolean understand(const GstVideoInfo *info, CfVideo *video, CfStatus *status)
+{
+  return gst_cuda_filters_video_from_info(info, video) ||
+         cf_fail(status, CF_ERROR_INVALID, "format %s is not supported",
+                 gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)));
+}
+
+/* `video` as one of its fields has it, or as it is. */
+static CfVideo video_of_part(const CfVideo *video, gint part)
+{
+  CfVideo result = *video;
+
+  if (part != FRAME)
+    result.height = field_lines(video->height, part);
+  return result;
+}
+
+static gboolean open_filter(GstCudaFiltersWorker *worker, gint part, const void *params,
+                            const CfOpenOptions *options, CfStatus *status)
+{
+  const CfVideo video = video_of_part(&worker->video, part);
+  const CfVideo destination = video_of_part(&worker->destination, part);
+  CfOpenOptions complete = *options;
+
+  if (worker->effect->check_destination)
+    complete.destination = &destination;
+  worker->filters[part] = cf_filter_open(worker->engine, &video, params, &complete, status);
+  return worker->filters[part] != NULL;
+}
+
+static gboolean open_filters(GstCudaFiltersWorker *worker, gboolean interlaced, const void *params,
+                             const CfOpenOptions *options, CfStatus *status)
+{
+  const gboolean fields =
+      interlaced && splits_into_fields(&worker->video) && splits_into_fields(&worker->destination);
+
+  return open_filter(worker, FRAME, params, options, status) &&
+         (!fields || (open_filter(worker, TOP_FIELD, params, options, status) &&
+                      open_filter(worker, BOTTOM_FIELD, params, options, status)));
+}
+
 GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const CfEngine *engine,
-                                                  const GstVideoInfo *info, const void *params,
+                                                  const GstVideoInfo *input,
+                                                  const GstVideoInfo *output, const void *params,
                                                   const CfOpenOptions *options, CfStatus *status)
 {
   GstCudaFiltersWorker *worker = g_new0(GstCudaFiltersWorker, 1);
@@ -50,27 +92,12 @@ GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const 
   worker->field_regions = g_array_new(FALSE, FALSE, sizeof(CfRegion));
   worker->effect = effect;
   worker->engine = engine;
-  if (!gst_cuda_filters_video_from_info(info, &worker->video)) {
-    cf_fail(status, CF_ERROR_INVALID, "format %s is not supported",
-            gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(info)));
-    gst_cuda_filters_worker_free(worker);
-    return NULL;
-  }
-
-  good = cf_effect_check(effect, &worker->video, params, status);
-  if (good) {
-    worker->filters[FRAME] = cf_filter_open(engine, &worker->video, params, options, status);
-    good = worker->filters[FRAME] != NULL;
-  }
-  if (good && GST_VIDEO_INFO_IS_INTERLACED(info) && splits_into_fields(&worker->video)) {
-    for (gint field = TOP_FIELD; good && field <= BOTTOM_FIELD; field++) {
-      CfVideo video = worker->video;
-
-      video.height = field_lines(video.height, field);
-      worker->filters[field] = cf_filter_open(engine, &video, params, options, status);
-      good = worker->filters[field] != NULL;
-    }
-  }
+  good = understand(input, &worker->video, status) &&
+         understand(output, &worker->destination, status) &&
+         cf_effect_check(effect, &worker->video, params, status) &&
+         (!effect->check_destination ||
+          effect->check_destination(&worker->video, &worker->destination, status)) &&
+         open_filters(worker, GST_VIDEO_INFO_IS_INTERLACED(input), params, options, status);
   if (!good) {
     gst_cuda_filters_worker_free(worker);
     return NULL;
@@ -150,7 +177,8 @@ static CfRegions scale_all_to_field(GstCudaFiltersWorker *worker, const CfRegion
 static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *frame,
                          CfStatus *status)
 {
-  CfVideo video = worker->video;
+  const CfVideo video = video_of_part(&worker->video, part);
+  const CfVideo destination = video_of_part(&worker->destination, part);
   CfJob job = *frame;
   CfRegions scaled;
 
@@ -158,15 +186,13 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
     return cf_fail(status, CF_ERROR_FAILED, "%s on %s knows no regions: set roi-mode=none",
                    worker->effect->name, worker->engine->name);
   job.regions = worker->regions;
-  if (part != FRAME)
-    video.height = field_lines(video.height, part);
   if (job.regions && part != FRAME) {
     scaled = scale_all_to_field(worker, job.regions);
     job.regions = &scaled;
   }
   job.source = picture_of_part(&frame->source, part);
   job.destination = picture_of_part(&frame->destination, part);
-  return cf_job_check(worker->engine, &video, &job, status) &&
+  return cf_job_check(worker->engine, &video, &destination, &job, status) &&
          cf_filter_run(worker->filters[part], &job, status);
 }
 

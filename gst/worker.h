@@ -11,9 +11,11 @@
 
 typedef struct _GstCudaFiltersWorker GstCudaFiltersWorker;
 
-/* NULL on failure, with the reason in `status`. `options` is borrowed for the call only. */
+/* NULL on failure, with the reason in `status`. `output` is as `input` but for effects that make
+ * other pictures. `options` is borrowed for the call only, and without a destination. */
 GstCudaFiltersWorker *gst_cuda_filters_worker_new(const CfEffect *effect, const CfEngine *engine,
-                                                  const GstVideoInfo *info, const void *params,
+                                                  const GstVideoInfo *input,
+                                                  const GstVideoInfo *output, const void *params,
                                                   const CfOpenOptions *options, CfStatus *status);
 
 void gst_cuda_filters_worker_free(GstCudaFiltersWorker *worker);
@@ -40,7 +42,7 @@ gboolean gst_cuda_filters_worker_run_job(GstCudaFiltersWorker *worker, const CfJ
 /* CfEngine.halo of the frames to come; -1 where they are filtered as a whole. */
 gint gst_cuda_filters_worker_halo(const GstCudaFiltersWorker *worker, gboolean interlaced);
 
-/* Geometry and format of whole frames. */
+/* Geometry and format of whole frames that come in. */
 const CfVideo *gst_cuda_filters_worker_video(const GstCudaFiltersWorker *worker);
 
 const CfEngine *gst_cuda_filters_worker_engine(const GstCudaFiltersWorker *worker);

@@ -18,6 +18,10 @@ typedef struct CfDevice CfDevice;
 typedef struct {
   int threads;      /* CPU threads of run(), 0 = all; cuda engines take none */
   CfDevice *device; /* cuda engines only: borrowed, outlives the engine's state */
+
+  /* What destinations are, borrowed for the call, for effects with `check_destination`; the size is
+   * the source's. NULL for all others. */
+  const CfVideo *destination;
 } CfOpenOptions;
 
 /* One frame's work; all of it is borrowed until run() returns, and the pictures' memory for cuda
@@ -110,6 +114,10 @@ typedef struct {
   size_t params_size;
   const CfParam *params; /* ends with a NULL name */
 
+  /* For effects whose destinations are other pictures than their sources, of the same size: refuses
+   * (CF_ERROR_INVALID) what cannot be made of `video`. NULL: destinations are as sources. */
+  bool (*check_destination)(const CfVideo *video, const CfVideo *destination, CfStatus *status);
+
   /* Puts numbers in the place of values that are automatic, for frames of which regions are
    * covered (`masks`) or not. `set` has a bit for each row of the table: whether a user has chosen
    * the value, be it the default. NULL if nothing is automatic. */
@@ -139,15 +147,16 @@ typedef struct {
 bool cf_effect_check(const CfEffect *effect, const CfVideo *video, const void *params,
                      CfStatus *status);
 
-/* Refuses (CF_ERROR_INVALID) a job that `engine`, opened for `video`, must not be handed: planes
- * that are missing, strides below a row's bytes, negative or odd ones where the engine takes none,
- * source and destination of which only some planes are the same or which the engine does not filter
- * in place, regions or bands that it does not know, bands that are not in the picture. Does not see
- * planes that overlap otherwise. */
-bool cf_job_check(const CfEngine *engine, const CfVideo *video, const CfJob *job, CfStatus *status);
+/* Refuses (CF_ERROR_INVALID) a job that `engine`, opened for `video` and `destination` (NULL: as
+ * `video`), must not be handed: planes that are missing, strides below a row's bytes, negative or
+ * odd ones where the engine takes none, source and destination of which only some planes are the
+ * same or which the engine does not filter in place, regions or bands that it does not know, bands
+ * that are not in the picture. Does not see planes that overlap otherwise. */
+bool cf_job_check(const CfEngine *engine, const CfVideo *video, const CfVideo *destination,
+                  const CfJob *job, CfStatus *status);
 
 /* The engine row of that name, or NULL. */
 const CfEngine *cf_effect_engine(const CfEffect *effect, const char *name);
 
-/* The effect of that name ("llf", "gaussblur", "blockavg", "sepconv"), or NULL. */
+/* The effect of that name ("llf", "gaussblur", "blockavg", "sepconv", "tonemap"), or NULL. */
 const CfEffect *cf_effect(const char *name);

@@ -90,6 +90,13 @@ typedef struct {
 /* Where code values put black and white. RGB formats are always full range. */
 typedef enum { CF_RANGE_FULL, CF_RANGE_LIMITED } CfRange;
 
+/* How code values stand for light. All but tone mapping filter code values as they are. */
+typedef enum {
+  CF_TRANSFER_SDR, /* any gamma, or unknown */
+  CF_TRANSFER_PQ,  /* SMPTE ST 2084 */
+  CF_TRANSFER_HLG, /* ARIB STD-B67 */
+} CfTransfer;
+
 /* The geometry and format that an engine is opened for: cf_video_check. Width times height is at
  * most CF_MOST_PIXELS. */
 typedef struct {
@@ -99,6 +106,7 @@ typedef struct {
   CfRange range;
   double luma_red;  /* weight of red in luma (kr): 0.299 for BT.601, 0.2126 for BT.709 */
   double luma_blue; /* weight of blue in luma (kb): 0.114, 0.0722; all three are above 0 */
+  CfTransfer transfer;
 } CfVideo;
 
 /* One picture in memory, planes in the order of its format; what the format has no plane for is
@@ -126,7 +134,7 @@ bool cf_format_from_name(const char *name, CfFormat *format);
 bool cf_video_check(const CfVideo *video, CfStatus *status);
 
 /* A CfVideo with the defaults of the format: RGB and gray are full range, YUV is limited; BT.601
- * weights, which are also MATLAB's rgb2gray ones. */
+ * weights, which are also MATLAB's rgb2gray ones; SDR. */
 CfVideo cf_video(CfFormat format, int width, int height);
 
 /* 1 or 2. */

@@ -202,7 +202,7 @@ static void expect_job(CfTest *test, const Handed *handed, const char *what, boo
   const CfVideo video = cf_video(CF_FORMAT_P010_10LE, 9, 7);
   CfStatus status = {CF_OK, ""};
 
-  CF_EXPECT(test, cf_job_check(&handed->engine, &video, &handed->job, &status) == good,
+  CF_EXPECT(test, cf_job_check(&handed->engine, &video, NULL, &handed->job, &status) == good,
             "%s is %s: %s", what, good ? "refused" : "taken", status.message);
   CF_EXPECT(test, good || status.code == CF_ERROR_INVALID, "%s: code %d", what, (int)status.code);
 }
