@@ -9,6 +9,7 @@
 #include "gaussblur.h"
 #include "llf.h"
 #include "sepconv.h"
+#include "tonemap.h"
 
 bool cf_effect_check(const CfEffect *effect, const CfVideo *video, const void *params,
                      CfStatus *status)
@@ -111,7 +112,8 @@ const CfEngine *cf_effect_engine(const CfEffect *effect, const char *name)
 
 const CfEffect *cf_effect(const char *name)
 {
-  static const CfEffect *const effects[] = {&cf_llf, &cf_gaussblur, &cf_blockavg, &cf_sepconv};
+  static const CfEffect *const effects[] = {&cf_llf, &cf_gaussblur, &cf_blockavg, &cf_sepconv,
+                                            &cf_tonemap};
 
   for (size_t i = 0; i < sizeof effects / sizeof effects[0]; i++) {
     if (strcmp(effects[i]->name, name) == 0)

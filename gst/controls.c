@@ -12,6 +12,7 @@
 #include "llf.h"
 #include "roi-settings.h"
 #include "sepconv.h"
+#include "tonemap.h"
 
 typedef struct {
   const CfEffect *effect;
@@ -20,10 +21,9 @@ typedef struct {
 } Element;
 
 static const Element elements[] = {
-    {&cf_llf, "cudallf", false},
-    {&cf_gaussblur, "cudagaussblur", true},
-    {&cf_blockavg, "cudablockavg", false},
-    {&cf_sepconv, "cudasepconv", true},
+    {&cf_llf, "cudallf", false},           {&cf_gaussblur, "cudagaussblur", true},
+    {&cf_blockavg, "cudablockavg", false}, {&cf_sepconv, "cudasepconv", true},
+    {&cf_tonemap, "cudatonemap", false},
 };
 
 /* A property that no table has. */

@@ -7,6 +7,7 @@
 #include "cudagaussblur.h"
 #include "cudallf.h"
 #include "cudasepconv.h"
+#include "cudatonemap.h"
 #include "gpu.h"
 
 static gboolean plugin_init(GstPlugin *plugin)
@@ -14,10 +15,10 @@ static gboolean plugin_init(GstPlugin *plugin)
   gst_cuda_filters_gpu_init(plugin);
   return GST_ELEMENT_REGISTER(cudablockavg, plugin) &&
          GST_ELEMENT_REGISTER(cudagaussblur, plugin) && GST_ELEMENT_REGISTER(cudallf, plugin) &&
-         GST_ELEMENT_REGISTER(cudasepconv, plugin);
+         GST_ELEMENT_REGISTER(cudasepconv, plugin) && GST_ELEMENT_REGISTER(cudatonemap, plugin);
 }
 
-GST_PLUGIN_DEFINE(
-    OLDEST_GST_MAJOR, OLDEST_GST_MINOR, cudafilters,
-    "Local Laplacian, Gaussian blur, mosaic and separable convolution on CUDA and CPU", plugin_init,
-    PACKAGE_VERSION, "LGPL", PACKAGE, PACKAGE_ORIGIN)
+GST_PLUGIN_DEFINE(OLDEST_GST_MAJOR, OLDEST_GST_MINOR, cudafilters,
+                  "Local Laplacian, Gaussian blur, mosaic, separable convolution and tone mapping "
+                  "on CUDA and CPU",
+                  plugin_init, PACKAGE_VERSION, "LGPL", PACKAGE, PACKAGE_ORIGIN)

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/tonemap/pixels.h"
+
+#include <string.h>
+
+#include "cpu/common/cpu.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- Functions of one number ---- */
+
+INLINE float clamp(float value, float least, float most)
+{
+  const float above = value > least ? value : least;
+
+  return above < most ? above : most;
+}
+
+/* The logarithm to base 2 of a number above 0, to 1e-7; about -127 of 0. */
+INLINE float log_2(float value)
+{
+  int32_t bits, exponent;
+  float mantissa;
+
+  memcpy(&bits, &value, sizeof bits);
+  exponent = (bits - 0x3f3504f3) >> 23; /* mantissas are between the roots of 1/2 and 2 */
+  bits -= exponent * (1 << 23);
+  memcpy(&mantissa, &bits, sizeof mantissa);
+
+  /* The series of the inverse hyperbolic tangent. */
+  const float s = (mantissa - 1.0f) / (mantissa + 1.0f), square = s * s;
+  const float series =
+      2.8853900f + square * (0.9617967f + square * (0.5770780f + square * 0.4121986f));
+
+  return (float)exponent + s * series;
+}
+
+/* 2 to a power, to 2e-7. */
+INLINE float exp_2(float power)
+{
+  const float inside = clamp(power, -126.0f, 126.0f);
+  const float whole = inside + 12582912.0f; /* 1.5 * 2^23 rounds to the nearest integer */
+  const float f = inside - (whole - 12582912.0f);
+  const float series =
+      1.0f +
+      f * (0.69314718f +
+           f * (0.24022651f +
+                f * (0.05550411f + f * (0.00961813f + f * (0.00133336f + f * 0.00015404f)))));
+  uint32_t bits;
+  float scale;
+
+  memcpy(&bits, &whole, sizeof bits);
+  bits = (bits << 23) + 0x3f800000; /* what is above the exponent falls out */
+  memcpy(&scale, &bits, sizeof scale);
+  return scale * series;
+}
+
+/* ---- From codes to light ---- */
+
+/* Between the entries of a table for 0..1. */
+INLINE float look_up(const float *table, float signal)
+{
+  const float place = clamp(signal, 0.0f, 1.0f) * (float)CF_TONEMAP_LIGHT_STEPS;
+  const int floor = (int)place;
+  const int entry = floor < CF_TONEMAP_LIGHT_STEPS - 1 ? floor : CF_TONEMAP_LIGHT_STEPS - 1;
+  const float fraction = place - (float)entry;
+
+  return table[entry] + fraction * (table[entry + 1] - table[entry]);
+}
+
+INLINE float luminance_2020(float red, float green, float blue)
+{
+  const double *weight = cf_tonemap_luminance_2020;
+
+  return (float)weight[0] * red + (float)weight[1] * green + (float)weight[2] * blue;
+}
+
+INLINE void show_hlg(int count, float *restrict red, float *restrict green, float *restrict blue)
+{
+  for (int i = 0; i < count; i++) {
+    const float luminance = luminance_2020(red[i], green[i], blue[i]);
+    const float gain =
+        (float)CF_TONEMAP_HLG_PEAK * exp_2((float)(CF_TONEMAP_HLG_GAMMA - 1.0) * log_2(luminance));
+
+    red[i] *= gain;
+    green[i] *= gain;
+    blue[i] *= gain;
+  }
+}
+
+CF_MULTIVERSION
+void cf_tonemap_light(const CfTonemapSource *source, const float *restrict luma,
+                      const float *restrict blue, const float *restrict red, int count,
+                      float *const light[3])
+{
+  const float luma_offset = source->luma_offset, luma_gain = source->luma_gain;
+  const float centre = source->chroma_centre, chroma_gain = source->chroma_gain;
+  const float red_from = source->red_from, blue_from = source->blue_from;
+  const float green_from_blue = source->green_from_blue, green_from_red = source->green_from_red;
+  const float *table = source->light;
+  float *restrict r = light[0], *restrict g = light[1], *restrict b = light[2];
+
+  for (int i = 0; i < count; i++) {
+    const float y = (luma[i] - luma_offset) * luma_gain;
+    const float cb = (blue[i] - centre) * chroma_gain, cr = (red[i] - centre) * chroma_gain;
+
+    r[i] = look_up(table, y + red_from * cr);
+    g[i] = look_up(table, y - green_from_blue * cb - green_from_red * cr);
+    b[i] = look_up(table, y + blue_from * cb);
+  }
+  if (source->transfer == CF_TRANSFER_HLG)
+    show_hlg(count, r, g, b);
+}
+
+CF_MULTIVERSION
+void cf_tonemap_double(const float *restrict samples, int count, float *restrict doubled)
+{
+  for (int i = 0; i < count; i++)
+    doubled[2 * i] = doubled[2 * i + 1] = samples[i];
+}
+
+CF_MULTIVERSION
+void cf_tonemap_analyse(float *const light[3], int count, uint16_t *restrict plane)
+{
+  const float *restrict r = light[0], *restrict g = light[1], *restrict b = light[2];
+  const float to_code = 65535.0f / (float)CF_TONEMAP_STOPS;
+
+  for (int i = 0; i < count; i++) {
+    const float v =
+        log_2(1.0f + luminance_2020(r[i], g[i], b[i]) * (float)(1.0 / CF_TONEMAP_BLACK));
+
+    plane[i] = (uint16_t)(int)clamp(v * to_code + 0.5f, 0.0f, 65535.0f);
+  }
+}
+
+/* ---- From light to R'G'B' ---- */
+
+/* Times what `detail` adds. */
+INLINE void add_detail(const CfTonemapTones *tones, const uint16_t *restrict plane,
+                       const uint16_t *restrict base, int count, float *restrict gain)
+{
+  const float to_stops = (float)CF_TONEMAP_STOPS / 65535.0f, detail = tones->detail;
+  const float floor = tones->raises ? tones->noise_floor : 0.0f;
+  const float per_floor = floor > 0.0f ? 1.0f / floor : 0.0f;
+
+  for (int i = 0; i < count; i++) {
+    const float difference = (float)((int)plane[i] - (int)base[i]) * to_stops;
+    const float size = difference < 0.0f ? -difference : difference;
+    const float t = per_floor > 0.0f ? clamp((size - floor) * per_floor, 0.0f, 1.0f) : 1.0f;
+
+    gain[i] *= exp_2(detail * difference * t * t * (3.0f - 2.0f * t));
+  }
+}
+
+INLINE void look_up_base(const CfTonemapTones *tones, const uint16_t *restrict base, int count,
+                         float *restrict gain, float *restrict saturation)
+{
+  const float to_place = (float)CF_TONEMAP_BASE_STEPS / 65535.0f;
+  const CfTonemapBase *table = tones->base;
+
+  for (int i = 0; i < count; i++) {
+    const float place = (float)base[i] * to_place;
+    const int floor = (int)place;
+    const int entry = floor < CF_TONEMAP_BASE_STEPS - 1 ? floor : CF_TONEMAP_BASE_STEPS - 1;
+    const float fraction = place - (float)entry;
+    const CfTonemapBase before = table[entry], after = table[entry + 1];
+
+    gain[i] = before.gain + fraction * (after.gain - before.gain);
+    saturation[i] = before.saturation + fraction * (after.saturation - before.saturation);
+  }
+}
+
+INLINE float largest(float a, float b)
+{
+  return a > b ? a : b;
+}
+
+INLINE float smallest(float a, float b)
+{
+  return a < b ? a : b;
+}
+
+INLINE float encode(float light)
+{
+  return exp_2((float)(1.0 / CF_TONEMAP_GAMMA) * log_2(clamp(light, 0.0f, 1.0f)));
+}
+
+CF_MULTIVERSION
+void cf_tonemap_finish(const CfTonemapTones *tones, float *const light[3],
+                       const uint16_t *restrict plane, const uint16_t *restrict base, int count,
+                       float *const signal[3])
+{
+  const float knee = tones->knee, room = tones->room, most = tones->most;
+  const float per_room = 1.0f / room;
+  float gain[CF_TONEMAP_PIECE], saturation[CF_TONEMAP_PIECE], matrix[3][3], weight[3];
+  const float *restrict red = light[0], *restrict green = light[1], *restrict blue = light[2];
+  float *restrict to_red = signal[0], *restrict to_green = signal[1], *restrict to_blue = signal[2];
+
+  for (int c = 0; c < 3; c++) {
+    weight[c] = (float)cf_tonemap_luminance_709[c];
+    for (int k = 0; k < 3; k++)
+      matrix[c][k] = (float)cf_tonemap_to_709[c][k];
+  }
+  look_up_base(tones, base, count, gain, saturation);
+  if (tones->detail != 0.0f)
+    add_detail(tones, plane, base, count, gain);
+
+  for (int i = 0; i < count; i++) {
+    const float r0 = gain[i] * red[i], g0 = gain[i] * green[i], b0 = gain[i] * blue[i];
+    const float r = matrix[0][0] * r0 + matrix[0][1] * g0 + matrix[0][2] * b0;
+    const float g = matrix[1][0] * r0 + matrix[1][1] * g0 + matrix[1][2] * b0;
+    const float b = matrix[2][0] * r0 + matrix[2][1] * g0 + matrix[2][2] * b0;
+    const float luminance = weight[0] * r + weight[1] * g + weight[2] * b;
+    const float norm =
+        luminance + (float)CF_TONEMAP_BRIGHTEST * (largest(largest(r, g), b) - luminance);
+
+    const float beyond = largest(norm - knee, 0.0f) * per_room;
+    const float rolled =
+        smallest(norm, knee) + room * beyond * most / (most + beyond * (most - 1.0f));
+    const float scale = rolled / largest(norm, 1e-9f);
+
+    const float grey = smallest(scale * luminance, 1.0f), colour = scale * saturation[i];
+    const float ar = colour * (r - luminance), ag = colour * (g - luminance);
+    const float ab = colour * (b - luminance);
+    const float above = largest(largest(ar, ag), ab) / largest(1.0f - grey, 1e-9f);
+    const float below = -smallest(smallest(ar, ag), ab) / largest(grey, 1e-9f);
+    const float inside = 1.0f / largest(1.0f, largest(above, below));
+
+    to_red[i] = encode(grey + ar * inside);
+    to_green[i] = encode(grey + ag * inside);
+    to_blue[i] = encode(grey + ab * inside);
+  }
+}
+
+/* ---- From R'G'B' to planes ---- */
+
+CF_MULTIVERSION
+void cf_tonemap_luma(const CfTonemapMatrix *matrix, float *const signal[3], int count,
+                     float *restrict luma)
+{
+  const float *restrict red = signal[0], *restrict green = signal[1], *restrict blue = signal[2];
+  const float kr = matrix->weight[0], kg = matrix->weight[1], kb = matrix->weight[2];
+
+  for (int i = 0; i < count; i++)
+    luma[i] = kr * red[i] + kg * green[i] + kb * blue[i];
+}
+
+/* The sum of a colour less luma in two rows. */
+INLINE float block_column(float *const colour[2], float *const luma[2], int x)
+{
+  return colour[0][x] - luma[0][x] + (colour[1][x] - luma[1][x]);
+}
+
+INLINE void average(float *const colour[2], float *const luma[2], int columns, float gain,
+                    float *restrict chroma)
+{
+  for (int i = 0; i < columns / 2; i++)
+    chroma[i] =
+        0.25f * gain * (block_column(colour, luma, 2 * i) + block_column(colour, luma, 2 * i + 1));
+  if (columns % 2)
+    chroma[columns / 2] = 0.5f * gain * block_column(colour, luma, columns - 1);
+}
+
+CF_MULTIVERSION
+void cf_tonemap_chroma(const CfTonemapMatrix *matrix, float *const signal[2][3],
+                       float *const luma[2], int columns, float *blue, float *red)
+{
+  average((float *const[2]){signal[0][2], signal[1][2]}, luma, columns, matrix->blue_gain, blue);
+  average((float *const[2]){signal[0][0], signal[1][0]}, luma, columns, matrix->red_gain, red);
+}
+
+/* ---- Codes ---- */
+
+/* Rows need no alignment beyond that of a byte. */
+typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
+typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
+
+/* A cast of what is not below 0 cuts off as floor does. */
+INLINE uint32_t code_of(float scale, float offset, float most, float value, float dither)
+{
+  return (uint32_t)(int)clamp(scale * value + offset + dither, 0.0f, most);
+}
+
+CF_MULTIVERSION
+void cf_tonemap_store_8(const CfTonemapCode *code, const float *restrict value,
+                        const float *restrict dither, int count, uint8_t *restrict to)
+{
+  const float scale = code->scale, offset = code->offset, most = code->most;
+
+  for (int i = 0; i < count; i++)
+    to[i] = (uint8_t)code_of(scale, offset, most, value[i], dither[i]);
+}
+
+CF_MULTIVERSION
+void cf_tonemap_store_16(const CfTonemapCode *code, const float *restrict value,
+                         const float *restrict dither, int count, uint8_t *restrict to)
+{
+  const float scale = code->scale, offset = code->offset, most = code->most;
+  const int shift = code->shift;
+  Word2 *restrict word = (Word2 *)to;
+
+  for (int i = 0; i < count; i++)
+    word[i] = (uint16_t)(code_of(scale, offset, most, value[i], dither[i]) << shift);
+}
+
+CF_MULTIVERSION
+void cf_tonemap_store_pair_8(const CfTonemapCode *code, const float *restrict first,
+                             const float *restrict second, const float *restrict dither, int count,
+                             uint8_t *restrict to)
+{
+  const float scale = code->scale, offset = code->offset, most = code->most;
+  Word2 *restrict word = (Word2 *)to;
+
+  for (int i = 0; i < count; i++)
+    word[i] = (uint16_t)(code_of(scale, offset, most, first[i], dither[i]) |
+                         code_of(scale, offset, most, second[i], dither[i]) << 8);
+}
+
+CF_MULTIVERSION
+void cf_tonemap_store_pair_16(const CfTonemapCode *code, const float *restrict first,
+                              const float *restrict second, const float *restrict dither, int count,
+                              uint8_t *restrict to)
+{
+  const float scale = code->scale, offset = code->offset, most = code->most;
+  const int shift = code->shift;
+  Word4 *restrict word = (Word4 *)to;
+
+  for (int i = 0; i < count; i++)
+    word[i] = code_of(scale, offset, most, first[i], dither[i]) << shift |
+              code_of(scale, offset, most, second[i], dither[i]) << (16 + shift);
+}
+
+CF_MULTIVERSION
+void cf_tonemap_store_opaque(const CfTonemapCode *code, const float *restrict first,
+                             const float *restrict second, const float *restrict third,
+                             const float *restrict dither, int count, uint8_t *restrict to)
+{
+  const float scale = code->scale, offset = code->offset, most = code->most;
+  Word4 *restrict word = (Word4 *)to;
+
+  for (int i = 0; i < count; i++)
+    word[i] = code_of(scale, offset, most, first[i], dither[i]) |
+              code_of(scale, offset, most, second[i], dither[i]) << 8 |
+              code_of(scale, offset, most, third[i], dither[i]) << 16 | 0xff000000u;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "tonemap.h"
+
+#define FIELD(name) offsetof(CfTonemapParams, name)
+
+static const CfParam params[] = {
+    {"detail", "Detail", "What is local: below 1 less of it, above 1 more, 1 as it was filmed",
+     CF_PARAM_DOUBLE, FIELD(detail), 0.0, 2.0, 1.0, NULL, NULL, .group = "Tones"},
+    {"contrast", "Contrast", "What is not local: below 1 flatter, above 1 harder", CF_PARAM_DOUBLE,
+     FIELD(contrast), 0.5, 1.5, 1.0, NULL, NULL},
+    {"sigma", "Sigma", "Stops below which a difference is local", CF_PARAM_DOUBLE, FIELD(sigma),
+     0.25, 8.0, 2.0, NULL, NULL, .soft_minimum = 0.5, .soft_maximum = 4.0, .scale = CF_SCALE_LOG},
+    {"noise-floor", "Noise floor",
+     "Stops below which local differences are not raised (detail above 1)", CF_PARAM_DOUBLE,
+     FIELD(noise_floor), 0.0, 2.0, 0.1, NULL, NULL, .soft_minimum = 0.0, .soft_maximum = 0.5},
+    {"saturation", "Saturation", "Colours: 0 is grey, 1 as the tones ask for", CF_PARAM_DOUBLE,
+     FIELD(saturation), 0.0, 2.0, 1.0, NULL, NULL, .group = "Colours"},
+    {"peak", "Peak", "Nits of the brightest that is kept, 0 = what the stream tells",
+     CF_PARAM_DOUBLE, FIELD(peak), 0.0, 10000.0, 0.0, NULL, NULL, .group = "Light",
+     .soft_minimum = 0.0, .soft_maximum = 4000.0},
+    {"target-nits", "Target nits", "White of the display, 100 = as SDR is graded", CF_PARAM_DOUBLE,
+     FIELD(target_nits), 50.0, 1000.0, 100.0, NULL, NULL, .soft_minimum = 80.0,
+     .soft_maximum = 300.0},
+    {"dither", "Dither", "Spread what codes cannot hold, so that skies show no bands",
+     CF_PARAM_BOOL, FIELD(dither), 0.0, 1.0, 1.0, NULL, NULL},
+    {0},
+};
+
+static const CfFormat sources[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE, CF_FORMAT_P012_LE,
+                                   CF_FORMAT_P016_LE,   CF_FORMAT_Y444_10LE, CF_FORMAT_Y444_16LE};
+static const CfFormat destinations[] = {CF_FORMAT_NV12, CF_FORMAT_I420, CF_FORMAT_RGBA,
+                                        CF_FORMAT_BGRA, CF_FORMAT_P010_10LE};
+
+static bool is_one_of(CfFormat format, const CfFormat *formats, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    if (formats[i] == format)
+      return true;
+  }
+  return false;
+}
+
+static bool check(const CfVideo *video, const void *values, CfStatus *status)
+{
+  (void)values;
+  if (!is_one_of(video->format, sources, sizeof sources / sizeof sources[0]))
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "HDR in %s is not taken, allowed are P010_10LE, I420_10LE, P012_LE, P016_LE, "
+                   "Y444_10LE and Y444_16LE: put videoconvert in front",
+                   cf_format_info(video->format)->name);
+  if (video->transfer == CF_TRANSFER_SDR)
+    return cf_fail(status, CF_ERROR_INVALID, "the source is SDR, allowed are PQ and HLG");
+  return true;
+}
+
+static bool check_destination(const CfVideo *video, const CfVideo *destination, CfStatus *status)
+{
+  if (!is_one_of(destination->format, destinations, sizeof destinations / sizeof destinations[0]))
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "SDR in %s is not made, allowed are NV12, I420, RGBA, BGRA and P010_10LE: put "
+                   "videoconvert behind",
+                   cf_format_info(destination->format)->name);
+  if (destination->transfer != CF_TRANSFER_SDR)
+    return cf_fail(status, CF_ERROR_INVALID, "the destination is HDR, allowed is SDR");
+  if (destination->width != video->width || destination->height != video->height)
+    return cf_fail(status, CF_ERROR_INVALID,
+                   "the destination is %dx%d, allowed is the source's "
+                   "%dx%d",
+                   destination->width, destination->height, video->width, video->height);
+  return true;
+}
+
+/* HDR codes never are the SDR ones. */
+static bool is_identity(const void *values)
+{
+  (void)values;
+  return false;
+}
+
+static const CfEngine *const engines[] = {
+    &cf_tonemap_reference,
+    &cf_tonemap_cpu,
+    NULL,
+};
+
+const CfEffect cf_tonemap = {
+    .name = "tonemap",
+    .params_size = sizeof(CfTonemapParams),
+    .params = params,
+    .check = check,
+    .check_destination = check_destination,
+    .is_identity = is_identity,
+    .engines = engines,
+};

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "tonemap-caps.h"
+
+static const gchar *const hdr_formats[] = {"P010_10LE", "I420_10LE", "P012_LE", "P016_LE",
+                                           "Y444_10LE", "Y444_16LE", NULL};
+
+/* What HDR becomes, the preferred first. */
+typedef struct {
+  const gchar *const *formats;
+  const gchar *colorimetry;
+} Result;
+
+static const gchar *const yuv_results[] = {"NV12", "I420", "P010_10LE", NULL};
+static const gchar *const rgb_results[] = {"RGBA", "BGRA", NULL};
+static const Result results[] = {
+    {yuv_results, GST_VIDEO_COLORIMETRY_BT709},
+    {rgb_results, GST_VIDEO_COLORIMETRY_SRGB},
+};
+
+/* Of HDR only; chroma is sited anew. */
+static const gchar *const hdr_fields[] = {"mastering-display-info", "content-light-level",
+                                          "chroma-site", NULL};
+
+/* Colorimetry */
+
+typedef enum {
+  SDR = 1,
+  HDR = 2,         /* that we take */
+  OTHER_HDR = 4,   /* of other primaries or another matrix than BT.2100's */
+  ANY = SDR | HDR, /* may be either */
+} Light;
+
+static Light light_of_name(const gchar *name)
+{
+  GstVideoColorimetry colorimetry;
+
+  if (!gst_video_colorimetry_from_string(&colorimetry, name) ||
+      (colorimetry.transfer != GST_VIDEO_TRANSFER_SMPTE2084 &&
+       colorimetry.transfer != GST_VIDEO_TRANSFER_ARIB_STD_B67))
+    return SDR;
+  if ((colorimetry.primaries == GST_VIDEO_COLOR_PRIMARIES_BT2020 ||
+       colorimetry.primaries == GST_VIDEO_COLOR_PRIMARIES_UNKNOWN) &&
+      (colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_BT2020 ||
+       colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_UNKNOWN))
+    return HDR;
+  return OTHER_HDR;
+}
+
+/* Those of a string or a list of them that are `light`; unset where there are none. */
+static void filter_colorimetry(const GValue *value, Light light, GValue *filtered)
+{
+  const guint count = GST_VALUE_HOLDS_LIST(value) ? gst_value_list_get_size(value) : 1;
+
+  g_value_init(filtered, GST_TYPE_LIST);
+  for (guint i = 0; i < count; i++) {
+    const GValue *one = GST_VALUE_HOLDS_LIST(value) ? gst_value_list_get_value(value, i) : value;
+
+    if (G_VALUE_HOLDS_STRING(one) && light_of_name(g_value_get_string(one)) == light)
+      gst_value_list_append_value(filtered, one);
+  }
+  if (gst_value_list_get_size(filtered) == 1) {
+    GValue only = G_VALUE_INIT;
+
+    gst_value_init_and_copy(&only, gst_value_list_get_value(filtered, 0));
+    g_value_unset(filtered);
+    *filtered = only;
+  } else if (gst_value_list_get_size(filtered) == 0) {
+    g_value_unset(filtered);
+  }
+}
+
+static gboolean has_light(const GstStructure *structure, Light light)
+{
+  const GValue *value = gst_structure_get_value(structure, "colorimetry");
+  GValue filtered = G_VALUE_INIT;
+  gboolean found;
+
+  filter_colorimetry(value, light, &filtered);
+  found = G_IS_VALUE(&filtered);
+  if (found)
+    g_value_unset(&filtered);
+  return found;
+}
+
+/* What frames with these caps may be. Frames without colorimetry are SDR, as GStreamer takes them,
+ * but caps without it may still get any. */
+static guint lights_of(const GstStructure *structure, gboolean fixed)
+{
+  if (!gst_structure_has_field(structure, "colorimetry"))
+    return fixed ? SDR : ANY;
+  return (has_light(structure, SDR) ? SDR : 0u) | (has_light(structure, HDR) ? HDR : 0u);
+}
+
+/* Structures */
+
+static void take_strings(GValue *list, const gchar *const *strings)
+{
+  g_value_init(list, GST_TYPE_LIST);
+  for (; *strings; strings++) {
+    GValue value = G_VALUE_INIT;
+
+    g_value_init(&value, G_TYPE_STRING);
+    g_value_set_static_string(&value, *strings);
+    gst_value_list_append_and_take_value(list, &value);
+  }
+}
+
+/* Whether the field is free, or shares a value with these; they stay unset if not. */
+static gboolean allows(const GstStructure *structure, const gchar *field,
+                       const gchar *const *strings)
+{
+  const GValue *value = gst_structure_get_value(structure, field);
+  GValue wanted = G_VALUE_INIT;
+  gboolean good = TRUE;
+
+  take_strings(&wanted, strings);
+  if (value)
+    good = gst_value_can_intersect(value, &wanted);
+  g_value_unset(&wanted);
+  return good;
+}
+
+static void set_strings(GstStructure *structure, const gchar *field, const gchar *const *strings)
+{
+  GValue list = G_VALUE_INIT;
+
+  take_strings(&list, strings);
+  gst_structure_take_value(structure, field, &list);
+}
+
+static void remove_fields(GstStructure *structure)
+{
+  for (const gchar *const *field = hdr_fields; *field; field++)
+    gst_structure_remove_field(structure, *field);
+}
+
+static void append(GstCaps *caps, GstStructure *structure, const GstCapsFeatures *features)
+{
+  gst_caps_append_structure_full(caps, structure,
+                                 features ? gst_caps_features_copy(features) : NULL);
+}
+
+/* What is SDR passes as it is. */
+static void append_same(GstCaps *caps, const GstStructure *structure,
+                        const GstCapsFeatures *features)
+{
+  const GValue *value = gst_structure_get_value(structure, "colorimetry");
+  GstStructure *same = gst_structure_copy(structure);
+
+  if (value) {
+    GValue filtered = G_VALUE_INIT;
+
+    filter_colorimetry(value, SDR, &filtered);
+    gst_structure_take_value(same, "colorimetry", &filtered);
+  }
+  append(caps, same, features);
+}
+
+static void append_results(GstCaps *caps, const GstStructure *structure,
+                           const GstCapsFeatures *features)
+{
+  if (!allows(structure, "format", hdr_formats))
+    return;
+  for (gsize i = 0; i < G_N_ELEMENTS(results); i++) {
+    GstStructure *result = gst_structure_copy(structure);
+
+    remove_fields(result);
+    set_strings(result, "format", results[i].formats);
+    gst_structure_set(result, "colorimetry", G_TYPE_STRING, results[i].colorimetry, NULL);
+    append(caps, result, features);
+  }
+}
+
+static gboolean can_result(const GstStructure *structure)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS(results); i++) {
+    const gchar *const colorimetry[] = {results[i].colorimetry, NULL};
+
+    if (allows(structure, "format", results[i].formats) &&
+        allows(structure, "colorimetry", colorimetry))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* Of any colorimetry: whether it is HDR shows when it is fixed. */
+static void append_hdr(GstCaps *caps, const GstStructure *structure,
+                       const GstCapsFeatures *features)
+{
+  GstStructure *hdr = gst_structure_copy(structure);
+
+  remove_fields(hdr);
+  gst_structure_remove_field(hdr, "colorimetry");
+  set_strings(hdr, "format", hdr_formats);
+  append(caps, hdr, features);
+}
+
+GstCaps *gst_cuda_filters_tonemap_other_caps(GstPadDirection direction, const GstCaps *caps)
+{
+  const gboolean fixed = gst_caps_is_fixed(caps);
+  GstCaps *other = gst_caps_new_empty();
+
+  if (gst_caps_is_any(caps))
+    return gst_caps_merge(other, gst_caps_new_any());
+  for (guint i = 0; i < gst_caps_get_size(caps); i++) {
+    const GstStructure *structure = gst_caps_get_structure(caps, i);
+    const GstCapsFeatures *features = gst_caps_get_features(caps, i);
+    const guint lights = lights_of(structure, fixed && direction == GST_PAD_SINK);
+
+    if (lights & SDR)
+      append_same(other, structure, features);
+    if (direction == GST_PAD_SINK && lights & HDR)
+      append_results(other, structure, features);
+    if (direction == GST_PAD_SRC && can_result(structure))
+      append_hdr(other, structure, features);
+  }
+  return other;
+}
+
+gdouble gst_cuda_filters_tonemap_peak(const GstCaps *caps)
+{
+  GstVideoContentLightLevel light;
+  GstVideoMasteringDisplayInfo display;
+
+  if (gst_video_content_light_level_from_caps(&light, caps) && light.max_content_light_level > 0)
+    return light.max_content_light_level;
+  /* In steps of 0.0001 nits. */
+  if (gst_video_mastering_display_info_from_caps(&display, caps))
+    return display.max_display_mastering_luminance / 10000.0;
+  return 0.0;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/tonemap_plan.h"
+
+#include <math.h>
+
+double cf_tonemap_log(double nits)
+{
+  return log2(1.0 + nits / CF_TONEMAP_BLACK);
+}
+
+/* ---- Transfer functions ---- */
+
+static double clamp_signal(double signal)
+{
+  return fmin(fmax(signal, 0.0), 1.0);
+}
+
+double cf_pq_eotf(double signal)
+{
+  const double m1 = 2610.0 / 16384.0, m2 = 2523.0 / 4096.0 * 128.0;
+  const double c1 = 3424.0 / 4096.0, c2 = 2413.0 / 4096.0 * 32.0, c3 = 2392.0 / 4096.0 * 32.0;
+  const double power = pow(clamp_signal(signal), 1.0 / m2);
+
+  return 10000.0 * pow(fmax(power - c1, 0.0) / (c2 - c3 * power), 1.0 / m1);
+}
+
+double cf_hlg_inverse_oetf(double signal)
+{
+  const double a = 0.17883277, b = 0.28466892, c = 0.55991073;
+  const double e = clamp_signal(signal);
+
+  return e <= 0.5 ? e * e / 3.0 : (exp((e - c) / a) + b) / 12.0;
+}
+
+/* ---- Codes ---- */
+
+/* Row y: the matrix of Bayer 1973, of order 8. */
+const uint8_t cf_tonemap_dither[8][8] = {
+    {0, 32, 8, 40, 2, 34, 10, 42},  {48, 16, 56, 24, 50, 18, 58, 26},
+    {12, 44, 4, 36, 14, 46, 6, 38}, {60, 28, 52, 20, 62, 30, 54, 22},
+    {3, 35, 11, 43, 1, 33, 9, 41},  {51, 19, 59, 27, 49, 17, 57, 25},
+    {15, 47, 7, 39, 13, 45, 5, 37}, {63, 31, 55, 23, 61, 29, 53, 21},
+};
+
+/* ITU-R BT.2087. */
+const double cf_tonemap_to_709[3][3] = {
+    {1.660491002, -0.587641139, -0.072849863},
+    {-0.124550475, 1.132899897, -0.008349422},
+    {-0.018150763, -0.100578898, 1.118729661},
+};
+
+const double cf_tonemap_luminance_2020[3] = {0.2627, 0.6780, 0.0593};
+const double cf_tonemap_luminance_709[3] = {0.2126, 0.7152, 0.0722};
+
+CfTonemapCodes cf_tonemap_codes(const CfVideo *video)
+{
+  const double red = video->luma_red, blue = video->luma_blue, green = 1.0 - red - blue;
+  CfTonemapCodes codes = {.chroma_centre = cf_chroma_centre(video),
+                          .red_from = 2.0 * (1.0 - red),
+                          .blue_from = 2.0 * (1.0 - blue),
+                          .green_from_blue = 2.0 * (1.0 - blue) * blue / green,
+                          .green_from_red = 2.0 * (1.0 - red) * red / green,
+                          .weight = {red, green, blue}};
+  double offset;
+
+  cf_code_range(video, CF_ROLE_LUMA, &codes.luma_offset, &codes.luma_scale);
+  cf_code_range(video, CF_ROLE_CHROMA_BLUE, &offset, &codes.chroma_scale);
+  return codes;
+}
+
+/* ---- Tones ---- */
+
+double cf_tonemap_peak(const CfTonemapParams *params, CfTransfer transfer)
+{
+  if (params->peak > 0.0)
+    return params->peak;
+  if (transfer == CF_TRANSFER_HLG)
+    return CF_TONEMAP_HLG_PEAK;
+  return params->stream_peak > 0.0 ? params->stream_peak : CF_TONEMAP_DEFAULT_PEAK;
+}
+
+CfTonemapCurve cf_tonemap_curve(const CfTonemapParams *params, double peak)
+{
+  const double white = CF_TONEMAP_REFERENCE_WHITE * params->target_nits / 100.0;
+  const double pivot = cf_tonemap_log(CF_TONEMAP_PIVOT), brightest = fmax(peak, white);
+  const double kept = fmin(brightest, white * exp2(CF_TONEMAP_BEYOND));
+  const double span = cf_tonemap_log(brightest) - pivot, room = cf_tonemap_log(kept) - pivot;
+
+  return (CfTonemapCurve){.white = white,
+                          .pivot = pivot,
+                          .span = span,
+                          .contrast = params->contrast,
+                          .bend = (params->contrast * span / room - 1.0) / span,
+                          .most = kept / white};
+}
+
+/* Stops of the base after the curve, and the slope there. */
+static double apply_curve(const CfTonemapCurve *curve, double v, double *slope)
+{
+  const double c = curve->contrast;
+
+  if (v < curve->pivot) {
+    const double x = v / curve->pivot, divisor = c + (1.0 - c) * x;
+
+    *slope = c / (divisor * divisor);
+    return v / divisor;
+  }
+  const double u = fmin(v - curve->pivot, curve->span), divisor = 1.0 + curve->bend * u;
+
+  *slope = c / (divisor * divisor);
+  return curve->pivot + c * u / divisor;
+}
+
+double cf_tonemap_gain(const CfTonemapCurve *curve, double v)
+{
+  double slope;
+  const double mapped = apply_curve(curve, v, &slope);
+
+  if (v < 1e-6)
+    return slope / curve->white;
+  return (exp2(mapped) - 1.0) / (exp2(v) - 1.0) / curve->white;
+}
+
+double cf_tonemap_saturation(const CfTonemapCurve *curve, double v)
+{
+  const double k1 = 2.3892, k2 = 0.8552;
+  double slope, power;
+
+  apply_curve(curve, v, &slope);
+  power = pow(slope, k2);
+  return (1.0 + k1) * power / (1.0 + k1 * power);
+}
+
+double cf_tonemap_detail(const CfTonemapParams *params, double difference)
+{
+  const double floor = params->noise_floor, beyond = fabs(difference) - floor;
+  double t = 1.0;
+
+  if (params->detail > 1.0 && floor > 0.0)
+    t = fmin(fmax(beyond / floor, 0.0), 1.0);
+  return (params->detail - 1.0) * difference * t * t * (3.0 - 2.0 * t);
+}
+
+double cf_tonemap_roll_off(const CfTonemapCurve *curve, double light)
+{
+  const double room = 1.0 - CF_TONEMAP_KNEE, most = (curve->most - CF_TONEMAP_KNEE) / room;
+  const double beyond = (light - CF_TONEMAP_KNEE) / room;
+
+  if (beyond <= 0.0)
+    return light;
+  return CF_TONEMAP_KNEE + room * beyond * most / (most + beyond * (most - 1.0));
+}
+
+CfLlfParams cf_tonemap_filter(const CfTonemapParams *params)
+{
+  return (CfLlfParams){.sigma = params->sigma / CF_TONEMAP_STOPS,
+                       .alpha = CF_TONEMAP_SMOOTHING,
+                       .beta = 1.0,
+                       .method = CF_LLF_FAST,
+                       .harmonics = 8,
+                       .color_mode = CF_LLF_LUMINANCE,
+                       .strength = 1.0};
+}
+
+CfVideo cf_tonemap_plane(const CfVideo *video)
+{
+  return cf_video(CF_FORMAT_GRAY16_LE, video->width, video->height);
+}
+
+/* ---- Tables ---- */
+
+void cf_tonemap_light_table(CfTransfer transfer, float light[CF_TONEMAP_LIGHT_STEPS + 1])
+{
+  for (int i = 0; i <= CF_TONEMAP_LIGHT_STEPS; i++) {
+    const double signal = (double)i / CF_TONEMAP_LIGHT_STEPS;
+
+    light[i] =
+        (float)(transfer == CF_TRANSFER_PQ ? cf_pq_eotf(signal) : cf_hlg_inverse_oetf(signal));
+  }
+}
+
+void cf_tonemap_base_table(const CfTonemapCurve *curve, double saturation,
+                           CfTonemapBase base[CF_TONEMAP_BASE_STEPS + 1])
+{
+  const double step = CF_TONEMAP_STOPS / CF_TONEMAP_BASE_STEPS;
+
+  for (int i = 0; i <= CF_TONEMAP_BASE_STEPS; i++) {
+    base[i].gain = (float)cf_tonemap_gain(curve, i * step);
+    base[i].saturation = (float)(saturation * cf_tonemap_saturation(curve, i * step));
+  }
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What tone mapping is, for every engine. All functions are pure and safe from any thread.
+ *
+ * A frame goes through three steps:
+ *
+ * 1. Analyse. Codes become R'G'B' of 0..1, with the chroma sample of the block that a pixel belongs
+ *    to, and linear light of BT.2020 in nits. The plane, GRAY16, is round (65535 v / STOPS) of
+ *    v = log2 (1 + Y / BLACK), Y being luminance: so noise at black stays small.
+ * 2. Filter. cudallf with alpha = SMOOTHING takes what is local, below `sigma` stops, out of the
+ *    plane; what remains is the base.
+ * 3. Finish. The curve (CfTonemapCurve) at the base is the gain of a pixel's linear light, and says
+ *    how much saturation goes with its slope; what is local, v - base, counts by `detail`. In
+ *    linear light of BT.709, with the display's white at 1:
+ *
+ *      norm = Y + BRIGHTEST (max (r, g, b) - Y);  all are scaled by roll_off (norm) / norm, Y <= 1
+ *
+ *      away = saturation (c - Y), shortened for all three alike until Y + away is in 0..1
+ *
+ *    Y + away is encoded by the power 1 / GAMMA.
+ */
+#pragma once
+
+#include "tonemap.h"
+#include "llf.h"
+
+#define CF_TONEMAP_BLACK           0.1     /* nits that are added before the logarithm */
+#define CF_TONEMAP_PLANE_PEAK      10000.0 /* nits at the plane's last code */
+#define CF_TONEMAP_REFERENCE_WHITE 203.0   /* nits of what SDR calls white: ITU-R BT.2408 */
+#define CF_TONEMAP_HLG_PEAK        1000.0  /* nits of the display that HLG is shown on */
+#define CF_TONEMAP_HLG_GAMMA       1.2     /* of the system with that display: ITU-R BT.2100 */
+#define CF_TONEMAP_DEFAULT_PEAK    1000.0  /* nits, where the stream tells of none */
+#define CF_TONEMAP_PIVOT           26.0    /* nits: below, tones are kept */
+#define CF_TONEMAP_BEYOND          0.5 /* stops above white for the base, which rolling off takes back */
+#define CF_TONEMAP_KNEE            0.6 /* of white: where rolling off begins */
+#define CF_TONEMAP_BRIGHTEST       0.5 /* share of the largest colour in the norm */
+#define CF_TONEMAP_SMOOTHING       4.0 /* alpha of the filter */
+#define CF_TONEMAP_GAMMA           2.4 /* of the display: ITU-R BT.1886 */
+
+#define CF_TONEMAP_STOPS 16.609654901315086 /* of the plane: log2 (1 + PLANE_PEAK / BLACK) */
+
+/* v of luminance in nits. */
+double cf_tonemap_log(double nits);
+
+/* ---- Transfer functions ---- */
+
+/* SMPTE ST 2084: nits of a signal, clamped to 0..1. */
+double cf_pq_eotf(double signal);
+
+/* ARIB STD-B67: scene light, 0..1, of a signal, clamped to 0..1. */
+double cf_hlg_inverse_oetf(double signal);
+
+/* ---- Codes ---- */
+
+/* R'G'B' of a frame's codes, and codes of R'G'B':
+ *
+ *   luma = (code - luma_offset) / luma_scale, chroma = (code - chroma_centre) / chroma_scale
+ *
+ *   red = luma + red_from red chroma, blue = luma + blue_from blue chroma
+ *
+ *   green = luma - green_from_blue blue chroma - green_from_red red chroma */
+typedef struct {
+  double luma_offset, luma_scale, chroma_centre, chroma_scale;
+  double red_from, blue_from, green_from_blue, green_from_red;
+  double weight[3]; /* of red, green and blue in luma */
+} CfTonemapCodes;
+
+CfTonemapCodes cf_tonemap_codes(const CfVideo *video);
+
+/* Rows are red, green and blue of BT.709, columns those of BT.2020; linear light. */
+extern const double cf_tonemap_to_709[3][3];
+
+/* Weights of luminance. */
+extern const double cf_tonemap_luminance_2020[3], cf_tonemap_luminance_709[3];
+
+/* What is added to a code's fraction before it is cut off, at (x, y) of a plane: 1/2, or, with
+ * dither, this times 1/64 in a pattern that repeats every 8 samples. */
+extern const uint8_t cf_tonemap_dither[8][8];
+
+/* ---- Tones ---- */
+
+/* What becomes of the base. */
+typedef struct {
+  double white;    /* nits that become 1 */
+  double pivot;    /* stops */
+  double span;     /* stops from there to the peak; what is brighter becomes as bright */
+  double contrast; /* of tones at the pivot */
+  double bend;     /* how fast contrast falls above it */
+  double most;     /* of white, >= 1: what the peak becomes before it rolls off to 1 */
+} CfTonemapCurve;
+
+/* Nits that the source is taken to reach. */
+double cf_tonemap_peak(const CfTonemapParams *params, CfTransfer transfer);
+
+CfTonemapCurve cf_tonemap_curve(const CfTonemapParams *params, double peak);
+
+/* From nits to linear light with white at 1, at a base of v stops. */
+double cf_tonemap_gain(const CfTonemapCurve *curve, double v);
+
+/* Saturation that goes with the curve's slope there: Mantiuk, Tomaszewska and Heidrich 2009. */
+double cf_tonemap_saturation(const CfTonemapCurve *curve, double v);
+
+/* Stops that `detail` adds where the source is `difference` = v - base stops from its base: (detail
+ * - 1) difference, where it raises only as far as noise_floor lets it: smoothstep from there to
+ * twice as much. */
+double cf_tonemap_detail(const CfTonemapParams *params, double difference);
+
+/* Linear light, white at 1: as it is to KNEE, `most` becomes 1. */
+double cf_tonemap_roll_off(const CfTonemapCurve *curve, double light);
+
+/* The filter's parameters, and the picture that it filters: the plane, GRAY16. */
+CfLlfParams cf_tonemap_filter(const CfTonemapParams *params);
+CfVideo cf_tonemap_plane(const CfVideo *video);
+
+/* ---- Tables, for engines that interpolate linearly between their entries ---- */
+
+#define CF_TONEMAP_LIGHT_STEPS 4096
+#define CF_TONEMAP_BASE_STEPS  2048
+
+/* Entry i: of the signal i / LIGHT_STEPS, cf_pq_eotf() or cf_hlg_inverse_oetf(). */
+void cf_tonemap_light_table(CfTransfer transfer, float light[CF_TONEMAP_LIGHT_STEPS + 1]);
+
+/* What the curve says of a base. */
+typedef struct {
+  float gain, saturation; /* saturation: with the user's */
+} CfTonemapBase;
+
+/* Entry i: of the base at i / BASE_STEPS of the plane's codes. */
+void cf_tonemap_base_table(const CfTonemapCurve *curve, double saturation,
+                           CfTonemapBase base[CF_TONEMAP_BASE_STEPS + 1]);
