@@ -169,7 +169,7 @@ CfVideo cf_tonemap_plane(const CfVideo *video)
 
 /* ---- Tables ---- */
 
-void cf_tonemap_light_table(CfTransfer transfer, float light[CF_TONEMAP_LIGHT_STEPS + 1])
+void cf_tonemap_light_table(CfTransfer transfer, float light[CF_TONEMAP_LIGHT_ENTRIES])
 {
   for (int i = 0; i <= CF_TONEMAP_LIGHT_STEPS; i++) {
     const double signal = (double)i / CF_TONEMAP_LIGHT_STEPS;
@@ -177,10 +177,11 @@ void cf_tonemap_light_table(CfTransfer transfer, float light[CF_TONEMAP_LIGHT_ST
     light[i] =
         (float)(transfer == CF_TRANSFER_PQ ? cf_pq_eotf(signal) : cf_hlg_inverse_oetf(signal));
   }
+  light[CF_TONEMAP_LIGHT_STEPS + 1] = light[CF_TONEMAP_LIGHT_STEPS];
 }
 
 void cf_tonemap_base_table(const CfTonemapCurve *curve, double saturation,
-                           CfTonemapBase base[CF_TONEMAP_BASE_STEPS + 1])
+                           CfTonemapBase base[CF_TONEMAP_BASE_ENTRIES])
 {
   const double step = CF_TONEMAP_STOPS / CF_TONEMAP_BASE_STEPS;
 
@@ -188,4 +189,5 @@ void cf_tonemap_base_table(const CfTonemapCurve *curve, double saturation,
     base[i].gain = (float)cf_tonemap_gain(curve, i * step);
     base[i].saturation = (float)(saturation * cf_tonemap_saturation(curve, i * step));
   }
+  base[CF_TONEMAP_BASE_STEPS + 1] = base[CF_TONEMAP_BASE_STEPS];
 }

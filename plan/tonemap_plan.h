@@ -117,8 +117,12 @@ CfVideo cf_tonemap_plane(const CfVideo *video);
 #define CF_TONEMAP_LIGHT_STEPS 4096
 #define CF_TONEMAP_BASE_STEPS  2048
 
+/* One entry more, the last once again, spares a look-up at the end to be another. */
+#define CF_TONEMAP_LIGHT_ENTRIES (CF_TONEMAP_LIGHT_STEPS + 2)
+#define CF_TONEMAP_BASE_ENTRIES  (CF_TONEMAP_BASE_STEPS + 2)
+
 /* Entry i: of the signal i / LIGHT_STEPS, cf_pq_eotf() or cf_hlg_inverse_oetf(). */
-void cf_tonemap_light_table(CfTransfer transfer, float light[CF_TONEMAP_LIGHT_STEPS + 1]);
+void cf_tonemap_light_table(CfTransfer transfer, float light[CF_TONEMAP_LIGHT_ENTRIES]);
 
 /* What the curve says of a base. */
 typedef struct {
@@ -127,4 +131,4 @@ typedef struct {
 
 /* Entry i: of the base at i / BASE_STEPS of the plane's codes. */
 void cf_tonemap_base_table(const CfTonemapCurve *curve, double saturation,
-                           CfTonemapBase base[CF_TONEMAP_BASE_STEPS + 1]);
+                           CfTonemapBase base[CF_TONEMAP_BASE_ENTRIES]);

@@ -57,17 +57,6 @@ INLINE float exp_2(float power)
 
 /* ---- From codes to light ---- */
 
-/* Between the entries of a table for 0..1. */
-INLINE float look_up(const float *table, float signal)
-{
-  const float place = clamp(signal, 0.0f, 1.0f) * (float)CF_TONEMAP_LIGHT_STEPS;
-  const int floor = (int)place;
-  const int entry = floor < CF_TONEMAP_LIGHT_STEPS - 1 ? floor : CF_TONEMAP_LIGHT_STEPS - 1;
-  const float fraction = place - (float)entry;
-
-  return table[entry] + fraction * (table[entry + 1] - table[entry]);
-}
-
 INLINE float luminance_2020(float red, float green, float blue)
 {
   const double *weight = cf_tonemap_luminance_2020;
@@ -88,28 +77,50 @@ INLINE void show_hlg(int count, float *restrict red, float *restrict green, floa
   }
 }
 
-CF_MULTIVERSION
-void cf_tonemap_light(const CfTonemapSource *source, const float *restrict luma,
-                      const float *restrict blue, const float *restrict red, int count,
-                      float *const light[3])
+/* R'G'B' as places in the table of light. */
+INLINE void decode(const CfTonemapSource *source, const float *restrict luma,
+                   const float *restrict blue, const float *restrict red, int count,
+                   float *restrict r, float *restrict g, float *restrict b)
 {
   const float luma_offset = source->luma_offset, luma_gain = source->luma_gain;
   const float centre = source->chroma_centre, chroma_gain = source->chroma_gain;
   const float red_from = source->red_from, blue_from = source->blue_from;
   const float green_from_blue = source->green_from_blue, green_from_red = source->green_from_red;
-  const float *table = source->light;
-  float *restrict r = light[0], *restrict g = light[1], *restrict b = light[2];
+  const float last = (float)CF_TONEMAP_LIGHT_STEPS;
 
   for (int i = 0; i < count; i++) {
     const float y = (luma[i] - luma_offset) * luma_gain;
     const float cb = (blue[i] - centre) * chroma_gain, cr = (red[i] - centre) * chroma_gain;
 
-    r[i] = look_up(table, y + red_from * cr);
-    g[i] = look_up(table, y - green_from_blue * cb - green_from_red * cr);
-    b[i] = look_up(table, y + blue_from * cb);
+    r[i] = last * clamp(y + red_from * cr, 0.0f, 1.0f);
+    g[i] = last * clamp(y - green_from_blue * cb - green_from_red * cr, 0.0f, 1.0f);
+    b[i] = last * clamp(y + blue_from * cb, 0.0f, 1.0f);
   }
+}
+
+/* Between entries. Apart from decode(), since compilers make a branch of a clamped place. */
+INLINE void look_up_light(const float *restrict table, const float *restrict place, int count,
+                          float *restrict light)
+{
+  for (int i = 0; i < count; i++) {
+    const int entry = (int)place[i];
+    const float fraction = place[i] - (float)entry;
+
+    light[i] = table[entry] + fraction * (table[entry + 1] - table[entry]);
+  }
+}
+
+CF_MULTIVERSION
+void cf_tonemap_light(const CfTonemapSource *source, const float *luma, const float *blue,
+                      const float *red, int count, float *const light[3])
+{
+  float place[3][CF_TONEMAP_PIECE];
+
+  decode(source, luma, blue, red, count, place[0], place[1], place[2]);
+  for (int c = 0; c < 3; c++)
+    look_up_light(source->light, place[c], count, light[c]);
   if (source->transfer == CF_TRANSFER_HLG)
-    show_hlg(count, r, g, b);
+    show_hlg(count, light[0], light[1], light[2]);
 }
 
 CF_MULTIVERSION
@@ -152,16 +163,14 @@ INLINE void add_detail(const CfTonemapTones *tones, const uint16_t *restrict pla
   }
 }
 
-INLINE void look_up_base(const CfTonemapTones *tones, const uint16_t *restrict base, int count,
-                         float *restrict gain, float *restrict saturation)
+INLINE void look_up_base(const CfTonemapBase *restrict table, const uint16_t *restrict base,
+                         int count, float *restrict gain, float *restrict saturation)
 {
   const float to_place = (float)CF_TONEMAP_BASE_STEPS / 65535.0f;
-  const CfTonemapBase *table = tones->base;
 
   for (int i = 0; i < count; i++) {
     const float place = (float)base[i] * to_place;
-    const int floor = (int)place;
-    const int entry = floor < CF_TONEMAP_BASE_STEPS - 1 ? floor : CF_TONEMAP_BASE_STEPS - 1;
+    const int entry = (int)place;
     const float fraction = place - (float)entry;
     const CfTonemapBase before = table[entry], after = table[entry + 1];
 
@@ -180,31 +189,21 @@ INLINE float smallest(float a, float b)
   return a < b ? a : b;
 }
 
-INLINE float encode(float light)
-{
-  return exp_2((float)(1.0 / CF_TONEMAP_GAMMA) * log_2(clamp(light, 0.0f, 1.0f)));
-}
-
-CF_MULTIVERSION
-void cf_tonemap_finish(const CfTonemapTones *tones, float *const light[3],
-                       const uint16_t *restrict plane, const uint16_t *restrict base, int count,
-                       float *const signal[3])
+/* Linear light of BT.709, white at 1, of light of BT.2020. */
+INLINE void make_sdr(const CfTonemapTones *tones, const float *restrict gain,
+                     const float *restrict saturation, const float *restrict red,
+                     const float *restrict green, const float *restrict blue, int count,
+                     float *restrict to_red, float *restrict to_green, float *restrict to_blue)
 {
   const float knee = tones->knee, room = tones->room, most = tones->most;
   const float per_room = 1.0f / room;
-  float gain[CF_TONEMAP_PIECE], saturation[CF_TONEMAP_PIECE], matrix[3][3], weight[3];
-  const float *restrict red = light[0], *restrict green = light[1], *restrict blue = light[2];
-  float *restrict to_red = signal[0], *restrict to_green = signal[1], *restrict to_blue = signal[2];
+  float matrix[3][3], weight[3];
 
   for (int c = 0; c < 3; c++) {
     weight[c] = (float)cf_tonemap_luminance_709[c];
     for (int k = 0; k < 3; k++)
       matrix[c][k] = (float)cf_tonemap_to_709[c][k];
   }
-  look_up_base(tones, base, count, gain, saturation);
-  if (tones->detail != 0.0f)
-    add_detail(tones, plane, base, count, gain);
-
   for (int i = 0; i < count; i++) {
     const float r0 = gain[i] * red[i], g0 = gain[i] * green[i], b0 = gain[i] * blue[i];
     const float r = matrix[0][0] * r0 + matrix[0][1] * g0 + matrix[0][2] * b0;
@@ -226,10 +225,32 @@ void cf_tonemap_finish(const CfTonemapTones *tones, float *const light[3],
     const float below = -smallest(smallest(ar, ag), ab) / largest(grey, 1e-9f);
     const float inside = 1.0f / largest(1.0f, largest(above, below));
 
-    to_red[i] = encode(grey + ar * inside);
-    to_green[i] = encode(grey + ag * inside);
-    to_blue[i] = encode(grey + ab * inside);
+    to_red[i] = grey + ar * inside;
+    to_green[i] = grey + ag * inside;
+    to_blue[i] = grey + ab * inside;
   }
+}
+
+/* In place. */
+INLINE void encode(int count, float *restrict light)
+{
+  for (int i = 0; i < count; i++)
+    light[i] = exp_2((float)(1.0 / CF_TONEMAP_GAMMA) * log_2(clamp(light[i], 0.0f, 1.0f)));
+}
+
+CF_MULTIVERSION
+void cf_tonemap_finish(const CfTonemapTones *tones, float *const light[3], const uint16_t *plane,
+                       const uint16_t *base, int count, float *const signal[3])
+{
+  float gain[CF_TONEMAP_PIECE], saturation[CF_TONEMAP_PIECE];
+
+  look_up_base(tones->base, base, count, gain, saturation);
+  if (tones->detail != 0.0f)
+    add_detail(tones, plane, base, count, gain);
+  make_sdr(tones, gain, saturation, light[0], light[1], light[2], count, signal[0], signal[1],
+           signal[2]);
+  for (int c = 0; c < 3; c++)
+    encode(count, signal[c]);
 }
 
 /* ---- From R'G'B' to planes ---- */

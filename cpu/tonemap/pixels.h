@@ -15,7 +15,7 @@ typedef struct {
   CfTransfer transfer;
   float luma_offset, luma_gain, chroma_centre, chroma_gain; /* gains: one over the scales */
   float red_from, blue_from, green_from_blue, green_from_red;
-  float light[CF_TONEMAP_LIGHT_STEPS + 1];
+  float light[CF_TONEMAP_LIGHT_ENTRIES];
 } CfTonemapSource;
 
 /* From light to R'G'B'. */
@@ -24,7 +24,7 @@ typedef struct {
   float noise_floor;
   bool raises;            /* detail above 1 */
   float knee, room, most; /* of rolling off: where it begins, 1 - knee, and `most` in that room */
-  CfTonemapBase base[CF_TONEMAP_BASE_STEPS + 1];
+  CfTonemapBase base[CF_TONEMAP_BASE_ENTRIES];
 } CfTonemapTones;
 
 /* Linear light of BT.2020 in nits of `count` pixels, each with its chroma. */

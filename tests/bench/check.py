@@ -14,7 +14,10 @@ ELEMENTS = {  # and a property of each that is not its default
     "cudagaussblur": "sigma=3.5",
     "cudablockavg": "block-width=5",
     "cudasepconv": "row-kernel=<1,2,1>",
+    "cudatonemap": "detail=1.5",
 }
+FORMATS = {"cudatonemap": ("P010_10LE", "Y444_16LE")}  # instead of those of the others
+OTHERS_FORMATS = ("NV12", "RGBA", "GRAY16_LE")
 FIELDS = {
     "element": str, "backend": str, "algorithm": str, "format": str, "width": int, "height": int,
     "threads": int, "runs": int, "median_ms": float, "min_ms": float, "copy_ms": float,
@@ -33,6 +36,7 @@ MISTAKES = [  # arguments, what the message must say
     (["--property", "sigma=2"], "no property"),
     (["--property", "block-width=0"], "1 to 4096"),
     (["--property", "mode=median"], "average, min, max"),
+    (["--output-format", "RGBA"], "cudatonemap"),
     (["--threads", "many"], "--threads"),
     (["--runs", "-1"], "--runs"),
     (["--alpha", "half"], "opaque"),
@@ -112,7 +116,7 @@ def main():
     backends = ["reference", "cpu"] + (["cuda"] if sys.argv[2] == "cuda" else [])
     for element in ELEMENTS:
         for backend in backends:
-            for video_format in ("NV12", "RGBA", "GRAY16_LE"):
+            for video_format in FORMATS.get(element, OTHERS_FORMATS):
                 check_engine(tap, element, backend, video_format)
     for arguments, part in MISTAKES:
         check_mistake(tap, arguments, part)

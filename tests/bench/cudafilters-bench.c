@@ -19,13 +19,14 @@ typedef struct {
   const CfEffect *effect;
   const char *element, *backend;
   void *params;
-  CfVideo video;
+  CfVideo video, destination; /* destination: of effects that make other pictures */
   CfAlphaFill alpha;
   int threads, runs;
   bool json;
 } Request;
 
-static const char *const elements[] = {"cudallf", "cudagaussblur", "cudablockavg", "cudasepconv"};
+static const char *const elements[] = {"cudallf", "cudagaussblur", "cudablockavg", "cudasepconv",
+                                       "cudatonemap"};
 #define ELEMENT_COUNT ((int)(sizeof elements / sizeof elements[0]))
 
 /* An element is called as its effect, with "cuda" before. */
@@ -81,6 +82,7 @@ static void print_help(void)
          "  --element NAME        one of those below\n"
          "  --backend B           reference, cpu or cuda\n"
          "  --format F            a video format as in caps, such as NV12 or RGBA\n"
+         "  --output-format F     what cudatonemap makes of it (default NV12)\n"
          "  --size WxH            frame size in pixels, such as 1920x1080\n"
          "  --property NAME=VALUE a property of the element; may be given again\n"
          "  --threads N           CPU threads, 0 = all (default 0)\n"
@@ -136,8 +138,8 @@ static bool parse_element(Request *request, const char *name, CfStatus *status)
   request->element = name;
   if (!request->effect)
     return cf_fail(status, CF_ERROR_INVALID,
-                   "there is no element \"%s\"; there are cudallf, cudagaussblur, cudablockavg and "
-                   "cudasepconv",
+                   "there is no element \"%s\"; there are cudallf, cudagaussblur, cudablockavg, "
+                   "cudasepconv and cudatonemap",
                    name);
   request->params = calloc(1, request->effect->params_size);
   if (!request->params)
@@ -175,7 +177,7 @@ static bool parse_alpha(const char *text, CfAlphaFill *alpha, CfStatus *status)
 
 /* The options as text, before anything depends on anything else. */
 typedef struct {
-  const char *element, *backend, *format, *size, *alpha, *threads, *runs;
+  const char *element, *backend, *format, *output_format, *size, *alpha, *threads, *runs;
   const char **properties; /* of argc entries */
   int property_count;
   bool json, help;
@@ -183,10 +185,23 @@ typedef struct {
 
 static bool read_options(Options *options, int argc, char **argv, CfStatus *status)
 {
-  enum { ELEMENT = 1, BACKEND, FORMAT, SIZE, PROPERTY, THREADS, RUNS, ALPHA, JSON, HELP };
+  enum {
+    ELEMENT = 1,
+    BACKEND,
+    FORMAT,
+    OUTPUT_FORMAT,
+    SIZE,
+    PROPERTY,
+    THREADS,
+    RUNS,
+    ALPHA,
+    JSON,
+    HELP
+  };
   static const struct option table[] = {{"element", required_argument, NULL, ELEMENT},
                                         {"backend", required_argument, NULL, BACKEND},
                                         {"format", required_argument, NULL, FORMAT},
+                                        {"output-format", required_argument, NULL, OUTPUT_FORMAT},
                                         {"size", required_argument, NULL, SIZE},
                                         {"property", required_argument, NULL, PROPERTY},
                                         {"threads", required_argument, NULL, THREADS},
@@ -196,9 +211,10 @@ static bool read_options(Options *options, int argc, char **argv, CfStatus *stat
                                         {"help", no_argument, NULL, HELP},
                                         {NULL, 0, NULL, 0}};
   const char **const texts[] = {
-      [ELEMENT] = &options->element, [BACKEND] = &options->backend, [FORMAT] = &options->format,
-      [SIZE] = &options->size,       [THREADS] = &options->threads, [RUNS] = &options->runs,
-      [ALPHA] = &options->alpha};
+      [ELEMENT] = &options->element, [BACKEND] = &options->backend,
+      [FORMAT] = &options->format,   [SIZE] = &options->size,
+      [THREADS] = &options->threads, [RUNS] = &options->runs,
+      [ALPHA] = &options->alpha,     [OUTPUT_FORMAT] = &options->output_format};
   int option;
 
   opterr = 0;
@@ -222,6 +238,22 @@ static bool read_options(Options *options, int argc, char **argv, CfStatus *stat
     return cf_fail(status, CF_ERROR_INVALID,
                    "--element, --backend, --format and --size are needed; see --help");
   return true;
+}
+
+/* Of effects that make other pictures, which take HDR: PQ here. */
+static bool parse_output(const Options *options, Request *request, CfStatus *status)
+{
+  CfFormat format = CF_FORMAT_NV12;
+
+  if (!request->effect->check_destination)
+    return !options->output_format ||
+           cf_fail(status, CF_ERROR_INVALID, "--output-format is for cudatonemap only");
+  if (options->output_format && !cf_format_from_name(options->output_format, &format))
+    return cf_fail(status, CF_ERROR_INVALID, "there is no format \"%s\"; --help lists them",
+                   options->output_format);
+  request->destination = cf_video(format, request->video.width, request->video.height);
+  request->video.transfer = CF_TRANSFER_PQ;
+  return request->effect->check_destination(&request->video, &request->destination, status);
 }
 
 static bool understand(const Options *options, Request *request, CfStatus *status)
@@ -251,9 +283,8 @@ static bool understand(const Options *options, Request *request, CfStatus *statu
   request->backend = options->backend;
   request->video = cf_video(format, width, height);
   request->json = options->json;
-  return cf_params_check(request->effect->params, request->params, status) &&
-         (!request->effect->check ||
-          request->effect->check(&request->video, request->params, status));
+  return parse_output(options, request, status) &&
+         cf_effect_check(request->effect, &request->video, request->params, status);
 }
 
 static const CfEngine *find_engine(const Request *request, CfStatus *status)
@@ -311,6 +342,8 @@ static bool measure(const Request *request, CfStatus *status)
   const CfEngine *engine = find_engine(request, status);
   const CfWork work = {.engine = engine,
                        .video = &request->video,
+                       .destination =
+                           request->effect->check_destination ? &request->destination : NULL,
                        .params = request->params,
                        .alpha = request->alpha,
                        .threads = request->threads,

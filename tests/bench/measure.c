@@ -61,7 +61,9 @@ static bool make_frames(Bench *bench, CfStatus *status)
     Frame *frame = &bench->frame[i];
 
     frame->source = cf_picture_new(bench->work->video, CF_LAYOUT_ALIGNED);
-    frame->destination = cf_picture_new(bench->work->video, CF_LAYOUT_ALIGNED);
+    frame->destination =
+        cf_picture_new(bench->work->destination ? bench->work->destination : bench->work->video,
+                       CF_LAYOUT_ALIGNED);
     cf_picture_fill(frame->source, CF_PATTERN_PHOTO, bench->work->alpha, (uint64_t)i + 1);
     if (!bench->memory)
       continue;
@@ -110,9 +112,12 @@ static void copy_on_host(const CfPicture *to, const CfPicture *from, int plane, 
            row_bytes);
 }
 
+/* Where the destination is of another format, over another source. */
 static bool run_copy(const Bench *bench, int number, CfStatus *status)
 {
   const Frame *frame = &bench->frame[(number + CF_BENCH_FRAMES / 2) % CF_BENCH_FRAMES];
+  const Frame *other = &bench->frame[(number + CF_BENCH_FRAMES / 2 + 1) % CF_BENCH_FRAMES];
+  const bool same = !bench->work->destination;
   const CfVideo *video = bench->work->video;
 
   for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
@@ -120,10 +125,12 @@ static bool run_copy(const Bench *bench, int number, CfStatus *status)
     const int rows = cf_plane_height(video, p);
 
     if (!bench->memory) {
-      copy_on_host(&frame->destination->planes, &frame->source->planes, p, row_bytes, rows);
+      copy_on_host(same ? &frame->destination->planes : &other->source->planes,
+                   &frame->source->planes, p, row_bytes, rows);
       continue;
     }
-    const CfPicture *to = &frame->device_destination.planes, *from = &frame->device_source.planes;
+    const CfPicture *to = same ? &frame->device_destination.planes : &other->device_source.planes;
+    const CfPicture *from = &frame->device_source.planes;
     if (!bench->memory->copy(to->data[p], to->stride[p], from->data[p], from->stride[p], row_bytes,
                              rows))
       return cf_fail(status, CF_ERROR_FAILED, "the device does not copy a frame");
@@ -238,7 +245,8 @@ bool cf_measure(const CfWork *work, CfTimes *times, CfStatus *status)
       return false;
   }
   const CfOpenOptions options = {.threads = work->threads,
-                                 .device = bench.memory ? bench.memory->device() : NULL};
+                                 .device = bench.memory ? bench.memory->device() : NULL,
+                                 .destination = work->destination};
   bench.filter = cf_filter_open(work->engine, work->video, work->params, &options, status);
   if (!bench.filter)
     return false;

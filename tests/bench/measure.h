@@ -10,10 +10,11 @@
 typedef struct {
   const CfEngine *engine;
   const CfVideo *video;
-  const void *params; /* checked */
-  CfAlphaFill alpha;  /* of the frames */
-  int threads;        /* as in CfOpenOptions */
-  int runs;           /* 0 = chosen from the time of one */
+  const CfVideo *destination; /* NULL: as `video` */
+  const void *params;         /* checked */
+  CfAlphaFill alpha;          /* of the frames */
+  int threads;                /* as in CfOpenOptions */
+  int runs;                   /* 0 = chosen from the time of one */
 } CfWork;
 
 typedef struct {
@@ -30,5 +31,6 @@ typedef struct {
 #define CF_BENCH_MAX_DEVICE_RUNS 500
 
 /* Warms up and measures: engine and copy take turns, each on the frame that was used longest ago.
- * Host work is timed by the clock, device work by marks on its stream around every run. */
+ * What is copied is a source. Host work is timed by the clock, device work by marks on its stream
+ * around every run. */
 bool cf_measure(const CfWork *work, CfTimes *times, CfStatus *status);
