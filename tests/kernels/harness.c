@@ -105,24 +105,26 @@ struct CfRig {
   const CfRegions *regions; /* of the jobs to come */
 };
 
-static bool params_allowed(CfTest *test, const CfVideo *video, const void *params)
+static bool params_allowed(CfTest *test, const CfVideo *video, const CfVideo *destination,
+                           const void *params)
 {
   const CfEffect *effect = test->effect;
   CfStatus status = {CF_OK, ""};
   const bool allowed = cf_params_check(effect->params, params, &status) &&
-                       (!effect->check || effect->check(video, params, &status));
+                       (!effect->check || effect->check(video, params, &status)) &&
+                       (!destination || effect->check_destination(video, destination, &status));
 
   return CF_EXPECT(test, allowed, "the params are refused: %s", status.message);
 }
 
-CfRig *cf_rig_open(CfTest *test, const CfEngine *engine, const CfVideo *video, const void *params,
-                   int threads)
+CfRig *cf_rig_open_to(CfTest *test, const CfEngine *engine, const CfVideo *video,
+                      const CfVideo *destination, const void *params, int threads)
 {
   CfStatus status = {CF_OK, ""};
   CfRig rig = {.test = test, .engine = engine};
   CfVideo handed = *video;
 
-  if (!params_allowed(test, video, params))
+  if (!params_allowed(test, video, destination, params))
     return NULL;
   if (engine->device_memory) {
     rig.memory = cf_device_memory(&status);
@@ -130,7 +132,8 @@ CfRig *cf_rig_open(CfTest *test, const CfEngine *engine, const CfVideo *video, c
       return NULL;
   }
   const CfOpenOptions options = {.threads = threads,
-                                 .device = rig.memory ? rig.memory->device() : NULL};
+                                 .device = rig.memory ? rig.memory->device() : NULL,
+                                 .destination = destination};
   rig.packs = (engine == test->engine || !test->engine) && video->format == test->format &&
               test->handed != test->format;
   if (rig.packs)
@@ -146,6 +149,12 @@ CfRig *cf_rig_open(CfTest *test, const CfEngine *engine, const CfVideo *video, c
   }
   *result = rig;
   return result;
+}
+
+CfRig *cf_rig_open(CfTest *test, const CfEngine *engine, const CfVideo *video, const void *params,
+                   int threads)
+{
+  return cf_rig_open_to(test, engine, video, NULL, params, threads);
 }
 
 bool cf_rig_update(CfRig *rig, const void *params)
@@ -257,7 +266,9 @@ void cf_rig_close(CfRig *rig)
 bool cf_test_filter(CfTest *test, const CfEngine *engine, const void *params, int threads,
                     const CfTestPicture *source, CfTestPicture *destination)
 {
-  CfRig *rig = cf_rig_open(test, engine, &destination->video, params, threads);
+  const bool converts = test->effect->check_destination;
+  CfRig *rig = cf_rig_open_to(test, engine, source ? &source->video : &destination->video,
+                              converts ? &destination->video : NULL, params, threads);
   const bool good = rig && cf_rig_run(rig, source, destination);
 
   cf_rig_close(rig);

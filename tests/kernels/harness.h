@@ -89,6 +89,10 @@ typedef struct CfRig CfRig;
 CfRig *cf_rig_open(CfTest *test, const CfEngine *engine, const CfVideo *video, const void *params,
                    int threads);
 
+/* The same for effects that make other pictures of those of `video`. */
+CfRig *cf_rig_open_to(CfTest *test, const CfEngine *engine, const CfVideo *video,
+                      const CfVideo *destination, const void *params, int threads);
+
 bool cf_rig_update(CfRig *rig, const void *params);
 
 /* The jobs to come are given these regions; NULL, as at first, for the whole picture. Borrowed. */
@@ -104,7 +108,7 @@ const char *cf_rig_algorithm(const CfRig *rig);
 /* NULL is allowed. */
 void cf_rig_close(CfRig *rig);
 
-/* Opens `engine` for the source's video on `threads` threads, runs once and closes. */
+/* Opens `engine` for the pictures' videos on `threads` threads, runs once and closes. */
 bool cf_test_filter(CfTest *test, const CfEngine *engine, const void *params, int threads,
                     const CfTestPicture *source, CfTestPicture *destination);
 
