@@ -14,15 +14,28 @@ static const CfParam params[] = {
      "Stops below which local differences are not raised (detail above 1)", CF_PARAM_DOUBLE,
      FIELD(noise_floor), 0.0, 2.0, 0.1, NULL, NULL, .soft_minimum = 0.0, .soft_maximum = 0.5},
     {"saturation", "Saturation", "Colours: 0 is grey, 1 as the tones ask for", CF_PARAM_DOUBLE,
-     FIELD(saturation), 0.0, 2.0, 1.0, NULL, NULL, .group = "Colours"},
+     FIELD(saturation), 0.0, 2.0, 1.0, NULL, NULL, .group = "Colours", .soft_minimum = 0.5,
+     .soft_maximum = 1.5},
     {"peak", "Peak", "Nits of the brightest that is kept, 0 = what the stream tells",
      CF_PARAM_DOUBLE, FIELD(peak), 0.0, 10000.0, 0.0, NULL, NULL, .group = "Light",
      .soft_minimum = 0.0, .soft_maximum = 4000.0},
+    {"dynamic", "Dynamic", "Measure each frame's peak and follow it (peak=0)", CF_PARAM_BOOL,
+     FIELD(dynamic), 0.0, 1.0, 0.0, NULL, NULL},
     {"target-nits", "Target nits", "White of the display, 100 = as SDR is graded", CF_PARAM_DOUBLE,
-     FIELD(target_nits), 50.0, 1000.0, 100.0, NULL, NULL, .soft_minimum = 80.0,
-     .soft_maximum = 300.0},
+     FIELD(target_nits), 50.0, 1000.0, 100.0, NULL, NULL, .soft_minimum = 50.0,
+     .soft_maximum = 400.0, .scale = CF_SCALE_LOG},
     {"dither", "Dither", "Spread what codes cannot hold, so that skies show no bands",
      CF_PARAM_BOOL, FIELD(dither), 0.0, 1.0, 1.0, NULL, NULL},
+    {0},
+};
+
+static bool has_peak(const void *values)
+{
+  return ((const CfTonemapParams *)values)->peak > 0.0;
+}
+
+static const CfRemark remarks[] = {
+    {"dynamic", has_peak, "dynamic has no effect: it is for peak=0"},
     {0},
 };
 
@@ -90,5 +103,6 @@ const CfEffect cf_tonemap = {
     .check = check,
     .check_destination = check_destination,
     .is_identity = is_identity,
+    .remarks = remarks,
     .engines = engines,
 };

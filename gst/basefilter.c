@@ -35,6 +35,7 @@ static gboolean gst_cuda_filters_base_start(GstBaseTransform *trans)
   self->running_turn = self->refusals_told = self->remarks_told = 0;
   self->cuda_memory = FALSE;
   self->cover = GST_CUDA_FILTERS_COVER_ALL;
+  self->went_on = FALSE;
   gst_cuda_filters_base_reset_staged(self);
   gst_cuda_filters_base_ask_for_latency(self);
   if (self->roi)

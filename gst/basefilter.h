@@ -90,6 +90,8 @@ struct _GstCudaFiltersBase {
   guint64 *wanted_turns, wanted_turn;
   guint64 refusals_told, remarks_told; /* bits: a parameter's, a remark's of the effect */
   gboolean identity;
+  gboolean went_on; /* a frame was filtered since the start or a flush, at `last_pts` */
+  GstClockTime last_pts;
   GstCudaFiltersCover cover; /* of the frame that was looked at last, and its regions */
   CfRegions regions;
 

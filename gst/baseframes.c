@@ -7,6 +7,8 @@
 #include "basestaged.h"
 #include "frames.h"
 
+#define USUAL_SECONDS 0.04 /* from frame to frame, where nothing tells */
+
 static GstBaseTransformClass *parent_class;
 
 /* Upstream's frames lie in another context than the one we found: theirs is taken over, and the
@@ -114,6 +116,7 @@ static gboolean gst_cuda_filters_base_sink_event(GstBaseTransform *trans, GstEve
     gst_cuda_filters_output_task_set_flushing(self->output_task, TRUE);
   } else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     gst_cuda_filters_output_task_set_flushing(self->output_task, FALSE);
+    self->went_on = FALSE;
     gst_cuda_filters_base_reset_staged(self);
     if (self->roi)
       gst_cuda_filters_regions_reset(self->roi);
@@ -189,6 +192,24 @@ static GstFlowReturn check_input(GstCudaFiltersBase *self, GstBuffer *input, CfS
   return gst_cuda_filters_base_update_params(self, status) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
+/* How the frame goes on from the one before it. */
+static void note_pace(GstCudaFiltersBase *self, GstBuffer *input)
+{
+  const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->in_info;
+  const GstClockTime pts = GST_BUFFER_PTS(input), last = self->last_pts;
+  gdouble seconds = USUAL_SECONDS;
+
+  if (self->went_on && GST_CLOCK_TIME_IS_VALID(pts) && GST_CLOCK_TIME_IS_VALID(last) && pts > last)
+    seconds = (gdouble)(pts - last) / GST_SECOND;
+  else if (GST_VIDEO_INFO_FPS_N(info) > 0)
+    seconds = (gdouble)GST_VIDEO_INFO_FPS_D(info) / GST_VIDEO_INFO_FPS_N(info);
+  gst_cuda_filters_worker_set_pace(self->worker, seconds,
+                                   GST_BUFFER_FLAG_IS_SET(input, GST_BUFFER_FLAG_DISCONT) ||
+                                       !self->went_on);
+  self->last_pts = pts;
+  self->went_on = TRUE;
+}
+
 /* Identity settings, and regions that are nowhere, hand the input on. Passthrough mode of the base
  * class would renegotiate whenever an animated parameter comes to or leaves identity. */
 static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *trans,
@@ -214,6 +235,7 @@ static GstFlowReturn gst_cuda_filters_base_generate_output(GstBaseTransform *tra
   pass_on = self->identity || self->cover == GST_CUDA_FILTERS_COVER_NONE;
   gst_cuda_filters_worker_set_regions(
       self->worker, self->cover == GST_CUDA_FILTERS_COVER_SOME ? &self->regions : NULL);
+  note_pace(self, trans->queued_buf);
   if (gst_cuda_filters_base_is_staged(self))
     return gst_cuda_filters_base_generate_staged(self, pass_on, output);
   if (pass_on)

@@ -12,6 +12,8 @@ struct _GstCudaFiltersWorker {
   CfVideo video, destination;  /* the same but for effects that make other pictures */
   CfFilter *filters[N_STATES]; /* the fields' only where frames may be interlaced */
   const CfRegions *regions;
+  gdouble seconds; /* as in CfJob */
+  gboolean fresh;
   GArray *field_regions; /* CfRegion: those of a field, and what they are parts of */
 };
 
@@ -143,6 +145,12 @@ void gst_cuda_filters_worker_set_regions(GstCudaFiltersWorker *worker, const CfR
   worker->regions = regions;
 }
 
+void gst_cuda_filters_worker_set_pace(GstCudaFiltersWorker *worker, gdouble seconds, gboolean fresh)
+{
+  worker->seconds = seconds;
+  worker->fresh = fresh;
+}
+
 /* The lines of a field that show what the lines of its frame do; both fields cover a line of which
  * only half is covered. */
 static CfRegion scale_to_field(CfRegion region, gboolean outside)
@@ -186,6 +194,8 @@ static gboolean run_part(GstCudaFiltersWorker *worker, gint part, const CfJob *f
     return cf_fail(status, CF_ERROR_FAILED, "%s on %s knows no regions: set roi-mode=none",
                    worker->effect->name, worker->engine->name);
   job.regions = worker->regions;
+  job.seconds = worker->seconds;
+  job.fresh = worker->fresh;
   if (job.regions && part != FRAME) {
     scaled = scale_all_to_field(worker, job.regions);
     job.regions = &scaled;

@@ -28,6 +28,10 @@ gboolean gst_cuda_filters_worker_update(GstCudaFiltersWorker *worker, const void
  * next call. */
 void gst_cuda_filters_worker_set_regions(GstCudaFiltersWorker *worker, const CfRegions *regions);
 
+/* The next frame comes `seconds` after the one before, or, `fresh`, does not go on from it. */
+void gst_cuda_filters_worker_set_pace(GstCudaFiltersWorker *worker, gdouble seconds,
+                                      gboolean fresh);
+
 /* Filters one mapped frame into another (or the same, where the engine works in place); field by
  * field if `source` is interlaced. `stream` goes to CfJob. */
 gboolean gst_cuda_filters_worker_run(GstCudaFiltersWorker *worker, const GstVideoFrame *source,

@@ -41,6 +41,11 @@ typedef struct {
    * the whole picture. */
   const CfRegions *regions;
 
+  /* For effects that follow what frames show: seconds since the frame before, and whether this one
+   * goes on from no frame that the state has seen, as after a seek. */
+  double seconds;
+  bool fresh;
+
   /* Engines with `halo` make only the luma rows first_row..first_row + rows - 1; rows = 0 for all.
    * Both are even, but for the last rows of a picture. The pictures' pointers are those of row 0,
    * but only these rows of the destination need to be in memory, and of the source those and

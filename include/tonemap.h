@@ -20,6 +20,7 @@ typedef struct {
                          100 */
   double saturation;  /* 0..2 */
   bool dither;
+  bool dynamic; /* where no peak is set: measured in each frame, and smoothed in time */
 
   /* Not in the table: what the stream tells of its peak, in nits; 0 where it does not. */
   double stream_peak;

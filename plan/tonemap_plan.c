@@ -191,3 +191,35 @@ void cf_tonemap_base_table(const CfTonemapCurve *curve, double saturation,
   }
   base[CF_TONEMAP_BASE_STEPS + 1] = base[CF_TONEMAP_BASE_STEPS];
 }
+
+/* ---- The measured peak ---- */
+
+bool cf_tonemap_is_dynamic(const CfTonemapParams *params)
+{
+  return params->dynamic && params->peak == 0.0;
+}
+
+CfTonemapPace cf_tonemap_pace(double seconds)
+{
+  return (CfTonemapPace){(float)(1.0 - exp(-seconds / CF_TONEMAP_RISE)),
+                         (float)(1.0 - exp(-seconds / CF_TONEMAP_FALL))};
+}
+
+double cf_tonemap_next_peak(CfTonemapMemory *memory, const CfTonemapParams *params,
+                            const uint32_t histogram[CF_TONEMAP_BINS], uint32_t samples,
+                            double seconds)
+{
+  const double white = cf_tonemap_log(CF_TONEMAP_REFERENCE_WHITE * params->target_nits / 100.0);
+  const int bin = cf_tonemap_brightest_bin(histogram, samples);
+  const double edge = (bin + 1.0) / CF_TONEMAP_BINS * CF_TONEMAP_STOPS;
+  float changed = 0.0f;
+
+  for (int i = 0; i < CF_TONEMAP_CUT_BINS; i++) {
+    const float share = cf_tonemap_cut_share(histogram, samples, i);
+
+    changed += fabsf(share - memory->share[i]);
+    memory->share[i] = share;
+  }
+  cf_tonemap_follow(memory, (float)fmax(edge, white), changed, cf_tonemap_pace(seconds));
+  return CF_TONEMAP_BLACK * (exp2(memory->peak) - 1.0);
+}

@@ -21,8 +21,9 @@
  */
 #pragma once
 
-#include "tonemap.h"
 #include "llf.h"
+#include "plan/tonemap_peak.h"
+#include "tonemap.h"
 
 #define CF_TONEMAP_BLACK           0.1     /* nits that are added before the logarithm */
 #define CF_TONEMAP_PLANE_PEAK      10000.0 /* nits at the plane's last code */
@@ -93,6 +94,19 @@ typedef struct {
 double cf_tonemap_peak(const CfTonemapParams *params, CfTransfer transfer);
 
 CfTonemapCurve cf_tonemap_curve(const CfTonemapParams *params, double peak);
+
+/* ---- The measured peak (plan/tonemap_peak.h) ---- */
+
+/* Whether each frame's peak is measured: `dynamic`, where no peak is set. */
+bool cf_tonemap_is_dynamic(const CfTonemapParams *params);
+
+/* For a frame `seconds` after the one before. */
+CfTonemapPace cf_tonemap_pace(double seconds);
+
+/* Takes the histogram of a frame's plane over; returns the peak to use for it, in nits. */
+double cf_tonemap_next_peak(CfTonemapMemory *memory, const CfTonemapParams *params,
+                            const uint32_t histogram[CF_TONEMAP_BINS], uint32_t samples,
+                            double seconds);
 
 /* From nits to linear light with white at 1, at a base of v stops. */
 double cf_tonemap_gain(const CfTonemapCurve *curve, double v);

@@ -16,6 +16,7 @@ typedef struct {
   CfTonemapParams params;
   CfTonemapCodes from, to;
   CfTonemapCurve curve;
+  CfTonemapMemory memory; /* of frames before, where the peak is measured */
   int threads;
   double *plane;  /* v over STOPS, rounded to codes of 16 bits: 0..1 */
   double *base;   /* the same, filtered */
@@ -256,6 +257,8 @@ static bool update(void *opaque, const void *params, CfStatus *status)
 
   (void)status;
   state->params = *(const CfTonemapParams *)params;
+  if (!cf_tonemap_is_dynamic(&state->params))
+    state->memory.started = false;
   state->curve =
       cf_tonemap_curve(&state->params, cf_tonemap_peak(&state->params, state->video.transfer));
   return true;
@@ -286,6 +289,22 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
   return NULL;
 }
 
+static void follow_peak(State *state, const CfJob *job)
+{
+  const size_t pixels = (size_t)state->video.width * (size_t)state->video.height;
+  uint32_t histogram[CF_TONEMAP_BINS] = {0};
+
+  if (!cf_tonemap_is_dynamic(&state->params))
+    return;
+  for (size_t i = 0; i < pixels; i++)
+    histogram[(int)(65535.0 * state->plane[i] + 0.5) / 64]++;
+  if (job->fresh)
+    state->memory.started = false;
+  state->curve = cf_tonemap_curve(&state->params,
+                                  cf_tonemap_next_peak(&state->memory, &state->params, histogram,
+                                                       (uint32_t)pixels, job->seconds));
+}
+
 static bool run(void *opaque, const CfJob *job, CfStatus *status)
 {
   State *state = opaque;
@@ -293,6 +312,7 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
   const size_t pixels = (size_t)state->video.width * (size_t)state->video.height;
 
   analyse(state, &job->source);
+  follow_peak(state, job);
   for (size_t i = 0; i < pixels; i++)
     state->base[i] = state->plane[i];
   if (!cf_series_llf_run(state->base, state->video.width, state->video.height, &filter,

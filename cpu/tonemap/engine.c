@@ -3,6 +3,7 @@
  * Tone mapping on the CPU: pairs of rows, in pieces that stay in a cache, before and after the
  * local Laplacian filter of the plane.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "cpu/common/int_math.h"
@@ -29,14 +30,17 @@ typedef struct {
   float dither[8][CF_TONEMAP_PIECE];    /* of the rows of a plane */
   CfTonemapParams params;
 
+  CfTonemapMemory memory; /* of frames before, where the peak is measured */
+  atomic_uint histogram[CF_TONEMAP_BINS];
+
   void *filter;           /* state of cf_llf_cpu */
   uint16_t *plane, *base; /* rows of `stride` samples */
   int stride;
 } State;
 
-/* A frame's loop over pairs of rows. */
+/* A frame's loop over rows or pairs of them. */
 typedef struct {
-  const State *state;
+  State *state;
   const CfJob *job;
 } Loop;
 
@@ -88,22 +92,44 @@ static void load_light(const Loop *loop, const Piece *piece, int y, float *const
 
 /* ---- Analyse ---- */
 
+static void count_row(const uint16_t *plane, int width, unsigned histogram[CF_TONEMAP_BINS])
+{
+  for (int x = 0; x < width; x++)
+    histogram[plane[x] / (65536 / CF_TONEMAP_BINS)]++;
+}
+
+static void add_histogram(State *state, const unsigned histogram[CF_TONEMAP_BINS])
+{
+  for (int i = 0; i < CF_TONEMAP_BINS; i++) {
+    if (histogram[i])
+      atomic_fetch_add_explicit(&state->histogram[i], histogram[i], memory_order_relaxed);
+  }
+}
+
 static void analyse_rows(void *context, int first, int end)
 {
   const Loop *loop = context;
-  const State *state = loop->state;
+  State *state = loop->state;
   const int width = state->video.width;
+  const bool dynamic = cf_tonemap_is_dynamic(&state->params);
+  unsigned histogram[CF_TONEMAP_BINS] = {0};
   Row red, green, blue;
   float *const light[3] = {red, green, blue};
 
   for (int y = first; y < end; y++) {
+    uint16_t *plane = state->plane + (size_t)y * (size_t)state->stride;
+
     for (int x = 0; x < width; x += CF_TONEMAP_PIECE) {
       const Piece piece = {x, y, cf_min(width - x, CF_TONEMAP_PIECE), 1};
 
       load_light(loop, &piece, y, light);
-      cf_tonemap_analyse(light, piece.count, state->plane + (size_t)y * (size_t)state->stride + x);
+      cf_tonemap_analyse(light, piece.count, plane + x);
     }
+    if (dynamic)
+      count_row(plane, width, histogram);
   }
+  if (dynamic)
+    add_histogram(state, histogram);
 }
 
 /* ---- Finish ---- */
@@ -204,6 +230,35 @@ static void finish_pairs(void *context, int first, int end)
 
 /* ---- A frame ---- */
 
+static void set_tones(State *state, double peak)
+{
+  const CfTonemapParams *params = &state->params;
+  const CfTonemapCurve curve = cf_tonemap_curve(params, peak);
+  CfTonemapTones *tones = &state->tones;
+
+  tones->detail = (float)(params->detail - 1.0);
+  tones->raises = params->detail > 1.0;
+  tones->noise_floor = (float)params->noise_floor;
+  tones->knee = (float)CF_TONEMAP_KNEE;
+  tones->room = (float)(1.0 - CF_TONEMAP_KNEE);
+  tones->most = (float)((curve.most - CF_TONEMAP_KNEE) / (1.0 - CF_TONEMAP_KNEE));
+  cf_tonemap_base_table(&curve, params->saturation, tones->base);
+}
+
+/* From what the loop over rows has counted. */
+static void follow_peak(State *state, const CfJob *job)
+{
+  uint32_t histogram[CF_TONEMAP_BINS];
+
+  for (int i = 0; i < CF_TONEMAP_BINS; i++)
+    histogram[i] = atomic_exchange_explicit(&state->histogram[i], 0, memory_order_relaxed);
+  if (job->fresh)
+    state->memory.started = false;
+  set_tones(state, cf_tonemap_next_peak(
+                       &state->memory, &state->params, histogram,
+                       (uint32_t)state->video.width * (uint32_t)state->video.height, job->seconds));
+}
+
 static CfPicture picture_of(const State *state, uint16_t *memory)
 {
   return (CfPicture){{(uint8_t *)memory}, {(ptrdiff_t)sizeof *memory * state->stride}};
@@ -219,6 +274,8 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
 
   cf_parallel_for(state->threads, height, cf_even_grain(state->threads, height), analyse_rows,
                   &loop);
+  if (cf_tonemap_is_dynamic(&state->params))
+    follow_peak(state, job);
   if (!cf_llf_cpu.run(state->filter, &filter, status))
     return false;
   cf_parallel_for(state->threads, pairs, cf_even_grain(state->threads, pairs), finish_pairs, &loop);
@@ -226,21 +283,6 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
 }
 
 /* ---- Parameters ---- */
-
-static void set_tones(State *state, double peak)
-{
-  const CfTonemapParams *params = &state->params;
-  const CfTonemapCurve curve = cf_tonemap_curve(params, peak);
-  CfTonemapTones *tones = &state->tones;
-
-  tones->detail = (float)(params->detail - 1.0);
-  tones->raises = params->detail > 1.0;
-  tones->noise_floor = (float)params->noise_floor;
-  tones->knee = (float)CF_TONEMAP_KNEE;
-  tones->room = (float)(1.0 - CF_TONEMAP_KNEE);
-  tones->most = (float)((curve.most - CF_TONEMAP_KNEE) / (1.0 - CF_TONEMAP_KNEE));
-  cf_tonemap_base_table(&curve, params->saturation, tones->base);
-}
 
 static void set_dither(State *state)
 {
@@ -259,6 +301,8 @@ static bool update(void *opaque, const void *params, CfStatus *status)
   if (!cf_llf_cpu.update(state->filter, &filter, status))
     return false;
   state->params = *next;
+  if (!cf_tonemap_is_dynamic(next))
+    state->memory.started = false;
   set_dither(state);
   set_tones(state, cf_tonemap_peak(next, state->video.transfer));
   return true;

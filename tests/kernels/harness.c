@@ -103,6 +103,8 @@ struct CfRig {
   CfFilter *filter;
   bool packs;               /* hands packed pictures to the filter */
   const CfRegions *regions; /* of the jobs to come */
+  double seconds;           /* likewise */
+  bool fresh;
 };
 
 static bool params_allowed(CfTest *test, const CfVideo *video, const CfVideo *destination,
@@ -170,13 +172,22 @@ void cf_rig_set_regions(CfRig *rig, const CfRegions *regions)
   rig->regions = regions;
 }
 
+void cf_rig_set_pace(CfRig *rig, double seconds, bool fresh)
+{
+  rig->seconds = seconds;
+  rig->fresh = fresh;
+}
+
 static bool run_on_device(CfRig *rig, const CfTestPicture *source, CfTestPicture *destination)
 {
   const CfMemory *memory = rig->memory;
   CfStatus status = {CF_OK, "a transfer failed"};
   CfMirror from = {.memory = memory}, to = {.memory = memory};
   CfTestPicture *returned = NULL; /* the source after the run */
-  CfJob job = {.stream = memory->stream(), .regions = rig->regions};
+  CfJob job = {.stream = memory->stream(),
+               .regions = rig->regions,
+               .seconds = rig->seconds,
+               .fresh = rig->fresh};
 
   bool good = cf_mirror_init(&to, memory, destination) && cf_mirror_upload(&to, destination);
   if (source)
@@ -202,7 +213,9 @@ static bool run_on_host(CfRig *rig, const CfTestPicture *source, CfTestPicture *
 {
   const CfJob job = {.source = source ? source->planes : destination->planes,
                      .destination = destination->planes,
-                     .regions = rig->regions};
+                     .regions = rig->regions,
+                     .seconds = rig->seconds,
+                     .fresh = rig->fresh};
   const uint64_t before = source ? cf_picture_hash(source) : 0;
   CfStatus status = {CF_OK, ""};
 

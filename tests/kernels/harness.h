@@ -98,6 +98,9 @@ bool cf_rig_update(CfRig *rig, const void *params);
 /* The jobs to come are given these regions; NULL, as at first, for the whole picture. Borrowed. */
 void cf_rig_set_regions(CfRig *rig, const CfRegions *regions);
 
+/* The jobs to come have these `seconds` and `fresh`; 0 and false at first. */
+void cf_rig_set_pace(CfRig *rig, double seconds, bool fresh);
+
 /* Runs on pictures in host memory, through mirrors on the device where the engine works there, and
  * waits. The destination is poisoned before; afterwards its guard bytes must be intact and the
  * source unchanged. With `source` NULL the destination is filtered in place. */
