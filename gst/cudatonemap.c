@@ -37,6 +37,7 @@ static gboolean gst_cuda_tonemap_set_info(GstVideoFilter *filter, GstCaps *in_ca
   GstCudaFiltersBase *base = GST_CUDA_FILTERS_BASE(filter);
   CfTonemapParams *params = base->params;
 
+  gst_cuda_filters_tonemap_complete_info(in_caps, in_info);
   GST_OBJECT_LOCK(base);
   params->stream_peak = gst_cuda_filters_tonemap_peak(in_caps);
   gst_cuda_filters_base_params_changed(base);

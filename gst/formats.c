@@ -20,15 +20,6 @@ static CfTransfer transfer_from_gst(GstVideoTransferFunction transfer)
   }
 }
 
-/* HDR whose matrix is not told is taken for BT.2020, the only one that BT.2100 has. */
-static GstVideoColorMatrix matrix_of(const GstVideoColorimetry *colorimetry)
-{
-  if (colorimetry->matrix == GST_VIDEO_COLOR_MATRIX_UNKNOWN &&
-      transfer_from_gst(colorimetry->transfer) != CF_TRANSFER_SDR)
-    return GST_VIDEO_COLOR_MATRIX_BT2020;
-  return colorimetry->matrix;
-}
-
 gboolean gst_cuda_filters_video_from_info(const GstVideoInfo *info, CfVideo *video)
 {
   const GstVideoColorimetry *colorimetry = &info->colorimetry;
@@ -44,7 +35,7 @@ gboolean gst_cuda_filters_video_from_info(const GstVideoInfo *info, CfVideo *vid
       video->range =
           colorimetry->range == GST_VIDEO_COLOR_RANGE_0_255 ? CF_RANGE_FULL : CF_RANGE_LIMITED;
     video->transfer = transfer_from_gst(colorimetry->transfer);
-    if (gst_video_color_matrix_get_Kr_Kb(matrix_of(colorimetry), &luma_red, &luma_blue)) {
+    if (gst_video_color_matrix_get_Kr_Kb(colorimetry->matrix, &luma_red, &luma_blue)) {
       video->luma_red = luma_red;
       video->luma_blue = luma_blue;
     }

@@ -17,9 +17,7 @@ static const Result results[] = {
     {rgb_results, GST_VIDEO_COLORIMETRY_SRGB},
 };
 
-/* Of HDR only; chroma is sited anew. */
-static const gchar *const hdr_fields[] = {"mastering-display-info", "content-light-level",
-                                          "chroma-site", NULL};
+static const gchar *const hdr_fields[] = {"mastering-display-info", "content-light-level", NULL};
 
 /* Colorimetry */
 
@@ -105,7 +103,7 @@ static void take_strings(GValue *list, const gchar *const *strings)
   }
 }
 
-/* Whether the field is free, or shares a value with these; they stay unset if not. */
+/* Whether the field is free, or shares a value with these. */
 static gboolean allows(const GstStructure *structure, const gchar *field,
                        const gchar *const *strings)
 {
@@ -115,7 +113,7 @@ static gboolean allows(const GstStructure *structure, const gchar *field,
 
   take_strings(&wanted, strings);
   if (value)
-    good = gst_value_can_intersect(value, &wanted);
+    good = gst_value_intersect(NULL, value, &wanted);
   g_value_unset(&wanted);
   return good;
 }
@@ -165,6 +163,9 @@ static void append_results(GstCaps *caps, const GstStructure *structure,
     GstStructure *result = gst_structure_copy(structure);
 
     remove_fields(result);
+    /* A block's chroma sample becomes that of the same block. */
+    if (results[i].formats == rgb_results)
+      gst_structure_remove_field(result, "chroma-site");
     set_strings(result, "format", results[i].formats);
     gst_structure_set(result, "colorimetry", G_TYPE_STRING, results[i].colorimetry, NULL);
     append(caps, result, features);
@@ -190,7 +191,7 @@ static void append_hdr(GstCaps *caps, const GstStructure *structure,
   GstStructure *hdr = gst_structure_copy(structure);
 
   remove_fields(hdr);
-  gst_structure_remove_field(hdr, "colorimetry");
+  gst_structure_remove_fields(hdr, "colorimetry", "chroma-site", NULL);
   set_strings(hdr, "format", hdr_formats);
   append(caps, hdr, features);
 }
@@ -215,6 +216,17 @@ GstCaps *gst_cuda_filters_tonemap_other_caps(GstPadDirection direction, const Gs
       append_hdr(other, structure, features);
   }
   return other;
+}
+
+void gst_cuda_filters_tonemap_complete_info(const GstCaps *caps, GstVideoInfo *info)
+{
+  const gchar *name = gst_structure_get_string(gst_caps_get_structure(caps, 0), "colorimetry");
+
+  if (!name || light_of_name(name) != HDR)
+    return;
+  gst_video_colorimetry_from_string(&info->colorimetry, name);
+  info->colorimetry.matrix = GST_VIDEO_COLOR_MATRIX_BT2020;
+  info->colorimetry.primaries = GST_VIDEO_COLOR_PRIMARIES_BT2020;
 }
 
 gdouble gst_cuda_filters_tonemap_peak(const GstCaps *caps)

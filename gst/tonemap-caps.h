@@ -11,6 +11,10 @@
  * that come in, the answer is exact; of others, it is what may come of them. */
 GstCaps *gst_cuda_filters_tonemap_other_caps(GstPadDirection direction, const GstCaps *caps);
 
+/* GStreamer takes HDR whose matrix is unknown for SDR; it is BT.2100's. `info` is that of the fixed
+ * `caps`. */
+void gst_cuda_filters_tonemap_complete_info(const GstCaps *caps, GstVideoInfo *info);
+
 /* The peak that fixed caps of HDR tell of, in nits: content light level, else that of the mastering
  * display; 0 where they tell nothing. */
 gdouble gst_cuda_filters_tonemap_peak(const GstCaps *caps);

@@ -130,14 +130,26 @@ static const Property sepconv_properties[] = {
     {0},
 };
 
+static const Property tonemap_properties[] = {
+    {"detail", NUMBER_DOUBLE, ANIMATED, 0, 2, 1, NULL},
+    {"contrast", NUMBER_DOUBLE, ANIMATED, 0.5, 1.5, 1, NULL},
+    {"sigma", NUMBER_DOUBLE, ANIMATED, 0.25, 8, 2, NULL},
+    {"noise-floor", NUMBER_DOUBLE, ANIMATED, 0, 2, 0.1, NULL},
+    {"saturation", NUMBER_DOUBLE, ANIMATED, 0, 2, 1, NULL},
+    {"peak", NUMBER_DOUBLE, ANIMATED, 0, 10000, 0, NULL},
+    {"dynamic", SWITCH, PLAYING, 0, 0, 0, NULL},
+    {"target-nits", NUMBER_DOUBLE, ANIMATED, 50, 1000, 100, NULL},
+    {"dither", SWITCH, PLAYING, 0, 0, 1, NULL},
+    {0},
+};
+
 static const struct {
   const char *element;
   const Property *properties;
 } expected[] = {
-    {"cudallf", llf_properties},
-    {"cudagaussblur", gaussblur_properties},
-    {"cudablockavg", blockavg_properties},
-    {"cudasepconv", sepconv_properties},
+    {"cudallf", llf_properties},           {"cudagaussblur", gaussblur_properties},
+    {"cudablockavg", blockavg_properties}, {"cudasepconv", sepconv_properties},
+    {"cudatonemap", tonemap_properties},
 };
 
 static const char formats[] =
