@@ -8,6 +8,7 @@
 #include "gaussblur.h"
 #include "llf.h"
 #include "sepconv.h"
+#include "tonemap.h"
 
 const ElementCase element_cases[N_ELEMENTS] = {
     {"cudallf",
@@ -35,6 +36,10 @@ const ElementCase element_cases[N_ELEMENTS] = {
      "row-kernel=<0,1,0> column-kernel=<1> normalize=false",
      {"scale", 1.0, 0.25}},
 };
+
+const ElementCase tonemap_case = {
+    "cudatonemap",           &cf_tonemap,           "detail=1.5 contrast=0.8",
+    "detail=0.5 contrast=1", "detail=1 contrast=1", {"detail", 0.0, 2.0}};
 
 int run_tests(int argc, char **argv, const char *name, void (*add_tests)(TCase *))
 {

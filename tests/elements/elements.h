@@ -32,6 +32,10 @@ typedef struct {
 #define N_ELEMENTS 4
 extern const ElementCase element_cases[N_ELEMENTS];
 
+/* cudatonemap, which does nothing to the frames that the others are tested with. `identity` is none
+ * for it. */
+extern const ElementCase tonemap_case;
+
 /* Runs a suite of one test case and returns the exit status; TAP goes to stdout. */
 int run_tests(int argc, char **argv, const char *name, void (*add_tests)(TCase *));
 

@@ -13,6 +13,10 @@
 
 #define CASE (&element_cases[__i__])
 
+/* Of the tests that are for cudatonemap too. */
+#define N_ALL       (N_ELEMENTS + 1)
+#define CASE_OF_ALL (__i__ < N_ELEMENTS ? &element_cases[__i__] : &tonemap_case)
+
 static const char *program;
 
 /* Starting and stopping */
@@ -20,9 +24,10 @@ static const char *program;
 static GstElement *new_pipeline(const ElementCase *element)
 {
   gchar *text = g_strdup_printf(
-      "videotestsrc num-buffers=3 ! video/x-raw, format=I420, width=32, height=16 ! tee name=tee "
+      "videotestsrc num-buffers=3 ! video/x-raw, %s, width=32, height=16 ! tee name=tee "
       "tee. ! queue ! %s name=filter backend=cpu n-threads=1 ! fakesink "
       "tee. ! queue ! fakesink",
+      element == &tonemap_case ? "format=P010_10LE, colorimetry=bt2100-pq" : "format=I420",
       element->name);
   GError *error = NULL;
   GstElement *pipeline = gst_parse_launch(text, &error);
@@ -76,14 +81,14 @@ static gboolean cycle(const ElementCase *element, int times)
 
 GST_START_TEST(a_hundred_lives)
 {
-  fail_unless(cycle(CASE, 100));
+  fail_unless(cycle(CASE_OF_ALL, 100));
 }
 GST_END_TEST;
 
 /* A refused start leaves nothing behind that would hinder the next. */
 GST_START_TEST(lives_after_refusals)
 {
-  GstElement *pipeline = new_pipeline(CASE);
+  GstElement *pipeline = new_pipeline(CASE_OF_ALL);
   GstElement *filter = gst_bin_get_by_name(GST_BIN(pipeline), "filter");
 
   for (int i = 0; i < 10; i++) {
@@ -130,8 +135,8 @@ static gchar *objects_left_by(gchar **arguments)
 
 GST_START_TEST(nothing_leaks)
 {
-  gchar *arguments[] = {(gchar *)program, (gchar *)"--cycle", (gchar *)CASE->name, (gchar *)"12",
-                        NULL};
+  gchar *arguments[] = {(gchar *)program, (gchar *)"--cycle", (gchar *)CASE_OF_ALL->name,
+                        (gchar *)"12", NULL};
   gchar *alive = objects_left_by(arguments);
 
   fail_unless(*alive == '\0', "left alive:\n%s", alive);
@@ -252,9 +257,9 @@ GST_END_TEST;
 
 static void add_tests(TCase *tests)
 {
-  tcase_add_loop_test(tests, a_hundred_lives, 0, N_ELEMENTS);
-  tcase_add_loop_test(tests, lives_after_refusals, 0, N_ELEMENTS);
-  tcase_add_loop_test(tests, nothing_leaks, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, a_hundred_lives, 0, N_ALL);
+  tcase_add_loop_test(tests, lives_after_refusals, 0, N_ALL);
+  tcase_add_loop_test(tests, nothing_leaks, 0, N_ALL);
   tcase_add_test(tests, a_leak_would_be_seen);
   tcase_add_loop_test(tests, several_at_once, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, changes_from_another_thread, 0, N_ELEMENTS);
@@ -262,9 +267,11 @@ static void add_tests(TCase *tests)
 
 static int run_cycles(const char *name, int times)
 {
-  for (int i = 0; i < N_ELEMENTS; i++) {
-    if (strcmp(element_cases[i].name, name) == 0)
-      return cycle(&element_cases[i], times) ? EXIT_SUCCESS : EXIT_FAILURE;
+  for (int i = 0; i < N_ALL; i++) {
+    const ElementCase *element = i < N_ELEMENTS ? &element_cases[i] : &tonemap_case;
+
+    if (strcmp(element->name, name) == 0)
+      return cycle(element, times) ? EXIT_SUCCESS : EXIT_FAILURE;
   }
   return EXIT_FAILURE;
 }

@@ -78,9 +78,10 @@ def video_caps(layout, colorimetry=None):
     return caps + (f",colorimetry={colorimetry}" if colorimetry else "")
 
 
-def filter_frames(layout, frames, elements, colorimetry=None):
+def filter_frames(layout, frames, elements, colorimetry=None, result_layout=None):
     """Sends frames (raw bytes each) through `elements`, a list of words, and returns what comes
-    out. `layout` describes the frames on both sides."""
+    out. `layout` describes the frames on both sides, if there is no `result_layout`."""
+    size = (result_layout or layout).size
     with tempfile.TemporaryDirectory() as directory:
         source = os.path.join(directory, "in.raw")
         result = os.path.join(directory, "out.raw")
@@ -92,10 +93,10 @@ def filter_frames(layout, frames, elements, colorimetry=None):
                [f"location={result}"])
         with open(result, "rb") as file:
             data = file.read()
-    if len(data) != len(frames) * layout.size:
-        raise PipelineError(f"{len(frames)} frames of {layout.size} bytes became "
+    if len(data) != len(frames) * size:
+        raise PipelineError(f"{len(frames)} frames that are to be {size} bytes each became "
                             f"{len(data)} bytes")
-    return [data[i * layout.size:(i + 1) * layout.size] for i in range(len(frames))]
+    return [data[i * size:(i + 1) * size] for i in range(len(frames))]
 
 
 @functools.lru_cache

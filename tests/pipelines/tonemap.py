@@ -1,0 +1,307 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""cudatonemap through real pipelines against the definition in numpy, on photographs that were made
+HDR; and HDR10 from an encoder to an SDR file.
+
+The base of the tones is cudallf's, which has tests of its own; all else is written anew here.
+"""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+import numpy as np
+
+import frames
+import harness
+
+STOPS = np.log2(1 + 10000 / 0.1)
+LUMINANCE_2020 = np.array([0.2627, 0.6780, 0.0593])
+LUMINANCE_709 = np.array([0.2126, 0.7152, 0.0722])
+# ITU-R BT.2087, and back.
+TO_2020 = np.array([[0.627403896, 0.329283038, 0.043313066],
+                    [0.069097289, 0.919540395, 0.011362316],
+                    [0.016391439, 0.088013308, 0.895595253]])
+TO_709 = np.linalg.inv(TO_2020)
+
+DEFAULTS = {"detail": 1.0, "contrast": 1.0, "sigma": 2.0, "noise-floor": 0.1, "peak": 0.0,
+            "target-nits": 100.0, "saturation": 1.0, "dither": True}
+SETTINGS = [
+    {}, {"dither": False}, {"detail": 1.7, "noise-floor": 0.3}, {"detail": 0.2, "sigma": 4},
+    {"contrast": 0.6, "peak": 4000}, {"contrast": 1.4, "saturation": 1.5},
+    {"target-nits": 300, "saturation": 0.5}, {"peak": 100},
+]
+SOURCES = ("P010_10LE", "I420_10LE", "P012_LE", "P016_LE", "Y444_10LE", "Y444_16LE")
+RESULTS = ("NV12", "I420", "P010_10LE", "RGBA", "BGRA")
+WIDTH, HEIGHT = 150, 101
+
+
+# Light
+
+M1, M2 = 2610 / 16384, 2523 / 32
+C1, C2, C3 = 3424 / 4096, 2413 / 128, 2392 / 128
+A, B, C = 0.17883277, 0.28466892, 0.55991073
+
+
+def from_pq(signal):
+    power = np.clip(signal, 0, 1) ** (1 / M2)
+    return 10000 * (np.maximum(power - C1, 0) / (C2 - C3 * power)) ** (1 / M1)
+
+
+def to_pq(nits):
+    power = (np.maximum(nits, 0) / 10000) ** M1
+    return ((C1 + C2 * power) / (1 + C3 * power)) ** M2
+
+
+def from_hlg(signal):
+    signal = np.clip(signal, 0, 1)
+    scene = np.where(signal <= 0.5, signal ** 2 / 3, (np.exp((signal - C) / A) + B) / 12)
+    luminance = scene @ LUMINANCE_2020
+    return 1000 * luminance[..., None] ** 0.2 * scene
+
+
+def to_hlg(nits):
+    shown = np.clip(nits / 1000, 0, 1)
+    luminance = np.maximum(shown @ LUMINANCE_2020, 1e-9)
+    scene = shown * luminance[..., None] ** (1 / 1.2 - 1)
+    return np.where(scene <= 1 / 12, np.sqrt(3 * scene),
+                    A * np.log(np.maximum(12 * scene - B, 1e-9)) + C)
+
+
+def graded(photograph):
+    """Linear light of BT.2020 in nits: white at 203, highlights up to some 2000."""
+    light = (photograph.astype(float) / 255) ** 2.4
+    bright = np.clip((light.mean(-1, keepdims=True) - 0.4) / 0.6, 0, 1)
+    return 203 * light * (1 + 9 * bright) @ TO_2020.T
+
+
+# Codes of a frame
+
+def ranges(form, full):
+    """Offset and scale of luma, centre and scale of chroma."""
+    unit = 2.0 ** (form.bits - 8)
+    if full:
+        return 0.0, 2.0 ** form.bits - 1, 128 * unit, 2.0 ** form.bits - 1
+    return 16 * unit, 219 * unit, 128 * unit, 224 * unit
+
+
+def block_mean(plane, form):
+    if not form.subsampling("U")[0]:
+        return plane
+    rows, columns = plane.shape
+    padded = np.pad(plane, ((0, rows % 2), (0, columns % 2)), "edge")
+    return (padded[::2, ::2] + padded[1::2, ::2] + padded[::2, 1::2] + padded[1::2, 1::2]) / 4
+
+
+def planes_of(signal, weights, form, full):
+    """Ideal codes by role, of R'G'B'."""
+    offset, scale, centre, chroma_scale = ranges(form, full)
+    luma = signal @ weights
+    blue = (signal[..., 2] - luma) / (2 * (1 - weights[2]))
+    red = (signal[..., 0] - luma) / (2 * (1 - weights[0]))
+    return {"Y": offset + scale * luma, "U": centre + chroma_scale * block_mean(blue, form),
+            "V": centre + chroma_scale * block_mean(red, form)}
+
+
+def signal_of(codes, form, full):
+    """R'G'B' of BT.2020; each pixel has the chroma of its block."""
+    offset, scale, centre, chroma_scale = ranges(form, full)
+    luma = (codes["Y"] - offset) / scale
+    chroma = []
+    for role in "UV":
+        plane = (codes[role] - centre) / chroma_scale
+        if form.subsampling(role)[0]:
+            plane = plane.repeat(2, 0).repeat(2, 1)
+        chroma.append(plane[:luma.shape[0], :luma.shape[1]])
+    red, blue = luma + 1.4746 * chroma[1], luma + 1.8814 * chroma[0]
+    green = (luma - 0.2627 * red - 0.0593 * blue) / 0.6780
+    return np.clip(np.stack([red, green, blue], -1), 0, 1)
+
+
+def threshold(shape, dither):
+    """What is added before a code is cut off."""
+    if not dither:
+        return 0.5
+    matrix = np.array([[0]])
+    for _ in range(3):
+        matrix = np.block([[4 * matrix, 4 * matrix + 2], [4 * matrix + 3, 4 * matrix + 1]])
+    rows, columns = shape
+    return (np.tile(matrix, (-(-rows // 8), -(-columns // 8)))[:rows, :columns] + 0.5) / 64
+
+
+# The definition
+
+def bases_of(planes, sigma, backend):
+    height, width = planes[0].shape
+    layout = frames.Layout("GRAY16_LE", width, height)
+    outputs = harness.filter_frames(
+        layout, [layout.pack({"Y": plane}) for plane in planes],
+        ["cudallf", f"backend={backend}", f"sigma={sigma / STOPS:.12f}", "alpha=4",
+         "noise-floor=0", "protect=false"])
+    return [layout.unpack(output)["Y"].astype(float) for output in outputs]
+
+
+def curve(base, settings, peak):
+    """Gain over display white, and slope, at a base in stops; and what the peak is over white."""
+    white = 2.03 * settings["target-nits"]
+    peak = max(peak, white)
+    kept = min(peak, white * 2 ** 0.5)
+    stops = lambda nits: np.log2(1 + nits / 0.1)
+    pivot, c = stops(26.0), settings["contrast"]
+    span, room = stops(peak) - pivot, stops(kept) - pivot
+    bend = (c * span / room - 1) / span
+    x = np.minimum(base, pivot) / pivot
+    u = np.clip(base - pivot, 0, span)
+    mapped = pivot * x / (c + (1 - c) * x) + c * u / (1 + bend * u)
+    slope = np.where(base < pivot, c / (c + (1 - c) * x) ** 2, c / (1 + bend * u) ** 2)
+    gain = np.where(base > 1e-6, np.expm1(mapped * np.log(2))
+                    / np.maximum(np.expm1(base * np.log(2)), 1e-12), 1 / c)
+    return gain / white, slope, kept / white
+
+
+def tone_mapped(light, plane, base, settings, peak):
+    """R'G'B' of BT.709."""
+    v, stops = base / 65535 * STOPS, (plane - base) / 65535 * STOPS
+    gain, slope, most = curve(v, settings, peak)
+    floor = settings["noise-floor"]
+    if settings["detail"] > 1 and floor:
+        t = np.clip((np.abs(stops) - floor) / floor, 0, 1)
+        stops = stops * t * t * (3 - 2 * t)
+    gain = gain * 2 ** ((settings["detail"] - 1) * stops)
+    colour = (light * gain[..., None]) @ TO_709.T
+    luminance = colour @ LUMINANCE_709
+    norm = luminance + 0.5 * (colour.max(-1) - luminance)
+    m, t = (most - 0.6) / 0.4, np.maximum(norm - 0.6, 0) / 0.4
+    rolled = np.minimum(norm, 0.6) + 0.4 * t * m / (m + t * (m - 1))
+    scale = np.where(norm > 0, rolled / np.maximum(norm, 1e-12), 1)
+    power = slope ** 0.8552
+    saturation = settings["saturation"] * 3.3892 * power / (1 + 2.3892 * power)
+    away = (saturation * scale)[..., None] * (colour - luminance[..., None])
+    grey = np.minimum(scale * luminance, 1)
+    over = np.maximum(away.max(-1) / np.maximum(1 - grey, 1e-9),
+                      -away.min(-1) / np.maximum(grey, 1e-9))
+    return np.clip(grey[..., None] + away / np.maximum(over, 1)[..., None], 0, 1) ** (1 / 2.4)
+
+
+def ideal_codes(signal, form):
+    if form.is_rgb:
+        codes = {role: 255 * signal[..., "RGB".index(role)] for role in "RGB"}
+        return {**codes, "A": np.full(signal.shape[:2], 255.0)}
+    return planes_of(signal, LUMINANCE_709, form, False)
+
+
+def wanted(codes, source, result, transfer, settings, backend):
+    """Codes by role of each frame."""
+    full = {**DEFAULTS, **settings}
+    lights = [(from_pq if transfer == "pq" else from_hlg)(signal_of(frame, source.format, False))
+              for frame in codes]
+    planes = [np.floor(65535 * np.clip(np.log2(1 + light @ LUMINANCE_2020 / 0.1) / STOPS, 0, 1)
+                       + 0.5) for light in lights]
+    # The reference of cudallf is another filter, the exact one.
+    bases = bases_of(planes, full["sigma"], "cuda" if backend == "cuda" else "cpu")
+    frames_wanted = []
+    for light, plane, base in zip(lights, planes, bases):
+        ideal = ideal_codes(tone_mapped(light, plane, base, full, full["peak"] or 1000.0),
+                            result.format)
+        frames_wanted.append({
+            role: np.clip(np.floor(values + threshold(values.shape, full["dither"])), 0,
+                          result.format.max_code) for role, values in ideal.items()})
+    return frames_wanted
+
+
+def compare(tap, lights, source_name, result_name, transfer, settings):
+    source = frames.Layout(source_name, WIDTH, HEIGHT)
+    result = frames.Layout(result_name, WIDTH, HEIGHT)
+    encode = to_pq if transfer == "pq" else to_hlg
+    codes = [{role: np.clip(np.floor(plane + 0.5), 0, source.format.max_code) for role, plane in
+              planes_of(encode(light), LUMINANCE_2020, source.format, False).items()}
+             for light in lights]
+    words = [f"{name}={str(value).lower()}" for name, value in settings.items()]
+    for backend in harness.backends():
+        outputs = harness.filter_frames(
+            source, [source.pack(frame) for frame in codes],
+            ["cudatonemap", f"backend={backend}", *words, "!", f"video/x-raw,format={result_name}"],
+            f"bt2100-{transfer}", result)
+        worst = 0
+        for output, expected in zip(outputs, wanted(codes, source, result, transfer, settings,
+                                                    backend)):
+            got = result.unpack(output)
+            worst = max(worst, *(np.abs(got[role] - plane).max()
+                                 for role, plane in expected.items()))
+        tap.check(worst <= 1, f"{transfer} {source_name} to {result_name} {' '.join(words)} "
+                  f"{backend}", f"off by {worst:.0f} codes")
+
+
+def passes_sdr(tap, photograph):
+    """Every byte, in any format."""
+    for name, colorimetry in (("P010_10LE", "bt2020-10"), ("NV12", "bt709"), ("RGB", "sRGB")):
+        layout = frames.Layout(name, WIDTH, HEIGHT)
+        frame = layout.pack(frames.components_of(photograph, name))
+        output, = harness.filter_frames(layout, [frame], ["cudatonemap", "detail=2"], colorimetry)
+        tap.check(output == bytes(frame), f"SDR passes: {name} {colorimetry}")
+
+
+# HDR10 from an encoder, to an SDR file
+
+def missing():
+    for factory in ("x265enc", "h265parse", "avdec_h265", "x264enc", "matroskamux"):
+        if subprocess.run(["gst-inspect-1.0", "--exists", factory], check=False).returncode:
+            return f"no {factory}"
+    return None if shutil.which("ffprobe") else "no ffprobe"
+
+
+def probe(path):
+    """What ffprobe says of the video and its first frame."""
+    said = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_streams",
+                           "-show_frames", "-read_intervals", "%+#1", "-of", "json", path],
+                          check=True, capture_output=True, text=True).stdout
+    found = json.loads(said)
+    return found["streams"][0], found["frames"][0]
+
+
+def converts_a_file(tap):
+    reason = missing()
+    if reason:
+        tap.skip("an HDR10 file", reason)
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        hdr, sdr = (os.path.join(directory, name) for name in ("hdr.mkv", "sdr.mkv"))
+        harness.launch(
+            "videotestsrc num-buffers=5 pattern=smpte75 !",
+            ["video/x-raw,format=I420_10LE,width=320,height=180,framerate=25/1,"
+             "colorimetry=bt2100-pq,content-light-level=(string)800:200,mastering-display-info="
+             "(string)35400:14600:8500:39850:6550:2300:15635:16450:10000000:1"],
+            "! x265enc ! h265parse ! matroskamux ! filesink", [f"location={hdr}"])
+        harness.launch("filesrc", [f"location={hdr}"], "! matroskademux ! h265parse ! avdec_h265 ! "
+                       "cudatonemap ! x264enc ! h264parse ! matroskamux ! filesink",
+                       [f"location={sdr}"])
+        before, _ = probe(hdr)
+        stream, frame = probe(sdr)
+    tap.check(before.get("color_transfer") == "smpte2084", "the file is HDR10", str(before))
+    colours = [stream.get(key) for key in ("color_space", "color_transfer", "color_primaries")]
+    tap.check(colours == ["bt709"] * 3 and stream["pix_fmt"] == "yuv420p", "the result is BT.709",
+              f"{stream['pix_fmt']} {colours}")
+    described = [data.get("side_data_type", "") for data in
+                 stream.get("side_data_list", []) + frame.get("side_data_list", [])]
+    left = [name for name in described if "Mastering" in name or "Content light" in name]
+    tap.check(not left, "nothing of HDR is left", str(left))
+
+
+def run(tap):
+    photographs = [frames.cropped(frames.photograph(name), WIDTH, HEIGHT)
+                   for name in frames.PHOTOGRAPHS[:2]]
+    lights = [graded(photograph) for photograph in photographs]
+    for transfer in ("pq", "hlg"):
+        for settings in SETTINGS:
+            compare(tap, lights, "P010_10LE", "NV12", transfer, settings)
+    for index, source in enumerate(SOURCES):
+        compare(tap, lights[:1], source, RESULTS[index % 5], ("pq", "hlg")[index % 2], {})
+        compare(tap, lights[:1], source, RESULTS[(index + 2) % 5], ("hlg", "pq")[index % 2], {})
+    passes_sdr(tap, photographs[0])
+    converts_a_file(tap)
+    harness.skip_missing_backends(tap)
+
+
+if __name__ == "__main__":
+    harness.main(run)
