@@ -32,11 +32,11 @@
 #define CF_TONEMAP_HLG_GAMMA       1.2     /* of the system with that display: ITU-R BT.2100 */
 #define CF_TONEMAP_DEFAULT_PEAK    1000.0  /* nits, where the stream tells of none */
 #define CF_TONEMAP_PIVOT           26.0    /* nits: below, tones are kept */
-#define CF_TONEMAP_BEYOND          0.5 /* stops above white for the base, which rolling off takes back */
-#define CF_TONEMAP_KNEE            0.6 /* of white: where rolling off begins */
-#define CF_TONEMAP_BRIGHTEST       0.5 /* share of the largest colour in the norm */
-#define CF_TONEMAP_SMOOTHING       4.0 /* alpha of the filter */
-#define CF_TONEMAP_GAMMA           2.4 /* of the display: ITU-R BT.1886 */
+#define CF_TONEMAP_BEYOND          0.5     /* stops above white, which rolling off takes back */
+#define CF_TONEMAP_KNEE            0.6     /* of white: where rolling off begins */
+#define CF_TONEMAP_BRIGHTEST       0.5     /* share of the largest colour in the norm */
+#define CF_TONEMAP_SMOOTHING       4.0     /* alpha of the filter */
+#define CF_TONEMAP_GAMMA           2.4     /* of the display: ITU-R BT.1886 */
 
 #define CF_TONEMAP_STOPS 16.609654901315086 /* of the plane: log2 (1 + PLANE_PEAK / BLACK) */
 

@@ -14,7 +14,7 @@
 #include "driver.h"
 #include "engine.h"
 
-static const char *const effects[] = {"llf", "gaussblur", "blockavg", "sepconv"};
+static const char *const effects[] = {"llf", "gaussblur", "blockavg", "sepconv", "tonemap"};
 
 const char *const fuzz_words[] = {"<",     ">",     ",",        " ",      "1",          "-",
                                   ".5",    "1e308", "1e39",     "nan",    "inf",        "1/3",
@@ -127,7 +127,7 @@ size_t fuzz_example(int index, uint8_t *data)
 
   if (index >= 12 * count)
     return 0;
-  data[0] = (uint8_t)(index / count >= 8 ? 0x80 : 8 * (index / count) + index % 4 + 3);
+  data[0] = (uint8_t)(index / count >= 8 ? 0x80 : 8 * (index / count) + index % 5 + 3);
   memcpy(data + 1, text, strlen(text));
   return 1 + strlen(text);
 }

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/tonemap_plan.h"
 #include "tonemap_cases.h"
@@ -145,6 +146,137 @@ static void agrees_with_any_settings(CfTest *test)
 
     compare(test, &params, &video, number % 2 ? CF_FORMAT_NV12 : CF_FORMAT_P010_10LE,
             CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO);
+  }
+}
+
+/* Anything that may be set, in any format and size. */
+static void agrees_at_random(CfTest *test)
+{
+  for (int number = 0; number < 150; number++) {
+    CfTonemapParams params = defaults();
+    const CfTransfer transfer =
+        cf_random_below(&test->random, 2) ? CF_TRANSFER_PQ : CF_TRANSFER_HLG;
+    CfVideo video = hdr_video(sources[cf_random_below(&test->random, SOURCES)],
+                              1 + cf_random_below(&test->random, 80),
+                              1 + cf_random_below(&test->random, 60), transfer);
+
+    for (const CfParam *param = cf_tonemap.params; param->name; param++) {
+      const double share = cf_random_unit(&test->random);
+
+      if (param->type == CF_PARAM_DOUBLE && cf_random_below(&test->random, 2))
+        *(double *)((char *)&params + param->offset) =
+            param->minimum + share * (param->maximum - param->minimum);
+    }
+    params.dither = cf_random_below(&test->random, 2);
+    params.dynamic = cf_random_below(&test->random, 3) == 0;
+    params.stream_peak =
+        cf_random_below(&test->random, 2) ? 12000.0 * cf_random_unit(&test->random) : 0.0;
+    video.range = cf_random_below(&test->random, 4) ? CF_RANGE_LIMITED : CF_RANGE_FULL;
+    compare(test, &params, &video, destinations[cf_random_below(&test->random, DESTINATIONS)],
+            (CfLayout)cf_random_below(&test->random, CF_LAYOUT_COUNT),
+            (CfPattern)cf_random_below(&test->random, CF_PATTERN_COUNT));
+  }
+}
+
+/* ---- Bytes and bits ---- */
+
+/* Samples of 10 bits whose upper bits are not 0, as broken decoders have them: what becomes of such
+ * a frame is not defined, but the next one is as ever. */
+static void excess_bits_do_no_harm(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_I420_10LE, CF_FORMAT_Y444_10LE};
+
+  for (int i = 0; i < 2; i++) {
+    const CfVideo video = hdr_video(formats[i], 150, 61, CF_TRANSFER_PQ);
+    const CfVideo destination = sdr_video(CF_FORMAT_NV12, 150, 61);
+    CfTestPicture *plain = cf_picture_new(&video, CF_LAYOUT_TIGHT);
+    CfTestPicture *excess = cf_picture_new(&video, CF_LAYOUT_TIGHT);
+    CfTestPicture *got = cf_picture_new(&destination, CF_LAYOUT_TIGHT);
+    CfTestPicture *want = cf_picture_new(&destination, CF_LAYOUT_TIGHT);
+    CfTonemapParams params = defaults();
+
+    params.detail = 1.5;
+    params.dynamic = true;
+    cf_picture_fill(plain, CF_PATTERN_PHOTO, CF_ALPHA_OPAQUE, test->seed);
+    for (int p = 0; p < 3; p++)
+      for (size_t k = 0; k < excess->bytes[p]; k++)
+        excess->allocation[p][k] = (uint8_t)(k % 7 ? cf_random_below(&test->random, 256) : 255);
+    CfRig *rig = cf_rig_open_to(test, test->engine, &video, &destination, &params, 2);
+    if (rig)
+      cf_rig_set_pace(rig, 0.04, true);
+    if (rig && cf_rig_run(rig, plain, want) && cf_rig_run(rig, excess, got) &&
+        cf_rig_run(rig, plain, got))
+      cf_test_compare_exact(test, got, want);
+    cf_rig_close(rig);
+    cf_picture_free(plain);
+    cf_picture_free(excess);
+    cf_picture_free(got);
+    cf_picture_free(want);
+  }
+}
+
+/* The planes of a picture at odd addresses, an odd number of bytes between rows, bottom up. */
+static CfPicture odd_planes(const CfVideo *video, uint8_t *memory[CF_MAX_PLANES])
+{
+  CfPicture picture = {{NULL}, {0}};
+
+  for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
+    const size_t row = (cf_row_bytes(video, p) + 2) | 1;
+    const size_t rows = (size_t)cf_plane_height(video, p);
+
+    memory[p] = calloc(rows * row + 1, 1);
+    picture.stride[p] = -(ptrdiff_t)row;
+    picture.data[p] = memory[p] + 1 + (rows - 1) * row;
+  }
+  return picture;
+}
+
+static void copy_rows(const CfVideo *video, const CfPicture *to, const CfPicture *from)
+{
+  for (int p = 0; p < cf_format_info(video->format)->planes; p++)
+    for (int y = 0; y < cf_plane_height(video, p); y++)
+      memcpy(to->data[p] + y * to->stride[p], from->data[p] + y * from->stride[p],
+             cf_row_bytes(video, p));
+}
+
+static void odd_bytes_are_no_matter(CfTest *test)
+{
+  const CfTonemapParams params = varied(2);
+
+  if (test->engine->device_memory) {
+    cf_test_skip(test, "pictures in device memory start at even bytes, from the top");
+    return;
+  }
+  for (int i = 0; i < SOURCES; i++) {
+    const CfVideo video = hdr_video(sources[i], 71, 43, CF_TRANSFER_HLG);
+    const CfVideo destination = sdr_video(destinations[i % DESTINATIONS], 71, 43);
+    const CfOpenOptions options = {.threads = 2, .destination = &destination};
+    uint8_t *memory[2][CF_MAX_PLANES] = {{NULL}};
+    const CfPicture from = odd_planes(&video, memory[0]), to = odd_planes(&destination, memory[1]);
+    CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_ALIGNED);
+    CfTestPicture *got = cf_picture_new(&destination, CF_LAYOUT_ALIGNED), *want;
+    CfFilter *filter;
+
+    cf_picture_fill(source, CF_PATTERN_PHOTO, CF_ALPHA_OPAQUE, test->seed);
+    want = result_of(test, test->engine, &params, source, &destination, CF_LAYOUT_ALIGNED);
+    copy_rows(&video, &from, &source->planes);
+    filter = cf_filter_open(test->engine, &video, &params, &options, NULL);
+    if (CF_EXPECT(test,
+                  filter &&
+                      cf_filter_run(filter, &(CfJob){.source = from, .destination = to}, NULL),
+                  "does not run") &&
+        want) {
+      copy_rows(&destination, &got->planes, &to);
+      cf_test_compare_exact(test, got, want);
+    }
+    cf_filter_close(filter);
+    cf_picture_free(source);
+    cf_picture_free(got);
+    cf_picture_free(want);
+    for (int k = 0; k < CF_MAX_PLANES; k++) {
+      free(memory[0][k]);
+      free(memory[1][k]);
+    }
   }
 }
 
@@ -449,6 +581,9 @@ static const CfTestCase cases[] = {
     {"agrees-in-every-format", agrees_in_every_format, CF_EACH_OTHER_ENGINE},
     {"agrees-in-every-size", agrees_in_every_size, CF_EACH_OTHER_ENGINE},
     {"agrees-with-any-settings", agrees_with_any_settings, CF_EACH_OTHER_ENGINE},
+    {"agrees-at-random", agrees_at_random, CF_EACH_OTHER_ENGINE},
+    {"excess-bits-do-no-harm", excess_bits_do_no_harm, CF_EACH_ENGINE},
+    {"odd-bytes-are-no-matter", odd_bytes_are_no_matter, CF_EACH_ENGINE},
     {"update-is-as-open", update_is_as_open, CF_EACH_ENGINE},
     {"threads-do-not-matter", threads_do_not_matter, CF_EACH_OTHER_ENGINE},
     {"grey-stays-grey", grey_stays_grey, CF_EACH_ENGINE},
