@@ -39,3 +39,36 @@ static inline CfVideo sdr_video(CfFormat format, int width, int height)
   video.luma_blue = 0.0722;
   return video;
 }
+
+/* What `engine` makes of `source`, in a new picture; NULL on failure. */
+static inline CfTestPicture *result_of(CfTest *test, const CfEngine *engine,
+                                       const CfTonemapParams *params, const CfTestPicture *source,
+                                       const CfVideo *destination, CfLayout layout)
+{
+  CfTestPicture *result = cf_picture_new(destination, layout);
+
+  if (cf_test_filter(test, engine, params, 2, source, result))
+    return result;
+  cf_picture_free(result);
+  return NULL;
+}
+
+/* Number `i` of a walk through what users may set. */
+static inline CfTonemapParams varied(int i)
+{
+  CfTonemapParams params = defaults();
+  const double details[] = {1.0, 0.0, 1.6, 0.5, 2.0}, contrasts[] = {1.0, 0.7, 1.3};
+  const double sigmas[] = {2.0, 0.25, 8.0, 1.0}, floors[] = {0.1, 0.0, 1.0};
+  const double peaks[] = {0.0, 100.0, 4000.0}, targets[] = {100.0, 203.0};
+  const double saturations[] = {1.0, 0.0, 2.0, 0.8};
+
+  params.detail = details[i % 5];
+  params.contrast = contrasts[i % 3];
+  params.sigma = sigmas[i % 4];
+  params.noise_floor = floors[i / 2 % 3];
+  params.peak = peaks[i / 3 % 3];
+  params.target_nits = targets[i / 4 % 2];
+  params.saturation = saturations[i / 5 % 4];
+  params.dither = i % 2 == 0;
+  return params;
+}
