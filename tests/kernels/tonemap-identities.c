@@ -217,7 +217,7 @@ static void peak_is_followed(CfTest *test)
   } frames[] = {
       {700, 1.0, 0.04, false, true}, {800, 1.1, 0.04, false, false}, {800, 1.1, 0.5, false, false},
       {700, 1.0, 1.0, false, false}, {700, 1.0, 0.0, false, false},  {120, 1.0, 0.04, false, true},
-      {600, 0.5, 9.0, false, true},  {940, 1.0, 0.04, true, true},
+      {600, 0.5, 9.0, false, true},  {640, 0.5, 0.04, true, true},
   };
   const CfVideo video = hdr_video(CF_FORMAT_Y444_10LE, 160, 90, CF_TRANSFER_PQ);
   const CfVideo destination = sdr_video(CF_FORMAT_RGBA, 160, 90);
