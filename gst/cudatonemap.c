@@ -13,7 +13,7 @@
  * gst-launch-1.0 filesrc location=hdr.mkv ! decodebin ! cudatonemap ! videoconvert ! autovideosink
  * ]|
  *
- * Since: 0.3
+ * Since: 0.2
  */
 
 #include "cudatonemap.h"

@@ -125,6 +125,16 @@ def check_together(tap):
         "a still picture":
             "videotestsrc num-buffers=1 ! pngenc ! pngdec ! videoconvert ! cudasepconv "
             "preset=sobel-x absolute=true ! fakesink",
+        "HDR, interlaced":
+            "videotestsrc num-buffers=5 ! interlace ! video/x-raw,format=I420_10LE,width=64,"
+            "height=48,colorimetry=bt2100-pq ! cudatonemap ! video/x-raw,format=NV12,"
+            "colorimetry=bt709 ! fakesink",
+        "HDR, cropped by meta, and filtered afterwards":
+            "videotestsrc num-buffers=5 ! video/x-raw,format=P010_10LE,colorimetry=bt2100-hlg ! "
+            "videocrop left=4 top=6 ! cudatonemap ! cudallf ! cudablockavg ! fakesink",
+        "HDR to what a converter likes":
+            "videotestsrc num-buffers=5 ! video/x-raw,format=Y444_16LE,colorimetry=bt2100-pq ! "
+            "cudatonemap dynamic=true ! videoconvert ! video/x-raw,format=v210 ! fakesink",
         "changed in place afterwards":
             "videotestsrc num-buffers=5 ! cudablockavg ! videobalance hue=0.3 ! fakesink",
     }
@@ -152,6 +162,7 @@ def check_refusals(tap):
     """What is not allowed ends the pipeline with a sentence, never with a crash."""
     refusals = {
         "cudablockavg backend=cuda": ("cuda",),
+        "cudatonemap backend=cuda": ("cuda",),
         "cudasepconv preset=box preset-size=4": ("preset-size", "odd"),
         "cudasepconv row-kernel=<1,2,1> anchor-x=3": ("anchor-x",),
         "cudasepconv row-kernel=<1,-1> normalize=true": ("normalize",),

@@ -12,7 +12,7 @@ SIZE = 324 * 242 + 2 * 164 * 121  # GStreamer's I420: rows of multiples of four 
 
 UNCHANGED = ("cudagaussblur sigma=0", "cudasepconv", "cudallf alpha=1 beta=1",
              "cudablockavg block-width=1 block-height=1", "cudablockavg roi-mode=inside",
-             "cudagaussblur sigma=2 roi-mode=inside")
+             "cudagaussblur sigma=2 roi-mode=inside", "cudatonemap")
 CHANGED = ("cudagaussblur sigma=2", "cudasepconv preset=sharpen", "cudallf", "cudablockavg")
 
 

@@ -8,7 +8,7 @@ import subprocess
 import harness
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/reference/properties.md"
-ELEMENTS = ("cudallf", "cudagaussblur", "cudablockavg", "cudasepconv")
+ELEMENTS = ("cudallf", "cudagaussblur", "cudablockavg", "cudasepconv", "cudatonemap")
 
 # Not ours: every element of GStreamer, and every transform, has these.
 INHERITED = {"name", "parent", "qos"}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""GStreamer's elements cudallf, cudagaussblur, cudablockavg and cudasepconv, for programs that
-have come from PyPI:
+"""GStreamer's elements cudallf, cudagaussblur, cudablockavg, cudasepconv and cudatonemap, for
+programs that have come from PyPI:
 
     import gst_cuda_filters
     gst_cuda_filters.setup()
@@ -83,7 +83,7 @@ def environment() -> dict[str, str]:
 
 
 def setup() -> None:
-    """Initialises GStreamer, unless that is done, and makes the four elements known to it.
+    """Initialises GStreamer, unless that is done, and makes the elements known to it.
 
     Raises PluginError if GStreamer is missing or too old, and ImportError without PyGObject."""
     folder = plugin_directory()

@@ -10,8 +10,8 @@ import gst_cuda_filters
 USAGE = """\
 Usage: gst-cuda-filters COMMAND [ARGUMENT...]
 
-Runs a command with the elements cudallf, cudagaussblur, cudablockavg and cudasepconv where
-GStreamer finds them, such as
+Runs a command with the elements cudallf, cudagaussblur, cudablockavg, cudasepconv and cudatonemap
+where GStreamer finds them, such as
 
   gst-cuda-filters gst-inspect-1.0 cudallf
   gst-cuda-filters gst-launch-1.0 videotestsrc ! cudallf alpha=0.3 ! autovideosink
