@@ -130,7 +130,7 @@ def check_together(tap):
             "height=48,colorimetry=bt2100-pq ! cudatonemap ! video/x-raw,format=NV12,"
             "colorimetry=bt709 ! fakesink",
         "HDR, cropped by meta, and filtered afterwards":
-            "videotestsrc num-buffers=5 ! video/x-raw,format=P010_10LE,colorimetry=bt2100-hlg ! "
+            "videotestsrc num-buffers=5 ! video/x-raw,format=I420_10LE,colorimetry=bt2100-hlg ! "
             "videocrop left=4 top=6 ! cudatonemap ! cudallf ! cudablockavg ! fakesink",
         "HDR to what a converter likes":
             "videotestsrc num-buffers=5 ! video/x-raw,format=Y444_16LE,colorimetry=bt2100-pq ! "

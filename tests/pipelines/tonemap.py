@@ -232,8 +232,9 @@ def compare(tap, lights, source_name, result_name, transfer, settings):
             differing += sum(np.count_nonzero(error) for error in errors)
             samples += sum(error.size for error in errors)
         # Another dither would be another code of many samples.
-        tap.check(worst <= 1 and differing <= samples / 20, f"{transfer} {source_name} to {result_name} {' '.join(words)} "
-                  f"{backend}", f"off by {worst:.0f} codes, {differing} of {samples} differ")
+        tap.check(worst <= 1 and differing <= samples / 20,
+                  f"{transfer} {source_name} to {result_name} {' '.join(words)} {backend}",
+                  f"off by {worst:.0f} codes, {differing} of {samples} differ")
 
 
 def passes_sdr(tap, photograph):
