@@ -9,7 +9,7 @@ static const CfParam params[] = {
     {"contrast", "Contrast", "What is not local: below 1 flatter, above 1 harder", CF_PARAM_DOUBLE,
      FIELD(contrast), 0.5, 1.5, 1.0, NULL, NULL},
     {"sigma", "Sigma", "Stops below which a difference is local", CF_PARAM_DOUBLE, FIELD(sigma),
-     0.25, 8.0, 2.0, NULL, NULL, .soft_minimum = 0.5, .soft_maximum = 4.0, .scale = CF_SCALE_LOG},
+     0.25, 8.0, 1.0, NULL, NULL, .soft_minimum = 0.25, .soft_maximum = 4.0, .scale = CF_SCALE_LOG},
     {"noise-floor", "Noise floor",
      "Stops below which local differences are not raised (detail above 1)", CF_PARAM_DOUBLE,
      FIELD(noise_floor), 0.0, 2.0, 0.1, NULL, NULL, .soft_minimum = 0.0, .soft_maximum = 0.5},

@@ -94,7 +94,7 @@ CfTonemapCurve cf_tonemap_curve(const CfTonemapParams *params, double peak)
                           .most = kept / white};
 }
 
-/* Stops of the base after the curve, and the slope there. */
+/* Stops after the curve, and the slope there. */
 static double apply_curve(const CfTonemapCurve *curve, double v, double *slope)
 {
   const double c = curve->contrast;
@@ -105,10 +105,11 @@ static double apply_curve(const CfTonemapCurve *curve, double v, double *slope)
     *slope = c / (divisor * divisor);
     return v / divisor;
   }
-  const double u = fmin(v - curve->pivot, curve->span), divisor = 1.0 + curve->bend * u;
+  const double above = v - curve->pivot, u = fmin(above, curve->span);
+  const double divisor = 1.0 + curve->bend * u;
 
   *slope = c / (divisor * divisor);
-  return curve->pivot + c * u / divisor;
+  return curve->pivot + c * u / divisor + (above - u) * *slope;
 }
 
 double cf_tonemap_gain(const CfTonemapCurve *curve, double v)
@@ -117,8 +118,15 @@ double cf_tonemap_gain(const CfTonemapCurve *curve, double v)
   const double mapped = apply_curve(curve, v, &slope);
 
   if (v < 1e-6)
-    return slope / curve->white;
-  return (exp2(mapped) - 1.0) / (exp2(v) - 1.0) / curve->white;
+    return log2(slope / curve->white);
+  return log2((exp2(mapped) - 1.0) / (exp2(v) - 1.0) / curve->white);
+}
+
+double cf_tonemap_room(const CfTonemapCurve *curve, double v)
+{
+  const double light = CF_TONEMAP_BLACK * (exp2(v) - 1.0) * exp2(cf_tonemap_gain(curve, v));
+
+  return fmax(log2(curve->most / fmax(light, 0x1p-16)), 0.0);
 }
 
 double cf_tonemap_saturation(const CfTonemapCurve *curve, double v)
@@ -127,18 +135,18 @@ double cf_tonemap_saturation(const CfTonemapCurve *curve, double v)
   double slope, power;
 
   apply_curve(curve, v, &slope);
-  power = pow(slope, k2);
+  power = pow(sqrt(slope), k2);
   return (1.0 + k1) * power / (1.0 + k1 * power);
 }
 
-double cf_tonemap_detail(const CfTonemapParams *params, double difference)
+double cf_tonemap_local(const CfTonemapParams *params, double difference, double gains, double room)
 {
-  const double floor = params->noise_floor, beyond = fabs(difference) - floor;
-  double t = 1.0;
+  double t = 1.0, added;
 
-  if (params->detail > 1.0 && floor > 0.0)
-    t = fmin(fmax(beyond / floor, 0.0), 1.0);
-  return (params->detail - 1.0) * difference * t * t * (3.0 - 2.0 * t);
+  if (params->detail > 1.0 && params->noise_floor > 0.0)
+    t = fmin(fmax(fabs(difference) / params->noise_floor - 1.0, 0.0), 1.0);
+  added = gains + (params->detail - 1.0) * difference * t * t * (3.0 - 2.0 * t);
+  return added > 0.0 ? added * room / hypot(added, room) : added;
 }
 
 double cf_tonemap_roll_off(const CfTonemapCurve *curve, double light)
@@ -158,6 +166,7 @@ CfLlfParams cf_tonemap_filter(const CfTonemapParams *params)
                        .beta = 1.0,
                        .method = CF_LLF_FAST,
                        .harmonics = 8,
+                       .reach = CF_TONEMAP_REACH,
                        .color_mode = CF_LLF_LUMINANCE,
                        .strength = 1.0};
 }
@@ -180,16 +189,17 @@ void cf_tonemap_light_table(CfTransfer transfer, float light[CF_TONEMAP_LIGHT_EN
   light[CF_TONEMAP_LIGHT_STEPS + 1] = light[CF_TONEMAP_LIGHT_STEPS];
 }
 
-void cf_tonemap_base_table(const CfTonemapCurve *curve, double saturation,
-                           CfTonemapBase base[CF_TONEMAP_BASE_ENTRIES])
+void cf_tonemap_tone_table(const CfTonemapCurve *curve, double saturation,
+                           CfTonemapTone tone[CF_TONEMAP_TONE_ENTRIES])
 {
-  const double step = CF_TONEMAP_STOPS / CF_TONEMAP_BASE_STEPS;
+  const double step = CF_TONEMAP_STOPS / CF_TONEMAP_TONE_STEPS;
 
-  for (int i = 0; i <= CF_TONEMAP_BASE_STEPS; i++) {
-    base[i].gain = (float)cf_tonemap_gain(curve, i * step);
-    base[i].saturation = (float)(saturation * cf_tonemap_saturation(curve, i * step));
+  for (int i = 0; i <= CF_TONEMAP_TONE_STEPS; i++) {
+    tone[i].gain = (float)cf_tonemap_gain(curve, i * step);
+    tone[i].room = (float)cf_tonemap_room(curve, i * step);
+    tone[i].saturation = (float)(saturation * cf_tonemap_saturation(curve, i * step));
   }
-  base[CF_TONEMAP_BASE_STEPS + 1] = base[CF_TONEMAP_BASE_STEPS];
+  tone[CF_TONEMAP_TONE_STEPS + 1] = tone[CF_TONEMAP_TONE_STEPS];
 }
 
 /* ---- The measured peak ---- */

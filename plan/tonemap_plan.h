@@ -7,11 +7,11 @@
  * 1. Analyse. Codes become R'G'B' of 0..1, with the chroma sample of the block that a pixel belongs
  *    to, and linear light of BT.2020 in nits. The plane, GRAY16, is round (65535 v / STOPS) of
  *    v = log2 (1 + Y / BLACK), Y being luminance: so noise at black stays small.
- * 2. Filter. cudallf with alpha = SMOOTHING takes what is local, below `sigma` stops, out of the
- *    plane; what remains is the base.
- * 3. Finish. The curve (CfTonemapCurve) at the base is the gain of a pixel's linear light, and says
- *    how much saturation goes with its slope; what is local, v - base, counts by `detail`. In
- *    linear light of BT.709, with the display's white at 1:
+ * 2. Filter. cudallf with alpha = SMOOTHING and reach = REACH takes what is local, below `sigma`
+ *    stops, out of the plane; what remains is the base, b in stops.
+ * 3. Finish. The curve (CfTonemapCurve) has a gain for a pixel's own v; what is local is brought
+ *    back by adding cf_tonemap_local(): the pixel then has the gain of its base, as far as there is
+ *    room. In linear light of BT.709, with the display's white at 1:
  *
  *      norm = Y + BRIGHTEST (max (r, g, b) - Y);  all are scaled by roll_off (norm) / norm, Y <= 1
  *
@@ -31,11 +31,12 @@
 #define CF_TONEMAP_HLG_PEAK        1000.0  /* nits of the display that HLG is shown on */
 #define CF_TONEMAP_HLG_GAMMA       1.2     /* of the system with that display: ITU-R BT.2100 */
 #define CF_TONEMAP_DEFAULT_PEAK    1000.0  /* nits, where the stream tells of none */
-#define CF_TONEMAP_PIVOT           26.0    /* nits: below, tones are kept */
+#define CF_TONEMAP_PIVOT           40.0    /* nits: below, tones are kept */
 #define CF_TONEMAP_BEYOND          0.5     /* stops above white, which rolling off takes back */
 #define CF_TONEMAP_KNEE            0.6     /* of white: where rolling off begins */
 #define CF_TONEMAP_BRIGHTEST       0.5     /* share of the largest colour in the norm */
-#define CF_TONEMAP_SMOOTHING       4.0     /* alpha of the filter */
+#define CF_TONEMAP_SMOOTHING       2.0     /* alpha of the filter */
+#define CF_TONEMAP_REACH           0.02    /* of the filter */
 #define CF_TONEMAP_GAMMA           2.4     /* of the display: ITU-R BT.1886 */
 
 #define CF_TONEMAP_STOPS 16.609654901315086 /* of the plane: log2 (1 + PLANE_PEAK / BLACK) */
@@ -80,11 +81,11 @@ extern const uint8_t cf_tonemap_dither[8][8];
 
 /* ---- Tones ---- */
 
-/* What becomes of the base. */
+/* What becomes of stops above black. */
 typedef struct {
   double white;    /* nits that become 1 */
-  double pivot;    /* stops */
-  double span;     /* stops from there to the peak; what is brighter becomes as bright */
+  double pivot;    /* stops: below, tones are kept */
+  double span;     /* stops from there to the peak; beyond it the curve is its tangent */
   double contrast; /* of tones at the pivot */
   double bend;     /* how fast contrast falls above it */
   double most;     /* of white, >= 1: what the peak becomes before it rolls off to 1 */
@@ -108,16 +109,22 @@ double cf_tonemap_next_peak(CfTonemapMemory *memory, const CfTonemapParams *para
                             const uint32_t histogram[CF_TONEMAP_BINS], uint32_t samples,
                             double seconds);
 
-/* From nits to linear light with white at 1, at a base of v stops. */
+/* From nits to linear light with white at 1, at v stops: the logarithm to base 2 of the gain. */
 double cf_tonemap_gain(const CfTonemapCurve *curve, double v);
 
-/* Saturation that goes with the curve's slope there: Mantiuk, Tomaszewska and Heidrich 2009. */
+/* Stops between what v becomes and `most`, 0 where it is beyond. */
+double cf_tonemap_room(const CfTonemapCurve *curve, double v);
+
+/* Saturation that goes with the curve's slope there, half of which is local contrast that stays:
+ * Mantiuk, Tomaszewska and Heidrich 2009. */
 double cf_tonemap_saturation(const CfTonemapCurve *curve, double v);
 
-/* Stops that `detail` adds where the source is `difference` = v - base stops from its base: (detail
- * - 1) difference, where it raises only as far as noise_floor lets it: smoothstep from there to
- * twice as much. */
-double cf_tonemap_detail(const CfTonemapParams *params, double difference);
+/* What is added to the gain at v of a pixel that is `difference` stops from its base: `gains`, that
+ * of the base less its own, and (detail - 1) difference. Where detail raises, only as far as
+ * noise_floor lets it: by smoothstep (|difference| / noise_floor - 1). A sum e above 0 becomes
+ * e room / sqrt (e^2 + room^2), so that nothing clips that the curve alone would not. */
+double cf_tonemap_local(const CfTonemapParams *params, double difference, double gains,
+                        double room);
 
 /* Linear light, white at 1: as it is to KNEE, `most` becomes 1. */
 double cf_tonemap_roll_off(const CfTonemapCurve *curve, double light);
@@ -129,20 +136,20 @@ CfVideo cf_tonemap_plane(const CfVideo *video);
 /* ---- Tables, for engines that interpolate linearly between their entries ---- */
 
 #define CF_TONEMAP_LIGHT_STEPS 4096
-#define CF_TONEMAP_BASE_STEPS  2048
+#define CF_TONEMAP_TONE_STEPS  2048
 
 /* One entry more, the last once again, spares a look-up at the end to be another. */
 #define CF_TONEMAP_LIGHT_ENTRIES (CF_TONEMAP_LIGHT_STEPS + 2)
-#define CF_TONEMAP_BASE_ENTRIES  (CF_TONEMAP_BASE_STEPS + 2)
+#define CF_TONEMAP_TONE_ENTRIES  (CF_TONEMAP_TONE_STEPS + 2)
 
 /* Entry i: of the signal i / LIGHT_STEPS, cf_pq_eotf() or cf_hlg_inverse_oetf(). */
 void cf_tonemap_light_table(CfTransfer transfer, float light[CF_TONEMAP_LIGHT_ENTRIES]);
 
-/* What the curve says of a base. */
+/* What the curve says of v. */
 typedef struct {
-  float gain, saturation; /* saturation: with the user's */
-} CfTonemapBase;
+  float gain, room, saturation; /* stops, stops, and with the user's saturation */
+} CfTonemapTone;
 
-/* Entry i: of the base at i / BASE_STEPS of the plane's codes. */
-void cf_tonemap_base_table(const CfTonemapCurve *curve, double saturation,
-                           CfTonemapBase base[CF_TONEMAP_BASE_ENTRIES]);
+/* Entry i: of the plane's code 65535 i / TONE_STEPS. */
+void cf_tonemap_tone_table(const CfTonemapCurve *curve, double saturation,
+                           CfTonemapTone tone[CF_TONEMAP_TONE_ENTRIES]);

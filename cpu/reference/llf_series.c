@@ -179,9 +179,12 @@ static void collapse(const Filter *filter, double *intensity)
   for (size_t i = 0; i < pixels(filter, top); i++)
     filter->sum.image[top][i] = -linear * filter->gaussian.image[top][i];
   for (int l = top - 1; l >= 0; l--) {
+    const double share = l == top - 1 ? filter->size.last_share : 1.0;
+
     expand_to(filter, &filter->sum, l, filter->expanded);
     for (size_t i = 0; i < pixels(filter, l); i++)
-      filter->sum.image[l][i] += filter->expanded[i];
+      filter->sum.image[l][i] = share * (filter->sum.image[l][i] + filter->expanded[i]) -
+                                (1.0 - share) * linear * filter->gaussian.image[l][i];
   }
   for (size_t i = 0; i < pixels(filter, 0); i++)
     intensity[i] = (1.0 + linear) * filter->gaussian.image[0][i] + filter->sum.image[0][i];

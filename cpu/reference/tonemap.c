@@ -130,9 +130,12 @@ static void analyse(const State *state, const CfPicture *source)
 static void finish_pixel(const State *state, const double light[3], double plane, double base,
                          double signal[3])
 {
-  const double v = base * CF_TONEMAP_STOPS;
-  const double more = cf_tonemap_detail(&state->params, (plane - base) * CF_TONEMAP_STOPS);
-  const double gain = cf_tonemap_gain(&state->curve, v) * exp2(more);
+  const double v = plane * CF_TONEMAP_STOPS, b = base * CF_TONEMAP_STOPS;
+  const double own = cf_tonemap_gain(&state->curve, v);
+  const double local =
+      cf_tonemap_local(&state->params, v - b, cf_tonemap_gain(&state->curve, b) - own,
+                       cf_tonemap_room(&state->curve, v));
+  const double gain = exp2(own + local);
   const double saturation = state->params.saturation * cf_tonemap_saturation(&state->curve, v);
   double color[3], luminance, most, norm, scale, over = 1.0;
 

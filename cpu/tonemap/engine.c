@@ -242,7 +242,7 @@ static void set_tones(State *state, double peak)
   tones->knee = (float)CF_TONEMAP_KNEE;
   tones->room = (float)(1.0 - CF_TONEMAP_KNEE);
   tones->most = (float)((curve.most - CF_TONEMAP_KNEE) / (1.0 - CF_TONEMAP_KNEE));
-  cf_tonemap_base_table(&curve, params->saturation, tones->base);
+  cf_tonemap_tone_table(&curve, params->saturation, tones->tone);
 }
 
 /* From what the loop over rows has counted. */

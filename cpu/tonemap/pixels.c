@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cpu/tonemap/pixels.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cpu/common/cpu.h"
@@ -14,6 +15,16 @@ INLINE float clamp(float value, float least, float most)
   const float above = value > least ? value : least;
 
   return above < most ? above : most;
+}
+
+INLINE float largest(float a, float b)
+{
+  return a > b ? a : b;
+}
+
+INLINE float smallest(float a, float b)
+{
+  return a < b ? a : b;
 }
 
 /* The logarithm to base 2 of a number above 0, to 1e-7; about -127 of 0. */
@@ -146,47 +157,59 @@ void cf_tonemap_analyse(float *const light[3], int count, uint16_t *restrict pla
 
 /* ---- From light to R'G'B' ---- */
 
-/* Times what `detail` adds. */
-INLINE void add_detail(const CfTonemapTones *tones, const uint16_t *restrict plane,
-                       const uint16_t *restrict base, int count, float *restrict gain)
+static const float to_place = (float)CF_TONEMAP_TONE_STEPS / 65535.0f;
+
+/* What the curve says between the entries that a plane's codes lie between. */
+INLINE void look_up_own(const CfTonemapTone *restrict table, const uint16_t *restrict plane,
+                        int count, float *restrict gain, float *restrict room,
+                        float *restrict saturation)
 {
-  const float to_stops = (float)CF_TONEMAP_STOPS / 65535.0f, detail = tones->detail;
-  const float floor = tones->raises ? tones->noise_floor : 0.0f;
-  const float per_floor = floor > 0.0f ? 1.0f / floor : 0.0f;
-
   for (int i = 0; i < count; i++) {
-    const float difference = (float)((int)plane[i] - (int)base[i]) * to_stops;
-    const float size = difference < 0.0f ? -difference : difference;
-    const float t = per_floor > 0.0f ? clamp((size - floor) * per_floor, 0.0f, 1.0f) : 1.0f;
-
-    gain[i] *= exp_2(detail * difference * t * t * (3.0f - 2.0f * t));
-  }
-}
-
-INLINE void look_up_base(const CfTonemapBase *restrict table, const uint16_t *restrict base,
-                         int count, float *restrict gain, float *restrict saturation)
-{
-  const float to_place = (float)CF_TONEMAP_BASE_STEPS / 65535.0f;
-
-  for (int i = 0; i < count; i++) {
-    const float place = (float)base[i] * to_place;
+    const float place = (float)plane[i] * to_place;
     const int entry = (int)place;
     const float fraction = place - (float)entry;
-    const CfTonemapBase before = table[entry], after = table[entry + 1];
+    const CfTonemapTone before = table[entry], after = table[entry + 1];
 
     gain[i] = before.gain + fraction * (after.gain - before.gain);
+    room[i] = before.room + fraction * (after.room - before.room);
     saturation[i] = before.saturation + fraction * (after.saturation - before.saturation);
   }
 }
 
-INLINE float largest(float a, float b)
+/* The gain alone. */
+INLINE void look_up_gain(const CfTonemapTone *restrict table, const uint16_t *restrict base,
+                         int count, float *restrict gain)
 {
-  return a > b ? a : b;
+  for (int i = 0; i < count; i++) {
+    const float place = (float)base[i] * to_place;
+    const int entry = (int)place;
+    const float fraction = place - (float)entry;
+    const float before = table[entry].gain, after = table[entry + 1].gain;
+
+    gain[i] = before + fraction * (after - before);
+  }
 }
 
-INLINE float smallest(float a, float b)
+/* The gain of each pixel, from its own, `gain`, and that of its base. In place. */
+INLINE void add_local(const CfTonemapTones *tones, const uint16_t *restrict plane,
+                      const uint16_t *restrict base, const float *restrict base_gain,
+                      const float *restrict room, int count, float *restrict gain)
 {
-  return a < b ? a : b;
+  const float to_stops = (float)CF_TONEMAP_STOPS / 65535.0f, detail = tones->detail;
+  const bool floored = tones->raises && tones->noise_floor > 0.0f;
+  const float per_floor = floored ? 1.0f / tones->noise_floor : 0.0f;
+  const float always = floored ? 0.0f : 1.0f;
+
+  for (int i = 0; i < count; i++) {
+    const float difference = (float)((int)plane[i] - (int)base[i]) * to_stops;
+    const float size = difference < 0.0f ? -difference : difference;
+    const float t = clamp(size * per_floor - 1.0f, always, 1.0f);
+    const float added = base_gain[i] - gain[i] + detail * difference * t * t * (3.0f - 2.0f * t);
+    const float raised = largest(added, 0.0f), square = raised * raised + room[i] * room[i];
+    const float kept = raised * room[i] / sqrtf(largest(square, 1e-18f));
+
+    gain[i] = exp_2(gain[i] + smallest(added, 0.0f) + kept);
+  }
 }
 
 /* Linear light of BT.709, white at 1, of light of BT.2020. */
@@ -242,11 +265,12 @@ CF_MULTIVERSION
 void cf_tonemap_finish(const CfTonemapTones *tones, float *const light[3], const uint16_t *plane,
                        const uint16_t *base, int count, float *const signal[3])
 {
-  float gain[CF_TONEMAP_PIECE], saturation[CF_TONEMAP_PIECE];
+  float gain[CF_TONEMAP_PIECE], room[CF_TONEMAP_PIECE], saturation[CF_TONEMAP_PIECE];
+  float base_gain[CF_TONEMAP_PIECE];
 
-  look_up_base(tones->base, base, count, gain, saturation);
-  if (tones->detail != 0.0f)
-    add_detail(tones, plane, base, count, gain);
+  look_up_own(tones->tone, plane, count, gain, room, saturation);
+  look_up_gain(tones->tone, base, count, base_gain);
+  add_local(tones, plane, base, base_gain, room, count, gain);
   make_sdr(tones, gain, saturation, light[0], light[1], light[2], count, signal[0], signal[1],
            signal[2]);
   for (int c = 0; c < 3; c++)

@@ -20,11 +20,11 @@ typedef struct {
 
 /* From light to R'G'B'. */
 typedef struct {
-  float detail; /* less 1; 0: no need to look at the plane */
+  float detail; /* less 1 */
   float noise_floor;
   bool raises;            /* detail above 1 */
   float knee, room, most; /* of rolling off: where it begins, 1 - knee, and `most` in that room */
-  CfTonemapBase base[CF_TONEMAP_BASE_ENTRIES];
+  CfTonemapTone tone[CF_TONEMAP_TONE_ENTRIES];
 } CfTonemapTones;
 
 /* Linear light of BT.2020 in nits of `count` pixels, each with its chroma. */

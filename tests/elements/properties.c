@@ -133,7 +133,7 @@ static const Property sepconv_properties[] = {
 static const Property tonemap_properties[] = {
     {"detail", NUMBER_DOUBLE, ANIMATED, 0, 2, 1, NULL},
     {"contrast", NUMBER_DOUBLE, ANIMATED, 0.5, 1.5, 1, NULL},
-    {"sigma", NUMBER_DOUBLE, ANIMATED, 0.25, 8, 2, NULL},
+    {"sigma", NUMBER_DOUBLE, ANIMATED, 0.25, 8, 1, NULL},
     {"noise-floor", NUMBER_DOUBLE, ANIMATED, 0, 2, 0.1, NULL},
     {"saturation", NUMBER_DOUBLE, ANIMATED, 0, 2, 1, NULL},
     {"peak", NUMBER_DOUBLE, ANIMATED, 0, 10000, 0, NULL},

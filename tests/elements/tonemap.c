@@ -303,7 +303,7 @@ GST_START_TEST(settings_change_while_playing)
   static const char *const settings[] = {"detail=0.3", "contrast=0.7",     "sigma=5",
                                          "peak=4000",  "target-nits=203",  "saturation=0.5",
                                          "detail=1.7", "noise-floor=0.02", "dither=false"};
-  const CfVideo video = hdr_video(CF_FORMAT_P010_10LE, 64, 36, CF_TRANSFER_PQ);
+  const CfVideo video = hdr_video(CF_FORMAT_P010_10LE, 256, 160, CF_TRANSFER_PQ);
   CfTestPicture *source = new_picture(&video, CF_LAYOUT_TIGHT, CF_PATTERN_PHOTO, 5), *last;
   CfTonemapParams params = defaults();
   GstBus *bus;

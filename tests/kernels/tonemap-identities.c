@@ -132,7 +132,7 @@ static void sdr_comes_back(CfTest *test)
 static void edges_have_no_halo(CfTest *test)
 {
   const double peaks[] = {1000.0, 4000.0};
-  const int width = 256, height = 128;
+  const int width = 512, height = 400;
   const CfVideo video = hdr_video(CF_FORMAT_Y444_16LE, width, height, CF_TRANSFER_PQ);
   const CfVideo destination = sdr_video(CF_FORMAT_RGBA, width, height);
   CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_ALIGNED), *got;

@@ -49,7 +49,7 @@ static void transfer_functions(CfTest *test)
 static void tables_are_the_functions(CfTest *test)
 {
   static float light[CF_TONEMAP_LIGHT_ENTRIES];
-  static CfTonemapBase base[CF_TONEMAP_BASE_ENTRIES];
+  static CfTonemapTone tone[CF_TONEMAP_TONE_ENTRIES];
   const CfTonemapParams params = defaults();
   const CfTonemapCurve curve = cf_tonemap_curve(&params, 4000.0);
 
@@ -65,15 +65,20 @@ static void tables_are_the_functions(CfTest *test)
     }
     CF_EXPECT(test, light[CF_TONEMAP_LIGHT_ENTRIES - 1] == light[CF_TONEMAP_LIGHT_STEPS], "end");
   }
-  cf_tonemap_base_table(&curve, 1.0, base);
-  for (int i = 0; i < CF_TONEMAP_BASE_STEPS; i++) {
-    const double v = (i + 0.5) / CF_TONEMAP_BASE_STEPS * CF_TONEMAP_STOPS;
+  cf_tonemap_tone_table(&curve, 1.0, tone);
+  for (int i = 0; i < CF_TONEMAP_TONE_STEPS; i++) {
+    const double v = (i + 0.5) / CF_TONEMAP_TONE_STEPS * CF_TONEMAP_STOPS;
     const double gain = cf_tonemap_gain(&curve, v), saturation = cf_tonemap_saturation(&curve, v);
+    const double room = cf_tonemap_room(&curve, v);
 
-    CF_EXPECT(test, fabs(0.5 * ((double)base[i].gain + base[i + 1].gain) - gain) < 1e-4 * gain,
+    CF_EXPECT(test, fabs(0.5 * ((double)tone[i].gain + tone[i + 1].gain) - gain) < 1e-3,
               "gain at %g", v);
     CF_EXPECT(test,
-              fabs(0.5 * ((double)base[i].saturation + base[i + 1].saturation) - saturation) < 4e-3,
+              v < 0.1 || fabs(0.5 * ((double)tone[i].room + tone[i + 1].room) - room) <
+                             2e-3 * (1.0 + room),
+              "room at %g", v);
+    CF_EXPECT(test,
+              fabs(0.5 * ((double)tone[i].saturation + tone[i + 1].saturation) - saturation) < 4e-3,
               "saturation at %g", v);
   }
 }
@@ -81,7 +86,7 @@ static void tables_are_the_functions(CfTest *test)
 /* Light of `nits` where all around is alike. */
 static double flat(const CfTonemapCurve *curve, double nits)
 {
-  return cf_tonemap_roll_off(curve, nits * cf_tonemap_gain(curve, cf_tonemap_log(nits)));
+  return cf_tonemap_roll_off(curve, nits * exp2(cf_tonemap_gain(curve, cf_tonemap_log(nits))));
 }
 
 static void curve_keeps_its_promises(CfTest *test)
@@ -105,12 +110,14 @@ static void curve_keeps_its_promises(CfTest *test)
       const double gain = cf_tonemap_gain(&curve, v);
 
       CF_EXPECT(test, light >= last - 1e-12, "falls at %g nits", nits);
-      CF_EXPECT(test, fabs(log2(gain / last_gain)) < 0.02, "jumps at %g nits", nits);
+      CF_EXPECT(test, fabs(gain - last_gain) < 0.02, "jumps at %g nits", nits);
       last = light;
       last_gain = gain;
     }
     CF_EXPECT(test, fabs(flat(&curve, fmax(peak, curve.white)) - 1.0) < 1e-9, "the peak becomes %g",
               flat(&curve, fmax(peak, curve.white)));
+    CF_EXPECT(test, cf_tonemap_room(&curve, cf_tonemap_log(fmax(peak, curve.white))) < 1e-9,
+              "there is room above the peak");
     if (params.contrast == 1.0 && peak <= curve.white)
       CF_EXPECT(test, fabs(flat(&curve, 50.0) - 50.0 / curve.white) < 1e-12, "is no identity");
   }
@@ -129,29 +136,51 @@ static void peak_is_found(CfTest *test)
   CF_EXPECT(test, cf_tonemap_peak(&params, CF_TRANSFER_HLG) == 600.0, "the user's, of HLG");
 }
 
+static void what_is_local_keeps_below_the_peak(CfTest *test)
+{
+  CfTonemapParams params = defaults();
+
+  CF_EXPECT(test, cf_tonemap_local(&params, 0.5, 0.0, 1.0) == 0.0, "nothing to add");
+  CF_EXPECT(test, cf_tonemap_local(&params, 0.5, -0.25, 0.0) == -0.25, "lowered");
+  CF_EXPECT(test, cf_tonemap_local(&params, 0.5, 0.25, 0.0) == 0.0, "no room");
+  CF_EXPECT(test, fabs(cf_tonemap_local(&params, 0.5, 0.25, 100.0) - 0.25) < 1e-6, "much room");
+  CF_EXPECT(test, fabs(cf_tonemap_local(&params, 0.5, 3.0, 4.0) - 2.4) < 1e-12, "3, 4 and 5");
+  params.detail = 0.5;
+  CF_EXPECT(test, cf_tonemap_local(&params, 0.05, 0.0, 1.0) == -0.025, "smoothed");
+  params.detail = 2.0;
+  CF_EXPECT(test, cf_tonemap_local(&params, -0.1, 0.0, 1.0) == 0.0, "noise");
+  CF_EXPECT(test, fabs(cf_tonemap_local(&params, -0.15, 0.0, 1.0) + 0.075) < 1e-12, "half noise");
+  CF_EXPECT(test, cf_tonemap_local(&params, -0.2, 0.0, 1.0) == -0.2, "no noise");
+  params.noise_floor = 0.0;
+  CF_EXPECT(test, cf_tonemap_local(&params, -0.1, 0.0, 1.0) == -0.1, "no floor");
+}
+
 /* ---- The reference's filter ---- */
 
 static void filter_is_the_series(CfTest *test)
 {
-  const CfSize sizes[] = {{1, 1}, {2, 3}, {13, 11}, {16, 9}, {21, 5}, {33, 40}};
+  const CfSize sizes[] = {{1, 1}, {2, 3}, {13, 11}, {16, 9}, {21, 5}, {33, 40}, {90, 130}};
+  const double reaches[] = {0.0, 0.3, CF_TONEMAP_REACH};
 
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-    const int count = sizes[i].width * sizes[i].height;
+  for (size_t i = 0; i < 3 * sizeof sizes / sizeof sizes[0]; i++) {
+    const CfSize *size = &sizes[i / 3];
+    const int count = size->width * size->height;
     const CfTonemapParams params = defaults();
-    const CfLlfParams filter = cf_tonemap_filter(&params);
-    NaiveImage image = naive_image(sizes[i].width, sizes[i].height, 1);
+    CfLlfParams filter = cf_tonemap_filter(&params);
+    NaiveImage image = naive_image(size->width, size->height, 1);
     double *intensity = malloc((size_t)count * sizeof *intensity);
     NaivePyramid want;
 
+    filter.reach = reaches[i % 3];
     for (int k = 0; k < count; k++)
       intensity[k] = image.value[k] = cf_random_unit(&test->random);
     want = naive_series(&image, &filter);
-    if (CF_EXPECT(test, cf_series_llf_run(intensity, sizes[i].width, sizes[i].height, &filter, 1),
+    if (CF_EXPECT(test, cf_series_llf_run(intensity, size->width, size->height, &filter, 1),
                   "no memory"))
       for (int k = 0; k < count; k++)
         CF_EXPECT(test, fabs(intensity[k] - want.image[0].value[k]) < 1e-9,
-                  "%dx%d, pixel %d: %.12g, not %.12g", sizes[i].width, sizes[i].height, k,
-                  intensity[k], want.image[0].value[k]);
+                  "%dx%d reach %g, pixel %d: %.12g, not %.12g", size->width, size->height,
+                  filter.reach, k, intensity[k], want.image[0].value[k]);
     naive_free(&want);
     free(image.value);
     free(intensity);
@@ -209,6 +238,7 @@ static const CfTestCase cases[] = {
     {"transfer-functions", transfer_functions, CF_ONCE},
     {"tables-are-the-functions", tables_are_the_functions, CF_ONCE},
     {"curve-keeps-its-promises", curve_keeps_its_promises, CF_ONCE},
+    {"what-is-local-keeps-below-the-peak", what_is_local_keeps_below_the_peak, CF_ONCE},
     {"peak-is-found", peak_is_found, CF_ONCE},
     {"filter-is-the-series", filter_is_the_series, CF_ONCE},
     {"refusals", refusals, CF_ONCE},

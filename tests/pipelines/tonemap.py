@@ -25,7 +25,7 @@ TO_2020 = np.array([[0.627403896, 0.329283038, 0.043313066],
                     [0.016391439, 0.088013308, 0.895595253]])
 TO_709 = np.linalg.inv(TO_2020)
 
-DEFAULTS = {"detail": 1.0, "contrast": 1.0, "sigma": 2.0, "noise-floor": 0.1, "peak": 0.0,
+DEFAULTS = {"detail": 1.0, "contrast": 1.0, "sigma": 1.0, "noise-floor": 0.1, "peak": 0.0,
             "target-nits": 100.0, "saturation": 1.0, "dither": True}
 SETTINGS = [
     {}, {"dither": False}, {"detail": 1.7, "noise-floor": 0.3}, {"detail": 0.2, "sigma": 4},
@@ -34,7 +34,7 @@ SETTINGS = [
 ]
 SOURCES = ("P010_10LE", "I420_10LE", "P012_LE", "P016_LE", "Y444_10LE", "Y444_16LE")
 RESULTS = ("NV12", "I420", "P010_10LE", "RGBA", "BGRA")
-WIDTH, HEIGHT = 150, 101
+WIDTH, HEIGHT = 350, 251
 
 
 # Light
@@ -42,6 +42,11 @@ WIDTH, HEIGHT = 150, 101
 M1, M2 = 2610 / 16384, 2523 / 32
 C1, C2, C3 = 3424 / 4096, 2413 / 128, 2392 / 128
 A, B, C = 0.17883277, 0.28466892, 0.55991073
+
+
+def stops(nits):
+    """Above black."""
+    return np.log2(1 + nits / 0.1)
 
 
 def from_pq(signal):
@@ -137,45 +142,50 @@ def bases_of(planes, sigma, backend):
     layout = frames.Layout("GRAY16_LE", width, height)
     outputs = harness.filter_frames(
         layout, [layout.pack({"Y": plane}) for plane in planes],
-        ["cudallf", f"backend={backend}", f"sigma={sigma / STOPS:.12f}", "alpha=4",
-         "noise-floor=0", "protect=false"])
+        ["cudallf", f"backend={backend}", f"sigma={sigma / STOPS:.12f}", "alpha=2",
+         "noise-floor=0", "protect=false", "reach=0.02"])
     return [layout.unpack(output)["Y"].astype(float) for output in outputs]
 
 
-def curve(base, settings, peak):
-    """Gain over display white, and slope, at a base in stops; and what the peak is over white."""
+def curve(v, settings, peak):
+    """Of stops above black: the gain over display white, in stops; the slope; the room below what
+    the peak becomes, in stops; and what that is over white."""
     white = 2.03 * settings["target-nits"]
     peak = max(peak, white)
     kept = min(peak, white * 2 ** 0.5)
-    stops = lambda nits: np.log2(1 + nits / 0.1)
-    pivot, c = stops(26.0), settings["contrast"]
+    pivot, c = stops(40.0), settings["contrast"]
     span, room = stops(peak) - pivot, stops(kept) - pivot
     bend = (c * span / room - 1) / span
-    x = np.minimum(base, pivot) / pivot
-    u = np.clip(base - pivot, 0, span)
+    x = np.minimum(v, pivot) / pivot
+    u = np.clip(v - pivot, 0, span)
+    slope = np.where(v < pivot, c / (c + (1 - c) * x) ** 2, c / (1 + bend * u) ** 2)
     mapped = pivot * x / (c + (1 - c) * x) + c * u / (1 + bend * u)
-    slope = np.where(base < pivot, c / (c + (1 - c) * x) ** 2, c / (1 + bend * u) ** 2)
-    gain = np.where(base > 1e-6, np.expm1(mapped * np.log(2))
-                    / np.maximum(np.expm1(base * np.log(2)), 1e-12), 1 / c)
-    return gain / white, slope, kept / white
+    mapped += np.maximum(v - pivot - span, 0) * slope
+    gain = np.log2(np.where(v > 1e-6, np.expm1(mapped * np.log(2))
+                            / np.maximum(np.expm1(v * np.log(2)), 1e-12), 1 / c) / white)
+    left = np.log2(kept / white) - np.log2(np.maximum(0.1 * np.expm1(v * np.log(2)), 1e-12)) - gain
+    return gain, slope, np.clip(left, 0, 16 + np.log2(kept / white)), kept / white
 
 
 def tone_mapped(light, plane, base, settings, peak):
     """R'G'B' of BT.709."""
-    v, stops = base / 65535 * STOPS, (plane - base) / 65535 * STOPS
-    gain, slope, most = curve(v, settings, peak)
-    floor = settings["noise-floor"]
+    v, b = plane / 65535 * STOPS, base / 65535 * STOPS
+    gain, slope, room, most = curve(v, settings, peak)
+    local, floor = v - b, settings["noise-floor"]
     if settings["detail"] > 1 and floor:
-        t = np.clip((np.abs(stops) - floor) / floor, 0, 1)
-        stops = stops * t * t * (3 - 2 * t)
-    gain = gain * 2 ** ((settings["detail"] - 1) * stops)
+        t = np.clip(np.abs(local) / floor - 1, 0, 1)
+        local = local * t * t * (3 - 2 * t)
+    added = curve(b, settings, peak)[0] - gain + (settings["detail"] - 1) * local
+    raised = np.maximum(added, 0)
+    added = np.minimum(added, 0) + raised * room / np.maximum(np.hypot(raised, room), 1e-12)
+    gain = 2 ** (gain + added)
     colour = (light * gain[..., None]) @ TO_709.T
     luminance = colour @ LUMINANCE_709
     norm = luminance + 0.5 * (colour.max(-1) - luminance)
     m, t = (most - 0.6) / 0.4, np.maximum(norm - 0.6, 0) / 0.4
     rolled = np.minimum(norm, 0.6) + 0.4 * t * m / (m + t * (m - 1))
     scale = np.where(norm > 0, rolled / np.maximum(norm, 1e-12), 1)
-    power = slope ** 0.8552
+    power = slope ** (0.8552 / 2)
     saturation = settings["saturation"] * 3.3892 * power / (1 + 2.3892 * power)
     away = (saturation * scale)[..., None] * (colour - luminance[..., None])
     grey = np.minimum(scale * luminance, 1)
