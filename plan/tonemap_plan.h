@@ -75,8 +75,8 @@ extern const double cf_tonemap_to_709[3][3];
 /* Weights of luminance. */
 extern const double cf_tonemap_luminance_2020[3], cf_tonemap_luminance_709[3];
 
-/* What is added to a code's fraction before it is cut off, at (x, y) of a plane: 1/2, or, with
- * dither, this times 1/64 in a pattern that repeats every 8 samples. */
+/* What is added to an ideal code before its fraction is cut off, at [y][x] of a plane: 1/2, or,
+ * with dither, (this + 1/2) / 64, a pattern that repeats every 8 samples. */
 extern const uint8_t cf_tonemap_dither[8][8];
 
 /* ---- Tones ---- */
@@ -95,19 +95,6 @@ typedef struct {
 double cf_tonemap_peak(const CfTonemapParams *params, CfTransfer transfer);
 
 CfTonemapCurve cf_tonemap_curve(const CfTonemapParams *params, double peak);
-
-/* ---- The measured peak (plan/tonemap_peak.h) ---- */
-
-/* Whether each frame's peak is measured: `dynamic`, where no peak is set. */
-bool cf_tonemap_is_dynamic(const CfTonemapParams *params);
-
-/* For a frame `seconds` after the one before. */
-CfTonemapPace cf_tonemap_pace(double seconds);
-
-/* Takes the histogram of a frame's plane over; returns the peak to use for it, in nits. */
-double cf_tonemap_next_peak(CfTonemapMemory *memory, const CfTonemapParams *params,
-                            const uint32_t histogram[CF_TONEMAP_BINS], uint32_t samples,
-                            double seconds);
 
 /* From nits to linear light with white at 1, at v stops: the logarithm to base 2 of the gain. */
 double cf_tonemap_gain(const CfTonemapCurve *curve, double v);
@@ -132,6 +119,19 @@ double cf_tonemap_roll_off(const CfTonemapCurve *curve, double light);
 /* The filter's parameters, and the picture that it filters: the plane, GRAY16. */
 CfLlfParams cf_tonemap_filter(const CfTonemapParams *params);
 CfVideo cf_tonemap_plane(const CfVideo *video);
+
+/* ---- The measured peak (plan/tonemap_peak.h) ---- */
+
+/* Whether each frame's peak is measured: `dynamic`, where no peak is set. */
+bool cf_tonemap_is_dynamic(const CfTonemapParams *params);
+
+/* For a frame `seconds` after the one before. */
+CfTonemapPace cf_tonemap_pace(double seconds);
+
+/* Takes the histogram of a frame's plane over; returns the peak to use for it, in nits. */
+double cf_tonemap_next_peak(CfTonemapMemory *memory, const CfTonemapParams *params,
+                            const uint32_t histogram[CF_TONEMAP_BINS], uint32_t samples,
+                            double seconds);
 
 /* ---- Tables, for engines that interpolate linearly between their entries ---- */
 
