@@ -39,7 +39,14 @@ static const struct {
     {"cudasepconv",
      {"row-kernel=<1,2,1>", "normalize=true", "preset=box", "preset-size=21", "border=wrap",
       "preset=custom"}},
+    {"cudatonemap",
+     {"detail=1.5", "dynamic=true", "contrast=0.7", "sigma=3", "dither=false", "dynamic=false"}},
 };
+
+/* Half of all caps are HDR in one of these, which is what cudatonemap filters. */
+static const CfFormat hdr_formats[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE,
+                                       CF_FORMAT_P012_LE,   CF_FORMAT_P016_LE,
+                                       CF_FORMAT_Y444_10LE, CF_FORMAT_Y444_16LE};
 
 typedef struct {
   gint64 frames, caps_every;
@@ -98,12 +105,16 @@ static GstBuffer *new_frame(const GstVideoInfo *info, gint64 number)
 
 static void change_caps(Endurance *self, GstHarness *harness, GstVideoInfo *info)
 {
-  const CfFormat format = (CfFormat)cf_random_below(&self->random, CF_FORMAT_COUNT);
+  const gboolean hdr = cf_random_below(&self->random, 2);
+  const CfFormat format =
+      hdr ? hdr_formats[cf_random_below(&self->random, G_N_ELEMENTS(hdr_formats))]
+          : (CfFormat)cf_random_below(&self->random, CF_FORMAT_COUNT);
   gchar *text = g_strdup_printf(
-      "video/x-raw, format=%s, width=%d, height=%d, framerate=25/1%s", cf_format_info(format)->name,
+      "video/x-raw, format=%s, width=%d, height=%d, framerate=25/1%s%s",
+      cf_format_info(format)->name, 1 + cf_random_below(&self->random, LARGEST_SIDE),
       1 + cf_random_below(&self->random, LARGEST_SIDE),
-      1 + cf_random_below(&self->random, LARGEST_SIDE),
-      cf_random_below(&self->random, 4) ? "" : ", interlace-mode=interleaved");
+      cf_random_below(&self->random, 4) ? "" : ", interlace-mode=interleaved",
+      hdr ? ", colorimetry=bt2100-pq" : "");
 
   push_caps(harness, text, info);
   g_free(text);
