@@ -16,12 +16,12 @@
 #define RUN        8
 
 typedef struct {
-  double *wide;    /* between the passes, in double precision; without gaps, as all of these */
-  float *middle;   /* the same in single precision, with RADIUS rows above and below */
+  void *middle;    /* between the passes; rows without gaps */
   uint8_t *padded; /* the picture with RADIUS pixels more on all sides */
 } State;
 
-template <typename Real> static __device__ Real taps_global[TAPS];
+static __device__ double taps_double[TAPS];
+static __device__ float taps_global[TAPS];
 static __constant__ float taps_constant[TAPS];
 
 /* ---- Borders in every read ---- */
@@ -37,10 +37,14 @@ static __global__ void filter_2d(CfLadderFrame frame)
     const uint8_t *row = frame.source + inside(y + j - RADIUS, frame.height) * frame.source_stride;
 
     for (int i = 0; i < TAPS; i++)
-      sum +=
-          taps_global<float>[j] * taps_global<float>[i] * row[inside(x + i - RADIUS, frame.width)];
+      sum += taps_global[j] * taps_global[i] * row[inside(x + i - RADIUS, frame.width)];
   }
   frame.destination[y * frame.destination_stride + x] = to_code(sum);
+}
+
+template <typename Real> static __device__ Real tap(int i)
+{
+  return sizeof(Real) == sizeof(double) ? (Real)taps_double[i] : (Real)taps_global[i];
 }
 
 template <typename Real> static __global__ void filter_rows(CfLadderFrame frame, Real *middle)
@@ -52,7 +56,7 @@ template <typename Real> static __global__ void filter_rows(CfLadderFrame frame,
   if (x >= frame.width || y >= frame.height)
     return;
   for (int i = 0; i < TAPS; i++)
-    sum += taps_global<Real>[i] * row[inside(x + i - RADIUS, frame.width)];
+    sum += tap<Real>(i) * row[inside(x + i - RADIUS, frame.width)];
   middle[(size_t)y * frame.width + x] = sum;
 }
 
@@ -65,8 +69,7 @@ static __global__ void filter_columns(CfLadderFrame frame, const Real *middle)
   if (x >= frame.width || y >= frame.height)
     return;
   for (int i = 0; i < TAPS; i++)
-    sum += taps_global<Real>[i] *
-           middle[(size_t)inside(y + i - RADIUS, frame.height) * frame.width + x];
+    sum += tap<Real>(i) * middle[(size_t)inside(y + i - RADIUS, frame.height) * frame.width + x];
   frame.destination[y * frame.destination_stride + x] = to_code((float)sum);
 }
 
@@ -93,7 +96,7 @@ static __global__ void filter_padded_rows(CfLadderFrame frame, const uint8_t *pa
   if (x >= frame.width || y >= frame.height + 2 * RADIUS)
     return;
   for (int i = 0; i < TAPS; i++)
-    sum += (constant ? taps_constant : taps_global<float>)[i] * row[x + i];
+    sum += (constant ? taps_constant : taps_global)[i] * row[x + i];
   middle[(size_t)y * frame.width + x] = sum;
 }
 
@@ -106,8 +109,7 @@ static __global__ void filter_padded_columns(CfLadderFrame frame, const float *m
   if (x >= frame.width || y >= frame.height)
     return;
   for (int i = 0; i < TAPS; i++)
-    sum += (constant ? taps_constant : taps_global<float>)[i] *
-           middle[(size_t)(y + i) * frame.width + x];
+    sum += (constant ? taps_constant : taps_global)[i] * middle[(size_t)(y + i) * frame.width + x];
   frame.destination[y * frame.destination_stride + x] = to_code(sum);
 }
 
@@ -199,7 +201,7 @@ static int run_2d(void *state, const CfLadderFrame *frame)
 template <typename Real> static int run_passes(void *opaque, const CfLadderFrame *frame)
 {
   const State *state = (State *)opaque;
-  Real *middle = sizeof(Real) == sizeof(double) ? (Real *)state->wide : (Real *)state->middle;
+  Real *middle = (Real *)state->middle;
   const dim3 blocks = grid(frame->width, frame->height);
   const cudaStream_t stream = (cudaStream_t)frame->stream;
 
@@ -216,8 +218,9 @@ template <bool constant> static int run_padded(void *opaque, const CfLadderFrame
 
   pad<<<grid(width + 2 * RADIUS, height + 2 * RADIUS), block, 0, stream>>>(*frame, state->padded);
   filter_padded_rows<constant><<<grid(width, height + 2 * RADIUS), block, 0, stream>>>(
-      *frame, state->padded, state->middle);
-  filter_padded_columns<constant><<<grid(width, height), block, 0, stream>>>(*frame, state->middle);
+      *frame, state->padded, (float *)state->middle);
+  filter_padded_columns<constant>
+      <<<grid(width, height), block, 0, stream>>>(*frame, (float *)state->middle);
   return cudaGetLastError();
 }
 
@@ -230,10 +233,10 @@ template <int run> static int run_tiled(void *opaque, const CfLadderFrame *frame
   const size_t row_bytes = TILE_SHORT * with_gaps<run>(TILE_LONG + TAPS - 1) * sizeof(float);
   const size_t column_bytes = (TILE_ROWS + TAPS - 1) * TILE_WIDTH * sizeof(float);
 
-  filter_tile_rows<run>
-      <<<row_blocks, dim3(TILE_LONG / run, TILE_SHORT), row_bytes, stream>>>(*frame, state->middle);
-  filter_tile_columns<run>
-      <<<column_blocks, dim3(TILE_WIDTH, 8), column_bytes, stream>>>(*frame, state->middle);
+  filter_tile_rows<run><<<row_blocks, dim3(TILE_LONG / run, TILE_SHORT), row_bytes, stream>>>(
+      *frame, (float *)state->middle);
+  filter_tile_columns<run><<<column_blocks, dim3(TILE_WIDTH, 8), column_bytes, stream>>>(
+      *frame, (float *)state->middle);
   return cudaGetLastError();
 }
 
@@ -252,26 +255,23 @@ static const CfRung rungs[] = {
      run_tiled<RUN>},
 };
 
-static int open_state(State *state, int width, int height)
+static int open_ladder(int width, int height, void **opaque)
 {
+  State *state = (State *)calloc(1, sizeof(State));
   double taps[TAPS];
   float single[TAPS];
 
+  *opaque = state;
+  if (!state)
+    return cudaErrorMemoryAllocation;
   gaussian_taps(TAPS, taps);
   for (int i = 0; i < TAPS; i++)
     single[i] = (float)taps[i];
-  TRY(cudaMalloc(&state->wide, (size_t)width * height * sizeof(double)));
-  TRY(cudaMalloc(&state->middle, (size_t)width * (height + 2 * RADIUS) * sizeof(float)));
+  TRY(cudaMalloc(&state->middle, (size_t)width * (height + 2 * RADIUS) * sizeof(double)));
   TRY(cudaMalloc(&state->padded, (size_t)(width + 2 * RADIUS) * (height + 2 * RADIUS)));
-  TRY(cudaMemcpyToSymbol(taps_global<double>, taps, sizeof taps));
-  TRY(cudaMemcpyToSymbol(taps_global<float>, single, sizeof single));
+  TRY(cudaMemcpyToSymbol(taps_double, taps, sizeof taps));
+  TRY(cudaMemcpyToSymbol(taps_global, single, sizeof single));
   return cudaMemcpyToSymbol(taps_constant, single, sizeof single);
-}
-
-static int open_ladder(int width, int height, void **state)
-{
-  *state = calloc(1, sizeof(State));
-  return *state ? open_state((State *)*state, width, height) : (int)cudaErrorMemoryAllocation;
 }
 
 static void close_ladder(void *opaque)
@@ -279,7 +279,6 @@ static void close_ladder(void *opaque)
   State *state = (State *)opaque;
 
   if (state) {
-    cudaFree(state->wide);
     cudaFree(state->middle);
     cudaFree(state->padded);
   }
