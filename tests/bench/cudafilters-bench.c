@@ -16,6 +16,9 @@
 
 #define MAX_SIZE 32768
 
+#define MOST_REGIONS 1000
+#define REGION_SIDE  128
+
 /* What the command line asks for. */
 typedef struct {
   const CfEffect *effect;
@@ -23,7 +26,7 @@ typedef struct {
   void *params;
   CfVideo video;
   CfAlphaFill alpha;
-  int threads, runs, streams;
+  int threads, runs, streams, regions;
   bool json, energy;
 } Request;
 
@@ -91,6 +94,8 @@ static void print_help(void)
       "  --alpha A             of the frames: opaque, random, transparent (default opaque)\n"
       "  --streams N           N filters at once, each in a thread of its own: frames a second\n"
       "                        of all together\n"
+      "  --regions N           filter N squares of 128x128 that do not touch, where they fit,\n"
+      "                        instead of the whole frame\n"
       "  --energy              the energy of a frame too, where the machine says it\n"
       "  --json                print one JSON object instead of a sentence\n"
       "  --batch FILE          instead of all these: a row of them a line; frames are made once\n"
@@ -184,7 +189,8 @@ static bool parse_alpha(const char *text, CfAlphaFill *alpha, CfStatus *status)
 
 /* The options as text, before anything depends on anything else. */
 typedef struct {
-  const char *element, *backend, *format, *size, *alpha, *threads, *runs, *streams, *batch;
+  const char *element, *backend, *format, *size, *alpha, *threads, *runs, *streams, *regions,
+      *batch;
   const char **properties; /* of argc entries */
   int property_count;
   bool json, energy, help;
@@ -202,6 +208,7 @@ static bool read_options(Options *options, int argc, char **argv, CfStatus *stat
     RUNS,
     ALPHA,
     STREAMS,
+    REGIONS,
     BATCH,
     ENERGY,
     JSON,
@@ -216,6 +223,7 @@ static bool read_options(Options *options, int argc, char **argv, CfStatus *stat
                                         {"runs", required_argument, NULL, RUNS},
                                         {"alpha", required_argument, NULL, ALPHA},
                                         {"streams", required_argument, NULL, STREAMS},
+                                        {"regions", required_argument, NULL, REGIONS},
                                         {"batch", required_argument, NULL, BATCH},
                                         {"energy", no_argument, NULL, ENERGY},
                                         {"json", no_argument, NULL, JSON},
@@ -224,7 +232,8 @@ static bool read_options(Options *options, int argc, char **argv, CfStatus *stat
   const char **const texts[] = {
       [ELEMENT] = &options->element, [BACKEND] = &options->backend, [FORMAT] = &options->format,
       [SIZE] = &options->size,       [THREADS] = &options->threads, [RUNS] = &options->runs,
-      [ALPHA] = &options->alpha,     [STREAMS] = &options->streams, [BATCH] = &options->batch};
+      [ALPHA] = &options->alpha,     [STREAMS] = &options->streams, [REGIONS] = &options->regions,
+      [BATCH] = &options->batch};
   int option;
 
   opterr = 0;
@@ -256,7 +265,7 @@ static bool read_options(Options *options, int argc, char **argv, CfStatus *stat
 static bool understand(const Options *options, Request *request, CfStatus *status)
 {
   CfFormat format;
-  int width, height;
+  int width = 0, height = 0;
 
   if (!parse_element(request, options->element, status))
     return false;
@@ -282,6 +291,9 @@ static bool understand(const Options *options, Request *request, CfStatus *statu
        request->streams < 1))
     return cf_fail(status, CF_ERROR_INVALID, "--streams is \"%s\"; it must be 1 to %d",
                    options->streams, CF_BENCH_MAX_STREAMS);
+  if (options->regions && !parse_whole(options->regions, MOST_REGIONS, &request->regions))
+    return cf_fail(status, CF_ERROR_INVALID, "--regions is \"%s\"; it must be 0 to %d",
+                   options->regions, MOST_REGIONS);
   request->backend = options->backend;
   request->video = cf_video(format, width, height);
   request->json = options->json;
@@ -342,6 +354,8 @@ static void print_times(const Request *request, const CfTimes *times, double mil
   const double ratio = times->median_ms / times->copy_ms;
 
   print_work(request, times->algorithm);
+  if (request->regions)
+    printf(request->json ? ", \"regions\": %d" : ", %d regions", request->regions);
   if (request->json)
     printf(", \"runs\": %d, \"median_ms\": %.6g, \"min_ms\": %.6g, \"copy_ms\": %.6g, "
            "\"ratio\": %.4g",
@@ -366,6 +380,21 @@ static void print_rate(const Request *request, const CfRate *rate)
 
 /* ---- Rows ---- */
 
+/* The regions on a grid over the frame. */
+static CfRegions spread(CfRegion *region, const Request *request)
+{
+  const int count = request->regions, width = request->video.width, height = request->video.height;
+  int columns = 1;
+
+  while (columns * (columns * height / width) < count)
+    columns++;
+  const int rows = (count + columns - 1) / columns;
+  for (int i = 0; i < count; i++)
+    region[i] = (CfRegion){i % columns * width / columns, i / columns * height / rows, REGION_SIDE,
+                           REGION_SIDE};
+  return (CfRegions){.region = region, .count = count};
+}
+
 /* Those of the row before, if they will do. */
 static bool prepare_frames(CfFrames **frames, const Request *request, const CfEngine *engine,
                            CfStatus *status)
@@ -377,24 +406,30 @@ static bool prepare_frames(CfFrames **frames, const Request *request, const CfEn
     return false;
   if (old && old->video.format == request->video.format &&
       old->video.width == request->video.width && old->video.height == request->video.height &&
-      old->alpha == request->alpha && (old->memory || !memory))
+      old->alpha == request->alpha && !old->memory == !memory)
     return true;
   cf_frames_free(*frames);
   *frames = cf_frames_new(&request->video, request->alpha, memory, status);
   return *frames;
 }
 
-static bool measure(const Request *request, CfFrames **frames, CfStatus *status)
+static bool measure(const Request *request, bool warm, CfFrames **frames, CfStatus *status)
 {
   const CfEngine *engine = find_engine(request, status);
 
   if (!engine || !prepare_frames(frames, request, engine, status))
     return false;
+  CfRegion squares[MOST_REGIONS];
+  const CfRegions regions = spread(squares, request);
   const CfWork work = {.engine = engine,
                        .frames = *frames,
                        .params = request->params,
                        .threads = request->threads,
-                       .runs = request->runs};
+                       .runs = request->runs,
+                       .warm = warm,
+                       .regions = request->regions ? &regions : NULL};
+  if (request->regions && !engine->regions)
+    return cf_fail(status, CF_ERROR_INVALID, "%s knows no regions", request->element);
   if (request->streams) {
     CfRate rate;
 
@@ -418,6 +453,7 @@ static bool run_batch(const char *path, CfFrames **frames, CfStatus *status);
 /* One command line. */
 static bool run_row(int argc, char **argv, bool in_batch, CfFrames **frames, CfStatus *status)
 {
+  const bool warm = in_batch && *frames; /* another row has run */
   const char **properties = calloc((size_t)argc, sizeof *properties);
   Options options = {.properties = properties};
   Request request = {.alpha = CF_ALPHA_OPAQUE};
@@ -429,7 +465,8 @@ static bool run_row(int argc, char **argv, bool in_batch, CfFrames **frames, CfS
     good = in_batch ? cf_fail(status, CF_ERROR_INVALID, "--batch is not for a line of a batch")
                     : run_batch(options.batch, frames, status);
   else
-    good = good && understand(&options, &request, status) && measure(&request, frames, status);
+    good =
+        good && understand(&options, &request, status) && measure(&request, warm, frames, status);
   if (!good && options.json && in_batch)
     printf("{\"error\": \"%s\"}\n", status->code == CF_ERROR_INVALID ? "refused" : "failed");
   fflush(stdout);

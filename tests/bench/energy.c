@@ -64,7 +64,7 @@ static long run_for(CfFilter *filter, const CfWork *work, double milliseconds, C
 
   while (cf_now_ms() - start < milliseconds) {
     for (int i = 0; i < CF_BENCH_FRAMES; i++, frames++) {
-      const CfJob job = cf_frames_job(work->frames, memory != NULL, i);
+      const CfJob job = cf_work_job(work, i);
 
       if (!cf_filter_run(filter, &job, status))
         return -1;

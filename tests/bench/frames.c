@@ -68,15 +68,20 @@ void cf_frames_free(CfFrames *frames)
   free(frames);
 }
 
-CfJob cf_frames_job(const CfFrames *frames, bool device, int number)
+CfJob cf_work_job(const CfWork *work, int number)
 {
+  const CfFrames *frames = work->frames;
   const CfFrame *frame = &frames->frame[number % CF_BENCH_FRAMES];
+  CfJob job = {.source = frame->source->planes, .destination = frame->destination->planes};
 
-  if (device)
-    return (CfJob){.source = frame->device_source.planes,
-                   .destination = frame->device_destination.planes,
-                   .stream = frames->memory->stream()};
-  return (CfJob){.source = frame->source->planes, .destination = frame->destination->planes};
+  if (work->engine->device_memory)
+    job = (CfJob){.source = frame->device_source.planes,
+                  .destination = frame->device_destination.planes,
+                  .stream = frames->memory->stream()};
+  job.regions = work->regions;
+  if (work->regions && work->engine->in_place)
+    job.destination = job.source;
+  return job;
 }
 
 /* ---- One picture ---- */

@@ -9,6 +9,7 @@
 #include "filter.h"
 
 #define WARM_UP_MS     300.0
+#define SHORT_MS       60.0   /* the same where other work has just run */
 #define MEASURED_MS    2000.0 /* what the default number of runs should take */
 #define FEWEST_RUNS    3
 #define MOST_HOST_RUNS 400
@@ -49,7 +50,7 @@ static double median(double *times, int count)
 
 static bool run_engine(const Bench *bench, int number, CfStatus *status)
 {
-  const CfJob job = cf_frames_job(bench->work->frames, bench->memory != NULL, number);
+  const CfJob job = cf_work_job(bench->work, number);
 
   return cf_filter_run(bench->filter, &job, status);
 }
@@ -68,10 +69,15 @@ static void copy_on_host(const CfPicture *to, const CfPicture *from, int plane, 
 
 static bool run_copy(const Bench *bench, int number, CfStatus *status)
 {
-  const CfJob job =
-      cf_frames_job(bench->work->frames, bench->memory != NULL, number + CF_BENCH_FRAMES / 2);
+  const CfFrame *frame =
+      &bench->work->frames->frame[(number + CF_BENCH_FRAMES / 2) % CF_BENCH_FRAMES];
   const CfVideo *video = &bench->work->frames->video;
-  const CfPicture *to = &job.destination, *from = &job.source;
+  const CfPicture *to = &frame->destination->planes, *from = &frame->source->planes;
+
+  if (bench->memory) {
+    to = &frame->device_destination.planes;
+    from = &frame->device_source.planes;
+  }
 
   for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
     const size_t row_bytes = cf_row_bytes(video, p);
@@ -97,6 +103,11 @@ static bool allocate_times(Bench *bench, int runs, CfStatus *status)
          cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for %d times", runs);
 }
 
+static double warm_up_ms(const Bench *bench)
+{
+  return bench->work->warm ? SHORT_MS : WARM_UP_MS;
+}
+
 static int sensible_runs(double ms_a_run)
 {
   const double runs = MEASURED_MS / ms_a_run;
@@ -110,7 +121,7 @@ static bool measure_host(Bench *bench, CfStatus *status)
   double elapsed = 0.0;
   int warm = 0;
 
-  for (; elapsed < WARM_UP_MS; elapsed = cf_now_ms() - start, warm++) {
+  for (; elapsed < warm_up_ms(bench); elapsed = cf_now_ms() - start, warm++) {
     if (!run_engine(bench, warm, status) || !run_copy(bench, warm, status))
       return false;
   }
@@ -147,7 +158,7 @@ static bool measure_device(Bench *bench, CfStatus *status)
 
   if (!allocate_times(bench, bench->work->runs ? bench->work->runs : DEVICE_RUNS, status))
     return false;
-  while (cf_now_ms() - start < WARM_UP_MS) {
+  while (cf_now_ms() - start < warm_up_ms(bench)) {
     for (int i = 0; i < CF_BENCH_FRAMES; i++) {
       if (!run_engine(bench, i, status) || !run_copy(bench, i, status))
         return false;

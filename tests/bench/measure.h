@@ -35,16 +35,20 @@ CfFrames *cf_frames_new(const CfVideo *video, CfAlphaFill alpha, const CfMemory 
 /* NULL is allowed. */
 void cf_frames_free(CfFrames *frames);
 
-/* What an engine gets of frame `number` of an endless series. */
-CfJob cf_frames_job(const CfFrames *frames, bool device, int number);
-
 typedef struct {
   const CfEngine *engine;
   const CfFrames *frames; /* in device memory too, if the engine works there */
   const void *params;     /* checked */
   int threads;            /* as in CfOpenOptions */
   int runs;               /* 0 = chosen from the time of one */
+  bool warm;              /* other work has just run: a shorter warm-up will do */
+
+  /* NULL, or what of the frames is filtered; then in place where the engine can. */
+  const CfRegions *regions;
 } CfWork;
+
+/* What the engine gets of frame `number` of an endless series. */
+CfJob cf_work_job(const CfWork *work, int number);
 
 typedef struct {
   char algorithm[64];

@@ -56,7 +56,7 @@ static bool run(Stream *stream)
     return false;
 #endif
   for (int i = stream->number;; i++) {
-    CfJob job = cf_frames_job(stream->common->work->frames, device, i);
+    CfJob job = cf_work_job(stream->common->work, i);
     const int phase = atomic_load(&stream->common->phase);
 
     if (phase == DONE)
