@@ -11,6 +11,7 @@
 #define WARM_UP_MS     300.0
 #define SHORT_MS       60.0   /* the same where other work has just run */
 #define MEASURED_MS    2000.0 /* what the default number of runs should take */
+#define WARM_SHARE     0.3    /* of both, where other work has just run */
 #define FEWEST_RUNS    3
 #define MOST_HOST_RUNS 400
 #define DEVICE_RUNS    160
@@ -103,14 +104,14 @@ static bool allocate_times(Bench *bench, int runs, CfStatus *status)
          cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for %d times", runs);
 }
 
-static double warm_up_ms(const Bench *bench)
+static double share(const Bench *bench)
 {
-  return bench->work->warm ? SHORT_MS : WARM_UP_MS;
+  return bench->work->warm ? WARM_SHARE : 1.0;
 }
 
-static int sensible_runs(double ms_a_run)
+static int sensible_runs(const Bench *bench, double ms_a_run)
 {
-  const double runs = MEASURED_MS / ms_a_run;
+  const double runs = MEASURED_MS * share(bench) / ms_a_run;
 
   return runs < FEWEST_RUNS ? FEWEST_RUNS : runs > MOST_HOST_RUNS ? MOST_HOST_RUNS : (int)runs;
 }
@@ -121,11 +122,12 @@ static bool measure_host(Bench *bench, CfStatus *status)
   double elapsed = 0.0;
   int warm = 0;
 
-  for (; elapsed < warm_up_ms(bench); elapsed = cf_now_ms() - start, warm++) {
+  for (; elapsed < WARM_UP_MS * share(bench); elapsed = cf_now_ms() - start, warm++) {
     if (!run_engine(bench, warm, status) || !run_copy(bench, warm, status))
       return false;
   }
-  if (!allocate_times(bench, bench->work->runs ? bench->work->runs : sensible_runs(elapsed / warm),
+  if (!allocate_times(bench,
+                      bench->work->runs ? bench->work->runs : sensible_runs(bench, elapsed / warm),
                       status))
     return false;
   for (int i = 0; i < bench->runs; i++) {
@@ -158,7 +160,7 @@ static bool measure_device(Bench *bench, CfStatus *status)
 
   if (!allocate_times(bench, bench->work->runs ? bench->work->runs : DEVICE_RUNS, status))
     return false;
-  while (cf_now_ms() - start < warm_up_ms(bench)) {
+  while (cf_now_ms() - start < WARM_UP_MS * share(bench)) {
     for (int i = 0; i < CF_BENCH_FRAMES; i++) {
       if (!run_engine(bench, i, status) || !run_copy(bench, i, status))
         return false;

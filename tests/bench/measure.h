@@ -41,7 +41,7 @@ typedef struct {
   const void *params;     /* checked */
   int threads;            /* as in CfOpenOptions */
   int runs;               /* 0 = chosen from the time of one */
-  bool warm;              /* other work has just run: a shorter warm-up will do */
+  bool warm;              /* other work has just run: less time will do */
 
   /* NULL, or what of the frames is filtered; then in place where the engine can. */
   const CfRegions *regions;
