@@ -20,7 +20,7 @@ SIGMAS = (0.5, 1, 2, 3, 5, 8, 10, 12, 16, 20, 30, 50, 100, 250)
 TAPS = (3, 5, 9, 17, 33, 41, 65, 81, 97, 129, 255)
 BLOCKS = (2, 4, 8, 16, 32, 64, 128)
 REGIONS = (1, 10, 30, 100, 300)
-STREAMS = (1, 2, 4, 8, 16, 32, 64)
+STREAMS = {"640x360": (1, 2, 4, 8, 16, 32, 64), "1920x1080": (1, 4, 16)}
 
 # A run without --full leaves the others out.
 FEW = {"sizes": ("640x360", "1920x1080", "3840x2160"), "formats": ("NV12", "RGBA", "P010_10LE"),
@@ -102,9 +102,9 @@ def by_region(size):
 
 
 def by_stream():
-    for size in ("640x360", "1920x1080"):
+    for size, counts in STREAMS.items():
         for series, (element, settings) in ELEMENTS.items():
-            for count in STREAMS:
+            for count in counts:
                 yield Row("streams", f"{series}, {size}", count, element, "NV12", size, settings,
                           ("--streams", str(count), "--threads", "1"))
 

@@ -164,7 +164,8 @@ static bool print_row(const CfEngine *engine, const CfFrames *frames, const CfSe
   if (json)
     printf(
         "{\"peer\": \"%s\", \"work\": \"taps\", \"value\": %d, \"format\": \"%s\", \"width\": %d, "
-        "\"height\": %d, \"median_ms\": %.6g, \"copy_ms\": %.6g, \"error\": %g}\n",
+        "\"height\": %d, \"median_ms\": %.6g, \"min_ms\": %.6g, \"copy_ms\": %.6g, \"error\": "
+        "%g}\n",
         engine == &npp ? "NPP FilterGaussAdvancedBorder" : "cudasepconv", params->preset_size,
         format, frames->video.width, frames->video.height, times.median_ms, times.copy_ms, error);
   else

@@ -4,9 +4,9 @@
 
 usage: peers.py cpu|gpu WIDTHxHEIGHT
 
-CPU: OpenCV, frei0r, FFmpeg. GPU: torchvision, CuPy, CV-CUDA. Frames of RGBA bytes take turns, the
-median counts, `work` and `value` say what was done: sigma, taps or blocks. All of a CPU's threads
-work where the peer can use them; a peer's own copy of a frame is a row too.
+CPU: OpenCV, frei0r, FFmpeg. GPU: torchvision, CuPy, CV-CUDA. Frames of RGBA bytes take turns;
+`work` and `value` say what was done: sigma, taps or blocks. All of a CPU's threads work where the
+peer can use them; a copy of a frame is a row too.
 """
 import importlib.util
 import json
@@ -26,10 +26,12 @@ FRAMES = 8
 LONGEST = 1.0  # seconds that a row takes, if 3 runs do
 
 
-def report(peer, work, value, milliseconds):
+def report(peer, work, value, times):
+    """Milliseconds of several runs."""
     print(json.dumps({"peer": peer, "work": work, "value": value, "format": "RGBA",
-                      "width": WIDTH, "height": HEIGHT, "median_ms": round(milliseconds, 5)}),
-          flush=True)
+                      "width": WIDTH, "height": HEIGHT,
+                      "median_ms": round(statistics.median(times), 5),
+                      "min_ms": round(min(times), 5)}), flush=True)
 
 
 def gaussian(taps):
@@ -47,7 +49,7 @@ def frames():
 
 # ---- CPU ----
 
-def host_ms(run):
+def host_times(run):
     run(0)
     times = []
     end = time.perf_counter() + LONGEST
@@ -55,7 +57,7 @@ def host_ms(run):
         start = time.perf_counter()
         run(len(times) % FRAMES)
         times.append(1000 * (time.perf_counter() - start))
-    return statistics.median(times)
+    return times
 
 
 def opencv(sources, results):
@@ -63,17 +65,17 @@ def opencv(sources, results):
     peer = f"OpenCV {cv2.__version__}"
     border = cv2.BORDER_REPLICATE
     for sigma in SIGMAS:
-        report(peer, "sigma", sigma, host_ms(lambda i, sigma=sigma: cv2.GaussianBlur(
+        report(peer, "sigma", sigma, host_times(lambda i, sigma=sigma: cv2.GaussianBlur(
             sources[i], (0, 0), sigma, dst=results[i], borderType=border)))
     for taps in TAPS:
         kernel = gaussian(taps)
-        report(peer, "taps", taps, host_ms(lambda i, kernel=kernel: cv2.sepFilter2D(
+        report(peer, "taps", taps, host_times(lambda i, kernel=kernel: cv2.sepFilter2D(
             sources[i], -1, kernel, kernel, dst=results[i], borderType=border)))
     for block in BLOCKS:
         def average(i, size=(-(-WIDTH // block), -(-HEIGHT // block))):
             small = cv2.resize(sources[i], size, interpolation=cv2.INTER_AREA)
             cv2.resize(small, (WIDTH, HEIGHT), dst=results[i], interpolation=cv2.INTER_NEAREST)
-        report(peer, "blocks", block, host_ms(average))
+        report(peer, "blocks", block, host_times(average))
 
 
 def frei0r(sources, results):
@@ -83,10 +85,10 @@ def frei0r(sources, results):
     spec.loader.exec_module(module)
     module.WIDTH, module.HEIGHT = WIDTH, HEIGHT
     for block in BLOCKS:
-        milliseconds = module.pixeliz0r(sources, block)
-        if milliseconds is None:
-            raise ImportError("pixeliz0r")
-        report("frei0r pixeliz0r", "blocks", block, milliseconds)
+        least = module.pixeliz0r(sources, block)
+        if least is None:
+            raise ImportError("pixeliz0r is not installed")
+        report("frei0r pixeliz0r", "blocks", block, [least])
 
 
 def ffmpeg_seconds(graph, count):
@@ -104,23 +106,23 @@ def ffmpeg(_sources, _results):
     few, many = 5, 45
     for sigma in SIGMAS:
         graph = f"gblur=sigma={sigma}:steps=6"
-        times = [ffmpeg_seconds(words, many) - ffmpeg_seconds(words, few)
-                 for words in (graph, "null")]
+        rounds = [[ffmpeg_seconds(words, many) - ffmpeg_seconds(words, few)
+                   for words in (graph, "null")] for _ in range(3)]
         report("FFmpeg gblur, 6 steps", "sigma", sigma,
-               1000 * (times[0] - times[1]) / (many - few))
+               [1000 * (filtered - plain) / (many - few) for filtered, plain in rounds])
 
 
 def cpu():
     sources = frames()
     results = [np.empty_like(source) for source in sources]
-    report("NumPy", "copy", 0, host_ms(lambda i: np.copyto(results[i], sources[i])))
+    report("NumPy", "copy", 0, host_times(lambda i: np.copyto(results[i], sources[i])))
     for peer in (opencv, frei0r, ffmpeg):
         attempt(peer, sources, results)
 
 
 # ---- GPU ----
 
-def device_ms(run):
+def device_times(run):
     """By PyTorch's events, which see CuPy's and CV-CUDA's work too, on the current stream."""
     import torch
     run(0)
@@ -134,7 +136,7 @@ def device_ms(run):
         marks[1].record()
         marks[1].synchronize()
         times.append(marks[0].elapsed_time(marks[1]))
-    return statistics.median(times)
+    return times
 
 
 def torchvision(sources):
@@ -144,10 +146,10 @@ def torchvision(sources):
     planes = [torch.from_numpy(np.ascontiguousarray(source.transpose(2, 0, 1))).cuda()
               for source in sources]
     copies = [torch.empty_like(one) for one in planes]
-    report("PyTorch", "copy", 0, device_ms(lambda i: copies[i].copy_(planes[i])))
+    report("PyTorch", "copy", 0, device_times(lambda i: copies[i].copy_(planes[i])))
     for sigma in SIGMAS:
         size = 2 * 4 * sigma + 1
-        report(peer, "sigma", sigma, device_ms(
+        report(peer, "sigma", sigma, device_times(
             lambda i, sigma=sigma, size=size: vision.transforms.functional.gaussian_blur(
                 planes[i], [size, size], [sigma, sigma])))
 
@@ -159,7 +161,7 @@ def cupy(sources):
     with cp.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
         planes = [cp.asarray(source, dtype=cp.float32) for source in sources]
         for sigma in SIGMAS:
-            report(f"CuPy {cp.__version__}", "sigma", sigma, device_ms(
+            report(f"CuPy {cp.__version__}", "sigma", sigma, device_times(
                 lambda i, sigma=sigma: ndimage.gaussian_filter(
                     planes[i], (sigma, sigma, 0), mode="nearest")))
 
@@ -174,7 +176,7 @@ def cvcuda(sources):
     results = [cv.as_tensor(torch.empty_like(one), "HWC") for one in frames_on_device]
     for sigma in SIGMAS[:2]:
         size = 2 * 4 * sigma + 1
-        report(f"CV-CUDA {cv.__version__}", "sigma", sigma, device_ms(
+        report(f"CV-CUDA {cv.__version__}", "sigma", sigma, device_times(
             lambda i, sigma=sigma, size=size: cv.gaussian_into(
                 results[i], tensors[i], (size, size), (sigma, sigma), cv.Border.REPLICATE,
                 **({"stream": stream} if stream else {}))))

@@ -12,8 +12,8 @@
 #include "device.h"
 #endif
 
-#define WARM_UP_MS  300.0
-#define MEASURED_MS 700.0
+#define WARM_UP_MS  200.0
+#define MEASURED_MS 500.0
 
 /* Frames of a stream that may be under way on a device. */
 #define UNDER_WAY 4

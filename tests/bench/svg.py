@@ -6,8 +6,8 @@ from xml.sax.saxutils import escape
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#000000")
 INK, FAINT, GRAY = "#303030", "#e2e2e2", "#808080"
-WIDTH = 860
-LEFT, RIGHT, TOP, BOTTOM = 78, 232, 62, 56
+WIDTH = 900
+LEFT, RIGHT, TOP, BOTTOM = 78, 262, 62, 56
 ROW = 21  # pixels of a bar
 
 
@@ -28,8 +28,8 @@ class Drawing:
                           f' stroke-width="{width}"' + (f' stroke-dasharray="{dash}"' if dash
                                                         else "") + "/>")
 
-    def dot(self, x, y, color):
-        self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color}"/>')
+    def dot(self, x, y, color, radius=3):
+        self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{color}"/>')
 
     def bar(self, x, y, width, color):
         self.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}"'
@@ -44,8 +44,8 @@ class Drawing:
 
 
 def short(value):
-    """1.5, 20 or 3000."""
-    return f"{value:.4g}"
+    """0.015, 1.5, 20 or 3,000."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def logarithmic_ticks(least, most):
@@ -119,9 +119,40 @@ def lines(title, subtitle, series, unit, axis, places=None):
     return drawing.finish()
 
 
+def dots(title, subtitle, rows, unit):
+    """`rows` is [(name, {series: y})]: a line a row with a dot for each series, over a logarithmic
+    scale; the series are named above."""
+    names = list(dict.fromkeys(series for _, points in rows for series in points))
+    values = [value for _, points in rows for value in points.values()]
+    low, high = min(values) / 1.3, max(values) * 1.3
+    left, right, top = 150, WIDTH - 40, TOP + 30
+    height = top + ROW * len(rows) + 44
+    drawing = Drawing(height, title, subtitle)
+
+    def across(value):
+        return left + (right - left) * math.log(value / low) / math.log(high / low)
+
+    for tick in logarithmic_ticks(low, high):
+        drawing.line(((across(tick), top - 4), (across(tick), height - 38)), FAINT)
+        drawing.text(across(tick), height - 22, short(tick), anchor="middle", size=11, color=GRAY)
+    drawing.text(right, height - 6, unit, anchor="end", size=11, color=GRAY)
+    place = left - 134
+    for name, color in zip(names, COLORS):
+        drawing.dot(place, TOP + 6, color)
+        drawing.text(place + 8, TOP + 10, name, color=color)
+        place += 30 + 7.2 * len(name)
+    for number, (name, points) in enumerate(rows):
+        y = top + ROW * number + ROW / 2
+        drawing.text(left - 10, y + 4, name, anchor="end", size=11)
+        drawing.line(((left, y), (right, y)), FAINT, 0.7)
+        for series, value in points.items():
+            drawing.dot(across(value), y, COLORS[names.index(series)], 4.5)
+    return drawing.finish()
+
+
 def bars(title, subtitle, groups, unit):
-    """`groups` is [(heading, [(name, value, text)])]; the scale is logarithmic, from the first power
-    of ten below all values. Names that start with "~" are drawn gray."""
+    """`groups` is [(heading, [(name, value, text)])]; the scale is logarithmic, from the power of
+    ten below all values. Names that start with "~" are drawn gray."""
     values = [value for _, rows in groups for _, value, _ in rows]
     low = 10.0 ** math.floor(math.log10(min(values) * 0.999))
     high = max(values) * 1.1
