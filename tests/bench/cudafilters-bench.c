@@ -395,9 +395,10 @@ static CfRegions spread(CfRegion *region, const Request *request)
   return (CfRegions){.region = region, .count = count};
 }
 
-/* Those of the row before, if they will do. */
+/* Those of the row before, if they will do: `warm`, since while new ones are made a processor slows
+ * down. */
 static bool prepare_frames(CfFrames **frames, const Request *request, const CfEngine *engine,
-                           CfStatus *status)
+                           bool *warm, CfStatus *status)
 {
   const CfMemory *memory = NULL;
   const CfFrames *old = *frames;
@@ -406,18 +407,21 @@ static bool prepare_frames(CfFrames **frames, const Request *request, const CfEn
     return false;
   if (old && old->video.format == request->video.format &&
       old->video.width == request->video.width && old->video.height == request->video.height &&
-      old->alpha == request->alpha && !old->memory == !memory)
+      old->alpha == request->alpha && !old->memory == !memory) {
+    *warm = true;
     return true;
+  }
   cf_frames_free(*frames);
   *frames = cf_frames_new(&request->video, request->alpha, memory, status);
   return *frames;
 }
 
-static bool measure(const Request *request, bool warm, CfFrames **frames, CfStatus *status)
+static bool measure(const Request *request, CfFrames **frames, CfStatus *status)
 {
   const CfEngine *engine = find_engine(request, status);
+  bool warm = false;
 
-  if (!engine || !prepare_frames(frames, request, engine, status))
+  if (!engine || !prepare_frames(frames, request, engine, &warm, status))
     return false;
   CfRegion squares[MOST_REGIONS];
   const CfRegions regions = spread(squares, request);
@@ -453,7 +457,6 @@ static bool run_batch(const char *path, CfFrames **frames, CfStatus *status);
 /* One command line. */
 static bool run_row(int argc, char **argv, bool in_batch, CfFrames **frames, CfStatus *status)
 {
-  const bool warm = in_batch && *frames; /* another row has run */
   const char **properties = calloc((size_t)argc, sizeof *properties);
   Options options = {.properties = properties};
   Request request = {.alpha = CF_ALPHA_OPAQUE};
@@ -465,8 +468,7 @@ static bool run_row(int argc, char **argv, bool in_batch, CfFrames **frames, CfS
     good = in_batch ? cf_fail(status, CF_ERROR_INVALID, "--batch is not for a line of a batch")
                     : run_batch(options.batch, frames, status);
   else
-    good =
-        good && understand(&options, &request, status) && measure(&request, warm, frames, status);
+    good = good && understand(&options, &request, status) && measure(&request, frames, status);
   if (!good && options.json && in_batch)
     printf("{\"error\": \"%s\"}\n", status->code == CF_ERROR_INVALID ? "refused" : "failed");
   fflush(stdout);

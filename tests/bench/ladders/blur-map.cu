@@ -146,11 +146,11 @@ template <Weights weights> static int run_consecutive(void *state, const CfLadde
   return launch(blur_consecutive<weights>, (State *)state, frame, items, 32);
 }
 
-static int run_v5(void *state, const CfLadderFrame *frame)
+template <Weights weights> static int run_interleaved(void *state, const CfLadderFrame *frame)
 {
   const int items = pieces(frame->width * frame->height, PIXELS_A_THREAD);
 
-  return launch(blur_interleaved<CONSTANT>, (State *)state, frame, items, 256);
+  return launch(blur_interleaved<weights>, (State *)state, frame, items, 256);
 }
 
 static const CfRung rungs[] = {
@@ -161,9 +161,13 @@ static const CfRung rungs[] = {
     {"V3 table", "All 255 filters are computed once and looked up in global memory.", 0,
      run_consecutive<GLOBAL>},
     {"V4 constant",
-     "Constant memory is quick where a warp reads one address, and slow where filters differ.", 0,
+     "Constant memory serves one address at a time: a warp with 32 filters waits 32 times.", 0,
      run_consecutive<CONSTANT>},
-    {"V5 interleaved", "Neighbouring threads on neighbouring pixels: loads coalesce.", 0, run_v5},
+    {"V5 interleaved",
+     "Neighbouring threads on neighbouring pixels: loads coalesce, and filters differ less.", 0,
+     run_interleaved<CONSTANT>},
+    {"V6 interleaved table", "The same with the table of V3, which the L1 cache holds.", 0,
+     run_interleaved<GLOBAL>},
 };
 
 /* ---- Filters and map ---- */
