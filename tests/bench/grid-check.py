@@ -76,10 +76,18 @@ def check_charts(tap, build, folder):
                   f"{name} names its lines", repr(texts))
 
 
+def check_page(tap):
+    """Charts and tables are those of the figures that are kept with them."""
+    done = run(sys.executable, ROOT / "tools/charts", "--check")
+    tap.check(done.returncode == 0, "charts of the pages are their figures'",
+              done.stdout + done.stderr)
+
+
 def main():
     tap = harness.Tap()
     build = pathlib.Path(sys.argv[1]).resolve()
     check_rows(tap)
+    check_page(tap)
     check_batch(tap, build)
     with tempfile.TemporaryDirectory() as folder:
         check_charts(tap, build, pathlib.Path(folder))

@@ -18,6 +18,12 @@ import grid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
+# Kinds of CPU by vendor, family and model, where the name of a virtual machine's tells nothing.
+CPU_KINDS = {("GenuineIntel", 6, 85): "Cascade Lake", ("GenuineIntel", 6, 106): "Ice Lake",
+             ("GenuineIntel", 6, 143): "Sapphire Rapids",
+             ("GenuineIntel", 6, 207): "Emerald Rapids", ("GenuineIntel", 6, 173): "Granite Rapids",
+             ("AuthenticAMD", 23): "Zen 1 or 2", ("AuthenticAMD", 25): "Zen 3 or 4",
+             ("AuthenticAMD", 26): "Zen 5"}
 GROUPS = ("sizes", "formats", "sigma", "taps", "blocks", "maps", "regions", "streams", "energy",
           "ladders", "peers")
 
@@ -36,10 +42,12 @@ def parse_arguments():
     parser.add_argument("--only", metavar="GROUP", action="append", choices=GROUPS,
                         help="may be given again; groups are " + ", ".join(GROUPS))
     parser.add_argument("--output", metavar="FILE", default="bench.json",
-                        help="where the JSON goes (default: bench.json)")
+                        help="where the JSON goes (default: bench.json); with --only, groups that "
+                             "it has of this machine and that are not measured now stay")
     parser.add_argument("--build", metavar="DIRECTORY", default=ROOT / "build", type=pathlib.Path,
                         help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    arguments.keep = bool(arguments.only)
     arguments.only = arguments.only or GROUPS
     return arguments
 
@@ -54,16 +62,21 @@ def say(*words):
         return ""
 
 
+def describe_cpu():
+    facts = dict(re.findall(r"^([\w ]+):\s*(.*)", say("lscpu"), re.MULTILINE))
+    key = (facts.get("Vendor ID"), int(facts.get("CPU family", 0)), int(facts.get("Model", 0)))
+    kind = CPU_KINDS.get(key) or CPU_KINDS.get(key[:2])
+    name = re.sub(r"\((R|TM)\)", "", facts.get("Model name", platform.processor()))
+    return f"{name} ({kind})" if kind else name
+
+
 def describe_machine(backend):
-    cpu = re.search(r"^Model name:\s*(.*)", say("lscpu"), re.MULTILINE)
     gpu = say("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
     flags = pathlib.Path("/proc/cpuinfo")
     words = flags.read_text(encoding="utf-8").split() if flags.exists() else []
     return {
         "backend": backend,
-        "cpu": cpu.group(1) if cpu else platform.processor(),
-        "cpu_family": " ".join(re.findall(r"^(?:CPU family|Model):\s*(\d+)", say("lscpu"),
-                                          re.MULTILINE)),
+        "cpu": describe_cpu(),
         "cores": os.cpu_count(),
         "instructions": [name for name in ("amx_tile", "avx512f", "avx2") if name in words],
         "gpu": gpu.splitlines()[0].split(", ")[0] if gpu else None,
@@ -199,6 +212,28 @@ def print_tables(report):
               f"{time_of(row, unit) * unit:10.2f}")
 
 
+def keep_others(report, path, measured):
+    """What an earlier run of this machine says of groups that this one has not measured."""
+    try:
+        old = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if any(old["machine"][fact] != report["machine"][fact] for fact in ("backend", "cpu", "gpu")):
+        return
+    report["rows"] += [row for row in old["rows"] if row["group"] not in measured]
+    for name in ("ladders", "peers"):
+        if name not in measured:
+            report[name] = old[name]
+
+
+def as_text(report):
+    """JSON with a row a line, so that files can be compared."""
+    lists = [f' "{name}": [\n' + ",\n".join("  " + json.dumps(row) for row in report[name])
+             + "\n ]" for name in ("rows", "ladders", "peers")]
+    return (f'{{\n "machine": {json.dumps(report["machine"])},\n' + ",\n".join(lists)
+            + "\n}\n")
+
+
 def main():
     arguments = parse_arguments()
     bench = arguments.build / "tests/bench/cudafilters-bench"
@@ -212,10 +247,12 @@ def main():
     if "peers" in arguments.only:
         report["peers"] = measure_peers(arguments.build, backend)
     print_tables(report)
-    pathlib.Path(arguments.output).write_text(json.dumps(report, indent=1) + "\n",
-                                              encoding="utf-8")
-    print(f"\n{arguments.output} has all of it; tools/charts draws it.")
     failed = [row["title"] for row in report["rows"] if "error" in row]
+    output = pathlib.Path(arguments.output)
+    if arguments.keep:
+        keep_others(report, output, arguments.only)
+    output.write_text(as_text(report), encoding="utf-8")
+    print(f"\n{arguments.output} has all of it; tools/charts draws it.")
     for title in failed:
         print(f"failed: {title}", file=sys.stderr)
     return 1 if failed else 0

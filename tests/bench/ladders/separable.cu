@@ -24,8 +24,6 @@ static __device__ double taps_double[TAPS];
 static __device__ float taps_global[TAPS];
 static __constant__ float taps_constant[TAPS];
 
-/* ---- Borders in every read ---- */
-
 static __global__ void filter_2d(CfLadderFrame frame)
 {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -243,7 +241,7 @@ template <int run> static int run_tiled(void *opaque, const CfLadderFrame *frame
 static const CfRung rungs[] = {
     {"one pass", "All 4225 products of each pixel: the price of not separating.", 0, run_2d},
     {"double", "Two passes of 65 products, in double precision.", 0, run_passes<double>},
-    {"single", "Single precision: half the bytes between the passes, many times the arithmetic.", 0,
+    {"single", "Half the bytes between the passes; many times the arithmetic on desktop GPUs.", 0,
      run_passes<float>},
     {"padded", "A margin around the picture takes the borders out of the loops.", 0,
      run_padded<false>},
