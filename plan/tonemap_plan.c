@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-double cf_tonemap_log(double nits)
-{
-  return log2(1.0 + nits / CF_TONEMAP_BLACK);
-}
-
 /* ---- Transfer functions ---- */
 
 static double clamp_signal(double signal)
@@ -77,66 +72,6 @@ double cf_tonemap_peak(const CfTonemapParams *params, CfTransfer transfer)
   if (transfer == CF_TRANSFER_HLG)
     return CF_TONEMAP_HLG_PEAK;
   return params->stream_peak > 0.0 ? params->stream_peak : CF_TONEMAP_DEFAULT_PEAK;
-}
-
-CfTonemapCurve cf_tonemap_curve(const CfTonemapParams *params, double peak)
-{
-  const double white = CF_TONEMAP_REFERENCE_WHITE * params->target_nits / 100.0;
-  const double pivot = cf_tonemap_log(CF_TONEMAP_PIVOT), brightest = fmax(peak, white);
-  const double kept = fmin(brightest, white * exp2(CF_TONEMAP_BEYOND));
-  const double span = cf_tonemap_log(brightest) - pivot, room = cf_tonemap_log(kept) - pivot;
-
-  return (CfTonemapCurve){.white = white,
-                          .pivot = pivot,
-                          .span = span,
-                          .contrast = params->contrast,
-                          .bend = (params->contrast * span / room - 1.0) / span,
-                          .most = kept / white};
-}
-
-/* Stops after the curve, and the slope there. */
-static double apply_curve(const CfTonemapCurve *curve, double v, double *slope)
-{
-  const double c = curve->contrast;
-
-  if (v < curve->pivot) {
-    const double x = v / curve->pivot, divisor = c + (1.0 - c) * x;
-
-    *slope = c / (divisor * divisor);
-    return v / divisor;
-  }
-  const double above = v - curve->pivot, u = fmin(above, curve->span);
-  const double divisor = 1.0 + curve->bend * u;
-
-  *slope = c / (divisor * divisor);
-  return curve->pivot + c * u / divisor + (above - u) * *slope;
-}
-
-double cf_tonemap_gain(const CfTonemapCurve *curve, double v)
-{
-  double slope;
-  const double mapped = apply_curve(curve, v, &slope);
-
-  if (v < 1e-6)
-    return log2(slope / curve->white);
-  return log2((exp2(mapped) - 1.0) / (exp2(v) - 1.0) / curve->white);
-}
-
-double cf_tonemap_room(const CfTonemapCurve *curve, double v)
-{
-  const double light = CF_TONEMAP_BLACK * (exp2(v) - 1.0) * exp2(cf_tonemap_gain(curve, v));
-
-  return fmax(log2(curve->most / fmax(light, 0x1p-16)), 0.0);
-}
-
-double cf_tonemap_saturation(const CfTonemapCurve *curve, double v)
-{
-  const double k1 = 2.3892, k2 = 0.8552;
-  double slope, power;
-
-  apply_curve(curve, v, &slope);
-  power = pow(sqrt(slope), k2);
-  return (1.0 + k1) * power / (1.0 + k1 * power);
 }
 
 double cf_tonemap_local(const CfTonemapParams *params, double difference, double gains, double room)
@@ -219,7 +154,7 @@ double cf_tonemap_next_peak(CfTonemapMemory *memory, const CfTonemapParams *para
                             const uint32_t histogram[CF_TONEMAP_BINS], uint32_t samples,
                             double seconds)
 {
-  const double white = cf_tonemap_log(CF_TONEMAP_REFERENCE_WHITE * params->target_nits / 100.0);
+  const double white = cf_tonemap_log(cf_tonemap_white(params));
   const int bin = cf_tonemap_brightest_bin(histogram, samples);
   const double edge = (bin + 1.0) / CF_TONEMAP_BINS * CF_TONEMAP_STOPS;
   float changed = 0.0f;
@@ -231,5 +166,5 @@ double cf_tonemap_next_peak(CfTonemapMemory *memory, const CfTonemapParams *para
     memory->share[i] = share;
   }
   cf_tonemap_follow(memory, (float)fmax(edge, white), changed, cf_tonemap_pace(seconds));
-  return CF_TONEMAP_BLACK * (exp2(memory->peak) - 1.0);
+  return cf_tonemap_nits(memory->peak);
 }

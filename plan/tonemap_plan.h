@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What tone mapping is, for every engine. All functions are pure and safe from any thread.
+ * What tone mapping is, for every engine; its curve is in plan/tonemap_curve.h. All functions are
+ * pure and safe from any thread.
  *
  * A frame goes through three steps:
  *
@@ -22,27 +23,19 @@
 #pragma once
 
 #include "llf.h"
-#include "plan/tonemap_peak.h"
-#include "tonemap.h"
+#include "plan/tonemap_curve.h"
 
-#define CF_TONEMAP_BLACK           0.1     /* nits that are added before the logarithm */
-#define CF_TONEMAP_PLANE_PEAK      10000.0 /* nits at the plane's last code */
-#define CF_TONEMAP_REFERENCE_WHITE 203.0   /* nits of what SDR calls white: ITU-R BT.2408 */
-#define CF_TONEMAP_HLG_PEAK        1000.0  /* nits of the display that HLG is shown on */
-#define CF_TONEMAP_HLG_GAMMA       1.2     /* of the system with that display: ITU-R BT.2100 */
-#define CF_TONEMAP_DEFAULT_PEAK    1000.0  /* nits, where the stream tells of none */
-#define CF_TONEMAP_PIVOT           40.0    /* nits: below, tones are kept */
-#define CF_TONEMAP_BEYOND          0.5     /* stops above white, which rolling off takes back */
-#define CF_TONEMAP_KNEE            0.6     /* of white: where rolling off begins */
-#define CF_TONEMAP_BRIGHTEST       0.5     /* share of the largest colour in the norm */
-#define CF_TONEMAP_SMOOTHING       2.0     /* alpha of the filter */
-#define CF_TONEMAP_REACH           0.02    /* of the filter */
-#define CF_TONEMAP_GAMMA           2.4     /* of the display: ITU-R BT.1886 */
+#define CF_TONEMAP_PLANE_PEAK   10000.0 /* nits at the plane's last code */
+#define CF_TONEMAP_HLG_PEAK     1000.0  /* nits of the display that HLG is shown on */
+#define CF_TONEMAP_HLG_GAMMA    1.2     /* of the system with that display: ITU-R BT.2100 */
+#define CF_TONEMAP_DEFAULT_PEAK 1000.0  /* nits, where the stream tells of none */
+#define CF_TONEMAP_KNEE         0.6     /* of white: where rolling off begins */
+#define CF_TONEMAP_BRIGHTEST    0.5     /* share of the largest colour in the norm */
+#define CF_TONEMAP_SMOOTHING    2.0     /* alpha of the filter */
+#define CF_TONEMAP_REACH        0.02    /* of the filter */
+#define CF_TONEMAP_GAMMA        2.4     /* of the display: ITU-R BT.1886 */
 
 #define CF_TONEMAP_STOPS 16.609654901315086 /* of the plane: log2 (1 + PLANE_PEAK / BLACK) */
-
-/* v of luminance in nits. */
-double cf_tonemap_log(double nits);
 
 /* ---- Transfer functions ---- */
 
@@ -81,30 +74,8 @@ extern const uint8_t cf_tonemap_dither[8][8];
 
 /* ---- Tones ---- */
 
-/* What becomes of stops above black. */
-typedef struct {
-  double white;    /* nits that become 1 */
-  double pivot;    /* stops: below, tones are kept */
-  double span;     /* stops from there to the peak; beyond it the curve is its tangent */
-  double contrast; /* of tones at the pivot */
-  double bend;     /* how fast contrast falls above it */
-  double most;     /* of white, >= 1: what the peak becomes before it rolls off to 1 */
-} CfTonemapCurve;
-
 /* Nits that the source is taken to reach. */
 double cf_tonemap_peak(const CfTonemapParams *params, CfTransfer transfer);
-
-CfTonemapCurve cf_tonemap_curve(const CfTonemapParams *params, double peak);
-
-/* From nits to linear light with white at 1, at v stops: the logarithm to base 2 of the gain. */
-double cf_tonemap_gain(const CfTonemapCurve *curve, double v);
-
-/* Stops between what v becomes and `most`, 0 where it is beyond. */
-double cf_tonemap_room(const CfTonemapCurve *curve, double v);
-
-/* Saturation that goes with the curve's slope there, half of which is local contrast that stays:
- * Mantiuk, Tomaszewska and Heidrich 2009. */
-double cf_tonemap_saturation(const CfTonemapCurve *curve, double v);
 
 /* What is added to the gain at v of a pixel that is `difference` stops from its base: `gains`, that
  * of the base less its own, and (detail - 1) difference. Where detail raises, only as far as
