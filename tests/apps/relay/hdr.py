@@ -32,11 +32,11 @@ def sender(caps, *sink):
 
 
 def colours(path):
-    """(transfer, primaries, matrix, format) of all frames."""
+    """(transfer, primaries, matrix, format) of all frames; nothing of what is no video."""
     said = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_frames", "-of",
-                           "json", str(path)], check=True, capture_output=True, text=True).stdout
+                           "json", str(path)], check=False, capture_output=True, text=True).stdout
     return {(frame.get("color_transfer"), frame.get("color_primaries"), frame.get("color_space"),
-             frame["pix_fmt"]) for frame in json.loads(said)["frames"]}
+             frame["pix_fmt"]) for frame in json.loads(said).get("frames", [])}
 
 
 def check_sdr(tap, title, program, path):
