@@ -117,6 +117,19 @@ static gboolean append_converters(GstBin *bin, GstElement **last, const RelayFit
   return scale != NULL;
 }
 
+/* A capssetter asks for nothing, so that its formats are asked for in front of it. */
+static gboolean append_setter(State *state, GstBin *bin, GstElement **last, GError **error)
+{
+  GstElement *formats = append(bin, last, "capsfilter", error);
+  g_autoptr(GstCaps) caps = base_caps(&state->fit);
+
+  if (!formats)
+    return FALSE;
+  g_object_set(formats, "caps", caps, NULL);
+  state->setter = append(bin, last, "capssetter", error);
+  return state->setter != NULL;
+}
+
 static void add_ghost_pad(GstElement *bin, GstElement *element, const gchar *name)
 {
   GstPad *pad = gst_element_get_static_pad(element, name);
@@ -138,11 +151,8 @@ GstElement *relay_fit_new(const RelayFit *fit, GError **error)
   first = append(GST_BIN(bin), &last, "identity", error);
   if (!first || !append_converters(GST_BIN(bin), &last, fit, error))
     goto failed;
-  if (fit->size == RELAY_FIT_FIRST) {
-    state->setter = append(GST_BIN(bin), &last, "capssetter", error);
-    if (!state->setter)
-      goto failed;
-  }
+  if (fit->size == RELAY_FIT_FIRST && !append_setter(state, GST_BIN(bin), &last, error))
+    goto failed;
   state->filter = append(GST_BIN(bin), &last, "capsfilter", error);
   if (!state->filter)
     goto failed;

@@ -60,6 +60,13 @@ static void find_least_size(GstElement *encoder, gint *width, gint *height)
   gst_object_unref(pad);
 }
 
+static gboolean takes_i420(GstElement *encoder)
+{
+  g_autoptr(GstCaps) i420 = gst_caps_from_string("video/x-raw,format=I420");
+
+  return gst_element_factory_can_sink_any_caps(gst_element_get_factory(encoder), i420);
+}
+
 /* fit ! encoder ! h264parse: 4:2:0 with 8 bits, which every receiver understands. */
 static gboolean append_encoder(Making *making, RelayOutput *output, RelayFitSize size,
                                GError **error)
@@ -74,7 +81,10 @@ static gboolean append_encoder(Making *making, RelayOutput *output, RelayFitSize
   find_least_size(encoder, &fit.width, &fit.height);
   fit.in_cuda = making->hardware->gpu_encoder && app_element_exists("cudaconvertscale") &&
                 size != RELAY_FIT_FIRST;
-  fit.formats = fit.in_cuda ? "NV12" : "{ I420, NV12 }";
+  if (fit.in_cuda || size == RELAY_FIT_FIRST)
+    fit.formats = !fit.in_cuda && takes_i420(encoder) ? "I420" : "NV12";
+  else
+    fit.formats = "{ I420, NV12 }";
   output->in_cuda = fit.in_cuda;
   if (!append(making, relay_fit_new(&fit, error), error)) {
     gst_object_unref(gst_object_ref_sink(encoder));

@@ -356,13 +356,13 @@ static void warn_of_losses(const Encoder *encoder, const Pictures *pictures, GPt
 }
 
 gboolean encoder_choose(Encoder *encoder, const Container *container, const GstCaps *source,
-                        const gchar *wish, gdouble quality, GPtrArray *warnings, GError **error)
+                        const Pictures *pictures, const gchar *wish, gdouble quality,
+                        GPtrArray *warnings, GError **error)
 {
-  const Pictures pictures = pictures_of(source);
   const gboolean by_name = !wish || (codec_by_name(wish) && *codec_by_name(wish)->parser);
 
   *encoder = (Encoder){0};
-  if (by_name ? !set_from_codec(encoder, container, source, wish, quality, &pictures, error)
+  if (by_name ? !set_from_codec(encoder, container, source, wish, quality, pictures, error)
               : !set_from_words(encoder, wish, quality, error)) {
     encoder_clear(encoder);
     return FALSE;
@@ -376,7 +376,7 @@ gboolean encoder_choose(Encoder *encoder, const Container *container, const GstC
     return FALSE;
   }
   encoder->parser = codec_by_name(encoder->codec)->parser;
-  warn_of_losses(encoder, &pictures, warnings);
+  warn_of_losses(encoder, pictures, warnings);
   return TRUE;
 }
 

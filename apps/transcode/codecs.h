@@ -43,19 +43,21 @@ typedef struct {
   gboolean gpu;        /* it takes pictures in CUDA memory */
 } Encoder;
 
-/* What the source's pictures need of an encoder. */
+/* What pictures need of an encoder. */
 typedef struct {
   guint depth;     /* bits a sample */
   gboolean chroma; /* finer than 4:2:0 */
   gboolean interlaced;
 } Pictures;
 
+/* Those of a coded stream. */
 Pictures pictures_of(const GstCaps *caps);
 
-/* The encoder for files of `container`. `wish` is NULL (as the source, whose caps are `source`, or
- * what the container takes), the name of a codec, or an element with its properties. `quality` is
- * in the encoder's own measure, negative for its default. What the encoder cannot keep of the
- * pictures is added to `warnings`, of gchar *. FALSE with an error. */
+/* The encoder of `pictures` for files of `container`. `wish` is NULL (as the source, whose caps are
+ * `source`, or what the container takes), the name of a codec, or an element with its properties.
+ * `quality` is in the encoder's own measure, negative for its default. What the encoder cannot keep
+ * of the pictures is added to `warnings`, of gchar *. FALSE with an error. */
 gboolean encoder_choose(Encoder *encoder, const Container *container, const GstCaps *source,
-                        const gchar *wish, gdouble quality, GPtrArray *warnings, GError **error);
+                        const Pictures *pictures, const gchar *wish, gdouble quality,
+                        GPtrArray *warnings, GError **error);
 void encoder_clear(Encoder *encoder);

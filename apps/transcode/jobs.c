@@ -40,7 +40,8 @@ static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError *
   g_autofree gchar *orientation = recipe_orientation(recipe);
   GstClockTime lead = 0;
 
-  if (gst_video_mastering_display_info_from_caps(&mastering, media->video->caps))
+  /* What tells of HDR is not told of SDR. */
+  if (!recipe->to_sdr && gst_video_mastering_display_info_from_caps(&mastering, media->video->caps))
     additions.mastering = &mastering;
   if (!recipe->container->is_quicktime)
     return mkv_result_correct(unfinished, additions.mastering, error);
@@ -54,7 +55,7 @@ static gboolean complete(const Recipe *recipe, const gchar *unfinished, GError *
     }
   }
   additions.orientation = orientation;
-  if (gst_video_content_light_level_from_caps(&light, media->video->caps))
+  if (!recipe->to_sdr && gst_video_content_light_level_from_caps(&light, media->video->caps))
     additions.light = &light;
   return mp4_result_complete(unfinished, &additions, error);
 }
@@ -93,7 +94,7 @@ static void parts_init(Parts *parts, const Recipe *recipe, const Options *option
 {
   g_autofree gchar *encoder = g_strjoinv(" ", recipe->encoder.words);
   g_autofree gchar *settings = g_strdup_printf("%s\n%s\n%s\n%u\n%g", recipe->container->name,
-                                               options->filter, encoder, count, options->chunk);
+                                               recipe->description, encoder, count, options->chunk);
   GChecksum *checksum = g_checksum_copy(index->checksum);
 
   g_checksum_update(checksum, (const guchar *)settings, -1);
@@ -208,7 +209,7 @@ static gboolean join(const Recipe *recipe, const Options *options, const Index *
     return write_file(recipe, options, words, index->packets, progress, error);
   g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
               "In \"%s\" these of %u parts are missing: %s. Make them with --part and the same "
-              "--filter, --encoder, --quality and --chunk.",
+              "--filter, --to-sdr, --encoder, --quality and --chunk.",
               parts->directory, parts->count, missing);
   return FALSE;
 }

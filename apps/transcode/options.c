@@ -9,12 +9,15 @@
 
 #define HELP                                                                                       \
   "usage: cudafilters-transcode IN OUT --filter \"ELEMENT PROPERTY=VALUE ! ...\" [OPTION...]\n"    \
+  "       cudafilters-transcode IN OUT --to-sdr [OPTION...]\n"                                     \
   "\n"                                                                                             \
   "Filters the video of a file and leaves everything else as it was: audio, subtitles,\n"          \
   "chapters, tags, rotation, timestamps and HDR metadata. What the new file cannot hold\n"         \
   "is named in a warning. OUT is .mp4, .m4v, .mov, .mkv or .webm.\n"                               \
   "\n"                                                                                             \
   "  --filter TEXT     what to do, in the words of gst-launch-1.0\n"                               \
+  "  --to-sdr          HDR (PQ, HLG) becomes SDR of 8 bits by cudatonemap, whose settings\n"       \
+  "                    are given as --filter \"cudatonemap detail=1.3\"\n"                         \
   "  --encoder NAME    h264, h265, av1 or vp9 (as the source, if nothing is said), or an\n"        \
   "                    element with its properties: \"x264enc speed-preset=slow quantizer=18\"\n"  \
   "  --quality N       for encoders chosen by the program: a smaller number is better\n"           \
@@ -67,8 +70,9 @@ static gboolean check(Options *options, GError **error)
 {
   const gchar *problem = NULL;
 
-  if (!options->filter)
-    problem = "There is nothing to do without --filter, such as --filter \"cudallf alpha=0.5\".";
+  if (!options->filter && !options->to_sdr)
+    problem = "There is nothing to do without --filter, such as --filter \"cudallf alpha=0.5\", or "
+              "--to-sdr.";
   else if (!(options->chunk > 0) || options->chunk > 1e6)
     problem = "--chunk takes a number of seconds above 0.";
   else if ((options->part > 0) + (options->join > 0) + options->resume > 1)
@@ -90,6 +94,7 @@ gboolean options_parse(Options *options, int *argc, char ***argv, GError **error
       {"help", 'h', G_OPTION_FLAG_NO_ARG, G_OPTION_ARG_CALLBACK, print_help, NULL, NULL},
       {"version", 0, G_OPTION_FLAG_NO_ARG, G_OPTION_ARG_CALLBACK, print_version, NULL, NULL},
       {"filter", 0, 0, G_OPTION_ARG_STRING, &options->filter, NULL, NULL},
+      {"to-sdr", 0, 0, G_OPTION_ARG_NONE, &options->to_sdr, NULL, NULL},
       {"encoder", 0, 0, G_OPTION_ARG_STRING, &options->encoder, NULL, NULL},
       {"quality", 0, 0, G_OPTION_ARG_DOUBLE, &quality, NULL, NULL},
       {"overwrite", 0, 0, G_OPTION_ARG_NONE, &options->overwrite, NULL, NULL},

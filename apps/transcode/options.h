@@ -8,8 +8,9 @@
 
 typedef struct {
   gchar *input, *output;
-  gchar *filter;   /* in the words of gst-launch-1.0 */
+  gchar *filter;   /* in the words of gst-launch-1.0; NULL: none, with to_sdr only */
   gchar *encoder;  /* NULL: chosen here */
+  gboolean to_sdr; /* HDR becomes SDR */
   gdouble quality; /* negative: the encoder's default */
   gdouble chunk;   /* seconds after which the encoder starts afresh at the next keyframe */
   gboolean overwrite, keep_going, dry_run, json;

@@ -45,7 +45,7 @@ void progress_begin(Progress *progress, const Recipe *recipe, const Options *opt
     app_json_string(json, "input", options->input);
     app_json_string(json, "output", options->output);
     app_json_string(json, "decoder", recipe->decoder.factory);
-    app_json_string(json, "filter", options->filter);
+    app_json_string(json, "filter", recipe->description);
     app_json_string(json, "encoder", encoder);
     app_json_boolean(json, "gpu", recipe->stays_on_gpu);
     app_json_open_array(json, "warnings");

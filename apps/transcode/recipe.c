@@ -6,6 +6,8 @@
 #include "apps/common/error.h"
 #include "apps/common/filter.h"
 
+#include <gst/video/video.h>
+
 /* Streams wait here for the encoder, which looks ahead by seconds; the decoder's own queue, which
  * is short, keeps the file from being read faster than it is encoded. */
 #define UNLIMITED "max-size-buffers=0", "max-size-bytes=0", "max-size-time=0"
@@ -14,6 +16,14 @@
 #define FEW_FRAMES "max-size-buffers=4", "max-size-bytes=0", "max-size-time=0"
 
 #define CUDA_CAPS "video/x-raw(memory:CUDAMemory)"
+
+#define TONEMAP "cudatonemap"
+
+/* The peak that dynamic=true follows has forgotten then all but 1/20000 of where it began. */
+#define DYNAMIC_MEMORY (15 * GST_SECOND)
+
+/* HDR in other formats, 4:2:2 say, becomes one of these before it is SDR. */
+#define TONEMAP_CAPS "video/x-raw,format={P010_10LE,I420_10LE,P012_LE,P016_LE,Y444_10LE,Y444_16LE}"
 
 static void add(GPtrArray *words, const gchar *first, ...) G_GNUC_NULL_TERMINATED;
 static void add(GPtrArray *words, const gchar *first, ...)
@@ -53,34 +63,84 @@ static gboolean needs_system_memory(GstElement *element, gpointer data)
          !gst_element_factory_can_sink_any_caps(gst_element_get_factory(element), cuda);
 }
 
-static gboolean find_hold(GstElement *element, gpointer data)
+static gboolean is_tonemap(GstElement *element, gpointer data)
+{
+  const GstElementFactory *factory = gst_element_get_factory(element);
+
+  return factory && g_str_equal(GST_OBJECT_NAME(factory), TONEMAP);
+}
+
+static gboolean find_memory(GstElement *element, gpointer data)
 {
   GstClockTime *longest = data;
   guint64 hold = 0;
+  gboolean dynamic = FALSE;
 
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), "roi-hold"))
     g_object_get(element, "roi-hold", &hold, NULL);
-  *longest = MAX(*longest, hold);
+  if (is_tonemap(element, NULL))
+    g_object_get(element, "dynamic", &dynamic, NULL);
+  *longest = MAX(*longest, dynamic ? DYNAMIC_MEMORY : hold);
   return FALSE;
 }
 
+static gboolean is_hdr(const GstCaps *caps)
+{
+  const gchar *name = gst_structure_get_string(gst_caps_get_structure(caps, 0), "colorimetry");
+  GstVideoColorimetry colorimetry;
+
+  return name && gst_video_colorimetry_from_string(&colorimetry, name) &&
+         (colorimetry.transfer == GST_VIDEO_TRANSFER_SMPTE2084 ||
+          colorimetry.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67);
+}
+
+/* With --to-sdr, HDR is SDR before anything else sees it, unless the user has put cudatonemap
+ * somewhere else. */
+static gboolean describe_filter(Recipe *recipe, const Options *options, GError **error)
+{
+  const gboolean hdr = is_hdr(recipe->media->video->caps);
+  GstElement *filter = options->filter ? app_filter_new(options->filter, error) : NULL;
+  gboolean has_tonemap;
+
+  if (options->filter && !filter)
+    return FALSE;
+  has_tonemap = filter && app_filter_foreach(filter, is_tonemap, NULL);
+  if (filter)
+    gst_object_unref(gst_object_ref_sink(filter));
+  recipe->to_sdr = hdr && (has_tonemap || options->to_sdr);
+  if (options->to_sdr && !hdr)
+    g_ptr_array_add(recipe->warnings,
+                    g_strdup_printf("\"%s\" is not marked as HDR (PQ or HLG): its colours stay as "
+                                    "they are.",
+                                    recipe->media->path));
+  if (recipe->to_sdr && !has_tonemap)
+    recipe->description =
+        options->filter ? g_strdup_printf(TONEMAP " ! %s", options->filter) : g_strdup(TONEMAP);
+  else
+    recipe->description = g_strdup(options->filter ? options->filter : "identity");
+  return TRUE;
+}
+
 /* Checks the filter, and looks whether all of it works in CUDA memory. */
-static gboolean read_filter(Recipe *recipe, const gchar *description, gboolean *on_gpu,
+static gboolean read_filter(Recipe *recipe, const Options *options, gboolean *on_gpu,
                             GError **error)
 {
-  GstElement *filter = app_filter_new(description, error);
   g_autoptr(GError) cause = NULL;
+  GstElement *filter;
 
+  if (!describe_filter(recipe, options, error))
+    return FALSE;
+  filter = app_filter_new(recipe->description, error);
   if (!filter)
     return FALSE;
   gst_object_ref_sink(filter);
   *on_gpu = !app_filter_foreach(filter, needs_system_memory, NULL);
-  app_filter_foreach(filter, find_hold, &recipe->overlap);
+  app_filter_foreach(filter, find_memory, &recipe->overlap);
   gst_object_unref(filter);
-  if (g_shell_parse_argv(description, NULL, &recipe->filter, &cause))
+  if (g_shell_parse_argv(recipe->description, NULL, &recipe->filter, &cause))
     return TRUE;
-  g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "--filter \"%s\" cannot be read: %s", description,
-              cause->message);
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "--filter \"%s\" cannot be read: %s",
+              recipe->description, cause->message);
   return FALSE;
 }
 
@@ -164,16 +224,30 @@ static void warn_of_lost_streams(Recipe *recipe)
   }
 }
 
+static Pictures become_sdr(Recipe *recipe, const Pictures *hdr)
+{
+  if (hdr->chroma)
+    g_ptr_array_add(recipe->warnings,
+                    g_strdup("colours become 4:2:0: SDR that HDR becomes has no finer ones."));
+  return (Pictures){.depth = 8, .interlaced = hdr->interlaced};
+}
+
 gboolean recipe_make(Recipe *recipe, const Media *media, const Options *options, GError **error)
 {
+  Pictures pictures = pictures_of(media->video->caps);
   gboolean filter_on_gpu;
 
   *recipe = (Recipe){.media = media, .warnings = g_ptr_array_new_with_free_func(g_free)};
   recipe->container = container_for(options->output, error);
-  if (!recipe->container || !read_filter(recipe, options->filter, &filter_on_gpu, error) ||
-      !decoder_choose(&recipe->decoder, media->video->caps, error) ||
-      !encoder_choose(&recipe->encoder, recipe->container, media->video->caps, options->encoder,
-                      options->quality, recipe->warnings, error)) {
+  if (!recipe->container || !read_filter(recipe, options, &filter_on_gpu, error) ||
+      !decoder_choose(&recipe->decoder, media->video->caps, error)) {
+    recipe_clear(recipe);
+    return FALSE;
+  }
+  if (recipe->to_sdr)
+    pictures = become_sdr(recipe, &pictures);
+  if (!encoder_choose(&recipe->encoder, recipe->container, media->video->caps, &pictures,
+                      options->encoder, options->quality, recipe->warnings, error)) {
     recipe_clear(recipe);
     return FALSE;
   }
@@ -187,6 +261,7 @@ void recipe_clear(Recipe *recipe)
 {
   g_clear_pointer(&recipe->decoder.factory, g_free);
   encoder_clear(&recipe->encoder);
+  g_clear_pointer(&recipe->description, g_free);
   g_clear_pointer(&recipe->filter, g_strfreev);
   g_clear_pointer(&recipe->warnings, g_ptr_array_unref);
 }
@@ -218,6 +293,8 @@ static void add_frames(GPtrArray *words, const Recipe *recipe)
     add(words, CUDA_CAPS, "!", NULL);
   else
     add(words, "videoconvert", "!", NULL);
+  if (!recipe->stays_on_gpu && g_str_equal(recipe->filter[0], TONEMAP) && recipe->to_sdr)
+    add(words, TONEMAP_CAPS, "!", NULL);
   add(words, "queue", FEW_FRAMES, "!", NULL);
   add_words(words, recipe->filter);
   if (recipe->stays_on_gpu && !recipe->encoder.gpu)

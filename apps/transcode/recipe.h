@@ -24,9 +24,11 @@ typedef struct {
   const Container *container;
   Decoder decoder;
   Encoder encoder;
-  gchar **filter;        /* words */
+  gchar *description;    /* of all filters, in the words of gst-launch-1.0 */
+  gchar **filter;        /* these words */
+  gboolean to_sdr;       /* HDR comes in, and cudatonemap is in the filter */
   gboolean stays_on_gpu; /* from the decoder through the filter */
-  GstClockTime overlap;  /* filters keep regions for so long: they need to have seen that much */
+  GstClockTime overlap;  /* filters remember for so long: they need to have seen that much */
   GPtrArray *warnings;   /* gchar *: what is lost */
 } Recipe;
 

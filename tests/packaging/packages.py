@@ -38,7 +38,7 @@ CANNOT = 3
 
 INSPECT = "gst-inspect-1.0 cudallf"
 LAUNCH = ("gst-launch-1.0 -q videotestsrc num-buffers=5 ! cudallf ! cudagaussblur ! cudablockavg !"
-          " cudasepconv preset=sharpen ! videoconvert ! pngenc snapshot=true !"
+          " cudasepconv preset=sharpen ! cudatonemap ! videoconvert ! pngenc snapshot=true !"
           " filesink location=/tmp/picture.png && test -s /tmp/picture.png")
 PROGRAM = """
 import gi

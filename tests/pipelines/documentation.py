@@ -3,7 +3,8 @@
 """Runs every command line of README.md, CONTRIBUTING.md and docs/ that stands in a block marked
 ```sh, and every program in a block marked ```python, as they are written.
 
-They may read photo.png, photo.jpg, video.mp4 and talk.mp4, which has sound; all are made here.
+They may read photo.png, photo.jpg, video.mp4, talk.mp4, which has sound, and hdr.mkv, which is
+HDR10; all are made here.
 Pipelines that do not end by themselves are interrupted once they have run for a while.
 autovideosink gets GStreamer's fakevideosink, so that no display is needed.
 """
@@ -49,6 +50,7 @@ NEEDS_GES = re.compile(r"\bges-launch-1\.0\b")
 NEEDS_PYTHON = re.compile(r"\bcudafilters-(anonymize|tuner)\b|\bexamples/python/")
 NEEDS_TRACER = re.compile(r"\blatency\.log\b")
 NEEDS_CAMERA = re.compile(r"\bv4l2(src\b|:)")
+NEEDS_H265 = re.compile(r"\bhdr\.mkv\b")
 NEEDS_NDI = re.compile(r"\bndi:")
 
 # What goes on until somebody stops it; where one of the others stands in it, it ends by itself.
@@ -98,6 +100,12 @@ def has_python_modules():
 
 
 @functools.cache
+def has_h265():
+    return all(subprocess.run(["gst-inspect-1.0", "--exists", name], check=False).returncode == 0
+               for name in ("x265enc", "h265parse", "avdec_h265"))
+
+
+@functools.cache
 def gstreamer_version():
     said = subprocess.run(["gst-launch-1.0", "--version"], capture_output=True, text=True,
                           check=True).stdout
@@ -120,6 +128,8 @@ def reason_to_skip(command):
         return "the latency tracer of GStreamer 1.26 stops pipelines, of identity too"
     if NEEDS_CAMERA.search(command) and not os.path.exists("/dev/video0"):
         return "needs a camera"
+    if NEEDS_H265.search(command) and not has_h265():
+        return "needs x265enc, h265parse and avdec_h265"
     if NEEDS_NDI.search(command):
         return "needs the NDI runtime"
     return None
@@ -142,6 +152,12 @@ def make_workplace(directory):
                    "mp4mux name=mux ! filesink", [f"location={directory}/talk.mp4"],
                    "audiotestsrc num-buffers=86 ! audioconvert ! avenc_aac ! aacparse ! "
                    "queue max-size-time=0 max-size-bytes=0 ! mux.")
+    if has_h265():
+        harness.launch("videotestsrc num-buffers=50 !",
+                       ["video/x-raw,format=I420_10LE,width=320,height=240,framerate=25/1,"
+                        "colorimetry=bt2100-pq,content-light-level=(string)1000:200"],
+                       "! x265enc speed-preset=ultrafast ! h265parse ! matroskamux ! filesink",
+                       [f"location={directory}/hdr.mkv"])
 
 
 def run_command(command, directory):

@@ -9,8 +9,9 @@ import tempfile
 import harness
 
 ELEMENTS = ("cudallf", "cudagaussblur sigma=20", "cudablockavg", "cudasepconv preset=gaussian",
-            "cudallf engine=exact levels=2")
+            "cudallf engine=exact levels=2", "cudatonemap")
 CAPS = "video/x-raw,format=RGBA,width=320,height=240,framerate=30/1"
+HDR_CAPS = CAPS.replace("RGBA", "P010_10LE") + ",colorimetry=bt2100-pq"
 LIMITED = ("prlimit", f"--as={450000 * 1024}")
 
 PACED_FRAMES = 90
@@ -20,9 +21,10 @@ PACED_COST = 0.15
 
 
 def frames(element, prefix=()):
+    caps = HDR_CAPS if element.startswith("cudatonemap") else CAPS
     with tempfile.TemporaryDirectory() as directory:
         file = os.path.join(directory, "frames")
-        harness.launch("videotestsrc num-buffers=3 pattern=smpte100 !", [CAPS], "!", element,
+        harness.launch("videotestsrc num-buffers=3 pattern=smpte100 !", [caps], "!", element,
                        "backend=cpu ! filesink", [f"location={file}"], prefix=prefix)
         with open(file, "rb") as content:
             return content.read()

@@ -76,7 +76,7 @@ def to_hlg(nits):
 
 def graded(photograph):
     """Linear light of BT.2020 in nits: white at 203, highlights up to some 2000."""
-    light = (photograph.astype(float) / 255) ** 2.4
+    light = photograph ** 2.4
     bright = np.clip((light.mean(-1, keepdims=True) - 0.4) / 0.6, 0, 1)
     return 203 * light * (1 + 9 * bright) @ TO_2020.T
 

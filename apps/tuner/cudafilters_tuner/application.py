@@ -31,7 +31,7 @@ def parse(arguments):
     parser.add_argument("source", nargs="?", metavar="SOURCE",
                         help="a file, an address, camera[:DEVICE] or test[:PATTERN]")
     parser.add_argument("-e", "--element", metavar="NAME", help="the filter: cudallf, "
-                        "cudagaussblur, cudablockavg or cudasepconv")
+                        "cudagaussblur, cudablockavg, cudasepconv or cudatonemap")
     parser.add_argument("-p", "--preset", metavar="NAME",
                         help="a preset of the filter to start with")
     parser.add_argument("-s", "--set", action="append", default=[], metavar="NAME=VALUE",

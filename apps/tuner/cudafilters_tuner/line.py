@@ -10,6 +10,8 @@ from gi.repository import GLib, Gst
 from .source import detached
 
 SHOWN = "BGRA"  # what cairo and GTK paint fastest
+# What cudatonemap takes HDR in; in its other formats it takes SDR only, which it passes.
+HDR_FORMATS = ("P010_10LE", "I420_10LE", "P012_LE", "P016_LE", "Y444_10LE", "Y444_16LE")
 QUEUE = "queue max-size-buffers=2 max-size-bytes=0 max-size-time=0"
 SHOW = (f"videoconvert n-threads=2 ! video/x-raw,format={SHOWN} ! "
         "appsink sync=false async=false emit-signals=true max-buffers=2")
@@ -20,6 +22,7 @@ class Line:
 
     def __init__(self, name, on_pair, on_error, on_warning):
         self._on_pair, self._on_error, self._on_warning = on_pair, on_error, on_warning
+        self._takes_hdr = name == "cudatonemap"
         self._pipeline = Gst.parse_launch(
             f"appsrc name=in format=time ! tee name=both both. ! {QUEUE} ! {name} name=filter ! "
             f"{SHOW} name=after both. ! {QUEUE} ! {SHOW} name=before")
@@ -36,13 +39,14 @@ class Line:
         self.busy = False
 
     def formats(self):
-        """That the filter takes in system memory."""
+        """That the filter takes in system memory, and for what it does."""
         caps = self.element.get_static_pad("sink").get_pad_template_caps().to_string()
         for part in caps.split("; "):
             found = re.match(r"video/x-raw(\(memory:SystemMemory\))?, .*?format=\(string\)"
                              r"({[^}]*}|\w+)", part)
             if found:
-                return re.findall(r"\w+", found[2].replace("(string)", ""))
+                names = re.findall(r"\w+", found[2].replace("(string)", ""))
+                return [name for name in names if name in HDR_FORMATS or not self._takes_hdr]
         return [SHOWN]
 
     def push(self, sample):

@@ -8,7 +8,7 @@ from . import controls, presets, values
 from .line import Line
 from .source import ANY_FORMAT, Place, Source
 
-ELEMENTS = ("cudallf", "cudagaussblur", "cudablockavg", "cudasepconv")
+ELEMENTS = ("cudallf", "cudagaussblur", "cudablockavg", "cudasepconv", "cudatonemap")
 
 
 def elements():

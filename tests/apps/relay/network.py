@@ -157,6 +157,17 @@ def check_pixels(tap, directory):
               f"{(~good).sum()} pixels differ\n{program}")
 
 
+def check_files(tap, directory):
+    """Formats that are not the encoder's, into files whose frames cannot change."""
+    for form in ("RGBA", "I420_10LE", "NV12"):
+        for ending in ("mkv", "mp4"):
+            path = f"{directory}/{form}.{ending}"
+            program = Relay(f"test:?format={form}&frames=10", f"file:{path}", "--drop", "none")
+            status, end = program.wait(), program.end()
+            tap.check(status == 0 and end and end["frames_out"] == 10,
+                      f"{form} goes into a file: {ending}", str(program))
+
+
 def shared_memory(directory, number=0):
     return f"shm:{directory}/camera{number}?format=NV12&width=320&height=180"
 
@@ -249,6 +260,7 @@ def run(tap):
         check_rtp(tap)
         check_rtsp(tap)
         check_pixels(tap, directory)
+        check_files(tap, directory)
         check_shm(tap, directory)
         check_reconnections(tap, directory, count)
 

@@ -170,6 +170,32 @@ def check_sources(tap, window, folder):
     tuning.source.play(True)
 
 
+def check_hdr(tap, window, folder):
+    """HDR stays HDR up to cudatonemap, also in formats that it does not take, and SDR passes."""
+    tuning = window.tuning
+    tuning.choose("cudatonemap")
+    for form, colorimetry, wanted in (("I420_10LE", "bt2100-pq", "cpu"),
+                                      ("I422_10LE", "bt2100-hlg", "cpu"),
+                                      ("I420", "bt709", "none")):
+        title = f"{form} {colorimetry}"
+        path = folder / f"{form}.mkv"
+        harness.launch("videotestsrc num-buffers=20 !",
+                       [f"video/x-raw,format={form},width=320,height=240,framerate=25/1,"
+                        f"colorimetry={colorimetry}"],
+                       "! x265enc ! h265parse ! matroskamux ! filesink", [f"location={path}"])
+        window.errors.clear()
+        tuning.open(str(path))
+        tap.check(window.wait_for_frames(3) and not window.errors, f"{title} plays",
+                  str(window.errors))
+        tap.check(tuning.report()[0] == wanted, f"{title}: made SDR by {wanted}",
+                  str(tuning.report()))
+    tuning.open(str(folder / "I420_10LE.mkv"))
+    tuning.set_format("NV12")
+    tap.check(window.wait_for_frames(3) and tuning.frame_info().finfo.name == "I420_10LE",
+              "a format that is not for HDR is not taken")
+    tuning.set_format("automatic")
+
+
 def check_faces(tap, window, folder):
     """The preset face-mask hides what facedetect finds, and all while there is no detector."""
     from cudafilters_tuner.source import has_faces
@@ -250,6 +276,7 @@ def run(tap):
         check_values_are_shown(tap, window)
         check_refusal(tap, window)
         check_sources(tap, window, pathlib.Path(name))
+        check_hdr(tap, window, pathlib.Path(name))
         check_faces(tap, window, pathlib.Path(name))
         check_errors(tap, window, pathlib.Path(name))
     window.close()
