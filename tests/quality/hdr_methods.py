@@ -100,13 +100,13 @@ def peers():
         yield "FFmpeg, zscale and tonemap, hable", zscale("hable:desat=0")
 
 
-def why_not(method, path):
-    """Nothing where the method works on this clip, and gives the same twice: libplacebo wants
-    Vulkan, and some software renderers of it are not to be trusted."""
+def steady(method, path):
+    """(frames, "") where the method works on this clip and gives the same twice, else (None, why
+    not): libplacebo wants Vulkan, and some software renderers of it are not to be trusted."""
     try:
         first, second = method(path), method(path)
     except (subprocess.CalledProcessError, OSError):
-        return "it does not run here"
+        return None, "it does not run here"
     if not first or any(np.abs(a - b).max() > 4 / 255 for a, b in zip(first, second)):
-        return "it gives another picture in every run here"
-    return ""
+        return None, "it gives another picture in every run here"
+    return first, ""
