@@ -134,12 +134,14 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
  * by what there is in the input, the local variance of its Gaussian pyramid. With I_l the input's
  * own coefficient G_l - expand (G_l+1):
  *
- *   L_l      = I_l + expand (weight_l) (S_l + linear I_l)
+ *   L_l      = I_l + spread (weight_l) (S_l + linear I_l)
  *
- *   weight_l = share smoothstep (slope sqrt (smooth (reduce (G_l^2) - G_l+1^2) + DARK^2) + offset)
+ *   weight_l = share smoothstep (slope sqrt (smooth (mean (G_l^2) - mean (G_l)^2) + DARK^2) + offset)
  *
- * on the grid of level l + 1, with the pyramid's own reduce and expand, and smooth the taps 1/4,
- * 1/2, 1/4 both ways with the border repeated: a coefficient reaches that far. smoothstep (t) = t^2
+ * of each block of 4 x 4 samples. mean has, both ways, the taps 1/8, 3/8, 3/8, 1/8 of cells, which
+ * are means of 2 x 2 samples: the block's own and those beside it. smooth has the taps 1/4, 1/2,
+ * 1/4 of blocks: a coefficient reaches that far. spread is linear between the blocks' middles. All
+ * borders repeat: samples where a last cell lacks some, cells, blocks. smoothstep (t) = t^2
  * (3 - 2 t) with t clamped to 0..1. Level 0 opens where the deviation is 0.32 to 0.64 of the noise
  * floor.
  * Of noise coarser levels have less than half, and open at half of that. DARK is so small that it
@@ -148,7 +150,7 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
  * Where alpha nears 1 the floor fades, since the curve has none from there on. The share is that of
  * the pyramid's last level. Collapsed are, from the first level without weights, W, on:
  *
- *   E_W = D_W + linear G_W;  E_l = expand (E_l+1) + expand (weight_l) (S_l + linear I_l)
+ *   E_W = D_W + linear G_W;  E_l = expand (E_l+1) + spread (weight_l) (S_l + linear I_l)
  *
  *   output = I + E_0
  *
@@ -156,11 +158,18 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
  * for D_l. */
 #define CF_LLF_WEIGHTED_LEVELS 4
 #define CF_LLF_WEIGHT_DARK     1e-4
+#define CF_LLF_WEIGHT_BLOCK    4
 
 typedef struct {
   int levels; /* that have weights: 0 .. levels - 1; 0: none, all are 1 */
   double slope[CF_LLF_WEIGHTED_LEVELS], offset, share[CF_LLF_WEIGHTED_LEVELS];
 } CfLlfWeights;
+
+/* Blocks of so many samples. */
+static inline int cf_llf_weight_blocks(int samples)
+{
+  return (samples + CF_LLF_WEIGHT_BLOCK - 1) / CF_LLF_WEIGHT_BLOCK;
+}
 
 /* The weights of engines fast and sampled. */
 CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyramid);

@@ -78,7 +78,7 @@ CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads)
       good = good && (planes->gaussian[l] = allocate(planes, pixels * sizeof(float))) &&
              (planes->component[l] = allocate(planes, pixels * 16 * sizeof(int16_t)));
     if (l > 0 && l <= CF_LLF_WEIGHTED_LEVELS)
-      good = good && (planes->variance[l - 1] = allocate(planes, pixels * sizeof(float)));
+      good = good && (planes->moments[l - 1] = allocate(planes, pixels * sizeof(float)));
   }
   if (good)
     return planes;

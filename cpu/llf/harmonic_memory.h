@@ -18,8 +18,8 @@ typedef struct {
   uint16_t *pair;
 } PictureRow;
 
-/* Rows of weights that a thread keeps: three for a pair of rows, slot = y modulo this. */
-#define WEIGHTS 4
+/* Rows of weights that a thread keeps: two for a pair of rows, slot = y modulo this. */
+#define WEIGHTS 2
 
 typedef struct {
   int level, y;
@@ -48,5 +48,5 @@ struct CfLlfPlanes {
   float *gaussian[CF_LLF_MAX_IMAGES];
   float *difference[CF_LLF_MAX_IMAGES];    /* D_l of plan/llf_plan.h */
   size_t stride[CF_LLF_MAX_IMAGES];        /* pixels */
-  float *variance[CF_LLF_WEIGHTED_LEVELS]; /* of level l, on the grid of level l + 1 */
+  float *moments[CF_LLF_WEIGHTED_LEVELS]; /* of level l, a row for two of its own */
 };
