@@ -136,7 +136,8 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
  *
  *   L_l      = I_l + spread (weight_l) (S_l + linear I_l)
  *
- *   weight_l = share smoothstep (slope sqrt (smooth (mean (G_l^2) - mean (G_l)^2) + DARK^2) + offset)
+ *   weight_l = share smoothstep (slope sqrt (smooth (mean (G_l^2) - mean (G_l)^2) + DARK^2) +
+ * offset)
  *
  * of each block of 4 x 4 samples. mean has, both ways, the taps 1/8, 3/8, 3/8, 1/8 of cells, which
  * are means of 2 x 2 samples: the block's own and those beside it. smooth has the taps 1/4, 1/2,

@@ -46,7 +46,7 @@ struct CfLlfPlanes {
   /* By level; [0] exists for `difference` alone, and only where there are several groups. */
   int16_t *component[CF_LLF_MAX_IMAGES];
   float *gaussian[CF_LLF_MAX_IMAGES];
-  float *difference[CF_LLF_MAX_IMAGES];    /* D_l of plan/llf_plan.h */
-  size_t stride[CF_LLF_MAX_IMAGES];        /* pixels */
+  float *difference[CF_LLF_MAX_IMAGES];   /* D_l of plan/llf_plan.h */
+  size_t stride[CF_LLF_MAX_IMAGES];       /* pixels */
   float *moments[CF_LLF_WEIGHTED_LEVELS]; /* of level l, a row for two of its own */
 };

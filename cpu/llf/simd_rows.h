@@ -181,7 +181,8 @@ INLINE void block_means(float *restrict cell, int cells, int blocks, float *rest
   for (int x = cells; x <= 2 * blocks; x++)
     cell[x] = cell[cells - 1];
   for (int x = 0; x < blocks; x++)
-    mean[x] = 0.375f * (cell[2 * x] + cell[2 * x + 1]) + 0.125f * (cell[2 * x - 1] + cell[2 * x + 2]);
+    mean[x] =
+        0.375f * (cell[2 * x] + cell[2 * x + 1]) + 0.125f * (cell[2 * x - 1] + cell[2 * x + 2]);
 }
 
 static void moments(const float *const fine[2], int width, float *scratch, float *made)
@@ -222,9 +223,8 @@ static void weights(const float *const moments[3][4], int blocks, float slope, f
   float *restrict column = scratch + CF_LLF_MARGIN;
 
   for (int x = 0; x < blocks; x++)
-    column[x] =
-        0.25f * (variance_of(moments[0], blocks, x) + variance_of(moments[2], blocks, x)) +
-        0.5f * variance_of(moments[1], blocks, x);
+    column[x] = 0.25f * (variance_of(moments[0], blocks, x) + variance_of(moments[2], blocks, x)) +
+                0.5f * variance_of(moments[1], blocks, x);
   column[-1] = column[0];
   column[blocks] = column[blocks - 1];
   for (int x = 0; x < blocks; x += LANES) {

@@ -311,13 +311,15 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
     level->height = shape.height[i];
     if (cells && i < 2)
       pyramid->cells[i] = (__half *)take(cells_bytes(*level));
+    if (i < pyramid->weighted)
+      pyramid->weight[i] =
+          (float *)take((size_t)cf_llf_weight_blocks(level->width) *
+                        (size_t)cf_llf_weight_blocks(level->height) * sizeof(float));
     if (i == 0)
       continue;
     level->groups = (uint4 *)take(size * (size_t)groups * sizeof(uint4));
     level->gauss = (float *)take(size * sizeof(float));
     level->collapsed = (float *)take(size * sizeof(float));
-    if (i <= pyramid->weighted)
-      pyramid->weight[i - 1] = (float *)take(size * sizeof(float));
   }
   return bytes;
 }

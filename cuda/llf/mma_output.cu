@@ -64,12 +64,35 @@ constexpr int kAllPieces = first_piece(kOutputLevel + 1);
 
 static_assert(kOutputLevel == 4 && kAllPieces <= kThreads, "a piece a thread");
 
+/* The weights of a level: those of the tile's blocks and of the ones next to them. */
+template <int Level> struct WeightBlocks {
+  static constexpr int kAcross = (kTileX >> Level) / CF_LLF_WEIGHT_BLOCK + 2;
+  static constexpr int kDown = (kTileY >> Level) / CF_LLF_WEIGHT_BLOCK + 2;
+  static constexpr int kCount = kAcross * kDown;
+};
+
+/* Where a level's begin. */
+__host__ __device__ constexpr int first_weight(int level)
+{
+  return level == 0   ? 0
+         : level == 1 ? WeightBlocks<0>::kCount
+         : level == 2 ? first_weight(1) + WeightBlocks<1>::kCount
+         : level == 3 ? first_weight(2) + WeightBlocks<2>::kCount
+                      : first_weight(3) + WeightBlocks<3>::kCount;
+}
+
+constexpr int kAllWeights = first_weight(kOutputLevel);
+
+static_assert(kTileX >> 3 >= CF_LLF_WEIGHT_BLOCK && kTileY >> 3 >= CF_LLF_WEIGHT_BLOCK,
+              "a tile has whole blocks of every level");
+
 struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
   int width[kOutputLevel + 1], height[kOutputLevel + 1];
   const float *coarse[kOutputLevel + 1]; /* terms, and the last one collapsed */
-  /* Of the terms of the level before, on this level's grid; all NULL where there are none. */
-  const float *weight[kOutputLevel + 1];
+  /* Of the terms of levels 0 and up, of so many blocks, or NULL. */
+  const float *weight[kOutputLevel];
+  int weights_across[kOutputLevel], weights_down[kOutputLevel];
   unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
   Output output;
 };
@@ -144,9 +167,29 @@ __device__ __forceinline__ void expand_around(const float around[3][4], int k, f
   expand_quad(part, quad);
 }
 
+/* The weights of two quads side by side in a region, which begins half a block before the first
+ * one's end: of row `row` and column `column` of such pairs. All four columns are between the
+ * middles of two blocks. */
+__device__ __forceinline__ void weights_of_quads(const float *weight, int pitch, int row,
+                                                 int column, float weights[2][4])
+{
+  const float *const above = weight + row / 2 * pitch + column, *const below = above + pitch;
+
+#pragma unroll
+  for (int j = 0; j < 2; j++) {
+    const float part = (row % 2 ? 0.625f : 0.125f) + 0.25f * (float)j;
+    const float left = between(above[0], below[0], part);
+    const float step = between(above[1], below[1], part) - left;
+
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      weights[j][i] = fmaf(0.125f + 0.25f * (float)i, step, left);
+  }
+}
+
 /* Adds the coarser level, expanded, to a region, which is weighted before if `weight` is not NULL:
  * two quads a thread. */
-template <int Width, int Height, int Pitch, int CoarsePitch>
+template <int Width, int Height, int Pitch, int CoarsePitch, int WeightPitch>
 __device__ __forceinline__ void add_expanded_region(float *fine, const float *coarse,
                                                     const float *weight)
 {
@@ -156,26 +199,24 @@ __device__ __forceinline__ void add_expanded_region(float *fine, const float *co
                 "two quads a thread");
   if ((int)threadIdx.x >= kAcross * kDown)
     return;
-  const int row = (int)threadIdx.x / kAcross, column = (int)threadIdx.x % kAcross * 2;
-  const int first = row * CoarsePitch + column;
-  float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * Pitch + 2 * column);
-  float around[3][4], weights[3][4];
+  const int row = (int)threadIdx.x / kAcross, column = (int)threadIdx.x % kAcross;
+  float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * Pitch + 4 * column);
+  float around[3][4];
+  float weights[2][4] = {{1.0f, 1.0f, 1.0f, 1.0f}, {1.0f, 1.0f, 1.0f, 1.0f}};
 
-  load_around(coarse + first, CoarsePitch, around);
+  load_around(coarse + row * CoarsePitch + 2 * column, CoarsePitch, around);
   if (weight)
-    load_around(weight + first, CoarsePitch, weights);
+    weights_of_quads(weight, WeightPitch, row, column, weights);
 #pragma unroll
   for (int k = 0; k < 2; k++) {
-    float quad[4], weighted[4] = {1.0f, 1.0f, 1.0f, 1.0f};
+    float quad[4];
 
     expand_around(around, k, quad);
-    if (weight)
-      expand_around(weights, k, weighted);
 #pragma unroll
     for (int j = 0; j < 2; j++) {
       float2 *const pair = to + j * (Pitch / 2) + k;
-      *pair = make_float2(fmaf(pair->x, weighted[2 * j], quad[2 * j]),
-                          fmaf(pair->y, weighted[2 * j + 1], quad[2 * j + 1]));
+      *pair = make_float2(fmaf(pair->x, weights[j][2 * k], quad[2 * j]),
+                          fmaf(pair->y, weights[j][2 * k + 1], quad[2 * j + 1]));
     }
   }
 }
@@ -205,8 +246,9 @@ __device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse
 {
   using Fine = Coarse<Level>;
 
-  add_expanded_region<Fine::kWidth, Fine::kHeight, Fine::kPitch, Coarse<Level + 1>::kPitch>(
-      fine.memory, coarse.memory, weight);
+  add_expanded_region<Fine::kWidth, Fine::kHeight, Fine::kPitch, Coarse<Level + 1>::kPitch,
+                      WeightBlocks<Level>::kAcross>(
+      fine.memory, coarse.memory, weight ? weight + first_weight(Level) : nullptr);
   __syncthreads();
   if (!inner) {
     repeat_border<Level>(fine);
@@ -241,23 +283,19 @@ struct Chunk16 {
   int x, y, width;
 };
 
-template <int Level>
-__device__ __forceinline__ Chunk16 piece_of(const Finish &finish, const float *const *levels,
-                                            int piece)
+template <int Level> __device__ __forceinline__ Chunk16 piece_of(const Finish &finish, int piece)
 {
   const int i = piece - first_piece(Level);
 
-  return Chunk16{levels[Level],
+  return Chunk16{finish.coarse[Level],
                  ((int)blockIdx.x * kTileX >> Level) - kMargin - kSpare +
                      i % Coarse<Level>::kPieces * kChunkFloats,
                  ((int)blockIdx.y * kTileY >> Level) - kMargin + i / Coarse<Level>::kPieces,
                  finish.width[Level]};
 }
 
-/* Starts to load all coarser levels of an inner tile that the picture has, or their weights, a
- * piece a thread. */
-__device__ __forceinline__ void load_pieces(const Finish &finish, const float *const *levels,
-                                            const float *memory)
+/* Starts to load all coarser levels of an inner tile that the picture has, a piece a thread. */
+__device__ __forceinline__ void load_pieces(const Finish &finish, const float *memory)
 {
   const int number = (int)threadIdx.x;
   Chunk16 piece;
@@ -265,30 +303,78 @@ __device__ __forceinline__ void load_pieces(const Finish &finish, const float *c
   if (number >= kAllPieces)
     return;
   if (number < first_piece(3))
-    piece = piece_of<2>(finish, levels, number);
+    piece = piece_of<2>(finish, number);
   else if (number < first_piece(4))
-    piece = piece_of<3>(finish, levels, number);
+    piece = piece_of<3>(finish, number);
   else
-    piece = piece_of<4>(finish, levels, number);
+    piece = piece_of<4>(finish, number);
   if (piece.level)
     cf::cp_async_zero_fill<16>(cf::smem_address(memory) + kChunkBytes * number,
                                piece.level + (uint32_t)(piece.y * piece.width + piece.x),
                                kChunkBytes);
 }
 
-/* Starts to load the weights of the picture's terms of an inner tile, in pieces. */
-__device__ __forceinline__ void load_weight_pieces(const Finish &finish, const float *memory)
+/* Starts to load weight `i` of a level, of which the border repeats. */
+template <int Level>
+__device__ __forceinline__ void load_weight(const Finish &finish, const float *memory, int i)
 {
-  constexpr int kPieces = Coarse<1>::kHeight * Coarse<1>::kPieces;
+  using Blocks = WeightBlocks<Level>;
+  const int across = finish.weights_across[Level], down = finish.weights_down[Level];
+  const int x = (int)blockIdx.x * (Blocks::kAcross - 2) - 1 + i % Blocks::kAcross;
+  const int y = (int)blockIdx.y * (Blocks::kDown - 2) - 1 + i / Blocks::kAcross;
+
+  if (finish.weight[Level])
+    cf::cp_async_zero_fill<4>(
+        cf::smem_address(memory) + (first_weight(Level) + i) * (int)sizeof(float),
+        finish.weight[Level] +
+            (uint32_t)(min(max(y, 0), down - 1) * across + min(max(x, 0), across - 1)),
+        4);
+}
+
+__device__ __forceinline__ void load_weights(const Finish &finish, const float *memory)
+{
+#pragma unroll
+  for (int k = 0; k < kAllWeights; k += kThreads) {
+    const int number = k + (int)threadIdx.x;
+
+    if (number < first_weight(1))
+      load_weight<0>(finish, memory, number);
+    else if (number < first_weight(2))
+      load_weight<1>(finish, memory, number - first_weight(1));
+    else if (number < first_weight(3))
+      load_weight<2>(finish, memory, number - first_weight(2));
+    else if (number < kAllWeights)
+      load_weight<3>(finish, memory, number - first_weight(3));
+  }
+}
+
+/* Weighs two rows of a cell, the first even: of pair `row` of rows and cell `column` of the tile,
+ * which has two blocks across. */
+__device__ __forceinline__ void weigh_rows(const float *weights, int row, int column,
+                                           float delta[2][kCellX])
+{
+  constexpr int kPitch = WeightBlocks<0>::kAcross;
+  static_assert(kPitch % 2 == 0 && kCellX == 2 * CF_LLF_WEIGHT_BLOCK, "blocks by two");
+  const BetweenBlocks rows(row);
+  const float2 *const above =
+      reinterpret_cast<const float2 *>(weights + (rows.block + 1) * kPitch + 2 * column);
+  const float2 *const below = above + kPitch / 2;
+  const float2 two[2][2] = {{above[0], above[1]}, {below[0], below[1]}};
 
 #pragma unroll
-  for (int number = (int)threadIdx.x; number < kPieces; number += kThreads) {
-    const int x =
-        (int)blockIdx.x * (kTileX / 2) - kFirst1 + number % Coarse<1>::kPieces * kChunkFloats;
-    const int y = (int)blockIdx.y * (kTileY / 2) - kMargin + number / Coarse<1>::kPieces;
+  for (int j = 0; j < 2; j++) {
+    const float weight[4] = {between(two[0][0].x, two[1][0].x, rows.part[j]),
+                             between(two[0][0].y, two[1][0].y, rows.part[j]),
+                             between(two[0][1].x, two[1][1].x, rows.part[j]),
+                             between(two[0][1].y, two[1][1].y, rows.part[j])};
 
-    cf::cp_async_zero_fill<16>(cf::smem_address(memory) + kChunkBytes * number,
-                               finish.weight[1] + (uint32_t)(y * finish.width[1] + x), kChunkBytes);
+#pragma unroll
+    for (int i = 0; i < kCellX; i++) {
+      const int first = (i + 2) / 4;
+      const float part = 0.125f + 0.25f * (float)((i + 2) % 4);
+
+      delta[j][i] *= between(weight[first], weight[first + 1], part);
+    }
   }
 }
 
@@ -338,8 +424,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
     output_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Finish finish)
 {
   __shared__ __align__(16) float memory_1[kPitch1 * Coarse<1>::kHeight],
-      memory[kChunkFloats * kAllPieces], weights_1[kPitch1 * Coarse<1>::kHeight],
-      weights[kChunkFloats * kAllPieces];
+      memory[kChunkFloats * kAllPieces], weights[kAllWeights];
   const int column = threadIdx.x % kCellsX, row = threadIdx.x / kCellsX;
   const int x = blockIdx.x * kTileX + kCellX * column, y = blockIdx.y * kTileY + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
@@ -373,40 +458,25 @@ __global__ void __launch_bounds__(kThreads, kResident)
     terms[1] = from[1];
   }
   const CellRow cell_row(finish.level_terms, finish.width[1], finish.height[1]);
-  const bool weighted = finish.weight[1];
-  /* Weights lie as what is expanded beside them. */
-  auto weight_part = [&](Part part, float *weight_memory, const float *part_memory) {
-    part.memory = weight_memory + (part.memory - part_memory);
-    return part;
-  };
-  const Part weight_1 = weight_part(part_of(LevelOf<1>()), weights_1, memory_1);
-  const Part weight_2 = weight_part(part_2, weights, memory),
-             weight_3 = weight_part(part_3, weights, memory),
-             weight_4 = weight_part(part_4, weights, memory);
+  const float *const weighted = finish.weight[0] ? weights : nullptr;
   if (inner) {
-    load_pieces(finish, finish.coarse, memory);
-    if (weighted) {
-      load_pieces(finish, finish.weight, weights);
-      load_weight_pieces(finish, weights_1);
-    }
+    load_pieces(finish, memory);
   } else {
-    load_region<1>(weight_1, finish.weight[1]);
-    load_region<2>(weight_2, finish.weight[2]);
-    load_region<3>(weight_3, finish.weight[3]);
-    load_region<4>(weight_4, finish.weight[4]);
     load_region<2>(part_2, finish.coarse[2]);
     load_region<3>(part_3, finish.coarse[3]);
     load_region<4>(part_4, finish.coarse[4]);
   }
+  if (weighted)
+    load_weights(finish, weights);
   cf::cp_async_commit();
   cell_row.store(memory_1);
   cf::cp_async_wait<0>();
   __syncthreads();
   if (finish.coarse[4])
-    add_coarser<3>(part_3, part_4, weighted ? weight_4.memory : nullptr, inner);
+    add_coarser<3>(part_3, part_4, weighted, inner);
   if (finish.coarse[3])
-    add_coarser<2>(part_2, part_3, weighted ? weight_3.memory : nullptr, inner);
-  add_coarser<1>(part_of(LevelOf<1>()), part_2, weighted ? weight_2.memory : nullptr, inner);
+    add_coarser<2>(part_2, part_3, weighted, inner);
+  add_coarser<1>(part_of(LevelOf<1>()), part_2, weighted, inner);
   if (!inside)
     return;
 
@@ -421,10 +491,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
     }
   }
   if (weighted)
-    expand_rows(weights_1 + first,
-                [&](int j, int i, float outer, float sides, float inner_factor, float middle) {
-                  delta[j][i] *= i % 2 ? outer * sides : fmaf(outer, sides, inner_factor * middle);
-                });
+    weigh_rows(weights, row, column, delta);
   expand_rows(memory_1 + first, [&](int j, int i, float outer, float sides, float inner_factor,
                                     float middle) {
     delta[j][i] = fmaf(outer, sides, i % 2 ? delta[j][i] : fmaf(inner_factor, middle, delta[j][i]));
@@ -515,11 +582,9 @@ void find_inner_tiles(Finish *finish)
   for (int i = 1; i <= kOutputLevel; i++) {
     if (i > 1 && !finish->coarse[i])
       break;
-    if ((i > 1 || finish->weight[1]) && finish->width[i] % kChunkFloats != 0)
+    if (i > 1 && finish->width[i] % kChunkFloats != 0)
       return;
-    across =
-        std::min(across, (finish->width[i] - kMargin - (i > 1 || finish->weight[1] ? kSpare : 0)) /
-                             (kTileX >> i));
+    across = std::min(across, (finish->width[i] - kMargin - (i > 1 ? kSpare : 0)) / (kTileX >> i));
     down = std::min(down, (finish->height[i] - kMargin) / (kTileY >> i));
   }
   finish->inner_x = (unsigned)std::max(across - 1, 0);
@@ -539,8 +604,11 @@ bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const 
     finish.width[i] = pyramid.level[i].width;
     finish.height[i] = pyramid.level[i].height;
     finish.coarse[i] = pyramid.level[i].collapsed;
-    if (i <= pyramid.weighted)
-      finish.weight[i] = pyramid.weight[i - 1];
+  }
+  for (int i = 0; i < pyramid.weighted; i++) {
+    finish.weight[i] = pyramid.weight[i];
+    finish.weights_across[i] = cf_llf_weight_blocks(pyramid.level[i].width);
+    finish.weights_down[i] = cf_llf_weight_blocks(pyramid.level[i].height);
   }
   finish.output = output_of(pixels, pyramid.weighted > 0 ? 0.0f : series.linear);
   find_inner_tiles(&finish);

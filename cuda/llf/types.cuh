@@ -75,7 +75,7 @@ struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
-  /* Of each level l below `weighted`, on the grid of level l + 1: CfLlfWeights. */
+  /* Of each level below `weighted`, one a block: CfLlfWeights. */
   int weighted;
   float *weight[CF_LLF_WEIGHTED_LEVELS];
   float last_share; /* CfLlfPyramid */

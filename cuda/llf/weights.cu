@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The weights of the finest levels' coefficients, which hold the noise floor (CfLlfWeights), from
- * the variance of the picture and of its Gaussians. A lane has four columns of a strip and walks
- * down its rows; what the 5 taps across need of other columns, neighbouring lanes have.
+ * the variance of the picture and of its Gaussians. A lane has a column of blocks of a strip and
+ * walks down its rows; what a block needs of those beside it, neighbouring lanes have.
  */
 #include "cuda/common/half2.cuh"
 #include "cuda/common/grid_flags.cuh"
@@ -16,14 +16,13 @@ namespace
 {
 
 /* Of a strip: the two outer lanes on either side only help. */
-constexpr int kSide = 2, kLanes = 32 - 2 * kSide, kColumns = 4;
-constexpr int kAcross = kLanes * kColumns / 2, kWarps = 4;
+constexpr int kSide = 2, kLanes = 32 - 2 * kSide, kBlock = CF_LLF_WEIGHT_BLOCK, kWarps = 4;
 
-/* Rows of weights that a warp makes: of large levels more, since each strip begins with four more.
+/* Rows of weights that a warp makes: of large levels more, since each strip begins with three more.
  */
-int rows_of_strip(const Level &weights)
+int rows_of_strip(int blocks_across, int blocks_down)
 {
-  return (long long)weights.width * weights.height > 1000000 ? 12 : 8;
+  return (long long)blocks_across * blocks_down > 300000 ? 8 : 4;
 }
 
 /* --- where the values come from; all less 1/2, so single precision is enough for squares --- */
@@ -36,7 +35,7 @@ struct GaussValues {
 
   __device__ __forceinline__ bool has_words(int x) const
   {
-    return aligned && x >= 0 && x + kColumns <= width;
+    return aligned && x >= 0 && x + kBlock <= width;
   }
 
   __device__ __forceinline__ const uint8_t *row(int y) const
@@ -49,7 +48,7 @@ struct GaussValues {
     return (ptrdiff_t)width * (ptrdiff_t)sizeof(float);
   }
 
-  __device__ __forceinline__ void unpack(const Four &four, float value[kColumns]) const
+  __device__ __forceinline__ void unpack(const Four &four, float value[kBlock]) const
   {
     value[0] = four.x - 0.5f;
     value[1] = four.y - 0.5f;
@@ -74,7 +73,7 @@ template <typename Sample, Colour Kind> struct PictureValues {
 
   __device__ __forceinline__ bool has_words(int x) const
   {
-    return aligned && x >= 0 && x + kColumns <= pixels.width;
+    return aligned && x >= 0 && x + kBlock <= pixels.width;
   }
 
   __device__ __forceinline__ const uint8_t *row(int y) const
@@ -110,7 +109,7 @@ template <typename Sample, Colour Kind> struct PictureValues {
     return centred(fma_saturate(pixels.weight[0], code, pixels.bias));
   }
 
-  __device__ __forceinline__ void unpack(const Four &four, float value[kColumns]) const
+  __device__ __forceinline__ void unpack(const Four &four, float value[kBlock]) const
   {
     if constexpr (Kind == Colour::RGB) {
       value[0] = pixel(four.x);
@@ -124,7 +123,7 @@ template <typename Sample, Colour Kind> struct PictureValues {
       value[3] = sample(code(four.y >> 16 >> pixels.shift, 0x7410));
     } else {
 #pragma unroll
-      for (int k = 0; k < kColumns; k++)
+      for (int k = 0; k < kBlock; k++)
         value[k] = sample(code(four, 0x7440 + k));
     }
   }
@@ -137,40 +136,49 @@ template <typename Sample, Colour Kind> struct PictureValues {
 
 /* --- a strip --- */
 
-/* Five taps, over 1/20. */
-struct Sums {
-  float value[kColumns], square[kColumns];
-
-  __device__ __forceinline__ void add(float tap, const float more[kColumns])
-  {
-#pragma unroll
-    for (int k = 0; k < kColumns; k++) {
-      value[k] = fmaf(tap, more[k], value[k]);
-      square[k] = fmaf(tap, more[k] * more[k], square[k]);
-    }
-  }
+/* Sums of values and of their squares. */
+struct Moments {
+  float value, square;
 };
 
-/* The taps across at a lane's first and third column, of which the first needs two columns of the
- * lane before. */
-__device__ __forceinline__ float2 across(const float column[kColumns])
+__device__ __forceinline__ Moments outer_and_inner(const Moments &first, const Moments &second,
+                                                   const Moments &third, const Moments &fourth)
 {
-  const float second_before = __shfl_up_sync(~0u, column[2], 1);
-  const float before = __shfl_up_sync(~0u, column[3], 1);
-  const float after = __shfl_down_sync(~0u, column[0], 1);
-
-  return make_float2(
-      fmaf(8.0f, column[0], fmaf(5.0f, before + column[1], second_before + column[2])),
-      fmaf(8.0f, column[2], fmaf(5.0f, column[1] + column[3], column[0] + after)));
+  return {fmaf(3.0f, second.value + third.value, first.value + fourth.value),
+          fmaf(3.0f, second.square + third.square, first.square + fourth.square)};
 }
 
-/* From sums over 1/400. */
-__device__ __forceinline__ float variance_of(float value, float square)
+__device__ __forceinline__ float outer_and_inner(float left, float right)
 {
-  constexpr float kUnit = 1.0f / 400.0f;
-  const float mean = kUnit * value;
+  const float before = __shfl_up_sync(~0u, right, 1), after = __shfl_down_sync(~0u, left, 1);
 
-  return fmaxf(fmaf(-mean, mean, kUnit * square), 0.0f);
+  return fmaf(3.0f, left + right, before + after);
+}
+
+/* Of the upper or the lower half of a block, and of half of the blocks beside it. */
+__device__ __forceinline__ Moments moments_across(const float (&upper)[kBlock],
+                                                  const float (&lower)[kBlock])
+{
+  float value[2], square[2];
+
+#pragma unroll
+  for (int cell = 0; cell < 2; cell++) {
+    const float a = upper[2 * cell], b = upper[2 * cell + 1];
+    const float c = lower[2 * cell], d = lower[2 * cell + 1];
+
+    value[cell] = (a + b) + (c + d);
+    square[cell] = fmaf(a, a, fmaf(b, b, fmaf(c, c, d * d)));
+  }
+  return {outer_and_inner(value[0], value[1]), outer_and_inner(square[0], square[1])};
+}
+
+/* Of moments that count 256 values. */
+__device__ __forceinline__ float variance_of(const Moments &moments)
+{
+  constexpr float kUnit = 1.0f / 256.0f;
+  const float mean = kUnit * moments.value;
+
+  return fmaxf(fmaf(-mean, mean, kUnit * moments.square), 0.0f);
 }
 
 struct Opening {
@@ -191,130 +199,118 @@ __device__ __forceinline__ float binomial(float before, float here, float after)
   return fmaf(0.25f, before + after, 0.5f * here);
 }
 
-/* A weighted level and its weights, on the coarser level's grid. */
+/* A weighted level's blocks and their weights. */
 struct WeightedLevel {
-  int width, height, strips, down; /* of the weights; strips side by side, and their rows */
+  int across, down; /* blocks */
+  int strips, rows; /* strips side by side, and the rows of blocks of one */
   float *weight;
   Opening opening;
 };
 
-/* Two variances of a lane, smoothed across. Beyond the level its border repeats. */
-__device__ __forceinline__ float2 variances(const Sums &sums, int width, int to_x)
+/* A block's variance, smoothed across. Beyond the level its border repeats. */
+__device__ __forceinline__ float smoothed_across(float variance, int x, int across)
 {
-  const float2 value = across(sums.value), square = across(sums.square);
-  const float here = variance_of(value.x, square.x), own = variance_of(value.y, square.y);
-  const float before = __shfl_up_sync(~0u, own, 1), behind = __shfl_down_sync(~0u, here, 1);
-  const float next = to_x + 1 < width ? own : here;
+  const float before = __shfl_up_sync(~0u, variance, 1);
+  const float after = __shfl_down_sync(~0u, variance, 1);
 
-  return make_float2(binomial(to_x > 0 ? before : here, here, next),
-                     binomial(here, own, to_x + 2 < width ? behind : own));
+  return binomial(x > 0 ? before : variance, variance, x + 1 < across ? after : variance);
 }
 
-/* Weights of row `y` from the rows above, at and below it. */
-__device__ __forceinline__ void store_weights(const WeightedLevel &level, const float2 (&rows)[3],
-                                              int y, int to_x, bool writes)
+/* The sample that stands for number `i` of `size`: cells of two repeat beyond the border, and a
+ * last one of one sample has that twice. */
+__device__ __forceinline__ int repeated(int i, int size)
 {
-  const float2 &above = y > 0 ? rows[0] : rows[1];
-  const float2 &below = y + 1 < level.height ? rows[2] : rows[1];
+  const int last_cell = (size - 1) & ~1;
 
-  if (!writes || y >= level.height)
-    return;
-  float *const to = level.weight + (size_t)y * level.width + to_x;
-  if (to_x < level.width)
-    to[0] = level.opening.weight(binomial(above.x, rows[1].x, below.x));
-  if (to_x + 1 < level.width)
-    to[1] = level.opening.weight(binomial(above.y, rows[1].y, below.y));
+  return min(i < 0 ? i & 1 : min(i, last_cell + (i & 1)), size - 1);
 }
 
-/* A lane's four columns of a level, row by row; `kAhead` rows are on their way. */
+/* A lane's four columns of a level, four rows at a time; the next four are on their way. */
 template <typename Values> struct Column {
   using Four = typename Values::Four;
-  static constexpr int kAhead = sizeof(Four) > 8 ? 4 : 8;
 
   const Values &values;
   const uint8_t *from; /* row 0, where the lane reads words */
   ptrdiff_t stride;
   int height, y; /* of the next row to load */
   bool words;
-  int columns[kColumns];
-  Four ahead[kAhead];
+  int columns[kBlock];
+  Four ahead[kBlock];
 
   __device__ __forceinline__ Column(const Values &values, int width, int height, int x, int y)
-      : values(values), from(values.row(0) + (ptrdiff_t)(x / kColumns) * (int)sizeof(Four)),
+      : values(values), from(values.row(0) + (ptrdiff_t)(x / kBlock) * (int)sizeof(Four)),
         stride(values.stride()), height(height), y(y), words(values.has_words(x))
   {
 #pragma unroll
-    for (int k = 0; k < kColumns; k++)
-      columns[k] = mirrored(x + k, width);
-#pragma unroll
-    for (int k = 0; k < kAhead; k++)
-      load(k);
+    for (int k = 0; k < kBlock; k++)
+      columns[k] = repeated(x + k, width);
+    load();
   }
 
-  __device__ __forceinline__ void load(int k)
-  {
-    if (words)
-      ahead[k] = *reinterpret_cast<const Four *>(from + mirrored(y, height) * stride);
-    y++;
-  }
-
-  __device__ __forceinline__ void next(float value[kColumns])
+  __device__ __forceinline__ void load()
   {
     if (words) {
-      values.unpack(ahead[0], value);
-    } else {
-      const int row = mirrored(y - kAhead, height);
 #pragma unroll
-      for (int k = 0; k < kColumns; k++)
-        value[k] = values.value(columns[k], row);
+      for (int k = 0; k < kBlock; k++)
+        ahead[k] = *reinterpret_cast<const Four *>(from + repeated(y + k, height) * stride);
     }
+    y += kBlock;
+  }
+
+  /* Of the next two halves of blocks. */
+  __device__ __forceinline__ void next(Moments (&halves)[2])
+  {
+    float value[kBlock][kBlock];
+
 #pragma unroll
-    for (int k = 0; k + 1 < kAhead; k++)
-      ahead[k] = ahead[k + 1];
-    load(kAhead - 1);
+    for (int row = 0; row < kBlock; row++) {
+      if (words) {
+        values.unpack(ahead[row], value[row]);
+      } else {
+#pragma unroll
+        for (int k = 0; k < kBlock; k++)
+          value[row][k] = values.value(columns[k], repeated(y - kBlock + row, height));
+      }
+    }
+    load();
+    halves[0] = moments_across(value[0], value[1]);
+    halves[1] = moments_across(value[2], value[3]);
   }
 };
 
-/* `down` rows of weights in strip `strip` from row `first` on. Of the level's rows, two and two,
- * the first is the first, third and last of three rows of weights, and the second the second and
- * fourth of two; rows of weights then need those above and below. */
+/* The weights of strip `strip`, from row `first` of blocks on. */
 template <typename Values>
-__device__ __forceinline__ void make_strip(const Values &values, int fine_width, int fine_height,
-                                           const WeightedLevel &level, int strip, int first,
-                                           int down)
+__device__ __forceinline__ void make_strip(const Values &values, int width, int height,
+                                           const WeightedLevel &level, int strip, int first)
 {
-  const int lane = threadIdx.x % 32;
-  const int x = kColumns * (strip * kLanes + lane - kSide), to_x = x >> 1;
-  const bool writes = lane >= kSide && lane < 32 - kSide;
-  Column<Values> column(values, fine_width, fine_height, x, 2 * first - 4);
-  Sums older = {}, newer = {};
-  float2 rows[3] = {};
+  const int lane = threadIdx.x % 32, x = strip * kLanes + lane - kSide;
+  const bool writes = lane >= kSide && lane < 32 - kSide && x < level.across;
+  const int end = min(first + level.rows, level.down);
+  Column<Values> column(values, width, height, kBlock * x, kBlock * (first - 1) - kBlock / 2);
+  Moments above[2] = {}, below[2];
+  float rows[3] = {};
 
+  /* What is above row first - 1 has no use but to begin with. */
 #pragma unroll 1
-  for (int i = 0; i < down + 4; i++) {
-    float value[kColumns];
-
-    column.next(value);
-    older.add(1.0f, value);
+  for (int y = first - 2; y <= end; y++) {
+    column.next(below);
     rows[0] = rows[1];
     rows[1] = rows[2];
-    rows[2] = variances(older, level.width, to_x);
-    if (i >= 4)
-      store_weights(level, rows, first + i - 4, to_x, writes);
-    older = newer;
-    older.add(8.0f, value);
-    newer = Sums{};
-    newer.add(1.0f, value);
-    column.next(value);
-    older.add(5.0f, value);
-    newer.add(5.0f, value);
+    rows[2] = smoothed_across(variance_of(outer_and_inner(above[0], above[1], below[0], below[1])),
+                              x, level.across);
+    above[0] = below[0];
+    above[1] = below[1];
+    if (y <= first || !writes) /* two rows have not been made yet */
+      continue;
+    level.weight[(size_t)(y - 1) * level.across + x] = level.opening.weight(
+        binomial(y > 1 ? rows[0] : rows[1], rows[1], y < level.down ? rows[2] : rows[1]));
   }
 }
 
 struct Job {
   WeightedLevel level[CF_LLF_WEIGHTED_LEVELS];
-  Level fine[CF_LLF_WEIGHTED_LEVELS];          /* from 1 on */
-  int first_block[CF_LLF_WEIGHTED_LEVELS + 1]; /* of levels 1 and up */
+  Level fine[CF_LLF_WEIGHTED_LEVELS]; /* from 1 on */
+  int first_block[CF_LLF_WEIGHTED_LEVELS + 1];
   int levels;
   bool aligned;
   Packing packing;
@@ -322,32 +318,11 @@ struct Job {
 };
 
 template <typename Sample, Colour Kind>
-__global__ void __launch_bounds__(32 * kWarps, Kind == Colour::RGB   ? 5
-                                               : sizeof(Sample) == 2 ? 6
-                                                                     : 7)
-    picture_weights_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Job job,
-                           bool beside)
-{
-  const WeightedLevel &level = job.level[0];
-  const int warp = (int)blockIdx.x * kWarps + (int)threadIdx.x / 32;
-  const int strip = warp % level.strips, first = warp / level.strips * level.down;
-  const PictureValues<Sample, Kind> values = {
-      pixels,
-      pixels.channel[0].from - (Kind == Colour::RGB ? job.packing.byte[0] : 0),
-      {0x7440u + job.packing.byte[0], 0x7440u + job.packing.byte[1], 0x7440u + job.packing.byte[2]},
-      job.aligned};
-
-  begin(beside);
-  if (first < level.height)
-    make_strip(values, pixels.width, pixels.height, level, strip, first, level.down);
-  end(beside);
-}
-
-/* Of levels 1 and up. */
 __global__ void __launch_bounds__(32 * kWarps)
-    level_weights_kernel(const __grid_constant__ Job job, bool beside)
+    weights_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Job job,
+                   bool beside)
 {
-  int index = 1;
+  int index = 0;
 
   begin(beside);
   while (index + 1 < job.levels && (int)blockIdx.x >= job.first_block[index + 1])
@@ -355,13 +330,24 @@ __global__ void __launch_bounds__(32 * kWarps)
   if (beside && index > 2)
     spin_acquire(job.coarse_inputs_ready, 1);
   const WeightedLevel &level = job.level[index];
-  const Level &fine = job.fine[index];
   const int warp = ((int)blockIdx.x - job.first_block[index]) * kWarps + (int)threadIdx.x / 32;
-  const int strip = warp % level.strips, first = warp / level.strips * level.down;
+  const int strip = warp % level.strips, first = warp / level.strips * level.rows;
 
-  if (first < level.height)
-    make_strip(GaussValues{fine.gauss, fine.width, fine.height, fine.width % kColumns == 0},
-               fine.width, fine.height, level, strip, first, level.down);
+  if (first < level.down && index == 0) {
+    const Packing &packing = job.packing;
+    const PictureValues<Sample, Kind> values = {
+        pixels,
+        pixels.channel[0].from - (Kind == Colour::RGB ? packing.byte[0] : 0),
+        {0x7440u + packing.byte[0], 0x7440u + packing.byte[1], 0x7440u + packing.byte[2]},
+        job.aligned};
+
+    make_strip(values, pixels.width, pixels.height, level, strip, first);
+  } else if (first < level.down) {
+    const Level &fine = job.fine[index];
+
+    make_strip(GaussValues{fine.gauss, fine.width, fine.height, fine.width % kBlock == 0},
+               fine.width, fine.height, level, strip, first);
+  }
   end(beside);
 }
 
@@ -448,37 +434,26 @@ bool make_weights(Queue *queue, const Pixels &pixels, const Weighting &weighting
   job.aligned = is_aligned(pixels, job.packing);
   job.coarse_inputs_ready = pyramid.coarse_inputs_ready;
   for (int l = 0; l < job.levels; l++) {
-    const Level &coarse = pyramid.level[l + 1];
-    const int strips = blocks(coarse.width, kAcross), down = rows_of_strip(coarse);
+    const Level &fine = pyramid.level[l];
+    const int across = cf_llf_weight_blocks(fine.width), down = cf_llf_weight_blocks(fine.height);
+    const int strips = blocks(across, kLanes), rows = rows_of_strip(across, down);
 
-    job.level[l] = WeightedLevel{coarse.width,
-                                 coarse.height,
-                                 strips,
+    job.level[l] = WeightedLevel{across,
                                  down,
+                                 strips,
+                                 rows,
                                  pyramid.weight[l],
                                  {weighting.slope[l], weighting.offset, weighting.share[l]}};
-    job.fine[l] = pyramid.level[l];
-    /* Level 0 has a kernel of its own. */
-    job.first_block[l + 1] =
-        l == 0 ? 0 : job.first_block[l] + blocks(strips * blocks(coarse.height, down), kWarps);
+    job.fine[l] = fine;
+    job.first_block[l + 1] = job.first_block[l] + blocks(strips * blocks(down, rows), kWarps);
   }
-  const WeightedLevel &first = job.level[0];
-  const int first_blocks = blocks(first.strips * blocks(first.height, first.down), kWarps);
+  return with_pixel_types(pixels, [&](auto sample, auto colour) {
+    using Sample = typename decltype(sample)::type;
+    constexpr Colour kKind = decltype(colour)::colour == Colour::RGB ? Colour::RGB : Colour::SINGLE;
 
-  return with_pixel_types(pixels,
-                          [&](auto sample, auto colour) {
-                            using Sample = typename decltype(sample)::type;
-                            constexpr Colour kKind = decltype(colour)::colour == Colour::RGB
-                                                         ? Colour::RGB
-                                                         : Colour::SINGLE;
-
-                            return launch(queue, "llf weights",
-                                          picture_weights_kernel<Sample, kKind>, dim3(first_blocks),
-                                          dim3(32 * kWarps), 0, pixels, job, beside);
-                          }) &&
-         (job.levels == 1 ||
-          launch(queue, "llf weights", level_weights_kernel, dim3(job.first_block[job.levels]),
-                 dim3(32 * kWarps), 0, job, beside));
+    return launch(queue, "llf weights", weights_kernel<Sample, kKind>,
+                  dim3(job.first_block[job.levels]), dim3(32 * kWarps), 0, pixels, job, beside);
+  });
 }
 
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,
