@@ -103,10 +103,12 @@ static double smoothstep(double t)
 
 double cf_llf_follow(double luma, double filtered)
 {
-  const double gain = (filtered + CF_LLF_GAIN_EPSILON) / (luma + CF_LLF_GAIN_EPSILON);
-  const double follow = fmin(fmax(gain, 0.0), CF_LLF_MAX_GAIN) - 1.0;
+  const double added = filtered - luma;
 
-  return fmin(follow, smoothstep(luma / CF_LLF_EASED_BELOW) * follow);
+  if (added <= 0.0)
+    return fmax(added / fmax(luma, CF_LLF_GAIN_EPSILON), -1.0);
+  return smoothstep(luma / CF_LLF_EASED_BELOW) *
+         fmin(added / (luma + CF_LLF_GAIN_EPSILON), CF_LLF_MAX_GAIN - 1.0);
 }
 
 /* --- sine series: Sumiya et al. 2022 generalised to any odd curve by least squares --- */

@@ -36,9 +36,10 @@
 /* How colour follows luma (color_mode = luminance). With Y the luma intensity clamped to 0..1, and
  * Y' what the filter makes of it, before rounding:
  *
- *   gain = clamp ((Y' + EPSILON) / (Y + EPSILON), 0, MAX_GAIN)
+ *   follow = ease clamp ((Y' - Y) / (Y + EPSILON), 0, MAX_GAIN - 1),      where luma rises,
+ *            ease = smoothstep (Y / EASED_BELOW)
  *
- *   follow = min (gain - 1, ease (gain - 1)),  ease = smoothstep (Y / EASED_BELOW)
+ *   follow = max ((Y' - Y) / max (Y, EPSILON), -1),                       where it falls
  *
  *   red' = red + Y' - Y + follow (red - Y), green and blue alike
  *
@@ -58,7 +59,8 @@
  *
  * A subsampled chroma sample takes the mean Y and the mean Y' of its luma pixels inside the
  * picture. The luma code written is that of Y' plus what clamping Y had cut off, so foot and
- * headroom survive. Shadows below one 8-bit step shift rather than scale: noise cannot explode. */
+ * headroom survive. Shadows below one 8-bit step rise by a shift rather than a scale: noise cannot
+ * explode. Falling colours are scaled, so that with `protect` none of them loses more than that. */
 #define CF_LLF_GAIN_EPSILON (1.0 / 255.0)
 #define CF_LLF_MAX_GAIN     16.0
 #define CF_LLF_EASED_BELOW  0.25

@@ -193,8 +193,12 @@ __device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linea
 /* The gain that colours follow, in parts of the largest one, which a multiplication limits. */
 constexpr float kMostGain = (float)CF_LLF_MAX_GAIN, kGainEpsilon = (float)CF_LLF_GAIN_EPSILON;
 
-__device__ __forceinline__ float part_of_gain(float most_lumas, float added)
+/* Of what is added to luma when it is `lumas` for a rise, and `lumas` - `epsilons` for a fall:
+ * kMostGain times what plan/llf_plan.h divides by, the latter at least `epsilons`. */
+__device__ __forceinline__ float part_of_gain(float lumas, float epsilons, float added)
 {
+  const float most_lumas = added > 0.0f ? lumas : fmaxf(lumas - epsilons, epsilons);
+
   return __saturatef(fmaf(added, reciprocal_approx(most_lumas), 1.0f / kMostGain));
 }
 
@@ -216,7 +220,8 @@ __device__ __forceinline__ Follow follow_quad(const Pixels &pixels, float above,
 {
   const float second_lumas = fmaf(kMostGain * below, second.luma, kMostGain * kGainEpsilon);
   const float lumas = fmaf(kMostGain * above, first.luma, second_lumas);
-  const float part = part_of_gain(lumas, fmaf(above, first.added, below * second.added));
+  const float part =
+      part_of_gain(lumas, kMostGain * kGainEpsilon, fmaf(above, first.added, below * second.added));
 
   return Follow{
       eased_follow(fmaf(lumas, 1.0f / kMostGain, -kGainEpsilon), fmaf(kMostGain, part, -1.0f)),
@@ -255,7 +260,7 @@ __device__ __forceinline__ void filtered_colours(const Pixels &pixels, const Out
   const float room =
       fmaf(left, rises ? luma : fmaf(luma, 1.0f / kMostGain, -output.epsilon), output.free_room);
   const float change = shoulder(added, rises ? ceiling : kMostGain, room);
-  const float part = part_of_gain(luma, change);
+  const float part = part_of_gain(luma, kMostGain * output.epsilon, change);
   const float t = __saturatef(fmaf(luma, output.dark, output.dark_offset));
   const float whole = fmaf(kMostGain, part, -1.0f);
   const float follow =

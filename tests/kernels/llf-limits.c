@@ -191,7 +191,7 @@ static void nothing_new_clips(CfTest *test)
           else if (role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED)
             expect_inside(test, source, result, plane, channel, 16 * unit, 240 * unit);
           else if (format->rgb && role != CF_ROLE_ALPHA && role != CF_ROLE_PADDING)
-            expect_inside(test, source, result, plane, channel, -1, cf_max_code(format));
+            expect_inside(test, source, result, plane, channel, 0, cf_max_code(format));
         }
     }
     cf_picture_free(source);
