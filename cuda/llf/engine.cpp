@@ -311,10 +311,14 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
     level->height = shape.height[i];
     if (cells && i < 2)
       pyramid->cells[i] = (__half *)take(cells_bytes(*level));
-    if (i < pyramid->weighted)
-      pyramid->weight[i] =
-          (float *)take((size_t)cf_llf_weight_blocks(level->width) *
-                        (size_t)cf_llf_weight_blocks(level->height) * sizeof(float));
+    if (i < pyramid->weighted) {
+      BlockWeights *const weights = &pyramid->weights[i];
+
+      weights->across = cf_llf_weight_blocks(level->width);
+      weights->down = cf_llf_weight_blocks(level->height);
+      weights->pitch = (weights->across + 1) / 2 * 2 + 2;
+      weights->plane = (float *)take(weights->index(-1, weights->down + 1) * sizeof(float));
+    }
     if (i == 0)
       continue;
     level->groups = (uint4 *)take(size * (size_t)groups * sizeof(uint4));

@@ -154,28 +154,24 @@ struct SampleTerm {
 
 /* --- weights --- */
 
-/* Of a level's quads, between the middles of its blocks; plane is NULL where there are none. And
- * what of the linear part is weighted along. */
+/* Of a level's quads, where it has weights; and what of the linear part is weighted along. */
 struct QuadWeights {
-  const float *plane;
-  int across, down; /* blocks */
+  BlockWeights blocks;
   float linear;
 
   /* At quad (x, y). */
   __device__ void at_quad(int x, int y, float weight[4]) const
   {
     const BetweenBlocks columns(x), rows(y);
-    const int left = min(max(columns.block, 0), across - 1);
-    const int right = min(columns.block + 1, across - 1);
-    const float *const above = plane + (size_t)min(max(rows.block, 0), down - 1) * across;
-    const float *const below = plane + (size_t)min(rows.block + 1, down - 1) * across;
+    const float *const above = blocks.plane + blocks.index(columns.block, rows.block);
+    const float *const below = above + blocks.pitch;
 
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       const float part_x = columns.part[i & 1], part_y = rows.part[i >> 1];
 
-      weight[i] = between(between(above[left], above[right], part_x),
-                          between(below[left], below[right], part_x), part_y);
+      weight[i] =
+          between(between(above[0], above[1], part_x), between(below[0], below[1], part_x), part_y);
     }
   }
 
@@ -184,7 +180,7 @@ struct QuadWeights {
   {
     float weight[4], mean[4];
 
-    if (!plane)
+    if (!blocks.plane)
       return;
     at_quad(x, y, weight);
     if (linear != 0.0f) {
@@ -202,10 +198,7 @@ struct QuadWeights {
 /* Of several batches the last has the linear part. */
 QuadWeights weights_at(const Pyramid &pyramid, int level, float linear)
 {
-  const Level &own = pyramid.level[level];
-
-  return QuadWeights{level < pyramid.weighted ? pyramid.weight[level] : nullptr,
-                     cf_llf_weight_blocks(own.width), cf_llf_weight_blocks(own.height), linear};
+  return QuadWeights{level < pyramid.weighted ? pyramid.weights[level] : BlockWeights{}, linear};
 }
 
 /* --- levels above 0 --- */
@@ -305,7 +298,7 @@ struct FinishSine {
   {
     const Level &coarse = levels.coarse;
     const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
-    const float linear = weights.plane ? 0.0f : term.series.linear;
+    const float linear = weights.blocks.plane ? 0.0f : term.series.linear;
     float expanded[4];
 
     term.quad(levels, x, y, luma, added);
@@ -332,7 +325,7 @@ struct FinishSamples {
   {
     const Level &coarse = levels.coarse;
     const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
-    const float linear = weights.plane ? 0.0f : term.samples.linear;
+    const float linear = weights.blocks.plane ? 0.0f : term.samples.linear;
     float expanded[4];
 
     term.quad(levels, x, y, luma, added);

@@ -64,35 +64,33 @@ constexpr int kAllPieces = first_piece(kOutputLevel + 1);
 
 static_assert(kOutputLevel == 4 && kAllPieces <= kThreads, "a piece a thread");
 
-/* The weights of a level: those of the tile's blocks and of the ones next to them. */
-template <int Level> struct WeightBlocks {
+/* The weights of a level above 0: those of the tile's blocks and of the ones next to them. */
+template <int Level> struct WeightTile {
   static constexpr int kAcross = (kTileX >> Level) / CF_LLF_WEIGHT_BLOCK + 2;
   static constexpr int kDown = (kTileY >> Level) / CF_LLF_WEIGHT_BLOCK + 2;
   static constexpr int kCount = kAcross * kDown;
 };
 
-/* Where a level's begin. */
+/* Where a level's begin in what all have in common. */
 __host__ __device__ constexpr int first_weight(int level)
 {
-  return level == 0   ? 0
-         : level == 1 ? WeightBlocks<0>::kCount
-         : level == 2 ? first_weight(1) + WeightBlocks<1>::kCount
-         : level == 3 ? first_weight(2) + WeightBlocks<2>::kCount
-                      : first_weight(3) + WeightBlocks<3>::kCount;
+  return level == 1   ? 0
+         : level == 2 ? WeightTile<1>::kCount
+         : level == 3 ? first_weight(2) + WeightTile<2>::kCount
+                      : first_weight(3) + WeightTile<3>::kCount;
 }
 
 constexpr int kAllWeights = first_weight(kOutputLevel);
 
 static_assert(kTileX >> 3 >= CF_LLF_WEIGHT_BLOCK && kTileY >> 3 >= CF_LLF_WEIGHT_BLOCK,
               "a tile has whole blocks of every level");
+static_assert(kAllWeights <= kThreads, "a weight a thread");
 
 struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
   int width[kOutputLevel + 1], height[kOutputLevel + 1];
   const float *coarse[kOutputLevel + 1]; /* terms, and the last one collapsed */
-  /* Of the terms of levels 0 and up, of so many blocks, or NULL. */
-  const float *weight[kOutputLevel];
-  int weights_across[kOutputLevel], weights_down[kOutputLevel];
+  BlockWeights weights[kOutputLevel];    /* of the terms, with planes or without */
   unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
   Output output;
 };
@@ -247,8 +245,8 @@ __device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse
   using Fine = Coarse<Level>;
 
   add_expanded_region<Fine::kWidth, Fine::kHeight, Fine::kPitch, Coarse<Level + 1>::kPitch,
-                      WeightBlocks<Level>::kAcross>(
-      fine.memory, coarse.memory, weight ? weight + first_weight(Level) : nullptr);
+                      WeightTile<Level>::kAcross>(fine.memory, coarse.memory,
+                                                  weight ? weight + first_weight(Level) : nullptr);
   __syncthreads();
   if (!inner) {
     repeat_border<Level>(fine);
@@ -314,67 +312,63 @@ __device__ __forceinline__ void load_pieces(const Finish &finish, const float *m
                                kChunkBytes);
 }
 
-/* Starts to load weight `i` of a level, of which the border repeats. */
+/* Starts to load weight `i` of a level. A tile's last may be beyond the margin. */
 template <int Level>
 __device__ __forceinline__ void load_weight(const Finish &finish, const float *memory, int i)
 {
-  using Blocks = WeightBlocks<Level>;
-  const int across = finish.weights_across[Level], down = finish.weights_down[Level];
-  const int x = (int)blockIdx.x * (Blocks::kAcross - 2) - 1 + i % Blocks::kAcross;
-  const int y = (int)blockIdx.y * (Blocks::kDown - 2) - 1 + i / Blocks::kAcross;
+  using Tile = WeightTile<Level>;
+  const BlockWeights &weights = finish.weights[Level];
+  const int x = (int)blockIdx.x * (Tile::kAcross - 2) - 1 + i % Tile::kAcross;
+  const int y = (int)blockIdx.y * (Tile::kDown - 2) - 1 + i / Tile::kAcross;
 
-  if (finish.weight[Level])
+  if (weights.plane)
     cf::cp_async_zero_fill<4>(
         cf::smem_address(memory) + (first_weight(Level) + i) * (int)sizeof(float),
-        finish.weight[Level] +
-            (uint32_t)(min(max(y, 0), down - 1) * across + min(max(x, 0), across - 1)),
-        4);
+        weights.plane + weights.index(min(x, weights.across), min(y, weights.down)), 4);
 }
 
+/* Those of the levels above 0, one a thread. */
 __device__ __forceinline__ void load_weights(const Finish &finish, const float *memory)
 {
-#pragma unroll
-  for (int k = 0; k < kAllWeights; k += kThreads) {
-    const int number = k + (int)threadIdx.x;
+  const int number = (int)threadIdx.x;
 
-    if (number < first_weight(1))
-      load_weight<0>(finish, memory, number);
-    else if (number < first_weight(2))
-      load_weight<1>(finish, memory, number - first_weight(1));
-    else if (number < first_weight(3))
-      load_weight<2>(finish, memory, number - first_weight(2));
-    else if (number < kAllWeights)
-      load_weight<3>(finish, memory, number - first_weight(3));
-  }
+  if (number < first_weight(2))
+    load_weight<1>(finish, memory, number);
+  else if (number < first_weight(3))
+    load_weight<2>(finish, memory, number - first_weight(2));
+  else if (number < kAllWeights)
+    load_weight<3>(finish, memory, number - first_weight(3));
 }
 
-/* Weighs two rows of a cell, the first even: of pair `row` of rows and cell `column` of the tile,
- * which has two blocks across. */
-__device__ __forceinline__ void weigh_rows(const float *weights, int row, int column,
-                                           float delta[2][kCellX])
+/* Weighs the terms of two rows of a cell of level 0, the first even, at (x, y). A cell has two
+ * blocks across; pixels x and x + 4 are weighed together. */
+__device__ __forceinline__ void weigh_terms(const BlockWeights &weights, int x, int y,
+                                            uint4 terms[2])
 {
-  constexpr int kPitch = WeightBlocks<0>::kAcross;
-  static_assert(kPitch % 2 == 0 && kCellX == 2 * CF_LLF_WEIGHT_BLOCK, "blocks by two");
-  const BetweenBlocks rows(row);
-  const float2 *const above =
-      reinterpret_cast<const float2 *>(weights + (rows.block + 1) * kPitch + 2 * column);
-  const float2 *const below = above + kPitch / 2;
+  static_assert(kCellX == 2 * CF_LLF_WEIGHT_BLOCK, "two blocks across");
+  const BetweenBlocks rows(y / 2);
+  const float2 *const above = reinterpret_cast<const float2 *>(
+      weights.plane + weights.index(x / CF_LLF_WEIGHT_BLOCK - 1, rows.block));
+  const float2 *const below = above + weights.pitch / 2;
   const float2 two[2][2] = {{above[0], above[1]}, {below[0], below[1]}};
 
 #pragma unroll
   for (int j = 0; j < 2; j++) {
-    const float weight[4] = {between(two[0][0].x, two[1][0].x, rows.part[j]),
-                             between(two[0][0].y, two[1][0].y, rows.part[j]),
-                             between(two[0][1].x, two[1][1].x, rows.part[j]),
-                             between(two[0][1].y, two[1][1].y, rows.part[j])};
+    const float part = rows.part[j];
+    const float first = between(two[0][0].x, two[1][0].x, part);
+    const float second = between(two[0][0].y, two[1][0].y, part);
+    const float third = between(two[0][1].x, two[1][1].x, part);
+    const float fourth = between(two[0][1].y, two[1][1].y, part);
+    const __half2 own = __floats2half2_rn(second, third);
+    const __half2 before = __hsub2(__floats2half2_rn(first, second), own);
+    const __half2 after = __hsub2(__floats2half2_rn(third, fourth), own);
+    auto weighed = [&](uint32_t pair, float distance, const __half2 &step) {
+      return cf::as_bits(
+          __hmul2(cf::as_half2(pair), __hfma2(__float2half2_rn(distance), step, own)));
+    };
 
-#pragma unroll
-    for (int i = 0; i < kCellX; i++) {
-      const int first = (i + 2) / 4;
-      const float part = 0.125f + 0.25f * (float)((i + 2) % 4);
-
-      delta[j][i] *= between(weight[first], weight[first + 1], part);
-    }
+    terms[j] = make_uint4(weighed(terms[j].x, 0.375f, before), weighed(terms[j].y, 0.125f, before),
+                          weighed(terms[j].z, 0.125f, after), weighed(terms[j].w, 0.375f, after));
   }
 }
 
@@ -445,6 +439,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
   Source<Sample, Kind> source;
   uint4 terms[2];
   float delta[2][kCellX];
+  const bool weighted = finish.weights[0].plane;
 
   /* No kernel that this one waits for makes the picture. */
   if (direct)
@@ -456,9 +451,10 @@ __global__ void __launch_bounds__(kThreads, kResident)
 
     terms[0] = from[0];
     terms[1] = from[1];
+    if (weighted)
+      weigh_terms(finish.weights[0], x, y, terms);
   }
   const CellRow cell_row(finish.level_terms, finish.width[1], finish.height[1]);
-  const float *const weighted = finish.weight[0] ? weights : nullptr;
   if (inner) {
     load_pieces(finish, memory);
   } else {
@@ -473,10 +469,10 @@ __global__ void __launch_bounds__(kThreads, kResident)
   cf::cp_async_wait<0>();
   __syncthreads();
   if (finish.coarse[4])
-    add_coarser<3>(part_3, part_4, weighted, inner);
+    add_coarser<3>(part_3, part_4, weighted ? weights : nullptr, inner);
   if (finish.coarse[3])
-    add_coarser<2>(part_2, part_3, weighted, inner);
-  add_coarser<1>(part_of(LevelOf<1>()), part_2, weighted, inner);
+    add_coarser<2>(part_2, part_3, weighted ? weights : nullptr, inner);
+  add_coarser<1>(part_of(LevelOf<1>()), part_2, weighted ? weights : nullptr, inner);
   if (!inside)
     return;
 
@@ -490,8 +486,6 @@ __global__ void __launch_bounds__(kThreads, kResident)
       delta[j][i] = at & 1 ? two.y : two.x;
     }
   }
-  if (weighted)
-    weigh_rows(weights, row, column, delta);
   expand_rows(memory_1 + first, [&](int j, int i, float outer, float sides, float inner_factor,
                                     float middle) {
     delta[j][i] = fmaf(outer, sides, i % 2 ? delta[j][i] : fmaf(inner_factor, middle, delta[j][i]));
@@ -605,11 +599,8 @@ bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const 
     finish.height[i] = pyramid.level[i].height;
     finish.coarse[i] = pyramid.level[i].collapsed;
   }
-  for (int i = 0; i < pyramid.weighted; i++) {
-    finish.weight[i] = pyramid.weight[i];
-    finish.weights_across[i] = cf_llf_weight_blocks(pyramid.level[i].width);
-    finish.weights_down[i] = cf_llf_weight_blocks(pyramid.level[i].height);
-  }
+  for (int i = 0; i < pyramid.weighted; i++)
+    finish.weights[i] = pyramid.weights[i];
   finish.output = output_of(pixels, pyramid.weighted > 0 ? 0.0f : series.linear);
   find_inner_tiles(&finish);
 

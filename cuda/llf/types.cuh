@@ -71,13 +71,24 @@ struct Level {
   float *collapsed; /* what this level and the coarser ones add up to */
 };
 
+/* A level's weights, one a block (CfLlfWeights). Around them is a margin of a block, which repeats
+ * the border, as columns do up to the pitch, an even number. */
+struct BlockWeights {
+  int across, down, pitch; /* blocks; floats of a row */
+  float *plane;            /* from the margin's first on; NULL where there are none */
+
+  __host__ __device__ size_t index(int x, int y) const
+  {
+    return (size_t)(y + 1) * (size_t)pitch + (size_t)(x + 1);
+  }
+};
+
 struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
-  /* Of each level below `weighted`, one a block: CfLlfWeights. */
-  int weighted;
-  float *weight[CF_LLF_WEIGHTED_LEVELS];
+  int weighted;                   /* levels: the others' have no plane */
+  BlockWeights weights[CF_LLF_WEIGHTED_LEVELS];
   float last_share; /* CfLlfPyramid */
   __half *cells[2]; /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
   unsigned *coarse_inputs_ready; /* on tensor cores, not 0 once all levels' components are made

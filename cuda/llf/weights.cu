@@ -199,13 +199,30 @@ __device__ __forceinline__ float binomial(float before, float here, float after)
   return fmaf(0.25f, before + after, 0.5f * here);
 }
 
-/* A weighted level's blocks and their weights. */
 struct WeightedLevel {
-  int across, down; /* blocks */
+  BlockWeights weights;
   int strips, rows; /* strips side by side, and the rows of blocks of one */
-  float *weight;
   Opening opening;
 };
+
+/* Stores the weight of block (x, y), and in the margin where it is the border's. */
+__device__ __forceinline__ void store_weight(const BlockWeights &weights, int x, int y,
+                                             float weight)
+{
+  const int before_x = x > 0 ? 0 : 1, before_y = y > 0 ? 0 : 1;
+  const int after_x = x + 1 < weights.across ? 0 : weights.pitch - 2 - x;
+  const int after_y = y + 1 < weights.down ? 0 : 1;
+  float *const to = weights.plane + weights.index(x, y);
+
+  if (before_x + before_y + after_x + after_y == 0) {
+    *to = weight;
+    return;
+  }
+  for (int i = -before_y; i <= after_y; i++) {
+    for (int k = -before_x; k <= after_x; k++)
+      to[(ptrdiff_t)i * weights.pitch + k] = weight;
+  }
+}
 
 /* A block's variance, smoothed across. Beyond the level its border repeats. */
 __device__ __forceinline__ float smoothed_across(float variance, int x, int across)
@@ -284,8 +301,9 @@ __device__ __forceinline__ void make_strip(const Values &values, int width, int 
                                            const WeightedLevel &level, int strip, int first)
 {
   const int lane = threadIdx.x % 32, x = strip * kLanes + lane - kSide;
-  const bool writes = lane >= kSide && lane < 32 - kSide && x < level.across;
-  const int end = min(first + level.rows, level.down);
+  const int across = level.weights.across, down = level.weights.down;
+  const bool writes = lane >= kSide && lane < 32 - kSide && x < across;
+  const int end = min(first + level.rows, down);
   Column<Values> column(values, width, height, kBlock * x, kBlock * (first - 1) - kBlock / 2);
   Moments above[2] = {}, below[2];
   float rows[3] = {};
@@ -297,13 +315,14 @@ __device__ __forceinline__ void make_strip(const Values &values, int width, int 
     rows[0] = rows[1];
     rows[1] = rows[2];
     rows[2] = smoothed_across(variance_of(outer_and_inner(above[0], above[1], below[0], below[1])),
-                              x, level.across);
+                              x, across);
     above[0] = below[0];
     above[1] = below[1];
     if (y <= first || !writes) /* two rows have not been made yet */
       continue;
-    level.weight[(size_t)(y - 1) * level.across + x] = level.opening.weight(
-        binomial(y > 1 ? rows[0] : rows[1], rows[1], y < level.down ? rows[2] : rows[1]));
+    store_weight(level.weights, x, y - 1,
+                 level.opening.weight(
+                     binomial(y > 1 ? rows[0] : rows[1], rows[1], y < down ? rows[2] : rows[1])));
   }
 }
 
@@ -333,7 +352,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   const int warp = ((int)blockIdx.x - job.first_block[index]) * kWarps + (int)threadIdx.x / 32;
   const int strip = warp % level.strips, first = warp / level.strips * level.rows;
 
-  if (first < level.down && index == 0) {
+  if (first < level.weights.down && index == 0) {
     const Packing &packing = job.packing;
     const PictureValues<Sample, Kind> values = {
         pixels,
@@ -342,7 +361,7 @@ __global__ void __launch_bounds__(32 * kWarps)
         job.aligned};
 
     make_strip(values, pixels.width, pixels.height, level, strip, first);
-  } else if (first < level.down) {
+  } else if (first < level.weights.down) {
     const Level &fine = job.fine[index];
 
     make_strip(GaussValues{fine.gauss, fine.width, fine.height, fine.width % kBlock == 0},
@@ -434,18 +453,15 @@ bool make_weights(Queue *queue, const Pixels &pixels, const Weighting &weighting
   job.aligned = is_aligned(pixels, job.packing);
   job.coarse_inputs_ready = pyramid.coarse_inputs_ready;
   for (int l = 0; l < job.levels; l++) {
-    const Level &fine = pyramid.level[l];
-    const int across = cf_llf_weight_blocks(fine.width), down = cf_llf_weight_blocks(fine.height);
-    const int strips = blocks(across, kLanes), rows = rows_of_strip(across, down);
+    const BlockWeights &weights = pyramid.weights[l];
+    const int strips = blocks(weights.across, kLanes);
+    const int rows = rows_of_strip(weights.across, weights.down);
 
-    job.level[l] = WeightedLevel{across,
-                                 down,
-                                 strips,
-                                 rows,
-                                 pyramid.weight[l],
-                                 {weighting.slope[l], weighting.offset, weighting.share[l]}};
-    job.fine[l] = fine;
-    job.first_block[l + 1] = job.first_block[l] + blocks(strips * blocks(down, rows), kWarps);
+    job.level[l] = WeightedLevel{
+        weights, strips, rows, {weighting.slope[l], weighting.offset, weighting.share[l]}};
+    job.fine[l] = pyramid.level[l];
+    job.first_block[l + 1] =
+        job.first_block[l] + blocks(strips * blocks(weights.down, rows), kWarps);
   }
   return with_pixel_types(pixels, [&](auto sample, auto colour) {
     using Sample = typename decltype(sample)::type;
