@@ -20,7 +20,7 @@ static void *allocate(CfLlfPlanes *planes, size_t bytes)
 
 static bool allocate_workers(CfLlfPlanes *planes)
 {
-  const size_t rows_per_worker = RING * 4 + WEIGHTS + 9;
+  const size_t rows_per_worker = RING * 4 + CF_LLF_WEIGHTED_LEVELS * WEIGHTS + 9;
   float *memory;
 
   planes->worker = calloc((size_t)planes->threads, sizeof *planes->worker);
@@ -45,8 +45,8 @@ static bool allocate_workers(CfLlfPlanes *planes)
       *rows[i] = memory;
     for (int i = 0; i < 2; i++, memory += planes->row)
       worker->pair[i] = (uint16_t *)memory;
-    for (int i = 0; i < WEIGHTS; i++, memory += planes->row)
-      worker->weight[i].row = memory;
+    for (int i = 0; i < CF_LLF_WEIGHTED_LEVELS * WEIGHTS; i++, memory += planes->row)
+      worker->weight[i / WEIGHTS][i % WEIGHTS].row = memory;
   }
   return true;
 }

@@ -18,11 +18,11 @@ typedef struct {
   uint16_t *pair;
 } PictureRow;
 
-/* Rows of weights that a thread keeps: two for a pair of rows, slot = y modulo this. */
+/* Rows of weights that a thread keeps of a level: two for a pair of rows, slot = y modulo this. */
 #define WEIGHTS 2
 
 typedef struct {
-  int level, y;
+  int y;
   float *row;
 } WeightRow;
 
@@ -32,7 +32,7 @@ typedef struct {
   float *fraction[2];
   uint16_t *pair[2];
   float *sum[2], *difference[2], *scratch;
-  WeightRow weight[WEIGHTS];
+  WeightRow weight[CF_LLF_WEIGHTED_LEVELS][WEIGHTS];
 } Worker;
 
 struct CfLlfPlanes {

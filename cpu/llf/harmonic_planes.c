@@ -86,8 +86,8 @@ static Worker *fresh_worker(const Run *run)
 
   for (int i = 0; i < RING; i++)
     worker->ring[i].y = -1;
-  for (int i = 0; i < WEIGHTS; i++)
-    worker->weight[i].y = -1;
+  for (int i = 0; i < CF_LLF_WEIGHTED_LEVELS * WEIGHTS; i++)
+    worker->weight[i / WEIGHTS][i % WEIGHTS].y = -1;
   return worker;
 }
 
@@ -189,10 +189,10 @@ static const float *weight_row(const Run *run, Worker *worker, int level, int y)
   const CfLlfWeights *weights = run->weights;
   const int blocks = cf_llf_weight_blocks(run->pyramid->height[level]);
   const int last = run->pyramid->height[level + 1] - 1;
-  WeightRow *row = &worker->weight[y % WEIGHTS];
+  WeightRow *row = &worker->weight[level][y % WEIGHTS];
   const float *moments[3][4];
 
-  if (row->level == level && row->y == y)
+  if (row->y == y)
     return row->row;
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 4; k++)
@@ -201,7 +201,6 @@ static const float *weight_row(const Run *run, Worker *worker, int level, int y)
   run->group->kernels->weights(moments, cf_llf_weight_blocks(run->pyramid->width[level]),
                                (float)weights->slope[level], (float)weights->offset,
                                (float)weights->share[level], worker->scratch, row->row);
-  row->level = level;
   row->y = y;
   return row->row;
 }

@@ -191,28 +191,34 @@ static void moments(const float *const fine[2], int width, float *scratch, float
   const int cells = (width + 1) / 2, blocks = cf_llf_weight_blocks(width);
   float *restrict cell = scratch + CF_LLF_MARGIN, *restrict square = cell + 2 * blocks + 2;
 
-  for (int x = 0; x < cells; x++) {
-    const int next = 2 * x + 1 < width ? 2 * x + 1 : 2 * x;
-    const float a = above[2 * x] - 0.5f, b = above[next] - 0.5f;
-    const float c = below[2 * x] - 0.5f, d = below[next] - 0.5f;
+  for (int x = 0; x < width / 2; x++) {
+    const float a = above[2 * x] - 0.5f, b = above[2 * x + 1] - 0.5f;
+    const float c = below[2 * x] - 0.5f, d = below[2 * x + 1] - 0.5f;
 
     cell[x] = 0.25f * (a + b + c + d);
     square[x] = 0.25f * (a * a + b * b + c * c + d * d);
+  }
+  if (width % 2 > 0) {
+    const float a = above[width - 1] - 0.5f, c = below[width - 1] - 0.5f;
+
+    cell[cells - 1] = 0.5f * (a + c);
+    square[cells - 1] = 0.5f * (a * a + c * c);
   }
   block_means(cell, cells, blocks, made);
   block_means(square, cells, blocks, made + blocks);
 }
 
-INLINE float down(const float *const rows[4], int x)
+INLINE Vector down(const float *const rows[4], int x)
 {
-  return 0.375f * (rows[1][x] + rows[2][x]) + 0.125f * (rows[0][x] + rows[3][x]);
+  return 0.375f * (load(rows[1] + x) + load(rows[2] + x)) +
+         0.125f * (load(rows[0] + x) + load(rows[3] + x));
 }
 
-INLINE float variance_of(const float *const rows[4], int blocks, int x)
+INLINE Vector variance_of(const float *const rows[4], int blocks, int x)
 {
-  const float mean = down(rows, x), variance = down(rows, x + blocks) - mean * mean;
+  const Vector mean = down(rows, x), zero = {0};
 
-  return variance > 0.0f ? variance : 0.0f;
+  return larger(down(rows, x + blocks) - mean * mean, zero);
 }
 
 static void weights(const float *const moments[3][4], int blocks, float slope, float offset,
@@ -222,9 +228,13 @@ static void weights(const float *const moments[3][4], int blocks, float slope, f
   const Vector zero = {0}, one = zero + 1.0f;
   float *restrict column = scratch + CF_LLF_MARGIN;
 
-  for (int x = 0; x < blocks; x++)
-    column[x] = 0.25f * (variance_of(moments[0], blocks, x) + variance_of(moments[2], blocks, x)) +
-                0.5f * variance_of(moments[1], blocks, x);
+  for (int x = 0; x < blocks; x += LANES) {
+    const Vector smooth =
+        0.25f * (variance_of(moments[0], blocks, x) + variance_of(moments[2], blocks, x)) +
+        0.5f * variance_of(moments[1], blocks, x);
+
+    memcpy(column + x, &smooth, sizeof smooth);
+  }
   column[-1] = column[0];
   column[blocks] = column[blocks - 1];
   for (int x = 0; x < blocks; x += LANES) {
