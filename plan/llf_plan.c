@@ -299,9 +299,9 @@ static double weighted_floor(const CfLlfParams *params)
 
 CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyramid)
 {
-  /* Where level 0 begins to open, in noise floors: with these two photographs come closest to the
-   * dense filter of all that keep flat noise near to it (docs/engineering). */
-  const double closed_below = 0.32, coarser = 0.5;
+  /* Where a level begins to open, in noise floors: photographs come closest to the dense filter of
+   * all that keep flat noise near to it (docs/engineering). */
+  const double closed_below = 0.32;
   const double noise_floor = weighted_floor(params);
   const int levels = pyramid->images - 1;
   /* Below, DARK alone opens all. */
@@ -311,11 +311,10 @@ CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyram
 
   if (has_floor || has_share)
     weights.levels = levels < CF_LLF_WEIGHTED_LEVELS ? levels : CF_LLF_WEIGHTED_LEVELS;
-  for (int l = 0; l < weights.levels; l++) {
-    if (has_floor)
-      weights.slope[l] = 1.0 / (closed_below * (l > 0 ? coarser : 1.0) * noise_floor);
+  if (has_floor)
+    weights.slope = 1.0 / (closed_below * noise_floor);
+  for (int l = 0; l < weights.levels; l++)
     weights.share[l] = l == levels - 1 ? pyramid->last_share : 1.0;
-  }
   return weights;
 }
 

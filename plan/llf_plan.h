@@ -142,13 +142,12 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
  * offset)
  *
  * of each block of 4 x 4 samples. mean has, both ways, the taps 1/8, 3/8, 3/8, 1/8 of cells, which
- * are means of 2 x 2 samples: the block's own and those beside it. smooth has the taps 1/4, 1/2,
- * 1/4 of blocks: a coefficient reaches that far. spread is linear between the blocks' middles. All
- * borders repeat: samples where a last cell lacks some, cells, blocks. smoothstep (t) = t^2
- * (3 - 2 t) with t clamped to 0..1. Level 0 opens where the deviation is 0.32 to 0.64 of the noise
- * floor.
- * Of noise coarser levels have less than half, and open at half of that. DARK is so small that it
- * only makes weights go to 1, everywhere, where the noise floor goes to 0.
+ * are means of 2 x 2 samples: the block's own and those beside it. smooth has the taps 1/16,
+ * 7/8, 1/16 of blocks: a coefficient reaches that far, of a step. spread is linear between the
+ * blocks' middles. All borders repeat: samples where a last cell lacks some, cells, blocks.
+ * smoothstep (t) = t^2 (3 - 2 t) with t clamped to 0..1. A level opens where the deviation is 0.32
+ * to 0.64 of the noise floor. DARK is so small that it only makes weights go to 1, everywhere,
+ * where the noise floor goes to 0.
  *
  * Where alpha nears 1 the floor fades, since the curve has none from there on. The share is that of
  * the pyramid's last level. Collapsed are, from the first level without weights, W, on:
@@ -165,7 +164,7 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
 
 typedef struct {
   int levels; /* that have weights: 0 .. levels - 1; 0: none, all are 1 */
-  double slope[CF_LLF_WEIGHTED_LEVELS], offset, share[CF_LLF_WEIGHTED_LEVELS];
+  double slope, offset, share[CF_LLF_WEIGHTED_LEVELS];
 } CfLlfWeights;
 
 /* Blocks of so many samples. */

@@ -199,7 +199,7 @@ static const float *weight_row(const Run *run, Worker *worker, int level, int y)
       moments[i][k] =
           moments_row(run, level, clamped(2 * clamped(y + i - 1, blocks - 1) + k - 1, last));
   run->group->kernels->weights(moments, cf_llf_weight_blocks(run->pyramid->width[level]),
-                               (float)weights->slope[level], (float)weights->offset,
+                               (float)weights->slope, (float)weights->offset,
                                (float)weights->share[level], worker->scratch, row->row);
   row->y = y;
   return row->row;

@@ -214,10 +214,9 @@ Weighting weighting_of(const CfLlfWeights &weights)
 {
   Weighting weighting = {};
 
-  for (int l = 0; l < weights.levels; l++) {
-    weighting.slope[l] = (float)weights.slope[l];
+  for (int l = 0; l < weights.levels; l++)
     weighting.share[l] = (float)weights.share[l];
-  }
+  weighting.slope = (float)weights.slope;
   weighting.offset = (float)weights.offset;
   return weighting;
 }

@@ -104,7 +104,7 @@ struct Series {
 
 /* CfLlfWeights in single precision. */
 struct Weighting {
-  float slope[CF_LLF_WEIGHTED_LEVELS], offset, share[CF_LLF_WEIGHTED_LEVELS];
+  float slope, offset, share[CF_LLF_WEIGHTED_LEVELS];
 };
 
 /* What a level that has been collapsed becomes: share times it plus `gauss` times its Gaussian. */

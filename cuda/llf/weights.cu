@@ -193,10 +193,10 @@ struct Opening {
   }
 };
 
-/* A quarter, a half, a quarter. */
-__device__ __forceinline__ float binomial(float before, float here, float after)
+/* With a sixteenth of either neighbour. */
+__device__ __forceinline__ float smoothed(float before, float here, float after)
 {
-  return fmaf(0.25f, before + after, 0.5f * here);
+  return fmaf(0.0625f, before + after, 0.875f * here);
 }
 
 struct WeightedLevel {
@@ -230,7 +230,7 @@ __device__ __forceinline__ float smoothed_across(float variance, int x, int acro
   const float before = __shfl_up_sync(~0u, variance, 1);
   const float after = __shfl_down_sync(~0u, variance, 1);
 
-  return binomial(x > 0 ? before : variance, variance, x + 1 < across ? after : variance);
+  return smoothed(x > 0 ? before : variance, variance, x + 1 < across ? after : variance);
 }
 
 /* The sample that stands for number `i` of `size`: cells of two repeat beyond the border, and a
@@ -322,7 +322,7 @@ __device__ __forceinline__ void make_strip(const Values &values, int width, int 
       continue;
     store_weight(level.weights, x, y - 1,
                  level.opening.weight(
-                     binomial(y > 1 ? rows[0] : rows[1], rows[1], y < down ? rows[2] : rows[1])));
+                     smoothed(y > 1 ? rows[0] : rows[1], rows[1], y < down ? rows[2] : rows[1])));
   }
 }
 
@@ -458,7 +458,7 @@ bool make_weights(Queue *queue, const Pixels &pixels, const Weighting &weighting
     const int rows = rows_of_strip(weights.across, weights.down);
 
     job.level[l] = WeightedLevel{
-        weights, strips, rows, {weighting.slope[l], weighting.offset, weighting.share[l]}};
+        weights, strips, rows, {weighting.slope, weighting.offset, weighting.share[l]}};
     job.fine[l] = pyramid.level[l];
     job.first_block[l + 1] =
         job.first_block[l] + blocks(strips * blocks(weights.down, rows), kWarps);
