@@ -158,7 +158,7 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
  *
  * Without weights W = 0. A last level that is not weighted has share D_l - (1 - share) linear G_l
  * for D_l. */
-#define CF_LLF_WEIGHTED_LEVELS 4
+#define CF_LLF_WEIGHTED_LEVELS 3
 #define CF_LLF_WEIGHT_DARK     1e-4
 #define CF_LLF_WEIGHT_BLOCK    4
 

@@ -71,26 +71,24 @@ template <int Level> struct WeightTile {
   static constexpr int kCount = kAcross * kDown;
 };
 
-/* Where a level's begin in what all have in common. */
+constexpr int kAllWeights = WeightTile<1>::kCount + WeightTile<2>::kCount;
+
+/* Where a level's begin in what both have in common. */
 __host__ __device__ constexpr int first_weight(int level)
 {
-  return level == 1   ? 0
-         : level == 2 ? WeightTile<1>::kCount
-         : level == 3 ? first_weight(2) + WeightTile<2>::kCount
-                      : first_weight(3) + WeightTile<3>::kCount;
+  return level == 1 ? 0 : level == 2 ? WeightTile<1>::kCount : kAllWeights;
 }
 
-constexpr int kAllWeights = first_weight(kOutputLevel);
-
-static_assert(kTileX >> 3 >= CF_LLF_WEIGHT_BLOCK && kTileY >> 3 >= CF_LLF_WEIGHT_BLOCK,
-              "a tile has whole blocks of every level");
+static_assert(CF_LLF_WEIGHTED_LEVELS == 3 && kTileX >> 2 >= CF_LLF_WEIGHT_BLOCK &&
+                  kTileY >> 2 >= CF_LLF_WEIGHT_BLOCK,
+              "a tile has whole blocks of all levels");
 static_assert(kAllWeights <= kThreads, "a weight a thread");
 
 struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
   int width[kOutputLevel + 1], height[kOutputLevel + 1];
-  const float *coarse[kOutputLevel + 1]; /* terms, and the last one collapsed */
-  BlockWeights weights[kOutputLevel];    /* of the terms, with planes or without */
+  const float *coarse[kOutputLevel + 1];        /* terms, and the last one collapsed */
+  BlockWeights weights[CF_LLF_WEIGHTED_LEVELS]; /* of the terms, with planes or without */
   unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
   Output output;
 };
@@ -334,10 +332,8 @@ __device__ __forceinline__ void load_weights(const Finish &finish, const float *
 
   if (number < first_weight(2))
     load_weight<1>(finish, memory, number);
-  else if (number < first_weight(3))
-    load_weight<2>(finish, memory, number - first_weight(2));
   else if (number < kAllWeights)
-    load_weight<3>(finish, memory, number - first_weight(3));
+    load_weight<2>(finish, memory, number - first_weight(2));
 }
 
 /* Weighs the terms of two rows of a cell of level 0, the first even, at (x, y). A cell has two
@@ -469,7 +465,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
   cf::cp_async_wait<0>();
   __syncthreads();
   if (finish.coarse[4])
-    add_coarser<3>(part_3, part_4, weighted ? weights : nullptr, inner);
+    add_coarser<3>(part_3, part_4, nullptr, inner);
   if (finish.coarse[3])
     add_coarser<2>(part_2, part_3, weighted ? weights : nullptr, inner);
   add_coarser<1>(part_of(LevelOf<1>()), part_2, weighted ? weights : nullptr, inner);

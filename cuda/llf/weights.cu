@@ -4,7 +4,6 @@
  * the variance of the picture and of its Gaussians. A lane has a column of blocks of a strip and
  * walks down its rows; what a block needs of those beside it, neighbouring lanes have.
  */
-#include "cuda/common/grid_flags.cuh"
 #include "cuda/llf/tiled_fp16.cuh"
 #include "cuda/llf/weights_moments.cuh"
 
@@ -188,7 +187,6 @@ struct Job {
   int first_block[CF_LLF_WEIGHTED_LEVELS + 1];
   int levels;
   Words words;
-  const unsigned *coarse_inputs_ready;
 };
 
 template <typename Sample, Colour Kind>
@@ -201,8 +199,6 @@ __global__ void __launch_bounds__(32 * kWarps)
   begin(beside);
   while (index + 1 < job.levels && (int)blockIdx.x >= job.first_block[index + 1])
     index++;
-  if (beside && index > 2)
-    spin_acquire(job.coarse_inputs_ready, 1);
   const WeightedLevel &level = job.level[index];
   const int warp = ((int)blockIdx.x - job.first_block[index]) * kWarps + (int)threadIdx.x / 32;
   const int strip = warp % level.strips, first = warp / level.strips * level.rows;
@@ -312,7 +308,6 @@ bool make_weights(Queue *queue, const Pixels &pixels, const Weighting &weighting
 
   job.levels = pyramid.weighted;
   job.words = words_of(pixels);
-  job.coarse_inputs_ready = pyramid.coarse_inputs_ready;
   for (int l = 0; l < job.levels; l++) {
     const BlockWeights &weights = pyramid.weights[l];
     const int strips = blocks(weights.across, kLanes);

@@ -262,7 +262,7 @@ static inline double naive_between(const NaiveImage *blocks, int x, int y)
                    right * naive_clamped(blocks, left + 1, top + 1));
 }
 
-/* What holds the noise floor of series and samples: of the four finest levels only so much of what
+/* What holds the noise floor of series and samples: of the three finest levels only so much of what
  * they add as the input deviates there from its own mean. */
 static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussian,
                                const CfLlfParams *params)
@@ -272,7 +272,7 @@ static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussia
                                                : 1.0;
   const double noise_floor = params->noise_floor * fading;
 
-  for (int l = 0; l + 1 < result->images && l < 4 && noise_floor > 0.0; l++) {
+  for (int l = 0; l + 1 < result->images && l < 3 && noise_floor > 0.0; l++) {
     const NaiveImage own = naive_laplacian(gaussian, l);
     const NaiveImage mean = naive_block_means(&gaussian->image[l]);
     const double opens = 0.32 * noise_floor;
