@@ -311,12 +311,8 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
     if (cells && i < 2)
       pyramid->cells[i] = (__half *)take(cells_bytes(*level));
     if (i < pyramid->weighted) {
-      BlockWeights *const weights = &pyramid->weights[i];
-
-      weights->across = cf_llf_weight_blocks(level->width);
-      weights->down = cf_llf_weight_blocks(level->height);
-      weights->pitch = (weights->across + 1) / 2 * 2 + 2;
-      weights->plane = (float *)take(weights->index(-1, weights->down + 1) * sizeof(float));
+      pyramid->weights[i] = block_weights(level->width, level->height);
+      pyramid->weights[i].plane = (float *)take(pyramid->weights[i].bytes());
     }
     if (i == 0)
       continue;

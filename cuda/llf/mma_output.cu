@@ -5,6 +5,7 @@
  * itself: the margins cost less than kernels that wait for each other would.
  */
 #include "cuda/llf/mma_output_pixels.cuh"
+#include "cuda/llf/mma_output_weights.cuh"
 
 #include <algorithm>
 #include <type_traits>
@@ -62,27 +63,10 @@ __host__ __device__ constexpr int first_piece(int level)
 
 constexpr int kAllPieces = first_piece(kOutputLevel + 1);
 
+using Weights = WeightTile<kTileX, kTileY>;
+
 static_assert(kOutputLevel == 4 && kAllPieces <= kThreads, "a piece a thread");
-
-/* The weights of a level above 0: those of the tile's blocks and of the ones next to them. */
-template <int Level> struct WeightTile {
-  static constexpr int kAcross = (kTileX >> Level) / CF_LLF_WEIGHT_BLOCK + 2;
-  static constexpr int kDown = (kTileY >> Level) / CF_LLF_WEIGHT_BLOCK + 2;
-  static constexpr int kCount = kAcross * kDown;
-};
-
-constexpr int kAllWeights = WeightTile<1>::kCount + WeightTile<2>::kCount;
-
-/* Where a level's begin in what both have in common. */
-__host__ __device__ constexpr int first_weight(int level)
-{
-  return level == 1 ? 0 : level == 2 ? WeightTile<1>::kCount : kAllWeights;
-}
-
-static_assert(CF_LLF_WEIGHTED_LEVELS == 3 && kTileX >> 2 >= CF_LLF_WEIGHT_BLOCK &&
-                  kTileY >> 2 >= CF_LLF_WEIGHT_BLOCK,
-              "a tile has whole blocks of all levels");
-static_assert(kAllWeights <= kThreads, "a weight a thread");
+static_assert(Weights::kCount <= kThreads, "a weight a thread");
 
 struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
@@ -163,26 +147,6 @@ __device__ __forceinline__ void expand_around(const float around[3][4], int k, f
   expand_quad(part, quad);
 }
 
-/* The weights of two quads side by side in a region, which begins half a block before the first
- * one's end: of row `row` and column `column` of such pairs. All four columns are between the
- * middles of two blocks. */
-__device__ __forceinline__ void weights_of_quads(const float *weight, int pitch, int row,
-                                                 int column, float weights[2][4])
-{
-  const float *const above = weight + row / 2 * pitch + column, *const below = above + pitch;
-
-#pragma unroll
-  for (int j = 0; j < 2; j++) {
-    const float part = (row % 2 ? 0.625f : 0.125f) + 0.25f * (float)j;
-    const float left = between(above[0], below[0], part);
-    const float step = between(above[1], below[1], part) - left;
-
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      weights[j][i] = fmaf(0.125f + 0.25f * (float)i, step, left);
-  }
-}
-
 /* Adds the coarser level, expanded, to a region, which is weighted before if `weight` is not NULL:
  * two quads a thread. */
 template <int Width, int Height, int Pitch, int CoarsePitch, int WeightPitch>
@@ -243,8 +207,8 @@ __device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse
   using Fine = Coarse<Level>;
 
   add_expanded_region<Fine::kWidth, Fine::kHeight, Fine::kPitch, Coarse<Level + 1>::kPitch,
-                      WeightTile<Level>::kAcross>(fine.memory, coarse.memory,
-                                                  weight ? weight + first_weight(Level) : nullptr);
+                      Weights::across(Level)>(fine.memory, coarse.memory,
+                                              weight ? weight + Weights::first(Level) : nullptr);
   __syncthreads();
   if (!inner) {
     repeat_border<Level>(fine);
@@ -310,64 +274,6 @@ __device__ __forceinline__ void load_pieces(const Finish &finish, const float *m
                                kChunkBytes);
 }
 
-/* Starts to load weight `i` of a level. A tile's last may be beyond the margin. */
-template <int Level>
-__device__ __forceinline__ void load_weight(const Finish &finish, const float *memory, int i)
-{
-  using Tile = WeightTile<Level>;
-  const BlockWeights &weights = finish.weights[Level];
-  const int x = (int)blockIdx.x * (Tile::kAcross - 2) - 1 + i % Tile::kAcross;
-  const int y = (int)blockIdx.y * (Tile::kDown - 2) - 1 + i / Tile::kAcross;
-
-  if (weights.plane)
-    cf::cp_async_zero_fill<4>(
-        cf::smem_address(memory) + (first_weight(Level) + i) * (int)sizeof(float),
-        weights.plane + weights.index(min(x, weights.across), min(y, weights.down)), 4);
-}
-
-/* Those of the levels above 0, one a thread. */
-__device__ __forceinline__ void load_weights(const Finish &finish, const float *memory)
-{
-  const int number = (int)threadIdx.x;
-
-  if (number < first_weight(2))
-    load_weight<1>(finish, memory, number);
-  else if (number < kAllWeights)
-    load_weight<2>(finish, memory, number - first_weight(2));
-}
-
-/* Weighs the terms of two rows of a cell of level 0, the first even, at (x, y). A cell has two
- * blocks across; pixels x and x + 4 are weighed together. */
-__device__ __forceinline__ void weigh_terms(const BlockWeights &weights, int x, int y,
-                                            uint4 terms[2])
-{
-  static_assert(kCellX == 2 * CF_LLF_WEIGHT_BLOCK, "two blocks across");
-  const BetweenBlocks rows(y / 2);
-  const float2 *const above = reinterpret_cast<const float2 *>(
-      weights.plane + weights.index(x / CF_LLF_WEIGHT_BLOCK - 1, rows.block));
-  const float2 *const below = above + weights.pitch / 2;
-  const float2 two[2][2] = {{above[0], above[1]}, {below[0], below[1]}};
-
-#pragma unroll
-  for (int j = 0; j < 2; j++) {
-    const float part = rows.part[j];
-    const float first = between(two[0][0].x, two[1][0].x, part);
-    const float second = between(two[0][0].y, two[1][0].y, part);
-    const float third = between(two[0][1].x, two[1][1].x, part);
-    const float fourth = between(two[0][1].y, two[1][1].y, part);
-    const __half2 own = __floats2half2_rn(second, third);
-    const __half2 before = __hsub2(__floats2half2_rn(first, second), own);
-    const __half2 after = __hsub2(__floats2half2_rn(third, fourth), own);
-    auto weighed = [&](uint32_t pair, float distance, const __half2 &step) {
-      return cf::as_bits(
-          __hmul2(cf::as_half2(pair), __hfma2(__float2half2_rn(distance), step, own)));
-    };
-
-    terms[j] = make_uint4(weighed(terms[j].x, 0.375f, before), weighed(terms[j].y, 0.125f, before),
-                          weighed(terms[j].z, 0.125f, after), weighed(terms[j].w, 0.375f, after));
-  }
-}
-
 /* Two rows of a cell, the first even, of a level expanded: `take (j, i, expanded)`. `from` is the
  * pixel above the cell's first, in the row before. What the rows have in common is left to the last
  * factors. */
@@ -414,7 +320,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
     output_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Finish finish)
 {
   __shared__ __align__(16) float memory_1[kPitch1 * Coarse<1>::kHeight],
-      memory[kChunkFloats * kAllPieces], weights[kAllWeights];
+      memory[kChunkFloats * kAllPieces], weights[Weights::kCount];
   const int column = threadIdx.x % kCellsX, row = threadIdx.x / kCellsX;
   const int x = blockIdx.x * kTileX + kCellX * column, y = blockIdx.y * kTileY + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
@@ -459,7 +365,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
     load_region<4>(part_4, finish.coarse[4]);
   }
   if (weighted)
-    load_weights(finish, weights);
+    Weights::load(finish.weights, weights, (int)threadIdx.x);
   cf::cp_async_commit();
   cell_row.store(memory_1);
   cf::cp_async_wait<0>();

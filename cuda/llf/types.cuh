@@ -81,7 +81,20 @@ struct BlockWeights {
   {
     return (size_t)(y + 1) * (size_t)pitch + (size_t)(x + 1);
   }
+
+  size_t bytes() const
+  {
+    return index(-1, down + 1) * sizeof(float);
+  }
 };
+
+/* Of a level of this size, without a plane. */
+inline BlockWeights block_weights(int width, int height)
+{
+  const int across = cf_llf_weight_blocks(width);
+
+  return {across, cf_llf_weight_blocks(height), (across + 1) / 2 * 2 + 2, nullptr};
+}
 
 struct Pyramid {
   int images;
