@@ -301,7 +301,7 @@ CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyram
 {
   /* Where a level begins to open, in noise floors: photographs come closest to the dense filter of
    * all that keep flat noise near to it (docs/engineering). */
-  const double closed_below = 0.32;
+  const double closed_below = 0.33;
   const double noise_floor = weighted_floor(params);
   const int levels = pyramid->images - 1;
   /* Below, DARK alone opens all. */

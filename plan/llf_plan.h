@@ -142,11 +142,11 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
  * offset)
  *
  * of each block of 4 x 4 samples. mean has, both ways, the taps 1/8, 3/8, 3/8, 1/8 of cells, which
- * are means of 2 x 2 samples: the block's own and those beside it. smooth has the taps 1/16,
- * 7/8, 1/16 of blocks: a coefficient reaches that far, of a step. spread is linear between the
+ * are means of 2 x 2 samples: the block's own and those beside it. smooth has the taps 1/32,
+ * 15/16, 1/32 of blocks: a coefficient reaches that far, of a step. spread is linear between the
  * blocks' middles. All borders repeat: samples where a last cell lacks some, cells, blocks.
- * smoothstep (t) = t^2 (3 - 2 t) with t clamped to 0..1. A level opens where the deviation is 0.32
- * to 0.64 of the noise floor. DARK is so small that it only makes weights go to 1, everywhere,
+ * smoothstep (t) = t^2 (3 - 2 t) with t clamped to 0..1. A level opens where the deviation is 0.33
+ * to 0.66 of the noise floor. DARK is so small that it only makes weights go to 1, everywhere,
  * where the noise floor goes to 0.
  *
  * Where alpha nears 1 the floor fades, since the curve has none from there on. The share is that of

@@ -230,8 +230,8 @@ static void weights(const float *const moments[3][4], int blocks, float slope, f
 
   for (int x = 0; x < blocks; x += LANES) {
     const Vector smooth =
-        0.0625f * (variance_of(moments[0], blocks, x) + variance_of(moments[2], blocks, x)) +
-        0.875f * variance_of(moments[1], blocks, x);
+        0.03125f * (variance_of(moments[0], blocks, x) + variance_of(moments[2], blocks, x)) +
+        0.9375f * variance_of(moments[1], blocks, x);
 
     memcpy(column + x, &smooth, sizeof smooth);
   }
@@ -239,7 +239,7 @@ static void weights(const float *const moments[3][4], int blocks, float slope, f
   column[blocks] = column[blocks - 1];
   for (int x = 0; x < blocks; x += LANES) {
     const Vector smooth =
-        0.0625f * (load(column + x - 1) + load(column + x + 1)) + 0.875f * load(column + x);
+        0.03125f * (load(column + x - 1) + load(column + x + 1)) + 0.9375f * load(column + x);
     const Vector root = square_root(larger(smooth, zero) + dark);
     const Vector low = larger(root * slope + offset, zero), in = choose(low < one, low, one);
     const Vector made = share * in * in * (3.0f - 2.0f * in);

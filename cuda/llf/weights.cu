@@ -38,10 +38,10 @@ struct Opening {
   }
 };
 
-/* With a sixteenth of either neighbour. */
+/* With a thirty-second of either neighbour. */
 __device__ __forceinline__ float smoothed(float before, float here, float after)
 {
-  return fmaf(0.0625f, before + after, 0.875f * here);
+  return fmaf(0.03125f, before + after, 0.9375f * here);
 }
 
 struct WeightedLevel {

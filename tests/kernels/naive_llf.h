@@ -206,7 +206,7 @@ static inline void naive_share(NaivePyramid *result, const NaivePyramid *gaussia
   free(own.value);
 }
 
-/* With a sixteenth of either neighbour both ways; the border repeats. */
+/* With a thirty-second of either neighbour both ways; the border repeats. */
 static inline NaiveImage naive_smoothed(const NaiveImage *image)
 {
   const NaiveImage smoothed = naive_image(image->width, image->height, 1);
@@ -215,7 +215,7 @@ static inline NaiveImage naive_smoothed(const NaiveImage *image)
     for (int x = 0; x < image->width; x++)
       for (int i = -1; i <= 1; i++)
         for (int j = -1; j <= 1; j++)
-          *naive_at(&smoothed, x, y) += (i ? 0.0625 : 0.875) * (j ? 0.0625 : 0.875) *
+          *naive_at(&smoothed, x, y) += (i ? 0.03125 : 0.9375) * (j ? 0.03125 : 0.9375) *
                                         *naive_at(image, naive_mirror(x + i, image->width),
                                                   naive_mirror(y + j, image->height));
   return smoothed;
@@ -275,7 +275,7 @@ static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussia
   for (int l = 0; l + 1 < result->images && l < 3 && noise_floor > 0.0; l++) {
     const NaiveImage own = naive_laplacian(gaussian, l);
     const NaiveImage mean = naive_block_means(&gaussian->image[l]);
-    const double opens = 0.32 * noise_floor;
+    const double opens = 0.33 * noise_floor;
     NaiveImage squares = naive_image(own.width, own.height, 1), variance, weight;
 
     for (int i = 0; i < own.width * own.height; i++)
