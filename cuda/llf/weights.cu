@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The weights of the finest levels' coefficients, which hold the noise floor (CfLlfWeights), from
- * the variance of the picture and of its Gaussians. A lane has a column of blocks of a strip and
- * walks down its rows; what a block needs of those beside it, neighbouring lanes have.
+ * the variance of the picture and of its Gaussians. A CTA makes a tile of blocks, with some around
+ * it; a warp has two rows of them, a lane a column. What a block needs of those beside it, other
+ * lanes have, and of those above and below it, shared memory. So all reads are on their way at
+ * once.
  */
 #include "cuda/llf/tiled_fp16.cuh"
 #include "cuda/llf/weights_moments.cuh"
@@ -14,17 +16,11 @@ namespace cf::llf
 namespace
 {
 
-/* Of a strip: the two outer lanes on either side only help. */
-constexpr int kSide = 2, kLanes = 32 - 2 * kSide, kWarps = 4;
+/* A tile's blocks, and so many around it. */
+constexpr int kSide = 2, kWarps = 8, kRowsOfWarp = 2, kRows = kWarps * kRowsOfWarp;
+constexpr int kTileAcross = 32 - 2 * kSide, kTileDown = kRows - 2 * kSide;
 
-/* Rows of weights that a warp makes: of large levels more, since each strip begins with three more.
- */
-int rows_of_strip(int blocks_across, int blocks_down)
-{
-  return (long long)blocks_across * blocks_down > 300000 ? 12 : 6;
-}
-
-/* --- a strip --- */
+/* --- a tile --- */
 
 struct Opening {
   float slope, offset, share;
@@ -46,7 +42,7 @@ __device__ __forceinline__ float smoothed(float before, float here, float after)
 
 struct WeightedLevel {
   BlockWeights weights;
-  int strips, rows; /* strips side by side, and the rows of blocks of one */
+  int tiles_across;
   Opening opening;
 };
 
@@ -90,132 +86,162 @@ struct Rows {
   bool aligned;
 };
 
-/* A lane's four columns of a level, four rows at a time; the next four are on their way. */
+/* A lane's column of blocks. */
 template <typename Values> struct Column {
   using Four = typename Values::Four;
-  using Sum = typename Values::Sum;
 
   const Values &values;
-  const uint8_t *from; /* row 0, where the lane reads words */
-  ptrdiff_t stride;
-  int height, y; /* of the next row to load */
+  const Rows &rows;
+  const uint8_t *from; /* in row 0, where the lane reads words */
   bool words;
-  int columns[kBlock];
-  Four ahead[kBlock];
+  int samples[kBlock];
 
-  __device__ __forceinline__ Column(const Values &values, const Rows &rows, int x, int y)
-      : values(values), from(rows.from + (ptrdiff_t)(x / kBlock) * (int)sizeof(Four)),
-        stride(rows.stride), height(rows.height), y(y),
-        words(rows.aligned && x >= 0 && x + kBlock <= rows.width)
+  __device__ __forceinline__ Column(const Values &values, const Rows &rows, int x)
+      : values(values), rows(rows), from(rows.from + (ptrdiff_t)x * (int)sizeof(Four)),
+        words(rows.aligned && x >= 0 && kBlock * (x + 1) <= rows.width)
   {
 #pragma unroll
     for (int k = 0; k < kBlock; k++)
-      columns[k] = repeated(x + k, rows.width);
-    load();
+      samples[k] = repeated(kBlock * x + k, rows.width);
   }
 
-  __device__ __forceinline__ void load()
+  /* The rows of block `y`. */
+  __device__ __forceinline__ void load(int y, Four (&four)[kBlock]) const
   {
-    if (words && y >= 0 && y + kBlock <= height) {
-      const uint8_t *const row = from + y * stride;
+    if (words && y >= 0 && kBlock * (y + 1) <= rows.height) {
+      const uint8_t *const row = from + kBlock * y * rows.stride;
 
 #pragma unroll
       for (int k = 0; k < kBlock; k++)
-        ahead[k] = *reinterpret_cast<const Four *>(row + k * stride);
+        four[k] = *reinterpret_cast<const Four *>(row + k * rows.stride);
     } else {
 #pragma unroll
       for (int k = 0; k < kBlock; k++)
-        ahead[k] = values.gather(columns, repeated(y + k, height));
+        four[k] = values.gather(samples, repeated(kBlock * y + k, rows.height));
     }
-    y += kBlock;
-  }
-
-  /* Of the next two halves of blocks. */
-  __device__ __forceinline__ void next(Moments<Sum> (&halves)[2])
-  {
-    Moments<Sum> cell[2][2];
-
-    values.prepare(ahead);
-    values.cells(ahead[0], ahead[1], cell[0]);
-    values.cells(ahead[2], ahead[3], cell[1]);
-    load();
-    halves[0] = moments_across(cell[0]);
-    halves[1] = moments_across(cell[1]);
   }
 };
 
-/* The weights of strip `strip`, from row `first` of blocks on. */
+/* What rows of blocks hand to those above and below them: halves of blocks, in a block's order, and
+ * variances, smoothed across. */
+struct Shared {
+  uint2 half[2 * kRows][32];
+  float variance[kRows][32];
+};
+
+/* Of the halves of row `row`. */
 template <typename Values>
-__device__ __forceinline__ void make_strip(const Values &values, const Rows &source,
-                                           const WeightedLevel &level, int strip, int first)
+__device__ __forceinline__ void store_halves(const Values &values,
+                                             typename Values::Four (&four)[kBlock], Shared *shared,
+                                             int row, int lane)
 {
-  const BlockWeights weights = level.weights;
-  const Opening opening = level.opening;
-  const int lane = threadIdx.x % 32, x = strip * kLanes + lane - kSide;
+  using M = Moments<typename Values::Sum>;
+
+  values.prepare(four);
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    M cell[2];
+
+    values.cells(four[2 * k], four[2 * k + 1], cell);
+    *reinterpret_cast<M *>(&shared->half[2 * row + k][lane]) = moments_across(cell);
+  }
+}
+
+template <typename Values>
+__device__ __forceinline__ float variance_of_row(const Values &values, const Shared &shared,
+                                                 int row, int lane)
+{
+  using M = Moments<typename Values::Sum>;
+  M half[4];
+
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    half[k] = *reinterpret_cast<const M *>(&shared.half[2 * row - 1 + k][lane]);
+  return values.variance(moments_down(half));
+}
+
+/* The weights of tile `tile`. */
+template <typename Values>
+__device__ __forceinline__ void make_tile(const Values &values, const Rows &source,
+                                          const WeightedLevel &level, int tile, Shared *shared)
+{
+  const BlockWeights &weights = level.weights;
+  const int lane = threadIdx.x % 32, first_row = (int)threadIdx.x / 32 * kRowsOfWarp;
+  const int x = tile % level.tiles_across * kTileAcross - kSide + lane;
+  const int y = tile / level.tiles_across * kTileDown - kSide + first_row;
   const bool writes = lane >= kSide && lane < 32 - kSide && x < weights.across;
-  const bool at_side = x == 0 || x == weights.across - 1;
-  const int end = min(first + level.rows, weights.down);
-  Column<Values> column(values, source, kBlock * x, kBlock * (first - 1) - kBlock / 2);
-  Moments<typename Values::Sum> above[2] = {}, below[2];
-  float rows[3] = {};
+  const Column<Values> column(values, source, x);
+  typename Values::Four four[kRowsOfWarp][kBlock];
 
-  /* What is above row first - 1 has no use but to begin with. */
-#pragma unroll 1
-  for (int y = first - 2; y <= end; y++) {
-    column.next(below);
-    rows[0] = rows[1];
-    rows[1] = rows[2];
-    rows[2] = smoothed_across(values.variance(moments_down(above, below)), x, weights.across);
-    above[0] = below[0];
-    above[1] = below[1];
-    if (y <= first || !writes) /* two rows have not been made yet */
+#pragma unroll
+  for (int k = 0; k < kRowsOfWarp; k++)
+    column.load(y + k, four[k]);
+#pragma unroll
+  for (int k = 0; k < kRowsOfWarp; k++)
+    store_halves(values, four[k], shared, first_row + k, lane);
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kRowsOfWarp; k++) {
+    const int row = first_row + k;
+
+    if (row > 0 && row < kRows - 1)
+      shared->variance[row][lane] =
+          smoothed_across(variance_of_row(values, *shared, row, lane), x, weights.across);
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kRowsOfWarp; k++) {
+    const int row = first_row + k, to_y = y + k;
+
+    if (row < kSide || row >= kRows - kSide || to_y >= weights.down || !writes)
       continue;
-    const bool top = y == 1, bottom = y == weights.down;
-    const float weight =
-        opening.weight(smoothed(top ? rows[1] : rows[0], rows[1], bottom ? rows[1] : rows[2]));
+    const bool top = to_y == 0, bottom = to_y == weights.down - 1;
+    const float weight = level.opening.weight(
+        smoothed(shared->variance[top ? row : row - 1][lane], shared->variance[row][lane],
+                 shared->variance[bottom ? row : row + 1][lane]));
 
-    if (at_side || top || bottom)
-      store_at_border(weights, x, y - 1, weight);
+    if (top || bottom || x == 0 || x == weights.across - 1)
+      store_at_border(weights, x, to_y, weight);
     else
-      weights.plane[weights.index(x, y - 1)] = weight;
+      weights.plane[weights.index(x, to_y)] = weight;
   }
 }
 
 struct Job {
   WeightedLevel level[CF_LLF_WEIGHTED_LEVELS];
   Level fine[CF_LLF_WEIGHTED_LEVELS]; /* from 1 on */
-  int first_block[CF_LLF_WEIGHTED_LEVELS + 1];
+  int first_tile[CF_LLF_WEIGHTED_LEVELS + 1];
   int levels;
   Words words;
 };
 
 template <typename Sample, Colour Kind>
-__global__ void __launch_bounds__(32 * kWarps)
+__global__ void __launch_bounds__(32 * kWarps, 5)
     weights_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Job job,
                    bool beside)
 {
+  __shared__ Shared shared;
   int index = 0;
 
   begin(beside);
-  while (index + 1 < job.levels && (int)blockIdx.x >= job.first_block[index + 1])
+  while (index + 1 < job.levels && (int)blockIdx.x >= job.first_tile[index + 1])
     index++;
   const WeightedLevel &level = job.level[index];
-  const int warp = ((int)blockIdx.x - job.first_block[index]) * kWarps + (int)threadIdx.x / 32;
-  const int strip = warp % level.strips, first = warp / level.strips * level.rows;
+  const int tile = (int)blockIdx.x - job.first_tile[index];
 
-  if (first < level.weights.down && index == 0) {
-    make_strip(PictureValues<Sample, Kind>{pixels, job.words},
-               Rows{job.words.from, pixels.channel[0].from_stride, pixels.width, pixels.height,
-                    job.words.aligned},
-               level, strip, first);
-  } else if (first < level.weights.down) {
+  if (index == 0) {
+    make_tile(PictureValues<Sample, Kind>{pixels, job.words},
+              Rows{job.words.from, pixels.channel[0].from_stride, pixels.width, pixels.height,
+                   job.words.aligned},
+              level, tile, &shared);
+  } else {
     const Level &fine = job.fine[index];
 
-    make_strip(GaussValues{fine.gauss, fine.width},
-               Rows{reinterpret_cast<const uint8_t *>(fine.gauss),
-                    (ptrdiff_t)fine.width * (ptrdiff_t)sizeof(float), fine.width, fine.height,
-                    fine.width % kBlock == 0},
-               level, strip, first);
+    make_tile(GaussValues{fine.gauss, fine.width},
+              Rows{reinterpret_cast<const uint8_t *>(fine.gauss),
+                   (ptrdiff_t)fine.width * (ptrdiff_t)sizeof(float), fine.width, fine.height,
+                   fine.width % kBlock == 0},
+              level, tile, &shared);
   }
   end(beside);
 }
@@ -310,21 +336,19 @@ bool make_weights(Queue *queue, const Pixels &pixels, const Weighting &weighting
   job.words = words_of(pixels);
   for (int l = 0; l < job.levels; l++) {
     const BlockWeights &weights = pyramid.weights[l];
-    const int strips = blocks(weights.across, kLanes);
-    const int rows = rows_of_strip(weights.across, weights.down);
+    const int tiles_across = blocks(weights.across, kTileAcross);
 
     job.level[l] = WeightedLevel{
-        weights, strips, rows, {weighting.slope, weighting.offset, weighting.share[l]}};
+        weights, tiles_across, {weighting.slope, weighting.offset, weighting.share[l]}};
     job.fine[l] = pyramid.level[l];
-    job.first_block[l + 1] =
-        job.first_block[l] + blocks(strips * blocks(weights.down, rows), kWarps);
+    job.first_tile[l + 1] = job.first_tile[l] + tiles_across * blocks(weights.down, kTileDown);
   }
   return with_pixel_types(pixels, [&](auto sample, auto colour) {
     using Sample = typename decltype(sample)::type;
     constexpr Colour kKind = decltype(colour)::colour == Colour::RGB ? Colour::RGB : Colour::SINGLE;
 
     return launch(queue, "llf weights", weights_kernel<Sample, kKind>,
-                  dim3(job.first_block[job.levels]), dim3(32 * kWarps), 0, pixels, job, beside);
+                  dim3(job.first_tile[job.levels]), dim3(32 * kWarps), 0, pixels, job, beside);
   });
 }
 

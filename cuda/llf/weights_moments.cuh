@@ -27,11 +27,10 @@ template <typename T> __device__ __forceinline__ T inner_and_outer(T a, T b, T c
 }
 
 template <typename T>
-__device__ __forceinline__ Moments<T> moments_down(const Moments<T> (&above)[2],
-                                                   const Moments<T> (&below)[2])
+__device__ __forceinline__ Moments<T> moments_down(const Moments<T> (&half)[4])
 {
-  return {inner_and_outer(above[0].value, above[1].value, below[0].value, below[1].value),
-          inner_and_outer(above[0].square, above[1].square, below[0].square, below[1].square)};
+  return {inner_and_outer(half[0].value, half[1].value, half[2].value, half[3].value),
+          inner_and_outer(half[0].square, half[1].square, half[2].square, half[3].square)};
 }
 
 /* Of a lane's two cells, and of the ones beside them. */
