@@ -432,11 +432,12 @@ void describe_colours(const Pixels &pixels, float linear, Output *output)
   output->linear_part = linear / kMostGain;
   output->linear_offset = -linear * epsilon;
   output->old_offset = kMostGain * (epsilon - kOffset<uint8_t>);
-  output->white = kMostGain * (pixels.scale + epsilon);
   output->part_of_room = pixels.most_of_room / kMostGain;
+  output->part_of_white = pixels.most_of_room * (pixels.scale + epsilon);
   output->free_room = pixels.free_room * pixels.scale * kMostGain * pixels.scale;
-  output->epsilon = epsilon;
+  output->epsilon = kMostGain * epsilon;
   output->dark = (float)(1.0 / CF_LLF_EASED_BELOW) / (kMostGain * pixels.scale);
+  output->minus_strength = -pixels.strength / kMostGain;
   output->dark_offset = -(float)(CF_LLF_GAIN_EPSILON / CF_LLF_EASED_BELOW);
   output->take_two = 0x4040 + byte[0] + (byte[1] << 8);
   output->take_third = 0x4040 + byte[2];
