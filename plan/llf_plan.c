@@ -103,10 +103,12 @@ static double smoothstep(double t)
 
 double cf_llf_follow(double luma, double filtered)
 {
-  const double gain = (filtered + CF_LLF_GAIN_EPSILON) / (luma + CF_LLF_GAIN_EPSILON);
-  const double follow = fmin(fmax(gain, 0.0), CF_LLF_MAX_GAIN) - 1.0;
+  const double added = filtered - luma;
 
-  return fmin(follow, smoothstep(luma / CF_LLF_EASED_BELOW) * follow);
+  if (added <= 0.0)
+    return fmax(added / fmax(luma, CF_LLF_GAIN_EPSILON), -1.0);
+  return smoothstep(luma / CF_LLF_EASED_BELOW) *
+         fmin(added / (luma + CF_LLF_GAIN_EPSILON), CF_LLF_MAX_GAIN - 1.0);
 }
 
 /* --- sine series: Sumiya et al. 2022 generalised to any odd curve by least squares --- */
@@ -297,9 +299,9 @@ static double weighted_floor(const CfLlfParams *params)
 
 CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyramid)
 {
-  /* Where level 0 begins to open, in noise floors: with these two photographs come closest to the
-   * dense filter of all that keep flat noise near to it (docs/engineering). */
-  const double closed_below = 0.32, coarser = 0.5;
+  /* Where a level begins to open, in noise floors: photographs come closest to the dense filter of
+   * all that keep flat noise near to it (docs/engineering). */
+  const double closed_below = 0.33;
   const double noise_floor = weighted_floor(params);
   const int levels = pyramid->images - 1;
   /* Below, DARK alone opens all. */
@@ -309,11 +311,10 @@ CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyram
 
   if (has_floor || has_share)
     weights.levels = levels < CF_LLF_WEIGHTED_LEVELS ? levels : CF_LLF_WEIGHTED_LEVELS;
-  for (int l = 0; l < weights.levels; l++) {
-    if (has_floor)
-      weights.slope[l] = 1.0 / (closed_below * (l > 0 ? coarser : 1.0) * noise_floor);
+  if (has_floor)
+    weights.slope = 1.0 / (closed_below * noise_floor);
+  for (int l = 0; l < weights.levels; l++)
     weights.share[l] = l == levels - 1 ? pyramid->last_share : 1.0;
-  }
   return weights;
 }
 

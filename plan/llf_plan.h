@@ -36,9 +36,10 @@
 /* How colour follows luma (color_mode = luminance). With Y the luma intensity clamped to 0..1, and
  * Y' what the filter makes of it, before rounding:
  *
- *   gain = clamp ((Y' + EPSILON) / (Y + EPSILON), 0, MAX_GAIN)
+ *   follow = ease clamp ((Y' - Y) / (Y + EPSILON), 0, MAX_GAIN - 1),      where luma rises,
+ *            ease = smoothstep (Y / EASED_BELOW)
  *
- *   follow = min (gain - 1, ease (gain - 1)),  ease = smoothstep (Y / EASED_BELOW)
+ *   follow = max ((Y' - Y) / max (Y, EPSILON), -1),                       where it falls
  *
  *   red' = red + Y' - Y + follow (red - Y), green and blue alike
  *
@@ -58,7 +59,8 @@
  *
  * A subsampled chroma sample takes the mean Y and the mean Y' of its luma pixels inside the
  * picture. The luma code written is that of Y' plus what clamping Y had cut off, so foot and
- * headroom survive. Shadows below one 8-bit step shift rather than scale: noise cannot explode. */
+ * headroom survive. Shadows below one 8-bit step rise by a shift rather than a scale: noise cannot
+ * explode. Falling colours are scaled, so that with `protect` none of them loses more than that. */
 #define CF_LLF_GAIN_EPSILON (1.0 / 255.0)
 #define CF_LLF_MAX_GAIN     16.0
 #define CF_LLF_EASED_BELOW  0.25
@@ -134,33 +136,42 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
  * by what there is in the input, the local variance of its Gaussian pyramid. With I_l the input's
  * own coefficient G_l - expand (G_l+1):
  *
- *   L_l      = I_l + expand (weight_l) (S_l + linear I_l)
+ *   L_l      = I_l + spread (weight_l) (S_l + linear I_l)
  *
- *   weight_l = share smoothstep (slope sqrt (smooth (reduce (G_l^2) - G_l+1^2) + DARK^2) + offset)
+ *   weight_l = share smoothstep (slope sqrt (smooth (mean (G_l^2) - mean (G_l)^2) + DARK^2) +
+ * offset)
  *
- * on the grid of level l + 1, with the pyramid's own reduce and expand, and smooth the taps 1/4,
- * 1/2, 1/4 both ways with the border repeated: a coefficient reaches that far. smoothstep (t) = t^2
- * (3 - 2 t) with t clamped to 0..1. Level 0 opens where the deviation is 0.32 to 0.64 of the noise
- * floor.
- * Of noise coarser levels have less than half, and open at half of that. DARK is so small that it
- * only makes weights go to 1, everywhere, where the noise floor goes to 0.
+ * of each block of 4 x 4 samples. mean has, both ways, the taps 1/8, 3/8, 3/8, 1/8 of cells, which
+ * are means of 2 x 2 samples: the block's own and those beside it. smooth has the taps 1/32,
+ * 15/16, 1/32 of blocks: a coefficient reaches that far, of a step. spread is linear between the
+ * blocks' middles. All borders repeat: samples where a last cell lacks some, cells, blocks.
+ * smoothstep (t) = t^2 (3 - 2 t) with t clamped to 0..1. A level opens where the deviation is 0.33
+ * to 0.66 of the noise floor. DARK is so small that it only makes weights go to 1, everywhere,
+ * where the noise floor goes to 0.
  *
  * Where alpha nears 1 the floor fades, since the curve has none from there on. The share is that of
  * the pyramid's last level. Collapsed are, from the first level without weights, W, on:
  *
- *   E_W = D_W + linear G_W;  E_l = expand (E_l+1) + expand (weight_l) (S_l + linear I_l)
+ *   E_W = D_W + linear G_W;  E_l = expand (E_l+1) + spread (weight_l) (S_l + linear I_l)
  *
  *   output = I + E_0
  *
  * Without weights W = 0. A last level that is not weighted has share D_l - (1 - share) linear G_l
  * for D_l. */
-#define CF_LLF_WEIGHTED_LEVELS 4
+#define CF_LLF_WEIGHTED_LEVELS 3
 #define CF_LLF_WEIGHT_DARK     1e-4
+#define CF_LLF_WEIGHT_BLOCK    4
 
 typedef struct {
   int levels; /* that have weights: 0 .. levels - 1; 0: none, all are 1 */
-  double slope[CF_LLF_WEIGHTED_LEVELS], offset, share[CF_LLF_WEIGHTED_LEVELS];
+  double slope, offset, share[CF_LLF_WEIGHTED_LEVELS];
 } CfLlfWeights;
+
+/* Blocks of so many samples. */
+static inline int cf_llf_weight_blocks(int samples)
+{
+  return (samples + CF_LLF_WEIGHT_BLOCK - 1) / CF_LLF_WEIGHT_BLOCK;
+}
 
 /* The weights of engines fast and sampled. */
 CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyramid);

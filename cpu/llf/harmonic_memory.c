@@ -20,7 +20,7 @@ static void *allocate(CfLlfPlanes *planes, size_t bytes)
 
 static bool allocate_workers(CfLlfPlanes *planes)
 {
-  const size_t rows_per_worker = RING * 4 + WEIGHTS + 9;
+  const size_t rows_per_worker = RING * 4 + CF_LLF_WEIGHTED_LEVELS * WEIGHTS + 9;
   float *memory;
 
   planes->worker = calloc((size_t)planes->threads, sizeof *planes->worker);
@@ -45,8 +45,8 @@ static bool allocate_workers(CfLlfPlanes *planes)
       *rows[i] = memory;
     for (int i = 0; i < 2; i++, memory += planes->row)
       worker->pair[i] = (uint16_t *)memory;
-    for (int i = 0; i < WEIGHTS; i++, memory += planes->row)
-      worker->weight[i].row = memory;
+    for (int i = 0; i < CF_LLF_WEIGHTED_LEVELS * WEIGHTS; i++, memory += planes->row)
+      worker->weight[i / WEIGHTS][i % WEIGHTS].row = memory;
   }
   return true;
 }
@@ -78,7 +78,7 @@ CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads)
       good = good && (planes->gaussian[l] = allocate(planes, pixels * sizeof(float))) &&
              (planes->component[l] = allocate(planes, pixels * 16 * sizeof(int16_t)));
     if (l > 0 && l <= CF_LLF_WEIGHTED_LEVELS)
-      good = good && (planes->variance[l - 1] = allocate(planes, pixels * sizeof(float)));
+      good = good && (planes->moments[l - 1] = allocate(planes, pixels * sizeof(float)));
   }
   if (good)
     return planes;

@@ -18,11 +18,11 @@ typedef struct {
   uint16_t *pair;
 } PictureRow;
 
-/* Rows of weights that a thread keeps: three for a pair of rows, slot = y modulo this. */
-#define WEIGHTS 4
+/* Rows of weights that a thread keeps of a level: two for a pair of rows, slot = y modulo this. */
+#define WEIGHTS 2
 
 typedef struct {
-  int level, y;
+  int y;
   float *row;
 } WeightRow;
 
@@ -32,7 +32,7 @@ typedef struct {
   float *fraction[2];
   uint16_t *pair[2];
   float *sum[2], *difference[2], *scratch;
-  WeightRow weight[WEIGHTS];
+  WeightRow weight[CF_LLF_WEIGHTED_LEVELS][WEIGHTS];
 } Worker;
 
 struct CfLlfPlanes {
@@ -46,7 +46,7 @@ struct CfLlfPlanes {
   /* By level; [0] exists for `difference` alone, and only where there are several groups. */
   int16_t *component[CF_LLF_MAX_IMAGES];
   float *gaussian[CF_LLF_MAX_IMAGES];
-  float *difference[CF_LLF_MAX_IMAGES];    /* D_l of plan/llf_plan.h */
-  size_t stride[CF_LLF_MAX_IMAGES];        /* pixels */
-  float *variance[CF_LLF_WEIGHTED_LEVELS]; /* of level l, on the grid of level l + 1 */
+  float *difference[CF_LLF_MAX_IMAGES];   /* D_l of plan/llf_plan.h */
+  size_t stride[CF_LLF_MAX_IMAGES];       /* pixels */
+  float *moments[CF_LLF_WEIGHTED_LEVELS]; /* of level l, a row for two of its own */
 };

@@ -35,10 +35,10 @@ static float *difference_row(const Run *run, int level, int y)
   return run->planes->difference[level] + (size_t)y * run->planes->stride[level];
 }
 
-/* Of the variances of `level`, which its weights are made of. */
-static float *variance_row(const Run *run, int level, int y)
+/* Of the moments of `level`, which its weights are made of: of its rows 2 y and 2 y + 1. */
+static float *moments_row(const Run *run, int level, int y)
 {
-  return run->planes->variance[level] + (size_t)y * run->planes->stride[level + 1];
+  return run->planes->moments[level] + (size_t)y * run->planes->stride[level + 1];
 }
 
 static int16_t *component_row(const Run *run, int level, int y)
@@ -86,24 +86,23 @@ static Worker *fresh_worker(const Run *run)
 
   for (int i = 0; i < RING; i++)
     worker->ring[i].y = -1;
-  for (int i = 0; i < WEIGHTS; i++)
-    worker->weight[i].y = -1;
+  for (int i = 0; i < CF_LLF_WEIGHTED_LEVELS * WEIGHTS; i++)
+    worker->weight[i / WEIGHTS][i % WEIGHTS].y = -1;
   return worker;
 }
 
 /* --- down --- */
 
-/* Row `y` of the Gaussian level `fine` + 1, and of level `fine`'s variances, from five rows. */
+/* Row `y` of the Gaussian level `fine` + 1, and of level `fine`'s moments, from five rows. */
 static void reduce_image(const Run *run, Worker *worker, int fine, int y,
                          const float *const from[5])
 {
   const CfLlfKernels *kernels = run->group->kernels;
   const int width = run->pyramid->width[fine];
-  float *gaussian = gaussian_row(run, fine + 1, y);
 
-  kernels->reduce_image(from, width, worker->scratch, gaussian);
+  kernels->reduce_image(from, width, worker->scratch, gaussian_row(run, fine + 1, y));
   if (fine < run->weights->levels)
-    kernels->variance(from, width, worker->scratch, gaussian, variance_row(run, fine, y));
+    kernels->moments(from + 2, width, worker->scratch, moments_row(run, fine, y));
 }
 
 /* Rows `from` .. `to` - 1 of level 1, from the picture. */
@@ -155,6 +154,11 @@ static void reduce_rows(const Run *run, Worker *worker, int from, int to)
 
 /* --- weights --- */
 
+static int clamped(int i, int last)
+{
+  return i < 0 ? 0 : i < last ? i : last;
+}
+
 static void add_row(int width, float factor, const float *restrict from, float *restrict to)
 {
   for (int x = 0; x < width; x++)
@@ -179,22 +183,24 @@ static void laplacian_pair(const Run *run, Worker *worker, int level, int pair,
                                  laplacian);
 }
 
-/* Row `y` of the weights of `level`, made unless the thread still has it. */
+/* Row `y` of the weights of `level`, a row of blocks, made unless the thread still has it. */
 static const float *weight_row(const Run *run, Worker *worker, int level, int y)
 {
   const CfLlfWeights *weights = run->weights;
-  const int height = run->pyramid->height[level + 1];
-  WeightRow *row = &worker->weight[y % WEIGHTS];
-  const float *variance[3];
+  const int blocks = cf_llf_weight_blocks(run->pyramid->height[level]);
+  const int last = run->pyramid->height[level + 1] - 1;
+  WeightRow *row = &worker->weight[level][y % WEIGHTS];
+  const float *moments[3][4];
 
-  if (row->level == level && row->y == y)
+  if (row->y == y)
     return row->row;
   for (int i = 0; i < 3; i++)
-    variance[i] = variance_row(run, level, cf_llf_mirrored(y + i - 1, height));
-  run->group->kernels->weights(variance, run->pyramid->width[level + 1],
-                               (float)weights->slope[level], (float)weights->offset,
+    for (int k = 0; k < 4; k++)
+      moments[i][k] =
+          moments_row(run, level, clamped(2 * clamped(y + i - 1, blocks - 1) + k - 1, last));
+  run->group->kernels->weights(moments, cf_llf_weight_blocks(run->pyramid->width[level]),
+                               (float)weights->slope, (float)weights->offset,
                                (float)weights->share[level], worker->scratch, row->row);
-  row->level = level;
   row->y = y;
   return row->row;
 }
@@ -203,18 +209,23 @@ static const float *weight_row(const Run *run, Worker *worker, int level, int y)
 static void weigh_pair(const Run *run, Worker *worker, int level, int pair,
                        float *const difference[2])
 {
-  const int width = run->pyramid->width[level], coarse_height = run->pyramid->height[level + 1];
+  /* The upper half of a block is between it and the one above, the lower half nearer to the one
+   * below. */
+  static const float parts[2][2] = {{0.625f, 0.875f}, {0.125f, 0.375f}};
+  const int width = run->pyramid->width[level];
+  const int last = cf_llf_weight_blocks(run->pyramid->height[level]) - 1;
   const float linear = (float)run->tables->linear;
-  const float *weight[3];
+  const float *weight[2];
 
   if (linear != 0.0f) {
     laplacian_pair(run, worker, level, pair, worker->sum);
     for (int row = 0; row < 2; row++)
       add_row(width, linear, worker->sum[row], difference[row]);
   }
-  for (int i = 0; i < 3; i++)
-    weight[i] = weight_row(run, worker, level, cf_llf_mirrored(pair + i - 1, coarse_height));
-  run->group->kernels->multiply_expanded(weight, width, worker->scratch, difference);
+  for (int i = 0; i < 2; i++)
+    weight[i] = weight_row(run, worker, level, clamped((pair + 1) / 2 - 1 + i, last));
+  run->group->kernels->multiply_weights(weight, parts[pair % 2], width, worker->scratch,
+                                        difference);
 }
 
 /* The first level without weights, and a last level of which there is a share: row `y`, collapsed.

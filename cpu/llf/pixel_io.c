@@ -121,12 +121,12 @@ void cf_llf_intensities(const float *restrict code, float gain, float bias, int 
   }
 }
 
-/* The gain less 1 is added / (luma + epsilon). */
 INLINE float follow_of(float luma, float added)
 {
-  const float most = (float)CF_LLF_MAX_GAIN - 1.0f;
-  const float gain = added / (luma + (float)CF_LLF_GAIN_EPSILON);
-  const float limited = gain < -1.0f ? -1.0f : gain > most ? most : gain;
+  const float most = (float)CF_LLF_MAX_GAIN - 1.0f, epsilon = (float)CF_LLF_GAIN_EPSILON;
+  const float least_luma = luma > epsilon ? luma : epsilon;
+  const float follow = added / (added > 0.0f ? luma + epsilon : least_luma);
+  const float limited = follow < -1.0f ? -1.0f : follow > most ? most : follow;
   const float place = luma * (float)(1.0 / CF_LLF_EASED_BELOW), t = place < 1.0f ? place : 1.0f;
   const float eased = t * t * (3.0f - 2.0f * t) * limited;
 

@@ -388,9 +388,9 @@ static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], i
       .reduce_image = reduce_image,                                                                \
       .add_expanded = add_expanded,                                                                \
       .laplacian = laplacian,                                                                      \
-      .variance = variance,                                                                        \
-      .weights = weights_of_variance,                                                              \
-      .multiply_expanded = multiply_expanded,                                                      \
+      .moments = moments,                                                                          \
+      .weights = weights,                                                                          \
+      .multiply_weights = multiply_weights,                                                        \
       .ease = ease,                                                                                \
       .ease_follow = ease_follow,                                                                  \
       .gather = gather,                                                                            \

@@ -87,20 +87,23 @@ typedef struct {
   /* Adds the expansion of three rows to two rows; rows are rounded up to a multiple of two. */
   void (*add_expanded)(const float *const coarse[3], int width, float *scratch, float *const to[2]);
 
-  /* Two rows less the expansion of three, and two rows times it. */
+  /* Two rows less the expansion of three. */
   void (*laplacian)(const float *const coarse[3], int width, float *scratch,
                     const float *const own[2], float *const to[2]);
-  void (*multiply_expanded)(const float *const coarse[3], int width, float *scratch,
-                            float *const to[2]);
 
-  /* One row of variances under the pyramid's kernel from five rows, where `gaussian` is the row
-   * that reduce_image gives. */
-  void (*variance)(const float *const fine[5], int fine_width, float *scratch,
-                   const float *gaussian, float *variance);
+  /* Of the blocks of CfLlfWeights two rows of samples, which are half of their height: the mean
+   * across of what the values are off by from 1/2 and, behind all of these, of its square. */
+  void (*moments)(const float *const fine[2], int width, float *scratch, float *moments);
 
-  /* The weights (CfLlfWeights) that the rows of variances above, at and below give. */
-  void (*weights)(const float *const variance[3], int width, float slope, float offset, float share,
-                  float *scratch, float *weight);
+  /* A row of weights, of `blocks` blocks. Their variances, and those of the rows above and below,
+   * are made of four rows of moments each. */
+  void (*weights)(const float *const moments[3][4], int blocks, float slope, float offset,
+                  float share, float *scratch, float *weight);
+
+  /* Two rows times the weights between two rows of blocks: `part` of the second each. Rows are
+   * rounded up to a multiple of CF_LLF_WEIGHT_BLOCK. */
+  void (*multiply_weights)(const float *const weight[2], const float part[2], int width,
+                           float *scratch, float *const to[2]);
 
   /* cf_llf_protected (intensity, ceiling, added) in place of `added`. `ceiling` may be NULL for the
    * intensity. Rows may be read and written to a multiple of CF_LLF_MARGIN. */

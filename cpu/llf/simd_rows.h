@@ -91,15 +91,8 @@ static void ease_follow(const float *unit, const float *room, int count, float *
 
 /* --- the pyramid's operators --- */
 
-/* A value, or the square of what it is off by from 1/2: so single precision is enough for the
- * difference of such squares. */
-INLINE float value_of(bool squared, float value)
-{
-  return squared ? (value - 0.5f) * (value - 0.5f) : value;
-}
-
-INLINE void reduce_values(bool squared, const float *const fine[5], int fine_width,
-                          float *restrict scratch, float *restrict coarse)
+static void reduce_image(const float *const fine[5], int fine_width, float *scratch,
+                         float *restrict coarse)
 {
   const float *restrict a = fine[0], *restrict b = fine[1], *restrict c = fine[2];
   const float *restrict d = fine[3], *restrict e = fine[4];
@@ -107,9 +100,8 @@ INLINE void reduce_values(bool squared, const float *const fine[5], int fine_wid
   float *restrict column = scratch + CF_LLF_MARGIN;
 
   for (int x = 0; x < fine_width; x++)
-    column[x] = (float)CF_LLF_TAP_CENTRE * value_of(squared, c[x]) +
-                (float)CF_LLF_TAP_SIDE * (value_of(squared, b[x]) + value_of(squared, d[x])) +
-                (float)CF_LLF_TAP_EDGE * (value_of(squared, a[x]) + value_of(squared, e[x]));
+    column[x] = (float)CF_LLF_TAP_CENTRE * c[x] + (float)CF_LLF_TAP_SIDE * (b[x] + d[x]) +
+                (float)CF_LLF_TAP_EDGE * (a[x] + e[x]);
   for (int x = 1; x <= 2; x++) {
     column[-x] = column[cf_llf_mirrored(-x, fine_width)];
     column[fine_width - 1 + x] = column[cf_llf_mirrored(fine_width - 1 + x, fine_width)];
@@ -120,32 +112,15 @@ INLINE void reduce_values(bool squared, const float *const fine[5], int fine_wid
                 (float)CF_LLF_TAP_EDGE * (column[2 * x - 2] + column[2 * x + 2]);
 }
 
-static void reduce_image(const float *const fine[5], int fine_width, float *scratch, float *coarse)
-{
-  reduce_values(false, fine, fine_width, scratch, coarse);
-}
-
-static void variance(const float *const fine[5], int fine_width, float *scratch,
-                     const float *restrict gaussian, float *restrict made)
-{
-  reduce_values(true, fine, fine_width, scratch, made);
-  for (int x = 0; x < (fine_width + 1) / 2; x++) {
-    const float left = made[x] - (gaussian[x] - 0.5f) * (gaussian[x] - 0.5f);
-    made[x] = left > 0.0f ? left : 0.0f;
-  }
-}
-
 /* What becomes of a row's values and the expanded ones. */
-typedef enum { ADD, MULTIPLY, SUBTRACT } Operation;
+typedef enum { ADD, SUBTRACT } Operation;
 
 INLINE float operate(Operation operation, float value, float expanded)
 {
-  return operation == ADD        ? value + expanded
-         : operation == MULTIPLY ? value * expanded
-                                 : value - expanded;
+  return operation == ADD ? value + expanded : value - expanded;
 }
 
-/* `from` is used by SUBTRACT alone: the other operations are on `to`. */
+/* `from` is used by SUBTRACT alone: ADD is to `to`. */
 INLINE void operate_row(Operation operation, const float *restrict column, int width,
                         const float *restrict from, float *restrict to)
 {
@@ -191,12 +166,6 @@ static void add_expanded(const float *const coarse[3], int width, float *scratch
   operate_expanded(ADD, coarse, width, scratch, NULL, to);
 }
 
-static void multiply_expanded(const float *const coarse[3], int width, float *scratch,
-                              float *const to[2])
-{
-  operate_expanded(MULTIPLY, coarse, width, scratch, NULL, to);
-}
-
 static void laplacian(const float *const coarse[3], int width, float *scratch,
                       const float *const own[2], float *const to[2])
 {
@@ -205,26 +174,102 @@ static void laplacian(const float *const coarse[3], int width, float *scratch,
 
 /* --- weights --- */
 
-static void weights_of_variance(const float *const variance[3], int width, float slope,
-                                float offset, float share, float *scratch, float *weight)
+/* Means across of cells, of which the first block has those at 0 and 1. */
+INLINE void block_means(float *restrict cell, int cells, int blocks, float *restrict mean)
 {
-  const float *restrict above = variance[0], *restrict here = variance[1];
-  const float *restrict below = variance[2];
+  cell[-1] = cell[0];
+  for (int x = cells; x <= 2 * blocks; x++)
+    cell[x] = cell[cells - 1];
+  for (int x = 0; x < blocks; x++)
+    mean[x] =
+        0.375f * (cell[2 * x] + cell[2 * x + 1]) + 0.125f * (cell[2 * x - 1] + cell[2 * x + 2]);
+}
+
+static void moments(const float *const fine[2], int width, float *scratch, float *made)
+{
+  const float *restrict above = fine[0], *restrict below = fine[1];
+  const int cells = (width + 1) / 2, blocks = cf_llf_weight_blocks(width);
+  float *restrict cell = scratch + CF_LLF_MARGIN, *restrict square = cell + 2 * blocks + 2;
+
+  for (int x = 0; x < width / 2; x++) {
+    const float a = above[2 * x] - 0.5f, b = above[2 * x + 1] - 0.5f;
+    const float c = below[2 * x] - 0.5f, d = below[2 * x + 1] - 0.5f;
+
+    cell[x] = 0.25f * (a + b + c + d);
+    square[x] = 0.25f * (a * a + b * b + c * c + d * d);
+  }
+  if (width % 2 > 0) {
+    const float a = above[width - 1] - 0.5f, c = below[width - 1] - 0.5f;
+
+    cell[cells - 1] = 0.5f * (a + c);
+    square[cells - 1] = 0.5f * (a * a + c * c);
+  }
+  block_means(cell, cells, blocks, made);
+  block_means(square, cells, blocks, made + blocks);
+}
+
+INLINE Vector down(const float *const rows[4], int x)
+{
+  return 0.375f * (load(rows[1] + x) + load(rows[2] + x)) +
+         0.125f * (load(rows[0] + x) + load(rows[3] + x));
+}
+
+INLINE Vector variance_of(const float *const rows[4], int blocks, int x)
+{
+  const Vector mean = down(rows, x), zero = {0};
+
+  return larger(down(rows, x + blocks) - mean * mean, zero);
+}
+
+static void weights(const float *const moments[3][4], int blocks, float slope, float offset,
+                    float share, float *scratch, float *weight)
+{
   const float dark = (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK);
   const Vector zero = {0}, one = zero + 1.0f;
   float *restrict column = scratch + CF_LLF_MARGIN;
 
-  for (int x = 0; x < width; x++)
-    column[x] = 0.25f * (above[x] + below[x]) + 0.5f * here[x];
-  column[-1] = column[0];
-  column[width] = column[width - 1];
-  for (int x = 0; x < width; x += LANES) {
+  for (int x = 0; x < blocks; x += LANES) {
     const Vector smooth =
-        0.25f * (load(column + x - 1) + load(column + x + 1)) + 0.5f * load(column + x);
+        0.03125f * (variance_of(moments[0], blocks, x) + variance_of(moments[2], blocks, x)) +
+        0.9375f * variance_of(moments[1], blocks, x);
+
+    memcpy(column + x, &smooth, sizeof smooth);
+  }
+  column[-1] = column[0];
+  column[blocks] = column[blocks - 1];
+  for (int x = 0; x < blocks; x += LANES) {
+    const Vector smooth =
+        0.03125f * (load(column + x - 1) + load(column + x + 1)) + 0.9375f * load(column + x);
     const Vector root = square_root(larger(smooth, zero) + dark);
     const Vector low = larger(root * slope + offset, zero), in = choose(low < one, low, one);
     const Vector made = share * in * in * (3.0f - 2.0f * in);
 
     memcpy(weight + x, &made, sizeof made);
+  }
+}
+
+static void multiply_weights(const float *const weight[2], const float part[2], int width,
+                             float *scratch, float *const to[2])
+{
+  const float *restrict first = weight[0], *restrict second = weight[1];
+  const int blocks = cf_llf_weight_blocks(width);
+  float *restrict column = scratch + CF_LLF_MARGIN;
+
+  for (int row = 0; row < 2; row++) {
+    float *restrict sample = to[row];
+
+    for (int x = 0; x < blocks; x++)
+      column[x] = first[x] + part[row] * (second[x] - first[x]);
+    column[-1] = column[0];
+    column[blocks] = column[blocks - 1];
+    for (int x = 0; x < blocks; x++) {
+      const float before = 0.125f * (column[x - 1] - column[x]);
+      const float after = 0.125f * (column[x + 1] - column[x]);
+
+      sample[4 * x] *= column[x] + 3.0f * before;
+      sample[4 * x + 1] *= column[x] + before;
+      sample[4 * x + 2] *= column[x] + after;
+      sample[4 * x + 3] *= column[x] + 3.0f * after;
+    }
   }
 }

@@ -214,10 +214,9 @@ Weighting weighting_of(const CfLlfWeights &weights)
 {
   Weighting weighting = {};
 
-  for (int l = 0; l < weights.levels; l++) {
-    weighting.slope[l] = (float)weights.slope[l];
+  for (int l = 0; l < weights.levels; l++)
     weighting.share[l] = (float)weights.share[l];
-  }
+  weighting.slope = (float)weights.slope;
   weighting.offset = (float)weights.offset;
   return weighting;
 }
@@ -311,13 +310,15 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
     level->height = shape.height[i];
     if (cells && i < 2)
       pyramid->cells[i] = (__half *)take(cells_bytes(*level));
+    if (i < pyramid->weighted) {
+      pyramid->weights[i] = block_weights(level->width, level->height);
+      pyramid->weights[i].plane = (float *)take(pyramid->weights[i].bytes());
+    }
     if (i == 0)
       continue;
     level->groups = (uint4 *)take(size * (size_t)groups * sizeof(uint4));
     level->gauss = (float *)take(size * sizeof(float));
     level->collapsed = (float *)take(size * sizeof(float));
-    if (i <= pyramid->weighted)
-      pyramid->weight[i - 1] = (float *)take(size * sizeof(float));
   }
   return bytes;
 }

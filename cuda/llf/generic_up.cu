@@ -154,22 +154,37 @@ struct SampleTerm {
 
 /* --- weights --- */
 
-/* Of a level's quads: on the coarser level's grid, or NULL; and what of the linear part is weighted
- * along. */
+/* Of a level's quads, where it has weights; and what of the linear part is weighted along. */
 struct QuadWeights {
-  const float *plane;
+  BlockWeights blocks;
   float linear;
 
-  __device__ void apply(const Level &coarse, const Neighbours &at, const float gauss[4],
+  /* At quad (x, y). */
+  __device__ void at_quad(int x, int y, float weight[4]) const
+  {
+    const BetweenBlocks columns(x), rows(y);
+    const float *const above = blocks.plane + blocks.index(columns.block, rows.block);
+    const float *const below = above + blocks.pitch;
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const float part_x = columns.part[i & 1], part_y = rows.part[i >> 1];
+
+      weight[i] =
+          between(between(above[0], above[1], part_x), between(below[0], below[1], part_x), part_y);
+    }
+  }
+
+  __device__ void apply(const Level &coarse, int x, int y, const float gauss[4],
                         float term[4]) const
   {
     float weight[4], mean[4];
 
-    if (!plane)
+    if (!blocks.plane)
       return;
-    expand_plane(plane, at, weight);
+    at_quad(x, y, weight);
     if (linear != 0.0f) {
-      expand_plane(coarse.gauss, at, mean);
+      expand_plane(coarse.gauss, neighbours(x, y, coarse.width, coarse.height), mean);
 #pragma unroll
       for (int i = 0; i < 4; i++)
         term[i] += linear * (gauss[i] - mean[i]);
@@ -183,7 +198,7 @@ struct QuadWeights {
 /* Of several batches the last has the linear part. */
 QuadWeights weights_at(const Pyramid &pyramid, int level, float linear)
 {
-  return QuadWeights{level < pyramid.weighted ? pyramid.weight[level] : nullptr, linear};
+  return QuadWeights{level < pyramid.weighted ? pyramid.weights[level] : BlockWeights{}, linear};
 }
 
 /* --- levels above 0 --- */
@@ -214,7 +229,7 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
   const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
 
   term.quad(levels, x, y, gauss, total);
-  weights.apply(coarse, at, gauss, total);
+  weights.apply(coarse, x, y, gauss, total);
   if (additions.coarser)
     expand_plane(coarse.collapsed, at, expanded);
 
@@ -258,8 +273,7 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
   for (int i = 0; i < 4; i++)
     raw[i] = __saturatef(raw[i]);
   term.quad(levels, x, y, raw, total);
-  weights.apply(levels.coarse, neighbours(x, y, levels.coarse.width, levels.coarse.height), raw,
-                total);
+  weights.apply(levels.coarse, x, y, raw, total);
 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -284,11 +298,11 @@ struct FinishSine {
   {
     const Level &coarse = levels.coarse;
     const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
-    const float linear = weights.plane ? 0.0f : term.series.linear;
+    const float linear = weights.blocks.plane ? 0.0f : term.series.linear;
     float expanded[4];
 
     term.quad(levels, x, y, luma, added);
-    weights.apply(coarse, at, luma, added);
+    weights.apply(coarse, x, y, luma, added);
     expand_plane(coarse.collapsed, at, expanded);
 #pragma unroll
     for (int i = 0; i < 4; i++)
@@ -311,11 +325,11 @@ struct FinishSamples {
   {
     const Level &coarse = levels.coarse;
     const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
-    const float linear = weights.plane ? 0.0f : term.samples.linear;
+    const float linear = weights.blocks.plane ? 0.0f : term.samples.linear;
     float expanded[4];
 
     term.quad(levels, x, y, luma, added);
-    weights.apply(coarse, at, luma, added);
+    weights.apply(coarse, x, y, luma, added);
     expand_plane(coarse.collapsed, at, expanded);
 #pragma unroll
     for (int i = 0; i < 4; i++) {

@@ -5,6 +5,7 @@
  * itself: the margins cost less than kernels that wait for each other would.
  */
 #include "cuda/llf/mma_output_pixels.cuh"
+#include "cuda/llf/mma_output_weights.cuh"
 
 #include <algorithm>
 #include <type_traits>
@@ -62,14 +63,16 @@ __host__ __device__ constexpr int first_piece(int level)
 
 constexpr int kAllPieces = first_piece(kOutputLevel + 1);
 
+using Weights = WeightTile<kTileX, kTileY>;
+
 static_assert(kOutputLevel == 4 && kAllPieces <= kThreads, "a piece a thread");
+static_assert(Weights::kCount <= kThreads, "a weight a thread");
 
 struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
   int width[kOutputLevel + 1], height[kOutputLevel + 1];
-  const float *coarse[kOutputLevel + 1]; /* terms, and the last one collapsed */
-  /* Of the terms of the level before, on this level's grid; all NULL where there are none. */
-  const float *weight[kOutputLevel + 1];
+  const float *coarse[kOutputLevel + 1];        /* terms, and the last one collapsed */
+  BlockWeights weights[CF_LLF_WEIGHTED_LEVELS]; /* of the terms, with planes or without */
   unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
   Output output;
 };
@@ -146,7 +149,7 @@ __device__ __forceinline__ void expand_around(const float around[3][4], int k, f
 
 /* Adds the coarser level, expanded, to a region, which is weighted before if `weight` is not NULL:
  * two quads a thread. */
-template <int Width, int Height, int Pitch, int CoarsePitch>
+template <int Width, int Height, int Pitch, int CoarsePitch, int WeightPitch>
 __device__ __forceinline__ void add_expanded_region(float *fine, const float *coarse,
                                                     const float *weight)
 {
@@ -156,26 +159,24 @@ __device__ __forceinline__ void add_expanded_region(float *fine, const float *co
                 "two quads a thread");
   if ((int)threadIdx.x >= kAcross * kDown)
     return;
-  const int row = (int)threadIdx.x / kAcross, column = (int)threadIdx.x % kAcross * 2;
-  const int first = row * CoarsePitch + column;
-  float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * Pitch + 2 * column);
-  float around[3][4], weights[3][4];
+  const int row = (int)threadIdx.x / kAcross, column = (int)threadIdx.x % kAcross;
+  float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * Pitch + 4 * column);
+  float around[3][4];
+  float weights[2][4] = {{1.0f, 1.0f, 1.0f, 1.0f}, {1.0f, 1.0f, 1.0f, 1.0f}};
 
-  load_around(coarse + first, CoarsePitch, around);
+  load_around(coarse + row * CoarsePitch + 2 * column, CoarsePitch, around);
   if (weight)
-    load_around(weight + first, CoarsePitch, weights);
+    weights_of_quads(weight, WeightPitch, row, column, weights);
 #pragma unroll
   for (int k = 0; k < 2; k++) {
-    float quad[4], weighted[4] = {1.0f, 1.0f, 1.0f, 1.0f};
+    float quad[4];
 
     expand_around(around, k, quad);
-    if (weight)
-      expand_around(weights, k, weighted);
 #pragma unroll
     for (int j = 0; j < 2; j++) {
       float2 *const pair = to + j * (Pitch / 2) + k;
-      *pair = make_float2(fmaf(pair->x, weighted[2 * j], quad[2 * j]),
-                          fmaf(pair->y, weighted[2 * j + 1], quad[2 * j + 1]));
+      *pair = make_float2(fmaf(pair->x, weights[j][2 * k], quad[2 * j]),
+                          fmaf(pair->y, weights[j][2 * k + 1], quad[2 * j + 1]));
     }
   }
 }
@@ -205,8 +206,9 @@ __device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse
 {
   using Fine = Coarse<Level>;
 
-  add_expanded_region<Fine::kWidth, Fine::kHeight, Fine::kPitch, Coarse<Level + 1>::kPitch>(
-      fine.memory, coarse.memory, weight);
+  add_expanded_region<Fine::kWidth, Fine::kHeight, Fine::kPitch, Coarse<Level + 1>::kPitch,
+                      Weights::across(Level)>(fine.memory, coarse.memory,
+                                              weight ? weight + Weights::first(Level) : nullptr);
   __syncthreads();
   if (!inner) {
     repeat_border<Level>(fine);
@@ -241,23 +243,19 @@ struct Chunk16 {
   int x, y, width;
 };
 
-template <int Level>
-__device__ __forceinline__ Chunk16 piece_of(const Finish &finish, const float *const *levels,
-                                            int piece)
+template <int Level> __device__ __forceinline__ Chunk16 piece_of(const Finish &finish, int piece)
 {
   const int i = piece - first_piece(Level);
 
-  return Chunk16{levels[Level],
+  return Chunk16{finish.coarse[Level],
                  ((int)blockIdx.x * kTileX >> Level) - kMargin - kSpare +
                      i % Coarse<Level>::kPieces * kChunkFloats,
                  ((int)blockIdx.y * kTileY >> Level) - kMargin + i / Coarse<Level>::kPieces,
                  finish.width[Level]};
 }
 
-/* Starts to load all coarser levels of an inner tile that the picture has, or their weights, a
- * piece a thread. */
-__device__ __forceinline__ void load_pieces(const Finish &finish, const float *const *levels,
-                                            const float *memory)
+/* Starts to load all coarser levels of an inner tile that the picture has, a piece a thread. */
+__device__ __forceinline__ void load_pieces(const Finish &finish, const float *memory)
 {
   const int number = (int)threadIdx.x;
   Chunk16 piece;
@@ -265,31 +263,15 @@ __device__ __forceinline__ void load_pieces(const Finish &finish, const float *c
   if (number >= kAllPieces)
     return;
   if (number < first_piece(3))
-    piece = piece_of<2>(finish, levels, number);
+    piece = piece_of<2>(finish, number);
   else if (number < first_piece(4))
-    piece = piece_of<3>(finish, levels, number);
+    piece = piece_of<3>(finish, number);
   else
-    piece = piece_of<4>(finish, levels, number);
+    piece = piece_of<4>(finish, number);
   if (piece.level)
     cf::cp_async_zero_fill<16>(cf::smem_address(memory) + kChunkBytes * number,
                                piece.level + (uint32_t)(piece.y * piece.width + piece.x),
                                kChunkBytes);
-}
-
-/* Starts to load the weights of the picture's terms of an inner tile, in pieces. */
-__device__ __forceinline__ void load_weight_pieces(const Finish &finish, const float *memory)
-{
-  constexpr int kPieces = Coarse<1>::kHeight * Coarse<1>::kPieces;
-
-#pragma unroll
-  for (int number = (int)threadIdx.x; number < kPieces; number += kThreads) {
-    const int x =
-        (int)blockIdx.x * (kTileX / 2) - kFirst1 + number % Coarse<1>::kPieces * kChunkFloats;
-    const int y = (int)blockIdx.y * (kTileY / 2) - kMargin + number / Coarse<1>::kPieces;
-
-    cf::cp_async_zero_fill<16>(cf::smem_address(memory) + kChunkBytes * number,
-                               finish.weight[1] + (uint32_t)(y * finish.width[1] + x), kChunkBytes);
-  }
 }
 
 /* Two rows of a cell, the first even, of a level expanded: `take (j, i, expanded)`. `from` is the
@@ -338,8 +320,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
     output_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Finish finish)
 {
   __shared__ __align__(16) float memory_1[kPitch1 * Coarse<1>::kHeight],
-      memory[kChunkFloats * kAllPieces], weights_1[kPitch1 * Coarse<1>::kHeight],
-      weights[kChunkFloats * kAllPieces];
+      memory[kChunkFloats * kAllPieces], weights[Weights::kCount];
   const int column = threadIdx.x % kCellsX, row = threadIdx.x / kCellsX;
   const int x = blockIdx.x * kTileX + kCellX * column, y = blockIdx.y * kTileY + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
@@ -360,6 +341,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
   Source<Sample, Kind> source;
   uint4 terms[2];
   float delta[2][kCellX];
+  const bool weighted = finish.weights[0].plane;
 
   /* No kernel that this one waits for makes the picture. */
   if (direct)
@@ -371,42 +353,28 @@ __global__ void __launch_bounds__(kThreads, kResident)
 
     terms[0] = from[0];
     terms[1] = from[1];
+    if (weighted)
+      weigh_terms(finish.weights[0], x, y, terms);
   }
   const CellRow cell_row(finish.level_terms, finish.width[1], finish.height[1]);
-  const bool weighted = finish.weight[1];
-  /* Weights lie as what is expanded beside them. */
-  auto weight_part = [&](Part part, float *weight_memory, const float *part_memory) {
-    part.memory = weight_memory + (part.memory - part_memory);
-    return part;
-  };
-  const Part weight_1 = weight_part(part_of(LevelOf<1>()), weights_1, memory_1);
-  const Part weight_2 = weight_part(part_2, weights, memory),
-             weight_3 = weight_part(part_3, weights, memory),
-             weight_4 = weight_part(part_4, weights, memory);
   if (inner) {
-    load_pieces(finish, finish.coarse, memory);
-    if (weighted) {
-      load_pieces(finish, finish.weight, weights);
-      load_weight_pieces(finish, weights_1);
-    }
+    load_pieces(finish, memory);
   } else {
-    load_region<1>(weight_1, finish.weight[1]);
-    load_region<2>(weight_2, finish.weight[2]);
-    load_region<3>(weight_3, finish.weight[3]);
-    load_region<4>(weight_4, finish.weight[4]);
     load_region<2>(part_2, finish.coarse[2]);
     load_region<3>(part_3, finish.coarse[3]);
     load_region<4>(part_4, finish.coarse[4]);
   }
+  if (weighted)
+    Weights::load(finish.weights, weights, (int)threadIdx.x);
   cf::cp_async_commit();
   cell_row.store(memory_1);
   cf::cp_async_wait<0>();
   __syncthreads();
   if (finish.coarse[4])
-    add_coarser<3>(part_3, part_4, weighted ? weight_4.memory : nullptr, inner);
+    add_coarser<3>(part_3, part_4, nullptr, inner);
   if (finish.coarse[3])
-    add_coarser<2>(part_2, part_3, weighted ? weight_3.memory : nullptr, inner);
-  add_coarser<1>(part_of(LevelOf<1>()), part_2, weighted ? weight_2.memory : nullptr, inner);
+    add_coarser<2>(part_2, part_3, weighted ? weights : nullptr, inner);
+  add_coarser<1>(part_of(LevelOf<1>()), part_2, weighted ? weights : nullptr, inner);
   if (!inside)
     return;
 
@@ -420,11 +388,6 @@ __global__ void __launch_bounds__(kThreads, kResident)
       delta[j][i] = at & 1 ? two.y : two.x;
     }
   }
-  if (weighted)
-    expand_rows(weights_1 + first,
-                [&](int j, int i, float outer, float sides, float inner_factor, float middle) {
-                  delta[j][i] *= i % 2 ? outer * sides : fmaf(outer, sides, inner_factor * middle);
-                });
   expand_rows(memory_1 + first, [&](int j, int i, float outer, float sides, float inner_factor,
                                     float middle) {
     delta[j][i] = fmaf(outer, sides, i % 2 ? delta[j][i] : fmaf(inner_factor, middle, delta[j][i]));
@@ -469,11 +432,12 @@ void describe_colours(const Pixels &pixels, float linear, Output *output)
   output->linear_part = linear / kMostGain;
   output->linear_offset = -linear * epsilon;
   output->old_offset = kMostGain * (epsilon - kOffset<uint8_t>);
-  output->white = kMostGain * (pixels.scale + epsilon);
   output->part_of_room = pixels.most_of_room / kMostGain;
+  output->part_of_white = pixels.most_of_room * (pixels.scale + epsilon);
   output->free_room = pixels.free_room * pixels.scale * kMostGain * pixels.scale;
-  output->epsilon = epsilon;
+  output->epsilon = kMostGain * epsilon;
   output->dark = (float)(1.0 / CF_LLF_EASED_BELOW) / (kMostGain * pixels.scale);
+  output->minus_strength = -pixels.strength / kMostGain;
   output->dark_offset = -(float)(CF_LLF_GAIN_EPSILON / CF_LLF_EASED_BELOW);
   output->take_two = 0x4040 + byte[0] + (byte[1] << 8);
   output->take_third = 0x4040 + byte[2];
@@ -515,11 +479,9 @@ void find_inner_tiles(Finish *finish)
   for (int i = 1; i <= kOutputLevel; i++) {
     if (i > 1 && !finish->coarse[i])
       break;
-    if ((i > 1 || finish->weight[1]) && finish->width[i] % kChunkFloats != 0)
+    if (i > 1 && finish->width[i] % kChunkFloats != 0)
       return;
-    across =
-        std::min(across, (finish->width[i] - kMargin - (i > 1 || finish->weight[1] ? kSpare : 0)) /
-                             (kTileX >> i));
+    across = std::min(across, (finish->width[i] - kMargin - (i > 1 ? kSpare : 0)) / (kTileX >> i));
     down = std::min(down, (finish->height[i] - kMargin) / (kTileY >> i));
   }
   finish->inner_x = (unsigned)std::max(across - 1, 0);
@@ -539,9 +501,9 @@ bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const 
     finish.width[i] = pyramid.level[i].width;
     finish.height[i] = pyramid.level[i].height;
     finish.coarse[i] = pyramid.level[i].collapsed;
-    if (i <= pyramid.weighted)
-      finish.weight[i] = pyramid.weight[i - 1];
   }
+  for (int i = 0; i < pyramid.weighted; i++)
+    finish.weights[i] = pyramid.weights[i];
   finish.output = output_of(pixels, pyramid.weighted > 0 ? 0.0f : series.linear);
   find_inner_tiles(&finish);
 

@@ -17,8 +17,8 @@ struct Output {
   Packing packing;
 
   /* Of RGB, in codes: see filtered_colours(). Then where bytes are taken from and put to. */
-  float luma[3], scale, linear_part, linear_offset, old_offset, white, part_of_room, free_room;
-  float epsilon, dark, dark_offset;
+  float luma[3], scale, linear_part, linear_offset, old_offset, part_of_room, part_of_white;
+  float free_room, epsilon, dark, dark_offset, minus_strength;
   uint32_t take_two, take_third, put;
 };
 
@@ -193,9 +193,11 @@ __device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linea
 /* The gain that colours follow, in parts of the largest one, which a multiplication limits. */
 constexpr float kMostGain = (float)CF_LLF_MAX_GAIN, kGainEpsilon = (float)CF_LLF_GAIN_EPSILON;
 
-__device__ __forceinline__ float part_of_gain(float most_lumas, float added)
+/* What a change is divided by, kMostGain times as much as in plan/llf_plan.h: `base` is of luma and
+ * an epsilon where that rises, else of luma, and `least` of an epsilon. */
+__device__ __forceinline__ float part_of_gain(float base, float least, float change)
 {
-  return __saturatef(fmaf(added, reciprocal_approx(most_lumas), 1.0f / kMostGain));
+  return __saturatef(fmaf(change, reciprocal_approx(fmaxf(base, least)), 1.0f / kMostGain));
 }
 
 /* How chroma follows: to codes up to `most` from the centre `gain` times them is added, which is
@@ -216,7 +218,9 @@ __device__ __forceinline__ Follow follow_quad(const Pixels &pixels, float above,
 {
   const float second_lumas = fmaf(kMostGain * below, second.luma, kMostGain * kGainEpsilon);
   const float lumas = fmaf(kMostGain * above, first.luma, second_lumas);
-  const float part = part_of_gain(lumas, fmaf(above, first.added, below * second.added));
+  const float change = fmaf(above, first.added, below * second.added);
+  const float part = part_of_gain(change > 0.0f ? lumas : lumas - kMostGain * kGainEpsilon,
+                                  kMostGain * kGainEpsilon, change);
 
   return Follow{
       eased_follow(fmaf(lumas, 1.0f / kMostGain, -kGainEpsilon), fmaf(kMostGain, part, -1.0f)),
@@ -251,15 +255,14 @@ __device__ __forceinline__ void filtered_colours(const Pixels &pixels, const Out
       fmaf(output.linear_part, luma, fmaf(output.scale, delta, output.linear_offset));
   const bool rises = added > 0.0f;
   const float left =
-      rises ? output.part_of_room * (output.white - ceiling) : pixels.most_of_room * kMostGain;
-  const float room =
-      fmaf(left, rises ? luma : fmaf(luma, 1.0f / kMostGain, -output.epsilon), output.free_room);
-  const float change = shoulder(added, rises ? ceiling : kMostGain, room);
-  const float part = part_of_gain(luma, change);
+      rises ? fmaf(-output.part_of_room, ceiling, output.part_of_white) : pixels.most_of_room;
+  const float base = rises ? luma : luma - output.epsilon;
+  const float change =
+      shoulder(added, rises ? ceiling : kMostGain, fmaf(left, base, output.free_room));
   const float t = __saturatef(fmaf(luma, output.dark, output.dark_offset));
-  const float whole = fmaf(kMostGain, part, -1.0f);
-  const float follow =
-      pixels.strength / kMostGain * fminf(whole, t * t * fmaf(-2.0f, t, 3.0f) * whole);
+  const float ease = rises ? t * t * fmaf(-2.0f, t, 3.0f) : 1.0f;
+  const float part = part_of_gain(base, output.epsilon, change);
+  const float follow = ease * fmaf(pixels.strength, part, output.minus_strength);
   const float grey = fmaf(-follow, sum, fmaf(pixels.strength, change, -kOffset<uint8_t>));
 
 #pragma unroll

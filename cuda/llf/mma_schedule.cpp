@@ -24,16 +24,22 @@ bool reduce_levels(Queue *queue, const Series &series, const Pyramid &pyramid, i
   return true;
 }
 
-/* Components of levels 3 and up, and from there the collapsed image of the coarse levels' first. */
+/* Components of levels 3 and up, as far as the coarse levels' kernel does not make them. */
+bool run_downsamples(Queue *queue, const FramePlan &plan, const Series &series,
+                     const Pyramid &pyramid)
+{
+  return plan.fuse_levels_3_4 ? mma_downsample_x2(queue, pyramid, 2, -series.linear)
+                              : reduce_levels(queue, series, pyramid, plan.coarse_first_level);
+}
+
+/* From them the collapsed image of the coarse levels' first. */
 bool run_coarse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Series &series,
                 const Pyramid &pyramid)
 {
   const int first = plan.coarse_first_level;
 
-  return (plan.fuse_levels_3_4 ? mma_downsample_x2(queue, pyramid, 2, -series.linear)
-                               : reduce_levels(queue, series, pyramid, first)) &&
-         (first == pyramid.images - 1 ||
-          mma_coarse_levels(queue, gpu, plan.cluster_ctas, pyramid, first, series));
+  return first == pyramid.images - 1 ||
+         mma_coarse_levels(queue, gpu, plan.cluster_ctas, pyramid, first, series);
 }
 
 /* From collapsed level `last` down to the one that the last kernel begins with. */
@@ -99,7 +105,7 @@ FramePlan plan_frame(const Gpu &gpu, int cluster_ctas, const Pixels &pixels, con
 
   /* Levels with weights are collapsed with the picture. */
   plan.coarse_first_level =
-      mma_coarse_first_level(gpu, ctas, pyramid, pyramid.weighted > 0 ? kOutputLevel : 2);
+      mma_coarse_first_level(gpu, ctas, pyramid, pyramid.weighted > 2 ? pyramid.weighted : 2);
   plan.cluster_ctas = ctas;
   plan.fuse_levels_3_4 =
       fused_ctas > 0 && chosen(forced.fuse_levels_3_4,
@@ -148,10 +154,11 @@ bool mma_run(Queue *queue, int cluster_ctas, const Gpu &gpu, const Pixels &pixel
   const int first = plan.coarse_first_level;
 
   return mma_build_levels_1_2(queue, gpu, plan, pixels, series, pyramid, -series.linear) &&
-         run_coarse(queue, gpu, plan, series, pyramid) &&
-         run_terms(queue, gpu, plan, pixels, series, pyramid) &&
+         run_downsamples(queue, plan, series, pyramid) &&
          (pyramid.weighted == 0 ||
           make_weights(queue, pixels, weighting, pyramid, plan.beside_coarse)) &&
+         run_coarse(queue, gpu, plan, series, pyramid) &&
+         run_terms(queue, gpu, plan, pixels, series, pyramid) &&
          expand_levels(queue, series, pyramid, first) &&
          (pyramid.weighted == 0 || series.linear == 0.0f ||
           add_linear_terms(queue, pixels, series, pyramid)) &&

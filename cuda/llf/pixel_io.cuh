@@ -114,9 +114,11 @@ __device__ __forceinline__ float eased_follow(float luma, float follow)
 
 __device__ __forceinline__ float follow_of(float luma, float added)
 {
-  const float gain = added * reciprocal_approx(luma + (float)CF_LLF_GAIN_EPSILON);
+  const float epsilon = (float)CF_LLF_GAIN_EPSILON;
+  const float follow =
+      added * reciprocal_approx(added > 0.0f ? luma + epsilon : fmaxf(luma, epsilon));
 
-  return eased_follow(luma, fminf(fmaxf(gain, -1.0f), (float)CF_LLF_MAX_GAIN - 1.0f));
+  return eased_follow(luma, fminf(fmaxf(follow, -1.0f), (float)CF_LLF_MAX_GAIN - 1.0f));
 }
 
 /* What a pair of chroma samples, so far from the centre, follows of `follow`. `most` follows. */

@@ -132,6 +132,26 @@ __device__ __forceinline__ void expand_plane(const float *plane, const Neighbour
   expand_quad(coarse, quad);
 }
 
+/* --- weights of blocks (plan/llf_plan.h) --- */
+
+/* Of the two samples of quad `i` along an axis: between this block and the next, and how far from
+ * the first's middle to the second's. */
+struct BetweenBlocks {
+  int block;
+  float part[2];
+
+  __device__ __forceinline__ explicit BetweenBlocks(int i) : block((i + 1) / 2 - 1)
+  {
+    part[0] = i % 2 ? 0.125f : 0.625f;
+    part[1] = i % 2 ? 0.375f : 0.875f;
+  }
+};
+
+__device__ __forceinline__ float between(float first, float second, float part)
+{
+  return fmaf(part, second - first, first);
+}
+
 /* --- component pairs --- */
 
 __device__ __forceinline__ uint32_t pack(float2 pair)

@@ -71,13 +71,37 @@ struct Level {
   float *collapsed; /* what this level and the coarser ones add up to */
 };
 
+/* A level's weights, one a block (CfLlfWeights). Around them is a margin of a block, which repeats
+ * the border, as columns do up to the pitch, an even number. */
+struct BlockWeights {
+  int across, down, pitch; /* blocks; floats of a row */
+  float *plane;            /* from the margin's first on; NULL where there are none */
+
+  __host__ __device__ size_t index(int x, int y) const
+  {
+    return (size_t)(y + 1) * (size_t)pitch + (size_t)(x + 1);
+  }
+
+  size_t bytes() const
+  {
+    return index(-1, down + 1) * sizeof(float);
+  }
+};
+
+/* Of a level of this size, without a plane. */
+inline BlockWeights block_weights(int width, int height)
+{
+  const int across = cf_llf_weight_blocks(width);
+
+  return {across, cf_llf_weight_blocks(height), (across + 1) / 2 * 2 + 2, nullptr};
+}
+
 struct Pyramid {
   int images;
   int groups;                     /* 16-byte groups of one pixel */
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
-  /* Of each level l below `weighted`, on the grid of level l + 1: CfLlfWeights. */
-  int weighted;
-  float *weight[CF_LLF_WEIGHTED_LEVELS];
+  int weighted;                   /* levels: the others' have no plane */
+  BlockWeights weights[CF_LLF_WEIGHTED_LEVELS];
   float last_share; /* CfLlfPyramid */
   __half *cells[2]; /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
   unsigned *coarse_inputs_ready; /* on tensor cores, not 0 once all levels' components are made
@@ -93,7 +117,7 @@ struct Series {
 
 /* CfLlfWeights in single precision. */
 struct Weighting {
-  float slope[CF_LLF_WEIGHTED_LEVELS], offset, share[CF_LLF_WEIGHTED_LEVELS];
+  float slope, offset, share[CF_LLF_WEIGHTED_LEVELS];
 };
 
 /* What a level that has been collapsed becomes: share times it plus `gauss` times its Gaussian. */

@@ -1,177 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The weights of the finest levels' coefficients, which hold the noise floor (CfLlfWeights), from
- * the variance of the picture and of its Gaussians. A lane has four columns of a strip and walks
- * down its rows; what the 5 taps across need of other columns, neighbouring lanes have.
+ * the variance of the picture and of its Gaussians. A CTA makes a tile of blocks, with some around
+ * it; a warp has two rows of them, a lane a column. What a block needs of those beside it, other
+ * lanes have, and of those above and below it, shared memory. So all reads are on their way at
+ * once.
  */
-#include "cuda/common/half2.cuh"
-#include "cuda/common/grid_flags.cuh"
 #include "cuda/llf/tiled_fp16.cuh"
+#include "cuda/llf/weights_moments.cuh"
 
-#include <type_traits>
+#include <math.h>
 
 namespace cf::llf
 {
 namespace
 {
 
-/* Of a strip: the two outer lanes on either side only help. */
-constexpr int kSide = 2, kLanes = 32 - 2 * kSide, kColumns = 4;
-constexpr int kAcross = kLanes * kColumns / 2, kWarps = 4;
+/* A tile's blocks, and so many around it. */
+constexpr int kSide = 2, kWarps = 8, kRowsOfWarp = 2, kRows = kWarps * kRowsOfWarp;
+constexpr int kTileAcross = 32 - 2 * kSide, kTileDown = kRows - 2 * kSide;
 
-/* Rows of weights that a warp makes: of large levels more, since each strip begins with four more.
- */
-int rows_of_strip(const Level &weights)
-{
-  return (long long)weights.width * weights.height > 1000000 ? 12 : 8;
-}
-
-/* --- where the values come from; all less 1/2, so single precision is enough for squares --- */
-
-struct GaussValues {
-  const float *gauss;
-  int width, height;
-  bool aligned;
-  using Four = float4;
-
-  __device__ __forceinline__ bool has_words(int x) const
-  {
-    return aligned && x >= 0 && x + kColumns <= width;
-  }
-
-  __device__ __forceinline__ const uint8_t *row(int y) const
-  {
-    return reinterpret_cast<const uint8_t *>(gauss + (ptrdiff_t)y * width);
-  }
-
-  __device__ __forceinline__ ptrdiff_t stride() const
-  {
-    return (ptrdiff_t)width * (ptrdiff_t)sizeof(float);
-  }
-
-  __device__ __forceinline__ void unpack(const Four &four, float value[kColumns]) const
-  {
-    value[0] = four.x - 0.5f;
-    value[1] = four.y - 0.5f;
-    value[2] = four.z - 0.5f;
-    value[3] = four.w - 0.5f;
-  }
-
-  __device__ __forceinline__ float value(int x, int y) const
-  {
-    return gauss[(size_t)y * width + x] - 0.5f;
-  }
-};
-
-/* Words hold four samples, or four pixels of four bytes whose channels `byte` tells. */
-template <typename Sample, Colour Kind> struct PictureValues {
-  const Pixels &pixels;
-  const uint8_t *from;
-  uint32_t take[3]; /* the bytes of a pixel, as the low bits of floats */
-  bool aligned;
-  using Four = std::conditional_t<Kind == Colour::RGB, uint4,
-                                  std::conditional_t<sizeof(Sample) == 2, uint2, uint32_t>>;
-
-  __device__ __forceinline__ bool has_words(int x) const
-  {
-    return aligned && x >= 0 && x + kColumns <= pixels.width;
-  }
-
-  __device__ __forceinline__ const uint8_t *row(int y) const
-  {
-    return from + (ptrdiff_t)y * pixels.channel[0].from_stride;
-  }
-
-  __device__ __forceinline__ ptrdiff_t stride() const
-  {
-    return pixels.channel[0].from_stride;
-  }
-
-  __device__ __forceinline__ float code(uint32_t word, uint32_t selector) const
-  {
-    return __uint_as_float(permute_bytes(word, 0x4b000000u, selector)) - 8388608.0f;
-  }
-
-  __device__ __forceinline__ float centred(float intensity) const
-  {
-    return intensity - 0.5f;
-  }
-
-  __device__ __forceinline__ float pixel(uint32_t word) const
-  {
-    const float sum = fmaf(pixels.weight[1], code(word, take[1]),
-                           fmaf(pixels.weight[0], code(word, take[0]), pixels.bias));
-
-    return centred(fma_saturate(pixels.weight[2], code(word, take[2]), sum));
-  }
-
-  __device__ __forceinline__ float sample(float code) const
-  {
-    return centred(fma_saturate(pixels.weight[0], code, pixels.bias));
-  }
-
-  __device__ __forceinline__ void unpack(const Four &four, float value[kColumns]) const
-  {
-    if constexpr (Kind == Colour::RGB) {
-      value[0] = pixel(four.x);
-      value[1] = pixel(four.y);
-      value[2] = pixel(four.z);
-      value[3] = pixel(four.w);
-    } else if constexpr (sizeof(Sample) == 2) {
-      value[0] = sample(code((four.x & 65535u) >> pixels.shift, 0x7410));
-      value[1] = sample(code(four.x >> 16 >> pixels.shift, 0x7410));
-      value[2] = sample(code((four.y & 65535u) >> pixels.shift, 0x7410));
-      value[3] = sample(code(four.y >> 16 >> pixels.shift, 0x7410));
-    } else {
-#pragma unroll
-      for (int k = 0; k < kColumns; k++)
-        value[k] = sample(code(four, 0x7440 + k));
-    }
-  }
-
-  __device__ __forceinline__ float value(int x, int y) const
-  {
-    return centred(__saturatef(load_intensity<Sample, Kind>(pixels, x, y)));
-  }
-};
-
-/* --- a strip --- */
-
-/* Five taps, over 1/20. */
-struct Sums {
-  float value[kColumns], square[kColumns];
-
-  __device__ __forceinline__ void add(float tap, const float more[kColumns])
-  {
-#pragma unroll
-    for (int k = 0; k < kColumns; k++) {
-      value[k] = fmaf(tap, more[k], value[k]);
-      square[k] = fmaf(tap, more[k] * more[k], square[k]);
-    }
-  }
-};
-
-/* The taps across at a lane's first and third column, of which the first needs two columns of the
- * lane before. */
-__device__ __forceinline__ float2 across(const float column[kColumns])
-{
-  const float second_before = __shfl_up_sync(~0u, column[2], 1);
-  const float before = __shfl_up_sync(~0u, column[3], 1);
-  const float after = __shfl_down_sync(~0u, column[0], 1);
-
-  return make_float2(
-      fmaf(8.0f, column[0], fmaf(5.0f, before + column[1], second_before + column[2])),
-      fmaf(8.0f, column[2], fmaf(5.0f, column[1] + column[3], column[0] + after)));
-}
-
-/* From sums over 1/400. */
-__device__ __forceinline__ float variance_of(float value, float square)
-{
-  constexpr float kUnit = 1.0f / 400.0f;
-  const float mean = kUnit * value;
-
-  return fmaxf(fmaf(-mean, mean, kUnit * square), 0.0f);
-}
+/* --- a tile --- */
 
 struct Opening {
   float slope, offset, share;
@@ -185,197 +34,237 @@ struct Opening {
   }
 };
 
-/* A quarter, a half, a quarter. */
-__device__ __forceinline__ float binomial(float before, float here, float after)
+/* With a thirty-second of either neighbour. */
+__device__ __forceinline__ float smoothed(float before, float here, float after)
 {
-  return fmaf(0.25f, before + after, 0.5f * here);
+  return fmaf(0.03125f, before + after, 0.9375f * here);
 }
 
-/* A weighted level and its weights, on the coarser level's grid. */
 struct WeightedLevel {
-  int width, height, strips, down; /* of the weights; strips side by side, and their rows */
-  float *weight;
+  BlockWeights weights;
+  int tiles_across;
   Opening opening;
 };
 
-/* Two variances of a lane, smoothed across. Beyond the level its border repeats. */
-__device__ __forceinline__ float2 variances(const Sums &sums, int width, int to_x)
+/* Stores the weight of a block at the border, and in the margin. */
+__device__ __forceinline__ void store_at_border(const BlockWeights &weights, int x, int y,
+                                                float weight)
 {
-  const float2 value = across(sums.value), square = across(sums.square);
-  const float here = variance_of(value.x, square.x), own = variance_of(value.y, square.y);
-  const float before = __shfl_up_sync(~0u, own, 1), behind = __shfl_down_sync(~0u, here, 1);
-  const float next = to_x + 1 < width ? own : here;
+  const int before_x = x > 0 ? 0 : 1, before_y = y > 0 ? 0 : 1;
+  const int after_x = x + 1 < weights.across ? 0 : weights.pitch - 2 - x;
+  const int after_y = y + 1 < weights.down ? 0 : 1;
 
-  return make_float2(binomial(to_x > 0 ? before : here, here, next),
-                     binomial(here, own, to_x + 2 < width ? behind : own));
+  for (int i = -before_y; i <= after_y; i++) {
+    for (int k = -before_x; k <= after_x; k++)
+      weights.plane[weights.index(x + k, y + i)] = weight;
+  }
 }
 
-/* Weights of row `y` from the rows above, at and below it. */
-__device__ __forceinline__ void store_weights(const WeightedLevel &level, const float2 (&rows)[3],
-                                              int y, int to_x, bool writes)
+/* A block's variance, smoothed across. Beyond the level its border repeats. */
+__device__ __forceinline__ float smoothed_across(float variance, int x, int across)
 {
-  const float2 &above = y > 0 ? rows[0] : rows[1];
-  const float2 &below = y + 1 < level.height ? rows[2] : rows[1];
+  const float before = __shfl_up_sync(~0u, variance, 1);
+  const float after = __shfl_down_sync(~0u, variance, 1);
 
-  if (!writes || y >= level.height)
-    return;
-  float *const to = level.weight + (size_t)y * level.width + to_x;
-  if (to_x < level.width)
-    to[0] = level.opening.weight(binomial(above.x, rows[1].x, below.x));
-  if (to_x + 1 < level.width)
-    to[1] = level.opening.weight(binomial(above.y, rows[1].y, below.y));
+  return smoothed(x > 0 ? before : variance, variance, x + 1 < across ? after : variance);
 }
 
-/* A lane's four columns of a level, row by row; `kAhead` rows are on their way. */
+/* The sample that stands for number `i` of `size`: cells of two repeat beyond the border, and a
+ * last one of one sample has that twice. */
+__device__ __forceinline__ int repeated(int i, int size)
+{
+  const int last_cell = (size - 1) & ~1;
+
+  return min(i < 0 ? i & 1 : min(i, last_cell + (i & 1)), size - 1);
+}
+
+/* Rows of words, or of samples that make such. */
+struct Rows {
+  const uint8_t *from; /* row 0 */
+  ptrdiff_t stride;    /* bytes */
+  int width, height;
+  bool aligned;
+};
+
+/* A lane's column of blocks. */
 template <typename Values> struct Column {
   using Four = typename Values::Four;
-  static constexpr int kAhead = sizeof(Four) > 8 ? 4 : 8;
 
   const Values &values;
-  const uint8_t *from; /* row 0, where the lane reads words */
-  ptrdiff_t stride;
-  int height, y; /* of the next row to load */
+  const Rows &rows;
+  const uint8_t *from; /* in row 0, where the lane reads words */
   bool words;
-  int columns[kColumns];
-  Four ahead[kAhead];
+  int samples[kBlock];
 
-  __device__ __forceinline__ Column(const Values &values, int width, int height, int x, int y)
-      : values(values), from(values.row(0) + (ptrdiff_t)(x / kColumns) * (int)sizeof(Four)),
-        stride(values.stride()), height(height), y(y), words(values.has_words(x))
+  __device__ __forceinline__ Column(const Values &values, const Rows &rows, int x)
+      : values(values), rows(rows), from(rows.from + (ptrdiff_t)x * (int)sizeof(Four)),
+        words(rows.aligned && x >= 0 && kBlock * (x + 1) <= rows.width)
   {
 #pragma unroll
-    for (int k = 0; k < kColumns; k++)
-      columns[k] = mirrored(x + k, width);
+    for (int k = 0; k < kBlock; k++)
+      samples[k] = repeated(kBlock * x + k, rows.width);
+  }
+
+  /* The rows of block `y`. */
+  __device__ __forceinline__ void load(int y, Four (&four)[kBlock]) const
+  {
+    if (words && y >= 0 && kBlock * (y + 1) <= rows.height) {
+      const uint8_t *const row = from + kBlock * y * rows.stride;
+
 #pragma unroll
-    for (int k = 0; k < kAhead; k++)
-      load(k);
-  }
-
-  __device__ __forceinline__ void load(int k)
-  {
-    if (words)
-      ahead[k] = *reinterpret_cast<const Four *>(from + mirrored(y, height) * stride);
-    y++;
-  }
-
-  __device__ __forceinline__ void next(float value[kColumns])
-  {
-    if (words) {
-      values.unpack(ahead[0], value);
+      for (int k = 0; k < kBlock; k++)
+        four[k] = *reinterpret_cast<const Four *>(row + k * rows.stride);
     } else {
-      const int row = mirrored(y - kAhead, height);
 #pragma unroll
-      for (int k = 0; k < kColumns; k++)
-        value[k] = values.value(columns[k], row);
+      for (int k = 0; k < kBlock; k++)
+        four[k] = values.gather(samples, repeated(kBlock * y + k, rows.height));
     }
-#pragma unroll
-    for (int k = 0; k + 1 < kAhead; k++)
-      ahead[k] = ahead[k + 1];
-    load(kAhead - 1);
   }
 };
 
-/* `down` rows of weights in strip `strip` from row `first` on. Of the level's rows, two and two,
- * the first is the first, third and last of three rows of weights, and the second the second and
- * fourth of two; rows of weights then need those above and below. */
+/* What rows of blocks hand to those above and below them: halves of blocks, in a block's order, and
+ * variances, smoothed across. */
+struct Shared {
+  uint2 half[2 * kRows][32];
+  float variance[kRows][32];
+};
+
+/* Of the halves of row `row`. */
 template <typename Values>
-__device__ __forceinline__ void make_strip(const Values &values, int fine_width, int fine_height,
-                                           const WeightedLevel &level, int strip, int first,
-                                           int down)
+__device__ __forceinline__ void store_halves(const Values &values,
+                                             typename Values::Four (&four)[kBlock], Shared *shared,
+                                             int row, int lane)
 {
-  const int lane = threadIdx.x % 32;
-  const int x = kColumns * (strip * kLanes + lane - kSide), to_x = x >> 1;
-  const bool writes = lane >= kSide && lane < 32 - kSide;
-  Column<Values> column(values, fine_width, fine_height, x, 2 * first - 4);
-  Sums older = {}, newer = {};
-  float2 rows[3] = {};
+  using M = Moments<typename Values::Sum>;
 
-#pragma unroll 1
-  for (int i = 0; i < down + 4; i++) {
-    float value[kColumns];
+  values.prepare(four);
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    M cell[2];
 
-    column.next(value);
-    older.add(1.0f, value);
-    rows[0] = rows[1];
-    rows[1] = rows[2];
-    rows[2] = variances(older, level.width, to_x);
-    if (i >= 4)
-      store_weights(level, rows, first + i - 4, to_x, writes);
-    older = newer;
-    older.add(8.0f, value);
-    newer = Sums{};
-    newer.add(1.0f, value);
-    column.next(value);
-    older.add(5.0f, value);
-    newer.add(5.0f, value);
+    values.cells(four[2 * k], four[2 * k + 1], cell);
+    *reinterpret_cast<M *>(&shared->half[2 * row + k][lane]) = moments_across(cell);
+  }
+}
+
+template <typename Values>
+__device__ __forceinline__ float variance_of_row(const Values &values, const Shared &shared,
+                                                 int row, int lane)
+{
+  using M = Moments<typename Values::Sum>;
+  M half[4];
+
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    half[k] = *reinterpret_cast<const M *>(&shared.half[2 * row - 1 + k][lane]);
+  return values.variance(moments_down(half));
+}
+
+/* The weights of tile `tile`. */
+template <typename Values>
+__device__ __forceinline__ void make_tile(const Values &values, const Rows &source,
+                                          const WeightedLevel &level, int tile, Shared *shared)
+{
+  const BlockWeights &weights = level.weights;
+  const int lane = threadIdx.x % 32, first_row = (int)threadIdx.x / 32 * kRowsOfWarp;
+  const int x = tile % level.tiles_across * kTileAcross - kSide + lane;
+  const int y = tile / level.tiles_across * kTileDown - kSide + first_row;
+  const bool writes = lane >= kSide && lane < 32 - kSide && x < weights.across;
+  const Column<Values> column(values, source, x);
+  typename Values::Four four[kRowsOfWarp][kBlock];
+
+#pragma unroll
+  for (int k = 0; k < kRowsOfWarp; k++)
+    column.load(y + k, four[k]);
+#pragma unroll
+  for (int k = 0; k < kRowsOfWarp; k++)
+    store_halves(values, four[k], shared, first_row + k, lane);
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kRowsOfWarp; k++) {
+    const int row = first_row + k;
+
+    if (row > 0 && row < kRows - 1)
+      shared->variance[row][lane] =
+          smoothed_across(variance_of_row(values, *shared, row, lane), x, weights.across);
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kRowsOfWarp; k++) {
+    const int row = first_row + k, to_y = y + k;
+
+    if (row < kSide || row >= kRows - kSide || to_y >= weights.down || !writes)
+      continue;
+    const bool top = to_y == 0, bottom = to_y == weights.down - 1;
+    const float weight = level.opening.weight(
+        smoothed(shared->variance[top ? row : row - 1][lane], shared->variance[row][lane],
+                 shared->variance[bottom ? row : row + 1][lane]));
+
+    if (top || bottom || x == 0 || x == weights.across - 1)
+      store_at_border(weights, x, to_y, weight);
+    else
+      weights.plane[weights.index(x, to_y)] = weight;
   }
 }
 
 struct Job {
   WeightedLevel level[CF_LLF_WEIGHTED_LEVELS];
-  Level fine[CF_LLF_WEIGHTED_LEVELS];          /* from 1 on */
-  int first_block[CF_LLF_WEIGHTED_LEVELS + 1]; /* of levels 1 and up */
+  Level fine[CF_LLF_WEIGHTED_LEVELS]; /* from 1 on */
+  int first_tile[CF_LLF_WEIGHTED_LEVELS + 1];
   int levels;
-  bool aligned;
-  Packing packing;
-  const unsigned *coarse_inputs_ready;
+  Words words;
 };
 
 template <typename Sample, Colour Kind>
-__global__ void __launch_bounds__(32 * kWarps, Kind == Colour::RGB   ? 5
-                                               : sizeof(Sample) == 2 ? 6
-                                                                     : 7)
-    picture_weights_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Job job,
-                           bool beside)
+__global__ void __launch_bounds__(32 * kWarps, 5)
+    weights_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Job job,
+                   bool beside)
 {
-  const WeightedLevel &level = job.level[0];
-  const int warp = (int)blockIdx.x * kWarps + (int)threadIdx.x / 32;
-  const int strip = warp % level.strips, first = warp / level.strips * level.down;
-  const PictureValues<Sample, Kind> values = {
-      pixels,
-      pixels.channel[0].from - (Kind == Colour::RGB ? job.packing.byte[0] : 0),
-      {0x7440u + job.packing.byte[0], 0x7440u + job.packing.byte[1], 0x7440u + job.packing.byte[2]},
-      job.aligned};
+  __shared__ Shared shared;
+  int index = 0;
 
   begin(beside);
-  if (first < level.height)
-    make_strip(values, pixels.width, pixels.height, level, strip, first, level.down);
-  end(beside);
-}
-
-/* Of levels 1 and up. */
-__global__ void __launch_bounds__(32 * kWarps)
-    level_weights_kernel(const __grid_constant__ Job job, bool beside)
-{
-  int index = 1;
-
-  begin(beside);
-  while (index + 1 < job.levels && (int)blockIdx.x >= job.first_block[index + 1])
+  while (index + 1 < job.levels && (int)blockIdx.x >= job.first_tile[index + 1])
     index++;
-  if (beside && index > 2)
-    spin_acquire(job.coarse_inputs_ready, 1);
   const WeightedLevel &level = job.level[index];
-  const Level &fine = job.fine[index];
-  const int warp = ((int)blockIdx.x - job.first_block[index]) * kWarps + (int)threadIdx.x / 32;
-  const int strip = warp % level.strips, first = warp / level.strips * level.down;
+  const int tile = (int)blockIdx.x - job.first_tile[index];
 
-  if (first < level.height)
-    make_strip(GaussValues{fine.gauss, fine.width, fine.height, fine.width % kColumns == 0},
-               fine.width, fine.height, level, strip, first, level.down);
+  if (index == 0) {
+    make_tile(PictureValues<Sample, Kind>{pixels, job.words},
+              Rows{job.words.from, pixels.channel[0].from_stride, pixels.width, pixels.height,
+                   job.words.aligned},
+              level, tile, &shared);
+  } else {
+    const Level &fine = job.fine[index];
+
+    make_tile(GaussValues{fine.gauss, fine.width},
+              Rows{reinterpret_cast<const uint8_t *>(fine.gauss),
+                   (ptrdiff_t)fine.width * (ptrdiff_t)sizeof(float), fine.width, fine.height,
+                   fine.width % kBlock == 0},
+              level, tile, &shared);
+  }
   end(beside);
 }
 
-/* Whether lanes read whole words of the picture. */
-bool is_aligned(const Pixels &pixels, const Packing &packing)
+Words words_of(const Pixels &pixels)
 {
   const Channel &channel = pixels.channel[0];
   const bool rgb = pixels.colour == Colour::RGB;
-  const uintptr_t bits =
-      ((uintptr_t)channel.from - (rgb ? packing.byte[0] : 0)) | (uintptr_t)channel.from_stride;
+  const Packing packing = packing_of(pixels);
+  const uint8_t *const from = channel.from - (rgb ? packing.byte[0] : 0);
+  const uintptr_t bits = (uintptr_t)from | (uintptr_t)channel.from_stride;
+  /* A range that ends between two codes has both. */
+  const uint32_t first = (uint32_t)floorf(pixels.offset);
+  const uint32_t last = (uint32_t)fminf(ceilf(pixels.offset + pixels.scale), pixels.max_code);
 
-  if (rgb)
-    return packing.packed && bits % 16 == 0;
-  return pixels.step[0] == 1 && bits % (pixels.wide ? 8 : 4) == 0;
+  return Words{from,
+               rgb ? packing.packed && bits % 16 == 0
+                   : pixels.step[0] == 1 && bits % (pixels.wide ? 8 : 4) == 0,
+               first * 65537u,
+               last * 65537u,
+               first > 0 || (float)last < pixels.max_code,
+               packing,
+               luma_row_of(pixels, packing)};
 }
 
 /* --- the linear part --- */
@@ -444,41 +333,23 @@ bool make_weights(Queue *queue, const Pixels &pixels, const Weighting &weighting
   Job job = {};
 
   job.levels = pyramid.weighted;
-  job.packing = packing_of(pixels);
-  job.aligned = is_aligned(pixels, job.packing);
-  job.coarse_inputs_ready = pyramid.coarse_inputs_ready;
+  job.words = words_of(pixels);
   for (int l = 0; l < job.levels; l++) {
-    const Level &coarse = pyramid.level[l + 1];
-    const int strips = blocks(coarse.width, kAcross), down = rows_of_strip(coarse);
+    const BlockWeights &weights = pyramid.weights[l];
+    const int tiles_across = blocks(weights.across, kTileAcross);
 
-    job.level[l] = WeightedLevel{coarse.width,
-                                 coarse.height,
-                                 strips,
-                                 down,
-                                 pyramid.weight[l],
-                                 {weighting.slope[l], weighting.offset, weighting.share[l]}};
+    job.level[l] = WeightedLevel{
+        weights, tiles_across, {weighting.slope, weighting.offset, weighting.share[l]}};
     job.fine[l] = pyramid.level[l];
-    /* Level 0 has a kernel of its own. */
-    job.first_block[l + 1] =
-        l == 0 ? 0 : job.first_block[l] + blocks(strips * blocks(coarse.height, down), kWarps);
+    job.first_tile[l + 1] = job.first_tile[l] + tiles_across * blocks(weights.down, kTileDown);
   }
-  const WeightedLevel &first = job.level[0];
-  const int first_blocks = blocks(first.strips * blocks(first.height, first.down), kWarps);
+  return with_pixel_types(pixels, [&](auto sample, auto colour) {
+    using Sample = typename decltype(sample)::type;
+    constexpr Colour kKind = decltype(colour)::colour == Colour::RGB ? Colour::RGB : Colour::SINGLE;
 
-  return with_pixel_types(pixels,
-                          [&](auto sample, auto colour) {
-                            using Sample = typename decltype(sample)::type;
-                            constexpr Colour kKind = decltype(colour)::colour == Colour::RGB
-                                                         ? Colour::RGB
-                                                         : Colour::SINGLE;
-
-                            return launch(queue, "llf weights",
-                                          picture_weights_kernel<Sample, kKind>, dim3(first_blocks),
-                                          dim3(32 * kWarps), 0, pixels, job, beside);
-                          }) &&
-         (job.levels == 1 ||
-          launch(queue, "llf weights", level_weights_kernel, dim3(job.first_block[job.levels]),
-                 dim3(32 * kWarps), 0, job, beside));
+    return launch(queue, "llf weights", weights_kernel<Sample, kKind>,
+                  dim3(job.first_tile[job.levels]), dim3(32 * kWarps), 0, pixels, job, beside);
+  });
 }
 
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,

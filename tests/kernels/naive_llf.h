@@ -206,7 +206,7 @@ static inline void naive_share(NaivePyramid *result, const NaivePyramid *gaussia
   free(own.value);
 }
 
-/* A quarter, a half, a quarter of neighbours both ways; the border repeats. */
+/* With a thirty-second of either neighbour both ways; the border repeats. */
 static inline NaiveImage naive_smoothed(const NaiveImage *image)
 {
   const NaiveImage smoothed = naive_image(image->width, image->height, 1);
@@ -215,13 +215,54 @@ static inline NaiveImage naive_smoothed(const NaiveImage *image)
     for (int x = 0; x < image->width; x++)
       for (int i = -1; i <= 1; i++)
         for (int j = -1; j <= 1; j++)
-          *naive_at(&smoothed, x, y) += (i ? 0.25 : 0.5) * (j ? 0.25 : 0.5) *
+          *naive_at(&smoothed, x, y) += (i ? 0.03125 : 0.9375) * (j ? 0.03125 : 0.9375) *
                                         *naive_at(image, naive_mirror(x + i, image->width),
                                                   naive_mirror(y + j, image->height));
   return smoothed;
 }
 
-/* What holds the noise floor of series and samples: of the four finest levels only so much of what
+static inline double naive_clamped(const NaiveImage *image, int x, int y)
+{
+  const int last_x = image->width - 1, last_y = image->height - 1;
+
+  return *naive_at(image, x < 0 ? 0 : x > last_x ? last_x : x, y < 0 ? 0 : y > last_y ? last_y : y);
+}
+
+/* Means of blocks of 4 x 4 with half of what is around them: of cells of 2 x 2 the four inside
+ * count 3/8 both ways, those around 1/8. */
+static inline NaiveImage naive_block_means(const NaiveImage *image)
+{
+  const double tap[4] = {0.125, 0.375, 0.375, 0.125};
+  const NaiveImage cells = naive_image((image->width + 1) / 2, (image->height + 1) / 2, 1);
+  const NaiveImage means = naive_image((image->width + 3) / 4, (image->height + 3) / 4, 1);
+
+  for (int y = 0; y < 2 * cells.height; y++)
+    for (int x = 0; x < 2 * cells.width; x++)
+      *naive_at(&cells, x / 2, y / 2) += 0.25 * naive_clamped(image, x, y);
+  for (int y = 0; y < means.height; y++)
+    for (int x = 0; x < means.width; x++)
+      for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+          *naive_at(&means, x, y) +=
+              tap[i] * tap[j] * naive_clamped(&cells, 2 * x - 1 + i, 2 * y - 1 + j);
+  free(cells.value);
+  return means;
+}
+
+/* Between the middles of blocks of 4 x 4. */
+static inline double naive_between(const NaiveImage *blocks, int x, int y)
+{
+  const double at_x = (x + 0.5) / 4.0 - 0.5, at_y = (y + 0.5) / 4.0 - 0.5;
+  const int left = (int)floor(at_x), top = (int)floor(at_y);
+  const double right = at_x - left, bottom = at_y - top;
+
+  return (1.0 - bottom) * ((1.0 - right) * naive_clamped(blocks, left, top) +
+                           right * naive_clamped(blocks, left + 1, top)) +
+         bottom * ((1.0 - right) * naive_clamped(blocks, left, top + 1) +
+                   right * naive_clamped(blocks, left + 1, top + 1));
+}
+
+/* What holds the noise floor of series and samples: of the three finest levels only so much of what
  * they add as the input deviates there from its own mean. */
 static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussian,
                                const CfLlfParams *params)
@@ -231,29 +272,29 @@ static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussia
                                                : 1.0;
   const double noise_floor = params->noise_floor * fading;
 
-  for (int l = 0; l + 1 < result->images && l < 4 && noise_floor > 0.0; l++) {
-    const NaiveImage own = naive_laplacian(gaussian, l), *mean = &gaussian->image[l + 1];
-    const double opens = l == 0 ? 0.32 * noise_floor : 0.16 * noise_floor;
-    NaiveImage squares = naive_image(own.width, own.height, 1), reduced, weight;
-    NaiveImage expanded;
+  for (int l = 0; l + 1 < result->images && l < 3 && noise_floor > 0.0; l++) {
+    const NaiveImage own = naive_laplacian(gaussian, l);
+    const NaiveImage mean = naive_block_means(&gaussian->image[l]);
+    const double opens = 0.33 * noise_floor;
+    NaiveImage squares = naive_image(own.width, own.height, 1), variance, weight;
 
     for (int i = 0; i < own.width * own.height; i++)
       squares.value[i] = gaussian->image[l].value[i] * gaussian->image[l].value[i];
-    reduced = naive_reduce(&squares);
-    for (int i = 0; i < reduced.width * reduced.height; i++)
-      reduced.value[i] = fmax(reduced.value[i] - mean->value[i] * mean->value[i], 0.0);
-    weight = naive_smoothed(&reduced);
+    variance = naive_block_means(&squares);
+    for (int i = 0; i < variance.width * variance.height; i++)
+      variance.value[i] = fmax(variance.value[i] - mean.value[i] * mean.value[i], 0.0);
+    weight = naive_smoothed(&variance);
     for (int i = 0; i < weight.width * weight.height; i++)
       weight.value[i] = naive_smooth(opens, 2.0 * opens, sqrt(weight.value[i] + 1e-8));
-    expanded = naive_expand(&weight, own.width, own.height);
     for (int i = 0; i < own.width * own.height; i++)
       result->image[l].value[i] =
-          own.value[i] + expanded.value[i] * (result->image[l].value[i] - own.value[i]);
+          own.value[i] + naive_between(&weight, i % own.width, i / own.width) *
+                             (result->image[l].value[i] - own.value[i]);
     free(own.value);
+    free(mean.value);
     free(squares.value);
-    free(reduced.value);
+    free(variance.value);
     free(weight.value);
-    free(expanded.value);
   }
 }
 

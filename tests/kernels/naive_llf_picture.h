@@ -141,13 +141,15 @@ static inline void naive_separate(const CfTestPicture *source, CfTestPicture *re
   }
 }
 
-/* By how much colours grow: in the dark less than luma, if it rises. */
+/* By how much colours grow: in the dark less than luma, if it rises; or fall as luma does. */
 static inline double naive_growth(double before, double after)
 {
-  const double gain = (after + 1.0 / 255.0) / (before + 1.0 / 255.0);
-  const double growth = (gain < 0.0 ? 0.0 : gain > 16.0 ? 16.0 : gain) - 1.0;
+  const double step = 1.0 / 255.0;
+  const double gain = (after + step) / (before + step);
 
-  return growth > 0.0 ? growth * naive_smooth(0.0, 0.25, before) : growth;
+  if (after < before)
+    return fmax((after - before) / (before > step ? before : step), -1.0);
+  return ((gain > 16.0 ? 16.0 : gain) - 1.0) * naive_smooth(0.0, 0.25, before);
 }
 
 /* Chroma that no red, green and blue of 0..1 make follows only as far as theirs would. */

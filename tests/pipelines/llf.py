@@ -58,7 +58,7 @@ def expand_axis(size):
 @functools.lru_cache(None)
 def operators(height, width, levels):
     """For each level but the last the rows of its Gaussian and Laplacian images, the expansion of
-    the next level and the reduction to it; of the last the Gaussian only. Images are flattened."""
+    the next level; of the last the Gaussian only. Images are flattened."""
     depth = int(np.floor(np.log2(min(width, height))))
     depth = min(depth, levels) if levels else depth
     gaussian = scipy.sparse.identity(width * height, format="csr")
@@ -67,7 +67,7 @@ def operators(height, width, levels):
         reduce = scipy.sparse.kron(reduce_axis(height), reduce_axis(width), "csr")
         expand = scipy.sparse.kron(expand_axis(height), expand_axis(width), "csr")
         smaller = reduce @ gaussian
-        result.append((gaussian, (gaussian - expand @ smaller).tocsr(), expand, reduce))
+        result.append((gaussian, (gaussian - expand @ smaller).tocsr(), expand))
         gaussian, height, width = smaller, (height + 1) // 2, (width + 1) // 2
     return result, gaussian
 
@@ -90,7 +90,7 @@ def dense(image, sigma, alpha, beta, levels=0, **more):
     steps, last = operators(*image.shape, levels)
     pixels = image.ravel()
     coefficients = []
-    for gaussian, laplacian, _, _ in steps:
+    for gaussian, laplacian, _ in steps:
         rows = np.repeat(np.arange(laplacian.shape[0]), np.diff(laplacian.indptr))
         d = pixels[laplacian.indices] - (gaussian @ pixels)[rows]
         terms = laplacian.data * remap(d, sigma, alpha, beta, **more)
@@ -99,7 +99,7 @@ def dense(image, sigma, alpha, beta, levels=0, **more):
 
 
 def collapsed(steps, coefficients, output, shape):
-    for (_, _, expand, _), coefficient in zip(reversed(steps), reversed(coefficients)):
+    for (_, _, expand), coefficient in zip(reversed(steps), reversed(coefficients)):
         output = coefficient + expand @ output
     return output.reshape(shape)
 
@@ -113,38 +113,61 @@ def sizes(shape, level):
     return tuple(-(-size // 2 ** level) for size in shape)
 
 
-def smoothed(plane):
-    """A quarter, a half, a quarter of neighbours both ways; the border repeats."""
+def taps(plane, axis, weights, first, step):
+    """Sums along an axis of samples from first + step i on; the border repeats."""
+    size = plane.shape[axis]
+    index = step * np.arange(-(-size // step))
+    return sum(weight * np.take(plane, np.clip(index + first + k, 0, size - 1), axis)
+               for k, weight in enumerate(weights))
+
+
+def block_means(plane):
+    """Of blocks of 4x4 and half of what is around them, from means over 2x2."""
     for axis in (0, 1):
-        wide = np.pad(plane, [(1, 1) if axis == a else (0, 0) for a in (0, 1)], "edge")
-        parts = [np.take(wide, range(i, i + plane.shape[axis]), axis) for i in range(3)]
-        plane = 0.25 * (parts[0] + parts[2]) + 0.5 * parts[1]
+        plane = taps(plane, axis, (1 / 2, 1 / 2), 0, 2)
+        plane = taps(plane, axis, (1 / 8, 3 / 8, 3 / 8, 1 / 8), -1, 2)
     return plane
+
+
+def between_blocks(blocks, shape):
+    """Linear between the middles of blocks."""
+    for axis, size in enumerate(shape):
+        place = np.clip((np.arange(size) + 0.5) / 4 - 0.5, 0, blocks.shape[axis] - 1)
+        part = (place % 1).reshape([-1 if axis == a else 1 for a in (0, 1)])
+        lower = place.astype(int)
+        upper = np.minimum(lower + 1, blocks.shape[axis] - 1)
+        blocks = (1 - part) * np.take(blocks, lower, axis) + part * np.take(blocks, upper, axis)
+    return blocks
+
+
+def noise_weights(plane, noise_floor):
+    variance = np.maximum(block_means(plane ** 2) - block_means(plane) ** 2, 0)
+    for axis in (0, 1):
+        variance = taps(variance, axis, (1 / 32, 15 / 16, 1 / 32), -1, 1)
+    closed = 0.33 * noise_floor
+    return between_blocks(smoothstep(np.sqrt(variance), closed, 2 * closed), plane.shape)
 
 
 def sampled(image, count, sigma, alpha, beta, noise_floor=0.02):
     """Aubry et al. 2014 on a fixed grid of intensities: each coefficient is interpolated between
-    the pyramids of the images remapped about the two nearest of them. What that adds to the four
+    the pyramids of the images remapped about the two nearest of them. What that adds to the three
     finest levels counts as far as the picture deviates there from its local mean."""
     steps, last = operators(*image.shape, 0)
     pixels = image.ravel()
     grid = np.arange(count) / (count - 1)
     remapped = [g + remap(pixels - g, sigma, alpha, beta, noise_floor) for g in grid]
     coefficients = []
-    for level, (gaussian, laplacian, expand, reduce) in enumerate(steps):
+    for level, (gaussian, laplacian, _) in enumerate(steps):
         position = np.clip(gaussian @ pixels, 0, 1) * (count - 1)
         lower = np.minimum(position.astype(int), count - 2)
         planes = np.stack([laplacian @ plane for plane in remapped])
         index = np.arange(len(lower))
         part = position - lower
         made = (1 - part) * planes[lower, index] + part * planes[lower + 1, index]
-        if alpha < 1 and level < 4:
-            here = gaussian @ pixels
-            variance = np.maximum(reduce @ here ** 2 - (reduce @ here) ** 2, 0)
-            deviation = np.sqrt(smoothed(variance.reshape(sizes(image.shape, level + 1)))).ravel()
-            closed = (0.32 if level == 0 else 0.16) * noise_floor
+        if alpha < 1 and level < 3:
+            here = (gaussian @ pixels).reshape(sizes(image.shape, level))
             own = laplacian @ pixels
-            made = own + (expand @ smoothstep(deviation, closed, 2 * closed)) * (made - own)
+            made = own + noise_weights(here, noise_floor).ravel() * (made - own)
         coefficients.append(made)
     return collapsed(steps, coefficients, last @ pixels, image.shape)
 
@@ -231,9 +254,10 @@ def with_luminance(layout, components, settings):
 
 
 def colour_follow(before, after):
-    """The gain less 1; in the dark a rise is less."""
-    gain = np.clip((after + 1 / 255) / (before + 1 / 255), 0, 16) - 1
-    return np.where(gain > 0, gain * smoothstep(before, 0, 0.25), gain)
+    """The gain of a rise less 1, less in the dark; of a fall that of colours that are scaled."""
+    rise = np.clip((after + 1 / 255) / (before + 1 / 255), 1, 16) - 1
+    fall = np.maximum((after - before) / np.maximum(before, 1 / 255), -1)
+    return np.where(after > before, rise * smoothstep(before, 0, 0.25), fall)
 
 
 # Checks
