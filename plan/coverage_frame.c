@@ -6,27 +6,75 @@
 
 /* ---- A frame ---- */
 
-#define BAND_ROWS 16
+#define CELL_COLUMNS 64
+#define CELL_ROWS    16
 
-static int band_count(const CfVideo *video)
+/* Half pixels: more than rounding makes of any distance. */
+#define MARGIN 4.0f
+
+static int clamp(int value, int least, int most)
 {
-  return (video->height + BAND_ROWS - 1) / BAND_ROWS;
+  return value < least ? least : value > most ? most : value;
 }
 
-/* The bands that a region touches: `*first` to `*end` - 1. */
-static void find_bands(CfRect bounds, int *first, int *end)
+static int cell_columns(const CfVideo *video)
 {
-  *first = *end = 0;
+  return (video->width + CELL_COLUMNS - 1) / CELL_COLUMNS;
+}
+
+static int cell_count(const CfVideo *video)
+{
+  return cell_columns(video) * ((video->height + CELL_ROWS - 1) / CELL_ROWS);
+}
+
+/* The columns and rows of cells that a region touches. */
+static CfRect touched_cells(CfRect bounds)
+{
   if (cf_rect_is_empty(bounds))
-    return;
-  *first = bounds.y0 / BAND_ROWS;
-  *end = (bounds.y1 - 1) / BAND_ROWS + 1;
+    return (CfRect){0};
+  return (CfRect){bounds.x0 / CELL_COLUMNS, bounds.y0 / CELL_ROWS,
+                  (bounds.x1 - 1) / CELL_COLUMNS + 1, (bounds.y1 - 1) / CELL_ROWS + 1};
 }
 
-static bool reserve(CfCoverage *coverage, int regions, int bands, size_t listed, CfStatus *status)
+/* Of pixels in a rectangle from the rectangle around a shape, half pixels: no more than any. */
+static float least_distance(const CfShape *shape, CfRect pixels)
+{
+  const int left = 2 * (shape->x0 - pixels.x1) + 1, right = 2 * (pixels.x0 - shape->x1) + 1;
+  const int top = 2 * (shape->y0 - pixels.y1) + 1, bottom = 2 * (pixels.y0 - shape->y1) + 1;
+  const int across = left > right ? left : right, down = top > bottom ? top : bottom;
+  const float aside = across > 0 ? (float)across : 0.0f, away = down > 0 ? (float)down : 0.0f;
+
+  return sqrtf(aside * aside + away * away);
+}
+
+/* Half pixels within which single precision knows distances to less than MARGIN. */
+#define LARGEST_DISTANCE (1 << 20)
+
+/* Of pixels in a rectangle from a shape, half pixels: no less than any. An ellipse holds the circle
+ * of its smaller axis. */
+static float most_distance(const CfCoverageRule *rule, const CfShape *shape, CfRect pixels)
+{
+  const int half_x = rule->ellipse ? 0 : shape->x1 - shape->x0;
+  const int half_y = rule->ellipse ? 0 : shape->y1 - shape->y0;
+  const int centre_x = rule->ellipse ? shape->centre_x : shape->x0 + shape->x1;
+  const int centre_y = rule->ellipse ? shape->centre_y : shape->y0 + shape->y1;
+  const int left = centre_x - 2 * pixels.x0, right = 2 * pixels.x1 - centre_x;
+  const int top = centre_y - 2 * pixels.y0, bottom = 2 * pixels.y1 - centre_y;
+  const int across = (left > right ? left : right) - half_x;
+  const int down = (top > bottom ? top : bottom) - half_y;
+  const float aside = across > 0 ? (float)across : 0.0f, away = down > 0 ? (float)down : 0.0f;
+  const float radius = rule->ellipse ? (float)shape->smaller_axis : 0.0f;
+
+  if (across > LARGEST_DISTANCE || down > LARGEST_DISTANCE)
+    return INFINITY;
+  return fmaxf(sqrtf(aside * aside + away * away) - radius, 0.0f);
+}
+
+static bool reserve(CfCoverage *coverage, int regions, int cells, size_t listed, CfStatus *status)
 {
   const size_t bytes = (size_t)regions * sizeof *coverage->region +
-                       ((size_t)bands + 1 + listed) * sizeof *coverage->first;
+                       (size_t)cells * sizeof *coverage->farthest +
+                       ((size_t)cells + 1 + listed) * sizeof *coverage->first;
 
   if (bytes > coverage->bytes) {
     cf_coverage_clear(coverage);
@@ -36,30 +84,72 @@ static bool reserve(CfCoverage *coverage, int regions, int bands, size_t listed,
                      regions);
     coverage->bytes = bytes;
   }
-  coverage->first = (int *)(void *)(coverage->region + regions);
-  coverage->listed = coverage->first + bands + 1;
+  coverage->farthest = (float *)(void *)(coverage->region + regions);
+  coverage->first = (int *)(void *)(coverage->farthest + cells);
+  coverage->listed = coverage->first + cells + 1;
   return true;
 }
 
-/* Counts, sums up, and fills from the end of each band's list on. */
-static void list_bands(CfCoverage *coverage)
-{
-  const int bands = band_count(&coverage->video);
-  int first, end;
+typedef void (*VisitCell)(CfCoverage *coverage, int region, int cell, CfRect pixels);
 
-  memset(coverage->first, 0, (size_t)(bands + 1) * sizeof *coverage->first);
-  for (int i = 0; i < coverage->count; i++) {
-    find_bands(coverage->region[i].bounds, &first, &end);
-    for (int band = first; band < end; band++)
-      coverage->first[band]++;
+/* Calls `visit` for each cell that region `i` touches, with the cell's pixels. */
+static void visit_cells(CfCoverage *coverage, int i, VisitCell visit)
+{
+  const CfVideo *video = &coverage->video;
+  const CfRect cells = touched_cells(coverage->region[i].bounds);
+
+  for (int row = cells.y0; row < cells.y1; row++) {
+    for (int column = cells.x0; column < cells.x1; column++) {
+      const int x = column * CELL_COLUMNS, y = row * CELL_ROWS;
+      const CfRect pixels = {x, y, clamp(x + CELL_COLUMNS, 0, video->width),
+                             clamp(y + CELL_ROWS, 0, video->height)};
+
+      visit(coverage, i, row * cell_columns(video) + column, pixels);
+    }
   }
-  for (int band = 0; band < bands; band++)
-    coverage->first[band + 1] += coverage->first[band];
-  for (int i = coverage->count - 1; i >= 0; i--) {
-    find_bands(coverage->region[i].bounds, &first, &end);
-    for (int band = first; band < end; band++)
-      coverage->listed[--coverage->first[band]] = i;
-  }
+}
+
+static void measure_cell(CfCoverage *coverage, int region, int cell, CfRect pixels)
+{
+  const float most = most_distance(&coverage->rule, &coverage->region[region].shape, pixels);
+
+  coverage->farthest[cell] = most < coverage->farthest[cell] ? most : coverage->farthest[cell];
+}
+
+/* Whether a region may cover some of the cell as much as any other does. */
+static bool is_rival(const CfCoverage *coverage, int region, int cell, CfRect pixels)
+{
+  return coverage->rule.outside || least_distance(&coverage->region[region].shape, pixels) <=
+                                       coverage->farthest[cell] + coverage->rule.step + MARGIN;
+}
+
+static void count_rival(CfCoverage *coverage, int region, int cell, CfRect pixels)
+{
+  coverage->first[cell] += is_rival(coverage, region, cell, pixels);
+}
+
+static void list_rival(CfCoverage *coverage, int region, int cell, CfRect pixels)
+{
+  if (is_rival(coverage, region, cell, pixels))
+    coverage->listed[--coverage->first[cell]] = region;
+}
+
+/* Counts, sums up, and fills from the end of each cell's list on. */
+static void list_cells(CfCoverage *coverage)
+{
+  const int cells = cell_count(&coverage->video);
+
+  memset(coverage->first, 0, (size_t)(cells + 1) * sizeof *coverage->first);
+  for (int cell = 0; cell < cells; cell++)
+    coverage->farthest[cell] = INFINITY;
+  for (int i = 0; i < coverage->count; i++)
+    visit_cells(coverage, i, measure_cell);
+  for (int i = 0; i < coverage->count; i++)
+    visit_cells(coverage, i, count_rival);
+  for (int cell = 0; cell < cells; cell++)
+    coverage->first[cell + 1] += coverage->first[cell];
+  for (int i = coverage->count - 1; i >= 0; i--)
+    visit_cells(coverage, i, list_rival);
 }
 
 bool cf_coverage_set(CfCoverage *coverage, const CfVideo *video, const CfRegions *regions,
@@ -68,12 +158,11 @@ bool cf_coverage_set(CfCoverage *coverage, const CfVideo *video, const CfRegions
   size_t listed = 0;
 
   for (int i = 0; i < regions->count; i++) {
-    int first, end;
+    const CfRect cells = touched_cells(cf_region_bounds(video, regions, &regions->region[i]));
 
-    find_bands(cf_region_bounds(video, regions, &regions->region[i]), &first, &end);
-    listed += (size_t)(end - first);
+    listed += (size_t)(cells.x1 - cells.x0) * (size_t)(cells.y1 - cells.y0);
   }
-  if (!reserve(coverage, regions->count, band_count(video), listed, status))
+  if (!reserve(coverage, regions->count, cell_count(video), listed, status))
     return false;
   coverage->video = *video;
   coverage->rule = cf_coverage_rule(regions);
@@ -86,7 +175,7 @@ bool cf_coverage_set(CfCoverage *coverage, const CfVideo *video, const CfRegions
     if (!cf_rect_is_empty(region->bounds))
       cf_shape_make(&region->shape, video, regions, &regions->region[i]);
   }
-  list_bands(coverage);
+  list_cells(coverage);
   return true;
 }
 
@@ -106,11 +195,6 @@ typedef struct {
   uint16_t *coverage;
   int *owner; /* or NULL */
 } Line;
-
-static int clamp(int value, int least, int most)
-{
-  return value < least ? least : value > most ? most : value;
-}
 
 /* Whether region `a` goes before `b` where they cover equally. */
 static bool is_preferred(const CfCoverage *frame, int a, int b)
@@ -181,20 +265,6 @@ static void cover(const Line *line, const Candidate *candidate, int x0, int x1)
 #define SPAN  32 /* pixels */
 #define BATCH 64 /* regions that are compared at a time */
 
-/* Half pixels: more than rounding makes of any distance. */
-#define MARGIN 4.0f
-
-/* Of pixels x0..x1-1 from the rectangle around a shape, half pixels: no more than any of them. */
-static float least_distance(const CfShape *shape, int x0, int x1, int y)
-{
-  const int left = 2 * (shape->x0 - x1) + 1, right = 2 * (x0 - shape->x1) + 1;
-  const int top = 2 * (shape->y0 - y) - 1, bottom = 2 * (y - shape->y1) + 1;
-  const int across = left > right ? left : right, down = top > bottom ? top : bottom;
-  const float aside = across > 0 ? (float)across : 0.0f, away = down > 0 ? (float)down : 0.0f;
-
-  return sqrtf(aside * aside + away * away);
-}
-
 /* The distance beyond which a region changes nothing in pixels x0..x1-1. */
 static float farthest_rival(const Line *line, int x0, int x1)
 {
@@ -213,11 +283,12 @@ static void cover_span(const Line *line, const Candidate *candidates, int count,
   float distance[BATCH], farthest;
   int nearest = 0;
 
+  const CfRect span = {x0, line->y, x1, line->y + 1};
+
   for (int i = 0; i < count; i++) {
     const Candidate *one = &candidates[i];
 
-    distance[i] =
-        one->x0 < x1 && one->x1 > x0 ? least_distance(one->shape, x0, x1, line->y) : INFINITY;
+    distance[i] = one->x0 < x1 && one->x1 > x0 ? least_distance(one->shape, span) : INFINITY;
     nearest = distance[i] < distance[nearest] ? i : nearest;
   }
   farthest = farthest_rival(line, x0, x1);
@@ -242,10 +313,11 @@ static void cover_batch(const Line *line, const Candidate *candidates, int count
     cover_span(line, candidates, count, x, x + SPAN < line->x1 ? x + SPAN : line->x1);
 }
 
-/* The indices of the regions in the line's band; their number is the result. */
+/* The indices of the regions listed for the line's cell; their number is the result. */
 static int find_listed(const Line *line, const int **listed)
 {
-  const int *first = &line->frame->first[line->y / BAND_ROWS];
+  const int column = line->x0 / CELL_COLUMNS, row = line->y / CELL_ROWS;
+  const int *first = &line->frame->first[row * cell_columns(&line->frame->video) + column];
 
   *listed = &line->frame->listed[first[0]];
   return first[1] - first[0];
@@ -284,24 +356,38 @@ static void uncover(const Line *line, int region)
   }
 }
 
+static bool uncover_all(const Line *line)
+{
+  const int *listed;
+  const int regions = find_listed(line, &listed);
+
+  for (int i = 0; i < line->x1 - line->x0; i++)
+    line->coverage[i] = CF_COVERED;
+  for (int i = 0; i < regions; i++)
+    uncover(line, listed[i]);
+  return true;
+}
+
+/* All of a line, one cell after the other. */
 static bool luma_line(const Line *line)
 {
-  const int count = line->x1 - line->x0;
+  const size_t count = (size_t)(line->x1 - line->x0);
+  bool any = false;
 
-  if (line->rule.outside) {
-    const int *listed;
-    const int regions = find_listed(line, &listed);
+  memset(line->coverage, 0, count * sizeof *line->coverage);
+  if (line->rule.outside && line->owner)
+    memset(line->owner, 0, count * sizeof *line->owner);
+  for (int x0 = line->x0, x1; x0 < line->x1; x0 = x1) {
+    Line part = *line;
 
-    for (int i = 0; i < count; i++)
-      line->coverage[i] = CF_COVERED;
-    for (int i = 0; i < regions; i++)
-      uncover(line, listed[i]);
-    if (line->owner)
-      memset(line->owner, 0, (size_t)count * sizeof *line->owner);
-    return true;
+    x1 = clamp((x0 / CELL_COLUMNS + 1) * CELL_COLUMNS, x0, line->x1);
+    part.x0 = x0;
+    part.x1 = x1;
+    part.coverage = line->coverage + (x0 - line->x0);
+    part.owner = line->owner ? line->owner + (x0 - line->x0) : NULL;
+    any |= line->rule.outside ? uncover_all(&part) : cover_all(&part);
   }
-  memset(line->coverage, 0, (size_t)count * sizeof *line->coverage);
-  return cover_all(line);
+  return any;
 }
 
 /* Joins luma pixels to the samples of a plane with half the columns, or as many. */

@@ -24,10 +24,12 @@ typedef struct {
   int count;             /* of regions */
   CfFrameRegion *region; /* in the order of CfRegions */
 
-  /* Bands of luma rows: listed[first[band]] to listed[first[band + 1]] are the indices, ascending,
-   * of the regions whose bounds touch the band. */
+  /* Cells of luma pixels, row by row of them: listed[first[cell]] to listed[first[cell + 1]] are
+   * the indices, ascending, of the regions whose bounds touch the cell, but for those that another
+   * covers all of it more than. */
   int *first, *listed;
-  size_t bytes; /* allocated at `region` for all three */
+  float *farthest; /* of each cell: half pixels from all of it to some region, at most */
+  size_t bytes;    /* allocated at `region` for all four */
 } CfCoverage;
 
 /* Allocates where a frame has more regions, or larger ones, than any before. CF_ERROR_NO_MEMORY. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu/common/int_math.h"
+#include "cpu/common/level.h"
 #include "cpu/fir/unpack.h"
 
 #define FRACTION      16                /* bits of taps */
@@ -16,28 +17,16 @@
 
 #ifdef CF_FIR_MATRIX_BUILT
 
-#include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define REQUEST_PERMISSION 0x1023 /* ARCH_REQ_XCOMP_PERM */
 #define TILE_DATA          18     /* XFEATURE_XTILEDATA */
 
-static bool processor_has_matrices(void)
-{
-  const unsigned tile = 1u << 24, bytes = 1u << 25; /* CPUID 7.0 EDX: AMX-TILE, AMX-INT8 */
-  unsigned a, b, c, d;
-
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
-         __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & tile) && (d & bytes);
-}
-
 bool cf_fir_matrix_available(void)
 {
-  return processor_has_matrices() && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+  return cf_cpu_level() >= CF_CPU_AMX &&
+         syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
 
 #else

@@ -17,8 +17,9 @@
 #define RING_BYTES       786432
 #define SMALLEST_TILE    512 /* samples */
 #define TILES_PER_THREAD 4
-/* Matrix products take all rows at the same pace, and the first rows of a tile wait for memory. */
-#define MATRIX_TILES_PER_THREAD 1
+/* Matrix products and bytes take all rows at the same pace, and the first rows of a tile wait for
+ * memory. */
+#define EVEN_TILES_PER_THREAD 1
 /* Each strip filters column.count - 1 rows of its neighbours too: at most this share of its own. */
 #define STRIP_OVERLAP 0.125
 /* Products a thread should have at least, or starting it costs more than it saves. */
@@ -38,7 +39,8 @@ typedef struct {
 struct CfCpuFir {
   CfVideo video;
   int threads;
-  bool has_matrix; /* cf_fir_matrix_available */
+  bool has_matrix;      /* cf_fir_matrix_available */
+  const CfLines *bytes; /* cf_lines_bytes */
   CfFirPlan plans[2];
   int current; /* the plan in force */
   CfFirShare share[CF_MAX_PLANES];
@@ -102,6 +104,16 @@ static bool lay_out_matrix(const CfCpuFir *fir, CfFirWork *work, int p, CfArena 
          work->height >= SMALLEST_MATRIX_HEIGHT && row->count + column->count >= fewest &&
          is_mean(work->plan, &info->plane[p]) &&
          cf_fir_matrix_lay_out(&work->matrix, row, column, arena);
+}
+
+/* What filters the plane without weights where there are no matrix products. */
+static const CfLines *straight_lines(const CfCpuFir *fir, const CfFirPlane *plan, int p)
+{
+  const CfFormatInfo *info = cf_format_info(fir->video.format);
+
+  if (fir->bytes && info->bits == 8 && is_mean(plan, &info->plane[p]) && fixed_suffices(plan))
+    return fir->bytes;
+  return plan->float_suffices ? &cf_lines_float : &cf_lines_double;
 }
 
 /* Tables */
@@ -175,7 +187,8 @@ static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads
   const int fitting = (int)(RING_BYTES / lines->size) / ((rows + CF_FIR_BLOCK_ROWS) * channels);
   const int widest = cf_max(fitting, narrowest);
   const int most_columns = cf_divide_up(work->width, narrowest);
-  const int share = work->matrix.row_tiles > 0 ? MATRIX_TILES_PER_THREAD : TILES_PER_THREAD;
+  const bool even = work->matrix.row_tiles > 0 || cf_lines_are_bytes(lines);
+  const int share = even ? EVEN_TILES_PER_THREAD : TILES_PER_THREAD;
   const int wanted = threads > 1 ? share * threads : 1;
   const int cheap = cf_clamp((int)(work->height * STRIP_OVERLAP / rows), 1, wanted);
   Grid grid;
@@ -194,17 +207,17 @@ static Grid choose_grid(const CfFirWork *work, const CfLines *lines, int threads
 /* Fills in all that depends on the plan; with an arena that only counts, all but the pointers. */
 static void lay_out_plane(const CfCpuFir *fir, CfFirWork *work, Grid *grid, int p, CfArena *arena)
 {
-  const CfFormatInfo *info = cf_format_info(fir->video.format);
   const CfFirPlane *plan = work->plan;
   const CfLines *real = plan->float_suffices ? &cf_lines_float : &cf_lines_double;
-  const bool mean = info->bits == 8 && is_mean(plan, &info->plane[p]);
-  const CfLines *straight = mean && fixed_suffices(plan) ? &cf_lines_fixed : real;
+  const CfLines *straight = straight_lines(fir, plan, p);
   const bool matrix = lay_out_matrix(fir, work, p, arena);
 
-  *grid = choose_grid(work, matrix ? &cf_lines_fixed : straight, fir->threads);
+  *grid = choose_grid(work, straight, fir->threads);
   lay_out_edges(work, arena);
   if (!matrix)
     work->straight = lay_out_way(fir, plan, p, straight, false, grid->tile_width, arena);
+  if (straight == fir->bytes)
+    work->straight.format.dropped = plan->premultiplied ? work->alpha : work->padding;
   work->only_opaque = plan->premultiplied && fir->share[p] == CF_FIR_IF_OPAQUE;
   if (plan->premultiplied && !work->only_opaque)
     work->weighted = lay_out_way(fir, plan, p, real, true, grid->tile_width, arena);
@@ -245,6 +258,7 @@ CfCpuFir *cf_cpu_fir_open(const CfVideo *video, const CfOpenOptions *options, Cf
   fir->video = *video;
   fir->threads = cf_thread_count(options->threads);
   fir->has_matrix = cf_fir_matrix_available();
+  fir->bytes = cf_lines_bytes();
   fir->algorithm = "none";
   return fir;
 }
@@ -264,12 +278,13 @@ void cf_cpu_fir_share(CfCpuFir *fir, int plane, CfFirShare share)
   fir->share[plane] = share;
 }
 
-bool cf_cpu_fir_in_matrix(const CfCpuFir *fir, int plane)
+bool cf_cpu_fir_is_fast(const CfCpuFir *fir, int plane)
 {
   CfFirWork work = describe_plane(&fir->video, &fir->plans[1 - fir->current], plane);
   CfArena counted = {0};
 
-  return work.plan->filtered && lay_out_matrix(fir, &work, plane, &counted);
+  return work.plan->filtered && (lay_out_matrix(fir, &work, plane, &counted) ||
+                                 cf_lines_are_bytes(straight_lines(fir, work.plan, plane)));
 }
 
 bool cf_cpu_fir_commit(CfCpuFir *fir, CfStatus *status)

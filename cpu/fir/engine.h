@@ -25,8 +25,8 @@ CfFirPlan *cf_cpu_fir_next_plan(CfCpuFir *fir);
  * force. */
 bool cf_cpu_fir_commit(CfCpuFir *fir, CfStatus *status);
 
-/* Whether the next plan filters a plane, where it is opaque, with matrix products. */
-bool cf_cpu_fir_in_matrix(const CfCpuFir *fir, int plane);
+/* Whether the next plan filters a plane, where it is opaque, with matrix products or as bytes. */
+bool cf_cpu_fir_is_fast(const CfCpuFir *fir, int plane);
 
 typedef enum {
   CF_FIR_WHOLE,

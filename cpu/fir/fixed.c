@@ -6,6 +6,7 @@
 #include "cpu/common/cpu.h"
 
 #define SAMPLE_BITS 6 /* 255 << 6, added in pairs, just fits 16 bits */
+#define BYTES_BITS  7 /* of what cf_lines_bytes keeps between the directions */
 #define TAP_ONE     32768
 #define INLINE      static inline __attribute__((always_inline))
 
@@ -54,7 +55,7 @@ static bool quantise(const CfTaps *taps, bool symmetric, int16_t *tap)
 static CfFixedError estimate_error(const CfTaps *taps, bool symmetric, const int16_t *tap)
 {
   const int products = symmetric ? (taps->count + 1) / 2 : taps->count;
-  const double unit = 1.0 / (1 << SAMPLE_BITS);
+  const double unit = 1.0 / (1 << BYTES_BITS);
   double taps_off = 0.0;
   int inexact = 0, alike = 0;
 
@@ -96,157 +97,67 @@ INLINE int16_t rounded_product(int16_t sample, int16_t tap)
   return (int16_t)(((((int)sample * tap) >> 14) + 1) >> 1);
 }
 
-/* Sums are taken in groups of lines, few enough to keep all their pointers in registers: sum[i] =
- * (first ? 0 : sum[i]) + the group. `first` and `count` are constants. */
-INLINE void add_taps(int16_t *restrict sum, const int16_t *const *lines, const int16_t *tap,
-                     const bool first, const int count, int samples)
-{
-  for (int i = 0; i < samples / CF_LINE_GRANULE * CF_LINE_GRANULE; i++) {
-    int16_t value = first ? 0 : sum[i];
-
-    for (int t = 0; t < count; t++)
-      value = (int16_t)(value + rounded_product(lines[t][i], tap[t]));
-    sum[i] = value;
-  }
-}
-
-CF_MULTIVERSION
-static void sum_taps(const int16_t *const *lines, const int16_t *tap, int count, int samples,
-                     int16_t *to)
-{
-  int t = (count - 1) % 4 + 1;
-
-#define FIRST_GROUP(constant)                                                                      \
-  if (t == (constant))                                                                             \
-  add_taps(to, lines, tap, true, constant, samples)
-  FIRST_GROUP(1);
-  FIRST_GROUP(2);
-  FIRST_GROUP(3);
-  FIRST_GROUP(4);
-#undef FIRST_GROUP
-  for (; t < count; t += 4)
-    add_taps(to, lines + t, tap + t, false, 4, samples);
-}
-
 /* A symmetric kernel: the line with the same tap as lines[t] is last[-t]. */
 typedef struct {
   const int16_t *const *lines, *const *last;
   const int16_t *tap;
-  const int16_t *const *middle; /* the line between, and its tap: 0 for an even number of taps */
+  const int16_t *middle; /* the line between, and its tap: 0 for an even number of taps */
   int16_t middle_tap;
 } Pairs;
 
-/* sum[i] = (first ? the middle : sum[i]) + `count` pairs from pair `t` on; with `two`, sum_below is
- * that of the lines below, most of which are the same. */
-INLINE void add_pairs(int16_t *restrict sum, int16_t *restrict sum_below, const Pairs *pairs, int t,
-                      const bool first, const int count, const bool two, int samples)
+/* Sums are taken in groups of lines, few enough to keep all their pointers in registers: sum[i] =
+ * (first ? the middle : sum[i]) + `count` pairs from pair `t` on. `first` and `count` are
+ * constants. */
+INLINE void add_pairs(int16_t *restrict sum, const Pairs *pairs, int t, const bool first,
+                      const int count, int samples)
 {
   const int16_t *const *lines = pairs->lines + t, *const *last = pairs->last - t;
-  const int16_t *tap = pairs->tap + t, *middle = pairs->middle[0], *middle_below = pairs->middle[1];
+  const int16_t *tap = pairs->tap + t, *middle = pairs->middle;
   const int16_t middle_tap = pairs->middle_tap;
 
   for (int i = 0; i < samples / CF_LINE_GRANULE * CF_LINE_GRANULE; i++) {
     int16_t value = first ? rounded_product(middle[i], middle_tap) : sum[i];
-    int16_t below = 0;
 
-    if (two)
-      below = first ? rounded_product(middle_below[i], middle_tap) : sum_below[i];
-    for (int p = 0; p < count; p++) {
+    for (int p = 0; p < count; p++)
       value = (int16_t)(value + rounded_product((int16_t)(lines[p][i] + last[-p][i]), tap[p]));
-      if (two)
-        below =
-            (int16_t)(below + rounded_product((int16_t)(lines[p + 1][i] + last[1 - p][i]), tap[p]));
-    }
     sum[i] = value;
-    if (two)
-      sum_below[i] = below;
   }
-}
-
-INLINE void sum_groups(const Pairs *pairs, int count, const bool two, int samples, int16_t *to,
-                       int16_t *below)
-{
-  int t = (count - 1) % 4 + 1;
-
-#define FIRST_GROUP(constant)                                                                      \
-  if (t == (constant))                                                                             \
-  add_pairs(to, below, pairs, 0, true, constant, two, samples)
-  FIRST_GROUP(1);
-  FIRST_GROUP(2);
-  FIRST_GROUP(3);
-  FIRST_GROUP(4);
-#undef FIRST_GROUP
-  for (; t < count; t += 4)
-    add_pairs(to, below, pairs, t, false, 4, two, samples);
 }
 
 CF_MULTIVERSION
 static void sum_pairs(const Pairs *pairs, int count, int samples, int16_t *to)
 {
-  sum_groups(pairs, count, false, samples, to, NULL);
-}
+  int t = (count - 1) % 4 + 1;
 
-CF_MULTIVERSION
-static void sum_pairs_twice(const Pairs *pairs, int count, int samples, int16_t *to, int16_t *below)
-{
-  sum_groups(pairs, count, true, samples, to, below);
-}
-
-static Pairs pairs_of(const CfLineTaps *taps, const int16_t *const *lines)
-{
-  const int16_t *tap = taps->tap;
-  const int middle = taps->count / 2;
-
-  return (Pairs){.lines = lines,
-                 .last = lines + taps->count - 1,
-                 .tap = tap,
-                 .middle = lines + middle,
-                 .middle_tap = taps->count % 2 ? tap[middle] : (int16_t)0};
+#define FIRST_GROUP(constant)                                                                      \
+  if (t == (constant))                                                                             \
+  add_pairs(to, pairs, 0, true, constant, samples)
+  FIRST_GROUP(1);
+  FIRST_GROUP(2);
+  FIRST_GROUP(3);
+  FIRST_GROUP(4);
+#undef FIRST_GROUP
+  for (; t < count; t += 4)
+    add_pairs(to, pairs, t, false, 4, samples);
 }
 
 static void sum(const CfLineTaps *taps, const void *const *lines, int samples, void *to)
 {
   const int16_t *const *line = (const int16_t *const *)lines;
+  const int16_t *tap = taps->tap;
+  const int middle = taps->count / 2;
+  const Pairs pairs = {.lines = line,
+                       .last = line + taps->count - 1,
+                       .tap = tap,
+                       .middle = line[middle],
+                       .middle_tap = taps->count % 2 ? tap[middle] : (int16_t)0};
 
-  if (taps->symmetric && taps->count > 1) {
-    const Pairs pairs = pairs_of(taps, line);
-    sum_pairs(&pairs, taps->count / 2, samples, to);
-  } else {
-    sum_taps(line, taps->tap, taps->count, samples, to);
-  }
-}
-
-static void sum_two(const CfLineTaps *taps, const void *const *lines, int samples, void *to,
-                    void *below)
-{
-  const int16_t *const *line = (const int16_t *const *)lines;
-
-  if (taps->symmetric && taps->count > 1) {
-    const Pairs pairs = pairs_of(taps, line);
-    sum_pairs_twice(&pairs, taps->count / 2, samples, to, below);
-  } else {
-    sum_taps(line, taps->tap, taps->count, samples, to);
-    sum_taps(line + 1, taps->tap, taps->count, samples, below);
-  }
-}
-
-CF_MULTIVERSION
-static void store(const CfLineFormat *format, const void *line, int samples, const uint8_t *source,
-                  uint8_t *restrict to)
-{
-  const int16_t *value = line;
-
-  (void)format;
-  (void)source;
-  /* The bound on errors, below half a code, keeps this within 0..255. */
-  for (int i = 0; i < samples; i++)
-    to[i] = (uint8_t)((value[i] + (1 << SAMPLE_BITS >> 1)) >> SAMPLE_BITS);
+  sum_pairs(&pairs, middle, samples, to);
 }
 
 const CfLines cf_lines_fixed = {
     .size = sizeof(int16_t),
+    .line_size = sizeof(int16_t),
     .load = load,
     .sum = sum,
-    .sum_two = sum_two,
-    .store = store,
 };

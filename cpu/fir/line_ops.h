@@ -29,6 +29,8 @@ typedef struct {
   int shift;
   int max_code;
   bool premultiplied; /* only in planes of 4 channels of 8 bits, alpha the first or the last */
+  int dropped; /* the first or the last of 4 channels, left out of lines and 255 in the result; or
+                  -1. Bytes only */
   const CfFirPlane *plan;
 
   /* The tone of sample i of a line: max(t, t * sign[i]) + offset[i] with t = sum * scale[i]; in the
@@ -41,11 +43,14 @@ typedef struct {
   int count;
   int anchor;
   bool symmetric;  /* tap[i] = tap[count - 1 - i] */
-  const void *tap; /* in the type of the working samples; NULL: one tap of 1, nothing to do */
+  const void *tap; /* in the type of the working samples; NULL: one tap of 1, nothing to do. Bytes:
+                      symmetric ones up to the middle, which is halved; always there */
 } CfLineTaps;
 
 typedef struct {
-  size_t size; /* bytes of a working sample */
+  size_t size;      /* bytes of a working sample */
+  size_t line_size; /* of one before it is filtered along the row: the same, or a byte */
+  int rows;         /* that sum_rows makes */
 
   /* Reads whole pixels, multiplied by alpha where the format is premultiplied. */
   void (*load)(const CfLineFormat *format, const uint8_t *from, int samples, void *to);
@@ -54,9 +59,9 @@ typedef struct {
    * of CF_LINE_GRANULE. */
   void (*sum)(const CfLineTaps *taps, const void *const *lines, int samples, void *to);
 
-  /* The same of lines[0..] to `to`, and of lines[1..] to `below`; reads what both need once. */
-  void (*sum_two)(const CfLineTaps *taps, const void *const *lines, int samples, void *to,
-                  void *below);
+  /* The same for `rows` rows, of lines[i..] to to[i], as the plane's samples where lines are bytes;
+   * reads what they share once. */
+  void (*sum_rows)(const CfLineTaps *taps, const void *const *lines, int samples, void *const *to);
 
   /* Writes whole pixels, also of channels that are not filtered. `source` is the input at the
    * same place. */
@@ -65,18 +70,29 @@ typedef struct {
 } CfLines;
 
 /* 8-bit samples with 6 fractional bits in 16 bits, taps with 15 fractional bits: sums of taps >= 0
- * that add up to 1, without tone or weights. */
+ * that add up to 1, without tone or weights. Loads lines and sums symmetric ones, no more: a step
+ * of cpu/pyramid. */
 extern const CfLines cf_lines_fixed;
+
+/* The same means from bytes to bytes, with 7 fractional bits between the directions. Rows are made
+ * by `sum` of a line and itself shifted only. NULL on processors that lack what it needs, or where
+ * cf_cpu_level says so. */
+const CfLines *cf_lines_bytes(void);
 
 /* Everything else, in single and in double precision. */
 extern const CfLines cf_lines_float, cf_lines_double;
 
-/* How far one direction of cf_lines_fixed may lead from the definition, in code values. */
+static inline bool cf_lines_are_bytes(const CfLines *lines)
+{
+  return lines->line_size < lines->size;
+}
+
+/* How far one direction of cf_lines_bytes may lead from the definition, in code values. */
 typedef struct {
   double bound; /* never more */
   double rms;   /* about; products with equal taps are taken to round alike */
 } CfFixedError;
 
-/* Quantises taps / sum for cf_lines_fixed, so that they add up to 1 exactly. False where a tap is
- * negative or too large. */
+/* Quantises taps / sum for cf_lines_fixed, so that they add up to 1 exactly; half the middle one of
+ * symmetric taps is a whole number too. False where a tap is negative or too large. */
 bool cf_lines_fixed_taps(const CfTaps *taps, bool symmetric, int16_t *tap, CfFixedError *error);

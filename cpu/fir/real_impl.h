@@ -135,10 +135,9 @@ static void sum(const CfLineTaps *taps, const void *const *lines, int samples, v
   sum_taps((const REAL *const *)lines, taps->tap, taps->count, samples, to);
 }
 
-static void sum_two(const CfLineTaps *taps, const void *const *lines, int samples, void *to,
-                    void *below)
+static void sum_rows(const CfLineTaps *taps, const void *const *lines, int samples, void *const *to)
 {
-  sum_taps_twice((const REAL *const *)lines, taps->tap, taps->count, samples, to, below);
+  sum_taps_twice((const REAL *const *)lines, taps->tap, taps->count, samples, to[0], to[1]);
 }
 
 /* Lines to samples */
@@ -300,8 +299,10 @@ static void store(const CfLineFormat *format, const void *line, int samples, con
 
 const CfLines LINES = {
     .size = sizeof(REAL),
+    .line_size = sizeof(REAL),
+    .rows = 2,
     .load = load,
     .sum = sum,
-    .sum_two = sum_two,
+    .sum_rows = sum_rows,
     .store = store,
 };

@@ -11,6 +11,7 @@
 /* A block of rows is made in chunks of so many samples: a chunk's part of the ring stays in the
  * first-level cache for the whole block. Whole pixels and granules. */
 #define CHUNK_SAMPLES (9 * CF_LINE_GRANULE)
+#define MOST_ROWS     4 /* of CfLines.rows */
 
 /* A tile under way. */
 typedef struct {
@@ -18,6 +19,7 @@ typedef struct {
   const CfFirWay *way;
   const CfFirRows *rows;
   const CfFirTile *tile;
+  int channels;       /* of a pixel, but for the one that is dropped */
   int samples;        /* of a row of the tile */
   int summed_samples; /* the same, rounded up */
 
@@ -27,8 +29,9 @@ typedef struct {
   const void **ring_rows;   /* its slots, twice in a row, so that any rotation is contiguous */
   size_t slot_bytes;
   int *entered;            /* the last virtual row that read a source row, by source row + 1 */
-  const void **chunk_rows; /* rows of the ring from the first sample of a chunk on */
-  uint8_t *result;         /* a row, or two chunks */
+  const void **chunk_rows; /* rows of the ring from the first sample of a chunk on, and one more
+                              that is loaded in vain */
+  uint8_t *result;         /* a row, or one chunk after another */
 
   bool watch_alpha; /* this way is for opaque pixels only */
   bool saw_alpha;   /* and it has read others */
@@ -41,20 +44,27 @@ static int ring_slots(const CfFirWay *way)
   return way->column.count - 1 + CF_FIR_BLOCK_ROWS;
 }
 
-/* An odd number of cache lines, so that equal places of all rows do not share a cache set. */
-static size_t slot_bytes(const CfFirWork *work, const CfFirWay *way)
+static int line_channels(const CfFirWork *work, const CfFirWay *way)
 {
+  return work->channels - (way->format.dropped >= 0);
+}
+
+/* An odd number of cache lines, so that equal places of all rows do not share a cache set. */
+static size_t slot_bytes(const Tile *tile)
+{
+  const CfFirWay *way = tile->way;
   const size_t bytes =
-      (size_t)cf_round_to_granule(way->tile_width * work->channels) * way->lines->size;
+      (size_t)cf_round_to_granule(way->tile_width * tile->channels) * way->lines->size;
 
   return ((bytes + CF_ALIGNMENT - 1) / CF_ALIGNMENT | 1) * CF_ALIGNMENT;
 }
 
+/* Whole vectors are written where pixels drop a channel. */
 static size_t line_bytes(const Tile *tile)
 {
-  const size_t pixel = (size_t)tile->work->channels * tile->way->lines->size;
+  const size_t pixel = (size_t)tile->channels * tile->way->lines->line_size;
 
-  return tile->slot_bytes + (size_t)(tile->way->row.count - 1) * pixel;
+  return tile->slot_bytes + (size_t)(tile->way->row.count - 1) * pixel + CF_LINE_GRANULE;
 }
 
 static void lay_out(Tile *tile, CfArena *arena)
@@ -63,14 +73,16 @@ static void lay_out(Tile *tile, CfArena *arena)
   const CfFirWay *way = tile->way;
   const size_t row_taps = (size_t)way->row.count, slots = (size_t)ring_slots(way);
 
-  tile->slot_bytes = slot_bytes(work, way);
+  tile->channels = line_channels(work, way);
+  tile->slot_bytes = slot_bytes(tile);
   tile->line = cf_arena_take(arena, line_bytes(tile));
   tile->line_shifts = cf_arena_take(arena, row_taps * sizeof *tile->line_shifts);
   tile->ring = cf_arena_take(arena, slots * tile->slot_bytes);
   tile->ring_rows = cf_arena_take(arena, 2 * slots * sizeof *tile->ring_rows);
   tile->entered = cf_arena_take(arena, ((size_t)work->height + 1) * sizeof *tile->entered);
-  tile->chunk_rows = cf_arena_take(arena, slots * sizeof *tile->chunk_rows);
-  tile->result = cf_arena_take(arena, tile->slot_bytes + 2 * CHUNK_SAMPLES * way->lines->size);
+  tile->chunk_rows = cf_arena_take(arena, (slots + 1) * sizeof *tile->chunk_rows);
+  tile->result =
+      cf_arena_take(arena, tile->slot_bytes + MOST_ROWS * CHUNK_SAMPLES * way->lines->size);
 }
 
 static bool in_matrix(const CfFirWork *work)
@@ -101,7 +113,7 @@ size_t cf_fir_tile_scratch(const CfFirWork *work, int tile_width)
 
 static uint8_t *line_pixel(const Tile *tile, uint8_t *line, int pixel)
 {
-  return line + (size_t)pixel * (size_t)tile->work->channels * tile->way->lines->size;
+  return line + (size_t)pixel * (size_t)tile->channels * tile->way->lines->line_size;
 }
 
 static const uint8_t *source_row(const Tile *tile, int y)
@@ -175,17 +187,18 @@ static void copy_channels(const CfFirWork *work, const uint8_t *source, int pixe
   }
 }
 
-/* Writes `samples` samples from sample `first` of the tile's row `y` on: whole pixels. */
+/* Writes `samples` samples of a line from sample `first` of the tile's row `y` on: whole pixels. */
 static void store_samples(const Tile *tile, const void *line, int y, int first, int samples)
 {
   const CfFirWork *work = tile->work;
+  const int pixels = samples / tile->channels;
   const ptrdiff_t offset =
-      ((ptrdiff_t)tile->tile->x0 * work->channels + first) * work->sample_bytes;
+      ((ptrdiff_t)tile->tile->x0 + first / tile->channels) * work->channels * work->sample_bytes;
   const uint8_t *source = source_row(tile, y) + offset;
   uint8_t *destination = tile->rows->destination + y * tile->rows->destination_stride + offset;
 
-  tile->way->lines->store(&tile->way->format, line, samples, source, destination);
-  copy_channels(work, source, samples / work->channels, destination);
+  tile->way->lines->store(&tile->way->format, line, pixels * work->channels, source, destination);
+  copy_channels(work, source, pixels, destination);
 }
 
 /* Columns */
@@ -198,14 +211,29 @@ static uint8_t *ring_slot(const Tile *tile, int virtual_row)
   return tile->ring + (size_t)slot * tile->slot_bytes;
 }
 
+/* The processor does not foresee that this row of the result is written next. Inlined, or GCC takes
+ * it for a function without effect. */
+static inline __attribute__((always_inline)) void fetch_result(const Tile *tile, int y)
+{
+  const int channels = tile->work->channels;
+  const uint8_t *to = tile->rows->destination + y * tile->rows->destination_stride +
+                      (ptrdiff_t)tile->tile->x0 * channels;
+
+  for (int i = 0; i < (tile->tile->x1 - tile->tile->x0) * channels; i += CF_ALIGNMENT)
+    __builtin_prefetch(to + i, 1);
+}
+
 /* Rows outside the picture repeat ones that often still are in the ring. */
 static void enter_row(Tile *tile, int virtual_row)
 {
   const CfFirWork *work = tile->work;
   const int y = cf_border_index(work->border, virtual_row, work->height);
   const int before = tile->entered[y + 1];
+  const int completed = virtual_row + tile->way->column.anchor - tile->way->column.count + 1;
   uint8_t *slot = ring_slot(tile, virtual_row);
 
+  if (cf_lines_are_bytes(tile->way->lines) && completed >= tile->tile->y0)
+    fetch_result(tile, completed);
   if (before > virtual_row - ring_slots(tile->way))
     memcpy(slot, ring_slot(tile, before), tile->slot_bytes);
   else
@@ -219,23 +247,21 @@ static void filter_block(Tile *tile, int y, int rows)
   const CfFirWay *way = tile->way;
   const size_t size = way->lines->size;
   const void *const *oldest = tile->ring_rows + (y - tile->tile->y0) % ring_slots(way);
-  uint8_t *below = tile->result + CHUNK_SAMPLES * size;
+  void *results[MOST_ROWS];
+
+  for (int i = 0; i < MOST_ROWS; i++)
+    results[i] = tile->result + (size_t)i * CHUNK_SAMPLES * size;
 
   for (int first = 0; first < tile->samples; first += CHUNK_SAMPLES) {
     const int left = tile->samples - first, samples = left < CHUNK_SAMPLES ? left : CHUNK_SAMPLES;
 
-    for (int i = 0; i < way->column.count - 1 + rows; i++)
+    for (int i = 0; i <= ring_slots(way); i++)
       tile->chunk_rows[i] = (const uint8_t *)oldest[i] + (size_t)first * size;
-    for (int i = 0; i < rows; i += 2) {
-      if (i + 1 < rows) {
-        way->lines->sum_two(&way->column, tile->chunk_rows + i, cf_round_to_granule(samples),
-                            tile->result, below);
-        store_samples(tile, below, y + i + 1, first, samples);
-      } else {
-        way->lines->sum(&way->column, tile->chunk_rows + i, cf_round_to_granule(samples),
-                        tile->result);
-      }
-      store_samples(tile, tile->result, y + i, first, samples);
+    for (int i = 0; i < rows; i += way->lines->rows) {
+      way->lines->sum_rows(&way->column, tile->chunk_rows + i, cf_round_to_granule(samples),
+                           results);
+      for (int row = i; row < i + way->lines->rows && row < rows; row++)
+        store_samples(tile, results[row - i], y + row, first, samples);
     }
   }
 }
@@ -298,12 +324,12 @@ static int run_way(const CfFirWork *work, const CfFirWay *way, const CfFirRows *
                .way = way,
                .rows = rows,
                .tile = bounds,
-               .samples = (bounds->x1 - bounds->x0) * work->channels,
                .watch_alpha =
                    way == &work->straight && (work->weighted.lines || work->only_opaque)};
 
-  tile.summed_samples = cf_round_to_granule(tile.samples);
   lay_out(&tile, &arena);
+  tile.samples = (bounds->x1 - bounds->x0) * tile.channels;
+  tile.summed_samples = cf_round_to_granule(tile.samples);
   clear_rounding(&tile);
   for (int i = 0; i < way->row.count; i++)
     tile.line_shifts[i] = line_pixel(&tile, tile.line, i);
@@ -312,9 +338,9 @@ static int run_way(const CfFirWork *work, const CfFirWay *way, const CfFirRows *
 
 static CfFirArithmetic arithmetic(const CfLines *lines)
 {
-  return lines == &cf_lines_fixed   ? CF_FIR_FIXED
-         : lines == &cf_lines_float ? CF_FIR_FLOAT
-                                    : CF_FIR_DOUBLE;
+  return lines == &cf_lines_float    ? CF_FIR_FLOAT
+         : lines == &cf_lines_double ? CF_FIR_DOUBLE
+                                     : CF_FIR_FIXED;
 }
 
 CfFirArithmetic cf_fir_tile_run(const CfFirWork *work, const CfFirRows *rows,

@@ -8,7 +8,8 @@
 #include "cpu/fir/line_ops.h"
 #include "cpu/fir/amx.h"
 
-/* Rows that a tile makes at a time; its ring holds one less and the column taps. */
+/* Rows that a tile makes at a time, a multiple of CfLines.rows; its ring holds one less and the
+ * column taps. */
 #define CF_FIR_BLOCK_ROWS 16
 
 /* How to filter a plane with one arithmetic. */

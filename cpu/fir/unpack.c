@@ -28,8 +28,28 @@ static void fill_taps(const CfLines *lines, const CfTaps *taps, bool symmetric, 
   }
 }
 
+/* Of lines of bytes: all have taps, and one tap of 1 is a pair of itself by a half. */
+static CfLineTaps byte_taps(const CfTaps *taps, CfArena *arena)
+{
+  const bool identity = cf_taps_are_identity(taps);
+  const int count = identity ? 1 : taps->count;
+  const bool symmetric = identity || cf_taps_are_symmetric(taps);
+  int16_t *tap = cf_arena_take(arena, (size_t)count * sizeof *tap);
+  CfFixedError error;
+
+  if (tap && identity)
+    tap[0] = INT16_MAX / 2 + 1;
+  else if (tap && cf_lines_fixed_taps(taps, symmetric, tap, &error) && symmetric && count % 2)
+    tap[count / 2] /= 2;
+  return (CfLineTaps){
+      .count = count, .anchor = identity ? 0 : taps->anchor, .symmetric = symmetric, .tap = tap};
+}
+
 CfLineTaps cf_line_taps(const CfLines *lines, const CfTaps *taps, CfArena *arena)
 {
+  if (cf_lines_are_bytes(lines))
+    return byte_taps(taps, arena);
+
   CfLineTaps line_taps = {.count = 1};
 
   if (cf_taps_are_identity(taps))
@@ -84,9 +104,10 @@ CfLineFormat cf_line_format(const CfVideo *video, int p, const CfFirPlane *plan,
                          .shift = info->shift,
                          .max_code = cf_max_code(info),
                          .premultiplied = premultiplied,
+                         .dropped = -1,
                          .plan = plan};
 
-  if (lines == &cf_lines_fixed)
+  if (lines != &cf_lines_float && lines != &cf_lines_double)
     return format;
   format.scale = cf_arena_take(arena, samples * lines->size);
   format.sign = cf_arena_take(arena, samples * lines->size);

@@ -55,13 +55,13 @@ static void choose(Blur *blur, int p, const CfGaussblurParams *params, const CfF
 {
   const CfMapSigmas sigmas = cf_map_sigmas(&blur->video, params, p);
   const int bits = cf_format_info(blur->video.format)->bits;
-  const bool matrix = cf_cpu_fir_in_matrix(blur->fir, p);
+  const bool fast = cf_cpu_fir_is_fast(blur->fir, p);
   const bool weighted = plan->plane[p].premultiplied;
 
   blur->weighted_in_pyramid[p] =
       cf_cpu_pyramid_pays(bits, weighted, false, sigmas.horizontal[1], sigmas.vertical[1], x, y);
   blur->in_pyramid[p] =
-      cf_cpu_pyramid_pays(bits, weighted, matrix, sigmas.horizontal[1], sigmas.vertical[1], x, y);
+      cf_cpu_pyramid_pays(bits, weighted, fast, sigmas.horizontal[1], sigmas.vertical[1], x, y);
   blur->weighted_in_pyramid[p] &= blur->in_pyramid[p] || weighted;
   cf_cpu_fir_share(blur->fir, p,
                    blur->in_pyramid[p]            ? CF_FIR_NOTHING

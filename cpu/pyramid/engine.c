@@ -20,13 +20,13 @@ static const CfPyramidLimits limits = {.least_decimation = 1,
 /* Just above, taps in fixed point are faster still, but no longer accurate, and those in single
  * precision are slower than the pyramid. */
 #define SMALLEST_SIGMA 4.0
-/* From here on D is 4: with less, matrix products are faster. */
-#define SMALLEST_SIGMA_BESIDE_MATRIX 8.0
+/* From here on D is 4: with less, matrix products and filters of bytes are faster. */
+#define SMALLEST_SIGMA_BESIDE_FAST_TAPS 8.0
 
-bool cf_cpu_pyramid_pays(int bits, bool weighted, bool matrix, double horizontal, double vertical,
-                         CfPyramidFactors *x, CfPyramidFactors *y)
+bool cf_cpu_pyramid_pays(int bits, bool weighted, bool fast_taps, double horizontal,
+                         double vertical, CfPyramidFactors *x, CfPyramidFactors *y)
 {
-  const double smallest = matrix ? SMALLEST_SIGMA_BESIDE_MATRIX : SMALLEST_SIGMA;
+  const double smallest = fast_taps ? SMALLEST_SIGMA_BESIDE_FAST_TAPS : SMALLEST_SIGMA;
 
   *x = cf_pyramid_factors(horizontal, bits, weighted, &limits);
   *y = cf_pyramid_factors(vertical, bits, weighted, &limits);

@@ -247,7 +247,8 @@ static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
   for (int t = 0; t < pyramid->y.low_count + two; t++)
     scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride + first;
   if (two) {
-    cf_lines_float.sum_two(&pyramid->y_low, scratch.lines, samples, scratch.line, scratch.below);
+    cf_lines_float.sum_rows(&pyramid->y_low, scratch.lines, samples,
+                            (void *const[]){scratch.line, scratch.below});
     filter_coarse_row(pyramid, &scratch, scratch.below, row + 1);
   } else if (pyramid->y_low.tap) {
     cf_lines_float.sum(&pyramid->y_low, scratch.lines, samples, scratch.line);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "harness.h"
 
+#include "cpu/common/level.h"
+
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -304,7 +305,8 @@ typedef struct {
   const CfTestSuite *suite;
   uint64_t seed;
   bool list, verbose;
-  char **filters; /* parts of names, any of which is enough */
+  bool limits_nothing; /* --cpu, with no less than there is */
+  char **filters;      /* parts of names, any of which is enough */
   int filter_count;
   int number, failed; /* lines printed so far */
 } Runner;
@@ -390,16 +392,6 @@ static void run_case(Runner *runner, const CfTestCase *test_case)
   }
 }
 
-/* Linux grants no process the matrix unit's registers that has a signal stack too small for them.
- */
-static bool refuse_matrix_unit(void)
-{
-  static char memory[4096];
-  const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
-
-  return sigaltstack(&stack, NULL) == 0;
-}
-
 static bool parse_command_line(Runner *runner, int argc, char **argv)
 {
   int i = 1;
@@ -409,9 +401,11 @@ static bool parse_command_line(Runner *runner, int argc, char **argv)
       runner->list = true;
     } else if (strcmp(argv[i], "--verbose") == 0) {
       runner->verbose = true;
-    } else if (strcmp(argv[i], "--no-matrix-unit") == 0) {
-      if (!refuse_matrix_unit())
+    } else if (strcmp(argv[i], "--cpu") == 0 && i + 1 < argc) {
+      const CfCpuLevel most = cf_cpu_level();
+      if (setenv("CUDAFILTERS_CPU", argv[++i], true) != 0)
         return false;
+      runner->limits_nothing = cf_cpu_level() == most;
     } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
       char *end;
       errno = 0;
@@ -432,10 +426,13 @@ int cf_test_main(const CfTestSuite *suite, int argc, char **argv)
   Runner runner = {.suite = suite, .seed = DEFAULT_SEED};
 
   if (!parse_command_line(&runner, argc, argv)) {
-    fprintf(stderr,
-            "usage: %s [--list] [--verbose] [--no-matrix-unit] [--seed N] [PART-OF-A-NAME...]\n",
+    fprintf(stderr, "usage: %s [--list] [--verbose] [--cpu LEVEL] [--seed N] [PART-OF-A-NAME...]\n",
             argv[0]);
     return 2;
+  }
+  if (runner.limits_nothing) {
+    printf("1..0 # SKIP this processor has no more than that\n");
+    return 0;
   }
   if (!runner.list)
     printf("# seed %llu\n", (unsigned long long)runner.seed);

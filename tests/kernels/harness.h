@@ -10,7 +10,9 @@
  *
  * Of a packed format, cases see pictures of the planes that an engine makes of it.
  *
- * Command line: [--list] [--verbose] [--no-matrix-unit] [--seed N] [PART-OF-A-NAME...]
+ * Command line: [--list] [--verbose] [--cpu LEVEL] [--seed N] [PART-OF-A-NAME...]
+ * --cpu limits the instruction set (cpu/common/level.h), and skips all where that makes no
+ * difference.
  */
 #pragma once
 

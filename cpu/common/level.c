@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cpu/common/level.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+static bool has_amx(void)
+{
+  const unsigned tile = 1u << 24, bytes = 1u << 25; /* CPUID 7.0 EDX: AMX-TILE, AMX-INT8 */
+  unsigned a, b, c, d;
+
+  return __builtin_cpu_supports("avx512vbmi") && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+         (d & tile) && (d & bytes);
+}
+#endif
+
+static CfCpuLevel processor_level(void)
+{
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("ssse3"))
+    return CF_CPU_BASELINE;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2"))
+    return CF_CPU_SSSE3;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") ||
+      !__builtin_cpu_supports("avx512vl"))
+    return CF_CPU_AVX2;
+  return has_amx() ? CF_CPU_AMX : CF_CPU_AVX512;
+#else
+  return CF_CPU_BASELINE;
+#endif
+}
+
+CfCpuLevel cf_cpu_level(void)
+{
+  static const char *const names[] = {"baseline", "ssse3", "avx2", "avx512", "amx"};
+  const char *limit = getenv("CUDAFILTERS_CPU");
+  const CfCpuLevel level = processor_level();
+
+  for (unsigned i = 0; limit && i < level; i++) {
+    if (strcmp(limit, names[i]) == 0)
+      return (CfCpuLevel)i;
+  }
+  return level;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which of the loops that are compiled once for each instruction set run.
+ */
+#pragma once
+
+/* From the least to the most. Other processors than x86-64 have CF_CPU_BASELINE. */
+typedef enum {
+  CF_CPU_BASELINE,
+  CF_CPU_SSSE3,
+  CF_CPU_AVX2,   /* all of x86-64-v3 */
+  CF_CPU_AVX512, /* all of x86-64-v4 */
+  CF_CPU_AMX,    /* as cpu/fir/amx.h uses it, where the system grants it too */
+} CfCpuLevel;
+
+/* What this processor has, but no more than what the environment variable CUDAFILTERS_CPU, for
+ * tests, names in lower case. Functions with CF_MULTIVERSION do not ask. */
+CfCpuLevel cf_cpu_level(void);
