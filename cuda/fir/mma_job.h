@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The separable filter of 8-bit frames on tensor cores: what a launch is told. Compiles for host
- * code too.
+ * The separable filter of 8- and 10-bit frames on tensor cores: what a launch is told. Compiles for
+ * host code too.
  */
 #pragma once
 
@@ -13,8 +13,8 @@ namespace cf::fir
 constexpr int kStepRows = 16; /* rows that a CTA filters at a time */
 constexpr int kMaxTapTiles = 9;
 
-/* -(kCodeBias + v) has the code of v, rounded half up, as its second byte, for a unit in the last
- * place is 1/256; its highest bit is set. */
+/* -(kCodeBias + v) has the code of v, rounded half up, from its second byte on, for a unit in the
+ * last place is 1/256; its highest bit is set. */
 constexpr float kCodeBias = 49152.5f;
 
 /* Zeros around the taps, which the Toeplitz matrices reach into: by 15 on either side. */
@@ -31,8 +31,8 @@ struct MmaStrips {
   int outer;       /* how many these are; they come first */
   uint32_t colour; /* of the border, a word of pixels */
 
-  /* A result in units of 255, of filtered channel c: addend + factor * sum, where first in
-   * `absolute` channels sum becomes |sum * inner_factor + inner_addend|. */
+  /* A result in units of the largest code, of filtered channel c: addend + factor * sum, where
+   * first in `absolute` channels sum becomes |sum * inner_factor + inner_addend|. */
   float factor[3], addend[3], inner_factor[3], inner_addend[3];
   int absolute; /* bits */
 

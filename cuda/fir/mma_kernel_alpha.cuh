@@ -51,7 +51,7 @@ __device__ inline void filter_alpha_rows(const ToeplitzMatrices<TapTiles> &matri
 {
   MmaSums sums[Blocks][1] = {};
 
-  sum_rows<4, TapTiles>(matrices, plane, pixel, sums);
+  sum_rows<StripShape<FourBytes, TapTiles>>(matrices, plane, pixel, sums);
 #pragma unroll
   for (int b = 0; b < Blocks; b++)
     rows[b] = {pack_fp16(sums[b][0]), pack_residual(sums[b][0])};
@@ -297,7 +297,7 @@ __device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &wo
     if (weighted && !before)
       report_alpha(job);
 
-    filter_rows<4, TapTiles>(matrices, smem_address(set), warp_pixel, newest.colours);
+    filter_rows<Shape>(matrices, smem_address(set), warp_pixel, newest.colours);
     if (weighted && !before)
       history.fill_alpha(opaque_alpha_rows(matrices));
     if (weighted)

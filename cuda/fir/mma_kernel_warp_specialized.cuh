@@ -55,8 +55,7 @@ __device__ inline void filter_rows_of_colour(const OneToeplitzMatrix<Shape::kTap
 {
   uint4 rows[Blocks][1];
 
-  filter_rows<Shape::kChannels, Shape::kTapTiles>(matrix, planes + colour * Shape::kPlaneBytes,
-                                                  16 * block, rows);
+  filter_rows<Shape>(matrix, planes + colour * Shape::kPlaneBytes, 16 * block, rows);
 #pragma unroll
   for (int b = 0; b < Blocks; b++)
     ring.place(slot, block + b, colour) = rows[b][0];
@@ -98,21 +97,24 @@ __device__ inline void filter_columns_from_ring(const OneToeplitzMatrix<Shape::k
   }
 }
 
-template <int C, int Blocks, int Colours>
+template <typename Pixel, int Blocks, int Colours>
 __device__ inline void store_blocks(const MmaJob &job, const PlaneWork &work,
                                     const MmaStrips &strip, MmaSums (&sums)[Blocks][Colours],
                                     const StoreTarget &target)
 {
-  if constexpr (C == 1) {
+  if constexpr (Pixel::kPixelBytes == 1) {
     uint32_t codes[2][Blocks];
 #pragma unroll
     for (int b = 0; b < Blocks; b++)
       gray_codes(strip, sums[b], codes[0][b], codes[1][b]);
     store_gray(work, codes, target);
-  } else if constexpr (C == 2) {
-    store_two_channels(work, strip, sums[0], target);
   } else {
-    store_opaque_colours(work, strip, job, sums[0], target);
+#pragma unroll
+    for (int b = 0; b < Blocks; b++) {
+      StoreTarget block = target;
+      block.x0 += 16 * b;
+      store_block<Pixel>(job, work, strip, sums[b], block);
+    }
   }
 }
 
@@ -159,7 +161,7 @@ __device__ inline int load_steps(const StripSpan<Shape> &span,
 }
 
 /* The part of column warp `warp`. */
-template <typename Shape>
+template <typename Pixel, typename Shape>
 __device__ inline int filter_and_store_steps(const MmaJob &job, const PlaneWork &work,
                                              const MmaStrips &strip, const StripSpan<Shape> &span,
                                              const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
@@ -181,19 +183,19 @@ __device__ inline int filter_and_store_steps(const MmaJob &job, const PlaneWork 
     for (int i = 0; i < 2; i++) {
       const int result = step - kStoreDelay - Shape::kTapTiles + i;
       if (result >= 0 && result < span.results)
-        store_blocks<Shape::kChannels>(job, work, strip, sums[i],
-                                       span.target(work, result, 16 * block, 16 * kBlocks));
+        store_blocks<Pixel>(job, work, strip, sums[i],
+                            span.target(work, result, 16 * block, 16 * kBlocks));
     }
   });
 }
 
 /* Filters a strip up to where it is not opaque. Returns how many rows are finished. */
-template <int C, int TapTiles>
+template <typename Pixel, int TapTiles>
 __device__ inline int filter_strip_warp_specialized(const MmaJob &job, const PlaneWork &work,
                                                     const MmaStrips &strip, const StripPlace &place,
                                                     uint8_t *shared)
 {
-  typedef WarpSpecializedShape<C, TapTiles> Shape;
+  typedef WarpSpecializedShape<Pixel, TapTiles> Shape;
   const StripSpan<Shape> span(work, place);
   const int warp = threadIdx.x >> 5;
   const bool loads = warp < kLoadWarps, columns = warp >= kLoadWarps + kRowWarps;
@@ -229,8 +231,8 @@ __device__ inline int filter_strip_warp_specialized(const MmaJob &job, const Pla
                             warp - kLoadWarps);
     });
   } else {
-    stopped = filter_and_store_steps(job, work, strip, span, matrix, ring,
-                                     warp - kLoadWarps - kRowWarps, not_opaque);
+    stopped = filter_and_store_steps<Pixel>(job, work, strip, span, matrix, ring,
+                                            warp - kLoadWarps - kRowWarps, not_opaque);
   }
   if (stopped < 0)
     return place.rows;

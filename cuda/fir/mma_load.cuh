@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The source into shared memory, for the kernels on tensor cores: asynchronous copies of 16 rows a
- * step, borders included, and then bytes to fp16.
+ * step, borders included, and then samples to fp16.
  *
  * The grid is one wave, so that its slowest CTA is the time: what strips at the picture's left and
  * right border do more than the others must be little, and must not wait for memory.
@@ -16,15 +16,15 @@ namespace cf::fir
 {
 
 /* The pieces of 16 bytes that a thread copies and converts: some of one row of the 16. A row's
- * threads are in one warp, so that a warp waits for its own copies only. With four channels half a
- * warp stores 128 bytes of fp16 at a time, in as many rows as 16 threads have: these rows are so
- * far apart that they start in different banks. */
+ * threads are in one warp, so that a warp waits for its own copies only. Of pixels of four bytes
+ * half a warp stores 128 bytes of fp16 at a time, in as many rows as 16 threads have: these rows
+ * are so far apart that they start in different banks. */
 template <typename Shape> struct ThreadPieces {
   __device__ static int row()
   {
     const int i = threadIdx.x / Shape::kRowThreads;
 
-    if constexpr (Shape::kChannels == 4 && Shape::kRowThreads < 16) {
+    if constexpr (Shape::kPixelBytes == 4 && Shape::kRowThreads < 16) {
       constexpr int kApart = Shape::kRowThreads / 2, kTogether = 8 / kApart;
       return i / 8 * 8 + i % 8 / kTogether + i % kTogether * kApart;
     } else {
@@ -54,7 +54,7 @@ template <typename Shape> struct ThreadPieces {
 template <typename Shape> class RowCopier
 {
   typedef ThreadPieces<Shape> Pieces;
-  static constexpr int C = Shape::kChannels;
+  static constexpr int C = Shape::kPixelBytes;
   static constexpr int kWordPixels = 4 / C;
   const PlaneWork &work;
   const uint32_t colour; /* outside the picture, where the border is constant */
@@ -271,7 +271,7 @@ public:
   }
 };
 
-/* Puts the replicated border into a word of several pixels from pixel x on. */
+/* Puts the replicated border into a word of several pixels, of C bytes, from pixel x on. */
 template <int C> __device__ inline uint32_t replicate_into_word(uint32_t word, int x, int width)
 {
   constexpr int kWordPixels = 4 / C;
@@ -350,13 +350,14 @@ public:
   }
 };
 
-/* Converts a step's bytes to planes of fp16: codes less 128, colours premultiplied, alpha. */
+/* Converts a step's samples to planes of fp16: codes less the middle one, 128 or 512, colours
+ * premultiplied, alpha. */
 template <typename Shape> class Fp16Converter
 {
   typedef ThreadPieces<Shape> Pieces;
   static constexpr int C = Shape::kChannels;
   const MmaJob &job;
-  const int left, width;
+  const int left, width, shift;
   const bool replicates;
   const ByteToHalf to_fp16;
 
@@ -365,7 +366,9 @@ template <typename Shape> class Fp16Converter
   {
     const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
 
-    return x < 0 || x + Shape::kPiecePixels > width ? replicate_into_piece<C>(v, x, width) : v;
+    return x < 0 || x + Shape::kPiecePixels > width
+               ? replicate_into_piece<Shape::kPixelBytes>(v, x, width)
+               : v;
   }
 
   __device__ static uint8_t *place(uint8_t *planes, int i)
@@ -412,9 +415,33 @@ template <typename Shape> class Fp16Converter
     }
   }
 
+  /* Two codes of 10 bits less 512: 0x6400 + v is the fp16 number 1024 + v. */
+  __device__ uint32_t centred_codes(uint32_t samples) const
+  {
+    const uint32_t biased = (samples >> shift & 0x03ff03ff) | kExponentsOf1024;
+
+    return as_bits(__hsub2(as_half2(biased), __half2half2(__ushort_as_half(0x6600))));
+  }
+
+  __device__ void convert_wide_samples(const uint4 &v, uint8_t *to) const
+  {
+    const uint32_t a = centred_codes(v.x), b = centred_codes(v.y);
+    const uint32_t c = centred_codes(v.z), d = centred_codes(v.w);
+
+    if constexpr (C == 2) {
+      *(uint2 *)to = make_uint2(permute_bytes(a, b, 0x5410), permute_bytes(c, d, 0x5410));
+      *(uint2 *)(to + Shape::kPlaneBytes) =
+          make_uint2(permute_bytes(a, b, 0x7632), permute_bytes(c, d, 0x7632));
+    } else {
+      *(uint4 *)to = make_uint4(a, b, c, d);
+    }
+  }
+
   __device__ void convert_samples(const uint4 &v, uint8_t *to) const
   {
-    if constexpr (C == 2) {
+    if constexpr (Shape::kSampleBytes == 2) {
+      convert_wide_samples(v, to);
+    } else if constexpr (C == 2) {
       *(uint4 *)to = make_uint4(to_fp16.centred(v.x, 0x4240), to_fp16.centred(v.y, 0x4240),
                                 to_fp16.centred(v.z, 0x4240), to_fp16.centred(v.w, 0x4240));
       *(uint4 *)(to + Shape::kPlaneBytes) =
@@ -430,7 +457,8 @@ template <typename Shape> class Fp16Converter
 
 public:
   __device__ Fp16Converter(const MmaJob &job, const PlaneWork &work, int left, bool replicates)
-      : job(job), left(left), width(work.width), replicates(replicates), to_fp16(job.exponents)
+      : job(job), left(left), width(work.width), shift(work.shift), replicates(replicates),
+        to_fp16(job.exponents)
   {
   }
 

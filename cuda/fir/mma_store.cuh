@@ -16,14 +16,14 @@ __device__ inline uint32_t round_to_code(float value)
   return __float_as_uint(fmaf(value, 255.0f, 12582912.0f + 0xff00));
 }
 
-/* The code value of an opaque result in the second byte, and the highest bit set. */
-template <bool Bounded>
+/* The code value of an opaque result from the second byte on, and the highest bit set. */
+template <int MaxCode, bool Bounded>
 __device__ inline uint32_t opaque_code(const MmaStrips &strip, int channel, float sum)
 {
   if (Bounded)
     return __float_as_uint(fmaf(sum, strip.code_factor[channel], strip.code_addend[channel]));
-  return __float_as_uint(
-      fmaf(fma_saturate(sum, strip.factor[channel], strip.addend[channel]), -255.0f, -kCodeBias));
+  return __float_as_uint(fmaf(fma_saturate(sum, strip.factor[channel], strip.addend[channel]),
+                              -(float)MaxCode, -kCodeBias));
 }
 
 /* Of channels that are `absolute`, the magnitudes of the sums as code values less the offset. */
@@ -42,7 +42,7 @@ __device__ inline void take_magnitudes(const MmaStrips &strip, MmaSums (&sums)[C
   }
 }
 
-template <bool Bounded, int Channels>
+template <int MaxCode, bool Bounded, int Channels>
 __device__ inline void opaque_codes_of(const MmaStrips &strip, const MmaSums (&sums)[Channels],
                                        uint32_t (&codes)[Channels][2][4])
 {
@@ -50,21 +50,21 @@ __device__ inline void opaque_codes_of(const MmaStrips &strip, const MmaSums (&s
   for (int c = 0; c < Channels; c++) {
 #pragma unroll
     for (int i = 0; i < 8; i++)
-      codes[c][i / 4][i % 4] = opaque_code<Bounded>(strip, c, sums[c][i / 4][i % 4]);
+      codes[c][i / 4][i % 4] = opaque_code<MaxCode, Bounded>(strip, c, sums[c][i / 4][i % 4]);
   }
 }
 
 /* Codes of sums of opaque pixels, laid out as opaque_code says. Sums may be changed. */
-template <int Channels>
+template <int MaxCode, int Channels>
 __device__ inline void opaque_codes(const MmaStrips &strip, MmaSums (&sums)[Channels],
                                     uint32_t (&codes)[Channels][2][4])
 {
   if (strip.bounded) {
-    opaque_codes_of<true>(strip, sums, codes);
+    opaque_codes_of<MaxCode, true>(strip, sums, codes);
   } else {
     if (strip.absolute)
       take_magnitudes(strip, sums);
-    opaque_codes_of<false>(strip, sums, codes);
+    opaque_codes_of<MaxCode, false>(strip, sums, codes);
   }
 }
 
@@ -95,7 +95,13 @@ __device__ inline void transpose_4x4(uint32_t (&w)[4], int q)
   w[3] = q & 2 ? w[3] : b;
 }
 
-/* ---- one channel ---- */
+/* Two codes as samples of 10 bits. */
+__device__ inline uint32_t pack_wide_samples(uint32_t a, uint32_t b, int shift)
+{
+  return (permute_bytes(a, b, 0x6521) & 0x03ff03ff) << shift;
+}
+
+/* ---- one byte ---- */
 
 /* Codes of a block of 16 pixels: of row g of the upper eight and of the lower, where g is lane / 4,
  * the four pixels that lane % 4 says, in one word. */
@@ -104,7 +110,7 @@ __device__ inline void gray_codes(const MmaStrips &strip, MmaSums (&sums)[1], ui
 {
   uint32_t codes[1][2][4], words[2];
 
-  opaque_codes(strip, sums, codes);
+  opaque_codes<255>(strip, sums, codes);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const uint32_t(&code)[4] = codes[0][h];
@@ -151,25 +157,31 @@ __device__ inline void store_gray(const PlaneWork &work, uint32_t (&codes)[2][Bl
   }
 }
 
-/* ---- two channels ---- */
+/* ---- two bytes ---- */
 
-/* Sums of 16 pixels of a warp. */
-__device__ inline void store_two_channels(const PlaneWork &work, const MmaStrips &strip,
-                                          MmaSums (&sums)[2], const StoreTarget &target)
+/* Sums of 16 pixels of a warp: two channels, or one of 10 bits. */
+template <typename Pixel>
+__device__ inline void store_pixel_pairs(const PlaneWork &work, const MmaStrips &strip,
+                                         MmaSums (&sums)[Pixel::kChannels],
+                                         const StoreTarget &target)
 {
   const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
   const int x = target.x0 + 2 * g;
   uint8_t *to = work.destination + (ptrdiff_t)(target.y0 + 2 * q) * work.destination_stride + x * 2;
+  uint32_t codes[Pixel::kChannels][2][4];
 
-  uint32_t codes[2][2][4];
-
-  opaque_codes(strip, sums, codes);
+  opaque_codes<Pixel::kMaxCode>(strip, sums, codes);
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const int h = i >> 1, e = i & 1, y = target.y0 + 2 * q + 8 * h + e;
     uint8_t *row = to + (8 * h + e) * work.destination_stride;
-    const uint32_t word =
-        pack_second_bytes(codes[0][h][e], codes[1][h][e], codes[0][h][2 + e], codes[1][h][2 + e]);
+    uint32_t word;
+
+    if constexpr (Pixel::kSampleBytes == 2)
+      word = pack_wide_samples(codes[0][h][e], codes[0][h][2 + e], work.shift);
+    else
+      word =
+          pack_second_bytes(codes[0][h][e], codes[1][h][e], codes[0][h][2 + e], codes[1][h][2 + e]);
 
     if (target.inside) {
       *(uint32_t *)row = word;
@@ -326,6 +338,23 @@ __device__ inline void store_pixels(const PlaneWork &work, const ThreadPixels &p
   }
 }
 
+/* Two channels of 10 bits. */
+__device__ inline void store_wide_pixels(const PlaneWork &work, const MmaStrips &strip,
+                                         MmaSums (&sums)[2], const StoreTarget &target)
+{
+  uint32_t codes[2][2][4];
+  ThreadPixels pixel;
+
+  opaque_codes<1023>(strip, sums, codes);
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const PixelIndex at(i);
+    pixel[i >> 1][i & 1] =
+        pack_wide_samples(codes[0][at.fragment][at.sum], codes[1][at.fragment][at.sum], work.shift);
+  }
+  store_pixels(work, pixel, target);
+}
+
 /* Where no pixel that counts is less than opaque, or none is weighted. */
 __device__ inline void store_opaque_colours(const PlaneWork &work, const MmaStrips &strip,
                                             const MmaJob &job, MmaSums (&sums)[3],
@@ -335,7 +364,7 @@ __device__ inline void store_opaque_colours(const PlaneWork &work, const MmaStri
   uint32_t codes[3][2][4];
   ThreadPixels pixel;
 
-  opaque_codes(strip, sums, codes);
+  opaque_codes<255>(strip, sums, codes);
 #pragma unroll
   for (int i = 0; i < 8; i++) {
     const PixelIndex at(i);
@@ -353,6 +382,19 @@ __device__ inline void store_opaque_colours(const PlaneWork &work, const MmaStri
     }
   }
   store_pixels(work, pixel, target);
+}
+
+/* Sums of 16 opaque pixels of two or four bytes. */
+template <typename Pixel>
+__device__ inline void store_block(const MmaJob &job, const PlaneWork &work, const MmaStrips &strip,
+                                   MmaSums (&sums)[Pixel::kColours], const StoreTarget &target)
+{
+  if constexpr (Pixel::kPixelBytes == 2)
+    store_pixel_pairs<Pixel>(work, strip, sums, target);
+  else if constexpr (Pixel::kSampleBytes == 2)
+    store_wide_pixels(work, strip, sums, target);
+  else
+    store_opaque_colours(work, strip, job, sums, target);
 }
 
 /* Premultiplied sums. Those of opaque pixels, which may be among them, become what
@@ -393,7 +435,7 @@ __device__ inline void store_weighted_colours(const PlaneWork &work, const MmaSt
       uint32_t codes[3][2][4];
 
       if (opaque >> i & 1) {
-        opaque_codes(strip, s, codes);
+        opaque_codes<255>(strip, s, codes);
         pixel[i >> 1][i & 1] =
             pack_opaque_pixel(codes[0][0][0], codes[1][0][0], codes[2][0][0], job.first_colour);
       }
