@@ -20,12 +20,10 @@ constexpr double kAlphaError = 0.5;
 
 /* Premultiplied colours and alpha are kept from being off together (FilteredAlpha in mma_store.cuh)
  * where both are less than a bound from where they round the other way. Alpha's bound is that of
- * any picture, at most 1/4. Colours as stored may be moved by 1/20, faint ones, whose error is
- * larger already, by 1/50. */
+ * any picture, at most 1/4. Colours as stored may be moved by 1/20. */
 constexpr double kWeightedError = 0.55;
 constexpr double kAlphaMoved = 0.25;
 constexpr double kColourMoved = 0.05;
-constexpr double kFaintColourMoved = 0.02;
 constexpr double kOtherError = 1.0 / 512; /* of sums in fp32, here and on the CPU; of 8 bits */
 constexpr double kTie = 1.0 / 2048;       /* sends exact halves up, as elsewhere */
 
@@ -90,6 +88,12 @@ double row_sum_error(const Rounded &row, double most)
   return fp16_error(most * row.magnitude / correction) * correction;
 }
 
+/* The row sum of opaque alpha, as the device rounds it. */
+double opaque_row(double sum)
+{
+  return half_value(half_bits(255.0 * sum));
+}
+
 /* Whether the device's fp32 sum of an opaque row, which is not quite exact, may become another fp16
  * number than the host's. */
 bool opaque_rounds_either_way(const Rounded &row)
@@ -143,14 +147,12 @@ Bounds bound_errors(const CfFirPlane *plan, const PlaneWork &work, const Rounded
                     const Rounded &column)
 {
   const double most = middle_code(work);
-  const double residual = 0x1p-4; /* of an fp16 row sum's error remains so much */
   Bounds bounds;
 
   bounds.coefficients = most * (row.error * plan->column.magnitude + row.magnitude * column.error);
   bounds.opaque = bounds.coefficients + row_sum_error(row, most) * column.magnitude;
   bounds.weighted = bounds.opaque + fp16_error(most) * row.magnitude * column.magnitude;
-  bounds.alpha =
-      255.0 / most * bounds.coefficients + residual * row_sum_error(row, 255.0) * column.magnitude;
+  bounds.alpha = 255.0 / most * bounds.coefficients + row_sum_error(row, 255.0) * column.magnitude;
   bounds.finite = 2.0 * most * row.magnitude / fabs(row.rounding.correction) < 60000.0;
   return bounds;
 }
@@ -195,9 +197,12 @@ void set_taps(uint32_t (&to)[kTapPairs], const CfTaps *taps, double scale, int t
 }
 
 /* Whether no picture's results, with the errors that fp16_suffices allows, round to anything but a
- * code. */
+ * code. Weighted by alpha, they are means of colours only where no tap is negative. */
 bool stays_within_codes(const CfFirPlane *plan, const CfFirChannel *channel, double largest)
 {
+  const CfTaps *row = &plan->row, *column = &plan->column;
+  const bool negative = fabs(row->sum) != row->magnitude || fabs(column->sum) != column->magnitude;
+
   const double gain = plan->row.sum * plan->column.sum;
   const double reach =
       0.5 * largest * fabs(channel->scale) * plan->row.magnitude * plan->column.magnitude;
@@ -205,7 +210,8 @@ bool stays_within_codes(const CfFirPlane *plan, const CfFirChannel *channel, dou
       channel->scale * gain * (0.5 * largest - channel->centre) + channel->centre + channel->bias;
   const double slack = 0.49 - kColourError;
 
-  return !channel->absolute && middle - reach > -slack && middle + reach < largest + slack;
+  return !channel->absolute && !(plan->premultiplied && negative) && middle - reach > -slack &&
+         middle + reach < largest + slack;
 }
 
 /* A result is scale * sum(c - centre) + centre + bias, and the device's sums run over codes less
@@ -238,30 +244,29 @@ void set_alpha_transform(AlphaTransform *weights, const Picture *picture, double
 {
   const int first = picture->first_colour;
   const CfFirPlane *plan = picture->plan[0];
-  const CfFirChannel *alpha = &plan->channel[first ? 0 : 3];
+  const CfFirChannel *alpha = &plan->channel[first ? 0 : 3], *colour = &plan->channel[first];
+  const double opaque = opaque_row(sum_of_fp16(&plan->row, picture->row[0].scale)) *
+                        sum_of_fp16(&plan->column, picture->column[0].scale);
+  const double moved = fmin(picture->colour_error, kColourMoved);
 
   weights->exists = plan->premultiplied;
   weights->copied = picture->has_alpha && !plan->premultiplied;
   weights->filtered = alpha->filtered;
-  weights->factor = alpha->filtered ? (float)(alpha->scale * correction) : 0.0f;
-  weights->opaque = (float)(255.0 * sum_of_fp16(&plan->row, picture->row[0].scale) *
-                            sum_of_fp16(&plan->column, picture->column[0].scale));
+  weights->factor = alpha->filtered ? (float)(255.0 / opaque) : 0.0f;
+  weights->opaque = (float)opaque;
   weights->tolerance =
       (float)(1.0 / 64.0 / fabs(correction * (alpha->filtered ? alpha->scale : 1.0)));
-  weights->tie = (float)kTie;
+  weights->tie = (float)(kTie / 255.0);
   weights->sure = (float)(0.5 - fmin(picture->alpha_error, kAlphaMoved));
-  weights->error = (float)(fmin(picture->colour_error, kColourMoved) / 255.0);
-  weights->faint_error = (float)(fmin(picture->colour_error, kFaintColourMoved) / 255.0);
-  weights->share = alpha->filtered ? 1.0f : 0.0f;
-  weights->weight_factor = alpha->filtered ? 0.0f : (float)correction;
+  weights->error = colour->absolute ? 0.0f : (float)(moved / (colour->scale * correction));
+  weights->transparent = 0;
   for (int c = 0; c < 3; c++) {
     const CfFirChannel *channel = &plan->channel[first + c];
+    const double shift = 128.0 - channel->centre;
 
-    weights->centre[c] = (float)channel->centre;
-    weights->addend[c] =
-        (float)(channel->scale * (alpha->filtered ? plan->row.sum * plan->column.sum : 1.0) *
-                (128.0 - channel->centre) / 255.0);
-    weights->offset[c] = (float)((channel->centre + channel->bias + kTie) / 255.0);
+    weights->transparent |= (uint32_t)channel->centre << 8 * (first + c);
+    weights->mean[c] = (float)shift;
+    weights->offset[c] = (float)(-shift * plan->row.sum * plan->column.sum / correction);
   }
 }
 

@@ -28,7 +28,7 @@ constexpr int kMostCode = 1023; /* of what fp16 numbers of 11 bits are exact for
 
 template <typename Pixel, int TapTiles>
 using OpaqueShape = std::conditional_t<is_uniform(TapTiles), UniformShape<Pixel, TapTiles>,
-                                       WarpSpecializedShape<Pixel, TapTiles>>;
+                                       WarpSpecializedShape<Pixel, TapTiles, false>>;
 
 /* Threads and shared memory of a CTA. */
 template <int TapTiles, Layout L, bool Opaque> struct CtaSize {
@@ -38,11 +38,18 @@ template <int TapTiles, Layout L, bool Opaque> struct CtaSize {
   static constexpr int kBytes = larger(Shape<1>::kBytes, Shape<2>::kBytes);
 };
 
-template <int TapTiles, bool Opaque> struct CtaSize<TapTiles, Layout::kPixels, Opaque> {
-  typedef AlphaShape<TapTiles, Opaque> Alpha;
-  typedef std::conditional_t<Opaque, OpaqueShape<FourBytes, TapTiles>, Alpha> Shape;
+template <int TapTiles> struct CtaSize<TapTiles, Layout::kPixels, true> {
+  typedef OpaqueShape<FourBytes, TapTiles> Shape;
   static constexpr int kThreads = Shape::kThreads;
-  static constexpr int kBytes = larger(Shape::kBytes, Alpha::kBytes);
+  static constexpr int kBytes = larger(Shape::kBytes, AlphaShape<TapTiles, true>::kBytes);
+};
+
+template <int TapTiles> struct CtaSize<TapTiles, Layout::kPixels, false> {
+  static constexpr bool kSpecialized = tuning_of(TapTiles).alpha_specialized;
+  typedef std::conditional_t<kSpecialized, WarpSpecializedShape<FourBytes, TapTiles, true>,
+                             AlphaShape<TapTiles, false>>
+      Shape;
+  static constexpr int kThreads = Shape::kThreads, kBytes = Shape::kBytes;
 };
 
 /* And how many of them an SM is meant to have. */
@@ -63,7 +70,7 @@ __device__ inline int filter_strip_opaque(const MmaJob &job, const PlaneWork &wo
   if constexpr (is_uniform(TapTiles))
     return filter_strip_uniform<Pixel, TapTiles>(job, work, strip, place, shared);
   else
-    return filter_strip_warp_specialized<Pixel, TapTiles>(job, work, strip, place, shared);
+    return filter_strip_warp_specialized<Pixel, TapTiles, false>(job, work, strip, place, shared);
 }
 
 /* A kernel for opaque pixels of four channels leaves a strip where pixels are not; the rest of the
@@ -92,14 +99,19 @@ __global__ void __launch_bounds__(CtaShape<TapTiles, L, Opaque>::kThreads,
     else
       filter_strip_opaque<PixelType<1, kSampleBytes>, TapTiles>(job, work, strip, place, shared);
   } else {
-    typedef AlphaShape<TapTiles, Opaque> Alpha;
-
     if (threadIdx.x == 0 && blockIdx.x == 0)
       *(volatile uint32_t *)&job.feedback[0] = job.number;
-    if constexpr (Opaque)
+    if constexpr (Opaque) {
+      typedef AlphaShape<TapTiles, true> Rest;
+
       place.skip(filter_strip_opaque<FourBytes, TapTiles>(job, work, strip, place, shared));
-    if (place.rows > 0 && (!Opaque || threadIdx.x < Alpha::kThreads))
-      filter_strip_alpha<TapTiles, Alpha>(job, work, strip, place, shared);
+      if (place.rows > 0 && threadIdx.x < Rest::kThreads)
+        filter_strip_alpha<TapTiles, Rest>(job, work, strip, place, shared);
+    } else if constexpr (CtaShape<TapTiles, L, false>::kSpecialized) {
+      filter_strip_warp_specialized<FourBytes, TapTiles, true>(job, work, strip, place, shared);
+    } else {
+      filter_strip_alpha<TapTiles, AlphaShape<TapTiles, false>>(job, work, strip, place, shared);
+    }
   }
 #endif
 }
@@ -113,6 +125,7 @@ struct KernelEntry {
 
 struct SizeEntry {
   int tap_tiles;
+  bool alpha_specialized;         /* see MmaTuning */
   int strip_pixels[4];            /* the width of a strip, by channels less 1 */
   KernelEntry entry[kLayouts][2]; /* [layout][opaque] */
 };
@@ -127,6 +140,7 @@ template <int TapTiles, Layout L, bool Opaque> constexpr KernelEntry kernel_entr
 template <int TapTiles> constexpr SizeEntry size_entry()
 {
   return {TapTiles,
+          tuning_of(TapTiles).alpha_specialized,
           {StripShape<PixelType<1, 1>, TapTiles>::kPixels,
            StripShape<PixelType<2, 1>, TapTiles>::kPixels, 0,
            StripShape<FourBytes, TapTiles>::kPixels},
@@ -342,8 +356,9 @@ bool mma_run(const Picture *picture, const FramePlan *plan, const CfDevice *devi
   describe_job(&job, picture, plan->tap_tiles, feedback);
 
   const int slots = device->info.multiprocessors * larger(resident, 1);
+  const bool alike_opaque = plan->kernel != MmaKernel::kAlpha || size->alpha_specialized;
   Launch how = {};
-  how.grid = dim3((unsigned)fill_one_wave(&job, size, plan->kernel != MmaKernel::kAlpha, slots));
+  how.grid = dim3((unsigned)fill_one_wave(&job, size, alike_opaque, slots));
   how.block = dim3((unsigned)entry->threads);
   how.shared_bytes = bytes;
   how.stream = (cudaStream_t)stream;

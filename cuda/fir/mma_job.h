@@ -43,23 +43,21 @@ struct MmaStrips {
 
 /* What becomes of the sums of pixels that are not opaque. */
 struct AlphaTransform {
-  int exists;      /* colours are weighted by alpha */
-  int filtered;    /* and alpha is filtered; else the result has the source's */
-  int copied;      /* no weights: the result has the source's alpha */
-  float factor;    /* filtered alpha: factor * sum */
-  float opaque;    /* the sum of alpha where all is opaque */
-  float tolerance; /* a sum this close to `opaque` is an opaque pixel's */
-  float tie;       /* sends exact halves up */
-  float centre[3]; /* of colours, see CfFirChannel */
-  float offset[3]; /* centre and bias and tie, in units of 255 */
+  int exists;           /* colours are weighted by alpha */
+  int filtered;         /* and alpha is filtered; else the result has the source's */
+  int copied;           /* no weights: the result has the source's alpha */
+  uint32_t transparent; /* the pixel where nothing shows */
+  float opaque;         /* the sum of alpha where all is opaque */
+  float tolerance;      /* a sum this close to `opaque` is an opaque pixel's */
+  float factor, tie;    /* filtered alpha in units of 255: factor * sum; `tie` sends halves up */
 
-  /* Premultiplied colours count from 128. What this takes from a result is, in units of 255,
-   * addend[c] * (share + weight_factor * sum / alpha'), with the sum of alpha. */
-  float addend[3], share, weight_factor;
+  /* Where alpha is not filtered, a sum of colours, which count from 128, is to grow by
+   * mean[c] * (sum of alpha) / alpha' + offset[c]. */
+  float mean[3], offset[3];
 
-  /* Farther than `sure` from its code, alpha' may be another on the CPU; so may colours that are
-   * within `error`, in units of 255, of a tie, and of faint pixels within `faint_error`. */
-  float sure, error, faint_error;
+  /* Farther than `sure` from its code, alpha' may be another on the CPU; so may colours whose sums
+   * are within `error` of a tie. */
+  float sure, error;
 };
 
 /* The kernels' argument. */
@@ -87,9 +85,5 @@ __host__ __device__ inline int outer_columns(int across)
 {
   return across < 2 ? 1 : 2;
 }
-
-/* Sums of pixels of less alpha' may be of few rows, which do not make up for each other's errors.
- */
-constexpr float kFaintAlpha = 64.0f;
 
 } // namespace cf::fir

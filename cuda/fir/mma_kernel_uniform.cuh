@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include "cuda/fir/mma_convert.cuh"
 #include "cuda/fir/mma_filter.cuh"
-#include "cuda/fir/mma_load.cuh"
 #include "cuda/fir/mma_store.cuh"
 
 namespace cf::fir
@@ -63,9 +63,10 @@ __device__ inline int filter_strip_uniform(const MmaJob &job, const PlaneWork &w
   const int warp_pixel = (threadIdx.x >> 5) * Shape::kWarpPixels;
   uint8_t *const planes = shared + Shape::kStages * Shape::kStageBytes;
   uint32_t *const taps = (uint32_t *)(planes + Shape::kPlaneSets * Shape::kSetBytes);
-  const RowCopier<Shape> copier(work, strip.colour, span.left, shared);
-  const Fp16Converter<Shape> converter(job, work, span.left, copier.needs_replication());
-  StepFetcher<Shape> fetcher(copier, work, span.left, span.y0, span.steps);
+  const StripEdges<Shape> edges(work, span.left);
+  const RowCopier<Shape> copier(work, strip.colour, edges, shared);
+  const Fp16Converter<Shape> converter(job, work, edges);
+  StepFetcher<Shape> fetcher(copier, work, edges, span.y0, span.steps);
 
   copier.fill_rest(shared);
   for (int step = 0; step < Shape::kStages; step++)

@@ -9,13 +9,6 @@
 namespace cf::fir
 {
 
-/* A value in units of 255, from 0 to 1, as code value in the low byte, and 255 in the next:
- * 12582912 is 1.5 * 2^23, whose unit in the last place is 1. */
-__device__ inline uint32_t round_to_code(float value)
-{
-  return __float_as_uint(fmaf(value, 255.0f, 12582912.0f + 0xff00));
-}
-
 /* The code value of an opaque result from the second byte on, and the highest bit set. */
 template <int MaxCode, bool Bounded>
 __device__ inline uint32_t opaque_code(const MmaStrips &strip, int channel, float sum)
@@ -27,8 +20,8 @@ __device__ inline uint32_t opaque_code(const MmaStrips &strip, int channel, floa
 }
 
 /* Of channels that are `absolute`, the magnitudes of the sums as code values less the offset. */
-template <int Channels>
-__device__ inline void take_magnitudes(const MmaStrips &strip, MmaSums (&sums)[Channels])
+template <int Channels, int Sums>
+__device__ inline void take_magnitudes(const MmaStrips &strip, MmaSums (&sums)[Sums])
 {
 #pragma unroll
   for (int c = 0; c < Channels; c++) {
@@ -42,8 +35,8 @@ __device__ inline void take_magnitudes(const MmaStrips &strip, MmaSums (&sums)[C
   }
 }
 
-template <int MaxCode, bool Bounded, int Channels>
-__device__ inline void opaque_codes_of(const MmaStrips &strip, const MmaSums (&sums)[Channels],
+template <int MaxCode, bool Bounded, int Sums, int Channels>
+__device__ inline void opaque_codes_of(const MmaStrips &strip, const MmaSums (&sums)[Sums],
                                        uint32_t (&codes)[Channels][2][4])
 {
 #pragma unroll
@@ -54,16 +47,16 @@ __device__ inline void opaque_codes_of(const MmaStrips &strip, const MmaSums (&s
   }
 }
 
-/* Codes of sums of opaque pixels, laid out as opaque_code says. Sums may be changed. */
-template <int MaxCode, int Channels>
-__device__ inline void opaque_codes(const MmaStrips &strip, MmaSums (&sums)[Channels],
+/* Codes of the first sums, of opaque pixels, laid out as opaque_code says. Sums may be changed. */
+template <int MaxCode, int Sums, int Channels>
+__device__ inline void opaque_codes(const MmaStrips &strip, MmaSums (&sums)[Sums],
                                     uint32_t (&codes)[Channels][2][4])
 {
   if (strip.bounded) {
     opaque_codes_of<MaxCode, true>(strip, sums, codes);
   } else {
     if (strip.absolute)
-      take_magnitudes(strip, sums);
+      take_magnitudes<Channels>(strip, sums);
     opaque_codes_of<MaxCode, false>(strip, sums, codes);
   }
 }
@@ -99,6 +92,13 @@ __device__ inline void transpose_4x4(uint32_t (&w)[4], int q)
 __device__ inline uint32_t pack_wide_samples(uint32_t a, uint32_t b, int shift)
 {
   return (permute_bytes(a, b, 0x6521) & 0x03ff03ff) << shift;
+}
+
+/* Tells the host that this frame has alpha that is not opaque. */
+__device__ inline void report_alpha(const MmaJob &job)
+{
+  if (threadIdx.x == 0)
+    *(volatile uint32_t *)&job.feedback[1] = job.number;
 }
 
 /* ---- one byte ---- */
@@ -197,14 +197,14 @@ __device__ inline void store_pixel_pairs(const PlaneWork &work, const MmaStrips 
 
 /* ---- four bytes ---- */
 
-/* The low bytes of colours a, b, c and of the fourth channel, which comes first where the colours
- * do not. */
-__device__ inline uint32_t pack_pixel(uint32_t a, uint32_t b, uint32_t c, uint32_t fourth,
+/* Colours a, b, c, as opaque_code has them, and alpha, as FilteredAlpha has it; alpha comes first
+ * where the colours do not. */
+__device__ inline uint32_t pack_pixel(uint32_t a, uint32_t b, uint32_t c, uint32_t alpha,
                                       int first_colour)
 {
-  const uint32_t ab = __byte_perm(a, b, 0x0040), cd = __byte_perm(c, fourth, 0x0040);
+  const uint32_t ab = permute_bytes(a, b, 0x0051), cd = permute_bytes(c, alpha, 0x0041);
 
-  return first_colour ? __byte_perm(ab, cd, 0x4105) : __byte_perm(ab, cd, 0x5410);
+  return permute_bytes(ab, cd, first_colour ? 0x4105 : 0x5410);
 }
 
 /* a b c 255, or 255 a b c, of codes as opaque_code has them: permutations repeat the highest bit
@@ -216,56 +216,31 @@ __device__ inline uint32_t pack_opaque_pixel(uint32_t a, uint32_t b, uint32_t c,
   return permute_bytes(permute_bytes(a, b, low), c, high);
 }
 
-/* A pixel's filtered alpha (alpha'), and what follows from it for the pixel's colours.
+/* A pixel's filtered alpha (alpha'), and what follows from it for the sums of its colours, which
+ * then are as an opaque pixel's.
  *
- * Where alpha' rounds to one neighbour here and to the other in exact arithmetic, the colour must
- * not do so too: codes (c, a) and (c + 1, a + 1) are (c + a + 1) / 255 apart premultiplied, but
- * (c, a + 1) is within 1 of all four. So where alpha' may round either way, colours that may too go
- * the way that alpha does not (`nudge`), unless c + a is less than 255 and they cannot be more
- * apart than 1. */
+ * Where alpha' rounds to one neighbour here and to the other in exact arithmetic, the colour had
+ * better not do so too: codes (c, a) and (c + 1, a + 1) are (c + a + 1) / 255 apart premultiplied,
+ * but (c, a + 1) is within 1 of all four. So where alpha' may round either way, colours next to a
+ * tie go the way that alpha does not (`nudge`). */
 struct FilteredAlpha {
-  float alpha, inverse;
-  float share; /* of the colours' addends */
-  float code;
-  float nudge; /* for colours, in units of 255 */
+  uint32_t code; /* in the low byte */
+  bool opaque;   /* all that counts for the pixel is */
+  float weight, nudge;
 
   /* `sum` is that of alpha. */
-  __device__ FilteredAlpha(const AlphaTransform &weights, float sum, float alpha) : alpha(alpha)
+  __device__ FilteredAlpha(const AlphaTransform &weights, float sum, float alpha)
   {
-    code = rintf(alpha + weights.tie);
-    inverse = reciprocal_approx(alpha);
-    share = fmaf(sum * inverse, weights.weight_factor, weights.share);
+    constexpr float kUnit = 12582912.0f; /* 1.5 * 2^23, whose unit in the last place is 1 */
+    const float rounded = fmaf(__saturatef(fmaf(alpha, 1.0f / 255.0f, weights.tie)), 255.0f, kUnit);
+    const float above = alpha - (rounded - kUnit);
 
-    const float above = alpha - code;
-    const float most = alpha < kFaintAlpha ? weights.faint_error : weights.error;
-    nudge = fabsf(above) > weights.sure ? copysignf(most, above) : 0.0f;
-  }
-
-  /* Whether the pixel's neighbours are all opaque, so that its sums are to become codes as
-   * elsewhere (opaque_codes). Where alpha is not filtered, other pixels may have this sum too, but
-   * then they have the same colours. */
-  __device__ bool is_opaque(const AlphaTransform &weights, float sum) const
-  {
-    return fabsf(sum - weights.opaque) < weights.tolerance && alpha > 254.0f;
+    code = __float_as_uint(rounded);
+    opaque = fabsf(sum - weights.opaque) < weights.tolerance && alpha > 254.0f;
+    weight = opaque ? 1.0f : 255.0f * reciprocal_approx(alpha);
+    nudge = fabsf(above) > weights.sure ? copysignf(weights.error, above) : 0.0f;
   }
 };
-
-__device__ inline uint32_t unpremultiplied_code(const MmaStrips &strip,
-                                                const AlphaTransform &weights, int channel,
-                                                float sum, const FilteredAlpha &alpha)
-{
-  const float weighed =
-      fmaf(sum * alpha.inverse, strip.inner_factor[channel], weights.addend[channel] * alpha.share);
-  /* Below 1/4 alpha' is 0 and no colour shows; up to 1/2 it rounds to 0 here, but may be 1 in exact
-   * arithmetic, so that the colour counts. */
-  const float none = weights.centre[channel] * (1.0f / 255.0f);
-  float value =
-      (strip.absolute >> channel & 1 ? fabsf(weighed) : weighed) + weights.offset[channel];
-
-  if (fmaf(value + fabsf(alpha.nudge), 255.0f, alpha.alpha) > 250.0f)
-    value += alpha.nudge;
-  return round_to_code(__saturatef(alpha.alpha < 0.25f ? none : value));
-}
 
 /* The source's alpha at a pixel; 0 where there is none. */
 __device__ inline uint32_t source_alpha(const PlaneWork &work, int first_colour, int x, int y)
@@ -273,18 +248,6 @@ __device__ inline uint32_t source_alpha(const PlaneWork &work, int first_colour,
   return x < work.width && y >= work.first && y < work.end
              ? work.source[(ptrdiff_t)y * work.source_stride + x * 4 + (first_colour ? 0 : 3)]
              : 0;
-}
-
-__device__ inline uint32_t unpremultiplied_pixel(const MmaStrips &strip, const MmaJob &job,
-                                                 float sum_a, float sum_b, float sum_c,
-                                                 const FilteredAlpha &alpha)
-{
-  const AlphaTransform &weights = job.weights;
-
-  return pack_pixel(unpremultiplied_code(strip, weights, 0, sum_a, alpha),
-                    unpremultiplied_code(strip, weights, 1, sum_b, alpha),
-                    unpremultiplied_code(strip, weights, 2, sum_c, alpha),
-                    round_to_code(__saturatef(alpha.code * (1.0f / 255.0f))), job.first_colour);
 }
 
 /* A thread's 8 pixels of a step: [row 0, 1, 8, 9][two neighbours], from pixel x and row y on. */
@@ -355,9 +318,10 @@ __device__ inline void store_wide_pixels(const PlaneWork &work, const MmaStrips 
   store_pixels(work, pixel, target);
 }
 
-/* Where no pixel that counts is less than opaque, or none is weighted. */
+/* Where no pixel that counts is less than opaque, or none is weighted; of the first three sums. */
+template <int Sums>
 __device__ inline void store_opaque_colours(const PlaneWork &work, const MmaStrips &strip,
-                                            const MmaJob &job, MmaSums (&sums)[3],
+                                            const MmaJob &job, MmaSums (&sums)[Sums],
                                             const StoreTarget &target)
 {
   const int x = thread_pixel(target), y = thread_row(target);
@@ -397,49 +361,62 @@ __device__ inline void store_block(const MmaJob &job, const PlaneWork &work, con
     store_opaque_colours(work, strip, job, sums, target);
 }
 
-/* Premultiplied sums. Those of opaque pixels, which may be among them, become what
- * store_opaque_colours makes of them; it is asked for `AtOnce` pixels at a time which these are
- * (MmaTuning::alpha_pixels_at_once). */
-template <int AtOnce>
-__device__ inline void store_weighted_colours(const PlaneWork &work, const MmaStrips &strip,
-                                              const MmaJob &job, MmaSums (&sums)[3],
-                                              const MmaSums &alpha_sums, const StoreTarget &target)
+/* Alpha' of a thread's pixels. */
+__device__ inline void filtered_alphas(const PlaneWork &work, const MmaJob &job,
+                                       const MmaSums &sums, const StoreTarget &target,
+                                       float (&alphas)[8])
 {
   const int x = thread_pixel(target), y = thread_row(target);
+
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+    alphas[i] = sums[PixelIndex(i).fragment][PixelIndex(i).sum] * job.weights.factor;
+  if (job.weights.filtered)
+    return;
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+    alphas[i] =
+        (float)source_alpha(work, job.first_colour, x + PixelIndex(i).dx, y + PixelIndex(i).dy);
+}
+
+/* Premultiplied sums, the last of alpha. Those of opaque pixels, which may be among them, become
+ * what store_opaque_colours makes of them. */
+__device__ inline void store_weighted_colours(const PlaneWork &work, const MmaStrips &strip,
+                                              const MmaJob &job, MmaSums (&sums)[4],
+                                              const StoreTarget &target)
+{
+  const AlphaTransform &weights = job.weights;
+  float alphas[8];
+  uint32_t alpha_codes[8], codes[3][2][4];
   ThreadPixels pixel;
 
+  filtered_alphas(work, job, sums[3], target, alphas);
 #pragma unroll
-  for (int first = 0; first < 8; first += AtOnce) {
-    unsigned opaque = 0; /* bits of pixels */
+  for (int i = 0; i < 8; i++) {
+    const PixelIndex at(i);
+    const float sum = sums[3][at.fragment][at.sum];
+    const FilteredAlpha alpha(weights, sum, alphas[i]);
 
 #pragma unroll
-    for (int i = first; i < first + AtOnce; i++) {
-      const PixelIndex at(i);
-      const float sum = alpha_sums[at.fragment][at.sum];
-      const FilteredAlpha alpha(
-          job.weights, sum,
-          job.weights.filtered ? sum * job.weights.factor
-                               : (float)source_alpha(work, job.first_colour, x + at.dx, y + at.dy));
-
-      pixel[i >> 1][i & 1] =
-          unpremultiplied_pixel(strip, job, sums[0][at.fragment][at.sum],
-                                sums[1][at.fragment][at.sum], sums[2][at.fragment][at.sum], alpha);
-      opaque |= (unsigned)alpha.is_opaque(job.weights, sum) << i;
+    for (int c = 0; c < 3; c++) {
+      float &colour = sums[c][at.fragment][at.sum];
+      colour = fmaf(colour, alpha.weight, alpha.nudge);
+      if (!weights.filtered && !alpha.opaque)
+        colour += fmaf(weights.mean[c] * (1.0f / 255.0f), sum * alpha.weight, weights.offset[c]);
     }
+    alpha_codes[i] = alpha.code;
+  }
+  opaque_codes<255>(strip, sums, codes);
 #pragma unroll
-    for (int i = first; opaque && i < first + AtOnce; i++) {
-      const PixelIndex at(i);
-      MmaSums s[3] = {{{sums[0][at.fragment][at.sum]}},
-                      {{sums[1][at.fragment][at.sum]}},
-                      {{sums[2][at.fragment][at.sum]}}};
-      uint32_t codes[3][2][4];
+  for (int i = 0; i < 8; i++) {
+    const PixelIndex at(i);
+    const uint32_t packed =
+        pack_pixel(codes[0][at.fragment][at.sum], codes[1][at.fragment][at.sum],
+                   codes[2][at.fragment][at.sum], alpha_codes[i], job.first_colour);
 
-      if (opaque >> i & 1) {
-        opaque_codes<255>(strip, s, codes);
-        pixel[i >> 1][i & 1] =
-            pack_opaque_pixel(codes[0][0][0], codes[1][0][0], codes[2][0][0], job.first_colour);
-      }
-    }
+    /* Below 1/4 alpha' is 0 and no colour shows; up to 1/2 it rounds to 0 here, but may be 1 in
+     * exact arithmetic, so that the colour counts. */
+    pixel[i >> 1][i & 1] = alphas[i] < 0.25f ? weights.transparent : packed;
   }
   store_pixels(work, pixel, target);
 }

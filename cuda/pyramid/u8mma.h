@@ -60,12 +60,12 @@ struct U8Plane {
   uint8_t *destination;
   ptrdiff_t source_stride, destination_stride;
   int width, height, channels;
-  int sample_bytes, shift;   /* of two bytes, the bits below the code */
-  int alpha;                 /* channel that weights the others, or -1 */
-  bool source_vector;        /* rows start on 16 bytes */
-  bool destination_vector;   /* the same */
-  uint32_t border;           /* pixels for the constant border, as many as fit */
-  float transparent_code[4]; /* of colours where nothing shows */
+  int sample_bytes, shift; /* of two bytes, the bits below the code */
+  int alpha;               /* channel that weights the others, or -1 */
+  bool source_vector;      /* rows start on 16 bytes */
+  bool destination_vector; /* the same */
+  uint32_t border;         /* pixels for the constant border, as many as fit */
+  uint32_t transparent;    /* the pixel where nothing shows */
 
   int first, end;                   /* rows of the result to make */
   int readable_first, readable_end; /* rows of the source that may be read */

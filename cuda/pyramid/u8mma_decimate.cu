@@ -9,6 +9,7 @@
  * their upper ten and lower eight become fp16 numbers as they are and become the left matrices of
  * the products with the taps along columns (16 rows x 8 fine rows): then nothing is lost.
  */
+#include "cuda/common/alpha.cuh"
 #include "cuda/pyramid/u8mma_load.cuh"
 
 namespace cf::pyramid
@@ -248,19 +249,17 @@ __device__ inline void filter_rows(const uint4 (&words)[2][N], const uint4 *taps
   }
 }
 
-/* Whether all alpha with a share is 255, for which its sums along rows are 0. */
-__device__ inline bool is_opaque(const U8Plane &plane, const Sums (&sums)[kTilesPerWarp])
+/* Whether all alpha that a warp loaded is 255. */
+template <int N> __device__ inline bool is_opaque(const U8Plane &plane, const uint4 (&words)[2][N])
 {
-  const bool first = (int)threadIdx.x % 32 / 4 < 4, own = plane.alpha == 0 ? first : !first;
-  uint32_t some[2] = {};
+  uint32_t all = ~0u;
 
 #pragma unroll
-  for (int t = 0; t < kTilesPerWarp; t++) {
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      some[i % 2] |= sums[t].high[i] | sums[t].low[i];
+  for (int i = 0; i < 2 * N; i++) {
+    const uint4 &word = words[i / N][i % N];
+    all &= word.x & word.y & word.z & word.w;
   }
-  return __all_sync(0xffffffffu, !own || (plane.alpha == 0 ? some[0] : some[1]) == 0);
+  return __all_sync(0xffffffffu, (~all & alpha_byte(plane.alpha == 0)) == 0);
 }
 
 /* Two numbers as fp16, and 256 times the residuals. */
@@ -436,12 +435,16 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
     Sums sums[kTilesPerWarp];
 
     if (step >= first) {
+      bool weighted = false;
+
       source.complete(step, words);
-      filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
       if constexpr (C == 4 && !Wide) {
-        if (plane.alpha >= 0 && !is_opaque(plane, sums))
+        weighted = plane.alpha >= 0 && !is_opaque(plane, words);
+        if (weighted)
           filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], centre, sums);
       }
+      if (!weighted)
+        filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
     }
     if (own && first_done(decimation, step + 1) < strip.end)
       source.fetch(step + 1, words);

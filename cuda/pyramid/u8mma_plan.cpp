@@ -92,12 +92,12 @@ void describe_channels(U8Plane *plane, const CfFormatInfo *format, int p, const 
   plane->sample_bytes = cf_sample_bytes(format);
   plane->shift = format->shift;
   plane->alpha = filter->premultiplied ? cf_alpha_channel(&format->plane[p]) : -1;
-  plane->border = 0;
+  plane->border = plane->transparent = 0;
   for (int i = 0; sample_bits * i < 32; i++)
     plane->border |= (uint32_t)filter->channel[i % plane->channels].border
                      << (sample_bits * i + format->shift);
-  for (int c = 0; c < plane->channels; c++)
-    plane->transparent_code[c] = (float)filter->channel[c].centre;
+  for (int c = 0; plane->alpha >= 0 && c < plane->channels; c++)
+    plane->transparent |= (uint32_t)filter->channel[c].centre << 8 * c;
 }
 
 bool describe_plane(U8Job *job, const CfVideo *video, int p, const CfFirPlan *plan,

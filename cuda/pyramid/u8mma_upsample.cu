@@ -12,7 +12,6 @@
  * precision only the results along rows are rounded to fp16; with alpha they are split too, since
  * then colours are quotients.
  */
-#include "cuda/common/alpha.cuh"
 #include "cuda/pyramid/u8mma_coarse_filter_columns.cuh"
 
 namespace cf::pyramid
@@ -213,19 +212,24 @@ __device__ inline uint32_t to_wide_samples(float a, float b, int shift)
   return (as_bits(whole) & 0x03ff03ff) << shift;
 }
 
-/* A pixel's sums, of which alpha weights the colours, as codes. */
+/* A pixel's sums, of which alpha weights the colours, as codes. Where the filtered alpha rounds to
+ * 0 nothing shows. */
 __device__ inline uint32_t unpremultiply_pixel(const U8Plane &plane, const float (&sum)[4])
 {
+  const __half2 least = __half2half2(__ushort_as_half(0x6400));
+  const __half2 most = __half2half2(__ushort_as_half(0x64ff));
   const float alpha = (plane.alpha == 0 ? sum[0] : sum[3]) + 255.0f;
-  const Unpremultiply colour(alpha);
+  const float factor = 255.0f * reciprocal_approx(alpha);
   float value[4];
 
 #pragma unroll
-  for (int c = 0; c < 4; c++) {
-    value[c] = c == plane.alpha ? alpha : colour(sum[c], 128.0f, plane.transparent_code[c]);
-    value[c] = floorf(fminf(fmaxf(value[c], 0.0f), 255.0f) + 0.5f) + kWhole;
-  }
-  return to_bytes(value[0], value[1], value[2], value[3]);
+  for (int c = 0; c < 4; c++)
+    value[c] = (c == plane.alpha ? alpha : fmaf(sum[c], factor, 128.0f)) + (kWhole + kLittle);
+
+  const __half2 low = __hmin2(__hmax2(as_half2(pack_half2(value[0], value[1])), least), most);
+  const __half2 high = __hmin2(__hmax2(as_half2(pack_half2(value[2], value[3])), least), most);
+  return alpha + kLittle < 0.5f ? plane.transparent
+                                : __byte_perm(as_bits(low), as_bits(high), 0x6420);
 }
 
 /* ---- storing ---- */
