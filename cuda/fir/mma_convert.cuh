@@ -89,26 +89,10 @@ template <typename Shape> class PieceConverter
   const int shift; /* of samples of two bytes */
   const ByteToHalf to_fp16;
 
-  __device__ void convert_weighted(const uint4 &v, uint8_t *to) const
-  {
-    const uint32_t a = permute_bytes(v.x, v.y, job.first_two);
-    const uint32_t b = permute_bytes(v.z, v.w, job.first_two);
-    const uint32_t c = permute_bytes(v.x, v.y, job.third), d = permute_bytes(v.z, v.w, job.third);
-    const AlphaWeightPair first(to_fp16.centred(c, 0x4342)), second(to_fp16.centred(d, 0x4342));
-
-    *(uint2 *)to = make_uint2(first.times(to_fp16.centred(a, 0x4140)),
-                              second.times(to_fp16.centred(b, 0x4140)));
-    *(uint2 *)(to + Shape::kPlaneBytes) = make_uint2(first.times(to_fp16.centred(a, 0x4342)),
-                                                     second.times(to_fp16.centred(b, 0x4342)));
-    *(uint2 *)(to + 2 * Shape::kPlaneBytes) = make_uint2(first.times(to_fp16.centred(c, 0x4140)),
-                                                         second.times(to_fp16.centred(d, 0x4140)));
-    *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(first.alpha_bits(), second.alpha_bits());
-  }
-
   /* Two codes of 10 bits less 512: 0x6400 + v is the fp16 number 1024 + v. */
   __device__ uint32_t centred_codes(uint32_t samples) const
   {
-    const uint32_t biased = (samples >> shift & 0x03ff03ff) | kExponentsOf1024;
+    const uint32_t biased = (samples >> shift & 0x03ff03ff) | 0x64006400;
 
     return as_bits(__hsub2(as_half2(biased), __half2half2(__ushort_as_half(0x6600))));
   }
@@ -148,12 +132,21 @@ public:
       *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(kOpaqueFp16x2, kOpaqueFp16x2);
   }
 
-  __device__ void convert_pixels(const uint4 &v, uint8_t *to) const
+  /* Opaque pixels become what convert_opaque makes of them. */
+  __device__ void convert_weighted(const uint4 &v, uint8_t *to) const
   {
-    if (is_opaque(v, job.first_colour))
-      convert_opaque(v, to);
-    else
-      convert_weighted(v, to);
+    const uint32_t a = permute_bytes(v.x, v.y, job.first_two);
+    const uint32_t b = permute_bytes(v.z, v.w, job.first_two);
+    const uint32_t c = permute_bytes(v.x, v.y, job.third), d = permute_bytes(v.z, v.w, job.third);
+    const AlphaWeightPair first(to_fp16.centred(c, 0x4342)), second(to_fp16.centred(d, 0x4342));
+
+    *(uint2 *)to = make_uint2(first.times(to_fp16.centred(a, 0x4140)),
+                              second.times(to_fp16.centred(b, 0x4140)));
+    *(uint2 *)(to + Shape::kPlaneBytes) = make_uint2(first.times(to_fp16.centred(a, 0x4342)),
+                                                     second.times(to_fp16.centred(b, 0x4342)));
+    *(uint2 *)(to + 2 * Shape::kPlaneBytes) = make_uint2(first.times(to_fp16.centred(c, 0x4140)),
+                                                         second.times(to_fp16.centred(d, 0x4140)));
+    *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(first.alpha_bits(), second.alpha_bits());
   }
 
   __device__ void convert_samples(const uint4 &v, uint8_t *to) const
@@ -200,25 +193,16 @@ template <typename Shape> class Fp16Converter
     return planes + Pieces::row() * Shape::kStride + Pieces::piece(i) * Shape::kPiecePixels * 2;
   }
 
-  /* Pieces with alpha, some of which may be opaque, one by one to save registers. */
-  __device__ void convert_pixels(const uint8_t *stage, uint8_t *planes) const
-  {
-#pragma unroll 1
-    for (int i = 0; i < Shape::kLoads; i++) {
-      const uint4 *const again = (const uint4 *)(stage + Pieces::place(i));
-      if (Pieces::exists(i))
-        pieces.convert_pixels(replicates ? with_border(*again, i) : *again, place(planes, i));
-    }
-  }
-
-  /* All of the thread's pieces. */
+  template <bool Weighted>
   __device__ void convert_all(const uint4 (&v)[Shape::kLoads], uint8_t *planes) const
   {
 #pragma unroll
     for (int i = 0; i < Shape::kLoads; i++) {
       if (!Pieces::exists(i))
         continue;
-      if constexpr (Shape::kChannels == 4)
+      if constexpr (Weighted)
+        pieces.convert_weighted(v[i], place(planes, i));
+      else if constexpr (Shape::kChannels == 4)
         pieces.convert_opaque(v[i], place(planes, i));
       else
         pieces.convert_samples(v[i], place(planes, i));
@@ -257,12 +241,12 @@ public:
       const bool opaque = !job.weights.exists || (alphas & opaque_bits) == opaque_bits;
 
       if (opaque)
-        convert_all(v, planes);
+        convert_all<false>(v, planes);
       else if constexpr (Shape::kHasAlpha)
-        convert_pixels(stage, planes);
+        convert_all<true>(v, planes);
       return opaque;
     } else {
-      convert_all(v, planes);
+      convert_all<false>(v, planes);
       return true;
     }
   }

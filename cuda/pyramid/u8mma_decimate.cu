@@ -358,12 +358,16 @@ template <int C, bool Wide> struct Store {
     whole = strip.column + kTilesPerWarp * kColumns <= plane.left + plane.fine_pitch;
   }
 
-  /* Sum i of a half of a tile's; of wide samples both halves make one, in codes then. */
+  /* Sum i of a half of a tile's. */
+  __device__ static float sum_of(const Fine &fine, int half, int i)
+  {
+    return fmaf(fine.low[2 * half + i], 1.0f / 256, fine.high[2 * half + i]);
+  }
+
+  /* The fine sample of it; of wide samples both halves make one. */
   __device__ static float value(const Fine &fine, int half, int i)
   {
-    const float sum = fmaf(fine.low[2 * half + i], 1.0f / 256, fine.high[2 * half + i]);
-
-    return Wide && half == 0 ? fmaf(value(fine, 1, i), 256.0f, sum) : sum;
+    return Wide ? fmaf(sum_of(fine, 1, i), 256.0f, sum_of(fine, 0, i)) : sum_of(fine, half, i);
   }
 
   template <bool All> __device__ void store(int row, const Fine (&fine)[kTilesPerWarp]) const
