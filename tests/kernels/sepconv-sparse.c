@@ -155,6 +155,8 @@ static void compare(CfTest *test, const CfSepconvParams *params, const CfKernel 
       CF_EXPECT(test, far.premultiplied <= MOST_PREMULTIPLIED,
                 "%g codes from the real value premultiplied, allowed are %g", far.premultiplied,
                 MOST_PREMULTIPLIED);
+      cf_test_context(test, "at most %.3f codes from the real value, %.3f premultiplied",
+                      far.stored, far.premultiplied);
     }
     cf_picture_free(got);
     cf_picture_free(source);
