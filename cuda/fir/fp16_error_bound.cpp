@@ -16,14 +16,8 @@ namespace
  * error below 1/2, alpha's code is known but for which of two neighbours it is. */
 constexpr double kCoefficientError = 0.05;
 constexpr double kColourError = 0.35;
+constexpr double kWeightedError = 0.55; /* of premultiplied colours */
 constexpr double kAlphaError = 0.5;
-
-/* Premultiplied colours and alpha are kept from being off together (FilteredAlpha in mma_store.cuh)
- * where both are less than a bound from where they round the other way. Alpha's bound is that of
- * any picture, at most 1/4. Colours as stored may be moved by 1/20. */
-constexpr double kWeightedError = 0.55;
-constexpr double kAlphaMoved = 0.25;
-constexpr double kColourMoved = 0.05;
 constexpr double kOtherError = 1.0 / 512; /* of sums in fp32, here and on the CPU; of 8 bits */
 constexpr double kTie = 1.0 / 2048;       /* sends exact halves up, as elsewhere */
 
@@ -157,9 +151,7 @@ Bounds bound_errors(const CfFirPlane *plan, const PlaneWork &work, const Rounded
   return bounds;
 }
 
-/* What keeps colours and alpha from being off together (FilteredAlpha) holds where a colour counts
- * from 0, as it is stored: premultiplied colours with another centre, chroma, are not served. */
-bool fp16_suffices(Picture *picture, int p, const Bounds &bounds)
+bool fp16_suffices(const Picture *picture, int p, const Bounds &bounds)
 {
   const CfFirPlane *plan = picture->plan[p];
   const PlaneWork &work = picture->plane[p];
@@ -171,17 +163,12 @@ bool fp16_suffices(Picture *picture, int p, const Bounds &bounds)
   for (int c = 0; c < work.channels; c++) {
     if (!plan->channel[c].filtered || c == alpha)
       continue;
-    if (alpha_moves && plan->channel[c].centre != 0.0)
-      return false;
     scale = fmax(scale, fabs(plan->channel[c].scale));
   }
-  picture->colour_error = scale * bounds.weighted + other;
-  picture->alpha_error =
-      alpha_moves ? fabs(plan->channel[alpha].scale) * bounds.alpha + other : 0.0;
   return bounds.finite && scale * bounds.coefficients <= kCoefficientError * code_of_8_bits(work) &&
          scale * bounds.opaque + other <= kColourError &&
-         (alpha < 0 || picture->colour_error <= kWeightedError) &&
-         picture->alpha_error <= kAlphaError;
+         (alpha < 0 || scale * bounds.weighted + other <= kWeightedError) &&
+         (!alpha_moves || fabs(plan->channel[alpha].scale) * bounds.alpha + other <= kAlphaError);
 }
 
 /* Taps around the middle slot; slots that the filter does not reach stay 0. */
@@ -244,10 +231,9 @@ void set_alpha_transform(AlphaTransform *weights, const Picture *picture, double
 {
   const int first = picture->first_colour;
   const CfFirPlane *plan = picture->plan[0];
-  const CfFirChannel *alpha = &plan->channel[first ? 0 : 3], *colour = &plan->channel[first];
+  const CfFirChannel *alpha = &plan->channel[first ? 0 : 3];
   const double opaque = opaque_row(sum_of_fp16(&plan->row, picture->row[0].scale)) *
                         sum_of_fp16(&plan->column, picture->column[0].scale);
-  const double moved = fmin(picture->colour_error, kColourMoved);
 
   weights->exists = plan->premultiplied;
   weights->copied = picture->has_alpha && !plan->premultiplied;
@@ -256,16 +242,13 @@ void set_alpha_transform(AlphaTransform *weights, const Picture *picture, double
   weights->opaque = (float)opaque;
   weights->tolerance =
       (float)(1.0 / 64.0 / fabs(correction * (alpha->filtered ? alpha->scale : 1.0)));
-  weights->tie = (float)(kTie / 255.0);
-  weights->sure = (float)(0.5 - fmin(picture->alpha_error, kAlphaMoved));
-  weights->error = colour->absolute ? 0.0f : (float)(moved / (colour->scale * correction));
   weights->transparent = 0;
   for (int c = 0; c < 3; c++) {
     const CfFirChannel *channel = &plan->channel[first + c];
     const double shift = 128.0 - channel->centre;
 
     weights->transparent |= (uint32_t)channel->centre << 8 * (first + c);
-    weights->mean[c] = (float)shift;
+    weights->mean[c] = (float)(shift / 255.0);
     weights->offset[c] = (float)(-shift * plan->row.sum * plan->column.sum / correction);
   }
 }

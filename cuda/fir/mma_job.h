@@ -49,15 +49,11 @@ struct AlphaTransform {
   uint32_t transparent; /* the pixel where nothing shows */
   float opaque;         /* the sum of alpha where all is opaque */
   float tolerance;      /* a sum this close to `opaque` is an opaque pixel's */
-  float factor, tie;    /* filtered alpha in units of 255: factor * sum; `tie` sends halves up */
+  float factor;         /* filtered alpha (alpha'): factor * sum */
 
   /* Where alpha is not filtered, a sum of colours, which count from 128, is to grow by
-   * mean[c] * (sum of alpha) / alpha' + offset[c]. */
+   * mean[c] * (sum of alpha) * 255 / alpha' + offset[c]. */
   float mean[3], offset[3];
-
-  /* Farther than `sure` from its code, alpha' may be another on the CPU; so may colours whose sums
-   * are within `error` of a tie. */
-  float sure, error;
 };
 
 /* The kernels' argument. */

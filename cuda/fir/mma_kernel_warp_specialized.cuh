@@ -71,11 +71,15 @@ __device__ inline void filter_rows_to_ring(const OneToeplitzMatrix<Shape::kTapTi
 {
   constexpr int kFours = Shape::kPixelBlocks / 4;
 
-  filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % kFours), warp / kFours);
-  if constexpr (Shape::kFiltered == 4)
-    filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % kFours), 2 + warp / kFours);
-  else if constexpr (Shape::kFiltered == 3)
-    filter_rows_of_colour<2>(matrix, ring, planes, slot, 2 * warp, 2);
+  if constexpr (Shape::kFiltered == 4) {
+#pragma unroll 1
+    for (int c = warp / kFours; c < 4; c += kRowWarps / kFours)
+      filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % kFours), c);
+  } else {
+    filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % kFours), warp / kFours);
+    if constexpr (Shape::kFiltered == 3)
+      filter_rows_of_colour<2>(matrix, ring, planes, slot, 2 * warp, 2);
+  }
 }
 
 /* Two steps of the result from the TapTiles + 1 steps of rows that begin in slot `oldest`. */

@@ -187,12 +187,12 @@ __device__ inline void store_pixel_pairs(const PlaneWork &work, const MmaStrips 
 
 /* ---- four bytes ---- */
 
-/* Colours a, b, c, as opaque_code has them, and alpha, as FilteredAlpha has it; alpha comes first
- * where the colours do not. */
+/* Colours a, b, c and alpha, as opaque_code has them; alpha comes first where the colours do not.
+ */
 __device__ inline uint32_t pack_pixel(uint32_t a, uint32_t b, uint32_t c, uint32_t alpha,
                                       int first_colour)
 {
-  const uint32_t ab = permute_bytes(a, b, 0x0051), cd = permute_bytes(c, alpha, 0x0041);
+  const uint32_t ab = permute_bytes(a, b, 0x0051), cd = permute_bytes(c, alpha, 0x0051);
 
   return permute_bytes(ab, cd, first_colour ? 0x4105 : 0x5410);
 }
@@ -205,32 +205,6 @@ __device__ inline uint32_t pack_opaque_pixel(uint32_t a, uint32_t b, uint32_t c,
 
   return permute_bytes(permute_bytes(a, b, low), c, high);
 }
-
-/* A pixel's filtered alpha (alpha'), and what follows from it for the sums of its colours, which
- * then are as an opaque pixel's.
- *
- * Where alpha' rounds to one neighbour here and to the other in exact arithmetic, the colour had
- * better not do so too: codes (c, a) and (c + 1, a + 1) are (c + a + 1) / 255 apart premultiplied,
- * but (c, a + 1) is within 1 of all four. So where alpha' may round either way, colours next to a
- * tie go the way that alpha does not (`nudge`). */
-struct FilteredAlpha {
-  uint32_t code; /* in the low byte */
-  bool opaque;   /* all that counts for the pixel is */
-  float weight, nudge;
-
-  /* `sum` is that of alpha. */
-  __device__ FilteredAlpha(const AlphaTransform &weights, float sum, float alpha)
-  {
-    constexpr float kUnit = 12582912.0f; /* 1.5 * 2^23, whose unit in the last place is 1 */
-    const float rounded = fmaf(__saturatef(fmaf(alpha, 1.0f / 255.0f, weights.tie)), 255.0f, kUnit);
-    const float above = alpha - (rounded - kUnit);
-
-    code = __float_as_uint(rounded);
-    opaque = fabsf(sum - weights.opaque) < weights.tolerance && alpha > 254.0f;
-    weight = opaque ? 1.0f : 255.0f * reciprocal_approx(alpha);
-    nudge = fabsf(above) > weights.sure ? copysignf(weights.error, above) : 0.0f;
-  }
-};
 
 /* The source's alpha at a pixel; 0 where there is none. */
 __device__ inline uint32_t source_alpha(const PlaneWork &work, int first_colour, int x, int y)
@@ -364,23 +338,24 @@ __device__ inline unsigned weigh_fragment(const PlaneWork &work, const MmaJob &j
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const float sum = sums[3][h][i];
-    const float filtered = weights.filtered
-                               ? sum * weights.factor
-                               : (float)source_alpha(work, job.first_colour, x + i / 2, y + i % 2);
-    const FilteredAlpha alpha(weights, sum, filtered);
+    const float alpha = weights.filtered
+                            ? sum * weights.factor
+                            : (float)source_alpha(work, job.first_colour, x + i / 2, y + i % 2);
+    const bool opaque = fabsf(sum - weights.opaque) < weights.tolerance && alpha > 254.0f;
+    const float weight = opaque ? 1.0f : 255.0f * reciprocal_approx(alpha);
 
 #pragma unroll
     for (int c = 0; c < 3; c++) {
-      float &colour = sums[c][h][i];
-      colour = fmaf(colour, alpha.weight, alpha.nudge);
-      if (!weights.filtered && !alpha.opaque)
-        colour += fmaf(weights.mean[c] * (1.0f / 255.0f), sum * alpha.weight, weights.offset[c]);
+      sums[c][h][i] *= weight;
+      if (!weights.filtered && !opaque)
+        sums[c][h][i] += fmaf(weights.mean[c], sum * weight, weights.offset[c]);
     }
-    alpha_codes[i] = alpha.code;
+    alpha_codes[i] =
+        __float_as_uint(fmaf(fma_saturate(alpha, 1.0f / 255.0f, 0.0f), -255.0f, -kCodeBias));
 
     /* Below 1/4 alpha' is 0 and no colour shows; up to 1/2 it rounds to 0 here, but may be 1 in
      * exact arithmetic, so that the colour counts. */
-    transparent |= (unsigned)(filtered < 0.25f) << i;
+    transparent |= (unsigned)(alpha < 0.25f) << i;
   }
   return transparent;
 }
