@@ -96,8 +96,11 @@ static void opaque_kernels_on_alpha(CfTest *test)
 
 static void alpha_kernels(CfTest *test)
 {
-  each_way(test, CF_FIR_MMA_ALPHA, "fir-tensor fir-float fir-two-pass", CF_FORMAT_RGBA,
-           CF_ALPHA_RANDOM);
+  const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_AYUV};
+
+  for (int i = 0; i < 2; i++)
+    each_way(test, CF_FIR_MMA_ALPHA, "fir-tensor fir-float fir-two-pass", formats[i],
+             CF_ALPHA_RANDOM);
 }
 
 static void alpha_kernels_on_opaque(CfTest *test)
@@ -127,12 +130,13 @@ static bool has_tensor_cores(void)
 /* On a GPU that has them, Gaussians of all formats that they are for. */
 static void gaussians_take_tensor_cores(CfTest *test)
 {
-  const CfFormat formats[] = {CF_FORMAT_RGBA,      CF_FORMAT_GRAY8,     CF_FORMAT_NV12,
-                              CF_FORMAT_I420_10LE, CF_FORMAT_P010_10LE, CF_FORMAT_Y444_10LE};
+  const CfFormat formats[] = {CF_FORMAT_RGBA,     CF_FORMAT_AYUV,      CF_FORMAT_GRAY8,
+                              CF_FORMAT_NV12,     CF_FORMAT_I420_10LE, CF_FORMAT_P010_10LE,
+                              CF_FORMAT_Y444_10LE};
 
   if (!is_cuda(test))
     return;
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 7; i++) {
     const CfSepconvParams params = mean(test, 33, CF_BORDER_REPLICATE);
     CfTestPicture *source = picture(formats[i], 200, 64, CF_LAYOUT_ALIGNED, CF_PATTERN_NOISE,
                                     CF_ALPHA_OPAQUE, test->seed);
