@@ -307,10 +307,9 @@ bool mma_serves(Picture *picture, const CfDevice *device)
   const SizeEntry *size = picture->planes ? choose_size(picture) : nullptr;
   const Layout layout = layout_of(picture);
 
-  /* With four channels the kernel that knows alpha is always needed. */
   if (device->code < 80 || !size || picture->plane[0].channels == 3 ||
       picture->plane[0].max_code > kMostCode ||
-      !fits(&size->entry[(int)layout][layout != Layout::kPixels], device))
+      !(fits(&size->entry[(int)layout][0], device) || fits(&size->entry[(int)layout][1], device)))
     return false;
   for (int p = 0; p < picture->planes; p++) {
     const PlaneWork *work = &picture->plane[p];
@@ -334,8 +333,9 @@ FramePlan mma_plan_frame(const Picture *picture, const CfDevice *device,
                                                         : seems_opaque(feedback);
   const MmaKernel opaque =
       is_uniform(size->tap_tiles) ? MmaKernel::kUniform : MmaKernel::kWarpSpecialized;
-  const bool is_opaque =
-      layout != Layout::kPixels || (wants_opaque && fits(entry_of(size, layout, opaque), device));
+  const bool has_opaque = fits(entry_of(size, layout, opaque), device);
+  const bool has_alpha = fits(entry_of(size, layout, MmaKernel::kAlpha), device);
+  const bool is_opaque = has_opaque && (wants_opaque || !has_alpha);
 
   return {Method::kMma, is_opaque ? opaque : MmaKernel::kAlpha, size->tap_tiles};
 }
