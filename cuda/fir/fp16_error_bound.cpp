@@ -183,13 +183,17 @@ void set_taps(uint32_t (&to)[kTapPairs], const CfTaps *taps, double scale, int t
   }
 }
 
+/* Whether weighted colours are means of colours: no tap is negative, and alpha is filtered too. */
+bool makes_means(const CfFirPlane *plan, int alpha)
+{
+  return plan->channel[alpha].filtered && fabs(plan->row.sum) == plan->row.magnitude &&
+         fabs(plan->column.sum) == plan->column.magnitude;
+}
+
 /* Whether no picture's results, with the errors that fp16_suffices allows, round to anything but a
- * code. Weighted by alpha, they are means of colours only where no tap is negative. */
+ * code. */
 bool stays_within_codes(const CfFirPlane *plan, const CfFirChannel *channel, double largest)
 {
-  const CfTaps *row = &plan->row, *column = &plan->column;
-  const bool negative = fabs(row->sum) != row->magnitude || fabs(column->sum) != column->magnitude;
-
   const double gain = plan->row.sum * plan->column.sum;
   const double reach =
       0.5 * largest * fabs(channel->scale) * plan->row.magnitude * plan->column.magnitude;
@@ -197,8 +201,7 @@ bool stays_within_codes(const CfFirPlane *plan, const CfFirChannel *channel, dou
       channel->scale * gain * (0.5 * largest - channel->centre) + channel->centre + channel->bias;
   const double slack = 0.49 - kColourError;
 
-  return !channel->absolute && !(plan->premultiplied && negative) && middle - reach > -slack &&
-         middle + reach < largest + slack;
+  return !channel->absolute && middle - reach > -slack && middle + reach < largest + slack;
 }
 
 /* A result is scale * sum(c - centre) + centre + bias, and the device's sums run over codes less
@@ -209,7 +212,7 @@ void set_opaque_transform(MmaStrips *strip, const CfFirPlane *plan, const PlaneW
   const double largest = work.max_code;
   const double gain = plan->row.sum * plan->column.sum;
 
-  strip->bounded = true;
+  strip->bounded = !plan->premultiplied || makes_means(plan, first ? 0 : 3);
   for (int c = 0; c < channels; c++) {
     const CfFirChannel *channel = &plan->channel[first + c];
     const double offset = channel->centre + channel->bias + kTie;

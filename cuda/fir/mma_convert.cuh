@@ -193,23 +193,16 @@ template <typename Shape> class Fp16Converter
     return planes + Pieces::row() * Shape::kStride + Pieces::piece(i) * Shape::kPiecePixels * 2;
   }
 
-  __device__ void convert_weighted(const uint8_t *stage, uint8_t *planes) const
-  {
-#pragma unroll kWeightedPieces
-    for (int i = 0; i < Shape::kLoads; i++) {
-      const uint4 *const again = (const uint4 *)(stage + Pieces::place(i));
-      if (Pieces::exists(i))
-        pieces.convert_weighted(replicates ? with_border(*again, i) : *again, place(planes, i));
-    }
-  }
-
+  template <bool Weighted>
   __device__ void convert_all(const uint4 (&v)[Shape::kLoads], uint8_t *planes) const
   {
 #pragma unroll
     for (int i = 0; i < Shape::kLoads; i++) {
       if (!Pieces::exists(i))
         continue;
-      if constexpr (Shape::kChannels == 4)
+      if constexpr (Weighted)
+        pieces.convert_weighted(v[i], place(planes, i));
+      else if constexpr (Shape::kChannels == 4)
         pieces.convert_opaque(v[i], place(planes, i));
       else
         pieces.convert_samples(v[i], place(planes, i));
@@ -248,12 +241,12 @@ public:
       const bool opaque = !job.weights.exists || (alphas & opaque_bits) == opaque_bits;
 
       if (opaque)
-        convert_all(v, planes);
+        convert_all<false>(v, planes);
       else if constexpr (Shape::kHasAlpha)
-        convert_weighted(stage, planes);
+        convert_all<true>(v, planes);
       return opaque;
     } else {
-      convert_all(v, planes);
+      convert_all<false>(v, planes);
       return true;
     }
   }

@@ -19,35 +19,45 @@ __device__ inline uint32_t opaque_code(const MmaStrips &strip, int channel, floa
                               -(float)MaxCode, -kCodeBias));
 }
 
-/* Codes of one of a thread's two fragments: the first channels' sums, of opaque pixels, in code
- * values laid out as opaque_code says. */
-template <int MaxCode, bool Bounded, int Sums, int Channels>
-__device__ inline void fragment_codes(const MmaStrips &strip, const MmaSums (&sums)[Sums], int h,
-                                      uint32_t (&codes)[Channels][4])
+/* Of channels that are `absolute`, the magnitudes of the sums as code values less the offset. */
+template <int Channels, int Sums>
+__device__ inline void take_magnitudes(const MmaStrips &strip, MmaSums (&sums)[Sums])
 {
 #pragma unroll
   for (int c = 0; c < Channels; c++) {
+    if (strip.absolute >> c & 1) {
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-      float sum = sums[c][h][i];
-      if (!Bounded && strip.absolute >> c & 1)
+      for (int i = 0; i < 8; i++) {
+        float &sum = sums[c][i / 4][i % 4];
         sum = fabsf(fmaf(sum, strip.inner_factor[c], strip.inner_addend[c]));
-      codes[c][i] = opaque_code<MaxCode, Bounded>(strip, c, sum);
+      }
     }
   }
 }
 
-/* Of both fragments. */
+template <int MaxCode, bool Bounded, int Sums, int Channels>
+__device__ inline void opaque_codes_of(const MmaStrips &strip, const MmaSums (&sums)[Sums],
+                                       uint32_t (&codes)[Channels][2][4])
+{
+#pragma unroll
+  for (int c = 0; c < Channels; c++) {
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+      codes[c][i / 4][i % 4] = opaque_code<MaxCode, Bounded>(strip, c, sums[c][i / 4][i % 4]);
+  }
+}
+
+/* Codes of the first sums, of opaque pixels, laid out as opaque_code says. Sums may be changed. */
 template <int MaxCode, int Sums, int Channels>
-__device__ inline void opaque_codes(const MmaStrips &strip, const MmaSums (&sums)[Sums],
-                                    uint32_t (&codes)[2][Channels][4])
+__device__ inline void opaque_codes(const MmaStrips &strip, MmaSums (&sums)[Sums],
+                                    uint32_t (&codes)[Channels][2][4])
 {
   if (strip.bounded) {
-    fragment_codes<MaxCode, true>(strip, sums, 0, codes[0]);
-    fragment_codes<MaxCode, true>(strip, sums, 1, codes[1]);
+    opaque_codes_of<MaxCode, true>(strip, sums, codes);
   } else {
-    fragment_codes<MaxCode, false>(strip, sums, 0, codes[0]);
-    fragment_codes<MaxCode, false>(strip, sums, 1, codes[1]);
+    if (strip.absolute)
+      take_magnitudes<Channels>(strip, sums);
+    opaque_codes_of<MaxCode, false>(strip, sums, codes);
   }
 }
 
@@ -98,12 +108,12 @@ __device__ inline void report_alpha(const MmaJob &job)
 __device__ inline void gray_codes(const MmaStrips &strip, MmaSums (&sums)[1], uint32_t &upper,
                                   uint32_t &lower)
 {
-  uint32_t codes[2][1][4], words[2];
+  uint32_t codes[1][2][4], words[2];
 
   opaque_codes<255>(strip, sums, codes);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    const uint32_t(&code)[4] = codes[h][0];
+    const uint32_t(&code)[4] = codes[0][h];
     words[h] = movmatrix_trans(pack_second_bytes(code[0], code[2], code[1], code[3]));
   }
   upper = words[0];
@@ -158,7 +168,7 @@ __device__ inline void store_pixel_pairs(const PlaneWork &work, const MmaStrips 
   const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
   const int x = target.x0 + 2 * g;
   uint8_t *to = work.destination + (ptrdiff_t)(target.y0 + 2 * q) * work.destination_stride + x * 2;
-  uint32_t codes[2][Pixel::kChannels][4];
+  uint32_t codes[Pixel::kChannels][2][4];
 
   opaque_codes<Pixel::kMaxCode>(strip, sums, codes);
 #pragma unroll
@@ -168,10 +178,10 @@ __device__ inline void store_pixel_pairs(const PlaneWork &work, const MmaStrips 
     uint32_t word;
 
     if constexpr (Pixel::kSampleBytes == 2)
-      word = pack_wide_samples(codes[h][0][e], codes[h][0][2 + e], work.shift);
+      word = pack_wide_samples(codes[0][h][e], codes[0][h][2 + e], work.shift);
     else
       word =
-          pack_second_bytes(codes[h][0][e], codes[h][1][e], codes[h][0][2 + e], codes[h][1][2 + e]);
+          pack_second_bytes(codes[0][h][e], codes[1][h][e], codes[0][h][2 + e], codes[1][h][2 + e]);
 
     if (target.inside) {
       *(uint32_t *)row = word;
@@ -277,7 +287,7 @@ __device__ inline void store_wide_pixels(const PlaneWork &work, const MmaStrips 
   for (int i = 0; i < 8; i++) {
     const PixelIndex at(i);
     pixel[i >> 1][i & 1] =
-        pack_wide_samples(codes[at.fragment][0][at.sum], codes[at.fragment][1][at.sum], work.shift);
+        pack_wide_samples(codes[0][at.fragment][at.sum], codes[1][at.fragment][at.sum], work.shift);
   }
   store_pixels(work, pixel, target);
 }
@@ -289,7 +299,7 @@ __device__ inline void store_opaque_colours(const PlaneWork &work, const MmaStri
                                             const StoreTarget &target)
 {
   const int x = thread_pixel(target), y = thread_row(target);
-  uint32_t codes[2][3][4];
+  uint32_t codes[3][2][4];
   ThreadPixels pixel;
 
   opaque_codes<255>(strip, sums, codes);
@@ -297,8 +307,8 @@ __device__ inline void store_opaque_colours(const PlaneWork &work, const MmaStri
   for (int i = 0; i < 8; i++) {
     const PixelIndex at(i);
     pixel[i >> 1][i & 1] =
-        pack_opaque_pixel(codes[at.fragment][0][at.sum], codes[at.fragment][1][at.sum],
-                          codes[at.fragment][2][at.sum], job.first_colour);
+        pack_opaque_pixel(codes[0][at.fragment][at.sum], codes[1][at.fragment][at.sum],
+                          codes[2][at.fragment][at.sum], job.first_colour);
   }
   if (job.weights.copied) {
 #pragma unroll
@@ -325,39 +335,22 @@ __device__ inline void store_block(const MmaJob &job, const PlaneWork &work, con
     store_opaque_colours(work, strip, job, sums, target);
 }
 
-/* Weighs the sums of a fragment, the last of which are of alpha, so that those of colours become
- * as opaque pixels'. Returns, as bits, which pixels are transparent. */
-__device__ inline unsigned weigh_fragment(const PlaneWork &work, const MmaJob &job,
-                                          const StoreTarget &target, int h, MmaSums (&sums)[4],
-                                          uint32_t (&alpha_codes)[4])
+/* Alpha' of a thread's pixels. */
+__device__ inline void filtered_alphas(const PlaneWork &work, const MmaJob &job,
+                                       const MmaSums &sums, const StoreTarget &target,
+                                       float (&alphas)[8])
 {
-  const AlphaTransform &weights = job.weights;
-  const int x = thread_pixel(target), y = thread_row(target) + 8 * h;
-  unsigned transparent = 0;
+  const int x = thread_pixel(target), y = thread_row(target);
 
 #pragma unroll
-  for (int i = 0; i < 4; i++) {
-    const float sum = sums[3][h][i];
-    const float alpha = weights.filtered
-                            ? sum * weights.factor
-                            : (float)source_alpha(work, job.first_colour, x + i / 2, y + i % 2);
-    const bool opaque = fabsf(sum - weights.opaque) < weights.tolerance && alpha > 254.0f;
-    const float weight = opaque ? 1.0f : 255.0f * reciprocal_approx(alpha);
-
+  for (int i = 0; i < 8; i++)
+    alphas[i] = sums[PixelIndex(i).fragment][PixelIndex(i).sum] * job.weights.factor;
+  if (job.weights.filtered)
+    return;
 #pragma unroll
-    for (int c = 0; c < 3; c++) {
-      sums[c][h][i] *= weight;
-      if (!weights.filtered && !opaque)
-        sums[c][h][i] += fmaf(weights.mean[c], sum * weight, weights.offset[c]);
-    }
-    alpha_codes[i] =
-        __float_as_uint(fmaf(fma_saturate(alpha, 1.0f / 255.0f, 0.0f), -255.0f, -kCodeBias));
-
-    /* Below 1/4 alpha' is 0 and no colour shows; up to 1/2 it rounds to 0 here, but may be 1 in
-     * exact arithmetic, so that the colour counts. */
-    transparent |= (unsigned)(alpha < 0.25f) << i;
-  }
-  return transparent;
+  for (int i = 0; i < 8; i++)
+    alphas[i] =
+        (float)source_alpha(work, job.first_colour, x + PixelIndex(i).dx, y + PixelIndex(i).dy);
 }
 
 /* Premultiplied sums, the last of alpha. Those of opaque pixels, which may be among them, become
@@ -366,24 +359,40 @@ __device__ inline void store_weighted_colours(const PlaneWork &work, const MmaSt
                                               const MmaJob &job, MmaSums (&sums)[4],
                                               const StoreTarget &target)
 {
+  const AlphaTransform &weights = job.weights;
+  float alphas[8];
+  uint32_t alpha_codes[8], codes[3][2][4];
   ThreadPixels pixel;
 
+  filtered_alphas(work, job, sums[3], target, alphas);
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    uint32_t alpha_codes[4], codes[3][4];
-    const unsigned transparent = weigh_fragment(work, job, target, h, sums, alpha_codes);
+  for (int i = 0; i < 8; i++) {
+    const PixelIndex at(i);
+    const float sum = sums[3][at.fragment][at.sum];
+    const bool opaque = fabsf(sum - weights.opaque) < weights.tolerance && alphas[i] > 254.0f;
+    const float weight = opaque ? 1.0f : 255.0f * reciprocal_approx(alphas[i]);
 
-    if (strip.bounded)
-      fragment_codes<255, true>(strip, sums, h, codes);
-    else
-      fragment_codes<255, false>(strip, sums, h, codes);
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const uint32_t packed =
-          pack_pixel(codes[0][i], codes[1][i], codes[2][i], alpha_codes[i], job.first_colour);
-
-      pixel[2 * h + i % 2][i / 2] = transparent >> i & 1 ? job.weights.transparent : packed;
+    for (int c = 0; c < 3; c++) {
+      float &colour = sums[c][at.fragment][at.sum];
+      colour *= weight;
+      if (!weights.filtered && !opaque)
+        colour += fmaf(weights.mean[c], sum * weight, weights.offset[c]);
     }
+    alpha_codes[i] =
+        __float_as_uint(fmaf(fma_saturate(alphas[i], 1.0f / 255.0f, 0.0f), -255.0f, -kCodeBias));
+  }
+  opaque_codes<255>(strip, sums, codes);
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const PixelIndex at(i);
+    const uint32_t packed =
+        pack_pixel(codes[0][at.fragment][at.sum], codes[1][at.fragment][at.sum],
+                   codes[2][at.fragment][at.sum], alpha_codes[i], job.first_colour);
+
+    /* Below 1/4 alpha' is 0 and no colour shows; up to 1/2 it rounds to 0 here, but may be 1 in
+     * exact arithmetic, so that the colour counts. */
+    pixel[i >> 1][i & 1] = alphas[i] < 0.25f ? weights.transparent : packed;
   }
   store_pixels(work, pixel, target);
 }

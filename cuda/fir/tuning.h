@@ -45,9 +45,6 @@ constexpr int kLoadWarps = 4, kRowWarps = 4, kColumnWarps = 8;
 constexpr double kOuterCostUpTo33Taps = 1.2, kOuterCostUniform = 1.2, kOuterCostOther = 1.4;
 constexpr double kReplicatedOuterCostOpaque = 1.2, kReplicatedOuterCost = 1.0;
 
-/* Pieces with alpha that a thread converts at once: more take longer to fetch the instructions. */
-constexpr int kWeightedPieces = 1;
-
 /* For __launch_bounds__: bytes of shared memory of an SM, of which a CTA takes 1 KiB for itself,
  * and the registers a thread needs without spills. */
 constexpr int kSmSharedBytes = 233472, kCtaReservedBytes = 1024, kSmRegisters = 65536;

@@ -9,7 +9,6 @@
  * their upper ten and lower eight become fp16 numbers as they are and become the left matrices of
  * the products with the taps along columns (16 rows x 8 fine rows): then nothing is lost.
  */
-#include "cuda/common/alpha.cuh"
 #include "cuda/pyramid/u8mma_load.cuh"
 
 namespace cf::pyramid
@@ -249,17 +248,19 @@ __device__ inline void filter_rows(const uint4 (&words)[2][N], const uint4 *taps
   }
 }
 
-/* Whether all alpha that a warp loaded is 255. */
-template <int N> __device__ inline bool is_opaque(const U8Plane &plane, const uint4 (&words)[2][N])
+/* Whether all alpha with a share is 255, for which its sums along rows are 0, weighted or not. */
+__device__ inline bool is_opaque(const U8Plane &plane, const Sums (&sums)[kTilesPerWarp])
 {
-  uint32_t all = ~0u;
+  const bool first = (int)threadIdx.x % 32 / 4 < 4, own = plane.alpha == 0 ? first : !first;
+  uint32_t some[2] = {};
 
 #pragma unroll
-  for (int i = 0; i < 2 * N; i++) {
-    const uint4 &word = words[i / N][i % N];
-    all &= word.x & word.y & word.z & word.w;
+  for (int t = 0; t < kTilesPerWarp; t++) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      some[i % 2] |= sums[t].high[i] | sums[t].low[i];
   }
-  return __all_sync(0xffffffffu, (~all & alpha_byte(plane.alpha == 0)) == 0);
+  return __all_sync(0xffffffffu, !own || (plane.alpha == 0 ? some[0] : some[1]) == 0);
 }
 
 /* Two numbers as fp16, and 256 times the residuals. */
@@ -318,6 +319,25 @@ __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&
       }
     }
   }
+}
+
+/* Weighted where not all is opaque, which the sums tell; begins with the way of the last step. */
+template <int D, int N>
+__device__ inline void filter_rows_as_needed(const U8Plane &plane, const uint4 (&words)[2][N],
+                                             const uint4 *taps, const Centre (&centre)[2],
+                                             bool &weighted, Sums (&sums)[kTilesPerWarp])
+{
+  bool other;
+
+#pragma unroll 1
+  do {
+    if (weighted)
+      filter_weighted_rows<D>(plane, words, taps, centre, sums);
+    else
+      filter_rows<4, D>(words, taps, centre, sums);
+    other = plane.alpha >= 0 && is_opaque(plane, sums) == weighted;
+    weighted ^= other;
+  } while (other);
 }
 
 /* ---- a strip ---- */
@@ -429,6 +449,7 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
   const Centre centre[2] = {Centre(plane, byte_of<C, Wide>(lane / 4), kOne),
                             Centre(plane, byte_of<C, Wide>(lane / 4 + 8), kOne)};
   Fine fine[kTilesPerWarp] = {};
+  bool weighted = false; /* the last step was not opaque */
 
   /* Strips start at multiples of four rows. The first time there is nothing but to load, and taps
    * are made while that goes on: so there is one copy of the instructions that load. */
@@ -439,15 +460,10 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
     Sums sums[kTilesPerWarp];
 
     if (step >= first) {
-      bool weighted = false;
-
       source.complete(step, words);
-      if constexpr (C == 4 && !Wide) {
-        weighted = plane.alpha >= 0 && !is_opaque(plane, words);
-        if (weighted)
-          filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], centre, sums);
-      }
-      if (!weighted)
+      if constexpr (C == 4 && !Wide)
+        filter_rows_as_needed<D>(plane, words, &shared.rows[0][lane], centre, weighted, sums);
+      else
         filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
     }
     if (own && first_done(decimation, step + 1) < strip.end)

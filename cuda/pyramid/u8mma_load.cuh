@@ -314,7 +314,7 @@ template <int C, int D, bool Folds> struct SourceLoader {
         else if (x0 < end)
           to[h][c] = gather_pixels<C>(plane, row.first, x0);
         else
-          to[h][c] = all(~0u); /* opaque, lest the others count as weighted */
+          to[h][c] = all(0);
       }
       if (row.border)
         fill_border(to[h]);
