@@ -36,6 +36,9 @@ MISTAKES = [  # arguments, what the message must say
     (["--threads", "many"], "--threads"),
     (["--runs", "-1"], "--runs"),
     (["--alpha", "half"], "opaque"),
+    (["--streams", "0"], "1 to"),
+    (["--regions", "2000"], "0 to"),
+    (["--batch", "/nowhere"], "/nowhere"),
     (["--fast"], "--fast"),
     (["now"], "now"),
 ]
@@ -107,6 +110,29 @@ def check_mistake(tap, arguments, part):
     tap.line("refuses " + (" ".join(arguments) or "nothing"), problem)
 
 
+def check_additions(tap):
+    """What a row may ask for besides."""
+    for option, value, field in (("--streams", "3", "frames_per_second"),
+                                 ("--regions", "3", "regions")):
+        done = run([*GOOD, "--json", option, value])
+        good = done.returncode == 0 and json.loads(done.stdout).get(field, 0) > 0
+        tap.line(option, "" if good else done.stdout + done.stderr)
+    done = run([*GOOD, "--json", "--energy"])
+    millijoules = json.loads(done.stdout).get("frame_mj", 0) if done.returncode == 0 else 0
+    tap.line("--energy", "" if millijoules is None or millijoules > 0 else done.stdout)
+
+
+def check_batch(tap):
+    """A row that is refused does not stop those behind it."""
+    good = " ".join([*GOOD, "--json"])
+    done = subprocess.run([sys.argv[1], "--batch", "-"], capture_output=True, text=True,
+                          check=False, input=f"{good}\n\n{good} --runs x\n{good} --runs 5\n")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    right = done.returncode == 1 and "--runs" in done.stderr
+    right = right and [row.get("runs") for row in rows] == [4, None, 5] and "error" in rows[1]
+    tap.line("--batch", "" if right else done.stdout + done.stderr)
+
+
 def main():
     tap = Tap()
     backends = ["reference", "cpu"] + (["cuda"] if sys.argv[2] == "cuda" else [])
@@ -116,6 +142,8 @@ def main():
                 check_engine(tap, element, backend, video_format)
     for arguments, part in MISTAKES:
         check_mistake(tap, arguments, part)
+    check_additions(tap)
+    check_batch(tap)
     done = run(GOOD)
     readable = done.returncode == 0 and "median" in done.stdout and "ratio" in done.stdout
     tap.line("readable line", "" if readable else done.stdout + done.stderr)

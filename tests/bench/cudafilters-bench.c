@@ -10,9 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "energy.h"
 #include "measure.h"
+#include "streams.h"
 
 #define MAX_SIZE 32768
+
+#define MOST_REGIONS 1000
+#define REGION_SIDE  128
 
 /* What the command line asks for. */
 typedef struct {
@@ -21,8 +26,8 @@ typedef struct {
   void *params;
   CfVideo video;
   CfAlphaFill alpha;
-  int threads, runs;
-  bool json;
+  int threads, runs, streams, regions;
+  bool json, energy;
 } Request;
 
 static const char *const elements[] = {"cudallf", "cudagaussblur", "cudablockavg", "cudasepconv"};
@@ -76,19 +81,28 @@ static void print_param(const CfParam *param)
 
 static void print_help(void)
 {
-  printf("Times one filter of gst-cuda-filters beside a copy of the same frames.\n\n"
-         "  cudafilters-bench --element NAME --backend B --format F --size WxH [OPTION]...\n\n"
-         "  --element NAME        one of those below\n"
-         "  --backend B           reference, cpu or cuda\n"
-         "  --format F            a video format as in caps, such as NV12 or RGBA\n"
-         "  --size WxH            frame size in pixels, such as 1920x1080\n"
-         "  --property NAME=VALUE a property of the element; may be given again\n"
-         "  --threads N           CPU threads, 0 = all (default 0)\n"
-         "  --runs N              measured runs, 0 = as many as 2 seconds take (default 0)\n"
-         "  --alpha A             of the frames: opaque, random, transparent (default opaque)\n"
-         "  --json                print one JSON object instead of a sentence\n"
-         "  --help                print this\n\n"
-         "Formats:");
+  printf(
+      "Times one filter of gst-cuda-filters beside a copy of the same frames.\n\n"
+      "  cudafilters-bench --element NAME --backend B --format F --size WxH [OPTION]...\n\n"
+      "  --element NAME        one of those below\n"
+      "  --backend B           reference, cpu or cuda\n"
+      "  --format F            a video format as in caps, such as NV12 or RGBA\n"
+      "  --size WxH            frame size in pixels, such as 1920x1080\n"
+      "  --property NAME=VALUE a property of the element; may be given again\n"
+      "  --threads N           CPU threads, 0 = all (default 0)\n"
+      "  --runs N              measured runs, 0 = as many as 2 seconds take (default 0)\n"
+      "  --alpha A             of the frames: opaque, random, transparent (default opaque)\n"
+      "  --streams N           N filters at once, each in a thread of its own: frames a second\n"
+      "                        of all together\n"
+      "  --regions N           filter N squares of 128x128 that do not touch, where they fit,\n"
+      "                        instead of the whole frame\n"
+      "  --energy              the energy of a frame too, where the machine says it\n"
+      "  --json                print one JSON object instead of a sentence\n"
+      "  --batch FILE          instead of all these: a row of them a line; frames are made once\n"
+      "                        for lines that follow each other with the same format, size and\n"
+      "                        alpha (-: standard input)\n"
+      "  --help                print this\n\n"
+      "Formats:");
   for (int i = 0; i < CF_FORMAT_COUNT; i++)
     printf(" %s", cf_format_info((CfFormat)i)->name);
   printf("\n\nElements and their properties:\n");
@@ -175,15 +189,31 @@ static bool parse_alpha(const char *text, CfAlphaFill *alpha, CfStatus *status)
 
 /* The options as text, before anything depends on anything else. */
 typedef struct {
-  const char *element, *backend, *format, *size, *alpha, *threads, *runs;
+  const char *element, *backend, *format, *size, *alpha, *threads, *runs, *streams, *regions,
+      *batch;
   const char **properties; /* of argc entries */
   int property_count;
-  bool json, help;
+  bool json, energy, help;
 } Options;
 
 static bool read_options(Options *options, int argc, char **argv, CfStatus *status)
 {
-  enum { ELEMENT = 1, BACKEND, FORMAT, SIZE, PROPERTY, THREADS, RUNS, ALPHA, JSON, HELP };
+  enum {
+    ELEMENT = 1,
+    BACKEND,
+    FORMAT,
+    SIZE,
+    PROPERTY,
+    THREADS,
+    RUNS,
+    ALPHA,
+    STREAMS,
+    REGIONS,
+    BATCH,
+    ENERGY,
+    JSON,
+    HELP
+  };
   static const struct option table[] = {{"element", required_argument, NULL, ELEMENT},
                                         {"backend", required_argument, NULL, BACKEND},
                                         {"format", required_argument, NULL, FORMAT},
@@ -192,22 +222,30 @@ static bool read_options(Options *options, int argc, char **argv, CfStatus *stat
                                         {"threads", required_argument, NULL, THREADS},
                                         {"runs", required_argument, NULL, RUNS},
                                         {"alpha", required_argument, NULL, ALPHA},
+                                        {"streams", required_argument, NULL, STREAMS},
+                                        {"regions", required_argument, NULL, REGIONS},
+                                        {"batch", required_argument, NULL, BATCH},
+                                        {"energy", no_argument, NULL, ENERGY},
                                         {"json", no_argument, NULL, JSON},
                                         {"help", no_argument, NULL, HELP},
                                         {NULL, 0, NULL, 0}};
   const char **const texts[] = {
       [ELEMENT] = &options->element, [BACKEND] = &options->backend, [FORMAT] = &options->format,
       [SIZE] = &options->size,       [THREADS] = &options->threads, [RUNS] = &options->runs,
-      [ALPHA] = &options->alpha};
+      [ALPHA] = &options->alpha,     [STREAMS] = &options->streams, [REGIONS] = &options->regions,
+      [BATCH] = &options->batch};
   int option;
 
   opterr = 0;
+  optind = 0; /* once more from the start */
   while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
     if (option == '?')
       return cf_fail(status, CF_ERROR_INVALID, "%s is no option or lacks its value; see --help",
                      argv[optind - 1]);
     if (option == JSON)
       options->json = true;
+    else if (option == ENERGY)
+      options->energy = true;
     else if (option == HELP)
       options->help = true;
     else if (option == PROPERTY)
@@ -217,7 +255,7 @@ static bool read_options(Options *options, int argc, char **argv, CfStatus *stat
   }
   if (optind < argc)
     return cf_fail(status, CF_ERROR_INVALID, "\"%s\" is not an option; see --help", argv[optind]);
-  if (!options->help &&
+  if (!options->help && !options->batch &&
       (!options->element || !options->backend || !options->format || !options->size))
     return cf_fail(status, CF_ERROR_INVALID,
                    "--element, --backend, --format and --size are needed; see --help");
@@ -227,7 +265,7 @@ static bool read_options(Options *options, int argc, char **argv, CfStatus *stat
 static bool understand(const Options *options, Request *request, CfStatus *status)
 {
   CfFormat format;
-  int width, height;
+  int width = 0, height = 0;
 
   if (!parse_element(request, options->element, status))
     return false;
@@ -248,9 +286,18 @@ static bool understand(const Options *options, Request *request, CfStatus *statu
   if (options->runs && !parse_whole(options->runs, 1000000, &request->runs))
     return cf_fail(status, CF_ERROR_INVALID, "--runs is \"%s\"; it must be 0 to 1000000",
                    options->runs);
+  if (options->streams &&
+      (!parse_whole(options->streams, CF_BENCH_MAX_STREAMS, &request->streams) ||
+       request->streams < 1))
+    return cf_fail(status, CF_ERROR_INVALID, "--streams is \"%s\"; it must be 1 to %d",
+                   options->streams, CF_BENCH_MAX_STREAMS);
+  if (options->regions && !parse_whole(options->regions, MOST_REGIONS, &request->regions))
+    return cf_fail(status, CF_ERROR_INVALID, "--regions is \"%s\"; it must be 0 to %d",
+                   options->regions, MOST_REGIONS);
   request->backend = options->backend;
   request->video = cf_video(format, width, height);
   request->json = options->json;
+  request->energy = options->energy;
   return cf_params_check(request->effect->params, request->params, status) &&
          (!request->effect->check ||
           request->effect->check(&request->video, request->params, status));
@@ -278,26 +325,6 @@ static const CfEngine *find_engine(const Request *request, CfStatus *status)
 
 /* ---- Result ---- */
 
-static void print_times(const Request *request, int threads, const CfTimes *times)
-{
-  const char *format = cf_format_info(request->video.format)->name;
-  const double ratio = times->median_ms / times->copy_ms;
-
-  if (request->json)
-    printf("{\"element\": \"%s\", \"backend\": \"%s\", \"algorithm\": \"%s\", \"format\": \"%s\", "
-           "\"width\": %d, \"height\": %d, \"threads\": %d, \"runs\": %d, \"median_ms\": %.6g, "
-           "\"min_ms\": %.6g, \"copy_ms\": %.6g, \"ratio\": %.4g}\n",
-           request->element, request->backend, times->algorithm, format, request->video.width,
-           request->video.height, threads, times->runs, times->median_ms, times->min_ms,
-           times->copy_ms, ratio);
-  else
-    printf("%s %s (%s) %s %dx%d, %d thread%s: median %.4g ms, min %.4g ms; copy %.4g ms, ratio "
-           "%.3g; %d runs\n",
-           request->element, request->backend, times->algorithm, format, request->video.width,
-           request->video.height, threads, threads == 1 ? "" : "s", times->median_ms, times->min_ms,
-           times->copy_ms, ratio, times->runs);
-}
-
 /* Threads that the engine works on; 1 feeds a device, and the reference. */
 static int threads_used(const Request *request)
 {
@@ -306,38 +333,186 @@ static int threads_used(const Request *request)
   return request->threads ? request->threads : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-static bool measure(const Request *request, CfStatus *status)
+/* What every row begins with. */
+static void print_work(const Request *request, const char *algorithm)
+{
+  const char *format = cf_format_info(request->video.format)->name;
+  const int threads = threads_used(request);
+
+  if (request->json)
+    printf("{\"element\": \"%s\", \"backend\": \"%s\", \"algorithm\": \"%s\", \"format\": \"%s\", "
+           "\"width\": %d, \"height\": %d, \"threads\": %d",
+           request->element, request->backend, algorithm, format, request->video.width,
+           request->video.height, threads);
+  else
+    printf("%s %s (%s) %s %dx%d, %d thread%s", request->element, request->backend, algorithm,
+           format, request->video.width, request->video.height, threads, threads == 1 ? "" : "s");
+}
+
+static void print_times(const Request *request, const CfTimes *times, double millijoules)
+{
+  const double ratio = times->median_ms / times->copy_ms;
+
+  print_work(request, times->algorithm);
+  if (request->regions)
+    printf(request->json ? ", \"regions\": %d" : ", %d regions", request->regions);
+  if (request->json)
+    printf(", \"runs\": %d, \"median_ms\": %.6g, \"min_ms\": %.6g, \"copy_ms\": %.6g, "
+           "\"ratio\": %.4g",
+           times->runs, times->median_ms, times->min_ms, times->copy_ms, ratio);
+  else
+    printf(": median %.4g ms, min %.4g ms; copy %.4g ms, ratio %.3g; %d runs", times->median_ms,
+           times->min_ms, times->copy_ms, ratio, times->runs);
+  if (millijoules > 0.0)
+    printf(request->json ? ", \"frame_mj\": %.4g" : "; %.4g mJ a frame", millijoules);
+  else if (request->energy)
+    printf(request->json ? ", \"frame_mj\": null" : "; this machine does not say its energy");
+  printf(request->json ? "}\n" : "\n");
+}
+
+static void print_rate(const Request *request, const CfRate *rate)
+{
+  print_work(request, rate->algorithm);
+  printf(request->json ? ", \"streams\": %d, \"frames_per_second\": %.5g}\n"
+                       : ": %d at once, %.5g frames a second together\n",
+         request->streams, rate->frames_per_second);
+}
+
+/* ---- Rows ---- */
+
+/* The regions on a grid over the frame. */
+static CfRegions spread(CfRegion *region, const Request *request)
+{
+  const int count = request->regions, width = request->video.width, height = request->video.height;
+  int columns = 1;
+
+  while (columns * (columns * height / width) < count)
+    columns++;
+  const int rows = (count + columns - 1) / columns;
+  for (int i = 0; i < count; i++)
+    region[i] = (CfRegion){i % columns * width / columns, i / columns * height / rows, REGION_SIDE,
+                           REGION_SIDE};
+  return (CfRegions){.region = region, .count = count};
+}
+
+/* Those of the row before, if they will do: `warm`, since while new ones are made a processor slows
+ * down. */
+static bool prepare_frames(CfFrames **frames, const Request *request, const CfEngine *engine,
+                           bool *warm, CfStatus *status)
+{
+  const CfMemory *memory = NULL;
+  const CfFrames *old = *frames;
+
+  if (engine->device_memory && !(memory = cf_device_memory(status)))
+    return false;
+  if (old && old->video.format == request->video.format &&
+      old->video.width == request->video.width && old->video.height == request->video.height &&
+      old->alpha == request->alpha && !old->memory == !memory) {
+    *warm = true;
+    return true;
+  }
+  cf_frames_free(*frames);
+  *frames = cf_frames_new(&request->video, request->alpha, memory, status);
+  return *frames;
+}
+
+static bool measure(const Request *request, CfFrames **frames, CfStatus *status)
 {
   const CfEngine *engine = find_engine(request, status);
-  const CfWork work = {.engine = engine,
-                       .video = &request->video,
-                       .params = request->params,
-                       .alpha = request->alpha,
-                       .threads = request->threads,
-                       .runs = request->runs};
-  CfTimes times;
+  bool warm = false;
 
-  if (!engine || !cf_measure(&work, &times, status))
+  if (!engine || !prepare_frames(frames, request, engine, &warm, status))
     return false;
-  print_times(request, threads_used(request), &times);
+  CfRegion squares[MOST_REGIONS];
+  const CfRegions regions = spread(squares, request);
+  const CfWork work = {.engine = engine,
+                       .frames = *frames,
+                       .params = request->params,
+                       .threads = request->threads,
+                       .runs = request->runs,
+                       .warm = warm,
+                       .regions = request->regions ? &regions : NULL};
+  if (request->regions && !engine->regions)
+    return cf_fail(status, CF_ERROR_INVALID, "%s knows no regions", request->element);
+  if (request->streams) {
+    CfRate rate;
+
+    if (!cf_measure_streams(&work, request->streams, &rate, status))
+      return false;
+    print_rate(request, &rate);
+    return true;
+  }
+  CfTimes times;
+  double millijoules = 0.0;
+
+  if (!cf_measure(&work, &times, status) ||
+      (request->energy && !cf_measure_energy(&work, &millijoules, status)))
+    return false;
+  print_times(request, &times, millijoules);
   return true;
 }
 
-int main(int argc, char **argv)
+static bool run_batch(const char *path, CfFrames **frames, CfStatus *status);
+
+/* One command line. */
+static bool run_row(int argc, char **argv, bool in_batch, CfFrames **frames, CfStatus *status)
 {
   const char **properties = calloc((size_t)argc, sizeof *properties);
   Options options = {.properties = properties};
   Request request = {.alpha = CF_ALPHA_OPAQUE};
-  CfStatus status = {CF_OK, ""};
-  bool good = properties && read_options(&options, argc, argv, &status);
+  bool good = properties && read_options(&options, argc, argv, status);
 
   if (good && options.help)
     print_help();
+  else if (good && options.batch)
+    good = in_batch ? cf_fail(status, CF_ERROR_INVALID, "--batch is not for a line of a batch")
+                    : run_batch(options.batch, frames, status);
   else
-    good = good && understand(&options, &request, &status) && measure(&request, &status);
-  if (!good)
-    fprintf(stderr, "cudafilters-bench: %s\n", status.message);
+    good = good && understand(&options, &request, status) && measure(&request, frames, status);
+  if (!good && options.json && in_batch)
+    printf("{\"error\": \"%s\"}\n", status->code == CF_ERROR_INVALID ? "refused" : "failed");
+  fflush(stdout);
   free(request.params);
   free(properties);
+  return good;
+}
+
+/* Goes on after a row that fails. */
+static bool run_batch(const char *path, CfFrames **frames, CfStatus *status)
+{
+  enum { MOST_WORDS = 64 };
+  FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+  char line[4096];
+  int failed = 0;
+
+  if (!file)
+    return cf_fail(status, CF_ERROR_INVALID, "--batch: %s cannot be read", path);
+  while (fgets(line, sizeof line, file)) {
+    char *words[MOST_WORDS + 1] = {"cudafilters-bench"}, *rest = NULL;
+    int count = 1;
+    CfStatus row = {CF_OK, ""};
+
+    for (char *word = strtok_r(line, " \n", &rest); word && count < MOST_WORDS;
+         word = strtok_r(NULL, " \n", &rest))
+      words[count++] = word;
+    if (count > 1 && !run_row(count, words, true, frames, &row)) {
+      fprintf(stderr, "cudafilters-bench: %s\n", row.message);
+      failed++;
+    }
+  }
+  if (file != stdin)
+    fclose(file);
+  return !failed || cf_fail(status, CF_ERROR_FAILED, "rows that failed: %d", failed);
+}
+
+int main(int argc, char **argv)
+{
+  CfStatus status = {CF_OK, ""};
+  CfFrames *frames = NULL;
+  const bool good = run_row(argc, argv, false, &frames, &status);
+
+  if (!good)
+    fprintf(stderr, "cudafilters-bench: %s\n", status.message);
+  cf_frames_free(frames);
   return good ? EXIT_SUCCESS : status.code == CF_ERROR_INVALID ? 2 : EXIT_FAILURE;
 }

@@ -7,31 +7,25 @@
 #include <time.h>
 
 #include "filter.h"
-#include "memory.h"
 
 #define WARM_UP_MS     300.0
+#define SHORT_MS       60.0   /* the same where other work has just run */
 #define MEASURED_MS    2000.0 /* what the default number of runs should take */
+#define WARM_SHARE     0.3    /* of both, where other work has just run */
 #define FEWEST_RUNS    3
 #define MOST_HOST_RUNS 400
 #define DEVICE_RUNS    160
 #define MARKS_A_RUN    3 /* before the engine, between engine and copy, after the copy */
 
-/* One frame in front of the engine and one behind it. */
-typedef struct {
-  CfTestPicture *source, *destination;
-  CfMirror device_source, device_destination; /* of engines in device memory */
-} Frame;
-
 typedef struct {
   const CfWork *work;
   const CfMemory *memory; /* NULL where the engine works in host memory */
   CfFilter *filter;
-  Frame frame[CF_BENCH_FRAMES];
   int runs;
   double *engine_ms, *copy_ms; /* of each run */
 } Bench;
 
-static double now_ms(void)
+double cf_now_ms(void)
 {
   struct timespec now;
 
@@ -53,47 +47,11 @@ static double median(double *times, int count)
   return count % 2 ? times[count / 2] : 0.5 * (times[count / 2 - 1] + times[count / 2]);
 }
 
-/* ---- Frames ---- */
-
-static bool make_frames(Bench *bench, CfStatus *status)
-{
-  for (int i = 0; i < CF_BENCH_FRAMES; i++) {
-    Frame *frame = &bench->frame[i];
-
-    frame->source = cf_picture_new(bench->work->video, CF_LAYOUT_ALIGNED);
-    frame->destination = cf_picture_new(bench->work->video, CF_LAYOUT_ALIGNED);
-    cf_picture_fill(frame->source, CF_PATTERN_PHOTO, bench->work->alpha, (uint64_t)i + 1);
-    if (!bench->memory)
-      continue;
-    if (!cf_mirror_init(&frame->device_source, bench->memory, frame->source) ||
-        !cf_mirror_init(&frame->device_destination, bench->memory, frame->destination) ||
-        !cf_mirror_upload(&frame->device_source, frame->source))
-      return cf_fail(status, CF_ERROR_NO_MEMORY, "no device memory for %d frames",
-                     2 * CF_BENCH_FRAMES);
-  }
-  return true;
-}
-
-static void free_frames(Bench *bench)
-{
-  for (int i = 0; i < CF_BENCH_FRAMES; i++) {
-    if (bench->memory) {
-      cf_mirror_free(&bench->frame[i].device_source);
-      cf_mirror_free(&bench->frame[i].device_destination);
-    }
-    cf_picture_free(bench->frame[i].source);
-    cf_picture_free(bench->frame[i].destination);
-  }
-}
+/* ---- Runs ---- */
 
 static bool run_engine(const Bench *bench, int number, CfStatus *status)
 {
-  const Frame *frame = &bench->frame[number % CF_BENCH_FRAMES];
-  const CfMemory *memory = bench->memory;
-  const CfJob job = {.source = memory ? frame->device_source.planes : frame->source->planes,
-                     .destination =
-                         memory ? frame->device_destination.planes : frame->destination->planes,
-                     .stream = memory ? memory->stream() : NULL};
+  const CfJob job = cf_work_job(bench->work, number);
 
   return cf_filter_run(bench->filter, &job, status);
 }
@@ -112,26 +70,30 @@ static void copy_on_host(const CfPicture *to, const CfPicture *from, int plane, 
 
 static bool run_copy(const Bench *bench, int number, CfStatus *status)
 {
-  const Frame *frame = &bench->frame[(number + CF_BENCH_FRAMES / 2) % CF_BENCH_FRAMES];
-  const CfVideo *video = bench->work->video;
+  const CfFrame *frame =
+      &bench->work->frames->frame[(number + CF_BENCH_FRAMES / 2) % CF_BENCH_FRAMES];
+  const CfVideo *video = &bench->work->frames->video;
+  const CfPicture *to = &frame->destination->planes, *from = &frame->source->planes;
+
+  if (bench->memory) {
+    to = &frame->device_destination.planes;
+    from = &frame->device_source.planes;
+  }
 
   for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
     const size_t row_bytes = cf_row_bytes(video, p);
     const int rows = cf_plane_height(video, p);
 
-    if (!bench->memory) {
-      copy_on_host(&frame->destination->planes, &frame->source->planes, p, row_bytes, rows);
-      continue;
-    }
-    const CfPicture *to = &frame->device_destination.planes, *from = &frame->device_source.planes;
-    if (!bench->memory->copy(to->data[p], to->stride[p], from->data[p], from->stride[p], row_bytes,
-                             rows))
+    if (!bench->memory)
+      copy_on_host(to, from, p, row_bytes, rows);
+    else if (!bench->memory->copy(to->data[p], to->stride[p], from->data[p], from->stride[p],
+                                  row_bytes, rows))
       return cf_fail(status, CF_ERROR_FAILED, "the device does not copy a frame");
   }
   return true;
 }
 
-/* ---- Runs ---- */
+/* ---- Measurement ---- */
 
 static bool allocate_times(Bench *bench, int runs, CfStatus *status)
 {
@@ -142,34 +104,40 @@ static bool allocate_times(Bench *bench, int runs, CfStatus *status)
          cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for %d times", runs);
 }
 
-static int sensible_runs(double ms_a_run)
+static double share(const Bench *bench)
 {
-  const double runs = MEASURED_MS / ms_a_run;
+  return bench->work->warm ? WARM_SHARE : 1.0;
+}
+
+static int sensible_runs(const Bench *bench, double ms_a_run)
+{
+  const double runs = MEASURED_MS * share(bench) / ms_a_run;
 
   return runs < FEWEST_RUNS ? FEWEST_RUNS : runs > MOST_HOST_RUNS ? MOST_HOST_RUNS : (int)runs;
 }
 
 static bool measure_host(Bench *bench, CfStatus *status)
 {
-  const double start = now_ms();
+  const double start = cf_now_ms();
   double elapsed = 0.0;
   int warm = 0;
 
-  for (; elapsed < WARM_UP_MS; elapsed = now_ms() - start, warm++) {
+  for (; elapsed < WARM_UP_MS * share(bench); elapsed = cf_now_ms() - start, warm++) {
     if (!run_engine(bench, warm, status) || !run_copy(bench, warm, status))
       return false;
   }
-  if (!allocate_times(bench, bench->work->runs ? bench->work->runs : sensible_runs(elapsed / warm),
+  if (!allocate_times(bench,
+                      bench->work->runs ? bench->work->runs : sensible_runs(bench, elapsed / warm),
                       status))
     return false;
   for (int i = 0; i < bench->runs; i++) {
-    const double before = now_ms();
+    const double before = cf_now_ms();
     if (!run_engine(bench, i, status))
       return false;
-    const double between = now_ms();
+    const double between = cf_now_ms();
     run_copy(bench, i, status);
     bench->engine_ms[i] = between - before;
-    bench->copy_ms[i] = now_ms() - between;
+    bench->copy_ms[i] = cf_now_ms() - between;
   }
   return true;
 }
@@ -188,11 +156,11 @@ static bool enqueue_run(const Bench *bench, int number, CfStatus *status)
 static bool measure_device(Bench *bench, CfStatus *status)
 {
   const CfMemory *memory = bench->memory;
-  const double start = now_ms();
+  const double start = cf_now_ms();
 
   if (!allocate_times(bench, bench->work->runs ? bench->work->runs : DEVICE_RUNS, status))
     return false;
-  while (now_ms() - start < WARM_UP_MS) {
+  while (cf_now_ms() - start < WARM_UP_MS * share(bench)) {
     for (int i = 0; i < CF_BENCH_FRAMES; i++) {
       if (!run_engine(bench, i, status) || !run_copy(bench, i, status))
         return false;
@@ -215,8 +183,6 @@ static bool measure_device(Bench *bench, CfStatus *status)
 
 static bool measure_opened(Bench *bench, CfTimes *times, CfStatus *status)
 {
-  if (!make_frames(bench, status))
-    return false;
   if (!(bench->memory ? measure_device : measure_host)(bench, status))
     return false;
   snprintf(times->algorithm, sizeof times->algorithm, "%s", cf_filter_algorithm(bench->filter));
@@ -232,14 +198,11 @@ bool cf_measure(const CfWork *work, CfTimes *times, CfStatus *status)
   Bench bench = {.work = work};
 
   *status = (CfStatus){CF_OK, ""};
-  if (work->engine->device_memory) {
-    bench.memory = cf_device_memory(status);
-    if (!bench.memory)
-      return false;
-  }
+  if (work->engine->device_memory)
+    bench.memory = work->frames->memory;
   const CfOpenOptions options = {.threads = work->threads,
                                  .device = bench.memory ? bench.memory->device() : NULL};
-  bench.filter = cf_filter_open(work->engine, work->video, work->params, &options, status);
+  bench.filter = cf_filter_open(work->engine, &work->frames->video, work->params, &options, status);
   if (!bench.filter)
     return false;
 
@@ -247,7 +210,6 @@ bool cf_measure(const CfWork *work, CfTimes *times, CfStatus *status)
   if (bench.memory)
     bench.memory->synchronize();
   cf_filter_close(bench.filter);
-  free_frames(&bench);
   free(bench.engine_ms);
   free(bench.copy_ms);
   return measured;

@@ -3,9 +3,11 @@
  * cudasepconv beside the one function of NVIDIA's NPP that takes a separable kernel of any length,
  * FilterGaussAdvancedBorder, wrapped in an engine so that both are measured alike: the time of a
  * 3840x2160 frame beside a copy, and the largest distance from the reference in code values.
+ * --json prints one object a line.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cuda_runtime_api.h>
 #include <nppi_filtering_functions.h>
@@ -123,34 +125,6 @@ static const CfEngine npp = {
 
 /* ---- Error ---- */
 
-static bool filter_once(const CfEngine *engine, const CfSepconvParams *params,
-                        const CfTestPicture *source, CfTestPicture *destination, CfStatus *status)
-{
-  const CfMemory *memory = engine->device_memory ? &cf_cuda_memory : NULL;
-  const CfOpenOptions options = {.device = memory ? memory->device() : NULL};
-  void *state = engine->open(&source->video, params, &options, status);
-  CfMirror from = {0}, to = {0};
-  bool good = false;
-
-  if (!state)
-    return false;
-  if (!memory) {
-    const CfJob job = {.source = source->planes, .destination = destination->planes};
-
-    good = engine->run(state, &job, status);
-  } else if (cf_mirror_init(&from, memory, source) && cf_mirror_init(&to, memory, destination) &&
-             cf_mirror_upload(&from, source)) {
-    const CfJob job = {.source = from.planes, .destination = to.planes, .stream = memory->stream()};
-
-    good = engine->run(state, &job, status) && memory->synchronize() &&
-           cf_mirror_download(&to, destination);
-  }
-  cf_mirror_free(&from);
-  cf_mirror_free(&to);
-  engine->close(state);
-  return good || (status->code == CF_OK && cf_fail(status, CF_ERROR_FAILED, "the device failed"));
-}
-
 static bool measure_error(const CfEngine *engine, const CfVideo *video,
                           const CfSepconvParams *params, double *error, CfStatus *status)
 {
@@ -161,8 +135,8 @@ static bool measure_error(const CfEngine *engine, const CfVideo *video,
   bool good;
 
   cf_picture_fill(source, CF_PATTERN_NOISE, CF_ALPHA_OPAQUE, 1);
-  good = filter_once(engine, params, source, got, status) &&
-         filter_once(&cf_sepconv_reference, params, source, want, status);
+  good = cf_filter_once(engine, params, source, got, status) &&
+         cf_filter_once(&cf_sepconv_reference, params, source, want, status);
   if (good)
     *error = cf_picture_compare(got, want, 0.0).worst;
   cf_picture_free(source);
@@ -173,46 +147,60 @@ static bool measure_error(const CfEngine *engine, const CfVideo *video,
 
 /* ---- The table ---- */
 
-static bool print_row(const CfEngine *engine, const CfVideo *video, const CfSepconvParams *params)
+static bool print_row(const CfEngine *engine, const CfFrames *frames, const CfSepconvParams *params,
+                      bool json)
 {
-  const CfWork work = {
-      .engine = engine, .video = video, .params = params, .alpha = CF_ALPHA_OPAQUE};
+  const CfWork work = {.engine = engine, .frames = frames, .params = params};
+  const char *format = cf_format_info(frames->video.format)->name;
   CfStatus status = {CF_OK, ""};
   CfTimes times;
   double error;
 
   if (!cf_measure(&work, &times, &status) ||
-      !measure_error(engine, video, params, &error, &status)) {
+      !measure_error(engine, &frames->video, params, &error, &status)) {
     fprintf(stderr, "%s: %s\n", engine->name, status.message);
     return false;
   }
-  printf("%-6s %4d taps  %-5s %9.1f us %7.2f copies, error %g\n",
-         video->format == CF_FORMAT_GRAY8 ? "GRAY8" : "RGBA", params->preset_size, engine->name,
-         1e3 * times.median_ms, times.median_ms / times.copy_ms, error);
+  if (json)
+    printf(
+        "{\"peer\": \"%s\", \"work\": \"taps\", \"value\": %d, \"format\": \"%s\", \"width\": %d, "
+        "\"height\": %d, \"median_ms\": %.6g, \"min_ms\": %.6g, \"copy_ms\": %.6g, \"error\": "
+        "%g}\n",
+        engine == &npp ? "NPP FilterGaussAdvancedBorder" : "cudasepconv", params->preset_size,
+        format, frames->video.width, frames->video.height, times.median_ms, times.copy_ms, error);
+  else
+    printf("%-6s %4d taps  %-5s %9.1f us %7.2f copies, error %g\n", format, params->preset_size,
+           engine->name, 1e3 * times.median_ms, times.median_ms / times.copy_ms, error);
   return true;
 }
 
-int main(void)
+static bool print_format(CfFormat format, bool json)
 {
-  const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_RGBA};
   const int sizes[] = {9, 17, 33};
+  const CfVideo video = cf_video(format, 3840, 2160);
   CfStatus status = {CF_OK, ""};
+  const CfMemory *memory = cf_device_memory(&status);
+  CfFrames *frames = memory ? cf_frames_new(&video, CF_ALPHA_OPAQUE, memory, &status) : NULL;
+  bool good = frames;
 
-  if (!cf_device_memory(&status)) {
+  if (!good)
     fprintf(stderr, "%s\n", status.message);
-    return 1;
-  }
-  for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-      const CfVideo video = cf_video(formats[f], 3840, 2160);
-      CfSepconvParams params;
+  for (size_t s = 0; good && s < sizeof sizes / sizeof *sizes; s++) {
+    CfSepconvParams params;
 
-      cf_params_init(cf_sepconv.params, &params);
-      params.preset = CF_SEPCONV_GAUSSIAN;
-      params.preset_size = sizes[s];
-      if (!print_row(&cf_sepconv_cuda, &video, &params) || !print_row(&npp, &video, &params))
-        return 1;
-    }
+    cf_params_init(cf_sepconv.params, &params);
+    params.preset = CF_SEPCONV_GAUSSIAN;
+    params.preset_size = sizes[s];
+    good = print_row(&cf_sepconv_cuda, frames, &params, json) &&
+           print_row(&npp, frames, &params, json);
   }
-  return 0;
+  cf_frames_free(frames);
+  return good;
+}
+
+int main(int argc, char **argv)
+{
+  const bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
+
+  return print_format(CF_FORMAT_GRAY8, json) && print_format(CF_FORMAT_RGBA, json) ? 0 : 1;
 }

@@ -39,7 +39,7 @@ NOT_RUN_HERE = (
     (r"^meson devenv -C build *$", "opens a shell"),
     (r"^(\.ci/run|tools/(test|format|property-tables))\b", "led here, or is a test of its own"),
     (r"^ninja -C build uninstall$", "would take it from this system"),
-    (r"^tools/demo\b", "is a test of its own"),
+    (r"^tools/(bench|charts|demo)\b", "is a test of its own"),
 )
 NEEDS_GPU = re.compile(r"\bbackend=cuda\b|\bcudaupload\b|\bcudadownload\b|\bcudaconvert|CUDAMemory|"
                        r"\bnvh26|\bnvidia-smi\b")

@@ -7,6 +7,9 @@
 
 #define ALIGNMENT 64
 
+/* Planes of CF_LAYOUT_ALIGNED share no page, so that each can be page-locked by itself. */
+#define PAGE 4096
+
 typedef struct {
   size_t before; /* bytes from the allocation's start to the first row */
   size_t stride;
@@ -31,11 +34,11 @@ static Placement place(CfLayout layout, size_t row_bytes, size_t sample_bytes)
   }
 }
 
-static uint8_t *allocate(size_t bytes)
+static uint8_t *allocate(size_t alignment, size_t bytes)
 {
   void *memory = NULL;
 
-  if (posix_memalign(&memory, ALIGNMENT, bytes ? bytes : 1) != 0) {
+  if (posix_memalign(&memory, alignment, bytes ? bytes : 1) != 0) {
     fprintf(stderr, "no memory for a test picture of %zu bytes\n", bytes);
     exit(EXIT_FAILURE);
   }
@@ -69,7 +72,7 @@ static size_t next_guard(const CfTestPicture *picture, int plane, size_t positio
 CfTestPicture *cf_picture_new(const CfVideo *video, CfLayout layout)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
-  CfTestPicture *picture = (CfTestPicture *)allocate(sizeof *picture);
+  CfTestPicture *picture = (CfTestPicture *)allocate(ALIGNMENT, sizeof *picture);
 
   *picture = (CfTestPicture){.video = *video, .layout = layout};
   for (int plane = 0; plane < format->planes; plane++) {
@@ -78,7 +81,8 @@ CfTestPicture *cf_picture_new(const CfVideo *video, CfLayout layout)
     const size_t rows = (size_t)cf_plane_height(video, plane);
 
     picture->bytes[plane] = placement.before + rows * placement.stride + placement.after;
-    picture->allocation[plane] = allocate(picture->bytes[plane]);
+    picture->allocation[plane] =
+        allocate(layout == CF_LAYOUT_ALIGNED ? PAGE : ALIGNMENT, picture->bytes[plane]);
     picture->planes.data[plane] = picture->allocation[plane] + placement.before;
     picture->planes.stride[plane] = (ptrdiff_t)placement.stride;
     for (size_t i = next_guard(picture, plane, 0); i < picture->bytes[plane];
