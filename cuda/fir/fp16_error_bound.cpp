@@ -11,23 +11,27 @@ namespace cf::fir
 namespace
 {
 
-/* What fp16 may cost in any picture, in code values. The error of rounded taps repeats wherever the
- * picture does; that of rounded rows does not, and so may be larger. With an error below 1/2,
- * alpha's code is known but for which of two neighbours it is. */
+/* What fp16 may cost in any picture, in code values; rounded taps, in codes of 8 bits: their error
+ * repeats wherever the picture does; that of rounded rows does not, and so may be larger. With an
+ * error below 1/2, alpha's code is known but for which of two neighbours it is. */
 constexpr double kCoefficientError = 0.05;
 constexpr double kColourError = 0.35;
+constexpr double kWeightedError = 0.55; /* of premultiplied colours */
 constexpr double kAlphaError = 0.5;
-
-/* Premultiplied colours and alpha are kept from being off together (FilteredAlpha in mma_store.cuh)
- * where both are less than a bound from where they round the other way. Alpha's bound is that of
- * any picture, at most 1/4. Colours as stored may be moved by 1/20, faint ones, whose error is
- * larger already, by 1/50. */
-constexpr double kWeightedError = 0.55;
-constexpr double kAlphaMoved = 0.25;
-constexpr double kColourMoved = 0.05;
-constexpr double kFaintColourMoved = 0.02;
-constexpr double kOtherError = 1.0 / 512; /* of sums in fp32, here and on the CPU */
+constexpr double kOtherError = 1.0 / 512; /* of sums in fp32, here and on the CPU; of 8 bits */
 constexpr double kTie = 1.0 / 2048;       /* sends exact halves up, as elsewhere */
+
+/* Codes count from this one in the kernels: samples are within as much. */
+double middle_code(const PlaneWork &work)
+{
+  return (work.max_code + 1) / 2;
+}
+
+/* A code of 8 bits. */
+double code_of_8_bits(const PlaneWork &work)
+{
+  return middle_code(work) / 128.0;
+}
 
 struct Rounded {
   TapRounding rounding;
@@ -78,6 +82,12 @@ double row_sum_error(const Rounded &row, double most)
   return fp16_error(most * row.magnitude / correction) * correction;
 }
 
+/* The row sum of opaque alpha, as the device rounds it. */
+double opaque_row(double sum)
+{
+  return half_value(half_bits(255.0 * sum));
+}
+
 /* Whether the device's fp32 sum of an opaque row, which is not quite exact, may become another fp16
  * number than the host's. */
 bool opaque_rounds_either_way(const Rounded &row)
@@ -89,34 +99,36 @@ bool opaque_rounds_either_way(const Rounded &row)
 }
 
 /* The larger the worse: each error as a share of what it may be. */
-double row_error(const Rounded &row)
+double row_error(const Rounded &row, const PlaneWork &work)
 {
-  return 128.0 * row.error / kCoefficientError + row_sum_error(row, 128.0) / kColourError +
+  return 128.0 * row.error / kCoefficientError +
+         row_sum_error(row, middle_code(work)) / kColourError +
          (opaque_rounds_either_way(row) ? 1e9 : 0.0);
 }
 
-double column_error(const Rounded &column)
+double column_error(const Rounded &column, const PlaneWork &)
 {
   return column.error;
 }
 
 /* The best of a few scales over one octave: the scale decides which way taps round, and how far
  * below the next power of two sums are. */
-Rounded round_best(const CfTaps *taps, double (*error)(const Rounded &))
+Rounded round_best(const CfTaps *taps, const PlaneWork &work,
+                   double (*error)(const Rounded &, const PlaneWork &))
 {
   constexpr int kTrials = 16;
   Rounded best = round_taps(taps, 1.0);
 
   for (int i = 1; i < kTrials; i++) {
     const Rounded rounded = round_taps(taps, exp2((double)i / kTrials - 0.5));
-    if (error(rounded) < error(best))
+    if (error(rounded, work) < error(best, work))
       best = rounded;
   }
   return best;
 }
 
-/* Bounds for any picture, of a result of scale 1. Samples enter as fp16 within 128, exact unless
- * they are premultiplied, and alpha, exact, within 255. */
+/* Bounds for any picture, of a result of scale 1. Samples enter as fp16 within the middle code,
+ * exact unless they are premultiplied, and alpha, exact, within 255. */
 struct Bounds {
   double coefficients; /* what rounding taps costs */
   double opaque;       /* that, and rounding the sums of rows */
@@ -125,43 +137,38 @@ struct Bounds {
   bool finite;         /* no sum is too large for fp16 */
 };
 
-Bounds bound_errors(const CfFirPlane *plan, const Rounded &row, const Rounded &column)
+Bounds bound_errors(const CfFirPlane *plan, const PlaneWork &work, const Rounded &row,
+                    const Rounded &column)
 {
-  const double residual = 0x1p-4; /* of an fp16 row sum's error remains so much */
+  const double most = middle_code(work);
   Bounds bounds;
 
-  bounds.coefficients = 128.0 * (row.error * plan->column.magnitude + row.magnitude * column.error);
-  bounds.opaque = bounds.coefficients + row_sum_error(row, 128.0) * column.magnitude;
-  bounds.weighted = bounds.opaque + fp16_error(128.0) * row.magnitude * column.magnitude;
-  bounds.alpha =
-      255.0 / 128.0 * bounds.coefficients + residual * row_sum_error(row, 255.0) * column.magnitude;
-  bounds.finite = 255.0 * row.magnitude / fabs(row.rounding.correction) < 60000.0;
+  bounds.coefficients = most * (row.error * plan->column.magnitude + row.magnitude * column.error);
+  bounds.opaque = bounds.coefficients + row_sum_error(row, most) * column.magnitude;
+  bounds.weighted = bounds.opaque + fp16_error(most) * row.magnitude * column.magnitude;
+  bounds.alpha = 255.0 / most * bounds.coefficients + row_sum_error(row, 255.0) * column.magnitude;
+  bounds.finite = 2.0 * most * row.magnitude / fabs(row.rounding.correction) < 60000.0;
   return bounds;
 }
 
-/* What keeps colours and alpha from being off together (FilteredAlpha) holds where a colour counts
- * from 0, as it is stored: premultiplied colours with another centre, chroma, are not served. */
-bool fp16_suffices(Picture *picture, int p, const Bounds &bounds)
+bool fp16_suffices(const Picture *picture, int p, const Bounds &bounds)
 {
   const CfFirPlane *plan = picture->plan[p];
-  const int alpha = picture->plane[p].alpha;
+  const PlaneWork &work = picture->plane[p];
+  const int alpha = work.alpha;
+  const double other = kOtherError * code_of_8_bits(work);
   const bool alpha_moves = alpha >= 0 && plan->channel[alpha].filtered;
   double scale = 0.0;
 
-  for (int c = 0; c < picture->plane[p].channels; c++) {
+  for (int c = 0; c < work.channels; c++) {
     if (!plan->channel[c].filtered || c == alpha)
       continue;
-    if (alpha_moves && plan->channel[c].centre != 0.0)
-      return false;
     scale = fmax(scale, fabs(plan->channel[c].scale));
   }
-  picture->colour_error = scale * bounds.weighted + kOtherError;
-  picture->alpha_error =
-      alpha_moves ? fabs(plan->channel[alpha].scale) * bounds.alpha + kOtherError : 0.0;
-  return bounds.finite && scale * bounds.coefficients <= kCoefficientError &&
-         scale * bounds.opaque + kOtherError <= kColourError &&
-         (alpha < 0 || picture->colour_error <= kWeightedError) &&
-         picture->alpha_error <= kAlphaError;
+  return bounds.finite && scale * bounds.coefficients <= kCoefficientError * code_of_8_bits(work) &&
+         scale * bounds.opaque + other <= kColourError &&
+         (alpha < 0 || scale * bounds.weighted + other <= kWeightedError) &&
+         (!alpha_moves || fabs(plan->channel[alpha].scale) * bounds.alpha + other <= kAlphaError);
 }
 
 /* Taps around the middle slot; slots that the filter does not reach stay 0. */
@@ -176,38 +183,48 @@ void set_taps(uint32_t (&to)[kTapPairs], const CfTaps *taps, double scale, int t
   }
 }
 
-/* Whether no picture's results, with the errors that fp16_suffices allows, round to anything but a
- * code. */
-bool stays_within_codes(const CfFirPlane *plan, const CfFirChannel *channel)
+/* Whether weighted colours are means of colours: no tap is negative, and alpha is filtered too. */
+bool makes_means(const CfFirPlane *plan, int alpha)
 {
-  const double gain = plan->row.sum * plan->column.sum;
-  const double reach = 127.5 * fabs(channel->scale) * plan->row.magnitude * plan->column.magnitude;
-  const double middle =
-      channel->scale * gain * (127.5 - channel->centre) + channel->centre + channel->bias;
-  const double slack = 0.49 - kColourError;
-
-  return !channel->absolute && middle - reach > -slack && middle + reach < 255.0 + slack;
+  return plan->channel[alpha].filtered && fabs(plan->row.sum) == plan->row.magnitude &&
+         fabs(plan->column.sum) == plan->column.magnitude;
 }
 
-/* A result is scale * sum(c - centre) + centre + bias, and the device's sums run over c - 128. */
-void set_opaque_transform(MmaStrips *strip, const CfFirPlane *plan, double correction, int first,
-                          int channels)
+/* Whether no picture's results, with the errors that fp16_suffices allows, round to anything but a
+ * code. */
+bool stays_within_codes(const CfFirPlane *plan, const CfFirChannel *channel, double largest)
 {
   const double gain = plan->row.sum * plan->column.sum;
+  const double reach =
+      0.5 * largest * fabs(channel->scale) * plan->row.magnitude * plan->column.magnitude;
+  const double middle =
+      channel->scale * gain * (0.5 * largest - channel->centre) + channel->centre + channel->bias;
+  const double slack = 0.49 - kColourError;
 
-  strip->bounded = true;
+  return !channel->absolute && middle - reach > -slack && middle + reach < largest + slack;
+}
+
+/* A result is scale * sum(c - centre) + centre + bias, and the device's sums run over codes less
+ * the middle one. */
+void set_opaque_transform(MmaStrips *strip, const CfFirPlane *plan, const PlaneWork &work,
+                          double correction, int first, int channels)
+{
+  const double largest = work.max_code;
+  const double gain = plan->row.sum * plan->column.sum;
+
+  strip->bounded = !plan->premultiplied || makes_means(plan, first ? 0 : 3);
   for (int c = 0; c < channels; c++) {
     const CfFirChannel *channel = &plan->channel[first + c];
     const double offset = channel->centre + channel->bias + kTie;
-    const double shifted = channel->scale * gain * (128.0 - channel->centre);
+    const double shifted = channel->scale * gain * (middle_code(work) - channel->centre);
     const double factor = channel->scale * correction;
 
     strip->absolute |= channel->absolute << c;
-    strip->factor[c] = (float)((channel->absolute ? 1.0 : factor) / 255.0);
-    strip->addend[c] = (float)((channel->absolute ? offset : offset + shifted) / 255.0);
+    strip->factor[c] = (float)((channel->absolute ? 1.0 : factor) / largest);
+    strip->addend[c] = (float)((channel->absolute ? offset : offset + shifted) / largest);
     strip->inner_factor[c] = (float)factor;
     strip->inner_addend[c] = (float)shifted;
-    strip->bounded = strip->bounded && stays_within_codes(plan, channel);
+    strip->bounded = strip->bounded && stays_within_codes(plan, channel, largest);
     strip->code_factor[c] = (float)-factor;
     strip->code_addend[c] = (float)-(kCodeBias + offset + shifted);
   }
@@ -218,29 +235,24 @@ void set_alpha_transform(AlphaTransform *weights, const Picture *picture, double
   const int first = picture->first_colour;
   const CfFirPlane *plan = picture->plan[0];
   const CfFirChannel *alpha = &plan->channel[first ? 0 : 3];
+  const double opaque = opaque_row(sum_of_fp16(&plan->row, picture->row[0].scale)) *
+                        sum_of_fp16(&plan->column, picture->column[0].scale);
 
   weights->exists = plan->premultiplied;
   weights->copied = picture->has_alpha && !plan->premultiplied;
   weights->filtered = alpha->filtered;
-  weights->factor = alpha->filtered ? (float)(alpha->scale * correction) : 0.0f;
-  weights->opaque = (float)(255.0 * sum_of_fp16(&plan->row, picture->row[0].scale) *
-                            sum_of_fp16(&plan->column, picture->column[0].scale));
+  weights->factor = alpha->filtered ? (float)(255.0 / opaque) : 0.0f;
+  weights->opaque = (float)opaque;
   weights->tolerance =
       (float)(1.0 / 64.0 / fabs(correction * (alpha->filtered ? alpha->scale : 1.0)));
-  weights->tie = (float)kTie;
-  weights->sure = (float)(0.5 - fmin(picture->alpha_error, kAlphaMoved));
-  weights->error = (float)(fmin(picture->colour_error, kColourMoved) / 255.0);
-  weights->faint_error = (float)(fmin(picture->colour_error, kFaintColourMoved) / 255.0);
-  weights->share = alpha->filtered ? 1.0f : 0.0f;
-  weights->weight_factor = alpha->filtered ? 0.0f : (float)correction;
+  weights->transparent = 0;
   for (int c = 0; c < 3; c++) {
     const CfFirChannel *channel = &plan->channel[first + c];
+    const double shift = 128.0 - channel->centre;
 
-    weights->centre[c] = (float)channel->centre;
-    weights->addend[c] =
-        (float)(channel->scale * (alpha->filtered ? plan->row.sum * plan->column.sum : 1.0) *
-                (128.0 - channel->centre) / 255.0);
-    weights->offset[c] = (float)((channel->centre + channel->bias + kTie) / 255.0);
+    weights->transparent |= (uint32_t)channel->centre << 8 * (first + c);
+    weights->mean[c] = (float)(shift / 255.0);
+    weights->offset[c] = (float)(-shift * plan->row.sum * plan->column.sum / correction);
   }
 }
 
@@ -249,12 +261,13 @@ void set_alpha_transform(AlphaTransform *weights, const Picture *picture, double
 bool round_taps_to_fp16(Picture *picture)
 {
   for (int p = 0; p < picture->planes; p++) {
-    const Rounded row = round_best(&picture->plan[p]->row, row_error);
-    const Rounded column = round_best(&picture->plan[p]->column, column_error);
+    const PlaneWork &work = picture->plane[p];
+    const Rounded row = round_best(&picture->plan[p]->row, work, row_error);
+    const Rounded column = round_best(&picture->plan[p]->column, work, column_error);
 
     picture->row[p] = row.rounding;
     picture->column[p] = column.rounding;
-    if (!fp16_suffices(picture, p, bound_errors(picture->plan[p], row, column)))
+    if (!fp16_suffices(picture, p, bound_errors(picture->plan[p], work, row, column)))
       return false;
   }
   return true;
@@ -263,18 +276,20 @@ bool round_taps_to_fp16(Picture *picture)
 void describe_mma_plane(MmaJob *job, const Picture *picture, int p, int tap_tiles)
 {
   const CfFirPlane *plan = picture->plan[p];
-  const int set = picture->plane[p].tap_set, channels = picture->plane[p].channels;
+  const PlaneWork &work = picture->plane[p];
+  const int set = work.tap_set, channels = work.channels, sample_bits = 8 * picture->sample_bytes;
   const double correction = picture->row[p].correction * picture->column[p].correction;
 
-  job->plane[p] = picture->plane[p];
+  job->plane[p] = work;
   if (channels == 4) {
-    set_opaque_transform(&job->strip[p], plan, correction, job->first_colour, 3);
+    set_opaque_transform(&job->strip[p], plan, work, correction, job->first_colour, 3);
     set_alpha_transform(&job->weights, picture, correction);
   } else {
-    set_opaque_transform(&job->strip[p], plan, correction, 0, channels);
+    set_opaque_transform(&job->strip[p], plan, work, correction, 0, channels);
   }
-  for (int byte = 0; byte < 4; byte++)
-    job->strip[p].colour |= (uint32_t)plan->channel[byte % channels].border << 8 * byte;
+  for (int i = 0; sample_bits * i < 32; i++)
+    job->strip[p].colour |= (uint32_t)plan->channel[i % channels].border
+                            << (sample_bits * i + work.shift);
   set_taps(job->taps[set][0], &plan->row, picture->row[p].scale, tap_tiles);
   set_taps(job->taps[set][1], &plan->column, picture->column[p].scale, tap_tiles);
 }

@@ -10,8 +10,7 @@
 namespace cf::fir
 {
 
-/* Decides how the taps of each plane are rounded, and sets the picture's error bounds; false where
- * errors may show in some picture. */
+/* Decides how the taps of each plane are rounded; false where errors may show in some picture. */
 bool round_taps_to_fp16(Picture *picture);
 
 /* The taps of plane `p` and what follows their sums, for kernels of `tap_tiles`. */

@@ -21,67 +21,97 @@ namespace
 
 /* ---- the kernels ---- */
 
-template <int C, int TapTiles>
-using OpaqueShape = std::conditional_t<is_uniform(TapTiles), UniformShape<C, TapTiles>,
-                                       WarpSpecializedShape<C, TapTiles>>;
+/* Planes are of one and of two channels, as 4:2:0 formats mix them. */
+enum class Layout { kPixels, kPlanes, kWidePlanes };
+constexpr int kLayouts = 3;
+constexpr int kMostCode = 1023; /* of what fp16 numbers of 11 bits are exact for */
 
-/* A CTA's threads, its shared memory, and how many of them an SM is meant to have. Planar serves
- * planes of one and of two channels, as 4:2:0 formats mix them. */
-template <int TapTiles, bool Planar, bool Opaque> struct CtaShape {
-  template <int C>
-  using Shape = std::conditional_t<Opaque, OpaqueShape<C, TapTiles>, AlphaShape<TapTiles, false>>;
-  static constexpr int kThreads = Shape < Planar ? 1 : 4 > ::kThreads;
-  static constexpr int kBytes =
-      Planar ? larger(Shape<1>::kBytes, Shape<2>::kBytes)
-             : larger(Shape<4>::kBytes, AlphaShape<TapTiles, Opaque>::kBytes);
+template <typename Pixel, int TapTiles>
+using OpaqueShape = std::conditional_t<is_uniform(TapTiles), UniformShape<Pixel, TapTiles>,
+                                       WarpSpecializedShape<Pixel, TapTiles, false>>;
+
+/* Threads and shared memory of a CTA. */
+template <int TapTiles, Layout L, bool Opaque> struct CtaSize {
+  static constexpr int kSampleBytes = L == Layout::kWidePlanes ? 2 : 1;
+  template <int C> using Shape = OpaqueShape<PixelType<C, kSampleBytes>, TapTiles>;
+  static constexpr int kThreads = Shape<1>::kThreads;
+  static constexpr int kBytes = larger(Shape<1>::kBytes, Shape<2>::kBytes);
+};
+
+template <int TapTiles> struct CtaSize<TapTiles, Layout::kPixels, true> {
+  typedef OpaqueShape<FourBytes, TapTiles> Shape;
+  static constexpr int kThreads = Shape::kThreads;
+  static constexpr int kBytes = larger(Shape::kBytes, AlphaShape<TapTiles, true>::kBytes);
+};
+
+template <int TapTiles> struct CtaSize<TapTiles, Layout::kPixels, false> {
+  static constexpr bool kSpecialized = tuning_of(TapTiles).alpha_specialized;
+  typedef std::conditional_t<kSpecialized, WarpSpecializedShape<FourBytes, TapTiles, true>,
+                             AlphaShape<TapTiles, false>>
+      Shape;
+  static constexpr int kThreads = Shape::kThreads, kBytes = Shape::kBytes;
+};
+
+/* And how many of them an SM is meant to have. */
+template <int TapTiles, Layout L, bool Opaque> struct CtaShape : CtaSize<TapTiles, L, Opaque> {
+  using CtaSize<TapTiles, L, Opaque>::kThreads;
+  using CtaSize<TapTiles, L, Opaque>::kBytes;
   static constexpr int kRegisters =
       TapTiles <= 3 || (Opaque && is_uniform(TapTiles)) ? kRegistersOfUniform : kRegistersOfOthers;
   static constexpr int kResident =
       smaller(kSmSharedBytes / (kBytes + kCtaReservedBytes), kSmRegisters / kThreads / kRegisters);
 };
 
-template <int C, int TapTiles>
+template <typename Pixel, int TapTiles>
 __device__ inline int filter_strip_opaque(const MmaJob &job, const PlaneWork &work,
                                           const MmaStrips &strip, const StripPlace &place,
                                           uint8_t *shared)
 {
   if constexpr (is_uniform(TapTiles))
-    return filter_strip_uniform<C, TapTiles>(job, work, strip, place, shared);
+    return filter_strip_uniform<Pixel, TapTiles>(job, work, strip, place, shared);
   else
-    return filter_strip_warp_specialized<C, TapTiles>(job, work, strip, place, shared);
+    return filter_strip_warp_specialized<Pixel, TapTiles, false>(job, work, strip, place, shared);
 }
 
 /* A kernel for opaque pixels of four channels leaves a strip where pixels are not; the rest of the
  * strip is filtered as in the kernel that knows alpha, which is slow there. */
-template <int TapTiles, bool Planar, bool Opaque>
-__global__ void __launch_bounds__(CtaShape<TapTiles, Planar, Opaque>::kThreads,
-                                  CtaShape<TapTiles, Planar, Opaque>::kResident)
+template <int TapTiles, Layout L, bool Opaque>
+__global__ void __launch_bounds__(CtaShape<TapTiles, L, Opaque>::kThreads,
+                                  CtaShape<TapTiles, L, Opaque>::kResident)
     filter_mma(const __grid_constant__ MmaJob job)
 {
 #ifdef CF_HAVE_MMA
   extern __shared__ __align__(16) uint8_t shared[];
+  constexpr bool kPlanar = L != Layout::kPixels;
   int p = 0;
 
-  while (Planar && p + 1 < job.planes && (int)blockIdx.x >= job.strip[p + 1].first_block)
+  while (kPlanar && p + 1 < job.planes && (int)blockIdx.x >= job.strip[p + 1].first_block)
     p++;
   const PlaneWork &work = job.plane[p];
   const MmaStrips &strip = job.strip[p];
-  StripPlace place(strip, (int)blockIdx.x - (Planar ? strip.first_block : 0));
+  StripPlace place(strip, (int)blockIdx.x - (kPlanar ? strip.first_block : 0));
 
-  if constexpr (Planar) {
+  if constexpr (kPlanar) {
+    constexpr int kSampleBytes = CtaShape<TapTiles, L, Opaque>::kSampleBytes;
+
     if (work.channels == 2)
-      filter_strip_opaque<2, TapTiles>(job, work, strip, place, shared);
+      filter_strip_opaque<PixelType<2, kSampleBytes>, TapTiles>(job, work, strip, place, shared);
     else
-      filter_strip_opaque<1, TapTiles>(job, work, strip, place, shared);
+      filter_strip_opaque<PixelType<1, kSampleBytes>, TapTiles>(job, work, strip, place, shared);
   } else {
-    typedef AlphaShape<TapTiles, Opaque> Alpha;
-
     if (threadIdx.x == 0 && blockIdx.x == 0)
       *(volatile uint32_t *)&job.feedback[0] = job.number;
-    if constexpr (Opaque)
-      place.skip(filter_strip_opaque<4, TapTiles>(job, work, strip, place, shared));
-    if (place.rows > 0 && (!Opaque || threadIdx.x < Alpha::kThreads))
-      filter_strip_alpha<TapTiles, Alpha>(job, work, strip, place, shared);
+    if constexpr (Opaque) {
+      typedef AlphaShape<TapTiles, true> Rest;
+
+      place.skip(filter_strip_opaque<FourBytes, TapTiles>(job, work, strip, place, shared));
+      if (place.rows > 0 && threadIdx.x < Rest::kThreads)
+        filter_strip_alpha<TapTiles, Rest>(job, work, strip, place, shared);
+    } else if constexpr (CtaShape<TapTiles, L, false>::kSpecialized) {
+      filter_strip_warp_specialized<FourBytes, TapTiles, true>(job, work, strip, place, shared);
+    } else {
+      filter_strip_alpha<TapTiles, AlphaShape<TapTiles, false>>(job, work, strip, place, shared);
+    }
   }
 #endif
 }
@@ -95,24 +125,29 @@ struct KernelEntry {
 
 struct SizeEntry {
   int tap_tiles;
-  int strip_pixels[4];     /* the width of a strip, by channels less 1 */
-  KernelEntry entry[2][2]; /* [planar][opaque] */
+  bool alpha_specialized;         /* see MmaTuning */
+  int strip_pixels[4];            /* the width of a strip, by channels less 1 */
+  KernelEntry entry[kLayouts][2]; /* [layout][opaque] */
 };
 
-template <int TapTiles, bool Planar, bool Opaque> constexpr KernelEntry kernel_entry()
+template <int TapTiles, Layout L, bool Opaque> constexpr KernelEntry kernel_entry()
 {
-  typedef CtaShape<TapTiles, Planar, Opaque> Shape;
+  typedef CtaShape<TapTiles, L, Opaque> Shape;
 
-  return {filter_mma<TapTiles, Planar, Opaque>, Shape::kThreads, Shape::kBytes};
+  return {filter_mma<TapTiles, L, Opaque>, Shape::kThreads, Shape::kBytes};
 }
 
 template <int TapTiles> constexpr SizeEntry size_entry()
 {
   return {TapTiles,
-          {StripShape<1, TapTiles>::kPixels, StripShape<2, TapTiles>::kPixels, 0,
-           StripShape<4, TapTiles>::kPixels},
-          {{kernel_entry<TapTiles, false, false>(), kernel_entry<TapTiles, false, true>()},
-           {{nullptr, 0, 0}, kernel_entry<TapTiles, true, true>()}}};
+          tuning_of(TapTiles).alpha_specialized,
+          {StripShape<PixelType<1, 1>, TapTiles>::kPixels,
+           StripShape<PixelType<2, 1>, TapTiles>::kPixels, 0,
+           StripShape<FourBytes, TapTiles>::kPixels},
+          {{kernel_entry<TapTiles, Layout::kPixels, false>(),
+            kernel_entry<TapTiles, Layout::kPixels, true>()},
+           {{nullptr, 0, 0}, kernel_entry<TapTiles, Layout::kPlanes, true>()},
+           {{nullptr, 0, 0}, kernel_entry<TapTiles, Layout::kWidePlanes, true>()}}};
 }
 
 constexpr SizeEntry kSizes[] = {
@@ -133,9 +168,11 @@ const SizeEntry *size_of(int tap_tiles)
   return nullptr;
 }
 
-bool is_planar(const Picture *picture)
+Layout layout_of(const Picture *picture)
 {
-  return picture->plane[0].channels != 4;
+  return picture->sample_bytes == 2        ? Layout::kWidePlanes
+         : picture->plane[0].channels != 4 ? Layout::kPlanes
+                                           : Layout::kPixels;
 }
 
 bool fits(const KernelEntry *entry, const CfDevice *device)
@@ -143,9 +180,9 @@ bool fits(const KernelEntry *entry, const CfDevice *device)
   return entry->kernel && entry->bytes <= device->info.shared_per_block;
 }
 
-const KernelEntry *entry_of(const SizeEntry *size, bool planar, MmaKernel kernel)
+const KernelEntry *entry_of(const SizeEntry *size, Layout layout, MmaKernel kernel)
 {
-  return &size->entry[planar][kernel != MmaKernel::kAlpha];
+  return &size->entry[(int)layout][kernel != MmaKernel::kAlpha];
 }
 
 /* ---- the choice of kernel ---- */
@@ -185,8 +222,9 @@ bool seems_opaque(const AlphaFeedback *feedback)
 double outer_cost(const PlaneWork *work, int tap_tiles, bool opaque)
 {
   const bool planar = work->channels != 4, uniform = opaque && is_uniform(tap_tiles);
+  const int pixel_bytes = work->channels * (work->max_code > 255 ? 2 : 1);
   const bool replicates_pieces =
-      work->border == CF_BORDER_REPLICATE && work->width % (16 / work->channels) == 0;
+      work->border == CF_BORDER_REPLICATE && work->width % (16 / pixel_bytes) == 0;
 
   if (replicates_pieces && opaque && (!planar || !uniform))
     return kReplicatedOuterCostOpaque;
@@ -255,7 +293,7 @@ bool mma_prepare(const CfDevice *device, CfStatus *status)
   if (device->code < 80)
     return true;
   for (const SizeEntry &size : kSizes) {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2 * kLayouts; i++) {
       const KernelEntry *entry = &size.entry[i / 2][i % 2];
       if (fits(entry, device) && !prepare_kernel((const void *)entry->kernel, entry->bytes, status))
         return false;
@@ -267,11 +305,11 @@ bool mma_prepare(const CfDevice *device, CfStatus *status)
 bool mma_serves(Picture *picture, const CfDevice *device)
 {
   const SizeEntry *size = picture->planes ? choose_size(picture) : nullptr;
-  const bool planar = is_planar(picture);
+  const Layout layout = layout_of(picture);
 
-  /* With four channels the kernel that knows alpha is always needed. */
-  if (device->code < 80 || picture->sample_bytes != 1 || !size || picture->plane[0].channels == 3 ||
-      !fits(&size->entry[planar][planar], device))
+  if (device->code < 80 || !size || picture->plane[0].channels == 3 ||
+      picture->plane[0].max_code > kMostCode ||
+      !(fits(&size->entry[(int)layout][0], device) || fits(&size->entry[(int)layout][1], device)))
     return false;
   for (int p = 0; p < picture->planes; p++) {
     const PlaneWork *work = &picture->plane[p];
@@ -289,13 +327,15 @@ FramePlan mma_plan_frame(const Picture *picture, const CfDevice *device,
                          const AlphaFeedback *feedback, int force)
 {
   const SizeEntry *size = choose_size(picture);
-  const bool planar = is_planar(picture);
+  const Layout layout = layout_of(picture);
   const bool wants_opaque = force == CF_FIR_MMA_OPAQUE  ? true
                             : force == CF_FIR_MMA_ALPHA ? false
                                                         : seems_opaque(feedback);
   const MmaKernel opaque =
       is_uniform(size->tap_tiles) ? MmaKernel::kUniform : MmaKernel::kWarpSpecialized;
-  const bool is_opaque = planar || (wants_opaque && fits(entry_of(size, planar, opaque), device));
+  const bool has_opaque = fits(entry_of(size, layout, opaque), device);
+  const bool has_alpha = fits(entry_of(size, layout, MmaKernel::kAlpha), device);
+  const bool is_opaque = has_opaque && (wants_opaque || !has_alpha);
 
   return {Method::kMma, is_opaque ? opaque : MmaKernel::kAlpha, size->tap_tiles};
 }
@@ -304,7 +344,7 @@ bool mma_run(const Picture *picture, const FramePlan *plan, const CfDevice *devi
              AlphaFeedback *feedback, void *stream, CfStatus *status)
 {
   const SizeEntry *size = size_of(plan->tap_tiles);
-  const KernelEntry *entry = entry_of(size, is_planar(picture), plan->kernel);
+  const KernelEntry *entry = entry_of(size, layout_of(picture), plan->kernel);
   const size_t bytes = (size_t)entry->bytes;
   int resident = 0;
   MmaJob job;
@@ -316,8 +356,9 @@ bool mma_run(const Picture *picture, const FramePlan *plan, const CfDevice *devi
   describe_job(&job, picture, plan->tap_tiles, feedback);
 
   const int slots = device->info.multiprocessors * larger(resident, 1);
+  const bool alike_opaque = plan->kernel != MmaKernel::kAlpha || size->alpha_specialized;
   Launch how = {};
-  how.grid = dim3((unsigned)fill_one_wave(&job, size, plan->kernel != MmaKernel::kAlpha, slots));
+  how.grid = dim3((unsigned)fill_one_wave(&job, size, alike_opaque, slots));
   how.block = dim3((unsigned)entry->threads);
   how.shared_bytes = bytes;
   how.stream = (cudaStream_t)stream;

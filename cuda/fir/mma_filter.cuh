@@ -130,17 +130,17 @@ __device__ inline uint4 pack_fp16(const MmaSums &s)
 
 /* Row sums of `Blocks` blocks of 16 pixels, from `pixel` of the strip on, 16 rows, of `Channels`
  * fp16 planes from the shared address `planes` on. */
-template <int C, int TapTiles, typename Matrices, int Blocks, int Channels>
+template <typename Strip, typename Matrices, int Blocks, int Channels>
 __device__ inline void sum_rows(const Matrices &matrices, uint32_t planes, int pixel,
                                 MmaSums (&sums)[Blocks][Channels])
 {
-  typedef StripShape<C, TapTiles> Strip;
+  constexpr int kTapTiles = Strip::kTapTiles;
   const int lane = threadIdx.x & 31;
   const int first = Strip::kHalo - Strip::kRadius + pixel + (lane >> 3 & 1) * 8;
   const uint32_t from = planes + ((lane & 7) + (lane >> 4) * 8) * Strip::kStride + first * 2;
 
 #pragma unroll
-  for (int k = 0; k < Blocks + TapTiles - 1; k++) {
+  for (int k = 0; k < Blocks + kTapTiles - 1; k++) {
 #pragma unroll
     for (int c = 0; c < Channels; c++) {
       uint32_t data[4];
@@ -148,7 +148,7 @@ __device__ inline void sum_rows(const Matrices &matrices, uint32_t planes, int p
 #pragma unroll
       for (int b = 0; b < Blocks; b++) {
         const int tile = k - b;
-        if (tile >= 0 && tile < TapTiles) {
+        if (tile >= 0 && tile < kTapTiles) {
           uint32_t left[4];
           matrices.row_operand(tile, left);
           mma_f32(sums[b][c][0], left, data[0], data[1]);
@@ -160,13 +160,13 @@ __device__ inline void sum_rows(const Matrices &matrices, uint32_t planes, int p
 }
 
 /* The same, as the left sides of column products. */
-template <int C, int TapTiles, typename Matrices, int Blocks, int Channels>
+template <typename Strip, typename Matrices, int Blocks, int Channels>
 __device__ inline void filter_rows(const Matrices &matrices, uint32_t planes, int pixel,
                                    uint4 (&rows)[Blocks][Channels])
 {
   MmaSums sums[Blocks][Channels] = {};
 
-  sum_rows<C, TapTiles>(matrices, planes, pixel, sums);
+  sum_rows<Strip>(matrices, planes, pixel, sums);
 #pragma unroll
   for (int b = 0; b < Blocks; b++) {
 #pragma unroll

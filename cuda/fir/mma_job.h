@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The separable filter of 8-bit frames on tensor cores: what a launch is told. Compiles for host
- * code too.
+ * The separable filter of 8- and 10-bit frames on tensor cores: what a launch is told. Compiles for
+ * host code too.
  */
 #pragma once
 
@@ -13,8 +13,8 @@ namespace cf::fir
 constexpr int kStepRows = 16; /* rows that a CTA filters at a time */
 constexpr int kMaxTapTiles = 9;
 
-/* -(kCodeBias + v) has the code of v, rounded half up, as its second byte, for a unit in the last
- * place is 1/256; its highest bit is set. */
+/* -(kCodeBias + v) has the code of v, rounded half up, from its second byte on, for a unit in the
+ * last place is 1/256; its highest bit is set. */
 constexpr float kCodeBias = 49152.5f;
 
 /* Zeros around the taps, which the Toeplitz matrices reach into: by 15 on either side. */
@@ -31,8 +31,8 @@ struct MmaStrips {
   int outer;       /* how many these are; they come first */
   uint32_t colour; /* of the border, a word of pixels */
 
-  /* A result in units of 255, of filtered channel c: addend + factor * sum, where first in
-   * `absolute` channels sum becomes |sum * inner_factor + inner_addend|. */
+  /* A result in units of the largest code, of filtered channel c: addend + factor * sum, where
+   * first in `absolute` channels sum becomes |sum * inner_factor + inner_addend|. */
   float factor[3], addend[3], inner_factor[3], inner_addend[3];
   int absolute; /* bits */
 
@@ -43,23 +43,17 @@ struct MmaStrips {
 
 /* What becomes of the sums of pixels that are not opaque. */
 struct AlphaTransform {
-  int exists;      /* colours are weighted by alpha */
-  int filtered;    /* and alpha is filtered; else the result has the source's */
-  int copied;      /* no weights: the result has the source's alpha */
-  float factor;    /* filtered alpha: factor * sum */
-  float opaque;    /* the sum of alpha where all is opaque */
-  float tolerance; /* a sum this close to `opaque` is an opaque pixel's */
-  float tie;       /* sends exact halves up */
-  float centre[3]; /* of colours, see CfFirChannel */
-  float offset[3]; /* centre and bias and tie, in units of 255 */
+  int exists;           /* colours are weighted by alpha */
+  int filtered;         /* and alpha is filtered; else the result has the source's */
+  int copied;           /* no weights: the result has the source's alpha */
+  uint32_t transparent; /* the pixel where nothing shows */
+  float opaque;         /* the sum of alpha where all is opaque */
+  float tolerance;      /* a sum this close to `opaque` is an opaque pixel's */
+  float factor;         /* filtered alpha (alpha'): factor * sum */
 
-  /* Premultiplied colours count from 128. What this takes from a result is, in units of 255,
-   * addend[c] * (share + weight_factor * sum / alpha'), with the sum of alpha. */
-  float addend[3], share, weight_factor;
-
-  /* Farther than `sure` from its code, alpha' may be another on the CPU; so may colours that are
-   * within `error`, in units of 255, of a tie, and of faint pixels within `faint_error`. */
-  float sure, error, faint_error;
+  /* Where alpha is not filtered, a sum of colours, which count from 128, is to grow by
+   * mean[c] * (sum of alpha) * 255 / alpha' + offset[c]. */
+  float mean[3], offset[3];
 };
 
 /* The kernels' argument. */
@@ -87,9 +81,5 @@ __host__ __device__ inline int outer_columns(int across)
 {
   return across < 2 ? 1 : 2;
 }
-
-/* Sums of pixels of less alpha' may be of few rows, which do not make up for each other's errors.
- */
-constexpr float kFaintAlpha = 64.0f;
 
 } // namespace cf::fir

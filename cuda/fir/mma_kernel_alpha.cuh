@@ -7,59 +7,16 @@
  */
 #pragma once
 
+#include "cuda/fir/mma_convert.cuh"
 #include "cuda/fir/mma_filter.cuh"
-#include "cuda/fir/mma_load.cuh"
 #include "cuda/fir/mma_store.cuh"
 
 namespace cf::fir
 {
 
-/* What fp16 row sums lack, as the first bytes of fp16 numbers: sums have 14 bits then, and not 11.
- */
-__device__ inline uint2 pack_residual(const MmaSums &s)
-{
-  MmaSums residual;
-
-#pragma unroll
-  for (int i = 0; i < 8; i++) {
-    const float sum = s[i / 4][i % 4];
-    residual[i / 4][i % 4] = sum - __half2float(__float2half_rn(sum));
-  }
-
-  const uint4 fp16 = pack_fp16(residual);
-  constexpr uint32_t kHalfByte = 0x00800080; /* rounds */
-  return make_uint2(permute_bytes(fp16.x + kHalfByte, fp16.y + kHalfByte, 0x7531),
-                    permute_bytes(fp16.z + kHalfByte, fp16.w + kHalfByte, 0x7531));
-}
-
-__device__ inline uint4 unpack_residual(const uint2 &residual)
-{
-  return make_uint4(permute_bytes(residual.x, 0, 0x1404), permute_bytes(residual.x, 0, 0x3424),
-                    permute_bytes(residual.y, 0, 0x1404), permute_bytes(residual.y, 0, 0x3424));
-}
-
-/* Filtered rows of alpha. They divide all colours, so they have a residual: that makes colours
- * exact of which little is visible. */
-struct AlphaRows {
-  uint4 fp16;
-  uint2 residual;
-};
-
-template <int TapTiles, int Blocks>
-__device__ inline void filter_alpha_rows(const ToeplitzMatrices<TapTiles> &matrices, uint32_t plane,
-                                         int pixel, AlphaRows (&rows)[Blocks])
-{
-  MmaSums sums[Blocks][1] = {};
-
-  sum_rows<4, TapTiles>(matrices, plane, pixel, sums);
-#pragma unroll
-  for (int b = 0; b < Blocks; b++)
-    rows[b] = {pack_fp16(sums[b][0]), pack_residual(sums[b][0])};
-}
-
-/* What filter_alpha_rows makes where all is opaque, to the bit. */
+/* Filtered rows of alpha where all is opaque, to the bit. */
 template <int TapTiles>
-__device__ inline AlphaRows opaque_alpha_rows(const ToeplitzMatrices<TapTiles> &matrices)
+__device__ inline uint4 opaque_alpha_rows(const ToeplitzMatrices<TapTiles> &matrices)
 {
   MmaSums sums = {};
 
@@ -70,7 +27,7 @@ __device__ inline AlphaRows opaque_alpha_rows(const ToeplitzMatrices<TapTiles> &
     mma_f32(sums[0], left, kOpaqueFp16x2, kOpaqueFp16x2);
     mma_f32(sums[1], left, kOpaqueFp16x2, kOpaqueFp16x2);
   }
-  return {pack_fp16(sums), pack_residual(sums)};
+  return pack_fp16(sums);
 }
 
 /* The filtered rows of the last TapTiles - 1 steps: of colours, and of alpha while one of the steps
@@ -86,18 +43,6 @@ template <typename Shape> class RowHistory
   __device__ uint4 &place(int slot, int block, int channel) const
   {
     return shared[((slot * kBlocks + block) * Shape::kSharedChannels + channel) * Shape::kThreads];
-  }
-
-  __device__ uint2 &residual(int slot, int block) const
-  {
-    return ((uint2 *)(shared - threadIdx.x % Shape::kThreads + Shape::kSharedPlaces) +
-            threadIdx.x % Shape::kThreads)[(slot * kBlocks + block) * Shape::kThreads];
-  }
-
-  __device__ void set_alpha(int slot, int block, const AlphaRows &alpha) const
-  {
-    place(slot, block, Shape::kSharedColours) = alpha.fp16;
-    residual(slot, block) = alpha.residual;
   }
 
   /* Of the step that came `age` steps after the oldest. */
@@ -128,28 +73,23 @@ public:
     return place(slot(age), block, Shape::kSharedColours);
   }
 
-  __device__ uint2 get_residual(int age, int block) const
-  {
-    return residual(slot(age), block);
-  }
-
   /* All steps as if `rows` were theirs. */
-  __device__ void fill_alpha(const AlphaRows &rows)
+  __device__ void fill_alpha(const uint4 &rows)
   {
 #pragma unroll 1
     for (int slot = 0; slot < kSteps; slot++) {
 #pragma unroll
       for (int b = 0; b < kBlocks; b++)
-        set_alpha(slot, b, rows);
+        place(slot, b, Shape::kSharedColours) = rows;
     }
   }
 
   /* In place of the oldest step's, as put(). */
-  __device__ void put_alpha(const AlphaRows (&newest)[kBlocks])
+  __device__ void put_alpha(const uint4 (&newest)[kBlocks][1])
   {
 #pragma unroll
     for (int b = 0; b < kBlocks; b++)
-      set_alpha(oldest, b, newest[b]);
+      place(oldest, b, Shape::kSharedColours) = newest[b][0];
   }
 
   __device__ void put(const uint4 (&newest)[kBlocks][kColours])
@@ -180,14 +120,14 @@ public:
 /* The rows of one step, not yet in the history. */
 template <typename Shape> struct NewestRows {
   uint4 colours[Shape::kBlocks][Shape::kColours];
-  AlphaRows alpha[Shape::kBlocks];
+  uint4 alpha[Shape::kBlocks][1];
 };
 
-/* Sums of one block of 16 pixels. */
+/* Sums of one block of 16 pixels, the last of alpha. */
 template <int TapTiles, typename Shape>
 __device__ inline void
 filter_colour_columns(const ToeplitzMatrices<TapTiles> &matrices, const RowHistory<Shape> &history,
-                      const NewestRows<Shape> &newest, int block, MmaSums (&sums)[3])
+                      const NewestRows<Shape> &newest, int block, MmaSums (&sums)[4])
 {
 #pragma unroll
   for (int tile = 0; tile < TapTiles; tile++) {
@@ -199,24 +139,16 @@ filter_colour_columns(const ToeplitzMatrices<TapTiles> &matrices, const RowHisto
   }
 }
 
-/* The same of alpha. What residuals add comes first, for it is small. */
 template <int TapTiles, typename Shape>
 __device__ inline void
 filter_alpha_columns(const ToeplitzMatrices<TapTiles> &matrices, const RowHistory<Shape> &history,
-                     const NewestRows<Shape> &newest, int block, MmaSums &sums)
+                     const NewestRows<Shape> &newest, int block, MmaSums (&sums)[4])
 {
-  const AlphaRows &rows = newest.alpha[block];
-
 #pragma unroll
   for (int tile = 0; tile < TapTiles; tile++)
     add_column_product(
         matrices, tile,
-        unpack_residual(tile == TapTiles - 1 ? rows.residual : history.get_residual(tile, block)),
-        sums);
-#pragma unroll
-  for (int tile = 0; tile < TapTiles; tile++)
-    add_column_product(matrices, tile,
-                       tile == TapTiles - 1 ? rows.fp16 : history.get_alpha(tile, block), sums);
+        tile == TapTiles - 1 ? newest.alpha[block][0] : history.get_alpha(tile, block), sums[3]);
 }
 
 /* 16 rows of the result; `weighted`: not all steps are opaque. */
@@ -231,25 +163,17 @@ filter_columns_and_store(const MmaJob &job, const PlaneWork &work, const MmaStri
 
 #pragma unroll
   for (int b = 0; b < Shape::kBlocks; b++) {
-    MmaSums sums[3] = {}, alpha = {};
+    MmaSums sums[4] = {};
 
     filter_colour_columns(matrices, history, newest, b, sums);
     target.x0 = x0 + 16 * b;
     if (weighted) {
-      filter_alpha_columns(matrices, history, newest, b, alpha);
-      store_weighted_colours<Shape::kTuning.alpha_pixels_at_once>(work, strip, job, sums, alpha,
-                                                                  target);
+      filter_alpha_columns(matrices, history, newest, b, sums);
+      store_weighted_colours(work, strip, job, sums, target);
     } else {
       store_opaque_colours(work, strip, job, sums, target);
     }
   }
-}
-
-/* Tells the host that this frame has alpha that is not opaque. */
-__device__ inline void report_alpha(const MmaJob &job)
-{
-  if (threadIdx.x == 0)
-    *(volatile uint32_t *)&job.feedback[1] = job.number;
 }
 
 /* Filters a strip. The first Shape::kThreads threads of the CTA call together. */
@@ -263,9 +187,10 @@ __device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &wo
   uint8_t *const planes = shared + Shape::kStages * Shape::kStageBytes;
   uint4 *const behind = (uint4 *)(planes + Shape::kPlaneSets * Shape::kSetBytes);
   volatile int *const not_opaque = (volatile int *)(planes + Shape::kFlagsOffset);
-  const RowCopier<Shape> copier(work, strip.colour, span.left, shared);
-  const Fp16Converter<Shape> converter(job, work, span.left, copier.needs_replication());
-  StepFetcher<Shape> fetcher(copier, work, span.left, span.y0, span.steps);
+  const StripEdges<Shape> edges(work, span.left);
+  const RowCopier<Shape> copier(work, strip.colour, edges, shared);
+  const Fp16Converter<Shape> converter(job, work, edges);
+  StepFetcher<Shape> fetcher(copier, work, edges, span.y0, span.steps);
 
   copier.fill_rest(shared);
   for (int step = 0; step < Shape::kStages; step++)
@@ -297,12 +222,12 @@ __device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &wo
     if (weighted && !before)
       report_alpha(job);
 
-    filter_rows<4, TapTiles>(matrices, smem_address(set), warp_pixel, newest.colours);
+    filter_rows<Shape>(matrices, smem_address(set), warp_pixel, newest.colours);
     if (weighted && !before)
       history.fill_alpha(opaque_alpha_rows(matrices));
     if (weighted)
-      filter_alpha_rows(matrices, smem_address(set) + 3 * Shape::kPlaneBytes, warp_pixel,
-                        newest.alpha);
+      filter_rows<Shape>(matrices, smem_address(set) + 3 * Shape::kPlaneBytes, warp_pixel,
+                         newest.alpha);
     if (Shape::kPlaneSets == 1)
       Shape::synchronize();
     if (step >= TapTiles - 1)

@@ -5,21 +5,22 @@
  */
 #pragma once
 
+#include "cuda/fir/mma_convert.cuh"
 #include "cuda/fir/mma_filter.cuh"
-#include "cuda/fir/mma_load.cuh"
 #include "cuda/fir/mma_store.cuh"
 
 namespace cf::fir
 {
 
 /* 16 rows of the result, from the filtered rows of TapTiles steps, the newest last. */
-template <int C, int TapTiles, int Blocks, int Colours>
+template <typename Pixel, int TapTiles, int Blocks, int Colours>
 __device__ inline void
 filter_columns_and_store(const MmaJob &job, const PlaneWork &work, const MmaStrips &strip,
                          const ToeplitzMatrices<TapTiles> &matrices,
                          const uint4 (&rows)[TapTiles][Blocks][Colours], StoreTarget target)
 {
-  constexpr int kAtOnce = C == 1 ? 2 : 1; /* blocks, for registers */
+  constexpr bool kGray = Pixel::kPixelBytes == 1;
+  constexpr int kAtOnce = Pixel::kChannels == 1 ? 2 : 1; /* blocks, for registers */
   const int x0 = target.x0;
   uint32_t gray[2][Blocks];
 
@@ -36,37 +37,36 @@ filter_columns_and_store(const MmaJob &job, const PlaneWork &work, const MmaStri
           add_column_product(matrices, tile, rows[tile][first + b][c], sums[b][c]);
       }
     }
-    target.x0 = x0 + 16 * first;
-    if constexpr (C == 1) {
 #pragma unroll
-      for (int b = 0; b < kAtOnce; b++)
+    for (int b = 0; b < kAtOnce; b++) {
+      target.x0 = x0 + 16 * (first + b);
+      if constexpr (kGray)
         gray_codes(strip, sums[b], gray[0][first + b], gray[1][first + b]);
-    } else if constexpr (C == 2) {
-      store_two_channels(work, strip, sums[0], target);
-    } else {
-      store_opaque_colours(work, strip, job, sums[0], target);
+      else
+        store_block<Pixel>(job, work, strip, sums[b], target);
     }
   }
-  if constexpr (C == 1) {
+  if constexpr (kGray) {
     target.x0 = x0;
     store_gray(work, gray, target);
   }
 }
 
 /* Filters a strip up to where it is not opaque. Returns how many rows are finished. */
-template <int C, int TapTiles>
+template <typename Pixel, int TapTiles>
 __device__ inline int filter_strip_uniform(const MmaJob &job, const PlaneWork &work,
                                            const MmaStrips &strip, const StripPlace &place,
                                            uint8_t *shared)
 {
-  typedef UniformShape<C, TapTiles> Shape;
+  typedef UniformShape<Pixel, TapTiles> Shape;
   const StripSpan<Shape> span(work, place);
   const int warp_pixel = (threadIdx.x >> 5) * Shape::kWarpPixels;
   uint8_t *const planes = shared + Shape::kStages * Shape::kStageBytes;
   uint32_t *const taps = (uint32_t *)(planes + Shape::kPlaneSets * Shape::kSetBytes);
-  const RowCopier<Shape> copier(work, strip.colour, span.left, shared);
-  const Fp16Converter<Shape> converter(job, work, span.left, copier.needs_replication());
-  StepFetcher<Shape> fetcher(copier, work, span.left, span.y0, span.steps);
+  const StripEdges<Shape> edges(work, span.left);
+  const RowCopier<Shape> copier(work, strip.colour, edges, shared);
+  const Fp16Converter<Shape> converter(job, work, edges);
+  StepFetcher<Shape> fetcher(copier, work, edges, span.y0, span.steps);
 
   copier.fill_rest(shared);
   for (int step = 0; step < Shape::kStages; step++)
@@ -84,16 +84,16 @@ __device__ inline int filter_strip_uniform(const MmaJob &job, const PlaneWork &w
     const bool opaque = converter.convert(shared + step % Shape::kStages * Shape::kStageBytes, set);
     __syncwarp();
     fetcher.fetch(step + Shape::kStages);
-    if constexpr (C != 4) {
+    if constexpr (Pixel::kChannels != 4) {
       __syncthreads();
     } else if (__syncthreads_or(!opaque)) {
       cp_async_wait<0>();
       __syncthreads();
       return max(0, step - (TapTiles - 1)) * kStepRows;
     }
-    filter_rows<C, TapTiles>(matrices, smem_address(set), warp_pixel, rows[TapTiles - 1]);
+    filter_rows<Shape>(matrices, smem_address(set), warp_pixel, rows[TapTiles - 1]);
     if (step >= TapTiles - 1)
-      filter_columns_and_store<C>(
+      filter_columns_and_store<Pixel>(
           job, work, strip, matrices, rows,
           span.target(work, step - (TapTiles - 1), warp_pixel, Shape::kWarpPixels));
 #pragma unroll

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * MmaKernel::kWarpSpecialized: opaque pixels, more than 49 taps. Loading, filtering rows and
- * filtering columns are each the work of other warps, a step after one another: products need not
- * wait for loads and stores, and each warp has registers for the taps of one direction only.
+ * MmaKernel::kWarpSpecialized: more than 49 taps, of opaque pixels, or with `HasAlpha`. Loading,
+ * filtering rows and filtering columns are each the work of other warps, a step after one another:
+ * products need not wait for loads and stores, and each warp has registers for the taps of one
+ * direction only.
  *
  *   step s:      load warps      rows s of the source -> fp16 planes, set s % 2
  *   step s + 1:  row warps       set s % 2 -> ring slot of step s
@@ -15,8 +16,8 @@
  */
 #pragma once
 
+#include "cuda/fir/mma_convert.cuh"
 #include "cuda/fir/mma_filter.cuh"
-#include "cuda/fir/mma_load.cuh"
 #include "cuda/fir/mma_store.cuh"
 
 namespace cf::fir
@@ -43,7 +44,7 @@ public:
   {
     const int wrapped = slot < Shape::kSlots ? slot : slot - Shape::kSlots;
 
-    return lane[((wrapped * Shape::kPixelBlocks + block) * Shape::kColours + colour) * 32];
+    return lane[((wrapped * Shape::kPixelBlocks + block) * Shape::kFiltered + colour) * 32];
   }
 };
 
@@ -55,14 +56,14 @@ __device__ inline void filter_rows_of_colour(const OneToeplitzMatrix<Shape::kTap
 {
   uint4 rows[Blocks][1];
 
-  filter_rows<Shape::kChannels, Shape::kTapTiles>(matrix, planes + colour * Shape::kPlaneBytes,
-                                                  16 * block, rows);
+  filter_rows<Shape>(matrix, planes + colour * Shape::kPlaneBytes, 16 * block, rows);
 #pragma unroll
   for (int b = 0; b < Blocks; b++)
     ring.place(slot, block + b, colour) = rows[b][0];
 }
 
-/* The share of row warp `warp` of a step: four blocks of one colour, and two of a third colour. */
+/* The share of row warp `warp` of a step: four blocks of one channel, and of four channels as much
+ * again, of three two blocks. */
 template <typename Shape>
 __device__ inline void filter_rows_to_ring(const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
                                            const RowRing<Shape> &ring, uint32_t planes, int slot,
@@ -70,9 +71,15 @@ __device__ inline void filter_rows_to_ring(const OneToeplitzMatrix<Shape::kTapTi
 {
   constexpr int kFours = Shape::kPixelBlocks / 4;
 
-  filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % kFours), warp / kFours);
-  if constexpr (Shape::kChannels == 4)
-    filter_rows_of_colour<2>(matrix, ring, planes, slot, 2 * warp, 2);
+  if constexpr (Shape::kFiltered == 4) {
+#pragma unroll 1
+    for (int c = warp / kFours; c < 4; c += kRowWarps / kFours)
+      filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % kFours), c);
+  } else {
+    filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % kFours), warp / kFours);
+    if constexpr (Shape::kFiltered == 3)
+      filter_rows_of_colour<2>(matrix, ring, planes, slot, 2 * warp, 2);
+  }
 }
 
 /* Two steps of the result from the TapTiles + 1 steps of rows that begin in slot `oldest`. */
@@ -98,21 +105,27 @@ __device__ inline void filter_columns_from_ring(const OneToeplitzMatrix<Shape::k
   }
 }
 
-template <int C, int Blocks, int Colours>
+template <typename Shape, typename Pixel, int Blocks, int Colours>
 __device__ inline void store_blocks(const MmaJob &job, const PlaneWork &work,
                                     const MmaStrips &strip, MmaSums (&sums)[Blocks][Colours],
                                     const StoreTarget &target)
 {
-  if constexpr (C == 1) {
+  if constexpr (Shape::kHasAlpha) {
+    static_assert(Blocks == 1, "of pixels of four bytes");
+    store_weighted_colours(work, strip, job, sums[0], target);
+  } else if constexpr (Pixel::kPixelBytes == 1) {
     uint32_t codes[2][Blocks];
 #pragma unroll
     for (int b = 0; b < Blocks; b++)
       gray_codes(strip, sums[b], codes[0][b], codes[1][b]);
     store_gray(work, codes, target);
-  } else if constexpr (C == 2) {
-    store_two_channels(work, strip, sums[0], target);
   } else {
-    store_opaque_colours(work, strip, job, sums[0], target);
+#pragma unroll
+    for (int b = 0; b < Blocks; b++) {
+      StoreTarget block = target;
+      block.x0 += 16 * b;
+      store_block<Pixel>(job, work, strip, sums[b], block);
+    }
   }
 }
 
@@ -130,7 +143,7 @@ __device__ inline int each_step(int steps, const volatile int *not_opaque, const
     work_of_step(step, slot);
     slot = RowRing<Shape>::next(slot);
     named_barrier_sync<Shape::kThreads>(1);
-    if (Shape::kChannels == 4 && not_opaque[step & 1] == step)
+    if (Shape::kChannels == 4 && !Shape::kHasAlpha && not_opaque[step & 1] == step)
       return step;
   }
   return -1;
@@ -159,7 +172,7 @@ __device__ inline int load_steps(const StripSpan<Shape> &span,
 }
 
 /* The part of column warp `warp`. */
-template <typename Shape>
+template <typename Pixel, typename Shape>
 __device__ inline int filter_and_store_steps(const MmaJob &job, const PlaneWork &work,
                                              const MmaStrips &strip, const StripSpan<Shape> &span,
                                              const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
@@ -168,7 +181,7 @@ __device__ inline int filter_and_store_steps(const MmaJob &job, const PlaneWork 
 {
   constexpr int kBlocks = Shape::kColumnBlocks;
   const int block = kBlocks * warp;
-  MmaSums sums[2][kBlocks][Shape::kColours];
+  MmaSums sums[2][kBlocks][Shape::kFiltered];
 
   return each_step<Shape>(span.steps, not_opaque, [&](int step, int slot) {
     if (((step ^ warp / 4) & 1) == 0) {
@@ -181,27 +194,29 @@ __device__ inline int filter_and_store_steps(const MmaJob &job, const PlaneWork 
     for (int i = 0; i < 2; i++) {
       const int result = step - kStoreDelay - Shape::kTapTiles + i;
       if (result >= 0 && result < span.results)
-        store_blocks<Shape::kChannels>(job, work, strip, sums[i],
-                                       span.target(work, result, 16 * block, 16 * kBlocks));
+        store_blocks<Shape, Pixel>(job, work, strip, sums[i],
+                                   span.target(work, result, 16 * block, 16 * kBlocks));
     }
   });
 }
 
-/* Filters a strip up to where it is not opaque. Returns how many rows are finished. */
-template <int C, int TapTiles>
+/* Filters a strip, without `HasAlpha` up to where it is not opaque. Returns how many rows are
+ * finished. */
+template <typename Pixel, int TapTiles, bool HasAlpha>
 __device__ inline int filter_strip_warp_specialized(const MmaJob &job, const PlaneWork &work,
                                                     const MmaStrips &strip, const StripPlace &place,
                                                     uint8_t *shared)
 {
-  typedef WarpSpecializedShape<C, TapTiles> Shape;
+  typedef WarpSpecializedShape<Pixel, TapTiles, HasAlpha> Shape;
   const StripSpan<Shape> span(work, place);
   const int warp = threadIdx.x >> 5;
   const bool loads = warp < kLoadWarps, columns = warp >= kLoadWarps + kRowWarps;
   uint8_t *const planes = shared + Shape::kStages * Shape::kStageBytes;
   uint8_t *const behind = planes + Shape::kPlaneSets * Shape::kSetBytes;
   volatile int *const not_opaque = (volatile int *)(planes + Shape::kFlagsOffset);
-  const RowCopier<Shape> copier(work, strip.colour, span.left, shared);
-  StepFetcher<Shape> fetcher(copier, work, span.left, span.y0, span.steps);
+  const StripEdges<Shape> edges(work, span.left);
+  const RowCopier<Shape> copier(work, strip.colour, edges, shared);
+  StepFetcher<Shape> fetcher(copier, work, edges, span.y0, span.steps);
 
   copier.fill_rest(shared);
   if (loads) {
@@ -219,7 +234,7 @@ __device__ inline int filter_strip_warp_specialized(const MmaJob &job, const Pla
   __syncthreads();
   int stopped;
   if (loads) {
-    const Fp16Converter<Shape> converter(job, work, span.left, copier.needs_replication());
+    const Fp16Converter<Shape> converter(job, work, edges);
     stopped = load_steps(span, converter, fetcher, shared, planes, not_opaque);
   } else if (!columns) {
     stopped = each_step<Shape>(span.steps, not_opaque, [&](int step, int slot) {
@@ -229,9 +244,11 @@ __device__ inline int filter_strip_warp_specialized(const MmaJob &job, const Pla
                             warp - kLoadWarps);
     });
   } else {
-    stopped = filter_and_store_steps(job, work, strip, span, matrix, ring,
-                                     warp - kLoadWarps - kRowWarps, not_opaque);
+    stopped = filter_and_store_steps<Pixel>(job, work, strip, span, matrix, ring,
+                                            warp - kLoadWarps - kRowWarps, not_opaque);
   }
+  if (HasAlpha && (not_opaque[0] >= 0 || not_opaque[1] >= 0))
+    report_alpha(job);
   if (stopped < 0)
     return place.rows;
   __syncthreads();

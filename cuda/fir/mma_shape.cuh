@@ -93,6 +93,16 @@ template <typename Shape> struct StripSpan {
   }
 };
 
+/* What a plane's pixels are: bytes, or 10 bits in two bytes. */
+template <int Channels, int SampleBytes> struct PixelType {
+  static constexpr int kChannels = Channels, kSampleBytes = SampleBytes;
+  static constexpr int kColours = Channels == 4 ? 3 : Channels; /* the fourth is alpha or padding */
+  static constexpr int kPixelBytes = Channels * SampleBytes;
+  static constexpr int kMaxCode = SampleBytes == 1 ? 255 : 1023;
+};
+
+typedef PixelType<4, 1> FourBytes;
+
 __host__ __device__ constexpr MmaTuning tuning_of(int tap_tiles)
 {
   for (const MmaTuning &tuning : kMmaTuning) {
@@ -107,12 +117,11 @@ __host__ __device__ constexpr bool is_uniform(int tap_tiles)
   return tap_tiles <= kMaxUniformTapTiles;
 }
 
-/* A strip of planes with C bytes a pixel, whatever the kernel. */
-template <int C, int TapTiles> struct StripShape {
+/* A strip of planes of these pixels, whatever the kernel. */
+template <typename Pixel, int TapTiles> struct StripShape : Pixel {
+  static constexpr int C = Pixel::kChannels;
   static constexpr MmaTuning kTuning = tuning_of(TapTiles);
   static constexpr int kTapTiles = TapTiles;
-  static constexpr int kChannels = C;
-  static constexpr int kColours = C == 4 ? 3 : C; /* the fourth byte is alpha or padding */
 
   /* Blocks of 16 pixels that a warp has, and warps. */
   static constexpr int kBlocks = C == 4 ? kTuning.warp_blocks : 4 / C;
@@ -122,7 +131,7 @@ template <int C, int TapTiles> struct StripShape {
 
   /* 16 rows of the source, as copied: pieces of 16 bytes. */
   static constexpr int kRadius = 8 * (TapTiles - 1);
-  static constexpr int kPiecePixels = 16 / C;
+  static constexpr int kPiecePixels = 16 / Pixel::kPixelBytes;
   static constexpr int kHalo = round_up(kRadius, kPiecePixels);
   static constexpr int kInputPixels = kPixels + 2 * kHalo;
   static constexpr int kPieces = kInputPixels / kPiecePixels; /* of a row */
@@ -145,13 +154,14 @@ template <typename Strip, int Threads> struct LoadShape {
 
 /* Opaque pixels, all warps alike: each loads, filters rows and columns, and keeps the rows that
  * wait for the columns in registers. */
-template <int C, int TapTiles>
-struct UniformShape : StripShape<C, TapTiles>,
-                      LoadShape<StripShape<C, TapTiles>, 32 * StripShape<C, TapTiles>::kWarps> {
-  typedef StripShape<C, TapTiles> Strip;
+template <typename Pixel, int TapTiles>
+struct UniformShape
+    : StripShape<Pixel, TapTiles>,
+      LoadShape<StripShape<Pixel, TapTiles>, 32 * StripShape<Pixel, TapTiles>::kWarps> {
+  typedef StripShape<Pixel, TapTiles> Strip;
   static constexpr bool kHasAlpha = false;
   static constexpr int kThreads = 32 * Strip::kWarps;
-  static constexpr int kStages = C == 4 ? 1 : 2; /* of copies: steps ahead */
+  static constexpr int kStages = Pixel::kChannels == 4 ? 1 : 2; /* of copies: steps ahead */
   static constexpr int kPlaneSets = 2, kSetBytes = Strip::kColours * Strip::kPlaneBytes;
   static constexpr int kBytes =
       kStages * Strip::kStageBytes + kPlaneSets * kSetBytes + Strip::kTapBytes;
@@ -162,16 +172,18 @@ struct UniformShape : StripShape<C, TapTiles>,
   }
 };
 
-/* Opaque pixels, a role a warp. Warps that filter columns make two steps of the result at a time,
- * so that the rows they load serve two products; while one half of them does, the other stores. */
-template <int C, int TapTiles>
-struct WarpSpecializedShape : StripShape<C, TapTiles>,
-                              LoadShape<StripShape<C, TapTiles>, 32 * kLoadWarps> {
-  typedef StripShape<C, TapTiles> Strip;
-  static constexpr bool kHasAlpha = false;
+/* A role a warp. Warps that filter columns make two steps of the result at a time, so that the rows
+ * they load serve two products; while one half of them does, the other stores. */
+template <typename Pixel, int TapTiles, bool HasAlpha>
+struct WarpSpecializedShape : StripShape<Pixel, TapTiles>,
+                              LoadShape<StripShape<Pixel, TapTiles>, 32 * kLoadWarps> {
+  typedef StripShape<Pixel, TapTiles> Strip;
+  static constexpr bool kHasAlpha = HasAlpha;
+  static constexpr int kFiltered = Pixel::kColours + HasAlpha; /* channels */
   static constexpr int kThreads = 32 * (kLoadWarps + kRowWarps + kColumnWarps);
-  static constexpr int kStages = 2, kPlaneSets = 2;
-  static constexpr int kSetBytes = Strip::kColours * Strip::kPlaneBytes;
+  static constexpr int kStages = Pixel::kSampleBytes == 1 ? 2 : 1;
+  static constexpr int kPlaneSets = 2;
+  static constexpr int kSetBytes = kFiltered * Strip::kPlaneBytes;
 
   /* Blocks of 16 pixels of the strip, and of a warp that filters columns. */
   static constexpr int kPixelBlocks = Strip::kPixels / 16,
@@ -180,7 +192,7 @@ struct WarpSpecializedShape : StripShape<C, TapTiles>,
   /* The ring of rows that wait for the columns, in steps: those that two steps of the result need,
    * and one that is being made. */
   static constexpr int kSlots = TapTiles + 2;
-  static constexpr int kSlotBytes = kPixelBlocks * Strip::kColours * 32 * 16;
+  static constexpr int kSlotBytes = kPixelBlocks * kFiltered * 32 * 16;
   static constexpr int kBytes =
       kStages * Strip::kStageBytes + kPlaneSets * kSetBytes + kSlots * kSlotBytes;
 
@@ -194,9 +206,10 @@ struct WarpSpecializedShape : StripShape<C, TapTiles>,
  * whose kernel for opaque pixels has ended where pixels are not; it must not need more shared
  * memory than that, which would mean fewer CTAs on an SM. */
 template <int TapTiles, bool BehindOpaque>
-struct AlphaShape : StripShape<4, TapTiles>,
-                    LoadShape<StripShape<4, TapTiles>, 32 * StripShape<4, TapTiles>::kWarps> {
-  typedef StripShape<4, TapTiles> Strip;
+struct AlphaShape
+    : StripShape<FourBytes, TapTiles>,
+      LoadShape<StripShape<FourBytes, TapTiles>, 32 * StripShape<FourBytes, TapTiles>::kWarps> {
+  typedef StripShape<FourBytes, TapTiles> Strip;
   static constexpr bool kHasAlpha = true;
   static constexpr int kThreads = 32 * Strip::kWarps;
   static constexpr int kStages = Strip::kTuning.alpha_stages;
@@ -209,9 +222,7 @@ struct AlphaShape : StripShape<4, TapTiles>,
   static constexpr int kHistory = TapTiles - 1; /* steps */
   static constexpr int kSharedColours = kRegistersHoldRows ? 0 : Strip::kColours;
   static constexpr int kSharedChannels = kSharedColours + 1;
-  static constexpr int kSharedPlaces = kHistory * Strip::kBlocks * kSharedChannels * kThreads;
-  static constexpr int kHistoryBytes =
-      16 * kSharedPlaces + 8 * kHistory * Strip::kBlocks * kThreads; /* alpha has residuals */
+  static constexpr int kHistoryBytes = 16 * kHistory * Strip::kBlocks * kSharedChannels * kThreads;
   static constexpr int kBytes = kStages * Strip::kStageBytes + kPlaneSets * kSetBytes +
                                 larger(kHistoryBytes, Strip::kTapBytes);
 

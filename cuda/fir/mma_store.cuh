@@ -9,26 +9,19 @@
 namespace cf::fir
 {
 
-/* A value in units of 255, from 0 to 1, as code value in the low byte, and 255 in the next:
- * 12582912 is 1.5 * 2^23, whose unit in the last place is 1. */
-__device__ inline uint32_t round_to_code(float value)
-{
-  return __float_as_uint(fmaf(value, 255.0f, 12582912.0f + 0xff00));
-}
-
-/* The code value of an opaque result in the second byte, and the highest bit set. */
-template <bool Bounded>
+/* The code value of an opaque result from the second byte on, and the highest bit set. */
+template <int MaxCode, bool Bounded>
 __device__ inline uint32_t opaque_code(const MmaStrips &strip, int channel, float sum)
 {
   if (Bounded)
     return __float_as_uint(fmaf(sum, strip.code_factor[channel], strip.code_addend[channel]));
-  return __float_as_uint(
-      fmaf(fma_saturate(sum, strip.factor[channel], strip.addend[channel]), -255.0f, -kCodeBias));
+  return __float_as_uint(fmaf(fma_saturate(sum, strip.factor[channel], strip.addend[channel]),
+                              -(float)MaxCode, -kCodeBias));
 }
 
 /* Of channels that are `absolute`, the magnitudes of the sums as code values less the offset. */
-template <int Channels>
-__device__ inline void take_magnitudes(const MmaStrips &strip, MmaSums (&sums)[Channels])
+template <int Channels, int Sums>
+__device__ inline void take_magnitudes(const MmaStrips &strip, MmaSums (&sums)[Sums])
 {
 #pragma unroll
   for (int c = 0; c < Channels; c++) {
@@ -42,29 +35,29 @@ __device__ inline void take_magnitudes(const MmaStrips &strip, MmaSums (&sums)[C
   }
 }
 
-template <bool Bounded, int Channels>
-__device__ inline void opaque_codes_of(const MmaStrips &strip, const MmaSums (&sums)[Channels],
+template <int MaxCode, bool Bounded, int Sums, int Channels>
+__device__ inline void opaque_codes_of(const MmaStrips &strip, const MmaSums (&sums)[Sums],
                                        uint32_t (&codes)[Channels][2][4])
 {
 #pragma unroll
   for (int c = 0; c < Channels; c++) {
 #pragma unroll
     for (int i = 0; i < 8; i++)
-      codes[c][i / 4][i % 4] = opaque_code<Bounded>(strip, c, sums[c][i / 4][i % 4]);
+      codes[c][i / 4][i % 4] = opaque_code<MaxCode, Bounded>(strip, c, sums[c][i / 4][i % 4]);
   }
 }
 
-/* Codes of sums of opaque pixels, laid out as opaque_code says. Sums may be changed. */
-template <int Channels>
-__device__ inline void opaque_codes(const MmaStrips &strip, MmaSums (&sums)[Channels],
+/* Codes of the first sums, of opaque pixels, laid out as opaque_code says. Sums may be changed. */
+template <int MaxCode, int Sums, int Channels>
+__device__ inline void opaque_codes(const MmaStrips &strip, MmaSums (&sums)[Sums],
                                     uint32_t (&codes)[Channels][2][4])
 {
   if (strip.bounded) {
-    opaque_codes_of<true>(strip, sums, codes);
+    opaque_codes_of<MaxCode, true>(strip, sums, codes);
   } else {
     if (strip.absolute)
-      take_magnitudes(strip, sums);
-    opaque_codes_of<false>(strip, sums, codes);
+      take_magnitudes<Channels>(strip, sums);
+    opaque_codes_of<MaxCode, false>(strip, sums, codes);
   }
 }
 
@@ -95,7 +88,20 @@ __device__ inline void transpose_4x4(uint32_t (&w)[4], int q)
   w[3] = q & 2 ? w[3] : b;
 }
 
-/* ---- one channel ---- */
+/* Two codes as samples of 10 bits. */
+__device__ inline uint32_t pack_wide_samples(uint32_t a, uint32_t b, int shift)
+{
+  return (permute_bytes(a, b, 0x6521) & 0x03ff03ff) << shift;
+}
+
+/* Tells the host that this frame has alpha that is not opaque. */
+__device__ inline void report_alpha(const MmaJob &job)
+{
+  if (threadIdx.x == 0)
+    *(volatile uint32_t *)&job.feedback[1] = job.number;
+}
+
+/* ---- one byte ---- */
 
 /* Codes of a block of 16 pixels: of row g of the upper eight and of the lower, where g is lane / 4,
  * the four pixels that lane % 4 says, in one word. */
@@ -104,7 +110,7 @@ __device__ inline void gray_codes(const MmaStrips &strip, MmaSums (&sums)[1], ui
 {
   uint32_t codes[1][2][4], words[2];
 
-  opaque_codes(strip, sums, codes);
+  opaque_codes<255>(strip, sums, codes);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const uint32_t(&code)[4] = codes[0][h];
@@ -151,25 +157,31 @@ __device__ inline void store_gray(const PlaneWork &work, uint32_t (&codes)[2][Bl
   }
 }
 
-/* ---- two channels ---- */
+/* ---- two bytes ---- */
 
-/* Sums of 16 pixels of a warp. */
-__device__ inline void store_two_channels(const PlaneWork &work, const MmaStrips &strip,
-                                          MmaSums (&sums)[2], const StoreTarget &target)
+/* Sums of 16 pixels of a warp: two channels, or one of 10 bits. */
+template <typename Pixel>
+__device__ inline void store_pixel_pairs(const PlaneWork &work, const MmaStrips &strip,
+                                         MmaSums (&sums)[Pixel::kChannels],
+                                         const StoreTarget &target)
 {
   const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
   const int x = target.x0 + 2 * g;
   uint8_t *to = work.destination + (ptrdiff_t)(target.y0 + 2 * q) * work.destination_stride + x * 2;
+  uint32_t codes[Pixel::kChannels][2][4];
 
-  uint32_t codes[2][2][4];
-
-  opaque_codes(strip, sums, codes);
+  opaque_codes<Pixel::kMaxCode>(strip, sums, codes);
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const int h = i >> 1, e = i & 1, y = target.y0 + 2 * q + 8 * h + e;
     uint8_t *row = to + (8 * h + e) * work.destination_stride;
-    const uint32_t word =
-        pack_second_bytes(codes[0][h][e], codes[1][h][e], codes[0][h][2 + e], codes[1][h][2 + e]);
+    uint32_t word;
+
+    if constexpr (Pixel::kSampleBytes == 2)
+      word = pack_wide_samples(codes[0][h][e], codes[0][h][2 + e], work.shift);
+    else
+      word =
+          pack_second_bytes(codes[0][h][e], codes[1][h][e], codes[0][h][2 + e], codes[1][h][2 + e]);
 
     if (target.inside) {
       *(uint32_t *)row = word;
@@ -185,14 +197,14 @@ __device__ inline void store_two_channels(const PlaneWork &work, const MmaStrips
 
 /* ---- four bytes ---- */
 
-/* The low bytes of colours a, b, c and of the fourth channel, which comes first where the colours
- * do not. */
-__device__ inline uint32_t pack_pixel(uint32_t a, uint32_t b, uint32_t c, uint32_t fourth,
+/* Colours a, b, c and alpha, as opaque_code has them; alpha comes first where the colours do not.
+ */
+__device__ inline uint32_t pack_pixel(uint32_t a, uint32_t b, uint32_t c, uint32_t alpha,
                                       int first_colour)
 {
-  const uint32_t ab = __byte_perm(a, b, 0x0040), cd = __byte_perm(c, fourth, 0x0040);
+  const uint32_t ab = permute_bytes(a, b, 0x0051), cd = permute_bytes(c, alpha, 0x0051);
 
-  return first_colour ? __byte_perm(ab, cd, 0x4105) : __byte_perm(ab, cd, 0x5410);
+  return permute_bytes(ab, cd, first_colour ? 0x4105 : 0x5410);
 }
 
 /* a b c 255, or 255 a b c, of codes as opaque_code has them: permutations repeat the highest bit
@@ -204,75 +216,12 @@ __device__ inline uint32_t pack_opaque_pixel(uint32_t a, uint32_t b, uint32_t c,
   return permute_bytes(permute_bytes(a, b, low), c, high);
 }
 
-/* A pixel's filtered alpha (alpha'), and what follows from it for the pixel's colours.
- *
- * Where alpha' rounds to one neighbour here and to the other in exact arithmetic, the colour must
- * not do so too: codes (c, a) and (c + 1, a + 1) are (c + a + 1) / 255 apart premultiplied, but
- * (c, a + 1) is within 1 of all four. So where alpha' may round either way, colours that may too go
- * the way that alpha does not (`nudge`), unless c + a is less than 255 and they cannot be more
- * apart than 1. */
-struct FilteredAlpha {
-  float alpha, inverse;
-  float share; /* of the colours' addends */
-  float code;
-  float nudge; /* for colours, in units of 255 */
-
-  /* `sum` is that of alpha. */
-  __device__ FilteredAlpha(const AlphaTransform &weights, float sum, float alpha) : alpha(alpha)
-  {
-    code = rintf(alpha + weights.tie);
-    inverse = reciprocal_approx(alpha);
-    share = fmaf(sum * inverse, weights.weight_factor, weights.share);
-
-    const float above = alpha - code;
-    const float most = alpha < kFaintAlpha ? weights.faint_error : weights.error;
-    nudge = fabsf(above) > weights.sure ? copysignf(most, above) : 0.0f;
-  }
-
-  /* Whether the pixel's neighbours are all opaque, so that its sums are to become codes as
-   * elsewhere (opaque_codes). Where alpha is not filtered, other pixels may have this sum too, but
-   * then they have the same colours. */
-  __device__ bool is_opaque(const AlphaTransform &weights, float sum) const
-  {
-    return fabsf(sum - weights.opaque) < weights.tolerance && alpha > 254.0f;
-  }
-};
-
-__device__ inline uint32_t unpremultiplied_code(const MmaStrips &strip,
-                                                const AlphaTransform &weights, int channel,
-                                                float sum, const FilteredAlpha &alpha)
-{
-  const float weighed =
-      fmaf(sum * alpha.inverse, strip.inner_factor[channel], weights.addend[channel] * alpha.share);
-  /* Below 1/4 alpha' is 0 and no colour shows; up to 1/2 it rounds to 0 here, but may be 1 in exact
-   * arithmetic, so that the colour counts. */
-  const float none = weights.centre[channel] * (1.0f / 255.0f);
-  float value =
-      (strip.absolute >> channel & 1 ? fabsf(weighed) : weighed) + weights.offset[channel];
-
-  if (fmaf(value + fabsf(alpha.nudge), 255.0f, alpha.alpha) > 250.0f)
-    value += alpha.nudge;
-  return round_to_code(__saturatef(alpha.alpha < 0.25f ? none : value));
-}
-
 /* The source's alpha at a pixel; 0 where there is none. */
 __device__ inline uint32_t source_alpha(const PlaneWork &work, int first_colour, int x, int y)
 {
   return x < work.width && y >= work.first && y < work.end
              ? work.source[(ptrdiff_t)y * work.source_stride + x * 4 + (first_colour ? 0 : 3)]
              : 0;
-}
-
-__device__ inline uint32_t unpremultiplied_pixel(const MmaStrips &strip, const MmaJob &job,
-                                                 float sum_a, float sum_b, float sum_c,
-                                                 const FilteredAlpha &alpha)
-{
-  const AlphaTransform &weights = job.weights;
-
-  return pack_pixel(unpremultiplied_code(strip, weights, 0, sum_a, alpha),
-                    unpremultiplied_code(strip, weights, 1, sum_b, alpha),
-                    unpremultiplied_code(strip, weights, 2, sum_c, alpha),
-                    round_to_code(__saturatef(alpha.code * (1.0f / 255.0f))), job.first_colour);
 }
 
 /* A thread's 8 pixels of a step: [row 0, 1, 8, 9][two neighbours], from pixel x and row y on. */
@@ -326,16 +275,34 @@ __device__ inline void store_pixels(const PlaneWork &work, const ThreadPixels &p
   }
 }
 
-/* Where no pixel that counts is less than opaque, or none is weighted. */
+/* Two channels of 10 bits. */
+__device__ inline void store_wide_pixels(const PlaneWork &work, const MmaStrips &strip,
+                                         MmaSums (&sums)[2], const StoreTarget &target)
+{
+  uint32_t codes[2][2][4];
+  ThreadPixels pixel;
+
+  opaque_codes<1023>(strip, sums, codes);
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const PixelIndex at(i);
+    pixel[i >> 1][i & 1] =
+        pack_wide_samples(codes[0][at.fragment][at.sum], codes[1][at.fragment][at.sum], work.shift);
+  }
+  store_pixels(work, pixel, target);
+}
+
+/* Where no pixel that counts is less than opaque, or none is weighted; of the first three sums. */
+template <int Sums>
 __device__ inline void store_opaque_colours(const PlaneWork &work, const MmaStrips &strip,
-                                            const MmaJob &job, MmaSums (&sums)[3],
+                                            const MmaJob &job, MmaSums (&sums)[Sums],
                                             const StoreTarget &target)
 {
   const int x = thread_pixel(target), y = thread_row(target);
   uint32_t codes[3][2][4];
   ThreadPixels pixel;
 
-  opaque_codes(strip, sums, codes);
+  opaque_codes<255>(strip, sums, codes);
 #pragma unroll
   for (int i = 0; i < 8; i++) {
     const PixelIndex at(i);
@@ -355,49 +322,77 @@ __device__ inline void store_opaque_colours(const PlaneWork &work, const MmaStri
   store_pixels(work, pixel, target);
 }
 
-/* Premultiplied sums. Those of opaque pixels, which may be among them, become what
- * store_opaque_colours makes of them; it is asked for `AtOnce` pixels at a time which these are
- * (MmaTuning::alpha_pixels_at_once). */
-template <int AtOnce>
-__device__ inline void store_weighted_colours(const PlaneWork &work, const MmaStrips &strip,
-                                              const MmaJob &job, MmaSums (&sums)[3],
-                                              const MmaSums &alpha_sums, const StoreTarget &target)
+/* Sums of 16 opaque pixels of two or four bytes. */
+template <typename Pixel>
+__device__ inline void store_block(const MmaJob &job, const PlaneWork &work, const MmaStrips &strip,
+                                   MmaSums (&sums)[Pixel::kColours], const StoreTarget &target)
+{
+  if constexpr (Pixel::kPixelBytes == 2)
+    store_pixel_pairs<Pixel>(work, strip, sums, target);
+  else if constexpr (Pixel::kSampleBytes == 2)
+    store_wide_pixels(work, strip, sums, target);
+  else
+    store_opaque_colours(work, strip, job, sums, target);
+}
+
+/* Alpha' of a thread's pixels. */
+__device__ inline void filtered_alphas(const PlaneWork &work, const MmaJob &job,
+                                       const MmaSums &sums, const StoreTarget &target,
+                                       float (&alphas)[8])
 {
   const int x = thread_pixel(target), y = thread_row(target);
+
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+    alphas[i] = sums[PixelIndex(i).fragment][PixelIndex(i).sum] * job.weights.factor;
+  if (job.weights.filtered)
+    return;
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+    alphas[i] =
+        (float)source_alpha(work, job.first_colour, x + PixelIndex(i).dx, y + PixelIndex(i).dy);
+}
+
+/* Premultiplied sums, the last of alpha. Those of opaque pixels, which may be among them, become
+ * what store_opaque_colours makes of them. */
+__device__ inline void store_weighted_colours(const PlaneWork &work, const MmaStrips &strip,
+                                              const MmaJob &job, MmaSums (&sums)[4],
+                                              const StoreTarget &target)
+{
+  const AlphaTransform &weights = job.weights;
+  float alphas[8];
+  uint32_t alpha_codes[8], codes[3][2][4];
   ThreadPixels pixel;
 
+  filtered_alphas(work, job, sums[3], target, alphas);
 #pragma unroll
-  for (int first = 0; first < 8; first += AtOnce) {
-    unsigned opaque = 0; /* bits of pixels */
+  for (int i = 0; i < 8; i++) {
+    const PixelIndex at(i);
+    const float sum = sums[3][at.fragment][at.sum];
+    const bool opaque = fabsf(sum - weights.opaque) < weights.tolerance && alphas[i] > 254.0f;
+    const float weight = opaque ? 1.0f : 255.0f * reciprocal_approx(alphas[i]);
 
 #pragma unroll
-    for (int i = first; i < first + AtOnce; i++) {
-      const PixelIndex at(i);
-      const float sum = alpha_sums[at.fragment][at.sum];
-      const FilteredAlpha alpha(
-          job.weights, sum,
-          job.weights.filtered ? sum * job.weights.factor
-                               : (float)source_alpha(work, job.first_colour, x + at.dx, y + at.dy));
-
-      pixel[i >> 1][i & 1] =
-          unpremultiplied_pixel(strip, job, sums[0][at.fragment][at.sum],
-                                sums[1][at.fragment][at.sum], sums[2][at.fragment][at.sum], alpha);
-      opaque |= (unsigned)alpha.is_opaque(job.weights, sum) << i;
+    for (int c = 0; c < 3; c++) {
+      float &colour = sums[c][at.fragment][at.sum];
+      colour *= weight;
+      if (!weights.filtered && !opaque)
+        colour += fmaf(weights.mean[c], sum * weight, weights.offset[c]);
     }
+    alpha_codes[i] =
+        __float_as_uint(fmaf(fma_saturate(alphas[i], 1.0f / 255.0f, 0.0f), -255.0f, -kCodeBias));
+  }
+  opaque_codes<255>(strip, sums, codes);
 #pragma unroll
-    for (int i = first; opaque && i < first + AtOnce; i++) {
-      const PixelIndex at(i);
-      MmaSums s[3] = {{{sums[0][at.fragment][at.sum]}},
-                      {{sums[1][at.fragment][at.sum]}},
-                      {{sums[2][at.fragment][at.sum]}}};
-      uint32_t codes[3][2][4];
+  for (int i = 0; i < 8; i++) {
+    const PixelIndex at(i);
+    const uint32_t packed =
+        pack_pixel(codes[0][at.fragment][at.sum], codes[1][at.fragment][at.sum],
+                   codes[2][at.fragment][at.sum], alpha_codes[i], job.first_colour);
 
-      if (opaque >> i & 1) {
-        opaque_codes(strip, s, codes);
-        pixel[i >> 1][i & 1] =
-            pack_opaque_pixel(codes[0][0][0], codes[1][0][0], codes[2][0][0], job.first_colour);
-      }
-    }
+    /* Below 1/4 alpha' is 0 and no colour shows; up to 1/2 it rounds to 0 here, but may be 1 in
+     * exact arithmetic, so that the colour counts. */
+    pixel[i >> 1][i & 1] = alphas[i] < 0.25f ? weights.transparent : packed;
   }
   store_pixels(work, pixel, target);
 }

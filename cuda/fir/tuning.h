@@ -21,16 +21,15 @@ struct MmaTuning {
   int alpha_stages;         /* steps of rows that are copied ahead */
   int alpha_fp16_sets;      /* of planes: 2 save a barrier a step, 1 lets more CTAs be resident */
   bool registers_hold_rows; /* filtered rows wait for the columns there, not in shared memory */
-  int alpha_pixels_at_once; /* 1 to 8 of a thread's 8 are made before it is asked which are opaque:
-                               fewer need fewer registers, more wait less for each other */
+  bool alpha_specialized;   /* each warp has a role; the above is then of the rest of strips only */
 };
 
 constexpr MmaTuning kMmaTuning[] = {
-    {2, 2, 4, 1, 2, true, 1},  /* up to 17 taps */
-    {3, 2, 4, 1, 2, true, 4},  /* 33 */
-    {4, 1, 8, 1, 2, false, 8}, /* 49 */
-    {6, 1, 8, 2, 1, false, 8}, /* 81 */
-    {9, 1, 8, 2, 1, false, 8}, /* 129 */
+    {2, 2, 4, 1, 2, true, false},  /* up to 17 taps */
+    {3, 2, 4, 1, 2, true, false},  /* 33 */
+    {4, 1, 8, 1, 2, false, false}, /* 49 */
+    {6, 1, 8, 2, 1, false, true},  /* 81 */
+    {9, 1, 8, 2, 1, false, false}, /* 129 */
 };
 
 /* Opaque pixels: up to so many tap tiles all warps do the same (MmaKernel::kUniform). */

@@ -62,10 +62,7 @@ struct Picture {
   PlaneWork plane[CF_MAX_PLANES];
   const CfFirPlane *plan[CF_MAX_PLANES];
 
-  /* For the tensor-core kernels. Bounds of their errors are in code values; colours are of the last
-   * plane, the only one where there is alpha, before they are divided by it. */
-  TapRounding row[CF_MAX_PLANES], column[CF_MAX_PLANES];
-  double alpha_error, colour_error;
+  TapRounding row[CF_MAX_PLANES], column[CF_MAX_PLANES]; /* for the tensor-core kernels */
 
   int sample_bytes;
   bool has_alpha;   /* plane 0 has four channels, and one is alpha */
@@ -123,7 +120,7 @@ bool two_pass_run(const Picture *picture, CfDevice *device, bool single, void *s
 bool mma_prepare(const CfDevice *device, CfStatus *status);
 
 /* Whether device, format, taps and border are served and fp16 suffices; if so sets the picture's
- * TapRoundings and error bounds. */
+ * TapRoundings. */
 bool mma_serves(Picture *picture, const CfDevice *device);
 
 /* GPU to host: whether frames of four channels were opaque, since the kernels for opaque pixels are

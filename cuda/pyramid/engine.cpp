@@ -43,7 +43,7 @@ bool takes_u8mma(const Engine *engine, const CfGaussblurParams *params)
 bool takes_fp32(const Engine *engine, const CfGaussblurParams *params)
 {
   return engine->force == CF_PYRAMID_CHOOSE
-             ? fp32_pays(&engine->video, params)
+             ? fp32_pays(&engine->video, engine->device, params)
              : engine->force == CF_PYRAMID_FP32 && fp32_serves(&engine->video, params);
 }
 

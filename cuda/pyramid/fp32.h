@@ -128,7 +128,7 @@ Fp32Pyramid *fp32_open(const CfVideo *video, CfDevice *device, CfStatus *status)
 /* Whether these params, which have no map, can be done by this pyramid, and whether it is faster
  * than taps. */
 bool fp32_serves(const CfVideo *video, const CfGaussblurParams *params);
-bool fp32_pays(const CfVideo *video, const CfGaussblurParams *params);
+bool fp32_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params);
 
 /* Takes over sigmas and border that it serves. On failure the old ones stay. */
 bool fp32_update(Fp32Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *status);

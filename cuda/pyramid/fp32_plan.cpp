@@ -307,11 +307,12 @@ bool fp32_serves(const CfVideo *video, const CfGaussblurParams *params)
                            kFp32MaxFactor) > 1;
 }
 
-/* Of more than 8 bits taps take far longer. */
-bool fp32_pays(const CfVideo *video, const CfGaussblurParams *params)
+/* Where taps are not for tensor cores they take far longer. */
+bool fp32_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
-  const double least = format->bits > 8             ? 0.0
+  const bool slow_taps = format->bits > 10 || (format->bits > 8 && device->code < 80);
+  const double least = slow_taps                    ? 0.0
                        : has_one_gray_plane(format) ? kFp32LeastSigmaGray
                                                     : kFp32LeastSigma;
 

@@ -27,11 +27,11 @@ inline bool set_shared_memory_share(void (*kernel)(U8Job), CfStatus *status)
  * exact. */
 __device__ inline float code_centre(const U8Plane &plane, int channel)
 {
-  return channel == plane.alpha ? 255.0f : 128.0f;
+  return channel == plane.alpha ? 255.0f : plane.sample_bytes == 2 ? 512.0f : 128.0f;
 }
 
-/* Where the warps that decimate find what they read: geometry that follows from the number of
- * channels and from D1. A tile is 16 fine samples of one row, all channels of some columns. */
+/* Where the warps that decimate find what they read: geometry that follows from the bytes of a
+ * pixel and from D1. A tile is 16 sums of one row, all bytes of some columns. */
 template <int C, int D> struct DecimateTile {
   static constexpr int kTaps = 3 * D - 2 + D / 2;
   static constexpr int kFirst = -(kTaps - D) / 2;

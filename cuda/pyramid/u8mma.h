@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The blur pyramid of plan/pyramid.h on tensor cores, for 8-bit planes of 1, 2 or 4 channels and
- * sm_80 or newer. README.md has the three launches. The prefilter is the one called boxes: its taps
- * are bytes and fp16 numbers without rounding, so products of matrices give exact sums straight
- * from the source's bytes. All else are products of fp16 matrices, and of their residuals.
+ * The blur pyramid of plan/pyramid.h on tensor cores, for planes of 1, 2 or 4 channels of 8 bits,
+ * or 1 or 2 of 10, and sm_80 or newer. README.md has the three launches. The prefilter is the one
+ * called boxes: its taps are bytes and fp16 numbers without rounding, so products of matrices give
+ * exact sums straight from the source's bytes, of which a sample of 10 bits has two. All else are
+ * products of fp16 matrices, and of their residuals.
  */
 #pragma once
 
@@ -59,11 +60,12 @@ struct U8Plane {
   uint8_t *destination;
   ptrdiff_t source_stride, destination_stride;
   int width, height, channels;
-  int alpha;                 /* channel that weights the others, or -1 */
-  bool source_vector;        /* rows start on 16 bytes */
-  bool destination_vector;   /* the same */
-  uint32_t border;           /* pixels for the constant border, as many as fit */
-  float transparent_code[4]; /* of colours where nothing shows */
+  int sample_bytes, shift; /* of two bytes, the bits below the code */
+  int alpha;               /* channel that weights the others, or -1 */
+  bool source_vector;      /* rows start on 16 bytes */
+  bool destination_vector; /* the same */
+  uint32_t border;         /* pixels for the constant border, as many as fit */
+  uint32_t transparent;    /* the pixel where nothing shows */
 
   int first, end;                   /* rows of the result to make */
   int readable_first, readable_end; /* rows of the source that may be read */
@@ -98,6 +100,7 @@ struct U8Job {
 /* The launches of a frame. */
 struct U8LaunchPlan {
   bool pixels; /* one plane of four channels; else planes of one or two */
+  bool wide;   /* these have samples of two bytes */
   bool folds;  /* what lies outside is elsewhere in the picture */
   int decimate_ctas, coarse_filter_ctas, upsample_ctas;
 };

@@ -93,8 +93,8 @@ __device__ inline void store(const U8Plane &plane, const Segment &segment, int o
 
 /* ---- D up to 8 ---- */
 
-/* Of taps to sigma = 4 D; with two groups, where D is 8, to 8 D. */
-template <int Groups> constexpr int kMostChunks = Groups == 2 ? 6 : 4;
+/* Of taps to sigma = 6 D, D being 4; with two groups, where D is 8, to 8 D. */
+template <int Groups> constexpr int kMostChunks = Groups == 2 ? 6 : 5;
 
 /* Eight rows of as many fours that no bank is asked twice. */
 template <int Groups> struct SharedSamples {

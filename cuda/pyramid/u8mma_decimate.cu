@@ -40,13 +40,21 @@ struct SharedTaps {
   uint8_t prefilter[2][kPrefilterTaps];
 };
 
-/* The taps of a tile's fine samples for the bytes of a chunk. Fine sample o is of channel o /
- * kColumns, so one byte in C counts. */
-template <int C, int D>
+/* The byte of a pixel that sum o of a tile is of; its column is o % kColumns. The two bytes of a
+ * `Wide` sample have sums 8 apart, which are one thread's. */
+template <int C, bool Wide> __device__ inline int byte_of(int o)
+{
+  constexpr int kColumns = 16 / C;
+
+  return Wide ? o % 8 / kColumns * 2 + o / 8 : o / kColumns;
+}
+
+/* The taps of a tile's sums for the bytes of a chunk: one byte in C counts. */
+template <int C, int D, bool Wide>
 __device__ inline uint32_t row_taps(const uint8_t *prefilter, int chunk, int word, int o)
 {
   typedef DecimateTile<C, D> Tile;
-  const int channel = o / Tile::kColumns, lane = (int)threadIdx.x % 4;
+  const int byte = byte_of<C, Wide>(o), lane = (int)threadIdx.x % 4;
   uint32_t taps = 0;
 
 #pragma unroll
@@ -55,12 +63,12 @@ __device__ inline uint32_t row_taps(const uint8_t *prefilter, int chunk, int wor
     const int tap = pixel - Tile::kBefore - Tile::kFirst - D * (o % Tile::kColumns);
 
     if (tap >= 0 && tap < Tile::kTaps)
-      taps |= (uint32_t)prefilter[tap] << 8 * (i * C + channel);
+      taps |= (uint32_t)prefilter[tap] << 8 * (i * C + byte);
   }
   return taps;
 }
 
-template <int C, int D> __device__ inline void share_row_taps(SharedTaps &taps)
+template <int C, int D, bool Wide> __device__ inline void share_row_taps(SharedTaps &taps)
 {
   const int lane = (int)threadIdx.x % 32, g = lane / 4;
 
@@ -68,10 +76,10 @@ template <int C, int D> __device__ inline void share_row_taps(SharedTaps &taps)
     const int chunk = i / 2, word = i % 2 * 2;
     const uint8_t *prefilter = taps.prefilter[D == 8];
 
-    taps.rows[i][lane] = make_uint4(row_taps<C, D>(prefilter, chunk, word, g),
-                                    row_taps<C, D>(prefilter, chunk, word, g + 8),
-                                    row_taps<C, D>(prefilter, chunk, word + 1, g),
-                                    row_taps<C, D>(prefilter, chunk, word + 1, g + 8));
+    taps.rows[i][lane] = make_uint4(row_taps<C, D, Wide>(prefilter, chunk, word, g),
+                                    row_taps<C, D, Wide>(prefilter, chunk, word, g + 8),
+                                    row_taps<C, D, Wide>(prefilter, chunk, word + 1, g),
+                                    row_taps<C, D, Wide>(prefilter, chunk, word + 1, g + 8));
   }
 }
 
@@ -124,14 +132,14 @@ __device__ inline void share_column_taps(const U8Plane &plane, SharedTaps &taps)
       column_tap(taps, plane, step, n, k + 8) | column_tap(taps, plane, step, n, k + 9) << 16);
 }
 
-template <int C, int D>
+template <int C, int D, bool Wide>
 __device__ inline void share_taps(const U8Job &job, const U8Plane &plane, SharedTaps &shared)
 {
   if (threadIdx.x < 2 * kPrefilterTaps)
     shared.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps] =
         job.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps];
   __syncthreads();
-  share_row_taps<C, D>(shared);
+  share_row_taps<C, D, Wide>(shared);
   share_column_taps(plane, shared);
   __syncthreads();
 }
@@ -179,10 +187,13 @@ struct Centre {
   int weighted_start; /* of the sums of 16-bit numbers */
   float weighted;     /* these to 256ths of sums of bytes */
 
-  __device__ Centre(const U8Plane &plane, int channel, int one)
+  /* Of a byte of a pixel: of two of a sample, the upper one has all of the centre. */
+  __device__ Centre(const U8Plane &plane, int byte, int one)
   {
-    const bool alpha = channel == plane.alpha;
-    const int sum = one * (alpha ? 255 : 128);
+    const bool alpha = byte == plane.alpha;
+    const int upper = 2 << plane.shift; /* 512, shifted */
+    const int code = plane.sample_bytes == 2 ? byte % 2 * upper : alpha ? 255 : 128;
+    const int sum = one * code;
 
     high = (0x6400u + (uint32_t)(sum >> 8)) * 0x10001u;
     low = (0x6400u + (uint32_t)(sum & 255)) * 0x10001u;
@@ -237,7 +248,7 @@ __device__ inline void filter_rows(const uint4 (&words)[2][N], const uint4 *taps
   }
 }
 
-/* Whether all alpha with a share is 255, for which its sums along rows are 0. */
+/* Whether all alpha with a share is 255, for which its sums along rows are 0, weighted or not. */
 __device__ inline bool is_opaque(const U8Plane &plane, const Sums (&sums)[kTilesPerWarp])
 {
   const bool first = (int)threadIdx.x % 32 / 4 < 4, own = plane.alpha == 0 ? first : !first;
@@ -310,6 +321,25 @@ __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&
   }
 }
 
+/* Weighted where not all is opaque, which the sums tell; begins with the way of the last step. */
+template <int D, int N>
+__device__ inline void filter_rows_as_needed(const U8Plane &plane, const uint4 (&words)[2][N],
+                                             const uint4 *taps, const Centre (&centre)[2],
+                                             bool &weighted, Sums (&sums)[kTilesPerWarp])
+{
+  bool other;
+
+#pragma unroll 1
+  do {
+    if (weighted)
+      filter_weighted_rows<D>(plane, words, taps, centre, sums);
+    else
+      filter_rows<4, D>(words, taps, centre, sums);
+    other = plane.alpha >= 0 && is_opaque(plane, sums) == weighted;
+    weighted ^= other;
+  } while (other);
+}
+
 /* ---- a strip ---- */
 
 /* A warp's tiles and fine rows. */
@@ -336,7 +366,7 @@ struct Fine {
 };
 
 /* The fine rows that a step completes, which some of the threads have. */
-template <int C> struct Store {
+template <int C, bool Wide> struct Store {
   static constexpr int kColumns = 16 / C;
 
   const U8Plane &plane;
@@ -348,12 +378,24 @@ template <int C> struct Store {
     whole = strip.column + kTilesPerWarp * kColumns <= plane.left + plane.fine_pitch;
   }
 
+  /* Sum i of a half of a tile's. */
+  __device__ static float sum_of(const Fine &fine, int half, int i)
+  {
+    return fmaf(fine.low[2 * half + i], 1.0f / 256, fine.high[2 * half + i]);
+  }
+
+  /* The fine sample of it; of wide samples both halves make one. */
+  __device__ static float value(const Fine &fine, int half, int i)
+  {
+    return Wide ? fmaf(sum_of(fine, 1, i), 256.0f, sum_of(fine, 0, i)) : sum_of(fine, half, i);
+  }
+
   template <bool All> __device__ void store(int row, const Fine (&fine)[kTilesPerWarp]) const
   {
     const int lane = (int)threadIdx.x % 32, rows = plane.fine_end - plane.fine_first;
 
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
+    for (int half = 0; half < (Wide ? 1 : 2); half++) {
       const int o = lane / 4 + 8 * half, x = strip.column + o % kColumns;
       float *to = plane.fine +
                   ((o / kColumns) * rows + (row - plane.fine_first)) * (ptrdiff_t)plane.fine_pitch +
@@ -367,8 +409,7 @@ template <int C> struct Store {
 #pragma unroll
         for (int t = 0; t < kTilesPerWarp; t++) {
           if (All || (inside && x + t * kColumns < plane.left + plane.fine_pitch))
-            to[t * kColumns] =
-                fmaf(fine[t].low[2 * half + i], 1.0f / 256, fine[t].high[2 * half + i]);
+            to[t * kColumns] = value(fine[t], half, i);
         }
         to += plane.fine_pitch;
       }
@@ -393,20 +434,22 @@ template <int C> struct Store {
   }
 };
 
-template <int C, int D, bool Folds>
+/* C bytes a pixel. */
+template <int C, int D, bool Wide, bool Folds>
 __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta, SharedTaps &shared)
 {
-  constexpr int kOne = 2 * D * D * D, kColumns = 16 / C;
+  constexpr int kOne = 2 * D * D * D;
   const Strip strip = Strip::of<C>(plane, cta);
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
   const bool own = strip.column < plane.x.stored_end;
   const SourceLoader<C, D, Folds> source(plane, strip.column);
   uint4 words[2][SourceLoader<C, D, Folds>::kChunks];
 
-  const Store<C> store(plane, strip);
-  const Centre centre[2] = {Centre(plane, lane / 4 / kColumns, kOne),
-                            Centre(plane, (lane / 4 + 8) / kColumns, kOne)};
+  const Store<C, Wide> store(plane, strip);
+  const Centre centre[2] = {Centre(plane, byte_of<C, Wide>(lane / 4), kOne),
+                            Centre(plane, byte_of<C, Wide>(lane / 4 + 8), kOne)};
   Fine fine[kTilesPerWarp] = {};
+  bool weighted = false; /* the last step was not opaque */
 
   /* Strips start at multiples of four rows. The first time there is nothing but to load, and taps
    * are made while that goes on: so there is one copy of the instructions that load. */
@@ -418,16 +461,15 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
 
     if (step >= first) {
       source.complete(step, words);
-      filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
-      if constexpr (C == 4) {
-        if (plane.alpha >= 0 && !is_opaque(plane, sums))
-          filter_weighted_rows<D>(plane, words, &shared.rows[0][lane], centre, sums);
-      }
+      if constexpr (C == 4 && !Wide)
+        filter_rows_as_needed<D>(plane, words, &shared.rows[0][lane], centre, weighted, sums);
+      else
+        filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
     }
     if (own && first_done(decimation, step + 1) < strip.end)
       source.fetch(step + 1, words);
     if (step < first) {
-      share_taps<C, D>(job, plane, shared);
+      share_taps<C, D, Wide>(job, plane, shared);
       if (!own)
         return;
     } else {
@@ -452,33 +494,36 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
 
   pdl_trigger();
   if (plane.x.decimation == 8)
-    decimate<4, 8, Folds>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 8, false, Folds>(job, plane, (int)blockIdx.x, shared);
   else
-    decimate<4, 4, Folds>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 4, false, Folds>(job, plane, (int)blockIdx.x, shared);
 }
 
-template <bool Folds>
+/* Planes of one and of two channels. */
+template <bool Wide, bool Folds>
 __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
     decimate_planes_kernel(const __grid_constant__ U8Job job)
 {
+  constexpr int kBytes = Wide ? 2 : 1;
   __shared__ SharedTaps shared;
   int cta;
   const U8Plane &plane = plane_of_block(job, &U8Plane::decimate_first_cta, &cta);
 
   pdl_trigger();
   if (plane.channels == 1 && plane.x.decimation == 8)
-    decimate<1, 8, Folds>(job, plane, cta, shared);
+    decimate<kBytes, 8, Wide, Folds>(job, plane, cta, shared);
   else if (plane.channels == 1)
-    decimate<1, 4, Folds>(job, plane, cta, shared);
+    decimate<kBytes, 4, Wide, Folds>(job, plane, cta, shared);
   else if (plane.x.decimation == 8)
-    decimate<2, 8, Folds>(job, plane, cta, shared);
+    decimate<2 * kBytes, 8, Wide, Folds>(job, plane, cta, shared);
   else
-    decimate<2, 4, Folds>(job, plane, cta, shared);
+    decimate<2 * kBytes, 4, Wide, Folds>(job, plane, cta, shared);
 }
 
-/* [pixels][folds] */
-void (*const kernels[2][2])(U8Job) = {
-    {decimate_planes_kernel<false>, decimate_planes_kernel<true>},
+/* [planes, wide planes, pixels][folds] */
+void (*const kernels[3][2])(U8Job) = {
+    {decimate_planes_kernel<false, false>, decimate_planes_kernel<false, true>},
+    {decimate_planes_kernel<true, false>, decimate_planes_kernel<true, true>},
     {decimate_pixels_kernel<false>, decimate_pixels_kernel<true>},
 };
 
@@ -486,7 +531,7 @@ void (*const kernels[2][2])(U8Job) = {
 
 bool u8_decimate(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfStatus *status)
 {
-  void (*const kernel)(U8Job) = kernels[plan.pixels][plan.folds];
+  void (*const kernel)(U8Job) = kernels[plan.pixels ? 2 : plan.wide][plan.folds];
 
   if (!set_shared_memory_share(kernel, status))
     return false;

@@ -86,29 +86,31 @@ void place_prefilter(U8Job *job, const CfPyramidAxis *axis)
 
 void describe_channels(U8Plane *plane, const CfFormatInfo *format, int p, const CfFirPlane *filter)
 {
-  uint8_t border[4];
+  const int sample_bits = 8 * cf_sample_bytes(format);
 
   plane->channels = format->plane[p].channels;
+  plane->sample_bytes = cf_sample_bytes(format);
+  plane->shift = format->shift;
   plane->alpha = filter->premultiplied ? cf_alpha_channel(&format->plane[p]) : -1;
-  for (int i = 0; i < 4; i++) {
-    const CfFirChannel *channel = &filter->channel[i % plane->channels];
-
-    border[i] = (uint8_t)channel->border;
-    if (i < plane->channels)
-      plane->transparent_code[i] = (float)channel->centre;
-  }
-  memcpy(&plane->border, border, sizeof border);
+  plane->border = plane->transparent = 0;
+  for (int i = 0; sample_bits * i < 32; i++)
+    plane->border |= (uint32_t)filter->channel[i % plane->channels].border
+                     << (sample_bits * i + format->shift);
+  for (int c = 0; plane->alpha >= 0 && c < plane->channels; c++)
+    plane->transparent |= (uint32_t)filter->channel[c].centre << 8 * c;
 }
 
 bool describe_plane(U8Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
                     const double sigma[2], CfStatus *status)
 {
   const bool weighted = plan->plane[p].premultiplied;
-  const CfPyramidFactors factors[2] = {cf_pyramid_factors(sigma[0], 8, weighted, &kU8Limits),
-                                       cf_pyramid_factors(sigma[1], 8, weighted, &kU8Limits)};
+  const int bits = cf_format_info(video->format)->bits;
+  CfPyramidFactors factors[2] = {cf_pyramid_factors(sigma[0], bits, weighted, &kU8Limits),
+                                 cf_pyramid_factors(sigma[1], bits, weighted, &kU8Limits)};
   U8Plane *plane = &job->plane[p];
   CfPyramidAxis x = {}, y = {};
 
+  factors[0].boxes = factors[1].boxes = true; /* which are good enough where D is, for 10 bits */
   plane->width = cf_plane_width(video, p);
   plane->height = cf_plane_height(video, p);
   describe_channels(plane, cf_format_info(video->format), p, &plan->plane[p]);
@@ -127,7 +129,8 @@ bool describe_plane(U8Job *job, const CfVideo *video, int p, const CfFirPlan *pl
     plane->left = plane->x.stored_first & ~3;
     plane->fine_pitch = round_up(plane->x.stored_end - plane->left, 4);
     plane->columns = round_up(round_up(plane->width, kUpsampleColumns) / plane->x.factor + 8, 8);
-    plane->fine_scale = 256.0f / (prefilter_one(&x) * prefilter_one(&y));
+    plane->fine_scale =
+        256.0f / (prefilter_one(&x) * prefilter_one(&y) * (float)(1 << plane->shift));
     describe_products(plane);
   }
   cf_pyramid_axis_free(&x);
@@ -194,7 +197,7 @@ size_t place_memory(U8Job *job, uint8_t *base)
 
 int decimate_ctas_across(const U8Plane *plane)
 {
-  const int columns = kTilesPerWarp * 16 / plane->channels;
+  const int columns = kTilesPerWarp * 16 / (plane->channels * plane->sample_bytes);
 
   return div_up(div_up(plane->x.stored_end - plane->left, columns), kWarps);
 }
@@ -224,6 +227,7 @@ U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
 
   job->overlaps = device->code >= 90;
   plan.pixels = job->plane[0].channels == 4;
+  plan.wide = job->plane[0].sample_bytes == 2;
   plan.folds = folds(job->plane[0].x.border);
   for (int p = 0; p < job->planes; p++)
     work += work_of(&job->plane[p]);
@@ -254,7 +258,7 @@ bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurPa
 {
   const CfFormatInfo *format = cf_format_info(video->format);
 
-  if (device->code < 80 || format->bits != 8)
+  if (device->code < 80 || format->bits > 10)
     return false;
   for (int p = 0; p < format->planes; p++) {
     const int channels = format->plane[p].channels;
@@ -262,7 +266,7 @@ bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurPa
 
     plane_sigmas(video, p, params, sigma);
     if ((channels != 1 && channels != 2 && channels != 4) ||
-        cf_pyramid_factor(fmin(sigma[0], sigma[1]), 8, false, kU8LeastDecimation) <
+        cf_pyramid_factor(fmin(sigma[0], sigma[1]), format->bits, false, kU8LeastDecimation) <
             kU8LeastDecimation)
       return false;
   }
@@ -275,7 +279,7 @@ bool u8_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurPara
   const bool pays =
       pixels ? params->sigma > kU8LargestTapsSigmaRgba : params->sigma >= kU8LeastSigmaPlanes;
 
-  return (pays || fp32_pays(video, params)) && u8_serves(video, device, params);
+  return (pays || fp32_pays(video, device, params)) && u8_serves(video, device, params);
 }
 
 U8Pyramid *u8_open(const CfVideo *video, CfDevice *device, CfStatus *status)

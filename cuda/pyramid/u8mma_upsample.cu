@@ -12,7 +12,6 @@
  * precision only the results along rows are rounded to fp16; with alpha they are split too, since
  * then colours are quotients.
  */
-#include "cuda/common/alpha.cuh"
 #include "cuda/pyramid/u8mma_coarse_filter_columns.cuh"
 
 namespace cf::pyramid
@@ -25,7 +24,7 @@ namespace
  * rounding errors: regular patterns have many. */
 constexpr float kLittle = 1.0f / 2048;
 
-/* In 1024 to 2048 fp16 numbers are whole numbers. */
+/* In 1024 to 2048 fp16 numbers are whole numbers, with codes of 10 bits and less as low bits. */
 constexpr float kWhole = 1024.0f;
 
 constexpr int kMostBases = kU8MaxDecimation * kU8MaxDecimation2 / 8;
@@ -203,19 +202,34 @@ __device__ inline uint32_t to_bytes(float a, float b, float c, float d)
   return __byte_perm(pack_half2(a, b), pack_half2(c, d), 0x6420);
 }
 
-/* A pixel's sums, of which alpha weights the colours, as codes. */
+/* Two such sums as samples of 10 bits. Clamped, for below 1024 there are halves. */
+__device__ inline uint32_t to_wide_samples(float a, float b, int shift)
+{
+  const __half2 least = __half2half2(__ushort_as_half(0x6400));
+  const __half2 most = __half2half2(__ushort_as_half(0x67ff));
+  const __half2 whole = __hmin2(__hmax2(as_half2(pack_half2(a, b)), least), most);
+
+  return (as_bits(whole) & 0x03ff03ff) << shift;
+}
+
+/* A pixel's sums, of which alpha weights the colours, as codes. Where the filtered alpha rounds to
+ * 0 nothing shows. */
 __device__ inline uint32_t unpremultiply_pixel(const U8Plane &plane, const float (&sum)[4])
 {
+  const __half2 least = __half2half2(__ushort_as_half(0x6400));
+  const __half2 most = __half2half2(__ushort_as_half(0x64ff));
   const float alpha = (plane.alpha == 0 ? sum[0] : sum[3]) + 255.0f;
-  const Unpremultiply colour(alpha);
+  const float factor = 255.0f * reciprocal_approx(alpha);
   float value[4];
 
 #pragma unroll
-  for (int c = 0; c < 4; c++) {
-    value[c] = c == plane.alpha ? alpha : colour(sum[c], 128.0f, plane.transparent_code[c]);
-    value[c] = floorf(fminf(fmaxf(value[c], 0.0f), 255.0f) + 0.5f) + kWhole;
-  }
-  return to_bytes(value[0], value[1], value[2], value[3]);
+  for (int c = 0; c < 4; c++)
+    value[c] = (c == plane.alpha ? alpha : fmaf(sum[c], factor, 128.0f)) + (kWhole + kLittle);
+
+  const __half2 low = __hmin2(__hmax2(as_half2(pack_half2(value[0], value[1])), least), most);
+  const __half2 high = __hmin2(__hmax2(as_half2(pack_half2(value[2], value[3])), least), most);
+  return alpha + kLittle < 0.5f ? plane.transparent
+                                : __byte_perm(as_bits(low), as_bits(high), 0x6420);
 }
 
 /* ---- storing ---- */
@@ -226,12 +240,15 @@ template <int N> __device__ inline void store_words(uint8_t *to, const uint32_t 
     *(uint32_t *)to = word[0];
   else if constexpr (N == 2)
     *(uint2 *)to = make_uint2(word[0], word[1]);
-  else
-    *(uint4 *)to = make_uint4(word[0], word[1], word[2], word[3]);
+  else {
+#pragma unroll
+    for (int i = 0; i < N; i += 4)
+      *(uint4 *)(to + 4 * i) = make_uint4(word[i], word[i + 1], word[i + 2], word[i + 3]);
+  }
 }
 
-/* Where a thread's bytes of a tile go: those of its first column, which is number `own` of the
- * warp's. */
+/* Where a thread's bytes of a tile go, C a pixel: those of its first column, which is number `own`
+ * of the warp's. */
 template <int C> struct Place {
   const U8Plane &plane;
   int x, y;
@@ -279,11 +296,13 @@ template <int C> struct Centres {
   }
 };
 
-/* Without weighing: sums of a part's 16 columns in a tile, as bytes. */
-template <int C>
+/* Without weighing: sums of a part's 16 columns in a tile, as samples of `Bytes` bytes. */
+template <int C, int Bytes>
 __device__ inline void make_words(const Centres<C> &centres, const AcrossColumns &columns,
-                                  const Middle (&middle)[C], uint32_t (&word)[2][C])
+                                  const Middle (&middle)[C], int shift,
+                                  uint32_t (&word)[2][C * Bytes])
 {
+  constexpr int kSamples = 4 / Bytes; /* of a word */
   float sum[C][2][4];
 
 #pragma unroll
@@ -300,14 +319,17 @@ __device__ inline void make_words(const Centres<C> &centres, const AcrossColumns
 #pragma unroll
   for (int r = 0; r < 2; r++) {
 #pragma unroll
-    for (int w = 0; w < C; w++) {
-      float value[4];
+    for (int w = 0; w < C * Bytes; w++) {
+      float value[kSamples];
 #pragma unroll
-      for (int b = 0; b < 4; b++) {
-        const int k = (4 * w + b) / C, c = (4 * w + b) % C;
+      for (int b = 0; b < kSamples; b++) {
+        const int k = (kSamples * w + b) / C, c = (kSamples * w + b) % C;
         value[b] = sum[c][k / 2][2 * r + k % 2];
       }
-      word[r][w] = to_bytes(value[0], value[1], value[2], value[3]);
+      if constexpr (Bytes == 1)
+        word[r][w] = to_bytes(value[0], value[1], value[2], value[3]);
+      else
+        word[r][w] = to_wide_samples(value[0], value[1], shift);
     }
   }
 }
@@ -356,10 +378,11 @@ __device__ inline bool is_opaque(const U8Plane &plane, const Coarse (&coarse)[4]
 }
 
 /* 32 columns of planes of one or two channels, from `left` on. */
-template <int C>
+template <int C, int Bytes>
 __device__ inline void make_stack(const U8Plane &plane, const UpsampleStack<C> &stack, int left,
                                   const AcrossRows (&rows)[2], const Shared<C> &shared)
 {
+  constexpr int kWords = C * Bytes; /* of four pixels */
   const bool wide = plane.x.factor > 4;
   const int own = (int)threadIdx.x % 4 * (wide ? 8 : 4);
   const Centres<C> centres(plane);
@@ -374,27 +397,28 @@ __device__ inline void make_stack(const U8Plane &plane, const UpsampleStack<C> &
 #pragma unroll 1
   for (int tile = stack.first; tile < stack.end; tile++) {
     const AcrossColumns columns(plane, shared.weights, tile - stack.top);
-    uint32_t word[2][2][C];
+    uint32_t word[2][2][kWords];
 
 #pragma unroll
     for (int part = 0; part < 2; part++)
-      make_words<C>(centres, columns, middle[part], word[part]);
+      make_words<C, Bytes>(centres, columns, middle[part], plane.shift, word[part]);
     if (wide) {
-      uint32_t both[2][2 * C];
+      uint32_t both[2][2 * kWords];
 
 #pragma unroll
-      for (int i = 0; i < 4 * C; i++)
-        both[i / (2 * C)][i % (2 * C)] = word[i / C % 2][i / (2 * C)][i % C];
-      Place<C>(plane, left, tile, own).store(both);
+      for (int i = 0; i < 4 * kWords; i++)
+        both[i / (2 * kWords)][i % (2 * kWords)] =
+            word[i / kWords % 2][i / (2 * kWords)][i % kWords];
+      Place<kWords>(plane, left, tile, own).store(both);
     } else {
-      Place<C>(plane, left, tile, own).store(word[0]);
-      Place<C>(plane, left, tile, own + 16).store(word[1]);
+      Place<kWords>(plane, left, tile, own).store(word[0]);
+      Place<kWords>(plane, left, tile, own + 16).store(word[1]);
     }
   }
 }
 
 /* All that a warp makes. Groups are of so many coarse columns that all have the same weights. */
-template <int C>
+template <int C, int Bytes>
 __device__ inline void make_stacks(const U8Plane &plane, const UpsampleStack<C> &stack,
                                    AcrossRows (&rows)[2], const Shared<C> &shared)
 {
@@ -402,7 +426,7 @@ __device__ inline void make_stacks(const U8Plane &plane, const UpsampleStack<C> 
 
 #pragma unroll 1
   for (int left = stack.warp_x; left < end; left += kUpsampleColumns) {
-    make_stack<C>(plane, stack, left, rows, shared);
+    make_stack<C, Bytes>(plane, stack, left, rows, shared);
     rows[0].pair += kUpsampleColumns / 2 >> plane.x.factor_log2;
     rows[1].pair += kUpsampleColumns / 2 >> plane.x.factor_log2;
   }
@@ -428,7 +452,7 @@ __device__ inline void make_part(const U8Plane &plane, const UpsampleStack<4> &s
     if (Weighted && !is_opaque(plane, coarse, tile - stack.top))
       make_weighted_words(plane, columns, middle, word);
     else
-      make_words<4>(centres, columns, middle, word);
+      make_words<4, 1>(centres, columns, middle, 0, word);
     Place<4>(plane, stack.warp_x, tile, 16 * part + (int)threadIdx.x % 4 * 4).store(word);
   }
 }
@@ -458,7 +482,7 @@ __device__ inline void make_pixels(const U8Plane &plane, const UpsampleStack<4> 
   }
 }
 
-template <int C>
+template <int C, int Bytes>
 __device__ inline void upsample(const U8Plane &plane, const U8Taps &low, int cta, Shared<C> &shared)
 {
   const UpsampleStack<C> stack(plane, cta);
@@ -476,7 +500,7 @@ __device__ inline void upsample(const U8Plane &plane, const U8Taps &low, int cta
   if constexpr (C == 4)
     make_pixels(plane, stack, rows, shared);
   else
-    make_stacks<C>(plane, stack, rows, shared);
+    make_stacks<C, Bytes>(plane, stack, rows, shared);
 }
 
 __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
@@ -484,9 +508,11 @@ __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
 {
   __shared__ Shared<4> shared;
 
-  upsample<4>(job.plane[0], job.taps[0][1], (int)blockIdx.x, shared);
+  upsample<4, 1>(job.plane[0], job.taps[0][1], (int)blockIdx.x, shared);
 }
 
+/* Of samples of `Bytes` bytes. */
+template <int Bytes>
 __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
     upsample_planes_kernel(const __grid_constant__ U8Job job)
 {
@@ -499,16 +525,18 @@ __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
   const U8Taps &low = job.taps[&plane - job.plane][1];
 
   if (plane.channels == 1)
-    upsample<1>(plane, low, cta, shared.one);
+    upsample<1, Bytes>(plane, low, cta, shared.one);
   else
-    upsample<2>(plane, low, cta, shared.two);
+    upsample<2, Bytes>(plane, low, cta, shared.two);
 }
 
 } // namespace
 
 bool u8_upsample(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfStatus *status)
 {
-  const auto kernel = plan.pixels ? upsample_pixels_kernel : upsample_planes_kernel;
+  const auto kernel = plan.pixels ? upsample_pixels_kernel
+                      : plan.wide ? upsample_planes_kernel<2>
+                                  : upsample_planes_kernel<1>;
 
   return set_shared_memory_share(kernel, status) &&
          launch_job(kernel, job, plan.upsample_ctas, kThreads, 0, stream, "enlarging a blur",

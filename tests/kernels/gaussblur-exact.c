@@ -12,6 +12,7 @@
 
 /* Rounding is 0.5 of it. */
 #define MOST_8_BITS  0.6
+#define MOST_10_BITS 0.85
 #define MOST_16_BITS 0.7
 
 static CfGaussblurParams blur(double sigma)
@@ -133,11 +134,17 @@ static const Scene scenes[] = {
 };
 #define SCENES (int)(sizeof scenes / sizeof *scenes)
 
+/* Of 10 bits as the kernels for tensor cores want it. */
+static CfLayout layout_of(CfFormat format)
+{
+  return cf_format_info(format)->bits == 10 ? CF_LAYOUT_ALIGNED : CF_LAYOUT_PADDED;
+}
+
 static CfTestPicture *draw(CfFormat format, int width, int height, const Scene *scene,
                            uint64_t seed)
 {
   const CfVideo video = cf_video(format, width, height);
-  CfTestPicture *picture = cf_picture_new(&video, CF_LAYOUT_PADDED);
+  CfTestPicture *picture = cf_picture_new(&video, layout_of(format));
   const int white = cf_max_code(cf_format_info(format));
 
   if (!scene->period_x && !scene->period_y) {
@@ -184,6 +191,11 @@ static void scenes_are_accurate(CfTest *test, CfFormat format, double most)
 static void eight_bit_scenes(CfTest *test)
 {
   scenes_are_accurate(test, CF_FORMAT_GRAY8, MOST_8_BITS);
+}
+
+static void ten_bit_scenes(CfTest *test)
+{
+  scenes_are_accurate(test, CF_FORMAT_Y444_10LE, MOST_10_BITS);
 }
 
 static void sixteen_bit_scenes(CfTest *test)
@@ -262,8 +274,8 @@ static void constants_stay(CfTest *test, CfFormat format, int codes)
   const double sigmas[] = {0.3, 1.0, 2.3, 4.9, 5.0, 8.0, 16.0, 40.0, 250.0};
   const int top = cf_max_code(cf_format_info(format));
   const CfVideo video = cf_video(format, 61, 37);
-  CfTestPicture *source = cf_picture_new(&video, CF_LAYOUT_PADDED);
-  CfTestPicture *got = cf_picture_new(&video, CF_LAYOUT_PADDED);
+  CfTestPicture *source = cf_picture_new(&video, layout_of(format));
+  CfTestPicture *got = cf_picture_new(&video, layout_of(format));
 
   for (int i = 0; i < 9; i++) {
     const CfGaussblurParams params = blur(sigmas[i]);
@@ -286,6 +298,11 @@ static void constants_stay(CfTest *test, CfFormat format, int codes)
 static void eight_bit_constants(CfTest *test)
 {
   constants_stay(test, CF_FORMAT_GRAY8, 256);
+}
+
+static void ten_bit_constants(CfTest *test)
+{
+  constants_stay(test, CF_FORMAT_Y444_10LE, 125);
 }
 
 static void sixteen_bit_constants(CfTest *test)
@@ -486,11 +503,13 @@ static void what_is_hardly_visible_in_wide_pictures(CfTest *test)
 
 static const CfTestCase cases[] = {
     {"eight-bit-scenes", eight_bit_scenes, CF_EACH_OTHER_ENGINE},
+    {"ten-bit-scenes", ten_bit_scenes, CF_EACH_OTHER_ENGINE},
     {"sixteen-bit-scenes", sixteen_bit_scenes, CF_EACH_OTHER_ENGINE},
     {"every-sigma", every_sigma, CF_EACH_OTHER_ENGINE},
     {"means-stay", means_stay, CF_EACH_OTHER_ENGINE},
     {"largest-sigma", largest_sigma, CF_EACH_OTHER_ENGINE},
     {"eight-bit-constants", eight_bit_constants, CF_EACH_OTHER_ENGINE},
+    {"ten-bit-constants", ten_bit_constants, CF_EACH_OTHER_ENGINE},
     {"sixteen-bit-constants", sixteen_bit_constants, CF_EACH_OTHER_ENGINE},
     {"what-is-hardly-visible", what_is_hardly_visible, CF_EACH_OTHER_ENGINE},
     {"what-is-hardly-visible-in-wide-pictures", what_is_hardly_visible_in_wide_pictures,

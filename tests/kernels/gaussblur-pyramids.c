@@ -23,7 +23,8 @@ static double vertical_of(int i)
   return blurs[i].vertical < 0.0 ? blurs[i].sigma : blurs[i].vertical;
 }
 
-/* The sigmas of the plane where they are smallest must decimate by 4. */
+/* The sigmas of the plane where they are smallest must decimate by 4, for which 10 bits want more.
+ */
 static bool u8mma_serves(const CfFormatInfo *format, int i)
 {
   const double sigma = blurs[i].sigma < vertical_of(i) ? blurs[i].sigma : vertical_of(i);
@@ -35,7 +36,7 @@ static bool u8mma_serves(const CfFormatInfo *format, int i)
     if (format->plane[p].subsampling_x > shift)
       shift = format->plane[p].subsampling_x;
   }
-  return format->bits == 8 && sigma >= 8.0 * (1 << shift);
+  return format->bits <= 10 && sigma >= (format->bits > 8 ? 12.0 : 8.0) * (1 << shift);
 }
 
 /* Some plane must be decimated at all. */
@@ -76,8 +77,9 @@ static void filter(CfTest *test, int i, CfFormat format, CfBorder border, CfPyra
 static void forced(CfTest *test, CfPyramidForce force,
                    bool (*serves)(const CfFormatInfo *format, int i))
 {
-  const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_NV12, CF_FORMAT_RGBA,     CF_FORMAT_ARGB,
-                              CF_FORMAT_RGBx,  CF_FORMAT_RGB,  CF_FORMAT_P010_10LE};
+  const CfFormat formats[] = {CF_FORMAT_GRAY8,     CF_FORMAT_NV12,      CF_FORMAT_RGBA,
+                              CF_FORMAT_ARGB,      CF_FORMAT_RGBx,      CF_FORMAT_RGB,
+                              CF_FORMAT_P010_10LE, CF_FORMAT_I422_10LE, CF_FORMAT_Y444_10LE};
 
   if (!test->engine->device_memory) {
     cf_test_skip(test, "these pyramids are CUDA's");

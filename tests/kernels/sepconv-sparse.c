@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Colours of which little is visible. As stored they are quotients of two small sums, so that what
- * an engine loses in these shows 255 times as much. They are compared with real numbers.
+ * an engine loses in these shows 255 times as much. They are compared with real numbers: where
+ * alpha is less than FAINT_ALPHA, premultiplied, as they are seen; else as they are stored.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,10 +11,12 @@
 #include "plan/presets.h"
 #include "sepconv_params.h"
 
-#define WIDTH   331
-#define HEIGHT  170
-#define SAMPLES (WIDTH * HEIGHT)
-#define MOST    0.6 /* codes; rounding is 0.5 of it */
+#define WIDTH              331
+#define HEIGHT             170
+#define SAMPLES            (WIDTH * HEIGHT)
+#define MOST               0.6 /* codes; rounding is 0.5 of it */
+#define MOST_PREMULTIPLIED 1.0
+#define FAINT_ALPHA        8
 
 static void *allocate(size_t bytes)
 {
@@ -102,13 +105,17 @@ static double *filter_channel(const CfKernel *kernel, const CfTestPicture *sourc
   return samples;
 }
 
-/* The farthest that a sample is from the real one: of alpha, and of colours where any alpha is left
- * of them. */
-static double farthest(const CfKernel *kernel, const CfTestPicture *source,
-                       const CfTestPicture *got)
+/* The farthest that a sample is from the real one. */
+typedef struct {
+  double stored, premultiplied;
+} Farthest;
+
+static Farthest farthest(const CfKernel *kernel, const CfTestPicture *source,
+                         const CfTestPicture *got)
 {
   const int alpha = cf_alpha_channel(&cf_format_info(source->video.format)->plane[0]);
-  double *alphas = filter_channel(kernel, source, alpha, alpha), far = 0.0;
+  double *alphas = filter_channel(kernel, source, alpha, alpha);
+  Farthest far = {0.0, 0.0};
 
   for (int c = 0; c < 4; c++) {
     double *samples = filter_channel(kernel, source, c, alpha);
@@ -116,9 +123,12 @@ static double farthest(const CfKernel *kernel, const CfTestPicture *source,
     for (int i = 0; i < SAMPLES; i++) {
       const double real = c == alpha ? samples[i] : samples[i] / alphas[i];
       const int code = cf_picture_get(got, 0, i % WIDTH, i / WIDTH, c);
+      const int code_alpha = cf_picture_get(got, 0, i % WIDTH, i / WIDTH, alpha);
 
-      if (c == alpha || alphas[i] >= 0.5)
-        far = fmax(far, fabs(code - real));
+      if (c == alpha || alphas[i] >= FAINT_ALPHA)
+        far.stored = fmax(far.stored, fabs(code - real));
+      else
+        far.premultiplied = fmax(far.premultiplied, fabs(code * code_alpha - samples[i]) / 255.0);
     }
     free(samples);
   }
@@ -139,8 +149,14 @@ static void compare(CfTest *test, const CfSepconvParams *params, const CfKernel 
 
     cf_test_context(test, "%s, %d taps, %s", what, kernel->taps, scene_names[scene]);
     if (cf_test_filter(test, test->engine, params, 2, source, got)) {
-      const double far = farthest(kernel, source, got);
-      CF_EXPECT(test, far <= MOST, "%g codes from the real value, allowed are %g", far, MOST);
+      const Farthest far = farthest(kernel, source, got);
+      CF_EXPECT(test, far.stored <= MOST, "%g codes from the real value, allowed are %g",
+                far.stored, MOST);
+      CF_EXPECT(test, far.premultiplied <= MOST_PREMULTIPLIED,
+                "%g codes from the real value premultiplied, allowed are %g", far.premultiplied,
+                MOST_PREMULTIPLIED);
+      cf_test_context(test, "at most %.3f codes from the real value, %.3f premultiplied",
+                      far.stored, far.premultiplied);
     }
     cf_picture_free(got);
     cf_picture_free(source);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cuda/fir/force.h"
+#include "device.h"
 #include "sepconv_cases.h"
 
 /* The longest row and column of each size of the kernels on tensor cores, and one more than fit. */
@@ -95,8 +96,11 @@ static void opaque_kernels_on_alpha(CfTest *test)
 
 static void alpha_kernels(CfTest *test)
 {
-  each_way(test, CF_FIR_MMA_ALPHA, "fir-tensor fir-float fir-two-pass", CF_FORMAT_RGBA,
-           CF_ALPHA_RANDOM);
+  const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_AYUV};
+
+  for (int i = 0; i < 2; i++)
+    each_way(test, CF_FIR_MMA_ALPHA, "fir-tensor fir-float fir-two-pass", formats[i],
+             CF_ALPHA_RANDOM);
 }
 
 static void alpha_kernels_on_opaque(CfTest *test)
@@ -107,8 +111,43 @@ static void alpha_kernels_on_opaque(CfTest *test)
 
 static void planar_kernels(CfTest *test)
 {
-  each_way(test, CF_FIR_MMA_OPAQUE, "fir-tensor fir-float fir-two-pass", CF_FORMAT_NV12,
-           CF_ALPHA_OPAQUE);
+  const CfFormat formats[] = {CF_FORMAT_NV12, CF_FORMAT_P010_10LE, CF_FORMAT_I422_10LE,
+                              CF_FORMAT_Y444_10LE};
+
+  for (int i = 0; i < 4; i++)
+    each_way(test, CF_FIR_MMA_OPAQUE, "fir-tensor fir-float fir-two-pass", formats[i],
+             CF_ALPHA_OPAQUE);
+}
+
+static bool has_tensor_cores(void)
+{
+  CfStatus status;
+  const CfMemory *memory = cf_device_memory(&status);
+
+  return memory && cf_device_info(memory->device())->major >= 8;
+}
+
+/* On a GPU that has them, Gaussians of all formats that they are for. */
+static void gaussians_take_tensor_cores(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_RGBA,     CF_FORMAT_AYUV,      CF_FORMAT_GRAY8,
+                              CF_FORMAT_NV12,     CF_FORMAT_I420_10LE, CF_FORMAT_P010_10LE,
+                              CF_FORMAT_Y444_10LE};
+
+  if (!is_cuda(test))
+    return;
+  for (int i = 0; i < 7; i++) {
+    const CfSepconvParams params = mean(test, 33, CF_BORDER_REPLICATE);
+    CfTestPicture *source = picture(formats[i], 200, 64, CF_LAYOUT_ALIGNED, CF_PATTERN_NOISE,
+                                    CF_ALPHA_OPAQUE, test->seed);
+    CfTestPicture *got = cf_picture_new(&source->video, source->layout);
+
+    say(test, &params, source);
+    filter_by(test, CF_FIR_CHOOSE, has_tensor_cores() ? "fir-tensor" : "fir-float", &params, source,
+              got);
+    cf_picture_free(got);
+    cf_picture_free(source);
+  }
 }
 
 static void fused_fp32(CfTest *test)
@@ -195,6 +234,7 @@ static const CfTestCase cases[] = {
     {"alpha-kernels", alpha_kernels, CF_EACH_OTHER_ENGINE},
     {"alpha-kernels-on-opaque", alpha_kernels_on_opaque, CF_EACH_OTHER_ENGINE},
     {"planar-kernels", planar_kernels, CF_EACH_OTHER_ENGINE},
+    {"gaussians-take-tensor-cores", gaussians_take_tensor_cores, CF_EACH_OTHER_ENGINE},
     {"fused-fp32", fused_fp32, CF_EACH_OTHER_ENGINE},
     {"two-pass-fp32", two_pass_fp32, CF_EACH_OTHER_ENGINE},
     {"two-pass-fp64", two_pass_fp64, CF_EACH_OTHER_ENGINE},

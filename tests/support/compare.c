@@ -30,9 +30,9 @@ static void compare_sample(Comparison *comparison, CfOffender at)
   at.want = cf_picture_get(comparison->want, at.plane, at.x, at.y, at.channel);
   at.difference = fabs((double)at.got - at.want);
   if (comparison->premultiplied && at.role != CF_ROLE_ALPHA)
-    at.difference = fabs(weighted(at.got, at.got_alpha, at.role, video) -
-                         weighted(at.want, at.want_alpha, at.role, video)) /
-                    cf_max_code(comparison->format);
+    at.difference = fmin(at.difference, fabs(weighted(at.got, at.got_alpha, at.role, video) -
+                                             weighted(at.want, at.want_alpha, at.role, video)) /
+                                            cf_max_code(comparison->format));
 
   result->samples++;
   result->low_bits |= raw != at.got << comparison->format->shift;

@@ -17,7 +17,8 @@ typedef struct {
 
 typedef struct {
   /* Largest absolute difference of code values by role. In formats with alpha the colours are
-   * compared premultiplied, |c1 a1 - c2 a2| / max, with chroma taken from its centre. */
+   * compared as stored, |c1 - c2|, and premultiplied, |c1 a1 - c2 a2| / max, with chroma taken from
+   * its centre; the lesser counts. */
   double largest[CF_ROLE_COUNT];
   double worst;     /* of `largest` */
   long samples;     /* compared */
