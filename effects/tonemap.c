@@ -93,6 +93,9 @@ static bool is_identity(const void *values)
 static const CfEngine *const engines[] = {
     &cf_tonemap_reference,
     &cf_tonemap_cpu,
+#ifdef CF_HAVE_CUDA
+    &cf_tonemap_cuda,
+#endif
     NULL,
 };
 

@@ -92,13 +92,13 @@ static GstFlowReturn gst_cuda_filters_base_transform(GstBaseTransform *trans, Gs
                                                      GstBuffer *output)
 {
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
+  const GstVideoFilter *filter = GST_VIDEO_FILTER(self);
   const GstClockTime start = gst_util_get_timestamp();
   CfStatus status = {CF_OK, ""};
 
-  if (!(self->cuda_memory
-            ? gst_cuda_filters_gpu_run(self->gpu, self->worker, &GST_VIDEO_FILTER(self)->in_info,
-                                       input, output, &status)
-            : run_on_cpu(self, input, output, &status)))
+  if (!(self->cuda_memory ? gst_cuda_filters_gpu_run(self->gpu, self->worker, &filter->in_info,
+                                                     &filter->out_info, input, output, &status)
+                          : run_on_cpu(self, input, output, &status)))
     return fail(self, &status);
   gst_cuda_filters_base_count_frame(self, gst_util_get_timestamp() - start,
                                     gst_cuda_filters_worker_algorithm(self->worker));

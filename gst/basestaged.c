@@ -155,6 +155,7 @@ static GstBuffer *mark_discont(GstCudaFiltersBase *self, GstBuffer *buffer)
 static GstFlowReturn submit(GstCudaFiltersBase *self, GstBuffer *input)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
+  const GstVideoFilter *filter = GST_VIDEO_FILTER(self);
   CfStatus status = {CF_OK, ""};
   GstBuffer *output = NULL;
   GstFlowReturn flow;
@@ -169,8 +170,8 @@ static GstFlowReturn submit(GstCudaFiltersBase *self, GstBuffer *input)
   GST_OBJECT_LOCK(self);
   limit = self->max_device_memory;
   GST_OBJECT_UNLOCK(self);
-  if (!gst_cuda_filters_gpu_submit_system(self->gpu, self->worker, &GST_VIDEO_FILTER(self)->in_info,
-                                          limit, input, output, &status)) {
+  if (!gst_cuda_filters_gpu_submit_system(self->gpu, self->worker, &filter->in_info,
+                                          &filter->out_info, limit, input, output, &status)) {
     gst_cuda_filters_base_post_error(self, &status);
     return GST_FLOW_ERROR;
   }

@@ -42,18 +42,19 @@ static void mark_as_ours(GstCudaFiltersShared *shared, GstMemory *memory)
 /* Runs on `stream`, after what `before` has done to the input, also when mapping it: GStreamer
  * uploads there what the host wrote. */
 static gboolean run_mapped(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                           const GstVideoInfo *info, GstBuffer *input, GstBuffer *output,
-                           gpointer before, gpointer stream, CfStatus *status)
+                           const GstVideoInfo *in_info, const GstVideoInfo *out_info,
+                           GstBuffer *input, GstBuffer *output, gpointer before, gpointer stream,
+                           CfStatus *status)
 {
   const gboolean in_place = input == output;
   GstVideoFrame source, destination;
   gboolean good;
 
-  if (!gst_cuda_filters_frame_map(&source, info, input,
+  if (!gst_cuda_filters_frame_map(&source, in_info, input,
                                   GST_MAP_CUDA | (in_place ? GST_MAP_READWRITE : GST_MAP_READ),
                                   status))
     return FALSE;
-  if (!in_place && !gst_cuda_filters_frame_map(&destination, info, output,
+  if (!in_place && !gst_cuda_filters_frame_map(&destination, out_info, output,
                                                GST_MAP_CUDA | GST_MAP_WRITE, status)) {
     gst_video_frame_unmap(&source);
     return FALSE;
@@ -82,8 +83,8 @@ static gboolean change_stream(GstCudaFiltersGpu *gpu, gpointer stream, CfStatus 
 }
 
 static gboolean run_ordered(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                            const GstVideoInfo *info, GstBuffer *input, GstBuffer *output,
-                            CfStatus *status)
+                            const GstVideoInfo *in_info, const GstVideoInfo *out_info,
+                            GstBuffer *input, GstBuffer *output, CfStatus *status)
 {
   gpointer own = gpu->shared->stream;
   gpointer read = gst_cuda_filters_compat_memory_stream(gst_buffer_peek_memory(input, 0));
@@ -95,7 +96,7 @@ static gboolean run_ordered(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker
 
   /* Whoever writes into the input next must not overtake this read. */
   if (!change_stream(gpu, stream, status) ||
-      !run_mapped(gpu, worker, info, input, output, before, stream, status) ||
+      !run_mapped(gpu, worker, in_info, out_info, input, output, before, stream, status) ||
       !order_after(gpu, before, stream, status))
     return FALSE;
 
@@ -113,8 +114,8 @@ static gboolean run_ordered(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker
 }
 
 gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                  const GstVideoInfo *info, GstBuffer *input, GstBuffer *output,
-                                  CfStatus *status)
+                                  const GstVideoInfo *in_info, const GstVideoInfo *out_info,
+                                  GstBuffer *input, GstBuffer *output, CfStatus *status)
 {
   gboolean good;
 
@@ -127,7 +128,7 @@ gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *
         "the next element offers frames of another CUDA context: set its cuda-device-id");
   if (!gst_cuda_filters_gpu_enter(gpu, status))
     return FALSE;
-  good = run_ordered(gpu, worker, info, input, output, status);
+  good = run_ordered(gpu, worker, in_info, out_info, input, output, status);
   gst_cuda_filters_gpu_leave(gpu);
   /* What failed half-way may still read the input, which is let go of now. */
   if (!good)
@@ -150,25 +151,29 @@ gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
   return good;
 }
 
-/* Staging for `info`: what is under way is of `info` already, since changes of caps drain first. */
-static gboolean open_staging(GstCudaFiltersGpu *gpu, const GstVideoInfo *info, CfStatus *status)
+/* Staging for these frames: what is under way is as they are already, since changes of caps drain
+ * first. */
+static gboolean open_staging(GstCudaFiltersGpu *gpu, const GstVideoInfo *in_info,
+                             const GstVideoInfo *out_info, CfStatus *status)
 {
-  if (gpu->staging && !gst_cuda_filters_staging_fits(gpu->staging, info))
+  if (gpu->staging && !gst_cuda_filters_staging_fits(gpu->staging, in_info, out_info))
     g_clear_pointer(&gpu->staging, gst_cuda_filters_staging_free);
   if (!gpu->staging)
-    gpu->staging = gst_cuda_filters_staging_new(info, status);
+    gpu->staging = gst_cuda_filters_staging_new(in_info, out_info, status);
   return gpu->staging != NULL;
 }
 
 gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                            const GstVideoInfo *info, guint64 limit,
+                                            const GstVideoInfo *in_info,
+                                            const GstVideoInfo *out_info, guint64 limit,
                                             GstBuffer *input, GstBuffer *output, CfStatus *status)
 {
   gpointer stream = gst_cuda_filters_compat_stream_handle(gpu->shared->stream);
   gboolean good = FALSE;
 
   if (gst_cuda_filters_gpu_enter(gpu, status)) {
-    if (change_stream(gpu, gpu->shared->stream, status) && open_staging(gpu, info, status)) {
+    if (change_stream(gpu, gpu->shared->stream, status) &&
+        open_staging(gpu, in_info, out_info, status)) {
       good = gst_cuda_filters_staging_submit(gpu->staging, worker, limit, input, output, stream,
                                              status);
       input = NULL;

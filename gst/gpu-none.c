@@ -102,8 +102,8 @@ gboolean gst_cuda_filters_gpu_decide_system_allocation(GstCudaFiltersGpu *gpu, G
 }
 
 gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                  const GstVideoInfo *info, GstBuffer *input, GstBuffer *output,
-                                  CfStatus *status)
+                                  const GstVideoInfo *in_info, const GstVideoInfo *out_info,
+                                  GstBuffer *input, GstBuffer *output, CfStatus *status)
 {
   g_return_val_if_reached(FALSE);
 }
@@ -114,7 +114,8 @@ gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
 }
 
 gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                            const GstVideoInfo *info, guint64 limit,
+                                            const GstVideoInfo *in_info,
+                                            const GstVideoInfo *out_info, guint64 limit,
                                             GstBuffer *input, GstBuffer *output, CfStatus *status)
 {
   g_return_val_if_reached(FALSE);

@@ -12,7 +12,7 @@ typedef struct {
 } Slot;
 
 struct _GstCudaFiltersStaging {
-  GstVideoInfo info;
+  GstVideoInfo input, output;
   CfHostTransfer *transfer;
   Slot slots[GST_CUDA_FILTERS_STAGING_FRAMES];
   guint submitted; /* frames; the submitting thread's */
@@ -21,7 +21,8 @@ struct _GstCudaFiltersStaging {
 
 G_STATIC_ASSERT(GST_CUDA_FILTERS_STAGING_FRAMES <= CF_HOST_TRANSFER_PICTURES);
 
-GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *info, CfStatus *status)
+GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *input,
+                                                    const GstVideoInfo *output, CfStatus *status)
 {
   CfHostTransfer *transfer = cf_host_transfer_open(status);
   GstCudaFiltersStaging *staging;
@@ -29,15 +30,17 @@ GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *info, Cf
   if (!transfer)
     return NULL;
   staging = g_new0(GstCudaFiltersStaging, 1);
-  staging->info = *info;
+  staging->input = *input;
+  staging->output = *output;
   staging->transfer = transfer;
   return staging;
 }
 
 gboolean gst_cuda_filters_staging_fits(const GstCudaFiltersStaging *staging,
-                                       const GstVideoInfo *info)
+                                       const GstVideoInfo *input, const GstVideoInfo *output)
 {
-  return gst_video_info_is_equal(&staging->info, info);
+  return gst_video_info_is_equal(&staging->input, input) &&
+         gst_video_info_is_equal(&staging->output, output);
 }
 
 static Slot *slot_of(GstCudaFiltersStaging *staging, guint number)
@@ -50,17 +53,17 @@ static gboolean is_in_place(const Slot *slot)
   return slot->source_buffer == slot->destination_buffer;
 }
 
-static gboolean map_slot(Slot *slot, const GstVideoInfo *info, CfStatus *status)
+static gboolean map_slot(const GstCudaFiltersStaging *staging, Slot *slot, CfStatus *status)
 {
-  if (!gst_cuda_filters_frame_map(&slot->source, info, slot->source_buffer,
+  if (!gst_cuda_filters_frame_map(&slot->source, &staging->input, slot->source_buffer,
                                   is_in_place(slot) ? GST_MAP_READWRITE : GST_MAP_READ, status))
     return FALSE;
   if (is_in_place(slot)) {
     slot->destination = slot->source;
     return TRUE;
   }
-  if (gst_cuda_filters_frame_map(&slot->destination, info, slot->destination_buffer, GST_MAP_WRITE,
-                                 status))
+  if (gst_cuda_filters_frame_map(&slot->destination, &staging->output, slot->destination_buffer,
+                                 GST_MAP_WRITE, status))
     return TRUE;
   gst_video_frame_unmap(&slot->source);
   return FALSE;
@@ -115,8 +118,8 @@ static gboolean enqueue(GstCudaFiltersStaging *staging, Slot *slot, GstCudaFilte
   const gint halo = gst_cuda_filters_worker_halo(worker, filter.interlaced);
   CfStrips strips;
 
-  return cf_strips_plan(&strips, gst_cuda_filters_worker_video(worker), halo, (size_t)limit,
-                        status) &&
+  return cf_strips_plan(&strips, gst_cuda_filters_worker_video(worker),
+                        gst_cuda_filters_worker_destination(worker), halo, (size_t)limit, status) &&
          cf_host_transfer_set(staging->transfer, &strips, status) &&
          cf_host_transfer_send(staging->transfer, &from, &to, run_worker, &filter, stream,
                                &slot->ticket, status);
@@ -132,7 +135,7 @@ gboolean gst_cuda_filters_staging_submit(GstCudaFiltersStaging *staging,
   slot->source_buffer = input;
   slot->destination_buffer = output;
   slot->start = gst_util_get_timestamp();
-  if (!map_slot(slot, &staging->info, status)) {
+  if (!map_slot(staging, slot, status)) {
     gst_buffer_unref(release_buffers(slot));
     return FALSE;
   }

@@ -18,14 +18,15 @@
 
 typedef struct _GstCudaFiltersStaging GstCudaFiltersStaging;
 
-/* For frames of `info`; NULL on failure. */
-GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *info, CfStatus *status);
+/* For frames of `input` that become frames of `output`; NULL on failure. */
+GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *input,
+                                                    const GstVideoInfo *output, CfStatus *status);
 
 /* Drops what is under way. Without a current context that is not waited for: it ended with it. */
 void gst_cuda_filters_staging_free(GstCudaFiltersStaging *staging);
 
 gboolean gst_cuda_filters_staging_fits(const GstCudaFiltersStaging *staging,
-                                       const GstVideoInfo *info);
+                                       const GstVideoInfo *input, const GstVideoInfo *output);
 
 /* Sends a frame on its way, filtered on `stream`, with at most `limit` bytes of device memory for
  * its strips (0: no limit); takes both buffers over, also on failure. They may be the same. Fewer

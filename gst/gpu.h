@@ -72,11 +72,12 @@ gboolean gst_cuda_filters_gpu_decide_allocation(GstCudaFiltersGpu *gpu, GstQuery
 gboolean gst_cuda_filters_gpu_propose_system_allocation(GstCudaFiltersGpu *gpu, GstQuery *query);
 gboolean gst_cuda_filters_gpu_decide_system_allocation(GstCudaFiltersGpu *gpu, GstQuery *query);
 
-/* Filters `input` into `output` (which may be `input`), both in CUDA memory, ordered with what is
- * under way on either; the host waits only where a neighbour could not order itself. */
+/* Filters `input` into `output` (which may be `input`), of these infos and both in CUDA memory,
+ * ordered with what is under way on either; the host waits only where a neighbour could not order
+ * itself. */
 gboolean gst_cuda_filters_gpu_run(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                  const GstVideoInfo *info, GstBuffer *input, GstBuffer *output,
-                                  CfStatus *status);
+                                  const GstVideoInfo *in_info, const GstVideoInfo *out_info,
+                                  GstBuffer *input, GstBuffer *output, CfStatus *status);
 
 /* Makes `buffer`, an input that is handed on as it is, fit for a neighbour that is not ours. */
 gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer, CfStatus *status);
@@ -87,7 +88,8 @@ gboolean gst_cuda_filters_gpu_hand_on(GstCudaFiltersGpu *gpu, GstBuffer *buffer,
  * filtered and one leaves. */
 #define GST_CUDA_FILTERS_GPU_MAX_UNDER_WAY 3
 gboolean gst_cuda_filters_gpu_submit_system(GstCudaFiltersGpu *gpu, GstCudaFiltersWorker *worker,
-                                            const GstVideoInfo *info, guint64 limit,
+                                            const GstVideoInfo *in_info,
+                                            const GstVideoInfo *out_info, guint64 limit,
                                             GstBuffer *input, GstBuffer *output, CfStatus *status);
 
 /* Waits for the oldest of those; its output and the time that it took, or NULL on failure. May be

@@ -254,6 +254,11 @@ const CfVideo *gst_cuda_filters_worker_video(const GstCudaFiltersWorker *worker)
   return &worker->video;
 }
 
+const CfVideo *gst_cuda_filters_worker_destination(const GstCudaFiltersWorker *worker)
+{
+  return &worker->destination;
+}
+
 const CfEngine *gst_cuda_filters_worker_engine(const GstCudaFiltersWorker *worker)
 {
   return worker->engine;

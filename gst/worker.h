@@ -46,8 +46,9 @@ gboolean gst_cuda_filters_worker_run_job(GstCudaFiltersWorker *worker, const CfJ
 /* CfEngine.halo of the frames to come; -1 where they are filtered as a whole. */
 gint gst_cuda_filters_worker_halo(const GstCudaFiltersWorker *worker, gboolean interlaced);
 
-/* Geometry and format of whole frames that come in. */
+/* Geometry and format of whole frames that come in, and of those that they become. */
 const CfVideo *gst_cuda_filters_worker_video(const GstCudaFiltersWorker *worker);
+const CfVideo *gst_cuda_filters_worker_destination(const GstCudaFiltersWorker *worker);
 
 const CfEngine *gst_cuda_filters_worker_engine(const GstCudaFiltersWorker *worker);
 

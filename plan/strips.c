@@ -19,6 +19,10 @@
 #define MAX_SLOTS 3
 #define MIN_SLOTS 2
 
+typedef struct {
+  CfVideo source, result;
+} Videos;
+
 static int even_up(int rows)
 {
   return rows + (rows & 1);
@@ -71,11 +75,13 @@ size_t cf_strips_lay_out(const CfVideo *video, int rows, uint8_t *memory, CfPict
 }
 
 /* Cuts into strips of at most `rows` rows (even), all about the same. */
-static void cut(CfStrips *strips, const CfVideo *video, int halo, int rows, int slots)
+static void cut(CfStrips *strips, const Videos *videos, int halo, int rows, int slots)
 {
+  const CfVideo *video = &videos->source;
   const int height = video->height;
 
   strips->video = *video;
+  strips->result = videos->result;
   strips->slots = slots;
   strips->rows = height;
   strips->count = 1;
@@ -88,7 +94,7 @@ static void cut(CfStrips *strips, const CfVideo *video, int halo, int rows, int 
   }
   strips->source_rows = smallest(strips->rows + 2 * strips->halo, height);
   strips->source_bytes = cf_strips_lay_out(video, strips->source_rows, NULL, NULL);
-  strips->result_bytes = cf_strips_lay_out(video, strips->rows, NULL, NULL);
+  strips->result_bytes = cf_strips_lay_out(&videos->result, strips->rows, NULL, NULL);
 }
 
 size_t cf_strips_bytes(const CfStrips *strips)
@@ -97,11 +103,13 @@ size_t cf_strips_bytes(const CfStrips *strips)
 }
 
 /* The most rows of a strip, even, whose slots keep to `limit`; 0 or less if none do. */
-static int rows_within(const CfVideo *video, int halo, int slots, size_t limit)
+static int rows_within(const Videos *videos, int halo, int slots, size_t limit)
 {
-  const size_t pair = cf_strips_lay_out(video, 2, NULL, NULL);
-  const size_t pairs = limit / ((size_t)slots * pair); /* of rows, of a source and its result */
-  const int rows = pairs < (size_t)video->height + 1 ? (int)pairs : video->height + 1;
+  const int height = videos->source.height;
+  const size_t two = cf_strips_lay_out(&videos->source, 2, NULL, NULL) +
+                     cf_strips_lay_out(&videos->result, 2, NULL, NULL);
+  const size_t fitting = 2 * limit / ((size_t)slots * two);
+  const int rows = fitting < (size_t)height + 1 ? (int)fitting : height + 1;
 
   return (rows - halo) & ~1;
 }
@@ -124,43 +132,45 @@ static int preferred_rows(const CfVideo *video, int halo)
   return even_up(largest(largest(rows, ROWS_PER_HALO * halo), video->height / MAX_STRIPS + 1));
 }
 
-static bool refuse(const CfVideo *video, int halo, size_t limit, CfStatus *status)
+static bool refuse(const Videos *videos, int halo, size_t limit, CfStatus *status)
 {
+  const CfVideo *video = &videos->source;
   CfStrips least;
 
   if (halo < 0) {
-    cut(&least, video, 0, video->height, MIN_SLOTS);
+    cut(&least, videos, 0, video->height, MIN_SLOTS);
     return cf_fail(status, CF_ERROR_NO_MEMORY,
                    "these settings filter frames of %dx%d as a whole, which takes %zu bytes of "
                    "device memory, but max-device-memory is %zu: raise it, use smaller frames or "
                    "backend=cpu",
                    video->width, video->height, cf_strips_bytes(&least), limit);
   }
-  cut(&least, video, stepped_halo(halo), 2, MIN_SLOTS);
+  cut(&least, videos, stepped_halo(halo), 2, MIN_SLOTS);
   return cf_fail(status, CF_ERROR_NO_MEMORY,
                  "max-device-memory is %zu, but frames of %dx%d take %zu bytes with these settings "
                  "even in the narrowest strips: raise it",
                  limit, video->width, video->height, cf_strips_bytes(&least));
 }
 
-bool cf_strips_plan(CfStrips *strips, const CfVideo *video, int halo, size_t limit,
-                    CfStatus *status)
+bool cf_strips_plan(CfStrips *strips, const CfVideo *video, const CfVideo *result, int halo,
+                    size_t limit, CfStatus *status)
 {
+  const Videos videos = {*video, result ? *result : *video};
   const int stepped = stepped_halo(halo);
   const int preferred = halo < 0 ? video->height : preferred_rows(video, stepped);
 
   for (int slots = MAX_SLOTS; slots >= MIN_SLOTS; slots--) {
-    const int rows = limit ? rows_within(video, stepped, slots, limit) : preferred;
+    const int rows = limit ? rows_within(&videos, stepped, slots, limit) : preferred;
 
-    cut(strips, video, stepped, preferred, slots);
+    cut(strips, &videos, stepped, preferred, slots);
     if (!limit || cf_strips_bytes(strips) <= limit)
       return true;
     if (halo >= 0 && rows >= 2 && (rows >= stepped || slots == MIN_SLOTS)) {
-      cut(strips, video, stepped, smallest(rows, preferred), slots);
+      cut(strips, &videos, stepped, smallest(rows, preferred), slots);
       return true;
     }
   }
-  return refuse(video, halo, limit, status);
+  return refuse(&videos, halo, limit, status);
 }
 
 CfStrip cf_strips_strip(const CfStrips *strips, int index)

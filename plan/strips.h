@@ -18,7 +18,7 @@
 
 /* What the picture's strips are, and what they need on the device. Slots are used in turn. */
 typedef struct {
-  CfVideo video;
+  CfVideo video, result; /* of sources, and of what they become */
   int halo;        /* rows above and below that a strip reads, even; 0 if there is one strip */
   int rows;        /* that a strip makes, even, but for the last */
   int count;       /* of strips, >= 1 */
@@ -41,10 +41,11 @@ typedef struct {
 } CfStrip;
 
 /* Cuts pictures of `video` for an engine with this halo (CfEngine.halo; -1: whole pictures only),
- * so that the slots take at most `limit` bytes (0: no limit). CF_ERROR_NO_MEMORY, with what would
- * do, where the limit is too small. */
-bool cf_strips_plan(CfStrips *strips, const CfVideo *video, int halo, size_t limit,
-                    CfStatus *status);
+ * so that the slots take at most `limit` bytes (0: no limit). What they become are pictures of
+ * `result`, of the same size (NULL: of `video`). CF_ERROR_NO_MEMORY, with what would do, where the
+ * limit is too small. */
+bool cf_strips_plan(CfStrips *strips, const CfVideo *video, const CfVideo *result, int halo,
+                    size_t limit, CfStatus *status);
 
 /* Bytes of device memory that all slots take. */
 size_t cf_strips_bytes(const CfStrips *strips);

@@ -105,9 +105,9 @@ void cf_host_transfer_close(CfHostTransfer *transfer)
 
 static bool is_same_cut(const CfStrips *a, const CfStrips *b)
 {
-  return a->video.format == b->video.format && a->video.width == b->video.width &&
-         a->video.height == b->video.height && a->halo == b->halo && a->rows == b->rows &&
-         a->slots == b->slots;
+  return a->video.format == b->video.format && a->result.format == b->result.format &&
+         a->video.width == b->video.width && a->video.height == b->video.height &&
+         a->halo == b->halo && a->rows == b->rows && a->slots == b->slots;
 }
 
 bool cf_host_transfer_set(CfHostTransfer *transfer, const CfStrips *strips, CfStatus *status)
@@ -135,7 +135,7 @@ bool cf_host_transfer_set(CfHostTransfer *transfer, const CfStrips *strips, CfSt
 
     cf_strips_lay_out(&strips->video, strips->source_rows, memory, &slot->source);
     memory += strips->source_bytes;
-    cf_strips_lay_out(&strips->video, strips->rows, memory, &slot->result);
+    cf_strips_lay_out(&strips->result, strips->rows, memory, &slot->result);
     memory += strips->result_bytes;
   }
   transfer->strips = *strips;
@@ -191,7 +191,7 @@ static bool enqueue_filter(CfHostTransfer *transfer, const Picture *picture, int
   const CfStrip strip = cf_strips_strip(strips, index);
   const CfJob job = {
       .source = picture_from(&strips->video, &slot->source, strip.held.first),
-      .destination = picture_from(&strips->video, &slot->result, strip.made.first),
+      .destination = picture_from(&strips->result, &slot->result, strip.made.first),
       .stream = transfer->stream,
       .first_row = strip.made.first,
       .rows = strips->count > 1 ? strip.made.rows : 0,
@@ -220,7 +220,7 @@ static bool enqueue_strip(CfHostTransfer *transfer, const Picture *picture, int 
   const CfStrip strip = cf_strips_strip(strips, index);
   Slot *slot = &transfer->slots[transfer->next_slot];
   CfPicture source = picture_from(&strips->video, &slot->source, strip.held.first);
-  CfPicture result = picture_from(&strips->video, &slot->result, strip.made.first);
+  CfPicture result = picture_from(&strips->result, &slot->result, strip.made.first);
 
   transfer->next_slot = (transfer->next_slot + 1) % (unsigned)strips->slots;
   return cf_stream_wait_event(transfer->upload, slot->source_free, status) &&
@@ -230,7 +230,7 @@ static bool enqueue_strip(CfHostTransfer *transfer, const Picture *picture, int 
          enqueue_filter(transfer, picture, index, slot, &transfer->slots[transfer->next_slot],
                         status) &&
          cf_stream_wait_event(transfer->download, slot->filtered, status) &&
-         copy(CF_COPY_TO_HOST, &strips->video, picture->destination, &result, strip.made,
+         copy(CF_COPY_TO_HOST, &strips->result, picture->destination, &result, strip.made,
               transfer->download, status) &&
          cf_event_record(slot->downloaded, transfer->download, status);
 }

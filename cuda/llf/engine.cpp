@@ -3,6 +3,7 @@
  * The CUDA engine of cudallf: which images of a picture are filtered, their parameters and scratch
  * memory, and the launches of a frame. On tensor cores mma_schedule says the order of these.
  */
+#include "cuda/llf/plane.h"
 #include "cuda/llf/types.cuh"
 
 #include <math.h>
@@ -39,6 +40,7 @@ struct State {
   CfVideo video;
   CfDevice *device;
   bool overlaps, tensor_cores; /* the loaded code has dependent launch; matrix instructions */
+  bool fp16_sums_do;           /* for codes of any number of bits */
   Gpu gpu;
   int shared_per_block;
 
@@ -252,8 +254,10 @@ int samples_in_batch(const State *state, int first)
 /* Sums in fp16 would show in codes of more bits. */
 bool uses_tensor_cores(const State *state, const Image &image)
 {
-  return state->tensor_cores && state->params.method == CF_LLF_FAST &&
-         cf_format_info(state->video.format)->bits <= 10 && image.shape.images >= kMmaMinImages &&
+  return state->tensor_cores && cf_llf_plan_override.tensor_cores != 0 &&
+         state->params.method == CF_LLF_FAST &&
+         (cf_format_info(state->video.format)->bits <= 10 || state->fp16_sums_do) &&
+         image.shape.images >= kMmaMinImages &&
          mma_serves(state->gpu, image.pixels, state->params.harmonics);
 }
 
@@ -299,9 +303,8 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
   pyramid->groups = groups;
   pyramid->weighted = image.weights.levels;
   pyramid->last_share = (float)shape.last_share;
-  if (cells) {
+  if (cells)
     pyramid->coarse_inputs_ready = (unsigned *)take(sizeof(unsigned));
-  }
   for (int i = 0; i < shape.images; i++) {
     Level *const level = &pyramid->level[i];
     const size_t size = (size_t)shape.width[i] * (size_t)shape.height[i];
@@ -453,14 +456,9 @@ struct Images {
 
 Images images_of(const State *state)
 {
-  switch (state->params.color_mode) {
-  case CF_LLF_LUMINANCE:
+  if (state->params.color_mode == CF_LLF_LUMINANCE)
     return Images{&state->luminance, 1};
-  case CF_LLF_RGB:
-    return Images{state->component, 1};
-  default:
-    return Images{state->component, state->components};
-  }
+  return Images{state->component, state->params.color_mode == CF_LLF_RGB ? 1 : state->components};
 }
 
 bool run_images(const State *state, Queue *queue, const Images &images, const CfJob *job,
@@ -481,7 +479,7 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
   const Images images = images_of(state);
   Queue queue = {(cudaStream_t)job->stream, state->overlaps, false, status};
   size_t bytes = 0;
-  bool copies = is_identity(state->params), filters = false;
+  bool copies = is_identity(state->params);
 
   if (!cf_refuse_capture(job->stream, status))
     return false;
@@ -494,11 +492,10 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
    * their samples. */
   for (int i = 0; i < images.count; i++)
     copies |= images.image[i].shape.images == 1;
-  filters = bytes > 0;
   if (copies && !cf_copy_picture(CF_COPY_ON_DEVICE, &state->video, &job->destination, &job->source,
                                  job->stream, status))
     return false;
-  if (!filters)
+  if (bytes == 0)
     return true;
 
   void *const scratch = cf_scratch_take(state->device, bytes, job->stream, status);
@@ -587,6 +584,12 @@ const char *algorithm(const void *opaque)
 }
 
 } // namespace
+
+void allow_fp16_sums(void *state)
+{
+  ((State *)state)->fp16_sums_do = true;
+}
+
 } // namespace cf::llf
 
 extern "C" const CfEngine cf_llf_cuda = {

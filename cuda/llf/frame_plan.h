@@ -10,13 +10,15 @@
 extern "C" {
 #endif
 
-/* For tests: what plan_frame() takes instead of what it would choose, process-wide; -1: its own
- * choice. Set it before a state is opened and leave it until the state's frames are done. */
+/* For tests: what plan_frame() and the engine take instead of what they would choose, process-wide;
+ * -1: their own choice. Set it before a state is opened and leave it until the state's frames are
+ * done. */
 typedef struct {
   int cluster_ctas;    /* CTAs of the coarse levels at most: 1, 2, 4, 8 or 16 */
   int fuse_levels_3_4; /* 0 or 1; 1 holds where the pyramid has the levels */
   int large;           /* 0 or 1: as a picture of over four million pixels */
   int few_tiles;       /* 0 or 1: one tile in shared memory, or two where there is room */
+  int tensor_cores;    /* 0: none */
 } CfLlfPlanOverride;
 
 extern CfLlfPlanOverride cf_llf_plan_override;

@@ -106,6 +106,8 @@ bool launch_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const P
     return launch_table<LutKind::kU8>(queue, gpu, plan, pixels, series, target, second);
   case LutKind::kU10:
     return launch_table<LutKind::kU10>(queue, gpu, plan, pixels, series, target, second);
+  case LutKind::kU16:
+    return launch_table<LutKind::kU16>(queue, gpu, plan, pixels, series, target, second);
   default:
     return launch_table<LutKind::kRgbLuma>(queue, gpu, plan, pixels, series, target, second);
   }
@@ -122,7 +124,7 @@ template <LutKind Kind> bool prepare_table(const Gpu &gpu, CfStatus *status)
 bool prepare_tables(const Gpu &gpu, CfStatus *status)
 {
   return prepare_table<LutKind::kU8>(gpu, status) && prepare_table<LutKind::kU10>(gpu, status) &&
-         prepare_table<LutKind::kRgbLuma>(gpu, status);
+         prepare_table<LutKind::kU16>(gpu, status) && prepare_table<LutKind::kRgbLuma>(gpu, status);
 }
 
 } // namespace

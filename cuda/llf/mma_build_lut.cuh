@@ -31,7 +31,10 @@ template <LutKind Kind> constexpr bool kTurns = Kind != LutKind::kU8;
 
 /* Bits below the high 8, and how far all are shifted in shared memory: so that the low ones of a
  * half are a denormal, of which the turn is a product that stays in range. */
-template <LutKind Kind> constexpr int kLowBits = Kind == LutKind::kRgbLuma ? 4 : 2;
+template <LutKind Kind>
+constexpr int kLowBits = Kind == LutKind::kRgbLuma ? 4
+                         : Kind == LutKind::kU16   ? 8
+                                                   : 2;
 template <LutKind Kind> constexpr int kLowShift = 8 - kLowBits<Kind>;
 
 /* Each row of the table is there several times, so that those that a warp looks up lie in
@@ -114,7 +117,7 @@ __device__ __forceinline__ void push(PixelQuad<LutKind::kU8> &four, uint32_t sam
   four.words = four.words >> 8 | sample << 24;
 }
 
-__device__ __forceinline__ void push(PixelQuad<LutKind::kU10> &four, uint32_t sample)
+template <LutKind Kind> __device__ __forceinline__ void push(PixelQuad<Kind> &four, uint32_t sample)
 {
   four.words = make_uint2(__funnelshift_r(four.words.x, four.words.y, 16),
                           four.words.y >> 16 | sample << 16);
@@ -131,7 +134,8 @@ __device__ __forceinline__ PixelQuad<LutKind::kU8> reversed(const PixelQuad<LutK
   return {__byte_perm(four.words, 0, 0x0123)};
 }
 
-__device__ __forceinline__ PixelQuad<LutKind::kU10> reversed(const PixelQuad<LutKind::kU10> &four)
+template <LutKind Kind>
+__device__ __forceinline__ PixelQuad<Kind> reversed(const PixelQuad<Kind> &four)
 {
   return {make_uint2(__byte_perm(four.words.y, 0, 0x1032), __byte_perm(four.words.x, 0, 0x1032))};
 }
@@ -148,8 +152,8 @@ __device__ __forceinline__ PixelQuad<LutKind::kU8> without_two(const PixelQuad<L
   return {four.words >> 16};
 }
 
-__device__ __forceinline__ PixelQuad<LutKind::kU10>
-without_two(const PixelQuad<LutKind::kU10> &four)
+template <LutKind Kind>
+__device__ __forceinline__ PixelQuad<Kind> without_two(const PixelQuad<Kind> &four)
 {
   return {make_uint2(four.words.y, 0)};
 }
@@ -213,6 +217,8 @@ __device__ __forceinline__ void store_four(typename LutOf<Kind>::Sample *to, con
       second = clamped(second, picture.first_code, picture.last_code);
     }
     *reinterpret_cast<uint2 *>(to) = make_uint2(first << Shift, second << Shift);
+  } else if constexpr (Kind == LutKind::kU16) {
+    *reinterpret_cast<uint2 *>(to) = four.words;
   } else {
     static_assert(Shift <= LumaRow::kShift, "rows are in steps of as much");
     const uint32_t words[4] = {four.words.x, four.words.y, four.words.z, four.words.w};

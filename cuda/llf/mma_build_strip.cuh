@@ -160,7 +160,7 @@ template <LutKind Kind> struct Strip {
 
   __device__ __forceinline__ PixelQuad<Kind> loaded(const PixelQuad<Kind> *from) const
   {
-    if constexpr (Kind == LutKind::kU10)
+    if constexpr (Kind == LutKind::kU10 || Kind == LutKind::kU16)
       return PixelQuad<Kind>{load_with_policy(&from->words, policy)};
     else
       return *from;

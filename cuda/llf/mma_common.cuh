@@ -83,6 +83,11 @@ template <> struct LutOf<LutKind::kU10> {
   static constexpr int kEntries = 1024, kCopies = 2;
 };
 
+template <> struct LutOf<LutKind::kU16> {
+  using Sample = uint16_t;
+  static constexpr int kEntries = 65536, kCopies = 1;
+};
+
 template <> struct LutOf<LutKind::kU8> {
   using Sample = uint8_t;
   static constexpr int kEntries = 256, kCopies = 8;
@@ -238,6 +243,10 @@ template <> struct PixelQuad<LutKind::kU8> {
 };
 
 template <> struct PixelQuad<LutKind::kU10> {
+  uint2 words;
+};
+
+template <> struct PixelQuad<LutKind::kU16> {
   uint2 words;
 };
 

@@ -95,6 +95,8 @@ template <typename Function> bool with_lut_kind(const Pixels &pixels, Function f
     return function(LutConstant<LutKind::kU8>());
   case LutKind::kU10:
     return function(LutConstant<LutKind::kU10>());
+  case LutKind::kU16:
+    return function(LutConstant<LutKind::kU16>());
   default:
     return function(LutConstant<LutKind::kRgbLuma>());
   }
@@ -171,7 +173,7 @@ bool allow_luma(const Gpu &gpu, CfStatus *status)
 bool prepare(const Gpu &gpu, CfStatus *status)
 {
   return allow_samples<LutKind::kU8>(gpu, status) && allow_samples<LutKind::kU10>(gpu, status) &&
-         allow_luma(gpu, status);
+         allow_samples<LutKind::kU16>(gpu, status) && allow_luma(gpu, status);
 }
 
 } // namespace

@@ -12,10 +12,13 @@ namespace cf::llf
 
 /* --- rotations --- */
 
-/* Of luma the table has rows for its high bits, at the middle of what the low ones can be: each
- * several times, in different banks. The low ones count to first order, for which sums are made
- * along with those of the terms. */
-template <LutKind Kind> constexpr int kLowNumberBits = Kind == LutKind::kRgbLuma ? 3 : 0;
+/* Of luma and of 16 bits the table has rows for the high bits, at the middle of what the low ones
+ * can be: each several times, in different banks. The low ones count to first order, for which sums
+ * are made along with those of the terms. */
+template <LutKind Kind>
+constexpr int kLowNumberBits = Kind == LutKind::kRgbLuma ? 3
+                               : Kind == LutKind::kU16   ? 8
+                                                         : 0;
 template <LutKind Kind>
 constexpr int kNumberShift = Kind == LutKind::kRgbLuma ? LumaRow::kShift : 0;
 template <LutKind Kind> constexpr bool kHasDerivative = kLowNumberBits<Kind> != 0;
@@ -71,7 +74,7 @@ template <LutKind Kind>
 __device__ __forceinline__ void set_pixel(PixelQuad<Kind> &four, int k, const Pixels &pixels,
                                           const PictureRows &source, int x, int y)
 {
-  if constexpr (Kind == LutKind::kU8 || Kind == LutKind::kU10) {
+  if constexpr (Kind != LutKind::kRgbLuma) {
     const uint32_t sample = (uint32_t)load_code<typename LutOf<Kind>::Sample>(
         pixels.channel[0].from, pixels.channel[0].from_stride, pixels.step[0], x, y, 0);
 
@@ -160,6 +163,10 @@ __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
       if constexpr (Kind == LutKind::kU10) {
         pairs[i][0] = u10_rows(quads[i].words.x, pixels.shift);
         pairs[i][1] = u10_rows(quads[i].words.y, pixels.shift);
+      }
+      if constexpr (Kind == LutKind::kU16) {
+        pairs[i][0] = quads[i].words.x;
+        pairs[i][1] = quads[i].words.y;
       }
     }
     if constexpr (Kind == LutKind::kRgbLuma) {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-CfLlfPlanOverride cf_llf_plan_override = {-1, -1, -1, -1};
+CfLlfPlanOverride cf_llf_plan_override = {-1, -1, -1, -1, -1};
 
 namespace cf::llf
 {

@@ -245,24 +245,26 @@ constexpr int kOutputLevel = 4;
 /* Bytes of shared memory that a CTA may have on all GPUs from sm_80 on. */
 constexpr int kMinSharedBytes = 99 * 1024;
 
-/* What numbers the rows of level 0's LUT: 8-bit codes, codes of up to 10 bits, or the luma of 8-bit
- * RGB, which is rounded to the LUT's rows everywhere but in the term that is linear in it. Others
- * have none. */
-enum class LutKind { kU8, kU10, kRgbLuma, kNone };
+/* What numbers the rows of level 0's LUT: 8-bit codes, codes of up to 10 bits, codes of 16 bits
+ * from black to white, or the luma of 8-bit RGB, which is rounded to the LUT's rows everywhere but
+ * in the term that is linear in it. Others have none. */
+enum class LutKind { kU8, kU10, kU16, kRgbLuma, kNone };
 
 /* A LUT of codes needs a code for black. */
 inline LutKind lut_kind_of(const Pixels &pixels)
 {
   if (pixels.colour == Colour::RGB)
     return pixels.wide ? LutKind::kNone : LutKind::kRgbLuma;
+  if (pixels.max_code == 65535.0f && pixels.scale == 65535.0f && pixels.colour == Colour::SINGLE)
+    return LutKind::kU16;
   if (pixels.max_code >= 1024.0f || pixels.offset != (float)(int)pixels.offset)
     return LutKind::kNone;
   return pixels.wide ? LutKind::kU10 : LutKind::kU8;
 }
 
 /* Whether these kernels take a picture: its intensities index a LUT (codes of up to 10 bits, one of
- * which is black, or the luma of 8-bit RGB) and there are at most 8 harmonics. Of fewer the
- * coefficients of the rest are 0, whose components are exactly 0 on every level. */
+ * which is black, of 16 bits, or the luma of 8-bit RGB) and there are at most 8 harmonics. Of fewer
+ * the coefficients of the rest are 0, whose components are exactly 0 on every level. */
 bool mma_serves(const Gpu &gpu, const Pixels &pixels, int harmonics);
 
 /* Prepares all kernels, once in a context, and finds how many CTAs the coarse levels' cluster may

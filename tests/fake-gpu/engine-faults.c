@@ -50,6 +50,8 @@ static const struct {
     {"sepconv", "preset=binomial preset-size=17", "preset=box preset-size=255", NULL},
     {"sepconv", "preset=sharpen", "preset=sobel-x", NULL},
     {"sepconv", "preset=unsharp", "preset-size=255 amount=9", NULL},
+    {"tonemap", "detail=0.5", "detail=2 dynamic=true", NULL},
+    {"tonemap", "dynamic=true", "dynamic=false", NULL},
 };
 static const CfFormat formats[] = {CF_FORMAT_NV12, CF_FORMAT_RGBA, CF_FORMAT_P010_10LE,
                                    CF_FORMAT_UYVY};
@@ -58,7 +60,7 @@ static const int codes[] = {90, 80};
 typedef struct {
   const CfEffect *effect;
   const CfEngine *engine;
-  CfVideo video;
+  CfVideo video, destination;
   CfJob job;
   void *params, *other;
 } Case;
@@ -85,7 +87,7 @@ static bool note(Outcome *outcome, bool good, const char *operation, CfStatus *s
 static bool live(const Case *c, Outcome *outcome)
 {
   CfStatus status = {CF_OK, ""};
-  CfOpenOptions options = {0};
+  CfOpenOptions options = {.destination = &c->destination};
   CfFilter *filter = NULL;
   bool good;
 
@@ -171,10 +173,14 @@ static bool fits(const Case *c, const void *params)
 
 static void test_work(int number, int work, CfFormat format, int code)
 {
-  Case c = {.effect = cf_effect(works[work].effect), .video = cf_video(format, 160, 96)};
+  const CfVideo video = cf_video(format, 160, 96);
+  Case c = {.effect = cf_effect(works[work].effect), .video = video, .destination = video};
   CfTestPicture *source = cf_picture_new(&c.video, CF_LAYOUT_ALIGNED);
-  CfTestPicture *result = cf_picture_new(&c.video, CF_LAYOUT_ALIGNED);
+  CfTestPicture *result = cf_picture_new(&c.destination, CF_LAYOUT_ALIGNED);
   char name[256];
+
+  if (c.effect->check_destination)
+    c.video.transfer = CF_TRANSFER_PQ;
 
   c.engine = cf_effect_engine(c.effect, "cuda");
   c.params = parse(c.effect, works[work].settings, "");

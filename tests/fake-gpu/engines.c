@@ -13,6 +13,7 @@
 #include "gaussblur.h"
 #include "llf.h"
 #include "sepconv.h"
+#include "tonemap.h"
 
 #define TABLE_BYTES   256
 #define SCRATCH_BYTES 1024
@@ -37,7 +38,7 @@ static void close_state(void *opaque)
 static void *open_state(const CfEngine *cpu, const CfVideo *video, const void *params,
                         const CfOpenOptions *options, CfStatus *status)
 {
-  const CfOpenOptions one_thread = {.threads = 1};
+  const CfOpenOptions one_thread = {.threads = 1, .destination = options->destination};
   State *state = calloc(1, sizeof *state);
 
   state->cpu = cpu;
@@ -185,3 +186,4 @@ ENGINE(blockavg, true, true)
 ENGINE(gaussblur, false, true)
 ENGINE(llf, false, false)
 ENGINE(sepconv, false, false)
+ENGINE(tonemap, false, false)

@@ -206,7 +206,7 @@ static void run_engine(const CfVideo *video, int frames, size_t limit)
   params.preset_size = 33;
   filter.state = filter.engine->open(video, &params, &options, &status);
   if (!filter.state ||
-      !cf_strips_plan(&strips, video, filter.engine->halo(filter.state), limit, &status) ||
+      !cf_strips_plan(&strips, video, NULL, filter.engine->halo(filter.state), limit, &status) ||
       !cf_host_transfer_set(transfer, &strips, &status))
     stop(status.message);
   /* As the elements do, one leaves while the next arrives. */

@@ -81,6 +81,9 @@ static const Work works[] = {
     {"sepconv-unsharp", "sepconv", "preset=unsharp preset-size=9 amount=1.5", NULL},
     {"sepconv-unsharp-255", "sepconv", "preset=unsharp preset-size=255", NULL},
     {"sepconv-planes", "sepconv", "preset=box preset-size=5 planes=chroma+alpha", NULL},
+    {"tonemap", "tonemap", "", NULL},
+    {"tonemap-detail", "tonemap", "detail=1.5 dither=false", NULL},
+    {"tonemap-dynamic", "tonemap", "detail=0.5 dynamic=true", NULL},
 };
 
 static const struct {
@@ -129,13 +132,15 @@ static bool fits(CfTest *test, const CfVideo *video, const void *params)
   return false;
 }
 
-/* Two pictures, so that the second finds what the first has left behind. */
-static void run_twice(CfTest *test, const CfEngine *engine, const CfVideo *video, CfLayout layout,
-                      const void *params, const CfRegions *regions)
+/* Two pictures, so that the second finds what the first has left behind. `destination` is NULL
+ * where pictures stay what they are. */
+static void run_twice(CfTest *test, const CfEngine *engine, const CfVideo *video,
+                      const CfVideo *destination, CfLayout layout, const void *params,
+                      const CfRegions *regions)
 {
   CfTestPicture *source = cf_picture_new(video, layout);
-  CfTestPicture *result = cf_picture_new(video, layout);
-  CfRig *rig = cf_rig_open(test, engine, video, params, 1);
+  CfTestPicture *result = cf_picture_new(destination ? destination : video, layout);
+  CfRig *rig = cf_rig_open_to(test, engine, video, destination, params, 1);
 
   cf_picture_fill(source, CF_PATTERN_NOISE, CF_ALPHA_RANDOM, test->seed);
   if (rig) {
@@ -147,6 +152,33 @@ static void run_twice(CfTest *test, const CfEngine *engine, const CfVideo *video
   cf_rig_close(rig);
   cf_picture_free(source);
   cf_picture_free(result);
+}
+
+/* Picture `i`, in the test's format; HDR for what makes other pictures than it takes. */
+static CfVideo video_of(const CfTest *test, size_t i)
+{
+  CfVideo video = cf_video(test->format, pictures[i].width, pictures[i].height);
+
+  if (test->effect->check_destination)
+    video.transfer = i % 2 ? CF_TRANSFER_HLG : CF_TRANSFER_PQ;
+  return video;
+}
+
+static void run_to_each(CfTest *test, const Work *work, const CfVideo *video, CfLayout layout,
+                        const void *params)
+{
+  const CfEngine *engine = cf_effect_engine(test->effect, "cuda");
+
+  if (!test->effect->check_destination) {
+    run_twice(test, engine, video, NULL, layout, params, work->regions);
+    return;
+  }
+  for (int format = 0; format < CF_FORMAT_COUNT; format++) {
+    const CfVideo destination = cf_video((CfFormat)format, video->width, video->height);
+
+    if (test->effect->check_destination(video, &destination, NULL))
+      run_twice(test, engine, video, &destination, layout, params, work->regions);
+  }
 }
 
 static void run_work(CfTest *test)
@@ -162,11 +194,10 @@ static void run_work(CfTest *test)
   test->effect = cf_effect(work->effect);
   params = malloc(test->effect->params_size);
   for (size_t i = 0; set_params(test, work, params) && i < N(pictures); i++) {
-    const CfVideo video = cf_video(test->format, pictures[i].width, pictures[i].height);
+    const CfVideo video = video_of(test, i);
 
     if (fits(test, &video, params))
-      run_twice(test, cf_effect_engine(test->effect, "cuda"), &video, pictures[i].layout, params,
-                work->regions);
+      run_to_each(test, work, &video, pictures[i].layout, params);
   }
   free(params);
 }

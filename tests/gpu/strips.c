@@ -67,7 +67,7 @@ static int convey(Filter *filter, const CfTestPicture *source, CfTestPicture *re
   const CfMemory *memory = cf_device_memory(status);
   CfHostTransfer *transfer = cf_host_transfer_open(status);
   CfStrips strips = {.rows = 0};
-  bool good = transfer && cf_strips_plan(&strips, &source->video, halo, limit, status) &&
+  bool good = transfer && cf_strips_plan(&strips, &source->video, NULL, halo, limit, status) &&
               cf_host_transfer_set(transfer, &strips, status);
 
   for (int i = 0; good && i < 2; i++) {
@@ -107,7 +107,7 @@ static void check(CfTest *test, const CfVideo *video, const Work *work)
       int made;
 
       /* What strips of about so many rows take. */
-      cf_strips_plan(&least, video, -1, 0, &status);
+      cf_strips_plan(&least, video, NULL, -1, 0, &status);
       limit = 4 * (least.result_bytes / (size_t)video->height) * (size_t)(rows + 2 * halo + 4);
       made = convey(&filter, source, strips, halo, limit, &status);
       CF_EXPECT(test, made, "limit %zu: %s", limit, status.message);

@@ -312,10 +312,10 @@ static void every_plan_is_alike(CfTest *test)
     if (cf_test_filter(test, &cf_llf_cpu, &params, 2, source, want)) {
       for (int plan = 0; plan < 5 * 8; plan++) {
         cf_llf_plan_override =
-            (CfLlfPlanOverride){ctas[plan / 8], plan & 1, plan >> 1 & 1, plan >> 2 & 1};
+            (CfLlfPlanOverride){ctas[plan / 8], plan & 1, plan >> 1 & 1, plan >> 2 & 1, -1};
         expect_plan_agrees(test, source, want, &params);
       }
-      cf_llf_plan_override = (CfLlfPlanOverride){-1, -1, -1, -1};
+      cf_llf_plan_override = (CfLlfPlanOverride){-1, -1, -1, -1, -1};
     }
     cf_picture_free(source);
     cf_picture_free(want);

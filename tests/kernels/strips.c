@@ -85,7 +85,7 @@ static void plan_is_complete(void)
         CfStatus status = {CF_OK, ""};
         CfStrips strips;
 
-        if (cf_strips_plan(&strips, &video, halo, limit, &status)) {
+        if (cf_strips_plan(&strips, &video, NULL, halo, limit, &status)) {
           expect(!limit || cf_strips_bytes(&strips) <= limit, "%zu of %zu bytes",
                  cf_strips_bytes(&strips), limit);
           expect(halo >= 0 || strips.count == 1, "whole pictures are cut");
@@ -107,18 +107,18 @@ static void plan_is_sensible(void)
   const size_t limit = (size_t)256 << 20;
   CfStrips strips;
 
-  cf_strips_plan(&strips, &uhd, 4, 0, NULL);
+  cf_strips_plan(&strips, &uhd, NULL, 4, 0, NULL);
   expect(strips.count == 4 && strips.slots == 3, "4K RGBA: %d strips", strips.count);
-  cf_strips_plan(&strips, &small, 4, 0, NULL);
+  cf_strips_plan(&strips, &small, NULL, 4, 0, NULL);
   expect(strips.count == 1, "720p NV12: %d strips", strips.count);
-  cf_strips_plan(&strips, &uhd, 2000, 0, NULL);
+  cf_strips_plan(&strips, &uhd, NULL, 2000, 0, NULL);
   expect(strips.count == 1, "a halo of the picture's size: %d strips", strips.count);
   for (int halo = 0; halo < 128; halo++) {
-    expect(cf_strips_plan(&strips, &huge, halo, limit, NULL) && cf_strips_bytes(&strips) <= limit &&
-               strips.rows >= halo,
+    expect(cf_strips_plan(&strips, &huge, NULL, halo, limit, NULL) &&
+               cf_strips_bytes(&strips) <= limit && strips.rows >= halo,
            "32768x32768 with halo %d: strips of %d rows", halo, strips.rows);
   }
-  expect(!cf_strips_plan(&strips, &huge, -1, limit, NULL), "8 GiB fit into 256 MiB");
+  expect(!cf_strips_plan(&strips, &huge, NULL, -1, limit, NULL), "8 GiB fit into 256 MiB");
 }
 
 /* --- the host transfer --- */
@@ -240,7 +240,8 @@ static bool convey(Stream *stream, const int *picture_halos, size_t limit, bool 
 
       cf_strips_lay_out(&stream->video, stream->video.height, stream->source[sent], &from);
       cf_strips_lay_out(&stream->video, stream->video.height, stream->result[sent], &to);
-      good = cf_strips_plan(&strips[sent], &stream->video, picture_halos[sent], limit, &status) &&
+      good = cf_strips_plan(&strips[sent], &stream->video, NULL, picture_halos[sent], limit,
+                            &status) &&
              cf_host_transfer_set(transfer, &strips[sent], &status) &&
              cf_host_transfer_send(transfer, &from, &to, enqueue_filter, &model, compute,
                                    &tickets[sent], &status);

@@ -132,7 +132,7 @@ static void *open_transfer(const CfVideo *video, const void *opaque, const CfOpe
   state->engine_state = state->engine->open(video, params->params, &on_device, status);
   state->transfer = state->engine_state ? cf_host_transfer_open(status) : NULL;
   if (state->transfer &&
-      cf_strips_plan(&strips, video, state->engine->halo(state->engine_state), 0, status) &&
+      cf_strips_plan(&strips, video, NULL, state->engine->halo(state->engine_state), 0, status) &&
       cf_host_transfer_set(state->transfer, &strips, status))
     return state;
   close_transfer(state);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Whole pipelines: every format in CUDA memory and in system memory, against the CPU."""
 import concurrent.futures
+import itertools
 import os
 
 from . import common, rawvideo
@@ -26,13 +27,22 @@ SETTINGS = (
     "cudasepconv preset=sobel-x absolute=true planes=luma",
 )
 QUICK_SETTINGS = SETTINGS[0::3]
+
+# Of HDR, and what it becomes.
+TONEMAP_SETTINGS = ("cudatonemap", "cudatonemap detail=1.6 dither=false",
+                    "cudatonemap dynamic=true contrast=0.8")
+TONEMAP_FORMATS = ("P010_10LE", "I420_10LE", "P016_LE", "Y444_16LE")
+TONEMAP_RESULTS = ("NV12", "I420", "RGBA", "BGRA", "P010_10LE")
+COLORIMETRY = (",colorimetry=bt2100-pq", ",colorimetry=bt2100-hlg")
 QUICK_FORMATS = ("I420", "NV12", "P010_10LE", "Y444_16LE", "YUY2", "RGB", "BGRA")
 
 
 def problem_with(element, difference):
     """What breaks the promise that CPU and CUDA show the same pixels, or ""."""
     eight_bits = difference.max_code == 255
-    if element == "cudallf" and not eight_bits:
+    if element == "cudatonemap":  # where a colour lies at an end of BT.709, steps are large
+        bad = difference.worst > 16.0 or difference.psnr < 55.0
+    elif element == "cudallf" and not eight_bits:
         bad = difference.psnr < 70.0
     else:
         bad = difference.worst > 1.0 or (element == "cudallf" and difference.share > 3.0)
@@ -42,17 +52,20 @@ def problem_with(element, difference):
 class Comparison:
     """One setting at one format and size: two pipelines and their two files."""
 
-    def __init__(self, host, layout, setting, memory, source, number):
+    def __init__(self, host, layout, setting, memory, source, number, result=None, more=""):
+        """`result` is the layout of what comes out, if another; `more` is in the caps that go in.
+        """
         self.layout, self.setting, self.memory = layout, setting, memory
+        self.result = result or layout
         self.element = setting.split()[0]
         self.got = f"{source}.{number}.got"
         self.want = f"{source}.{number}.want"
-        start, end = rawvideo.read_frames(layout, source), layout.caps()
+        start, end = rawvideo.read_frames(layout, source, more), self.result.caps()
         if host.stand_in:
             middle = f"{setting} backend={host.stand_in}"
         elif memory == "device":
-            device = layout.caps("(memory:CUDAMemory)")
-            middle = f"cudaupload ! {device} ! {setting} ! {device} ! cudadownload"
+            device, becomes = (one.caps("(memory:CUDAMemory)") for one in (layout, self.result))
+            middle = f"cudaupload ! {device}{more} ! {setting} ! {becomes} ! cudadownload"
         else:
             middle = f"{setting} backend=cuda"
         self.ours = f"{start} ! {middle} ! {end} ! filesink location={self.got}"
@@ -61,7 +74,8 @@ class Comparison:
 
     def name(self):
         layout = self.layout
-        return f"{self.memory} {layout.name} {layout.width}x{layout.height} {self.setting}"
+        name = layout.name if layout is self.result else f"{layout.name}-{self.result.name}"
+        return f"{self.memory} {name} {layout.width}x{layout.height} {self.setting}"
 
     def must_be_refused(self, host):
         return (self.memory == "device" and not host.stand_in and
@@ -70,7 +84,7 @@ class Comparison:
     def compare(self):
         """Problem (or "") and Difference (or None)."""
         try:
-            difference = rawvideo.compare_files(self.layout, self.got, self.want, FRAMES)
+            difference = rawvideo.compare_files(self.result, self.got, self.want, FRAMES)
         except (OSError, ValueError) as error:
             return str(error), None
         return problem_with(self.element, difference), difference
@@ -121,6 +135,19 @@ def batches(host):
                 layout = rawvideo.Layout(format_name, width, height)
                 source = host.folder / f"{memory}-{format_name}-{width}x{height}"
                 yield memory, layout, source, settings
+        for format_name in TONEMAP_FORMATS[:1] if host.quick else TONEMAP_FORMATS:
+            layout = rawvideo.Layout(format_name, 642, 362)
+            yield memory, layout, host.folder / f"{memory}-{format_name}-hdr", None
+
+
+def comparisons(host, memory, layout, source, settings):
+    if settings:
+        return [Comparison(host, layout, setting, memory, source, number)
+                for number, setting in enumerate(settings)]
+    return [Comparison(host, layout, setting, memory, source, number,
+                       rawvideo.Layout(name, layout.width, layout.height), COLORIMETRY[number % 2])
+            for number, (setting, name) in enumerate(
+                itertools.product(TONEMAP_SETTINGS, TONEMAP_RESULTS))]
 
 
 def upload_problem(host, memory, layout):
@@ -143,9 +170,7 @@ def run_one(host, deadline, task):
     if deadline.passed():
         return None
     rawvideo.write_pictures(layout, source, FRAMES)
-    batch = [Comparison(host, layout, setting, memory, source, number)
-             for number, setting in enumerate(settings)]
-    outcomes = run_batch(host, batch)
+    outcomes = run_batch(host, comparisons(host, memory, layout, source, settings))
     os.remove(source)
     return outcomes
 

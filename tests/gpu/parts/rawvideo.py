@@ -216,7 +216,7 @@ def write_pictures(layout, path, frames, different=8):
             file.write(pictures[frame % different])
 
 
-def read_frames(layout, path):
-    """The start of a pipeline that sends the frames of a file."""
-    return (f"filesrc location={path} ! typefind force-caps={layout.caps()} ! queue ! "
+def read_frames(layout, path, more=""):
+    """The start of a pipeline that sends the frames of a file; `more` is in their caps."""
+    return (f"filesrc location={path} ! typefind force-caps={layout.caps()}{more} ! queue ! "
             "rawvideoparse use-sink-caps=true")
