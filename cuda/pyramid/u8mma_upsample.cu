@@ -213,23 +213,24 @@ __device__ inline uint32_t to_wide_samples(float a, float b, int shift)
 }
 
 /* A pixel's sums, of which alpha weights the colours, as codes. Where the filtered alpha rounds to
- * 0 nothing shows. */
+ * 0 nothing shows. Rounded in fp32, since what becomes of a colour and its alpha must be what
+ * becomes of them elsewhere; ties go up. */
 __device__ inline uint32_t unpremultiply_pixel(const U8Plane &plane, const float (&sum)[4])
 {
-  const __half2 least = __half2half2(__ushort_as_half(0x6400));
-  const __half2 most = __half2half2(__ushort_as_half(0x64ff));
+  constexpr float kTie = 1.0f / 65536, kInteger = 1.5f * (1 << 23);
   const float alpha = (plane.alpha == 0 ? sum[0] : sum[3]) + 255.0f;
   const float factor = 255.0f * reciprocal_approx(alpha);
-  float value[4];
+  uint32_t code[4];
 
 #pragma unroll
-  for (int c = 0; c < 4; c++)
-    value[c] = (c == plane.alpha ? alpha : fmaf(sum[c], factor, 128.0f)) + (kWhole + kLittle);
+  for (int c = 0; c < 4; c++) {
+    const float value = (c == plane.alpha ? alpha : fmaf(sum[c], factor, 128.0f)) + kTie;
 
-  const __half2 low = __hmin2(__hmax2(as_half2(pack_half2(value[0], value[1])), least), most);
-  const __half2 high = __hmin2(__hmax2(as_half2(pack_half2(value[2], value[3])), least), most);
-  return alpha + kLittle < 0.5f ? plane.transparent
-                                : __byte_perm(as_bits(low), as_bits(high), 0x6420);
+    code[c] = __float_as_uint(fminf(fmaxf(value, 0.0f), 255.0f) + kInteger);
+  }
+  return alpha + kTie < 0.5f ? plane.transparent
+                             : __byte_perm(__byte_perm(code[0], code[1], 0x0040),
+                                           __byte_perm(code[2], code[3], 0x0040), 0x5410);
 }
 
 /* ---- storing ---- */
