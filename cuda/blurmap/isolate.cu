@@ -29,16 +29,19 @@ __device__ inline uint16_t *row_of(const uint16_t *plane, ptrdiff_t stride, int 
   return (uint16_t *)((uint8_t *)plane + (ptrdiff_t)y * stride);
 }
 
+/* What pads a row is its last sample: who interpolates at that reads the next one, too, if only to
+ * weigh it by 0. */
 template <typename Sample>
 __global__ void __launch_bounds__(kThreads) read_map(const __grid_constant__ MapJob job)
 {
   __shared__ CfTileShapes no_shapes;
   const MapPlane &plane = job.plane[0];
   const int x = (int)(blockIdx.x * kThreads + threadIdx.x), y = (int)blockIdx.y;
+  const int from = min(x, plane.width - 1);
 
-  if (x < plane.width)
+  if (x < (int)(plane.destination_stride / (ptrdiff_t)sizeof(uint16_t)))
     ((uint16_t *)(plane.destination + (ptrdiff_t)y * plane.destination_stride))[x] =
-        (uint16_t)fmaf(map_at<Sample>(job, plane, no_shapes, x, y), (float)CF_MAP_ONE, 0.5f);
+        (uint16_t)fmaf(map_at<Sample>(job, plane, no_shapes, from, y), (float)CF_MAP_ONE, 0.5f);
 }
 
 template <typename Sample>
@@ -159,7 +162,9 @@ bool isolate_read_map(const MapJob *job, int p, const IsolatePlane *plane, bool 
   of_plane.plane[0] = job->plane[p];
   of_plane.plane[0].destination = (uint8_t *)plane->map;
   of_plane.plane[0].destination_stride = plane->stride;
-  return launch(launch_of(plane->width, plane->height, stream), "reading a blur map", status,
+  const int stored = (int)(plane->stride / (ptrdiff_t)sizeof(uint16_t));
+
+  return launch(launch_of(stored, plane->height, stream), "reading a blur map", status,
                 wide ? read_map<uint16_t> : read_map<uint8_t>, of_plane);
 }
 
