@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 MOST_KERNELS = 190
-MOST_PLUGIN_BYTES = 6_000_000
+MOST_PLUGIN_BYTES = 6_200_000  # 6 MB for the first four elements, and cudatonemap
 ONE_GENERATION_BYTES = 9_000_000  # of all objects; a second generation doubles them
 
 
