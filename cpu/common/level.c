@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cpu/common/level.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static CfCpuLevel processor_level(void)
 #endif
 }
 
-CfCpuLevel cf_cpu_level(void)
+static CfCpuLevel find_level(void)
 {
   static const char *const names[] = {"baseline", "ssse3", "avx2", "avx512", "amx"};
   const char *limit = getenv("CUDAFILTERS_CPU");
@@ -48,4 +49,17 @@ CfCpuLevel cf_cpu_level(void)
       return (CfCpuLevel)i;
   }
   return level;
+}
+
+/* Found once: CPUID takes a microsecond, and in virtual machines many. */
+CfCpuLevel cf_cpu_level(void)
+{
+  static atomic_int known = -1;
+  int level = atomic_load_explicit(&known, memory_order_relaxed);
+
+  if (level < 0) {
+    level = (int)find_level();
+    atomic_store_explicit(&known, level, memory_order_relaxed);
+  }
+  return (CfCpuLevel)level;
 }

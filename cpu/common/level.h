@@ -14,5 +14,6 @@ typedef enum {
 } CfCpuLevel;
 
 /* What this processor has, but no more than what the environment variable CUDAFILTERS_CPU, for
- * tests, names in lower case. Functions with CF_MULTIVERSION do not ask. */
+ * tests, names in lower case; it is read at the first call. From any thread, also in inner loops.
+ * Functions with CF_MULTIVERSION do not ask. */
 CfCpuLevel cf_cpu_level(void);
