@@ -13,7 +13,7 @@
 /* ---- Counters ---- */
 
 typedef struct {
-  void *library;
+  void *shared_object;
   void *device;
   int (*energy)(void *device, unsigned long long *millijoules);
 } Nvml;
@@ -22,15 +22,15 @@ typedef struct {
  * meant, which are the same where the machine has one. */
 static Nvml open_nvml(void)
 {
-  Nvml nvml = {.library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)};
+  Nvml nvml = {.shared_object = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)};
   int (*init)(void), (*get_device)(unsigned, void **);
   unsigned long long ignored;
 
-  if (!nvml.library)
+  if (!nvml.shared_object)
     return nvml;
-  *(void **)&init = dlsym(nvml.library, "nvmlInit_v2");
-  *(void **)&get_device = dlsym(nvml.library, "nvmlDeviceGetHandleByIndex_v2");
-  *(void **)&nvml.energy = dlsym(nvml.library, "nvmlDeviceGetTotalEnergyConsumption");
+  *(void **)&init = dlsym(nvml.shared_object, "nvmlInit_v2");
+  *(void **)&get_device = dlsym(nvml.shared_object, "nvmlDeviceGetHandleByIndex_v2");
+  *(void **)&nvml.energy = dlsym(nvml.shared_object, "nvmlDeviceGetTotalEnergyConsumption");
   if (!init || !get_device || !nvml.energy || init() != 0 || get_device(0, &nvml.device) != 0 ||
       nvml.energy(nvml.device, &ignored) != 0)
     nvml.energy = NULL;
@@ -102,7 +102,7 @@ bool cf_measure_energy(const CfWork *work, double *millijoules, CfStatus *status
       *millijoules = (read_counter(&nvml, device) - before) / (double)frames;
     cf_filter_close(filter);
   }
-  if (nvml.library)
-    dlclose(nvml.library);
+  if (nvml.shared_object)
+    dlclose(nvml.shared_object);
   return good;
 }
