@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device-frames.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 GstCaps *device_caps(const CfVideo *video)
@@ -85,4 +87,26 @@ GstCudaContext *context_of(GstBuffer *buffer)
 
   fail_unless(gst_is_cuda_memory(memory), "the frame is not in CUDA memory");
   return GST_CUDA_MEMORY_CAST(memory)->context;
+}
+
+int run_device_tests(int argc, char **argv, const char *name, void (*add_tests)(TCase *),
+                     GstCudaContext **context)
+{
+  int status;
+
+  gst_init(&argc, &argv);
+  if (gst_cuda_load_library())
+    *context = gst_cuda_context_new(0);
+  if (!*context) {
+    printf("1..0 # SKIP no CUDA context can be created here\n");
+    return 0;
+  }
+  gst_cuda_memory_init_once();
+#ifndef FAKE_GPU
+  /* A driver in use does not survive a fork. */
+  setenv("CK_FORK", "no", 1);
+#endif
+  status = run_tests(argc, argv, name, add_tests);
+  gst_object_unref(*context);
+  return status;
 }

@@ -24,3 +24,8 @@ GstBuffer *device_buffer(GstBufferPool *pool, const CfTestPicture *picture);
 
 /* The context that a frame lies in. */
 GstCudaContext *context_of(GstBuffer *buffer);
+
+/* main() of tests that share one CUDA context, which they find in `*context`. Skipped where none
+ * can be created. */
+int run_device_tests(int argc, char **argv, const char *name, void (*add_tests)(TCase *),
+                     GstCudaContext **context);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "filter.h"
+#include "tonemap-video.h"
 #include "tonemap.h"
 
 static const CfFormat hdr_formats[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE,
@@ -153,25 +154,6 @@ GST_START_TEST(upstream_is_asked_for_what_downstream_takes)
 GST_END_TEST;
 
 /* ---- Frames ---- */
-
-static CfVideo hdr_video(CfFormat format, int width, int height, CfTransfer transfer)
-{
-  CfVideo video = cf_video(format, width, height);
-
-  video.luma_red = 0.2627;
-  video.luma_blue = 0.0593;
-  video.transfer = transfer;
-  return video;
-}
-
-static CfVideo sdr_video(CfFormat format, int width, int height)
-{
-  CfVideo video = cf_video(format, width, height);
-
-  video.luma_red = 0.2126;
-  video.luma_blue = 0.0722;
-  return video;
-}
 
 /* The cpu engine, opened as the element does. */
 static CfFilter *open_engine(const CfVideo *video, const CfVideo *destination,

@@ -5,8 +5,6 @@
  */
 #include "elements.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "blockavg.h"
@@ -320,21 +318,5 @@ static void add_tests(TCase *tests)
 
 int main(int argc, char **argv)
 {
-  int status;
-
-  gst_init(&argc, &argv);
-  if (gst_cuda_load_library())
-    shared_context = gst_cuda_context_new(0);
-  if (!shared_context) {
-    printf("1..0 # SKIP no CUDA context can be created here\n");
-    return 0;
-  }
-  gst_cuda_memory_init_once();
-#ifndef FAKE_GPU
-  /* A driver in use does not survive a fork. */
-  setenv("CK_FORK", "no", 1);
-#endif
-  status = run_tests(argc, argv, "gpu", add_tests);
-  gst_object_unref(shared_context);
-  return status;
+  return run_device_tests(argc, argv, "gpu", add_tests, &shared_context);
 }

@@ -5,12 +5,10 @@
  */
 #include "elements.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "device-frames.h"
 #include "device.h"
 #include "filter.h"
+#include "tonemap-video.h"
 #include "tonemap.h"
 
 static GstCudaContext *shared_context;
@@ -19,25 +17,6 @@ static const CfFormat hdr_formats[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE,
                                        CF_FORMAT_Y444_16LE};
 static const CfFormat sdr_formats[] = {CF_FORMAT_NV12, CF_FORMAT_I420, CF_FORMAT_P010_10LE,
                                        CF_FORMAT_RGBA, CF_FORMAT_BGRA};
-
-static CfVideo hdr_video(CfFormat format, int width, int height)
-{
-  CfVideo video = cf_video(format, width, height);
-
-  video.luma_red = 0.2627;
-  video.luma_blue = 0.0593;
-  video.transfer = CF_TRANSFER_PQ;
-  return video;
-}
-
-static CfVideo sdr_video(CfFormat format, int width, int height)
-{
-  CfVideo video = cf_video(format, width, height);
-
-  video.luma_red = 0.2126;
-  video.luma_blue = 0.0722;
-  return video;
-}
 
 /* In CUDA memory, or in that of the system. */
 static GstCaps *caps_of(const CfVideo *video, gboolean device)
@@ -111,7 +90,8 @@ static void assert_close(GstBuffer *buffer, CfFilter *engine, const CfTestPictur
 static void frames_become_others(gboolean device)
 {
   for (guint i = 0; i < G_N_ELEMENTS(hdr_formats) * G_N_ELEMENTS(sdr_formats); i++) {
-    const CfVideo video = hdr_video(hdr_formats[i % G_N_ELEMENTS(hdr_formats)], 322, 180);
+    const CfVideo video =
+        hdr_video(hdr_formats[i % G_N_ELEMENTS(hdr_formats)], 322, 180, CF_TRANSFER_PQ);
     const CfVideo destination = sdr_video(sdr_formats[i / G_N_ELEMENTS(hdr_formats)], 322, 180);
     const CfTonemapParams params = defaults();
     GstHarness *harness = open_harness(&video, &destination, device);
@@ -153,7 +133,7 @@ GST_END_TEST;
 /* Each frame is measured on the device, and no host waits: the element does as the engine. */
 GST_START_TEST(peaks_are_followed)
 {
-  const CfVideo video = hdr_video(CF_FORMAT_P010_10LE, 320, 180);
+  const CfVideo video = hdr_video(CF_FORMAT_P010_10LE, 320, 180, CF_TRANSFER_PQ);
   const CfVideo destination = sdr_video(CF_FORMAT_NV12, 320, 180);
   CfTonemapParams params = defaults();
   GstHarness *harness = open_harness(&video, &destination, TRUE);
@@ -184,7 +164,7 @@ GST_END_TEST;
 GST_START_TEST(sdr_passes_in_cuda_memory)
 {
   const CfVideo sdr = sdr_video(CF_FORMAT_NV12, 320, 180);
-  const CfVideo hdr = hdr_video(CF_FORMAT_P010_10LE, 320, 180);
+  const CfVideo hdr = hdr_video(CF_FORMAT_P010_10LE, 320, 180, CF_TRANSFER_PQ);
   const CfTonemapParams params = defaults();
   CfTestPicture *dark = new_picture(&sdr, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, 1);
   CfTestPicture *bright = new_picture(&hdr, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO, 1);
@@ -224,21 +204,5 @@ static void add_tests(TCase *tests)
 
 int main(int argc, char **argv)
 {
-  int status;
-
-  gst_init(&argc, &argv);
-  if (gst_cuda_load_library())
-    shared_context = gst_cuda_context_new(0);
-  if (!shared_context) {
-    printf("1..0 # SKIP no CUDA context can be created here\n");
-    return 0;
-  }
-  gst_cuda_memory_init_once();
-#ifndef FAKE_GPU
-  /* A driver in use does not survive a fork. */
-  setenv("CK_FORK", "no", 1);
-#endif
-  status = run_tests(argc, argv, "gpu-tonemap", add_tests);
-  gst_object_unref(shared_context);
-  return status;
+  return run_device_tests(argc, argv, "gpu-tonemap", add_tests, &shared_context);
 }
