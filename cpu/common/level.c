@@ -2,7 +2,6 @@
 #include "cpu/common/level.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@ static bool has_amx(void)
 }
 #endif
 
-static CfCpuLevel processor_level(void)
+CfCpuLevel cf_cpu_processor_level(void)
 {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -38,17 +37,26 @@ static CfCpuLevel processor_level(void)
 #endif
 }
 
-static CfCpuLevel find_level(void)
+bool cf_cpu_level_named(const char *name, CfCpuLevel *level)
 {
   static const char *const names[] = {"baseline", "ssse3", "avx2", "avx512", "amx"};
-  const char *limit = getenv("CUDAFILTERS_CPU");
-  const CfCpuLevel level = processor_level();
 
-  for (unsigned i = 0; limit && i < level; i++) {
-    if (strcmp(limit, names[i]) == 0)
-      return (CfCpuLevel)i;
+  for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(name, names[i]) == 0) {
+      *level = (CfCpuLevel)i;
+      return true;
+    }
   }
-  return level;
+  return false;
+}
+
+static CfCpuLevel find_level(void)
+{
+  const char *name = getenv("CUDAFILTERS_CPU");
+  const CfCpuLevel most = cf_cpu_processor_level();
+  CfCpuLevel limit;
+
+  return name && cf_cpu_level_named(name, &limit) && limit < most ? limit : most;
 }
 
 /* Found once: CPUID takes a microsecond, and in virtual machines many. */

@@ -402,10 +402,14 @@ static bool parse_command_line(Runner *runner, int argc, char **argv)
     } else if (strcmp(argv[i], "--verbose") == 0) {
       runner->verbose = true;
     } else if (strcmp(argv[i], "--cpu") == 0 && i + 1 < argc) {
-      const CfCpuLevel most = cf_cpu_level();
-      if (setenv("CUDAFILTERS_CPU", argv[++i], true) != 0)
+      CfCpuLevel limit;
+      if (!cf_cpu_level_named(argv[++i], &limit) || setenv("CUDAFILTERS_CPU", argv[i], true) != 0)
         return false;
-      runner->limits_nothing = cf_cpu_level() == most;
+      runner->limits_nothing = limit >= cf_cpu_processor_level();
+      if (!runner->limits_nothing && cf_cpu_level() != limit) {
+        fprintf(stderr, "the engines are not limited to %s\n", argv[i]);
+        return false;
+      }
     } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
       char *end;
       errno = 0;
