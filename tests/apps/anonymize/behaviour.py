@@ -9,12 +9,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import clips
 import files
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "pipelines"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "apps/anonymize"))
 import harness
 
 FRAMES = 20
@@ -163,11 +163,13 @@ def check_full_disk(tap, place):
 
 
 def check_signals(tap, place):
+    long = place.folder / "long.mkv"
+    files.ffmpeg("-stream_loop", "99", "-i", place.video, "-c", "copy", long)
     for number in (signal.SIGINT, signal.SIGTERM):
         process = subprocess.Popen([str(files.PROGRAM), "--json", "--detector", "haar",
-                                    "--min-face", "0.02", str(place.video), str(place.output)],
+                                    "--min-face", "0.02", str(long), str(place.output)],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(2)
+        process.stdout.readline()
         process.send_signal(number)
         try:
             _, error = process.communicate(timeout=20)
@@ -177,6 +179,41 @@ def check_signals(tap, place):
         left = [name for name in place.names() if name.startswith("out")]
         tap.check(process.returncode == 130 and "interrupted" in error and not left,
                   f"{number.name}: nothing is left", f"{process.returncode}, {left}\n{error}")
+
+
+def problem_of(action):
+    from cudafilters_anonymize.errors import Problem
+
+    try:
+        action()
+    except Problem as problem:
+        return str(problem)
+    return ""
+
+
+def check_waits(tap, place):
+    """Every wait has an end that says what was waited for."""
+    from cudafilters_anonymize import media
+
+    def refuse(*_):
+        raise ValueError("no such stream")
+
+    file = media.File(str(place.video), refuse)
+    file.put_video(media.make("fakesink"))
+    file.start()
+    told = problem_of(lambda: file.message(20 * media.Gst.SECOND))
+    file.stop()
+    tap.check("no such stream" in told, "what a callback raises ends the pass", told)
+
+    stands = media.Standstill()
+    stands.check("3 frames")
+    stands.last -= 10 * stands.SECONDS
+    tap.check(not problem_of(lambda: stands.check("3 frames")), "time spent stopped is none")
+    stands.still = stands.SECONDS
+    stands.last -= stands.MOST_AT_ONCE
+    told = problem_of(lambda: stands.check("3 frames"))
+    tap.check("3 frames" in told, "a standstill ends with what has been done", told)
+    stands.check("4 frames")
 
 
 def check_check(tap, place):
@@ -214,6 +251,7 @@ def run(tap):
         check_broken(tap, place)
         check_full_disk(tap, place)
         check_signals(tap, place)
+        check_waits(tap, place)
         check_check(tap, place)
         check_fill(tap, place)
 
