@@ -185,7 +185,7 @@ static void warn_of_other_losses(Recipe *recipe)
                     g_strdup_printf("%" G_GUINT64_FORMAT " bytes are missing at the end of \"%s\".",
                                     media->missing, media->path));
   if (media->attachments > 0)
-    g_ptr_array_add(recipe->warnings, g_strdup_printf("%u attachments (fonts, say) are left out.",
+    g_ptr_array_add(recipe->warnings, g_strdup_printf("attachments (fonts, say) are left out: %u.",
                                                       media->attachments));
   for (guint i = 0; i < media->streams->len; i++) {
     const MediaStream *stream = g_ptr_array_index(media->streams, i);

@@ -140,6 +140,26 @@ def check_arguments(tap, directory, source):
                   "--filter", "identity")
 
 
+def check_sizes(tap, directory):
+    """Pictures that encoders or files do not take: no broken file, but a way out."""
+    for name, size, options in (("odd.mkv", "161x91", ("-c:v", "ffv1")),
+                                ("tiny.mp4", "2x2", ("-c:v", "libx264", "-pix_fmt", "yuv420p"))):
+        make(directory / name, *options, filters=f"scale={size.replace('x', ':')},format=yuv420p")
+    check_refused(tap, directory, "an odd size", 1,
+                  r"x264enc does not take pictures of 161x91.*videocrop right=1 bottom=1",
+                  directory / "odd.mkv", directory / "out.mp4", "--filter", "identity")
+    check_refused(tap, directory, "a size that MP4 has not", 1,
+                  r"MP4 have no format in common.*2x2",
+                  directory / "tiny.mp4", directory / "out.mp4", "--filter", "identity")
+    for title, name, *words in (
+            ("... made even", "odd.mkv", "--filter", "videocrop right=1 bottom=1"),
+            ("... and Matroska takes it", "tiny.mp4", "--filter", "identity")):
+        status, _, said = transcode(directory / name, directory / "sized.mkv", "--overwrite",
+                                    *words)
+        tap.check(status == 0 and len(clips.times(directory / "sized.mkv", "v:0")) == 50, title,
+                  said)
+
+
 def check_words(tap, directory, source):
     status, said, _ = transcode("--help")
     lines = said.splitlines()
@@ -172,6 +192,7 @@ def run(tap):
         check_signals(tap, directory, source)
         check_existing(tap, directory, source)
         check_arguments(tap, directory, source)
+        check_sizes(tap, directory)
         check_words(tap, directory, source)
 
 
