@@ -87,6 +87,14 @@ class Filtering:
                 raise Problem(f"the element did not take the regions {text}")
             self.covering = text
 
+    def advice(self, problem):
+        width, height = self.options.size
+        if "encoder" not in problem or not (width % 2 or height % 2):
+            return ""
+        return (f"; the pictures are of {width}x{height}, and most encoders want even sizes: "
+                f"--encoder \"videocrop right={width % 2} bottom={height % 2} ! x264enc ! "
+                "h264parse\" makes one")
+
     def written(self):
         return os.path.getsize(self.part) if os.path.exists(self.part) else 0
 
@@ -99,7 +107,7 @@ class Filtering:
                 stands.check(f"{self.frames} frames were covered, {self.written()} bytes written")
                 progress(self.frames)
         except Problem as problem:
-            raise Problem(f"{self.path}: {problem}") from problem
+            raise Problem(f"{self.path}: {problem}{self.advice(str(problem))}") from problem
         finally:
             self.file.stop()
 

@@ -217,7 +217,8 @@ def told(message):
     error, detail = message.parse_error()
     last = (detail or "").strip().splitlines()[-1:]
     reason = last[0] if last else ""
-    if reason and reason not in error.message and not reason.startswith("gst"):
+    is_place = ".c(" in reason  # in the source of an element, where nothing else is told
+    if reason and reason not in error.message and not is_place:
         return f"{error.message} ({message.src.get_name()}: {reason})"
     return f"{error.message} ({message.src.get_name()})"
 

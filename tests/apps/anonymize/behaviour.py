@@ -146,6 +146,23 @@ def check_broken(tap, place):
               process.stderr)
     place.output.unlink(missing_ok=True)
     (place.folder / "out.mp4.json").unlink(missing_ok=True)
+    files.ffmpeg("-stream_loop", "3", "-i", place.video, "-c", "copy", "-movflags", "+faststart",
+                 place.folder / "longer.mp4")
+    data = (place.folder / "longer.mp4").read_bytes()
+    cut.write_bytes(data[:len(data) // 2])
+    process = place.anonymize("--detect-only", video=cut)
+    tap.check(process.returncode == 0 and "may be cut off" in process.stderr,
+              "a file that ends much too early", process.stderr)
+    (place.folder / "out.mp4.json").unlink(missing_ok=True)
+    odd = place.folder / "odd.mkv"
+    files.ffmpeg("-i", place.video, "-vf", "scale=161:91", "-c:v", "ffv1", odd)
+    nothing = place.write("none.csv", f"{HEADER}\n")
+    check_refusal(tap, place, "an odd size", "161x91",
+                  place.anonymize(video=odd, boxes=nothing), 1)
+    process = place.anonymize("--encoder", "videocrop right=1 bottom=1 ! x264enc ! h264parse",
+                              "--no-sidecar", video=odd, boxes=nothing)
+    tap.check(process.returncode == 0, "... made even", process.stderr)
+    place.output.unlink(missing_ok=True)
     talk = place.folder / "talk.mkv"
     files.ffmpeg("-i", place.video, "-f", "lavfi", "-i", "sine=duration=0.8", "-c:v", "copy",
                  "-c:a", "flac", talk)
@@ -166,10 +183,10 @@ def check_signals(tap, place):
     long = place.folder / "long.mkv"
     files.ffmpeg("-stream_loop", "99", "-i", place.video, "-c", "copy", long)
     for number in (signal.SIGINT, signal.SIGTERM):
-        process = subprocess.Popen([str(files.PROGRAM), "--json", "--detector", "haar",
-                                    "--min-face", "0.02", str(long), str(place.output)],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        process.stdout.readline()
+        process = subprocess.Popen([str(files.PROGRAM), "--detector", "haar", "--min-face", "0.02",
+                                    str(long), str(place.output)], stderr=subprocess.PIPE,
+                                   text=True)
+        process.stderr.readline()
         process.send_signal(number)
         try:
             _, error = process.communicate(timeout=20)
