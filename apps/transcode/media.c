@@ -77,6 +77,7 @@ static void take_tags(Media *media, MediaStream *stream, const GstTagList *tags)
     g_clear_pointer(&stream->tags, gst_tag_list_unref);
     stream->tags = merged;
   }
+  media->has_cover |= gst_tag_list_get_tag_size(tags, GST_TAG_IMAGE) > 0;
   media->attachments = MAX(media->attachments, gst_tag_list_get_tag_size(tags, GST_TAG_ATTACHMENT));
 }
 

@@ -160,6 +160,22 @@ def check_sizes(tap, directory):
                   said)
 
 
+def check_losses(tap, directory, source):
+    """What a file cannot hold is named before anything is written."""
+    clips.ffmpeg("-i", str(source), "-frames:v", "1", str(directory / "cover.png"))
+    clips.ffmpeg("-i", str(source), "-i", str(directory / "cover.png"), "-map", "0", "-map", "1",
+                 "-c", "copy", "-disposition:v:1", "attached_pic", str(directory / "cover.mp4"))
+    make(directory / "clear.webm", "-c:v", "libvpx-vp9", "-pix_fmt", "yuva420p", "-cpu-used", "8",
+         "-deadline", "realtime", size="64x64", seconds=0.2)
+    for name, result, pattern in (("cover.mp4", "out.mkv", "cover is left out"),
+                                  ("cover.mp4", "out.mp4", None),
+                                  ("clear.webm", "out.webm", "transparency is left out")):
+        status, _, said = transcode(directory / name, directory / result, "--filter", "identity",
+                                    "--dry-run")
+        warns = pattern in said if pattern else "Warning" not in said
+        tap.check(status == 0 and warns, f"{name} to {result}: {pattern or 'no warning'}", said)
+
+
 def check_words(tap, directory, source):
     status, said, _ = transcode("--help")
     lines = said.splitlines()
@@ -193,6 +209,7 @@ def run(tap):
         check_existing(tap, directory, source)
         check_arguments(tap, directory, source)
         check_sizes(tap, directory)
+        check_losses(tap, directory, source)
         check_words(tap, directory, source)
 
 
