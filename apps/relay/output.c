@@ -268,12 +268,46 @@ static gboolean make_raw(Making *making, RelayOutput *output, GstElement *sink,
   return TRUE;
 }
 
+/* DirectFB's ends the whole process where it finds no screen. */
+static void leave_out_directfb(void)
+{
+  GstPluginFeature *feature = gst_registry_lookup_feature(gst_registry_get(), "dfbvideosink");
+
+  if (feature) {
+    gst_plugin_feature_set_rank(feature, GST_RANK_NONE);
+    gst_object_unref(feature);
+  }
+}
+
+/* Opens it; autovideosink takes fakesink, and goes on, where nothing else can be opened. */
+static gboolean opens_window(GstElement *sink)
+{
+  const GstElement *chosen;
+
+  gst_element_set_state(sink, GST_STATE_READY);
+  chosen = GST_BIN_CHILDREN(sink) ? GST_BIN_CHILDREN(sink)->data : NULL;
+  return chosen &&
+         !g_str_equal(GST_OBJECT_NAME(gst_element_get_factory((GstElement *)chosen)), "fakesink");
+}
+
 static gboolean make_window(Making *making, RelayOutput *output, GError **error)
 {
   GstElement *sink = app_element_make("autovideosink", NULL, "for window:", error);
 
-  if (sink)
-    g_object_set(sink, "sync", FALSE, NULL);
+  if (!sink)
+    return FALSE;
+  leave_out_directfb();
+  g_object_set(sink, "sync", FALSE, NULL);
+  if (!opens_window(sink)) {
+    gst_element_set_state(sink, GST_STATE_NULL);
+    gst_object_unref(gst_object_ref_sink(sink));
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
+                "window: cannot be opened: no desktop answers at DISPLAY (\"%s\") or "
+                "WAYLAND_DISPLAY (\"%s\"), or no video sink for it is installed.",
+                g_getenv("DISPLAY") ? g_getenv("DISPLAY") : "",
+                g_getenv("WAYLAND_DISPLAY") ? g_getenv("WAYLAND_DISPLAY") : "");
+    return FALSE;
+  }
   return make_raw(making, output, sink, NULL, error);
 }
 

@@ -18,6 +18,7 @@ typedef enum {
   PLACE_ANY,       /* the element that takes the address checks it */
   PLACE_PATH,      /* needed */
   PLACE_HOST_PORT, /* needed */
+  PLACE_PORT,      /* needed; the host may be empty */
   PLACE_NAME,      /* a name, or //HOST:PORT of a source */
   PLACE_NONE,
 } Place;
@@ -77,7 +78,7 @@ static const Scheme schemes[] = {
     {"rtsps", RELAY_RTSP, BOTH, PLACE_ANY, "rtsps://192.0.2.1:322/stream", NULL},
     {"shm", RELAY_SHM, BOTH, PLACE_PATH, "shm:/tmp/camera?format=NV12&width=640&height=480",
      shm_options},
-    {"srt", RELAY_SRT, BOTH, PLACE_ANY, "srt://:7001?mode=listener", srt_options},
+    {"srt", RELAY_SRT, BOTH, PLACE_PORT, "srt://:7001?mode=listener", srt_options},
     {"test", RELAY_TEST, BOTH, PLACE_NONE, "test:", test_options},
     {"v4l2", RELAY_V4L2, BOTH, PLACE_PATH, "v4l2:/dev/video0", v4l2_options},
     {"window", RELAY_WINDOW, RELAY_TO, PLACE_NONE, "window:", no_options},
@@ -224,6 +225,8 @@ static gboolean read_place(RelayUri *uri, const Scheme *scheme, gboolean slashes
     return *uri->place != 0;
   case PLACE_HOST_PORT:
     return slashes && read_host_port(uri) && (direction == RELAY_FROM || *uri->host);
+  case PLACE_PORT:
+    return slashes && read_host_port(uri);
   case PLACE_NAME:
     return slashes ? direction == RELAY_FROM && read_host_port(uri) && *uri->host
                    : *uri->place != 0;

@@ -120,8 +120,11 @@ gboolean decoder_choose(Decoder *decoder, const GstCaps *caps, GError **error)
   const Codec *codec = codec_of(caps);
   g_autofree gchar *description = NULL;
 
-  decoder->factory = codec ? find_gpu_decoder(codec, caps) : NULL;
-  decoder->gpu = decoder->factory != NULL;
+  if (gst_structure_has_name(gst_caps_get_structure(caps, 0), "video/x-raw"))
+    decoder->factory = g_strdup("identity");
+  else if (codec)
+    decoder->factory = find_gpu_decoder(codec, caps);
+  decoder->gpu = decoder->factory && codec;
   if (!decoder->factory)
     decoder->factory = find_cpu_decoder(caps);
   if (decoder->factory)

@@ -18,8 +18,6 @@ typedef struct {
   Media *media;
   GMutex lock;
   GCond changed;
-  gboolean complete; /* all pads are there */
-  gboolean stopping;
   GstElement *pipeline;
 } Reader;
 
@@ -79,6 +77,7 @@ static void take_tags(Media *media, MediaStream *stream, const GstTagList *tags)
     g_clear_pointer(&stream->tags, gst_tag_list_unref);
     stream->tags = merged;
   }
+  media->has_cover |= gst_tag_list_get_tag_size(tags, GST_TAG_IMAGE) > 0;
   media->attachments = MAX(media->attachments, gst_tag_list_get_tag_size(tags, GST_TAG_ATTACHMENT));
 }
 
@@ -167,17 +166,8 @@ static void add_stream(GstElement *parsebin, GstPad *pad, gpointer data)
   gst_pad_link(pad, sinkpad);
 }
 
-static void finish_streams(GstElement *parsebin, gpointer data)
-{
-  Reader *reader = data;
-
-  g_mutex_lock(&reader->lock);
-  reader->complete = TRUE;
-  g_cond_signal(&reader->changed);
-  g_mutex_unlock(&reader->lock);
-}
-
-/* Subtitles may have their first packet anywhere; it is not waited for. */
+/* No pad of parsebin lets a packet through before all of them are there. Subtitles may have their
+ * first packet anywhere; it is not waited for. */
 static gboolean knows_all(const Reader *reader)
 {
   for (guint i = 0; i < reader->media->streams->len; i++) {
@@ -187,7 +177,7 @@ static gboolean knows_all(const Reader *reader)
         !GST_CLOCK_TIME_IS_VALID(stream->first))
       return FALSE;
   }
-  return reader->complete;
+  return reader->media->streams->len > 0;
 }
 
 static void set_bus_error(GError **error, const gchar *path, GstMessage *message)
@@ -216,10 +206,10 @@ static gboolean read_beginning(Reader *reader, GError **error)
       g_cond_wait_until(&reader->changed, &reader->lock, g_get_monotonic_time() + 20000);
     known = knows_all(reader) || type == GST_MESSAGE_EOS;
     /* A file whose end is missing is still a file. */
-    if (type == GST_MESSAGE_ERROR && !reader->complete)
+    failed = type == GST_MESSAGE_ERROR && reader->media->streams->len == 0;
+    if (failed)
       set_bus_error(error, reader->media->path, message);
     known = known || type == GST_MESSAGE_ERROR;
-    failed = failed || (type == GST_MESSAGE_ERROR && !reader->complete);
     g_mutex_unlock(&reader->lock);
     if (message)
       gst_message_unref(message);
@@ -246,7 +236,6 @@ static gboolean read_streams(Media *media, GError **error)
   if (media->mp4)
     mp4_source_hide_edits(media->mp4, source);
   g_signal_connect(parsebin, "pad-added", G_CALLBACK(add_stream), &reader);
-  g_signal_connect(parsebin, "no-more-pads", G_CALLBACK(finish_streams), &reader);
   good = read_beginning(&reader, error);
   if (gst_element_query_duration(reader.pipeline, GST_FORMAT_TIME, &duration) && duration > 0)
     media->duration = duration;
@@ -318,6 +307,11 @@ Media *media_open(const gchar *path, GError **error)
   look_at_container(media);
   if (!read_streams(media, error))
     return NULL;
+  if (media->streams->len == 0) {
+    g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot read \"%s\": no stream is found in it.",
+                path);
+    return NULL;
+  }
   media->video = find_video(media);
   if (!media->video) {
     g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "There is no video in \"%s\".", path);

@@ -37,6 +37,7 @@ typedef struct {
   gboolean is_matroska;     /* WebM too */
   Mp4Source *mp4;           /* of MP4 files and their relatives; NULL: another */
   guint attachments;        /* fonts and the like */
+  gboolean has_cover;       /* a picture among the tags */
 } Media;
 
 /* Opens `path` and reads its beginning. NULL with an error if there is no such file, it is none

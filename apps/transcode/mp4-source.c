@@ -70,6 +70,7 @@ static void read_track(Reader *reader, const Box *trak)
       !box_find_path(data, trak, "mdia/mdhd", &media_header) ||
       !box_read_clock(data, &media_header, &scale, &duration))
     return;
+  track.length = to_ns(duration, scale);
   track.id = box_u32(data + header.inside + (data[header.inside] == 1 ? 20 : 12));
   if (box_find(data, trak, "edts", &edits) && box_find(data, &edits, "elst", &list)) {
     read_edits(reader, &list, scale, &track);
@@ -146,19 +147,24 @@ static void read_chapters(Reader *reader, const Box *moov)
   end_chapters(reader->source->toc, reader->source->duration);
 }
 
-/* The demuxer ends at the movie's duration, which does not count what edit lists leave out. */
+/* The demuxer ends at the movie's duration, which does not count what edit lists leave out; but it
+ * leaves out tracks that are shorter than a fifth of the movie, as previews. */
 static void lengthen(Reader *reader, const Box *header, guint64 duration)
 {
   const guint8 *inside = reader->data + header->inside;
-  guint64 longest = 0;
+  const guint64 own = reader->source->duration;
+  guint64 longest = 0, most = G_MAXUINT64;
   guint8 bytes[8];
 
   for (guint i = 0; i < reader->source->tracks->len; i++) {
     const Mp4Track *track = &g_array_index(reader->source->tracks, Mp4Track, i);
 
     longest = MAX(longest, track->lead);
+    if (5 * track->length > own)
+      most = MIN(most, 5 * track->length - own);
   }
-  duration += reader->time_scale * (2 + longest / GST_SECOND);
+  duration +=
+      gst_util_uint64_scale(MIN(2 * GST_SECOND + longest, most), reader->time_scale, GST_SECOND);
   if (inside[0] == 1) {
     GST_WRITE_UINT64_BE(bytes, duration);
     patch(reader, header->inside + 24, bytes, 8);

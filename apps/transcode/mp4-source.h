@@ -13,7 +13,8 @@
 /* A track. Times in ns. */
 typedef struct {
   guint id;
-  guint64 lead;         /* of its media, this much is not played at the beginning */
+  guint64 length;       /* of its media; 0: not known */
+  guint64 lead;         /* of it, this much is not played at the beginning */
   guint64 delay;        /* it is played from here on */
   guint64 played;       /* this much of it */
   gboolean plain;       /* the above says it all, and the list is hidden from GStreamer */

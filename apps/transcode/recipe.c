@@ -173,6 +173,7 @@ static void warn_of_other_losses(Recipe *recipe)
   const Media *media = recipe->media;
   g_autofree gchar *orientation = recipe_orientation(recipe);
   const gchar *name = recipe->container->name;
+  gboolean alpha = FALSE;
 
   if (orientation && !(recipe->container->is_quicktime && g_str_has_prefix(orientation, "rotate-")))
     g_ptr_array_add(recipe->warnings,
@@ -185,8 +186,16 @@ static void warn_of_other_losses(Recipe *recipe)
                     g_strdup_printf("%" G_GUINT64_FORMAT " bytes are missing at the end of \"%s\".",
                                     media->missing, media->path));
   if (media->attachments > 0)
-    g_ptr_array_add(recipe->warnings, g_strdup_printf("%u attachments (fonts, say) are left out.",
+    g_ptr_array_add(recipe->warnings, g_strdup_printf("attachments (fonts, say) are left out: %u.",
                                                       media->attachments));
+  if (media->has_cover && !recipe->container->is_quicktime)
+    g_ptr_array_add(
+        recipe->warnings,
+        g_strdup_printf("the cover is left out: %s does not take one here, MP4 does.", name));
+  if (gst_structure_get_boolean(gst_caps_get_structure(media->video->caps, 0), "codec-alpha",
+                                &alpha) &&
+      alpha)
+    g_ptr_array_add(recipe->warnings, g_strdup("transparency is left out."));
   for (guint i = 0; i < media->streams->len; i++) {
     const MediaStream *stream = g_ptr_array_index(media->streams, i);
     g_autofree gchar *what = media_describe(media, i);

@@ -78,11 +78,48 @@ static gboolean is_from(const GstMessage *message, GstElement *pipeline, const g
                      gst_object_has_as_ancestor(GST_MESSAGE_SRC(message), GST_OBJECT(element)));
 }
 
+static GError *encoder_error(Run *run, const gchar *cause)
+{
+  g_autoptr(GstElement) frames = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_FRAMES);
+  g_autoptr(GstPad) pad = gst_element_get_static_pad(frames, "src");
+  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
+  gint width = 0, height = 0;
+
+  if (caps) {
+    gst_structure_get_int(gst_caps_get_structure(caps, 0), "width", &width);
+    gst_structure_get_int(gst_caps_get_structure(caps, 0), "height", &height);
+  }
+  if (width % 2 == 0 && height % 2 == 0)
+    return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", run->recipe->encoder.words[0], cause);
+  return g_error_new(APP_ERROR, APP_ERROR_FAILED,
+                     "%s does not take pictures of %dx%d: %s With 4:2:0 most encoders want even "
+                     "sizes: \"videocrop right=%d bottom=%d\" in the filter makes one.",
+                     run->recipe->encoder.words[0], width, height, cause, width % 2, height % 2);
+}
+
+/* Nothing says which element did not agree. */
+static GError *disagreement(Run *run)
+{
+  const GstStructure *caps = gst_caps_get_structure(run->recipe->media->video->caps, 0);
+  gint width = 0, height = 0;
+
+  gst_structure_get_int(caps, "width", &width);
+  gst_structure_get_int(caps, "height", &height);
+  return g_error_new(APP_ERROR, APP_ERROR_FAILED,
+                     "Filter, %s and %s have no format in common for the pictures of \"%s\" "
+                     "(%dx%d). Another kind of file or --encoder may take them.",
+                     run->recipe->encoder.words[0], run->recipe->container->name,
+                     run->recipe->media->path, width, height);
+}
+
 static GError *error_of(Run *run, GstMessage *message)
 {
   g_autoptr(GError) cause = NULL;
+  g_autofree gchar *details = NULL;
 
-  gst_message_parse_error(message, &cause, NULL);
+  gst_message_parse_error(message, &cause, &details);
+  if (details && (strstr(details, "not-linked") || strstr(details, "not-negotiated")))
+    return disagreement(run);
   if (is_from(message, run->pipeline, RECIPE_SINK))
     return g_error_new(APP_ERROR, APP_ERROR_FAILED,
                        "Cannot write \"%s\": %s Nothing is left of it.", run->plan->output,
@@ -92,6 +129,8 @@ static GError *error_of(Run *run, GstMessage *message)
   if (is_from(message, run->pipeline, RECIPE_IN) || is_from(message, run->pipeline, RECIPE_FILE) ||
       is_from(message, run->pipeline, RECIPE_DECODER))
     return broken_error(run, GST_CLOCK_TIME_NONE, cause->message);
+  if (is_from(message, run->pipeline, RECIPE_ENCODER))
+    return encoder_error(run, cause->message);
   return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", GST_MESSAGE_SRC_NAME(message),
                      cause->message);
 }

@@ -117,7 +117,8 @@ def add_detection_options(group):
 
 def on_signal(*_):
     # A second one ends the program at once.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, signal.SIG_DFL)
     raise Interrupted
 
 

@@ -17,7 +17,7 @@ class Filtering:
     it."""
 
     def __init__(self, path, part, options, is_turned, plan_regions):
-        self.path = path
+        self.path, self.part = path, part
         self.options = options
         self.is_turned = is_turned
         self.plan_regions = plan_regions
@@ -29,33 +29,30 @@ class Filtering:
         self.muxer = media.make(containers.muxer_name(options.output))
         self.file = media.File(path, self.use)
         sink = media.make("filesink", location=part)
-        self.file.pipeline.add(self.muxer)
-        self.file.pipeline.add(sink)
-        self.muxer.link(sink)
+        self.file.add(self.muxer, sink)
+        self.put_video()
 
     def use(self, pad, caps, number):
-        if number == 0:
-            self.use_video(pad)
-        elif number is not None or self.options.video_only or not containers.is_copied(caps):
-            self.file.discard(pad)
-        else:
+        if number is None and not self.options.video_only and containers.is_copied(caps):
             self.copy(pad, caps)
-        pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, strip_pictures)
+        elif number != 0:
+            self.file.discard(pad)
+        self.file.watch_events(pad, strip_pictures)
 
-    def use_video(self, pad):
-        queue, decoder = media.make("queue"), media.decoder()
+    def put_video(self):
         before, after = media.make("videoconvert", n_threads=2), media.make("videoconvert")
         aside = media.make("queue", max_size_buffers=4, max_size_bytes=0, max_size_time=0)
         turn = [media.upright()] if self.is_turned else []
-        self.file.add(before, *turn, self.element, after, aside, self.encoder)
-        self.file.add(queue, decoder)
-        self.element.get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, self.on_frame)
-        self.to_muxer(self.encoder.get_static_pad("src"))
-        decoder.connect("pad-added", lambda _, raw: raw.link(before.get_static_pad("sink")))
-        pad.link(queue.get_static_pad("sink"))
+        coded = endless_queue()
+        self.file.put_video(before, *turn, self.element, after, aside, self.encoder, coded)
+        self.element.get_static_pad("sink").add_probe(
+            Gst.PadProbeType.BUFFER,
+            self.file.guarded(self.on_frame, "a frame could not be covered"))
+        self.to_muxer(coded.get_static_pad("src"),
+                      self.encoder.get_static_pad("src").query_caps(None))
 
     def copy(self, pad, caps):
-        queue = media.make("queue", max_size_buffers=0, max_size_bytes=0, max_size_time=0)
+        queue = endless_queue()
         chain = [queue]
         if caps.can_intersect(containers.PANGO):
             chain.append(media.make("capssetter", replace=True, caps=containers.plain_text(caps)))
@@ -63,8 +60,7 @@ class Filtering:
         self.to_muxer(chain[-1].get_static_pad("src"), containers.plain_text(caps))
         pad.link(queue.get_static_pad("sink"))
 
-    def to_muxer(self, pad, caps=None):
-        caps = caps or pad.query_caps(None)
+    def to_muxer(self, pad, caps):
         template = containers.template_for(self.muxer.get_factory(), caps)
         sink = template and self.muxer.request_pad(
             self.muxer.get_pad_template(template.name_template), None, None)
@@ -73,13 +69,9 @@ class Filtering:
 
     def on_frame(self, pad, info):
         """Fails closed: a frame whose regions could not be set is dropped, and ends the pass."""
-        try:
-            self.set_regions(info.get_buffer().pts, pad.get_current_caps().get_structure(0))
-            self.frames += 1
-            return Gst.PadProbeReturn.OK
-        except Exception as error:  # pylint: disable=broad-except
-            self.file.fail(Problem(f"a frame could not be covered: {error}"))
-            return Gst.PadProbeReturn.DROP
+        self.set_regions(info.get_buffer().pts, pad.get_current_caps().get_structure(0))
+        self.frames += 1
+        return Gst.PadProbeReturn.OK
 
     def set_regions(self, pts, structure):
         boxes = self.plan_regions(pts)
@@ -95,18 +87,35 @@ class Filtering:
                 raise Problem(f"the element did not take the regions {text}")
             self.covering = text
 
+    def advice(self, problem):
+        width, height = self.options.size
+        if "encoder" not in problem or not (width % 2 or height % 2):
+            return ""
+        return (f"; the pictures are of {width}x{height}, and most encoders want even sizes: "
+                f"--encoder \"videocrop right={width % 2} bottom={height % 2} ! x264enc ! "
+                "h264parse\" makes one")
+
+    def written(self):
+        return os.path.getsize(self.part) if os.path.exists(self.part) else 0
+
     def run(self, progress):
         """progress(frames) is called now and then."""
         try:
             self.file.start()
             stands = media.Standstill()
             while not self.file.message(media.POLL_NS):
-                stands.check(self.frames)
+                stands.check(f"{self.frames} frames were covered, {self.written()} bytes written")
                 progress(self.frames)
         except Problem as problem:
-            raise Problem(f"{self.path}: {problem}") from problem
+            raise Problem(f"{self.path}: {problem}{self.advice(str(problem))}") from problem
         finally:
             self.file.stop()
+
+
+def endless_queue():
+    """Streams wait here for each other: how far apart their packets of one time lie is up to the
+    file, and to the encoder, which looks ahead."""
+    return media.make("queue", max_size_buffers=0, max_size_bytes=0, max_size_time=0)
 
 
 def strip_pictures(pad, info):

@@ -12,6 +12,8 @@ from .pictures import Pictures
 MOST_ROUNDS = 3
 # What overlaps with a region so much is the face that it covers.
 SAME_FACE = 0.25
+# A file may be longer than its pictures, in ns; what is more is said.
+LONGEST_TAIL = 1e9
 
 
 class Job:
@@ -28,6 +30,7 @@ class Job:
         self.sidecar = None if options.no_sidecar else options.sidecar or f"{options.output}.json"
         self.parts = []
         self.source_codec = None
+        self.size = 0, 0  # of the upright picture
         self.plan = None
         self.by_pts = {}
         self.seen_again = set()
@@ -72,12 +75,13 @@ class Job:
     def run(self):
         begun = time.monotonic()
         frames, pictures = self.look()
+        self.size = pictures.width, pictures.height
         if self.given:
             self.given.put_into(frames)
         options = self.options
         settings = plan.Settings(self.threshold, *(round(seconds * 1e9) for seconds in (
             options.before, options.after, options.gap, options.caution)))
-        self.plan = plan.Plan(frames, pictures.width, pictures.height, settings)
+        self.plan = plan.Plan(frames, *self.size, settings)
         if not options.detect_only:
             self.filter_and_check(pictures.is_turned)
         counts = report.summary(self.plan, self.is_whole)
@@ -115,7 +119,12 @@ class Job:
         settings = types.SimpleNamespace(every=self.options.every, threshold=self.threshold,
                                          follow=self.options.gap)
         asked = None if self.given else self.detector
-        return scan.scan(pictures, asked, settings, progress), pictures
+        frames = scan.scan(pictures, asked, settings, progress)
+        end = frames[-1].time
+        if duration and end + LONGEST_TAIL < duration:
+            self.told.warn(f"the last picture is at {end / 1e9:.2f} s, and {self.options.input} is "
+                           f"{duration / 1e9:.2f} s long: it may be cut off or broken")
+        return frames, pictures
 
     def check_streams(self, pictures):
         self.source_codec = next(caps.get_structure(0).get_name()

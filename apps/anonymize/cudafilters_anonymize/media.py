@@ -49,12 +49,14 @@ def is_video(caps):
 
 
 class File:
-    """A file's streams, unpacked and parsed. `use(pad, caps, number)` links each stream as it
-    appears; number 0 is the first video, later videos count up, and None is any other stream.
+    """A file's streams, unpacked and parsed. The first video goes to where put_video() says;
+    `use(pad, caps, number)` sees each stream as it appears, before anything flows, and links the
+    others: number 0 is the first video, later videos count up, and None is any other stream.
     is_turned: the first video's pictures do not lie upright in the file."""
 
     def __init__(self, path, use):
         self.use = use
+        self.video = None  # the pad that takes the first one
         self.videos = 0
         self.problem = None
         self.is_turned = False
@@ -64,7 +66,7 @@ class File:
         for element in (source, parser):
             self.pipeline.add(element)
         source.link(parser)
-        parser.connect("pad-added", self.on_pad)
+        parser.connect("pad-added", self.guarded(self.on_pad, "a stream cannot be taken"))
         parser.connect("deep-element-added", self.on_element)
 
     def on_element(self, _, __, element):
@@ -77,14 +79,16 @@ class File:
         if is_video(caps):
             number = self.videos
             self.videos += 1
-        if number == 0:
-            pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.on_event)
+        self.watch_events(pad, self.on_event if number == 0 else self.on_other_event)
         if self.is_matroska:
-            pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, begin_at_zero)
-        try:
-            self.use(pad, caps, number)
-        except Problem as problem:
-            self.fail(problem)
+            self.watch_events(pad, begin_at_zero)
+        self.use(pad, caps, number)
+        if number == 0:
+            pad.link(self.video)
+
+    def watch_events(self, pad, probe):
+        pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM,
+                      self.guarded(probe, "an event cannot be read"))
 
     def on_event(self, _, info):
         event = info.get_event()
@@ -94,11 +98,41 @@ class File:
                 self.is_turned = text != "rotate-0"
         return Gst.PadProbeReturn.OK
 
+    def on_other_event(self, _, info):
+        if info.get_event().type == Gst.EventType.EOS and self.videos == 0:
+            self.fail(Problem("there is no video in it"))
+        return Gst.PadProbeReturn.OK
+
+    def guarded(self, callback, failure):
+        """A callback for GStreamer's threads, where nobody catches what it raises: that ends the
+        pass, and a probe drops what it was called for."""
+        def call(*arguments):
+            try:
+                return callback(*arguments)
+            except Problem as problem:
+                self.fail(problem)
+            except Exception as error:  # pylint: disable=broad-except
+                self.fail(Problem(f"{failure}: {error}"))
+            return Gst.PadProbeReturn.DROP
+        return call
+
     def fail(self, problem):
         """From any thread: ends the pass with this problem, the first one that comes."""
         self.problem = self.problem or problem
         self.pipeline.post_message(Gst.Message.new_application(
             self.pipeline, Gst.Structure.new_empty("problem")))
+
+    def put_video(self, *elements):
+        """Before start(): decodes the first video, and hands its pictures to these elements. Bins
+        and sinks that were added later would race with the pipeline's change of state."""
+        queue = make("queue")
+        decoder = make("decodebin", caps=Gst.Caps.from_string("video/x-raw"))
+        self.add(*elements)
+        self.add(queue, decoder)
+        first = elements[0].get_static_pad("sink")
+        decoder.connect("pad-added", self.guarded(lambda _, raw: raw.link(first),
+                                                  "the pictures cannot be taken"))
+        self.video = queue.get_static_pad("sink")
 
     def add(self, *elements):
         """Elements, linked in this order, in the pipeline and in its state."""
@@ -145,17 +179,22 @@ class File:
 class Standstill:
     """Raises a Problem where nothing moves any more: better an end than a program that hangs."""
     SECONDS = 120
+    # Between two checks; what is more was spent stopped, by Ctrl-Z say, and is not counted.
+    MOST_AT_ONCE = 1
 
     def __init__(self):
         self.where = None
-        self.since = time.monotonic()
+        self.last = time.monotonic()
+        self.still = 0
 
     def check(self, where):
-        """where: changes as long as there is progress."""
-        if where != self.where:
-            self.where, self.since = where, time.monotonic()
-        elif time.monotonic() - self.since > self.SECONDS:
-            raise Problem(f"nothing has moved for {self.SECONDS} seconds")
+        """where: what has been done, in words that change as long as there is progress."""
+        now = time.monotonic()
+        self.still = (self.still + min(now - self.last, self.MOST_AT_ONCE)
+                      if where == self.where else 0)
+        self.where, self.last = where, now
+        if self.still > self.SECONDS:
+            raise Problem(f"nothing has moved for {self.SECONDS} seconds: {where}")
 
 
 def begin_at_zero(pad, info):
@@ -178,14 +217,10 @@ def told(message):
     error, detail = message.parse_error()
     last = (detail or "").strip().splitlines()[-1:]
     reason = last[0] if last else ""
-    if reason and reason not in error.message and not reason.startswith("gst"):
+    is_place = ".c(" in reason  # in the source of an element, where nothing else is told
+    if reason and reason not in error.message and not is_place:
         return f"{error.message} ({message.src.get_name()}: {reason})"
     return f"{error.message} ({message.src.get_name()})"
-
-
-def decoder():
-    """Takes any video, gives raw pictures in system memory."""
-    return make("decodebin", caps=Gst.Caps.from_string("video/x-raw"))
 
 
 def upright():

@@ -35,18 +35,12 @@ class Pictures:
         self.sink = media.make("appsink", sync=False, max_buffers=4,
                                caps=Gst.Caps.from_string("video/x-raw,format=BGR"))
         self.file = media.File(path, self.use)
+        self.file.put_video(media.make("videoconvert", n_threads=2), media.upright(), self.sink)
 
     def use(self, pad, caps, number):
         self.streams.append((number, caps))
         if number != 0:
             self.file.discard(pad)
-            return
-        queue, decoder = media.make("queue"), media.decoder()
-        converter = media.make("videoconvert", n_threads=2)
-        self.file.add(converter, media.upright(), self.sink)
-        self.file.add(queue, decoder)
-        decoder.connect("pad-added", lambda _, raw: raw.link(converter.get_static_pad("sink")))
-        pad.link(queue.get_static_pad("sink"))
 
     @property
     def is_turned(self):
@@ -57,15 +51,17 @@ class Pictures:
 
     def __iter__(self):
         last = None
+        count = 0
         try:
             self.file.start()
             stands = media.Standstill()
             while True:
-                stands.check(last)
+                stands.check(f"{count} pictures were decoded")
                 sample = self.sink.try_pull_sample(media.POLL_NS)
                 if sample:
                     picture = self.picture(sample)
                     last = picture.pts
+                    count += 1
                     yield picture
                 elif self.file.message(0):
                     break
@@ -74,9 +70,8 @@ class Pictures:
             raise Problem(f"{self.path}: {problem}{where}") from problem
         finally:
             self.file.stop()
-        if last is None:
-            raise Problem(f"{self.path}: " + ("no picture could be decoded" if self.file.videos
-                                              else "there is no video in it"))
+        if count == 0:
+            raise Problem(f"{self.path}: no picture could be decoded")
 
     def picture(self, sample):
         structure = sample.get_caps().get_structure(0)

@@ -9,12 +9,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import clips
 import files
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "pipelines"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "apps/anonymize"))
 import harness
 
 FRAMES = 20
@@ -146,6 +146,23 @@ def check_broken(tap, place):
               process.stderr)
     place.output.unlink(missing_ok=True)
     (place.folder / "out.mp4.json").unlink(missing_ok=True)
+    files.ffmpeg("-stream_loop", "3", "-i", place.video, "-c", "copy", "-movflags", "+faststart",
+                 place.folder / "longer.mp4")
+    data = (place.folder / "longer.mp4").read_bytes()
+    cut.write_bytes(data[:len(data) // 2])
+    process = place.anonymize("--detect-only", video=cut)
+    tap.check(process.returncode == 0 and "may be cut off" in process.stderr,
+              "a file that ends much too early", process.stderr)
+    (place.folder / "out.mp4.json").unlink(missing_ok=True)
+    odd = place.folder / "odd.mkv"
+    files.ffmpeg("-i", place.video, "-vf", "scale=161:91", "-c:v", "ffv1", odd)
+    nothing = place.write("none.csv", f"{HEADER}\n")
+    check_refusal(tap, place, "an odd size", "161x91",
+                  place.anonymize(video=odd, boxes=nothing), 1)
+    process = place.anonymize("--encoder", "videocrop right=1 bottom=1 ! x264enc ! h264parse",
+                              "--no-sidecar", video=odd, boxes=nothing)
+    tap.check(process.returncode == 0, "... made even", process.stderr)
+    place.output.unlink(missing_ok=True)
     talk = place.folder / "talk.mkv"
     files.ffmpeg("-i", place.video, "-f", "lavfi", "-i", "sine=duration=0.8", "-c:v", "copy",
                  "-c:a", "flac", talk)
@@ -163,11 +180,13 @@ def check_full_disk(tap, place):
 
 
 def check_signals(tap, place):
+    long = place.folder / "long.mkv"
+    files.ffmpeg("-stream_loop", "99", "-i", place.video, "-c", "copy", long)
     for number in (signal.SIGINT, signal.SIGTERM):
-        process = subprocess.Popen([str(files.PROGRAM), "--json", "--detector", "haar",
-                                    "--min-face", "0.02", str(place.video), str(place.output)],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(2)
+        process = subprocess.Popen([str(files.PROGRAM), "--detector", "haar", "--min-face", "0.02",
+                                    str(long), str(place.output)], stderr=subprocess.PIPE,
+                                   text=True)
+        process.stderr.readline()
         process.send_signal(number)
         try:
             _, error = process.communicate(timeout=20)
@@ -177,6 +196,41 @@ def check_signals(tap, place):
         left = [name for name in place.names() if name.startswith("out")]
         tap.check(process.returncode == 130 and "interrupted" in error and not left,
                   f"{number.name}: nothing is left", f"{process.returncode}, {left}\n{error}")
+
+
+def problem_of(action):
+    from cudafilters_anonymize.errors import Problem
+
+    try:
+        action()
+    except Problem as problem:
+        return str(problem)
+    return ""
+
+
+def check_waits(tap, place):
+    """Every wait has an end that says what was waited for."""
+    from cudafilters_anonymize import media
+
+    def refuse(*_):
+        raise ValueError("no such stream")
+
+    file = media.File(str(place.video), refuse)
+    file.put_video(media.make("fakesink"))
+    file.start()
+    told = problem_of(lambda: file.message(20 * media.Gst.SECOND))
+    file.stop()
+    tap.check("no such stream" in told, "what a callback raises ends the pass", told)
+
+    stands = media.Standstill()
+    stands.check("3 frames")
+    stands.last -= 10 * stands.SECONDS
+    tap.check(not problem_of(lambda: stands.check("3 frames")), "time spent stopped is none")
+    stands.still = stands.SECONDS
+    stands.last -= stands.MOST_AT_ONCE
+    told = problem_of(lambda: stands.check("3 frames"))
+    tap.check("3 frames" in told, "a standstill ends with what has been done", told)
+    stands.check("4 frames")
 
 
 def check_check(tap, place):
@@ -214,6 +268,7 @@ def run(tap):
         check_broken(tap, place)
         check_full_disk(tap, place)
         check_signals(tap, place)
+        check_waits(tap, place)
         check_check(tap, place)
         check_fill(tap, place)
 

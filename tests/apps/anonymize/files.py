@@ -47,7 +47,7 @@ def packets(path, stream):
     text = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-map", f"0:{stream}", "-c",
                            "copy", "-f", "framemd5", "-"], check=True, capture_output=True,
                           text=True, timeout=SECONDS).stdout
-    return [line.split(",")[-1].strip() for line in text.splitlines() if not line.startswith("#")]
+    return [line.split(",")[5].strip() for line in text.splitlines() if not line.startswith("#")]
 
 
 def subtitles(path):

@@ -130,6 +130,27 @@ def check_containers(tap, source):
     check_variable_rate(tap, source)
 
 
+def check_late_sound(tap, source):
+    """All of the sound lies behind all of the video: what is first has to wait for it."""
+    files.ffmpeg("-stream_loop", "4", "-i", source.path("plain.mp4"), "-f", "lavfi", "-i",
+                 "sine=sample_rate=48000:duration=6", "-c:v", "copy", "-c:a", "ac3",
+                 source.path("even.ts"))
+    data = source.path("even.ts").read_bytes()
+    cells = [data[at:at + 188] for at in range(0, len(data), 188)]
+    is_sound = [(cell[1] & 0x1f) << 8 | cell[2] == 0x101 for cell in cells]
+    source.path("late.ts").write_bytes(b"".join(
+        [cell for cell, sound in zip(cells, is_sound) if not sound] +
+        [cell for cell, sound in zip(cells, is_sound) if sound]))
+    process = source.anonymize("late.ts", "late-out.mkv")
+    if not tap.check(process.returncode == 0, "sound far behind its pictures", process.stderr):
+        return
+    before, after = (files.packets(source.path(name), "a:0") for name in ("late.ts",
+                                                                          "late-out.mkv"))
+    tap.check(after == before[-len(after):] and len(before) - len(after) <= 2 and
+              len(files.times(source.path("late-out.mkv"))) == 5 * FRAMES, "all of it is there",
+              f"{len(before)} packets, then {len(after)}")
+
+
 def check_variable_rate(tap, source):
     """Frames at odd times, one after a long wait."""
     moments = "N*40+7*gte(N\\,10)+333*gte(N\\,21)"
@@ -189,6 +210,7 @@ def run(tap):
     with tempfile.TemporaryDirectory() as folder:
         source = Source(folder)
         check_containers(tap, source)
+        check_late_sound(tap, source)
         check_rotation(tap, source)
         check_pictures_in_tags(tap, source)
         check_pixels_outside(tap, source)

@@ -40,6 +40,7 @@ WRONG = (
     (("--from", "rtp://:5004?encoding=MPEG", "--to", "test:"), 2, "H264"),
     (("--from", "srt:", "--to", "test:"), 2, "srt://"),
     (("--from", "srt://:7001?mode=x", "--to", "test:"), 2, "listener"),
+    (("--from", "srt://:99999?mode=listener", "--to", "test:"), 2, "srt://:7001"),
     (("--from", "shm:", "--to", "test:"), 2, "shm:"),
     (("--from", "shm:/tmp/x", "--to", "test:"), 2, "format="),
     (("--from", "test:", "--to", "shm:/tmp/x"), 2, "format="),
@@ -152,6 +153,15 @@ def check_files(tap):
                       "".join(relay.find_leaks(program)))
 
 
+def check_no_window(tap):
+    """Without a desktop: an error, not a run that nobody sees, nor a crash of DirectFB."""
+    for name, display in (("no display", ""), ("a display that is not there", ":7999")):
+        program = Relay("test:", "window:", filter="cudallf",
+                        environment={"DISPLAY": display, "WAYLAND_DISPLAY": ""})
+        tap.check(program.wait() == 1 and "no desktop answers" in str(program), f"window: {name}",
+                  str(program))
+
+
 def check_signals(tap):
     """A signal ends it while nothing is there yet, too."""
     no_display = {"GST_PLUGIN_FEATURE_RANK": "fakevideosink:MAX", **relay.TRACE_LEAKS}
@@ -175,6 +185,7 @@ def run(tap):
     check_missing(tap)
     check_text(tap)
     check_files(tap)
+    check_no_window(tap)
     check_signals(tap)
 
 

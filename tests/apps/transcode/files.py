@@ -45,10 +45,13 @@ def make_clips(directory):
                  "rotate=90", str(directory / "rotated.mp4"))
     make(directory / "vp9.webm", "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8",
          "-c:a", "libopus", size="160x90", inputs=AAC)
+    make(directory / "short.mp4", *X264, "-bf", "2", seconds=0.2)
+    make(directory / "raw.avi", "-c:v", "rawvideo", "-pix_fmt", "yuv420p")
     return (("rich.mkv", "mkv"), ("rich.mkv", "mp4"), ("rich.mp4", "mp4"), ("rich.mp4", "mkv"),
             ("sound.mov", "mov"), ("vfr.mkv", "mkv"), ("vfr.mkv", "mp4"), ("vfr.mp4", "mp4"),
             ("odd.mkv", "mkv"), ("hdr.mp4", "mp4"), ("hdr.mp4", "mkv"),
-            ("interlaced.mp4", "mp4"), ("rotated.mp4", "mp4"), ("vp9.webm", "webm"))
+            ("interlaced.mp4", "mp4"), ("rotated.mp4", "mp4"), ("vp9.webm", "webm"),
+            ("short.mp4", "mp4"), ("raw.avi", "mp4"))
 
 
 def shift(source, result):
@@ -145,7 +148,7 @@ def check_others(tap, title, source, result):
     elif kind == "interlaced":
         tap.check(field(result, "field_order") == field(source, "field_order") == ["tt"],
                   f"{title}: field order", str(field(result, "field_order")))
-    names = ("codec_name", "width", "height", "pix_fmt")
+    names = ("codec_name", "width", "height", "pix_fmt")[source.suffix == ".avi":]
     tap.check(field(result, *names) == field(source, *names), f"{title}: codec, size and format",
               f"{field(source, *names)} became {field(result, *names)}")
 

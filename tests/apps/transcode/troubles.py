@@ -140,6 +140,42 @@ def check_arguments(tap, directory, source):
                   "--filter", "identity")
 
 
+def check_sizes(tap, directory):
+    """Pictures that encoders or files do not take: no broken file, but a way out."""
+    for name, size, options in (("odd.mkv", "161x91", ("-c:v", "ffv1")),
+                                ("tiny.mp4", "2x2", ("-c:v", "libx264", "-pix_fmt", "yuv420p"))):
+        make(directory / name, *options, filters=f"scale={size.replace('x', ':')},format=yuv420p")
+    check_refused(tap, directory, "an odd size", 1,
+                  r"x264enc does not take pictures of 161x91.*videocrop right=1 bottom=1",
+                  directory / "odd.mkv", directory / "out.mp4", "--filter", "identity")
+    check_refused(tap, directory, "a size that MP4 has not", 1,
+                  r"MP4 have no format in common.*2x2",
+                  directory / "tiny.mp4", directory / "out.mp4", "--filter", "identity")
+    for title, name, *words in (
+            ("... made even", "odd.mkv", "--filter", "videocrop right=1 bottom=1"),
+            ("... and Matroska takes it", "tiny.mp4", "--filter", "identity")):
+        status, _, said = transcode(directory / name, directory / "sized.mkv", "--overwrite",
+                                    *words)
+        tap.check(status == 0 and len(clips.times(directory / "sized.mkv", "v:0")) == 50, title,
+                  said)
+
+
+def check_losses(tap, directory, source):
+    """What a file cannot hold is named before anything is written."""
+    clips.ffmpeg("-i", str(source), "-frames:v", "1", str(directory / "cover.png"))
+    clips.ffmpeg("-i", str(source), "-i", str(directory / "cover.png"), "-map", "0", "-map", "1",
+                 "-c", "copy", "-disposition:v:1", "attached_pic", str(directory / "cover.mp4"))
+    make(directory / "clear.webm", "-c:v", "libvpx-vp9", "-pix_fmt", "yuva420p", "-cpu-used", "8",
+         "-deadline", "realtime", size="64x64", seconds=0.2)
+    for name, result, pattern in (("cover.mp4", "out.mkv", "cover is left out"),
+                                  ("cover.mp4", "out.mp4", None),
+                                  ("clear.webm", "out.webm", "transparency is left out")):
+        status, _, said = transcode(directory / name, directory / result, "--filter", "identity",
+                                    "--dry-run")
+        warns = pattern in said if pattern else "Warning" not in said
+        tap.check(status == 0 and warns, f"{name} to {result}: {pattern or 'no warning'}", said)
+
+
 def check_words(tap, directory, source):
     status, said, _ = transcode("--help")
     lines = said.splitlines()
@@ -172,6 +208,8 @@ def run(tap):
         check_signals(tap, directory, source)
         check_existing(tap, directory, source)
         check_arguments(tap, directory, source)
+        check_sizes(tap, directory)
+        check_losses(tap, directory, source)
         check_words(tap, directory, source)
 
 
