@@ -84,15 +84,14 @@ static void store_component_row(const Image *image, int y, const float *code, fl
   const CfLlfComponent *component = &state->component[image->component];
   uint8_t *row = row_of(&image->job->destination, component, y);
   const float scale = (float)(state->params.strength * component->scale);
-  float before[CF_LLF_PIECE], filtered[CF_LLF_PIECE];
+  float before[CF_LLF_PIECE];
 
   for (int x = 0; x < component->width; x += CF_LLF_PIECE) {
     const int left = component->width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
 
     intensities(state, image->component, code + x, count, before);
     ease(state, before, NULL, count, difference + x);
-    cf_llf_filtered(code + x, difference + x, scale, count, filtered);
-    cf_llf_store(&state->samples[image->component], row, x, count, filtered);
+    cf_llf_store(&state->samples[image->component], row, x, count, code + x, scale, difference + x);
   }
 }
 
@@ -133,6 +132,7 @@ static void store_chroma_piece(const Image *image, int y, int x, int count, cons
   const CfLlfChroma range = {(float)cf_chroma_centre(&state->video),
                              (float)state->component[1].scale};
   float chroma[2][CF_LLF_PIECE], unit[CF_LLF_PIECE], room[CF_LLF_PIECE];
+  float difference[CF_LLF_PIECE];
 
   for (int i = 0; i < 2; i++)
     cf_llf_load(&state->samples[1 + i], row_of(&image->job->source, &state->component[1 + i], y), x,
@@ -142,10 +142,10 @@ static void store_chroma_piece(const Image *image, int y, int x, int count, cons
     cf_llf_kernels(16)->ease_follow(unit, room, count, follow);
   }
   for (int i = 0; i < 2; i++) {
-    cf_llf_follow_chroma(&range, (float)state->params.strength, follow, mean, count, chroma[i]);
+    cf_llf_follow_chroma(&range, follow, mean, chroma[i], count, difference);
     cf_llf_store(&state->samples[1 + i],
-                 row_of(&image->job->destination, &state->component[1 + i], y), x, count,
-                 chroma[i]);
+                 row_of(&image->job->destination, &state->component[1 + i], y), x, count, chroma[i],
+                 (float)state->params.strength, difference);
   }
 }
 
@@ -219,7 +219,7 @@ static void store_rgb_row(const Image *image, int y, const float *code, float *d
   const State *state = image->state;
   const float scale = (float)state->component[0].scale;
   float before[CF_LLF_PIECE], follow[CF_LLF_PIECE], mean[CF_LLF_PIECE], ceiling[CF_LLF_PIECE];
-  float red[CF_LLF_PIECE], green[CF_LLF_PIECE], blue[CF_LLF_PIECE];
+  float red[CF_LLF_PIECE], green[CF_LLF_PIECE], blue[CF_LLF_PIECE], change[CF_LLF_PIECE];
   float *const color[3] = {red, green, blue};
 
   for (int x = 0; x < state->video.width; x += CF_LLF_PIECE) {
@@ -235,10 +235,9 @@ static void store_rgb_row(const Image *image, int y, const float *code, float *d
     cf_llf_follow_luma(&(CfLlfLuma){{before, before}, {added, added}}, false, count, count, follow,
                        mean);
     for (int c = 0; c < 3; c++) {
-      cf_llf_follow_color((float)state->params.strength, follow, before, added, scale, count,
-                          color[c]);
+      cf_llf_follow_color(follow, before, added, color[c], scale, count, change);
       cf_llf_store(&state->samples[c], row_of(&image->job->destination, &state->component[c], y), x,
-                   count, color[c]);
+                   count, color[c], (float)state->params.strength * scale, change);
     }
   }
 }

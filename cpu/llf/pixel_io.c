@@ -68,17 +68,19 @@ INLINE uint32_t rounded(float code, float max_code)
 
 #define STORE(name, Word)                                                                          \
   INLINE void name(Word *to, int shift, uint32_t others, float max_code, int count,                \
-                   const float *restrict code)                                                     \
+                   const float *restrict code, float scale, const float *restrict difference)      \
   {                                                                                                \
     for (int i = 0; i < count; i++)                                                                \
-      to[i] = (Word)((to[i] & others) | rounded(code[i], max_code) << shift);                      \
+      to[i] =                                                                                      \
+          (Word)((to[i] & others) | rounded(code[i] + scale * difference[i], max_code) << shift);  \
   }
 STORE(store_1, uint8_t)
 STORE(store_2, Word2)
 STORE(store_4, Word4)
 
 CF_MULTIVERSION
-void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, const float *code)
+void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, const float *code,
+                  float scale, const float *difference)
 {
   const int shift = samples->shift;
   const float max_code = samples->max_code;
@@ -86,28 +88,20 @@ void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, c
   row += (ptrdiff_t)x * samples->pixel_bytes;
   switch (samples->pixel_bytes) {
   case 1:
-    store_1(row, 0, 0, max_code, count, code);
+    store_1(row, 0, 0, max_code, count, code, scale, difference);
     break;
   case 2:
-    store_2((Word2 *)row, shift, samples->others, max_code, count, code);
+    store_2((Word2 *)row, shift, samples->others, max_code, count, code, scale, difference);
     break;
   case 4:
-    store_4((Word4 *)row, shift, samples->others, max_code, count, code);
+    store_4((Word4 *)row, shift, samples->others, max_code, count, code, scale, difference);
     break;
   default:
     row += samples->byte;
     for (int i = 0; i < count; i++)
-      row[3 * i] = (uint8_t)rounded(code[i], max_code);
+      row[3 * i] = (uint8_t)rounded(code[i] + scale * difference[i], max_code);
     break;
   }
-}
-
-CF_MULTIVERSION
-void cf_llf_filtered(const float *restrict code, const float *restrict difference, float scale,
-                     int count, float *restrict filtered)
-{
-  for (int i = 0; i < count; i++)
-    filtered[i] = code[i] + scale * difference[i];
 }
 
 CF_MULTIVERSION
@@ -190,8 +184,9 @@ void cf_llf_chroma_room(const CfLlfChroma *chroma, const float *restrict mean,
 }
 
 CF_MULTIVERSION
-void cf_llf_follow_chroma(const CfLlfChroma *chroma, float strength, const float *restrict follow,
-                          const float *restrict mean, int count, float *restrict code)
+void cf_llf_follow_chroma(const CfLlfChroma *chroma, const float *restrict follow,
+                          const float *restrict mean, const float *restrict code, int count,
+                          float *restrict difference)
 {
   const float centre = chroma->centre;
 
@@ -199,7 +194,7 @@ void cf_llf_follow_chroma(const CfLlfChroma *chroma, float strength, const float
     const float most = most_chroma(chroma, mean[i]), from_grey = code[i] - centre;
     const float below = from_grey < most ? from_grey : most;
 
-    code[i] += strength * follow[i] * (below > -most ? below : -most);
+    difference[i] = follow[i] * (below > -most ? below : -most);
   }
 }
 
@@ -217,12 +212,12 @@ void cf_llf_ceiling(const float *const color[3], float code_scale, int count,
 }
 
 CF_MULTIVERSION
-void cf_llf_follow_color(float strength, const float *restrict follow, const float *restrict before,
-                         const float *restrict added, float code_scale, int count,
-                         float *restrict code)
+void cf_llf_follow_color(const float *restrict follow, const float *restrict before,
+                         const float *restrict added, const float *restrict code, float code_scale,
+                         int count, float *restrict difference)
 {
-  const float to_intensity = 1.0f / code_scale, scale = strength * code_scale;
+  const float to_intensity = 1.0f / code_scale;
 
   for (int i = 0; i < count; i++)
-    code[i] += scale * (added[i] + follow[i] * (code[i] * to_intensity - before[i]));
+    difference[i] = added[i] + follow[i] * (code[i] * to_intensity - before[i]);
 }
