@@ -81,11 +81,6 @@ typedef struct {
   bool odd;        /* one with one pixel follows */
 } Work;
 
-static uint8_t *row_of(const CfPicture *picture, int plane, int y)
-{
-  return picture->data[plane] + y * picture->stride[plane];
-}
-
 static Work work_of(const CfVideo *video, const CfPicture *planes, const CfPicture *source,
                     const CfPicture *destination, CfPlaneRows rows)
 {
@@ -99,9 +94,9 @@ static void unpack_rows(void *context, int first, int end)
   const int count = work->macropixels;
 
   for (int y = work->rows.first + first; y < work->rows.first + end; y++) {
-    const Word4 *from = (const Word4 *)row_of(work->source, 0, y);
-    uint8_t *luma = row_of(work->planes, 0, y);
-    uint8_t *blue = row_of(work->planes, 1, y), *red = row_of(work->planes, 2, y);
+    const Word4 *from = (const Word4 *)cf_row(work->source, 0, y);
+    uint8_t *luma = cf_row(work->planes, 0, y);
+    uint8_t *blue = cf_row(work->planes, 1, y), *red = cf_row(work->planes, 2, y);
 
     unpack_row(from, work->at, count, luma, blue, red);
     if (work->odd) {
@@ -119,10 +114,10 @@ static void pack_rows(void *context, int first, int end)
   const bool in_place = work->source->data[0] == work->destination->data[0];
 
   for (int y = work->rows.first + first; y < work->rows.first + end; y++) {
-    const Word4 *source = (const Word4 *)row_of(work->source, 0, y);
-    Word4 *to = (Word4 *)row_of(work->destination, 0, y);
-    const uint8_t *luma = row_of(work->planes, 0, y);
-    const uint8_t *blue = row_of(work->planes, 1, y), *red = row_of(work->planes, 2, y);
+    const Word4 *source = (const Word4 *)cf_row(work->source, 0, y);
+    Word4 *to = (Word4 *)cf_row(work->destination, 0, y);
+    const uint8_t *luma = cf_row(work->planes, 0, y);
+    const uint8_t *blue = cf_row(work->planes, 1, y), *red = cf_row(work->planes, 2, y);
 
     (in_place ? pack_changes : pack_row)(to, work->at, count, (const Word2 *)luma, blue, red);
     if (work->odd) {
@@ -137,9 +132,7 @@ static void pack_rows(void *context, int first, int end)
 
 static void run(CfLoopBody body, Work *work, int threads)
 {
-  const int count = work->rows.end - work->rows.first;
-
-  cf_parallel_for(threads, count, cf_even_grain(threads, count), body, work);
+  cf_parallel_evenly(threads, work->rows.end - work->rows.first, body, work);
 }
 
 void cf_cpu_unpack(const CfVideo *video, const CfPicture *packed, const CfPicture *planes,
