@@ -396,31 +396,25 @@ static bool update(void *user_data, const void *params, CfStatus *status)
   return true;
 }
 
-/* Gives every array its place, for blocks of any size; returns the bytes of all. */
-static size_t lay_out(State *state)
+/* For blocks of any size. */
+static void lay_out(CfArena *arena, void *self)
 {
-  const size_t blocks = (size_t)state->video.width + 2;
-  size_t samples = 0;
-  CfArena arena = {.base = state->memory};
+  State *state = self;
+  const size_t blocks = (size_t)state->video.width + 2, samples = blocks * CF_MAX_CHANNELS;
 
-  for (int p = 0; p < state->format->planes; p++) {
-    const size_t channels = (size_t)state->format->plane[p].channels;
-
-    samples = channels * blocks > samples ? channels * blocks : samples;
+  for (int p = 0; p < state->format->planes; p++)
     state->colour_line[p] =
-        cf_arena_take(&arena, CF_COVERAGE_SAMPLES * 2 * channels + CF_BLOCK_FILL_SLACK);
-  }
+        cf_arena_take(arena, CF_COVERAGE_SAMPLES * 2 * CF_MAX_CHANNELS + CF_BLOCK_FILL_SLACK);
   for (int i = 0; i < state->threads; i++) {
     Scratch *scratch = &state->scratch[i];
 
-    scratch->row.columns = cf_arena_take(&arena, samples * sizeof(uint32_t));
-    scratch->row.results = cf_arena_take(&arena, samples * sizeof(double));
-    scratch->row.weighted = cf_arena_take(&arena, samples * sizeof(double));
-    scratch->values = cf_arena_take(&arena, samples * sizeof *scratch->values);
-    scratch->wanted = cf_arena_take(&arena, blocks);
-    scratch->line = cf_arena_take(&arena, 2 * samples + CF_BLOCK_FILL_SLACK);
+    scratch->row.columns = cf_arena_take(arena, samples * sizeof(uint32_t));
+    scratch->row.results = cf_arena_take(arena, samples * sizeof(double));
+    scratch->row.weighted = cf_arena_take(arena, samples * sizeof(double));
+    scratch->values = cf_arena_take(arena, samples * sizeof *scratch->values);
+    scratch->wanted = cf_arena_take(arena, blocks);
+    scratch->line = cf_arena_take(arena, 2 * samples + CF_BLOCK_FILL_SLACK);
   }
-  return arena.used;
 }
 
 static void close_state(void *user_data)
@@ -444,14 +438,13 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
     state->video = *video;
     state->format = cf_format_info(video->format);
     state->threads = threads;
-    state->memory = cf_aligned_alloc(lay_out(state));
+    state->memory = cf_laid_out(lay_out, state);
   }
   if (!state || !state->memory) {
     cf_fail(status, CF_ERROR_NO_MEMORY, "blockavg: no memory for its state");
     free(state);
     return NULL;
   }
-  lay_out(state);
   update(state, params, status);
   return state;
 }

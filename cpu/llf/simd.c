@@ -384,7 +384,6 @@ static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], i
       .combine_picture = {combine_direct_##suffix, combine_between_##suffix},                      \
       .locate_codes = locate_codes_##suffix,                                                       \
       .locate = locate_##suffix,                                                                   \
-      .normalise = normalise,                                                                      \
       .reduce_image = reduce_image,                                                                \
       .add_expanded = add_expanded,                                                                \
       .laplacian = laplacian,                                                                      \

@@ -78,9 +78,6 @@ typedef struct {
    * to the nearest. */
   void (*locate)(const float *value, int width, float last, uint16_t *pair, float *fraction);
 
-  /* value * gain + bias, clamped to 0..1. */
-  void (*normalise)(const float *value, int width, float gain, float bias, float *intensity);
-
   /* One row of a reduced image from five rows; `scratch` has room for a row and margins. */
   void (*reduce_image)(const float *const fine[5], int fine_width, float *scratch, float *coarse);
 

@@ -30,15 +30,6 @@ INLINE void locate(const float *restrict value, int width, float last, const int
   }
 }
 
-static void normalise(const float *restrict value, int width, float gain, float bias,
-                      float *restrict intensity)
-{
-  for (int x = 0; x < width; x++) {
-    const float scaled = value[x] * gain + bias;
-    intensity[x] = scaled < 0.0f ? 0.0f : scaled > 1.0f ? 1.0f : scaled;
-  }
-}
-
 /* value * room / (room^4 + (value * unit)^4)^(1/4) */
 INLINE Vector shoulder(Vector value, Vector unit, Vector room)
 {

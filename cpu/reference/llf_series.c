@@ -172,21 +172,19 @@ static void collapse(const Filter *filter, double *intensity)
 
 /* ---- A picture ---- */
 
-/* Gives every image its place; returns the bytes of all. */
-static size_t lay_out(Filter *filter, void *memory)
+static void lay_out(CfArena *arena, void *self)
 {
-  CfArena arena = {.base = memory};
+  Filter *filter = self;
 
-  filter->expanded = cf_arena_take(&arena, pixels(filter, 0) * sizeof(double));
+  filter->expanded = cf_arena_take(arena, pixels(filter, 0) * sizeof(double));
   for (int l = 0; l < filter->size.images; l++) {
     const size_t bytes = pixels(filter, l) * sizeof(double);
 
-    filter->gaussian.image[l] = cf_arena_take(&arena, bytes);
-    filter->sine.image[l] = cf_arena_take(&arena, bytes);
-    filter->cosine.image[l] = cf_arena_take(&arena, bytes);
-    filter->sum.image[l] = cf_arena_take(&arena, bytes);
+    filter->gaussian.image[l] = cf_arena_take(arena, bytes);
+    filter->sine.image[l] = cf_arena_take(arena, bytes);
+    filter->cosine.image[l] = cf_arena_take(arena, bytes);
+    filter->sum.image[l] = cf_arena_take(arena, bytes);
   }
-  return arena.used;
 }
 
 bool cf_series_llf_run(double *intensity, int width, int height, const CfLlfParams *params,
@@ -195,13 +193,10 @@ bool cf_series_llf_run(double *intensity, int width, int height, const CfLlfPara
   Filter filter = {.size = cf_llf_pyramid(width, height, params),
                    .series = cf_llf_series(params),
                    .threads = threads};
-  const size_t bytes = lay_out(&filter, NULL);
-  void *memory = cf_aligned_alloc(bytes);
+  void *memory = cf_laid_out(lay_out, &filter);
 
   if (!memory)
     return false;
-  memset(memory, 0, bytes);
-  lay_out(&filter, memory);
   memcpy(filter.gaussian.image[0], intensity, pixels(&filter, 0) * sizeof(double));
   reduce_all(&filter, &filter.gaussian);
   add_terms(&filter);
