@@ -48,8 +48,7 @@ typedef struct {
 } CfLlfCurve;
 
 typedef struct {
-  const char *name; /* of the instruction set */
-  int components;   /* in a pixel of a plane, and in an entry of a table: 8 or 16 */
+  int components; /* in a pixel of a plane, and in an entry of a table: 8 or 16 */
 
   /* One row of level 1 from the positions of five rows of the picture. `basis` is a table of
    * [entries][components] in whole fixed point units. */
