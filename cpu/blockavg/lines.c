@@ -43,7 +43,6 @@ static void add_rows_8(void *columns, const uint8_t *rows, ptrdiff_t stride, int
   uint16_t *restrict sums = columns;
   int y = 0;
 
-  (void)shift;
   /* Eight rows, or four, for one access to the columns. */
   for (; y + 8 <= count; y += 8, rows += 8 * stride) {
     const uint8_t *restrict a = rows, *restrict b = rows + stride;

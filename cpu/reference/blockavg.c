@@ -224,7 +224,6 @@ static bool update(void *user_data, const void *params, CfStatus *status)
 {
   State *state = user_data;
 
-  (void)status;
   state->params = *(const CfBlockavgParams *)params;
   return true;
 }
@@ -245,7 +244,6 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
   State *state = calloc(1, sizeof *state);
   size_t bytes = 0;
 
-  (void)options;
   for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
     const size_t plane_bytes = cf_row_bytes(video, p) * (size_t)cf_plane_height(video, p);
     bytes = plane_bytes > bytes ? plane_bytes : bytes;
@@ -267,7 +265,6 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
 
 static const char *algorithm(const void *state)
 {
-  (void)state;
   return "integer";
 }
 

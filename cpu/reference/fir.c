@@ -263,7 +263,6 @@ bool cf_reference_fir_run(void *state, const CfJob *job, CfStatus *status)
 
 const char *cf_reference_fir_algorithm(const void *state)
 {
-  (void)state;
   return "fir-double";
 }
 

@@ -150,7 +150,6 @@ static bool update(void *state, const void *params, CfStatus *status)
 {
   Blur *blur = state;
 
-  (void)status;
   cf_blur_field_set(&blur->field, &blur->fir->video, params);
   return true;
 }
@@ -181,7 +180,6 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
 {
   Blur *blur = calloc(1, sizeof *blur);
 
-  (void)options;
   if (!blur || !(blur->m = malloc((size_t)video->width * sizeof *blur->m)) ||
       !(blur->weights =
             malloc((size_t)video->width * (size_t)video->height * sizeof *blur->weights))) {

@@ -247,7 +247,6 @@ static bool update(void *opaque, const void *params, CfStatus *status)
 {
   State *state = opaque;
 
-  (void)status;
   state->params = *(const CfTonemapParams *)params;
   if (!cf_tonemap_is_dynamic(&state->params))
     state->memory.started = false;
@@ -322,7 +321,6 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
 
 static const char *algorithm(const void *state)
 {
-  (void)state;
   return "series-double";
 }
 
