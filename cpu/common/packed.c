@@ -81,13 +81,6 @@ typedef struct {
   bool odd;        /* one with one pixel follows */
 } Work;
 
-static Work work_of(const CfVideo *video, const CfPicture *planes, const CfPicture *source,
-                    const CfPicture *destination, CfPlaneRows rows)
-{
-  return (Work){planes,           source,           destination,     rows,
-                shifts_of(video), video->width / 2, video->width % 2};
-}
-
 static void unpack_rows(void *context, int first, int end)
 {
   const Work *work = context;
@@ -130,23 +123,22 @@ static void pack_rows(void *context, int first, int end)
   }
 }
 
-static void run(CfLoopBody body, Work *work, int threads)
+static void run(CfLoopBody body, const CfVideo *video, Work work, int threads)
 {
-  cf_parallel_evenly(threads, work->rows.end - work->rows.first, body, work);
+  work.at = shifts_of(video);
+  work.macropixels = video->width / 2;
+  work.odd = video->width % 2;
+  cf_parallel_evenly(threads, work.rows.end - work.rows.first, body, &work);
 }
 
 void cf_cpu_unpack(const CfVideo *video, const CfPicture *packed, const CfPicture *planes,
                    CfPlaneRows rows, int threads)
 {
-  Work work = work_of(video, planes, packed, NULL, rows);
-
-  run(unpack_rows, &work, threads);
+  run(unpack_rows, video, (Work){.planes = planes, .source = packed, .rows = rows}, threads);
 }
 
 void cf_cpu_pack(const CfVideo *video, const CfPicture *planes, const CfPicture *source,
                  const CfPicture *destination, CfPlaneRows rows, int threads)
 {
-  Work work = work_of(video, planes, source, destination, rows);
-
-  run(pack_rows, &work, threads);
+  run(pack_rows, video, (Work){planes, source, destination, .rows = rows}, threads);
 }
