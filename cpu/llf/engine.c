@@ -43,16 +43,38 @@ typedef struct {
   int component;
 } Image;
 
+/* --- samples --- */
+
+/* Codes of a component's samples x .. x + count - 1 in its row `y`. */
+static void load_samples(const Image *image, int component, int y, int x, int count, float *code)
+{
+  const int plane = image->state->component[component].plane;
+
+  cf_llf_load(&image->state->samples[component], cf_row(&image->job->source, plane, y), x, count,
+              code);
+}
+
+/* Samples x .. x + count - 1 of a component's row `y`: their codes, and `scale` times a difference.
+ * The first component brings along what is none, such as alpha. */
+static void store_samples(const Image *image, int component, int y, int x, int count,
+                          const float *code, double scale, const float *difference)
+{
+  const int plane = image->state->component[component].plane;
+  uint8_t *to = cf_row(&image->job->destination, plane, y);
+
+  cf_llf_store(&image->state->samples[component],
+               component == 0 ? cf_row(&image->job->source, plane, y) : to, to, x, count, code,
+               (float)scale, difference);
+}
+
 /* --- one component as an image --- */
 
 static void load_component(const void *context, int y, float *code)
 {
   const Image *image = context;
-  const State *state = image->state;
-  const CfLlfComponent *component = &state->component[image->component];
-  const uint8_t *row = cf_row(&image->job->source, component->plane, y);
 
-  cf_llf_load(&state->samples[image->component], row, 0, component->width, code);
+  load_samples(image, image->component, y, 0, image->state->component[image->component].width,
+               code);
 }
 
 /* Luma intensities, or those of another component, of `count` pixels. */
@@ -77,8 +99,6 @@ static void store_component_row(const Image *image, int y, const float *code, fl
 {
   const State *state = image->state;
   const CfLlfComponent *component = &state->component[image->component];
-  uint8_t *row = cf_row(&image->job->destination, component->plane, y);
-  const float scale = (float)(state->params.strength * component->scale);
   float before[CF_LLF_PIECE];
 
   for (int x = 0; x < component->width; x += CF_LLF_PIECE) {
@@ -86,22 +106,8 @@ static void store_component_row(const Image *image, int y, const float *code, fl
 
     intensities(state, image->component, code + x, count, before);
     ease(state, before, NULL, count, difference + x);
-    cf_llf_store(&state->samples[image->component], row, x, count, code + x, scale, difference + x);
-  }
-}
-
-static void copy_alpha(const Image *image, int y, int rows)
-{
-  const State *state = image->state;
-  const CfPlaneFormat *plane = &cf_format_info(state->video.format)->plane[0];
-  const int channel = cf_alpha_channel(plane);
-
-  for (int row = y; channel >= 0 && row < y + rows; row++) {
-    const uint8_t *from = cf_row(&image->job->source, 0, row) + channel;
-    uint8_t *to = cf_row(&image->job->destination, 0, row) + channel;
-
-    for (int x = 0; x < state->video.width; x++)
-      to[x * 4] = from[x * 4];
+    store_samples(image, image->component, y, x, count, code + x,
+                  state->params.strength * component->scale, difference + x);
   }
 }
 
@@ -112,8 +118,6 @@ static void store_component(const void *context, int y, int rows, float *const c
 
   for (int row = 0; row < rows; row++)
     store_component_row(image, y + row, code[row], difference[row]);
-  if (image->component == 0)
-    copy_alpha(image, y, rows);
 }
 
 /* --- luminance --- */
@@ -129,17 +133,14 @@ static void store_chroma_piece(const Image *image, int y, int x, int count, cons
   float difference[CF_LLF_PIECE];
 
   for (int i = 0; i < 2; i++)
-    cf_llf_load(&state->samples[1 + i],
-                cf_row(&image->job->source, state->component[1 + i].plane, y), x, count, chroma[i]);
+    load_samples(image, 1 + i, y, x, count, chroma[i]);
   if (state->params.protect) {
     cf_llf_chroma_room(&range, mean, chroma[0], chroma[1], count, unit, room);
     cf_llf_kernels(16)->ease_follow(unit, room, count, follow);
   }
   for (int i = 0; i < 2; i++) {
     cf_llf_follow_chroma(&range, follow, mean, chroma[i], count, difference);
-    cf_llf_store(&state->samples[1 + i],
-                 cf_row(&image->job->destination, state->component[1 + i].plane, y), x, count,
-                 chroma[i], (float)state->params.strength, difference);
+    store_samples(image, 1 + i, y, x, count, chroma[i], state->params.strength, difference);
   }
 }
 
@@ -200,8 +201,7 @@ static void load_rgb_luma(const void *context, int y, float *code)
     const int left = state->video.width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
 
     for (int c = 0; c < 3; c++)
-      cf_llf_load(&state->samples[c], cf_row(&image->job->source, state->component[c].plane, y), x,
-                  count, color[c]);
+      load_samples(image, c, y, x, count, color[c]);
     for (int i = 0; i < count; i++)
       code[x + i] = (float)weight[0] * color[0][i] + (float)weight[1] * color[1][i] +
                     (float)weight[2] * color[2][i];
@@ -221,8 +221,7 @@ static void store_rgb_row(const Image *image, int y, const float *code, float *d
     float *const added = difference + x;
 
     for (int c = 0; c < 3; c++)
-      cf_llf_load(&state->samples[c], cf_row(&image->job->source, state->component[c].plane, y), x,
-                  count, color[c]);
+      load_samples(image, c, y, x, count, color[c]);
     intensities(state, 0, code + x, count, before);
     cf_llf_ceiling((const float *const[3]){red, green, blue}, scale, count, ceiling);
     ease(state, before, ceiling, count, added);
@@ -230,9 +229,7 @@ static void store_rgb_row(const Image *image, int y, const float *code, float *d
                        mean);
     for (int c = 0; c < 3; c++) {
       cf_llf_follow_color(follow, before, added, color[c], scale, count, change);
-      cf_llf_store(&state->samples[c],
-                   cf_row(&image->job->destination, state->component[c].plane, y), x, count,
-                   color[c], (float)state->params.strength * scale, change);
+      store_samples(image, c, y, x, count, color[c], state->params.strength * scale, change);
     }
   }
 }
@@ -244,7 +241,6 @@ static void store_rgb_luma(const void *context, int y, int rows, float *const co
 
   for (int row = 0; row < rows; row++)
     store_rgb_row(image, y + row, code[row], difference[row]);
-  copy_alpha(image, y, rows);
 }
 
 /* --- parameters --- */

@@ -66,40 +66,48 @@ INLINE uint32_t rounded(float code, float max_code)
   return (uint32_t)(int)(inside + 0.5f);
 }
 
+/* `from` may be `to`, which compilers would look out for. */
 #define STORE(name, Word)                                                                          \
-  INLINE void name(Word *to, int shift, uint32_t others, float max_code, int count,                \
-                   const float *restrict code, float scale, const float *restrict difference)      \
+  INLINE void name(const Word *from, Word *to, int shift, uint32_t others, float max_code,         \
+                   int count, const float *restrict code, float scale,                             \
+                   const float *restrict difference)                                               \
   {                                                                                                \
-    for (int i = 0; i < count; i++)                                                                \
-      to[i] =                                                                                      \
-          (Word)((to[i] & others) | rounded(code[i] + scale * difference[i], max_code) << shift);  \
+    _Pragma("GCC ivdep") for (int i = 0; i < count; i++)                                           \
+    {                                                                                              \
+      const float value = code[i] + scale * difference[i];                                         \
+      to[i] = (Word)((from[i] & others) | rounded(value, max_code) << shift);                      \
+    }                                                                                              \
   }
 STORE(store_1, uint8_t)
 STORE(store_2, Word2)
 STORE(store_4, Word4)
 
 CF_MULTIVERSION
-void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, const float *code,
-                  float scale, const float *difference)
+void cf_llf_store(const CfLlfSamples *samples, const uint8_t *from, uint8_t *to, int x, int count,
+                  const float *code, float scale, const float *difference)
 {
+  const ptrdiff_t start = (ptrdiff_t)x * samples->pixel_bytes;
   const int shift = samples->shift;
   const float max_code = samples->max_code;
 
-  row += (ptrdiff_t)x * samples->pixel_bytes;
+  from += start;
+  to += start;
   switch (samples->pixel_bytes) {
   case 1:
-    store_1(row, 0, 0, max_code, count, code, scale, difference);
+    store_1(from, to, 0, 0, max_code, count, code, scale, difference);
     break;
   case 2:
-    store_2((Word2 *)row, shift, samples->others, max_code, count, code, scale, difference);
+    store_2((const Word2 *)from, (Word2 *)to, shift, samples->others, max_code, count, code, scale,
+            difference);
     break;
   case 4:
-    store_4((Word4 *)row, shift, samples->others, max_code, count, code, scale, difference);
+    store_4((const Word4 *)from, (Word4 *)to, shift, samples->others, max_code, count, code, scale,
+            difference);
     break;
   default:
-    row += samples->byte;
+    to += samples->byte;
     for (int i = 0; i < count; i++)
-      row[3 * i] = (uint8_t)rounded(code[i] + scale * difference[i], max_code);
+      to[3 * i] = (uint8_t)rounded(code[i] + scale * difference[i], max_code);
     break;
   }
 }

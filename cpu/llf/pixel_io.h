@@ -27,10 +27,10 @@ CfLlfSamples cf_llf_samples(const CfVideo *video, const CfLlfComponent *componen
 /* Codes of `count` pixels from pixel `x` of a row. */
 void cf_llf_load(const CfLlfSamples *samples, const uint8_t *row, int x, int count, float *code);
 
-/* Stores code[i] + scale * difference[i], rounded half up and clamped to 0..max_code, and leaves
- * other components alone. */
-void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, const float *code,
-                  float scale, const float *difference);
+/* Stores code[i] + scale * difference[i], rounded half up and clamped to 0..max_code, in row `to`.
+ * The other components of its pixels become those of row `from`, which may be the same. */
+void cf_llf_store(const CfLlfSamples *samples, const uint8_t *from, uint8_t *to, int x, int count,
+                  const float *code, float scale, const float *difference);
 
 /* intensity[i] = code[i] * gain + bias, clamped to 0..1 */
 void cf_llf_intensities(const float *code, float gain, float bias, int count, float *intensity);

@@ -129,9 +129,10 @@ static void store(const Loop *loop, int component, int x, int y, int count, cons
 {
   const State *state = loop->state;
   const Component *to = &state->to[component];
+  uint8_t *row = cf_row(&loop->job->destination, to->plane, y);
 
-  cf_llf_store(&to->samples, cf_row(&loop->job->destination, to->plane, y), x, count,
-               state->offset[component][y & 7], state->scale[component], value);
+  cf_llf_store(&to->samples, row, row, x, count, state->offset[component][y & 7],
+               state->scale[component], value);
 }
 
 static void store_opaque(const Loop *loop, const Piece *piece, int y, CfTonemapRow signal[3])
