@@ -341,6 +341,8 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
   }
   state->source.transfer = video->transfer;
   state->source.codes = cf_tonemap_codes(video);
+  state->source.luma_gain = (float)(1.0 / state->source.codes.luma_scale);
+  state->source.chroma_gain = (float)(1.0 / state->source.codes.chroma_scale);
   cf_tonemap_light_table(video->transfer, state->source.light);
   find_components(video, state->from);
   state->codes = cf_tonemap_codes(&state->destination);

@@ -89,13 +89,13 @@ INLINE void show_hlg(int count, float *restrict red, float *restrict green, floa
 }
 
 /* R'G'B' as places in the table of light. */
-INLINE void decode(const CfTonemapCodes *codes, const float *restrict luma,
+INLINE void decode(const CfTonemapSource *source, const float *restrict luma,
                    const float *restrict blue, const float *restrict red, int count,
                    float *restrict r, float *restrict g, float *restrict b)
 {
+  const CfTonemapCodes *codes = &source->codes;
   const float luma_offset = (float)codes->luma_offset, centre = (float)codes->chroma_centre;
-  const float luma_gain = (float)(1.0 / codes->luma_scale);
-  const float chroma_gain = (float)(1.0 / codes->chroma_scale);
+  const float luma_gain = source->luma_gain, chroma_gain = source->chroma_gain;
   const float red_from = (float)codes->red_from, blue_from = (float)codes->blue_from;
   const float green_from_blue = (float)codes->green_from_blue;
   const float green_from_red = (float)codes->green_from_red;
@@ -129,7 +129,7 @@ void cf_tonemap_light(const CfTonemapSource *source, const float *luma, const fl
 {
   CfTonemapRow place[3];
 
-  decode(&source->codes, luma, blue, red, count, place[0], place[1], place[2]);
+  decode(source, luma, blue, red, count, place[0], place[1], place[2]);
   for (int c = 0; c < 3; c++)
     look_up_light(source->light, place[c], count, light[c]);
   if (source->transfer == CF_TRANSFER_HLG)

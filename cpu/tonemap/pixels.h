@@ -16,6 +16,7 @@ typedef float CfTonemapRow[CF_TONEMAP_PIECE];
 typedef struct {
   CfTransfer transfer;
   CfTonemapCodes codes;
+  float luma_gain, chroma_gain; /* one over the scales */
   float light[CF_TONEMAP_LIGHT_ENTRIES];
 } CfTonemapSource;
 
