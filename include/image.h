@@ -170,6 +170,12 @@ static inline size_t cf_row_bytes(const CfVideo *video, int plane)
          (size_t)cf_sample_bytes(format);
 }
 
+/* The first byte of row `y` of a plane, wherever that is. */
+static inline uint8_t *cf_row(const CfPicture *picture, int plane, int y)
+{
+  return picture->data[plane] + y * picture->stride[plane];
+}
+
 /* The channel of `plane` that holds alpha, or -1. */
 int cf_alpha_channel(const CfPlaneFormat *plane);
 

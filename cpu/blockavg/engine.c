@@ -1,277 +1,429 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average in one reading and one writing of the picture: every row of blocks is reduced to
- * one line of pixels, which is copied to all its rows. With regions see regions.h, and fill.h for
- * one colour.
+ * Block average: a row of blocks becomes one value for each block. Without regions that is a line
+ * of pixels at once, which is copied to all its rows: one reading and one writing of the picture.
+ * With regions first all values are found, then covered samples are drawn, for blocks of different
+ * grids may overlap each other and what is filtered in place.
  */
 #include "blockavg.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/blockavg/fill.h"
-#include "cpu/blockavg/regions.h"
+#include "cpu/blockavg/lines.h"
+#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
-#include "plan/mosaic.h"
 #include "cpu/common/parallel.h"
+#include "cpu/regions/blend.h"
+#include "plan/mosaic.h"
 
 /* Rows of blocks are cut into so many spans at most, of no fewer bytes a row than memory delivers
- * well, where threads would otherwise wait for the last of them for more than such a share of the
- * time. */
-#define MOST_SPANS    8
-#define SMALLEST_SPAN 1024
-#define LARGEST_LOSS  0.4
+ * well, where there are fewer than so many for each thread. */
+#define MOST_SPANS     8
+#define SMALLEST_SPAN  1024
+#define TASKS_A_THREAD 4
 
-/* Chunks that every thread takes, one after the other, where there are enough rows of blocks. */
+/* Chunks that every thread takes, one after the other, where there are enough tasks. */
 #define CHUNKS_A_THREAD 16
 
-/* One plane, cut into blocks. Channels count as samples. */
-typedef struct {
-  const CfPlaneFormat *info;
-  int width, height;      /* pixels */
-  int blocks;             /* in a row of blocks */
-  int *edges;             /* blocks + 1 numbers of samples */
-  double *inverse_widths; /* 1 / pixels across the block, for each channel of each block */
-  int block_rows;
-  int *row_edges; /* block_rows + 1 numbers of rows */
-} Plane;
+/* Luma rows of one colour that are a task. */
+#define FILL_ROWS 64
 
-/* Of one thread. */
+/* The blocks of one grid that may be covered, in one plane. */
+typedef struct {
+  CfGrid grid;
+  int region; /* -1: any of them */
+  int plane;
+  int column0, column1, row0, row1; /* blocks */
+  int first_task;                   /* each of its rows is one, or several */
+
+  /* Of the columns: column1 - column0 + 1 numbers of samples, channels apart, where blocks start,
+   * and 1 / pixels across the block for each channel of each block. */
+  int *edges;
+  double *inverse_widths;
+  uint16_t *values; /* with regions: raw samples of the blocks */
+} Patch;
+
+/* Of one thread. A luma pixel may be a block. */
 typedef struct {
   CfBlockScratch row;
-  uint16_t *values; /* raw samples of each block */
-  uint8_t *line;    /* what all rows of the blocks become */
+  uint16_t *values; /* raw samples of a row of blocks */
+  uint8_t *wanted;  /* blocks, one byte each */
+  uint8_t *line;    /* pixels */
 } Scratch;
 
 typedef struct {
   CfVideo video;
   const CfFormatInfo *format;
   CfBlockavgParams params;
-  CfGrid grid; /* without regions */
-  Plane plane[CF_MAX_PLANES];
-  CfBlockRegions *regions;
-  CfFill fill;
-  int block_rows;  /* of all planes */
-  int spans;       /* that each row of blocks is cut into */
-  uint8_t *memory; /* all arrays of the planes and the scratch */
+  uint16_t colour[CF_MAX_PLANES][CF_MAX_CHANNELS]; /* to fill with: raw samples */
+  uint8_t *colour_line[CF_MAX_PLANES];             /* CF_COVERAGE_SAMPLES pixels of it */
   int threads;
-  Scratch scratch[]; /* one for each thread */
+  CfCoverage coverage;
+  CfBuffer patches, blocks; /* Patch; all that patches point to */
+  uint8_t *memory;          /* lines and scratch */
+  Scratch scratch[];        /* one for each thread */
 } State;
 
-/* ---- A picture ---- */
-
-/* The rows of a plane, or the spans of all rows of blocks. */
+/* One job. */
 typedef struct {
   const State *state;
   const CfJob *job;
-  int plane; /* of rows */
-} Rows;
+  Patch *patches; /* `grids` for each plane */
+  int grids, count;
+  int spans; /* that each row of blocks is cut into: tasks */
+} Work;
 
-/* Filters span `span` of row of blocks `number`, counted through all planes. */
-static void filter_span(const Rows *rows, int number, int span, const Scratch *scratch)
+/* ---- Values of blocks ---- */
+
+static int channels_of(const Work *work, const Patch *patch)
 {
-  const State *state = rows->state;
-  const size_t bytes = (size_t)cf_sample_bytes(state->format);
-  int p = 0;
+  return work->state->format->plane[patch->plane].channels;
+}
 
-  for (; number >= state->plane[p].block_rows; p++)
-    number -= state->plane[p].block_rows;
+/* The rows of samples of a row of blocks. */
+static void find_rows(const Work *work, const Patch *patch, int row, int *y0, int *y1)
+{
+  const int sy = work->state->format->plane[patch->plane].subsampling_y;
+  const int limit = cf_plane_height(&work->state->video, patch->plane);
 
-  const Plane *plane = &state->plane[p];
-  const CfPicture *from = &rows->job->source, *to = &rows->job->destination;
-  const int first = plane->blocks * span / state->spans;
-  const int end = plane->blocks * (span + 1) / state->spans;
-  const int channels = plane->info->channels, y = plane->row_edges[number];
-  const int *edges = plane->edges + first;
+  *y0 = cf_grid_start(patch->grid.y, patch->grid.height, sy, row, limit);
+  *y1 = cf_grid_start(patch->grid.y, patch->grid.height, sy, row + 1, limit);
+}
+
+/* Reduces blocks first .. end - 1, counted within the patch, of rows y0 .. y1 - 1 to raw samples.
+ */
+static void measure(const Work *work, const Patch *patch, int y0, int y1, int first, int end,
+                    const Scratch *scratch, uint16_t *values)
+{
+  const State *state = work->state;
+  const int channels = channels_of(work, patch);
   const CfBlockRow row = {.video = &state->video,
-                          .info = plane->info,
-                          .source = from->data[p] + y * from->stride[p],
-                          .stride = from->stride[p],
-                          .height = plane->row_edges[number + 1] - y,
+                          .info = &state->format->plane[patch->plane],
+                          .source = cf_row(&work->job->source, patch->plane, y0),
+                          .stride = work->job->source.stride[patch->plane],
+                          .height = y1 - y0,
                           .count = end - first,
-                          .edges = edges,
-                          .inverse_widths = plane->inverse_widths + first * channels,
-                          .weighted = true};
-  if (first == end)
-    return;
+                          .edges = patch->edges + first,
+                          .inverse_widths = patch->inverse_widths + first * channels,
+                          .weighted = patch->grid.width > 1 || patch->grid.height > 1};
 
-  const size_t start = (size_t)edges[0] * bytes, stop = (size_t)edges[end - first] * bytes;
-  cf_block_row_measure(&row, state->params.mode, &scratch->row, scratch->values);
-  cf_block_fill(scratch->line, scratch->values, edges, end - first, channels, (int)bytes);
-  for (int i = y; i < plane->row_edges[number + 1]; i++)
-    memcpy(to->data[p] + i * to->stride[p] + start, scratch->line + start, stop - start);
+  if (state->params.mode == CF_BLOCKAVG_FILL)
+    memcpy(values, state->colour[patch->plane], sizeof state->colour[0]);
+  else
+    cf_block_row_measure(&row, state->params.mode, &scratch->row, values);
 }
 
-static void filter_spans(void *context, int first, int end)
+/* Where the values of a block are, both counted within the patch. */
+static uint16_t *values_of(const Work *work, const Patch *patch, int row, int column)
 {
-  const Rows *rows = context;
-  const State *state = rows->state;
+  const size_t block = (size_t)row * (size_t)(patch->column1 - patch->column0) + (size_t)column;
 
-  for (int i = first; i < end; i++)
-    filter_span(rows, i / state->spans, i % state->spans, &state->scratch[cf_thread_index()]);
+  return patch->values + block * (size_t)channels_of(work, patch);
 }
 
-static void filter(const State *state, const CfJob *job)
+static CfRect region_rect(const Work *work, int plane, int region)
 {
-  const int tasks = state->block_rows * state->spans;
-  const int grain = tasks / (CHUNKS_A_THREAD * state->threads);
-
-  cf_parallel_for(state->threads, tasks, grain > 1 ? grain : 1, filter_spans,
-                  &(Rows){state, job, 0});
+  return cf_plane_rect(&work->state->video, plane, work->state->coverage.region[region].bounds);
 }
 
-static bool is_identity(const State *state)
+/* Of a grid that all regions share, only the blocks that some region touches are worth their time.
+ */
+static void choose_blocks(const Work *work, const Patch *patch, int y0, int y1, uint8_t *wanted)
 {
-  return state->grid.width == 1 && state->grid.height == 1;
-}
+  const int sx = work->state->format->plane[patch->plane].subsampling_x;
+  const CfCoverage *coverage = &work->state->coverage;
+  const bool all = patch->region >= 0 || coverage->rule.outside;
 
-static void copy_rows(void *context, int first, int end)
-{
-  const Rows *rows = context;
-  const CfPicture *from = &rows->job->source, *to = &rows->job->destination;
-  const int p = rows->plane;
+  memset(wanted, all, (size_t)(patch->column1 - patch->column0));
+  for (int i = 0; !all && i < coverage->count; i++) {
+    const CfRect rect = region_rect(work, patch->plane, i);
 
-  for (int y = first; y < end; y++)
-    memcpy(to->data[p] + y * to->stride[p], from->data[p] + y * from->stride[p],
-           cf_row_bytes(&rows->state->video, p));
-}
-
-static void copy(const State *state, const CfJob *job)
-{
-  for (int p = 0; p < state->format->planes; p++) {
-    const int height = state->plane[p].height;
-
-    if (job->source.data[p] != job->destination.data[p])
-      cf_parallel_for(state->threads, height, cf_even_grain(state->threads, height), copy_rows,
-                      &(Rows){state, job, p});
+    if (cf_rect_is_empty(rect) || rect.y0 >= y1 || rect.y1 <= y0)
+      continue;
+    const int first = cf_grid_block(patch->grid.x, patch->grid.width, sx, rect.x0);
+    const int last = cf_grid_block(patch->grid.x, patch->grid.width, sx, rect.x1 - 1);
+    memset(wanted + first - patch->column0, 1, (size_t)(last - first + 1));
   }
+}
+
+/* Row of blocks `number`, counted within the patch, for regions. */
+static void measure_row(const Work *work, const Patch *patch, int number, const Scratch *scratch)
+{
+  const int columns = patch->column1 - patch->column0;
+  const uint8_t *wanted = scratch->wanted;
+  int y0, y1;
+
+  find_rows(work, patch, patch->row0 + number, &y0, &y1);
+  if (y0 >= y1)
+    return;
+  choose_blocks(work, patch, y0, y1, scratch->wanted);
+  for (int first = 0, end; first < columns; first = end) {
+    for (end = first + 1; end < columns && wanted[end] == wanted[first];)
+      end++;
+    if (wanted[first])
+      measure(work, patch, y0, y1, first, end, scratch, values_of(work, patch, number, first));
+  }
+}
+
+/* A span of row of blocks `number`, without regions. */
+static void filter_span(const Work *work, const Patch *patch, int number, int span,
+                        const Scratch *scratch)
+{
+  const int columns = patch->column1 - patch->column0;
+  const int first = columns * span / work->spans, end = columns * (span + 1) / work->spans;
+  const int *edges = patch->edges + first;
+  const int bytes = cf_sample_bytes(work->state->format);
+  const ptrdiff_t start = (ptrdiff_t)edges[0] * bytes;
+  const size_t length = (size_t)(edges[end - first] - edges[0]) * (size_t)bytes;
+  int y0, y1;
+
+  find_rows(work, patch, number, &y0, &y1);
+  if (y0 >= y1 || first == end)
+    return;
+  measure(work, patch, y0, y1, first, end, scratch, scratch->values);
+  cf_block_fill(scratch->line, scratch->values, edges, end - first, channels_of(work, patch),
+                bytes);
+  for (int y = y0; y < y1; y++)
+    memcpy(cf_row(&work->job->destination, patch->plane, y) + start, scratch->line + start, length);
+}
+
+static const Patch *patch_of_task(const Work *work, int task)
+{
+  int least = 0, most = work->count - 1;
+
+  while (least < most) {
+    const int middle = (least + most + 1) / 2;
+
+    if (work->patches[middle].first_task <= task)
+      least = middle;
+    else
+      most = middle - 1;
+  }
+  return &work->patches[least];
+}
+
+static void run_tasks(void *context, int first, int end)
+{
+  const Work *work = context;
+  const Scratch *scratch = &work->state->scratch[cf_thread_index()];
+
+  for (int task = first; task < end; task++) {
+    const Patch *patch = patch_of_task(work, task);
+    const int part = task - patch->first_task;
+
+    if (work->job->regions)
+      measure_row(work, patch, part, scratch);
+    else
+      filter_span(work, patch, part / work->spans, part % work->spans, scratch);
+  }
+}
+
+/* The `row` of CfFiltered: every covered sample gets the value of its block. */
+static const uint8_t *draw_row(void *context, int p, int y, int x0, int count,
+                               const uint16_t *coverage, const int *owner)
+{
+  const Work *work = context;
+  const CfFormatInfo *format = work->state->format;
+  const CfPlaneFormat *info = &format->plane[p];
+  uint8_t *line = work->state->scratch[cf_thread_index()].line;
+
+  if (work->state->params.mode == CF_BLOCKAVG_FILL)
+    return work->state->colour_line[p];
+  for (int i = 0, end; i < count; i = end) {
+    end = i + 1;
+    if (!coverage[i])
+      continue;
+    const Patch *patch = &work->patches[p * work->grids + (owner ? owner[i] : 0)];
+    const CfGrid *grid = &patch->grid;
+    const int column = cf_grid_block(grid->x, grid->width, info->subsampling_x, x0 + i);
+    const int row = cf_grid_block(grid->y, grid->height, info->subsampling_y, y);
+    const int last =
+        cf_grid_start(grid->x, grid->width, info->subsampling_x, column + 1, x0 + count) - x0;
+
+    while (end < last && coverage[end] && (!owner || owner[end] == owner[i]))
+      end++;
+    cf_block_fill(line, values_of(work, patch, row - patch->row0, column - patch->column0),
+                  (const int[2]){i * info->channels, end * info->channels}, 1, info->channels,
+                  cf_sample_bytes(format));
+  }
+  return line;
+}
+
+/* ---- A job ---- */
+
+static CfGrid grid_of(const Work *work, int region)
+{
+  const State *state = work->state;
+  const CfRegions *regions = work->job->regions;
+
+  if (state->params.mode == CF_BLOCKAVG_FILL)
+    return (CfGrid){0, 0, state->video.width, FILL_ROWS};
+  if (region >= 0)
+    return cf_mosaic_region_grid(&state->params, &state->coverage.region[region].shape);
+  return cf_mosaic_frame_grid(&state->params, &state->video, regions && regions->field);
+}
+
+static void plan_patch(const Work *work, Patch *patch, int p, int region)
+{
+  const State *state = work->state;
+  const CfPlaneFormat *info = &state->format->plane[p];
+  const CfRect frame = {0, 0, state->video.width, state->video.height};
+  const CfRect luma = work->job->regions ? state->coverage.bounds : frame;
+  const CfRect rect =
+      region < 0 ? cf_plane_rect(&state->video, p, luma) : region_rect(work, p, region);
+
+  *patch = (Patch){.plane = p, .region = region, .grid = {0, 0, 1, 1}};
+  if (cf_rect_is_empty(rect))
+    return;
+  patch->grid = grid_of(work, region);
+  patch->column0 = cf_grid_block(patch->grid.x, patch->grid.width, info->subsampling_x, rect.x0);
+  patch->column1 =
+      cf_grid_block(patch->grid.x, patch->grid.width, info->subsampling_x, rect.x1 - 1) + 1;
+  patch->row0 = cf_grid_block(patch->grid.y, patch->grid.height, info->subsampling_y, rect.y0);
+  patch->row1 =
+      cf_grid_block(patch->grid.y, patch->grid.height, info->subsampling_y, rect.y1 - 1) + 1;
+}
+
+/* Gives the arrays of all patches their place; returns the bytes of all. */
+static size_t lay_out_patches(const Work *work, void *memory)
+{
+  CfArena arena = {.base = memory};
+
+  for (int i = 0; i < work->count; i++) {
+    Patch *patch = &work->patches[i];
+    const size_t columns = (size_t)(patch->column1 - patch->column0);
+    const size_t values = columns * (size_t)channels_of(work, patch);
+    const size_t rows = work->job->regions ? (size_t)(patch->row1 - patch->row0) : 0;
+
+    patch->edges = cf_arena_take(&arena, (columns + 1) * sizeof *patch->edges);
+    patch->inverse_widths = cf_arena_take(&arena, values * sizeof *patch->inverse_widths);
+    patch->values = cf_arena_take(&arena, rows * values * sizeof *patch->values);
+  }
+  return arena.used;
+}
+
+static void find_columns(const Work *work, Patch *patch)
+{
+  const int channels = channels_of(work, patch), columns = patch->column1 - patch->column0;
+  const int sx = work->state->format->plane[patch->plane].subsampling_x;
+  const int limit = cf_plane_width(&work->state->video, patch->plane);
+
+  for (int i = 0; i <= columns; i++)
+    patch->edges[i] =
+        channels * cf_grid_start(patch->grid.x, patch->grid.width, sx, patch->column0 + i, limit);
+  for (int i = 0; i < columns; i++) {
+    const int width = patch->edges[i + 1] - patch->edges[i];
+    const double inverse = width ? (double)channels / width : 0.0;
+
+    for (int k = 0; k < channels; k++)
+      patch->inverse_widths[i * channels + k] = inverse;
+  }
+}
+
+/* Plans the patches; returns how many tasks they are, or -1 where memory ran out. */
+static int plan(State *state, Work *work, CfStatus *status)
+{
+  const CfRegions *regions = work->job->regions;
+  const bool single = cf_mosaic_is_single(&state->params, regions) || regions->count == 0 ||
+                      state->params.mode == CF_BLOCKAVG_FILL;
+  const int most = (int)(cf_row_bytes(&state->video, 0) / SMALLEST_SPAN);
+  int rows = 0;
+
+  work->grids = single ? 1 : regions->count;
+  work->count = work->grids * state->format->planes;
+  if (!cf_buffer_reserve(&state->patches, (size_t)work->count * sizeof(Patch), "regions", status))
+    return -1;
+  work->patches = state->patches.base;
+  for (int i = 0; i < work->count; i++) {
+    plan_patch(work, &work->patches[i], i / work->grids, single ? -1 : i % work->grids);
+    rows += work->patches[i].row1 - work->patches[i].row0;
+  }
+  if (!cf_buffer_reserve(&state->blocks, lay_out_patches(work, NULL), "the blocks of all regions",
+                         status))
+    return -1;
+  lay_out_patches(work, state->blocks.base);
+  work->spans = regions ? 1
+                        : cf_clamp(cf_divide_up(TASKS_A_THREAD * state->threads, rows), 1,
+                                   cf_clamp(most, 1, MOST_SPANS));
+  rows = 0;
+  for (int i = 0; i < work->count; i++) {
+    find_columns(work, &work->patches[i]);
+    work->patches[i].first_task = rows * work->spans;
+    rows += work->patches[i].row1 - work->patches[i].row0;
+  }
+  return rows * work->spans;
 }
 
 static bool run(void *user_data, const CfJob *job, CfStatus *status)
 {
   State *state = user_data;
+  Work work = {.state = state, .job = job};
+  int tasks;
 
-  if (state->params.mode == CF_BLOCKAVG_FILL)
-    return cf_fill_run(&state->fill, job, state->threads, status);
+  if (job->regions && !cf_coverage_set(&state->coverage, &state->video, job->regions, status))
+    return false;
+  tasks = plan(state, &work, status);
+  if (tasks < 0)
+    return false;
+  cf_parallel_for(state->threads, tasks, cf_max(1, tasks / (CHUNKS_A_THREAD * state->threads)),
+                  run_tasks, &work);
   if (job->regions)
-    return cf_block_regions_run(state->regions, &state->params, job, status);
-  if (is_identity(state))
-    copy(state, job);
-  else
-    filter(state, job);
+    cf_blend(&state->coverage, &job->source, &(CfFiltered){draw_row, &work, work.grids > 1},
+             &job->destination, state->threads);
   return true;
 }
 
-/* ---- Preparation ---- */
-
-/* Cuts `size` samples that are `luma_size` luma pixels into blocks: a sample belongs to the block
- * of its first luma pixel, and a block that has none is left out. Writes where blocks start, times
- * `scale`, and the end; returns the number of blocks. */
-static int cut(int luma_size, int block_size, int subsampling, int size, int scale, int *edges)
-{
-  int count = 0;
-
-  edges[0] = 0;
-  for (int luma = block_size; luma < luma_size; luma += block_size) {
-    const int start = (luma + (1 << subsampling) - 1) >> subsampling;
-    if (start * scale > edges[count] && start < size)
-      edges[++count] = start * scale;
-  }
-  edges[++count] = size * scale;
-  return count;
-}
-
-static void cut_plane(State *state, int p)
-{
-  const CfVideo *video = &state->video;
-  Plane *plane = &state->plane[p];
-  const CfPlaneFormat *info = plane->info;
-
-  plane->blocks = cut(video->width, state->grid.width, info->subsampling_x, plane->width,
-                      info->channels, plane->edges);
-  plane->block_rows = cut(video->height, state->grid.height, info->subsampling_y, plane->height, 1,
-                          plane->row_edges);
-  for (int i = 0; i < plane->blocks * info->channels; i++) {
-    const int block = i / info->channels;
-    plane->inverse_widths[i] =
-        (double)info->channels / (plane->edges[block + 1] - plane->edges[block]);
-  }
-}
-
-/* The share of the time that threads wait at the end, if all tasks take as long. */
-static double idle_share(int tasks, int threads)
-{
-  const int rounds = (tasks + threads - 1) / threads;
-
-  return 1.0 - (double)tasks / ((double)rounds * threads);
-}
-
-static int choose_spans(const State *state)
-{
-  const size_t most = cf_row_bytes(&state->video, 0) / SMALLEST_SPAN;
-  int best = 1;
-
-  for (int spans = 1; spans <= MOST_SPANS && (size_t)spans <= most; spans++) {
-    const double loss = idle_share(state->block_rows * best, state->threads);
-
-    if (loss > LARGEST_LOSS && idle_share(state->block_rows * spans, state->threads) < loss)
-      best = spans;
-  }
-  return best;
-}
+/* ---- The engine ---- */
 
 static bool update(void *user_data, const void *params, CfStatus *status)
 {
   State *state = user_data;
 
-  (void)status;
   state->params = *(const CfBlockavgParams *)params;
-  cf_fill_set(&state->fill, &state->video, state->params.fill_color);
-  state->grid = cf_mosaic_frame_grid(&state->params, &state->video, false);
-  state->block_rows = 0;
   for (int p = 0; p < state->format->planes; p++) {
-    cut_plane(state, p);
-    state->block_rows += state->plane[p].block_rows;
+    const int channels = state->format->plane[p].channels;
+    uint8_t pixel[2 * CF_MAX_CHANNELS];
+
+    cf_color_pixel(&state->video, state->params.fill_color, p, pixel);
+    for (int k = 0; k < channels; k++)
+      state->colour[p][k] =
+          state->format->bits == 8 ? pixel[k] : (uint16_t)(pixel[2 * k] | pixel[2 * k + 1] << 8);
+    cf_block_fill(state->colour_line[p], state->colour[p],
+                  (const int[2]){0, CF_COVERAGE_SAMPLES * channels}, 1, channels,
+                  cf_sample_bytes(state->format));
   }
-  state->spans = choose_spans(state);
   return true;
 }
 
-/* Gives every array its place, for blocks of any size; returns the bytes of all. */
-static size_t lay_out(State *state)
+/* For blocks of any size. */
+static void lay_out(CfArena *arena, void *self)
 {
-  CfArena arena = {.base = state->memory};
-  size_t widest = 0;
+  State *state = self;
+  const size_t blocks = (size_t)state->video.width + 2, samples = blocks * CF_MAX_CHANNELS;
 
-  for (int p = 0; p < state->format->planes; p++) {
-    Plane *plane = &state->plane[p];
-    const size_t samples = (size_t)plane->width * (size_t)plane->info->channels;
-
-    plane->edges = cf_arena_take(&arena, ((size_t)plane->width + 1) * sizeof(int));
-    plane->row_edges = cf_arena_take(&arena, ((size_t)plane->height + 1) * sizeof(int));
-    plane->inverse_widths = cf_arena_take(&arena, samples * sizeof(double));
-    widest = samples > widest ? samples : widest;
-  }
+  for (int p = 0; p < state->format->planes; p++)
+    state->colour_line[p] =
+        cf_arena_take(arena, CF_COVERAGE_SAMPLES * 2 * CF_MAX_CHANNELS + CF_BLOCK_FILL_SLACK);
   for (int i = 0; i < state->threads; i++) {
     Scratch *scratch = &state->scratch[i];
 
-    scratch->row.columns = cf_arena_take(&arena, widest * sizeof(uint32_t));
-    scratch->row.results = cf_arena_take(&arena, widest * sizeof(double));
-    scratch->row.weighted =
-        cf_arena_take(&arena, state->format->alpha ? widest * sizeof(double) : 0);
-    scratch->values = cf_arena_take(&arena, widest * sizeof *scratch->values);
-    scratch->line = cf_arena_take(&arena, widest * (size_t)cf_sample_bytes(state->format) +
-                                              CF_BLOCK_FILL_SLACK);
+    scratch->row.columns = cf_arena_take(arena, samples * sizeof(uint32_t));
+    scratch->row.results = cf_arena_take(arena, samples * sizeof(double));
+    scratch->row.weighted = cf_arena_take(arena, samples * sizeof(double));
+    scratch->values = cf_arena_take(arena, samples * sizeof *scratch->values);
+    scratch->wanted = cf_arena_take(arena, blocks);
+    scratch->line = cf_arena_take(arena, 2 * samples + CF_BLOCK_FILL_SLACK);
   }
-  return arena.used;
 }
 
 static void close_state(void *user_data)
 {
   State *state = user_data;
 
-  cf_fill_clear(&state->fill);
-  cf_block_regions_free(state->regions);
+  cf_coverage_clear(&state->coverage);
+  free(state->patches.base);
+  free(state->blocks.base);
   free(state->memory);
   free(state);
 }
@@ -279,32 +431,20 @@ static void close_state(void *user_data)
 static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
                         CfStatus *status)
 {
-  const int wanted = cf_thread_count(options->threads);
-  const int threads = wanted < video->height ? wanted : video->height;
+  const int threads = cf_min(cf_thread_count(options->threads), video->height);
   State *state = calloc(1, sizeof *state + (size_t)threads * sizeof state->scratch[0]);
 
-  if (!state) {
+  if (state) {
+    state->video = *video;
+    state->format = cf_format_info(video->format);
+    state->threads = threads;
+    state->memory = cf_laid_out(lay_out, state);
+  }
+  if (!state || !state->memory) {
     cf_fail(status, CF_ERROR_NO_MEMORY, "blockavg: no memory for its state");
+    free(state);
     return NULL;
   }
-  state->video = *video;
-  state->format = cf_format_info(video->format);
-  state->threads = threads;
-  for (int p = 0; p < state->format->planes; p++) {
-    state->plane[p].info = &state->format->plane[p];
-    state->plane[p].width = cf_plane_width(video, p);
-    state->plane[p].height = cf_plane_height(video, p);
-  }
-
-  const size_t bytes = lay_out(state);
-  state->memory = cf_aligned_alloc(bytes);
-  state->regions = cf_block_regions_new(video, threads);
-  if (!state->memory || !state->regions) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "blockavg: no memory for %zu bytes of lines", bytes);
-    close_state(state);
-    return NULL;
-  }
-  lay_out(state);
   update(state, params, status);
   return state;
 }
@@ -313,11 +453,9 @@ static const char *algorithm(const void *user_data)
 {
   const State *state = user_data;
 
-  if (state->params.mode == CF_BLOCKAVG_FILL)
-    return "fill";
-  if (is_identity(state))
-    return "copy";
-  return state->params.mode == CF_BLOCKAVG_AVERAGE ? "column-sums" : "column-extremes";
+  return state->params.mode == CF_BLOCKAVG_FILL      ? "fill"
+         : state->params.mode == CF_BLOCKAVG_AVERAGE ? "column-sums"
+                                                     : "column-extremes";
 }
 
 const CfEngine cf_blockavg_cpu = {

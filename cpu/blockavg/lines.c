@@ -43,7 +43,6 @@ static void add_rows_8(void *columns, const uint8_t *rows, ptrdiff_t stride, int
   uint16_t *restrict sums = columns;
   int y = 0;
 
-  (void)shift;
   /* Eight rows, or four, for one access to the columns. */
   for (; y + 8 <= count; y += 8, rows += 8 * stride) {
     const uint8_t *restrict a = rows, *restrict b = rows + stride;
@@ -69,20 +68,6 @@ static void add_rows_8(void *columns, const uint8_t *rows, ptrdiff_t stride, int
   }
 }
 
-CF_MULTIVERSION
-static void add_rows_16(void *columns, const uint8_t *rows, ptrdiff_t stride, int count,
-                        int samples, int shift)
-{
-  uint32_t *restrict sums = columns;
-
-  for (int y = 0; y < count; y++, rows += stride) {
-    const uint8_t *restrict row = rows;
-
-    for (int i = 0; i < samples; i++)
-      sums[i] += (uint32_t)(sample_16(row, i) >> shift);
-  }
-}
-
 INLINE void add_weighted_row(uint32_t *restrict sums, const uint8_t *restrict row, int samples,
                              const int alpha)
 {
@@ -104,47 +89,36 @@ static void add_weighted_rows(void *columns, const uint8_t *rows, ptrdiff_t stri
   }
 }
 
-CF_MULTIVERSION
-static void least_rows_8(void *columns, const uint8_t *rows, ptrdiff_t stride, int count,
-                         int samples, int flip)
-{
-  uint8_t *restrict least = columns;
-
-  for (int y = 0; y < count; y++, rows += stride) {
-    const uint8_t *restrict row = rows;
-
-    for (int i = 0; i < samples; i++) {
-      const uint8_t value = (uint8_t)(row[i] ^ flip);
-      least[i] = value < least[i] ? value : least[i];
-    }
-  }
-}
-
-CF_MULTIVERSION
-static void least_rows_16(void *columns, const uint8_t *rows, ptrdiff_t stride, int count,
-                          int samples, int flip)
-{
-  uint16_t *restrict least = columns;
-
-  for (int y = 0; y < count; y++, rows += stride) {
-    const uint8_t *restrict row = rows;
-
-    for (int i = 0; i < samples; i++) {
-      const uint16_t value = (uint16_t)(sample_16(row, i) ^ flip);
-      least[i] = value < least[i] ? value : least[i];
-    }
-  }
-}
-
-/* ---- Columns to results ---- */
-
 #define SUM(a, b)   ((a) + (b))
 #define LEAST(a, b) ((b) < (a) ? (b) : (a))
 
+/* Defines take_rows of columns of one type by one operation. */
+#define DEFINE_TAKE_ROWS(name, column_type, sample, take)                                          \
+  CF_MULTIVERSION                                                                                  \
+  static void name(void *columns, const uint8_t *rows, ptrdiff_t stride, int count, int samples,   \
+                   int option)                                                                     \
+  {                                                                                                \
+    column_type *restrict column = columns;                                                        \
+                                                                                                   \
+    for (int y = 0; y < count; y++, rows += stride) {                                              \
+      const uint8_t *restrict row = rows;                                                          \
+                                                                                                   \
+      for (int i = 0; i < samples; i++)                                                            \
+        column[i] = take(column[i], (column_type)(sample));                                        \
+    }                                                                                              \
+  }
+
+DEFINE_TAKE_ROWS(add_rows_16, uint32_t, sample_16(row, i) >> option, SUM)
+DEFINE_TAKE_ROWS(least_rows_8, uint8_t, row[i] ^ option, LEAST)
+DEFINE_TAKE_ROWS(least_rows_16, uint16_t, sample_16(row, i) ^ option, LEAST)
+
+/* ---- Columns to results ---- */
+
 /* Defines the reduction of columns of one type by one operation for any number of channels. */
 #define DEFINE_CHANNELS(name, column_type, value_type, fresh, take)                                \
-  INLINE void name##_channels(double *restrict results, const column_type *restrict columns,       \
-                              const int *restrict edges, int blocks, const int channels)           \
+  INLINE void name##_channels(const int channels, double *restrict results,                        \
+                              const column_type *restrict columns, const int *restrict edges,      \
+                              int blocks)                                                          \
   {                                                                                                \
     for (int block = 0; block < blocks; block++, results += channels) {                            \
       value_type value[CF_MAX_CHANNELS] = {fresh, fresh, fresh, fresh};                            \
@@ -158,15 +132,22 @@ static void least_rows_16(void *columns, const uint8_t *rows, ptrdiff_t stride, 
     }                                                                                              \
   }
 
-/* Sums of four channels, each in one vector: compilers see none in loops as short as blocks. */
-#define DEFINE_FOUR_SUMS(name, column_type, value_type)                                            \
-  INLINE void name##_four(double *restrict results, const column_type *restrict columns,           \
-                          const int *restrict edges, int blocks)                                   \
+/* The same for sums, with four channels in one vector: compilers see none in loops as short as
+ * blocks. */
+#define DEFINE_SUMS(name, column_type, value_type)                                                 \
+  DEFINE_CHANNELS(name, column_type, value_type, 0, SUM)                                           \
+  INLINE void name##_sums(const int channels, double *restrict results,                            \
+                          const column_type *restrict columns, const int *restrict edges,          \
+                          int blocks)                                                              \
   {                                                                                                \
     typedef column_type Columns __attribute__((vector_size(4 * sizeof(column_type))));             \
     typedef value_type Values __attribute__((vector_size(4 * sizeof(value_type))));                \
     typedef double Results __attribute__((vector_size(4 * sizeof(double))));                       \
                                                                                                    \
+    if (channels < 4) {                                                                            \
+      name##_channels(channels, results, columns, edges, blocks);                                  \
+      return;                                                                                      \
+    }                                                                                              \
     for (int block = 0; block < blocks; block++, results += 4) {                                   \
       Values value = {0};                                                                          \
       Results result;                                                                              \
@@ -183,33 +164,24 @@ static void least_rows_16(void *columns, const uint8_t *rows, ptrdiff_t stride, 
   }
 
 /* Defines take_columns, unrolled for each number of channels. */
-#define DEFINE_TAKE_COLUMNS(name, four_channels)                                                   \
+#define DEFINE_TAKE_COLUMNS(name, reduction)                                                       \
   CF_MULTIVERSION                                                                                  \
   static void name(double *results, const void *columns, const int *edges, int blocks,             \
                    int channels)                                                                   \
   {                                                                                                \
-    if (channels == 1)                                                                             \
-      name##_channels(results, columns, edges, blocks, 1);                                         \
-    else if (channels == 2)                                                                        \
-      name##_channels(results, columns, edges, blocks, 2);                                         \
-    else if (channels == 3)                                                                        \
-      name##_channels(results, columns, edges, blocks, 3);                                         \
-    else                                                                                           \
-      four_channels;                                                                               \
+    CF_FOR_CHANNELS(channels, reduction, results, columns, edges, blocks);                         \
   }
 
 /* The sum of a block's columns of 256 rows of 8 bits is below 2^28, of 4096 rows of 16 bits below
  * 2^40. */
-DEFINE_CHANNELS(add_columns_16, uint16_t, int32_t, 0, SUM)
-DEFINE_FOUR_SUMS(add_columns_16, uint16_t, int32_t)
-DEFINE_TAKE_COLUMNS(add_columns_16, add_columns_16_four(results, columns, edges, blocks))
-DEFINE_CHANNELS(add_columns_32, uint32_t, int64_t, 0, SUM)
-DEFINE_FOUR_SUMS(add_columns_32, uint32_t, int64_t)
-DEFINE_TAKE_COLUMNS(add_columns_32, add_columns_32_four(results, columns, edges, blocks))
+DEFINE_SUMS(add_columns_16, uint16_t, int32_t)
+DEFINE_TAKE_COLUMNS(add_columns_16, add_columns_16_sums)
+DEFINE_SUMS(add_columns_32, uint32_t, int64_t)
+DEFINE_TAKE_COLUMNS(add_columns_32, add_columns_32_sums)
 DEFINE_CHANNELS(least_columns_8, uint8_t, uint8_t, UINT8_MAX, LEAST)
-DEFINE_TAKE_COLUMNS(least_columns_8, least_columns_8_channels(results, columns, edges, blocks, 4))
+DEFINE_TAKE_COLUMNS(least_columns_8, least_columns_8_channels)
 DEFINE_CHANNELS(least_columns_16, uint16_t, uint16_t, UINT16_MAX, LEAST)
-DEFINE_TAKE_COLUMNS(least_columns_16, least_columns_16_channels(results, columns, edges, blocks, 4))
+DEFINE_TAKE_COLUMNS(least_columns_16, least_columns_16_channels)
 
 /* Sums of code values; the option is the format's shift. Columns of 16 bits take 256 rows, since
  * 257 x 255 = 65535; those of 32 bits more than 4096. */

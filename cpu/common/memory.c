@@ -25,3 +25,17 @@ bool cf_buffer_reserve(CfBuffer *buffer, size_t bytes, const char *what, CfStatu
   *buffer = (CfBuffer){memory, bytes};
   return true;
 }
+
+void *cf_laid_out(CfLayOut lay_out, void *self)
+{
+  CfArena arena = {NULL, 0};
+
+  lay_out(&arena, self);
+  arena.base = cf_aligned_alloc(arena.used);
+  if (!arena.base)
+    return NULL;
+  memset(arena.base, 0, arena.used);
+  arena.used = 0;
+  lay_out(&arena, self);
+  return arena.base;
+}

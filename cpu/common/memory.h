@@ -41,3 +41,10 @@ static inline void *cf_arena_take(CfArena *arena, size_t bytes)
   arena->used += (bytes + CF_ALIGNMENT - 1) / CF_ALIGNMENT * CF_ALIGNMENT;
   return memory;
 }
+
+/* Gives the arrays of `self` their place in an arena. */
+typedef void (*CfLayOut)(CfArena *arena, void *self);
+
+/* Memory for all that `lay_out` takes, in its place when this returns and 0; NULL without memory.
+ * Freed by free(). */
+void *cf_laid_out(CfLayOut lay_out, void *self);

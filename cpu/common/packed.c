@@ -81,27 +81,15 @@ typedef struct {
   bool odd;        /* one with one pixel follows */
 } Work;
 
-static uint8_t *row_of(const CfPicture *picture, int plane, int y)
-{
-  return picture->data[plane] + y * picture->stride[plane];
-}
-
-static Work work_of(const CfVideo *video, const CfPicture *planes, const CfPicture *source,
-                    const CfPicture *destination, CfPlaneRows rows)
-{
-  return (Work){planes,           source,           destination,     rows,
-                shifts_of(video), video->width / 2, video->width % 2};
-}
-
 static void unpack_rows(void *context, int first, int end)
 {
   const Work *work = context;
   const int count = work->macropixels;
 
   for (int y = work->rows.first + first; y < work->rows.first + end; y++) {
-    const Word4 *from = (const Word4 *)row_of(work->source, 0, y);
-    uint8_t *luma = row_of(work->planes, 0, y);
-    uint8_t *blue = row_of(work->planes, 1, y), *red = row_of(work->planes, 2, y);
+    const Word4 *from = (const Word4 *)cf_row(work->source, 0, y);
+    uint8_t *luma = cf_row(work->planes, 0, y);
+    uint8_t *blue = cf_row(work->planes, 1, y), *red = cf_row(work->planes, 2, y);
 
     unpack_row(from, work->at, count, luma, blue, red);
     if (work->odd) {
@@ -119,10 +107,10 @@ static void pack_rows(void *context, int first, int end)
   const bool in_place = work->source->data[0] == work->destination->data[0];
 
   for (int y = work->rows.first + first; y < work->rows.first + end; y++) {
-    const Word4 *source = (const Word4 *)row_of(work->source, 0, y);
-    Word4 *to = (Word4 *)row_of(work->destination, 0, y);
-    const uint8_t *luma = row_of(work->planes, 0, y);
-    const uint8_t *blue = row_of(work->planes, 1, y), *red = row_of(work->planes, 2, y);
+    const Word4 *source = (const Word4 *)cf_row(work->source, 0, y);
+    Word4 *to = (Word4 *)cf_row(work->destination, 0, y);
+    const uint8_t *luma = cf_row(work->planes, 0, y);
+    const uint8_t *blue = cf_row(work->planes, 1, y), *red = cf_row(work->planes, 2, y);
 
     (in_place ? pack_changes : pack_row)(to, work->at, count, (const Word2 *)luma, blue, red);
     if (work->odd) {
@@ -135,25 +123,22 @@ static void pack_rows(void *context, int first, int end)
   }
 }
 
-static void run(CfLoopBody body, Work *work, int threads)
+static void run(CfLoopBody body, const CfVideo *video, Work work, int threads)
 {
-  const int count = work->rows.end - work->rows.first;
-
-  cf_parallel_for(threads, count, cf_even_grain(threads, count), body, work);
+  work.at = shifts_of(video);
+  work.macropixels = video->width / 2;
+  work.odd = video->width % 2;
+  cf_parallel_evenly(threads, work.rows.end - work.rows.first, body, &work);
 }
 
 void cf_cpu_unpack(const CfVideo *video, const CfPicture *packed, const CfPicture *planes,
                    CfPlaneRows rows, int threads)
 {
-  Work work = work_of(video, planes, packed, NULL, rows);
-
-  run(unpack_rows, &work, threads);
+  run(unpack_rows, video, (Work){.planes = planes, .source = packed, .rows = rows}, threads);
 }
 
 void cf_cpu_pack(const CfVideo *video, const CfPicture *planes, const CfPicture *source,
                  const CfPicture *destination, CfPlaneRows rows, int threads)
 {
-  Work work = work_of(video, planes, source, destination, rows);
-
-  run(pack_rows, &work, threads);
+  run(pack_rows, video, (Work){planes, source, destination, .rows = rows}, threads);
 }

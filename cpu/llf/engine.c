@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cpu/common/memory.h"
 #include "cpu/llf/exact.h"
@@ -28,12 +29,11 @@ typedef struct {
 
   /* Of the methods fast and sampled. */
   CfLlfTables tables[TABLES];
+  CfBuffer table_memory;
   CfLlfPlanes *planes;
   int groups; /* that `planes` has room for: 1, or more */
 
-  /* Of the method exact: one for each size and number of channels in use. */
-  CfLlfExact *exact, *exact_chroma;
-  int exact_channels;
+  CfLlfExact *exact[TABLES]; /* of the method exact */
 } State;
 
 /* An image of the picture under way. */
@@ -43,9 +43,28 @@ typedef struct {
   int component;
 } Image;
 
-static uint8_t *row_of(const CfPicture *picture, const CfLlfComponent *component, int y)
+/* --- samples --- */
+
+/* Codes of a component's samples x .. x + count - 1 in its row `y`. */
+static void load_samples(const Image *image, int component, int y, int x, int count, float *code)
 {
-  return picture->data[component->plane] + y * picture->stride[component->plane];
+  const int plane = image->state->component[component].plane;
+
+  cf_llf_load(&image->state->samples[component], cf_row(&image->job->source, plane, y), x, count,
+              code);
+}
+
+/* Samples x .. x + count - 1 of a component's row `y`: their codes, and `scale` times a difference.
+ * The first component brings along what is none, such as alpha. */
+static void store_samples(const Image *image, int component, int y, int x, int count,
+                          const float *code, double scale, const float *difference)
+{
+  const int plane = image->state->component[component].plane;
+  uint8_t *to = cf_row(&image->job->destination, plane, y);
+
+  cf_llf_store(&image->state->samples[component],
+               component == 0 ? cf_row(&image->job->source, plane, y) : to, to, x, count, code,
+               (float)scale, difference);
 }
 
 /* --- one component as an image --- */
@@ -53,11 +72,9 @@ static uint8_t *row_of(const CfPicture *picture, const CfLlfComponent *component
 static void load_component(const void *context, int y, float *code)
 {
   const Image *image = context;
-  const State *state = image->state;
-  const CfLlfComponent *component = &state->component[image->component];
-  const uint8_t *row = row_of(&image->job->source, component, y);
 
-  cf_llf_load(&state->samples[image->component], row, 0, component->width, code);
+  load_samples(image, image->component, y, 0, image->state->component[image->component].width,
+               code);
 }
 
 /* Luma intensities, or those of another component, of `count` pixels. */
@@ -82,33 +99,15 @@ static void store_component_row(const Image *image, int y, const float *code, fl
 {
   const State *state = image->state;
   const CfLlfComponent *component = &state->component[image->component];
-  uint8_t *row = row_of(&image->job->destination, component, y);
-  const float scale = (float)(state->params.strength * component->scale);
-  float before[CF_LLF_PIECE], filtered[CF_LLF_PIECE];
+  float before[CF_LLF_PIECE];
 
   for (int x = 0; x < component->width; x += CF_LLF_PIECE) {
     const int left = component->width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
 
     intensities(state, image->component, code + x, count, before);
     ease(state, before, NULL, count, difference + x);
-    cf_llf_filtered(code + x, difference + x, scale, count, filtered);
-    cf_llf_store(&state->samples[image->component], row, x, count, filtered);
-  }
-}
-
-static void copy_alpha(const Image *image, int y, int rows)
-{
-  const State *state = image->state;
-  const CfPlaneFormat *plane = &cf_format_info(state->video.format)->plane[0];
-  const int channel = cf_alpha_channel(plane);
-
-  for (int row = y; channel >= 0 && row < y + rows; row++) {
-    const uint8_t *from = image->job->source.data[0] + row * image->job->source.stride[0] + channel;
-    uint8_t *to =
-        image->job->destination.data[0] + row * image->job->destination.stride[0] + channel;
-
-    for (int x = 0; x < state->video.width; x++)
-      to[x * 4] = from[x * 4];
+    store_samples(image, image->component, y, x, count, code + x,
+                  state->params.strength * component->scale, difference + x);
   }
 }
 
@@ -119,8 +118,6 @@ static void store_component(const void *context, int y, int rows, float *const c
 
   for (int row = 0; row < rows; row++)
     store_component_row(image, y + row, code[row], difference[row]);
-  if (image->component == 0)
-    copy_alpha(image, y, rows);
 }
 
 /* --- luminance --- */
@@ -133,19 +130,17 @@ static void store_chroma_piece(const Image *image, int y, int x, int count, cons
   const CfLlfChroma range = {(float)cf_chroma_centre(&state->video),
                              (float)state->component[1].scale};
   float chroma[2][CF_LLF_PIECE], unit[CF_LLF_PIECE], room[CF_LLF_PIECE];
+  float difference[CF_LLF_PIECE];
 
   for (int i = 0; i < 2; i++)
-    cf_llf_load(&state->samples[1 + i], row_of(&image->job->source, &state->component[1 + i], y), x,
-                count, chroma[i]);
+    load_samples(image, 1 + i, y, x, count, chroma[i]);
   if (state->params.protect) {
     cf_llf_chroma_room(&range, mean, chroma[0], chroma[1], count, unit, room);
     cf_llf_kernels(16)->ease_follow(unit, room, count, follow);
   }
   for (int i = 0; i < 2; i++) {
-    cf_llf_follow_chroma(&range, (float)state->params.strength, follow, mean, count, chroma[i]);
-    cf_llf_store(&state->samples[1 + i],
-                 row_of(&image->job->destination, &state->component[1 + i], y), x, count,
-                 chroma[i]);
+    cf_llf_follow_chroma(&range, follow, mean, chroma[i], count, difference);
+    store_samples(image, 1 + i, y, x, count, chroma[i], state->params.strength, difference);
   }
 }
 
@@ -206,8 +201,7 @@ static void load_rgb_luma(const void *context, int y, float *code)
     const int left = state->video.width - x, count = left < CF_LLF_PIECE ? left : CF_LLF_PIECE;
 
     for (int c = 0; c < 3; c++)
-      cf_llf_load(&state->samples[c], row_of(&image->job->source, &state->component[c], y), x,
-                  count, color[c]);
+      load_samples(image, c, y, x, count, color[c]);
     for (int i = 0; i < count; i++)
       code[x + i] = (float)weight[0] * color[0][i] + (float)weight[1] * color[1][i] +
                     (float)weight[2] * color[2][i];
@@ -219,7 +213,7 @@ static void store_rgb_row(const Image *image, int y, const float *code, float *d
   const State *state = image->state;
   const float scale = (float)state->component[0].scale;
   float before[CF_LLF_PIECE], follow[CF_LLF_PIECE], mean[CF_LLF_PIECE], ceiling[CF_LLF_PIECE];
-  float red[CF_LLF_PIECE], green[CF_LLF_PIECE], blue[CF_LLF_PIECE];
+  float red[CF_LLF_PIECE], green[CF_LLF_PIECE], blue[CF_LLF_PIECE], change[CF_LLF_PIECE];
   float *const color[3] = {red, green, blue};
 
   for (int x = 0; x < state->video.width; x += CF_LLF_PIECE) {
@@ -227,18 +221,15 @@ static void store_rgb_row(const Image *image, int y, const float *code, float *d
     float *const added = difference + x;
 
     for (int c = 0; c < 3; c++)
-      cf_llf_load(&state->samples[c], row_of(&image->job->source, &state->component[c], y), x,
-                  count, color[c]);
+      load_samples(image, c, y, x, count, color[c]);
     intensities(state, 0, code + x, count, before);
     cf_llf_ceiling((const float *const[3]){red, green, blue}, scale, count, ceiling);
     ease(state, before, ceiling, count, added);
     cf_llf_follow_luma(&(CfLlfLuma){{before, before}, {added, added}}, false, count, count, follow,
                        mean);
     for (int c = 0; c < 3; c++) {
-      cf_llf_follow_color((float)state->params.strength, follow, before, added, scale, count,
-                          color[c]);
-      cf_llf_store(&state->samples[c], row_of(&image->job->destination, &state->component[c], y), x,
-                   count, color[c]);
+      cf_llf_follow_color(follow, before, added, color[c], scale, count, change);
+      store_samples(image, c, y, x, count, color[c], state->params.strength * scale, change);
     }
   }
 }
@@ -250,7 +241,6 @@ static void store_rgb_luma(const void *context, int y, int rows, float *const co
 
   for (int row = 0; row < rows; row++)
     store_rgb_row(image, y + row, code[row], difference[row]);
-  copy_alpha(image, y, rows);
 }
 
 /* --- parameters --- */
@@ -301,28 +291,19 @@ static bool grow_planes(State *state, int groups)
 
 static bool set_tables(State *state, const CfLlfParams *params, CfStatus *status)
 {
-  const int codes = table_codes(state, params), used = filters_chroma(state, params) ? 2 : 1;
+  const int codes = table_codes(state, params);
+  const int used = filters_chroma(state, params) ? TABLES : 1;
   const size_t size = cf_llf_tables_size(params, codes);
-  float *larger[TABLES] = {NULL, NULL};
-  bool good = grow_planes(state, cf_llf_tables_groups(params));
 
-  for (int i = 0; good && i < used; i++) {
-    if (size > state->tables[i].capacity)
-      good = (larger[i] = cf_aligned_alloc(size * sizeof(float)));
-  }
-  if (!good) {
-    free(larger[0]);
-    free(larger[1]);
+  if (!grow_planes(state, cf_llf_tables_groups(params)))
     return no_memory(state, status);
-  }
+  if (!cf_buffer_reserve(&state->table_memory, (size_t)used * size * sizeof(float),
+                         "the tables of the local Laplacian filter", status))
+    return false;
   for (int i = 0; i < used; i++) {
     CfLlfTables *tables = &state->tables[i];
 
-    if (larger[i]) {
-      free(tables->memory);
-      tables->memory = larger[i];
-      tables->capacity = size;
-    }
+    tables->memory = (float *)state->table_memory.base + (size_t)i * size;
     tables->offset = state->component[i].offset;
     tables->scale = state->component[i].scale;
     cf_llf_tables_fill(tables, params, codes);
@@ -330,34 +311,21 @@ static bool set_tables(State *state, const CfLlfParams *params, CfStatus *status
   return true;
 }
 
-/* Opens what is missing of the exact filters before it gives up what they replace. */
 static bool set_exact(State *state, const CfLlfParams *params, CfStatus *status)
 {
-  const int channels = params->color_mode == CF_LLF_RGB ? 3 : 1;
-  const CfLlfComponent *luma = &state->component[0], *chroma = &state->component[1];
-  const bool smaller_chroma = filters_chroma(state, params) &&
-                              (chroma->width != luma->width || chroma->height != luma->height);
-  CfLlfExact *exact = state->exact, *exact_chroma = state->exact_chroma;
+  const int used = filters_chroma(state, params) ? TABLES : 1;
 
-  if (!exact || state->exact_channels != channels)
-    exact = cf_llf_exact_open(luma->width, luma->height, channels, state->threads);
-  if (smaller_chroma && !exact_chroma)
-    exact_chroma = cf_llf_exact_open(chroma->width, chroma->height, 1, state->threads);
-  if (!exact || (smaller_chroma && !exact_chroma)) {
-    if (exact != state->exact)
-      cf_llf_exact_close(exact);
-    if (exact_chroma != state->exact_chroma)
-      cf_llf_exact_close(exact_chroma);
-    return no_memory(state, status);
+  for (int i = 0; i < used; i++) {
+    const CfLlfComponent *size = &state->component[i];
+
+    if (!state->exact[i])
+      state->exact[i] =
+          cf_llf_exact_open(size->width, size->height, is_rgb(state) ? 3 : 1, state->threads);
+    if (!state->exact[i])
+      return no_memory(state, status);
   }
-  if (exact != state->exact)
-    cf_llf_exact_close(state->exact);
-  state->exact = exact;
-  state->exact_chroma = exact_chroma;
-  state->exact_channels = channels;
-  cf_llf_exact_update(exact, params);
-  if (exact_chroma)
-    cf_llf_exact_update(exact_chroma, params);
+  for (int i = 0; i < used; i++)
+    cf_llf_exact_update(state->exact[i], params);
   return true;
 }
 
@@ -396,10 +364,9 @@ static void close_state(void *opaque)
   State *state = opaque;
 
   cf_llf_planes_close(state->planes);
-  cf_llf_exact_close(state->exact);
-  cf_llf_exact_close(state->exact_chroma);
   for (int i = 0; i < TABLES; i++)
-    free(state->tables[i].memory);
+    cf_llf_exact_close(state->exact[i]);
+  free(state->table_memory.base);
   free(state);
 }
 
@@ -433,49 +400,56 @@ static const char *algorithm(const void *opaque)
 
 /* --- a picture --- */
 
-static void filter_image(State *state, int component, const CfLlfImage *image)
+/* The rows of a component's plane. */
+static void copy_rows(void *context, int first, int end)
 {
-  const CfLlfComponent *size = &state->component[component];
+  const Image *image = context;
+  const int plane = image->state->component[image->component].plane;
+
+  for (int y = first; y < end; y++)
+    memcpy(cf_row(&image->job->destination, plane, y), cf_row(&image->job->source, plane, y),
+           cf_row_bytes(&image->state->video, plane));
+}
+
+/* Filters an image, or three as colour vectors; `count` components are made of it. */
+static void filter_images(const State *state, Image *context, const CfLlfImage *image, int count)
+{
+  const CfLlfComponent *size = &state->component[context->component];
   const CfLlfPyramid pyramid = cf_llf_pyramid(size->width, size->height, &state->params);
   const CfLlfWeights weights = cf_llf_weights(&state->params, &pyramid);
-  const bool chroma = component > 0 && !is_rgb(state);
-  const bool smaller = size->width != state->video.width || size->height != state->video.height;
+  const int tables = context->component > 0 && !is_rgb(state) ? 1 : 0;
 
-  if (state->params.method == CF_LLF_EXACT)
-    cf_llf_exact_run(smaller ? state->exact_chroma : state->exact, &pyramid, size->offset,
-                     size->scale, image);
-  else
-    cf_llf_planes_run(state->planes, &state->tables[chroma ? 1 : 0], &pyramid, &weights, image);
+  if (pyramid.images == 1) {
+    for (int i = 0; i < count; i++)
+      cf_parallel_evenly(state->threads, size[i].height, copy_rows, &context[i]);
+  } else if (state->params.method == CF_LLF_EXACT) {
+    cf_llf_exact_run(state->exact[tables], &pyramid, size->offset, size->scale, image);
+  } else {
+    cf_llf_planes_run(state->planes, &state->tables[tables], &pyramid, &weights, image);
+  }
 }
 
 static bool run(void *opaque, const CfJob *job, CfStatus *status)
 {
   State *state = opaque;
+  const bool luminance = state->params.color_mode == CF_LLF_LUMINANCE;
   Image context[3];
   CfLlfImage image[3];
 
-  (void)status;
   for (int i = 0; i < state->components; i++) {
     context[i] = (Image){state, job, i};
     image[i] = (CfLlfImage){&context[i], load_component, store_component};
   }
-  switch (state->params.color_mode) {
-  case CF_LLF_RGB: {
-    const CfLlfPyramid pyramid =
-        cf_llf_pyramid(state->video.width, state->video.height, &state->params);
-    cf_llf_exact_run(state->exact, &pyramid, 0.0, state->component[0].scale, image);
-    break;
-  }
-  case CF_LLF_SEPARATE:
-    for (int i = 0; i < state->components; i++)
-      filter_image(state, i, &image[i]);
-    break;
-  default:
+  if (luminance) {
     image[0].load = is_rgb(state) ? load_rgb_luma : load_component;
     image[0].store = is_rgb(state) ? store_rgb_luma : store_luma_and_chroma;
-    filter_image(state, 0, &image[0]);
-    break;
   }
+  if (state->params.color_mode != CF_LLF_SEPARATE) {
+    filter_images(state, context, image, state->components);
+    return true;
+  }
+  for (int i = 0; i < state->components; i++)
+    filter_images(state, &context[i], &image[i], 1);
   return true;
 }
 

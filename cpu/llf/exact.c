@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
-#include "plan/llf_axis.h"
-#include "cpu/llf/simd.h"
 #include "cpu/common/parallel.h"
+#include "cpu/llf/pixel_io.h"
+#include "cpu/llf/simd.h"
+#include "plan/llf_axis.h"
 
 /* Entries of the curve for a difference of 1, rounded up so that its corner at sigma is an entry.
  * With straight lines between them the curve is off by 3e-5 where it bends most (alpha 0.25, sigma
@@ -18,8 +20,6 @@
 
 /* For gray, differences of -1..1; for colours, lengths of 0..sqrt (3). */
 #define ENTRIES (2 * MOST_STEPS + 4)
-
-#define WORKER_ROWS 9
 
 /* The weights of one axis at one level: row i covers first[i] .. first[i] + width - 1, and after
  * those has weights of 0. */
@@ -41,8 +41,8 @@ struct CfLlfExact {
   float *intensity[CF_LLF_MAX_IMAGES][3];  /* G_l; [0] is the picture */
   float *difference[CF_LLF_MAX_IMAGES][3]; /* O_l - G_l, l >= 1 */
   size_t stride[CF_LLF_MAX_IMAGES];
-  Worker *worker;
-  float *worker_memory;
+  void *memory;
+  Worker worker[]; /* one for each thread */
 };
 
 /* The image under way. */
@@ -56,19 +56,28 @@ typedef struct {
 
 /* --- memory --- */
 
-static bool weights_init(Weights *weights, const CfLlfOperator *reduced,
-                         const CfLlfOperator *expanded)
+/* What is laid out. */
+typedef struct {
+  CfLlfExact *exact;
+  int channels;
+  CfLlfPyramid pyramid;
+  CfLlfAxis across, down;
+} Shape;
+
+static void lay_out_weights(CfArena *arena, Weights *weights, const CfLlfOperator *expanded)
 {
-  size_t count;
+  const size_t outputs = (size_t)expanded->outputs;
 
   weights->width = expanded->width;
-  weights->padded = (expanded->width + CF_LLF_MARGIN - 1) / CF_LLF_MARGIN * CF_LLF_MARGIN;
-  count = (size_t)expanded->outputs * (size_t)weights->padded;
-  weights->first = malloc((size_t)expanded->outputs * sizeof *weights->first);
-  weights->reduced = calloc(count, sizeof(float));
-  weights->expanded = calloc(count, sizeof(float));
-  if (!weights->first || !weights->reduced || !weights->expanded)
-    return false;
+  weights->padded = cf_divide_up(expanded->width, CF_LLF_MARGIN) * CF_LLF_MARGIN;
+  weights->first = cf_arena_take(arena, outputs * sizeof *weights->first);
+  weights->reduced = cf_arena_take(arena, outputs * (size_t)weights->padded * sizeof(float));
+  weights->expanded = cf_arena_take(arena, outputs * (size_t)weights->padded * sizeof(float));
+}
+
+static void fill_weights(Weights *weights, const CfLlfOperator *reduced,
+                         const CfLlfOperator *expanded)
+{
   for (int i = 0; i < expanded->outputs; i++) {
     weights->first[i] = expanded->first[i];
     for (int k = 0; k < expanded->width; k++) {
@@ -78,78 +87,64 @@ static bool weights_init(Weights *weights, const CfLlfOperator *reduced,
       weights->expanded[at] = (float)*cf_llf_weight(expanded, i, input);
     }
   }
-  return true;
 }
 
-static void weights_free(Weights *weights)
+static void lay_out(CfArena *arena, void *self)
 {
-  free(weights->first);
-  free(weights->reduced);
-  free(weights->expanded);
-}
+  const Shape *shape = self;
+  CfLlfExact *exact = shape->exact;
+  const CfLlfPyramid *pyramid = &shape->pyramid;
+  const size_t margins = 2 * CF_LLF_MARGIN;
+  const size_t row = ((size_t)pyramid->width[0] + margins) * sizeof(float);
 
-static bool open_weights(CfLlfExact *exact, const CfLlfPyramid *pyramid)
-{
-  CfLlfAxis across = {.reduced = {{0}}}, down = {.reduced = {{0}}};
-  bool good = cf_llf_axis_open(&across, pyramid->width, pyramid->images) &&
-              cf_llf_axis_open(&down, pyramid->height, pyramid->images);
-
-  for (int l = 0; good && l + 1 < pyramid->images; l++)
-    good = weights_init(&exact->across[l], &across.reduced[l], &across.expanded[l]) &&
-           weights_init(&exact->down[l], &down.reduced[l], &down.expanded[l]);
-  cf_llf_axis_free(&across);
-  cf_llf_axis_free(&down);
-  return good;
-}
-
-static bool open_workers(CfLlfExact *exact, size_t row)
-{
-  float *memory;
-
-  exact->worker = calloc((size_t)exact->threads, sizeof *exact->worker);
-  exact->worker_memory = memory =
-      cf_aligned_alloc((size_t)exact->threads * WORKER_ROWS * row * sizeof *memory);
-  if (!exact->worker || !memory)
-    return false;
-  for (int thread = 0; thread < exact->threads; thread++, memory += WORKER_ROWS * row) {
+  for (int thread = 0; thread < exact->threads; thread++) {
     Worker *worker = &exact->worker[thread];
 
     for (int i = 0; i < 2; i++)
-      worker->code[i] = memory + (size_t)i * row;
+      worker->code[i] = cf_arena_take(arena, row);
     for (int i = 0; i < 6; i++)
-      worker->difference[i / 2][i % 2] = memory + (size_t)(2 + i) * row;
-    worker->scratch = memory + 8 * row;
+      worker->difference[i / 2][i % 2] = cf_arena_take(arena, row);
+    worker->scratch = cf_arena_take(arena, row);
   }
-  return true;
+  for (int l = 0; l < pyramid->images; l++) {
+    exact->stride[l] = (size_t)pyramid->width[l] + margins;
+    for (int c = 0; c < shape->channels; c++) {
+      const size_t bytes = exact->stride[l] * (size_t)pyramid->height[l] * sizeof(float);
+
+      exact->intensity[l][c] = cf_arena_take(arena, bytes);
+      if (l > 0)
+        exact->difference[l][c] = cf_arena_take(arena, bytes);
+    }
+    if (l + 1 < pyramid->images) {
+      lay_out_weights(arena, &exact->across[l], &shape->across.expanded[l]);
+      lay_out_weights(arena, &exact->down[l], &shape->down.expanded[l]);
+    }
+  }
 }
 
 CfLlfExact *cf_llf_exact_open(int width, int height, int channels, int threads)
 {
-  const CfLlfPyramid pyramid = cf_llf_full_pyramid(width, height);
-  const size_t margins = 2 * CF_LLF_MARGIN;
-  CfLlfExact *exact = calloc(1, sizeof *exact);
-  bool good;
+  CfLlfExact *exact = calloc(1, sizeof *exact + (size_t)threads * sizeof exact->worker[0]);
+  Shape shape = {
+      .exact = exact, .channels = channels, .pyramid = cf_llf_full_pyramid(width, height)};
+  const CfLlfPyramid *pyramid = &shape.pyramid;
 
   if (!exact)
     return NULL;
-  exact->channels = channels;
   exact->threads = threads;
-  good = open_weights(exact, &pyramid) && open_workers(exact, (size_t)width + margins);
-  for (int l = 0; good && l < pyramid.images; l++) {
-    exact->stride[l] = (size_t)pyramid.width[l] + margins;
-    for (int c = 0; good && c < channels; c++) {
-      const size_t bytes = exact->stride[l] * (size_t)pyramid.height[l] * sizeof(float);
-      exact->intensity[l][c] = cf_aligned_alloc(bytes);
-      exact->difference[l][c] = l > 0 ? cf_aligned_alloc(bytes) : NULL;
-      good = exact->intensity[l][c] && (l == 0 || exact->difference[l][c]);
-      /* Rows are gathered in whole vectors: what follows them must be intensities too. */
-      if (exact->intensity[l][c])
-        memset(exact->intensity[l][c], 0, bytes);
-    }
+  /* Rows are gathered in whole vectors: what follows them must be intensities, and weigh 0. */
+  if (cf_llf_axis_open(&shape.across, pyramid->width, pyramid->images) &&
+      cf_llf_axis_open(&shape.down, pyramid->height, pyramid->images))
+    exact->memory = cf_laid_out(lay_out, &shape);
+  for (int l = 0; exact->memory && l + 1 < pyramid->images; l++) {
+    fill_weights(&exact->across[l], &shape.across.reduced[l], &shape.across.expanded[l]);
+    fill_weights(&exact->down[l], &shape.down.reduced[l], &shape.down.expanded[l]);
   }
-  if (good)
+  cf_llf_axis_free(&shape.across);
+  cf_llf_axis_free(&shape.down);
+  if (exact->memory)
     return exact;
-  cf_llf_exact_close(exact);
+  free(exact);
   return NULL;
 }
 
@@ -157,16 +152,7 @@ void cf_llf_exact_close(CfLlfExact *exact)
 {
   if (!exact)
     return;
-  for (int l = 0; l < CF_LLF_MAX_IMAGES; l++) {
-    weights_free(&exact->across[l]);
-    weights_free(&exact->down[l]);
-    for (int c = 0; c < 3; c++) {
-      free(exact->intensity[l][c]);
-      free(exact->difference[l][c]);
-    }
-  }
-  free(exact->worker_memory);
-  free(exact->worker);
+  free(exact->memory);
   free(exact);
 }
 
@@ -174,6 +160,7 @@ void cf_llf_exact_update(CfLlfExact *exact, const CfLlfParams *params)
 {
   const double steps = ceil(LEAST_STEPS * params->sigma) / params->sigma;
 
+  exact->channels = params->color_mode == CF_LLF_RGB ? 3 : 1;
   exact->curve = (CfLlfCurve){.entry = exact->entry,
                               .steps = (float)steps,
                               .zero = exact->channels == 1 ? (float)ceil(steps) : 0.0f};
@@ -241,8 +228,8 @@ static void load_row(const Run *run, int channel, int y)
   float *code = this_worker(run)->code[0];
 
   run->image[channel].load(run->image[channel].context, y, code);
-  run->kernels->normalise(code, run->pyramid->width[0], run->gain, run->bias,
-                          intensity_row(run, 0, channel, y));
+  cf_llf_intensities(code, run->gain, run->bias, run->pyramid->width[0],
+                     intensity_row(run, 0, channel, y));
 }
 
 static void reduce_row(const Run *run, int level, int channel, int y)
@@ -302,18 +289,6 @@ static void finish_pair(const Run *run, int level, int pair)
   }
 }
 
-/* A picture without Laplacian levels is its own residual. */
-static void copy(const Run *run)
-{
-  Worker *worker = this_worker(run);
-
-  memset(worker->difference[0][0], 0, (size_t)run->pyramid->width[0] * sizeof(float));
-  memset(worker->difference[0][1], 0, (size_t)run->pyramid->width[0] * sizeof(float));
-  for (int c = 0; c < run->exact->channels; c++)
-    for (int pair = 0; pair < (run->pyramid->height[0] + 1) / 2; pair++)
-      store_pair(run, c, pair, worker->difference[0]);
-}
-
 /* A level of a picture, or a channel of it. */
 typedef struct {
   const Run *run;
@@ -347,13 +322,8 @@ void cf_llf_exact_run(CfLlfExact *exact, const CfLlfPyramid *pyramid, double off
                    .bias = (float)(-offset / scale)};
   const int top = pyramid->images - 1;
 
-  if (top == 0) {
-    copy(&run);
-    return;
-  }
   for (int c = 0; c < exact->channels; c++) {
-    cf_parallel_for(exact->threads, pyramid->height[0],
-                    cf_even_grain(exact->threads, pyramid->height[0]), load_rows, &(Part){&run, c});
+    cf_parallel_evenly(exact->threads, pyramid->height[0], load_rows, &(Part){&run, c});
     for (int level = 1; level <= top; level++)
       for (int y = 0; y < pyramid->height[level]; y++)
         reduce_row(&run, level, c, y);

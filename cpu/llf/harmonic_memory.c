@@ -2,53 +2,36 @@
 #include "cpu/llf/harmonic_memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cpu/common/memory.h"
 
-static void *allocate(CfLlfPlanes *planes, size_t bytes)
+/* A row of the picture, that begins after `margin` samples. */
+static float *take_row(CfArena *arena, const CfLlfPlanes *planes, int margin)
 {
-  void *memory = cf_aligned_alloc(bytes);
+  float *row = cf_arena_take(arena, planes->row * sizeof *row);
 
-  if (memory) {
-    /* Samples beyond the width take part in sums that nobody reads; keep them tame. */
-    memset(memory, 0, bytes);
-    planes->memory[planes->allocated++] = memory;
-  }
-  return memory;
+  return row ? row + margin : NULL;
 }
 
-static bool allocate_workers(CfLlfPlanes *planes)
+static void lay_out_worker(CfArena *arena, const CfLlfPlanes *planes, Worker *worker)
 {
-  const size_t rows_per_worker = RING * 4 + CF_LLF_WEIGHTED_LEVELS * WEIGHTS + 9;
-  float *memory;
+  for (int i = 0; i < RING; i++) {
+    PictureRow *row = &worker->ring[i];
 
-  planes->worker = calloc((size_t)planes->threads, sizeof *planes->worker);
-  memory =
-      allocate(planes, (size_t)planes->threads * rows_per_worker * planes->row * sizeof *memory);
-  if (!planes->worker || !memory)
-    return false;
-  for (int thread = 0; thread < planes->threads; thread++) {
-    Worker *worker = &planes->worker[thread];
-    float **rows[7] = {&worker->fraction[0], &worker->fraction[1],   &worker->sum[0],
-                       &worker->sum[1],      &worker->difference[0], &worker->difference[1],
-                       &worker->scratch};
-
-    for (int i = 0; i < RING; i++) {
-      worker->ring[i].code = memory;
-      worker->ring[i].intensity = memory + planes->row;
-      worker->ring[i].fraction = memory + 2 * planes->row + CF_LLF_MARGIN;
-      worker->ring[i].pair = (uint16_t *)(memory + 3 * planes->row) + CF_LLF_MARGIN;
-      memory += 4 * planes->row;
-    }
-    for (int i = 0; i < 7; i++, memory += planes->row)
-      *rows[i] = memory;
-    for (int i = 0; i < 2; i++, memory += planes->row)
-      worker->pair[i] = (uint16_t *)memory;
-    for (int i = 0; i < CF_LLF_WEIGHTED_LEVELS * WEIGHTS; i++, memory += planes->row)
-      worker->weight[i / WEIGHTS][i % WEIGHTS].row = memory;
+    row->code = take_row(arena, planes, 0);
+    row->intensity = take_row(arena, planes, 0);
+    row->fraction = take_row(arena, planes, CF_LLF_MARGIN);
+    row->pair = (uint16_t *)take_row(arena, planes, CF_LLF_MARGIN);
   }
-  return true;
+  for (int i = 0; i < 2; i++) {
+    worker->fraction[i] = take_row(arena, planes, 0);
+    worker->sum[i] = take_row(arena, planes, 0);
+    worker->difference[i] = take_row(arena, planes, 0);
+    worker->pair[i] = (uint16_t *)take_row(arena, planes, 0);
+  }
+  worker->scratch = take_row(arena, planes, 0);
+  for (int i = 0; i < CF_LLF_WEIGHTED_LEVELS * WEIGHTS; i++)
+    worker->weight[i / WEIGHTS][i % WEIGHTS].row = take_row(arena, planes, 0);
 }
 
 static size_t padded(int width)
@@ -56,33 +39,45 @@ static size_t padded(int width)
   return ((size_t)width + 2 * CF_LLF_MARGIN - 1) / CF_LLF_MARGIN * CF_LLF_MARGIN;
 }
 
+static void lay_out(CfArena *arena, void *self)
+{
+  CfLlfPlanes *planes = self;
+  const CfLlfPyramid *pyramid = &planes->pyramid;
+
+  for (int thread = 0; thread < planes->threads; thread++)
+    lay_out_worker(arena, planes, &planes->worker[thread]);
+  planes->sides = cf_arena_take(arena, (size_t)pyramid->height[0] * sizeof *planes->sides);
+  for (int l = 0; l < pyramid->images; l++) {
+    const size_t pixels = padded(pyramid->width[l]) * (size_t)pyramid->height[l];
+    const size_t bytes = pixels * sizeof(float);
+
+    planes->stride[l] = padded(pyramid->width[l]);
+    if (l > 0 || planes->groups > 1)
+      planes->difference[l] = cf_arena_take(arena, bytes);
+    if (l > 0)
+      planes->gaussian[l] = cf_arena_take(arena, bytes);
+    if (l > 0)
+      planes->component[l] = cf_arena_take(arena, pixels * 16 * sizeof(int16_t));
+    if (l > 0 && l <= CF_LLF_WEIGHTED_LEVELS)
+      planes->moments[l - 1] = cf_arena_take(arena, bytes);
+  }
+}
+
 CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads)
 {
-  const CfLlfPyramid pyramid = cf_llf_full_pyramid(width, height);
-  CfLlfPlanes *planes = calloc(1, sizeof *planes);
-  bool good = planes;
+  CfLlfPlanes *planes = calloc(1, sizeof *planes + (size_t)threads * sizeof planes->worker[0]);
 
   if (!planes)
     return NULL;
   planes->threads = threads;
+  planes->pyramid = cf_llf_full_pyramid(width, height);
+  planes->groups = groups;
   planes->row = padded(width) + 2 * CF_LLF_MARGIN;
-  planes->sides = calloc((size_t)height, sizeof *planes->sides);
-  good = planes->sides && allocate_workers(planes);
-  for (int l = 0; good && l < pyramid.images; l++) {
-    const size_t pixels = padded(pyramid.width[l]) * (size_t)pyramid.height[l];
-
-    planes->stride[l] = padded(pyramid.width[l]);
-    if (l > 0 || groups > 1)
-      good = (planes->difference[l] = allocate(planes, pixels * sizeof(float)));
-    if (l > 0)
-      good = good && (planes->gaussian[l] = allocate(planes, pixels * sizeof(float))) &&
-             (planes->component[l] = allocate(planes, pixels * 16 * sizeof(int16_t)));
-    if (l > 0 && l <= CF_LLF_WEIGHTED_LEVELS)
-      good = good && (planes->moments[l - 1] = allocate(planes, pixels * sizeof(float)));
-  }
-  if (good)
+  /* Samples beyond the width take part in sums that nobody reads: zeros keep them tame. */
+  planes->memory = cf_laid_out(lay_out, planes);
+  if (planes->memory)
     return planes;
-  cf_llf_planes_close(planes);
+  free(planes);
   return NULL;
 }
 
@@ -90,9 +85,6 @@ void cf_llf_planes_close(CfLlfPlanes *planes)
 {
   if (!planes)
     return;
-  for (int i = 0; i < planes->allocated; i++)
-    free(planes->memory[i]);
-  free(planes->sides);
-  free(planes->worker);
+  free(planes->memory);
   free(planes);
 }

@@ -36,12 +36,11 @@ typedef struct {
 } Worker;
 
 struct CfLlfPlanes {
-  int threads;
-  Worker *worker;
-  atomic_int *sides;                       /* of each border between two tasks */
-  size_t row;                              /* samples of a row of the picture with both margins */
-  void *memory[2 + CF_LLF_MAX_IMAGES * 4]; /* all that was allocated */
-  int allocated;
+  int threads, groups;
+  CfLlfPyramid pyramid; /* at full depth */
+  size_t row;           /* samples of a row of the picture with both margins */
+  void *memory;
+  atomic_int *sides; /* of each border between two tasks */
 
   /* By level; [0] exists for `difference` alone, and only where there are several groups. */
   int16_t *component[CF_LLF_MAX_IMAGES];
@@ -49,4 +48,6 @@ struct CfLlfPlanes {
   float *difference[CF_LLF_MAX_IMAGES];   /* D_l of plan/llf_plan.h */
   size_t stride[CF_LLF_MAX_IMAGES];       /* pixels */
   float *moments[CF_LLF_WEIGHTED_LEVELS]; /* of level l, a row for two of its own */
+
+  Worker worker[]; /* one for each thread */
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpu/common/parallel.h"
+#include "cpu/llf/pixel_io.h"
 
 /* Rows of level 1 that a task makes, even, at least 6: the fewer, the more rows of the picture are
  * loaded twice, and the less differs what threads have to do. */
@@ -60,7 +61,7 @@ static const PictureRow *picture_row(const Run *run, Worker *worker, int y)
     return row;
   row->y = y;
   run->image->load(run->image->context, y, row->code);
-  kernels->normalise(row->code, width, gain, bias, row->intensity);
+  cf_llf_intensities(row->code, gain, bias, width, row->intensity);
   if (tables->lookup == CF_LLF_DIRECT)
     kernels->locate_codes(row->code, width, row->pair);
   else
@@ -467,12 +468,9 @@ static void down(const Run *run)
                        .results = more ? pyramid->height[2] : 0};
 
   run_steps(run, &steps);
-  for (int level = 3; level < pyramid->images; level++) {
-    const int threads = threads_for(run, level - 1);
-
-    cf_parallel_for(threads, pyramid->height[level], cf_even_grain(threads, pyramid->height[level]),
-                    reduce_level, &(Part){run, NULL, level});
-  }
+  for (int level = 3; level < pyramid->images; level++)
+    cf_parallel_evenly(threads_for(run, level - 1), pyramid->height[level], reduce_level,
+                       &(Part){run, NULL, level});
 }
 
 static void finish_level(void *context, int first, int end)
@@ -501,36 +499,12 @@ static void up(const Run *run)
   run_steps(run, &steps);
 }
 
-/* A picture without Laplacian levels is its own residual. */
-static void copy(const Run *run)
-{
-  const int pairs = (run->pyramid->height[0] + 1) / 2;
-  Worker *worker = fresh_worker(run);
-  float *difference[2] = {worker->difference[0], worker->difference[1]};
-
-  for (int pair = 0; pair < pairs; pair++) {
-    const int rows = 2 * pair + 1 < run->pyramid->height[0] ? 2 : 1;
-    float *code[2] = {NULL, NULL};
-
-    for (int row = 0; row < rows; row++) {
-      code[row] = picture_row(run, worker, 2 * pair + row)->code;
-      memset(difference[row], 0, (size_t)run->pyramid->width[0] * sizeof(float));
-    }
-    run->image->store(run->image->context, 2 * pair, rows, code, difference);
-  }
-}
-
 void cf_llf_planes_run(CfLlfPlanes *planes, const CfLlfTables *tables, const CfLlfPyramid *pyramid,
                        const CfLlfWeights *weights, const CfLlfImage *image)
 {
   Run run = {
       .planes = planes, .tables = tables, .pyramid = pyramid, .weights = weights, .image = image};
 
-  run.group = &tables->group[0];
-  if (pyramid->images == 1) {
-    copy(&run);
-    return;
-  }
   for (int group = 0; group < tables->groups; group++) {
     run.group = &tables->group[group];
     run.first_group = group == 0;

@@ -15,7 +15,8 @@ typedef struct CfLlfPlanes CfLlfPlanes;
  * 1, or more. NULL where memory ran out. */
 CfLlfPlanes *cf_llf_planes_open(int width, int height, int groups, int threads);
 
-/* Filters one image, of the first size of `pyramid`, by tables that are filled. */
+/* Filters one image, of the first size of `pyramid`, which has two or more, by tables that are
+ * filled. */
 void cf_llf_planes_run(CfLlfPlanes *planes, const CfLlfTables *tables, const CfLlfPyramid *pyramid,
                        const CfLlfWeights *weights, const CfLlfImage *image);
 

@@ -30,8 +30,7 @@ typedef struct {
   bool keeps_own_terms; /* of the picture's pixels, which else count as 0 */
   int groups;
   CfLlfGroup group[CF_LLF_MAX_GROUPS];
-  float *memory; /* of all tables */
-  size_t capacity;
+  float *memory; /* of all tables: the caller's */
 } CfLlfTables;
 
 /* The groups that `params` (fast or sampled) need. */
@@ -41,6 +40,5 @@ int cf_llf_tables_groups(const CfLlfParams *params);
  * 0 where codes are not whole numbers or too many for a table. */
 size_t cf_llf_tables_size(const CfLlfParams *params, int codes);
 
-/* Fills the tables, whose `memory`, `capacity`, `offset` and `scale` are set; the caller owns
- * `memory`. */
+/* Fills the tables, whose `memory`, `offset` and `scale` are set. */
 void cf_llf_tables_fill(CfLlfTables *tables, const CfLlfParams *params, int codes);

@@ -66,48 +66,50 @@ INLINE uint32_t rounded(float code, float max_code)
   return (uint32_t)(int)(inside + 0.5f);
 }
 
+/* `from` may be `to`, which compilers would look out for. */
 #define STORE(name, Word)                                                                          \
-  INLINE void name(Word *to, int shift, uint32_t others, float max_code, int count,                \
-                   const float *restrict code)                                                     \
+  INLINE void name(const Word *from, Word *to, int shift, uint32_t others, float max_code,         \
+                   int count, const float *restrict code, float scale,                             \
+                   const float *restrict difference)                                               \
   {                                                                                                \
-    for (int i = 0; i < count; i++)                                                                \
-      to[i] = (Word)((to[i] & others) | rounded(code[i], max_code) << shift);                      \
+    _Pragma("GCC ivdep") for (int i = 0; i < count; i++)                                           \
+    {                                                                                              \
+      const float value = code[i] + scale * difference[i];                                         \
+      to[i] = (Word)((from[i] & others) | rounded(value, max_code) << shift);                      \
+    }                                                                                              \
   }
 STORE(store_1, uint8_t)
 STORE(store_2, Word2)
 STORE(store_4, Word4)
 
 CF_MULTIVERSION
-void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, const float *code)
+void cf_llf_store(const CfLlfSamples *samples, const uint8_t *from, uint8_t *to, int x, int count,
+                  const float *code, float scale, const float *difference)
 {
+  const ptrdiff_t start = (ptrdiff_t)x * samples->pixel_bytes;
   const int shift = samples->shift;
   const float max_code = samples->max_code;
 
-  row += (ptrdiff_t)x * samples->pixel_bytes;
+  from += start;
+  to += start;
   switch (samples->pixel_bytes) {
   case 1:
-    store_1(row, 0, 0, max_code, count, code);
+    store_1(from, to, 0, 0, max_code, count, code, scale, difference);
     break;
   case 2:
-    store_2((Word2 *)row, shift, samples->others, max_code, count, code);
+    store_2((const Word2 *)from, (Word2 *)to, shift, samples->others, max_code, count, code, scale,
+            difference);
     break;
   case 4:
-    store_4((Word4 *)row, shift, samples->others, max_code, count, code);
+    store_4((const Word4 *)from, (Word4 *)to, shift, samples->others, max_code, count, code, scale,
+            difference);
     break;
   default:
-    row += samples->byte;
+    to += samples->byte;
     for (int i = 0; i < count; i++)
-      row[3 * i] = (uint8_t)rounded(code[i], max_code);
+      to[3 * i] = (uint8_t)rounded(code[i] + scale * difference[i], max_code);
     break;
   }
-}
-
-CF_MULTIVERSION
-void cf_llf_filtered(const float *restrict code, const float *restrict difference, float scale,
-                     int count, float *restrict filtered)
-{
-  for (int i = 0; i < count; i++)
-    filtered[i] = code[i] + scale * difference[i];
 }
 
 CF_MULTIVERSION
@@ -190,8 +192,9 @@ void cf_llf_chroma_room(const CfLlfChroma *chroma, const float *restrict mean,
 }
 
 CF_MULTIVERSION
-void cf_llf_follow_chroma(const CfLlfChroma *chroma, float strength, const float *restrict follow,
-                          const float *restrict mean, int count, float *restrict code)
+void cf_llf_follow_chroma(const CfLlfChroma *chroma, const float *restrict follow,
+                          const float *restrict mean, const float *restrict code, int count,
+                          float *restrict difference)
 {
   const float centre = chroma->centre;
 
@@ -199,7 +202,7 @@ void cf_llf_follow_chroma(const CfLlfChroma *chroma, float strength, const float
     const float most = most_chroma(chroma, mean[i]), from_grey = code[i] - centre;
     const float below = from_grey < most ? from_grey : most;
 
-    code[i] += strength * follow[i] * (below > -most ? below : -most);
+    difference[i] = follow[i] * (below > -most ? below : -most);
   }
 }
 
@@ -217,12 +220,12 @@ void cf_llf_ceiling(const float *const color[3], float code_scale, int count,
 }
 
 CF_MULTIVERSION
-void cf_llf_follow_color(float strength, const float *restrict follow, const float *restrict before,
-                         const float *restrict added, float code_scale, int count,
-                         float *restrict code)
+void cf_llf_follow_color(const float *restrict follow, const float *restrict before,
+                         const float *restrict added, const float *restrict code, float code_scale,
+                         int count, float *restrict difference)
 {
-  const float to_intensity = 1.0f / code_scale, scale = strength * code_scale;
+  const float to_intensity = 1.0f / code_scale;
 
   for (int i = 0; i < count; i++)
-    code[i] += scale * (added[i] + follow[i] * (code[i] * to_intensity - before[i]));
+    difference[i] = added[i] + follow[i] * (code[i] * to_intensity - before[i]);
 }

@@ -27,12 +27,10 @@ CfLlfSamples cf_llf_samples(const CfVideo *video, const CfLlfComponent *componen
 /* Codes of `count` pixels from pixel `x` of a row. */
 void cf_llf_load(const CfLlfSamples *samples, const uint8_t *row, int x, int count, float *code);
 
-/* Rounds half up, clamps to 0..max_code and leaves other components alone. */
-void cf_llf_store(const CfLlfSamples *samples, uint8_t *row, int x, int count, const float *code);
-
-/* code[i] + scale * difference[i] */
-void cf_llf_filtered(const float *code, const float *difference, float scale, int count,
-                     float *filtered);
+/* Stores code[i] + scale * difference[i], rounded half up and clamped to 0..max_code, in row `to`.
+ * The other components of its pixels become those of row `from`, which may be the same. */
+void cf_llf_store(const CfLlfSamples *samples, const uint8_t *from, uint8_t *to, int x, int count,
+                  const float *code, float scale, const float *difference);
 
 /* intensity[i] = code[i] * gain + bias, clamped to 0..1 */
 void cf_llf_intensities(const float *code, float gain, float bias, int count, float *intensity);
@@ -59,13 +57,14 @@ typedef struct {
 void cf_llf_chroma_room(const CfLlfChroma *chroma, const float *mean, const float *blue,
                         const float *red, int count, float *unit, float *room);
 
-/* Chroma follows luma that was mean[i], as plan/llf_plan.h defines it, by `strength`. */
-void cf_llf_follow_chroma(const CfLlfChroma *chroma, float strength, const float *follow,
-                          const float *mean, int count, float *code);
+/* What chroma gains, in codes, that follows luma that was mean[i], as plan/llf_plan.h defines it.
+ */
+void cf_llf_follow_chroma(const CfLlfChroma *chroma, const float *follow, const float *mean,
+                          const float *code, int count, float *difference);
 
 /* The largest of three colours, as intensities. */
 void cf_llf_ceiling(const float *const color[3], float code_scale, int count, float *ceiling);
 
-/* code[i] += strength * code_scale * (added[i] + follow[i] * (code[i] / code_scale - before[i])) */
-void cf_llf_follow_color(float strength, const float *follow, const float *before,
-                         const float *added, float code_scale, int count, float *code);
+/* difference[i] = added[i] + follow[i] * (code[i] / code_scale - before[i]) */
+void cf_llf_follow_color(const float *follow, const float *before, const float *added,
+                         const float *code, float code_scale, int count, float *difference);

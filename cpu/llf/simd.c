@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Compiled once for each instruction set, with CF_LLF_BUILD naming it.
+ * Compiled once for each instruction set and number of components, CF_LLF_COMPONENTS, with
+ * CF_LLF_BUILD naming both.
  */
 #include "cpu/llf/simd_rows.h"
 
 /* A pixel's components. */
 typedef struct {
-  Vector part[16 / LANES];
+  Vector part[COMPONENTS / LANES];
 } Pixel;
 
-#define EACH_PART(i, components)                                                                   \
-  _Pragma("GCC unroll 4") for (int i = 0; i < (components) / LANES; i++)
+#define EACH_PART(i) _Pragma("GCC unroll 4") for (int i = 0; i < COMPONENTS / LANES; i++)
 
 /* --- component planes --- */
 
-INLINE Vector look_up(const float *table, CfLlfLookup lookup, int components, CfLlfPositions at,
-                      int x, int part)
+INLINE Vector look_up(const float *table, CfLlfLookup lookup, CfLlfPositions at, int x, int part)
 {
   const float *entry = table + 2 * (size_t)at.pair[x] + part * LANES;
   const Vector here = load(entry);
 
-  return lookup == CF_LLF_DIRECT ? here : here + at.fraction[x] * (load(entry + components) - here);
+  return lookup == CF_LLF_DIRECT ? here : here + at.fraction[x] * (load(entry + COMPONENTS) - here);
 }
 
 /* Filters leave out a factor, which results are multiplied by at the end: that of the outermost tap
@@ -39,28 +38,27 @@ INLINE Vector five_taps(Vector a, Vector b, Vector c, Vector d, Vector e)
 }
 
 /* Column x of five rows of the picture, reduced vertically. */
-INLINE Pixel analyse_column(const float *basis, CfLlfLookup lookup, int components,
-                            const CfLlfPositions fine[5], int x)
+INLINE Pixel analyse_column(const float *basis, CfLlfLookup lookup, const CfLlfPositions fine[5],
+                            int x)
 {
   Pixel column;
 
-  EACH_PART(i, components)
+  EACH_PART(i)
   {
-    column.part[i] = five_taps(look_up(basis, lookup, components, fine[0], x, i),
-                               look_up(basis, lookup, components, fine[1], x, i),
-                               look_up(basis, lookup, components, fine[2], x, i),
-                               look_up(basis, lookup, components, fine[3], x, i),
-                               look_up(basis, lookup, components, fine[4], x, i));
+    column.part[i] =
+        five_taps(look_up(basis, lookup, fine[0], x, i), look_up(basis, lookup, fine[1], x, i),
+                  look_up(basis, lookup, fine[2], x, i), look_up(basis, lookup, fine[3], x, i),
+                  look_up(basis, lookup, fine[4], x, i));
   }
   return column;
 }
 
-INLINE Pixel reduce_column(int components, const int16_t *const fine[5], int x)
+INLINE Pixel reduce_column(const int16_t *const fine[5], int x)
 {
-  const size_t at = (size_t)x * (size_t)components;
+  const size_t at = (size_t)x * COMPONENTS;
   Pixel column;
 
-  EACH_PART(i, components)
+  EACH_PART(i)
   {
     const size_t from = at + (size_t)(i * LANES);
     column.part[i] = five_taps(load_shorts(fine[0] + from), load_shorts(fine[1] + from),
@@ -70,28 +68,28 @@ INLINE Pixel reduce_column(int components, const int16_t *const fine[5], int x)
   return column;
 }
 
-INLINE void store_reduced(int components, int16_t *coarse, int x, const Pixel *a, const Pixel *b,
-                          const Pixel *c, const Pixel *d, const Pixel *e)
+INLINE void store_reduced(int16_t *coarse, int x, const Pixel *a, const Pixel *b, const Pixel *c,
+                          const Pixel *d, const Pixel *e)
 {
-  EACH_PART(i, components)
+  EACH_PART(i)
   {
-    store_shorts(coarse + (size_t)x * (size_t)components + i * LANES,
+    store_shorts(coarse + (size_t)x * COMPONENTS + i * LANES,
                  REDUCED * five_taps(a->part[i], b->part[i], c->part[i], d->part[i], e->part[i]));
   }
 }
 
-INLINE void analyse_row(const float *basis, CfLlfLookup lookup, int components,
-                        const CfLlfPositions fine[5], int coarse_width, int16_t *coarse)
+INLINE void analyse_row(const float *basis, CfLlfLookup lookup, const CfLlfPositions fine[5],
+                        int coarse_width, int16_t *coarse)
 {
-  Pixel a = analyse_column(basis, lookup, components, fine, -2);
-  Pixel b = analyse_column(basis, lookup, components, fine, -1);
-  Pixel c = analyse_column(basis, lookup, components, fine, 0);
+  Pixel a = analyse_column(basis, lookup, fine, -2);
+  Pixel b = analyse_column(basis, lookup, fine, -1);
+  Pixel c = analyse_column(basis, lookup, fine, 0);
 
   for (int x = 0; x < coarse_width; x++) {
-    const Pixel d = analyse_column(basis, lookup, components, fine, 2 * x + 1);
-    const Pixel e = analyse_column(basis, lookup, components, fine, 2 * x + 2);
+    const Pixel d = analyse_column(basis, lookup, fine, 2 * x + 1);
+    const Pixel e = analyse_column(basis, lookup, fine, 2 * x + 2);
 
-    store_reduced(components, coarse, x, &a, &b, &c, &d, &e);
+    store_reduced(coarse, x, &a, &b, &c, &d, &e);
     a = c;
     b = d;
     c = e;
@@ -103,27 +101,25 @@ INLINE void analyse_row(const float *basis, CfLlfLookup lookup, int components,
 #define FETCH_AHEAD 2048
 
 /* Of two pixels, 32 or 64 bytes. */
-INLINE void fetch_ahead(const int16_t *row, int components, int x)
+INLINE void fetch_ahead(const int16_t *row, int x)
 {
-  __builtin_prefetch((const char *)row + (size_t)x * (size_t)components * sizeof *row + FETCH_AHEAD,
-                     0, 2);
+  __builtin_prefetch((const char *)row + (size_t)x * COMPONENTS * sizeof *row + FETCH_AHEAD, 0, 2);
 }
 
-INLINE void reduce_row(int components, const int16_t *const fine[5], int fine_width,
-                       int16_t *coarse)
+static void reduce_row(const int16_t *const fine[5], int fine_width, int16_t *coarse)
 {
   const int coarse_width = (fine_width + 1) / 2;
-  Pixel a = reduce_column(components, fine, cf_llf_mirrored(-2, fine_width));
-  Pixel b = reduce_column(components, fine, cf_llf_mirrored(-1, fine_width));
-  Pixel c = reduce_column(components, fine, 0);
+  Pixel a = reduce_column(fine, cf_llf_mirrored(-2, fine_width));
+  Pixel b = reduce_column(fine, cf_llf_mirrored(-1, fine_width));
+  Pixel c = reduce_column(fine, 0);
 
   for (int x = 0; x < coarse_width; x++) {
-    fetch_ahead(fine[3], components, 2 * x);
-    fetch_ahead(fine[4], components, 2 * x);
-    const Pixel d = reduce_column(components, fine, cf_llf_mirrored(2 * x + 1, fine_width));
-    const Pixel e = reduce_column(components, fine, cf_llf_mirrored(2 * x + 2, fine_width));
+    fetch_ahead(fine[3], 2 * x);
+    fetch_ahead(fine[4], 2 * x);
+    const Pixel d = reduce_column(fine, cf_llf_mirrored(2 * x + 1, fine_width));
+    const Pixel e = reduce_column(fine, cf_llf_mirrored(2 * x + 2, fine_width));
 
-    store_reduced(components, coarse, x, &a, &b, &c, &d, &e);
+    store_reduced(coarse, x, &a, &b, &c, &d, &e);
     a = c;
     b = d;
     c = e;
@@ -147,13 +143,13 @@ INLINE Vector expand_odd(Vector here, Vector after)
   return here + after;
 }
 
-INLINE Column expand_column(int components, const int16_t *const coarse[3], int x)
+INLINE Column expand_column(const int16_t *const coarse[3], int x)
 {
   Column column;
 
-  EACH_PART(i, components)
+  EACH_PART(i)
   {
-    const size_t from = (size_t)x * (size_t)components + (size_t)(i * LANES);
+    const size_t from = (size_t)x * COMPONENTS + (size_t)(i * LANES);
     const Vector above = load_shorts(coarse[0] + from), here = load_shorts(coarse[1] + from);
     const Vector below = load_shorts(coarse[2] + from);
 
@@ -172,22 +168,21 @@ typedef struct {
 
 /* Adds to `sum` the product of weights and Laplacian of the pixel at x, which is its own less
  * `factor` times `expanded`; without its own, less `expanded`. */
-INLINE Vector weigh(const float *weight, CfLlfLookup lookup, int components, CfLlfPositions at,
-                    const Self *self, int row, int x, int part, const float factor, Vector expanded,
-                    Vector sum)
+INLINE Vector weigh(const float *weight, CfLlfLookup lookup, CfLlfPositions at, const Self *self,
+                    int row, int x, int part, const float factor, Vector expanded, Vector sum)
 {
-  const Vector weights = look_up(weight, lookup, components, at, x, part);
+  const Vector weights = look_up(weight, lookup, at, x, part);
   Vector own;
 
   switch (self->kind) {
   case NO_SELF:
     return sum - weights * expanded;
   case SELF_IN_PLANE:
-    own = load_shorts(self->row[row] + (size_t)x * (size_t)components + part * LANES);
+    own = load_shorts(self->row[row] + (size_t)x * COMPONENTS + part * LANES);
     break;
   default:
     /* Rounded as in the planes, so that areas of one value come out as 0. */
-    own = look_up(self->basis, lookup, components, at, x, part);
+    own = look_up(self->basis, lookup, at, x, part);
     if (lookup == CF_LLF_BETWEEN)
       own = own + ROUNDER - ROUNDER;
     break;
@@ -195,34 +190,33 @@ INLINE Vector weigh(const float *weight, CfLlfLookup lookup, int components, CfL
   return sum + weights * (own - factor * expanded);
 }
 
-INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components,
-                         const CfLlfPositions at[2], const Self *self,
-                         const int16_t *const coarse[3], int width, float *const sum[2])
+INLINE void combine_rows(const float *weight, CfLlfLookup lookup, const CfLlfPositions at[2],
+                         const Self *self, const int16_t *const coarse[3], int width,
+                         float *const sum[2])
 {
   static const float factor[2][2] = {{(float)(EVEN * EVEN), (float)(EVEN * ODD)},
                                      {(float)(ODD * EVEN), (float)(ODD * ODD)}};
   const int coarse_width = (width + 1) / 2;
-  Column here = expand_column(components, coarse, 0), before = here;
+  Column here = expand_column(coarse, 0), before = here;
 
   for (int x = 0; x < coarse_width; x++) {
-    const Column after =
-        expand_column(components, coarse, x + 1 < coarse_width ? x + 1 : coarse_width - 1);
+    const Column after = expand_column(coarse, x + 1 < coarse_width ? x + 1 : coarse_width - 1);
     Vector total[2][2] = {{{0}}};
     Four sums;
 
-    fetch_ahead(coarse[2], components, x);
+    fetch_ahead(coarse[2], x);
     for (int row = 0; row < 2 && self->kind == SELF_IN_PLANE; row++)
-      fetch_ahead(self->row[row], components, 2 * x);
+      fetch_ahead(self->row[row], 2 * x);
     for (int row = 0; row < 2; row++) {
-      EACH_PART(i, components)
+      EACH_PART(i)
       {
         const Vector left = before.row[row].part[i], middle = here.row[row].part[i];
         const Vector right = after.row[row].part[i];
 
-        total[row][0] = weigh(weight, lookup, components, at[row], self, row, 2 * x, i,
-                              factor[row][0], expand_even(left, middle, right), total[row][0]);
-        total[row][1] = weigh(weight, lookup, components, at[row], self, row, 2 * x + 1, i,
-                              factor[row][1], expand_odd(middle, right), total[row][1]);
+        total[row][0] = weigh(weight, lookup, at[row], self, row, 2 * x, i, factor[row][0],
+                              expand_even(left, middle, right), total[row][0]);
+        total[row][1] = weigh(weight, lookup, at[row], self, row, 2 * x + 1, i, factor[row][1],
+                              expand_odd(middle, right), total[row][1]);
       }
     }
     sums = sum_lanes(total[0][0], total[0][1], total[1][0], total[1][1]);
@@ -237,15 +231,15 @@ INLINE void combine_rows(const float *weight, CfLlfLookup lookup, int components
 
 /* At level 0, with the pixels' own terms unless `basis` is NULL. */
 INLINE void combine_picture(const float *weight, const float *basis, CfLlfLookup lookup,
-                            int components, const CfLlfPositions at[2],
-                            const int16_t *const coarse[3], int width, float *const sum[2])
+                            const CfLlfPositions at[2], const int16_t *const coarse[3], int width,
+                            float *const sum[2])
 {
   const Self none = {NO_SELF, {NULL, NULL}, NULL}, self = {SELF_IN_TABLE, {NULL, NULL}, basis};
 
   if (basis)
-    combine_rows(weight, lookup, components, at, &self, coarse, width, sum);
+    combine_rows(weight, lookup, at, &self, coarse, width, sum);
   else
-    combine_rows(weight, lookup, components, at, &none, coarse, width, sum);
+    combine_rows(weight, lookup, at, &none, coarse, width, sum);
 }
 
 /* --- neighbourhoods --- */
@@ -325,79 +319,61 @@ static void gather_color(const CfLlfCurve *curve, const float *const pixel[3], i
     sum[i] = add_lanes(sums[i]);
 }
 
-/* --- the tables --- */
+/* --- the table --- */
 
-#define JOIN_(a, b)      a##_##b
-#define JOIN(a, b)       JOIN_(a, b)
-#define EXPORTED(suffix) JOIN(JOIN(cf_llf_kernels, CF_LLF_BUILD), suffix)
+static void analyse_direct(const float *basis, const CfLlfPositions fine[5], int coarse_width,
+                           int16_t *coarse)
+{
+  analyse_row(basis, CF_LLF_DIRECT, fine, coarse_width, coarse);
+}
 
-#define KERNELS(suffix, count)                                                                     \
-  static void analyse_direct_##suffix(const float *basis, const CfLlfPositions fine[5],            \
-                                      int coarse_width, int16_t *coarse)                           \
-  {                                                                                                \
-    analyse_row(basis, CF_LLF_DIRECT, count, fine, coarse_width, coarse);                          \
-  }                                                                                                \
-  static void analyse_between_##suffix(const float *basis, const CfLlfPositions fine[5],           \
-                                       int coarse_width, int16_t *coarse)                          \
-  {                                                                                                \
-    analyse_row(basis, CF_LLF_BETWEEN, count, fine, coarse_width, coarse);                         \
-  }                                                                                                \
-  static void reduce_##suffix(const int16_t *const fine[5], int fine_width, int16_t *coarse)       \
-  {                                                                                                \
-    reduce_row(count, fine, fine_width, coarse);                                                   \
-  }                                                                                                \
-  static void combine_##suffix(const float *weight, const CfLlfPositions at[2],                    \
-                               const int16_t *const own[2], const int16_t *const coarse[3],        \
-                               int width, float *const sum[2])                                     \
-  {                                                                                                \
-    const Self self = {SELF_IN_PLANE, {own[0], own[1]}, NULL};                                     \
-    combine_rows(weight, CF_LLF_BETWEEN, count, at, &self, coarse, width, sum);                    \
-  }                                                                                                \
-  static void combine_direct_##suffix(const float *weight, const float *basis,                     \
-                                      const CfLlfPositions at[2], const int16_t *const coarse[3],  \
-                                      int width, float *const sum[2])                              \
-  {                                                                                                \
-    combine_picture(weight, basis, CF_LLF_DIRECT, count, at, coarse, width, sum);                  \
-  }                                                                                                \
-  static void combine_between_##suffix(const float *weight, const float *basis,                    \
-                                       const CfLlfPositions at[2], const int16_t *const coarse[3], \
-                                       int width, float *const sum[2])                             \
-  {                                                                                                \
-    combine_picture(weight, basis, CF_LLF_BETWEEN, count, at, coarse, width, sum);                 \
-  }                                                                                                \
-  static void locate_codes_##suffix(const float *code, int width, uint16_t *pair)                  \
-  {                                                                                                \
-    locate_codes(code, width, count / 2, pair);                                                    \
-  }                                                                                                \
-  static void locate_##suffix(const float *value, int width, float last, uint16_t *pair,           \
-                              float *fraction)                                                     \
-  {                                                                                                \
-    locate(value, width, last, count / 2, pair, fraction);                                         \
-  }                                                                                                \
-  extern const CfLlfKernels EXPORTED(suffix);                                                      \
-  const CfLlfKernels EXPORTED(suffix) = {                                                          \
-      .name = NAME,                                                                                \
-      .components = count,                                                                         \
-      .analyse = {analyse_direct_##suffix, analyse_between_##suffix},                              \
-      .reduce = reduce_##suffix,                                                                   \
-      .combine = combine_##suffix,                                                                 \
-      .combine_picture = {combine_direct_##suffix, combine_between_##suffix},                      \
-      .locate_codes = locate_codes_##suffix,                                                       \
-      .locate = locate_##suffix,                                                                   \
-      .normalise = normalise,                                                                      \
-      .reduce_image = reduce_image,                                                                \
-      .add_expanded = add_expanded,                                                                \
-      .laplacian = laplacian,                                                                      \
-      .moments = moments,                                                                          \
-      .weights = weights,                                                                          \
-      .multiply_weights = multiply_weights,                                                        \
-      .ease = ease,                                                                                \
-      .ease_follow = ease_follow,                                                                  \
-      .gather = gather,                                                                            \
-      .gather_color = gather_color,                                                                \
-  };
+static void analyse_between(const float *basis, const CfLlfPositions fine[5], int coarse_width,
+                            int16_t *coarse)
+{
+  analyse_row(basis, CF_LLF_BETWEEN, fine, coarse_width, coarse);
+}
 
-#if LANES <= 8
-KERNELS(8, 8)
-#endif
-KERNELS(16, 16)
+static void combine(const float *weight, const CfLlfPositions at[2], const int16_t *const own[2],
+                    const int16_t *const coarse[3], int width, float *const sum[2])
+{
+  const Self self = {SELF_IN_PLANE, {own[0], own[1]}, NULL};
+
+  combine_rows(weight, CF_LLF_BETWEEN, at, &self, coarse, width, sum);
+}
+
+static void combine_direct(const float *weight, const float *basis, const CfLlfPositions at[2],
+                           const int16_t *const coarse[3], int width, float *const sum[2])
+{
+  combine_picture(weight, basis, CF_LLF_DIRECT, at, coarse, width, sum);
+}
+
+static void combine_between(const float *weight, const float *basis, const CfLlfPositions at[2],
+                            const int16_t *const coarse[3], int width, float *const sum[2])
+{
+  combine_picture(weight, basis, CF_LLF_BETWEEN, at, coarse, width, sum);
+}
+
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define EXPORTED    JOIN(cf_llf_kernels, CF_LLF_BUILD)
+
+extern const CfLlfKernels EXPORTED;
+const CfLlfKernels EXPORTED = {
+    .components = COMPONENTS,
+    .analyse = {analyse_direct, analyse_between},
+    .reduce = reduce_row,
+    .combine = combine,
+    .combine_picture = {combine_direct, combine_between},
+    .locate_codes = locate_codes,
+    .locate = locate,
+    .reduce_image = reduce_image,
+    .add_expanded = add_expanded,
+    .laplacian = laplacian,
+    .moments = moments,
+    .weights = weights,
+    .multiply_weights = multiply_weights,
+    .ease = ease,
+    .ease_follow = ease_follow,
+    .gather = gather,
+    .gather_color = gather_color,
+};

@@ -48,8 +48,7 @@ typedef struct {
 } CfLlfCurve;
 
 typedef struct {
-  const char *name; /* of the instruction set */
-  int components;   /* in a pixel of a plane, and in an entry of a table: 8 or 16 */
+  int components; /* in a pixel of a plane, and in an entry of a table: 8 or 16 */
 
   /* One row of level 1 from the positions of five rows of the picture. `basis` is a table of
    * [entries][components] in whole fixed point units. */
@@ -77,9 +76,6 @@ typedef struct {
   /* Where values are, of entries at 0..1 the last of which has the number `last`; others are taken
    * to the nearest. */
   void (*locate)(const float *value, int width, float last, uint16_t *pair, float *fraction);
-
-  /* value * gain + bias, clamped to 0..1. */
-  void (*normalise)(const float *value, int width, float gain, float bias, float *intensity);
 
   /* One row of a reduced image from five rows; `scratch` has room for a row and margins. */
   void (*reduce_image)(const float *const fine[5], int fine_width, float *scratch, float *coarse);

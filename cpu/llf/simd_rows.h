@@ -9,33 +9,22 @@
 
 /* --- pixels --- */
 
-/* `entry_pairs` is constant. */
-INLINE void locate_codes(const float *restrict code, int width, const int entry_pairs,
-                         uint16_t *restrict pair)
+static void locate_codes(const float *restrict code, int width, uint16_t *restrict pair)
 {
   for (int x = 0; x < width; x++)
-    pair[x] = (uint16_t)((int)code[x] * entry_pairs);
+    pair[x] = (uint16_t)((int)code[x] * (COMPONENTS / 2));
 }
 
-INLINE void locate(const float *restrict value, int width, float last, const int entry_pairs,
-                   uint16_t *restrict pair, float *restrict fraction)
+static void locate(const float *restrict value, int width, float last, uint16_t *restrict pair,
+                   float *restrict fraction)
 {
   for (int x = 0; x < width; x++) {
     const float position = value[x] * last;
     const float inside = position < 0.0f ? 0.0f : position > last ? last : position;
     /* The last entry is reached from the one before it, so that its successor is never read. */
     const int entry = (int)(inside < last - 1.0f ? inside : last - 1.0f);
-    pair[x] = (uint16_t)(entry * entry_pairs);
+    pair[x] = (uint16_t)(entry * (COMPONENTS / 2));
     fraction[x] = inside - (float)entry;
-  }
-}
-
-static void normalise(const float *restrict value, int width, float gain, float bias,
-                      float *restrict intensity)
-{
-  for (int x = 0; x < width; x++) {
-    const float scaled = value[x] * gain + bias;
-    intensity[x] = scaled < 0.0f ? 0.0f : scaled > 1.0f ? 1.0f : scaled;
   }
 }
 

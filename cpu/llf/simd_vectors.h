@@ -13,14 +13,13 @@
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define LANES 16
-#define NAME  "avx512"
 #elif defined(__AVX2__)
 #define LANES 8
-#define NAME  "avx2"
 #else
 #define LANES 4
-#define NAME  "vector128"
 #endif
+
+#define COMPONENTS CF_LLF_COMPONENTS /* of a pixel */
 
 typedef float Vector __attribute__((vector_size(4 * LANES)));
 typedef int32_t Integers __attribute__((vector_size(4 * LANES)));

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cpu/reference/samples.h"
 #include "plan/coverage_frame.h"
@@ -22,7 +21,7 @@ typedef struct {
   CfVideo video;
   CfBlockavgParams params;
   Cell *line;      /* one for each column of the widest plane */
-  uint8_t *memory; /* of the largest plane: the source of what is filtered in place */
+  uint8_t *memory; /* of the largest plane: its source, for blocks of different grids overlap */
   CfCoverage coverage;
 } State;
 
@@ -33,26 +32,18 @@ typedef struct {
 
 /* One plane of the job. */
 typedef struct {
-  const CfVideo *video;
-  const CfFormatInfo *format;
+  const State *state;
+  const CfRegions *regions; /* NULL: all of it */
+  int number;
   const CfPlaneFormat *info;
-  int width, height;
-  const uint8_t *source;
-  ptrdiff_t source_stride;
-  uint8_t *destination;
-  ptrdiff_t destination_stride;
+  CfReferencePlane source, destination;
 } Plane;
+
+/* ---- Colours of blocks ---- */
 
 static uint64_t read_code(const Plane *plane, int x, int y, int channel)
 {
-  return (uint64_t)cf_reference_load(plane->format, plane->source + y * plane->source_stride,
-                                     (ptrdiff_t)x * plane->info->channels + channel);
-}
-
-static void write_code(const Plane *plane, int x, int y, int channel, uint64_t code)
-{
-  cf_reference_store(plane->format, plane->destination + y * plane->destination_stride,
-                     (ptrdiff_t)x * plane->info->channels + channel, (int)code);
+  return (uint64_t)cf_reference_load(&plane->source, x, y, channel);
 }
 
 /* `empty` where nothing has any weight. */
@@ -76,7 +67,8 @@ static uint64_t average(const Plane *plane, const Block *block, int channel)
       weight += share;
     }
   }
-  return rounded_quotient(sum, weight, chroma ? (uint64_t)cf_chroma_centre(plane->video) : 0);
+  return rounded_quotient(sum, weight,
+                          chroma ? (uint64_t)cf_chroma_centre(&plane->state->video) : 0);
 }
 
 static uint64_t extreme(const Plane *plane, const Block *block, int channel, bool largest)
@@ -93,29 +85,20 @@ static uint64_t extreme(const Plane *plane, const Block *block, int channel, boo
   return result;
 }
 
-static void fill(const Plane *plane, const Block *block, const uint64_t *codes)
-{
-  for (int y = block->y0; y < block->y1; y++) {
-    for (int x = block->x0; x < block->x1; x++) {
-      for (int channel = 0; channel < plane->info->channels; channel++)
-        write_code(plane, x, y, channel, codes[channel]);
-    }
-  }
-}
-
 static uint64_t colour(const Plane *plane, uint32_t argb, int channel)
 {
   double codes[CF_ROLE_COUNT];
 
-  cf_color_codes(plane->video, argb, codes);
+  cf_color_codes(&plane->state->video, argb, codes);
   return (uint64_t)fmin(fmax(floor(codes[plane->info->role[channel]] + 0.5), 0.0),
-                        cf_max_code(plane->format));
+                        cf_max_code(plane->source.format));
 }
 
 /* What a channel of a block becomes; `single` pixels stay what they are. */
-static uint64_t block_code(const Plane *plane, const CfBlockavgParams *params, const Block *block,
-                           int channel, bool single)
+static uint64_t block_code(const Plane *plane, const Block *block, int channel, bool single)
 {
+  const CfBlockavgParams *params = &plane->state->params;
+
   if (params->mode == CF_BLOCKAVG_FILL)
     return colour(plane, params->fill_color, channel);
   if (params->mode == CF_BLOCKAVG_AVERAGE && !single)
@@ -123,41 +106,51 @@ static uint64_t block_code(const Plane *plane, const CfBlockavgParams *params, c
   return extreme(plane, block, channel, params->mode == CF_BLOCKAVG_MAX);
 }
 
-static void filter_block(const Plane *plane, const CfBlockavgParams *params, const Block *block,
-                         bool single)
-{
-  uint64_t codes[CF_MAX_CHANNELS];
-
-  for (int channel = 0; channel < plane->info->channels; channel++)
-    codes[channel] = block_code(plane, params, block, channel, single);
-  fill(plane, block, codes);
-}
-
-static bool is_single_pixel(const CfGrid *grid)
-{
-  return grid->width == 1 && grid->height == 1;
-}
-
-static void filter_plane(const Plane *plane, const CfGrid *grid, const CfBlockavgParams *params)
+static void measure_block(const Plane *plane, const CfGrid *grid, Cell *cell)
 {
   const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
-  Block block;
+  const int width = plane->source.width, height = plane->source.height;
+  const Block block = {cf_grid_start(grid->x, grid->width, sx, cell->column, width),
+                       cf_grid_start(grid->y, grid->height, sy, cell->row, height),
+                       cf_grid_start(grid->x, grid->width, sx, cell->column + 1, width),
+                       cf_grid_start(grid->y, grid->height, sy, cell->row + 1, height)};
 
-  for (int row = 0; cf_grid_start(0, grid->height, sy, row, plane->height) < plane->height; row++) {
-    block.y0 = cf_grid_start(0, grid->height, sy, row, plane->height);
-    block.y1 = cf_grid_start(0, grid->height, sy, row + 1, plane->height);
-    for (int i = 0; cf_grid_start(0, grid->width, sx, i, plane->width) < plane->width; i++) {
-      block.x0 = cf_grid_start(0, grid->width, sx, i, plane->width);
-      block.x1 = cf_grid_start(0, grid->width, sx, i + 1, plane->width);
-      if (block.x1 > block.x0 && block.y1 > block.y0)
-        filter_block(plane, params, &block, is_single_pixel(grid));
-    }
-  }
+  for (int channel = 0; channel < plane->info->channels; channel++)
+    cell->codes[channel] =
+        block_code(plane, &block, channel, grid->width == 1 && grid->height == 1);
 }
 
-/* ---- Regions ---- */
+static bool is_same_block(const Cell *a, const Cell *b)
+{
+  return a->owner == b->owner && a->column == b->column && a->row == b->row;
+}
 
-/* Mixes the colour of its block into a sample that is not fully covered. */
+/* The block of a sample. The one above and the one to the left often have the same. */
+static const Cell *find_block(const Plane *plane, int x, int y, int owner)
+{
+  const State *state = plane->state;
+  const CfRegions *regions = plane->regions;
+  const bool single = !regions || cf_mosaic_is_single(&state->params, regions);
+  const CfGrid grid =
+      single ? cf_mosaic_frame_grid(&state->params, &state->video, regions && regions->field)
+             : cf_mosaic_region_grid(&state->params, &state->coverage.region[owner].shape);
+  Cell cell = {.owner = single ? 0 : owner,
+               .column = cf_grid_block(grid.x, grid.width, plane->info->subsampling_x, x),
+               .row = cf_grid_block(grid.y, grid.height, plane->info->subsampling_y, y)};
+
+  if (is_same_block(&cell, &state->line[x]))
+    return &state->line[x];
+  if (x > 0 && is_same_block(&cell, &state->line[x - 1]))
+    cell = state->line[x - 1];
+  else
+    measure_block(plane, &grid, &cell);
+  state->line[x] = cell;
+  return &state->line[x];
+}
+
+/* ---- Samples ---- */
+
+/* Mixes the colour of its block into a sample, as far as it is covered. */
 static void mix_pixel(const Plane *plane, int x, int y, const uint64_t *codes, uint32_t coverage)
 {
   const int alpha = cf_alpha_channel(plane->info);
@@ -169,91 +162,49 @@ static void mix_pixel(const Plane *plane, int x, int y, const uint64_t *codes, u
     source[channel] = (uint8_t)code;
     filtered[channel] = (uint8_t)codes[channel];
     if (alpha < 0)
-      write_code(plane, x, y, channel, cf_mix((uint32_t)code, (uint32_t)codes[channel], coverage));
+      cf_reference_store(&plane->destination, x, y, channel,
+                         cf_mix((uint32_t)code, (uint32_t)codes[channel], coverage));
   }
   if (alpha < 0)
     return;
   cf_mix_weighted(mixed, source, filtered, alpha, coverage);
   for (int channel = 0; channel < plane->info->channels; channel++)
-    write_code(plane, x, y, channel, mixed[channel]);
+    cf_reference_store(&plane->destination, x, y, channel, mixed[channel]);
 }
 
-static void measure_block(const Plane *plane, const CfBlockavgParams *params, const CfGrid *grid,
-                          Cell *cell)
+static void filter_row(const Plane *plane, int y)
 {
-  const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
-  const Block block = {cf_grid_start(grid->x, grid->width, sx, cell->column, plane->width),
-                       cf_grid_start(grid->y, grid->height, sy, cell->row, plane->height),
-                       cf_grid_start(grid->x, grid->width, sx, cell->column + 1, plane->width),
-                       cf_grid_start(grid->y, grid->height, sy, cell->row + 1, plane->height)};
+  for (int x = 0; x < plane->source.width; x++) {
+    uint16_t coverage = CF_COVERED;
+    int owner = 0;
 
-  for (int channel = 0; channel < plane->info->channels; channel++)
-    cell->codes[channel] = block_code(plane, params, &block, channel, is_single_pixel(grid));
-}
-
-static bool is_same_block(const Cell *a, const Cell *b)
-{
-  return a->owner == b->owner && a->column == b->column && a->row == b->row;
-}
-
-/* Gives a sample its block. The one above and the one to the left often have the same. */
-static void find_block(const State *state, const CfRegions *regions, const Plane *plane, int x,
-                       int y, int owner)
-{
-  const bool single = cf_mosaic_is_single(&state->params, regions);
-  const CfGrid grid =
-      single ? cf_mosaic_frame_grid(&state->params, &state->video, regions->field)
-             : cf_mosaic_region_grid(&state->params, &state->coverage.region[owner].shape);
-  const int sx = plane->info->subsampling_x, sy = plane->info->subsampling_y;
-  Cell cell = {.owner = single ? 0 : owner,
-               .column = cf_grid_block(grid.x, grid.width, sx, x),
-               .row = cf_grid_block(grid.y, grid.height, sy, y)};
-
-  if (is_same_block(&cell, &state->line[x]))
-    return;
-  if (x > 0 && is_same_block(&cell, &state->line[x - 1]))
-    cell = state->line[x - 1];
-  else
-    measure_block(plane, &state->params, &grid, &cell);
-  state->line[x] = cell;
-}
-
-/* Blocks of different grids overlap: what is filtered in place is read from a copy. */
-static void take_copy(const State *state, Plane *plane, size_t row_bytes)
-{
-  const bool in_place = plane->source == plane->destination;
-  uint8_t *const copy = in_place ? state->memory : plane->destination;
-  const ptrdiff_t stride = in_place ? (ptrdiff_t)row_bytes : plane->destination_stride;
-
-  for (int y = 0; y < plane->height; y++)
-    memcpy(copy + y * stride, plane->source + y * plane->source_stride, row_bytes);
-  if (in_place) {
-    plane->source = copy;
-    plane->source_stride = stride;
+    if (plane->regions &&
+        !cf_coverage_row(&plane->state->coverage, plane->number, y, x, 1, &coverage, &owner))
+      continue;
+    if (coverage > 0)
+      mix_pixel(plane, x, y, find_block(plane, x, y, owner)->codes, coverage);
   }
 }
 
-static void filter_regions(const State *state, const CfRegions *regions, const Plane *plane,
-                           int index)
+static void filter_plane(const State *state, const CfJob *job, int p)
 {
-  uint16_t coverage[CF_COVERAGE_SAMPLES];
-  int owner[CF_COVERAGE_SAMPLES];
+  const CfReferencePlane source = cf_reference_plane(&state->video, &job->source, p);
+  Plane plane = {.state = state,
+                 .regions = job->regions,
+                 .number = p,
+                 .info = &source.format->plane[p],
+                 .source = source,
+                 .destination = cf_reference_plane(&state->video, &job->destination, p)};
 
-  for (int x = 0; x < plane->width; x++)
+  plane.source.data = state->memory;
+  plane.source.stride = (ptrdiff_t)cf_row_bytes(&state->video, p);
+  cf_reference_copy(&source, &plane.source);
+  if (plane.destination.data != source.data)
+    cf_reference_copy(&source, &plane.destination);
+  for (int x = 0; x < source.width; x++)
     state->line[x].owner = -1;
-  for (int y = 0; y < plane->height; y++) {
-    for (int x = 0; x < plane->width; x++) {
-      const int i = x % CF_COVERAGE_SAMPLES, left = plane->width - x;
-
-      if (i == 0)
-        cf_coverage_row(&state->coverage, index, y, x,
-                        left < CF_COVERAGE_SAMPLES ? left : CF_COVERAGE_SAMPLES, coverage, owner);
-      if (coverage[i] == 0)
-        continue;
-      find_block(state, regions, plane, x, y, owner[i]);
-      mix_pixel(plane, x, y, state->line[x].codes, coverage[i]);
-    }
-  }
+  for (int y = 0; y < source.height; y++)
+    filter_row(&plane, y);
 }
 
 /* ---- The engine ---- */
@@ -261,30 +212,11 @@ static void filter_regions(const State *state, const CfRegions *regions, const P
 static bool run(void *user_data, const CfJob *job, CfStatus *status)
 {
   State *state = user_data;
-  const CfVideo *video = &state->video;
-  const CfFormatInfo *format = cf_format_info(video->format);
 
-  if (job->regions && !cf_coverage_set(&state->coverage, video, job->regions, status))
+  if (job->regions && !cf_coverage_set(&state->coverage, &state->video, job->regions, status))
     return false;
-  for (int p = 0; p < format->planes; p++) {
-    Plane plane = {.video = video,
-                   .format = format,
-                   .info = &format->plane[p],
-                   .width = cf_plane_width(video, p),
-                   .height = cf_plane_height(video, p),
-                   .source = job->source.data[p],
-                   .source_stride = job->source.stride[p],
-                   .destination = job->destination.data[p],
-                   .destination_stride = job->destination.stride[p]};
-
-    if (job->regions) {
-      take_copy(state, &plane, cf_row_bytes(video, p));
-      filter_regions(state, job->regions, &plane, p);
-    } else {
-      const CfGrid grid = cf_mosaic_frame_grid(&state->params, video, false);
-      filter_plane(&plane, &grid, &state->params);
-    }
-  }
+  for (int p = 0; p < cf_format_info(state->video.format)->planes; p++)
+    filter_plane(state, job, p);
   return true;
 }
 
@@ -292,7 +224,6 @@ static bool update(void *user_data, const void *params, CfStatus *status)
 {
   State *state = user_data;
 
-  (void)status;
   state->params = *(const CfBlockavgParams *)params;
   return true;
 }
@@ -313,7 +244,6 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
   State *state = calloc(1, sizeof *state);
   size_t bytes = 0;
 
-  (void)options;
   for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
     const size_t plane_bytes = cf_row_bytes(video, p) * (size_t)cf_plane_height(video, p);
     bytes = plane_bytes > bytes ? plane_bytes : bytes;
@@ -335,7 +265,6 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
 
 static const char *algorithm(const void *state)
 {
-  (void)state;
   return "integer";
 }
 

@@ -3,38 +3,26 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cpu/reference/samples.h"
 
-/* One plane of one picture. */
+/* One plane of a job. */
 typedef struct {
   const CfFirPlane *plan;
   CfBorder border;
-  int width, height, channels;
   int alpha; /* its channel, or -1 */
-  const CfFormatInfo *format;
+  CfReferencePlane source, destination;
 } Plane;
 
-static Plane describe_plane(const CfReferenceFir *fir, int p)
+static Plane describe_plane(const CfReferenceFir *fir, const CfJob *job, int p)
 {
-  const CfFormatInfo *format = cf_format_info(fir->video.format);
-
   return (Plane){
       .plan = &fir->plan.plane[p],
       .border = fir->plan.border,
-      .width = cf_plane_width(&fir->video, p),
-      .height = cf_plane_height(&fir->video, p),
-      .channels = format->plane[p].channels,
-      .alpha = cf_alpha_channel(&format->plane[p]),
-      .format = format,
+      .alpha = cf_alpha_channel(&cf_format_info(fir->video.format)->plane[p]),
+      .source = cf_reference_plane(&fir->video, &job->source, p),
+      .destination = cf_reference_plane(&fir->video, &job->destination, p),
   };
-}
-
-static void store_code(const Plane *plane, uint8_t *row, int index, double value)
-{
-  cf_reference_store(plane->format, row, index,
-                     (int)fmin(fmax(floor(value + 0.5), 0.0), cf_max_code(plane->format)));
 }
 
 /* What the sums run over: codes around the channel's centre, weighted by alpha where premultiplied.
@@ -54,53 +42,52 @@ static double border_value(const Plane *plane, int channel)
   return weighted(plane, channel, channels[channel].border, alpha);
 }
 
-static void load_plane(const Plane *plane, const uint8_t *data, ptrdiff_t stride, double *samples)
+static double source_value(const Plane *plane, int x, int y, int channel)
 {
-  for (int y = 0; y < plane->height; y++) {
-    const uint8_t *row = data + y * stride;
+  const int alpha = plane->alpha < 0 ? 1 : cf_reference_load(&plane->source, x, y, plane->alpha);
 
-    for (int x = 0; x < plane->width; x++) {
-      const int pixel = x * plane->channels;
-      const int alpha =
-          plane->alpha < 0 ? 1 : cf_reference_load(plane->format, row, pixel + plane->alpha);
+  return weighted(plane, channel, cf_reference_load(&plane->source, x, y, channel), alpha);
+}
 
-      for (int c = 0; c < plane->channels; c++)
-        *samples++ = weighted(plane, c, cf_reference_load(plane->format, row, pixel + c), alpha);
-    }
-  }
+static void load_plane(const Plane *plane, double *samples)
+{
+  for (int y = 0; y < plane->source.height; y++)
+    for (int x = 0; x < plane->source.width; x++)
+      for (int c = 0; c < plane->source.channels; c++)
+        *samples++ = source_value(plane, x, y, c);
 }
 
 static size_t position(const Plane *plane, int x, int y, int channel)
 {
-  return ((size_t)y * (size_t)plane->width + (size_t)x) * (size_t)plane->channels + (size_t)channel;
+  return ((size_t)y * (size_t)plane->source.width + (size_t)x) * (size_t)plane->source.channels +
+         (size_t)channel;
+}
+
+/* A line's sum at sample `at`; its samples lie `step` values apart. */
+static double line_sum(const CfTaps *taps, CfBorder border, int at, const double *line, int size,
+                       size_t step, double outside)
+{
+  double sum = 0.0;
+
+  for (int i = 0; i < taps->count; i++) {
+    const int from = cf_border_index(border, (long)at + i - taps->anchor, size);
+
+    sum += taps->tap[i] * (from < 0 ? outside : line[(size_t)from * step]);
+  }
+  return sum;
 }
 
 static double row_sum(const Plane *plane, const double *samples, int x, int y, int channel)
 {
-  const CfTaps *taps = &plane->plan->row;
-  double sum = 0.0;
-
-  for (int i = 0; i < taps->count; i++) {
-    const int from = cf_border_index(plane->border, (long)x + i - taps->anchor, plane->width);
-
-    sum += taps->tap[i] *
-           (from < 0 ? border_value(plane, channel) : samples[position(plane, from, y, channel)]);
-  }
-  return sum;
+  return line_sum(&plane->plan->row, plane->border, x, samples + position(plane, 0, y, channel),
+                  plane->source.width, position(plane, 1, 0, 0), border_value(plane, channel));
 }
 
 static double column_sum(const Plane *plane, const double *rows, int x, int y, int channel)
 {
-  const CfTaps *taps = &plane->plan->column;
-  double sum = 0.0;
-
-  for (int j = 0; j < taps->count; j++) {
-    const int from = cf_border_index(plane->border, (long)y + j - taps->anchor, plane->height);
-
-    sum += taps->tap[j] * (from < 0 ? border_value(plane, channel) * plane->plan->row.sum
-                                    : rows[position(plane, x, from, channel)]);
-  }
-  return sum;
+  return line_sum(&plane->plan->column, plane->border, y, rows + position(plane, x, 0, channel),
+                  plane->source.height, position(plane, 0, 1, 0),
+                  border_value(plane, channel) * plane->plan->row.sum);
 }
 
 static double tone(const CfFirChannel *channel, double sum)
@@ -111,16 +98,10 @@ static double tone(const CfFirChannel *channel, double sum)
 }
 
 /* Turns the mean around a pixel, in a channel's sum, into what is to be written. */
-static void unsharp(const Plane *plane, double sum[CF_MAX_CHANNELS], int x, const uint8_t *source)
+static void unsharp(const Plane *plane, double sum[CF_MAX_CHANNELS], int x, int y)
 {
-  const int pixel = x * plane->channels;
-  const int alpha =
-      plane->alpha < 0 ? 1 : cf_reference_load(plane->format, source, pixel + plane->alpha);
-
-  for (int c = 0; c < plane->channels; c++) {
-    const double value =
-        weighted(plane, c, cf_reference_load(plane->format, source, pixel + c), alpha);
-    const double more = value - sum[c];
+  for (int c = 0; c < plane->source.channels; c++) {
+    const double value = source_value(plane, x, y, c), more = value - sum[c];
     const double unit = plane->plan->premultiplied && c != plane->alpha ? 255.0 : 1.0;
 
     sum[c] =
@@ -128,77 +109,56 @@ static void unsharp(const Plane *plane, double sum[CF_MAX_CHANNELS], int x, cons
   }
 }
 
-/* Writes pixel x of a row; `sum` are the channels' filtered values, as `weighted` makes them. */
-static void finish_pixel(const Plane *plane, const double sum[CF_MAX_CHANNELS], int x,
-                         const uint8_t *source, uint8_t *destination)
+/* Writes a pixel; `sum` are the channels' filtered values, as `weighted` makes them. */
+static void finish_pixel(const Plane *plane, const double sum[CF_MAX_CHANNELS], int x, int y)
 {
   const CfFirChannel *channels = plane->plan->channel;
-  const int pixel = x * plane->channels;
   double alpha = 1.0;
 
   if (plane->plan->premultiplied) {
-    alpha = channels[plane->alpha].filtered
-                ? tone(&channels[plane->alpha], sum[plane->alpha])
-                : cf_reference_load(plane->format, source, pixel + plane->alpha);
+    alpha = channels[plane->alpha].filtered ? tone(&channels[plane->alpha], sum[plane->alpha])
+                                            : cf_reference_load(&plane->source, x, y, plane->alpha);
   }
-
-  for (int c = 0; c < plane->channels; c++) {
+  for (int c = 0; c < plane->source.channels; c++) {
     double value;
 
     if (!channels[c].filtered)
-      value = cf_reference_load(plane->format, source, pixel + c);
+      value = cf_reference_load(&plane->source, x, y, c);
     else if (plane->plan->premultiplied && c == plane->alpha)
       value = alpha;
     else if (alpha <= 0.0)
       value = channels[c].centre;
     else
       value = tone(&channels[c], sum[c] / alpha);
-    store_code(plane, destination, pixel + c, value);
+    cf_reference_store(&plane->destination, x, y, c, value + 0.5);
   }
 }
 
-static void filter_pixel(const Plane *plane, const double *rows, int x, int y,
-                         const uint8_t *source, uint8_t *destination)
+static void filter_pixel(const Plane *plane, const double *rows, int x, int y)
 {
   double sum[CF_MAX_CHANNELS] = {0};
 
-  for (int c = 0; c < plane->channels; c++) {
+  for (int c = 0; c < plane->source.channels; c++) {
     if (plane->plan->channel[c].filtered)
       sum[c] = column_sum(plane, rows, x, y, c);
   }
   if (plane->plan->unsharp)
-    unsharp(plane, sum, x, source);
-  finish_pixel(plane, sum, x, source, destination);
+    unsharp(plane, sum, x, y);
+  finish_pixel(plane, sum, x, y);
 }
 
-static void copy_plane(const Plane *plane, const uint8_t *source, ptrdiff_t source_stride,
-                       uint8_t *destination, ptrdiff_t destination_stride)
-{
-  const size_t bytes =
-      (size_t)plane->width * (size_t)plane->channels * (size_t)cf_sample_bytes(plane->format);
-
-  for (int y = 0; y < plane->height; y++)
-    memcpy(destination + y * destination_stride, source + y * source_stride, bytes);
-}
-
-static void filter_plane(const Plane *plane, const uint8_t *source, ptrdiff_t source_stride,
-                         uint8_t *destination, ptrdiff_t destination_stride,
-                         CfReferenceFir *scratch)
+static void filter_plane(const Plane *plane, CfReferenceFir *scratch)
 {
   double *row = scratch->rows;
 
-  load_plane(plane, source, source_stride, scratch->samples);
-  for (int y = 0; y < plane->height; y++) {
-    for (int x = 0; x < plane->width; x++) {
-      for (int c = 0; c < plane->channels; c++)
+  load_plane(plane, scratch->samples);
+  for (int y = 0; y < plane->source.height; y++)
+    for (int x = 0; x < plane->source.width; x++)
+      for (int c = 0; c < plane->source.channels; c++)
         *row++ = plane->plan->channel[c].filtered ? row_sum(plane, scratch->samples, x, y, c) : 0.0;
-    }
-  }
-  for (int y = 0; y < plane->height; y++) {
-    for (int x = 0; x < plane->width; x++)
-      filter_pixel(plane, scratch->rows, x, y, source + y * source_stride,
-                   destination + y * destination_stride);
-  }
+  for (int y = 0; y < plane->source.height; y++)
+    for (int x = 0; x < plane->source.width; x++)
+      filter_pixel(plane, scratch->rows, x, y);
 }
 
 /* Gathering */
@@ -213,58 +173,49 @@ static bool gather_pixel(const Plane *plane, const double *samples, const float 
                          int y, const CfTaps *row, const CfTaps *column,
                          double sum[CF_MAX_CHANNELS])
 {
+  const int width = plane->source.width, channels = plane->source.channels;
   double total = 0.0;
 
   for (int j = 0; j < column->count; j++) {
-    const int from_y = cf_border_index(plane->border, (long)y + j - column->anchor, plane->height);
+    const int from_y =
+        cf_border_index(plane->border, (long)y + j - column->anchor, plane->source.height);
 
     for (int i = 0; i < row->count; i++) {
-      const int from_x = cf_border_index(plane->border, (long)x + i - row->anchor, plane->width);
+      const int from_x = cf_border_index(plane->border, (long)x + i - row->anchor, width);
       const double share = !weights                   ? 1.0
                            : from_x < 0 || from_y < 0 ? 0.0
-                                                      : weights[from_y * plane->width + from_x];
+                                                      : weights[from_y * width + from_x];
       const double weight = column->tap[j] * row->tap[i] * share;
 
       total += weight;
-      for (int c = 0; c < plane->channels; c++)
+      for (int c = 0; c < channels; c++)
         sum[c] += weight * value_at(plane, samples, from_x, from_y, c);
     }
   }
-  for (int c = 0; weights && c < plane->channels; c++)
+  for (int c = 0; weights && c < channels; c++)
     sum[c] /= total;
   return !weights || total > 0.0;
-}
-
-static void gather_row(const Plane *plane, const CfReferenceTaps *taps, const float *weights, int p,
-                       int y, const double *samples, const uint8_t *source, uint8_t *destination)
-{
-  const size_t pixel = (size_t)plane->channels * (size_t)cf_sample_bytes(plane->format);
-
-  for (int x = 0; x < plane->width; x++) {
-    double sum[CF_MAX_CHANNELS] = {0};
-    CfTaps row, column;
-
-    taps->at(taps->context, p, x, y, &row, &column);
-    if ((cf_taps_are_identity(&row) && cf_taps_are_identity(&column)) ||
-        !gather_pixel(plane, samples, weights, x, y, &row, &column, sum))
-      memcpy(destination + (size_t)x * pixel, source + (size_t)x * pixel, pixel);
-    else
-      finish_pixel(plane, sum, x, source, destination);
-  }
 }
 
 void cf_reference_fir_gather(CfReferenceFir *fir, const CfJob *job, const CfReferenceTaps *taps)
 {
   for (int p = 0; p < fir->plan.planes; p++) {
-    const Plane plane = describe_plane(fir, p);
-
+    const Plane plane = describe_plane(fir, job, p);
     const float *weights = taps->weights ? taps->weights(taps->context, p) : NULL;
 
-    load_plane(&plane, job->source.data[p], job->source.stride[p], fir->samples);
-    for (int y = 0; y < plane.height; y++)
-      gather_row(&plane, taps, weights, p, y, fir->samples,
-                 job->source.data[p] + y * job->source.stride[p],
-                 job->destination.data[p] + y * job->destination.stride[p]);
+    load_plane(&plane, fir->samples);
+    cf_reference_copy(&plane.source, &plane.destination);
+    for (int y = 0; y < plane.source.height; y++) {
+      for (int x = 0; x < plane.source.width; x++) {
+        double sum[CF_MAX_CHANNELS] = {0};
+        CfTaps row, column;
+
+        taps->at(taps->context, p, x, y, &row, &column);
+        if ((!cf_taps_are_identity(&row) || !cf_taps_are_identity(&column)) &&
+            gather_pixel(&plane, fir->samples, weights, x, y, &row, &column, sum))
+          finish_pixel(&plane, sum, x, y);
+      }
+    }
   }
 }
 
@@ -299,24 +250,19 @@ bool cf_reference_fir_run(void *state, const CfJob *job, CfStatus *status)
 {
   CfReferenceFir *fir = state;
 
-  (void)status;
   for (int p = 0; p < fir->plan.planes; p++) {
-    const Plane plane = describe_plane(fir, p);
-    const uint8_t *source = job->source.data[p];
-    uint8_t *destination = job->destination.data[p];
+    const Plane plane = describe_plane(fir, job, p);
 
     if (plane.plan->filtered)
-      filter_plane(&plane, source, job->source.stride[p], destination, job->destination.stride[p],
-                   fir);
+      filter_plane(&plane, fir);
     else
-      copy_plane(&plane, source, job->source.stride[p], destination, job->destination.stride[p]);
+      cf_reference_copy(&plane.source, &plane.destination);
   }
   return true;
 }
 
 const char *cf_reference_fir_algorithm(const void *state)
 {
-  (void)state;
   return "fir-double";
 }
 

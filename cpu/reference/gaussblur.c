@@ -8,9 +8,10 @@
 #include <stdlib.h>
 
 #include "cpu/blurmap/field.h"
+#include "cpu/common/memory.h"
+#include "cpu/reference/fir.h"
 #include "cpu/regions/blend.h"
 #include "plan/gaussian.h"
-#include "cpu/reference/fir.h"
 
 /* Enough for cf_gaussian_radius of the largest sigma. */
 #define MAX_TAPS 2001
@@ -18,8 +19,10 @@
 typedef struct {
   CfReferenceFir *fir;
   CfBlurField field;
-  float *m;       /* one row of the field */
-  float *weights; /* of a plane, with map-isolate */
+  void *memory;
+  float *m;           /* one row of the field */
+  float *weights;     /* of a plane, with map-isolate */
+  CfPicture filtered; /* of which regions get their share */
   double row_tap[MAX_TAPS], column_tap[MAX_TAPS];
   double row_sigma, column_sigma; /* of these taps */
   const char *algorithm;
@@ -110,33 +113,16 @@ static bool filter(Blur *blur, const CfJob *job, CfStatus *status)
   return plan(blur, &uniform, status) && cf_reference_fir_run(blur->fir, job, status);
 }
 
-/* As filter, into a picture of its own, of which the regions then get their share. */
 static bool filter_regions(Blur *blur, const CfJob *job, CfStatus *status)
 {
-  const CfVideo *video = &blur->fir->video;
-  const int planes = cf_format_info(video->format)->planes;
   CfJob filtered = *job;
-  bool good = cf_coverage_set(&blur->coverage, video, job->regions, status);
 
-  if (!good)
+  filtered.destination = blur->filtered;
+  if (!cf_coverage_set(&blur->coverage, &blur->fir->video, job->regions, status) ||
+      !filter(blur, &filtered, status))
     return false;
-  filtered.destination = (CfPicture){0};
-  for (int p = 0; p < planes; p++) {
-    const size_t row = cf_row_bytes(video, p);
-
-    filtered.destination.stride[p] = (ptrdiff_t)row;
-    filtered.destination.data[p] = malloc(row * (size_t)cf_plane_height(video, p));
-    good = good && filtered.destination.data[p];
-  }
-  if (!good)
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a filtered picture of %dx%d", video->width,
-            video->height);
-  good = good && filter(blur, &filtered, status);
-  if (good)
-    cf_blend_picture(&blur->coverage, &job->source, &filtered.destination, &job->destination, 1);
-  for (int p = 0; p < planes; p++)
-    free(filtered.destination.data[p]);
-  return good;
+  cf_blend_picture(&blur->coverage, &job->source, &blur->filtered, &job->destination, 1);
+  return true;
 }
 
 /* Engine */
@@ -150,7 +136,6 @@ static bool update(void *state, const void *params, CfStatus *status)
 {
   Blur *blur = state;
 
-  (void)status;
   cf_blur_field_set(&blur->field, &blur->fir->video, params);
   return true;
 }
@@ -166,14 +151,27 @@ static void close_state(void *state)
 {
   Blur *blur = state;
 
-  if (!blur)
-    return;
   cf_reference_fir_close(blur->fir);
   cf_blur_field_clear(&blur->field);
   cf_coverage_clear(&blur->coverage);
-  free(blur->m);
-  free(blur->weights);
+  free(blur->memory);
   free(blur);
+}
+
+static void lay_out(CfArena *arena, void *state)
+{
+  Blur *blur = state;
+  const CfVideo *video = &blur->fir->video;
+  const size_t width = (size_t)video->width;
+
+  blur->m = cf_arena_take(arena, width * sizeof *blur->m);
+  blur->weights = cf_arena_take(arena, width * (size_t)video->height * sizeof *blur->weights);
+  for (int p = 0; p < cf_format_info(video->format)->planes; p++) {
+    const size_t row = cf_row_bytes(video, p);
+
+    blur->filtered.stride[p] = (ptrdiff_t)row;
+    blur->filtered.data[p] = cf_arena_take(arena, row * (size_t)cf_plane_height(video, p));
+  }
 }
 
 static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
@@ -181,21 +179,19 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
 {
   Blur *blur = calloc(1, sizeof *blur);
 
-  (void)options;
-  if (!blur || !(blur->m = malloc((size_t)video->width * sizeof *blur->m)) ||
-      !(blur->weights =
-            malloc((size_t)video->width * (size_t)video->height * sizeof *blur->weights))) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for the blur map of a plane");
-    close_state(blur);
+  if (blur)
+    blur->fir = cf_reference_fir_open(video, status);
+  if (blur && blur->fir)
+    blur->memory = cf_laid_out(lay_out, blur);
+  if (!blur || !blur->memory) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a filtered picture of %dx%d", video->width,
+            video->height);
+    if (blur)
+      close_state(blur);
     return NULL;
   }
   blur->row_sigma = blur->column_sigma = -1.0;
   blur->algorithm = "none";
-  blur->fir = cf_reference_fir_open(video, status);
-  if (!blur->fir) {
-    close_state(blur);
-    return NULL;
-  }
   update(blur, params, status);
   return blur;
 }

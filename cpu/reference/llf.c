@@ -16,111 +16,55 @@ typedef struct {
   int threads;
   int components;
   CfLlfComponent component[3];
-  CfExactLlf filter[3]; /* one for luma or RGB vectors, one a component where they are separate */
+
+  /* One for luma or RGB vectors, one a component where they are separate; 0 until a job needs what
+   * the parameters have changed. */
   int filters;
+  CfExactLlf filter[3];
 } State;
 
-static void close_state(void *opaque)
+static void close_filters(State *state)
 {
-  State *state = opaque;
-
   for (int i = 0; i < 3; i++)
     cf_exact_llf_free(&state->filter[i]);
-  free(state);
+  state->filters = 0;
 }
 
-/* Makes the filters that `params` need and then takes them over. */
-static bool set_params(State *state, const CfLlfParams *params, CfStatus *status)
+static bool open_filters(State *state, CfStatus *status)
 {
-  const bool separate = params->color_mode == CF_LLF_SEPARATE;
-  const int channels = params->color_mode == CF_LLF_RGB ? 3 : 1;
-  const int filters = separate ? state->components : 1;
-  CfExactLlf filter[3] = {{.channels = 0}};
-  bool good = true;
+  const CfLlfParams *params = &state->params;
+  const int filters = params->color_mode == CF_LLF_SEPARATE ? state->components : 1;
 
-  for (int i = 0; i < filters; i++)
-    good = good && cf_exact_llf_open(&filter[i], state->component[i].width,
-                                     state->component[i].height, params, channels);
-  for (int i = 0; i < 3; i++) {
-    if (good)
-      cf_exact_llf_free(&state->filter[i]);
-    else
-      cf_exact_llf_free(&filter[i]);
+  for (int i = 0; i < filters; i++) {
+    if (!cf_exact_llf_open(&state->filter[i], state->component[i].width, state->component[i].height,
+                           params, params->color_mode == CF_LLF_RGB ? 3 : 1)) {
+      close_filters(state);
+      return cf_fail(status, CF_ERROR_NO_MEMORY,
+                     "out of memory for the reference local Laplacian filter of %dx%d pixels",
+                     state->video.width, state->video.height);
+    }
   }
-  if (!good)
-    return cf_fail(status, CF_ERROR_NO_MEMORY,
-                   "out of memory for the reference local Laplacian filter of %dx%d pixels",
-                   state->video.width, state->video.height);
-  for (int i = 0; i < filters; i++)
-    state->filter[i] = filter[i];
   state->filters = filters;
-  state->params = *params;
   return true;
 }
 
-static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
-                        CfStatus *status)
-{
-  State *state = calloc(1, sizeof *state);
+/* ---- Samples ---- */
 
-  if (!state) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "out of memory");
-    return NULL;
-  }
-  state->video = *video;
-  state->threads = cf_thread_count(options->threads);
-  state->components = cf_llf_components(video, state->component);
-  if (!set_params(state, params, status)) {
-    close_state(state);
-    return NULL;
-  }
-  return state;
+static double load_code(const State *state, const CfPicture *picture, int component, int x, int y)
+{
+  const CfLlfComponent *from = &state->component[component];
+  const CfReferencePlane plane = cf_reference_plane(&state->video, picture, from->plane);
+
+  return cf_reference_load(&plane, x, y, from->channel);
 }
 
-static bool update(void *opaque, const void *params, CfStatus *status)
+static void store_code(const State *state, const CfPicture *picture, int component, int x, int y,
+                       double code)
 {
-  State *state = opaque;
-  const CfLlfParams *next = params;
+  const CfLlfComponent *to = &state->component[component];
+  const CfReferencePlane plane = cf_reference_plane(&state->video, picture, to->plane);
 
-  if (next->levels != state->params.levels || next->reach != state->params.reach ||
-      next->color_mode != state->params.color_mode)
-    return set_params(state, next, status);
-  state->params = *next;
-  return true;
-}
-
-static const char *algorithm(const void *state)
-{
-  (void)state;
-  return "exact-double";
-}
-
-static uint8_t *row_of(const CfPicture *picture, const CfLlfComponent *component, int y)
-{
-  return picture->data[component->plane] + y * picture->stride[component->plane];
-}
-
-/* The number of a component's sample in its row. */
-static ptrdiff_t sample_of(const CfFormatInfo *format, const CfLlfComponent *component, int x)
-{
-  return (ptrdiff_t)x * format->plane[component->plane].channels + component->channel;
-}
-
-static double load_code(const State *state, const CfPicture *picture,
-                        const CfLlfComponent *component, int x, int y)
-{
-  const CfFormatInfo *format = cf_format_info(state->video.format);
-
-  return cf_reference_load(format, row_of(picture, component, y), sample_of(format, component, x));
-}
-
-static void store_code(const State *state, const CfPicture *picture,
-                       const CfLlfComponent *component, int x, int y, double code)
-{
-  const CfFormatInfo *format = cf_format_info(state->video.format);
-
-  cf_reference_store(format, row_of(picture, component, y), sample_of(format, component, x),
-                     (int)floor(fmin(fmax(code, 0.0), cf_max_code(format)) + 0.5));
+  cf_reference_store(&plane, x, y, to->channel, code + 0.5);
 }
 
 static double load_intensity(const State *state, const CfPicture *picture, int component, int x,
@@ -128,7 +72,7 @@ static double load_intensity(const State *state, const CfPicture *picture, int c
 {
   const CfLlfComponent *from = &state->component[component];
 
-  return (load_code(state, picture, from, x, y) - from->offset) / from->scale;
+  return (load_code(state, picture, component, x, y) - from->offset) / from->scale;
 }
 
 static void store_intensity(const State *state, const CfPicture *picture, int component, int x,
@@ -136,7 +80,7 @@ static void store_intensity(const State *state, const CfPicture *picture, int co
 {
   const CfLlfComponent *to = &state->component[component];
 
-  store_code(state, picture, to, x, y, intensity * to->scale + to->offset);
+  store_code(state, picture, component, x, y, intensity * to->scale + to->offset);
 }
 
 static double clamp_intensity(double intensity)
@@ -238,7 +182,7 @@ static void store_chroma(const State *state, const CfJob *job, int x, int y)
   chroma_luma(state, x, y, &luma, &filtered);
   most = CF_LLF_MAX_CHROMA * chroma->scale * (luma + CF_LLF_GAIN_EPSILON);
   for (int c = 0; c < 2; c++) {
-    code[c] = load_code(state, &job->source, chroma + c, x, y);
+    code[c] = load_code(state, &job->source, 1 + c, x, y);
     from_grey[c] = code[c] - centre;
     clamped[c] = fmin(fmax(from_grey[c], -most), most);
   }
@@ -250,28 +194,32 @@ static void store_chroma(const State *state, const CfJob *job, int x, int y)
                              CF_LLF_MOST_OF_ROOM * fmax(0.5 - farthest, 0.0));
   }
   for (int c = 0; c < 2; c++)
-    store_code(state, &job->destination, chroma + c, x, y,
+    store_code(state, &job->destination, 1 + c, x, y,
                mixed(state, code[c], code[c] + follow * clamped[c]));
 }
 
-static void filter_plane(State *state, const CfJob *job, int component, CfExactLlf *filter)
+/* Filters components first, first + 1, ..., one for each of the filter's channels, as they are. */
+static void filter_components(State *state, const CfJob *job, int first, CfExactLlf *filter)
 {
-  const CfLlfComponent *plane = &state->component[component];
+  const int width = filter->pyramid.width[0], height = filter->pyramid.height[0];
 
-  for (int y = 0; y < plane->height; y++)
-    for (int x = 0; x < plane->width; x++)
-      filter->intensity[index_of(filter, x, y)] =
-          clamp_intensity(load_intensity(state, &job->source, component, x, y));
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      for (int c = 0; c < filter->channels; c++)
+        filter->intensity[index_of(filter, x, y) + (size_t)c] =
+            clamp_intensity(load_intensity(state, &job->source, first + c, x, y));
   cf_exact_llf_run(filter, &state->params, state->threads);
   ease_all(state, filter);
-  for (int y = 0; y < plane->height; y++) {
-    for (int x = 0; x < plane->width; x++) {
-      const double before = load_intensity(state, &job->source, component, x, y);
-      const double beyond = before - filter->intensity[index_of(filter, x, y)];
-      const double filtered = filter->output[0][index_of(filter, x, y)];
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      for (int c = 0; c < filter->channels; c++) {
+        const size_t at = index_of(filter, x, y) + (size_t)c;
+        const double before = load_intensity(state, &job->source, first + c, x, y);
+        const double beyond = before - filter->intensity[at];
 
-      store_intensity(state, &job->destination, component, x, y,
-                      mixed(state, before, filtered + beyond));
+        store_intensity(state, &job->destination, first + c, x, y,
+                        mixed(state, before, filter->output[0][at] + beyond));
+      }
     }
   }
 }
@@ -288,60 +236,68 @@ static void filter_rgb_luminance(State *state, const CfJob *job)
   store_rgb_luminance(state, job);
 }
 
-static void filter_rgb_vectors(State *state, const CfJob *job)
-{
-  CfExactLlf *filter = &state->filter[0];
-
-  for (int y = 0; y < state->video.height; y++)
-    for (int x = 0; x < state->video.width; x++)
-      for (int c = 0; c < 3; c++)
-        filter->intensity[index_of(filter, x, y) + (size_t)c] =
-            load_intensity(state, &job->source, c, x, y);
-  cf_exact_llf_run(filter, &state->params, state->threads);
-  ease_all(state, filter);
-  for (int y = 0; y < state->video.height; y++)
-    for (int x = 0; x < state->video.width; x++)
-      for (int c = 0; c < 3; c++)
-        store_intensity(state, &job->destination, c, x, y,
-                        mixed(state, filter->intensity[index_of(filter, x, y) + (size_t)c],
-                              filter->output[0][index_of(filter, x, y) + (size_t)c]));
-}
-
-static void copy_alpha(const State *state, const CfJob *job)
-{
-  const CfPlaneFormat *plane = &cf_format_info(state->video.format)->plane[0];
-  const int channel = cf_alpha_channel(plane);
-
-  for (int y = 0; channel >= 0 && y < state->video.height; y++) {
-    for (int x = 0; x < state->video.width; x++) {
-      const ptrdiff_t at = (ptrdiff_t)x * plane->channels + channel;
-      job->destination.data[0][y * job->destination.stride[0] + at] =
-          job->source.data[0][y * job->source.stride[0] + at];
-    }
-  }
-}
+/* ---- Engine ---- */
 
 static bool run(void *opaque, const CfJob *job, CfStatus *status)
 {
   State *state = opaque;
-  const bool rgb = cf_format_info(state->video.format)->rgb;
+  const CfFormatInfo *format = cf_format_info(state->video.format);
+  const bool luminance = state->params.color_mode == CF_LLF_LUMINANCE;
 
-  (void)status;
-  if (state->params.color_mode == CF_LLF_RGB) {
-    filter_rgb_vectors(state, job);
-  } else if (state->params.color_mode == CF_LLF_SEPARATE) {
-    for (int i = 0; i < state->components; i++)
-      filter_plane(state, job, i, &state->filter[i]);
-  } else if (rgb) {
-    filter_rgb_luminance(state, job);
-  } else {
-    filter_plane(state, job, 0, &state->filter[0]);
-    for (int y = 0; state->components == 3 && y < state->component[1].height; y++)
-      for (int x = 0; x < state->component[1].width; x++)
-        store_chroma(state, job, x, y);
+  if (state->filters == 0 && !open_filters(state, status))
+    return false;
+  if (format->alpha) {
+    const CfReferencePlane from = cf_reference_plane(&state->video, &job->source, 0);
+    const CfReferencePlane to = cf_reference_plane(&state->video, &job->destination, 0);
+
+    cf_reference_copy(&from, &to);
   }
-  copy_alpha(state, job);
+  if (luminance && format->rgb) {
+    filter_rgb_luminance(state, job);
+    return true;
+  }
+  for (int i = 0; i < state->filters; i++)
+    filter_components(state, job, i, &state->filter[i]);
+  for (int y = 0; luminance && state->components == 3 && y < state->component[1].height; y++)
+    for (int x = 0; x < state->component[1].width; x++)
+      store_chroma(state, job, x, y);
   return true;
+}
+
+static bool update(void *opaque, const void *params, CfStatus *status)
+{
+  State *state = opaque;
+
+  close_filters(state);
+  state->params = *(const CfLlfParams *)params;
+  return true;
+}
+
+static void *open_state(const CfVideo *video, const void *params, const CfOpenOptions *options,
+                        CfStatus *status)
+{
+  State *state = calloc(1, sizeof *state);
+
+  if (!state) {
+    cf_fail(status, CF_ERROR_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  state->video = *video;
+  state->threads = cf_thread_count(options->threads);
+  state->components = cf_llf_components(video, state->component);
+  state->params = *(const CfLlfParams *)params;
+  return state;
+}
+
+static const char *algorithm(const void *state)
+{
+  return "exact-double";
+}
+
+static void close_state(void *opaque)
+{
+  close_filters(opaque);
+  free(opaque);
 }
 
 const CfEngine cf_llf_reference = {

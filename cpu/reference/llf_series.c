@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
 
 /* Images of the pyramid's sizes, of one value a pixel. */
@@ -17,7 +18,7 @@ typedef struct {
   CfLlfPyramid size;
   CfLlfSeries series;
   int threads;
-  double *scratch, *expanded; /* as large as the picture */
+  double *expanded; /* as large as the picture */
   Pyramid gaussian, sine, cosine;
   Pyramid sum; /* S_l, then D_l */
 } Filter;
@@ -33,103 +34,82 @@ static int mirrored(int i, int size)
   return i;
 }
 
-/* ---- One line ---- */
-
-/* Lines are `step` values from sample to sample. */
-static void reduce_line(const double *from, int size, ptrdiff_t from_step, double *to,
-                        ptrdiff_t to_step)
-{
-  for (int i = 0; i < (size + 1) / 2; i++) {
-    double value = 0.0;
-
-    for (int k = 0; k < 5; k++)
-      value += taps[k] * from[mirrored(2 * i + k - 2, size) * from_step];
-    to[i * to_step] = value;
-  }
-}
-
-/* From ceil (size / 2) samples to `size`. */
-static void expand_line(const double *from, ptrdiff_t from_step, double *to, int size,
-                        ptrdiff_t to_step)
-{
-  const int coarse = (size + 1) / 2;
-
-  for (int i = 0; i < size; i++) {
-    double value = 0.0;
-
-    for (int k = i % 2 ? 1 : 0; k < 5; k += 2)
-      value += 2.0 * taps[k] * from[mirrored((i + k - 2) / 2, coarse) * from_step];
-    to[i * to_step] = value;
-  }
-}
-
 /* ---- Images ---- */
 
-/* What a loop over lines is about. */
+/* What a loop over rows of `to` is about. */
 typedef struct {
   const double *from;
   double *to;
   int width, height; /* of the finer image */
-} Lines;
+} Images;
 
 static void reduce_rows(void *context, int first, int end)
 {
-  const Lines *lines = context;
+  const Images *images = context;
+  const int width = images->width, coarse = (width + 1) / 2;
 
-  for (int y = first; y < end; y++)
-    reduce_line(lines->from + (ptrdiff_t)y * lines->width, lines->width, 1,
-                lines->to + (ptrdiff_t)y * ((lines->width + 1) / 2), 1);
+  for (int y = first; y < end; y++) {
+    for (int x = 0; x < coarse; x++) {
+      double value = 0.0;
+
+      for (int j = 0; j < 5; j++) {
+        const int row = mirrored(2 * y + j - 2, images->height);
+        double across = 0.0;
+
+        for (int k = 0; k < 5; k++)
+          across += taps[k] * images->from[row * (ptrdiff_t)width + mirrored(2 * x + k - 2, width)];
+        value += taps[j] * across;
+      }
+      images->to[y * (ptrdiff_t)coarse + x] = value;
+    }
+  }
 }
 
-static void reduce_columns(void *context, int first, int end)
-{
-  const Lines *lines = context;
-  const int coarse = (lines->width + 1) / 2;
-
-  for (int x = first; x < end; x++)
-    reduce_line(lines->from + x, lines->height, coarse, lines->to + x, coarse);
-}
-
-static void expand_columns(void *context, int first, int end)
-{
-  const Lines *lines = context;
-  const int coarse = (lines->width + 1) / 2;
-
-  for (int x = first; x < end; x++)
-    expand_line(lines->from + x, coarse, lines->to + x, lines->height, coarse);
-}
-
+/* From ceil (size / 2) samples of each axis to `size`. */
 static void expand_rows(void *context, int first, int end)
 {
-  const Lines *lines = context;
+  const Images *images = context;
+  const int width = images->width, coarse = (width + 1) / 2;
 
-  for (int y = first; y < end; y++)
-    expand_line(lines->from + (ptrdiff_t)y * ((lines->width + 1) / 2), 1,
-                lines->to + (ptrdiff_t)y * lines->width, lines->width, 1);
+  for (int y = first; y < end; y++) {
+    for (int x = 0; x < width; x++) {
+      double value = 0.0;
+
+      for (int k = x % 2; k < 5; k += 2) {
+        const int column = mirrored((x + k - 2) / 2, coarse);
+        double down = 0.0;
+
+        for (int j = y % 2; j < 5; j += 2) {
+          const int row = mirrored((y + j - 2) / 2, (images->height + 1) / 2);
+
+          down += 2.0 * taps[j] * images->from[row * (ptrdiff_t)coarse + column];
+        }
+        value += 2.0 * taps[k] * down;
+      }
+      images->to[y * (ptrdiff_t)width + x] = value;
+    }
+  }
 }
 
 /* The next image of each in `pyramid`, whose first is filled. */
 static void reduce_all(const Filter *filter, const Pyramid *pyramid)
 {
-  for (int l = 0; l + 1 < filter->size.images; l++) {
-    const int width = filter->size.width[l], height = filter->size.height[l];
-    Lines rows = {pyramid->image[l], filter->scratch, width, height};
-    Lines columns = {filter->scratch, pyramid->image[l + 1], width, height};
+  const CfLlfPyramid *size = &filter->size;
 
-    cf_parallel_for(filter->threads, height, 16, reduce_rows, &rows);
-    cf_parallel_for(filter->threads, (width + 1) / 2, 16, reduce_columns, &columns);
-  }
+  for (int l = 0; l + 1 < size->images; l++)
+    cf_parallel_for(
+        filter->threads, size->height[l + 1], 8, reduce_rows,
+        &(Images){pyramid->image[l], pyramid->image[l + 1], size->width[l], size->height[l]});
 }
 
-/* The image after `l`, as large as l. */
-static void expand_to(const Filter *filter, const Pyramid *pyramid, int l, double *expanded)
+/* The image after `l`, as large as l, in `expanded`. */
+static void expand(const Filter *filter, const Pyramid *pyramid, int l)
 {
-  const int width = filter->size.width[l], height = filter->size.height[l];
-  Lines columns = {pyramid->image[l + 1], filter->scratch, width, height};
-  Lines rows = {filter->scratch, expanded, width, height};
+  const CfLlfPyramid *size = &filter->size;
 
-  cf_parallel_for(filter->threads, (width + 1) / 2, 16, expand_columns, &columns);
-  cf_parallel_for(filter->threads, height, 16, expand_rows, &rows);
+  cf_parallel_for(
+      filter->threads, size->height[l], 8, expand_rows,
+      &(Images){pyramid->image[l + 1], filter->expanded, size->width[l], size->height[l]});
 }
 
 static size_t pixels(const Filter *filter, int l)
@@ -145,11 +125,11 @@ static void add_term(const Filter *filter, int n, int l)
   const double turn = (n + 1) * filter->series.base, b = filter->series.b[n];
   const double *g = filter->gaussian.image[l];
 
-  expand_to(filter, &filter->sine, l, filter->expanded);
+  expand(filter, &filter->sine, l);
   for (size_t i = 0; i < pixels(filter, l); i++)
     filter->sum.image[l][i] +=
         b * cos(turn * g[i]) * (filter->sine.image[l][i] - filter->expanded[i]);
-  expand_to(filter, &filter->cosine, l, filter->expanded);
+  expand(filter, &filter->cosine, l);
   for (size_t i = 0; i < pixels(filter, l); i++)
     filter->sum.image[l][i] -=
         b * sin(turn * g[i]) * (filter->cosine.image[l][i] - filter->expanded[i]);
@@ -181,7 +161,7 @@ static void collapse(const Filter *filter, double *intensity)
   for (int l = top - 1; l >= 0; l--) {
     const double share = l == top - 1 ? filter->size.last_share : 1.0;
 
-    expand_to(filter, &filter->sum, l, filter->expanded);
+    expand(filter, &filter->sum, l);
     for (size_t i = 0; i < pixels(filter, l); i++)
       filter->sum.image[l][i] = share * (filter->sum.image[l][i] + filter->expanded[i]) -
                                 (1.0 - share) * linear * filter->gaussian.image[l][i];
@@ -190,23 +170,21 @@ static void collapse(const Filter *filter, double *intensity)
     intensity[i] = (1.0 + linear) * filter->gaussian.image[0][i] + filter->sum.image[0][i];
 }
 
-/* ---- Memory ---- */
+/* ---- A picture ---- */
 
-static bool open_pyramid(const Filter *filter, Pyramid *pyramid)
+static void lay_out(CfArena *arena, void *self)
 {
-  bool good = true;
+  Filter *filter = self;
 
+  filter->expanded = cf_arena_take(arena, pixels(filter, 0) * sizeof(double));
   for (int l = 0; l < filter->size.images; l++) {
-    pyramid->image[l] = calloc(pixels(filter, l), sizeof(double));
-    good = good && pyramid->image[l];
-  }
-  return good;
-}
+    const size_t bytes = pixels(filter, l) * sizeof(double);
 
-static void close_pyramid(Pyramid *pyramid)
-{
-  for (int l = 0; l < CF_LLF_MAX_IMAGES; l++)
-    free(pyramid->image[l]);
+    filter->gaussian.image[l] = cf_arena_take(arena, bytes);
+    filter->sine.image[l] = cf_arena_take(arena, bytes);
+    filter->cosine.image[l] = cf_arena_take(arena, bytes);
+    filter->sum.image[l] = cf_arena_take(arena, bytes);
+  }
 }
 
 bool cf_series_llf_run(double *intensity, int width, int height, const CfLlfParams *params,
@@ -215,25 +193,14 @@ bool cf_series_llf_run(double *intensity, int width, int height, const CfLlfPara
   Filter filter = {.size = cf_llf_pyramid(width, height, params),
                    .series = cf_llf_series(params),
                    .threads = threads};
-  bool good = open_pyramid(&filter, &filter.gaussian);
+  void *memory = cf_laid_out(lay_out, &filter);
 
-  good = open_pyramid(&filter, &filter.sine) && good;
-  good = open_pyramid(&filter, &filter.cosine) && good;
-  good = open_pyramid(&filter, &filter.sum) && good;
-  filter.scratch = malloc(pixels(&filter, 0) * sizeof(double));
-  filter.expanded = malloc(pixels(&filter, 0) * sizeof(double));
-  good = good && filter.scratch && filter.expanded;
-  if (good) {
-    memcpy(filter.gaussian.image[0], intensity, pixels(&filter, 0) * sizeof(double));
-    reduce_all(&filter, &filter.gaussian);
-    add_terms(&filter);
-    collapse(&filter, intensity);
-  }
-  close_pyramid(&filter.gaussian);
-  close_pyramid(&filter.sine);
-  close_pyramid(&filter.cosine);
-  close_pyramid(&filter.sum);
-  free(filter.scratch);
-  free(filter.expanded);
-  return good;
+  if (!memory)
+    return false;
+  memcpy(filter.gaussian.image[0], intensity, pixels(&filter, 0) * sizeof(double));
+  reduce_all(&filter, &filter.gaussian);
+  add_terms(&filter);
+  collapse(&filter, intensity);
+  free(memory);
+  return true;
 }

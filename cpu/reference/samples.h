@@ -1,29 +1,66 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Code values of a plane in memory.
+ * Code values of a plane in memory, one at a time.
  */
 #pragma once
 
+#include <string.h>
+
 #include "image.h"
 
-/* The code value of sample `index` of a row, channels counted apart. */
-static inline int cf_reference_load(const CfFormatInfo *format, const uint8_t *row, ptrdiff_t index)
+/* A plane of a picture. */
+typedef struct {
+  const CfFormatInfo *format;
+  int width, height, channels;
+  uint8_t *data;
+  ptrdiff_t stride;
+} CfReferencePlane;
+
+static inline CfReferencePlane cf_reference_plane(const CfVideo *video, const CfPicture *picture,
+                                                  int p)
 {
-  if (format->bits > 8)
-    return (row[2 * index] | row[2 * index + 1] << 8) >> format->shift;
-  return row[index];
+  const CfFormatInfo *format = cf_format_info(video->format);
+
+  return (CfReferencePlane){format,
+                            cf_plane_width(video, p),
+                            cf_plane_height(video, p),
+                            format->plane[p].channels,
+                            picture->data[p],
+                            picture->stride[p]};
 }
 
-/* The reverse, of a code value in range. */
-static inline void cf_reference_store(const CfFormatInfo *format, uint8_t *row, ptrdiff_t index,
-                                      int code)
+static inline uint8_t *cf_reference_sample(const CfReferencePlane *plane, int x, int y, int channel)
 {
-  const int raw = code << format->shift;
+  return plane->data + y * plane->stride +
+         ((ptrdiff_t)x * plane->channels + channel) * cf_sample_bytes(plane->format);
+}
 
-  if (format->bits > 8) {
-    row[2 * index] = (uint8_t)raw;
-    row[2 * index + 1] = (uint8_t)(raw >> 8);
-  } else {
-    row[index] = (uint8_t)raw;
-  }
+static inline int cf_reference_load(const CfReferencePlane *plane, int x, int y, int channel)
+{
+  const uint8_t *sample = cf_reference_sample(plane, x, y, channel);
+
+  return plane->format->bits > 8 ? (sample[0] | sample[1] << 8) >> plane->format->shift : sample[0];
+}
+
+/* Stores the largest code that is not above `value`, clamped to those that there are. */
+static inline void cf_reference_store(const CfReferencePlane *plane, int x, int y, int channel,
+                                      double value)
+{
+  const double most = cf_max_code(plane->format);
+  const int raw = (int)(value > most ? most : value > 0.0 ? value : 0.0) << plane->format->shift;
+  uint8_t *sample = cf_reference_sample(plane, x, y, channel);
+
+  sample[0] = (uint8_t)raw;
+  if (plane->format->bits > 8)
+    sample[1] = (uint8_t)(raw >> 8);
+}
+
+/* Copies samples and the bits below them. Planes are of the same size. */
+static inline void cf_reference_copy(const CfReferencePlane *from, const CfReferencePlane *to)
+{
+  const size_t bytes =
+      (size_t)from->width * (size_t)from->channels * (size_t)cf_sample_bytes(from->format);
+
+  for (int y = 0; y < from->height; y++)
+    memcpy(cf_reference_sample(to, 0, y, 0), cf_reference_sample(from, 0, y, 0), bytes);
 }

@@ -13,7 +13,6 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
 {
   CfReferenceFir *fir = cf_reference_fir_open(video, status);
 
-  (void)options;
   if (fir && !update(fir, params, status)) {
     cf_reference_fir_close(fir);
     return NULL;

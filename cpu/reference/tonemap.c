@@ -25,49 +25,38 @@ typedef struct {
 
 /* ---- Samples ---- */
 
-/* Where a role's samples are. */
-typedef struct {
-  int plane, channel;
-} Place;
-
-static Place find_place(const CfVideo *video, CfRole role)
+/* Finds the plane that has a role's samples, and their channel. */
+static CfReferencePlane find_plane(const CfVideo *video, const CfPicture *picture, CfRole role,
+                                   int *p, int *channel)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
 
-  for (int p = 0; p < format->planes; p++) {
-    for (int c = 0; c < format->plane[p].channels; c++) {
-      if (format->plane[p].role[c] == role)
-        return (Place){p, c};
-    }
-  }
-  return (Place){-1, -1};
+  for (*p = 0;; ++*p)
+    for (*channel = 0; *channel < format->plane[*p].channels; ++*channel)
+      if (format->plane[*p].role[*channel] == role)
+        return cf_reference_plane(video, picture, *p);
 }
 
 /* The code of the sample that luma pixel (x, y) belongs to. */
 static double load(const CfVideo *video, const CfPicture *picture, CfRole role, int x, int y)
 {
-  const CfFormatInfo *format = cf_format_info(video->format);
-  const Place place = find_place(video, role);
-  const CfPlaneFormat *plane = &format->plane[place.plane];
-  const uint8_t *row =
-      picture->data[place.plane] + (y >> plane->subsampling_y) * picture->stride[place.plane];
+  int p, channel;
+  const CfReferencePlane plane = find_plane(video, picture, role, &p, &channel);
+  const CfPlaneFormat *info = &plane.format->plane[p];
 
-  return cf_reference_load(
-      format, row, (ptrdiff_t)(x >> plane->subsampling_x) * plane->channels + place.channel);
+  return cf_reference_load(&plane, x >> info->subsampling_x, y >> info->subsampling_y, channel);
 }
 
 /* `x` and `y` in the plane's own samples. */
 static void store(const State *state, const CfPicture *picture, CfRole role, int x, int y,
                   double code)
 {
-  const CfFormatInfo *format = cf_format_info(state->destination.format);
-  const Place place = find_place(&state->destination, role);
   const double fraction =
       state->params.dither ? (cf_tonemap_dither[y & 7][x & 7] + 0.5) / 64.0 : 0.5;
+  int p, channel;
+  const CfReferencePlane plane = find_plane(&state->destination, picture, role, &p, &channel);
 
-  cf_reference_store(format, picture->data[place.plane] + y * picture->stride[place.plane],
-                     (ptrdiff_t)x * format->plane[place.plane].channels + place.channel,
-                     (int)fmin(fmax(floor(code + fraction), 0.0), cf_max_code(format)));
+  cf_reference_store(&plane, x, y, channel, code + fraction);
 }
 
 /* ---- Light ---- */
@@ -258,7 +247,6 @@ static bool update(void *opaque, const void *params, CfStatus *status)
 {
   State *state = opaque;
 
-  (void)status;
   state->params = *(const CfTonemapParams *)params;
   if (!cf_tonemap_is_dynamic(&state->params))
     state->memory.started = false;
@@ -333,7 +321,6 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
 
 static const char *algorithm(const void *state)
 {
-  (void)state;
   return "series-double";
 }
 

@@ -5,6 +5,7 @@
  */
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
@@ -12,7 +13,7 @@
 #include "cpu/llf/pixel_io.h"
 #include "cpu/tonemap/pixels.h"
 
-/* A role's samples in their plane. */
+/* A component's samples in their plane. */
 typedef struct {
   int plane;
   bool halved_x, halved_y;
@@ -22,13 +23,15 @@ typedef struct {
 typedef struct {
   CfVideo video, destination;
   int threads;
-  Component luma, blue, red; /* of the source */
+  Component from[3]; /* luma, blue, red */
+  Component to[3];   /* the same, or red, green, blue */
   CfTonemapSource source;
   CfTonemapTones tones;
-  CfTonemapMatrix matrix;
-  CfTonemapCode luma_code, chroma_code; /* luma: red, green and blue too */
-  float dither[8][CF_TONEMAP_PIECE];    /* of the rows of a plane */
+  CfTonemapCodes codes; /* of the destination */
   CfTonemapParams params;
+
+  /* A code of the destination is scale * value + offset[row & 7][column & 7], rounded half up. */
+  float scale[3], offset[3][8][CF_TONEMAP_PIECE];
 
   CfTonemapMemory memory; /* of frames before, where the peak is measured */
   atomic_uint histogram[CF_TONEMAP_BINS];
@@ -49,45 +52,33 @@ typedef struct {
   int x, y, count, rows;
 } Piece;
 
-typedef float Row[CF_TONEMAP_PIECE];
-
 /* ---- Light ---- */
 
-static void load(const CfPicture *picture, const Component *component, int x, int y, int count,
+/* A component of each pixel. */
+static void load(const CfPicture *picture, const Component *component, const Piece *piece, int y,
                  float *code)
 {
-  const int row = component->halved_y ? y / 2 : y;
+  const uint8_t *row = cf_row(picture, component->plane, component->halved_y ? y / 2 : y);
+  const int half = cf_divide_up(piece->count, 2);
+  CfTonemapRow samples;
 
-  cf_llf_load(&component->samples,
-              picture->data[component->plane] + row * picture->stride[component->plane], x, count,
-              code);
-}
-
-/* Chroma of each pixel. */
-static void load_chroma(const CfPicture *picture, const Component *component, const Piece *piece,
-                        int y, float *code)
-{
-  Row half;
-
-  if (!component->halved_x) {
-    load(picture, component, piece->x, y, piece->count, code);
-    return;
+  if (component->halved_x) {
+    cf_llf_load(&component->samples, row, piece->x / 2, half, samples);
+    cf_tonemap_double(samples, half, code);
+  } else {
+    cf_llf_load(&component->samples, row, piece->x, piece->count, code);
   }
-  load(picture, component, piece->x / 2, y, cf_divide_up(piece->count, 2), half);
-  cf_tonemap_double(half, cf_divide_up(piece->count, 2), code);
 }
 
 /* Of row y of a piece. */
-static void load_light(const Loop *loop, const Piece *piece, int y, float *const light[3])
+static void load_light(const Loop *loop, const Piece *piece, int y, CfTonemapRow light[3])
 {
   const State *state = loop->state;
-  const CfPicture *picture = &loop->job->source;
-  Row luma, blue, red;
+  CfTonemapRow code[3];
 
-  load(picture, &state->luma, piece->x, y, piece->count, luma);
-  load_chroma(picture, &state->blue, piece, y, blue);
-  load_chroma(picture, &state->red, piece, y, red);
-  cf_tonemap_light(&state->source, luma, blue, red, piece->count, light);
+  for (int c = 0; c < 3; c++)
+    load(&loop->job->source, &state->from[c], piece, y, code[c]);
+  cf_tonemap_light(&state->source, code[0], code[1], code[2], piece->count, light);
 }
 
 /* ---- Analyse ---- */
@@ -113,8 +104,7 @@ static void analyse_rows(void *context, int first, int end)
   const int width = state->video.width;
   const bool dynamic = cf_tonemap_is_dynamic(&state->params);
   unsigned histogram[CF_TONEMAP_BINS] = {0};
-  Row red, green, blue;
-  float *const light[3] = {red, green, blue};
+  CfTonemapRow light[3];
 
   for (int y = first; y < end; y++) {
     uint16_t *plane = state->plane + (size_t)y * (size_t)state->stride;
@@ -134,83 +124,64 @@ static void analyse_rows(void *context, int first, int end)
 
 /* ---- Finish ---- */
 
-static uint8_t *row_of(const CfPicture *picture, int plane, int y)
+/* Samples of a component, in its own rows and columns. */
+static void store(const Loop *loop, int component, int x, int y, int count, const float *value)
 {
-  return picture->data[plane] + y * picture->stride[plane];
+  const State *state = loop->state;
+  const Component *to = &state->to[component];
+  uint8_t *row = cf_row(&loop->job->destination, to->plane, y);
+
+  cf_llf_store(&to->samples, row, row, x, count, state->offset[component][y & 7],
+               state->scale[component], value);
 }
 
-static void store_rgb(const State *state, const CfPicture *to, const Piece *piece, int y,
-                      float *const signal[3])
+static void store_opaque(const Loop *loop, const Piece *piece, int y, CfTonemapRow signal[3])
 {
-  const bool reversed = state->destination.format == CF_FORMAT_BGRA;
-
-  cf_tonemap_store_opaque(&state->luma_code, signal[reversed ? 2 : 0], signal[1],
-                          signal[reversed ? 0 : 2], state->dither[y & 7], piece->count,
-                          row_of(to, 0, y) + (ptrdiff_t)4 * piece->x);
-}
-
-static void store_luma(const State *state, const CfPicture *to, const Piece *piece, int y,
-                       const float *luma)
-{
-  const int bytes = cf_sample_bytes(cf_format_info(state->destination.format));
-  uint8_t *row = row_of(to, 0, y) + (ptrdiff_t)bytes * piece->x;
-
-  (bytes == 2 ? cf_tonemap_store_16 : cf_tonemap_store_8)(&state->luma_code, luma,
-                                                          state->dither[y & 7], piece->count, row);
+  memset(cf_row(&loop->job->destination, 0, y) + (ptrdiff_t)4 * piece->x, 255,
+         (size_t)4 * (size_t)piece->count);
+  for (int c = 0; c < 3; c++)
+    store(loop, c, piece->x, y, piece->count, signal[c]);
 }
 
 /* Of both rows. */
-static void store_chroma(const State *state, const CfPicture *to, const Piece *piece,
-                         float *const signal[2][3], float *const luma[2])
+static void store_chroma(const Loop *loop, const Piece *piece, CfTonemapRow signal[2][3],
+                         CfTonemapRow luma[2])
 {
-  const CfFormatInfo *format = cf_format_info(state->destination.format);
-  const int x = piece->x / 2, y = piece->y / 2, count = cf_divide_up(piece->count, 2);
-  const float *dither = state->dither[y & 7];
-  Row blue, red;
+  const CfTonemapCodes *codes = &loop->state->codes;
+  const int last = piece->rows - 1, count = cf_divide_up(piece->count, 2);
+  const float *const rows[2] = {luma[0], luma[last]};
+  CfTonemapRow blue, red;
 
-  cf_tonemap_chroma(&state->matrix, signal, luma, piece->count, blue, red);
-  if (format->planes == 3) {
-    cf_tonemap_store_8(&state->chroma_code, blue, dither, count, row_of(to, 1, y) + x);
-    cf_tonemap_store_8(&state->chroma_code, red, dither, count, row_of(to, 2, y) + x);
-  } else if (format->bits == 8) {
-    cf_tonemap_store_pair_8(&state->chroma_code, blue, red, dither, count,
-                            row_of(to, 1, y) + (ptrdiff_t)2 * x);
-  } else {
-    cf_tonemap_store_pair_16(&state->chroma_code, blue, red, dither, count,
-                             row_of(to, 1, y) + (ptrdiff_t)4 * x);
-  }
+  cf_tonemap_chroma((const float *const[2]){signal[0][2], signal[last][2]}, rows,
+                    1.0 / codes->blue_from, piece->count, blue);
+  cf_tonemap_chroma((const float *const[2]){signal[0][0], signal[last][0]}, rows,
+                    1.0 / codes->red_from, piece->count, red);
+  store(loop, 1, piece->x / 2, piece->y / 2, count, blue);
+  store(loop, 2, piece->x / 2, piece->y / 2, count, red);
 }
 
 static void finish_piece(const Loop *loop, const Piece *piece)
 {
   const State *state = loop->state;
-  const CfPicture *to = &loop->job->destination;
   const bool rgb = cf_format_info(state->destination.format)->rgb;
-  Row linear[3], encoded[2][3], luma[2];
-  float *const light[3] = {linear[0], linear[1], linear[2]};
-  const int last = piece->rows - 1;
+  CfTonemapRow light[3], signal[2][3], luma[2];
 
   for (int row = 0; row < piece->rows; row++) {
     const int y = piece->y + row;
     const size_t at = (size_t)y * (size_t)state->stride + (size_t)piece->x;
-    float *const signal[3] = {encoded[row][0], encoded[row][1], encoded[row][2]};
 
     load_light(loop, piece, y, light);
     cf_tonemap_finish(&state->tones, light, state->plane + at, state->base + at, piece->count,
-                      signal);
+                      signal[row]);
     if (rgb) {
-      store_rgb(state, to, piece, y, signal);
+      store_opaque(loop, piece, y, signal[row]);
     } else {
-      cf_tonemap_luma(&state->matrix, signal, piece->count, luma[row]);
-      store_luma(state, to, piece, y, luma[row]);
+      cf_tonemap_luma(&state->codes, signal[row], piece->count, luma[row]);
+      store(loop, 0, piece->x, y, piece->count, luma[row]);
     }
   }
-  if (!rgb) {
-    float *const signal[2][3] = {{encoded[0][0], encoded[0][1], encoded[0][2]},
-                                 {encoded[last][0], encoded[last][1], encoded[last][2]}};
-
-    store_chroma(state, to, piece, signal, (float *const[2]){luma[0], luma[last]});
-  }
+  if (!rgb)
+    store_chroma(loop, piece, signal, luma);
 }
 
 static void finish_pairs(void *context, int first, int end)
@@ -234,15 +205,11 @@ static void set_tones(State *state, double peak)
 {
   const CfTonemapParams *params = &state->params;
   const CfTonemapCurve curve = cf_tonemap_curve(params, peak);
-  CfTonemapTones *tones = &state->tones;
 
-  tones->detail = (float)(params->detail - 1.0);
-  tones->raises = params->detail > 1.0;
-  tones->noise_floor = (float)params->noise_floor;
-  tones->knee = (float)CF_TONEMAP_KNEE;
-  tones->room = (float)(1.0 - CF_TONEMAP_KNEE);
-  tones->most = (float)((curve.most - CF_TONEMAP_KNEE) / (1.0 - CF_TONEMAP_KNEE));
-  cf_tonemap_tone_table(&curve, params->saturation, tones->tone);
+  state->tones.detail = params->detail;
+  state->tones.noise_floor = params->noise_floor;
+  state->tones.most = curve.most;
+  cf_tonemap_tone_table(&curve, params->saturation, state->tones.tone);
 }
 
 /* From what the loop over rows has counted. */
@@ -269,27 +236,38 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
   State *state = opaque;
   const CfJob filter = {.source = picture_of(state, state->plane),
                         .destination = picture_of(state, state->base)};
-  const int height = state->video.height, pairs = cf_divide_up(height, 2);
+  const int height = state->video.height;
   Loop loop = {state, job};
 
-  cf_parallel_for(state->threads, height, cf_even_grain(state->threads, height), analyse_rows,
-                  &loop);
+  cf_parallel_evenly(state->threads, height, analyse_rows, &loop);
   if (cf_tonemap_is_dynamic(&state->params))
     follow_peak(state, job);
   if (!cf_llf_cpu.run(state->filter, &filter, status))
     return false;
-  cf_parallel_for(state->threads, pairs, cf_even_grain(state->threads, pairs), finish_pairs, &loop);
+  cf_parallel_evenly(state->threads, cf_divide_up(height, 2), finish_pairs, &loop);
   return true;
 }
 
 /* ---- Parameters ---- */
 
-static void set_dither(State *state)
+/* How values become codes of the destination. */
+static void set_codes(State *state)
 {
-  for (int y = 0; y < 8; y++)
-    for (int x = 0; x < CF_TONEMAP_PIECE; x++)
-      state->dither[y][x] =
-          state->params.dither ? ((float)cf_tonemap_dither[y][x & 7] + 0.5f) / 64.0f : 0.5f;
+  const CfTonemapCodes *codes = &state->codes;
+
+  for (int c = 0; c < 3; c++) {
+    const bool chroma = c > 0 && !cf_format_info(state->destination.format)->rgb;
+    const double offset = chroma ? codes->chroma_centre : codes->luma_offset;
+
+    state->scale[c] = (float)(chroma ? codes->chroma_scale : codes->luma_scale);
+    for (int y = 0; y < 8; y++) {
+      for (int x = 0; x < CF_TONEMAP_PIECE; x++) {
+        const double dither = (cf_tonemap_dither[y][x & 7] + 0.5) / 64.0 - 0.5;
+
+        state->offset[c][y][x] = (float)(state->params.dither ? offset + dither : offset);
+      }
+    }
+  }
 }
 
 static bool update(void *opaque, const void *params, CfStatus *status)
@@ -303,60 +281,26 @@ static bool update(void *opaque, const void *params, CfStatus *status)
   state->params = *next;
   if (!cf_tonemap_is_dynamic(next))
     state->memory.started = false;
-  set_dither(state);
+  set_codes(state);
   set_tones(state, cf_tonemap_peak(next, state->video.transfer));
   return true;
 }
 
 /* ---- Life ---- */
 
-static Component component_of(const CfVideo *video, CfRole role)
+static void find_components(const CfVideo *video, Component components[3])
 {
-  const CfFormatInfo *format = cf_format_info(video->format);
-  CfLlfComponent components[3];
-  const int i = role == CF_ROLE_LUMA ? 0 : role == CF_ROLE_CHROMA_BLUE ? 1 : 2;
+  CfLlfComponent found[3];
 
-  cf_llf_components(video, components);
-  return (Component){.plane = components[i].plane,
-                     .halved_x = format->plane[components[i].plane].subsampling_x,
-                     .halved_y = format->plane[components[i].plane].subsampling_y,
-                     .samples = cf_llf_samples(video, &components[i])};
-}
+  cf_llf_components(video, found);
+  for (int i = 0; i < 3; i++) {
+    const CfPlaneFormat *plane = &cf_format_info(video->format)->plane[found[i].plane];
 
-static void set_source(State *state)
-{
-  const CfTonemapCodes codes = cf_tonemap_codes(&state->video);
-  CfTonemapSource *source = &state->source;
-
-  source->transfer = state->video.transfer;
-  source->luma_offset = (float)codes.luma_offset;
-  source->luma_gain = (float)(1.0 / codes.luma_scale);
-  source->chroma_centre = (float)codes.chroma_centre;
-  source->chroma_gain = (float)(1.0 / codes.chroma_scale);
-  source->red_from = (float)codes.red_from;
-  source->blue_from = (float)codes.blue_from;
-  source->green_from_blue = (float)codes.green_from_blue;
-  source->green_from_red = (float)codes.green_from_red;
-  cf_tonemap_light_table(source->transfer, source->light);
-  state->luma = component_of(&state->video, CF_ROLE_LUMA);
-  state->blue = component_of(&state->video, CF_ROLE_CHROMA_BLUE);
-  state->red = component_of(&state->video, CF_ROLE_CHROMA_RED);
-}
-
-static void set_destination(State *state)
-{
-  const CfFormatInfo *format = cf_format_info(state->destination.format);
-  const CfTonemapCodes codes = cf_tonemap_codes(&state->destination);
-  const float most = (float)cf_max_code(format);
-
-  state->luma_code =
-      (CfTonemapCode){(float)codes.luma_scale, (float)codes.luma_offset, most, format->shift};
-  state->chroma_code =
-      (CfTonemapCode){(float)codes.chroma_scale, (float)codes.chroma_centre, most, format->shift};
-  for (int c = 0; c < 3; c++)
-    state->matrix.weight[c] = (float)codes.weight[c];
-  state->matrix.blue_gain = (float)(1.0 / codes.blue_from);
-  state->matrix.red_gain = (float)(1.0 / codes.red_from);
+    components[i].plane = found[i].plane;
+    components[i].halved_x = plane->subsampling_x;
+    components[i].halved_y = plane->subsampling_y;
+    components[i].samples = cf_llf_samples(video, &found[i]);
+  }
 }
 
 static void close_state(void *opaque)
@@ -395,8 +339,14 @@ static void *open_state(const CfVideo *video, const void *params, const CfOpenOp
       close_state(state);
     return NULL;
   }
-  set_source(state);
-  set_destination(state);
+  state->source.transfer = video->transfer;
+  state->source.codes = cf_tonemap_codes(video);
+  state->source.luma_gain = (float)(1.0 / state->source.codes.luma_scale);
+  state->source.chroma_gain = (float)(1.0 / state->source.codes.chroma_scale);
+  cf_tonemap_light_table(video->transfer, state->source.light);
+  find_components(video, state->from);
+  state->codes = cf_tonemap_codes(&state->destination);
+  find_components(&state->destination, state->to);
   state->filter =
       cf_llf_cpu.open(&plane, &filter, &(CfOpenOptions){.threads = options->threads}, status);
   if (!state->filter || !update(state, params, status)) {

@@ -93,10 +93,12 @@ INLINE void decode(const CfTonemapSource *source, const float *restrict luma,
                    const float *restrict blue, const float *restrict red, int count,
                    float *restrict r, float *restrict g, float *restrict b)
 {
-  const float luma_offset = source->luma_offset, luma_gain = source->luma_gain;
-  const float centre = source->chroma_centre, chroma_gain = source->chroma_gain;
-  const float red_from = source->red_from, blue_from = source->blue_from;
-  const float green_from_blue = source->green_from_blue, green_from_red = source->green_from_red;
+  const CfTonemapCodes *codes = &source->codes;
+  const float luma_offset = (float)codes->luma_offset, centre = (float)codes->chroma_centre;
+  const float luma_gain = source->luma_gain, chroma_gain = source->chroma_gain;
+  const float red_from = (float)codes->red_from, blue_from = (float)codes->blue_from;
+  const float green_from_blue = (float)codes->green_from_blue;
+  const float green_from_red = (float)codes->green_from_red;
   const float last = (float)CF_TONEMAP_LIGHT_STEPS;
 
   for (int i = 0; i < count; i++) {
@@ -123,9 +125,9 @@ INLINE void look_up_light(const float *restrict table, const float *restrict pla
 
 CF_MULTIVERSION
 void cf_tonemap_light(const CfTonemapSource *source, const float *luma, const float *blue,
-                      const float *red, int count, float *const light[3])
+                      const float *red, int count, CfTonemapRow light[3])
 {
-  float place[3][CF_TONEMAP_PIECE];
+  CfTonemapRow place[3];
 
   decode(source, luma, blue, red, count, place[0], place[1], place[2]);
   for (int c = 0; c < 3; c++)
@@ -142,7 +144,7 @@ void cf_tonemap_double(const float *restrict samples, int count, float *restrict
 }
 
 CF_MULTIVERSION
-void cf_tonemap_analyse(float *const light[3], int count, uint16_t *restrict plane)
+void cf_tonemap_analyse(CfTonemapRow light[3], int count, uint16_t *restrict plane)
 {
   const float *restrict r = light[0], *restrict g = light[1], *restrict b = light[2];
   const float to_code = 65535.0f / (float)CF_TONEMAP_STOPS;
@@ -195,9 +197,9 @@ INLINE void add_local(const CfTonemapTones *tones, const uint16_t *restrict plan
                       const uint16_t *restrict base, const float *restrict base_gain,
                       const float *restrict room, int count, float *restrict gain)
 {
-  const float to_stops = (float)CF_TONEMAP_STOPS / 65535.0f, detail = tones->detail;
-  const bool floored = tones->raises && tones->noise_floor > 0.0f;
-  const float per_floor = floored ? 1.0f / tones->noise_floor : 0.0f;
+  const float to_stops = (float)CF_TONEMAP_STOPS / 65535.0f, detail = (float)(tones->detail - 1.0);
+  const bool floored = detail > 0.0f && tones->noise_floor > 0.0;
+  const float per_floor = floored ? (float)(1.0 / tones->noise_floor) : 0.0f;
   const float always = floored ? 0.0f : 1.0f;
 
   for (int i = 0; i < count; i++) {
@@ -218,7 +220,8 @@ INLINE void make_sdr(const CfTonemapTones *tones, const float *restrict gain,
                      const float *restrict green, const float *restrict blue, int count,
                      float *restrict to_red, float *restrict to_green, float *restrict to_blue)
 {
-  const float knee = tones->knee, room = tones->room, most = tones->most;
+  const float knee = (float)CF_TONEMAP_KNEE, room = (float)(1.0 - CF_TONEMAP_KNEE);
+  const float most = (float)((tones->most - CF_TONEMAP_KNEE) / (1.0 - CF_TONEMAP_KNEE));
   const float per_room = 1.0f / room;
   float matrix[3][3], weight[3];
 
@@ -262,11 +265,10 @@ INLINE void encode(int count, float *restrict light)
 }
 
 CF_MULTIVERSION
-void cf_tonemap_finish(const CfTonemapTones *tones, float *const light[3], const uint16_t *plane,
-                       const uint16_t *base, int count, float *const signal[3])
+void cf_tonemap_finish(const CfTonemapTones *tones, CfTonemapRow light[3], const uint16_t *plane,
+                       const uint16_t *base, int count, CfTonemapRow signal[3])
 {
-  float gain[CF_TONEMAP_PIECE], room[CF_TONEMAP_PIECE], saturation[CF_TONEMAP_PIECE];
-  float base_gain[CF_TONEMAP_PIECE];
+  CfTonemapRow gain, room, saturation, base_gain;
 
   look_up_own(tones->tone, plane, count, gain, room, saturation);
   look_up_gain(tones->tone, base, count, base_gain);
@@ -280,111 +282,32 @@ void cf_tonemap_finish(const CfTonemapTones *tones, float *const light[3], const
 /* ---- From R'G'B' to planes ---- */
 
 CF_MULTIVERSION
-void cf_tonemap_luma(const CfTonemapMatrix *matrix, float *const signal[3], int count,
+void cf_tonemap_luma(const CfTonemapCodes *codes, CfTonemapRow signal[3], int count,
                      float *restrict luma)
 {
   const float *restrict red = signal[0], *restrict green = signal[1], *restrict blue = signal[2];
-  const float kr = matrix->weight[0], kg = matrix->weight[1], kb = matrix->weight[2];
+  const float kr = (float)codes->weight[0], kg = (float)codes->weight[1];
+  const float kb = (float)codes->weight[2];
 
   for (int i = 0; i < count; i++)
     luma[i] = kr * red[i] + kg * green[i] + kb * blue[i];
 }
 
 /* The sum of a colour less luma in two rows. */
-INLINE float block_column(float *const colour[2], float *const luma[2], int x)
+INLINE float block_column(const float *const colour[2], const float *const luma[2], int x)
 {
   return colour[0][x] - luma[0][x] + (colour[1][x] - luma[1][x]);
 }
 
-INLINE void average(float *const colour[2], float *const luma[2], int columns, float gain,
-                    float *restrict chroma)
+CF_MULTIVERSION
+void cf_tonemap_chroma(const float *const colour[2], const float *const luma[2], double gain,
+                       int columns, float *restrict chroma)
 {
+  const float quarter = (float)(0.25 * gain), half = (float)(0.5 * gain);
+
   for (int i = 0; i < columns / 2; i++)
     chroma[i] =
-        0.25f * gain * (block_column(colour, luma, 2 * i) + block_column(colour, luma, 2 * i + 1));
+        quarter * (block_column(colour, luma, 2 * i) + block_column(colour, luma, 2 * i + 1));
   if (columns % 2)
-    chroma[columns / 2] = 0.5f * gain * block_column(colour, luma, columns - 1);
-}
-
-CF_MULTIVERSION
-void cf_tonemap_chroma(const CfTonemapMatrix *matrix, float *const signal[2][3],
-                       float *const luma[2], int columns, float *blue, float *red)
-{
-  average((float *const[2]){signal[0][2], signal[1][2]}, luma, columns, matrix->blue_gain, blue);
-  average((float *const[2]){signal[0][0], signal[1][0]}, luma, columns, matrix->red_gain, red);
-}
-
-/* ---- Codes ---- */
-
-/* Rows need no alignment beyond that of a byte. */
-typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
-typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
-
-/* A cast of what is not below 0 cuts off as floor does. */
-INLINE uint32_t code_of(float scale, float offset, float most, float value, float dither)
-{
-  return (uint32_t)(int)clamp(scale * value + offset + dither, 0.0f, most);
-}
-
-CF_MULTIVERSION
-void cf_tonemap_store_8(const CfTonemapCode *code, const float *restrict value,
-                        const float *restrict dither, int count, uint8_t *restrict to)
-{
-  const float scale = code->scale, offset = code->offset, most = code->most;
-
-  for (int i = 0; i < count; i++)
-    to[i] = (uint8_t)code_of(scale, offset, most, value[i], dither[i]);
-}
-
-CF_MULTIVERSION
-void cf_tonemap_store_16(const CfTonemapCode *code, const float *restrict value,
-                         const float *restrict dither, int count, uint8_t *restrict to)
-{
-  const float scale = code->scale, offset = code->offset, most = code->most;
-  const int shift = code->shift;
-  Word2 *restrict word = (Word2 *)to;
-
-  for (int i = 0; i < count; i++)
-    word[i] = (uint16_t)(code_of(scale, offset, most, value[i], dither[i]) << shift);
-}
-
-CF_MULTIVERSION
-void cf_tonemap_store_pair_8(const CfTonemapCode *code, const float *restrict first,
-                             const float *restrict second, const float *restrict dither, int count,
-                             uint8_t *restrict to)
-{
-  const float scale = code->scale, offset = code->offset, most = code->most;
-  Word2 *restrict word = (Word2 *)to;
-
-  for (int i = 0; i < count; i++)
-    word[i] = (uint16_t)(code_of(scale, offset, most, first[i], dither[i]) |
-                         code_of(scale, offset, most, second[i], dither[i]) << 8);
-}
-
-CF_MULTIVERSION
-void cf_tonemap_store_pair_16(const CfTonemapCode *code, const float *restrict first,
-                              const float *restrict second, const float *restrict dither, int count,
-                              uint8_t *restrict to)
-{
-  const float scale = code->scale, offset = code->offset, most = code->most;
-  const int shift = code->shift;
-  Word4 *restrict word = (Word4 *)to;
-
-  for (int i = 0; i < count; i++)
-    word[i] = code_of(scale, offset, most, first[i], dither[i]) << shift |
-              code_of(scale, offset, most, second[i], dither[i]) << (16 + shift);
-}
-
-CF_MULTIVERSION
-void cf_tonemap_store_opaque(const CfTonemapCode *code, const float *restrict first,
-                             const float *restrict second, const float *restrict third,
-                             const float *restrict dither, int count, uint8_t *restrict to)
-{
-  const float scale = code->scale, offset = code->offset, most = code->most;
-  Word4 *restrict word = (Word4 *)to;
-
-  for (int i = 0; i < count; i++)
-    word[i] = code_of(scale, offset, most, first[i], dither[i]) |
-              code_of(scale, offset, most, second[i], dither[i]) << 8 |
-              code_of(scale, offset, most, third[i], dither[i]) << 16 | 0xff000000u;
+    chroma[columns / 2] = half * block_column(colour, luma, columns - 1);
 }
