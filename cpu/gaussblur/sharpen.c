@@ -18,12 +18,11 @@
  * those of non-opaque planes are as accurate as for so many bits. */
 #define WEIGHTED_BITS 16
 
-enum { ALONG_X, ALONG_Y, ALONG_BOTH, BLURS };
-
-/* The three blurs, straight or weighted by alpha. */
+/* Straight or weighted by alpha. */
 typedef struct {
-  CfCpuPyramid *blur[BLURS];
-  CfLineFormat format; /* of what is stored */
+  CfCpuPyramid *down;   /* G_y of the picture */
+  CfCpuPyramid *across; /* G_x of single rows */
+  CfLineFormat format;  /* of what is stored */
 } Way;
 
 struct CfCpuSharpen {
@@ -31,6 +30,7 @@ struct CfCpuSharpen {
   int p, threads;
   int width, channels, bytes;
   CfFirPlane plan;
+  uint8_t border_pixel[8];
   Way straight, weighted;
   bool weighted_pays;
   CfBuffer tables, scratch;
@@ -39,8 +39,8 @@ struct CfCpuSharpen {
 
 /* Rows of a thread, in single precision. */
 typedef struct {
-  float *coarse, *along_x, *along_y, *source;
-  float *work;
+  float *source, *blurred;
+  CfPyramidRow row;
 } Scratch;
 
 /* Preparing */
@@ -64,26 +64,30 @@ bool cf_cpu_sharpen_pays(int bits, bool weighted, double horizontal, double vert
          cf_cpu_pyramid_pays(bits_of(bits, weighted), false, false, horizontal, vertical, &x, &y);
 }
 
-static bool prepare_blurs(CfCpuSharpen *sharpen, Way *way, int bits, const CfFirPlan *plan,
-                          double horizontal, double vertical, CfStatus *status)
+static bool prepare_blur(const CfCpuSharpen *sharpen, CfCpuPyramid **blur, const CfVideo *video,
+                         const CfFirPlan *plan, double horizontal, double vertical,
+                         const CfPyramidFactors *x, const CfPyramidFactors *y, CfStatus *status)
+{
+  if (!*blur)
+    *blur = cf_cpu_pyramid_open(video, sharpen->p, sharpen->threads, status);
+  if (!*blur)
+    return false;
+  cf_cpu_pyramid_allow_folding(*blur);
+  return cf_cpu_pyramid_update(*blur, plan, horizontal, vertical, x, y, NULL, status);
+}
+
+static bool prepare_way(const CfCpuSharpen *sharpen, Way *way, int bits, const CfFirPlan *plan,
+                        double horizontal, double vertical, CfStatus *status)
 {
   const CfPyramidFactors none = {.decimation = 1, .thinning = 1};
+  CfVideo row = sharpen->video; /* no rows wait in the one that blurs single ones */
   CfPyramidFactors x, y;
-  bool good = true;
 
+  row.height = 1;
   cf_cpu_pyramid_pays(bits, false, false, horizontal, vertical, &x, &y);
-  for (int i = 0; good && i < BLURS; i++) {
-    const bool across = i != ALONG_Y, down = i != ALONG_X;
-
-    if (!way->blur[i])
-      way->blur[i] = cf_cpu_pyramid_open(&sharpen->video, sharpen->p, sharpen->threads, status);
-    if (way->blur[i])
-      cf_cpu_pyramid_allow_folding(way->blur[i]);
-    good = way->blur[i] && cf_cpu_pyramid_update(way->blur[i], plan, across ? horizontal : 0.0,
-                                                 down ? vertical : 0.0, across ? &x : &none,
-                                                 down ? &y : &none, NULL, status);
-  }
-  return good;
+  return prepare_blur(sharpen, &way->down, &sharpen->video, plan, 0.0, vertical, &none, &y,
+                      status) &&
+         prepare_blur(sharpen, &way->across, &row, plan, horizontal, 0.0, &x, &none, status);
 }
 
 static void lay_out_tables(CfCpuSharpen *sharpen, CfArena *arena)
@@ -97,21 +101,15 @@ static void lay_out_tables(CfCpuSharpen *sharpen, CfArena *arena)
                                               &cf_lines_float, samples, arena);
 }
 
-static Scratch take_scratch(const CfCpuSharpen *sharpen, CfArena *arena)
+static Scratch take_scratch(const CfCpuSharpen *sharpen, const Way *way, CfArena *arena)
 {
-  const CfCpuPyramid *blur = sharpen->straight.blur[ALONG_X];
-  const CfCpuPyramid *weighted = sharpen->weighted_pays ? sharpen->weighted.blur[ALONG_X] : blur;
-  const int factor = cf_max(blur->x.factor, weighted->x.factor);
-  const int coarse = cf_max(blur->x.coarse_count, weighted->x.coarse_count);
-  const size_t row = cf_cpu_pyramid_row_samples(blur, sharpen->width + factor) * sizeof(float);
-  const size_t work = cf_row_work(sharpen->width, sharpen->channels, factor);
+  const int pixels = sharpen->width + way->across->x.factor;
+  const size_t row = cf_cpu_pyramid_row_samples(way->down, pixels) * sizeof(float);
   Scratch scratch;
 
-  scratch.coarse = cf_arena_take(arena, cf_cpu_pyramid_row_samples(blur, coarse) * sizeof(float));
-  scratch.along_x = cf_arena_take(arena, row);
-  scratch.along_y = cf_arena_take(arena, row);
   scratch.source = cf_arena_take(arena, row);
-  scratch.work = cf_arena_take(arena, work * sizeof(float));
+  scratch.blurred = cf_arena_take(arena, row);
+  scratch.row = cf_cpu_pyramid_take_row(way->across, arena);
   return scratch;
 }
 
@@ -119,20 +117,23 @@ bool cf_cpu_sharpen_update(CfCpuSharpen *sharpen, const CfFirPlan *plan, double 
                            double vertical, CfStatus *status)
 {
   const int bits = cf_format_info(sharpen->video.format)->bits;
-  CfArena tables = {0}, scratch = {0}, placed;
+  CfArena tables = {0}, scratch = {0}, weighted = {0}, placed;
 
   sharpen->plan = plan->plane[sharpen->p];
   sharpen->weighted_pays =
       sharpen->plan.premultiplied && cf_cpu_sharpen_pays(bits, true, horizontal, vertical);
-  if (!prepare_blurs(sharpen, &sharpen->straight, bits, plan, horizontal, vertical, status) ||
-      (sharpen->weighted_pays && !prepare_blurs(sharpen, &sharpen->weighted, bits_of(bits, true),
-                                                plan, horizontal, vertical, status)))
+  if (!prepare_way(sharpen, &sharpen->straight, bits, plan, horizontal, vertical, status) ||
+      (sharpen->weighted_pays && !prepare_way(sharpen, &sharpen->weighted, bits_of(bits, true),
+                                              plan, horizontal, vertical, status)))
     return false;
+  cf_border_pixel(&sharpen->video, &sharpen->plan, sharpen->border_pixel);
   lay_out_tables(sharpen, &tables);
-  take_scratch(sharpen, &scratch);
-  sharpen->scratch_stride = scratch.used;
+  take_scratch(sharpen, &sharpen->straight, &scratch);
+  if (sharpen->weighted_pays)
+    take_scratch(sharpen, &sharpen->weighted, &weighted);
+  sharpen->scratch_stride = scratch.used > weighted.used ? scratch.used : weighted.used;
   if (!cf_buffer_reserve(&sharpen->tables, tables.used, "what sharpens", status) ||
-      !cf_buffer_reserve(&sharpen->scratch, scratch.used * (size_t)sharpen->threads,
+      !cf_buffer_reserve(&sharpen->scratch, sharpen->scratch_stride * (size_t)sharpen->threads,
                          "rows to sharpen", status))
     return false;
   placed = (CfArena){.base = sharpen->tables.base};
@@ -144,73 +145,47 @@ bool cf_cpu_sharpen_update(CfCpuSharpen *sharpen, const CfFirPlan *plan, double 
 
 /* Rows */
 
-/* The four coarse rows that row `y` of the result lies between; without decimation one. */
-static void find_rows(const CfCpuPyramid *blur, int y, const void *rows[4])
+/* Row `y` of the picture blurred along columns, in `to` or where it is. */
+static const float *blur_columns(const CfCpuPyramid *blur, int y, int samples, float *to)
 {
   const CfPyramidAxis *axis = &blur->y;
   const int first = y / axis->factor + axis->spline_first[y % axis->factor] - axis->coarse_first;
+  const float *row = blur->coarse + (size_t)first * blur->coarse_stride;
+  const void *rows[] = {row, row + blur->coarse_stride, row + 2 * blur->coarse_stride,
+                        row + 3 * blur->coarse_stride};
 
-  for (int k = 0; k < 4; k++)
-    rows[k] =
-        blur->coarse + (size_t)(k < axis->spline_count ? first + k : first) * blur->coarse_stride;
-}
-
-/* Row `y` interpolated along columns. */
-static const float *interpolate_columns(const CfCpuPyramid *blur, int y, int samples, float *to)
-{
-  const CfLineTaps *taps = &blur->y_spline[y % blur->y.factor];
-  const void *rows[4];
-
-  find_rows(blur, y, rows);
-  if (!taps->tap)
-    return rows[0];
-  cf_lines_float.sum(taps, rows, cf_round_to_granule(samples), to);
+  if (axis->factor == 1)
+    return row;
+  cf_lines_float.sum(&blur->y_spline[y % axis->factor], rows, cf_round_to_granule(samples), to);
   return to;
 }
 
 CF_MULTIVERSION
-static void subtract_twice(const float *restrict both, const float *restrict along_x, int samples,
-                           float *restrict to)
+static void sharpen_samples(const float *restrict blurred, int samples, float *restrict line)
 {
   for (int i = 0; i < samples; i++)
-    to[i] = both[i] - 2.0f * along_x[i];
+    line[i] = 2.0f * line[i] - blurred[i];
 }
 
-CF_MULTIVERSION
-static void add_up(const float *restrict rest, const float *restrict along_y, int samples,
-                   float *restrict source)
-{
-  for (int i = 0; i < samples; i++)
-    source[i] = 4.0f * source[i] - 2.0f * along_y[i] + rest[i];
-}
-
-/* Row `y` of the result: what is interpolated along rows is added up before. */
+/* Row `y` of the result. */
 static void sharpen_row(const CfCpuSharpen *sharpen, const Way *way, const CfJob *job, CfRect rect,
                         int y, const Scratch *scratch)
 {
-  const CfCpuPyramid *const *blur = (const CfCpuPyramid *const *)way->blur;
-  const CfPyramidAxis *x = &blur[ALONG_X]->x;
-  const int channels = sharpen->channels, first = rect.x0 * channels;
-  const int samples = (rect.x1 - rect.x0) * channels, coarse = x->coarse_count * channels;
+  const int channels = sharpen->channels, all = sharpen->width * channels;
+  const int first = rect.x0 * channels, samples = (rect.x1 - rect.x0) * channels;
   const ptrdiff_t offset = (ptrdiff_t)first * sharpen->bytes;
-  const uint8_t *source =
-      job->source.data[sharpen->p] + y * job->source.stride[sharpen->p] + offset;
-  uint8_t *destination =
-      job->destination.data[sharpen->p] + y * job->destination.stride[sharpen->p] + offset;
-  const void *along_x[4];
+  const uint8_t *source = job->source.data[sharpen->p] + y * job->source.stride[sharpen->p];
+  uint8_t *to = job->destination.data[sharpen->p] + y * job->destination.stride[sharpen->p];
+  float border_pixel[CF_MAX_CHANNELS];
 
-  find_rows(blur[ALONG_X], y, along_x);
-  subtract_twice(interpolate_columns(blur[ALONG_BOTH], y, coarse, scratch->coarse), along_x[0],
-                 coarse, scratch->coarse);
-  cf_row_expand(x, blur[ALONG_X]->x_spline, channels, scratch->coarse, 0, sharpen->width,
-                scratch->work, scratch->along_x);
-
-  const float *along_y =
-      interpolate_columns(blur[ALONG_Y], y, sharpen->width * channels, scratch->along_y);
-  along_y -= (ptrdiff_t)blur[ALONG_Y]->x.coarse_first * channels;
-  cf_lines_float.load(&way->format, source, samples, scratch->source);
-  add_up(scratch->along_x + first, along_y + first, samples, scratch->source);
-  cf_lines_float.store(&way->format, scratch->source, samples, source, destination);
+  cf_lines_float.load(&way->format, sharpen->border_pixel, channels, border_pixel);
+  cf_lines_float.load(&way->format, source, all, scratch->source);
+  sharpen_samples(blur_columns(way->down, y, all, scratch->blurred), all, scratch->source);
+  cf_cpu_pyramid_blur_row(way->across, &scratch->row, scratch->source, border_pixel,
+                          scratch->blurred);
+  sharpen_samples(scratch->blurred + first, samples, scratch->source + first);
+  cf_lines_float.store(&way->format, scratch->source + first, samples, source + offset,
+                       to + offset);
 }
 
 /* Planes */
@@ -229,7 +204,7 @@ static void sharpen_strips(void *context, int strip, int end)
   const int y0 = strips->rect.y0 + strip * STRIP_ROWS, y1 = strips->rect.y0 + end * STRIP_ROWS;
   CfArena arena = {.base = (uint8_t *)sharpen->scratch.base +
                            sharpen->scratch_stride * (size_t)cf_thread_index()};
-  const Scratch scratch = take_scratch(sharpen, &arena);
+  const Scratch scratch = take_scratch(sharpen, strips->way, &arena);
 
   for (int y = y0; y < y1 && y < strips->rect.y1; y++)
     sharpen_row(sharpen, strips->way, strips->job, strips->rect, y, &scratch);
@@ -246,10 +221,8 @@ const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect r
     return "none";
   if (weighted && !sharpen->weighted_pays)
     return NULL;
-  for (int i = 0; i < BLURS; i++) {
-    cf_cpu_pyramid_make_fine(way->blur[i], job, weighted, rect.y0, rect.y1);
-    cf_cpu_pyramid_make_coarse(way->blur[i], rect.y0, rect.y1);
-  }
+  cf_cpu_pyramid_make_fine(way->down, job, weighted, rect.y0, rect.y1);
+  cf_cpu_pyramid_make_coarse(way->down, rect.y0, rect.y1);
   cf_parallel_for(sharpen->threads, strips, 1, sharpen_strips, &(Strips){sharpen, way, job, rect});
   return "pyramid-float";
 }
@@ -278,9 +251,11 @@ void cf_cpu_sharpen_close(CfCpuSharpen *sharpen)
 {
   if (!sharpen)
     return;
-  for (int i = 0; i < BLURS; i++) {
-    cf_cpu_pyramid_close(sharpen->straight.blur[i]);
-    cf_cpu_pyramid_close(sharpen->weighted.blur[i]);
+  for (int i = 0; i < 2; i++) {
+    const Way *way = i ? &sharpen->weighted : &sharpen->straight;
+
+    cf_cpu_pyramid_close(way->down);
+    cf_cpu_pyramid_close(way->across);
   }
   free(sharpen->tables.base);
   free(sharpen->scratch.base);

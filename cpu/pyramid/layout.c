@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/common/memory.h"
+#include "cpu/common/int_math.h"
 #include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 
@@ -131,12 +132,31 @@ static int strip_source_rows(const CfPyramidAxis *axis)
   return (CF_PYRAMID_FINE_ROWS - 1) * axis->factors.decimation + axis->prefilter_count;
 }
 
-CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena)
+static size_t larger(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+static CfPyramidAlong take_along(const CfCpuPyramid *pyramid, CfArena *arena)
 {
   const CfPyramidAxis *x = &pyramid->x;
+  const CfRowMargins *margins = &pyramid->source_margins;
+  const int extended = margins->before + pyramid->width + margins->after;
+  const int longest = cf_max(extended, x->fine_count) + CF_PYRAMID_LARGEST_STEP;
+  const size_t down =
+      cf_row_work(extended + x->factors.decimation, pyramid->channels, x->factors.decimation);
+  const size_t low =
+      cf_row_work(x->fine_count + x->factors.thinning, pyramid->channels, x->factors.thinning);
+  const size_t up = cf_row_work(pyramid->width, pyramid->channels, x->factor);
+
+  return (CfPyramidAlong){
+      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, longest) * sizeof(float)),
+      cf_arena_take(arena, larger(larger(down, low), up) * sizeof(float))};
+}
+
+CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena)
+{
   const int rows = strip_source_rows(&pyramid->y);
-  const int extended =
-      pyramid->source_margins.before + pyramid->width + pyramid->source_margins.after;
   CfPyramidDown scratch = {.filtered_bytes =
                                cf_cpu_pyramid_row_samples(pyramid, pyramid->width) * sizeof(float)};
 
@@ -146,18 +166,12 @@ CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *are
   scratch.filtered = cf_arena_take(arena, CF_PYRAMID_FINE_ROWS * scratch.filtered_bytes);
   scratch.line =
       cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->width) * sizeof(float));
-  scratch.extended =
-      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, extended + CF_PYRAMID_LARGEST_STEP) *
-                               sizeof(float));
-  scratch.work = cf_arena_take(arena, cf_row_work(extended + x->factors.decimation,
-                                                  pyramid->channels, x->factors.decimation) *
-                                          sizeof(float));
+  scratch.along = take_along(pyramid, arena);
   return scratch;
 }
 
 CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena)
 {
-  const CfPyramidAxis *x = &pyramid->x;
   CfPyramidLow scratch;
 
   scratch.lines = cf_arena_take(arena, (size_t)(pyramid->y.low_count + 1) * sizeof *scratch.lines);
@@ -165,12 +179,17 @@ CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena
                                           sizeof(float));
   scratch.below = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->load_count) *
                                            sizeof(float));
-  scratch.extended = cf_arena_take(
-      arena,
-      cf_cpu_pyramid_row_samples(pyramid, x->fine_count + CF_PYRAMID_LARGEST_STEP) * sizeof(float));
-  scratch.work = cf_arena_take(arena, cf_row_work(x->fine_count + x->factors.thinning,
-                                                  pyramid->channels, x->factors.thinning) *
-                                          sizeof(float));
+  scratch.along = take_along(pyramid, arena);
+  return scratch;
+}
+
+CfPyramidRow cf_cpu_pyramid_take_row(const CfCpuPyramid *pyramid, CfArena *arena)
+{
+  CfPyramidRow scratch;
+
+  scratch.fine = cf_arena_take(arena, pyramid->fine_stride * sizeof(float));
+  scratch.coarse = cf_arena_take(arena, pyramid->coarse_stride * sizeof(float));
+  scratch.along = take_along(pyramid, arena);
   return scratch;
 }
 
@@ -208,11 +227,6 @@ CfPyramidFixedUp cf_cpu_pyramid_take_fixed_up(const CfCpuPyramid *pyramid, CfAre
   scratch.work = cf_arena_take(
       arena, cf_row_work(pyramid->width, pyramid->channels, pyramid->x.factor) * sizeof(int16_t));
   return scratch;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-  return a > b ? a : b;
 }
 
 static size_t scratch_bytes(const CfCpuPyramid *pyramid)

@@ -78,12 +78,18 @@ bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status);
 /* The calling thread's scratch. Each of the three steps takes its own from the start of it. */
 CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid);
 
+/* What filters along rows. */
+typedef struct {
+  float *extended, *work;
+} CfPyramidAlong;
+
 typedef struct {
   uint8_t *tile;      /* of source rows, in working samples */
   const void **lines; /* its rows */
   uint8_t *filtered;  /* CF_PYRAMID_FINE_ROWS rows of the plane's width, in working samples */
   size_t filtered_bytes;
-  float *line, *extended, *work;
+  float *line;
+  CfPyramidAlong along;
 } CfPyramidDown;
 CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena);
 
@@ -103,9 +109,20 @@ bool cf_cpu_pyramid_fold_columns(const CfCpuPyramid *pyramid, const CfLineFormat
 typedef struct {
   const void **lines;  /* that two rows read */
   float *line, *below; /* two rows of the fine samples loaded */
-  float *extended, *work;
+  CfPyramidAlong along;
 } CfPyramidLow;
 CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena);
+
+/* A row that is blurred by itself. */
+typedef struct {
+  float *fine, *coarse;
+  CfPyramidAlong along;
+} CfPyramidRow;
+CfPyramidRow cf_cpu_pyramid_take_row(const CfCpuPyramid *pyramid, CfArena *arena);
+
+/* Blurs a row of the plane's width along itself alone; the border's pixel is a working one. */
+void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfPyramidRow *scratch,
+                             const float *line, const float *border_pixel, float *to);
 
 typedef struct {
   float *rows; /* interpolated along x */

@@ -117,7 +117,7 @@ static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int 
 }
 
 /* Filters a line of pixels, already filtered along columns, to fine samples. */
-static void prefilter_row(const CfCpuPyramid *pyramid, const CfPyramidDown *scratch,
+static void prefilter_row(const CfCpuPyramid *pyramid, const CfPyramidAlong *scratch,
                           const float *line, const float *border_pixel, float *to)
 {
   const CfRowFilter filter = {.step = pyramid->x.factors.decimation,
@@ -150,7 +150,7 @@ static bool make_fine_strip(const Run *run, int first, int rows)
   for (int i = 0; i < rows; i++) {
     cf_row_to_float(lines, scratch.filtered + (size_t)i * scratch.filtered_bytes,
                     pyramid->width * pyramid->channels, scratch.line);
-    prefilter_row(pyramid, &scratch, scratch.line, border_pixel,
+    prefilter_row(pyramid, &scratch.along, scratch.line, border_pixel,
                   pyramid->fine + (size_t)(first + i) * pyramid->fine_stride);
   }
   return true;
@@ -169,8 +169,9 @@ static void prefilter_folded_rows(void *context, int first, int end)
   const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
 
   for (int row = folded->first + first; row < folded->first + end; row++)
-    prefilter_row(pyramid, &scratch, pyramid->fold.filtered + (size_t)row * pyramid->fold.stride,
-                  NULL, pyramid->fine + (size_t)row * pyramid->fine_stride);
+    prefilter_row(pyramid, &scratch.along,
+                  pyramid->fold.filtered + (size_t)row * pyramid->fold.stride, NULL,
+                  pyramid->fine + (size_t)row * pyramid->fine_stride);
 }
 
 static bool make_folded(const Run *run, Rows rows)
@@ -219,10 +220,9 @@ static bool make_fine(const Run *run, Rows rows)
 
 /* Step 2: the rest of the Gaussian */
 
-/* Filters a line of the fine samples loaded, already filtered along columns, to coarse row `row`.
- */
-static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidLow *scratch,
-                              const float *line, int row)
+/* Filters a line of the fine samples loaded, already filtered along columns, to coarse ones. */
+static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidAlong *scratch,
+                              const float *line, float *to)
 {
   const CfRowFilter filter = {
       .step = pyramid->x.factors.thinning, .channels = pyramid->channels, .taps = pyramid->x_low};
@@ -231,8 +231,7 @@ static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidLow *s
 
   cf_row_extend(line + unread * pyramid->channels, pyramid->read_count, pyramid->channels,
                 &pyramid->fine_margins, NULL, scratch->extended);
-  cf_row_filter(&filter, scratch->extended, pyramid->x.coarse_count, scratch->work,
-                pyramid->coarse + (size_t)row * pyramid->coarse_stride);
+  cf_row_filter(&filter, scratch->extended, pyramid->x.coarse_count, scratch->work, to);
 }
 
 /* Coarse rows `row` and, with `two`, the one below. */
@@ -243,17 +242,19 @@ static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
   const ptrdiff_t first = (ptrdiff_t)pyramid->load_first * pyramid->channels;
   CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfPyramidLow scratch = cf_cpu_pyramid_take_low(pyramid, &arena);
+  float *to = pyramid->coarse + (size_t)row * pyramid->coarse_stride;
 
   for (int t = 0; t < pyramid->y.low_count + two; t++)
     scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride + first;
   if (two) {
     cf_lines_float.sum_rows(&pyramid->y_low, scratch.lines, samples,
                             (void *const[]){scratch.line, scratch.below});
-    filter_coarse_row(pyramid, &scratch, scratch.below, row + 1);
+    filter_coarse_row(pyramid, &scratch.along, scratch.below, to + pyramid->coarse_stride);
   } else if (pyramid->y_low.tap) {
     cf_lines_float.sum(&pyramid->y_low, scratch.lines, samples, scratch.line);
   }
-  filter_coarse_row(pyramid, &scratch, pyramid->y_low.tap ? scratch.line : scratch.lines[0], row);
+  filter_coarse_row(pyramid, &scratch.along, pyramid->y_low.tap ? scratch.line : scratch.lines[0],
+                    to);
 }
 
 typedef struct {
@@ -438,6 +439,19 @@ const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect r
     run_way(&run);
   }
   return run.way->lines == &cf_lines_fixed ? "pyramid-fixed" : "pyramid-float";
+}
+
+/* Rows that are blurred by themselves */
+
+void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfPyramidRow *scratch,
+                             const float *line, const float *border_pixel, float *to)
+{
+  prefilter_row(pyramid, &scratch->along, line, border_pixel, scratch->fine);
+  filter_coarse_row(pyramid, &scratch->along,
+                    scratch->fine + (ptrdiff_t)pyramid->load_first * pyramid->channels,
+                    scratch->coarse);
+  cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels, scratch->coarse, 0,
+                pyramid->width, scratch->along.work, to);
 }
 
 /* Levels of blur maps */
