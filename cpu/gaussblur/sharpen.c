@@ -9,10 +9,11 @@
 #include "cpu/common/memory.h"
 #include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
+#include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
 
 /* Rows that a thread makes at a time. */
-#define STRIP_ROWS 16
+#define STRIP_ROWS 32
 
 /* Quotients of sharpened colours and alpha show what pyramids lack where alpha comes close to 0:
  * those of non-opaque planes are as accurate as for so many bits. */
@@ -23,6 +24,7 @@ typedef struct {
   CfCpuPyramid *down;   /* G_y of the picture */
   CfCpuPyramid *across; /* G_x of single rows */
   CfLineFormat format;  /* of what is stored */
+  bool fixed;           /* 8 bits, in fixed point */
 } Way;
 
 struct CfCpuSharpen {
@@ -37,9 +39,11 @@ struct CfCpuSharpen {
   size_t scratch_stride; /* bytes a thread */
 };
 
-/* Rows of a thread, in single precision. */
+/* Rows of a thread, in single precision or in fixed point. */
 typedef struct {
-  float *source, *blurred;
+  void *source, *along_x, *along_y;
+  int16_t *rows; /* the coarse ones that a strip lies between */
+  size_t stride; /* samples */
   CfPyramidRow row;
 } Scratch;
 
@@ -85,6 +89,7 @@ static bool prepare_way(const CfCpuSharpen *sharpen, Way *way, int bits, const C
 
   row.height = 1;
   cf_cpu_pyramid_pays(bits, false, false, horizontal, vertical, &x, &y);
+  way->fixed = bits == 8 && y.decimation > 1;
   return prepare_blur(sharpen, &way->down, &sharpen->video, plan, 0.0, vertical, &none, &y,
                       status) &&
          prepare_blur(sharpen, &way->across, &row, plan, horizontal, 0.0, &x, &none, status);
@@ -104,11 +109,15 @@ static void lay_out_tables(CfCpuSharpen *sharpen, CfArena *arena)
 static Scratch take_scratch(const CfCpuSharpen *sharpen, const Way *way, CfArena *arena)
 {
   const int pixels = sharpen->width + way->across->x.factor;
-  const size_t row = cf_cpu_pyramid_row_samples(way->down, pixels) * sizeof(float);
-  Scratch scratch;
+  Scratch scratch = {.stride = cf_cpu_pyramid_row_samples(way->down, pixels)};
+  const size_t row = scratch.stride * sizeof(float);
 
   scratch.source = cf_arena_take(arena, row);
-  scratch.blurred = cf_arena_take(arena, row);
+  scratch.along_x = cf_arena_take(arena, row);
+  scratch.along_y = cf_arena_take(arena, row);
+  if (way->fixed)
+    scratch.rows = cf_arena_take(arena, (size_t)(STRIP_ROWS / way->down->y.factor + 5) *
+                                            scratch.stride * sizeof(int16_t));
   scratch.row = cf_cpu_pyramid_take_row(way->across, arena);
   return scratch;
 }
@@ -145,18 +154,22 @@ bool cf_cpu_sharpen_update(CfCpuSharpen *sharpen, const CfFirPlan *plan, double 
 
 /* Rows */
 
+/* The first of the coarse rows that row `y` of the picture lies between. */
+static int coarse_row(const CfPyramidAxis *axis, int y)
+{
+  return y / axis->factor + axis->spline_first[y % axis->factor] - axis->coarse_first;
+}
+
 /* Row `y` of the picture blurred along columns, in `to` or where it is. */
 static const float *blur_columns(const CfCpuPyramid *blur, int y, int samples, float *to)
 {
-  const CfPyramidAxis *axis = &blur->y;
-  const int first = y / axis->factor + axis->spline_first[y % axis->factor] - axis->coarse_first;
-  const float *row = blur->coarse + (size_t)first * blur->coarse_stride;
+  const float *row = blur->coarse + (size_t)coarse_row(&blur->y, y) * blur->coarse_stride;
   const void *rows[] = {row, row + blur->coarse_stride, row + 2 * blur->coarse_stride,
                         row + 3 * blur->coarse_stride};
 
-  if (axis->factor == 1)
+  if (blur->y.factor == 1)
     return row;
-  cf_lines_float.sum(&blur->y_spline[y % axis->factor], rows, cf_round_to_granule(samples), to);
+  cf_lines_float.sum(&blur->y_spline[y % blur->y.factor], rows, cf_round_to_granule(samples), to);
   return to;
 }
 
@@ -167,29 +180,7 @@ static void sharpen_samples(const float *restrict blurred, int samples, float *r
     line[i] = 2.0f * line[i] - blurred[i];
 }
 
-/* Row `y` of the result. */
-static void sharpen_row(const CfCpuSharpen *sharpen, const Way *way, const CfJob *job, CfRect rect,
-                        int y, const Scratch *scratch)
-{
-  const int channels = sharpen->channels, all = sharpen->width * channels;
-  const int first = rect.x0 * channels, samples = (rect.x1 - rect.x0) * channels;
-  const ptrdiff_t offset = (ptrdiff_t)first * sharpen->bytes;
-  const uint8_t *source = job->source.data[sharpen->p] + y * job->source.stride[sharpen->p];
-  uint8_t *to = job->destination.data[sharpen->p] + y * job->destination.stride[sharpen->p];
-  float border_pixel[CF_MAX_CHANNELS];
-
-  cf_lines_float.load(&way->format, sharpen->border_pixel, channels, border_pixel);
-  cf_lines_float.load(&way->format, source, all, scratch->source);
-  sharpen_samples(blur_columns(way->down, y, all, scratch->blurred), all, scratch->source);
-  cf_cpu_pyramid_blur_row(way->across, &scratch->row, scratch->source, border_pixel,
-                          scratch->blurred);
-  sharpen_samples(scratch->blurred + first, samples, scratch->source + first);
-  cf_lines_float.store(&way->format, scratch->source + first, samples, source + offset,
-                       to + offset);
-}
-
-/* Planes */
-
+/* What a strip is made of. */
 typedef struct {
   CfCpuSharpen *sharpen;
   const Way *way;
@@ -197,17 +188,96 @@ typedef struct {
   CfRect rect;
 } Strips;
 
+static const uint8_t *source_row(const Strips *strips, int y)
+{
+  const int p = strips->sharpen->p;
+
+  return strips->job->source.data[p] + y * strips->job->source.stride[p];
+}
+
+static uint8_t *result_row(const Strips *strips, int y)
+{
+  const int p = strips->sharpen->p;
+
+  return strips->job->destination.data[p] + y * strips->job->destination.stride[p];
+}
+
+static void sharpen_row(const Strips *strips, int y, const Scratch *scratch)
+{
+  const CfCpuSharpen *sharpen = strips->sharpen;
+  const Way *way = strips->way;
+  const int channels = sharpen->channels, all = sharpen->width * channels;
+  const int first = strips->rect.x0 * channels, end = strips->rect.x1 * channels;
+  const ptrdiff_t offset = (ptrdiff_t)first * sharpen->bytes;
+  const uint8_t *source = source_row(strips, y);
+  float border_pixel[CF_MAX_CHANNELS], *line = scratch->source, *along_x = scratch->along_x;
+
+  cf_lines_float.load(&way->format, sharpen->border_pixel, channels, border_pixel);
+  cf_lines_float.load(&way->format, source, all, line);
+  sharpen_samples(blur_columns(way->down, y, all, scratch->along_y), all, line);
+  cf_cpu_pyramid_blur_row(way->across, &cf_lines_float, &scratch->row, line, border_pixel, along_x);
+  sharpen_samples(along_x + first, end - first, line + first);
+  cf_lines_float.store(&way->format, line + first, end - first, source + offset,
+                       result_row(strips, y) + offset);
+}
+
+/* With the coarse rows at scratch->rows, of which row `y` lies between those from `row` on. */
+static void sharpen_fixed_row(const Strips *strips, int y, const int16_t *row,
+                              const Scratch *scratch)
+{
+  const CfCpuSharpen *sharpen = strips->sharpen;
+  const CfCpuPyramid *down = strips->way->down;
+  const int channels = sharpen->channels, all = sharpen->width * channels;
+  const int first = strips->rect.x0 * channels, end = strips->rect.x1 * channels;
+  const int16_t *const rows[] = {row, row + scratch->stride, row + 2 * scratch->stride,
+                                 row + 3 * scratch->stride};
+  const uint8_t *source = source_row(strips, y);
+  int16_t border_pixel[CF_MAX_CHANNELS], *along_x = scratch->along_x, *along_y = scratch->along_y;
+
+  for (int c = 0; c < channels; c++)
+    border_pixel[c] = (int16_t)((sharpen->border_pixel[c] - 2 * CF_FIXED_MIDDLE) << 5);
+  cf_fixed_sum_rows(&down->straight.up_y[y % down->y.factor], rows, all, along_y);
+  cf_fixed_less_half(source, along_y, all, scratch->source);
+  cf_cpu_pyramid_blur_row(strips->way->across, &cf_lines_fixed, &scratch->row, scratch->source,
+                          border_pixel, along_x);
+  cf_fixed_sharpen(source + first, along_y + first, along_x + first, end - first,
+                   result_row(strips, y) + first);
+}
+
+static void sharpen_fixed_rows(const Strips *strips, int y0, int y1, const Scratch *scratch)
+{
+  const CfCpuPyramid *down = strips->way->down;
+  const int first = coarse_row(&down->y, y0), last = coarse_row(&down->y, y1 - 1) + 3;
+
+  for (int row = first; row <= last; row++)
+    cf_fixed_from_float(down->coarse + (size_t)row * down->coarse_stride,
+                        strips->sharpen->width * strips->sharpen->channels,
+                        scratch->rows + (size_t)(row - first) * scratch->stride);
+  for (int y = y0; y < y1; y++)
+    sharpen_fixed_row(strips, y,
+                      scratch->rows + (size_t)(coarse_row(&down->y, y) - first) * scratch->stride,
+                      scratch);
+}
+
+/* Planes */
+
 static void sharpen_strips(void *context, int strip, int end)
 {
   const Strips *strips = context;
-  CfCpuSharpen *sharpen = strips->sharpen;
-  const int y0 = strips->rect.y0 + strip * STRIP_ROWS, y1 = strips->rect.y0 + end * STRIP_ROWS;
+  const CfCpuSharpen *sharpen = strips->sharpen;
   CfArena arena = {.base = (uint8_t *)sharpen->scratch.base +
                            sharpen->scratch_stride * (size_t)cf_thread_index()};
   const Scratch scratch = take_scratch(sharpen, strips->way, &arena);
 
-  for (int y = y0; y < y1 && y < strips->rect.y1; y++)
-    sharpen_row(sharpen, strips->way, strips->job, strips->rect, y, &scratch);
+  for (; strip < end; strip++) {
+    const int y0 = strips->rect.y0 + strip * STRIP_ROWS;
+    const int y1 = cf_min(y0 + STRIP_ROWS, strips->rect.y1);
+
+    if (strips->way->fixed)
+      sharpen_fixed_rows(strips, y0, y1, &scratch);
+    for (int y = y0; y < y1 && !strips->way->fixed; y++)
+      sharpen_row(strips, y, &scratch);
+  }
 }
 
 const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect rect)
@@ -224,7 +294,7 @@ const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect r
   cf_cpu_pyramid_make_fine(way->down, job, weighted, rect.y0, rect.y1);
   cf_cpu_pyramid_make_coarse(way->down, rect.y0, rect.y1);
   cf_parallel_for(sharpen->threads, strips, 1, sharpen_strips, &(Strips){sharpen, way, job, rect});
-  return "pyramid-float";
+  return way->fixed ? "pyramid-fixed" : "pyramid-float";
 }
 
 /* State */

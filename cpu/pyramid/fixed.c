@@ -14,7 +14,7 @@ CF_MULTIVERSION
 void cf_fixed_from_float(const float *from, int samples, int16_t *restrict to)
 {
   for (int i = 0; i < samples; i++)
-    to[i] = (int16_t)(from[i] * (float)(1 << FRACTION) + 0.5f);
+    to[i] = (int16_t)((int)(from[i] * (float)(1 << FRACTION) + 32768.5f) - 32768);
 }
 
 /* Written as the compiler recognises it: one instruction since SSSE3. */
@@ -120,4 +120,32 @@ void cf_fixed_blend_rows(const CfLineTaps *taps, const int16_t *const row[4], in
     blend_rows(row, taps->tap, samples, to);
   else
     round_row(row[0], samples, to);
+}
+
+/* Sharpening: values about CF_FIXED_MIDDLE, so that they have a sign and a bit to spare. */
+
+void cf_fixed_sum_rows(const CfLineTaps *taps, const int16_t *const row[4], int samples,
+                       int16_t *to)
+{
+  weigh_rows(row, taps->tap, samples, to);
+}
+
+CF_MULTIVERSION
+void cf_fixed_less_half(const uint8_t *from, const int16_t *blurred, int samples,
+                        int16_t *restrict to)
+{
+  for (int i = 0; i < samples; i++)
+    to[i] = (int16_t)(((from[i] - CF_FIXED_MIDDLE) << 6) - ((blurred[i] + 2) >> 2));
+}
+
+CF_MULTIVERSION
+void cf_fixed_sharpen(const uint8_t *from, const int16_t *along_y, const int16_t *along_x,
+                      int samples, uint8_t *restrict to)
+{
+  for (int i = 0; i < samples; i++) {
+    const int sum = along_y[i] + along_x[i] + (CF_FIXED_MIDDLE << FRACTION);
+    const int value = ((from[i] << (FRACTION + 2)) - 2 * sum + (1 << FRACTION >> 1)) >> FRACTION;
+
+    to[i] = (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+  }
 }

@@ -103,6 +103,8 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
   const CfTaps y_low = symmetric_taps(y->low, y->low_count);
 
   pyramid->x_prefilter = cf_line_taps(&cf_lines_float, &x_prefilter, arena);
+  if (info->bits == 8)
+    pyramid->x_prefilter_fixed = cf_line_taps(&cf_lines_fixed, &x_prefilter, arena);
   pyramid->x_low = cf_line_taps(&cf_lines_float, &x_low, arena);
   pyramid->y_low = (CfLineTaps){.count = 1};
   if (pyramid->fold.used)
@@ -151,7 +153,8 @@ static CfPyramidAlong take_along(const CfCpuPyramid *pyramid, CfArena *arena)
 
   return (CfPyramidAlong){
       cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, longest) * sizeof(float)),
-      cf_arena_take(arena, larger(larger(down, low), up) * sizeof(float))};
+      cf_arena_take(arena, larger(larger(down, low), up) * sizeof(float)),
+      cf_arena_take(arena, pyramid->fine_stride * sizeof(int16_t))};
 }
 
 CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena)

@@ -48,7 +48,8 @@ struct CfCpuPyramid {
   CfPyramidWay straight, weighted; /* as in CfFirWork */
 
   /* Laid out in the block `tables`. */
-  CfLineTaps x_prefilter, x_low, *x_spline, y_low, *y_spline;
+  CfLineTaps x_prefilter, x_prefilter_fixed; /* float, and of 8 bits in fixed point too */
+  CfLineTaps x_low, *x_spline, y_low, *y_spline;
   CfRowMargins source_margins, fine_margins;
   /* The made fine samples along x that this pyramid reads, counted from the owner's first, and
    * those loaded, which begin where rows are aligned. */
@@ -78,9 +79,9 @@ bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status);
 /* The calling thread's scratch. Each of the three steps takes its own from the start of it. */
 CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid);
 
-/* What filters along rows. */
+/* What filters along rows, in working samples or single precision. */
 typedef struct {
-  float *extended, *work;
+  void *extended, *work, *fine;
 } CfPyramidAlong;
 
 typedef struct {
@@ -120,9 +121,12 @@ typedef struct {
 } CfPyramidRow;
 CfPyramidRow cf_cpu_pyramid_take_row(const CfCpuPyramid *pyramid, CfArena *arena);
 
-/* Blurs a row of the plane's width along itself alone; the border's pixel is a working one. */
-void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfPyramidRow *scratch,
-                             const float *line, const float *border_pixel, float *to);
+/* Blurs a row of the plane's width along itself alone: working samples of `lines`, to single
+ * precision or, of cf_lines_fixed, to fixed.h's fixed point. The border's pixel is a working one.
+ */
+void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
+                             const CfPyramidRow *scratch, const void *line,
+                             const void *border_pixel, void *to);
 
 typedef struct {
   float *rows; /* interpolated along x */

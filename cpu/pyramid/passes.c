@@ -116,22 +116,27 @@ static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int 
   return true;
 }
 
-/* Filters a line of pixels, already filtered along columns, to fine samples. */
-static void prefilter_row(const CfCpuPyramid *pyramid, const CfPyramidAlong *scratch,
-                          const float *line, const float *border_pixel, float *to)
+/* Filters a line of working samples, already filtered along columns, to fine samples. */
+static void prefilter_row(const CfCpuPyramid *pyramid, const CfLines *lines,
+                          const CfPyramidAlong *scratch, const void *line, const void *border_pixel,
+                          float *to)
 {
-  const CfRowFilter filter = {.step = pyramid->x.factors.decimation,
+  const bool fixed = lines == &cf_lines_fixed;
+  const CfRowFilter filter = {.lines = lines,
+                              .step = pyramid->x.factors.decimation,
                               .channels = pyramid->channels,
-                              .taps = pyramid->x_prefilter};
+                              .taps = fixed ? pyramid->x_prefilter_fixed : pyramid->x_prefilter};
   const int first = filter.step * pyramid->x.made_first + pyramid->x.prefilter_first;
-
-  cf_row_extend(line, pyramid->width, pyramid->channels, &pyramid->source_margins, border_pixel,
-                scratch->extended);
+  const size_t pixel = (size_t)pyramid->channels * lines->size;
   /* Where no margin is needed the first pixels may not be either. */
-  cf_row_filter(&filter,
-                scratch->extended +
-                    (ptrdiff_t)(first + pyramid->source_margins.before) * pyramid->channels,
-                pyramid->x.made_count, scratch->work, to);
+  const uint8_t *from =
+      (uint8_t *)scratch->extended + (size_t)(first + pyramid->source_margins.before) * pixel;
+
+  cf_row_extend(line, pyramid->width, pixel, &pyramid->source_margins, border_pixel,
+                scratch->extended);
+  cf_row_filter(&filter, from, pyramid->x.made_count, scratch->work, fixed ? scratch->fine : to);
+  if (fixed)
+    cf_row_to_float(lines, scratch->fine, pyramid->x.made_count * pyramid->channels, to);
 }
 
 /* False where pixels are not opaque and should be. */
@@ -141,6 +146,7 @@ static bool make_fine_strip(const Run *run, int first, int rows)
   CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
   const CfLines *lines = run->way->lines;
+  const int samples = pyramid->width * pyramid->channels;
   float border_pixel[CF_MAX_CHANNELS], working[CF_MAX_CHANNELS];
 
   lines->load(&run->way->format, pyramid->border_pixel, pyramid->channels, working);
@@ -148,9 +154,9 @@ static bool make_fine_strip(const Run *run, int first, int rows)
   if (!prefilter_columns(run, &scratch, first, rows))
     return false;
   for (int i = 0; i < rows; i++) {
-    cf_row_to_float(lines, scratch.filtered + (size_t)i * scratch.filtered_bytes,
-                    pyramid->width * pyramid->channels, scratch.line);
-    prefilter_row(pyramid, &scratch.along, scratch.line, border_pixel,
+    cf_row_to_float(lines, scratch.filtered + (size_t)i * scratch.filtered_bytes, samples,
+                    scratch.line);
+    prefilter_row(pyramid, &cf_lines_float, &scratch.along, scratch.line, border_pixel,
                   pyramid->fine + (size_t)(first + i) * pyramid->fine_stride);
   }
   return true;
@@ -169,7 +175,7 @@ static void prefilter_folded_rows(void *context, int first, int end)
   const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
 
   for (int row = folded->first + first; row < folded->first + end; row++)
-    prefilter_row(pyramid, &scratch.along,
+    prefilter_row(pyramid, &cf_lines_float, &scratch.along,
                   pyramid->fold.filtered + (size_t)row * pyramid->fold.stride, NULL,
                   pyramid->fine + (size_t)row * pyramid->fine_stride);
 }
@@ -224,13 +230,16 @@ static bool make_fine(const Run *run, Rows rows)
 static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidAlong *scratch,
                               const float *line, float *to)
 {
-  const CfRowFilter filter = {
-      .step = pyramid->x.factors.thinning, .channels = pyramid->channels, .taps = pyramid->x_low};
+  const CfRowFilter filter = {.lines = &cf_lines_float,
+                              .step = pyramid->x.factors.thinning,
+                              .channels = pyramid->channels,
+                              .taps = pyramid->x_low};
 
   const ptrdiff_t unread = (ptrdiff_t)(pyramid->read_first - pyramid->load_first);
 
-  cf_row_extend(line + unread * pyramid->channels, pyramid->read_count, pyramid->channels,
-                &pyramid->fine_margins, NULL, scratch->extended);
+  cf_row_extend(line + unread * pyramid->channels, pyramid->read_count,
+                (size_t)pyramid->channels * sizeof *line, &pyramid->fine_margins, NULL,
+                scratch->extended);
   cf_row_filter(&filter, scratch->extended, pyramid->x.coarse_count, scratch->work, to);
 }
 
@@ -331,14 +340,12 @@ static void interpolate_strip(const Run *run, int y0, int y1)
   }
 }
 
-static void expand_fixed_row(const CfCpuPyramid *pyramid, const CfPyramidFixedUp *scratch, int row,
-                             int16_t *to)
+/* Interpolates a coarse row along x. */
+static void expand_fixed_row(const CfCpuPyramid *pyramid, const CfPyramidFixedUp *scratch,
+                             const float *coarse, int16_t *to)
 {
-  const float *coarse = pyramid->coarse + (size_t)row * pyramid->coarse_stride;
-
   if (pyramid->x.factor == 1) {
-    cf_fixed_from_float(coarse - (ptrdiff_t)pyramid->x.coarse_first * pyramid->channels,
-                        pyramid->width * pyramid->channels, to);
+    cf_fixed_from_float(coarse, pyramid->width * pyramid->channels, to);
     return;
   }
   cf_fixed_from_float(coarse, pyramid->x.coarse_count * pyramid->channels, scratch->coarse);
@@ -355,7 +362,7 @@ static void interpolate_fixed_strip(const Run *run, int y0, int y1)
   const int channels = pyramid->channels, end = run->rect.x1 * channels;
 
   for (int row = rows.first; row <= rows.last; row++)
-    expand_fixed_row(pyramid, &scratch, row,
+    expand_fixed_row(pyramid, &scratch, pyramid->coarse + (size_t)row * pyramid->coarse_stride,
                      scratch.rows + (size_t)(row - rows.first) * scratch.stride);
   for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
     const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
@@ -443,15 +450,22 @@ const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect r
 
 /* Rows that are blurred by themselves */
 
-void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfPyramidRow *scratch,
-                             const float *line, const float *border_pixel, float *to)
+void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
+                             const CfPyramidRow *scratch, const void *line,
+                             const void *border_pixel, void *to)
 {
-  prefilter_row(pyramid, &scratch->along, line, border_pixel, scratch->fine);
-  filter_coarse_row(pyramid, &scratch->along,
+  const CfPyramidAlong *along = &scratch->along;
+
+  prefilter_row(pyramid, lines, along, line, border_pixel, scratch->fine);
+  filter_coarse_row(pyramid, along,
                     scratch->fine + (ptrdiff_t)pyramid->load_first * pyramid->channels,
                     scratch->coarse);
-  cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels, scratch->coarse, 0,
-                pyramid->width, scratch->along.work, to);
+  if (lines == &cf_lines_fixed)
+    expand_fixed_row(pyramid, &(CfPyramidFixedUp){.coarse = along->extended, .work = along->work},
+                     scratch->coarse, to);
+  else
+    cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels, scratch->coarse, 0,
+                  pyramid->width, along->work, to);
 }
 
 /* Levels of blur maps */

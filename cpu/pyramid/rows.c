@@ -11,23 +11,23 @@
 
 /* Margins */
 
-static const float *margin_pixel(const float *from, int channels, int index,
-                                 const float *border_pixel)
+static const void *margin_pixel(const uint8_t *from, size_t pixel, int index,
+                                const void *border_pixel)
 {
-  return index < 0 ? border_pixel : from + (ptrdiff_t)index * channels;
+  return index < 0 ? border_pixel : from + (size_t)index * pixel;
 }
 
-void cf_row_extend(const float *from, int count, int channels, const CfRowMargins *margins,
-                   const float *border_pixel, float *to)
+void cf_row_extend(const void *from, int count, size_t pixel, const CfRowMargins *margins,
+                   const void *border_pixel, void *to)
 {
-  const size_t pixel = (size_t)channels * sizeof *from;
+  uint8_t *next = to;
 
-  for (int i = 0; i < margins->before; i++, to += channels)
-    memcpy(to, margin_pixel(from, channels, margins->index[i], border_pixel), pixel);
-  memcpy(to, from, (size_t)count * pixel);
-  to += (ptrdiff_t)count * channels;
-  for (int i = margins->before; i < margins->before + margins->after; i++, to += channels)
-    memcpy(to, margin_pixel(from, channels, margins->index[i], border_pixel), pixel);
+  for (int i = 0; i < margins->before; i++, next += pixel)
+    memcpy(next, margin_pixel(from, pixel, margins->index[i], border_pixel), pixel);
+  memcpy(next, from, (size_t)count * pixel);
+  next += (size_t)count * pixel;
+  for (int i = margins->before; i < margins->before + margins->after; i++, next += pixel)
+    memcpy(next, margin_pixel(from, pixel, margins->index[i], border_pixel), pixel);
 }
 
 /* Phases */
@@ -38,6 +38,18 @@ INLINE void split_pixels(const int channels, const float *line, int phases, int 
 {
   for (int p = 0; p < phases; p++) {
     for (int k = 0; k < count; k++) {
+      for (int c = 0; c < channels; c++)
+        to[p * stride + k * channels + c] = line[(k * phases + p) * channels + c];
+    }
+  }
+}
+
+/* The same in 16 bits; `phases` is a constant. */
+INLINE void split_fixed_pixels(const int channels, const int16_t *line, const int phases, int count,
+                               ptrdiff_t stride, int16_t *restrict to)
+{
+  for (int k = 0; k < count; k++) {
+    for (int p = 0; p < phases; p++) {
       for (int c = 0; c < channels; c++)
         to[p * stride + k * channels + c] = line[(k * phases + p) * channels + c];
     }
@@ -63,6 +75,18 @@ static void split(const float *line, int phases, int channels, int count, ptrdif
 }
 
 CF_MULTIVERSION
+static void split_fixed(const int16_t *line, int phases, int channels, int count, ptrdiff_t stride,
+                        int16_t *to)
+{
+  if (phases == 2)
+    CF_FOR_CHANNELS(channels, split_fixed_pixels, line, 2, count, stride, to);
+  if (phases == 4)
+    CF_FOR_CHANNELS(channels, split_fixed_pixels, line, 4, count, stride, to);
+  if (phases == 8)
+    CF_FOR_CHANNELS(channels, split_fixed_pixels, line, 8, count, stride, to);
+}
+
+CF_MULTIVERSION
 static void merge(const float *from, int phases, int channels, int count, ptrdiff_t stride,
                   float *line)
 {
@@ -81,25 +105,25 @@ size_t cf_row_work(int pixels, int channels, int phases)
 
 /* Filters */
 
-void cf_row_filter(const CfRowFilter *filter, const float *line, int count, float *work, float *to)
+void cf_row_filter(const CfRowFilter *filter, const void *line, int count, void *work, void *to)
 {
   const int step = filter->step, channels = filter->channels, taps = filter->taps.count;
   const int pixels = (count - 1) * step + taps;
-  const ptrdiff_t stride = phase_stride(pixels, channels, step);
+  const ptrdiff_t stride = step == 1 ? 0 : phase_stride(pixels, channels, step);
+  const uint8_t *phases = step == 1 ? line : work;
   const void *shifts[MOST_TAPS];
 
-  if (step == 1) {
-    for (int t = 0; t < taps; t++)
-      shifts[t] = line + (ptrdiff_t)t * channels;
-  } else {
+  if (step > 1 && filter->lines == &cf_lines_fixed)
+    split_fixed(line, step, channels, (pixels + step - 1) / step, stride, work);
+  else if (step > 1)
     split(line, step, channels, (pixels + step - 1) / step, stride, work);
-    for (int t = 0; t < taps; t++)
-      shifts[t] = work + t % step * stride + (ptrdiff_t)(t / step) * channels;
-  }
+  for (int t = 0; t < taps; t++)
+    shifts[t] = phases + (t % step * stride + (ptrdiff_t)(t / step) * channels) *
+                             (ptrdiff_t)filter->lines->size;
   if (filter->taps.tap)
-    cf_lines_float.sum(&filter->taps, shifts, cf_round_to_granule(count * channels), to);
+    filter->lines->sum(&filter->taps, shifts, cf_round_to_granule(count * channels), to);
   else
-    memcpy(to, shifts[0], (size_t)count * (size_t)channels * sizeof *to);
+    memcpy(to, shifts[0], (size_t)count * (size_t)channels * filter->lines->size);
 }
 
 void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
