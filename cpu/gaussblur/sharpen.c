@@ -23,23 +23,18 @@
 typedef struct {
   CfCpuPyramid *down;   /* G_y of the picture */
   CfCpuPyramid *across; /* G_x of single rows */
-  CfLineFormat format;  /* of what is stored */
-  bool fixed;           /* 8 bits, in fixed point */
 } Way;
 
 struct CfCpuSharpen {
   CfVideo video;
   int p, threads;
-  int width, channels, bytes;
-  CfFirPlane plan;
-  uint8_t border_pixel[8];
   Way straight, weighted;
-  bool weighted_pays;
-  CfBuffer tables, scratch;
+  bool premultiplied, weighted_pays;
+  CfBuffer scratch;
   size_t scratch_stride; /* bytes a thread */
 };
 
-/* Rows of a thread, in single precision or in fixed point. */
+/* Rows of a thread, in single precision or, straight ones of 8 bits, in fixed point. */
 typedef struct {
   void *source, *along_x, *along_y;
   int16_t *rows; /* the coarse ones that a strip lies between */
@@ -89,35 +84,23 @@ static bool prepare_way(const CfCpuSharpen *sharpen, Way *way, int bits, const C
 
   row.height = 1;
   cf_cpu_pyramid_pays(bits, false, false, horizontal, vertical, &x, &y);
-  way->fixed = bits == 8 && y.decimation > 1;
   return prepare_blur(sharpen, &way->down, &sharpen->video, plan, 0.0, vertical, &none, &y,
                       status) &&
          prepare_blur(sharpen, &way->across, &row, plan, horizontal, 0.0, &x, &none, status);
 }
 
-static void lay_out_tables(CfCpuSharpen *sharpen, CfArena *arena)
+static Scratch take_scratch(const Way *way, CfArena *arena)
 {
-  const size_t samples = (size_t)sharpen->width * (size_t)sharpen->channels;
-
-  sharpen->straight.format = cf_line_format(&sharpen->video, sharpen->p, &sharpen->plan, false,
-                                            &cf_lines_float, samples, arena);
-  if (sharpen->weighted_pays)
-    sharpen->weighted.format = cf_line_format(&sharpen->video, sharpen->p, &sharpen->plan, true,
-                                              &cf_lines_float, samples, arena);
-}
-
-static Scratch take_scratch(const CfCpuSharpen *sharpen, const Way *way, CfArena *arena)
-{
-  const int pixels = sharpen->width + way->across->x.factor;
-  Scratch scratch = {.stride = cf_cpu_pyramid_row_samples(way->down, pixels)};
+  const CfCpuPyramid *down = way->down;
+  Scratch scratch = {.stride =
+                         cf_cpu_pyramid_row_samples(down, down->width + way->across->x.factor)};
   const size_t row = scratch.stride * sizeof(float);
 
   scratch.source = cf_arena_take(arena, row);
   scratch.along_x = cf_arena_take(arena, row);
   scratch.along_y = cf_arena_take(arena, row);
-  if (way->fixed)
-    scratch.rows = cf_arena_take(arena, (size_t)(STRIP_ROWS / way->down->y.factor + 5) *
-                                            scratch.stride * sizeof(int16_t));
+  scratch.rows = cf_arena_take(arena, (size_t)(STRIP_ROWS / down->y.factor + 5) * scratch.stride *
+                                          sizeof *scratch.rows);
   scratch.row = cf_cpu_pyramid_take_row(way->across, arena);
   return scratch;
 }
@@ -126,44 +109,30 @@ bool cf_cpu_sharpen_update(CfCpuSharpen *sharpen, const CfFirPlan *plan, double 
                            double vertical, CfStatus *status)
 {
   const int bits = cf_format_info(sharpen->video.format)->bits;
-  CfArena tables = {0}, scratch = {0}, weighted = {0}, placed;
+  CfArena straight = {0}, weighted = {0};
 
-  sharpen->plan = plan->plane[sharpen->p];
+  sharpen->premultiplied = plan->plane[sharpen->p].premultiplied;
   sharpen->weighted_pays =
-      sharpen->plan.premultiplied && cf_cpu_sharpen_pays(bits, true, horizontal, vertical);
+      sharpen->premultiplied && cf_cpu_sharpen_pays(bits, true, horizontal, vertical);
   if (!prepare_way(sharpen, &sharpen->straight, bits, plan, horizontal, vertical, status) ||
       (sharpen->weighted_pays && !prepare_way(sharpen, &sharpen->weighted, bits_of(bits, true),
                                               plan, horizontal, vertical, status)))
     return false;
-  cf_border_pixel(&sharpen->video, &sharpen->plan, sharpen->border_pixel);
-  lay_out_tables(sharpen, &tables);
-  take_scratch(sharpen, &sharpen->straight, &scratch);
+  take_scratch(&sharpen->straight, &straight);
   if (sharpen->weighted_pays)
-    take_scratch(sharpen, &sharpen->weighted, &weighted);
-  sharpen->scratch_stride = scratch.used > weighted.used ? scratch.used : weighted.used;
-  if (!cf_buffer_reserve(&sharpen->tables, tables.used, "what sharpens", status) ||
-      !cf_buffer_reserve(&sharpen->scratch, sharpen->scratch_stride * (size_t)sharpen->threads,
-                         "rows to sharpen", status))
-    return false;
-  placed = (CfArena){.base = sharpen->tables.base};
-  lay_out_tables(sharpen, &placed);
-  /* The taps belong to the caller's plan. */
-  sharpen->plan.row.tap = sharpen->plan.column.tap = NULL;
-  return true;
+    take_scratch(&sharpen->weighted, &weighted);
+  sharpen->scratch_stride = straight.used > weighted.used ? straight.used : weighted.used;
+  return cf_buffer_reserve(&sharpen->scratch, sharpen->scratch_stride * (size_t)sharpen->threads,
+                           "rows to sharpen", status);
 }
 
 /* Rows */
 
-/* The first of the coarse rows that row `y` of the picture lies between. */
-static int coarse_row(const CfPyramidAxis *axis, int y)
-{
-  return y / axis->factor + axis->spline_first[y % axis->factor] - axis->coarse_first;
-}
-
 /* Row `y` of the picture blurred along columns, in `to` or where it is. */
 static const float *blur_columns(const CfCpuPyramid *blur, int y, int samples, float *to)
 {
-  const float *row = blur->coarse + (size_t)coarse_row(&blur->y, y) * blur->coarse_stride;
+  const size_t first = (size_t)cf_coarse_rows(&blur->y, y, y + 1).first;
+  const float *row = blur->coarse + first * blur->coarse_stride;
   const void *rows[] = {row, row + blur->coarse_stride, row + 2 * blur->coarse_stride,
                         row + 3 * blur->coarse_stride};
 
@@ -180,12 +149,14 @@ static void sharpen_samples(const float *restrict blurred, int samples, float *r
     line[i] = 2.0f * line[i] - blurred[i];
 }
 
-/* What a strip is made of. */
+/* Rows of a plane, those of the result from the first sample in `rect` on. */
 typedef struct {
-  CfCpuSharpen *sharpen;
+  const CfCpuSharpen *sharpen;
   const Way *way;
   const CfJob *job;
   CfRect rect;
+  const CfLineFormat *format; /* NULL: in fixed point */
+  int all, first, count;      /* samples of a row, and of these the ones that are made */
 } Strips;
 
 static const uint8_t *source_row(const Strips *strips, int y)
@@ -199,64 +170,61 @@ static uint8_t *result_row(const Strips *strips, int y)
 {
   const int p = strips->sharpen->p;
 
-  return strips->job->destination.data[p] + y * strips->job->destination.stride[p];
+  return strips->job->destination.data[p] + y * strips->job->destination.stride[p] +
+         (ptrdiff_t)strips->first * strips->way->down->bytes;
 }
 
 static void sharpen_row(const Strips *strips, int y, const Scratch *scratch)
 {
-  const CfCpuSharpen *sharpen = strips->sharpen;
-  const Way *way = strips->way;
-  const int channels = sharpen->channels, all = sharpen->width * channels;
-  const int first = strips->rect.x0 * channels, end = strips->rect.x1 * channels;
-  const ptrdiff_t offset = (ptrdiff_t)first * sharpen->bytes;
+  const CfCpuPyramid *down = strips->way->down;
   const uint8_t *source = source_row(strips, y);
+  const int first = strips->first;
   float border_pixel[CF_MAX_CHANNELS], *line = scratch->source, *along_x = scratch->along_x;
 
-  cf_lines_float.load(&way->format, sharpen->border_pixel, channels, border_pixel);
-  cf_lines_float.load(&way->format, source, all, line);
-  sharpen_samples(blur_columns(way->down, y, all, scratch->along_y), all, line);
-  cf_cpu_pyramid_blur_row(way->across, &cf_lines_float, &scratch->row, line, border_pixel, along_x);
-  sharpen_samples(along_x + first, end - first, line + first);
-  cf_lines_float.store(&way->format, line + first, end - first, source + offset,
-                       result_row(strips, y) + offset);
+  cf_lines_float.load(strips->format, down->border_pixel, down->channels, border_pixel);
+  cf_lines_float.load(strips->format, source, strips->all, line);
+  sharpen_samples(blur_columns(down, y, strips->all, scratch->along_y), strips->all, line);
+  cf_cpu_pyramid_blur_row(strips->way->across, &cf_lines_float, &scratch->row, line, border_pixel,
+                          along_x);
+  sharpen_samples(along_x + first, strips->count, line + first);
+  cf_lines_float.store(strips->format, line + first, strips->count,
+                       source + (ptrdiff_t)first * down->bytes, result_row(strips, y));
 }
 
-/* With the coarse rows at scratch->rows, of which row `y` lies between those from `row` on. */
+/* Row `y` lies between four rows from `row` on. */
 static void sharpen_fixed_row(const Strips *strips, int y, const int16_t *row,
                               const Scratch *scratch)
 {
-  const CfCpuSharpen *sharpen = strips->sharpen;
   const CfCpuPyramid *down = strips->way->down;
-  const int channels = sharpen->channels, all = sharpen->width * channels;
-  const int first = strips->rect.x0 * channels, end = strips->rect.x1 * channels;
   const int16_t *const rows[] = {row, row + scratch->stride, row + 2 * scratch->stride,
                                  row + 3 * scratch->stride};
   const uint8_t *source = source_row(strips, y);
+  const int first = strips->first;
   int16_t border_pixel[CF_MAX_CHANNELS], *along_x = scratch->along_x, *along_y = scratch->along_y;
 
-  for (int c = 0; c < channels; c++)
-    border_pixel[c] = (int16_t)((sharpen->border_pixel[c] - 2 * CF_FIXED_MIDDLE) << 5);
-  cf_fixed_sum_rows(&down->straight.up_y[y % down->y.factor], rows, all, along_y);
-  cf_fixed_less_half(source, along_y, all, scratch->source);
+  for (int c = 0; c < down->channels; c++)
+    border_pixel[c] = (int16_t)((down->border_pixel[c] - 2 * CF_FIXED_MIDDLE) << 5);
+  cf_fixed_sum_rows(&down->straight.up_y[y % down->y.factor], rows, strips->all, along_y);
+  cf_fixed_less_half(source, along_y, strips->all, scratch->source);
   cf_cpu_pyramid_blur_row(strips->way->across, &cf_lines_fixed, &scratch->row, scratch->source,
                           border_pixel, along_x);
-  cf_fixed_sharpen(source + first, along_y + first, along_x + first, end - first,
-                   result_row(strips, y) + first);
+  cf_fixed_sharpen(source + first, along_y + first, along_x + first, strips->count,
+                   result_row(strips, y));
 }
 
 static void sharpen_fixed_rows(const Strips *strips, int y0, int y1, const Scratch *scratch)
 {
   const CfCpuPyramid *down = strips->way->down;
-  const int first = coarse_row(&down->y, y0), last = coarse_row(&down->y, y1 - 1) + 3;
+  const CfPyramidRows rows = cf_coarse_rows(&down->y, y0, y1);
 
-  for (int row = first; row <= last; row++)
-    cf_fixed_from_float(down->coarse + (size_t)row * down->coarse_stride,
-                        strips->sharpen->width * strips->sharpen->channels,
-                        scratch->rows + (size_t)(row - first) * scratch->stride);
-  for (int y = y0; y < y1; y++)
-    sharpen_fixed_row(strips, y,
-                      scratch->rows + (size_t)(coarse_row(&down->y, y) - first) * scratch->stride,
-                      scratch);
+  for (int row = rows.first; row <= rows.last; row++)
+    cf_fixed_from_float(down->coarse + (size_t)row * down->coarse_stride, strips->all,
+                        scratch->rows + (size_t)(row - rows.first) * scratch->stride);
+  for (int y = y0; y < y1; y++) {
+    const int row = cf_coarse_rows(&down->y, y, y + 1).first - rows.first;
+
+    sharpen_fixed_row(strips, y, scratch->rows + (size_t)row * scratch->stride, scratch);
+  }
 }
 
 /* Planes */
@@ -267,15 +235,15 @@ static void sharpen_strips(void *context, int strip, int end)
   const CfCpuSharpen *sharpen = strips->sharpen;
   CfArena arena = {.base = (uint8_t *)sharpen->scratch.base +
                            sharpen->scratch_stride * (size_t)cf_thread_index()};
-  const Scratch scratch = take_scratch(sharpen, strips->way, &arena);
+  const Scratch scratch = take_scratch(strips->way, &arena);
 
   for (; strip < end; strip++) {
     const int y0 = strips->rect.y0 + strip * STRIP_ROWS;
     const int y1 = cf_min(y0 + STRIP_ROWS, strips->rect.y1);
 
-    if (strips->way->fixed)
+    if (!strips->format)
       sharpen_fixed_rows(strips, y0, y1, &scratch);
-    for (int y = y0; y < y1 && !strips->way->fixed; y++)
+    for (int y = y0; y < y1 && strips->format; y++)
       sharpen_row(strips, y, &scratch);
   }
 }
@@ -283,25 +251,36 @@ static void sharpen_strips(void *context, int strip, int end)
 const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect rect)
 {
   const bool weighted =
-      sharpen->plan.premultiplied && !cf_plane_is_opaque(&sharpen->video, sharpen->p, &job->source);
+      sharpen->premultiplied && !cf_plane_is_opaque(&sharpen->video, sharpen->p, &job->source);
   const Way *way = weighted ? &sharpen->weighted : &sharpen->straight;
-  const int strips = (rect.y1 - rect.y0 + STRIP_ROWS - 1) / STRIP_ROWS;
 
   if (cf_rect_is_empty(rect))
     return "none";
   if (weighted && !sharpen->weighted_pays)
     return NULL;
+
+  const CfCpuPyramid *down = way->down;
+  const CfPyramidWay *samples = weighted ? &down->weighted : &down->straight;
+  Strips strips = {.sharpen = sharpen,
+                   .way = way,
+                   .job = job,
+                   .rect = rect,
+                   .format = samples->lines == &cf_lines_fixed ? NULL : &samples->format,
+                   .all = down->width * down->channels,
+                   .first = rect.x0 * down->channels,
+                   .count = (rect.x1 - rect.x0) * down->channels};
+
   cf_cpu_pyramid_make_fine(way->down, job, weighted, rect.y0, rect.y1);
   cf_cpu_pyramid_make_coarse(way->down, rect.y0, rect.y1);
-  cf_parallel_for(sharpen->threads, strips, 1, sharpen_strips, &(Strips){sharpen, way, job, rect});
-  return way->fixed ? "pyramid-fixed" : "pyramid-float";
+  cf_parallel_for(sharpen->threads, cf_divide_up(rect.y1 - rect.y0, STRIP_ROWS), 1, sharpen_strips,
+                  &strips);
+  return strips.format ? "pyramid-float" : "pyramid-fixed";
 }
 
 /* State */
 
 CfCpuSharpen *cf_cpu_sharpen_open(const CfVideo *video, int plane, int threads, CfStatus *status)
 {
-  const CfFormatInfo *info = cf_format_info(video->format);
   CfCpuSharpen *sharpen = calloc(1, sizeof *sharpen);
 
   if (!sharpen) {
@@ -311,9 +290,6 @@ CfCpuSharpen *cf_cpu_sharpen_open(const CfVideo *video, int plane, int threads, 
   sharpen->video = *video;
   sharpen->p = plane;
   sharpen->threads = threads;
-  sharpen->width = cf_plane_width(video, plane);
-  sharpen->channels = info->plane[plane].channels;
-  sharpen->bytes = cf_sample_bytes(info);
   return sharpen;
 }
 
@@ -327,7 +303,6 @@ void cf_cpu_sharpen_close(CfCpuSharpen *sharpen)
     cf_cpu_pyramid_close(way->down);
     cf_cpu_pyramid_close(way->across);
   }
-  free(sharpen->tables.base);
   free(sharpen->scratch.base);
   free(sharpen);
 }

@@ -127,7 +127,10 @@ void cf_fixed_blend_rows(const CfLineTaps *taps, const int16_t *const row[4], in
 void cf_fixed_sum_rows(const CfLineTaps *taps, const int16_t *const row[4], int samples,
                        int16_t *to)
 {
-  weigh_rows(row, taps->tap, samples, to);
+  if (taps->tap)
+    weigh_rows(row, taps->tap, samples, to);
+  else
+    memcpy(to, row[0], (size_t)samples * sizeof *to);
 }
 
 CF_MULTIVERSION

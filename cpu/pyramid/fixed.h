@@ -22,7 +22,7 @@ void cf_fixed_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int ch
 void cf_fixed_blend_rows(const CfLineTaps *taps, const int16_t *const row[4], int samples,
                          uint8_t *to);
 
-/* Adds up four rows, each by its tap. */
+/* Adds up four rows, each by its tap; without taps, the first row alone. */
 void cf_fixed_sum_rows(const CfLineTaps *taps, const int16_t *const row[4], int samples,
                        int16_t *to);
 

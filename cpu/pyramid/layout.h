@@ -64,6 +64,22 @@ struct CfCpuPyramid {
   CfBuffer tables, images, scratch;
 };
 
+/* A range of rows, first to last. */
+typedef struct {
+  int first, last;
+} CfPyramidRows;
+
+/* The coarse rows, by index from coarse_first, that rows y0..y1-1 of the picture lie between. */
+static inline CfPyramidRows cf_coarse_rows(const CfPyramidAxis *axis, int y0, int y1)
+{
+  const int last = y1 - 1;
+
+  return (CfPyramidRows){y0 / axis->factor + axis->spline_first[y0 % axis->factor] -
+                             axis->coarse_first,
+                         last / axis->factor + axis->spline_first[last % axis->factor] +
+                             axis->spline_count - 1 - axis->coarse_first};
+}
+
 /* Whose fine samples these are. */
 static inline const CfCpuPyramid *cf_cpu_pyramid_owner(const CfCpuPyramid *pyramid)
 {

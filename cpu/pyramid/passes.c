@@ -9,22 +9,6 @@
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
 
-/* Ranges of rows that a range of the result needs, first to last. */
-
-typedef struct {
-  int first, last;
-} Rows;
-
-/* By index from coarse_first. */
-static Rows coarse_rows(const CfPyramidAxis *axis, int y0, int y1)
-{
-  const int last = y1 - 1;
-
-  return (Rows){y0 / axis->factor + axis->spline_first[y0 % axis->factor] - axis->coarse_first,
-                last / axis->factor + axis->spline_first[last % axis->factor] + axis->spline_count -
-                    1 - axis->coarse_first};
-}
-
 /* By index from the owner's made_first. */
 static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
 {
@@ -180,7 +164,7 @@ static void prefilter_folded_rows(void *context, int first, int end)
                   pyramid->fine + (size_t)row * pyramid->fine_stride);
 }
 
-static bool make_folded(const Run *run, Rows rows)
+static bool make_folded(const Run *run, CfPyramidRows rows)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
   const int count = rows.last - rows.first + 1;
@@ -196,7 +180,7 @@ static bool make_folded(const Run *run, Rows rows)
 
 typedef struct {
   const Run *run;
-  Rows rows;
+  CfPyramidRows rows;
   atomic_bool failed;
 } FineRows;
 
@@ -212,7 +196,7 @@ static void make_fine_strips(void *context, int strip, int end)
   }
 }
 
-static bool make_fine(const Run *run, Rows rows)
+static bool make_fine(const Run *run, CfPyramidRows rows)
 {
   const int count = rows.last - rows.first + 1;
   const int strips = cf_divide_up(count, CF_PYRAMID_FINE_ROWS);
@@ -268,7 +252,7 @@ static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
 
 typedef struct {
   const CfCpuPyramid *pyramid;
-  Rows rows;
+  CfPyramidRows rows;
   int step; /* rows made at once */
 } CoarseRows;
 
@@ -283,7 +267,7 @@ static void make_coarse_steps(void *context, int first, int end)
   }
 }
 
-static void make_coarse(const CfCpuPyramid *pyramid, Rows rows)
+static void make_coarse(const CfCpuPyramid *pyramid, CfPyramidRows rows)
 {
   /* Neighbours read nearly the same lines where no fine row is skipped. */
   const int step = pyramid->y_low.tap && pyramid->y.factors.thinning == 1 ? 2 : 1;
@@ -306,13 +290,13 @@ static void fetch_result(uint8_t *to, int bytes)
     __builtin_prefetch(to + bytes + i, 1);
 }
 
-/* Rows y0..y1-1 of the result. */
+/* CfPyramidRows y0..y1-1 of the result. */
 static void interpolate_strip(const Run *run, int y0, int y1)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
   CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfPyramidUp scratch = cf_cpu_pyramid_take_up(pyramid, &arena);
-  const Rows rows = coarse_rows(&pyramid->y, y0, y1);
+  const CfPyramidRows rows = cf_coarse_rows(&pyramid->y, y0, y1);
   const int channels = pyramid->channels, end = run->rect.x1 * channels;
 
   for (int row = rows.first; row <= rows.last; row++)
@@ -324,7 +308,7 @@ static void interpolate_strip(const Run *run, int y0, int y1)
     const ptrdiff_t offset = (ptrdiff_t)first * pyramid->bytes;
 
     for (int y = y0; y < y1; y++) {
-      const int top = coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
+      const int top = cf_coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
       const float *row = scratch.rows + (size_t)top * scratch.stride + first;
       const void *lines[] = {row, row + scratch.stride, row + 2 * scratch.stride,
                              row + 3 * scratch.stride};
@@ -358,7 +342,7 @@ static void interpolate_fixed_strip(const Run *run, int y0, int y1)
   const CfCpuPyramid *pyramid = run->pyramid;
   CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfPyramidFixedUp scratch = cf_cpu_pyramid_take_fixed_up(pyramid, &arena);
-  const Rows rows = coarse_rows(&pyramid->y, y0, y1);
+  const CfPyramidRows rows = cf_coarse_rows(&pyramid->y, y0, y1);
   const int channels = pyramid->channels, end = run->rect.x1 * channels;
 
   for (int row = rows.first; row <= rows.last; row++)
@@ -368,7 +352,7 @@ static void interpolate_fixed_strip(const Run *run, int y0, int y1)
     const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
 
     for (int y = y0; y < y1; y++) {
-      const int top = coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
+      const int top = cf_coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
       const int16_t *row = scratch.rows + (size_t)top * scratch.stride + first;
       const int16_t *const lines[] = {row, row + scratch.stride, row + 2 * scratch.stride,
                                       row + 3 * scratch.stride};
@@ -405,12 +389,12 @@ static void interpolate(Run *run)
 /* Planes */
 
 /* The fine rows that the result's rows y0..y1-1 need. */
-static Rows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
+static CfPyramidRows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
 {
-  const Rows coarse = coarse_rows(&pyramid->y, y0, y1);
+  const CfPyramidRows coarse = cf_coarse_rows(&pyramid->y, y0, y1);
 
-  return (Rows){made_row(pyramid, coarse.first, 0),
-                made_row(pyramid, coarse.last, pyramid->y.low_count - 1)};
+  return (CfPyramidRows){made_row(pyramid, coarse.first, 0),
+                         made_row(pyramid, coarse.last, pyramid->y.low_count - 1)};
 }
 
 static bool run_way(Run *run)
@@ -419,7 +403,7 @@ static bool run_way(Run *run)
 
   if (!make_fine(run, fine_rows(run->pyramid, y0, y1)))
     return false;
-  make_coarse(run->pyramid, coarse_rows(&run->pyramid->y, y0, y1));
+  make_coarse(run->pyramid, cf_coarse_rows(&run->pyramid->y, y0, y1));
   interpolate(run);
   return true;
 }
@@ -448,7 +432,7 @@ const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect r
   return run.way->lines == &cf_lines_fixed ? "pyramid-fixed" : "pyramid-float";
 }
 
-/* Rows that are blurred by themselves */
+/* CfPyramidRows that are blurred by themselves */
 
 void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
                              const CfPyramidRow *scratch, const void *line,
@@ -482,10 +466,10 @@ void cf_cpu_pyramid_make_fine(CfCpuPyramid *pyramid, const CfJob *job, bool weig
 
 void cf_cpu_pyramid_make_coarse(CfCpuPyramid *pyramid, int y0, int y1)
 {
-  make_coarse(pyramid, coarse_rows(&pyramid->y, y0, y1));
+  make_coarse(pyramid, cf_coarse_rows(&pyramid->y, y0, y1));
 }
 
-/* Rows of a tile that are interpolated along x first. */
+/* CfPyramidRows of a tile that are interpolated along x first. */
 static int tile_coarse_rows(const CfCpuPyramid *pyramid, int height)
 {
   return height / pyramid->y.factor + 5;
@@ -506,7 +490,7 @@ void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *work, 
                          size_t stride)
 {
   const CfPyramidAxis *axis = &pyramid->y;
-  const Rows rows = coarse_rows(axis, tile.y0, tile.y1);
+  const CfPyramidRows rows = cf_coarse_rows(axis, tile.y0, tile.y1);
   const int width = tile.x1 - tile.x0, samples = width * pyramid->channels;
   const size_t row_floats = tile_row(pyramid, width);
   float *expanded = work + cf_row_work(width, pyramid->channels, pyramid->x.factor);
@@ -516,7 +500,7 @@ void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *work, 
                   pyramid->coarse + (size_t)row * pyramid->coarse_stride, tile.x0, width, work,
                   expanded + (size_t)(row - rows.first) * row_floats);
   for (int y = tile.y0; y < tile.y1; y++, to += stride) {
-    const int first = coarse_rows(axis, y, y + 1).first - rows.first;
+    const int first = cf_coarse_rows(axis, y, y + 1).first - rows.first;
     const CfLineTaps *taps = &pyramid->y_spline[y % axis->factor];
     const float *row = expanded + (size_t)first * row_floats;
     const void *lines[] = {row, row + row_floats, row + 2 * row_floats, row + 3 * row_floats};
