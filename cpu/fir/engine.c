@@ -58,11 +58,7 @@ static bool fixed_error(const CfTaps *taps, CfFixedError *error)
   int16_t tap[CF_MAX_TAPS];
 
   *error = (CfFixedError){0};
-  if (cf_taps_are_identity(taps))
-    return true;
-  /* Longer kernels exceed the bound anyway. */
-  return taps->count <= CF_MAX_TAPS &&
-         cf_lines_fixed_taps(taps, cf_taps_are_symmetric(taps), tap, error);
+  return cf_taps_are_identity(taps) || cf_lines_fixed_taps(taps, tap, error);
 }
 
 /* Whether the plane without weights is a mean. */
