@@ -196,53 +196,29 @@ CfPyramidRow cf_cpu_pyramid_take_row(const CfCpuPyramid *pyramid, CfArena *arena
   return scratch;
 }
 
-static int strip_coarse_rows(const CfCpuPyramid *pyramid)
+CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, const CfLines *lines,
+                                   CfArena *arena)
 {
-  return CF_PYRAMID_RESULT_ROWS / pyramid->y.factor + 5;
-}
+  const int coarse_rows = CF_PYRAMID_RESULT_ROWS / pyramid->y.factor + 5;
+  /* Whole blocks of D pixels. */
+  const int pixels = pyramid->width + pyramid->x.factor;
+  CfPyramidUp scratch = {.stride = cf_cpu_pyramid_row_samples(pyramid, pixels) * lines->size};
 
-/* Samples of a row of whole blocks of D pixels. */
-static size_t blocks_samples(const CfCpuPyramid *pyramid)
-{
-  return cf_cpu_pyramid_row_samples(pyramid, pyramid->width + pyramid->x.factor);
-}
-
-CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, CfArena *arena)
-{
-  CfPyramidUp scratch = {.stride = blocks_samples(pyramid)};
-  const size_t row = scratch.stride * sizeof(float);
-
-  scratch.rows = cf_arena_take(arena, (size_t)strip_coarse_rows(pyramid) * row);
-  scratch.work = cf_arena_take(
-      arena, cf_row_work(pyramid->width, pyramid->channels, pyramid->x.factor) * sizeof(float));
-  scratch.result = cf_arena_take(arena, row);
-  return scratch;
-}
-
-CfPyramidFixedUp cf_cpu_pyramid_take_fixed_up(const CfCpuPyramid *pyramid, CfArena *arena)
-{
-  CfPyramidFixedUp scratch = {.stride = blocks_samples(pyramid)};
-
-  scratch.rows =
-      cf_arena_take(arena, (size_t)strip_coarse_rows(pyramid) * scratch.stride * sizeof(int16_t));
-  scratch.coarse = cf_arena_take(
-      arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->x.coarse_count) * sizeof(int16_t));
-  scratch.work = cf_arena_take(
-      arena, cf_row_work(pyramid->width, pyramid->channels, pyramid->x.factor) * sizeof(int16_t));
+  scratch.rows = cf_arena_take(arena, (size_t)coarse_rows * scratch.stride);
+  scratch.along = take_along(pyramid, arena);
+  scratch.result = cf_arena_take(arena, scratch.stride);
   return scratch;
 }
 
 static size_t scratch_bytes(const CfCpuPyramid *pyramid)
 {
-  CfArena down = {0}, low = {0}, up = {0}, fixed_up = {0};
+  CfArena down = {0}, low = {0}, up = {0};
 
   cf_cpu_pyramid_take_down(pyramid, &down);
   cf_cpu_pyramid_take_low(pyramid, &low);
-  cf_cpu_pyramid_take_up(pyramid, &up);
-  cf_cpu_pyramid_take_fixed_up(pyramid, &fixed_up);
+  cf_cpu_pyramid_take_up(pyramid, &cf_lines_float, &up);
   return larger(larger(down.used, low.used),
-                larger(larger(up.used, fixed_up.used),
-                       pyramid->fold.used ? cf_cpu_pyramid_fold_scratch(pyramid) : 0));
+                larger(up.used, pyramid->fold.used ? cf_cpu_pyramid_fold_scratch(pyramid) : 0));
 }
 
 CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid)

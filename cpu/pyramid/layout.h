@@ -145,16 +145,10 @@ void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
                              const void *border_pixel, void *to);
 
 typedef struct {
-  float *rows; /* interpolated along x */
-  size_t stride;
-  float *work, *result;
+  uint8_t *rows; /* interpolated along x, in working samples or in fixed.h's */
+  size_t stride; /* bytes */
+  CfPyramidAlong along;
+  void *result;
 } CfPyramidUp;
-CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, CfArena *arena);
-
-/* The same in fixed point. */
-typedef struct {
-  int16_t *rows;
-  size_t stride;
-  int16_t *coarse, *work;
-} CfPyramidFixedUp;
-CfPyramidFixedUp cf_cpu_pyramid_take_fixed_up(const CfCpuPyramid *pyramid, CfArena *arena);
+CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, const CfLines *lines,
+                                   CfArena *arena);

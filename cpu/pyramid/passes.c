@@ -290,76 +290,68 @@ static void fetch_result(uint8_t *to, int bytes)
     __builtin_prefetch(to + bytes + i, 1);
 }
 
-/* CfPyramidRows y0..y1-1 of the result. */
+/* Interpolates a coarse row along x, in single precision or in fixed point. */
+static void expand_row(const CfCpuPyramid *pyramid, const CfLines *lines,
+                       const CfPyramidAlong *scratch, const float *coarse, void *to)
+{
+  const int channels = pyramid->channels;
+
+  if (lines != &cf_lines_fixed) {
+    cf_row_expand(&pyramid->x, pyramid->x_spline, channels, coarse, 0, pyramid->width,
+                  scratch->work, to);
+  } else if (pyramid->x.factor == 1) {
+    cf_fixed_from_float(coarse, pyramid->width * channels, to);
+  } else {
+    cf_fixed_from_float(coarse, pyramid->x.coarse_count * channels, scratch->extended);
+    cf_fixed_expand(&pyramid->x, pyramid->straight.up_x, channels, scratch->extended,
+                    pyramid->width, scratch->work, to);
+  }
+}
+
+/* Row `y` of the result, `samples` samples of it, from the four rows that it lies between. */
+static void interpolate_row(const Run *run, int y, const void *const lines[4], ptrdiff_t offset,
+                            int samples, void *result)
+{
+  const CfPyramidWay *way = run->way;
+  const CfLineTaps *taps = &way->up_y[y % run->pyramid->y.factor];
+  uint8_t *to = run->destination + y * run->destination_stride + offset;
+
+  fetch_result(to, samples * run->pyramid->bytes);
+  if (way->lines == &cf_lines_fixed) {
+    cf_fixed_blend_rows(taps, (const int16_t *const *)lines, samples, to);
+    return;
+  }
+  if (taps->tap)
+    way->lines->sum(taps, lines, cf_round_to_granule(samples), result);
+  way->lines->store(&way->format, taps->tap ? result : lines[0], samples,
+                    run->source + y * run->source_stride + offset, to);
+}
+
+/* Rows y0..y1-1 of the result. */
 static void interpolate_strip(const Run *run, int y0, int y1)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
+  const CfLines *lines = run->way->lines;
   CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(pyramid, &arena);
+  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(pyramid, lines, &arena);
   const CfPyramidRows rows = cf_coarse_rows(&pyramid->y, y0, y1);
   const int channels = pyramid->channels, end = run->rect.x1 * channels;
 
   for (int row = rows.first; row <= rows.last; row++)
-    cf_row_expand(&pyramid->x, run->way->up_x, channels,
-                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, 0, pyramid->width,
-                  scratch.work, scratch.rows + (size_t)(row - rows.first) * scratch.stride);
-  for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
-    const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
-    const ptrdiff_t offset = (ptrdiff_t)first * pyramid->bytes;
-
-    for (int y = y0; y < y1; y++) {
-      const int top = cf_coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
-      const float *row = scratch.rows + (size_t)top * scratch.stride + first;
-      const void *lines[] = {row, row + scratch.stride, row + 2 * scratch.stride,
-                             row + 3 * scratch.stride};
-      const CfLineTaps *taps = &run->way->up_y[y % pyramid->y.factor];
-      uint8_t *to = run->destination + y * run->destination_stride + offset;
-
-      fetch_result(to, samples * pyramid->bytes);
-      if (taps->tap)
-        run->way->lines->sum(taps, lines, cf_round_to_granule(samples), scratch.result);
-      run->way->lines->store(&run->way->format, taps->tap ? scratch.result : row, samples,
-                             run->source + y * run->source_stride + offset, to);
-    }
-  }
-}
-
-/* Interpolates a coarse row along x. */
-static void expand_fixed_row(const CfCpuPyramid *pyramid, const CfPyramidFixedUp *scratch,
-                             const float *coarse, int16_t *to)
-{
-  if (pyramid->x.factor == 1) {
-    cf_fixed_from_float(coarse, pyramid->width * pyramid->channels, to);
-    return;
-  }
-  cf_fixed_from_float(coarse, pyramid->x.coarse_count * pyramid->channels, scratch->coarse);
-  cf_fixed_expand(&pyramid->x, pyramid->straight.up_x, pyramid->channels, scratch->coarse,
-                  pyramid->width, scratch->work, to);
-}
-
-static void interpolate_fixed_strip(const Run *run, int y0, int y1)
-{
-  const CfCpuPyramid *pyramid = run->pyramid;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidFixedUp scratch = cf_cpu_pyramid_take_fixed_up(pyramid, &arena);
-  const CfPyramidRows rows = cf_coarse_rows(&pyramid->y, y0, y1);
-  const int channels = pyramid->channels, end = run->rect.x1 * channels;
-
-  for (int row = rows.first; row <= rows.last; row++)
-    expand_fixed_row(pyramid, &scratch, pyramid->coarse + (size_t)row * pyramid->coarse_stride,
-                     scratch.rows + (size_t)(row - rows.first) * scratch.stride);
+    expand_row(pyramid, lines, &scratch.along,
+               pyramid->coarse + (size_t)row * pyramid->coarse_stride,
+               scratch.rows + (size_t)(row - rows.first) * scratch.stride);
   for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
     const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
 
     for (int y = y0; y < y1; y++) {
       const int top = cf_coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
-      const int16_t *row = scratch.rows + (size_t)top * scratch.stride + first;
-      const int16_t *const lines[] = {row, row + scratch.stride, row + 2 * scratch.stride,
-                                      row + 3 * scratch.stride};
-      uint8_t *to = run->destination + y * run->destination_stride + first;
+      const uint8_t *row =
+          scratch.rows + (size_t)top * scratch.stride + (size_t)first * lines->size;
+      const void *const four[] = {row, row + scratch.stride, row + 2 * scratch.stride,
+                                  row + 3 * scratch.stride};
 
-      fetch_result(to, samples);
-      cf_fixed_blend_rows(&run->way->up_y[y % pyramid->y.factor], lines, samples, to);
+      interpolate_row(run, y, four, (ptrdiff_t)first * pyramid->bytes, samples, scratch.result);
     }
   }
 }
@@ -370,12 +362,8 @@ static void interpolate_strips(void *context, int first, int end)
 
   for (int i = first; i < end; i++) {
     const int y0 = run->rect.y0 + i * CF_PYRAMID_RESULT_ROWS;
-    const int y1 = cf_min(y0 + CF_PYRAMID_RESULT_ROWS, run->rect.y1);
 
-    if (run->way->lines == &cf_lines_fixed)
-      interpolate_fixed_strip(run, y0, y1);
-    else
-      interpolate_strip(run, y0, y1);
+    interpolate_strip(run, y0, cf_min(y0 + CF_PYRAMID_RESULT_ROWS, run->rect.y1));
   }
 }
 
@@ -432,7 +420,7 @@ const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect r
   return run.way->lines == &cf_lines_fixed ? "pyramid-fixed" : "pyramid-float";
 }
 
-/* CfPyramidRows that are blurred by themselves */
+/* Rows that are blurred by themselves */
 
 void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
                              const CfPyramidRow *scratch, const void *line,
@@ -444,12 +432,7 @@ void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
   filter_coarse_row(pyramid, along,
                     scratch->fine + (ptrdiff_t)pyramid->load_first * pyramid->channels,
                     scratch->coarse);
-  if (lines == &cf_lines_fixed)
-    expand_fixed_row(pyramid, &(CfPyramidFixedUp){.coarse = along->extended, .work = along->work},
-                     scratch->coarse, to);
-  else
-    cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels, scratch->coarse, 0,
-                  pyramid->width, along->work, to);
+  expand_row(pyramid, lines, along, scratch->coarse, to);
 }
 
 /* Levels of blur maps */
@@ -469,7 +452,7 @@ void cf_cpu_pyramid_make_coarse(CfCpuPyramid *pyramid, int y0, int y1)
   make_coarse(pyramid, cf_coarse_rows(&pyramid->y, y0, y1));
 }
 
-/* CfPyramidRows of a tile that are interpolated along x first. */
+/* Rows of a tile that are interpolated along x first. */
 static int tile_coarse_rows(const CfCpuPyramid *pyramid, int height)
 {
   return height / pyramid->y.factor + 5;
