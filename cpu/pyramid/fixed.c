@@ -37,33 +37,6 @@ static void weigh_rows(const int16_t *const row[4], const int16_t tap[4], int sa
     to[i] = weigh(row, tap, i);
 }
 
-/* Pixel k of phase p becomes pixel k * phases + p; `channels` and `phases` are constants. */
-INLINE void merge_pixels(const int channels, const int16_t *from, const int phases, int count,
-                         ptrdiff_t stride, int16_t *restrict line)
-{
-  for (int k = 0; k < count; k++) {
-    for (int p = 0; p < phases; p++)
-      memcpy(line + (k * phases + p) * channels, from + p * stride + k * channels,
-             (size_t)channels * sizeof *line);
-  }
-}
-
-CF_MULTIVERSION
-static void merge(const int16_t *from, int phases, int channels, int count, ptrdiff_t stride,
-                  int16_t *line)
-{
-#define MERGE(constant)                                                                            \
-  if (phases == (constant))                                                                        \
-  CF_FOR_CHANNELS(channels, merge_pixels, from, constant, count, stride, line)
-  MERGE(2);
-  MERGE(4);
-  MERGE(8);
-  MERGE(16);
-  MERGE(32);
-  MERGE(64);
-#undef MERGE
-}
-
 void cf_fixed_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
                      const int16_t *coarse, int pixels, int16_t *work, int16_t *to)
 {
@@ -78,7 +51,7 @@ void cf_fixed_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int ch
 
     weigh_rows(shifts, spline[p].tap, blocks * channels, work + p * stride);
   }
-  merge(work, factor, channels, blocks, stride, to);
+  cf_row_merge(sizeof *to, work, factor, channels, blocks, stride, to);
 }
 
 INLINE void round_samples(const int16_t *from, int samples, uint8_t *restrict to)

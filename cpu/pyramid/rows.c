@@ -32,65 +32,63 @@ void cf_row_extend(const void *from, int count, size_t pixel, const CfRowMargins
 
 /* Phases */
 
-/* Pixel k * phases + p of a line is pixel k of phase p. */
-INLINE void split_pixels(const int channels, const float *line, int phases, int count,
-                         ptrdiff_t stride, float *restrict to)
+/* Pixel k * phases + p of a line is pixel k of phase p, which begins `stride` samples after the one
+ * before. `channels`, the `size` of a sample, and few `phases` are constants. */
+INLINE void split_pixels(const int channels, const size_t size, const uint8_t *line,
+                         const int phases, int count, ptrdiff_t stride, uint8_t *restrict to)
 {
-  for (int p = 0; p < phases; p++) {
-    for (int k = 0; k < count; k++) {
-      for (int c = 0; c < channels; c++)
-        to[p * stride + k * channels + c] = line[(k * phases + p) * channels + c];
-    }
-  }
-}
+  const size_t pixel = (size_t)channels * size;
 
-/* The same in 16 bits; `phases` is a constant. */
-INLINE void split_fixed_pixels(const int channels, const int16_t *line, const int phases, int count,
-                               ptrdiff_t stride, int16_t *restrict to)
-{
   for (int k = 0; k < count; k++) {
-    for (int p = 0; p < phases; p++) {
-      for (int c = 0; c < channels; c++)
-        to[p * stride + k * channels + c] = line[(k * phases + p) * channels + c];
-    }
+    for (int p = 0; p < phases; p++)
+      memcpy(to + (size_t)(p * stride) * size + (size_t)k * pixel,
+             line + (size_t)(k * phases + p) * pixel, pixel);
   }
 }
 
-INLINE void merge_pixels(const int channels, const float *from, int phases, int count,
-                         ptrdiff_t stride, float *restrict line)
+INLINE void merge_pixels(const int channels, const size_t size, const uint8_t *from,
+                         const int phases, int count, ptrdiff_t stride, uint8_t *restrict line)
 {
+  const size_t pixel = (size_t)channels * size;
+
   for (int k = 0; k < count; k++) {
-    for (int p = 0; p < phases; p++) {
-      for (int c = 0; c < channels; c++)
-        line[(k * phases + p) * channels + c] = from[p * stride + k * channels + c];
-    }
+    for (int p = 0; p < phases; p++)
+      memcpy(line + (size_t)(k * phases + p) * pixel,
+             from + (size_t)(p * stride) * size + (size_t)k * pixel, pixel);
   }
 }
 
+#define FOR_SIZE(function, phases)                                                                 \
+  do {                                                                                             \
+    if (size == sizeof(float))                                                                     \
+      CF_FOR_CHANNELS(channels, function, sizeof(float), from, phases, count, stride, to);         \
+    else                                                                                           \
+      CF_FOR_CHANNELS(channels, function, sizeof(int16_t), from, phases, count, stride, to);       \
+  } while (0)
+#define FOR_PHASES(function)                                                                       \
+  do {                                                                                             \
+    if (phases == 2)                                                                               \
+      FOR_SIZE(function, 2);                                                                       \
+    else if (phases == 4)                                                                          \
+      FOR_SIZE(function, 4);                                                                       \
+    else if (phases == 8)                                                                          \
+      FOR_SIZE(function, 8);                                                                       \
+    else                                                                                           \
+      FOR_SIZE(function, phases);                                                                  \
+  } while (0)
+
 CF_MULTIVERSION
-static void split(const float *line, int phases, int channels, int count, ptrdiff_t stride,
-                  float *to)
+static void split(size_t size, const void *from, int phases, int channels, int count,
+                  ptrdiff_t stride, void *to)
 {
-  CF_FOR_CHANNELS(channels, split_pixels, line, phases, count, stride, to);
+  FOR_PHASES(split_pixels);
 }
 
 CF_MULTIVERSION
-static void split_fixed(const int16_t *line, int phases, int channels, int count, ptrdiff_t stride,
-                        int16_t *to)
+void cf_row_merge(size_t size, const void *from, int phases, int channels, int count,
+                  ptrdiff_t stride, void *to)
 {
-  if (phases == 2)
-    CF_FOR_CHANNELS(channels, split_fixed_pixels, line, 2, count, stride, to);
-  if (phases == 4)
-    CF_FOR_CHANNELS(channels, split_fixed_pixels, line, 4, count, stride, to);
-  if (phases == 8)
-    CF_FOR_CHANNELS(channels, split_fixed_pixels, line, 8, count, stride, to);
-}
-
-CF_MULTIVERSION
-static void merge(const float *from, int phases, int channels, int count, ptrdiff_t stride,
-                  float *line)
-{
-  CF_FOR_CHANNELS(channels, merge_pixels, from, phases, count, stride, line);
+  FOR_PHASES(merge_pixels);
 }
 
 static int phase_stride(int pixels, int channels, int phases)
@@ -113,10 +111,8 @@ void cf_row_filter(const CfRowFilter *filter, const void *line, int count, void 
   const uint8_t *phases = step == 1 ? line : work;
   const void *shifts[MOST_TAPS];
 
-  if (step > 1 && filter->lines == &cf_lines_fixed)
-    split_fixed(line, step, channels, (pixels + step - 1) / step, stride, work);
-  else if (step > 1)
-    split(line, step, channels, (pixels + step - 1) / step, stride, work);
+  if (step > 1)
+    split(filter->lines->size, line, step, channels, (pixels + step - 1) / step, stride, work);
   for (int t = 0; t < taps; t++)
     shifts[t] = phases + (t % step * stride + (ptrdiff_t)(t / step) * channels) *
                              (ptrdiff_t)filter->lines->size;
@@ -144,7 +140,7 @@ void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int chan
     cf_lines_float.sum(&spline[p], shifts, cf_round_to_granule(blocks * channels),
                        work + p * stride);
   }
-  merge(work, factor, channels, blocks, stride, to);
+  cf_row_merge(sizeof *to, work, factor, channels, blocks, stride, to);
 }
 
 /* Working samples */

@@ -35,6 +35,11 @@ void cf_row_filter(const CfRowFilter *filter, const void *line, int count, void 
 void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
                    const float *coarse, int first, int count, float *work, float *to);
 
+/* Puts `count` pixels of each of `phases` phases, `stride` samples of `size` bytes apart, in turn:
+ * the last step of that, in either kind of samples. */
+void cf_row_merge(size_t size, const void *from, int phases, int channels, int count,
+                  ptrdiff_t stride, void *to);
+
 /* Samples of `work` that suffice for both, for lines of `pixels` pixels in steps or phases of
  * `phases`. */
 size_t cf_row_work(int pixels, int channels, int phases);
