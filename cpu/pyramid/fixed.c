@@ -111,7 +111,7 @@ void cf_fixed_less_half(const uint8_t *from, const int16_t *blurred, int samples
                         int16_t *restrict to)
 {
   for (int i = 0; i < samples; i++)
-    to[i] = (int16_t)(((from[i] - CF_FIXED_MIDDLE) << 6) - ((blurred[i] + 2) >> 2));
+    to[i] = (int16_t)((from[i] - CF_FIXED_MIDDLE) * 64 - ((blurred[i] + 2) >> 2));
 }
 
 CF_MULTIVERSION
