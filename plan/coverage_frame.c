@@ -243,20 +243,87 @@ static bool find_candidate(const Line *line, int region, Candidate *candidate)
   return candidate->x0 < candidate->x1 && line->y >= one->bounds.y0 && line->y < one->bounds.y1;
 }
 
-/* Pixels x0..x1-1, which the region may cover. */
+/* As cf_faded, of a step that is not 0. */
+static inline uint16_t fade(float distance, float step)
+{
+  const float left = 256.5f - distance / step, positive = left > 0.0f ? left : 0.0f;
+
+  return (uint16_t)(int)(positive < 256.0f ? positive : 256.0f);
+}
+
+/* Half pixels beyond which every feather has ended; squares of as many are exact in floats. */
+#define ANY_FEATHER 4096
+
+/* As cf_rectangle_coverage, of a row's pixels from x0 on; not with `outside`. */
+static void fade_rectangle(const CfCoverageRule *rule, const CfShape *shape, int x0, int y,
+                           int count, uint16_t *restrict coverage)
+{
+  const int above = 2 * (shape->y0 - y) - 1, below = 2 * (y - shape->y1) + 1;
+  const int away = clamp(above > below ? above : below, 0, ANY_FEATHER);
+
+  for (int i = 0; i < count; i++) {
+    const int left = 2 * (shape->x0 - x0 - i) - 1, right = 2 * (x0 + i - shape->x1) + 1;
+    const int aside = clamp(left > right ? left : right, 0, ANY_FEATHER);
+
+    coverage[i] = fade(sqrtf((float)(aside * aside + away * away)), rule->step);
+  }
+}
+
+/* As cf_ellipse_coverage, likewise, within 2^14 pixels of its centre. */
+static void fade_ellipse(const CfCoverageRule *rule, const CfShape *shape, int x0, int y, int count,
+                         uint16_t *restrict coverage)
+{
+  const int down = 2 * y + 1 - shape->centre_y;
+  const float square_y = cf_square(down) / shape->square_y;
+
+  for (int i = 0; i < count; i++) {
+    const int across = 2 * (x0 + i) + 1 - shape->centre_x;
+    const float square = (float)(across * across) / shape->square_x + square_y;
+    const float length = sqrtf((float)(across * across + down * down));
+    const uint16_t faded = fade(fabsf(length / sqrtf(square) - length), rule->step);
+
+    coverage[i] = square < 1.00001f ? CF_COVERED : faded;
+  }
+}
+
+/* Pixels x0..x1-1, which the region may cover, in vectors where the numbers are small enough. */
+static void cover_part(const Line *line, const Candidate *candidate, int x0, int x1)
+{
+  const CfCoverageRule *rule = &line->rule;
+  const CfShape *shape = candidate->shape;
+  const int across = 2 * x0 - shape->centre_x, down = 2 * line->y - shape->centre_y;
+  uint16_t coverage[CELL_COLUMNS];
+
+  if (!rule->ellipse)
+    fade_rectangle(rule, shape, x0, line->y, x1 - x0, coverage);
+  else if (abs(across) < 32000 && abs(down) < 32000)
+    fade_ellipse(rule, shape, x0, line->y, x1 - x0, coverage);
+  else
+    for (int x = x0; x < x1; x++)
+      coverage[x - x0] = (uint16_t)cf_ellipse_coverage(rule, shape, x, line->y);
+  if (line->owner) {
+    for (int x = x0; x < x1; x++)
+      claim(line, x - line->x0, coverage[x - x0], candidate->region);
+  } else {
+    uint16_t *most = line->coverage + (x0 - line->x0);
+
+    for (int i = 0; i < x1 - x0; i++)
+      most[i] = coverage[i] > most[i] ? coverage[i] : most[i];
+  }
+}
+
 static void cover(const Line *line, const Candidate *candidate, int x0, int x1)
 {
   const CfShape *shape = candidate->shape;
-  const int region = candidate->region;
   const bool full = !line->rule.ellipse && line->y >= shape->y0 && line->y < shape->y1;
   const int inner0 = full ? clamp(shape->x0, x0, x1) : x1;
   const int inner1 = full ? clamp(shape->x1, x0, x1) : x1;
 
-  for (int x = x0; x < inner0; x++)
-    claim(line, x - line->x0, cf_shape_coverage(&line->rule, shape, x, line->y), region);
-  claim_run(line, inner0, inner1, region);
-  for (int x = inner1; x < x1; x++)
-    claim(line, x - line->x0, cf_shape_coverage(&line->rule, shape, x, line->y), region);
+  if (line->rule.step > 0.0f) {
+    cover_part(line, candidate, x0, inner0);
+    cover_part(line, candidate, inner1, x1);
+  }
+  claim_run(line, inner0, inner1, candidate->region);
 }
 
 /* Wide feathers overlap many times over. A few pixels are mostly covered by one region that is

@@ -40,38 +40,6 @@ bool cf_fir_matrix_available(void)
 
 /* Taps */
 
-/* Rounds running sums rather than taps, so that errors do not pile up under an edge. */
-static int round_running_sums(const CfTaps *taps, int count, int *tap)
-{
-  double sum = 0.0;
-  int rounded = 0;
-
-  for (int i = 0; i < count; i++) {
-    const int before = rounded;
-
-    sum += taps->tap[i] / taps->sum;
-    rounded = (int)floor(ldexp(sum, FRACTION) + 0.5);
-    tap[i] = rounded - before;
-  }
-  return rounded;
-}
-
-/* Adds up to 1 exactly, and is as symmetric as the taps. */
-static void round_taps(const CfTaps *taps, int *tap)
-{
-  const int half = taps->count / 2;
-
-  if (!cf_taps_are_symmetric(taps)) {
-    round_running_sums(taps, taps->count, tap);
-    return;
-  }
-  const int middle = (1 << FRACTION) - 2 * round_running_sums(taps, half, tap);
-  if (taps->count % 2)
-    tap[half] = middle;
-  for (int i = 0; i < half; i++)
-    tap[taps->count - 1 - i] = tap[i];
-}
-
 /* The most codes by which the rounded taps lead astray. Their errors add up to 0, so they see the
  * distance of samples from the middle code. */
 static double worst_error(const CfTaps *taps, const int *tap)
@@ -81,27 +49,6 @@ static double worst_error(const CfTaps *taps, const int *tap)
   for (int i = 0; i < taps->count; i++)
     error += fabs(taps->tap[i] / taps->sum - ldexp(tap[i], -FRACTION));
   return 127.5 * error;
-}
-
-/* False where a tap is negative or large, or there are too many. */
-static bool quantise(const CfTaps *taps, int *tap, double *error)
-{
-  int sum = 0;
-
-  if (taps->count > CF_MAX_TAPS || !(taps->sum > 0.0))
-    return false;
-  for (int i = 0; i < taps->count; i++) {
-    if (!(taps->tap[i] >= 0.0))
-      return false;
-  }
-  round_taps(taps, tap);
-  for (int i = 0; i < taps->count; i++) {
-    if (tap[i] < 0 || tap[i] > LARGEST_TAP)
-      return false;
-    sum += tap[i];
-  }
-  *error = worst_error(taps, tap);
-  return sum == 1 << FRACTION;
 }
 
 static int8_t low_half(int tap)
@@ -185,10 +132,10 @@ bool cf_fir_matrix_lay_out(CfFirMatrix *matrix, const CfTaps *row, const CfTaps 
   const int row_tiles = cf_divide_up(row_reach, CF_MATRIX_DEPTH);
   const int ring_rows = ring_slots * CF_MATRIX_ROWS;
   int row_taps[CF_MAX_TAPS], column_taps[CF_MAX_TAPS];
-  double row_error, column_error;
 
-  if (!quantise(row, row_taps, &row_error) || !quantise(column, column_taps, &column_error) ||
-      row_error + column_error > LARGEST_ERROR)
+  if (!cf_quantise_taps(row, 1 << FRACTION, LARGEST_TAP, row_taps) ||
+      !cf_quantise_taps(column, 1 << FRACTION, LARGEST_TAP, column_taps) ||
+      worst_error(row, row_taps) + worst_error(column, column_taps) > LARGEST_ERROR)
     return false;
   *matrix = (CfFirMatrix){
       .row_count = row->count,

@@ -25,10 +25,9 @@
 /* Products a thread should have at least, or starting it costs more than it saves. */
 #define SMALLEST_SHARE 100000.0
 /* Matrix products, of 16 rows at a time, are used from so many rows on, and from so many taps in
- * both directions: those of fewer channels keep the matrix unit less busy, and of four they often
- * leave one out. */
+ * both directions: filters of bytes are faster with fewer. */
 #define SMALLEST_MATRIX_HEIGHT 32
-static const int fewest_matrix_taps[CF_MAX_CHANNELS] = {22, 22, 18, 10}; /* of 1, 2, .. channels */
+#define FEWEST_MATRIX_TAPS     22
 
 typedef struct {
   int tile_width; /* pixels */
@@ -59,11 +58,7 @@ static bool fixed_error(const CfTaps *taps, CfFixedError *error)
   int16_t tap[CF_MAX_TAPS];
 
   *error = (CfFixedError){0};
-  if (cf_taps_are_identity(taps))
-    return true;
-  /* Longer kernels exceed the bound anyway. */
-  return taps->count <= CF_MAX_TAPS &&
-         cf_lines_fixed_taps(taps, cf_taps_are_symmetric(taps), tap, error);
+  return cf_taps_are_identity(taps) || cf_lines_fixed_taps(taps, tap, error);
 }
 
 /* Whether the plane without weights is a mean. */
@@ -98,11 +93,10 @@ static bool lay_out_matrix(const CfCpuFir *fir, CfFirWork *work, int p, CfArena 
 {
   const CfFormatInfo *info = cf_format_info(fir->video.format);
   const CfTaps *row = &work->plan->row, *column = &work->plan->column;
-  const int fewest = fewest_matrix_taps[work->channels - 1];
 
   return fir->has_matrix && info->bits == 8 && work->copied_count == 0 &&
-         work->height >= SMALLEST_MATRIX_HEIGHT && row->count + column->count >= fewest &&
-         is_mean(work->plan, &info->plane[p]) &&
+         work->height >= SMALLEST_MATRIX_HEIGHT &&
+         row->count + column->count >= FEWEST_MATRIX_TAPS && is_mean(work->plan, &info->plane[p]) &&
          cf_fir_matrix_lay_out(&work->matrix, row, column, arena);
 }
 
@@ -443,7 +437,7 @@ bool cf_cpu_fir_run_within(CfCpuFir *fir, const CfJob *job, const CfRect *within
     tiles += fir->grid[p].columns * fir->grid[p].strips;
 
   cf_parallel_for(team_size(fir, tiles), tiles, 1, run_tiles, &all);
-  for (unsigned used = atomic_load(&all.used); used > 1u << dearest;)
+  while (atomic_load(&all.used) >> (dearest + 1))
     dearest++;
   fir->algorithm = names[dearest];
   return dearest != CF_FIR_LEFT;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "cpu/common/cpu.h"
+#include "cpu/fir/unpack.h"
 
 #define SAMPLE_BITS 6 /* 255 << 6, added in pairs, just fits 16 bits */
 #define BYTES_BITS  7 /* of what cf_lines_bytes keeps between the directions */
@@ -12,9 +13,9 @@
 
 /* Taps */
 
-/* Rounds running sums of `count` taps rather than taps, so that errors do not pile up under an
- * edge; returns the last sum. */
-static int round_running_sums(const CfTaps *taps, int count, int16_t *tap)
+/* Rounds running sums of the first `count` taps rather than taps, so that errors do not pile up
+ * under an edge; returns the last sum. */
+static int round_running_sums(const CfTaps *taps, int count, int one, int *tap)
 {
   double sum = 0.0;
   int rounded = 0;
@@ -23,38 +24,43 @@ static int round_running_sums(const CfTaps *taps, int count, int16_t *tap)
     const int before = rounded;
 
     sum += taps->tap[i] / taps->sum;
-    if (!(fabs(sum) < 2.0))
-      return -1;
-    rounded = (int)floor(sum * TAP_ONE + 0.5);
-    if (rounded < before || rounded - before > INT16_MAX)
-      return -1;
-    tap[i] = (int16_t)(rounded - before);
+    rounded = (int)floor(sum * one + 0.5);
+    tap[i] = rounded - before;
   }
   return rounded;
 }
 
-static bool quantise(const CfTaps *taps, bool symmetric, int16_t *tap)
+bool cf_quantise_taps(const CfTaps *taps, int one, int largest, int *tap)
 {
   const int half = taps->count / 2;
+  int sum = 0;
 
-  if (!symmetric)
-    return round_running_sums(taps, taps->count, tap) == TAP_ONE;
-
-  const int middle = TAP_ONE - 2 * round_running_sums(taps, half, tap);
-  if (middle < 0 || middle > INT16_MAX || (taps->count % 2 == 0 && middle > 0))
+  if (taps->count > CF_MAX_TAPS || !(taps->sum > 0.0))
     return false;
-  if (taps->count % 2)
-    tap[half] = (int16_t)middle;
-  for (int i = 0; i < half; i++)
-    tap[taps->count - 1 - i] = tap[i];
-  return true;
+  for (int i = 0; i < taps->count; i++) {
+    if (!(taps->tap[i] >= 0.0))
+      return false;
+  }
+  if (cf_taps_are_symmetric(taps)) {
+    tap[half] = one - 2 * round_running_sums(taps, half, one, tap);
+    for (int i = 0; i < half; i++)
+      tap[taps->count - 1 - i] = tap[i];
+  } else {
+    round_running_sums(taps, taps->count, one, tap);
+  }
+  for (int i = 0; i < taps->count; i++) {
+    if (tap[i] < 0 || tap[i] > largest)
+      return false;
+    sum += tap[i];
+  }
+  return sum == one;
 }
 
 /* Every product is off by up to half a unit of the last place, and by 1/sqrt(12) of one on average.
  * Where neighbours are alike, so are the errors of their products with equal taps. */
-static CfFixedError estimate_error(const CfTaps *taps, bool symmetric, const int16_t *tap)
+static CfFixedError estimate_error(const CfTaps *taps, const int16_t *tap)
 {
-  const int products = symmetric ? (taps->count + 1) / 2 : taps->count;
+  const int products = cf_taps_are_symmetric(taps) ? (taps->count + 1) / 2 : taps->count;
   const double unit = 1.0 / (1 << BYTES_BITS);
   double taps_off = 0.0;
   int inexact = 0, alike = 0;
@@ -71,11 +77,15 @@ static CfFixedError estimate_error(const CfTaps *taps, bool symmetric, const int
                         .rms = unit * sqrt(alike / 12.0)};
 }
 
-bool cf_lines_fixed_taps(const CfTaps *taps, bool symmetric, int16_t *tap, CfFixedError *error)
+bool cf_lines_fixed_taps(const CfTaps *taps, int16_t *tap, CfFixedError *error)
 {
-  if (!quantise(taps, symmetric, tap))
+  int rounded[CF_MAX_TAPS];
+
+  if (!cf_quantise_taps(taps, TAP_ONE, INT16_MAX, rounded))
     return false;
-  *error = estimate_error(taps, symmetric, tap);
+  for (int i = 0; i < taps->count; i++)
+    tap[i] = (int16_t)rounded[i];
+  *error = estimate_error(taps, tap);
   return true;
 }
 

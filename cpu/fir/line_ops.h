@@ -93,6 +93,9 @@ typedef struct {
   double rms;   /* about; products with equal taps are taken to round alike */
 } CfFixedError;
 
-/* Quantises taps / sum for cf_lines_fixed, so that they add up to 1 exactly; half the middle one of
- * symmetric taps is a whole number too. False where a tap is negative or too large. */
-bool cf_lines_fixed_taps(const CfTaps *taps, bool symmetric, int16_t *tap, CfFixedError *error);
+/* Rounds taps / sum to `one`ths that add up to 1 exactly, and are as symmetric as the taps. False
+ * where a tap is negative or larger than `largest`, or there are more than CF_MAX_TAPS. */
+bool cf_quantise_taps(const CfTaps *taps, int one, int largest, int *tap);
+
+/* The same for cf_lines_fixed; half the middle one of symmetric taps is a whole number too. */
+bool cf_lines_fixed_taps(const CfTaps *taps, int16_t *tap, CfFixedError *error);

@@ -14,12 +14,12 @@ bool cf_taps_are_symmetric(const CfTaps *taps)
   return true;
 }
 
-static void fill_taps(const CfLines *lines, const CfTaps *taps, bool symmetric, void *to)
+static void fill_taps(const CfLines *lines, const CfTaps *taps, void *to)
 {
   CfFixedError error;
 
   if (lines == &cf_lines_fixed)
-    cf_lines_fixed_taps(taps, symmetric, to, &error);
+    cf_lines_fixed_taps(taps, to, &error);
   for (int i = 0; i < taps->count; i++) {
     if (lines == &cf_lines_float)
       ((float *)to)[i] = (float)taps->tap[i];
@@ -39,7 +39,7 @@ static CfLineTaps byte_taps(const CfTaps *taps, CfArena *arena)
 
   if (tap && identity)
     tap[0] = INT16_MAX / 2 + 1;
-  else if (tap && cf_lines_fixed_taps(taps, symmetric, tap, &error) && symmetric && count % 2)
+  else if (tap && cf_lines_fixed_taps(taps, tap, &error) && symmetric && count % 2)
     tap[count / 2] /= 2;
   return (CfLineTaps){
       .count = count, .anchor = identity ? 0 : taps->anchor, .symmetric = symmetric, .tap = tap};
@@ -59,7 +59,7 @@ CfLineTaps cf_line_taps(const CfLines *lines, const CfTaps *taps, CfArena *arena
   line_taps.symmetric = cf_taps_are_symmetric(taps);
   void *tap = cf_arena_take(arena, (size_t)taps->count * lines->size);
   if (tap)
-    fill_taps(lines, taps, line_taps.symmetric, tap);
+    fill_taps(lines, taps, tap);
   line_taps.tap = tap;
   return line_taps;
 }

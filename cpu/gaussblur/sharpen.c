@@ -9,38 +9,37 @@
 #include "cpu/common/memory.h"
 #include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
+#include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
 
 /* Rows that a thread makes at a time. */
-#define STRIP_ROWS 16
+#define STRIP_ROWS 32
 
 /* Quotients of sharpened colours and alpha show what pyramids lack where alpha comes close to 0:
  * those of non-opaque planes are as accurate as for so many bits. */
 #define WEIGHTED_BITS 16
 
-enum { ALONG_X, ALONG_Y, ALONG_BOTH, BLURS };
-
-/* The three blurs, straight or weighted by alpha. */
+/* Straight or weighted by alpha. */
 typedef struct {
-  CfCpuPyramid *blur[BLURS];
-  CfLineFormat format; /* of what is stored */
+  CfCpuPyramid *down;   /* G_y of the picture */
+  CfCpuPyramid *across; /* G_x of single rows */
 } Way;
 
 struct CfCpuSharpen {
   CfVideo video;
   int p, threads;
-  int width, channels, bytes;
-  CfFirPlane plan;
   Way straight, weighted;
-  bool weighted_pays;
-  CfBuffer tables, scratch;
+  bool premultiplied, weighted_pays;
+  CfBuffer scratch;
   size_t scratch_stride; /* bytes a thread */
 };
 
-/* Rows of a thread, in single precision. */
+/* Rows of a thread, in single precision or, straight ones of 8 bits, in fixed point. */
 typedef struct {
-  float *coarse, *along_x, *along_y, *source;
-  float *work;
+  void *source, *along_x, *along_y;
+  int16_t *rows; /* the coarse ones that a strip lies between */
+  size_t stride; /* samples */
+  CfPyramidRow row;
 } Scratch;
 
 /* Preparing */
@@ -64,54 +63,45 @@ bool cf_cpu_sharpen_pays(int bits, bool weighted, double horizontal, double vert
          cf_cpu_pyramid_pays(bits_of(bits, weighted), false, false, horizontal, vertical, &x, &y);
 }
 
-static bool prepare_blurs(CfCpuSharpen *sharpen, Way *way, int bits, const CfFirPlan *plan,
-                          double horizontal, double vertical, CfStatus *status)
+static bool prepare_blur(const CfCpuSharpen *sharpen, CfCpuPyramid **blur, const CfVideo *video,
+                         const CfFirPlan *plan, double horizontal, double vertical,
+                         const CfPyramidFactors *x, const CfPyramidFactors *y, CfStatus *status)
+{
+  if (!*blur)
+    *blur = cf_cpu_pyramid_open(video, sharpen->p, sharpen->threads, status);
+  if (!*blur)
+    return false;
+  cf_cpu_pyramid_allow_folding(*blur);
+  return cf_cpu_pyramid_update(*blur, plan, horizontal, vertical, x, y, NULL, status);
+}
+
+static bool prepare_way(const CfCpuSharpen *sharpen, Way *way, int bits, const CfFirPlan *plan,
+                        double horizontal, double vertical, CfStatus *status)
 {
   const CfPyramidFactors none = {.decimation = 1, .thinning = 1};
+  CfVideo row = sharpen->video; /* no rows wait in the one that blurs single ones */
   CfPyramidFactors x, y;
-  bool good = true;
 
+  row.height = 1;
   cf_cpu_pyramid_pays(bits, false, false, horizontal, vertical, &x, &y);
-  for (int i = 0; good && i < BLURS; i++) {
-    const bool across = i != ALONG_Y, down = i != ALONG_X;
-
-    if (!way->blur[i])
-      way->blur[i] = cf_cpu_pyramid_open(&sharpen->video, sharpen->p, sharpen->threads, status);
-    if (way->blur[i])
-      cf_cpu_pyramid_allow_folding(way->blur[i]);
-    good = way->blur[i] && cf_cpu_pyramid_update(way->blur[i], plan, across ? horizontal : 0.0,
-                                                 down ? vertical : 0.0, across ? &x : &none,
-                                                 down ? &y : &none, NULL, status);
-  }
-  return good;
+  return prepare_blur(sharpen, &way->down, &sharpen->video, plan, 0.0, vertical, &none, &y,
+                      status) &&
+         prepare_blur(sharpen, &way->across, &row, plan, horizontal, 0.0, &x, &none, status);
 }
 
-static void lay_out_tables(CfCpuSharpen *sharpen, CfArena *arena)
+static Scratch take_scratch(const Way *way, CfArena *arena)
 {
-  const size_t samples = (size_t)sharpen->width * (size_t)sharpen->channels;
+  const CfCpuPyramid *down = way->down;
+  Scratch scratch = {.stride =
+                         cf_cpu_pyramid_row_samples(down, down->width + way->across->x.factor)};
+  const size_t row = scratch.stride * sizeof(float);
 
-  sharpen->straight.format = cf_line_format(&sharpen->video, sharpen->p, &sharpen->plan, false,
-                                            &cf_lines_float, samples, arena);
-  if (sharpen->weighted_pays)
-    sharpen->weighted.format = cf_line_format(&sharpen->video, sharpen->p, &sharpen->plan, true,
-                                              &cf_lines_float, samples, arena);
-}
-
-static Scratch take_scratch(const CfCpuSharpen *sharpen, CfArena *arena)
-{
-  const CfCpuPyramid *blur = sharpen->straight.blur[ALONG_X];
-  const CfCpuPyramid *weighted = sharpen->weighted_pays ? sharpen->weighted.blur[ALONG_X] : blur;
-  const int factor = cf_max(blur->x.factor, weighted->x.factor);
-  const int coarse = cf_max(blur->x.coarse_count, weighted->x.coarse_count);
-  const size_t row = cf_cpu_pyramid_row_samples(blur, sharpen->width + factor) * sizeof(float);
-  const size_t work = cf_row_work(sharpen->width, sharpen->channels, factor);
-  Scratch scratch;
-
-  scratch.coarse = cf_arena_take(arena, cf_cpu_pyramid_row_samples(blur, coarse) * sizeof(float));
+  scratch.source = cf_arena_take(arena, row);
   scratch.along_x = cf_arena_take(arena, row);
   scratch.along_y = cf_arena_take(arena, row);
-  scratch.source = cf_arena_take(arena, row);
-  scratch.work = cf_arena_take(arena, work * sizeof(float));
+  scratch.rows = cf_arena_take(arena, (size_t)(STRIP_ROWS / down->y.factor + 5) * scratch.stride *
+                                          sizeof *scratch.rows);
+  scratch.row = cf_cpu_pyramid_take_row(way->across, arena);
   return scratch;
 }
 
@@ -119,146 +109,178 @@ bool cf_cpu_sharpen_update(CfCpuSharpen *sharpen, const CfFirPlan *plan, double 
                            double vertical, CfStatus *status)
 {
   const int bits = cf_format_info(sharpen->video.format)->bits;
-  CfArena tables = {0}, scratch = {0}, placed;
+  CfArena straight = {0}, weighted = {0};
 
-  sharpen->plan = plan->plane[sharpen->p];
+  sharpen->premultiplied = plan->plane[sharpen->p].premultiplied;
   sharpen->weighted_pays =
-      sharpen->plan.premultiplied && cf_cpu_sharpen_pays(bits, true, horizontal, vertical);
-  if (!prepare_blurs(sharpen, &sharpen->straight, bits, plan, horizontal, vertical, status) ||
-      (sharpen->weighted_pays && !prepare_blurs(sharpen, &sharpen->weighted, bits_of(bits, true),
-                                                plan, horizontal, vertical, status)))
+      sharpen->premultiplied && cf_cpu_sharpen_pays(bits, true, horizontal, vertical);
+  if (!prepare_way(sharpen, &sharpen->straight, bits, plan, horizontal, vertical, status) ||
+      (sharpen->weighted_pays && !prepare_way(sharpen, &sharpen->weighted, bits_of(bits, true),
+                                              plan, horizontal, vertical, status)))
     return false;
-  lay_out_tables(sharpen, &tables);
-  take_scratch(sharpen, &scratch);
-  sharpen->scratch_stride = scratch.used;
-  if (!cf_buffer_reserve(&sharpen->tables, tables.used, "what sharpens", status) ||
-      !cf_buffer_reserve(&sharpen->scratch, scratch.used * (size_t)sharpen->threads,
-                         "rows to sharpen", status))
-    return false;
-  placed = (CfArena){.base = sharpen->tables.base};
-  lay_out_tables(sharpen, &placed);
-  /* The taps belong to the caller's plan. */
-  sharpen->plan.row.tap = sharpen->plan.column.tap = NULL;
-  return true;
+  take_scratch(&sharpen->straight, &straight);
+  if (sharpen->weighted_pays)
+    take_scratch(&sharpen->weighted, &weighted);
+  sharpen->scratch_stride = straight.used > weighted.used ? straight.used : weighted.used;
+  return cf_buffer_reserve(&sharpen->scratch, sharpen->scratch_stride * (size_t)sharpen->threads,
+                           "rows to sharpen", status);
 }
 
 /* Rows */
 
-/* The four coarse rows that row `y` of the result lies between; without decimation one. */
-static void find_rows(const CfCpuPyramid *blur, int y, const void *rows[4])
+/* Row `y` of the picture blurred along columns, in `to` or where it is. */
+static const float *blur_columns(const CfCpuPyramid *blur, int y, int samples, float *to)
 {
-  const CfPyramidAxis *axis = &blur->y;
-  const int first = y / axis->factor + axis->spline_first[y % axis->factor] - axis->coarse_first;
+  const size_t first = (size_t)cf_coarse_rows(&blur->y, y, y + 1).first;
+  const float *row = blur->coarse + first * blur->coarse_stride;
+  const void *rows[] = {row, row + blur->coarse_stride, row + 2 * blur->coarse_stride,
+                        row + 3 * blur->coarse_stride};
 
-  for (int k = 0; k < 4; k++)
-    rows[k] =
-        blur->coarse + (size_t)(k < axis->spline_count ? first + k : first) * blur->coarse_stride;
-}
-
-/* Row `y` interpolated along columns. */
-static const float *interpolate_columns(const CfCpuPyramid *blur, int y, int samples, float *to)
-{
-  const CfLineTaps *taps = &blur->y_spline[y % blur->y.factor];
-  const void *rows[4];
-
-  find_rows(blur, y, rows);
-  if (!taps->tap)
-    return rows[0];
-  cf_lines_float.sum(taps, rows, cf_round_to_granule(samples), to);
+  if (blur->y.factor == 1)
+    return row;
+  cf_lines_float.sum(&blur->y_spline[y % blur->y.factor], rows, cf_round_to_granule(samples), to);
   return to;
 }
 
 CF_MULTIVERSION
-static void subtract_twice(const float *restrict both, const float *restrict along_x, int samples,
-                           float *restrict to)
+static void sharpen_samples(const float *restrict blurred, int samples, float *restrict line)
 {
   for (int i = 0; i < samples; i++)
-    to[i] = both[i] - 2.0f * along_x[i];
+    line[i] = 2.0f * line[i] - blurred[i];
 }
 
-CF_MULTIVERSION
-static void add_up(const float *restrict rest, const float *restrict along_y, int samples,
-                   float *restrict source)
+/* Rows of a plane, those of the result from the first sample in `rect` on. */
+typedef struct {
+  const CfCpuSharpen *sharpen;
+  const Way *way;
+  const CfJob *job;
+  CfRect rect;
+  const CfLineFormat *format; /* NULL: in fixed point */
+  int all, first, count;      /* samples of a row, and of these the ones that are made */
+} Strips;
+
+static const uint8_t *source_row(const Strips *strips, int y)
 {
-  for (int i = 0; i < samples; i++)
-    source[i] = 4.0f * source[i] - 2.0f * along_y[i] + rest[i];
+  const int p = strips->sharpen->p;
+
+  return strips->job->source.data[p] + y * strips->job->source.stride[p];
 }
 
-/* Row `y` of the result: what is interpolated along rows is added up before. */
-static void sharpen_row(const CfCpuSharpen *sharpen, const Way *way, const CfJob *job, CfRect rect,
-                        int y, const Scratch *scratch)
+static uint8_t *result_row(const Strips *strips, int y)
 {
-  const CfCpuPyramid *const *blur = (const CfCpuPyramid *const *)way->blur;
-  const CfPyramidAxis *x = &blur[ALONG_X]->x;
-  const int channels = sharpen->channels, first = rect.x0 * channels;
-  const int samples = (rect.x1 - rect.x0) * channels, coarse = x->coarse_count * channels;
-  const ptrdiff_t offset = (ptrdiff_t)first * sharpen->bytes;
-  const uint8_t *source =
-      job->source.data[sharpen->p] + y * job->source.stride[sharpen->p] + offset;
-  uint8_t *destination =
-      job->destination.data[sharpen->p] + y * job->destination.stride[sharpen->p] + offset;
-  const void *along_x[4];
+  const int p = strips->sharpen->p;
 
-  find_rows(blur[ALONG_X], y, along_x);
-  subtract_twice(interpolate_columns(blur[ALONG_BOTH], y, coarse, scratch->coarse), along_x[0],
-                 coarse, scratch->coarse);
-  cf_row_expand(x, blur[ALONG_X]->x_spline, channels, scratch->coarse, 0, sharpen->width,
-                scratch->work, scratch->along_x);
+  return strips->job->destination.data[p] + y * strips->job->destination.stride[p] +
+         (ptrdiff_t)strips->first * strips->way->down->bytes;
+}
 
-  const float *along_y =
-      interpolate_columns(blur[ALONG_Y], y, sharpen->width * channels, scratch->along_y);
-  along_y -= (ptrdiff_t)blur[ALONG_Y]->x.coarse_first * channels;
-  cf_lines_float.load(&way->format, source, samples, scratch->source);
-  add_up(scratch->along_x + first, along_y + first, samples, scratch->source);
-  cf_lines_float.store(&way->format, scratch->source, samples, source, destination);
+static void sharpen_row(const Strips *strips, int y, const Scratch *scratch)
+{
+  const CfCpuPyramid *down = strips->way->down;
+  const uint8_t *source = source_row(strips, y);
+  const int first = strips->first;
+  float border_pixel[CF_MAX_CHANNELS], *line = scratch->source, *along_x = scratch->along_x;
+
+  cf_lines_float.load(strips->format, down->border_pixel, down->channels, border_pixel);
+  cf_lines_float.load(strips->format, source, strips->all, line);
+  sharpen_samples(blur_columns(down, y, strips->all, scratch->along_y), strips->all, line);
+  cf_cpu_pyramid_blur_row(strips->way->across, &cf_lines_float, &scratch->row, line, border_pixel,
+                          along_x);
+  sharpen_samples(along_x + first, strips->count, line + first);
+  cf_lines_float.store(strips->format, line + first, strips->count,
+                       source + (ptrdiff_t)first * down->bytes, result_row(strips, y));
+}
+
+/* Row `y` lies between four rows from `row` on. */
+static void sharpen_fixed_row(const Strips *strips, int y, const int16_t *row,
+                              const Scratch *scratch)
+{
+  const CfCpuPyramid *down = strips->way->down;
+  const int16_t *const rows[] = {row, row + scratch->stride, row + 2 * scratch->stride,
+                                 row + 3 * scratch->stride};
+  const uint8_t *source = source_row(strips, y);
+  const int first = strips->first;
+  int16_t border_pixel[CF_MAX_CHANNELS], *along_x = scratch->along_x, *along_y = scratch->along_y;
+
+  for (int c = 0; c < down->channels; c++)
+    border_pixel[c] = (int16_t)((down->border_pixel[c] - 2 * CF_FIXED_MIDDLE) * 32);
+  cf_fixed_sum_rows(&down->straight.up_y[y % down->y.factor], rows, strips->all, along_y);
+  cf_fixed_less_half(source, along_y, strips->all, scratch->source);
+  cf_cpu_pyramid_blur_row(strips->way->across, &cf_lines_fixed, &scratch->row, scratch->source,
+                          border_pixel, along_x);
+  cf_fixed_sharpen(source + first, along_y + first, along_x + first, strips->count,
+                   result_row(strips, y));
+}
+
+static void sharpen_fixed_rows(const Strips *strips, int y0, int y1, const Scratch *scratch)
+{
+  const CfCpuPyramid *down = strips->way->down;
+  const CfPyramidRows rows = cf_coarse_rows(&down->y, y0, y1);
+
+  for (int row = rows.first; row <= rows.last; row++)
+    cf_fixed_from_float(down->coarse + (size_t)row * down->coarse_stride, strips->all,
+                        scratch->rows + (size_t)(row - rows.first) * scratch->stride);
+  for (int y = y0; y < y1; y++) {
+    const int row = cf_coarse_rows(&down->y, y, y + 1).first - rows.first;
+
+    sharpen_fixed_row(strips, y, scratch->rows + (size_t)row * scratch->stride, scratch);
+  }
 }
 
 /* Planes */
 
-typedef struct {
-  CfCpuSharpen *sharpen;
-  const Way *way;
-  const CfJob *job;
-  CfRect rect;
-} Strips;
-
 static void sharpen_strips(void *context, int strip, int end)
 {
   const Strips *strips = context;
-  CfCpuSharpen *sharpen = strips->sharpen;
-  const int y0 = strips->rect.y0 + strip * STRIP_ROWS, y1 = strips->rect.y0 + end * STRIP_ROWS;
+  const CfCpuSharpen *sharpen = strips->sharpen;
   CfArena arena = {.base = (uint8_t *)sharpen->scratch.base +
                            sharpen->scratch_stride * (size_t)cf_thread_index()};
-  const Scratch scratch = take_scratch(sharpen, &arena);
+  const Scratch scratch = take_scratch(strips->way, &arena);
 
-  for (int y = y0; y < y1 && y < strips->rect.y1; y++)
-    sharpen_row(sharpen, strips->way, strips->job, strips->rect, y, &scratch);
+  for (; strip < end; strip++) {
+    const int y0 = strips->rect.y0 + strip * STRIP_ROWS;
+    const int y1 = cf_min(y0 + STRIP_ROWS, strips->rect.y1);
+
+    if (!strips->format)
+      sharpen_fixed_rows(strips, y0, y1, &scratch);
+    for (int y = y0; y < y1 && strips->format; y++)
+      sharpen_row(strips, y, &scratch);
+  }
 }
 
 const char *cf_cpu_sharpen_run(CfCpuSharpen *sharpen, const CfJob *job, CfRect rect)
 {
   const bool weighted =
-      sharpen->plan.premultiplied && !cf_plane_is_opaque(&sharpen->video, sharpen->p, &job->source);
+      sharpen->premultiplied && !cf_plane_is_opaque(&sharpen->video, sharpen->p, &job->source);
   const Way *way = weighted ? &sharpen->weighted : &sharpen->straight;
-  const int strips = (rect.y1 - rect.y0 + STRIP_ROWS - 1) / STRIP_ROWS;
 
   if (cf_rect_is_empty(rect))
     return "none";
   if (weighted && !sharpen->weighted_pays)
     return NULL;
-  for (int i = 0; i < BLURS; i++) {
-    cf_cpu_pyramid_make_fine(way->blur[i], job, weighted, rect.y0, rect.y1);
-    cf_cpu_pyramid_make_coarse(way->blur[i], rect.y0, rect.y1);
-  }
-  cf_parallel_for(sharpen->threads, strips, 1, sharpen_strips, &(Strips){sharpen, way, job, rect});
-  return "pyramid-float";
+
+  const CfCpuPyramid *down = way->down;
+  const CfPyramidWay *samples = weighted ? &down->weighted : &down->straight;
+  Strips strips = {.sharpen = sharpen,
+                   .way = way,
+                   .job = job,
+                   .rect = rect,
+                   .format = samples->lines == &cf_lines_fixed ? NULL : &samples->format,
+                   .all = down->width * down->channels,
+                   .first = rect.x0 * down->channels,
+                   .count = (rect.x1 - rect.x0) * down->channels};
+
+  cf_cpu_pyramid_make_fine(way->down, job, weighted, rect.y0, rect.y1);
+  cf_cpu_pyramid_make_coarse(way->down, rect.y0, rect.y1);
+  cf_parallel_for(sharpen->threads, cf_divide_up(rect.y1 - rect.y0, STRIP_ROWS), 1, sharpen_strips,
+                  &strips);
+  return strips.format ? "pyramid-float" : "pyramid-fixed";
 }
 
 /* State */
 
 CfCpuSharpen *cf_cpu_sharpen_open(const CfVideo *video, int plane, int threads, CfStatus *status)
 {
-  const CfFormatInfo *info = cf_format_info(video->format);
   CfCpuSharpen *sharpen = calloc(1, sizeof *sharpen);
 
   if (!sharpen) {
@@ -268,9 +290,6 @@ CfCpuSharpen *cf_cpu_sharpen_open(const CfVideo *video, int plane, int threads, 
   sharpen->video = *video;
   sharpen->p = plane;
   sharpen->threads = threads;
-  sharpen->width = cf_plane_width(video, plane);
-  sharpen->channels = info->plane[plane].channels;
-  sharpen->bytes = cf_sample_bytes(info);
   return sharpen;
 }
 
@@ -278,11 +297,12 @@ void cf_cpu_sharpen_close(CfCpuSharpen *sharpen)
 {
   if (!sharpen)
     return;
-  for (int i = 0; i < BLURS; i++) {
-    cf_cpu_pyramid_close(sharpen->straight.blur[i]);
-    cf_cpu_pyramid_close(sharpen->weighted.blur[i]);
+  for (int i = 0; i < 2; i++) {
+    const Way *way = i ? &sharpen->weighted : &sharpen->straight;
+
+    cf_cpu_pyramid_close(way->down);
+    cf_cpu_pyramid_close(way->across);
   }
-  free(sharpen->tables.base);
   free(sharpen->scratch.base);
   free(sharpen);
 }

@@ -3,10 +3,11 @@
  * Sharpening of large sigma on the CPU. With G_x and G_y the blurs along one axis, each axis is
  * filtered with 2 - G, so the result is
  *
- *   (2 - G_x) (2 - G_y) v = 4 v - 2 G_x v - 2 G_y v + G_x G_y v
+ *   (2 - G_x) w = 2 w - G_x w,    w = (2 - G_y) v = 2 v - G_y v
  *
- * with each blur by a pyramid (cpu/pyramid/engine.h). All of it is added up in single precision
- * and rounded once: a pyramid's error counts up to five times.
+ * A pyramid (cpu/pyramid/engine.h) blurs columns; rows of w are blurred along themselves, each on
+ * its own, by the tables of another. The result is rounded once: a pyramid's error counts up to
+ * five times.
  */
 #pragma once
 

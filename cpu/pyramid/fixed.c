@@ -14,7 +14,7 @@ CF_MULTIVERSION
 void cf_fixed_from_float(const float *from, int samples, int16_t *restrict to)
 {
   for (int i = 0; i < samples; i++)
-    to[i] = (int16_t)(from[i] * (float)(1 << FRACTION) + 0.5f);
+    to[i] = (int16_t)((int)(from[i] * (float)(1 << FRACTION) + 32768.5f) - 32768);
 }
 
 /* Written as the compiler recognises it: one instruction since SSSE3. */
@@ -37,33 +37,6 @@ static void weigh_rows(const int16_t *const row[4], const int16_t tap[4], int sa
     to[i] = weigh(row, tap, i);
 }
 
-/* Pixel k of phase p becomes pixel k * phases + p; `channels` and `phases` are constants. */
-INLINE void merge_pixels(const int channels, const int16_t *from, const int phases, int count,
-                         ptrdiff_t stride, int16_t *restrict line)
-{
-  for (int k = 0; k < count; k++) {
-    for (int p = 0; p < phases; p++)
-      memcpy(line + (k * phases + p) * channels, from + p * stride + k * channels,
-             (size_t)channels * sizeof *line);
-  }
-}
-
-CF_MULTIVERSION
-static void merge(const int16_t *from, int phases, int channels, int count, ptrdiff_t stride,
-                  int16_t *line)
-{
-#define MERGE(constant)                                                                            \
-  if (phases == (constant))                                                                        \
-  CF_FOR_CHANNELS(channels, merge_pixels, from, constant, count, stride, line)
-  MERGE(2);
-  MERGE(4);
-  MERGE(8);
-  MERGE(16);
-  MERGE(32);
-  MERGE(64);
-#undef MERGE
-}
-
 void cf_fixed_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
                      const int16_t *coarse, int pixels, int16_t *work, int16_t *to)
 {
@@ -78,7 +51,7 @@ void cf_fixed_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int ch
 
     weigh_rows(shifts, spline[p].tap, blocks * channels, work + p * stride);
   }
-  merge(work, factor, channels, blocks, stride, to);
+  cf_row_merge(sizeof *to, work, factor, channels, blocks, stride, to);
 }
 
 INLINE void round_samples(const int16_t *from, int samples, uint8_t *restrict to)
@@ -120,4 +93,35 @@ void cf_fixed_blend_rows(const CfLineTaps *taps, const int16_t *const row[4], in
     blend_rows(row, taps->tap, samples, to);
   else
     round_row(row[0], samples, to);
+}
+
+/* Sharpening: values about CF_FIXED_MIDDLE, so that they have a sign and a bit to spare. */
+
+void cf_fixed_sum_rows(const CfLineTaps *taps, const int16_t *const row[4], int samples,
+                       int16_t *to)
+{
+  if (taps->tap)
+    weigh_rows(row, taps->tap, samples, to);
+  else
+    memcpy(to, row[0], (size_t)samples * sizeof *to);
+}
+
+CF_MULTIVERSION
+void cf_fixed_less_half(const uint8_t *from, const int16_t *blurred, int samples,
+                        int16_t *restrict to)
+{
+  for (int i = 0; i < samples; i++)
+    to[i] = (int16_t)((from[i] - CF_FIXED_MIDDLE) * 64 - ((blurred[i] + 2) >> 2));
+}
+
+CF_MULTIVERSION
+void cf_fixed_sharpen(const uint8_t *from, const int16_t *along_y, const int16_t *along_x,
+                      int samples, uint8_t *restrict to)
+{
+  for (int i = 0; i < samples; i++) {
+    const int sum = along_y[i] + along_x[i] + (CF_FIXED_MIDDLE << FRACTION);
+    const int value = ((from[i] << (FRACTION + 2)) - 2 * sum + (1 << FRACTION >> 1)) >> FRACTION;
+
+    to[i] = (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+  }
 }

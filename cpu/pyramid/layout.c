@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/common/memory.h"
+#include "cpu/common/int_math.h"
 #include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 
@@ -102,6 +103,8 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
   const CfTaps y_low = symmetric_taps(y->low, y->low_count);
 
   pyramid->x_prefilter = cf_line_taps(&cf_lines_float, &x_prefilter, arena);
+  if (info->bits == 8)
+    pyramid->x_prefilter_fixed = cf_line_taps(&cf_lines_fixed, &x_prefilter, arena);
   pyramid->x_low = cf_line_taps(&cf_lines_float, &x_low, arena);
   pyramid->y_low = (CfLineTaps){.count = 1};
   if (pyramid->fold.used)
@@ -131,12 +134,32 @@ static int strip_source_rows(const CfPyramidAxis *axis)
   return (CF_PYRAMID_FINE_ROWS - 1) * axis->factors.decimation + axis->prefilter_count;
 }
 
-CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena)
+static size_t larger(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+static CfPyramidAlong take_along(const CfCpuPyramid *pyramid, CfArena *arena)
 {
   const CfPyramidAxis *x = &pyramid->x;
+  const CfRowMargins *margins = &pyramid->source_margins;
+  const int extended = margins->before + pyramid->width + margins->after;
+  const int longest = cf_max(extended, x->fine_count) + CF_PYRAMID_LARGEST_STEP;
+  const size_t down =
+      cf_row_work(extended + x->factors.decimation, pyramid->channels, x->factors.decimation);
+  const size_t low =
+      cf_row_work(x->fine_count + x->factors.thinning, pyramid->channels, x->factors.thinning);
+  const size_t up = cf_row_work(pyramid->width, pyramid->channels, x->factor);
+
+  return (CfPyramidAlong){
+      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, longest) * sizeof(float)),
+      cf_arena_take(arena, larger(larger(down, low), up) * sizeof(float)),
+      cf_arena_take(arena, pyramid->fine_stride * sizeof(int16_t))};
+}
+
+CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena)
+{
   const int rows = strip_source_rows(&pyramid->y);
-  const int extended =
-      pyramid->source_margins.before + pyramid->width + pyramid->source_margins.after;
   CfPyramidDown scratch = {.filtered_bytes =
                                cf_cpu_pyramid_row_samples(pyramid, pyramid->width) * sizeof(float)};
 
@@ -146,18 +169,12 @@ CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *are
   scratch.filtered = cf_arena_take(arena, CF_PYRAMID_FINE_ROWS * scratch.filtered_bytes);
   scratch.line =
       cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->width) * sizeof(float));
-  scratch.extended =
-      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, extended + CF_PYRAMID_LARGEST_STEP) *
-                               sizeof(float));
-  scratch.work = cf_arena_take(arena, cf_row_work(extended + x->factors.decimation,
-                                                  pyramid->channels, x->factors.decimation) *
-                                          sizeof(float));
+  scratch.along = take_along(pyramid, arena);
   return scratch;
 }
 
 CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena)
 {
-  const CfPyramidAxis *x = &pyramid->x;
   CfPyramidLow scratch;
 
   scratch.lines = cf_arena_take(arena, (size_t)(pyramid->y.low_count + 1) * sizeof *scratch.lines);
@@ -165,67 +182,43 @@ CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena
                                           sizeof(float));
   scratch.below = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->load_count) *
                                            sizeof(float));
-  scratch.extended = cf_arena_take(
-      arena,
-      cf_cpu_pyramid_row_samples(pyramid, x->fine_count + CF_PYRAMID_LARGEST_STEP) * sizeof(float));
-  scratch.work = cf_arena_take(arena, cf_row_work(x->fine_count + x->factors.thinning,
-                                                  pyramid->channels, x->factors.thinning) *
-                                          sizeof(float));
+  scratch.along = take_along(pyramid, arena);
   return scratch;
 }
 
-static int strip_coarse_rows(const CfCpuPyramid *pyramid)
+CfPyramidRow cf_cpu_pyramid_take_row(const CfCpuPyramid *pyramid, CfArena *arena)
 {
-  return CF_PYRAMID_RESULT_ROWS / pyramid->y.factor + 5;
-}
+  CfPyramidRow scratch;
 
-/* Samples of a row of whole blocks of D pixels. */
-static size_t blocks_samples(const CfCpuPyramid *pyramid)
-{
-  return cf_cpu_pyramid_row_samples(pyramid, pyramid->width + pyramid->x.factor);
-}
-
-CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, CfArena *arena)
-{
-  CfPyramidUp scratch = {.stride = blocks_samples(pyramid)};
-  const size_t row = scratch.stride * sizeof(float);
-
-  scratch.rows = cf_arena_take(arena, (size_t)strip_coarse_rows(pyramid) * row);
-  scratch.work = cf_arena_take(
-      arena, cf_row_work(pyramid->width, pyramid->channels, pyramid->x.factor) * sizeof(float));
-  scratch.result = cf_arena_take(arena, row);
+  scratch.fine = cf_arena_take(arena, pyramid->fine_stride * sizeof(float));
+  scratch.coarse = cf_arena_take(arena, pyramid->coarse_stride * sizeof(float));
+  scratch.along = take_along(pyramid, arena);
   return scratch;
 }
 
-CfPyramidFixedUp cf_cpu_pyramid_take_fixed_up(const CfCpuPyramid *pyramid, CfArena *arena)
+CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, const CfLines *lines,
+                                   CfArena *arena)
 {
-  CfPyramidFixedUp scratch = {.stride = blocks_samples(pyramid)};
+  const int coarse_rows = CF_PYRAMID_RESULT_ROWS / pyramid->y.factor + 5;
+  /* Whole blocks of D pixels. */
+  const int pixels = pyramid->width + pyramid->x.factor;
+  CfPyramidUp scratch = {.stride = cf_cpu_pyramid_row_samples(pyramid, pixels) * lines->size};
 
-  scratch.rows =
-      cf_arena_take(arena, (size_t)strip_coarse_rows(pyramid) * scratch.stride * sizeof(int16_t));
-  scratch.coarse = cf_arena_take(
-      arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->x.coarse_count) * sizeof(int16_t));
-  scratch.work = cf_arena_take(
-      arena, cf_row_work(pyramid->width, pyramid->channels, pyramid->x.factor) * sizeof(int16_t));
+  scratch.rows = cf_arena_take(arena, (size_t)coarse_rows * scratch.stride);
+  scratch.along = take_along(pyramid, arena);
+  scratch.result = cf_arena_take(arena, scratch.stride);
   return scratch;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-  return a > b ? a : b;
 }
 
 static size_t scratch_bytes(const CfCpuPyramid *pyramid)
 {
-  CfArena down = {0}, low = {0}, up = {0}, fixed_up = {0};
+  CfArena down = {0}, low = {0}, up = {0};
 
   cf_cpu_pyramid_take_down(pyramid, &down);
   cf_cpu_pyramid_take_low(pyramid, &low);
-  cf_cpu_pyramid_take_up(pyramid, &up);
-  cf_cpu_pyramid_take_fixed_up(pyramid, &fixed_up);
+  cf_cpu_pyramid_take_up(pyramid, &cf_lines_float, &up);
   return larger(larger(down.used, low.used),
-                larger(larger(up.used, fixed_up.used),
-                       pyramid->fold.used ? cf_cpu_pyramid_fold_scratch(pyramid) : 0));
+                larger(up.used, pyramid->fold.used ? cf_cpu_pyramid_fold_scratch(pyramid) : 0));
 }
 
 CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid)

@@ -48,7 +48,8 @@ struct CfCpuPyramid {
   CfPyramidWay straight, weighted; /* as in CfFirWork */
 
   /* Laid out in the block `tables`. */
-  CfLineTaps x_prefilter, x_low, *x_spline, y_low, *y_spline;
+  CfLineTaps x_prefilter, x_prefilter_fixed; /* float, and of 8 bits in fixed point too */
+  CfLineTaps x_low, *x_spline, y_low, *y_spline;
   CfRowMargins source_margins, fine_margins;
   /* The made fine samples along x that this pyramid reads, counted from the owner's first, and
    * those loaded, which begin where rows are aligned. */
@@ -62,6 +63,22 @@ struct CfCpuPyramid {
   size_t scratch_stride; /* bytes a thread */
   CfBuffer tables, images, scratch;
 };
+
+/* A range of rows, first to last. */
+typedef struct {
+  int first, last;
+} CfPyramidRows;
+
+/* The coarse rows, by index from coarse_first, that rows y0..y1-1 of the picture lie between. */
+static inline CfPyramidRows cf_coarse_rows(const CfPyramidAxis *axis, int y0, int y1)
+{
+  const int last = y1 - 1;
+
+  return (CfPyramidRows){y0 / axis->factor + axis->spline_first[y0 % axis->factor] -
+                             axis->coarse_first,
+                         last / axis->factor + axis->spline_first[last % axis->factor] +
+                             axis->spline_count - 1 - axis->coarse_first};
+}
 
 /* Whose fine samples these are. */
 static inline const CfCpuPyramid *cf_cpu_pyramid_owner(const CfCpuPyramid *pyramid)
@@ -78,12 +95,18 @@ bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status);
 /* The calling thread's scratch. Each of the three steps takes its own from the start of it. */
 CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid);
 
+/* What filters along rows, in working samples or single precision. */
+typedef struct {
+  void *extended, *work, *fine;
+} CfPyramidAlong;
+
 typedef struct {
   uint8_t *tile;      /* of source rows, in working samples */
   const void **lines; /* its rows */
   uint8_t *filtered;  /* CF_PYRAMID_FINE_ROWS rows of the plane's width, in working samples */
   size_t filtered_bytes;
-  float *line, *extended, *work;
+  float *line;
+  CfPyramidAlong along;
 } CfPyramidDown;
 CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena);
 
@@ -103,21 +126,29 @@ bool cf_cpu_pyramid_fold_columns(const CfCpuPyramid *pyramid, const CfLineFormat
 typedef struct {
   const void **lines;  /* that two rows read */
   float *line, *below; /* two rows of the fine samples loaded */
-  float *extended, *work;
+  CfPyramidAlong along;
 } CfPyramidLow;
 CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena);
 
+/* A row that is blurred by itself. */
 typedef struct {
-  float *rows; /* interpolated along x */
-  size_t stride;
-  float *work, *result;
-} CfPyramidUp;
-CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, CfArena *arena);
+  float *fine, *coarse;
+  CfPyramidAlong along;
+} CfPyramidRow;
+CfPyramidRow cf_cpu_pyramid_take_row(const CfCpuPyramid *pyramid, CfArena *arena);
 
-/* The same in fixed point. */
+/* Blurs a row of the plane's width along itself alone: working samples of `lines`, to single
+ * precision or, of cf_lines_fixed, to fixed.h's fixed point. The border's pixel is a working one.
+ */
+void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
+                             const CfPyramidRow *scratch, const void *line,
+                             const void *border_pixel, void *to);
+
 typedef struct {
-  int16_t *rows;
-  size_t stride;
-  int16_t *coarse, *work;
-} CfPyramidFixedUp;
-CfPyramidFixedUp cf_cpu_pyramid_take_fixed_up(const CfCpuPyramid *pyramid, CfArena *arena);
+  uint8_t *rows; /* interpolated along x, in working samples or in fixed.h's */
+  size_t stride; /* bytes */
+  CfPyramidAlong along;
+  void *result;
+} CfPyramidUp;
+CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, const CfLines *lines,
+                                   CfArena *arena);

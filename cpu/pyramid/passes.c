@@ -9,22 +9,6 @@
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
 
-/* Ranges of rows that a range of the result needs, first to last. */
-
-typedef struct {
-  int first, last;
-} Rows;
-
-/* By index from coarse_first. */
-static Rows coarse_rows(const CfPyramidAxis *axis, int y0, int y1)
-{
-  const int last = y1 - 1;
-
-  return (Rows){y0 / axis->factor + axis->spline_first[y0 % axis->factor] - axis->coarse_first,
-                last / axis->factor + axis->spline_first[last % axis->factor] + axis->spline_count -
-                    1 - axis->coarse_first};
-}
-
 /* By index from the owner's made_first. */
 static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
 {
@@ -116,22 +100,27 @@ static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int 
   return true;
 }
 
-/* Filters a line of pixels, already filtered along columns, to fine samples. */
-static void prefilter_row(const CfCpuPyramid *pyramid, const CfPyramidDown *scratch,
-                          const float *line, const float *border_pixel, float *to)
+/* Filters a line of working samples, already filtered along columns, to fine samples. */
+static void prefilter_row(const CfCpuPyramid *pyramid, const CfLines *lines,
+                          const CfPyramidAlong *scratch, const void *line, const void *border_pixel,
+                          float *to)
 {
-  const CfRowFilter filter = {.step = pyramid->x.factors.decimation,
+  const bool fixed = lines == &cf_lines_fixed;
+  const CfRowFilter filter = {.lines = lines,
+                              .step = pyramid->x.factors.decimation,
                               .channels = pyramid->channels,
-                              .taps = pyramid->x_prefilter};
+                              .taps = fixed ? pyramid->x_prefilter_fixed : pyramid->x_prefilter};
   const int first = filter.step * pyramid->x.made_first + pyramid->x.prefilter_first;
-
-  cf_row_extend(line, pyramid->width, pyramid->channels, &pyramid->source_margins, border_pixel,
-                scratch->extended);
+  const size_t pixel = (size_t)pyramid->channels * lines->size;
   /* Where no margin is needed the first pixels may not be either. */
-  cf_row_filter(&filter,
-                scratch->extended +
-                    (ptrdiff_t)(first + pyramid->source_margins.before) * pyramid->channels,
-                pyramid->x.made_count, scratch->work, to);
+  const uint8_t *from =
+      (uint8_t *)scratch->extended + (size_t)(first + pyramid->source_margins.before) * pixel;
+
+  cf_row_extend(line, pyramid->width, pixel, &pyramid->source_margins, border_pixel,
+                scratch->extended);
+  cf_row_filter(&filter, from, pyramid->x.made_count, scratch->work, fixed ? scratch->fine : to);
+  if (fixed)
+    cf_row_to_float(lines, scratch->fine, pyramid->x.made_count * pyramid->channels, to);
 }
 
 /* False where pixels are not opaque and should be. */
@@ -141,6 +130,7 @@ static bool make_fine_strip(const Run *run, int first, int rows)
   CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
   const CfLines *lines = run->way->lines;
+  const int samples = pyramid->width * pyramid->channels;
   float border_pixel[CF_MAX_CHANNELS], working[CF_MAX_CHANNELS];
 
   lines->load(&run->way->format, pyramid->border_pixel, pyramid->channels, working);
@@ -148,9 +138,9 @@ static bool make_fine_strip(const Run *run, int first, int rows)
   if (!prefilter_columns(run, &scratch, first, rows))
     return false;
   for (int i = 0; i < rows; i++) {
-    cf_row_to_float(lines, scratch.filtered + (size_t)i * scratch.filtered_bytes,
-                    pyramid->width * pyramid->channels, scratch.line);
-    prefilter_row(pyramid, &scratch, scratch.line, border_pixel,
+    cf_row_to_float(lines, scratch.filtered + (size_t)i * scratch.filtered_bytes, samples,
+                    scratch.line);
+    prefilter_row(pyramid, &cf_lines_float, &scratch.along, scratch.line, border_pixel,
                   pyramid->fine + (size_t)(first + i) * pyramid->fine_stride);
   }
   return true;
@@ -169,11 +159,12 @@ static void prefilter_folded_rows(void *context, int first, int end)
   const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
 
   for (int row = folded->first + first; row < folded->first + end; row++)
-    prefilter_row(pyramid, &scratch, pyramid->fold.filtered + (size_t)row * pyramid->fold.stride,
-                  NULL, pyramid->fine + (size_t)row * pyramid->fine_stride);
+    prefilter_row(pyramid, &cf_lines_float, &scratch.along,
+                  pyramid->fold.filtered + (size_t)row * pyramid->fold.stride, NULL,
+                  pyramid->fine + (size_t)row * pyramid->fine_stride);
 }
 
-static bool make_folded(const Run *run, Rows rows)
+static bool make_folded(const Run *run, CfPyramidRows rows)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
   const int count = rows.last - rows.first + 1;
@@ -189,7 +180,7 @@ static bool make_folded(const Run *run, Rows rows)
 
 typedef struct {
   const Run *run;
-  Rows rows;
+  CfPyramidRows rows;
   atomic_bool failed;
 } FineRows;
 
@@ -205,7 +196,7 @@ static void make_fine_strips(void *context, int strip, int end)
   }
 }
 
-static bool make_fine(const Run *run, Rows rows)
+static bool make_fine(const Run *run, CfPyramidRows rows)
 {
   const int count = rows.last - rows.first + 1;
   const int strips = cf_divide_up(count, CF_PYRAMID_FINE_ROWS);
@@ -219,20 +210,21 @@ static bool make_fine(const Run *run, Rows rows)
 
 /* Step 2: the rest of the Gaussian */
 
-/* Filters a line of the fine samples loaded, already filtered along columns, to coarse row `row`.
- */
-static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidLow *scratch,
-                              const float *line, int row)
+/* Filters a line of the fine samples loaded, already filtered along columns, to coarse ones. */
+static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidAlong *scratch,
+                              const float *line, float *to)
 {
-  const CfRowFilter filter = {
-      .step = pyramid->x.factors.thinning, .channels = pyramid->channels, .taps = pyramid->x_low};
+  const CfRowFilter filter = {.lines = &cf_lines_float,
+                              .step = pyramid->x.factors.thinning,
+                              .channels = pyramid->channels,
+                              .taps = pyramid->x_low};
 
   const ptrdiff_t unread = (ptrdiff_t)(pyramid->read_first - pyramid->load_first);
 
-  cf_row_extend(line + unread * pyramid->channels, pyramid->read_count, pyramid->channels,
-                &pyramid->fine_margins, NULL, scratch->extended);
-  cf_row_filter(&filter, scratch->extended, pyramid->x.coarse_count, scratch->work,
-                pyramid->coarse + (size_t)row * pyramid->coarse_stride);
+  cf_row_extend(line + unread * pyramid->channels, pyramid->read_count,
+                (size_t)pyramid->channels * sizeof *line, &pyramid->fine_margins, NULL,
+                scratch->extended);
+  cf_row_filter(&filter, scratch->extended, pyramid->x.coarse_count, scratch->work, to);
 }
 
 /* Coarse rows `row` and, with `two`, the one below. */
@@ -243,22 +235,24 @@ static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
   const ptrdiff_t first = (ptrdiff_t)pyramid->load_first * pyramid->channels;
   CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfPyramidLow scratch = cf_cpu_pyramid_take_low(pyramid, &arena);
+  float *to = pyramid->coarse + (size_t)row * pyramid->coarse_stride;
 
   for (int t = 0; t < pyramid->y.low_count + two; t++)
     scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride + first;
   if (two) {
     cf_lines_float.sum_rows(&pyramid->y_low, scratch.lines, samples,
                             (void *const[]){scratch.line, scratch.below});
-    filter_coarse_row(pyramid, &scratch, scratch.below, row + 1);
+    filter_coarse_row(pyramid, &scratch.along, scratch.below, to + pyramid->coarse_stride);
   } else if (pyramid->y_low.tap) {
     cf_lines_float.sum(&pyramid->y_low, scratch.lines, samples, scratch.line);
   }
-  filter_coarse_row(pyramid, &scratch, pyramid->y_low.tap ? scratch.line : scratch.lines[0], row);
+  filter_coarse_row(pyramid, &scratch.along, pyramid->y_low.tap ? scratch.line : scratch.lines[0],
+                    to);
 }
 
 typedef struct {
   const CfCpuPyramid *pyramid;
-  Rows rows;
+  CfPyramidRows rows;
   int step; /* rows made at once */
 } CoarseRows;
 
@@ -273,7 +267,7 @@ static void make_coarse_steps(void *context, int first, int end)
   }
 }
 
-static void make_coarse(const CfCpuPyramid *pyramid, Rows rows)
+static void make_coarse(const CfCpuPyramid *pyramid, CfPyramidRows rows)
 {
   /* Neighbours read nearly the same lines where no fine row is skipped. */
   const int step = pyramid->y_low.tap && pyramid->y.factors.thinning == 1 ? 2 : 1;
@@ -290,84 +284,74 @@ static void make_coarse(const CfCpuPyramid *pyramid, Rows rows)
 #define CHUNK_SAMPLES (15 * CF_LINE_GRANULE)
 
 /* The next samples of a row of the result: the processor does not foresee that they are written. */
-static void fetch_result(uint8_t *to, int bytes)
+static void fetch_result(const uint8_t *next)
 {
-  for (int i = 0; i < bytes; i += CF_ALIGNMENT)
-    __builtin_prefetch(to + bytes + i, 1);
+  for (int i = 0; i < CHUNK_SAMPLES; i += CF_ALIGNMENT)
+    __builtin_prefetch(next + i, 1);
+}
+
+/* Interpolates a coarse row along x, in single precision or in fixed point. */
+static void expand_row(const CfCpuPyramid *pyramid, const CfLines *lines,
+                       const CfPyramidAlong *scratch, const float *coarse, void *to)
+{
+  const int channels = pyramid->channels;
+
+  if (lines != &cf_lines_fixed) {
+    cf_row_expand(&pyramid->x, pyramid->x_spline, channels, coarse, 0, pyramid->width,
+                  scratch->work, to);
+  } else if (pyramid->x.factor == 1) {
+    cf_fixed_from_float(coarse, pyramid->width * channels, to);
+  } else {
+    cf_fixed_from_float(coarse, pyramid->x.coarse_count * channels, scratch->extended);
+    cf_fixed_expand(&pyramid->x, pyramid->straight.up_x, channels, scratch->extended,
+                    pyramid->width, scratch->work, to);
+  }
+}
+
+/* Row `y` of the result, `samples` samples of it, from the four rows that it lies between. */
+static void interpolate_row(const Run *run, int y, const void *const lines[4], ptrdiff_t offset,
+                            int samples, void *result)
+{
+  const CfPyramidWay *way = run->way;
+  const CfLineTaps *taps = &way->up_y[y % run->pyramid->y.factor];
+  uint8_t *to = run->destination + y * run->destination_stride + offset;
+
+  fetch_result(to + CHUNK_SAMPLES);
+  if (way->lines == &cf_lines_fixed) {
+    cf_fixed_blend_rows(taps, (const int16_t *const *)lines, samples, to);
+    return;
+  }
+  if (taps->tap)
+    way->lines->sum(taps, lines, cf_round_to_granule(samples), result);
+  way->lines->store(&way->format, taps->tap ? result : lines[0], samples,
+                    run->source + y * run->source_stride + offset, to);
 }
 
 /* Rows y0..y1-1 of the result. */
 static void interpolate_strip(const Run *run, int y0, int y1)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
+  const CfLines *lines = run->way->lines;
   CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(pyramid, &arena);
-  const Rows rows = coarse_rows(&pyramid->y, y0, y1);
+  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(pyramid, lines, &arena);
+  const CfPyramidRows rows = cf_coarse_rows(&pyramid->y, y0, y1);
   const int channels = pyramid->channels, end = run->rect.x1 * channels;
 
   for (int row = rows.first; row <= rows.last; row++)
-    cf_row_expand(&pyramid->x, run->way->up_x, channels,
-                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, 0, pyramid->width,
-                  scratch.work, scratch.rows + (size_t)(row - rows.first) * scratch.stride);
-  for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
-    const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
-    const ptrdiff_t offset = (ptrdiff_t)first * pyramid->bytes;
-
-    for (int y = y0; y < y1; y++) {
-      const int top = coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
-      const float *row = scratch.rows + (size_t)top * scratch.stride + first;
-      const void *lines[] = {row, row + scratch.stride, row + 2 * scratch.stride,
-                             row + 3 * scratch.stride};
-      const CfLineTaps *taps = &run->way->up_y[y % pyramid->y.factor];
-      uint8_t *to = run->destination + y * run->destination_stride + offset;
-
-      fetch_result(to, samples * pyramid->bytes);
-      if (taps->tap)
-        run->way->lines->sum(taps, lines, cf_round_to_granule(samples), scratch.result);
-      run->way->lines->store(&run->way->format, taps->tap ? scratch.result : row, samples,
-                             run->source + y * run->source_stride + offset, to);
-    }
-  }
-}
-
-static void expand_fixed_row(const CfCpuPyramid *pyramid, const CfPyramidFixedUp *scratch, int row,
-                             int16_t *to)
-{
-  const float *coarse = pyramid->coarse + (size_t)row * pyramid->coarse_stride;
-
-  if (pyramid->x.factor == 1) {
-    cf_fixed_from_float(coarse - (ptrdiff_t)pyramid->x.coarse_first * pyramid->channels,
-                        pyramid->width * pyramid->channels, to);
-    return;
-  }
-  cf_fixed_from_float(coarse, pyramid->x.coarse_count * pyramid->channels, scratch->coarse);
-  cf_fixed_expand(&pyramid->x, pyramid->straight.up_x, pyramid->channels, scratch->coarse,
-                  pyramid->width, scratch->work, to);
-}
-
-static void interpolate_fixed_strip(const Run *run, int y0, int y1)
-{
-  const CfCpuPyramid *pyramid = run->pyramid;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidFixedUp scratch = cf_cpu_pyramid_take_fixed_up(pyramid, &arena);
-  const Rows rows = coarse_rows(&pyramid->y, y0, y1);
-  const int channels = pyramid->channels, end = run->rect.x1 * channels;
-
-  for (int row = rows.first; row <= rows.last; row++)
-    expand_fixed_row(pyramid, &scratch, row,
-                     scratch.rows + (size_t)(row - rows.first) * scratch.stride);
+    expand_row(pyramid, lines, &scratch.along,
+               pyramid->coarse + (size_t)row * pyramid->coarse_stride,
+               scratch.rows + (size_t)(row - rows.first) * scratch.stride);
   for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
     const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
 
     for (int y = y0; y < y1; y++) {
-      const int top = coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
-      const int16_t *row = scratch.rows + (size_t)top * scratch.stride + first;
-      const int16_t *const lines[] = {row, row + scratch.stride, row + 2 * scratch.stride,
-                                      row + 3 * scratch.stride};
-      uint8_t *to = run->destination + y * run->destination_stride + first;
+      const int top = cf_coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
+      const uint8_t *row =
+          scratch.rows + (size_t)top * scratch.stride + (size_t)first * lines->size;
+      const void *const four[] = {row, row + scratch.stride, row + 2 * scratch.stride,
+                                  row + 3 * scratch.stride};
 
-      fetch_result(to, samples);
-      cf_fixed_blend_rows(&run->way->up_y[y % pyramid->y.factor], lines, samples, to);
+      interpolate_row(run, y, four, (ptrdiff_t)first * pyramid->bytes, samples, scratch.result);
     }
   }
 }
@@ -378,12 +362,8 @@ static void interpolate_strips(void *context, int first, int end)
 
   for (int i = first; i < end; i++) {
     const int y0 = run->rect.y0 + i * CF_PYRAMID_RESULT_ROWS;
-    const int y1 = cf_min(y0 + CF_PYRAMID_RESULT_ROWS, run->rect.y1);
 
-    if (run->way->lines == &cf_lines_fixed)
-      interpolate_fixed_strip(run, y0, y1);
-    else
-      interpolate_strip(run, y0, y1);
+    interpolate_strip(run, y0, cf_min(y0 + CF_PYRAMID_RESULT_ROWS, run->rect.y1));
   }
 }
 
@@ -397,12 +377,12 @@ static void interpolate(Run *run)
 /* Planes */
 
 /* The fine rows that the result's rows y0..y1-1 need. */
-static Rows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
+static CfPyramidRows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
 {
-  const Rows coarse = coarse_rows(&pyramid->y, y0, y1);
+  const CfPyramidRows coarse = cf_coarse_rows(&pyramid->y, y0, y1);
 
-  return (Rows){made_row(pyramid, coarse.first, 0),
-                made_row(pyramid, coarse.last, pyramid->y.low_count - 1)};
+  return (CfPyramidRows){made_row(pyramid, coarse.first, 0),
+                         made_row(pyramid, coarse.last, pyramid->y.low_count - 1)};
 }
 
 static bool run_way(Run *run)
@@ -411,7 +391,7 @@ static bool run_way(Run *run)
 
   if (!make_fine(run, fine_rows(run->pyramid, y0, y1)))
     return false;
-  make_coarse(run->pyramid, coarse_rows(&run->pyramid->y, y0, y1));
+  make_coarse(run->pyramid, cf_coarse_rows(&run->pyramid->y, y0, y1));
   interpolate(run);
   return true;
 }
@@ -440,6 +420,21 @@ const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect r
   return run.way->lines == &cf_lines_fixed ? "pyramid-fixed" : "pyramid-float";
 }
 
+/* Rows that are blurred by themselves */
+
+void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
+                             const CfPyramidRow *scratch, const void *line,
+                             const void *border_pixel, void *to)
+{
+  const CfPyramidAlong *along = &scratch->along;
+
+  prefilter_row(pyramid, lines, along, line, border_pixel, scratch->fine);
+  filter_coarse_row(pyramid, along,
+                    scratch->fine + (ptrdiff_t)pyramid->load_first * pyramid->channels,
+                    scratch->coarse);
+  expand_row(pyramid, lines, along, scratch->coarse, to);
+}
+
 /* Levels of blur maps */
 
 void cf_cpu_pyramid_make_fine(CfCpuPyramid *pyramid, const CfJob *job, bool weighted, int y0,
@@ -454,7 +449,7 @@ void cf_cpu_pyramid_make_fine(CfCpuPyramid *pyramid, const CfJob *job, bool weig
 
 void cf_cpu_pyramid_make_coarse(CfCpuPyramid *pyramid, int y0, int y1)
 {
-  make_coarse(pyramid, coarse_rows(&pyramid->y, y0, y1));
+  make_coarse(pyramid, cf_coarse_rows(&pyramid->y, y0, y1));
 }
 
 /* Rows of a tile that are interpolated along x first. */
@@ -478,7 +473,7 @@ void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *work, 
                          size_t stride)
 {
   const CfPyramidAxis *axis = &pyramid->y;
-  const Rows rows = coarse_rows(axis, tile.y0, tile.y1);
+  const CfPyramidRows rows = cf_coarse_rows(axis, tile.y0, tile.y1);
   const int width = tile.x1 - tile.x0, samples = width * pyramid->channels;
   const size_t row_floats = tile_row(pyramid, width);
   float *expanded = work + cf_row_work(width, pyramid->channels, pyramid->x.factor);
@@ -488,7 +483,7 @@ void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *work, 
                   pyramid->coarse + (size_t)row * pyramid->coarse_stride, tile.x0, width, work,
                   expanded + (size_t)(row - rows.first) * row_floats);
   for (int y = tile.y0; y < tile.y1; y++, to += stride) {
-    const int first = coarse_rows(axis, y, y + 1).first - rows.first;
+    const int first = cf_coarse_rows(axis, y, y + 1).first - rows.first;
     const CfLineTaps *taps = &pyramid->y_spline[y % axis->factor];
     const float *row = expanded + (size_t)first * row_floats;
     const void *lines[] = {row, row + row_floats, row + 2 * row_floats, row + 3 * row_floats};

@@ -11,62 +11,84 @@
 
 /* Margins */
 
-static const float *margin_pixel(const float *from, int channels, int index,
-                                 const float *border_pixel)
+static const void *margin_pixel(const uint8_t *from, size_t pixel, int index,
+                                const void *border_pixel)
 {
-  return index < 0 ? border_pixel : from + (ptrdiff_t)index * channels;
+  return index < 0 ? border_pixel : from + (size_t)index * pixel;
 }
 
-void cf_row_extend(const float *from, int count, int channels, const CfRowMargins *margins,
-                   const float *border_pixel, float *to)
+void cf_row_extend(const void *from, int count, size_t pixel, const CfRowMargins *margins,
+                   const void *border_pixel, void *to)
 {
-  const size_t pixel = (size_t)channels * sizeof *from;
+  uint8_t *next = to;
 
-  for (int i = 0; i < margins->before; i++, to += channels)
-    memcpy(to, margin_pixel(from, channels, margins->index[i], border_pixel), pixel);
-  memcpy(to, from, (size_t)count * pixel);
-  to += (ptrdiff_t)count * channels;
-  for (int i = margins->before; i < margins->before + margins->after; i++, to += channels)
-    memcpy(to, margin_pixel(from, channels, margins->index[i], border_pixel), pixel);
+  for (int i = 0; i < margins->before; i++, next += pixel)
+    memcpy(next, margin_pixel(from, pixel, margins->index[i], border_pixel), pixel);
+  memcpy(next, from, (size_t)count * pixel);
+  next += (size_t)count * pixel;
+  for (int i = margins->before; i < margins->before + margins->after; i++, next += pixel)
+    memcpy(next, margin_pixel(from, pixel, margins->index[i], border_pixel), pixel);
 }
 
 /* Phases */
 
-/* Pixel k * phases + p of a line is pixel k of phase p. */
-INLINE void split_pixels(const int channels, const float *line, int phases, int count,
-                         ptrdiff_t stride, float *restrict to)
+/* Pixel k * phases + p of a line is pixel k of phase p, which begins `stride` samples after the one
+ * before. `channels`, the `size` of a sample, and few `phases` are constants. */
+INLINE void split_pixels(const int channels, const size_t size, const uint8_t *line,
+                         const int phases, int count, ptrdiff_t stride, uint8_t *restrict to)
 {
-  for (int p = 0; p < phases; p++) {
-    for (int k = 0; k < count; k++) {
-      for (int c = 0; c < channels; c++)
-        to[p * stride + k * channels + c] = line[(k * phases + p) * channels + c];
-    }
-  }
-}
+  const size_t pixel = (size_t)channels * size;
 
-INLINE void merge_pixels(const int channels, const float *from, int phases, int count,
-                         ptrdiff_t stride, float *restrict line)
-{
   for (int k = 0; k < count; k++) {
-    for (int p = 0; p < phases; p++) {
-      for (int c = 0; c < channels; c++)
-        line[(k * phases + p) * channels + c] = from[p * stride + k * channels + c];
-    }
+    for (int p = 0; p < phases; p++)
+      memcpy(to + (size_t)(p * stride) * size + (size_t)k * pixel,
+             line + (size_t)(k * phases + p) * pixel, pixel);
   }
 }
 
-CF_MULTIVERSION
-static void split(const float *line, int phases, int channels, int count, ptrdiff_t stride,
-                  float *to)
+INLINE void merge_pixels(const int channels, const size_t size, const uint8_t *from,
+                         const int phases, int count, ptrdiff_t stride, uint8_t *restrict line)
 {
-  CF_FOR_CHANNELS(channels, split_pixels, line, phases, count, stride, to);
+  const size_t pixel = (size_t)channels * size;
+
+  for (int k = 0; k < count; k++) {
+    for (int p = 0; p < phases; p++)
+      memcpy(line + (size_t)(k * phases + p) * pixel,
+             from + (size_t)(p * stride) * size + (size_t)k * pixel, pixel);
+  }
+}
+
+#define FOR_SIZE(function, phases)                                                                 \
+  do {                                                                                             \
+    if (size == sizeof(float))                                                                     \
+      CF_FOR_CHANNELS(channels, function, sizeof(float), from, phases, count, stride, to);         \
+    else                                                                                           \
+      CF_FOR_CHANNELS(channels, function, sizeof(int16_t), from, phases, count, stride, to);       \
+  } while (0)
+#define FOR_PHASES(function)                                                                       \
+  do {                                                                                             \
+    if (phases == 2)                                                                               \
+      FOR_SIZE(function, 2);                                                                       \
+    else if (phases == 4)                                                                          \
+      FOR_SIZE(function, 4);                                                                       \
+    else if (phases == 8)                                                                          \
+      FOR_SIZE(function, 8);                                                                       \
+    else                                                                                           \
+      FOR_SIZE(function, phases);                                                                  \
+  } while (0)
+
+CF_MULTIVERSION
+static void split(size_t size, const void *from, int phases, int channels, int count,
+                  ptrdiff_t stride, void *to)
+{
+  FOR_PHASES(split_pixels);
 }
 
 CF_MULTIVERSION
-static void merge(const float *from, int phases, int channels, int count, ptrdiff_t stride,
-                  float *line)
+void cf_row_merge(size_t size, const void *from, int phases, int channels, int count,
+                  ptrdiff_t stride, void *to)
 {
-  CF_FOR_CHANNELS(channels, merge_pixels, from, phases, count, stride, line);
+  FOR_PHASES(merge_pixels);
 }
 
 static int phase_stride(int pixels, int channels, int phases)
@@ -81,25 +103,23 @@ size_t cf_row_work(int pixels, int channels, int phases)
 
 /* Filters */
 
-void cf_row_filter(const CfRowFilter *filter, const float *line, int count, float *work, float *to)
+void cf_row_filter(const CfRowFilter *filter, const void *line, int count, void *work, void *to)
 {
   const int step = filter->step, channels = filter->channels, taps = filter->taps.count;
   const int pixels = (count - 1) * step + taps;
-  const ptrdiff_t stride = phase_stride(pixels, channels, step);
+  const ptrdiff_t stride = step == 1 ? 0 : phase_stride(pixels, channels, step);
+  const uint8_t *phases = step == 1 ? line : work;
   const void *shifts[MOST_TAPS];
 
-  if (step == 1) {
-    for (int t = 0; t < taps; t++)
-      shifts[t] = line + (ptrdiff_t)t * channels;
-  } else {
-    split(line, step, channels, (pixels + step - 1) / step, stride, work);
-    for (int t = 0; t < taps; t++)
-      shifts[t] = work + t % step * stride + (ptrdiff_t)(t / step) * channels;
-  }
+  if (step > 1)
+    split(filter->lines->size, line, step, channels, (pixels + step - 1) / step, stride, work);
+  for (int t = 0; t < taps; t++)
+    shifts[t] = phases + (t % step * stride + (ptrdiff_t)(t / step) * channels) *
+                             (ptrdiff_t)filter->lines->size;
   if (filter->taps.tap)
-    cf_lines_float.sum(&filter->taps, shifts, cf_round_to_granule(count * channels), to);
+    filter->lines->sum(&filter->taps, shifts, cf_round_to_granule(count * channels), to);
   else
-    memcpy(to, shifts[0], (size_t)count * (size_t)channels * sizeof *to);
+    memcpy(to, shifts[0], (size_t)count * (size_t)channels * filter->lines->size);
 }
 
 void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
@@ -120,7 +140,7 @@ void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int chan
     cf_lines_float.sum(&spline[p], shifts, cf_round_to_granule(blocks * channels),
                        work + p * stride);
   }
-  merge(work, factor, channels, blocks, stride, to);
+  cf_row_merge(sizeof *to, work, factor, channels, blocks, stride, to);
 }
 
 /* Working samples */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Rows of interleaved single-precision pixels on their way through a pyramid along x.
+ * Rows of interleaved pixels on their way through a pyramid along x, in single precision or, down
+ * to fine samples, in the 16 bits of cf_lines_fixed.
  */
 #pragma once
 
@@ -13,18 +14,20 @@ typedef struct {
   const int *index;  /* of these `before` + `after` pixels, left to right; -1: the border pixel */
 } CfRowMargins;
 
-/* Copies `count` pixels of `from` behind room for margins.before pixels and fills both margins. */
-void cf_row_extend(const float *from, int count, int channels, const CfRowMargins *margins,
-                   const float *border_pixel, float *to);
+/* Copies `count` pixels of `pixel` bytes behind room for margins.before pixels and fills both
+ * margins. */
+void cf_row_extend(const void *from, int count, size_t pixel, const CfRowMargins *margins,
+                   const void *border_pixel, void *to);
 
 /* A filter that keeps one pixel in `step`: to[k] = sum over t of tap[t] * line[k step + t]. `line`
- * has (count - 1) step + taps pixels. `work` has room for them and 64 floats a phase more. */
+ * has (count - 1) step + taps pixels. `work` has room for them and 64 samples a phase more. */
 typedef struct {
+  const CfLines *lines; /* cf_lines_float or cf_lines_fixed */
   int step;
   int channels;
   CfLineTaps taps;
 } CfRowFilter;
-void cf_row_filter(const CfRowFilter *filter, const float *line, int count, float *work, float *to);
+void cf_row_filter(const CfRowFilter *filter, const void *line, int count, void *work, void *to);
 
 /* Interpolates `count` pixels from `first`, a multiple of D, on; coarse[0] is coarse pixel
  * axis->coarse_first. `spline` are the taps of each phase. `work` has room for all phases of
@@ -32,7 +35,12 @@ void cf_row_filter(const CfRowFilter *filter, const float *line, int count, floa
 void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
                    const float *coarse, int first, int count, float *work, float *to);
 
-/* Floats of `work` that suffice for both, for lines of `pixels` pixels in steps or phases of
+/* Puts `count` pixels of each of `phases` phases, `stride` samples of `size` bytes apart, in turn:
+ * the last step of that, in either kind of samples. */
+void cf_row_merge(size_t size, const void *from, int phases, int channels, int count,
+                  ptrdiff_t stride, void *to);
+
+/* Samples of `work` that suffice for both, for lines of `pixels` pixels in steps or phases of
  * `phases`. */
 size_t cf_row_work(int pixels, int channels, int phases);
 

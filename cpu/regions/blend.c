@@ -3,7 +3,14 @@
 
 #include <string.h>
 
+#include "cpu/common/cpu.h"
 #include "cpu/common/parallel.h"
+#include "cpu/fir/unpack.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Pixels that are mixed at a time. */
+#define MIXED 64
 
 /* A plane of a job: its rows first, first + 1, ... are blended within `rect`. */
 typedef struct {
@@ -23,49 +30,90 @@ static void copy(uint8_t *to, const uint8_t *from, size_t bytes)
     memcpy(to, from, bytes);
 }
 
-/* `coverage` of 256 parts of the pixel are `filtered`; `to` may be `from`. */
-static void mix_pixel(const Plane *plane, uint8_t *to, const uint8_t *from, const uint8_t *filtered,
-                      uint32_t coverage)
+/* The coverage of each pixel for all its channels, so that mixing need not spread it. */
+INLINE void spread_pixels(const int channels, const uint16_t *coverage, int pixels,
+                          uint16_t *restrict samples)
 {
-  const int alpha = cf_alpha_channel(plane->info), shift = plane->format->shift;
+  for (int i = 0; i < pixels; i++) {
+    for (int k = 0; k < channels; k++)
+      samples[i * channels + k] = coverage[i];
+  }
+}
 
-  if (alpha >= 0) {
-    cf_mix_weighted(to, from, filtered, alpha, coverage);
+CF_MULTIVERSION
+static void spread(const uint16_t *coverage, int pixels, int channels, uint16_t *samples)
+{
+  CF_FOR_CHANNELS(channels, spread_pixels, coverage, pixels, samples);
+}
+
+CF_MULTIVERSION
+static void mix_bytes(const uint8_t *from, const uint8_t *filtered, const uint16_t *coverage,
+                      int samples, uint8_t *restrict to)
+{
+  for (int i = 0; i < samples; i++)
+    to[i] = (uint8_t)cf_mix(from[i], filtered[i], coverage[i]);
+}
+
+CF_MULTIVERSION
+static void mix_words(const uint8_t *from, const uint8_t *filtered, const uint16_t *coverage,
+                      int shift, int samples, uint8_t *restrict to)
+{
+  for (int i = 0; i < samples; i++) {
+    uint16_t one, other;
+
+    memcpy(&one, from + 2 * i, 2);
+    memcpy(&other, filtered + 2 * i, 2);
+    one =
+        (uint16_t)(cf_mix((uint32_t)one >> shift, (uint32_t)other >> shift, coverage[i]) << shift);
+    memcpy(to + 2 * i, &one, 2);
+  }
+}
+
+/* Pixels that are partly covered; `to` may be `from`. */
+static void mix(const Plane *plane, uint8_t *to, const uint8_t *from, const uint8_t *filtered,
+                const uint16_t *coverage, int pixels)
+{
+  const int alpha = cf_alpha_channel(plane->info), channels = plane->info->channels;
+  uint16_t spread_coverage[MIXED * CF_MAX_CHANNELS];
+  uint8_t mixed[MIXED * CF_MAX_CHANNELS * sizeof(uint16_t)];
+
+  /* Where all is opaque, weights change nothing. */
+  if (alpha >= 0 && !(cf_pixels_are_opaque(from, alpha, pixels) &&
+                      cf_pixels_are_opaque(filtered, alpha, pixels))) {
+    for (int i = 0; i < pixels; i++)
+      cf_mix_weighted(to + 4 * i, from + 4 * i, filtered + 4 * i, alpha, coverage[i]);
     return;
   }
-  for (int k = 0; k < plane->info->channels; k++) {
-    if (plane->format->bits > 8) {
-      uint16_t one, other;
+  spread(coverage, pixels, channels, spread_coverage);
+  if (plane->format->bits > 8)
+    mix_words(from, filtered, spread_coverage, plane->format->shift, pixels * channels, mixed);
+  else
+    mix_bytes(from, filtered, spread_coverage, pixels * channels, mixed);
+  memcpy(to, mixed, (size_t)pixels * plane->pixel_bytes);
+}
 
-      memcpy(&one, from + 2 * k, 2);
-      memcpy(&other, filtered + 2 * k, 2);
-      one = (uint16_t)(cf_mix((uint32_t)one >> shift, (uint32_t)other >> shift, coverage) << shift);
-      memcpy(to + 2 * k, &one, 2);
-    } else {
-      to[k] = (uint8_t)cf_mix(from[k], filtered[k], coverage);
-    }
-  }
+static bool is_mixed(int coverage)
+{
+  return coverage != 0 && coverage != CF_COVERED;
 }
 
 static void blend_stretch(const Plane *plane, uint8_t *to, const uint8_t *from,
                           const uint8_t *filtered, const uint16_t *coverage, int count)
 {
-  const size_t pixel_bytes = plane->pixel_bytes;
-
   for (int i = 0, end; i < count; i = end) {
-    const size_t at = (size_t)i * pixel_bytes;
+    const size_t at = (size_t)i * plane->pixel_bytes;
+    const bool mixed = is_mixed(coverage[i]);
 
-    for (end = i + 1; end < count && coverage[end] == coverage[i];)
+    for (end = i + 1; end < count && (mixed ? end - i < MIXED && is_mixed(coverage[end])
+                                            : coverage[end] == coverage[i]);)
       end++;
-    const size_t bytes = (size_t)(end - i) * pixel_bytes;
-    if (coverage[i] == 0) {
+    const size_t bytes = (size_t)(end - i) * plane->pixel_bytes;
+    if (mixed)
+      mix(plane, to + at, from + at, filtered + at, coverage + i, end - i);
+    else if (coverage[i] == 0)
       copy(to + at, from + at, bytes);
-    } else if (coverage[i] == CF_COVERED) {
+    else
       memcpy(to + at, filtered + at, bytes);
-    } else {
-      for (size_t pixel = at; pixel < at + bytes; pixel += pixel_bytes)
-        mix_pixel(plane, to + pixel, from + pixel, filtered + pixel, coverage[i]);
-    }
   }
 }
 

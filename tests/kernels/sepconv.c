@@ -5,6 +5,7 @@
  */
 #include "sepconv.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "bands.h"
@@ -444,6 +445,35 @@ static void bands_are_the_whole(CfTest *test)
   }
 }
 
+/* Of planes that take different ways the dearest is named. */
+static void algorithm_is_named(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_GRAY8, CF_FORMAT_NV12};
+  CfSepconvParams params = defaults();
+  char name[2][32] = {"", ""};
+
+  if (test->engine->device_memory) {
+    cf_test_skip(test, "the ways of the CPU");
+    return;
+  }
+  params.preset = CF_SEPCONV_GAUSSIAN;
+  params.planes = CF_SEPCONV_PLANE_LUMA;
+  for (int i = 0; i < 2; i++) {
+    CfTestPicture *source = picture(formats[i], 64, 48, CF_LAYOUT_ALIGNED, CF_PATTERN_PHOTO,
+                                    CF_ALPHA_OPAQUE, test->seed);
+    CfTestPicture *got = cf_picture_new(&source->video, CF_LAYOUT_ALIGNED);
+    CfRig *rig = cf_rig_open(test, test->engine, &source->video, &params, 1);
+
+    if (rig && cf_rig_run(rig, source, got))
+      snprintf(name[i], sizeof name[i], "%s", cf_rig_algorithm(rig));
+    cf_rig_close(rig);
+    cf_picture_free(got);
+    cf_picture_free(source);
+  }
+  CF_EXPECT(test, name[0][0] && strcmp(name[0], name[1]) == 0, "%s, with a copied plane %s",
+            name[0], name[1]);
+}
+
 static const CfTestCase cases[] = {
     {"reference-is-the-definition", reference_is_the_definition, CF_EACH_FORMAT},
     {"agrees-with-reference", agrees_with_reference, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
@@ -458,6 +488,7 @@ static const CfTestCase cases[] = {
     {"eight-bits-are-accurate", eight_bits_are_accurate, CF_EACH_ENGINE},
     {"update-takes-over", update_takes_over, CF_EACH_ENGINE},
     {"refused-update-changes-nothing", refused_update_changes_nothing, CF_EACH_ENGINE},
+    {"algorithm-is-named", algorithm_is_named, CF_EACH_OTHER_ENGINE},
     {0},
 };
 
