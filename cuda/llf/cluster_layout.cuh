@@ -116,7 +116,7 @@ inline Rows local_rows(const CoarseLevels &job, int level, int cta)
               rows.end > reduced.end ? rows.end : reduced.end};
 }
 
-/* Fills in the places: CTAs that divide by themselves begin half a microsecond later. */
+/* Fills in the places: CTAs that divide by themselves would begin later. */
 inline void place_levels(CoarseLevels *job)
 {
   auto short_rows = [](Rows rows) { return ShortRows{(short)rows.first, (short)rows.end}; };
@@ -231,7 +231,7 @@ __device__ __forceinline__ void expect_levels(const CoarseLevels &job, int cta, 
                                   : collapsed * (int)sizeof(float));
 }
 
-/* The CTAs that need a row of a distributed level, or of the one that rank 0 gathers,, one bit
+/* The CTAs that need a row of a distributed level, or of the one that rank 0 gathers, one bit
  * each, from a whole warp. */
 __device__ __forceinline__ uint32_t ctas_with_row(const CoarseLevels &job,
                                                   const ClusterLayout &layout, int level, int y)

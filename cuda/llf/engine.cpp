@@ -39,12 +39,9 @@ struct Image {
 struct State {
   CfVideo video;
   CfDevice *device;
-  bool overlaps, tensor_cores; /* the loaded code has dependent launch; matrix instructions */
-  bool fp16_sums_do;           /* for codes of any number of bits */
   Gpu gpu;
-  int shared_per_block;
-
-  int mma_cluster_ctas; /* of the coarse levels' kernel, at most */
+  bool tensor_cores; /* the loaded code has matrix instructions */
+  bool fp16_sums_do; /* for codes of any number of bits */
 
   CfLlfParams params;
   Series series;
@@ -261,17 +258,6 @@ bool uses_tensor_cores(const State *state, const Image &image)
          mma_serves(state->gpu, image.pixels, state->params.harmonics);
 }
 
-/* The launch plan of the first image that tensor cores filter. */
-void describe_tensor_plan(State *state)
-{
-  const bool luminance = state->params.color_mode == CF_LLF_LUMINANCE;
-  const Image &image = luminance ? state->luminance : state->component[0];
-
-  if (!is_identity(state->params) && uses_tensor_cores(state, image))
-    describe_plan(state->gpu, state->mma_cluster_ctas, image.pixels, image.shape,
-                  image.weights.levels, state->params.harmonics, state->algorithm);
-}
-
 int groups_of(const State *state, const Image &image)
 {
   const int harmonic_groups = (state->params.harmonics + 3) / 4;
@@ -305,6 +291,9 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
   pyramid->last_share = (float)shape.last_share;
   if (cells)
     pyramid->coarse_inputs_ready = (unsigned *)take(sizeof(unsigned));
+  /* Beyond odd sizes that kernel's samples are not those that weights have there. */
+  pyramid->picture_varied =
+      cells && pyramid->weighted > 0 && (shape.width[0] | shape.height[0]) % 2 == 0;
   for (int i = 0; i < shape.images; i++) {
     Level *const level = &pyramid->level[i];
     const size_t size = (size_t)shape.width[i] * (size_t)shape.height[i];
@@ -314,8 +303,11 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
     if (cells && i < 2)
       pyramid->cells[i] = (__half *)take(cells_bytes(*level));
     if (i < pyramid->weighted) {
-      pyramid->weights[i] = block_weights(level->width, level->height);
-      pyramid->weights[i].plane = (float *)take(pyramid->weights[i].bytes());
+      BlockWeights *const weights = &pyramid->weights[i];
+
+      *weights = block_weights(level->width, level->height);
+      weights->plane = (__half *)take(weights->index(-1, weights->down + 1) * sizeof(__half));
+      weights->variance = (float *)take(weights->variance_index(0, weights->down) * sizeof(float));
     }
     if (i == 0)
       continue;
@@ -324,6 +316,20 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
     level->collapsed = (float *)take(size * sizeof(float));
   }
   return bytes;
+}
+
+/* The launch plan of the first image that tensor cores filter. */
+void describe_tensor_plan(State *state)
+{
+  const bool luminance = state->params.color_mode == CF_LLF_LUMINANCE;
+  const Image &image = luminance ? state->luminance : state->component[0];
+
+  Pyramid pyramid;
+
+  if (is_identity(state->params) || !uses_tensor_cores(state, image))
+    return;
+  place_pyramid(image, kMmaGroups, true, nullptr, &pyramid);
+  describe_plan(state->gpu, image.pixels, pyramid, state->params.harmonics, state->algorithm);
 }
 
 size_t scratch_bytes(const State *state, const Image &image)
@@ -343,30 +349,37 @@ size_t scratch_bytes(const State *state, const Image &image)
 
 /* --- the launches of one image --- */
 
-bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
-              void *scratch)
+/* A batch of components through the pyramid. */
+template <typename Components>
+bool run_batch(Queue *queue, const Image &image, const Pixels &pixels, const Components &components,
+               const Batch &batch, const Pyramid &pyramid)
 {
-  const Series &series = state->series;
-  Pyramid pyramid;
-
-  place_pyramid(image, groups_of(state, image), false, scratch, &pyramid);
   const int top = pyramid.images - 1;
-  const float top_gain = pyramid.weighted == top ? 0.0f : -series.linear;
+  const float top_gain = pyramid.weighted == top ? 0.0f : -components.linear;
 
-  if (!analyse(queue, pixels, series, pyramid, top_gain))
+  if (!analyse(queue, pixels, components, pyramid, top_gain))
     return false;
   for (int fine = 1; fine < top; fine++) {
-    if (!reduce(queue, pyramid, fine, top_gain))
+    if (!reduce(queue, components, pyramid, fine, top_gain))
       return false;
   }
-  if (pyramid.weighted > 0 &&
+  if (batch.first && pyramid.weighted > 0 &&
       !make_weights(queue, pixels, weighting_of(image.weights), pyramid, false))
     return false;
   for (int fine = top - 1; fine >= 1; fine--) {
-    if (!expand(queue, pyramid, fine, series))
+    if (!expand(queue, components, batch, pyramid, fine))
       return false;
   }
-  return finish(queue, pixels, series, pyramid);
+  return finish(queue, pixels, components, batch, pyramid);
+}
+
+bool run_fast(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
+              void *scratch)
+{
+  Pyramid pyramid;
+
+  place_pyramid(image, groups_of(state, image), false, scratch, &pyramid);
+  return run_batch(queue, image, pixels, state->series, Batch{true, true, nullptr}, pyramid);
 }
 
 bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
@@ -375,8 +388,7 @@ bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixe
   Pyramid pyramid;
 
   place_pyramid(image, groups_of(state, image), true, scratch, &pyramid);
-  return mma_run(queue, state->mma_cluster_ctas, state->gpu, pixels, state->series,
-                 weighting_of(image.weights), pyramid);
+  return mma_run(queue, pixels, state->series, weighting_of(image.weights), pyramid);
 }
 
 bool run_sampled(const State *state, Queue *queue, const Image &image, const Pixels &pixels,
@@ -392,30 +404,14 @@ bool run_sampled(const State *state, Queue *queue, const Image &image, const Pix
   const double most = params.sigma * (1.0 + fabs(linear));
   const float units = (float)(kLargestSample / most);
   float *const base = batches ? (float *)((uint8_t *)scratch + bytes) : nullptr;
-  const int top = pyramid.images - 1;
-  const float top_gain = pyramid.weighted == top ? 0.0f : (float)-linear;
 
   for (int first = 0; first < state->intensity_levels; first += kBatchSamples) {
     const Samples samples = {
         first,       samples_in_batch(state, first), state->intensity_levels, (float)linear, units,
         state->curve};
-    const bool is_first = first == 0, is_last = first + kBatchSamples >= state->intensity_levels;
+    const Batch batch = {first == 0, first + kBatchSamples >= state->intensity_levels, base};
 
-    if (!analyse(queue, pixels, samples, pyramid, top_gain))
-      return false;
-    for (int fine = 1; fine < top; fine++) {
-      if (!reduce_samples(queue, pyramid, fine, top_gain))
-        return false;
-    }
-    if (is_first && pyramid.weighted > 0 &&
-        !make_weights(queue, pixels, weighting_of(image.weights), pyramid, false))
-      return false;
-    for (int fine = top - 1; fine >= 1; fine--) {
-      if (!expand_samples(queue, pyramid, fine, samples, is_first, is_last))
-        return false;
-    }
-    if (!(is_last ? finish_samples(queue, pixels, pyramid, samples, base)
-                  : expand_samples_base(queue, pixels, pyramid, samples, base, is_first)))
+    if (!run_batch(queue, image, pixels, samples, batch, pyramid))
       return false;
   }
   return true;
@@ -477,7 +473,7 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
 {
   const State *const state = (const State *)opaque;
   const Images images = images_of(state);
-  Queue queue = {(cudaStream_t)job->stream, state->overlaps, false, status};
+  Queue queue = {(cudaStream_t)job->stream, state->gpu, false, status};
   size_t bytes = 0;
   bool copies = is_identity(state->params);
 
@@ -525,7 +521,7 @@ bool open_tables(State *state, CfStatus *status)
 {
   const Pixels &luma = state->luminance.pixels;
 
-  if (!exact_open(luma.width, luma.height, state->shared_per_block, &state->tables[0], status))
+  if (!exact_open(luma.width, luma.height, &state->tables[0], status))
     return false;
   state->luminance.tables = &state->tables[0];
   for (int c = 0; c < state->components; c++) {
@@ -534,8 +530,7 @@ bool open_tables(State *state, CfStatus *status)
     ExactTables *const tables = &state->tables[same ? 0 : 1];
 
     state->component[c].tables = tables;
-    if (!same && !tables->memory &&
-        !exact_open(pixels.width, pixels.height, state->shared_per_block, tables, status))
+    if (!same && !tables->memory && !exact_open(pixels.width, pixels.height, tables, status))
       return false;
   }
   return true;
@@ -553,17 +548,13 @@ void *open(const CfVideo *video, const void *params, const CfOpenOptions *option
   }
   state->video = *video;
   state->device = options->device;
-  state->overlaps = options->device->code >= 90;
   state->tensor_cores = options->device->code >= 80;
-  state->shared_per_block = info->shared_per_block;
-  state->gpu =
-      Gpu{info->multiprocessors, info->shared_per_sm, info->shared_per_block, state->overlaps};
+  state->gpu = Gpu{info->multiprocessors, info->shared_per_block, options->device->code >= 90, 1};
   state->components = cf_llf_components(video, component);
   describe_components(state, component);
   describe_luminance(state, component);
   take_params(state, *(const CfLlfParams *)params);
-  if (!open_tables(state, status) ||
-      (state->tensor_cores && !mma_open(state->gpu, &state->mma_cluster_ctas, status))) {
+  if (!open_tables(state, status) || (state->tensor_cores && !mma_open(&state->gpu, status))) {
     close(state);
     return nullptr;
   }

@@ -13,6 +13,8 @@
 #include "cuda/llf/pyramid_ops.cuh"
 #include "cuda/llf/remap_curve.cuh"
 
+#include <algorithm>
+
 namespace cf::llf
 {
 namespace
@@ -334,21 +336,13 @@ __global__ void __launch_bounds__(256)
                         int width, int height)
 {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
-  float rows[5];
 
   pdl_trigger_then_wait();
   if (x >= width || y >= height)
     return;
   fine += (size_t)blockIdx.z * fine_width * fine_height;
   coarse += (size_t)blockIdx.z * width * height;
-#pragma unroll
-  for (int j = 0; j < 5; j++) {
-    const float *p = fine + (size_t)mirrored(2 * y - 2 + j, fine_height) * fine_width;
-    rows[j] =
-        reduced(p[mirrored(2 * x - 2, fine_width)], p[mirrored(2 * x - 1, fine_width)], p[2 * x],
-                p[mirrored(2 * x + 1, fine_width)], p[mirrored(2 * x + 2, fine_width)]);
-  }
-  coarse[(size_t)y * width + x] = reduced(rows[0], rows[1], rows[2], rows[3], rows[4]);
+  coarse[(size_t)y * width + x] = reduced_plane(fine, fine_width, fine_height, x, y);
 }
 
 /* collapsed = expanded coarse + the sum of the parts of each coefficient, of which a share, the
@@ -444,11 +438,7 @@ bool launch_tiles(Queue *queue, Gather gather, int level, const char *name)
   const int passes = (gather.y.span + most - 1) / most;
 
   gather.rows = (gather.y.span + passes - 1) / passes;
-  /* The limit belongs to the kernel, so it is always the same. */
-  return cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         gather.shared_bytes),
-                    name, queue->status) &&
-         launch(queue, name, kernel,
+  return launch(queue, name, kernel,
                 dim3(blocks(gather.x.size, kTileX), blocks(gather.y.size, kTileY)),
                 dim3(32 * kTileWarps), gather.rows * kRowBytes, gather, (2 << level) - 1);
 }
@@ -528,8 +518,7 @@ bool exact_run(Queue *queue, const ExactTables &tables, const CfLlfPyramid &shap
     gather.x = tables.x[level];
     gather.y = tables.y[level];
     gather.parts = part_count(shape, level);
-    gather.shared_bytes =
-        tables.shared_per_block < kTileSharedBytes ? tables.shared_per_block : kTileSharedBytes;
+    gather.shared_bytes = std::min(queue->gpu.shared_per_block, kTileSharedBytes);
     gather.curve = curve;
     if (!(planes == 1 ? gather_level<1>(queue, gather, level, "llf gather")
                       : gather_level<3>(queue, gather, level, "llf gather RGB")))

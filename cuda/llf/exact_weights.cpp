@@ -148,13 +148,12 @@ bool upload_tables(const CfLlfAxis &x, const CfLlfAxis &y, int images, ExactTabl
 
 } // namespace
 
-bool exact_open(int width, int height, int shared_per_block, ExactTables *tables, CfStatus *status)
+bool exact_open(int width, int height, ExactTables *tables, CfStatus *status)
 {
   const CfLlfPyramid shape = cf_llf_full_pyramid(width, height);
   CfLlfAxis *const axes = (CfLlfAxis *)calloc(2, sizeof *axes);
 
   *tables = ExactTables{};
-  tables->shared_per_block = shared_per_block;
   if (!axes)
     return cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
   const bool built = cf_llf_axis_open(&axes[0], shape.width, shape.images) &&

@@ -17,8 +17,8 @@ typedef struct {
   int cluster_ctas;    /* CTAs of the coarse levels at most: 1, 2, 4, 8 or 16 */
   int fuse_levels_3_4; /* 0 or 1; 1 holds where the pyramid has the levels */
   int large;           /* 0 or 1: as a picture of over four million pixels */
-  int few_tiles;       /* 0 or 1: one tile in shared memory, or two where there is room */
-  int tensor_cores;    /* 0: none */
+  int few_copies; /* 1: the tables of level 0's coefficients as GPUs with little memory have them */
+  int tensor_cores; /* 0: none */
 } CfLlfPlanOverride;
 
 extern CfLlfPlanOverride cf_llf_plan_override;
@@ -35,9 +35,7 @@ struct FramePlan {
   int coarse_first_level;
   int cluster_ctas;     /* of the coarse levels' kernel, which is one cluster of so many at most */
   bool fuse_levels_3_4; /* one kernel makes both, else each level has one */
-  bool join_level_1;    /* level 1's Laplacian coefficients are made in level 0's kernel */
   bool large;           /* level 1 leaves the L2 cache first */
-  bool few_tiles;       /* one tile in shared memory at a time */
   /* The Laplacian kernels run beside the coarse levels' kernel: they do not wait for it, and leave
    * it `reserved_sms`. */
   bool beside_coarse;

@@ -176,14 +176,8 @@ __global__ void __launch_bounds__(kReduceThreads)
       Pair::pack(make_float2(total[4], total[5])), Pair::pack(make_float2(total[6], total[7])));
 
   if (group == 0) {
-    float rows[5];
+    const float gauss = reduced_plane(fine.gauss, fine.width, fine.height, x, y);
 
-#pragma unroll
-    for (int j = 0; j < 5; j++) {
-      const float *p = fine.gauss + (size_t)mirrored(2 * y - 2 + j, fine.height) * fine.width;
-      rows[j] = reduced(p[column[0]], p[column[1]], p[column[2]], p[column[3]], p[column[4]]);
-    }
-    const float gauss = reduced(rows[0], rows[1], rows[2], rows[3], rows[4]);
     coarse.gauss[index] = gauss;
     if (coarse.collapsed)
       coarse.collapsed[index] = top_gain * gauss;
@@ -217,12 +211,12 @@ bool analyse(Queue *queue, const Pixels &pixels, const Samples &samples, const P
   return launch_analyse(queue, pixels, SampleComponents{samples}, pyramid, top_gain);
 }
 
-bool reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+bool reduce(Queue *queue, const Series &, const Pyramid &pyramid, int fine, float top_gain)
 {
   return launch_reduce<Halves>(queue, pyramid, fine, top_gain);
 }
 
-bool reduce_samples(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+bool reduce(Queue *queue, const Samples &, const Pyramid &pyramid, int fine, float top_gain)
 {
   return launch_reduce<Integers>(queue, pyramid, fine, top_gain);
 }

@@ -163,8 +163,9 @@ struct QuadWeights {
   __device__ void at_quad(int x, int y, float weight[4]) const
   {
     const BetweenBlocks columns(x), rows(y);
-    const float *const above = blocks.plane + blocks.index(columns.block, rows.block);
-    const float *const below = above + blocks.pitch;
+    const int column = columns.block, row = rows.block;
+    const float above[2] = {blocks.at(column, row), blocks.at(column + 1, row)};
+    const float below[2] = {blocks.at(column, row + 1), blocks.at(column + 1, row + 1)};
 
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -286,46 +287,24 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
   }
 }
 
-/* What a Finish adds to a quad: linear I, where that is not weighted, + the terms of level 0 +
- * level 1 expanded. */
-
-struct FinishSine {
-  Levels levels;
-  SineTerm term;
-  QuadWeights weights;
-
-  __device__ void quad(int x, int y, const float luma[4], float added[4]) const
-  {
-    const Level &coarse = levels.coarse;
-    const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
-    const float linear = weights.blocks.plane ? 0.0f : term.series.linear;
-    float expanded[4];
-
-    term.quad(levels, x, y, luma, added);
-    weights.apply(coarse, x, y, luma, added);
-    expand_plane(coarse.collapsed, at, expanded);
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      added[i] += fmaf(linear, luma[i], expanded[i]);
-  }
-};
-
 __device__ __forceinline__ float base_at(const float *base, int width, int height, int x, int y)
 {
   return base[(size_t)min(y, height - 1) * width + min(x, width - 1)];
 }
 
-struct FinishSamples {
+/* What a Finish adds to a quad: linear I, where that is not weighted, + the terms of level 0, of
+ * earlier batches, too, + level 1 expanded. */
+template <typename Term> struct FinishTerms {
   Levels levels;
-  SampleTerm term;
+  Term term;
   QuadWeights weights;
   const float *base; /* earlier batches, or NULL */
 
   __device__ void quad(int x, int y, const float luma[4], float added[4]) const
   {
-    const Level &coarse = levels.coarse;
+    const Level &coarse = levels.coarse, &own = levels.own;
     const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
-    const float linear = weights.blocks.plane ? 0.0f : term.samples.linear;
+    const float linear = weights.blocks.plane ? 0.0f : weights.linear;
     float expanded[4];
 
     term.quad(levels, x, y, luma, added);
@@ -335,8 +314,7 @@ struct FinishSamples {
     for (int i = 0; i < 4; i++) {
       added[i] += fmaf(linear, luma[i], expanded[i]);
       if (base)
-        added[i] +=
-            base_at(base, levels.own.width, levels.own.height, 2 * x + (i & 1), 2 * y + (i >> 1));
+        added[i] += base_at(base, own.width, own.height, 2 * x + (i & 1), 2 * y + (i >> 1));
     }
   }
 };
@@ -359,7 +337,8 @@ struct FinishPlanes {
 };
 
 template <typename Finish>
-__global__ void __launch_bounds__(kCtaX *kCtaY) finish_kernel(Pixels pixels, Finish finish)
+__global__ void __launch_bounds__(kCtaX *kCtaY)
+    finish_kernel(Pixels pixels, Colours colours, Finish finish)
 {
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
   float raw[4], luma[4], added[4];
@@ -372,59 +351,58 @@ __global__ void __launch_bounds__(kCtaX *kCtaY) finish_kernel(Pixels pixels, Fin
   for (int i = 0; i < 4; i++)
     luma[i] = __saturatef(raw[i]);
   finish.quad(x, y, luma, added);
-  store_quad(pixels, 2 * x, 2 * y, raw, added);
+  store_quad(pixels, colours, 2 * x, 2 * y, added);
 }
 
 template <typename Finish>
 bool launch_finish(Queue *queue, const Pixels &pixels, const Finish &finish)
 {
   return launch(queue, "llf finish", finish_kernel<Finish>, quad_grid(pixels.width, pixels.height),
-                dim3(kCtaX, kCtaY), 0, pixels, finish);
+                dim3(kCtaX, kCtaY), 0, pixels, colours_of(pixels, 0.0f), finish);
 }
 
 } // namespace
 
-bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series)
+bool expand(Queue *queue, const Series &series, const Batch &, const Pyramid &pyramid, int fine)
 {
   return launch_expand(queue, pyramid, fine, SineTerm{series},
                        weights_at(pyramid, fine, series.linear),
                        Additions{true, false, settling_of(pyramid, series.linear, fine)});
 }
 
-bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid)
-{
-  return launch_finish(
-      queue, pixels,
-      FinishSine{levels_at(pyramid, 0), SineTerm{series}, weights_at(pyramid, 0, series.linear)});
-}
-
-bool expand_samples(Queue *queue, const Pyramid &pyramid, int fine, const Samples &samples,
-                    bool first_batch, bool last_batch)
+bool expand(Queue *queue, const Samples &samples, const Batch &batch, const Pyramid &pyramid,
+            int fine)
 {
   const Settling unsettled = {1.0f, 0.0f};
 
   return launch_expand(
       queue, pyramid, fine, SampleTerm{samples},
-      weights_at(pyramid, fine, last_batch ? samples.linear : 0.0f),
-      Additions{last_batch, !first_batch,
-                last_batch ? settling_of(pyramid, samples.linear, fine) : unsettled});
+      weights_at(pyramid, fine, batch.last ? samples.linear : 0.0f),
+      Additions{batch.last, !batch.first,
+                batch.last ? settling_of(pyramid, samples.linear, fine) : unsettled});
 }
 
-bool expand_samples_base(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
-                         const Samples &samples, float *base, bool first_batch)
-{
-  return launch(queue, "llf sampled level 0", sample_base_kernel,
-                quad_grid(pixels.width, pixels.height), dim3(kCtaX, kCtaY), 0, pixels,
-                levels_at(pyramid, 0), SampleTerm{samples}, weights_at(pyramid, 0, 0.0f), base,
-                !first_batch);
-}
-
-bool finish_samples(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
-                    const Samples &samples, const float *base)
+bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Batch &,
+            const Pyramid &pyramid)
 {
   return launch_finish(queue, pixels,
-                       FinishSamples{levels_at(pyramid, 0), SampleTerm{samples},
-                                     weights_at(pyramid, 0, samples.linear), base});
+                       FinishTerms<SineTerm>{levels_at(pyramid, 0), SineTerm{series},
+                                             weights_at(pyramid, 0, series.linear), nullptr});
+}
+
+bool finish(Queue *queue, const Pixels &pixels, const Samples &samples, const Batch &batch,
+            const Pyramid &pyramid)
+{
+  const Levels levels = levels_at(pyramid, 0);
+  const SampleTerm term = {samples};
+
+  if (batch.last)
+    return launch_finish(
+        queue, pixels,
+        FinishTerms<SampleTerm>{levels, term, weights_at(pyramid, 0, samples.linear), batch.base});
+  return launch(queue, "llf sampled level 0", sample_base_kernel,
+                quad_grid(pixels.width, pixels.height), dim3(kCtaX, kCtaY), 0, pixels, levels, term,
+                weights_at(pyramid, 0, 0.0f), batch.base, !batch.first);
 }
 
 bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed,

@@ -20,9 +20,8 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
 {
   extern __shared__ __align__(128) uint8_t memory[];
   const int warp = threadIdx.x / 32, rows = analysis.strip_rows;
-  const int coarse_width = (analysis.first.coarse.width + 1) / 2;
-  const int strips_x = (coarse_width + kCoarse - 1) / kCoarse;
-  const int strips_y = ((analysis.first.coarse.height + 1) / 2 + rows - 1) / rows;
+  const int strips_x = (analysis.second.coarse.width + kCoarse - 1) / kCoarse;
+  const int strips_y = (analysis.second.coarse.height + rows - 1) / rows;
   Strip<Kind> strip(pixels, series, analysis, memory, threadIdx.x % 32, warp);
 
   const int strips = strips_x * strips_y, step = gridDim.x * kWarps;
@@ -33,7 +32,7 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   };
 
   aim();
-  fill_table<Kind>(memory, pixels, series, 0);
+  fill_table<Kind>(memory, pixels, series);
   pdl_trigger_then_wait();
   __syncthreads();
 
@@ -62,82 +61,32 @@ int rows_of_strips(const Gpu &gpu, int across, int height)
   }
 }
 
-template <LutKind Kind>
-bool launch_table(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
-                  const Series &series, const DownsampleOutput &first,
-                  const DownsampleOutput &second)
-{
-  const Channel &channel = pixels.channel[0];
-  const int width = (first.coarse.width + 1) / 2, height = (first.coarse.height + 1) / 2;
-  const int across = blocks(width, kCoarse);
-  const int rows = rows_of_strips(gpu, across, height);
-  const int count = across * blocks(height, rows);
-  const int grid = std::min(count, gpu.multiprocessors);
-  const Packing packing = packing_of(pixels);
-  const uintptr_t address =
-      ((uintptr_t)channel.from - packing.byte[0]) | (uintptr_t)channel.from_stride;
-  Analysis analysis = {first, second, {}, rows, plan.large};
-  Picture &picture = analysis.picture;
-
-  picture.from = channel.from - (Kind == LutKind::kRgbLuma ? packing.byte[0] : 0);
-  picture.stride = (int)channel.from_stride;
-  picture.aligned =
-      picture.stride == channel.from_stride &&
-      (Kind == LutKind::kRgbLuma ? packing.packed && address % 16 == 0
-                                 : pixels.step[0] == 1 && address % sizeof(PixelQuad<Kind>) == 0);
-  picture.first_code = (uint32_t)pixels.offset * 65537u;
-  picture.last_code = (uint32_t)(pixels.offset + pixels.scale) * 65537u;
-  picture.clamps = pixels.offset > 0 || pixels.offset + pixels.scale < pixels.max_code ||
-                   (Kind == LutKind::kU10 && pixels.shift == 0);
-  picture.packing = packing;
-  picture.luma_row = luma_row_of(pixels, packing);
-  return launch(queue, "llf analyse", build_kernel<Kind>, dim3(grid), dim3(32 * kWarps),
-                TableMemory<Kind>::kBytes, pixels, series, analysis);
-}
-
-bool launch_analyse(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
-                    const Series &series, const Pyramid &pyramid, float top_gain)
-{
-  const DownsampleOutput target = output_of_level(pyramid, 1, top_gain);
-  const DownsampleOutput second = output_of_level(pyramid, 2, top_gain);
-
-  switch (lut_kind_of(pixels)) {
-  case LutKind::kU8:
-    return launch_table<LutKind::kU8>(queue, gpu, plan, pixels, series, target, second);
-  case LutKind::kU10:
-    return launch_table<LutKind::kU10>(queue, gpu, plan, pixels, series, target, second);
-  case LutKind::kU16:
-    return launch_table<LutKind::kU16>(queue, gpu, plan, pixels, series, target, second);
-  default:
-    return launch_table<LutKind::kRgbLuma>(queue, gpu, plan, pixels, series, target, second);
-  }
-}
-
-template <LutKind Kind> bool prepare_table(const Gpu &gpu, CfStatus *status)
-{
-  constexpr int kBytes = TableMemory<Kind>::kBytes;
-  static_assert(kBytes <= kMinSharedBytes, "all GPUs have room");
-
-  return allow_shared(gpu, build_kernel<Kind>, kBytes, status);
-}
-
-bool prepare_tables(const Gpu &gpu, CfStatus *status)
-{
-  return prepare_table<LutKind::kU8>(gpu, status) && prepare_table<LutKind::kU10>(gpu, status) &&
-         prepare_table<LutKind::kU16>(gpu, status) && prepare_table<LutKind::kRgbLuma>(gpu, status);
-}
-
 } // namespace
 
-bool mma_prepare_build(const Gpu &gpu, CfStatus *status)
-{
-  return prepare_tables(gpu, status);
-}
-
-bool mma_build_levels_1_2(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+bool mma_build_levels_1_2(Queue *queue, const FramePlan &plan, const Pixels &pixels,
                           const Series &series, const Pyramid &pyramid, float top_gain)
 {
-  return launch_analyse(queue, gpu, plan, pixels, series, pyramid, top_gain);
+  const DownsampleOutput first = output_of_level(pyramid, 1, top_gain);
+  const DownsampleOutput second = output_of_level(pyramid, 2, top_gain);
+  const int across = blocks(second.coarse.width, kCoarse);
+  const int rows = rows_of_strips(queue->gpu, across, second.coarse.height);
+  const int strips = across * blocks(second.coarse.height, rows);
+  const Analysis analysis = {first,
+                             second,
+                             words_of(pixels),
+                             pyramid.picture_varied ? pyramid.weights[0] : BlockWeights{},
+                             rows,
+                             plan.large};
+
+  return with_lut_kind(pixels, [&](auto kind) {
+    constexpr LutKind kKind = decltype(kind)::kKind;
+    constexpr int kBytes = TableMemory<kKind>::kBytes;
+    static_assert(kBytes <= kMinSharedBytes, "all GPUs have room");
+
+    return launch(queue, "llf analyse", build_kernel<kKind>,
+                  dim3(std::min(strips, queue->gpu.multiprocessors)), dim3(32 * kWarps), kBytes,
+                  pixels, series, analysis);
+  });
 }
 
 } // namespace cf::llf

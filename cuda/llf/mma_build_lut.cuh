@@ -50,9 +50,9 @@ template <LutKind Kind> struct TableMemory {
   static constexpr int kBytes = kGroups * kTable + kWarps * kRows * (int)sizeof(Sample);
 };
 
-/* Row `code` of table c: the components of harmonics first + 1.. as they are stored. */
+/* Row `code` of table c: the components of the harmonics as they are stored. */
 template <LutKind Kind>
-__device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &series, int first)
+__device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &series)
 {
   using M = TableMemory<Kind>;
 
@@ -66,7 +66,7 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
       const float turns =
           series.turn * (Kind == LutKind::kRgbLuma ? intensity_of_row<Kind>(pixels, middle)
                                                    : fmaf(pixels.weight[0], middle, pixels.bias));
-      Rotation rotation((float)(first + 1) * turns, turns);
+      Rotation rotation(turns, turns);
 
 #pragma unroll
       for (int k = 0; k < 4; k++) {
@@ -74,19 +74,18 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
 
 #pragma unroll
         for (int n = 0; n < 2; n++) {
-          two[n] = series.b[first + 2 * k + n] * (table ? rotation.cosine : rotation.sine);
+          two[n] = series.b[2 * k + n] * (table ? rotation.cosine : rotation.sine);
           rotation.advance();
         }
         words[k] = cf::pack_half2(two[0], two[1]);
       }
     } else {
-      const int start = first + table;
       const float turns = series.turn * intensity_of_row<Kind>(pixels, (float)code);
-      Rotation rotation((float)(start + 1) * turns, 2.0f * turns);
+      Rotation rotation((float)(table + 1) * turns, 2.0f * turns);
 
 #pragma unroll
       for (int k = 0; k < 4; k++) {
-        const float b = series.b[start + 2 * k];
+        const float b = series.b[table + 2 * k];
 
         words[k] = cf::pack_half2(b * rotation.sine, b * rotation.cosine);
         rotation.advance();
@@ -101,89 +100,36 @@ __device__ void fill_table(uint8_t *memory, const Pixels &pixels, const Series &
 
 /* --- rows of the picture --- */
 
-struct Picture {
-  const uint8_t *from; /* the first pixel */
-  int stride;          /* bytes */
-  bool aligned;        /* four samples can be read in one go */
-  uint32_t first_code, last_code;
-  bool clamps;
-  Packing packing;
-  LumaRow luma_row;
-};
-
-/* One sample more, at the end. */
-__device__ __forceinline__ void push(PixelQuad<LutKind::kU8> &four, uint32_t sample)
-{
-  four.words = four.words >> 8 | sample << 24;
-}
-
-template <LutKind Kind> __device__ __forceinline__ void push(PixelQuad<Kind> &four, uint32_t sample)
-{
-  four.words = make_uint2(__funnelshift_r(four.words.x, four.words.y, 16),
-                          four.words.y >> 16 | sample << 16);
-}
-
-__device__ __forceinline__ void push(PixelQuad<LutKind::kRgbLuma> &four, uint32_t sample)
-{
-  four.words = make_uint4(four.words.y, four.words.z, four.words.w, sample);
-}
-
 /* The last first. */
-__device__ __forceinline__ PixelQuad<LutKind::kU8> reversed(const PixelQuad<LutKind::kU8> &four)
+__device__ __forceinline__ uint32_t reversed(uint32_t four)
 {
-  return {__byte_perm(four.words, 0, 0x0123)};
+  return __byte_perm(four, 0, 0x0123);
 }
 
-template <LutKind Kind>
-__device__ __forceinline__ PixelQuad<Kind> reversed(const PixelQuad<Kind> &four)
+__device__ __forceinline__ uint2 reversed(const uint2 &four)
 {
-  return {make_uint2(__byte_perm(four.words.y, 0, 0x1032), __byte_perm(four.words.x, 0, 0x1032))};
+  return make_uint2(__byte_perm(four.y, 0, 0x1032), __byte_perm(four.x, 0, 0x1032));
 }
 
-__device__ __forceinline__ PixelQuad<LutKind::kRgbLuma>
-reversed(const PixelQuad<LutKind::kRgbLuma> &four)
+__device__ __forceinline__ uint4 reversed(const uint4 &four)
 {
-  return {make_uint4(four.words.w, four.words.z, four.words.y, four.words.x)};
+  return make_uint4(four.w, four.z, four.y, four.x);
 }
 
 /* The last two first. */
-__device__ __forceinline__ PixelQuad<LutKind::kU8> without_two(const PixelQuad<LutKind::kU8> &four)
+__device__ __forceinline__ uint32_t without_two(uint32_t four)
 {
-  return {four.words >> 16};
+  return four >> 16;
 }
 
-template <LutKind Kind>
-__device__ __forceinline__ PixelQuad<Kind> without_two(const PixelQuad<Kind> &four)
+__device__ __forceinline__ uint2 without_two(const uint2 &four)
 {
-  return {make_uint2(four.words.y, 0)};
+  return make_uint2(four.y, 0);
 }
 
-__device__ __forceinline__ PixelQuad<LutKind::kRgbLuma>
-without_two(const PixelQuad<LutKind::kRgbLuma> &four)
+__device__ __forceinline__ uint4 without_two(const uint4 &four)
 {
-  return {make_uint4(four.words.z, four.words.w, 0, 0)};
-}
-
-/* PixelQuad samples from x on, one by one: not aligned, or some of them beyond the border. */
-template <LutKind Kind>
-__device__ __forceinline__ PixelQuad<Kind> load_mirrored(const Pixels &pixels,
-                                                         const Picture &picture, int x, int y)
-{
-  using Sample = typename LutOf<Kind>::Sample;
-  const Channel &channel = pixels.channel[0];
-  PixelQuad<Kind> four = {};
-
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    const int pixel_x = mirrored(x + k, pixels.width);
-
-    if constexpr (Kind == LutKind::kRgbLuma)
-      push(four, load_channels(pixels, picture.packing, pixel_x, y));
-    else
-      push(four,
-           load_code<Sample>(channel.from, channel.from_stride, pixels.step[0], pixel_x, y, 0));
-  }
-  return four;
+  return make_uint4(four.z, four.w, 0, 0);
 }
 
 /* Two rows of four bytes, those of a pixel side by side: so one load has both. */
@@ -193,7 +139,7 @@ __device__ __forceinline__ void store_pairs(uint8_t *to, uint32_t first, uint32_
       make_uint2(__byte_perm(first, second, 0x5140), __byte_perm(first, second, 0x7362));
 }
 
-__device__ __forceinline__ uint32_t clamped_bytes(const Picture &picture, uint32_t codes)
+__device__ __forceinline__ uint32_t clamped_bytes(const PictureWords &picture, uint32_t codes)
 {
   return !picture.clamps
              ? codes
@@ -206,11 +152,12 @@ __device__ __forceinline__ uint32_t clamped_bytes(const Picture &picture, uint32
  * in the Gaussian pyramid; the table knows. */
 template <int Shift, LutKind Kind>
 __device__ __forceinline__ void store_four(typename LutOf<Kind>::Sample *to, const Pixels &pixels,
-                                           const Picture &picture, const PixelQuad<Kind> &four)
+                                           const PictureWords &picture,
+                                           const typename LutOf<Kind>::Quad &four)
 {
   if constexpr (Kind == LutKind::kU10) {
-    uint32_t first = u10_rows(four.words.x, pixels.shift);
-    uint32_t second = u10_rows(four.words.y, pixels.shift);
+    uint32_t first = u10_rows(four.x, pixels.shift);
+    uint32_t second = u10_rows(four.y, pixels.shift);
 
     if (picture.clamps) {
       first = clamped(first, picture.first_code, picture.last_code);
@@ -218,10 +165,10 @@ __device__ __forceinline__ void store_four(typename LutOf<Kind>::Sample *to, con
     }
     *reinterpret_cast<uint2 *>(to) = make_uint2(first << Shift, second << Shift);
   } else if constexpr (Kind == LutKind::kU16) {
-    *reinterpret_cast<uint2 *>(to) = four.words;
+    *reinterpret_cast<uint2 *>(to) = four;
   } else {
     static_assert(Shift <= LumaRow::kShift, "rows are in steps of as much");
-    const uint32_t words[4] = {four.words.x, four.words.y, four.words.z, four.words.w};
+    const uint32_t words[4] = {four.x, four.y, four.z, four.w};
     uint32_t numbers[2];
 
     picture.luma_row.numbers_of<2>(words, numbers);

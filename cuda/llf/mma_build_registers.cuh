@@ -106,12 +106,11 @@ struct LowBitsRotation {
 
 template <LutKind Kind>
 __device__ __forceinline__ LowBitsRotation low_bits_rotation(const Pixels &pixels,
-                                                             const Series &series, int first,
-                                                             int lane)
+                                                             const Series &series, int lane)
 {
   const float step =
       Kind == LutKind::kRgbLuma ? intensity_of_row<Kind>(pixels, 1.0f) : pixels.weight[0];
-  const float radians = 6.283185307f * series.turn * (float)(first + lane / 4 + 1) * step;
+  const float radians = 6.283185307f * series.turn * (float)(lane / 4 + 1) * step;
   const float factor = radians * (float)(1 << (24 - kLowShift<Kind>));
   const float middle = -0.5f * (float)((1 << kLowBits<Kind>)-1) * radians;
 

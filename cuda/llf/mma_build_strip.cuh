@@ -11,6 +11,7 @@
 #pragma once
 
 #include "cuda/llf/mma_build_registers.cuh"
+#include "cuda/llf/mma_build_variance.cuh"
 
 namespace cf::llf
 {
@@ -38,8 +39,7 @@ __device__ __forceinline__ void reduce_across(const uint16_t *first, uint32_t su
       __dp2a_lo(words[3], 0x0001u, __dp2a_lo(words[2], 0x0508u, __dp2a_lo(words[1], 0x0501u, 0u)));
 }
 
-/* Rows that are fetched before they are read: without, warps waited for them a seventh of their
- * time. */
+/* Rows that are fetched before they are read. */
 constexpr int kAhead = 8;
 
 /* One half's: sums of two rows of level 1 at a lane's pair, and of two rows of level 2. */
@@ -81,7 +81,8 @@ __device__ __forceinline__ Taps taps_of_row(int y, int height, const KernelTaps 
 /* Where a level's kernel finds what it needs; the level and the next one are made. */
 struct Analysis {
   DownsampleOutput first, second;
-  Picture picture;
+  PictureWords picture;
+  BlockWeights weights; /* of the picture, whose variances are made; or without planes */
   int strip_rows;
   bool evict_first; /* level 1 is larger than the L2 cache */
 };
@@ -90,6 +91,7 @@ struct Analysis {
 template <LutKind Kind> struct Strip {
   using M = TableMemory<Kind>;
   using Sample = typename M::Sample;
+  using Quad = typename LutOf<Kind>::Quad;
   static constexpr int kRowBytes = M::kCopies * kGroupBytes;
   static constexpr bool kPaired = Kind == LutKind::kU8;
 
@@ -120,7 +122,8 @@ template <LutKind Kind> struct Strip {
   Line<kBlocks1> line[2];
   Line<kBlocks2> coarse, coarse_next;
   Gauss gauss;
-  PixelQuad<Kind> quads[2];
+  BlockMoments moments;
+  Quad quads[2];
   /* Where codes are bytes, those of two rows, for look-ups and for the Gaussian. */
   uint32_t paired[kReads], around[4];
 
@@ -137,7 +140,7 @@ template <LutKind Kind> struct Strip {
     pairs = slots + 2 + 2 * (lane % 4);
     table = cf::smem_address(memory) + half * M::kTable + lane % M::kCopies * kGroupBytes;
     if constexpr (M::kTurned)
-      low = low_bits_rotation<Kind>(pixels, series, 0, lane);
+      low = low_bits_rotation<Kind>(pixels, series, lane);
     band = banded(1 << 20, 1 << 22, lane);
     factor = (Kind == LutKind::kRgbLuma ? intensity_of_row<Kind>(pixels, 1.0f) : pixels.weight[0]) *
              (1.0f / (float)(400 << M::kShift));
@@ -158,10 +161,10 @@ template <LutKind Kind> struct Strip {
     return analysis.first.coarse.height;
   }
 
-  __device__ __forceinline__ PixelQuad<Kind> loaded(const PixelQuad<Kind> *from) const
+  __device__ __forceinline__ Quad loaded(const Quad *from) const
   {
     if constexpr (Kind == LutKind::kU10 || Kind == LutKind::kU16)
-      return PixelQuad<Kind>{load_with_policy(&from->words, policy)};
+      return load_with_policy(from, policy);
     else
       return *from;
   }
@@ -171,13 +174,16 @@ template <LutKind Kind> struct Strip {
   {
 #pragma unroll
     for (int k = 0; k < 2; k++) {
-      const int y = mirrored(from + k, pixels.height);
+      /* Where heights are even, rows beyond the first two are those again. */
+      const int row = from + k, beyond_last = (pixels.height + 1) & ~1;
+      const int y = mirrored(min(row, beyond_last + (row & 1)), pixels.height);
 
       if (direct)
-        quads[k] = loaded(reinterpret_cast<const PixelQuad<Kind> *>(
-            column + (ptrdiff_t)y * analysis.picture.stride));
+        quads[k] =
+            loaded(reinterpret_cast<const Quad *>(column + (ptrdiff_t)y * analysis.picture.stride));
       else
-        quads[k] = load_mirrored<Kind>(pixels, analysis.picture, x0, y);
+        quads[k] = gather_quad<Kind>(pixels, analysis.picture, y,
+                                     [&](int i) { return mirrored(x0 + i, pixels.width); });
     }
   }
 
@@ -196,8 +202,8 @@ template <LutKind Kind> struct Strip {
     Sample *const to = slots + slot * kSlotPitch;
 
     if constexpr (kPaired) {
-      store_pairs(to + 8 * lane, clamped_bytes(analysis.picture, quads[0].words),
-                  clamped_bytes(analysis.picture, quads[1].words));
+      store_pairs(to + 8 * lane, clamped_bytes(analysis.picture, quads[0]),
+                  clamped_bytes(analysis.picture, quads[1]));
     } else {
 #pragma unroll
       for (int k = 0; k < 2; k++)
@@ -258,6 +264,36 @@ template <LutKind Kind> struct Strip {
       reduce_across(around, slot % 2, sums);
     else
       reduce_across(slots + slot * kSlotPitch + 2 + 4 * min(lane, kPairs - 1), sums);
+  }
+
+  /* The moments of the cells of the row before this slot's and of that. */
+  __device__ __forceinline__ Moments moments_at(int slot) const
+  {
+    if constexpr (kPaired) {
+      const uint2 before = own_words(2 - slot, 2), here = own_words(slot, 2);
+
+      return moments_of(__byte_perm(before.x, before.y, 0x7531),
+                        __byte_perm(here.x, here.y, 0x6420));
+    } else {
+      return moments_of(own_words(3 - slot, 1), own_words(slot, 1));
+    }
+  }
+
+  __device__ __forceinline__ uint2 own_words(int slot, int rows) const
+  {
+    return *reinterpret_cast<const uint2 *>(slots + slot * kSlotPitch + 4 * rows * lane);
+  }
+
+  /* The variance of the blocks of row `y`, of which a lane has one. */
+  __device__ __forceinline__ void store_variance(int y)
+  {
+    constexpr float kUnit = 400.0f * (M::kTurned ? 16.0f : 1.0f) / (float)kCounted;
+    const int column = x2 - 2 + lane, across = analysis.second.coarse.width;
+    const float variance = moments.end(moments_at(2), kUnit * factor);
+
+    if (y >= y2 && y < analysis.second.coarse.height && (unsigned)(lane - 2) < kCoarse &&
+        column < across)
+      analysis.weights.variance[analysis.weights.variance_index(column, y)] = variance;
   }
 
   /* The first three fine rows above those of row 2 (y2 - 1) of level 1. */
@@ -458,8 +494,7 @@ template <LutKind Kind> struct Strip {
     y2 = y;
     /* Lanes beyond the picture read something else instead. */
     x0 = min(max(4 * x - 8 + 4 * lane, 0), (pixels.width - 1) & ~3);
-    column = analysis.picture.from +
-             (ptrdiff_t)x0 * (Kind == LutKind::kRgbLuma ? 4 : (int)sizeof(Sample));
+    column = analysis.picture.from + (ptrdiff_t)x0 * (int)(sizeof(Quad) / 4);
     direct = analysis.picture.aligned && x0 + 4 <= pixels.width;
     fetch(4 * y - 7, 6 + kAhead);
   }
@@ -487,6 +522,7 @@ template <LutKind Kind> struct Strip {
     }
     gauss_1 = analysis.first.coarse.gauss + (ptrdiff_t)(2 * y - 2) * width() + x1 + 2 * lane;
     coarse = coarse_next = Line<kBlocks2>{};
+    moments = BlockMoments{};
     begin();
 #pragma unroll 1
     for (int m = y - 1;; m++) {
@@ -499,10 +535,14 @@ template <LutKind Kind> struct Strip {
       if (m == y + rows)
         return;
       store(0);
+      if (analysis.weights.variance)
+        moments.middle(moments_at(0));
       load(4 * m + 5);
       filter_between(0);
       make_odd_row(m, plain);
       store(2);
+      if (analysis.weights.variance)
+        store_variance(m);
     }
   }
 };

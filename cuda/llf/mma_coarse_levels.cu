@@ -226,8 +226,8 @@ __device__ __forceinline__ void run_coarse_levels(const CoarseLevels &job, const
       set_inputs_ready(job, cta);
     for (int level = 1; cta > 0 && level <= rank0_level; level++)
       downsample_distributed(job, *layout, memory, level, band);
-    /* While rank 0 waits for the others it makes a level of nothing, so that its
-     * instructions are in the cache: the next level takes 1300 clocks then instead of 2600. */
+    /* While rank 0 waits for the others it makes a level of nothing, so that its instructions are
+     * in the cache. */
     const bool gathers = cta == 0 && rank0_level > 0,
                warms_icache = gathers && rank0_level + 1 < top;
 #pragma unroll 1
@@ -284,10 +284,13 @@ __global__ void __launch_bounds__(kCoarseThreads, 1)
 /* Rows of a level have numbers of 16 bits. */
 constexpr int kMaxRows = 32767;
 
-int bytes_of(const CoarseLevels &job, int groups)
+/* Of a pixel's components. */
+constexpr int kPixelBytes = kGroups * kGroupBytes;
+
+int bytes_of(const CoarseLevels &job)
 {
   return (int)sizeof(ClusterLayout) +
-         (job.pixels + job.filtered_pixels) * (groups * kGroupBytes + (int)sizeof(float));
+         (job.pixels + job.filtered_pixels) * (kPixelBytes + (int)sizeof(float));
 }
 
 /* Room for the rows of distributed levels, of which CTAs have different numbers. */
@@ -337,7 +340,6 @@ int most_filtered_pixels(const CoarseLevels &job)
  * CTA makes its rows of a level in so many, which need less memory. */
 CoarseLevels layout_from(const Pyramid &pyramid, int first, int distributed, int ctas, int passes)
 {
-  const int group_bytes = pyramid.groups * kGroupBytes;
   CoarseLevels job = {};
   int rank0_level = 0;
 
@@ -362,8 +364,8 @@ CoarseLevels layout_from(const Pyramid &pyramid, int first, int distributed, int
 #endif
   job.rows_per_pass =
       std::max(1, cf::div_up(pyramid.level[first + 1].height, std::max(1, job.ctas - 1) * passes));
-  job.filtered_pixels = std::max(most_filtered_pixels(job),
-                                 (job.pixels * (int)sizeof(float) + group_bytes - 1) / group_bytes);
+  job.filtered_pixels =
+      std::max(most_filtered_pixels(job), cf::div_up(job.pixels * (int)sizeof(float), kPixelBytes));
   return job;
 }
 
@@ -378,7 +380,7 @@ bool find_layout(const Gpu &gpu, const Pyramid &pyramid, int first, int ctas, Co
   int distributed = 0;
 
   if (levels > kMaxLevels || pyramid.level[first].height > kMaxRows ||
-      pixels_of(0) / std::max(1, ctas - 1) * pyramid.groups * kGroupBytes > gpu.shared_per_block)
+      pixels_of(0) / std::max(1, ctas - 1) * kPixelBytes > gpu.shared_per_block)
     return false;
   while (ctas > 1 && distributed < kMaxDistributed && distributed < levels - 1 &&
          pixels_of(distributed) > kMinDistributedPixels)
@@ -386,56 +388,55 @@ bool find_layout(const Gpu &gpu, const Pyramid &pyramid, int first, int ctas, Co
   for (int passes = 1; passes <= kMaxPasses; passes++) {
     for (int i = distributed; i >= 0 && pixels_of(i) <= kMaxSingleCtaPixels; i--) {
       *job = layout_from(pyramid, first, i, ctas, passes);
-      if (bytes_of(*job, pyramid.groups) <= gpu.shared_per_block)
+      if (bytes_of(*job) <= gpu.shared_per_block)
         return true;
     }
   }
   return false;
 }
 
-bool launch_coarse_levels(Queue *queue, const CoarseLevels &job, const Series &series)
+int clusters_at_once(const Gpu &gpu)
 {
-  return launch_cluster(queue, "llf coarse levels", coarse_levels_kernel, job.ctas, kCoarseThreads,
-                        bytes_of(job, kGroups), job, series);
-}
-
-template <typename Kernel> int clusters_at_once(const Gpu &gpu, Kernel kernel, int ctas)
-{
-  cudaLaunchAttribute attribute = cluster_attribute(ctas);
+  cudaLaunchAttribute attribute = cluster_attribute(gpu.cluster_ctas);
   cudaLaunchConfig_t config = {};
   int fitting = 0;
 
-  config.gridDim = dim3(ctas);
+  config.gridDim = dim3(gpu.cluster_ctas);
   config.blockDim = dim3(kCoarseThreads);
   config.dynamicSmemBytes = gpu.shared_per_block;
   config.attrs = &attribute;
   config.numAttrs = 1;
-  const bool known = cudaOccupancyMaxActiveClusters(&fitting, kernel, &config) == cudaSuccess;
+  const bool known =
+      cudaOccupancyMaxActiveClusters(&fitting, coarse_levels_kernel, &config) == cudaSuccess;
   cudaGetLastError();
   return known ? fitting : 0;
 }
 
 constexpr int kPortableCluster = 8;
 
-bool prepare(const Gpu &gpu, int *ctas, CfStatus *status)
+} // namespace
+
+bool mma_open(Gpu *gpu, CfStatus *status)
 {
-  if (!allow_shared(gpu, coarse_levels_kernel, gpu.shared_per_block, status))
-    return false;
-  if (!gpu.overlaps)
+  gpu->cluster_ctas = gpu->overlaps ? kMaxClusterCtas : 1;
+  if (!gpu->overlaps)
     return true;
+  if (!cf_cuda_ok(cudaFuncSetAttribute(coarse_levels_kernel,
+                                       cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       gpu->shared_per_block),
+                  "preparing the local Laplacian kernels", status))
+    return false;
   /* Where more CTAs than any GPU takes are refused, as many as all take do; fewer, to one, where
    * those have no room: the plan follows. */
   if (cudaFuncSetAttribute(coarse_levels_kernel, cudaFuncAttributeNonPortableClusterSizeAllowed,
                            1) != cudaSuccess) {
     cudaGetLastError();
-    *ctas = std::min(*ctas, kPortableCluster);
+    gpu->cluster_ctas = kPortableCluster;
   }
-  while (*ctas > 1 && clusters_at_once(gpu, coarse_levels_kernel, *ctas) < 1)
-    *ctas /= 2;
+  while (gpu->cluster_ctas > 1 && clusters_at_once(*gpu) < 1)
+    gpu->cluster_ctas /= 2;
   return true;
 }
-
-} // namespace
 
 int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid, int from)
 {
@@ -448,21 +449,16 @@ int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyra
   return pyramid.images - 1;
 }
 
-bool mma_prepare_coarse_levels(const Gpu &gpu, int *ctas, CfStatus *status)
-{
-  *ctas = gpu.overlaps ? kMaxClusterCtas : 1;
-  return prepare(gpu, ctas, status);
-}
-
-bool mma_coarse_levels(Queue *queue, const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid,
-                       int first, const Series &series)
+bool mma_coarse_levels(Queue *queue, const FramePlan &plan, const Pyramid &pyramid,
+                       const Series &series)
 {
   CoarseLevels job;
 
-  find_layout(gpu, pyramid, first, cluster_ctas, &job);
+  find_layout(queue->gpu, pyramid, plan.coarse_first_level, plan.cluster_ctas, &job);
   job.top_gain = -series.linear;
   job.last = Settling{pyramid.last_share, (pyramid.last_share - 1.0f) * series.linear};
-  return launch_coarse_levels(queue, job, series);
+  return launch_cluster(queue, "llf coarse levels", coarse_levels_kernel, job.ctas, kCoarseThreads,
+                        bytes_of(job), job, series);
 }
 
 } // namespace cf::llf

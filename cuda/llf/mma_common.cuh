@@ -14,7 +14,6 @@
 #include "cuda/llf/pixel_io.cuh"
 #include "cuda/llf/pyramid_ops.cuh"
 #include "cuda/common/half2.cuh"
-#include "cuda/common/named_barrier.cuh"
 #include "cuda/common/ptx_async.cuh"
 #include "cuda/common/ptx_mma.cuh"
 
@@ -73,41 +72,54 @@ struct Rotation {
   }
 };
 
-/* A level-0 LUT. Sample: of the picture, and of row numbers in shared memory. Where there is room a
- * LUT holds each row several times, so that the rows that a warp looks up lie in different banks.
- */
+/* A level-0 LUT. Sample: of the picture, and of row numbers in shared memory; Quad: four samples,
+ * or four pixels of RGB. Where there is room a LUT holds each row several times, so that the rows
+ * that a warp looks up lie in different banks. */
 template <LutKind Kind> struct LutOf;
 
 template <> struct LutOf<LutKind::kU10> {
   using Sample = uint16_t;
+  using Quad = uint2;
   static constexpr int kEntries = 1024, kCopies = 2;
 };
 
 template <> struct LutOf<LutKind::kU16> {
   using Sample = uint16_t;
+  using Quad = uint2;
   static constexpr int kEntries = 65536, kCopies = 1;
 };
 
 template <> struct LutOf<LutKind::kU8> {
   using Sample = uint8_t;
+  using Quad = uint32_t;
   static constexpr int kEntries = 256, kCopies = 8;
 };
 
 template <> struct LutOf<LutKind::kRgbLuma> {
   using Sample = uint16_t;
+  using Quad = uint4; /* three channels of each pixel in the bytes that the packing names */
   /* So many that eight copies of every eighth leave room for two tiles of components of each of two
    * teams. */
   static constexpr int kEntries = 3568, kCopies = 1;
 };
 
-/* A block may have several teams of threads, which share a table and go their own ways: alone, they
- * would wait most of the time. The threads of one wait for each other. */
-template <int Teams, int Threads> __device__ __forceinline__ void await_team(int team)
+/* Calls `function` with the picture's kind as a type. */
+template <LutKind value> struct LutConstant {
+  static constexpr LutKind kKind = value;
+};
+
+template <typename Function> auto with_lut_kind(const Pixels &pixels, Function function)
 {
-  if constexpr (Teams == 1)
-    __syncthreads();
-  else
-    named_barrier_sync<Threads>(team + 1);
+  switch (lut_kind_of(pixels)) {
+  case LutKind::kU8:
+    return function(LutConstant<LutKind::kU8>());
+  case LutKind::kU10:
+    return function(LutConstant<LutKind::kU10>());
+  case LutKind::kU16:
+    return function(LutConstant<LutKind::kU16>());
+  default:
+    return function(LutConstant<LutKind::kRgbLuma>());
+  }
 }
 
 template <LutKind Kind>
@@ -233,33 +245,76 @@ __device__ __forceinline__ uint32_t u10_rows(uint32_t two, int shift)
   return __vminu2(two >> shift & (65535u >> shift) * 65537u, kLastRow * 65537u);
 }
 
-/* PixelQuad pixels as they are read. */
-template <LutKind Kind> struct PixelQuad {
-  uint4 words; /* with three channels of each in the bytes that the packing names */
+/* --- the picture --- */
+
+/* The picture as words of four samples or pixels. */
+struct PictureWords {
+  const uint8_t *from; /* the first */
+  int stride;          /* bytes */
+  bool aligned;        /* four can be read in one go */
+  bool clamps;         /* codes may be beyond black or white, which are these, twice */
+  uint32_t first_code, last_code;
+  Packing packing;
+  LumaRow luma_row;
 };
 
-template <> struct PixelQuad<LutKind::kU8> {
-  uint32_t words;
-};
-
-template <> struct PixelQuad<LutKind::kU10> {
-  uint2 words;
-};
-
-template <> struct PixelQuad<LutKind::kU16> {
-  uint2 words;
-};
-
-/* Sets a kernel's limit of dynamic shared memory; it belongs to the kernel, not to a state. Kernels
- * that need more than the GPU has are not launched. */
-template <typename Kernel>
-bool allow_shared(const Gpu &gpu, Kernel kernel, int bytes, CfStatus *status)
+inline PictureWords words_of(const Pixels &pixels)
 {
-  if (bytes > gpu.shared_per_block)
-    return true;
-  return cf_cuda_ok(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-      "preparing the local Laplacian kernels", status);
+  const Channel &channel = pixels.channel[0];
+  const bool rgb = pixels.colour == Colour::RGB;
+  const Packing packing = packing_of(pixels);
+  const uint8_t *const from = channel.from - (rgb ? packing.byte[0] : 0);
+  const uintptr_t bits = (uintptr_t)from | (uintptr_t)channel.from_stride;
+  PictureWords words = {};
+
+  words.from = from;
+  words.stride = (int)channel.from_stride;
+  words.aligned = words.stride == channel.from_stride &&
+                  (rgb ? packing.packed && bits % 16 == 0
+                       : pixels.step[0] == 1 && bits % (pixels.wide ? 8 : 4) == 0);
+  words.first_code = (uint32_t)pixels.offset * 65537u;
+  words.last_code = (uint32_t)(pixels.offset + pixels.scale) * 65537u;
+  words.clamps = pixels.offset > 0 || pixels.offset + pixels.scale < pixels.max_code ||
+                 (pixels.wide && pixels.shift == 0);
+  words.packing = packing;
+  words.luma_row = luma_row_of(pixels, packing);
+  return words;
+}
+
+/* One sample more, at the end. */
+__device__ __forceinline__ void push(uint32_t &four, uint32_t sample)
+{
+  four = four >> 8 | sample << 24;
+}
+
+__device__ __forceinline__ void push(uint2 &four, uint32_t sample)
+{
+  four = make_uint2(__funnelshift_r(four.x, four.y, 16), four.y >> 16 | sample << 16);
+}
+
+__device__ __forceinline__ void push(uint4 &four, uint32_t pixel)
+{
+  four = make_uint4(four.y, four.z, four.w, pixel);
+}
+
+/* Four in row `y`, one by one: `x_of (k)` is where the k-th lies. */
+template <LutKind Kind, typename PlaceOf>
+__device__ __forceinline__ typename LutOf<Kind>::Quad
+gather_quad(const Pixels &pixels, const PictureWords &picture, int y, PlaceOf x_of)
+{
+  using Sample = typename LutOf<Kind>::Sample;
+  const Channel &channel = pixels.channel[0];
+  typename LutOf<Kind>::Quad four = {};
+
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    if constexpr (Kind == LutKind::kRgbLuma)
+      push(four, load_channels(pixels, picture.packing, x_of(k), y));
+    else
+      push(four,
+           load_code<Sample>(channel.from, channel.from_stride, pixels.step[0], x_of(k), y, 0));
+  }
+  return four;
 }
 
 } // namespace cf::llf

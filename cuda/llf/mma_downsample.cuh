@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Down the pyramid on tensor cores: rows as matrix products, columns as fp16 sums in registers.
- *
- * A warp makes a strip of 32 pixels of the coarse level and kRows rows, walking down the fine rows
- * below it: each is filtered across once and enters the three coarse rows that reach it.
+ * Down the pyramid on tensor cores: a row of the coarser level as matrix products, and what kernels
+ * leave of a level besides its components.
  */
 #pragma once
 
@@ -11,22 +9,6 @@
 
 namespace cf::llf
 {
-
-/* A block has kAcross x kDown warps and works on kGroups groups of components. */
-template <int Across, int Down, int Rows> struct Shape {
-  static constexpr int kAcross = Across, kDown = Down, kRows = Rows;
-  static constexpr int kThreads = 32 * kAcross * kDown;
-  static constexpr int kCoarseX = 32 * kAcross, kCoarseY = kRows * kDown;
-  static constexpr int kFineX = 2 * kCoarseX + 3, kFineY = 2 * kCoarseY + 3;
-};
-
-/* The same where a block has warps for the Gaussian beside those for the components. All load. */
-template <typename Components, int GaussWarps> struct WithGauss : Components {
-  static constexpr int kWarps = Components::kThreads / 32, kGaussThreads = 32 * GaussWarps;
-  static constexpr int kThreads = 32 * kWarps + kGaussThreads;
-};
-
-/* --- the way of a strip --- */
 
 /* 32 coarse pixels in two fragments of 16, each with 8 components a group. */
 struct Row {
@@ -93,53 +75,10 @@ struct Band {
   }
 };
 
-__device__ __forceinline__ void add_row(Row *total, float tap, const Row &row, bool begins)
-{
-  const uint32_t factor = cf::pack_half2(tap, tap);
-
-#pragma unroll
-  for (int m = 0; m < 2; m++) {
-#pragma unroll
-    for (int q = 0; q < 2 * kGroups; q++)
-      total->word[m][q] = begins ? hmul2_bits(factor, row.word[m][q])
-                                 : hfma2_bits(factor, row.word[m][q], total->word[m][q]);
-  }
-}
-
-/* `filter_row (r, &row)` filters fine row r of the strip across; `store (row)` takes the coarse
- * rows in order. Fine row 0 is two above the first coarse row. */
-template <int Rows, typename FilterRow, typename Store>
-__device__ __forceinline__ void reduce_strip(FilterRow filter_row, Store store)
-{
-  Row row, ending, current, starting;
-
-  filter_row(0, &row);
-  add_row(&current, kHalfEdge, row, true);
-  filter_row(1, &row);
-  add_row(&current, kHalfSide, row, false);
-#pragma unroll 1
-  for (int r = 0; r < Rows; r++) {
-    filter_row(2 * r + 2, &row);
-    if (r > 0) {
-      add_row(&ending, kHalfEdge, row, false);
-      store(ending);
-    }
-    add_row(&current, kHalfCentre, row, false);
-    add_row(&starting, kHalfEdge, row, true);
-    filter_row(2 * r + 3, &row);
-    add_row(&current, kHalfSide, row, false);
-    add_row(&starting, kHalfSide, row, false);
-    ending = current;
-    current = starting;
-  }
-  filter_row(2 * Rows + 2, &row);
-  add_row(&ending, kHalfEdge, row, false);
-  store(ending);
-}
-
+/* The level that is made, whose collapsed image, where it is the last of all, is top_gain times its
+ * Gaussian. */
 struct DownsampleOutput {
   Level coarse;
-  int groups, first_group; /* of a pixel; of those this block makes */
   float top_gain;
 
   __device__ void store_gauss(int x, int y, float gauss) const
@@ -153,62 +92,82 @@ struct DownsampleOutput {
   }
 };
 
-/* Stores the rows of a strip, one after the other. Lane 4 p + t holds pair t of pixels p and p + 8
- * of each fragment. */
-struct StripWriter {
-  uint8_t *next;
-  int pixel_bytes, width; /* of a pixel, of the level */
-  int left, below;        /* pixels of the level from the lane's first one on */
+inline DownsampleOutput output_of_level(const Pyramid &pyramid, int level, float top_gain)
+{
+  DownsampleOutput target = {pyramid.level[level], top_gain};
 
-  __device__ __forceinline__ StripWriter(const DownsampleOutput &target, int x, int y, int lane)
-  {
-    const Level &level = target.coarse;
-    const int first = x + lane / 4;
+  if (level < pyramid.images - 1)
+    target.coarse.collapsed = nullptr;
+  return target;
+}
 
-    pixel_bytes = target.groups * kGroupBytes;
-    width = level.width;
-    left = width - first;
-    below = level.height - y;
-    next =
-        reinterpret_cast<uint8_t *>(
-            level.groups + ((size_t)y * level.width + first) * target.groups + target.first_group) +
-        lane % 4 * 4;
-  }
+/* --- a tile of the finer level in shared memory --- */
 
-  __device__ __forceinline__ void write(const Row &row)
-  {
-    if (below-- <= 0)
-      return;
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      uint8_t *const to = next + 8 * i * pixel_bytes;
-      const int m = i / 2, half = i % 2;
+/* Components, and behind them intensities. */
+template <int Width, int Height> struct FineTile {
+  static constexpr int kWidth = Width, kHeight = Height;
+  static constexpr int kPitch = (Width * kGroups * kGroupBytes + 127) / 128 * 128; /* bytes */
+  static constexpr int kGaussPitch = Width + 1;                                    /* floats */
+  static constexpr int kGauss = Height * kPitch;
+  static constexpr int kBytes = kGauss + Height * kGaussPitch * (int)sizeof(float);
 
-      if (8 * i >= left)
-        continue;
-#pragma unroll
-      for (int c = 0; c < kGroups; c++)
-        *reinterpret_cast<uint32_t *>(to + c * kGroupBytes) = row.word[m][2 * c + half];
-    }
-    next += (ptrdiff_t)width * pixel_bytes;
-  }
-};
-
-/* --- tiles of components in shared memory --- */
-
-/* Components, and the intensities. */
-template <typename S> struct TileMemory {
-  static constexpr int kPitch =
-      (S::kFineX * kGroups * kGroupBytes + 127) / 128 * 128; /* bytes of a row of components */
-  static constexpr int kGaussPitch = S::kFineX + 1;
-  static constexpr int kGauss = S::kFineY * kPitch;
-  static constexpr int kBytes = kGauss + S::kFineY * kGaussPitch * (int)sizeof(float);
-
-  /* Offset of a group of a pixel in its row; pairs of groups change places every four pixels, so
+  /* Where a group of a pixel lies in its row; pairs of groups change places every four pixels, so
    * that eight pixels lie in different banks. */
-  __device__ static int at(int x, int group)
+  __device__ __forceinline__ static int place(int x, int group)
   {
     return (x * kGroups + (group ^ (x >> 2 & 1))) * kGroupBytes;
+  }
+
+  /* Starts to load a row. Where nothing is mirrored, copies lie at distances that are known when
+   * compiling. */
+  template <bool Inside>
+  __device__ __forceinline__ static void start_row(uint32_t to, uint32_t gauss_to,
+                                                   const Level &fine, int first_x, int y)
+  {
+    constexpr int kCopies = (Width * kGroups + 31) / 32, kFloats = (Width + 31) / 32;
+    const int lane = threadIdx.x % 32;
+    const size_t start = (size_t)y * fine.width + (Inside ? first_x : 0);
+    const uint4 *const group = fine.groups + start * kGroups;
+
+    to += place(lane / kGroups, lane % kGroups);
+#pragma unroll
+    for (int k = 0; k < kCopies; k++) {
+      const int i = lane + 32 * k;
+      const int x = Inside ? i / kGroups : mirrored(first_x + i / kGroups, fine.width);
+
+      if (i < Width * kGroups)
+        cp_async<16>(to + k * 32 * kGroupBytes, group + x * kGroups + i % kGroups);
+    }
+#pragma unroll
+    for (int k = 0; k < kFloats; k++) {
+      const int i = lane + 32 * k;
+      const int x = Inside ? i : mirrored(first_x + i, fine.width);
+
+      if (i < Width)
+        cp_async_zero_fill<4>(gauss_to + i * (int)sizeof(float), fine.gauss + start + x, 4);
+    }
+  }
+
+  /* Loads the tile whose first pixel is (first_x, first_y), by `warps` warps. */
+  __device__ __forceinline__ static void load(uint8_t *memory, const Level &fine, int first_x,
+                                              int first_y, int warps)
+  {
+    const uint32_t to = smem_address(memory);
+    const bool inside = first_x >= 0 && first_y >= 0 && first_x + Width <= fine.width &&
+                        first_y + Height <= fine.height;
+
+#pragma unroll 1
+    for (int row = (int)threadIdx.x / 32; row < Height; row += warps) {
+      const uint32_t line = to + row * kPitch;
+      const uint32_t gauss = to + kGauss + row * kGaussPitch * (int)sizeof(float);
+
+      if (inside)
+        start_row<true>(line, gauss, fine, first_x, first_y + row);
+      else
+        start_row<false>(line, gauss, fine, first_x, mirrored(first_y + row, fine.height));
+    }
+    cp_async_commit_and_wait();
+    __syncthreads();
   }
 };
 
@@ -223,86 +182,6 @@ __device__ __forceinline__ float reduced_square(const float *from, int pitch)
     down[k] = reduced(p[0], p[1], p[2], p[3], p[4]);
   }
   return reduced(down[0], down[1], down[2], down[3], down[4]);
-}
-
-/* A tile's Gaussian, by threads 0 .. kGaussThreads - 1 of those that make it. */
-template <typename S>
-__device__ __forceinline__ void reduce_gauss(const float *gauss, const DownsampleOutput &target,
-                                             int x, int y, int thread)
-{
-  using M = TileMemory<S>;
-
-  for (int i = thread; i < S::kCoarseX * S::kCoarseY; i += S::kGaussThreads) {
-    const int column = i % S::kCoarseX, row = i / S::kCoarseX;
-
-    target.store_gauss(
-        x + column, y + row,
-        reduced_square(gauss + 2 * row * M::kGaussPitch + 2 * column, M::kGaussPitch));
-  }
-}
-
-/* The five fragments of a fine row of the tile. Fragments end within the row's pitch or repeat its
- * last pixel, where the taps are 0. */
-template <typename S>
-__device__ __forceinline__ void load_fine(uint32_t fine[5][2 * kGroups], uint32_t row, int strip_x,
-                                          int lane)
-{
-  using M = TileMemory<S>;
-
-#pragma unroll
-  for (int j = 0; j < 5; j++) {
-    const int x = min(2 * strip_x + 16 * j + lane % 16, S::kFineX - 1);
-
-    cf::ldmatrix_x4_trans(fine[j], row + M::at(x, lane / 16));
-  }
-}
-
-/* A warp's rows of a tile. */
-template <typename S>
-__device__ __forceinline__ void
-reduce_components(const uint8_t *memory, const DownsampleOutput &target, int x, int y, int warp)
-{
-  using M = TileMemory<S>;
-  const int lane = threadIdx.x % 32;
-  const int strip_x = warp % S::kAcross * 32, strip_y = warp / S::kAcross * S::kRows;
-  const Band band(lane);
-
-  if (y + strip_y >= target.coarse.height)
-    return;
-  StripWriter writer(target, x + strip_x, y + strip_y, lane);
-
-  reduce_strip<S::kRows>(
-      [&](int row, Row *filtered) {
-        uint32_t fine[5][2 * kGroups];
-        load_fine<S>(fine, cf::smem_address(memory + (2 * strip_y + row) * M::kPitch), strip_x,
-                     lane);
-        band.filter(fine, filtered);
-      },
-      [&](const Row &filtered) { writer.write(filtered); });
-}
-
-template <typename S>
-__device__ __forceinline__ void reduce_tile(const uint8_t *memory, const DownsampleOutput &target,
-                                            int x, int y)
-{
-  const int warp = (int)threadIdx.x / 32;
-
-  if (warp < S::kWarps)
-    reduce_components<S>(memory, target, x, y, warp);
-  else if (target.first_group == 0)
-    reduce_gauss<S>(reinterpret_cast<const float *>(memory + TileMemory<S>::kGauss), target, x, y,
-                    (int)threadIdx.x - 32 * S::kWarps);
-}
-
-using TileShape = WithGauss<Shape<1, 4, 2>, 2>;
-
-inline DownsampleOutput output_of_level(const Pyramid &pyramid, int level, float top_gain)
-{
-  DownsampleOutput target = {pyramid.level[level], pyramid.groups, 0, top_gain};
-
-  if (level < pyramid.images - 1)
-    target.coarse.collapsed = nullptr;
-  return target;
 }
 
 } // namespace cf::llf

@@ -1,54 +1,109 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What one CTA does for the Laplacian coefficients of level 0, and of level 1 where they are made
- * along: its shared memory, and its teams of threads, each of which makes tiles.
+ * What one CTA does for the Laplacian coefficients of levels 0 and 1: its shared memory, and its
+ * teams of threads, which share a table, go their own ways, and each make tiles: one team would
+ * wait most of the time.
  */
 #pragma once
 
-#include "cuda/llf/mma_laplacian_smem.cuh"
-#include "cuda/llf/mma_lut_derivative.cuh"
+#include "cuda/common/named_barrier.cuh"
+#include "cuda/llf/mma_laplacian_lut.cuh"
 #include "cuda/llf/tiled_fp16.cuh"
 
 namespace cf::llf
 {
 
-/* Blocks of a multiprocessor. */
-constexpr int kResident = 2;
+constexpr int kTileX = 64, kTileY = 32, kThreads = 256, kWarps = kThreads / 32;
 
-/* Of a row in the table. */
-template <LutKind Kind> constexpr int kMostCopies = kHasDerivative<Kind> ? 8 : LutOf<Kind>::kCopies;
+/* Of level 0, and of the pixels of level 1 that it needs: those inside are all a level-1 tile. */
+using BaseTile = Tile<kTileY, kTileX>;
+using NextTile = Tile<kTileY / 2, kTileX / 2>;
 
-/* A kernel: how often its table holds each row, tiles of components in shared memory, and whether
- * it makes level 1's coefficients along. */
-template <LutKind Lut, int Copies, int Buffers, bool Joined> struct LaplacianKernel {
-  static constexpr LutKind Kind = Lut;
-  static constexpr int kCopies = Copies, kBuffers = Buffers;
-  static constexpr bool kJoined = Joined;
-  /* Teams that share a large table. */
-  static constexpr int kMostTeams =
-      kCopies > 1 || Kind == LutKind::kRgbLuma || Kind == LutKind::kU10 ? 2 : 1;
+constexpr int kNextX = kTileX / 2, kNextY = kTileY / 2;
+
+/* A level's own components in shared memory, as the addends of the expansion: matrices of eight
+ * pixels, two of a group. */
+template <typename T> struct OwnPixels {
+  uint32_t from;
+  uint32_t words[4];
+
+  __device__ __forceinline__ OwnPixels(const uint8_t *memory, int strip_y, int lane)
+  {
+    const int matrix = lane / 8, pixel = lane % 8 + (matrix & 1) * 8;
+    const int row = 1 + 4 * strip_y + pixel / 4, column = 1 + pixel % 4;
+    const int swap = row >> 1 & 1;
+
+    from = cf::smem_address(memory) + row * T::kPitch +
+           (column * kGroups + ((matrix >> 1) ^ swap)) * kGroupBytes;
+  }
+
+  __device__ __forceinline__ OwnPixels shifted(int bytes) const
+  {
+    OwnPixels pixels = *this;
+    pixels.from += bytes;
+    return pixels;
+  }
+
+  __device__ __forceinline__ void load(int j, int c, uint32_t *self)
+  {
+    const uint32_t at = from + (4 * j * kGroups + c) * kGroupBytes;
+
+    if (c % 2 == 0)
+      cf::ldmatrix_x4(words, at);
+    self[0] = words[c % 2 * 2];
+    self[1] = words[c % 2 * 2 + 1];
+  }
 };
 
-/* Level 1's terms are made along with level 0's; RGB's in large pictures only: smaller ones have
- * too few tiles to keep the SMs busy with both. */
-template <LutKind Kind> constexpr bool kAlwaysJoined = Kind != LutKind::kRgbLuma;
+/* Where a pixel of a tile of level 1 has its Gaussian: a lane's part of half a strip lies side by
+ * side. */
+__device__ __forceinline__ int place_of_gauss(int x, int y)
+{
+  return ((y / 4 * 2 + x / 16) * 8 + y % 2 * 4 + x % 4) * 8 + y / 2 % 2 * 4 + x % 16 / 4;
+}
 
-/* Shared memory, in bytes: the table; and of each team tiles of levels 1 and 2, of level 1's
- * Gaussian, and of pixels. */
-template <typename Variant> struct Memory {
-  static constexpr LutKind Kind = Variant::Kind;
-  static constexpr int kCopies = Variant::kCopies, kBuffers = Variant::kBuffers;
-  static constexpr bool kJoined = Variant::kJoined;
-  static constexpr int kTable = kGroups * kTableRows<Kind> * kCopies * kGroupBytes;
+/* Starts to load the Gaussian of a tile of level 1, to where the thread's first pixel has its
+ * place.
+ */
+__device__ __forceinline__ void load_gauss(uint32_t to, const Level &level, int x, int y,
+                                           int thread)
+{
+  constexpr int kStep = kThreads / kNextX;
+  static_assert(kStep % 4 == 0, "whole strips");
+
+  const uint32_t from_x = min(x + thread % kNextX, level.width - 1);
+
+#pragma unroll
+  for (int k = 0; k < kNextX * kNextY / kThreads; k++) {
+    const uint32_t from_y = min(y + thread / kNextX + k * kStep, level.height - 1);
+
+    cf::cp_async_zero_fill<4>(to + k * kStep * kNextX * (int)sizeof(float),
+                              level.gauss + (from_y * (uint32_t)level.width + from_x), 4);
+  }
+}
+
+/* --- shared memory --- */
+
+/* How often a table holds each row: as often as is good, and where shared memory is small. */
+template <LutKind Kind> constexpr int kMostCopies = kHasDerivative<Kind> ? 8 : LutOf<Kind>::kCopies;
+template <LutKind Kind> constexpr int kFewCopies = kMostCopies<Kind> > 2 ? 2 : 1;
+
+/* Teams that share a table, where there is room. */
+constexpr int kMostTeams = 2;
+
+/* Shared memory, in bytes: the table; and of each team tiles of levels 1 and 2, and of level 1's
+ * Gaussian, twice; and of pixels. */
+template <LutKind Kind, int Copies> struct Memory {
+  static constexpr int kTable = kGroups * kTableRows<Kind> * Copies * kGroupBytes;
   static constexpr int kCoarse = (BaseTile::kBytes + 127) / 128 * 128;
-  static constexpr int kSecond = kBuffers * kCoarse;
-  static constexpr int kSecondBytes = kJoined ? (NextTile::kBytes + 127) / 128 * 128 : 0;
-  static constexpr int kGauss = kSecond + kBuffers * kSecondBytes;
-  static constexpr int kGaussBytes = kJoined ? kNextX * kNextY * (int)sizeof(float) : 0;
-  static constexpr int kPixels = kGauss + kBuffers * kGaussBytes;
+  static constexpr int kSecond = 2 * kCoarse;
+  static constexpr int kSecondBytes = (NextTile::kBytes + 127) / 128 * 128;
+  static constexpr int kGauss = kSecond + 2 * kSecondBytes;
+  static constexpr int kGaussBytes = kNextX * kNextY * (int)sizeof(float);
+  static constexpr int kPixels = kGauss + 2 * kGaussBytes;
   static constexpr int kNumbers = kTileX * kTileY / 128 * kStripBytes<Kind>;
   /* With two, a warp that has ended a tile need not wait for the others. */
-  static constexpr int kNumberBuffers = kBuffers == 2 && Kind != LutKind::kRgbLuma ? 2 : 1;
+  static constexpr int kNumberBuffers = Kind != LutKind::kRgbLuma ? 2 : 1;
   static constexpr int kTeam = kPixels + kNumberBuffers * kNumbers;
 
   __host__ __device__ static constexpr int bytes(int teams)
@@ -139,15 +194,13 @@ struct Tiling {
 struct Frame {
   Level coarse, second;
   __half *cells, *next_cells;
-  PictureRows source;
+  PictureWords source;
   Tiling tiling;
 };
 
 /* What a team of a CTA does: load, compute and store one tile of level 0 after the other. */
-template <typename Variant> struct LaplacianTeam {
-  static constexpr LutKind Kind = Variant::Kind;
-  static constexpr int kCopies = Variant::kCopies;
-  using M = Memory<Variant>;
+template <LutKind Kind, int Copies> struct LaplacianTeam {
+  using M = Memory<Kind, Copies>;
   using T = BaseTile;
   using Next = Columns<NextTile>;
   static constexpr int kStrips = kTileY / 2 / kWarps;
@@ -176,7 +229,7 @@ template <typename Variant> struct LaplacianTeam {
   const float *gauss;
   uint32_t looked_up, gauss_to;
   uint8_t *numbers;
-  PixelQuad<Kind> quads[2];
+  typename LutOf<Kind>::Quad quads[2];
   int buffer = 0, next_x, next_y;
 
   /* `table` is the CTA's shared memory. */
@@ -195,12 +248,12 @@ template <typename Variant> struct LaplacianTeam {
   {
     const int strips = team * M::kTeam + M::kTable + M::kPixels + warp * kStripBytes<Kind>;
 
-    strip = table + keep_in_register(strips + LutIndices<Kind, kCopies>::place(lane));
+    strip = table + keep_in_register(strips + LutIndices<Kind, Copies>::place(lane));
     low = table + (kHasDerivative<Kind> ? keep_in_register(strips + 4 * lane) : 0);
     gauss = reinterpret_cast<const float *>(memory + M::kGauss) + warp * 64 +
             (lane / 16 * 4 + lane / 4 % 4) * 8;
-    looked_up = cf::smem_address(table) + lane % kCopies * kGroupBytes +
-                lane / 16 * (kTableRows<Kind> * kCopies * kGroupBytes);
+    looked_up = cf::smem_address(table) + lane % Copies * kGroupBytes +
+                lane / 16 * (kTableRows<Kind> * Copies * kGroupBytes);
     gauss_to =
         keep_in_register(cf::smem_address(memory + M::kGauss) +
                          place_of_gauss(thread % kNextX, thread / kNextX) * (int)sizeof(float));
@@ -242,27 +295,18 @@ template <typename Variant> struct LaplacianTeam {
   __device__ __forceinline__ void start_components()
   {
     loader.load(memory + buffer * M::kCoarse, frame.coarse, next_x, next_y);
-    if constexpr (Variant::kJoined) {
-      second_loader.load(memory + M::kSecond + buffer * M::kSecondBytes, frame.second, next_x >> 1,
-                         next_y >> 1);
-      load_gauss(gauss_to + buffer * M::kGaussBytes, frame.coarse, next_x >> 1, next_y >> 1,
-                 thread);
-    }
+    second_loader.load(memory + M::kSecond + buffer * M::kSecondBytes, frame.second, next_x >> 1,
+                       next_y >> 1);
+    load_gauss(gauss_to + buffer * M::kGaussBytes, frame.coarse, next_x >> 1, next_y >> 1, thread);
     cf::cp_async_commit();
   }
 
-  /* Starts to load the next tile: with two buffers its components, and its pixels. */
+  /* Starts to load the next tile. */
   __device__ __forceinline__ void load()
   {
-    if constexpr (Variant::kBuffers == 2)
-      start_components();
+    start_components();
     load_eight<Kind>(quads, pixels, frame.source, next_x + column,
                      min(next_y + row, pixels.height - 1));
-  }
-
-  __device__ __forceinline__ void wait() const
-  {
-    await_team<Variant::kMostTeams, kThreads>(team);
   }
 
   /* Coefficients of level 0 of the tile at (x, y), whose components are in buffer `current`. */
@@ -278,7 +322,7 @@ template <typename Variant> struct LaplacianTeam {
 
       if (from_x >= pixels.width || from_y >= pixels.height)
         continue;
-      make_terms<T, Kind, kCopies>(
+      make_terms<T, Kind, Copies>(
           sum, columns.shifted(current * M::kCoarse + k * kStripRows / 2 * T::kPitch), looked_up,
           strip + numbered + k * kWarps * kStripBytes<Kind>,
           low + numbered + k * kWarps * kStripBytes<Kind>, turn, expansion, ones, slopes);
@@ -302,9 +346,9 @@ template <typename Variant> struct LaplacianTeam {
                     own_pixels.shifted(current * M::kCoarse),
                     gauss + current * (M::kGaussBytes / 4), turn, expansion,
                     HalfOneHotColumns{ones, half == 1});
-    if (lane % 4 / 2 == half)
-      store_cells(frame.next_cells, frame.coarse.width, frame.tiling.next_cells_across, from_x,
-                  from_y, lane, sum);
+    if (lane % 4 / 2 == half && from_x + kCellX * (lane % 4) < frame.coarse.width)
+      store_cell(frame.next_cells,
+                 first_word_in_cells(frame.tiling.next_cells_across, from_x, from_y, lane), sum);
   }
 
   /* The tile that load() has inputs_ready, while the next one is loaded. */
@@ -313,21 +357,17 @@ template <typename Variant> struct LaplacianTeam {
     const int x = next_x, y = next_y, current = buffer;
     const int numbered = M::kNumberBuffers == 2 ? current * M::kNumbers : 0;
 
-    if constexpr (Variant::kBuffers == 1)
-      start_components();
     store_numbers<Kind>(numbers + numbered, pixels, frame.source, quads);
     cf::cp_async_wait<0>();
-    wait();
+    named_barrier_sync<kThreads>(team + 1);
     advance();
-    if constexpr (Variant::kBuffers == 2)
-      buffer ^= 1;
+    buffer ^= 1;
     if (has_tile())
       load();
     make_level_0(x, y, current, numbered);
-    if constexpr (Variant::kJoined)
-      make_level_1(x, y, current);
+    make_level_1(x, y, current);
     if constexpr (M::kNumberBuffers == 1)
-      wait();
+      named_barrier_sync<kThreads>(team + 1);
   }
 };
 

@@ -15,8 +15,7 @@ namespace cf::llf
 namespace
 {
 
-/* A thread makes two rows of a cell. Blocks are small for small pictures: 256 threads took 42 us a
- * frame at 640x360 instead of 39, and as long at others. */
+/* A thread makes two rows of a cell. CTAs are small for small pictures. */
 constexpr int kCellsX = 8, kPairsY = 16, kThreads = kCellsX * kPairsY;
 constexpr int kResident = 8; /* blocks of a multiprocessor */
 constexpr int kTileX = kCellsX * kCellX, kTileY = 2 * kPairsY;
@@ -24,8 +23,7 @@ constexpr int kTileX = kCellsX * kCellX, kTileY = 2 * kPairsY;
 /* What a tile needs of the coarser levels: regions with a margin, which is wider than needed so
  * that quads are whole. In memory level 1 has its cells at multiples of 16 bytes; coarser levels
  * have two columns more on either side, so that rows are whole pieces of 16 bytes, one behind the
- * other: a load of such a piece by each thread of a tile inside, instead of words with addresses of
- * their own, is 70 instructions of 1000. */
+ * other, of which each thread of a tile inside loads one. */
 constexpr int kMargin = 2, kSpare = 2, kChunkFloats = 4,
               kChunkBytes = kChunkFloats * (int)sizeof(float);
 constexpr int kFirst1 = 4; /* column of the tile's first pixel */
@@ -63,10 +61,7 @@ __host__ __device__ constexpr int first_piece(int level)
 
 constexpr int kAllPieces = first_piece(kOutputLevel + 1);
 
-using Weights = WeightTile<kTileX, kTileY>;
-
 static_assert(kOutputLevel == 4 && kAllPieces <= kThreads, "a piece a thread");
-static_assert(Weights::kCount <= kThreads, "a weight a thread");
 
 struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
@@ -147,26 +142,30 @@ __device__ __forceinline__ void expand_around(const float around[3][4], int k, f
   expand_quad(part, quad);
 }
 
-/* Adds the coarser level, expanded, to a region, which is weighted before if `weight` is not NULL:
- * two quads a thread. */
-template <int Width, int Height, int Pitch, int CoarsePitch, int WeightPitch>
+/* Adds the coarser level, expanded, to a region, which is weighted before if there are weights: two
+ * quads a thread. */
+template <int Level>
 __device__ __forceinline__ void add_expanded_region(float *fine, const float *coarse,
-                                                    const float *weight)
+                                                    const BlockWeights &weights)
 {
-  constexpr int kAcross = Width / 4, kDown = Height / 2;
+  using Fine = Coarse<Level>;
+  constexpr int kAcross = Fine::kWidth / 4, kDown = Fine::kHeight / 2, kPitch = Fine::kPitch;
+  constexpr int kCoarsePitch = Coarse<Level + 1>::kPitch;
 
-  static_assert(kAcross * kDown <= kThreads && Width % 4 == 0 && Pitch % 2 == 0,
+  static_assert(kAcross * kDown <= kThreads && Fine::kWidth % 4 == 0 && kPitch % 2 == 0,
                 "two quads a thread");
   if ((int)threadIdx.x >= kAcross * kDown)
     return;
   const int row = (int)threadIdx.x / kAcross, column = (int)threadIdx.x % kAcross;
-  float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * Pitch + 4 * column);
+  float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * kPitch + 4 * column);
   float around[3][4];
-  float weights[2][4] = {{1.0f, 1.0f, 1.0f, 1.0f}, {1.0f, 1.0f, 1.0f, 1.0f}};
+  float factors[2][4] = {{1.0f, 1.0f, 1.0f, 1.0f}, {1.0f, 1.0f, 1.0f, 1.0f}};
 
-  load_around(coarse + row * CoarsePitch + 2 * column, CoarsePitch, around);
-  if (weight)
-    weights_of_quads(weight, WeightPitch, row, column, weights);
+  load_around(coarse + row * kCoarsePitch + 2 * column, kCoarsePitch, around);
+  if (weights.plane)
+    weights_of_quads(weights,
+                     (int)blockIdx.x * (kTileX >> Level) / CF_LLF_WEIGHT_BLOCK - 1 + column,
+                     (int)blockIdx.y * (kTileY >> Level) / CF_LLF_WEIGHT_BLOCK - 1, row, factors);
 #pragma unroll
   for (int k = 0; k < 2; k++) {
     float quad[4];
@@ -174,9 +173,9 @@ __device__ __forceinline__ void add_expanded_region(float *fine, const float *co
     expand_around(around, k, quad);
 #pragma unroll
     for (int j = 0; j < 2; j++) {
-      float2 *const pair = to + j * (Pitch / 2) + k;
-      *pair = make_float2(fmaf(pair->x, weights[j][2 * k], quad[2 * j]),
-                          fmaf(pair->y, weights[j][2 * k + 1], quad[2 * j + 1]));
+      float2 *const pair = to + j * (kPitch / 2) + k;
+      *pair = make_float2(fmaf(pair->x, factors[j][2 * k], quad[2 * j]),
+                          fmaf(pair->y, factors[j][2 * k + 1], quad[2 * j + 1]));
     }
   }
 }
@@ -202,13 +201,9 @@ template <int Level> __device__ __forceinline__ void repeat_border(const Part &p
 /* Until the border is repeated, tiles have garbage beyond it. */
 template <int Level>
 __device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse,
-                                            const float *weight, bool inner)
+                                            const BlockWeights &weights, bool inner)
 {
-  using Fine = Coarse<Level>;
-
-  add_expanded_region<Fine::kWidth, Fine::kHeight, Fine::kPitch, Coarse<Level + 1>::kPitch,
-                      Weights::across(Level)>(fine.memory, coarse.memory,
-                                              weight ? weight + Weights::first(Level) : nullptr);
+  add_expanded_region<Level>(fine.memory, coarse.memory, weights);
   __syncthreads();
   if (!inner) {
     repeat_border<Level>(fine);
@@ -320,7 +315,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
     output_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Finish finish)
 {
   __shared__ __align__(16) float memory_1[kPitch1 * Coarse<1>::kHeight],
-      memory[kChunkFloats * kAllPieces], weights[Weights::kCount];
+      memory[kChunkFloats * kAllPieces];
   const int column = threadIdx.x % kCellsX, row = threadIdx.x / kCellsX;
   const int x = blockIdx.x * kTileX + kCellX * column, y = blockIdx.y * kTileY + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
@@ -341,8 +336,6 @@ __global__ void __launch_bounds__(kThreads, kResident)
   Source<Sample, Kind> source;
   uint4 terms[2];
   float delta[2][kCellX];
-  const bool weighted = finish.weights[0].plane;
-
   /* No kernel that this one waits for makes the picture. */
   if (direct)
     load_source<Sample, Kind>(pixels, finish.output, x, y, &source);
@@ -353,7 +346,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
 
     terms[0] = from[0];
     terms[1] = from[1];
-    if (weighted)
+    if (finish.weights[0].plane)
       weigh_terms(finish.weights[0], x, y, terms);
   }
   const CellRow cell_row(finish.level_terms, finish.width[1], finish.height[1]);
@@ -364,17 +357,15 @@ __global__ void __launch_bounds__(kThreads, kResident)
     load_region<3>(part_3, finish.coarse[3]);
     load_region<4>(part_4, finish.coarse[4]);
   }
-  if (weighted)
-    Weights::load(finish.weights, weights, (int)threadIdx.x);
   cf::cp_async_commit();
   cell_row.store(memory_1);
   cf::cp_async_wait<0>();
   __syncthreads();
   if (finish.coarse[4])
-    add_coarser<3>(part_3, part_4, nullptr, inner);
+    add_coarser<3>(part_3, part_4, BlockWeights{}, inner);
   if (finish.coarse[3])
-    add_coarser<2>(part_2, part_3, weighted ? weights : nullptr, inner);
-  add_coarser<1>(part_of(LevelOf<1>()), part_2, weighted ? weights : nullptr, inner);
+    add_coarser<2>(part_2, part_3, finish.weights[2], inner);
+  add_coarser<1>(part_of(LevelOf<1>()), part_2, finish.weights[1], inner);
   if (!inside)
     return;
 
@@ -420,32 +411,6 @@ bool has_pairs(const Pixels &pixels)
          are_aligned(distance > 0 ? blue : red, 0, 8 * (int)sample);
 }
 
-/* What filtered_colours() and filtered_word() want. */
-void describe_colours(const Pixels &pixels, float linear, Output *output)
-{
-  const int *const byte = output->packing.byte;
-  const float epsilon = (float)CF_LLF_GAIN_EPSILON * pixels.scale;
-
-  output->scale = pixels.scale;
-  for (int c = 0; c < 3; c++)
-    output->luma[c] = pixels.weight[c] * pixels.scale;
-  output->linear_part = linear / kMostGain;
-  output->linear_offset = -linear * epsilon;
-  output->old_offset = kMostGain * (epsilon - kOffset<uint8_t>);
-  output->part_of_room = pixels.most_of_room / kMostGain;
-  output->part_of_white = pixels.most_of_room * (pixels.scale + epsilon);
-  output->free_room = pixels.free_room * pixels.scale * kMostGain * pixels.scale;
-  output->epsilon = kMostGain * epsilon;
-  output->dark = (float)(1.0 / CF_LLF_EASED_BELOW) / (kMostGain * pixels.scale);
-  output->minus_strength = -pixels.strength / kMostGain;
-  output->dark_offset = -(float)(CF_LLF_GAIN_EPSILON / CF_LLF_EASED_BELOW);
-  output->take_two = 0x4040 + byte[0] + (byte[1] << 8);
-  output->take_third = 0x4040 + byte[2];
-  output->put = 0x3210;
-  for (int c = 0; c < 3; c++)
-    output->put += (4 + c - byte[c]) << 4 * byte[c];
-}
-
 /* How the picture can be read and written. */
 Output output_of(const Pixels &pixels, float linear)
 {
@@ -454,7 +419,14 @@ Output output_of(const Pixels &pixels, float linear)
   output.linear = linear;
   if (pixels.colour == Colour::RGB) {
     output.packing = packing_of(pixels);
-    describe_colours(pixels, linear, &output);
+    const int *const byte = output.packing.byte;
+
+    output.colours = colours_of(pixels, linear);
+    output.take_two = 0x4040 + byte[0] + (byte[1] << 8);
+    output.take_third = 0x4040 + byte[2];
+    output.put = 0x3210;
+    for (int c = 0; c < 3; c++)
+      output.put += (4 + c - byte[c]) << 4 * byte[c];
     output.rows =
         output.packing.packed && are_aligned(pixels.channel[0], output.packing.byte[0], 16);
     for (int c = 1; c < 3; c++)

@@ -244,7 +244,13 @@ __device__ __forceinline__ void rotate(uint32_t *rotation, const HarmonicFrequen
   }
 }
 
-/* All ones for the column of each block, which a kernel of many strips keeps: they are told not to
+/* All ones for the column of block j. */
+__device__ __forceinline__ uint32_t one_hot(int lane, int j)
+{
+  return lane / 4 == j ? 0x3c003c00u : 0u;
+}
+
+/* Those of all blocks, which a kernel of many strips keeps: they are told not to
  * be made again. */
 struct OneHotColumns {
   uint32_t word[8];
@@ -253,7 +259,7 @@ struct OneHotColumns {
   {
 #pragma unroll
     for (int j = 0; j < 8; j++)
-      word[j] = keep_in_register(lane / 4 == j ? 0x3c003c00u : 0u);
+      word[j] = keep_in_register(one_hot(lane, j));
   }
 
   __device__ __forceinline__ uint32_t of(int j) const
@@ -273,29 +279,14 @@ struct HalfOneHotColumns {
   }
 };
 
-/* The same where there are few strips. */
-struct MadeOneHotColumns {
-  int column;
-
-  __device__ __forceinline__ explicit MadeOneHotColumns(int lane) : column(lane / 4)
-  {
-  }
-
-  __device__ __forceinline__ uint32_t of(int j) const
-  {
-    return column == j ? 0x3c003c00u : 0u;
-  }
-};
-
 /* The strip's values: q of pixel (strip_pixel_x (q), strip_pixel_y (q)). For block j, `coarse_of
  * (j, words)` gives the samples of the coarser level that a product expands, group by group, `own
  * (j, c, words)` the level's own components of group c, and `rotation_of (j, words)` its
  * rotations. kTogether blocks are a pass of a loop: kernels whose blocks are short wait for their
  * instructions more than for anything else. */
-template <int Together = 8, typename Column, typename CoarseOf, typename Own, typename RotationOf>
-__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion,
-                                             const Column &ones, CoarseOf coarse_of, Own own,
-                                             RotationOf rotation_of)
+template <int Together = 8, typename CoarseOf, typename Own, typename RotationOf>
+__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion, int lane,
+                                             CoarseOf coarse_of, Own own, RotationOf rotation_of)
 {
 #pragma unroll
   for (int q = 0; q < 4; q++)
@@ -317,7 +308,7 @@ __device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &e
         mma_f16(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1], self[0],
                 self[1]);
       }
-      add_rotated(sum, components, rotation, ones.of(j));
+      add_rotated(sum, components, rotation, one_hot(lane, j));
     }
   }
 }
@@ -356,13 +347,6 @@ __device__ __forceinline__ void expand_pairs(const Expansion &expansion, Columns
     }
     add(j, components, rotation);
   }
-}
-
-template <typename CoarseOf, typename Own, typename RotationOf>
-__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion, int lane,
-                                             CoarseOf coarse_of, Own own, RotationOf rotation_of)
-{
-  expand_strip(sum, expansion, MadeOneHotColumns(lane), coarse_of, own, rotation_of);
 }
 
 /* Where a lane's four sums lie in the strip. */

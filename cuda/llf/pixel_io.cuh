@@ -62,17 +62,6 @@ __device__ __forceinline__ void load_quad(const Pixels &pixels, int x, int y, fl
     load_quad<uint8_t, Colour::SINGLE>(pixels, x, y, quad);
 }
 
-template <typename Sample>
-__device__ __forceinline__ void store_rounded_code(const Pixels &pixels, int c, int x, int y,
-                                                   float code)
-{
-  const float rounded = floorf(fminf(fmaxf(code, 0.0f), pixels.max_code) + 0.5f);
-
-  reinterpret_cast<Sample *>(pixels.channel[c].to +
-                             y * pixels.channel[c].to_stride)[(ptrdiff_t)x * pixels.step[c]] =
-      (Sample)((unsigned)rounded << pixels.shift);
-}
-
 /* --- what the filter adds, eased off, and colours that follow (plan/llf_plan.h) --- */
 
 /* value * room / (room^4 + (value * unit)^4)^(1/4) */
@@ -92,33 +81,12 @@ __device__ __forceinline__ float eased(const Pixels &pixels, float luma, float a
   return shoulder(added, 1.0f, fmaf(pixels.most_of_room, left, pixels.free_room));
 }
 
-/* The same where colours grow with luma, the largest of them from `ceiling`. */
-__device__ __forceinline__ float eased_colour(const Pixels &pixels, float luma, float ceiling,
-                                              float added)
-{
-  const float epsilon = (float)CF_LLF_GAIN_EPSILON;
-  const float up = fmaxf(1.0f - ceiling, 0.0f) * (luma + epsilon);
-  const float unit = added > 0.0f ? ceiling + epsilon : 1.0f;
-
-  return shoulder(added, unit,
-                  fmaf(pixels.most_of_room, added > 0.0f ? up : luma, pixels.free_room));
-}
-
 /* What colours follow is in the dark less than luma's gain, where that is a rise. */
 __device__ __forceinline__ float eased_follow(float luma, float follow)
 {
   const float t = __saturatef(luma * (float)(1.0 / CF_LLF_EASED_BELOW));
 
   return fminf(follow, t * t * fmaf(-2.0f, t, 3.0f) * follow);
-}
-
-__device__ __forceinline__ float follow_of(float luma, float added)
-{
-  const float epsilon = (float)CF_LLF_GAIN_EPSILON;
-  const float follow =
-      added * reciprocal_approx(added > 0.0f ? luma + epsilon : fmaxf(luma, epsilon));
-
-  return eased_follow(luma, fminf(fmaxf(follow, -1.0f), (float)CF_LLF_MAX_GAIN - 1.0f));
 }
 
 /* What a pair of chroma samples, so far from the centre, follows of `follow`. `most` follows. */
@@ -133,150 +101,315 @@ __device__ __forceinline__ float eased_chroma(const Pixels &pixels, float follow
                        : follow;
 }
 
-/* The chroma samples at (x, y) follow their pixels' mean luma. */
+/* --- codes as they are read and made --- */
+
+/* Codes go to floats and back as the low bits of 2^23 and more: the conversions that the GPU has
+ * are few a clock. */
+constexpr uint32_t kWholeBits = 0x4b000000;
+constexpr float kWhole = 8388608.0f;
+
+__device__ __forceinline__ float code_of_bits(uint32_t bits)
+{
+  return __uint_as_float(bits) - kWhole;
+}
+
+/* The low bits are the code; `code` is a half too large, so that cutting off rounds. */
+__device__ __forceinline__ uint32_t rounded_bits(float code, float max_code)
+{
+  return __float_as_uint(__fadd_rd(fminf(fmaxf(code, 0.5f), max_code + 0.5f), kWhole));
+}
+
+/* The smallest denormal. As many of them as a number says are that number, rounded, as an integer;
+ * negative ones are far below 0. */
+constexpr float kDenormal = 1.40129846e-45f;
+
+__device__ __forceinline__ int rounded(float number, float minus_offset)
+{
+  return __float_as_int(fmaf(number, kDenormal, minus_offset));
+}
+
+/* Two numbers, limited to bytes, and two bytes more. */
+__device__ __forceinline__ uint32_t limited_bytes(int low, int high, uint32_t bytes)
+{
+  uint32_t packed;
+
+  asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(packed) : "r"(high), "r"(low), "r"(bytes));
+  return packed;
+}
+
+/* How much larger codes are than they should be, so that they are read and rounded in few
+ * instructions: bytes are the low bits of halves, and numbers of 16 bits are cut off. */
+template <typename Sample> constexpr float kOffset = sizeof(Sample) == 1 ? 1024.0f : 0.5f;
+
 template <typename Sample>
-__device__ __forceinline__ void store_chroma(const Pixels &pixels, int x, int y, float luma,
-                                             float added)
+__device__ __forceinline__ uint32_t limited_code(float made, float max_code)
 {
-  const float most = pixels.most_chroma * (luma + (float)CF_LLF_GAIN_EPSILON);
-  float code[2];
-
-#pragma unroll
-  for (int c = 0; c < 2; c++)
-    code[c] =
-        (float)load_code<Sample>(pixels.channel[c + 1].from, pixels.channel[c + 1].from_stride,
-                                 pixels.step[c + 1], x, y, pixels.shift);
-  const float follow = pixels.strength * eased_chroma(pixels, follow_of(luma, added), most,
-                                                      code[0] - pixels.chroma_centre,
-                                                      code[1] - pixels.chroma_centre);
-#pragma unroll
-  for (int c = 0; c < 2; c++)
-    store_rounded_code<Sample>(
-        pixels, c + 1, x, y,
-        fmaf(follow, fminf(fmaxf(code[c] - pixels.chroma_centre, -most), most), code[c]));
-}
-
-/* The chroma samples of the quad at (x, y): each follows the mean of its pixels in the picture. */
-template <typename Sample>
-__device__ __forceinline__ void follow_chroma(const Pixels &pixels, int x, int y,
-                                              const float luma[4], const float added[4])
-{
-  const int sx = pixels.subsampling_x, sy = pixels.subsampling_y;
-  const bool right = x + 1 < pixels.width, below = y + 1 < pixels.height;
-
-  if (sx && sy) {
-    const float one = right ? 1.0f : 0.0f, two = below ? 1.0f : 0.0f, three = one * two;
-    const float share = __fdividef(1.0f, 1.0f + one + two + three);
-    const float mean = share * (luma[0] + one * luma[1] + two * luma[2] + three * luma[3]);
-    const float mean_added =
-        share * (added[0] + one * added[1] + two * added[2] + three * added[3]);
-    store_chroma<Sample>(pixels, x >> 1, y >> 1, mean, mean_added);
-  } else if (sx) {
-    const float share = right ? 0.5f : 1.0f, one = 1.0f - share;
-#pragma unroll
-    for (int row = 0; row < 2; row++) {
-      if (row == 0 || below)
-        store_chroma<Sample>(pixels, x >> 1, y + row,
-                             share * luma[2 * row] + one * luma[2 * row + 1],
-                             share * added[2 * row] + one * added[2 * row + 1]);
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      if ((!(i & 1) || right) && (i < 2 || below))
-        store_chroma<Sample>(pixels, x + (i & 1), y + (i >> 1), luma[i], added[i]);
-    }
-  }
-}
-
-/* Red, green and blue at (x, y), whose luma gets `added`. */
-template <typename Sample>
-__device__ __forceinline__ void store_colours(const Pixels &pixels, int x, int y, float luma,
-                                              float added)
-{
-  const float to_intensity = __frcp_rn(pixels.scale);
-  float code[3];
-
-#pragma unroll
-  for (int c = 0; c < 3; c++)
-    code[c] = (float)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
-                                       pixels.step[c], x, y, pixels.shift);
-  const float ceiling = to_intensity * fmaxf(code[0], fmaxf(code[1], code[2]));
-  const float change = eased_colour(pixels, luma, ceiling, added);
-  const float follow = follow_of(luma, change);
-
-#pragma unroll
-  for (int c = 0; c < 3; c++)
-    store_rounded_code<Sample>(pixels, c, x, y,
-                               fmaf(pixels.strength * pixels.scale,
-                                    fmaf(follow, fmaf(to_intensity, code[c], -luma), change),
-                                    code[c]));
-}
-
-template <typename Sample, bool Rgb>
-__device__ __forceinline__ void store_quad(const Pixels &pixels, int x, int y, const float raw[4],
-                                           const float added[4])
-{
-  float luma[4], change[4];
-
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    const int px = x + (i & 1), py = y + (i >> 1);
-
-    luma[i] = __saturatef(raw[i]);
-    change[i] = Rgb ? 0.0f : eased(pixels, luma[i], added[i]);
-    if (px >= pixels.width || py >= pixels.height)
-      continue;
-    if (Rgb)
-      store_colours<Sample>(pixels, px, py, luma[i], added[i]);
-    else
-      store_rounded_code<Sample>(
-          pixels, 0, px, py,
-          fmaf(pixels.scale, fmaf(pixels.strength, change[i], raw[i]), pixels.offset));
-    if (pixels.extra.from) {
-      const Sample *from =
-          reinterpret_cast<const Sample *>(pixels.extra.from + py * pixels.extra.from_stride);
-      Sample *to = reinterpret_cast<Sample *>(pixels.extra.to + py * pixels.extra.to_stride);
-      to[(ptrdiff_t)px * pixels.extra_step] = from[(ptrdiff_t)px * pixels.extra_step];
-    }
-  }
-  if (!Rgb && pixels.colour == Colour::CHROMA)
-    follow_chroma<Sample>(pixels, x, y, luma, change);
-}
-
-/* Writes what the filter made of a quad. `raw` are the intensities of load_quad(), `added` what
- * the filter adds to them clamped to 0..1. */
-__device__ __forceinline__ void store_quad(const Pixels &pixels, int x, int y, const float raw[4],
-                                           const float added[4])
-{
-  if (pixels.wide)
-    store_quad<uint16_t, false>(pixels, x, y, raw, added);
-  else if (pixels.colour == Colour::RGB)
-    store_quad<uint8_t, true>(pixels, x, y, raw, added);
+  if constexpr (sizeof(Sample) == 1)
+    return limited_bytes(rounded(made, -kOffset<Sample> * kDenormal), 0, 0);
   else
-    store_quad<uint8_t, false>(pixels, x, y, raw, added);
+    return rounded_bits(made, max_code);
 }
 
-/* Calls `function` (a generic lambda) with the sample type and the colour of `pixels` as types. */
-template <typename T> struct Type {
-  using type = T;
+/* What a sample becomes is said once, for pictures that are read by samples and by words. Codes are
+ * made a half too large. */
+
+/* The gain that colours follow, in parts of the largest one, which a multiplication limits. */
+constexpr float kMostGain = (float)CF_LLF_MAX_GAIN, kGainEpsilon = (float)CF_LLF_GAIN_EPSILON;
+
+/* Of RGB, in codes: see filtered_colours(). */
+struct Colours {
+  float luma[3], scale, linear_part, linear_offset, old_offset, part_of_room, part_of_white;
+  float free_room, epsilon, dark, dark_offset, minus_strength;
 };
 
-template <Colour value> struct ColourConstant {
-  static constexpr Colour colour = value;
-};
-
-template <typename Function> bool with_pixel_types(const Pixels &pixels, Function function)
+inline Colours colours_of(const Pixels &pixels, float linear)
 {
-  constexpr ColourConstant<Colour::CHROMA> kChroma;
-  constexpr ColourConstant<Colour::SINGLE> kSingle;
-  const bool chroma = pixels.colour == Colour::CHROMA;
+  const float epsilon = (float)CF_LLF_GAIN_EPSILON * pixels.scale;
 
+  Colours colours = {};
+
+  colours.scale = pixels.scale;
+  for (int c = 0; c < 3; c++)
+    colours.luma[c] = pixels.weight[c] * pixels.scale;
+  colours.linear_part = linear / kMostGain;
+  colours.linear_offset = -linear * epsilon;
+  colours.old_offset = kMostGain * (epsilon - kOffset<uint8_t>);
+  colours.part_of_room = pixels.most_of_room / kMostGain;
+  colours.part_of_white = pixels.most_of_room * (pixels.scale + epsilon);
+  colours.free_room = pixels.free_room * pixels.scale * kMostGain * pixels.scale;
+  colours.epsilon = kMostGain * epsilon;
+  colours.dark = (float)(1.0 / CF_LLF_EASED_BELOW) / (kMostGain * pixels.scale);
+  colours.minus_strength = -pixels.strength / kMostGain;
+  colours.dark_offset = -(float)(CF_LLF_GAIN_EPSILON / CF_LLF_EASED_BELOW);
+  return colours;
+}
+
+/* Luma. Chroma follows `luma` and what the filter has added to it, at full strength. */
+template <typename Sample>
+__device__ __forceinline__ float filtered_luma(const Pixels &pixels, float linear, float code,
+                                               float delta, float *luma, float *added)
+{
+  const float bias = fmaf(-kOffset<Sample>, pixels.weight[0], pixels.bias);
+
+  *luma = __saturatef(fmaf(pixels.weight[0], code, bias));
+  *added = eased(pixels, *luma, fmaf(linear, *luma, delta));
+  return fmaf(pixels.strength * pixels.scale, *added, code);
+}
+
+/* What a change is divided by, kMostGain times as much as in plan/llf_plan.h: `base` is of luma and
+ * an epsilon where that rises, else of luma, and `least` of an epsilon. */
+__device__ __forceinline__ float part_of_gain(float base, float least, float change)
+{
+  return __saturatef(fmaf(change, reciprocal_approx(fmaxf(base, least)), 1.0f / kMostGain));
+}
+
+/* How chroma follows: to codes up to `most` from the centre `gain` times them is added, which is
+ * less than 0 where they come nearer. */
+struct Follow {
+  float gain, most;
+};
+
+/* Two pixels side by side, added up: luma, and what the filter adds to it. */
+struct Two {
+  float luma, added;
+};
+
+/* Of two rows of two pixels, of which each of the first is the share `above` and each of the second
+ * `below`. */
+__device__ __forceinline__ Follow follow_quad(const Pixels &pixels, float above, float below,
+                                              const Two &first, const Two &second)
+{
+  const float second_lumas = fmaf(kMostGain * below, second.luma, kMostGain * kGainEpsilon);
+  const float lumas = fmaf(kMostGain * above, first.luma, second_lumas);
+  const float change = fmaf(above, first.added, below * second.added);
+  const float part = part_of_gain(change > 0.0f ? lumas : lumas - kMostGain * kGainEpsilon,
+                                  kMostGain * kGainEpsilon, change);
+
+  return Follow{
+      eased_follow(fmaf(lumas, 1.0f / kMostGain, -kGainEpsilon), fmaf(kMostGain, part, -1.0f)),
+      pixels.most_chroma / kMostGain * lumas};
+}
+
+/* Two chroma samples of the same place. */
+template <typename Sample>
+__device__ __forceinline__ void filtered_chroma(const Pixels &pixels, const Follow &follow,
+                                                float first, float second, float made[2])
+{
+  const float centre = pixels.chroma_centre + kOffset<Sample>;
+  const float from_first = first - centre, from_second = second - centre;
+  const float gain =
+      pixels.strength * eased_chroma(pixels, follow.gain, follow.most, from_first, from_second);
+
+  made[0] = fmaf(gain, fminf(fmaxf(from_first, -follow.most), follow.most), first);
+  made[1] = fmaf(gain, fminf(fmaxf(from_second, -follow.most), follow.most), second);
+}
+
+/* Red, green and blue, of kMostGain times their codes and kOffset; what is made are codes. Luma of
+ * these is never beyond 0..1. Here luma and ceiling are kMostGain times what plan/llf_plan.h has
+ * with CF_LLF_GAIN_EPSILON added. */
+__device__ __forceinline__ void filtered_colours(const Pixels &pixels, const Colours &colours,
+                                                 const float code[3], float delta, float made[3])
+{
+  const float sum =
+      fmaf(colours.luma[2], code[2], fmaf(colours.luma[1], code[1], colours.luma[0] * code[0]));
+  const float luma = sum + colours.old_offset;
+  const float ceiling = fmaxf(code[0], fmaxf(code[1], code[2])) + colours.old_offset;
+  const float added =
+      fmaf(colours.linear_part, luma, fmaf(colours.scale, delta, colours.linear_offset));
+  const bool rises = added > 0.0f;
+  const float left =
+      rises ? fmaf(-colours.part_of_room, ceiling, colours.part_of_white) : pixels.most_of_room;
+  const float base = rises ? luma : luma - colours.epsilon;
+  const float change =
+      shoulder(added, rises ? ceiling : kMostGain, fmaf(left, base, colours.free_room));
+  const float t = __saturatef(fmaf(luma, colours.dark, colours.dark_offset));
+  const float ease = rises ? t * t * fmaf(-2.0f, t, 3.0f) : 1.0f;
+  const float part = part_of_gain(base, colours.epsilon, change);
+  const float follow = ease * fmaf(pixels.strength, part, colours.minus_strength);
+  const float grey = fmaf(-follow, sum, fmaf(pixels.strength, change, -kOffset<uint8_t>));
+
+#pragma unroll
+  for (int c = 0; c < 3; c++)
+    made[c] = fmaf(follow + 1.0f / kMostGain, code[c], grey);
+}
+
+/* --- by samples --- */
+
+template <typename Sample>
+__device__ __forceinline__ void store_code(const Pixels &pixels, int c, int x, int y, uint32_t code)
+{
+  reinterpret_cast<Sample *>(pixels.channel[c].to +
+                             y * pixels.channel[c].to_stride)[(ptrdiff_t)x * pixels.step[c]] =
+      (Sample)(code << pixels.shift);
+}
+
+template <typename Sample>
+__device__ __forceinline__ void store_made(const Pixels &pixels, int c, int x, int y, float made)
+{
+  store_code<Sample>(pixels, c, x, y, limited_code<Sample>(made, pixels.max_code));
+}
+
+__device__ __forceinline__ void store_colour(const Pixels &pixels, int c, int x, int y, float made)
+{
+  store_code<uint8_t>(pixels, c, x, y, limited_bytes(rounded(made, 0.0f), 0, 0));
+}
+
+template <typename Sample>
+__device__ __forceinline__ float load_sample(const Pixels &pixels, int c, int x, int y)
+{
+  return (float)load_code<Sample>(pixels.channel[c].from, pixels.channel[c].from_stride,
+                                  pixels.step[c], x, y, pixels.shift) +
+         kOffset<Sample>;
+}
+
+template <typename Sample>
+__device__ __forceinline__ void store_chroma_sample(const Pixels &pixels, int x, int y,
+                                                    const Follow &follow)
+{
+  float made[2];
+
+  filtered_chroma<Sample>(pixels, follow, load_sample<Sample>(pixels, 1, x, y),
+                          load_sample<Sample>(pixels, 2, x, y), made);
+  store_made<Sample>(pixels, 1, x, y, made[0]);
+  store_made<Sample>(pixels, 2, x, y, made[1]);
+}
+
+/* The chroma samples of a quad, each of which follows the mean of its pixels. Pixels that the
+ * picture does not have repeat those beside them. */
+template <typename Sample>
+__device__ __forceinline__ void store_chroma_of_quad(const Pixels &pixels, int x, int y,
+                                                     int columns, int rows, const float luma[4],
+                                                     const float added[4])
+{
+  const int sx = pixels.subsampling_x;
+  auto two_of = [&](int k, int other) {
+    return Two{luma[k] + luma[other], added[k] + added[other]};
+  };
+
+  if (sx && pixels.subsampling_y) {
+    const float below = rows == 2 ? 0.25f : 0.0f;
+    store_chroma_sample<Sample>(
+        pixels, x >> 1, y >> 1,
+        follow_quad(pixels, 0.5f - below, below, two_of(0, 1), two_of(2, 3)));
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const int column = k & 1, row = k >> 1;
+
+    if (row < rows && column < (sx ? 1 : columns)) {
+      const Two two = sx ? two_of(row * 2, row * 2 + 1) : two_of(k, k);
+      store_chroma_sample<Sample>(pixels, sx ? x >> 1 : x + column, y + row,
+                                  follow_quad(pixels, 0.5f, 0.0f, two, two));
+    }
+  }
+}
+
+template <typename Sample>
+__device__ __forceinline__ void copy_extra(const Pixels &pixels, int x, int y)
+{
+  const Channel &extra = pixels.extra;
+
+  if (extra.from)
+    reinterpret_cast<Sample *>(extra.to + y * extra.to_stride)[(ptrdiff_t)x * pixels.extra_step] =
+        reinterpret_cast<const Sample *>(extra.from +
+                                         y * extra.from_stride)[(ptrdiff_t)x * pixels.extra_step];
+}
+
+/* Writes what the filter makes of the quad at (x, y): to intensities between 0 and 1 it adds
+ * `linear` times them and `delta`. */
+template <typename Sample, Colour Kind>
+__device__ __forceinline__ void store_quad(const Pixels &pixels, const Colours &colours,
+                                           float linear, int x, int y, const float delta[4])
+{
+  const int columns = min(2, pixels.width - x), rows = min(2, pixels.height - y);
+  float luma[4], added[4];
+
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const int column = k & 1, row = k >> 1, to_x = x + column, to_y = y + row;
+
+    if (column >= columns) {
+      luma[k] = luma[k - 1];
+      added[k] = added[k - 1];
+      continue;
+    }
+    if (row >= rows) {
+      luma[k] = added[k] = 0.0f;
+      continue;
+    }
+    if constexpr (Kind == Colour::RGB) {
+      float code[3], made[3];
+
+#pragma unroll
+      for (int c = 0; c < 3; c++)
+        code[c] = kMostGain * load_sample<Sample>(pixels, c, to_x, to_y);
+      filtered_colours(pixels, colours, code, delta[k], made);
+#pragma unroll
+      for (int c = 0; c < 3; c++)
+        store_colour(pixels, c, to_x, to_y, made[c]);
+    } else {
+      store_made<Sample>(pixels, 0, to_x, to_y,
+                         filtered_luma<Sample>(pixels, linear,
+                                               load_sample<Sample>(pixels, 0, to_x, to_y), delta[k],
+                                               luma + k, added + k));
+    }
+    copy_extra<Sample>(pixels, to_x, to_y);
+  }
+  if (Kind == Colour::CHROMA && pixels.colour == Colour::CHROMA)
+    store_chroma_of_quad<Sample>(pixels, x, y, columns, rows, luma, added);
+}
+
+/* The same for any picture; there is no RGB of more than 8 bits. Without `linear`. */
+__device__ __forceinline__ void store_quad(const Pixels &pixels, const Colours &colours, int x,
+                                           int y, const float delta[4])
+{
   if (pixels.wide)
-    return chroma ? function(Type<uint16_t>(), kChroma) : function(Type<uint16_t>(), kSingle);
-  if (pixels.colour == Colour::RGB)
-    return function(Type<uint8_t>(), ColourConstant<Colour::RGB>());
-  return chroma ? function(Type<uint8_t>(), kChroma) : function(Type<uint8_t>(), kSingle);
+    store_quad<uint16_t, Colour::CHROMA>(pixels, colours, 0.0f, x, y, delta);
+  else if (pixels.colour == Colour::RGB)
+    store_quad<uint8_t, Colour::RGB>(pixels, colours, 0.0f, x, y, delta);
+  else
+    store_quad<uint8_t, Colour::CHROMA>(pixels, colours, 0.0f, x, y, delta);
 }
 
 } // namespace cf::llf

@@ -85,6 +85,21 @@ template <typename T> __device__ __forceinline__ T expanded_odd(T here, T after)
   return scaled(2 * TAP_SIDE, sum(here, after));
 }
 
+/* Pixel (x, y) of the level behind a plane. */
+__device__ __forceinline__ float reduced_plane(const float *plane, int width, int height, int x,
+                                               int y)
+{
+  float rows[5];
+
+#pragma unroll
+  for (int j = 0; j < 5; j++) {
+    const float *const p = plane + (size_t)mirrored(2 * y - 2 + j, height) * width;
+    rows[j] = reduced(p[mirrored(2 * x - 2, width)], p[mirrored(2 * x - 1, width)], p[2 * x],
+                      p[mirrored(2 * x + 1, width)], p[mirrored(2 * x + 2, width)]);
+  }
+  return reduced(rows[0], rows[1], rows[2], rows[3], rows[4]);
+}
+
 /* Expands the 3 x 3 neighbourhood [row][column] of a coarse pixel to its quad. */
 template <typename T> __device__ __forceinline__ void expand_quad(const T coarse[3][3], T quad[4])
 {

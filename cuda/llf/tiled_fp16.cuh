@@ -39,12 +39,4 @@ __device__ __forceinline__ void store_cell(__half *cells, uint32_t first_word, c
   to[8] = cf::pack_half2(sum[2], sum[3]);
 }
 
-/* Stores the cells, `across` of them in a row, of the strip at (x, y), which is in the level. */
-__device__ __forceinline__ void store_cells(__half *cells, int width, int across, int x, int y,
-                                            int lane, const float sum[4])
-{
-  if (x + kCellX * (lane % 4) < width)
-    store_cell(cells, first_word_in_cells(across, x, y, lane), sum);
-}
-
 } // namespace cf::llf

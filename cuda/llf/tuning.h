@@ -27,12 +27,8 @@ constexpr int kMinDistributedPixels = 150;
 /* Passes in which a CTA of the cluster makes its rows of a level, at most. */
 constexpr int kMaxPasses = 2;
 
-/* Pixels of a picture from which level 1 does not stay in the L2 cache: then it leaves the cache
- * first, and RGB's coefficients of level 1 are made along with level 0's. */
+/* Pixels of a picture from which level 1 does not stay in the L2 cache, and leaves it first. */
 constexpr int kLargePicturePixels = 4000000;
-
-/* Tiles of the picture an SM from which two of them in shared memory pay. */
-constexpr int kMinTilesPerSm = 4;
 
 /* The coarse levels' CTAs are left an SM each, but no more than one in so many: small MIG slices
  * have few. */

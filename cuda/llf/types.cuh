@@ -71,29 +71,35 @@ struct Level {
   float *collapsed; /* what this level and the coarser ones add up to */
 };
 
-/* A level's weights, one a block (CfLlfWeights). Around them is a margin of a block, which repeats
- * the border, as columns do up to the pitch, an even number. */
+/* A level's weights, one a block (CfLlfWeights), and what they are made of. Around weights is a
+ * margin of a block, which repeats the border, as columns do up to the pitch. */
 struct BlockWeights {
-  int across, down, pitch; /* blocks; floats of a row */
-  float *plane;            /* from the margin's first on; NULL where there are none */
+  int across, down, pitch; /* blocks; a row of either plane, a multiple of four */
+  __half *plane;           /* from the margin's first on; NULL where there are none */
+  float *variance;         /* from two columns before the first on */
 
   __host__ __device__ size_t index(int x, int y) const
   {
     return (size_t)(y + 1) * (size_t)pitch + (size_t)(x + 1);
   }
 
-  size_t bytes() const
+  __host__ __device__ size_t variance_index(int x, int y) const
   {
-    return index(-1, down + 1) * sizeof(float);
+    return (size_t)y * (size_t)pitch + (size_t)(x + 2);
+  }
+
+  __device__ float at(int x, int y) const
+  {
+    return __half2float(plane[index(x, y)]);
   }
 };
 
-/* Of a level of this size, without a plane. */
+/* Of a level of this size, without planes. */
 inline BlockWeights block_weights(int width, int height)
 {
   const int across = cf_llf_weight_blocks(width);
 
-  return {across, cf_llf_weight_blocks(height), (across + 1) / 2 * 2 + 2, nullptr};
+  return {across, cf_llf_weight_blocks(height), (across + 6) / 4 * 4, nullptr, nullptr};
 }
 
 struct Pyramid {
@@ -102,8 +108,9 @@ struct Pyramid {
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
   int weighted;                   /* levels: the others' have no plane */
   BlockWeights weights[CF_LLF_WEIGHTED_LEVELS];
-  float last_share; /* CfLlfPyramid */
-  __half *cells[2]; /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
+  bool picture_varied; /* level 0's variances are made with levels 1 and 2 */
+  float last_share;    /* CfLlfPyramid */
+  __half *cells[2];    /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
   unsigned *coarse_inputs_ready; /* on tensor cores, not 0 once all levels' components are made
                              that others than the coarse levels' kernel make */
 };
@@ -154,14 +161,26 @@ struct Samples {
 
 /* --- kernels in stream order --- */
 
+struct Gpu {
+  int multiprocessors;
+  int shared_per_block; /* bytes of shared memory that a CTA may have */
+  bool overlaps;        /* has programmatic dependent launch, and clusters */
+  int cluster_ctas;     /* of the coarse levels on tensor cores at most: mma_open() */
+};
+
 /* All kernels here begin with pdl_trigger_then_wait(), so each may be launched before the one in
  * front of it has ended, where the GPU can (`overlaps`). The first of a frame must not: what comes
  * before it in the stream is not ours. */
 struct Queue {
   cudaStream_t stream;
-  bool overlaps, started;
+  Gpu gpu;
+  bool started;
   CfStatus *status;
 };
+
+/* Bytes of shared memory that a CTA has unless its kernel allows more. That limit belongs to the
+ * kernel, not to a state, so it is always the same: all there is. */
+constexpr size_t kPlainSharedBytes = 48 * 1024;
 
 template <typename... Parameters, typename... Arguments>
 bool launch_with(Queue *queue, const char *name, void (*kernel)(Parameters...), dim3 grid,
@@ -169,11 +188,16 @@ bool launch_with(Queue *queue, const char *name, void (*kernel)(Parameters...), 
 {
   Launch how = {};
 
+  if (shared_bytes > kPlainSharedBytes &&
+      !cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       queue->gpu.shared_per_block),
+                  name, queue->status))
+    return false;
   how.grid = grid;
   how.block = block;
   how.shared_bytes = shared_bytes;
   how.stream = queue->stream;
-  how.dependent = queue->overlaps && queue->started;
+  how.dependent = queue->gpu.overlaps && queue->started;
   how.cluster = cluster;
   queue->started = true;
   return cf::launch(how, name, queue->status, kernel, arguments...);
@@ -202,6 +226,14 @@ inline int blocks(int items, int per_block)
 
 /* --- launchers; all return false with the queue's status filled --- */
 
+/* engine=sampled may take several batches, which go through the same memory: the levels' collapsed
+ * images hold the sum over the batches so far, and the last batch adds the coarser levels. `base`
+ * does so for level 0, NULL where there is one batch, as always of a series. */
+struct Batch {
+  bool first, last;
+  float *base;
+};
+
 /* Components of the intensities, reduced to level 1, with the Gaussian's level 1. Where level 1 is
  * the last, its collapsed image is top_gain times the Gaussian. */
 bool analyse(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
@@ -210,11 +242,20 @@ bool analyse(Queue *queue, const Pixels &pixels, const Samples &samples, const P
              float top_gain);
 
 /* Level `fine` + 1 from level `fine` >= 1, as above. */
-bool reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
-bool reduce_samples(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
+bool reduce(Queue *queue, const Series &series, const Pyramid &pyramid, int fine, float top_gain);
+bool reduce(Queue *queue, const Samples &samples, const Pyramid &pyramid, int fine, float top_gain);
 
 /* Collapsed level `fine` >= 1 from the coarser one and the components of both. */
-bool expand(Queue *queue, const Pyramid &pyramid, int fine, const Series &series);
+bool expand(Queue *queue, const Series &series, const Batch &batch, const Pyramid &pyramid,
+            int fine);
+bool expand(Queue *queue, const Samples &samples, const Batch &batch, const Pyramid &pyramid,
+            int fine);
+
+/* Level 0 and colour, to the destination; of a batch that is not the last, to its base. */
+bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Batch &batch,
+            const Pyramid &pyramid);
+bool finish(Queue *queue, const Pixels &pixels, const Samples &samples, const Batch &batch,
+            const Pyramid &pyramid);
 
 /* The weights of all levels that have some, from the picture and the Gaussians. With `beside` it
  * runs beside earlier kernels, as those of cuda/llf/README.md. */
@@ -226,15 +267,7 @@ bool make_weights(Queue *queue, const Pixels &pixels, const Weighting &weighting
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,
                       const Pyramid &pyramid);
 
-/* Level 0 and colour, to the destination. */
-bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid);
-
 /* --- engine=fast on tensor cores (sm_80 and newer): cuda/llf/README.md --- */
-
-struct Gpu {
-  int multiprocessors, shared_per_multiprocessor, shared_per_block; /* bytes of shared memory */
-  bool overlaps; /* has programmatic dependent launch, and clusters */
-};
 
 /* The smallest pyramid that these kernels take, and groups of components of a pixel. */
 constexpr int kMmaMinImages = 4, kMmaGroups = 2;
@@ -267,35 +300,26 @@ inline LutKind lut_kind_of(const Pixels &pixels)
  * the coefficients of the rest are 0, whose components are exactly 0 on every level. */
 bool mma_serves(const Gpu &gpu, const Pixels &pixels, int harmonics);
 
-/* Prepares all kernels, once in a context, and finds how many CTAs the coarse levels' cluster may
- * have: 1 where the GPU has no clusters or none with so much shared memory. */
-bool mma_open(const Gpu &gpu, int *cluster_ctas, CfStatus *status);
+/* Finds how many CTAs the coarse levels' cluster may have: 1 where the GPU has no clusters or none
+ * with so much shared memory. Once in a context. */
+bool mma_open(Gpu *gpu, CfStatus *status);
 
-/* The plan of a frame. Of `pyramid` only the sizes count; `cluster_ctas` is mma_open()'s. */
-FramePlan plan_frame(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
-                     const Pyramid &pyramid);
+/* The plan of a frame. Of `pyramid` only the sizes count. */
+FramePlan plan_frame(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid);
 
 /* The plan in at most 63 characters, for algorithm(). */
-void describe_plan(const Gpu &gpu, int cluster_ctas, const Pixels &pixels,
-                   const CfLlfPyramid &shape, int weighted, int harmonics, char text[64]);
+void describe_plan(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid, int harmonics,
+                   char text[64]);
 
 /* Enqueues a frame's kernels. */
-bool mma_run(Queue *queue, int cluster_ctas, const Gpu &gpu, const Pixels &pixels,
-             const Series &series, const Weighting &weighting, const Pyramid &pyramid);
-
-/* mma_open()'s parts, one a source file: each allows its kernels their shared memory. */
-bool mma_prepare_build(const Gpu &gpu, CfStatus *status);
-bool mma_prepare_downsample(const Gpu &gpu, CfStatus *status);
-bool mma_prepare_downsample_x2(const Gpu &gpu, CfStatus *status);
-bool mma_prepare_laplacian_fine(const Gpu &gpu, CfStatus *status);
-bool mma_prepare_laplacian_coarse(const Gpu &gpu, CfStatus *status);
-bool mma_prepare_coarse_levels(const Gpu &gpu, int *cluster_ctas, CfStatus *status);
+bool mma_run(Queue *queue, const Pixels &pixels, const Series &series, const Weighting &weighting,
+             const Pyramid &pyramid);
 
 /* mma_run()'s parts in stream order. Where a level is the last of all, its collapsed image is
  * top_gain times its Gaussian. */
 
 /* Components and Gaussians of levels 1 and 2, from the picture. */
-bool mma_build_levels_1_2(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+bool mma_build_levels_1_2(Queue *queue, const FramePlan &plan, const Pixels &pixels,
                           const Series &series, const Pyramid &pyramid, float top_gain);
 
 /* Those of level `fine` + 1, from level `fine` >= 2. */
@@ -304,39 +328,25 @@ bool mma_downsample(Queue *queue, const Pyramid &pyramid, int fine, float top_ga
 /* Those of levels `fine` + 1 and + 2, of which the second is not the last. */
 bool mma_downsample_x2(Queue *queue, const Pyramid &pyramid, int fine, float top_gain);
 
-/* From the components and Gaussian of level `first` to its collapsed image, in one cluster. */
-bool mma_coarse_levels(Queue *queue, const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid,
-                       int first, const Series &series);
+/* From the components and Gaussian of level plan.coarse_first_level to its collapsed image, in one
+ * cluster. */
+bool mma_coarse_levels(Queue *queue, const FramePlan &plan, const Pyramid &pyramid,
+                       const Series &series);
 
 /* The first level from `from` on with which that fits; the last image where none does. */
 int mma_coarse_first_level(const Gpu &gpu, int cluster_ctas, const Pyramid &pyramid, int from);
 
-/* The Laplacian coefficients of level 0 and, with plan.join_level_1, of level 1, in tiles of 8 x 4
- * (tiled_fp16.cuh); of levels first .. last - 1, in tiles of level 1, in `collapsed` of others. A
- * level's need its own components and the next level's. */
-bool mma_laplacian_fine(Queue *queue, const Gpu &gpu, const FramePlan &plan, const Pixels &pixels,
+/* The Laplacian coefficients of levels 0 and 1, in tiles of 8 x 4 (tiled_fp16.cuh); of levels 2 ..
+ * last - 1, in `collapsed`. A level's need its own components and the next level's. */
+bool mma_laplacian_fine(Queue *queue, const FramePlan &plan, const Pixels &pixels,
                         const Series &series, const Pyramid &pyramid);
-bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int first,
-                          int last, const Series &series);
-
-/* Tiles of level 0, and whether level 1 is made along in a picture that is `large` or not. */
-int mma_tiles_of_picture(const Pixels &pixels);
-bool mma_joins_level_1(const Gpu &gpu, const Pixels &pixels, bool large);
+bool mma_laplacian_coarse(Queue *queue, const FramePlan &plan, const Pyramid &pyramid, int last,
+                          const Series &series);
 
 /* The picture, from the coefficients of levels below `last` <= kOutputLevel and that level's
  * collapsed image. */
 bool mma_output(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
                 int last);
-
-/* engine=sampled. Several batches of samples go through the same memory: the levels' collapsed
- * images hold the sum over the batches so far, and the last batch adds the coarser levels.
- * `base` does so for level 0, NULL where there is one batch. */
-bool expand_samples(Queue *queue, const Pyramid &pyramid, int fine, const Samples &samples,
-                    bool first_batch, bool last_batch);
-bool expand_samples_base(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
-                         const Samples &samples, float *base, bool first_batch);
-bool finish_samples(Queue *queue, const Pixels &pixels, const Pyramid &pyramid,
-                    const Samples &samples, const float *base);
 
 /* Level 0 is `base`, [height][width], plus the expanded level 1, of which the picture gets a share.
  */
@@ -359,12 +369,11 @@ struct AxisLevel {
 
 struct ExactTables {
   void *memory; /* device */
-  int shared_per_block;
   AxisLevel x[CF_LLF_MAX_IMAGES], y[CF_LLF_MAX_IMAGES];
 };
 
 /* Allocates and uploads the tables of a picture at full depth; close accepts zeroed tables. */
-bool exact_open(int width, int height, int shared_per_block, ExactTables *tables, CfStatus *status);
+bool exact_open(int width, int height, ExactTables *tables, CfStatus *status);
 void exact_close(ExactTables *tables);
 
 /* Scratch that exact_run() needs for `planes` intensity planes: 1, or 3 whose distance is that of

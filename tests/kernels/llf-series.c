@@ -250,7 +250,7 @@ static void large_pictures_are_alike(CfTest *test)
    * have all remainders by four. */
   static const int sizes[][2] = {{2595, 1763}, {1283, 727},  {1923, 1083},
                                  {1605, 909},  {16387, 301}, {301, 16387},
-                                 {2688, 1601}, {1286, 723},  {1284, 730}};
+                                 {2688, 1601}, {1286, 722},  {1284, 730}};
   const size_t count = sizeof formats / sizeof formats[0];
 
   for (size_t i = 0; i < count * (sizeof sizes / sizeof sizes[0]); i++) {
@@ -279,9 +279,9 @@ static void expect_plan_agrees(CfTest *test, const CfTestPicture *source, const 
   if (rig) {
     const char *const name = cf_rig_algorithm(rig);
 
-    cf_test_context(test, "%dx%d %s, %s, large %d, few tiles %d", source->video.width,
+    cf_test_context(test, "%dx%d %s, %s, large %d, few copies %d", source->video.width,
                     source->video.height, cf_format_info(source->video.format)->name, name,
-                    plan->large, plan->few_tiles);
+                    plan->large, plan->few_copies);
     if (strstr(name, "mma")) {
       CF_EXPECT(test, !strstr(name, "fused") == !plan->fuse_levels_3_4,
                 "levels 3 and 4 should %sbe fused", plan->fuse_levels_3_4 ? "" : "not ");

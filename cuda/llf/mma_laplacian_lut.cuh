@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Level 0 as the kernel of its terms has it in shared memory: a table of rotations, and of each
- * pixel the number of its row there.
+ * pixel the number of its row there. Where a row stands for several intensities, terms are sums and
+ * by how much these grow from one to the next.
  */
 #pragma once
 
-#include "cuda/llf/mma_common.cuh"
+#include "cuda/llf/mma_upsample.cuh"
 
 namespace cf::llf
 {
@@ -58,78 +59,32 @@ __device__ void fill_rotations(uint8_t *memory, const Pixels &pixels, const Seri
   }
 }
 
-/* --- the picture --- */
-
-/* The picture as the kernel reads it. */
-struct PictureRows {
-  const uint8_t *from; /* the first pixel */
-  Packing packing;
-  LumaRow luma_row;
-  int stride;   /* bytes, */
-  bool aligned; /* if four pixels can be read in one go */
-};
-
-/* Pixel k of four that are not read in one go. */
-template <LutKind Kind>
-__device__ __forceinline__ void set_pixel(PixelQuad<Kind> &four, int k, const Pixels &pixels,
-                                          const PictureRows &source, int x, int y)
-{
-  if constexpr (Kind != LutKind::kRgbLuma) {
-    const uint32_t sample = (uint32_t)load_code<typename LutOf<Kind>::Sample>(
-        pixels.channel[0].from, pixels.channel[0].from_stride, pixels.step[0], x, y, 0);
-
-    if constexpr (Kind == LutKind::kU8)
-      four.words |= sample << 8 * k;
-    else
-      (k < 2 ? four.words.x : four.words.y) |= sample << 16 * (k & 1);
-  } else {
-    uint32_t *const to = k == 0   ? &four.words.x
-                         : k == 1 ? &four.words.y
-                         : k == 2 ? &four.words.z
-                                  : &four.words.w;
-    *to = load_channels(pixels, source.packing, x, y);
-  }
-}
-
 /* Eight pixels in a row. */
 template <LutKind Kind>
-__device__ __forceinline__ void load_eight(PixelQuad<Kind> (&quads)[2], const Pixels &pixels,
-                                           const PictureRows &source, int x, int y)
+__device__ __forceinline__ void load_eight(typename LutOf<Kind>::Quad (&quads)[2],
+                                           const Pixels &pixels, const PictureWords &picture, int x,
+                                           int y)
 {
-  if (source.aligned && x + 8 <= pixels.width) {
-    const PixelQuad<Kind> *const from = reinterpret_cast<const PixelQuad<Kind> *>(
-        source.from + (ptrdiff_t)y * source.stride +
-        (uint32_t)x *
-            (Kind == LutKind::kRgbLuma ? 4u : (uint32_t)sizeof(typename LutOf<Kind>::Sample)));
+  using Quad = typename LutOf<Kind>::Quad;
+  const bool together = picture.aligned && x + 8 <= pixels.width;
 
-    quads[0] = from[0];
-    quads[1] = from[1];
-    return;
-  }
 #pragma unroll
   for (int i = 0; i < 2; i++) {
-    quads[i] = PixelQuad<Kind>{};
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-      set_pixel<Kind>(quads[i], k, pixels, source, min(x + 4 * i + k, pixels.width - 1), y);
+    if (together)
+      quads[i] = reinterpret_cast<const Quad *>(picture.from + (ptrdiff_t)y * picture.stride +
+                                                (uint32_t)x * (uint32_t)(sizeof(Quad) / 4))[i];
+    else
+      quads[i] = gather_quad<Kind>(pixels, picture, y,
+                                   [&](int k) { return min(x + 4 * i + k, pixels.width - 1); });
   }
 }
 
 /* --- numbers of rows --- */
 
-/* The number of a pixel's row in the table. */
-template <LutKind Kind> struct LutIndexOf {
-  using type = uint16_t;
-};
-
-template <> struct LutIndexOf<LutKind::kU8> {
-  using type = uint8_t;
-};
-
 /* In shared memory, those of a lane's part of a strip, of 32 x 4 pixels, lie side by side; strips
  * side by side in different banks. */
 template <LutKind Kind>
-constexpr int kStripBytes = 128 * (int)sizeof(typename LutIndexOf<Kind>::type) + 16;
+constexpr int kStripBytes = 128 * (int)sizeof(typename LutOf<Kind>::Sample) + 16;
 
 /* Where a pixel has its place in a tile: bytes. */
 template <LutKind Kind, int TileX> __device__ __forceinline__ int place_of_number(int x, int y)
@@ -137,18 +92,18 @@ template <LutKind Kind, int TileX> __device__ __forceinline__ int place_of_numbe
   const int place = y % 4 * 32 + x % 4 * 8 + x % 32 / 4;
 
   return (y / 4 * (TileX / 32) + x / 32) * kStripBytes<Kind> +
-         place * (int)sizeof(typename LutIndexOf<Kind>::type);
+         place * (int)sizeof(typename LutOf<Kind>::Sample);
 }
 
 /* Stores what is known of eight pixels in a row, the first of which has its place at `to`. */
 template <LutKind Kind>
 __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
-                                              const PictureRows &source,
-                                              const PixelQuad<Kind> (&quads)[2])
+                                              const PictureWords &picture,
+                                              const typename LutOf<Kind>::Quad (&quads)[2])
 {
   if constexpr (Kind == LutKind::kU8) {
-    const uint32_t first = __byte_perm(quads[0].words, quads[1].words, 0x5140);
-    const uint32_t second = __byte_perm(quads[0].words, quads[1].words, 0x7362);
+    const uint32_t first = __byte_perm(quads[0], quads[1], 0x5140);
+    const uint32_t second = __byte_perm(quads[0], quads[1], 0x7362);
     uint16_t *const pairs = reinterpret_cast<uint16_t *>(to);
 
     pairs[0] = (uint16_t)first;
@@ -161,21 +116,20 @@ __device__ __forceinline__ void store_numbers(uint8_t *to, const Pixels &pixels,
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       if constexpr (Kind == LutKind::kU10) {
-        pairs[i][0] = u10_rows(quads[i].words.x, pixels.shift);
-        pairs[i][1] = u10_rows(quads[i].words.y, pixels.shift);
+        pairs[i][0] = u10_rows(quads[i].x, pixels.shift);
+        pairs[i][1] = u10_rows(quads[i].y, pixels.shift);
       }
       if constexpr (Kind == LutKind::kU16) {
-        pairs[i][0] = quads[i].words.x;
-        pairs[i][1] = quads[i].words.y;
+        pairs[i][0] = quads[i].x;
+        pairs[i][1] = quads[i].y;
       }
     }
     if constexpr (Kind == LutKind::kRgbLuma) {
-      const uint32_t words[8] = {quads[0].words.x, quads[0].words.y, quads[0].words.z,
-                                 quads[0].words.w, quads[1].words.x, quads[1].words.y,
-                                 quads[1].words.z, quads[1].words.w};
+      const uint32_t words[8] = {quads[0].x, quads[0].y, quads[0].z, quads[0].w,
+                                 quads[1].x, quads[1].y, quads[1].z, quads[1].w};
       uint32_t numbers[4];
 
-      source.luma_row.numbers_of<4>(words, numbers);
+      picture.luma_row.numbers_of<4>(words, numbers);
 #pragma unroll
       for (int k = 0; k < 4; k++)
         pairs[k / 2][k % 2] = numbers[k];
@@ -241,6 +195,81 @@ template <int Copies> struct LutIndices<LutKind::kU8, Copies> {
   __device__ static int place(int lane)
   {
     return lane % 16 * 8;
+  }
+};
+
+/* --- terms and their derivatives --- */
+
+/* Of a component s, c and its rotation cos, -sin, s times the rotation and c times it: their term
+ * s cos - c sin and its derivative -s sin - c cos are sums over these by two columns of a matrix.
+ * A lane's part of those, of blocks 2 n and 2 n + 1 in columns 2 n and 2 n + 1. */
+template <LutKind Kind> struct LutDerivative {
+  uint32_t word[4][kGroups][2];
+
+  /* `step` is that of the intensity for the lowest bit. */
+  __device__ __forceinline__ LutDerivative(const HarmonicFrequencies &turn, float step, int lane)
+  {
+    if constexpr (kHasDerivative<Kind>) {
+#pragma unroll
+      for (int n = 0; n < 4; n++) {
+#pragma unroll
+        for (int c = 0; c < kGroups; c++) {
+          const float radians = -turn.radians[c] * step;
+          const bool slope = lane / 4 % 2, used = lane / 8 == n;
+
+          word[n][c][0] = used ? slope ? cf::pack_half2(0.0f, radians) : 0x00003c00u : 0u;
+          word[n][c][1] = used ? slope ? cf::pack_half2(-radians, 0.0f) : 0x3c000000u : 0u;
+          word[n][c][0] = keep_in_register(word[n][c][0]);
+          word[n][c][1] = keep_in_register(word[n][c][1]);
+        }
+      }
+    }
+  }
+};
+
+/* The sums of a strip's terms and, 1024 times as large, by how much a step of the lowest bit
+ * changes them. */
+template <LutKind Kind> struct DerivativeSums {
+  float sums[2][4] = {}; /* of blocks 2 n and 2 n + 1: term, slope, and those two rows below */
+
+  /* Of block j. */
+  __device__ __forceinline__ void add(int j, const uint32_t *components, const uint32_t *rotation,
+                                      const LutDerivative<Kind> &slopes)
+  {
+#pragma unroll
+    for (int c = 0; c < kGroups; c++) {
+      uint32_t products[4];
+
+#pragma unroll
+      for (int k = 0; k < 2; k++) {
+        const __half2 pair = as_half2(components[2 * c + k]);
+        const __half2 turned = as_half2(rotation[2 * c + k]);
+
+        products[k] = as_bits(__hmul2(__low2half2(pair), turned));
+        products[2 + k] = as_bits(__hmul2(__high2half2(pair), turned));
+      }
+      mma_f32(sums[j % 2], products, slopes.word[j / 2][c]);
+    }
+  }
+
+  /* The strip's values. `numbers` are a lane's pair of pixels, and the one two rows below. */
+  __device__ __forceinline__ void values(float (&sum)[4], const uint8_t *numbers) const
+  {
+    constexpr int kBelow = 2 * 32 * (int)sizeof(uint16_t);
+    constexpr float kOne = (float)(1 << (24 - 10 - kNumberShift<Kind>)),
+                    kMiddle = kMiddleNumber<Kind>;
+    constexpr uint32_t kMask = ((1 << kLowNumberBits<Kind>)-1 << kNumberShift<Kind>)*65537u;
+
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+      /* Low bits of halves are denormals. */
+      const uint32_t bits = *reinterpret_cast<const uint32_t *>(numbers + k * kBelow) & kMask;
+      const float2 off = __half22float2(
+          __hfma2(as_half2(bits), __float2half2_rn(kOne), __float2half2_rn(-kMiddle / 1024.0f)));
+
+      sum[2 * k] = fmaf(off.x, sums[0][2 * k + 1], sums[0][2 * k]);
+      sum[2 * k + 1] = fmaf(off.y, sums[1][2 * k + 1], sums[1][2 * k]);
+    }
   }
 };
 
