@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * An engine at work, on pictures of any format: one that takes planes is handed those of packed
- * 4:2:2 in scratch memory. What engine.h says of engines, their states and their jobs holds here.
+ * An engine at work, on pictures of any format: what it does not filter packed itself, it is handed
+ * as planes in scratch memory. What engine.h says of engines, their states and their jobs holds
+ * here.
  */
 #pragma once
 
