@@ -197,10 +197,10 @@ bool run_packed(void *opaque, const CfVideo *video, const CfJob *job, bool *done
     return true;
   if (!prepare_uniform(state, &uniform, status))
     return false;
-  if (state->by_pyramid)
-    return true;
-  state->algorithm = cf_fir_algorithm(state->fir);
-  return cf_fir_run_packed(state->fir, video, job, done, status);
+  state->algorithm =
+      state->by_pyramid ? pyramid::algorithm(state->pyramid) : cf_fir_algorithm(state->fir);
+  return state->by_pyramid ? pyramid::run_packed(state->pyramid, video, job, done, status)
+                           : cf_fir_run_packed(state->fir, video, job, done, status);
 }
 
 bool update(void *opaque, const void *values, CfStatus *status)

@@ -51,11 +51,12 @@ template <int C> __device__ inline int windows_of(const U8Plane &plane)
 
 /* Adds the taps along columns of the chunks from `first` to `end` to sums of windows, of which
  * a thread reads the first from `column` on, each next one `step` samples further: with one address
- * for all there are half as many instructions. Loads for some chunks are on the way together. */
+ * for all there are half as many instructions. Loads for some chunks are on the way together. From
+ * window `last` on all are that. */
 template <int C, int Windows, int Chunks>
 __device__ inline void sum_windows(const U8Plane &plane, const UpsampleStack<C> &stack,
                                    const SharedTaps &taps, const uint2 *column, int step, int first,
-                                   int end, float (&sum)[Windows][4])
+                                   int end, float (&sum)[Windows][4], int last = Windows - 1)
 {
   const U8Axis &axis = plane.y;
   const int lane = (int)threadIdx.x % 32;
@@ -76,7 +77,7 @@ __device__ inline void sum_windows(const U8Plane &plane, const UpsampleStack<C> 
 
 #pragma unroll
         for (int i = 0; i < Windows; i++)
-          sample[c][i][r] = __ldcg(from + step * i);
+          sample[c][i][r] = __ldcg(from + step * min(i, last));
       }
     }
 #pragma unroll
@@ -119,8 +120,8 @@ __device__ inline void store_window(SharedCoarse<C> &shared, int channel, int wi
   }
 }
 
-/* Each warp makes some windows next to each other of a channel. The last of them may lie beyond all
- * columns, where other numbers are, that of `fine` at the end. */
+/* Each warp makes some windows next to each other of a stored channel. The last of them may lie
+ * beyond all columns, where other numbers are, that of `fine` at the end. */
 template <int C, int Windows, int Chunks>
 __device__ inline void share_windows(const U8Plane &plane, const UpsampleStack<C> &stack,
                                      const SharedTaps &taps, SharedCoarse<C> &shared)
@@ -131,7 +132,7 @@ __device__ inline void share_windows(const U8Plane &plane, const UpsampleStack<C
   const int column = first_column(plane, stack) + 8 * first;
   float sum[Windows][4] = {};
 
-  if (column >= plane.columns)
+  if (column >= plane.columns || (C == 4 && plane.lumas && channel == 3))
     return;
   sum_windows<C, Windows, Chunks>(plane, stack, taps, address_in_coarse_x(plane, channel, column),
                                   8, 0, plane.y.chunks, sum);
@@ -159,7 +160,8 @@ __device__ inline void share_window(const U8Plane &plane, const UpsampleStack<C>
   float sum[C][4] = {};
 
   sum_windows<C, C, Chunks>(plane, stack, taps, column, plane.row_pairs * plane.columns,
-                            warp * chunks / kWarps, (warp + 1) * chunks / kWarps, sum);
+                            warp * chunks / kWarps, (warp + 1) * chunks / kWarps, sum,
+                            C == 4 && plane.lumas ? 2 : C - 1);
 #pragma unroll
   for (int i = 0; i < C; i++)
     sums_of_warp(shared, i, warp) = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);

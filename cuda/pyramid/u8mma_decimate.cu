@@ -68,18 +68,50 @@ __device__ inline uint32_t row_taps(const uint8_t *prefilter, int chunk, int wor
   return taps;
 }
 
-template <int C, int D, bool Wide> __device__ inline void share_row_taps(SharedTaps &taps)
+/* D1 of chroma is 4, of luma 8: then fine samples of both lie at the same places, and with chroma's
+ * taps times 8 all sums are of the same bytes. */
+constexpr int kOnePacked = 2 * 8 * 8 * 8;
+
+/* The same for packed 4:2:2; the second luma has no sums of its own. */
+__device__ inline uint32_t packed_row_taps(const SharedTaps &taps, uint32_t lumas, int chunk,
+                                           int word, int o)
+{
+  typedef DecimateTile<4, 4> Tile;
+  typedef DecimateTile<1, 8> LumaTile;
+  const int byte = o / Tile::kColumns, lane = (int)threadIdx.x % 4;
+  const int pixel = 16 * chunk + 4 * lane + word - Tile::kBefore - 4 * (o % Tile::kColumns);
+  const int chroma_tap = pixel - Tile::kFirst;
+  uint32_t result = 0;
+
+  if ((lumas >> byte & 1) == 0)
+    return chroma_tap >= 0 && chroma_tap < Tile::kTaps
+               ? 8u * taps.prefilter[0][chroma_tap] << 8 * byte
+               : 0;
+#pragma unroll
+  for (int i = 0; i < 2 && byte < 2; i++) {
+    const int tap = 2 * pixel + i - LumaTile::kFirst;
+
+    if (tap >= 0 && tap < LumaTile::kTaps)
+      result |= (uint32_t)taps.prefilter[1][tap] << 8 * (byte + 2 * i);
+  }
+  return result;
+}
+
+template <int C, int D, bool Wide>
+__device__ inline void share_row_taps(SharedTaps &taps, uint32_t lumas)
 {
   const int lane = (int)threadIdx.x % 32, g = lane / 4;
 
   for (int i = (int)threadIdx.x / 32; i < 2 * DecimateTile<C, D>::kChunks; i += kWarps) {
     const int chunk = i / 2, word = i % 2 * 2;
-    const uint8_t *prefilter = taps.prefilter[D == 8];
+    const auto own_taps = [&](int word, int o) {
+      if (C == 4 && D == 4 && !Wide && lumas)
+        return packed_row_taps(taps, lumas, chunk, word, o);
+      return row_taps<C, D, Wide>(taps.prefilter[D == 8], chunk, word, o);
+    };
 
-    taps.rows[i][lane] = make_uint4(row_taps<C, D, Wide>(prefilter, chunk, word, g),
-                                    row_taps<C, D, Wide>(prefilter, chunk, word, g + 8),
-                                    row_taps<C, D, Wide>(prefilter, chunk, word + 1, g),
-                                    row_taps<C, D, Wide>(prefilter, chunk, word + 1, g + 8));
+    taps.rows[i][lane] = make_uint4(own_taps(word, g), own_taps(word, g + 8), own_taps(word + 1, g),
+                                    own_taps(word + 1, g + 8));
   }
 }
 
@@ -139,7 +171,7 @@ __device__ inline void share_taps(const U8Job &job, const U8Plane &plane, Shared
     shared.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps] =
         job.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps];
   __syncthreads();
-  share_row_taps<C, D, Wide>(shared);
+  share_row_taps<C, D, Wide>(shared, plane.lumas);
   share_column_taps(plane, shared);
   __syncthreads();
 }
@@ -397,14 +429,18 @@ template <int C, bool Wide> struct Store {
 #pragma unroll
     for (int half = 0; half < (Wide ? 1 : 2); half++) {
       const int o = lane / 4 + 8 * half, x = strip.column + o % kColumns;
+      const int channel = C == 4 ? stored_channel(plane, o / kColumns) : o / kColumns;
       float *to = plane.fine +
-                  ((o / kColumns) * rows + (row - plane.fine_first)) * (ptrdiff_t)plane.fine_pitch +
+                  (channel * rows + (row - plane.fine_first)) * (ptrdiff_t)plane.fine_pitch +
                   (x - plane.left);
 
 #pragma unroll
       for (int i = 0; i < 2; i++) {
         const int y = row + i;
         const bool inside = y >= strip.first && y >= plane.fine_first && y < strip.end;
+
+        if (C == 4 && channel < 0)
+          continue;
 
 #pragma unroll
         for (int t = 0; t < kTilesPerWarp; t++) {
@@ -438,7 +474,7 @@ template <int C, bool Wide> struct Store {
 template <int C, int D, bool Wide, bool Folds>
 __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta, SharedTaps &shared)
 {
-  constexpr int kOne = 2 * D * D * D;
+  const int one = C == 4 && plane.lumas ? kOnePacked : 2 * D * D * D;
   const Strip strip = Strip::of<C>(plane, cta);
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
   const bool own = strip.column < plane.x.stored_end;
@@ -446,8 +482,8 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
   uint4 words[2][SourceLoader<C, D, Folds>::kChunks];
 
   const Store<C, Wide> store(plane, strip);
-  const Centre centre[2] = {Centre(plane, byte_of<C, Wide>(lane / 4), kOne),
-                            Centre(plane, byte_of<C, Wide>(lane / 4 + 8), kOne)};
+  const Centre centre[2] = {Centre(plane, byte_of<C, Wide>(lane / 4), one),
+                            Centre(plane, byte_of<C, Wide>(lane / 4 + 8), one)};
   Fine fine[kTilesPerWarp] = {};
   bool weighted = false; /* the last step was not opaque */
 
@@ -490,7 +526,7 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
     decimate_pixels_kernel(const __grid_constant__ U8Job job)
 {
   __shared__ SharedTaps shared;
-  const U8Plane &plane = job.plane[0];
+  const U8Plane &plane = job.plane[job.planes - 1];
 
   pdl_trigger();
   if (plane.x.decimation == 8)

@@ -143,6 +143,14 @@ template <int C, int D, bool Folds> struct SourceLoader {
     return C == 1 ? (pixel & 0xff) * 0x01010101u : C == 2 ? __byte_perm(pixel, 0, 0x1010) : pixel;
   }
 
+  /* With packed 4:2:2 the nearest luma in the place of the farther one. */
+  __device__ uint32_t edge_of(uint32_t pixel, bool left) const
+  {
+    const uint32_t select = plane.lumas == 5 ? (left ? 0x3010 : 0x3212) : left ? 0x1210 : 0x3230;
+
+    return C == 4 && plane.lumas ? __byte_perm(pixel, 0, select) : repeat(pixel);
+  }
+
   __device__ static uint32_t reverse(uint32_t word)
   {
     return C == 1 ? __byte_perm(word, 0, 0x0123) : C == 2 ? __byte_perm(word, 0, 0x1032) : word;
@@ -245,7 +253,7 @@ template <int C, int D, bool Folds> struct SourceLoader {
       for (int h = 0; h < 2; h++) {
         if (!Folds) {
           const uint32_t pixel = x0 < 0 ? to[h][c].x : to[h][c].w >> (32 - 8 * (C % 4)) % 32;
-          const uint32_t edge = (repeat(pixel) & mask) | border;
+          const uint32_t edge = (edge_of(pixel, x0 < 0) & mask) | border;
 
           to[h][c].x = outside ? edge : to[h][c].x;
           to[h][c].y = outside ? edge : to[h][c].y;

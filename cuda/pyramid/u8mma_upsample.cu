@@ -66,13 +66,22 @@ struct Coarse {
   uint2 row[2];
 };
 
-/* Weights along rows of a part's 16 columns, and where its coarse samples are. */
+/* Weights along rows of a part's 16 columns, and where its coarse samples are: of columns as the
+ * plane's, or of every second one of another axis, from `offset` on, whose coarse samples are as
+ * many. */
 struct AcrossRows {
   int pair, last;   /* of coarse columns */
   uint2 weights[2]; /* of columns g and g + 8 */
 
   template <int C>
   __device__ AcrossRows(const U8Plane &plane, const UpsampleStack<C> &stack, int part)
+      : AcrossRows(plane, stack, part, plane.x, 1, 0)
+  {
+  }
+
+  template <int C>
+  __device__ AcrossRows(const U8Plane &plane, const UpsampleStack<C> &stack, int part,
+                        const U8Axis &axis, int step, int offset)
   {
     const int lane = (int)threadIdx.x % 32;
     const bool wide = C < 4 && plane.x.factor > 4;
@@ -82,8 +91,9 @@ struct AcrossRows {
     last = 4 * windows_of<C>(plane) - 1;
 #pragma unroll
     for (int i = 0; i < 2; i++)
-      weights[i] = weigh(plane.x, stack.warp_x + column_of(part, lane / 4 + 8 * i, wide),
-                         (x0 >> plane.x.factor_log2 & ~1) - 2 + lane % 4 * 2);
+      weights[i] =
+          weigh(axis, step * (stack.warp_x + column_of(part, lane / 4 + 8 * i, wide)) + offset,
+                (x0 >> plane.x.factor_log2 & ~1) - 2 + lane % 4 * 2);
   }
 
   template <int C> __device__ Coarse load(const SharedCoarse<C> &shared, int channel) const
@@ -433,10 +443,11 @@ __device__ inline void make_stacks(const U8Plane &plane, const UpsampleStack<C> 
   }
 }
 
-/* 16 columns of a stack of pixels; with `Weighted` some may not be opaque. */
+/* 16 columns of a stack of pixels, of which each channel has its weights; with `Weighted` some may
+ * not be opaque. */
 template <bool Weighted>
 __device__ inline void make_part(const U8Plane &plane, const UpsampleStack<4> &stack, int part,
-                                 const Shared<4> &shared, const AcrossRows &across,
+                                 const Shared<4> &shared, const AcrossRows (&across)[4],
                                  const Coarse (&coarse)[4])
 {
   const Centres<4> centres(plane);
@@ -444,7 +455,7 @@ __device__ inline void make_part(const U8Plane &plane, const UpsampleStack<4> &s
 
 #pragma unroll
   for (int c = 0; c < 4; c++)
-    expand_rows<Weighted>(across, coarse[c], middle[c]);
+    expand_rows<Weighted>(across[c], coarse[c], middle[c]);
 #pragma unroll 1
   for (int tile = stack.first; tile < stack.end; tile++) {
     const AcrossColumns columns(plane, shared.weights, tile - stack.top);
@@ -458,20 +469,26 @@ __device__ inline void make_part(const U8Plane &plane, const UpsampleStack<4> &s
   }
 }
 
-__device__ inline void make_pixels(const U8Plane &plane, const UpsampleStack<4> &stack,
-                                   const AcrossRows (&rows)[2], const Shared<4> &shared)
+/* `luma` is the axis of packed 4:2:2's lumas. */
+__device__ inline void make_pixels(const U8Plane &plane, const U8Axis &luma,
+                                   const UpsampleStack<4> &stack, const AcrossRows (&rows)[2],
+                                   const Shared<4> &shared)
 {
 #pragma unroll 1
   for (int part = 0; part < 2; part++) {
-    AcrossRows across = rows[0];
+    const AcrossRows own = part == 1 ? rows[1] : rows[0];
+    AcrossRows across[4] = {own, own, own, own};
     Coarse coarse[4];
     bool weighted = false;
 
-    if (part == 1)
-      across = rows[1];
+#pragma unroll
+    for (int c = 0; c < 4; c++) {
+      if (plane.lumas >> c & 1)
+        across[c] = AcrossRows(plane, stack, part, luma, 2, c / 2);
+    }
 #pragma unroll
     for (int c = 0; c < 4; c++)
-      coarse[c] = across.load(shared.coarse, c);
+      coarse[c] = own.load(shared.coarse, max(stored_channel(plane, c), 0));
     if (plane.alpha >= 0) {
       weighted = !__all_sync(0xffffffffu, not_opaque(plane, coarse, 0) == 0 &&
                                               not_opaque(plane, coarse, 1) == 0);
@@ -484,7 +501,8 @@ __device__ inline void make_pixels(const U8Plane &plane, const UpsampleStack<4> 
 }
 
 template <int C, int Bytes>
-__device__ inline void upsample(const U8Plane &plane, const U8Taps &low, int cta, Shared<C> &shared)
+__device__ inline void upsample(const U8Job &job, const U8Plane &plane, const U8Taps &low, int cta,
+                                Shared<C> &shared)
 {
   const UpsampleStack<C> stack(plane, cta);
 
@@ -499,7 +517,7 @@ __device__ inline void upsample(const U8Plane &plane, const U8Taps &low, int cta
   if (stack.warp_x >= plane.width)
     return;
   if constexpr (C == 4)
-    make_pixels(plane, stack, rows, shared);
+    make_pixels(plane, job.plane[0].x, stack, rows, shared);
   else
     make_stacks<C, Bytes>(plane, stack, rows, shared);
 }
@@ -509,7 +527,7 @@ __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
 {
   __shared__ Shared<4> shared;
 
-  upsample<4, 1>(job.plane[0], job.taps[0][1], (int)blockIdx.x, shared);
+  upsample<4, 1>(job, job.plane[job.planes - 1], job.taps[0][1], (int)blockIdx.x, shared);
 }
 
 /* Of samples of `Bytes` bytes. */
@@ -526,9 +544,9 @@ __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
   const U8Taps &low = job.taps[&plane - job.plane][1];
 
   if (plane.channels == 1)
-    upsample<1, Bytes>(plane, low, cta, shared.one);
+    upsample<1, Bytes>(job, plane, low, cta, shared.one);
   else
-    upsample<2, Bytes>(plane, low, cta, shared.two);
+    upsample<2, Bytes>(job, plane, low, cta, shared.two);
 }
 
 } // namespace

@@ -128,6 +128,30 @@ static void gaussian(CfTest *test)
   }
 }
 
+/* Both sizes of what is kept along columns, and several of coarse samples. */
+static void pyramids(CfTest *test)
+{
+  const double sigmas[] = {16.0, 30.0, 40.0, 130.0};
+
+  if (!has_device(test, 8))
+    return;
+  for (int i = 0; i < 4 * 5; i++) {
+    CfGaussblurParams params;
+
+    cf_params_init(cf_gaussblur.params, &params);
+    params.sigma = sigmas[i / 5];
+    params.sigma_vertical = i / 5 == 2 ? 9.0 : -1.0;
+    params.border = i % 5;
+    for (int s = 0; s < SHAPES; s++) {
+      const bool edges =
+          params.border == CF_BORDER_REPLICATE || params.border == CF_BORDER_CONSTANT;
+
+      if (edges || shapes[s].width == 64)
+        compare(test, &cf_gaussblur, &params, shapes[s], edges && shapes[s].width % 8 == 0, 1.0);
+    }
+  }
+}
+
 static CfBlockavgParams blocks(int width, int height)
 {
   CfBlockavgParams params;
@@ -181,11 +205,10 @@ static void others(CfTest *test)
   compare(test, &cf_sepconv, &luma, shapes[2], false, 1.0);
 }
 
-static const CfTestCase cases[] = {{"separable", separable, CF_ONCE},
-                                   {"gaussian", gaussian, CF_ONCE},
-                                   {"mosaic", mosaic, CF_ONCE},
-                                   {"others", others, CF_ONCE},
-                                   {0}};
+static const CfTestCase cases[] = {
+    {"separable", separable, CF_ONCE}, {"gaussian", gaussian, CF_ONCE},
+    {"pyramids", pyramids, CF_ONCE},   {"mosaic", mosaic, CF_ONCE},
+    {"others", others, CF_ONCE},       {0}};
 static const CfTestSuite suite = {NULL, cases};
 
 int main(int argc, char **argv)
