@@ -297,6 +297,7 @@ bool cf_fir_run_packed(void *opaque, const CfVideo *video, const CfJob *job, boo
   PlaneWork *work = &picture.plane[0];
 
   *done = false;
+  picture.packed = true;
   if (!state->mma || !may_take(state, CF_FIR_MMA_ALPHA) || video->width % 2 != 0 ||
       !mma_serves_packed(&picture, state->device))
     return true;
@@ -304,7 +305,6 @@ bool cf_fir_run_packed(void *opaque, const CfVideo *video, const CfJob *job, boo
   if (!work->vector_aligned)
     return true;
   *done = true;
-  picture.packed = true;
   work->luma = cf_format_info(video->format)->plane[0].role[0] == CF_ROLE_LUMA ? 0 : 1;
   state->vector_aligned = true;
 

@@ -24,8 +24,14 @@ namespace
 /* Planes are of one and of two channels, as 4:2:0 formats mix them. */
 enum class Layout { kPixels, kPlanes, kWidePlanes, kMacropixels };
 constexpr int kLayouts = 4;
-constexpr int kMostMacropixelTiles = 6; /* more do not fit shared memory */
-constexpr int kMostCode = 1023;         /* of what fp16 numbers of 11 bits are exact for */
+
+/* Of macropixels 33 taps are filtered as 49, and more than 81 do not fit shared memory. */
+constexpr bool has_kernel(Layout layout, int tap_tiles)
+{
+  return layout != Layout::kMacropixels || (tap_tiles != 3 && tap_tiles <= 6);
+}
+
+constexpr int kMostCode = 1023; /* of what fp16 numbers of 11 bits are exact for */
 
 template <typename Pixel, int TapTiles>
 using OpaqueShape = std::conditional_t<is_uniform(TapTiles), UniformShape<Pixel, TapTiles>,
@@ -140,7 +146,7 @@ struct SizeEntry {
 
 template <int TapTiles, Layout L, bool Opaque> constexpr KernelEntry kernel_entry()
 {
-  if constexpr (L == Layout::kMacropixels && TapTiles > kMostMacropixelTiles) {
+  if constexpr (!has_kernel(L, TapTiles)) {
     return {nullptr, 0, 0};
   } else {
     typedef CtaShape<TapTiles, L, Opaque> Shape;
@@ -216,7 +222,7 @@ const SizeEntry *choose_size(const Picture *picture)
     radius = larger(radius, reach(&picture->plan[p]->column));
   }
   for (const SizeEntry &size : kSizes) {
-    if (radius <= 8 * (size.tap_tiles - 1))
+    if (radius <= 8 * (size.tap_tiles - 1) && has_kernel(layout_of(picture), size.tap_tiles))
       return &size;
   }
   return nullptr;
@@ -373,7 +379,7 @@ bool mma_serves_packed(const Picture *picture, const CfDevice *device)
 {
   const SizeEntry *size = choose_size(picture);
 
-  return picture->planes == 3 &&
+  return picture->planes == 3 && size &&
          fits(entry_of(size, Layout::kMacropixels, MmaKernel::kUniform), device);
 }
 

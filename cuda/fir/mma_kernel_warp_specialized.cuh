@@ -62,26 +62,25 @@ __device__ inline void filter_rows_of_colour(const OneToeplitzMatrix<Shape::kTap
     ring.place(slot, block + b, colour) = rows[b][0];
 }
 
-/* Of macropixels the first half of the warps has the lumas, the other both chromas. */
+/* Of macropixels half of the warps have lumas, eight blocks each, the others four of either chroma.
+ */
 template <typename Shape>
 __device__ inline void filter_macropixels_to_ring(const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
                                                   const RowRing<Shape> &ring, uint32_t planes,
                                                   int slot, int warp)
 {
-  if (warp >= kRowWarps / 2) {
+  const bool luma = warp < kRowWarps / 2;
+
 #pragma unroll 1
-    for (int c = 2; c < 4; c++)
-      filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % 2), c);
-    return;
-  }
-#pragma unroll 1
-  for (int first = 8 * warp; first < 8 * warp + 8; first += 4) {
+  for (int i = 0; i < 2; i++) {
+    const int first = luma ? 8 * warp + 4 * i : 4 * (warp % 2);
     uint4 rows[4][1];
 
-    filter_rows<Shape>(matrix, planes + 2 * Shape::kHalo, 16 * first, rows);
+    filter_rows<Shape>(matrix, planes + (luma ? 2 * Shape::kHalo : (2 + i) * Shape::kPlaneBytes),
+                       16 * first, rows);
 #pragma unroll
     for (int b = 0; b < 4; b++)
-      ring.place(slot, (first + b) / 2, b % 2) = rows[b][0];
+      ring.place(slot, luma ? first / 2 + b / 2 : first + b, luma ? b % 2 : 2 + i) = rows[b][0];
   }
 }
 

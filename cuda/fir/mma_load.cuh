@@ -119,7 +119,7 @@ __device__ inline uint32_t folded_macropixel(const PlaneWork &work, uint32_t col
 
   if (chroma < 0)
     return colour;
-#pragma unroll
+#pragma unroll 1
   for (int i = 0; i < 2; i++) {
     const int luma = fold_index(work.border, 2 * x + i, 2 * work.width);
     word |= from[2 * luma + work.luma] << 8 * (2 * i + work.luma) |

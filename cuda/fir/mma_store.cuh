@@ -202,13 +202,14 @@ __device__ inline void store_pixel_pairs(const PlaneWork &work, const MmaStrips 
 __device__ inline void store_macropixels(const MmaJob &job, const PlaneWork &work,
                                          MmaSums (&sums)[4], const StoreTarget &target)
 {
+  typedef MmaSums Pair[2];
   const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
   const int x = target.x0 + g;
   uint8_t *to = work.destination + (ptrdiff_t)(target.y0 + 2 * q) * work.destination_stride + x * 4;
   uint32_t luma[2][2][4], chroma[2][2][4];
 
-  opaque_codes<255>(job.strip[0], *(MmaSums(*)[2]) & sums[0], luma);
-  opaque_codes<255>(job.strip[1], *(MmaSums(*)[2]) & sums[2], chroma);
+  opaque_codes<255>(job.strip[0], *(Pair *)sums, luma);
+  opaque_codes<255>(job.strip[1], *(Pair *)(sums + 2), chroma);
 #pragma unroll
   for (int i = 0; i < 8; i++) {
     const int b = i & 1, e = i >> 1 & 1, h = i >> 2, row = 8 * h + e, y = target.y0 + 2 * q + row;

@@ -133,7 +133,7 @@ struct AlphaFeedback {
   uint32_t number; /* of the last frame; the first is 1 */
 };
 
-/* The same of a picture that it serves, were it packed. */
+/* The same of a packed picture whose planes it serves. */
 bool mma_serves_packed(const Picture *picture, const CfDevice *device);
 
 /* The kernel for the next frame. `force` is CF_FIR_MMA_OPAQUE, CF_FIR_MMA_ALPHA, or neither. */

@@ -93,6 +93,7 @@ struct U8Plane {
 struct U8Job {
   int planes;
   bool packed;
+  int upsample_shares;                  /* of packed 4:2:2: 2^this CTAs share a stack of tiles */
   bool overlaps;                        /* launches may be dependent (pdl.cuh) */
   uint8_t prefilter[2][kPrefilterTaps]; /* D1 = 4, 8, times 2 D1^3 */
   U8Plane plane[CF_MAX_PLANES];
@@ -145,11 +146,11 @@ void u8_close(U8Pyramid *pyramid);
 
 /* Where the samples of a channel lie among those of the others; -1 for the second luma of packed
  * 4:2:2, of which both make one sample. */
-__host__ __device__ inline int stored_channel(const U8Plane &plane, int channel)
+__host__ __device__ inline int stored_channel(uint32_t lumas, int channel)
 {
   const int chroma = 1 + channel / 2, luma = channel < 2 ? 0 : -1;
 
-  return !plane.lumas ? channel : plane.lumas >> channel & 1 ? luma : chroma;
+  return !lumas ? channel : lumas >> channel & 1 ? luma : chroma;
 }
 
 /* --- how CTAs and warps divide a plane, for host and device --- */

@@ -104,14 +104,13 @@ __device__ inline void share_row_taps(SharedTaps &taps, uint32_t lumas)
 
   for (int i = (int)threadIdx.x / 32; i < 2 * DecimateTile<C, D>::kChunks; i += kWarps) {
     const int chunk = i / 2, word = i % 2 * 2;
-    const auto own_taps = [&](int word, int o) {
-      if (C == 4 && D == 4 && !Wide && lumas)
-        return packed_row_taps(taps, lumas, chunk, word, o);
-      return row_taps<C, D, Wide>(taps.prefilter[D == 8], chunk, word, o);
-    };
+    uint32_t *const taps_of_lane = (uint32_t *)&taps.rows[i][lane];
 
-    taps.rows[i][lane] = make_uint4(own_taps(word, g), own_taps(word, g + 8), own_taps(word + 1, g),
-                                    own_taps(word + 1, g + 8));
+#pragma unroll 1
+    for (int j = 0; j < 4; j++)
+      taps_of_lane[j] =
+          lumas ? packed_row_taps(taps, lumas, chunk, word + j / 2, g + j % 2 * 8)
+                : row_taps<C, D, Wide>(taps.prefilter[D == 8], chunk, word + j / 2, g + j % 2 * 8);
   }
 }
 
@@ -165,13 +164,14 @@ __device__ inline void share_column_taps(const U8Plane &plane, SharedTaps &taps)
 }
 
 template <int C, int D, bool Wide>
-__device__ inline void share_taps(const U8Job &job, const U8Plane &plane, SharedTaps &shared)
+__device__ inline void share_taps(const U8Job &job, const U8Plane &plane, uint32_t lumas,
+                                  SharedTaps &shared)
 {
   if (threadIdx.x < 2 * kPrefilterTaps)
     shared.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps] =
         job.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps];
   __syncthreads();
-  share_row_taps<C, D, Wide>(shared, plane.lumas);
+  share_row_taps<C, D, Wide>(shared, lumas);
   share_column_taps(plane, shared);
   __syncthreads();
 }
@@ -403,9 +403,11 @@ template <int C, bool Wide> struct Store {
 
   const U8Plane &plane;
   const Strip &strip;
-  bool whole; /* all of the warp's columns are wanted */
+  const uint32_t lumas; /* see U8Plane */
+  bool whole;           /* all of the warp's columns are wanted */
 
-  __device__ Store(const U8Plane &plane, const Strip &strip) : plane(plane), strip(strip)
+  __device__ Store(const U8Plane &plane, const Strip &strip, uint32_t lumas)
+      : plane(plane), strip(strip), lumas(lumas)
   {
     whole = strip.column + kTilesPerWarp * kColumns <= plane.left + plane.fine_pitch;
   }
@@ -429,7 +431,7 @@ template <int C, bool Wide> struct Store {
 #pragma unroll
     for (int half = 0; half < (Wide ? 1 : 2); half++) {
       const int o = lane / 4 + 8 * half, x = strip.column + o % kColumns;
-      const int channel = C == 4 ? stored_channel(plane, o / kColumns) : o / kColumns;
+      const int channel = stored_channel(lumas, o / kColumns);
       float *to = plane.fine +
                   (channel * rows + (row - plane.fine_first)) * (ptrdiff_t)plane.fine_pitch +
                   (x - plane.left);
@@ -439,7 +441,7 @@ template <int C, bool Wide> struct Store {
         const int y = row + i;
         const bool inside = y >= strip.first && y >= plane.fine_first && y < strip.end;
 
-        if (C == 4 && channel < 0)
+        if (channel < 0)
           continue;
 
 #pragma unroll
@@ -474,14 +476,16 @@ template <int C, bool Wide> struct Store {
 template <int C, int D, bool Wide, bool Folds>
 __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta, SharedTaps &shared)
 {
-  const int one = C == 4 && plane.lumas ? kOnePacked : 2 * D * D * D;
+  constexpr bool kMayBePacked = C == 4 && D == 4 && !Wide && !Folds;
+  const uint32_t lumas = kMayBePacked ? plane.lumas : 0;
+  const int one = lumas ? kOnePacked : 2 * D * D * D;
   const Strip strip = Strip::of<C>(plane, cta);
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
   const bool own = strip.column < plane.x.stored_end;
   const SourceLoader<C, D, Folds> source(plane, strip.column);
   uint4 words[2][SourceLoader<C, D, Folds>::kChunks];
 
-  const Store<C, Wide> store(plane, strip);
+  const Store<C, Wide> store(plane, strip, lumas);
   const Centre centre[2] = {Centre(plane, byte_of<C, Wide>(lane / 4), one),
                             Centre(plane, byte_of<C, Wide>(lane / 4 + 8), one)};
   Fine fine[kTilesPerWarp] = {};
@@ -505,7 +509,7 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
     if (own && first_done(decimation, step + 1) < strip.end)
       source.fetch(step + 1, words);
     if (step < first) {
-      share_taps<C, D, Wide>(job, plane, shared);
+      share_taps<C, D, Wide>(job, plane, lumas, shared);
       if (!own)
         return;
     } else {

@@ -272,6 +272,7 @@ double work_of(const U8Plane *plane)
 U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
 {
   const int decimate_ctas = device->info.multiprocessors * kU8DecimateCtasPerSm;
+  const int upsample_slots = device->info.multiprocessors * kU8UpsampleCtasPerSm;
   U8LaunchPlan plan = {};
   double work = 0.0;
 
@@ -297,6 +298,8 @@ U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
     if (is_picture) {
       plan.decimate_ctas += across * div_up(fine, plane->strip);
       plan.upsample_ctas += upsample_ctas_across(plane) * stacks;
+      job->upsample_shares = job->packed && 2 * plan.upsample_ctas <= upsample_slots;
+      plan.upsample_ctas <<= job->upsample_shares;
     }
     if (!job->packed || p < 2)
       plan.coarse_filter_ctas += segments_of_rows(*plane) * plane->row_pairs / 4 * plane->channels;
