@@ -473,12 +473,11 @@ template <int C, bool Wide> struct Store {
 };
 
 /* C bytes a pixel. */
-template <int C, int D, bool Wide, bool Folds>
+template <int C, int D, bool Wide, bool Folds, bool Packed = false>
 __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta, SharedTaps &shared)
 {
-  constexpr bool kMayBePacked = C == 4 && D == 4 && !Wide && !Folds;
-  const uint32_t lumas = kMayBePacked ? plane.lumas : 0;
-  const int one = lumas ? kOnePacked : 2 * D * D * D;
+  const uint32_t lumas = Packed ? plane.lumas : 0;
+  const int one = Packed ? kOnePacked : 2 * D * D * D;
   const Strip strip = Strip::of<C>(plane, cta);
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
   const bool own = strip.column < plane.x.stored_end;
@@ -500,8 +499,8 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
     Sums sums[kTilesPerWarp];
 
     if (step >= first) {
-      source.complete(step, words);
-      if constexpr (C == 4 && !Wide)
+      source.complete(step, lumas, words);
+      if constexpr (C == 4 && !Wide && !Packed)
         filter_rows_as_needed<D>(plane, words, &shared.rows[0][lane], centre, weighted, sums);
       else
         filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
@@ -530,13 +529,22 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
     decimate_pixels_kernel(const __grid_constant__ U8Job job)
 {
   __shared__ SharedTaps shared;
-  const U8Plane &plane = job.plane[job.planes - 1];
+  const U8Plane &plane = job.plane[0];
 
   pdl_trigger();
   if (plane.x.decimation == 8)
     decimate<4, 8, false, Folds>(job, plane, (int)blockIdx.x, shared);
   else
     decimate<4, 4, false, Folds>(job, plane, (int)blockIdx.x, shared);
+}
+
+__global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
+    decimate_packed_kernel(const __grid_constant__ U8Job job)
+{
+  __shared__ SharedTaps shared;
+
+  pdl_trigger();
+  decimate<4, 4, false, false, true>(job, job.plane[2], (int)blockIdx.x, shared);
 }
 
 /* Planes of one and of two channels. */
@@ -571,7 +579,8 @@ void (*const kernels[3][2])(U8Job) = {
 
 bool u8_decimate(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfStatus *status)
 {
-  void (*const kernel)(U8Job) = kernels[plan.pixels ? 2 : plan.wide][plan.folds];
+  void (*const kernel)(U8Job) =
+      job->packed ? decimate_packed_kernel : kernels[plan.pixels ? 2 : plan.wide][plan.folds];
 
   if (!set_shared_memory_share(kernel, status))
     return false;

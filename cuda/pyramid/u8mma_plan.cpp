@@ -277,7 +277,7 @@ U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
   double work = 0.0;
 
   job->overlaps = device->code >= 90;
-  plan.pixels = job->plane[job->planes - 1].channels == 4;
+  plan.pixels = job->plane[0].channels == 4;
   plan.wide = job->plane[0].sample_bytes == 2;
   plan.folds = folds(job->plane[0].x.border);
   for (int p = job->packed ? 2 : 0; p < job->planes; p++)
