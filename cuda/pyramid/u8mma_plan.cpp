@@ -17,10 +17,8 @@ struct U8Pyramid {
   CfDevice *device;
   U8Job job; /* but for pointers, strides and what depends on the band */
 
-  /* The same of packed 4:2:2, whose lumas and chromas have these borders, if it is served. */
-  bool packs;
+  bool packs; /* can do packed 4:2:2, by this job, but for the same and the border */
   U8Job packed;
-  uint32_t border[2];
 };
 
 namespace
@@ -352,22 +350,22 @@ U8Pyramid *u8_open(const CfVideo *video, CfDevice *device, CfStatus *status)
   return pyramid;
 }
 
-/* `job` is for planes, and changed. */
-static bool update_packed(U8Pyramid *pyramid, U8Job *job, const CfFirPlan *plan,
-                          const CfGaussblurParams *params, CfStatus *status)
+/* Takes a job for planes over, and makes that for packed pictures of it. */
+static bool take_over(U8Pyramid *pyramid, const U8Job *job, const CfFirPlan *plan,
+                      const CfGaussblurParams *params, CfStatus *status)
 {
+  const bool may_be_packed = pyramid->video.format == CF_FORMAT_Y42B;
+  U8Job packed = *job;
   double sigma[2];
 
-  pyramid->packs = false;
-  if (pyramid->video.format != CF_FORMAT_Y42B)
-    return true;
-  plane_sigmas(&pyramid->video, 1, params, sigma);
-  if (!describe_plane(job, &pyramid->video, 1, plan, sigma, true, status))
-    return false;
-  pyramid->border[0] = job->plane[0].border;
-  pyramid->border[1] = job->plane[1].border;
-  pyramid->packs = describe_packed(job, params->border);
-  pyramid->packed = *job;
+  if (may_be_packed) {
+    plane_sigmas(&pyramid->video, 1, params, sigma);
+    if (!describe_plane(&packed, &pyramid->video, 1, plan, sigma, true, status))
+      return false;
+  }
+  pyramid->job = *job;
+  pyramid->packs = may_be_packed && describe_packed(&packed, params->border);
+  pyramid->packed = packed;
   return true;
 }
 
@@ -387,10 +385,7 @@ bool u8_update(U8Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *st
     plane_sigmas(&pyramid->video, p, params, sigma);
     good = describe_plane(next, &pyramid->video, p, &plan, sigma, false, status);
   }
-  if (good) {
-    pyramid->job = *next;
-    good = update_packed(pyramid, next, &plan, params, status);
-  }
+  good = good && take_over(pyramid, next, &plan, params, status);
   cf_fir_plan_free(&plan);
   free(next);
   return good;
@@ -433,7 +428,7 @@ bool u8_run_packed(U8Pyramid *pyramid, const CfVideo *video, const CfJob *job, b
   *done = true;
   picture->lumas = layout->role[0] == CF_ROLE_LUMA ? 0x5 : 0xa;
   const uint32_t mask = picture->lumas == 0x5 ? 0x00ff00ff : 0xff00ff00;
-  picture->border = (pyramid->border[0] & mask) | (pyramid->border[1] & ~mask);
+  picture->border = (work->plane[0].border & mask) | (work->plane[1].border & ~mask);
   return run_placed(pyramid, work, job, status);
 }
 
