@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A job on packed pictures: the rows that it may read are unpacked into scratch memory, the engine
- * filters planes there, in place where it can, and the rows that it makes are packed.
+ * A job on packed pictures that the engine does not do at once: the rows that it may read are
+ * unpacked into scratch memory, the engine filters planes there, in place where it can, and the
+ * rows that it makes are packed.
  */
 #include "filter.h"
 
@@ -101,7 +102,7 @@ static bool pack(const CfFilter *filter, const CfJob *job, const CfPicture *plan
 
 /* ---- Jobs ---- */
 
-static bool run_packed(CfFilter *filter, const CfJob *job, CfStatus *status)
+static bool run_on_planes(CfFilter *filter, const CfJob *job, CfStatus *status)
 {
   const CfPlaneRows made = cf_job_plane_rows(&filter->planar, 0, job);
   const CfPlaneRows read = cf_job_readable_rows(&filter->planar, 0, job, cf_filter_halo(filter));
@@ -127,8 +128,14 @@ static bool run_packed(CfFilter *filter, const CfJob *job, CfStatus *status)
 
 bool cf_filter_run(CfFilter *filter, const CfJob *job, CfStatus *status)
 {
-  return filter->packed ? run_packed(filter, job, status)
-                        : filter->engine->run(filter->state, job, status);
+  const CfEngine *const engine = filter->engine;
+  bool done = false;
+
+  if (!filter->packed)
+    return engine->run(filter->state, job, status);
+  if (engine->run_packed && !engine->run_packed(filter->state, &filter->video, job, &done, status))
+    return false;
+  return done || run_on_planes(filter, job, status);
 }
 
 int cf_filter_halo(const CfFilter *filter)

@@ -2,7 +2,7 @@
  *
  * The contract between an effect and those who run it: elements, tests and the benchmark.
  * An effect is a params struct, a table of descriptions of its fields, and a table of engines.
- * Engines see no packed format; filter.h runs them on any.
+ * Engines need not know packed formats; filter.h runs them on any.
  */
 #pragma once
 
@@ -103,6 +103,11 @@ typedef struct {
   /* Luma rows above and below its band that a job reads with the present parameters, or -1 where
    * it needs the whole picture. NULL: the engine knows no bands. */
   int (*halo)(const void *state);
+
+  /* Filters packed 4:2:2 of `video`, whose planes `state` was opened for, as run() does these, if
+   * it can do that at once: `done` says whether. NULL: never. */
+  bool (*run_packed)(void *state, const CfVideo *video, const CfJob *job, bool *done,
+                     CfStatus *status);
 } CfEngine;
 
 /* A setting that makes no difference, or not the one it is there for, with the others as they are.

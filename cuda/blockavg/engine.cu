@@ -323,6 +323,18 @@ bool run_state(void *opaque, const CfJob *work, CfStatus *status)
   return launch(state, job, (cudaStream_t)work->stream, status);
 }
 
+/* Means of whole macropixels, as of pixels of four channels. */
+bool run_packed(void *opaque, const CfVideo *video, const CfJob *work, bool *done, CfStatus *status)
+{
+  State packed = *(const State *)opaque;
+  const CfBlockavgParams params = packed.params;
+
+  packed.video = *video;
+  *done = !work->regions && params.mode == CF_BLOCKAVG_AVERAGE && video->width % 2 == 0 &&
+          cf_mosaic_frame_grid(&params, video, false).width % 2 == 0;
+  return !*done || (update_state(&packed, &params, status) && run_state(&packed, work, status));
+}
+
 const char *algorithm(const void *opaque)
 {
   const State *state = (const State *)opaque;
@@ -346,5 +358,7 @@ extern "C" const CfEngine cf_blockavg_cuda = {
     cf::blockavg::run_state,
     cf::blockavg::algorithm,
     cf::blockavg::close_state,
-    true, /* regions */
+    true,    /* regions */
+    nullptr, /* halo */
+    cf::blockavg::run_packed,
 };

@@ -30,6 +30,8 @@ inline Job plan_codes(const CfVideo *video, int mode)
     const CfRole role = format->plane[0].role[k];
     if (role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED)
       job.empty |= (uint32_t)cf_chroma_centre(video) << 8 * k;
+    if (format->packed && role == CF_ROLE_LUMA)
+      job.lumas |= 1u << k;
   }
   for (int p = 0; p < format->planes; p++) {
     const CfPlaneFormat *layout = &format->plane[p];

@@ -51,6 +51,7 @@ struct Job {
   uint32_t flip;  /* all bits of the codes: the maximum is the complement's minimum */
   int alpha;      /* its channel, 0 or 3 */
   uint32_t empty; /* colour of blocks without any alpha */
+  uint32_t lumas; /* of packed 4:2:2 the two channels that are averaged together, a bit each */
 };
 
 /* The first sample of a block, cut to 0..limit. */
@@ -172,13 +173,17 @@ template <int C, bool Folded> struct MeanBytes : Sums<Folded ? C : 8> {
   }
 
   template <typename Sum>
-  __device__ static uint32_t finish(const Sum (&total)[C], Sum area, const Job &)
+  __device__ static uint32_t finish(const Sum (&total)[C], Sum area, const Job &job)
   {
     uint32_t colour = 0;
 
 #pragma unroll
-    for (int k = 0; k < C; k++)
-      colour |= (uint32_t)((total[k] + area / 2) / area) << 8 * k;
+    for (int k = 0; k < C; k++) {
+      const bool pair = C == 4 && (job.lumas >> k & 1);
+      const Sum sum = pair ? total[k] + total[(k + 2) % C] : total[k],
+                count = pair ? 2 * area : area;
+      colour |= (uint32_t)((sum + count / 2) / count) << 8 * k;
+    }
     return colour;
   }
 };

@@ -168,31 +168,34 @@ bool copy_unfiltered_planes(const State *state, const CfJob *job, CfStatus *stat
   return true;
 }
 
-/* Sets the planes' pointers and rows, and whether all allow 16-byte accesses. */
+/* Sets the pointers and rows of plane `p`, and whether these allow 16-byte accesses. */
+void place_plane(const State *state, PlaneWork *work, int p, const CfJob *job)
+{
+  const Rows rows = band_rows(state, p, job);
+  const int halo = plane_halo(&state->plan, p);
+  const int above = halo < 0 ? 0 : rows.first - halo;
+  const int below = halo < 0 ? work->height : rows.end + halo;
+
+  work->first = rows.first;
+  work->end = rows.end;
+  work->readable_first = above > 0 ? above : 0;
+  work->readable_end = below < work->height ? below : work->height;
+  work->source = job->source.data[p];
+  work->source_stride = job->source.stride[p];
+  work->destination = job->destination.data[p];
+  work->destination_stride = job->destination.stride[p];
+  work->vector_aligned = cf_is_vector_aligned(work->source, work->source_stride) &&
+                         cf_is_vector_aligned(work->destination, work->destination_stride);
+}
+
 void place_picture(State *state, const CfJob *job)
 {
   Picture *picture = &state->picture;
 
   state->vector_aligned = true;
   for (int i = 0; i < picture->planes; i++) {
-    PlaneWork *work = &picture->plane[i];
-    const int p = state->index[i];
-    const Rows rows = band_rows(state, p, job);
-    const int halo = plane_halo(&state->plan, p);
-    const int above = halo < 0 ? 0 : rows.first - halo;
-    const int below = halo < 0 ? work->height : rows.end + halo;
-
-    work->first = rows.first;
-    work->end = rows.end;
-    work->readable_first = above > 0 ? above : 0;
-    work->readable_end = below < work->height ? below : work->height;
-    work->source = job->source.data[p];
-    work->source_stride = job->source.stride[p];
-    work->destination = job->destination.data[p];
-    work->destination_stride = job->destination.stride[p];
-    work->vector_aligned = cf_is_vector_aligned(work->source, work->source_stride) &&
-                           cf_is_vector_aligned(work->destination, work->destination_stride);
-    state->vector_aligned = state->vector_aligned && work->vector_aligned;
+    place_plane(state, &picture->plane[i], state->index[i], job);
+    state->vector_aligned = state->vector_aligned && picture->plane[i].vector_aligned;
   }
 }
 
@@ -284,6 +287,30 @@ bool cf_fir_run(void *opaque, const CfJob *job, CfStatus *status)
     return false;
   place_picture(state, job);
   return run_frame(state, job, status);
+}
+
+bool cf_fir_run_packed(void *opaque, const CfVideo *video, const CfJob *job, bool *done,
+                       CfStatus *status)
+{
+  State *state = (State *)opaque;
+  Picture picture = state->picture;
+  PlaneWork *work = &picture.plane[0];
+
+  *done = false;
+  picture.packed = true;
+  if (!state->mma || !may_take(state, CF_FIR_MMA_ALPHA) || video->width % 2 != 0 ||
+      !mma_serves_packed(&picture, state->device))
+    return true;
+  place_plane(state, work, 0, job);
+  if (!work->vector_aligned)
+    return true;
+  *done = true;
+  work->luma = cf_format_info(video->format)->plane[0].role[0] == CF_ROLE_LUMA ? 0 : 1;
+  state->vector_aligned = true;
+
+  const FramePlan plan = mma_plan_frame(&picture, state->device, &state->feedback, state->force);
+  return cf_refuse_capture(job->stream, status) &&
+         mma_run(&picture, &plan, state->device, &state->feedback, job->stream, status);
 }
 
 int cf_fir_halo(const void *opaque)

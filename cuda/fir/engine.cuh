@@ -19,6 +19,8 @@ void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions 
                   CfFirPlanner planner, CfStatus *status);
 bool cf_fir_update(void *state, const void *params, CfStatus *status);
 bool cf_fir_run(void *state, const CfJob *job, CfStatus *status);
+bool cf_fir_run_packed(void *state, const CfVideo *video, const CfJob *job, bool *done,
+                       CfStatus *status);
 int cf_fir_halo(const void *state);
 const char *cf_fir_algorithm(const void *state);
 void cf_fir_close(void *state);

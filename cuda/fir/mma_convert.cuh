@@ -28,17 +28,29 @@ template <int C> __device__ inline uint32_t replicate_into_word(uint32_t word, i
   return __byte_perm(word, 0, select);
 }
 
-template <int C> __device__ inline uint4 replicate_into_piece(const uint4 &v, int x, int width)
+/* The same of a macropixel: the nearest luma twice. */
+__device__ inline uint32_t replicate_luma(uint32_t word, int x, int width, int luma)
 {
+  const uint32_t first = luma ? 0x1210 : 0x3010, last = luma ? 0x3230 : 0x3212;
+
+  return __byte_perm(word, 0, x < 0 ? first : x >= width ? last : 0x3210);
+}
+
+template <typename Shape>
+__device__ inline uint4 replicate_into_piece(const uint4 &v, int x, int width, int luma)
+{
+  constexpr int C = Shape::kPixelBytes;
+  const auto replicate = [&](uint32_t word, int at) {
+    return Shape::kPacked ? replicate_luma(word, at, width, luma)
+                          : replicate_into_word<C>(word, at, width);
+  };
+
   if (width % (16 / C) == 0) {
-    const uint32_t nearest =
-        replicate_into_word<C>(x < 0 ? v.x : v.w, x < 0 ? x : x + 12 / C, width);
+    const uint32_t nearest = replicate(x < 0 ? v.x : v.w, x < 0 ? x : x + 12 / C);
     return make_uint4(nearest, nearest, nearest, nearest);
   }
-  return make_uint4(replicate_into_word<C>(v.x, x, width),
-                    replicate_into_word<C>(v.y, x + 4 / C, width),
-                    replicate_into_word<C>(v.z, x + 8 / C, width),
-                    replicate_into_word<C>(v.w, x + 12 / C, width));
+  return make_uint4(replicate(v.x, x), replicate(v.y, x + 4 / C), replicate(v.z, x + 8 / C),
+                    replicate(v.w, x + 12 / C));
 }
 
 /* Two fp16 numbers of opaque alpha. Alpha counts from 0, not from 128: what is faint must be a
@@ -149,6 +161,21 @@ public:
     *(uint2 *)(to + 3 * Shape::kPlaneBytes) = make_uint2(first.alpha_bits(), second.alpha_bits());
   }
 
+  /* Four macropixels, from number `x` of a row of planes on. */
+  __device__ void convert_macropixels(const uint4 &v, uint8_t *row, int x) const
+  {
+    const uint32_t a = permute_bytes(v.x, v.y, job.first_two);
+    const uint32_t b = permute_bytes(v.z, v.w, job.first_two);
+    uint8_t *const chroma = row + 2 * Shape::kPlaneBytes + 2 * x;
+
+    *(uint4 *)(row + 4 * x) =
+        make_uint4(to_fp16.centred(v.x, job.third), to_fp16.centred(v.y, job.third),
+                   to_fp16.centred(v.z, job.third), to_fp16.centred(v.w, job.third));
+    *(uint2 *)chroma = make_uint2(to_fp16.centred(a, 0x4140), to_fp16.centred(b, 0x4140));
+    *(uint2 *)(chroma + Shape::kPlaneBytes) =
+        make_uint2(to_fp16.centred(a, 0x4342), to_fp16.centred(b, 0x4342));
+  }
+
   __device__ void convert_samples(const uint4 &v, uint8_t *to) const
   {
     if constexpr (Shape::kSampleBytes == 2) {
@@ -174,7 +201,7 @@ template <typename Shape> class Fp16Converter
 {
   typedef ThreadPieces<Shape> Pieces;
   const MmaJob &job;
-  const int left, width;
+  const int left, width, luma;
   const bool replicates;
   const PieceConverter<Shape> pieces;
 
@@ -183,9 +210,8 @@ template <typename Shape> class Fp16Converter
   {
     const int x = left + Pieces::piece(i) * Shape::kPiecePixels;
 
-    return x < 0 || x + Shape::kPiecePixels > width
-               ? replicate_into_piece<Shape::kPixelBytes>(v, x, width)
-               : v;
+    return x < 0 || x + Shape::kPiecePixels > width ? replicate_into_piece<Shape>(v, x, width, luma)
+                                                    : v;
   }
 
   __device__ static uint8_t *place(uint8_t *planes, int i)
@@ -200,7 +226,10 @@ template <typename Shape> class Fp16Converter
     for (int i = 0; i < Shape::kLoads; i++) {
       if (!Pieces::exists(i))
         continue;
-      if constexpr (Weighted)
+      if constexpr (Shape::kPacked)
+        pieces.convert_macropixels(v[i], planes + Pieces::row() * Shape::kStride,
+                                   Pieces::piece(i) * Shape::kPiecePixels);
+      else if constexpr (Weighted)
         pieces.convert_weighted(v[i], place(planes, i));
       else if constexpr (Shape::kChannels == 4)
         pieces.convert_opaque(v[i], place(planes, i));
@@ -211,8 +240,8 @@ template <typename Shape> class Fp16Converter
 
 public:
   __device__ Fp16Converter(const MmaJob &job, const PlaneWork &work, const StripEdges<Shape> &edges)
-      : job(job), left(edges.left), width(work.width), replicates(edges.need_replication()),
-        pieces(job, work.shift)
+      : job(job), left(edges.left), width(work.width), luma(work.luma),
+        replicates(edges.need_replication()), pieces(job, work.shift)
   {
   }
 

@@ -22,8 +22,15 @@ namespace
 /* ---- the kernels ---- */
 
 /* Planes are of one and of two channels, as 4:2:0 formats mix them. */
-enum class Layout { kPixels, kPlanes, kWidePlanes };
-constexpr int kLayouts = 3;
+enum class Layout { kPixels, kPlanes, kWidePlanes, kMacropixels };
+constexpr int kLayouts = 4;
+
+/* Of macropixels 33 taps are filtered as 49, and more than 81 do not fit shared memory. */
+constexpr bool has_kernel(Layout layout, int tap_tiles)
+{
+  return layout != Layout::kMacropixels || (tap_tiles != 3 && tap_tiles <= 6);
+}
+
 constexpr int kMostCode = 1023; /* of what fp16 numbers of 11 bits are exact for */
 
 template <typename Pixel, int TapTiles>
@@ -42,6 +49,11 @@ template <int TapTiles> struct CtaSize<TapTiles, Layout::kPixels, true> {
   typedef OpaqueShape<FourBytes, TapTiles> Shape;
   static constexpr int kThreads = Shape::kThreads;
   static constexpr int kBytes = larger(Shape::kBytes, AlphaShape<TapTiles, true>::kBytes);
+};
+
+template <int TapTiles> struct CtaSize<TapTiles, Layout::kMacropixels, true> {
+  typedef OpaqueShape<Macropixel, TapTiles> Shape;
+  static constexpr int kThreads = Shape::kThreads, kBytes = Shape::kBytes;
 };
 
 template <int TapTiles> struct CtaSize<TapTiles, Layout::kPixels, false> {
@@ -82,7 +94,7 @@ __global__ void __launch_bounds__(CtaShape<TapTiles, L, Opaque>::kThreads,
 {
 #ifdef CF_HAVE_MMA
   extern __shared__ __align__(16) uint8_t shared[];
-  constexpr bool kPlanar = L != Layout::kPixels;
+  constexpr bool kPlanar = L == Layout::kPlanes || L == Layout::kWidePlanes;
   int p = 0;
 
   while (kPlanar && p + 1 < job.planes && (int)blockIdx.x >= job.strip[p + 1].first_block)
@@ -98,6 +110,8 @@ __global__ void __launch_bounds__(CtaShape<TapTiles, L, Opaque>::kThreads,
       filter_strip_opaque<PixelType<2, kSampleBytes>, TapTiles>(job, work, strip, place, shared);
     else
       filter_strip_opaque<PixelType<1, kSampleBytes>, TapTiles>(job, work, strip, place, shared);
+  } else if constexpr (L == Layout::kMacropixels) {
+    filter_strip_opaque<Macropixel, TapTiles>(job, work, strip, place, shared);
   } else {
     if (threadIdx.x == 0 && blockIdx.x == 0)
       *(volatile uint32_t *)&job.feedback[0] = job.number;
@@ -126,15 +140,19 @@ struct KernelEntry {
 struct SizeEntry {
   int tap_tiles;
   bool alpha_specialized;         /* see MmaTuning */
-  int strip_pixels[4];            /* the width of a strip, by channels less 1 */
+  int strip_pixels[4];            /* the width of a strip, by channels less 1; Y, U, V: packed */
   KernelEntry entry[kLayouts][2]; /* [layout][opaque] */
 };
 
 template <int TapTiles, Layout L, bool Opaque> constexpr KernelEntry kernel_entry()
 {
-  typedef CtaShape<TapTiles, L, Opaque> Shape;
+  if constexpr (!has_kernel(L, TapTiles)) {
+    return {nullptr, 0, 0};
+  } else {
+    typedef CtaShape<TapTiles, L, Opaque> Shape;
 
-  return {filter_mma<TapTiles, L, Opaque>, Shape::kThreads, Shape::kBytes};
+    return {filter_mma<TapTiles, L, Opaque>, Shape::kThreads, Shape::kBytes};
+  }
 }
 
 template <int TapTiles> constexpr SizeEntry size_entry()
@@ -142,12 +160,13 @@ template <int TapTiles> constexpr SizeEntry size_entry()
   return {TapTiles,
           tuning_of(TapTiles).alpha_specialized,
           {StripShape<PixelType<1, 1>, TapTiles>::kPixels,
-           StripShape<PixelType<2, 1>, TapTiles>::kPixels, 0,
-           StripShape<FourBytes, TapTiles>::kPixels},
+           StripShape<PixelType<2, 1>, TapTiles>::kPixels,
+           StripShape<Macropixel, TapTiles>::kPixels, StripShape<FourBytes, TapTiles>::kPixels},
           {{kernel_entry<TapTiles, Layout::kPixels, false>(),
             kernel_entry<TapTiles, Layout::kPixels, true>()},
            {{nullptr, 0, 0}, kernel_entry<TapTiles, Layout::kPlanes, true>()},
-           {{nullptr, 0, 0}, kernel_entry<TapTiles, Layout::kWidePlanes, true>()}}};
+           {{nullptr, 0, 0}, kernel_entry<TapTiles, Layout::kWidePlanes, true>()},
+           {{nullptr, 0, 0}, kernel_entry<TapTiles, Layout::kMacropixels, true>()}}};
 }
 
 constexpr SizeEntry kSizes[] = {
@@ -170,7 +189,8 @@ const SizeEntry *size_of(int tap_tiles)
 
 Layout layout_of(const Picture *picture)
 {
-  return picture->sample_bytes == 2        ? Layout::kWidePlanes
+  return picture->packed                   ? Layout::kMacropixels
+         : picture->sample_bytes == 2      ? Layout::kWidePlanes
          : picture->plane[0].channels != 4 ? Layout::kPlanes
                                            : Layout::kPixels;
 }
@@ -202,7 +222,7 @@ const SizeEntry *choose_size(const Picture *picture)
     radius = larger(radius, reach(&picture->plan[p]->column));
   }
   for (const SizeEntry &size : kSizes) {
-    if (radius <= 8 * (size.tap_tiles - 1))
+    if (radius <= 8 * (size.tap_tiles - 1) && has_kernel(layout_of(picture), size.tap_tiles))
       return &size;
   }
   return nullptr;
@@ -221,8 +241,8 @@ bool seems_opaque(const AlphaFeedback *feedback)
 
 double outer_cost(const PlaneWork *work, int tap_tiles, bool opaque)
 {
-  const bool planar = work->channels != 4, uniform = opaque && is_uniform(tap_tiles);
-  const int pixel_bytes = work->channels * (work->max_code > 255 ? 2 : 1);
+  const bool planar = work->channels < 3, uniform = opaque && is_uniform(tap_tiles);
+  const int pixel_bytes = planar ? work->channels * (work->max_code > 255 ? 2 : 1) : 4;
   const bool replicates_pieces =
       work->border == CF_BORDER_REPLICATE && work->width % (16 / pixel_bytes) == 0;
 
@@ -272,6 +292,35 @@ int fill_one_wave(MmaJob *job, const SizeEntry *size, bool opaque, int slots)
   return ctas;
 }
 
+/* Both chromas are filtered alike, and columns as luma's are. */
+void describe_macropixels(MmaJob *job, const Picture *picture, int tap_tiles)
+{
+  PlaneWork *work = &job->plane[0];
+
+  for (int p = 0; p < 2; p++) {
+    MmaStrips *strip = &job->strip[p];
+
+    describe_mma_plane(job, picture, p, tap_tiles);
+    strip->factor[1] = strip->factor[0];
+    strip->addend[1] = strip->addend[0];
+    strip->inner_factor[1] = strip->inner_factor[0];
+    strip->inner_addend[1] = strip->inner_addend[0];
+    strip->absolute *= 3;
+    strip->code_factor[1] = strip->code_factor[0];
+    strip->code_addend[1] = strip->code_addend[0];
+  }
+  job->strip[0].colour = 0;
+  for (int i = 0; i < 4; i++) {
+    const int p = i % 2 == work->luma ? 0 : 1 + i / 2;
+    job->strip[0].colour |= (uint32_t)picture->plan[p]->channel[0].border << 8 * i;
+  }
+  job->planes = 1;
+  job->first_two = work->luma ? 0x6240 : 0x7351;
+  job->third = work->luma ? 0x4341 : 0x4240;
+  work->channels = 3;
+  work->width /= 2;
+}
+
 void describe_job(MmaJob *job, const Picture *picture, int tap_tiles, AlphaFeedback *feedback)
 {
   memset(job, 0, sizeof *job);
@@ -282,8 +331,11 @@ void describe_job(MmaJob *job, const Picture *picture, int tap_tiles, AlphaFeedb
   job->third = picture->first_colour ? 0x4073 : 0x7362;
   job->feedback = feedback->words;
   job->number = ++feedback->number;
-  for (int p = 0; p < picture->planes; p++)
-    describe_mma_plane(job, picture, p, tap_tiles);
+  if (picture->packed)
+    describe_macropixels(job, picture, tap_tiles);
+  else
+    for (int p = 0; p < picture->planes; p++)
+      describe_mma_plane(job, picture, p, tap_tiles);
 }
 
 } // namespace
@@ -321,6 +373,14 @@ bool mma_serves(Picture *picture, const CfDevice *device)
     }
   }
   return round_taps_to_fp16(picture);
+}
+
+bool mma_serves_packed(const Picture *picture, const CfDevice *device)
+{
+  const SizeEntry *size = choose_size(picture);
+
+  return picture->planes == 3 && size &&
+         fits(entry_of(size, Layout::kMacropixels, MmaKernel::kUniform), device);
 }
 
 FramePlan mma_plan_frame(const Picture *picture, const CfDevice *device,

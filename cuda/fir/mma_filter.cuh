@@ -72,6 +72,30 @@ public:
   }
 };
 
+/* The part of the rows' matrices of chroma, whose pixels are in the matrices' order: a thread has
+ * pixels 8 apart, and so the chroma of the lumas it has in two blocks. */
+template <int TapTiles> class ChromaMatrices
+{
+  uint32_t words[2 * TapTiles + 1];
+
+public:
+  __device__ ChromaMatrices(const uint32_t *taps)
+  {
+    const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+
+#pragma unroll
+    for (int i = 0; i <= 2 * TapTiles; i++)
+      words[i] = tap_pair(taps, 8 * (i - 1) + 2 * q - g);
+  }
+
+  __device__ void row_operand(int tile, uint32_t (&left)[4]) const
+  {
+    left[0] = left[3] = words[2 * tile + 1];
+    left[1] = words[2 * tile];
+    left[2] = words[2 * tile + 2];
+  }
+};
+
 /* The same of one direction, for warps that have one only. A product takes operands from
  * neighbouring registers, so a word that is the second of one right side and the first of another
  * is held twice instead of being moved before each product; the taps are read as volatile so that
@@ -81,19 +105,21 @@ template <int TapTiles> class OneToeplitzMatrix
   uint32_t words[TapTiles][4];
 
 public:
-  __device__ OneToeplitzMatrix(const uint32_t *row_taps, const uint32_t *column_taps, bool columns)
+  /* Of lumas' rows, of columns, or of chroma's rows. */
+  enum Kind { kRows, kColumns, kChromaRows };
+
+  __device__ OneToeplitzMatrix(const uint32_t *taps, Kind kind)
   {
     const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
-    const volatile uint32_t *volatile_taps = column_taps;
+    const int first = 2 * q - (kind == kRows ? 2 * g : kind == kColumns ? g + 8 : g);
+    const int second = kind == kRows ? -1 : kind == kColumns ? 8 : -8;
+    const volatile uint32_t *volatile_taps = taps + kind * kTapPairs;
 
 #pragma unroll
     for (int tile = 0; tile < TapTiles; tile++) {
 #pragma unroll
-      for (int i = 0; i < 4; i++) {
-        words[tile][i] =
-            columns ? tap_pair(volatile_taps, 16 * tile + 8 * (i / 2 + i % 2 - 1) + 2 * q - g)
-                    : tap_pair(row_taps, 16 * tile + i / 2 * 8 - i % 2 + 2 * q - 2 * g);
-      }
+      for (int i = 0; i < 4; i++)
+        words[tile][i] = tap_pair(volatile_taps, first + 16 * tile + i / 2 * 8 + i % 2 * second);
     }
   }
 
@@ -111,12 +137,13 @@ public:
   }
 };
 
-/* The job's taps of both directions into shared memory, by a CTA's `threads` threads. A barrier has
- * to follow. */
-__device__ inline void copy_taps(const MmaJob &job, int set, uint32_t *taps, int threads)
+/* The job's taps of both directions into shared memory, and behind them those of chroma's rows if
+ * there are, by all of a CTA's threads. A barrier has to follow. */
+template <typename Shape>
+__device__ inline void copy_taps(const MmaJob &job, int set, uint32_t *taps)
 {
-  for (int i = threadIdx.x; i < 2 * kTapPairs; i += threads)
-    taps[i] = job.taps[set][i / kTapPairs][i % kTapPairs];
+  for (int i = threadIdx.x; i < Shape::kTapKinds * kTapPairs; i += Shape::kThreads)
+    taps[i] = job.taps[set + i / (2 * kTapPairs)][i / kTapPairs % 2][i % kTapPairs];
 }
 
 /* ---- rows ---- */
@@ -173,6 +200,21 @@ __device__ inline void filter_rows(const Matrices &matrices, uint32_t planes, in
     for (int c = 0; c < Channels; c++)
       rows[b][c] = pack_fp16(sums[b][c]);
   }
+}
+
+/* 16 macropixels: two blocks of luma and one of each chroma. */
+template <typename Strip, typename Matrices, typename Chroma>
+__device__ inline void filter_macropixel_rows(const Matrices &matrices, const Chroma &chroma,
+                                              uint32_t planes, int pixel, uint4 (&rows)[1][4])
+{
+  uint4 luma[2][1], chromas[1][2];
+
+  filter_rows<Strip>(matrices, planes + 2 * Strip::kHalo, 2 * pixel, luma);
+  filter_rows<Strip>(chroma, planes + 2 * Strip::kPlaneBytes, pixel, chromas);
+  rows[0][0] = luma[0][0];
+  rows[0][1] = luma[1][0];
+  rows[0][2] = chromas[0][0];
+  rows[0][3] = chromas[0][1];
 }
 
 /* ---- columns ---- */

@@ -59,10 +59,11 @@ struct AlphaTransform {
 /* The kernels' argument. */
 struct MmaJob {
   PlaneWork plane[CF_MAX_PLANES];
-  MmaStrips strip[CF_MAX_PLANES];
+  MmaStrips strip[CF_MAX_PLANES]; /* of packed 4:2:2 the second has what becomes of chroma */
   int planes;
   int first_colour; /* of a pixel of four bytes, the first of three that are filtered: 0 or 1 */
-  uint32_t first_two, third; /* selectors of bytes: these colours of two pixels */
+  uint32_t first_two, third; /* selectors of bytes: these colours of two pixels; of packed 4:2:2
+                                both chromas of two, both lumas of one and the exponents */
   uint32_t exponents;        /* kExponentsOf1024 */
   AlphaTransform weights;
   uint32_t *feedback, number;     /* see AlphaFeedback */

@@ -197,7 +197,7 @@ __device__ inline void filter_strip_alpha(const MmaJob &job, const PlaneWork &wo
     fetcher.fetch(step);
 
   uint32_t *const taps = (uint32_t *)behind;
-  copy_taps(job, work.tap_set, taps, Shape::kThreads);
+  copy_taps<Shape>(job, work.tap_set, taps);
   if (threadIdx.x < 4)
     not_opaque[threadIdx.x] = -1;
   Shape::synchronize();

@@ -71,9 +71,10 @@ __device__ inline int filter_strip_uniform(const MmaJob &job, const PlaneWork &w
   copier.fill_rest(shared);
   for (int step = 0; step < Shape::kStages; step++)
     fetcher.fetch(step);
-  copy_taps(job, work.tap_set, taps, Shape::kThreads);
+  copy_taps<Shape>(job, work.tap_set, taps);
   __syncthreads();
   const ToeplitzMatrices<TapTiles> matrices(taps, taps + kTapPairs);
+  const ChromaMatrices<TapTiles> chroma(taps + (Shape::kTapKinds - 1) * kTapPairs);
   uint4 rows[TapTiles][Shape::kBlocks][Shape::kColours] = {}; /* the newest step last */
 
   for (int step = 0; step < span.steps; step++) {
@@ -91,7 +92,11 @@ __device__ inline int filter_strip_uniform(const MmaJob &job, const PlaneWork &w
       __syncthreads();
       return max(0, step - (TapTiles - 1)) * kStepRows;
     }
-    filter_rows<Shape>(matrices, smem_address(set), warp_pixel, rows[TapTiles - 1]);
+    if constexpr (Pixel::kPacked)
+      filter_macropixel_rows<Shape>(matrices, chroma, smem_address(set), warp_pixel,
+                                    rows[TapTiles - 1]);
+    else
+      filter_rows<Shape>(matrices, smem_address(set), warp_pixel, rows[TapTiles - 1]);
     if (step >= TapTiles - 1)
       filter_columns_and_store<Pixel>(
           job, work, strip, matrices, rows,

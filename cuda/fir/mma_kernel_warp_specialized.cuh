@@ -62,6 +62,28 @@ __device__ inline void filter_rows_of_colour(const OneToeplitzMatrix<Shape::kTap
     ring.place(slot, block + b, colour) = rows[b][0];
 }
 
+/* Of macropixels half of the warps have lumas, eight blocks each, the others four of either chroma.
+ */
+template <typename Shape>
+__device__ inline void filter_macropixels_to_ring(const OneToeplitzMatrix<Shape::kTapTiles> &matrix,
+                                                  const RowRing<Shape> &ring, uint32_t planes,
+                                                  int slot, int warp)
+{
+  const bool luma = warp < kRowWarps / 2;
+
+#pragma unroll 1
+  for (int i = 0; i < 2; i++) {
+    const int first = luma ? 8 * warp + 4 * i : 4 * (warp % 2);
+    uint4 rows[4][1];
+
+    filter_rows<Shape>(matrix, planes + (luma ? 2 * Shape::kHalo : (2 + i) * Shape::kPlaneBytes),
+                       16 * first, rows);
+#pragma unroll
+    for (int b = 0; b < 4; b++)
+      ring.place(slot, luma ? first / 2 + b / 2 : first + b, luma ? b % 2 : 2 + i) = rows[b][0];
+  }
+}
+
 /* The share of row warp `warp` of a step: four blocks of one channel, and of four channels as much
  * again, of three two blocks. */
 template <typename Shape>
@@ -71,7 +93,9 @@ __device__ inline void filter_rows_to_ring(const OneToeplitzMatrix<Shape::kTapTi
 {
   constexpr int kFours = Shape::kPixelBlocks / 4;
 
-  if constexpr (Shape::kFiltered == 4) {
+  if constexpr (Shape::kPacked) {
+    filter_macropixels_to_ring(matrix, ring, planes, slot, warp);
+  } else if constexpr (Shape::kFiltered == 4) {
 #pragma unroll 1
     for (int c = warp / kFours; c < 4; c += kRowWarps / kFours)
       filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % kFours), c);
@@ -208,6 +232,7 @@ __device__ inline int filter_strip_warp_specialized(const MmaJob &job, const Pla
                                                     uint8_t *shared)
 {
   typedef WarpSpecializedShape<Pixel, TapTiles, HasAlpha> Shape;
+  typedef OneToeplitzMatrix<TapTiles> Matrix;
   const StripSpan<Shape> span(work, place);
   const int warp = threadIdx.x >> 5;
   const bool loads = warp < kLoadWarps, columns = warp >= kLoadWarps + kRowWarps;
@@ -224,11 +249,14 @@ __device__ inline int filter_strip_warp_specialized(const MmaJob &job, const Pla
       fetcher.fetch(step);
   }
   uint32_t *const taps = (uint32_t *)behind;
-  copy_taps(job, work.tap_set, taps, Shape::kThreads);
+  copy_taps<Shape>(job, work.tap_set, taps);
   if (threadIdx.x < 2)
     not_opaque[threadIdx.x] = -1;
   __syncthreads();
-  const OneToeplitzMatrix<TapTiles> matrix(taps, taps + kTapPairs, columns);
+  const bool chroma = Shape::kPacked && warp >= kLoadWarps + kRowWarps / 2;
+  const Matrix matrix(taps, columns  ? Matrix::kColumns
+                            : chroma ? Matrix::kChromaRows
+                                     : Matrix::kRows);
   const RowRing<Shape> ring((uint4 *)behind); /* over the taps, which are in registers now */
 
   __syncthreads();

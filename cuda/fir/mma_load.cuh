@@ -84,10 +84,10 @@ template <typename Shape> struct StripEdges {
            end_full + (words - words_before) * kWordPixels != left + Shape::kInputPixels;
   }
 
-  /* Whether words at the border have to be corrected (replicate_into_word). */
+  /* Whether words at the border have to be corrected (replicate_into_piece). */
   __device__ bool need_replication() const
   {
-    return (kWordPixels > 1 || replicates_pieces) && words > 0 && replicates;
+    return (kWordPixels > 1 || Shape::kPacked || replicates_pieces) && words > 0 && replicates;
   }
 };
 
@@ -110,9 +110,27 @@ __device__ inline uint32_t folded_word(const PlaneWork &work, uint32_t colour, c
   return word;
 }
 
+/* The same of macropixel x, whose lumas may come from two. */
+__device__ inline uint32_t folded_macropixel(const PlaneWork &work, uint32_t colour,
+                                             const uint8_t *from, int x)
+{
+  const int chroma = from ? fold_index(work.border, x, work.width) : -1;
+  uint32_t word = 0;
+
+  if (chroma < 0)
+    return colour;
+#pragma unroll 1
+  for (int i = 0; i < 2; i++) {
+    const int luma = fold_index(work.border, 2 * x + i, 2 * work.width);
+    word |= from[2 * luma + work.luma] << 8 * (2 * i + work.luma) |
+            from[4 * chroma + 2 * i + 1 - work.luma] << 8 * (2 * i + 1 - work.luma);
+  }
+  return word;
+}
+
 /* Words of one pixel are copied from where the border's rule says. Words of several pixels are too,
- * pixel by pixel, except that replicated ones get the nearest whole word, which replicate_into_word
- * corrects after the copy. */
+ * pixel by pixel, except that replicated ones get the nearest whole word, which
+ * replicate_into_piece corrects after the copy. */
 template <typename Shape>
 __device__ inline void copy_outer_words(const PlaneWork &work, uint32_t colour,
                                         const StripEdges<Shape> &edges, uint32_t to,
@@ -132,6 +150,8 @@ __device__ inline void copy_outer_words(const PlaneWork &work, uint32_t colour,
       const int nearest = min(max(x, 0), last);
       cp_async_zero_fill<4>(place, from + nearest * C,
                             C == 4 ? 4 : min(4, (work.width - nearest) * C));
+    } else if constexpr (Shape::kPacked) {
+      st_shared(place, folded_macropixel(work, colour, from, x));
     } else if constexpr (C == 4) {
       const int folded = from ? fold_index(work.border, x, work.width) : -1;
       if (folded < 0)

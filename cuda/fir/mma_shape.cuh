@@ -95,6 +95,7 @@ template <typename Shape> struct StripSpan {
 
 /* What a plane's pixels are: bytes, or 10 bits in two bytes. */
 template <int Channels, int SampleBytes> struct PixelType {
+  static constexpr bool kPacked = false;
   static constexpr int kChannels = Channels, kSampleBytes = SampleBytes;
   static constexpr int kColours = Channels == 4 ? 3 : Channels; /* the fourth is alpha or padding */
   static constexpr int kPixelBytes = Channels * SampleBytes;
@@ -102,6 +103,13 @@ template <int Channels, int SampleBytes> struct PixelType {
 };
 
 typedef PixelType<4, 1> FourBytes;
+
+/* Two pixels of packed 4:2:2. What is filtered of 16 are two blocks of luma and one of each chroma;
+ * chroma reaches twice as far. */
+struct Macropixel {
+  static constexpr bool kPacked = true;
+  static constexpr int kChannels = 3, kSampleBytes = 1, kColours = 4, kPixelBytes = 4;
+};
 
 __host__ __device__ constexpr MmaTuning tuning_of(int tap_tiles)
 {
@@ -125,7 +133,7 @@ template <typename Pixel, int TapTiles> struct StripShape : Pixel {
 
   /* Blocks of 16 pixels that a warp has, and warps. */
   static constexpr int kBlocks = C == 4 ? kTuning.warp_blocks : 4 / C;
-  static constexpr int kWarps = C == 4 ? kTuning.warps : 4;
+  static constexpr int kWarps = C == 4 ? kTuning.warps : Pixel::kPacked ? 8 : 4;
   static constexpr int kWarpPixels = 16 * kBlocks;
   static constexpr int kPixels = kWarpPixels * kWarps;
 
@@ -137,13 +145,20 @@ template <typename Pixel, int TapTiles> struct StripShape : Pixel {
   static constexpr int kPieces = kInputPixels / kPiecePixels; /* of a row */
   static constexpr int kStageBytes = kPieces * 16 * kStepRows;
 
-  /* 16 rows as fp16, a plane a channel. Padding lets eight rows in a row start in different banks;
-   * in the first row it has room for a few words, from kFlagsOffset on. */
-  static constexpr int kStride = (kInputPixels + 8) * 2;
-  static constexpr int kFlagsOffset = kInputPixels * 2;
-  static constexpr int kPlaneBytes = kStride * kStepRows;
+  /* 16 rows as fp16, a plane a channel; macropixels have their lumas and then the two chromas in a
+   * row. Padding lets eight rows in a row start in different banks; in the first row it has room
+   * for a few words, from kFlagsOffset on. */
+  static constexpr int kStride = ((Pixel::kPacked ? 4 : 1) * kInputPixels + 8) * 2;
+  static constexpr int kFlagsOffset = kStride - 16;
+  static constexpr int kPlaneBytes = Pixel::kPacked ? kInputPixels * 2 : kStride * kStepRows;
 
-  static constexpr int kTapBytes = 2 * 4 * kTapPairs;
+  __host__ __device__ static constexpr int set_bytes(int planes)
+  {
+    return kStride * kStepRows * (Pixel::kPacked ? 1 : planes);
+  }
+
+  static constexpr int kTapKinds = Pixel::kPacked ? 3 : 2; /* rows, columns, rows of chroma */
+  static constexpr int kTapBytes = kTapKinds * 4 * kTapPairs;
 };
 
 /* A kernel's part: the threads that load, kLoads pieces each, in `Threads` / 16 threads a row. */
@@ -162,7 +177,7 @@ struct UniformShape
   static constexpr bool kHasAlpha = false;
   static constexpr int kThreads = 32 * Strip::kWarps;
   static constexpr int kStages = Pixel::kChannels == 4 ? 1 : 2; /* of copies: steps ahead */
-  static constexpr int kPlaneSets = 2, kSetBytes = Strip::kColours * Strip::kPlaneBytes;
+  static constexpr int kPlaneSets = 2, kSetBytes = Strip::set_bytes(Strip::kColours);
   static constexpr int kBytes =
       kStages * Strip::kStageBytes + kPlaneSets * kSetBytes + Strip::kTapBytes;
 
@@ -183,7 +198,7 @@ struct WarpSpecializedShape : StripShape<Pixel, TapTiles>,
   static constexpr int kThreads = 32 * (kLoadWarps + kRowWarps + kColumnWarps);
   static constexpr int kStages = Pixel::kSampleBytes == 1 ? 2 : 1;
   static constexpr int kPlaneSets = 2;
-  static constexpr int kSetBytes = kFiltered * Strip::kPlaneBytes;
+  static constexpr int kSetBytes = Strip::set_bytes(kFiltered);
 
   /* Blocks of 16 pixels of the strip, and of a warp that filters columns. */
   static constexpr int kPixelBlocks = Strip::kPixels / 16,

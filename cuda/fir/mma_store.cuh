@@ -195,6 +195,34 @@ __device__ inline void store_pixel_pairs(const PlaneWork &work, const MmaStrips 
   }
 }
 
+/* ---- packed 4:2:2 ---- */
+
+/* Sums of 16 macropixels: a thread has lumas 2 g and 2 g + 1 of either block, and pixels g and
+ * g + 8 of either chroma: macropixels g and g + 8 of four rows. */
+__device__ inline void store_macropixels(const MmaJob &job, const PlaneWork &work,
+                                         MmaSums (&sums)[4], const StoreTarget &target)
+{
+  typedef MmaSums Pair[2];
+  const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+  const int x = target.x0 + g;
+  uint8_t *to = work.destination + (ptrdiff_t)(target.y0 + 2 * q) * work.destination_stride + x * 4;
+  uint32_t luma[2][2][4], chroma[2][2][4];
+
+  opaque_codes<255>(job.strip[0], *(Pair *)sums, luma);
+  opaque_codes<255>(job.strip[1], *(Pair *)(sums + 2), chroma);
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const int b = i & 1, e = i >> 1 & 1, h = i >> 2, row = 8 * h + e, y = target.y0 + 2 * q + row;
+    const uint32_t lumas = permute_bytes(luma[b][h][e], luma[b][h][2 + e], 0x0051);
+    const uint32_t chromas =
+        permute_bytes(chroma[0][h][2 * b + e], chroma[1][h][2 * b + e], 0x0051);
+
+    if (target.inside || (y >= work.first && y < target.end && x + 8 * b < work.width))
+      *(uint32_t *)(to + row * work.destination_stride + 32 * b) =
+          permute_bytes(lumas, chromas, work.luma ? 0x1504 : 0x5140);
+  }
+}
+
 /* ---- four bytes ---- */
 
 /* Colours a, b, c and alpha, as opaque_code has them; alpha comes first where the colours do not.
@@ -322,12 +350,14 @@ __device__ inline void store_opaque_colours(const PlaneWork &work, const MmaStri
   store_pixels(work, pixel, target);
 }
 
-/* Sums of 16 opaque pixels of two or four bytes. */
+/* Sums of 16 opaque pixels of two or four bytes, or macropixels. */
 template <typename Pixel>
 __device__ inline void store_block(const MmaJob &job, const PlaneWork &work, const MmaStrips &strip,
                                    MmaSums (&sums)[Pixel::kColours], const StoreTarget &target)
 {
-  if constexpr (Pixel::kPixelBytes == 2)
+  if constexpr (Pixel::kPacked)
+    store_macropixels(job, work, sums, target);
+  else if constexpr (Pixel::kPixelBytes == 2)
     store_pixel_pairs<Pixel>(work, strip, sums, target);
   else if constexpr (Pixel::kSampleBytes == 2)
     store_wide_pixels(work, strip, sums, target);

@@ -47,6 +47,7 @@ struct PlaneWork {
   bool unsharp;             /* sums are means, which samples are compared with */
   double amount, threshold; /* code values; of premultiplied colours, too */
   int tap_set;              /* of the job's taps: 0 luma and RGB, 1 the planes behind the first */
+  int luma;                 /* packed 4:2:2, whose pixels here are two: the byte of the first's */
   bool vector_aligned;      /* source and destination rows start on 16 bytes */
   ChannelTransform transform[CF_MAX_CHANNELS];
 };
@@ -65,6 +66,7 @@ struct Picture {
   TapRounding row[CF_MAX_PLANES], column[CF_MAX_PLANES]; /* for the tensor-core kernels */
 
   int sample_bytes;
+  bool packed;      /* 4:2:2: plane 0 has all pointers, what planes 0 to 2 say is of Y, U and V */
   bool has_alpha;   /* plane 0 has four channels, and one is alpha */
   int first_colour; /* of four channels, of which the other is alpha or padding: 0 or 1 */
 };
@@ -130,6 +132,9 @@ struct AlphaFeedback {
   uint32_t *words; /* page-locked; kernels write the last frame begun, and the last with alpha */
   uint32_t number; /* of the last frame; the first is 1 */
 };
+
+/* The same of a packed picture whose planes it serves. */
+bool mma_serves_packed(const Picture *picture, const CfDevice *device);
 
 /* The kernel for the next frame. `force` is CF_FIR_MMA_OPAQUE, CF_FIR_MMA_ALPHA, or neither. */
 FramePlan mma_plan_frame(const Picture *picture, const CfDevice *device,

@@ -187,6 +187,22 @@ bool run(void *opaque, const CfJob *job, CfStatus *status)
   return job->regions ? run_regions(state, job, status) : blur(state, job, status);
 }
 
+bool run_packed(void *opaque, const CfVideo *video, const CfJob *job, bool *done, CfStatus *status)
+{
+  State *const state = (State *)opaque;
+  CfGaussblurParams uniform;
+
+  *done = false;
+  if (job->regions || cf_blur_field_varies(&state->field, nullptr, &uniform))
+    return true;
+  if (!prepare_uniform(state, &uniform, status))
+    return false;
+  state->algorithm =
+      state->by_pyramid ? pyramid::algorithm(state->pyramid) : cf_fir_algorithm(state->fir);
+  return state->by_pyramid ? pyramid::run_packed(state->pyramid, video, job, done, status)
+                           : cf_fir_run_packed(state->fir, video, job, done, status);
+}
+
 bool update(void *opaque, const void *values, CfStatus *status)
 {
   State *const state = (State *)opaque;
@@ -269,4 +285,5 @@ extern "C" const CfEngine cf_gaussblur_cuda = {
     cf::gaussblur::close,
     true /* regions */,
     cf::gaussblur::halo,
+    cf::gaussblur::run_packed,
 };

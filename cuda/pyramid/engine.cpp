@@ -89,6 +89,13 @@ bool run(Engine *engine, const CfJob *job, CfStatus *status)
   return engine->u8mma ? u8_run(engine->u8, job, status) : fp32_run(engine->fp32, job, status);
 }
 
+bool run_packed(Engine *engine, const CfVideo *video, const CfJob *job, bool *done,
+                CfStatus *status)
+{
+  *done = false;
+  return !engine->u8mma || u8_run_packed(engine->u8, video, job, done, status);
+}
+
 int halo(const Engine *engine)
 {
   return engine->u8mma ? u8_halo(engine->u8) : fp32_halo(engine->fp32);

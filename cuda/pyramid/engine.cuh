@@ -29,6 +29,10 @@ bool update(Engine *engine, const CfGaussblurParams *params, CfStatus *status);
 /* Enqueues a job on its stream. */
 bool run(Engine *engine, const CfJob *job, CfStatus *status);
 
+/* CfEngine.run_packed. */
+bool run_packed(Engine *engine, const CfVideo *video, const CfJob *job, bool *done,
+                CfStatus *status);
+
 /* CfEngine.halo and CfEngine.algorithm ("pyramid-u8mma", "pyramid-fp32"). */
 int halo(const Engine *engine);
 const char *algorithm(const Engine *engine);

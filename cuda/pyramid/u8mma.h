@@ -62,7 +62,8 @@ struct U8Plane {
   int width, height, channels;
   int sample_bytes, shift; /* of two bytes, the bits below the code */
   int alpha;               /* channel that weights the others, or -1 */
-  bool source_vector;      /* rows start on 16 bytes */
+  uint32_t lumas;     /* of packed 4:2:2 which of a pixel's bytes are luma, a bit each; else 0 */
+  bool source_vector; /* rows start on 16 bytes */
   bool destination_vector; /* the same */
   uint32_t border;         /* pixels for the constant border, as many as fit */
   uint32_t transparent;    /* the pixel where nothing shows */
@@ -86,9 +87,13 @@ struct U8Plane {
   U8Axis x, y;
 };
 
-/* The kernels' parameter. */
+/* The kernels' parameter. Of packed 4:2:2 plane 2 is the picture, of pixels of four bytes, which
+ * are decimated and upsampled; planes 0 and 1, which only the coarse filter along rows has, are
+ * luma and both chromas, as fine and coarse samples lie: in the same memory. */
 struct U8Job {
   int planes;
+  bool packed;
+  int upsample_shares;                  /* of packed 4:2:2: 2^this CTAs share a stack of tiles */
   bool overlaps;                        /* launches may be dependent (pdl.cuh) */
   uint8_t prefilter[2][kPrefilterTaps]; /* D1 = 4, 8, times 2 D1^3 */
   U8Plane plane[CF_MAX_PLANES];
@@ -130,10 +135,23 @@ bool u8_update(U8Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *st
 /* Enqueues a job on its stream. */
 bool u8_run(U8Pyramid *pyramid, const CfJob *job, CfStatus *status);
 
+/* CfEngine.run_packed. */
+bool u8_run_packed(U8Pyramid *pyramid, const CfVideo *video, const CfJob *job, bool *done,
+                   CfStatus *status);
+
 /* CfEngine.halo. */
 int u8_halo(const U8Pyramid *pyramid);
 
 void u8_close(U8Pyramid *pyramid);
+
+/* Where the samples of a channel lie among those of the others; -1 for the second luma of packed
+ * 4:2:2, of which both make one sample. */
+__host__ __device__ inline int stored_channel(uint32_t lumas, int channel)
+{
+  const int chroma = 1 + channel / 2, luma = channel < 2 ? 0 : -1;
+
+  return !lumas ? channel : lumas >> channel & 1 ? luma : chroma;
+}
 
 /* --- how CTAs and warps divide a plane, for host and device --- */
 

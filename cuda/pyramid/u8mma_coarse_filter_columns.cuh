@@ -21,17 +21,19 @@ template <int C> struct UpsampleStack {
   int top;        /* the first tile that its coarse rows are enough for */
   int first, end; /* those to make */
 
-  __device__ UpsampleStack(const U8Plane &plane, int cta)
+  /* 2^`shares` CTAs share the tiles below each other. */
+  __device__ UpsampleStack(const U8Plane &plane, int cta, int shares)
   {
     const int own = warp_columns<C>(plane), all = own * kWarps;
     const int across = (plane.width + all - 1) / all;
     const int tiles = stack_tiles(plane.y.factor);
+    const int number = cta / across, share = number & ((1 << shares) - 1);
 
     x = cta % across * all;
     warp_x = x + (int)threadIdx.x / 32 * own;
-    top = (plane.first / 16 / tiles + cta / across) * tiles;
-    first = max(top, plane.first / 16);
-    end = min(top + tiles, (plane.end + 15) / 16);
+    top = (plane.first / 16 / tiles + (number >> shares)) * tiles;
+    first = max(top + (share * tiles >> shares), plane.first / 16);
+    end = min(top + ((share + 1) * tiles >> shares), (plane.end + 15) / 16);
   }
 };
 
@@ -119,9 +121,10 @@ __device__ inline void store_window(SharedCoarse<C> &shared, int channel, int wi
   }
 }
 
-/* Each warp makes some windows next to each other of a channel. The last of them may lie beyond all
- * columns, where other numbers are, that of `fine` at the end. */
-template <int C, int Windows, int Chunks>
+/* Each warp makes some windows next to each other of a channel, of which `Stored` are in memory.
+ * The last of them may lie beyond all columns, where other numbers are, that of `fine` at the end.
+ */
+template <int C, int Stored, int Windows, int Chunks>
 __device__ inline void share_windows(const U8Plane &plane, const UpsampleStack<C> &stack,
                                      const SharedTaps &taps, SharedCoarse<C> &shared)
 {
@@ -131,7 +134,7 @@ __device__ inline void share_windows(const U8Plane &plane, const UpsampleStack<C
   const int column = first_column(plane, stack) + 8 * first;
   float sum[Windows][4] = {};
 
-  if (column >= plane.columns)
+  if (column >= plane.columns || channel >= Stored)
     return;
   sum_windows<C, Windows, Chunks>(plane, stack, taps, address_in_coarse_x(plane, channel, column),
                                   8, 0, plane.y.chunks, sum);
@@ -150,21 +153,21 @@ __device__ inline float4 &sums_of_warp(SharedCoarse<C> &shared, int channel, int
 }
 
 /* Where there is one window of each channel, and many chunks, the warps share these. */
-template <int C, int Chunks>
+template <int C, int Stored, int Chunks>
 __device__ inline void share_window(const U8Plane &plane, const UpsampleStack<C> &stack,
                                     const SharedTaps &taps, SharedCoarse<C> &shared)
 {
   const int warp = (int)threadIdx.x / 32, chunks = plane.y.chunks;
   const uint2 *const column = address_in_coarse_x(plane, 0, first_column(plane, stack));
-  float sum[C][4] = {};
+  float sum[Stored][4] = {};
 
-  sum_windows<C, C, Chunks>(plane, stack, taps, column, plane.row_pairs * plane.columns,
-                            warp * chunks / kWarps, (warp + 1) * chunks / kWarps, sum);
+  sum_windows<C, Stored, Chunks>(plane, stack, taps, column, plane.row_pairs * plane.columns,
+                                 warp * chunks / kWarps, (warp + 1) * chunks / kWarps, sum);
 #pragma unroll
-  for (int i = 0; i < C; i++)
+  for (int i = 0; i < Stored; i++)
     sums_of_warp(shared, i, warp) = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
   __syncthreads();
-  if (warp < C) {
+  if (warp < Stored) {
     float all[4] = {};
 
 #pragma unroll
@@ -180,7 +183,7 @@ __device__ inline void share_window(const U8Plane &plane, const UpsampleStack<C>
   }
 }
 
-template <int C>
+template <int C, int Stored>
 __device__ inline void share_coarse(const U8Plane &plane, const UpsampleStack<C> &stack,
                                     const SharedTaps &taps, SharedCoarse<C> &shared)
 {
@@ -188,15 +191,15 @@ __device__ inline void share_coarse(const U8Plane &plane, const UpsampleStack<C>
   const int windows = windows_of<C>(plane), own = (windows + kSharing - 1) / kSharing;
 
   if (windows == 1)
-    share_window<C, C == 4 ? 3 : 5>(plane, stack, taps, shared);
+    share_window<C, Stored, C == 4 ? 3 : 5>(plane, stack, taps, shared);
   else if (own == 1)
-    share_windows<C, 1, 6>(plane, stack, taps, shared);
+    share_windows<C, Stored, 1, 6>(plane, stack, taps, shared);
   else if (own == 2)
-    share_windows<C, 2, 4>(plane, stack, taps, shared);
+    share_windows<C, Stored, 2, 4>(plane, stack, taps, shared);
   else if (own == 3)
-    share_windows<C, 3, 3>(plane, stack, taps, shared);
+    share_windows<C, Stored, 3, 3>(plane, stack, taps, shared);
   else
-    share_windows<C, 5, 2>(plane, stack, taps, shared);
+    share_windows<C, Stored, 5, 2>(plane, stack, taps, shared);
 }
 
 } // namespace cf::pyramid

@@ -68,18 +68,49 @@ __device__ inline uint32_t row_taps(const uint8_t *prefilter, int chunk, int wor
   return taps;
 }
 
-template <int C, int D, bool Wide> __device__ inline void share_row_taps(SharedTaps &taps)
+/* D1 of chroma is 4, of luma 8: then fine samples of both lie at the same places, and with chroma's
+ * taps times 8 all sums are of the same bytes. */
+constexpr int kOnePacked = 2 * 8 * 8 * 8;
+
+/* The same for packed 4:2:2; the second luma has no sums of its own. */
+__device__ inline uint32_t packed_row_taps(const SharedTaps &taps, uint32_t lumas, int chunk,
+                                           int word, int o)
+{
+  typedef DecimateTile<4, 4> Tile;
+  typedef DecimateTile<1, 8> LumaTile;
+  const int byte = o / Tile::kColumns, lane = (int)threadIdx.x % 4;
+  const int pixel = 16 * chunk + 4 * lane + word - Tile::kBefore - 4 * (o % Tile::kColumns);
+  const int chroma_tap = pixel - Tile::kFirst;
+  uint32_t result = 0;
+
+  if ((lumas >> byte & 1) == 0)
+    return chroma_tap >= 0 && chroma_tap < Tile::kTaps
+               ? 8u * taps.prefilter[0][chroma_tap] << 8 * byte
+               : 0;
+#pragma unroll
+  for (int i = 0; i < 2 && byte < 2; i++) {
+    const int tap = 2 * pixel + i - LumaTile::kFirst;
+
+    if (tap >= 0 && tap < LumaTile::kTaps)
+      result |= (uint32_t)taps.prefilter[1][tap] << 8 * (byte + 2 * i);
+  }
+  return result;
+}
+
+template <int C, int D, bool Wide>
+__device__ inline void share_row_taps(SharedTaps &taps, uint32_t lumas)
 {
   const int lane = (int)threadIdx.x % 32, g = lane / 4;
 
   for (int i = (int)threadIdx.x / 32; i < 2 * DecimateTile<C, D>::kChunks; i += kWarps) {
     const int chunk = i / 2, word = i % 2 * 2;
-    const uint8_t *prefilter = taps.prefilter[D == 8];
+    uint32_t *const taps_of_lane = (uint32_t *)&taps.rows[i][lane];
 
-    taps.rows[i][lane] = make_uint4(row_taps<C, D, Wide>(prefilter, chunk, word, g),
-                                    row_taps<C, D, Wide>(prefilter, chunk, word, g + 8),
-                                    row_taps<C, D, Wide>(prefilter, chunk, word + 1, g),
-                                    row_taps<C, D, Wide>(prefilter, chunk, word + 1, g + 8));
+#pragma unroll 1
+    for (int j = 0; j < 4; j++)
+      taps_of_lane[j] =
+          lumas ? packed_row_taps(taps, lumas, chunk, word + j / 2, g + j % 2 * 8)
+                : row_taps<C, D, Wide>(taps.prefilter[D == 8], chunk, word + j / 2, g + j % 2 * 8);
   }
 }
 
@@ -133,13 +164,14 @@ __device__ inline void share_column_taps(const U8Plane &plane, SharedTaps &taps)
 }
 
 template <int C, int D, bool Wide>
-__device__ inline void share_taps(const U8Job &job, const U8Plane &plane, SharedTaps &shared)
+__device__ inline void share_taps(const U8Job &job, const U8Plane &plane, uint32_t lumas,
+                                  SharedTaps &shared)
 {
   if (threadIdx.x < 2 * kPrefilterTaps)
     shared.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps] =
         job.prefilter[threadIdx.x / kPrefilterTaps][threadIdx.x % kPrefilterTaps];
   __syncthreads();
-  share_row_taps<C, D, Wide>(shared);
+  share_row_taps<C, D, Wide>(shared, lumas);
   share_column_taps(plane, shared);
   __syncthreads();
 }
@@ -371,9 +403,11 @@ template <int C, bool Wide> struct Store {
 
   const U8Plane &plane;
   const Strip &strip;
-  bool whole; /* all of the warp's columns are wanted */
+  const uint32_t lumas; /* see U8Plane */
+  bool whole;           /* all of the warp's columns are wanted */
 
-  __device__ Store(const U8Plane &plane, const Strip &strip) : plane(plane), strip(strip)
+  __device__ Store(const U8Plane &plane, const Strip &strip, uint32_t lumas)
+      : plane(plane), strip(strip), lumas(lumas)
   {
     whole = strip.column + kTilesPerWarp * kColumns <= plane.left + plane.fine_pitch;
   }
@@ -397,14 +431,18 @@ template <int C, bool Wide> struct Store {
 #pragma unroll
     for (int half = 0; half < (Wide ? 1 : 2); half++) {
       const int o = lane / 4 + 8 * half, x = strip.column + o % kColumns;
+      const int channel = stored_channel(lumas, o / kColumns);
       float *to = plane.fine +
-                  ((o / kColumns) * rows + (row - plane.fine_first)) * (ptrdiff_t)plane.fine_pitch +
+                  (channel * rows + (row - plane.fine_first)) * (ptrdiff_t)plane.fine_pitch +
                   (x - plane.left);
 
 #pragma unroll
       for (int i = 0; i < 2; i++) {
         const int y = row + i;
         const bool inside = y >= strip.first && y >= plane.fine_first && y < strip.end;
+
+        if (channel < 0)
+          continue;
 
 #pragma unroll
         for (int t = 0; t < kTilesPerWarp; t++) {
@@ -435,19 +473,20 @@ template <int C, bool Wide> struct Store {
 };
 
 /* C bytes a pixel. */
-template <int C, int D, bool Wide, bool Folds>
+template <int C, int D, bool Wide, bool Folds, bool Packed = false>
 __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta, SharedTaps &shared)
 {
-  constexpr int kOne = 2 * D * D * D;
+  const uint32_t lumas = Packed ? plane.lumas : 0;
+  const int one = Packed ? kOnePacked : 2 * D * D * D;
   const Strip strip = Strip::of<C>(plane, cta);
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
   const bool own = strip.column < plane.x.stored_end;
   const SourceLoader<C, D, Folds> source(plane, strip.column);
   uint4 words[2][SourceLoader<C, D, Folds>::kChunks];
 
-  const Store<C, Wide> store(plane, strip);
-  const Centre centre[2] = {Centre(plane, byte_of<C, Wide>(lane / 4), kOne),
-                            Centre(plane, byte_of<C, Wide>(lane / 4 + 8), kOne)};
+  const Store<C, Wide> store(plane, strip, lumas);
+  const Centre centre[2] = {Centre(plane, byte_of<C, Wide>(lane / 4), one),
+                            Centre(plane, byte_of<C, Wide>(lane / 4 + 8), one)};
   Fine fine[kTilesPerWarp] = {};
   bool weighted = false; /* the last step was not opaque */
 
@@ -460,8 +499,8 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
     Sums sums[kTilesPerWarp];
 
     if (step >= first) {
-      source.complete(step, words);
-      if constexpr (C == 4 && !Wide)
+      source.complete(step, lumas, words);
+      if constexpr (C == 4 && !Wide && !Packed)
         filter_rows_as_needed<D>(plane, words, &shared.rows[0][lane], centre, weighted, sums);
       else
         filter_rows<C, D>(words, &shared.rows[0][lane], centre, sums);
@@ -469,7 +508,7 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
     if (own && first_done(decimation, step + 1) < strip.end)
       source.fetch(step + 1, words);
     if (step < first) {
-      share_taps<C, D, Wide>(job, plane, shared);
+      share_taps<C, D, Wide>(job, plane, lumas, shared);
       if (!own)
         return;
     } else {
@@ -497,6 +536,15 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
     decimate<4, 8, false, Folds>(job, plane, (int)blockIdx.x, shared);
   else
     decimate<4, 4, false, Folds>(job, plane, (int)blockIdx.x, shared);
+}
+
+__global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
+    decimate_packed_kernel(const __grid_constant__ U8Job job)
+{
+  __shared__ SharedTaps shared;
+
+  pdl_trigger();
+  decimate<4, 4, false, false, true>(job, job.plane[2], (int)blockIdx.x, shared);
 }
 
 /* Planes of one and of two channels. */
@@ -531,7 +579,8 @@ void (*const kernels[3][2])(U8Job) = {
 
 bool u8_decimate(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfStatus *status)
 {
-  void (*const kernel)(U8Job) = kernels[plan.pixels ? 2 : plan.wide][plan.folds];
+  void (*const kernel)(U8Job) =
+      job->packed ? decimate_packed_kernel : kernels[plan.pixels ? 2 : plan.wide][plan.folds];
 
   if (!set_shared_memory_share(kernel, status))
     return false;

@@ -143,6 +143,14 @@ template <int C, int D, bool Folds> struct SourceLoader {
     return C == 1 ? (pixel & 0xff) * 0x01010101u : C == 2 ? __byte_perm(pixel, 0, 0x1010) : pixel;
   }
 
+  /* With packed 4:2:2 the nearest luma in the place of the farther one. */
+  __device__ static uint32_t edge_of(uint32_t pixel, bool left, uint32_t lumas)
+  {
+    const uint32_t select = lumas == 5 ? (left ? 0x3010 : 0x3212) : left ? 0x1210 : 0x3230;
+
+    return lumas ? __byte_perm(pixel, 0, select) : repeat(pixel);
+  }
+
   __device__ static uint32_t reverse(uint32_t word)
   {
     return C == 1 ? __byte_perm(word, 0, 0x0123) : C == 2 ? __byte_perm(word, 0, 0x1032) : word;
@@ -207,8 +215,10 @@ template <int C, int D, bool Folds> struct SourceLoader {
     }
   }
 
-  /* Makes what lies outside of what was loaded. Apart, since it waits for that. */
-  __device__ void complete(int step, uint4 (&to)[2][kChunks]) const
+  /* Makes what lies outside of what was loaded. Apart, since it waits for that. `lumas`: see
+   * U8Plane.
+   */
+  __device__ void complete(int step, uint32_t lumas, uint4 (&to)[2][kChunks]) const
   {
     const int y = row_of(step);
 
@@ -219,7 +229,7 @@ template <int C, int D, bool Folds> struct SourceLoader {
         mirror_at_pixels(to[0]);
         mirror_at_pixels(to[1]);
       } else {
-        make_outside(to);
+        make_outside(lumas, to);
       }
     }
     if (plane.y.border == CF_BORDER_CONSTANT) {
@@ -231,7 +241,7 @@ template <int C, int D, bool Folds> struct SourceLoader {
     }
   }
 
-  __device__ void make_outside(uint4 (&to)[2][kChunks]) const
+  __device__ void make_outside(uint32_t lumas, uint4 (&to)[2][kChunks]) const
   {
     const bool constant = plane.x.border == CF_BORDER_CONSTANT;
     const uint32_t mask = constant ? 0 : 0xffffffff, border = constant ? plane.border : 0;
@@ -245,7 +255,7 @@ template <int C, int D, bool Folds> struct SourceLoader {
       for (int h = 0; h < 2; h++) {
         if (!Folds) {
           const uint32_t pixel = x0 < 0 ? to[h][c].x : to[h][c].w >> (32 - 8 * (C % 4)) % 32;
-          const uint32_t edge = (repeat(pixel) & mask) | border;
+          const uint32_t edge = (edge_of(pixel, x0 < 0, lumas) & mask) | border;
 
           to[h][c].x = outside ? edge : to[h][c].x;
           to[h][c].y = outside ? edge : to[h][c].y;

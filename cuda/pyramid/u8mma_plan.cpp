@@ -16,6 +16,9 @@ struct U8Pyramid {
   CfVideo video;
   CfDevice *device;
   U8Job job; /* but for pointers, strides and what depends on the band */
+
+  bool packs; /* can do packed 4:2:2, by this job, but for the same and the border */
+  U8Job packed;
 };
 
 namespace
@@ -100,8 +103,9 @@ void describe_channels(U8Plane *plane, const CfFormatInfo *format, int p, const 
     plane->transparent |= (uint32_t)filter->channel[c].centre << 8 * c;
 }
 
+/* With `fine_columns` D1 is the least along rows. */
 bool describe_plane(U8Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
-                    const double sigma[2], CfStatus *status)
+                    const double sigma[2], bool fine_columns, CfStatus *status)
 {
   const bool weighted = plan->plane[p].premultiplied;
   const int bits = cf_format_info(video->format)->bits;
@@ -111,6 +115,10 @@ bool describe_plane(U8Job *job, const CfVideo *video, int p, const CfFirPlan *pl
   CfPyramidAxis x = {}, y = {};
 
   factors[0].boxes = factors[1].boxes = true; /* which are good enough where D is, for 10 bits */
+  if (fine_columns) {
+    factors[0].thinning *= factors[0].decimation / kU8LeastDecimation;
+    factors[0].decimation = kU8LeastDecimation;
+  }
   plane->width = cf_plane_width(video, p);
   plane->height = cf_plane_height(video, p);
   describe_channels(plane, cf_format_info(video->format), p, &plan->plane[p]);
@@ -138,6 +146,45 @@ bool describe_plane(U8Job *job, const CfVideo *video, int p, const CfFirPlan *pl
   return good;
 }
 
+bool folds(int border)
+{
+  return border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT;
+}
+
+/* Makes a job of packed 4:2:2 of planes 0 and 1, as they were described, U being the latter.
+ * Returns whether it can be done: then fine and coarse samples of both lie at the same places. */
+bool describe_packed(U8Job *job, int border)
+{
+  U8Plane *luma = &job->plane[0], *chroma = &job->plane[1], *both = &job->plane[2];
+  U8Axis *x = &both->x;
+  const int end =
+      luma->x.stored_end > chroma->x.stored_end ? luma->x.stored_end : chroma->x.stored_end;
+
+  *both = *chroma;
+  both->channels = 4;
+  both->fine_scale = luma->fine_scale;
+  both->left = luma->left < chroma->left ? luma->left : chroma->left;
+  both->fine_pitch = round_up(end - both->left, 4);
+  both->columns = luma->columns > chroma->columns ? luma->columns : chroma->columns;
+  x->stored_first = both->left;
+  x->stored_end = end;
+  chroma->channels = 2;
+  for (U8Plane *plane = luma; plane < both; plane++) {
+    plane->left = both->left;
+    plane->fine_pitch = both->fine_pitch;
+    plane->columns = both->columns;
+    describe_products(plane);
+  }
+  /* The coarse filter's CTAs divide rows by D. */
+  chroma->x.factor = luma->x.factor;
+  chroma->x.factor_log2 = luma->x.factor_log2;
+  job->planes = 3;
+  job->packed = true;
+  return !folds(border) && luma->x.factor == 2 * x->factor && luma->x.decimation == 8 &&
+         luma->x.decimation2 == x->decimation2 && luma->x.coarse_first == x->coarse_first &&
+         both->width % 4 == 0 && luma->width == 2 * both->width;
+}
+
 /* ---- a job's geometry ---- */
 
 void place_rows(U8Plane *plane, CfPlaneRows made, CfPlaneRows readable)
@@ -158,10 +205,11 @@ void place_rows(U8Plane *plane, CfPlaneRows made, CfPlaneRows readable)
   plane->row_pairs = round_up(plane->fine_end + 3 - plane->coarse_x_first, 8) / 2;
 }
 
-void place_job(U8Pyramid *pyramid, const CfJob *job)
+void place_job(const U8Pyramid *pyramid, U8Job *work, const CfJob *job)
 {
-  for (int p = 0; p < pyramid->job.planes; p++) {
-    U8Plane *plane = &pyramid->job.plane[p];
+  for (int i = 0; i < work->planes; i++) {
+    U8Plane *plane = &work->plane[i];
+    const int p = work->packed ? 0 : i;
 
     plane->source = job->source.data[p];
     plane->source_stride = job->source.stride[p];
@@ -180,15 +228,20 @@ size_t place_memory(U8Job *job, uint8_t *base)
 {
   size_t used = 0;
 
-  for (int p = 0; p < job->planes; p++) {
+  for (int p = job->packed ? 2 : 0; p < job->planes; p++) {
     U8Plane *plane = &job->plane[p];
-    const size_t fine = (size_t)(plane->fine_end - plane->fine_first) * plane->channels;
+    const size_t channels = job->packed ? 3 : plane->channels;
+    const size_t coarse = (size_t)plane->row_pairs * plane->columns;
+    const size_t fine = (size_t)(plane->fine_end - plane->fine_first) * plane->fine_pitch;
 
     plane->coarse_x = (uint2 *)(base + used);
-    used +=
-        scratch_bytes((size_t)plane->row_pairs * plane->channels * plane->columns * sizeof(uint2));
+    used += scratch_bytes(coarse * channels * sizeof(uint2));
     plane->fine = (float *)(base + used);
-    used += scratch_bytes(fine * plane->fine_pitch * sizeof(float));
+    used += scratch_bytes(fine * channels * sizeof(float));
+    for (int i = 0; job->packed && i < 2; i++) {
+      job->plane[i].coarse_x = plane->coarse_x + coarse * i;
+      job->plane[i].fine = plane->fine + fine * i;
+    }
   }
   return used;
 }
@@ -213,15 +266,11 @@ double work_of(const U8Plane *plane)
   return (double)plane->width * plane->channels * (plane->end - plane->first);
 }
 
-bool folds(int border)
-{
-  return border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT;
-}
-
 /* Shares the CTAs of a device between the planes, whose rows are known. */
 U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
 {
   const int decimate_ctas = device->info.multiprocessors * kU8DecimateCtasPerSm;
+  const int upsample_slots = device->info.multiprocessors * kU8UpsampleCtasPerSm;
   U8LaunchPlan plan = {};
   double work = 0.0;
 
@@ -229,10 +278,11 @@ U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
   plan.pixels = job->plane[0].channels == 4;
   plan.wide = job->plane[0].sample_bytes == 2;
   plan.folds = folds(job->plane[0].x.border);
-  for (int p = 0; p < job->planes; p++)
+  for (int p = job->packed ? 2 : 0; p < job->planes; p++)
     work += work_of(&job->plane[p]);
   for (int p = 0; p < job->planes; p++) {
     U8Plane *plane = &job->plane[p];
+    const bool is_picture = !job->packed || p == 2;
     const int across = decimate_ctas_across(plane);
     const int fine = plane->fine_end - (plane->fine_first & ~3);
     const int stack = 16 * stack_tiles(plane->y.factor);
@@ -243,9 +293,14 @@ U8LaunchPlan plan_launches(U8Job *job, const CfDevice *device)
     plane->decimate_first_cta = plan.decimate_ctas;
     plane->coarse_filter_first_cta = plan.coarse_filter_ctas;
     plane->upsample_first_cta = plan.upsample_ctas;
-    plan.decimate_ctas += across * div_up(fine, plane->strip);
-    plan.coarse_filter_ctas += segments_of_rows(*plane) * plane->row_pairs / 4 * plane->channels;
-    plan.upsample_ctas += upsample_ctas_across(plane) * stacks;
+    if (is_picture) {
+      plan.decimate_ctas += across * div_up(fine, plane->strip);
+      plan.upsample_ctas += upsample_ctas_across(plane) * stacks;
+      job->upsample_shares = job->packed && 2 * plan.upsample_ctas <= upsample_slots;
+      plan.upsample_ctas <<= job->upsample_shares;
+    }
+    if (!job->packed || p < 2)
+      plan.coarse_filter_ctas += segments_of_rows(*plane) * plane->row_pairs / 4 * plane->channels;
   }
   return plan;
 }
@@ -295,6 +350,25 @@ U8Pyramid *u8_open(const CfVideo *video, CfDevice *device, CfStatus *status)
   return pyramid;
 }
 
+/* Takes a job for planes over, and makes that for packed pictures of it. */
+static bool take_over(U8Pyramid *pyramid, const U8Job *job, const CfFirPlan *plan,
+                      const CfGaussblurParams *params, CfStatus *status)
+{
+  const bool may_be_packed = pyramid->video.format == CF_FORMAT_Y42B;
+  U8Job packed = *job;
+  double sigma[2];
+
+  if (may_be_packed) {
+    plane_sigmas(&pyramid->video, 1, params, sigma);
+    if (!describe_plane(&packed, &pyramid->video, 1, plan, sigma, true, status))
+      return false;
+  }
+  pyramid->job = *job;
+  pyramid->packs = may_be_packed && describe_packed(&packed, params->border);
+  pyramid->packed = packed;
+  return true;
+}
+
 bool u8_update(U8Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *status)
 {
   const CfFormatInfo *format = cf_format_info(pyramid->video.format);
@@ -309,20 +383,16 @@ bool u8_update(U8Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *st
     double sigma[2];
 
     plane_sigmas(&pyramid->video, p, params, sigma);
-    good = describe_plane(next, &pyramid->video, p, &plan, sigma, status);
+    good = describe_plane(next, &pyramid->video, p, &plan, sigma, false, status);
   }
-  if (good)
-    pyramid->job = *next;
+  good = good && take_over(pyramid, next, &plan, params, status);
   cf_fir_plan_free(&plan);
   free(next);
   return good;
 }
 
-bool u8_run(U8Pyramid *pyramid, const CfJob *job, CfStatus *status)
+static bool run_placed(U8Pyramid *pyramid, U8Job *work, const CfJob *job, CfStatus *status)
 {
-  U8Job *work = &pyramid->job;
-
-  place_job(pyramid, job);
   const U8LaunchPlan plan = plan_launches(work, pyramid->device);
   uint8_t *scratch =
       (uint8_t *)cf_scratch_take(pyramid->device, place_memory(work, nullptr), job->stream, status);
@@ -334,6 +404,32 @@ bool u8_run(U8Pyramid *pyramid, const CfJob *job, CfStatus *status)
                     u8_coarse_filter_rows(work, plan, job->stream, status) &&
                     u8_upsample(work, plan, job->stream, status);
   return cf_scratch_give(pyramid->device, scratch, job->stream, good ? status : nullptr) && good;
+}
+
+bool u8_run(U8Pyramid *pyramid, const CfJob *job, CfStatus *status)
+{
+  place_job(pyramid, &pyramid->job, job);
+  return run_placed(pyramid, &pyramid->job, job, status);
+}
+
+bool u8_run_packed(U8Pyramid *pyramid, const CfVideo *video, const CfJob *job, bool *done,
+                   CfStatus *status)
+{
+  const CfPlaneFormat *layout = &cf_format_info(video->format)->plane[0];
+  U8Job *work = &pyramid->packed;
+  U8Plane *picture = &work->plane[2];
+
+  *done = false;
+  if (!pyramid->packs)
+    return true;
+  place_job(pyramid, work, job);
+  if (!picture->source_vector || !picture->destination_vector)
+    return true;
+  *done = true;
+  picture->lumas = layout->role[0] == CF_ROLE_LUMA ? 0x5 : 0xa;
+  const uint32_t mask = picture->lumas == 0x5 ? 0x00ff00ff : 0xff00ff00;
+  picture->border = (work->plane[0].border & mask) | (work->plane[1].border & ~mask);
+  return run_placed(pyramid, work, job, status);
 }
 
 int u8_halo(const U8Pyramid *pyramid)

@@ -12,7 +12,7 @@
  * precision only the results along rows are rounded to fp16; with alpha they are split too, since
  * then colours are quotients.
  */
-#include "cuda/pyramid/u8mma_coarse_filter_columns.cuh"
+#include "cuda/pyramid/u8mma_upsample_rows.cuh"
 
 namespace cf::pyramid
 {
@@ -28,105 +28,6 @@ constexpr float kLittle = 1.0f / 2048;
 constexpr float kWhole = 1024.0f;
 
 constexpr int kMostBases = kU8MaxDecimation * kU8MaxDecimation2 / 8;
-
-/* The cubic B-spline of a sample from a coarse one, D samples apart. */
-__device__ inline float spline(const U8Axis &axis, int sample, int coarse)
-{
-  const int halves = 2 * (sample - (coarse << axis.factor_log2)) - (axis.factor - 1);
-  const float distance = fabsf((float)halves * (0.5f * axis.cell));
-  const float beyond = fmaxf(2.0f - distance, 0.0f);
-
-  return distance < 1.0f
-             ? (4.0f - 6.0f * distance * distance + 3.0f * distance * distance * distance) *
-                   (1.0f / 6)
-             : beyond * beyond * beyond * (1.0f / 6);
-}
-
-/* Weights of two coarse samples next to each other: as fp16 numbers and their residuals. Not
- * inlined: to fetch the instructions would take longer. */
-__device__ __noinline__ uint2 weigh(const U8Axis &axis, int sample, int coarse)
-{
-  return split_half2(spline(axis, sample, coarse), spline(axis, sample, coarse + 1));
-}
-
-/* The column of a tile that row `row` of product `part` stands for. Of the results of the last
- * product a thread has two columns of either half of these rows: so its four columns, or with
- * `wide` its eight of both parts, lie next to each other. */
-__device__ inline int column_of(int part, int row, bool wide)
-{
-  const int n = row % 8, half = row / 8;
-
-  return wide ? n / 2 * 8 + 4 * part + 2 * half + n % 2 : 16 * part + n / 2 * 4 + 2 * half + n % 2;
-}
-
-/* ---- rows ---- */
-
-/* 16 coarse rows of a channel for a thread: two columns of rows g and g + 8. */
-struct Coarse {
-  uint2 row[2];
-};
-
-/* Weights along rows of a part's 16 columns, and where its coarse samples are. */
-struct AcrossRows {
-  int pair, last;   /* of coarse columns */
-  uint2 weights[2]; /* of columns g and g + 8 */
-
-  template <int C>
-  __device__ AcrossRows(const U8Plane &plane, const UpsampleStack<C> &stack, int part)
-  {
-    const int lane = (int)threadIdx.x % 32;
-    const bool wide = C < 4 && plane.x.factor > 4;
-    const int x0 = plane.x.factor > 4 ? stack.warp_x : stack.warp_x + 16 * part;
-
-    pair = ((x0 - stack.x) >> (plane.x.factor_log2 + 1)) + lane % 4;
-    last = 4 * windows_of<C>(plane) - 1;
-#pragma unroll
-    for (int i = 0; i < 2; i++)
-      weights[i] = weigh(plane.x, stack.warp_x + column_of(part, lane / 4 + 8 * i, wide),
-                         (x0 >> plane.x.factor_log2 & ~1) - 2 + lane % 4 * 2);
-  }
-
-  template <int C> __device__ Coarse load(const SharedCoarse<C> &shared, int channel) const
-  {
-    const int row = (int)threadIdx.x % 32 / 4;
-    const int at = min(pair, last); /* what lies beyond has no share, but must be a number */
-
-    return {shared.sample[channel][row][at], shared.sample[channel][row + 8][at]};
-  }
-};
-
-/* Results of the first product: 16 columns x 16 coarse rows, as right matrices of the second; of
- * either half of the columns. */
-struct Middle {
-  uint32_t half[2][2], residual[2][2];
-};
-
-template <bool Exact>
-__device__ inline void expand_rows(const AcrossRows &across, const Coarse &coarse, Middle &middle)
-{
-  const uint2(&weights)[2] = across.weights;
-  const uint32_t main[4] = {weights[0].x, weights[1].x, weights[0].x, weights[1].x};
-  const uint32_t left[4] = {weights[0].y, weights[1].y, weights[0].y, weights[1].y};
-
-#pragma unroll
-  for (int r = 0; r < 2; r++) {
-    float sum[4] = {};
-
-    mma_f32(sum, main, coarse.row[r].x, coarse.row[r].y);
-    mma_f32(sum, left, coarse.row[r].x, coarse.row[r].y);
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      if (Exact) {
-        const uint2 split = split_half2(sum[2 * i], sum[2 * i + 1]);
-
-        middle.half[i][r] = split.x;
-        middle.residual[i][r] = split.y;
-      } else {
-        middle.half[i][r] = pack_half2(sum[2 * i], sum[2 * i + 1]);
-      }
-    }
-  }
-}
 
 /* ---- columns ---- */
 
@@ -483,10 +384,52 @@ __device__ inline void make_pixels(const U8Plane &plane, const UpsampleStack<4> 
   }
 }
 
+/* Packed 4:2:2: channels are Y, U, Y, V here, of which three are stored. `lumas`: [luma][part].
+ * Rows have whole 16 bytes. */
+__device__ inline void make_macropixels(const U8Plane &plane, const UpsampleStack<4> &stack,
+                                        const AcrossRows (&rows)[2],
+                                        const AcrossRows (&lumas)[2][2], const Shared<4> &shared)
+{
+  const Centres<4> centres(plane);
+  const uint32_t order = plane.lumas == 0x5 ? 0x3210 : 0x2301;
+  const int lane = (int)threadIdx.x % 32;
+
+#pragma unroll 1
+  for (int part = 0; part < 2; part++) {
+    const int x = stack.warp_x + 16 * part + lane % 4 * 4;
+    const AcrossRows chroma = part ? rows[1] : rows[0];
+    const AcrossRows luma[2] = {part ? lumas[0][1] : lumas[0][0], part ? lumas[1][1] : lumas[1][0]};
+    Middle middle[4];
+
+#pragma unroll
+    for (int c = 0; c < 4; c++)
+      expand_rows<false>(c % 2 ? chroma : luma[c / 2],
+                         chroma.load(shared.coarse, c % 2 ? 1 + c / 2 : 0), middle[c]);
+#pragma unroll 1
+    for (int tile = stack.first; tile < stack.end; tile++) {
+      const AcrossColumns columns(plane, shared.weights, tile - stack.top);
+      uint32_t word[2][4];
+
+      make_words<4, 1>(centres, columns, middle, 0, word);
+#pragma unroll
+      for (int r = 0; r < 2; r++) {
+        const int y = 16 * tile + lane / 4 + 8 * r;
+        uint32_t(&four)[4] = word[r];
+
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+          four[i] = __byte_perm(four[i], 0, order);
+        if (x < plane.width && y >= plane.first && y < plane.end)
+          store_words(plane.destination + (ptrdiff_t)y * plane.destination_stride + 4 * x, four);
+      }
+    }
+  }
+}
+
 template <int C, int Bytes>
 __device__ inline void upsample(const U8Plane &plane, const U8Taps &low, int cta, Shared<C> &shared)
 {
-  const UpsampleStack<C> stack(plane, cta);
+  const UpsampleStack<C> stack(plane, cta, 0);
 
   /* All that does not wait for the coarse samples comes first. */
   AcrossRows rows[2] = {AcrossRows(plane, stack, 0), AcrossRows(plane, stack, 1)};
@@ -494,7 +437,7 @@ __device__ inline void upsample(const U8Plane &plane, const U8Taps &low, int cta
   share_taps(plane.y, low, shared.taps.half, shared.taps.residual);
   __syncthreads();
   pdl_wait();
-  share_coarse<C>(plane, stack, shared.taps, shared.coarse);
+  share_coarse<C, C>(plane, stack, shared.taps, shared.coarse);
   __syncthreads();
   if (stack.warp_x >= plane.width)
     return;
@@ -510,6 +453,28 @@ __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
   __shared__ Shared<4> shared;
 
   upsample<4, 1>(job.plane[0], job.taps[0][1], (int)blockIdx.x, shared);
+}
+
+__global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
+    upsample_packed_kernel(const __grid_constant__ U8Job job)
+{
+  __shared__ Shared<4> shared;
+  const U8Plane &plane = job.plane[2];
+  const U8Axis &luma = job.plane[0].x;
+  const UpsampleStack<4> stack(plane, (int)blockIdx.x, job.upsample_shares);
+  const AcrossRows rows[2] = {AcrossRows(plane, stack, 0), AcrossRows(plane, stack, 1)};
+  const AcrossRows lumas[2][2] = {
+      {AcrossRows(plane, stack, 0, luma, 2, 0), AcrossRows(plane, stack, 1, luma, 2, 0)},
+      {AcrossRows(plane, stack, 0, luma, 2, 1), AcrossRows(plane, stack, 1, luma, 2, 1)}};
+
+  share_weights(plane, shared.weights);
+  share_taps(plane.y, job.taps[0][1], shared.taps.half, shared.taps.residual);
+  __syncthreads();
+  pdl_wait();
+  share_coarse<4, 3>(plane, stack, shared.taps, shared.coarse);
+  __syncthreads();
+  if (stack.warp_x < plane.width)
+    make_macropixels(plane, stack, rows, lumas, shared);
 }
 
 /* Of samples of `Bytes` bytes. */
@@ -535,9 +500,10 @@ __global__ void __launch_bounds__(kThreads, kU8UpsampleCtasPerSm)
 
 bool u8_upsample(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfStatus *status)
 {
-  const auto kernel = plan.pixels ? upsample_pixels_kernel
-                      : plan.wide ? upsample_planes_kernel<2>
-                                  : upsample_planes_kernel<1>;
+  const auto kernel = job->packed   ? upsample_packed_kernel
+                      : plan.pixels ? upsample_pixels_kernel
+                      : plan.wide   ? upsample_planes_kernel<2>
+                                    : upsample_planes_kernel<1>;
 
   return set_shared_memory_share(kernel, status) &&
          launch_job(kernel, job, plan.upsample_ctas, kThreads, 0, stream, "enlarging a blur",

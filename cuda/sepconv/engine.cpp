@@ -33,4 +33,5 @@ extern "C" const CfEngine cf_sepconv_cuda = {
     cf_fir_close,
     false, /* regions */
     cf_fir_halo,
+    cf_fir_run_packed,
 };
