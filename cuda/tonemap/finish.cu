@@ -19,6 +19,7 @@ struct Finish {
   Destination destination;
 };
 
+constexpr float kTiny = 1e-30f; /* divisors of 0 are this */
 constexpr float kKnee = (float)CF_TONEMAP_KNEE, kRoom = (float)(1.0 - CF_TONEMAP_KNEE);
 
 /* --- a pixel --- */
@@ -53,7 +54,7 @@ struct LookUps {
 __device__ __forceinline__ float local(const Tones &tones, float difference, float gains,
                                        float room)
 {
-  constexpr float kTiny = 1e-18f; /* no room is divided by it */
+  constexpr float kNoRoom = 1e-18f; /* squared; is divided by */
   float added = gains;
 
   if (tones.detail != 0.0f) {
@@ -65,7 +66,7 @@ __device__ __forceinline__ float local(const Tones &tones, float difference, flo
     added = fmaf(tones.detail * stops, t * t * fmaf(-2.0f, t, 3.0f), added);
   }
   const float raised = fmaxf(added, 0.0f);
-  const float length = rsqrt_approx(fmaf(raised, raised, fmaf(room, room, kTiny)));
+  const float length = rsqrt_approx(fmaf(raised, raised, fmaf(room, room, kNoRoom)));
 
   return fmaf(raised * room, length, fminf(added, 0.0f));
 }
@@ -73,12 +74,18 @@ __device__ __forceinline__ float local(const Tones &tones, float difference, flo
 /* What light is scaled by where its norm is `norm`: rolled off, over the norm. */
 __device__ __forceinline__ float roll_off(float norm, float most)
 {
-  constexpr float kTiny = 1e-30f; /* norms of 0 are divided by it */
   const float beyond = fmaxf(norm - kKnee, 0.0f);
   const float divisor = fmaf(beyond, (most - 1.0f) * (1.0f / kRoom), most);
 
   return fmaf(norm - beyond, divisor, beyond * most) *
          reciprocal_approx(fmaf(divisor, norm, kTiny));
+}
+
+__device__ __forceinline__ float power_16(float x)
+{
+  const float square = x * x, fourth = square * square, eighth = fourth * fourth;
+
+  return eighth * eighth;
 }
 
 __device__ __forceinline__ float encode(float light)
@@ -106,17 +113,24 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
       own + local(tones, plane - base, tables.gain_of(base) - own, on_line(room, plane)));
   gain *= roll_off(gain * fmaf((float)CF_TONEMAP_BRIGHTEST, above, luminance), tables.most);
 
-  /* The way from grey is shortened to the ends of what BT.709 can show. Where there is none, the
+  /* The way from grey ends where a component is 0, or by rounding below. Where there is no way, the
    * saturation of what is not a number is 0. */
-  const float grey = fminf(gain * luminance, 1.0f);
-  const float colour = gain * on_line(saturation, plane);
-  const float inside =
-      colour * fminf(__saturatef((1.0f - grey) * reciprocal_approx(colour * fabsf(above))),
-                     __saturatef(grey * reciprocal_approx(colour * fabsf(below))));
+  const float grey = gain * luminance, colour = gain * on_line(saturation, plane);
+  const float away = colour * fma_saturate(grey, reciprocal_approx(colour * fabsf(below)), 1e-6f);
 
-  return {encode(fma_saturate(sdr.red - luminance, inside, grey)),
-          encode(fma_saturate(sdr.green - luminance, inside, grey)),
-          encode(fma_saturate(sdr.blue - luminance, inside, grey))};
+  /* cf_tonemap_paling() and the division by `most` in one. */
+  const float most = fmaxf(fmaf(away, above, grey), 1.0f);
+  const float beyond = most - 1.0f, rate = (float)CF_TONEMAP_PALING * beyond;
+  const float dark = power_16(fmaxf(fmaf(away, below, 1.0f - grey), 0.25f));
+  const float divisor = fmaf(rate, fabsf(most - grey), grey * dark);
+  const float scale = reciprocal_approx(fmaf(most, divisor, kTiny));
+  const float pale = __saturatef(rate * beyond * grey * most * scale);
+  const float kept = divisor * scale * (1.0f - pale);
+  const float paled = fmaf(grey, kept, pale), reach = away * kept;
+
+  return {encode(fma_saturate(sdr.red - luminance, reach, paled)),
+          encode(fma_saturate(sdr.green - luminance, reach, paled)),
+          encode(fma_saturate(sdr.blue - luminance, reach, paled))};
 }
 
 /* --- codes --- */

@@ -188,10 +188,15 @@ def tone_mapped(light, plane, base, settings, peak):
     power = slope ** (0.8552 / 2)
     saturation = settings["saturation"] * 3.3892 * power / (1 + 2.3892 * power)
     away = (saturation * scale)[..., None] * (colour - luminance[..., None])
-    grey = np.minimum(scale * luminance, 1)
-    over = np.maximum(away.max(-1) / np.maximum(1 - grey, 1e-9),
-                      -away.min(-1) / np.maximum(grey, 1e-9))
-    return np.clip(grey[..., None] + away / np.maximum(over, 1)[..., None], 0, 1) ** (1 / 2.4)
+    grey = scale * luminance
+    over = np.maximum(-away.min(-1) / np.maximum(grey, 1e-9), 1)
+    colour = np.maximum(grey[..., None] + away / over[..., None], 0)
+    largest = np.maximum(colour.max(-1), 1)
+    beyond, dark = largest - 1, np.maximum(1 - colour.min(-1), 0) ** 16
+    pale = (4 * beyond ** 2 * grey
+            / np.maximum(grey * dark + 4 * beyond * (largest - grey), 1e-9))
+    pale, largest = np.minimum(pale, 1)[..., None], largest[..., None]
+    return (colour / largest + pale * (1 - colour / largest)) ** (1 / 2.4)
 
 
 def ideal_codes(signal, form):
