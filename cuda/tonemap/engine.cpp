@@ -47,6 +47,7 @@ void describe_source(State *state)
   source->height = state->video.height;
   source->pairs = chroma_of(state->video)->channels == 2;
   source->halved = chroma_of(state->video)->subsampling_x;
+  source->halved_rows = chroma_of(state->video)->subsampling_y;
   source->hlg = state->video.transfer == CF_TRANSFER_HLG;
   source->significant = (0xffffu << format->shift & 0xffffu) * 0x10001u;
   source->whole_bits = kWholeBits;

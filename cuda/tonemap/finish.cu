@@ -270,7 +270,7 @@ __device__ __forceinline__ void make_tile(const Finish &job, const LookUps &tabl
     const float *const offset = to.luma_offset[line & 7];
     const Row pixels(job, x, line);
 
-    if (!Halved || row == 0)
+    if (row == 0 || !job.source.halved_rows)
       chroma.load(job.source, x, line);
     if constexpr (kind == Kind::kRgb) {
       uint32_t made[kTileX];

@@ -55,8 +55,9 @@ struct Source {
   int width, height;
   const uint8_t *luma, *blue, *red; /* the first sample of each */
   ptrdiff_t luma_stride, blue_stride, red_stride;
-  bool pairs;           /* blue and red side by side; else planes of their own */
-  bool halved;          /* 4:2:0, else 4:4:4 */
+  bool pairs;  /* blue and red side by side; else planes of their own */
+  bool halved; /* columns of chroma */
+  bool halved_rows;
   bool words;           /* aligned to 16 bytes */
   bool hlg;             /* else PQ */
   uint32_t significant; /* the bits of two samples that count */
