@@ -19,7 +19,6 @@ struct Finish {
   Destination destination;
 };
 
-constexpr float kTiny = 1e-30f; /* divisors of 0 are this */
 constexpr float kKnee = (float)CF_TONEMAP_KNEE, kRoom = (float)(1.0 - CF_TONEMAP_KNEE);
 
 /* --- a pixel --- */
@@ -74,6 +73,7 @@ __device__ __forceinline__ float local(const Tones &tones, float difference, flo
 /* What light is scaled by where its norm is `norm`: rolled off, over the norm. */
 __device__ __forceinline__ float roll_off(float norm, float most)
 {
+  constexpr float kTiny = 1e-30f; /* norms of 0 are divided by it */
   const float beyond = fmaxf(norm - kKnee, 0.0f);
   const float divisor = fmaf(beyond, (most - 1.0f) * (1.0f / kRoom), most);
 
@@ -99,13 +99,14 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
 {
   Line room, saturation;
   const float from_red = light.red - light.green, from_blue = light.blue - light.green;
-  const auto mixed = [&](int c) {
-    return fmaf(tones.to_709[c][0], from_red, fmaf(tones.to_709[c][1], from_blue, light.green));
+  const auto mixed = [&](const float(&weights)[2], float more) {
+    return fmaf(weights[0], from_red, fmaf(weights[1], from_blue, more));
   };
-  const Colour sdr = {mixed(0), mixed(1), mixed(2)};
-  const float luminance = weigh(sdr, tones.red_luminance, tones.blue_luminance);
-  const float above = fmaxf(fmaxf(sdr.red, sdr.green), sdr.blue) - luminance;
-  const float below = luminance - fminf(fminf(sdr.red, sdr.green), sdr.blue);
+  const float luminance = mixed(tones.luminance_709, light.green);
+  const Colour way = {mixed(tones.to_709[0], 0.0f), mixed(tones.to_709[1], 0.0f),
+                      mixed(tones.to_709[2], 0.0f)}; /* from luminance */
+  const float above = fmaxf(fmaxf(way.red, way.green), way.blue);
+  const float below = fminf(fminf(way.red, way.green), way.blue);
   const float own = tables.gain_of(plane);
 
   load_two_lines(tables.rest.of(LookUps::line_of(plane)), &room, &saturation);
@@ -113,24 +114,22 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
       own + local(tones, plane - base, tables.gain_of(base) - own, on_line(room, plane)));
   gain *= roll_off(gain * fmaf((float)CF_TONEMAP_BRIGHTEST, above, luminance), tables.most);
 
-  /* The way from grey ends where a component is 0, or by rounding below. Where there is no way, the
-   * saturation of what is not a number is 0. */
+  /* The way from grey ends where a component is 0, or by rounding below. Where something is divided
+   * by 0, the saturation of what is not a number is 0. */
   const float grey = gain * luminance, colour = gain * on_line(saturation, plane);
   const float away = colour * fma_saturate(grey, reciprocal_approx(colour * fabsf(below)), 1e-6f);
 
-  /* cf_tonemap_paling() and the division by `most` in one. */
-  const float most = fmaxf(fmaf(away, above, grey), 1.0f);
-  const float beyond = most - 1.0f, rate = (float)CF_TONEMAP_PALING * beyond;
-  const float dark = power_16(fmaxf(fmaf(away, below, 1.0f - grey), 0.25f));
+  const float most = fmaxf(fmaf(away, above, grey), 1.0f), beyond = most - 1.0f;
+  const float rate = (float)CF_TONEMAP_PALING * beyond;
+  const float dark = power_16(fma_saturate(-away, below, 1.0f - grey));
   const float divisor = fmaf(rate, fabsf(most - grey), grey * dark);
-  const float scale = reciprocal_approx(fmaf(most, divisor, kTiny));
-  const float pale = __saturatef(rate * beyond * grey * most * scale);
-  const float kept = divisor * scale * (1.0f - pale);
+  const float pale = __saturatef(rate * beyond * grey * reciprocal_approx(divisor));
+  const float kept = reciprocal_approx(most) * (1.0f - pale);
   const float paled = fmaf(grey, kept, pale), reach = away * kept;
 
-  return {encode(fma_saturate(sdr.red - luminance, reach, paled)),
-          encode(fma_saturate(sdr.green - luminance, reach, paled)),
-          encode(fma_saturate(sdr.blue - luminance, reach, paled))};
+  return {encode(fma_saturate(way.red, reach, paled)),
+          encode(fma_saturate(way.green, reach, paled)),
+          encode(fma_saturate(way.blue, reach, paled))};
 }
 
 /* --- codes --- */
