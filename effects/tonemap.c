@@ -39,8 +39,9 @@ static const CfRemark remarks[] = {
     {0},
 };
 
-static const CfFormat sources[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE, CF_FORMAT_P012_LE,
-                                   CF_FORMAT_P016_LE,   CF_FORMAT_Y444_10LE, CF_FORMAT_Y444_16LE};
+static const CfFormat sources[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE, CF_FORMAT_I422_10LE,
+                                   CF_FORMAT_P012_LE,   CF_FORMAT_P016_LE,   CF_FORMAT_Y444_10LE,
+                                   CF_FORMAT_Y444_16LE};
 static const CfFormat destinations[] = {CF_FORMAT_NV12, CF_FORMAT_I420, CF_FORMAT_RGBA,
                                         CF_FORMAT_BGRA, CF_FORMAT_P010_10LE};
 
@@ -58,8 +59,8 @@ static bool check(const CfVideo *video, const void *values, CfStatus *status)
   (void)values;
   if (!is_one_of(video->format, sources, sizeof sources / sizeof sources[0]))
     return cf_fail(status, CF_ERROR_INVALID,
-                   "HDR in %s is not taken, allowed are P010_10LE, I420_10LE, P012_LE, P016_LE, "
-                   "Y444_10LE and Y444_16LE: put videoconvert in front",
+                   "HDR in %s is not taken, allowed are P010_10LE, I420_10LE, I422_10LE, P012_LE, "
+                   "P016_LE, Y444_10LE and Y444_16LE: put videoconvert in front",
                    cf_format_info(video->format)->name);
   if (video->transfer == CF_TRANSFER_SDR)
     return cf_fail(status, CF_ERROR_INVALID, "the source is SDR, allowed are PQ and HLG");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "tonemap-caps.h"
 
-static const gchar *const hdr_formats[] = {"P010_10LE", "I420_10LE", "P012_LE", "P016_LE",
-                                           "Y444_10LE", "Y444_16LE", NULL};
+static const gchar *const hdr_formats[] = {"P010_10LE", "I420_10LE", "I422_10LE", "P012_LE",
+                                           "P016_LE",   "Y444_10LE", "Y444_16LE", NULL};
 
 /* What HDR becomes, the preferred first. */
 typedef struct {

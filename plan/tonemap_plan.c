@@ -94,6 +94,17 @@ double cf_tonemap_roll_off(const CfTonemapCurve *curve, double light)
   return CF_TONEMAP_KNEE + room * beyond * most / (most + beyond * (most - 1.0));
 }
 
+double cf_tonemap_paling(double most, double least, double luminance)
+{
+  const double beyond = most - 1.0, rate = CF_TONEMAP_PALING * beyond;
+  const double dark = pow(fmax(1.0 - least, 0.0), 16.0);
+
+  if (beyond <= 0.0)
+    return 0.0;
+  return fmin(rate * beyond * luminance / fmax(luminance * dark + rate * (most - luminance), 1e-12),
+              1.0);
+}
+
 CfLlfParams cf_tonemap_filter(const CfTonemapParams *params)
 {
   return (CfLlfParams){.sigma = params->sigma / CF_TONEMAP_STOPS,

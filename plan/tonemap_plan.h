@@ -14,11 +14,13 @@
  *    back by adding cf_tonemap_local(): the pixel then has the gain of its base, as far as there is
  *    room. In linear light of BT.709, with the display's white at 1:
  *
- *      norm = Y + BRIGHTEST (max (r, g, b) - Y);  all are scaled by roll_off (norm) / norm, Y <= 1
+ *      norm = Y + BRIGHTEST (max (r, g, b) - Y);  all are scaled by roll_off (norm) / norm
  *
- *      away = saturation (c - Y), shortened for all three alike until Y + away is in 0..1
+ *      away = saturation (c - Y), shortened for all three alike until no Y + away is below 0
  *
- *    Y + away is encoded by the power 1 / GAMMA.
+ *      most = max (Y + away, 1);  c = (Y + away) / most;  paled = c + cf_tonemap_paling () (1 - c)
+ *
+ *    paled is encoded by the power 1 / GAMMA.
  */
 #pragma once
 
@@ -31,6 +33,7 @@
 #define CF_TONEMAP_DEFAULT_PEAK 1000.0  /* nits, where the stream tells of none */
 #define CF_TONEMAP_KNEE         0.6     /* of white: where rolling off begins */
 #define CF_TONEMAP_BRIGHTEST    0.5     /* share of the largest colour in the norm */
+#define CF_TONEMAP_PALING       4.0     /* how soon colours beyond white turn pale */
 #define CF_TONEMAP_SMOOTHING    2.0     /* alpha of the filter */
 #define CF_TONEMAP_REACH        0.02    /* of the filter */
 #define CF_TONEMAP_GAMMA        2.4     /* of the display: ITU-R BT.1886 */
@@ -86,6 +89,16 @@ double cf_tonemap_local(const CfTonemapParams *params, double difference, double
 
 /* Linear light, white at 1: as it is to KNEE, `most` becomes 1. */
 double cf_tonemap_roll_off(const CfTonemapCurve *curve, double light);
+
+/* How far a colour goes to white whose largest component, `most`, is at least that; `least` is its
+ * smallest. With b = most - 1:
+ *
+ *   PALING b^2 luminance / (luminance (1 - least)^16 + PALING b (most - luminance)), at most 1
+ *
+ * That keeps luminance, as b luminance / (most - luminance) would, but where a component is next to
+ * 0: there it begins as b^2, since the display's power shows the least light that joins, and a
+ * yellow would be white as soon as it is brighter than yellow can be. */
+double cf_tonemap_paling(double most, double least, double luminance);
 
 /* The filter's parameters, and the picture that it filters: the plane, GRAY16. */
 CfLlfParams cf_tonemap_filter(const CfTonemapParams *params);

@@ -27,6 +27,7 @@ class Show:
     settings: str
     picture: str  # of the still
     says: str
+    hdr: bool = False
 
 
 SHOWS = (
@@ -36,6 +37,7 @@ SHOWS = (
     Show("cudablockavg", "block-width=16 block-height=16", "astronaut.png", "a mosaic"),
     Show("cudasepconv", "row-kernel=<-1,0,1> column-kernel=<1,2,1> bias=0.5 scale=0.75",
          "coffee.png", "a relief, as one example of a separable kernel"),
+    Show("cudatonemap", "", "coffee.png", "HDR, under a lamp, as SDR", hdr=True),
 )
 
 # In order of preference: what makes the video, and a word about it where it is not H.264.
@@ -80,37 +82,80 @@ def side_by_side(before, after):
 
 
 def make_still(show, before, directory):
-    """Filters the photograph `before` as it is; returns the result and the backend."""
+    """Filters the photograph `before`, as it is or as HDR; returns both and the backend."""
     with tempfile.TemporaryDirectory() as scratch:
-        source, result = f"{scratch}/before.png", f"{scratch}/after.png"
-        PIL.Image.fromarray(before).save(source)
-        words = ["gst-launch-1.0", "-v", "filesrc", f"location={source}", "!", "pngdec", "!",
-                 "videoconvert", "!", "video/x-raw,format=RGB", "!", show.element,
-                 *show.settings.split(), "!", "videoconvert", "!", "pngenc", "!", "filesink",
-                 f"location={result}"]
+        source, result = f"{scratch}/before", f"{scratch}/after.png"
+        if show.hdr:
+            before = before[:before.shape[0] & ~1, :before.shape[1] & ~1]
+            planes = luma_and_chroma(before, HDR)
+            pathlib.Path(source).write_bytes(b"".join(
+                np.rint(plane).astype("<u2").tobytes() for plane in planes))
+            start = raw_source(HDR, before.shape[1], before.shape[0])
+            before = np.rint(255 * hdr_signal(before)).astype(np.uint8)
+        else:
+            PIL.Image.fromarray(before).save(source, "PNG")
+            start = "pngdec ! videoconvert ! video/x-raw,format=RGB"
+        words = ["gst-launch-1.0", "-v", "filesrc", f"location={source}", "!", *start.split(), "!",
+                 show.element, *show.settings.split(), "!", "videoconvert", "!", "pngenc", "!",
+                 "filesink", f"location={result}"]
         done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0:
             fail(words, done.stdout)
         after = np.asarray(PIL.Image.open(result).convert("RGB"))
     PIL.Image.fromarray(side_by_side(before, after)).save(directory / f"{show.element}.png")
-    return after, active_backend(done.stdout)
+    return before, after, active_backend(done.stdout)
 
 
-# The clip
+# Raw video
 
 
-def luma_and_chroma(picture):
-    """Y, U and V planes in 0..255, 4:2:0, limited range BT.709."""
-    red, green, blue = np.moveaxis(picture.astype(np.float32) / 255, 2, 0)
-    luma = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """Planes of 4:2:0, limited range."""
+    format: str
+    colorimetry: str
+    unit: int  # codes of it in one of 8 bits
+    red: float  # in luma
+    blue: float
+
+
+SDR = Form("I420", "bt709", 1, 0.2126, 0.0722)
+HDR = Form("I420_10LE", "bt2100-pq", 4, 0.2627, 0.0593)
+TO_2020 = np.array([[0.6274, 0.3293, 0.0433], [0.0691, 0.9195, 0.0114], [0.0164, 0.0880, 0.8956]])
+
+
+def raw_source(form, width, height):
+    return (f"typefind force-caps=video/x-raw,format={form.format},width={width},height={height},"
+            f"framerate={FRAMES_PER_SECOND}/1,colorimetry={form.colorimetry} ! queue ! "
+            "rawvideoparse use-sink-caps=true")
+
+
+def hdr_signal(picture):
+    """R'G'B', 0..1, in PQ: the picture in a dark room, 40 nits at most, with a lamp of 1300."""
+    rows, columns = (np.linspace(-1, 1, count) for count in picture.shape[:2])
+    lamp = np.exp(-4 * ((rows[:, None] + 0.3) ** 2 + (columns - 0.3) ** 2))
+    light = (picture / 255) ** 2.4 @ TO_2020.T * (40 * 2 ** (5 * lamp))[..., None]
+    power = (light / 10000) ** 0.1593
+    return ((0.8359 + 18.8516 * power) / (1 + 18.6875 * power)) ** 78.8438
+
+
+def luma_and_chroma(picture, form):
+    """Y, U and V planes."""
+    signal = hdr_signal(picture) if form is HDR else picture / 255
+    red, green, blue = np.moveaxis(signal.astype(np.float32), 2, 0)
+    luma = form.red * red + (1 - form.red - form.blue) * green + form.blue * blue
 
     def halved(plane):
         rows, columns = plane.shape[0] & ~1, plane.shape[1] & ~1
         return plane[:rows, :columns].reshape(rows // 2, 2, columns // 2, 2).mean((1, 3))
 
-    return (16 + 219 * luma, 128 + 224 * halved((blue - luma) / 1.8556),
-            128 + 224 * halved((red - luma) / 1.5748))
+    return [form.unit * plane for plane in (
+        16 + 219 * luma, 128 + 224 * halved((blue - luma) / (2 - 2 * form.blue)),
+        128 + 224 * halved((red - luma) / (2 - 2 * form.red)))]
+
+
+# The clip
 
 
 def enlarged(picture):
@@ -128,28 +173,29 @@ class Noise:
         self.random = np.random.default_rng(1)
         self.field = self.random.normal(0, 2.5, (HEIGHT + 512, WIDTH + 512)).astype(np.float32)
 
-    def add(self, plane):
+    def add(self, plane, form):
         top, left = self.random.integers(0, 512, 2)
-        noisy = plane + self.field[top:top + plane.shape[0], left:left + plane.shape[1]]
-        return np.clip(noisy + 0.5, 0, 255).astype(np.uint8)
+        noise = self.field[top:top + plane.shape[0], left:left + plane.shape[1]]
+        codes = np.clip(plane + form.unit * noise + 0.5, 0, 256 * form.unit - 1)
+        return codes.astype("<u2" if form is HDR else "u1")
 
 
-def clip_frames(photographs, count):
-    """Raw I420 frames: a pan over each photograph in turn, to and fro."""
+def clip_frames(photographs, count, form):
+    """Raw frames: a pan over each photograph in turn, to and fro."""
     noise = Noise()
     per_picture = -(-count // len(photographs))
     planes = None
     for index in range(count):
         picture, step = divmod(index, per_picture)
         if step == 0:
-            planes = luma_and_chroma(enlarged(photographs[picture]))
+            planes = luma_and_chroma(enlarged(photographs[picture]), form)
         part = step / per_picture
         part = 1 - part if picture % 2 else part
         top = int(part * (planes[0].shape[0] - HEIGHT)) // 2
         left = int(part * (planes[0].shape[1] - WIDTH)) // 2
         luma = planes[0][2 * top:2 * top + HEIGHT, 2 * left:2 * left + WIDTH]
         chroma = [plane[top:top + HEIGHT // 2, left:left + WIDTH // 2] for plane in planes[1:]]
-        yield b"".join(noise.add(plane).tobytes() for plane in (luma, *chroma))
+        yield b"".join(noise.add(plane, form).tobytes() for plane in (luma, *chroma))
 
 
 def show_progress(name, done, count):
@@ -162,9 +208,9 @@ def show_progress(name, done, count):
 
 def make_clip(show, photographs, directory, encoder, seconds):
     """A clip of these photographs; returns the backend."""
+    form = HDR if show.hdr else SDR
     words = ["gst-launch-1.0", "-v", *(
-        f"fdsrc ! rawvideoparse format=i420 width={WIDTH} height={HEIGHT} "
-        f"framerate={FRAMES_PER_SECOND}/1 ! tee name=clip "
+        f"fdsrc ! {raw_source(form, WIDTH, HEIGHT)} ! tee name=clip "
         f"clip. ! queue ! pair. clip. ! queue ! {show.element} {show.settings} ! queue ! pair. "
         f"compositor name=pair background=white sink_1::xpos={WIDTH + GAP} ! "
         f"video/x-raw,format=I420,width={2 * WIDTH + GAP},height={HEIGHT} ! queue ! "
@@ -173,7 +219,7 @@ def make_clip(show, photographs, directory, encoder, seconds):
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=log, stderr=log)
         try:
-            for done, frame in enumerate(clip_frames(photographs, count), 1):
+            for done, frame in enumerate(clip_frames(photographs, count, form), 1):
                 process.stdin.write(frame)
                 show_progress(show.element, done, count)
             process.stdin.close()
@@ -191,7 +237,7 @@ def make_clip(show, photographs, directory, encoder, seconds):
 
 
 def make_overview(stills, directory):
-    """All stills on one page, cropped alike."""
+    """Four stills on one page, cropped alike."""
     width, height = 340, 255
 
     def crop(picture):
@@ -242,14 +288,15 @@ def main():
 
     stills, lines = [], []
     for number, show in enumerate(SHOWS, 1):
-        print(f"[{number}/{len(SHOWS)}] {show.element} {show.settings}: {show.says}", flush=True)
-        before = photograph(show.picture) if own is None else own
-        after, still_backend = make_still(show, before, directory)
+        words = f"{show.element} {show.settings}".strip()
+        print(f"[{number}/{len(SHOWS)}] {words}: {show.says}", flush=True)
+        before, after, still_backend = make_still(
+            show, photograph(show.picture) if own is None else own, directory)
         stills.append((before, after))
         clip_backend = make_clip(show, pictures, directory, encoder, arguments.seconds)
         lines.append(f"  {show.element}.png (backend {still_backend}), "
                      f"{show.element}.mp4 (backend {clip_backend})")
-    make_overview(stills, directory)
+    make_overview(stills[:4], directory)
     print(f"\nIn {directory}, before on the left and after on the right:")
     print("\n".join(lines))
     print("  overview.jpg")

@@ -23,7 +23,8 @@
 #define DYNAMIC_MEMORY (15 * GST_SECOND)
 
 /* HDR in other formats, 4:2:2 say, becomes one of these before it is SDR. */
-#define TONEMAP_CAPS "video/x-raw,format={P010_10LE,I420_10LE,P012_LE,P016_LE,Y444_10LE,Y444_16LE}"
+#define TONEMAP_CAPS                                                                               \
+  "video/x-raw,format={P010_10LE,I420_10LE,I422_10LE,P012_LE,P016_LE,Y444_10LE,Y444_16LE}"
 
 static void add(GPtrArray *words, const gchar *first, ...) G_GNUC_NULL_TERMINATED;
 static void add(GPtrArray *words, const gchar *first, ...)

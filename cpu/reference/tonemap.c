@@ -126,7 +126,7 @@ static void finish_pixel(const State *state, const double light[3], double plane
                        cf_tonemap_room(&state->curve, v));
   const double gain = exp2(own + local);
   const double saturation = state->params.saturation * cf_tonemap_saturation(&state->curve, v);
-  double color[3], luminance, most, norm, scale, over = 1.0;
+  double color[3], luminance, most, norm, scale, over = 1.0, pale;
 
   for (int c = 0; c < 3; c++)
     color[c] = gain * weigh(cf_tonemap_to_709[c], light);
@@ -135,13 +135,17 @@ static void finish_pixel(const State *state, const double light[3], double plane
   norm = luminance + CF_TONEMAP_BRIGHTEST * (most - luminance);
   scale = norm > 0.0 ? cf_tonemap_roll_off(&state->curve, norm) / norm : 1.0;
 
-  const double grey = fmin(scale * luminance, 1.0);
+  const double grey = scale * luminance;
   for (int c = 0; c < 3; c++) {
     color[c] = saturation * scale * (color[c] - luminance);
-    over = fmax(over, fmax(color[c] / fmax(1.0 - grey, 1e-9), -color[c] / fmax(grey, 1e-9)));
+    over = fmax(over, -color[c] / fmax(grey, 1e-9));
   }
   for (int c = 0; c < 3; c++)
-    signal[c] = pow(fmin(fmax(grey + color[c] / over, 0.0), 1.0), 1.0 / CF_TONEMAP_GAMMA);
+    color[c] = fmax(grey + color[c] / over, 0.0);
+  most = fmax(fmax(color[0], color[1]), fmax(color[2], 1.0));
+  pale = cf_tonemap_paling(most, fmin(fmin(color[0], color[1]), color[2]), grey);
+  for (int c = 0; c < 3; c++)
+    signal[c] = pow(color[c] / most * (1.0 - pale) + pale, 1.0 / CF_TONEMAP_GAMMA);
 }
 
 typedef struct {

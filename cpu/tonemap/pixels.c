@@ -27,6 +27,13 @@ INLINE float smallest(float a, float b)
   return a < b ? a : b;
 }
 
+INLINE float power_16(float value)
+{
+  const float square = value * value, fourth = square * square, eighth = fourth * fourth;
+
+  return eighth * eighth;
+}
+
 /* The logarithm to base 2 of a number above 0, to 1e-7; about -127 of 0. */
 INLINE float log_2(float value)
 {
@@ -244,16 +251,24 @@ INLINE void make_sdr(const CfTonemapTones *tones, const float *restrict gain,
         smallest(norm, knee) + room * beyond * most / (most + beyond * (most - 1.0f));
     const float scale = rolled / largest(norm, 1e-9f);
 
-    const float grey = smallest(scale * luminance, 1.0f), colour = scale * saturation[i];
+    const float grey = scale * luminance, colour = scale * saturation[i];
     const float ar = colour * (r - luminance), ag = colour * (g - luminance);
     const float ab = colour * (b - luminance);
-    const float above = largest(largest(ar, ag), ab) / largest(1.0f - grey, 1e-9f);
-    const float below = -smallest(smallest(ar, ag), ab) / largest(grey, 1e-9f);
-    const float inside = 1.0f / largest(1.0f, largest(above, below));
+    const float above = largest(largest(ar, ag), ab), below = -smallest(smallest(ar, ag), ab);
+    const float inside =
+        smallest(grey / largest(below, 1e-9f) + 1e-6f, 1.0f); /* rounds to below 0 */
 
-    to_red[i] = grey + ar * inside;
-    to_green[i] = grey + ag * inside;
-    to_blue[i] = grey + ab * inside;
+    const float top = largest(grey + inside * above, 1.0f), excess = top - 1.0f;
+    const float rate = (float)CF_TONEMAP_PALING * excess;
+    const float dark = power_16(largest(1.0f - grey + inside * below, 0.25f));
+    const float pale = smallest(
+        rate * excess * grey / (grey * dark + rate * largest(top - grey, 0.0f) + 1e-9f), 1.0f);
+    const float kept = (1.0f - pale) / top;
+    const float paled = grey * kept + pale, reach = inside * kept;
+
+    to_red[i] = paled + ar * reach;
+    to_green[i] = paled + ag * reach;
+    to_blue[i] = paled + ab * reach;
   }
 }
 

@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
       uint32_t luma[kTileX / 2], made[kTileX];
 
       load_samples(source.luma + line * source.luma_stride, x, source.width, source.words, luma);
-      if (!Halved || line == y)
+      if (line == y || !source.halved_rows)
         chroma.load(source, x, line);
 #pragma unroll
       for (int i = 0; i < kTileX; i++) {

@@ -47,6 +47,7 @@ void describe_source(State *state)
   source->height = state->video.height;
   source->pairs = chroma_of(state->video)->channels == 2;
   source->halved = chroma_of(state->video)->subsampling_x;
+  source->halved_rows = chroma_of(state->video)->subsampling_y;
   source->hlg = state->video.transfer == CF_TRANSFER_HLG;
   source->significant = (0xffffu << format->shift & 0xffffu) * 0x10001u;
   source->whole_bits = kWholeBits;
@@ -109,12 +110,16 @@ void set_tones(State *state)
   const bool floors = params.detail > 1.0 && params.noise_floor > 0.0;
   Tones *const tones = &state->tones;
 
-  for (int c = 0; c < 3; c++) {
-    tones->to_709[c][0] = (float)cf_tonemap_to_709[c][0];
-    tones->to_709[c][1] = (float)cf_tonemap_to_709[c][2];
+  for (int from = 0; from < 2; from++) {
+    const int column = 2 * from;
+    double luminance = 0.0;
+
+    for (int c = 0; c < 3; c++)
+      luminance += cf_tonemap_luminance_709[c] * cf_tonemap_to_709[c][column];
+    tones->luminance_709[from] = (float)luminance;
+    for (int c = 0; c < 3; c++)
+      tones->to_709[c][from] = (float)(cf_tonemap_to_709[c][column] - luminance);
   }
-  tones->red_luminance = (float)cf_tonemap_luminance_709[0];
-  tones->blue_luminance = (float)cf_tonemap_luminance_709[2];
   tones->red_luminance_2020 = (float)cf_tonemap_luminance_2020[0];
   tones->blue_luminance_2020 = (float)cf_tonemap_luminance_2020[2];
   tones->detail = (float)(params.detail - 1.0);

@@ -53,7 +53,7 @@ struct LookUps {
 __device__ __forceinline__ float local(const Tones &tones, float difference, float gains,
                                        float room)
 {
-  constexpr float kTiny = 1e-18f; /* no room is divided by it */
+  constexpr float kNoRoom = 1e-18f; /* squared; is divided by */
   float added = gains;
 
   if (tones.detail != 0.0f) {
@@ -65,7 +65,7 @@ __device__ __forceinline__ float local(const Tones &tones, float difference, flo
     added = fmaf(tones.detail * stops, t * t * fmaf(-2.0f, t, 3.0f), added);
   }
   const float raised = fmaxf(added, 0.0f);
-  const float length = rsqrt_approx(fmaf(raised, raised, fmaf(room, room, kTiny)));
+  const float length = rsqrt_approx(fmaf(raised, raised, fmaf(room, room, kNoRoom)));
 
   return fmaf(raised * room, length, fminf(added, 0.0f));
 }
@@ -81,6 +81,13 @@ __device__ __forceinline__ float roll_off(float norm, float most)
          reciprocal_approx(fmaf(divisor, norm, kTiny));
 }
 
+__device__ __forceinline__ float power_16(float x)
+{
+  const float square = x * x, fourth = square * square, eighth = fourth * fourth;
+
+  return eighth * eighth;
+}
+
 __device__ __forceinline__ float encode(float light)
 {
   return exp2_approx((float)(1.0 / CF_TONEMAP_GAMMA) * log2_approx(light));
@@ -92,13 +99,14 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
 {
   Line room, saturation;
   const float from_red = light.red - light.green, from_blue = light.blue - light.green;
-  const auto mixed = [&](int c) {
-    return fmaf(tones.to_709[c][0], from_red, fmaf(tones.to_709[c][1], from_blue, light.green));
+  const auto mixed = [&](const float(&weights)[2], float more) {
+    return fmaf(weights[0], from_red, fmaf(weights[1], from_blue, more));
   };
-  const Colour sdr = {mixed(0), mixed(1), mixed(2)};
-  const float luminance = weigh(sdr, tones.red_luminance, tones.blue_luminance);
-  const float above = fmaxf(fmaxf(sdr.red, sdr.green), sdr.blue) - luminance;
-  const float below = luminance - fminf(fminf(sdr.red, sdr.green), sdr.blue);
+  const float luminance = mixed(tones.luminance_709, light.green);
+  const Colour way = {mixed(tones.to_709[0], 0.0f), mixed(tones.to_709[1], 0.0f),
+                      mixed(tones.to_709[2], 0.0f)}; /* from luminance */
+  const float above = fmaxf(fmaxf(way.red, way.green), way.blue);
+  const float below = fminf(fminf(way.red, way.green), way.blue);
   const float own = tables.gain_of(plane);
 
   load_two_lines(tables.rest.of(LookUps::line_of(plane)), &room, &saturation);
@@ -106,17 +114,22 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
       own + local(tones, plane - base, tables.gain_of(base) - own, on_line(room, plane)));
   gain *= roll_off(gain * fmaf((float)CF_TONEMAP_BRIGHTEST, above, luminance), tables.most);
 
-  /* The way from grey is shortened to the ends of what BT.709 can show. Where there is none, the
-   * saturation of what is not a number is 0. */
-  const float grey = fminf(gain * luminance, 1.0f);
-  const float colour = gain * on_line(saturation, plane);
-  const float inside =
-      colour * fminf(__saturatef((1.0f - grey) * reciprocal_approx(colour * fabsf(above))),
-                     __saturatef(grey * reciprocal_approx(colour * fabsf(below))));
+  /* The way from grey ends where a component is 0, or by rounding below. Where something is divided
+   * by 0, the saturation of what is not a number is 0. */
+  const float grey = gain * luminance, colour = gain * on_line(saturation, plane);
+  const float away = colour * fma_saturate(grey, reciprocal_approx(colour * fabsf(below)), 1e-6f);
 
-  return {encode(fma_saturate(sdr.red - luminance, inside, grey)),
-          encode(fma_saturate(sdr.green - luminance, inside, grey)),
-          encode(fma_saturate(sdr.blue - luminance, inside, grey))};
+  const float most = fmaxf(fmaf(away, above, grey), 1.0f), beyond = most - 1.0f;
+  const float rate = (float)CF_TONEMAP_PALING * beyond;
+  const float dark = power_16(fma_saturate(-away, below, 1.0f - grey));
+  const float divisor = fmaf(rate, fabsf(most - grey), grey * dark);
+  const float pale = __saturatef(rate * beyond * grey * reciprocal_approx(divisor));
+  const float kept = reciprocal_approx(most) * (1.0f - pale);
+  const float paled = fmaf(grey, kept, pale), reach = away * kept;
+
+  return {encode(fma_saturate(way.red, reach, paled)),
+          encode(fma_saturate(way.green, reach, paled)),
+          encode(fma_saturate(way.blue, reach, paled))};
 }
 
 /* --- codes --- */
@@ -256,7 +269,7 @@ __device__ __forceinline__ void make_tile(const Finish &job, const LookUps &tabl
     const float *const offset = to.luma_offset[line & 7];
     const Row pixels(job, x, line);
 
-    if (!Halved || row == 0)
+    if (row == 0 || !job.source.halved_rows)
       chroma.load(job.source, x, line);
     if constexpr (kind == Kind::kRgb) {
       uint32_t made[kTileX];

@@ -98,7 +98,7 @@ __device__ __forceinline__ void load_samples(const uint8_t *row, int x, int widt
                                                      << 16;
 }
 
-/* Words of blue and red of a row of a tile: of each pair of columns in 4:2:0, else of each pixel.
+/* Words of blue and red of a row of a tile: of each pair of columns, or of each pixel.
  * Those beyond the picture are as those beside them. */
 template <bool Halved> struct Chroma {
   static constexpr int kCount = Halved ? kTileX / 2 : kTileX;
@@ -112,7 +112,7 @@ template <bool Halved> struct Chroma {
   /* Of pixels from x on of row y of the picture. */
   __device__ __forceinline__ void load(const Source &source, int x, int y)
   {
-    const int first = Halved ? x / 2 : x, row = Halved ? y / 2 : y;
+    const int first = Halved ? x / 2 : x, row = source.halved_rows ? y / 2 : y;
     const int width = Halved ? (source.width + 1) / 2 : source.width;
     const uint8_t *const blue_row = source.blue + row * source.blue_stride;
 

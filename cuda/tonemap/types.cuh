@@ -55,8 +55,9 @@ struct Source {
   int width, height;
   const uint8_t *luma, *blue, *red; /* the first sample of each */
   ptrdiff_t luma_stride, blue_stride, red_stride;
-  bool pairs;           /* blue and red side by side; else planes of their own */
-  bool halved;          /* 4:2:0, else 4:4:4 */
+  bool pairs;  /* blue and red side by side; else planes of their own */
+  bool halved; /* columns of chroma */
+  bool halved_rows;
   bool words;           /* aligned to 16 bytes */
   bool hlg;             /* else PQ */
   uint32_t significant; /* the bits of two samples that count */
@@ -90,8 +91,9 @@ struct Destination {
 
 /* What is made of light. */
 struct Tones {
-  float to_709[3][2]; /* of red less green and of blue less green; green's rows add up to 1 */
-  float red_luminance, blue_luminance; /* of BT.709, */
+  /* Of red less green and of blue less green, both of BT.2020: what they add to green's share in
+   * luminance, which is 1, and to the components of BT.709 less luminance. */
+  float luminance_709[2], to_709[3][2];
   float red_luminance_2020, blue_luminance_2020;
   float detail;          /* less 1; 0: noise is not raised */
   float per_noise_floor; /* 0: everything is raised */

@@ -11,9 +11,9 @@
 #include "tonemap-video.h"
 #include "tonemap.h"
 
-static const CfFormat hdr_formats[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE,
-                                       CF_FORMAT_P012_LE,   CF_FORMAT_P016_LE,
-                                       CF_FORMAT_Y444_10LE, CF_FORMAT_Y444_16LE};
+static const CfFormat hdr_formats[] = {
+    CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE, CF_FORMAT_I422_10LE, CF_FORMAT_P012_LE,
+    CF_FORMAT_P016_LE,   CF_FORMAT_Y444_10LE, CF_FORMAT_Y444_16LE};
 static const CfFormat sdr_formats[] = {CF_FORMAT_NV12, CF_FORMAT_I420, CF_FORMAT_P010_10LE,
                                        CF_FORMAT_RGBA, CF_FORMAT_BGRA};
 

@@ -44,9 +44,9 @@ static const struct {
 };
 
 /* Half of all caps are HDR in one of these, which is what cudatonemap filters. */
-static const CfFormat hdr_formats[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE,
-                                       CF_FORMAT_P012_LE,   CF_FORMAT_P016_LE,
-                                       CF_FORMAT_Y444_10LE, CF_FORMAT_Y444_16LE};
+static const CfFormat hdr_formats[] = {
+    CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE, CF_FORMAT_I422_10LE, CF_FORMAT_P012_LE,
+    CF_FORMAT_P016_LE,   CF_FORMAT_Y444_10LE, CF_FORMAT_Y444_16LE};
 
 typedef struct {
   gint64 frames, caps_every;

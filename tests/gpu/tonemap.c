@@ -13,8 +13,8 @@
 
 static GstCudaContext *shared_context;
 
-static const CfFormat hdr_formats[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE, CF_FORMAT_P016_LE,
-                                       CF_FORMAT_Y444_16LE};
+static const CfFormat hdr_formats[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE,
+                                       CF_FORMAT_I422_10LE, CF_FORMAT_P016_LE, CF_FORMAT_Y444_16LE};
 static const CfFormat sdr_formats[] = {CF_FORMAT_NV12, CF_FORMAT_I420, CF_FORMAT_P010_10LE,
                                        CF_FORMAT_RGBA, CF_FORMAT_BGRA};
 
@@ -77,7 +77,7 @@ static void assert_close(GstBuffer *buffer, CfFilter *engine, const CfTestPictur
 
   fail_unless(cf_filter_run(engine, &job, NULL));
   got = picture_from_buffer(destination, buffer);
-  difference = cf_picture_compare(got, want, 16.0);
+  difference = cf_picture_compare(got, want, 2.0);
   fail_unless(difference.first.plane == -1 && difference.differing <= difference.samples / 10 + 8,
               "%s to %s: worst %g", cf_format_info(source->video.format)->name,
               cf_format_info(destination->format)->name, difference.worst);

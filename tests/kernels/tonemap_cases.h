@@ -7,11 +7,12 @@
 #include "harness.h"
 #include "tonemap.h"
 
-static const CfFormat sources[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE, CF_FORMAT_P012_LE,
-                                   CF_FORMAT_P016_LE,   CF_FORMAT_Y444_10LE, CF_FORMAT_Y444_16LE};
+static const CfFormat sources[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE, CF_FORMAT_I422_10LE,
+                                   CF_FORMAT_P012_LE,   CF_FORMAT_P016_LE,   CF_FORMAT_Y444_10LE,
+                                   CF_FORMAT_Y444_16LE};
 static const CfFormat destinations[] = {CF_FORMAT_NV12, CF_FORMAT_I420, CF_FORMAT_RGBA,
                                         CF_FORMAT_BGRA, CF_FORMAT_P010_10LE};
-enum { SOURCES = 6, DESTINATIONS = 5 };
+enum { SOURCES = 7, DESTINATIONS = 5 };
 
 static inline CfTonemapParams defaults(void)
 {

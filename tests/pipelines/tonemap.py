@@ -32,7 +32,8 @@ SETTINGS = [
     {"contrast": 0.6, "peak": 4000}, {"contrast": 1.4, "saturation": 1.5},
     {"target-nits": 300, "saturation": 0.5}, {"peak": 100},
 ]
-SOURCES = ("P010_10LE", "I420_10LE", "P012_LE", "P016_LE", "Y444_10LE", "Y444_16LE")
+SOURCES = ("P010_10LE", "I420_10LE", "I422_10LE", "P012_LE", "P016_LE", "Y444_10LE",
+           "Y444_16LE")
 RESULTS = ("NV12", "I420", "P010_10LE", "RGBA", "BGRA")
 WIDTH, HEIGHT = 350, 251
 
@@ -92,11 +93,12 @@ def ranges(form, full):
 
 
 def block_mean(plane, form):
-    if not form.subsampling("U")[0]:
-        return plane
-    rows, columns = plane.shape
-    padded = np.pad(plane, ((0, rows % 2), (0, columns % 2)), "edge")
-    return (padded[::2, ::2] + padded[1::2, ::2] + padded[::2, 1::2] + padded[1::2, 1::2]) / 4
+    for axis, halved in enumerate(reversed(form.subsampling("U"))):
+        if halved:
+            plane = np.moveaxis(plane, axis, 0)
+            padded = np.pad(plane, ((0, len(plane) % 2), (0, 0)), "edge")
+            plane = np.moveaxis((padded[::2] + padded[1::2]) / 2, 0, axis)
+    return plane
 
 
 def planes_of(signal, weights, form, full):
@@ -116,8 +118,8 @@ def signal_of(codes, form, full):
     chroma = []
     for role in "UV":
         plane = (codes[role] - centre) / chroma_scale
-        if form.subsampling(role)[0]:
-            plane = plane.repeat(2, 0).repeat(2, 1)
+        halved_columns, halved_rows = form.subsampling(role)
+        plane = plane.repeat(1 + halved_rows, 0).repeat(1 + halved_columns, 1)
         chroma.append(plane[:luma.shape[0], :luma.shape[1]])
     red, blue = luma + 1.4746 * chroma[1], luma + 1.8814 * chroma[0]
     green = (luma - 0.2627 * red - 0.0593 * blue) / 0.6780
@@ -188,10 +190,15 @@ def tone_mapped(light, plane, base, settings, peak):
     power = slope ** (0.8552 / 2)
     saturation = settings["saturation"] * 3.3892 * power / (1 + 2.3892 * power)
     away = (saturation * scale)[..., None] * (colour - luminance[..., None])
-    grey = np.minimum(scale * luminance, 1)
-    over = np.maximum(away.max(-1) / np.maximum(1 - grey, 1e-9),
-                      -away.min(-1) / np.maximum(grey, 1e-9))
-    return np.clip(grey[..., None] + away / np.maximum(over, 1)[..., None], 0, 1) ** (1 / 2.4)
+    grey = scale * luminance
+    over = np.maximum(-away.min(-1) / np.maximum(grey, 1e-9), 1)
+    colour = np.maximum(grey[..., None] + away / over[..., None], 0)
+    largest = np.maximum(colour.max(-1), 1)
+    beyond, dark = largest - 1, np.maximum(1 - colour.min(-1), 0) ** 16
+    pale = (4 * beyond ** 2 * grey
+            / np.maximum(grey * dark + 4 * beyond * (largest - grey), 1e-9))
+    pale, largest = np.minimum(pale, 1)[..., None], largest[..., None]
+    return (colour / largest + pale * (1 - colour / largest)) ** (1 / 2.4)
 
 
 def ideal_codes(signal, form):

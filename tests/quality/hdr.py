@@ -89,12 +89,13 @@ def draw(pictures):
         image.save(IMAGES / f"hdr-{scene.split()[0]}.jpg", quality=85)
 
 
-def write():
-    begin, end = "<!-- hdr.py: table -->", "<!-- end of table -->"
+def write_table(name, scenes):
+    """Returns the first frames, by method and scene."""
+    begin, end = f"<!-- hdr.py: {name} -->", f"<!-- end of {name} -->"
     pictures, lines = {}, []
     with tempfile.TemporaryDirectory() as directory:
         paths = {scene: str(pathlib.Path(directory, f"{number}.mkv"))
-                 for number, scene in enumerate(hdr_clips.SCENES)}
+                 for number, scene in enumerate(scenes)}
         for scene, path in paths.items():
             hdr_clips.write(scene, path)
         for line in table(paths, pictures):
@@ -104,7 +105,12 @@ def write():
     before, rest = page.split(begin)
     PAGE.write_text("\n".join([before + begin, "", *lines, "", end + rest.split(end)[1]]),
                     encoding="utf-8")
-    draw(pictures)
+    return pictures
+
+
+def write():
+    write_table("unseen", hdr_clips.UNSEEN)
+    draw(write_table("table", hdr_clips.SCENES))
 
 
 # --- the checks ---

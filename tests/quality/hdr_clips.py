@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """HDR clips of known content: a camera pans over the panoramas that Debian's blender-data brings
-(CC0, Greg Zaal), which are graded for a display of 1000 or 4000 nits, in PQ or HLG, and coded as
-HEVC without loss, as files of HDR10 and HLG are."""
+(CC0, Greg Zaal), or over photographs of python3-skimage under lights, which are graded for a
+display of 1000 or 4000 nits, in PQ or HLG, and coded as HEVC without loss, as files of HDR10 and
+HLG are."""
 import dataclasses
 import functools
 import importlib.util
@@ -10,7 +11,10 @@ import pathlib
 import subprocess
 
 import numpy as np
+import PIL.Image
 import scipy.ndimage
+
+import photographs
 
 WORLD = pathlib.Path("/usr/share/blender/datafiles/studiolights/world")
 WIDTH, HEIGHT, TOP = 640, 360, 70
@@ -51,6 +55,17 @@ SCENES = (
     Scene("sunrise", 600, 20, HLG_PEAK, "hlg"),
 )
 
+# What constants and defaults were not chosen on: photographs with a window's or a sun's light, or a
+# lamp's, added.
+UNSEEN = (
+    Scene("coffee.png", 30, 12, 1000),
+    Scene("rocket.jpg", 60, 10, 4000),
+    Scene("astronaut.png", 20, 20, 4000),
+    Scene("chelsea.png", 40, 8, 1000),
+    Scene("coffee.png", 200, 15, HLG_PEAK, "hlg"),
+    Scene("astronaut.png", 120, 12, HLG_PEAK, "hlg"),
+)
+
 
 def missing():
     """Why no clips can be made here, or nothing."""
@@ -72,9 +87,32 @@ def filled(light):
     return np.where(hole[..., None], np.stack(colours, -1), light)
 
 
+def under_lights(name):
+    """A photograph in a light whose edge is as sharp as a window's, with lamps in it."""
+    width, height, seed = 1024, TOP + HEIGHT, sum(name.encode())
+    picture = PIL.Image.fromarray(photographs.photograph(name)).resize((width, height), 3)
+    random = np.random.default_rng(seed)
+    y, x = np.mgrid[0:height, 0:width]
+    light = np.full((height, width), 1.0)
+    for _ in range(2):
+        slant, middle, half = random.uniform(-0.6, 0.6), random.uniform(200, 800), 70
+        light *= np.where(np.abs(x - middle - slant * (y - 200)) < half, 24.0, 1.0)
+    light = scipy.ndimage.gaussian_filter(light, 0.7)
+    result = (np.asarray(picture) / 255) ** 2.4 * light[..., None]
+    for column in random.uniform(100, 950, 4):
+        row, colour = random.uniform(TOP, height), random.uniform(0.3, 1, 3)
+        near = np.hypot(x - column, y - row)
+        glow = 400.0 * scipy.ndimage.gaussian_filter((near < 7).astype(float), 1) + 4 / (
+            1 + (near / 25) ** 2)
+        result += glow[..., None] * colour
+    return result
+
+
 @functools.lru_cache
 def panorama(name):
     """Linear light of BT.709 in a unit of its own: rows, columns, 3."""
+    if "." in name:
+        return under_lights(name)
     os.environ["OPENCV_IO_ENABLE_OPENEXR"] = "1"  # read when the module is loaded
     import cv2
 

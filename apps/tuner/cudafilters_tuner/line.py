@@ -11,7 +11,8 @@ from .source import detached
 
 SHOWN = "BGRA"  # what cairo and GTK paint fastest
 # What cudatonemap takes HDR in; in its other formats it takes SDR only, which it passes.
-HDR_FORMATS = ("P010_10LE", "I420_10LE", "P012_LE", "P016_LE", "Y444_10LE", "Y444_16LE")
+HDR_FORMATS = ("P010_10LE", "I420_10LE", "I422_10LE", "P012_LE", "P016_LE", "Y444_10LE",
+               "Y444_16LE")
 QUEUE = "queue max-size-buffers=2 max-size-bytes=0 max-size-time=0"
 SHOW = (f"videoconvert n-threads=2 ! video/x-raw,format={SHOWN} ! "
         "appsink sync=false async=false emit-signals=true max-buffers=2")

@@ -117,12 +117,12 @@ def take_turns(devices, index):
 class Host:
     """This machine, the build under test, and what the command line asks for."""
 
-    def __init__(self, build, folder, quick=False, clip=None, stand_in=None):
+    def __init__(self, build, folder, quick=False, clips=None, stand_in=None):
         self.build = pathlib.Path(build).resolve()
         self.folder = pathlib.Path(folder)
         self.tests = pathlib.Path(__file__).resolve().parents[1]
         self.quick = quick
-        self.clip = clip
+        self.clips = clips  # "clip" and "hdr-clip", or None
         self.stand_in = stand_in
         plugins = [str(self.build / "gst"), os.environ.get("GST_PLUGIN_PATH", "")]
         os.environ["GST_PLUGIN_PATH"] = ":".join(filter(None, plugins))

@@ -144,7 +144,7 @@ class Difference:
 
     def __init__(self):
         self.worst = 0.0
-        self.total = self.beyond_half = self.samples = 0
+        self.total = self.beyond_half = self.beyond_one = self.samples = 0
         self.squares = 0.0
         self.max_code = 255
         self.where = ""
@@ -163,6 +163,7 @@ class Difference:
             self.total += float(apart.sum())
             self.squares += float((apart * apart).sum())
             self.beyond_half += int((apart > 0.5).sum())
+            self.beyond_one += int((apart > 1.0).sum())
             self.samples += apart.size
 
     @staticmethod
