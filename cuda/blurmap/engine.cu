@@ -24,7 +24,8 @@ bool same_sigmas(const CfMapSigmas *a, const CfMapSigmas *b)
 
 bool is_ready_for(const CfCudaBlurMap *blur, const CfBlurField *field, const CfRegions *regions)
 {
-  bool ready = blur->ready && blur->border == field->params.border;
+  bool ready = blur->ready && blur->border == field->params.border &&
+               blur->isolates == cf_blur_field_isolates(field, regions);
 
   for (int p = 0; ready && p < blur->planes; p++) {
     const CfMapSigmas sigmas = cf_blur_field_sigmas(field, regions, p);
@@ -55,7 +56,7 @@ bool plan_mma(CfCudaBlurMap *blur, CfStatus *status)
 
   for (int p = 0; p < blur->planes; p++)
     levels[p] = &blur->plane[p].levels;
-  return mma_plan(blur->mma, blur->border, levels, status);
+  return mma_plan(blur->mma, blur->border, blur->isolates, levels, status);
 }
 
 /* Makes the levels of a field, and the plan of its frames. On the host alone. */
@@ -68,6 +69,7 @@ bool prepare(CfCudaBlurMap *blur, const CfBlurField *field, const CfRegions *reg
     return true;
   blur->ready = blur->placed = false;
   blur->border = field->params.border;
+  blur->isolates = cf_blur_field_isolates(field, regions);
   if (!pyramid::plan_channels(&blur->channels, &blur->video, blur->border, status))
     return false;
   plan.mma = blur->mma;
@@ -294,14 +296,43 @@ bool run_fp32(CfCudaBlurMap *blur, const PyramidMemory *memory, MapJob *work, in
 
 constexpr size_t kRowAlignment = 256;
 
-size_t isolate_stride(const CfVideo *video, int p)
+size_t map_stride(const CfVideo *video, int p)
 {
   return round_up((size_t)cf_plane_width(video, p) * sizeof(uint16_t), kRowAlignment);
 }
 
-size_t isolate_bytes(const CfVideo *video)
+/* Of a plane of 16 bits. */
+size_t map_bytes(const CfVideo *video, int p)
 {
-  return isolate_stride(video, 0) * (size_t)video->height;
+  return map_stride(video, p) * (size_t)cf_plane_height(video, p);
+}
+
+bool reserve_maps(CfCudaBlurMap *blur, CfStatus *status)
+{
+  size_t bytes = 0;
+
+  for (int p = 0; p < blur->planes; p++)
+    bytes += map_bytes(&blur->video, p);
+  if (!blur->maps)
+    blur->maps = (uint8_t *)cf_device_alloc(bytes, status);
+  return blur->maps;
+}
+
+/* Reads the maps of an isolating job, but for one that stays and has been read. */
+bool read_maps(CfCudaBlurMap *blur, MapJob *work, void *stream, CfStatus *status)
+{
+  uint8_t *next = blur->maps;
+
+  work->isolates = true;
+  for (int p = 0; p < blur->planes; p++) {
+    work->plane[p].map = (uint16_t *)next;
+    work->plane[p].map_stride = (ptrdiff_t)map_stride(&blur->video, p);
+    next += map_bytes(&blur->video, p);
+  }
+  if (!blur->maps_read && !isolate_read_maps(work, blur->wide, stream, status))
+    return false;
+  blur->maps_read = blur->frame_plan.still;
+  return true;
 }
 
 /* Of planes of 16 bits, whose map is made anew for each frame: any mode that stays meanwhile. */
@@ -318,107 +349,78 @@ CfBlurField field_of_plane(const CfCudaBlurMap *blur, const CfBlurField *field, 
   return own;
 }
 
-IsolatePlane isolate_plane(const CfCudaBlurMap *blur, const MapJob *work, int p, uint8_t *memory)
-{
-  const CfFormatInfo *format = cf_format_info(blur->video.format);
-  const MapPlane *from = &work->plane[p];
-  const size_t bytes = isolate_bytes(&blur->video);
-  IsolatePlane plane = {};
-
-  plane.source = from->source;
-  plane.destination = from->destination;
-  plane.source_stride = from->source_stride;
-  plane.destination_stride = from->destination_stride;
-  plane.width = from->width;
-  plane.height = from->height;
-  plane.channels = from->channels;
-  plane.first = from->first;
-  plane.end = from->end;
-  plane.shift = work->shift;
-  plane.max_code = work->max_code;
-  plane.border = work->border;
-  plane.alpha = cf_alpha_channel(&format->plane[p]);
-  plane.sigma_x = (float)blur->plane[p].sigmas.horizontal[1];
-  plane.sigma_y = (float)blur->plane[p].sigmas.vertical[1];
-  plane.stride = (ptrdiff_t)isolate_stride(&blur->video, p);
-  plane.map = (uint16_t *)memory;
-  plane.product = (uint16_t *)(memory + bytes);
-  plane.blurred = (uint16_t *)(memory + 2 * bytes);
-  plane.weights = (uint16_t *)(memory + 3 * bytes);
-  plane.alpha_weights = (uint16_t *)(memory + 4 * bytes);
-  return plane;
-}
-
-bool run_blur(CfCudaBlurMap *blur, const CfBlurField *field, const IsolatePlane *by, bool changed,
+bool run_blur(CfCudaBlurMap *blur, const CfBlurField *field, const MapPlane *by, bool changed,
               const CfJob *job, CfStatus *status);
 
-bool blur_plane(const CfCudaBlurMap *blur, const CfBlurField *field, int p,
-                const IsolatePlane *plane, const uint16_t *from, uint16_t *to, bool changed,
-                void *stream, CfStatus *status)
+/* Blurs a plane of 16 bits, `from`, by the map of the plane under way. */
+bool blur_plane(const CfCudaBlurMap *blur, const CfBlurField *field, const IsolateJob *work,
+                uint16_t *from, uint16_t *to, bool changed, void *stream, CfStatus *status)
 {
-  const CfBlurField own = field_of_plane(blur, field, p);
+  const CfBlurField own = field_of_plane(blur, field, work->p);
+  const MapPlane *plane = &work->map.plane[work->p];
   CfJob job = {};
 
   job.source.data[0] = (uint8_t *)from;
   job.destination.data[0] = (uint8_t *)to;
-  job.source.stride[0] = job.destination.stride[0] = plane->stride;
+  job.source.stride[0] = job.destination.stride[0] = plane->map_stride;
   job.stream = stream;
-  return run_blur(blur->plane16[p], &own, plane, changed, &job, status);
+  return run_blur(blur->plane16[work->p], &own, plane, changed, &job, status);
 }
 
-bool isolate_channel(const CfCudaBlurMap *blur, const CfBlurField *field, int p,
-                     IsolatePlane *plane, int channel, void *stream, CfStatus *status)
+bool isolate_channel(const CfCudaBlurMap *blur, const CfBlurField *field, IsolateJob *work,
+                     int channel, void *stream, CfStatus *status)
 {
-  const CfFormatInfo *format = cf_format_info(blur->video.format);
-  const CfRole role = format->plane[p].role[channel];
-  const bool chroma = role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED;
+  const bool alpha = channel == work->map.plane[work->p].alpha;
 
-  plane->channel = channel;
-  plane->blank = chroma ? (float)cf_chroma_centre(&blur->video) : 0.0f;
-  return isolate_multiply(plane, blur->wide, stream, status) &&
-         blur_plane(blur, field, p, plane, plane->product,
-                    channel == plane->alpha ? plane->alpha_weights : plane->blurred, false, stream,
-                    status) &&
-         isolate_divide(plane, blur->wide, stream, status);
+  work->channel = channel;
+  return isolate_multiply(work, blur->wide, stream, status) &&
+         blur_plane(blur, field, work, work->product, alpha ? work->alpha_weights : work->blurred,
+                    false, stream, status) &&
+         isolate_divide(work, blur->wide, stream, status);
 }
 
-bool isolate_all_channels(const CfCudaBlurMap *blur, const CfBlurField *field, int p,
-                          IsolatePlane *plane, void *stream, CfStatus *status)
+bool isolate_plane(const CfCudaBlurMap *blur, const CfBlurField *field, IsolateJob *work,
+                   void *stream, CfStatus *status)
 {
-  const CfPlaneFormat *format = &cf_format_info(blur->video.format)->plane[p];
+  const MapPlane *plane = &work->map.plane[work->p];
 
-  if (plane->alpha >= 0 && !isolate_channel(blur, field, p, plane, plane->alpha, stream, status))
+  if (!blur_plane(blur, field, work, plane->map, work->weights, true, stream, status) ||
+      (plane->alpha >= 0 && !isolate_channel(blur, field, work, plane->alpha, stream, status)))
     return false;
   for (int c = 0; c < plane->channels; c++) {
-    if (c != plane->alpha && format->role[c] != CF_ROLE_PADDING &&
-        !isolate_channel(blur, field, p, plane, c, stream, status))
+    if (c != plane->alpha && !(plane->padding >> c & 1) &&
+        !isolate_channel(blur, field, work, c, stream, status))
       return false;
   }
   return true;
 }
 
-bool run_isolated(const CfCudaBlurMap *blur, const CfBlurField *field, const MapJob *work,
+/* Where tensor cores do not serve. */
+bool run_isolated(const CfCudaBlurMap *blur, const CfBlurField *field, const MapJob *map,
                   void *stream, CfStatus *status)
 {
-  uint8_t *memory =
-      (uint8_t *)cf_scratch_take(blur->device, 5 * isolate_bytes(&blur->video), stream, status);
+  const size_t bytes = map_bytes(&blur->video, 0);
+  uint8_t *memory = (uint8_t *)cf_scratch_take(blur->device, 4 * bytes, stream, status);
+  IsolateJob work = {};
   bool good = memory;
 
-  for (int p = 0; good && p < blur->planes; p++) {
-    IsolatePlane plane = isolate_plane(blur, work, p, memory);
-
-    good = isolate_read_map(work, p, &plane, blur->wide, stream, status) &&
-           blur_plane(blur, field, p, &plane, plane.map, plane.weights, true, stream, status) &&
-           isolate_all_channels(blur, field, p, &plane, stream, status);
-  }
+  work.map = *map;
+  work.product = (uint16_t *)memory;
+  work.blurred = (uint16_t *)(memory + bytes);
+  work.weights = (uint16_t *)(memory + 2 * bytes);
+  work.alpha_weights = (uint16_t *)(memory + 3 * bytes);
+  for (work.p = 0; good && work.p < blur->planes; work.p++)
+    good = isolate_plane(blur, field, &work, stream, status);
   return (!memory || cf_scratch_give(blur->device, memory, stream, good ? status : nullptr)) &&
          good;
 }
 
-/* Opens what run_isolated needs. */
+/* Opens what jobs that isolate need. */
 bool prepare_isolated(CfCudaBlurMap *blur, const CfBlurField *field, CfStatus *status)
 {
-  for (int p = 0; p < blur->planes; p++) {
+  if (!reserve_maps(blur, status))
+    return false;
+  for (int p = 0; !blur->frame_plan.mma && p < blur->planes; p++) {
     const CfVideo video = cf_video(CF_FORMAT_GRAY16_LE, cf_plane_width(&blur->video, p),
                                    cf_plane_height(&blur->video, p));
 
@@ -434,7 +436,7 @@ bool prepare_isolated(CfCudaBlurMap *blur, const CfBlurField *field, CfStatus *s
 }
 
 /* The map is a plane of 16 bits, one value a sample. */
-void read_values(MapJob *work, const IsolatePlane *by)
+void read_values(MapJob *work, const MapPlane *by)
 {
   CfMapShape *shape = &work->plane[0].shape;
 
@@ -443,21 +445,22 @@ void read_values(MapJob *work, const IsolatePlane *by)
   *shape = {};
   shape->mode = CF_MAP_FILE;
   shape->scale_x = shape->scale_y = 1.0f;
-  shape->map_width = (int)(by->stride / (ptrdiff_t)sizeof(uint16_t));
+  shape->map_width = (int)(by->map_stride / (ptrdiff_t)sizeof(uint16_t));
   shape->map_height = by->height;
 }
 
 /* Blurs a job, `by` the map of a plane where that is given. */
-bool run_blur(CfCudaBlurMap *blur, const CfBlurField *field, const IsolatePlane *by, bool changed,
+bool run_blur(CfCudaBlurMap *blur, const CfBlurField *field, const MapPlane *by, bool changed,
               const CfJob *job, CfStatus *status)
 {
   MapJob work;
   void *shapes;
 
-  if (!prepare(blur, field, job->regions, status))
+  if (!prepare(blur, field, job->regions, status) ||
+      (blur->isolates && !prepare_isolated(blur, field, status)))
     return false;
   if (changed)
-    blur->looked_up = false;
+    blur->looked_up = blur->maps_read = false;
   blur->frame_plan.still = cf_blur_field_is_still(field) && !job->regions;
   const bool mma = blur->frame_plan.mma;
   const PyramidMemory memory = mma ? PyramidMemory{} : fp32_place_pyramids(blur, job);
@@ -467,22 +470,16 @@ bool run_blur(CfCudaBlurMap *blur, const CfBlurField *field, const IsolatePlane 
   const int tiles = describe_job(blur, field, job, &work);
   if (by)
     read_values(&work, by);
+  if (blur->isolates && !read_maps(blur, &work, job->stream, status))
+    return false;
+  if (blur->isolates && !mma)
+    return run_isolated(blur, field, &work, job->stream, status);
   if (!find_shapes(blur, field, job, &work, &shapes, status))
     return false;
   const bool good = mma ? run_mma(blur, &work, job->stream, status)
                         : run_fp32(blur, &memory, &work, tiles, job->stream, status);
   return (!shapes || cf_scratch_give(blur->device, shapes, job->stream, good ? status : nullptr)) &&
          good;
-}
-
-bool isolate_job(CfCudaBlurMap *blur, const CfBlurField *field, const CfJob *job, CfStatus *status)
-{
-  MapJob work;
-
-  if (!prepare(blur, field, job->regions, status) || !prepare_isolated(blur, field, status))
-    return false;
-  describe_job(blur, field, job, &work);
-  return run_isolated(blur, field, &work, job->stream, status);
 }
 
 size_t fp32_tiles_of(const CfVideo *video)
@@ -559,9 +556,8 @@ bool cf_cuda_blur_map_update(CfCudaBlurMap *blur, const CfBlurField *field, CfSt
     return true;
   if (field->params.map_mode == CF_MAP_FILE && !reserve_values(blur, field->params.map, status))
     return false;
-  if (cf_blur_field_isolates(field, nullptr))
-    return prepare(blur, field, nullptr, status) && prepare_isolated(blur, field, status);
   return prepare(blur, field, nullptr, status) &&
+         (!blur->isolates || prepare_isolated(blur, field, status)) &&
          (!blur->frame_plan.mma || mma_reserve(blur->mma, 0, status));
 }
 
@@ -571,9 +567,7 @@ bool cf_cuda_blur_map_run(CfCudaBlurMap *blur, const CfBlurField *field, bool ch
   if (field->params.map_mode == CF_MAP_FILE && changed &&
       !upload_values(blur, field->params.map, job->stream, status))
     return false;
-  return cf_blur_field_isolates(field, job->regions)
-             ? isolate_job(blur, field, job, status)
-             : run_blur(blur, field, nullptr, changed, job, status);
+  return run_blur(blur, field, nullptr, changed, job, status);
 }
 
 const char *cf_cuda_blur_map_algorithm(const CfCudaBlurMap *blur)
@@ -593,6 +587,7 @@ void cf_cuda_blur_map_close(CfCudaBlurMap *blur)
   cf_device_free(blur->tables);
   cf_device_free(blur->tile_levels);
   cf_device_free(blur->values);
+  cf_device_free(blur->maps);
   cf_fir_plan_free(&blur->channels);
   free(blur);
 }

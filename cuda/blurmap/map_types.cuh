@@ -66,6 +66,8 @@ struct MapPlane {
   int copy;               /* the level that is no blur at all, or -1 */
   unsigned per_sample[4]; /* bits of per_sample levels */
   CfMapShape shape;
+  uint16_t *map;        /* isolating: of each sample, 0..CF_MAP_ONE; or NULL */
+  ptrdiff_t map_stride; /* a multiple of 16 bytes */
   int tiles_x, first_tile;
   bool vector; /* rows of source and destination start on 16 bytes: on tensor cores */
 };
@@ -74,7 +76,8 @@ struct MapJob {
   MapPlane plane[CF_MAX_PLANES];
   int planes;
   int border, shift, max_code;
-  int mode; /* CfMapMode; CF_MAP_NONE: by regions */
+  int mode;      /* CfMapMode; CF_MAP_NONE: by regions */
+  bool isolates; /* samples count by their own map values */
   const float *coarse;
   alignas(16) float spline[4][4 * kMostPyramidFactor]; /* as in pyramid::Fp32Job */
   uint4 *levels;          /* of each tile: bits of those that it reads */

@@ -5,6 +5,8 @@
 #pragma once
 
 #include "cuda/blurmap/mma_types.cuh"
+#include "cuda/common/alpha.cuh"
+#include "cuda/common/half2.cuh"
 #include "cuda/common/launch.cuh"
 
 namespace cf::blurmap
@@ -102,11 +104,67 @@ template <int C> __device__ inline uint32_t pixel_folded(const MapPlane &plane, 
   return (column | row) < 0 ? outer : inner;
 }
 
+/* The same of the map, of which nothing counts where the border is constant. */
+__device__ inline uint32_t map_folded(const MapPlane &plane, int column, int row)
+{
+  const uint16_t *from =
+      (const uint16_t *)((const uint8_t *)plane.map + max(row, 0) * plane.map_stride);
+
+  return (column | row) < 0 ? 0 : __ldg(from + max(column, 0));
+}
+
 /* Byte `i` less the centre: 0x4b000000 + v is 2^23 + v. */
 __device__ inline float centred_byte(uint32_t bytes, int i, float centre)
 {
   return __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7650u | (unsigned)i)) -
          (8388608.0f + centre);
+}
+
+/* The two lowest bytes, less 128, as halves: 0x6400 + v is the half 1024 + v. */
+__device__ inline uint32_t centred_halves(uint32_t bytes)
+{
+  const __half2 biased = as_half2(__byte_perm(bytes, kExponentsOf1024, 0x4140));
+
+  return as_bits(__hsub2(biased, __float2half2_rn(1152.0f)));
+}
+
+/* A pixel that counts by its map value, in halves: its channels times map and alpha, two in a word,
+ * and then the map. Alpha and map come to 255 at most. */
+template <int C> using Weighed = uint32_t[C / 2 + 1];
+
+template <int C>
+__device__ inline void weigh(const MapPlane &plane, uint32_t pixel, uint32_t map, Weighed<C> &value)
+{
+  constexpr uint32_t k255 = 0x5bf85bf8;
+  const float m = (__uint_as_float(map | 0x4b000000u) - 8388608.0f) * (1.0f / CF_MAP_ONE);
+  const bool by_alpha = C == 4 && plane.alpha >= 0;
+  const float share = by_alpha ? alpha_weight(m * centred_byte(pixel, plane.alpha, 0.0f)) : m;
+  const uint32_t maps = pack_half2(m, m), shares = by_alpha ? pack_half2(share, share) : maps;
+
+#pragma unroll
+  for (int k = 0; k <= C / 2; k++) {
+    uint32_t pair = 2 * k < C ? centred_halves(pixel >> 16 * (k % 2)) : k255;
+
+    if (2 * k + 1 == C || (C == 4 && k == 1 && plane.alpha == 3))
+      pair = __byte_perm(pair, k255, 0x5410);
+    if (C == 4 && k == 0 && plane.alpha == 0)
+      pair = __byte_perm(pair, k255, 0x3254);
+    value[k] = hmul2_bits(pair, 2 * k < C ? shares : maps);
+  }
+}
+
+/* Channel `c` of two such pixels, or sums of them, side by side. */
+template <int C>
+__device__ inline uint32_t channel_of_two(const Weighed<C> &left, const Weighed<C> &right, int c)
+{
+  uint32_t low = left[0], high = right[0];
+
+#pragma unroll
+  for (int k = 1; k <= C / 2; k++) {
+    low = c / 2 == k ? left[k] : low;
+    high = c / 2 == k ? right[k] : high;
+  }
+  return __byte_perm(low, high, c % 2 ? 0x7632 : 0x5410);
 }
 
 } // namespace cf::blurmap

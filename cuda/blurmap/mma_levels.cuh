@@ -199,20 +199,27 @@ __device__ inline void pack(const uint32_t (&code)[4], uint32_t *codes)
                        0x5410);
 }
 
-/* What colours are divided by, in shares of 255; 0 where nothing can be seen. In shared memory, a
- * product after another: in registers it would displace what all frames need. */
-__device__ inline void invert(const Halves &alpha, float4 *opaque)
+/* Of 255 that count around a sample; with less nothing does. */
+constexpr float kLeastWeight = 1e-6f;
+
+/* What others are divided by, in shares of 255: these weights plus `centre`; 0 where they are less
+ * than `visible`. In shared memory, a product after another: in registers it would displace what
+ * all frames need. */
+__device__ inline void invert(const Halves &weights, float centre, float visible, float4 *inverse)
 {
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
-    const float2 upper = __half22float2(as_half2(alpha[block][0]));
-    const float2 lower = __half22float2(as_half2(alpha[block][1]));
+    const float2 upper = __half22float2(as_half2(weights[block][0]));
+    const float2 lower = __half22float2(as_half2(weights[block][1]));
     float value[4] = {upper.x, upper.y, lower.x, lower.y};
 
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-      value[i] = value[i] < 0.5f - 255.0f ? 0.0f : __fdividef(1.0f, value[i] + 255.0f);
-    opaque[block * kThreads] = make_float4(value[0], value[1], value[2], value[3]);
+    for (int i = 0; i < 4; i++) {
+      const float weight = value[i] + centre;
+
+      value[i] = weight < visible ? 0.0f : __fdividef(1.0f, weight);
+    }
+    inverse[block * kThreads] = make_float4(value[0], value[1], value[2], value[3]);
   }
 }
 
@@ -220,12 +227,12 @@ __device__ inline void invert(const Halves &alpha, float4 *opaque)
  * may miss; they are to be rounded up all the same. */
 constexpr float kUp = 1.0f / 512;
 
-__device__ inline void finish_weighted(const Halves &sum, const float4 *opaque, float centre,
+__device__ inline void finish_weighted(const Halves &sum, const float4 *inverse, float centre,
                                        float blank, Codes &codes)
 {
 #pragma unroll
   for (int block = 0; block < kBlocks; block++) {
-    const float4 four = opaque[block * kThreads];
+    const float4 four = inverse[block * kThreads];
     const float weight[4] = {four.x, four.y, four.z, four.w};
     const float2 upper = __half22float2(as_half2(sum[block][0]));
     const float2 lower = __half22float2(as_half2(sum[block][1]));

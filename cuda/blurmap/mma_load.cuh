@@ -17,49 +17,37 @@
 namespace cf::blurmap
 {
 
-/* Which channel is made when: alpha before the colours that it weights. */
+/* Which channel is made when: those that weigh others before these. */
 struct ChannelOrder {
-  int first; /* colour */
-  int alpha; /* or -1 where no other channel needs it */
+  int first;     /* colour */
+  int weights;   /* that come before colours: none, or one or both of these */
+  int weight[2]; /* isolating, the map, which follows the plane's channels; alpha */
   int count;
 
   __device__ int channel(int i) const
   {
-    return alpha < 0 ? first + i : i == 0 ? alpha : first + i - 1;
+    return i >= weights ? first + i - weights : i == 0 ? weight[0] : weight[1];
   }
 };
-
-/* The two lowest bytes, less 128, as halves: 0x6400 + v is the half 1024 + v. */
-__device__ inline uint32_t centred_halves(uint32_t bytes)
-{
-  const uint32_t biased = __byte_perm(bytes, 0x64646464u, 0x4140);
-  __half2 pair;
-  uint32_t result;
-
-  memcpy(&pair, &biased, sizeof pair);
-  pair = __hsub2(pair, __floats2half2_rn(1152.0f, 1152.0f));
-  memcpy(&result, &pair, sizeof result);
-  return result;
-}
 
 /* Two pixels beside each other as pairs of one channel each, some channels in their order. */
 template <int C>
 __device__ inline void store_two(const MapPlane &plane, ChannelOrder order, int begin, int end,
                                  uint32_t left, uint32_t right, __half *to, int step)
 {
-  if (C == 4 && order.alpha >= 0) {
+  if (C == 4 && order.weights > 0) {
     const uint32_t both = left & right;
 
-    if ((order.alpha == 0 ? both & 255 : both >> 24) != 255) {
-      const float alphas[2] = {centred_byte(left, order.alpha, 255.0f),
-                               centred_byte(right, order.alpha, 255.0f)};
+    if ((plane.alpha == 0 ? both & 255 : both >> 24) != 255) {
+      const float alphas[2] = {centred_byte(left, plane.alpha, 255.0f),
+                               centred_byte(right, plane.alpha, 255.0f)};
       const float weights[2] = {alpha_weight(alphas[0] + 255.0f), alpha_weight(alphas[1] + 255.0f)};
 
 #pragma unroll 1
       for (int i = begin; i < end; i++, to += step) {
         const int c = order.channel(i);
 
-        *(uint32_t *)to = c == order.alpha
+        *(uint32_t *)to = c == plane.alpha
                               ? pack_half2(alphas[0], alphas[1])
                               : pack_half2(centred_byte(left, c, plane.centre[c]) * weights[0],
                                            centred_byte(right, c, plane.centre[c]) * weights[1]);
@@ -72,8 +60,47 @@ __device__ inline void store_two(const MapPlane &plane, ChannelOrder order, int 
     const int c = order.channel(i);
     const uint32_t pair = __byte_perm(left, right, (unsigned)((4 + c) << 4 | c));
 
-    *(uint32_t *)to = C == 4 && c == order.alpha ? 0 : centred_halves(pair);
+    *(uint32_t *)to = C == 4 && order.weights > 0 && c == plane.alpha ? 0 : centred_halves(pair);
   }
+}
+
+/* Two pixels inside of the plane, from an even column on, and their map values; or these alone. */
+template <int C>
+__device__ inline void load_two(const MapPlane &plane, int x, int y, bool only_map,
+                                uint32_t (&pixel)[2], uint32_t (&map)[2])
+{
+  const uint32_t maps =
+      __ldg((const uint32_t *)((const uint8_t *)plane.map + y * plane.map_stride + 2 * x));
+
+  if (only_map) {
+    pixel[0] = pixel[1] = 0;
+  } else if (C == 4 && plane.vector) {
+    const uint2 two =
+        __ldg((const uint2 *)(plane.source + (ptrdiff_t)y * plane.source_stride + 4 * x));
+
+    pixel[0] = two.x;
+    pixel[1] = two.y;
+  } else {
+    pixel[0] = pixel_inside<C>(plane, x, y);
+    pixel[1] = pixel_inside<C>(plane, x + 1, y);
+  }
+  map[0] = maps & 0xffff;
+  map[1] = maps >> 16;
+}
+
+/* As store_two, where they count by their map values. */
+template <int C>
+__device__ inline void store_two_weighted(const MapPlane &plane, ChannelOrder order, int begin,
+                                          int end, const uint32_t (&pixel)[2],
+                                          const uint32_t (&map)[2], __half *to, int step)
+{
+  Weighed<C> left, right;
+
+  weigh<C>(plane, pixel[0], map[0], left);
+  weigh<C>(plane, pixel[1], map[1], right);
+#pragma unroll 1
+  for (int i = begin; i < end; i++, to += step)
+    *(uint32_t *)to = channel_of_two<C>(left, right, order.channel(i));
 }
 
 /* Channel `c` of four pixels beside each other, as biased halves: see centred_halves. */
@@ -162,20 +189,21 @@ __device__ inline void load_inside(const MapPlane &plane, ChannelOrder order, in
   }
 }
 
-template <int C>
+template <int C, bool Isolates>
 __device__ inline void load_frame(const MapJob &job, const MapPlane &plane, ChannelOrder order,
                                   int begin, int end, int x0, int y0, const Window &window,
                                   __half *shared)
 {
   constexpr int kAtATime = 4, kRows = kThreads / 32;
   const int pair = (int)threadIdx.x % 32, x = x0 + 2 * pair, step = window.texels();
+  const bool only_map = end - begin == 1 && order.channel(begin) == C;
   __half *to = shared + 2 * pair;
 
-  if constexpr (C != 3) {
-    const bool inside =
-        x0 >= 0 && x0 + columns_of(0) <= plane.width && y0 >= 0 && y0 + window.rows <= plane.height;
+  const bool inside =
+      x0 >= 0 && x0 + columns_of(0) <= plane.width && y0 >= 0 && y0 + window.rows <= plane.height;
 
-    if (order.alpha < 0 && plane.vector &&
+  if constexpr (C != 3 && !Isolates) {
+    if (order.weights == 0 && plane.vector &&
         (inside || (C < 4 && job.border == CF_BORDER_REPLICATE && plane.width % 4 == 0))) {
       load_inside<C>(plane, order, begin, end, x0, y0, window, shared);
       return;
@@ -187,21 +215,32 @@ __device__ inline void load_frame(const MapJob &job, const MapPlane &plane, Chan
                          fold_index(job.border, x + 1, plane.width)};
 #pragma unroll 1
   for (int first = (int)threadIdx.x / 32; first < window.rows; first += kAtATime * kRows) {
-    uint32_t pixel[kAtATime][2];
+    uint32_t pixel[kAtATime][2], map[kAtATime][2];
 
 #pragma unroll
     for (int i = 0; i < kAtATime; i++) {
       const int row = first + i * kRows;
 
+      if (Isolates && inside) {
+        load_two<C>(plane, x, y0 + row, only_map, pixel[i], map[i]);
+        continue;
+      }
       const int y = fold_index(job.border, y0 + row, plane.height);
 #pragma unroll
-      for (int k = 0; k < 2; k++)
+      for (int k = 0; k < 2; k++) {
         pixel[i][k] = pixel_folded<C>(plane, column[k], y);
+        map[i][k] = Isolates ? map_folded(plane, column[k], y) : 0;
+      }
     }
 #pragma unroll
-    for (int i = 0; i < kAtATime; i++)
-      store_two<C>(plane, order, begin, end, pixel[i][0], pixel[i][1],
-                   to + (first + i * kRows) * window.pitch, step);
+    for (int i = 0; i < kAtATime; i++) {
+      __half *row = to + (first + i * kRows) * window.pitch;
+
+      if (Isolates)
+        store_two_weighted<C>(plane, order, begin, end, pixel[i], map[i], row, step);
+      else
+        store_two<C>(plane, order, begin, end, pixel[i][0], pixel[i][1], row, step);
+    }
   }
 }
 
@@ -210,13 +249,14 @@ __device__ inline int inside(int i, int first, int count)
   return min(max(i - first, 0), count - 1);
 }
 
-/* Each row of a window in pieces of `Bytes`, by 1 << `log_across` threads. */
-template <int Bytes>
+/* Each row of a window in pieces of `Bytes`, by 1 << `log_across` threads; of at most `kMost`
+ * channels. */
+template <int Bytes, int kMost>
 __device__ inline void copy_rows(const MipWindow &window, int pieces, int log_across,
                                  const __half *texels, ChannelOrder order, int begin, int end,
                                  int pitch, uint32_t to)
 {
-  constexpr int kMost = 4, kTexels = Bytes / 2;
+  constexpr int kTexels = Bytes / 2;
   const int piece = (int)threadIdx.x & ((1 << log_across) - 1);
   const int step = kThreads >> log_across, rows = (int)(window.rows & 0xffff);
   int row = (int)threadIdx.x >> log_across;
@@ -278,7 +318,7 @@ __device__ inline void load_image(const MipImage &image, const __half *texels, C
 }
 
 /* Starts loading the texels around a tile, of some channels in their order; how many there are. */
-template <int C>
+template <int C, bool Isolates>
 __device__ inline int load_texels(const MmaJob &job, const MapPlane &plane, const MipImage &from,
                                   ChannelOrder order, int begin, int end, int x0, int y0,
                                   __half *to)
@@ -289,19 +329,20 @@ __device__ inline int load_texels(const MmaJob &job, const MapPlane &plane, cons
   const int left = (x0 >> image.log_x) - CF_MIP_REACH, top = (y0 >> image.log_y) - CF_MIP_REACH;
 
   if (image.height == 0)
-    load_frame<C>(job.map, plane, order, begin, end, left, top, window, to);
+    load_frame<C, Isolates>(job.map, plane, order, begin, end, left, top, window, to);
   else
     load_image(image, job.texels, order, begin, end, left, top, window, to);
   return (end - begin) * window.texels();
 }
 
 /* The same of the images of some groups, to the end. */
-template <int C>
+template <int C, bool Isolates>
 __device__ inline void load_groups(const MmaJob &job, const MapPlane &plane, const MmaPlane &plan,
                                    unsigned recorded, unsigned groups, unsigned batch,
                                    ChannelOrder order, int begin, int end, int x0, int y0,
                                    __half *to)
 {
+  constexpr int kMost = C == 4 && Isolates ? 5 : 4;
   const MipWindow *next = job.tiles[blockIdx.x].window;
 
 #pragma unroll 1
@@ -315,21 +356,22 @@ __device__ inline void load_groups(const MmaJob &job, const MapPlane &plane, con
     const int kind = recorded ? (int)(window.rows >> 16) : kCopyClamped;
 
     if (kind == kCopyFrame || kind == kCopyClamped) {
-      to += load_texels<C>(job, plane, plan.image[group], order, begin, end, x0, y0, to);
+      to += load_texels<C, Isolates>(job, plane, plan.image[group], order, begin, end, x0, y0, to);
       continue;
     }
     const int pitch = pitch_of(kind == kCopy7x16 ? 0 : 1);
     const uint32_t address = smem_address(to);
     if (kind == kCopy8x8)
-      copy_rows<8>(window, 8, 3, job.texels, order, begin, end, pitch, address);
+      copy_rows<8, kMost>(window, 8, 3, job.texels, order, begin, end, pitch, address);
     else if (kind == kCopy16x4)
-      copy_rows<4>(window, 16, 4, job.texels, order, begin, end, pitch, address);
+      copy_rows<4, kMost>(window, 16, 4, job.texels, order, begin, end, pitch, address);
     else
-      copy_rows<16>(window,
-                    kind == kCopy7x16   ? 7
-                    : kind == kCopy5x16 ? 5
-                                        : 4,
-                    kind == kCopy4x16 ? 2 : 3, job.texels, order, begin, end, pitch, address);
+      copy_rows<16, kMost>(window,
+                           kind == kCopy7x16   ? 7
+                           : kind == kCopy5x16 ? 5
+                                               : 4,
+                           kind == kCopy4x16 ? 2 : 3, job.texels, order, begin, end, pitch,
+                           address);
     to += (end - begin) * (int)(window.rows & 0xffff) * pitch;
   }
   /* Products also read 16 bytes beyond the last texels, times 0. */
@@ -344,17 +386,18 @@ __device__ inline void await_texels()
   __syncthreads();
 }
 
-/* What does not fit into shared memory at once. Inlined, it would take registers from all others.
+/* What does not fit into shared memory at once, `N` channels. Inlined, it would take registers from
+ * all others.
  */
-template <int C>
+template <int C, bool Isolates, int N>
 __device__ __noinline__ void load_next(const MmaJob &job, const MapPlane &plane,
                                        const MmaPlane &plan, unsigned recorded, unsigned groups,
                                        unsigned batch, ChannelOrder order, int channel, int x0,
                                        int y0, __half *to)
 {
   __syncthreads();
-  load_groups<C>(job, plane, plan, recorded, groups, batch, order, channel, channel + 1, x0, y0,
-                 to);
+  load_groups<C, Isolates>(job, plane, plan, recorded, groups, batch, order, channel, channel + N,
+                           x0, y0, to);
   await_texels();
 }
 

@@ -31,6 +31,7 @@ struct MmaState {
   CfVideo video;
   CfDevice *device;
   int planes, border;
+  bool isolates;
 
   /* The levels, for which `weights` are sent to the device once. */
   CfMipPlane mips[CF_MAX_PLANES];
@@ -67,6 +68,11 @@ namespace
 const CfPlaneFormat *plane_format(const MmaState *state, int p)
 {
   return &cf_format_info(state->video.format)->plane[p];
+}
+
+int texel_channels(const MmaState *state, int p)
+{
+  return plane_format(state, p)->channels + (state->isolates ? 1 : 0);
 }
 
 /* ---- levels ---- */
@@ -108,7 +114,7 @@ CfMipArea area_of(const MmaState *state, int p, int first, int end)
 {
   return {cf_plane_width(&state->video, p),
           cf_plane_height(&state->video, p),
-          plane_format(state, p)->channels,
+          texel_channels(state, p),
           first,
           end,
           state->border};
@@ -158,7 +164,7 @@ void list_depth(MmaState *state, int depth, int rows)
 
   for (int p = 0; p < state->planes; p++) {
     const CfMipPlane *mips = &state->mips[p];
-    const int channels = plane_format(state, p)->channels;
+    const int channels = texel_channels(state, p);
 
     for (int i = 0; i < mips->images; i++) {
       const CfMipImage *image = &mips->image[i];
@@ -170,7 +176,8 @@ void list_depth(MmaState *state, int depth, int rows)
       downsample.first_cta = ctas;
       downsample.across =
           div_up(image->width,
-                 from_frame ? frame_texels_of_warp(channels, image->log_x) : kDownsampleColumns);
+                 from_frame ? frame_texels_of_warp(state->isolates ? 4 : channels, image->log_x)
+                            : kDownsampleColumns);
       /* All warps of a CTA read the same rows of pixels. */
       if (from_frame && channels > 2)
         downsample.across = round_up(downsample.across, kWarps);
@@ -190,7 +197,8 @@ void list_depth(MmaState *state, int depth, int rows)
 void list_downsamples(MmaState *state)
 {
   const int resident =
-      state->device->info.multiprocessors * frame_ctas_of_sm(plane_format(state, 0)->channels);
+      state->device->info.multiprocessors *
+      (state->isolates ? kWeightedCtasOfSm : frame_ctas_of_sm(plane_format(state, 0)->channels));
 
   state->of_depth[1] = 0;
   for (int rows = kLeastFrameRows; rows <= kMostFrameRows; rows++) {
@@ -308,9 +316,11 @@ void describe_tiles(const MmaState *state, MmaJob *job)
   }
 }
 
-int shared_percent(const CfDevice *device)
+int shared_percent(const MmaState *state)
 {
-  return smaller(div_up(100 * tile_shared_bytes_of_sm(), device->info.shared_per_sm), 100);
+  return smaller(
+      div_up(100 * tile_shared_bytes_of_sm(state->isolates), state->device->info.shared_per_sm),
+      100);
 }
 
 void describe_job(MmaState *state, const MapJob *map, MmaJob *job)
@@ -324,7 +334,7 @@ void describe_job(MmaState *state, const MapJob *map, MmaJob *job)
   job->levels = state->levels;
   job->strips = state->strips;
   job->tiles = state->tiles;
-  job->shared_percent = shared_percent(state->device);
+  job->shared_percent = shared_percent(state);
   job->transparent = state->transparent;
   job->frame = ++state->frame;
   job->always_transparent = state->of_depth[1] == state->of_depth[2];
@@ -358,7 +368,9 @@ bool make_mips(MmaState *state, MmaJob *job, void *stream, CfStatus *status)
       break;
     for (int i = 0; i < job->downsamples && i < kInlineDownsamples; i++)
       job->inline_downsample[i] = state->downsample[first + i];
-    if (!(depth == 1 ? downsample_frame : downsample_mips)(job, state->ctas[depth], stream, status))
+    if (!(depth > 1         ? downsample_mips
+          : state->isolates ? downsample_weighted_frame
+                            : downsample_frame)(job, state->ctas[depth], stream, status))
       return false;
     job->overlaps = state->device->code >= 90;
   }
@@ -416,10 +428,12 @@ MmaState *mma_open(const CfVideo *video, CfDevice *device, CfStatus *status)
   return state;
 }
 
-bool mma_plan(MmaState *state, int border, const CfBlurLevels *const *levels, CfStatus *status)
+bool mma_plan(MmaState *state, int border, bool isolates, const CfBlurLevels *const *levels,
+              CfStatus *status)
 {
   state->placed = state->weights_sent = false;
   state->border = border;
+  state->isolates = isolates;
   state->weights.count = 0;
   for (int p = 0; p < state->planes; p++) {
     if (!plan_plane(state, p, levels, status))

@@ -217,13 +217,16 @@ template <int C> __device__ inline void copy_strip(const MapPlane &plane, const 
 
 /* ---- tiles ---- */
 
-__device__ inline ChannelOrder order_of(const MmaJob &job, const MapPlane &plane, int colours)
+template <int C, bool Isolates>
+__device__ inline ChannelOrder order_of(const MmaJob &job, const MapPlane &plane)
 {
-  const bool opaque = plane.alpha < 0 || (!job.always_transparent && *job.transparent != job.frame);
-  const int alpha = opaque ? -1 : plane.alpha;
+  const bool opaque =
+      C < 4 || plane.alpha < 0 || (!job.always_transparent && *job.transparent != job.frame);
+  const int first = C == 4 && (plane.alpha == 0 || (plane.padding & 1)) ? 1 : 0;
+  const int weights = (Isolates ? 1 : 0) + (opaque ? 0 : 1);
 
-  return ChannelOrder{plane.channels == 4 && (plane.alpha == 0 || (plane.padding & 1)) ? 1 : 0,
-                      alpha, colours + (alpha >= 0 ? 1 : 0)};
+  return ChannelOrder{
+      first, weights, {Isolates ? C : plane.alpha, plane.alpha}, kColours<C> + weights};
 }
 
 /* The levels of a strip that its record does not hold: lists kLevelsInShared of them after the
@@ -317,33 +320,64 @@ __device__ inline void load_lods(const MmaJob &job, Halves &lods)
 /* What of a tile is in shared memory at a time. */
 struct Residency {
   bool whole;      /* all windows, all channels */
+  bool colours;    /* all windows of one channel that weighs, or of all colours */
   bool by_channel; /* all windows of one channel; else one window of one channel */
 };
 
-/* All colours at a time, none of them premultiplied. */
-template <int C>
+/* A result's codes: of what is weighed after it is divided. */
+template <bool Weighed>
+__device__ inline void finish_channel(const Halves &result, const MapPlane &plane, int channel,
+                                      bool weighed, const float4 *inverse, Codes &codes)
+{
+  if (Weighed && weighed)
+    finish_weighted(result, inverse, plane.centre[channel], plane.blank[channel], codes);
+  else
+    finish(result, plane.centre[channel], codes);
+}
+
+/* All colours at a time, from windows of `channels` that begin with `first` others. */
+template <int C, bool Weighed>
 __device__ inline void blend_colours(const StripWork &work, const MapPlane &plane,
-                                     const Strip &strip, const Halves &lods, unsigned needed,
-                                     const ChannelOrder &order, Codes (&codes)[C])
+                                     const Halves &lods, unsigned needed, const ChannelOrder &order,
+                                     int channels, int first, const float4 *inverse,
+                                     Codes (&codes)[C])
 {
   Halves result[kColours<C>] = {};
 
-  work.template add_levels<kColours<C>>(lods, needed, kColours<C>, 0, true, result);
+  work.template add_levels<kColours<C>>(lods, needed, (unsigned)channels, (unsigned)first, !Weighed,
+                                        result);
 #pragma unroll
   for (int c = 0; c < kColours<C>; c++)
-    finish(result[c], plane.centre[order.first + c], codes[c]);
-  store_strip<C>(plane, strip, lods, codes, order.first);
+    finish_channel<Weighed>(result[c], plane, order.first + c, Weighed, inverse, codes[c]);
 }
 
-/* One channel after another, alpha first; in the end each colour has moved to its place. */
-template <int C>
+/* Takes over weight `i` of those before colours; where a plane has alpha, also its codes. */
+template <int C, bool Isolates>
+__device__ inline void take_weight(const Halves &weights, int i, float4 *inverse, Codes (&codes)[C])
+{
+  if constexpr (Isolates) {
+    if (i > 0)
+      finish_weighted(weights, inverse, 0.0f, 0.0f, codes[C - 1]);
+    invert(weights, 0.0f, kLeastWeight, inverse);
+  } else {
+    finish(weights, 255.0f, codes[C - 1]);
+    invert(weights, 255.0f, 0.5f, inverse);
+  }
+}
+
+/* One channel after another, those that weigh first, or colours together; in the end each colour
+ * has moved to its place. */
+template <int C, bool Isolates>
 __device__ inline void
 blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip, const Halves &lods,
                unsigned recorded, unsigned needed, const Residency &residency,
-               const ChannelOrder &order, float4 *opaque, __half *shared, Codes (&codes)[C])
+               const ChannelOrder &order, float4 *inverse, __half *shared, Codes (&codes)[C])
 {
+  const bool together = Isolates && (kColours<C>) > 1 && residency.colours;
+  const int apart = together ? order.weights : order.count;
+
 #pragma unroll 1
-  for (int i = 0; i < order.count; i++) {
+  for (int i = 0; i < apart; i++) {
     Halves result[1] = {};
     unsigned left = needed;
 
@@ -351,8 +385,8 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
       const unsigned batch = residency.whole || residency.by_channel ? left : left & (0 - left);
 
       if (!residency.whole)
-        load_next<C>(work.job, plane, work.plan, recorded, needed, batch, order, i, work.x0,
-                     work.y0, shared);
+        load_next<C, Isolates, 1>(work.job, plane, work.plan, recorded, needed, batch, order, i,
+                                  work.x0, work.y0, shared);
       work.template add_levels<1>(lods, batch,
                                   residency.whole        ? (unsigned)order.count
                                   : residency.by_channel ? 1
@@ -360,23 +394,26 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
                                   residency.whole ? (unsigned)i : 0, i == 0, result);
       left &= ~batch;
     } while (left);
-    if (C == 4 && i == 0 && order.alpha >= 0) {
-      finish(result[0], 255.0f, codes[C - 1]);
-      invert(result[0], opaque);
+    if ((C == 4 || Isolates) && i < order.weights) {
+      take_weight<C, Isolates>(result[0], i, inverse, codes);
       continue;
     }
-    const int channel = order.channel(i);
 #pragma unroll
     for (int c = 0; c + 1 < kColours<C>; c++) {
 #pragma unroll
       for (int block = 0; block < kBlocks; block++)
         codes[c][block] = codes[c + 1][block];
     }
-    if (C == 4 && order.alpha >= 0)
-      finish_weighted(result[0], opaque, plane.centre[channel], plane.blank[channel],
-                      codes[kColours<C> - 1]);
-    else
-      finish(result[0], plane.centre[channel], codes[kColours<C> - 1]);
+    finish_channel<C == 4 || Isolates>(result[0], plane, order.channel(i), order.weights > 0,
+                                       inverse, codes[kColours<C> - 1]);
+  }
+  if (together) {
+    if (!residency.whole)
+      load_next<C, Isolates, kColours<C>>(work.job, plane, work.plan, recorded, needed, needed,
+                                          order, apart, work.x0, work.y0, shared);
+    blend_colours<C, Isolates>(work, plane, lods, needed, order,
+                               residency.whole ? order.count : kColours<C>,
+                               residency.whole ? apart : 0, inverse, codes);
   }
   if (work.count == 0)
     copy_strip<C>(plane, strip);
@@ -385,12 +422,13 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
 }
 
 /* The CTA's tile, with its record and what the lane loaded of the strip's. */
-template <int C>
+template <int C, bool Isolates>
 __device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const uint4 &of_strip,
                                  const MapPlane &plane, const MmaPlane &plan, __half *shared)
 {
+  constexpr int kTexels = kSharedTexels<Isolates>;
   const int warp = (int)threadIdx.x / 32;
-  StripLevel *record = (StripLevel *)(shared + kSharedTexels + 8) + warp * (kLevelsInShared + 1);
+  StripLevel *record = (StripLevel *)(shared + kTexels + 8) + warp * (kLevelsInShared + 1);
   const uint2 head = take_record(job, of_strip, record);
   const int count = (int)head.x, texels = (int)of_tile.y;
   const unsigned needed = of_tile.x, recorded = of_tile.w & (kFrameOnly - 1);
@@ -401,16 +439,16 @@ __device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const 
   /* Of four channels, making mips from the frame finds whether all is opaque. */
   if (C == 4 || !(of_tile.w & kFrameOnly))
     pdl_wait();
-  const ChannelOrder order = order_of(job, plane, kColours<C>);
-  float4 *opaque = (float4 *)(shared + kSharedTexels) - kBlocks * kThreads + threadIdx.x;
-  const int room =
-      kSharedTexels - (C == 4 && order.alpha >= 0
-                           ? kBlocks * kThreads * (int)(sizeof(float4) / sizeof(__half)) + 8
-                           : 0);
-  const Residency residency = {order.count * texels <= room, texels <= room};
+  const ChannelOrder order = order_of<C, Isolates>(job, plane);
+  float4 *inverse = (float4 *)(shared + kTexels) - kBlocks * kThreads + threadIdx.x;
+  const int room = kTexels - ((C == 4 || Isolates) && order.weights > 0
+                                  ? kBlocks * kThreads * (int)(sizeof(float4) / sizeof(__half)) + 8
+                                  : 0);
+  const Residency residency = {order.count * texels <= room, kColours<C> * texels <= room,
+                               texels <= room};
   if (residency.whole && needed)
-    load_groups<C>(job, plane, plan, recorded, needed, needed, order, 0, order.count, x0, y0,
-                   shared);
+    load_groups<C, Isolates>(job, plane, plan, recorded, needed, needed, order, 0, order.count, x0,
+                             y0, shared);
 
   Halves lods = {};
   if (count > 1 || strip.copies)
@@ -427,15 +465,17 @@ __device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const 
 #pragma unroll
   for (int block = 0; block < kBlocks; block++)
     codes[C - 1][block] = 0xffffffffu;
-  if ((kColours<C>) > 1 && residency.whole && order.alpha < 0)
-    blend_colours<C>(work, plane, strip, lods, needed, order, codes);
-  else
-    blend_channels<C>(work, plane, strip, lods, recorded, needed, residency, order, opaque, shared,
-                      codes);
+  if (!Isolates && (kColours<C>) > 1 && residency.whole && order.weights == 0) {
+    blend_colours<C, Isolates>(work, plane, lods, needed, order, kColours<C>, 0, inverse, codes);
+    store_strip<C>(plane, strip, lods, codes, order.first);
+  } else {
+    blend_channels<C, Isolates>(work, plane, strip, lods, recorded, needed, residency, order,
+                                inverse, shared, codes);
+  }
 }
 
 /* Planes have `A` or `B` channels. */
-template <int A, int B>
+template <int A, int B, bool Isolates>
 __global__ void __launch_bounds__(kThreads, kTileCtasOfSm)
     blend_tiles_kernel(const __grid_constant__ MmaJob job)
 {
@@ -447,35 +487,43 @@ __global__ void __launch_bounds__(kThreads, kTileCtasOfSm)
   const MapPlane &plane = job.map.plane[p];
 
   if (A == B || plane.channels == A)
-    make_tile<A>(job, of_tile, of_strip, plane, job.plane[p], shared);
+    make_tile<A, Isolates>(job, of_tile, of_strip, plane, job.plane[p], shared);
   else
-    make_tile<B>(job, of_tile, of_strip, plane, job.plane[p], shared);
+    make_tile<B, Isolates>(job, of_tile, of_strip, plane, job.plane[p], shared);
   /* What comes after this grid also comes after the one before. */
   pdl_wait();
 #endif
 }
 
-constexpr int kSharedBytes =
-    2 * (kSharedTexels + 8) + kThreads / 32 * (kLevelsInShared + 1) * (int)sizeof(StripLevel);
+constexpr int shared_bytes(bool isolates)
+{
+  return 2 * ((isolates ? kSharedTexels<true> : kSharedTexels<false>)+8) +
+         kThreads / 32 * (kLevelsInShared + 1) * (int)sizeof(StripLevel);
+}
 
 } // namespace
 
-int tile_shared_bytes_of_sm(void)
+int tile_shared_bytes_of_sm(bool isolates)
 {
   constexpr int kReserved = 1024; /* of each CTA */
 
-  return kTileCtasOfSm * (kSharedBytes + kReserved);
+  return kTileCtasOfSm * (shared_bytes(isolates) + kReserved);
+}
+
+template <bool Isolates> static void (*tiles_kernel(int channels))(MmaJob)
+{
+  return channels == 4   ? blend_tiles_kernel<4, 4, Isolates>
+         : channels == 3 ? blend_tiles_kernel<3, 3, Isolates>
+                         : blend_tiles_kernel<1, 2, Isolates>;
 }
 
 bool blend_tiles(const MmaJob *job, void *stream, CfStatus *status)
 {
   const int channels = job->map.plane[0].channels;
-  void (*kernel)(MmaJob) = channels == 4   ? blend_tiles_kernel<4, 4>
-                           : channels == 3 ? blend_tiles_kernel<3, 3>
-                                           : blend_tiles_kernel<1, 2>;
 
-  return launch_mma(kernel, job, job->tile_count, kSharedBytes, stream, "blurring by a map",
-                    status);
+  return launch_mma(
+      job->map.isolates ? tiles_kernel<true>(channels) : tiles_kernel<false>(channels), job,
+      job->tile_count, shared_bytes(job->map.isolates), stream, "blurring by a map", status);
 }
 
 } // namespace cf::blurmap

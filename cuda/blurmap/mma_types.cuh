@@ -38,7 +38,8 @@ constexpr int kTileColumns = 32, kStripRows = 16, kTileRows = kThreads / 32 * kS
 
 /* --- mip images --- */
 
-/* CfMipImage for kernels: fp16 texels [channel][row][column], centred as in a pyramid. Of the frame
+/* CfMipImage for kernels: fp16 texels [channel][row][column], centred as in a pyramid; isolating,
+ * times the map and not centred where they weigh, and one channel more, the map. Of the frame
  * itself all is zero. */
 struct MipImage {
   int log_x, log_y;
@@ -165,8 +166,10 @@ struct MmaJob {
 
 /* --- launches; each only enqueues --- */
 
-/* mip_from_frame.cu: makes the images halved once, and finds whether all pixels are opaque. */
-int frame_texels_of_warp(int channels, int log_x); /* side by side */
+/* mip_from_frame.cu, or mip_from_map.cu where samples count by the map: makes the images halved
+ * once, and finds whether all pixels are opaque. */
+int frame_texels_of_warp(int channels, int log_x); /* side by side; isolating, as of 4 channels */
+bool downsample_weighted_frame(const MmaJob *job, int ctas, void *stream, CfStatus *status);
 bool downsample_frame(const MmaJob *job, int ctas, void *stream, CfStatus *status);
 
 /* mip_downsample.cu: makes the images of one depth from those of the depth before. */
@@ -179,7 +182,7 @@ bool look_up_sigma(const MmaJob *job, int multiprocessors, void *stream, CfStatu
 bool sort_tiles(const MmaJob *job, unsigned *order, void *stream, CfStatus *status);
 
 /* mma_tiles.cu: resamples and blends the levels, and stores the result. */
-int tile_shared_bytes_of_sm(void); /* with what the device keeps for itself */
+int tile_shared_bytes_of_sm(bool isolates); /* with what the device keeps for itself */
 bool blend_tiles(const MmaJob *job, void *stream, CfStatus *status);
 
 /* --- resample_weights.cpp --- */
@@ -212,7 +215,8 @@ bool mma_suits(const CfVideo *video, int p, const CfBlurLevels *levels);
 
 /* Takes over the levels of all planes. False, and then to be planned again before the next run,
  * where memory is short or images would be too large to be indexed. */
-bool mma_plan(MmaState *state, int border, const CfBlurLevels *const *levels, CfStatus *status);
+bool mma_plan(MmaState *state, int border, bool isolates, const CfBlurLevels *const *levels,
+              CfStatus *status);
 
 /* Allocates device memory for the weights of the levels last planned, and of `spare_levels` more of
  * each plane; then runs with these, or with as many others, allocate nothing. */

@@ -42,8 +42,9 @@ struct CfCudaBlurMap {
   bool wide; /* samples of two bytes */
   int planes;
 
-  bool ready; /* what follows holds for `border` and the sigmas of the planes */
+  bool ready; /* what follows holds for these and the sigmas of the planes */
   int border;
+  bool isolates;
   cf::blurmap::FramePlan frame_plan;
   CfFirPlan channels; /* what a blur does to each channel; its taps are not used */
   cf::blurmap::PlaneState plane[CF_MAX_PLANES];
@@ -51,18 +52,21 @@ struct CfCudaBlurMap {
 
   cf::blurmap::MmaState *mma; /* or NULL where it does not serve */
 
-  /* With map_isolate: blurs planes of 16 bits, of this size (isolate.cuh); NULL before. */
+  /* With map_isolate where tensor cores do not serve: blurs planes of 16 bits, of this size
+   * (isolate.cuh); NULL before. */
   CfCudaBlurMap *plane16[CF_MAX_PLANES];
 
   bool placed; /* the tables are on the device, for these rows */
   int first_row, rows;
   bool looked_up; /* the LODs of the last frame hold for the next one too */
+  bool maps_read; /* and `maps` */
 
   /* On the device. */
   cf::blurmap::LevelTable *tables;
   uint4 *tile_levels; /* fp32: bits of each tile's levels */
   uint16_t *values;   /* of the map's file */
   size_t values_bytes;
+  uint8_t *maps; /* with map_isolate: MapPlane.map of each plane; NULL before */
 };
 
 namespace cf::blurmap

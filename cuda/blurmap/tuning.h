@@ -20,6 +20,9 @@ constexpr int frame_ctas_of_sm(int channels)
   return channels < 3 ? 6 : 8;
 }
 
+/* The same where samples count by the map. */
+constexpr int kWeightedCtasOfSm = 6;
+
 /* --- mma: mips from mips --- */
 
 constexpr int kDownsampleRows = 16, kDownsampleColumns = 128; /* texels of a CTA */
@@ -39,9 +42,10 @@ constexpr int kLookupRows = 4; /* of a lane, whose loads are under way together 
  * first-level cache, which holds weights. */
 constexpr int kTileCtasOfSm = 4;
 
-/* Texels in shared memory for a tile: three channels where texels are samples. Where they are too
- * few, the tile loads one channel at a time, or one image of one channel. */
-constexpr int kSharedTexels = 16 * 1024;
+/* Texels in shared memory for a tile: three channels where texels are samples; isolating, four of
+ * two images and what divides them. Where they are too few, the tile loads one channel at a time,
+ * or one image of one channel. */
+template <bool Isolates> constexpr int kSharedTexels = (Isolates ? 20 : 16) * 1024;
 
 constexpr int kRecordLevels = 31;   /* of a strip that its record lists */
 constexpr int kEarlyLevels = 7;     /* of these, that are loaded before their number is known */

@@ -192,6 +192,25 @@ static void drawn_maps_agree(CfTest *test)
   }
 }
 
+/* Of many tiles of every engine, aligned and not. */
+static void larger_pictures_agree(CfTest *test)
+{
+  for (int i = 0; i < 2; i++) {
+    const int width = i ? 151 : 192, height = 100;
+    CfGaussblurParams params = mapped(CF_MAP_FILE, 4.0, 0.0);
+    CfTestPicture *source = picture(test->format, width, height, CF_PATTERN_PHOTO,
+                                    i ? CF_ALPHA_RANDOM : CF_ALPHA_OPAQUE, test->seed + i);
+    CfMap *map = subject(width, height, !i);
+
+    params.map_isolate = true;
+    params.map = map;
+    params.border = i ? CF_BORDER_REFLECT : CF_BORDER_REPLICATE;
+    compare_with_reference(test, &params, source);
+    cf_picture_free(source);
+    cf_map_unref(map);
+  }
+}
+
 /* A white subject on black, as one with a hard mask: not a trace of it is around. */
 static void leaves_no_aura(CfTest *test)
 {
@@ -251,6 +270,7 @@ static const CfTestCase cases[] = {
     {"reference-is-the-definition", reference_is_the_definition, CF_EACH_FORMAT},
     {"masks-agree", masks_agree, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"drawn-maps-agree", drawn_maps_agree, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
+    {"larger-pictures-agree", larger_pictures_agree, CF_EACH_OTHER_ENGINE | CF_EACH_FORMAT},
     {"leaves-no-aura", leaves_no_aura, CF_EACH_ENGINE | CF_EACH_FORMAT},
     {"needs-something-sharp", needs_something_sharp, CF_ONCE},
     {0},
