@@ -236,9 +236,16 @@ static gboolean src_activate_mode(GstPad *pad, GstObject *parent, GstPadMode mod
 
 static gboolean gst_cuda_filters_base_post_message(GstElement *element, GstMessage *message)
 {
+  GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(element);
+  const gboolean needs_context = GST_MESSAGE_TYPE(message) == GST_MESSAGE_NEED_CONTEXT;
+  gboolean good;
+
   if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_QOS)
-    gst_cuda_filters_base_count_in_message(GST_CUDA_FILTERS_BASE(element), message);
-  return GST_ELEMENT_CLASS(gst_cuda_filters_base_parent_class)->post_message(element, message);
+    gst_cuda_filters_base_count_in_message(self, message);
+  good = GST_ELEMENT_CLASS(gst_cuda_filters_base_parent_class)->post_message(element, message);
+  if (needs_context)
+    gst_cuda_filters_gpu_share_context(self->gpu);
+  return good;
 }
 
 /* Class */

@@ -159,7 +159,7 @@ static gboolean open_staging(GstCudaFiltersGpu *gpu, const GstVideoInfo *in_info
   if (gpu->staging && !gst_cuda_filters_staging_fits(gpu->staging, in_info, out_info))
     g_clear_pointer(&gpu->staging, gst_cuda_filters_staging_free);
   if (!gpu->staging)
-    gpu->staging = gst_cuda_filters_staging_new(in_info, out_info, status);
+    gpu->staging = gst_cuda_filters_staging_new(gpu->shared->device, in_info, out_info, status);
   return gpu->staging != NULL;
 }
 

@@ -36,6 +36,10 @@ gboolean gst_cuda_filters_gpu_answer_query(GstCudaFiltersGpu *gpu, GstQuery *que
   return FALSE;
 }
 
+void gst_cuda_filters_gpu_share_context(GstCudaFiltersGpu *gpu)
+{
+}
+
 gboolean gst_cuda_filters_gpu_open(GstCudaFiltersGpu *gpu, gint device_id, CfStatus *status)
 {
   return cf_fail(status, CF_ERROR_NO_DEVICE, "this plugin was built without CUDA");

@@ -105,3 +105,14 @@ GstAllocator *gst_cuda_filters_pinned_allocator_new(GstCudaContext *context)
   self->context = gst_object_ref(context);
   return GST_ALLOCATOR_CAST(gst_object_ref_sink(self));
 }
+
+gboolean gst_cuda_filters_is_pinned(GstBuffer *buffer)
+{
+  for (guint i = 0; i < gst_buffer_n_memory(buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory(buffer, i);
+
+    if (!GST_IS_CUDA_FILTERS_PINNED_ALLOCATOR(memory->allocator) || ((PinnedMemory *)memory)->block)
+      return FALSE;
+  }
+  return TRUE;
+}

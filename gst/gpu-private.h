@@ -18,6 +18,7 @@ struct _GstCudaFiltersGpu {
   GstCudaContext *context;
   GstCudaContext **found; /* where open() waits for set_context to put a reference, or NULL */
   gboolean answered;      /* it has */
+  gint wanted_device;     /* of open(), or -1 */
 
   GstCudaFiltersShared *shared; /* while open */
   gpointer order_event;         /* to order another stream with ours */

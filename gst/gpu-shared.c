@@ -33,6 +33,27 @@ static gboolean fill_shared(GstCudaFiltersShared *shared, CfStatus *status)
   return good;
 }
 
+GstCudaContext *gst_cuda_filters_shared_find_context(guint device_id)
+{
+  GstCudaContext *found = NULL;
+  GHashTableIter all;
+  gpointer context;
+
+  g_mutex_lock(&shared_lock);
+  if (shared_by_context) {
+    g_hash_table_iter_init(&all, shared_by_context);
+    while (!found && g_hash_table_iter_next(&all, &context, NULL)) {
+      guint its_device = 0;
+
+      g_object_get(context, "cuda-device-id", &its_device, NULL);
+      if (its_device == device_id)
+        found = gst_object_ref(context);
+    }
+  }
+  g_mutex_unlock(&shared_lock);
+  return found;
+}
+
 GstCudaFiltersShared *gst_cuda_filters_shared_acquire(GstCudaContext *context, CfStatus *status)
 {
   GstCudaFiltersShared *shared;

@@ -23,6 +23,9 @@ typedef struct {
   GQueue held;
 } GstCudaFiltersShared;
 
+/* A context of that device that elements of ours work on; transfer full; NULL if there is none. */
+GstCudaContext *gst_cuda_filters_shared_find_context(guint device_id);
+
 /* Finds or makes what is shared on `context`; NULL on failure. */
 GstCudaFiltersShared *gst_cuda_filters_shared_acquire(GstCudaContext *context, CfStatus *status);
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gpu-staging.h"
 
+#include "cpu/common/parallel.h"
 #include "cuda/common/host_transfer.h"
 #include "frames.h"
+#include "gpu-pinned.h"
+
+/* Threads that copy a frame: so many keep up with the bus. */
+#define COPY_THREADS 8
 
 typedef struct {
   GstBuffer *source_buffer, *destination_buffer; /* may be the same */
@@ -14,6 +19,7 @@ typedef struct {
 struct _GstCudaFiltersStaging {
   GstVideoInfo input, output;
   CfHostTransfer *transfer;
+  gint threads; /* that copy frames of ordinary memory */
   Slot slots[GST_CUDA_FILTERS_STAGING_FRAMES];
   guint submitted; /* frames; the submitting thread's */
   guint finished;  /* of them; the finishing thread's */
@@ -21,10 +27,11 @@ struct _GstCudaFiltersStaging {
 
 G_STATIC_ASSERT(GST_CUDA_FILTERS_STAGING_FRAMES <= CF_HOST_TRANSFER_PICTURES);
 
-GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *input,
+GstCudaFiltersStaging *gst_cuda_filters_staging_new(const CfDevice *device,
+                                                    const GstVideoInfo *input,
                                                     const GstVideoInfo *output, CfStatus *status)
 {
-  CfHostTransfer *transfer = cf_host_transfer_open(status);
+  CfHostTransfer *transfer = cf_host_transfer_open(device, status);
   GstCudaFiltersStaging *staging;
 
   if (!transfer)
@@ -33,6 +40,7 @@ GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *input,
   staging->input = *input;
   staging->output = *output;
   staging->transfer = transfer;
+  staging->threads = MIN(cf_thread_count(0), COPY_THREADS);
   return staging;
 }
 
@@ -118,6 +126,9 @@ static gboolean enqueue(GstCudaFiltersStaging *staging, Slot *slot, GstCudaFilte
   const gint halo = gst_cuda_filters_worker_halo(worker, filter.interlaced);
   CfStrips strips;
 
+  cf_host_transfer_stage(staging->transfer,
+                         gst_cuda_filters_is_pinned(slot->source_buffer) ? NULL : cf_parallel_for,
+                         staging->threads);
   return cf_strips_plan(&strips, gst_cuda_filters_worker_video(worker),
                         gst_cuda_filters_worker_destination(worker), halo, (size_t)limit, status) &&
          cf_host_transfer_set(staging->transfer, &strips, status) &&

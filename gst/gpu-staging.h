@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Frames in system memory through the device: buffers mapped, sent through a transfer
- * (transfer.h), and given back when they are done. The CUDA context is current in every call.
+ * (host_transfer.h), and given back when they are done. The CUDA context is current in every call.
  *
  * One thread submits and another one may finish; who else calls makes sure that neither does.
  */
@@ -18,8 +18,9 @@
 
 typedef struct _GstCudaFiltersStaging GstCudaFiltersStaging;
 
-/* For frames of `input` that become frames of `output`; NULL on failure. */
-GstCudaFiltersStaging *gst_cuda_filters_staging_new(const GstVideoInfo *input,
+/* For frames of `input` that become frames of `output`; NULL on failure. `device` is borrowed. */
+GstCudaFiltersStaging *gst_cuda_filters_staging_new(const CfDevice *device,
+                                                    const GstVideoInfo *input,
                                                     const GstVideoInfo *output, CfStatus *status);
 
 /* Drops what is under way. Without a current context that is not waited for: it ended with it. */

@@ -113,6 +113,7 @@ static GstCudaContext *find_context(GstCudaFiltersGpu *gpu, gint device_id)
   GST_OBJECT_LOCK(gpu->element);
   gpu->found = &found;
   gpu->answered = FALSE;
+  gpu->wanted_device = device_id;
   GST_OBJECT_UNLOCK(gpu->element);
   gst_cuda_ensure_element_context(gpu->element, device_id, &found);
   GST_OBJECT_LOCK(gpu->element);
@@ -123,6 +124,19 @@ static GstCudaContext *find_context(GstCudaFiltersGpu *gpu, gint device_id)
   replace_context(gpu, found);
   gst_clear_object(&late);
   return found;
+}
+
+/* A context takes half a gigabyte of a device, and pipelines with contexts of their own take turns
+ * on it; so those for which nobody has chosen one have one together. */
+void gst_cuda_filters_gpu_share_context(GstCudaFiltersGpu *gpu)
+{
+  GstCudaContext *ours = gst_cuda_filters_shared_find_context((guint)MAX(gpu->wanted_device, 0));
+
+  GST_OBJECT_LOCK(gpu->element);
+  if (gpu->found && !*gpu->found)
+    *gpu->found = g_steal_pointer(&ours);
+  GST_OBJECT_UNLOCK(gpu->element);
+  gst_clear_object(&ours);
 }
 
 static gboolean open_shared(GstCudaFiltersGpu *gpu, GstCudaContext *context, CfStatus *status)

@@ -33,6 +33,10 @@ void gst_cuda_filters_gpu_free(GstCudaFiltersGpu *gpu);
 void gst_cuda_filters_gpu_set_context(GstCudaFiltersGpu *gpu, GstContext *context, gint device_id);
 gboolean gst_cuda_filters_gpu_answer_query(GstCudaFiltersGpu *gpu, GstQuery *query);
 
+/* After the element has posted that it needs a context: takes one that other elements of ours have
+ * in this process, if nobody has answered. */
+void gst_cuda_filters_gpu_share_context(GstCudaFiltersGpu *gpu);
+
 /* Finds or makes the context, and the resources shared on it. False (CF_ERROR_NO_DEVICE) with the
  * reason where there is no usable device. Opening an open one does nothing. */
 gboolean gst_cuda_filters_gpu_open(GstCudaFiltersGpu *gpu, gint device_id, CfStatus *status);

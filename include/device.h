@@ -74,6 +74,11 @@ void cf_pinned_free(void *memory);
 
 typedef enum { CF_COPY_TO_DEVICE, CF_COPY_TO_HOST, CF_COPY_ON_DEVICE } CfCopy;
 
+/* The stream that all pictures of the host take in that direction, to the device or to the host: a
+ * copy engine with several streams to serve takes longer to change between them than small pictures
+ * take. */
+void *cf_device_copy_stream(const CfDevice *device, CfCopy direction);
+
 /* Enqueues a copy of `rows` rows of `row_bytes` bytes between pitched memories (strides in bytes,
  * positive and at least row_bytes). Truly asynchronous only if the host side is page-locked;
  * otherwise the call may return late but never waits for other streams. */
@@ -108,6 +113,9 @@ bool cf_stream_wait_event(void *stream, void *event, CfStatus *status);
 
 /* The host waits for what was recorded. */
 bool cf_event_synchronize(void *event, CfStatus *status);
+
+/* Whether what was recorded has passed, without waiting for it. */
+bool cf_event_passed(void *event, bool *passed, CfStatus *status);
 
 /* Milliseconds between two recorded events; waits for the later one. */
 bool cf_event_elapsed_ms(void *start, void *end, float *milliseconds, CfStatus *status);

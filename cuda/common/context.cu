@@ -141,6 +141,16 @@ bool create_pool(CfDevice *device, int index, CfStatus *status)
                     "creating the scratch pool", status);
 }
 
+bool create_copy_streams(CfDevice *device, CfStatus *status)
+{
+  for (void *&stream : device->copy_stream) {
+    stream = cf_stream_create(status);
+    if (!stream)
+      return false;
+  }
+  return true;
+}
+
 cudaMemcpyKind copy_kind(CfCopy direction)
 {
   switch (direction) {
@@ -224,7 +234,8 @@ CfDevice *cf_device_open(CfStatus *status)
     cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
     return nullptr;
   }
-  if (!read_info(device, index, status) || !create_pool(device, index, status)) {
+  if (!create_copy_streams(device, status) || !read_info(device, index, status) ||
+      !create_pool(device, index, status)) {
     cf_device_close(device);
     return nullptr;
   }
@@ -237,12 +248,19 @@ void cf_device_close(CfDevice *device)
     return;
   if (device->pool)
     cudaMemPoolDestroy(device->pool);
+  for (void *stream : device->copy_stream)
+    cf_stream_destroy(stream);
   free(device);
 }
 
 const CfDeviceInfo *cf_device_info(const CfDevice *device)
 {
   return &device->info;
+}
+
+void *cf_device_copy_stream(const CfDevice *device, CfCopy direction)
+{
+  return device->copy_stream[direction];
 }
 
 void *cf_scratch_take(CfDevice *device, size_t bytes, void *stream, CfStatus *status)
@@ -383,6 +401,17 @@ bool cf_stream_wait_event(void *stream, void *event, CfStatus *status)
 bool cf_event_synchronize(void *event, CfStatus *status)
 {
   return cf_cuda_ok(cudaEventSynchronize((cudaEvent_t)event), "waiting for the GPU", status);
+}
+
+bool cf_event_passed(void *event, bool *passed, CfStatus *status)
+{
+  const cudaError_t result = cudaEventQuery((cudaEvent_t)event);
+
+  *passed = result == cudaSuccess;
+  if (result != cudaErrorNotReady)
+    return cf_cuda_ok(result, "asking the GPU", status);
+  cudaGetLastError();
+  return true;
 }
 
 bool cf_event_elapsed_ms(void *start, void *end, float *milliseconds, CfStatus *status)

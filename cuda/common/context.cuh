@@ -15,8 +15,9 @@ extern "C" {
 
 struct CfDevice {
   CfDeviceInfo info;
-  int code;           /* generation that the kernels in use were compiled for, such as 90 */
-  cudaMemPool_t pool; /* scratch */
+  int code;             /* generation that the kernels in use were compiled for, such as 90 */
+  cudaMemPool_t pool;   /* scratch */
+  void *copy_stream[2]; /* by CfCopy */
 };
 
 /* True if `result` is success. Otherwise `status` says what `doing` ("copying rows to the device")

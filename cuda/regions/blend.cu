@@ -17,6 +17,7 @@ namespace
 constexpr int kThreads = 256;
 constexpr int kTileWidth = 64; /* pixels of the plane */
 constexpr int kTileHeight = 16;
+constexpr int kPieceBytes = 16; /* the widest access */
 
 /* Pointers are to device memory, strides in bytes. */
 struct Plane {
@@ -27,6 +28,7 @@ struct Plane {
   CfRect rect; /* of the plane, in tiles */
   int channels, shift_x, shift_y;
   int tiles_x, first_cta;
+  bool vector; /* rows of all pictures start at multiples of a piece */
 };
 
 struct Job {
@@ -82,6 +84,29 @@ __device__ inline void blend_pixel(const Job &job, const Plane &plane, int x, in
   }
 }
 
+/* A tile that is as in `from`, the source or what is filtered. */
+__device__ inline void copy_tile(const Plane &plane, const uint8_t *from, ptrdiff_t stride,
+                                 int pixel_bytes, int x0, int y0)
+{
+  const int first = x0 * pixel_bytes, end = min(x0 + kTileWidth, plane.rect.x1) * pixel_bytes;
+  const int pieces = kTileWidth * pixel_bytes / kPieceBytes;
+
+  for (int i = (int)threadIdx.x; i < pieces * kTileHeight; i += kThreads) {
+    const int y = y0 + i / pieces, at = first + i % pieces * kPieceBytes;
+    const uint8_t *const piece = from + y * stride + at;
+    uint8_t *const to = plane.destination + y * plane.destination_stride + at;
+
+    if (y >= plane.rect.y1 || at >= end)
+      continue;
+    if (plane.vector && at % kPieceBytes == 0 && at + kPieceBytes <= end) {
+      *(uint4 *)to = *(const uint4 *)piece;
+      continue;
+    }
+    for (int k = 0; k < min(kPieceBytes, end - at); k++)
+      to[k] = piece[k];
+  }
+}
+
 template <typename Sample>
 __global__ void __launch_bounds__(kThreads) blend_kernel(const __grid_constant__ Job job)
 {
@@ -98,15 +123,19 @@ __global__ void __launch_bounds__(kThreads) blend_kernel(const __grid_constant__
   const bool untouched = cf_is_untouched(job.list, shapes);
   if (untouched && job.in_place)
     return;
+  if (shapes.count == 0 && (untouched || plane.filtered)) {
+    copy_tile(plane, untouched ? plane.source : plane.filtered,
+              untouched ? plane.source_stride : plane.filtered_stride,
+              plane.channels * (int)sizeof(Sample), x0, y0);
+    return;
+  }
   for (int i = (int)threadIdx.x; i < kTileWidth * kTileHeight; i += kThreads) {
     const int x = x0 + i % kTileWidth, y = y0 + i / kTileWidth;
 
     if (x < plane.rect.x1 && y < plane.rect.y1)
       blend_pixel<Sample>(
           job, plane, x, y,
-          untouched
-              ? 0
-              : cf_sample_coverage(job.list, shapes, x, y, plane.shift_x, plane.shift_y).coverage);
+          cf_sample_coverage(job.list, shapes, x, y, plane.shift_x, plane.shift_y).coverage);
   }
 }
 
@@ -150,6 +179,9 @@ Plane describe_plane(const CfVideo *video, int p, CfRect bounds, const CfPicture
   plane.tiles_x = div_up(rect.x1 - rect.x0, kTileWidth);
   plane.first_cta = first_cta;
   describe_filtered(&plane, video, p, filtered);
+  plane.vector = cf_is_vector_aligned(plane.source, plane.source_stride) &&
+                 cf_is_vector_aligned(plane.destination, plane.destination_stride) &&
+                 cf_is_vector_aligned(plane.filtered, plane.filtered_stride);
   return plane;
 }
 
@@ -191,7 +223,6 @@ bool blend(CfDevice *device, const CfVideo *video, const CfRegions *regions,
 
 /* ---- one colour everywhere ---- */
 
-constexpr int kFillBytes = 16;
 constexpr int kFillRows = 8; /* of a CTA, kThreads pieces wide */
 
 /* A thread writes pieces of 16 bytes, which repeat after three of them. */
@@ -216,12 +247,12 @@ __global__ void __launch_bounds__(kThreads) fill_kernel(const __grid_constant__ 
   const int row = cta / plane.ctas_x * kFillRows;
   const int piece = cta % plane.ctas_x * kThreads + (int)threadIdx.x;
   const uint4 value = plane.piece[piece % 3];
-  const int at = piece * kFillBytes, bytes = min(kFillBytes, plane.row_bytes - at);
+  const int at = piece * kPieceBytes, bytes = min(kPieceBytes, plane.row_bytes - at);
 
   for (int y = row; y < min(row + kFillRows, plane.rows); y++) {
     uint8_t *to = plane.destination + (ptrdiff_t)y * plane.stride + at;
 
-    if (plane.vector && bytes == kFillBytes) {
+    if (plane.vector && bytes == kPieceBytes) {
       *(uint4 *)to = value;
       continue;
     }
@@ -249,7 +280,7 @@ bool fill_picture(const CfVideo *video, uint32_t argb, const CfPicture *destinat
     plane->stride = destination->stride[p];
     plane->row_bytes = (int)cf_row_bytes(video, p);
     plane->rows = cf_plane_height(video, p);
-    plane->ctas_x = div_up(div_up(plane->row_bytes, kFillBytes), kThreads);
+    plane->ctas_x = div_up(div_up(plane->row_bytes, kPieceBytes), kThreads);
     plane->first_cta = ctas;
     plane->vector = cf_is_vector_aligned(plane->destination, plane->stride);
     ctas += plane->ctas_x * div_up(plane->rows, kFillRows);
@@ -271,19 +302,12 @@ bool cf_cuda_compose(CfDevice *device, const CfVideo *video, const CfRegions *re
                             status);
 }
 
-/* Where regions are few, plain copies are faster around them. */
 bool cf_cuda_fill(CfDevice *device, const CfVideo *video, const CfRegions *regions,
                   const CfPicture *source, uint32_t argb, const CfPicture *destination,
                   void *stream, CfStatus *status)
 {
-  const bool in_place = source->data[0] == destination->data[0];
-
   if (!regions)
     return cf::regions::fill_picture(video, argb, destination, stream, status);
-  if (regions->outside || in_place)
-    return cf::regions::blend(device, video, regions, source, {nullptr, argb}, destination, stream,
-                              status);
-  return cf_copy_picture(CF_COPY_ON_DEVICE, video, destination, source, stream, status) &&
-         cf::regions::blend(device, video, regions, destination, {nullptr, argb}, destination,
-                            stream, status);
+  return cf::regions::blend(device, video, regions, source, {nullptr, argb}, destination, stream,
+                            status);
 }

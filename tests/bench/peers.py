@@ -4,9 +4,9 @@
 
 usage: peers.py cpu|gpu WIDTHxHEIGHT
 
-CPU: OpenCV, frei0r, FFmpeg. GPU: torchvision, CuPy, CV-CUDA. Frames of RGBA bytes take turns;
-`work` and `value` say what was done: sigma, taps or blocks. All of a CPU's threads work where the
-peer can use them; a copy of a frame is a row too.
+CPU: OpenCV, frei0r, FFmpeg, torchvision. GPU: torchvision, CuPy, CV-CUDA. Frames of RGBA bytes take
+turns; `work` and `value` say what was done: sigma, taps or blocks. All of a CPU's threads work
+where the peer can use them; a copy of a frame is a row too.
 """
 import importlib.util
 import json
@@ -45,6 +45,23 @@ def frames():
     first = random.integers(0, 256, (HEIGHT, WIDTH, 4), np.uint8)
     first[..., 3] = 255
     return [np.roll(first, HEIGHT * i // FRAMES, 0) for i in range(FRAMES)]
+
+
+# ---- Either ----
+
+def torchvision(sources, device, times, sigmas):
+    import torch
+    import torchvision as vision
+    peer = f"torchvision {vision.__version__.split('+')[0]}"
+    planes = [torch.from_numpy(np.ascontiguousarray(source.transpose(2, 0, 1))).to(device)
+              for source in sources]
+    copies = [torch.empty_like(one) for one in planes]
+    report("PyTorch", "copy", 0, times(lambda i: copies[i].copy_(planes[i])))
+    for sigma in sigmas:
+        size = 2 * 4 * sigma + 1
+        report(peer, "sigma", sigma, times(
+            lambda i, sigma=sigma, size=size: vision.transforms.functional.gaussian_blur(
+                planes[i], [size, size], [sigma, sigma])))
 
 
 # ---- CPU ----
@@ -112,11 +129,16 @@ def ffmpeg(_sources, _results):
                [1000 * (filtered - plain) / (many - few) for filtered, plain in rounds])
 
 
+def torchvision_on_cpu(sources, _results):
+    """Its kernels are not separable: sigma 30 would take minutes."""
+    torchvision(sources, "cpu", host_times, SIGMAS[:2])
+
+
 def cpu():
     sources = frames()
     results = [np.empty_like(source) for source in sources]
     report("NumPy", "copy", 0, host_times(lambda i: np.copyto(results[i], sources[i])))
-    for peer in (opencv, frei0r, ffmpeg):
+    for peer in (opencv, frei0r, ffmpeg, torchvision_on_cpu):
         attempt(peer, sources, results)
 
 
@@ -139,19 +161,8 @@ def device_times(run):
     return times
 
 
-def torchvision(sources):
-    import torch
-    import torchvision as vision
-    peer = f"torchvision {vision.__version__.split('+')[0]}"
-    planes = [torch.from_numpy(np.ascontiguousarray(source.transpose(2, 0, 1))).cuda()
-              for source in sources]
-    copies = [torch.empty_like(one) for one in planes]
-    report("PyTorch", "copy", 0, device_times(lambda i: copies[i].copy_(planes[i])))
-    for sigma in SIGMAS:
-        size = 2 * 4 * sigma + 1
-        report(peer, "sigma", sigma, device_times(
-            lambda i, sigma=sigma, size=size: vision.transforms.functional.gaussian_blur(
-                planes[i], [size, size], [sigma, sigma])))
+def torchvision_on_gpu(sources):
+    torchvision(sources, "cuda", device_times, SIGMAS)
 
 
 def cupy(sources):
@@ -184,7 +195,7 @@ def cvcuda(sources):
 
 def gpu():
     sources = frames()
-    for peer in (torchvision, cupy, cvcuda):
+    for peer in (torchvision_on_gpu, cupy, cvcuda):
         attempt(peer, sources)
 
 

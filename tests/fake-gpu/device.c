@@ -16,6 +16,7 @@ CUresult CUDAAPI cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice dev
 struct CfDevice {
   CfDeviceInfo info;
   CUmemoryPool pool;
+  void *copy_stream[2]; /* by CfCopy */
 };
 
 static CfCode classify(CUresult result)
@@ -85,6 +86,12 @@ CfDevice *cf_device_open(CfStatus *status)
     free(device);
     return NULL;
   }
+  for (int i = 0; i < 2; i++)
+    device->copy_stream[i] = cf_stream_create(status);
+  if (!device->copy_stream[0] || !device->copy_stream[1]) {
+    cf_device_close(device);
+    return NULL;
+  }
   return device;
 }
 
@@ -93,12 +100,19 @@ void cf_device_close(CfDevice *device)
   if (!device)
     return;
   cuMemPoolDestroy(device->pool);
+  for (int i = 0; i < 2; i++)
+    cf_stream_destroy(device->copy_stream[i]);
   free(device);
 }
 
 const CfDeviceInfo *cf_device_info(const CfDevice *device)
 {
   return &device->info;
+}
+
+void *cf_device_copy_stream(const CfDevice *device, CfCopy direction)
+{
+  return device->copy_stream[direction];
 }
 
 void *cf_scratch_take(CfDevice *device, size_t bytes, void *stream, CfStatus *status)
@@ -236,6 +250,12 @@ bool cf_stream_wait_event(void *stream, void *event, CfStatus *status)
 bool cf_event_synchronize(void *event, CfStatus *status)
 {
   return ok(cuEventSynchronize(event), "waiting for the GPU", status);
+}
+
+bool cf_event_passed(void *event, bool *passed, CfStatus *status)
+{
+  *passed = cf_event_synchronize(event, status);
+  return *passed;
 }
 
 bool cf_event_elapsed_ms(void *start, void *end, float *milliseconds, CfStatus *status)

@@ -258,6 +258,7 @@ FUNCTION(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned 
 FUNCTION(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), make(event, 1))
 FUNCTION(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), )
 FUNCTION(cudaEventSynchronize, (cudaEvent_t event), )
+FUNCTION(cudaEventQuery, (cudaEvent_t event), )
 FUNCTION(cudaEventElapsedTime, (float *milliseconds, cudaEvent_t start, cudaEvent_t stop),
          *milliseconds = 0.0f)
 END(cudaStreamDestroy, cudaStream_t)

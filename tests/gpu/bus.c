@@ -3,7 +3,8 @@
  * What a frame in system memory costs on its way through the device, beside the time that its bytes
  * alone take over the bus, in and out at once, from page-locked memory. One JSON object a line.
  *
- *   bus element FORMAT WIDTHxHEIGHT FRAMES ELEMENT   frames of the pool that the element proposes
+ *   bus element FORMAT WIDTHxHEIGHT FRAMES ELEMENT [COUNT]   frames of the pool that the element
+ *                                                    proposes; by COUNT elements at once
  *   bus live ...                                     the same from a live source
  *   bus pageable ...                                 the same from ordinary memory
  *   bus engine FORMAT WIDTHxHEIGHT FRAMES LIMIT      cudasepconv's engine with LIMIT bytes, for
@@ -112,58 +113,113 @@ static void fill(GstBuffer *buffer, int seed)
   gst_buffer_unmap(buffer, &map);
 }
 
-static void run_element(const char *mode, const char *elements, const CfVideo *video, int frames)
-{
-  GstHarness *harness = gst_harness_new_parse(elements);
-  GstContext *shared = gst_context_new_cuda_context(context);
-  gchar *caps = g_strdup_printf("video/x-raw, format=%s, width=%d, height=%d, framerate=25/1",
-                                cf_format_info(video->format)->name, video->width, video->height);
+/* Whose frames an element gets. */
+typedef struct {
+  const char *mode, *elements;
+  CfVideo video;
+  int frames;
+  GstHarness *harness;
   GstBuffer *inputs[INPUTS];
+  gsize bytes;     /* of a frame */
+  int outputs;     /* some of which were under way at the start */
+  double start_ms; /* of the frames that count */
+} Stream;
+
+static void open_stream(Stream *stream)
+{
+  GstContext *shared = gst_context_new_cuda_context(context);
+  gchar *text = g_strdup_printf("video/x-raw, format=%s, width=%d, height=%d, framerate=25/1",
+                                cf_format_info(stream->video.format)->name, stream->video.width,
+                                stream->video.height);
+  GstCaps *caps = gst_caps_from_string(text);
+  GstElement *element; /* which looks for a context when it starts */
   GstVideoInfo info;
-  int outputs = 0; /* some of which were under way at the start */
-  double start = 0.0;
-  Bus bus;
 
-  gst_element_set_context(harness->element, shared);
+  element = gst_parse_launch(stream->elements, NULL);
+  if (!element)
+    stop("there is no such element");
+  gst_element_set_context(element, shared);
   gst_context_unref(shared);
-  gst_harness_set_live(harness, strcmp(mode, "live") == 0);
-  gst_harness_set_src_caps_str(harness, caps);
-  {
-    GstCaps *parsed = gst_caps_from_string(caps);
-
-    if (!gst_video_info_from_caps(&info, parsed))
-      stop("these caps are not allowed");
-    gst_caps_unref(parsed);
-  }
+  stream->harness = gst_harness_new_with_element(element, "sink", "src");
+  gst_object_unref(element);
+  if (!gst_video_info_from_caps(&info, caps))
+    stop("these caps are not allowed");
+  gst_harness_set_live(stream->harness, strcmp(stream->mode, "live") == 0);
+  gst_harness_set_src_caps(stream->harness, caps);
+  g_free(text);
+  stream->bytes = info.size;
   for (int i = 0; i < INPUTS; i++) {
-    inputs[i] = strcmp(mode, "pageable") == 0 ? gst_buffer_new_allocate(NULL, info.size, NULL)
-                                              : gst_harness_create_buffer(harness, info.size);
-    if (!inputs[i])
+    stream->inputs[i] = strcmp(stream->mode, "pageable") == 0
+                            ? gst_buffer_new_allocate(NULL, info.size, NULL)
+                            : gst_harness_create_buffer(stream->harness, info.size);
+    if (!stream->inputs[i])
       stop("no memory for frames");
-    fill(inputs[i], i);
+    fill(stream->inputs[i], i);
   }
-  for (int i = -WARM_UP; i < frames; i++) {
+}
+
+static void push_frames(Stream *stream, int frames)
+{
+  for (int i = 0; i < frames; i++) {
     GstBuffer *output;
 
-    if (i == 0)
-      start = now_ms();
-    if (gst_harness_push(harness, gst_buffer_ref(inputs[(i + WARM_UP) % INPUTS])) != GST_FLOW_OK)
+    if (gst_harness_push(stream->harness, gst_buffer_ref(stream->inputs[i % INPUTS])) !=
+        GST_FLOW_OK)
       stop("the element fails");
-    while ((output = gst_harness_try_pull(harness))) {
-      outputs += i >= 0;
+    while ((output = gst_harness_try_pull(stream->harness))) {
+      stream->outputs++;
       gst_buffer_unref(output);
     }
   }
-  gst_harness_push_event(harness, gst_event_new_eos());
-  start = now_ms() - start;
-  outputs += (int)gst_harness_buffers_in_queue(harness);
-  start /= outputs;
+}
+
+static gpointer run_stream(gpointer opaque)
+{
+  Stream *stream = opaque;
+
+  push_frames(stream, WARM_UP);
+  stream->outputs = 0;
+  stream->start_ms = now_ms();
+  push_frames(stream, stream->frames);
+  gst_harness_push_event(stream->harness, gst_event_new_eos());
+  stream->outputs += (int)gst_harness_buffers_in_queue(stream->harness);
+  return NULL;
+}
+
+static void close_stream(Stream *stream)
+{
   for (int i = 0; i < INPUTS; i++)
-    gst_buffer_unref(inputs[i]);
-  gst_harness_teardown(harness);
-  bus = measure_bus(info.size);
-  print(elements, video, start, &bus);
-  g_free(caps);
+    gst_buffer_unref(stream->inputs[i]);
+  gst_harness_teardown(stream->harness);
+}
+
+/* The time a frame takes while `count` elements work at once, each with frames of its own. */
+static void run_element(const Stream *model, int count)
+{
+  Stream *streams = g_new(Stream, count);
+  GThread **threads = g_new(GThread *, count);
+  double start = 0.0;
+  int outputs = 0;
+  Bus bus;
+
+  for (int i = 0; i < count; i++) {
+    streams[i] = *model;
+    open_stream(&streams[i]);
+  }
+  for (int i = 0; i < count; i++)
+    threads[i] = g_thread_new("stream", run_stream, &streams[i]);
+  for (int i = 0; i < count; i++) {
+    g_thread_join(threads[i]);
+    start = i == 0 ? streams[i].start_ms : MIN(start, streams[i].start_ms);
+    outputs += streams[i].outputs;
+  }
+  start = (now_ms() - start) / outputs;
+  for (int i = 0; i < count; i++)
+    close_stream(&streams[i]);
+  bus = measure_bus(streams[0].bytes);
+  print(model->elements, &model->video, start, &bus);
+  g_free(threads);
+  g_free(streams);
 }
 
 typedef struct {
@@ -182,7 +238,7 @@ static void run_engine(const CfVideo *video, int frames, size_t limit)
 {
   CfStatus status = {CF_OK, ""};
   CfDevice *device = cf_device_open(&status);
-  CfHostTransfer *transfer = device ? cf_host_transfer_open(&status) : NULL;
+  CfHostTransfer *transfer = device ? cf_host_transfer_open(device, &status) : NULL;
   void *stream = transfer ? cf_stream_create(&status) : NULL;
   const CfOpenOptions options = {.device = device};
   const size_t bytes = cf_strips_lay_out(video, video->height, NULL, NULL);
@@ -244,10 +300,10 @@ int main(int argc, char **argv)
   int width = 0, height = 0;
 
   gst_init(&argc, &argv);
-  if (argc != 6 || !cf_format_from_name(argv[2], &format) ||
+  if (argc < 6 || argc > 7 || !cf_format_from_name(argv[2], &format) ||
       sscanf(argv[3], "%dx%d", &width, &height) != 2 || atoi(argv[4]) < 1)
-    stop("usage: element|live|pageable FORMAT WxH FRAMES ELEMENT, or engine FORMAT WxH FRAMES "
-         "LIMIT");
+    stop("usage: element|live|pageable FORMAT WxH FRAMES ELEMENT [COUNT], or engine FORMAT WxH "
+         "FRAMES LIMIT");
   if (gst_cuda_load_library())
     context = gst_cuda_context_new(0);
   if (!context || !gst_cuda_context_push(context))
@@ -256,7 +312,7 @@ int main(int argc, char **argv)
   if (strcmp(argv[1], "engine") == 0)
     run_engine(&video, atoi(argv[4]), (size_t)strtoull(argv[5], NULL, 10));
   else
-    run_element(argv[1], argv[5], &video, atoi(argv[4]));
+    run_element(&(Stream){argv[1], argv[5], video, atoi(argv[4])}, argc > 6 ? atoi(argv[6]) : 1);
   gst_cuda_context_pop(NULL);
   gst_object_unref(context);
   return 0;

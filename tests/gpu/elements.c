@@ -306,12 +306,51 @@ GST_START_TEST(caps_and_properties_change)
 }
 GST_END_TEST
 
+/* Of an element that has started; transfer full. */
+static GstCudaContext *its_context(GstElement *element)
+{
+  GstQuery *query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+  GstPad *pad = gst_element_get_static_pad(element, "src");
+  GstCudaContext *found = NULL;
+  GstContext *context;
+
+  fail_unless(gst_pad_query(pad, query));
+  gst_query_parse_context(query, &context);
+  fail_unless(gst_structure_get(gst_context_get_structure(context), GST_CUDA_CONTEXT_TYPE,
+                                GST_TYPE_CUDA_CONTEXT, &found, NULL));
+  gst_query_unref(query);
+  gst_object_unref(pad);
+  return found;
+}
+
+GST_START_TEST(pipelines_share_a_context)
+{
+  GstElement *elements[2];
+  GstCudaContext *contexts[2];
+
+  for (int i = 0; i < 2; i++) {
+    elements[i] = gst_element_factory_make(element_cases[__i__].name, NULL);
+    gst_object_ref_sink(elements[i]);
+    gst_util_set_object_arg(G_OBJECT(elements[i]), "backend", "cuda");
+    fail_unless(gst_element_set_state(elements[i], GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS);
+    contexts[i] = its_context(elements[i]);
+  }
+  fail_unless(contexts[0] == contexts[1]);
+  for (int i = 0; i < 2; i++) {
+    gst_object_unref(contexts[i]);
+    gst_element_set_state(elements[i], GST_STATE_NULL);
+    gst_object_unref(elements[i]);
+  }
+}
+GST_END_TEST
+
 static void add_tests(TCase *tests)
 {
   tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, pixels_and_metas, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, regions_follow_metas, 0, G_N_ELEMENTS(masks));
   tcase_add_loop_test(tests, context_of_the_frames_is_adopted, 0, N_ELEMENTS);
+  tcase_add_loop_test(tests, pipelines_share_a_context, 0, N_ELEMENTS);
   tcase_add_test(tests, context_is_asked_for_while_it_changes);
   tcase_add_loop_test(tests, caps_and_properties_change, 0, N_ELEMENTS);
 }

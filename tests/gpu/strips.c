@@ -65,7 +65,7 @@ static int convey(Filter *filter, const CfTestPicture *source, CfTestPicture *re
                   size_t limit, CfStatus *status)
 {
   const CfMemory *memory = cf_device_memory(status);
-  CfHostTransfer *transfer = cf_host_transfer_open(status);
+  CfHostTransfer *transfer = cf_host_transfer_open(memory->device(), status);
   CfStrips strips = {.rows = 0};
   bool good = transfer && cf_strips_plan(&strips, &source->video, NULL, halo, limit, status) &&
               cf_host_transfer_set(transfer, &strips, status);

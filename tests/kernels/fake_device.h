@@ -107,6 +107,15 @@ bool cf_context_is_current(CfStatus *status)
   return true;
 }
 
+struct CfDevice {
+  void *copy_stream[2]; /* by CfCopy */
+};
+
+void *cf_device_copy_stream(const CfDevice *device, CfCopy direction)
+{
+  return device->copy_stream[direction];
+}
+
 void *cf_stream_create(CfStatus *status)
 {
   for (int i = 0; fake_call(status) && i < FAKE_STREAMS; i++) {
@@ -189,6 +198,16 @@ bool cf_event_synchronize(void *opaque, CfStatus *status)
   return fake_call(status);
 }
 
+bool cf_event_passed(void *opaque, bool *passed, CfStatus *status)
+{
+  const FakeEvent *event = opaque;
+
+  *passed = event->passed == event->recorded;
+  if (!*passed && !fake_step_any())
+    abort();
+  return fake_call(status);
+}
+
 void *cf_device_alloc(size_t bytes, CfStatus *status)
 {
   void *memory = fake_call(status) ? malloc(bytes) : NULL;
@@ -201,6 +220,20 @@ void *cf_device_alloc(size_t bytes, CfStatus *status)
 }
 
 void cf_device_free(void *memory)
+{
+  fake_objects -= memory != NULL;
+  free(memory);
+}
+
+void *cf_pinned_alloc(size_t bytes, CfStatus *status)
+{
+  void *memory = fake_call(status) ? malloc(bytes) : NULL;
+
+  fake_objects += memory != NULL;
+  return memory;
+}
+
+void cf_pinned_free(void *memory)
 {
   fake_objects -= memory != NULL;
   free(memory);

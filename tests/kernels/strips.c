@@ -221,18 +221,32 @@ static void compare(const Stream *stream, int index, int halo, const CfStrips *s
          halo, strips->count, strips->rows, different, stream->bytes, index);
 }
 
+static int staged_items;
+
+static void run_loop(int threads, int count, int grain, void (*body)(void *, int, int),
+                     void *context)
+{
+  staged_items += count;
+  for (int first = 0; first < count; first += grain)
+    body(context, first, first + grain < count ? first + grain : count);
+}
+
 /* Sends all pictures, as many under way as may be; false at the first failure. The cut changes with
- * `halos`, one a picture. */
+ * `halos`, one a picture; every second picture is staged. */
 static bool convey(Stream *stream, const int *picture_halos, size_t limit, bool check)
 {
   CfStatus status = {CF_OK, ""};
-  CfHostTransfer *transfer = cf_host_transfer_open(&status);
-  void *compute = transfer ? cf_stream_create(&status) : NULL;
+  const CfDevice device = {{cf_stream_create(&status), cf_stream_create(&status)}};
+  void *const compute = cf_stream_create(&status);
+  CfHostTransfer *transfer = NULL;
   unsigned tickets[PICTURES];
   int sent = 0, done = 0;
-  bool good = compute != NULL;
+  bool good = device.copy_stream[0] && device.copy_stream[1] && compute;
   CfStrips strips[PICTURES];
 
+  staged_items = 0;
+  if (good)
+    good = (transfer = cf_host_transfer_open(&device, &status)) != NULL;
   while (good && done < PICTURES) {
     if (sent < PICTURES && sent - done < CF_HOST_TRANSFER_PICTURES) {
       Work model = {.video = &stream->video, .halo = picture_halos[sent]};
@@ -240,6 +254,7 @@ static bool convey(Stream *stream, const int *picture_halos, size_t limit, bool 
 
       cf_strips_lay_out(&stream->video, stream->video.height, stream->source[sent], &from);
       cf_strips_lay_out(&stream->video, stream->video.height, stream->result[sent], &to);
+      cf_host_transfer_stage(transfer, sent % 2 ? run_loop : NULL, 1);
       good = cf_strips_plan(&strips[sent], &stream->video, NULL, picture_halos[sent], limit,
                             &status) &&
              cf_host_transfer_set(transfer, &strips[sent], &status) &&
@@ -254,9 +269,12 @@ static bool convey(Stream *stream, const int *picture_halos, size_t limit, bool 
     }
   }
   cf_host_transfer_close(transfer);
-  if (compute)
-    cf_stream_destroy(compute);
+  cf_stream_destroy(compute);
+  for (int i = 0; i < 2; i++)
+    cf_stream_destroy(device.copy_stream[i]);
   expect(good || status.message[0], "a failure without a message");
+  expect(!good || staged_items == PICTURES / 2 * ((stream->video.height + 1) / 2),
+         "%d pairs of rows are staged", staged_items);
   expect(fake_objects == 0, "%d objects of the device are left over", fake_objects);
   return good;
 }

@@ -130,7 +130,7 @@ static void *open_transfer(const CfVideo *video, const void *opaque, const CfOpe
                            .stream = memory->stream()};
   const CfOpenOptions on_device = {.device = memory->device()};
   state->engine_state = state->engine->open(video, params->params, &on_device, status);
-  state->transfer = state->engine_state ? cf_host_transfer_open(status) : NULL;
+  state->transfer = state->engine_state ? cf_host_transfer_open(memory->device(), status) : NULL;
   if (state->transfer &&
       cf_strips_plan(&strips, video, NULL, state->engine->halo(state->engine_state), 0, status) &&
       cf_host_transfer_set(state->transfer, &strips, status))
