@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 MOST_KERNELS = 190
-MOST_PLUGIN_BYTES = 6_200_000  # 6 MB for the first four elements, and cudatonemap
+# 6 MB for the first four elements; cudatonemap, packed 4:2:2 as it lies, isolated maps
+MOST_PLUGIN_BYTES = 6_600_000
 ONE_GENERATION_BYTES = 9_000_000  # of all objects; a second generation doubles them
 
 
