@@ -284,10 +284,10 @@ static void make_coarse(const CfCpuPyramid *pyramid, CfPyramidRows rows)
 #define CHUNK_SAMPLES (15 * CF_LINE_GRANULE)
 
 /* The next samples of a row of the result: the processor does not foresee that they are written. */
-static void fetch_result(const uint8_t *next)
+static void fetch_result(uint8_t *to, int bytes)
 {
-  for (int i = 0; i < CHUNK_SAMPLES; i += CF_ALIGNMENT)
-    __builtin_prefetch(next + i, 1);
+  for (int i = 0; i < bytes; i += CF_ALIGNMENT)
+    __builtin_prefetch(to + bytes + i, 1);
 }
 
 /* Interpolates a coarse row along x, in single precision or in fixed point. */
@@ -316,7 +316,7 @@ static void interpolate_row(const Run *run, int y, const void *const lines[4], p
   const CfLineTaps *taps = &way->up_y[y % run->pyramid->y.factor];
   uint8_t *to = run->destination + y * run->destination_stride + offset;
 
-  fetch_result(to + CHUNK_SAMPLES);
+  fetch_result(to, samples * run->pyramid->bytes);
   if (way->lines == &cf_lines_fixed) {
     cf_fixed_blend_rows(taps, (const int16_t *const *)lines, samples, to);
     return;
