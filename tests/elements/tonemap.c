@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "filter.h"
-#include "tonemap-video.h"
+#include "tonemap_video.h"
 #include "tonemap.h"
 
 static const CfFormat hdr_formats[] = {

@@ -8,7 +8,7 @@
 #include "device-frames.h"
 #include "device.h"
 #include "filter.h"
-#include "tonemap-video.h"
+#include "tonemap_video.h"
 #include "tonemap.h"
 
 static GstCudaContext *shared_context;

@@ -6,6 +6,7 @@
 
 #include "harness.h"
 #include "tonemap.h"
+#include "tonemap_video.h"
 
 static const CfFormat sources[] = {CF_FORMAT_P010_10LE, CF_FORMAT_I420_10LE, CF_FORMAT_I422_10LE,
                                    CF_FORMAT_P012_LE,   CF_FORMAT_P016_LE,   CF_FORMAT_Y444_10LE,
@@ -20,25 +21,6 @@ static inline CfTonemapParams defaults(void)
 
   cf_params_init(cf_tonemap.params, &params);
   return params;
-}
-
-static inline CfVideo hdr_video(CfFormat format, int width, int height, CfTransfer transfer)
-{
-  CfVideo video = cf_video(format, width, height);
-
-  video.luma_red = 0.2627;
-  video.luma_blue = 0.0593;
-  video.transfer = transfer;
-  return video;
-}
-
-static inline CfVideo sdr_video(CfFormat format, int width, int height)
-{
-  CfVideo video = cf_video(format, width, height);
-
-  video.luma_red = 0.2126;
-  video.luma_blue = 0.0722;
-  return video;
 }
 
 /* What `engine` makes of `source`, in a new picture; NULL on failure. */

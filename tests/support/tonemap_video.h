@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What cudatonemap's tests give their own engine for frames of BT.2020 and of BT.709.
+ * Frames of BT.2020 and of BT.709, as engines are told of them.
  */
 #pragma once
 
