@@ -27,13 +27,6 @@ INLINE float smallest(float a, float b)
   return a < b ? a : b;
 }
 
-INLINE float power_16(float value)
-{
-  const float square = value * value, fourth = square * square, eighth = fourth * fourth;
-
-  return eighth * eighth;
-}
-
 INLINE float power_4(float value)
 {
   return value * value * (value * value);
@@ -266,7 +259,7 @@ INLINE void make_sdr(const CfTonemapTones *tones, const float *restrict gain,
 
     const float top = largest(grey + inside * above, 1.0f), excess = top - 1.0f;
     const float rate = (float)CF_TONEMAP_PALING * excess;
-    const float dark = power_16(largest(1.0f - grey + inside * below, 0.25f));
+    const float dark = power_4(power_4(largest(1.0f - grey + inside * below, 0.25f)));
     const float pale = smallest(
         rate * excess * grey / (grey * dark + rate * largest(top - grey, 0.0f) + 1e-9f), 1.0f);
     const float kept = 1.0f / top, base = grey * kept, reach = inside * kept;

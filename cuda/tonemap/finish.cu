@@ -81,20 +81,18 @@ __device__ __forceinline__ float roll_off(float norm, float most)
          reciprocal_approx(fmaf(divisor, norm, kTiny));
 }
 
-__device__ __forceinline__ float power_16(float x)
+__device__ __forceinline__ float power_4(float x)
 {
-  const float square = x * x, fourth = square * square, eighth = fourth * fourth;
-
-  return eighth * eighth;
+  return x * x * (x * x);
 }
 
 /* cf_tonemap_shares() of a component, of which `hue` less is taken as `leader` leads. */
 __device__ __forceinline__ float share(float pale, float hue, float leader, float green,
                                        float component)
 {
-  const float lead = fmaxf(leader - fmaxf(0.5f * green, component), 0.0f), square = lead * lead;
+  const float lead = fmaxf(leader - fmaxf(0.5f * green, component), 0.0f);
 
-  return fmaf(fmaf(pale, pale, -pale), hue * square * square, pale);
+  return fmaf(fmaf(pale, pale, -pale), hue * power_4(lead), pale);
 }
 
 __device__ __forceinline__ float encode(float light)
@@ -130,7 +128,7 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
 
   const float most = fmaxf(fmaf(away, above, grey), 1.0f), beyond = most - 1.0f;
   const float rate = (float)CF_TONEMAP_PALING * beyond;
-  const float dark = power_16(fma_saturate(-away, below, 1.0f - grey));
+  const float dark = power_4(power_4(fma_saturate(-away, below, 1.0f - grey)));
   const float divisor = fmaf(rate, fabsf(most - grey), grey * dark);
   const float pale = __saturatef(rate * beyond * grey * reciprocal_approx(divisor));
   const float kept = reciprocal_approx(most), reach = away * kept;
