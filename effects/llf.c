@@ -34,7 +34,7 @@ static const CfParam params[] = {
     {"harmonics", "Harmonics", "Terms of the sine series (engine=fast)", CF_PARAM_INT,
      FIELD(harmonics), 2.0, 16.0, 8.0, NULL, NULL},
     {"intensity-levels", "Intensity levels",
-     "Sampled intensities (engine=sampled), 0 = from alpha as MATLAB does, else 2 to 256",
+     "Sampled intensities (engine=sampled), 0 = by alpha and noise-floor, else 2 to 256",
      CF_PARAM_INT, FIELD(intensity_levels), 0.0, 256.0, 0.0, NULL, NULL},
     {"color-mode", "Color mode", "How colour takes part", CF_PARAM_ENUM, FIELD(color_mode), 0.0,
      0.0, CF_LLF_LUMINANCE, "GstCudaLlfColorMode", color_modes},

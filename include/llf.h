@@ -39,7 +39,7 @@ typedef struct {
   int levels;           /* Laplacian levels above the residual: 0 = full depth, else 1..16 */
   int method;           /* CfLlfMethod */
   int harmonics;        /* 2..16: terms of the sine series; CF_LLF_FAST */
-  int intensity_levels; /* 0 = MATLAB's rule, else 2..256: sampled intensities; CF_LLF_SAMPLED */
+  int intensity_levels; /* 0 = automatic, else 2..256: sampled intensities; CF_LLF_SAMPLED */
   int color_mode;       /* CfLlfColorMode; CF_LLF_RGB with CF_LLF_EXACT and RGB formats only */
   double noise_floor;   /* 0..0.1 of full scale: smaller differences are not amplified */
   double reach;         /* 0 = full depth, else 0..1: the largest detail, over the shorter side */

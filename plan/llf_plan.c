@@ -320,13 +320,19 @@ CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyram
 
 int cf_llf_intensity_levels(const CfLlfParams *params)
 {
+  /* MATLAB's rule has the curve's steepness in mind, but draws no bend of a floor below this. */
+  const double drawn_floor = 0.02;
+  double levels = 16.0;
+
   if (params->intensity_levels > 0)
     return params->intensity_levels;
   if (params->alpha < 0.1)
-    return 50;
-  if (params->alpha < 0.9)
-    return (int)floor((43.4 - 34.0 * params->alpha) / 0.8 + 0.5);
-  return 16;
+    levels = 50.0;
+  else if (params->alpha < 0.9)
+    levels = floor((43.4 - 34.0 * params->alpha) / 0.8 + 0.5);
+  if (params->alpha < 1.0 && params->noise_floor > 0.0)
+    levels *= fmin(fmax(drawn_floor / params->noise_floor, 1.0), 2.0);
+  return (int)levels;
 }
 
 void cf_llf_component_range(const CfVideo *video, CfRole role, double *offset, double *scale)

@@ -176,11 +176,12 @@ static inline int cf_llf_weight_blocks(int samples)
 /* The weights of engines fast and sampled. */
 CfLlfWeights cf_llf_weights(const CfLlfParams *params, const CfLlfPyramid *pyramid);
 
-/* Sampled intensities of engine=sampled: params->intensity_levels, or MATLAB's rule where it is 0.
- * Sample k is the intensity k / (count - 1); a coefficient is interpolated linearly between those
- * of the two samples around g, on every level, the first included: replacing only the first term of
- * level 0 by its exact value (I itself) gains 2 to 5 dB on texture, but shifts flat areas by what
- * the interpolated curve is off at d = 0, up to 11 8-bit codes, in bands between the samples. */
+/* Sampled intensities of engine=sampled: params->intensity_levels, or where it is 0 MATLAB's rule,
+ * and below a noise floor of 0.02 more, up to twice as many at 0.01 and less. Sample k is the
+ * intensity k / (count - 1); a coefficient is interpolated linearly between those of the two
+ * samples around g, on every level, the first included: replacing only the first term of level 0 by
+ * its exact value (I itself) gains 2 to 5 dB on texture, but shifts flat areas by what the
+ * interpolated curve is off at d = 0, up to 11 8-bit codes, in bands between the samples. */
 int cf_llf_intensity_levels(const CfLlfParams *params);
 
 /* Where a component of this role enters the filter: intensity = (code - offset) / scale. Luma, red,

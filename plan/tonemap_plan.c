@@ -105,6 +105,21 @@ double cf_tonemap_paling(double most, double least, double luminance)
               1.0);
 }
 
+/* How far one component leads the others, to the fourth power. */
+static double lead(double component, double green, double other)
+{
+  return pow(fmax(component - fmax(0.5 * green, other), 0.0), 4.0);
+}
+
+void cf_tonemap_shares(const double colour[3], double paling, double share[3])
+{
+  const double bent = paling * (1.0 - paling);
+
+  share[0] = paling - CF_TONEMAP_BLUE_HUE * bent * lead(colour[2], colour[1], colour[0]);
+  share[1] = paling;
+  share[2] = paling - CF_TONEMAP_RED_HUE * bent * lead(colour[0], colour[1], colour[2]);
+}
+
 CfLlfParams cf_tonemap_filter(const CfTonemapParams *params)
 {
   return (CfLlfParams){.sigma = params->sigma / CF_TONEMAP_STOPS,

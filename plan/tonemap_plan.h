@@ -18,7 +18,7 @@
  *
  *      away = saturation (c - Y), shortened for all three alike until no Y + away is below 0
  *
- *      most = max (Y + away, 1);  c = (Y + away) / most;  paled = c + cf_tonemap_paling () (1 - c)
+ *      most = max (Y + away, 1);  c = (Y + away) / most;  paled = c + cf_tonemap_shares () (1 - c)
  *
  *    paled is encoded by the power 1 / GAMMA.
  */
@@ -34,6 +34,8 @@
 #define CF_TONEMAP_KNEE         0.6     /* of white: where rolling off begins */
 #define CF_TONEMAP_BRIGHTEST    0.5     /* share of the largest colour in the norm */
 #define CF_TONEMAP_PALING       4.0     /* how soon colours beyond white turn pale */
+#define CF_TONEMAP_RED_HUE      0.4     /* how much less blue a red takes as it turns pale */
+#define CF_TONEMAP_BLUE_HUE     0.8     /* how much less red a blue takes */
 #define CF_TONEMAP_SMOOTHING    2.0     /* alpha of the filter */
 #define CF_TONEMAP_REACH        0.02    /* of the filter */
 #define CF_TONEMAP_GAMMA        2.4     /* of the display: ITU-R BT.1886 */
@@ -99,6 +101,14 @@ double cf_tonemap_roll_off(const CfTonemapCurve *curve, double light);
  * 0: there it begins as b^2, since the display's power shows the least light that joins, and a
  * yellow would be white as soon as it is brighter than yellow can be. */
 double cf_tonemap_paling(double most, double least, double luminance);
+
+/* The shares of red, green and blue of a colour, 0..1, that turns pale. White of which all took the
+ * same would turn reds to crimson and blues to violet (Abney 1909). With r, g and b the colour:
+ *
+ *   blue's share = paling (1 - RED_HUE (1 - paling) max (r - max (g / 2, b), 0)^4)
+ *
+ *   red's = paling (1 - BLUE_HUE (1 - paling) max (b - max (g / 2, r), 0)^4), green's = paling */
+void cf_tonemap_shares(const double colour[3], double paling, double share[3]);
 
 /* The filter's parameters, and the picture that it filters: the plane, GRAY16. */
 CfLlfParams cf_tonemap_filter(const CfTonemapParams *params);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The picture of docs/guides/hdr-to-sdr.md: a courtyard in sun and shade, as HDR shown as if it
-were SDR, cut off at white, and by cudatonemap."""
+"""Light of panoramas; and the picture of docs/guides/hdr-to-sdr.md: a courtyard in sun and shade,
+as HDR shown as if it were SDR, cut off at white, and by cudatonemap."""
 import os
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ import tempfile
 
 import numpy as np
 
-PANORAMA = pathlib.Path("/usr/share/blender/datafiles/studiolights/world/courtyard.exr")
+WORLD = pathlib.Path("/usr/share/blender/datafiles/studiolights/world")
 LEFT, TOP, WIDTH, HEIGHT = 200, 100, 480, 300
 WHITE, PEAK = 203, 4000  # nits
 MEAN = 20  # nits of the geometric mean, as a colourist might grade it
@@ -21,7 +21,7 @@ TO_2020 = np.array([[0.627403896, 0.329283038, 0.043313066],
 
 def missing():
     """Why it cannot be drawn here, or nothing."""
-    if not PANORAMA.exists():
+    if not WORLD.exists():
         return "Debian's blender-data is missing"
     try:
         import cv2  # noqa: F401
@@ -30,13 +30,14 @@ def missing():
     return ""
 
 
-def light():
-    """Nits of BT.709's red, green and blue: rows, columns, 3."""
+def light(name, box):
+    """Nits of BT.709's red, green and blue of a part of a panorama, left, top, width, height."""
     os.environ["OPENCV_IO_ENABLE_OPENEXR"] = "1"
     import cv2
 
-    panorama = cv2.imread(str(PANORAMA), cv2.IMREAD_UNCHANGED)[..., ::-1].astype(float)
-    part = np.maximum(panorama[TOP:TOP + HEIGHT, LEFT:LEFT + WIDTH], 0)
+    panorama = cv2.imread(str(WORLD / f"{name}.exr"), cv2.IMREAD_UNCHANGED)[..., ::-1]
+    left, top, width, height = box
+    part = np.maximum(panorama[top:top + height, left:left + width].astype(float), 0)
     luminance = part @ LUMINANCE_709
     mean = np.exp(np.log(luminance + 1e-3 * np.median(luminance)).mean())
     return np.minimum(part / mean * MEAN, PEAK)
@@ -66,7 +67,7 @@ def tone_mapped(signal):
 
 
 def draw(directory, sheet):
-    nits = light()
+    nits = light("courtyard", (LEFT, TOP, WIDTH, HEIGHT))
     signal = pq(nits @ TO_2020.T)
     clipped = np.clip(nits / WHITE, 0, 1) ** (1 / 2.4)
     pictures = [(255 * signal + 0.5).astype(np.uint8), (255 * clipped + 0.5).astype(np.uint8),

@@ -13,6 +13,7 @@ import tempfile
 import numpy as np
 import PIL.Image
 
+import hdr_picture
 from photographs import photograph
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -82,12 +83,20 @@ def in_fog():
     return (picture * clear * 0.8 + 190 * (1 - clear * 0.8)).astype(np.uint8)
 
 
+def meadow():
+    """Trees, grass and tracks in the morning, of a panorama."""
+    nits = hdr_picture.light("sunrise", (240, 150, *SIZE))
+    return (255 * np.clip(nits / 100, 0, 1) ** (1 / 2.4) + 0.5).astype(np.uint8)
+
+
 def scene_of(look):
     words = f"{look.name} {look.settings}"
     if re.search(r"portrait|skin|face|cartoon", words):
         return fitted(photograph("astronaut.png"), (80, 10, 368, 202))
     if "fog" in words:
         return fitted(in_fog())
+    if "@preset=landscape" in words and not hdr_picture.missing():
+        return meadow()
     if re.search(r"night|hdr|shadows|more detail|landscape\b", words):
         return fitted(photograph("rocket.jpg"), (200, 224, 488, 416))
     if "screen" in words:
@@ -146,7 +155,7 @@ def draw(directory, filtered, sheet):
             while len(pictures[-1]) < 4:
                 pictures[-1].append(np.full_like(pictures[0][0], 255))
                 captions[-1].append("")
-        sheet(pictures, [[text[:47] for text in row] for row in captions]).save(
+        sheet(pictures, captions).save(
             directory / f"gallery-{name}.jpg", quality=62, optimize=True)
         for look in left_out:
             print(f"{look.name} is not drawn: facedetect, of GStreamer's opencv plugin, is missing")

@@ -126,7 +126,7 @@ static void finish_pixel(const State *state, const double light[3], double plane
                        cf_tonemap_room(&state->curve, v));
   const double gain = exp2(own + local);
   const double saturation = state->params.saturation * cf_tonemap_saturation(&state->curve, v);
-  double color[3], luminance, most, norm, scale, over = 1.0, pale;
+  double color[3], share[3], luminance, most, norm, scale, over = 1.0;
 
   for (int c = 0; c < 3; c++)
     color[c] = gain * weigh(cf_tonemap_to_709[c], light);
@@ -143,9 +143,12 @@ static void finish_pixel(const State *state, const double light[3], double plane
   for (int c = 0; c < 3; c++)
     color[c] = fmax(grey + color[c] / over, 0.0);
   most = fmax(fmax(color[0], color[1]), fmax(color[2], 1.0));
-  pale = cf_tonemap_paling(most, fmin(fmin(color[0], color[1]), color[2]), grey);
+  const double pale = cf_tonemap_paling(most, fmin(fmin(color[0], color[1]), color[2]), grey);
   for (int c = 0; c < 3; c++)
-    signal[c] = pow(color[c] / most * (1.0 - pale) + pale, 1.0 / CF_TONEMAP_GAMMA);
+    color[c] /= most;
+  cf_tonemap_shares(color, pale, share);
+  for (int c = 0; c < 3; c++)
+    signal[c] = pow(color[c] + share[c] * (1.0 - color[c]), 1.0 / CF_TONEMAP_GAMMA);
 }
 
 typedef struct {

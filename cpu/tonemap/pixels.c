@@ -27,11 +27,9 @@ INLINE float smallest(float a, float b)
   return a < b ? a : b;
 }
 
-INLINE float power_16(float value)
+INLINE float power_4(float value)
 {
-  const float square = value * value, fourth = square * square, eighth = fourth * fourth;
-
-  return eighth * eighth;
+  return value * value * (value * value);
 }
 
 /* The logarithm to base 2 of a number above 0, to 1e-7; about -127 of 0. */
@@ -230,6 +228,7 @@ INLINE void make_sdr(const CfTonemapTones *tones, const float *restrict gain,
   const float knee = (float)CF_TONEMAP_KNEE, room = (float)(1.0 - CF_TONEMAP_KNEE);
   const float most = (float)((tones->most - CF_TONEMAP_KNEE) / (1.0 - CF_TONEMAP_KNEE));
   const float per_room = 1.0f / room;
+  const float red_hue = (float)CF_TONEMAP_RED_HUE, blue_hue = (float)CF_TONEMAP_BLUE_HUE;
   float matrix[3][3], weight[3];
 
   for (int c = 0; c < 3; c++) {
@@ -260,15 +259,18 @@ INLINE void make_sdr(const CfTonemapTones *tones, const float *restrict gain,
 
     const float top = largest(grey + inside * above, 1.0f), excess = top - 1.0f;
     const float rate = (float)CF_TONEMAP_PALING * excess;
-    const float dark = power_16(largest(1.0f - grey + inside * below, 0.25f));
+    const float dark = power_4(power_4(largest(1.0f - grey + inside * below, 0.25f)));
     const float pale = smallest(
         rate * excess * grey / (grey * dark + rate * largest(top - grey, 0.0f) + 1e-9f), 1.0f);
-    const float kept = (1.0f - pale) / top;
-    const float paled = grey * kept + pale, reach = inside * kept;
+    const float kept = 1.0f / top, base = grey * kept, reach = inside * kept;
+    const float r1 = base + ar * reach, g1 = base + ag * reach, b1 = base + ab * reach;
+    const float bent = pale * (1.0f - pale), least_lead = 0.5f * g1;
+    const float red_leads = power_4(largest(r1 - largest(least_lead, b1), 0.0f));
+    const float blue_leads = power_4(largest(b1 - largest(least_lead, r1), 0.0f));
 
-    to_red[i] = paled + ar * reach;
-    to_green[i] = paled + ag * reach;
-    to_blue[i] = paled + ab * reach;
+    to_red[i] = r1 + (pale - blue_hue * bent * blue_leads) * (1.0f - r1);
+    to_green[i] = g1 + pale * (1.0f - g1);
+    to_blue[i] = b1 + (pale - red_hue * bent * red_leads) * (1.0f - b1);
   }
 }
 

@@ -81,11 +81,18 @@ __device__ __forceinline__ float roll_off(float norm, float most)
          reciprocal_approx(fmaf(divisor, norm, kTiny));
 }
 
-__device__ __forceinline__ float power_16(float x)
+__device__ __forceinline__ float power_4(float x)
 {
-  const float square = x * x, fourth = square * square, eighth = fourth * fourth;
+  return x * x * (x * x);
+}
 
-  return eighth * eighth;
+/* cf_tonemap_shares() of a component, of which `hue` less is taken as `leader` leads. */
+__device__ __forceinline__ float share(float pale, float hue, float leader, float green,
+                                       float component)
+{
+  const float lead = fmaxf(leader - fmaxf(0.5f * green, component), 0.0f);
+
+  return fmaf(fmaf(pale, pale, -pale), hue * power_4(lead), pale);
 }
 
 __device__ __forceinline__ float encode(float light)
@@ -121,15 +128,19 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
 
   const float most = fmaxf(fmaf(away, above, grey), 1.0f), beyond = most - 1.0f;
   const float rate = (float)CF_TONEMAP_PALING * beyond;
-  const float dark = power_16(fma_saturate(-away, below, 1.0f - grey));
+  const float dark = power_4(power_4(fma_saturate(-away, below, 1.0f - grey)));
   const float divisor = fmaf(rate, fabsf(most - grey), grey * dark);
   const float pale = __saturatef(rate * beyond * grey * reciprocal_approx(divisor));
-  const float kept = reciprocal_approx(most) * (1.0f - pale);
-  const float paled = fmaf(grey, kept, pale), reach = away * kept;
+  const float kept = reciprocal_approx(most), reach = away * kept;
+  const float red = fma_saturate(way.red, reach, grey * kept);
+  const float green = fma_saturate(way.green, reach, grey * kept);
+  const float blue = fma_saturate(way.blue, reach, grey * kept);
+  const float share_of_red = share(pale, (float)CF_TONEMAP_BLUE_HUE, blue, green, red);
+  const float share_of_blue = share(pale, (float)CF_TONEMAP_RED_HUE, red, green, blue);
 
-  return {encode(fma_saturate(way.red, reach, paled)),
-          encode(fma_saturate(way.green, reach, paled)),
-          encode(fma_saturate(way.blue, reach, paled))};
+  return {encode(fma_saturate(share_of_red, 1.0f - red, red)),
+          encode(fma_saturate(pale, 1.0f - green, green)),
+          encode(fma_saturate(share_of_blue, 1.0f - blue, blue))};
 }
 
 /* --- codes --- */

@@ -126,18 +126,23 @@ static void nothing_is_fitted_to_nothing(CfTest *test)
     CF_EXPECT(test, series.b[n] == 0.0, "b[%d] = %g", n, series.b[n]);
 }
 
-static void intensity_levels_are_matlabs(CfTest *test)
+/* MATLAB's, and more for a noise floor that these do not draw. */
+static void intensity_levels_are_automatic(CfTest *test)
 {
   const struct {
-    double alpha;
+    double alpha, noise_floor;
     int count;
-  } cases[] = {{0.05, 50}, {0.1, 50}, {0.25, 44}, {0.5, 33}, {0.89, 16}, {0.9, 16}, {4.0, 16}};
+  } cases[] = {{0.05, 0.0, 50},  {0.1, 0.02, 50}, {0.25, 0.02, 44},  {0.5, 0.02, 33},
+               {0.5, 0.0, 33},   {0.89, 0.1, 16}, {0.9, 0.02, 16},   {4.0, 0.01, 16},
+               {0.5, 0.015, 44}, {0.5, 0.01, 66}, {0.05, 0.001, 100}};
   CfLlfParams params = defaults();
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     params.alpha = cases[i].alpha;
-    CF_EXPECT(test, cf_llf_intensity_levels(&params) == cases[i].count, "alpha %g: %d",
-              params.alpha, cf_llf_intensity_levels(&params));
+    params.noise_floor = cases[i].noise_floor;
+    CF_EXPECT(test, cf_llf_intensity_levels(&params) == cases[i].count,
+              "alpha %g, noise floor %g: %d", params.alpha, params.noise_floor,
+              cf_llf_intensity_levels(&params));
   }
   params.intensity_levels = 7;
   CF_EXPECT(test, cf_llf_intensity_levels(&params) == 7, "7 is not taken over");
@@ -188,7 +193,7 @@ static const CfTestCase cases[] = {
     {"series-is-continuous", series_is_continuous, CF_ONCE},
     {"series-follows-the-curve", series_follows_the_curve, CF_ONCE},
     {"nothing-is-fitted-to-nothing", nothing_is_fitted_to_nothing, CF_ONCE},
-    {"intensity-levels-are-matlabs", intensity_levels_are_matlabs, CF_ONCE},
+    {"intensity-levels-are-automatic", intensity_levels_are_automatic, CF_ONCE},
     {"bad-combinations-are-refused", bad_combinations_are_refused, CF_ONCE},
     {"identity-is-known", identity_is_known, CF_ONCE},
     {NULL, NULL, 0},

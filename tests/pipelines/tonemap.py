@@ -198,7 +198,14 @@ def tone_mapped(light, plane, base, settings, peak):
     pale = (4 * beyond ** 2 * grey
             / np.maximum(grey * dark + 4 * beyond * (largest - grey), 1e-9))
     pale, largest = np.minimum(pale, 1)[..., None], largest[..., None]
-    return (colour / largest + pale * (1 - colour / largest)) ** (1 / 2.4)
+    colour = colour / largest
+    red, green, blue = np.split(colour, 3, -1)
+    red_leads = np.maximum(red - np.maximum(green / 2, blue), 0) ** 4
+    blue_leads = np.maximum(blue - np.maximum(green / 2, red), 0) ** 4
+    bent = pale * (1 - pale)
+    share = np.concatenate([pale - 0.8 * bent * blue_leads, pale, pale - 0.4 * bent * red_leads],
+                           -1)
+    return (colour + share * (1 - colour)) ** (1 / 2.4)
 
 
 def ideal_codes(signal, form):

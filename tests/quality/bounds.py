@@ -15,6 +15,7 @@ DEVIATIONS = 0.5, 1.0, 2.0, 4.0  # codes of 8 bits
 ABOVE, BELOW = 0.15, 0.25  # what the gain of noise may be beside the dense filter's
 NEWLY_CLIPPED = 0.2  # percent
 DETAIL, DETAIL_NOISE, DETAIL_OVERSHOOT = 1.29, 1.45, 4.0
+QUIET = "sigma=0.25 noise-floor=0.04 reach=0.07"  # detail that is raised in noise
 FLICKER = 0.5  # codes: less than rounding itself may do
 FLAT_SIDE = 160
 COLOURFUL = "coffee.png"
@@ -49,14 +50,15 @@ def noise_gains(format_name, floor, engine):
 
 
 def noise_floor():
-    for format_name, bits in ("GRAY16_LE", 16), ("GRAY8", 8):
+    for engine, format_name, bits in (("fast", "GRAY16_LE", 16), ("fast", "GRAY8", 8),
+                                      ("sampled", "GRAY16_LE", 16)):
         for floor in FLOORS:
-            fast = noise_gains(format_name, floor, "fast")
+            gains = noise_gains(format_name, floor, engine)
             dense = noise_gains(format_name, floor, "exact")
-            held = [-BELOW <= gain - right <= ABOVE for gain, right in zip(fast, dense)]
+            held = [-BELOW <= gain - right <= ABOVE for gain, right in zip(gains, dense)]
             yield Bound(f"gain of noise of {', '.join(f'{d:g}' for d in DEVIATIONS)} codes, "
-                        f"`noise-floor={floor}`, {bits} bits",
-                        ", ".join(f"{gain:.2f}" for gain in fast),
+                        f"`engine={engine} noise-floor={floor}`, {bits} bits",
+                        ", ".join(f"{gain:.2f}" for gain in gains),
                         ", ".join(f"{right - BELOW:.2f}..{right + ABOVE:.2f}" for right in dense),
                         all(held))
 
@@ -99,22 +101,23 @@ def video_range():
                     f"{after} samples", f"at most the input's {before}", after <= before)
 
 
-def detail_and_noise(shown):
-    """`shown` are the clips."""
+def detail_and_noise(shown, words="", noisy="grey"):
+    """`shown` are the clips, `words` settings besides alpha; the noise is on grey or on fur."""
     def method(less):
-        return methods.element(f"cudallf alpha={1 - less:.4f}")
+        return methods.element(f"cudallf alpha={1 - less:.4f} {words}")
 
     only = {"fur": shown["fur"]}
     less = methods.with_gain(
         method, lambda made: measures.texture(only, methods.applied(made, only)), DETAIL, 0.3, 0.7)
-    some = {name: shown[name] for name in ("flat", "step", "fur")}
+    some = {name: shown[name] for name in ("flat", "step", "fur", "fur with noise")}
     results = methods.applied(method(less), some)
-    gain, noise, edge = (measure(some, results) for measure in
-                         (measures.texture, measures.flat_noise, measures.overshoot))
-    where = f"detail of {DETAIL} times (alpha={1 - less:.2f})"
+    added = measures.flat_noise if noisy == "grey" else measures.textured_noise
+    gain, noise, edge = (measure(some, results)
+                         for measure in (measures.texture, added, measures.overshoot))
+    where = f"detail of {DETAIL} times (`{f'{words} alpha={1 - less:.2f}'.lstrip()}`)"
     yield Bound(f"{where}: the detail", f"{gain:.2f}", f"{DETAIL} +- 0.01",
                 abs(gain - DETAIL) <= 0.01)
-    yield Bound(f"{where}: gain of noise of {clips.NOISE:g} codes on grey", f"{noise:.2f}",
+    yield Bound(f"{where}: gain of noise of {clips.NOISE:g} codes on {noisy}", f"{noise:.2f}",
                 f"at most {DETAIL_NOISE}", noise <= DETAIL_NOISE)
     yield Bound(f"{where}: overshoot at a step of 80 codes", f"{edge:.1f} codes",
                 f"at most {DETAIL_OVERSHOOT:g}", edge <= DETAIL_OVERSHOOT)
@@ -139,4 +142,5 @@ def bounds(shown):
     yield from clipping()
     yield from video_range()
     yield from detail_and_noise(shown)
+    yield from detail_and_noise(shown, QUIET, "fur")
     yield from steadiness(shown)

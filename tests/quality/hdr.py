@@ -33,6 +33,7 @@ PICTURED = ("courtyard PQ 4000", "interior PQ 4000", "sunset PQ 4000")
 OVERSHOOT = 2        # codes, at an edge between 10 and 1000 nits
 FLICKER = 1.5        # codes of a local mean, the worst thousandth; as 4:2:0 itself makes
 HUE = 3.5            # degrees in ICtCp, the mean
+SATURATED = 1.0, 3.0 # degrees in Oklab: the mean, and all but a twentieth
 COLOURED = "coffee.png"
 
 COLUMNS = (
@@ -170,6 +171,15 @@ def check_greys(tap):
               "brighter stays brighter, and the peak is white", f"{codes[:, 1]}")
 
 
+def check_hues(tap):
+    nits = synthetic.saturated()
+    turned = synthetic.turned(nits, synthetic.tonemapped([nits], "peak=1000")[0])
+    found = turned.mean(), np.percentile(turned, 95)
+    tap.check(all(a < b for a, b in zip(found, SATURATED)),
+              "saturated colours keep their hue as they turn pale",
+              f"they turn by {found[0]:.2f} degrees in Oklab, a twentieth by {found[1]:.2f}")
+
+
 def check_sdr(tap):
     picture = photographs.photograph(COLOURED).astype(float)
     result = synthetic.tonemapped([synthetic.sdr_as_hdr(picture)], "peak=203")[0]
@@ -207,6 +217,7 @@ def check(tap):
     check_transfer(tap)
     check_edges(tap)
     check_greys(tap)
+    check_hues(tap)
     check_sdr(tap)
     check_clip(tap)
 

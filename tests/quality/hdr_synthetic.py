@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Pictures of known light, through `cudatonemap` in a pipeline: edges, ramps, greys, and SDR that
 was graded as HDR."""
+import colorsys
 import os
 import tempfile
 
@@ -56,6 +57,31 @@ def overshoot(picture):
     dark, bright = line[:WIDTH // 2], line[WIDTH // 2:]
     return max(np.median(dark[:WIDTH // 4]) - dark.min(),
                bright.max() - np.median(bright[WIDTH // 4:]))
+
+
+def saturated():
+    """Nits of BT.2020: the hues of BT.709 at its edge, a column each, from 20 to 800 nits, no
+    component beyond 1000."""
+    columns = [np.array(colorsys.hsv_to_rgb(hue, 1, 1)) ** 2.2 @ TO_2020.T
+               for hue in np.arange(0, 1, 1 / 32)]
+    rows = np.geomspace(20, 800, 16)
+    light = np.array([[column / (column @ LUMA_2020) * row for column in columns] for row in rows])
+    return light * np.minimum(1, 1000 / light.max(-1, keepdims=True))
+
+
+def oklab_hue(light):
+    """Of linear light of BT.709, as a complex number: the angle is the hue (Ottosson 2020)."""
+    roots = np.cbrt(np.maximum(light, 0) @ np.array(
+        [[0.4122214708, 0.2119034982, 0.0883024619], [0.5363325363, 0.6806995451, 0.2817188376],
+         [0.0514459929, 0.1073969566, 0.6299787005]]))
+    return roots @ np.array([1.9779984951 + 0.0259040371j, -2.4285922050 + 0.7827717662j,
+                             0.4505937099 - 0.8086757660j])
+
+
+def turned(nits, codes):
+    """Degrees in Oklab by which hues turn."""
+    before = oklab_hue(nits @ np.linalg.inv(TO_2020).T)
+    return np.abs(np.angle(oklab_hue((codes / 255) ** 2.4) / before, deg=True))
 
 
 def sdr_as_hdr(picture):

@@ -14,7 +14,7 @@ import clips
 import methods
 
 GALLERY = pathlib.Path(__file__).resolve().parents[2] / "tools" / "gallery"
-COLOURS = (130, 130, 130), (20, 90, 200), (200, 60, 30), (90, 150, 60)
+COLOURS = (130, 130, 130), (20, 90, 200), (120, 60, 180), (200, 60, 30), (90, 150, 60)
 
 
 def loaded(path):

@@ -41,7 +41,9 @@ def rows():
 
 def families():
     """(name of the setting, method by setting, its range): what can be set to a gain of detail."""
-    yield "`cudallf alpha={}`", lambda x: methods.element(f"cudallf alpha={1 - x:.4f}"), 0.3, 0.7
+    for words in "cudallf", f"cudallf {bounds.QUIET}":
+        yield (f"`{words} alpha={{}}`",
+               lambda x, words=words: methods.element(f"{words} alpha={1 - x:.4f}"), 0.3, 0.7)
     if methods.HAS_OPENCV:
         yield "OpenCV: CLAHE, limit {}", methods.clahe, 0.2, 3.0
         yield "OpenCV: unsharp, sigma 5, amount {}", methods.unsharp, 0.05, 1.5
@@ -96,7 +98,8 @@ def write():
         before, rest = page.split(begin)
         after = rest.split(end)[1]
         PAGE.write_text("\n".join([before + begin, "", *text, "", end + after]), encoding="utf-8")
-    pictures.draw(ROOT / "docs" / "images", equal)
+    pictures.draw(ROOT / "docs" / "images",
+                  [(name.replace(bounds.QUIET, "in noise:"), method) for name, method in equal])
 
 
 def check_presets(tap):

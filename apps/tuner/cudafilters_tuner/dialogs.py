@@ -13,7 +13,7 @@ KEYS = (
                  ("Left Right", _("Move the line")), ("f", _("Fit the window")),
                  ("1", _("Actual size")), ("plus minus", _("Larger, smaller")),
                  ("m", _("Show the blur map")))),
-    (_("Tune"), (("<Control>1 <Control>2 <Control>3 <Control>4", _("Choose the filter")),
+    (_("Tune"), (("<Control>1 <Control>2 <Control>3 <Control>4 <Control>5", _("Choose the filter")),
                  ("<Control>r", _("Reset all")), ("<Control><Shift>s", _("Save a preset")),
                  ("r", _("Draw a region")), ("<Shift>r", _("Add a region")),
                  ("Tab", _("Choose the next region")),

@@ -3,7 +3,7 @@
 """cudafilters-anonymize on photographs of real faces that move, turn, leave and approach: what the
 detector finds in the original it finds nowhere in the result, and what is a face is covered.
 
-`faces.py --table` prints the table of docs/guides/privacy-masks.md, on longer clips; with
+`faces.py --table` prints the table of docs/guides/anonymizing.md, on longer clips; with
 `--model FILE` by that model.
 """
 import argparse

