@@ -39,12 +39,17 @@ static const void *settle_params(GstCudaFiltersBase *self, const void *params, c
 {
   const CfEffect *effect = effect_of(self);
   uint64_t set = 0;
+  guint64 since;
 
   memcpy(self->settled_params, params, effect->params_size);
+  if (!effect->settle)
+    return self->settled_params;
+  since = turns[cf_params_find(effect->params, effect->automatic) - effect->params];
   for (guint i = 0; effect->params[i].name; i++)
-    set |= (uint64_t)(turns[i] > 0) << i;
-  if (effect->settle)
-    effect->settle(self->settled_params, set, masks);
+    set |= (uint64_t)(turns[i] > since ||
+                      (turns[i] > 0 && !cf_params_is_default(&effect->params[i], params)))
+           << i;
+  effect->settle(self->settled_params, set, masks);
   return self->settled_params;
 }
 
