@@ -128,6 +128,7 @@ def check_arguments(tap, directory, source):
         ("an encoder's property", 2, "x264enc", "--filter", "identity", "--encoder",
          "x264enc nosuch=1"),
         ("a part beyond the last", 2, "K/N", "--filter", "identity", "--part", "9/8"),
+        ("a join of no parts", 2, "--join takes", "--filter", "identity", "--join", "0"),
         ("an option that is none", 2, "--help", "--nosuch"),
     )
     for title, status, pattern, *words in cases:
@@ -158,6 +159,25 @@ def check_sizes(tap, directory):
                                     *words)
         tap.check(status == 0 and len(clips.times(directory / "sized.mkv", "v:0")) == 50, title,
                   said)
+
+
+def check_filters(tap, directory, source):
+    """Caps where nothing comes before or after them, which gst-launch-1.0 has no use for."""
+    for text in ("videoscale ! video/x-raw,width=96", "video/x-raw(ANY) ! videoscale ! "
+                 "video/x-raw,width=96 ! identity"):
+        status, _, said = transcode(source, directory / "caps.mp4", "--filter", text,
+                                    "--overwrite")
+        tap.check(status == 0 and clips.streams(directory / "caps.mp4")[0]["width"] == 96,
+                  text, said)
+
+
+def check_names(tap, directory, source):
+    """What begins with a dash is a file behind "--"."""
+    (directory / "-in.mp4").symlink_to(source)
+    status, _, said = transcode("--filter", "identity", "--", "-in.mp4", "-named.mp4",
+                                cwd=directory)
+    tap.check(status == 0 and (directory / "-named.mp4").exists(), "names that begin with a dash",
+              said)
 
 
 def check_losses(tap, directory, source):
@@ -209,6 +229,8 @@ def run(tap):
         check_existing(tap, directory, source)
         check_arguments(tap, directory, source)
         check_sizes(tap, directory)
+        check_filters(tap, directory, source)
+        check_names(tap, directory, source)
         check_losses(tap, directory, source)
         check_words(tap, directory, source)
 
