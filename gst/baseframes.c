@@ -33,7 +33,8 @@ static void look_for_regions(GstCudaFiltersBase *self, GstBuffer *buffer)
   if (!self->roi)
     return;
   GST_OBJECT_LOCK(self);
-  gst_cuda_filters_regions_sync(self->roi);
+  if (!self->loading)
+    gst_cuda_filters_regions_sync(self->roi);
   GST_OBJECT_UNLOCK(self);
   self->cover = gst_cuda_filters_regions_look(self->roi, GST_BASE_TRANSFORM(self), buffer,
                                               &GST_VIDEO_FILTER(self)->in_info, &self->regions);
