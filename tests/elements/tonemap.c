@@ -331,15 +331,16 @@ GST_END_TEST;
 /* The peak is followed by the times of the frames, and anew after a flush or a gap. */
 GST_START_TEST(dynamic_follows_time)
 {
-  enum { FRAMES = 7, FLUSHED = 4, GAP = 6 };
+  enum { FRAMES = 8, FLUSHED = 4, LOSS = 6, GAP = 7 };
   const GstClockTime times[FRAMES] = {0,
                                       40 * GST_MSECOND,
                                       540 * GST_MSECOND,
                                       GST_CLOCK_TIME_NONE,
                                       600 * GST_MSECOND,
                                       640 * GST_MSECOND,
-                                      680 * GST_MSECOND};
-  const gdouble seconds[FRAMES] = {0.04, 0.04, 0.5, 0.04, 0.04, 0.04, 0.04};
+                                      840 * GST_MSECOND,
+                                      2000 * GST_MSECOND};
+  const gdouble seconds[FRAMES] = {0.04, 0.04, 0.5, 0.04, 0.04, 0.04, 0.2, 1.16};
   const CfVideo video = hdr_video(CF_FORMAT_P010_10LE, 64, 36, CF_TRANSFER_PQ);
   const CfVideo destination = sdr_video(CF_FORMAT_NV12, 64, 36);
   CfTonemapParams params = defaults();
@@ -368,7 +369,7 @@ GST_START_TEST(dynamic_follows_time)
     }
     want = run_engine(filter, source, &destination, seconds[i], i == FLUSHED || i == GAP);
     buffer = plain_buffer(source, times[i]);
-    if (i == GAP)
+    if (i == LOSS || i == GAP)
       GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
     assert_shows(filter_buffer(harness, buffer), want, "a frame in time");
     cf_picture_free(source);
