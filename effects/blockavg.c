@@ -163,6 +163,7 @@ const CfEffect cf_blockavg = {
     .params_size = sizeof(CfBlockavgParams),
     .params = params,
     .settle = settle,
+    .automatic = "blocks-across",
     .hides = hides,
     .is_identity = is_identity,
     .remarks = remarks,

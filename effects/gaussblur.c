@@ -265,6 +265,7 @@ const CfEffect cf_gaussblur = {
     .params = params,
     .check = check,
     .settle = settle,
+    .automatic = "sigma-relative",
     .hides = hides,
     .is_identity = is_identity,
     .remarks = remarks,

@@ -34,8 +34,14 @@ static bool has_peak(const void *values)
   return ((const CfTonemapParams *)values)->peak > 0.0;
 }
 
+static bool has_fields(const void *values)
+{
+  return ((const CfTonemapParams *)values)->fields;
+}
+
 static const CfRemark remarks[] = {
     {"dynamic", has_peak, "dynamic has no effect: it is for peak=0"},
+    {"dynamic", has_fields, "dynamic has no effect on interlaced video: put deinterlace in front"},
     {0},
 };
 

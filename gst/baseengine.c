@@ -14,15 +14,17 @@ static const CfEffect *effect_of(GstCudaFiltersBase *self)
 
 /* Parameters of the frames to come */
 
-static gboolean take_wanted_params(GstCudaFiltersBase *self)
+/* What has been set since the last call, if anything has; a preset `in_part` only if there is need.
+ */
+static gboolean take_wanted_params(GstCudaFiltersBase *self, gboolean in_part)
 {
   const CfEffect *effect = effect_of(self);
   gboolean changed;
 
   GST_OBJECT_LOCK(self);
-  changed = self->params_changed;
-  self->params_changed = FALSE;
+  changed = self->params_changed && (in_part || !self->loading);
   if (changed) {
+    self->params_changed = FALSE;
     memcpy(self->wanted_params, self->params, effect->params_size);
     memcpy(self->wanted_turns, self->turns,
            (cf_params_count(effect->params) + 1) * sizeof *self->turns);
@@ -39,12 +41,17 @@ static const void *settle_params(GstCudaFiltersBase *self, const void *params, c
 {
   const CfEffect *effect = effect_of(self);
   uint64_t set = 0;
+  guint64 since;
 
   memcpy(self->settled_params, params, effect->params_size);
+  if (!effect->settle)
+    return self->settled_params;
+  since = turns[cf_params_find(effect->params, effect->automatic) - effect->params];
   for (guint i = 0; effect->params[i].name; i++)
-    set |= (uint64_t)(turns[i] > 0) << i;
-  if (effect->settle)
-    effect->settle(self->settled_params, set, masks);
+    set |= (uint64_t)(turns[i] > since ||
+                      (turns[i] > 0 && !cf_params_is_default(&effect->params[i], params)))
+           << i;
+  effect->settle(self->settled_params, set, masks);
   return self->settled_params;
 }
 
@@ -111,7 +118,7 @@ static gboolean update_worker(GstCudaFiltersBase *self, CfStatus *status)
 gboolean gst_cuda_filters_base_update_params(GstCudaFiltersBase *self, CfStatus *status)
 {
   look_for_masks(self);
-  if (!self->worker || !take_wanted_params(self))
+  if (!self->worker || !take_wanted_params(self, FALSE))
     return TRUE;
   if (!gst_cuda_filters_base_judge(self, gst_cuda_filters_worker_video(self->worker), status) ||
       !update_worker(self, status)) {
@@ -134,7 +141,7 @@ static gboolean take_params_for(GstCudaFiltersBase *self, const GstVideoInfo *in
   CfVideo video;
 
   self->settled = FALSE;
-  take_wanted_params(self);
+  take_wanted_params(self, TRUE);
   if (settled && gst_cuda_filters_video_from_info(info, &video) &&
       !gst_cuda_filters_base_judge(self, &video, status))
     return FALSE;
@@ -148,18 +155,19 @@ void gst_cuda_filters_base_check_mask(GstCudaFiltersBase *self)
   const CfEffect *effect = effect_of(self);
   const gboolean some = self->cover == GST_CUDA_FILTERS_COVER_SOME;
   CfStatus why = {CF_OK, ""};
-  gboolean hides, changed;
+  gboolean hides, changed, loading;
 
   if (!effect->hides || !self->worker)
     return;
   GST_OBJECT_LOCK(self);
+  loading = self->loading;
   changed = self->params_changed;
   hides = effect->hides(
       gst_cuda_filters_worker_video(self->worker),
       settle_params(self, self->params, self->turns, gst_cuda_filters_regions_mask(self->roi)),
       some ? &self->regions : NULL, &why);
   GST_OBJECT_UNLOCK(self);
-  if (gst_cuda_filters_regions_must_tell_of_weakness(self->roi, hides, changed))
+  if (!loading && gst_cuda_filters_regions_must_tell_of_weakness(self->roi, hides, changed))
     GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS, ("%s", why.message),
                         ("the regions can be recognized in what leaves this element"));
 }

@@ -52,6 +52,7 @@ struct _GstCudaFiltersBase {
   /* Under the object lock: what the user set. */
   void *params; /* of the effect's params_size */
   gboolean params_changed;
+  guint loading; /* presets that are being read: frames take none of it over before all of it */
   guint64 *turns, last_turn; /* when each parameter, and then what the effect's table does not
                                 describe, was set last, counted in such calls; 0: never */
   GstCudaFiltersBackend backend;

@@ -8,6 +8,7 @@
 #include "frames.h"
 
 #define USUAL_SECONDS 0.04 /* from frame to frame, where nothing tells */
+#define LONGEST_LOSS  1.0  /* seconds without frames that a scene goes on over */
 
 static GstBaseTransformClass *parent_class;
 
@@ -33,7 +34,8 @@ static void look_for_regions(GstCudaFiltersBase *self, GstBuffer *buffer)
   if (!self->roi)
     return;
   GST_OBJECT_LOCK(self);
-  gst_cuda_filters_regions_sync(self->roi);
+  if (!self->loading)
+    gst_cuda_filters_regions_sync(self->roi);
   GST_OBJECT_UNLOCK(self);
   self->cover = gst_cuda_filters_regions_look(self->roi, GST_BASE_TRANSFORM(self), buffer,
                                               &GST_VIDEO_FILTER(self)->in_info, &self->regions);
@@ -192,20 +194,23 @@ static GstFlowReturn check_input(GstCudaFiltersBase *self, GstBuffer *input, CfS
   return gst_cuda_filters_base_update_params(self, status) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
-/* How the frame goes on from the one before it. */
+/* How the frame goes on from the one before it. Live queues and decoders that lose a frame mark the
+ * next as discontinuous, though time tells how it goes on. */
 static void note_pace(GstCudaFiltersBase *self, GstBuffer *input)
 {
   const GstVideoInfo *info = &GST_VIDEO_FILTER(self)->in_info;
   const GstClockTime pts = GST_BUFFER_PTS(input), last = self->last_pts;
+  const gboolean timed =
+      self->went_on && GST_CLOCK_TIME_IS_VALID(pts) && GST_CLOCK_TIME_IS_VALID(last) && pts > last;
+  const gboolean discont = GST_BUFFER_FLAG_IS_SET(input, GST_BUFFER_FLAG_DISCONT);
   gdouble seconds = USUAL_SECONDS;
 
-  if (self->went_on && GST_CLOCK_TIME_IS_VALID(pts) && GST_CLOCK_TIME_IS_VALID(last) && pts > last)
+  if (timed)
     seconds = (gdouble)(pts - last) / GST_SECOND;
   else if (GST_VIDEO_INFO_FPS_N(info) > 0)
     seconds = (gdouble)GST_VIDEO_INFO_FPS_D(info) / GST_VIDEO_INFO_FPS_N(info);
-  gst_cuda_filters_worker_set_pace(self->worker, seconds,
-                                   GST_BUFFER_FLAG_IS_SET(input, GST_BUFFER_FLAG_DISCONT) ||
-                                       !self->went_on);
+  gst_cuda_filters_worker_set_pace(
+      self->worker, seconds, !self->went_on || (discont && !(timed && seconds <= LONGEST_LOSS)));
   self->last_pts = pts;
   self->went_on = TRUE;
 }

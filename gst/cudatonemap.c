@@ -40,6 +40,7 @@ static gboolean gst_cuda_tonemap_set_info(GstVideoFilter *filter, GstCaps *in_ca
   gst_cuda_filters_tonemap_complete_info(in_caps, in_info);
   GST_OBJECT_LOCK(base);
   params->stream_peak = gst_cuda_filters_tonemap_peak(in_caps);
+  params->fields = GST_VIDEO_INFO_IS_INTERLACED(in_info);
   gst_cuda_filters_base_params_changed(base);
   GST_OBJECT_UNLOCK(base);
   return GST_VIDEO_FILTER_CLASS(gst_cuda_tonemap_parent_class)

@@ -27,7 +27,31 @@ static gchar **get_property_names(GstPreset *preset)
   return (gchar **)g_ptr_array_free(names, FALSE);
 }
 
+/* A frame that came between two of its settings might refuse the first. */
+static void count_loading(GstPreset *preset, gint change)
+{
+  GST_OBJECT_LOCK(preset);
+  GST_CUDA_FILTERS_BASE(preset)->loading += (guint)change;
+  GST_OBJECT_UNLOCK(preset);
+}
+
+static gboolean (*load_settings)(GstPreset *preset, const gchar *name);
+
+static gboolean load_preset(GstPreset *preset, const gchar *name)
+{
+  gboolean good;
+
+  count_loading(preset, 1);
+  good = load_settings(preset, name);
+  count_loading(preset, -1);
+  return good;
+}
+
 void gst_cuda_filters_presets_init(gpointer interface, gpointer unused)
 {
-  ((GstPresetInterface *)interface)->get_property_names = get_property_names;
+  GstPresetInterface *presets = interface;
+
+  load_settings = presets->load_preset;
+  presets->load_preset = load_preset;
+  presets->get_property_names = get_property_names;
 }

@@ -23,8 +23,9 @@ struct _GstCudaFiltersRegions {
 
   GArray *seen; /* GstCudaFiltersDetection, of the last frame that had any, at their places */
   GstClockTime seen_at;
-  gboolean places_hold;  /* those of the next frame may keep them */
-  GArray *fresh;         /* the same of this frame */
+  gint seen_width, seen_height; /* of the frames that `seen` has pixels of */
+  gboolean places_hold;         /* those of the next frame may keep them */
+  GArray *fresh;                /* the same of this frame */
   GArray *frame, *whole; /* CfRegion: all of this frame, expanded, and what each is a part of */
   GstCudaFiltersCoverageMessage *message;
 
@@ -136,6 +137,45 @@ static gboolean is_held(const GstCudaFiltersRegions *self, GstClockTime now)
   if (!GST_CLOCK_TIME_IS_VALID(now) || !GST_CLOCK_TIME_IS_VALID(self->seen_at))
     return TRUE;
   return (now > self->seen_at ? now - self->seen_at : self->seen_at - now) <= self->running.hold;
+}
+
+static gint64 scale(gint64 value, gint to, gint from, gboolean up)
+{
+  const gint64 product = CLAMP(value, -FARTHEST_EDGE, FARTHEST_EDGE) * to, rest = product % from;
+
+  return product / from - (rest < 0) + (up && rest != 0);
+}
+
+/* Rounded outwards; with `inwards` not, but to a pixel at least. */
+static void scale_box(GstCudaFiltersBox *box, const GstCudaFiltersRegions *self,
+                      const GstVideoInfo *info, gboolean inwards)
+{
+  const gint width = GST_VIDEO_INFO_WIDTH(info), height = GST_VIDEO_INFO_HEIGHT(info);
+  const gint64 x = scale(box->x, width, self->seen_width, inwards);
+  const gint64 y = scale(box->y, height, self->seen_height, inwards);
+
+  box->width = MAX(scale(box->x + box->width, width, self->seen_width, !inwards) - x, 1);
+  box->height = MAX(scale(box->y + box->height, height, self->seen_height, !inwards) - y, 1);
+  box->x = x;
+  box->y = y;
+}
+
+/* A stream that goes on in another size, as live ones do, shows the same. */
+static void scale_seen(GstCudaFiltersRegions *self, const GstVideoInfo *info)
+{
+  const gboolean inwards = self->running.params.mode == GST_CUDA_FILTERS_ROI_OUTSIDE;
+
+  if (self->seen_width == GST_VIDEO_INFO_WIDTH(info) &&
+      self->seen_height == GST_VIDEO_INFO_HEIGHT(info))
+    return;
+  for (guint i = 0; i < self->seen->len; i++) {
+    GstCudaFiltersDetection *detection = &g_array_index(self->seen, GstCudaFiltersDetection, i);
+
+    scale_box(&detection->box, self, info, inwards);
+    scale_box(&detection->whole, self, info, inwards);
+  }
+  self->seen_width = GST_VIDEO_INFO_WIDTH(info);
+  self->seen_height = GST_VIDEO_INFO_HEIGHT(info);
 }
 
 static CfRegion region_of(const GstCudaFiltersBox *box)
@@ -264,8 +304,11 @@ static GstCudaFiltersCoverage find_regions(GstCudaFiltersRegions *self, GstBuffe
     self->seen = self->fresh;
     self->fresh = old;
     self->seen_at = now;
+    self->seen_width = GST_VIDEO_INFO_WIDTH(info);
+    self->seen_height = GST_VIDEO_INFO_HEIGHT(info);
     self->places_hold = TRUE;
   } else if (is_held(self, now)) {
+    scale_seen(self, info);
     objects = coverage.held = add_detections(self, info, self->seen, parts);
   }
   coverage.missing = objects == 0;

@@ -130,8 +130,10 @@ typedef struct {
 
   /* Puts numbers in the place of values that are automatic, for frames of which regions are
    * covered (`masks`) or not. `set` has a bit for each row of the table: whether a user has chosen
-   * the value, be it the default. NULL if nothing is automatic. */
+   * the value, be it the default; a default that was set before `automatic` was, as by who sets all
+   * values that were read elsewhere, is not chosen. NULL if nothing is automatic. */
   void (*settle)(void *params, uint64_t set, bool masks);
+  const char *automatic; /* the parameter that is by default; NULL without settle */
 
   /* Refuses combinations that the single ranges cannot; NULL if there are none. */
   bool (*check)(const CfVideo *video, const void *params, CfStatus *status);

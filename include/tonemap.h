@@ -22,8 +22,10 @@ typedef struct {
   bool dither;
   bool dynamic; /* where no peak is set: measured in each frame, and smoothed in time */
 
-  /* Not in the table: what the stream tells of its peak, in nits; 0 where it does not. */
+  /* Not in the table: what the stream tells of its peak, in nits, 0 where it does not; and that its
+   * pictures are fields, whose measured peaks would differ from line to line: none is measured. */
   double stream_peak;
+  bool fields;
 } CfTonemapParams;
 
 /* Engines that are not built are absent from cf_tonemap.engines. */

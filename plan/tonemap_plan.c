@@ -167,7 +167,7 @@ void cf_tonemap_tone_table(const CfTonemapCurve *curve, double saturation,
 
 bool cf_tonemap_is_dynamic(const CfTonemapParams *params)
 {
-  return params->dynamic && params->peak == 0.0;
+  return params->dynamic && params->peak == 0.0 && !params->fields;
 }
 
 CfTonemapPace cf_tonemap_pace(double seconds)

@@ -116,7 +116,7 @@ CfVideo cf_tonemap_plane(const CfVideo *video);
 
 /* ---- The measured peak (plan/tonemap_peak.h) ---- */
 
-/* Whether each frame's peak is measured: `dynamic`, where no peak is set. */
+/* Whether each frame's peak is measured: `dynamic`, where no peak is set, but not of fields. */
 bool cf_tonemap_is_dynamic(const CfTonemapParams *params);
 
 /* For a frame `seconds` after the one before. */

@@ -118,6 +118,26 @@ static gboolean check_words(const GPtrArray *words, GError **error)
   return good;
 }
 
+static gboolean is_caps(const gchar *word)
+{
+  return strchr(word, '/') && strcspn(word, "/") < strcspn(word, "=");
+}
+
+/* For GStreamer's parser, which takes caps between two elements only; transfer full. */
+static gchar *complete(const GPtrArray *words, const gchar *description)
+{
+  guint last = 0;
+
+  if (words->len == 0)
+    return g_strdup("identity");
+  for (guint i = 0; i + 1 < words->len; i++) {
+    if (g_str_equal(g_ptr_array_index(words, i), "!"))
+      last = i + 1;
+  }
+  return g_strconcat(is_caps(g_ptr_array_index(words, 0)) ? "identity ! " : "", description,
+                     is_caps(g_ptr_array_index(words, last)) ? " ! identity" : "", NULL);
+}
+
 /* What gst_parse_launch() complains about, in our words. */
 static void explain(const gchar *description, const GError *parse, const gchar *missing,
                     GError **error)
@@ -148,6 +168,7 @@ static gboolean has_ghost_pads(GstElement *bin, const gchar *description, GError
 GstElement *app_filter_new(const gchar *description, GError **error)
 {
   g_autoptr(GPtrArray) words = split_words(description);
+  g_autofree gchar *completed = complete(words, description);
   g_autoptr(GError) parse = NULL;
   GstParseContext *context;
   GstElement *bin;
@@ -155,8 +176,8 @@ GstElement *app_filter_new(const gchar *description, GError **error)
   if (!check_words(words, error))
     return NULL;
   context = gst_parse_context_new();
-  bin = gst_parse_bin_from_description_full(words->len > 0 ? description : "identity", TRUE,
-                                            context, GST_PARSE_FLAG_FATAL_ERRORS, &parse);
+  bin = gst_parse_bin_from_description_full(completed, TRUE, context, GST_PARSE_FLAG_FATAL_ERRORS,
+                                            &parse);
   if (!bin || parse) {
     g_auto(GStrv) missing = gst_parse_context_get_missing_elements(context);
 

@@ -61,6 +61,9 @@ static gboolean read_value(GParamSpec *spec, const gchar *text, GValue *value)
     g_value_set_string(value, text);
     return TRUE;
   }
+  /* GStreamer reads -1 as the largest number of an unsigned type. */
+  if ((G_IS_PARAM_SPEC_UINT(spec) || G_IS_PARAM_SPEC_UINT64(spec)) && strchr(text, '-'))
+    return FALSE;
   if (!gst_value_deserialize_with_pspec(value, text, spec))
     return FALSE;
   return !g_param_value_validate(spec, value) || (spec->flags & G_PARAM_LAX_VALIDATION);
@@ -142,7 +145,12 @@ gchar *app_property_get(GstElement *element, const gchar *name)
     return NULL;
   g_value_init(&value, spec->value_type);
   g_object_get_property(G_OBJECT(element), name, &value);
-  text = G_VALUE_HOLDS_ENUM(&value) ? enum_nick(&value) : gst_value_serialize(&value);
+  if (G_VALUE_HOLDS_ENUM(&value))
+    text = enum_nick(&value);
+  else if (G_VALUE_HOLDS_STRING(&value)) /* which gst_value_serialize() would quote */
+    text = g_strdup(g_value_get_string(&value) ? g_value_get_string(&value) : "");
+  else
+    text = gst_value_serialize(&value);
   g_value_unset(&value);
   return text;
 }

@@ -125,11 +125,25 @@ static gchar *part_empty_path(const Parts *parts, guint part)
   return g_strconcat(path, ".empty", NULL);
 }
 
+/* Of a file with the number of its bytes. */
+static gchar *part_size_path(const Parts *parts, guint part)
+{
+  g_autofree gchar *path = part_path(parts, part);
+
+  return g_strconcat(path, ".size", NULL);
+}
+
+/* Whole: what was cut off as it was copied to or from another machine is not. */
 static gboolean part_exists(const Parts *parts, guint part)
 {
   g_autofree gchar *path = part_path(parts, part), *empty = part_empty_path(parts, part);
+  g_autofree gchar *size = part_size_path(parts, part), *bytes = NULL;
+  GStatBuf status;
 
-  return g_file_test(path, G_FILE_TEST_EXISTS) || g_file_test(empty, G_FILE_TEST_EXISTS);
+  if (g_stat(path, &status) != 0)
+    return g_file_test(empty, G_FILE_TEST_EXISTS);
+  return !g_file_get_contents(size, &bytes, NULL, NULL) ||
+         g_ascii_strtoull(bytes, NULL, 10) == (guint64)status.st_size;
 }
 
 static gboolean make_directory(const Parts *parts, GError **error)
@@ -141,14 +155,13 @@ static gboolean make_directory(const Parts *parts, GError **error)
   return FALSE;
 }
 
-static gboolean make_empty(const gchar *path, GError **error)
+static gboolean write_text(const gchar *path, const gchar *text, GError **error)
 {
-  FILE *file = g_fopen(path, "wb");
+  g_autoptr(GError) cause = NULL;
 
-  if (file && fclose(file) == 0)
+  if (g_file_set_contents(path, text, -1, &cause))
     return TRUE;
-  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot write \"%s\": %s.", path,
-              g_strerror(errno));
+  g_set_error(error, APP_ERROR, APP_ERROR_FAILED, "Cannot write \"%s\": %s.", path, cause->message);
   return FALSE;
 }
 
@@ -157,6 +170,7 @@ static gboolean make_part(const Recipe *recipe, const Options *options, const In
 {
   const PartRange range = index_part(index, part, parts->count, recipe->overlap);
   g_autofree gchar *path = part_path(parts, part), *empty = part_empty_path(parts, part);
+  g_autofree gchar *size = part_size_path(parts, part), *bytes = NULL;
   g_autofree gchar *unfinished = output_unfinished(path);
   g_autoptr(GPtrArray) words = recipe_part(recipe, unfinished);
   const RunPlan plan = {recipe, options, words, path, &range, 0};
@@ -171,11 +185,12 @@ static gboolean make_part(const Recipe *recipe, const Options *options, const In
     if (!options->json)
       app_say("Part %u of %u has no frames: there are only %u chunks.", part, parts->count,
               index->starts->len);
-    return make_empty(empty, error);
+    return write_text(empty, "", error);
   }
   if (!run_pipeline(&plan, progress, &result, error))
     return FALSE;
-  if (!output_commit(path, error)) {
+  bytes = g_strdup_printf("%" G_GUINT64_FORMAT "\n", output_size(path));
+  if (!write_text(size, bytes, error) || !output_commit(path, error)) {
     output_discard(path);
     return FALSE;
   }
@@ -208,7 +223,8 @@ static gboolean join(const Recipe *recipe, const Options *options, const Index *
   if (!missing)
     return write_file(recipe, options, words, index->packets, progress, error);
   g_set_error(error, APP_ERROR, APP_ERROR_FAILED,
-              "In \"%s\" these of %u parts are missing: %s. Make them with --part and the same "
+              "In \"%s\" these of %u parts are missing or not whole: %s. Make them with --part and "
+              "the same "
               "--filter, --to-sdr, --encoder, --quality and --chunk.",
               parts->directory, parts->count, missing);
   return FALSE;
@@ -228,9 +244,11 @@ static void remove_parts(const Parts *parts)
 {
   for (guint part = 1; part <= parts->count; part++) {
     g_autofree gchar *path = part_path(parts, part), *empty = part_empty_path(parts, part);
+    g_autofree gchar *size = part_size_path(parts, part);
 
     g_unlink(path);
     g_unlink(empty);
+    g_unlink(size);
   }
   g_rmdir(parts->directory);
 }

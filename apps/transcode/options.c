@@ -52,6 +52,18 @@ static gboolean print_version(const gchar *name, const gchar *value, gpointer da
   exit(APP_EXIT_OK);
 }
 
+static gboolean read_files(Options *options, gchar **files, GError **error)
+{
+  if (files && g_strv_length(files) == 2) {
+    options->input = g_strdup(files[0]);
+    options->output = g_strdup(files[1]);
+    return TRUE;
+  }
+  g_set_error_literal(error, APP_ERROR, APP_ERROR_USAGE,
+                      "Two files are needed, IN and OUT. --help tells more.");
+  return FALSE;
+}
+
 static gboolean read_part(Options *options, const gchar *text, GError **error)
 {
   gchar rest;
@@ -63,6 +75,17 @@ static gboolean read_part(Options *options, const gchar *text, GError **error)
     return TRUE;
   g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
               "--part takes K/N, the K-th of N parts from 1/N to N/N, not \"%s\".", text);
+  return FALSE;
+}
+
+static gboolean read_join(Options *options, const gchar *text, GError **error)
+{
+  gchar rest;
+
+  if (!text || (sscanf(text, "%u%c", &options->join, &rest) == 1 && (gint)options->join >= 1))
+    return TRUE;
+  g_set_error(error, APP_ERROR, APP_ERROR_USAGE,
+              "--join takes N, the number of parts from 1 on, not \"%s\".", text);
   return FALSE;
 }
 
@@ -84,8 +107,8 @@ static gboolean check(Options *options, GError **error)
 
 gboolean options_parse(Options *options, int *argc, char ***argv, GError **error)
 {
-  gchar *part = NULL;
-  gint join = 0;
+  g_autofree gchar *part = NULL, *join = NULL;
+  g_auto(GStrv) files = NULL;
   gdouble quality = -1;
   gboolean good;
   g_autoptr(GError) cause = NULL;
@@ -102,10 +125,11 @@ gboolean options_parse(Options *options, int *argc, char ***argv, GError **error
       {"dry-run", 0, 0, G_OPTION_ARG_NONE, &options->dry_run, NULL, NULL},
       {"json", 0, 0, G_OPTION_ARG_NONE, &options->json, NULL, NULL},
       {"part", 0, 0, G_OPTION_ARG_STRING, &part, NULL, NULL},
-      {"join", 0, 0, G_OPTION_ARG_INT, &join, NULL, NULL},
+      {"join", 0, 0, G_OPTION_ARG_STRING, &join, NULL, NULL},
       {"resume", 0, 0, G_OPTION_ARG_NONE, &options->resume, NULL, NULL},
       {"parts", 0, 0, G_OPTION_ARG_FILENAME, &options->parts_dir, NULL, NULL},
       {"chunk", 0, 0, G_OPTION_ARG_DOUBLE, &options->chunk, NULL, NULL},
+      {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &files, NULL, NULL},
       {NULL}};
 
   options->chunk = 10;
@@ -114,21 +138,11 @@ gboolean options_parse(Options *options, int *argc, char ***argv, GError **error
   good = g_option_context_parse(context, argc, argv, &cause);
   g_option_context_free(context);
   options->quality = quality;
-  options->join = join;
   if (!good)
     g_set_error(error, APP_ERROR, APP_ERROR_USAGE, "%s. --help lists what there is.",
                 cause->message);
-  else if (*argc != 3) {
-    g_set_error_literal(error, APP_ERROR, APP_ERROR_USAGE,
-                        "Two files are needed, IN and OUT. --help tells more.");
-    good = FALSE;
-  }
-  if (good) {
-    options->input = g_strdup((*argv)[1]);
-    options->output = g_strdup((*argv)[2]);
-    good = read_part(options, part, error) && check(options, error);
-  }
-  g_free(part);
+  good = good && read_files(options, files, error) && read_part(options, part, error) &&
+         read_join(options, join, error) && check(options, error);
   return good;
 }
 

@@ -78,17 +78,47 @@ static gboolean is_from(const GstMessage *message, GstElement *pipeline, const g
                      gst_object_has_as_ancestor(GST_MESSAGE_SRC(message), GST_OBJECT(element)));
 }
 
+static void get_size(const GstCaps *caps, gint *width, gint *height)
+{
+  *width = *height = 0;
+  if (caps) {
+    gst_structure_get_int(gst_caps_get_structure(caps, 0), "width", width);
+    gst_structure_get_int(gst_caps_get_structure(caps, 0), "height", height);
+  }
+}
+
+/* What it got last, it may have refused, and goes by what it had before. */
+static GError *muxer_error(Run *run, const gchar *cause)
+{
+  g_autoptr(GstElement) coded = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_CODED);
+  g_autoptr(GstPad) pad = coded ? gst_element_get_static_pad(coded, "src") : NULL;
+  g_autoptr(GstPad) peer = pad ? gst_pad_get_peer(pad) : NULL;
+  g_autoptr(GstCaps) now = pad ? gst_pad_get_current_caps(pad) : NULL;
+  g_autoptr(GstCaps) before = peer ? gst_pad_get_current_caps(peer) : NULL;
+  gint width, height, width_before, height_before, across = 1, down = 1;
+
+  get_size(now, &width, &height);
+  get_size(before, &width_before, &height_before);
+  if (!before || (width == width_before && height == height_before))
+    return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", run->recipe->container->muxer, cause);
+  gst_structure_get_fraction(gst_caps_get_structure(before, 0), "pixel-aspect-ratio", &across,
+                             &down);
+  return g_error_new(APP_ERROR, APP_ERROR_FAILED,
+                     "The picture changes its size from %dx%d to %dx%d, which %s cannot hold: "
+                     "\"videoscale ! video/x-raw,width=%d,height=%d,pixel-aspect-ratio=%d/%d\" at "
+                     "the end of --filter keeps one.",
+                     width_before, height_before, width, height, run->recipe->container->name,
+                     width_before, height_before, across, down);
+}
+
 static GError *encoder_error(Run *run, const gchar *cause)
 {
   g_autoptr(GstElement) frames = gst_bin_get_by_name(GST_BIN(run->pipeline), RECIPE_FRAMES);
   g_autoptr(GstPad) pad = gst_element_get_static_pad(frames, "src");
   g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
-  gint width = 0, height = 0;
+  gint width, height;
 
-  if (caps) {
-    gst_structure_get_int(gst_caps_get_structure(caps, 0), "width", &width);
-    gst_structure_get_int(gst_caps_get_structure(caps, 0), "height", &height);
-  }
+  get_size(caps, &width, &height);
   if (width % 2 == 0 && height % 2 == 0)
     return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", run->recipe->encoder.words[0], cause);
   return g_error_new(APP_ERROR, APP_ERROR_FAILED,
@@ -100,11 +130,9 @@ static GError *encoder_error(Run *run, const gchar *cause)
 /* Nothing says which element did not agree. */
 static GError *disagreement(Run *run)
 {
-  const GstStructure *caps = gst_caps_get_structure(run->recipe->media->video->caps, 0);
-  gint width = 0, height = 0;
+  gint width, height;
 
-  gst_structure_get_int(caps, "width", &width);
-  gst_structure_get_int(caps, "height", &height);
+  get_size(run->recipe->media->video->caps, &width, &height);
   return g_error_new(APP_ERROR, APP_ERROR_FAILED,
                      "Filter, %s and %s have no format in common for the pictures of \"%s\" "
                      "(%dx%d). Another kind of file or --encoder may take them.",
@@ -131,6 +159,8 @@ static GError *error_of(Run *run, GstMessage *message)
     return broken_error(run, GST_CLOCK_TIME_NONE, cause->message);
   if (is_from(message, run->pipeline, RECIPE_ENCODER))
     return encoder_error(run, cause->message);
+  if (is_from(message, run->pipeline, RECIPE_MUX))
+    return muxer_error(run, cause->message);
   return g_error_new(APP_ERROR, APP_ERROR_FAILED, "%s: %s", GST_MESSAGE_SRC_NAME(message),
                      cause->message);
 }

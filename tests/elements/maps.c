@@ -393,6 +393,43 @@ GST_START_TEST(frames_do_not_wait)
 }
 GST_END_TEST;
 
+static void write_preset(const gchar *name, const gchar *map)
+{
+  gchar *presets = path_of("GstCudaGaussBlur.prs"), *path = path_of(map);
+  gchar *text = g_strdup_printf("[_presets_]\nversion=0.2\nelement-name=GstCudaGaussBlur\n\n"
+                                "[%s]\nsigma=5\nmap-mode=file\nmap-location=%s\n",
+                                name, path);
+
+  write_map(presets, text);
+  fail_unless(gst_preset_set_app_dir(directory));
+  g_free(presets);
+  g_free(path);
+  g_free(text);
+}
+
+static void assert_not_blurred(GObject *element, GParamSpec *spec, gpointer stream)
+{
+  fail_unless(!blurs(stream), "%s is in force before the rest of the preset", spec->name);
+}
+
+/* A frame that comes while a preset is read is filtered as before: half of it might be refused. */
+GST_START_TEST(presets_are_taken_over_whole)
+{
+  Stream stream = open_stream("sigma=0");
+  GstElement *element = stream.harness->element;
+  gulong handler = g_signal_connect(element, "notify", G_CALLBACK(assert_not_blurred), &stream);
+
+  fail_unless(!blurs(&stream));
+  write_preset("mapped", "white.pgm");
+  fail_unless(gst_preset_load_preset(GST_PRESET(element), "mapped"));
+  g_signal_handler_disconnect(element, handler);
+  fail_unless(blurs(&stream));
+  assert_map(&stream, "white.pgm");
+  assert_posted(stream.bus, GST_MESSAGE_WARNING, 0, NULL);
+  close_stream(&stream);
+}
+GST_END_TEST;
+
 static void add_tests(TCase *tests)
 {
   tcase_add_checked_fixture(tests, make_files, remove_files);
@@ -404,6 +441,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, last_map_wins);
   tcase_add_test(tests, restart);
   tcase_add_loop_test(tests, frames_do_not_wait, 0, 2);
+  tcase_add_test(tests, presets_are_taken_over_whole);
 }
 
 int main(int argc, char **argv)

@@ -91,6 +91,55 @@ GST_START_TEST(automatic_sizes_follow_settings)
 }
 GST_END_TEST;
 
+/* As presets and projects do, which know no more of a setting than what it reads. */
+static void copy_settings(GstElement *from, GstElement *to)
+{
+  guint count;
+  GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(from), &count);
+
+  for (guint i = 0; i < count; i++) {
+    GValue value = G_VALUE_INIT;
+
+    if (specs[i]->owner_type != G_OBJECT_TYPE(from) || !(specs[i]->flags & G_PARAM_WRITABLE))
+      continue;
+    g_value_init(&value, specs[i]->value_type);
+    g_object_get_property(G_OBJECT(from), specs[i]->name, &value);
+    g_object_set_property(G_OBJECT(to), specs[i]->name, &value);
+    g_value_unset(&value);
+  }
+  g_free(specs);
+}
+
+static const struct {
+  const char *element, *settings, *want; /* beside roi-mode=inside; as if set */
+} copied[] = {
+    {"cudablockavg", "mode=average", "blocks-across=5"},
+    {"cudablockavg", "block-width=9", "block-width=9"},
+    {"cudablockavg", "blocks-across=0", "blocks-across=0"},
+    {"cudagaussblur", "border=replicate", "sigma-relative=0.2"},
+    {"cudagaussblur", "sigma=3", "sigma=3"},
+    {"cudagaussblur", "sigma-relative=0.3", "sigma-relative=0.3"},
+};
+
+GST_START_TEST(copied_settings_hide_as_much)
+{
+  const gboolean blurs = strcmp(copied[__i__].element, "cudagaussblur") == 0;
+  GstElement *from = gst_element_factory_make(copied[__i__].element, NULL);
+  GstBus *bus;
+  GstHarness *harness;
+
+  video = cf_video(CF_FORMAT_NV12, WIDTH, HEIGHT);
+  set_text(from, copied[__i__].settings);
+  set_text(from, "roi-mode=inside");
+  harness = harness_new(copied[__i__].element, "", &video, NULL, &bus);
+  copy_settings(from, harness->element);
+  assert_masked(harness, blurs ? &cf_gaussblur : &cf_blockavg, 0, copied[__i__].want,
+                ONE(10, 8, 20, 16));
+  gst_object_unref(from);
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 /* A frame that no detection is known of is covered as a region of its size. */
 GST_START_TEST(missing_regions_are_hidden_too)
 {
@@ -265,6 +314,7 @@ static void add_tests(TCase *tests)
 {
   tcase_add_loop_test(tests, automatic_sizes_hide, 0, G_N_ELEMENTS(automatic));
   tcase_add_test(tests, automatic_sizes_follow_settings);
+  tcase_add_loop_test(tests, copied_settings_hide_as_much, 0, G_N_ELEMENTS(copied));
   tcase_add_test(tests, missing_regions_are_hidden_too);
   tcase_add_test(tests, fill_hides_all);
   tcase_add_test(tests, trembling_regions_stay);

@@ -317,6 +317,28 @@ GST_START_TEST(regions_are_held_by_time)
 }
 GST_END_TEST;
 
+/* A stream that comes in another size shows the same: what is held stays where it lies in it. */
+GST_START_TEST(regions_are_held_in_other_sizes)
+{
+  const CfVideo sizes[] = {cf_video(CF_FORMAT_NV12, WIDTH / 2, HEIGHT / 2),
+                           cf_video(CF_FORMAT_NV12, 2 * WIDTH, HEIGHT),
+                           cf_video(CF_FORMAT_NV12, 40, 48)};
+  const CfRegions *held[] = {ONE(5, 4, 10, 8), ONE(20, 8, 40, 16), ONE(6, 8, 13, 16)};
+  GstBus *bus;
+  GstHarness *harness = new_mosaic("roi-mode=inside roi-hold=1000000000", &bus);
+
+  for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+    video = cf_video(CF_FORMAT_NV12, WIDTH, HEIGHT);
+    push_caps(harness, &video, NULL);
+    push(harness, 2 * i, &face, ONE(10, 8, 20, 16));
+    video = sizes[i];
+    push_caps(harness, &video, NULL);
+    push(harness, 2 * i + 1, NULL, held[i]);
+  }
+  harness_free(harness, bus);
+}
+GST_END_TEST;
+
 /* Two frames but for a nanosecond, and two frames. */
 GST_START_TEST(the_last_held_nanosecond)
 {
@@ -483,6 +505,7 @@ static void add_tests(TCase *tests)
   tcase_add_test(tests, outside_is_the_rest);
   tcase_add_test(tests, missing_regions_cover_the_frame);
   tcase_add_test(tests, regions_are_held_by_time);
+  tcase_add_test(tests, regions_are_held_in_other_sizes);
   tcase_add_test(tests, the_last_held_nanosecond);
   tcase_add_test(tests, regions_are_expanded_outwards);
   tcase_add_test(tests, metas_stay_for_later_elements);

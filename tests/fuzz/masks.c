@@ -171,16 +171,36 @@ static bool add_area(const FuzzMasks *masks, const FuzzFormat *format, FuzzAreas
   return true;
 }
 
-static bool add_metas(const FuzzMasks *masks, FuzzFrame *frame, const FuzzMeta *meta, int count)
+static bool add_areas(const FuzzMasks *masks, FuzzFrame *frame, const FuzzArea *area, int count)
 {
   bool any = false;
 
-  for (int i = 0; i < count; i++) {
-    const FuzzArea area = {(gint32)meta[i].x, (gint32)meta[i].y, meta[i].width, meta[i].height};
-
-    any = add_area(masks, frame->format, &frame->areas, area) || any;
-  }
+  for (int i = 0; i < count; i++)
+    any = add_area(masks, frame->format, &frame->areas, area[i]) || any;
   return any;
+}
+
+/* A side of an area in pixels of frames of another size, rounded outwards, or inwards. */
+static void scale(double *start, double *length, int to, int from, bool inwards)
+{
+  const double end = (*start + *length) * to / from;
+
+  *start = inwards ? ceil(*start * to / from) : floor(*start * to / from);
+  *length = fmax((inwards ? floor(end) : ceil(end)) - *start, 1.0);
+}
+
+static void scale_seen(FuzzMasks *masks, const CfVideo *video)
+{
+  for (int i = 0; i < masks->seen_count; i++) {
+    FuzzArea *area = &masks->seen[i];
+
+    if (video->width == masks->seen_width && video->height == masks->seen_height)
+      return;
+    scale(&area->x, &area->width, video->width, masks->seen_width, masks->mode == 2);
+    scale(&area->y, &area->height, video->height, masks->seen_height, masks->mode == 2);
+  }
+  masks->seen_width = video->width;
+  masks->seen_height = video->height;
 }
 
 static bool is_held(const FuzzMasks *masks, GstClockTime now)
@@ -196,22 +216,27 @@ static bool is_held(const FuzzMasks *masks, GstClockTime now)
  * nothing of either. */
 static bool add_detected(FuzzMasks *masks, FuzzFrame *frame)
 {
-  FuzzMeta fresh[FUZZ_MOST_METAS];
+  FuzzArea fresh[FUZZ_MOST_METAS];
   int count = 0;
 
   for (int i = 0; i < frame->metas; i++) {
     const FuzzMeta *meta = &frame->meta[i];
 
     if (meta->width > 0 && meta->height > 0 && is_accepted(masks, meta->type))
-      fresh[count++] = *meta;
+      fresh[count++] = (FuzzArea){(gint32)meta->x, (gint32)meta->y, meta->width, meta->height};
   }
-  if (add_metas(masks, frame, fresh, count)) {
+  if (add_areas(masks, frame, fresh, count)) {
     memcpy(masks->seen, fresh, sizeof fresh);
     masks->seen_count = count;
+    masks->seen_width = frame->format->video.width;
+    masks->seen_height = frame->format->video.height;
     masks->seen_at = frame->pts;
     return true;
   }
-  return is_held(masks, frame->pts) && add_metas(masks, frame, masks->seen, masks->seen_count);
+  if (!is_held(masks, frame->pts))
+    return false;
+  scale_seen(masks, &frame->format->video);
+  return add_areas(masks, frame, masks->seen, masks->seen_count);
 }
 
 static void add_fixed(const FuzzMasks *masks, FuzzFrame *frame)

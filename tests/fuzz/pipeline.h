@@ -75,8 +75,8 @@ typedef struct {
   double expand, feather;
   guint64 hold;
   char *types, *fixed;
-  FuzzMeta seen[FUZZ_MOST_METAS];
-  int seen_count;
+  FuzzArea seen[FUZZ_MOST_METAS];
+  int seen_count, seen_width, seen_height; /* pixels of frames of this size */
   GstClockTime seen_at;
 } FuzzMasks;
 

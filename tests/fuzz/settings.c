@@ -95,10 +95,18 @@ static void read_property(FuzzCase *self, const CfParam *param, void *params)
   g_value_unset(&value);
 }
 
-/* Marks a property as set. */
+/* Marks a property as set; with one that is automatic no default is that was set before. */
 static void mark(FuzzCase *self, const CfParam *param)
 {
-  self->set |= G_GUINT64_CONSTANT(1) << (param - self->kind->effect->params);
+  const CfEffect *effect = self->kind->effect;
+
+  for (guint i = 0;
+       effect->automatic && strcmp(param->name, effect->automatic) == 0 && effect->params[i].name;
+       i++) {
+    if (cf_params_is_default(&effect->params[i], self->wanted))
+      self->set &= ~(G_GUINT64_CONSTANT(1) << i);
+  }
+  self->set |= G_GUINT64_CONSTANT(1) << (param - effect->params);
 }
 
 static bool is_same(const CfParam *param, const void *one, const void *other)

@@ -4,13 +4,20 @@ import argparse
 import signal
 
 from . import containers, mask, media, plan, report
-from .errors import FAILED, INTERRUPTED, Interrupted, Problem
+from .errors import FAILED, INTERRUPTED, USAGE, Interrupted, Problem
 from .job import Job
 
 EPILOG = """\
 Exit status: 0 done; 1 failed; 2 the command line or a file of detections is wrong; 130 interrupted.
 OUT is complete or not there. See cudafilters-anonymize(1).
 """
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence."""
+
+    def error(self, message):
+        self.exit(USAGE, f"{self.prog}: {message}; --help tells more\n")
 
 
 def number(least, most, kind=float):
@@ -37,7 +44,7 @@ def color(text):
 
 
 def parser(version):
-    result = argparse.ArgumentParser(
+    result = Parser(
         prog="cudafilters-anonymize", epilog=EPILOG, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Covers the faces in a video file. Audio, subtitles and timing stay.")

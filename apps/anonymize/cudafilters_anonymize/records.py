@@ -16,6 +16,9 @@ from .errors import USAGE, Problem
 FORMAT = "cudafilters-anonymize"
 VERSION = 1
 
+# Pixels; no picture is as large.
+FARTHEST = 1e6
+
 # What columns and members may be called.
 NAMES = {
     "time": ("time", "seconds", "t"), "frame": ("frame", "frame_number"), "pts": ("pts",),
@@ -36,7 +39,7 @@ class Row:
                             if name in known), None)
         if not self.moment:
             raise Problem(f"{where} says neither time nor frame", USAGE)
-        box = Box(*(self.number(known, name) for name in ("x", "y", "width", "height")))
+        box = Box(*(self.pixels(known, name) for name in ("x", "y", "width", "height")))
         if box.width <= 0 or box.height <= 0:
             raise Problem(f"{where} has the size {box.width:g}x{box.height:g}; both have to be "
                           "more than 0", USAGE)
@@ -48,11 +51,18 @@ class Row:
     def number(self, known, name):
         try:
             value = float(known[name])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, OverflowError, TypeError, ValueError):
             value = math.nan
         if not math.isfinite(value):
             raise Problem(f"{self.where} has no number for {name}, but "
-                          f"{known.get(name, 'nothing')!r}", USAGE)
+                          f"{str(known.get(name, 'nothing'))[:40]!r}", USAGE)
+        return value
+
+    def pixels(self, known, name):
+        value = self.number(known, name)
+        if abs(value) > FARTHEST:
+            raise Problem(f"{self.where} has {value:g} for {name}; allowed is -{FARTHEST:g} to "
+                          f"{FARTHEST:g}", USAGE)
         return value
 
 
@@ -68,7 +78,11 @@ class Detections:
         except (OSError, UnicodeDecodeError) as error:
             raise Problem(f"{path} cannot be read: {error}", USAGE) from error
         is_json = text.lstrip()[:1] in ("{", "[")
-        self.rows = list(self.json_rows(text) if is_json else self.csv_rows(text))
+        try:
+            self.rows = list(self.json_rows(text) if is_json else self.csv_rows(text))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise Problem(f"{path} has members of another kind than detections have: {error}",
+                          USAGE) from error
 
     def csv_rows(self, text):
         reader = csv.DictReader(text.splitlines(), skipinitialspace=True)
@@ -85,13 +99,13 @@ class Detections:
     def json_rows(self, text):
         try:
             content = json.loads(text)
-        except ValueError as error:
+        except (RecursionError, ValueError) as error:
             raise Problem(f"{self.path} is no JSON: {error}", USAGE) from error
         if isinstance(content, dict) and content.get("format") == FORMAT:
             if content.get("version") != VERSION:
                 raise Problem(f"{self.path} is of version {content.get('version')}; this program "
                               f"reads {VERSION}", USAGE)
-            self.threshold = content["detector"]["threshold"]
+            self.threshold = float(content["detector"]["threshold"])
         rows = content.get("frames", content.get("detections")) if isinstance(
             content, dict) else content
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

@@ -20,6 +20,7 @@ import harness
 FRAMES = 20
 BOX = "0,100,90,80,80"
 HEADER = "frame,x,y,width,height"
+SIDECAR = "{\"format\": \"cudafilters-anonymize\", \"version\": 1"
 
 
 class Place:
@@ -73,8 +74,8 @@ def check_arguments(tap, place):
     for option, value in (("--expand", "3"), ("--blocks-across", "0"), ("--fill-color", "red"),
                           ("--quality", "x"), ("--mask", "paint")):
         process = place.anonymize(option, value)
-        tap.check(process.returncode == 2 and value in process.stderr, f"{option} {value}",
-                  process.stderr)
+        check_refusal(tap, place, f"{option} {value}", value, process)
+        tap.check(len(process.stderr.splitlines()) == 1, "... in one line", process.stderr)
     process = files.anonymize(place.video)
     tap.check(process.returncode == 2 and "OUT is missing" in process.stderr, "OUT is missing",
               process.stderr)
@@ -89,7 +90,14 @@ def check_detections(tap, place):
             ("another video's frame", f"{HEADER}\n900,1,2,3,4\n", "frames 0 to 19"),
             ("milliseconds", "time,x,y,width,height\n400,1,2,3,4\n", "0.000 to 0.760 s"),
             ("broken JSON", "{\"frames\": [", "is no JSON"),
-            ("other JSON", "{\"a\": 1}", "no list of detections")):
+            ("deep JSON", "[" * 100000, "is no JSON"),
+            ("other JSON", "{\"a\": 1}", "no list of detections"),
+            ("a sidecar without its detector", f"{SIDECAR}, \"frames\": []}}", "detector"),
+            ("a number for detections", "[{\"time\": 0, \"detections\": 3}]", "bad.csv"),
+            ("numbers for detections", "[{\"time\": 0, \"detections\": [5]}]", "bad.csv"),
+            ("a number of 400 digits", f"[{{\"time\": 0, \"x\": 1{'0' * 400}, \"y\": 1, "
+             "\"width\": 1, \"height\": 1}]", "no number for x"),
+            ("far away", f"{HEADER}\n0,1,-2e9,9,9\n", "line 2 has -2e+09 for y")):
         boxes = place.write("bad.csv", text)
         check_refusal(tap, place, f"detections: {title}", wanted, place.anonymize(boxes=boxes))
     same = []

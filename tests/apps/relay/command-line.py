@@ -52,6 +52,7 @@ WRONG = (
     ((*TEST, "--filter", "cudallf alpha=99"), 2, "0.05 to 10"),
     ((*TEST, "--filter", "cudallf alfa=0.4"), 2, 'no property "alfa"'),
     ((*TEST, "--filter", "cudablockavg mode=middle"), 2, "average"),
+    ((*TEST, "--filter", "cudablockavg roi-hold=-1"), 2, "from 0 to"),
     ((*TEST, "--filter", "cudallf !"), 2, "cannot be read"),
     ((*TEST, "--filter", "cudallf ! fakesink"), 2, "Nothing goes out of"),
     ((*TEST, "--filter", "videotestsrc"), 2, "Nothing goes into"),

@@ -118,6 +118,8 @@ def check_properties(tap):
     kept = program.wait_for("property")
     program.say("backend")
     choice = program.wait_for("property")
+    program.say("regions 1,2,30,40;5,6,7,8")
+    text = program.wait_for("property")
     status = program.stop()
     tap.check(status == 0 and first and float(first["value"]) == 0.7 and second and
               float(second["value"]) == 3.5, "properties are set by lines on standard input",
@@ -127,6 +129,7 @@ def check_properties(tap):
               str(program))
     tap.check(choice and choice["value"] == "auto", "a choice is shown as it is written",
               str(program))
+    tap.check(text and text["value"] == "1,2,30,40;5,6,7,8", "so is a text", str(program))
     tap.check(unknown and "nothing" in unknown["message"], "a property that there is not is named",
               str(program))
 

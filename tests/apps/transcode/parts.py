@@ -67,6 +67,23 @@ def check_missing(tap, directory, source):
     tap.check(status == 1 and "1, 2, 3, 4" in said, "parts of another filter do not count", said)
     status, _, said = transcode(source, result, "--filter", "identity", *CHUNK, "--part", "1/4")
     tap.check(status == 0 and "already" in said, "a part that is there stays", said)
+    check_cut_off(tap, source, result)
+
+
+def check_cut_off(tap, source, result):
+    """A part that did not arrive whole would be a file without its end, and nobody told."""
+    words = (source, result, "--filter", "identity", *CHUNK)
+    for part in (2, 4):
+        transcode(*words, "--part", f"{part}/4")
+    last, = result.with_name(f"{result.name}.parts").glob("part-00004-of-*.gdp")
+    last.write_bytes(last.read_bytes()[:-3000])
+    status, _, said = transcode(*words, "--join", 4)
+    tap.check(status == 1 and "not whole: 4" in said and not result.exists(),
+              "a part that was cut off is named", said)
+    status, _, said = transcode(*words, "--part", "4/4")
+    joined, _, more = transcode(*words, "--join", 4)
+    tap.check(status == joined == 0 and len(clips.times(result, "v:0")) ==
+              len(clips.times(source, "v:0")), "... and made again", said + more)
 
 
 def wait_for_part(process, directory, seconds=30):

@@ -128,6 +128,7 @@ def check_arguments(tap, directory, source):
         ("an encoder's property", 2, "x264enc", "--filter", "identity", "--encoder",
          "x264enc nosuch=1"),
         ("a part beyond the last", 2, "K/N", "--filter", "identity", "--part", "9/8"),
+        ("a join of no parts", 2, "--join takes", "--filter", "identity", "--join", "0"),
         ("an option that is none", 2, "--help", "--nosuch"),
     )
     for title, status, pattern, *words in cases:
@@ -158,6 +159,42 @@ def check_sizes(tap, directory):
                                     *words)
         tap.check(status == 0 and len(clips.times(directory / "sized.mkv", "v:0")) == 50, title,
                   said)
+
+
+def check_changing_size(tap, directory):
+    """Broadcasts change it; Matroska cannot."""
+    for name, size, start in (("wide.ts", "96x54", "0"), ("narrow.ts", "64x48", "1")):
+        make(directory / name, "-c:v", "libx264", "-bf", "0", "-pix_fmt", "yuv420p",
+             "-output_ts_offset", start, size=size, seconds=1)
+    mixed = directory / "mixed.ts"
+    mixed.write_bytes((directory / "wide.ts").read_bytes() +
+                      (directory / "narrow.ts").read_bytes())
+    status, _, said = transcode(mixed, directory / "out.mkv", "--filter", "identity")
+    advice = re.search(r'from 96x54 to 64x48.*Matroska.*"(videoscale ! video/x-raw,.*)"', said)
+    tap.check(status == 1 and advice and not leftovers(directory), "a size that changes", said)
+    status, _, said = transcode(mixed, directory / "same.mkv", "--filter",
+                                advice[1] if advice else "identity")
+    tap.check(status == 0 and len(clips.times(directory / "same.mkv", "v:0")) == 50,
+              "... and one that is kept", said)
+
+
+def check_filters(tap, directory, source):
+    """Caps where nothing comes before or after them, which gst-launch-1.0 has no use for."""
+    for text in ("videoscale ! video/x-raw,width=96", "video/x-raw(ANY) ! videoscale ! "
+                 "video/x-raw,width=96 ! identity"):
+        status, _, said = transcode(source, directory / "caps.mp4", "--filter", text,
+                                    "--overwrite")
+        tap.check(status == 0 and clips.streams(directory / "caps.mp4")[0]["width"] == 96,
+                  text, said)
+
+
+def check_names(tap, directory, source):
+    """What begins with a dash is a file behind "--"."""
+    (directory / "-in.mp4").symlink_to(source)
+    status, _, said = transcode("--filter", "identity", "--", "-in.mp4", "-named.mp4",
+                                cwd=directory)
+    tap.check(status == 0 and (directory / "-named.mp4").exists(), "names that begin with a dash",
+              said)
 
 
 def check_losses(tap, directory, source):
@@ -209,6 +246,9 @@ def run(tap):
         check_existing(tap, directory, source)
         check_arguments(tap, directory, source)
         check_sizes(tap, directory)
+        check_changing_size(tap, directory)
+        check_filters(tap, directory, source)
+        check_names(tap, directory, source)
         check_losses(tap, directory, source)
         check_words(tap, directory, source)
 
