@@ -15,6 +15,12 @@ struct Neighbours {
   int added, removed;
   bool overlaps; /* any of them */
   Box rect[kMostRegions];
+
+  __device__ void reset()
+  {
+    added = removed = 0;
+    overlaps = false;
+  }
 };
 
 /* The samples of a footprint's blocks. */
@@ -30,8 +36,8 @@ __device__ inline Box samples_of_blocks(const Plane &plane, const Footprint &foo
 
 /* Of footprints in one grid, blocks belong to the first that has them, which fills them for all. Of
  * others, samples belong to the footprint with the larger side, of these to the first. */
-__device__ inline void find_neighbours(const FusedFrame &frame, const Box *boxes, int own,
-                                       const Unit &unit, const Plane &plane, Neighbours *found)
+__device__ inline void find_others(const FusedFrame &frame, const Box *boxes, int own,
+                                   const Unit &unit, const Plane &plane, Neighbours *found)
 {
   const int side = box_side(&frame.rule, &boxes[own]);
 
@@ -57,45 +63,29 @@ __device__ inline void find_neighbours(const FusedFrame &frame, const Box *boxes
   }
 }
 
-/* What of an item is to be written: its footprint's samples `own` unless neighbours know better. */
+/* What of an item is to be written: what the region covers, unless neighbours know better. */
 template <int PixelBytes, int kRows>
-__device__ inline void write_item(const Unit &unit, const Plane &plane, const Item &item,
-                                  const uint4 &line, const Box &own, const Neighbours &neighbours)
+__device__ inline ItemMask<kRows> own_bytes(const FusedFrame &, const Box *boxes, int own,
+                                            const Unit &unit, const Plane &plane, const Item &item,
+                                            const Neighbours *found)
 {
-  const Extent extent = extent_in_item<PixelBytes>(unit, item, own);
-  ItemMask<kRows> added = no_bytes<kRows>(), removed = no_bytes<kRows>();
-  bool alone = true;
+  ItemMask<kRows> mask =
+      bytes_of<kRows>(extent_in_item<PixelBytes>(unit, item, covered_samples(plane, boxes[own])));
 
 #pragma unroll 1
-  for (int i = 0; i < neighbours.added + neighbours.removed; i++) {
-    const bool adds = i < neighbours.added;
-    const int at = adds ? i : kMostRegions + neighbours.added - 1 - i;
-    const Extent other = extent_in_item<PixelBytes>(unit, item, neighbours.rect[at]);
+  for (int i = 0; i < found->added + found->removed; i++) {
+    const bool adds = i < found->added;
+    const int at = adds ? i : kMostRegions + found->added - 1 - i;
+    const Extent other = extent_in_item<PixelBytes>(unit, item, found->rect[at]);
 
-    if (other.first >= other.last || other.begin >= other.end)
+    if (other.is_empty())
       continue;
     const ItemMask<kRows> bytes = bytes_of<kRows>(other);
-    alone = false;
-#pragma unroll
-    for (int k = 0; k < kRows / 4; k++) {
-      added.word[k] |= adds ? bytes.word[k] : 0;
-      removed.word[k] |= adds ? 0 : bytes.word[k];
-    }
-  }
-  if (alone) {
-    write_rectangle<PixelBytes, kRows>(plane, item, line, extent);
-    return;
-  }
-  if (extent.first < extent.last && extent.begin < extent.end) {
-    const ItemMask<kRows> bytes = bytes_of<kRows>(extent);
 #pragma unroll
     for (int k = 0; k < kRows / 4; k++)
-      added.word[k] |= bytes.word[k];
+      mask.word[k] = adds ? mask.word[k] | bytes.word[k] : mask.word[k] & ~bytes.word[k];
   }
-#pragma unroll
-  for (int k = 0; k < kRows / 4; k++)
-    added.word[k] &= ~removed.word[k];
-  write_bytes<kRows>(plane, item, SameRows{line}, added);
+  return mask;
 }
 
 } // namespace cf::blockavg
