@@ -70,25 +70,15 @@ int pixel_bytes(const CfFormatInfo *format, const Plane *plane)
   return plane->channels * cf_sample_bytes(format);
 }
 
-int columns_of(const CfFormatInfo *format, const Plane *plane, long pixels)
+/* Bytes that a tile of `pixels` side by side needs: its sums, or the line drawn over them. */
+size_t tile_bytes(const CfFormatInfo *format, const Plane *plane, long pixels)
 {
-  return (int)((pixels * pixel_bytes(format, plane) + kColumnBytes - 1) / kColumnBytes) + 1;
-}
+  const int words = plane->aligned ? plane->channels : format->alpha ? 16 : 8;
+  const int columns = (int)div_up<long>(pixels * pixel_bytes(format, plane), kColumnBytes) + 1;
+  const size_t sums =
+      (size_t)(kThreads / plane->columns) * words * sums_stride(columns) * sizeof(uint32_t);
 
-/* Bytes that a tile of `columns` needs: its sums, or the line drawn over them.
- */
-size_t tile_bytes(const Plane *plane, int words, int columns)
-{
-  const size_t stride = (size_t)(columns + 31) / 32 * 32 + 4;
-  const size_t sums = (size_t)(kThreads / plane->columns) * words * stride * sizeof(uint32_t);
-  const size_t line = ((size_t)columns + 2) * kColumnBytes;
-
-  return sums > line ? sums : line;
-}
-
-int words_of(const CfFormatInfo *format, const Plane *plane)
-{
-  return plane->aligned ? plane->channels : format->alpha ? 16 : 8;
+  return larger(sums, ((size_t)columns + 2) * kColumnBytes);
 }
 
 /* About 8 rows a thread; unaligned tiles are wider, for they lose up to a column at each end. */
@@ -109,7 +99,7 @@ int blocks_for(const Plane *plane, int bytes)
   long blocks = (pixels << plane->shift_x) / plane->block_width;
   int multiple = 1;
 
-  blocks = blocks < 1 ? 1 : blocks > kTileBlocks ? kTileBlocks : blocks;
+  blocks = clamp<long>(blocks, 1, kTileBlocks);
   while (multiple < 32 &&
          ((long)multiple * plane->block_width % (1 << plane->shift_x) != 0 ||
           ((long)multiple * plane->block_width >> plane->shift_x) * bytes % kColumnBytes != 0))
@@ -154,11 +144,11 @@ bool plan_tiles(State *state, const CfGrid *grid)
     plane->first_tile = state->tiles;
 
     const long pixels = ((long)plane->tile_blocks * grid->width >> plane->shift_x) + 1;
-    const size_t needed =
-        tile_bytes(plane, words_of(format, plane), columns_of(format, plane, pixels));
+    const size_t needed = tile_bytes(format, plane, pixels);
+
     if (needed > kSharedBytes || rows > kPackedRows * (kThreads / plane->columns))
       return false;
-    state->shared_bytes = needed > state->shared_bytes ? needed : state->shared_bytes;
+    state->shared_bytes = larger(state->shared_bytes, needed);
     state->tiles += plane->tiles_x * div_up(plane->height << plane->shift_y, grid->height);
   }
   return true;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cuda/blockavg/reduce.cuh"
+#include "cuda/common/int_math.cuh"
 #include "cuda/common/launch.cuh"
 
 namespace cf::blockavg
@@ -20,9 +21,9 @@ struct Tile {
 };
 
 /* Words between rows of sums: those of several warps lie in different banks. */
-__device__ inline int sums_stride(int columns)
+__host__ __device__ inline int sums_stride(int columns)
 {
-  return (columns + 31) / 32 * 32 + 4;
+  return round_up(columns, 32) + 4;
 }
 
 /* A thread's part in what is done column by column. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * RegionWork is one region's share: its footprint, which is the blocks of its grid that it may
- * cover, and where its items stand in each grid. sum_slices: a warp sums up some rows of a block.
- * finish_blocks: a thread turns the sums of a block into a colour. write_samples: a CTA looks at a
- * tile of samples that a region may cover, and writes those that the region owns. As nothing is
- * written before all sums are there, source and destination may be the same. A frame is what lies
- * outside no region.
+ * cover, and where its items stand in each grid. sum_slices: some lanes sum up some rows of a
+ * block. finish_blocks: a thread turns the sums of a block into a colour. write_samples: a CTA
+ * looks at a tile of samples that a region may cover, and writes those that the region owns. As
+ * nothing is written before all sums are there, source and destination may be the same. A frame is
+ * what lies outside no region.
  */
 #include "cuda/blockavg/general.h"
 
@@ -26,8 +26,6 @@ namespace cf::blockavg
 
 namespace
 {
-
-constexpr int kWarps = kThreads / 32;
 
 /* Sums of a slice fit 32 bits, also of colours times alpha. */
 static_assert(kSlicePixels <= 16384, "as a row of the widest block");
@@ -51,11 +49,12 @@ struct RegionWork {
 struct Frame {
   Job job;
   int mode;  /* CfBlockavgMode */
+  int lanes; /* for a slice: 1, 2, 4 .. 32 */
   int count; /* of regions */
   const RegionWork *work;
-  int64_t blocks, slices, tiles; /* of all regions, in each plane */
-  unsigned long long *sums;      /* [plane][block][CF_MAX_CHANNELS] */
-  uint32_t *colours;             /* [plane][block]: a pixel as in memory */
+  int64_t blocks, slices, tiles;           /* of all regions, in each plane */
+  unsigned long long *sums[CF_MAX_PLANES]; /* [block][channel] */
+  uint32_t *colours;                       /* [plane][block]: a pixel as in memory */
   CfShapeList shapes;
 };
 
@@ -111,14 +110,14 @@ __device__ void add_pixel(const Frame &frame, const Plane &plane, const Sample *
   }
 }
 
-/* A warp's slice of a block, added to the block's sums. */
+/* A slice of a block, added to the block's sums. */
 template <typename Sample>
 __global__ void __launch_bounds__(kThreads) sum_slices(const __grid_constant__ Frame frame)
 {
-  const int lane = (int)threadIdx.x % 32;
-  const int64_t number = (int64_t)blockIdx.x * kWarps + (int)threadIdx.x / 32;
-  if (number >= frame.slices)
-    return;
+  const int lane = (int)threadIdx.x % frame.lanes;
+  const int64_t item =
+      (int64_t)blockIdx.x * (kThreads / frame.lanes) + (int)threadIdx.x / frame.lanes;
+  const int64_t number = min(item, frame.slices - 1); /* whole warps exchange sums */
 
   const Plane &plane = frame.job.plane[blockIdx.y];
   const RegionWork &own = frame.work[find_work(frame, &RegionWork::first_slice, number)];
@@ -137,23 +136,22 @@ __global__ void __launch_bounds__(kThreads) sum_slices(const __grid_constant__ F
 #pragma unroll
   for (int k = 0; k < CF_MAX_CHANNELS; k++)
     total[k] = neutral;
-  const int across = samples.x1 - samples.x0 <= 16 ? 16 : 32; /* lanes side by side */
-  for (int y = samples.y0 + lane / across; y < samples.y1; y += 32 / across) {
+  const int across = min(frame.lanes, samples.x1 - samples.x0 <= 16 ? 16 : 32);
+  for (int y = samples.y0 + lane / across; y < samples.y1; y += frame.lanes / across) {
     const Sample *source = (const Sample *)(plane.source + y * plane.source_stride);
 
     for (int x = samples.x0 + lane % across; x < samples.x1; x += across)
       add_pixel(frame, plane, source + (ptrdiff_t)x * plane.channels, total);
   }
 
-  unsigned long long *sums =
-      frame.sums + (blockIdx.y * frame.blocks + own.first_block + block) * CF_MAX_CHANNELS;
+  unsigned long long *sums = frame.sums[blockIdx.y] + (own.first_block + block) * plane.channels;
 #pragma unroll
   for (int k = 0; k < CF_MAX_CHANNELS; k++) {
     if (k >= plane.channels)
       break;
-    for (int distance = 16; distance; distance /= 2)
+    for (int distance = frame.lanes / 2; distance; distance /= 2)
       total[k] = combine(frame.mode, total[k], __shfl_xor_sync(~0u, total[k], distance));
-    if (lane != 0 || total[k] == neutral)
+    if (lane != 0 || item > number || total[k] == neutral)
       continue;
     if (frame.mode == CF_BLOCKAVG_AVERAGE)
       atomicAdd(sums + k, (unsigned long long)total[k]);
@@ -192,8 +190,7 @@ __global__ void __launch_bounds__(kThreads)
   const CfRect samples = block_samples(own, plane, block % own.columns, block / own.columns);
   const unsigned long long area =
       (unsigned long long)(samples.x1 - samples.x0) * (unsigned)(samples.y1 - samples.y0);
-  const int64_t at = blockIdx.y * frame.blocks + number;
-  const unsigned long long *sums = frame.sums + at * CF_MAX_CHANNELS;
+  const unsigned long long *sums = frame.sums[blockIdx.y] + number * plane.channels;
   const int alpha = frame.job.alpha;
   uint32_t colour = 0;
 
@@ -205,7 +202,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int k = 0; k < plane.channels; k++)
       colour |= channel_value(frame, sums, k, area) << (frame.job.shift + sample_bits * k);
   }
-  frame.colours[at] = colour;
+  frame.colours[blockIdx.y * frame.blocks + number] = colour;
 }
 
 /* --- samples --- */
@@ -305,7 +302,7 @@ RegionWork make_work(const CfVideo *video, CfGrid grid, const CfRect &rect, int 
   return own;
 }
 
-/* Counts blocks, slices and tiles through the regions. */
+/* Counts blocks, slices and tiles through the regions; a lane may have 8 pixels to itself. */
 bool add_work(GeneralMosaic *self, Frame *frame, RegionWork own, CfStatus *status)
 {
   const int64_t blocks = (int64_t)own.columns * own.rows;
@@ -314,6 +311,8 @@ bool add_work(GeneralMosaic *self, Frame *frame, RegionWork own, CfStatus *statu
   own.first_slice = frame->slices;
   own.first_tile = frame->tiles;
   frame->blocks += blocks;
+  while (frame->lanes < 32 && 8 * frame->lanes < own.grid.width * own.grid.height)
+    frame->lanes *= 2;
   frame->slices += blocks * own.slices;
   frame->tiles += (int64_t)own.tiles_x * div_up(own.rect.y1 - own.rect.y0, kTileHeight);
   if (frame->slices > INT_MAX || frame->tiles > INT_MAX)
@@ -356,7 +355,8 @@ bool launch_all(const Frame &frame, cudaStream_t stream, CfStatus *status)
 
   how.block = dim3(kThreads);
   how.stream = stream;
-  how.grid = dim3((unsigned)div_up<int64_t>(frame.slices, kWarps), (unsigned)frame.job.planes);
+  how.grid = dim3((unsigned)div_up<int64_t>(frame.slices, kThreads / frame.lanes),
+                  (unsigned)frame.job.planes);
   if (!launch(how, "summing up the blocks in general", status, sum_slices<Sample>, frame))
     return false;
   how.grid.x = (unsigned)div_up<int64_t>(frame.blocks, kThreads);
@@ -367,26 +367,31 @@ bool launch_all(const Frame &frame, cudaStream_t stream, CfStatus *status)
   return launch(how, "filling the blocks in general", status, write_samples<Sample>, frame);
 }
 
-/* Scratch: sums, colours, the list of regions. */
+/* Scratch: sums, the list of regions, colours. */
 bool run_frame(const GeneralMosaic *self, Frame *frame, cudaStream_t stream, CfStatus *status)
 {
   const CfFormatInfo *format = cf_format_info(self->video.format);
-  const size_t values = (size_t)frame->blocks * format->planes;
-  const size_t sum_bytes = values * CF_MAX_CHANNELS * sizeof *frame->sums;
-  const size_t colour_bytes = round_up(values * sizeof *frame->colours, sizeof(int64_t));
   const size_t list_bytes = (size_t)frame->count * sizeof(RegionWork);
-  uint8_t *scratch = (uint8_t *)cf_scratch_take(self->device, sum_bytes + colour_bytes + list_bytes,
-                                                stream, status);
+  const size_t colour_bytes = (size_t)frame->blocks * format->planes * sizeof *frame->colours;
+  size_t sums = 0, first[CF_MAX_PLANES];
 
+  for (int p = 0; p < format->planes; p++) {
+    first[p] = sums;
+    sums += (size_t)frame->blocks * format->plane[p].channels;
+  }
+  const size_t sum_bytes = sums * sizeof *frame->sums[0];
+  uint8_t *scratch = (uint8_t *)cf_scratch_take(self->device, sum_bytes + list_bytes + colour_bytes,
+                                                stream, status);
   if (!scratch)
     return false;
-  frame->sums = (unsigned long long *)scratch;
-  frame->colours = (uint32_t *)(scratch + sum_bytes);
-  frame->work = (const RegionWork *)(scratch + sum_bytes + colour_bytes);
+  for (int p = 0; p < format->planes; p++)
+    frame->sums[p] = (unsigned long long *)scratch + first[p];
+  frame->work = (const RegionWork *)(scratch + sum_bytes);
+  frame->colours = (uint32_t *)(scratch + sum_bytes + list_bytes);
   const bool good = cf_device_fill(scratch, frame->mode == CF_BLOCKAVG_MIN ? 0xff : 0, sum_bytes,
                                    stream, status) &&
-                    cf_cuda_ok(cudaMemcpyAsync(scratch + sum_bytes + colour_bytes, self->work,
-                                               list_bytes, cudaMemcpyHostToDevice, stream),
+                    cf_cuda_ok(cudaMemcpyAsync(scratch + sum_bytes, self->work, list_bytes,
+                                               cudaMemcpyHostToDevice, stream),
                                "copying regions to the device", status) &&
                     (cf_sample_bytes(format) == 2 ? launch_all<uint16_t>(*frame, stream, status)
                                                   : launch_all<uint8_t>(*frame, stream, status));
@@ -431,6 +436,7 @@ bool run_general(GeneralMosaic *self, const CfBlockavgParams *params, const CfJo
     return false;
   frame.job = plan_codes(&self->video);
   frame.mode = params->mode;
+  frame.lanes = 1;
   set_pictures(&frame.job, job);
   if (!reserve(self, larger(regions->count, 1), status) ||
       !add_regions(self, &frame, params, regions, status))

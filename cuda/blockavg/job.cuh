@@ -90,20 +90,22 @@ template <typename Sample>
 __device__ inline void write_pixel(const Job &job, int channels, const Sample *source,
                                    Sample *pixel, uint32_t colour, int coverage)
 {
-  const Sample *filtered = (const Sample *)&colour;
+  constexpr int kBits = 8 * (int)sizeof(Sample);
 
   if (sizeof(Sample) == 1 && job.alpha >= 0 && coverage < CF_COVERED) {
-    cf_mix_weighted((uint8_t *)pixel, (const uint8_t *)source, (const uint8_t *)filtered, job.alpha,
+    cf_mix_weighted((uint8_t *)pixel, (const uint8_t *)source, (const uint8_t *)&colour, job.alpha,
                     (uint32_t)coverage);
     return;
   }
 #pragma unroll
-  for (int k = 0; k < 4 / (int)sizeof(Sample); k++) {
+  for (int k = 0; k < 32 / kBits; k++) {
+    const Sample filtered = (Sample)(colour >> kBits * k);
+
     if (k < channels)
       pixel[k] = coverage == CF_COVERED
-                     ? filtered[k]
+                     ? filtered
                      : (Sample)(cf_mix((uint32_t)source[k] >> job.shift,
-                                       (uint32_t)filtered[k] >> job.shift, (uint32_t)coverage)
+                                       (uint32_t)filtered >> job.shift, (uint32_t)coverage)
                                 << job.shift);
   }
 }
