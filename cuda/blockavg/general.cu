@@ -30,8 +30,7 @@ namespace
 /* Sums of a slice fit 32 bits, also of colours times alpha. */
 static_assert(kSlicePixels <= 16384, "as a row of the widest block");
 
-/* Samples of a tile of write_samples: a thread each. */
-constexpr int kTileWidth = 32, kTileHeight = kThreads / kTileWidth;
+constexpr int kTileWidth = 128, kTileHeight = 16; /* samples of a tile of write_samples */
 
 struct RegionWork {
   int shape;           /* index in the shape list; -1: what lies outside all regions */
@@ -120,9 +119,9 @@ __global__ void __launch_bounds__(kThreads) sum_slices(const __grid_constant__ F
   const int64_t number = min(item, frame.slices - 1); /* whole warps exchange sums */
 
   const Plane &plane = frame.job.plane[blockIdx.y];
-  const RegionWork &own = frame.work[find_work(frame, &RegionWork::first_slice, number)];
-  const int64_t local = number - own.first_slice;
-  const int block = (int)(local / own.slices), slice = (int)(local % own.slices);
+  const RegionWork own = frame.work[find_work(frame, &RegionWork::first_slice, number)];
+  const int local = (int)(number - own.first_slice);
+  const int block = local / own.slices, slice = local % own.slices;
   const int column = block % own.columns, row = block / own.columns;
   const int slice_rows = div_up(own.grid.height, own.slices);
   CfRect samples = block_samples(own, plane, column, row);
@@ -207,32 +206,16 @@ __global__ void __launch_bounds__(kThreads)
 
 /* --- samples --- */
 
-/* A tile of the samples that a region may cover: those that the region owns. */
+/* Writes a sample that the region may cover, if it is the region's. */
 template <typename Sample>
-__global__ void __launch_bounds__(kThreads) write_samples(const __grid_constant__ Frame frame)
+__device__ void write_sample(const Frame &frame, const RegionWork &own, const CfTileShapes &near,
+                             const Plane &plane, int x, int y)
 {
-  __shared__ CfTileShapes near;
-  const int64_t number = blockIdx.x;
-  const Plane &plane = frame.job.plane[blockIdx.y];
-  const RegionWork &own = frame.work[find_work(frame, &RegionWork::first_tile, number)];
-  const int tile = (int)(number - own.first_tile);
-  const int x1 = div_up(own.rect.x1, 1 << plane.shift_x);
-  const int y1 = div_up(own.rect.y1, 1 << plane.shift_y);
-  const int left = (own.rect.x0 >> plane.shift_x) + tile % own.tiles_x * kTileWidth;
-  const int top = (own.rect.y0 >> plane.shift_y) + tile / own.tiles_x * kTileHeight;
-  const int x = left + (int)threadIdx.x % kTileWidth, y = top + (int)threadIdx.x / kTileWidth;
-
-  if (own.keeps || left >= x1 || top >= y1)
-    return;
-  cf_find_shapes(frame.shapes,
-                 {left << plane.shift_x, top << plane.shift_y, (left + kTileWidth) << plane.shift_x,
-                  (top + kTileHeight) << plane.shift_y},
-                 &near);
-  if (x >= x1 || y >= y1)
-    return;
-
+  const bool whole = frame.shapes.count == 0; /* outside nothing lies everything */
   const CfCovered covered =
-      cf_sample_coverage(frame.shapes, near, x, y, plane.shift_x, plane.shift_y);
+      whole ? CfCovered{CF_COVERED, 0}
+            : cf_sample_coverage(frame.shapes, near, x, y, plane.shift_x, plane.shift_y);
+
   if (covered.coverage <= 0 || (own.shape >= 0 && covered.owner != own.shape))
     return;
   const int column = cf_grid_block(own.grid.x, own.grid.width, plane.shift_x, x);
@@ -244,6 +227,34 @@ __global__ void __launch_bounds__(kThreads) write_samples(const __grid_constant_
               (const Sample *)(plane.source + y * plane.source_stride) + offset,
               (Sample *)(plane.destination + y * plane.destination_stride) + offset,
               frame.colours[blockIdx.y * frame.blocks + block], covered.coverage);
+}
+
+/* A tile of the samples that a region may cover. */
+template <typename Sample>
+__global__ void __launch_bounds__(kThreads) write_samples(const __grid_constant__ Frame frame)
+{
+  __shared__ CfTileShapes near;
+  const int64_t number = blockIdx.x;
+  const Plane &plane = frame.job.plane[blockIdx.y];
+  const RegionWork own = frame.work[find_work(frame, &RegionWork::first_tile, number)];
+  const int tile = (int)(number - own.first_tile);
+  const int x1 = div_up(own.rect.x1, 1 << plane.shift_x);
+  const int y1 = div_up(own.rect.y1, 1 << plane.shift_y);
+  const int left = (own.rect.x0 >> plane.shift_x) + tile % own.tiles_x * kTileWidth;
+  const int top = (own.rect.y0 >> plane.shift_y) + tile / own.tiles_x * kTileHeight;
+
+  if (own.keeps || left >= x1 || top >= y1)
+    return;
+  cf_find_shapes(frame.shapes,
+                 {left << plane.shift_x, top << plane.shift_y, (left + kTileWidth) << plane.shift_x,
+                  (top + kTileHeight) << plane.shift_y},
+                 &near);
+  for (int i = (int)threadIdx.x; i < kTileWidth * kTileHeight; i += kThreads) {
+    const int x = left + i % kTileWidth, y = top + i / kTileWidth;
+
+    if (x < x1 && y < y1)
+      write_sample<Sample>(frame, own, near, plane, x, y);
+  }
 }
 
 } // namespace

@@ -173,19 +173,18 @@ __device__ inline Box claim_at(const FusedFrame &frame, const Box *boxes, const 
 
 /* The bytes of an item where all that the region may cover is covered throughout and nobody else's.
  * Otherwise there are none, and the item is queued if it may be covered. */
-template <int PixelBytes, int kRows>
-__device__ inline ItemMask<kRows> own_bytes(const FusedFrame &frame, const Box *boxes, int own,
-                                            const Unit &unit, const Plane &plane, const Item &item,
-                                            SoftUnit *soft)
+template <int PixelBytes>
+__device__ inline Extent own_extent(const FusedFrame &frame, const Box *boxes, int own,
+                                    const Unit &unit, const Plane &plane, const Item &item,
+                                    SoftUnit *soft)
 {
   const SoftShape shape = shape_of(frame, boxes[own]);
   const Extent extent =
       extent_in_item<PixelBytes>(unit, item, reach_of(frame.rule, plane, boxes[own]));
-  ItemMask<kRows> mask = {};
   bool claimed = false;
 
   if (extent.is_empty())
-    return mask;
+    return extent;
 #pragma unroll 1
   for (int i = 0; i < soft->claims && !claimed; i++)
     claimed =
@@ -199,12 +198,19 @@ __device__ inline ItemMask<kRows> own_bytes(const FusedFrame &frame, const Box *
 
   if (!claimed && estimate(frame.coverage, shape, farthest_luma(x0, x1, sx, width, centre_x),
                            farthest_luma(y0, y1, sy, height, centre_y)) == CF_COVERED)
-    return bytes_of<kRows>(extent);
+    return extent;
   if (estimate(frame.coverage, shape, nearest_luma(x0, x1, sx, width, centre_x),
                nearest_luma(y0, y1, sy, height, centre_y)) != 0)
     soft->queue[atomicAdd(&soft->queued, 1)] = {(uint16_t)(item.offset / kColumnBytes),
                                                 (uint16_t)item.y, (uint16_t)item.rows};
-  return mask;
+  return {};
+}
+
+template <int, int kRows>
+__device__ inline void write_item(const Unit &, const Plane &plane, const Item &item,
+                                  const uint4 &line, const Extent &own, const SoftUnit &)
+{
+  write_extent<kRows>(plane, item, line, own);
 }
 
 /* Whether a sample belongs to another region. */

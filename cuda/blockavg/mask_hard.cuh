@@ -63,29 +63,77 @@ __device__ inline void find_others(const FusedFrame &frame, const Box *boxes, in
   }
 }
 
-/* What of an item is to be written: what the region covers, unless neighbours know better. */
-template <int PixelBytes, int kRows>
-__device__ inline ItemMask<kRows> own_bytes(const FusedFrame &, const Box *boxes, int own,
-                                            const Unit &unit, const Plane &plane, const Item &item,
-                                            const Neighbours *found)
+template <int PixelBytes>
+__device__ inline Extent own_extent(const FusedFrame &, const Box *boxes, int own, const Unit &unit,
+                                    const Plane &plane, const Item &item, const Neighbours *)
 {
-  ItemMask<kRows> mask =
-      bytes_of<kRows>(extent_in_item<PixelBytes>(unit, item, covered_samples(plane, boxes[own])));
+  return extent_in_item<PixelBytes>(unit, item, covered_samples(plane, boxes[own]));
+}
+
+/* Bits for the bytes of an item, 16 for a row. */
+template <int kRows> struct ItemMask {
+  uint64_t word[kRows / 4];
+
+  __device__ unsigned row(int i) const
+  {
+    return (unsigned)((i < 4 ? word[0] : word[kRows / 4 - 1]) >> 16 * (i & 3)) & 0xffff;
+  }
+
+  /* Sets or clears those of an extent that is not empty. */
+  __device__ void set(const Extent &extent, bool value)
+  {
+    const uint64_t line = extent.bits() * 0x0001000100010001ull;
+
+#pragma unroll
+    for (int k = 0; k < kRows / 4; k++) {
+      const uint64_t bytes =
+          line & bits_from(16 * (extent.begin - 4 * k)) & ~bits_from(16 * (extent.end - 4 * k));
+      word[k] = value ? word[k] | bytes : word[k] & ~bytes;
+    }
+  }
+
+  /* Ones from bit `first` on. */
+  __device__ static uint64_t bits_from(int first)
+  {
+    return first <= 0 ? ~0ull : first >= 64 ? 0 : ~0ull << first;
+  }
+};
+
+/* Writes what the region covers of an item, unless neighbours know better. Rows with the same bytes
+ * go together. */
+template <int PixelBytes, int kRows>
+__device__ inline void write_item(const Unit &unit, const Plane &plane, const Item &item,
+                                  const uint4 &line, const Extent &own, const Neighbours &found)
+{
+  ItemMask<kRows> mask = {};
+  bool alone = true;
 
 #pragma unroll 1
-  for (int i = 0; i < found->added + found->removed; i++) {
-    const bool adds = i < found->added;
-    const int at = adds ? i : kMostRegions + found->added - 1 - i;
-    const Extent other = extent_in_item<PixelBytes>(unit, item, found->rect[at]);
+  for (int i = 0; i < found.added + found.removed; i++) {
+    const bool adds = i < found.added;
+    const int at = adds ? i : kMostRegions + found.added - 1 - i;
+    const Extent other = extent_in_item<PixelBytes>(unit, item, found.rect[at]);
 
     if (other.is_empty())
       continue;
-    const ItemMask<kRows> bytes = bytes_of<kRows>(other);
-#pragma unroll
-    for (int k = 0; k < kRows / 4; k++)
-      mask.word[k] = adds ? mask.word[k] | bytes.word[k] : mask.word[k] & ~bytes.word[k];
+    if (alone && !own.is_empty())
+      mask.set(own, true);
+    alone = false;
+    mask.set(other, adds);
   }
-  return mask;
+  if (alone) {
+    write_extent<kRows>(plane, item, line, own);
+    return;
+  }
+#pragma unroll 1
+  for (int begin = 0, end; begin < item.rows; begin = end) {
+    const unsigned bits = mask.row(begin);
+
+    for (end = begin + 1; end < item.rows && mask.row(end) == bits; end++)
+      ;
+    write_pieces<kRows>(destination_of(plane, item), plane.destination_stride, begin, end, line,
+                        bits);
+  }
 }
 
 } // namespace cf::blockavg

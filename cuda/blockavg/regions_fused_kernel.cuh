@@ -60,14 +60,16 @@ __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, i
   if (frame.needs_grid_barrier)
     all_have_read = grid.barrier_arrive();
   finish_blocks<Sums, C>(frame.job, unit, plane, sums);
-  ItemMask<kRows> mask = {};
+  Extent extent = {};
   if (has)
-    mask = own_bytes<kPixelBytes, kRows>(frame, boxes, own, unit, plane, item, shared);
+    extent = own_extent<kPixelBytes>(frame, boxes, own, unit, plane, item, shared);
   if (frame.needs_grid_barrier && shared->overlaps)
     grid.barrier_wait(static_cast<decltype(all_have_read) &&>(all_have_read));
   __syncthreads();
   if (has)
-    write_bytes<kRows>(plane, item, colours_of_item<C, kPixelBytes>(unit, plane, item, sums), mask);
+    write_item<kPixelBytes, kRows>(unit, plane, item,
+                                   colours_of_item<C, kPixelBytes>(unit, plane, item, sums), extent,
+                                   *shared);
   if constexpr (Soft)
     write_queued<C, kRows, Sample>(frame, boxes, own, unit, plane, sums, *shared);
 }

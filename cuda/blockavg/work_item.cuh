@@ -246,15 +246,36 @@ __device__ inline void write_rows(uint8_t *destination, ptrdiff_t stride, int be
   }
 }
 
-/* Bits for the bytes of an item, 16 for a row. */
-template <int kRows> struct ItemMask {
-  uint64_t word[kRows / 4];
-};
-
-/* Ones from bit `first` on. */
-__device__ inline uint64_t bits_from(int first)
+/* Writes the bytes of rows begin .. end - 1 that have their bit set, in pieces on multiples of
+ * their sizes. */
+template <int kRows>
+__device__ inline void write_pieces(uint8_t *destination, ptrdiff_t stride, int begin, int end,
+                                    const uint4 &line, unsigned bits)
 {
-  return first <= 0 ? ~0ull : first >= 64 ? 0 : ~0ull << first;
+  if (bits == 0xffff) {
+    write_rows<kRows>(destination, stride, begin, end, line);
+    return;
+  }
+#pragma unroll 1
+  while (bits) {
+    const int at = __ffs((int)bits) - 1;
+    const unsigned from = bits >> at;
+
+    if (at % 8 == 0 && (from & 0xff) == 0xff) {
+      write_rows<kRows>(destination + at, stride, begin, end,
+                        at ? make_uint2(line.z, line.w) : make_uint2(line.x, line.y));
+      bits &= ~(0xffu << at);
+    } else if (at % 4 == 0 && (from & 0xf) == 0xf) {
+      write_rows<kRows>(destination + at, stride, begin, end, word_at(line, at));
+      bits &= ~(0xfu << at);
+    } else if (at % 2 == 0 && (from & 3) == 3) {
+      write_rows<kRows>(destination + at, stride, begin, end, (uint16_t)word_at(line, at));
+      bits &= ~(3u << at);
+    } else {
+      write_rows<kRows>(destination + at, stride, begin, end, (uint8_t)word_at(line, at));
+      bits &= bits - 1;
+    }
+  }
 }
 
 /* The bytes that an item has of a rectangle of samples. */
@@ -264,6 +285,12 @@ struct Extent {
   __device__ bool is_empty() const
   {
     return first >= last || begin >= end;
+  }
+
+  /* Of a row, if not empty. */
+  __device__ unsigned bits() const
+  {
+    return 0xffffu >> (kColumnBytes - last) & 0xffffu << first;
   }
 };
 
@@ -277,62 +304,18 @@ __device__ inline Extent extent_in_item(const Unit &unit, const Item &item, cons
           min(rect.y1 - item.y, item.rows)};
 }
 
-template <int kRows> __device__ inline ItemMask<kRows> bytes_of(const Extent &extent)
+__device__ inline uint8_t *destination_of(const Plane &plane, const Item &item)
 {
-  const uint64_t line =
-      extent.is_empty()
-          ? 0
-          : (uint64_t)(0xffffu >> (kColumnBytes - extent.last) & 0xffffu << extent.first) *
-                0x0001000100010001ull;
-  ItemMask<kRows> mask;
-
-#pragma unroll
-  for (int i = 0; i < kRows / 4; i++)
-    mask.word[i] =
-        line & bits_from(16 * (extent.begin - 4 * i)) & ~bits_from(16 * (extent.end - 4 * i));
-  return mask;
+  return plane.destination + item.y * plane.destination_stride + item.offset;
 }
 
-template <int kRows> __device__ inline unsigned row_of(const ItemMask<kRows> &mask, int row)
-{
-  return (unsigned)((row < 4 ? mask.word[0] : mask.word[kRows / 4 - 1]) >> 16 * (row & 3)) & 0xffff;
-}
-
-/* Rows with the same bytes go together, these in pieces on multiples of their sizes. */
 template <int kRows>
-__device__ inline void write_bytes(const Plane &plane, const Item &item, const uint4 &line,
-                                   const ItemMask<kRows> &mask)
+__device__ inline void write_extent(const Plane &plane, const Item &item, const uint4 &line,
+                                    const Extent &extent)
 {
-  const ptrdiff_t stride = plane.destination_stride;
-  uint8_t *destination = plane.destination + item.y * stride + item.offset;
-
-#pragma unroll 1
-  for (int begin = 0, end; begin < item.rows; begin = end) {
-    unsigned bits = row_of(mask, begin);
-
-    for (end = begin + 1; end < item.rows && row_of(mask, end) == bits; end++)
-      ;
-    if (bits == 0xffff) {
-      write_rows<kRows>(destination, stride, begin, end, line);
-      continue;
-    }
-#pragma unroll 1
-    while (bits) {
-      const int at = __ffs((int)bits) - 1;
-      const unsigned from = bits >> at;
-
-      if (at % 4 == 0 && (from & 0xf) == 0xf) {
-        write_rows<kRows>(destination + at, stride, begin, end, word_at(line, at));
-        bits &= ~(0xfu << at);
-      } else if (at % 2 == 0 && (from & 3) == 3) {
-        write_rows<kRows>(destination + at, stride, begin, end, (uint16_t)word_at(line, at));
-        bits &= ~(3u << at);
-      } else {
-        write_rows<kRows>(destination + at, stride, begin, end, (uint8_t)word_at(line, at));
-        bits &= bits - 1;
-      }
-    }
-  }
+  if (!extent.is_empty())
+    write_pieces<kRows>(destination_of(plane, item), plane.destination_stride, extent.begin,
+                        extent.end, line, extent.bits());
 }
 
 /* Colours of the unit's blocks, each in place of the first of its sums. */
