@@ -208,8 +208,8 @@ __global__ void __launch_bounds__(kThreads)
 
 /* Writes a sample that the region may cover, if it is the region's. */
 template <typename Sample>
-__device__ void write_sample(const Frame &frame, const RegionWork &own, const CfTileShapes &near,
-                             const Plane &plane, int x, int y)
+__device__ inline void write_sample(const Frame &frame, const RegionWork &own,
+                                    const CfTileShapes &near, const Plane &plane, int x, int y)
 {
   const bool whole = frame.shapes.count == 0; /* outside nothing lies everything */
   const CfCovered covered =
@@ -249,12 +249,10 @@ __global__ void __launch_bounds__(kThreads) write_samples(const __grid_constant_
                  {left << plane.shift_x, top << plane.shift_y, (left + kTileWidth) << plane.shift_x,
                   (top + kTileHeight) << plane.shift_y},
                  &near);
-  for (int i = (int)threadIdx.x; i < kTileWidth * kTileHeight; i += kThreads) {
-    const int x = left + i % kTileWidth, y = top + i / kTileWidth;
-
-    if (x < x1 && y < y1)
-      write_sample<Sample>(frame, own, near, plane, x, y);
-  }
+  const int x = left + (int)threadIdx.x % kTileWidth;
+  for (int y = top + (int)threadIdx.x / kTileWidth; x < x1 && y < min(top + kTileHeight, y1);
+       y += kThreads / kTileWidth)
+    write_sample<Sample>(frame, own, near, plane, x, y);
 }
 
 } // namespace
@@ -313,7 +311,7 @@ RegionWork make_work(const CfVideo *video, CfGrid grid, const CfRect &rect, int 
   return own;
 }
 
-/* Counts blocks, slices and tiles through the regions; a lane may have 8 pixels to itself. */
+/* Counts blocks, slices and tiles through the regions, and finds out how many lanes slices need. */
 bool add_work(GeneralMosaic *self, Frame *frame, RegionWork own, CfStatus *status)
 {
   const int64_t blocks = (int64_t)own.columns * own.rows;
@@ -322,7 +320,7 @@ bool add_work(GeneralMosaic *self, Frame *frame, RegionWork own, CfStatus *statu
   own.first_slice = frame->slices;
   own.first_tile = frame->tiles;
   frame->blocks += blocks;
-  while (frame->lanes < 32 && 8 * frame->lanes < own.grid.width * own.grid.height)
+  while (frame->lanes < 32 && kLanePixels * frame->lanes < own.grid.width * own.grid.height)
     frame->lanes *= 2;
   frame->slices += blocks * own.slices;
   frame->tiles += (int64_t)own.tiles_x * div_up(own.rect.y1 - own.rect.y0, kTileHeight);

@@ -33,5 +33,6 @@ constexpr int kMostBlocks = 8192;  /* CTAs that end at once cost little, but not
 /* --- anything (general.h) --- */
 
 constexpr int kSlicePixels = 4096; /* luma pixels that a warp sums up, or one row of a wide block */
+constexpr int kLanePixels = 32;    /* of smaller blocks, that a lane may have to itself */
 
 } // namespace cf::blockavg
