@@ -44,6 +44,7 @@ static bool check_sharing(const CfEngine *engine, const CfVideo *video, const Cf
                           CfStatus *status)
 {
   const int planes = cf_format_info(video->format)->planes;
+  const bool in_place = cf_engine_works_in_place(engine, job->regions);
   int shared = 0, same = 0;
 
   for (int p = 0; p < planes; p++) {
@@ -52,13 +53,13 @@ static bool check_sharing(const CfEngine *engine, const CfVideo *video, const Cf
     shared += is_shared;
     same += is_shared && job->source.stride[p] == job->destination.stride[p];
   }
-  if (shared == 0 || (engine->in_place && same == planes))
+  if (shared == 0 || (in_place && same == planes))
     return true;
   return cf_fail(status, CF_ERROR_INVALID,
-                 engine->in_place ? "source and destination share some planes, allowed are none or "
-                                    "all of them with the same strides"
-                                  : "source and destination share planes, but the engine does not "
-                                    "filter in place");
+                 in_place ? "source and destination share some planes, allowed are none or "
+                            "all of them with the same strides"
+                          : "source and destination share planes, but the engine does not "
+                            "filter in place");
 }
 
 static bool check_band(const CfEngine *engine, const CfVideo *video, const CfJob *job,

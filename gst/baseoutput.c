@@ -71,7 +71,7 @@ GstFlowReturn gst_cuda_filters_base_prepare_output(GstBaseTransform *trans, GstB
   GstCudaFiltersBase *self = GST_CUDA_FILTERS_BASE(trans);
 
   /* Frames that cross the bus return into page-locked ones. */
-  if (self->worker && gst_cuda_filters_worker_engine(self->worker)->in_place &&
+  if (self->worker && gst_cuda_filters_worker_works_in_place(self->worker) &&
       !gst_cuda_filters_base_is_staged(self) && may_write_in_place(self, input)) {
     *output = input;
     return GST_FLOW_OK;

@@ -264,6 +264,11 @@ const CfEngine *gst_cuda_filters_worker_engine(const GstCudaFiltersWorker *worke
   return worker->engine;
 }
 
+gboolean gst_cuda_filters_worker_works_in_place(const GstCudaFiltersWorker *worker)
+{
+  return cf_engine_works_in_place(worker->engine, worker->regions);
+}
+
 const gchar *gst_cuda_filters_worker_algorithm(const GstCudaFiltersWorker *worker)
 {
   /* An engine may keep the name in its state and rewrite it with the next change of a parameter,

@@ -52,4 +52,7 @@ const CfVideo *gst_cuda_filters_worker_destination(const GstCudaFiltersWorker *w
 
 const CfEngine *gst_cuda_filters_worker_engine(const GstCudaFiltersWorker *worker);
 
+/* Whether the next frame may become its own result, with the regions that were set for it. */
+gboolean gst_cuda_filters_worker_works_in_place(const GstCudaFiltersWorker *worker);
+
 const gchar *gst_cuda_filters_worker_algorithm(const GstCudaFiltersWorker *worker);

@@ -27,7 +27,7 @@ typedef struct {
 /* One frame's work; all of it is borrowed until run() returns, and the pictures' memory for cuda
  * engines until the stream has passed. */
 typedef struct {
-  /* Never overlap, unless the engine says `in_place`: then they may be the same, plane for plane
+  /* Never overlap, unless cf_engine_works_in_place(): then they may be the same, plane for plane
    * and stride for stride. `source` is read only. */
   CfPicture source, destination;
 
@@ -108,7 +108,15 @@ typedef struct {
    * it can do that at once: `done` says whether. NULL: never. */
   bool (*run_packed)(void *state, const CfVideo *video, const CfJob *job, bool *done,
                      CfStatus *status);
+
+  bool regions_in_place; /* as in_place, of jobs with regions */
 } CfEngine;
+
+/* Whether a job with these regions, or without (NULL), may have one picture for both. */
+static inline bool cf_engine_works_in_place(const CfEngine *engine, const CfRegions *regions)
+{
+  return engine->in_place || (regions && engine->regions_in_place);
+}
 
 /* A setting that makes no difference, or not the one it is there for, with the others as they are.
  */

@@ -315,4 +315,5 @@ const CfEngine cf_gaussblur_cpu = {
     .algorithm = algorithm,
     .close = close_state,
     .regions = true,
+    .regions_in_place = true,
 };

@@ -6,23 +6,24 @@
 #pragma once
 
 #include "cuda/blockavg/reduce.cuh"
+#include "cuda/common/int_math.cuh"
+#include "cuda/common/launch.cuh"
 
 namespace cf::blockavg
 {
 
 struct Tile {
-  int x0, x1, y0, y1;       /* pixels */
-  int block0, blocks;       /* its blocks side by side, whole or not */
-  int block_row, area_rows; /* rows of the whole block */
-  int column0, columns;     /* 16-byte columns that hold its pixels */
-  int row_bytes;            /* of the plane */
-  int stride;               /* words between the sums of neighbouring samples */
+  int x0, x1, y0, y1;   /* pixels */
+  int block0, blocks;   /* its blocks side by side */
+  int column0, columns; /* 16-byte columns that hold its pixels */
+  int row_bytes;        /* of the plane */
+  int stride;           /* words between the sums of neighbouring samples */
 };
 
 /* Words between rows of sums: those of several warps lie in different banks. */
-__device__ inline int sums_stride(int columns)
+__host__ __device__ inline int sums_stride(int columns)
 {
-  return (columns + 31) / 32 * 32 + 4;
+  return round_up(columns, 32) + 4;
 }
 
 /* A thread's part in what is done column by column. */
@@ -43,38 +44,18 @@ __device__ inline Share share_of(const Plane &plane)
   return share;
 }
 
-template <int PixelBytes>
-__device__ inline Tile locate_tile(const Plane &plane, Stage stage, int index)
+template <int PixelBytes> __device__ inline Tile locate_tile(const Plane &plane, int index)
 {
   Tile tile;
   const int row = index / plane.tiles_x, across = index - row * plane.tiles_x;
-  int slice = 0;
+  const int block1 = min((across + 1) * plane.tile_blocks, plane.blocks_x);
 
-  tile.block_row = row;
-  if (stage != kWhole) {
-    tile.block_row = row / plane.slices;
-    slice = row - tile.block_row * plane.slices;
-  }
-  const int top = block_top(plane, tile.block_row), bottom = block_top(plane, tile.block_row + 1);
-  tile.area_rows = bottom - top;
-
-  int block1;
-  if (stage == kWhole) {
-    tile.block0 = across * plane.tile_blocks;
-    block1 = min(tile.block0 + plane.tile_blocks, plane.blocks_x);
-    tile.x0 = block_left(plane, tile.block0);
-    tile.x1 = block_left(plane, block1);
-    tile.y0 = top;
-    tile.y1 = bottom;
-  } else {
-    tile.x0 = block_left(plane, 0) + across * plane.tile_pixels;
-    tile.x1 = min(tile.x0 + plane.tile_pixels, block_left(plane, plane.blocks_x));
-    tile.block0 = block_at(plane, tile.x0);
-    block1 = block_at(plane, tile.x1 - 1) + 1;
-    tile.y0 = min(top + slice * kSplitRows, bottom);
-    tile.y1 = min(tile.y0 + kSplitRows, bottom);
-  }
+  tile.block0 = across * plane.tile_blocks;
   tile.blocks = block1 - tile.block0;
+  tile.x0 = block_left(plane, tile.block0);
+  tile.x1 = block_left(plane, block1);
+  tile.y0 = block_top(plane, row);
+  tile.y1 = block_top(plane, row + 1);
   tile.column0 = (int)((size_t)tile.x0 * PixelBytes / kColumnBytes);
   tile.columns =
       (int)(((size_t)tile.x1 * PixelBytes + kColumnBytes - 1) / kColumnBytes) - tile.column0;
@@ -83,40 +64,15 @@ __device__ inline Tile locate_tile(const Plane &plane, Stage stage, int index)
   return tile;
 }
 
-/* 16 bytes from any address; those from `available` on read as anything and are not touched. */
-__device__ inline uint4 load_bytes(const uint8_t *bytes, int available)
+/* The column at a row's end, of which `available` bytes belong to the picture; others are 0. */
+__device__ inline uint4 load_end(const uint8_t *bytes, int available)
 {
-  const unsigned misaligned = (unsigned)(uintptr_t)bytes & 3;
-  const uint32_t *words = (const uint32_t *)(bytes - misaligned);
-  uint32_t w[5];
+  uint32_t w[4] = {};
 
-  if (available >= 19 || (available >= 16 && misaligned == 0)) {
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-      w[i] = words[i];
-    w[4] = misaligned ? words[4] : 0;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      w[i] = __funnelshift_r(w[i], w[i + 1], 8 * misaligned);
-  } else {
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      w[i] = 0;
-#pragma unroll
-      for (int b = 0; b < 4; b++)
-        w[i] |= 4 * i + b < available ? (uint32_t)bytes[4 * i + b] << 8 * b : 0;
-    }
-  }
+  for (int i = 0; i < kColumnBytes; i++)
+    w[i / 4] |= i < available ? (uint32_t)bytes[i] << 8 * (i % 4) : 0;
   return make_uint4(w[0], w[1], w[2], w[3]);
-}
-
-/* Sets the bytes from `available` on to those of `neutral`. */
-__device__ inline uint32_t neutralise(uint32_t w, int available, uint32_t neutral)
-{
-  if (available >= 4)
-    return w;
-  const uint32_t keep = available <= 0 ? 0 : (1u << 8 * available) - 1;
-  return (w & keep) | (neutral & ~keep);
 }
 
 /* Adds every `step`th row of a column. Where all rows of a turn are there, no condition stands
@@ -128,11 +84,10 @@ __device__ inline void add_column(const Job &job, const Plane &plane, const Tile
   constexpr int kLoads = kInFlight<Aligned>;
   const int rows = tile.y1 - tile.y0;
   const ptrdiff_t stride = plane.source_stride;
-  const uint4 neutral = make_uint4(Sums::kNeutral, Sums::kNeutral, Sums::kNeutral, Sums::kNeutral);
   const int offset = (tile.column0 + column) * kColumnBytes, available = tile.row_bytes - offset;
   const uint8_t *source = plane.source + tile.y0 * stride + offset;
 
-  if (plane.vector && available >= kColumnBytes) {
+  if (available >= kColumnBytes) {
     for (int row = down; row < rows; row += step * kLoads) {
       uint4 v[kLoads];
 
@@ -145,8 +100,8 @@ __device__ inline void add_column(const Job &job, const Plane &plane, const Tile
 #pragma unroll
         for (int i = 0; i < kLoads; i++) {
           const int y = row + i * step;
-          v[i] =
-              y < rows ? sums->prepare(__ldcs((const uint4 *)(source + y * stride)), job) : neutral;
+          v[i] = y < rows ? sums->prepare(__ldcs((const uint4 *)(source + y * stride)), job)
+                          : make_uint4(0, 0, 0, 0);
         }
       }
 #pragma unroll
@@ -154,15 +109,8 @@ __device__ inline void add_column(const Job &job, const Plane &plane, const Tile
         sums->add(v[i], job);
     }
   } else {
-#pragma unroll 2
-    for (int row = down; row < rows; row += step) {
-      uint4 v = sums->prepare(load_bytes(source + row * stride, available), job);
-      v.x = neutralise(v.x, available, Sums::kNeutral);
-      v.y = neutralise(v.y, available - 4, Sums::kNeutral);
-      v.z = neutralise(v.z, available - 8, Sums::kNeutral);
-      v.w = neutralise(v.w, available - 12, Sums::kNeutral);
-      sums->add(v, job);
-    }
+    for (int row = down; row < rows; row += step)
+      sums->add(sums->prepare(load_end(source + row * stride, available), job), job);
   }
 }
 
@@ -207,7 +155,7 @@ __device__ inline void sum_block(const Plane &plane, const Tile &tile, const uin
       for (int column = first + lane; column < end; column += lanes) {
 #pragma unroll
         for (int k = 0; k < C; k++)
-          total[k] = Sums::combine(total[k], shared[(part * C + k) * tile.stride + column]);
+          total[k] += shared[(part * C + k) * tile.stride + column];
       }
     }
   } else {
@@ -219,23 +167,11 @@ __device__ inline void sum_block(const Plane &plane, const Tile &tile, const uin
         const unsigned sample = (unsigned)(x * C - tile.column0 * kSamples);
 #pragma unroll
         for (int k = 0; k < C; k++)
-          total[k] = Sums::combine(total[k], Sums::load(sums + (sample + k) / kSamples, tile.stride,
-                                                        (int)((sample + k) % kSamples)));
+          total[k] += Sums::load(sums + (sample + k) / kSamples, tile.stride,
+                                 (int)((sample + k) % kSamples));
       }
     }
   }
-}
-
-__device__ inline uint32_t block_area(const Plane &plane, const Tile &tile, int block)
-{
-  const int width = block_left(plane, block + 1) - block_left(plane, block);
-
-  return (uint32_t)width * (uint32_t)tile.area_rows;
-}
-
-__device__ inline unsigned long long *block_sums(const Plane &plane, const Tile &tile, int block)
-{
-  return plane.sums + ((size_t)tile.block_row * plane.blocks_x + block) * plane.channels;
 }
 
 template <class Sums, int C, bool Folded>
@@ -250,53 +186,22 @@ __device__ inline void sum_blocks(const Job &job, const Plane &plane, const Tile
 #pragma unroll 1
   for (int first = 0; first < tile.blocks; first += groups) {
     const int index = first + threadIdx.x / lanes, block = tile.block0 + index;
-    uint32_t total[C];
+    uint32_t total[C] = {};
 
-#pragma unroll
-    for (int k = 0; k < C; k++)
-      total[k] = Sums::kNeutral;
     if (index < tile.blocks)
       sum_block<Sums, C, Folded>(plane, tile, shared, block, lane, lanes, total);
     for (int distance = lanes / 2; distance; distance >>= 1) {
 #pragma unroll
       for (int k = 0; k < C; k++)
-        total[k] = Sums::combine(total[k], __shfl_xor_sync(~0u, total[k], distance));
+        total[k] += __shfl_xor_sync(~0u, total[k], distance);
     }
     if (index >= tile.blocks || lane)
       continue;
 
-    if (job.stage == kWhole) {
-      const uint32_t area = block_area(plane, tile, block);
-      if (area) /* blocks smaller than a chroma sample may own none */
-        colours[index] = Sums::template finish<uint32_t>(total, area, job);
-    } else {
-      unsigned long long *sums = block_sums(plane, tile, block);
-#pragma unroll
-      for (int k = 0; k < C; k++) {
-        if (Sums::kNeutral)
-          atomicMin(sums + k, (unsigned long long)total[k]);
-        else
-          atomicAdd(sums + k, (unsigned long long)total[k]);
-      }
-    }
-  }
-}
-
-template <class Sums, int C>
-__device__ inline void load_colours(const Job &job, const Plane &plane, const Tile &tile,
-                                    uint32_t *colours)
-{
-  for (int index = threadIdx.x; index < tile.blocks; index += kThreads) {
-    const int block = tile.block0 + index;
-    const unsigned long long *sums = block_sums(plane, tile, block);
-    const unsigned long long area = block_area(plane, tile, block);
-    unsigned long long total[C];
-
-#pragma unroll
-    for (int k = 0; k < C; k++)
-      total[k] = sums[k];
-    if (area)
-      colours[index] = Sums::template finish<unsigned long long>(total, area, job);
+    const uint32_t area = (uint32_t)(block_left(plane, block + 1) - block_left(plane, block)) *
+                          (uint32_t)(tile.y1 - tile.y0);
+    if (area) /* blocks smaller than a chroma sample may own none */
+      colours[index] = Sums::finish(total, area, job);
   }
 }
 
@@ -389,8 +294,7 @@ __device__ inline void fill_word(uint8_t *destination, ptrdiff_t stride, const u
   }
 }
 
-/* Writes one piece of the line, 16 bytes from `at` on, to every `step`th row. The rows lie alike:
- * what was read once serves all. */
+/* Writes one piece of the line, 16 bytes from `at` on, to every `step`th row. */
 __device__ inline void fill_piece(const Plane &plane, const Tile &tile, const uint8_t *line, int at,
                                   int begin, int end, int row, int step)
 {
@@ -417,22 +321,11 @@ template <int PixelBytes>
 __device__ inline void fill_from_line(const Plane &plane, const Tile &tile, const uint8_t *line)
 {
   const Share share = share_of(plane);
-  const int down = share.row, step = share.step, rows = tile.y1 - tile.y0;
   const int begin = tile.x0 * PixelBytes - tile.column0 * kColumnBytes;
   const int end = tile.x1 * PixelBytes - tile.column0 * kColumnBytes;
-  const int stride = plane.columns * kColumnBytes;
 
-  /* Rows that lie alike are written together; a thread's others have pieces of their own. */
-  const int apart = plane.vector ? rows : step;
-
-  for (int row = down; row < rows; row += apart) {
-    const uint8_t *destination = plane.destination + (tile.y0 + row) * plane.destination_stride +
-                                 (size_t)tile.column0 * kColumnBytes;
-    const int shift = plane.vector ? 0 : (int)((uintptr_t)destination & (kColumnBytes - 1));
-
-    for (int at = share.column * kColumnBytes - shift; at < end; at += stride)
-      fill_piece(plane, tile, line, at, begin, end, row, plane.vector ? step : rows);
-  }
+  for (int at = share.column * kColumnBytes; at < end; at += plane.columns * kColumnBytes)
+    fill_piece(plane, tile, line, at, begin, end, share.row, share.step);
 }
 
 template <class Sums, int C, bool Folded, bool Aligned>
@@ -456,14 +349,14 @@ __device__ inline bool measure_opaque_tile(const Job &job, const Plane &plane, c
   return true;
 }
 
-/* Fills in the colours of the tile's blocks, or adds to their sums. */
+/* Fills in the colours of the tile's blocks. */
 template <template <int, bool> class Kind, int C, bool Aligned>
 __device__ inline void measure_blocks(const Job &job, const Plane &plane, const Tile &tile,
                                       uint32_t *shared, uint32_t *colours)
 {
   if (Aligned && (C == 4 || plane.aligned)) {
     measure_tile<Kind<C, true>, C, true, Aligned>(job, plane, tile, shared, colours);
-  } else if (Aligned || !Kind<C, false>::kWeighted || job.stage != kWhole ||
+  } else if (Aligned || !Kind<C, false>::kWeighted ||
              !measure_opaque_tile(job, plane, tile, shared, colours)) {
     measure_tile<Kind<C, false>, C, false, Aligned>(job, plane, tile, shared, colours);
   }
@@ -474,21 +367,14 @@ __device__ inline void average_tile(const Job &job, const Plane &plane, int inde
                                     uint32_t *colours)
 {
   constexpr int kPixelBytes = C * Kind<C, false>::kSampleBytes;
-  const Tile tile = locate_tile<kPixelBytes>(plane, job.stage, index);
+  const Tile tile = locate_tile<kPixelBytes>(plane, index);
 
   if (tile.y1 <= tile.y0 || tile.x1 <= tile.x0)
     return;
 
-  if (job.stage == kFill) {
-    load_colours<Kind<C, false>, C>(job, plane, tile, colours);
-  } else {
-    measure_blocks<Kind, C, Aligned>(job, plane, tile, shared, colours);
-    if (job.stage == kSums)
-      return;
-  }
+  measure_blocks<Kind, C, Aligned>(job, plane, tile, shared, colours);
   __syncthreads();
-
-  if (Aligned && plane.aligned && plane.vector) {
+  if (Aligned && plane.aligned) {
     fill_aligned<kPixelBytes>(plane, tile, colours);
   } else {
     draw_line<kPixelBytes>(plane, tile, colours, (uint8_t *)shared);
@@ -505,12 +391,8 @@ __global__ void __launch_bounds__(kThreads, kResident)
 {
   extern __shared__ __align__(16) uint32_t shared[];
   __shared__ uint32_t colours[kTileBlocks];
-  int p = 0;
-
-  while (p + 1 < job.planes && (int)blockIdx.x >= job.plane[p + 1].first_tile)
-    p++;
-  const Plane &plane = job.plane[p];
-  const int index = (int)blockIdx.x - plane.first_tile;
+  int index;
+  const Plane &plane = plane_of_block(job, &Plane::first_tile, &index);
 
   if constexpr (Channels > 1) {
     average_tile<Kind, Channels, Aligned>(job, plane, index, shared, colours);

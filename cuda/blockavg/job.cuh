@@ -1,31 +1,58 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average: the part of a job that frames and regions prepare alike, on the host.
+ * Block average: the job as kernels get it, and its part that all ways prepare alike on the host.
  */
 #pragma once
 
-#include "cuda/blockavg/reduce.cuh"
+#include "cuda/blockavg/tuning.h"
+#include "cuda/common/context.cuh"
 
 extern "C" {
 #include "blockavg.h"
+#include "plan/coverage_rule.h"
 }
 
 namespace cf::blockavg
 {
 
+constexpr int kColumnBytes = 16;
+
+struct Plane {
+  const uint8_t *source;
+  uint8_t *destination;
+  ptrdiff_t source_stride, destination_stride;
+  int width, height, channels;
+  int shift_x, shift_y;
+
+  /* Of frames in one launch (frame_kernel.cuh). */
+  int block_width, block_height; /* luma pixels */
+  int blocks_x;
+  int tile_blocks; /* side by side in a tile */
+  int tiles_x, first_tile;
+  int columns;  /* handled side by side; a power of two */
+  bool aligned; /* every block starts on a column */
+};
+
+struct Job {
+  Plane plane[CF_MAX_PLANES];
+  int planes;
+  int shift;      /* of code values in their 16-bit samples */
+  uint32_t mask;  /* of a code value, in both halves */
+  int alpha;      /* its channel, 0 or 3; -1 without */
+  uint32_t empty; /* colour of blocks without any alpha */
+  uint32_t lumas; /* of packed 4:2:2 the two channels that are averaged together, a bit each */
+};
+
 /* A job but for blocks, tiles and pictures. */
-inline Job plan_codes(const CfVideo *video, int mode)
+inline Job plan_codes(const CfVideo *video)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
-  const uint32_t code = (uint32_t)cf_max_code(format);
-  const int alpha = cf_alpha_channel(&format->plane[0]);
   Job job = {};
 
   job.planes = format->planes;
   job.shift = format->shift;
-  job.mask = format->bits > 8 ? code * 0x00010001u : ~0u;
-  job.flip = mode == CF_BLOCKAVG_MAX ? job.mask : 0;
-  job.alpha = alpha < 0 ? 0 : alpha;
+  job.mask = format->bits > 8 ? (uint32_t)cf_max_code(format) * 0x00010001u : ~0u;
+  job.alpha = cf_alpha_channel(&format->plane[0]);
   for (int k = 0; k < format->plane[0].channels; k++) {
     const CfRole role = format->plane[0].role[k];
     if (role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED)
@@ -44,11 +71,6 @@ inline Job plan_codes(const CfVideo *video, int mode)
   return job;
 }
 
-inline int pixel_bytes(const CfFormatInfo *format, const Plane *plane)
-{
-  return plane->channels * cf_sample_bytes(format);
-}
-
 inline void set_pictures(Job *job, const CfJob *work)
 {
   for (int p = 0; p < job->planes; p++) {
@@ -58,9 +80,36 @@ inline void set_pictures(Job *job, const CfJob *work)
     plane->source_stride = work->source.stride[p];
     plane->destination = work->destination.data[p];
     plane->destination_stride = work->destination.stride[p];
-    plane->vector = cf_is_vector_aligned(plane->source, plane->source_stride) &&
-                    cf_is_vector_aligned(plane->destination, plane->destination_stride);
   }
 }
+
+#ifdef __CUDACC__
+
+/* Writes a pixel that is covered in whole or, mixed with what `source` has, in part. */
+template <typename Sample>
+__device__ inline void write_pixel(const Job &job, int channels, const Sample *source,
+                                   Sample *pixel, uint32_t colour, int coverage)
+{
+  constexpr int kBits = 8 * (int)sizeof(Sample);
+
+  if (sizeof(Sample) == 1 && job.alpha >= 0 && coverage < CF_COVERED) {
+    cf_mix_weighted((uint8_t *)pixel, (const uint8_t *)source, (const uint8_t *)&colour, job.alpha,
+                    (uint32_t)coverage);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < 32 / kBits; k++) {
+    const Sample filtered = (Sample)(colour >> kBits * k);
+
+    if (k < channels)
+      pixel[k] = coverage == CF_COVERED
+                     ? filtered
+                     : (Sample)(cf_mix((uint32_t)source[k] >> job.shift,
+                                       (uint32_t)filtered >> job.shift, (uint32_t)coverage)
+                                << job.shift);
+  }
+}
+
+#endif
 
 } // namespace cf::blockavg

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Block average of regions: what is written of a unit where the regions are ellipses or have a
- * feather. Each row of samples has a span that is covered throughout, which is written in whole
- * pieces, within one beyond which nothing is covered. What is between them is looked at sample by
- * sample.
+ * feather. Items that are covered throughout are written by the threads that have them; those at
+ * edges, or that another region may claim, are queued, and their samples shared among all threads.
  */
 #pragma once
 
 #include "cuda/blockavg/work_item.cuh"
-#include "cuda/blockavg/samples.cuh"
 
 namespace cf::blockavg
 {
@@ -73,96 +71,39 @@ __device__ inline int estimate(const CfCoverageRule &rule, const SoftShape &shap
   return above > doubt && above < 1.0f - doubt && left > 1.0f ? (int)level : -1;
 }
 
+/* The luma pixel of samples first .. last that is nearest to a shape's centre, along one axis. */
+__device__ inline int nearest_luma(int first, int last, int shift, int size, int centre)
+{
+  return min(max(centre >> 1, first << shift), min(((last + 1) << shift) - 1, size - 1));
+}
+
+/* The one of the sample that is farthest from it. */
+__device__ inline int farthest_luma(int first, int last, int shift, int size, int centre)
+{
+  const int a = nearest_luma(first, first, shift, size, centre);
+  const int b = nearest_luma(last, last, shift, size, centre);
+
+  return abs(2 * a + 1 - centre) > abs(2 * b + 1 - centre) ? a : b;
+}
+
 /* Of a sample's most covered luma pixel. */
 __device__ inline int sample_coverage(const FusedFrame &frame, const SoftShape &shape,
                                       const Plane &plane, int x, int y)
 {
-  const int x0 = x << plane.shift_x, y0 = y << plane.shift_y;
-  const int x1 = min(x0 + plane.shift_x, frame.rule.picture_width - 1);
-  const int y1 = min(y0 + plane.shift_y, frame.rule.picture_height - 1);
-  int most = estimate(frame.coverage, shape, 2 * x0 + 1 < shape.exact.centre_x ? x1 : x0,
-                      2 * y0 + 1 < shape.exact.centre_y ? y1 : y0);
+  const int width = frame.rule.picture_width, height = frame.rule.picture_height;
+  const int sx = plane.shift_x, sy = plane.shift_y;
+  int most = estimate(frame.coverage, shape, nearest_luma(x, x, sx, width, shape.exact.centre_x),
+                      nearest_luma(y, y, sy, height, shape.exact.centre_y));
 
   if (most >= 0)
     return most;
 #pragma unroll 1
-  for (int row = y0; row <= y1; row++) {
+  for (int row = y << sy; row < min((y + 1) << sy, height); row++) {
 #pragma unroll 1
-    for (int column = x0; column <= x1; column++)
+    for (int column = x << sx; column < min((x + 1) << sx, width); column++)
       most = max(most, cf_shape_coverage(&frame.coverage, &shape.exact, column, row));
   }
   return most;
-}
-
-/* Samples first..last - 1, of which all are covered, within begin..end - 1, of which some may be.
- */
-struct Span {
-  int begin, first, last, end;
-};
-
-/* Of a row of luma pixels. */
-__device__ inline Span luma_span(const CfCoverageRule &rule, const SoftShape &shape, int y)
-{
-  const int reach = rule.reach;
-  const CfShape &exact = shape.exact;
-  Span span;
-
-  if (y < exact.y0 - reach || y >= exact.y1 + reach)
-    return {0, 0, 0, 0};
-  if (!rule.ellipse) {
-    const bool inside = y >= exact.y0 && y < exact.y1;
-    return {exact.x0 - reach, inside ? exact.x0 : exact.x1, exact.x1, exact.x1 + reach};
-  }
-
-  /* Nothing is covered beyond an ellipse whose semi-axes are longer by the feather: the radius at
-   * an angle, as a function of both, is homogeneous and concave. */
-  const float down = (float)abs(2 * y + 1 - exact.centre_y);
-  const float inner = 0.9998f - down * down * shape.per_square_y;
-  const float outer_x = (float)(exact.x1 - exact.x0 + 2 * reach);
-  const float outer_y = (float)(exact.y1 - exact.y0 + 2 * reach);
-  const float outer = 1.0002f - __fdividef(down * down, outer_y * outer_y);
-  const float half_outer = sqrtf(fmaxf(outer, 0.0f)) * outer_x;
-  const float half_inner = sqrtf(fmaxf(inner, 0.0f) * exact.square_x);
-
-  span.begin = (exact.centre_x - 3 - (int)half_outer) >> 1;
-  span.end = (exact.centre_x + 5 + (int)half_outer) >> 1;
-  span.first = (exact.centre_x + 3 - (int)half_inner) >> 1;
-  span.last = (exact.centre_x - 3 + (int)half_inner) >> 1;
-  if (inner <= 0.0f || span.first >= span.last)
-    span.first = span.last = span.end;
-  return span;
-}
-
-/* Of a row of samples, within the unit. A sample is as covered as the most covered luma pixel. */
-__device__ inline Span sample_span(const FusedFrame &frame, const SoftShape &shape,
-                                   const Plane &plane, const Unit &unit, int y)
-{
-  const int sx = plane.shift_x;
-  const int row = y << plane.shift_y;
-  Span span = luma_span(frame.coverage, shape, row);
-
-  if (plane.shift_y && row + 1 < frame.rule.picture_height) {
-    const Span next = luma_span(frame.coverage, shape, row + 1);
-    const bool some = span.end > span.begin, more = next.end > next.begin;
-
-    if (!some) {
-      span = next;
-    } else if (more) {
-      const bool full = span.last > span.first, fuller = next.last > next.first;
-      span.begin = min(span.begin, next.begin);
-      span.end = max(span.end, next.end);
-      span.first = full && fuller ? min(span.first, next.first) : fuller ? next.first : span.first;
-      span.last = full && fuller ? max(span.last, next.last) : fuller ? next.last : span.last;
-    }
-  }
-  if (span.end <= span.begin)
-    return {unit.x0, unit.x0, unit.x0, unit.x0};
-  const bool full = span.last > span.first;
-  span.begin = min(max(span.begin >> sx, unit.x0), unit.x1);
-  span.end = min(max((span.end + sx) >> sx, span.begin), unit.x1);
-  span.first = full ? min(max(span.first >> sx, span.begin), span.end) : span.end;
-  span.last = full ? min(max((span.last + sx) >> sx, span.first), span.end) : span.end;
-  return span;
 }
 
 /* The samples that a region may cover. */
@@ -182,23 +123,30 @@ __device__ inline bool contains(const Box &box, int x, int y)
 
 constexpr int kPrepared = 16;
 
-/* Samples of a row that are looked at one by one go in chunks of so many. */
-constexpr int kChunk = 8;
-
 /* What the threads of a unit share. */
 struct SoftUnit {
-  Span span[kSoftRows];     /* of its rows */
-  int chunk[kSoftRows + 1]; /* the first of each */
-  bool overlaps;            /* any region that shares blocks with it */
+  bool overlaps; /* any region that shares blocks with it */
 
   /* Regions that may claim samples of it, the first ones prepared. */
   int claims;
   uint8_t region[kMostRegions];
   Box reach[kPrepared];
   SoftShape shape[kPrepared];
+
+  /* Items whose samples are looked at one by one. */
+  int queued;
+  struct {
+    uint16_t column, y, rows;
+  } queue[kMostItems];
+
+  __device__ void reset()
+  {
+    claims = queued = 0;
+    overlaps = false;
+  }
 };
 
-__device__ inline void find_claims(const FusedFrame &frame, const Box *boxes, int own,
+__device__ inline void find_others(const FusedFrame &frame, const Box *boxes, int own,
                                    const Unit &unit, const Plane &plane, SoftUnit *soft)
 {
 #pragma unroll 1
@@ -223,43 +171,46 @@ __device__ inline Box claim_at(const FusedFrame &frame, const Box *boxes, const 
   return i < kPrepared ? soft.reach[i] : reach_of(frame.rule, plane, boxes[soft.region[i]]);
 }
 
-/* The spans of the unit's rows; all threads together. */
-__device__ inline void find_spans(const FusedFrame &frame, const SoftShape &shape,
-                                  const Plane &plane, const Unit &unit, int top, int rows,
-                                  SoftUnit *soft)
+/* The bytes of an item where all that the region may cover is covered throughout and nobody else's.
+ * Otherwise there are none, and the item is queued if it may be covered. */
+template <int PixelBytes>
+__device__ inline Extent own_extent(const FusedFrame &frame, const Box *boxes, int own,
+                                    const Unit &unit, const Plane &plane, const Item &item,
+                                    SoftUnit *soft)
 {
+  const SoftShape shape = shape_of(frame, boxes[own]);
+  const Extent extent =
+      extent_in_item<PixelBytes>(unit, item, reach_of(frame.rule, plane, boxes[own]));
+  bool claimed = false;
+
+  if (extent.is_empty())
+    return extent;
 #pragma unroll 1
-  for (int i = (int)threadIdx.x; i < rows; i += (int)blockDim.x)
-    soft->span[i] = sample_span(frame, shape, plane, unit, top + i);
+  for (int i = 0; i < soft->claims && !claimed; i++)
+    claimed =
+        !extent_in_item<PixelBytes>(unit, item, claim_at(frame, boxes, plane, *soft, i)).is_empty();
+
+  const int width = frame.rule.picture_width, height = frame.rule.picture_height;
+  const int sx = plane.shift_x, sy = plane.shift_y;
+  const int centre_x = shape.exact.centre_x, centre_y = shape.exact.centre_y;
+  const int x0 = (item.offset + extent.first) / PixelBytes, y0 = item.y + extent.begin;
+  const int x1 = (item.offset + extent.last) / PixelBytes - 1, y1 = item.y + extent.end - 1;
+
+  if (!claimed && estimate(frame.coverage, shape, farthest_luma(x0, x1, sx, width, centre_x),
+                           farthest_luma(y0, y1, sy, height, centre_y)) == CF_COVERED)
+    return extent;
+  if (estimate(frame.coverage, shape, nearest_luma(x0, x1, sx, width, centre_x),
+               nearest_luma(y0, y1, sy, height, centre_y)) != 0)
+    soft->queue[atomicAdd(&soft->queued, 1)] = {(uint16_t)(item.offset / kColumnBytes),
+                                                (uint16_t)item.y, (uint16_t)item.rows};
+  return {};
 }
 
-/* Counts the chunks; the lanes of the first warp together. */
-__device__ inline void find_chunks(int rows, SoftUnit *soft)
+template <int, int kRows>
+__device__ inline void write_item(const Unit &, const Plane &plane, const Item &item,
+                                  const uint4 &line, const Extent &own, const SoftUnit &)
 {
-  const int lane = (int)threadIdx.x;
-  int before = 0;
-
-#pragma unroll 1
-  for (int base = 0; base < rows; base += 32) {
-    const int row = base + lane;
-    int chunks = 0;
-
-    if (row < rows) {
-      const Span span = soft->span[row];
-      chunks = (span.end - span.last + span.first - span.begin + kChunk - 1) / kChunk;
-    }
-    int sum = chunks;
-#pragma unroll
-    for (int distance = 1; distance < 32; distance *= 2) {
-      const int other = __shfl_up_sync(~0u, sum, distance);
-      sum += lane >= distance ? other : 0;
-    }
-    if (row < rows)
-      soft->chunk[row] = before + sum - chunks;
-    before += __shfl_sync(~0u, sum, 31);
-  }
-  if (lane == 0)
-    soft->chunk[rows] = before;
+  write_extent<kRows>(plane, item, line, own);
 }
 
 /* Whether a sample belongs to another region. */
@@ -282,128 +233,32 @@ __device__ inline bool is_lost(const FusedFrame &frame, const Box *boxes, int ow
   return false;
 }
 
-/* The bytes of an item that are covered throughout, and that no other region may claim. */
-template <int PixelBytes, int kRows>
-__device__ inline ItemMask<kRows>
-full_bytes(const FusedFrame &frame, const Box *boxes, const SoftShape &shape, const Plane &plane,
-           const Unit &unit, int top, const Item &item, const SoftUnit &soft)
+/* The samples of queued items; all threads together. */
+template <int C, int kRows, typename Sample>
+__device__ inline void write_queued(const FusedFrame &frame, const Box *boxes, int own,
+                                    const Unit &unit, const Plane &plane, const uint32_t *colours,
+                                    const SoftUnit &soft)
 {
-  ItemMask<kRows> mask = no_bytes<kRows>();
-
-#pragma unroll
-  for (int i = 0; i < kRows; i++) {
-    if (i >= item.rows)
-      break;
-    const Span span = soft.span[item.y + i - top];
-    const int first = max(span.first * PixelBytes - item.offset, 0);
-    const int last = min(span.last * PixelBytes - item.offset, kColumnBytes);
-
-    if (first < last)
-      mask.word[i / 4] |= (uint64_t)(0xffffu >> (kColumnBytes - last) & 0xffffu << first)
-                          << 16 * (i % 4);
-  }
-#pragma unroll 1
-  for (int i = 0; i < soft.claims; i++) {
-    const Extent other =
-        extent_in_item<PixelBytes>(unit, item, claim_at(frame, boxes, plane, soft, i));
-
-    if (other.first < other.last && other.begin < other.end) {
-      const ItemMask<kRows> bytes = bytes_of<kRows>(other);
-#pragma unroll
-      for (int k = 0; k < kRows / 4; k++)
-        mask.word[k] &= ~bytes.word[k];
-    }
-  }
-  return mask;
-}
-
-/* Whether one of the first `count` regions that may claim samples may claim this. */
-__device__ inline bool is_claimed(const FusedFrame &frame, const Box *boxes, const Plane &plane,
-                                  int x, int y, const SoftUnit &soft, int count)
-{
-#pragma unroll 1
-  for (int i = 0; i < count; i++) {
-    if (contains(claim_at(frame, boxes, plane, soft, i), x, y))
-      return true;
-  }
-  return false;
-}
-
-/* Samples that may be covered in part. */
-template <int C, typename Sample>
-__device__ inline void write_edges(const FusedFrame &frame, const Box *boxes, int own,
-                                   const SoftShape &shape, const Unit &unit, const Plane &plane,
-                                   int top, int rows, const uint32_t *sums, const SoftUnit &soft)
-{
+  const SoftShape shape = shape_of(frame, boxes[own]);
+  constexpr int kAcross = kColumnBytes / (C * (int)sizeof(Sample)), kSamples = kAcross * kRows;
   const float per_height = reciprocal_of(unit.height);
 
 #pragma unroll 1
-  for (int i = (int)threadIdx.x; i < soft.chunk[rows] * kChunk; i += (int)blockDim.x) {
-    int row = 0;
+  for (int i = (int)threadIdx.x; i < soft.queued * kSamples; i += (int)blockDim.x) {
+    const auto &item = soft.queue[i / kSamples];
+    const int row = i % kSamples / kAcross;
+    const int x = item.column * kAcross + i % kAcross, y = item.y + row;
 
-#pragma unroll 1
-    for (int step = 1 << (31 - __clz(rows)); step > 0; step /= 2)
-      row += row + step < rows && soft.chunk[row + step] <= i / kChunk ? step : 0;
-    const Span span = soft.span[row];
-    const int at = span.begin + i - soft.chunk[row] * kChunk;
-    const int x = at < span.first ? at : at + span.last - span.first, y = top + row;
-    if (x >= span.end)
+    if (row >= item.rows || x < unit.x0 || x >= unit.x1)
       continue;
-
-    SamplePixel<Sample, C> source;
-    source.load(plane, x, y);
     const int coverage = sample_coverage(frame, shape, plane, x, y);
     if (coverage == 0 || is_lost(frame, boxes, own, shape, plane, x, y, coverage, soft))
       continue;
     const int block = quotient((y << plane.shift_y) - unit.y, per_height) * unit.blocks +
                       unit_block(unit, plane, x);
-    write_mixed<Sample, C>(frame.job, frame.alpha, plane, x, y, source,
-                           (const Sample *)&sums[block * C], coverage);
-  }
-}
-
-/* Samples of a row that are covered throughout, but may belong to other regions. */
-template <int C, typename Sample>
-__device__ inline void write_contested(const FusedFrame &frame, const Box *boxes, int own,
-                                       const SoftShape &shape, const Unit &unit, const Plane &plane,
-                                       int y, const Span &span, const uint32_t *colours,
-                                       const SoftUnit &soft)
-{
-#pragma unroll 1
-  for (int i = 0; i < soft.claims; i++) {
-    const Box reach = claim_at(frame, boxes, plane, soft, i);
-
-    if (y < reach.y0 || y >= reach.y1)
-      continue;
-#pragma unroll 1
-    for (int x = max(span.first, (int)reach.x0) + (int)threadIdx.x % 32;
-         x < min(span.last, (int)reach.x1); x += 32) {
-      if (!is_claimed(frame, boxes, plane, x, y, soft, i) &&
-          !is_lost(frame, boxes, own, shape, plane, x, y, CF_COVERED, soft))
-        write_sample<Sample, C>(frame.job, frame.alpha, plane, x, y,
-                                (const Sample *)&colours[unit_block(unit, plane, x) * C],
-                                CF_COVERED);
-    }
-  }
-}
-
-/* What full_bytes() leaves. */
-template <int C, typename Sample>
-__device__ inline void write_samples(const FusedFrame &frame, const Box *boxes, int own,
-                                     const SoftShape &shape, const Unit &unit, const Plane &plane,
-                                     int top, int rows, const uint32_t *sums, const SoftUnit &soft)
-{
-  const float per_height = reciprocal_of(unit.height);
-
-  write_edges<C, Sample>(frame, boxes, own, shape, unit, plane, top, rows, sums, soft);
-  if (soft.claims == 0)
-    return;
-#pragma unroll 1
-  for (int i = (int)threadIdx.x / 32; i < rows; i += (int)blockDim.x / 32) {
-    const int row = quotient(((top + i) << plane.shift_y) - unit.y, per_height);
-
-    write_contested<C, Sample>(frame, boxes, own, shape, unit, plane, top + i, soft.span[i],
-                               sums + row * unit.blocks * C, soft);
+    write_pixel(frame.job, C, (const Sample *)(plane.source + y * plane.source_stride) + x * C,
+                (Sample *)(plane.destination + y * plane.destination_stride) + x * C,
+                colours[block * C], coverage);
   }
 }
 

@@ -15,6 +15,12 @@ struct Neighbours {
   int added, removed;
   bool overlaps; /* any of them */
   Box rect[kMostRegions];
+
+  __device__ void reset()
+  {
+    added = removed = 0;
+    overlaps = false;
+  }
 };
 
 /* The samples of a footprint's blocks. */
@@ -30,8 +36,8 @@ __device__ inline Box samples_of_blocks(const Plane &plane, const Footprint &foo
 
 /* Of footprints in one grid, blocks belong to the first that has them, which fills them for all. Of
  * others, samples belong to the footprint with the larger side, of these to the first. */
-__device__ inline void find_neighbours(const FusedFrame &frame, const Box *boxes, int own,
-                                       const Unit &unit, const Plane &plane, Neighbours *found)
+__device__ inline void find_others(const FusedFrame &frame, const Box *boxes, int own,
+                                   const Unit &unit, const Plane &plane, Neighbours *found)
 {
   const int side = box_side(&frame.rule, &boxes[own]);
 
@@ -57,45 +63,77 @@ __device__ inline void find_neighbours(const FusedFrame &frame, const Box *boxes
   }
 }
 
-/* What of an item is to be written: its footprint's samples `own` unless neighbours know better. */
+template <int PixelBytes>
+__device__ inline Extent own_extent(const FusedFrame &, const Box *boxes, int own, const Unit &unit,
+                                    const Plane &plane, const Item &item, const Neighbours *)
+{
+  return extent_in_item<PixelBytes>(unit, item, covered_samples(plane, boxes[own]));
+}
+
+/* Bits for the bytes of an item, 16 for a row. */
+template <int kRows> struct ItemMask {
+  uint64_t word[kRows / 4];
+
+  __device__ unsigned row(int i) const
+  {
+    return (unsigned)((i < 4 ? word[0] : word[kRows / 4 - 1]) >> 16 * (i & 3)) & 0xffff;
+  }
+
+  /* Sets or clears those of an extent that is not empty. */
+  __device__ void set(const Extent &extent, bool value)
+  {
+    const uint64_t line = extent.bits() * 0x0001000100010001ull;
+
+#pragma unroll
+    for (int k = 0; k < kRows / 4; k++) {
+      const uint64_t bytes =
+          line & bits_from(16 * (extent.begin - 4 * k)) & ~bits_from(16 * (extent.end - 4 * k));
+      word[k] = value ? word[k] | bytes : word[k] & ~bytes;
+    }
+  }
+
+  /* Ones from bit `first` on. */
+  __device__ static uint64_t bits_from(int first)
+  {
+    return first <= 0 ? ~0ull : first >= 64 ? 0 : ~0ull << first;
+  }
+};
+
+/* Writes what the region covers of an item, unless neighbours know better. Rows with the same bytes
+ * go together. */
 template <int PixelBytes, int kRows>
 __device__ inline void write_item(const Unit &unit, const Plane &plane, const Item &item,
-                                  const uint4 &line, const Box &own, const Neighbours &neighbours)
+                                  const uint4 &line, const Extent &own, const Neighbours &found)
 {
-  const Extent extent = extent_in_item<PixelBytes>(unit, item, own);
-  ItemMask<kRows> added = no_bytes<kRows>(), removed = no_bytes<kRows>();
+  ItemMask<kRows> mask = {};
   bool alone = true;
 
 #pragma unroll 1
-  for (int i = 0; i < neighbours.added + neighbours.removed; i++) {
-    const bool adds = i < neighbours.added;
-    const int at = adds ? i : kMostRegions + neighbours.added - 1 - i;
-    const Extent other = extent_in_item<PixelBytes>(unit, item, neighbours.rect[at]);
+  for (int i = 0; i < found.added + found.removed; i++) {
+    const bool adds = i < found.added;
+    const int at = adds ? i : kMostRegions + found.added - 1 - i;
+    const Extent other = extent_in_item<PixelBytes>(unit, item, found.rect[at]);
 
-    if (other.first >= other.last || other.begin >= other.end)
+    if (other.is_empty())
       continue;
-    const ItemMask<kRows> bytes = bytes_of<kRows>(other);
+    if (alone && !own.is_empty())
+      mask.set(own, true);
     alone = false;
-#pragma unroll
-    for (int k = 0; k < kRows / 4; k++) {
-      added.word[k] |= adds ? bytes.word[k] : 0;
-      removed.word[k] |= adds ? 0 : bytes.word[k];
-    }
+    mask.set(other, adds);
   }
   if (alone) {
-    write_rectangle<PixelBytes, kRows>(plane, item, line, extent);
+    write_extent<kRows>(plane, item, line, own);
     return;
   }
-  if (extent.first < extent.last && extent.begin < extent.end) {
-    const ItemMask<kRows> bytes = bytes_of<kRows>(extent);
-#pragma unroll
-    for (int k = 0; k < kRows / 4; k++)
-      added.word[k] |= bytes.word[k];
+#pragma unroll 1
+  for (int begin = 0, end; begin < item.rows; begin = end) {
+    const unsigned bits = mask.row(begin);
+
+    for (end = begin + 1; end < item.rows && mask.row(end) == bits; end++)
+      ;
+    write_pieces<kRows>(destination_of(plane, item), plane.destination_stride, begin, end, line,
+                        bits);
   }
-#pragma unroll
-  for (int k = 0; k < kRows / 4; k++)
-    added.word[k] &= ~removed.word[k];
-  write_bytes<kRows>(plane, item, SameRows{line}, added);
 }
 
 } // namespace cf::blockavg

@@ -1,58 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Block average: the job, and what a thread computes of one 16-byte column: sums over rows, kept
- * apart for each sample, or folded to one sum a channel where the column lies within one block.
+ * Block average: what a thread computes of 16-byte columns: sums over rows, kept apart for each
+ * sample, or folded to one sum a channel where the column lies within one block.
  *
  * Each kind offers: prepare() and add() rows, store() to shared memory, load() one sample's sum
- * from there, combine() two sums, and finish() them to a colour in the memory order of a pixel;
- * join() is combine() for words of which several sums may share one; common() are the bits that all
- * prepared bytes have set, where the kind cares.
+ * from there, and finish() sums to a colour in the memory order of a pixel; common() are the bits
+ * that all prepared bytes have set, where the kind cares.
  */
 #pragma once
 
-#include "cuda/blockavg/tuning.h"
-#include "cuda/common/context.cuh"
+#include "cuda/blockavg/job.cuh"
 
 namespace cf::blockavg
 {
-
-constexpr int kColumnBytes = 16;
-
-enum Stage {
-  kWhole, /* tiles of whole blocks: sums and fill */
-  kSums,  /* tiles of fixed size add to the sums in memory */
-  kFill,  /* the same tiles take their colours from those sums */
-};
-
-struct Plane {
-  const uint8_t *source;
-  uint8_t *destination;
-  ptrdiff_t source_stride, destination_stride;
-  unsigned long long *sums; /* [block row][block][channel], kSums and kFill */
-  int width, height, channels;
-  int block_width, block_height; /* luma pixels */
-  int shift_x, shift_y;
-  int blocks_x;
-  int tile_blocks; /* kWhole: blocks side by side in a tile */
-  int tile_pixels; /* else: pixels side by side, whole columns */
-  int slices;      /* tiles that share the height of a block */
-  int tiles_x, first_tile;
-  int columns;  /* handled side by side; a power of two */
-  bool aligned; /* every block starts on a column */
-  bool vector;  /* source and destination rows start on 16 bytes */
-};
-
-struct Job {
-  Plane plane[CF_MAX_PLANES];
-  int planes;
-  Stage stage;
-  int shift;      /* of code values in their 16-bit samples */
-  uint32_t mask;  /* of a code value, in both halves */
-  uint32_t flip;  /* all bits of the codes: the maximum is the complement's minimum */
-  int alpha;      /* its channel, 0 or 3 */
-  uint32_t empty; /* colour of blocks without any alpha */
-  uint32_t lumas; /* of packed 4:2:2 the two channels that are averaged together, a bit each */
-};
 
 /* The first sample of a block, cut to 0..limit. */
 __device__ inline int block_start(int block, int size, int origin, int shift, int limit)
@@ -94,7 +54,6 @@ __device__ inline uint32_t gather_channel(const uint4 &v, int k)
 /* What all means share: as many sums as are kept apart, each in a word of its own. */
 template <int Words> struct Sums {
   static constexpr int kWords = Words;
-  static constexpr uint32_t kNeutral = 0;
   static constexpr bool kWeighted = false;
   uint32_t sum[Words];
 
@@ -125,16 +84,6 @@ template <int Words> struct Sums {
   __device__ static uint32_t load(const uint32_t *shared, int stride, int sample)
   {
     return shared[sample * stride];
-  }
-
-  __device__ static uint32_t combine(uint32_t a, uint32_t b)
-  {
-    return a + b;
-  }
-
-  __device__ static uint32_t join(uint32_t a, uint32_t b)
-  {
-    return a + b;
   }
 };
 
@@ -172,17 +121,16 @@ template <int C, bool Folded> struct MeanBytes : Sums<Folded ? C : 8> {
     return sample & 2 ? pair >> 16 : pair & 0xffff;
   }
 
-  template <typename Sum>
-  __device__ static uint32_t finish(const Sum (&total)[C], Sum area, const Job &job)
+  __device__ static uint32_t finish(const uint32_t (&total)[C], uint32_t area, const Job &job)
   {
     uint32_t colour = 0;
 
 #pragma unroll
     for (int k = 0; k < C; k++) {
       const bool pair = C == 4 && (job.lumas >> k & 1);
-      const Sum sum = pair ? total[k] + total[(k + 2) % C] : total[k],
-                count = pair ? 2 * area : area;
-      colour |= (uint32_t)((sum + count / 2) / count) << 8 * k;
+      const uint32_t sum = pair ? total[k] + total[(k + 2) % C] : total[k];
+      const uint32_t count = pair ? 2 * area : area;
+      colour |= (sum + count / 2) / count << 8 * k;
     }
     return colour;
   }
@@ -207,14 +155,13 @@ template <int C, bool Folded> struct MeanWords : Sums<Folded ? C : 8> {
     }
   }
 
-  template <typename Sum>
-  __device__ static uint32_t finish(const Sum (&total)[C], Sum area, const Job &job)
+  __device__ static uint32_t finish(const uint32_t (&total)[C], uint32_t area, const Job &job)
   {
     uint32_t colour = 0;
 
 #pragma unroll
     for (int k = 0; k < C; k++)
-      colour |= (uint32_t)((total[k] + area / 2) / area) << job.shift << 16 * k;
+      colour |= (total[k] + area / 2) / area << job.shift << 16 * k;
     return colour;
   }
 };
@@ -243,18 +190,17 @@ template <int C, bool Folded> struct MeanPremultiplied : Sums<Folded ? 4 : 16> {
     }
   }
 
-  template <typename Sum>
-  __device__ static uint32_t finish(const Sum (&total)[C], Sum area, const Job &job)
+  __device__ static uint32_t finish(const uint32_t (&total)[C], uint32_t area, const Job &job)
   {
-    const Sum alpha = job.alpha ? total[C - 1] : total[0];
+    const uint32_t alpha = job.alpha ? total[C - 1] : total[0];
     uint32_t colour = 0;
 
     if (alpha == 0)
       return job.empty;
 #pragma unroll
     for (int k = 0; k < C; k++) {
-      const Sum divisor = k == job.alpha ? area : alpha;
-      colour |= (uint32_t)((total[k] + divisor / 2) / divisor) << 8 * k;
+      const uint32_t divisor = k == job.alpha ? area : alpha;
+      colour |= (total[k] + divisor / 2) / divisor << 8 * k;
     }
     return colour;
   }
@@ -275,93 +221,5 @@ struct MeanOpaque : MeanBytes<4, false> {
     return v;
   }
 };
-
-/* The minimum, of complemented codes for the maximum. */
-template <int C, bool Folded, int SampleBytes> struct Extremum {
-  static constexpr int kSampleBytes = SampleBytes, kWords = Folded ? C : 4;
-  static constexpr int kPerWord = 4 / SampleBytes;
-  static constexpr uint32_t kNeutral = ~0u;
-  static constexpr bool kWeighted = false;
-  uint32_t sum[4];
-
-  __device__ static uint32_t common()
-  {
-    return ~0u;
-  }
-
-  __device__ void clear()
-  {
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      sum[i] = kNeutral;
-  }
-
-  __device__ static uint4 prepare(uint4 v, const Job &job)
-  {
-    return make_uint4(
-        (v.x >> job.shift & job.mask) ^ job.flip, (v.y >> job.shift & job.mask) ^ job.flip,
-        (v.z >> job.shift & job.mask) ^ job.flip, (v.w >> job.shift & job.mask) ^ job.flip);
-  }
-
-  __device__ void add(const uint4 &v, const Job &)
-  {
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      sum[i] = join(sum[i], word(v, i));
-  }
-
-  __device__ static uint32_t unpack(uint32_t packed, int sample)
-  {
-    return SampleBytes == 1 ? packed >> 8 * (sample % 4) & 0xff
-                            : packed >> 16 * (sample % 2) & 0xffff;
-  }
-
-  __device__ void store(uint32_t *shared, int stride) const
-  {
-    if constexpr (Folded) {
-#pragma unroll
-      for (int k = 0; k < C; k++) {
-        uint32_t folded = kNeutral;
-#pragma unroll
-        for (int i = k; i < 4 * kPerWord; i += C)
-          folded = combine(folded, unpack(sum[i / kPerWord], i));
-        shared[k * stride] = folded;
-      }
-    } else {
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        shared[i * stride] = sum[i];
-    }
-  }
-
-  __device__ static uint32_t load(const uint32_t *shared, int stride, int sample)
-  {
-    return unpack(shared[sample / kPerWord * stride], sample);
-  }
-
-  __device__ static uint32_t combine(uint32_t a, uint32_t b)
-  {
-    return min(a, b);
-  }
-
-  __device__ static uint32_t join(uint32_t a, uint32_t b)
-  {
-    return SampleBytes == 1 ? __vminu4(a, b) : __vminu2(a, b);
-  }
-
-  template <typename Sum>
-  __device__ static uint32_t finish(const Sum (&total)[C], Sum, const Job &job)
-  {
-    uint32_t colour = 0;
-
-#pragma unroll
-    for (int k = 0; k < C; k++)
-      colour |= ((uint32_t)total[k] ^ unpack(job.flip, 0)) << job.shift << 8 * SampleBytes * k;
-    return colour;
-  }
-};
-
-template <int C, bool Folded> using ExtremumBytes = Extremum<C, Folded, 1>;
-template <int C, bool Folded> using ExtremumWords = Extremum<C, Folded, 2>;
 
 } // namespace cf::blockavg

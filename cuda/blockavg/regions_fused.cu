@@ -2,7 +2,6 @@
 #include "cuda/blockavg/regions_fused.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cuda/blockavg/job.cuh"
 #include "cuda/blockavg/regions_fused_kernel.cuh"
@@ -19,7 +18,7 @@ namespace cf::blockavg
 namespace
 {
 
-typedef void (*FusedKernel)(FusedFrame, InlineList);
+typedef void (*FusedKernel)(FusedFrame, BoxList);
 
 /* The kernel for averages of a format; NULL for formats of three channels. */
 template <bool Soft> FusedKernel kernel_for(const CfFormatInfo *format)
@@ -64,19 +63,6 @@ int threads(const FusedRegions *self)
   return self->soft ? larger(items, kUnitItems) : items;
 }
 
-/* CTAs that copy what lies around the regions. */
-int blocks_around(const FusedRegions *self, int threads)
-{
-  const CfFormatInfo *format = cf_format_info(self->video.format);
-  const int rows = threads / 32 * kAroundRows, tile = 32 * kColumnBytes;
-  int blocks = 0;
-
-  for (int p = 0; p < format->planes; p++)
-    blocks += ((int)cf_row_bytes(&self->video, p) + tile - 1) / tile *
-              ((cf_plane_height(&self->video, p) + rows - 1) / rows);
-  return blocks;
-}
-
 /* Whether all CTAs are on the GPU at once, and so can wait for each other. */
 bool are_resident(FusedRegions *self)
 {
@@ -96,75 +82,18 @@ bool are_resident(FusedRegions *self)
   return self->list.blocks <= self->resident;
 }
 
-/* `around`: what no region covers is copied, too. */
-cudaError_t launch(FusedRegions *self, bool around, bool waits, cudaStream_t stream)
+cudaError_t launch(FusedRegions *self, bool waits, cudaStream_t stream)
 {
-  const int size = around ? larger(threads(self), kUnitItems) : threads(self);
-  const int blocks = self->list.blocks + (around ? blocks_around(self, size) : 0);
-  const int across = self->list.exact_offsets ? blocks : self->list.blocks / self->list.boxes;
+  const RegionPlan *list = &self->list;
+  const int across = list->exact_offsets ? list->blocks : list->blocks / list->boxes;
   Launch how = {};
-  InlineList boxes;
 
-  memcpy(boxes.box, self->list.box, (size_t)self->list.boxes * sizeof(Box));
-  if (self->list.exact_offsets)
-    memcpy(boxes.start, self->list.start, (size_t)self->list.boxes * sizeof(uint16_t));
   self->frame.needs_grid_barrier = waits;
-  how.grid = dim3((unsigned)across, (unsigned)div_up(blocks, across));
-  how.block = dim3((unsigned)size);
+  how.grid = dim3((unsigned)across, (unsigned)(list->blocks / across));
+  how.block = dim3((unsigned)threads(self));
   how.stream = stream;
   how.cooperative = waits;
-  return try_launch(how, self->kernel, self->frame, boxes);
-}
-
-bool launched(cudaError_t result, CfStatus *status)
-{
-  return cf_cuda_ok(result, "averaging the blocks of regions", status);
-}
-
-/* Reads from a copy of the picture, so that no CTA waits for another. */
-bool run_from_copy(FusedRegions *self, const CfJob *job, CfStatus *status)
-{
-  const CfFormatInfo *format = cf_format_info(self->video.format);
-  CfPicture copy = {};
-  size_t bytes = 0;
-
-  for (int p = 0; p < format->planes; p++) {
-    copy.stride[p] = (ptrdiff_t)round_up<size_t>(cf_row_bytes(&self->video, p), kColumnBytes);
-    bytes += scratch_bytes((size_t)copy.stride[p] * cf_plane_height(&self->video, p));
-  }
-  uint8_t *const scratch = (uint8_t *)cf_scratch_take(self->device, bytes, job->stream, status);
-  if (!scratch)
-    return false;
-  uint8_t *next = scratch;
-  for (int p = 0; p < format->planes; p++) {
-    copy.data[p] = next;
-    next += scratch_bytes((size_t)copy.stride[p] * cf_plane_height(&self->video, p));
-  }
-
-  CfJob from_copy = *job;
-  from_copy.source = copy;
-  set_pictures(&self->frame.job, &from_copy);
-  const bool good =
-      cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &copy, &job->source, job->stream, status) &&
-      launched(launch(self, false, false, (cudaStream_t)job->stream), status);
-  return cf_scratch_give(self->device, scratch, job->stream, good ? status : nullptr) && good;
-}
-
-/* Occupancy counts a whole GPU; with MPS a process may have less, and a cooperative launch fails.
- */
-bool run_in_place(FusedRegions *self, const CfJob *job, CfStatus *status)
-{
-  const cudaStream_t stream = (cudaStream_t)job->stream;
-  const bool waits = self->list.needs_grid_barrier;
-
-  if (waits && !self->cooperates)
-    return run_from_copy(self, job, status);
-  const cudaError_t result = launch(self, false, waits, stream);
-  if (!waits || result != cudaErrorCooperativeLaunchTooLarge)
-    return launched(result, status);
-  launched(result, nullptr);
-  self->cooperates = false;
-  return run_from_copy(self, job, status);
+  return try_launch(how, self->kernel, self->frame, list->list);
 }
 
 } // namespace
@@ -195,27 +124,17 @@ void close_fused(FusedRegions *self)
   free(self);
 }
 
-bool plan_fused(FusedRegions *self, const CfBlockavgParams *params, const CfRegions *regions,
-                bool stays)
+bool plan_fused(FusedRegions *self, const CfBlockavgParams *params, const CfRegions *regions)
 {
   const CfFormatInfo *format = cf_format_info(self->video.format);
   const RegionPlan *list = &self->list;
   FusedFrame *frame = &self->frame;
 
   if (format->plane[0].channels == 3 || params->mode != CF_BLOCKAVG_AVERAGE || regions->outside ||
-      !make_region_plan(&self->list, &self->video, params, regions, stays))
+      !make_region_plan(&self->list, &self->video, params, regions))
     return false;
-  frame->job = plan_codes(&self->video, params->mode);
-  frame->rule = list->rule;
+  frame->job = plan_codes(&self->video);
   frame->coverage = cf_coverage_rule(regions);
-  frame->alpha = cf_alpha_channel(&format->plane[0]);
-  frame->boxes = list->boxes;
-  frame->units[0] = list->units[0];
-  frame->units[1] = list->units[1];
-  frame->unit_items = list->unit_items;
-  frame->cut[0] = list->cut[0];
-  frame->cut[1] = list->cut[1];
-  frame->overlaps = list->overlaps;
   self->soft = frame->coverage.ellipse || frame->coverage.reach > 0;
 
   const FusedKernel kernel = self->soft ? kernel_for<true>(format) : kernel_for<false>(format);
@@ -225,28 +144,28 @@ bool plan_fused(FusedRegions *self, const CfBlockavgParams *params, const CfRegi
   if (list->needs_grid_barrier && !are_resident(self) &&
       !(count_units(&self->list, &self->video) && are_resident(self)))
     return false;
-  frame->exact_offsets = list->exact_offsets;
-  frame->blocks = list->blocks;
+  static_cast<UnitPlan &>(*frame) = *list;
   return true;
 }
 
-bool run_fused(FusedRegions *self, const CfJob *job, CfStatus *status)
+bool run_fused(FusedRegions *self, const CfJob *job, bool *served, CfStatus *status)
 {
   const bool copies = job->source.data[0] != job->destination.data[0];
+  const bool waits = self->list.needs_grid_barrier && !copies;
 
-  /* Single pixels may stay as they were, so that they have to be there already. */
-  const bool around = copies && !self->soft && self->list.boxes > 0 &&
-                      !(self->frame.alpha >= 0 && self->list.has_pixels);
-
-  if (copies && !around &&
-      !cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &job->destination, &job->source,
-                       job->stream, status))
+  *served = true;
+  if (copies && !cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &job->destination, &job->source,
+                                 job->stream, status))
     return false;
   if (self->list.boxes == 0)
     return true;
   set_pictures(&self->frame.job, job);
-  return copies ? launched(launch(self, around, false, (cudaStream_t)job->stream), status)
-                : run_in_place(self, job, status);
+
+  /* Occupancy counts a whole GPU; with MPS a process may have less. */
+  const cudaError_t result = launch(self, waits, (cudaStream_t)job->stream);
+  *served = result != cudaErrorCooperativeLaunchTooLarge;
+  self->cooperates = self->cooperates && *served;
+  return cf_cuda_ok(result, "averaging the blocks of regions", *served ? status : nullptr);
 }
 
 } // namespace cf::blockavg

@@ -5,28 +5,21 @@
 #pragma once
 
 #include <cooperative_groups.h>
+#include <type_traits>
 
-#include "cuda/blockavg/copy_uncovered.cuh"
 #include "cuda/blockavg/mask_hard.cuh"
 #include "cuda/blockavg/mask_feathered.cuh"
 
 namespace cf::blockavg
 {
 
-template <bool Soft> struct SharedOf {
-  typedef Neighbours Type;
-};
-template <> struct SharedOf<true> {
-  typedef SoftUnit Type;
-};
-
 template <template <int, bool> class Kind, int C, bool Soft>
 __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, int own,
                                     const Plane &plane, int level, int index, uint32_t *sums,
-                                    typename SharedOf<Soft>::Type *shared)
+                                    std::conditional_t<Soft, SoftUnit, Neighbours> *shared)
 {
   typedef Kind<C, true> Sums;
-  typedef typename Samples<Sums::kSampleBytes>::Type Sample;
+  typedef std::conditional_t<Sums::kSampleBytes == 1, uint8_t, uint16_t> Sample;
   constexpr int kPixelBytes = C * Sums::kSampleBytes, kRows = kItemRows<C>;
   const Box box = boxes[own];
   const Footprint footprint = footprint_of(&frame.rule, &box);
@@ -34,21 +27,16 @@ __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, i
   const Unit unit = locate_unit<C, kPixelBytes>(footprint, cut, plane, index);
 
   /* Single pixels of formats with alpha are what they were; others may lose unused bits. */
-  if (unit.rows <= 0 || (frame.alpha >= 0 && footprint.width == 1 && footprint.height == 1)) {
+  if (unit.rows <= 0 || (frame.job.alpha >= 0 && footprint.width == 1 && footprint.height == 1)) {
     if (frame.needs_grid_barrier)
       cooperative_groups::this_grid().barrier_arrive();
     return;
   }
-  if (threadIdx.x == 0) {
-    if constexpr (Soft)
-      shared->claims = 0;
-    else
-      shared->added = shared->removed = 0;
-    shared->overlaps = false;
-  }
+  if (threadIdx.x == 0)
+    shared->reset();
 #pragma unroll 1
   for (int i = (int)threadIdx.x; i < unit.blocks * unit.rows * C; i += (int)blockDim.x)
-    sums[i] = Sums::kNeutral;
+    sums[i] = 0;
 
   const Item item = locate_item<kPixelBytes, kRows>(unit, plane, (int)threadIdx.x);
   const bool has = (int)threadIdx.x < unit.columns * unit.groups * unit.rows;
@@ -56,20 +44,9 @@ __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, i
 
   if (has)
     load_item<kPixelBytes, kRows>(plane, item, v);
-  const int top = unit_top(unit, plane, 0), rows = unit_top(unit, plane, unit.rows) - top;
-  if constexpr (Soft)
-    find_spans(frame, shape_of(frame, box), plane, unit, top, rows, shared);
   __syncthreads();
-  if constexpr (Soft) {
-    if (threadIdx.x < 32)
-      find_chunks(rows, shared);
-  }
-  if (frame.overlaps) {
-    if constexpr (Soft)
-      find_claims(frame, boxes, own, unit, plane, shared);
-    else
-      find_neighbours(frame, boxes, own, unit, plane, shared);
-  }
+  if (frame.overlaps)
+    find_others(frame, boxes, own, unit, plane, shared);
   if (has) {
 #pragma unroll
     for (int k = 0; k < kRows; k++)
@@ -83,22 +60,18 @@ __device__ inline void average_unit(const FusedFrame &frame, const Box *boxes, i
   if (frame.needs_grid_barrier)
     all_have_read = grid.barrier_arrive();
   finish_blocks<Sums, C>(frame.job, unit, plane, sums);
+  Extent extent = {};
+  if (has)
+    extent = own_extent<kPixelBytes>(frame, boxes, own, unit, plane, item, shared);
   if (frame.needs_grid_barrier && shared->overlaps)
     grid.barrier_wait(static_cast<decltype(all_have_read) &&>(all_have_read));
   __syncthreads();
-  if constexpr (Soft) {
-    const SoftShape shape = shape_of(frame, box);
-
-    if (has)
-      write_bytes<kRows>(
-          plane, item, SameRows{colours_of_item<C, kPixelBytes>(unit, plane, item, sums)},
-          full_bytes<kPixelBytes, kRows>(frame, boxes, shape, plane, unit, top, item, *shared));
-    write_samples<C, Sample>(frame, boxes, own, shape, unit, plane, top, rows, sums, *shared);
-  } else if (has) {
-    const uint4 line = colours_of_item<C, kPixelBytes>(unit, plane, item, sums);
-
-    write_item<kPixelBytes, kRows>(unit, plane, item, line, covered_samples(plane, box), *shared);
-  }
+  if (has)
+    write_item<kPixelBytes, kRows>(unit, plane, item,
+                                   colours_of_item<C, kPixelBytes>(unit, plane, item, sums), extent,
+                                   *shared);
+  if constexpr (Soft)
+    write_queued<C, kRows, Sample>(frame, boxes, own, unit, plane, sums, *shared);
 }
 
 /* The region, plane and number of a unit. */
@@ -156,18 +129,10 @@ template <template <int, bool> class Kind, int Channels, bool Soft>
 __global__ void __launch_bounds__(Soft            ? kMostItems
                                   : Channels == 4 ? 896
                                                   : 1024)
-    average_units(const __grid_constant__ FusedFrame frame, const __grid_constant__ InlineList list)
+    average_units(const __grid_constant__ FusedFrame frame, const __grid_constant__ BoxList list)
 {
   __shared__ uint32_t sums[kUnitItems * (Channels > 1 ? Channels : 2)];
-  __shared__ typename SharedOf<Soft>::Type shared;
-  if constexpr (!Soft) {
-    const int block = (int)(blockIdx.y * gridDim.x + blockIdx.x) - frame.blocks;
-
-    if (block >= 0) {
-      copy_around<Kind<1, true>::kSampleBytes>(frame, list.box, block, &shared);
-      return;
-    }
-  }
+  __shared__ std::conditional_t<Soft, SoftUnit, Neighbours> shared;
   const Place place =
       frame.exact_offsets
           ? place_of_unit<Channels, Kind<1, true>::kSampleBytes>(frame, list.box, list.start)

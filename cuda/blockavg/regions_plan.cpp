@@ -77,7 +77,7 @@ bool pack_boxes(RegionPlan *list, const CfRegions *regions, Largest *largest)
         rule.width > 0 ? 0 : cf_mosaic_block_size(box_side(&rule, &box), rule.blocks_across);
     if (size > kMostSize)
       return false;
-    list->box[boxes++] = box;
+    list->list.box[boxes++] = box;
     largest->width[size] = larger(largest->width[size], box.x1 - box.x0);
     largest->height[size] = larger(largest->height[size], box.y1 - box.y0);
   }
@@ -124,7 +124,7 @@ bool may_meet(const RegionPlan *list)
   uint64_t taken[kCellRows] = {}, met = 0;
 
   for (int i = 0; i < list->boxes && !met; i++) {
-    const Box box = list->box[i];
+    const Box box = list->list.box[i];
     const int x0 = cell_at(box.x0 - margin_x, rule.picture_width, shift_x);
     const int x1 = cell_at(box.x1 - 1 + margin_x, rule.picture_width, shift_x);
     const int y0 = cell_at(box.y0 - margin_y, rule.picture_height, shift_y);
@@ -172,8 +172,6 @@ void reserve_units(RegionPlan *list, int k, const Level &level, const Footprint 
   const int items = columns * groups * cut.down;
 
   list->cut[k] = cut;
-  list->unit_rows =
-      larger(list->unit_rows, (cut.down * footprint->height + level.shift_y) >> level.shift_y);
   list->units[k] = larger(list->units[k], units_of(footprint, &cut));
   /* Smaller footprints with as large blocks may have more rows in a unit, unless the cut is theirs.
    */
@@ -186,7 +184,7 @@ void reserve_units(RegionPlan *list, int k, const Level &level, const Footprint 
 } // namespace
 
 bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgParams *params,
-                      const CfRegions *regions, bool stays)
+                      const CfRegions *regions)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
   Largest largest = {};
@@ -199,10 +197,10 @@ bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgPa
     return false;
   const bool soft = list->rule.reach > 0 || regions->shape != CF_REGION_RECTANGLE;
   list->needs_grid_barrier = soft || !list->rule.single;
-  list->units[0] = list->units[1] = list->items = list->unit_rows = 0;
+  list->units[0] = list->units[1] = list->items = 0;
   if (list->rule.width * list->rule.height > kWholePixels || !pack_boxes(list, regions, &largest))
     return false;
-  list->overlaps = list->boxes > 1 && (!(stays || list->needs_grid_barrier) || may_meet(list));
+  list->overlaps = list->boxes > 1 && may_meet(list);
   list->needs_grid_barrier = list->needs_grid_barrier && list->overlaps;
   list->unit_items =
       soft && !list->needs_grid_barrier && list->boxes <= kFewShapes ? kFewItems : kUnitItems;
@@ -215,11 +213,6 @@ bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgPa
   }
   list->blocks = (list->units[0] + (format->planes - 1) * list->units[1]) * list->boxes;
   list->exact_offsets = false;
-  list->has_pixels =
-      list->rule.width > 0 ? list->rule.width == 1 && list->rule.height == 1 : largest.width[1] > 0;
-  /* Units of square blocks never have more rows of samples. */
-  if (soft && list->rule.width > 0 && list->unit_rows > kSoftRows)
-    return false;
   return list->items <= kMostItems && (list->blocks <= kMostBlocks || count_units(list, video));
 }
 
@@ -230,9 +223,9 @@ bool count_units(RegionPlan *list, const CfVideo *video)
   list->exact_offsets = true;
   list->blocks = 0;
   for (int i = 0; i < list->boxes; i++) {
-    const Footprint footprint = footprint_of(&list->rule, &list->box[i]);
+    const Footprint footprint = footprint_of(&list->rule, &list->list.box[i]);
 
-    list->start[i] = (uint16_t)list->blocks;
+    list->list.start[i] = (uint16_t)list->blocks;
     for (int k = 0; k < 2 && k < format->planes; k++) {
       const Level level = level_of(format, k);
       const UnitShape cut =

@@ -57,28 +57,34 @@ struct UnitShape {
   int across, down;
 };
 
-/* What a launch is made of. */
-struct RegionPlan {
+/* What the CTAs of a launch know of its list. */
+struct UnitPlan {
   FootprintRule rule;
   int boxes;
   int units[2];            /* most of a region in the first plane, and in each other */
   UnitShape cut[2];        /* in these planes, where all blocks have one size */
-  int unit_items, items;   /* of a unit: aimed at, and most */
-  int unit_rows;           /* most of a unit in samples, where all blocks have one size */
-  int blocks;              /* CTAs: so many units for each region, or as many as each has */
-  bool exact_offsets;      /* the latter */
-  bool has_pixels;         /* blocks of 1x1 */
+  int unit_items;          /* of a unit: aimed at */
+  bool exact_offsets;      /* as many CTAs as each region has units; else units for each */
   bool overlaps;           /* any two may share blocks, */
   bool needs_grid_barrier; /* and it is not clear whose blocks these are */
+};
+
+/* The list of regions, which travels with the launch. */
+struct BoxList {
   Box box[kMostRegions];
-  uint16_t start[kMostRegions]; /* the first unit of each, where they were exact_offsets */
+  uint16_t start[kMostRegions]; /* the first unit of each, with exact_offsets */
+};
+
+struct RegionPlan : UnitPlan {
+  BoxList list;
+  int items;  /* most of a unit */
+  int blocks; /* CTAs */
 };
 
 /* Prepares for a list in a format of 1, 2 or 4 channels a plane, whose rows start at multiples of
- * 16 bytes. If it `stays` for many jobs, preparing may take longer than it saves for one. False
- * where blocks are large, or the list is too long. */
+ * 16 bytes. False where blocks are large, or the list is too long. */
 bool make_region_plan(RegionPlan *list, const CfVideo *video, const CfBlockavgParams *params,
-                      const CfRegions *regions, bool stays);
+                      const CfRegions *regions);
 
 /* Counts the units of each region, which takes longer, but leaves no CTAs without work.
  * False if there are too many. */

@@ -14,8 +14,6 @@ constexpr int kThreads = 256;     /* of a CTA */
 constexpr int kResident = 4;      /* CTAs on an SM */
 constexpr int kTileBlocks = 2048; /* most blocks side by side in a tile */
 constexpr int kWholeRows = 128;   /* luma rows; taller blocks give too few tiles to fill a GPU */
-constexpr int kSplitRows = 64;    /* of a tile of fixed size, for larger blocks */
-constexpr int kSplitColumns = 64; /* likewise, of 16 bytes */
 
 /* Loads in flight of a thread. More spill registers, fewer leave too little memory traffic. */
 template <bool Aligned> constexpr int kInFlight = Aligned ? 8 : 5;
@@ -27,15 +25,14 @@ template <int Channels> constexpr int kItemRows = Channels == 4 ? 8 : 4; /* item
 
 constexpr int kUnitItems = 256;    /* most items of a unit, and most blocks of one, */
 constexpr int kMostItems = 768;    /* but where a single block has more items */
-constexpr int kWholePixels = 8192; /* luma pixels; larger blocks are for regions_general.h */
-constexpr int kSoftRows = 1024;    /* most of a unit whose samples are looked at one by one */
+constexpr int kWholePixels = 8192; /* luma pixels; larger blocks are for general.h */
 constexpr int kFewShapes = 16;     /* up to so many, units of such samples are smaller: */
 constexpr int kFewItems = 64;      /* of so many items, for as many threads */
 constexpr int kMostBlocks = 8192;  /* CTAs that end at once cost little, but not nothing */
-constexpr int kAroundRows = 4;     /* of a thread that copies what no region covers */
 
-/* --- any regions (regions_general.h) --- */
+/* --- anything (general.h) --- */
 
 constexpr int kSlicePixels = 4096; /* luma pixels that a warp sums up, or one row of a wide block */
+constexpr int kLanePixels = 32;    /* of smaller blocks, that a lane may have to itself */
 
 } // namespace cf::blockavg

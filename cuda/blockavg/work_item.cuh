@@ -16,25 +16,9 @@ extern "C" {
 namespace cf::blockavg
 {
 
-struct FusedFrame {
+struct FusedFrame : UnitPlan {
   Job job;
-  FootprintRule rule;
   CfCoverageRule coverage;
-  int alpha; /* its channel, -1 without */
-  int boxes;
-  int units[2]; /* as in RegionPlan */
-  UnitShape cut[2];
-  int unit_items;
-  int blocks;              /* for units; those that follow copy what lies around */
-  bool exact_offsets;      /* as in RegionPlan */
-  bool overlaps;           /* likewise */
-  bool needs_grid_barrier; /* no CTA may write before all have read; the launch is cooperative */
-};
-
-/* The list of regions, which travels with the launch. */
-struct InlineList {
-  Box box[kMostRegions];
-  uint16_t start[kMostRegions]; /* the first unit of each, with exact_offsets */
 };
 
 /* Some whole blocks of a footprint in one plane; the same for all threads. */
@@ -142,35 +126,27 @@ __device__ inline Item locate_item(const Unit &unit, const Plane &plane, int ind
   return item;
 }
 
-/* Of a row, `available` bytes from there on belong to the picture. */
-template <int kRows>
-__device__ inline void load_rows(const uint8_t *source, int stride, int rows, int available,
-                                 uint4 (&v)[kRows])
+template <int PixelBytes, int kRows>
+__device__ inline void load_item(const Plane &plane, const Item &item, uint4 (&v)[kRows])
 {
+  const int stride = (int)plane.source_stride, available = plane.width * PixelBytes - item.offset;
+  const uint8_t *source = plane.source + (ptrdiff_t)item.y * stride + item.offset;
+
   if (__builtin_expect(available >= kColumnBytes, true)) {
 #pragma unroll
     for (int i = 0; i < kRows; i++) {
-      if (i < rows)
+      if (i < item.rows)
         v[i] = __ldcs((const uint4 *)(source + i * stride));
     }
   } else {
 #pragma unroll 1
-    for (int i = 0; i < rows; i++) {
-      const uint4 some = load_bytes(source + i * stride, available);
+    for (int i = 0; i < item.rows; i++) {
+      const uint4 some = load_end(source + i * stride, available);
 #pragma unroll
       for (int k = 0; k < kRows; k++)
         v[k] = k == i ? some : v[k];
     }
   }
-}
-
-template <int PixelBytes, int kRows>
-__device__ inline void load_item(const Plane &plane, const Item &item, uint4 (&v)[kRows])
-{
-  const int stride = (int)plane.source_stride;
-
-  load_rows<kRows>(plane.source + (ptrdiff_t)item.y * stride + item.offset, stride, item.rows,
-                   plane.width * PixelBytes - item.offset, v);
 }
 
 /* Ones in the bytes from `first` on. */
@@ -270,57 +246,52 @@ __device__ inline void write_rows(uint8_t *destination, ptrdiff_t stride, int be
   }
 }
 
-/* The bytes first..end - 1 of a column that reach one of its ends, in powers of two: these lie on
- * multiples of their sizes. */
+/* Writes the bytes of rows begin .. end - 1 that have their bit set, in pieces on multiples of
+ * their sizes. */
 template <int kRows>
-__device__ inline void write_end(uint8_t *destination, ptrdiff_t stride, int begin, int end,
-                                 const uint4 &line, int first, int count)
+__device__ inline void write_pieces(uint8_t *destination, ptrdiff_t stride, int begin, int end,
+                                    const uint4 &line, unsigned bits)
 {
-  const bool right = first > 0;
-
-  if (count & 8) {
-    const int at = right ? 8 : 0;
-    write_rows<kRows>(destination + at, stride, begin, end,
-                      right ? make_uint2(line.z, line.w) : make_uint2(line.x, line.y));
+  if (bits == 0xffff) {
+    write_rows<kRows>(destination, stride, begin, end, line);
+    return;
   }
-  if (count & 4) {
-    const int at = right ? 16 - (count & 12) : count & 8;
-    write_rows<kRows>(destination + at, stride, begin, end, word_at(line, at));
+#pragma unroll 1
+  while (bits) {
+    const int at = __ffs((int)bits) - 1;
+    const unsigned from = bits >> at;
+
+    if (at % 8 == 0 && (from & 0xff) == 0xff) {
+      write_rows<kRows>(destination + at, stride, begin, end,
+                        at ? make_uint2(line.z, line.w) : make_uint2(line.x, line.y));
+      bits &= ~(0xffu << at);
+    } else if (at % 4 == 0 && (from & 0xf) == 0xf) {
+      write_rows<kRows>(destination + at, stride, begin, end, word_at(line, at));
+      bits &= ~(0xfu << at);
+    } else if (at % 2 == 0 && (from & 3) == 3) {
+      write_rows<kRows>(destination + at, stride, begin, end, (uint16_t)word_at(line, at));
+      bits &= ~(3u << at);
+    } else {
+      write_rows<kRows>(destination + at, stride, begin, end, (uint8_t)word_at(line, at));
+      bits &= bits - 1;
+    }
   }
-  if (count & 2) {
-    const int at = right ? 16 - (count & 14) : count & 12;
-    write_rows<kRows>(destination + at, stride, begin, end, (uint16_t)word_at(line, at));
-  }
-  if (count & 1) {
-    const int at = right ? 16 - count : count & 14;
-    write_rows<kRows>(destination + at, stride, begin, end, (uint8_t)word_at(line, at));
-  }
-}
-
-/* Bits for the bytes of an item, 16 for a row. */
-template <int kRows> struct ItemMask {
-  uint64_t word[kRows / 4];
-};
-
-template <int kRows> __device__ inline ItemMask<kRows> no_bytes()
-{
-  ItemMask<kRows> mask;
-
-#pragma unroll
-  for (int i = 0; i < kRows / 4; i++)
-    mask.word[i] = 0;
-  return mask;
-}
-
-/* Ones from bit `first` on. */
-__device__ inline uint64_t bits_from(int first)
-{
-  return first <= 0 ? ~0ull : first >= 64 ? 0 : ~0ull << first;
 }
 
 /* The bytes that an item has of a rectangle of samples. */
 struct Extent {
   int first, last, begin, end;
+
+  __device__ bool is_empty() const
+  {
+    return first >= last || begin >= end;
+  }
+
+  /* Of a row, if not empty. */
+  __device__ unsigned bits() const
+  {
+    return 0xffffu >> (kColumnBytes - last) & 0xffffu << first;
+  }
 };
 
 template <int PixelBytes>
@@ -333,117 +304,18 @@ __device__ inline Extent extent_in_item(const Unit &unit, const Item &item, cons
           min(rect.y1 - item.y, item.rows)};
 }
 
-template <int kRows> __device__ inline ItemMask<kRows> bytes_of(const Extent &extent)
+__device__ inline uint8_t *destination_of(const Plane &plane, const Item &item)
 {
-  const uint64_t line =
-      (uint64_t)(0xffffu >> (kColumnBytes - extent.last) & 0xffffu << extent.first) *
-      0x0001000100010001ull;
-  ItemMask<kRows> mask;
-
-#pragma unroll
-  for (int i = 0; i < kRows / 4; i++)
-    mask.word[i] =
-        line & bits_from(16 * (extent.begin - 4 * i)) & ~bits_from(16 * (extent.end - 4 * i));
-  return mask;
+  return plane.destination + item.y * plane.destination_stride + item.offset;
 }
 
-template <int kRows> __device__ inline unsigned row_of(const ItemMask<kRows> &mask, int row)
+template <int kRows>
+__device__ inline void write_extent(const Plane &plane, const Item &item, const uint4 &line,
+                                    const Extent &extent)
 {
-  return (unsigned)((row < 4 ? mask.word[0] : mask.word[kRows / 4 - 1]) >> 16 * (row & 3)) & 0xffff;
-}
-
-/* What the rows of an item become, if that is the same for all. */
-struct SameRows {
-  uint4 line;
-
-  __device__ const uint4 &operator()(int) const
-  {
-    return line;
-  }
-};
-
-/* A piece of each row. */
-template <int kRows, typename Piece, typename Rows>
-__device__ inline void write_pieces(uint8_t *destination, int stride, int begin, int end, int at,
-                                    const Rows &rows)
-{
-#pragma unroll
-  for (int i = 0; i < kRows; i++) {
-    if (i >= begin && i < end)
-      *(Piece *)(destination + i * stride + at) = (Piece)word_at(rows(i), at);
-  }
-}
-
-/* Rows with the same bytes go together, these in pieces on multiples of their sizes. */
-template <int kRows, typename Rows>
-__device__ inline void write_bytes(uint8_t *destination, int stride, int count, const Rows &rows,
-                                   const ItemMask<kRows> &mask)
-{
-#pragma unroll 1
-  for (int begin = 0, end; begin < count; begin = end) {
-    unsigned bits = row_of(mask, begin);
-
-    for (end = begin + 1; end < count && row_of(mask, end) == bits; end++)
-      ;
-    if (bits == 0xffff) {
-#pragma unroll
-      for (int i = 0; i < kRows; i++) {
-        if (i >= begin && i < end)
-          *(uint4 *)(destination + i * stride) = rows(i);
-      }
-      continue;
-    }
-#pragma unroll 1
-    while (bits) {
-      const int at = __ffs((int)bits) - 1;
-      const unsigned from = bits >> at;
-
-      if (at % 4 == 0 && (from & 0xf) == 0xf) {
-        write_pieces<kRows, uint32_t>(destination, stride, begin, end, at, rows);
-        bits &= ~(0xfu << at);
-      } else if (at % 2 == 0 && (from & 3) == 3) {
-        write_pieces<kRows, uint16_t>(destination, stride, begin, end, at, rows);
-        bits &= ~(3u << at);
-      } else {
-        write_pieces<kRows, uint8_t>(destination, stride, begin, end, at, rows);
-        bits &= bits - 1;
-      }
-    }
-  }
-}
-
-template <int kRows, typename Rows>
-__device__ inline void write_bytes(const Plane &plane, const Item &item, const Rows &rows,
-                                   const ItemMask<kRows> &mask)
-{
-  const int stride = (int)plane.destination_stride;
-
-  write_bytes<kRows>(plane.destination + (ptrdiff_t)item.y * stride + item.offset, stride,
-                     item.rows, rows, mask);
-}
-
-template <int PixelBytes, int kRows>
-__device__ inline void write_rectangle(const Plane &plane, const Item &item, const uint4 &line,
-                                       const Extent &extent)
-{
-  const int first = extent.first, last = extent.last, begin = extent.begin, end = extent.end;
-  const int stride = (int)plane.destination_stride;
-  uint8_t *destination = plane.destination + (ptrdiff_t)item.y * stride + item.offset;
-
-  if (first >= last || begin >= end)
-    return;
-  if ((first > 0 && last < kColumnBytes)) {
-#pragma unroll 1
-    for (int i = begin; i < end; i++) {
-#pragma unroll 1
-      for (int at = first; at < last; at++)
-        destination[i * stride + at] = (uint8_t)word_at(line, at);
-    }
-  } else if (last - first < kColumnBytes) {
-    write_end<kRows>(destination, stride, begin, end, line, first, last - first);
-  } else {
-    write_rows<kRows>(destination, stride, begin, end, line);
-  }
+  if (!extent.is_empty())
+    write_pieces<kRows>(destination_of(plane, item), plane.destination_stride, extent.begin,
+                        extent.end, line, extent.bits());
 }
 
 /* Colours of the unit's blocks, each in place of the first of its sums. */
@@ -464,7 +336,7 @@ __device__ inline void finish_blocks(const Job &job, const Unit &unit, const Pla
     for (int k = 0; k < C; k++)
       total[k] = sums[i * C + k];
     if (pixels) /* blocks smaller than a chroma sample may own none */
-      sums[i * C] = Sums::template finish<uint32_t>(total, pixels, job);
+      sums[i * C] = Sums::finish(total, pixels, job);
   }
 }
 

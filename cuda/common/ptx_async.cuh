@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Asynchronous copies to shared memory (cp.async, sm_80 and newer), loads with cache hints, and
- * shared stores by address. A thread's copies are its own: others see them after the thread has
- * waited and a barrier has followed. In code for older GPUs they compile to nothing and must not be
- * reached.
+ * shared loads and stores by address. A thread's copies are its own: others see them after the
+ * thread has waited and a barrier has followed. In code for older GPUs they compile to nothing and
+ * must not be reached.
  */
 #pragma once
 
@@ -72,6 +72,24 @@ __device__ inline void cp_async_commit_and_wait()
 __device__ inline void st_shared(uint32_t to, uint32_t word)
 {
   asm volatile("st.shared.u32 [%0], %1;" : : "r"(to), "r"(word) : "memory");
+}
+
+__device__ inline float2 ld_shared_float2(uint32_t from)
+{
+  float2 two;
+
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(two.x), "=f"(two.y) : "r"(from));
+  return two;
+}
+
+__device__ inline float4 ld_shared_float4(uint32_t from)
+{
+  float4 four;
+
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
+               : "r"(from));
+  return four;
 }
 
 /* Starts to load the line that holds `from` into the L2 cache. */

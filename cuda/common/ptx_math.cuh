@@ -19,45 +19,20 @@ __device__ inline float fma_saturate(float a, float b, float c)
   return result;
 }
 
-__device__ inline float reciprocal_approx(float x)
-{
-  float result;
-
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-
-__device__ inline float rsqrt_approx(float x)
-{
-  float result;
-
-  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-
-__device__ inline float sqrt_approx(float x)
-{
-  float result;
-
-  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-
-__device__ inline float exp2_approx(float x)
-{
-  float result;
-
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-
-__device__ inline float log2_approx(float x)
-{
-  float result;
-
-  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
+#define CF_APPROX(name, instruction)                                                               \
+  __device__ inline float name(float x)                                                            \
+  {                                                                                                \
+    float result;                                                                                  \
+                                                                                                   \
+    asm(instruction ".approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));                            \
+    return result;                                                                                 \
+  }
+CF_APPROX(reciprocal_approx, "rcp")
+CF_APPROX(rsqrt_approx, "rsqrt")
+CF_APPROX(sqrt_approx, "sqrt")
+CF_APPROX(exp2_approx, "ex2")
+CF_APPROX(log2_approx, "lg2")
+#undef CF_APPROX
 
 /* Four of the bytes of a (0 to 3) and b (4 to 7), chosen by the hexadecimal digits of `select`, the
  * lowest digit first. */

@@ -128,26 +128,6 @@ __device__ inline void ldmatrix_x4_trans_constant(uint32_t (&fragment)[4], uint3
 #endif
 }
 
-__device__ inline void ldmatrix_x2(uint32_t *fragment, uint32_t address)
-{
-#ifdef CF_HAVE_MMA
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
-               : "=r"(fragment[0]), "=r"(fragment[1])
-               : "r"(address)
-               : "memory");
-#endif
-}
-
-__device__ inline void ldmatrix_x2_trans(uint32_t *fragment, uint32_t address)
-{
-#ifdef CF_HAVE_MMA
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
-               : "=r"(fragment[0]), "=r"(fragment[1])
-               : "r"(address)
-               : "memory");
-#endif
-}
-
 /* An 8 x 8 fragment of which lane 4 r + c has columns 2 c and 2 c + 1 of row r, transposed. */
 __device__ inline uint32_t movmatrix_trans(uint32_t fragment)
 {

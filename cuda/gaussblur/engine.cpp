@@ -286,4 +286,5 @@ extern "C" const CfEngine cf_gaussblur_cuda = {
     true /* regions */,
     cf::gaussblur::halo,
     cf::gaussblur::run_packed,
+    true /* regions_in_place */,
 };

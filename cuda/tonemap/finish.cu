@@ -104,7 +104,6 @@ __device__ __forceinline__ float encode(float light)
 __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &tables,
                                            const Colour &light, float plane, float base)
 {
-  Line room, saturation;
   const float from_red = light.red - light.green, from_blue = light.blue - light.green;
   const auto mixed = [&](const float(&weights)[2], float more) {
     return fmaf(weights[0], from_red, fmaf(weights[1], from_blue, more));
@@ -116,7 +115,8 @@ __device__ __forceinline__ Colour finished(const Tones &tones, const LookUps &ta
   const float below = fminf(fminf(way.red, way.green), way.blue);
   const float own = tables.gain_of(plane);
 
-  load_two_lines(tables.rest.of(LookUps::line_of(plane)), &room, &saturation);
+  const float4 rest = ld_shared_float4(tables.rest.of(LookUps::line_of(plane)));
+  const Line room = {rest.x, rest.y}, saturation = {rest.z, rest.w}; /* as Tables::Rest has them */
   float gain = exp2_approx(
       own + local(tones, plane - base, tables.gain_of(base) - own, on_line(room, plane)));
   gain *= roll_off(gain * fmaf((float)CF_TONEMAP_BRIGHTEST, above, luminance), tables.most);

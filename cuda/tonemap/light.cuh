@@ -170,19 +170,9 @@ template <typename Entry> struct Table {
 
 __device__ __forceinline__ Line load_line(uint32_t address)
 {
-  Line line;
+  const float2 line = ld_shared_float2(address);
 
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
-               : "=f"(line.offset), "=f"(line.slope)
-               : "r"(address));
-  return line;
-}
-
-__device__ __forceinline__ void load_two_lines(uint32_t address, Line *first, Line *second)
-{
-  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(first->offset), "=f"(first->slope), "=f"(second->offset), "=f"(second->slope)
-               : "r"(address));
+  return {line.x, line.y};
 }
 
 __device__ __forceinline__ float on_line(const Line &line, float x)

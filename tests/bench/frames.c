@@ -92,7 +92,7 @@ CfJob cf_work_job(const CfWork *work, int number)
                   .destination = frame->device_destination.planes,
                   .stream = frames->memory->stream()};
   job.regions = work->regions;
-  if (work->regions && work->engine->in_place)
+  if (work->regions && cf_engine_works_in_place(work->engine, work->regions))
     job.destination = job.source;
   return job;
 }

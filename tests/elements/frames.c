@@ -277,13 +277,11 @@ GST_START_TEST(shared_buffers_stay_untouched)
 }
 GST_END_TEST;
 
-GST_START_TEST(block_average_reuses_a_writable_buffer)
+/* `want` is freed. */
+static void assert_reuses_its_buffer(const ElementCase *element, const char *settings,
+                                     CfTestPicture *source, CfTestPicture *want)
 {
-  const ElementCase *element = &element_cases[2];
-  const CfVideo video = cf_video(CF_FORMAT_NV21, 26, 15);
-  Stream stream = stream_new(element, element->working, &video, NULL);
-  CfTestPicture *source = new_picture(&video, CF_LAYOUT_PADDED, CF_PATTERN_NOISE, 5);
-  CfTestPicture *want = engine_output(element, element->working, source);
+  Stream stream = stream_new(element, settings, &source->video, NULL);
   GstBuffer *buffer = buffer_from_picture(source, 0);
   GstBuffer *result = filter_buffer(stream.harness, buffer);
   int plane;
@@ -295,6 +293,29 @@ GST_START_TEST(block_average_reuses_a_writable_buffer)
   assert_shows(result, want, "in place");
   cf_picture_free(want);
   stream_free(&stream);
+}
+
+GST_START_TEST(block_average_reuses_a_writable_buffer)
+{
+  const ElementCase *element = &element_cases[2];
+  const CfVideo video = cf_video(CF_FORMAT_NV21, 26, 15);
+  CfTestPicture *source = new_picture(&video, CF_LAYOUT_PADDED, CF_PATTERN_NOISE, 5);
+
+  assert_reuses_its_buffer(element, element->working, source,
+                           engine_output(element, element->working, source));
+}
+GST_END_TEST;
+
+GST_START_TEST(blur_of_regions_reuses_a_writable_buffer)
+{
+  const CfVideo video = cf_video(CF_FORMAT_NV12, 64, 48);
+  const CfRegion region = {10, 8, 20, 16};
+  const CfRegions regions = {.region = &region, .count = 1, .feather = 3.0};
+  CfTestPicture *source = new_picture(&video, CF_LAYOUT_PADDED, CF_PATTERN_NOISE, 5);
+
+  assert_reuses_its_buffer(
+      &element_cases[1], "sigma=9 roi-mode=inside roi-feather=3 regions=10,8,20,16", source,
+      engine_output_in_regions(element_cases[1].effect, "sigma=9", source, &regions));
 }
 GST_END_TEST;
 
@@ -406,6 +427,7 @@ static void add_tests(TCase *tests)
   tcase_add_loop_test(tests, caps_change_in_mid_stream, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, shared_buffers_stay_untouched, 0, N_ELEMENTS);
   tcase_add_test(tests, block_average_reuses_a_writable_buffer);
+  tcase_add_test(tests, blur_of_regions_reuses_a_writable_buffer);
   tcase_add_loop_test(tests, interlaced_frames_are_filtered_by_field, 0, N_ELEMENTS);
   tcase_add_loop_test(tests, mixed_frames_say_what_they_are, 0, N_ELEMENTS);
 }

@@ -180,6 +180,7 @@ static const char *algorithm(const void *opaque)
       .algorithm = algorithm,                                                                      \
       .close = close_state,                                                                        \
       .regions = knows_regions,                                                                    \
+      .regions_in_place = knows_regions,                                                           \
   };
 
 ENGINE(blockavg, true, true)

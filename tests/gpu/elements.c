@@ -158,7 +158,7 @@ GST_START_TEST(regions_follow_metas)
 
   fail_if(same_samples(source, want));
   output = filter_buffer(harness, buffer);
-  fail_unless((output == buffer) == (masks[__i__].effect == &cf_blockavg), "in place or not");
+  fail_unless(output == buffer, "not in place");
   assert_near(output, want, "with metas");
   fail_unless_equals_int(count_regions(output), 2);
   gst_buffer_unref(output);

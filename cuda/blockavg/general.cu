@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * RegionWork is one region's share: its footprint, which is the blocks of its grid that it may
- * cover, and where its items stand in each grid. sum_slices: a warp sums up some rows of a block.
- * finish_blocks: a thread turns the sums of a block into a colour. write_samples: a CTA looks at a
- * tile of samples that a region may cover, and writes those that the region owns. As nothing is
- * written before all sums are there, source and destination may be the same.
+ * cover, and where its items stand in each grid. sum_slices: some lanes sum up some rows of a
+ * block. finish_blocks: a thread turns the sums of a block into a colour. write_samples: a CTA
+ * looks at a tile of samples that a region may cover, and writes those that the region owns. As
+ * nothing is written before all sums are there, source and destination may be the same. A frame is
+ * what lies outside no region.
  */
-#include "cuda/blockavg/regions_general.h"
+#include "cuda/blockavg/general.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-#include "cuda/blockavg/tuning.h"
+#include "cuda/blockavg/job.cuh"
 #include "cuda/common/int_math.cuh"
 #include "cuda/common/launch.cuh"
 #include "cuda/regions/shape_list.cuh"
@@ -26,13 +27,10 @@ namespace cf::blockavg
 namespace
 {
 
-constexpr int kWarps = kThreads / 32;
-
 /* Sums of a slice fit 32 bits, also of colours times alpha. */
 static_assert(kSlicePixels <= 16384, "as a row of the widest block");
 
-/* Samples of a tile of write_samples: a thread each. */
-constexpr int kTileWidth = 32, kTileHeight = kThreads / kTileWidth;
+constexpr int kTileWidth = 128, kTileHeight = 16; /* samples of a tile of write_samples */
 
 struct RegionWork {
   int shape;           /* index in the shape list; -1: what lies outside all regions */
@@ -47,25 +45,15 @@ struct RegionWork {
   int64_t first_tile;  /* likewise */
 };
 
-struct Plane {
-  const uint8_t *source;
-  uint8_t *destination;
-  ptrdiff_t source_stride, destination_stride; /* bytes */
-  int width, height, channels, shift_x, shift_y;
-};
-
 struct Frame {
-  Plane plane[CF_MAX_PLANES];
-  int mode;       /* CfBlockavgMode */
-  int alpha;      /* channel by which colours are weighted, -1 without */
-  int shift;      /* of code values in samples */
-  uint32_t mask;  /* of a code value */
-  uint32_t empty; /* pixel of blocks without any alpha */
-  int count;      /* of regions */
+  Job job;
+  int mode;  /* CfBlockavgMode */
+  int lanes; /* for a slice: 1, 2, 4 .. 32 */
+  int count; /* of regions */
   const RegionWork *work;
-  int64_t blocks, slices, tiles; /* of all regions, in each plane */
-  unsigned long long *sums;      /* [plane][block][CF_MAX_CHANNELS] */
-  uint64_t *colours;             /* [plane][block]: a pixel as in memory */
+  int64_t blocks, slices, tiles;           /* of all regions, in each plane */
+  unsigned long long *sums[CF_MAX_PLANES]; /* [block][channel] */
+  uint32_t *colours;                       /* [plane][block]: a pixel as in memory */
   CfShapeList shapes;
 };
 
@@ -107,32 +95,33 @@ template <typename Sample>
 __device__ void add_pixel(const Frame &frame, const Plane &plane, const Sample *pixel,
                           uint32_t (&total)[CF_MAX_CHANNELS])
 {
-  const bool weighted = frame.alpha >= 0 && frame.mode == CF_BLOCKAVG_AVERAGE;
-  const uint32_t weight = weighted ? pixel[frame.alpha] : 1;
+  const Job &job = frame.job;
+  const bool weighted = job.alpha >= 0 && frame.mode == CF_BLOCKAVG_AVERAGE;
+  const uint32_t weight = weighted ? pixel[job.alpha] : 1;
 
 #pragma unroll
   for (int k = 0; k < CF_MAX_CHANNELS; k++) {
     if (k < plane.channels) {
-      const uint32_t code = (uint32_t)pixel[k] >> frame.shift & frame.mask;
+      const uint32_t code = (uint32_t)pixel[k] >> job.shift & job.mask;
 
-      total[k] = combine(frame.mode, total[k], k == frame.alpha ? code : code * weight);
+      total[k] = combine(frame.mode, total[k], k == job.alpha ? code : code * weight);
     }
   }
 }
 
-/* A warp's slice of a block, added to the block's sums. */
+/* A slice of a block, added to the block's sums. */
 template <typename Sample>
 __global__ void __launch_bounds__(kThreads) sum_slices(const __grid_constant__ Frame frame)
 {
-  const int lane = (int)threadIdx.x % 32;
-  const int64_t number = (int64_t)blockIdx.x * kWarps + (int)threadIdx.x / 32;
-  if (number >= frame.slices)
-    return;
+  const int lane = (int)threadIdx.x % frame.lanes;
+  const int64_t item =
+      (int64_t)blockIdx.x * (kThreads / frame.lanes) + (int)threadIdx.x / frame.lanes;
+  const int64_t number = min(item, frame.slices - 1); /* whole warps exchange sums */
 
-  const Plane &plane = frame.plane[blockIdx.y];
-  const RegionWork &own = frame.work[find_work(frame, &RegionWork::first_slice, number)];
-  const int64_t local = number - own.first_slice;
-  const int block = (int)(local / own.slices), slice = (int)(local % own.slices);
+  const Plane &plane = frame.job.plane[blockIdx.y];
+  const RegionWork own = frame.work[find_work(frame, &RegionWork::first_slice, number)];
+  const int local = (int)(number - own.first_slice);
+  const int block = local / own.slices, slice = local % own.slices;
   const int column = block % own.columns, row = block / own.columns;
   const int slice_rows = div_up(own.grid.height, own.slices);
   CfRect samples = block_samples(own, plane, column, row);
@@ -146,20 +135,22 @@ __global__ void __launch_bounds__(kThreads) sum_slices(const __grid_constant__ F
 #pragma unroll
   for (int k = 0; k < CF_MAX_CHANNELS; k++)
     total[k] = neutral;
-  for (int y = samples.y0; y < samples.y1; y++) {
+  const int across = min(frame.lanes, samples.x1 - samples.x0 <= 16 ? 16 : 32);
+  for (int y = samples.y0 + lane / across; y < samples.y1; y += frame.lanes / across) {
     const Sample *source = (const Sample *)(plane.source + y * plane.source_stride);
 
-    for (int x = samples.x0 + lane; x < samples.x1; x += 32)
+    for (int x = samples.x0 + lane % across; x < samples.x1; x += across)
       add_pixel(frame, plane, source + (ptrdiff_t)x * plane.channels, total);
   }
 
-  unsigned long long *sums =
-      frame.sums + (blockIdx.y * frame.blocks + own.first_block + block) * CF_MAX_CHANNELS;
+  unsigned long long *sums = frame.sums[blockIdx.y] + (own.first_block + block) * plane.channels;
 #pragma unroll
   for (int k = 0; k < CF_MAX_CHANNELS; k++) {
-    for (int distance = 16; distance; distance /= 2)
+    if (k >= plane.channels)
+      break;
+    for (int distance = frame.lanes / 2; distance; distance /= 2)
       total[k] = combine(frame.mode, total[k], __shfl_xor_sync(~0u, total[k], distance));
-    if (lane != 0 || k >= plane.channels || total[k] == neutral)
+    if (lane != 0 || item > number || total[k] == neutral)
       continue;
     if (frame.mode == CF_BLOCKAVG_AVERAGE)
       atomicAdd(sums + k, (unsigned long long)total[k]);
@@ -179,7 +170,8 @@ __device__ uint32_t channel_value(const Frame &frame, const unsigned long long *
   if (frame.mode != CF_BLOCKAVG_AVERAGE)
     return (uint32_t)sums[k];
 
-  const unsigned long long divisor = frame.alpha < 0 || k == frame.alpha ? area : sums[frame.alpha];
+  const int alpha = frame.job.alpha;
+  const unsigned long long divisor = alpha < 0 || k == alpha ? area : sums[alpha];
   return (uint32_t)((sums[k] + divisor / 2) / divisor);
 }
 
@@ -191,83 +183,39 @@ __global__ void __launch_bounds__(kThreads)
   if (number >= frame.blocks)
     return;
 
-  const Plane &plane = frame.plane[blockIdx.y];
+  const Plane &plane = frame.job.plane[blockIdx.y];
   const RegionWork &own = frame.work[find_work(frame, &RegionWork::first_block, number)];
   const int block = (int)(number - own.first_block);
   const CfRect samples = block_samples(own, plane, block % own.columns, block / own.columns);
   const unsigned long long area =
       (unsigned long long)(samples.x1 - samples.x0) * (unsigned)(samples.y1 - samples.y0);
-  const int64_t at = blockIdx.y * frame.blocks + number;
-  const unsigned long long *sums = frame.sums + at * CF_MAX_CHANNELS;
-  uint64_t colour = 0;
+  const unsigned long long *sums = frame.sums[blockIdx.y] + number * plane.channels;
+  const int alpha = frame.job.alpha;
+  uint32_t colour = 0;
 
   if (area == 0) /* blocks smaller than a chroma sample may own none */
     return;
-  if (frame.alpha >= 0 && frame.mode == CF_BLOCKAVG_AVERAGE && sums[frame.alpha] == 0) {
-    colour = frame.empty;
+  if (alpha >= 0 && frame.mode == CF_BLOCKAVG_AVERAGE && sums[alpha] == 0) {
+    colour = frame.job.empty;
   } else {
     for (int k = 0; k < plane.channels; k++)
-      colour |= (uint64_t)(channel_value(frame, sums, k, area) << frame.shift) << sample_bits * k;
+      colour |= channel_value(frame, sums, k, area) << (frame.job.shift + sample_bits * k);
   }
-  frame.colours[at] = colour;
+  frame.colours[blockIdx.y * frame.blocks + number] = colour;
 }
 
 /* --- samples --- */
 
-/* `pixel` holds the source's samples where it is covered in part. */
+/* Writes a sample that the region may cover, if it is the region's. */
 template <typename Sample>
-__device__ void write_pixel(const Frame &frame, const Plane &plane, const Sample *source,
-                            Sample *pixel, uint64_t colour, uint32_t coverage)
+__device__ inline void write_sample(const Frame &frame, const RegionWork &own,
+                                    const CfTileShapes &near, const Plane &plane, int x, int y)
 {
-  constexpr int kBits = 8 * (int)sizeof(Sample);
-
-  if (sizeof(Sample) == 1 && frame.alpha >= 0 && coverage < CF_COVERED) {
-    uint8_t before[4], filtered[4];
-
-    for (int k = 0; k < 4; k++) {
-      before[k] = (uint8_t)source[k];
-      filtered[k] = (uint8_t)(colour >> 8 * k);
-    }
-    cf_mix_weighted((uint8_t *)pixel, before, filtered, frame.alpha, coverage);
-    return;
-  }
-  for (int k = 0; k < plane.channels; k++) {
-    const uint32_t filtered = (uint32_t)(Sample)(colour >> kBits * k);
-
-    pixel[k] =
-        coverage < CF_COVERED
-            ? (Sample)(cf_mix((uint32_t)source[k] >> frame.shift, filtered >> frame.shift, coverage)
-                       << frame.shift)
-            : (Sample)filtered;
-  }
-}
-
-/* A tile of the samples that a region may cover: those that the region owns. */
-template <typename Sample>
-__global__ void __launch_bounds__(kThreads) write_samples(const __grid_constant__ Frame frame)
-{
-  __shared__ CfTileShapes near;
-  const int64_t number = blockIdx.x;
-  const Plane &plane = frame.plane[blockIdx.y];
-  const RegionWork &own = frame.work[find_work(frame, &RegionWork::first_tile, number)];
-  const int tile = (int)(number - own.first_tile);
-  const int x1 = div_up(own.rect.x1, 1 << plane.shift_x);
-  const int y1 = div_up(own.rect.y1, 1 << plane.shift_y);
-  const int left = (own.rect.x0 >> plane.shift_x) + tile % own.tiles_x * kTileWidth;
-  const int top = (own.rect.y0 >> plane.shift_y) + tile / own.tiles_x * kTileHeight;
-  const int x = left + (int)threadIdx.x % kTileWidth, y = top + (int)threadIdx.x / kTileWidth;
-
-  if (own.keeps || left >= x1 || top >= y1)
-    return;
-  cf_find_shapes(frame.shapes,
-                 {left << plane.shift_x, top << plane.shift_y, (left + kTileWidth) << plane.shift_x,
-                  (top + kTileHeight) << plane.shift_y},
-                 &near);
-  if (x >= x1 || y >= y1)
-    return;
-
+  const bool whole = frame.shapes.count == 0; /* outside nothing lies everything */
   const CfCovered covered =
-      cf_sample_coverage(frame.shapes, near, x, y, plane.shift_x, plane.shift_y);
+      whole ? CfCovered{CF_COVERED, 0}
+            : cf_sample_coverage(frame.shapes, near, x, y, plane.shift_x, plane.shift_y);
+
   if (covered.coverage <= 0 || (own.shape >= 0 && covered.owner != own.shape))
     return;
   const int column = cf_grid_block(own.grid.x, own.grid.width, plane.shift_x, x);
@@ -275,16 +223,43 @@ __global__ void __launch_bounds__(kThreads) write_samples(const __grid_constant_
   const int64_t block = own.first_block + (int64_t)row * own.columns + column;
   const ptrdiff_t offset = (ptrdiff_t)x * plane.channels;
 
-  write_pixel(frame, plane, (const Sample *)(plane.source + y * plane.source_stride) + offset,
+  write_pixel(frame.job, plane.channels,
+              (const Sample *)(plane.source + y * plane.source_stride) + offset,
               (Sample *)(plane.destination + y * plane.destination_stride) + offset,
-              frame.colours[blockIdx.y * frame.blocks + block], (uint32_t)covered.coverage);
+              frame.colours[blockIdx.y * frame.blocks + block], covered.coverage);
+}
+
+/* A tile of the samples that a region may cover. */
+template <typename Sample>
+__global__ void __launch_bounds__(kThreads) write_samples(const __grid_constant__ Frame frame)
+{
+  __shared__ CfTileShapes near;
+  const int64_t number = blockIdx.x;
+  const Plane &plane = frame.job.plane[blockIdx.y];
+  const RegionWork own = frame.work[find_work(frame, &RegionWork::first_tile, number)];
+  const int tile = (int)(number - own.first_tile);
+  const int x1 = div_up(own.rect.x1, 1 << plane.shift_x);
+  const int y1 = div_up(own.rect.y1, 1 << plane.shift_y);
+  const int left = (own.rect.x0 >> plane.shift_x) + tile % own.tiles_x * kTileWidth;
+  const int top = (own.rect.y0 >> plane.shift_y) + tile / own.tiles_x * kTileHeight;
+
+  if (own.keeps || left >= x1 || top >= y1)
+    return;
+  cf_find_shapes(frame.shapes,
+                 {left << plane.shift_x, top << plane.shift_y, (left + kTileWidth) << plane.shift_x,
+                  (top + kTileHeight) << plane.shift_y},
+                 &near);
+  const int x = left + (int)threadIdx.x % kTileWidth;
+  for (int y = top + (int)threadIdx.x / kTileWidth; x < x1 && y < min(top + kTileHeight, y1);
+       y += kThreads / kTileWidth)
+    write_sample<Sample>(frame, own, near, plane, x, y);
 }
 
 } // namespace
 
 /* --- the host --- */
 
-struct GeneralRegions {
+struct GeneralMosaic {
   CfDevice *device;
   CfVideo video;
   int capacity;
@@ -294,7 +269,7 @@ struct GeneralRegions {
 namespace
 {
 
-bool reserve(GeneralRegions *self, int count, CfStatus *status)
+bool reserve(GeneralMosaic *self, int count, CfStatus *status)
 {
   if (count <= self->capacity)
     return true;
@@ -336,8 +311,8 @@ RegionWork make_work(const CfVideo *video, CfGrid grid, const CfRect &rect, int 
   return own;
 }
 
-/* Counts blocks, slices and tiles through the regions. */
-bool add_work(GeneralRegions *self, Frame *frame, RegionWork own, CfStatus *status)
+/* Counts blocks, slices and tiles through the regions, and finds out how many lanes slices need. */
+bool add_work(GeneralMosaic *self, Frame *frame, RegionWork own, CfStatus *status)
 {
   const int64_t blocks = (int64_t)own.columns * own.rows;
 
@@ -345,6 +320,8 @@ bool add_work(GeneralRegions *self, Frame *frame, RegionWork own, CfStatus *stat
   own.first_slice = frame->slices;
   own.first_tile = frame->tiles;
   frame->blocks += blocks;
+  while (frame->lanes < 32 && kLanePixels * frame->lanes < own.grid.width * own.grid.height)
+    frame->lanes *= 2;
   frame->slices += blocks * own.slices;
   frame->tiles += (int64_t)own.tiles_x * div_up(own.rect.y1 - own.rect.y0, kTileHeight);
   if (frame->slices > INT_MAX || frame->tiles > INT_MAX)
@@ -356,7 +333,7 @@ bool add_work(GeneralRegions *self, Frame *frame, RegionWork own, CfStatus *stat
 }
 
 /* A share for each shape, in the order and number of cf_shape_list_make(). */
-bool add_regions(GeneralRegions *self, Frame *frame, const CfBlockavgParams *params,
+bool add_regions(GeneralMosaic *self, Frame *frame, const CfBlockavgParams *params,
                  const CfRegions *regions, CfStatus *status)
 {
   const CfVideo *video = &self->video;
@@ -380,82 +357,61 @@ bool add_regions(GeneralRegions *self, Frame *frame, const CfBlockavgParams *par
   return true;
 }
 
-void describe(Frame *frame, const CfVideo *video, int mode, const CfJob *job)
-{
-  const CfFormatInfo *format = cf_format_info(video->format);
-
-  frame->mode = mode;
-  frame->alpha = cf_alpha_channel(&format->plane[0]);
-  frame->shift = format->shift;
-  frame->mask = (uint32_t)cf_max_code(format);
-  for (int k = 0; k < format->plane[0].channels; k++) {
-    const CfRole role = format->plane[0].role[k];
-
-    if (role == CF_ROLE_CHROMA_BLUE || role == CF_ROLE_CHROMA_RED)
-      frame->empty |= (uint32_t)cf_chroma_centre(video) << 8 * k;
-  }
-  for (int p = 0; p < format->planes; p++)
-    frame->plane[p] = {(const uint8_t *)job->source.data[p],
-                       (uint8_t *)job->destination.data[p],
-                       job->source.stride[p],
-                       job->destination.stride[p],
-                       cf_plane_width(video, p),
-                       cf_plane_height(video, p),
-                       format->plane[p].channels,
-                       format->plane[p].subsampling_x,
-                       format->plane[p].subsampling_y};
-}
-
 template <typename Sample>
-bool launch_all(const Frame &frame, int planes, cudaStream_t stream, CfStatus *status)
+bool launch_all(const Frame &frame, cudaStream_t stream, CfStatus *status)
 {
   Launch how = {};
 
   how.block = dim3(kThreads);
   how.stream = stream;
-  how.grid = dim3((unsigned)div_up<int64_t>(frame.slices, kWarps), (unsigned)planes);
-  if (!launch(how, "summing up the blocks of regions", status, sum_slices<Sample>, frame))
+  how.grid = dim3((unsigned)div_up<int64_t>(frame.slices, kThreads / frame.lanes),
+                  (unsigned)frame.job.planes);
+  if (!launch(how, "summing up the blocks in general", status, sum_slices<Sample>, frame))
     return false;
   how.grid.x = (unsigned)div_up<int64_t>(frame.blocks, kThreads);
-  if (!launch(how, "averaging the blocks of regions", status, finish_blocks, frame,
+  if (!launch(how, "averaging the blocks in general", status, finish_blocks, frame,
               8 * (int)sizeof(Sample)))
     return false;
   how.grid.x = (unsigned)frame.tiles;
-  return launch(how, "filling the blocks of regions", status, write_samples<Sample>, frame);
+  return launch(how, "filling the blocks in general", status, write_samples<Sample>, frame);
 }
 
-/* Scratch: sums, colours, the list of regions. */
-bool run_frame(const GeneralRegions *self, Frame *frame, cudaStream_t stream, CfStatus *status)
+/* Scratch: sums, the list of regions, colours. */
+bool run_frame(const GeneralMosaic *self, Frame *frame, cudaStream_t stream, CfStatus *status)
 {
   const CfFormatInfo *format = cf_format_info(self->video.format);
-  const size_t values = (size_t)frame->blocks * format->planes;
-  const size_t sum_bytes = values * CF_MAX_CHANNELS * sizeof *frame->sums;
-  const size_t colour_bytes = values * sizeof *frame->colours;
   const size_t list_bytes = (size_t)frame->count * sizeof(RegionWork);
-  uint8_t *scratch = (uint8_t *)cf_scratch_take(self->device, sum_bytes + colour_bytes + list_bytes,
-                                                stream, status);
+  const size_t colour_bytes = (size_t)frame->blocks * format->planes * sizeof *frame->colours;
+  size_t sums = 0, first[CF_MAX_PLANES];
 
+  for (int p = 0; p < format->planes; p++) {
+    first[p] = sums;
+    sums += (size_t)frame->blocks * format->plane[p].channels;
+  }
+  const size_t sum_bytes = sums * sizeof *frame->sums[0];
+  uint8_t *scratch = (uint8_t *)cf_scratch_take(self->device, sum_bytes + list_bytes + colour_bytes,
+                                                stream, status);
   if (!scratch)
     return false;
-  frame->sums = (unsigned long long *)scratch;
-  frame->colours = (uint64_t *)(scratch + sum_bytes);
-  frame->work = (const RegionWork *)(scratch + sum_bytes + colour_bytes);
-  const bool good =
-      cf_device_fill(scratch, frame->mode == CF_BLOCKAVG_MIN ? 0xff : 0, sum_bytes, stream,
-                     status) &&
-      cf_cuda_ok(cudaMemcpyAsync(scratch + sum_bytes + colour_bytes, self->work, list_bytes,
-                                 cudaMemcpyHostToDevice, stream),
-                 "copying regions to the device", status) &&
-      (cf_sample_bytes(format) == 2 ? launch_all<uint16_t>(*frame, format->planes, stream, status)
-                                    : launch_all<uint8_t>(*frame, format->planes, stream, status));
+  for (int p = 0; p < format->planes; p++)
+    frame->sums[p] = (unsigned long long *)scratch + first[p];
+  frame->work = (const RegionWork *)(scratch + sum_bytes);
+  frame->colours = (uint32_t *)(scratch + sum_bytes + list_bytes);
+  const bool good = cf_device_fill(scratch, frame->mode == CF_BLOCKAVG_MIN ? 0xff : 0, sum_bytes,
+                                   stream, status) &&
+                    cf_cuda_ok(cudaMemcpyAsync(scratch + sum_bytes, self->work, list_bytes,
+                                               cudaMemcpyHostToDevice, stream),
+                               "copying regions to the device", status) &&
+                    (cf_sample_bytes(format) == 2 ? launch_all<uint16_t>(*frame, stream, status)
+                                                  : launch_all<uint8_t>(*frame, stream, status));
   return cf_scratch_give(self->device, scratch, stream, good ? status : nullptr) && good;
 }
 
 } // namespace
 
-GeneralRegions *open_general(CfDevice *device, const CfVideo *video, CfStatus *status)
+GeneralMosaic *open_general(CfDevice *device, const CfVideo *video, CfStatus *status)
 {
-  GeneralRegions *self = (GeneralRegions *)calloc(1, sizeof *self);
+  GeneralMosaic *self = (GeneralMosaic *)calloc(1, sizeof *self);
 
   if (!self) {
     cf_fail(status, CF_ERROR_NO_MEMORY, "out of host memory");
@@ -466,32 +422,38 @@ GeneralRegions *open_general(CfDevice *device, const CfVideo *video, CfStatus *s
   return self;
 }
 
-void close_general(GeneralRegions *self)
+void close_general(GeneralMosaic *self)
 {
   if (self)
     free(self->work);
   free(self);
 }
 
-bool run_general(GeneralRegions *self, const CfBlockavgParams *params, const CfJob *job,
+bool run_general(GeneralMosaic *self, const CfBlockavgParams *params, const CfJob *job,
                  CfStatus *status)
 {
   const cudaStream_t stream = (cudaStream_t)job->stream;
+  CfRegions everywhere = {};
   Frame frame = {};
   void *shapes;
 
-  if (job->source.data[0] != job->destination.data[0] &&
+  everywhere.outside = true;
+  const CfRegions *regions = job->regions ? job->regions : &everywhere;
+  if (job->regions && job->source.data[0] != job->destination.data[0] &&
       !cf_copy_picture(CF_COPY_ON_DEVICE, &self->video, &job->destination, &job->source,
                        job->stream, status))
     return false;
-  describe(&frame, &self->video, params->mode, job);
-  if (!reserve(self, larger(job->regions->count, 1), status) ||
-      !add_regions(self, &frame, params, job->regions, status))
+  frame.job = plan_codes(&self->video);
+  frame.mode = params->mode;
+  frame.lanes = 1;
+  set_pictures(&frame.job, job);
+  if (!reserve(self, larger(regions->count, 1), status) ||
+      !add_regions(self, &frame, params, regions, status))
     return false;
   if (frame.count == 0)
     return true;
-  if (!cf_shape_list_make(&frame.shapes, self->device, &self->video, job->regions, job->stream,
-                          &shapes, status))
+  if (!cf_shape_list_make(&frame.shapes, self->device, &self->video, regions, job->stream, &shapes,
+                          status))
     return false;
   const bool good = run_frame(self, &frame, stream, status);
   return (!shapes || cf_scratch_give(self->device, shapes, stream, good ? status : nullptr)) &&
