@@ -23,8 +23,8 @@ bool cf_cpu_pyramid_pays(int bits, bool weighted, bool fast_taps, double horizon
 /* NULL without memory. It has no plan yet. */
 CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, CfStatus *status);
 
-/* From the next update on borders that mirror or wrap may be folded into taps of whole columns; not
- * for one that others share samples with. */
+/* From the next update on borders that mirror or wrap may be folded into the taps of coarse rows;
+ * not for one that others share samples with. */
 void cf_cpu_pyramid_allow_folding(CfCpuPyramid *pyramid);
 
 /* Takes over what happens to the channels, and both sigmas in samples of the plane. With `owner`, a

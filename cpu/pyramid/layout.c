@@ -106,11 +106,10 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
   if (info->bits == 8)
     pyramid->x_prefilter_fixed = cf_line_taps(&cf_lines_fixed, &x_prefilter, arena);
   pyramid->x_low = cf_line_taps(&cf_lines_float, &x_low, arena);
-  pyramid->y_low = (CfLineTaps){.count = 1};
-  if (pyramid->fold.used)
-    cf_cpu_pyramid_lay_out_fold(pyramid, arena);
-  else
-    pyramid->y_low = cf_line_taps(&cf_lines_float, &y_low, arena);
+  pyramid->y_low = cf_line_taps(&cf_lines_float, &y_low, arena);
+  pyramid->y_folded = NULL;
+  if (cf_cpu_pyramid_folds(pyramid))
+    cf_cpu_pyramid_fold(pyramid, arena);
   pyramid->x_spline = lay_out_spline(&cf_lines_float, x, arena);
   pyramid->y_spline = lay_out_spline(&cf_lines_float, y, arena);
   pyramid->source_margins = lay_out_source_margins(pyramid, arena);
@@ -175,9 +174,10 @@ CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *are
 
 CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena)
 {
+  const int rows = cf_max(pyramid->y.low_count + 1, pyramid->y.made_count);
   CfPyramidLow scratch;
 
-  scratch.lines = cf_arena_take(arena, (size_t)(pyramid->y.low_count + 1) * sizeof *scratch.lines);
+  scratch.lines = cf_arena_take(arena, (size_t)rows * sizeof *scratch.lines);
   scratch.line = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->load_count) *
                                           sizeof(float));
   scratch.below = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->load_count) *
@@ -217,8 +217,7 @@ static size_t scratch_bytes(const CfCpuPyramid *pyramid)
   cf_cpu_pyramid_take_down(pyramid, &down);
   cf_cpu_pyramid_take_low(pyramid, &low);
   cf_cpu_pyramid_take_up(pyramid, &cf_lines_float, &up);
-  return larger(larger(down.used, low.used),
-                larger(up.used, pyramid->fold.used ? cf_cpu_pyramid_fold_scratch(pyramid) : 0));
+  return larger(larger(down.used, low.used), up.used);
 }
 
 CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid)
@@ -235,28 +234,23 @@ bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status)
 {
   CfArena counted = {0}, placed;
 
-  pyramid->fold.used = cf_cpu_pyramid_folds(pyramid);
   lay_out_tables(pyramid, &counted);
   pyramid->fine_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.made_count);
   pyramid->coarse_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.coarse_count + 1);
   pyramid->scratch_stride = scratch_bytes(pyramid);
 
-  const size_t coarse_rows = (size_t)pyramid->y.coarse_count;
-  const size_t fine_rows = pyramid->fold.used ? coarse_rows : (size_t)pyramid->y.made_count;
-  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * fine_rows;
-  const size_t coarse = pyramid->coarse_stride * coarse_rows;
-  const size_t filtered = pyramid->fold.used ? pyramid->fold.stride * coarse_rows : 0;
+  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * (size_t)pyramid->y.made_count;
+  const size_t coarse = pyramid->coarse_stride * (size_t)pyramid->y.coarse_count;
   const size_t slack = CF_LINE_GRANULE; /* sums of the last row run over it */
   const size_t scratch = pyramid->owner ? 0 : pyramid->scratch_stride * (size_t)pyramid->threads;
   if (!cf_buffer_reserve(&pyramid->tables, counted.used, "a pyramid's tables", status) ||
-      !cf_buffer_reserve(&pyramid->images, (fine + coarse + filtered + slack) * sizeof(float),
-                         "a pyramid", status) ||
+      !cf_buffer_reserve(&pyramid->images, (fine + coarse + slack) * sizeof(float), "a pyramid",
+                         status) ||
       !cf_buffer_reserve(&pyramid->scratch, scratch, "a pyramid's rows", status))
     return false;
   placed = (CfArena){.base = pyramid->tables.base};
   lay_out_tables(pyramid, &placed);
   pyramid->fine = pyramid->images.base;
   pyramid->coarse = pyramid->fine + fine;
-  pyramid->fold.filtered = pyramid->coarse + coarse;
   return true;
 }

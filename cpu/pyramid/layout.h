@@ -26,16 +26,6 @@ typedef struct {
   CfLineTaps down, *up_x, *up_y;
 } CfPyramidWay;
 
-/* The whole filter along columns down to coarse rows, with the border folded in: of each coarse row
- * a tap for every row of the picture. */
-typedef struct {
-  bool allowed, used;
-  double *response, *row; /* what a coarse row reads, and one row of `tap` */
-  float *tap;             /* y.coarse_count rows of `height` */
-  float *filtered;        /* as many rows of pixels, in the block `images` */
-  size_t stride;
-} CfPyramidFold;
-
 struct CfCpuPyramid {
   const CfCpuPyramid *owner; /* of the fine samples and the scratch; NULL: itself */
   CfVideo video;
@@ -50,6 +40,7 @@ struct CfCpuPyramid {
   /* Laid out in the block `tables`. */
   CfLineTaps x_prefilter, x_prefilter_fixed; /* float, and of 8 bits in fixed point too */
   CfLineTaps x_low, *x_spline, y_low, *y_spline;
+  CfLineTaps *y_folded; /* of each coarse row, for all made rows; NULL: y_low */
   CfRowMargins source_margins, fine_margins;
   /* The made fine samples along x that this pyramid reads, counted from the owner's first, and
    * those loaded, which begin where rows are aligned. */
@@ -59,7 +50,7 @@ struct CfCpuPyramid {
   float *fine, *coarse;
   size_t fine_stride, coarse_stride; /* floats */
 
-  CfPyramidFold fold;    /* where used, fine rows are the coarse ones */
+  bool may_fold;
   size_t scratch_stride; /* bytes a thread */
   CfBuffer tables, images, scratch;
 };
@@ -110,21 +101,14 @@ typedef struct {
 } CfPyramidDown;
 CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena);
 
-/* Whether folding columns is less work than filtering what lies outside of the picture. */
+/* Whether coarse rows have taps of their own, instead of reading the picture over and over. */
 bool cf_cpu_pyramid_folds(const CfCpuPyramid *pyramid);
 
-/* The tables of it, and in `scratch` a piece of all rows of the picture. */
-void cf_cpu_pyramid_lay_out_fold(CfCpuPyramid *pyramid, CfArena *arena);
-size_t cf_cpu_pyramid_fold_scratch(const CfCpuPyramid *pyramid);
-
-/* Filters columns to rows first..last of `fold.filtered`; false where `watched` and pixels are not
- * opaque. */
-bool cf_cpu_pyramid_fold_columns(const CfCpuPyramid *pyramid, const CfLineFormat *format,
-                                 const uint8_t *source, ptrdiff_t stride, bool watched, int first,
-                                 int last);
+/* Makes them, and the fine rows that they read the made ones. */
+void cf_cpu_pyramid_fold(CfCpuPyramid *pyramid, CfArena *arena);
 
 typedef struct {
-  const void **lines;  /* that two rows read */
+  const void **lines;  /* that one or two rows read */
   float *line, *below; /* two rows of the fine samples loaded */
   CfPyramidAlong along;
 } CfPyramidLow;

@@ -9,15 +9,19 @@
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
 
-/* By index from the owner's made_first. */
+/* The taps of a coarse row. */
+static const CfLineTaps *low_taps(const CfCpuPyramid *pyramid, int coarse)
+{
+  return pyramid->y_folded ? &pyramid->y_folded[coarse] : &pyramid->y_low;
+}
+
+/* The fine row of one of these taps, by index from the owner's made_first. */
 static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
 {
   const CfPyramidAxis *axis = &pyramid->y, *made = &cf_cpu_pyramid_owner(pyramid)->y;
   const int fine = axis->factors.thinning * (coarse + axis->coarse_first) + axis->low_first + tap;
 
-  if (pyramid->fold.used)
-    return coarse;
-  return cf_clamp(fine - made->made_first, 0, made->made_count - 1);
+  return pyramid->y_folded ? tap : cf_clamp(fine - made->made_first, 0, made->made_count - 1);
 }
 
 /* Step 1: prefilter and decimate */
@@ -147,38 +151,6 @@ static bool make_fine_strip(const Run *run, int first, int rows)
 }
 
 typedef struct {
-  const CfCpuPyramid *pyramid;
-  int first; /* row */
-} FoldedRows;
-
-static void prefilter_folded_rows(void *context, int first, int end)
-{
-  const FoldedRows *folded = context;
-  const CfCpuPyramid *pyramid = folded->pyramid;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
-
-  for (int row = folded->first + first; row < folded->first + end; row++)
-    prefilter_row(pyramid, &cf_lines_float, &scratch.along,
-                  pyramid->fold.filtered + (size_t)row * pyramid->fold.stride, NULL,
-                  pyramid->fine + (size_t)row * pyramid->fine_stride);
-}
-
-static bool make_folded(const Run *run, CfPyramidRows rows)
-{
-  const CfCpuPyramid *pyramid = run->pyramid;
-  const int count = rows.last - rows.first + 1;
-  FoldedRows folded = {pyramid, rows.first};
-
-  if (!cf_cpu_pyramid_fold_columns(pyramid, &run->way->format, run->source, run->source_stride,
-                                   run->watch_alpha, rows.first, rows.last))
-    return false;
-  cf_parallel_for(pyramid->threads, count, cf_even_grain(pyramid->threads, count),
-                  prefilter_folded_rows, &folded);
-  return true;
-}
-
-typedef struct {
   const Run *run;
   CfPyramidRows rows;
   atomic_bool failed;
@@ -202,8 +174,6 @@ static bool make_fine(const Run *run, CfPyramidRows rows)
   const int strips = cf_divide_up(count, CF_PYRAMID_FINE_ROWS);
   FineRows fine = {.run = run, .rows = rows};
 
-  if (run->pyramid->fold.used)
-    return make_folded(run, rows);
   cf_parallel_for(run->pyramid->threads, strips, 1, make_fine_strips, &fine);
   return !atomic_load(&fine.failed);
 }
@@ -235,19 +205,19 @@ static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
   const ptrdiff_t first = (ptrdiff_t)pyramid->load_first * pyramid->channels;
   CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfPyramidLow scratch = cf_cpu_pyramid_take_low(pyramid, &arena);
+  const CfLineTaps *taps = low_taps(pyramid, row);
   float *to = pyramid->coarse + (size_t)row * pyramid->coarse_stride;
 
-  for (int t = 0; t < pyramid->y.low_count + two; t++)
+  for (int t = 0; t < taps->count + two; t++)
     scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride + first;
   if (two) {
-    cf_lines_float.sum_rows(&pyramid->y_low, scratch.lines, samples,
+    cf_lines_float.sum_rows(taps, scratch.lines, samples,
                             (void *const[]){scratch.line, scratch.below});
     filter_coarse_row(pyramid, &scratch.along, scratch.below, to + pyramid->coarse_stride);
-  } else if (pyramid->y_low.tap) {
-    cf_lines_float.sum(&pyramid->y_low, scratch.lines, samples, scratch.line);
+  } else if (taps->tap) {
+    cf_lines_float.sum(taps, scratch.lines, samples, scratch.line);
   }
-  filter_coarse_row(pyramid, &scratch.along, pyramid->y_low.tap ? scratch.line : scratch.lines[0],
-                    to);
+  filter_coarse_row(pyramid, &scratch.along, taps->tap ? scratch.line : scratch.lines[0], to);
 }
 
 typedef struct {
@@ -382,7 +352,7 @@ static CfPyramidRows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
   const CfPyramidRows coarse = cf_coarse_rows(&pyramid->y, y0, y1);
 
   return (CfPyramidRows){made_row(pyramid, coarse.first, 0),
-                         made_row(pyramid, coarse.last, pyramid->y.low_count - 1)};
+                         made_row(pyramid, coarse.last, low_taps(pyramid, coarse.last)->count - 1)};
 }
 
 static bool run_way(Run *run)
