@@ -264,18 +264,14 @@ static void fetch_result(uint8_t *to, int bytes)
 static void expand_row(const CfCpuPyramid *pyramid, const CfLines *lines,
                        const CfPyramidAlong *scratch, const float *coarse, void *to)
 {
-  const int channels = pyramid->channels;
+  const bool fixed = lines == &cf_lines_fixed;
+  const void *from = fixed ? scratch->extended : coarse;
 
-  if (lines != &cf_lines_fixed) {
-    cf_row_expand(&pyramid->x, pyramid->x_spline, channels, coarse, 0, pyramid->width,
-                  scratch->work, to);
-  } else if (pyramid->x.factor == 1) {
-    cf_fixed_from_float(coarse, pyramid->width * channels, to);
-  } else {
-    cf_fixed_from_float(coarse, pyramid->x.coarse_count * channels, scratch->extended);
-    cf_fixed_expand(&pyramid->x, pyramid->straight.up_x, channels, scratch->extended,
-                    pyramid->width, scratch->work, to);
-  }
+  if (fixed)
+    cf_fixed_from_float(coarse, pyramid->x.coarse_count * pyramid->channels, scratch->extended);
+  cf_row_expand(fixed ? &cf_fixed_spline : &cf_lines_float, &pyramid->x,
+                fixed ? pyramid->straight.up_x : pyramid->x_spline, pyramid->channels, from, 0,
+                pyramid->width, scratch->work, to);
 }
 
 /* Row `y` of the result, `samples` samples of it, from the four rows that it lies between. */
@@ -449,7 +445,7 @@ void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *work, 
   float *expanded = work + cf_row_work(width, pyramid->channels, pyramid->x.factor);
 
   for (int row = rows.first; row <= rows.last; row++)
-    cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels,
+    cf_row_expand(&cf_lines_float, &pyramid->x, pyramid->x_spline, pyramid->channels,
                   pyramid->coarse + (size_t)row * pyramid->coarse_stride, tile.x0, width, work,
                   expanded + (size_t)(row - rows.first) * row_floats);
   for (int y = tile.y0; y < tile.y1; y++, to += stride) {
