@@ -101,34 +101,22 @@ INLINE void split_pixels(const int channels, const uint8_t *from, uint8_t *to)
   }
 }
 
-static const uint8_t *margin_pixel(const CfFirWork *work, const uint8_t *source, int x)
-{
-  const int from = x < 0 ? work->left[-1 - x] : work->right[x - work->width];
-
-  return from < 0 ? work->border_pixel : source + (ptrdiff_t)from * work->channels;
-}
-
 /* Copies columns x .. x + 63, as far as they are read at all, of source row `y`, -1 for the
  * constant border, some of which lie outside the picture. */
 INLINE void gather_pixels(const Tile *tile, const int channels, int y, int x, uint8_t *to)
 {
   const CfFirWork *work = tile->work;
-  const uint8_t *source = tile->rows->source + y * tile->rows->source_stride;
+  const uint8_t *source = y < 0 ? NULL : tile->rows->source + y * tile->rows->source_stride;
   const int reach = tile->matrix->row_count - 1 - tile->matrix->row_anchor;
   const int end = tile->tile->x1 + reach < x + 64 ? tile->tile->x1 + reach : x + 64;
   const int inner = x > 0 ? x : 0, inner_end = end < work->width ? end : work->width;
 
   memset(to, 255, 64 * CF_MAX_CHANNELS);
-  if (y < 0) {
-    for (int i = x; i < end; i++)
-      memcpy(to + (i - x) * channels, work->border_pixel, (size_t)channels);
-    return;
-  }
   for (int i = x; i < end; i++) {
-    if (i < 0 || i >= work->width)
-      memcpy(to + (i - x) * channels, margin_pixel(work, source, i), (size_t)channels);
+    if (!source || i < 0 || i >= work->width)
+      memcpy(to + (i - x) * channels, cf_fir_pixel(work, source, i), (size_t)channels);
   }
-  if (inner < inner_end)
+  if (source && inner < inner_end)
     memcpy(to + (inner - x) * channels, source + (ptrdiff_t)inner * channels,
            (size_t)((inner_end - inner) * channels));
 }
