@@ -10,9 +10,6 @@
 #include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 
-/* Of a row of floats: as many of any number of channels begin at a multiple of CF_ALIGNMENT. */
-#define ALIGNED_PIXELS (CF_ALIGNMENT / (int)sizeof(float))
-
 /* Tables */
 
 static CfTaps symmetric_taps(double *tap, int count)
@@ -85,8 +82,6 @@ static void lay_out_fine_samples(CfCpuPyramid *pyramid, CfArena *arena)
 
   pyramid->read_first = before < 0 ? -before : 0;
   pyramid->read_count = axis->fine_count - margins.before - margins.after;
-  pyramid->load_first = pyramid->read_first / ALIGNED_PIXELS * ALIGNED_PIXELS;
-  pyramid->load_count = pyramid->read_first + pyramid->read_count - pyramid->load_first;
   for (int i = 0; index && i < margins.before + margins.after; i++)
     index[i] = i < margins.before ? 0 : pyramid->read_count - 1;
   margins.index = index;
@@ -178,9 +173,9 @@ CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena
   CfPyramidLow scratch;
 
   scratch.lines = cf_arena_take(arena, (size_t)rows * sizeof *scratch.lines);
-  scratch.line = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->load_count) *
+  scratch.line = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->read_count) *
                                           sizeof(float));
-  scratch.below = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->load_count) *
+  scratch.below = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->read_count) *
                                            sizeof(float));
   scratch.along = take_along(pyramid, arena);
   return scratch;

@@ -42,9 +42,7 @@ struct CfCpuPyramid {
   CfLineTaps x_low, *x_spline, y_low, *y_spline;
   CfLineTaps *y_folded; /* of each coarse row, for all made rows; NULL: y_low */
   CfRowMargins source_margins, fine_margins;
-  /* The made fine samples along x that this pyramid reads, counted from the owner's first, and
-   * those loaded, which begin where rows are aligned. */
-  int read_first, read_count, load_first, load_count;
+  int read_first, read_count; /* of the owner's made fine samples along x, those read */
 
   /* Rows of single-precision pixels, in the block `images`. */
   float *fine, *coarse;
@@ -109,7 +107,7 @@ void cf_cpu_pyramid_fold(CfCpuPyramid *pyramid, CfArena *arena);
 
 typedef struct {
   const void **lines;  /* that one or two rows read */
-  float *line, *below; /* two rows of the fine samples loaded */
+  float *line, *below; /* two rows of the fine samples read */
   CfPyramidAlong along;
 } CfPyramidLow;
 CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena);

@@ -180,7 +180,7 @@ static bool make_fine(const Run *run, CfPyramidRows rows)
 
 /* Step 2: the rest of the Gaussian */
 
-/* Filters a line of the fine samples loaded, already filtered along columns, to coarse ones. */
+/* Filters a line of the fine samples read, already filtered along columns, to coarse ones. */
 static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidAlong *scratch,
                               const float *line, float *to)
 {
@@ -189,11 +189,8 @@ static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidAlong 
                               .channels = pyramid->channels,
                               .taps = pyramid->x_low};
 
-  const ptrdiff_t unread = (ptrdiff_t)(pyramid->read_first - pyramid->load_first);
-
-  cf_row_extend(line + unread * pyramid->channels, pyramid->read_count,
-                (size_t)pyramid->channels * sizeof *line, &pyramid->fine_margins, NULL,
-                scratch->extended);
+  cf_row_extend(line, pyramid->read_count, (size_t)pyramid->channels * sizeof *line,
+                &pyramid->fine_margins, NULL, scratch->extended);
   cf_row_filter(&filter, scratch->extended, pyramid->x.coarse_count, scratch->work, to);
 }
 
@@ -201,8 +198,8 @@ static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidAlong 
 static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
 {
   const CfCpuPyramid *owner = cf_cpu_pyramid_owner(pyramid);
-  const int samples = cf_round_to_granule(pyramid->load_count * pyramid->channels);
-  const ptrdiff_t first = (ptrdiff_t)pyramid->load_first * pyramid->channels;
+  const int samples = cf_round_to_granule(pyramid->read_count * pyramid->channels);
+  const ptrdiff_t first = (ptrdiff_t)pyramid->read_first * pyramid->channels;
   CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfPyramidLow scratch = cf_cpu_pyramid_take_low(pyramid, &arena);
   const CfLineTaps *taps = low_taps(pyramid, row);
@@ -396,7 +393,7 @@ void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
 
   prefilter_row(pyramid, lines, along, line, border_pixel, scratch->fine);
   filter_coarse_row(pyramid, along,
-                    scratch->fine + (ptrdiff_t)pyramid->load_first * pyramid->channels,
+                    scratch->fine + (ptrdiff_t)pyramid->read_first * pyramid->channels,
                     scratch->coarse);
   expand_row(pyramid, lines, along, scratch->coarse, to);
 }
