@@ -101,8 +101,7 @@ static void multiply(void *context, int first, int end)
 
 static void over_rows(Work *work, CfLoopBody body, int count)
 {
-  cf_parallel_for(work->isolate->threads, count, cf_even_grain(work->isolate->threads, count), body,
-                  work);
+  cf_parallel_evenly(work->isolate->threads, count, body, work);
 }
 
 /* Blurs `from`, the map or a product, by the map. `changed`: the map of the last call was another.

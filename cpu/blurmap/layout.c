@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/fir/unpack.h"
 #include "plan/gaussian.h"
@@ -54,8 +55,8 @@ static void choose_levels(CfBlurPlane *plane, const CfMapSigmas *sigmas)
     level->radius_x = cf_gaussian_radius(sigma->horizontal);
     level->radius_y = cf_gaussian_radius(sigma->vertical);
     if (!level->large) {
-      plane->radius_x = level->radius_x > plane->radius_x ? level->radius_x : plane->radius_x;
-      plane->radius_y = level->radius_y > plane->radius_y ? level->radius_y : plane->radius_y;
+      plane->radius_x = cf_max(plane->radius_x, level->radius_x);
+      plane->radius_y = cf_max(plane->radius_y, level->radius_y);
     }
   }
 }
@@ -157,7 +158,7 @@ static size_t pyramid_work(const CfBlurPlane *plane)
 
 CfBlurScratch cf_cpu_blurmap_take_scratch(const CfBlurPlane *plane, CfArena *arena)
 {
-  const int most = plane->radius_x > plane->radius_y ? plane->radius_x : plane->radius_y;
+  const int most = cf_max(plane->radius_x, plane->radius_y);
   CfBlurScratch scratch;
 
   scratch.source_stride =
@@ -194,12 +195,6 @@ static bool prepare_scratch(CfCpuBlurMap *blur, CfStatus *status)
 
 /* Preparing */
 
-static bool same_sigmas(const CfMapSigmas *a, const CfMapSigmas *b)
-{
-  return a->horizontal[0] == b->horizontal[0] && a->horizontal[1] == b->horizontal[1] &&
-         a->vertical[0] == b->vertical[0] && a->vertical[1] == b->vertical[1];
-}
-
 static bool is_ready_for(const CfCpuBlurMap *blur, const CfBlurField *field,
                          const CfRegions *regions)
 {
@@ -207,7 +202,7 @@ static bool is_ready_for(const CfCpuBlurMap *blur, const CfBlurField *field,
 
   for (int p = 0; ready && p < blur->plan.planes; p++) {
     const CfMapSigmas sigmas = cf_blur_field_sigmas(field, regions, p);
-    ready = same_sigmas(&sigmas, &blur->sigmas[p]);
+    ready = memcmp(&sigmas, &blur->sigmas[p], sizeof sigmas) == 0;
   }
   return ready;
 }

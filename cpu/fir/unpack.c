@@ -161,6 +161,6 @@ bool cf_plane_is_opaque(const CfVideo *video, int p, const CfPicture *picture)
   bool opaque = true;
 
   for (int y = 0; opaque && y < height; y++)
-    opaque = cf_pixels_are_opaque(picture->data[p] + y * picture->stride[p], alpha, width);
+    opaque = cf_pixels_are_opaque(cf_row(picture, p, y), alpha, width);
   return opaque;
 }

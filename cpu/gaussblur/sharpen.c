@@ -159,25 +159,16 @@ typedef struct {
   int all, first, count;      /* samples of a row, and of these the ones that are made */
 } Strips;
 
-static const uint8_t *source_row(const Strips *strips, int y)
-{
-  const int p = strips->sharpen->p;
-
-  return strips->job->source.data[p] + y * strips->job->source.stride[p];
-}
-
 static uint8_t *result_row(const Strips *strips, int y)
 {
-  const int p = strips->sharpen->p;
-
-  return strips->job->destination.data[p] + y * strips->job->destination.stride[p] +
+  return cf_row(&strips->job->destination, strips->sharpen->p, y) +
          (ptrdiff_t)strips->first * strips->way->down->bytes;
 }
 
 static void sharpen_row(const Strips *strips, int y, const Scratch *scratch)
 {
   const CfCpuPyramid *down = strips->way->down;
-  const uint8_t *source = source_row(strips, y);
+  const uint8_t *source = cf_row(&strips->job->source, strips->sharpen->p, y);
   const int first = strips->first;
   float border_pixel[CF_MAX_CHANNELS], *line = scratch->source, *along_x = scratch->along_x;
 
@@ -198,7 +189,7 @@ static void sharpen_fixed_row(const Strips *strips, int y, const int16_t *row,
   const CfCpuPyramid *down = strips->way->down;
   const int16_t *const rows[] = {row, row + scratch->stride, row + 2 * scratch->stride,
                                  row + 3 * scratch->stride};
-  const uint8_t *source = source_row(strips, y);
+  const uint8_t *source = cf_row(&strips->job->source, strips->sharpen->p, y);
   const int first = strips->first;
   int16_t border_pixel[CF_MAX_CHANNELS], *along_x = scratch->along_x, *along_y = scratch->along_y;
 
