@@ -39,7 +39,7 @@ typedef struct {
   void *source, *along_x, *along_y;
   int16_t *rows; /* the coarse ones that a strip lies between */
   size_t stride; /* samples */
-  CfPyramidRow row;
+  CfPyramidScratch row;
 } Scratch;
 
 /* Preparing */
@@ -101,7 +101,7 @@ static Scratch take_scratch(const Way *way, CfArena *arena)
   scratch.along_y = cf_arena_take(arena, row);
   scratch.rows = cf_arena_take(arena, (size_t)(STRIP_ROWS / down->y.factor + 5) * scratch.stride *
                                           sizeof *scratch.rows);
-  scratch.row = cf_cpu_pyramid_take_row(way->across, arena);
+  scratch.row = cf_cpu_pyramid_take_scratch(way->across, arena);
   return scratch;
 }
 

@@ -81,23 +81,19 @@ size_t cf_cpu_pyramid_row_samples(const CfCpuPyramid *pyramid, int pixels);
 /* Lays everything out for the axes and the channels set; blocks grow where they must. */
 bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status);
 
-/* The calling thread's scratch. Each of the three steps takes its own from the start of it. */
-CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid);
-
-/* What filters along rows, in working samples or single precision. */
+/* Scratch of a thread. Rows are of working samples or single precision. */
 typedef struct {
-  void *extended, *work, *fine;
-} CfPyramidAlong;
+  size_t samples;     /* that rows have room for */
+  uint8_t *tile;      /* source rows of CF_PYRAMID_TILE_SAMPLES */
+  const void **lines; /* its rows, or the fine ones that two coarse rows read */
+  uint8_t *rows;      /* filtered along columns, or interpolated along x */
+  float *line, *below;
+  void *extended, *work; /* what filters along rows */
+} CfPyramidScratch;
+CfPyramidScratch cf_cpu_pyramid_take_scratch(const CfCpuPyramid *pyramid, CfArena *arena);
 
-typedef struct {
-  uint8_t *tile;      /* of source rows, in working samples */
-  const void **lines; /* its rows */
-  uint8_t *filtered;  /* CF_PYRAMID_FINE_ROWS rows of the plane's width, in working samples */
-  size_t filtered_bytes;
-  float *line;
-  CfPyramidAlong along;
-} CfPyramidDown;
-CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena);
+/* The calling thread's. */
+CfPyramidScratch cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid);
 
 /* Whether coarse rows have taps of their own, instead of reading the picture over and over. */
 bool cf_cpu_pyramid_folds(const CfCpuPyramid *pyramid);
@@ -105,32 +101,9 @@ bool cf_cpu_pyramid_folds(const CfCpuPyramid *pyramid);
 /* Makes them, and the fine rows that they read the made ones. */
 void cf_cpu_pyramid_fold(CfCpuPyramid *pyramid, CfArena *arena);
 
-typedef struct {
-  const void **lines;  /* that one or two rows read */
-  float *line, *below; /* two rows of the fine samples read */
-  CfPyramidAlong along;
-} CfPyramidLow;
-CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena);
-
-/* A row that is blurred by itself. */
-typedef struct {
-  float *fine, *coarse;
-  CfPyramidAlong along;
-} CfPyramidRow;
-CfPyramidRow cf_cpu_pyramid_take_row(const CfCpuPyramid *pyramid, CfArena *arena);
-
 /* Blurs a row of the plane's width along itself alone: working samples of `lines`, to single
  * precision or, of cf_lines_fixed, to fixed.h's fixed point. The border's pixel is a working one.
  */
 void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
-                             const CfPyramidRow *scratch, const void *line,
+                             const CfPyramidScratch *scratch, const void *line,
                              const void *border_pixel, void *to);
-
-typedef struct {
-  uint8_t *rows; /* interpolated along x, in working samples or in fixed.h's */
-  size_t stride; /* bytes */
-  CfPyramidAlong along;
-  void *result;
-} CfPyramidUp;
-CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, const CfLines *lines,
-                                   CfArena *arena);

@@ -46,7 +46,7 @@ static void fetch_ahead(const uint8_t *from, int bytes)
 
 /* Loads pixels x0..x1-1 of the source rows that `rows` fine rows from `first` on read. False where
  * one of them is not opaque and should be. */
-static bool load_tile(const Run *run, const CfPyramidDown *scratch, int first, int rows, int x0,
+static bool load_tile(const Run *run, const CfPyramidScratch *scratch, int first, int rows, int x0,
                       int x1)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
@@ -78,7 +78,7 @@ static bool load_tile(const Run *run, const CfPyramidDown *scratch, int first, i
   return true;
 }
 
-static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int first, int rows)
+static bool prefilter_columns(const Run *run, const CfPyramidScratch *scratch, int first, int rows)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
   const CfLines *lines = run->way->lines;
@@ -93,7 +93,7 @@ static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int 
     if (!load_tile(run, scratch, first, rows, x0, x1))
       return false;
     for (int i = 0; i < rows; i++) {
-      uint8_t *to = scratch->filtered + (size_t)i * scratch->filtered_bytes + offset;
+      uint8_t *to = scratch->rows + (size_t)i * scratch->samples * lines->size + offset;
 
       if (run->way->down.tap)
         lines->sum(&run->way->down, scratch->lines + i * step, cf_round_to_granule(samples), to);
@@ -106,8 +106,8 @@ static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int 
 
 /* Filters a line of working samples, already filtered along columns, to fine samples. */
 static void prefilter_row(const CfCpuPyramid *pyramid, const CfLines *lines,
-                          const CfPyramidAlong *scratch, const void *line, const void *border_pixel,
-                          float *to)
+                          const CfPyramidScratch *scratch, const void *line,
+                          const void *border_pixel, float *to)
 {
   const bool fixed = lines == &cf_lines_fixed;
   const CfRowFilter filter = {.lines = lines,
@@ -122,17 +122,17 @@ static void prefilter_row(const CfCpuPyramid *pyramid, const CfLines *lines,
 
   cf_row_extend(line, pyramid->width, pixel, &pyramid->source_margins, border_pixel,
                 scratch->extended);
-  cf_row_filter(&filter, from, pyramid->x.made_count, scratch->work, fixed ? scratch->fine : to);
+  cf_row_filter(&filter, from, pyramid->x.made_count, scratch->work,
+                fixed ? (void *)scratch->rows : to);
   if (fixed)
-    cf_row_to_float(lines, scratch->fine, pyramid->x.made_count * pyramid->channels, to);
+    cf_row_to_float(lines, scratch->rows, pyramid->x.made_count * pyramid->channels, to);
 }
 
 /* False where pixels are not opaque and should be. */
 static bool make_fine_strip(const Run *run, int first, int rows)
 {
   CfCpuPyramid *pyramid = run->pyramid;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
+  const CfPyramidScratch scratch = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfLines *lines = run->way->lines;
   const int samples = pyramid->width * pyramid->channels;
   float border_pixel[CF_MAX_CHANNELS], working[CF_MAX_CHANNELS];
@@ -142,9 +142,9 @@ static bool make_fine_strip(const Run *run, int first, int rows)
   if (!prefilter_columns(run, &scratch, first, rows))
     return false;
   for (int i = 0; i < rows; i++) {
-    cf_row_to_float(lines, scratch.filtered + (size_t)i * scratch.filtered_bytes, samples,
+    cf_row_to_float(lines, scratch.rows + (size_t)i * scratch.samples * lines->size, samples,
                     scratch.line);
-    prefilter_row(pyramid, &cf_lines_float, &scratch.along, scratch.line, border_pixel,
+    prefilter_row(pyramid, &cf_lines_float, &scratch, scratch.line, border_pixel,
                   pyramid->fine + (size_t)(first + i) * pyramid->fine_stride);
   }
   return true;
@@ -181,7 +181,7 @@ static bool make_fine(const Run *run, CfPyramidRows rows)
 /* Step 2: the rest of the Gaussian */
 
 /* Filters a line of the fine samples read, already filtered along columns, to coarse ones. */
-static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidAlong *scratch,
+static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidScratch *scratch,
                               const float *line, float *to)
 {
   const CfRowFilter filter = {.lines = &cf_lines_float,
@@ -200,8 +200,7 @@ static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
   const CfCpuPyramid *owner = cf_cpu_pyramid_owner(pyramid);
   const int samples = cf_round_to_granule(pyramid->read_count * pyramid->channels);
   const ptrdiff_t first = (ptrdiff_t)pyramid->read_first * pyramid->channels;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidLow scratch = cf_cpu_pyramid_take_low(pyramid, &arena);
+  const CfPyramidScratch scratch = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfLineTaps *taps = low_taps(pyramid, row);
   float *to = pyramid->coarse + (size_t)row * pyramid->coarse_stride;
 
@@ -210,11 +209,11 @@ static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
   if (two) {
     cf_lines_float.sum_rows(taps, scratch.lines, samples,
                             (void *const[]){scratch.line, scratch.below});
-    filter_coarse_row(pyramid, &scratch.along, scratch.below, to + pyramid->coarse_stride);
+    filter_coarse_row(pyramid, &scratch, scratch.below, to + pyramid->coarse_stride);
   } else if (taps->tap) {
     cf_lines_float.sum(taps, scratch.lines, samples, scratch.line);
   }
-  filter_coarse_row(pyramid, &scratch.along, taps->tap ? scratch.line : scratch.lines[0], to);
+  filter_coarse_row(pyramid, &scratch, taps->tap ? scratch.line : scratch.lines[0], to);
 }
 
 typedef struct {
@@ -259,7 +258,7 @@ static void fetch_result(uint8_t *to, int bytes)
 
 /* Interpolates a coarse row along x, in single precision or in fixed point. */
 static void expand_row(const CfCpuPyramid *pyramid, const CfLines *lines,
-                       const CfPyramidAlong *scratch, const float *coarse, void *to)
+                       const CfPyramidScratch *scratch, const float *coarse, void *to)
 {
   const bool fixed = lines == &cf_lines_fixed;
   const void *from = fixed ? scratch->extended : coarse;
@@ -295,26 +294,23 @@ static void interpolate_strip(const Run *run, int y0, int y1)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
   const CfLines *lines = run->way->lines;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(pyramid, lines, &arena);
+  const CfPyramidScratch scratch = cf_cpu_pyramid_thread_scratch(pyramid);
+  const size_t stride = scratch.samples * lines->size;
   const CfPyramidRows rows = cf_coarse_rows(&pyramid->y, y0, y1);
   const int channels = pyramid->channels, end = run->rect.x1 * channels;
 
   for (int row = rows.first; row <= rows.last; row++)
-    expand_row(pyramid, lines, &scratch.along,
-               pyramid->coarse + (size_t)row * pyramid->coarse_stride,
-               scratch.rows + (size_t)(row - rows.first) * scratch.stride);
+    expand_row(pyramid, lines, &scratch, pyramid->coarse + (size_t)row * pyramid->coarse_stride,
+               scratch.rows + (size_t)(row - rows.first) * stride);
   for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
     const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
 
     for (int y = y0; y < y1; y++) {
       const int top = cf_coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
-      const uint8_t *row =
-          scratch.rows + (size_t)top * scratch.stride + (size_t)first * lines->size;
-      const void *const four[] = {row, row + scratch.stride, row + 2 * scratch.stride,
-                                  row + 3 * scratch.stride};
+      const uint8_t *row = scratch.rows + (size_t)top * stride + (size_t)first * lines->size;
+      const void *const four[] = {row, row + stride, row + 2 * stride, row + 3 * stride};
 
-      interpolate_row(run, y, four, (ptrdiff_t)first * pyramid->bytes, samples, scratch.result);
+      interpolate_row(run, y, four, (ptrdiff_t)first * pyramid->bytes, samples, scratch.line);
     }
   }
 }
@@ -386,16 +382,14 @@ const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect r
 /* Rows that are blurred by themselves */
 
 void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
-                             const CfPyramidRow *scratch, const void *line,
+                             const CfPyramidScratch *scratch, const void *line,
                              const void *border_pixel, void *to)
 {
-  const CfPyramidAlong *along = &scratch->along;
-
-  prefilter_row(pyramid, lines, along, line, border_pixel, scratch->fine);
-  filter_coarse_row(pyramid, along,
-                    scratch->fine + (ptrdiff_t)pyramid->read_first * pyramid->channels,
-                    scratch->coarse);
-  expand_row(pyramid, lines, along, scratch->coarse, to);
+  prefilter_row(pyramid, lines, scratch, line, border_pixel, scratch->line);
+  filter_coarse_row(pyramid, scratch,
+                    scratch->line + (ptrdiff_t)pyramid->read_first * pyramid->channels,
+                    scratch->below);
+  expand_row(pyramid, lines, scratch, scratch->below, to);
 }
 
 /* Levels of blur maps */
