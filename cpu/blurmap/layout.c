@@ -142,20 +142,6 @@ static bool prepare_tables(const CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatu
 
 /* CfBlurScratch of a thread */
 
-static size_t pyramid_work(const CfBlurPlane *plane)
-{
-  size_t largest = 0;
-
-  for (int i = 0; i < plane->levels.count; i++) {
-    if (!plane->level[i].large)
-      continue;
-    const size_t work =
-        cf_cpu_pyramid_tile_work(plane->level[i].pyramid, CF_BLUR_TILE_WIDTH, CF_BLUR_TILE_HEIGHT);
-    largest = work > largest ? work : largest;
-  }
-  return largest;
-}
-
 CfBlurScratch cf_cpu_blurmap_take_scratch(const CfBlurPlane *plane, CfArena *arena)
 {
   const int most = cf_max(plane->radius_x, plane->radius_y);
@@ -174,7 +160,6 @@ CfBlurScratch cf_cpu_blurmap_take_scratch(const CfBlurPlane *plane, CfArena *are
   scratch.blend = cf_arena_take(arena, CF_BLUR_TILE_HEIGHT * scratch.stride * sizeof(float));
   scratch.position = cf_arena_take(arena, CF_BLUR_TILE_HEIGHT * scratch.stride * sizeof(float));
   scratch.lines = cf_arena_take(arena, (size_t)(2 * most + 1) * sizeof *scratch.lines);
-  scratch.work = cf_arena_take(arena, pyramid_work(plane) * sizeof(float));
   return scratch;
 }
 

@@ -209,8 +209,7 @@ void cf_cpu_blurmap_tile(const CfCpuBlurMap *blur, const CfBlurPlane *plane,
     if (!used.used[i])
       continue;
     if (plane->level[i].large) {
-      cf_cpu_pyramid_tile(plane->level[i].pyramid, tile, scratch.work, scratch.level,
-                          scratch.stride);
+      cf_cpu_pyramid_tile(plane->level[i].pyramid, tile, scratch.level, scratch.stride);
     } else {
       if (!loaded)
         load_source(blur, plane, format, job, tile, &scratch);

@@ -15,7 +15,7 @@
 /* Fine rows that a tile makes: the more, the fewer source rows are read twice. */
 #define CF_PYRAMID_FINE_ROWS 16
 /* Rows of the result that share their interpolated coarse rows. */
-#define CF_PYRAMID_RESULT_ROWS 32
+#define CF_PYRAMID_RESULT_ROWS CF_PYRAMID_TILE_HEIGHT
 
 #define CF_PYRAMID_LARGEST_STEP 64 /* D, pixels a coarse pixel */
 

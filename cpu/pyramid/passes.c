@@ -409,36 +409,19 @@ void cf_cpu_pyramid_make_coarse(CfCpuPyramid *pyramid, int y0, int y1)
   make_coarse(pyramid, cf_coarse_rows(&pyramid->y, y0, y1));
 }
 
-/* Rows of a tile that are interpolated along x first. */
-static int tile_coarse_rows(const CfCpuPyramid *pyramid, int height)
+void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *to, size_t stride)
 {
-  return height / pyramid->y.factor + 5;
-}
-
-static size_t tile_row(const CfCpuPyramid *pyramid, int width)
-{
-  return cf_cpu_pyramid_row_samples(pyramid, width + pyramid->x.factor);
-}
-
-size_t cf_cpu_pyramid_tile_work(const CfCpuPyramid *pyramid, int width, int height)
-{
-  return tile_row(pyramid, width) * (size_t)tile_coarse_rows(pyramid, height) +
-         cf_row_work(width, pyramid->channels, pyramid->x.factor);
-}
-
-void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *work, float *to,
-                         size_t stride)
-{
+  const CfPyramidScratch scratch = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfPyramidAxis *axis = &pyramid->y;
   const CfPyramidRows rows = cf_coarse_rows(axis, tile.y0, tile.y1);
   const int width = tile.x1 - tile.x0, samples = width * pyramid->channels;
-  const size_t row_floats = tile_row(pyramid, width);
-  float *expanded = work + cf_row_work(width, pyramid->channels, pyramid->x.factor);
+  const size_t row_floats = cf_cpu_pyramid_row_samples(pyramid, width + pyramid->x.factor);
+  float *expanded = (float *)scratch.rows;
 
   for (int row = rows.first; row <= rows.last; row++)
     cf_row_expand(&cf_lines_float, &pyramid->x, pyramid->x_spline, pyramid->channels,
-                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, tile.x0, width, work,
-                  expanded + (size_t)(row - rows.first) * row_floats);
+                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, tile.x0, width,
+                  scratch.work, expanded + (size_t)(row - rows.first) * row_floats);
   for (int y = tile.y0; y < tile.y1; y++, to += stride) {
     const int first = cf_coarse_rows(axis, y, y + 1).first - rows.first;
     const CfLineTaps *taps = &pyramid->y_spline[y % axis->factor];
