@@ -30,7 +30,7 @@ struct CfCpuIsolate {
   CfVideo video;
   int threads;
   CfCpuBlurMap *blur[CF_MAX_PLANES]; /* of one plane of 16 bits */
-  uint8_t *memory;
+  void *memory;
   float *row; /* of each thread, one of the map */
   Planes planes;
 };
@@ -267,18 +267,17 @@ bool cf_cpu_isolate_run(CfCpuIsolate *isolate, const CfBlurRows *rows,
 
 /* State */
 
-static size_t lay_out(CfCpuIsolate *isolate)
+static void lay_out(CfArena *arena, void *self)
 {
-  const size_t plane = (size_t)isolate->video.width * (size_t)isolate->video.height;
-  CfArena arena = {.base = isolate->memory};
-  uint16_t **each[] = {&isolate->planes.map, &isolate->planes.product, &isolate->planes.blurred,
-                       &isolate->planes.weights, &isolate->planes.alpha};
+  CfCpuIsolate *isolate = self;
+  const size_t width = (size_t)isolate->video.width, height = (size_t)isolate->video.height;
+  Planes *planes = &isolate->planes;
+  uint16_t **const each[] = {&planes->map, &planes->product, &planes->blurred, &planes->weights,
+                             &planes->alpha};
 
   for (size_t i = 0; i < sizeof each / sizeof each[0]; i++)
-    *each[i] = cf_arena_take(&arena, plane * sizeof(uint16_t));
-  isolate->row = cf_arena_take(&arena, (size_t)isolate->threads * (size_t)isolate->video.width *
-                                           sizeof *isolate->row);
-  return arena.used;
+    *each[i] = cf_arena_take(arena, width * height * sizeof(uint16_t));
+  isolate->row = cf_arena_take(arena, (size_t)isolate->threads * width * sizeof *isolate->row);
 }
 
 CfCpuIsolate *cf_cpu_isolate_open(const CfVideo *video, int threads, CfStatus *status)
@@ -289,9 +288,8 @@ CfCpuIsolate *cf_cpu_isolate_open(const CfVideo *video, int threads, CfStatus *s
   if (isolate) {
     isolate->video = *video;
     isolate->threads = threads;
-    isolate->memory = cf_aligned_alloc(lay_out(isolate));
+    isolate->memory = cf_laid_out(lay_out, isolate);
     good = isolate->memory != NULL;
-    lay_out(isolate);
   }
   for (int p = 0; good && p < cf_format_info(video->format)->planes; p++) {
     const CfVideo plane =
