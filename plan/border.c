@@ -12,7 +12,8 @@ const CfChoice cf_border_choices[] = {
 
 static long positive_modulo(long i, long period)
 {
-  const long remainder = i % period;
+  /* Without a division where it is a short way. */
+  const long remainder = i >= -period && i < period ? i : i % period;
 
   return remainder < 0 ? remainder + period : remainder;
 }

@@ -110,10 +110,9 @@ bool cf_cpu_blurmap_run(CfCpuBlurMap *blur, const CfBlurRows *rows, bool changed
     if (cf_rect_is_empty(rects[p]))
       continue;
 
-    const int height = rects[p].y1 - rects[p].y0, grain = cf_even_grain(blur->threads, height);
     Work work = {.blur = blur, .plane = plane, .job = job, .rect = rects[p], .rows = rows};
     if (changed || !still || !plane->placed)
-      cf_parallel_for(blur->threads, height, grain, place_rows, &work);
+      cf_parallel_evenly(blur->threads, rects[p].y1 - rects[p].y0, place_rows, &work);
     plane->placed = still;
     run_plane(blur, plane, job, rects[p]);
   }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpu/common/cpu.h"
+#include "cpu/common/samples.h"
 
 /* Rows */
 
@@ -52,31 +53,21 @@ static void add_term(const CfBlurField *field, const CfJob *job, const CfMapMixe
                      int p, int y, int width, float *m)
 {
   const CfFormatInfo *info = cf_format_info(field->video.format);
-  const int plane = mixer->term[term].plane, channel = mixer->term[term].channel;
-  const int step = info->plane[plane].channels;
+  const int channel = mixer->term[term].channel;
+  const CfSamples samples = cf_samples_of(&field->video, &job->source, mixer->term[term].plane);
   const int shift_x = info->plane[p].subsampling_x, shift_y = info->plane[p].subsampling_y;
   const int rows_end = (y + 1) << shift_y;
   const int bottom = rows_end < field->video.height ? rows_end : field->video.height;
   const float weight = mixer->term[term].weight / (float)(bottom - (y << shift_y));
 
   for (int row = y << shift_y; row < bottom; row++) {
-    const uint8_t *from = job->source.data[plane] + row * job->source.stride[plane];
-
     for (int x = 0; x < width; x++) {
       const int first = x << shift_x, columns_end = (x + 1) << shift_x;
       const int end = columns_end < field->video.width ? columns_end : field->video.width;
       int sum = 0;
 
-      for (int column = first; column < end; column++) {
-        uint16_t word;
-
-        if (info->bits == 8) {
-          sum += from[column * step + channel];
-        } else {
-          memcpy(&word, from + 2 * (column * step + channel), sizeof word);
-          sum += word >> info->shift;
-        }
-      }
+      for (int column = first; column < end; column++)
+        sum += cf_sample_load(&samples, column, row, channel);
       m[x] += weight * (float)sum / (float)(end - first);
     }
   }

@@ -3,10 +3,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cpu/common/memory.h"
 #include "cpu/common/parallel.h"
+#include "cpu/common/samples.h"
 #include "plan/gaussian.h"
 
 /* Up to it samples gather by themselves; up to the other where little counts around them. */
@@ -30,7 +30,7 @@ struct CfCpuIsolate {
   CfVideo video;
   int threads;
   CfCpuBlurMap *blur[CF_MAX_PLANES]; /* of one plane of 16 bits */
-  uint8_t *memory;
+  void *memory;
   float *row; /* of each thread, one of the map */
   Planes planes;
 };
@@ -39,8 +39,8 @@ struct CfCpuIsolate {
 typedef struct {
   CfCpuIsolate *isolate;
   const CfBlurRows *rows;
-  const CfFormatInfo *format;
   const CfPlaneFormat *info;
+  CfSamples source, destination;
   int p, width, height;
   int alpha;   /* channel that weighs the others, or -1 */
   int channel; /* that is under way; -1: the map alone */
@@ -48,25 +48,20 @@ typedef struct {
   CfRect rect;
 } Work;
 
-static int max_code(const Work *work)
+static float max_code(const Work *work)
 {
-  return cf_max_code(work->format);
+  return (float)cf_max_code(work->source.format);
 }
 
-static int sample_at(const Work *work, const uint8_t *row, int x, int channel)
+static float sample_at(const Work *work, int x, int y, int channel)
 {
-  const size_t at = (size_t)(x * work->info->channels + channel);
-  uint16_t word;
-
-  if (work->format->bits == 8)
-    return row[at];
-  memcpy(&word, row + 2 * at, sizeof word);
-  return word >> work->format->shift;
+  return (float)cf_sample_load(&work->source, x, y, channel);
 }
 
-static const uint8_t *source_row(const Work *work, int y)
+/* Whether alpha weighs the channel under way. */
+static bool is_weighted(const Work *work)
 {
-  return work->rows->job->source.data[work->p] + y * work->rows->job->source.stride[work->p];
+  return work->alpha >= 0 && work->channel != work->alpha;
 }
 
 static void read_map(void *context, int first, int end)
@@ -87,19 +82,18 @@ static void read_map(void *context, int first, int end)
 static void multiply(void *context, int first, int end)
 {
   const Work *work = context;
-  const float share = 1.0f / (float)max_code(work);
-  const bool weighted = work->alpha >= 0 && work->channel != work->alpha;
+  const float share = 1.0f / max_code(work);
+  const bool weighted = is_weighted(work);
 
   for (int y = first; y < end; y++) {
     const size_t at = (size_t)y * (size_t)work->width;
-    const uint8_t *row = source_row(work, y);
     const uint16_t *map = work->isolate->planes.map + at;
     uint16_t *product = work->isolate->planes.product + at;
 
     for (int x = 0; x < work->width; x++) {
-      float value = (float)map[x] * share * (float)sample_at(work, row, x, work->channel);
+      float value = (float)map[x] * share * sample_at(work, x, y, work->channel);
 
-      value *= weighted ? share * (float)sample_at(work, row, x, work->alpha) : 1.0f;
+      value *= weighted ? share * sample_at(work, x, y, work->alpha) : 1.0f;
       product[x] = (uint16_t)(value + 0.5f);
     }
   }
@@ -107,8 +101,7 @@ static void multiply(void *context, int first, int end)
 
 static void over_rows(Work *work, CfLoopBody body, int count)
 {
-  cf_parallel_for(work->isolate->threads, count, cf_even_grain(work->isolate->threads, count), body,
-                  work);
+  cf_parallel_evenly(work->isolate->threads, count, body, work);
 }
 
 /* Blurs `from`, the map or a product, by the map. `changed`: the map of the last call was another.
@@ -129,19 +122,6 @@ static bool blur(const Work *work, const uint16_t *from, uint16_t *to, bool chan
   const CfBlurRows rows = {.field = &field, .job = &job, .values = work->isolate->planes.map};
 
   return cf_cpu_blurmap_run(work->isolate->blur[work->p], &rows, changed, rects, status);
-}
-
-static void store_code(const Work *work, uint8_t *row, int x, int channel, float value)
-{
-  const size_t at = (size_t)(x * work->info->channels + channel);
-  const float most = (float)max_code(work), rounded = value + 0.5f;
-  const int code = (int)(rounded < 0.0f ? 0.0f : rounded > most ? most : rounded);
-  const uint16_t word = (uint16_t)(code << work->format->shift);
-
-  if (work->format->bits == 8)
-    row[at] = (uint8_t)code;
-  else
-    memcpy(row + 2 * at, &word, sizeof word);
 }
 
 /* ---- Where levels do not suffice ---- */
@@ -166,7 +146,7 @@ static Gaussian gaussian(float sigma)
 static float gather(const Work *work, int x, int y, const Gaussian *across, const Gaussian *down)
 {
   const CfBorder border = (CfBorder)work->rows->field->params.border;
-  const bool weighted = work->alpha >= 0 && work->channel != work->alpha;
+  const bool weighted = is_weighted(work);
   float sum = 0.0f, weights = 0.0f;
 
   for (int j = -down->radius; j <= down->radius; j++) {
@@ -180,9 +160,9 @@ static float gather(const Work *work, int x, int y, const Gaussian *across, cons
       float weight = down->tap[abs(j)] * across->tap[abs(i)] *
                      (float)work->isolate->planes.map[(size_t)v * (size_t)work->width + (size_t)u];
 
-      weight *= weighted ? (float)sample_at(work, source_row(work, v), u, work->alpha) : 1.0f;
+      weight *= weighted ? sample_at(work, u, v, work->alpha) : 1.0f;
       weights += weight;
-      sum += weight * (float)sample_at(work, source_row(work, v), u, work->channel);
+      sum += weight * sample_at(work, u, v, work->channel);
     }
   }
   return weights > 0.0f ? sum / weights : NAN;
@@ -195,7 +175,7 @@ static float isolated(const Work *work, int x, int y)
 {
   const Planes *planes = &work->isolate->planes;
   const size_t at = (size_t)y * (size_t)work->width + (size_t)x;
-  const bool weighted = work->alpha >= 0 && work->channel != work->alpha;
+  const bool weighted = is_weighted(work);
   const float m = (float)planes->map[at] * (1.0f / CF_MAP_ONE);
   const float across = m * (float)work->sigmas.horizontal[1];
   const float down = m * (float)work->sigmas.vertical[1];
@@ -210,7 +190,7 @@ static float isolated(const Work *work, int x, int y)
 
     return gather(work, x, y, &row, &column);
   }
-  return by == 0 ? NAN : (float)blurred[at] * (float)max_code(work) / (float)by;
+  return by == 0 ? NAN : (float)blurred[at] * max_code(work) / (float)by;
 }
 
 /* Writes the channel under way where something counts, else what was there. */
@@ -224,16 +204,13 @@ static void divide(void *context, int first, int end)
 
   for (int y = work->rect.y0 + first; y < work->rect.y0 + end; y++) {
     const size_t at = (size_t)y * (size_t)work->width;
-    const uint8_t *from = source_row(work, y);
-    const CfPicture *destination = &work->rows->job->destination;
-    uint8_t *to = destination->data[work->p] + y * destination->stride[work->p];
 
     for (int x = work->rect.x0; x < work->rect.x1; x++) {
       const bool stays = planes->map[at + (size_t)x] == 0 || planes->weights[at + (size_t)x] == 0;
-      const float value =
-          stays ? (float)sample_at(work, from, x, work->channel) : isolated(work, x, y);
+      const float value = stays ? sample_at(work, x, y, work->channel) : isolated(work, x, y);
 
-      store_code(work, to, x, work->channel, isnan(value) ? blank : value);
+      cf_sample_store(&work->destination, x, y, work->channel,
+                      (isnan(value) ? blank : value) + 0.5f);
     }
   }
 }
@@ -272,8 +249,9 @@ bool cf_cpu_isolate_run(CfCpuIsolate *isolate, const CfBlurRows *rows,
   for (int p = 0; p < format->planes; p++) {
     Work work = {.isolate = isolate,
                  .rows = rows,
-                 .format = format,
                  .info = &format->plane[p],
+                 .source = cf_samples_of(&isolate->video, &rows->job->source, p),
+                 .destination = cf_samples_of(&isolate->video, &rows->job->destination, p),
                  .p = p,
                  .width = cf_plane_width(&isolate->video, p),
                  .height = cf_plane_height(&isolate->video, p),
@@ -289,18 +267,17 @@ bool cf_cpu_isolate_run(CfCpuIsolate *isolate, const CfBlurRows *rows,
 
 /* State */
 
-static size_t lay_out(CfCpuIsolate *isolate)
+static void lay_out(CfArena *arena, void *self)
 {
-  const size_t plane = (size_t)isolate->video.width * (size_t)isolate->video.height;
-  CfArena arena = {.base = isolate->memory};
-  uint16_t **each[] = {&isolate->planes.map, &isolate->planes.product, &isolate->planes.blurred,
-                       &isolate->planes.weights, &isolate->planes.alpha};
+  CfCpuIsolate *isolate = self;
+  const size_t width = (size_t)isolate->video.width, height = (size_t)isolate->video.height;
+  Planes *planes = &isolate->planes;
+  uint16_t **const each[] = {&planes->map, &planes->product, &planes->blurred, &planes->weights,
+                             &planes->alpha};
 
   for (size_t i = 0; i < sizeof each / sizeof each[0]; i++)
-    *each[i] = cf_arena_take(&arena, plane * sizeof(uint16_t));
-  isolate->row = cf_arena_take(&arena, (size_t)isolate->threads * (size_t)isolate->video.width *
-                                           sizeof *isolate->row);
-  return arena.used;
+    *each[i] = cf_arena_take(arena, width * height * sizeof(uint16_t));
+  isolate->row = cf_arena_take(arena, (size_t)isolate->threads * width * sizeof *isolate->row);
 }
 
 CfCpuIsolate *cf_cpu_isolate_open(const CfVideo *video, int threads, CfStatus *status)
@@ -311,9 +288,8 @@ CfCpuIsolate *cf_cpu_isolate_open(const CfVideo *video, int threads, CfStatus *s
   if (isolate) {
     isolate->video = *video;
     isolate->threads = threads;
-    isolate->memory = cf_aligned_alloc(lay_out(isolate));
+    isolate->memory = cf_laid_out(lay_out, isolate);
     good = isolate->memory != NULL;
-    lay_out(isolate);
   }
   for (int p = 0; good && p < cf_format_info(video->format)->planes; p++) {
     const CfVideo plane =

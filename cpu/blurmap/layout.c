@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/fir/unpack.h"
 #include "plan/gaussian.h"
@@ -54,8 +55,8 @@ static void choose_levels(CfBlurPlane *plane, const CfMapSigmas *sigmas)
     level->radius_x = cf_gaussian_radius(sigma->horizontal);
     level->radius_y = cf_gaussian_radius(sigma->vertical);
     if (!level->large) {
-      plane->radius_x = level->radius_x > plane->radius_x ? level->radius_x : plane->radius_x;
-      plane->radius_y = level->radius_y > plane->radius_y ? level->radius_y : plane->radius_y;
+      plane->radius_x = cf_max(plane->radius_x, level->radius_x);
+      plane->radius_y = cf_max(plane->radius_y, level->radius_y);
     }
   }
 }
@@ -141,23 +142,9 @@ static bool prepare_tables(const CfCpuBlurMap *blur, CfBlurPlane *plane, CfStatu
 
 /* CfBlurScratch of a thread */
 
-static size_t pyramid_work(const CfBlurPlane *plane)
-{
-  size_t largest = 0;
-
-  for (int i = 0; i < plane->levels.count; i++) {
-    if (!plane->level[i].large)
-      continue;
-    const size_t work =
-        cf_cpu_pyramid_tile_work(plane->level[i].pyramid, CF_BLUR_TILE_WIDTH, CF_BLUR_TILE_HEIGHT);
-    largest = work > largest ? work : largest;
-  }
-  return largest;
-}
-
 CfBlurScratch cf_cpu_blurmap_take_scratch(const CfBlurPlane *plane, CfArena *arena)
 {
-  const int most = plane->radius_x > plane->radius_y ? plane->radius_x : plane->radius_y;
+  const int most = cf_max(plane->radius_x, plane->radius_y);
   CfBlurScratch scratch;
 
   scratch.source_stride =
@@ -173,7 +160,6 @@ CfBlurScratch cf_cpu_blurmap_take_scratch(const CfBlurPlane *plane, CfArena *are
   scratch.blend = cf_arena_take(arena, CF_BLUR_TILE_HEIGHT * scratch.stride * sizeof(float));
   scratch.position = cf_arena_take(arena, CF_BLUR_TILE_HEIGHT * scratch.stride * sizeof(float));
   scratch.lines = cf_arena_take(arena, (size_t)(2 * most + 1) * sizeof *scratch.lines);
-  scratch.work = cf_arena_take(arena, pyramid_work(plane) * sizeof(float));
   return scratch;
 }
 
@@ -194,12 +180,6 @@ static bool prepare_scratch(CfCpuBlurMap *blur, CfStatus *status)
 
 /* Preparing */
 
-static bool same_sigmas(const CfMapSigmas *a, const CfMapSigmas *b)
-{
-  return a->horizontal[0] == b->horizontal[0] && a->horizontal[1] == b->horizontal[1] &&
-         a->vertical[0] == b->vertical[0] && a->vertical[1] == b->vertical[1];
-}
-
 static bool is_ready_for(const CfCpuBlurMap *blur, const CfBlurField *field,
                          const CfRegions *regions)
 {
@@ -207,7 +187,7 @@ static bool is_ready_for(const CfCpuBlurMap *blur, const CfBlurField *field,
 
   for (int p = 0; ready && p < blur->plan.planes; p++) {
     const CfMapSigmas sigmas = cf_blur_field_sigmas(field, regions, p);
-    ready = same_sigmas(&sigmas, &blur->sigmas[p]);
+    ready = memcmp(&sigmas, &blur->sigmas[p], sizeof sigmas) == 0;
   }
   return ready;
 }

@@ -13,7 +13,7 @@
 
 /* A multiple of what cf_cpu_pyramid_tile wants. */
 #define CF_BLUR_TILE_WIDTH  64
-#define CF_BLUR_TILE_HEIGHT 32
+#define CF_BLUR_TILE_HEIGHT CF_PYRAMID_TILE_HEIGHT
 
 /* One level of one plane. */
 typedef struct {
@@ -71,7 +71,6 @@ typedef struct {
   float *blend;    /* the sum of all */
   size_t stride;   /* of the three */
   const void **lines;
-  float *work;
 } CfBlurScratch;
 CfBlurScratch cf_cpu_blurmap_take_scratch(const CfBlurPlane *plane, CfArena *arena);
 

@@ -25,11 +25,6 @@ void cf_cpu_blurmap_note_used(const CfBlurPlane *plane, CfRect rect, CfBlurUsed 
   }
 }
 
-static int fold(const CfCpuBlurMap *blur, int i, int size)
-{
-  return cf_border_index((CfBorder)blur->border, i, size);
-}
-
 /* Pixels x0..x1-1 of a row of the source (-1: of the border), some perhaps outside the picture. */
 static void load_row(const CfCpuBlurMap *blur, const CfBlurPlane *plane, const CfLineFormat *format,
                      const uint8_t *row, int x0, int x1, float *to)
@@ -43,7 +38,7 @@ static void load_row(const CfCpuBlurMap *blur, const CfBlurPlane *plane, const C
   for (int x = x0; x < x1; x++) {
     if (row && x >= inner0 && x < inner1)
       continue;
-    const int from = row ? fold(blur, x, plane->width) : -1;
+    const int from = row ? cf_border_index((CfBorder)blur->border, x, plane->width) : -1;
     const uint8_t *source = from < 0 ? plane->border_pixel : row + (ptrdiff_t)from * pixel;
     cf_lines_float.load(format, source, channels, to + (ptrdiff_t)(x - x0) * channels);
   }
@@ -54,9 +49,9 @@ static void load_source(const CfCpuBlurMap *blur, const CfBlurPlane *plane,
                         const CfBlurScratch *scratch)
 {
   for (int i = 0; i < tile.y1 - tile.y0 + 2 * plane->radius_y; i++) {
-    const int y = fold(blur, tile.y0 - plane->radius_y + i, plane->height);
-    const uint8_t *row =
-        y < 0 ? NULL : job->source.data[plane->p] + y * job->source.stride[plane->p];
+    const int y =
+        cf_border_index((CfBorder)blur->border, tile.y0 - plane->radius_y + i, plane->height);
+    const uint8_t *row = y < 0 ? NULL : cf_row(&job->source, plane->p, y);
 
     load_row(blur, plane, format, row, tile.x0 - plane->radius_x, tile.x1 + plane->radius_x,
              scratch->source + (size_t)i * scratch->source_stride);
@@ -166,8 +161,8 @@ static void store_tile(const CfBlurPlane *plane, const CfLineFormat *format, con
   const ptrdiff_t offset = (ptrdiff_t)tile.x0 * plane->channels * plane->bytes;
 
   for (int y = tile.y0; y < tile.y1; y++, blend += stride) {
-    const uint8_t *source = job->source.data[plane->p] + y * job->source.stride[plane->p] + offset;
-    uint8_t *to = job->destination.data[plane->p] + y * job->destination.stride[plane->p] + offset;
+    const uint8_t *source = cf_row(&job->source, plane->p, y) + offset;
+    uint8_t *to = cf_row(&job->destination, plane->p, y) + offset;
 
     cf_lines_float.store(format, blend, width * plane->channels, source, to);
     if (copy >= 0)
@@ -181,9 +176,8 @@ static void copy_tile(const CfBlurPlane *plane, const CfJob *job, CfRect tile)
   const ptrdiff_t pixel = plane->channels * plane->bytes;
 
   for (int y = tile.y0; y < tile.y1; y++)
-    memcpy(job->destination.data[plane->p] + y * job->destination.stride[plane->p] +
-               tile.x0 * pixel,
-           job->source.data[plane->p] + y * job->source.stride[plane->p] + tile.x0 * pixel,
+    memcpy(cf_row(&job->destination, plane->p, y) + tile.x0 * pixel,
+           cf_row(&job->source, plane->p, y) + tile.x0 * pixel,
            (size_t)((tile.x1 - tile.x0) * pixel));
 }
 
@@ -215,8 +209,7 @@ void cf_cpu_blurmap_tile(const CfCpuBlurMap *blur, const CfBlurPlane *plane,
     if (!used.used[i])
       continue;
     if (plane->level[i].large) {
-      cf_cpu_pyramid_tile(plane->level[i].pyramid, tile, scratch.work, scratch.level,
-                          scratch.stride);
+      cf_cpu_pyramid_tile(plane->level[i].pyramid, tile, scratch.level, scratch.stride);
     } else {
       if (!loaded)
         load_source(blur, plane, format, job, tile, &scratch);

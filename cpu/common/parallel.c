@@ -402,11 +402,6 @@ int cf_thread_index(void)
   return thread_index;
 }
 
-int cf_even_grain(int threads, int count)
-{
-  return cf_max(1, count / (PARTS_A_THREAD * threads));
-}
-
 /* Shorter pauses than SPIN_NS lie within a frame and tell nothing about the next one. */
 static void note_pause(void)
 {
@@ -457,4 +452,9 @@ void cf_parallel_for(int threads, int count, int grain, CfLoopBody body, void *c
   wait_for_helpers(loop);
   atomic_store(&loop->state, 0);
   atomic_store(&pool.ended_ns, now_ns());
+}
+
+void cf_parallel_evenly(int threads, int count, CfLoopBody body, void *context)
+{
+  cf_parallel_for(threads, count, cf_max(1, count / (PARTS_A_THREAD * threads)), body, context);
 }

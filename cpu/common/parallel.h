@@ -24,14 +24,8 @@ int cf_thread_count(int requested);
  * threads at once. */
 void cf_parallel_for(int threads, int count, int grain, CfLoopBody body, void *context);
 
-/* A grain that gives each thread several equal parts of a loop. */
-int cf_even_grain(int threads, int count);
-
-/* With that grain. */
-static inline void cf_parallel_evenly(int threads, int count, CfLoopBody body, void *context)
-{
-  cf_parallel_for(threads, count, cf_even_grain(threads, count), body, context);
-}
+/* With a grain that gives each thread several equal parts of the loop. */
+void cf_parallel_evenly(int threads, int count, CfLoopBody body, void *context);
 
 /* The calling thread's number in the loop it runs, 0 .. threads - 1: no two threads of a loop have
  * the same. 0 outside of loops. */

@@ -18,9 +18,7 @@
 /* Pixels of 4 bytes without the one that is dropped. */
 INLINE void drop(const uint8_t *from, const int first, int pixels, uint8_t *to)
 {
-  const Lane index =
-      (Lane){0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1} +
-      (Lane){first, first, first, first, first, first, first, first, first, first, first, first};
+  const Bytes index = repeat((Lane){0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14} + (int8_t)first);
   int x = 0;
 
   for (; x + VECTOR_BYTES / 4 <= pixels; x += VECTOR_BYTES / 4)
@@ -34,14 +32,12 @@ INLINE void drop(const uint8_t *from, const int first, int pixels, uint8_t *to)
 /* What was dropped is 255. */
 INLINE void fill_up(const uint8_t *from, const int first, int pixels, uint8_t *to)
 {
-  const Lane last_index = {0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1};
-  const Lane first_index = {-1, 0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11};
-  const Lane index = first ? first_index : last_index;
-  const Bytes dropped = (Bytes)((int32_t)(first ? 0x000000ff : 0xff000000) - (Words){0});
+  const Bytes index = repeat(first ? (Lane){-1, 0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11}
+                                   : (Lane){0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1});
   int x = 0;
 
   for (; x + VECTOR_BYTES / 4 <= pixels; x += VECTOR_BYTES / 4)
-    store_bytes(to + 4 * x, permute(part_lanes(load_bytes(from + 3 * x)), index) | dropped);
+    store_bytes(to + 4 * x, permute(part_lanes(load_bytes(from + 3 * x)), index) | (index < 0));
   for (; x < pixels; x++) {
     to[4 * x + (first ? 0 : 3)] = 255;
     memcpy(to + 4 * x + first, from + 3 * x, 3);

@@ -11,12 +11,19 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* JOINED: words 0 to 2 of each 4 side by side; PARTED: the reverse. */
 #if defined(__AVX512BW__)
 #define VECTOR_BYTES 64
+#define JOINED       0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15
+#define PARTED       0, 1, 2, 15, 3, 4, 5, 15, 6, 7, 8, 15, 9, 10, 11, 15
 #elif defined(__AVX2__)
 #define VECTOR_BYTES 32
+#define JOINED       0, 1, 2, 4, 5, 6, 3, 7
+#define PARTED       0, 1, 2, 7, 3, 4, 5, 7
 #else
 #define VECTOR_BYTES 16
+#define JOINED       0, 1, 2, 3
+#define PARTED       JOINED
 #endif
 #define VECTOR_SHORTS (VECTOR_BYTES / 2)
 
@@ -60,6 +67,28 @@ INLINE Bytes all_bytes(uint8_t value)
 INLINE Shorts all_shorts(int16_t value)
 {
   return value - (Shorts){0};
+}
+
+/* `lane` again and again. */
+INLINE Bytes repeat(Lane lane)
+{
+  Bytes bytes;
+
+  for (int i = 0; i < VECTOR_BYTES; i += 16)
+    memcpy((char *)&bytes + i, &lane, 16);
+  return bytes;
+}
+
+/* The first 12 of each 16 bytes side by side. */
+INLINE Bytes join_lanes(Bytes bytes)
+{
+  return (Bytes)__builtin_shufflevector((Words)bytes, (Words)bytes, JOINED);
+}
+
+/* The reverse; the last 4 of each 16 bytes may be anything. */
+INLINE Bytes part_lanes(Bytes bytes)
+{
+  return (Bytes)__builtin_shufflevector((Words)bytes, (Words)bytes, PARTED);
 }
 
 /* Wraps: what lies beyond a row, or in rows that nobody reads, may be anything. */
@@ -110,43 +139,9 @@ INLINE Bytes narrow(Shorts low, Shorts high)
 }
 
 /* Byte index[i] of each 16 bytes; 0 where the index is negative. */
-INLINE Bytes permute(Bytes bytes, Lane index)
+INLINE Bytes permute(Bytes bytes, Bytes index)
 {
-#if VECTOR_BYTES == 64
-  return (Bytes)_mm512_shuffle_epi8((Native)bytes, _mm512_broadcast_i32x4((__m128i)index));
-#elif VECTOR_BYTES == 32
-  return (Bytes)_mm256_shuffle_epi8((Native)bytes, _mm256_broadcastsi128_si256((__m128i)index));
-#else
-  return (Bytes)_mm_shuffle_epi8((Native)bytes, (__m128i)index);
-#endif
-}
-
-/* The first 12 of each 16 bytes side by side. */
-INLINE Bytes join_lanes(Bytes bytes)
-{
-#if VECTOR_BYTES == 64
-  return (Bytes)_mm512_permutexvar_epi32(
-      _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15), (Native)bytes);
-#elif VECTOR_BYTES == 32
-  return (Bytes)_mm256_permutevar8x32_epi32((Native)bytes,
-                                            _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7));
-#else
-  return bytes;
-#endif
-}
-
-/* The reverse; the last 4 of each 16 bytes may be anything. */
-INLINE Bytes part_lanes(Bytes bytes)
-{
-#if VECTOR_BYTES == 64
-  return (Bytes)_mm512_permutexvar_epi32(
-      _mm512_setr_epi32(0, 1, 2, 15, 3, 4, 5, 15, 6, 7, 8, 15, 9, 10, 11, 15), (Native)bytes);
-#elif VECTOR_BYTES == 32
-  return (Bytes)_mm256_permutevar8x32_epi32((Native)bytes,
-                                            _mm256_setr_epi32(0, 1, 2, 7, 3, 4, 5, 7));
-#else
-  return bytes;
-#endif
+  return (Bytes)OP(shuffle_epi8)((Native)bytes, (Native)index);
 }
 
 #else
@@ -175,19 +170,9 @@ INLINE Bytes narrow(Shorts low, Shorts high)
   return (Bytes)vcombine_s8(vqmovn_s16((int16x8_t)low), vqmovn_s16((int16x8_t)high));
 }
 
-INLINE Bytes permute(Bytes bytes, Lane index)
+INLINE Bytes permute(Bytes bytes, Bytes index)
 {
   return (Bytes)vqtbl1q_s8((int8x16_t)bytes, (uint8x16_t)index);
-}
-
-INLINE Bytes join_lanes(Bytes bytes)
-{
-  return bytes;
-}
-
-INLINE Bytes part_lanes(Bytes bytes)
-{
-  return bytes;
 }
 
 #endif

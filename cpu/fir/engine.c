@@ -126,21 +126,6 @@ static CfFirWay lay_out_way(const CfCpuFir *fir, const CfFirPlane *plan, int p,
   return way;
 }
 
-static void lay_out_edges(CfFirWork *work, CfArena *arena)
-{
-  const CfTaps *taps = &work->plan->row;
-  const int before = taps->anchor, after = taps->count - 1 - taps->anchor;
-  int *left = cf_arena_take(arena, (size_t)before * sizeof *left);
-  int *right = cf_arena_take(arena, (size_t)after * sizeof *right);
-
-  for (int i = 0; left && i < before; i++)
-    left[i] = cf_border_index(work->border, -1L - i, work->width);
-  for (int i = 0; right && i < after; i++)
-    right[i] = cf_border_index(work->border, (long)work->width + i, work->width);
-  work->left = left;
-  work->right = right;
-}
-
 /* Describing a plane */
 
 static void describe_channels(CfFirWork *work, const CfPlaneFormat *format)
@@ -207,7 +192,6 @@ static void lay_out_plane(const CfCpuFir *fir, CfFirWork *work, Grid *grid, int 
   const bool matrix = lay_out_matrix(fir, work, p, arena);
 
   *grid = choose_grid(work, straight, fir->threads);
-  lay_out_edges(work, arena);
   if (!matrix)
     work->straight = lay_out_way(fir, plan, p, straight, false, grid->tile_width, arena);
   if (straight == fir->bytes)

@@ -35,8 +35,8 @@ typedef struct {
 
   /* The tone of sample i of a line: max(t, t * sign[i]) + offset[i] with t = sum * scale[i]; in the
    * type of the working samples. `offset` also holds the half that rounds. */
-  const void *scale, *sign, *offset;
-  const void *centre; /* of sample i of CF_WEIGHT_CHUNK pixels; premultiplied planes only */
+  void *scale, *sign, *offset;
+  void *centre; /* of sample i of CF_WEIGHT_CHUNK pixels; premultiplied planes only */
 } CfLineFormat;
 
 typedef struct {
@@ -48,6 +48,9 @@ typedef struct {
 } CfLineTaps;
 
 typedef struct {
+  /* Writes element `i` of the tables below; NULL where there are none but taps. */
+  void (*set)(void *table, size_t i, double value);
+
   size_t size;      /* bytes of a working sample */
   size_t line_size; /* of one before it is filtered along the row: the same, or a byte */
   int rows;         /* that sum_rows makes */

@@ -14,6 +14,11 @@
 /* Alpha below this, in code values, counts as 0: it is far below the half code that shows. */
 #define SMALLEST_ALPHA (REAL)1e-3
 
+static void set(void *table, size_t i, double value)
+{
+  ((REAL *)table)[i] = (REAL)value;
+}
+
 /* Samples to lines */
 
 CF_MULTIVERSION
@@ -298,6 +303,7 @@ static void store(const CfLineFormat *format, const void *line, int samples, con
 }
 
 const CfLines LINES = {
+    .set = set,
     .size = sizeof(REAL),
     .line_size = sizeof(REAL),
     .rows = 2,

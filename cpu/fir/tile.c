@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "cpu/common/int_math.h"
 #include "cpu/common/memory.h"
 #include "cpu/fir/amx_tile.h"
 #include "cpu/fir/unpack.h"
@@ -121,11 +122,6 @@ static const uint8_t *source_row(const Tile *tile, int y)
   return tile->rows->source + y * tile->rows->source_stride;
 }
 
-static const uint8_t *source_pixel(const CfFirWork *work, const uint8_t *row, int x)
-{
-  return x < 0 ? work->border_pixel : row + (ptrdiff_t)x * work->channels * work->sample_bytes;
-}
-
 static void load_pixels(Tile *tile, const uint8_t *from, int pixels, uint8_t *to)
 {
   if (tile->watch_alpha && !cf_pixels_are_opaque(from, tile->work->alpha, pixels))
@@ -133,31 +129,22 @@ static void load_pixels(Tile *tile, const uint8_t *from, int pixels, uint8_t *to
   tile->way->lines->load(&tile->way->format, from, pixels * tile->work->channels, to);
 }
 
-static void load_border_line(Tile *tile, int pixels, uint8_t *line)
-{
-  const size_t bytes = (size_t)(line_pixel(tile, line, 1) - line);
-
-  load_pixels(tile, tile->work->border_pixel, 1, line);
-  for (int i = 1; i < pixels; i++)
-    memcpy(line + (size_t)i * bytes, line, bytes);
-}
-
-/* Reads columns `begin` <= x < `end` of a row, some of which may lie outside the picture. */
+/* Reads columns `begin` <= x < `end` of row `y`, -1 for the constant border; some may lie outside
+ * the picture. */
 static void load_line(Tile *tile, int y, int begin, int end, uint8_t *line)
 {
   const CfFirWork *work = tile->work;
-  const uint8_t *row = source_row(tile, y);
-  const int inner_begin = begin > 0 ? begin : 0;
-  const int inner_end = end < work->width ? end : work->width;
+  const uint8_t *row = y < 0 ? NULL : source_row(tile, y);
+  const int inner_begin = row ? cf_max(begin, 0) : end;
+  const int inner_end = row ? cf_min(end, work->width) : end;
 
-  load_pixels(tile, source_pixel(work, row, inner_begin), inner_end - inner_begin,
-              line_pixel(tile, line, inner_begin - begin));
+  if (row)
+    load_pixels(tile, cf_fir_pixel(work, row, inner_begin), inner_end - inner_begin,
+                line_pixel(tile, line, inner_begin - begin));
   for (int x = begin; x < inner_begin; x++)
-    load_pixels(tile, source_pixel(work, row, work->left[-1 - x]), 1,
-                line_pixel(tile, line, x - begin));
+    load_pixels(tile, cf_fir_pixel(work, row, x), 1, line_pixel(tile, line, x - begin));
   for (int x = inner_end; x < end; x++)
-    load_pixels(tile, source_pixel(work, row, work->right[x - work->width]), 1,
-                line_pixel(tile, line, x - begin));
+    load_pixels(tile, cf_fir_pixel(work, row, x), 1, line_pixel(tile, line, x - begin));
 }
 
 /* Reads source row `y`, -1 for the constant border, and filters it along itself. */
@@ -168,10 +155,7 @@ static void filter_row(Tile *tile, int y, uint8_t *to)
   const int end = tile->tile->x1 + way->row.count - 1 - way->row.anchor;
   uint8_t *line = way->row.tap ? tile->line : to;
 
-  if (y < 0)
-    load_border_line(tile, end - begin, line);
-  else
-    load_line(tile, y, begin, end, line);
+  load_line(tile, y, begin, end, line);
   if (way->row.tap)
     way->lines->sum(&way->row, tile->line_shifts, tile->summed_samples, to);
 }

@@ -31,14 +31,22 @@ typedef struct {
   int copied_count;
   int alpha, padding;      /* channels, or -1 */
   uint8_t border_pixel[8]; /* as stored in memory, for a constant border */
-  const int *left;  /* left[i]: the column that column -1 - i reads, -1 for the border pixel */
-  const int *right; /* right[i]: the one that column width + i reads */
   /* Without weights; also where all alpha that a tile sees is opaque. */
   CfFirMatrix matrix; /* if it has row tiles, in place of the next */
   CfFirWay straight;
   CfFirWay weighted; /* by alpha, in premultiplied planes */
   bool only_opaque;  /* there is no such way: tiles are left where it was needed */
 } CfFirWork;
+
+/* What column `x`, any integer, of a row in memory reads; the row is NULL for the constant border.
+ */
+static inline const uint8_t *cf_fir_pixel(const CfFirWork *work, const uint8_t *row, int x)
+{
+  const int from = row ? cf_border_index(work->border, x, work->width) : -1;
+
+  return from < 0 ? work->border_pixel
+                  : row + (ptrdiff_t)from * work->channels * work->sample_bytes;
+}
 
 /* Half-open ranges of pixels. */
 typedef struct {

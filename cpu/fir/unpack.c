@@ -14,20 +14,6 @@ bool cf_taps_are_symmetric(const CfTaps *taps)
   return true;
 }
 
-static void fill_taps(const CfLines *lines, const CfTaps *taps, void *to)
-{
-  CfFixedError error;
-
-  if (lines == &cf_lines_fixed)
-    cf_lines_fixed_taps(taps, to, &error);
-  for (int i = 0; i < taps->count; i++) {
-    if (lines == &cf_lines_float)
-      ((float *)to)[i] = (float)taps->tap[i];
-    else if (lines == &cf_lines_double)
-      ((double *)to)[i] = taps->tap[i];
-  }
-}
-
 /* Of lines of bytes: all have taps, and one tap of 1 is a pair of itself by a half. */
 static CfLineTaps byte_taps(const CfTaps *taps, CfArena *arena)
 {
@@ -51,6 +37,7 @@ CfLineTaps cf_line_taps(const CfLines *lines, const CfTaps *taps, CfArena *arena
     return byte_taps(taps, arena);
 
   CfLineTaps line_taps = {.count = 1};
+  CfFixedError error;
 
   if (cf_taps_are_identity(taps))
     return line_taps;
@@ -58,18 +45,12 @@ CfLineTaps cf_line_taps(const CfLines *lines, const CfTaps *taps, CfArena *arena
   line_taps.anchor = taps->anchor;
   line_taps.symmetric = cf_taps_are_symmetric(taps);
   void *tap = cf_arena_take(arena, (size_t)taps->count * lines->size);
-  if (tap)
-    fill_taps(lines, taps, tap);
+  if (tap && !lines->set)
+    cf_lines_fixed_taps(taps, tap, &error);
+  for (int i = 0; tap && lines->set && i < taps->count; i++)
+    lines->set(tap, (size_t)i, taps->tap[i]);
   line_taps.tap = tap;
   return line_taps;
-}
-
-static void set(const CfLines *lines, const void *array, size_t i, double value)
-{
-  if (lines == &cf_lines_float)
-    ((float *)array)[i] = (float)value;
-  else
-    ((double *)array)[i] = value;
 }
 
 static void fill_tone(const CfLineFormat *format, const CfLines *lines, size_t samples)
@@ -81,9 +62,9 @@ static void fill_tone(const CfLineFormat *format, const CfLines *lines, size_t s
     /* Weighted lines are centred before they are summed, others after. */
     const double centred = format->premultiplied ? 0.0 : channel->centre * channel->scale * sum;
 
-    set(lines, format->scale, i, channel->scale);
-    set(lines, format->sign, i, channel->absolute ? -1.0 : 1.0);
-    set(lines, format->offset, i, channel->centre - centred + channel->bias + 0.5);
+    lines->set(format->scale, i, channel->scale);
+    lines->set(format->sign, i, channel->absolute ? -1.0 : 1.0);
+    lines->set(format->offset, i, channel->centre - centred + channel->bias + 0.5);
   }
 }
 
@@ -91,7 +72,7 @@ static void fill_centre(CfLineFormat *format, const CfLines *lines, CfArena *are
 {
   format->centre = cf_arena_take(arena, 4 * CF_WEIGHT_CHUNK * lines->size);
   for (size_t i = 0; format->centre && i < 4 * CF_WEIGHT_CHUNK; i++)
-    set(lines, format->centre, i, format->plan->channel[i % 4].centre);
+    lines->set(format->centre, i, format->plan->channel[i % 4].centre);
 }
 
 CfLineFormat cf_line_format(const CfVideo *video, int p, const CfFirPlane *plan, bool premultiplied,
@@ -107,7 +88,7 @@ CfLineFormat cf_line_format(const CfVideo *video, int p, const CfFirPlane *plan,
                          .dropped = -1,
                          .plan = plan};
 
-  if (lines != &cf_lines_float && lines != &cf_lines_double)
+  if (!lines->set)
     return format;
   format.scale = cf_arena_take(arena, samples * lines->size);
   format.sign = cf_arena_take(arena, samples * lines->size);
@@ -161,6 +142,6 @@ bool cf_plane_is_opaque(const CfVideo *video, int p, const CfPicture *picture)
   bool opaque = true;
 
   for (int y = 0; opaque && y < height; y++)
-    opaque = cf_pixels_are_opaque(picture->data[p] + y * picture->stride[p], alpha, width);
+    opaque = cf_pixels_are_opaque(cf_row(picture, p, y), alpha, width);
   return opaque;
 }

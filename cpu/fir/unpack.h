@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The tables that the arithmetic of line_ops.h reads, made from a plan, and pixels as they lie in
- * memory. With an arena that only
- * counts, all pointers stay NULL.
+ * memory. With an arena that only counts, all pointers stay NULL.
  */
 #pragma once
 

@@ -39,7 +39,7 @@ typedef struct {
   void *source, *along_x, *along_y;
   int16_t *rows; /* the coarse ones that a strip lies between */
   size_t stride; /* samples */
-  CfPyramidRow row;
+  CfPyramidScratch row;
 } Scratch;
 
 /* Preparing */
@@ -101,7 +101,7 @@ static Scratch take_scratch(const Way *way, CfArena *arena)
   scratch.along_y = cf_arena_take(arena, row);
   scratch.rows = cf_arena_take(arena, (size_t)(STRIP_ROWS / down->y.factor + 5) * scratch.stride *
                                           sizeof *scratch.rows);
-  scratch.row = cf_cpu_pyramid_take_row(way->across, arena);
+  scratch.row = cf_cpu_pyramid_take_scratch(way->across, arena);
   return scratch;
 }
 
@@ -159,25 +159,16 @@ typedef struct {
   int all, first, count;      /* samples of a row, and of these the ones that are made */
 } Strips;
 
-static const uint8_t *source_row(const Strips *strips, int y)
-{
-  const int p = strips->sharpen->p;
-
-  return strips->job->source.data[p] + y * strips->job->source.stride[p];
-}
-
 static uint8_t *result_row(const Strips *strips, int y)
 {
-  const int p = strips->sharpen->p;
-
-  return strips->job->destination.data[p] + y * strips->job->destination.stride[p] +
+  return cf_row(&strips->job->destination, strips->sharpen->p, y) +
          (ptrdiff_t)strips->first * strips->way->down->bytes;
 }
 
 static void sharpen_row(const Strips *strips, int y, const Scratch *scratch)
 {
   const CfCpuPyramid *down = strips->way->down;
-  const uint8_t *source = source_row(strips, y);
+  const uint8_t *source = cf_row(&strips->job->source, strips->sharpen->p, y);
   const int first = strips->first;
   float border_pixel[CF_MAX_CHANNELS], *line = scratch->source, *along_x = scratch->along_x;
 
@@ -198,7 +189,7 @@ static void sharpen_fixed_row(const Strips *strips, int y, const int16_t *row,
   const CfCpuPyramid *down = strips->way->down;
   const int16_t *const rows[] = {row, row + scratch->stride, row + 2 * scratch->stride,
                                  row + 3 * scratch->stride};
-  const uint8_t *source = source_row(strips, y);
+  const uint8_t *source = cf_row(&strips->job->source, strips->sharpen->p, y);
   const int first = strips->first;
   int16_t border_pixel[CF_MAX_CHANNELS], *along_x = scratch->along_x, *along_y = scratch->along_y;
 

@@ -56,7 +56,7 @@ CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, 
 
 void cf_cpu_pyramid_allow_folding(CfCpuPyramid *pyramid)
 {
-  pyramid->fold.allowed = true;
+  pyramid->may_fold = true;
 }
 
 bool cf_cpu_pyramid_update(CfCpuPyramid *pyramid, const CfFirPlan *plan, double horizontal,

@@ -23,8 +23,8 @@ bool cf_cpu_pyramid_pays(int bits, bool weighted, bool fast_taps, double horizon
 /* NULL without memory. It has no plan yet. */
 CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, CfStatus *status);
 
-/* From the next update on borders that mirror or wrap may be folded into taps of whole columns; not
- * for one that others share samples with. */
+/* From the next update on borders that mirror or wrap may be folded into the taps of coarse rows;
+ * not for one that others share samples with. */
 void cf_cpu_pyramid_allow_folding(CfCpuPyramid *pyramid);
 
 /* Takes over what happens to the channels, and both sigmas in samples of the plane. With `owner`, a
@@ -45,15 +45,11 @@ void cf_cpu_pyramid_make_fine(CfCpuPyramid *pyramid, const CfJob *job, bool weig
                               int y1);
 void cf_cpu_pyramid_make_coarse(CfCpuPyramid *pyramid, int y0, int y1);
 
-/* One tile before rounding, as sums that cf_lines_float stores; tile.x0 is a multiple of 16. `to`
- * has rows of `stride` floats, with room for 64 more than the tile needs. Callable from any
- * threads.
- */
-void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *work, float *to,
-                         size_t stride);
-
-/* Floats that `work` has. */
-size_t cf_cpu_pyramid_tile_work(const CfCpuPyramid *pyramid, int width, int height);
+/* One tile before rounding, as sums that cf_lines_float stores; tile.x0 is a multiple of 16, and
+ * its height at most CF_PYRAMID_TILE_HEIGHT. `to` has rows of `stride` floats, with room for 64
+ * more than the tile needs. Callable from any threads of a loop. */
+#define CF_PYRAMID_TILE_HEIGHT 32
+void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *to, size_t stride);
 
 /* NULL is allowed. */
 void cf_cpu_pyramid_close(CfCpuPyramid *pyramid);

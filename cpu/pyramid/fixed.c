@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cpu/common/cpu.h"
-#include "cpu/pyramid/rows.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -37,22 +36,16 @@ static void weigh_rows(const int16_t *const row[4], const int16_t tap[4], int sa
     to[i] = weigh(row, tap, i);
 }
 
-void cf_fixed_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
-                     const int16_t *coarse, int pixels, int16_t *work, int16_t *to)
+static void sum(const CfLineTaps *taps, const void *const *lines, int samples, void *to)
 {
-  const int factor = axis->factor, blocks = (pixels + factor - 1) / factor;
-  const ptrdiff_t stride = cf_round_to_granule(blocks * channels);
-  const int16_t *block = coarse - (ptrdiff_t)axis->coarse_first * channels;
-
-  for (int p = 0; p < factor; p++) {
-    const int16_t *from = block + (ptrdiff_t)axis->spline_first[p] * channels;
-    const int16_t *const shifts[] = {from, from + channels, from + 2 * channels,
-                                     from + 3 * channels};
-
-    weigh_rows(shifts, spline[p].tap, blocks * channels, work + p * stride);
-  }
-  cf_row_merge(sizeof *to, work, factor, channels, blocks, stride, to);
+  weigh_rows((const int16_t *const *)lines, taps->tap, samples, to);
 }
+
+const CfLines cf_fixed_spline = {
+    .size = sizeof(int16_t),
+    .line_size = sizeof(int16_t),
+    .sum = sum,
+};
 
 INLINE void round_samples(const int16_t *from, int samples, uint8_t *restrict to)
 {

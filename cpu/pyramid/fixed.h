@@ -12,11 +12,8 @@
 /* Rounds single-precision samples, all -255..255, to fixed point. */
 void cf_fixed_from_float(const float *from, int samples, int16_t *to);
 
-/* Interpolates `pixels` pixels from pixel 0 on; coarse[0] is coarse pixel axis->coarse_first, and
- * D > 1. `spline` are the taps of each phase; `work` has room for cf_row_work samples, and `to` for
- * pixels + D - 1 pixels. */
-void cf_fixed_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
-                     const int16_t *coarse, int pixels, int16_t *work, int16_t *to);
+/* For cf_row_expand, with taps of cf_lines_fixed. */
+extern const CfLines cf_fixed_spline;
 
 /* Adds up four rows, each by its tap, and rounds to bytes; without taps, the first row alone. */
 void cf_fixed_blend_rows(const CfLineTaps *taps, const int16_t *const row[4], int samples,

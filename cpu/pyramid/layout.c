@@ -10,9 +10,6 @@
 #include "cpu/fir/unpack.h"
 #include "cpu/common/parallel.h"
 
-/* Of a row of floats: as many of any number of channels begin at a multiple of CF_ALIGNMENT. */
-#define ALIGNED_PIXELS (CF_ALIGNMENT / (int)sizeof(float))
-
 /* Tables */
 
 static CfTaps symmetric_taps(double *tap, int count)
@@ -85,8 +82,6 @@ static void lay_out_fine_samples(CfCpuPyramid *pyramid, CfArena *arena)
 
   pyramid->read_first = before < 0 ? -before : 0;
   pyramid->read_count = axis->fine_count - margins.before - margins.after;
-  pyramid->load_first = pyramid->read_first / ALIGNED_PIXELS * ALIGNED_PIXELS;
-  pyramid->load_count = pyramid->read_first + pyramid->read_count - pyramid->load_first;
   for (int i = 0; index && i < margins.before + margins.after; i++)
     index[i] = i < margins.before ? 0 : pyramid->read_count - 1;
   margins.index = index;
@@ -106,11 +101,10 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
   if (info->bits == 8)
     pyramid->x_prefilter_fixed = cf_line_taps(&cf_lines_fixed, &x_prefilter, arena);
   pyramid->x_low = cf_line_taps(&cf_lines_float, &x_low, arena);
-  pyramid->y_low = (CfLineTaps){.count = 1};
-  if (pyramid->fold.used)
-    cf_cpu_pyramid_lay_out_fold(pyramid, arena);
-  else
-    pyramid->y_low = cf_line_taps(&cf_lines_float, &y_low, arena);
+  pyramid->y_low = cf_line_taps(&cf_lines_float, &y_low, arena);
+  pyramid->y_folded = NULL;
+  if (cf_cpu_pyramid_folds(pyramid))
+    cf_cpu_pyramid_fold(pyramid, arena);
   pyramid->x_spline = lay_out_spline(&cf_lines_float, x, arena);
   pyramid->y_spline = lay_out_spline(&cf_lines_float, y, arena);
   pyramid->source_margins = lay_out_source_margins(pyramid, arena);
@@ -122,16 +116,11 @@ static void lay_out_tables(CfCpuPyramid *pyramid, CfArena *arena)
     pyramid->weighted = lay_out_way(pyramid, &cf_lines_float, true, arena);
 }
 
-/* Scratch of a thread, in each of the three steps. */
+/* Scratch */
 
 size_t cf_cpu_pyramid_row_samples(const CfCpuPyramid *pyramid, int pixels)
 {
   return (size_t)cf_round_to_granule(pixels * pyramid->channels) + CF_LINE_GRANULE;
-}
-
-static int strip_source_rows(const CfPyramidAxis *axis)
-{
-  return (CF_PYRAMID_FINE_ROWS - 1) * axis->factors.decimation + axis->prefilter_count;
 }
 
 static size_t larger(size_t a, size_t b)
@@ -139,124 +128,77 @@ static size_t larger(size_t a, size_t b)
   return a > b ? a : b;
 }
 
-static CfPyramidAlong take_along(const CfCpuPyramid *pyramid, CfArena *arena)
+/* Samples of `work` for all steps along rows, of `extended` pixels at most. */
+static size_t work_samples(const CfCpuPyramid *pyramid, int extended)
 {
   const CfPyramidAxis *x = &pyramid->x;
-  const CfRowMargins *margins = &pyramid->source_margins;
-  const int extended = margins->before + pyramid->width + margins->after;
+  const int step = x->factors.decimation, thinning = x->factors.thinning;
+  const int channels = pyramid->channels;
+
+  return larger(cf_row_work(extended + step, channels, step),
+                larger(cf_row_work(x->fine_count + thinning, channels, thinning),
+                       cf_row_work(pyramid->width, channels, x->factor)));
+}
+
+CfPyramidScratch cf_cpu_pyramid_take_scratch(const CfCpuPyramid *pyramid, CfArena *arena)
+{
+  const CfPyramidAxis *x = &pyramid->x, *y = &pyramid->y;
+  const int extended =
+      pyramid->source_margins.before + pyramid->width + pyramid->source_margins.after;
+  const int source_rows = (CF_PYRAMID_FINE_ROWS - 1) * y->factors.decimation + y->prefilter_count;
+  const int lines = cf_max(source_rows, cf_max(y->low_count + 1, y->made_count));
+  const int rows = cf_max(CF_PYRAMID_FINE_ROWS, CF_PYRAMID_RESULT_ROWS / y->factor + 5);
   const int longest = cf_max(extended, x->fine_count) + CF_PYRAMID_LARGEST_STEP;
-  const size_t down =
-      cf_row_work(extended + x->factors.decimation, pyramid->channels, x->factors.decimation);
-  const size_t low =
-      cf_row_work(x->fine_count + x->factors.thinning, pyramid->channels, x->factors.thinning);
-  const size_t up = cf_row_work(pyramid->width, pyramid->channels, x->factor);
+  /* Whole blocks of D pixels are interpolated. */
+  CfPyramidScratch scratch = {.samples = cf_cpu_pyramid_row_samples(
+                                  pyramid, cf_max(pyramid->width + x->factor, x->fine_count))};
+  const size_t row = scratch.samples * sizeof(float);
 
-  return (CfPyramidAlong){
-      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, longest) * sizeof(float)),
-      cf_arena_take(arena, larger(larger(down, low), up) * sizeof(float)),
-      cf_arena_take(arena, pyramid->fine_stride * sizeof(int16_t))};
-}
-
-CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena)
-{
-  const int rows = strip_source_rows(&pyramid->y);
-  CfPyramidDown scratch = {.filtered_bytes =
-                               cf_cpu_pyramid_row_samples(pyramid, pyramid->width) * sizeof(float)};
-
-  scratch.tile =
-      cf_arena_take(arena, (size_t)rows * (CF_PYRAMID_TILE_SAMPLES + CF_LINE_GRANULE) * 4);
-  scratch.lines = cf_arena_take(arena, (size_t)rows * sizeof *scratch.lines);
-  scratch.filtered = cf_arena_take(arena, CF_PYRAMID_FINE_ROWS * scratch.filtered_bytes);
-  scratch.line =
-      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->width) * sizeof(float));
-  scratch.along = take_along(pyramid, arena);
+  scratch.tile = cf_arena_take(
+      arena, (size_t)source_rows * (CF_PYRAMID_TILE_SAMPLES + CF_LINE_GRANULE) * sizeof(float));
+  scratch.lines = cf_arena_take(arena, (size_t)lines * sizeof *scratch.lines);
+  scratch.rows = cf_arena_take(arena, (size_t)rows * row);
+  scratch.line = cf_arena_take(arena, row);
+  scratch.below = cf_arena_take(arena, row);
+  scratch.extended =
+      cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, longest) * sizeof(float));
+  scratch.work = cf_arena_take(arena, work_samples(pyramid, extended) * sizeof(float));
   return scratch;
 }
 
-CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena)
-{
-  CfPyramidLow scratch;
-
-  scratch.lines = cf_arena_take(arena, (size_t)(pyramid->y.low_count + 1) * sizeof *scratch.lines);
-  scratch.line = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->load_count) *
-                                          sizeof(float));
-  scratch.below = cf_arena_take(arena, cf_cpu_pyramid_row_samples(pyramid, pyramid->load_count) *
-                                           sizeof(float));
-  scratch.along = take_along(pyramid, arena);
-  return scratch;
-}
-
-CfPyramidRow cf_cpu_pyramid_take_row(const CfCpuPyramid *pyramid, CfArena *arena)
-{
-  CfPyramidRow scratch;
-
-  scratch.fine = cf_arena_take(arena, pyramid->fine_stride * sizeof(float));
-  scratch.coarse = cf_arena_take(arena, pyramid->coarse_stride * sizeof(float));
-  scratch.along = take_along(pyramid, arena);
-  return scratch;
-}
-
-CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, const CfLines *lines,
-                                   CfArena *arena)
-{
-  const int coarse_rows = CF_PYRAMID_RESULT_ROWS / pyramid->y.factor + 5;
-  /* Whole blocks of D pixels. */
-  const int pixels = pyramid->width + pyramid->x.factor;
-  CfPyramidUp scratch = {.stride = cf_cpu_pyramid_row_samples(pyramid, pixels) * lines->size};
-
-  scratch.rows = cf_arena_take(arena, (size_t)coarse_rows * scratch.stride);
-  scratch.along = take_along(pyramid, arena);
-  scratch.result = cf_arena_take(arena, scratch.stride);
-  return scratch;
-}
-
-static size_t scratch_bytes(const CfCpuPyramid *pyramid)
-{
-  CfArena down = {0}, low = {0}, up = {0};
-
-  cf_cpu_pyramid_take_down(pyramid, &down);
-  cf_cpu_pyramid_take_low(pyramid, &low);
-  cf_cpu_pyramid_take_up(pyramid, &cf_lines_float, &up);
-  return larger(larger(down.used, low.used),
-                larger(up.used, pyramid->fold.used ? cf_cpu_pyramid_fold_scratch(pyramid) : 0));
-}
-
-CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid)
+CfPyramidScratch cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid)
 {
   const CfCpuPyramid *owner = cf_cpu_pyramid_owner(pyramid);
-
-  return (CfArena){.base = (uint8_t *)owner->scratch.base +
+  CfArena arena = {.base = (uint8_t *)owner->scratch.base +
                            owner->scratch_stride * (size_t)cf_thread_index()};
+
+  return cf_cpu_pyramid_take_scratch(pyramid, &arena);
 }
 
 /* Memory */
 
 bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status)
 {
-  CfArena counted = {0}, placed;
+  CfArena counted = {0}, scratch = {0}, placed;
 
-  pyramid->fold.used = cf_cpu_pyramid_folds(pyramid);
   lay_out_tables(pyramid, &counted);
   pyramid->fine_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.made_count);
   pyramid->coarse_stride = cf_cpu_pyramid_row_samples(pyramid, pyramid->x.coarse_count + 1);
-  pyramid->scratch_stride = scratch_bytes(pyramid);
+  cf_cpu_pyramid_take_scratch(pyramid, &scratch);
+  pyramid->scratch_stride = scratch.used;
 
-  const size_t coarse_rows = (size_t)pyramid->y.coarse_count;
-  const size_t fine_rows = pyramid->fold.used ? coarse_rows : (size_t)pyramid->y.made_count;
-  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * fine_rows;
-  const size_t coarse = pyramid->coarse_stride * coarse_rows;
-  const size_t filtered = pyramid->fold.used ? pyramid->fold.stride * coarse_rows : 0;
+  const size_t fine = pyramid->owner ? 0 : pyramid->fine_stride * (size_t)pyramid->y.made_count;
+  const size_t coarse = pyramid->coarse_stride * (size_t)pyramid->y.coarse_count;
   const size_t slack = CF_LINE_GRANULE; /* sums of the last row run over it */
-  const size_t scratch = pyramid->owner ? 0 : pyramid->scratch_stride * (size_t)pyramid->threads;
+  const size_t all_scratch = pyramid->owner ? 0 : scratch.used * (size_t)pyramid->threads;
   if (!cf_buffer_reserve(&pyramid->tables, counted.used, "a pyramid's tables", status) ||
-      !cf_buffer_reserve(&pyramid->images, (fine + coarse + filtered + slack) * sizeof(float),
-                         "a pyramid", status) ||
-      !cf_buffer_reserve(&pyramid->scratch, scratch, "a pyramid's rows", status))
+      !cf_buffer_reserve(&pyramid->images, (fine + coarse + slack) * sizeof(float), "a pyramid",
+                         status) ||
+      !cf_buffer_reserve(&pyramid->scratch, all_scratch, "a pyramid's rows", status))
     return false;
   placed = (CfArena){.base = pyramid->tables.base};
   lay_out_tables(pyramid, &placed);
   pyramid->fine = pyramid->images.base;
   pyramid->coarse = pyramid->fine + fine;
-  pyramid->fold.filtered = pyramid->coarse + coarse;
   return true;
 }

@@ -15,7 +15,7 @@
 /* Fine rows that a tile makes: the more, the fewer source rows are read twice. */
 #define CF_PYRAMID_FINE_ROWS 16
 /* Rows of the result that share their interpolated coarse rows. */
-#define CF_PYRAMID_RESULT_ROWS 32
+#define CF_PYRAMID_RESULT_ROWS CF_PYRAMID_TILE_HEIGHT
 
 #define CF_PYRAMID_LARGEST_STEP 64 /* D, pixels a coarse pixel */
 
@@ -25,16 +25,6 @@ typedef struct {
   CfLineFormat format;
   CfLineTaps down, *up_x, *up_y;
 } CfPyramidWay;
-
-/* The whole filter along columns down to coarse rows, with the border folded in: of each coarse row
- * a tap for every row of the picture. */
-typedef struct {
-  bool allowed, used;
-  double *response, *row; /* what a coarse row reads, and one row of `tap` */
-  float *tap;             /* y.coarse_count rows of `height` */
-  float *filtered;        /* as many rows of pixels, in the block `images` */
-  size_t stride;
-} CfPyramidFold;
 
 struct CfCpuPyramid {
   const CfCpuPyramid *owner; /* of the fine samples and the scratch; NULL: itself */
@@ -50,16 +40,15 @@ struct CfCpuPyramid {
   /* Laid out in the block `tables`. */
   CfLineTaps x_prefilter, x_prefilter_fixed; /* float, and of 8 bits in fixed point too */
   CfLineTaps x_low, *x_spline, y_low, *y_spline;
+  CfLineTaps *y_folded; /* of each coarse row, for all made rows; NULL: y_low */
   CfRowMargins source_margins, fine_margins;
-  /* The made fine samples along x that this pyramid reads, counted from the owner's first, and
-   * those loaded, which begin where rows are aligned. */
-  int read_first, read_count, load_first, load_count;
+  int read_first, read_count; /* of the owner's made fine samples along x, those read */
 
   /* Rows of single-precision pixels, in the block `images`. */
   float *fine, *coarse;
   size_t fine_stride, coarse_stride; /* floats */
 
-  CfPyramidFold fold;    /* where used, fine rows are the coarse ones */
+  bool may_fold;
   size_t scratch_stride; /* bytes a thread */
   CfBuffer tables, images, scratch;
 };
@@ -92,63 +81,29 @@ size_t cf_cpu_pyramid_row_samples(const CfCpuPyramid *pyramid, int pixels);
 /* Lays everything out for the axes and the channels set; blocks grow where they must. */
 bool cf_cpu_pyramid_prepare(CfCpuPyramid *pyramid, CfStatus *status);
 
-/* The calling thread's scratch. Each of the three steps takes its own from the start of it. */
-CfArena cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid);
-
-/* What filters along rows, in working samples or single precision. */
+/* Scratch of a thread. Rows are of working samples or single precision. */
 typedef struct {
-  void *extended, *work, *fine;
-} CfPyramidAlong;
+  size_t samples;     /* that rows have room for */
+  uint8_t *tile;      /* source rows of CF_PYRAMID_TILE_SAMPLES */
+  const void **lines; /* its rows, or the fine ones that two coarse rows read */
+  uint8_t *rows;      /* filtered along columns, or interpolated along x */
+  float *line, *below;
+  void *extended, *work; /* what filters along rows */
+} CfPyramidScratch;
+CfPyramidScratch cf_cpu_pyramid_take_scratch(const CfCpuPyramid *pyramid, CfArena *arena);
 
-typedef struct {
-  uint8_t *tile;      /* of source rows, in working samples */
-  const void **lines; /* its rows */
-  uint8_t *filtered;  /* CF_PYRAMID_FINE_ROWS rows of the plane's width, in working samples */
-  size_t filtered_bytes;
-  float *line;
-  CfPyramidAlong along;
-} CfPyramidDown;
-CfPyramidDown cf_cpu_pyramid_take_down(const CfCpuPyramid *pyramid, CfArena *arena);
+/* The calling thread's. */
+CfPyramidScratch cf_cpu_pyramid_thread_scratch(const CfCpuPyramid *pyramid);
 
-/* Whether folding columns is less work than filtering what lies outside of the picture. */
+/* Whether coarse rows have taps of their own, instead of reading the picture over and over. */
 bool cf_cpu_pyramid_folds(const CfCpuPyramid *pyramid);
 
-/* The tables of it, and in `scratch` a piece of all rows of the picture. */
-void cf_cpu_pyramid_lay_out_fold(CfCpuPyramid *pyramid, CfArena *arena);
-size_t cf_cpu_pyramid_fold_scratch(const CfCpuPyramid *pyramid);
-
-/* Filters columns to rows first..last of `fold.filtered`; false where `watched` and pixels are not
- * opaque. */
-bool cf_cpu_pyramid_fold_columns(const CfCpuPyramid *pyramid, const CfLineFormat *format,
-                                 const uint8_t *source, ptrdiff_t stride, bool watched, int first,
-                                 int last);
-
-typedef struct {
-  const void **lines;  /* that two rows read */
-  float *line, *below; /* two rows of the fine samples loaded */
-  CfPyramidAlong along;
-} CfPyramidLow;
-CfPyramidLow cf_cpu_pyramid_take_low(const CfCpuPyramid *pyramid, CfArena *arena);
-
-/* A row that is blurred by itself. */
-typedef struct {
-  float *fine, *coarse;
-  CfPyramidAlong along;
-} CfPyramidRow;
-CfPyramidRow cf_cpu_pyramid_take_row(const CfCpuPyramid *pyramid, CfArena *arena);
+/* Makes them, and the fine rows that they read the made ones. */
+void cf_cpu_pyramid_fold(CfCpuPyramid *pyramid, CfArena *arena);
 
 /* Blurs a row of the plane's width along itself alone: working samples of `lines`, to single
  * precision or, of cf_lines_fixed, to fixed.h's fixed point. The border's pixel is a working one.
  */
 void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
-                             const CfPyramidRow *scratch, const void *line,
+                             const CfPyramidScratch *scratch, const void *line,
                              const void *border_pixel, void *to);
-
-typedef struct {
-  uint8_t *rows; /* interpolated along x, in working samples or in fixed.h's */
-  size_t stride; /* bytes */
-  CfPyramidAlong along;
-  void *result;
-} CfPyramidUp;
-CfPyramidUp cf_cpu_pyramid_take_up(const CfCpuPyramid *pyramid, const CfLines *lines,
-                                   CfArena *arena);

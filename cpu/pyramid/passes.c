@@ -9,15 +9,19 @@
 #include "cpu/pyramid/fixed.h"
 #include "cpu/pyramid/layout.h"
 
-/* By index from the owner's made_first. */
+/* The taps of a coarse row. */
+static const CfLineTaps *low_taps(const CfCpuPyramid *pyramid, int coarse)
+{
+  return pyramid->y_folded ? &pyramid->y_folded[coarse] : &pyramid->y_low;
+}
+
+/* The fine row of one of these taps, by index from the owner's made_first. */
 static int made_row(const CfCpuPyramid *pyramid, int coarse, int tap)
 {
   const CfPyramidAxis *axis = &pyramid->y, *made = &cf_cpu_pyramid_owner(pyramid)->y;
   const int fine = axis->factors.thinning * (coarse + axis->coarse_first) + axis->low_first + tap;
 
-  if (pyramid->fold.used)
-    return coarse;
-  return cf_clamp(fine - made->made_first, 0, made->made_count - 1);
+  return pyramid->y_folded ? tap : cf_clamp(fine - made->made_first, 0, made->made_count - 1);
 }
 
 /* Step 1: prefilter and decimate */
@@ -42,7 +46,7 @@ static void fetch_ahead(const uint8_t *from, int bytes)
 
 /* Loads pixels x0..x1-1 of the source rows that `rows` fine rows from `first` on read. False where
  * one of them is not opaque and should be. */
-static bool load_tile(const Run *run, const CfPyramidDown *scratch, int first, int rows, int x0,
+static bool load_tile(const Run *run, const CfPyramidScratch *scratch, int first, int rows, int x0,
                       int x1)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
@@ -74,7 +78,7 @@ static bool load_tile(const Run *run, const CfPyramidDown *scratch, int first, i
   return true;
 }
 
-static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int first, int rows)
+static bool prefilter_columns(const Run *run, const CfPyramidScratch *scratch, int first, int rows)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
   const CfLines *lines = run->way->lines;
@@ -89,7 +93,7 @@ static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int 
     if (!load_tile(run, scratch, first, rows, x0, x1))
       return false;
     for (int i = 0; i < rows; i++) {
-      uint8_t *to = scratch->filtered + (size_t)i * scratch->filtered_bytes + offset;
+      uint8_t *to = scratch->rows + (size_t)i * scratch->samples * lines->size + offset;
 
       if (run->way->down.tap)
         lines->sum(&run->way->down, scratch->lines + i * step, cf_round_to_granule(samples), to);
@@ -102,8 +106,8 @@ static bool prefilter_columns(const Run *run, const CfPyramidDown *scratch, int 
 
 /* Filters a line of working samples, already filtered along columns, to fine samples. */
 static void prefilter_row(const CfCpuPyramid *pyramid, const CfLines *lines,
-                          const CfPyramidAlong *scratch, const void *line, const void *border_pixel,
-                          float *to)
+                          const CfPyramidScratch *scratch, const void *line,
+                          const void *border_pixel, float *to)
 {
   const bool fixed = lines == &cf_lines_fixed;
   const CfRowFilter filter = {.lines = lines,
@@ -118,17 +122,17 @@ static void prefilter_row(const CfCpuPyramid *pyramid, const CfLines *lines,
 
   cf_row_extend(line, pyramid->width, pixel, &pyramid->source_margins, border_pixel,
                 scratch->extended);
-  cf_row_filter(&filter, from, pyramid->x.made_count, scratch->work, fixed ? scratch->fine : to);
+  cf_row_filter(&filter, from, pyramid->x.made_count, scratch->work,
+                fixed ? (void *)scratch->rows : to);
   if (fixed)
-    cf_row_to_float(lines, scratch->fine, pyramid->x.made_count * pyramid->channels, to);
+    cf_row_to_float(lines, scratch->rows, pyramid->x.made_count * pyramid->channels, to);
 }
 
 /* False where pixels are not opaque and should be. */
 static bool make_fine_strip(const Run *run, int first, int rows)
 {
   CfCpuPyramid *pyramid = run->pyramid;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
+  const CfPyramidScratch scratch = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfLines *lines = run->way->lines;
   const int samples = pyramid->width * pyramid->channels;
   float border_pixel[CF_MAX_CHANNELS], working[CF_MAX_CHANNELS];
@@ -138,43 +142,11 @@ static bool make_fine_strip(const Run *run, int first, int rows)
   if (!prefilter_columns(run, &scratch, first, rows))
     return false;
   for (int i = 0; i < rows; i++) {
-    cf_row_to_float(lines, scratch.filtered + (size_t)i * scratch.filtered_bytes, samples,
+    cf_row_to_float(lines, scratch.rows + (size_t)i * scratch.samples * lines->size, samples,
                     scratch.line);
-    prefilter_row(pyramid, &cf_lines_float, &scratch.along, scratch.line, border_pixel,
+    prefilter_row(pyramid, &cf_lines_float, &scratch, scratch.line, border_pixel,
                   pyramid->fine + (size_t)(first + i) * pyramid->fine_stride);
   }
-  return true;
-}
-
-typedef struct {
-  const CfCpuPyramid *pyramid;
-  int first; /* row */
-} FoldedRows;
-
-static void prefilter_folded_rows(void *context, int first, int end)
-{
-  const FoldedRows *folded = context;
-  const CfCpuPyramid *pyramid = folded->pyramid;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidDown scratch = cf_cpu_pyramid_take_down(pyramid, &arena);
-
-  for (int row = folded->first + first; row < folded->first + end; row++)
-    prefilter_row(pyramid, &cf_lines_float, &scratch.along,
-                  pyramid->fold.filtered + (size_t)row * pyramid->fold.stride, NULL,
-                  pyramid->fine + (size_t)row * pyramid->fine_stride);
-}
-
-static bool make_folded(const Run *run, CfPyramidRows rows)
-{
-  const CfCpuPyramid *pyramid = run->pyramid;
-  const int count = rows.last - rows.first + 1;
-  FoldedRows folded = {pyramid, rows.first};
-
-  if (!cf_cpu_pyramid_fold_columns(pyramid, &run->way->format, run->source, run->source_stride,
-                                   run->watch_alpha, rows.first, rows.last))
-    return false;
-  cf_parallel_for(pyramid->threads, count, cf_even_grain(pyramid->threads, count),
-                  prefilter_folded_rows, &folded);
   return true;
 }
 
@@ -202,16 +174,14 @@ static bool make_fine(const Run *run, CfPyramidRows rows)
   const int strips = cf_divide_up(count, CF_PYRAMID_FINE_ROWS);
   FineRows fine = {.run = run, .rows = rows};
 
-  if (run->pyramid->fold.used)
-    return make_folded(run, rows);
   cf_parallel_for(run->pyramid->threads, strips, 1, make_fine_strips, &fine);
   return !atomic_load(&fine.failed);
 }
 
 /* Step 2: the rest of the Gaussian */
 
-/* Filters a line of the fine samples loaded, already filtered along columns, to coarse ones. */
-static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidAlong *scratch,
+/* Filters a line of the fine samples read, already filtered along columns, to coarse ones. */
+static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidScratch *scratch,
                               const float *line, float *to)
 {
   const CfRowFilter filter = {.lines = &cf_lines_float,
@@ -219,11 +189,8 @@ static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidAlong 
                               .channels = pyramid->channels,
                               .taps = pyramid->x_low};
 
-  const ptrdiff_t unread = (ptrdiff_t)(pyramid->read_first - pyramid->load_first);
-
-  cf_row_extend(line + unread * pyramid->channels, pyramid->read_count,
-                (size_t)pyramid->channels * sizeof *line, &pyramid->fine_margins, NULL,
-                scratch->extended);
+  cf_row_extend(line, pyramid->read_count, (size_t)pyramid->channels * sizeof *line,
+                &pyramid->fine_margins, NULL, scratch->extended);
   cf_row_filter(&filter, scratch->extended, pyramid->x.coarse_count, scratch->work, to);
 }
 
@@ -231,23 +198,22 @@ static void filter_coarse_row(const CfCpuPyramid *pyramid, const CfPyramidAlong 
 static void make_coarse_rows(const CfCpuPyramid *pyramid, int row, bool two)
 {
   const CfCpuPyramid *owner = cf_cpu_pyramid_owner(pyramid);
-  const int samples = cf_round_to_granule(pyramid->load_count * pyramid->channels);
-  const ptrdiff_t first = (ptrdiff_t)pyramid->load_first * pyramid->channels;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidLow scratch = cf_cpu_pyramid_take_low(pyramid, &arena);
+  const int samples = cf_round_to_granule(pyramid->read_count * pyramid->channels);
+  const ptrdiff_t first = (ptrdiff_t)pyramid->read_first * pyramid->channels;
+  const CfPyramidScratch scratch = cf_cpu_pyramid_thread_scratch(pyramid);
+  const CfLineTaps *taps = low_taps(pyramid, row);
   float *to = pyramid->coarse + (size_t)row * pyramid->coarse_stride;
 
-  for (int t = 0; t < pyramid->y.low_count + two; t++)
+  for (int t = 0; t < taps->count + two; t++)
     scratch.lines[t] = owner->fine + (size_t)made_row(pyramid, row, t) * owner->fine_stride + first;
   if (two) {
-    cf_lines_float.sum_rows(&pyramid->y_low, scratch.lines, samples,
+    cf_lines_float.sum_rows(taps, scratch.lines, samples,
                             (void *const[]){scratch.line, scratch.below});
-    filter_coarse_row(pyramid, &scratch.along, scratch.below, to + pyramid->coarse_stride);
-  } else if (pyramid->y_low.tap) {
-    cf_lines_float.sum(&pyramid->y_low, scratch.lines, samples, scratch.line);
+    filter_coarse_row(pyramid, &scratch, scratch.below, to + pyramid->coarse_stride);
+  } else if (taps->tap) {
+    cf_lines_float.sum(taps, scratch.lines, samples, scratch.line);
   }
-  filter_coarse_row(pyramid, &scratch.along, pyramid->y_low.tap ? scratch.line : scratch.lines[0],
-                    to);
+  filter_coarse_row(pyramid, &scratch, taps->tap ? scratch.line : scratch.lines[0], to);
 }
 
 typedef struct {
@@ -292,20 +258,16 @@ static void fetch_result(uint8_t *to, int bytes)
 
 /* Interpolates a coarse row along x, in single precision or in fixed point. */
 static void expand_row(const CfCpuPyramid *pyramid, const CfLines *lines,
-                       const CfPyramidAlong *scratch, const float *coarse, void *to)
+                       const CfPyramidScratch *scratch, const float *coarse, void *to)
 {
-  const int channels = pyramid->channels;
+  const bool fixed = lines == &cf_lines_fixed;
+  const void *from = fixed ? scratch->extended : coarse;
 
-  if (lines != &cf_lines_fixed) {
-    cf_row_expand(&pyramid->x, pyramid->x_spline, channels, coarse, 0, pyramid->width,
-                  scratch->work, to);
-  } else if (pyramid->x.factor == 1) {
-    cf_fixed_from_float(coarse, pyramid->width * channels, to);
-  } else {
-    cf_fixed_from_float(coarse, pyramid->x.coarse_count * channels, scratch->extended);
-    cf_fixed_expand(&pyramid->x, pyramid->straight.up_x, channels, scratch->extended,
-                    pyramid->width, scratch->work, to);
-  }
+  if (fixed)
+    cf_fixed_from_float(coarse, pyramid->x.coarse_count * pyramid->channels, scratch->extended);
+  cf_row_expand(fixed ? &cf_fixed_spline : &cf_lines_float, &pyramid->x,
+                fixed ? pyramid->straight.up_x : pyramid->x_spline, pyramid->channels, from, 0,
+                pyramid->width, scratch->work, to);
 }
 
 /* Row `y` of the result, `samples` samples of it, from the four rows that it lies between. */
@@ -332,26 +294,23 @@ static void interpolate_strip(const Run *run, int y0, int y1)
 {
   const CfCpuPyramid *pyramid = run->pyramid;
   const CfLines *lines = run->way->lines;
-  CfArena arena = cf_cpu_pyramid_thread_scratch(pyramid);
-  const CfPyramidUp scratch = cf_cpu_pyramid_take_up(pyramid, lines, &arena);
+  const CfPyramidScratch scratch = cf_cpu_pyramid_thread_scratch(pyramid);
+  const size_t stride = scratch.samples * lines->size;
   const CfPyramidRows rows = cf_coarse_rows(&pyramid->y, y0, y1);
   const int channels = pyramid->channels, end = run->rect.x1 * channels;
 
   for (int row = rows.first; row <= rows.last; row++)
-    expand_row(pyramid, lines, &scratch.along,
-               pyramid->coarse + (size_t)row * pyramid->coarse_stride,
-               scratch.rows + (size_t)(row - rows.first) * scratch.stride);
+    expand_row(pyramid, lines, &scratch, pyramid->coarse + (size_t)row * pyramid->coarse_stride,
+               scratch.rows + (size_t)(row - rows.first) * stride);
   for (int first = run->rect.x0 * channels; first < end; first += CHUNK_SAMPLES) {
     const int samples = end - first < CHUNK_SAMPLES ? end - first : CHUNK_SAMPLES;
 
     for (int y = y0; y < y1; y++) {
       const int top = cf_coarse_rows(&pyramid->y, y, y + 1).first - rows.first;
-      const uint8_t *row =
-          scratch.rows + (size_t)top * scratch.stride + (size_t)first * lines->size;
-      const void *const four[] = {row, row + scratch.stride, row + 2 * scratch.stride,
-                                  row + 3 * scratch.stride};
+      const uint8_t *row = scratch.rows + (size_t)top * stride + (size_t)first * lines->size;
+      const void *const four[] = {row, row + stride, row + 2 * stride, row + 3 * stride};
 
-      interpolate_row(run, y, four, (ptrdiff_t)first * pyramid->bytes, samples, scratch.result);
+      interpolate_row(run, y, four, (ptrdiff_t)first * pyramid->bytes, samples, scratch.line);
     }
   }
 }
@@ -382,7 +341,7 @@ static CfPyramidRows fine_rows(const CfCpuPyramid *pyramid, int y0, int y1)
   const CfPyramidRows coarse = cf_coarse_rows(&pyramid->y, y0, y1);
 
   return (CfPyramidRows){made_row(pyramid, coarse.first, 0),
-                         made_row(pyramid, coarse.last, pyramid->y.low_count - 1)};
+                         made_row(pyramid, coarse.last, low_taps(pyramid, coarse.last)->count - 1)};
 }
 
 static bool run_way(Run *run)
@@ -423,16 +382,14 @@ const char *cf_cpu_pyramid_run(CfCpuPyramid *pyramid, const CfJob *job, CfRect r
 /* Rows that are blurred by themselves */
 
 void cf_cpu_pyramid_blur_row(const CfCpuPyramid *pyramid, const CfLines *lines,
-                             const CfPyramidRow *scratch, const void *line,
+                             const CfPyramidScratch *scratch, const void *line,
                              const void *border_pixel, void *to)
 {
-  const CfPyramidAlong *along = &scratch->along;
-
-  prefilter_row(pyramid, lines, along, line, border_pixel, scratch->fine);
-  filter_coarse_row(pyramid, along,
-                    scratch->fine + (ptrdiff_t)pyramid->load_first * pyramid->channels,
-                    scratch->coarse);
-  expand_row(pyramid, lines, along, scratch->coarse, to);
+  prefilter_row(pyramid, lines, scratch, line, border_pixel, scratch->line);
+  filter_coarse_row(pyramid, scratch,
+                    scratch->line + (ptrdiff_t)pyramid->read_first * pyramid->channels,
+                    scratch->below);
+  expand_row(pyramid, lines, scratch, scratch->below, to);
 }
 
 /* Levels of blur maps */
@@ -452,36 +409,19 @@ void cf_cpu_pyramid_make_coarse(CfCpuPyramid *pyramid, int y0, int y1)
   make_coarse(pyramid, cf_coarse_rows(&pyramid->y, y0, y1));
 }
 
-/* Rows of a tile that are interpolated along x first. */
-static int tile_coarse_rows(const CfCpuPyramid *pyramid, int height)
+void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *to, size_t stride)
 {
-  return height / pyramid->y.factor + 5;
-}
-
-static size_t tile_row(const CfCpuPyramid *pyramid, int width)
-{
-  return cf_cpu_pyramid_row_samples(pyramid, width + pyramid->x.factor);
-}
-
-size_t cf_cpu_pyramid_tile_work(const CfCpuPyramid *pyramid, int width, int height)
-{
-  return tile_row(pyramid, width) * (size_t)tile_coarse_rows(pyramid, height) +
-         cf_row_work(width, pyramid->channels, pyramid->x.factor);
-}
-
-void cf_cpu_pyramid_tile(const CfCpuPyramid *pyramid, CfRect tile, float *work, float *to,
-                         size_t stride)
-{
+  const CfPyramidScratch scratch = cf_cpu_pyramid_thread_scratch(pyramid);
   const CfPyramidAxis *axis = &pyramid->y;
   const CfPyramidRows rows = cf_coarse_rows(axis, tile.y0, tile.y1);
   const int width = tile.x1 - tile.x0, samples = width * pyramid->channels;
-  const size_t row_floats = tile_row(pyramid, width);
-  float *expanded = work + cf_row_work(width, pyramid->channels, pyramid->x.factor);
+  const size_t row_floats = cf_cpu_pyramid_row_samples(pyramid, width + pyramid->x.factor);
+  float *expanded = (float *)scratch.rows;
 
   for (int row = rows.first; row <= rows.last; row++)
-    cf_row_expand(&pyramid->x, pyramid->x_spline, pyramid->channels,
-                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, tile.x0, width, work,
-                  expanded + (size_t)(row - rows.first) * row_floats);
+    cf_row_expand(&cf_lines_float, &pyramid->x, pyramid->x_spline, pyramid->channels,
+                  pyramid->coarse + (size_t)row * pyramid->coarse_stride, tile.x0, width,
+                  scratch.work, expanded + (size_t)(row - rows.first) * row_floats);
   for (int y = tile.y0; y < tile.y1; y++, to += stride) {
     const int first = cf_coarse_rows(axis, y, y + 1).first - rows.first;
     const CfLineTaps *taps = &pyramid->y_spline[y % axis->factor];

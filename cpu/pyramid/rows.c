@@ -85,7 +85,7 @@ static void split(size_t size, const void *from, int phases, int channels, int c
 }
 
 CF_MULTIVERSION
-void cf_row_merge(size_t size, const void *from, int phases, int channels, int count,
+static void merge(size_t size, const void *from, int phases, int channels, int count,
                   ptrdiff_t stride, void *to)
 {
   FOR_PHASES(merge_pixels);
@@ -122,25 +122,26 @@ void cf_row_filter(const CfRowFilter *filter, const void *line, int count, void 
     memcpy(to, shifts[0], (size_t)count * (size_t)channels * filter->lines->size);
 }
 
-void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
-                   const float *coarse, int first, int count, float *work, float *to)
+void cf_row_expand(const CfLines *lines, const CfPyramidAxis *axis, const CfLineTaps *spline,
+                   int channels, const void *coarse, int first, int count, void *work, void *to)
 {
   const int factor = axis->factor, blocks = (count + factor - 1) / factor;
+  const ptrdiff_t pixel = channels * (ptrdiff_t)lines->size;
   const ptrdiff_t stride = phase_stride(count, channels, factor);
-  const float *block = coarse + (ptrdiff_t)(first / factor - axis->coarse_first) * channels;
+  const uint8_t *block = (const uint8_t *)coarse + (first / factor - axis->coarse_first) * pixel;
 
   if (factor == 1) {
-    memcpy(to, block, (size_t)count * (size_t)channels * sizeof *to);
+    memcpy(to, block, (size_t)(count * pixel));
     return;
   }
   for (int p = 0; p < factor; p++) {
-    const float *from = block + (ptrdiff_t)axis->spline_first[p] * channels;
-    const void *shifts[] = {from, from + channels, from + 2 * channels, from + 3 * channels};
+    const uint8_t *from = block + axis->spline_first[p] * pixel;
+    const void *shifts[] = {from, from + pixel, from + 2 * pixel, from + 3 * pixel};
 
-    cf_lines_float.sum(&spline[p], shifts, cf_round_to_granule(blocks * channels),
-                       work + p * stride);
+    lines->sum(&spline[p], shifts, cf_round_to_granule(blocks * channels),
+               (uint8_t *)work + p * stride * (ptrdiff_t)lines->size);
   }
-  cf_row_merge(sizeof *to, work, factor, channels, blocks, stride, to);
+  merge(lines->size, work, factor, channels, blocks, stride, to);
 }
 
 /* Working samples */

@@ -30,15 +30,11 @@ typedef struct {
 void cf_row_filter(const CfRowFilter *filter, const void *line, int count, void *work, void *to);
 
 /* Interpolates `count` pixels from `first`, a multiple of D, on; coarse[0] is coarse pixel
- * axis->coarse_first. `spline` are the taps of each phase. `work` has room for all phases of
- * count / D + 1 pixels and 64 floats each, and `to` for count + D - 1 pixels. */
-void cf_row_expand(const CfPyramidAxis *axis, const CfLineTaps *spline, int channels,
-                   const float *coarse, int first, int count, float *work, float *to);
-
-/* Puts `count` pixels of each of `phases` phases, `stride` samples of `size` bytes apart, in turn:
- * the last step of that, in either kind of samples. */
-void cf_row_merge(size_t size, const void *from, int phases, int channels, int count,
-                  ptrdiff_t stride, void *to);
+ * axis->coarse_first. `lines` are cf_lines_float or cf_fixed_spline, `spline` the taps of each
+ * phase. `work` has room for all phases of count / D + 1 pixels and 64 samples each, and `to` for
+ * count + D - 1 pixels. */
+void cf_row_expand(const CfLines *lines, const CfPyramidAxis *axis, const CfLineTaps *spline,
+                   int channels, const void *coarse, int first, int count, void *work, void *to);
 
 /* Samples of `work` that suffice for both, for lines of `pixels` pixels in steps or phases of
  * `phases`. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cpu/reference/samples.h"
+#include "cpu/common/samples.h"
 #include "plan/coverage_frame.h"
 #include "plan/mosaic.h"
 
@@ -36,14 +36,14 @@ typedef struct {
   const CfRegions *regions; /* NULL: all of it */
   int number;
   const CfPlaneFormat *info;
-  CfReferencePlane source, destination;
+  CfSamples source, destination;
 } Plane;
 
 /* ---- Colours of blocks ---- */
 
 static uint64_t read_code(const Plane *plane, int x, int y, int channel)
 {
-  return (uint64_t)cf_reference_load(&plane->source, x, y, channel);
+  return (uint64_t)cf_sample_load(&plane->source, x, y, channel);
 }
 
 /* `empty` where nothing has any weight. */
@@ -162,14 +162,14 @@ static void mix_pixel(const Plane *plane, int x, int y, const uint64_t *codes, u
     source[channel] = (uint8_t)code;
     filtered[channel] = (uint8_t)codes[channel];
     if (alpha < 0)
-      cf_reference_store(&plane->destination, x, y, channel,
-                         cf_mix((uint32_t)code, (uint32_t)codes[channel], coverage));
+      cf_sample_store(&plane->destination, x, y, channel,
+                      cf_mix((uint32_t)code, (uint32_t)codes[channel], coverage));
   }
   if (alpha < 0)
     return;
   cf_mix_weighted(mixed, source, filtered, alpha, coverage);
   for (int channel = 0; channel < plane->info->channels; channel++)
-    cf_reference_store(&plane->destination, x, y, channel, mixed[channel]);
+    cf_sample_store(&plane->destination, x, y, channel, mixed[channel]);
 }
 
 static void filter_row(const Plane *plane, int y)
@@ -188,19 +188,19 @@ static void filter_row(const Plane *plane, int y)
 
 static void filter_plane(const State *state, const CfJob *job, int p)
 {
-  const CfReferencePlane source = cf_reference_plane(&state->video, &job->source, p);
+  const CfSamples source = cf_samples_of(&state->video, &job->source, p);
   Plane plane = {.state = state,
                  .regions = job->regions,
                  .number = p,
                  .info = &source.format->plane[p],
                  .source = source,
-                 .destination = cf_reference_plane(&state->video, &job->destination, p)};
+                 .destination = cf_samples_of(&state->video, &job->destination, p)};
 
   plane.source.data = state->memory;
   plane.source.stride = (ptrdiff_t)cf_row_bytes(&state->video, p);
-  cf_reference_copy(&source, &plane.source);
+  cf_samples_copy(&source, &plane.source);
   if (plane.destination.data != source.data)
-    cf_reference_copy(&source, &plane.destination);
+    cf_samples_copy(&source, &plane.destination);
   for (int x = 0; x < source.width; x++)
     state->line[x].owner = -1;
   for (int y = 0; y < source.height; y++)

@@ -4,14 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cpu/reference/samples.h"
+#include "cpu/common/samples.h"
 
 /* One plane of a job. */
 typedef struct {
   const CfFirPlane *plan;
   CfBorder border;
   int alpha; /* its channel, or -1 */
-  CfReferencePlane source, destination;
+  CfSamples source, destination;
 } Plane;
 
 static Plane describe_plane(const CfReferenceFir *fir, const CfJob *job, int p)
@@ -20,8 +20,8 @@ static Plane describe_plane(const CfReferenceFir *fir, const CfJob *job, int p)
       .plan = &fir->plan.plane[p],
       .border = fir->plan.border,
       .alpha = cf_alpha_channel(&cf_format_info(fir->video.format)->plane[p]),
-      .source = cf_reference_plane(&fir->video, &job->source, p),
-      .destination = cf_reference_plane(&fir->video, &job->destination, p),
+      .source = cf_samples_of(&fir->video, &job->source, p),
+      .destination = cf_samples_of(&fir->video, &job->destination, p),
   };
 }
 
@@ -44,9 +44,9 @@ static double border_value(const Plane *plane, int channel)
 
 static double source_value(const Plane *plane, int x, int y, int channel)
 {
-  const int alpha = plane->alpha < 0 ? 1 : cf_reference_load(&plane->source, x, y, plane->alpha);
+  const int alpha = plane->alpha < 0 ? 1 : cf_sample_load(&plane->source, x, y, plane->alpha);
 
-  return weighted(plane, channel, cf_reference_load(&plane->source, x, y, channel), alpha);
+  return weighted(plane, channel, cf_sample_load(&plane->source, x, y, channel), alpha);
 }
 
 static void load_plane(const Plane *plane, double *samples)
@@ -117,20 +117,20 @@ static void finish_pixel(const Plane *plane, const double sum[CF_MAX_CHANNELS], 
 
   if (plane->plan->premultiplied) {
     alpha = channels[plane->alpha].filtered ? tone(&channels[plane->alpha], sum[plane->alpha])
-                                            : cf_reference_load(&plane->source, x, y, plane->alpha);
+                                            : cf_sample_load(&plane->source, x, y, plane->alpha);
   }
   for (int c = 0; c < plane->source.channels; c++) {
     double value;
 
     if (!channels[c].filtered)
-      value = cf_reference_load(&plane->source, x, y, c);
+      value = cf_sample_load(&plane->source, x, y, c);
     else if (plane->plan->premultiplied && c == plane->alpha)
       value = alpha;
     else if (alpha <= 0.0)
       value = channels[c].centre;
     else
       value = tone(&channels[c], sum[c] / alpha);
-    cf_reference_store(&plane->destination, x, y, c, value + 0.5);
+    cf_sample_store(&plane->destination, x, y, c, value + 0.5);
   }
 }
 
@@ -204,7 +204,7 @@ void cf_reference_fir_gather(CfReferenceFir *fir, const CfJob *job, const CfRefe
     const float *weights = taps->weights ? taps->weights(taps->context, p) : NULL;
 
     load_plane(&plane, fir->samples);
-    cf_reference_copy(&plane.source, &plane.destination);
+    cf_samples_copy(&plane.source, &plane.destination);
     for (int y = 0; y < plane.source.height; y++) {
       for (int x = 0; x < plane.source.width; x++) {
         double sum[CF_MAX_CHANNELS] = {0};
@@ -256,7 +256,7 @@ bool cf_reference_fir_run(void *state, const CfJob *job, CfStatus *status)
     if (plane.plan->filtered)
       filter_plane(&plane, fir);
     else
-      cf_reference_copy(&plane.source, &plane.destination);
+      cf_samples_copy(&plane.source, &plane.destination);
   }
   return true;
 }

@@ -8,7 +8,7 @@
 
 #include "cpu/common/parallel.h"
 #include "cpu/reference/llf_math.h"
-#include "cpu/reference/samples.h"
+#include "cpu/common/samples.h"
 
 typedef struct {
   CfVideo video;
@@ -53,18 +53,18 @@ static bool open_filters(State *state, CfStatus *status)
 static double load_code(const State *state, const CfPicture *picture, int component, int x, int y)
 {
   const CfLlfComponent *from = &state->component[component];
-  const CfReferencePlane plane = cf_reference_plane(&state->video, picture, from->plane);
+  const CfSamples plane = cf_samples_of(&state->video, picture, from->plane);
 
-  return cf_reference_load(&plane, x, y, from->channel);
+  return cf_sample_load(&plane, x, y, from->channel);
 }
 
 static void store_code(const State *state, const CfPicture *picture, int component, int x, int y,
                        double code)
 {
   const CfLlfComponent *to = &state->component[component];
-  const CfReferencePlane plane = cf_reference_plane(&state->video, picture, to->plane);
+  const CfSamples plane = cf_samples_of(&state->video, picture, to->plane);
 
-  cf_reference_store(&plane, x, y, to->channel, code + 0.5);
+  cf_sample_store(&plane, x, y, to->channel, code + 0.5);
 }
 
 static double load_intensity(const State *state, const CfPicture *picture, int component, int x,
@@ -247,10 +247,10 @@ static bool run(void *opaque, const CfJob *job, CfStatus *status)
   if (state->filters == 0 && !open_filters(state, status))
     return false;
   if (format->alpha) {
-    const CfReferencePlane from = cf_reference_plane(&state->video, &job->source, 0);
-    const CfReferencePlane to = cf_reference_plane(&state->video, &job->destination, 0);
+    const CfSamples from = cf_samples_of(&state->video, &job->source, 0);
+    const CfSamples to = cf_samples_of(&state->video, &job->destination, 0);
 
-    cf_reference_copy(&from, &to);
+    cf_samples_copy(&from, &to);
   }
   if (luminance && format->rgb) {
     filter_rgb_luminance(state, job);

@@ -9,7 +9,7 @@
 
 #include "cpu/common/parallel.h"
 #include "cpu/reference/llf_series.h"
-#include "cpu/reference/samples.h"
+#include "cpu/common/samples.h"
 
 typedef struct {
   CfVideo video, destination;
@@ -26,25 +26,25 @@ typedef struct {
 /* ---- Samples ---- */
 
 /* Finds the plane that has a role's samples, and their channel. */
-static CfReferencePlane find_plane(const CfVideo *video, const CfPicture *picture, CfRole role,
-                                   int *p, int *channel)
+static CfSamples find_plane(const CfVideo *video, const CfPicture *picture, CfRole role, int *p,
+                            int *channel)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
 
   for (*p = 0;; ++*p)
     for (*channel = 0; *channel < format->plane[*p].channels; ++*channel)
       if (format->plane[*p].role[*channel] == role)
-        return cf_reference_plane(video, picture, *p);
+        return cf_samples_of(video, picture, *p);
 }
 
 /* The code of the sample that luma pixel (x, y) belongs to. */
 static double load(const CfVideo *video, const CfPicture *picture, CfRole role, int x, int y)
 {
   int p, channel;
-  const CfReferencePlane plane = find_plane(video, picture, role, &p, &channel);
+  const CfSamples plane = find_plane(video, picture, role, &p, &channel);
   const CfPlaneFormat *info = &plane.format->plane[p];
 
-  return cf_reference_load(&plane, x >> info->subsampling_x, y >> info->subsampling_y, channel);
+  return cf_sample_load(&plane, x >> info->subsampling_x, y >> info->subsampling_y, channel);
 }
 
 /* `x` and `y` in the plane's own samples. */
@@ -54,9 +54,9 @@ static void store(const State *state, const CfPicture *picture, CfRole role, int
   const double fraction =
       state->params.dither ? (cf_tonemap_dither[y & 7][x & 7] + 0.5) / 64.0 : 0.5;
   int p, channel;
-  const CfReferencePlane plane = find_plane(&state->destination, picture, role, &p, &channel);
+  const CfSamples plane = find_plane(&state->destination, picture, role, &p, &channel);
 
-  cf_reference_store(&plane, x, y, channel, code + fraction);
+  cf_sample_store(&plane, x, y, channel, code + fraction);
 }
 
 /* ---- Light ---- */

@@ -124,8 +124,8 @@ static void blend_row(const Plane *plane, int y)
   const size_t row_bytes = cf_row_bytes(&plane->coverage->video, p),
                pixel_bytes = plane->pixel_bytes;
   const size_t left = (size_t)rect->x0 * pixel_bytes, right = (size_t)rect->x1 * pixel_bytes;
-  const uint8_t *from = plane->source->data[p] + y * plane->source->stride[p];
-  uint8_t *to = plane->destination->data[p] + y * plane->destination->stride[p];
+  const uint8_t *from = cf_row(plane->source, p, y);
+  uint8_t *to = cf_row(plane->destination, p, y);
   uint16_t coverage[CF_COVERAGE_SAMPLES];
   int owners[CF_COVERAGE_SAMPLES], *owner = plane->filtered->wants_owner ? owners : NULL;
 
@@ -179,7 +179,7 @@ void cf_blend(const CfCoverage *coverage, const CfPicture *source, const CfFilte
                    .first = first,
                    .rect = rect};
 
-    cf_parallel_for(threads, rows, cf_even_grain(threads, rows), blend_rows, &plane);
+    cf_parallel_evenly(threads, rows, blend_rows, &plane);
   }
 }
 
@@ -200,8 +200,7 @@ static const uint8_t *picture_row(void *context, int p, int y, int x0, int count
   (void)count;
   (void)coverage;
   (void)owner;
-  return filtered->picture->data[p] + y * filtered->picture->stride[p] +
-         (ptrdiff_t)x0 * pixel_bytes;
+  return cf_row(filtered->picture, p, y) + (ptrdiff_t)x0 * pixel_bytes;
 }
 
 void cf_blend_picture(const CfCoverage *coverage, const CfPicture *source,

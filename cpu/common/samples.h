@@ -14,41 +14,39 @@ typedef struct {
   int width, height, channels;
   uint8_t *data;
   ptrdiff_t stride;
-} CfReferencePlane;
+} CfSamples;
 
-static inline CfReferencePlane cf_reference_plane(const CfVideo *video, const CfPicture *picture,
-                                                  int p)
+static inline CfSamples cf_samples_of(const CfVideo *video, const CfPicture *picture, int p)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
 
-  return (CfReferencePlane){format,
-                            cf_plane_width(video, p),
-                            cf_plane_height(video, p),
-                            format->plane[p].channels,
-                            picture->data[p],
-                            picture->stride[p]};
+  return (CfSamples){format,
+                     cf_plane_width(video, p),
+                     cf_plane_height(video, p),
+                     format->plane[p].channels,
+                     picture->data[p],
+                     picture->stride[p]};
 }
 
-static inline uint8_t *cf_reference_sample(const CfReferencePlane *plane, int x, int y, int channel)
+static inline uint8_t *cf_sample_at(const CfSamples *plane, int x, int y, int channel)
 {
   return plane->data + y * plane->stride +
          ((ptrdiff_t)x * plane->channels + channel) * cf_sample_bytes(plane->format);
 }
 
-static inline int cf_reference_load(const CfReferencePlane *plane, int x, int y, int channel)
+static inline int cf_sample_load(const CfSamples *plane, int x, int y, int channel)
 {
-  const uint8_t *sample = cf_reference_sample(plane, x, y, channel);
+  const uint8_t *sample = cf_sample_at(plane, x, y, channel);
 
   return plane->format->bits > 8 ? (sample[0] | sample[1] << 8) >> plane->format->shift : sample[0];
 }
 
 /* Stores the largest code that is not above `value`, clamped to those that there are. */
-static inline void cf_reference_store(const CfReferencePlane *plane, int x, int y, int channel,
-                                      double value)
+static inline void cf_sample_store(const CfSamples *plane, int x, int y, int channel, double value)
 {
   const double most = cf_max_code(plane->format);
   const int raw = (int)(value > most ? most : value > 0.0 ? value : 0.0) << plane->format->shift;
-  uint8_t *sample = cf_reference_sample(plane, x, y, channel);
+  uint8_t *sample = cf_sample_at(plane, x, y, channel);
 
   sample[0] = (uint8_t)raw;
   if (plane->format->bits > 8)
@@ -56,11 +54,11 @@ static inline void cf_reference_store(const CfReferencePlane *plane, int x, int 
 }
 
 /* Copies samples and the bits below them. Planes are of the same size. */
-static inline void cf_reference_copy(const CfReferencePlane *from, const CfReferencePlane *to)
+static inline void cf_samples_copy(const CfSamples *from, const CfSamples *to)
 {
   const size_t bytes =
       (size_t)from->width * (size_t)from->channels * (size_t)cf_sample_bytes(from->format);
 
   for (int y = 0; y < from->height; y++)
-    memcpy(cf_reference_sample(to, 0, y, 0), cf_reference_sample(from, 0, y, 0), bytes);
+    memcpy(cf_sample_at(to, 0, y, 0), cf_sample_at(from, 0, y, 0), bytes);
 }
