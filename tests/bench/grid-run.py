@@ -45,7 +45,7 @@ def parse_arguments():
                         help="where the JSON goes (default: bench.json); with --only, groups that "
                              "it has of this machine and that are not measured now stay")
     parser.add_argument("--build", metavar="DIRECTORY", default=ROOT / "build", type=pathlib.Path,
-                        help=argparse.SUPPRESS)
+                        help="measure this build, and neither install nor build anything")
     arguments = parser.parse_args()
     arguments.keep = bool(arguments.only)
     arguments.only = arguments.only or GROUPS

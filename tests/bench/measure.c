@@ -9,9 +9,9 @@
 #include "filter.h"
 
 #define WARM_UP_MS     300.0
-#define SHORT_MS       60.0   /* the same where other work has just run */
 #define MEASURED_MS    2000.0 /* what the default number of runs should take */
 #define WARM_SHARE     0.3    /* of both, where other work has just run */
+#define WARM_DEVICE_MS 30.0   /* the same of a device, which slows down later than processors do */
 #define FEWEST_RUNS    3
 #define MOST_HOST_RUNS 400
 #define DEVICE_RUNS    160
@@ -162,7 +162,7 @@ static bool measure_device(Bench *bench, CfStatus *status)
 
   if (!allocate_times(bench, bench->work->runs ? bench->work->runs : DEVICE_RUNS, status))
     return false;
-  while (cf_now_ms() - start < WARM_UP_MS * share(bench)) {
+  while (cf_now_ms() - start < (bench->work->warm ? WARM_DEVICE_MS : WARM_UP_MS)) {
     for (int i = 0; i < CF_BENCH_FRAMES; i++) {
       if (!run_engine(bench, i, status) || !run_copy(bench, i, status))
         return false;

@@ -161,9 +161,11 @@ void cf_picture_free(CfTestPicture *picture)
 void cf_picture_poison(CfTestPicture *picture)
 {
   for (int plane = 0; plane < cf_format_info(picture->video.format)->planes; plane++) {
+    const size_t row_bytes = cf_row_bytes(&picture->video, plane);
+
     for (int y = 0; y < cf_plane_height(&picture->video, plane); y++) {
       uint8_t *row = picture->planes.data[plane] + y * picture->planes.stride[plane];
-      for (size_t i = 0; i < cf_row_bytes(&picture->video, plane); i++)
+      for (size_t i = 0; i < row_bytes; i++)
         row[i] = (uint8_t)(0x35 + 101 * i + 57 * (size_t)y);
     }
   }
