@@ -180,33 +180,6 @@ __device__ __forceinline__ float2 unpack(uint32_t word)
   return __half22float2(*reinterpret_cast<const __half2 *>(&word));
 }
 
-/* How a word holds a pair: sines and cosines in fp16. */
-struct Halves {
-  __device__ static uint32_t pack(float2 pair)
-  {
-    return llf::pack(pair);
-  }
-
-  __device__ static float2 unpack(uint32_t word)
-  {
-    return llf::unpack(word);
-  }
-};
-
-/* The curves of engine=sampled as integers of 16 bits (Samples::units): their error must not grow
- * with the number. */
-struct Integers {
-  __device__ static uint32_t pack(float2 pair)
-  {
-    return ((uint32_t)__float2int_rn(pair.x) & 65535u) | (uint32_t)__float2int_rn(pair.y) << 16;
-  }
-
-  __device__ static float2 unpack(uint32_t word)
-  {
-    return make_float2((float)(short)(word & 65535u), (float)((int)word >> 16));
-  }
-};
-
 /* Word k of a group; k is known when compiling. */
 __device__ __forceinline__ uint32_t word(const uint4 &group, int k)
 {

@@ -234,27 +234,27 @@ struct Batch {
   float *base;
 };
 
+/* For every GPU, with Components = Series or Samples. */
+
 /* Components of the intensities, reduced to level 1, with the Gaussian's level 1. Where level 1 is
  * the last, its collapsed image is top_gain times the Gaussian. */
-bool analyse(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
-             float top_gain);
-bool analyse(Queue *queue, const Pixels &pixels, const Samples &samples, const Pyramid &pyramid,
-             float top_gain);
+template <typename Components>
+bool analyse(Queue *queue, const Pixels &pixels, const Components &components,
+             const Pyramid &pyramid, float top_gain);
 
 /* Level `fine` + 1 from level `fine` >= 1, as above. */
-bool reduce(Queue *queue, const Series &series, const Pyramid &pyramid, int fine, float top_gain);
-bool reduce(Queue *queue, const Samples &samples, const Pyramid &pyramid, int fine, float top_gain);
+template <typename Components>
+bool reduce(Queue *queue, const Components &components, const Pyramid &pyramid, int fine,
+            float top_gain);
 
 /* Collapsed level `fine` >= 1 from the coarser one and the components of both. */
-bool expand(Queue *queue, const Series &series, const Batch &batch, const Pyramid &pyramid,
-            int fine);
-bool expand(Queue *queue, const Samples &samples, const Batch &batch, const Pyramid &pyramid,
+template <typename Components>
+bool expand(Queue *queue, const Components &components, const Batch &batch, const Pyramid &pyramid,
             int fine);
 
 /* Level 0 and colour, to the destination; of a batch that is not the last, to its base. */
-bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Batch &batch,
-            const Pyramid &pyramid);
-bool finish(Queue *queue, const Pixels &pixels, const Samples &samples, const Batch &batch,
+template <typename Components>
+bool finish(Queue *queue, const Pixels &pixels, const Components &components, const Batch &batch,
             const Pyramid &pyramid);
 
 /* The weights of all levels that have some, from the picture and the Gaussians. With `beside` it
