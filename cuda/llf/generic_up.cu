@@ -148,50 +148,33 @@ __device__ void term_of_quad(const Samples &samples, const Levels &levels, int x
 
 /* Of a level's quads, where it has weights; and what of the linear part is weighted along. */
 struct QuadWeights {
-  BlockWeights blocks;
+  CellWeights cells;
   float linear;
-
-  /* At quad (x, y). */
-  __device__ void at_quad(int x, int y, float weight[4]) const
-  {
-    const BetweenBlocks columns(x), rows(y);
-    const int column = columns.block, row = rows.block;
-    const float above[2] = {blocks.at(column, row), blocks.at(column + 1, row)};
-    const float below[2] = {blocks.at(column, row + 1), blocks.at(column + 1, row + 1)};
-
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const float part_x = columns.part[i & 1], part_y = rows.part[i >> 1];
-
-      weight[i] =
-          between(between(above[0], above[1], part_x), between(below[0], below[1], part_x), part_y);
-    }
-  }
 
   __device__ void apply(const Level &coarse, int x, int y, const float gauss[4],
                         float term[4]) const
   {
-    float weight[4], mean[4];
+    float mean[4];
 
-    if (!blocks.plane)
+    if (!cells.plane)
       return;
-    at_quad(x, y, weight);
     if (linear != 0.0f) {
       expand_plane(coarse.gauss, neighbours(x, y, coarse.width, coarse.height), mean);
 #pragma unroll
       for (int i = 0; i < 4; i++)
         term[i] += linear * (gauss[i] - mean[i]);
     }
+    const float weight = weight_at(cells, x, y);
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      term[i] *= weight[i];
+      term[i] *= weight;
   }
 };
 
 /* Of several batches the last has the linear part. */
 QuadWeights weights_at(const Pyramid &pyramid, int level, float linear)
 {
-  return QuadWeights{level < pyramid.weighted ? pyramid.weights[level] : BlockWeights{}, linear};
+  return QuadWeights{level < pyramid.weighted ? pyramid.weights[level] : CellWeights{}, linear};
 }
 
 /* --- levels above 0 --- */
@@ -287,7 +270,7 @@ template <typename Components> struct FinishTerms {
   {
     const Level &coarse = levels.coarse, &own = levels.own;
     const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
-    const float linear = weights.blocks.plane ? 0.0f : weights.linear;
+    const float linear = weights.cells.plane ? 0.0f : weights.linear;
     float expanded[4];
 
     term_of_quad(components, levels, x, y, luma, added);

@@ -163,12 +163,14 @@ distribute_collapsed(const CoarseLevels &job, const ClusterLayout &layout, const
 }
 
 /* The terms, which may run beside this kernel, learn when all has been made that it begins with:
- * the flag is reset before this kernel lets them start. With a gate there is no level that they
- * would wait for, and terms of another component might still be waiting. */
+ * the flag is reset before this kernel lets them start, and so is the weights' counter. With a gate
+ * there is no level that they would wait for, and terms of another component might still be
+ * waiting. */
 __device__ __forceinline__ void reset_inputs_ready(const CoarseLevels &job)
 {
   if (threadIdx.x == 0) {
     *(volatile unsigned *)job.inputs_ready = 0;
+    *(volatile unsigned *)job.moments_made = 0;
     __threadfence();
   }
   __syncthreads();
@@ -336,6 +338,7 @@ CoarseLevels layout_from(const Pyramid &pyramid, int first, int distributed, int
   job.gauss = pyramid.level[first].gauss;
   job.collapsed = pyramid.level[first].collapsed;
   job.inputs_ready = pyramid.coarse_inputs_ready;
+  job.moments_made = pyramid.moments_made;
   for (int i = 0; i < job.levels; i++) {
     const Level &level = pyramid.level[first + i];
 
