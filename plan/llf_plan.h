@@ -138,13 +138,12 @@ double cf_llf_series_value(const CfLlfSeries *series, double d);
  *
  *   L_l      = I_l + spread (weight_l) (S_l + linear I_l)
  *
- *   weight_l = share smoothstep (slope sqrt (smooth (mean (G_l^2) - mean (G_l)^2) + DARK^2) +
- * offset)
+ *   weight_l = share smoothstep (slope sqrt (mean (G_l^2) - mean (G_l)^2 + DARK^2) + offset)
  *
- * of each block of 4 x 4 samples. mean has, both ways, the taps 1/8, 3/8, 3/8, 1/8 of cells, which
- * are means of 2 x 2 samples: the block's own and those beside it. smooth has the taps 1/32,
- * 15/16, 1/32 of blocks: a coefficient reaches that far, of a step. spread is linear between the
- * blocks' middles. All borders repeat: samples where a last cell lacks some, cells, blocks.
+ * of each block of 4 x 4 samples. mean is that of the block's samples, smoothed both ways by the
+ * taps 1/16, 7/8, 1/16 of blocks: a coefficient reaches that far, of a step. spread is linear
+ * between the blocks' middles, and one for a cell of 2 x 2 samples: that at its middle. All borders
+ * repeat: samples where a last cell lacks some, cells, blocks.
  * smoothstep (t) = t^2 (3 - 2 t) with t clamped to 0..1. A level opens where the deviation is 0.33
  * to 0.66 of the noise floor. DARK is so small that it only makes weights go to 1, everywhere,
  * where the noise floor goes to 0.

@@ -191,14 +191,14 @@ static const float *weight_row(const Run *run, Worker *worker, int level, int y)
   const int blocks = cf_llf_weight_blocks(run->pyramid->height[level]);
   const int last = run->pyramid->height[level + 1] - 1;
   WeightRow *row = &worker->weight[level][y % WEIGHTS];
-  const float *moments[3][4];
+  const float *moments[3][2];
 
   if (row->y == y)
     return row->row;
   for (int i = 0; i < 3; i++)
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 2; k++)
       moments[i][k] =
-          moments_row(run, level, clamped(2 * clamped(y + i - 1, blocks - 1) + k - 1, last));
+          moments_row(run, level, clamped(2 * clamped(y + i - 1, blocks - 1) + k, last));
   run->group->kernels->weights(moments, cf_llf_weight_blocks(run->pyramid->width[level]),
                                (float)weights->slope, (float)weights->offset,
                                (float)weights->share[level], worker->scratch, row->row);
@@ -210,9 +210,9 @@ static const float *weight_row(const Run *run, Worker *worker, int level, int y)
 static void weigh_pair(const Run *run, Worker *worker, int level, int pair,
                        float *const difference[2])
 {
-  /* The upper half of a block is between it and the one above, the lower half nearer to the one
+  /* The upper cell of a block is between it and the one above, the lower one between it and the one
    * below. */
-  static const float parts[2][2] = {{0.625f, 0.875f}, {0.125f, 0.375f}};
+  const float part = pair % 2 == 0 ? 0.75f : 0.25f;
   const int width = run->pyramid->width[level];
   const int last = cf_llf_weight_blocks(run->pyramid->height[level]) - 1;
   const float linear = (float)run->tables->linear;
@@ -225,8 +225,7 @@ static void weigh_pair(const Run *run, Worker *worker, int level, int pair,
   }
   for (int i = 0; i < 2; i++)
     weight[i] = weight_row(run, worker, level, clamped((pair + 1) / 2 - 1 + i, last));
-  run->group->kernels->multiply_weights(weight, parts[pair % 2], width, worker->scratch,
-                                        difference);
+  run->group->kernels->multiply_weights(weight, part, width, worker->scratch, difference);
 }
 
 /* The first level without weights, and a last level of which there is a share: row `y`, collapsed.

@@ -91,15 +91,15 @@ typedef struct {
    * across of what the values are off by from 1/2 and, behind all of these, of its square. */
   void (*moments)(const float *const fine[2], int width, float *scratch, float *moments);
 
-  /* A row of weights, of `blocks` blocks. Their variances, and those of the rows above and below,
-   * are made of four rows of moments each. */
-  void (*weights)(const float *const moments[3][4], int blocks, float slope, float offset,
+  /* A row of weights, of `blocks` blocks, from two rows of moments of each of the row above, the
+   * row itself and the one below. */
+  void (*weights)(const float *const moments[3][2], int blocks, float slope, float offset,
                   float share, float *scratch, float *weight);
 
-  /* Two rows times the weights between two rows of blocks: `part` of the second each. Rows are
-   * rounded up to a multiple of CF_LLF_WEIGHT_BLOCK. */
-  void (*multiply_weights)(const float *const weight[2], const float part[2], int width,
-                           float *scratch, float *const to[2]);
+  /* A row of cells, two rows of samples, times the weights between two rows of blocks: `part` of
+   * the second. Rows are rounded up to a multiple of CF_LLF_WEIGHT_BLOCK. */
+  void (*multiply_weights)(const float *const weight[2], float part, int width, float *scratch,
+                           float *const to[2]);
 
   /* cf_llf_protected (intensity, ceiling, added) in place of `added`. `ceiling` may be NULL for the
    * intensity. Rows may be read and written to a multiple of CF_LLF_MARGIN. */

@@ -163,15 +163,12 @@ static void laplacian(const float *const coarse[3], int width, float *scratch,
 
 /* --- weights --- */
 
-/* Means across of cells, of which the first block has those at 0 and 1. */
+/* Means across of pairs of cells; a last one counts twice. */
 INLINE void block_means(float *restrict cell, int cells, int blocks, float *restrict mean)
 {
-  cell[-1] = cell[0];
-  for (int x = cells; x <= 2 * blocks; x++)
-    cell[x] = cell[cells - 1];
+  cell[cells] = cell[cells - 1];
   for (int x = 0; x < blocks; x++)
-    mean[x] =
-        0.375f * (cell[2 * x] + cell[2 * x + 1]) + 0.125f * (cell[2 * x - 1] + cell[2 * x + 2]);
+    mean[x] = 0.5f * (cell[2 * x] + cell[2 * x + 1]);
 }
 
 static void moments(const float *const fine[2], int width, float *scratch, float *made)
@@ -197,39 +194,38 @@ static void moments(const float *const fine[2], int width, float *scratch, float
   block_means(square, cells, blocks, made + blocks);
 }
 
-INLINE Vector down(const float *const rows[4], int x)
+/* Of a row of blocks' moments and those above and below, as two rows of cells each. */
+INLINE Vector down(const float *const rows[3][2], int x)
 {
-  return 0.375f * (load(rows[1] + x) + load(rows[2] + x)) +
-         0.125f * (load(rows[0] + x) + load(rows[3] + x));
+  return 0.4375f * (load(rows[1][0] + x) + load(rows[1][1] + x)) +
+         0.03125f * (load(rows[0][0] + x) + load(rows[0][1] + x) +
+                     (load(rows[2][0] + x) + load(rows[2][1] + x)));
 }
 
-INLINE Vector variance_of(const float *const rows[4], int blocks, int x)
+INLINE Vector across(const float *column)
 {
-  const Vector mean = down(rows, x), zero = {0};
-
-  return larger(down(rows, x + blocks) - mean * mean, zero);
+  return 0.0625f * (load(column - 1) + load(column + 1)) + 0.875f * load(column);
 }
 
-static void weights(const float *const moments[3][4], int blocks, float slope, float offset,
+static void weights(const float *const moments[3][2], int blocks, float slope, float offset,
                     float share, float *scratch, float *weight)
 {
   const float dark = (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK);
   const Vector zero = {0}, one = zero + 1.0f;
-  float *restrict column = scratch + CF_LLF_MARGIN;
+  float *column[2] = {scratch + CF_LLF_MARGIN, scratch + blocks + 3 * CF_LLF_MARGIN};
 
-  for (int x = 0; x < blocks; x += LANES) {
-    const Vector smooth =
-        0.03125f * (variance_of(moments[0], blocks, x) + variance_of(moments[2], blocks, x)) +
-        0.9375f * variance_of(moments[1], blocks, x);
+  for (int i = 0; i < 2; i++) {
+    for (int x = 0; x < blocks; x += LANES) {
+      const Vector made = down(moments, i * blocks + x);
 
-    memcpy(column + x, &smooth, sizeof smooth);
+      memcpy(column[i] + x, &made, sizeof made);
+    }
+    column[i][-1] = column[i][0];
+    column[i][blocks] = column[i][blocks - 1];
   }
-  column[-1] = column[0];
-  column[blocks] = column[blocks - 1];
   for (int x = 0; x < blocks; x += LANES) {
-    const Vector smooth =
-        0.03125f * (load(column + x - 1) + load(column + x + 1)) + 0.9375f * load(column + x);
-    const Vector root = square_root(larger(smooth, zero) + dark);
+    const Vector mean = across(column[0] + x), square = across(column[1] + x);
+    const Vector root = square_root(larger(square - mean * mean, zero) + dark);
     const Vector low = larger(root * slope + offset, zero), in = choose(low < one, low, one);
     const Vector made = share * in * in * (3.0f - 2.0f * in);
 
@@ -237,28 +233,28 @@ static void weights(const float *const moments[3][4], int blocks, float slope, f
   }
 }
 
-static void multiply_weights(const float *const weight[2], const float part[2], int width,
-                             float *scratch, float *const to[2])
+static void multiply_weights(const float *const weight[2], float part, int width, float *scratch,
+                             float *const to[2])
 {
   const float *restrict first = weight[0], *restrict second = weight[1];
   const int blocks = cf_llf_weight_blocks(width);
   float *restrict column = scratch + CF_LLF_MARGIN;
 
+  for (int x = 0; x < blocks; x++)
+    column[x] = first[x] + part * (second[x] - first[x]);
+  column[-1] = column[0];
+  column[blocks] = column[blocks - 1];
   for (int row = 0; row < 2; row++) {
     float *restrict sample = to[row];
 
-    for (int x = 0; x < blocks; x++)
-      column[x] = first[x] + part[row] * (second[x] - first[x]);
-    column[-1] = column[0];
-    column[blocks] = column[blocks - 1];
     for (int x = 0; x < blocks; x++) {
-      const float before = 0.125f * (column[x - 1] - column[x]);
-      const float after = 0.125f * (column[x + 1] - column[x]);
+      const float left = column[x] + 0.25f * (column[x - 1] - column[x]);
+      const float right = column[x] + 0.25f * (column[x + 1] - column[x]);
 
-      sample[4 * x] *= column[x] + 3.0f * before;
-      sample[4 * x + 1] *= column[x] + before;
-      sample[4 * x + 2] *= column[x] + after;
-      sample[4 * x + 3] *= column[x] + 3.0f * after;
+      sample[4 * x] *= left;
+      sample[4 * x + 1] *= left;
+      sample[4 * x + 2] *= right;
+      sample[4 * x + 3] *= right;
     }
   }
 }

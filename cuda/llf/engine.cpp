@@ -209,17 +209,6 @@ void shape_image(Image *image, const CfLlfParams &params)
   image->weights = cf_llf_weights(&params, &image->shape);
 }
 
-Weighting weighting_of(const CfLlfWeights &weights)
-{
-  Weighting weighting = {};
-
-  for (int l = 0; l < weights.levels; l++)
-    weighting.share[l] = (float)weights.share[l];
-  weighting.slope = (float)weights.slope;
-  weighting.offset = (float)weights.offset;
-  return weighting;
-}
-
 void take_params(State *state, const CfLlfParams &params)
 {
   state->params = params;
@@ -289,10 +278,12 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
   pyramid->groups = groups;
   pyramid->weighted = image.weights.levels;
   pyramid->last_share = (float)shape.last_share;
-  if (cells)
+  if (cells) {
+    pyramid->moments_made = (unsigned *)take(sizeof(unsigned));
     pyramid->coarse_inputs_ready = (unsigned *)take(sizeof(unsigned));
-  /* Beyond odd sizes that kernel's samples are not those that weights have there. */
-  pyramid->picture_varied =
+  }
+  /* Beyond odd sizes the samples of levels 1 and 2 are not those that weights have there. */
+  pyramid->picture_measured =
       cells && pyramid->weighted > 0 && (shape.width[0] | shape.height[0]) % 2 == 0;
   for (int i = 0; i < shape.images; i++) {
     Level *const level = &pyramid->level[i];
@@ -303,11 +294,12 @@ size_t place_pyramid(const Image &image, int groups, bool cells, void *scratch, 
     if (cells && i < 2)
       pyramid->cells[i] = (__half *)take(cells_bytes(*level));
     if (i < pyramid->weighted) {
-      BlockWeights *const weights = &pyramid->weights[i];
+      CellWeights *const weights = &pyramid->weights[i];
 
-      *weights = block_weights(level->width, level->height);
-      weights->plane = (__half *)take(weights->index(-1, weights->down + 1) * sizeof(__half));
-      weights->variance = (float *)take(weights->variance_index(0, weights->down) * sizeof(float));
+      *weights = cell_weights(level->width, level->height);
+      weights->plane = (__half *)take(weights->index(0, 2 * weights->down) * sizeof(__half));
+      pyramid->moments[i] =
+          (float2 *)take((size_t)weights->across * (size_t)weights->down * sizeof(float2));
     }
     if (i == 0)
       continue;
@@ -364,7 +356,8 @@ bool run_batch(Queue *queue, const Image &image, const Pixels &pixels, const Com
       return false;
   }
   if (batch.first && pyramid.weighted > 0 &&
-      !make_weights(queue, pixels, weighting_of(image.weights), pyramid, false))
+      (!make_moments(queue, pixels, pyramid, false) ||
+       !make_weights(queue, image.weights, pyramid, false)))
     return false;
   for (int fine = top - 1; fine >= 1; fine--) {
     if (!expand(queue, components, batch, pyramid, fine))
@@ -388,7 +381,7 @@ bool run_tensor(const State *state, Queue *queue, const Image &image, const Pixe
   Pyramid pyramid;
 
   place_pyramid(image, groups_of(state, image), true, scratch, &pyramid);
-  return mma_run(queue, pixels, state->series, weighting_of(image.weights), pyramid);
+  return mma_run(queue, pixels, state->series, image.weights, pyramid);
 }
 
 bool run_sampled(const State *state, Queue *queue, const Image &image, const Pixels &pixels,

@@ -16,28 +16,46 @@ namespace
 /* --- components: functions of the intensity, in pairs that share a word --- */
 
 /* Pair n: sine and cosine of harmonic n + 1, times its coefficient. */
-struct SineComponents {
-  using Pair = Halves;
-  Series series;
+__device__ __forceinline__ float2 component_pair(const Series &series, float intensity, int n)
+{
+  float sine, cosine;
 
-  __device__ float2 value(float intensity, int pair) const
+  sincos_harmonic(series, n, intensity, &sine, &cosine);
+  return make_float2(series.b[n] * sine, series.b[n] * cosine);
+}
+
+/* Pair n: the remapping curves about the sampled intensities 2 n and 2 n + 1 of the batch. */
+__device__ __forceinline__ float2 component_pair(const Samples &samples, float intensity, int n)
+{
+  return make_float2(sample_delta(samples, 2 * n, intensity),
+                     sample_delta(samples, 2 * n + 1, intensity));
+}
+
+/* How a word holds a pair. */
+template <typename Components> struct PairOf;
+
+template <> struct PairOf<Series> {
+  __device__ static uint32_t pack(float2 pair)
   {
-    float sine, cosine;
+    return llf::pack(pair);
+  }
 
-    sincos_harmonic(series, pair, intensity, &sine, &cosine);
-    return make_float2(series.b[pair] * sine, series.b[pair] * cosine);
+  __device__ static float2 unpack(uint32_t word)
+  {
+    return llf::unpack(word);
   }
 };
 
-/* Pair n: the remapping curves about the sampled intensities 2 n and 2 n + 1 of the batch. */
-struct SampleComponents {
-  using Pair = Integers;
-  Samples samples;
-
-  __device__ float2 value(float intensity, int pair) const
+/* Whole numbers of 16 bits (Samples::units): their error must not grow with the number. */
+template <> struct PairOf<Samples> {
+  __device__ static uint32_t pack(float2 pair)
   {
-    return make_float2(sample_delta(samples, 2 * pair, intensity),
-                       sample_delta(samples, 2 * pair + 1, intensity));
+    return ((uint32_t)__float2int_rn(pair.x) & 65535u) | (uint32_t)__float2int_rn(pair.y) << 16;
+  }
+
+  __device__ static float2 unpack(uint32_t word)
+  {
+    return make_float2((float)(short)(word & 65535u), (float)((int)word >> 16));
   }
 };
 
@@ -98,25 +116,12 @@ __global__ void __launch_bounds__(kTileX *kTileY)
 #pragma unroll
     for (int k = 0; k < 4; k++) {
       for (int i = thread; i < kFineY * kFineX; i += threads)
-        fine[i] = components.value(intensity[i], 4 * group + k);
-      words[k] = Components::Pair::pack(reduce_fine());
+        fine[i] = component_pair(components, intensity[i], 4 * group + k);
+      words[k] = PairOf<Components>::pack(reduce_fine());
     }
     if (inside)
       coarse.groups[index * groups + group] = make_uint4(words[0], words[1], words[2], words[3]);
   }
-}
-
-template <typename Components>
-bool launch_analyse(Queue *queue, const Pixels &pixels, const Components &components,
-                    const Pyramid &pyramid, float top_gain)
-{
-  Level coarse = pyramid.level[1];
-
-  if (pyramid.images > 2)
-    coarse.collapsed = nullptr;
-  return launch(queue, "llf analyse", analyse_kernel<Components>,
-                dim3(blocks(coarse.width, kTileX), blocks(coarse.height, kTileY)),
-                dim3(kTileX * kTileY), 0, pixels, components, pyramid.groups, coarse, top_gain);
 }
 
 /* --- level to level --- */
@@ -184,41 +189,43 @@ __global__ void __launch_bounds__(kReduceThreads)
   }
 }
 
-template <typename Pair>
-bool launch_reduce(Queue *queue, const Pyramid &pyramid, int fine, float top_gain)
+/* Of a level that is not the last no collapsed image is made. */
+Level reduced_level(const Pyramid &pyramid, int index)
 {
-  const int pixels_per_cta = kReduceThreads / pyramid.groups;
-  Level coarse = pyramid.level[fine + 1];
+  Level level = pyramid.level[index];
 
-  if (fine + 1 < pyramid.images - 1)
-    coarse.collapsed = nullptr;
-  return launch(queue, "llf reduce", reduce_kernel<Pair>,
-                dim3(blocks(coarse.width, pixels_per_cta), coarse.height),
-                dim3(pyramid.groups, pixels_per_cta), 0, pyramid.level[fine], coarse, top_gain);
+  if (index < pyramid.images - 1)
+    level.collapsed = nullptr;
+  return level;
 }
 
 } // namespace
 
-bool analyse(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
-             float top_gain)
+template <typename Components>
+bool analyse(Queue *queue, const Pixels &pixels, const Components &components,
+             const Pyramid &pyramid, float top_gain)
 {
-  return launch_analyse(queue, pixels, SineComponents{series}, pyramid, top_gain);
+  const Level coarse = reduced_level(pyramid, 1);
+
+  return launch(queue, "llf analyse", analyse_kernel<Components>,
+                dim3(blocks(coarse.width, kTileX), blocks(coarse.height, kTileY)),
+                dim3(kTileX * kTileY), 0, pixels, components, pyramid.groups, coarse, top_gain);
 }
 
-bool analyse(Queue *queue, const Pixels &pixels, const Samples &samples, const Pyramid &pyramid,
-             float top_gain)
+template <typename Components>
+bool reduce(Queue *queue, const Components &, const Pyramid &pyramid, int fine, float top_gain)
 {
-  return launch_analyse(queue, pixels, SampleComponents{samples}, pyramid, top_gain);
+  const int pixels_per_cta = kReduceThreads / pyramid.groups;
+  const Level coarse = reduced_level(pyramid, fine + 1);
+
+  return launch(queue, "llf reduce", reduce_kernel<PairOf<Components>>,
+                dim3(blocks(coarse.width, pixels_per_cta), coarse.height),
+                dim3(pyramid.groups, pixels_per_cta), 0, pyramid.level[fine], coarse, top_gain);
 }
 
-bool reduce(Queue *queue, const Series &, const Pyramid &pyramid, int fine, float top_gain)
-{
-  return launch_reduce<Halves>(queue, pyramid, fine, top_gain);
-}
-
-bool reduce(Queue *queue, const Samples &, const Pyramid &pyramid, int fine, float top_gain)
-{
-  return launch_reduce<Integers>(queue, pyramid, fine, top_gain);
-}
+template bool analyse(Queue *, const Pixels &, const Series &, const Pyramid &, float);
+template bool analyse(Queue *, const Pixels &, const Samples &, const Pyramid &, float);
+template bool reduce(Queue *, const Series &, const Pyramid &, int, float);
+template bool reduce(Queue *, const Samples &, const Pyramid &, int, float);
 
 } // namespace cf::llf

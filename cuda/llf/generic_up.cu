@@ -10,6 +10,8 @@
 #include "cuda/llf/pyramid_ops.cuh"
 #include "cuda/llf/remap_curve.cuh"
 
+#include <type_traits>
+
 namespace cf::llf
 {
 namespace
@@ -36,170 +38,143 @@ Levels levels_at(const Pyramid &pyramid, int fine)
 /* --- terms of a quad --- */
 
 /* engine=fast: the sum over n of cos (w_n g) L[b_n sin w_n I] - sin (w_n g) L[b_n cos w_n I]. */
-struct SineTerm {
-  Series series;
-
-  __device__ void quad(const Levels &levels, int x, int y, const float gauss[4],
-                       float term[4]) const
-  {
-    const Level &coarse = levels.coarse, &own = levels.own;
-    const int groups = levels.groups;
-    const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
+__device__ void term_of_quad(const Series &series, const Levels &levels, int x, int y,
+                             const float gauss[4], float term[4])
+{
+  const Level &coarse = levels.coarse, &own = levels.own;
+  const int groups = levels.groups;
+  const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
 
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-      term[i] = 0.0f;
+  for (int i = 0; i < 4; i++)
+    term[i] = 0.0f;
 
-    for (int group = 0; group < groups; group++) {
-      uint4 around[3][3], self[4];
+  for (int group = 0; group < groups; group++) {
+    uint4 around[3][3], self[4];
+
+#pragma unroll
+    for (int row = 0; row < 3; row++) {
+#pragma unroll
+      for (int column = 0; column < 3; column++)
+        around[row][column] = coarse.groups[(at.row[row] + at.column[column]) * groups + group];
+    }
+    if (own.groups) {
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        const int own_x = min(2 * x + (i & 1), own.width - 1);
+        const int own_y = min(2 * y + (i >> 1), own.height - 1);
+        self[i] = own.groups[((size_t)own_y * own.width + own_x) * groups + group];
+      }
+    }
+
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const int n = 4 * group + k;
+      float2 pairs[3][3], expanded[4];
 
 #pragma unroll
       for (int row = 0; row < 3; row++) {
 #pragma unroll
         for (int column = 0; column < 3; column++)
-          around[row][column] = coarse.groups[(at.row[row] + at.column[column]) * groups + group];
+          pairs[row][column] = unpack(word(around[row][column], k));
       }
-      if (own.groups) {
+      expand_quad(pairs, expanded);
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-          const int own_x = min(2 * x + (i & 1), own.width - 1);
-          const int own_y = min(2 * y + (i >> 1), own.height - 1);
-          self[i] = own.groups[((size_t)own_y * own.width + own_x) * groups + group];
-        }
-      }
+      for (int i = 0; i < 4; i++) {
+        float sine, cosine;
 
-#pragma unroll
-      for (int k = 0; k < 4; k++) {
-        const int n = 4 * group + k;
-        float2 pairs[3][3], expanded[4];
-
-#pragma unroll
-        for (int row = 0; row < 3; row++) {
-#pragma unroll
-          for (int column = 0; column < 3; column++)
-            pairs[row][column] = unpack(word(around[row][column], k));
-        }
-        expand_quad(pairs, expanded);
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-          float sine, cosine;
-
-          sincos_harmonic(series, n, gauss[i], &sine, &cosine);
-          /* At level 0 all but the rounding of a pixel's own terms cancels. */
-          const uint32_t here = own.groups
-                                    ? word(self[i], k)
-                                    : pack(make_float2(series.b[n] * sine, series.b[n] * cosine));
-          const float2 laplacian = sum(unpack(here), scaled(-1.0f, expanded[i]));
-          term[i] += cosine * laplacian.x - sine * laplacian.y;
-        }
+        sincos_harmonic(series, n, gauss[i], &sine, &cosine);
+        /* At level 0 all but the rounding of a pixel's own terms cancels. */
+        const uint32_t here = own.groups
+                                  ? word(self[i], k)
+                                  : pack(make_float2(series.b[n] * sine, series.b[n] * cosine));
+        const float2 laplacian = sum(unpack(here), scaled(-1.0f, expanded[i]));
+        term[i] += cosine * laplacian.x - sine * laplacian.y;
       }
     }
   }
-};
+}
 
-/* engine=sampled: interpolation between the Laplacian coefficients of the two sampled intensities
- * next to g, as far as they are in this batch. */
-struct SampleTerm {
-  Samples samples;
+/* The Laplacian coefficient of sampled intensity `sample`, of this batch's samples, at pixel i of
+ * the quad, in stored units; `own` is the pixel's index in the level. */
+__device__ float sampled_coefficient(const Samples &samples, const Levels &levels,
+                                     const Neighbours &at, int i, size_t own, float gauss,
+                                     int sample)
+{
+  const int16_t *const coarse = (const int16_t *)levels.coarse.groups + sample;
+  const int stride = 8 * levels.groups;
+  float around[3][3], expanded[4];
 
-  /* The coefficient of sampled intensity `sample` at pixel i of the quad, in stored units; `own` is
-   * the pixel's index in the level. */
-  __device__ float coefficient(const Levels &levels, const Neighbours &at, int i, size_t own,
-                               float gauss, int sample) const
-  {
-    const int16_t *const coarse = (const int16_t *)levels.coarse.groups + sample;
-    const int stride = 8 * levels.groups;
-    float around[3][3], expanded[4];
-
-    if (sample < 0 || sample >= samples.count)
-      return 0.0f;
+  if (sample < 0 || sample >= samples.count)
+    return 0.0f;
 #pragma unroll
-    for (int row = 0; row < 3; row++) {
+  for (int row = 0; row < 3; row++) {
 #pragma unroll
-      for (int column = 0; column < 3; column++)
-        around[row][column] = (float)coarse[(at.row[row] + at.column[column]) * stride];
-    }
-    expand_quad(around, expanded);
-    const float here = levels.own.groups
-                           ? (float)((const int16_t *)levels.own.groups)[own * stride + sample]
-                           : rintf(sample_delta(samples, sample, gauss));
-    return here - (i == 0   ? expanded[0]
-                   : i == 1 ? expanded[1]
-                   : i == 2 ? expanded[2]
-                            : expanded[3]);
+    for (int column = 0; column < 3; column++)
+      around[row][column] = (float)coarse[(at.row[row] + at.column[column]) * stride];
   }
+  expand_quad(around, expanded);
+  const float here = levels.own.groups
+                         ? (float)((const int16_t *)levels.own.groups)[own * stride + sample]
+                         : rintf(sample_delta(samples, sample, gauss));
+  return here - (i == 0 ? expanded[0] : i == 1 ? expanded[1] : i == 2 ? expanded[2] : expanded[3]);
+}
 
-  __device__ void quad(const Levels &levels, int x, int y, const float gauss[4],
-                       float term[4]) const
-  {
-    const Level &coarse = levels.coarse, &own = levels.own;
-    const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
+/* engine=sampled: interpolation between the coefficients of the two sampled intensities next to g,
+ * as far as they are in this batch. */
+__device__ void term_of_quad(const Samples &samples, const Levels &levels, int x, int y,
+                             const float gauss[4], float term[4])
+{
+  const Level &coarse = levels.coarse, &own = levels.own;
+  const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
 
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const float position = __saturatef(gauss[i]) * (float)(samples.levels - 1);
-      const int lower = min((int)position, samples.levels - 2);
-      const float weight = position - (float)lower;
-      const int own_x = min(2 * x + (i & 1), own.width - 1);
-      const int own_y = min(2 * y + (i >> 1), own.height - 1);
-      const size_t index = (size_t)own_y * own.width + own_x;
+  for (int i = 0; i < 4; i++) {
+    const float position = __saturatef(gauss[i]) * (float)(samples.levels - 1);
+    const int lower = min((int)position, samples.levels - 2), sample = lower - samples.first;
+    const float weight = position - (float)lower;
+    const int own_x = min(2 * x + (i & 1), own.width - 1);
+    const int own_y = min(2 * y + (i >> 1), own.height - 1);
+    const size_t index = (size_t)own_y * own.width + own_x;
 
-      term[i] =
-          ((1.0f - weight) * coefficient(levels, at, i, index, gauss[i], lower - samples.first) +
-           weight * coefficient(levels, at, i, index, gauss[i], lower + 1 - samples.first)) *
-          __frcp_rn(samples.units);
-    }
+    term[i] =
+        ((1.0f - weight) * sampled_coefficient(samples, levels, at, i, index, gauss[i], sample) +
+         weight * sampled_coefficient(samples, levels, at, i, index, gauss[i], sample + 1)) *
+        __frcp_rn(samples.units);
   }
-};
+}
 
 /* --- weights --- */
 
 /* Of a level's quads, where it has weights; and what of the linear part is weighted along. */
 struct QuadWeights {
-  BlockWeights blocks;
+  CellWeights cells;
   float linear;
-
-  /* At quad (x, y). */
-  __device__ void at_quad(int x, int y, float weight[4]) const
-  {
-    const BetweenBlocks columns(x), rows(y);
-    const int column = columns.block, row = rows.block;
-    const float above[2] = {blocks.at(column, row), blocks.at(column + 1, row)};
-    const float below[2] = {blocks.at(column, row + 1), blocks.at(column + 1, row + 1)};
-
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const float part_x = columns.part[i & 1], part_y = rows.part[i >> 1];
-
-      weight[i] =
-          between(between(above[0], above[1], part_x), between(below[0], below[1], part_x), part_y);
-    }
-  }
 
   __device__ void apply(const Level &coarse, int x, int y, const float gauss[4],
                         float term[4]) const
   {
-    float weight[4], mean[4];
+    float mean[4];
 
-    if (!blocks.plane)
+    if (!cells.plane)
       return;
-    at_quad(x, y, weight);
     if (linear != 0.0f) {
       expand_plane(coarse.gauss, neighbours(x, y, coarse.width, coarse.height), mean);
 #pragma unroll
       for (int i = 0; i < 4; i++)
         term[i] += linear * (gauss[i] - mean[i]);
     }
+    const float weight = weight_at(cells, x, y);
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      term[i] *= weight[i];
+      term[i] *= weight;
   }
 };
 
 /* Of several batches the last has the linear part. */
 QuadWeights weights_at(const Pyramid &pyramid, int level, float linear)
 {
-  return QuadWeights{level < pyramid.weighted ? pyramid.weights[level] : BlockWeights{}, linear};
+  return QuadWeights{level < pyramid.weighted ? pyramid.weights[level] : CellWeights{}, linear};
 }
 
 /* --- levels above 0 --- */
@@ -211,9 +186,9 @@ struct Additions {
   Settling settling;
 };
 
-template <typename Term>
+template <typename Components>
 __global__ void __launch_bounds__(kCtaX *kCtaY)
-    expand_kernel(Levels levels, Term term, QuadWeights weights, Additions additions)
+    expand_kernel(Levels levels, Components components, QuadWeights weights, Additions additions)
 {
   const Level &own = levels.own, &coarse = levels.coarse;
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
@@ -229,7 +204,7 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
                          min(2 * x + (i & 1), own.width - 1)];
   const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
 
-  term.quad(levels, x, y, gauss, total);
+  term_of_quad(components, levels, x, y, gauss, total);
   weights.apply(coarse, x, y, gauss, total);
   if (additions.coarser)
     expand_plane(coarse.collapsed, at, expanded);
@@ -246,21 +221,12 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
   }
 }
 
-template <typename Term>
-bool launch_expand(Queue *queue, const Pyramid &pyramid, int fine, const Term &term,
-                   const QuadWeights &weights, Additions additions)
-{
-  return launch(queue, "llf expand", expand_kernel<Term>,
-                quad_grid(pyramid.level[fine].width, pyramid.level[fine].height),
-                dim3(kCtaX, kCtaY), 0, levels_at(pyramid, fine), term, weights, additions);
-}
-
 /* --- level 0 --- */
 
 /* A batch of sampled intensities at level 0 that is not the last: its terms alone, into `base`
  * [height][width], added to those of earlier batches with `add`. */
 __global__ void __launch_bounds__(kCtaX *kCtaY)
-    sample_base_kernel(Pixels pixels, Levels levels, SampleTerm term, QuadWeights weights,
+    sample_base_kernel(Pixels pixels, Levels levels, Samples samples, QuadWeights weights,
                        float *base, bool add)
 {
   const int x = blockIdx.x * kCtaX + threadIdx.x, y = blockIdx.y * kCtaY + threadIdx.y;
@@ -273,7 +239,7 @@ __global__ void __launch_bounds__(kCtaX *kCtaY)
 #pragma unroll
   for (int i = 0; i < 4; i++)
     raw[i] = __saturatef(raw[i]);
-  term.quad(levels, x, y, raw, total);
+  term_of_quad(samples, levels, x, y, raw, total);
   weights.apply(levels.coarse, x, y, raw, total);
 
 #pragma unroll
@@ -294,9 +260,9 @@ __device__ __forceinline__ float base_at(const float *base, int width, int heigh
 
 /* What a Finish adds to a quad: linear I, where that is not weighted, + the terms of level 0, of
  * earlier batches, too, + level 1 expanded. */
-template <typename Term> struct FinishTerms {
+template <typename Components> struct FinishTerms {
   Levels levels;
-  Term term;
+  Components components;
   QuadWeights weights;
   const float *base; /* earlier batches, or NULL */
 
@@ -304,10 +270,10 @@ template <typename Term> struct FinishTerms {
   {
     const Level &coarse = levels.coarse, &own = levels.own;
     const Neighbours at = neighbours(x, y, coarse.width, coarse.height);
-    const float linear = weights.blocks.plane ? 0.0f : weights.linear;
+    const float linear = weights.cells.plane ? 0.0f : weights.linear;
     float expanded[4];
 
-    term.quad(levels, x, y, luma, added);
+    term_of_quad(components, levels, x, y, luma, added);
     weights.apply(coarse, x, y, luma, added);
     expand_plane(coarse.collapsed, at, expanded);
 #pragma unroll
@@ -363,46 +329,34 @@ bool launch_finish(Queue *queue, const Pixels &pixels, const Finish &finish)
 
 } // namespace
 
-bool expand(Queue *queue, const Series &series, const Batch &, const Pyramid &pyramid, int fine)
-{
-  return launch_expand(queue, pyramid, fine, SineTerm{series},
-                       weights_at(pyramid, fine, series.linear),
-                       Additions{true, false, settling_of(pyramid, series.linear, fine)});
-}
-
-bool expand(Queue *queue, const Samples &samples, const Batch &batch, const Pyramid &pyramid,
+template <typename Components>
+bool expand(Queue *queue, const Components &components, const Batch &batch, const Pyramid &pyramid,
             int fine)
 {
-  const Settling unsettled = {1.0f, 0.0f};
+  const Level &own = pyramid.level[fine];
+  const float linear = batch.last ? components.linear : 0.0f;
+  const Settling settling = batch.last ? settling_of(pyramid, linear, fine) : Settling{1.0f, 0.0f};
 
-  return launch_expand(
-      queue, pyramid, fine, SampleTerm{samples},
-      weights_at(pyramid, fine, batch.last ? samples.linear : 0.0f),
-      Additions{batch.last, !batch.first,
-                batch.last ? settling_of(pyramid, samples.linear, fine) : unsettled});
+  return launch(queue, "llf expand", expand_kernel<Components>, quad_grid(own.width, own.height),
+                dim3(kCtaX, kCtaY), 0, levels_at(pyramid, fine), components,
+                weights_at(pyramid, fine, linear), Additions{batch.last, !batch.first, settling});
 }
 
-bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Batch &,
+template <typename Components>
+bool finish(Queue *queue, const Pixels &pixels, const Components &components, const Batch &batch,
             const Pyramid &pyramid)
 {
+  if constexpr (std::is_same_v<Components, Samples>) {
+    if (!batch.last)
+      return launch(queue, "llf sampled level 0", sample_base_kernel,
+                    quad_grid(pixels.width, pixels.height), dim3(kCtaX, kCtaY), 0, pixels,
+                    levels_at(pyramid, 0), components, weights_at(pyramid, 0, 0.0f), batch.base,
+                    !batch.first);
+  }
   return launch_finish(queue, pixels,
-                       FinishTerms<SineTerm>{levels_at(pyramid, 0), SineTerm{series},
-                                             weights_at(pyramid, 0, series.linear), nullptr});
-}
-
-bool finish(Queue *queue, const Pixels &pixels, const Samples &samples, const Batch &batch,
-            const Pyramid &pyramid)
-{
-  const Levels levels = levels_at(pyramid, 0);
-  const SampleTerm term = {samples};
-
-  if (batch.last)
-    return launch_finish(
-        queue, pixels,
-        FinishTerms<SampleTerm>{levels, term, weights_at(pyramid, 0, samples.linear), batch.base});
-  return launch(queue, "llf sampled level 0", sample_base_kernel,
-                quad_grid(pixels.width, pixels.height), dim3(kCtaX, kCtaY), 0, pixels, levels, term,
-                weights_at(pyramid, 0, 0.0f), batch.base, !batch.first);
+                       FinishTerms<Components>{levels_at(pyramid, 0), components,
+                                               weights_at(pyramid, 0, components.linear),
+                                               batch.base});
 }
 
 bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const float *collapsed,
@@ -411,5 +365,10 @@ bool finish_planes(Queue *queue, const Pixels &pixels, const float *base, const 
   return launch_finish(queue, pixels,
                        FinishPlanes{base, collapsed, pixels.width, pixels.height, share});
 }
+
+template bool expand(Queue *, const Series &, const Batch &, const Pyramid &, int);
+template bool expand(Queue *, const Samples &, const Batch &, const Pyramid &, int);
+template bool finish(Queue *, const Pixels &, const Series &, const Batch &, const Pyramid &);
+template bool finish(Queue *, const Pixels &, const Samples &, const Batch &, const Pyramid &);
 
 } // namespace cf::llf

@@ -71,12 +71,9 @@ bool mma_build_levels_1_2(Queue *queue, const FramePlan &plan, const Pixels &pix
   const int across = blocks(second.coarse.width, kCoarse);
   const int rows = rows_of_strips(queue->gpu, across, second.coarse.height);
   const int strips = across * blocks(second.coarse.height, rows);
-  const Analysis analysis = {first,
-                             second,
-                             words_of(pixels),
-                             pyramid.picture_varied ? pyramid.weights[0] : BlockWeights{},
-                             rows,
-                             plan.large};
+  const Analysis analysis = {
+      first, second,    words_of(pixels), pyramid.picture_measured ? pyramid.moments[0] : nullptr,
+      rows,  plan.large};
 
   return with_lut_kind(pixels, [&](auto kind) {
     constexpr LutKind kKind = decltype(kind)::kKind;

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "cuda/llf/mma_build_registers.cuh"
-#include "cuda/llf/mma_build_variance.cuh"
+#include "cuda/llf/mma_build_moments.cuh"
 
 namespace cf::llf
 {
@@ -82,7 +82,7 @@ __device__ __forceinline__ Taps taps_of_row(int y, int height, const KernelTaps 
 struct Analysis {
   DownsampleOutput first, second;
   PictureWords picture;
-  BlockWeights weights; /* of the picture, whose variances are made; or without planes */
+  float2 *moments; /* of the picture's blocks, or NULL */
   int strip_rows;
   bool evict_first; /* level 1 is larger than the L2 cache */
 };
@@ -122,7 +122,7 @@ template <LutKind Kind> struct Strip {
   Line<kBlocks1> line[2];
   Line<kBlocks2> coarse, coarse_next;
   Gauss gauss;
-  BlockMoments moments;
+  Moments upper; /* of a block's first two rows */
   Quad quads[2];
   /* Where codes are bytes, those of two rows, for look-ups and for the Gaussian. */
   uint32_t paired[kReads], around[4];
@@ -284,16 +284,17 @@ template <LutKind Kind> struct Strip {
     return *reinterpret_cast<const uint2 *>(slots + slot * kSlotPitch + 4 * rows * lane);
   }
 
-  /* The variance of the blocks of row `y`, of which a lane has one. */
-  __device__ __forceinline__ void store_variance(int y)
+  /* The moments of the blocks of row `y`, of which a lane has one. */
+  __device__ __forceinline__ void store_moments(int y)
   {
-    constexpr float kUnit = 400.0f * (M::kTurned ? 16.0f : 1.0f) / (float)kCounted;
     const int column = x2 - 2 + lane, across = analysis.second.coarse.width;
-    const float variance = moments.end(moments_at(2), kUnit * factor);
 
     if (y >= y2 && y < analysis.second.coarse.height && (unsigned)(lane - 2) < kCoarse &&
         column < across)
-      analysis.weights.variance[analysis.weights.variance_index(column, y)] = variance;
+      analysis.moments[(size_t)y * across + column] =
+          upper.plus(moments_at(0))
+              .of_block(400.0f * (M::kTurned ? 16.0f : 1.0f) * factor,
+                        Kind == LutKind::kRgbLuma ? 0.0f : pixels.bias);
   }
 
   /* The first three fine rows above those of row 2 (y2 - 1) of level 1. */
@@ -522,7 +523,7 @@ template <LutKind Kind> struct Strip {
     }
     gauss_1 = analysis.first.coarse.gauss + (ptrdiff_t)(2 * y - 2) * width() + x1 + 2 * lane;
     coarse = coarse_next = Line<kBlocks2>{};
-    moments = BlockMoments{};
+    upper = Moments{};
     begin();
 #pragma unroll 1
     for (int m = y - 1;; m++) {
@@ -535,14 +536,14 @@ template <LutKind Kind> struct Strip {
       if (m == y + rows)
         return;
       store(0);
-      if (analysis.weights.variance)
-        moments.middle(moments_at(0));
+      if (analysis.moments)
+        store_moments(m);
       load(4 * m + 5);
       filter_between(0);
       make_odd_row(m, plain);
       store(2);
-      if (analysis.weights.variance)
-        store_variance(m);
+      if (analysis.moments)
+        upper = moments_at(2);
     }
   }
 };

@@ -61,42 +61,27 @@ __device__ __forceinline__ void make_terms(const LocalLevel *levels, int first, 
     }
     const int strip_y = strip / across, x = (strip - strip_y * across) * 32;
     const int y = begin + 4 * strip_y;
-    const int own_x = x + lane / 4 % 4;
-    auto own_row = [&](int row) { return min(max(row, fine.rows.first), fine.rows.end - 1); };
-    const int row_0 = own_row(y + lane / 16), row_1 = own_row(y + lane / 16 + 2);
     const int coarse_y =
         min(max(y / 2 - 1 + (lane % 8 >> 1), coarse.rows.first), coarse.rows.end - 1);
     const int matrix = lane / 8, pair = matrix & 1;
-    /* Of a lane's row of the coarser level, and of its words of two rows of the level's own. */
     const uint32_t coarse_row = memory.address(coarse, 0, coarse_y, matrix >> 1);
-    const uint32_t *const own_0 = memory.words(fine, 0, row_0, 0) + lane % 4;
-    const uint32_t *const own_1 = memory.words(fine, 0, row_1, 0) + lane % 4;
-    const float *const gauss_0 = memory.gauss + fine.base + row_0 * fine.width;
-    const float *const gauss_1 = memory.gauss + fine.base + row_1 * fine.width;
-    auto address = [&](int j) {
-      const int coarse_x = x / 2 - 1 + 2 * (j + pair) + (lane & 1);
-      return coarse_row + min(max(coarse_x, 0), coarse.width - 1) * (kGroups * kGroupBytes);
-    };
+    OwnRows own = {{}, {}, x + lane / 4 % 4, fine.width};
     float sum[4];
 
-    expand_strip(
-        sum, expansion, lane,
-        [&](int j, uint32_t *words) {
-          uint32_t four[4];
-          cf::ldmatrix_x4_trans(four, address(j));
 #pragma unroll
-          for (int k = 0; k < 4; k++)
-            words[k] = four[k];
-        },
-        [&](int j, int c, uint32_t *self) {
-          const int at = (min(own_x + 4 * j, fine.width - 1) * kGroups + c) * 4;
-          self[0] = own_0[at];
-          self[1] = own_1[at];
-        },
-        [&](int j, uint32_t *rotation) {
-          const int at = min(own_x + 4 * j, fine.width - 1);
-          rotate(rotation, turn, gauss_0[at], gauss_1[at]);
-        });
+    for (int k = 0; k < 2; k++) {
+      const int row = min(max(y + lane / 16 + 2 * k, fine.rows.first), fine.rows.end - 1);
+
+      own.words[k] = memory.words(fine, 0, row, 0) + lane % 4;
+      own.gauss[k] = memory.gauss + fine.base + row * fine.width;
+    }
+    expand_strip(sum, expansion, turn, lane, own, [&](int j, uint32_t *words) {
+      const int coarse_x = x / 2 - 1 + 2 * (j + pair) + (lane & 1);
+
+      cf::ldmatrix_x4_trans(*reinterpret_cast<uint32_t(*)[4]>(words),
+                            coarse_row +
+                                min(max(coarse_x, 0), coarse.width - 1) * (kGroups * kGroupBytes));
+    });
 #pragma unroll
     for (int q = 0; q < 4; q++) {
       const int to_x = x + strip_pixel_x(lane, q), to_y = y + strip_pixel_y(lane, q);
@@ -178,12 +163,14 @@ distribute_collapsed(const CoarseLevels &job, const ClusterLayout &layout, const
 }
 
 /* The terms, which may run beside this kernel, learn when all has been made that it begins with:
- * the flag is reset before this kernel lets them start. With a gate there is no level that they
- * would wait for, and terms of another component might still be waiting. */
+ * the flag is reset before this kernel lets them start, and so is the weights' counter. With a gate
+ * there is no level that they would wait for, and terms of another component might still be
+ * waiting. */
 __device__ __forceinline__ void reset_inputs_ready(const CoarseLevels &job)
 {
   if (threadIdx.x == 0) {
     *(volatile unsigned *)job.inputs_ready = 0;
+    *(volatile unsigned *)job.moments_made = 0;
     __threadfence();
   }
   __syncthreads();
@@ -351,6 +338,7 @@ CoarseLevels layout_from(const Pyramid &pyramid, int first, int distributed, int
   job.gauss = pyramid.level[first].gauss;
   job.collapsed = pyramid.level[first].collapsed;
   job.inputs_ready = pyramid.coarse_inputs_ready;
+  job.moments_made = pyramid.moments_made;
   for (int i = 0; i < job.levels; i++) {
     const Level &level = pyramid.level[first + i];
 

@@ -5,10 +5,8 @@
  * itself: the margins cost less than kernels that wait for each other would.
  */
 #include "cuda/llf/mma_output_pixels.cuh"
-#include "cuda/llf/mma_output_weights.cuh"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace cf::llf
 {
@@ -21,53 +19,33 @@ constexpr int kResident = 8; /* blocks of a multiprocessor */
 constexpr int kTileX = kCellsX * kCellX, kTileY = 2 * kPairsY;
 
 /* What a tile needs of the coarser levels: regions with a margin, which is wider than needed so
- * that quads are whole. In memory level 1 has its cells at multiples of 16 bytes; coarser levels
- * have two columns more on either side, so that rows are whole pieces of 16 bytes, one behind the
- * other, of which each thread of a tile inside loads one. */
-constexpr int kMargin = 2, kSpare = 2, kChunkFloats = 4,
-              kChunkBytes = kChunkFloats * (int)sizeof(float);
+ * that quads are whole. In memory level 1 has its cells at multiples of 16 bytes. */
+constexpr int kMargin = 2;
 constexpr int kFirst1 = 4; /* column of the tile's first pixel */
 constexpr int kPitch1 = kTileX / 2 + 2 * kFirst1;
-
-/* The pixels of a level that a tile needs: they begin at (x, y). */
-struct Region {
-  int x, y, width, height;
-};
-
-/* A level whose region is in shared memory, and the level's size. */
-struct Part {
-  float *memory;
-  int pitch, width, height;
-  Region region;
-};
 
 template <int Level> struct Coarse {
   static constexpr int kWidth = (kTileX >> Level) + 2 * kMargin;
   static constexpr int kHeight = (kTileY >> Level) + 2 * kMargin;
-  static constexpr int kPitch = Level == 1 ? kPitch1 : kWidth + 2 * kSpare;
-  static constexpr int kPieces = kPitch / kChunkFloats;
+  static constexpr int kPitch = Level == 1 ? kPitch1 : kWidth;
 };
 
-template <int Level> using LevelOf = std::integral_constant<int, Level>;
+/* A level whose region is in shared memory: the region's first pixel, and the level's size. */
+struct Part {
+  float *memory;
+  int x, y, width, height;
+};
 
-/* Where a level begins in what all from level 2 on have in common: pieces. */
-__host__ __device__ constexpr int first_piece(int level)
-{
-  return level == 2   ? 0
-         : level == 3 ? Coarse<2>::kHeight * Coarse<2>::kPieces
-         : level == 4 ? first_piece(3) + Coarse<3>::kHeight * Coarse<3>::kPieces
-                      : first_piece(4) + Coarse<4>::kHeight * Coarse<4>::kPieces;
-}
+/* Two ones in fp16. */
+constexpr uint32_t kHalfOnes = 0x3c003c00;
 
-constexpr int kAllPieces = first_piece(kOutputLevel + 1);
-
-static_assert(kOutputLevel == 4 && kAllPieces <= kThreads, "a piece a thread");
+static_assert(kOutputLevel == 4, "the kernel says which levels there are");
 
 struct Finish {
   const __half *pixel_terms, *level_terms; /* of levels 0 and 1 */
   int width[kOutputLevel + 1], height[kOutputLevel + 1];
-  const float *coarse[kOutputLevel + 1];        /* terms, and the last one collapsed */
-  BlockWeights weights[CF_LLF_WEIGHTED_LEVELS]; /* of the terms, with planes or without */
+  const float *coarse[kOutputLevel + 1];       /* terms, and the last one collapsed */
+  CellWeights weights[CF_LLF_WEIGHTED_LEVELS]; /* of the terms, with planes or without */
   unsigned inner_x, inner_y; /* how many tiles from the second on are inner ones, each way */
   Output output;
 };
@@ -142,11 +120,23 @@ __device__ __forceinline__ void expand_around(const float around[3][4], int k, f
   expand_quad(part, quad);
 }
 
-/* Adds the coarser level, expanded, to a region, which is weighted before if there are weights: two
- * quads a thread. */
+/* The weights of the quads to which a thread adds the coarser level, side by side. Those beyond the
+ * border do not count. */
+template <int Level> __device__ __forceinline__ float2 weights_of_quads(const CellWeights &weights)
+{
+  constexpr int kAcross = Coarse<Level>::kWidth / 4;
+  const int column = (int)threadIdx.x % kAcross, row = (int)threadIdx.x / kAcross;
+  const int x = ((int)blockIdx.x * (kTileX >> Level) - kMargin) / 2 + 2 * column;
+  const int y = ((int)blockIdx.y * (kTileY >> Level) - kMargin) / 2 + row;
+
+  return weights.plane ? make_float2(weight_at(weights, x, y), weight_at(weights, x + 1, y))
+                       : make_float2(1.0f, 1.0f);
+}
+
+/* Adds the coarser level, expanded, to a region, which is weighted before: two quads a thread. */
 template <int Level>
 __device__ __forceinline__ void add_expanded_region(float *fine, const float *coarse,
-                                                    const BlockWeights &weights)
+                                                    const float2 &weights)
 {
   using Fine = Coarse<Level>;
   constexpr int kAcross = Fine::kWidth / 4, kDown = Fine::kHeight / 2, kPitch = Fine::kPitch;
@@ -158,14 +148,10 @@ __device__ __forceinline__ void add_expanded_region(float *fine, const float *co
     return;
   const int row = (int)threadIdx.x / kAcross, column = (int)threadIdx.x % kAcross;
   float2 *const to = reinterpret_cast<float2 *>(fine + 2 * row * kPitch + 4 * column);
+  const float weight[2] = {weights.x, weights.y};
   float around[3][4];
-  float factors[2][4] = {{1.0f, 1.0f, 1.0f, 1.0f}, {1.0f, 1.0f, 1.0f, 1.0f}};
 
   load_around(coarse + row * kCoarsePitch + 2 * column, kCoarsePitch, around);
-  if (weights.plane)
-    weights_of_quads(weights,
-                     (int)blockIdx.x * (kTileX >> Level) / CF_LLF_WEIGHT_BLOCK - 1 + column,
-                     (int)blockIdx.y * (kTileY >> Level) / CF_LLF_WEIGHT_BLOCK - 1, row, factors);
 #pragma unroll
   for (int k = 0; k < 2; k++) {
     float quad[4];
@@ -174,10 +160,30 @@ __device__ __forceinline__ void add_expanded_region(float *fine, const float *co
 #pragma unroll
     for (int j = 0; j < 2; j++) {
       float2 *const pair = to + j * (kPitch / 2) + k;
-      *pair = make_float2(fmaf(pair->x, factors[j][2 * k], quad[2 * j]),
-                          fmaf(pair->y, factors[j][2 * k + 1], quad[2 * j + 1]));
+      *pair = make_float2(fmaf(pair->x, weight[k], quad[2 * j]),
+                          fmaf(pair->y, weight[k], quad[2 * j + 1]));
     }
   }
+}
+
+/* The weights of two rows of a cell of level 0, the first even, at (x, y). */
+__device__ __forceinline__ uint2 weights_of_rows(const CellWeights &weights, int x, int y)
+{
+  return weights.plane
+             ? *reinterpret_cast<const uint2 *>(weights.plane + weights.index(x / 2, y / 2))
+             : make_uint2(kHalfOnes, kHalfOnes);
+}
+
+/* Pixels x and x + 4 are together. */
+__device__ __forceinline__ void weigh_terms(const uint2 &weights, uint4 terms[2])
+{
+  const uint32_t even = __byte_perm(weights.x, weights.y, 0x5410);
+  const uint32_t odd = __byte_perm(weights.x, weights.y, 0x7632);
+
+#pragma unroll
+  for (int j = 0; j < 2; j++)
+    terms[j] = make_uint4(cf::hmul2_bits(terms[j].x, even), cf::hmul2_bits(terms[j].y, even),
+                          cf::hmul2_bits(terms[j].z, odd), cf::hmul2_bits(terms[j].w, odd));
 }
 
 /* What is beyond the level repeats its border. */
@@ -185,13 +191,12 @@ template <int Level> __device__ __forceinline__ void repeat_border(const Part &p
 {
   constexpr int kWidth = Coarse<Level>::kWidth, kHeight = Coarse<Level>::kHeight;
   constexpr int kPitch = Coarse<Level>::kPitch;
-  const Region &region = part.region;
 
 #pragma unroll 1
   for (int i = (int)threadIdx.x; i < kWidth * kHeight; i += kThreads) {
     const int column = i % kWidth, row = i / kWidth;
-    const int x = min(max(column, -region.x), part.width - 1 - region.x);
-    const int y = min(max(row, -region.y), part.height - 1 - region.y);
+    const int x = min(max(column, -part.x), part.width - 1 - part.x);
+    const int y = min(max(row, -part.y), part.height - 1 - part.y);
 
     if (x != column || y != row)
       part.memory[row * kPitch + column] = part.memory[y * kPitch + x];
@@ -201,7 +206,7 @@ template <int Level> __device__ __forceinline__ void repeat_border(const Part &p
 /* Until the border is repeated, tiles have garbage beyond it. */
 template <int Level>
 __device__ __forceinline__ void add_coarser(const Part &fine, const Part &coarse,
-                                            const BlockWeights &weights, bool inner)
+                                            const float2 &weights, bool inner)
 {
   add_expanded_region<Level>(fine.memory, coarse.memory, weights);
   __syncthreads();
@@ -216,57 +221,19 @@ template <int Level>
 __device__ __forceinline__ void load_region(const Part &part, const float *from)
 {
   constexpr int kWidth = Coarse<Level>::kWidth, kHeight = Coarse<Level>::kHeight;
-  const Region &region = part.region;
   const uint32_t to = cf::smem_address(part.memory);
 
   if (!from)
     return;
 #pragma unroll 1
   for (int i = (int)threadIdx.x; i < kWidth * kHeight; i += kThreads) {
-    const int x = min(max(region.x + i % kWidth, 0), part.width - 1);
-    const int y = min(max(region.y + i / kWidth, 0), part.height - 1);
+    const int x = min(max(part.x + i % kWidth, 0), part.width - 1);
+    const int y = min(max(part.y + i / kWidth, 0), part.height - 1);
 
     cf::cp_async_zero_fill<4>(to + (i / kWidth * Coarse<Level>::kPitch + i % kWidth) *
                                        (int)sizeof(float),
                               from + ((ptrdiff_t)y * part.width + x), 4);
   }
-}
-
-/* A piece of an inner tile's region: where it begins in its level. */
-struct Chunk16 {
-  const float *level;
-  int x, y, width;
-};
-
-template <int Level> __device__ __forceinline__ Chunk16 piece_of(const Finish &finish, int piece)
-{
-  const int i = piece - first_piece(Level);
-
-  return Chunk16{finish.coarse[Level],
-                 ((int)blockIdx.x * kTileX >> Level) - kMargin - kSpare +
-                     i % Coarse<Level>::kPieces * kChunkFloats,
-                 ((int)blockIdx.y * kTileY >> Level) - kMargin + i / Coarse<Level>::kPieces,
-                 finish.width[Level]};
-}
-
-/* Starts to load all coarser levels of an inner tile that the picture has, a piece a thread. */
-__device__ __forceinline__ void load_pieces(const Finish &finish, const float *memory)
-{
-  const int number = (int)threadIdx.x;
-  Chunk16 piece;
-
-  if (number >= kAllPieces)
-    return;
-  if (number < first_piece(3))
-    piece = piece_of<2>(finish, number);
-  else if (number < first_piece(4))
-    piece = piece_of<3>(finish, number);
-  else
-    piece = piece_of<4>(finish, number);
-  if (piece.level)
-    cf::cp_async_zero_fill<16>(cf::smem_address(memory) + kChunkBytes * number,
-                               piece.level + (uint32_t)(piece.y * piece.width + piece.x),
-                               kChunkBytes);
 }
 
 /* Two rows of a cell, the first even, of a level expanded: `take (j, i, expanded)`. `from` is the
@@ -314,27 +281,25 @@ template <typename Sample, Colour Kind>
 __global__ void __launch_bounds__(kThreads, kResident)
     output_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Finish finish)
 {
-  __shared__ __align__(16) float memory_1[kPitch1 * Coarse<1>::kHeight],
-      memory[kChunkFloats * kAllPieces];
+  __shared__ __align__(16) float memory_1[kPitch1 * Coarse<1>::kHeight];
+  __shared__ __align__(16) float memory_2[Coarse<2>::kPitch * Coarse<2>::kHeight];
+  __shared__ __align__(16) float memory_3[Coarse<3>::kPitch * Coarse<3>::kHeight];
+  __shared__ __align__(16) float memory_4[Coarse<4>::kPitch * Coarse<4>::kHeight];
   const int column = threadIdx.x % kCellsX, row = threadIdx.x / kCellsX;
   const int x = blockIdx.x * kTileX + kCellX * column, y = blockIdx.y * kTileY + 2 * row;
   const bool inside = x < pixels.width && y < pixels.height;
   const bool direct = inside && is_direct<Kind>(pixels, finish.output, x);
   const bool inner = blockIdx.x - 1 < finish.inner_x && blockIdx.y - 1 < finish.inner_y;
-  auto part_of = [&](auto level) {
-    constexpr int kLevel = decltype(level)::value;
-
-    return Part{kLevel == 1 ? memory_1 + kFirst1 - kMargin
-                            : memory + kChunkFloats * first_piece(kLevel) + kSpare,
-                Coarse<kLevel>::kPitch, finish.width[kLevel], finish.height[kLevel],
-                Region{((int)blockIdx.x * kTileX >> kLevel) - kMargin,
-                       ((int)blockIdx.y * kTileY >> kLevel) - kMargin, Coarse<kLevel>::kWidth,
-                       Coarse<kLevel>::kHeight}};
+  auto part_of = [&](int level, float *memory) {
+    return Part{memory, ((int)blockIdx.x * kTileX >> level) - kMargin,
+                ((int)blockIdx.y * kTileY >> level) - kMargin, finish.width[level],
+                finish.height[level]};
   };
-  const Part part_2 = part_of(LevelOf<2>()), part_3 = part_of(LevelOf<3>()),
-             part_4 = part_of(LevelOf<4>());
+  const Part part_2 = part_of(2, memory_2), part_3 = part_of(3, memory_3),
+             part_4 = part_of(4, memory_4);
   Source<Sample, Kind> source;
   uint4 terms[2];
+  uint2 row_weights;
   float delta[2][kCellX];
   /* No kernel that this one waits for makes the picture. */
   if (direct)
@@ -346,29 +311,28 @@ __global__ void __launch_bounds__(kThreads, kResident)
 
     terms[0] = from[0];
     terms[1] = from[1];
-    if (finish.weights[0].plane)
-      weigh_terms(finish.weights[0], x, y, terms);
+    row_weights = weights_of_rows(finish.weights[0], x, y);
   }
+  /* All that is loaded is on its way before any of it is used. */
+  const float2 weights_1 = weights_of_quads<1>(finish.weights[1]);
+  const float2 weights_2 = weights_of_quads<2>(finish.weights[2]);
   const CellRow cell_row(finish.level_terms, finish.width[1], finish.height[1]);
-  if (inner) {
-    load_pieces(finish, memory);
-  } else {
-    load_region<2>(part_2, finish.coarse[2]);
-    load_region<3>(part_3, finish.coarse[3]);
-    load_region<4>(part_4, finish.coarse[4]);
-  }
+  load_region<2>(part_2, finish.coarse[2]);
+  load_region<3>(part_3, finish.coarse[3]);
+  load_region<4>(part_4, finish.coarse[4]);
   cf::cp_async_commit();
   cell_row.store(memory_1);
   cf::cp_async_wait<0>();
   __syncthreads();
   if (finish.coarse[4])
-    add_coarser<3>(part_3, part_4, BlockWeights{}, inner);
+    add_coarser<3>(part_3, part_4, make_float2(1.0f, 1.0f), inner);
   if (finish.coarse[3])
-    add_coarser<2>(part_2, part_3, finish.weights[2], inner);
-  add_coarser<1>(part_of(LevelOf<1>()), part_2, finish.weights[1], inner);
+    add_coarser<2>(part_2, part_3, weights_2, inner);
+  add_coarser<1>(part_of(1, memory_1 + kFirst1 - kMargin), part_2, weights_1, inner);
   if (!inside)
     return;
 
+  weigh_terms(row_weights, terms);
   const int first = (row + kMargin - 1) * kPitch1 + kFirst1 + 4 * column;
 #pragma unroll
   for (int j = 0; j < 2; j++) {
@@ -443,7 +407,7 @@ Output output_of(const Pixels &pixels, float linear)
   return output;
 }
 
-/* Inner tiles are those whose regions, in whole pieces, are in their levels. */
+/* Inner tiles are those whose regions are in their levels. */
 void find_inner_tiles(Finish *finish)
 {
   int across = 0x7fffffff, down = across;
@@ -451,9 +415,7 @@ void find_inner_tiles(Finish *finish)
   for (int i = 1; i <= kOutputLevel; i++) {
     if (i > 1 && !finish->coarse[i])
       break;
-    if (i > 1 && finish->width[i] % kChunkFloats != 0)
-      return;
-    across = std::min(across, (finish->width[i] - kMargin - (i > 1 ? kSpare : 0)) / (kTileX >> i));
+    across = std::min(across, (finish->width[i] - kMargin) / (kTileX >> i));
     down = std::min(down, (finish->height[i] - kMargin) / (kTileY >> i));
   }
   finish->inner_x = (unsigned)std::max(across - 1, 0);

@@ -79,8 +79,8 @@ void describe_plan(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid,
              plan.cluster_ctas, plan.cluster_ctas == 1 ? "" : "s");
 }
 
-bool mma_run(Queue *queue, const Pixels &pixels, const Series &series, const Weighting &weighting,
-             const Pyramid &pyramid)
+bool mma_run(Queue *queue, const Pixels &pixels, const Series &series,
+             const CfLlfWeights &weighting, const Pyramid &pyramid)
 {
   const FramePlan plan = plan_frame(queue->gpu, pixels, pyramid);
   const int first = plan.coarse_first_level, last = smaller(first, kOutputLevel);
@@ -94,12 +94,12 @@ bool mma_run(Queue *queue, const Pixels &pixels, const Series &series, const Wei
     if (!mma_downsample(queue, pyramid, fine, top_gain))
       return false;
   }
-  if (pyramid.weighted > 0 && !make_weights(queue, pixels, weighting, pyramid, plan.beside_coarse))
-    return false;
   if (first < pyramid.images - 1 && !mma_coarse_levels(queue, plan, pyramid, series))
     return false;
   if (!mma_laplacian_fine(queue, plan, pixels, series, pyramid) ||
-      !mma_laplacian_coarse(queue, plan, pyramid, last, series))
+      (pyramid.weighted > 0 && !make_moments(queue, pixels, pyramid, plan.beside_coarse)) ||
+      !mma_laplacian_coarse(queue, plan, pyramid, last, series) ||
+      (pyramid.weighted > 0 && !make_weights(queue, weighting, pyramid, plan.beside_coarse)))
     return false;
   for (int fine = first - 1; fine >= kOutputLevel; fine--) {
     if (!expand(queue, series, Batch{true, true, nullptr}, pyramid, fine))

@@ -279,37 +279,45 @@ struct HalfOneHotColumns {
   }
 };
 
-/* The strip's values: q of pixel (strip_pixel_x (q), strip_pixel_y (q)). For block j, `coarse_of
- * (j, words)` gives the samples of the coarser level that a product expands, group by group, `own
- * (j, c, words)` the level's own components of group c, and `rotation_of (j, words)` its
- * rotations. kTogether blocks are a pass of a loop: kernels whose blocks are short wait for their
- * instructions more than for anything else. */
-template <int Together = 8, typename CoarseOf, typename Own, typename RotationOf>
-__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion, int lane,
-                                             CoarseOf coarse_of, Own own, RotationOf rotation_of)
+/* A level's own pixels in a lane's two rows of a strip: the lane's words of their components, and
+ * their Gaussian. The strip's first is in `column`; what is beyond the border is the level's last:
+ * a product spreads it, times zero, and what is no number would stay one. */
+struct OwnRows {
+  const uint32_t *words[2];
+  const float *gauss[2];
+  int column, width;
+
+  __device__ __forceinline__ int at(int j) const
+  {
+    return min(column + 4 * j, width - 1);
+  }
+};
+
+/* The strip's values: q of pixel (strip_pixel_x (q), strip_pixel_y (q)). For block j,
+ * `coarse_of (j, words)` gives the samples of the coarser level that a product expands, group by
+ * group. */
+template <typename CoarseOf>
+__device__ __forceinline__ void expand_strip(float (&sum)[4], const Expansion &expansion,
+                                             const HarmonicFrequencies &turn, int lane,
+                                             const OwnRows &own, CoarseOf coarse_of)
 {
 #pragma unroll
   for (int q = 0; q < 4; q++)
     sum[q] = 0.0f;
-#pragma unroll 1
-  for (int first = 0; first < 8; first += Together) {
 #pragma unroll
-    for (int k = 0; k < Together; k++) {
-      const int j = first + k;
-      uint32_t coarse[2 * kGroups], components[2 * kGroups], rotation[2 * kGroups];
+  for (int j = 0; j < 8; j++) {
+    uint32_t coarse[2 * kGroups], components[2 * kGroups], rotation[2 * kGroups];
 
-      coarse_of(j, coarse);
-      rotation_of(j, rotation);
+    coarse_of(j, coarse);
+    rotate(rotation, turn, own.gauss[0][own.at(j)], own.gauss[1][own.at(j)]);
 #pragma unroll
-      for (int c = 0; c < kGroups; c++) {
-        uint32_t self[2];
+    for (int c = 0; c < kGroups; c++) {
+      const int word = (own.at(j) * kGroups + c) * 4;
 
-        own(j, c, self);
-        mma_f16(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1], self[0],
-                self[1]);
-      }
-      add_rotated(sum, components, rotation, one_hot(lane, j));
+      mma_f16(components + 2 * c, expansion.minus, coarse[2 * c], coarse[2 * c + 1],
+              own.words[0][word], own.words[1][word]);
     }
+    add_rotated(sum, components, rotation, one_hot(lane, j));
   }
 }
 

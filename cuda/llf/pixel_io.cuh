@@ -76,9 +76,9 @@ __device__ __forceinline__ float shoulder(float value, float unit, float room)
 
 __device__ __forceinline__ float eased(const Pixels &pixels, float luma, float added)
 {
-  const float left = added > 0.0f ? 1.0f - luma : luma;
+  const float end = added > 0.0f ? 1.0f : 0.0f;
 
-  return shoulder(added, 1.0f, fmaf(pixels.most_of_room, left, pixels.free_room));
+  return shoulder(added, 1.0f, fmaf(pixels.most_of_room, fabsf(end - luma), pixels.free_room));
 }
 
 /* What colours follow is in the dark less than luma's gain, where that is a rise. */
@@ -96,9 +96,9 @@ __device__ __forceinline__ float eased_chroma(const Pixels &pixels, float follow
   const float farther = fmaxf(fabsf(blue), fabsf(red)), unit = pixels.chroma_unit;
   const float left = fmaxf(fmaf(-unit, farther, 0.5f), 0.0f);
 
-  return follow > 0.0f ? shoulder(follow, unit * fminf(farther, most),
-                                  fmaf(pixels.most_of_room, left, pixels.free_room))
-                       : follow;
+  /* Without a branch: so time does not depend on the picture. */
+  return fminf(follow, 0.0f) + shoulder(fmaxf(follow, 0.0f), unit * fminf(farther, most),
+                                        fmaf(pixels.most_of_room, left, pixels.free_room));
 }
 
 /* --- codes as they are read and made --- */

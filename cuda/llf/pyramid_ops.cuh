@@ -147,24 +147,11 @@ __device__ __forceinline__ void expand_plane(const float *plane, const Neighbour
   expand_quad(coarse, quad);
 }
 
-/* --- weights of blocks (plan/llf_plan.h) --- */
-
-/* Of the two samples of quad `i` along an axis: between this block and the next, and how far from
- * the first's middle to the second's. */
-struct BetweenBlocks {
-  int block;
-  float part[2];
-
-  __device__ __forceinline__ explicit BetweenBlocks(int i) : block((i + 1) / 2 - 1)
-  {
-    part[0] = i % 2 ? 0.125f : 0.625f;
-    part[1] = i % 2 ? 0.375f : 0.875f;
-  }
-};
-
-__device__ __forceinline__ float between(float first, float second, float part)
+/* The weight of cell (x, y), of those beyond the border that of the next one inside. */
+__device__ __forceinline__ float weight_at(const CellWeights &weights, int x, int y)
 {
-  return fmaf(part, second - first, first);
+  return __half2float(weights.plane[weights.index(min(max(x, 0), 2 * weights.across - 1),
+                                                  min(max(y, 0), 2 * weights.down - 1))]);
 }
 
 /* --- component pairs --- */
@@ -179,33 +166,6 @@ __device__ __forceinline__ float2 unpack(uint32_t word)
 {
   return __half22float2(*reinterpret_cast<const __half2 *>(&word));
 }
-
-/* How a word holds a pair: sines and cosines in fp16. */
-struct Halves {
-  __device__ static uint32_t pack(float2 pair)
-  {
-    return llf::pack(pair);
-  }
-
-  __device__ static float2 unpack(uint32_t word)
-  {
-    return llf::unpack(word);
-  }
-};
-
-/* The curves of engine=sampled as integers of 16 bits (Samples::units): their error must not grow
- * with the number. */
-struct Integers {
-  __device__ static uint32_t pack(float2 pair)
-  {
-    return ((uint32_t)__float2int_rn(pair.x) & 65535u) | (uint32_t)__float2int_rn(pair.y) << 16;
-  }
-
-  __device__ static float2 unpack(uint32_t word)
-  {
-    return make_float2((float)(short)(word & 65535u), (float)((int)word >> 16));
-  }
-};
 
 /* Word k of a group; k is known when compiling. */
 __device__ __forceinline__ uint32_t word(const uint4 &group, int k)

@@ -71,35 +71,23 @@ struct Level {
   float *collapsed; /* what this level and the coarser ones add up to */
 };
 
-/* A level's weights, one a block (CfLlfWeights), and what they are made of. Around weights is a
- * margin of a block, which repeats the border, as columns do up to the pitch. */
-struct BlockWeights {
-  int across, down, pitch; /* blocks; a row of either plane, a multiple of four */
-  __half *plane;           /* from the margin's first on; NULL where there are none */
-  float *variance;         /* from two columns before the first on */
+/* A level's weights, one a cell (CfLlfWeights), in rows of so many blocks. */
+struct CellWeights {
+  int across, down, pitch;
+  __half *plane; /* NULL where there are none */
 
   __host__ __device__ size_t index(int x, int y) const
   {
-    return (size_t)(y + 1) * (size_t)pitch + (size_t)(x + 1);
-  }
-
-  __host__ __device__ size_t variance_index(int x, int y) const
-  {
-    return (size_t)y * (size_t)pitch + (size_t)(x + 2);
-  }
-
-  __device__ float at(int x, int y) const
-  {
-    return __half2float(plane[index(x, y)]);
+    return (size_t)y * (size_t)(2 * pitch) + (size_t)x;
   }
 };
 
-/* Of a level of this size, without planes. */
-inline BlockWeights block_weights(int width, int height)
+/* Of a level of this size, without a plane: rows are whole pieces of 8 bytes. */
+inline CellWeights cell_weights(int width, int height)
 {
   const int across = cf_llf_weight_blocks(width);
 
-  return {across, cf_llf_weight_blocks(height), (across + 6) / 4 * 4, nullptr, nullptr};
+  return {across, cf_llf_weight_blocks(height), (across + 1) / 2 * 2, nullptr};
 }
 
 struct Pyramid {
@@ -107,10 +95,12 @@ struct Pyramid {
   int groups;                     /* 16-byte groups of one pixel */
   Level level[CF_LLF_MAX_IMAGES]; /* level[0] has no memory */
   int weighted;                   /* levels: the others' have no plane */
-  BlockWeights weights[CF_LLF_WEIGHTED_LEVELS];
-  bool picture_varied; /* level 0's variances are made with levels 1 and 2 */
-  float last_share;    /* CfLlfPyramid */
-  __half *cells[2];    /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
+  CellWeights weights[CF_LLF_WEIGHTED_LEVELS];
+  float2 *moments[CF_LLF_WEIGHTED_LEVELS]; /* of their blocks */
+  bool picture_measured;                   /* level 0's are made with levels 1 and 2 */
+  float last_share;                        /* CfLlfPyramid */
+  __half *cells[2];       /* on tensor cores, coefficients of levels 0 and 1: tiled_fp16.cuh */
+  unsigned *moments_made; /* on tensor cores, CTAs that have made moments beside other kernels */
   unsigned *coarse_inputs_ready; /* on tensor cores, not 0 once all levels' components are made
                              that others than the coarse levels' kernel make */
 };
@@ -120,11 +110,6 @@ struct Series {
   float turn;   /* phase of the first harmonic in turns per full scale */
   float linear; /* coefficient of the linear term */
   float b[CF_LLF_MAX_HARMONICS];
-};
-
-/* CfLlfWeights in single precision. */
-struct Weighting {
-  float slope, offset, share[CF_LLF_WEIGHTED_LEVELS];
 };
 
 /* What a level that has been collapsed becomes: share times it plus `gauss` times its Gaussian. */
@@ -234,33 +219,34 @@ struct Batch {
   float *base;
 };
 
+/* For every GPU, with Components = Series or Samples. */
+
 /* Components of the intensities, reduced to level 1, with the Gaussian's level 1. Where level 1 is
  * the last, its collapsed image is top_gain times the Gaussian. */
-bool analyse(Queue *queue, const Pixels &pixels, const Series &series, const Pyramid &pyramid,
-             float top_gain);
-bool analyse(Queue *queue, const Pixels &pixels, const Samples &samples, const Pyramid &pyramid,
-             float top_gain);
+template <typename Components>
+bool analyse(Queue *queue, const Pixels &pixels, const Components &components,
+             const Pyramid &pyramid, float top_gain);
 
 /* Level `fine` + 1 from level `fine` >= 1, as above. */
-bool reduce(Queue *queue, const Series &series, const Pyramid &pyramid, int fine, float top_gain);
-bool reduce(Queue *queue, const Samples &samples, const Pyramid &pyramid, int fine, float top_gain);
+template <typename Components>
+bool reduce(Queue *queue, const Components &components, const Pyramid &pyramid, int fine,
+            float top_gain);
 
 /* Collapsed level `fine` >= 1 from the coarser one and the components of both. */
-bool expand(Queue *queue, const Series &series, const Batch &batch, const Pyramid &pyramid,
-            int fine);
-bool expand(Queue *queue, const Samples &samples, const Batch &batch, const Pyramid &pyramid,
+template <typename Components>
+bool expand(Queue *queue, const Components &components, const Batch &batch, const Pyramid &pyramid,
             int fine);
 
 /* Level 0 and colour, to the destination; of a batch that is not the last, to its base. */
-bool finish(Queue *queue, const Pixels &pixels, const Series &series, const Batch &batch,
-            const Pyramid &pyramid);
-bool finish(Queue *queue, const Pixels &pixels, const Samples &samples, const Batch &batch,
+template <typename Components>
+bool finish(Queue *queue, const Pixels &pixels, const Components &components, const Batch &batch,
             const Pyramid &pyramid);
 
-/* The weights of all levels that have some, from the picture and the Gaussians. With `beside` it
- * runs beside earlier kernels, as those of cuda/llf/README.md. */
-bool make_weights(Queue *queue, const Pixels &pixels, const Weighting &weighting,
-                  const Pyramid &pyramid, bool beside);
+/* The moments of all levels that have weights, from the picture and the Gaussians; the weights,
+ * from the moments. With `beside` they run beside earlier kernels, as those of cuda/llf/README.md.
+ */
+bool make_moments(Queue *queue, const Pixels &pixels, const Pyramid &pyramid, bool beside);
+bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &pyramid, bool beside);
 
 /* On tensor cores the linear part of weighted levels: linear times the Laplacian coefficients of
  * the picture is added to theirs, and the first level without weights is settled. */
@@ -312,8 +298,8 @@ void describe_plan(const Gpu &gpu, const Pixels &pixels, const Pyramid &pyramid,
                    char text[64]);
 
 /* Enqueues a frame's kernels. */
-bool mma_run(Queue *queue, const Pixels &pixels, const Series &series, const Weighting &weighting,
-             const Pyramid &pyramid);
+bool mma_run(Queue *queue, const Pixels &pixels, const Series &series,
+             const CfLlfWeights &weighting, const Pyramid &pyramid);
 
 /* mma_run()'s parts in stream order. Where a level is the last of all, its collapsed image is
  * top_gain times its Gaussian. */

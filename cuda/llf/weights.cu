@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The weights of the finest levels' coefficients, which hold the noise floor (CfLlfWeights), from
- * the variance of the picture and of its Gaussians; and what of the linear part is weighted.
+ * the picture and its Gaussians; and what of the linear part is weighted.
  */
+#include "cuda/common/grid_flags.cuh"
 #include "cuda/llf/pixel_io.cuh"
 #include "cuda/llf/pyramid_ops.cuh"
 #include "cuda/llf/tiled_fp16.cuh"
@@ -12,198 +13,229 @@ namespace cf::llf
 namespace
 {
 
-constexpr int kBlock = CF_LLF_WEIGHT_BLOCK;
+constexpr int kBlock = CF_LLF_WEIGHT_BLOCK, kThreads = 256;
+
+/* Of blocks a warp has kStripY rows, and a lane two columns. The first lane and the last are there
+ * for their neighbours. */
+constexpr int kStripX = 60, kStripY = 4;
 
 /* A level with weights; gauss is NULL of the picture. */
 struct WeightedLevel {
-  BlockWeights weights;
+  CellWeights weights;
   int width, height;
   const float *gauss;
+  float2 *moments;
   float share; /* CfLlfWeights */
+  int first;   /* item, a block or a strip */
 };
 
-/* Levels, of whose items a thread has one. */
 struct Job {
   WeightedLevel level[CF_LLF_WEIGHTED_LEVELS];
-  int first[CF_LLF_WEIGHTED_LEVELS + 1];
-  int levels;
+  int levels, items;
   float slope, offset; /* CfLlfWeights */
+
+  void add(const Pyramid &pyramid, int index, float share, int count)
+  {
+    const Level &added = pyramid.level[index];
+
+    level[levels++] = {pyramid.weights[index], added.width, added.height, added.gauss,
+                       pyramid.moments[index], share,       items};
+    items += count;
+  }
 };
 
-__device__ __forceinline__ int level_of(const Job &job, int item)
+__device__ __forceinline__ const WeightedLevel &level_of(const Job &job, int item)
 {
   int index = 0;
 
-  while (index + 1 < job.levels && item >= job.first[index + 1])
+  while (index + 1 < job.levels && item >= job.level[index + 1].first)
     index++;
-  return index;
+  return job.level[index];
 }
 
-constexpr int kThreads = 256;
-
-/* --- variances --- */
-
-/* The sample that stands for number `i` of `size`: cells of two repeat beyond the border, and a
- * last one of one sample has that twice. */
+/* The sample that stands for number `i` >= 0 of `size`: beyond the border the last cell repeats, of
+ * whose samples one may be missing. */
 __device__ __forceinline__ int repeated(int i, int size)
 {
-  const int last_cell = (size - 1) & ~1;
-
-  return min(i < 0 ? i & 1 : min(i, last_cell + (i & 1)), size - 1);
+  return min(i, min(((size - 1) & ~1) + (i & 1), size - 1));
 }
 
-/* Sums of a block's values and of their squares. */
+/* Of a block: the means of what samples are off by from 1/2, and of the square of that. */
 struct BlockSums {
   float value, square;
 
-  /* A row of eight samples: the block's own, and two on either side. */
-  __device__ __forceinline__ void add(int row, const float (&sample)[2 * kBlock])
+  __device__ __forceinline__ void add(float sample)
   {
-    const float tap = row < 2 || row > 5 ? 1.0f : 3.0f;
-    float across = 0.0f, squares = 0.0f;
-
-#pragma unroll
-    for (int k = 0; k < 2 * kBlock; k++) {
-      /* So single precision is enough for squares. */
-      const float centred = sample[k] - 0.5f, weighted = k < 2 || k > 5 ? centred : 3.0f * centred;
-
-      across += weighted;
-      squares = fmaf(weighted, centred, squares);
-    }
-    value = fmaf(tap, across, value);
-    square = fmaf(tap, squares, square);
+    value += sample - 0.5f;
+    square = fmaf(sample - 0.5f, sample - 0.5f, square);
   }
 
-  __device__ __forceinline__ float variance() const
+  __device__ __forceinline__ float2 means() const
   {
-    constexpr float kUnit = 1.0f / 256.0f;
-    const float mean = kUnit * value;
-
-    return fmaxf(fmaf(-mean, mean, kUnit * square), 0.0f);
+    return make_float2(value / (kBlock * kBlock), square / (kBlock * kBlock));
   }
 };
 
-__device__ __forceinline__ float variance_of_block(const Pixels &pixels, const WeightedLevel &level,
+/* Block (x, y). */
+__device__ __forceinline__ float2 moments_of_block(const Pixels &pixels, const WeightedLevel &level,
                                                    int x, int y)
 {
-  const int width = level.width, first = kBlock * x;
-  auto row_of = [&](int row) { return repeated(kBlock * y - 2 + row, level.height); };
   BlockSums sums = {};
 
-  if (level.gauss && width % kBlock == 0) {
-#pragma unroll
-    for (int row = 0; row < 2 * kBlock; row++) {
-      const float *const from = level.gauss + (size_t)row_of(row) * width;
-      const float2 before = *reinterpret_cast<const float2 *>(from + max(first - 2, 0));
-      const float4 own = *reinterpret_cast<const float4 *>(from + first);
-      const float2 after = *reinterpret_cast<const float2 *>(from + min(first + 4, width - 2));
-
-      sums.add(row, {before.x, before.y, own.x, own.y, own.z, own.w, after.x, after.y});
-    }
-    return sums.variance();
-  }
 #pragma unroll 1
-  for (int row = 0; row < 2 * kBlock; row++) {
-    float sample[2 * kBlock];
+  for (int i = 0; i < kBlock * kBlock; i++) {
+    const int from_x = repeated(kBlock * x + i % kBlock, level.width);
+    const int from_y = repeated(kBlock * y + i / kBlock, level.height);
 
-#pragma unroll
-    for (int k = 0; k < 2 * kBlock; k++) {
-      const int from_x = repeated(first - 2 + k, width);
-
-      sample[k] = level.gauss ? level.gauss[(size_t)row_of(row) * width + from_x]
-                              : __saturatef(load_intensity(pixels, from_x, row_of(row)));
-    }
-    sums.add(row, sample);
+    sums.add(level.gauss ? level.gauss[(size_t)from_y * level.width + from_x]
+                         : __saturatef(load_intensity(pixels, from_x, from_y)));
   }
-  return sums.variance();
+  return sums.means();
 }
 
-/* A thread makes the variance of a block. */
-__global__ void __launch_bounds__(kThreads)
-    variance_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Job job,
-                    bool beside)
+/* The same of a level that has whole blocks across. */
+__device__ __forceinline__ float2 moments_of_block(const WeightedLevel &level, int x, int y)
 {
-  const int item = blockIdx.x * kThreads + threadIdx.x, index = level_of(job, item);
-  const WeightedLevel &level = job.level[index];
-  const int i = item - job.first[index], across = level.weights.across;
+  BlockSums sums = {};
+
+#pragma unroll
+  for (int row = 0; row < kBlock; row++) {
+    const float4 four = *reinterpret_cast<const float4 *>(
+        level.gauss + (size_t)repeated(kBlock * y + row, level.height) * level.width + kBlock * x);
+
+    sums.add(four.x);
+    sums.add(four.y);
+    sums.add(four.z);
+    sums.add(four.w);
+  }
+  return sums.means();
+}
+
+/* A thread makes those of a block; `made`, if it is not NULL, counts CTAs that have. */
+__global__ void __launch_bounds__(kThreads)
+    moments_kernel(const __grid_constant__ Pixels pixels, const __grid_constant__ Job job,
+                   unsigned *made, bool beside)
+{
+  const int item = blockIdx.x * kThreads + threadIdx.x;
+  const WeightedLevel &level = level_of(job, item);
+  const int i = item - level.first, x = i % level.weights.across, y = i / level.weights.across;
 
   begin(beside);
-  if (item < job.first[job.levels])
-    level.weights.variance[level.weights.variance_index(i % across, i / across)] =
-        variance_of_block(pixels, level, i % across, i / across);
+  if (item < job.items)
+    level.moments[i] = level.gauss && level.width % kBlock == 0
+                           ? moments_of_block(level, x, y)
+                           : moments_of_block(pixels, level, x, y);
+  count_cta_done(made);
   end(beside);
 }
 
 /* --- weights --- */
 
-/* With a thirty-second of either neighbour. */
+/* With a sixteenth of either neighbour. */
 __device__ __forceinline__ float smoothed(float before, float here, float after)
 {
-  return fmaf(0.03125f, before + after, 0.9375f * here);
+  return fmaf(0.0625f, before + after, 0.875f * here);
 }
 
-/* Weights as a thread makes them: four of a row, from the one before a multiple of four on. */
-constexpr int kTogether = 4;
-
-/* A thread makes weights of a level or of its margin, which repeats them. */
-__global__ void __launch_bounds__(kThreads) weights_kernel(const __grid_constant__ Job job)
+__device__ __forceinline__ float mixed(float first, float second, float part)
 {
-  const int item = blockIdx.x * kThreads + threadIdx.x, index = level_of(job, item);
-  const WeightedLevel &level = job.level[index];
-  const BlockWeights &weights = level.weights;
-  const int i = item - job.first[index], groups = weights.pitch / kTogether;
-  const int x = i % groups * kTogether - 1, y = i / groups - 1;
-  const int last_x = weights.across - 1, last_y = weights.down - 1, own_y = min(max(y, 0), last_y);
-  const float *rows[3];
-  __half made[kTogether];
+  return fmaf(part, second - first, first);
+}
 
-  pdl_relay_then_trigger();
-  pdl_wait();
-  if (item >= job.first[job.levels])
-    return;
-#pragma unroll
-  for (int k = 0; k < 3; k++)
-    rows[k] = weights.variance + weights.variance_index(0, min(max(own_y + k - 1, 0), last_y));
-  auto smoothed_down = [&](int column) {
-    const int at = min(max(column, 0), last_x);
+/* Of the lanes beside this one, which are other columns. */
+__device__ __forceinline__ float lane_before(float value)
+{
+  return __shfl_up_sync(~0u, value, 1);
+}
 
-    return smoothed(rows[0][at], rows[1][at], rows[2][at]);
+__device__ __forceinline__ float lane_after(float value)
+{
+  return __shfl_down_sync(~0u, value, 1);
+}
+
+/* Of two columns, with what is in the lanes beside. */
+__device__ __forceinline__ float2 smoothed_across(float2 two)
+{
+  return make_float2(smoothed(lane_before(two.y), two.x, two.y),
+                     smoothed(two.x, two.y, lane_after(two.x)));
+}
+
+/* The weight of a block from its smoothed moments. */
+__device__ __forceinline__ float weight_of(const Job &job, float share, float mean, float square)
+{
+  constexpr float kDark = (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK);
+  const float variance = fmaxf(fmaf(-mean, mean, square), 0.0f);
+  const float t = fma_saturate(job.slope, sqrt_approx(variance + kDark), job.offset);
+
+  return share * t * t * fmaf(-2.0f, t, 3.0f);
+}
+
+/* The weights of a row of blocks, at the middles of the four cells of columns x and x + 1, from the
+ * moments of this row and those above and below. */
+__device__ __forceinline__ float4 weights_of_row(const Job &job, const WeightedLevel &level, int x,
+                                                 const float2 (*rows)[2])
+{
+  auto down = [&](float2 above, float2 here, float2 below) {
+    return make_float2(smoothed(above.x, here.x, below.x), smoothed(above.y, here.y, below.y));
   };
-  auto weight_of = [&](float variance) {
-    constexpr float kDark = (float)(CF_LLF_WEIGHT_DARK * CF_LLF_WEIGHT_DARK);
-    const float t = fma_saturate(job.slope, sqrt_approx(variance + kDark), job.offset);
+  const float2 first = down(rows[0][0], rows[1][0], rows[2][0]);
+  const float2 second = down(rows[0][1], rows[1][1], rows[2][1]);
+  const float2 mean = smoothed_across(make_float2(first.x, second.x));
+  const float2 square = smoothed_across(make_float2(first.y, second.y));
+  const float left = weight_of(job, level.share, mean.x, square.x);
+  const float right = weight_of(job, level.share, mean.y, square.y);
+  const float before = lane_before(right), after = lane_after(left);
+  const int last = level.weights.across - 1;
 
-    return __float2half_rn(level.share * t * t * fmaf(-2.0f, t, 3.0f));
-  };
+  return make_float4(mixed(left, x > 0 ? before : left, 0.25f),
+                     mixed(left, x < last ? right : left, 0.25f), mixed(right, left, 0.25f),
+                     mixed(right, x + 1 < last ? after : right, 0.25f));
+}
 
-  if (x > 0 && x + kTogether <= last_x) {
-    float4 first[3];
-    float2 next[3];
+/* `beside` earlier kernels it waits until so many CTAs have made moments, each thread by itself. */
+__global__ void __launch_bounds__(kThreads)
+    weights_kernel(const __grid_constant__ Job job, const unsigned *moments_made, unsigned ctas,
+                   bool beside)
+{
+  const int strip = (blockIdx.x * kThreads + threadIdx.x) / 32, lane = threadIdx.x % 32;
+  const WeightedLevel &level = level_of(job, strip);
+  const CellWeights &weights = level.weights;
+  const int i = strip - level.first, across = (weights.across + kStripX - 1) / kStripX;
+  const int x = i % across * kStripX + 2 * (lane - 1), y = i / across * kStripY;
+  const bool stores = strip < job.items && lane > 0 && lane < 31 && x < weights.across;
+  float2 moments[kStripY + 4][2];
+  float4 made[kStripY + 2];
 
+  begin(beside);
+  if (beside)
+    spin_acquire(moments_made, ctas);
 #pragma unroll
-    for (int k = 0; k < 3; k++) {
-      first[k] = *reinterpret_cast<const float4 *>(rows[k] + x - 1);
-      next[k] = *reinterpret_cast<const float2 *>(rows[k] + x + 3);
-    }
-    const float down[kTogether + 2] = {
-        smoothed(first[0].x, first[1].x, first[2].x), smoothed(first[0].y, first[1].y, first[2].y),
-        smoothed(first[0].z, first[1].z, first[2].z), smoothed(first[0].w, first[1].w, first[2].w),
-        smoothed(next[0].x, next[1].x, next[2].x),    smoothed(next[0].y, next[1].y, next[2].y)};
+  for (int k = 0; k < 2 * (kStripY + 4); k++)
+    moments[k / 2][k % 2] =
+        level.moments[min(max(y - 2 + k / 2, 0), weights.down - 1) * weights.across +
+                      min(max(x + k % 2, 0), weights.across - 1)];
 #pragma unroll
-    for (int k = 0; k < kTogether; k++)
-      made[k] = weight_of(smoothed(down[k], down[k + 1], down[k + 2]));
-  } else {
-#pragma unroll
-    for (int k = 0; k < kTogether; k++) {
-      const int at = min(max(x + k, 0), last_x);
+  for (int k = 0; k < kStripY + 2; k++)
+    made[k] = weights_of_row(job, level, x, moments + k);
 
-      made[k] =
-          weight_of(smoothed(smoothed_down(at - 1), smoothed_down(at), smoothed_down(at + 1)));
-    }
+    /* Cells between the middles of a row of blocks and the next; beyond the border rows repeat. */
+#pragma unroll
+  for (int k = 0; k <= kStripY; k++) {
+    const int row = y + k;
+    const float4 above = row > 0 ? made[k] : made[k + 1];
+    const float4 below = row < weights.down ? made[k + 1] : made[k];
+    auto store = [&](int cell_row, float part) {
+      *reinterpret_cast<uint2 *>(weights.plane + weights.index(2 * x, cell_row)) =
+          make_uint2(cf::pack_half2(mixed(above.x, below.x, part), mixed(above.y, below.y, part)),
+                     cf::pack_half2(mixed(above.z, below.z, part), mixed(above.w, below.w, part)));
+    };
+
+    if (stores && k > 0 && row <= weights.down)
+      store(2 * row - 1, 0.25f);
+    if (stores && k < kStripY && row < weights.down)
+      store(2 * row, 0.75f);
   }
-  __half2 *const to = reinterpret_cast<__half2 *>(weights.plane + weights.index(x, y));
-  to[0] = __halves2half2(made[0], made[1]);
-  to[1] = __halves2half2(made[2], made[3]);
+  end(beside);
 }
 
 /* --- the linear part --- */
@@ -260,35 +292,39 @@ __global__ void __launch_bounds__(256)
   }
 }
 
+/* Of the levels whose moments are not made with levels 1 and 2. */
+Job moments_to_make(const Pyramid &pyramid)
+{
+  Job job = {};
+
+  for (int l = pyramid.picture_measured ? 1 : 0; l < pyramid.weighted; l++)
+    job.add(pyramid, l, 1.0f, pyramid.weights[l].across * pyramid.weights[l].down);
+  return job;
+}
+
 } // namespace
 
-bool make_weights(Queue *queue, const Pixels &pixels, const Weighting &weighting,
-                  const Pyramid &pyramid, bool beside)
+bool make_moments(Queue *queue, const Pixels &pixels, const Pyramid &pyramid, bool beside)
 {
-  Job variances = {}, job = {};
+  const Job job = moments_to_make(pyramid);
 
-  job.slope = weighting.slope;
-  job.offset = weighting.offset;
-  for (int l = 0; l < pyramid.weighted; l++) {
-    const BlockWeights &weights = pyramid.weights[l];
-    const Level &level = pyramid.level[l];
-    const WeightedLevel weighted = {weights, level.width, level.height, level.gauss,
-                                    weighting.share[l]};
-    auto add = [&](Job *to, int items) {
-      to->level[to->levels] = weighted;
-      to->first[to->levels + 1] = to->first[to->levels] + items;
-      to->levels++;
-    };
+  return job.items == 0 ||
+         launch(queue, "llf moments", moments_kernel, dim3(blocks(job.items, kThreads)),
+                dim3(kThreads), 0, pixels, job, beside ? pyramid.moments_made : nullptr, beside);
+}
 
-    add(&job, weights.pitch / kTogether * (weights.down + 2));
-    if (l > 0 || !pyramid.picture_varied)
-      add(&variances, weights.across * weights.down);
-  }
-  return (variances.levels == 0 || launch(queue, "llf variances", variance_kernel,
-                                          dim3(blocks(variances.first[variances.levels], kThreads)),
-                                          dim3(kThreads), 0, pixels, variances, beside)) &&
-         launch(queue, "llf weights", weights_kernel, dim3(blocks(job.first[job.levels], kThreads)),
-                dim3(kThreads), 0, job);
+bool make_weights(Queue *queue, const CfLlfWeights &weighting, const Pyramid &pyramid, bool beside)
+{
+  const unsigned moments_ctas = blocks(moments_to_make(pyramid).items, kThreads);
+  Job job = {};
+
+  job.slope = (float)weighting.slope;
+  job.offset = (float)weighting.offset;
+  for (int l = 0; l < pyramid.weighted; l++)
+    job.add(pyramid, l, (float)weighting.share[l],
+            blocks(pyramid.weights[l].across, kStripX) * blocks(pyramid.weights[l].down, kStripY));
+  return launch(queue, "llf weights", weights_kernel, dim3(blocks(job.items, kThreads / 32)),
+                dim3(kThreads), 0, job, pyramid.moments_made, moments_ctas, beside);
 }
 
 bool add_linear_terms(Queue *queue, const Pixels &pixels, const Series &series,

@@ -206,21 +206,6 @@ static inline void naive_share(NaivePyramid *result, const NaivePyramid *gaussia
   free(own.value);
 }
 
-/* With a thirty-second of either neighbour both ways; the border repeats. */
-static inline NaiveImage naive_smoothed(const NaiveImage *image)
-{
-  const NaiveImage smoothed = naive_image(image->width, image->height, 1);
-
-  for (int y = 0; y < image->height; y++)
-    for (int x = 0; x < image->width; x++)
-      for (int i = -1; i <= 1; i++)
-        for (int j = -1; j <= 1; j++)
-          *naive_at(&smoothed, x, y) += (i ? 0.03125 : 0.9375) * (j ? 0.03125 : 0.9375) *
-                                        *naive_at(image, naive_mirror(x + i, image->width),
-                                                  naive_mirror(y + j, image->height));
-  return smoothed;
-}
-
 static inline double naive_clamped(const NaiveImage *image, int x, int y)
 {
   const int last_x = image->width - 1, last_y = image->height - 1;
@@ -228,31 +213,38 @@ static inline double naive_clamped(const NaiveImage *image, int x, int y)
   return *naive_at(image, x < 0 ? 0 : x > last_x ? last_x : x, y < 0 ? 0 : y > last_y ? last_y : y);
 }
 
-/* Means of blocks of 4 x 4 with half of what is around them: of cells of 2 x 2 the four inside
- * count 3/8 both ways, those around 1/8. */
+/* Means of 2 x 2 samples; the border repeats. */
+static inline NaiveImage naive_halved(const NaiveImage *image)
+{
+  const NaiveImage half = naive_image((image->width + 1) / 2, (image->height + 1) / 2, 1);
+
+  for (int y = 0; y < 2 * half.height; y++)
+    for (int x = 0; x < 2 * half.width; x++)
+      *naive_at(&half, x / 2, y / 2) += 0.25 * naive_clamped(image, x, y);
+  return half;
+}
+
+/* Means of blocks of 4 x 4, with a sixteenth of either neighbour both ways. */
 static inline NaiveImage naive_block_means(const NaiveImage *image)
 {
-  const double tap[4] = {0.125, 0.375, 0.375, 0.125};
-  const NaiveImage cells = naive_image((image->width + 1) / 2, (image->height + 1) / 2, 1);
-  const NaiveImage means = naive_image((image->width + 3) / 4, (image->height + 3) / 4, 1);
+  const NaiveImage cells = naive_halved(image), blocks = naive_halved(&cells);
+  const NaiveImage means = naive_image(blocks.width, blocks.height, 1);
 
-  for (int y = 0; y < 2 * cells.height; y++)
-    for (int x = 0; x < 2 * cells.width; x++)
-      *naive_at(&cells, x / 2, y / 2) += 0.25 * naive_clamped(image, x, y);
   for (int y = 0; y < means.height; y++)
     for (int x = 0; x < means.width; x++)
-      for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++)
+      for (int i = -1; i <= 1; i++)
+        for (int j = -1; j <= 1; j++)
           *naive_at(&means, x, y) +=
-              tap[i] * tap[j] * naive_clamped(&cells, 2 * x - 1 + i, 2 * y - 1 + j);
+              (i ? 0.0625 : 0.875) * (j ? 0.0625 : 0.875) * naive_clamped(&blocks, x + i, y + j);
   free(cells.value);
+  free(blocks.value);
   return means;
 }
 
-/* Between the middles of blocks of 4 x 4. */
+/* Between the middles of blocks of 4 x 4, at the middle of the 2 x 2 samples that (x, y) is in. */
 static inline double naive_between(const NaiveImage *blocks, int x, int y)
 {
-  const double at_x = (x + 0.5) / 4.0 - 0.5, at_y = (y + 0.5) / 4.0 - 0.5;
+  const double at_x = (x / 2 + 0.5) / 2.0 - 0.5, at_y = (y / 2 + 0.5) / 2.0 - 0.5;
   const int left = (int)floor(at_x), top = (int)floor(at_y);
   const double right = at_x - left, bottom = at_y - top;
 
@@ -276,16 +268,16 @@ static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussia
     const NaiveImage own = naive_laplacian(gaussian, l);
     const NaiveImage mean = naive_block_means(&gaussian->image[l]);
     const double opens = 0.33 * noise_floor;
-    NaiveImage squares = naive_image(own.width, own.height, 1), variance, weight;
+    NaiveImage squares = naive_image(own.width, own.height, 1), weight;
 
     for (int i = 0; i < own.width * own.height; i++)
       squares.value[i] = gaussian->image[l].value[i] * gaussian->image[l].value[i];
-    variance = naive_block_means(&squares);
-    for (int i = 0; i < variance.width * variance.height; i++)
-      variance.value[i] = fmax(variance.value[i] - mean.value[i] * mean.value[i], 0.0);
-    weight = naive_smoothed(&variance);
-    for (int i = 0; i < weight.width * weight.height; i++)
-      weight.value[i] = naive_smooth(opens, 2.0 * opens, sqrt(weight.value[i] + 1e-8));
+    weight = naive_block_means(&squares);
+    for (int i = 0; i < weight.width * weight.height; i++) {
+      const double variance = fmax(weight.value[i] - mean.value[i] * mean.value[i], 0.0);
+
+      weight.value[i] = naive_smooth(opens, 2.0 * opens, sqrt(variance + 1e-8));
+    }
     for (int i = 0; i < own.width * own.height; i++)
       result->image[l].value[i] =
           own.value[i] + naive_between(&weight, i % own.width, i / own.width) *
@@ -293,7 +285,6 @@ static inline void naive_floor(NaivePyramid *result, const NaivePyramid *gaussia
     free(own.value);
     free(mean.value);
     free(squares.value);
-    free(variance.value);
     free(weight.value);
   }
 }
