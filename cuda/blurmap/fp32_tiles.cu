@@ -160,6 +160,36 @@ __device__ inline int taps_of(float sigma, int log)
   return min(2 * (int)ceilf(4.0f * rest / (float)(1 << log)) + 1, kTaps);
 }
 
+/* A row's taps from column `left` on: where all are inside, and nothing weighs, in short loops. */
+template <typename Sample>
+__device__ inline float filter_row(const Source<Sample> &source, int left, int y, int count,
+                                   const float *tap)
+{
+  const MipImage &image = source.image;
+  const MapPlane &plane = source.plane;
+  const int column = left - image.first_x, step = plane.channels, shift = source.job.shift;
+  float sum = 0.0f;
+
+  if (image.height > 0 && column >= 0 && column + count <= image.width) {
+    const float *from = source.texel(column, min(max(y - image.first_y, 0), image.height - 1));
+#pragma unroll 5
+    for (int k = 0; k < count; k++)
+      sum = fmaf(tap[k * kTileColumns], __ldg(from + k), sum);
+  } else if (image.height == 0 && plane.alpha < 0 && !source.job.isolates && left >= 0 &&
+             left + count <= plane.width && y >= 0 && y < plane.height) {
+    const Sample *from = (const Sample *)(plane.source + (ptrdiff_t)y * plane.source_stride) +
+                         (ptrdiff_t)left * step + source.channel;
+#pragma unroll 5
+    for (int k = 0; k < count; k++)
+      sum = fmaf(tap[k * kTileColumns], (float)(__ldg(from + k * step) >> shift), sum);
+  } else {
+#pragma unroll 1
+    for (int k = 0; k < count; k++)
+      sum = fmaf(tap[k * kTileColumns], source(left + k, y), sum);
+  }
+  return sum;
+}
+
 /* Adds a level by its shares to a thread's samples. With all threads. */
 template <typename Sample>
 __device__ inline void add_level(const Source<Sample> &source, const LevelWeights &level,
@@ -179,14 +209,8 @@ __device__ inline void add_level(const Source<Sample> &source, const LevelWeight
   __syncthreads();
   const int top = shared->first_down[0], left = shared->first_across[lane];
   const int rows = shared->first_down[kTileRows - 1] + down - top;
-  for (int row = warp; row < rows; row += kThreads / 32) {
-    float sum = 0.0f;
-
-#pragma unroll 4
-    for (int k = 0; k < across; k++)
-      sum = fmaf(shared->across[k][lane], source(left + k, top + row), sum);
-    shared->line[row][lane] = sum;
-  }
+  for (int row = warp; row < rows; row += kThreads / 32)
+    shared->line[row][lane] = filter_row(source, left, top + row, across, &shared->across[0][lane]);
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < kRows; i++) {
