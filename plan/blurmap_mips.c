@@ -36,7 +36,9 @@ static int find_image(CfMipPlane *plane, int log_x, int log_y)
     if (plane->image[i].log_x == log_x && plane->image[i].log_y == log_y)
       return i;
   }
-  const int parent = find_image(plane, log_x > 0 ? log_x - 1 : 0, log_y > 0 ? log_y - 1 : 0);
+  /* The first time that an axis is halved it is the frame's. */
+  const int most = log_x > log_y ? log_x : log_y;
+  const int parent = find_image(plane, log_x - (log_x == most), log_y - (log_y == most));
   plane->image[plane->images] = (CfMipImage){.log_x = log_x, .log_y = log_y, .parent = parent};
   return plane->images++;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The mip images that the levels of a blur map are made from where tensor cores resample them
- * (cuda/blurmap): which ones a plane needs, what part of each, and where they lie in memory.
+ * The mip images that the levels of a blur map are made from on CUDA (cuda/blurmap): which ones a
+ * plane needs, what part of each, and where they lie in memory.
  *
  * An image's axes are halved log_x and log_y times, first by the taps 1 3 3 1 over 8, then by
  * 1 5 10 10 5 1 over 32. The centre of texel i along an axis is at 2^log i + (2^log - 1) / 2 of the

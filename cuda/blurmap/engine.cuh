@@ -15,19 +15,14 @@ typedef struct CfCudaBlurMap CfCudaBlurMap;
 
 CfCudaBlurMap *cf_cuda_blur_map_open(const CfVideo *video, CfDevice *device, CfStatus *status);
 
-/* Prepares for jobs of a field that varies (cf_blur_field_varies), or does with some regions, and
- * allocates what they need: then run() allocates nothing but stream-ordered scratch. Where it is
- * not called, the first run() of a field does the same. On failure the next run() of another field
- * is as good as ever. */
-bool cf_cuda_blur_map_update(CfCudaBlurMap *blur, const CfBlurField *field, CfStatus *status);
-
-/* Filters a whole picture, or the job's rows of it. The field varies; `changed` says that its
- * params may not be those of the last run. */
+/* Filters a whole picture, or the job's rows of it. The field varies (cf_blur_field_varies);
+ * `changed` says that its params may not be those of the last run. Allocates where these need more
+ * memory than any before, else nothing but stream-ordered scratch. On failure the next run of
+ * another field is as good as ever. */
 bool cf_cuda_blur_map_run(CfCudaBlurMap *blur, const CfBlurField *field, bool changed,
                           const CfJob *job, CfStatus *status);
 
-/* The plan of the last frame, as CfEngine.algorithm: "levels-mma", "levels-fp32" or
- * "levels-fp32-pyramid". */
+/* As CfEngine.algorithm, of the last run: "levels" on tensor cores, or "levels-fp32". */
 const char *cf_cuda_blur_map_algorithm(const CfCudaBlurMap *blur);
 
 void cf_cuda_blur_map_close(CfCudaBlurMap *blur);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The kernels of blur maps: a block makes a tile of 32x32 samples of one plane. One kernel finds
- * which levels the tiles' samples lie between, others add up each of them by its share.
+ * Blur maps where tensor cores do not serve: images halved in single precision, and tiles that
+ * blend levels, each filtered across and then down from the image of the right size, or from the
+ * frame.
  */
-#include "cuda/blurmap/fp32_filters.cuh"
-#include "cuda/blurmap/tuning.h"
+#include "cuda/blurmap/device.cuh"
+#include "cuda/blurmap/map_values.cuh"
+#include "cuda/common/border.cuh"
 
 namespace cf::blurmap
 {
@@ -12,268 +14,332 @@ namespace cf::blurmap
 namespace
 {
 
-/* ---- which levels ---- */
+/* One channel of the frame or of an image, as far as one likes beyond its sides; the channel after
+ * the plane's is its map. Alpha and map have weighed what they weigh. */
+template <typename Sample> struct Source {
+  const MapJob &job;
+  const MapPlane &plane;
+  const MipImage &image; /* without rows: the frame */
+  const float *texels;   /* of all images */
+  int channel;
 
-__device__ inline void note(unsigned *used, int level)
-{
-  const unsigned bit = 1u << level % 32;
-
-  if (!(used[level / 32] & bit))
-    atomicOr(&used[level / 32], bit);
-}
-
-template <typename Sample>
-__global__ void __launch_bounds__(kFp32Threads) classify(const __grid_constant__ MapJob job)
-{
-  __shared__ CfTileShapes shapes;
-  __shared__ unsigned used[kMaskWords];
-  const MapPlane &plane = plane_of_block(job);
-  const ThreadSamples samples(plane, (int)blockIdx.x - plane.first_tile);
-  Lods lods;
-
-  if (threadIdx.x < kMaskWords)
-    used[threadIdx.x] = 0;
-  look_up_lods<Sample>(job, plane, samples, &shapes, &lods);
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < kRows; i++) {
-    const float lod = lods.lod[i];
-    const int level = (int)lod;
-
-    if (lod < 0.0f)
-      continue;
-    if (lod == (float)plane.copy) {
-      note(used, level);
-      continue;
-    }
-    note(used, is_per_sample(plane, level) ? kPerSampleBit : level);
-    if (lod > (float)level)
-      note(used, is_per_sample(plane, level + 1) ? kPerSampleBit : level + 1);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0)
-    job.levels[blockIdx.x] = make_uint4(used[0], used[1], used[2], used[3]);
-}
-
-/* ---- blends ---- */
-
-template <typename Sample>
-__device__ inline void store_code(const MapJob &job, const MapPlane &plane, int x, int y,
-                                  int channel, int code)
-{
-  Sample *row = (Sample *)(plane.destination + (ptrdiff_t)y * plane.destination_stride);
-
-  row[(size_t)x * plane.channels + channel] = (Sample)(code << job.shift);
-}
-
-/* Of a level in a blend. */
-__device__ inline float share_of(int level, float lod)
-{
-  return fmaxf(1.0f - fabsf(lod - (float)level), 0.0f);
-}
-
-/* What a tile is made of. */
-struct Levels {
-  unsigned used[kMaskWords]; /* small and large ones */
-  int radius_x, radius_y;    /* of the samples to load around the tile */
-  bool per_sample;           /* some samples have their own Gaussian */
-  bool small, large;
-
-  __device__ Levels(const MapPlane &plane, uint4 mask)
-      : used{mask.x, mask.y, mask.z, mask.w}, radius_x(0), radius_y(0),
-        per_sample(take(kPerSampleBit)), small(false), large(false)
+  __device__ const float *texel(int column, int row) const
   {
-    take(plane.copy);
-    for_each(plane, [&](int, const Fp32Level &level) {
-      small = small || level.kind == kInTile;
-      large = large || level.kind == kFromPyramid;
-      radius_x = max(radius_x, level.radius_x);
-      radius_y = max(radius_y, level.radius_y);
-    });
-    radius_x = per_sample ? max(radius_x, kPerSampleRadius) : radius_x;
-    radius_y = per_sample ? max(radius_y, kPerSampleRadius) : radius_y;
+    return texels + image.at + (size_t)channel * image.channel + (size_t)row * image.pitch + column;
   }
 
-  __device__ bool take(int level)
+  __device__ float code(int column, int row, int c) const
   {
-    bool was = false;
-
-#pragma unroll
-    for (int word = 0; word < kMaskWords; word++) {
-      const unsigned bit = level >> 5 == word ? 1u << (level & 31) : 0;
-      was = was || (used[word] & bit);
-      used[word] &= ~bit;
-    }
-    return was;
+    return (float)((column | row) < 0 ? plane.border[c]
+                                      : code_at<Sample>(job, plane, column, row, c));
   }
 
-  template <typename Action>
-  __device__ void for_each(const MapPlane &plane, const Action &action) const
+  __device__ float of_frame(int x, int y) const
   {
-#pragma unroll
-    for (int word = 0; word < kMaskWords; word++) {
-      for (unsigned bits = used[word]; bits; bits &= bits - 1) {
-        const int number = 32 * word + __ffs((int)bits) - 1;
-        action(number, plane.table->level[number]);
-      }
-    }
+    const int column = fold_index(job.border, x, plane.width);
+    const int row = fold_index(job.border, y, plane.height);
+    float value = job.isolates ? (float)map_folded(plane, column, row) * (1.0f / CF_MAP_ONE) : 1.0f;
+
+    if (channel == plane.channels)
+      return value;
+    if (plane.alpha >= 0 && channel != plane.alpha)
+      value *= alpha_weight(code(column, row, plane.alpha));
+    return value * code(column, row, channel);
   }
 
-  __device__ bool only_copies() const
+  __device__ float operator()(int x, int y) const
   {
-    return !per_sample && !small && !large;
+    if (image.height == 0)
+      return of_frame(x, y);
+    return __ldg(texel(min(max(x - image.first_x, 0), image.width - 1),
+                       min(max(y - image.first_y, 0), image.height - 1)));
   }
 };
 
-__device__ inline int to_code(const MapJob &job, float value)
-{
-  return (int)fminf(fmaxf(value + pyramid::kRoundHalf, 0.0f), (float)job.max_code);
-}
+/* The LOD of samples that are not made. */
+constexpr float kNotMade = -2.0f;
 
-/* A colour whose weighted sum this is; `alpha` is not centred. */
-__device__ inline float unweigh(const MapPlane &plane, int channel, float sum, float alpha)
-{
-  return alpha < 0.5f ? plane.blank[channel]
-                      : __fdividef(sum, alpha_weight(alpha)) + plane.centre[channel];
-}
+/* ---- images ---- */
 
-template <typename Sample, typename PerSample>
-__device__ inline void blend_channel(const MapJob &job, const MapPlane &plane, int channel,
-                                     const ThreadSamples &samples, const Levels &levels,
-                                     const Lods &lods, const PerSample &own, float *shared,
-                                     float (&result)[kRows])
-{
-  const int width = kFp32Tile + 2 * levels.radius_x, height = kFp32Tile + 2 * levels.radius_y;
-  float *lines = shared + width * height;
+/* Along one axis: what texel `at` is made from, by the taps 1 3 3 1 over 8 where samples are
+ * halved, else by 1 5 10 10 5 1 over 32. */
+struct Halving {
+  int first, taps;
 
-  __syncthreads();
-  if (levels.small || levels.per_sample) {
-    load_tile<Sample>(job, plane, channel, samples.x0 - levels.radius_x,
-                      samples.y0 - levels.radius_y, width, height, shared);
-    __syncthreads();
+  __device__ Halving(int from_log, bool halves, int at)
+      : first(!halves         ? at
+              : from_log == 0 ? 2 * at - 1
+                              : 2 * at - 2),
+        taps(!halves         ? 1
+             : from_log == 0 ? 4
+                             : 6)
+  {
   }
-  if (levels.per_sample)
-    own.add(shared + (samples.y - samples.y0 + levels.radius_y) * width + samples.x - samples.x0 +
-                levels.radius_x,
-            width, result);
-  levels.for_each(plane, [&](int number, const Fp32Level &level) {
-    float sum[kRows];
 
-    if (level.kind == kFromPyramid) {
-      enlarge(job, level, job.coarse + level.coarse + channel, plane.channels,
-              min(samples.x, plane.width - 1), samples.y0, samples.y, lines, sum);
-    } else {
-      filter_tile_rows(level,
-                       shared + (levels.radius_y - level.radius_y) * width + levels.radius_x -
-                           level.radius_x,
-                       width, kFp32Tile + 2 * level.radius_y, lines);
-      __syncthreads();
-      filter_tile_columns(level, lines, sum);
+  __device__ float tap(int k) const
+  {
+    const int inwards = min(k, taps - 1 - k);
+
+    return taps == 1   ? 1.0f
+           : taps == 4 ? (inwards == 0 ? 0.125f : 0.375f)
+                       : (inwards == 0   ? 0.03125f
+                          : inwards == 1 ? 0.15625f
+                                         : 0.3125f);
+  }
+};
+
+/* A thread makes texels of one channel below each other. */
+template <typename Sample>
+__global__ void __launch_bounds__(kThreads)
+    downsample_fp32_kernel(const __grid_constant__ FrameJob job)
+{
+  int cta;
+  const MipDownsample pass = downsample_of_cta(job, &cta);
+  const MipImage &to = pass.to;
+  const int parts = (to.height + pass.rows - 1) / pass.rows * pass.across;
+  const Source<Sample> source = {job.map, job.map.plane[pass.plane], pass.from,
+                                 (const float *)job.texels, cta / parts};
+  const Source<Sample> target = {job.map, source.plane, to, source.texels, source.channel};
+  const int column = cta % pass.across * kDownsampleColumns + (int)threadIdx.x;
+  const int first = cta % parts / pass.across * pass.rows;
+  const Halving across(pass.from.log_x, to.log_x > pass.from.log_x, to.first_x + column);
+
+  for (int row = first; row < min(first + pass.rows, to.height) && column < to.width; row++) {
+    const Halving down(pass.from.log_y, to.log_y > pass.from.log_y, to.first_y + row);
+    float sum = 0.0f;
+
+    for (int j = 0; j < down.taps; j++) {
+      for (int i = 0; i < across.taps; i++)
+        sum = fmaf(down.tap(j) * across.tap(i), source(across.first + i, down.first + j), sum);
     }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kRows; i++)
-      result[i] = fmaf(share_of(number, lods.lod[i]), sum[i], result[i]);
-  });
+    *(float *)target.texel(column, row) = sum;
+  }
 }
 
-template <typename Sample, typename PerSample>
-__device__ inline void make_tile(const MapJob &job, const MapPlane &plane,
-                                 const ThreadSamples &samples, const Levels &levels,
-                                 const Lods &lods, const PerSample &own, float *shared)
+/* ---- tiles ---- */
+
+constexpr int kTaps = 2 * CF_MIP_REACH + 1; /* of the largest level along an axis, in texels */
+constexpr int kRows = kTileRows / (kThreads / 32); /* of a thread, below each other */
+
+struct Shared {
+  CfTileShapes shapes;
+  unsigned used[CF_BLUR_LEVELS / 32];                        /* bits of the tile's levels */
+  float across[kTaps][kTileColumns], down[kTileRows][kTaps]; /* a level's taps */
+  int first_across[kTileColumns], first_down[kTileRows];     /* texels of the first ones */
+  float line[kTileRows + 2 * CF_MIP_REACH][kTileColumns];    /* filtered across */
+};
+
+/* Along one axis: the taps of sample `at`, `step` from each other. Returns the first one's texel.
+ */
+__device__ inline int make_taps(float sigma, int log, int at, int count, float *tap, int step)
 {
-  float alpha[kRows];
+  const float size = (float)(1 << log), centre = ((float)at - 0.5f * (size - 1.0f)) / size;
+  const float variance = sigma * sigma - (float)mip_variance12(log) * (1.0f / 12);
+  const float reach = log == 0 ? ceilf(4.0f * sigma) : 4.0f * sqrtf(variance) / size;
+  const float steep = -0.5f * size * size / fmaxf(variance, 1e-4f);
+  const int first = (int)ceilf(centre - reach);
+  float sum = 0.0f;
 
-  for (int turn = 0; turn < plane.channels; turn++) {
-    const int channel = plane.alpha < 0 ? turn : (plane.alpha + turn) % plane.channels;
-    float result[kRows] = {};
+  for (int k = 0; k < count; k++) {
+    const float away = (float)(first + k) - centre;
+    const float value = away <= reach ? __expf(steep * away * away) : 0.0f;
 
-    if (!levels.only_copies())
-      blend_channel<Sample>(job, plane, channel, samples, levels, lods, own, shared, result);
+    tap[k * step] = value;
+    sum += value;
+  }
+  for (int k = 0; k < count; k++)
+    tap[k * step] *= 1.0f / sum;
+  return first;
+}
+
+/* How many texels the taps of an axis may reach over. */
+__device__ inline int taps_of(float sigma, int log)
+{
+  const float rest = sqrtf(sigma * sigma - (float)mip_variance12(log) * (1.0f / 12));
+
+  return min(2 * (int)ceilf(4.0f * rest / (float)(1 << log)) + 1, kTaps);
+}
+
+/* A row's taps from column `left` on: where all are inside, and nothing weighs, in short loops. */
+template <typename Sample>
+__device__ inline float filter_row(const Source<Sample> &source, int left, int y, int count,
+                                   const float *tap)
+{
+  const MipImage &image = source.image;
+  const MapPlane &plane = source.plane;
+  const int column = left - image.first_x, step = plane.channels, shift = source.job.shift;
+  float sum = 0.0f;
+
+  if (image.height > 0 && column >= 0 && column + count <= image.width) {
+    const float *from = source.texel(column, min(max(y - image.first_y, 0), image.height - 1));
+#pragma unroll 5
+    for (int k = 0; k < count; k++)
+      sum = fmaf(tap[k * kTileColumns], __ldg(from + k), sum);
+  } else if (image.height == 0 && plane.alpha < 0 && !source.job.isolates && left >= 0 &&
+             left + count <= plane.width && y >= 0 && y < plane.height) {
+    const Sample *from = (const Sample *)(plane.source + (ptrdiff_t)y * plane.source_stride) +
+                         (ptrdiff_t)left * step + source.channel;
+#pragma unroll 5
+    for (int k = 0; k < count; k++)
+      sum = fmaf(tap[k * kTileColumns], (float)(__ldg(from + k * step) >> shift), sum);
+  } else {
+#pragma unroll 1
+    for (int k = 0; k < count; k++)
+      sum = fmaf(tap[k * kTileColumns], source(left + k, y), sum);
+  }
+  return sum;
+}
+
+/* Adds a level by its shares to a thread's samples. With all threads. */
+template <typename Sample>
+__device__ inline void add_level(const Source<Sample> &source, const LevelWeights &level,
+                                 int number, int x0, int y0, const float (&lod)[kRows],
+                                 Shared *shared, float (&result)[kRows])
+{
+  const int thread = (int)threadIdx.x, lane = thread % 32, log_x = source.image.log_x;
+  const int log_y = source.image.log_y, warp = thread / 32;
+  const int across = taps_of(level.sigma_x, log_x), down = taps_of(level.sigma_y, log_y);
+
+  if (thread < kTileRows)
+    shared->first_down[thread] =
+        make_taps(level.sigma_y, log_y, y0 + thread, down, shared->down[thread], 1);
+  else if (thread < kTileRows + kTileColumns)
+    shared->first_across[lane] =
+        make_taps(level.sigma_x, log_x, x0 + lane, across, &shared->across[0][lane], kTileColumns);
+  __syncthreads();
+  const int top = shared->first_down[0], left = shared->first_across[lane];
+  const int rows = shared->first_down[kTileRows - 1] + down - top;
+  for (int row = warp; row < rows; row += kThreads / 32)
+    shared->line[row][lane] = filter_row(source, left, top + row, across, &shared->across[0][lane]);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < kRows; i++) {
+    const float share = fmaxf(1.0f - fabsf(lod[i] - (float)number), 0.0f);
+    const int row = warp * kRows + i, at = shared->first_down[row] - top;
+    float sum = 0.0f;
+
+    if (share == 0.0f)
+      continue;
+#pragma unroll 4
+    for (int k = 0; k < down; k++)
+      sum = fmaf(shared->down[row][k], shared->line[at + k][lane], sum);
+    result[i] = fmaf(share, sum, result[i]);
+  }
+  __syncthreads();
+}
+
+/* A thread's samples of one channel, blended. */
+template <typename Sample>
+__device__ __noinline__ void blend_channel(const FrameJob &job, int p, int channel, int x0, int y0,
+                                           const float (&lod)[kRows], Shared *shared,
+                                           float (&result)[kRows])
+{
+  const PlanePlan &plan = job.plane[p];
+
+#pragma unroll
+  for (int i = 0; i < kRows; i++)
+    result[i] = 0.0f;
+  for (int number = 0; number < CF_BLUR_LEVELS; number++) {
+    if (!(shared->used[number / 32] >> number % 32 & 1))
+      continue;
+    const LevelWeights &level = plan.level[number];
+    const Source<Sample> source = {job.map, job.map.plane[p], plan.image[level.group],
+                                   (const float *)job.texels, channel};
+
+    add_level(source, level, number, x0, y0, lod, shared, result);
+  }
+}
+
+/* Where a thread's samples lie among the levels; notes these. */
+template <typename Sample>
+__device__ inline void find_lods(const MapJob &job, const MapPlane &plane, int x, int y,
+                                 Shared *shared, float (&lod)[kRows])
+{
+#pragma unroll 1
+  for (int i = 0; i < kRows; i++) {
+    float m[1], here = kNotMade;
+
+    if (x < plane.width && y + i >= plane.first && y + i < plane.end) {
+      if (job.isolates)
+        m[0] = (float)map_folded(plane, x, y + i) * (1.0f / CF_MAP_ONE);
+      else
+        map_rows<Sample>(job, plane, shared->shapes, x, y + i, m);
+      here = lod_of(plane.lod, m[0]);
+      for (int level = (int)here; here != (float)plane.copy && (float)level < here + 1.0f; level++)
+        atomicOr(&shared->used[level / 32], 1u << level % 32);
+    }
+#pragma unroll
+    for (int k = 0; k < kRows; k++)
+      lod[k] = k == i ? here : lod[k];
+  }
+}
+
+template <typename Sample>
+__device__ inline void store_code(const MapJob &job, const MapPlane &plane, int x, int y, int c,
+                                  float value)
+{
+  Sample *row = (Sample *)(plane.destination + (ptrdiff_t)y * plane.destination_stride);
+  const int code = (int)fminf(fmaxf(value + 0.5f, 0.0f), (float)job.max_code);
+
+  row[(size_t)x * plane.channels + c] = (Sample)(code << job.shift);
+}
+
+/* A CTA makes a tile, a lane a column of it. Channels that weigh come before those that are divided
+ * by them. */
+template <typename Sample>
+__global__ void __launch_bounds__(kThreads, kFp32CtasOfSm)
+    blend_fp32_kernel(const __grid_constant__ FrameJob job)
+{
+  __shared__ Shared shared;
+  const int p = plane_of_tile(job.map, (int)blockIdx.x);
+  const MapPlane &plane = job.map.plane[p];
+  const int tile = (int)blockIdx.x - plane.first_tile;
+  const int x0 = tile_x(plane, tile), y0 = tile_y(plane, tile);
+  const int x = x0 + (int)threadIdx.x % 32, y = y0 + (int)threadIdx.x / 32 * kRows;
+  float lod[kRows], all[kRows], alpha[kRows], sum[kRows];
+
+  find_shapes(job.map, plane, x0, y0, kTileColumns, kTileRows, &shared.shapes);
+  if (threadIdx.x < CF_BLUR_LEVELS / 32)
+    shared.used[threadIdx.x] = 0;
+  __syncthreads();
+  find_lods<Sample>(job.map, plane, x, y, &shared, lod);
+  __syncthreads();
+  if (job.map.isolates)
+    blend_channel<Sample>(job, p, plane.channels, x0, y0, lod, &shared, all);
+  if (plane.alpha >= 0)
+    blend_channel<Sample>(job, p, plane.alpha, x0, y0, lod, &shared, alpha);
+  for (int c = 0; c < plane.channels; c++) {
+    blend_channel<Sample>(job, p, c, x0, y0, lod, &shared, sum);
 #pragma unroll
     for (int i = 0; i < kRows; i++) {
-      float value = result[i] + plane.centre[channel];
+      const float least = job.map.isolates ? all[i] : 1.0f;
+      const bool visible = plane.alpha < 0 || c == plane.alpha || alpha[i] >= 0.5f * least;
+      const float by = plane.alpha < 0 || c == plane.alpha ? least : alpha_weight(alpha[i]);
 
-      if (lods.lod[i] < 0.0f)
+      if (lod[i] == kNotMade)
         continue;
-      if (channel == plane.alpha)
-        alpha[i] = value;
-      else if (plane.alpha >= 0)
-        value = unweigh(plane, channel, result[i], alpha[i]);
-      store_code<Sample>(job, plane, samples.x, samples.y + i, channel,
-                         lods.lod[i] == (float)plane.copy
-                             ? code_at<Sample>(job, plane, samples.x, samples.y + i, channel)
-                             : to_code(job, value));
+      store_code<Sample>(job.map, plane, x, y + i, c,
+                         lod[i] == (float)plane.copy || least <= 0.0f
+                             ? (float)code_at<Sample>(job.map, plane, x, y + i, c)
+                         : visible ? sum[i] / by
+                                   : plane.blank[c]);
     }
   }
-}
-
-/* Tiles without and with samples that have Gaussians of their own are made by two kernels, since
- * these take many registers. */
-template <typename Sample>
-__global__ void __launch_bounds__(kFp32Threads, kFp32LevelsCtasOfSm)
-    filter_levels(const __grid_constant__ MapJob job)
-{
-  extern __shared__ __align__(16) float shared[];
-  __shared__ CfTileShapes shapes;
-  const MapPlane &plane = plane_of_block(job);
-  const ThreadSamples samples(plane, (int)blockIdx.x - plane.first_tile);
-  const Levels levels(plane, job.levels[blockIdx.x]);
-  Lods lods;
-
-  if (levels.per_sample)
-    return;
-  look_up_lods<Sample>(job, plane, samples, &shapes, &lods);
-  make_tile<Sample>(job, plane, samples, levels, lods, NoPerSample(), shared);
-}
-
-template <typename Sample>
-__global__ void __launch_bounds__(kFp32Threads)
-    filter_per_sample(const __grid_constant__ MapJob job)
-{
-  extern __shared__ __align__(16) float shared[];
-  __shared__ CfTileShapes shapes;
-  const MapPlane &plane = plane_of_block(job);
-  const ThreadSamples samples(plane, (int)blockIdx.x - plane.first_tile);
-  const Levels levels(plane, job.levels[blockIdx.x]);
-  Lods lods;
-
-  if (!levels.per_sample)
-    return;
-  look_up_lods<Sample>(job, plane, samples, &shapes, &lods);
-  make_tile<Sample>(job, plane, samples, levels, lods, PerSampleGaussian(plane, lods), shared);
 }
 
 } // namespace
 
-bool fp32_classify(const MapJob *job, bool wide, int tiles, void *stream, CfStatus *status)
+bool downsample_fp32(const FrameJob *job, int ctas, void *stream, CfStatus *status)
 {
-  if (wide)
-    classify<uint16_t><<<tiles, kFp32Threads, 0, (cudaStream_t)stream>>>(*job);
-  else
-    classify<uint8_t><<<tiles, kFp32Threads, 0, (cudaStream_t)stream>>>(*job);
-  return cf_cuda_launched("reading a blur map", status);
+  return launch_job(job->map.wide ? downsample_fp32_kernel<uint16_t>
+                                  : downsample_fp32_kernel<uint8_t>,
+                    job, ctas, kThreads, 0, stream, "halving a picture", status);
 }
 
-bool fp32_blend(const MapJob *job, bool wide, bool per_sample, int tiles, int radius_x,
-                int radius_y, void *stream, CfStatus *status)
+bool blend_fp32(const FrameJob *job, void *stream, CfStatus *status)
 {
-  const int width = kFp32Tile + 2 * radius_x, height = kFp32Tile + 2 * radius_y;
-  const size_t bytes = (size_t)(width * height + height * kFp32Tile) * sizeof(float);
-
-  if (wide)
-    filter_levels<uint16_t><<<tiles, kFp32Threads, bytes, (cudaStream_t)stream>>>(*job);
-  else
-    filter_levels<uint8_t><<<tiles, kFp32Threads, bytes, (cudaStream_t)stream>>>(*job);
-  if (!cf_cuda_launched("blurring by a map", status))
-    return false;
-  if (!per_sample)
-    return true;
-  if (wide)
-    filter_per_sample<uint16_t><<<tiles, kFp32Threads, bytes, (cudaStream_t)stream>>>(*job);
-  else
-    filter_per_sample<uint8_t><<<tiles, kFp32Threads, bytes, (cudaStream_t)stream>>>(*job);
-  return cf_cuda_launched("blurring by a map", status);
+  return launch_job(job->map.wide ? blend_fp32_kernel<uint16_t> : blend_fp32_kernel<uint8_t>, job,
+                    job->tile_count, kThreads, 0, stream, "blurring by a map", status);
 }
 
 } // namespace cf::blurmap

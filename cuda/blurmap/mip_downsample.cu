@@ -2,7 +2,7 @@
  *
  * Halves halved images by the taps 1 5 10 10 5 1 over 32, along one axis or both.
  */
-#include "cuda/blurmap/mma_device.cuh"
+#include "cuda/blurmap/device.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/ptx_async.cuh"
 #include "cuda/common/ptx_mma.cuh"
@@ -156,7 +156,7 @@ __device__ inline void downsample_texels(const MipDownsample &pass, const __half
 }
 
 __global__ void __launch_bounds__(kThreads, kDownsampleCtasOfSm)
-    downsample_mip_kernel(const __grid_constant__ MmaJob job)
+    downsample_mip_kernel(const __grid_constant__ FrameJob job)
 {
   int block;
   const MipDownsample pass = downsample_of_cta(job, &block);
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(kThreads, kDownsampleCtasOfSm)
 
 } // namespace
 
-bool downsample_mips(const MmaJob *job, int blocks, void *stream, CfStatus *status)
+bool downsample_mips(const FrameJob *job, int blocks, void *stream, CfStatus *status)
 {
   return launch_mma(downsample_mip_kernel, job, blocks, 0, stream, "pass a picture", status);
 }

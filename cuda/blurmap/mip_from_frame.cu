@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Halves frames by the taps 1 3 3 1 over 8, along one axis or both.
+ * Halves frames by the taps 1 3 3 1 over 8, along one axis or both, in pairs of fp16. Across, sums
+ * of codes are exact; down, what rounds is 1/2048 of them. Isolating, each sample counts by its map
+ * value, and the map is halved too.
  */
-#include "cuda/blurmap/mip_from_frame_dp4a.cuh"
-#include "cuda/common/alpha.cuh"
+#include "cuda/blurmap/device.cuh"
 #include "cuda/common/border.cuh"
 #include "cuda/common/half2.cuh"
-#include "cuda/common/ptx_async.cuh"
-#include "cuda/common/ptx_mma.cuh"
 #include "cuda/common/pdl.cuh"
 
 namespace cf::blurmap
@@ -16,423 +15,358 @@ namespace cf::blurmap
 namespace
 {
 
-/* 2^23 more than one of two numbers of 16 bits. */
-__device__ inline float low_float(uint32_t pair)
+constexpr int kLanes = 30; /* of a warp that make texels: the outer ones only load */
+
+/* A lane has four words in a row, each with all channels of a pixel; of a plane of one channel,
+ * alone, a word has a pixel and the fourth one after it. */
+constexpr int kPairs = 4;
+
+__host__ __device__ constexpr bool splits(bool isolates, int channels)
 {
-  return __uint_as_float(__byte_perm(pair, 0x4b000000u, 0x7610));
+  return channels == 1 && !isolates;
 }
 
-__device__ inline float high_float(uint32_t pair)
+__host__ __device__ constexpr int columns_of_lane(bool isolates, int channels)
 {
-  return __uint_as_float(__byte_perm(pair, 0x4b000000u, 0x7632));
+  return splits(isolates, channels) ? 2 * kPairs : kPairs;
 }
 
-/* Sums are of two samples at a time in the halves of a word, in quarters of a code. */
+/* A lane's pixels of a row: bytes and map values side by side. */
+template <int C, bool Isolates> struct Pixels {
+  static constexpr int kColumns = columns_of_lane(Isolates, C), kWords = kColumns * C / 4;
+  uint32_t words[kWords], map[2];
 
-/* Pixels that a lane reads at a time, in four words; of three channels in three. */
-template <int C> constexpr int kPixels = C == 3 ? 4 : 16 / C;
-template <int C> constexpr int kWords = C == 3 ? 3 : 4;
+  __device__ uint32_t pixel(int i) const
+  {
+    const int byte = i * C, low = byte / 4;
 
-/* Of a lane's folded columns in shared memory: odd, for the banks. */
-template <int C> constexpr int kPitch = kPixels<C> + 1;
+    return __funnelshift_r(words[low], words[low + 1 < kWords ? low + 1 : low],
+                           (unsigned)(byte % 4 * 8));
+  }
 
-/* Of a pixel two channels, or of one channel two texels, share a word. */
-template <int C> constexpr int kPairs = C > 2 ? 2 : 1;
-template <int C, bool Across> constexpr int kTexels = kPixels<C> / (Across ? 2 : 1);
-template <int C, bool Across>
-constexpr int kSums = C == 1 ? kTexels<C, Across> / 2 : kTexels<C, Across> *kPairs<C>;
+  /* Of word `i` the bytes. */
+  __device__ uint32_t pair(int i) const
+  {
+    return splits(Isolates, C)
+               ? __byte_perm(words[0], words[kWords - 1], 0x40u + 0x11u * (unsigned)i)
+               : pixel(i);
+  }
 
-template <int C> __device__ inline uint32_t pixel_of(const uint32_t (&words)[kWords<C>], int i)
-{
-  if (C == 4)
-    return words[i];
-  const int byte = i * C, shift = byte % 4 * 8;
-  const uint32_t low = words[byte / 4], high = words[min(byte / 4 + 1, kWords<C> - 1)];
-  return __funnelshift_r(low, high, (unsigned)shift);
-}
+  __device__ uint32_t map_of(int i) const
+  {
+    return i % 2 ? map[i / 2] >> 16 : map[i / 2] & 0xffff;
+  }
 
-/* Where a lane's pixels lie: side by side in the plane, or wherever the border puts each of them.
- */
-template <int C> struct Columns {
-  bool whole;
-  int x;
-  int side;          /* -1 or 1 where all are copies of the first or last pixel of those at x */
-  const int *folded; /* of the lane, in shared memory */
+  __device__ bool is_translucent(const MapPlane &plane) const
+  {
+    return C == 4 && plane.alpha >= 0 && !is_opaque(words, plane.alpha == 0);
+  }
+
+  /* Copies the first or last pixel to all, where they lie to the left or right of the plane. */
+  __device__ void spread(bool left)
+  {
+    const uint32_t outermost = left ? pixel(0) : pixel(kColumns - 1); /* constants: in registers */
+
+    if (Isolates)
+      map[0] = map[1] = (left ? map_of(0) : map_of(kPairs - 1)) * 0x10001;
+#pragma unroll
+    for (int w = 0; w < kWords; w++) {
+      unsigned select = 0;
+
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        select |= (unsigned)((4 * w + i) % C) << 4 * i;
+      words[w] = __byte_perm(outermost, 0, select);
+    }
+  }
 };
 
-template <int C>
-__device__ inline Columns<C> find_columns(const MapJob &job, const MapPlane &plane, int x,
-                                          bool used, int *folded)
+/* Rows of the plane start on 16 bytes. */
+template <int C, bool Isolates>
+__device__ inline void load_inner(const MapPlane &plane, int x, int row,
+                                  Pixels<C, Isolates> &pixels)
 {
-  const bool whole = plane.vector && x >= 0 && x + kPixels<C> <= plane.width;
+  constexpr int N = Pixels<C, Isolates>::kWords;
+  const uint8_t *from = plane.source + (ptrdiff_t)row * plane.source_stride + (ptrdiff_t)x * C;
 
-  if (plane.vector && job.border == CF_BORDER_REPLICATE && plane.width % kPixels<C> == 0)
-    return Columns<C>{true, min(max(x, 0), plane.width - kPixels<C>),
-                      whole   ? 0
-                      : x < 0 ? -1
-                              : 1,
-                      folded};
-  if (!whole || job.border == CF_BORDER_CONSTANT) {
-#pragma unroll 1
-    for (int i = 0; i < kPixels<C>; i++)
-      folded[i] = fold_index(job.border, x + i, plane.width);
-  }
-  if (!used && plane.vector && plane.width >= kPixels<C>)
-    return Columns<C>{true, 0, 0, folded};
-  return Columns<C>{whole, x, 0, folded};
-}
+  if constexpr (N == 4) {
+    const uint4 four = __ldg((const uint4 *)from);
 
-/* Copies a lane's first or last pixel to all, where they lie outside the plane. */
-template <int C>
-__device__ inline void spread_outer(const Columns<C> &columns, uint32_t (&words)[kWords<C>])
-{
-  if (columns.side == 0)
-    return;
-  const uint32_t pixel =
-      columns.side < 0 ? pixel_of<C>(words, 0) : pixel_of<C>(words, kPixels<C> - 1);
-#pragma unroll
-  for (int w = 0; w < kWords<C>; w++) {
-    unsigned select = 0;
+    pixels.words[0] = four.x;
+    pixels.words[1] = four.y;
+    pixels.words[2] = four.z;
+    pixels.words[3] = four.w;
+  } else if constexpr (N == 2) {
+    const uint2 two = __ldg((const uint2 *)from);
 
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      select |= (unsigned)((4 * w + i) % C) << 4 * i;
-    words[w] = __byte_perm(pixel, 0, select);
-  }
-}
-
-/* Where they lie apart. */
-template <int C>
-__device__ inline uint4 outer_pixels(const MapPlane &plane, const int *folded, int row)
-{
-  uint32_t pixel[kPixels<C>], words[4] = {};
-
-#pragma unroll
-  for (int i = 0; i < kPixels<C>; i++)
-    pixel[i] = pixel_folded<C>(plane, folded[i], row);
-#pragma unroll
-  for (int i = 0; i < kPixels<C> * C; i++)
-    words[i / 4] |= (pixel[i / C] >> 8 * (i % C) & 255) << i % 4 * 8;
-  return make_uint4(words[0], words[1], words[2], words[3]);
-}
-
-template <int C>
-__device__ inline void load_pixels(const MapJob &job, const MapPlane &plane,
-                                   const Columns<C> &columns, int y, uint32_t (&words)[kWords<C>])
-{
-  const int row = fold_index(job.border, y, plane.height);
-  const uint8_t *from =
-      plane.source + (ptrdiff_t)row * plane.source_stride + (ptrdiff_t)columns.x * C;
-  const bool whole = columns.whole && row >= 0;
-
-  if (whole && C == 3) {
-#pragma unroll
-    for (int i = 0; i < kWords<C>; i++)
-      words[i] = __ldg((const uint32_t *)from + i);
-    return;
-  }
-  const uint4 four =
-      whole ? __ldg((const uint4 *)from) : outer_pixels<C>(plane, columns.folded, row);
-  words[0] = four.x;
-  words[1] = four.y;
-  words[2] = four.z;
-  if (C != 3)
-    words[kWords<C> - 1] = four.w;
-}
-
-/* Of a weighted colour, in quarters: 1028 / 65536 is about 4 / 255. */
-__device__ inline uint32_t weigh_byte(uint32_t pixel, int i, uint32_t alpha)
-{
-  return ((pixel >> 8 * i & 255) * alpha * 1028 + 32768) >> 16;
-}
-
-/* A pixel's channels as pairs. */
-template <int C> __device__ inline void unpack(uint32_t pixel, uint32_t (&pair)[kPairs<C>])
-{
-  pair[0] = __byte_perm(pixel, 0, C == 2 ? 0x4140 : 0x4240);
-  if (C > 2)
-    pair[kPairs<C> - 1] = __byte_perm(pixel, 0, 0x4341);
-}
-
-/* In quarters, weighted by alpha. */
-__device__ inline void unpack_weighted(bool alpha_first, uint32_t pixel, uint32_t (&pair)[2])
-{
-  const uint32_t alpha = alpha_first ? pixel & 255 : pixel >> 24;
-  const uint32_t first = alpha_first ? 4 * alpha : weigh_byte(pixel, 0, alpha);
-  const uint32_t last = alpha_first ? weigh_byte(pixel, 3, alpha) : 4 * alpha;
-
-  pair[0] = first | weigh_byte(pixel, 2, alpha) << 16;
-  pair[1] = weigh_byte(pixel, 1, alpha) | last << 16;
-}
-
-/* All four of 1 3 3 1. */
-__device__ inline uint32_t add_four(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
-{
-  return a + d + 3 * (b + c);
-}
-
-/* A lane's sums of the pixels before, in and after it. */
-template <int C, bool Across>
-__device__ inline void add_pairs(const uint32_t (&pair)[kPixels<C> + 2][kPairs<C>], uint32_t scale,
-                                 uint32_t (&sum)[kSums<C, Across>])
-{
-#pragma unroll
-  for (int i = 0; i < kTexels<C, Across>; i++) {
-#pragma unroll
-    for (int k = 0; k < kPairs<C>; k++)
-      sum[i * kPairs<C> + k] =
-          scale * (Across
-                       ? add_four(pair[Across ? 2 * i : 0][k], pair[Across ? 2 * i + 1 : 0][k],
-                                  pair[Across ? 2 * i + 2 : 0][k], pair[Across ? 2 * i + 3 : 0][k])
-                       : pair[1 + i][k]);
-  }
-}
-
-template <bool Across>
-__device__ inline void add_gray(const uint32_t (&words)[4], uint32_t before, uint32_t after,
-                                uint32_t (&sum)[kSums<1, Across>])
-{
-#pragma unroll
-  for (int w = 0; w < 4; w++) {
-    const uint32_t middle = words[w];
-
-    if (Across) {
-      /* Of the bytes 3 | 0 1 2 3 | 0 for two texels: 3 and 1, 0 and 2, 1 and 3, 2 and 0. */
-      const uint32_t left = w > 0 ? words[w > 0 ? w - 1 : 0] : before;
-      const uint32_t right = w < 3 ? words[w < 3 ? w + 1 : 3] : after;
-
-      sum[w] = 4 * add_four(__byte_perm(left, middle, 0x0503) & 0x00ff00ff,
-                            __byte_perm(middle, 0, 0x4240), __byte_perm(middle, 0, 0x4341),
-                            __byte_perm(middle, right, 0x0402) & 0x00ff00ff);
-    } else {
-      sum[Across ? 0 : 2 * w] = 4 * __byte_perm(middle, 0, 0x4140);
-      sum[Across ? 0 : 2 * w + 1] = 4 * __byte_perm(middle, 0, 0x4342);
-    }
-  }
-}
-
-/* One row's sums of a lane. */
-template <int C, bool Across>
-__device__ inline void add_across(const MapPlane &plane, const uint32_t (&words)[kWords<C>],
-                                  bool *transparent, uint32_t (&sum)[kSums<C, Across>])
-{
-  constexpr int P = kPixels<C>;
-  const uint32_t before = __shfl_up_sync(0xffffffffu, words[kWords<C> - 1], 1);
-  const uint32_t after = __shfl_down_sync(0xffffffffu, words[0], 1);
-
-  if constexpr (C == 1) {
-    add_gray<Across>(words, before, after, sum);
+    pixels.words[0] = two.x;
+    pixels.words[1] = two.y;
   } else {
-    uint32_t pair[P + 2][kPairs<C>];
-
-    if constexpr (C == 4) {
-      const uint32_t all = words[0] & words[1] & words[2] & words[3] & before & after;
-      const bool opaque = plane.alpha < 0 || (plane.alpha == 0 ? all & 255 : all >> 24) == 255;
-
-      if (!__all_sync(0xffffffffu, opaque)) {
-        *transparent = true;
-        unpack_weighted(plane.alpha == 0, before, pair[0]);
 #pragma unroll
-        for (int i = 0; i < P; i++)
-          unpack_weighted(plane.alpha == 0, words[i], pair[1 + i]);
-        unpack_weighted(plane.alpha == 0, after, pair[P + 1]);
-        add_pairs<C, Across>(pair, 1, sum);
-        return;
-      }
-    }
-    unpack<C>(before >> 8 * (4 - C), pair[0]);
-#pragma unroll
-    for (int i = 0; i < P; i++)
-      unpack<C>(pixel_of<C>(words, i), pair[1 + i]);
-    unpack<C>(after, pair[P + 1]);
-    add_pairs<C, Across>(pair, 4, sum);
+    for (int i = 0; i < N; i++)
+      pixels.words[i] = __ldg((const uint32_t *)from + i);
+  }
+  if (Isolates) {
+    const uint2 map =
+        __ldg((const uint2 *)((const uint8_t *)plane.map + row * plane.map_stride + 2 * x));
+
+    pixels.map[0] = map.x;
+    pixels.map[1] = map.y;
   }
 }
 
-/* 2^23 more than channel `c` of texel `i` of a lane's sums. */
-template <int C, int N> __device__ inline float sum_of(const uint32_t (&sum)[N], int i, int c)
+/* Bytes and map value of a pixel wherever the border has it from. Inlined, its code would displace
+ * that of all others. */
+template <int C, bool Isolates>
+__device__ __noinline__ uint2 outer_pixel(const MapJob &job, const MapPlane &plane, int x, int y)
 {
-  const int word = C == 1 ? i / 2 : C == 2 ? i : 2 * i + c % 2;
-  const bool high = C == 1 ? i % 2 : C == 2 ? c : c / 2;
+  const int column = fold_index(job.border, x, plane.width);
+  const int row = fold_index(job.border, y, plane.height);
 
-  return high ? high_float(sum[word]) : low_float(sum[word]);
+  return make_uint2(pixel_folded<C>(plane, column, row),
+                    Isolates ? map_folded(plane, column, row) : 0);
 }
 
-/* Less the centre, of which colours have as much as their weights add up to. */
-template <int C, bool Across>
-__device__ inline void store_texels(const MapPlane &plane, const MipImage &image, __half *to,
-                                    float scale, const uint32_t (&sum)[kSums<C, Across>])
+template <int C, bool Isolates>
+__device__ inline void load_outer(const MapJob &job, const MapPlane &plane, int x, int y,
+                                  Pixels<C, Isolates> &pixels)
 {
-  uint32_t pair[C][kTexels<C, Across> / 2];
+  pixels = {};
+#pragma unroll
+  for (int i = 0; i < Pixels<C, Isolates>::kColumns; i++) {
+    const uint2 one = outer_pixel<C, Isolates>(job, plane, x + i, y);
 
-#pragma unroll
-  for (int i = 0; i < kTexels<C, Across>; i += 2) {
-    float value[2][C];
-
-#pragma unroll
-    for (int k = 0; k < 2; k++) {
-#pragma unroll
-      for (int c = 0; c < C; c++)
-        value[k][c] = sum_of<C>(sum, i + k, c);
-
-      const float weight =
-          C == 4 && plane.alpha >= 0
-              ? alpha_weight(scale *
-                             ((plane.alpha == 0 ? value[k][0] : value[k][C - 1]) - 8388608.0f))
-              : 1.0f;
-#pragma unroll
-      for (int c = 0; c < C; c++)
-        value[k][c] = fmaf(scale, value[k][c],
-                           (c == plane.alpha ? -plane.centre[c] : -plane.centre[c] * weight) -
-                               scale * 8388608.0f);
-    }
 #pragma unroll
     for (int c = 0; c < C; c++)
-      pair[c][i / 2] = pack_half2(value[0][c], value[1][c]);
+      pixels.words[(i * C + c) / 4] |= (one.x >> 8 * c & 255) << (i * C + c) % 4 * 8;
+    if (Isolates)
+      pixels.map[i / 2] |= one.y << i % 2 * 16;
+  }
+}
+
+/* With `clamps`, of the nearest row inside. */
+template <int C, bool Isolates>
+__device__ inline void load_pixels(const MapJob &job, const MapPlane &plane, bool clamps, int x,
+                                   int y, Pixels<C, Isolates> &pixels)
+{
+  const int row = clamps ? min(max(y, 0), plane.height - 1) : y;
+
+  if (clamps || (plane.vector && (unsigned)y < (unsigned)plane.height && x >= 0 &&
+                 x + Pixels<C, Isolates>::kColumns <= plane.width))
+    load_inner(plane, x, row, pixels);
+  else
+    load_outer(job, plane, x, y, pixels);
+}
+
+__device__ inline uint32_t add_tap(float tap, uint32_t pair, uint32_t to)
+{
+  return hfma2_bits(as_bits(__float2half2_rn(tap)), pair, to);
+}
+
+/* Texels of a word in a row. */
+template <bool Across> constexpr int kTexels = kPairs / (Across ? 2 : 1);
+
+/* Of a lane's texels in a row. */
+template <int C, bool Isolates, bool Across> using Sums = Weighed<C, Isolates>[kTexels<Across>];
+
+/* One row's sums of a lane, 8 times too large where it halves. */
+template <int C, bool Isolates, bool Across>
+__device__ inline void add_across(const MapPlane &plane, const Pixels<C, Isolates> &pixels,
+                                  bool *translucent, Sums<C, Isolates, Across> &sum)
+{
+  constexpr int kAround = Across ? 1 : 0;
+  const bool weighs = pixels.is_translucent(plane);
+  const bool some_weigh = C == 4 && __any_sync(0xffffffffu, weighs);
+  Weighed<C, Isolates> value[kPairs + 2 * kAround];
+
+  *translucent |= weighs;
+  if (C == 4 && some_weigh) {
+#pragma unroll
+    for (int i = 0; i < kPairs; i++)
+      weigh<C, Isolates>(plane, pixels.pair(i), Isolates ? pixels.map_of(i) : 0, true,
+                         value[i + kAround]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kPairs; i++)
+      weigh<C, Isolates>(plane, pixels.pair(i), Isolates ? pixels.map_of(i) : 0, false,
+                         value[i + kAround]);
   }
 #pragma unroll
-  for (int c = 0; c < C; c++) {
-    __half *channel = to + c * image.channel;
+  for (int k = 0; k < kWeighedWords<C, Isolates>; k++) {
+    if (Across) {
+      const uint32_t first = value[kAround][k], last = value[kPairs][k];
+      const uint32_t before = __shfl_up_sync(0xffffffffu, last, 1);
+      const uint32_t after = __shfl_down_sync(0xffffffffu, first, 1);
 
-    if (kTexels<C, Across> == 2) {
-      *(uint32_t *)channel = pair[c][0];
-    } else {
+      value[0][k] = splits(Isolates, C) ? __byte_perm(before, last, 0x5432) : before;
+      value[kPairs + kAround][k] = splits(Isolates, C) ? __byte_perm(first, after, 0x5432) : after;
+    }
 #pragma unroll
-      for (int i = 0; i < kTexels<C, Across> / 2; i += 2)
-        *(uint2 *)(channel + 2 * i) =
-            make_uint2(pair[c][i], pair[c][i + 1 < kTexels<C, Across> / 2 ? i + 1 : i]);
+    for (int i = 0; i < kTexels<Across>; i++) {
+      const int x = Across ? 2 * i : i;
+
+      sum[i][k] =
+          Across ? add_tap(3.0f, add_tap(1.0f, value[x + kAround][k], value[x + 2 * kAround][k]),
+                           add_tap(1.0f, value[x][k], value[x + 3 * kAround][k]))
+                 : value[x][k];
     }
   }
 }
 
-/* A warp's texels: kLanes lanes side by side, some rows, whose pixels are fetched a row ahead. */
-template <int C, bool Across, bool Down>
-__device__ inline void downsample_strip(const MmaJob &job, const MapPlane &plane,
-                                        const MipImage &image, int strip, int first, int rows,
-                                        int *folded)
+template <int C, bool Isolates, bool Across>
+__device__ inline void add(float tap, const Sums<C, Isolates, Across> &sum,
+                           Sums<C, Isolates, Across> &to)
 {
-  constexpr float kScale = 0.25f * (Across ? 0.125f : 1.0f) * (Down ? 0.125f : 1.0f);
-  constexpr int kStep = Down ? 2 : 1;
+#pragma unroll
+  for (int i = 0; i < kTexels<Across>; i++) {
+#pragma unroll
+    for (int k = 0; k < kWeighedWords<C, Isolates>; k++)
+      to[i][k] = add_tap(tap, sum[i][k], to[i][k]);
+  }
+}
+
+template <int C, bool Isolates, bool Across>
+__device__ inline void store_texels(const MapPlane &plane, const MipImage &image, __half *to,
+                                    float scale, const Sums<C, Isolates, Across> &sum)
+{
+  constexpr bool kSplits = splits(Isolates, C);
+  const uint32_t both = as_bits(__float2half2_rn(scale));
+
+#pragma unroll
+  for (int c = 0; c < (kSplits ? 2 : C + (Isolates ? 1 : 0)); c++) {
+    if (c < C && (plane.padding >> c & 1))
+      continue;
+    __half *channel =
+        to + (kSplits ? c * kTexels<Across> : channel_of<C>(plane, c) * image.channel);
+#pragma unroll
+    for (int i = 0; i < kTexels<Across>; i += 2)
+      *(uint32_t *)(channel + i) =
+          hmul2_bits(both, channel_of_two<C, Isolates>(sum[i], sum[i + 1], c));
+  }
+}
+
+/* A warp's texels: kLanes lanes side by side, some rows. The pixels of a row of texels are fetched
+ * while the one before is made. */
+template <int C, bool Isolates, bool Across, bool Down>
+__device__ inline void downsample_strip(const FrameJob &job, const MapPlane &plane,
+                                        const MipImage &image, int strip, int first, int rows)
+{
+  constexpr float kScale = (Across ? 0.125f : 1.0f) * (Down ? 0.125f : 1.0f);
+  constexpr int kStep = Down ? 2 : 1, kColumns = Pixels<C, Isolates>::kColumns;
   const int lane = (int)threadIdx.x % 32, group = strip * kLanes + lane - 1;
-  const int x = (image.first_x << (Across ? 1 : 0)) + group * kPixels<C>;
-  const int column = group * kTexels<C, Across>;
+  const int x = (image.first_x << (Across ? 1 : 0)) + group * kColumns;
+  const int column = group * (kColumns / (Across ? 2 : 1));
   const bool stores = lane > 0 && lane <= kLanes && column < image.width;
   const int end = min(first + rows, image.height);
   __half *to = job.texels + image.at + (size_t)first * (size_t)image.pitch + (ptrdiff_t)column;
-  uint32_t row[4][kSums<C, Across>], next[kStep][kWords<C>];
-  const Columns<C> columns =
-      find_columns<C>(job.map, plane, x, column - kTexels<C, Across> < image.width, folded);
-  int y = kStep * (image.first_y + first) + (Down ? 1 : 0);
-  bool transparent = false;
-
-  uint32_t above[2][kWords<C>];
+  /* Where pixels beyond the plane's sides are copies of its last ones. */
+  const bool clamps =
+      job.map.border == CF_BORDER_REPLICATE && plane.vector && plane.width % kColumns == 0;
+  const int inner = clamps ? min(max(x, 0), plane.width - kColumns) : x;
+  int y = kStep * (image.first_y + first) - (Down ? 1 : 0);
+  bool translucent = false;
+  Sums<C, Isolates, Across> across, sum = {};
+  Pixels<C, Isolates> next[kStep];
 
   if (Down) {
-    load_pixels<C>(job.map, plane, columns, y - 2, above[0]);
-    load_pixels<C>(job.map, plane, columns, y - 1, above[1]);
+#pragma unroll
+    for (int k = 0; k < kStep; k++) {
+      load_pixels(job.map, plane, clamps, inner, y++, next[k]);
+      if (x != inner)
+        next[k].spread(x < 0);
+      add_across<C, Isolates, Across>(plane, next[k], &translucent, across);
+      add<C, Isolates, Across>(k ? 3.0f : 1.0f, across, sum);
+    }
   }
 #pragma unroll
   for (int k = 0; k < kStep; k++)
-    load_pixels<C>(job.map, plane, columns, y + k, next[k]);
-  if (Down) {
-    spread_outer<C>(columns, above[0]);
-    spread_outer<C>(columns, above[1]);
-    add_across<C, Across>(plane, above[0], &transparent, row[0]);
-    add_across<C, Across>(plane, above[1], &transparent, row[1]);
-  }
+    load_pixels(job.map, plane, clamps, inner, y++, next[k]);
+#pragma unroll 1
   for (int i = first; i < end; i++, to += image.pitch) {
-    uint32_t words[kStep][kWords<C>];
+    Pixels<C, Isolates> pixels[kStep];
 
-    y += kStep;
 #pragma unroll
     for (int k = 0; k < kStep; k++) {
-#pragma unroll
-      for (int w = 0; w < kWords<C>; w++)
-        words[k][w] = next[k][w];
-      spread_outer<C>(columns, words[k]);
+      pixels[k] = next[k];
       if (i + 1 < end)
-        load_pixels<C>(job.map, plane, columns, y + k, next[k]);
+        load_pixels(job.map, plane, clamps, inner, y++, next[k]);
+      if (x != inner)
+        pixels[k].spread(x < 0);
     }
+    add_across<C, Isolates, Across>(plane, pixels[0], &translucent, across);
     if (!Down) {
-      add_across<C, Across>(plane, words[0], &transparent, row[0]);
       if (stores)
-        store_texels<C, Across>(plane, image, to, kScale, row[0]);
+        store_texels<C, Isolates, Across>(plane, image, to, kScale, across);
       continue;
     }
-    add_across<C, Across>(plane, words[0], &transparent, row[2]);
-    add_across<C, Across>(plane, words[kStep - 1], &transparent, row[3]);
-#pragma unroll
-    for (int k = 0; k < kSums<C, Across>; k++) {
-      row[0][k] = add_four(row[0][k], row[1][k], row[2][k], row[3][k]);
-      row[1][k] = row[3][k];
-    }
+    Sums<C, Isolates, Across> below = {};
+
+    add<C, Isolates, Across>(3.0f, across, sum);
+    add<C, Isolates, Across>(1.0f, across, below);
+    add_across<C, Isolates, Across>(plane, pixels[kStep - 1], &translucent, across);
+    add<C, Isolates, Across>(1.0f, across, sum);
     if (stores)
-      store_texels<C, Across>(plane, image, to, kScale, row[0]);
-#pragma unroll
-    for (int k = 0; k < kSums<C, Across>; k++)
-      row[0][k] = row[2][k];
+      store_texels<C, Isolates, Across>(plane, image, to, kScale, sum);
+    add<C, Isolates, Across>(3.0f, across, below);
+    memcpy(sum, below, sizeof sum);
   }
-  if (transparent && lane == 0)
+  if (translucent)
     *job.transparent = job.frame;
 }
 
-template <int C>
-__device__ inline void downsample_plane(const MmaJob &job, const MipDownsample &pass, int block,
-                                        int *shared)
+template <int C, bool Isolates>
+__device__ inline void downsample_plane(const FrameJob &job, const MipDownsample &pass, int block)
 {
   const MapPlane &plane = job.map.plane[pass.plane];
   const MipImage &to = pass.to;
   const int warp = block * (kThreads / 32) + (int)threadIdx.x / 32;
   const int strip = warp % pass.across, first = warp / pass.across * pass.rows;
-  int *folded = shared + threadIdx.x * kPitch<C>;
 
   if (first >= to.height)
     return;
-  if constexpr (C < 3) {
-    if (to.log_x && to.log_y && downsample_dp4a<C>(job, plane, to, strip, first, pass.rows))
-      return;
-  }
   if (to.log_x && to.log_y)
-    downsample_strip<C, true, true>(job, plane, to, strip, first, pass.rows, folded);
+    downsample_strip<C, Isolates, true, true>(job, plane, to, strip, first, pass.rows);
   else if (to.log_x)
-    downsample_strip<C, true, false>(job, plane, to, strip, first, pass.rows, folded);
+    downsample_strip<C, Isolates, true, false>(job, plane, to, strip, first, pass.rows);
   else
-    downsample_strip<C, false, true>(job, plane, to, strip, first, pass.rows, folded);
+    downsample_strip<C, Isolates, false, true>(job, plane, to, strip, first, pass.rows);
 }
 
 /* Planes have `A` or `B` channels. */
-template <int A, int B>
-__global__ void __launch_bounds__(kThreads, frame_ctas_of_sm(A))
-    downsample_frame_kernel(const __grid_constant__ MmaJob job)
+template <int A, int B, bool Isolates>
+__global__ void __launch_bounds__(kThreads, frame_ctas_of_sm(Isolates))
+    downsample_frame_kernel(const __grid_constant__ FrameJob job)
 {
-  __shared__ int shared[kThreads * (kPitch<A> > kPitch<B> ? kPitch<A> : kPitch<B>)];
   int block;
   const MipDownsample pass = downsample_of_cta(job, &block);
 
   pdl_trigger();
   if (A == B || job.map.plane[pass.plane].channels == A)
-    downsample_plane<A>(job, pass, block, shared);
+    downsample_plane<A, Isolates>(job, pass, block);
   else
-    downsample_plane<B>(job, pass, block, shared);
+    downsample_plane<B, Isolates>(job, pass, block);
+}
+
+template <bool Isolates> void (*kernel_of(int channels))(FrameJob)
+{
+  return channels == 4   ? downsample_frame_kernel<4, 4, Isolates>
+         : channels == 3 ? downsample_frame_kernel<3, 3, Isolates>
+                         : downsample_frame_kernel<1, 2, Isolates>;
 }
 
 } // namespace
 
-int frame_texels_of_warp(int channels, int log_x)
+int frame_texels_of_warp(bool isolates, int channels, int log_x)
 {
-  const int pixels = channels == 3 ? 4 : 16 / channels;
-
-  return kLanes * pixels / (log_x ? 2 : 1);
+  return kLanes * columns_of_lane(isolates, channels) / (log_x ? 2 : 1);
 }
 
-bool downsample_frame(const MmaJob *job, int blocks, void *stream, CfStatus *status)
+bool downsample_frame(const FrameJob *job, int ctas, void *stream, CfStatus *status)
 {
-  const int first = job->map.plane[0].channels;
-  void (*kernel)(MmaJob) = first == 4   ? downsample_frame_kernel<4, 4>
-                           : first == 3 ? downsample_frame_kernel<3, 3>
-                                        : downsample_frame_kernel<1, 2>;
+  const int channels = job->map.plane[0].channels;
 
-  return launch_mma(kernel, job, blocks, 0, stream, "pass a picture", status);
+  return launch_mma(job->map.isolates ? kernel_of<true>(channels) : kernel_of<false>(channels), job,
+                    ctas, 0, stream, "halving a picture", status);
 }
 
 } // namespace cf::blurmap

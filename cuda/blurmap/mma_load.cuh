@@ -28,82 +28,81 @@ struct ChannelOrder {
   {
     return i >= weights ? first + i - weights : i == 0 ? weight[0] : weight[1];
   }
+
+  /* Of channel `c`; not less than `count` if it is not made. */
+  __device__ int place(int c) const
+  {
+    const int colour = c >= first ? weights + c - first : count;
+
+    return weights > 0 && c == weight[0] ? 0 : weights > 1 && c == weight[1] ? 1 : colour;
+  }
 };
 
-/* Two pixels beside each other as pairs of one channel each, some channels in their order. */
-template <int C>
-__device__ inline void store_two(const MapPlane &plane, ChannelOrder order, int begin, int end,
-                                 uint32_t left, uint32_t right, __half *to, int step)
+/* Two pixels beside each other, and their map values. */
+struct TwoPixels {
+  uint32_t pixel[2], map;
+};
+
+/* Inside of the plane, from an even column on. */
+template <int C, bool Isolates>
+__device__ inline void load_inner(const MapPlane &plane, int x, int y, TwoPixels &two)
 {
-  if (C == 4 && order.weights > 0) {
-    const uint32_t both = left & right;
+  const uint8_t *from = plane.source + (ptrdiff_t)y * plane.source_stride + C * x;
 
-    if ((plane.alpha == 0 ? both & 255 : both >> 24) != 255) {
-      const float alphas[2] = {centred_byte(left, plane.alpha, 255.0f),
-                               centred_byte(right, plane.alpha, 255.0f)};
-      const float weights[2] = {alpha_weight(alphas[0] + 255.0f), alpha_weight(alphas[1] + 255.0f)};
+  if (Isolates)
+    two.map = __ldg((const uint32_t *)((const uint8_t *)plane.map + y * plane.map_stride + 2 * x));
+  if (C == 4 && plane.vector) {
+    const uint2 words = load_no_l1((const uint2 *)from);
 
-#pragma unroll 1
-      for (int i = begin; i < end; i++, to += step) {
-        const int c = order.channel(i);
-
-        *(uint32_t *)to = c == plane.alpha
-                              ? pack_half2(alphas[0], alphas[1])
-                              : pack_half2(centred_byte(left, c, plane.centre[c]) * weights[0],
-                                           centred_byte(right, c, plane.centre[c]) * weights[1]);
-      }
-      return;
-    }
-  }
-#pragma unroll 1
-  for (int i = begin; i < end; i++, to += step) {
-    const int c = order.channel(i);
-    const uint32_t pair = __byte_perm(left, right, (unsigned)((4 + c) << 4 | c));
-
-    *(uint32_t *)to = C == 4 && order.weights > 0 && c == plane.alpha ? 0 : centred_halves(pair);
-  }
-}
-
-/* Two pixels inside of the plane, from an even column on, and their map values; or these alone. */
-template <int C>
-__device__ inline void load_two(const MapPlane &plane, int x, int y, bool only_map,
-                                uint32_t (&pixel)[2], uint32_t (&map)[2])
-{
-  const uint32_t maps =
-      __ldg((const uint32_t *)((const uint8_t *)plane.map + y * plane.map_stride + 2 * x));
-
-  if (only_map) {
-    pixel[0] = pixel[1] = 0;
-  } else if (C == 4 && plane.vector) {
-    const uint2 two =
-        __ldg((const uint2 *)(plane.source + (ptrdiff_t)y * plane.source_stride + 4 * x));
-
-    pixel[0] = two.x;
-    pixel[1] = two.y;
+    two.pixel[0] = words.x;
+    two.pixel[1] = words.y;
   } else {
-    pixel[0] = pixel_inside<C>(plane, x, y);
-    pixel[1] = pixel_inside<C>(plane, x + 1, y);
+    two.pixel[0] = pixel_inside<C>(plane, x, y);
+    two.pixel[1] = pixel_inside<C>(plane, x + 1, y);
   }
-  map[0] = maps & 0xffff;
-  map[1] = maps >> 16;
 }
 
-/* As store_two, where they count by their map values. */
-template <int C>
-__device__ inline void store_two_weighted(const MapPlane &plane, ChannelOrder order, int begin,
-                                          int end, const uint32_t (&pixel)[2],
-                                          const uint32_t (&map)[2], __half *to, int step)
+/* As pairs of one channel each, some channels in their order. */
+template <int C, bool Isolates>
+__device__ inline void store_two(const MapPlane &plane, ChannelOrder order, int begin, int end,
+                                 const TwoPixels &two, __half *to, int step)
 {
-  Weighed<C> left, right;
+  const bool translucent = order.weights > (Isolates ? 1 : 0);
+  Weighed<C, Isolates> left, right;
 
-  weigh<C>(plane, pixel[0], map[0], left);
-  weigh<C>(plane, pixel[1], map[1], right);
-#pragma unroll 1
-  for (int i = begin; i < end; i++, to += step)
-    *(uint32_t *)to = channel_of_two<C>(left, right, order.channel(i));
+  weigh<C, Isolates>(plane, two.pixel[0], Isolates ? two.map & 0xffff : 0, translucent, left);
+  weigh<C, Isolates>(plane, two.pixel[1], Isolates ? two.map >> 16 : 0, translucent, right);
+#pragma unroll
+  for (int c = 0; c < C + (Isolates ? 1 : 0); c++) {
+    const int i = order.place(channel_of<C>(plane, c));
+
+    if (i >= begin && i < end)
+      *(uint32_t *)(to + (i - begin) * step) = channel_of_two<C, Isolates>(left, right, c);
+  }
 }
 
-/* Channel `c` of four pixels beside each other, as biased halves: see centred_halves. */
+/* By a warp a row, so many of its rows at a time as `load` has under way together. */
+template <int C, bool Isolates, int AtATime, typename Load>
+__device__ inline void load_rows(const MapPlane &plane, ChannelOrder order, int begin, int end,
+                                 const Window &window, __half *to, const Load &load)
+{
+  constexpr int kRows = kThreads / 32;
+
+#pragma unroll 1
+  for (int first = (int)threadIdx.x / 32; first < window.rows; first += AtATime * kRows) {
+    TwoPixels two[AtATime];
+
+#pragma unroll
+    for (int i = 0; i < AtATime; i++)
+      load(first + i * kRows, two[i]);
+#pragma unroll
+    for (int i = 0; i < AtATime; i++)
+      store_two<C, Isolates>(plane, order, begin, end, two[i],
+                             to + (first + i * kRows) * window.pitch, window.texels());
+  }
+}
+
+/* Channel `c` of four pixels beside each other, as halves of 1024 more: see halves_less. */
 template <int C> __device__ inline uint2 biased_four(const uint32_t (&words)[C], int c)
 {
   constexpr uint32_t kBias = 0x64646464u;
@@ -194,13 +193,10 @@ __device__ inline void load_frame(const MapJob &job, const MapPlane &plane, Chan
                                   int begin, int end, int x0, int y0, const Window &window,
                                   __half *shared)
 {
-  constexpr int kAtATime = 4, kRows = kThreads / 32;
-  const int pair = (int)threadIdx.x % 32, x = x0 + 2 * pair, step = window.texels();
-  const bool only_map = end - begin == 1 && order.channel(begin) == C;
-  __half *to = shared + 2 * pair;
-
+  const int pair = (int)threadIdx.x % 32, x = x0 + 2 * pair;
   const bool inside =
       x0 >= 0 && x0 + columns_of(0) <= plane.width && y0 >= 0 && y0 + window.rows <= plane.height;
+  __half *to = shared + 2 * pair;
 
   if constexpr (C != 3 && !Isolates) {
     if (order.weights == 0 && plane.vector &&
@@ -211,37 +207,23 @@ __device__ inline void load_frame(const MapJob &job, const MapPlane &plane, Chan
   }
   if (pair >= columns_of(0) / 2)
     return;
-  const int column[2] = {fold_index(job.border, x, plane.width),
-                         fold_index(job.border, x + 1, plane.width)};
-#pragma unroll 1
-  for (int first = (int)threadIdx.x / 32; first < window.rows; first += kAtATime * kRows) {
-    uint32_t pixel[kAtATime][2], map[kAtATime][2];
-
-#pragma unroll
-    for (int i = 0; i < kAtATime; i++) {
-      const int row = first + i * kRows;
-
-      if (Isolates && inside) {
-        load_two<C>(plane, x, y0 + row, only_map, pixel[i], map[i]);
-        continue;
-      }
-      const int y = fold_index(job.border, y0 + row, plane.height);
-#pragma unroll
-      for (int k = 0; k < 2; k++) {
-        pixel[i][k] = pixel_folded<C>(plane, column[k], y);
-        map[i][k] = Isolates ? map_folded(plane, column[k], y) : 0;
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < kAtATime; i++) {
-      __half *row = to + (first + i * kRows) * window.pitch;
-
-      if (Isolates)
-        store_two_weighted<C>(plane, order, begin, end, pixel[i], map[i], row, step);
-      else
-        store_two<C>(plane, order, begin, end, pixel[i][0], pixel[i][1], row, step);
-    }
+  if (inside) {
+    load_rows<C, Isolates, kInnerRows>(
+        plane, order, begin, end, window, to,
+        [&](int row, TwoPixels &two) { load_inner<C, Isolates>(plane, x, y0 + row, two); });
+    return;
   }
+  const int left = fold_index(job.border, x, plane.width);
+  const int right = fold_index(job.border, x + 1, plane.width);
+  load_rows<C, Isolates, kOuterRows>(
+      plane, order, begin, end, window, to, [&](int row, TwoPixels &two) {
+        const int y = fold_index(job.border, y0 + row, plane.height);
+
+        two.pixel[0] = pixel_folded<C>(plane, left, y);
+        two.pixel[1] = pixel_folded<C>(plane, right, y);
+        if (Isolates)
+          two.map = map_folded(plane, left, y) | map_folded(plane, right, y) << 16;
+      });
 }
 
 __device__ inline int inside(int i, int first, int count)
@@ -319,7 +301,7 @@ __device__ inline void load_image(const MipImage &image, const __half *texels, C
 
 /* Starts loading the texels around a tile, of some channels in their order; how many there are. */
 template <int C, bool Isolates>
-__device__ inline int load_texels(const MmaJob &job, const MapPlane &plane, const MipImage &from,
+__device__ inline int load_texels(const FrameJob &job, const MapPlane &plane, const MipImage &from,
                                   ChannelOrder order, int begin, int end, int x0, int y0,
                                   __half *to)
 {
@@ -337,10 +319,10 @@ __device__ inline int load_texels(const MmaJob &job, const MapPlane &plane, cons
 
 /* The same of the images of some groups, to the end. */
 template <int C, bool Isolates>
-__device__ inline void load_groups(const MmaJob &job, const MapPlane &plane, const MmaPlane &plan,
-                                   unsigned recorded, unsigned groups, unsigned batch,
-                                   ChannelOrder order, int begin, int end, int x0, int y0,
-                                   __half *to)
+__device__ inline void load_groups(const FrameJob &job, const MapPlane &plane,
+                                   const PlanePlan &plan, unsigned recorded, unsigned groups,
+                                   unsigned batch, ChannelOrder order, int begin, int end, int x0,
+                                   int y0, __half *to)
 {
   constexpr int kMost = C == 4 && Isolates ? 5 : 4;
   const MipWindow *next = job.tiles[blockIdx.x].window;
@@ -386,17 +368,16 @@ __device__ inline void await_texels()
   __syncthreads();
 }
 
-/* What does not fit into shared memory at once, `N` channels. Inlined, it would take registers from
- * all others.
- */
-template <int C, bool Isolates, int N>
-__device__ __noinline__ void load_next(const MmaJob &job, const MapPlane &plane,
-                                       const MmaPlane &plan, unsigned recorded, unsigned groups,
+/* One channel of what does not fit into shared memory at once. Inlined, it would take registers
+ * from all others. */
+template <int C, bool Isolates>
+__device__ __noinline__ void load_next(const FrameJob &job, const MapPlane &plane,
+                                       const PlanePlan &plan, unsigned recorded, unsigned groups,
                                        unsigned batch, ChannelOrder order, int channel, int x0,
                                        int y0, __half *to)
 {
   __syncthreads();
-  load_groups<C, Isolates>(job, plane, plan, recorded, groups, batch, order, channel, channel + N,
+  load_groups<C, Isolates>(job, plane, plan, recorded, groups, batch, order, channel, channel + 1,
                            x0, y0, to);
   await_texels();
 }

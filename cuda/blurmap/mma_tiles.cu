@@ -218,7 +218,7 @@ template <int C> __device__ inline void copy_strip(const MapPlane &plane, const 
 /* ---- tiles ---- */
 
 template <int C, bool Isolates>
-__device__ inline ChannelOrder order_of(const MmaJob &job, const MapPlane &plane)
+__device__ inline ChannelOrder order_of(const FrameJob &job, const MapPlane &plane)
 {
   const bool opaque =
       C < 4 || plane.alpha < 0 || (!job.always_transparent && *job.transparent != job.frame);
@@ -231,7 +231,7 @@ __device__ inline ChannelOrder order_of(const MmaJob &job, const MapPlane &plane
 
 /* The levels of a strip that its record does not hold: lists kLevelsInShared of them after the
  * first `skip`. */
-__device__ __noinline__ void list_more_levels(const MmaJob &job, const MmaPlane &plan, int x0,
+__device__ __noinline__ void list_more_levels(const FrameJob &job, const PlanePlan &plan, int x0,
                                               int y0, int skip, StripLevel *levels)
 {
   const uint4 *bits = job.levels + (size_t)blockIdx.x * (kThreads / 32);
@@ -247,8 +247,8 @@ __device__ __noinline__ void list_more_levels(const MmaJob &job, const MmaPlane 
 
 /* What a warp blends. */
 struct StripWork {
-  const MmaJob &job;
-  const MmaPlane &plan;
+  const FrameJob &job;
+  const PlanePlan &plan;
   int x0, y0; /* of the tile */
   int count;  /* levels */
   StripLevel *levels;
@@ -281,14 +281,14 @@ struct StripWork {
   }
 };
 
-__device__ inline const uint4 *strip_of_warp(const MmaJob &job)
+__device__ inline const uint4 *strip_of_warp(const FrameJob &job)
 {
   return (const uint4 *)&job.strips[blockIdx.x * (kThreads / 32) + threadIdx.x / 32];
 }
 
 /* Puts the warp's strip record into shared memory: `early` is what the lane loaded of its first
  * kEarlyLevels + 1 words. Returns the record's count and copies. */
-__device__ inline uint2 take_record(const MmaJob &job, const uint4 &early, StripLevel *record)
+__device__ inline uint2 take_record(const FrameJob &job, const uint4 &early, StripLevel *record)
 {
   const int lane = (int)threadIdx.x % 32;
 
@@ -304,7 +304,7 @@ __device__ inline uint2 take_record(const MmaJob &job, const uint4 &early, Strip
   return head;
 }
 
-__device__ inline void load_lods(const MmaJob &job, Halves &lods)
+__device__ inline void load_lods(const FrameJob &job, Halves &lods)
 {
 #pragma unroll
   for (int half = 0; half < 2; half++) {
@@ -317,13 +317,6 @@ __device__ inline void load_lods(const MmaJob &job, Halves &lods)
   }
 }
 
-/* What of a tile is in shared memory at a time. */
-struct Residency {
-  bool whole;      /* all windows, all channels */
-  bool colours;    /* all windows of one channel that weighs, or of all colours */
-  bool by_channel; /* all windows of one channel; else one window of one channel */
-};
-
 /* A result's codes: of what is weighed after it is divided. */
 template <bool Weighed>
 __device__ inline void finish_channel(const Halves &result, const MapPlane &plane, int channel,
@@ -335,20 +328,22 @@ __device__ inline void finish_channel(const Halves &result, const MapPlane &plan
     finish(result, plane.centre[channel], codes);
 }
 
-/* All colours at a time, from windows of `channels` that begin with `first` others. */
-template <int C, bool Weighed>
-__device__ inline void blend_colours(const StripWork &work, const MapPlane &plane,
-                                     const Halves &lods, unsigned needed, const ChannelOrder &order,
-                                     int channels, int first, const float4 *inverse,
-                                     Codes (&codes)[C])
+/* All channels at a time, where none weighs, or, isolating, the map alone. */
+template <int C, bool Isolates>
+__device__ inline void blend_together(const StripWork &work, const MapPlane &plane,
+                                      const Halves &lods, unsigned needed,
+                                      const ChannelOrder &order, float4 *inverse, Codes (&codes)[C])
 {
-  Halves result[kColours<C>] = {};
+  constexpr int kMaps = Isolates ? 1 : 0, kChannels = kMaps + kColours<C>;
+  Halves result[kChannels] = {};
 
-  work.template add_levels<kColours<C>>(lods, needed, (unsigned)channels, (unsigned)first, !Weighed,
-                                        result);
+  work.template add_levels<kChannels>(lods, needed, kChannels, 0, true, result);
+  if (Isolates)
+    invert(result[0], 0.0f, kLeastWeight, inverse);
 #pragma unroll
   for (int c = 0; c < kColours<C>; c++)
-    finish_channel<Weighed>(result[c], plane, order.first + c, Weighed, inverse, codes[c]);
+    finish_channel<Isolates>(result[kMaps + c], plane, order.first + c, Isolates, inverse,
+                             codes[c]);
 }
 
 /* Takes over weight `i` of those before colours; where a plane has alpha, also its codes. */
@@ -365,19 +360,22 @@ __device__ inline void take_weight(const Halves &weights, int i, float4 *inverse
   }
 }
 
-/* One channel after another, those that weigh first, or colours together; in the end each colour
- * has moved to its place. */
+/* What of a tile is in shared memory at a time. */
+struct Residency {
+  bool whole;      /* all windows, all channels */
+  bool by_channel; /* all windows of one channel; else one window of one channel */
+};
+
+/* One channel after another, those that weigh first; in the end each colour has moved to its place.
+ */
 template <int C, bool Isolates>
 __device__ inline void
 blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip, const Halves &lods,
                unsigned recorded, unsigned needed, const Residency &residency,
                const ChannelOrder &order, float4 *inverse, __half *shared, Codes (&codes)[C])
 {
-  const bool together = Isolates && (kColours<C>) > 1 && residency.colours;
-  const int apart = together ? order.weights : order.count;
-
 #pragma unroll 1
-  for (int i = 0; i < apart; i++) {
+  for (int i = 0; i < order.count; i++) {
     Halves result[1] = {};
     unsigned left = needed;
 
@@ -385,8 +383,8 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
       const unsigned batch = residency.whole || residency.by_channel ? left : left & (0 - left);
 
       if (!residency.whole)
-        load_next<C, Isolates, 1>(work.job, plane, work.plan, recorded, needed, batch, order, i,
-                                  work.x0, work.y0, shared);
+        load_next<C, Isolates>(work.job, plane, work.plan, recorded, needed, batch, order, i,
+                               work.x0, work.y0, shared);
       work.template add_levels<1>(lods, batch,
                                   residency.whole        ? (unsigned)order.count
                                   : residency.by_channel ? 1
@@ -407,14 +405,6 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
     finish_channel<C == 4 || Isolates>(result[0], plane, order.channel(i), order.weights > 0,
                                        inverse, codes[kColours<C> - 1]);
   }
-  if (together) {
-    if (!residency.whole)
-      load_next<C, Isolates, kColours<C>>(work.job, plane, work.plan, recorded, needed, needed,
-                                          order, apart, work.x0, work.y0, shared);
-    blend_colours<C, Isolates>(work, plane, lods, needed, order,
-                               residency.whole ? order.count : kColours<C>,
-                               residency.whole ? apart : 0, inverse, codes);
-  }
   if (work.count == 0)
     copy_strip<C>(plane, strip);
   else
@@ -423,8 +413,8 @@ blend_channels(const StripWork &work, const MapPlane &plane, const Strip &strip,
 
 /* The CTA's tile, with its record and what the lane loaded of the strip's. */
 template <int C, bool Isolates>
-__device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const uint4 &of_strip,
-                                 const MapPlane &plane, const MmaPlane &plan, __half *shared)
+__device__ inline void make_tile(const FrameJob &job, const uint4 &of_tile, const uint4 &of_strip,
+                                 const MapPlane &plane, const PlanePlan &plan, __half *shared)
 {
   constexpr int kTexels = kSharedTexels<Isolates>;
   const int warp = (int)threadIdx.x / 32;
@@ -444,8 +434,7 @@ __device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const 
   const int room = kTexels - ((C == 4 || Isolates) && order.weights > 0
                                   ? kBlocks * kThreads * (int)(sizeof(float4) / sizeof(__half)) + 8
                                   : 0);
-  const Residency residency = {order.count * texels <= room, kColours<C> * texels <= room,
-                               texels <= room};
+  const Residency residency = {order.count * texels <= room, texels <= room};
   if (residency.whole && needed)
     load_groups<C, Isolates>(job, plane, plan, recorded, needed, needed, order, 0, order.count, x0,
                              y0, shared);
@@ -465,8 +454,8 @@ __device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const 
 #pragma unroll
   for (int block = 0; block < kBlocks; block++)
     codes[C - 1][block] = 0xffffffffu;
-  if (!Isolates && (kColours<C>) > 1 && residency.whole && order.weights == 0) {
-    blend_colours<C, Isolates>(work, plane, lods, needed, order, kColours<C>, 0, inverse, codes);
+  if ((Isolates || (kColours<C>) > 1) && residency.whole && order.weights == (Isolates ? 1 : 0)) {
+    blend_together<C, Isolates>(work, plane, lods, needed, order, inverse, codes);
     store_strip<C>(plane, strip, lods, codes, order.first);
   } else {
     blend_channels<C, Isolates>(work, plane, strip, lods, recorded, needed, residency, order,
@@ -477,7 +466,7 @@ __device__ inline void make_tile(const MmaJob &job, const uint4 &of_tile, const 
 /* Planes have `A` or `B` channels. */
 template <int A, int B, bool Isolates>
 __global__ void __launch_bounds__(kThreads, kTileCtasOfSm)
-    blend_tiles_kernel(const __grid_constant__ MmaJob job)
+    blend_tiles_kernel(const __grid_constant__ FrameJob job)
 {
 #ifdef CF_HAVE_MMA
   extern __shared__ __align__(16) __half shared[];
@@ -510,14 +499,14 @@ int tile_shared_bytes_of_sm(bool isolates)
   return kTileCtasOfSm * (shared_bytes(isolates) + kReserved);
 }
 
-template <bool Isolates> static void (*tiles_kernel(int channels))(MmaJob)
+template <bool Isolates> static void (*tiles_kernel(int channels))(FrameJob)
 {
   return channels == 4   ? blend_tiles_kernel<4, 4, Isolates>
          : channels == 3 ? blend_tiles_kernel<3, 3, Isolates>
                          : blend_tiles_kernel<1, 2, Isolates>;
 }
 
-bool blend_tiles(const MmaJob *job, void *stream, CfStatus *status)
+bool blend_tiles(const FrameJob *job, void *stream, CfStatus *status)
 {
   const int channels = job->map.plane[0].channels;
 

@@ -3,7 +3,7 @@
  * The weights that lead from texels to the samples of a level, in the order in which the threads of
  * a warp hold them.
  */
-#include "cuda/blurmap/mma_types.cuh"
+#include "cuda/blurmap/frame_types.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/int_math.cuh"
 
@@ -33,18 +33,10 @@ typedef struct {
   int first, last; /* texels that samples take something of, from that of the first sample on */
 } Reach;
 
-/* Of what pass does: 3/4 the first time, then 5/4 in units that double each time. */
-double variance_of(int log)
-{
-  const double size = 1 << log;
-
-  return log == 0 ? 0.0 : 0.75 + 5.0 / 12 * (size * size - 4);
-}
-
 /* How far from a sample texels count. */
 double reach_of(double sigma, int log, double *rest)
 {
-  *rest = sqrt(sigma * sigma - variance_of(log));
+  *rest = sqrt(sigma * sigma - mip_variance12(log) / 12.0);
   return log == 0 ? cf_gaussian_radius(sigma) : CUT * *rest;
 }
 

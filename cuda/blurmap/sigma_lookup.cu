@@ -2,8 +2,8 @@
  *
  * Where the samples of tiles on tensor cores lie among the levels of a blur map.
  */
-#include "cuda/blurmap/mma_device.cuh"
-#include "cuda/blurmap/sigma_lookup_per_sample.cuh"
+#include "cuda/blurmap/device.cuh"
+#include "cuda/blurmap/map_values.cuh"
 #include "cuda/blurmap/tile_records.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/int_math.cuh"
@@ -17,79 +17,41 @@ namespace cf::blurmap
 namespace
 {
 
-/* m of column `x` in rows y0.. of a plane, where the picture's luma or alpha is the map. With
- * `Subsampled` a sample counts 2x2 luma pixels, at the edges or along an axis that is not
- * subsampled some of them twice. Rows and columns beyond the picture read its last ones. */
-template <bool Subsampled>
-__device__ inline void picture_rows(const MapJob &job, const MapPlane &plane, int x, int y0,
-                                    float (&m)[kLookupRows])
+constexpr unsigned kNoLod = 65535; /* lod of what is copied, or not made */
+
+constexpr unsigned kSteps = (unsigned)(1 / kLodStep); /* from one level to the next */
+
+/* Words of a row of lods, so that those of eight rows lie in different banks. */
+constexpr int kLodPitch = kTileColumns / 2 + 4;
+
+struct Shared {
+  CfTileShapes shapes;
+  uint4 of_strips[kThreads / 32]; /* bits of the levels of each warp's strip */
+  float lod[CF_BLUR_TABLE + 2];   /* of a plane's table */
+  /* Of each warp: whether it has samples of a level, and lods, in pairs. */
+  alignas(16) uint8_t used[kThreads / 32][CF_BLUR_LEVELS + 16];
+  alignas(16) uint32_t pair[kThreads / 32][kStripRows][kLodPitch];
+};
+
+/* Among the levels; kNoLod if that is the level that copies. */
+__device__ inline unsigned rounded_lod(const MapPlane &plane, const float *table, float m)
 {
-  const int left = min(x << plane.shift_x, job.luma_width - 1),
-            right = min(left + plane.shift_x, job.luma_width - 1);
+  const unsigned lod = (unsigned)fmaf(lod_of(table, m), 1 / kLodStep, 0.5f);
 
-#pragma unroll 1
-  for (int i = 0; i < job.mixer.terms; i++) {
-    const MapPlane &of = job.of_mixer[i];
-    const uint8_t *channel = of.source + job.mixer.term[i].channel;
-    int sum[kLookupRows];
-
-#pragma unroll
-    for (int k = 0; k < kLookupRows; k++) {
-      const int top = min((y0 + k) << plane.shift_y, job.luma_height - 1);
-      const uint8_t *row = channel + (ptrdiff_t)top * of.source_stride;
-
-      sum[k] = __ldg(row + left * of.channels);
-      if (Subsampled) {
-        const int bottom = min(top + plane.shift_y, job.luma_height - 1);
-        const uint8_t *below = channel + (ptrdiff_t)bottom * of.source_stride;
-
-        sum[k] += __ldg(row + right * of.channels) + __ldg(below + left * of.channels) +
-                  __ldg(below + right * of.channels);
-      }
-    }
-#pragma unroll
-    for (int k = 0; k < kLookupRows; k++)
-      m[k] += job.mixer.term[i].weight * (float)sum[k] * (Subsampled ? 0.25f : 1.0f);
-  }
-#pragma unroll
-  for (int k = 0; k < kLookupRows; k++)
-    m[k] = __saturatef(m[k]);
+  return plane.copy >= 0 && lod == (unsigned)plane.copy * kSteps ? kNoLod : lod;
 }
 
-/* m of column `x` in rows y0..; what it says outside the plane is not used. */
-__device__ inline void map_rows(const MapJob &job, const MapPlane &plane,
-                                const CfTileShapes &shapes, int x, int y0, float (&m)[kLookupRows])
+/* Notes the one or two levels of a lod. The last is no level, but stands for copies. */
+__device__ inline void note(uint8_t *used, unsigned lod)
 {
-#pragma unroll
-  for (int k = 0; k < kLookupRows; k++)
-    m[k] = job.mixer.offset;
-  if (job.mode == CF_MAP_LUMA || job.mode == CF_MAP_ALPHA) {
-    if (plane.shift_x | plane.shift_y)
-      picture_rows<true>(job, plane, x, y0, m);
-    else
-      picture_rows<false>(job, plane, x, y0, m);
-  } else if (job.mode == CF_MAP_FILE) {
-#pragma unroll
-    for (int k = 0; k < kLookupRows; k++)
-      m[k] = cf_map_bilinear(&plane.shape, job.values, x, y0 + k);
-  } else if (job.mode == CF_MAP_NONE) {
-#pragma unroll 1
-    for (int k = 0; k < kLookupRows; k++) {
-      const float here = region_map(job, plane, shapes, x, y0 + k);
-#pragma unroll
-      for (int i = 0; i < kLookupRows; i++)
-        m[i] = i == k ? here : m[i];
-    }
-  } else {
-#pragma unroll
-    for (int k = 0; k < kLookupRows; k++)
-      m[k] = cf_map_analytic(&plane.shape, x, y0 + k);
-  }
+  static_assert(kNoLod / kSteps == (unsigned)kCopiedBit, "the level that stands for copies");
+  used[lod / kSteps] = 1;
+  used[(lod + kSteps - 1) / kSteps] = 1;
 }
 
 /* Finds a strip's lods; bits of its levels. Rows that are not made cost nothing: the last row
  * of tiles is rarely whole. */
-__device__ inline uint4 look_up_strip(const MmaJob &job, const MapPlane &plane, int x0, int y0,
+__device__ inline uint4 look_up_strip(const FrameJob &job, const MapPlane &plane, int x0, int y0,
                                       Shared *shared)
 {
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, x = x0 + lane;
@@ -103,7 +65,7 @@ __device__ inline uint4 look_up_strip(const MmaJob &job, const MapPlane &plane, 
     float m[kLookupRows];
 
     if (y0 + first < plane.end && y0 + first + kLookupRows > plane.first)
-      map_rows(job.map, plane, shared->shapes, x, y0 + first, m);
+      map_rows<uint8_t>(job.map, plane, shared->shapes, x, y0 + first, m);
 #pragma unroll
     for (int k = 0; k < kLookupRows; k++) {
       const int row = first + k;
@@ -148,7 +110,7 @@ __device__ inline int most_levels(const uint4 *of_warps)
 }
 
 /* The records of tile number `index` of the order. */
-__device__ inline void look_up_tile(const MmaJob &job, int index, int p, int tile, Shared *shared)
+__device__ inline void look_up_tile(const FrameJob &job, int index, int p, int tile, Shared *shared)
 {
   const MapPlane &plane = job.map.plane[p];
   const int x0 = tile_x(plane, tile), y0 = tile_y(plane, tile);
@@ -157,11 +119,7 @@ __device__ inline void look_up_tile(const MmaJob &job, int index, int p, int til
   uint4 *lods = job.lods + (size_t)of_all * 2 * 32 + threadIdx.x % 32;
   uint4 *of_warps = shared->of_strips;
 
-  if (job.map.mode == CF_MAP_NONE)
-    cf_find_shapes(job.map.list,
-                   {x0 << plane.shift_x, y0 << plane.shift_y, (x0 + kTileColumns) << plane.shift_x,
-                    (y0 + kTileRows) << plane.shift_y},
-                   &shared->shapes);
+  find_shapes(job.map, plane, x0, y0, kTileColumns, kTileRows, &shared->shapes);
   const uint4 bits = look_up_strip(job, plane, x0, y0 + warp * kStripRows, shared);
   const unsigned first = (unsigned)first_level(LevelBits(bits));
 #pragma unroll
@@ -178,7 +136,7 @@ __device__ inline void look_up_tile(const MmaJob &job, int index, int p, int til
     job.levels[of_all] = of_warps[warp] = bits;
   __syncthreads();
 
-  const MmaPlane &plan = job.plane[p];
+  const PlanePlan &plan = job.plane[p];
   const LevelBits tile_levels(of_warps);
   const TileGroups groups(plan, tile_levels, y0);
   if (warp == 0)
@@ -194,7 +152,7 @@ __device__ inline void look_up_tile(const MmaJob &job, int index, int p, int til
 }
 
 __global__ void __launch_bounds__(kThreads, kLookupCtasOfSm)
-    sigma_lookup_kernel(const __grid_constant__ MmaJob job)
+    sigma_lookup_kernel(const __grid_constant__ FrameJob job)
 {
   __shared__ Shared shared;
   int plane = -1;
@@ -207,7 +165,7 @@ __global__ void __launch_bounds__(kThreads, kLookupCtasOfSm)
     __syncthreads();
     if (p != plane) {
       for (int k = (int)threadIdx.x; k < CF_BLUR_TABLE + 2; k += kThreads)
-        shared.lod[k] = __ldg(&job.map.plane[p].table->lod[k]);
+        shared.lod[k] = __ldg(&job.map.plane[p].lod[k]);
       __syncthreads();
     }
     plane = p;
@@ -255,14 +213,14 @@ __global__ void __launch_bounds__(kSortThreads)
 
 } // namespace
 
-bool look_up_sigma(const MmaJob *job, int multiprocessors, void *stream, CfStatus *status)
+bool look_up_sigma(const FrameJob *job, int multiprocessors, void *stream, CfStatus *status)
 {
   return launch_mma(sigma_lookup_kernel, job,
                     smaller(multiprocessors * kLookupCtasOfSm, job->tile_count), 0, stream,
                     "reading a blur map", status);
 }
 
-bool sort_tiles(const MmaJob *job, unsigned *order, void *stream, CfStatus *status)
+bool sort_tiles(const FrameJob *job, unsigned *order, void *stream, CfStatus *status)
 {
   sort_tiles_kernel<<<1, kSortThreads, 0, (cudaStream_t)stream>>>(job->tiles, job->tile_count,
                                                                   order);

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cuda/blurmap/mma_device.cuh"
+#include "cuda/blurmap/device.cuh"
 
 namespace cf::blurmap
 {
@@ -96,7 +96,7 @@ struct TileGroups {
   int log_x, log_y;
   int texels, at; /* of a channel, and up to its end; none if the tile does not need them */
 
-  static __device__ unsigned groups_of(const MmaPlane &plan, const LevelBits &levels)
+  static __device__ unsigned groups_of(const PlanePlan &plan, const LevelBits &levels)
   {
     const int lane = (int)threadIdx.x % 32;
     unsigned groups = 0;
@@ -109,7 +109,7 @@ struct TileGroups {
     return or_of_warp(groups);
   }
 
-  __device__ TileGroups(const MmaPlane &plan, unsigned groups, int y0) : needed(groups)
+  __device__ TileGroups(const PlanePlan &plan, unsigned groups, int y0) : needed(groups)
   {
     const int lane = (int)threadIdx.x % 32;
 
@@ -127,7 +127,7 @@ struct TileGroups {
     }
   }
 
-  __device__ TileGroups(const MmaPlane &plan, const LevelBits &tile_levels, int y0)
+  __device__ TileGroups(const PlanePlan &plan, const LevelBits &tile_levels, int y0)
       : TileGroups(plan, groups_of(plan, tile_levels), y0)
   {
   }
@@ -138,7 +138,7 @@ struct TileGroups {
   }
 
   /* What the tile's block has to load. */
-  __device__ void describe(const MmaPlane &plan, int plane, int levels, int x0, int y0,
+  __device__ void describe(const PlanePlan &plan, int plane, int levels, int x0, int y0,
                            TileRecord *tile) const
   {
     const int lane = (int)threadIdx.x % 32;
@@ -210,7 +210,7 @@ struct TileGroups {
   }
 
   /* Lists the levels of a strip, `room` at most after the first `skip`; how many it has. */
-  __device__ int list(const MmaPlane &plan, const LevelBits &levels, int x0, int y0, int strip_y,
+  __device__ int list(const PlanePlan &plan, const LevelBits &levels, int x0, int y0, int strip_y,
                       int skip, int room, StripLevel *entries) const
   {
     const int lane = (int)threadIdx.x % 32, first = first_level(levels);

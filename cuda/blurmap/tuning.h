@@ -14,14 +14,11 @@ namespace cf::blurmap
  * twice; the most at which all CTAs are resident at once are taken. */
 constexpr int kLeastFrameRows = 2, kMostFrameRows = 16;
 
-/* CTAs of an SM, by the channels of a plane: what registers allow without spills. */
-constexpr int frame_ctas_of_sm(int channels)
+/* CTAs of an SM: what registers allow without spills. */
+constexpr int frame_ctas_of_sm(bool isolates)
 {
-  return channels < 3 ? 6 : 8;
+  return isolates ? 6 : 8;
 }
-
-/* The same where samples count by the map. */
-constexpr int kWeightedCtasOfSm = 6;
 
 /* --- mma: mips from mips --- */
 
@@ -47,6 +44,10 @@ constexpr int kTileCtasOfSm = 4;
  * or one image of one channel. */
 template <bool Isolates> constexpr int kSharedTexels = (Isolates ? 20 : 16) * 1024;
 
+/* Rows of the frame that a warp loads at a time, inside of the plane and at its sides, where code
+ * is long. */
+constexpr int kInnerRows = 12, kOuterRows = 4;
+
 constexpr int kRecordLevels = 31;   /* of a strip that its record lists */
 constexpr int kEarlyLevels = 7;     /* of these, that are loaded before their number is known */
 constexpr int kRecordWindows = 3;   /* of a tile that its record lists */
@@ -54,10 +55,6 @@ constexpr int kLevelsInShared = 32; /* of a strip in shared memory at a time */
 
 /* --- fp32 --- */
 
-constexpr int kFp32LevelsCtasOfSm = 3;
-
-/* Coarse samples along a row that a CTA of the pyramid makes at least, and how many parts of the
- * work each SM gets at least. */
-constexpr int kLeastSegment = 128, kPartsOfSm = 16;
+constexpr int kFp32CtasOfSm = 5;
 
 } // namespace cf::blurmap

@@ -88,7 +88,6 @@ bool may_vary(const CfBlurField *field)
   return field->params.sigma_relative > 0.0 || cf_blur_field_varies(field, nullptr, &uniform);
 }
 
-/* Allocates what jobs of this field need, so that run() need not. */
 bool prepare_map(State *state, CfStatus *status)
 {
   if (!state->map)
@@ -101,7 +100,7 @@ bool run_map(State *state, const CfJob *job, CfStatus *status)
   if (!cf_cuda_blur_map_run(state->map, &state->field, state->field_changed, job, status))
     return false;
   state->field_changed = false;
-  state->algorithm = "levels";
+  state->algorithm = cf_cuda_blur_map_algorithm(state->map);
   return true;
 }
 

@@ -50,6 +50,11 @@ static void expect_image(CfTest *test, const CfMipPlane *plane, const CfMipArea 
   const int from_y = image->parent < 0 ? 0 : plane->image[image->parent].log_y;
   CF_EXPECT(test, image->log_x - from_x <= 1 && image->log_y - from_y <= 1, "parent %d",
             image->parent);
+  /* An axis is halved by other taps the first time, which only the frame knows. */
+  CF_EXPECT(test,
+            image->parent < 0 ||
+                ((from_x > 0 || image->log_x == 0) && (from_y > 0 || image->log_y == 0)),
+            "an axis halved first in parent %d", image->parent);
   CF_EXPECT(test, image->first_x % CF_MIP_ALIGNMENT == 0 && image->width % CF_MIP_ALIGNMENT == 0,
             "columns from %d on, %d", image->first_x, image->width);
   CF_EXPECT(test, image->pitch >= image->width && image->pitch % 8 == 0 && image->at % 8 == 4,

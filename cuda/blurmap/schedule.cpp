@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps on tensor cores, on the host: the plan of the levels, where images and records lie, and
- * the launches of a frame.
+ * Blur maps on the host: the plan of the levels, where images, records and maps lie, and the
+ * launches of a frame.
  */
-#include "cuda/blurmap/mma_types.cuh"
+#include "cuda/blurmap/frame_types.cuh"
 #include "cuda/common/int_math.cuh"
 
 #include <stdlib.h>
@@ -15,27 +15,28 @@ namespace cf::blurmap
 namespace
 {
 
-/* Of a picture along each axis, where texels are larger than samples. */
+/* Of a picture along each axis, where texels are larger than samples and are halves: where there
+ * are few, each counts many times, and so do its rounding errors. */
 constexpr int kLeastTexels = 4;
 
-/* The most that a level's weights take, in uint4: of 8 variants down in 2 blocks of 32, and 4
- * across in 2 blocks of 64. */
-constexpr size_t kMostLevelWeights = 8 * 2 * 32 + 4 * 2 * 64;
-
 constexpr int kWarps = kThreads / 32;
+
+constexpr size_t kRowAlignment = 256;
 
 } // namespace
 
 /* Device memory is only ever used in the order of one stream. */
-struct MmaState {
+struct Schedule {
   CfVideo video;
   CfDevice *device;
   int planes, border;
   bool isolates;
+  bool mma_serves; /* the GPU and the format allow it */
+  bool mma;        /* and the levels are accurate; else tiles are made in fp32 */
 
   /* The levels, for which `weights` are sent to the device once. */
   CfMipPlane mips[CF_MAX_PLANES];
-  MmaPlane plane[CF_MAX_PLANES];
+  PlanePlan plane[CF_MAX_PLANES];
   WeightList weights;
   bool weights_sent;
 
@@ -47,30 +48,32 @@ struct MmaState {
   int ctas[CF_MIP_LOGS];         /* of the launch for each depth */
   MipDownsample downsample[CF_MAX_PLANES * CF_MIP_IMAGES];
 
+  bool maps_read;
   bool found;   /* LODs and records, for these rows */
   bool ordered; /* by cost */
   unsigned frame;
 
-  MmaPlane *device_plane;
+  PlanePlan *device_plane;
   MipDownsample *device_downsample;
   uint4 *device_weights;
-  size_t device_weights_room;
+  size_t device_weights_bytes;
   uint4 *lods, *levels;
   StripRecord *strips;
   TileRecord *tiles;
   unsigned *order;
   unsigned *transparent;
+  uint8_t *maps; /* MapPlane.map of each plane; NULL before they isolate */
 };
 
 namespace
 {
 
-const CfPlaneFormat *plane_format(const MmaState *state, int p)
+const CfPlaneFormat *plane_format(const Schedule *state, int p)
 {
   return &cf_format_info(state->video.format)->plane[p];
 }
 
-int texel_channels(const MmaState *state, int p)
+int texel_channels(const Schedule *state, int p)
 {
   return plane_format(state, p)->channels + (state->isolates ? 1 : 0);
 }
@@ -83,9 +86,24 @@ bool same_levels(const CfBlurLevels *a, const CfBlurLevels *b)
          memcmp(a->level, b->level, (size_t)a->count * sizeof a->level[0]) == 0;
 }
 
-bool plan_plane(MmaState *state, int p, const CfBlurLevels *const *levels, CfStatus *status)
+bool mma_suits(const Schedule *state, int p, const CfBlurLevels *levels)
 {
-  MmaPlane *plane = &state->plane[p];
+  const int width = cf_plane_width(&state->video, p), height = cf_plane_height(&state->video, p);
+  bool suits = true;
+
+  for (int i = 0; i < levels->count; i++) {
+    const int log_x = cf_mip_log(levels->level[i].horizontal);
+    const int log_y = cf_mip_log(levels->level[i].vertical);
+
+    suits = suits && (log_x == 0 || width >> log_x >= kLeastTexels) &&
+            (log_y == 0 || height >> log_y >= kLeastTexels);
+  }
+  return suits;
+}
+
+bool plan_plane(Schedule *state, int p, const CfBlurLevels *const *levels, CfStatus *status)
+{
+  PlanePlan *plane = &state->plane[p];
   const CfMipPlane *mips = &state->mips[p];
 
   cf_mips_choose(&state->mips[p], levels[p]);
@@ -99,10 +117,12 @@ bool plan_plane(MmaState *state, int p, const CfBlurLevels *const *levels, CfSta
     LevelWeights *weights = &plane->level[i];
 
     weights->group = mips->group_of_level[i];
-    if (!add_weights_down(&state->weights, level->vertical, cf_mip_log(level->vertical), weights,
-                          status) ||
-        !add_weights_across(&state->weights, level->horizontal, cf_mip_log(level->horizontal),
-                            weights, status))
+    weights->sigma_x = (float)level->horizontal;
+    weights->sigma_y = (float)level->vertical;
+    if (state->mma && (!add_weights_down(&state->weights, level->vertical,
+                                         cf_mip_log(level->vertical), weights, status) ||
+                       !add_weights_across(&state->weights, level->horizontal,
+                                           cf_mip_log(level->horizontal), weights, status)))
       return false;
   }
   return true;
@@ -110,7 +130,7 @@ bool plan_plane(MmaState *state, int p, const CfBlurLevels *const *levels, CfSta
 
 /* ---- images ---- */
 
-CfMipArea area_of(const MmaState *state, int p, int first, int end)
+CfMipArea area_of(const Schedule *state, int p, int first, int end)
 {
   return {cf_plane_width(&state->video, p),
           cf_plane_height(&state->video, p),
@@ -121,7 +141,7 @@ CfMipArea area_of(const MmaState *state, int p, int first, int end)
 }
 
 /* Refuses pictures and levels of which some job would have too many texels. */
-bool check_whole_picture(MmaState *state, CfStatus *status)
+bool check_whole_picture(Schedule *state, CfStatus *status)
 {
   uint64_t texels = 0;
 
@@ -140,7 +160,7 @@ MipImage image_for_kernels(const CfMipImage &image)
           image.height, image.pitch, (uint32_t)image.at, (uint32_t)image.channel};
 }
 
-bool place_images(MmaState *state, int p, CfStatus *status)
+bool place_images(Schedule *state, int p, CfStatus *status)
 {
   CfMipPlane *mips = &state->mips[p];
   const CfMipArea area = area_of(state, p, state->first[p], state->end[p]);
@@ -155,11 +175,11 @@ bool place_images(MmaState *state, int p, CfStatus *status)
   return true;
 }
 
-/* Appends the images of one depth, of which each CTA, or warp where it reads the frame, makes
- * `rows` rows of texels. */
-void list_depth(MmaState *state, int depth, int rows)
+/* Appends the images of one depth, of which each CTA, or warp where tensor cores serve and it reads
+ * the frame, makes `rows` rows of texels. */
+void list_depth(Schedule *state, int depth, int rows)
 {
-  const bool from_frame = depth == 1;
+  const bool by_warps = depth == 1 && state->mma;
   int n = state->of_depth[depth], ctas = 0;
 
   for (int p = 0; p < state->planes; p++) {
@@ -176,10 +196,11 @@ void list_depth(MmaState *state, int depth, int rows)
       downsample.first_cta = ctas;
       downsample.across =
           div_up(image->width,
-                 from_frame ? frame_texels_of_warp(state->isolates ? 4 : channels, image->log_x)
-                            : kDownsampleColumns);
+                 by_warps ? frame_texels_of_warp(state->isolates, plane_format(state, p)->channels,
+                                                 image->log_x)
+                          : kDownsampleColumns);
       /* All warps of a CTA read the same rows of pixels. */
-      if (from_frame && channels > 2)
+      if (by_warps && channels > 2)
         downsample.across = round_up(downsample.across, kWarps);
       downsample.rows = rows;
       downsample.to = image_for_kernels(*image);
@@ -187,18 +208,16 @@ void list_depth(MmaState *state, int depth, int rows)
         downsample.from = image_for_kernels(mips->image[image->parent]);
       state->downsample[n++] = downsample;
       const int parts = downsample.across * div_up(image->height, rows);
-      ctas += from_frame ? div_up(parts, kWarps) : parts * channels;
+      ctas += by_warps ? div_up(parts, kWarps) : parts * channels;
     }
   }
   state->of_depth[depth + 1] = n;
   state->ctas[depth] = ctas;
 }
 
-void list_downsamples(MmaState *state)
+void list_downsamples(Schedule *state)
 {
-  const int resident =
-      state->device->info.multiprocessors *
-      (state->isolates ? kWeightedCtasOfSm : frame_ctas_of_sm(plane_format(state, 0)->channels));
+  const int resident = state->device->info.multiprocessors * frame_ctas_of_sm(state->isolates);
 
   state->of_depth[1] = 0;
   for (int rows = kLeastFrameRows; rows <= kMostFrameRows; rows++) {
@@ -212,35 +231,22 @@ void list_downsamples(MmaState *state)
 
 /* ---- device memory ---- */
 
-bool reserve_weights(MmaState *state, size_t count, CfStatus *status)
-{
-  if (count <= state->device_weights_room)
-    return true;
-  uint4 *larger = (uint4 *)cf_device_alloc(count * sizeof *larger, status);
-  if (!larger)
-    return false;
-  cf_device_free(state->device_weights);
-  state->device_weights = larger;
-  state->device_weights_room = count;
-  state->weights_sent = false;
-  return true;
-}
-
-bool send_weights(MmaState *state, void *stream, CfStatus *status)
+bool send_weights(Schedule *state, void *stream, CfStatus *status)
 {
   if (state->weights_sent)
     return true;
-  if (!reserve_weights(state, state->weights.count, status))
-    return false;
-  state->weights_sent = upload(state->device_weights, state->weights.data,
-                               state->weights.count * sizeof *state->weights.data, stream, status);
+  const size_t bytes = state->weights.count * sizeof *state->weights.data;
+
+  state->weights_sent =
+      grow((void **)&state->device_weights, &state->device_weights_bytes, bytes, status) &&
+      upload(state->device_weights, state->weights.data, bytes, stream, status);
   return state->weights_sent;
 }
 
-bool send_plan(MmaState *state, void *stream, CfStatus *status)
+bool send_plan(Schedule *state, void *stream, CfStatus *status)
 {
   for (int p = 0; p < state->planes; p++) {
-    if (!upload(&state->device_plane[p], &state->plane[p], sizeof(MmaPlane), stream, status))
+    if (!upload(&state->device_plane[p], &state->plane[p], sizeof(PlanePlan), stream, status))
       return false;
   }
   state->frame = 0;
@@ -251,7 +257,7 @@ bool send_plan(MmaState *state, void *stream, CfStatus *status)
 }
 
 /* For the rows of a job. */
-bool place(MmaState *state, const MapJob *map, void *stream, CfStatus *status)
+bool place(Schedule *state, const MapJob *map, void *stream, CfStatus *status)
 {
   bool placed = state->placed;
 
@@ -279,7 +285,7 @@ int tiles_of_plane(int width, int first, int end)
 }
 
 /* No job has more tiles than one for the whole picture. */
-bool allocate_records(MmaState *state, CfStatus *status)
+bool allocate_records(Schedule *state, CfStatus *status)
 {
   size_t tiles = 0;
 
@@ -302,7 +308,7 @@ bool allocate_records(MmaState *state, CfStatus *status)
 
 /* ---- launches ---- */
 
-void describe_tiles(const MmaState *state, MmaJob *job)
+void describe_tiles(const Schedule *state, FrameJob *job)
 {
   job->tile_count = 0;
   for (int p = 0; p < state->planes; p++) {
@@ -316,18 +322,41 @@ void describe_tiles(const MmaState *state, MmaJob *job)
   }
 }
 
-int shared_percent(const MmaState *state)
+size_t map_stride(const Schedule *state, int p)
+{
+  return round_up((size_t)cf_plane_width(&state->video, p) * sizeof(uint16_t), kRowAlignment);
+}
+
+/* With NULL, how many bytes they take. */
+size_t place_maps(const Schedule *state, MapJob *map)
+{
+  size_t bytes = 0;
+
+  for (int p = 0; p < state->planes; p++) {
+    if (map) {
+      map->plane[p].map = (uint16_t *)(state->maps + bytes);
+      map->plane[p].map_stride = (ptrdiff_t)map_stride(state, p);
+    }
+    bytes += map_stride(state, p) * (size_t)cf_plane_height(&state->video, p);
+  }
+  return bytes;
+}
+
+int shared_percent(const Schedule *state)
 {
   return smaller(
       div_up(100 * tile_shared_bytes_of_sm(state->isolates), state->device->info.shared_per_sm),
       100);
 }
 
-void describe_job(MmaState *state, const MapJob *map, MmaJob *job)
+void describe_job(Schedule *state, const MapJob *map, FrameJob *job)
 {
   memset(job, 0, sizeof *job);
   job->map = *map;
   describe_tiles(state, job);
+  job->map.isolates = state->isolates;
+  if (state->isolates)
+    place_maps(state, &job->map);
   job->plane = state->device_plane;
   job->weights = state->device_weights;
   job->lods = state->lods;
@@ -342,7 +371,7 @@ void describe_job(MmaState *state, const MapJob *map, MmaJob *job)
 
 /* Finds the records of a map; of one that stays, in its second frame those of the tiles in order.
  */
-bool find_records(MmaState *state, MmaJob job, bool same_map, void *stream, CfStatus *status)
+bool find_records(Schedule *state, FrameJob job, bool same_map, void *stream, CfStatus *status)
 {
   const bool stays = same_map && state->found;
 
@@ -357,7 +386,16 @@ bool find_records(MmaState *state, MmaJob job, bool same_map, void *stream, CfSt
   return state->found;
 }
 
-bool make_mips(MmaState *state, MmaJob *job, void *stream, CfStatus *status)
+/* Where samples isolate: of a map that stays, once. */
+bool find_maps(Schedule *state, const FrameJob *job, bool same_map, void *stream, CfStatus *status)
+{
+  if (!state->isolates || (same_map && state->maps_read))
+    return true;
+  state->maps_read = read_maps(job, stream, status);
+  return state->maps_read;
+}
+
+bool make_mips(Schedule *state, FrameJob *job, void *stream, CfStatus *status)
 {
   for (int depth = 1; depth < CF_MIP_LOGS; depth++) {
     const int first = state->of_depth[depth];
@@ -368,11 +406,11 @@ bool make_mips(MmaState *state, MmaJob *job, void *stream, CfStatus *status)
       break;
     for (int i = 0; i < job->downsamples && i < kInlineDownsamples; i++)
       job->inline_downsample[i] = state->downsample[first + i];
-    if (!(depth > 1         ? downsample_mips
-          : state->isolates ? downsample_weighted_frame
-                            : downsample_frame)(job, state->ctas[depth], stream, status))
+    if (!(!state->mma ? downsample_fp32
+          : depth > 1 ? downsample_mips
+                      : downsample_frame)(job, state->ctas[depth], stream, status))
       return false;
-    job->overlaps = state->device->code >= 90;
+    job->overlaps = state->mma && state->device->code >= 90;
   }
   return true;
 }
@@ -381,29 +419,9 @@ bool make_mips(MmaState *state, MmaJob *job, void *stream, CfStatus *status)
 
 /* ---- the calls ---- */
 
-bool mma_serves(const CfVideo *video, const CfDevice *device)
+Schedule *schedule_open(const CfVideo *video, CfDevice *device, CfStatus *status)
 {
-  return cf_sample_bytes(cf_format_info(video->format)) == 1 && device->code >= 80;
-}
-
-bool mma_suits(const CfVideo *video, int p, const CfBlurLevels *levels)
-{
-  const int width = cf_plane_width(video, p), height = cf_plane_height(video, p);
-  bool suits = true;
-
-  for (int i = 0; i < levels->count; i++) {
-    const int log_x = cf_mip_log(levels->level[i].horizontal);
-    const int log_y = cf_mip_log(levels->level[i].vertical);
-
-    suits = suits && (log_x == 0 || width >> log_x >= kLeastTexels) &&
-            (log_y == 0 || height >> log_y >= kLeastTexels);
-  }
-  return suits;
-}
-
-MmaState *mma_open(const CfVideo *video, CfDevice *device, CfStatus *status)
-{
-  MmaState *state = (MmaState *)calloc(1, sizeof *state);
+  Schedule *state = (Schedule *)calloc(1, sizeof *state);
 
   if (!state) {
     cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur map of %dx%d", video->width,
@@ -413,64 +431,70 @@ MmaState *mma_open(const CfVideo *video, CfDevice *device, CfStatus *status)
   state->video = *video;
   state->device = device;
   state->planes = cf_format_info(video->format)->planes;
+  state->mma_serves = cf_sample_bytes(cf_format_info(video->format)) == 1 && device->code >= 80;
   state->device_plane =
-      (MmaPlane *)cf_device_alloc((size_t)state->planes * sizeof *state->device_plane, status);
+      (PlanePlan *)cf_device_alloc((size_t)state->planes * sizeof *state->device_plane, status);
   state->device_downsample =
       state->device_plane ? (MipDownsample *)cf_device_alloc(sizeof state->downsample, status)
                           : nullptr;
   state->transparent = state->device_downsample
                            ? (unsigned *)cf_device_alloc(sizeof *state->transparent, status)
                            : nullptr;
-  if (!state->transparent || !allocate_records(state, status)) {
-    mma_close(state);
+  if (!state->transparent || (state->mma_serves && !allocate_records(state, status))) {
+    schedule_close(state);
     return nullptr;
   }
   return state;
 }
 
-bool mma_plan(MmaState *state, int border, bool isolates, const CfBlurLevels *const *levels,
-              CfStatus *status)
+bool schedule_plan(Schedule *state, int border, bool isolates, const CfBlurLevels *const *levels,
+                   CfStatus *status)
 {
   state->placed = state->weights_sent = false;
   state->border = border;
   state->isolates = isolates;
+  state->mma = state->mma_serves;
   state->weights.count = 0;
+  for (int p = 0; p < state->planes; p++)
+    state->mma = state->mma && mma_suits(state, p, levels[p]);
   for (int p = 0; p < state->planes; p++) {
     if (!plan_plane(state, p, levels, status))
       return false;
   }
-  return check_whole_picture(state, status);
+  if (isolates && !state->maps)
+    state->maps = (uint8_t *)cf_device_alloc(place_maps(state, nullptr), status);
+  return (!isolates || state->maps) && check_whole_picture(state, status);
 }
 
-bool mma_reserve(MmaState *state, int spare_levels, CfStatus *status)
+bool schedule_uses_mma(const Schedule *state)
 {
-  return reserve_weights(state,
-                         state->weights.count +
-                             (size_t)state->planes * (size_t)spare_levels * kMostLevelWeights,
-                         status);
+  return state->mma;
 }
 
-bool mma_run(MmaState *state, const MapJob *map, bool same_map, void *stream, CfStatus *status)
+bool schedule_run(Schedule *state, const MapJob *map, bool same_map, void *stream, CfStatus *status)
 {
-  MmaJob job;
+  FrameJob job;
 
   if (!place(state, map, stream, status))
     return false;
   describe_job(state, map, &job);
   if (state->texels > 0) {
-    job.texels =
-        (__half *)cf_scratch_take(state->device, state->texels * sizeof(__half), stream, status);
+    const size_t texel = state->mma ? sizeof(__half) : sizeof(float);
+
+    job.texels = (__half *)cf_scratch_take(state->device, state->texels * texel, stream, status);
     if (!job.texels)
       return false;
   }
-  const bool good = find_records(state, job, same_map, stream, status) &&
-                    make_mips(state, &job, stream, status) && blend_tiles(&job, stream, status);
+  const bool good = find_maps(state, &job, same_map, stream, status) &&
+                    (!state->mma || find_records(state, job, same_map, stream, status)) &&
+                    make_mips(state, &job, stream, status) &&
+                    (state->mma ? blend_tiles : blend_fp32)(&job, stream, status);
   return (!job.texels ||
           cf_scratch_give(state->device, job.texels, stream, good ? status : nullptr)) &&
          good;
 }
 
-void mma_close(MmaState *state)
+void schedule_close(Schedule *state)
 {
   if (!state)
     return;
@@ -483,6 +507,7 @@ void mma_close(MmaState *state)
   cf_device_free(state->tiles);
   cf_device_free(state->order);
   cf_device_free(state->transparent);
+  cf_device_free(state->maps);
   free(state->weights.data);
   free(state);
 }

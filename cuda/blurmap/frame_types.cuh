@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Blur maps on tensor cores, for 8-bit formats: what the launches of a frame hand to each other.
- * README.md has the diagram.
+ * What the launches of a frame hand to each other. README.md has the diagram.
  *
  * The frame is halved again and again (plan/blurmap_mips.h), and each tile makes the levels that
  * its samples blend from the mip images of the right size. What halving leaves of a level's sigma
@@ -15,6 +14,9 @@
  *
  * A sample's LOD is its place among the levels (CfBlurLevels.position): 2.25 blends three quarters
  * of level 2 with a quarter of level 3.
+ *
+ * Formats of more than 8 bits, and what else tensor cores do not serve, have texels and levels of
+ * fp32.
  */
 #pragma once
 
@@ -38,15 +40,22 @@ constexpr int kTileColumns = 32, kStripRows = 16, kTileRows = kThreads / 32 * kS
 
 /* --- mip images --- */
 
-/* CfMipImage for kernels: fp16 texels [channel][row][column], centred as in a pyramid; isolating,
- * times the map and not centred where they weigh, and one channel more, the map. Of the frame
- * itself all is zero. */
+/* CfMipImage for kernels: texels [channel][row][column]; isolating, times the map, and one channel
+ * more, the map. Of fp16 those are centred that do not weigh, of fp32 none. Of the frame itself all
+ * is zero. */
 struct MipImage {
   int log_x, log_y;
   int first_x, first_y, width, height;
   int pitch;
   uint32_t at, channel;
 };
+
+/* 12 times what halving adds to the variance of a Gaussian, in samples: 3/4 the first time, then
+ * 5/4 in units that double each time. */
+__host__ __device__ inline int mip_variance12(int log)
+{
+  return log == 0 ? 0 : (5 << 2 * log) - 11;
+}
 
 /* One image to be made from another, or from the frame (then `from` is all zero). */
 struct MipDownsample {
@@ -68,9 +77,10 @@ struct alignas(16) LevelWeights {
   unsigned short variants_down, variants_across; /* less 1, a power of two each */
   unsigned down, across;                         /* index of the first uint4 */
   int group;                                     /* of neighbouring levels of the same image */
+  float sigma_x, sigma_y;                        /* in samples */
 };
 
-struct MmaPlane {
+struct PlanePlan {
   int groups;
   MipImage image[CF_MIP_GROUPS]; /* of each group */
   LevelWeights level[CF_BLUR_LEVELS];
@@ -134,11 +144,11 @@ constexpr int kCopiedBit = CF_BLUR_LEVELS - 1;
 
 /* --- a frame --- */
 
-struct MmaJob {
+struct FrameJob {
   MapJob map;
-  const MmaPlane *plane; /* [plane] in device memory, like all pointers here */
+  const PlanePlan *plane; /* [plane] in device memory, like all pointers here */
   const uint4 *weights;
-  __half *texels;                  /* of all images */
+  __half *texels;                  /* of all images, also where they are fp32 */
   const MipDownsample *downsample; /* of this launch */
   int downsamples;
   MipDownsample inline_downsample[kInlineDownsamples]; /* the same, where they are that few */
@@ -166,24 +176,29 @@ struct MmaJob {
 
 /* --- launches; each only enqueues --- */
 
-/* mip_from_frame.cu, or mip_from_map.cu where samples count by the map: makes the images halved
- * once, and finds whether all pixels are opaque. */
-int frame_texels_of_warp(int channels, int log_x); /* side by side; isolating, as of 4 channels */
-bool downsample_weighted_frame(const MmaJob *job, int ctas, void *stream, CfStatus *status);
-bool downsample_frame(const MmaJob *job, int ctas, void *stream, CfStatus *status);
+/* map_plane.cu: reads the map of each plane, isolating. */
+bool read_maps(const FrameJob *job, void *stream, CfStatus *status);
+
+/* mip_from_frame.cu: makes the images halved once, and finds whether all pixels are opaque. */
+int frame_texels_of_warp(bool isolates, int channels, int log_x); /* side by side */
+bool downsample_frame(const FrameJob *job, int ctas, void *stream, CfStatus *status);
 
 /* mip_downsample.cu: makes the images of one depth from those of the depth before. */
-bool downsample_mips(const MmaJob *job, int ctas, void *stream, CfStatus *status);
+bool downsample_mips(const FrameJob *job, int ctas, void *stream, CfStatus *status);
 
 /* sigma_lookup.cu: finds LODs, levels and the records of all tiles. */
-bool look_up_sigma(const MmaJob *job, int multiprocessors, void *stream, CfStatus *status);
+bool look_up_sigma(const FrameJob *job, int multiprocessors, void *stream, CfStatus *status);
 
 /* sigma_lookup.cu: from the records `job` has, the order of tiles by falling cost. */
-bool sort_tiles(const MmaJob *job, unsigned *order, void *stream, CfStatus *status);
+bool sort_tiles(const FrameJob *job, unsigned *order, void *stream, CfStatus *status);
 
 /* mma_tiles.cu: resamples and blends the levels, and stores the result. */
 int tile_shared_bytes_of_sm(bool isolates); /* with what the device keeps for itself */
-bool blend_tiles(const MmaJob *job, void *stream, CfStatus *status);
+bool blend_tiles(const FrameJob *job, void *stream, CfStatus *status);
+
+/* fp32_tiles.cu: instead of all these, the images of one depth, and the tiles. */
+bool downsample_fp32(const FrameJob *job, int ctas, void *stream, CfStatus *status);
+bool blend_fp32(const FrameJob *job, void *stream, CfStatus *status);
 
 /* --- resample_weights.cpp --- */
 
@@ -199,33 +214,27 @@ bool add_weights_down(WeightList *weights, double sigma, int log, LevelWeights *
 bool add_weights_across(WeightList *weights, double sigma, int log, LevelWeights *level,
                         CfStatus *status);
 
-/* --- mma_schedule.cpp --- */
+/* --- schedule.cpp --- */
 
-struct MmaState;
-
-/* Whether the GPU and the format allow it. */
-bool mma_serves(const CfVideo *video, const CfDevice *device);
+struct Schedule;
 
 /* Allocates what depends on the picture's size alone. */
-MmaState *mma_open(const CfVideo *video, CfDevice *device, CfStatus *status);
+Schedule *schedule_open(const CfVideo *video, CfDevice *device, CfStatus *status);
 
-/* Whether these levels of plane `p` are accurate: where a picture has few texels, each counts many
- * times, and so do its rounding errors. */
-bool mma_suits(const CfVideo *video, int p, const CfBlurLevels *levels);
+/* Takes over the levels of all planes, and allocates what isolating needs. False, and then to be
+ * planned again before the next run, where memory is short or images would be too large to be
+ * indexed. */
+bool schedule_plan(Schedule *schedule, int border, bool isolates, const CfBlurLevels *const *levels,
+                   CfStatus *status);
 
-/* Takes over the levels of all planes. False, and then to be planned again before the next run,
- * where memory is short or images would be too large to be indexed. */
-bool mma_plan(MmaState *state, int border, bool isolates, const CfBlurLevels *const *levels,
-              CfStatus *status);
+/* Whether frames of the levels last planned are made on tensor cores. */
+bool schedule_uses_mma(const Schedule *schedule);
 
-/* Allocates device memory for the weights of the levels last planned, and of `spare_levels` more of
- * each plane; then runs with these, or with as many others, allocate nothing. */
-bool mma_reserve(MmaState *state, int spare_levels, CfStatus *status);
+/* Filters rows first..end - 1 of each plane, which `map` describes but for its tiles and the planes
+ * of the map. With `same_map` what the map says is what it said the last time. */
+bool schedule_run(Schedule *schedule, const MapJob *map, bool same_map, void *stream,
+                  CfStatus *status);
 
-/* Filters rows first..end - 1 of each plane, which `map` describes but for its tiles. With
- * `same_map` what the map says of these rows is what it said the last time. */
-bool mma_run(MmaState *state, const MapJob *map, bool same_map, void *stream, CfStatus *status);
-
-void mma_close(MmaState *state);
+void schedule_close(Schedule *schedule);
 
 } // namespace cf::blurmap

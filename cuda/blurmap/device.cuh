@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cuda/blurmap/mma_types.cuh"
+#include "cuda/blurmap/frame_types.cuh"
 #include "cuda/common/alpha.cuh"
 #include "cuda/common/half2.cuh"
 #include "cuda/common/launch.cuh"
@@ -12,8 +12,8 @@
 namespace cf::blurmap
 {
 
-/* With the frame's share of shared memory (MmaJob.shared_percent). */
-inline bool launch_mma(void (*kernel)(MmaJob), const MmaJob *job, int ctas, int shared_bytes,
+/* With the frame's share of shared memory (FrameJob.shared_percent). */
+inline bool launch_mma(void (*kernel)(FrameJob), const FrameJob *job, int ctas, int shared_bytes,
                        void *stream, const char *doing, CfStatus *status)
 {
   return cf_cuda_ok(cudaFuncSetAttribute((const void *)kernel,
@@ -24,7 +24,7 @@ inline bool launch_mma(void (*kernel)(MmaJob), const MmaJob *job, int ctas, int 
 }
 
 /* The image that this CTA makes part of; `*cta` is its number among those that do. */
-__device__ inline MipDownsample downsample_of_cta(const MmaJob &job, int *cta)
+__device__ inline MipDownsample downsample_of_cta(const FrameJob &job, int *cta)
 {
   const bool inlined = job.downsamples <= kInlineDownsamples;
   int i = 0;
@@ -60,7 +60,7 @@ __device__ inline int sample_y(int i)
   return (int)threadIdx.x % 32 / 4 + i / 2 * 8;
 }
 
-/* The first of the thread's two words of LODs (MmaJob.lods). */
+/* The first of the thread's two words of LODs (FrameJob.lods). */
 __device__ inline size_t lods_of_thread()
 {
   const size_t warp = (size_t)blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
@@ -120,47 +120,73 @@ __device__ inline float centred_byte(uint32_t bytes, int i, float centre)
          (8388608.0f + centre);
 }
 
-/* The two lowest bytes, less 128, as halves: 0x6400 + v is the half 1024 + v. */
-__device__ inline uint32_t centred_halves(uint32_t bytes)
+/* The two lowest bytes, less two numbers that are given as halves of 1024 more: 0x6400 + v is the
+ * half 1024 + v. */
+__device__ inline uint32_t halves_less(uint32_t bytes, uint32_t numbers)
 {
-  const __half2 biased = as_half2(__byte_perm(bytes, kExponentsOf1024, 0x4140));
-
-  return as_bits(__hsub2(biased, __float2half2_rn(1152.0f)));
+  return as_bits(
+      __hsub2(as_half2(__byte_perm(bytes, kExponentsOf1024, 0x4140)), as_half2(numbers)));
 }
 
-/* A pixel that counts by its map value, in halves: its channels times map and alpha, two in a word,
- * and then the map. Alpha and map come to 255 at most. */
-template <int C> using Weighed = uint32_t[C / 2 + 1];
+/* A pixel in halves, two channels in a word, alpha last, centred but where they weigh. Isolating,
+ * its channels times the map and alpha, and then the map: alpha and map come to 255 at most. Else
+ * colours times alpha, and alpha less 255. */
+template <int C, bool Isolates> constexpr int kWeighedWords = (C + (Isolates ? 1 : 0) + 1) / 2;
+template <int C, bool Isolates> using Weighed = uint32_t[kWeighedWords<C, Isolates>];
 
-template <int C>
-__device__ inline void weigh(const MapPlane &plane, uint32_t pixel, uint32_t map, Weighed<C> &value)
+/* The channel of a plane that is number `i` of such a pixel. */
+template <int C> __device__ inline int channel_of(const MapPlane &plane, int i)
 {
-  constexpr uint32_t k255 = 0x5bf85bf8;
-  const float m = (__uint_as_float(map | 0x4b000000u) - 8388608.0f) * (1.0f / CF_MAP_ONE);
+  return C == 4 && i < 4 && plane.alpha == 0 ? (i + 1) % 4 : i;
+}
+
+/* `translucent`: alpha may be less than 255. */
+template <int C, bool Isolates>
+__device__ inline void weigh(const MapPlane &plane, uint32_t pixel, uint32_t map, bool translucent,
+                             Weighed<C, Isolates> &value)
+{
+  constexpr uint32_t k128 = 0x64806480, k255 = 0x64ff64ff; /* to be taken from bytes */
+  constexpr uint32_t kAll = 0x5bf85bf8, kOne = 0x3c003c00; /* the halves 255 and 1, twice */
   const bool by_alpha = C == 4 && plane.alpha >= 0;
-  const float share = by_alpha ? alpha_weight(m * centred_byte(pixel, plane.alpha, 0.0f)) : m;
+  float m = 1.0f, share = 1.0f;
+
+  if (C == 4)
+    pixel = __funnelshift_r(pixel, pixel, plane.alpha == 0 ? 8 : 0);
+
+  if (Isolates)
+    m = share = (__uint_as_float(map | 0x4b000000u) - 8388608.0f) * (1.0f / CF_MAP_ONE);
+  if (by_alpha && translucent)
+    share = alpha_weight(m * centred_byte(pixel, 3, 0.0f));
   const uint32_t maps = pack_half2(m, m), shares = by_alpha ? pack_half2(share, share) : maps;
-
 #pragma unroll
-  for (int k = 0; k <= C / 2; k++) {
-    uint32_t pair = 2 * k < C ? centred_halves(pixel >> 16 * (k % 2)) : k255;
+  for (int k = 0; k < kWeighedWords<C, Isolates>; k++) {
+    const bool has_alpha = by_alpha && k == 1;
 
-    if (2 * k + 1 == C || (C == 4 && k == 1 && plane.alpha == 3))
-      pair = __byte_perm(pair, k255, 0x5410);
-    if (C == 4 && k == 0 && plane.alpha == 0)
-      pair = __byte_perm(pair, k255, 0x3254);
-    value[k] = hmul2_bits(pair, 2 * k < C ? shares : maps);
+    if (2 * k >= C) {
+      value[k] = hmul2_bits(kAll, maps);
+    } else if (Isolates) {
+      uint32_t pair = halves_less(pixel >> 16 * k, k128);
+
+      if (2 * k + 1 == C)
+        pair = __byte_perm(pair, kAll, 0x5410);
+      value[k] = hmul2_bits(has_alpha ? __byte_perm(pair, kAll, 0x5410) : pair, shares);
+    } else {
+      value[k] = halves_less(pixel >> 16 * k, has_alpha ? __byte_perm(k128, k255, 0x5410) : k128);
+      if (by_alpha && translucent)
+        value[k] = hmul2_bits(value[k], has_alpha ? __byte_perm(shares, kOne, 0x5410) : shares);
+    }
   }
 }
 
 /* Channel `c` of two such pixels, or sums of them, side by side. */
-template <int C>
-__device__ inline uint32_t channel_of_two(const Weighed<C> &left, const Weighed<C> &right, int c)
+template <int C, bool Isolates>
+__device__ inline uint32_t channel_of_two(const Weighed<C, Isolates> &left,
+                                          const Weighed<C, Isolates> &right, int c)
 {
   uint32_t low = left[0], high = right[0];
 
 #pragma unroll
-  for (int k = 1; k <= C / 2; k++) {
+  for (int k = 1; k < kWeighedWords<C, Isolates>; k++) {
     low = c / 2 == k ? left[k] : low;
     high = c / 2 == k ? right[k] : high;
   }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * With map_isolate: the map as a plane of 16 bits beside each plane.
+ */
+#include "cuda/blurmap/frame_types.cuh"
+#include "cuda/blurmap/map_values.cuh"
+#include "cuda/common/int_math.cuh"
+#include "cuda/common/launch.cuh"
+
+namespace cf::blurmap
+{
+
+namespace
+{
+
+template <typename Sample>
+__global__ void __launch_bounds__(kThreads) read_map_kernel(const __grid_constant__ FrameJob job)
+{
+  __shared__ CfTileShapes no_shapes;
+  const MapPlane &plane = job.map.plane[blockIdx.z];
+  const int x = (int)(blockIdx.x * kThreads + threadIdx.x), y = (int)blockIdx.y;
+  float m[1];
+
+  if (x >= plane.width || y >= plane.height)
+    return;
+  map_rows<Sample>(job.map, plane, no_shapes, x, y, m);
+  ((uint16_t *)((uint8_t *)plane.map + (ptrdiff_t)y * plane.map_stride))[x] =
+      (uint16_t)fmaf(m[0], (float)CF_MAP_ONE, 0.5f);
+}
+
+} // namespace
+
+bool read_maps(const FrameJob *job, void *stream, CfStatus *status)
+{
+  const MapPlane *first = &job->map.plane[0]; /* none is larger */
+  Launch how = {};
+
+  how.grid = dim3((unsigned)div_up(first->width, kThreads), (unsigned)first->height,
+                  (unsigned)job->map.planes);
+  how.block = dim3(kThreads);
+  how.stream = (cudaStream_t)stream;
+  return launch(how, "reading a blur map", status,
+                job->map.wide ? read_map_kernel<uint16_t> : read_map_kernel<uint8_t>, *job);
+}
+
+} // namespace cf::blurmap
