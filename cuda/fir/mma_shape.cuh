@@ -111,15 +111,6 @@ struct Macropixel {
   static constexpr int kChannels = 3, kSampleBytes = 1, kColours = 4, kPixelBytes = 4;
 };
 
-__host__ __device__ constexpr MmaTuning tuning_of(int tap_tiles)
-{
-  for (const MmaTuning &tuning : kMmaTuning) {
-    if (tuning.tap_tiles == tap_tiles)
-      return tuning;
-  }
-  return {};
-}
-
 __host__ __device__ constexpr bool is_uniform(int tap_tiles)
 {
   return tap_tiles <= kMaxUniformTapTiles;
@@ -128,12 +119,12 @@ __host__ __device__ constexpr bool is_uniform(int tap_tiles)
 /* A strip of planes of these pixels, whatever the kernel. */
 template <typename Pixel, int TapTiles> struct StripShape : Pixel {
   static constexpr int C = Pixel::kChannels;
-  static constexpr MmaTuning kTuning = tuning_of(TapTiles);
+  static constexpr bool kFewTaps = TapTiles <= kMaxFewTapTiles;
   static constexpr int kTapTiles = TapTiles;
 
   /* Blocks of 16 pixels that a warp has, and warps. */
-  static constexpr int kBlocks = C == 4 ? kTuning.warp_blocks : 4 / C;
-  static constexpr int kWarps = C == 4 ? kTuning.warps : Pixel::kPacked ? 8 : 4;
+  static constexpr int kBlocks = C == 4 ? (kFewTaps ? 2 : 1) : 4 / C;
+  static constexpr int kWarps = Pixel::kPacked || (C == 4 && !kFewTaps) ? 8 : 4;
   static constexpr int kWarpPixels = 16 * kBlocks;
   static constexpr int kPixels = kWarpPixels * kWarps;
 
@@ -189,16 +180,15 @@ struct UniformShape
 
 /* A role a warp. Warps that filter columns make two steps of the result at a time, so that the rows
  * they load serve two products; while one half of them does, the other stores. */
-template <typename Pixel, int TapTiles, bool HasAlpha>
+template <typename Pixel, int TapTiles>
 struct WarpSpecializedShape : StripShape<Pixel, TapTiles>,
                               LoadShape<StripShape<Pixel, TapTiles>, 32 * kLoadWarps> {
   typedef StripShape<Pixel, TapTiles> Strip;
-  static constexpr bool kHasAlpha = HasAlpha;
-  static constexpr int kFiltered = Pixel::kColours + HasAlpha; /* channels */
+  static constexpr bool kHasAlpha = false;
   static constexpr int kThreads = 32 * (kLoadWarps + kRowWarps + kColumnWarps);
   static constexpr int kStages = Pixel::kSampleBytes == 1 ? 2 : 1;
   static constexpr int kPlaneSets = 2;
-  static constexpr int kSetBytes = Strip::set_bytes(kFiltered);
+  static constexpr int kSetBytes = Strip::set_bytes(Strip::kColours);
 
   /* Blocks of 16 pixels of the strip, and of a warp that filters columns. */
   static constexpr int kPixelBlocks = Strip::kPixels / 16,
@@ -207,7 +197,7 @@ struct WarpSpecializedShape : StripShape<Pixel, TapTiles>,
   /* The ring of rows that wait for the columns, in steps: those that two steps of the result need,
    * and one that is being made. */
   static constexpr int kSlots = TapTiles + 2;
-  static constexpr int kSlotBytes = kPixelBlocks * kFiltered * 32 * 16;
+  static constexpr int kSlotBytes = kPixelBlocks * Strip::kColours * 32 * 16;
   static constexpr int kBytes =
       kStages * Strip::kStageBytes + kPlaneSets * kSetBytes + kSlots * kSlotBytes;
 
@@ -227,13 +217,13 @@ struct AlphaShape
   typedef StripShape<FourBytes, TapTiles> Strip;
   static constexpr bool kHasAlpha = true;
   static constexpr int kThreads = 32 * Strip::kWarps;
-  static constexpr int kStages = Strip::kTuning.alpha_stages;
-  static constexpr int kPlaneSets = BehindOpaque ? 1 : Strip::kTuning.alpha_fp16_sets;
+  static constexpr int kStages = 1;
+  static constexpr int kPlaneSets = BehindOpaque ? 1 : 2;
   static constexpr int kSetBytes = Strip::kChannels * Strip::kPlaneBytes;
 
   /* Filtered rows that wait for the columns, each thread's for itself: of colours in registers or
    * in shared memory, of alpha, which rarely has any, always in shared memory. */
-  static constexpr bool kRegistersHoldRows = Strip::kTuning.registers_hold_rows;
+  static constexpr bool kRegistersHoldRows = Strip::kFewTaps;
   static constexpr int kHistory = TapTiles - 1; /* steps */
   static constexpr int kSharedColours = kRegistersHoldRows ? 0 : Strip::kColours;
   static constexpr int kSharedChannels = kSharedColours + 1;

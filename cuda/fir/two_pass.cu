@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Separable filter of any length in two launches a plane, rows into an intermediate picture and
- * columns out of it, in single or double precision: taps whose rows do not fit shared memory, and
- * gains that need double.
+ * The separable filter of all formats, taps and GPUs, in two launches a plane: rows into an
+ * intermediate picture and columns out of it, in single precision, or in double for gains that need
+ * it.
  */
 #include <string.h>
 
@@ -82,6 +82,23 @@ __device__ inline Real weighted_value(const PlaneWork &work, bool wide, int x, i
              : value;
 }
 
+/* A pixel of any format is at most four bytes. */
+__device__ inline void store_pixel(const PlaneWork &work, bool wide, int x, int y, uint32_t pixel)
+{
+  const int bytes = work.channels * (wide ? 2 : 1);
+  uint8_t *to = work.destination + (ptrdiff_t)y * work.destination_stride + (size_t)x * bytes;
+
+  if (bytes == 4 && work.vector_aligned) {
+    *(uint32_t *)to = pixel;
+  } else if (wide) {
+    for (int c = 0; c < work.channels; c++)
+      ((uint16_t *)to)[c] = (uint16_t)(pixel >> 16 * c);
+  } else {
+    for (int c = 0; c < bytes; c++)
+      to[c] = (uint8_t)(pixel >> 8 * c);
+  }
+}
+
 /* A block filters 8 rows by 256 pixels of one channel; a warp 8 rows by 4 groups of 8 pixels. */
 template <typename Real>
 __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ Job<Real> job)
@@ -104,13 +121,14 @@ __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ 
   for (int group = 0; group < job.groups; group += kChunk / kOutputs) {
     const int left = x0 - work.row_anchor + group * kOutputs;
     const int y = work.readable_first + min(y0 + warp, readable - 1);
+    const int groups = min(kChunk / kOutputs, job.groups - group);
 
     __syncthreads();
-    for (int x = lane; x < kRowPixels + kChunk; x += 32)
+    for (int x = lane; x < kRowPixels + groups * kOutputs; x += 32)
       input[warp * kStride + x] = weighted_value<Real>(
           work, job.wide, fold_index(work.border, left + x, work.width), y, channel);
     __syncthreads();
-    for (int g = 0; g < min(kChunk / kOutputs, job.groups - group); g++) {
+    for (int g = 0; g < groups; g++) {
       Real sample[kOutputs];
 #pragma unroll
       for (int i = 0; i < kOutputs; i++)
@@ -139,6 +157,9 @@ __device__ inline void filter_column(const Job<Real> &job, int x, int y0, int ch
   const Real *column = job.sums + (size_t)channel * readable * work.width + x;
   const Real outside = (Real)work.transform[channel].border * job.row_sum;
   const int top = y0 - work.column_anchor;
+  const bool inside =
+      top >= work.readable_first && top + kOutputs * job.groups <= work.readable_end;
+  const Real *next = column + (ptrdiff_t)(top - work.readable_first) * work.width;
   Real before[kOutputs], tap[kOutputs] = {};
 
 #pragma unroll
@@ -148,9 +169,12 @@ __device__ inline void filter_column(const Job<Real> &job, int x, int y0, int ch
     Real sample[kOutputs];
 #pragma unroll
     for (int i = 0; i < kOutputs; i++) {
-      const int y = source_row(work, top + group * kOutputs + i);
-      sample[i] = y < 0 ? outside : column[(size_t)(y - work.readable_first) * work.width];
+      const int y = inside ? 0 : source_row(work, top + group * kOutputs + i);
+      sample[i] = inside  ? next[(ptrdiff_t)i * work.width]
+                  : y < 0 ? outside
+                          : column[(size_t)(y - work.readable_first) * work.width];
     }
+    next += (ptrdiff_t)kOutputs * work.width;
     next_taps(before, tap, job.tap + group * kOutputs);
     accumulate(sum, sample, before, tap);
   }
@@ -158,7 +182,7 @@ __device__ inline void filter_column(const Job<Real> &job, int x, int y0, int ch
 
 /* A thread filters 8 rows of a pixel, alpha first, which divides the other channels. */
 template <typename Real>
-__global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant__ Job<Real> job)
+__global__ void __launch_bounds__(kThreads, 2) filter_columns(const __grid_constant__ Job<Real> job)
 {
   const PlaneWork &work = job.work;
   const int across = (work.width + kColumnPixels - 1) / kColumnPixels;
@@ -166,6 +190,7 @@ __global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant
   const int y0 =
       work.first + (int)(blockIdx.x / across) * kColumnRows + (threadIdx.x >> 5) * kOutputs;
   Real alpha[kOutputs];
+  uint32_t pixel[kOutputs] = {};
 
   if (x >= work.width || y0 >= work.end)
     return;
@@ -198,14 +223,13 @@ __global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant
       if (channel == work.alpha)
         alpha[o] = value;
 
-      const uint32_t sample = to_sample(work, value);
-      uint8_t *to = work.destination + (ptrdiff_t)y * work.destination_stride;
-      const size_t index = (size_t)x * work.channels + channel;
-      if (job.wide)
-        ((uint16_t *)to)[index] = (uint16_t)sample;
-      else
-        to[index] = (uint8_t)sample;
+      pixel[o] |= to_sample(work, value) << channel * (job.wide ? 16 : 8);
     }
+  }
+#pragma unroll
+  for (int o = 0; o < kOutputs; o++) {
+    if (y0 + o < work.end)
+      store_pixel(work, job.wide, x, y0 + o, pixel[o]);
   }
 }
 

@@ -17,10 +17,8 @@ constexpr int kWarps = kThreads / 32;
 constexpr double kFp32LeastSigma = 16.0;
 constexpr double kFp32LeastSigmaGray = 20.0;
 
-/* u8mma: opaque RGBA beyond 10 (taps know which pictures are opaque only when they have read them,
- * and one sigma must not change its rounding from frame to frame); planes from 16 on, where D is no
+/* u8mma: pixels of four channels wherever it serves, from 8 on; planes from here on, where D is no
  * longer 4. */
-constexpr double kU8LargestTapsSigmaRgba = 10.0;
 constexpr double kU8LeastSigmaPlanes = 16.0;
 
 /* --- fp32 --- */
@@ -37,6 +35,7 @@ constexpr int kFp32VerticalWavesOfMaps = 4;
 constexpr int kFp32HorizontalSharedBytes = 44 * 1024;
 
 constexpr int kFp32UpsampleStripRows = 64; /* result rows of a CTA */
+constexpr int kFp32UpsampleCtasPerSm = 4;
 
 /* --- u8mma --- */
 

@@ -9,6 +9,7 @@
  * their upper ten and lower eight become fp16 numbers as they are and become the left matrices of
  * the products with the taps along columns (16 rows x 8 fine rows): then nothing is lost.
  */
+#include "cuda/common/alpha.cuh"
 #include "cuda/pyramid/u8mma_load.cuh"
 
 namespace cf::pyramid
@@ -182,13 +183,13 @@ __device__ inline void share_taps(const U8Job &job, const U8Plane &plane, uint32
 struct Weighted {
   uint32_t high, low;
 
-  __device__ Weighted(uint32_t pixel, int alpha_channel)
+  __device__ Weighted(uint32_t pixel, bool alpha_first)
   {
-    const uint32_t mask = alpha_channel == 0 ? 0xffu : 0xff000000u;
-    const uint32_t alpha = alpha_channel == 0 ? pixel & 0xff : pixel >> 24;
+    const uint32_t mask = alpha_byte(alpha_first);
+    const uint32_t alpha = __byte_perm(pixel, 0, alpha_first ? 0x4440 : 0x4443);
     const uint32_t offset = 0x80008000u - 0x00800080u * alpha;
-    const uint32_t even = (pixel & 0x00ff00ff) * alpha + offset;
-    const uint32_t odd = (pixel >> 8 & 0x00ff00ff) * alpha + offset;
+    const uint32_t even = __byte_perm(pixel, 0, 0x4240) * alpha + offset;
+    const uint32_t odd = __byte_perm(pixel, 0, 0x4341) * alpha + offset;
 
     high = (__byte_perm(even, odd, 0x7351) & ~mask) | (pixel & mask);
     low = __byte_perm(even, odd, 0x6240) & ~mask;
@@ -313,6 +314,7 @@ __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&
                                             Sums (&sums)[kTilesPerWarp])
 {
   typedef DecimateTile<4, D> Tile;
+  const bool first = plane.alpha == 0;
 
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -320,8 +322,8 @@ __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&
 
 #pragma unroll
     for (int c = 0; c < N; c++) {
-      const Weighted a(words[h][c].x, plane.alpha), b(words[h][c].y, plane.alpha);
-      const Weighted d(words[h][c].z, plane.alpha), e(words[h][c].w, plane.alpha);
+      const Weighted a(words[h][c].x, first), b(words[h][c].y, first);
+      const Weighted d(words[h][c].z, first), e(words[h][c].w, first);
 
 #pragma unroll
       for (int t = 0; t < kTilesPerWarp; t++) {
@@ -473,7 +475,7 @@ template <int C, bool Wide> struct Store {
 };
 
 /* C bytes a pixel. */
-template <int C, int D, bool Wide, bool Folds, bool Packed = false>
+template <int C, int D, bool Wide, bool Packed = false>
 __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta, SharedTaps &shared)
 {
   const uint32_t lumas = Packed ? plane.lumas : 0;
@@ -481,8 +483,8 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
   const Strip strip = Strip::of<C>(plane, cta);
   const int lane = (int)threadIdx.x % 32, decimation = plane.y.decimation;
   const bool own = strip.column < plane.x.stored_end;
-  const SourceLoader<C, D, Folds> source(plane, strip.column);
-  uint4 words[2][SourceLoader<C, D, Folds>::kChunks];
+  const SourceLoader<C, D> source(plane, strip.column);
+  uint4 words[2][SourceLoader<C, D>::kChunks];
 
   const Store<C, Wide> store(plane, strip, lumas);
   const Centre centre[2] = {Centre(plane, byte_of<C, Wide>(lane / 4), one),
@@ -524,7 +526,6 @@ __device__ inline void decimate(const U8Job &job, const U8Plane &plane, int cta,
   }
 }
 
-template <bool Folds>
 __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
     decimate_pixels_kernel(const __grid_constant__ U8Job job)
 {
@@ -533,9 +534,9 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
 
   pdl_trigger();
   if (plane.x.decimation == 8)
-    decimate<4, 8, false, Folds>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 8, false>(job, plane, (int)blockIdx.x, shared);
   else
-    decimate<4, 4, false, Folds>(job, plane, (int)blockIdx.x, shared);
+    decimate<4, 4, false>(job, plane, (int)blockIdx.x, shared);
 }
 
 __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
@@ -544,11 +545,11 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
   __shared__ SharedTaps shared;
 
   pdl_trigger();
-  decimate<4, 4, false, false, true>(job, job.plane[2], (int)blockIdx.x, shared);
+  decimate<4, 4, false, true>(job, job.plane[2], (int)blockIdx.x, shared);
 }
 
 /* Planes of one and of two channels. */
-template <bool Wide, bool Folds>
+template <bool Wide>
 __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
     decimate_planes_kernel(const __grid_constant__ U8Job job)
 {
@@ -559,28 +560,23 @@ __global__ void __launch_bounds__(kThreads, kU8DecimateCtasPerSm)
 
   pdl_trigger();
   if (plane.channels == 1 && plane.x.decimation == 8)
-    decimate<kBytes, 8, Wide, Folds>(job, plane, cta, shared);
+    decimate<kBytes, 8, Wide>(job, plane, cta, shared);
   else if (plane.channels == 1)
-    decimate<kBytes, 4, Wide, Folds>(job, plane, cta, shared);
+    decimate<kBytes, 4, Wide>(job, plane, cta, shared);
   else if (plane.x.decimation == 8)
-    decimate<2 * kBytes, 8, Wide, Folds>(job, plane, cta, shared);
+    decimate<2 * kBytes, 8, Wide>(job, plane, cta, shared);
   else
-    decimate<2 * kBytes, 4, Wide, Folds>(job, plane, cta, shared);
+    decimate<2 * kBytes, 4, Wide>(job, plane, cta, shared);
 }
-
-/* [planes, wide planes, pixels][folds] */
-void (*const kernels[3][2])(U8Job) = {
-    {decimate_planes_kernel<false, false>, decimate_planes_kernel<false, true>},
-    {decimate_planes_kernel<true, false>, decimate_planes_kernel<true, true>},
-    {decimate_pixels_kernel<false>, decimate_pixels_kernel<true>},
-};
 
 } // namespace
 
 bool u8_decimate(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfStatus *status)
 {
-  void (*const kernel)(U8Job) =
-      job->packed ? decimate_packed_kernel : kernels[plan.pixels ? 2 : plan.wide][plan.folds];
+  const auto kernel = job->packed   ? decimate_packed_kernel
+                      : plan.pixels ? decimate_pixels_kernel
+                      : plan.wide   ? decimate_planes_kernel<true>
+                                    : decimate_planes_kernel<false>;
 
   if (!set_shared_memory_share(kernel, status))
     return false;
