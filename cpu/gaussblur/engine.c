@@ -59,9 +59,9 @@ static void choose(Blur *blur, int p, const CfGaussblurParams *params, const CfF
   const bool weighted = plan->plane[p].premultiplied;
 
   blur->weighted_in_pyramid[p] =
-      cf_cpu_pyramid_pays(bits, false, sigmas.horizontal[1], sigmas.vertical[1], x, y);
+      cf_cpu_pyramid_pays(bits, weighted, false, sigmas.horizontal[1], sigmas.vertical[1], x, y);
   blur->in_pyramid[p] =
-      cf_cpu_pyramid_pays(bits, fast, sigmas.horizontal[1], sigmas.vertical[1], x, y);
+      cf_cpu_pyramid_pays(bits, weighted, fast, sigmas.horizontal[1], sigmas.vertical[1], x, y);
   blur->weighted_in_pyramid[p] &= blur->in_pyramid[p] || weighted;
   cf_cpu_fir_share(blur->fir, p,
                    blur->in_pyramid[p]            ? CF_FIR_NOTHING

@@ -60,7 +60,7 @@ bool cf_cpu_sharpen_pays(int bits, bool weighted, double horizontal, double vert
   CfPyramidFactors x, y;
 
   return fmax(horizontal, vertical) >= smallest_sigma(bits) &&
-         cf_cpu_pyramid_pays(bits_of(bits, weighted), false, horizontal, vertical, &x, &y);
+         cf_cpu_pyramid_pays(bits_of(bits, weighted), false, false, horizontal, vertical, &x, &y);
 }
 
 static bool prepare_blur(const CfCpuSharpen *sharpen, CfCpuPyramid **blur, const CfVideo *video,
@@ -83,7 +83,7 @@ static bool prepare_way(const CfCpuSharpen *sharpen, Way *way, int bits, const C
   CfPyramidFactors x, y;
 
   row.height = 1;
-  cf_cpu_pyramid_pays(bits, false, horizontal, vertical, &x, &y);
+  cf_cpu_pyramid_pays(bits, false, false, horizontal, vertical, &x, &y);
   return prepare_blur(sharpen, &way->down, &sharpen->video, plan, 0.0, vertical, &none, &y,
                       status) &&
          prepare_blur(sharpen, &way->across, &row, plan, horizontal, 0.0, &x, &none, status);

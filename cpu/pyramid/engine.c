@@ -23,13 +23,13 @@ static const CfPyramidLimits limits = {.least_decimation = 1,
 /* From here on D is 4: with less, matrix products and filters of bytes are faster. */
 #define SMALLEST_SIGMA_BESIDE_FAST_TAPS 8.0
 
-bool cf_cpu_pyramid_pays(int bits, bool fast_taps, double horizontal, double vertical,
-                         CfPyramidFactors *x, CfPyramidFactors *y)
+bool cf_cpu_pyramid_pays(int bits, bool weighted, bool fast_taps, double horizontal,
+                         double vertical, CfPyramidFactors *x, CfPyramidFactors *y)
 {
   const double smallest = fast_taps ? SMALLEST_SIGMA_BESIDE_FAST_TAPS : SMALLEST_SIGMA;
 
-  *x = cf_pyramid_factors(horizontal, bits, &limits);
-  *y = cf_pyramid_factors(vertical, bits, &limits);
+  *x = cf_pyramid_factors(horizontal, bits, weighted, &limits);
+  *y = cf_pyramid_factors(vertical, bits, weighted, &limits);
   return fmax(horizontal, vertical) >= smallest && (x->decimation > 1 || y->decimation > 1);
 }
 

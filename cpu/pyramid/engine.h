@@ -17,8 +17,8 @@ typedef struct CfCpuPyramid CfCpuPyramid;
  * than the taps would, which may be fast (cf_cpu_fir_is_fast), and accurately: within a tenth of a
  * code of 8 bits, a quarter of finer ones, but for colours where next to nothing is visible
  * (docs/reference/accuracy.md). Then `x` and `y` get its factors. */
-bool cf_cpu_pyramid_pays(int bits, bool fast_taps, double horizontal, double vertical,
-                         CfPyramidFactors *x, CfPyramidFactors *y);
+bool cf_cpu_pyramid_pays(int bits, bool weighted, bool fast_taps, double horizontal,
+                         double vertical, CfPyramidFactors *x, CfPyramidFactors *y);
 
 /* NULL without memory. It has no plan yet. */
 CfCpuPyramid *cf_cpu_pyramid_open(const CfVideo *video, int plane, int threads, CfStatus *status);

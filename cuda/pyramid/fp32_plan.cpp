@@ -238,7 +238,7 @@ bool fp32_serves(const CfVideo *video, const CfGaussblurParams *params)
 
   plane_sigmas(video, 0, params, sigma);
   return params->sigma >= 0.0 &&
-         cf_pyramid_factor(fmax(sigma[0], sigma[1]), cf_format_info(video->format)->bits,
+         cf_pyramid_factor(fmax(sigma[0], sigma[1]), cf_format_info(video->format)->bits, false,
                            kFp32MaxFactor) > 1;
 }
 
@@ -266,8 +266,9 @@ bool fp32_update(Fp32Job *job, const CfVideo *video, const CfGaussblurParams *pa
     double sigma[2];
 
     plane_sigmas(video, p, params, sigma);
-    const CfPyramidFactors factors[2] = {cf_pyramid_factors(sigma[0], format->bits, &kFp32Limits),
-                                         cf_pyramid_factors(sigma[1], format->bits, &kFp32Limits)};
+    const CfPyramidFactors factors[2] = {
+        cf_pyramid_factors(sigma[0], format->bits, false, &kFp32Limits),
+        cf_pyramid_factors(sigma[1], format->bits, false, &kFp32Limits)};
 
     good = fp32_describe(&next, video, p, &plan, sigma, factors, status);
   }

@@ -85,9 +85,10 @@ void describe_samples(U8Plane *plane, const CfVideo *video, int p, const CfFirPl
 bool describe_blur(U8Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
                    const double sigma[2], bool fine_columns, CfStatus *status)
 {
+  const bool weighted = plan->plane[p].premultiplied;
   const int bits = cf_format_info(video->format)->bits;
-  CfPyramidFactors factors[2] = {cf_pyramid_factors(sigma[0], bits, &kU8Limits),
-                                 cf_pyramid_factors(sigma[1], bits, &kU8Limits)};
+  CfPyramidFactors factors[2] = {cf_pyramid_factors(sigma[0], bits, weighted, &kU8Limits),
+                                 cf_pyramid_factors(sigma[1], bits, weighted, &kU8Limits)};
   U8Plane *plane = &job->plane[p];
   CfPyramidAxis x = {}, y = {};
 
@@ -271,7 +272,7 @@ bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurPa
 
     plane_sigmas(video, p, params, sigma);
     if ((channels != 1 && channels != 2 && channels != 4) ||
-        cf_pyramid_factor(fmin(sigma[0], sigma[1]), format->bits, kU8LeastDecimation) <
+        cf_pyramid_factor(fmin(sigma[0], sigma[1]), format->bits, false, kU8LeastDecimation) <
             kU8LeastDecimation)
       return false;
   }

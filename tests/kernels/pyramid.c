@@ -299,18 +299,23 @@ static void factors_follow_sigma(CfTest *test)
 {
   static const struct {
     int bits;
+    bool weighted;
     double sigma;
     int factor;
   } cases[] = {
-      {8, -20.0, 1}, {8, 3.9, 1},  {8, 4.0, 2},   {8, 31.9, 8},  {8, 32.0, 16},  {8, 250.0, 64},
-      {10, 5.9, 1},  {10, 6.0, 2}, {16, 31.9, 1}, {16, 32.0, 2}, {16, 250.0, 8},
+      {8, false, -20.0, 1}, {8, false, 3.9, 1},    {8, false, 4.0, 2},    {8, false, 31.9, 8},
+      {8, false, 32.0, 16}, {8, false, 250.0, 64}, {8, true, 16.0, 8},    {8, true, 47.9, 8},
+      {8, true, 48.0, 16},  {8, true, 250.0, 64},  {10, false, 5.9, 1},   {10, false, 6.0, 2},
+      {16, false, 31.9, 1}, {16, false, 32.0, 2},  {16, false, 250.0, 8},
   };
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    const int got = cf_pyramid_factor(cases[i].sigma, cases[i].bits, 64);
+    const int got = cf_pyramid_factor(cases[i].sigma, cases[i].bits, cases[i].weighted, 64);
 
     CF_EXPECT(test, got == cases[i].factor, "case %zu: %d", i, got);
-    CF_EXPECT(test, cf_pyramid_factor(cases[i].sigma, cases[i].bits, 4) == (got < 4 ? got : 4),
+    CF_EXPECT(test,
+              cf_pyramid_factor(cases[i].sigma, cases[i].bits, cases[i].weighted, 4) ==
+                  (got < 4 ? got : 4),
               "case %zu: more than 4", i);
   }
   CF_EXPECT(test,
@@ -340,7 +345,8 @@ static void factors_are_divided(CfTest *test)
   };
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    const CfPyramidFactors got = cf_pyramid_factors(cases[i].sigma, cases[i].bits, cases[i].limits);
+    const CfPyramidFactors got =
+        cf_pyramid_factors(cases[i].sigma, cases[i].bits, false, cases[i].limits);
 
     CF_EXPECT(test,
               got.decimation == cases[i].decimation && got.thinning == cases[i].thinning &&
