@@ -16,49 +16,42 @@ namespace
 {
 
 constexpr int kThreads = 256;
-constexpr int kOutputs = 8; /* of a thread, along the axis of its filter */
 
 /* The Gaussian of sigma 250 has 2001; 2048 doubles and the work fit kernel parameters. */
 constexpr int kMaxTaps = 2048;
-constexpr int kTapSlots = kMaxTaps + 2 * kOutputs;
 
-constexpr int kRowPixels = 256, kRowRows = 8;    /* outputs of a block, row pass */
-constexpr int kChunk = 128;                      /* taps between two loads of samples */
+/* Outputs of a thread along the axis of its filter, so that a sample serves as many products; taps
+ * are followed by zeros, since the outputs together read more samples than one does. */
+constexpr int kRowOutputs = 8, kColumnOutputs = 4, kZeros = 8;
+
+constexpr int kRowPixels = 256, kRowRows = 8;    /* outputs of a CTA, row pass */
+constexpr int kChunk = 128;                      /* samples that follow, between two loads */
 constexpr int kStride = kRowPixels + kChunk + 1; /* 1 modulo 32: free of bank conflicts */
 
-constexpr int kColumnPixels = 32, kColumnRows = kThreads / 32 * kOutputs;
+constexpr int kColumnPixels = 32 * 4, kColumnRows = kThreads / 32 * kColumnOutputs;
 
 template <typename Real> struct Job {
   PlaneWork work;
-  bool wide;    /* samples of two bytes */
-  Real *sums;   /* [channel][y][x], of the readable rows */
-  int groups;   /* of 8 taps, with those that only shifted outputs need */
+  bool wide;  /* samples of two bytes */
+  Real *sums; /* [channel][y][x], of the readable rows */
+  int pitch;  /* of a row of sums, a multiple of kRowOutputs */
+  int taps;
   Real row_sum; /* of the row filter's taps */
-  Real tap[kTapSlots];
+  Real tap[kMaxTaps + kZeros];
 };
 
-/* Adds 8 samples to 8 sums that lie one sample apart; `tap` are the 8 taps of the first sum on
- * these samples and `before` the 8 in front of them. */
-template <typename Real>
-__device__ inline void accumulate(Real (&sum)[kOutputs], const Real (&sample)[kOutputs],
-                                  const Real (&before)[kOutputs], const Real (&tap)[kOutputs])
-{
-#pragma unroll
-  for (int i = 0; i < kOutputs; i++) {
-#pragma unroll
-    for (int o = 0; o < kOutputs; o++)
-      sum[o] += sample[i] * (i >= o ? tap[i - o] : before[kOutputs + i - o]);
-  }
-}
+template <typename Real> struct alignas(16) Four {
+  Real value[4];
+};
 
-template <typename Real>
-__device__ inline void next_taps(Real (&before)[kOutputs], Real (&tap)[kOutputs], const Real *taps)
+/* The next tap becomes the first output's, and each output's the next one's. */
+template <int Outputs, typename Real>
+__device__ inline void shift_taps(Real (&tap)[Outputs], Real next)
 {
 #pragma unroll
-  for (int i = 0; i < kOutputs; i++) {
-    before[i] = tap[i];
-    tap[i] = taps[i];
-  }
+  for (int o = Outputs - 1; o > 0; o--)
+    tap[o] = tap[o - 1];
+  tap[0] = next;
 }
 
 __device__ inline int source_code(const PlaneWork &work, bool wide, int x, int y, int channel)
@@ -99,137 +92,135 @@ __device__ inline void store_pixel(const PlaneWork &work, bool wide, int x, int 
   }
 }
 
-/* A block filters 8 rows by 256 pixels of one channel; a warp 8 rows by 4 groups of 8 pixels. */
+/* A CTA filters 8 rows by 256 pixels of one channel; a warp 8 rows by 4 groups of 8 pixels. */
 template <typename Real>
 __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ Job<Real> job)
 {
   __shared__ Real input[kRowRows * kStride];
   const PlaneWork &work = job.work;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const int across = (work.width + kRowPixels - 1) / kRowPixels;
+  const int across = div_up(work.width, kRowPixels);
   const int readable = work.readable_end - work.readable_first;
-  const int down = (readable + kRowRows - 1) / kRowRows;
+  const int down = div_up(readable, kRowRows);
   const int channel = (int)blockIdx.x / (across * down);
   const int index = (int)blockIdx.x - channel * (across * down);
   const int x0 = index % across * kRowPixels, y0 = index / across * kRowRows;
-  const int row = lane & 7, pixel = warp * 32 + (lane >> 3) * kOutputs;
-  Real sum[kOutputs] = {}, before[kOutputs], tap[kOutputs] = {};
+  const int row = lane & 7, pixel = warp * 32 + (lane >> 3) * kRowOutputs;
+  const int samples = job.taps + kRowOutputs - 1; /* of a thread */
+  Real sum[kRowOutputs] = {}, tap[kRowOutputs] = {};
 
   if (work.transform[channel].action != kFilter)
     return;
 
-  for (int group = 0; group < job.groups; group += kChunk / kOutputs) {
-    const int left = x0 - work.row_anchor + group * kOutputs;
+  for (int first = 0; first < samples; first += kChunk) {
+    const int left = x0 - work.row_anchor + first, count = min(kChunk, samples - first);
     const int y = work.readable_first + min(y0 + warp, readable - 1);
-    const int groups = min(kChunk / kOutputs, job.groups - group);
 
     __syncthreads();
-    for (int x = lane; x < kRowPixels + groups * kOutputs; x += 32)
+    for (int x = lane; x < kRowPixels + count; x += 32)
       input[warp * kStride + x] = weighted_value<Real>(
           work, job.wide, fold_index(work.border, left + x, work.width), y, channel);
     __syncthreads();
-    for (int g = 0; g < groups; g++) {
-      Real sample[kOutputs];
+#pragma unroll 8
+    for (int i = 0; i < count; i++) {
+      const Real sample = input[row * kStride + pixel + i];
+
+      shift_taps(tap, job.tap[first + i]);
 #pragma unroll
-      for (int i = 0; i < kOutputs; i++)
-        sample[i] = input[row * kStride + pixel + g * kOutputs + i];
-      next_taps(before, tap, job.tap + (group + g) * kOutputs);
-      accumulate(sum, sample, before, tap);
+      for (int o = 0; o < kRowOutputs; o++)
+        sum[o] += tap[o] * sample;
     }
   }
 
-  if (y0 + row >= readable)
+  if (y0 + row >= readable || x0 + pixel >= work.width)
     return;
-  Real *out = job.sums + ((size_t)channel * readable + y0 + row) * work.width + x0 + pixel;
+  Four<Real> *out =
+      (Four<Real> *)(job.sums + ((size_t)channel * readable + y0 + row) * job.pitch + x0 + pixel);
 #pragma unroll
-  for (int o = 0; o < kOutputs; o++) {
-    if (x0 + pixel + o < work.width)
-      out[o] = sum[o];
-  }
+  for (int o = 0; o < kRowOutputs; o += 4)
+    out[o / 4] = {{sum[o], sum[o + 1], sum[o + 2], sum[o + 3]}};
 }
 
+/* [row][pixel]; pixels from x on, rows from y0 on. */
 template <typename Real>
 __device__ inline void filter_column(const Job<Real> &job, int x, int y0, int channel,
-                                     Real (&sum)[kOutputs])
+                                     Real (&sum)[kColumnOutputs][4])
 {
   const PlaneWork &work = job.work;
-  const int readable = work.readable_end - work.readable_first;
-  const Real *column = job.sums + (size_t)channel * readable * work.width + x;
+  const int readable = work.readable_end - work.readable_first, top = y0 - work.column_anchor;
+  const Real *column = job.sums + (size_t)channel * readable * job.pitch + x;
   const Real outside = (Real)work.transform[channel].border * job.row_sum;
-  const int top = y0 - work.column_anchor;
-  const bool inside =
-      top >= work.readable_first && top + kOutputs * job.groups <= work.readable_end;
-  const Real *next = column + (ptrdiff_t)(top - work.readable_first) * work.width;
-  Real before[kOutputs], tap[kOutputs] = {};
+  Real tap[kColumnOutputs] = {};
 
+#pragma unroll 4
+  for (int i = 0; i < job.taps + kColumnOutputs - 1; i++) {
+    const int y = source_row(work, top + i);
+    Four<Real> four = {{outside, outside, outside, outside}};
+
+    if (y >= 0)
+      four = *(const Four<Real> *)(column + (size_t)(y - work.readable_first) * job.pitch);
+    shift_taps(tap, job.tap[i]);
 #pragma unroll
-  for (int o = 0; o < kOutputs; o++)
-    sum[o] = 0;
-  for (int group = 0; group < job.groups; group++) {
-    Real sample[kOutputs];
+    for (int o = 0; o < kColumnOutputs; o++) {
 #pragma unroll
-    for (int i = 0; i < kOutputs; i++) {
-      const int y = inside ? 0 : source_row(work, top + group * kOutputs + i);
-      sample[i] = inside  ? next[(ptrdiff_t)i * work.width]
-                  : y < 0 ? outside
-                          : column[(size_t)(y - work.readable_first) * work.width];
+      for (int j = 0; j < 4; j++)
+        sum[o][j] += tap[o] * four.value[j];
     }
-    next += (ptrdiff_t)kOutputs * work.width;
-    next_taps(before, tap, job.tap + group * kOutputs);
-    accumulate(sum, sample, before, tap);
   }
 }
 
-/* A thread filters 8 rows of a pixel, alpha first, which divides the other channels. */
+/* The result of a filtered sum, or what else the channel has. */
+template <typename Real>
+__device__ inline Real value_of(const Job<Real> &job, int x, int y, int channel, Real sum,
+                                Real alpha)
+{
+  const PlaneWork &work = job.work;
+  const ChannelTransform &transform = work.transform[channel];
+
+  if (transform.action != kFilter)
+    return source_code(work, job.wide, x, y, channel);
+  if (work.unsharp)
+    sum = add_difference(work, weighted_value<Real>(work, job.wide, x, y, channel), sum);
+  return work.alpha < 0 || channel == work.alpha ? apply_transform(transform, sum)
+                                                 : unpremultiply(transform, sum, alpha);
+}
+
+/* A thread filters 4 rows of 4 pixels, alpha first, which divides the other channels. */
 template <typename Real>
 __global__ void __launch_bounds__(kThreads, 2) filter_columns(const __grid_constant__ Job<Real> job)
 {
   const PlaneWork &work = job.work;
-  const int across = (work.width + kColumnPixels - 1) / kColumnPixels;
-  const int x = (int)(blockIdx.x % across) * kColumnPixels + (threadIdx.x & 31);
+  const int across = div_up(work.width, kColumnPixels);
+  const int x0 = (int)(blockIdx.x % across) * kColumnPixels + (threadIdx.x & 31) * 4;
   const int y0 =
-      work.first + (int)(blockIdx.x / across) * kColumnRows + (threadIdx.x >> 5) * kOutputs;
-  Real alpha[kOutputs];
-  uint32_t pixel[kOutputs] = {};
+      work.first + (int)(blockIdx.x / across) * kColumnRows + (threadIdx.x >> 5) * kColumnOutputs;
+  Real alpha[kColumnOutputs][4] = {};
+  uint32_t pixel[kColumnOutputs][4] = {};
 
-  if (x >= work.width || y0 >= work.end)
+  if (x0 >= work.width || y0 >= work.end)
     return;
-#pragma unroll
-  for (int o = 0; o < kOutputs; o++)
-    alpha[o] = 255;
-
   for (int i = 0; i < work.channels; i++) {
     const int channel = work.alpha < 0 ? i : (work.alpha + i) % work.channels;
-    const ChannelTransform &transform = work.transform[channel];
-    Real sum[kOutputs];
+    Real sum[kColumnOutputs][4] = {};
 
-    if (transform.action == kFilter)
-      filter_column(job, x, y0, channel, sum);
+    if (work.transform[channel].action == kFilter)
+      filter_column(job, x0, y0, channel, sum);
 #pragma unroll
-    for (int o = 0; o < kOutputs; o++) {
-      const int y = y0 + o;
-      Real value;
+    for (int k = 0; k < 4 * kColumnOutputs; k++) {
+      const int o = k / 4, j = k % 4;
 
-      if (y >= work.end)
-        break;
-      if (work.unsharp && transform.action == kFilter)
-        sum[o] = add_difference(work, weighted_value<Real>(work, job.wide, x, y, channel), sum[o]);
-      if (transform.action != kFilter)
-        value = source_code(work, job.wide, x, y, channel);
-      else if (channel == work.alpha)
-        value = apply_transform(transform, sum[o]);
-      else
-        value = unpremultiply(transform, sum[o], alpha[o]);
+      if (y0 + o >= work.end || x0 + j >= work.width)
+        continue;
+      const Real value = value_of(job, x0 + j, y0 + o, channel, sum[o][j], alpha[o][j]);
       if (channel == work.alpha)
-        alpha[o] = value;
-
-      pixel[o] |= to_sample(work, value) << channel * (job.wide ? 16 : 8);
+        alpha[o][j] = value;
+      pixel[o][j] |= to_sample(work, value) << channel * (job.wide ? 16 : 8);
     }
   }
 #pragma unroll
-  for (int o = 0; o < kOutputs; o++) {
-    if (y0 + o < work.end)
-      store_pixel(work, job.wide, x, y0 + o, pixel[o]);
+  for (int k = 0; k < 4 * kColumnOutputs; k++) {
+    if (y0 + k / 4 < work.end && x0 + k % 4 < work.width)
+      store_pixel(work, job.wide, x0 + k % 4, y0 + k / 4, pixel[k / 4][k % 4]);
   }
 }
 
@@ -238,7 +229,12 @@ template <typename Real> void set_taps(Job<Real> *job, const CfTaps *taps)
   memset(job->tap, 0, sizeof job->tap);
   for (int i = 0; i < taps->count; i++)
     job->tap[i] = (Real)taps->tap[i];
-  job->groups = (taps->count + 2 * kOutputs - 2) / kOutputs;
+  job->taps = taps->count;
+}
+
+int pitch_of(const PlaneWork *work)
+{
+  return round_up(work->width, kRowOutputs);
 }
 
 template <typename Real>
@@ -257,6 +253,7 @@ bool run_plane(const PlaneWork *work, bool wide, const CfFirPlane *plan, Real *s
   job.work = *work;
   job.wide = wide;
   job.sums = sums;
+  job.pitch = pitch_of(work);
   job.row_sum = (Real)plan->row.sum;
   set_taps(&job, &plan->row);
   how.grid = dim3((unsigned)(row_blocks * work->channels));
@@ -274,8 +271,8 @@ bool run_planes(const Picture *picture, CfDevice *device, void *stream, CfStatus
 
   for (int p = 0; p < picture->planes; p++) {
     const PlaneWork *work = &picture->plane[p];
-    const size_t samples =
-        (size_t)work->width * (size_t)(work->readable_end - work->readable_first) * work->channels;
+    const size_t samples = (size_t)pitch_of(work) *
+                           (size_t)(work->readable_end - work->readable_first) * work->channels;
     largest = samples > largest ? samples : largest;
     if (picture->plan[p]->row.count > kMaxTaps || picture->plan[p]->column.count > kMaxTaps)
       return cf_fail(status, CF_ERROR_INVALID, "the filter has more than %d taps", kMaxTaps);
