@@ -35,7 +35,7 @@ constexpr int kMostCode = 1023; /* of what fp16 numbers of 11 bits are exact for
 
 template <typename Pixel, int TapTiles>
 using OpaqueShape = std::conditional_t<is_uniform(TapTiles), UniformShape<Pixel, TapTiles>,
-                                       WarpSpecializedShape<Pixel, TapTiles>>;
+                                       WarpSpecializedShape<Pixel, TapTiles, false>>;
 
 /* Threads and shared memory of a CTA. */
 template <int TapTiles, Layout L, bool Opaque> struct CtaSize {
@@ -57,7 +57,10 @@ template <int TapTiles> struct CtaSize<TapTiles, Layout::kMacropixels, true> {
 };
 
 template <int TapTiles> struct CtaSize<TapTiles, Layout::kPixels, false> {
-  typedef AlphaShape<TapTiles, false> Shape;
+  typedef std::conditional_t<TapTiles == kSpecializedAlphaTapTiles,
+                             WarpSpecializedShape<FourBytes, TapTiles, true>,
+                             AlphaShape<TapTiles, false>>
+      Shape;
   static constexpr int kThreads = Shape::kThreads, kBytes = Shape::kBytes;
 };
 
@@ -80,7 +83,7 @@ __device__ inline int filter_strip_opaque(const MmaJob &job, const PlaneWork &wo
   if constexpr (is_uniform(TapTiles))
     return filter_strip_uniform<Pixel, TapTiles>(job, work, strip, place, shared);
   else
-    return filter_strip_warp_specialized<Pixel, TapTiles>(job, work, strip, place, shared);
+    return filter_strip_warp_specialized<Pixel, TapTiles, false>(job, work, strip, place, shared);
 }
 
 /* A kernel for opaque pixels of four channels leaves a strip where pixels are not; the rest of the
@@ -119,6 +122,8 @@ __global__ void __launch_bounds__(CtaShape<TapTiles, L, Opaque>::kThreads,
       place.skip(filter_strip_opaque<FourBytes, TapTiles>(job, work, strip, place, shared));
       if (place.rows > 0 && threadIdx.x < Rest::kThreads)
         filter_strip_alpha<TapTiles, Rest>(job, work, strip, place, shared);
+    } else if constexpr (TapTiles == kSpecializedAlphaTapTiles) {
+      filter_strip_warp_specialized<FourBytes, TapTiles, true>(job, work, strip, place, shared);
     } else {
       filter_strip_alpha<TapTiles, AlphaShape<TapTiles, false>>(job, work, strip, place, shared);
     }

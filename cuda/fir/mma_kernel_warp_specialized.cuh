@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The kernels for opaque pixels and more than 49 taps. Loading, filtering rows and filtering
- * columns are each the work of other warps, a step after one another: products need not wait for
- * loads and stores, and each warp has registers for the taps of one direction only.
+ * The kernels for more than 49 taps, of opaque pixels or, with `HasAlpha`, any. Loading, filtering
+ * rows and filtering columns are each the work of other warps, a step after one another: products
+ * need not wait for loads and stores, and each warp has registers for the taps of one direction
+ * only.
  *
  *   step s:      load warps      rows s of the source -> fp16 planes, set s % 2
  *   step s + 1:  row warps       set s % 2 -> ring slot of step s
@@ -43,7 +44,7 @@ public:
   {
     const int wrapped = slot < Shape::kSlots ? slot : slot - Shape::kSlots;
 
-    return lane[((wrapped * Shape::kPixelBlocks + block) * Shape::kColours + colour) * 32];
+    return lane[((wrapped * Shape::kPixelBlocks + block) * Shape::kFiltered + colour) * 32];
   }
 };
 
@@ -94,9 +95,13 @@ __device__ inline void filter_rows_to_ring(const OneToeplitzMatrix<Shape::kTapTi
 
   if constexpr (Shape::kPacked) {
     filter_macropixels_to_ring(matrix, ring, planes, slot, warp);
+  } else if constexpr (Shape::kFiltered == 4) {
+#pragma unroll 1
+    for (int c = warp / kFours; c < 4; c += kRowWarps / kFours)
+      filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % kFours), c);
   } else {
     filter_rows_of_colour<4>(matrix, ring, planes, slot, 4 * (warp % kFours), warp / kFours);
-    if constexpr (Shape::kColours == 3)
+    if constexpr (Shape::kFiltered == 3)
       filter_rows_of_colour<2>(matrix, ring, planes, slot, 2 * warp, 2);
   }
 }
@@ -124,12 +129,15 @@ __device__ inline void filter_columns_from_ring(const OneToeplitzMatrix<Shape::k
   }
 }
 
-template <typename Pixel, int Blocks, int Colours>
+template <typename Shape, typename Pixel, int Blocks, int Colours>
 __device__ inline void store_blocks(const MmaJob &job, const PlaneWork &work,
                                     const MmaStrips &strip, MmaSums (&sums)[Blocks][Colours],
                                     const StoreTarget &target)
 {
-  if constexpr (Pixel::kPixelBytes == 1) {
+  if constexpr (Shape::kHasAlpha) {
+    static_assert(Blocks == 1, "of pixels of four bytes");
+    store_weighted_colours(work, strip, job, sums[0], target);
+  } else if constexpr (Pixel::kPixelBytes == 1) {
     uint32_t codes[2][Blocks];
 #pragma unroll
     for (int b = 0; b < Blocks; b++)
@@ -159,7 +167,7 @@ __device__ inline int each_step(int steps, const volatile int *not_opaque, const
     work_of_step(step, slot);
     slot = RowRing<Shape>::next(slot);
     named_barrier_sync<Shape::kThreads>(1);
-    if (Shape::kChannels == 4 && not_opaque[step & 1] == step)
+    if (Shape::kChannels == 4 && !Shape::kHasAlpha && not_opaque[step & 1] == step)
       return step;
   }
   return -1;
@@ -197,7 +205,7 @@ __device__ inline int filter_and_store_steps(const MmaJob &job, const PlaneWork 
 {
   constexpr int kBlocks = Shape::kColumnBlocks;
   const int block = kBlocks * warp;
-  MmaSums sums[2][kBlocks][Shape::kColours];
+  MmaSums sums[2][kBlocks][Shape::kFiltered];
 
   return each_step<Shape>(span.steps, not_opaque, [&](int step, int slot) {
     if (((step ^ warp / 4) & 1) == 0) {
@@ -210,19 +218,20 @@ __device__ inline int filter_and_store_steps(const MmaJob &job, const PlaneWork 
     for (int i = 0; i < 2; i++) {
       const int result = step - kStoreDelay - Shape::kTapTiles + i;
       if (result >= 0 && result < span.results)
-        store_blocks<Pixel>(job, work, strip, sums[i],
-                            span.target(work, result, 16 * block, 16 * kBlocks));
+        store_blocks<Shape, Pixel>(job, work, strip, sums[i],
+                                   span.target(work, result, 16 * block, 16 * kBlocks));
     }
   });
 }
 
-/* Filters a strip up to where it is not opaque. Returns how many rows are finished. */
-template <typename Pixel, int TapTiles>
+/* Filters a strip, without `HasAlpha` up to where it is not opaque. Returns how many rows are
+ * finished. */
+template <typename Pixel, int TapTiles, bool HasAlpha>
 __device__ inline int filter_strip_warp_specialized(const MmaJob &job, const PlaneWork &work,
                                                     const MmaStrips &strip, const StripPlace &place,
                                                     uint8_t *shared)
 {
-  typedef WarpSpecializedShape<Pixel, TapTiles> Shape;
+  typedef WarpSpecializedShape<Pixel, TapTiles, HasAlpha> Shape;
   typedef OneToeplitzMatrix<TapTiles> Matrix;
   const StripSpan<Shape> span(work, place);
   const int warp = threadIdx.x >> 5;
@@ -266,6 +275,8 @@ __device__ inline int filter_strip_warp_specialized(const MmaJob &job, const Pla
     stopped = filter_and_store_steps<Pixel>(job, work, strip, span, matrix, ring,
                                             warp - kLoadWarps - kRowWarps, not_opaque);
   }
+  if (HasAlpha && (not_opaque[0] >= 0 || not_opaque[1] >= 0))
+    report_alpha(job);
   if (stopped < 0)
     return place.rows;
   __syncthreads();

@@ -180,15 +180,16 @@ struct UniformShape
 
 /* A role a warp. Warps that filter columns make two steps of the result at a time, so that the rows
  * they load serve two products; while one half of them does, the other stores. */
-template <typename Pixel, int TapTiles>
+template <typename Pixel, int TapTiles, bool HasAlpha>
 struct WarpSpecializedShape : StripShape<Pixel, TapTiles>,
                               LoadShape<StripShape<Pixel, TapTiles>, 32 * kLoadWarps> {
   typedef StripShape<Pixel, TapTiles> Strip;
-  static constexpr bool kHasAlpha = false;
+  static constexpr bool kHasAlpha = HasAlpha;
+  static constexpr int kFiltered = Pixel::kColours + HasAlpha; /* channels */
   static constexpr int kThreads = 32 * (kLoadWarps + kRowWarps + kColumnWarps);
   static constexpr int kStages = Pixel::kSampleBytes == 1 ? 2 : 1;
   static constexpr int kPlaneSets = 2;
-  static constexpr int kSetBytes = Strip::set_bytes(Strip::kColours);
+  static constexpr int kSetBytes = Strip::set_bytes(kFiltered);
 
   /* Blocks of 16 pixels of the strip, and of a warp that filters columns. */
   static constexpr int kPixelBlocks = Strip::kPixels / 16,
@@ -197,7 +198,7 @@ struct WarpSpecializedShape : StripShape<Pixel, TapTiles>,
   /* The ring of rows that wait for the columns, in steps: those that two steps of the result need,
    * and one that is being made. */
   static constexpr int kSlots = TapTiles + 2;
-  static constexpr int kSlotBytes = kPixelBlocks * Strip::kColours * 32 * 16;
+  static constexpr int kSlotBytes = kPixelBlocks * kFiltered * 32 * 16;
   static constexpr int kBytes =
       kStages * Strip::kStageBytes + kPlaneSets * kSetBytes + kSlots * kSlotBytes;
 

@@ -20,6 +20,9 @@ constexpr int kMaxFewTapTiles = 3;
 /* Opaque pixels: up to so many tap tiles all warps do the same (mma_kernel_uniform.cuh). */
 constexpr int kMaxUniformTapTiles = 4;
 
+/* With alpha they do but for these (mma_kernel_warp_specialized.cuh). */
+constexpr int kSpecializedAlphaTapTiles = 6;
+
 /* Of the warp-specialised kernels, the warps of each role. Warp i runs on quarter i % 4 of an SM,
  * so that each quarter has some of each. */
 constexpr int kLoadWarps = 4, kRowWarps = 4, kColumnWarps = 8;

@@ -282,9 +282,10 @@ bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurPa
 bool u8_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params)
 {
   const bool pixels = cf_format_info(video->format)->plane[0].channels == 4;
+  const bool pays =
+      pixels ? params->sigma > kU8LargestTapsSigmaPixels : params->sigma >= kU8LeastSigmaPlanes;
 
-  return (pixels || params->sigma >= kU8LeastSigmaPlanes || fp32_pays(video, device, params)) &&
-         u8_serves(video, device, params);
+  return (pays || fp32_pays(video, device, params)) && u8_serves(video, device, params);
 }
 
 bool u8_update(U8Blur *blur, const CfVideo *video, const CfGaussblurParams *params,
