@@ -10,13 +10,6 @@
 namespace cf::pyramid
 {
 
-/* The row of the source that stands for `y`, -1 for the constant border. Apart, so that there is
- * one copy of it. */
-static __device__ __noinline__ int fold_row(const U8Plane &plane, int y)
-{
-  return fold_index(plane.y.border, y, plane.height);
-}
-
 /* A row of the source, or that of the constant border. */
 struct SourceRow {
   const uint8_t *first;
@@ -24,7 +17,7 @@ struct SourceRow {
 
   __device__ SourceRow(const U8Plane &plane, int y)
   {
-    const int folded = y >= 0 && y < plane.height ? y : fold_row(plane, y);
+    const int folded = fold_index(plane.y.border, y, plane.height);
     const int readable = min(max(folded, plane.readable_first), plane.readable_end - 1);
 
     first = plane.source + (ptrdiff_t)readable * plane.source_stride;
@@ -72,7 +65,7 @@ template <int C, int D> struct SourceLoader {
   int x;       /* first pixel of the thread in the first chunk */
   int end;     /* pixels from here on are not needed */
   bool inside; /* all chunks of the warp are */
-  bool simple; /* what is outside can be made of 16 bytes inside */
+  bool simple; /* what is outside in a row can be made of 16 bytes inside */
 
   __device__ SourceLoader(const U8Plane &plane, int column) : plane(plane)
   {
@@ -117,9 +110,10 @@ template <int C, int D> struct SourceLoader {
    * warps run the same instructions, so none waits for those that only borders need. */
   __device__ void fetch(int step, uint4 (&to)[2][kChunks]) const
   {
-    const int y = row_of(step);
+    const int y = row_of(step), top = y - (int)threadIdx.x % 32 / 4;
+    const bool rows_inside = top >= 0 && top + 16 <= plane.height;
 
-    if (!simple) {
+    if (!simple || (!rows_inside && border_folds(plane.y.border))) {
       Words words;
 
       load_any(y, words);
@@ -130,12 +124,12 @@ template <int C, int D> struct SourceLoader {
     }
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-      const SourceRow row(plane, y + 8 * h);
+      const int row = min(max(y + 8 * h, plane.readable_first), plane.readable_end - 1);
+      const uint8_t *from = plane.source + (ptrdiff_t)row * plane.source_stride;
 
 #pragma unroll
       for (int c = 0; c < kChunks; c++)
-        to[h][c] =
-            __ldg((const uint4 *)(row.first + C * min(max(x_of(c), 0), plane.width - kPixels)));
+        to[h][c] = __ldg((const uint4 *)(from + C * min(max(x_of(c), 0), plane.width - kPixels)));
     }
   }
 
@@ -195,7 +189,7 @@ template <int C, int D> struct SourceLoader {
       return plane.source_vector && x0 >= 0 && x0 + kPixels <= plane.width;
     };
 
-#pragma unroll
+#pragma unroll 1
     for (int h = 0; h < 2; h++) {
       const SourceRow row(plane, y + 8 * h);
       uint4(&to)[kChunks] = words.row[h];
