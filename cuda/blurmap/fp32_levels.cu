@@ -130,7 +130,7 @@ void count_group(const CfCudaBlurMap *blur, PlaneState *plane, const Group *grou
                  PyramidMemory *memory)
 {
   const pyramid::Fp32Plane whole = whole_group(plane, group);
-  const size_t columns = pyramid::fp32_decimated_y_bytes(&whole);
+  const size_t columns = pyramid::fp32_decimated_y_bytes(&whole, blur->wide);
 
   if (columns > memory->columns)
     memory->columns = columns;
@@ -174,7 +174,7 @@ bool make_columns(CfCudaBlurMap *blur, const PlaneState *plane, const Group *gro
 
   job->planes = 1;
   job->plane[0] = whole_group(plane, group);
-  job->plane[0].decimated_y = (float *)columns;
+  job->plane[0].decimated_y = columns;
   const pyramid::Fp32LaunchPlan plan = pyramid::fp32_plan_launches(job, blur->wide, blur->device);
   return pyramid::fp32_decimate_vertical(job, plan, stream, status);
 }
@@ -201,14 +201,15 @@ bool make_chunk(CfCudaBlurMap *blur, const PlaneState *plane, const Group *group
                 CfStatus *status)
 {
   pyramid::Fp32Job *job = &blur->pyramids;
+  const size_t sample = blur->wide ? sizeof(float) : sizeof(uint16_t);
 
   job->planes = end - first;
   for (int i = first; i < end; i++) {
     pyramid::Fp32Plane *pyramid = &job->plane[i - first];
 
     *pyramid = plane->pyramid[i];
-    pyramid->decimated_y = (float *)columns + (size_t)(pyramid->fine_first - group->fine_first) *
-                                                  (size_t)pyramid->decimated_y_pitch;
+    pyramid->decimated_y = (uint8_t *)columns + (size_t)(pyramid->fine_first - group->fine_first) *
+                                                    (size_t)pyramid->decimated_y_pitch * sample;
     pyramid->decimated_y_rows = group->fine_end - group->fine_first;
     pyramid->coarse_x = (float *)rows;
     rows += pyramid::fp32_coarse_x_bytes(pyramid);

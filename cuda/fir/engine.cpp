@@ -28,7 +28,7 @@ typedef struct {
   CfFirPlan plan;
   Picture picture;          /* the filtered planes but for pointers and strides */
   int index[CF_MAX_PLANES]; /* of those planes in the job's pictures */
-  bool single, mma;         /* single precision suffices; tensor cores can do it */
+  bool single, fused, mma;  /* single precision suffices; these kernels can do it */
   bool vector_aligned;      /* the last frame was, which the tensor-core kernels need */
   CfFirForce force;
   AlphaFeedback feedback;
@@ -100,7 +100,8 @@ void describe_picture(State *state)
         format->plane[p].channels == 4 &&
         (format->plane[p].role[0] == CF_ROLE_ALPHA || format->plane[p].role[0] == CF_ROLE_PADDING);
   }
-  state->mma = state->single && !has_unsharp && mma_serves(picture, state->device);
+  state->fused = state->single && fused_fp32_fits(picture, state->device);
+  state->mma = state->fused && !has_unsharp && mma_serves(picture, state->device);
   state->vector_aligned = true;
 }
 
@@ -116,6 +117,7 @@ Method choose_method(const State *state)
 {
   return state->picture.planes == 0                                                 ? Method::kNone
          : state->mma && state->vector_aligned && may_take(state, CF_FIR_MMA_ALPHA) ? Method::kMma
+         : state->fused && may_take(state, CF_FIR_FUSED_FP32)     ? Method::kFusedFp32
          : state->single && may_take(state, CF_FIR_TWO_PASS_FP32) ? Method::kTwoPassFp32
                                                                   : Method::kTwoPassFp64;
 }
@@ -183,12 +185,18 @@ bool run_frame(State *state, const CfJob *job, CfStatus *status)
 {
   const Method method = choose_method(state);
 
-  return method == Method::kNone ||
-         (method == Method::kMma
-              ? mma_run(&state->picture, state->device, &state->feedback, state->force, job->stream,
-                        status)
-              : two_pass_run(&state->picture, state->device, method == Method::kTwoPassFp32,
-                             job->stream, status));
+  switch (method) {
+  case Method::kNone:
+    return true;
+  case Method::kMma:
+    return mma_run(&state->picture, state->device, &state->feedback, state->force, job->stream,
+                   status);
+  case Method::kFusedFp32:
+    return fused_fp32_run(&state->picture, state->device, job->stream, status);
+  default:
+    return two_pass_run(&state->picture, state->device, method == Method::kTwoPassFp32, job->stream,
+                        status);
+  }
 }
 
 bool open_feedback(AlphaFeedback *feedback, CfStatus *status)
@@ -202,6 +210,16 @@ bool open_feedback(AlphaFeedback *feedback, CfStatus *status)
 }
 
 } // namespace
+
+bool prepare_kernel(const void *kernel, int bytes, CfStatus *status)
+{
+  return cf_cuda_ok(
+             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+             "preparing the separable filter", status) &&
+         cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                         cudaSharedmemCarveoutMaxShared),
+                    "preparing the separable filter", status);
+}
 
 } // namespace cf::fir
 
@@ -225,8 +243,8 @@ void *cf_fir_open(const CfVideo *video, const void *params, const CfOpenOptions 
   state->device = options->device;
   state->planner = planner;
   state->force = forced;
-  if (!open_feedback(&state->feedback, status) || !mma_prepare(state->device, status) ||
-      !cf_fir_update(state, params, status)) {
+  if (!open_feedback(&state->feedback, status) || !fused_fp32_prepare(state->device, status) ||
+      !mma_prepare(state->device, status) || !cf_fir_update(state, params, status)) {
     cf_fir_close(state);
     return nullptr;
   }
@@ -287,7 +305,8 @@ int cf_fir_halo(const void *opaque)
 
 const char *cf_fir_algorithm(const void *opaque)
 {
-  static const char *const names[] = {"copy", "fir-tensor", "fir-float", "fir-double"};
+  static const char *const names[] = {"copy", "fir-tensor", "fir-float", "fir-two-pass",
+                                      "fir-double"};
 
   return names[(int)choose_method((const State *)opaque)];
 }

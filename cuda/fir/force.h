@@ -13,7 +13,8 @@ typedef enum {
   CF_FIR_MMA_OPAQUE, /* tensor cores, kernels for opaque pixels: uniform up to 49 taps, then
                         warp-specialised; "fir-tensor" */
   CF_FIR_MMA_ALPHA, /* tensor cores, the kernels that know alpha, for four channels; "fir-tensor" */
-  CF_FIR_TWO_PASS_FP32, /* "fir-float" */
+  CF_FIR_FUSED_FP32,    /* "fir-float" */
+  CF_FIR_TWO_PASS_FP32, /* "fir-two-pass" */
   CF_FIR_TWO_PASS_FP64, /* "fir-double" */
 } CfFirForce;
 

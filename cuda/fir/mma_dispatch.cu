@@ -322,20 +322,6 @@ void describe_job(MmaJob *job, const Picture *picture, int tap_tiles, AlphaFeedb
       describe_mma_plane(job, picture, p, tap_tiles);
 }
 
-/* Lets a kernel's CTAs have `bytes` of shared memory. All kernels here prefer as much of it as an
- * SM has: they follow each other, and an SM changes its split with the L1 cache only when empty. */
-bool prepare_kernel(void (*kernel)(MmaJob), int bytes, CfStatus *status)
-{
-  static const char doing[] = "preparing the tensor filter";
-
-  return cf_cuda_ok(
-             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-             doing, status) &&
-         cf_cuda_ok(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                         cudaSharedmemCarveoutMaxShared),
-                    doing, status);
-}
-
 } // namespace
 
 bool mma_prepare(const CfDevice *device, CfStatus *status)
@@ -345,7 +331,7 @@ bool mma_prepare(const CfDevice *device, CfStatus *status)
   for (const SizeEntry &size : kSizes) {
     for (int i = 0; i < 2 * kLayouts; i++) {
       const KernelEntry *entry = &size.entry[i / 2][i % 2];
-      if (fits(entry, device) && !prepare_kernel(entry->kernel, entry->bytes, status))
+      if (fits(entry, device) && !prepare_kernel((const void *)entry->kernel, entry->bytes, status))
         return false;
     }
   }

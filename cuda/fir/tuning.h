@@ -36,4 +36,9 @@ constexpr double kOuterCost = 1.2;
 constexpr int kSmSharedBytes = 233472, kCtaReservedBytes = 1024, kSmRegisters = 65536;
 constexpr int kRegistersOfUniform = 128, kRegistersOfOthers = 80;
 
+/* --- fused_fp32 --- */
+
+constexpr int kFusedResident = 4;      /* CTAs of an SM that registers are meant for */
+constexpr int kFusedMinimumStrip = 64; /* rows */
+
 } // namespace cf::fir

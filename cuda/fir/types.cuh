@@ -75,9 +75,25 @@ struct Picture {
 enum class Method {
   kNone,        /* no plane is filtered */
   kMma,         /* mma_dispatch.cu: one launch on tensor cores, fp16 products, fp32 sums */
-  kTwoPassFp32, /* two_pass.cu: two launches a plane, any format and number of taps */
+  kFusedFp32,   /* fused_fp32.cu: one launch, single precision */
+  kTwoPassFp32, /* two_pass.cu: two launches a plane, any number of taps */
   kTwoPassFp64,
 };
+
+/* Lets a kernel's CTAs have `bytes` of shared memory. All kernels here prefer as much of it as an
+ * SM has: they follow each other, and an SM changes its split with the L1 cache only when empty. */
+bool prepare_kernel(const void *kernel, int bytes, CfStatus *status);
+
+/* --- fused_fp32.cu --- */
+
+/* Lets the kernels use all shared memory of the current context's device. */
+bool fused_fp32_prepare(const CfDevice *device, CfStatus *status);
+
+/* Whether the taps fit the kernels, and their rows the device's shared memory. */
+bool fused_fp32_fits(const Picture *picture, const CfDevice *device);
+
+/* Enqueues the filter. */
+bool fused_fp32_run(const Picture *picture, const CfDevice *device, void *stream, CfStatus *status);
 
 /* --- two_pass.cu --- */
 

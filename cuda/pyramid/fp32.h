@@ -37,9 +37,10 @@ struct Fp32Plane : Plane {
   float transparent_code[4]; /* of colours where nothing shows */
   uint16_t border[12];       /* raw samples of three words, for the constant border */
 
-  /* Scratch: [channel][fine row][column], [channel][fine row][coarse column],
+  /* Scratch: [channel][fine row][column] of Fp32Types::Store, [channel][fine row][coarse column],
    * [coarse row][coarse column][channel]. */
-  float *decimated_y, *coarse_x, *coarse;
+  void *decimated_y;
+  float *coarse_x, *coarse;
   int decimated_y_pitch, coarse_x_pitch; /* elements */
   int decimated_y_rows;                  /* of a channel */
 
@@ -129,7 +130,7 @@ void fp32_place_picture(Fp32Plane *plane, int p, const CfJob *job, bool wide);
 Fp32LaunchPlan fp32_plan_launches(Fp32Job *job, bool wide, const CfDevice *device);
 
 /* The bytes of a plane's intermediate samples. */
-size_t fp32_decimated_y_bytes(const Fp32Plane *plane);
+size_t fp32_decimated_y_bytes(const Fp32Plane *plane, bool wide);
 size_t fp32_coarse_x_bytes(const Fp32Plane *plane);
 size_t fp32_coarse_bytes(const Fp32Plane *plane);
 
@@ -140,13 +141,6 @@ size_t fp32_coarse_bytes(const Fp32Plane *plane);
 __host__ __device__ constexpr int first_eight(const Fp32Plane &plane)
 {
   return plane.coarse_first & ~(kCoarseFilterRows - 1);
-}
-
-/* In units of D, of samples of one or, `wide`, two bytes. Without decimation the only prefilter tap
- * is 1. */
-__host__ __device__ constexpr int prefilter_span(bool wide, int factor)
-{
-  return factor == 1 ? 1 : wide ? kPrefilterSpan16 : kPrefilterSpan8;
 }
 
 __host__ __device__ constexpr int factor_log2(int factor)

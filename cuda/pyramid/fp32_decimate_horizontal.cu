@@ -12,14 +12,6 @@ namespace cf::pyramid
 namespace
 {
 
-/* The taps of the coarse filter after 4 zeros, in shared memory. Ends with a barrier. */
-__device__ inline void share_taps(const Fp32Axis &axis, float *shared)
-{
-  for (int i = (int)threadIdx.x; i < 4 + 4 * axis.taps_groups; i += kThreads)
-    shared[i] = i < 4 ? 0.0f : axis.taps[i - 4];
-  __syncthreads();
-}
-
 /* Samples of one phase in shared memory. That they are 4 modulo 8 keeps the stores, which go from
  * phase to phase, nearly free of bank conflicts. */
 __host__ __device__ inline int phase_stride(int fine, int cells)
@@ -70,16 +62,69 @@ __device__ inline float4 filter_four(const float *taps, int groups, const float 
   return make_float4(sum[0], sum[1], sum[2], sum[3]);
 }
 
+template <typename Store> struct alignas(4 * sizeof(Store)) StoredFour {
+  Store sample[4];
+};
+
+/* Four samples, of which the first is number `i` of the row, sorted by phase. */
+template <int D, typename Store>
+__device__ inline void sort_four(const StoredFour<Store> &four, int i, int count, float *phases,
+                                 int stride)
+{
+  if (D >= 4 && i % 2 == 0) {
+    /* There is room for what follows the last one. */
+#pragma unroll
+    for (int j = 0; j < 4; j += 2) {
+      float *to = phases + (i + j) % D * stride + (i + j) / D;
+
+      if (i + j >= 0) {
+        to[0] = (float)four.sample[j];
+        to[stride] = (float)four.sample[j + 1];
+      }
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      if (i + j >= 0 && i + j < count)
+        phases[(i + j) % D * stride + (i + j) / D] = (float)four.sample[j];
+    }
+  }
+}
+
 /* Source samples left to left + count - 1, sorted by phase. */
-template <int D>
-__device__ inline void load_phases(const Fp32Axis &axis, const float *from, int left, int count,
+template <int D, typename Store>
+__device__ inline void load_phases(const Fp32Axis &axis, const Store *from, int left, int count,
                                    float border, float *phases, int stride)
 {
-#pragma unroll 4
-  for (int i = (int)threadIdx.x; i < count; i += kThreads) {
-    const int folded = fold_index(axis.border, left + i, axis.size);
+  constexpr int kAtOnce = 4; /* loads under way */
+  const int shift = left & 3, base = left - shift, groups = (count + shift + 3) / 4;
+  const int inside = min(base < 0 ? (3 - base) / 4 : 0, groups);
+  const int outside = max(min((axis.size - base) >> 2, groups), inside);
 
-    phases[i % D * stride + i / D] = folded < 0 ? border : from[folded];
+  for (int first = inside + (int)threadIdx.x; first < outside; first += kAtOnce * kThreads) {
+    StoredFour<Store> four[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+      const int group = first + k * kThreads;
+      if (group < outside)
+        four[k] = *(const StoredFour<Store> *)(from + base + 4 * group);
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++) {
+      const int group = first + k * kThreads;
+      if (group < outside)
+        sort_four<D>(four[k], 4 * group - shift, count, phases, stride);
+    }
+  }
+  for (int i = (int)threadIdx.x; i < inside + groups - outside; i += kThreads) {
+    const int group = i < inside ? i : outside + i - inside;
+    StoredFour<Store> four;
+
+    for (int j = 0; j < 4; j++) {
+      const int folded = fold_index(axis.border, base + 4 * group + j, axis.size);
+      four.sample[j] = folded < 0 ? (Store)border : from[folded];
+    }
+    sort_four<D>(four, 4 * group - shift, count, phases, stride);
   }
 }
 
@@ -119,11 +164,12 @@ __device__ inline bool is_needed(const Fp32Plane &plane, const Segment &segment)
                             end_of_readers(axis, bottom, kRowsBeyond));
 }
 
-template <bool Wide, int D>
+template <typename Sample, int D>
 __device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane,
                                   const Segment &segment, int row, float *taps)
 {
-  constexpr int K = prefilter_span(Wide, D);
+  typedef typename Fp32Types<Sample>::Store Store;
+  constexpr int K = kPrefilterSpan<Sample, D>;
   const Fp32Axis &axis = plane.x;
   const int wanted = segment.j0 + axis.taps_first;
   const int f0 = min(max(wanted, axis.stored_first), axis.stored_end - 1);
@@ -132,8 +178,9 @@ __device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane,
   const int fine = f1 - f0;
   const int stride = phase_stride(fine, K);
   const int extended = round_up(segment.outputs, 4) + 4 * axis.taps_groups;
-  const float *from = plane.decimated_y + (size_t)(segment.channel * plane.decimated_y_rows + row) *
-                                              plane.decimated_y_pitch;
+  const Store *from =
+      (const Store *)plane.decimated_y +
+      (size_t)(segment.channel * plane.decimated_y_rows + row) * plane.decimated_y_pitch;
   const float border =
       (float)(plane.border[segment.channel] >> plane.shift) - plane.centre[segment.channel];
   float *shared = taps + round_up(4 + 4 * axis.taps_groups, 4);
@@ -161,7 +208,7 @@ __device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane,
     *(float4 *)(to + 4 * i) = filter_four(taps + 4, axis.taps_groups, line_samples + 4 * i);
 }
 
-template <bool Wide, int D>
+template <typename Sample, int D>
 __device__ inline void filter_rows(const Fp32Job &job, const Fp32Plane &plane, int cta, float *taps)
 {
   const Segment segment(plane, cta);
@@ -170,10 +217,10 @@ __device__ inline void filter_rows(const Fp32Job &job, const Fp32Plane &plane, i
     return;
   share_taps(plane.x, taps);
   for (int row = segment.first; row < segment.end; row++)
-    filter_row<Wide, D>(job, plane, segment, row, taps);
+    filter_row<Sample, D>(job, plane, segment, row, taps);
 }
 
-template <bool Wide>
+template <typename Sample>
 __global__ void __launch_bounds__(kThreads)
     decimate_horizontal_kernel(const __grid_constant__ Fp32Job job)
 {
@@ -185,13 +232,13 @@ __global__ void __launch_bounds__(kThreads)
   pdl_wait();
   switch (plane.x.factor) {
   case 1:
-    return filter_rows<Wide, 1>(job, plane, cta, shared);
+    return filter_rows<Sample, 1>(job, plane, cta, shared);
   case 2:
-    return filter_rows<Wide, 2>(job, plane, cta, shared);
+    return filter_rows<Sample, 2>(job, plane, cta, shared);
   case 4:
-    return filter_rows<Wide, 4>(job, plane, cta, shared);
+    return filter_rows<Sample, 4>(job, plane, cta, shared);
   default:
-    return filter_rows<Wide, 8>(job, plane, cta, shared);
+    return filter_rows<Sample, 8>(job, plane, cta, shared);
   }
 }
 
@@ -199,17 +246,18 @@ __global__ void __launch_bounds__(kThreads)
 
 int fp32_horizontal_shared_bytes(const Fp32Axis *axis, bool wide, int segment)
 {
+  const int span = axis->factor == 1 ? 1 : wide ? kPrefilterSpan16 : kPrefilterSpan8;
   const int fine = segment + axis->taps_count;
 
-  return 4 * (axis->factor * phase_stride(fine, prefilter_span(wide, axis->factor)) +
-              round_up(fine, 4) + round_up(segment, 4) + 8 * axis->taps_groups + 4);
+  return 4 * (axis->factor * phase_stride(fine, span) + round_up(fine, 4) + round_up(segment, 4) +
+              8 * axis->taps_groups + 4);
 }
 
 bool fp32_decimate_horizontal(const Fp32Job *job, const Fp32LaunchPlan &plan, void *stream,
                               CfStatus *status)
 {
-  return launch_job(plan.wide ? decimate_horizontal_kernel<true>
-                              : decimate_horizontal_kernel<false>,
+  return launch_job(plan.wide ? decimate_horizontal_kernel<uint16_t>
+                              : decimate_horizontal_kernel<uint8_t>,
                     job, plan.horizontal_ctas, kThreads, plan.horizontal_shared_bytes, stream,
                     "decimating rows", status);
 }

@@ -13,54 +13,108 @@ namespace cf::pyramid
 namespace
 {
 
+/* ---- words of four samples ---- */
+
 __device__ inline int words_of(const Fp32Plane &plane)
 {
   return div_up(plane.samples, 4);
 }
 
-/* One word of four samples of a column of words. */
-template <typename Sample> struct Column {
-  struct alignas(4 * sizeof(Sample)) Word {
-    Sample sample[4];
-  };
+__device__ inline uint32_t sample_of(uint32_t word, int j)
+{
+  return word >> 8 * j & 0xff;
+}
 
+__device__ inline uint32_t sample_of(uint2 word, int j)
+{
+  return (j < 2 ? word.x : word.y) >> 16 * (j & 1) & 0xffff;
+}
+
+__device__ inline uint32_t pack(const uint8_t *sample, int count)
+{
+  uint32_t word = 0;
+
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+    word |= j < count ? (uint32_t)sample[j] << 8 * j : 0;
+  return word;
+}
+
+__device__ inline uint2 pack(const uint16_t *sample, int count)
+{
+  uint32_t half[2] = {};
+
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+    half[j / 2] |= j < count ? (uint32_t)sample[j] << 16 * (j & 1) : 0;
+  return make_uint2(half[0], half[1]);
+}
+
+/* One word of a column of words. */
+template <typename Sample> struct Column {
+  typedef typename Fp32Types<Sample>::Word Word;
   const Fp32Plane &plane;
   const int index; /* of the word */
   const int count; /* its samples that lie in the row */
+  Word border;
 
   __device__ Column(const Fp32Plane &plane, int index)
       : plane(plane), index(index), count(min(4, plane.samples - 4 * index))
   {
+    Sample raw[4];
+
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      raw[j] = (Sample)plane.border[index % 3 * 4 + j];
+    border = pack(raw, 4);
+  }
+
+  __device__ const Sample *at(int row) const
+  {
+    return (const Sample *)(plane.source + (ptrdiff_t)row * plane.source_stride) +
+           4 * (size_t)index;
   }
 
   __device__ Word load(int y) const
   {
     const int folded = fold_index(plane.y.border, y, plane.height);
-    const int row = min(max(folded, plane.readable_first), plane.readable_end - 1);
-    const Sample *from =
-        (const Sample *)(plane.source + (ptrdiff_t)row * plane.source_stride) + 4 * (size_t)index;
-    Word word;
 
-    if (folded >= 0 && plane.vector && count == 4)
-      return *(const Word *)from;
-#pragma unroll
-    for (int j = 0; j < 4; j++)
-      word.sample[j] = folded < 0  ? (Sample)plane.border[index % 3 * 4 + j]
-                       : j < count ? from[j]
-                                   : 0;
-    return word;
+    if (folded < 0)
+      return border;
+    const Sample *from = at(min(max(folded, plane.readable_first), plane.readable_end - 1));
+    return plane.vector && count == 4 ? __ldg((const Word *)from) : pack(from, count);
   }
 
-  /* As the sums run over them. */
-  __device__ void to_values(const Word &word, float (&value)[4]) const
+  template <int Rows> __device__ void load(int y, Word (&words)[Rows]) const
   {
+    if (y >= plane.readable_first && y + Rows <= plane.readable_end && plane.vector && count == 4) {
+      const uint8_t *from = (const uint8_t *)at(y);
 #pragma unroll
-    for (int j = 0; j < 4; j++)
-      value[j] = (float)(word.sample[j] >> plane.shift) - plane.centre[j];
-    if (plane.alpha >= 0)
-      premultiply(value, plane.alpha == 0);
+      for (int i = 0; i < Rows; i++)
+        words[i] = __ldg((const Word *)(from + i * plane.source_stride));
+    } else {
+#pragma unroll
+      for (int i = 0; i < Rows; i++)
+        words[i] = load(y + i);
+    }
   }
 };
+
+/* Bytes: 0x4b000000 + v is 2^23 + v as a float. */
+__device__ inline void to_floats(const Fp32Plane &plane, uint32_t word, float (&value)[4])
+{
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+    value[j] =
+        __uint_as_float(__byte_perm(word, 0x4b000000, 0x7440 + j)) - (8388608.0f + plane.centre[j]);
+}
+
+__device__ inline void to_floats(const Fp32Plane &plane, uint2 word, float (&value)[4])
+{
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+    value[j] = (float)(sample_of(word, j) >> plane.shift) - plane.centre[j];
+}
 
 /* ---- columns ---- */
 
@@ -80,13 +134,14 @@ struct Strip {
 };
 
 /* Where the samples of a word go in a fine row. Divisions would cost more than a row's taps. */
-struct FineWord {
-  float *row; /* the next one */
+template <typename Store> struct FineWord {
+  Store *row; /* the next one */
   const int pitch, count;
   int at[4];
 
   __device__ FineWord(const Fp32Plane &plane, int word, int first)
-      : row(plane.decimated_y + (size_t)(first - plane.fine_first) * plane.decimated_y_pitch),
+      : row((Store *)plane.decimated_y +
+            (size_t)(first - plane.fine_first) * plane.decimated_y_pitch),
         pitch(plane.decimated_y_pitch), count(min(4, plane.samples - 4 * word))
   {
 #pragma unroll
@@ -102,7 +157,7 @@ struct FineWord {
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       if (j < count)
-        row[at[j]] = sum[j];
+        row[at[j]] = (Store)sum[j];
     }
     row += pitch;
   }
@@ -122,32 +177,32 @@ template <int K> __device__ inline void next_row(float (&sum)[K][4])
 template <typename Sample, int D>
 __device__ inline void decimate_columns(const Fp32Job &job, const Fp32Plane &plane, int cta)
 {
-  constexpr int K = prefilter_span(sizeof(Sample) == 2, D);
+  typedef typename Fp32Types<Sample>::Word Word;
+  constexpr int K = kPrefilterSpan<Sample, D>;
   const Strip strip(plane, cta);
-  const Column<Sample> column(plane, strip.word);
   float sum[K][4] = {};
-  typename Column<Sample>::Word now[D], ahead[D];
+  Word ahead[D];
 
   if (strip.first >= strip.end)
     return;
-  FineWord fine(plane, strip.word, strip.first);
-  const auto load = [&](int cell) {
-#pragma unroll
-    for (int p = 0; p < D; p++) {
-      now[p] = ahead[p];
-      ahead[p] = column.load(D * cell + p + plane.y.prefilter_first);
-    }
-  };
+  const Column<Sample> column(plane, strip.word);
+  FineWord<typename Fp32Types<Sample>::Store> fine(plane, strip.word, strip.first);
+  column.load(D * strip.first + plane.y.prefilter_first, ahead);
 
   /* Cell g is D rows, which have a share in the fine rows g - K + 1 to g. */
-  load(strip.first);
   for (int g = strip.first; g < strip.end + K - 1; g++) {
-    load(g + 1);
+    Word now[D];
+#pragma unroll
+    for (int p = 0; p < D; p++)
+      now[p] = ahead[p];
+    column.load(D * (g + 1) + plane.y.prefilter_first, ahead);
 #pragma unroll
     for (int p = 0; p < D; p++) {
       float value[4];
 
-      column.to_values(now[p], value);
+      to_floats(plane, now[p], value);
+      if (plane.alpha >= 0)
+        premultiply(value, plane.alpha == 0);
 #pragma unroll
       for (int k = 0; k < K; k++) {
 #pragma unroll

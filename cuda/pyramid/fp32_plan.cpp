@@ -39,7 +39,7 @@ void place_tables(Fp32Job *job, const CfPyramidAxis *axis)
 
 bool axis_fits(const CfPyramidAxis *axis, bool wide)
 {
-  const int span = prefilter_span(wide, axis->factor);
+  const int span = wide ? kPrefilterSpan16 : kPrefilterSpan8;
 
   return axis->factor <= kFp32MaxFactor && axis->prefilter_count <= span * axis->factor &&
          axis->low_count + 10 <= kFp32MaxTaps;
@@ -86,15 +86,15 @@ int words(const Fp32Plane *plane)
 }
 
 /* Where the intermediate samples lie; with a NULL base only counts their bytes. */
-size_t place_memory(Fp32Job *job, uint8_t *base)
+size_t place_memory(Fp32Job *job, bool wide, uint8_t *base)
 {
   size_t used = 0;
 
   for (int p = 0; p < job->planes; p++) {
     Fp32Plane *plane = &job->plane[p];
 
-    plane->decimated_y = (float *)(base + used);
-    used += fp32_decimated_y_bytes(plane);
+    plane->decimated_y = base + used;
+    used += fp32_decimated_y_bytes(plane, wide);
     plane->coarse_x = (float *)(base + used);
     used += fp32_coarse_x_bytes(plane);
     plane->coarse = (float *)(base + used);
@@ -211,10 +211,10 @@ Fp32LaunchPlan fp32_plan_launches(Fp32Job *job, bool wide, const CfDevice *devic
   return plan;
 }
 
-size_t fp32_decimated_y_bytes(const Fp32Plane *plane)
+size_t fp32_decimated_y_bytes(const Fp32Plane *plane, bool wide)
 {
   return scratch_bytes((size_t)plane->decimated_y_rows * plane->channels *
-                       plane->decimated_y_pitch * sizeof(float));
+                       plane->decimated_y_pitch * (wide ? sizeof(float) : sizeof(uint16_t)));
 }
 
 size_t fp32_coarse_x_bytes(const Fp32Plane *plane)
@@ -292,10 +292,10 @@ bool fp32_run(Fp32Job *job, const CfVideo *video, CfDevice *device, const CfJob 
                     cf_job_readable_rows(video, p, pictures, plane->y.halo));
   }
   const Fp32LaunchPlan plan = fp32_plan_launches(job, wide, device);
-  void *scratch = cf_scratch_take(device, place_memory(job, nullptr), stream, status);
+  void *scratch = cf_scratch_take(device, place_memory(job, wide, nullptr), stream, status);
   if (!scratch)
     return false;
-  place_memory(job, (uint8_t *)scratch);
+  place_memory(job, wide, (uint8_t *)scratch);
 
   const bool good = fp32_decimate_vertical(job, plan, stream, status) &&
                     fp32_decimate_horizontal(job, plan, stream, status) &&

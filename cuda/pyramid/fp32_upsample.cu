@@ -3,7 +3,6 @@
  * Last launch of the fp32 pyramid: the cubic B-spline along rows and columns, to codes. A thread
  * makes a strip of one word of four samples, and keeps the coarse rows that it is between.
  */
-#include "cuda/common/alpha.cuh"
 #include "cuda/common/int_math.cuh"
 #include "cuda/pyramid/fp32.cuh"
 
@@ -13,160 +12,434 @@ namespace cf::pyramid
 namespace
 {
 
-/* The weights of the four coarse samples that phase `phase` of a cell reads. Returns which is the
- * first, from that of the cell. */
-__device__ inline int spline_weights(int factor, int phase, float (&to)[4])
+/* ---- along rows ---- */
+
+/* Which samples a word of four is: all of one pixel, four pixels, two, or else. */
+enum Kind { kPixel, kFour, kTwo, kAny };
+
+/* The coarse samples that a word reads from one row: those of its pixel, of all its pixels from two
+ * before the first one's cell on, or for each sample its own four. */
+template <Kind K> struct Window {
+  static constexpr int kPixels = K == kPixel ? 1 : K == kTwo ? 2 : 4;
+  static constexpr int kChannels = K == kPixel ? 4 : K == kTwo ? 2 : K == kFour ? 1 : 4;
+  static constexpr int kSize = K == kTwo ? 5 : K == kFour ? 6 : 4;
+  float sample[kSize][kChannels];
+};
+
+/* The cubic B-spline, as in plan/pyramid.c. */
+__device__ inline void spline_weights(int factor, int phase, float (&to)[4])
 {
   const float position = (phase - 0.5f * (float)(factor - 1)) / (float)factor;
   const float f = position - floorf(position), g = 1.0f - f;
 
-  if (factor == 1) {
-    to[0] = to[1] = to[3] = 0.0f;
-    to[2] = 1.0f;
-    return -2;
-  }
-  to[0] = g * g * g * (1.0f / 6);
-  to[1] = (4.0f - 6.0f * f * f + 3.0f * f * f * f) * (1.0f / 6);
-  to[2] = (4.0f - 6.0f * g * g + 3.0f * g * g * g) * (1.0f / 6);
-  to[3] = f * f * f * (1.0f / 6);
-  return 2 * phase < factor ? -2 : -1;
+  to[0] = factor == 1 ? 1.0f : g * g * g * (1.0f / 6);
+  to[1] = factor == 1 ? 0.0f : (4.0f - 6.0f * f * f + 3.0f * f * f * f) * (1.0f / 6);
+  to[2] = factor == 1 ? 0.0f : (4.0f - 6.0f * g * g + 3.0f * g * g * g) * (1.0f / 6);
+  to[3] = factor == 1 ? 0.0f : f * f * f * (1.0f / 6);
 }
 
-/* Four samples next to each other, of one channel after the other, in coarse rows. */
-struct Word {
+/* A word's share in coarse rows. */
+template <Kind K> struct Across {
+  static constexpr int kSize = Window<K>::kSize;
   const Fp32Plane &plane;
-  int offset[4][4]; /* [sample][coarse sample] */
-  float weight[4][4];
+  const int pitch; /* of coarse rows */
+  int offset[K == kAny ? 4 : kSize];
+  float weight[Window<K>::kPixels][kSize];
 
-  __device__ Word(const Fp32Plane &plane, int index) : plane(plane)
+  __device__ Across(const Fp32Plane &plane, int word)
+      : plane(plane), pitch((plane.x.coarse_end - plane.x.coarse_first) * plane.channels)
+  {
+    if constexpr (K == kAny)
+      place_samples(word);
+    else
+      place_window(word);
+  }
+
+  __device__ void place_samples(int word)
   {
     const Fp32Axis &axis = plane.x;
 
 #pragma unroll
     for (int j = 0; j < 4; j++) {
-      const int sample = min(4 * index + j, plane.samples - 1);
+      const int sample = min(4 * word + j, plane.samples - 1);
       const int x = sample / plane.channels, cell = x / axis.factor;
-      const int first = cell + spline_weights(axis.factor, x - cell * axis.factor, weight[j]);
 
-#pragma unroll
-      for (int k = 0; k < 4; k++)
-        offset[j][k] =
-            (min(max(first + k, axis.coarse_first), axis.coarse_end - 1) - axis.coarse_first) *
-                plane.channels +
-            sample - x * plane.channels;
+      offset[j] = (cell + spline_first(axis.factor, x - cell * axis.factor) - axis.coarse_first) *
+                      plane.channels +
+                  sample - x * plane.channels;
+      spline_weights(axis.factor, x - cell * axis.factor, weight[j]);
     }
   }
 
-  /* What coarse row `y` gives. */
-  __device__ void interpolate(int y, float (&value)[4]) const
+  __device__ void place_window(int word)
   {
-    const int inside = min(max(y, plane.coarse_first), plane.coarse_end - 1) - plane.coarse_first;
-    const float *from = plane.coarse + (size_t)inside * plane.channels *
-                                           (plane.x.coarse_end - plane.x.coarse_first);
+    const Fp32Axis &axis = plane.x;
+    const int x0 = word * Window<K>::kPixels, cell0 = x0 / axis.factor;
+    const int first =
+        K == kPixel ? cell0 + spline_first(axis.factor, x0 - cell0 * axis.factor) : cell0 - 2;
 
 #pragma unroll
+    for (int k = 0; k < kSize; k++)
+      offset[k] =
+          (min(max(first + k, axis.coarse_first), axis.coarse_end - 1) - axis.coarse_first) *
+          Window<K>::kChannels;
+#pragma unroll
+    for (int j = 0; j < Window<K>::kPixels; j++) {
+      const int x = min(x0 + j, plane.width - 1), cell = x / axis.factor;
+      const int shift = cell + spline_first(axis.factor, x - cell * axis.factor) - first;
+      float four[4];
+
+      spline_weights(axis.factor, x - cell * axis.factor, four);
+#pragma unroll
+      for (int k = 0; k < kSize; k++) {
+        weight[j][k] = 0.0f;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+          weight[j][k] = k - i == shift ? four[i] : weight[j][k];
+      }
+    }
+  }
+
+  /* What a row needs, and what it is: apart, so that loads can be under way during other work. */
+  __device__ void fetch(int y, Window<K> &window) const
+  {
+    const int inside = min(max(y, plane.coarse_first), plane.coarse_end - 1) - plane.coarse_first;
+    const float *from = plane.coarse + (size_t)inside * pitch;
+
+    if constexpr (K == kAny) {
+      /* Without decimation there is one tap, and nothing to read for the others. */
+      const int step = plane.x.factor == 1 ? 0 : plane.channels;
+#pragma unroll
+      for (int k = 0; k < kSize; k++) {
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+          window.sample[k][j] = from[offset[j] + k * step];
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kSize; k++)
+        load(from + offset[k], window.sample[k]);
+    }
+  }
+
+  __device__ static void load(const float *from, float (&to)[1])
+  {
+    to[0] = *from;
+  }
+
+  __device__ static void load(const float *from, float (&to)[2])
+  {
+    const float2 two = *(const float2 *)from;
+
+    to[0] = two.x;
+    to[1] = two.y;
+  }
+
+  __device__ static void load(const float *from, float (&to)[4])
+  {
+    const float4 four = *(const float4 *)from;
+
+    to[0] = four.x;
+    to[1] = four.y;
+    to[2] = four.z;
+    to[3] = four.w;
+  }
+
+  __device__ void combine(const Window<K> &window, float (&value)[4]) const
+  {
+#pragma unroll
     for (int j = 0; j < 4; j++) {
+      const int pixel = K == kAny ? j : j / Window<K>::kChannels;
+      const int channel = K == kAny ? j : j % Window<K>::kChannels;
+
       value[j] = 0.0f;
 #pragma unroll
-      for (int k = 0; k < 4; k++)
-        value[j] = fmaf(weight[j][k], from[offset[j][k]], value[j]);
+      for (int k = 0; k < kSize; k++)
+        value[j] = fmaf(weight[pixel][k], window.sample[k][channel], value[j]);
     }
   }
 };
 
-/* Sums of what differs from the centres, of a whole pixel where alpha weights, to codes. */
-__device__ inline void to_codes(const Fp32Plane &plane, const float (&sum)[4], uint32_t (&code)[4])
+/* ---- to samples ---- */
+
+/* Results, as the columns' taps leave them: scaled and offset so that what remains is cheap. Since
+ * these taps add up to 1, that can be done before them, to fewer samples. */
+template <typename Sample> struct Scaled;
+
+/* 0 to 1, and the little that rounds halves up. */
+template <> struct Scaled<uint8_t> {
+  static __device__ float scale()
+  {
+    return 1.0f / 255;
+  }
+  static __device__ float offset(float centre)
+  {
+    return (centre + (kRoundHalf - 0.5f)) * (1.0f / 255);
+  }
+  static __device__ float last(float weight, float near, float sum)
+  {
+    return __saturatef(fmaf(weight, near, sum));
+  }
+
+  /* 12582912 is 1.5 * 2^23, whose unit in the last place is 1. */
+  static __device__ uint32_t code(float value)
+  {
+    return __float_as_uint(fmaf(value, 255.0f, 12582912.0f));
+  }
+};
+
+template <> struct Scaled<uint16_t> {
+  static __device__ float scale()
+  {
+    return 1.0f;
+  }
+  static __device__ float offset(float centre)
+  {
+    return centre + kRoundHalf;
+  }
+  static __device__ float last(float weight, float near, float sum)
+  {
+    return fmaf(weight, near, sum);
+  }
+};
+
+struct Bytes {
+  uint32_t word;
+
+  __device__ Bytes(const Fp32Plane &, const float (&value)[4])
+  {
+    uint32_t code[4];
+
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      code[j] = Scaled<uint8_t>::code(value[j]);
+    word = __byte_perm(__byte_perm(code[0], code[1], 0x0040), __byte_perm(code[2], code[3], 0x0040),
+                       0x5410);
+  }
+
+  __device__ uint8_t at(int j) const
+  {
+    return (uint8_t)(word >> 8 * j);
+  }
+};
+
+struct Words {
+  uint2 word;
+
+  __device__ Words(const Fp32Plane &plane, const float (&value)[4])
+  {
+    uint32_t code[4];
+
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      code[j] = (uint32_t)fminf(fmaxf(value[j], 0.0f), (float)plane.max_code) << plane.shift;
+    word = make_uint2(code[0] | code[1] << 16, code[2] | code[3] << 16);
+  }
+
+  __device__ uint16_t at(int j) const
+  {
+    return (uint16_t)((j < 2 ? word.x : word.y) >> 16 * (j & 1));
+  }
+};
+
+template <typename Sample> struct Stored;
+template <> struct Stored<uint8_t> {
+  typedef Bytes Type;
+};
+template <> struct Stored<uint16_t> {
+  typedef Words Type;
+};
+
+/* Scaled sums of alpha and of what it weighs to scaled samples. */
+__device__ inline void unweigh(const Fp32Plane &plane, float (&value)[4])
 {
-  const bool weighted = plane.alpha >= 0;
-  const float alpha = weighted ? (plane.alpha == 0 ? sum[0] : sum[3]) + 255.0f : 255.0f;
-  const Unpremultiply unpremultiply(alpha);
+  const float alpha = (plane.alpha == 0 ? value[0] : value[3]) - Scaled<uint8_t>::offset(0.0f);
+  const bool colours = alpha >= 0.5f / 255;
+  const float divide = __fdividef(1.0f, alpha);
 
 #pragma unroll
   for (int j = 0; j < 4; j++) {
-    const float value = weighted && j != plane.alpha
-                            ? unpremultiply(sum[j], plane.centre[j], plane.transparent_code[j])
-                            : sum[j] + plane.centre[j];
+    const float offset = Scaled<uint8_t>::offset(plane.centre[j]);
 
-    code[j] = (uint32_t)fminf(fmaxf(value + kRoundHalf, 0.0f), (float)plane.max_code)
-              << plane.shift;
+    if (j == 0 ? plane.alpha != 0 : j == 3 ? plane.alpha == 0 : true)
+      value[j] = colours ? fmaf(value[j] - offset, divide, offset)
+                         : Scaled<uint8_t>::offset(plane.transparent_code[j]);
+    value[j] = __saturatef(value[j]);
   }
 }
 
-/* The first samples of `code` that lie in the row; the row starts at `to`. */
-template <typename Sample>
-__device__ inline void store(const Fp32Plane &plane, uint8_t *to, int word,
-                             const uint32_t (&code)[4])
+/* Alpha is centred on opaque. */
+__device__ inline bool is_opaque(const Fp32Plane &plane, const float (&near)[5][4])
 {
-  const int count = min(4, plane.samples - 4 * word);
-  Sample *sample = (Sample *)to + 4 * (size_t)word;
+  const float opaque = Scaled<uint8_t>::offset(255.0f);
+  bool all = true;
 
-  if (plane.vector && count == 4) {
-    if constexpr (sizeof(Sample) == 1)
-      *(uint32_t *)sample = code[0] | code[1] << 8 | code[2] << 16 | code[3] << 24;
-    else
-      *(uint2 *)sample = make_uint2(code[0] | code[1] << 16, code[2] | code[3] << 16);
-    return;
-  }
+#pragma unroll
+  for (int k = 0; k < 5; k++)
+    all = all && (plane.alpha == 0 ? near[k][0] : near[k][3]) == opaque;
+  return all;
+}
+
+/* One of D rows below each other, from the coarse rows cell - 2 to cell + 2. */
+template <typename Sample, bool Alpha, int D>
+__device__ inline void interpolate(const Fp32Job &job, const float (&near)[5][4], int p,
+                                   float (&value)[4])
+{
+  const float *weight = &job.spline[factor_log2(D)][4 * p];
+  const int k = 2 * p < D ? 0 : 1;
+
 #pragma unroll
   for (int j = 0; j < 4; j++) {
-    if (j < count)
-      sample[j] = (Sample)code[j];
+    if (D == 1) {
+      value[j] = Scaled<Sample>::last(1.0f, near[4][j], 0.0f);
+      continue;
+    }
+    value[j] = weight[0] * near[k][j];
+    value[j] = fmaf(weight[1], near[k + 1][j], value[j]);
+    value[j] = fmaf(weight[2], near[k + 2][j], value[j]);
+    value[j] = Alpha ? fmaf(weight[3], near[k + 3][j], value[j])
+                     : Scaled<Sample>::last(weight[3], near[k + 3][j], value[j]);
   }
 }
 
-template <typename Sample>
-__global__ void __launch_bounds__(kThreads, kFp32UpsampleCtasPerSm)
-    upsample_kernel(const __grid_constant__ Fp32Job job)
+/* The part of a strip that a thread makes. */
+struct Span {
+  int word, count; /* samples of the word that lie in the row */
+  int first, end;  /* rows */
+};
+
+template <typename Sample, bool Alpha, int D>
+__device__ inline void make_cell(const Fp32Job &job, const Fp32Plane &plane,
+                                 const float (&near)[5][4], const Span &span, int y)
 {
-  int cta;
-  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::upsample_first_cta, &cta);
-  const int words = div_up(plane.samples, 4), across = div_up(words, kThreads);
-  const int index = cta % across * kThreads + (int)threadIdx.x;
+  typedef typename Stored<Sample>::Type Type;
+  uint8_t *to = plane.destination + (ptrdiff_t)y * plane.destination_stride +
+                4 * sizeof(Sample) * (size_t)span.word;
+  const bool whole = plane.vector && span.count == 4 && y >= span.first && y + D <= span.end;
+
+#pragma unroll
+  for (int p = 0; p < D; p++, to += plane.destination_stride) {
+    float value[4];
+
+    interpolate<Sample, Alpha, D>(job, near, p, value);
+    if (Alpha)
+      unweigh(plane, value);
+    const Type stored(plane, value);
+    if (whole) {
+      *(decltype(stored.word) *)to = stored.word;
+    } else if (y + p >= span.first && y + p < span.end) {
+#pragma unroll
+      for (int j = 0; j < 4; j++) {
+        if (j < span.count)
+          ((Sample *)to)[j] = stored.at(j);
+      }
+    }
+  }
+}
+
+template <typename Sample, Kind K, int D>
+__device__ inline void upsample(const Fp32Job &job, const Fp32Plane &plane, int cta)
+{
+  constexpr int kAhead = D > 1 ? 2 : 0; /* coarse rows after a cell that it needs */
+  const int words = div_up(plane.samples, 4);
+  const int across = div_up(words, kThreads);
+  const int word = cta % across * kThreads + (int)threadIdx.x;
   const int strip = plane.first / kFp32UpsampleStripRows + cta / across;
-  const int first = max(strip * kFp32UpsampleStripRows, plane.first);
-  const int end = min((strip + 1) * kFp32UpsampleStripRows, plane.end), D = plane.y.factor;
+  const Span span = {word, min(4, plane.samples - 4 * word),
+                     max(strip * kFp32UpsampleStripRows, plane.first),
+                     min((strip + 1) * kFp32UpsampleStripRows, plane.end)};
 
-  pdl_wait();
-  if (index >= words)
+  if (word >= words)
     return;
-  const Word word(plane, index);
-  float near[5][4]; /* coarse rows cell - 2 to cell + 2 */
+  const Across<K> across_row(plane, word);
+  float near[5][4], offset[4];
+  Window<K> ahead;
 
 #pragma unroll
-  for (int k = 0; k < 4; k++)
-    word.interpolate(first / D - 2 + k, near[k + 1]);
-  for (int cell = first / D; cell * D < end; cell++) {
+  for (int j = 0; j < 4; j++)
+    offset[j] = Scaled<Sample>::offset(plane.centre[j]);
+  const auto scale = [&](float(&value)[4]) {
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      value[j] = fmaf(value[j], Scaled<Sample>::scale(), offset[j]);
+  };
+  if constexpr (D > 1) {
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      across_row.fetch(span.first / D - 2 + k, ahead);
+      across_row.combine(ahead, near[k + 1]);
+      scale(near[k + 1]);
+    }
+  }
+  across_row.fetch(span.first / D + kAhead, ahead);
+  for (int cell = span.first / D; cell * D < span.end; cell++) {
 #pragma unroll
     for (int k = 0; k < 4; k++) {
 #pragma unroll
       for (int j = 0; j < 4; j++)
         near[k][j] = near[k + 1][j];
     }
-    word.interpolate(cell + 2, near[4]);
-    for (int y = max(cell * D, first); y < min(cell * D + D, end); y++) {
-      float weight[4], sum[4] = {};
-      uint32_t code[4];
-      const bool later = spline_weights(D, y - cell * D, weight) == -1;
-
-#pragma unroll
-      for (int k = 0; k < 4; k++) {
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-          sum[j] = fmaf(weight[k], later ? near[k + 1][j] : near[k][j], sum[j]);
-      }
-      to_codes(plane, sum, code);
-      store<Sample>(plane, plane.destination + (ptrdiff_t)y * plane.destination_stride, index,
-                    code);
-    }
+    across_row.combine(ahead, near[4]);
+    scale(near[4]);
+    across_row.fetch(cell + 1 + kAhead, ahead);
+    if (K == kPixel && plane.alpha >= 0 && !(D > 1 && is_opaque(plane, near)))
+      make_cell<Sample, true, D>(job, plane, near, span, cell * D);
+    else
+      make_cell<Sample, false, D>(job, plane, near, span, cell * D);
   }
+}
+
+template <typename Sample, Kind K>
+__device__ inline void upsample(const Fp32Job &job, const Fp32Plane &plane, int cta)
+{
+  switch (plane.y.factor) {
+  case 1:
+    return upsample<Sample, K, 1>(job, plane, cta);
+  case 2:
+    return upsample<Sample, K, 2>(job, plane, cta);
+  case 4:
+    return upsample<Sample, K, 4>(job, plane, cta);
+  default:
+    return upsample<Sample, K, 8>(job, plane, cta);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    upsample_pixels_kernel(const __grid_constant__ Fp32Job job)
+{
+  int cta;
+  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::upsample_first_cta, &cta);
+
+  pdl_wait();
+  upsample<uint8_t, kPixel>(job, plane, cta);
+}
+
+template <typename Sample>
+__global__ void __launch_bounds__(kThreads)
+    upsample_planes_kernel(const __grid_constant__ Fp32Job job)
+{
+  int cta;
+  const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::upsample_first_cta, &cta);
+
+  pdl_wait();
+  if (plane.channels == 1)
+    upsample<Sample, kFour>(job, plane, cta);
+  else if (plane.channels == 2)
+    upsample<Sample, kTwo>(job, plane, cta);
+  else
+    upsample<Sample, kAny>(job, plane, cta);
 }
 
 } // namespace
 
 bool fp32_upsample(const Fp32Job *job, const Fp32LaunchPlan &plan, void *stream, CfStatus *status)
 {
-  return launch_job(plan.wide ? upsample_kernel<uint16_t> : upsample_kernel<uint8_t>, job,
-                    plan.upsample_ctas, kThreads, 0, stream, "enlarging the blur pyramid", status);
+  const auto kernel = plan.wide                     ? upsample_planes_kernel<uint16_t>
+                      : job->plane[0].channels == 4 ? upsample_pixels_kernel
+                                                    : upsample_planes_kernel<uint8_t>;
+
+  return launch_job(kernel, job, plan.upsample_ctas, kThreads, 0, stream,
+                    "enlarging the blur pyramid", status);
 }
 
 } // namespace cf::pyramid

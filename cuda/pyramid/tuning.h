@@ -37,7 +37,6 @@ constexpr int kFp32VerticalWavesOfMaps = 4;
 constexpr int kFp32HorizontalSharedBytes = 44 * 1024;
 
 constexpr int kFp32UpsampleStripRows = 64; /* result rows of a CTA */
-constexpr int kFp32UpsampleCtasPerSm = 4;
 
 /* --- u8mma --- */
 

@@ -84,6 +84,7 @@ struct U8Job {
 struct U8LaunchPlan {
   bool pixels; /* one plane of four channels; else planes of one or two */
   bool wide;   /* these have samples of two bytes */
+  bool folds;  /* what lies outside is elsewhere in the picture */
   int decimate_ctas, coarse_filter_ctas, upsample_ctas;
 };
 
@@ -127,12 +128,6 @@ __host__ __device__ inline int stored_channel(uint32_t lumas, int channel)
   const int chroma = 1 + channel / 2, luma = channel < 2 ? 0 : -1;
 
   return !lumas ? channel : lumas >> channel & 1 ? luma : chroma;
-}
-
-/* Whether what lies outside is elsewhere in the picture. */
-__host__ __device__ inline bool border_folds(int border)
-{
-  return border != CF_BORDER_REPLICATE && border != CF_BORDER_CONSTANT;
 }
 
 /* --- how CTAs and warps divide a plane, for host and device --- */

@@ -84,12 +84,14 @@ static void each_way(CfTest *test, CfFirForce force, const char *algorithms, CfF
 
 static void opaque_kernels(CfTest *test)
 {
-  each_way(test, CF_FIR_MMA_OPAQUE, "fir-tensor fir-float", CF_FORMAT_RGBA, CF_ALPHA_OPAQUE);
+  each_way(test, CF_FIR_MMA_OPAQUE, "fir-tensor fir-float fir-two-pass", CF_FORMAT_RGBA,
+           CF_ALPHA_OPAQUE);
 }
 
 static void opaque_kernels_on_alpha(CfTest *test)
 {
-  each_way(test, CF_FIR_MMA_OPAQUE, "fir-tensor fir-float", CF_FORMAT_ARGB, CF_ALPHA_RANDOM);
+  each_way(test, CF_FIR_MMA_OPAQUE, "fir-tensor fir-float fir-two-pass", CF_FORMAT_ARGB,
+           CF_ALPHA_RANDOM);
 }
 
 static void alpha_kernels(CfTest *test)
@@ -97,12 +99,14 @@ static void alpha_kernels(CfTest *test)
   const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_AYUV};
 
   for (int i = 0; i < 2; i++)
-    each_way(test, CF_FIR_MMA_ALPHA, "fir-tensor fir-float", formats[i], CF_ALPHA_RANDOM);
+    each_way(test, CF_FIR_MMA_ALPHA, "fir-tensor fir-float fir-two-pass", formats[i],
+             CF_ALPHA_RANDOM);
 }
 
 static void alpha_kernels_on_opaque(CfTest *test)
 {
-  each_way(test, CF_FIR_MMA_ALPHA, "fir-tensor fir-float", CF_FORMAT_RGBA, CF_ALPHA_OPAQUE);
+  each_way(test, CF_FIR_MMA_ALPHA, "fir-tensor fir-float fir-two-pass", CF_FORMAT_RGBA,
+           CF_ALPHA_OPAQUE);
 }
 
 static void planar_kernels(CfTest *test)
@@ -111,7 +115,8 @@ static void planar_kernels(CfTest *test)
                               CF_FORMAT_Y444_10LE};
 
   for (int i = 0; i < 4; i++)
-    each_way(test, CF_FIR_MMA_OPAQUE, "fir-tensor fir-float", formats[i], CF_ALPHA_OPAQUE);
+    each_way(test, CF_FIR_MMA_OPAQUE, "fir-tensor fir-float fir-two-pass", formats[i],
+             CF_ALPHA_OPAQUE);
 }
 
 static bool has_tensor_cores(void)
@@ -145,13 +150,21 @@ static void gaussians_take_tensor_cores(CfTest *test)
   }
 }
 
-static void two_pass_fp32(CfTest *test)
+static void fused_fp32(CfTest *test)
 {
   const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_NV12, CF_FORMAT_RGB, CF_FORMAT_P010_10LE,
                               CF_FORMAT_AYUV};
 
   for (int i = 0; i < 5; i++)
-    each_way(test, CF_FIR_TWO_PASS_FP32, "fir-float", formats[i], CF_ALPHA_RANDOM);
+    each_way(test, CF_FIR_FUSED_FP32, "fir-float fir-two-pass", formats[i], CF_ALPHA_RANDOM);
+}
+
+static void two_pass_fp32(CfTest *test)
+{
+  const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_NV12, CF_FORMAT_P010_10LE};
+
+  for (int i = 0; i < 3; i++)
+    each_way(test, CF_FIR_TWO_PASS_FP32, "fir-two-pass", formats[i], CF_ALPHA_RANDOM);
 }
 
 static void two_pass_fp64(CfTest *test)
@@ -165,14 +178,15 @@ static void two_pass_fp64(CfTest *test)
 /* On tensor cores there is none. */
 static void unsharp(CfTest *test)
 {
-  const CfFirForce forces[] = {CF_FIR_MMA_OPAQUE, CF_FIR_TWO_PASS_FP32, CF_FIR_TWO_PASS_FP64};
+  const CfFirForce forces[] = {CF_FIR_MMA_OPAQUE, CF_FIR_FUSED_FP32, CF_FIR_TWO_PASS_FP32,
+                               CF_FIR_TWO_PASS_FP64};
   const CfFormat formats[] = {CF_FORMAT_RGBA, CF_FORMAT_NV12, CF_FORMAT_RGB, CF_FORMAT_P010_10LE};
 
   if (!is_cuda(test))
     return;
   for (int i = 0; i < 16; i++) {
     CfTestPicture *source = picture(formats[i / 4], 301, 90, CF_LAYOUT_ALIGNED, CF_PATTERN_NOISE,
-                                    i % 4 ? CF_ALPHA_RANDOM : CF_ALPHA_OPAQUE, test->seed);
+                                    i % 3 ? CF_ALPHA_RANDOM : CF_ALPHA_OPAQUE, test->seed);
     CfTestPicture *got = cf_picture_new(&source->video, source->layout), *want;
     CfSepconvParams params = defaults();
 
@@ -181,7 +195,7 @@ static void unsharp(CfTest *test)
     params.border = i % BORDERS;
     want = cf_test_reference(test, &params, source);
     say(test, &params, source);
-    filter_by(test, forces[i % 3], "fir-float fir-double", &params, source, got);
+    filter_by(test, forces[i % 4], "fir-float fir-two-pass fir-double", &params, source, got);
     if (want)
       cf_test_compare(test, got, want, 1.0);
     cf_picture_free(got);
@@ -205,8 +219,9 @@ static void same_bytes_with_and_without_alpha(CfTest *test)
     if (i % 3 == 1)
       add_islands(test, source);
     say(test, &params, source);
-    filter_by(test, CF_FIR_MMA_OPAQUE, "fir-tensor fir-float", &params, source, opaque);
-    filter_by(test, CF_FIR_MMA_ALPHA, "fir-tensor fir-float", &params, source, alpha);
+    filter_by(test, CF_FIR_MMA_OPAQUE, "fir-tensor fir-float fir-two-pass", &params, source,
+              opaque);
+    filter_by(test, CF_FIR_MMA_ALPHA, "fir-tensor fir-float fir-two-pass", &params, source, alpha);
     cf_test_compare_exact(test, alpha, opaque);
     cf_picture_free(source);
     cf_picture_free(opaque);
@@ -220,6 +235,7 @@ static const CfTestCase cases[] = {
     {"alpha-kernels-on-opaque", alpha_kernels_on_opaque, CF_EACH_OTHER_ENGINE},
     {"planar-kernels", planar_kernels, CF_EACH_OTHER_ENGINE},
     {"gaussians-take-tensor-cores", gaussians_take_tensor_cores, CF_EACH_OTHER_ENGINE},
+    {"fused-fp32", fused_fp32, CF_EACH_OTHER_ENGINE},
     {"two-pass-fp32", two_pass_fp32, CF_EACH_OTHER_ENGINE},
     {"two-pass-fp64", two_pass_fp64, CF_EACH_OTHER_ENGINE},
     {"unsharp", unsharp, CF_EACH_OTHER_ENGINE},
