@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The separable filter of all formats, taps and GPUs, in two launches a plane: rows into an
- * intermediate picture and columns out of it, in single precision, or in double for gains that need
- * it.
+ * Separable filter of any length in two launches a plane, rows into an intermediate picture and
+ * columns out of it, in single or double precision: taps whose rows do not fit shared memory, and
+ * gains that need double.
  */
 #include <string.h>
 
@@ -16,42 +16,49 @@ namespace
 {
 
 constexpr int kThreads = 256;
+constexpr int kOutputs = 8; /* of a thread, along the axis of its filter */
 
 /* The Gaussian of sigma 250 has 2001; 2048 doubles and the work fit kernel parameters. */
 constexpr int kMaxTaps = 2048;
+constexpr int kTapSlots = kMaxTaps + 2 * kOutputs;
 
-/* Outputs of a thread along the axis of its filter, so that a sample serves as many products; taps
- * are followed by zeros, since the outputs together read more samples than one does. */
-constexpr int kRowOutputs = 8, kColumnOutputs = 4, kZeros = 8;
-
-constexpr int kRowPixels = 256, kRowRows = 8;    /* outputs of a CTA, row pass */
-constexpr int kChunk = 128;                      /* samples that follow, between two loads */
+constexpr int kRowPixels = 256, kRowRows = 8;    /* outputs of a block, row pass */
+constexpr int kChunk = 128;                      /* taps between two loads of samples */
 constexpr int kStride = kRowPixels + kChunk + 1; /* 1 modulo 32: free of bank conflicts */
 
-constexpr int kColumnPixels = 32 * 4, kColumnRows = kThreads / 32 * kColumnOutputs;
+constexpr int kColumnPixels = 32, kColumnRows = kThreads / 32 * kOutputs;
 
 template <typename Real> struct Job {
   PlaneWork work;
-  bool wide;  /* samples of two bytes */
-  Real *sums; /* [channel][y][x], of the readable rows */
-  int pitch;  /* of a row of sums, a multiple of kRowOutputs */
-  int taps;
+  bool wide;    /* samples of two bytes */
+  Real *sums;   /* [channel][y][x], of the readable rows */
+  int groups;   /* of 8 taps, with those that only shifted outputs need */
   Real row_sum; /* of the row filter's taps */
-  Real tap[kMaxTaps + kZeros];
+  Real tap[kTapSlots];
 };
 
-template <typename Real> struct alignas(16) Four {
-  Real value[4];
-};
-
-/* The next tap becomes the first output's, and each output's the next one's. */
-template <int Outputs, typename Real>
-__device__ inline void shift_taps(Real (&tap)[Outputs], Real next)
+/* Adds 8 samples to 8 sums that lie one sample apart; `tap` are the 8 taps of the first sum on
+ * these samples and `before` the 8 in front of them. */
+template <typename Real>
+__device__ inline void accumulate(Real (&sum)[kOutputs], const Real (&sample)[kOutputs],
+                                  const Real (&before)[kOutputs], const Real (&tap)[kOutputs])
 {
 #pragma unroll
-  for (int o = Outputs - 1; o > 0; o--)
-    tap[o] = tap[o - 1];
-  tap[0] = next;
+  for (int i = 0; i < kOutputs; i++) {
+#pragma unroll
+    for (int o = 0; o < kOutputs; o++)
+      sum[o] += sample[i] * (i >= o ? tap[i - o] : before[kOutputs + i - o]);
+  }
+}
+
+template <typename Real>
+__device__ inline void next_taps(Real (&before)[kOutputs], Real (&tap)[kOutputs], const Real *taps)
+{
+#pragma unroll
+  for (int i = 0; i < kOutputs; i++) {
+    before[i] = tap[i];
+    tap[i] = taps[i];
+  }
 }
 
 __device__ inline int source_code(const PlaneWork &work, bool wide, int x, int y, int channel)
@@ -75,152 +82,130 @@ __device__ inline Real weighted_value(const PlaneWork &work, bool wide, int x, i
              : value;
 }
 
-/* A pixel of any format is at most four bytes. */
-__device__ inline void store_pixel(const PlaneWork &work, bool wide, int x, int y, uint32_t pixel)
-{
-  const int bytes = work.channels * (wide ? 2 : 1);
-  uint8_t *to = work.destination + (ptrdiff_t)y * work.destination_stride + (size_t)x * bytes;
-
-  if (bytes == 4 && work.vector_aligned) {
-    *(uint32_t *)to = pixel;
-  } else if (wide) {
-    for (int c = 0; c < work.channels; c++)
-      ((uint16_t *)to)[c] = (uint16_t)(pixel >> 16 * c);
-  } else {
-    for (int c = 0; c < bytes; c++)
-      to[c] = (uint8_t)(pixel >> 8 * c);
-  }
-}
-
-/* A CTA filters 8 rows by 256 pixels of one channel; a warp 8 rows by 4 groups of 8 pixels. */
+/* A block filters 8 rows by 256 pixels of one channel; a warp 8 rows by 4 groups of 8 pixels. */
 template <typename Real>
 __global__ void __launch_bounds__(kThreads) filter_rows(const __grid_constant__ Job<Real> job)
 {
   __shared__ Real input[kRowRows * kStride];
   const PlaneWork &work = job.work;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const int across = div_up(work.width, kRowPixels);
+  const int across = (work.width + kRowPixels - 1) / kRowPixels;
   const int readable = work.readable_end - work.readable_first;
-  const int down = div_up(readable, kRowRows);
+  const int down = (readable + kRowRows - 1) / kRowRows;
   const int channel = (int)blockIdx.x / (across * down);
   const int index = (int)blockIdx.x - channel * (across * down);
   const int x0 = index % across * kRowPixels, y0 = index / across * kRowRows;
-  const int row = lane & 7, pixel = warp * 32 + (lane >> 3) * kRowOutputs;
-  const int samples = job.taps + kRowOutputs - 1; /* of a thread */
-  Real sum[kRowOutputs] = {}, tap[kRowOutputs] = {};
+  const int row = lane & 7, pixel = warp * 32 + (lane >> 3) * kOutputs;
+  Real sum[kOutputs] = {}, before[kOutputs], tap[kOutputs] = {};
 
   if (work.transform[channel].action != kFilter)
     return;
 
-  for (int first = 0; first < samples; first += kChunk) {
-    const int left = x0 - work.row_anchor + first, count = min(kChunk, samples - first);
+  for (int group = 0; group < job.groups; group += kChunk / kOutputs) {
+    const int left = x0 - work.row_anchor + group * kOutputs;
     const int y = work.readable_first + min(y0 + warp, readable - 1);
 
     __syncthreads();
-    for (int x = lane; x < kRowPixels + count; x += 32)
+    for (int x = lane; x < kRowPixels + kChunk; x += 32)
       input[warp * kStride + x] = weighted_value<Real>(
           work, job.wide, fold_index(work.border, left + x, work.width), y, channel);
     __syncthreads();
-#pragma unroll 8
-    for (int i = 0; i < count; i++) {
-      const Real sample = input[row * kStride + pixel + i];
-
-      shift_taps(tap, job.tap[first + i]);
+    for (int g = 0; g < min(kChunk / kOutputs, job.groups - group); g++) {
+      Real sample[kOutputs];
 #pragma unroll
-      for (int o = 0; o < kRowOutputs; o++)
-        sum[o] += tap[o] * sample;
+      for (int i = 0; i < kOutputs; i++)
+        sample[i] = input[row * kStride + pixel + g * kOutputs + i];
+      next_taps(before, tap, job.tap + (group + g) * kOutputs);
+      accumulate(sum, sample, before, tap);
     }
   }
 
-  if (y0 + row >= readable || x0 + pixel >= work.width)
+  if (y0 + row >= readable)
     return;
-  Four<Real> *out =
-      (Four<Real> *)(job.sums + ((size_t)channel * readable + y0 + row) * job.pitch + x0 + pixel);
+  Real *out = job.sums + ((size_t)channel * readable + y0 + row) * work.width + x0 + pixel;
 #pragma unroll
-  for (int o = 0; o < kRowOutputs; o += 4)
-    out[o / 4] = {{sum[o], sum[o + 1], sum[o + 2], sum[o + 3]}};
+  for (int o = 0; o < kOutputs; o++) {
+    if (x0 + pixel + o < work.width)
+      out[o] = sum[o];
+  }
 }
 
-/* [row][pixel]; pixels from x on, rows from y0 on. */
 template <typename Real>
 __device__ inline void filter_column(const Job<Real> &job, int x, int y0, int channel,
-                                     Real (&sum)[kColumnOutputs][4])
+                                     Real (&sum)[kOutputs])
 {
   const PlaneWork &work = job.work;
-  const int readable = work.readable_end - work.readable_first, top = y0 - work.column_anchor;
-  const Real *column = job.sums + (size_t)channel * readable * job.pitch + x;
+  const int readable = work.readable_end - work.readable_first;
+  const Real *column = job.sums + (size_t)channel * readable * work.width + x;
   const Real outside = (Real)work.transform[channel].border * job.row_sum;
-  Real tap[kColumnOutputs] = {};
+  const int top = y0 - work.column_anchor;
+  Real before[kOutputs], tap[kOutputs] = {};
 
-#pragma unroll 4
-  for (int i = 0; i < job.taps + kColumnOutputs - 1; i++) {
-    const int y = source_row(work, top + i);
-    Four<Real> four = {{outside, outside, outside, outside}};
-
-    if (y >= 0)
-      four = *(const Four<Real> *)(column + (size_t)(y - work.readable_first) * job.pitch);
-    shift_taps(tap, job.tap[i]);
 #pragma unroll
-    for (int o = 0; o < kColumnOutputs; o++) {
+  for (int o = 0; o < kOutputs; o++)
+    sum[o] = 0;
+  for (int group = 0; group < job.groups; group++) {
+    Real sample[kOutputs];
 #pragma unroll
-      for (int j = 0; j < 4; j++)
-        sum[o][j] += tap[o] * four.value[j];
+    for (int i = 0; i < kOutputs; i++) {
+      const int y = source_row(work, top + group * kOutputs + i);
+      sample[i] = y < 0 ? outside : column[(size_t)(y - work.readable_first) * work.width];
     }
+    next_taps(before, tap, job.tap + group * kOutputs);
+    accumulate(sum, sample, before, tap);
   }
 }
 
-/* The result of a filtered sum, or what else the channel has. */
+/* A thread filters 8 rows of a pixel, alpha first, which divides the other channels. */
 template <typename Real>
-__device__ inline Real value_of(const Job<Real> &job, int x, int y, int channel, Real sum,
-                                Real alpha)
+__global__ void __launch_bounds__(kThreads) filter_columns(const __grid_constant__ Job<Real> job)
 {
   const PlaneWork &work = job.work;
-  const ChannelTransform &transform = work.transform[channel];
-
-  if (transform.action != kFilter)
-    return source_code(work, job.wide, x, y, channel);
-  if (work.unsharp)
-    sum = add_difference(work, weighted_value<Real>(work, job.wide, x, y, channel), sum);
-  return work.alpha < 0 || channel == work.alpha ? apply_transform(transform, sum)
-                                                 : unpremultiply(transform, sum, alpha);
-}
-
-/* A thread filters 4 rows of 4 pixels, alpha first, which divides the other channels. */
-template <typename Real>
-__global__ void __launch_bounds__(kThreads, 2) filter_columns(const __grid_constant__ Job<Real> job)
-{
-  const PlaneWork &work = job.work;
-  const int across = div_up(work.width, kColumnPixels);
-  const int x0 = (int)(blockIdx.x % across) * kColumnPixels + (threadIdx.x & 31) * 4;
+  const int across = (work.width + kColumnPixels - 1) / kColumnPixels;
+  const int x = (int)(blockIdx.x % across) * kColumnPixels + (threadIdx.x & 31);
   const int y0 =
-      work.first + (int)(blockIdx.x / across) * kColumnRows + (threadIdx.x >> 5) * kColumnOutputs;
-  Real alpha[kColumnOutputs][4] = {};
-  uint32_t pixel[kColumnOutputs][4] = {};
+      work.first + (int)(blockIdx.x / across) * kColumnRows + (threadIdx.x >> 5) * kOutputs;
+  Real alpha[kOutputs];
 
-  if (x0 >= work.width || y0 >= work.end)
+  if (x >= work.width || y0 >= work.end)
     return;
+#pragma unroll
+  for (int o = 0; o < kOutputs; o++)
+    alpha[o] = 255;
+
   for (int i = 0; i < work.channels; i++) {
     const int channel = work.alpha < 0 ? i : (work.alpha + i) % work.channels;
-    Real sum[kColumnOutputs][4] = {};
+    const ChannelTransform &transform = work.transform[channel];
+    Real sum[kOutputs];
 
-    if (work.transform[channel].action == kFilter)
-      filter_column(job, x0, y0, channel, sum);
+    if (transform.action == kFilter)
+      filter_column(job, x, y0, channel, sum);
 #pragma unroll
-    for (int k = 0; k < 4 * kColumnOutputs; k++) {
-      const int o = k / 4, j = k % 4;
+    for (int o = 0; o < kOutputs; o++) {
+      const int y = y0 + o;
+      Real value;
 
-      if (y0 + o >= work.end || x0 + j >= work.width)
-        continue;
-      const Real value = value_of(job, x0 + j, y0 + o, channel, sum[o][j], alpha[o][j]);
+      if (y >= work.end)
+        break;
+      if (work.unsharp && transform.action == kFilter)
+        sum[o] = add_difference(work, weighted_value<Real>(work, job.wide, x, y, channel), sum[o]);
+      if (transform.action != kFilter)
+        value = source_code(work, job.wide, x, y, channel);
+      else if (channel == work.alpha)
+        value = apply_transform(transform, sum[o]);
+      else
+        value = unpremultiply(transform, sum[o], alpha[o]);
       if (channel == work.alpha)
-        alpha[o][j] = value;
-      pixel[o][j] |= to_sample(work, value) << channel * (job.wide ? 16 : 8);
+        alpha[o] = value;
+
+      const uint32_t sample = to_sample(work, value);
+      uint8_t *to = work.destination + (ptrdiff_t)y * work.destination_stride;
+      const size_t index = (size_t)x * work.channels + channel;
+      if (job.wide)
+        ((uint16_t *)to)[index] = (uint16_t)sample;
+      else
+        to[index] = (uint8_t)sample;
     }
-  }
-#pragma unroll
-  for (int k = 0; k < 4 * kColumnOutputs; k++) {
-    if (y0 + k / 4 < work.end && x0 + k % 4 < work.width)
-      store_pixel(work, job.wide, x0 + k % 4, y0 + k / 4, pixel[k / 4][k % 4]);
   }
 }
 
@@ -229,12 +214,7 @@ template <typename Real> void set_taps(Job<Real> *job, const CfTaps *taps)
   memset(job->tap, 0, sizeof job->tap);
   for (int i = 0; i < taps->count; i++)
     job->tap[i] = (Real)taps->tap[i];
-  job->taps = taps->count;
-}
-
-int pitch_of(const PlaneWork *work)
-{
-  return round_up(work->width, kRowOutputs);
+  job->groups = (taps->count + 2 * kOutputs - 2) / kOutputs;
 }
 
 template <typename Real>
@@ -253,7 +233,6 @@ bool run_plane(const PlaneWork *work, bool wide, const CfFirPlane *plan, Real *s
   job.work = *work;
   job.wide = wide;
   job.sums = sums;
-  job.pitch = pitch_of(work);
   job.row_sum = (Real)plan->row.sum;
   set_taps(&job, &plan->row);
   how.grid = dim3((unsigned)(row_blocks * work->channels));
@@ -271,8 +250,8 @@ bool run_planes(const Picture *picture, CfDevice *device, void *stream, CfStatus
 
   for (int p = 0; p < picture->planes; p++) {
     const PlaneWork *work = &picture->plane[p];
-    const size_t samples = (size_t)pitch_of(work) *
-                           (size_t)(work->readable_end - work->readable_first) * work->channels;
+    const size_t samples =
+        (size_t)work->width * (size_t)(work->readable_end - work->readable_first) * work->channels;
     largest = samples > largest ? samples : largest;
     if (picture->plan[p]->row.count > kMaxTaps || picture->plan[p]->column.count > kMaxTaps)
       return cf_fail(status, CF_ERROR_INVALID, "the filter has more than %d taps", kMaxTaps);
