@@ -7,7 +7,7 @@
 #define RATIO_OF_8_BITS   2.0
 #define RATIO_OF_10_BITS  3.0
 #define RATIO_OF_16_BITS  16.0
-#define RATIO_OF_WEIGHTED 4.0
+#define RATIO_OF_WEIGHTED 3.0
 #define RATIO_OF_LEVELS   1.5
 
 #define ANY_WEIGHTED_FACTOR 8 /* up to here weights make no difference */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The engine behind cudagaussblur and cudasepconv: the plan of each frame (FramePlan), and its run.
+ * The engine behind cudagaussblur and cudasepconv: the method of each frame, and its run.
  */
 #include "cuda/fir/engine.cuh"
 
@@ -9,6 +9,10 @@
 
 #include "cuda/fir/force.h"
 #include "cuda/fir/types.cuh"
+
+extern "C" {
+#include "plan/plane_rows.h"
+}
 
 namespace cf::fir
 {
@@ -101,45 +105,24 @@ void describe_picture(State *state)
   state->vector_aligned = true;
 }
 
-/* --- the plan of a frame --- */
+/* --- the method --- */
 
 bool may_take(const State *state, CfFirForce force)
 {
   return state->force == CF_FIR_CHOOSE || state->force <= force;
 }
 
-/* The fastest method that can do the frame, or the one that tests force if it can. */
-FramePlan plan_frame(const State *state)
+/* The fastest that can do the frame, or the one that tests force if it can. */
+Method choose_method(const State *state)
 {
-  FramePlan plan = {};
-
-  if (state->picture.planes == 0)
-    return plan;
-  if (state->mma && state->vector_aligned && may_take(state, CF_FIR_MMA_ALPHA))
-    return mma_plan_frame(&state->picture, state->device, &state->feedback, state->force);
-  plan.method = state->fused && may_take(state, CF_FIR_FUSED_FP32)       ? Method::kFusedFp32
-                : state->single && may_take(state, CF_FIR_TWO_PASS_FP32) ? Method::kTwoPassFp32
-                                                                         : Method::kTwoPassFp64;
-  return plan;
+  return state->picture.planes == 0                                                 ? Method::kNone
+         : state->mma && state->vector_aligned && may_take(state, CF_FIR_MMA_ALPHA) ? Method::kMma
+         : state->fused && may_take(state, CF_FIR_FUSED_FP32)     ? Method::kFusedFp32
+         : state->single && may_take(state, CF_FIR_TWO_PASS_FP32) ? Method::kTwoPassFp32
+                                                                  : Method::kTwoPassFp64;
 }
 
 /* --- a frame --- */
-
-typedef struct {
-  int first, end;
-} Rows;
-
-/* The rows of plane `p` in the job's band. */
-Rows band_rows(const State *state, int p, const CfJob *job)
-{
-  const int shift = cf_format_info(state->video.format)->plane[p].subsampling_y;
-  const int height = cf_plane_height(&state->video, p);
-  const int end = (job->first_row + job->rows + (1 << shift) - 1) >> shift;
-
-  if (job->rows == 0)
-    return {0, height};
-  return {job->first_row >> shift, end < height ? end : height};
-}
 
 /* Rows above and below its own that a row of the plane reads, or -1 for any. Reflections are never
  * farther away than what they reflect. */
@@ -155,7 +138,7 @@ int plane_halo(const CfFirPlan *plan, int p)
 bool copy_unfiltered_planes(const State *state, const CfJob *job, CfStatus *status)
 {
   for (int p = 0; p < cf_format_info(state->video.format)->planes; p++) {
-    const Rows rows = band_rows(state, p, job);
+    const CfPlaneRows rows = cf_job_plane_rows(&state->video, p, job);
     const CfPicture *to = &job->destination, *from = &job->source;
 
     if (!state->plan.plane[p].filtered &&
@@ -171,15 +154,14 @@ bool copy_unfiltered_planes(const State *state, const CfJob *job, CfStatus *stat
 /* Sets the pointers and rows of plane `p`, and whether these allow 16-byte accesses. */
 void place_plane(const State *state, PlaneWork *work, int p, const CfJob *job)
 {
-  const Rows rows = band_rows(state, p, job);
-  const int halo = plane_halo(&state->plan, p);
-  const int above = halo < 0 ? 0 : rows.first - halo;
-  const int below = halo < 0 ? work->height : rows.end + halo;
+  const CfPlaneRows rows = cf_job_plane_rows(&state->video, p, job);
+  const CfPlaneRows readable =
+      cf_job_readable_rows(&state->video, p, job, plane_halo(&state->plan, p));
 
   work->first = rows.first;
   work->end = rows.end;
-  work->readable_first = above > 0 ? above : 0;
-  work->readable_end = below < work->height ? below : work->height;
+  work->readable_first = readable.first;
+  work->readable_end = readable.end;
   work->source = job->source.data[p];
   work->source_stride = job->source.stride[p];
   work->destination = job->destination.data[p];
@@ -201,19 +183,19 @@ void place_picture(State *state, const CfJob *job)
 
 bool run_frame(State *state, const CfJob *job, CfStatus *status)
 {
-  const FramePlan plan = plan_frame(state);
+  const Method method = choose_method(state);
 
-  switch (plan.method) {
+  switch (method) {
   case Method::kNone:
     return true;
   case Method::kMma:
-    return mma_run(&state->picture, &plan, state->device, &state->feedback, job->stream, status);
+    return mma_run(&state->picture, state->device, &state->feedback, state->force, job->stream,
+                   status);
   case Method::kFusedFp32:
     return fused_fp32_run(&state->picture, state->device, job->stream, status);
-  case Method::kTwoPassFp32:
-    return two_pass_run(&state->picture, state->device, true, job->stream, status);
   default:
-    return two_pass_run(&state->picture, state->device, false, job->stream, status);
+    return two_pass_run(&state->picture, state->device, method == Method::kTwoPassFp32, job->stream,
+                        status);
   }
 }
 
@@ -307,27 +289,18 @@ bool cf_fir_run_packed(void *opaque, const CfVideo *video, const CfJob *job, boo
   *done = true;
   work->luma = cf_format_info(video->format)->plane[0].role[0] == CF_ROLE_LUMA ? 0 : 1;
   state->vector_aligned = true;
-
-  const FramePlan plan = mma_plan_frame(&picture, state->device, &state->feedback, state->force);
   return cf_refuse_capture(job->stream, status) &&
-         mma_run(&picture, &plan, state->device, &state->feedback, job->stream, status);
+         mma_run(&picture, state->device, &state->feedback, state->force, job->stream, status);
 }
 
 int cf_fir_halo(const void *opaque)
 {
   const State *state = (const State *)opaque;
-  const CfFormatInfo *format = cf_format_info(state->video.format);
-  int halo = 0;
+  int halo[CF_MAX_PLANES];
 
-  for (int p = 0; p < format->planes; p++) {
-    const int rows = plane_halo(&state->plan, p);
-
-    if (rows < 0)
-      return -1;
-    if (rows << format->plane[p].subsampling_y > halo)
-      halo = rows << format->plane[p].subsampling_y;
-  }
-  return halo;
+  for (int p = 0; p < cf_format_info(state->video.format)->planes; p++)
+    halo[p] = plane_halo(&state->plan, p);
+  return cf_luma_halo(&state->video, halo);
 }
 
 const char *cf_fir_algorithm(const void *opaque)
@@ -335,7 +308,7 @@ const char *cf_fir_algorithm(const void *opaque)
   static const char *const names[] = {"copy", "fir-tensor", "fir-float", "fir-two-pass",
                                       "fir-double"};
 
-  return names[(int)plan_frame((const State *)opaque).method];
+  return names[(int)choose_method((const State *)opaque)];
 }
 
 void cf_fir_close(void *opaque)

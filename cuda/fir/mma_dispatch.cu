@@ -57,8 +57,8 @@ template <int TapTiles> struct CtaSize<TapTiles, Layout::kMacropixels, true> {
 };
 
 template <int TapTiles> struct CtaSize<TapTiles, Layout::kPixels, false> {
-  static constexpr bool kSpecialized = tuning_of(TapTiles).alpha_specialized;
-  typedef std::conditional_t<kSpecialized, WarpSpecializedShape<FourBytes, TapTiles, true>,
+  typedef std::conditional_t<TapTiles == kSpecializedAlphaTapTiles,
+                             WarpSpecializedShape<FourBytes, TapTiles, true>,
                              AlphaShape<TapTiles, false>>
       Shape;
   static constexpr int kThreads = Shape::kThreads, kBytes = Shape::kBytes;
@@ -68,8 +68,9 @@ template <int TapTiles> struct CtaSize<TapTiles, Layout::kPixels, false> {
 template <int TapTiles, Layout L, bool Opaque> struct CtaShape : CtaSize<TapTiles, L, Opaque> {
   using CtaSize<TapTiles, L, Opaque>::kThreads;
   using CtaSize<TapTiles, L, Opaque>::kBytes;
-  static constexpr int kRegisters =
-      TapTiles <= 3 || (Opaque && is_uniform(TapTiles)) ? kRegistersOfUniform : kRegistersOfOthers;
+  static constexpr int kRegisters = TapTiles <= kMaxFewTapTiles || (Opaque && is_uniform(TapTiles))
+                                        ? kRegistersOfUniform
+                                        : kRegistersOfOthers;
   static constexpr int kResident =
       smaller(kSmSharedBytes / (kBytes + kCtaReservedBytes), kSmRegisters / kThreads / kRegisters);
 };
@@ -121,7 +122,7 @@ __global__ void __launch_bounds__(CtaShape<TapTiles, L, Opaque>::kThreads,
       place.skip(filter_strip_opaque<FourBytes, TapTiles>(job, work, strip, place, shared));
       if (place.rows > 0 && threadIdx.x < Rest::kThreads)
         filter_strip_alpha<TapTiles, Rest>(job, work, strip, place, shared);
-    } else if constexpr (CtaShape<TapTiles, L, false>::kSpecialized) {
+    } else if constexpr (TapTiles == kSpecializedAlphaTapTiles) {
       filter_strip_warp_specialized<FourBytes, TapTiles, true>(job, work, strip, place, shared);
     } else {
       filter_strip_alpha<TapTiles, AlphaShape<TapTiles, false>>(job, work, strip, place, shared);
@@ -139,7 +140,6 @@ struct KernelEntry {
 
 struct SizeEntry {
   int tap_tiles;
-  bool alpha_specialized;         /* see MmaTuning */
   int strip_pixels[4];            /* the width of a strip, by channels less 1; Y, U, V: packed */
   KernelEntry entry[kLayouts][2]; /* [layout][opaque] */
 };
@@ -158,7 +158,6 @@ template <int TapTiles, Layout L, bool Opaque> constexpr KernelEntry kernel_entr
 template <int TapTiles> constexpr SizeEntry size_entry()
 {
   return {TapTiles,
-          tuning_of(TapTiles).alpha_specialized,
           {StripShape<PixelType<1, 1>, TapTiles>::kPixels,
            StripShape<PixelType<2, 1>, TapTiles>::kPixels,
            StripShape<Macropixel, TapTiles>::kPixels, StripShape<FourBytes, TapTiles>::kPixels},
@@ -170,22 +169,11 @@ template <int TapTiles> constexpr SizeEntry size_entry()
 }
 
 constexpr SizeEntry kSizes[] = {
-    size_entry<kMmaTuning[0].tap_tiles>(), size_entry<kMmaTuning[1].tap_tiles>(),
-    size_entry<kMmaTuning[2].tap_tiles>(), size_entry<kMmaTuning[3].tap_tiles>(),
-    size_entry<kMmaTuning[4].tap_tiles>(),
+    size_entry<kTapTiles[0]>(), size_entry<kTapTiles[1]>(), size_entry<kTapTiles[2]>(),
+    size_entry<kTapTiles[3]>(), size_entry<kTapTiles[4]>(),
 };
-static_assert(sizeof kSizes / sizeof kSizes[0] == sizeof kMmaTuning / sizeof kMmaTuning[0] &&
-                  kMmaTuning[4].tap_tiles == kMaxTapTiles,
-              "a size for each row of the table");
-
-const SizeEntry *size_of(int tap_tiles)
-{
-  for (const SizeEntry &size : kSizes) {
-    if (size.tap_tiles == tap_tiles)
-      return &size;
-  }
-  return nullptr;
-}
+static_assert(sizeof kTapTiles / sizeof *kTapTiles == 5 && kTapTiles[4] == kMaxTapTiles,
+              "all sizes");
 
 Layout layout_of(const Picture *picture)
 {
@@ -200,9 +188,9 @@ bool fits(const KernelEntry *entry, const CfDevice *device)
   return entry->kernel && entry->bytes <= device->info.shared_per_block;
 }
 
-const KernelEntry *entry_of(const SizeEntry *size, Layout layout, MmaKernel kernel)
+const KernelEntry *entry_of(const SizeEntry *size, Layout layout, bool opaque)
 {
-  return &size->entry[(int)layout][kernel != MmaKernel::kAlpha];
+  return &size->entry[(int)layout][opaque];
 }
 
 /* ---- the choice of kernel ---- */
@@ -237,25 +225,22 @@ bool seems_opaque(const AlphaFeedback *feedback)
   return with_alpha == 0 || (int32_t)(begun - with_alpha) > 1;
 }
 
-/* ---- the grid ---- */
-
-double outer_cost(const PlaneWork *work, int tap_tiles, bool opaque)
+const KernelEntry *choose_kernel(const SizeEntry *size, Layout layout, const CfDevice *device,
+                                 const AlphaFeedback *feedback, int force)
 {
-  const bool planar = work->channels < 3, uniform = opaque && is_uniform(tap_tiles);
-  const int pixel_bytes = planar ? work->channels * (work->max_code > 255 ? 2 : 1) : 4;
-  const bool replicates_pieces =
-      work->border == CF_BORDER_REPLICATE && work->width % (16 / pixel_bytes) == 0;
+  const KernelEntry *opaque = entry_of(size, layout, true), *alpha = entry_of(size, layout, false);
+  const bool wants_opaque = force == CF_FIR_MMA_OPAQUE  ? true
+                            : force == CF_FIR_MMA_ALPHA ? false
+                                                        : seems_opaque(feedback);
 
-  if (replicates_pieces && opaque && (!planar || !uniform))
-    return kReplicatedOuterCostOpaque;
-  if (replicates_pieces && (planar || tap_tiles <= 3))
-    return kReplicatedOuterCost;
-  return tap_tiles <= 3 ? kOuterCostUpTo33Taps : uniform ? kOuterCostUniform : kOuterCostOther;
+  return fits(opaque, device) && (wants_opaque || !fits(alpha, device)) ? opaque : alpha;
 }
+
+/* ---- the grid ---- */
 
 /* Divides the planes so that no CTA takes longer than `steps` steps of an inner strip, if it can.
  * Returns how many CTAs these are. */
-int divide_planes(MmaJob *job, const SizeEntry *size, bool opaque, int steps)
+int divide_planes(MmaJob *job, const SizeEntry *size, int steps)
 {
   const int lead = size->tap_tiles - 1; /* steps of rows to filter before the first result */
   int ctas = 0;
@@ -267,8 +252,7 @@ int divide_planes(MmaJob *job, const SizeEntry *size, bool opaque, int steps)
 
     strip->across = div_up(work->width, size->strip_pixels[work->channels - 1]);
     strip->rows = kStepRows * larger(steps - lead, 1);
-    strip->outer_rows =
-        kStepRows * larger((int)(steps / outer_cost(work, size->tap_tiles, opaque)) - lead, 1);
+    strip->outer_rows = kStepRows * larger((int)(steps / kOuterCost) - lead, 1);
     strip->outer = outer_columns(strip->across) * div_up(height, strip->outer_rows);
     strip->first_block = ctas;
     ctas +=
@@ -279,15 +263,15 @@ int divide_planes(MmaJob *job, const SizeEntry *size, bool opaque, int steps)
 
 /* One wave of resident CTAs, `slots`, that take about the same time. Returns the CTAs of the grid.
  */
-int fill_one_wave(MmaJob *job, const SizeEntry *size, bool opaque, int slots)
+int fill_one_wave(MmaJob *job, const SizeEntry *size, int slots)
 {
   int most_steps = 0, steps = 0, ctas;
 
   for (int p = 0; p < job->planes; p++)
     most_steps = larger(most_steps, div_up(job->plane[p].height, kStepRows));
-  most_steps = (int)(kOuterCostOther * (most_steps + size->tap_tiles));
+  most_steps = (int)(kOuterCost * (most_steps + size->tap_tiles));
   do
-    ctas = divide_planes(job, size, opaque, ++steps);
+    ctas = divide_planes(job, size, ++steps);
   while (ctas > slots && steps < most_steps);
   return ctas;
 }
@@ -361,7 +345,7 @@ bool mma_serves(Picture *picture, const CfDevice *device)
 
   if (device->code < 80 || !size || picture->plane[0].channels == 3 ||
       picture->plane[0].max_code > kMostCode ||
-      !(fits(&size->entry[(int)layout][0], device) || fits(&size->entry[(int)layout][1], device)))
+      !(fits(entry_of(size, layout, false), device) || fits(entry_of(size, layout, true), device)))
     return false;
   for (int p = 0; p < picture->planes; p++) {
     const PlaneWork *work = &picture->plane[p];
@@ -379,32 +363,14 @@ bool mma_serves_packed(const Picture *picture, const CfDevice *device)
 {
   const SizeEntry *size = choose_size(picture);
 
-  return picture->planes == 3 && size &&
-         fits(entry_of(size, Layout::kMacropixels, MmaKernel::kUniform), device);
+  return picture->planes == 3 && size && fits(entry_of(size, Layout::kMacropixels, true), device);
 }
 
-FramePlan mma_plan_frame(const Picture *picture, const CfDevice *device,
-                         const AlphaFeedback *feedback, int force)
+bool mma_run(const Picture *picture, const CfDevice *device, AlphaFeedback *feedback, int force,
+             void *stream, CfStatus *status)
 {
   const SizeEntry *size = choose_size(picture);
-  const Layout layout = layout_of(picture);
-  const bool wants_opaque = force == CF_FIR_MMA_OPAQUE  ? true
-                            : force == CF_FIR_MMA_ALPHA ? false
-                                                        : seems_opaque(feedback);
-  const MmaKernel opaque =
-      is_uniform(size->tap_tiles) ? MmaKernel::kUniform : MmaKernel::kWarpSpecialized;
-  const bool has_opaque = fits(entry_of(size, layout, opaque), device);
-  const bool has_alpha = fits(entry_of(size, layout, MmaKernel::kAlpha), device);
-  const bool is_opaque = has_opaque && (wants_opaque || !has_alpha);
-
-  return {Method::kMma, is_opaque ? opaque : MmaKernel::kAlpha, size->tap_tiles};
-}
-
-bool mma_run(const Picture *picture, const FramePlan *plan, const CfDevice *device,
-             AlphaFeedback *feedback, void *stream, CfStatus *status)
-{
-  const SizeEntry *size = size_of(plan->tap_tiles);
-  const KernelEntry *entry = entry_of(size, layout_of(picture), plan->kernel);
+  const KernelEntry *entry = choose_kernel(size, layout_of(picture), device, feedback, force);
   const size_t bytes = (size_t)entry->bytes;
   int resident = 0;
   MmaJob job;
@@ -413,12 +379,11 @@ bool mma_run(const Picture *picture, const FramePlan *plan, const CfDevice *devi
                                                                 entry->threads, bytes),
                   "preparing the tensor filter", status))
     return false;
-  describe_job(&job, picture, plan->tap_tiles, feedback);
+  describe_job(&job, picture, size->tap_tiles, feedback);
 
-  const int slots = device->info.multiprocessors * larger(resident, 1);
-  const bool alike_opaque = plan->kernel != MmaKernel::kAlpha || size->alpha_specialized;
   Launch how = {};
-  how.grid = dim3((unsigned)fill_one_wave(&job, size, alike_opaque, slots));
+  how.grid =
+      dim3((unsigned)fill_one_wave(&job, size, device->info.multiprocessors * larger(resident, 1)));
   how.block = dim3((unsigned)entry->threads);
   how.shared_bytes = bytes;
   how.stream = (cudaStream_t)stream;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * MmaKernel::kAlpha: four channels with alpha, all warps alike. Each step the warps convert 16 rows
- * to premultiplied fp16, filter them, and filter the columns of the last TapTiles steps' rows; then
+ * The kernels for four channels with alpha, all warps alike. Each step the warps convert 16 rows to
+ * premultiplied fp16, filter them, and filter the columns of the last TapTiles steps' rows; then
  * the rows take the place of the oldest in a history. While all of these steps are opaque, alpha is
  * left out.
  */

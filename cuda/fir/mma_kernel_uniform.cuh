@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * MmaKernel::kUniform: opaque pixels, up to 49 taps. All warps load, filter rows, filter columns
- * and store, step after step, and meet once a step. What limits them is the rate of instructions.
+ * The kernels for opaque pixels, up to 49 taps. All warps load, filter rows, filter columns and
+ * store, step after step, and meet once a step. What limits them is the rate of instructions.
  */
 #pragma once
 

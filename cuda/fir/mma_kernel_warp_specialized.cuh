@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * MmaKernel::kWarpSpecialized: more than 49 taps, of opaque pixels, or with `HasAlpha`. Loading,
- * filtering rows and filtering columns are each the work of other warps, a step after one another:
- * products need not wait for loads and stores, and each warp has registers for the taps of one
- * direction only.
+ * The kernels for more than 49 taps, of opaque pixels or, with `HasAlpha`, any. Loading, filtering
+ * rows and filtering columns are each the work of other warps, a step after one another: products
+ * need not wait for loads and stores, and each warp has registers for the taps of one direction
+ * only.
  *
  *   step s:      load warps      rows s of the source -> fp16 planes, set s % 2
  *   step s + 1:  row warps       set s % 2 -> ring slot of step s

@@ -183,19 +183,6 @@ template <typename Shape> class RowCopier
     return from < 0 ? nullptr : work.source + (ptrdiff_t)from * work.source_stride;
   }
 
-  /* All pieces are in the picture: one address, and offsets that instructions contain. */
-  __device__ void copy_all_pieces(uint32_t to, const uint8_t *from) const
-  {
-    const uint32_t first_to = to + Pieces::place(0);
-    const uint8_t *first = from + (edges.left + Pieces::piece(0) * Shape::kPiecePixels) * C;
-
-#pragma unroll
-    for (int i = 0; i < Shape::kLoads; i++) {
-      if (Pieces::exists(i))
-        cp_async<16>(first_to + i * Shape::kRowThreads * 16, first + i * Shape::kRowThreads * 16);
-    }
-  }
-
   /* Pieces outside the picture are copies of the nearest one (replicates_pieces). */
   __device__ void copy_nearest_pieces(uint32_t to, const uint8_t *from) const
   {
@@ -264,9 +251,7 @@ public:
     if (wanted) {
       const uint8_t *from = row_at(y0 + Pieces::row());
 
-      if (edges.is_inner() && from) {
-        copy_all_pieces(to, from);
-      } else if (edges.replicates_pieces) {
+      if (edges.replicates_pieces) {
         copy_nearest_pieces(to, from);
       } else {
         copy_pieces(to, from);

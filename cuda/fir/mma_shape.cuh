@@ -111,15 +111,6 @@ struct Macropixel {
   static constexpr int kChannels = 3, kSampleBytes = 1, kColours = 4, kPixelBytes = 4;
 };
 
-__host__ __device__ constexpr MmaTuning tuning_of(int tap_tiles)
-{
-  for (const MmaTuning &tuning : kMmaTuning) {
-    if (tuning.tap_tiles == tap_tiles)
-      return tuning;
-  }
-  return {};
-}
-
 __host__ __device__ constexpr bool is_uniform(int tap_tiles)
 {
   return tap_tiles <= kMaxUniformTapTiles;
@@ -128,12 +119,12 @@ __host__ __device__ constexpr bool is_uniform(int tap_tiles)
 /* A strip of planes of these pixels, whatever the kernel. */
 template <typename Pixel, int TapTiles> struct StripShape : Pixel {
   static constexpr int C = Pixel::kChannels;
-  static constexpr MmaTuning kTuning = tuning_of(TapTiles);
+  static constexpr bool kFewTaps = TapTiles <= kMaxFewTapTiles;
   static constexpr int kTapTiles = TapTiles;
 
   /* Blocks of 16 pixels that a warp has, and warps. */
-  static constexpr int kBlocks = C == 4 ? kTuning.warp_blocks : 4 / C;
-  static constexpr int kWarps = C == 4 ? kTuning.warps : Pixel::kPacked ? 8 : 4;
+  static constexpr int kBlocks = C == 4 ? (kFewTaps ? 2 : 1) : 4 / C;
+  static constexpr int kWarps = Pixel::kPacked || (C == 4 && !kFewTaps) ? 8 : 4;
   static constexpr int kWarpPixels = 16 * kBlocks;
   static constexpr int kPixels = kWarpPixels * kWarps;
 
@@ -227,13 +218,13 @@ struct AlphaShape
   typedef StripShape<FourBytes, TapTiles> Strip;
   static constexpr bool kHasAlpha = true;
   static constexpr int kThreads = 32 * Strip::kWarps;
-  static constexpr int kStages = Strip::kTuning.alpha_stages;
-  static constexpr int kPlaneSets = BehindOpaque ? 1 : Strip::kTuning.alpha_fp16_sets;
+  static constexpr int kStages = 1;
+  static constexpr int kPlaneSets = BehindOpaque ? 1 : 2;
   static constexpr int kSetBytes = Strip::kChannels * Strip::kPlaneBytes;
 
   /* Filtered rows that wait for the columns, each thread's for itself: of colours in registers or
    * in shared memory, of alpha, which rarely has any, always in shared memory. */
-  static constexpr bool kRegistersHoldRows = Strip::kTuning.registers_hold_rows;
+  static constexpr bool kRegistersHoldRows = Strip::kFewTaps;
   static constexpr int kHistory = TapTiles - 1; /* steps */
   static constexpr int kSharedColours = kRegistersHoldRows ? 0 : Strip::kColours;
   static constexpr int kSharedChannels = kSharedColours + 1;

@@ -71,29 +71,13 @@ struct Picture {
   int first_colour; /* of four channels, of which the other is alpha or padding: 0 or 1 */
 };
 
-/* --- the plan of a frame --- */
-
+/* How a frame is filtered. */
 enum class Method {
   kNone,        /* no plane is filtered */
   kMma,         /* mma_dispatch.cu: one launch on tensor cores, fp16 products, fp32 sums */
   kFusedFp32,   /* fused_fp32.cu: one launch, single precision */
   kTwoPassFp32, /* two_pass.cu: two launches a plane, any number of taps */
   kTwoPassFp64,
-};
-
-/* Of Method::kMma. The first two are for opaque pixels; pixels that are not are filtered by the
- * third, in the same launch. All make the same bytes. */
-enum class MmaKernel {
-  kUniform,         /* all warps load, filter and store: up to 49 taps */
-  kWarpSpecialized, /* each warp has one of these roles: more taps */
-  kAlpha,           /* all warps do all, alpha included */
-};
-
-/* How one frame is filtered. */
-struct FramePlan {
-  Method method;
-  MmaKernel kernel; /* of kMma, as `tap_tiles` */
-  int tap_tiles;    /* taps in 16s: the kernels reach 8 (tap_tiles - 1) samples to either side */
 };
 
 /* Lets a kernel's CTAs have `bytes` of shared memory. All kernels here prefer as much of it as an
@@ -136,22 +120,9 @@ struct AlphaFeedback {
 /* The same of a packed picture whose planes it serves. */
 bool mma_serves_packed(const Picture *picture, const CfDevice *device);
 
-/* The kernel for the next frame. `force` is CF_FIR_MMA_OPAQUE, CF_FIR_MMA_ALPHA, or neither. */
-FramePlan mma_plan_frame(const Picture *picture, const CfDevice *device,
-                         const AlphaFeedback *feedback, int force);
-
-/* Enqueues the filter; planes must be `vector_aligned`. */
-bool mma_run(const Picture *picture, const FramePlan *plan, const CfDevice *device,
-             AlphaFeedback *feedback, void *stream, CfStatus *status);
+/* Enqueues the filter; planes must be `vector_aligned`. `force` is CF_FIR_MMA_OPAQUE,
+ * CF_FIR_MMA_ALPHA, or neither. */
+bool mma_run(const Picture *picture, const CfDevice *device, AlphaFeedback *feedback, int force,
+             void *stream, CfStatus *status);
 
 } // namespace cf::fir
-
-#ifdef __CUDACC__
-#include "cuda/common/alpha.cuh"
-
-/* The name that rooms know which include this header for it. */
-template <typename Real> __device__ inline Real cf_weight(Real alpha)
-{
-  return cf::alpha_weight(alpha);
-}
-#endif

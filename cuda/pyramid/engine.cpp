@@ -26,8 +26,8 @@ struct Engine {
   CfDevice *device; /* borrowed */
   CfPyramidForce force;
   bool u8mma; /* which of the two has the sigmas */
-  Fp32Pyramid *fp32;
-  U8Pyramid *u8;
+  Fp32Job fp32;
+  U8Blur u8;
 };
 
 namespace
@@ -60,12 +60,6 @@ Engine *open(const CfVideo *video, CfDevice *device, CfStatus *status)
   engine->video = *video;
   engine->device = device;
   engine->force = forced;
-  engine->fp32 = fp32_open(video, device, status);
-  engine->u8 = engine->fp32 ? u8_open(video, device, status) : nullptr;
-  if (!engine->u8) {
-    close(engine);
-    return nullptr;
-  }
   return engine;
 }
 
@@ -78,7 +72,8 @@ bool update(Engine *engine, const CfGaussblurParams *params, CfStatus *status)
 {
   const bool u8mma = takes_u8mma(engine, params);
 
-  if (!(u8mma ? u8_update(engine->u8, params, status) : fp32_update(engine->fp32, params, status)))
+  if (!(u8mma ? u8_update(&engine->u8, &engine->video, params, status)
+              : fp32_update(&engine->fp32, &engine->video, params, status)))
     return false;
   engine->u8mma = u8mma;
   return true;
@@ -86,19 +81,25 @@ bool update(Engine *engine, const CfGaussblurParams *params, CfStatus *status)
 
 bool run(Engine *engine, const CfJob *job, CfStatus *status)
 {
-  return engine->u8mma ? u8_run(engine->u8, job, status) : fp32_run(engine->fp32, job, status);
+  return engine->u8mma ? u8_run(&engine->u8, &engine->video, engine->device, job, status)
+                       : fp32_run(&engine->fp32, &engine->video, engine->device, job, status);
 }
 
 bool run_packed(Engine *engine, const CfVideo *video, const CfJob *job, bool *done,
                 CfStatus *status)
 {
   *done = false;
-  return !engine->u8mma || u8_run_packed(engine->u8, video, job, done, status);
+  return !engine->u8mma || u8_run_packed(&engine->u8, &engine->video, video->format, engine->device,
+                                         job, done, status);
 }
 
 int halo(const Engine *engine)
 {
-  return engine->u8mma ? u8_halo(engine->u8) : fp32_halo(engine->fp32);
+  int halo[CF_MAX_PLANES];
+
+  for (int p = 0; p < cf_format_info(engine->video.format)->planes; p++)
+    halo[p] = engine->u8mma ? engine->u8.planes.plane[p].y.halo : engine->fp32.plane[p].y.halo;
+  return cf_luma_halo(&engine->video, halo);
 }
 
 const char *algorithm(const Engine *engine)
@@ -108,10 +109,6 @@ const char *algorithm(const Engine *engine)
 
 void close(Engine *engine)
 {
-  if (!engine)
-    return;
-  fp32_close(engine->fp32);
-  u8_close(engine->u8);
   free(engine);
 }
 

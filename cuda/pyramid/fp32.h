@@ -6,15 +6,7 @@
  */
 #pragma once
 
-#include "cuda/common/context.cuh"
-
-extern "C" {
-#include "gaussblur.h"
-#include "plan/fir.h"
-#include "plan/plane_rows.h"
-#include "plan/pyramid.h"
-#include "plan/pyramid_factors.h"
-}
+#include "cuda/pyramid/plane.h"
 
 namespace cf::pyramid
 {
@@ -31,36 +23,19 @@ constexpr int kCoarseFilterRows = 8;     /* that it makes at once */
  */
 constexpr CfPyramidLimits kFp32Limits = {1, kFp32MaxFactor, kFp32MaxFactor, false, 0.72, 4.1};
 
-/* One axis of one plane. Indices are absolute, as in plan/pyramid.h, whose names these are but that
- * `taps` is `low` there and `stored` is `made`. */
-struct Fp32Axis {
-  int factor; /* D */
-  int size, border;
-  int prefilter_first, taps_first;
-  int taps_count, taps_groups; /* of 4 taps, with the 3 that only shifted outputs need */
-  int stored_first, stored_end;
-  int coarse_first, coarse_end;
-  int halo; /* cf_pyramid_halo */
+struct Fp32Axis : Axis {
+  int taps_groups; /* of 4 taps, with the 3 that only shifted outputs need */
   float taps[kFp32MaxTaps];
 };
 
 /* One plane of a job. All pointers are to device memory that the job's owner has. */
-struct Fp32Plane {
-  const uint8_t *source;
-  uint8_t *destination;
-  ptrdiff_t source_stride, destination_stride;
-  int width, height, channels, samples; /* of a row */
-  int alpha;                            /* channel that weights the others, or -1 */
-  int shift, max_code;
+struct Fp32Plane : Plane {
+  int samples; /* of a row */
+  int max_code;
   bool vector;     /* rows start where four samples can be accessed at once */
   float centre[4]; /* of the samples in a word of four: sums are of what differs from it */
   float transparent_code[4]; /* of colours where nothing shows */
   uint16_t border[12];       /* raw samples of three words, for the constant border */
-
-  int first, end;                   /* rows of the result to make */
-  int readable_first, readable_end; /* rows of the source that may be read */
-  int fine_first, fine_end;         /* stored rows that they need */
-  int coarse_first, coarse_end;     /* coarse rows that they need */
 
   /* Scratch: [channel][fine row][column] of Fp32Types::Store, [channel][fine row][coarse column],
    * [coarse row][coarse column][channel]. */
@@ -120,39 +95,25 @@ int fp32_horizontal_shared_bytes(const Fp32Axis *axis, bool wide, int segment);
 
 /* --- blurs of one sigma (fp32_plan.cpp) --- */
 
-struct Fp32Pyramid;
-
-/* NULL without memory. It has no sigma yet. */
-Fp32Pyramid *fp32_open(const CfVideo *video, CfDevice *device, CfStatus *status);
-
 /* Whether these params, which have no map, can be done by this pyramid, and whether it is faster
  * than taps. */
 bool fp32_serves(const CfVideo *video, const CfGaussblurParams *params);
 bool fp32_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params);
 
-/* Takes over sigmas and border that it serves. On failure the old ones stay. */
-bool fp32_update(Fp32Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *status);
+/* Describes a job of sigmas and border that it serves, but for pointers, strides and what depends
+ * on the band. On failure the job stays as it was. */
+bool fp32_update(Fp32Job *job, const CfVideo *video, const CfGaussblurParams *params,
+                 CfStatus *status);
 
-/* Enqueues a job on its stream. */
-bool fp32_run(Fp32Pyramid *pyramid, const CfJob *job, CfStatus *status);
-
-/* CfEngine.halo. */
-int fp32_halo(const Fp32Pyramid *pyramid);
-
-void fp32_close(Fp32Pyramid *pyramid);
+/* Enqueues it on its stream, for these pictures and rows. */
+bool fp32_run(Fp32Job *job, const CfVideo *video, CfDevice *device, const CfJob *pictures,
+              CfStatus *status);
 
 /* --- parts, for blur maps too --- */
-
-/* Along rows and columns of plane `p`, in its samples. */
-void plane_sigmas(const CfVideo *video, int p, const CfGaussblurParams *params, double sigma[2]);
 
 /* What sums of a channel are centred on. fp16 is the more accurate the smaller the numbers, so that
  * is the middle of all codes; of alpha that weights it is opaque, whose weight is then exact. */
 float code_centre(const CfFormatInfo *format, bool alpha);
-
-/* What happens to the channels of a blur, for the functions below. The caller frees it with
- * cf_fir_plan_free. */
-bool plan_channels(CfFirPlan *plan, const CfVideo *video, int border, CfStatus *status);
 
 /* Adds plane `p` of the picture to a job, for all of its rows and but for the pointers. All planes
  * of a job have the same prefilter for the same factor. */

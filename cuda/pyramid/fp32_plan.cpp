@@ -10,13 +10,6 @@
 namespace cf::pyramid
 {
 
-struct Fp32Pyramid {
-  CfVideo video;
-  CfDevice *device;
-  bool wide;   /* samples of 16 bits */
-  Fp32Job job; /* but for pointers, strides and what depends on the band */
-};
-
 namespace
 {
 
@@ -25,21 +18,10 @@ constexpr int kPitchElements = 32;
 
 /* ---- describing the planes ---- */
 
-void describe_axis(Fp32Axis *to, const CfPyramidAxis *axis, CfBorder border)
+void describe_taps(Fp32Axis *to, const CfPyramidAxis *axis, CfBorder border)
 {
-  memset(to, 0, sizeof *to);
-  to->factor = axis->factor;
-  to->size = axis->size;
-  to->border = border;
-  to->prefilter_first = axis->prefilter_first;
-  to->taps_first = axis->low_first;
-  to->taps_count = axis->low_count;
+  describe_axis(to, axis, border);
   to->taps_groups = div_up(axis->low_count + 3, 4);
-  to->stored_first = axis->made_first;
-  to->stored_end = axis->made_first + axis->made_count;
-  to->coarse_first = axis->coarse_first;
-  to->coarse_end = axis->coarse_first + axis->coarse_count;
-  to->halo = cf_pyramid_halo(axis, border);
   for (int i = 0; i < axis->low_count; i++)
     to->taps[i] = (float)axis->low[i];
 }
@@ -63,18 +45,13 @@ bool axis_fits(const CfPyramidAxis *axis, bool wide)
          axis->low_count + 10 <= kFp32MaxTaps;
 }
 
-void describe_plane(Fp32Plane *plane, const CfVideo *video, int p, const CfFirPlan *plan)
+void describe_samples(Fp32Plane *plane, const CfVideo *video, int p, const CfFirPlane *filter)
 {
   const CfFormatInfo *format = cf_format_info(video->format);
-  const CfFirPlane *filter = &plan->plane[p];
 
-  memset(plane, 0, sizeof *plane);
-  plane->width = cf_plane_width(video, p);
-  plane->height = cf_plane_height(video, p);
-  plane->channels = format->plane[p].channels;
+  *plane = {};
+  describe_plane(plane, video, p, filter);
   plane->samples = plane->width * plane->channels;
-  plane->alpha = filter->premultiplied ? cf_alpha_channel(&format->plane[p]) : -1;
-  plane->shift = format->shift;
   plane->max_code = cf_max_code(format);
   for (int i = 0; i < 12; i++) {
     const int channel = i % plane->channels;
@@ -109,15 +86,15 @@ int words(const Fp32Plane *plane)
 }
 
 /* Where the intermediate samples lie; with a NULL base only counts their bytes. */
-size_t place_memory(Fp32Pyramid *pyramid, uint8_t *base)
+size_t place_memory(Fp32Job *job, bool wide, uint8_t *base)
 {
   size_t used = 0;
 
-  for (int p = 0; p < pyramid->job.planes; p++) {
-    Fp32Plane *plane = &pyramid->job.plane[p];
+  for (int p = 0; p < job->planes; p++) {
+    Fp32Plane *plane = &job->plane[p];
 
     plane->decimated_y = base + used;
-    used += fp32_decimated_y_bytes(plane, pyramid->wide);
+    used += fp32_decimated_y_bytes(plane, wide);
     plane->coarse_x = (float *)(base + used);
     used += fp32_coarse_x_bytes(plane);
     plane->coarse = (float *)(base + used);
@@ -126,15 +103,9 @@ size_t place_memory(Fp32Pyramid *pyramid, uint8_t *base)
   return used;
 }
 
-void place_job(Fp32Pyramid *pyramid, const CfJob *job)
+bool is_wide(const CfVideo *video)
 {
-  for (int p = 0; p < pyramid->job.planes; p++) {
-    Fp32Plane *plane = &pyramid->job.plane[p];
-
-    fp32_place_picture(plane, p, job, pyramid->wide);
-    fp32_place_rows(plane, cf_job_plane_rows(&pyramid->video, p, job),
-                    cf_job_readable_rows(&pyramid->video, p, job, plane->y.halo));
-  }
+  return cf_sample_bytes(cf_format_info(video->format)) == 2;
 }
 
 bool has_one_gray_plane(const CfFormatInfo *format)
@@ -146,56 +117,20 @@ bool has_one_gray_plane(const CfFormatInfo *format)
 
 /* ---- parts ---- */
 
-void plane_sigmas(const CfVideo *video, int p, const CfGaussblurParams *params, double sigma[2])
-{
-  const CfPlaneFormat *plane = &cf_format_info(video->format)->plane[p];
-  const double vertical = params->sigma_vertical < 0.0 ? params->sigma : params->sigma_vertical;
-
-  sigma[0] = ldexp(params->sigma, -plane->subsampling_x);
-  sigma[1] = ldexp(vertical, -plane->subsampling_y);
-}
-
 float code_centre(const CfFormatInfo *format, bool alpha)
 {
   return (float)(alpha ? cf_max_code(format) : (cf_max_code(format) + 1) / 2);
 }
 
-bool plan_channels(CfFirPlan *plan, const CfVideo *video, int border, CfStatus *status)
-{
-  /* Any blur tells what happens to the channels. */
-  CfGaussblurParams some = {};
-
-  some.sigma = 1.0;
-  some.sigma_vertical = -1.0;
-  some.border = border;
-  return cf_fir_plan_gaussblur(plan, video, &some, status);
-}
-
 void fp32_place_rows(Fp32Plane *plane, CfPlaneRows made, CfPlaneRows readable)
 {
-  const Fp32Axis *y = &plane->y;
-  const int reach = y->factor > 1 ? 2 : 0;
-
-  plane->first = made.first;
-  plane->end = made.end;
-  plane->readable_first = readable.first;
-  plane->readable_end = readable.end;
-  plane->coarse_first = clamp(made.first / y->factor - reach, y->coarse_first, y->coarse_end - 1);
-  plane->coarse_end =
-      clamp((made.end - 1) / y->factor + reach + 1, y->coarse_first + 1, y->coarse_end);
-  plane->fine_first =
-      clamp(plane->coarse_first + y->taps_first, y->stored_first, y->stored_end - 1);
-  plane->fine_end = clamp(plane->coarse_end - 1 + y->taps_first + y->taps_count,
-                          plane->fine_first + 1, y->stored_end);
+  place_rows(plane, &plane->y, made, readable);
   plane->decimated_y_rows = plane->fine_end - plane->fine_first;
 }
 
 void fp32_place_picture(Fp32Plane *plane, int p, const CfJob *job, bool wide)
 {
-  plane->source = job->source.data[p];
-  plane->source_stride = job->source.stride[p];
-  plane->destination = job->destination.data[p];
-  plane->destination_stride = job->destination.stride[p];
+  place_picture(plane, p, job);
   plane->vector = ((uintptr_t)plane->source | (uintptr_t)plane->source_stride |
                    (uintptr_t)plane->destination | (uintptr_t)plane->destination_stride) %
                       (wide ? 8 : 4) ==
@@ -205,11 +140,11 @@ void fp32_place_picture(Fp32Plane *plane, int p, const CfJob *job, bool wide)
 bool fp32_describe(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
                    const double sigma[2], const CfPyramidFactors factors[2], CfStatus *status)
 {
-  const bool wide = cf_sample_bytes(cf_format_info(video->format)) == 2;
+  const bool wide = is_wide(video);
   Fp32Plane *plane = &job->plane[job->planes];
   CfPyramidAxis x = {}, y = {};
 
-  describe_plane(plane, video, p, plan);
+  describe_samples(plane, video, p, &plan->plane[p]);
   bool good = cf_pyramid_axis(&x, sigma[0], plane->width, plan->border, &factors[0], status) &&
               cf_pyramid_axis(&y, sigma[1], plane->height, plan->border, &factors[1], status);
   if (good && !(axis_fits(&x, wide) && axis_fits(&y, wide)))
@@ -218,8 +153,8 @@ bool fp32_describe(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *p
   if (good) {
     const CfPlaneRows all = {0, plane->height};
 
-    describe_axis(&plane->x, &x, plan->border);
-    describe_axis(&plane->y, &y, plan->border);
+    describe_taps(&plane->x, &x, plan->border);
+    describe_taps(&plane->y, &y, plan->border);
     plane->segment = choose_segment(&plane->x, wide);
     plane->horizontal_rows = plane->coarse_filter_eights = 1;
     plane->decimated_y_pitch = round_up(plane->width, kPitchElements);
@@ -319,77 +254,54 @@ bool fp32_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurPa
   return fp32_serves(video, params) && fmax(params->sigma, params->sigma_vertical) >= least;
 }
 
-Fp32Pyramid *fp32_open(const CfVideo *video, CfDevice *device, CfStatus *status)
+bool fp32_update(Fp32Job *job, const CfVideo *video, const CfGaussblurParams *params,
+                 CfStatus *status)
 {
-  Fp32Pyramid *pyramid = (Fp32Pyramid *)calloc(1, sizeof *pyramid);
-
-  if (!pyramid) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
-    return nullptr;
-  }
-  pyramid->video = *video;
-  pyramid->device = device;
-  pyramid->wide = cf_sample_bytes(cf_format_info(video->format)) == 2;
-  return pyramid;
-}
-
-bool fp32_update(Fp32Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *status)
-{
-  const CfFormatInfo *format = cf_format_info(pyramid->video.format);
-  Fp32Job *next = (Fp32Job *)calloc(1, sizeof *next);
+  const CfFormatInfo *format = cf_format_info(video->format);
+  Fp32Job next = {};
   CfFirPlan plan = {};
 
-  if (!next)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
-  bool good = plan_channels(&plan, &pyramid->video, params->border, status);
+  bool good = plan_channels(&plan, video, params->border, status);
   for (int p = 0; good && p < format->planes; p++) {
     double sigma[2];
 
-    plane_sigmas(&pyramid->video, p, params, sigma);
+    plane_sigmas(video, p, params, sigma);
     const CfPyramidFactors factors[2] = {
         cf_pyramid_factors(sigma[0], format->bits, false, &kFp32Limits),
         cf_pyramid_factors(sigma[1], format->bits, false, &kFp32Limits)};
 
-    good = fp32_describe(next, &pyramid->video, p, &plan, sigma, factors, status);
+    good = fp32_describe(&next, video, p, &plan, sigma, factors, status);
   }
   if (good)
-    pyramid->job = *next;
+    *job = next;
   cf_fir_plan_free(&plan);
-  free(next);
   return good;
 }
 
-bool fp32_run(Fp32Pyramid *pyramid, const CfJob *job, CfStatus *status)
+bool fp32_run(Fp32Job *job, const CfVideo *video, CfDevice *device, const CfJob *pictures,
+              CfStatus *status)
 {
-  const Fp32Job *work = &pyramid->job;
+  void *const stream = pictures->stream;
+  const bool wide = is_wide(video);
 
-  place_job(pyramid, job);
-  const Fp32LaunchPlan plan = fp32_plan_launches(&pyramid->job, pyramid->wide, pyramid->device);
-  void *scratch =
-      cf_scratch_take(pyramid->device, place_memory(pyramid, nullptr), job->stream, status);
+  for (int p = 0; p < job->planes; p++) {
+    Fp32Plane *plane = &job->plane[p];
+
+    fp32_place_picture(plane, p, pictures, wide);
+    fp32_place_rows(plane, cf_job_plane_rows(video, p, pictures),
+                    cf_job_readable_rows(video, p, pictures, plane->y.halo));
+  }
+  const Fp32LaunchPlan plan = fp32_plan_launches(job, wide, device);
+  void *scratch = cf_scratch_take(device, place_memory(job, wide, nullptr), stream, status);
   if (!scratch)
     return false;
-  place_memory(pyramid, (uint8_t *)scratch);
+  place_memory(job, wide, (uint8_t *)scratch);
 
-  const bool good = fp32_decimate_vertical(work, plan, job->stream, status) &&
-                    fp32_decimate_horizontal(work, plan, job->stream, status) &&
-                    fp32_coarse_filter(work, plan, job->stream, status) &&
-                    fp32_upsample(work, plan, job->stream, status);
-  return cf_scratch_give(pyramid->device, scratch, job->stream, good ? status : nullptr) && good;
-}
-
-int fp32_halo(const Fp32Pyramid *pyramid)
-{
-  int halo[CF_MAX_PLANES];
-
-  for (int p = 0; p < pyramid->job.planes; p++)
-    halo[p] = pyramid->job.plane[p].y.halo;
-  return cf_luma_halo(&pyramid->video, halo);
-}
-
-void fp32_close(Fp32Pyramid *pyramid)
-{
-  free(pyramid);
+  const bool good = fp32_decimate_vertical(job, plan, stream, status) &&
+                    fp32_decimate_horizontal(job, plan, stream, status) &&
+                    fp32_coarse_filter(job, plan, stream, status) &&
+                    fp32_upsample(job, plan, stream, status);
+  return cf_scratch_give(device, scratch, stream, good ? status : nullptr) && good;
 }
 
 } // namespace cf::pyramid

@@ -17,10 +17,10 @@ constexpr int kWarps = kThreads / 32;
 constexpr double kFp32LeastSigma = 16.0;
 constexpr double kFp32LeastSigmaGray = 20.0;
 
-/* u8mma: opaque RGBA beyond 10 (taps know which pictures are opaque only when they have read them,
- * and one sigma must not change its rounding from frame to frame); planes from 16 on, where D is no
- * longer 4. */
-constexpr double kU8LargestTapsSigmaRgba = 10.0;
+/* u8mma: pixels of four channels beyond 10 (taps know which pictures are opaque only when they have
+ * read them, and one sigma must not change its rounding from frame to frame); planes from 16 on,
+ * where D is no longer 4. */
+constexpr double kU8LargestTapsSigmaPixels = 10.0;
 constexpr double kU8LeastSigmaPlanes = 16.0;
 
 /* --- fp32 --- */

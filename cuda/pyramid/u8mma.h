@@ -8,13 +8,7 @@
  */
 #pragma once
 
-#include "cuda/common/context.cuh"
-
-extern "C" {
-#include "gaussblur.h"
-#include "plan/pyramid.h"
-#include "plan/pyramid_factors.h"
-}
+#include "cuda/pyramid/plane.h"
 
 namespace cf::pyramid
 {
@@ -31,21 +25,14 @@ constexpr int kTilesPerWarp = 2;     /* of 16 fine samples side by side, that a 
 constexpr CfPyramidLimits kU8Limits = {
     kU8LeastDecimation, kU8MaxDecimation, kU8MaxDecimation *kU8MaxDecimation2, true, 0.6, 0.0};
 
-/* One axis of one plane. Indices are absolute, as in plan/pyramid.h, whose names these are but that
- * `taps` is `low` there, `decimation2` is `thinning` and `stored` is `made`. */
-struct U8Axis {
-  int size, border;
-  int decimation, decimation2, factor; /* D1, D2, D */
+/* Its halo also has the rows that a step of decimation may read beyond. */
+struct U8Axis : Axis {
+  int decimation; /* D1 */
   int factor_log2;
   float cell; /* 1 / D */
-  int prefilter_first, prefilter_count;
-  int taps_first;
+  int prefilter_count;
   int chunks;  /* of 16 samples that 16 outputs read */
   int skipped; /* of these before the first that outputs read */
-  int stored_first, stored_end;
-  int coarse_first, coarse_end;
-  int taps_count;
-  int halo; /* cf_pyramid_halo, and the rows that a step of decimation may read beyond */
 };
 
 /* The coarse filter's taps of an axis: an fp16 number in the lower half, above it the residual; the
@@ -55,25 +42,16 @@ struct U8Taps {
 };
 
 /* One plane of a job. All pointers are to device memory that the job's owner has. */
-struct U8Plane {
-  const uint8_t *source;
-  uint8_t *destination;
-  ptrdiff_t source_stride, destination_stride;
-  int width, height, channels;
-  int sample_bytes, shift; /* of two bytes, the bits below the code */
-  int alpha;               /* channel that weights the others, or -1 */
+struct U8Plane : Plane {
+  int sample_bytes;
   uint32_t lumas;     /* of packed 4:2:2 which of a pixel's bytes are luma, a bit each; else 0 */
   bool source_vector; /* rows start on 16 bytes */
   bool destination_vector; /* the same */
   uint32_t border;         /* pixels for the constant border, as many as fit */
   uint32_t transparent;    /* the pixel where nothing shows */
 
-  int first, end;                   /* rows of the result to make */
-  int readable_first, readable_end; /* rows of the source that may be read */
-  int fine_first, fine_end;         /* stored rows that they need */
-  int coarse_first, coarse_end;     /* coarse rows that they need */
-  int left;                         /* first column of fine samples */
-  int columns;                      /* coarse ones */
+  int left;    /* first column of fine samples */
+  int columns; /* coarse ones */
 
   float *fine;                   /* scratch: [channel][fine row][fine column] */
   float fine_scale;              /* of their numbers to codes */
@@ -119,10 +97,12 @@ bool u8_upsample(const U8Job *job, const U8LaunchPlan &plan, void *stream, CfSta
 
 /* --- blurs of one sigma (u8mma_plan.cpp) --- */
 
-struct U8Pyramid;
-
-/* NULL without memory. It has no sigma yet. */
-U8Pyramid *u8_open(const CfVideo *video, CfDevice *device, CfStatus *status);
+/* The jobs of a blur but for pointers, strides and what depends on the band. */
+struct U8Blur {
+  U8Job planes;
+  bool packs; /* can do packed 4:2:2, by the other, but for the border */
+  U8Job packed;
+};
 
 /* Whether these params, which have no map, can be done by this pyramid on this device, and whether
  * it is faster than taps: wherever it serves it is faster than the fp32 pyramid. */
@@ -130,19 +110,16 @@ bool u8_serves(const CfVideo *video, const CfDevice *device, const CfGaussblurPa
 bool u8_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurParams *params);
 
 /* Takes over sigmas and border that it serves. On failure the old ones stay. */
-bool u8_update(U8Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *status);
+bool u8_update(U8Blur *blur, const CfVideo *video, const CfGaussblurParams *params,
+               CfStatus *status);
 
 /* Enqueues a job on its stream. */
-bool u8_run(U8Pyramid *pyramid, const CfJob *job, CfStatus *status);
+bool u8_run(U8Blur *blur, const CfVideo *video, CfDevice *device, const CfJob *job,
+            CfStatus *status);
 
-/* CfEngine.run_packed. */
-bool u8_run_packed(U8Pyramid *pyramid, const CfVideo *video, const CfJob *job, bool *done,
-                   CfStatus *status);
-
-/* CfEngine.halo. */
-int u8_halo(const U8Pyramid *pyramid);
-
-void u8_close(U8Pyramid *pyramid);
+/* CfEngine.run_packed, of pictures of format `packed`. */
+bool u8_run_packed(U8Blur *blur, const CfVideo *video, CfFormat packed, CfDevice *device,
+                   const CfJob *job, bool *done, CfStatus *status);
 
 /* Where the samples of a channel lie among those of the others; -1 for the second luma of packed
  * 4:2:2, of which both make one sample. */

@@ -9,6 +9,7 @@
  * their upper ten and lower eight become fp16 numbers as they are and become the left matrices of
  * the products with the taps along columns (16 rows x 8 fine rows): then nothing is lost.
  */
+#include "cuda/common/alpha.cuh"
 #include "cuda/pyramid/u8mma_load.cuh"
 
 namespace cf::pyramid
@@ -182,13 +183,13 @@ __device__ inline void share_taps(const U8Job &job, const U8Plane &plane, uint32
 struct Weighted {
   uint32_t high, low;
 
-  __device__ Weighted(uint32_t pixel, int alpha_channel)
+  __device__ Weighted(uint32_t pixel, bool alpha_first)
   {
-    const uint32_t mask = alpha_channel == 0 ? 0xffu : 0xff000000u;
-    const uint32_t alpha = alpha_channel == 0 ? pixel & 0xff : pixel >> 24;
+    const uint32_t mask = alpha_byte(alpha_first);
+    const uint32_t alpha = __byte_perm(pixel, 0, alpha_first ? 0x4440 : 0x4443);
     const uint32_t offset = 0x80008000u - 0x00800080u * alpha;
-    const uint32_t even = (pixel & 0x00ff00ff) * alpha + offset;
-    const uint32_t odd = (pixel >> 8 & 0x00ff00ff) * alpha + offset;
+    const uint32_t even = __byte_perm(pixel, 0, 0x4240) * alpha + offset;
+    const uint32_t odd = __byte_perm(pixel, 0, 0x4341) * alpha + offset;
 
     high = (__byte_perm(even, odd, 0x7351) & ~mask) | (pixel & mask);
     low = __byte_perm(even, odd, 0x6240) & ~mask;
@@ -313,6 +314,7 @@ __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&
                                             Sums (&sums)[kTilesPerWarp])
 {
   typedef DecimateTile<4, D> Tile;
+  const bool first = plane.alpha == 0;
 
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -320,8 +322,8 @@ __device__ inline void filter_weighted_rows(const U8Plane &plane, const uint4 (&
 
 #pragma unroll
     for (int c = 0; c < N; c++) {
-      const Weighted a(words[h][c].x, plane.alpha), b(words[h][c].y, plane.alpha);
-      const Weighted d(words[h][c].z, plane.alpha), e(words[h][c].w, plane.alpha);
+      const Weighted a(words[h][c].x, first), b(words[h][c].y, first);
+      const Weighted d(words[h][c].z, first), e(words[h][c].w, first);
 
 #pragma unroll
       for (int t = 0; t < kTilesPerWarp; t++) {

@@ -12,15 +12,6 @@
 namespace cf::pyramid
 {
 
-struct U8Pyramid {
-  CfVideo video;
-  CfDevice *device;
-  U8Job job; /* but for pointers, strides and what depends on the band */
-
-  bool packs; /* can do packed 4:2:2, by this job, but for the same and the border */
-  U8Job packed;
-};
-
 namespace
 {
 
@@ -30,26 +21,14 @@ constexpr int kStepRows = 16;
 
 /* ---- describing the planes ---- */
 
-void describe_axis(U8Axis *to, const CfPyramidAxis *axis, CfBorder border)
+void describe_steps(U8Axis *to, const CfPyramidAxis *axis, CfBorder border)
 {
-  const int halo = cf_pyramid_halo(axis, border);
-
-  to->size = axis->size;
-  to->border = border;
+  describe_axis(to, axis, border);
   to->decimation = axis->factors.decimation;
-  to->decimation2 = axis->factors.thinning;
-  to->factor = axis->factor;
   to->factor_log2 = ilogb(axis->factor);
   to->cell = 1.0f / (float)axis->factor;
-  to->prefilter_first = axis->prefilter_first;
   to->prefilter_count = axis->prefilter_count;
-  to->taps_first = axis->low_first;
-  to->taps_count = axis->low_count;
-  to->stored_first = axis->made_first;
-  to->stored_end = axis->made_first + axis->made_count;
-  to->coarse_first = axis->coarse_first;
-  to->coarse_end = axis->coarse_first + axis->coarse_count;
-  to->halo = halo < 0 ? -1 : halo + kStepRows;
+  to->halo = to->halo < 0 ? -1 : to->halo + kStepRows;
 }
 
 void place_taps(U8Taps *to, const CfPyramidAxis *axis)
@@ -87,14 +66,13 @@ void place_prefilter(U8Job *job, const CfPyramidAxis *axis)
     job->prefilter[decimation == 8][i] = (uint8_t)lrint(axis->prefilter[i] * prefilter_one(axis));
 }
 
-void describe_channels(U8Plane *plane, const CfFormatInfo *format, int p, const CfFirPlane *filter)
+void describe_samples(U8Plane *plane, const CfVideo *video, int p, const CfFirPlane *filter)
 {
+  const CfFormatInfo *format = cf_format_info(video->format);
   const int sample_bits = 8 * cf_sample_bytes(format);
 
-  plane->channels = format->plane[p].channels;
+  describe_plane(plane, video, p, filter);
   plane->sample_bytes = cf_sample_bytes(format);
-  plane->shift = format->shift;
-  plane->alpha = filter->premultiplied ? cf_alpha_channel(&format->plane[p]) : -1;
   plane->border = plane->transparent = 0;
   for (int i = 0; sample_bits * i < 32; i++)
     plane->border |= (uint32_t)filter->channel[i % plane->channels].border
@@ -104,8 +82,8 @@ void describe_channels(U8Plane *plane, const CfFormatInfo *format, int p, const 
 }
 
 /* With `fine_columns` D1 is the least along rows. */
-bool describe_plane(U8Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
-                    const double sigma[2], bool fine_columns, CfStatus *status)
+bool describe_blur(U8Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
+                   const double sigma[2], bool fine_columns, CfStatus *status)
 {
   const bool weighted = plan->plane[p].premultiplied;
   const int bits = cf_format_info(video->format)->bits;
@@ -119,15 +97,13 @@ bool describe_plane(U8Job *job, const CfVideo *video, int p, const CfFirPlan *pl
     factors[0].thinning *= factors[0].decimation / kU8LeastDecimation;
     factors[0].decimation = kU8LeastDecimation;
   }
-  plane->width = cf_plane_width(video, p);
-  plane->height = cf_plane_height(video, p);
-  describe_channels(plane, cf_format_info(video->format), p, &plan->plane[p]);
+  describe_samples(plane, video, p, &plan->plane[p]);
   const bool good =
       cf_pyramid_axis(&x, sigma[0], plane->width, plan->border, &factors[0], status) &&
       cf_pyramid_axis(&y, sigma[1], plane->height, plan->border, &factors[1], status);
   if (good) {
-    describe_axis(&plane->x, &x, plan->border);
-    describe_axis(&plane->y, &y, plan->border);
+    describe_steps(&plane->x, &x, plan->border);
+    describe_steps(&plane->y, &y, plan->border);
     place_prefilter(job, &x);
     place_prefilter(job, &y);
     place_taps(&job->taps[p][0], &x);
@@ -187,38 +163,19 @@ bool describe_packed(U8Job *job, int border)
 
 /* ---- a job's geometry ---- */
 
-void place_rows(U8Plane *plane, CfPlaneRows made, CfPlaneRows readable)
-{
-  const U8Axis *y = &plane->y;
-
-  plane->first = made.first;
-  plane->end = made.end;
-  plane->readable_first = readable.first;
-  plane->readable_end = readable.end;
-  plane->coarse_first = clamp(made.first / y->factor - 2, y->coarse_first, y->coarse_end - 1);
-  plane->coarse_end = clamp((made.end - 1) / y->factor + 3, plane->coarse_first + 1, y->coarse_end);
-  plane->fine_first = clamp(y->decimation2 * plane->coarse_first + y->taps_first, y->stored_first,
-                            y->stored_end - 1);
-  plane->fine_end = clamp(y->decimation2 * (plane->coarse_end - 1) + y->taps_first + y->taps_count,
-                          plane->fine_first + 1, y->stored_end);
-  plane->coarse_x_first = (plane->fine_first & ~1) - 2;
-  plane->row_pairs = round_up(plane->fine_end + 3 - plane->coarse_x_first, 8) / 2;
-}
-
-void place_job(const U8Pyramid *pyramid, U8Job *work, const CfJob *job)
+void place_job(U8Job *work, const CfVideo *video, const CfJob *job)
 {
   for (int i = 0; i < work->planes; i++) {
     U8Plane *plane = &work->plane[i];
     const int p = work->packed ? 0 : i;
 
-    plane->source = job->source.data[p];
-    plane->source_stride = job->source.stride[p];
-    plane->destination = job->destination.data[p];
-    plane->destination_stride = job->destination.stride[p];
+    place_picture(plane, p, job);
     plane->source_vector = cf_is_vector_aligned(plane->source, plane->source_stride);
     plane->destination_vector = cf_is_vector_aligned(plane->destination, plane->destination_stride);
-    place_rows(plane, cf_job_plane_rows(&pyramid->video, p, job),
-               cf_job_readable_rows(&pyramid->video, p, job, plane->y.halo));
+    place_rows(plane, &plane->y, cf_job_plane_rows(video, p, job),
+               cf_job_readable_rows(video, p, job, plane->y.halo));
+    plane->coarse_x_first = (plane->fine_first & ~1) - 2;
+    plane->row_pairs = round_up(plane->fine_end + 3 - plane->coarse_x_first, 8) / 2;
   }
 }
 
@@ -332,118 +289,76 @@ bool u8_pays(const CfVideo *video, const CfDevice *device, const CfGaussblurPara
 {
   const bool pixels = cf_format_info(video->format)->plane[0].channels == 4;
   const bool pays =
-      pixels ? params->sigma > kU8LargestTapsSigmaRgba : params->sigma >= kU8LeastSigmaPlanes;
+      pixels ? params->sigma > kU8LargestTapsSigmaPixels : params->sigma >= kU8LeastSigmaPlanes;
 
   return (pays || fp32_pays(video, device, params)) && u8_serves(video, device, params);
 }
 
-U8Pyramid *u8_open(const CfVideo *video, CfDevice *device, CfStatus *status)
+bool u8_update(U8Blur *blur, const CfVideo *video, const CfGaussblurParams *params,
+               CfStatus *status)
 {
-  U8Pyramid *pyramid = (U8Pyramid *)calloc(1, sizeof *pyramid);
-
-  if (!pyramid) {
-    cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
-    return nullptr;
-  }
-  pyramid->video = *video;
-  pyramid->device = device;
-  return pyramid;
-}
-
-/* Takes a job for planes over, and makes that for packed pictures of it. */
-static bool take_over(U8Pyramid *pyramid, const U8Job *job, const CfFirPlan *plan,
-                      const CfGaussblurParams *params, CfStatus *status)
-{
-  const bool may_be_packed = pyramid->video.format == CF_FORMAT_Y42B;
-  U8Job packed = *job;
+  const CfFormatInfo *format = cf_format_info(video->format);
+  U8Blur next = {};
+  CfFirPlan plan = {};
   double sigma[2];
 
-  if (may_be_packed) {
-    plane_sigmas(&pyramid->video, 1, params, sigma);
-    if (!describe_plane(&packed, &pyramid->video, 1, plan, sigma, true, status))
-      return false;
-  }
-  pyramid->job = *job;
-  pyramid->packs = may_be_packed && describe_packed(&packed, params->border);
-  pyramid->packed = packed;
-  return true;
-}
-
-bool u8_update(U8Pyramid *pyramid, const CfGaussblurParams *params, CfStatus *status)
-{
-  const CfFormatInfo *format = cf_format_info(pyramid->video.format);
-  U8Job *next = (U8Job *)calloc(1, sizeof *next);
-  CfFirPlan plan = {};
-
-  if (!next)
-    return cf_fail(status, CF_ERROR_NO_MEMORY, "no memory for a blur pyramid");
-  bool good = plan_channels(&plan, &pyramid->video, params->border, status);
-  next->planes = format->planes;
+  bool good = plan_channels(&plan, video, params->border, status);
+  next.planes.planes = format->planes;
   for (int p = 0; good && p < format->planes; p++) {
-    double sigma[2];
-
-    plane_sigmas(&pyramid->video, p, params, sigma);
-    good = describe_plane(next, &pyramid->video, p, &plan, sigma, false, status);
+    plane_sigmas(video, p, params, sigma);
+    good = describe_blur(&next.planes, video, p, &plan, sigma, false, status);
   }
-  good = good && take_over(pyramid, next, &plan, params, status);
+  if (good && video->format == CF_FORMAT_Y42B) {
+    next.packed = next.planes;
+    plane_sigmas(video, 1, params, sigma);
+    good = describe_blur(&next.packed, video, 1, &plan, sigma, true, status);
+    next.packs = good && describe_packed(&next.packed, params->border);
+  }
+  if (good)
+    *blur = next;
   cf_fir_plan_free(&plan);
-  free(next);
   return good;
 }
 
-static bool run_placed(U8Pyramid *pyramid, U8Job *work, const CfJob *job, CfStatus *status)
+static bool run_placed(U8Job *work, CfDevice *device, void *stream, CfStatus *status)
 {
-  const U8LaunchPlan plan = plan_launches(work, pyramid->device);
+  const U8LaunchPlan plan = plan_launches(work, device);
   uint8_t *scratch =
-      (uint8_t *)cf_scratch_take(pyramid->device, place_memory(work, nullptr), job->stream, status);
+      (uint8_t *)cf_scratch_take(device, place_memory(work, nullptr), stream, status);
   if (!scratch)
     return false;
   place_memory(work, scratch);
 
-  const bool good = u8_decimate(work, plan, job->stream, status) &&
-                    u8_coarse_filter_rows(work, plan, job->stream, status) &&
-                    u8_upsample(work, plan, job->stream, status);
-  return cf_scratch_give(pyramid->device, scratch, job->stream, good ? status : nullptr) && good;
+  const bool good = u8_decimate(work, plan, stream, status) &&
+                    u8_coarse_filter_rows(work, plan, stream, status) &&
+                    u8_upsample(work, plan, stream, status);
+  return cf_scratch_give(device, scratch, stream, good ? status : nullptr) && good;
 }
 
-bool u8_run(U8Pyramid *pyramid, const CfJob *job, CfStatus *status)
+bool u8_run(U8Blur *blur, const CfVideo *video, CfDevice *device, const CfJob *job,
+            CfStatus *status)
 {
-  place_job(pyramid, &pyramid->job, job);
-  return run_placed(pyramid, &pyramid->job, job, status);
+  place_job(&blur->planes, video, job);
+  return run_placed(&blur->planes, device, job->stream, status);
 }
 
-bool u8_run_packed(U8Pyramid *pyramid, const CfVideo *video, const CfJob *job, bool *done,
-                   CfStatus *status)
+bool u8_run_packed(U8Blur *blur, const CfVideo *video, CfFormat packed, CfDevice *device,
+                   const CfJob *job, bool *done, CfStatus *status)
 {
-  const CfPlaneFormat *layout = &cf_format_info(video->format)->plane[0];
-  U8Job *work = &pyramid->packed;
+  U8Job *work = &blur->packed;
   U8Plane *picture = &work->plane[2];
 
   *done = false;
-  if (!pyramid->packs)
+  if (!blur->packs)
     return true;
-  place_job(pyramid, work, job);
+  place_job(work, video, job);
   if (!picture->source_vector || !picture->destination_vector)
     return true;
   *done = true;
-  picture->lumas = layout->role[0] == CF_ROLE_LUMA ? 0x5 : 0xa;
+  picture->lumas = cf_format_info(packed)->plane[0].role[0] == CF_ROLE_LUMA ? 0x5 : 0xa;
   const uint32_t mask = picture->lumas == 0x5 ? 0x00ff00ff : 0xff00ff00;
   picture->border = (work->plane[0].border & mask) | (work->plane[1].border & ~mask);
-  return run_placed(pyramid, work, job, status);
-}
-
-int u8_halo(const U8Pyramid *pyramid)
-{
-  int halo[CF_MAX_PLANES];
-
-  for (int p = 0; p < pyramid->job.planes; p++)
-    halo[p] = pyramid->job.plane[p].y.halo;
-  return cf_luma_halo(&pyramid->video, halo);
-}
-
-void u8_close(U8Pyramid *pyramid)
-{
-  free(pyramid);
+  return run_placed(work, device, job->stream, status);
 }
 
 } // namespace cf::pyramid

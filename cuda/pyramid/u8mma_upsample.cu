@@ -118,16 +118,17 @@ __device__ inline uint32_t to_wide_samples(float a, float b, int shift)
  * becomes of them elsewhere; ties go up. */
 __device__ inline uint32_t unpremultiply_pixel(const U8Plane &plane, const float (&sum)[4])
 {
-  constexpr float kTie = 1.0f / 65536, kInteger = 1.5f * (1 << 23);
+  constexpr float kTie = 1.0f / 16384, kInteger = 1.5f * (1 << 23);
   const float alpha = (plane.alpha == 0 ? sum[0] : sum[3]) + 255.0f;
-  const float factor = 255.0f * reciprocal_approx(alpha);
+  const float factor = reciprocal_approx(alpha);
   uint32_t code[4];
 
 #pragma unroll
   for (int c = 0; c < 4; c++) {
-    const float value = (c == plane.alpha ? alpha : fmaf(sum[c], factor, 128.0f)) + kTie;
+    const float share = c == plane.alpha ? fma_saturate(alpha, 1.0f / 255, kTie / 255)
+                                         : fma_saturate(sum[c], factor, (128.0f + kTie) / 255);
 
-    code[c] = __float_as_uint(fminf(fmaxf(value, 0.0f), 255.0f) + kInteger);
+    code[c] = __float_as_uint(fmaf(share, 255.0f, kInteger));
   }
   return alpha + kTie < 0.5f ? plane.transparent
                              : __byte_perm(__byte_perm(code[0], code[1], 0x0040),

@@ -304,8 +304,8 @@ static void factors_follow_sigma(CfTest *test)
     int factor;
   } cases[] = {
       {8, false, -20.0, 1}, {8, false, 3.9, 1},    {8, false, 4.0, 2},    {8, false, 31.9, 8},
-      {8, false, 32.0, 16}, {8, false, 250.0, 64}, {8, true, 16.0, 8},    {8, true, 63.9, 8},
-      {8, true, 64.0, 16},  {8, true, 250.0, 32},  {10, false, 5.9, 1},   {10, false, 6.0, 2},
+      {8, false, 32.0, 16}, {8, false, 250.0, 64}, {8, true, 16.0, 8},    {8, true, 47.9, 8},
+      {8, true, 48.0, 16},  {8, true, 250.0, 64},  {10, false, 5.9, 1},   {10, false, 6.0, 2},
       {16, false, 31.9, 1}, {16, false, 32.0, 2},  {16, false, 250.0, 8},
   };
 
