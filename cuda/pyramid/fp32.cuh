@@ -19,42 +19,6 @@ namespace cf::pyramid
  * rounding errors: regular patterns have many. */
 constexpr float kRoundHalf = 0.5f + 1.0f / 2048;
 
-/* Whether some tile of a blur map that touches x0..x1 - 1, y0..y1 - 1 needs this plane. All threads
- * of the CTA get the same answer. */
-__device__ inline bool is_needed_by_tiles(const Fp32Plane &plane, int x0, int y0, int x1, int y1)
-{
-  if (!plane.need)
-    return true;
-  const int left = max(x0, 0) / kMapTileSize, top = max(y0 - plane.first, 0) / kMapTileSize;
-  const int right = min((max(x1, 0) + kMapTileSize - 1) / kMapTileSize, plane.need_x);
-  const int bottom =
-      min((max(y1 - plane.first, 0) + kMapTileSize - 1) / kMapTileSize, plane.need_y);
-  const int across = max(right - left, 0), tiles = across * max(bottom - top, 0);
-  const uint4 bits = plane.need_bits;
-  bool needed = false;
-
-  for (int i = (int)threadIdx.x; i < tiles; i += kThreads) {
-    const uint4 tile = __ldg(plane.need + (top + i / across) * plane.need_x + left + i % across);
-    needed |= (tile.x & bits.x) | (tile.y & bits.y) | (tile.z & bits.z) | (tile.w & bits.w);
-  }
-  return __syncthreads_or(needed) != 0;
-}
-
-/* The samples that read coarse samples first..end - 1 are this many of these away at most. Eights
- * of low taps read more rows than they need; what zeros multiply there must be numbers too. */
-constexpr int kSplineReach = 3;
-constexpr int kRowsBeyond = 2 * kCoarseFilterRows;
-
-__device__ inline int first_reader(const Fp32Axis &axis, int first, int beyond)
-{
-  return (first - kSplineReach - beyond) * axis.factor;
-}
-
-__device__ inline int end_of_readers(const Fp32Axis &axis, int end, int beyond)
-{
-  return (end + kSplineReach + beyond) * axis.factor;
-}
-
 /* The first coarse sample that phase `p` reads, from that of its cell. */
 __device__ inline int spline_first(int factor, int p)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The blur pyramid of plan/pyramid.h in single precision, for all formats and GPUs, without a
- * second decimation (D2 = 1). README.md has the four launches. Blur maps (cuda/blurmap/) make their
- * coarse levels with the first three, and have an upsampling of their own.
+ * second decimation (D2 = 1). README.md has the four launches.
  */
 #pragma once
 
@@ -15,7 +14,6 @@ constexpr int kFp32MaxFactor = 8;    /* largest D, a power of two */
 constexpr int kFp32MaxTaps = 288;    /* of the coarse filter, zeros included; a multiple of 4 */
 constexpr int kPrefilterSpan8 = 6;   /* the prefilter's length in units of D, for 8-bit samples */
 constexpr int kPrefilterSpan16 = 11; /* for 16-bit samples */
-constexpr int kMapTileSize = 32;     /* samples along either side of a blur map's tile */
 constexpr int kCoarseFilterColumns = 32; /* of a CTA of the coarse filter */
 constexpr int kCoarseFilterRows = 8;     /* that it makes at once */
 
@@ -44,18 +42,10 @@ struct Fp32Plane : Plane {
   int decimated_y_pitch, coarse_x_pitch; /* elements */
   int decimated_y_rows;                  /* of a channel */
 
-  /* With `need` only what some tile of the result needs is made: a tile's bits say which levels of
-   * a blur map it reads, `need_bits` for which of them this plane stands. */
-  const uint4 *need;
-  int need_x, need_y; /* tiles, from row `first` on */
-  uint4 need_bits;
-
   /* Of each grid: its first CTA, and how much a CTA makes. */
   int vertical_first_cta, horizontal_first_cta, coarse_filter_first_cta, upsample_first_cta;
-  int strip;                /* fine rows of a CTA that decimates along columns */
-  int segment;              /* coarse columns of one that decimates along rows, a multiple of 4 */
-  int horizontal_rows;      /* and fine rows */
-  int coarse_filter_eights; /* kCoarseFilterRows rows each, of a CTA of the coarse filter */
+  int strip;   /* fine rows of a CTA that decimates along columns */
+  int segment; /* coarse columns of one that decimates along rows, a multiple of 4 */
   Fp32Axis x, y;
 };
 
@@ -109,30 +99,9 @@ bool fp32_update(Fp32Job *job, const CfVideo *video, const CfGaussblurParams *pa
 bool fp32_run(Fp32Job *job, const CfVideo *video, CfDevice *device, const CfJob *pictures,
               CfStatus *status);
 
-/* --- parts, for blur maps too --- */
-
 /* What sums of a channel are centred on. fp16 is the more accurate the smaller the numbers, so that
  * is the middle of all codes; of alpha that weights it is opaque, whose weight is then exact. */
 float code_centre(const CfFormatInfo *format, bool alpha);
-
-/* Adds plane `p` of the picture to a job, for all of its rows and but for the pointers. All planes
- * of a job have the same prefilter for the same factor. */
-bool fp32_describe(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
-                   const double sigma[2], const CfPyramidFactors factors[2], CfStatus *status);
-
-/* Chooses the rows of the result, and those of the source that may be read. */
-void fp32_place_rows(Fp32Plane *plane, CfPlaneRows made, CfPlaneRows readable);
-
-/* Where plane `p` of a job's pictures lies. */
-void fp32_place_picture(Fp32Plane *plane, int p, const CfJob *job, bool wide);
-
-/* Shares the CTAs of a device between the planes, whose rows are known. */
-Fp32LaunchPlan fp32_plan_launches(Fp32Job *job, bool wide, const CfDevice *device);
-
-/* The bytes of a plane's intermediate samples. */
-size_t fp32_decimated_y_bytes(const Fp32Plane *plane, bool wide);
-size_t fp32_coarse_x_bytes(const Fp32Plane *plane);
-size_t fp32_coarse_bytes(const Fp32Plane *plane);
 
 /* --- for host and device --- */
 

@@ -14,23 +14,21 @@ namespace
 constexpr int kSlices = kThreads / kCoarseFilterColumns;
 constexpr int kZeros = kCoarseFilterRows; /* before the taps */
 
-/* What a CTA makes: eights of rows of 32 coarse columns of one channel. Eights start at multiples
- * of 8, so that bands of a picture add up in the same order as the whole. */
+/* What a CTA makes: eight rows of 32 coarse columns of one channel. Eights start at multiples of 8,
+ * so that bands of a picture add up in the same order as the whole. */
 struct Part {
-  int channel, column, first, end; /* coarse; rows */
+  int channel, column, row; /* coarse */
 
   __device__ Part(const Fp32Plane &plane, int cta)
   {
     const int width = plane.x.coarse_end - plane.x.coarse_first;
     const int across = (width + kCoarseFilterColumns - 1) / kCoarseFilterColumns;
-    const int rows = kCoarseFilterRows * plane.coarse_filter_eights;
-    const int top = first_eight(plane);
-    const int groups = (plane.coarse_end - top + rows - 1) / rows, group = cta / across;
+    const int top = first_eight(plane), group = cta / across;
+    const int groups = (plane.coarse_end - top + kCoarseFilterRows - 1) / kCoarseFilterRows;
 
     column = cta % across * kCoarseFilterColumns;
     channel = group / groups;
-    first = top + (group - channel * groups) * rows;
-    end = min(first + rows, plane.coarse_end);
+    row = top + (group - channel * groups) * kCoarseFilterRows;
   }
 };
 
@@ -65,9 +63,8 @@ __device__ inline void accumulate(float (&sum)[kCoarseFilterRows], const float (
 
 /* Each warp adds up a part of the taps, since with few outputs what takes time is one load after
  * the other. */
-__device__ inline void filter_eight(const Fp32Plane &plane, const Part &part, int row,
-                                    const float *taps,
-                                    float (*parts)[kCoarseFilterRows][kCoarseFilterColumns])
+__device__ inline void filter_part(const Fp32Plane &plane, const Part &part, const float *taps,
+                                   float (*parts)[kCoarseFilterRows][kCoarseFilterColumns])
 {
   const Fp32Axis &axis = plane.y;
   const int width = plane.x.coarse_end - plane.x.coarse_first;
@@ -75,7 +72,7 @@ __device__ inline void filter_eight(const Fp32Plane &plane, const Part &part, in
   const int lane = (int)threadIdx.x % kCoarseFilterColumns,
             slice = (int)threadIdx.x / kCoarseFilterColumns;
   const int x = part.column + lane, groups = groups_of(axis);
-  const int top = row + axis.taps_first - plane.fine_first, last = rows - 1;
+  const int top = part.row + axis.taps_first - plane.fine_first, last = rows - 1;
   const float *from = plane.coarse_x + (size_t)part.channel * rows * pitch + min(x, width - 1);
   const bool inside = top >= 0 && top + 4 * groups <= rows;
   float sum[kCoarseFilterRows] = {};
@@ -102,28 +99,9 @@ __device__ inline void filter_eight(const Fp32Plane &plane, const Part &part, in
 #pragma unroll
     for (int i = 1; i < kSlices; i++)
       total += parts[i][o][lane];
-    if (x < width && row + o >= plane.coarse_first && row + o < part.end)
-      plane.coarse[((size_t)(row + o - plane.coarse_first) * width + x) * plane.channels +
+    if (x < width && part.row + o >= plane.coarse_first && part.row + o < plane.coarse_end)
+      plane.coarse[((size_t)(part.row + o - plane.coarse_first) * width + x) * plane.channels +
                    part.channel] = total;
-  }
-}
-
-__device__ inline void filter_part(const Fp32Plane &plane, int cta, float *taps,
-                                   float (*parts)[kCoarseFilterRows][kCoarseFilterColumns])
-{
-  const Part part(plane, cta);
-  const int x = plane.x.coarse_first + part.column;
-
-  if (!is_needed_by_tiles(plane, first_reader(plane.x, x, 0), first_reader(plane.y, part.first, 0),
-                          end_of_readers(plane.x, x + kCoarseFilterColumns, 0),
-                          end_of_readers(plane.y, part.end, 0)))
-    return;
-  for (int i = (int)threadIdx.x; i < kZeros + 4 * groups_of(plane.y); i += kThreads)
-    taps[i] = i < kZeros ? 0.0f : plane.y.taps[i - kZeros];
-  __syncthreads();
-  for (int row = part.first; row < part.end; row += kCoarseFilterRows) {
-    filter_eight(plane, part, row, taps + kZeros, parts);
-    __syncthreads();
   }
 }
 
@@ -137,7 +115,10 @@ __global__ void __launch_bounds__(kThreads)
 
   pdl_trigger();
   pdl_wait();
-  filter_part(plane, cta, taps, parts);
+  for (int i = (int)threadIdx.x; i < kZeros + 4 * groups_of(plane.y); i += kThreads)
+    taps[i] = i < kZeros ? 0.0f : plane.y.taps[i - kZeros];
+  __syncthreads();
+  filter_part(plane, Part(plane, cta), taps + kZeros, parts);
 }
 
 } // namespace

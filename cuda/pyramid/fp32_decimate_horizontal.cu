@@ -128,9 +128,9 @@ __device__ inline void load_phases(const Fp32Axis &axis, const Store *from, int 
   }
 }
 
-/* What a CTA makes: the same columns of some rows of one channel. */
+/* What a CTA makes: some columns of a row, counted from fine_first, of one channel. */
 struct Segment {
-  int channel, first, end; /* rows, from fine_first on */
+  int channel, row;
   int j0, outputs;
 
   __device__ Segment(const Fp32Plane &plane, int cta)
@@ -138,39 +138,22 @@ struct Segment {
     const Fp32Axis &axis = plane.x;
     const int across = (axis.coarse_end - axis.coarse_first + plane.segment - 1) / plane.segment;
     const int rows = plane.fine_end - plane.fine_first;
-    const int groups = (rows + plane.horizontal_rows - 1) / plane.horizontal_rows;
-    const int group = cta / across;
+    const int line = cta / across;
 
-    channel = group / groups;
-    first = (group - channel * groups) * plane.horizontal_rows;
-    end = min(first + plane.horizontal_rows, rows);
-    j0 = axis.coarse_first + (cta - group * across) * plane.segment;
+    channel = line / rows;
+    row = line - channel * rows;
+    j0 = axis.coarse_first + (cta - line * across) * plane.segment;
     outputs = min(plane.segment, axis.coarse_end - j0);
   }
 };
 
-/* The first and last rows made stand for those beyond. */
-__device__ inline bool is_needed(const Fp32Plane &plane, const Segment &segment)
-{
-  const Fp32Axis &axis = plane.y;
-  const int last = plane.fine_first + segment.end - 1 - axis.taps_first;
-  const int first = plane.fine_first + segment.first - axis.taps_first - axis.taps_count;
-  const int top = segment.first == 0 ? axis.coarse_first : first;
-  const int bottom = segment.end == plane.fine_end - plane.fine_first ? axis.coarse_end : last + 1;
-
-  return is_needed_by_tiles(plane, first_reader(plane.x, segment.j0, 0),
-                            first_reader(axis, top, kRowsBeyond),
-                            end_of_readers(plane.x, segment.j0 + segment.outputs, 0),
-                            end_of_readers(axis, bottom, kRowsBeyond));
-}
-
 template <typename Sample, int D>
-__device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane,
-                                  const Segment &segment, int row, float *taps)
+__device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane, int cta, float *taps)
 {
   typedef typename Fp32Types<Sample>::Store Store;
   constexpr int K = kPrefilterSpan<Sample, D>;
   const Fp32Axis &axis = plane.x;
+  const Segment segment(plane, cta);
   const int wanted = segment.j0 + axis.taps_first;
   const int f0 = min(max(wanted, axis.stored_first), axis.stored_end - 1);
   const int f1 = min(max(wanted + segment.outputs - 1 + axis.taps_count, axis.stored_first + 1),
@@ -180,13 +163,14 @@ __device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane,
   const int extended = round_up(segment.outputs, 4) + 4 * axis.taps_groups;
   const Store *from =
       (const Store *)plane.decimated_y +
-      (size_t)(segment.channel * plane.decimated_y_rows + row) * plane.decimated_y_pitch;
+      (size_t)(segment.channel * plane.decimated_y_rows + segment.row) * plane.decimated_y_pitch;
   const float border =
       (float)(plane.border[segment.channel] >> plane.shift) - plane.centre[segment.channel];
   float *shared = taps + round_up(4 + 4 * axis.taps_groups, 4);
   float *made = shared + D * stride, *line_samples = made + round_up(fine, 4);
   const int left = D * f0 + axis.prefilter_first;
 
+  share_taps(axis, taps);
   load_phases<D>(axis, from, left, D * (fine + K - 1), border, shared, stride);
   __syncthreads();
 
@@ -202,22 +186,11 @@ __device__ inline void filter_row(const Fp32Job &job, const Fp32Plane &plane,
   __syncthreads();
 
   const int rows = plane.fine_end - plane.fine_first;
-  float *to = plane.coarse_x + (size_t)(segment.channel * rows + row) * plane.coarse_x_pitch +
+  float *to = plane.coarse_x +
+              (size_t)(segment.channel * rows + segment.row) * plane.coarse_x_pitch +
               (segment.j0 - axis.coarse_first);
   for (int i = (int)threadIdx.x; i < (segment.outputs + 3) / 4; i += kThreads)
     *(float4 *)(to + 4 * i) = filter_four(taps + 4, axis.taps_groups, line_samples + 4 * i);
-}
-
-template <typename Sample, int D>
-__device__ inline void filter_rows(const Fp32Job &job, const Fp32Plane &plane, int cta, float *taps)
-{
-  const Segment segment(plane, cta);
-
-  if (!is_needed(plane, segment))
-    return;
-  share_taps(plane.x, taps);
-  for (int row = segment.first; row < segment.end; row++)
-    filter_row<Sample, D>(job, plane, segment, row, taps);
 }
 
 template <typename Sample>
@@ -232,13 +205,13 @@ __global__ void __launch_bounds__(kThreads)
   pdl_wait();
   switch (plane.x.factor) {
   case 1:
-    return filter_rows<Sample, 1>(job, plane, cta, shared);
+    return filter_row<Sample, 1>(job, plane, cta, shared);
   case 2:
-    return filter_rows<Sample, 2>(job, plane, cta, shared);
+    return filter_row<Sample, 2>(job, plane, cta, shared);
   case 4:
-    return filter_rows<Sample, 4>(job, plane, cta, shared);
+    return filter_row<Sample, 4>(job, plane, cta, shared);
   default:
-    return filter_rows<Sample, 8>(job, plane, cta, shared);
+    return filter_row<Sample, 8>(job, plane, cta, shared);
   }
 }
 

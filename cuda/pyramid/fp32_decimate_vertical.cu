@@ -220,21 +220,6 @@ __device__ inline void decimate_columns(const Fp32Job &job, const Fp32Plane &pla
 template <typename Sample>
 constexpr int kColumnsBlocks = sizeof(Sample) == 1 ? kFp32VerticalCtasPerSm : 1;
 
-/* Rows and columns of pixels that a CTA makes have their share in results as far as
- * all taps together reach. */
-__device__ inline bool is_needed(const Fp32Plane &plane, int cta)
-{
-  const int across = div_up(words_of(plane), kThreads);
-  const int first = plane.fine_first + cta / across * plane.strip;
-  const int left = cta % across * (4 * kThreads) / plane.channels;
-  const int right = (cta % across + 1) * (4 * kThreads) / plane.channels;
-  const int aside = plane.x.factor * (plane.x.taps_count + kPrefilterSpan16);
-  const int above = plane.y.factor * (plane.y.taps_count + kPrefilterSpan16 + kRowsBeyond);
-
-  return is_needed_by_tiles(plane, left - aside, plane.y.factor * first - above, right + aside,
-                            plane.y.factor * (first + plane.strip) + above);
-}
-
 template <typename Sample>
 __global__ void __launch_bounds__(kThreads, kColumnsBlocks<Sample>)
     decimate_vertical_kernel(const __grid_constant__ Fp32Job job)
@@ -243,8 +228,6 @@ __global__ void __launch_bounds__(kThreads, kColumnsBlocks<Sample>)
   const Fp32Plane &plane = plane_of_block(job, &Fp32Plane::vertical_first_cta, &cta);
 
   pdl_trigger();
-  if (!is_needed(plane, cta))
-    return;
   switch (plane.y.factor) {
   case 1:
     return decimate_columns<Sample, 1>(job, plane, cta);

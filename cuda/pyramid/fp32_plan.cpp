@@ -16,6 +16,16 @@ namespace
 /* Rows of scratch memory start at multiples of what whole warps write. */
 constexpr int kPitchElements = 32;
 
+bool is_wide(const CfVideo *video)
+{
+  return cf_sample_bytes(cf_format_info(video->format)) == 2;
+}
+
+bool has_one_gray_plane(const CfFormatInfo *format)
+{
+  return format->planes == 1 && format->plane[0].channels == 1;
+}
+
 /* ---- describing the planes ---- */
 
 void describe_taps(Fp32Axis *to, const CfPyramidAxis *axis, CfBorder border)
@@ -78,67 +88,16 @@ int choose_segment(const Fp32Axis *axis, bool wide)
   return segment;
 }
 
-/* ---- a job's geometry ---- */
-
-int words(const Fp32Plane *plane)
-{
-  return div_up(plane->samples, 4);
-}
-
-/* Where the intermediate samples lie; with a NULL base only counts their bytes. */
-size_t place_memory(Fp32Job *job, bool wide, uint8_t *base)
-{
-  size_t used = 0;
-
-  for (int p = 0; p < job->planes; p++) {
-    Fp32Plane *plane = &job->plane[p];
-
-    plane->decimated_y = base + used;
-    used += fp32_decimated_y_bytes(plane, wide);
-    plane->coarse_x = (float *)(base + used);
-    used += fp32_coarse_x_bytes(plane);
-    plane->coarse = (float *)(base + used);
-    used += fp32_coarse_bytes(plane);
-  }
-  return used;
-}
-
-bool is_wide(const CfVideo *video)
-{
-  return cf_sample_bytes(cf_format_info(video->format)) == 2;
-}
-
-bool has_one_gray_plane(const CfFormatInfo *format)
-{
-  return format->planes == 1 && format->plane[0].channels == 1;
-}
-
-} // namespace
-
-/* ---- parts ---- */
-
-float code_centre(const CfFormatInfo *format, bool alpha)
-{
-  return (float)(alpha ? cf_max_code(format) : (cf_max_code(format) + 1) / 2);
-}
-
-void fp32_place_rows(Fp32Plane *plane, CfPlaneRows made, CfPlaneRows readable)
+/* Chooses the rows of the result, and those of the source that may be read. */
+void place_plane_rows(Fp32Plane *plane, CfPlaneRows made, CfPlaneRows readable)
 {
   place_rows(plane, &plane->y, made, readable);
   plane->decimated_y_rows = plane->fine_end - plane->fine_first;
 }
 
-void fp32_place_picture(Fp32Plane *plane, int p, const CfJob *job, bool wide)
-{
-  place_picture(plane, p, job);
-  plane->vector = ((uintptr_t)plane->source | (uintptr_t)plane->source_stride |
-                   (uintptr_t)plane->destination | (uintptr_t)plane->destination_stride) %
-                      (wide ? 8 : 4) ==
-                  0;
-}
-
-bool fp32_describe(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
-                   const double sigma[2], const CfPyramidFactors factors[2], CfStatus *status)
+/* Adds plane `p` of the picture, for all of its rows and but for the pointers. */
+bool add_plane(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *plan,
+               const double sigma[2], const CfPyramidFactors factors[2], CfStatus *status)
 {
   const bool wide = is_wide(video);
   Fp32Plane *plane = &job->plane[job->planes];
@@ -156,10 +115,9 @@ bool fp32_describe(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *p
     describe_taps(&plane->x, &x, plan->border);
     describe_taps(&plane->y, &y, plan->border);
     plane->segment = choose_segment(&plane->x, wide);
-    plane->horizontal_rows = plane->coarse_filter_eights = 1;
     plane->decimated_y_pitch = round_up(plane->width, kPitchElements);
     plane->coarse_x_pitch = round_up(x.coarse_count + 4, kPitchElements);
-    fp32_place_rows(plane, all, all);
+    place_plane_rows(plane, all, all);
     place_tables(job, &x);
     place_tables(job, &y);
     job->planes++;
@@ -169,7 +127,62 @@ bool fp32_describe(Fp32Job *job, const CfVideo *video, int p, const CfFirPlan *p
   return good;
 }
 
-Fp32LaunchPlan fp32_plan_launches(Fp32Job *job, bool wide, const CfDevice *device)
+/* ---- a job's geometry ---- */
+
+int words(const Fp32Plane *plane)
+{
+  return div_up(plane->samples, 4);
+}
+
+/* Where plane `p` of a job's pictures lies. */
+void place_plane_picture(Fp32Plane *plane, int p, const CfJob *job, bool wide)
+{
+  place_picture(plane, p, job);
+  plane->vector = ((uintptr_t)plane->source | (uintptr_t)plane->source_stride |
+                   (uintptr_t)plane->destination | (uintptr_t)plane->destination_stride) %
+                      (wide ? 8 : 4) ==
+                  0;
+}
+
+size_t decimated_y_bytes(const Fp32Plane *plane, bool wide)
+{
+  return scratch_bytes((size_t)plane->decimated_y_rows * plane->channels *
+                       plane->decimated_y_pitch * (wide ? sizeof(float) : sizeof(uint16_t)));
+}
+
+size_t coarse_x_bytes(const Fp32Plane *plane)
+{
+  return scratch_bytes((size_t)(plane->fine_end - plane->fine_first) * plane->channels *
+                       plane->coarse_x_pitch * sizeof(float));
+}
+
+size_t coarse_bytes(const Fp32Plane *plane)
+{
+  return scratch_bytes((size_t)(plane->coarse_end - plane->coarse_first) *
+                       (plane->x.coarse_end - plane->x.coarse_first) * plane->channels *
+                       sizeof(float));
+}
+
+/* Where the intermediate samples lie; with a NULL base only counts their bytes. */
+size_t place_memory(Fp32Job *job, bool wide, uint8_t *base)
+{
+  size_t used = 0;
+
+  for (int p = 0; p < job->planes; p++) {
+    Fp32Plane *plane = &job->plane[p];
+
+    plane->decimated_y = base + used;
+    used += decimated_y_bytes(plane, wide);
+    plane->coarse_x = (float *)(base + used);
+    used += coarse_x_bytes(plane);
+    plane->coarse = (float *)(base + used);
+    used += coarse_bytes(plane);
+  }
+  return used;
+}
+
+/* Shares the CTAs of a device between the planes, whose rows are known. */
+Fp32LaunchPlan plan_launches(Fp32Job *job, bool wide, const CfDevice *device)
 {
   Fp32LaunchPlan plan = {};
   double work = 0.0;
@@ -188,9 +201,8 @@ Fp32LaunchPlan fp32_plan_launches(Fp32Job *job, bool wide, const CfDevice *devic
     const int coarse_columns = plane->x.coarse_end - plane->x.coarse_first;
     const int coarse_rows = plane->coarse_end - first_eight(*plane);
     const double share = (plane->end - plane->first) / work;
-    const int waves = plane->need ? kFp32VerticalWavesOfMaps : 1;
-    const int strips = clamp(
-        (int)(device->info.multiprocessors * kFp32VerticalCtasPerSm * waves * share), 1, fine);
+    const int strips =
+        clamp((int)(device->info.multiprocessors * kFp32VerticalCtasPerSm * share), 1, fine);
     const int bytes = fp32_horizontal_shared_bytes(&plane->x, wide, plane->segment);
 
     plane->strip = larger(div_up(fine, strips), kFp32LeastStrip);
@@ -199,11 +211,9 @@ Fp32LaunchPlan fp32_plan_launches(Fp32Job *job, bool wide, const CfDevice *devic
     plane->coarse_filter_first_cta = plan.coarse_filter_ctas;
     plane->upsample_first_cta = plan.upsample_ctas;
     plan.vertical_ctas += across * div_up(fine, plane->strip);
-    plan.horizontal_ctas += div_up(coarse_columns, plane->segment) *
-                            div_up(fine, plane->horizontal_rows) * plane->channels;
-    plan.coarse_filter_ctas +=
-        div_up(coarse_columns, kCoarseFilterColumns) *
-        div_up(coarse_rows, kCoarseFilterRows * plane->coarse_filter_eights) * plane->channels;
+    plan.horizontal_ctas += div_up(coarse_columns, plane->segment) * fine * plane->channels;
+    plan.coarse_filter_ctas += div_up(coarse_columns, kCoarseFilterColumns) *
+                               div_up(coarse_rows, kCoarseFilterRows) * plane->channels;
     plan.upsample_ctas += across * (div_up(plane->end, kFp32UpsampleStripRows) -
                                     plane->first / kFp32UpsampleStripRows);
     plan.horizontal_shared_bytes = larger(plan.horizontal_shared_bytes, bytes);
@@ -211,23 +221,11 @@ Fp32LaunchPlan fp32_plan_launches(Fp32Job *job, bool wide, const CfDevice *devic
   return plan;
 }
 
-size_t fp32_decimated_y_bytes(const Fp32Plane *plane, bool wide)
-{
-  return scratch_bytes((size_t)plane->decimated_y_rows * plane->channels *
-                       plane->decimated_y_pitch * (wide ? sizeof(float) : sizeof(uint16_t)));
-}
+} // namespace
 
-size_t fp32_coarse_x_bytes(const Fp32Plane *plane)
+float code_centre(const CfFormatInfo *format, bool alpha)
 {
-  return scratch_bytes((size_t)(plane->fine_end - plane->fine_first) * plane->channels *
-                       plane->coarse_x_pitch * sizeof(float));
-}
-
-size_t fp32_coarse_bytes(const Fp32Plane *plane)
-{
-  return scratch_bytes((size_t)(plane->coarse_end - plane->coarse_first) *
-                       (plane->x.coarse_end - plane->x.coarse_first) * plane->channels *
-                       sizeof(float));
+  return (float)(alpha ? cf_max_code(format) : (cf_max_code(format) + 1) / 2);
 }
 
 /* ---- the calls ---- */
@@ -270,7 +268,7 @@ bool fp32_update(Fp32Job *job, const CfVideo *video, const CfGaussblurParams *pa
         cf_pyramid_factors(sigma[0], format->bits, false, &kFp32Limits),
         cf_pyramid_factors(sigma[1], format->bits, false, &kFp32Limits)};
 
-    good = fp32_describe(&next, video, p, &plan, sigma, factors, status);
+    good = add_plane(&next, video, p, &plan, sigma, factors, status);
   }
   if (good)
     *job = next;
@@ -287,11 +285,11 @@ bool fp32_run(Fp32Job *job, const CfVideo *video, CfDevice *device, const CfJob 
   for (int p = 0; p < job->planes; p++) {
     Fp32Plane *plane = &job->plane[p];
 
-    fp32_place_picture(plane, p, pictures, wide);
-    fp32_place_rows(plane, cf_job_plane_rows(video, p, pictures),
-                    cf_job_readable_rows(video, p, pictures, plane->y.halo));
+    place_plane_picture(plane, p, pictures, wide);
+    place_plane_rows(plane, cf_job_plane_rows(video, p, pictures),
+                     cf_job_readable_rows(video, p, pictures, plane->y.halo));
   }
-  const Fp32LaunchPlan plan = fp32_plan_launches(job, wide, device);
+  const Fp32LaunchPlan plan = plan_launches(job, wide, device);
   void *scratch = cf_scratch_take(device, place_memory(job, wide, nullptr), stream, status);
   if (!scratch)
     return false;

@@ -30,9 +30,6 @@ constexpr int kFp32VerticalCtasPerSm = 5;
 
 constexpr int kFp32LeastStrip = 4; /* rows that such a CTA makes */
 
-/* Where blur maps let CTAs skip their work, shorter strips keep the others from being the last. */
-constexpr int kFp32VerticalWavesOfMaps = 4;
-
 /* Dynamic shared memory of a CTA that decimates along rows, with room for several on an SM. */
 constexpr int kFp32HorizontalSharedBytes = 44 * 1024;
 
