@@ -73,8 +73,7 @@ size_t cf_fir_matrix_scratch(const CfFirWork *work, int tile_width)
 
 /* Rows of the picture to segments */
 
-/* The bytes of one channel in pixels, modulo 64 as permutations take them. */
-INLINE __m512i index_of(const int channels, const int channel)
+static __m512i index_of(int channels, int channel)
 {
   uint8_t index[64];
 
@@ -83,21 +82,70 @@ INLINE __m512i index_of(const int channels, const int channel)
   return _mm512_loadu_si512(index);
 }
 
+/* Takes 64 pixels apart. */
+INLINE void split_4(const uint8_t *from, ptrdiff_t pitch, uint8_t *to)
+{
+  const __m512i first = _mm512_setr_epi32(0x0c080400, 0x1c181410, 0x2c282420, 0x3c383430, 0, 0, 0,
+                                          0, 0, 0, 0, 0, 0, 0, 0, 0);
+  const __m512i channel = _mm512_setr_epi32(
+      0, 0, 0, 0, 0x01010101, 0x01010101, 0x01010101, 0x01010101, 0x02020202, 0x02020202,
+      0x02020202, 0x02020202, 0x03030303, 0x03030303, 0x03030303, 0x03030303);
+  const __m512i index = _mm512_add_epi8(_mm512_shuffle_i64x2(first, first, 0), channel);
+  __m512i quarter[4], half[4];
+
+  for (int i = 0; i < 4; i++)
+    quarter[i] = _mm512_permutexvar_epi8(index, _mm512_loadu_si512(from + 64 * i));
+  for (int i = 0; i < 2; i++) {
+    half[i] = _mm512_shuffle_i64x2(quarter[2 * i], quarter[2 * i + 1], 0x44);
+    half[2 + i] = _mm512_shuffle_i64x2(quarter[2 * i], quarter[2 * i + 1], 0xee);
+  }
+  for (int i = 0; i < 2; i++) {
+    _mm512_storeu_si512(to + 2 * i * pitch,
+                        _mm512_shuffle_i64x2(half[2 * i], half[2 * i + 1], 0x88));
+    _mm512_storeu_si512(to + (2 * i + 1) * pitch,
+                        _mm512_shuffle_i64x2(half[2 * i], half[2 * i + 1], 0xdd));
+  }
+}
+
+INLINE void split_3(const uint8_t *from, ptrdiff_t pitch, const __m512i index[3], uint8_t *to)
+{
+  const __m512i a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + 64);
+  const __m512i c = _mm512_loadu_si512(from + 128);
+
+  for (int channel = 0; channel < 3; channel++) {
+    const __mmask64 beyond = UINT64_MAX << (130 - channel) / 3; /* of i: 3 i + channel >= 128 */
+    const __m512i first = _mm512_permutex2var_epi8(a, index[channel], b);
+
+    _mm512_storeu_si512(to + channel * pitch,
+                        _mm512_mask_permutexvar_epi8(first, beyond, index[channel], c));
+  }
+}
+
+INLINE void split_2(const uint8_t *from, ptrdiff_t pitch, const __m512i index[2], uint8_t *to)
+{
+  const __m512i a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + 64);
+
+  for (int channel = 0; channel < 2; channel++)
+    _mm512_storeu_si512(to + channel * pitch, _mm512_permutex2var_epi8(a, index[channel], b));
+}
+
 /* 64 pixels to the row at `to` of the tiles of all channels. */
 INLINE void split_pixels(const int channels, const uint8_t *from, uint8_t *to)
 {
-  for (int c = 0; c < channels; c++) {
-    __m512i samples = _mm512_loadu_si512(from);
+  const __m512i index[3] = {index_of(channels, 0), index_of(channels, 1), index_of(channels, 2)};
 
-    if (channels > 1)
-      samples = _mm512_permutexvar_epi8(index_of(channels, c), samples);
-    for (int part = 1; part < channels; part++) {
-      const __mmask64 beyond = UINT64_MAX << (64 * part - c + channels - 1) / channels;
-
-      samples = _mm512_mask_permutexvar_epi8(samples, beyond, index_of(channels, c),
-                                             _mm512_loadu_si512(from + 64 * part));
-    }
-    _mm512_store_si512(to + c * CF_MATRIX_TILE, samples);
+  switch (channels) {
+  case 1:
+    _mm512_storeu_si512(to, _mm512_loadu_si512(from));
+    break;
+  case 2:
+    split_2(from, CF_MATRIX_TILE, index, to);
+    break;
+  case 3:
+    split_3(from, CF_MATRIX_TILE, index, to);
+    break;
+  default:
+    split_4(from, CF_MATRIX_TILE, to);
   }
 }
 
@@ -190,40 +238,27 @@ static int32_t *sums_of(int32_t *sums, int column)
   return sums + column * 2 * TILE_SUMS;
 }
 
-/* Sums are in two tiles, of high and of low taps, which are in tiles 6 and 7. Columns take turns
- * with two pairs of them, and are stored only after the products of the next column: a store right
- * after its product waits for it, and everything for the store. */
-#define IN_TURN(odd, step, memory)                                                                 \
+/* Sums are in two tiles, of high and of low taps. Columns take turns with two pairs of them, and
+ * are stored only after the products of the next column: a store right after its product waits for
+ * it, and everything for the store. */
+#define STORE_EVEN(to)                                                                             \
   do {                                                                                             \
-    if (odd) {                                                                                     \
-      step(2, 3, 5, memory);                                                                       \
-    } else {                                                                                       \
-      step(0, 1, 4, memory);                                                                       \
-    }                                                                                              \
+    _tile_stored(0, (to), 64);                                                                     \
+    _tile_stored(1, (to) + TILE_SUMS, 64);                                                         \
   } while (0)
-#define STORE(high, low, samples, to)                                                              \
-  _tile_stored(high, (to), 64);                                                                    \
-  _tile_stored(low, (to) + TILE_SUMS, 64)
-#define BEGIN_ROWS(high, low, samples, unused)                                                     \
-  _tile_zero(high);                                                                                \
-  _tile_zero(low)
-#define ADD_ROWS(high, low, samples, from)                                                         \
-  _tile_loadd(samples, from, 64);                                                                  \
-  _tile_dpbusd(high, samples, 6);                                                                  \
-  _tile_dpbusd(low, samples, 7)
-#define BEGIN_COLUMNS(high, low, samples, halves)                                                  \
-  _tile_zero(high);                                                                                \
-  _tile_loadd(low, halves, 64)
-#define ADD_LOW_COLUMNS(high, low, samples, from)                                                  \
-  _tile_loadd(samples, from, 64);                                                                  \
-  _tile_dpbsud(low, 7, samples)
-#define ADD_HIGH_COLUMNS(high, low, samples, unused) _tile_dpbsud(high, 6, samples)
+#define STORE_ODD(to)                                                                              \
+  do {                                                                                             \
+    _tile_stored(2, (to), 64);                                                                     \
+    _tile_stored(3, (to) + TILE_SUMS, 64);                                                         \
+  } while (0)
 
 /* Returns that nothing is pending any more. */
 INLINE int32_t *store_pending(bool odd, int32_t *to)
 {
-  if (to)
-    IN_TURN(odd, STORE, to);
+  if (to && odd)
+    STORE_ODD(to);
+  else if (to)
+    STORE_EVEN(to);
   return NULL;
 }
 
@@ -239,13 +274,27 @@ INLINE int32_t *sum_rows(const Tile *tile, const Pixels pixels, int group, int32
   for (int c = 0; c < pixels.count; c++) {
     const bool odd = c % 2;
 
-    IN_TURN(odd, BEGIN_ROWS, NULL);
+    if (odd) {
+      _tile_zero(2);
+      _tile_zero(3);
+    } else {
+      _tile_zero(0);
+      _tile_zero(1);
+    }
     for (int t = 0; t < matrix->row_tiles; t++) {
       if (c == 0 || matrix->row_tiles > 1) {
         _tile_loadd(6, taps + t * 2 * CF_MATRIX_TILE, 64);
         _tile_loadd(7, taps + (t * 2 + 1) * CF_MATRIX_TILE, 64);
       }
-      IN_TURN(odd, ADD_ROWS, segment + (t * pixels.channels + c) * CF_MATRIX_TILE);
+      if (odd) {
+        _tile_loadd(5, segment + (t * pixels.channels + c) * CF_MATRIX_TILE, 64);
+        _tile_dpbusd(2, 5, 6);
+        _tile_dpbusd(3, 5, 7);
+      } else {
+        _tile_loadd(4, segment + (t * pixels.channels + c) * CF_MATRIX_TILE, 64);
+        _tile_dpbusd(0, 4, 6);
+        _tile_dpbusd(1, 4, 7);
+      }
     }
     store_pending(!odd, pending);
     pending = sums_of(tile->row_sums, c);
@@ -301,17 +350,32 @@ INLINE int32_t *sum_columns(const Tile *tile, const Pixels pixels, int group, in
     const uint8_t *ring = ring_of(tile, group * pixels.count + c);
     const bool odd = (pixels.count + c) % 2;
 
-    IN_TURN(odd, BEGIN_COLUMNS, tile->halves);
+    if (odd) {
+      _tile_zero(2);
+      _tile_loadd(3, tile->halves, 64);
+    } else {
+      _tile_zero(0);
+      _tile_loadd(1, tile->halves, 64);
+    }
     for (int t = 0; t < matrix->ring_tiles; t++) {
       const bool high = t < matrix->high_tiles;
 
-      if ((c == 0 || matrix->ring_tiles > 1) && high)
-        _tile_loadd(6, taps + t * 2 * CF_MATRIX_TILE, 64);
-      if (c == 0 || matrix->ring_tiles > 1)
+      if (c == 0 || matrix->ring_tiles > 1) {
+        if (high)
+          _tile_loadd(6, taps + t * 2 * CF_MATRIX_TILE, 64);
         _tile_loadd(7, taps + (t * 2 + 1) * CF_MATRIX_TILE, 64);
-      IN_TURN(odd, ADD_LOW_COLUMNS, ring + t * CF_MATRIX_TILE);
-      if (high)
-        IN_TURN(odd, ADD_HIGH_COLUMNS, NULL);
+      }
+      if (odd) {
+        _tile_loadd(5, ring + t * CF_MATRIX_TILE, 64);
+        if (high)
+          _tile_dpbsud(2, 6, 5);
+        _tile_dpbsud(3, 7, 5);
+      } else {
+        _tile_loadd(4, ring + t * CF_MATRIX_TILE, 64);
+        if (high)
+          _tile_dpbsud(0, 6, 4);
+        _tile_dpbsud(1, 7, 4);
+      }
     }
     store_pending(!odd, pending);
     pending = sums_of(tile->column_sums, c);
@@ -335,39 +399,46 @@ static uint64_t first_bits(int count)
   return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 }
 
-/* The first 3 of each 4 bytes side by side. */
-INLINE __m512i triples(void)
+/* Sums of channel `channel` with the code in that byte; others are not 0. */
+INLINE __m512i code_in_place(const Pixels pixels, const int32_t *sums, int row, const int channel)
 {
-  uint8_t index[64];
+  const __m512i sum = sum_at(sums, channel - pixels.first, row);
 
-  for (int i = 0; i < 64; i++)
-    index[i] = (uint8_t)(i / 3 * 4 + i % 3);
-  return _mm512_loadu_si512(index);
+  return channel == 0   ? _mm512_srli_epi32(sum, 16)
+         : channel == 1 ? _mm512_srli_epi32(sum, 8)
+         : channel == 2 ? sum
+                        : _mm512_slli_epi32(sum, 8);
 }
 
 /* Writes `count` pixels, 16 at most, of row `row` of a group. */
 INLINE void store_pixels(const Pixels pixels, const int32_t *sums, int row, int count, uint8_t *to)
 {
-  const __mmask64 mask = first_bits(count * pixels.channels);
+  const __mmask16 mask = (__mmask16)first_bits(count);
   __m512i all = _mm512_set1_epi32(-1);
 
-  for (int c = 0; c < pixels.count; c++) {
-    const int byte = pixels.first + c;
-    /* The code is byte 2 of a sum. */
-    const __m512i code =
-        _mm512_rolv_epi32(sum_at(sums, c, row), _mm512_set1_epi32((16 + 8 * byte) % 32));
+  for (int c = pixels.first; c < pixels.first + pixels.count; c++)
+    all = _mm512_ternarylogic_epi32(_mm512_set1_epi32((int)(UINT32_C(255) << 8 * c)),
+                                    code_in_place(pixels, sums, row, c), all, 0xca); /* ? : */
+  switch (pixels.channels) {
+  case 1:
+    _mm_mask_storeu_epi8(to, mask, _mm512_cvtepi32_epi8(all));
+    break;
+  case 2:
+    _mm256_mask_storeu_epi16(to, mask, _mm512_cvtepi32_epi16(all));
+    break;
+  case 3: {
+    const __m512i packed =
+        _mm512_shuffle_epi8(all, _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10,
+                                                                      12, 13, 14, -1, -1, -1, -1)));
+    const __m512i joined = _mm512_permutexvar_epi32(
+        _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 15, 15, 15), packed);
 
-    all = _mm512_ternarylogic_epi32(_mm512_set1_epi32((int)(UINT32_C(255) << 8 * byte)), code, all,
-                                    0xca); /* ? : */
+    _mm512_mask_storeu_epi8(to, first_bits(3 * count), joined);
+    break;
   }
-  if (pixels.channels == 1)
-    _mm_mask_storeu_epi8(to, (__mmask16)mask, _mm512_cvtepi32_epi8(all));
-  else if (pixels.channels == 2)
-    _mm256_mask_storeu_epi8(to, (__mmask32)mask, _mm512_cvtepi32_epi16(all));
-  else if (pixels.channels == 3)
-    _mm512_mask_storeu_epi8(to, mask, _mm512_permutexvar_epi8(triples(), all));
-  else
-    _mm512_mask_storeu_epi8(to, mask, all);
+  default:
+    _mm512_mask_storeu_epi32(to, mask, all);
+  }
 }
 
 INLINE void store_group(const Tile *tile, const Pixels pixels, int group, const Block *block)
