@@ -3,7 +3,7 @@
  * Flags and counters in global memory, by which CTAs learn what CTAs of other grids have written.
  *
  * Producer: stores of all its threads; a barrier among them; then one thread stores or counts with
- * release. Consumer: spins, then acquires, then reads. Both at the scope of the GPU.
+ * release. Consumer: spins and acquires, then reads. Both at the scope of the GPU.
  *
  * Progress: a consumer may only wait for CTAs that are certain to be resident, or to have ended,
  * when it exists. In a chain of programmatic dependent launches (pdl.cuh) that holds for CTAs of an
@@ -38,11 +38,17 @@ __device__ inline void count_cta_done(unsigned *counter)
     counter_add_release(counter);
 }
 
-/* Until load() gives at least `least`. Spinning CTAs sleep between looks, so that those which work
- * are not held up. */
-template <typename Load> __device__ inline void spin_until(Load load, unsigned least)
+/* Waits for at least `least`, and acquires, each thread for itself: unlike a fence, this does not
+ * wait for copies that the thread has begun. Spinning CTAs sleep between looks, so that those which
+ * work are not held up. */
+__device__ inline void spin_acquire(const unsigned *flag, unsigned least)
 {
   constexpr unsigned kNanoseconds = 40;
+  auto load = [flag] {
+    unsigned value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+    return value;
+  };
 #ifdef CF_BOUNDED_SPIN
   constexpr unsigned kMostLooks = 100u << 20;
   unsigned looks = 0;
@@ -55,37 +61,6 @@ template <typename Load> __device__ inline void spin_until(Load load, unsigned l
       __trap();
 #endif
   }
-}
-
-/* Waits without acquiring; acquire_fence() must follow. */
-__device__ inline void spin_relaxed(const unsigned *flag, unsigned least)
-{
-  spin_until(
-      [&] {
-        unsigned value;
-        asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-        return value;
-      },
-      least);
-}
-
-/* Waits and acquires, each thread for itself: unlike a fence, this does not wait for copies that
- * the thread has begun. */
-__device__ inline void spin_acquire(const unsigned *flag, unsigned least)
-{
-  spin_until(
-      [&] {
-        unsigned value;
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-        return value;
-      },
-      least);
-}
-
-/* After spin_relaxed(): what was released before the flag is visible to this thread. */
-__device__ inline void acquire_fence()
-{
-  asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
 } // namespace cf
