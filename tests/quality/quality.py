@@ -21,7 +21,6 @@ import measures
 import methods
 
 PAGE = ROOT / "docs" / "reference" / "quality.md"
-FILES = {"cudallf": "GstCudaLlf", "cudagaussblur": "GstCudaGaussBlur"}
 EQUAL_GAIN = bounds.DETAIL
 
 
@@ -30,7 +29,7 @@ def rows():
     yield "`cudallf`, nothing set", methods.element("cudallf")
     yield "`reach=0.07`", methods.element("cudallf reach=0.07")
     yield "`protect=false`", methods.element("cudallf protect=false")
-    for name in methods.presets(FILES["cudallf"]):
+    for name in methods.presets("cudallf"):
         yield f"preset `{name}`", methods.element(f"cudallf @preset={name}")
     yield "`cudasepconv preset=unsharp`", methods.element("cudasepconv preset=unsharp")
     yield "OpenCV: CLAHE, limit 2, 8x8 tiles", methods.clahe(2.0)
@@ -99,13 +98,13 @@ def write():
         after = rest.split(end)[1]
         PAGE.write_text("\n".join([before + begin, "", *text, "", end + after]), encoding="utf-8")
     pictures.draw(ROOT / "docs" / "images",
-                  [(name.replace(bounds.QUIET, "in noise:"), method) for name, method in equal])
+                  [(name.replace(bounds.QUIET, "as quiet-detail:"), method) for name, method in equal])
 
 
 def check_presets(tap):
     shown = {"fur": [clips.codes(clips.fur())]}
-    for element, file in FILES.items():
-        for name, settings in methods.presets(file).items():
+    for element in methods.FILES:
+        for name, settings in methods.presets(element).items():
             before = shown["fur"][0]
             after = methods.applied(methods.element(f"{element} @preset={name}"), shown)["fur"][0]
             by_hand = " ".join(f"{key}={value}" for key, value in settings.items()
