@@ -97,8 +97,8 @@ def write():
         before, rest = page.split(begin)
         after = rest.split(end)[1]
         PAGE.write_text("\n".join([before + begin, "", *text, "", end + after]), encoding="utf-8")
-    pictures.draw(ROOT / "docs" / "images",
-                  [(name.replace(bounds.QUIET, "as quiet-detail:"), method) for name, method in equal])
+    pictures.draw(ROOT / "docs" / "images", [
+        (name.replace(bounds.QUIET, "as quiet-detail:"), method) for name, method in equal])
 
 
 def check_presets(tap):
