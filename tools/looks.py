@@ -83,10 +83,16 @@ def in_fog():
     return (picture * clear * 0.8 + 190 * (1 - clear * 0.8)).astype(np.uint8)
 
 
-def meadow():
-    """Trees, grass and tracks in the morning, of a panorama."""
-    nits = hdr_picture.light("sunrise", (240, 150, *SIZE))
-    return (255 * np.clip(nits / 100, 0, 1) ** (1 / 2.4) + 0.5).astype(np.uint8)
+def noisy(picture):
+    """As a small sensor sees it in a room."""
+    added = np.random.default_rng(9).normal(0.0, 4.0, picture.shape)
+    return np.clip(picture + added + 0.5, 0, 255).astype(np.uint8)
+
+
+def panorama(name, box):
+    """A part (left, top, width, height) as a camera takes it: what is too bright is white."""
+    nits = hdr_picture.light(name, box)
+    return fitted((255 * np.clip(nits / 100, 0, 1) ** (1 / 2.4) + 0.5).astype(np.uint8))
 
 
 def scene_of(look):
@@ -96,7 +102,9 @@ def scene_of(look):
     if "fog" in words:
         return fitted(in_fog())
     if "@preset=landscape" in words and not hdr_picture.missing():
-        return meadow()
+        return panorama("sunrise", (240, 150, *SIZE))
+    if re.search(r"hdr|shadows|more detail", words) and not hdr_picture.missing():
+        return panorama("sunset", (200, 120, 480, 320))
     if re.search(r"night|hdr|shadows|more detail|landscape\b", words):
         return fitted(photograph("rocket.jpg"), (200, 224, 488, 416))
     if "screen" in words:
@@ -105,7 +113,8 @@ def scene_of(look):
         return fitted(photograph("motorcycle_left.png"))
     if re.search(r"text|tiles|look at every|lines|clock", words):
         return fitted(photograph("coffee.png"))
-    return fitted(photograph("chelsea.png"), (100, 40, 388, 232))
+    cat = fitted(photograph("chelsea.png"), (100, 40, 388, 232))
+    return noisy(cat) if re.search(r"noisy|quiet", words) else cat
 
 
 def write_maps(folder):

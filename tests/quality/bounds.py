@@ -15,7 +15,7 @@ DEVIATIONS = 0.5, 1.0, 2.0, 4.0  # codes of 8 bits
 ABOVE, BELOW = 0.15, 0.25  # what the gain of noise may be beside the dense filter's
 NEWLY_CLIPPED = 0.2  # percent
 DETAIL, DETAIL_NOISE, DETAIL_OVERSHOOT = 1.29, 1.45, 4.0
-QUIET = "sigma=0.25 noise-floor=0.04 reach=0.07"  # detail that is raised in noise
+QUIET = methods.preset("cudallf", "quiet-detail", "sigma", "noise-floor", "reach")
 FLICKER = 0.5  # codes: less than rounding itself may do
 FLAT_SIDE = 160
 COLOURFUL = "coffee.png"

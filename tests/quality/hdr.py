@@ -67,10 +67,7 @@ def table(paths, pictures):
         for scene, path in paths.items():
             shown[scene], reason = methods.steady(method, path)
             if reason:
-                break
-        if reason:
-            print(f"{name}: {reason}", flush=True)
-            continue
+                sys.exit(f"{name}: {reason}; the page has all methods or stays as it is")
         pictures[name] = {scene.name: shown[scene][0] for scene in paths}
         cells = [form.format(np.mean([measure(scene, frames) for scene, frames in shown.items()]))
                  for _, measure, form in COLUMNS]

@@ -36,12 +36,15 @@ SAME = 0.6  # dlib's own threshold
 # The least distances that the settings promise, as they are and after the attacker's blur: a blur
 # stays what it is, but a mosaic that is blurred again shows more of a face than its blocks did.
 PROMISED = {"cudablockavg": (0.7, SAME), "cudablockavg blocks-across=3": (0.7, 0.68),
+            "cudablockavg anchor=region roi-expand=0.2": (0.7, 0.7),
             "cudagaussblur": (0.7, 0.7), "cudablockavg mode=fill": (0.7, 0.7)}
 
 MASKS = (
     ("`cudablockavg`, nothing set", "cudablockavg"),
     ("`cudagaussblur`, nothing set", "cudagaussblur"),
     ("`mode=fill`", "cudablockavg mode=fill"),
+    ("`cudablockavg roi-expand=0.2`", "cudablockavg roi-expand=0.2"),
+    ("`anchor=region roi-expand=0.2`", "cudablockavg anchor=region roi-expand=0.2"),
     ("`blocks-across=3`", "cudablockavg blocks-across=3"),
     ("`blocks-across=4`", "cudablockavg blocks-across=4"),
     ("`blocks-across=6`", "cudablockavg blocks-across=6"),

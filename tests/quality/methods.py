@@ -12,6 +12,7 @@ import harness
 from clips import HEIGHT, WIDTH
 
 PRESETS = pathlib.Path(__file__).resolve().parents[2] / "presets"
+FILES = {"cudallf": "GstCudaLlf", "cudagaussblur": "GstCudaGaussBlur"}
 HAS_OPENCV = importlib.util.find_spec("cv2") is not None
 
 
@@ -51,12 +52,18 @@ def unsharp(amount, sigma=5.0):
         plane, 1 + amount, cv2.GaussianBlur(plane, (0, 0), sigma), -amount, 0))
 
 
-def presets(name):
-    """The names in a file of presets/, in its order."""
+def presets(element_name):
+    """Names and settings, in the order of the element's file in presets/."""
     parser = configparser.RawConfigParser()
-    parser.read(PRESETS / f"{name}.prs", encoding="utf-8")
+    parser.read(PRESETS / f"{FILES[element_name]}.prs", encoding="utf-8")
     return {section: dict(parser[section]) for section in parser.sections()
             if section != "_presets_"}
+
+
+def preset(element_name, name, *properties):
+    """These properties of a preset, as a command line has them."""
+    settings = presets(element_name)[name]
+    return " ".join(f"{key}={settings[key]}" for key in properties)
 
 
 def applied(method, shown):

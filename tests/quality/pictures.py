@@ -64,9 +64,8 @@ def noise(directory, equal):
 def sky(directory):
     frame = clips.sky()
     cases = [("the input", list),
-             *((words, methods.element(words)) for words in ("cudallf protect=false", "cudallf"))]
-    if methods.HAS_OPENCV:
-        cases.append(("unsharp, sigma 5, amount 1", methods.unsharp(1.0)))
+             *((words, methods.element(words)) for words in ("cudallf protect=false", "cudallf")),
+             ("unsharp, sigma 5, amount 1", methods.unsharp(1.0))]
     gallery.sheet([[marked(frame, shown(method, frame)) for _, method in cases]],
                   [[name for name, _ in cases]]).save(directory / "quality-sky.jpg", quality=80)
 
@@ -74,9 +73,8 @@ def sky(directory):
 def compression(directory):
     frame = clips.jpeg_sky()
     cases = [("the input", list),
-             *((words, methods.element(words)) for words in ("cudallf noise-floor=0", "cudallf"))]
-    if methods.HAS_OPENCV:
-        cases.append(("CLAHE, limit 2", methods.clahe(2.0)))
+             *((words, methods.element(words)) for words in ("cudallf noise-floor=0", "cudallf")),
+             ("CLAHE, limit 2", methods.clahe(2.0))]
     gallery.sheet([[stretched(shown(method, frame), 3)[40:200] for _, method in cases]],
                   [[name for name, _ in cases]]).save(directory / "quality-jpeg.jpg", quality=75)
 
@@ -106,7 +104,7 @@ def edge(directory, equal):
 
 
 def draw(directory, equal):
-    """`equal`: (name, method), at most three, that raise detail as much."""
+    """`equal`: (name, method), at most four, that raise detail as much."""
     named = [(name.replace("`", ""), method) for name, method in equal]
     noise(directory, named)
     edge(directory, named)

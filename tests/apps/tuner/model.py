@@ -147,8 +147,9 @@ def check_maps(tap):
 
 def check_presets(tap):
     found = {name: presets.names(Gst.ElementFactory.make(name))[0] for name in tuning.elements()}
-    expected = {"cudallf": ["fog", "hdr-like", "landscape", "night", "portrait", "screen",
-                            "soft-skin"], "cudagaussblur": ["face-mask", "tilt-shift"],
+    expected = {"cudallf": ["fog", "hdr-like", "landscape", "night", "portrait", "quiet-detail",
+                            "screen", "soft-skin"],
+                "cudagaussblur": ["face-mask", "tilt-shift"],
                 "cudablockavg": [], "cudasepconv": [], "cudatonemap": []}
     tap.check(all(found[name] == expected[name] for name in found), "our presets are there",
               str(found))
