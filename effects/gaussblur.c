@@ -108,7 +108,6 @@ static bool check(const CfVideo *video, const void *values, CfStatus *status)
 {
   const CfGaussblurParams *blur = values;
 
-  (void)video;
   if (blur->sigma_vertical != -1.0 && blur->sigma_vertical < 0.0)
     return cf_fail(status, CF_ERROR_INVALID,
                    "sigma-vertical is %g, allowed is -1 (as sigma) or 0 to 250",

@@ -288,7 +288,6 @@ bool cf_sepconv_check(const CfVideo *video, const CfSepconvParams *params, CfSta
 {
   Kernels kernels;
 
-  (void)video;
   return resolve_kernels(params, &kernels, status) && check_gain(params, &kernels, status);
 }
 

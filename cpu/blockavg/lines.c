@@ -5,8 +5,6 @@
 
 #include "cpu/common/cpu.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* How samples become one value a block in two steps: rows to columns (one value a sample of the
  * row), columns to results (one value a channel of a block). Results are doubles, which hold the
  * sum of any block exactly: 2^16 x 16384^2 = 2^44. */

@@ -8,8 +8,6 @@
 #include "cpu/common/parallel.h"
 #include "cpu/pyramid/rows.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 void cf_cpu_blurmap_note_used(const CfBlurPlane *plane, CfRect rect, CfBlurUsed *used)
 {
   for (int y = rect.y0; y < rect.y1; y++) {

@@ -4,8 +4,6 @@
 #include "cpu/common/cpu.h"
 #include "cpu/common/parallel.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* Rows need no alignment. A macropixel is a little endian word, and so are two luma samples. */
 typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
 typedef uint32_t Word4 __attribute__((aligned(1), may_alias));

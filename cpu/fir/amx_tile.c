@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
+#include "cpu/common/cpu.h"
 
 #define LANES      CF_MATRIX_ROWS /* sums in a row of a tile, as in a vector */
 #define TILE_SUMS  (LANES * CF_MATRIX_ROWS)

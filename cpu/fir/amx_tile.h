@@ -22,17 +22,12 @@ int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows, const CfFirT
 /* Where compilers do not know the matrix unit, it is never available. */
 static inline size_t cf_fir_matrix_scratch(const CfFirWork *work, int tile_width)
 {
-  (void)work;
-  (void)tile_width;
   return 0;
 }
 
 static inline int cf_fir_matrix_run(const CfFirWork *work, const CfFirRows *rows,
                                     const CfFirTile *tile, void *scratch)
 {
-  (void)work;
-  (void)rows;
-  (void)scratch;
   return tile->y0;
 }
 

@@ -404,7 +404,6 @@ static void run_tiles(void *context, int first, int end)
 
 bool cf_cpu_fir_run(void *state, const CfJob *job, CfStatus *status)
 {
-  (void)status;
   cf_cpu_fir_run_within(state, job, NULL);
   return true;
 }

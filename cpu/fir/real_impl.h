@@ -9,8 +9,6 @@
 
 #include "cpu/common/cpu.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* Alpha below this, in code values, counts as 0: it is far below the half code that shows. */
 #define SMALLEST_ALPHA (REAL)1e-3
 

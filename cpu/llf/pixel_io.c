@@ -3,8 +3,6 @@
 
 #include "cpu/common/cpu.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 CfLlfSamples cf_llf_samples(const CfVideo *video, const CfLlfComponent *component)
 {
   const CfFormatInfo *format = cf_format_info(video->format);

@@ -5,8 +5,6 @@
 
 #include "cpu/common/cpu.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 #define MOST_TAPS 2001
 
 /* Margins */
@@ -146,13 +144,11 @@ void cf_row_expand(const CfLines *lines, const CfPyramidAxis *axis, const CfLine
 
 /* Working samples */
 
-#define FIXED_ONE 64.0f /* of cf_lines_fixed */
-
 CF_MULTIVERSION
 static void widen(const int16_t *from, int samples, float *restrict to)
 {
   for (int i = 0; i < samples; i++)
-    to[i] = (float)from[i] * (1.0f / FIXED_ONE);
+    to[i] = (float)from[i] * (1.0f / (1 << CF_FIXED_BITS));
 }
 
 void cf_row_to_float(const CfLines *lines, const void *from, int samples, float *to)
